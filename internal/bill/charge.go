@@ -30,6 +30,9 @@ type Charge struct {
 // Charge computes the cost of a usage. prefilled is the number of input tokens that an earlier attempt delivered as
 // output. An attempt is charged at most its hold.
 func (t Terms) Charge(target *provider.Target, u llm.Usage, prefilled int64, spent Spent, baseline Baseline) Charge {
+	if target.Price != nil && target.Price.Search != nil && target.Price.Search.Always && Generates(t.Request.Op) {
+		u.Searches = max(u.Searches, 1)
+	}
 	c := Charge{Usage: u}
 	u.ServiceTier = cmp.Or(u.ServiceTier, t.Request.ServiceTier) // the tier that was served, or the requested one
 	if target.Price != nil {
@@ -54,7 +57,14 @@ func (t Terms) Charge(target *provider.Target, u llm.Usage, prefilled int64, spe
 		if t.Request.Op == llm.Chat && target.Model.Name != baseline.Model {
 			u = baseline.usage(u)
 		}
-		c.Baseline = new(baseline.Price.At(t.At).Bill(u))
+		price := baseline.Price.At(t.At)
+		if u.Searches > 0 && (price.Search == nil || price.Search.Rate == nil) && target.Price != nil {
+			// The searches are the same for every model, so an unknown fee is compared at the fee of the target.
+			same := *price
+			same.Search = target.Price.At(t.At).Search
+			price = &same
+		}
+		c.Baseline = new(price.Bill(u))
 	}
 	return c
 }

@@ -110,3 +110,56 @@ func TestLongMarksNeedAKnownPrice(t *testing.T) {
 		t.Errorf("with a price for an hour: %+v", r)
 	}
 }
+
+func TestHoldCoversTheSearches(t *testing.T) {
+	t.Parallel()
+	fee := func(terms Terms, target *provider.Target, f *catalog.SearchFee) Terms {
+		price := *target.Price.At(terms.At)
+		price.Search = f
+		target.Price = &price
+		terms.Held = new(terms.MaxCost([]*provider.Target{target}))
+		return terms
+	}
+	each := &catalog.SearchFee{Rate: new(catalog.SearchRate(10 * money.Dollar))}
+	for name, tc := range map[string]struct {
+		req      llm.Request
+		fee      *catalog.SearchFee
+		searches int64        // that the provider reports
+		want     money.Amount // fee that is charged
+		counted  int64
+	}{
+		"as many as allowed":     {llm.Request{Needs: llm.WebSearch, MaxSearches: 3}, each, 3, 30_000_000, 3},
+		"without a limit":        {llm.Request{Needs: llm.WebSearch}, each, defaultSearches, defaultSearches * 10_000_000, defaultSearches},
+		"unknown fee":            {llm.Request{Needs: llm.WebSearch}, nil, 4, 0, 4},
+		"in every request":       {llm.Request{}, &catalog.SearchFee{Rate: each.Rate, Always: true}, 0, 10_000_000, 1},
+		"no search":              {llm.Request{Needs: llm.WebSearch}, each, 0, 0, 0},
+		"more than the provider": {llm.Request{Needs: llm.WebSearch, MaxSearches: 1 << 60}, each, 2, 20_000_000, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tc.req.MaxOutput = 100
+			tc.req.Body = make([]byte, 40)
+			terms, target := priced(tc.req)
+			terms = fee(terms, target, tc.fee)
+			without := terms.Charge(target, llm.Usage{Input: 10, Output: 1}, 0, Spent{}, Baseline{})
+			if tc.fee != nil && tc.fee.Always {
+				*without.Attempt -= 10_000_000
+			}
+			c := terms.Charge(target, llm.Usage{Input: 10, Output: 1, Searches: tc.searches}, 0, Spent{}, Baseline{Model: "m", Price: &catalog.Price{}})
+			if got := c.Attempt.Sub(*without.Attempt); got != tc.want || c.Flag != "" {
+				t.Errorf("the fee is %v with flag %q, want %v", got, c.Flag, tc.want)
+			}
+			if c.Usage.Searches != tc.counted {
+				t.Errorf("%d searches, want %d", c.Usage.Searches, tc.counted)
+			}
+			if c.Baseline.Total != tc.want { // a baseline with an unknown fee is compared at the fee of the target
+				t.Errorf("the baseline costs %v, want %v", c.Baseline.Total, tc.want)
+			}
+		})
+	}
+	terms, target := priced(llm.Request{Needs: llm.WebSearch, MaxSearches: 1, MaxOutput: 1, Body: make([]byte, 4)})
+	terms = fee(terms, target, each)
+	if c := terms.Charge(target, llm.Usage{Input: 1, Output: 1, Searches: 5000}, 0, Spent{}, Baseline{}); *c.Attempt != *terms.Held || c.Flag == "" {
+		t.Errorf("searches above the limit cost %v, %v is held", *c.Attempt, *terms.Held)
+	}
+}

@@ -118,6 +118,28 @@ var clientFormats = map[string]clientFormat{
 	},
 }
 
+func TestLimitOfSearchesIsRead(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		format wire.Format
+		body   string
+		want   int64
+	}{
+		"messages":         {messages.Format{}, `{"model":"m","max_tokens":9,"tools":[{"type":"web_search_20250305","name":"web_search","max_uses":3}],"messages":[{"role":"user","content":"q"}]}`, 3},
+		"messages, none":   {messages.Format{}, `{"model":"m","max_tokens":9,"tools":[{"type":"web_search_20250305","name":"web_search"}],"messages":[{"role":"user","content":"q"}]}`, 0},
+		"responses":        {responses.Format{}, `{"model":"m","max_tool_calls":4,"tools":[{"type":"web_search"}],"input":"q"}`, 4},
+		"responses, none":  {responses.Format{}, `{"model":"m","tools":[{"type":"web_search"}],"input":"q"}`, 0},
+		"responses, other": {responses.Format{}, `{"model":"m","max_tool_calls":4,"input":"q"}`, 0},
+		"chat":             {chat.Format{}, `{"model":"m","tools":[{"type":"web_search","max_uses":5}],"messages":[{"role":"user","content":"q"}]}`, 5},
+		"chat, options":    {chat.Format{}, `{"model":"m","web_search_options":{},"messages":[{"role":"user","content":"q"}]}`, 0},
+	} {
+		req, err := tc.format.DecodeRequest(t.Context(), llm.Chat, []byte(tc.body))
+		if err != nil || req.MaxSearches != tc.want {
+			t.Errorf("%s: %d searches, %v; want %d", name, req.MaxSearches, err, tc.want)
+		}
+	}
+}
+
 // holding returns terms for a body with one target that has a price for every class.
 func holding(t testing.TB, in clientFormat, body string, budgeted bool) (Terms, *provider.Target) {
 	t.Helper()

@@ -20,6 +20,10 @@ const (
 	MinOutput = 256
 	// maxOutput is more than any model generates in one response. It is used when nothing limits the output.
 	maxOutput = 1_000_000
+	// defaultSearches is the number of web searches that is reserved when the caller sets no limit.
+	defaultSearches = 10
+	// maxSearches is more than any response needs. A report above it is implausible.
+	maxSearches = 10_000
 	// defaultContext is used for models with an unknown context window.
 	defaultContext = 200_000
 )
@@ -121,6 +125,12 @@ func (t Terms) maxUsage(target *provider.Target) llm.Usage {
 	}
 	if !Generates(req.Op) {
 		return u
+	}
+	switch {
+	case req.Needs.Has(llm.WebSearch):
+		u.Searches = min(cmp.Or(req.MaxSearches, defaultSearches), maxSearches)
+	case rates.Search != nil && rates.Search.Always:
+		u.Searches = 1
 	}
 	return t.withOutput(u, maxOutputOf(req, t.OutputLimit(target), target.Model))
 }

@@ -56,7 +56,7 @@ func (c *UsageCounter) Valid(call *provider.Call) bool {
 // tokens, and more prompt or output tokens than the call allows.
 func Plausible(u llm.Usage, c *provider.Call) bool {
 	req, m := c.Request, c.Target.Model
-	if min(u.Input, u.CacheRead, u.CacheWrite, u.Output, u.Reasoning, u.CacheWriteLong, u.AudioInput, u.AudioOutput) < 0 {
+	if min(u.Input, u.CacheRead, u.CacheWrite, u.Output, u.Reasoning, u.CacheWriteLong, u.AudioInput, u.AudioOutput, u.Searches) < 0 || u.Searches > maxSearches {
 		return false
 	}
 	if u.Prompt() == 0 && len(req.Body) > 0 || u.Prompt() < minPrompt(req, m) {

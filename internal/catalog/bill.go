@@ -11,9 +11,9 @@ import (
 
 // Row is one line of a bill.
 type Row struct {
-	Class  string       `json:"class"` // input, input_audio, cache_read, cache_write, cache_write_1h, output, output_audio, request, above_hold, broken_attempts
-	Tokens int64        `json:"tokens"`
-	Rate   money.Rate   `json:"rate"` // nano-dollars per million tokens
+	Class  string       `json:"class"`  // input, input_audio, cache_read, cache_write, cache_write_1h, output, output_audio, web_search, request, above_hold, broken_attempts
+	Tokens int64        `json:"tokens"` // tokens, or searches
+	Rate   money.Rate   `json:"rate"`   // nano-dollars per million tokens or searches
 	Amount money.Amount `json:"amount"`
 }
 
@@ -24,7 +24,12 @@ type Bill struct {
 	Source string       `json:"source"`
 	AsOf   string       `json:"as_of,omitempty"`
 	Card   string       `json:"card,omitempty"` // the card applied: "base", ">272k", "flex", "promotion until 2026-12-31"
+	// Excluded lists the classes that were used and have no known price. Total does not include them.
+	Excluded []string `json:"excluded,omitempty"`
 }
+
+// WebSearch is the class of the fees for web searches.
+const WebSearch = "web_search"
 
 // Bill prices the usage with the current card. A class of tokens without its own rate costs the standard rate of its
 // kind. Usage of an unknown service tier is priced at the standard rate, and Card names the unknown tier.
@@ -37,6 +42,15 @@ func (p *Price) Bill(u llm.Usage) Bill {
 		}
 		bill.Rows = append(bill.Rows, row)
 		bill.Total = bill.Total.Add(row.Amount)
+	}
+	switch {
+	case u.Searches <= 0:
+	case !p.Search.known():
+		bill.Excluded = append(bill.Excluded, WebSearch)
+	case *p.Search.Rate > 0:
+		fee := row(WebSearch, p.Search.charged(&u), *p.Search.Rate)
+		bill.Rows = append(bill.Rows, fee)
+		bill.Total = bill.Total.Add(fee.Amount)
 	}
 	if p.PerRequest > 0 {
 		bill.Rows = append(bill.Rows, Row{Class: "request", Amount: p.PerRequest})
@@ -56,6 +70,7 @@ func (p *Price) Cost(u llm.Usage) money.Amount {
 type Rates struct {
 	Input, AudioInput, CacheRead, CacheWrite, CacheWriteLong, Output, AudioOutput money.Rate
 	PerRequest                                                                    money.Amount
+	Search                                                                        *SearchFee
 }
 
 // Rates returns the rates for a prompt of the given length in a service tier. Classes without their own rate have the
@@ -66,7 +81,7 @@ func (p *Price) Rates(prompt int64, service string) Rates {
 	return Rates{
 		Input: card.Input, AudioInput: rateOr(card.AudioInput, card.Input), CacheRead: rateOr(card.CacheRead, card.Input),
 		CacheWrite: write, CacheWriteLong: rateOr(card.CacheWriteLong, write),
-		Output: card.Output, AudioOutput: rateOr(card.AudioOutput, card.Output), PerRequest: p.PerRequest,
+		Output: card.Output, AudioOutput: rateOr(card.AudioOutput, card.Output), PerRequest: p.PerRequest, Search: p.Search,
 	}
 }
 
@@ -76,7 +91,7 @@ func (r *Rates) Cost(u *llm.Usage) money.Amount {
 	total := r.Input.Cost(u.Input - audioIn).Add(r.AudioInput.Cost(audioIn))
 	total = total.Add(r.CacheRead.Cost(u.CacheRead)).Add(r.CacheWrite.Cost(u.CacheWrite - long)).Add(r.CacheWriteLong.Cost(long))
 	total = total.Add(r.Output.Cost(u.Output - audioOut)).Add(r.AudioOutput.Cost(audioOut))
-	return total.Add(r.PerRequest)
+	return total.Add(r.PerRequest).Add(r.Search.cost(u))
 }
 
 // optional reports whether a class without tokens is omitted from a bill.

@@ -17,7 +17,7 @@ import (
 )
 
 //go:embed data/models.csv data/offers.csv data/periods.csv data/aliases.csv data/benchmarks.csv
-//go:embed data/providers.csv data/vocabularies.csv data/images.csv data/caches.csv data/trained_names.csv data/efforts.csv data/parameters.csv
+//go:embed data/providers.csv data/vocabularies.csv data/images.csv data/caches.csv data/trained_names.csv data/efforts.csv data/parameters.csv data/searches.csv
 var embedded embed.FS
 
 // errColumn is returned for a table with unexpected columns.

@@ -32,6 +32,9 @@ func index(models map[string]*Model, offers []Offer, version string) *Catalog {
 		c.sorted = append(c.sorted, m)
 	}
 	slices.SortFunc(c.sorted, func(a, b *Model) int { return cmp.Compare(a.Name, b.Name) })
+	for i := range offers {
+		offers[i].Price = offers[i].Price.WithSearchFee(offers[i].Provider, offers[i].Model)
+	}
 	slices.SortStableFunc(c.offers, func(a, b Offer) int {
 		return cmp.Or(cmp.Compare(a.Provider, b.Provider), cmp.Compare(a.Model, b.Model))
 	})

@@ -42,6 +42,7 @@ type Override struct {
 	AudioInput     *money.Rate
 	AudioOutput    *money.Rate
 	PerRequest     *money.Amount
+	Search         *money.Rate // fee for web searches, per million
 
 	// Price is a complete price with its source, as in a PriceHistory. It replaces the known price, and the rates
 	// above apply to it. It does not make a restricted offer callable.
@@ -180,7 +181,7 @@ func (o Override) price(m *Model, known *Price) *Price {
 	if o.Price != nil {
 		known = o.Price
 	}
-	if o.Input == nil && o.Output == nil && o.PerRequest == nil && !o.partial() {
+	if o.Input == nil && o.Output == nil && o.PerRequest == nil && o.Search == nil && !o.partial() {
 		return known
 	}
 	var p Price
@@ -188,7 +189,7 @@ func (o Override) price(m *Model, known *Price) *Price {
 		p = *known
 	}
 	if o.Input != nil || o.Output != nil {
-		p = Price{Input: p.Input, Output: p.Output, PerRequest: p.PerRequest}
+		p = Price{Input: p.Input, Output: p.Output, PerRequest: p.PerRequest, Search: p.Search}
 	}
 	haveInput := copyRate(&p.Input, o.Input) || known != nil
 	haveOutput := copyRate(&p.Output, o.Output) || known != nil || m.Op == llm.Embed || m.Op == llm.Moderate
@@ -208,6 +209,9 @@ func (o Override) price(m *Model, known *Price) *Price {
 	}
 	if o.PerRequest != nil {
 		p.PerRequest = *o.PerRequest
+	}
+	if o.Search != nil {
+		p.Search = &SearchFee{Rate: o.Search}
 	}
 	p.Source, p.AsOf = OverrideSource, ""
 	p.Periods = o.during(m, p.Periods)

@@ -19,6 +19,7 @@ type Price struct {
 	AudioInput     *money.Rate  `json:"audio_input,omitempty"`
 	AudioOutput    *money.Rate  `json:"audio_output,omitempty"`
 	PerRequest     money.Amount `json:"per_request,omitzero"`
+	Search         *SearchFee   `json:"search,omitempty"`   // nil if the fee for web searches is unknown
 	Tiers          []Tier       `json:"tiers,omitempty"`    // in ascending order of Above
 	Services       []Service    `json:"services,omitempty"` // service tiers with another price
 	Hours          []Hours      `json:"hours,omitempty"`    // times of the week with another price
@@ -102,6 +103,7 @@ func (p *Price) During(t time.Time) *Price {
 		}
 	}
 	card.Periods, card.Card = nil, name
+	card.Search = cmp.Or(card.Search, p.Search)
 	return &card
 }
 

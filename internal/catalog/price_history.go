@@ -79,7 +79,7 @@ func (l *Listing) validate() error {
 
 // wellFormed reports whether the price, its tiers and its periods can be used for billing.
 func (p *Price) wellFormed() bool {
-	good := p.Base().wellFormed() && p.PerRequest >= 0
+	good := p.Base().wellFormed() && p.PerRequest >= 0 && (!p.Search.known() || *p.Search.Rate >= 0)
 	for _, t := range p.Tiers {
 		good = good && t.wellFormed()
 	}

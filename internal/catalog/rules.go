@@ -19,6 +19,7 @@ type rules struct {
 	parameters   []parameterRow
 	trained      map[string]string
 	efforts      []effortRow
+	searches     []searchRow
 }
 
 const (
@@ -29,6 +30,7 @@ const (
 	parameterColumns  = "providers,model,efforts,rejects,breakpoints"
 	trainedColumns    = "name,trained"
 	effortColumns     = "providers,model,levels,source"
+	searchColumns     = "providers,model,per_1k,unit,source,as_of"
 )
 
 // embeddedRules loads the embedded rule tables once. Default reports their errors.
@@ -46,6 +48,7 @@ func readRules(files fs.FS) (*rules, error) {
 		{"data/caches.csv", cacheColumns, r.addCache},
 		{"data/efforts.csv", effortColumns, r.addEfforts},
 		{"data/parameters.csv", parameterColumns, r.addParameter},
+		{"data/searches.csv", searchColumns, r.addSearch},
 		{"data/trained_names.csv", trainedColumns, func(row record) { r.trained[row.text("name")] = row.text("trained") }},
 	} {
 		if err := eachRow(files, table.file, table.columns, io.Discard, table.add); err != nil {

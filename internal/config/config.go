@@ -94,6 +94,7 @@ type Model struct {
 	AudioInputPerMtok   *float64 `yaml:"audio_input_per_mtok" min:"0" max:"1000000" doc:"US dollars per million audio input tokens. Defaults to the input price."`
 	AudioOutputPerMtok  *float64 `yaml:"audio_output_per_mtok" min:"0" max:"1000000" doc:"US dollars per million audio output tokens. Defaults to the output price."`
 	PerRequest          *float64 `yaml:"per_request" min:"0" max:"1000000" doc:"US dollars per request."`
+	Per1kSearches       *float64 `yaml:"per_1k_searches" min:"0" max:"1000000" doc:"US dollars per 1,000 web searches that the provider runs. Defaults to the published fee."`
 	Context             int64    `yaml:"context" min:"0" max:"1000000000" doc:"Context window in tokens."`
 	MaxOutput           int64    `yaml:"max_output" min:"0" max:"1000000000" doc:"Maximum number of output tokens."`
 	Quality             *float64 `yaml:"quality" min:"0" max:"1" doc:"Assumed success probability before any traffic, from 0 to 1."`

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"fairlead/internal/catalog"
 	"fairlead/internal/provider"
 	"fairlead/internal/provider/anthropic"
 	"fairlead/internal/provider/compatible"
@@ -22,6 +23,7 @@ type searchVendor struct {
 	stream  string
 	asked   string // part of a request with web search
 	allowed string // part of a request that may search example.org only; empty when the vendor cannot be restricted
+	fee     string // searches and their fee
 }
 
 const rhein = `"url":"https://example.org/rhein","title":"Rhein"`
@@ -41,7 +43,7 @@ func events(list ...string) string {
 func searchVendors() map[string]searchVendor {
 	const (
 		location  = `{"type":"web_search_result_location",` + rhein + `,"encrypted_index":"x","cited_text":"Köln liegt am Rhein"}`
-		grounding = `"groundingMetadata":{"webSearchQueries":["Köln"],"groundingChunks":[{"web":{"uri":"https://example.org/rhein","title":"Rhein"}}],
+		grounding = `"groundingMetadata":{"webSearchQueries":["","Köln","Köln"],"groundingChunks":[{"web":{"uri":"https://example.org/rhein","title":"Rhein"}}],
 			"groundingSupports":[{"segment":{"startIndex":9,"endIndex":30,"text":"Köln liegt am Rhein."},"groundingChunkIndices":[0]}]}`
 		counted    = `"usageMetadata":{"promptTokenCount":9,"candidatesTokenCount":9,"totalTokenCount":18}`
 		annotation = `{"type":"url_citation","start_index":7,"end_index":27,` + rhein + `}`
@@ -56,7 +58,7 @@ func searchVendors() map[string]searchVendor {
 			whole: `{"id":"msg_1","type":"message","role":"assistant","model":"m","stop_reason":"end_turn","content":[
 				{"type":"server_tool_use","id":"srvtoolu_1","name":"web_search","input":{"query":"Köln"}},
 				{"type":"web_search_tool_result","tool_use_id":"srvtoolu_1","content":[]},
-				{"type":"text","text":"Grüße: "},{"type":"text","text":"Köln liegt am Rhein.","citations":[` + location + `]}],"usage":{"input_tokens":9,"output_tokens":9}}`,
+				{"type":"text","text":"Grüße: "},{"type":"text","text":"Köln liegt am Rhein.","citations":[` + location + `]}],"usage":{"input_tokens":9,"output_tokens":9,"server_tool_use":{"web_search_requests":2}}}`,
 			stream: events(
 				`message_start {"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[],"usage":{"input_tokens":9,"output_tokens":1}}}`,
 				`content_block_start {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`,
@@ -66,16 +68,17 @@ func searchVendors() map[string]searchVendor {
 				`content_block_delta {"type":"content_block_delta","index":1,"delta":{"type":"citations_delta","citation":`+location+`}}`,
 				`content_block_delta {"type":"content_block_delta","index":1,"delta":{"type":"text_delta","text":"Köln liegt am Rhein."}}`,
 				`content_block_stop {"type":"content_block_stop","index":1}`,
-				`message_delta {"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":9}}`,
+				`message_delta {"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":9,"server_tool_use":{"web_search_requests":2}}}`,
 				`message_stop {"type":"message_stop"}`),
 			asked: `"type":"web_search_20250305","name":"web_search"`, allowed: `"allowed_domains":["example.org"]`,
+			fee: "2 searches, $0.02000",
 		},
 		"gemini-2.5-pro": {
 			whole: `{"candidates":[{"content":{"parts":[{"text":"Grüße: Köln liegt am Rhein."}]},"finishReason":"STOP",` + grounding + `}],` + counted + `,"responseId":"r"}`,
 			stream: events(
 				`- {"candidates":[{"content":{"parts":[{"text":"Grüße: Kö"}]}}],"responseId":"r"}`,
 				`- `+compact(`{"candidates":[{"content":{"parts":[{"text":"ln liegt am Rhein."}]},"finishReason":"STOP",`+grounding+`}],`+counted+`,"responseId":"r"}`)),
-			asked: `"googleSearch":{}`,
+			asked: `"googleSearch":{}`, fee: "1 searches, $0.03500",
 		},
 		"reasoner": {
 			whole: completed,
@@ -87,6 +90,7 @@ func searchVendors() map[string]searchVendor {
 				`response.output_item.done {"type":"response.output_item.done","output_index":1,"item":`+message+`}`,
 				`response.completed {"type":"response.completed","response":`+completed+`}`),
 			asked: `"type":"web_search"`, allowed: `"filters":{"allowed_domains":["example.org"]}`,
+			fee: "1 searches, $0.01000",
 		},
 		"chat-search": {
 			whole: `{"id":"c","object":"chat.completion","model":"m","choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"Grüße: Köln liegt am Rhein.","annotations":[` + chatCited + `]}}],"usage":{"prompt_tokens":9,"completion_tokens":9,"total_tokens":18}}`,
@@ -117,8 +121,10 @@ func (k *kit) serveSearch() <-chan string {
 			_, _ = io.WriteString(w, v.whole)
 		}))
 		k.Cleanup(server.Close)
+		target := thinkingTarget(name, model)
+		target.Price = target.Price.WithSearchFee(name, model)
 		return provider.Settings{
-			BaseURL: server.URL + "/v1", Targets: []*provider.Target{thinkingTarget(name, model)},
+			BaseURL: server.URL + "/v1", Targets: []*provider.Target{target},
 			Credentials: []provider.Credential{{ID: name + "#1", Secret: "sk-" + name + "-secret", Source: "test"}},
 		}
 	}
@@ -132,7 +138,7 @@ func (k *kit) serveSearch() <-chan string {
 }
 
 // TestCitationsAndWebSearchAreTranslated sends web search in every client format to every vendor, and checks the request that the vendor
-// received and the citation that the client received.
+// received, the citation that the client received, and the fee of the searches.
 func TestCitationsAndWebSearchAreTranslated(t *testing.T) {
 	t.Parallel()
 	clients := []struct{ path, body, cited string }{
@@ -163,6 +169,16 @@ func TestCitationsAndWebSearchAreTranslated(t *testing.T) {
 					asked, warnings := <-sent, resp.header.Get("X-Fairlead-Warnings")
 					if !strings.Contains(asked, vendor.asked) {
 						t.Errorf("the vendor was not asked to search with %s: %s", vendor.asked, asked)
+					}
+					e := k.entry()
+					fee := ""
+					for _, row := range e.Bill.Rows {
+						if row.Class == catalog.WebSearch {
+							fee = fmt.Sprintf("%d searches, %s", e.Usage.Searches, row.Amount.Display())
+						}
+					}
+					if fee != vendor.fee {
+						t.Errorf("charged %q, want %q", fee, vendor.fee)
 					}
 					restricted := strings.Contains(c.body, "allowed_domains")
 					switch {

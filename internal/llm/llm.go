@@ -31,6 +31,7 @@ type Request struct {
 	Stream       bool
 	IncludeUsage bool  // the caller wants a usage event at the end of the stream
 	MaxOutput    int64 // maximum number of output tokens; 0 when not given
+	MaxSearches  int64 // maximum number of web searches; 0 when not given
 	Choices      int   // number of requested responses (n), at least 1
 	Needs        Abilities
 	Hosted       bool            // the provider may run tools, whose results become part of the prompt
@@ -187,6 +188,7 @@ type Usage struct {
 	CacheWriteLong int64 `json:"cache_write_long,omitempty"` // part of CacheWrite that is cached for an hour
 	AudioInput     int64 `json:"audio_input,omitempty"`      // part of Input
 	AudioOutput    int64 `json:"audio_output,omitempty"`     // part of Output
+	Searches       int64 `json:"searches,omitempty"`         // web searches that the provider ran; not tokens
 	// Estimated marks an estimate, used when the provider reports no usage or an implausible one.
 	Estimated bool `json:"estimated,omitempty"`
 	// ServiceTier is the tier that the provider reported.

@@ -279,7 +279,8 @@ func (b Builder) targets(f *Set, name string, offers []catalog.Offer, p config.P
 		}
 		seen[model.Name] = true
 		list = append(list, &provider.Target{
-			Provider: name, Vendor: cmp.Or(p.Vendor, name), Model: model, Upstream: o.Upstream, Price: o.Price,
+			Provider: name, Vendor: cmp.Or(p.Vendor, name), Model: model, Upstream: o.Upstream,
+			Price:      o.Price.WithSearchFee(cmp.Or(p.Vendor, name), model.Name),
 			Efforts:    catalog.EffortsFor(cmp.Or(p.Vendor, name), model.Name),
 			FirstToken: b.firstToken(model, p), Waits: b.waits(model, p), ZeroRetention: p.ZeroRetention, Tags: p.Tags,
 			ResponsesOnly: o.Needs == catalog.NeedsResponses,
@@ -405,6 +406,9 @@ func override(providerName string, m config.Model) catalog.Override {
 	if m.PerRequest != nil {
 		amount := money.Amount(money.PerMillion(*m.PerRequest)) // both are in nano-dollars
 		o.PerRequest = &amount
+	}
+	if m.Per1kSearches != nil {
+		o.Search = new(catalog.SearchRate(money.Amount(money.PerMillion(*m.Per1kSearches))))
 	}
 	if len(m.Abilities) > 0 {
 		var set llm.Abilities

@@ -19,7 +19,7 @@ func costAt(t *provider.Target, r *record) *money.Amount {
 // usageWith returns the usage with another cached prefix.
 func usageWith(u llm.Usage, hit route.CacheHit) llm.Usage {
 	prompt := u.Prompt()
-	other := llm.Usage{Output: u.Output, Reasoning: u.Reasoning, AudioOutput: u.AudioOutput}
+	other := llm.Usage{Output: u.Output, Reasoning: u.Reasoning, AudioOutput: u.AudioOutput, Searches: u.Searches}
 	other.CacheRead = min(hit.Read, prompt)
 	other.CacheWrite = min(hit.Write, prompt-other.CacheRead)
 	if hit.Long {

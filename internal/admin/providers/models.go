@@ -60,6 +60,7 @@ type PriceView struct {
 	CacheRead  *money.Amount `json:"cache_read_per_mtok_usd" nullable:"true" doc:"null if cached tokens cost the same as uncached ones."`
 	CacheWrite *money.Amount `json:"cache_write_per_mtok_usd" nullable:"true"`
 	PerRequest money.Amount  `json:"per_request_usd"`
+	Search     *money.Amount `json:"per_1k_searches_usd" nullable:"true" doc:"US dollars per 1,000 web searches that the provider runs. null if unknown; the fee is then not part of the cost."`
 	Tiers      []TierView    `json:"tiers" doc:"Prices for long prompts."`
 	Kind       string        `json:"price_source" enum:"list,override,provider-reported,local" doc:"Kind of price. local is the price of a model server on this machine."`
 	Source     string        `json:"source" doc:"Source of the price, such as the published lists it was read from."`
@@ -224,6 +225,9 @@ func priceView(p *catalog.Price) *PriceView {
 	v := &PriceView{
 		Input: money.Amount(p.Input), Output: money.Amount(p.Output), CacheRead: rate(p.CacheRead), CacheWrite: rate(p.CacheWrite),
 		PerRequest: p.PerRequest, Tiers: make([]TierView, 0, len(p.Tiers)), Kind: requests.PriceSource(p.Source), Source: p.Source, AsOf: p.AsOf,
+	}
+	if p.Search != nil && p.Search.Rate != nil {
+		v.Search = new(catalog.SearchPrice(*p.Search.Rate))
 	}
 	for _, t := range p.Tiers {
 		v.Tiers = append(v.Tiers, TierView{

@@ -28,6 +28,7 @@ type PriceInput struct {
 	CacheRead  *money.Amount `json:"cache_read_per_mtok_usd,omitempty"`
 	CacheWrite *money.Amount `json:"cache_write_per_mtok_usd,omitempty"`
 	PerRequest *money.Amount `json:"per_request_usd,omitempty"`
+	Search     *money.Amount `json:"per_1k_searches_usd,omitempty" doc:"US dollars per 1,000 web searches that the provider runs. Defaults to the published fee."`
 }
 
 func (a *handlers) registerPrices() {
@@ -120,6 +121,9 @@ func (in *PriceInput) price(now time.Time) (*catalog.Price, error) {
 	}
 	if fee := rate("per_request_usd", in.PerRequest); fee != nil {
 		p.PerRequest = money.Amount(*fee)
+	}
+	if fee := rate("per_1k_searches_usd", in.Search); fee != nil {
+		p.Search = &catalog.SearchFee{Rate: new(catalog.SearchRate(money.Amount(*fee)))}
 	}
 	if len(problems) > 0 {
 		return nil, adminapi.InvalidAll(problems)

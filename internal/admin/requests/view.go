@@ -1,6 +1,7 @@
 package requests
 
 import (
+	"slices"
 	"time"
 
 	"fairlead/internal/account"
@@ -65,6 +66,7 @@ type Tokens struct {
 	CacheWrite int64 `json:"cache_write"`
 	Output     int64 `json:"output"`
 	Reasoning  int64 `json:"reasoning"`
+	Searches   int64 `json:"searches" doc:"Web searches that the provider ran for the request. They are not tokens and have their own fee."`
 	Estimated  bool  `json:"estimated" doc:"Whether the gateway counted the tokens because the provider reported no usage or implausible usage."`
 }
 
@@ -129,14 +131,19 @@ type BillView struct {
 	Source string       `json:"source" doc:"Source of the prices, such as the published lists they were read from."`
 	AsOf   string       `json:"as_of" doc:"Date of the prices."`
 	Card   string       `json:"card" doc:"Price tier that was applied, such as long prompts, a service tier or a promotion. Empty for the standard price."`
+	// Excluded is empty unless the request used something without a known price.
+	Excluded []string `json:"excluded" doc:"Classes that the request used and that have no known price, such as web_search. The total does not include them."`
 }
 
 // BillRow is one row of a cost breakdown.
 type BillRow struct {
-	Class   string        `json:"class" doc:"input, cache_read, cache_write, output or request."`
+	Class   string        `json:"class" doc:"input, cache_read, cache_write, output, web_search or request."`
 	Tokens  *int64        `json:"tokens"`
 	PerMtok *money.Amount `json:"per_mtok_usd" nullable:"true" doc:"US dollars per million tokens."`
 	Amount  money.Amount  `json:"amount_usd"`
+
+	Searches *int64        `json:"searches" doc:"Charged web searches. null except for the class web_search."`
+	Per1000  *money.Amount `json:"per_1k_searches_usd" nullable:"true" doc:"US dollars per 1,000 web searches. null except for the class web_search."`
 }
 
 // requestRow returns the row of an entry. It omits the preview for callers without read_bodies.
@@ -226,10 +233,14 @@ func billView(b *catalog.Bill) *BillView {
 	if b == nil {
 		return nil
 	}
-	v := &BillView{Rows: make([]BillRow, 0, len(b.Rows)), Total: b.Total, Kind: PriceSource(b.Source), Source: b.Source, AsOf: b.AsOf, Card: b.Card}
+	v := &BillView{Rows: make([]BillRow, 0, len(b.Rows)), Total: b.Total, Kind: PriceSource(b.Source), Source: b.Source, AsOf: b.AsOf, Card: b.Card, Excluded: slices.Concat([]string{}, b.Excluded)}
 	for _, row := range b.Rows {
 		line := BillRow{Class: row.Class, Amount: row.Amount}
-		if row.Class != "request" && row.Class != "above_hold" {
+		switch row.Class {
+		case "request", "above_hold":
+		case catalog.WebSearch:
+			line.Searches, line.Per1000 = new(row.Tokens), new(catalog.SearchPrice(row.Rate))
+		default:
 			line.Tokens, line.PerMtok = new(row.Tokens), new(money.Amount(row.Rate))
 		}
 		v.Rows = append(v.Rows, line)
@@ -240,6 +251,6 @@ func billView(b *catalog.Bill) *BillView {
 func tokens(u llm.Usage) Tokens {
 	return Tokens{
 		Input: u.Input, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite,
-		Output: u.Output, Reasoning: u.Reasoning, Estimated: u.Estimated,
+		Output: u.Output, Reasoning: u.Reasoning, Searches: u.Searches, Estimated: u.Estimated,
 	}
 }

@@ -17,6 +17,9 @@ func merge(old, listed *catalog.Price, at time.Time) *catalog.Price {
 	if old == nil {
 		return &p
 	}
+	if p.Search == nil {
+		p.Search = old.Search
+	}
 	if len(p.Services) == 0 {
 		p.Services = old.Services
 	}

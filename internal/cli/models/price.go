@@ -27,7 +27,7 @@ type priceFlags struct {
 	cacheRead, cacheWrite   string
 	cacheWriteLong          string
 	audioInput, audioOutput string
-	perRequest              string
+	perRequest, perSearches string
 	from                    string
 	remove                  bool
 }
@@ -77,6 +77,7 @@ func (f *priceFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.audioInput, "audio-input", "", "dollars per million audio input tokens (default: same as --input)")
 	flags.StringVar(&f.audioOutput, "audio-output", "", "dollars per million audio output tokens (default: same as --output)")
 	flags.StringVar(&f.perRequest, "per-request", "", "dollars per request (default: none)")
+	flags.StringVar(&f.perSearches, "per-1k-searches", "", "dollars per 1,000 web searches that the provider runs (default: the published fee)")
 	flags.StringVar(&f.from, "from", "", "day from which the price applies, such as 2027-01-01, in the past or future (default: now)")
 	flags.BoolVar(&f.remove, "remove", false, "remove the override and use the built-in price")
 }
@@ -138,7 +139,7 @@ func (f *priceFlags) price(prices *catalog.Catalog, provider, model string) (*ca
 	m, _ := prices.Model(model)
 	embeds := m != nil && m.Op == llm.Embed
 	if known && offer.Price != nil {
-		p.Input, p.Output, p.PerRequest = offer.Price.Input, offer.Price.Output, offer.Price.PerRequest
+		p.Input, p.Output, p.PerRequest, p.Search = offer.Price.Input, offer.Price.Output, offer.Price.PerRequest, offer.Price.Search
 	} else if f.input == "" || (f.output == "" && !embeds) {
 		return nil, cli.Usagef("add  --input 0.4 --output 1.6", "%s at %s has no price yet, so both --input and --output are required", cli.Clean(model), cli.Clean(provider))
 	}
@@ -175,6 +176,12 @@ func (f *priceFlags) price(prices *catalog.Catalog, provider, model string) (*ca
 	fee, err := parseRate("per-request", f.perRequest)
 	if fee != nil {
 		p.PerRequest = money.Amount(*fee) // both types count nano-dollars
+	}
+	if err != nil {
+		return nil, err
+	}
+	if fee, err = parseRate("per-1k-searches", f.perSearches); fee != nil {
+		p.Search = &catalog.SearchFee{Rate: new(catalog.SearchRate(money.Amount(*fee)))}
 	}
 	return p, err
 }

@@ -178,6 +178,13 @@ func (p *modelPage) notes(o *offered) *cli.Table {
 		if card.PerRequest > 0 {
 			t.Row(one.provider, "each request "+cli.Dollars(card.PerRequest))
 		}
+		if fee := card.Search; fee != nil && fee.Rate != nil && *fee.Rate > 0 {
+			unit := " web searches "
+			if fee.Once {
+				unit = " requests with a web search "
+			}
+			t.Row(one.provider, cli.Count(catalog.SearchesPerRate)+unit+cli.Dollars(catalog.SearchPrice(*fee.Rate)))
+		}
 	}
 	return t
 }

@@ -35,6 +35,7 @@ type priceView struct {
 	rateView
 
 	PerRequest money.Amount      `json:"per_request_usd"`
+	Search     *money.Amount     `json:"per_1k_searches_usd,omitempty"`
 	Card       string            `json:"card"`
 	Tiers      []tierView        `json:"tiers,omitempty"`
 	Services   []catalog.Service `json:"services,omitempty"`
@@ -89,6 +90,9 @@ func viewPrice(p *catalog.Price, now time.Time) *priceView {
 	v := &priceView{
 		rateView: viewRates(card.Base()), PerRequest: card.PerRequest, Card: card.Bill(llm.Usage{}).Card,
 		Services: card.Services, Hours: p.During(now).Hours, Source: card.Source, AsOf: card.AsOf,
+	}
+	if card.Search != nil && card.Search.Rate != nil {
+		v.Search = new(catalog.SearchPrice(*card.Search.Rate))
 	}
 	for _, t := range card.Tiers {
 		v.Tiers = append(v.Tiers, tierView{t.Above, viewRates(t)})

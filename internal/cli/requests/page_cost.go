@@ -25,6 +25,7 @@ var classNames = []struct{ class, name string }{
 	{"output", "output"},
 	{"output_audio", "audio output"},
 	{"reasoning", "  of which reasoning"},
+	{catalog.WebSearch, "web searches"},
 	{"request", "per request"},
 	{aboveHold, "above the hold, not charged"},
 	{brokenAttempts, "interrupted attempts"},
@@ -62,6 +63,10 @@ func (p *entryPage) money(e *requestlog.Entry) {
 			add(c.name, "", "", rowAmount(own), "", "")
 		case c.class == brokenAttempts && own != nil:
 			add(c.name, cli.Count(own.Tokens), "", rowAmount(own), "", "")
+		case c.class == catalog.WebSearch:
+			if e.Usage.Searches > 0 {
+				add(c.name, cli.Count(e.Usage.Searches), "", searchAmount(e.Bill), "", searchAmount(e.BaselineBill))
+			}
 		case c.class == "request" && (own != nil || base != nil):
 			add(c.name, "", "", rowAmount(own), "", rowAmount(base))
 		case c.class != "reasoning" && c.class != "request" && c.class != brokenAttempts && c.class != aboveHold:
@@ -87,6 +92,9 @@ func (p *entryPage) saving(e *requestlog.Entry) {
 	}
 	if e.Bill != nil {
 		p.Field("prices", pricesText(e.Bill))
+	}
+	if e.Bill != nil && slices.Contains(e.Bill.Excluded, catalog.WebSearch) {
+		p.Field("", "The fee of the web searches is not included: no price per search is known for "+e.Model+" at "+e.Provider+".")
 	}
 	if e.Usage.Estimated {
 		p.Field("tokens", "counted by the gateway: the provider reported no usage, or implausible usage")
@@ -128,6 +136,14 @@ func rowAmount(r *catalog.Row) string {
 		return cli.Dash
 	}
 	return cli.Dollars(r.Amount)
+}
+
+// searchAmount returns the fee for web searches, or a dash if it is unknown or there is no bill.
+func searchAmount(b *catalog.Bill) string {
+	if b != nil && !slices.Contains(b.Excluded, catalog.WebSearch) && billRow(b, catalog.WebSearch) == nil {
+		return cli.Dollars(0) // the fee is part of another row
+	}
+	return rowAmount(billRow(b, catalog.WebSearch))
 }
 
 func classTokens(u llm.Usage, class string) int64 {

@@ -45,10 +45,14 @@ func (d *decoder) tools(name string) {
 		}
 		d.Count = true
 		for key := range d.Members {
-			if string(key) == "type" && d.Kind() == '"' {
-				kind := string(d.Unquote(d.ReadString()))
-				d.req.Hosted = d.req.Hosted || kind != "function" && kind != "custom"
-				d.need(websearch.Is(kind), llm.WebSearch)
+			switch kind := d.Kind(); {
+			case string(key) == "type" && kind == '"':
+				name := string(d.Unquote(d.ReadString()))
+				d.req.Hosted = d.req.Hosted || name != "function" && name != "custom"
+				d.need(websearch.Is(name), llm.WebSearch)
+			case string(key) == "max_uses" && kind == '0':
+				n, _ := rawjson.ParseInteger(d.Number())
+				d.req.MaxSearches = max(d.req.MaxSearches, n)
 			}
 		}
 		d.Count = false

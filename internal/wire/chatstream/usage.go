@@ -9,7 +9,7 @@ import (
 
 // counts holds the counts of a usage object.
 type counts struct {
-	prompt, completion, total, cached, written, reasoning, audioIn, audioOut int64
+	prompt, completion, total, cached, written, reasoning, audioIn, audioOut, searches int64
 
 	present     bool // whether there is any count
 	separate    bool // whether input and output are reported separately, not only as a total
@@ -65,6 +65,10 @@ func readCounts(raw []byte) (counts, bool) {
 			c.read(&s, &c.cached)
 		case "reasoning_tokens": // Perplexity
 			c.read(&s, &c.reasoning)
+		case "num_search_queries": // Perplexity
+			c.read(&s, &c.searches)
+		case "server_tool_use": // OpenRouter
+			c.details(&s, nil)
 		}
 	}
 	if !c.hasOutput && c.total > 0 { // some vendors report only the prompt and the total
@@ -87,7 +91,11 @@ func (c *counts) details(s *rawjson.Scanner, audio *int64) {
 		case "reasoning_tokens":
 			c.read(s, &c.reasoning)
 		case "audio_tokens":
-			c.read(s, audio)
+			if audio != nil {
+				c.read(s, audio)
+			}
+		case "web_search_requests":
+			c.read(s, &c.searches)
 		}
 	}
 }
@@ -109,7 +117,7 @@ func (c *counts) read(s *rawjson.Scanner, into *int64) bool {
 }
 
 func (c *counts) usage(onTop bool) llm.Usage {
-	u := llm.Usage{CacheRead: c.cached, CacheWrite: c.written, Output: c.completion, Reasoning: c.reasoning}
+	u := llm.Usage{CacheRead: c.cached, CacheWrite: c.written, Output: c.completion, Reasoning: c.reasoning, Searches: c.searches}
 	u.CacheRead = min(u.CacheRead, c.prompt)
 	u.CacheWrite = min(u.CacheWrite, c.prompt-u.CacheRead)
 	u.Input = c.prompt - u.CacheRead - u.CacheWrite
@@ -149,5 +157,10 @@ func UsageJSON(u llm.Usage) []byte {
 	b = strconv.AppendInt(b, u.CacheWrite, 10)
 	b = append(b, `},"completion_tokens_details":{"reasoning_tokens":`...)
 	b = strconv.AppendInt(b, u.Reasoning, 10)
-	return append(b, `}}`...)
+	b = append(b, '}')
+	if u.Searches > 0 {
+		b = append(b, `,"server_tool_use":{"web_search_requests":`...)
+		b = append(strconv.AppendInt(b, u.Searches, 10), '}')
+	}
+	return append(b, '}')
 }

@@ -11,7 +11,7 @@ import (
 
 func TestUsageJSONRoundTrip(t *testing.T) {
 	t.Parallel()
-	want := llm.Usage{Input: 1, CacheRead: 2, CacheWrite: 3, Output: 9, Reasoning: 5}
+	want := llm.Usage{Input: 1, CacheRead: 2, CacheWrite: 3, Output: 9, Reasoning: 5, Searches: 4}
 	raw := UsageJSON(want)
 	got, ok := parseUsage(raw, false)
 	if diff := cmp.Diff(want, got); !ok || diff != "" || !json.Valid(raw) {
@@ -43,6 +43,8 @@ func TestParseUsage(t *testing.T) {
 		"only a total":               {`{"total_tokens":115}`, false, nil},
 		"null details":               {`{"prompt_tokens":1,"completion_tokens":0,"prompt_tokens_details":null,"completion_tokens_details":null}`, false, &llm.Usage{Input: 1}},
 		"Moonshot":                   {`{"prompt_tokens":9,"completion_tokens":1,"cached_tokens":5}`, false, &llm.Usage{Input: 4, CacheRead: 5, Output: 1}},
+		"OpenRouter":                 {`{"prompt_tokens":9,"completion_tokens":1,"server_tool_use":{"web_search_requests":2}}`, false, &llm.Usage{Input: 9, Output: 1, Searches: 2}},
+		"Perplexity":                 {`{"prompt_tokens":9,"completion_tokens":1,"num_search_queries":3}`, false, &llm.Usage{Input: 9, Output: 1, Searches: 3}},
 		"empty":                      {`{}`, false, nil},
 		"a list":                     {`[]`, false, nil},
 		"negative":                   {`{"prompt_tokens":-3,"completion_tokens":4}`, false, nil},

@@ -75,6 +75,7 @@ type answer struct {
 	usage    *llm.Usage
 	counted  bool // whether usage includes the output so far
 	summed   bool // whether usage includes the total
+	queries  map[string]bool
 }
 
 // choice is one candidate of the response.
@@ -306,6 +307,7 @@ func (a *answer) end(err error) {
 		if a.usage.ServiceTier == "" {
 			a.usage.ServiceTier = Tier(a.o.ServiceTier)
 		}
+		a.usage.Searches = int64(len(a.queries))
 		if a.tell(llm.Delta{Kind: llm.UsageDelta, Usage: a.usage}) != nil {
 			return
 		}

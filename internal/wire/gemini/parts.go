@@ -36,6 +36,9 @@ func (a *answer) candidate(got *candidate) error {
 	if got.Grounding != nil && (c.grounding == nil || len(got.Grounding.Supports) > 0) {
 		c.grounding = got.Grounding
 	}
+	if got.Grounding != nil {
+		a.countSearches(got.Grounding.Queries)
+	}
 	for i := range got.Content.Parts {
 		if !a.streamed {
 			c.starts = append(c.starts, c.text.Len())

@@ -28,7 +28,8 @@ type candidate struct {
 
 // grounding lists the sources of a candidate and the parts of its text that they support.
 type grounding struct {
-	Chunks []struct {
+	Queries []string `json:"webSearchQueries"`
+	Chunks  []struct {
 		Web struct {
 			URI   string `json:"uri"`
 			Title string `json:"title"`

@@ -37,6 +37,21 @@ func (m *usageMetadata) usage() (llm.Usage, bool) {
 	return u, true
 }
 
+// countSearches records the queries of a web search. Google charges each distinct query once and ignores empty ones. An event
+// of a stream may repeat the queries of earlier events.
+func (a *answer) countSearches(queries []string) {
+	const most = 1000 // bounds the memory of one response
+	for _, query := range queries {
+		if query == "" || len(a.queries) >= most {
+			continue
+		}
+		if a.queries == nil {
+			a.queries = map[string]bool{}
+		}
+		a.queries[query] = true
+	}
+}
+
 func sound(details []modality) int64 {
 	var n count
 	for _, d := range details {

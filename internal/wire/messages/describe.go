@@ -42,6 +42,7 @@ func (d *decoder) tools(v rawjson.Value) {
 		d.req.Hosted = d.req.Hosted || messagesconv.IsHosted(tool.Get("type").String())
 		if websearch.Is(tool.Get("type").String()) {
 			d.req.Needs |= llm.WebSearch
+			d.req.MaxSearches = websearch.Read(tool).MaxUses
 		}
 		d.counted(tool)
 		n++

@@ -10,7 +10,7 @@ import (
 
 // Counts collects the usage of a response. A stream reports totals and repeats them.
 type Counts struct {
-	input, read, written, writtenLong, output, thinking int64
+	input, read, written, writtenLong, output, thinking, searches int64
 
 	tier   string
 	told   bool
@@ -39,6 +39,7 @@ func (c *Counts) Add(v rawjson.Value) {
 		{&c.writtenLong, "cache_creation.ephemeral_1h_input_tokens"},
 		{&c.output, "output_tokens"},
 		{&c.thinking, "output_tokens_details.thinking_tokens"},
+		{&c.searches, "server_tool_use.web_search_requests"},
 	} {
 		told := v.Get(figure.name)
 		if told.Kind != rawjson.Number {
@@ -84,7 +85,7 @@ func (c *Counts) Usage() *llm.Usage {
 	written := max(c.written, c.writtenLong)
 	return &llm.Usage{
 		Input: c.input, CacheRead: c.read, CacheWrite: written, CacheWriteLong: c.writtenLong,
-		Output: c.output, Reasoning: min(c.thinking, c.output), ServiceTier: ReadTier(c.tier),
+		Output: c.output, Reasoning: min(c.thinking, c.output), Searches: c.searches, ServiceTier: ReadTier(c.tier),
 	}
 }
 
@@ -121,6 +122,12 @@ func WriteUsage(w *rawjson.Writer, u llm.Usage) {
 		w.Key("output_tokens_details")
 		w.Open()
 		w.Int("thinking_tokens", u.Reasoning)
+		w.Close()
+	}
+	if u.Searches > 0 {
+		w.Key("server_tool_use")
+		w.Open()
+		w.Int("web_search_requests", u.Searches)
 		w.Close()
 	}
 	w.Close()

@@ -1,6 +1,7 @@
 package responses
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -131,6 +132,7 @@ func (r *requestReader) describe() {
 		case tool.Hosted == "":
 		case tool.Search != nil:
 			req.Needs |= llm.WebSearch
+			req.MaxSearches = cmp.Or(tool.Search.MaxUses, r.maxToolCalls())
 		default:
 			req.Needs |= llm.ResponsesAPI
 		}
@@ -143,6 +145,16 @@ func (r *requestReader) describe() {
 	req.NonASCIIBytes += r.NonASCII
 	req.Effort = conv.Effort.Level
 	r.need(llm.Reasons(conv.Effort.Level), llm.Reasoning)
+}
+
+// maxToolCalls returns the maximum number of calls of provider-run tools; 0 when not given.
+func (r *requestReader) maxToolCalls() int64 {
+	for _, f := range r.req.Fields {
+		if n, ok := rawjson.ParseInteger(r.req.Body[f.Value:f.End]); ok && f.Name == "max_tool_calls" {
+			return max(n, 0)
+		}
+	}
+	return 0
 }
 
 // preview returns the beginning of a raw JSON string on one line.

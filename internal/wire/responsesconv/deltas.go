@@ -48,6 +48,7 @@ type deltaReader struct {
 	characters int      // of the text
 	part       [2]int64 // output and content index + 1 of the text that was sent last
 	partStart  int      // its first character
+	searches   int64    // web searches so far
 }
 
 // openCall is a tool call whose arguments are arriving.
@@ -221,7 +222,9 @@ func (d *deltaReader) closeItem(output int64, item rawjson.Value) {
 				Signature: joinSignature(item.Get("id").String(), encrypted), Provider: d.o.Signer,
 			}})
 		}
-	case "message", "web_search_call": // the citations name the sources
+	case "message":
+	case "web_search_call": // the citations name the sources
+		d.searches += responsesstream.Searches(item)
 	default:
 		d.Warn("the output item %s cannot be expressed in the client's format", kind)
 	}
@@ -230,6 +233,7 @@ func (d *deltaReader) closeItem(output int64, item rawjson.Value) {
 // end reports the usage and why the response ended.
 func (d *deltaReader) end(response rawjson.Value) error {
 	if usage := responsesstream.Usage(response); usage != nil {
+		usage.Searches = max(usage.Searches, d.searches) // some providers leave the output of the last event empty
 		d.emit(llm.Delta{Kind: llm.UsageDelta, Usage: usage})
 	}
 	if failure := responsesstream.Failure(response); failure != nil {

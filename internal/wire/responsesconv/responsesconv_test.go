@@ -190,6 +190,23 @@ func TestStreamIsRead(t *testing.T) {
 	}
 }
 
+func TestSearchesOfAStreamAreCounted(t *testing.T) {
+	t.Parallel()
+	const item = `event: response.output_item.done
+data: {"type":"response.output_item.done","output_index":9,"item":{"id":"ws_1","type":"web_search_call","status":"completed","action":{"type":"search"}}}
+
+`
+	got, err := read(t, strings.Replace(stream, "event: response.completed", item+item+"event: response.completed", 1), responsesconv.DeltaOptions{Reading: messagesstream.Reading{Stream: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range got {
+		if d.Kind == llm.UsageDelta && d.Usage.Searches != 2 {
+			t.Errorf("usage %+v, want 2 searches", d.Usage)
+		}
+	}
+}
+
 func TestIncompleteStreamIsAnError(t *testing.T) {
 	t.Parallel()
 	o := responsesconv.DeltaOptions{Reading: messagesstream.Reading{Stream: true}}

@@ -9,6 +9,7 @@ import (
 type object struct {
 	status, tier               string
 	failure, incomplete, usage []byte // JSON; nil when absent or null
+	searches                   int64  // web searches
 	fault                      bool   // the document is an error instead of a response
 	hasOutput                  bool
 	calls                      bool // the output has a tool call that the client must run
@@ -61,6 +62,8 @@ func readObject(data []byte, at span) (object, bool) {
 			o.incomplete = s.RawOrNil()
 		case "usage":
 			o.usage = s.RawOrNil()
+		case "tool_usage":
+			o.searches = max(o.searches, toolSearches(rawjson.Parse(s.RawOrNil())))
 		case "output":
 			if o.hasOutput = kind == '['; o.hasOutput {
 				o.output(&s)
@@ -85,16 +88,20 @@ func (o *object) edit(s *rawjson.Scanner, kind byte, what editKind) {
 
 // output reads the items of the output.
 func (o *object) output(s *rawjson.Scanner) {
+	searches := int64(0)
 	for range s.Elements {
 		if s.Kind() != '{' {
 			continue
 		}
+		from, search := s.Pos, false
 		for key := range s.Members {
 			kind := s.Kind()
 			switch string(key) {
 			case "type":
 				if kind == '"' {
-					o.calls = o.calls || IsCall(string(s.Unquote(s.ReadString())))
+					name := string(s.Unquote(s.ReadString()))
+					o.calls = o.calls || IsCall(name)
+					search = name == searchItem
 				}
 			case "arguments", "input":
 				countString(s, kind)
@@ -104,7 +111,11 @@ func (o *object) output(s *rawjson.Scanner) {
 				}
 			}
 		}
+		if search && s.Err == nil {
+			searches += Searches(rawjson.Parse(s.Data[from:s.Pos]))
+		}
 	}
+	o.searches = max(o.searches, searches)
 }
 
 // countParts counts the text of the parts of an item.
@@ -141,6 +152,6 @@ func (o *object) finishReason() string {
 	return finishOf(o.status, func() string { return rawjson.Get(o.incomplete, "reason").String() }, func() bool { return o.calls })
 }
 
-func (o *object) usageCounts() *llm.Usage { return usageOf(o.usage, o.tier) }
+func (o *object) usageCounts() *llm.Usage { return usageOf(o.usage, o.tier, o.searches) }
 
 func (o *object) err() *llm.Error { return failureOf(o.status, o.failure) }

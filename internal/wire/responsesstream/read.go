@@ -46,6 +46,7 @@ type responseStream struct {
 	id       string      // id that the provider reports
 	sealed   string      // id that the client sees
 	name     string      // name of the last event
+	searches int64       // web searches so far
 	began    bool
 	over     bool
 	err      error // why the response is not complete, once it is over
@@ -144,6 +145,7 @@ func (s *responseStream) event(f frame) (llm.Event, error) {
 			return llm.Event{}, failure
 		}
 		s.began, s.Finished, s.over = true, true, true
+		o.searches = max(o.searches, s.searches) // some providers leave the output of the last event empty
 		ev.Finish, ev.Usage = o.finishReason(), o.usageCounts()
 		ev.Data, ev.Own = s.rewrite(f.data, &o), true
 	case "response.created", "response.in_progress", "response.queued":
@@ -160,6 +162,9 @@ func (s *responseStream) event(f frame) (llm.Event, error) {
 		ev.Content = kind != "message" && kind != "reasoning"
 		if name := item.Get("name"); s.name == "response.output_item.added" && name.Kind == rawjson.Text {
 			ev.ASCIIBytes, ev.NonASCIIBytes = messagesstream.CountText(name.String())
+		}
+		if s.name == "response.output_item.done" {
+			s.searches += Searches(item)
 		}
 	default:
 		if strings.HasSuffix(s.name, ".delta") {

@@ -203,6 +203,44 @@ func TestImplausibleUsageIsIgnored(t *testing.T) {
 	}
 }
 
+func TestSearchesAreCounted(t *testing.T) {
+	t.Parallel()
+	const (
+		searched = `{"id":"ws_1","type":"web_search_call","status":"completed","action":{"type":"search","query":"q"}}`
+		opened   = `{"id":"ws_2","type":"web_search_call","status":"completed","action":{"type":"open_page","url":"https://a.test"}}`
+		failed   = `{"id":"ws_3","type":"web_search_call","status":"failed","action":{"type":"search","query":"q"}}`
+		older    = `{"id":"ws_4","type":"web_search_call","status":"completed"}`
+		usage    = `"usage":{"input_tokens":9,"output_tokens":3}`
+	)
+	done := func(item string) string {
+		return `{"type":"response.output_item.done","output_index":0,"item":` + item + `}`
+	}
+	ended := func(members string) string {
+		return `{"type":"response.completed","response":{"id":"resp_1","model":"m","status":"completed",` + members + `,` + usage + `}}`
+	}
+	for name, tc := range map[string]struct {
+		stream bool
+		body   string
+		want   int64
+	}{
+		"none":                {false, `{"status":"completed","output":[],` + usage + `}`, 0},
+		"whole":               {false, `{"status":"completed","output":[` + searched + `,` + opened + `,` + failed + `,` + older + `],` + usage + `}`, 2},
+		"reported by tool":    {false, `{"status":"completed","output":[` + searched + `],"tool_usage":{"web_search":{"num_requests":5}},` + usage + `}`, 5},
+		"implausible by tool": {false, `{"status":"completed","output":[` + searched + `],"tool_usage":{"web_search":{"num_requests":-5}},` + usage + `}`, 1},
+		"stream":              {true, frame(created, done(searched), done(opened), done(older), ended(`"output":[`+searched+`,`+opened+`,`+older+`]`)), 2},
+		"stream, empty end":   {true, frame(created, done(searched), done(older), ended(`"output":[]`)), 2},
+	} {
+		got, err := readAll(t, tc.body, responsesstream.Options{Reading: messagesstream.Reading{Stream: tc.stream}})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if last := got[len(got)-1]; last.Usage == nil || last.Usage.Searches != tc.want {
+			t.Errorf("%s: usage %+v, want %d searches", name, last.Usage, tc.want)
+		}
+	}
+}
+
 func FuzzRead(f *testing.F) {
 	f.Add(frame(created, item, unknown, delta, search, completed))
 	f.Add(`{"id":"resp_2","model":"m","status":"completed","output":[]}`)

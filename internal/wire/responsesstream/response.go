@@ -11,11 +11,37 @@ import (
 
 // Usage returns the usage of a response object, or nil when the provider reports none or implausible counts.
 func Usage(response rawjson.Value) *llm.Usage {
-	return usageOf([]byte(response.Get("usage").Raw), response.Get("service_tier").String())
+	searches := int64(0)
+	response.Get("output").ForEach(func(_, item rawjson.Value) bool {
+		searches += Searches(item)
+		return true
+	})
+	searches = max(searches, toolSearches(response.Get("tool_usage")))
+	return usageOf([]byte(response.Get("usage").Raw), response.Get("service_tier").String(), searches)
+}
+
+// searchItem is the type of an output item for a web search that the provider ran.
+const searchItem = "web_search_call"
+
+// Searches returns the number of web searches of a complete output item: 1 for a search, 0 for other items. A call that opens
+// a page of an earlier search is not charged.
+func Searches(item rawjson.Value) int64 {
+	if item.Get("type").String() != searchItem || item.Get("status").String() == "failed" {
+		return 0
+	}
+	if action := item.Get("action.type").String(); action != "" && action != "search" {
+		return 0
+	}
+	return 1
+}
+
+// toolSearches returns the number of web searches in the tool_usage member of a response, which some providers send.
+func toolSearches(v rawjson.Value) int64 {
+	return min(max(v.Get("web_search.num_requests").Int(), 0), llm.MaxTokenCount)
 }
 
 // usageOf reads usage in one pass.
-func usageOf(data []byte, tier string) *llm.Usage {
+func usageOf(data []byte, tier string, searches int64) *llm.Usage {
 	s := rawjson.Scanner{Data: data}
 	if s.Kind() != '{' {
 		return nil
@@ -40,7 +66,7 @@ func usageOf(data []byte, tier string) *llm.Usage {
 	}
 	return &llm.Usage{
 		Input: input - read - written, CacheRead: read, CacheWrite: written, Output: output, Reasoning: min(reasoning, output),
-		ServiceTier: tier,
+		Searches: searches, ServiceTier: tier,
 	}
 }
 

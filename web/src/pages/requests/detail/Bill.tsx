@@ -21,6 +21,7 @@ const labels: Record<string, string> = {
   broken_attempts: "Interrupted attempts",
   output: "Output",
   output_audio: "Audio output",
+  web_search: "Web searches",
   request: "Per-request fee",
 };
 
@@ -34,7 +35,12 @@ export function Bill({ request }: { request: Detail }) {
       </Text>
     );
   }
-  const rowClasses = [...new Set([...(bill?.rows ?? []), ...(base?.rows ?? [])].map((row) => row.class))];
+  const rowClasses = [
+    ...new Set([
+      ...[...(bill?.rows ?? []), ...(base?.rows ?? [])].map((row) => row.class),
+      ...(bill?.excluded ?? []),
+    ]),
+  ];
   return (
     <div className={classes.scroll} tabIndex={0} role="region" aria-label="Cost breakdown">
       <Table verticalSpacing={4} horizontalSpacing={6} className={classes.bill}>
@@ -106,6 +112,7 @@ export function Bill({ request }: { request: Detail }) {
         {request.baseline_model &&
           `Baseline ${request.baseline_model}: ${baselineLabels[request.baseline_source ?? ""] ?? "set when routed"}. `}
         {usageNote(request)}
+        {excludedNote(bill)}
         Estimated from the same token counts at list prices. Another model might use more or fewer tokens.
       </Text>
     </div>
@@ -124,6 +131,13 @@ export function usageNote(request: Pick<Detail, "usage_flag" | "tokens">): strin
         ? "The provider reported no token counts, so the gateway’s estimate is used. "
         : "";
   }
+}
+
+/** Names the fees that the total does not include. */
+export function excludedNote(bill: Pick<Schema["BillView"], "excluded"> | undefined): string {
+  return bill?.excluded?.includes("web_search")
+    ? "The fee of the web searches is not included, because no price per search is known. "
+    : "";
 }
 
 /** The origin and date of the prices, with details on hover. */
@@ -161,6 +175,8 @@ function absence(request: Detail): string {
 function BillRow({ name, request }: { name: string; request: Detail }) {
   const find = (bill: Schema["BillView"] | undefined) => bill?.rows.find((row) => row.class === name);
   const [ours, base] = [find(request.bill), find(request.baseline_bill)];
+  const excluded = request.bill?.excluded?.includes(name);
+  const searches = name === "web_search" ? (ours?.searches ?? request.tokens.searches) : undefined;
   const reasoning = name === "output" && request.tokens.reasoning > 0;
   return (
     <Table.Tr>
@@ -173,13 +189,29 @@ function BillRow({ name, request }: { name: string; request: Detail }) {
           </Text>
         )}
       </Table.Td>
-      <Cell>{formatCount(ours?.tokens ?? base?.tokens)}</Cell>
-      <Cell rate>{ours?.per_mtok_usd != null ? <Money amount={ours.per_mtok_usd} paid /> : ""}</Cell>
-      <Cell>{ours ? <Money amount={ours.amount_usd} /> : ""}</Cell>
-      <Cell rate>{base?.per_mtok_usd != null ? <Money amount={base.per_mtok_usd} paid /> : ""}</Cell>
+      <Cell>{formatCount(searches ?? ours?.tokens ?? base?.tokens)}</Cell>
+      <Cell rate>
+        <Rate row={ours} />
+      </Cell>
+      <Cell>{ours ? <Money amount={ours.amount_usd} /> : excluded ? "not included" : ""}</Cell>
+      <Cell rate>
+        <Rate row={base} />
+      </Cell>
       <Cell>{base ? <Money amount={base.amount_usd} /> : ""}</Cell>
     </Table.Tr>
   );
+}
+
+/** The price per million tokens, or per thousand web searches. */
+function Rate({ row }: { row: Schema["BillRow"] | undefined }) {
+  if (row?.per_1k_searches_usd != null) {
+    return (
+      <>
+        <Money amount={row.per_1k_searches_usd} paid /> per 1,000
+      </>
+    );
+  }
+  return row?.per_mtok_usd != null ? <Money amount={row.per_mtok_usd} paid /> : "";
 }
 
 interface CellProps {

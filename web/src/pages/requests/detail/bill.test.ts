@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 
 import type { Schema } from "../../../api/client";
-import { usageNote } from "./Bill";
+import { excludedNote, usageNote } from "./Bill";
 
 type Detail = Schema["RequestDetail"];
 
@@ -14,5 +14,13 @@ describe("usageNote", () => {
     expect(usageNote(request(null, true))).toContain("reported no token counts");
     expect(usageNote(request("rejected", true))).toContain("impossible token counts");
     expect(usageNote(request("above_hold", false))).toContain("reserved amount is charged");
+  });
+});
+
+describe("excludedNote", () => {
+  it("names the fees that the total lacks", () => {
+    expect(excludedNote(undefined)).toBe("");
+    expect(excludedNote({ excluded: [] })).toBe("");
+    expect(excludedNote({ excluded: ["web_search"] })).toContain("not included");
   });
 });
