@@ -36,12 +36,9 @@ func (e conversation) NewRequest(ctx context.Context, c *provider.Call) (*http.R
 	if e.usesResponses(c) {
 		return e.responses.newResponsesRequest(ctx, c)
 	}
-	own := c
-	if c.Request.Format != chat.Name {
-		var err error
-		if own, err = e.chat.row.translated(ctx, c); err != nil {
-			return nil, err
-		}
+	own, err := e.chat.row.translated(ctx, c)
+	if err != nil {
+		return nil, err
 	}
 	edit := e.chat.row.chatEdit(own)
 	c.Warnings = own.Warnings
@@ -76,11 +73,12 @@ func (e conversation) Events(c *provider.Call, resp *http.Response) llm.Stream {
 		UsagePath: e.chat.row.Answer.UsageAt, ReasoningOnTop: e.chat.row.Answer.ReasoningOnTop,
 		Warn: func(what string) { c.Warn("%s", what) },
 	})
-	if c.Request.Format == chat.Name && !c.Joins {
+	asFunctions := !e.chat.row.Takes.CustomTools && (c.Request.Format != chat.Name || chatconv.HasCustomTools(c.Request))
+	if c.Request.Format == chat.Name && !c.Joins && !asFunctions {
 		return answer
 	}
 	deltas := signedBy(c.Target.Provider, chatconv.Deltas(llm.All(answer)))
-	if c.Request.Needs.Has(llm.Tools) && !e.chat.row.Takes.CustomTools {
+	if c.Request.Needs.Has(llm.Tools) && asFunctions {
 		deltas = chatconv.FreeText(deltas, c.CustomTool())
 	}
 	return llm.Pull(c.Client.EncodeResponse(c.Request, c.Target.Model.Name, deltas))

@@ -11,19 +11,31 @@ import (
 	"fairlead/internal/wire/chatconv"
 )
 
-// translated converts the call of a client of another format to a chat call.
+// translated converts the call of a client of another format to a chat call. The call of a chat client is returned unchanged, unless it
+// has custom tools that the vendor does not accept.
 func (r *Row) translated(ctx context.Context, c *provider.Call) (*provider.Call, error) {
-	conv, err := c.Client.Conversation(ctx, c.Request)
-	if err != nil {
-		return nil, err
+	var body []byte
+	var leftOut []string
+	if c.Request.Format == chat.Name {
+		if r.Takes.CustomTools {
+			return c, nil
+		}
+		if body, leftOut = chatconv.FunctionsOnly(c.Request); body == nil {
+			return c, nil
+		}
+	} else {
+		conv, err := c.Client.Conversation(ctx, c.Request)
+		if err != nil {
+			return nil, err
+		}
+		body, leftOut = chatconv.Render(conv, chatconv.RenderOptions{
+			Model: c.Request.Model, Stream: c.Request.Stream, Accepts: r.Takes,
+			Signers: func(provider string) bool { return provider == c.Target.Provider },
+		})
 	}
-	body, leftOut := chatconv.Render(conv, chatconv.RenderOptions{
-		Model: c.Request.Model, Stream: c.Request.Stream, Accepts: r.Takes,
-		Signers: func(provider string) bool { return provider == c.Target.Provider },
-	})
 	req, err := chat.Format{}.DecodeRequest(ctx, c.Request.Op, body)
 	if err != nil {
-		return nil, fmt.Errorf("encode the %s request as chat: %w", c.Request.Format, err)
+		return nil, fmt.Errorf("encode the %s request for the provider: %w", c.Request.Format, err)
 	}
 	own := *c
 	own.Request = req

@@ -1,0 +1,176 @@
+package chatconv
+
+import (
+	"bytes"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/rawjson"
+)
+
+// HasCustomTools reports whether a chat request has tools that accept free text.
+func HasCustomTools(req *llm.Request) bool {
+	if !mayHaveCustom(req.Body) {
+		return false
+	}
+	for _, f := range req.Fields {
+		if f.Name == "tools" {
+			for _, tool := range rawjson.Parse(req.Body[f.Value:f.End]).List() {
+				if tool.Get("type").String() == "custom" {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// mayHaveCustom is a fast check. Inside a JSON string the quotes are escaped, so text does not match.
+func mayHaveCustom(body []byte) bool { return bytes.Contains(body, []byte(`"custom"`)) }
+
+// FunctionsOnly returns the body of a chat request with its custom tools, the calls of custom tools and the choice of one replaced
+// by functions, for providers that have only functions. leftOut lists unsupported content. The body is nil if nothing changed.
+func FunctionsOnly(req *llm.Request) (body []byte, leftOut []string) {
+	if !mayHaveCustom(req.Body) {
+		return nil, nil
+	}
+	at := 0
+	for _, f := range req.Fields {
+		v := rawjson.Parse(req.Body[f.Value:f.End])
+		var value []byte
+		switch f.Name {
+		case "tools":
+			value = changeElements(v, func(tool rawjson.Value) []byte {
+				changed, lost := functionTool(tool)
+				leftOut = append(leftOut, lost...)
+				return changed
+			})
+		case "tool_choice":
+			value = functionChoice(v)
+		case "messages":
+			value = changeElements(v, func(message rawjson.Value) []byte {
+				return changeMember(message, "tool_calls", func(calls rawjson.Value) []byte { return changeElements(calls, functionCall) })
+			})
+		}
+		if value != nil {
+			body = append(append(body, req.Body[at:f.Value]...), value...)
+			at = f.End
+		}
+	}
+	if body == nil {
+		return nil, nil
+	}
+	return append(body, req.Body[at:]...), leftOut
+}
+
+// functionTool returns a custom tool as a function, or nil for another tool.
+func functionTool(v rawjson.Value) (changed []byte, leftOut []string) {
+	if v.Get("type").String() != "custom" {
+		return nil, nil
+	}
+	custom := v.Get("custom")
+	tool := llm.Tool{Name: custom.Get("name").String(), Description: custom.Get("description").String(), Format: []byte(custom.Get("format").Raw)}
+	description, grammar := tool.DescribeGrammar()
+	if grammar {
+		leftOut = append(leftOut, "the grammar of the tool "+tool.Name)
+	}
+	return asFunction(v, func(w *rawjson.Writer) {
+		w.Str("name", tool.Name)
+		w.OptionalStr("description", description)
+		w.Raw("parameters", []byte(freeTextSchema))
+	}), leftOut
+}
+
+// functionCall returns the call of a custom tool as the call of a function, or nil for another call.
+func functionCall(v rawjson.Value) []byte {
+	custom := v.Get("custom")
+	if !custom.IsObject() {
+		return nil
+	}
+	return asFunction(v, func(w *rawjson.Writer) {
+		w.Str("name", custom.Get("name").String())
+		w.Str("arguments", wrapFreeText(custom.Get("input").String()))
+	})
+}
+
+// functionChoice returns a choice of custom tools as a choice of functions, or nil for another choice.
+func functionChoice(v rawjson.Value) []byte {
+	switch v.Get("type").String() {
+	case "custom":
+		return functionName(v)
+	case "allowed_tools":
+		return changeMember(v, "allowed_tools", func(allowed rawjson.Value) []byte {
+			return changeMember(allowed, "tools", func(tools rawjson.Value) []byte { return changeElements(tools, functionName) })
+		})
+	}
+	return nil
+}
+
+// functionName returns the reference to a custom tool as a reference to a function, or nil for another reference.
+func functionName(v rawjson.Value) []byte {
+	if v.Get("type").String() != "custom" {
+		return nil
+	}
+	return asFunction(v, func(w *rawjson.Writer) { w.Str("name", v.Get("custom.name").String()) })
+}
+
+// asFunction returns the object with the members of a function in place of its type and its custom member.
+func asFunction(v rawjson.Value, members func(w *rawjson.Writer)) []byte {
+	var w rawjson.Writer
+	w.Open()
+	v.ForEach(func(key, value rawjson.Value) bool {
+		if name := key.String(); name != "type" && name != "custom" {
+			w.Raw(name, []byte(value.Raw))
+		}
+		return true
+	})
+	w.Str("type", "function")
+	w.Key("function")
+	w.Open()
+	members(&w)
+	w.Close()
+	w.Close()
+	return w.Out
+}
+
+// changeElements returns a list with elements replaced by the result of change, which is nil for those that stay. It returns nil if
+// all of them stay.
+func changeElements(list rawjson.Value, change func(rawjson.Value) []byte) []byte {
+	if !list.IsList() {
+		return nil
+	}
+	w, changed := rawjson.Writer{Out: []byte{'['}}, false
+	for _, element := range list.List() {
+		value := change(element)
+		if value == nil {
+			value = []byte(element.Raw)
+		} else {
+			changed = true
+		}
+		w.Element(value)
+	}
+	if !changed {
+		return nil
+	}
+	w.CloseList()
+	return w.Out
+}
+
+// changeMember returns an object with a member replaced by the result of change. It returns nil if the result is nil.
+func changeMember(object rawjson.Value, name string, change func(rawjson.Value) []byte) []byte {
+	changed := change(object.Get(name))
+	if changed == nil {
+		return nil
+	}
+	var w rawjson.Writer
+	w.Open()
+	object.ForEach(func(key, value rawjson.Value) bool {
+		if key.String() == name {
+			w.Raw(name, changed)
+		} else {
+			w.Raw(key.String(), []byte(value.Raw))
+		}
+		return true
+	})
+	w.Close()
+	return w.Out
+}
