@@ -1,8 +1,6 @@
 package sdk
 
 import (
-	"bytes"
-	"context"
 	"encoding/json"
 	"maps"
 	"os"
@@ -11,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/tidwall/gjson"
 
@@ -171,7 +168,7 @@ func TestCodingAgentsEditFiles(t *testing.T) {
 			for _, a := range codingAgents(gateway, gateway.Key(t), catalog) {
 				t.Run(a.program, func(t *testing.T) {
 					before := len(mock.Calls())
-					a.edit(t, root)
+					a.edit(t, root, mock)
 					checkLoop(t, vendor, a, mock.Calls()[before:])
 					if a.program == "codex" {
 						checkPatches(t, mock.Calls()[before:])
@@ -199,7 +196,7 @@ func TestCodingAgentsWithoutToolsEditFiles(t *testing.T) {
 			home := t.TempDir()
 			file := filepath.Join(home, "project", "notes.txt")
 			writeFile(t, file, "first line\ncount: 0\nlast line\n")
-			output := aider(gateway, gateway.Key(t)).run(t, root, home, "Add one to the count [edit text]")
+			output := aider(gateway, gateway.Key(t)).run(t, root, mock, home, "Add one to the count [edit text]")
 			if text, err := os.ReadFile(file); err != nil || string(text) != "first line\ncount: 1\nlast line\n" {
 				t.Errorf("the edited file: %v, %q\n%s", err, text, output)
 			}
@@ -250,7 +247,7 @@ func checkLoop(t *testing.T, vendor agentVendor, a agent, calls []vendormock.Cal
 }
 
 // edit runs the agent in a project with one file, and checks the file and what the agent reports.
-func (a agent) edit(t *testing.T, root string) {
+func (a agent) edit(t *testing.T, root string, mock *vendormock.Server) {
 	t.Helper()
 	home := t.TempDir()
 	for name, text := range a.settings {
@@ -258,7 +255,7 @@ func (a agent) edit(t *testing.T, root string) {
 	}
 	file := filepath.Join(home, "project", "notes.txt")
 	writeFile(t, file, "first line\ncount: 0\nlast line\n")
-	output := a.run(t, root, home, "Count to nine in the file "+file+" [edit loop]")
+	output := a.run(t, root, mock, home, "Count to nine in the file "+file+" [edit loop]")
 	if !strings.Contains(output, "Edited the file 9 times.") {
 		t.Errorf("the agent does not show the last response:\n%s", output)
 	}
@@ -273,18 +270,16 @@ func (a agent) edit(t *testing.T, root string) {
 }
 
 // run runs the agent in the project, without the machine's settings, and returns its output.
-func (a agent) run(t *testing.T, root, home, prompt string) string {
+func (a agent) run(t *testing.T, root string, mock *vendormock.Server, home, prompt string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
-	defer cancel()
-	var out bytes.Buffer
-	cmd := exec.CommandContext(ctx, agentProgram(root, a.program), append(a.args, prompt)...)
-	cmd.Dir, cmd.Stdout, cmd.Stderr = filepath.Join(home, "project"), &out, &out
+	cmd := exec.CommandContext(t.Context(), agentProgram(root, a.program), append(a.args, prompt)...)
+	cmd.Dir = filepath.Join(home, "project")
 	cmd.Env = append([]string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8"}, a.env...)
-	if err := cmd.Run(); err != nil {
-		t.Errorf("%s: %v\n%s", a.program, err, out.String())
+	printed, err := runWatched(t.Context(), cmd, func() int { return len(mock.Calls()) })
+	if err != nil {
+		t.Errorf("%s: %v after %d requests\n%s", a.program, err, len(mock.Calls()), printed)
 	}
-	return out.String()
+	return printed
 }
 
 func writeFile(t *testing.T, path, text string) {

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fairlead/internal/catalog"
+	"fairlead/internal/llm"
 	"fairlead/internal/money"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/route"
@@ -114,5 +115,25 @@ func TestTailsAreBounded(t *testing.T) {
 	open.leave("home")
 	if open.all != maxTails-1 || !open.enter("another") {
 		t.Error("a closed live view is still counted")
+	}
+}
+
+func TestBillShowsTheFeeOfSearches(t *testing.T) {
+	t.Parallel()
+	price := catalog.Price{Search: &catalog.SearchFee{Rate: new(catalog.SearchRate(10 * money.Dollar))}}
+	u := llm.Usage{Input: 9, Searches: 3}
+	known := price.Bill(u)
+	v := billView(&known)
+	row := v.Rows[len(v.Rows)-1]
+	if row.Class != "web_search" || row.Tokens != nil || row.PerMtok != nil || *row.Searches != 3 || *row.Per1000 != 10*money.Dollar || row.Amount != 30_000_000 || len(v.Excluded) != 0 {
+		t.Errorf("the row is %+v, excluded %q", row, v.Excluded)
+	}
+	price.Search = nil
+	unknown := price.Bill(u)
+	if v := billView(&unknown); len(v.Excluded) != 1 || v.Excluded[0] != "web_search" || v.Total != 0 {
+		t.Errorf("excluded %q from a total of %v", v.Excluded, v.Total)
+	}
+	if tokens(u).Searches != 3 {
+		t.Errorf("%+v", tokens(u))
 	}
 }
