@@ -1571,13 +1571,23 @@ export interface components {
         BillRow: {
             /** @example 12.5 */
             amount_usd: string;
-            /** @description input, cache_read, cache_write, output or request. */
+            /** @description input, cache_read, cache_write, output, web_search or request. */
             class: string;
+            /**
+             * @description US dollars per 1,000 web searches. null except for the class web_search.
+             * @example 12.5
+             */
+            per_1k_searches_usd: string | null;
             /**
              * @description US dollars per million tokens.
              * @example 12.5
              */
             per_mtok_usd: string | null;
+            /**
+             * Format: int64
+             * @description Charged web searches. null except for the class web_search.
+             */
+            searches: number | null;
             /** Format: int64 */
             tokens: number | null;
         };
@@ -1586,6 +1596,8 @@ export interface components {
             as_of: string;
             /** @description Price tier that was applied, such as long prompts, a service tier or a promotion. Empty for the standard price. */
             card: string;
+            /** @description Classes that the request used and that have no known price, such as web_search. The total does not include them. */
+            excluded: string[];
             /**
              * @description Kind of price. local is the price of a model server on this machine.
              * @enum {string}
@@ -2893,6 +2905,11 @@ export interface components {
              * @example 12.5
              */
             output_per_mtok_usd: string;
+            /**
+             * @description US dollars per 1,000 web searches that the provider runs. Defaults to the published fee.
+             * @example 12.5
+             */
+            per_1k_searches_usd?: string;
             /** @example 12.5 */
             per_request_usd?: string;
         };
@@ -2909,6 +2926,11 @@ export interface components {
             input_per_mtok_usd: string;
             /** @example 12.5 */
             output_per_mtok_usd: string;
+            /**
+             * @description US dollars per 1,000 web searches that the provider runs. null if unknown; the fee is then not part of the cost.
+             * @example 12.5
+             */
+            per_1k_searches_usd: string | null;
             /** @example 12.5 */
             per_request_usd: string;
             /**
@@ -3946,6 +3968,11 @@ export interface components {
             output: number;
             /** Format: int64 */
             reasoning: number;
+            /**
+             * Format: int64
+             * @description Web searches that the provider ran for the request. They are not tokens and have their own fee.
+             */
+            searches: number;
         };
         TrialView: {
             /** @description Whether the draft changes the target or whether the request is served. */
