@@ -61,7 +61,11 @@ wire_api = "responses"
 		{
 			program: "opencode", args: []string{"run"}, endpoint: "chat/completions",
 			env: []string{"FAIRLEAD_API_KEY=" + key, "OPENCODE_DISABLE_AUTOUPDATE=1", "OPENCODE_DISABLE_MODELS_FETCH=1"},
-			settings: map[string]string{".config/opencode/opencode.json": `{
+			settings: map[string]string{
+				// Without these two files, opencode installs a library for plugins from the registry in every new home directory.
+				".config/opencode/node_modules/.package-lock.json": `{}`,
+				".config/opencode/package-lock.json":               `{"packages": {"": {"dependencies": {"@opencode-ai/plugin": "*"}}}}`,
+				".config/opencode/opencode.json": `{
 				"model": "fairlead/auto", "small_model": "fairlead/auto:cost",
 				"provider": {"fairlead": {
 					"npm": "@ai-sdk/openai-compatible", "name": "Fairlead",
@@ -71,7 +75,8 @@ wire_api = "responses"
 						"auto:cost": {"name": "Fairlead auto:cost", "limit": {"context": 200000, "output": 32000}}
 					}
 				}}
-			}`},
+			}`,
+			},
 		},
 		{
 			program: "cline", args: []string{"--thinking", "medium"}, endpoint: "chat/completions",
