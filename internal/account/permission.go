@@ -25,13 +25,15 @@ const (
 	ManageWorkspace Permission = "manage_workspace" // name, baseline, retention, body logging
 	DeleteRequests  Permission = "delete_requests"
 	ManageMembers   Permission = "manage_members"
-	ManageProviders Permission = "manage_providers" // credentials, circuits, switches
-	ManageModels    Permission = "manage_models"    // prices and overrides
-	ManageInstance  Permission = "manage_instance"  // the instance, including the budgets of workspaces
+	ManageProviders Permission = "manage_providers" // circuits, switches, tests
+	// ConnectProviders allows adding, changing and deleting providers and their credentials.
+	ConnectProviders Permission = "connect_providers"
+	ManageModels     Permission = "manage_models"   // prices and overrides
+	ManageInstance   Permission = "manage_instance" // the instance, including the budgets of workspaces
 )
 
 // instanceWide lists the permissions that affect every workspace. Only actors of the operator's workspace have them.
-var instanceWide = []Permission{ManageProviders, ManageModels, ManageInstance}
+var instanceWide = []Permission{ManageProviders, ConnectProviders, ManageModels, ManageInstance}
 
 var (
 	viewerRights = []Permission{
@@ -39,14 +41,14 @@ var (
 	}
 	developerRights = append(slices.Clone(viewerRights), ReadBodies, UseModels, UsePlayground, ManageOwnKeys)
 	adminRights     = append(slices.Clone(developerRights),
-		ReadAudit, ManageKeys, ManagePolicies, ManageWorkspace, DeleteRequests, ManageMembers, ManageProviders, ManageModels)
+		ReadAudit, ManageKeys, ManagePolicies, ManageWorkspace, DeleteRequests, ManageMembers, ManageProviders, ConnectProviders, ManageModels)
 	ownerRights = append(slices.Clone(adminRights), ManageInstance)
 
 	readRights = []Permission{
 		ReadWorkspace, ReadFigures, ReadRequests, ReadBodies, ReadModels, ReadProviders, ReadPolicies, ReadKeys,
 	}
 	manageRights = append(slices.Clone(readRights),
-		ReadAudit, ManageOwnKeys, ManageKeys, ManagePolicies, ManageWorkspace, ManageProviders, ManageModels)
+		ReadAudit, ManageOwnKeys, ManageKeys, ManagePolicies, ManageWorkspace, ManageProviders, ConnectProviders, ManageModels)
 )
 
 // roleRights and scopeRights map roles and scopes to their permissions.

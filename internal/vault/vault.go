@@ -41,6 +41,9 @@ type Store interface {
 	SaveCredential(ctx context.Context, c Credential) error
 	// Credentials returns all credentials, oldest first.
 	Credentials(ctx context.Context) ([]Credential, error)
+	// ReplaceCredential replaces the secret of the credential with the same ID. It returns ErrNotFound if the provider does not
+	// have the credential.
+	ReplaceCredential(ctx context.Context, c Credential) error
 	// DeleteCredential returns ErrNotFound if the provider does not have the credential.
 	DeleteCredential(ctx context.Context, provider, credentialID string) error
 }
@@ -113,18 +116,47 @@ func identity(provider, credentialID string) []byte {
 
 // Add seals and stores a credential of a provider.
 func (v *Vault) Add(ctx context.Context, provider, text, accountID string) (Credential, error) {
+	c, err := v.sealed(provider, id.New("cred", v.now()), text, accountID)
+	if err != nil {
+		return Credential{}, err
+	}
+	if err := v.store.SaveCredential(ctx, c); err != nil {
+		return Credential{}, fmt.Errorf("store a credential of %s: %w", provider, err)
+	}
+	return c, nil
+}
+
+// Replace seals a new secret for a credential and keeps its ID, so that responses stored with it remain available.
+func (v *Vault) Replace(ctx context.Context, provider, credentialID, text, accountID string) (Credential, error) {
+	c, err := v.sealed(provider, credentialID, text, accountID)
+	if err != nil {
+		return Credential{}, err
+	}
+	if err := v.store.ReplaceCredential(ctx, c); err != nil {
+		return Credential{}, changeError("replace", provider, credentialID, err)
+	}
+	return c, nil
+}
+
+// CheckSecret validates the length of a secret and returns it without surrounding space.
+func CheckSecret(text string) (string, error) {
 	text = strings.TrimSpace(text)
 	if len(text) < redact.MinCredential || len(text) > maxCredential {
 		e := llm.Errorf(llm.InvalidRequest, "A credential must have between %d and %d characters. A shorter one cannot be redacted reliably in responses and logs.", redact.MinCredential, maxCredential)
 		e.Param = "credential"
-		return Credential{}, e
+		return "", e
+	}
+	return text, nil
+}
+
+func (v *Vault) sealed(provider, credentialID, text, accountID string) (Credential, error) {
+	text, err := CheckSecret(text)
+	if err != nil {
+		return Credential{}, err
 	}
 	now := v.now().UTC().Truncate(time.Millisecond)
-	c := Credential{ID: id.New("cred", now), Provider: provider, Hint: hint(text), CreatedBy: accountID, CreatedAt: now}
+	c := Credential{ID: credentialID, Provider: provider, Hint: hint(text), CreatedBy: accountID, CreatedAt: now}
 	c.Sealed = v.Seal(provider, c.ID, text)
-	if err := v.store.SaveCredential(ctx, c); err != nil {
-		return Credential{}, fmt.Errorf("store a credential of %s: %w", provider, err)
-	}
 	return c, nil
 }
 
@@ -153,12 +185,16 @@ func (v *Vault) Credentials(ctx context.Context) ([]Credential, error) {
 
 // Remove deletes a credential of a provider.
 func (v *Vault) Remove(ctx context.Context, provider, credentialID string) error {
-	err := v.store.DeleteCredential(ctx, provider, credentialID)
+	if err := v.store.DeleteCredential(ctx, provider, credentialID); err != nil {
+		return changeError("delete", provider, credentialID, err)
+	}
+	return nil
+}
+
+// changeError wraps the error of a change to a stored credential.
+func changeError(doing, provider, credentialID string, err error) error {
 	if errors.Is(err, ErrNotFound) {
 		return &llm.Error{Kind: llm.NotFound, Message: "Credential not found.", Err: err}
 	}
-	if err != nil {
-		return fmt.Errorf("delete credential %s of %s: %w", credentialID, provider, err)
-	}
-	return nil
+	return fmt.Errorf("%s credential %s of %s: %w", doing, credentialID, provider, err)
 }

@@ -39,6 +39,17 @@ func (d *drawer) Credentials(context.Context) ([]vault.Credential, error) {
 	return slices.Clone(d.all), nil
 }
 
+func (d *drawer) ReplaceCredential(_ context.Context, c vault.Credential) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	i := slices.IndexFunc(d.all, func(one vault.Credential) bool { return one.Provider == c.Provider && one.ID == c.ID })
+	if i < 0 {
+		return vault.ErrNotFound
+	}
+	d.all[i] = c
+	return nil
+}
+
 func (d *drawer) DeleteCredential(_ context.Context, provider, credentialID string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -150,5 +161,35 @@ func TestHintsShowLittle(t *testing.T) {
 		if _, err := v.Add(t.Context(), "openai", text, ""); llm.AsError(err).Param != "credential" {
 			t.Errorf("%d characters: %v", len(text), err)
 		}
+	}
+}
+
+func TestReplaceKeepsTheIDOfACredential(t *testing.T) {
+	t.Parallel()
+	d := &drawer{}
+	v := open(t, d, master)
+	old, err := v.Add(t.Context(), "openai", "sk-old-0123456789abcd", "acc_1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	next, err := v.Replace(t.Context(), "openai", old.ID, " sk-new-0123456789efgh\n", "acc_2")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	all, err := v.Credentials(t.Context())
+	if err != nil || len(all) != 1 || all[0].ID != old.ID || next.Hint != "efgh" || all[0].CreatedBy != "acc_2" {
+		t.Fatalf("%+v, %v", all, err)
+	}
+	if text, err := v.Open(all[0]); err != nil || text != "sk-new-0123456789efgh" {
+		t.Errorf("%q, %v", text, err)
+	}
+	for _, id := range []string{old.ID, "cred_none"} {
+		if _, err := v.Replace(t.Context(), "mistral", id, "sk-new-0123456789efgh", ""); !errors.Is(err, vault.ErrNotFound) {
+			t.Errorf("%s of another provider: %v", id, err)
+		}
+	}
+	if _, err := v.Replace(t.Context(), "openai", old.ID, "short", ""); llm.AsError(err).Kind != llm.InvalidRequest {
+		t.Errorf("short secret: %v", err)
 	}
 }

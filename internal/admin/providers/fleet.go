@@ -65,6 +65,7 @@ type ProviderState struct {
 	Title       string
 	BaseURL     string
 	Source      string // env, file, detected, dashboard, simulator
+	ManagedBy   string // ManagedByFile, ManagedByEnvironment or ManagedByDashboard
 	Simulated   bool
 	Enabled     bool
 	Credentials []CredentialState
@@ -110,11 +111,14 @@ type ProbeResult struct {
 	Clock    time.Time // Date header of the response; zero if absent
 }
 
-// Credentials adds and removes credentials in the vault. Credentials from the environment and the file cannot be changed.
+// Credentials adds, replaces and removes credentials in the vault. Credentials from the environment and the file cannot be changed.
 type Credentials interface {
 	// AddCredential stores a secret for the provider. The secret is used immediately. It returns account.ErrNotFound for an
 	// unknown provider.
-	AddCredential(ctx context.Context, providerName, secret string) (CredentialState, error)
+	AddCredential(ctx context.Context, providerName, secret, accountID string) (CredentialState, error)
+	// ReplaceCredential replaces the secret of a credential. The new secret is used immediately. It returns account.ErrNotFound if
+	// the vault does not have the credential.
+	ReplaceCredential(ctx context.Context, providerName, credentialID, secret, accountID string) (CredentialState, error)
 	// RemoveCredential removes a credential. It returns account.ErrNotFound if the vault does not have the credential.
 	RemoveCredential(ctx context.Context, providerName, credentialID string) error
 }

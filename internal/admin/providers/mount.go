@@ -6,11 +6,12 @@ import (
 	"fairlead/internal/requestlog"
 )
 
-// Deps are the dependencies of the operations. Credentials, Switch and Prices may be nil.
+// Deps are the dependencies of the operations. Credentials, Connector, Switch and Prices may be nil.
 type Deps struct {
 	Fleet       Fleet
 	Prober      Prober
 	Credentials Credentials
+	Connector   Connector
 	Switch      Switch
 	Prices      Prices
 	Figures     requestlog.FigureReader
@@ -27,4 +28,5 @@ func Mount(s *adminapi.Server, d Deps) {
 	a.registerModels()
 	a.registerProviders()
 	a.registerCredentials()
+	a.registerConnections()
 }

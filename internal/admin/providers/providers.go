@@ -19,6 +19,7 @@ type ProviderView struct {
 	Title        string             `json:"title"`
 	BaseURL      string             `json:"base_url" doc:"Empty for callers who are not operators."`
 	Source       string             `json:"source" doc:"Where the provider is configured: env, file, detected, dashboard or simulator."`
+	ManagedBy    string             `json:"managed_by" enum:"file,environment,dashboard" doc:"Where the provider is changed or deleted. Only providers of the dashboard can be changed with this API."`
 	Simulated    bool               `json:"simulated"`
 	Enabled      bool               `json:"enabled"`
 	Health       string             `json:"health" enum:"ok,degraded,recovering,down,unknown" doc:"down: no target is available. degraded: some targets are unavailable. recovering: failed targets are being probed."`
@@ -75,7 +76,8 @@ func (a *handlers) registerProviders() {
 	}, a.listProviders)
 	adminapi.Register(a.Server, account.ManageProviders, huma.Operation{
 		OperationID: "update-provider", Method: http.MethodPatch, Path: "/providers/{name}", Tags: tags,
-		Summary: "Enable or disable a provider",
+		Summary:     "Enable, disable or change a provider",
+		Description: "Only enabled can be set for a provider that the configuration file or the environment manages. Other fields also need the permission connect_providers. A base URL with another host needs a new key, because a key is sent only to the host that it was entered for. A new key replaces all keys that were added in the dashboard.",
 	}, a.updateProvider)
 	adminapi.Register(a.Server, account.ManageProviders, huma.Operation{
 		OperationID: "test-provider", Method: http.MethodPost, Path: "/providers/{name}/test", Tags: tags,
@@ -113,29 +115,69 @@ func (a *handlers) listProviders(ctx context.Context, c *adminapi.Call, _ *struc
 type updateProviderInput struct {
 	ProviderPath
 	Body struct {
-		Enabled bool `json:"enabled"`
+		Enabled *bool             `json:"enabled,omitempty"`
+		BaseURL *string           `json:"base_url,omitempty" maxLength:"2000" doc:"Empty for the vendor's base URL."`
+		Options map[string]string `json:"options,omitempty" doc:"Replaces all options."`
+		Free    *bool             `json:"free,omitempty"`
+		Key     *string           `json:"key,omitempty" minLength:"1" maxLength:"16384" writeOnly:"true"`
 	}
 }
 
 func (a *handlers) updateProvider(ctx context.Context, c *adminapi.Call, in *updateProviderInput) (*adminapi.Output[ProviderView], error) {
-	if a.Switch == nil {
-		return nil, llm.Errorf(llm.Conflict, "On this instance, providers can be enabled or disabled only in the configuration.")
-	}
 	before, err := a.provider(in.Name)
 	if err != nil {
 		return nil, err
 	}
-	if err := a.Switch.SetEnabled(ctx, in.Name, in.Body.Enabled); err != nil {
-		return nil, err
+	b := &in.Body
+	if b.BaseURL != nil || b.Options != nil || b.Free != nil || b.Key != nil {
+		if err := a.changeProvider(ctx, c, before, in); err != nil {
+			return nil, err
+		}
 	}
-	if err := a.Record(ctx, c.Actor, "provider.update", in.Name, switched{before.Enabled}, switched{in.Body.Enabled}); err != nil {
-		return nil, err
+	if b.Enabled != nil {
+		if err := a.switchProvider(ctx, c, before, *b.Enabled); err != nil {
+			return nil, err
+		}
 	}
 	after, err := a.provider(in.Name)
 	if err != nil {
 		return nil, err
 	}
 	return adminapi.Respond(providerView(after)), nil
+}
+
+// changeProvider changes the settings of a stored provider.
+func (a *handlers) changeProvider(ctx context.Context, c *adminapi.Call, before *ProviderState, in *updateProviderInput) error {
+	if !c.Actor.May(account.ConnectProviders) {
+		return account.ErrForbidden
+	}
+	if a.Connector == nil {
+		return errFixed()
+	}
+	b := &in.Body
+	change := ConnectionChange{BaseURL: b.BaseURL, Options: b.Options, Free: b.Free, Key: b.Key}
+	if err := a.Connector.Change(ctx, in.Name, change, c.Actor.AccountID); err != nil {
+		return err
+	}
+	after, err := a.provider(in.Name)
+	if err != nil {
+		return err
+	}
+	note := connectionNote{BaseURL: after.BaseURL, Options: b.Options}
+	if b.Key != nil {
+		note.Key = "replaced"
+	}
+	return a.Record(ctx, c.Actor, "provider.update", in.Name, connectionNote{BaseURL: before.BaseURL}, note)
+}
+
+func (a *handlers) switchProvider(ctx context.Context, c *adminapi.Call, before *ProviderState, enabled bool) error {
+	if a.Switch == nil {
+		return llm.Errorf(llm.Conflict, "On this instance, providers can be enabled or disabled only in the configuration.")
+	}
+	if err := a.Switch.SetEnabled(ctx, before.Name, enabled); err != nil {
+		return err
+	}
+	return a.Record(ctx, c.Actor, "provider.update", before.Name, switched{before.Enabled}, switched{enabled})
 }
 
 type switched struct {
@@ -147,9 +189,13 @@ func (a *handlers) testProvider(ctx context.Context, _ *adminapi.Call, in *Provi
 	if err != nil {
 		return nil, err
 	}
-	return adminapi.Respond(ProviderTest{
-		OK: result.OK, Tested: !result.Untested, LatencyMS: adminapi.Millis(result.Latency), Status: adminapi.Positive(result.Status), Models: result.Models, Error: adminapi.NonEmpty(result.Error),
-	}), nil
+	return adminapi.Respond(testView(result)), nil
+}
+
+func testView(r ProbeResult) ProviderTest {
+	return ProviderTest{
+		OK: r.OK, Tested: !r.Untested, LatencyMS: adminapi.Millis(r.Latency), Status: adminapi.Positive(r.Status), Models: r.Models, Error: adminapi.NonEmpty(r.Error),
+	}
 }
 
 func (a *handlers) resetProvider(ctx context.Context, c *adminapi.Call, in *ProviderPath) (*adminapi.NoContent, error) {
@@ -172,7 +218,7 @@ func (a *handlers) provider(name string) (*ProviderState, error) {
 
 func providerView(s *ProviderState) ProviderView {
 	v := ProviderView{
-		Name: s.Name, Title: s.Title, BaseURL: s.BaseURL, Source: s.Source, Simulated: s.Simulated, Enabled: s.Enabled,
+		Name: s.Name, Title: s.Title, BaseURL: s.BaseURL, Source: s.Source, ManagedBy: s.ManagedBy, Simulated: s.Simulated, Enabled: s.Enabled,
 		Health: providerHealth(s), Credentials: make([]CredentialView, 0, len(s.Credentials)), Targets: targetViews(s.Targets),
 	}
 	for _, c := range s.Credentials {

@@ -20,6 +20,24 @@ func (s *Store) SaveCredential(ctx context.Context, c vault.Credential) error {
 	})
 }
 
+// ReplaceCredential replaces the secret of a credential, or returns vault.ErrNotFound.
+func (s *Store) ReplaceCredential(ctx context.Context, c vault.Credential) error {
+	return s.db.InTx(ctx, func(tx *sql.Tx) error {
+		if _, err := sqldb.NextRevision(ctx, tx, "credentials"); err != nil {
+			return err
+		}
+		const q = `update credentials set sealed = $3, hint = $4, created_by = $5, created_at = $6 where provider = $1 and id = $2`
+		res, err := tx.ExecContext(ctx, q, c.Provider, c.ID, c.Sealed, c.Hint, c.CreatedBy, sqldb.Millis(c.CreatedAt))
+		if sqldb.IsNotFound(err) {
+			return vault.ErrNotFound
+		}
+		if err != nil {
+			return err
+		}
+		return orNone(res, vault.ErrNotFound)
+	})
+}
+
 // Credentials lists all encrypted credentials, oldest first.
 func (s *Store) Credentials(ctx context.Context) ([]vault.Credential, error) {
 	rows, err := s.db.Query(ctx, `select id, provider, sealed, hint, created_by, created_at from credentials order by created_at, id`)
@@ -45,10 +63,6 @@ func (s *Store) DeleteCredential(ctx context.Context, provider, credentialID str
 		if err != nil {
 			return err
 		}
-		n, err := res.RowsAffected()
-		if err == nil && n == 0 {
-			return vault.ErrNotFound
-		}
-		return err
+		return orNone(res, vault.ErrNotFound)
 	})
 }

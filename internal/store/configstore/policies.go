@@ -1,4 +1,4 @@
-// Package configstore stores policies, provider credentials, model lists, and the archived versions of the data that
+// Package configstore stores policies, connected providers with their credentials, model lists, and the archived versions of the data that
 // decisions were made with.
 package configstore
 
@@ -12,7 +12,7 @@ import (
 	"fairlead/internal/store/sqldb"
 )
 
-// Store implements policystore.Storage, vault.Store, replay.Archive and replay.Keeper.
+// Store implements policystore.Storage, vault.Store, providerset.ConnectedStore, replay.Archive and replay.Keeper.
 type Store struct {
 	db    *sqldb.DB
 	codec *entryblock.Codec

@@ -40,6 +40,7 @@ func Routing(t *testing.T, open func(t testing.TB) *store.DB) {
 		{"RatingsGoWithTheirRequests", ratingsGoWithRequests},
 		{"VersionsAreKeptOnce", versionsAreKept},
 		{"ModelListsKeepTheFirstSighting", modelListsReadBack},
+		{"ConnectedProvidersReadBack", connectedProvidersReadBack},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

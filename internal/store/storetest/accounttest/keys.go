@@ -246,6 +246,9 @@ func strangeTextFindsNothing(t *testing.T, db *store.DB) {
 		if err := db.Config.DeleteCredential(ctx, text, text); !errors.Is(err, vault.ErrNotFound) {
 			t.Errorf("%q: %v", text, err)
 		}
+		if err := db.Config.ReplaceCredential(ctx, vault.Credential{ID: text, Provider: text}); !errors.Is(err, vault.ErrNotFound) {
+			t.Errorf("%q: %v", text, err)
+		}
 		keys, err := db.Accounts.KeysOf(ctx, text)
 		must(t, err)
 		members, err := db.Accounts.MembersOf(ctx, text)
@@ -288,10 +291,16 @@ func credentialsAreKept(t *testing.T, db *store.DB) {
 	if diff := cmp.Diff([]vault.Credential{a, b}, all); diff != "" {
 		t.Error(diff)
 	}
+	b.Sealed, b.Hint, b.CreatedBy = []byte{3}, "wxyz", "acc_bob"
+	must(t, db.Config.ReplaceCredential(ctx, b))
+	if err := db.Config.ReplaceCredential(ctx, vault.Credential{ID: "cred_b", Provider: "openai", Sealed: []byte{4}}); !errors.Is(err, vault.ErrNotFound) {
+		t.Errorf("replace of another provider: %v", err)
+	}
 	must(t, db.Config.DeleteCredential(ctx, "openai", "cred_a"))
 	revisions, err := db.Revisions(ctx)
 	must(t, err)
-	if all, err = db.Config.Credentials(ctx); err != nil || len(all) != 1 || revisions["credentials"] != 3 {
+	all, err = db.Config.Credentials(ctx)
+	if diff := cmp.Diff([]vault.Credential{b}, all); diff != "" || err != nil || revisions["credentials"] != 4 {
 		t.Errorf("%v, %v; revision %d", all, err, revisions["credentials"])
 	}
 }

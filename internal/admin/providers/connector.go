@@ -1,0 +1,84 @@
+package providers
+
+import (
+	"context"
+
+	"fairlead/internal/catalog"
+)
+
+// Owners of a provider. Only a provider of the dashboard can be changed with Connector.
+const (
+	ManagedByFile        = "file"
+	ManagedByEnvironment = "environment" // environment variables, detected local servers and the simulator
+	ManagedByDashboard   = "dashboard"   // also the command line
+)
+
+// Connector connects, changes and disconnects stored providers. Errors are *llm.Error: Conflict for a provider that the
+// file or the environment manages, NotFound for an unknown provider, InvalidRequest with Param for an invalid field.
+type Connector interface {
+	// Vendors lists the vendors that can be connected, most common first. The last one is a custom endpoint.
+	Vendors() []Vendor
+	// Connect stores a provider with its key. Requests can use it immediately. With Connection.Test, it makes a test call
+	// first and stores nothing if the call fails.
+	Connect(ctx context.Context, c Connection, accountID string) (ConnectResult, error)
+	// Change changes a stored provider. A change of the host requires a new key, which replaces the stored keys: a key is
+	// never sent to an address that it was not entered for.
+	Change(ctx context.Context, name string, change ConnectionChange, accountID string) error
+	// Disconnect deletes a stored provider with its keys.
+	Disconnect(ctx context.Context, name string) error
+}
+
+// Vendor is a row of the gallery.
+type Vendor struct {
+	Name         string
+	Label        string
+	Format       string // wire format; empty if the operator chooses it
+	KeyHint      string // form of a key, such as "sk-…"; empty if unknown
+	KeyURL       string // page on which keys are created; empty if unknown
+	BaseURL      string // default address; may be an example if NeedsBaseURL is set
+	NeedsBaseURL bool
+	NeedsKey     bool
+	Models       int // models with a price in the catalog
+	Fields       []VendorField
+}
+
+// VendorField is an option of a vendor, such as the region.
+type VendorField struct {
+	Name     string
+	Label    string
+	Example  string
+	Required bool
+}
+
+// Connection is the input of Connect.
+type Connection struct {
+	Name    string // empty for the vendor's name
+	Vendor  string
+	Format  string // only for a custom endpoint; empty for chat
+	BaseURL string // empty for the vendor's address
+	Options map[string]string
+	Free    bool // the models of a custom endpoint cost nothing
+	Key     string
+	Test    bool
+}
+
+// ConnectionChange is the input of Change. A nil field is not changed.
+type ConnectionChange struct {
+	BaseURL *string
+	Options map[string]string
+	Free    *bool
+	Key     *string // replaces all stored keys
+}
+
+// ConnectResult is the result of Connect.
+type ConnectResult struct {
+	Name  string
+	Probe *ProbeResult // nil without a test
+	Found []FoundModel // models that the provider lists, or of the catalog if it lists none
+}
+
+// FoundModel is a model of a connected provider.
+type FoundModel struct {
+	Name  string
+	Price *catalog.Price // nil if unknown
+}
