@@ -89,7 +89,7 @@ func (s *site) furnish() Parts {
 			},
 		},
 		Overview:  overview.Deps{Requests: s.log, Figures: s.log, Keys: world, Spending: world, Fleet: s.fleet, Instance: world},
-		Providers: providers.Deps{Fleet: s.fleet, Prober: s.fleet, Credentials: s.fleet, Switch: s.fleet, Prices: s.fleet, Figures: s.log},
+		Providers: providers.Deps{Fleet: s.fleet, Prober: s.fleet, Credentials: s.fleet, Connector: s.fleet, Switch: s.fleet, Prices: s.fleet, Figures: s.log},
 		Proofs:    proofs.Deps{Figures: s.log, Keys: world, Workspaces: world, Statements: statement.Sources{Log: s.log}, Version: "1.2.3"},
 		Policies: policies.Deps{
 			Policies: s.books, Versions: s.books, Explainer: explainer{s.log}, Backtester: s.past, Feedback: s.rated, Requests: s.log, Figures: s.log, Keys: world, Labels: labels,

@@ -405,6 +405,9 @@ type fleet struct {
 	reason  string         // of the circuit
 	set     *catalog.Price // of acme/odd
 	fresh   *catalog.Price // of acme/fresh, which only the provider lists
+
+	connected   *providers.Connection // the provider that was connected, if any
+	connectedBy string
 }
 
 func (f *fleet) Known(name string) (bool, []string) {
@@ -457,14 +460,21 @@ func (f *fleet) Models() []providers.ModelState {
 }
 
 func (f *fleet) Providers() []providers.ProviderState {
-	return []providers.ProviderState{{
-		Name: "acme", Title: "Acme", BaseURL: "https://internal.acme.example", Source: "env", Enabled: f.enabled["acme"], Targets: f.targets(),
+	list := []providers.ProviderState{{
+		Name: "acme", Title: "Acme", BaseURL: "https://internal.acme.example", Source: "env", ManagedBy: providers.ManagedByEnvironment, Enabled: f.enabled["acme"], Targets: f.targets(),
 		Credentials: []providers.CredentialState{
 			{ID: "acme#1", Hint: "…f3Qa", Source: "env ACME_API_KEY", BackingOffUntil: noon.Add(time.Minute), Reason: "429"},
 			{ID: "cred_1", Hint: "…9xK2", Source: "dashboard"},
 		},
 		Headroom: &providers.Headroom{Requests: new(int64(5)), At: noon},
 	}}
+	if c := f.connected; c != nil {
+		list = append(list, providers.ProviderState{
+			Name: c.Name, Title: c.Name, BaseURL: c.BaseURL, Source: "dashboard", ManagedBy: providers.ManagedByDashboard, Enabled: f.enabled[c.Name],
+			Credentials: []providers.CredentialState{{ID: "cred_3", Hint: "…" + c.Key[len(c.Key)-4:], Source: "dashboard"}},
+		})
+	}
+	return list
 }
 
 func (f *fleet) Test(_ context.Context, name string) (providers.ProbeResult, error) {
@@ -481,7 +491,55 @@ func (f *fleet) ResetCircuits(_ context.Context, name string) error {
 	return nil
 }
 
-func (f *fleet) AddCredential(_ context.Context, name, secret string) (providers.CredentialState, error) {
+func (f *fleet) ReplaceCredential(_ context.Context, _, credentialID, secret, _ string) (providers.CredentialState, error) {
+	if credentialID != "cred_1" {
+		return providers.CredentialState{}, account.ErrNotFound
+	}
+	f.added = append(f.added, secret)
+	return providers.CredentialState{ID: credentialID, Hint: "…" + secret[len(secret)-4:], Source: "dashboard"}, nil
+}
+
+func (f *fleet) Vendors() []providers.Vendor {
+	return []providers.Vendor{
+		{Name: "acme", Label: "Acme", Format: "chat", KeyHint: "sk-…", NeedsKey: true, Models: 2, Fields: []providers.VendorField{{Name: "region", Label: "Region", Required: true}}},
+		{Name: "custom", Label: "Custom endpoint", NeedsBaseURL: true},
+	}
+}
+
+func (f *fleet) Connect(_ context.Context, c providers.Connection, accountID string) (providers.ConnectResult, error) {
+	if c.Name == "acme" {
+		return providers.ConnectResult{}, llm.Errorf(llm.Conflict, "Provider %q is managed in the configuration file. Change it there.", c.Name)
+	}
+	if c.Key == "wrong" {
+		return providers.ConnectResult{}, &llm.Error{Kind: llm.InvalidRequest, Message: "House rejected the key (status 401).", Param: "key"}
+	}
+	f.connected, f.enabled[c.Name] = &c, true
+	f.connectedBy = accountID
+	result := providers.ConnectResult{Name: c.Name}
+	if c.Test {
+		result.Probe = &providers.ProbeResult{OK: true, Latency: 80 * time.Millisecond, Status: 200, Models: []string{"gpt", "odd"}}
+		result.Found = []providers.FoundModel{{Name: "gpt", Price: &catalog.Price{Input: money.PerMillion(2.5), Output: money.PerMillion(10)}}, {Name: "odd"}}
+	}
+	return result, nil
+}
+
+func (f *fleet) Change(_ context.Context, name string, change providers.ConnectionChange, _ string) error {
+	if name == "acme" {
+		return llm.Errorf(llm.Conflict, "Provider %q is managed in the configuration file. Change it there.", name)
+	}
+	f.connected.BaseURL = *change.BaseURL
+	return nil
+}
+
+func (f *fleet) Disconnect(_ context.Context, name string) error {
+	if name == "acme" {
+		return llm.Errorf(llm.Conflict, "Provider %q is managed in the configuration file. Change it there.", name)
+	}
+	f.connected = nil
+	return nil
+}
+
+func (f *fleet) AddCredential(_ context.Context, name, secret, _ string) (providers.CredentialState, error) {
 	if name != "acme" {
 		return providers.CredentialState{}, account.ErrNotFound
 	}
@@ -666,7 +724,7 @@ func (w *world) reset() {
 // reset restores the data of a new site.
 func (s *site) reset() {
 	s.world.reset()
-	s.fleet.enabled = map[string]bool{"acme": true}
+	s.fleet.enabled, s.fleet.connected = map[string]bool{"acme": true}, nil
 	s.log.entries, s.log.bodies, s.log.groups = nil, map[string]requestlog.Body{}, map[string][]requestlog.Group{}
 	s.shelf.versions = map[string][]policystore.Version{}
 	s.lines.Reset()

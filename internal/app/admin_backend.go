@@ -22,6 +22,7 @@ import (
 	"fairlead/internal/admin/spending"
 	"fairlead/internal/admin/workspaces"
 	"fairlead/internal/catalog"
+	"fairlead/internal/config"
 	"fairlead/internal/gateway"
 	"fairlead/internal/health"
 	"fairlead/internal/llm"
@@ -66,7 +67,7 @@ func (a *App) adminParts() admin.Parts {
 			Requests: requestLog, Sessions: a.db.Log, Budgets: b, Live: a.feed, Eraser: eraser{a}, Verifier: a.decisions, Ratings: ratings{a}, Transcript: transcript.ToChat,
 		},
 		Overview:  overview.Deps{Requests: requestLog, Figures: a.db.Figures, Keys: a.accounts, Spending: b, Fleet: b, Instance: b},
-		Providers: providers.Deps{Fleet: b, Prober: b, Credentials: b, Switch: b, Prices: b, Figures: a.db.Figures},
+		Providers: providers.Deps{Fleet: b, Prober: b, Credentials: b, Connector: a.connector(), Switch: b, Prices: b, Figures: a.db.Figures},
 		Policies: policies.Deps{
 			Policies: a.policies, Versions: a.policies, Explainer: a.decisions, Backtester: a.decisions, Feedback: ratings{a}, Requests: requestLog, Figures: a.db.Figures, Keys: a.accounts, Labels: labels,
 			ReadOnly:   func() string { return b.Facts().PoliciesClosed },
@@ -76,6 +77,13 @@ func (a *App) adminParts() admin.Parts {
 		Proofs: proofs.Deps{
 			Figures: a.db.Figures, Keys: a.accounts, Workspaces: a.accounts, Statements: statement.Sources{Log: requestLog}, Version: a.version,
 		},
+	}
+}
+
+// connector connects providers to this instance.
+func (a *App) connector() *providerset.Connector {
+	return &providerset.Connector{
+		Loader: a.loader, Lists: a.db.Config, Config: func() config.Config { return a.loaded().Config }, Set: a.providers.Load, Apply: a.rebuild, Now: time.Now,
 	}
 }
 
@@ -352,15 +360,36 @@ func (b adminBackend) SetPrice(ctx context.Context, providerName, model string, 
 }
 
 // AddCredential stores a secret. It is used immediately.
-func (b adminBackend) AddCredential(ctx context.Context, name, secret string) (providers.CredentialState, error) {
-	c, err := b.app.vault.Add(ctx, name, secret, "")
+func (b adminBackend) AddCredential(ctx context.Context, name, secret, accountID string) (providers.CredentialState, error) {
+	if !b.app.providers.Load().Has(name) {
+		return providers.CredentialState{}, account.ErrNotFound
+	}
+	c, err := b.app.vault.Add(ctx, name, secret, accountID)
+	return b.useCredential(ctx, c, err)
+}
+
+// ReplaceCredential replaces a stored secret. The new one is used immediately, even if the old one was backing off.
+func (b adminBackend) ReplaceCredential(ctx context.Context, name, credentialID, secret, accountID string) (providers.CredentialState, error) {
+	c, err := b.app.vault.Replace(ctx, name, credentialID, secret, accountID)
+	state, err := b.useCredential(ctx, c, err)
+	if err == nil {
+		b.app.health.ResetCredential(credentialID)
+	}
+	return state, err
+}
+
+// useCredential makes a stored credential active.
+func (b adminBackend) useCredential(ctx context.Context, c vault.Credential, err error) (providers.CredentialState, error) {
+	if errors.Is(err, vault.ErrNotFound) {
+		err = account.ErrNotFound
+	}
+	if err == nil {
+		err = b.app.rebuild(ctx)
+	}
 	if err != nil {
 		return providers.CredentialState{}, err
 	}
-	if err := b.app.rebuild(ctx); err != nil {
-		return providers.CredentialState{}, err
-	}
-	return providers.CredentialState{ID: c.ID, Hint: c.Hint, Source: "dashboard"}, nil
+	return providers.CredentialState{ID: c.ID, Hint: c.Hint, Source: provider.Dashboard}, nil
 }
 
 // RemoveCredential deletes a stored secret. Later requests do not use it.

@@ -351,7 +351,7 @@ func (a *App) openGateway(ctx context.Context, c config.Config) (err error) {
 		return fmt.Errorf("load predictor: %w", err)
 	}
 	a.loader = &providerset.Loader{
-		Settings: a.db, Vault: a.vault, Env: a.options.Env, Version: a.version, Simulator: simulator.NewSimulator(simulator.Options{Latency: 1}),
+		Settings: a.db, Connected: a.db.Config, Vault: a.vault, Env: a.options.Env, Version: a.version, Simulator: simulator.NewSimulator(simulator.Options{Latency: 1}),
 		Fitter: ability.New(a.predictor), Typical: a.predictor.Typical(), Client: func() *egress.Client { return a.egress }, Report: a.report,
 	}
 	if c.Detect {

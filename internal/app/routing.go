@@ -23,7 +23,7 @@ import (
 )
 
 const (
-	// freshness is the interval at which policies and ratings saved by other processes are loaded.
+	// freshness is the interval at which policies, ratings and providers saved by other processes are loaded.
 	freshness = 5 * time.Second
 	// listLook is the interval between checks whether a model list is due. It is never shorter than minListLook.
 	listLook    = 30 * time.Second
@@ -95,7 +95,17 @@ func (a *App) keepRouting(ctx context.Context) {
 		}
 		a.report("read policies", a.policies.Reload(ctx))
 		a.report("read ratings", a.feedback.Refresh(ctx))
+		a.report("read providers", a.refreshProviders(ctx))
 	}
+}
+
+// refreshProviders rebuilds the provider set when another process has changed the stored providers or credentials.
+func (a *App) refreshProviders(ctx context.Context) error {
+	changed, err := a.loader.Changed(ctx)
+	if err != nil || !changed {
+		return err
+	}
+	return a.rebuild(ctx)
 }
 
 // refreshModelLists reads the model lists of providers periodically. It rebuilds the provider set when the models that requests

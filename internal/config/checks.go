@@ -163,6 +163,9 @@ func checkCIDR(name, text string) *fault {
 
 var slug = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
 
+// ValidName reports whether a text is a valid name of a provider.
+func ValidName(text string) bool { return slug.MatchString(text) }
+
 func checkSlug(name, text string) *fault {
 	if slug.MatchString(text) {
 		return nil

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"sync/atomic"
 
 	"fairlead/internal/catalog"
 	"fairlead/internal/config"
@@ -29,9 +30,25 @@ type Settings interface {
 	SetSetting(ctx context.Context, name, value string) error
 }
 
+// ConnectedStore stores the providers that were connected in the dashboard or on the command line. Every change
+// increments the revision of the topic "providers".
+type ConnectedStore interface {
+	// ConnectedProviders returns all stored providers, oldest first.
+	ConnectedProviders(ctx context.Context) ([]provider.Connected, error)
+	// AddProvider returns provider.ErrConnected if the name is in use.
+	AddProvider(ctx context.Context, p provider.Connected) error
+	// UpdateProvider returns provider.ErrNotConnected if the provider does not exist.
+	UpdateProvider(ctx context.Context, p provider.Connected) error
+	// DeleteProvider also deletes the credentials of the provider. It returns provider.ErrNotConnected if neither exists.
+	DeleteProvider(ctx context.Context, name string) error
+	// Revisions returns the number of changes by topic.
+	Revisions(ctx context.Context) (map[string]int64, error)
+}
+
 // Loader builds provider sets from a configuration and the stored data of an instance.
 type Loader struct {
 	Settings  Settings
+	Connected ConnectedStore
 	Vault     *vault.Vault
 	Env       func(string) string
 	Version   string
@@ -42,26 +59,65 @@ type Loader struct {
 	Typical   []float64                    // skills assumed for an unknown prompt
 	Client    func() *egress.Client        // returns the client for login calls; called only when a call is made
 	Report    func(task string, err error) // receives the error of an unusable credential
+
+	loaded atomic.Int64 // revision of the last Load
 }
 
 // Load builds the provider set of a configuration without its policies.
 func (l *Loader) Load(ctx context.Context, c config.Config) (*Set, error) {
-	secrets, err := l.credentials(ctx)
+	revision, err := l.revision(ctx) // read first: a change made during the load is then loaded again
 	if err != nil {
 		return nil, err
+	}
+	b, err := l.builder(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	set, err := b.Assemble()
+	if err == nil {
+		l.loaded.Store(revision)
+	}
+	return set, err
+}
+
+// Changed reports whether the stored providers or credentials have changed since the last Load, such as by another
+// replica or by the command line.
+func (l *Loader) Changed(ctx context.Context) (bool, error) {
+	revision, err := l.revision(ctx)
+	return err == nil && revision != l.loaded.Load(), err
+}
+
+// revision counts the changes to stored providers and credentials.
+func (l *Loader) revision(ctx context.Context) (int64, error) {
+	revisions, err := l.Connected.Revisions(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return revisions["providers"] + revisions["credentials"], nil // neither ever decreases
+}
+
+// builder collects the inputs of a provider set.
+func (l *Loader) builder(ctx context.Context, c config.Config) (Builder, error) {
+	connected, err := l.Connected.ConnectedProviders(ctx)
+	if err != nil {
+		return Builder{}, err
+	}
+	secrets, err := l.credentials(ctx)
+	if err != nil {
+		return Builder{}, err
 	}
 	disabled, err := l.disabled(ctx)
 	if err != nil {
-		return nil, err
+		return Builder{}, err
 	}
 	book, err := pricebook.Of(c).Read()
 	if err != nil {
-		return nil, err
+		return Builder{}, err
 	}
 	return Builder{
-		Config: c, Version: l.Version, Env: l.Env, Vault: secrets, Disabled: disabled, Local: l.Local, Listed: l.Listed.served(),
+		Config: c, Version: l.Version, Env: l.Env, Connected: connected, Vault: secrets, Disabled: disabled, Local: l.Local, Listed: l.Listed.served(),
 		Simulator: l.Simulator, Book: book, Predictor: abilities{l.Fitter, l.Typical}, Fetch: &http.Client{Transport: LateClient(l.Client)},
-	}.Assemble()
+	}, nil
 }
 
 // credentials decrypts the credentials that were entered in the dashboard. An unusable credential is reported and
@@ -82,7 +138,7 @@ func (l *Loader) credentials(ctx context.Context) (Credentials, error) {
 			l.Report("use credential "+c.ID, fmt.Errorf("the credential has fewer than %d characters; replace it with a longer one", redact.MinCredential))
 			continue
 		}
-		all[c.Provider] = append(all[c.Provider], provider.Credential{ID: c.ID, Secret: secret, Source: "dashboard"})
+		all[c.Provider] = append(all[c.Provider], provider.Credential{ID: c.ID, Secret: secret, Source: provider.Dashboard})
 	}
 	return all, nil
 }

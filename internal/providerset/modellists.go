@@ -86,6 +86,17 @@ func (l *ModelLists) served() map[string][]string {
 	return lists
 }
 
+// put records a list that was read when the provider was connected, so that its models are available immediately.
+// serves reports whether requests can name them.
+func (l *ModelLists) put(providerName string, models []string, serves bool, now time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.lists == nil {
+		l.lists = map[string]*modelList{}
+	}
+	l.lists[providerName] = &modelList{models: boundedNames(models), serves: serves, next: now.Add(listEvery)}
+}
+
 // Seen returns the models of all stored lists.
 func (l *ModelLists) Seen() []provider.ListedModel {
 	l.mu.Lock()

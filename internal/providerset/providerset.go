@@ -1,4 +1,5 @@
-// Package providerset builds the providers of an instance from configuration, environment, stored credentials and local servers.
+// Package providerset builds the providers of an instance from configuration, environment, stored providers, stored
+// credentials and local servers.
 package providerset
 
 import (
@@ -35,20 +36,27 @@ type Set struct {
 	Catalog   *catalog.Catalog
 	Providers []*provider.Provider
 	Off       []*provider.Provider       // configured, but disabled
-	Sources   map[string]string          // source by provider: file, env, detected, simulator
+	Sources   map[string]string          // source by provider: file, dashboard, env, detected, simulator
 	Priced    map[string]bool            // targets whose price was set in the dashboard
-	sections  map[string]config.Provider // sections of the file, by provider
+	sections  map[string]config.Provider // sections of the file and stored providers, by provider
 	hosts     []string                   // configured or detected hosts; these may have private addresses
 	Routes    *route.Snapshot
 	Policies  *policy.Set // policies of the instance
 	rejected  []error     // unusable credentials in the environment
 }
 
+// Sources of providers.
+const (
+	fromFile        = "file"
+	fromEnvironment = "env"
+	fromDashboard   = "dashboard"
+)
+
 // Credentials are the stored credentials by provider.
 type Credentials map[string][]provider.Credential
 
-// Assemble builds the providers from the configuration file, the environment, loopback servers and the simulator, in
-// this order. A provider whose name is already taken is skipped.
+// Assemble builds the providers from the configuration file, the store, the environment, loopback servers and the
+// simulator, in this order. A provider whose name is already taken is skipped.
 func (b Builder) Assemble() (*Set, error) {
 	active, err := catalogfile.Active(b.Config)
 	if err != nil {
@@ -63,7 +71,13 @@ func (b Builder) Assemble() (*Set, error) {
 		if p.Disabled {
 			b.Disabled = append(b.Disabled, p.Name)
 		}
-		b.add(f, b.fromFile(f, p), "file", p.BaseURL)
+		b.add(f, b.fromFile(f, p), fromFile, p.BaseURL)
+	}
+	for _, p := range b.Connected {
+		if !f.Has(p.Name) {
+			built, address := b.fromStore(f, p)
+			b.add(f, built, fromDashboard, address)
+		}
 	}
 	if b.Config.Detect {
 		b.detectEnvironment(f)
@@ -84,6 +98,7 @@ type Builder struct {
 	Config    config.Config
 	Version   string
 	Env       func(string) string
+	Connected []provider.Connected // stored providers
 	Vault     Credentials
 	Disabled  []string // disabled in the dashboard or the file
 	Local     []LocalServer
@@ -138,7 +153,7 @@ func vendor(p config.Provider) provider.Vendor {
 func (b Builder) fromFile(f *Set, p config.Provider) *provider.Provider {
 	v := vendor(p)
 	f.sections[p.Name] = p
-	secrets := secretsOf(p.Name, p.APIKeys, "file")
+	secrets := secretsOf(p.Name, p.APIKeys, fromFile)
 	address, _ := v.Address(b.Env) // config requires base_url where there is no default
 	if len(p.APIKeys) == 0 && (p.BaseURL == "" || p.BaseURL == address) {
 		secrets = b.fromVariables(f, p.Name, v) // the vendor's default key is sent only to the vendor's own address
@@ -203,7 +218,11 @@ func (b Builder) detectEnvironment(f *Set) {
 		s := b.settings(v.Name, address)
 		s.Credentials, s.Options = secrets, b.options(v, nil)
 		s.Targets = b.withListed(f, v.Name, b.targets(f, v.Name, f.Catalog.Offers(v.Name), config.Provider{}), config.Provider{})
-		b.add(f, v.New(s), "env", address)
+		source := fromEnvironment
+		if secrets[0].Source == provider.Dashboard {
+			source = fromDashboard // only stored credentials
+		}
+		b.add(f, v.New(s), source, address)
 	}
 }
 
@@ -448,7 +467,8 @@ func (f *Set) EgressOptions(c config.Config) egress.Options {
 
 // State returns the state of a provider, enabled or not, without its targets.
 func (f *Set) State(p *provider.Provider) adminproviders.ProviderState {
-	one := adminproviders.ProviderState{Name: p.Name, Title: p.Title, BaseURL: p.BaseURL, Source: f.Sources[p.Name], Simulated: p.Simulated}
+	one := adminproviders.ProviderState{Name: p.Name, Title: p.Title, BaseURL: p.BaseURL, Source: f.Sources[p.Name], ManagedBy: managers[f.Sources[p.Name]], Simulated: p.Simulated}
+	one.ManagedBy = cmp.Or(one.ManagedBy, adminproviders.ManagedByEnvironment)
 	for _, c := range p.Credentials {
 		one.Credentials = append(one.Credentials, adminproviders.CredentialState{ID: c.ID, Hint: c.Hint(), Source: c.Source})
 	}

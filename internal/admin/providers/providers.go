@@ -149,7 +149,7 @@ func (a *handlers) updateProvider(ctx context.Context, c *adminapi.Call, in *upd
 // changeProvider changes the settings of a stored provider.
 func (a *handlers) changeProvider(ctx context.Context, c *adminapi.Call, before *ProviderState, in *updateProviderInput) error {
 	if !c.Actor.May(account.ConnectProviders) {
-		return account.ErrForbidden
+		return adminapi.Denied(c.Actor, account.ConnectProviders)
 	}
 	if a.Connector == nil {
 		return errFixed()

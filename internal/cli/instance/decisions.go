@@ -9,7 +9,6 @@ import (
 
 	"fairlead/internal/account"
 	"fairlead/internal/catalog"
-	"fairlead/internal/egress"
 	"fairlead/internal/explain"
 	"fairlead/internal/feedback"
 	"fairlead/internal/gateway"
@@ -34,7 +33,7 @@ func (i *Instance) Routing(ctx context.Context, env func(string) string, version
 	if err != nil {
 		return nil, fmt.Errorf("load predictor: %w", err)
 	}
-	set, err := i.loadProviders(ctx, env, version, log, predictor, func() *egress.Client { return nil }) // no calls are made
+	set, err := i.loadProviders(ctx, i.loader(ctx, env, version, log, predictor)) // no calls are made
 	if err != nil {
 		return nil, err
 	}

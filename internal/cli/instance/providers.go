@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"slices"
+	"time"
 
 	"fairlead/internal/account"
 	"fairlead/internal/admin/providers"
@@ -27,6 +28,10 @@ type ProviderSet struct {
 	set    *providerset.Set
 	egress *egress.Client
 	lists  providerset.ListStore // nil without a store
+
+	// connector and note change the stored providers; nil without a store.
+	connector *providerset.Connector
+	note      func(ctx context.Context, action, object string, after any) error
 }
 
 // Providers builds the providers as a server does at startup. Credentials that cannot be decrypted are logged and excluded.
@@ -36,18 +41,26 @@ func (i *Instance) Providers(ctx context.Context, env func(string) string, versi
 		return nil, fmt.Errorf("load predictor: %w", err)
 	}
 	var client *egress.Client
-	set, err := i.loadProviders(ctx, env, version, log, predictor, func() *egress.Client { return client })
+	loader := i.loader(ctx, env, version, log, predictor)
+	loader.Client = func() *egress.Client { return client }
+	set, err := i.loadProviders(ctx, loader)
 	if err != nil {
 		return nil, err
 	}
 	client = egress.New(set.EgressOptions(i.Config))
-	return &ProviderSet{set: set, egress: client, lists: i.Store.Config}, nil
+	connector := &providerset.Connector{
+		Loader: loader, Lists: i.Store.Config, Config: func() config.Config { return i.Config }, Set: func() *providerset.Set { return set },
+		Apply: func(context.Context) error { return nil }, Now: time.Now, // running servers poll the store
+	}
+	return &ProviderSet{set: set, egress: client, lists: i.Store.Config, connector: connector, note: i.note}, nil
 }
 
-func (i *Instance) loadProviders(ctx context.Context, env func(string) string, version string, log *slog.Logger, predictor *predict.Predictor, client func() *egress.Client) (*providerset.Set, error) {
-	loader := providerset.Loader{
-		Settings: i.Store, Vault: i.vault, Env: env, Version: version,
-		Simulator: simulator.NewSimulator(simulator.Options{}), Fitter: ability.New(predictor), Typical: predictor.Typical(), Client: client,
+// loader returns a loader without a client.
+func (i *Instance) loader(ctx context.Context, env func(string) string, version string, log *slog.Logger, predictor *predict.Predictor) *providerset.Loader {
+	loader := &providerset.Loader{
+		Settings: i.Store, Connected: i.Store.Config, Vault: i.vault, Env: env, Version: version,
+		Simulator: simulator.NewSimulator(simulator.Options{}), Fitter: ability.New(predictor), Typical: predictor.Typical(),
+		Client: func() *egress.Client { return nil },
 		Report: func(task string, err error) {
 			log.WarnContext(ctx, "credential unusable", "task", task, "error", err.Error())
 		},
@@ -55,12 +68,25 @@ func (i *Instance) loadProviders(ctx context.Context, env func(string) string, v
 	if i.Config.Detect {
 		loader.Local = providerset.FindLocal(ctx)
 	}
+	return loader
+}
+
+func (i *Instance) loadProviders(ctx context.Context, loader *providerset.Loader) (*providerset.Set, error) {
 	set, err := loader.Load(ctx, i.Config)
 	if err != nil {
 		return nil, err
 	}
 	set.Policies, err = providerset.ReadPolicies(i.loaded, set.World())
 	return set, err
+}
+
+// note writes an entry to the audit log of the first workspace.
+func (i *Instance) note(ctx context.Context, action, object string, after any) error {
+	w, err := i.Workspace(ctx, "")
+	if err != nil {
+		return err
+	}
+	return i.Accounts.Note(ctx, account.CommandLine(w.ID), action, object, nil, after)
 }
 
 // Preview builds the providers of a configuration and environment without the store. It is used when the store cannot be opened.
@@ -72,6 +98,41 @@ func Preview(ctx context.Context, c config.Config, env func(string) string) (*Pr
 	}
 	client = egress.New(set.EgressOptions(c))
 	return &ProviderSet{set: set, egress: client}, nil
+}
+
+// VendorNames lists the vendors that can be connected.
+func (s *ProviderSet) VendorNames() []string {
+	var names []string
+	for _, v := range s.connector.Vendors() {
+		names = append(names, v.Name)
+	}
+	return names
+}
+
+// Connect stores a provider with its key. Running servers use it after a few seconds.
+func (s *ProviderSet) Connect(ctx context.Context, c providers.Connection) (providers.ConnectResult, error) {
+	result, err := s.connector.Connect(ctx, c, "")
+	if err != nil {
+		return result, err
+	}
+	return result, s.note(ctx, "provider.create", result.Name, map[string]string{"vendor": c.Vendor, "base_url": c.BaseURL})
+}
+
+// SetKey replaces the stored keys of a provider, or adds a key to them. It returns the last characters of the key.
+func (s *ProviderSet) SetKey(ctx context.Context, name, key string, add bool) (hint string, err error) {
+	c, err := s.connector.SetKey(ctx, name, key, add)
+	if err != nil {
+		return "", err
+	}
+	return c.Hint, s.note(ctx, "credential.add", name+"/"+c.ID, map[string]string{"hint": c.Hint})
+}
+
+// Disconnect deletes a stored provider with its keys.
+func (s *ProviderSet) Disconnect(ctx context.Context, name string) error {
+	if err := s.connector.Disconnect(ctx, name); err != nil {
+		return err
+	}
+	return s.note(ctx, "provider.delete", name, nil)
 }
 
 // Close closes the connections opened by Test and FetchList.

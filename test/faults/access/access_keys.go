@@ -99,7 +99,7 @@ func (s *site) owned() map[string]struct{ own, unknown, body string } {
 // shared lists the routes whose names belong to the gateway, not to a workspace. Only permissions apply there.
 var shared = []string{
 	"/instance/workspaces/{id}/budget", "/models/{name}/prices/{provider}", "/providers/{name}", "/providers/{name}/credentials",
-	"/providers/{name}/credentials/{id}", "/providers/{name}/reset", "/providers/{name}/test",
+	"/providers/{name}/credentials/{id}", "/providers/{name}/credentials/{id}/rotate", "/providers/{name}/reset", "/providers/{name}/test",
 }
 
 // sessionID is the session of the request that the owner's workspace has.
