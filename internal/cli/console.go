@@ -230,12 +230,30 @@ func (c *Console) Password(ctx context.Context, stdin bool) (string, error) {
 	return first, nil
 }
 
+// maxKey is the maximum length of a provider's key. A service account file has a few kilobytes.
+const maxKey = 16 << 10
+
+// Key asks for a provider's key without echo, or reads all of standard input if it is not a terminal.
+func (c *Console) Key(ctx context.Context) (string, error) {
+	if c.CanAsk {
+		return c.ask(ctx, "API key: ")
+	}
+	text, err := Awaiting(ctx, func() (string, error) {
+		all, err := io.ReadAll(io.LimitReader(c.In, maxKey+1))
+		return strings.TrimSpace(string(all)), err
+	})
+	if err != nil {
+		return "", fmt.Errorf("read the key: %w", err)
+	}
+	return text, nil
+}
+
 func (c *Console) ask(ctx context.Context, prompt string) (string, error) {
 	fmt.Fprint(c.Err, prompt)
 	defer fmt.Fprintln(c.Err)
 	text, err := c.Secret(ctx)
 	if err != nil {
-		return "", fmt.Errorf("read a password: %w", err)
+		return "", fmt.Errorf("read a secret: %w", err)
 	}
 	return text, nil
 }

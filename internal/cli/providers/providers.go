@@ -18,8 +18,9 @@ import (
 
 // New returns the providers commands.
 func New(c *cli.Console, o *cli.Options) *cobra.Command {
-	return cli.Group("providers", "List and test providers", `  fairlead providers list
-  fairlead providers test openai`, newProvidersList(c, o), newProvidersTest(c, o))
+	return cli.Group("providers", "List, test, add and remove providers", `  fairlead providers list
+  fairlead providers add openai < key.txt
+  fairlead providers test openai`, newProvidersList(c, o), newProvidersTest(c, o), newProvidersAdd(c, o), newProvidersSetKey(c, o), newProvidersRemove(c, o))
 }
 
 // providerView is the JSON form of a provider. Its fields have the names of the admin API.
@@ -27,6 +28,7 @@ type providerView struct {
 	Name        string           `json:"name"`
 	Title       string           `json:"title"`
 	Source      string           `json:"source"`
+	ManagedBy   string           `json:"managed_by"`
 	BaseURL     string           `json:"base_url"`
 	Simulated   bool             `json:"simulated"`
 	Enabled     bool             `json:"enabled"`
@@ -61,7 +63,7 @@ func listProviders(c *cli.Console, o *cli.Options, providers []adminproviders.Pr
 		return nil
 	}
 	if len(providers) == 0 {
-		c.Infof(o, "no providers. Set OPENAI_API_KEY or add a provider to the configuration")
+		c.Infof(o, "no providers. Run  fairlead providers add openai")
 		return nil
 	}
 	t := &cli.Table{Columns: []cli.Column{
@@ -95,7 +97,7 @@ func Credentials(credentials []adminproviders.CredentialState) string {
 }
 
 func viewProvider(p *adminproviders.ProviderState) providerView {
-	v := providerView{Name: p.Name, Title: p.Title, Source: p.Source, BaseURL: p.BaseURL, Simulated: p.Simulated, Enabled: p.Enabled}
+	v := providerView{Name: p.Name, Title: p.Title, Source: p.Source, ManagedBy: p.ManagedBy, BaseURL: p.BaseURL, Simulated: p.Simulated, Enabled: p.Enabled}
 	for _, c := range p.Credentials {
 		v.Credentials = append(v.Credentials, credentialView{c.ID, c.Hint, c.Source})
 	}
@@ -146,7 +148,7 @@ func choose(providers []adminproviders.ProviderState, args []string) ([]string, 
 	}
 	if len(args) == 0 {
 		if len(on) == 0 {
-			return nil, cli.WithFix(errors.New("no providers to test"), "set OPENAI_API_KEY, or add one to the configuration")
+			return nil, cli.WithFix(errors.New("no providers to test"), "set OPENAI_API_KEY, or run  fairlead providers add openai")
 		}
 		return on, nil
 	}

@@ -2,6 +2,8 @@ package providers
 
 import (
 	"context"
+	"net/http"
+	"net/http/httptest"
 	"regexp"
 	"strings"
 	"testing"
@@ -98,4 +100,51 @@ func TestNoProvidersToTest(t *testing.T) {
 	clitest.MustContain(t, err, "no providers to test", "fix: set OPENAI_API_KEY")
 	_, err = l.Run(cli.ExitOK, "providers", "list")
 	clitest.MustContain(t, err, "no providers")
+}
+
+func TestAddSetKeyAndRemove(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer sk-0123456789abcdef" {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		_, _ = w.Write([]byte(`{"data":[{"id":"gpt-4.1-mini"},{"id":"unknown-model"}]}`))
+	}))
+	defer upstream.Close()
+	l.Configure("allow_private_upstreams: [127.0.0.0/8]\nproviders: [{name: filed, base_url: \"https://filed.example/v1\"}]\n")
+	run := func(input string, want int, args ...string) (string, string) {
+		t.Helper()
+		l.Console.In = strings.NewReader(input)
+		return l.Run(want, append([]string{"providers"}, args...)...)
+	}
+	add := []string{"add", "openai", "--base-url", upstream.URL + "/v1"}
+
+	_, err := run("sk-9999999999999999\n", cli.ExitFailed, add...)
+	clitest.MustContain(t, err, "rejected the key", "fix: check the key")
+	_, err = run("sk-0123456789abcdef\n", cli.ExitOK, add...)
+	clitest.MustContain(t, err, "connected openai: 2 models found, 1 with a price")
+	out, _ := run("", cli.ExitOK, "list", "--json")
+	if rows := clitest.Lines(t, out); rows[1]["name"] != "openai" || rows[1]["managed_by"] != "dashboard" || rows[0]["managed_by"] != "file" {
+		t.Errorf("%s", out)
+	}
+	_, err = run("sk-new-0123456789wxyz", cli.ExitOK, "set-key", "openai")
+	clitest.MustContain(t, err, "stored the key …wxyz of openai")
+	out, _ = run("", cli.ExitOK, "list")
+	clitest.MustContain(t, out, "dashboard …wxyz")
+	if strings.Contains(out+err, "sk-new") || strings.Contains(out, "…cdef") {
+		t.Errorf("%s%s", out, err)
+	}
+	_, err = run("", cli.ExitFailed, "remove", "filed", "--yes")
+	clitest.MustContain(t, err, "managed in the configuration file")
+	_, err = run("", cli.ExitFailed, "remove", "opena", "--yes")
+	clitest.MustContain(t, err, `provider "opena" not found`, `did you mean "openai"?`)
+	_, err = run("", cli.ExitOK, "remove", "openai", "--yes")
+	clitest.MustContain(t, err, "removed openai")
+	if out, _ = run("", cli.ExitOK, "list"); strings.Contains(out, "openai") {
+		t.Errorf("still listed: %s", out)
+	}
+	_, err = run("", cli.ExitFailed, "add", "openia")
+	clitest.MustContain(t, err, `Did you mean "openai"?`)
 }
