@@ -23,6 +23,10 @@ export interface Behaviour {
 export class Upstream {
   /** The behaviour for every call, or by model. */
   behaviour: Behaviour | ((model: string) => Behaviour) = {};
+  /** The model list. */
+  models: string[] = [];
+  /** The only accepted key; every call is accepted without one. */
+  key: string | undefined;
   private server: Server | undefined;
   private port = 0;
 
@@ -70,11 +74,13 @@ export class Upstream {
     const model = body.model ?? "";
     const behaviour = typeof this.behaviour === "function" ? this.behaviour(model) : this.behaviour;
     await pause(behaviour.delay);
-    if (behaviour.fail) {
+    if (this.key && request.headers.authorization !== `Bearer ${this.key}`) {
+      send(response, 401, { error: { message: "Incorrect API key provided.", type: "invalid_request_error", param: null, code: "invalid_api_key" } });
+    } else if (behaviour.fail) {
       const { status, message } = behaviour.fail;
       send(response, status, { error: { message, type: "server_error", param: null, code: null } });
     } else if (request.url?.endsWith("/models")) {
-      send(response, 200, { object: "list", data: [] });
+      send(response, 200, { object: "list", data: this.models.map((id) => ({ id, object: "model" })) });
     } else if (body.stream) {
       await stream(response, model, behaviour);
     } else {

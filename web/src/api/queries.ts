@@ -57,6 +57,13 @@ export const providersQuery = queryOptions({
   queryFn: () => must(api.GET("/providers")),
 });
 
+/** The vendors that can be connected. */
+export const vendorsQuery = queryOptions({
+  queryKey: ["vendors"],
+  queryFn: () => must(api.GET("/providers/vendors")),
+  staleTime: 60_000,
+});
+
 /** Conditions of the whole gateway that need action. */
 export const attentionQuery = queryOptions({
   queryKey: ["attention"],

@@ -17,6 +17,7 @@ import { useSearchParams } from "../../lib/search";
 import { useSession } from "../../lib/session";
 import { zoneName } from "../../lib/time";
 import { AttentionList } from "./AttentionList";
+import { BaselineNote } from "./BaselineNote";
 import { Breakdown } from "./Breakdown";
 import { Charts } from "./Charts";
 import { EmptyOverview } from "./EmptyOverview";
@@ -172,7 +173,7 @@ function Figures({
       <Tiles overview={overview} searchFor={searchFor} />
       <Text size="xs" c="dimmed">
         Estimated from the same token counts at list prices. Another model might use more or fewer tokens.{" "}
-        {coverageText(overview.current)}.
+        {coverageText(overview.current)}. <BaselineNote />
       </Text>
       <Charts
         overview={overview}

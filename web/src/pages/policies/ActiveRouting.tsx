@@ -3,6 +3,7 @@ import { Anchor, SimpleGrid, Text, Tooltip } from "@mantine/core";
 import type { Schema } from "../../api/client";
 import { Figure } from "../../components/Figure";
 import { PageLink } from "../../components/PageLink";
+import { baselineOf } from "../../lib/baseline";
 import { Time } from "../../components/Time";
 import { useSession } from "../../lib/session";
 
@@ -40,7 +41,7 @@ export function ActiveRouting({ settings, workspace, policySet }: Props) {
       <Figure label="Objective" value="auto (0.5)">
         Balanced. A request or policy can override it.
       </Figure>
-      <Figure label="Baseline" value={baseline(settings, workspace)}>
+      <Figure label="Baseline" value={baselineOf(workspace, settings) ?? "None"}>
         {baselineText(settings, workspace)}{" "}
         {may("manage_workspace") && (
           <Anchor component={PageLink} to="/settings/account" size="xs" underline="always">
@@ -62,10 +63,6 @@ function countText({ instance, workspace }: Schema["PolicyBook"]): string {
     return String(own);
   }
   return own === 0 ? `${global} global` : `${own} + ${global} global`;
-}
-
-function baseline(settings: Schema["SettingsView"], workspace: Schema["WorkspaceView"]): string {
-  return workspace.default_model ?? settings.default_model ?? "None";
 }
 
 function baselineText(settings: Schema["SettingsView"], workspace: Schema["WorkspaceView"]): string {

@@ -6,22 +6,28 @@ import { ErrorPanel } from "../../components/ErrorPanel";
 interface Props {
   opened: boolean;
   title: string;
+  /** The last characters of the credential that the new key replaces, if any. */
+  replaces?: string;
   pending: boolean;
   error: unknown;
   onAdd: (secret: string) => void;
   onClose: () => void;
 }
 
-/** Adds an API key to a provider. The key is never shown again. */
+/** Adds an API key to a provider, or replaces one. The key is never shown again. */
 export function AddCredential(props: Props) {
   return (
-    <Modal opened={props.opened} onClose={props.onClose} title={`Add credential to ${props.title}`}>
+    <Modal opened={props.opened} onClose={props.onClose} title={dialogTitle(props)}>
       {props.opened && <Form {...props} />}
     </Modal>
   );
 }
 
-function Form({ title, pending, error, onAdd, onClose }: Props) {
+function dialogTitle({ title, replaces }: Props): string {
+  return replaces ? `Rotate credential ${replaces} of ${title}` : `Add credential to ${title}`;
+}
+
+function Form({ title, replaces, pending, error, onAdd, onClose }: Props) {
   const [secret, setSecret] = useState("");
   const value = secret.trim();
   return (
@@ -45,17 +51,19 @@ function Form({ title, pending, error, onAdd, onClose }: Props) {
           data-autofocus
           required
         />
-        {Boolean(error) && <ErrorPanel what="Could not add the credential" error={error} />}
+        {Boolean(error) && <ErrorPanel what={`Could not ${replaces ? "rotate" : "add"} the credential`} error={error} />}
         <Group justify="space-between" gap="xs">
           <Text size="xs" c="dimmed">
-            Requests are spread across all credentials. A credential that fails is skipped for a while.
+            {replaces
+              ? "New requests use the new key. Revoke the old key at the provider afterwards."
+              : "Requests are spread across all credentials. A credential that fails is skipped for a while."}
           </Text>
           <Group gap="xs" ml="auto">
             <Button variant="default" onClick={onClose}>
               Cancel
             </Button>
             <Button type="submit" loading={pending} disabled={!value}>
-              Add credential
+              {replaces ? "Rotate" : "Add credential"}
             </Button>
           </Group>
         </Group>

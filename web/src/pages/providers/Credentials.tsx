@@ -5,19 +5,27 @@ import { Countdown } from "../../components/CircuitBadge";
 import { ConfirmDialog } from "../../components/ConfirmDialog";
 import { ErrorPanel } from "../../components/ErrorPanel";
 import { Icon } from "../../components/Icon";
+import { Lock } from "../../components/Lock";
 import type { ProviderActions } from "./actions";
+import { AddCredential } from "./AddCredential";
 import { type Credential, credentialSource, hintText, type Provider } from "./providers";
 
 interface Props {
   provider: Provider;
-  /** Whether the user may add and remove credentials. */
+  /** Whether the user may add, rotate and remove credentials. */
   editable: boolean;
+  rotate: ProviderActions["rotate"];
   remove: ProviderActions["remove"];
 }
 
 /** The credentials of a provider with source, last four characters and back-off state. */
-export function Credentials({ provider, editable, remove }: Props) {
+export function Credentials({ provider, editable, rotate, remove }: Props) {
   const [removing, setRemoving] = useState<Credential>();
+  const [rotating, setRotating] = useState<Credential>();
+  const closeRotation = () => {
+    setRotating(undefined);
+    rotate.reset();
+  };
   if (provider.credentials.length === 0) {
     return (
       <Text size="sm" c="dimmed">
@@ -31,9 +39,19 @@ export function Credentials({ provider, editable, remove }: Props) {
         <Line
           key={credential.id}
           credential={credential}
+          onRotate={editable && credential.removable ? () => setRotating(credential) : undefined}
           onRemove={editable && credential.removable ? () => setRemoving(credential) : undefined}
         />
       ))}
+      <AddCredential
+        opened={rotating !== undefined}
+        title={provider.title}
+        replaces={hintText(rotating?.hint ?? "")}
+        pending={rotate.isPending}
+        error={rotate.error}
+        onAdd={(secret) => rotating && rotate.mutate({ id: rotating.id, secret }, { onSuccess: closeRotation })}
+        onClose={closeRotation}
+      />
       <ConfirmDialog
         opened={removing !== undefined}
         title={`Remove credential ${hintText(removing?.hint ?? "")} of ${provider.title}`}
@@ -54,7 +72,13 @@ export function Credentials({ provider, editable, remove }: Props) {
   );
 }
 
-function Line({ credential, onRemove }: { credential: Credential; onRemove?: () => void }) {
+interface LineProps {
+  credential: Credential;
+  onRotate?: () => void;
+  onRemove?: () => void;
+}
+
+function Line({ credential, onRotate, onRemove }: LineProps) {
   const { name, fixed } = credentialSource(credential.source);
   return (
     <Group gap="xs" mih={28} wrap="nowrap">
@@ -63,13 +87,7 @@ function Line({ credential, onRemove }: { credential: Credential; onRemove?: () 
       <Text size="sm" truncate>
         {name}
       </Text>
-      {fixed && (
-        <Tooltip label={fixed}>
-          <Badge size="xs" color="gray" radius="sm" tabIndex={0} style={{ flexShrink: 0 }}>
-            read-only
-          </Badge>
-        </Tooltip>
-      )}
+      {fixed && <Lock reason={fixed} />}
       {credential.backing_off_until && (
         <Tooltip label={credential.reason_text ?? "Recent calls failed."}>
           <Group gap={4} wrap="nowrap" tabIndex={0}>
@@ -81,6 +99,17 @@ function Line({ credential, onRemove }: { credential: Credential; onRemove?: () 
         </Tooltip>
       )}
       <Box flex={1} />
+      {onRotate && (
+        <ActionIcon
+          variant="subtle"
+          color="gray"
+          size="sm"
+          aria-label={`Rotate credential ${hintText(credential.hint)}`}
+          onClick={onRotate}
+        >
+          <Icon name="refresh" size={14} />
+        </ActionIcon>
+      )}
       {onRemove && (
         <ActionIcon
           variant="subtle"

@@ -1,29 +1,34 @@
-import { Anchor, Badge, Button, Code, Group, Paper, Stack, Switch, Text, Title } from "@mantine/core";
+import { ActionIcon, Anchor, Badge, Button, Code, Group, Menu, Paper, Stack, Switch, Text, Title } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { type ReactNode, useState } from "react";
 
 import { SimulatedBadge, StateBadge } from "../../components/badges";
+import { ConfirmDialog } from "../../components/ConfirmDialog";
 import { ErrorPanel } from "../../components/ErrorPanel";
 import { Icon } from "../../components/Icon";
+import { Lock } from "../../components/Lock";
 import { plural } from "../../lib/numbers";
 import { type ProviderActions, useProviderActions } from "./actions";
 import { AddCredential } from "./AddCredential";
 import { Credentials } from "./Credentials";
+import { EditProvider } from "./EditProvider";
 import { Circuits, Headroom, Traffic } from "./ProviderHealth";
 import classes from "./providers.module.css";
-import { healthLook, needsReset, type Provider, sourceText } from "./providers";
+import { healthLook, lockText, needsReset, type Provider, sourceText } from "./providers";
 import { TestResult } from "./TestResult";
 
 interface Props {
   provider: Provider;
-  /** Whether the user may change providers. */
+  /** Whether the user may test, enable and disable providers. */
   editable: boolean;
+  /** Whether the user may change providers and their credentials. */
+  connects: boolean;
   /** Whether the user is a gateway operator; only operators see credentials. */
   operator: boolean;
 }
 
 /** A provider with its health, credentials and actions. */
-export function ProviderCard({ provider, editable, operator }: Props) {
+export function ProviderCard({ provider, editable, connects, operator }: Props) {
   const actions = useProviderActions(provider.name);
   return (
     <Paper
@@ -34,7 +39,7 @@ export function ProviderCard({ provider, editable, operator }: Props) {
       data-off={!provider.enabled || undefined}
     >
       <Stack gap="sm">
-        <Head provider={provider} editable={editable} actions={actions} />
+        <Head provider={provider} editable={editable} connects={connects} actions={actions} />
         {actions.enable.error && (
           <ErrorPanel what={`Could not change ${provider.title}`} error={actions.enable.error} />
         )}
@@ -46,7 +51,7 @@ export function ProviderCard({ provider, editable, operator }: Props) {
         />
         {actions.reset.error && <ErrorPanel what="Could not reset circuits" error={actions.reset.error} />}
         {provider.enabled ? (
-          <Details provider={provider} editable={editable} operator={operator} actions={actions} />
+          <Details provider={provider} connects={connects} operator={operator} actions={actions} />
         ) : (
           <Text size="sm" c="dimmed">
             Disabled. No requests are sent to this provider.
@@ -57,15 +62,9 @@ export function ProviderCard({ provider, editable, operator }: Props) {
   );
 }
 
-function Head({
-  provider,
-  editable,
-  actions,
-}: {
-  provider: Provider;
-  editable: boolean;
-  actions: ProviderActions;
-}) {
+type HeadProps = Pick<Props, "provider" | "editable" | "connects"> & { actions: ProviderActions };
+
+function Head({ provider, editable, connects, actions }: HeadProps) {
   const { test, reset, enable } = actions;
   return (
     <Group justify="space-between" gap="sm">
@@ -113,18 +112,72 @@ function Head({
             disabled={enable.isPending}
             onChange={(event) => enable.mutate(event.currentTarget.checked)}
           />
+          {connects && provider.managed_by === "dashboard" && (
+            <ProviderMenu provider={provider} actions={actions} />
+          )}
         </Group>
       )}
     </Group>
   );
 }
 
-function Details({ provider, editable, operator, actions }: Props & { actions: ProviderActions }) {
+/** The actions on a provider that was connected in the dashboard. */
+function ProviderMenu({ provider, actions }: { provider: Provider; actions: ProviderActions }) {
+  const { disconnect } = actions;
+  const [open, setOpen] = useState<"edit" | "remove">();
+  return (
+    <>
+      <Menu position="bottom-end">
+        <Menu.Target>
+          <ActionIcon variant="default" size="md" aria-label={`Actions of ${provider.title}`}>
+            <Icon name="dots" />
+          </ActionIcon>
+        </Menu.Target>
+        <Menu.Dropdown>
+          <Menu.Item leftSection={<Icon name="edit" size={14} />} onClick={() => setOpen("edit")}>
+            Change base URL
+          </Menu.Item>
+          <Menu.Item color="red" leftSection={<Icon name="trash" size={14} />} onClick={() => setOpen("remove")}>
+            Remove provider
+          </Menu.Item>
+        </Menu.Dropdown>
+      </Menu>
+      <EditProvider
+        opened={open === "edit"}
+        provider={provider}
+        change={actions.change}
+        onClose={() => setOpen(undefined)}
+      />
+      <ConfirmDialog
+        opened={open === "remove"}
+        title={`Remove ${provider.title}`}
+        action="Remove"
+        pending={disconnect.isPending}
+        error={disconnect.error && <ErrorPanel what="Could not remove the provider" error={disconnect.error} />}
+        onClose={() => {
+          setOpen(undefined);
+          disconnect.reset();
+        }}
+        onConfirm={() => disconnect.mutate()}
+      >
+        The provider and its keys are deleted. New requests no longer use its models.
+      </ConfirmDialog>
+    </>
+  );
+}
+
+type DetailsProps = Pick<Props, "provider" | "connects" | "operator"> & { actions: ProviderActions };
+
+function Details({ provider, connects, operator, actions }: DetailsProps) {
+  const lock = lockText(provider);
   return (
     <dl className={classes.facts}>
       {provider.base_url && !provider.simulated && (
         <Fact name="Base URL">
-          <Code style={{ overflowWrap: "anywhere" }}>{provider.base_url}</Code>
+          <Group gap={6} wrap="nowrap">
+            <Code style={{ overflowWrap: "anywhere" }}>{provider.base_url}</Code>
+            {lock && <Lock reason={lock} />}
+          </Group>
         </Fact>
       )}
       <Fact name="Models">
@@ -144,14 +197,14 @@ function Details({ provider, editable, operator, actions }: Props & { actions: P
         </Fact>
       )}
       <Fact name="Credentials">
-        <CredentialDetails provider={provider} editable={editable} operator={operator} actions={actions} />
+        <CredentialDetails provider={provider} connects={connects} operator={operator} actions={actions} />
       </Fact>
     </dl>
   );
 }
 
-function CredentialDetails({ provider, editable, operator, actions }: Props & { actions: ProviderActions }) {
-  const { add, remove } = actions;
+function CredentialDetails({ provider, connects, operator, actions }: DetailsProps) {
+  const { add, rotate, remove } = actions;
   const [adding, setAdding] = useState(false);
   const close = () => {
     setAdding(false);
@@ -166,8 +219,8 @@ function CredentialDetails({ provider, editable, operator, actions }: Props & { 
   }
   return (
     <>
-      <Credentials provider={provider} editable={editable} remove={remove} />
-      {editable && !provider.simulated && (
+      <Credentials provider={provider} editable={connects} rotate={rotate} remove={remove} />
+      {connects && !provider.simulated && (
         <Button
           size="compact-xs"
           variant="subtle"

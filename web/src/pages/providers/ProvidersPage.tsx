@@ -1,13 +1,15 @@
 import { Button, Stack } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
+import { useState } from "react";
 
 import { providersQuery } from "../../api/queries";
 import { EmptyState } from "../../components/EmptyState";
 import { ErrorPanel } from "../../components/ErrorPanel";
+import { Icon } from "../../components/Icon";
 import { PanelSkeleton } from "../../components/Loading";
 import { PageHeader } from "../../components/PageHeader";
 import { useSession } from "../../lib/session";
+import { ConnectDialog } from "./ConnectDialog";
 import { ProviderCard } from "./ProviderCard";
 import { inOrder } from "./providers";
 
@@ -18,20 +20,30 @@ const refreshMs = 2000;
 export function ProvidersPage() {
   const { may, workspace } = useSession();
   const { data, error, refetch } = useQuery({ ...providersQuery, refetchInterval: refreshMs });
+  const [connecting, setConnecting] = useState(false);
+  const connects = may("connect_providers");
+  const connect = connects && (
+    <Button leftSection={<Icon name="plus" size={14} />} onClick={() => setConnecting(true)}>
+      Connect provider
+    </Button>
+  );
   return (
     <>
       <PageHeader
         title="Providers"
-        description="Providers from the environment, the configuration file and local servers"
+        description="Connected here, in the configuration file, or by environment variables"
+        actions={connect}
       />
+      <ConnectDialog opened={connecting} onClose={() => setConnecting(false)} />
       {data ? (
         <Stack gap="sm">
-          {data.providers.length === 0 && <NoProviders />}
+          {data.providers.length === 0 && <NoProviders connects={connects} />}
           {inOrder(data.providers).map((provider) => (
             <ProviderCard
               key={provider.name}
               provider={provider}
               editable={may("manage_providers")}
+              connects={connects}
               operator={workspace.operator}
             />
           ))}
@@ -48,19 +60,12 @@ export function ProvidersPage() {
   );
 }
 
-function NoProviders() {
+function NoProviders({ connects }: { connects: boolean }) {
   return (
-    <EmptyState
-      icon="server"
-      title="No providers yet"
-      actions={
-        <Button component={Link} to="/quickstart" variant="default">
-          Open Quickstart
-        </Button>
-      }
-    >
-      Set a provider’s environment variable, such as OPENAI_API_KEY, and restart the gateway, or add a
-      provider to the configuration file.
+    <EmptyState icon="server" title="No providers yet">
+      {connects
+        ? "Connect a provider to route requests to its models. No restart is needed."
+        : "An operator of this gateway can connect a provider."}
     </EmptyState>
   );
 }

@@ -2,15 +2,20 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 
 import { api, must } from "../../api/client";
 
-/** The actions on a provider. All data that shows its state is reloaded afterwards. */
-export function useProviderActions(name: string) {
+/** Reloads all data that depends on the providers. */
+export function useReloadProviders() {
   const queryClient = useQueryClient();
-  const onSettled = () =>
+  return () =>
     Promise.all(
-      ["providers", "models", "overview", "session"].map((key) =>
+      ["providers", "vendors", "models", "new-models", "overview", "session"].map((key) =>
         queryClient.invalidateQueries({ queryKey: [key] }),
       ),
     );
+}
+
+/** The actions on a provider. All data that shows its state is reloaded afterwards. */
+export function useProviderActions(name: string) {
+  const onSettled = useReloadProviders();
   const path = { name };
   return {
     test: useMutation({
@@ -29,6 +34,25 @@ export function useProviderActions(name: string) {
     add: useMutation({
       mutationFn: (secret: string) =>
         must(api.POST("/providers/{name}/credentials", { params: { path }, body: { secret } })),
+      onSettled,
+    }),
+    rotate: useMutation({
+      mutationFn: ({ id, secret }: { id: string; secret: string }) =>
+        must(
+          api.POST("/providers/{name}/credentials/{id}/rotate", {
+            params: { path: { name, id } },
+            body: { secret },
+          }),
+        ),
+      onSettled,
+    }),
+    change: useMutation({
+      mutationFn: (body: { base_url?: string; key?: string }) =>
+        must(api.PATCH("/providers/{name}", { params: { path }, body })),
+      onSettled,
+    }),
+    disconnect: useMutation({
+      mutationFn: () => must(api.DELETE("/providers/{name}", { params: { path } })),
       onSettled,
     }),
     remove: useMutation({

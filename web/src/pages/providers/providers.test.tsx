@@ -97,11 +97,15 @@ describe("credentials", () => {
         credential("b", { hint: "9xK2", source: "OPENAI_API_KEY", removable: false }),
       ],
     });
-    show(<Credentials provider={p} editable remove={remove()} />);
+    show(<Credentials provider={p} editable rotate={rotate()} remove={remove()} />);
     expect(screen.getByRole("button", { name: "Remove credential …f3Qa" })).toBeTruthy();
     expect(screen.queryByRole("button", { name: "Remove credential …9xK2" })).toBeNull();
     expect(screen.getByText("OPENAI_API_KEY")).toBeTruthy();
-    expect(screen.getByText("read-only")).toBeTruthy();
+    expect(screen.getByRole("button", { name: "Rotate credential …f3Qa" })).toBeTruthy();
+    expect(screen.queryByRole("button", { name: "Rotate credential …9xK2" })).toBeNull();
+    expect(
+      screen.getByRole("img", { name: "Locked. Set by the environment variable OPENAI_API_KEY." }),
+    ).toBeTruthy();
   });
 
   it("have no buttons without permission", () => {
@@ -109,6 +113,7 @@ describe("credentials", () => {
       <Credentials
         provider={provider("acme", { credentials: [credential("a")] })}
         editable={false}
+        rotate={rotate()}
         remove={remove()}
       />,
     );
@@ -165,6 +170,10 @@ describe("provider tests", () => {
     expect(screen.getByText("acme-large")).toBeTruthy();
   });
 });
+
+function rotate(): ProviderActions["rotate"] {
+  return remove() as unknown as ProviderActions["rotate"];
+}
 
 function remove(): ProviderActions["remove"] {
   return {

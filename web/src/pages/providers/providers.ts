@@ -19,6 +19,18 @@ export function sourceText(source: string): string {
   return words[source] ?? source;
 }
 
+/** Why the settings of a provider cannot be changed here; null if they can. */
+export function lockText(p: Pick<Provider, "managed_by" | "source">): string | null {
+  switch (p.managed_by) {
+    case "dashboard":
+      return null;
+    case "file":
+      return "Managed in the configuration file.";
+    case "environment":
+      return p.source === "env" ? "Managed by environment variables." : "Detected automatically.";
+  }
+}
+
 /** Badge of a provider's health. */
 export function healthLook(p: Provider): { icon: IconName; colour: string; word: string } {
   if (!p.enabled) {

@@ -1,4 +1,4 @@
-import { Anchor, Button, Code, Group, Paper, Stack, Table, Text, ThemeIcon, Title } from "@mantine/core";
+import { Anchor, Button, Code, Group, Stack, Table, Text } from "@mantine/core";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 
@@ -18,6 +18,9 @@ import { formatCount, plural } from "../../lib/numbers";
 import { useSession } from "../../lib/session";
 import { baseUrlOf, exampleBody } from "../../lib/snippets";
 import { PageLink } from "../../components/PageLink";
+import { ConnectDialog } from "../providers/ConnectDialog";
+import { BaselineStep } from "./BaselineStep";
+import { Step } from "./Step";
 
 /** The steps to the first routed request, which complete automatically. */
 export function QuickstartPage() {
@@ -32,6 +35,7 @@ export function QuickstartPage() {
       />
       <Stack gap="sm" maw={860}>
         <ProviderStep />
+        <BaselineStep number={2} />
         <KeyStep secret={secret} onCreated={setSecret} />
         <RequestStep>
           <Snippets
@@ -46,41 +50,10 @@ export function QuickstartPage() {
   );
 }
 
-interface StepProps {
-  done: boolean;
-  number: number;
-  title: string;
-  children?: ReactNode;
-}
-
-function Step({ done, number, title, children }: StepProps) {
-  return (
-    <Paper withBorder p="md" component="section" aria-label={title}>
-      <Group gap="sm" mb={children ? "xs" : 0}>
-        <ThemeIcon
-          radius="xl"
-          size={28}
-          color={done ? "green" : "gray"}
-          variant={done ? "filled" : "default"}
-          aria-hidden
-        >
-          {done ? <Icon name="check" /> : number}
-        </ThemeIcon>
-        <Title order={2} size="h3">
-          {title}
-        </Title>
-        <Text size="xs" c="dimmed" role="status">
-          {done ? "Done" : "Waiting"}
-        </Text>
-      </Group>
-      {children}
-    </Paper>
-  );
-}
-
 function ProviderStep() {
-  const { server } = useSession();
+  const { server, may } = useSession();
   const { data, error, refetch } = useQuery({ ...providersQuery, refetchInterval: 10_000 });
+  const [connecting, setConnecting] = useState(false);
   const enabled = data?.providers.filter((p) => p.enabled && !p.simulated) ?? [];
   return (
     <Step
@@ -89,20 +62,31 @@ function ProviderStep() {
       title={server.simulated && enabled.length === 0 ? "Simulator ready" : "Provider connected"}
     >
       {error && <ErrorPanel what="Could not load providers" error={error} onRetry={() => void refetch()} />}
-      {enabled.length > 0 ? (
-        <Text size="sm">
-          {plural(enabled.length, "provider")} connected: {enabled.map((p) => p.title || p.name).join(", ")}.
+      <Group gap="sm">
+        <Text size="sm" flex="1 1 320px">
+          {enabled.length > 0 ? (
+            `${plural(enabled.length, "provider")} connected: ${enabled.map((p) => p.title || p.name).join(", ")}.`
+          ) : server.simulated ? (
+            <>
+              You’re using the <strong>simulator</strong>: several models with prices, streaming and faults,
+              without network access or cost. Connect a provider to get real responses.
+            </>
+          ) : (
+            "Connect a provider to route requests to its models."
+          )}
         </Text>
-      ) : (
-        server.simulated && (
-          <Text size="sm">
-            You’re using the <strong>simulator</strong>: several models with prices, streaming and faults,
-            without network access or cost. To use real models, add a provider key on the Providers page, or
-            set <Code>OPENAI_API_KEY</Code>, <Code>ANTHROPIC_API_KEY</Code> or another provider’s variable and
-            restart.
-          </Text>
-        )
-      )}
+        {may("connect_providers") && (
+          <Button
+            size="xs"
+            variant={enabled.length > 0 ? "default" : "filled"}
+            leftSection={<Icon name="plus" size={14} />}
+            onClick={() => setConnecting(true)}
+          >
+            {enabled.length > 0 ? "Connect another" : "Connect provider"}
+          </Button>
+        )}
+      </Group>
+      <ConnectDialog opened={connecting} onClose={() => setConnecting(false)} />
     </Step>
   );
 }
@@ -120,7 +104,7 @@ function KeyStep({ secret, onCreated }: { secret?: string; onCreated: (secret: s
     },
   });
   return (
-    <Step number={2} done={secret !== undefined || active.length > 0} title="Key created">
+    <Step number={3} done={secret !== undefined || active.length > 0} title="Key created">
       {secret ? (
         <Group gap="xs">
           <Text size="sm">Your key is filled in below. It is only shown while this page is open:</Text>
@@ -184,7 +168,7 @@ function RequestStep({ children }: { children: ReactNode }) {
   });
   const row = received ?? before.data?.requests[0];
   return (
-    <Step number={3} done={row !== undefined} title="First request received">
+    <Step number={4} done={row !== undefined} title="First request received">
       <Text size="sm" mb="xs">
         Run one of these snippets. This page updates when the request arrives.
       </Text>
@@ -229,7 +213,7 @@ function PolicyStep() {
     return null;
   }
   return (
-    <Step number={4} done={count > 0} title="First policy created">
+    <Step number={5} done={count > 0} title="First policy created">
       <Text size="sm">
         {count > 0
           ? `${count === 1 ? "1 active policy" : `${formatCount(count)} active policies`}. Use a dry run to test changes before saving them.`

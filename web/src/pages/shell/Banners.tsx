@@ -72,11 +72,11 @@ function NewVersion() {
 
 const urgentKinds = ["no_provider", "storage_low"];
 
-/** Urgent conditions of the whole gateway, and a note about settings managed in a file. */
+/** Urgent conditions of the whole gateway. */
 function GatewayBanners() {
   const { data } = useQuery(attentionQuery);
   const urgent = data?.attention.filter((item) => urgentKinds.includes(item.kind)) ?? [];
-  const banners = urgent.map((item) => {
+  return urgent.map((item) => {
     const link = linkOf(item.kind);
     return (
       <Alert
@@ -98,18 +98,6 @@ function GatewayBanners() {
       </Alert>
     );
   });
-  return (
-    <>
-      {banners}
-      {data?.config_file && (
-        <Alert color="gray" variant="outline" py={4} px="sm" mb="md" role="status">
-          <Text size="xs">
-            Some settings are managed in <code>{data.config_file}</code> and are read-only here.
-          </Text>
-        </Alert>
-      )}
-    </>
-  );
 }
 
 /** Progress of sample traffic. It continues across navigation, so all pages show it. */

@@ -1,0 +1,148 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+
+import { owner } from "../support/client";
+import { expect, expectAccessible, test } from "../support/fixtures";
+import { Gateway } from "../support/gateway";
+import { Upstream } from "../support/upstream";
+
+test.describe.configure({ mode: "serial" }); // the later tests use the provider of the first one
+
+let gateway: Gateway;
+let upstream: Upstream;
+const key = "sk-mock-0123456789f3Qa";
+
+test.beforeAll(async () => {
+  upstream = await Upstream.start({ answer: "The capital of France is Paris." });
+  upstream.models = ["gpt-4.1", "gpt-4.1-mini", "house-model"];
+  upstream.key = key;
+  gateway = await Gateway.start({ config: "allow_private_upstreams: [127.0.0.0/8]\n" });
+});
+
+// eslint-disable-next-line no-empty-pattern -- required by Playwright
+test.afterEach(({}, info) => {
+  if (info.status !== info.expectedStatus) {
+    console.log(gateway.log());
+  }
+});
+
+test.afterAll(async () => {
+  await gateway?.stop();
+  await upstream?.kill();
+});
+
+test("a new user connects a provider and sends the first request without a restart", async ({ page, watch }) => {
+  watch.allowRecent();
+  watch.allow(/400.*\/api\/v1\/providers/); // the test call with a wrong key
+  test.setTimeout(60_000);
+  await page.goto(`${gateway.url}/welcome#${await gateway.setupCode()}`);
+  await page.getByRole("textbox", { name: "Name" }).fill(owner.name);
+  await page.getByRole("textbox", { name: "Email" }).fill(owner.email);
+  await page.getByLabel(/^Password/).fill(owner.password);
+  await page.getByRole("button", { name: "Create account" }).click();
+  await expect(page.getByRole("heading", { level: 1, name: "Quickstart" })).toBeVisible();
+
+  await page.getByRole("button", { name: "Connect provider" }).click();
+  const dialog = page.getByRole("dialog", { name: "Connect provider" });
+  await dialog.getByRole("textbox", { name: "Search providers" }).fill("openai");
+  await expect(dialog.getByRole("button", { name: "Groq" })).toHaveCount(0);
+  await expectAccessible(page);
+  await dialog.getByRole("button", { name: "OpenAI", exact: true }).click();
+  await dialog.getByRole("button", { name: "Base URL and name" }).click();
+  await dialog.getByRole("textbox", { name: "Base URL" }).fill(upstream.baseUrl);
+  await dialog.getByLabel("API key").fill("sk-wrong-0123456789abcd");
+  await dialog.getByRole("button", { name: "Test and connect" }).click();
+  await expect(dialog.getByRole("alert")).toContainText("OpenAI rejected the key (status 401)");
+  await expect(dialog.getByRole("alert")).not.toContainText("sk-wrong");
+  await expectAccessible(page);
+  await dialog.getByLabel("API key").fill(key);
+  await dialog.getByRole("button", { name: "Test and connect" }).click();
+  await expect(dialog.getByRole("status")).toContainText("OpenAI is live");
+  await expect(dialog.getByRole("status")).toContainText("Found 3 models, 2 with a price.");
+  await expect(dialog.getByRole("table").getByRole("row", { name: /gpt-4\.1-mini/ })).toContainText("$0.40");
+  await expectAccessible(page);
+  await dialog.getByRole("button", { name: "Done" }).click();
+  await expect(page.getByRole("region", { name: "Provider connected" })).toContainText("1 provider connected: OpenAI.");
+
+  const baseline = page.getByRole("region", { name: "Which model do you use today?" });
+  await expect(baseline).toContainText("savings are against the most expensive candidate");
+  await baseline.getByRole("textbox", { name: "Model you use today" }).fill("gpt-4.1");
+  await baseline.getByRole("button", { name: "Set baseline" }).click();
+  await expect(baseline).toContainText("Savings are measured against gpt-4.1.");
+
+  await page.getByRole("button", { name: "Create key" }).click();
+  const request = page.getByRole("region", { name: "First request received" });
+  await expect(page.getByRole("region", { name: "Key created" }).getByRole("status")).toHaveText("Done");
+  const snippet = await request.getByRole("tabpanel").locator("pre").innerText();
+  const { stdout } = await promisify(execFile)("bash", ["-c", snippet]);
+  expect(JSON.parse(stdout)).toMatchObject({ object: "chat.completion" });
+  await request.getByRole("link", { name: "View request" }).click();
+  await expect(page.getByText("Served by")).toContainText("OpenAI");
+  await expect(page.getByText("Served by")).toContainText("gpt-4.1");
+  await expect(page.getByText("The capital of France is Paris.").first()).toBeVisible();
+});
+
+test("a connected provider is masked, rotated, changed and removed", async ({ page, watch, context }) => {
+  watch.allow(/400.*\/api\/v1\/providers/); // another host without a new key
+  await signIn(page, context);
+  await page.goto(`${gateway.url}/providers`);
+  const card = page.getByRole("article", { name: "OpenAI" });
+  await expect(card).toContainText("…f3Qa");
+  await expect(card).not.toContainText(key);
+  await card.getByRole("button", { name: "Rotate credential …f3Qa" }).click();
+  const rotation = page.getByRole("dialog", { name: /Rotate credential/ });
+  upstream.key = "sk-next-0123456789wxyz";
+  await rotation.getByLabel("OpenAI API key").fill(upstream.key);
+  await rotation.getByRole("button", { name: "Rotate" }).click();
+  await expect(card).toContainText("…wxyz");
+  await card.getByRole("button", { name: "Test OpenAI" }).click();
+  await expect(card.getByText("Test passed")).toBeVisible();
+
+  await card.getByRole("button", { name: "Actions of OpenAI" }).click();
+  await page.getByRole("menuitem", { name: "Change base URL" }).click();
+  const change = page.getByRole("dialog", { name: "Change OpenAI" });
+  await change.getByRole("textbox", { name: "Base URL" }).fill("https://api.openai.com/v1");
+  await change.getByRole("button", { name: "Save" }).click();
+  await expect(change).toContainText("Enter a key for the new address");
+  await change.getByRole("button", { name: "Cancel" }).click();
+
+  await card.getByRole("button", { name: "Actions of OpenAI" }).click();
+  await page.getByRole("menuitem", { name: "Remove provider" }).click();
+  await page.getByRole("dialog", { name: "Remove OpenAI" }).getByRole("button", { name: "Remove" }).click();
+  await expect(card).toHaveCount(0);
+  await expect(page.getByRole("article", { name: "Simulator" })).toBeVisible();
+  await page.goto(`${gateway.url}/settings/audit`);
+  for (const words of ["connected a provider", "rotated a credential", "removed a provider"]) {
+    await expect(page.getByText(words).first()).toBeVisible();
+  }
+});
+
+test("a custom endpoint is connected at 390 px and its models are discovered", async ({ page, context }) => {
+  await page.setViewportSize({ width: 390, height: 844 });
+  await signIn(page, context);
+  await page.goto(`${gateway.url}/providers`);
+  await page.getByRole("button", { name: "Connect provider" }).click();
+  const dialog = page.getByRole("dialog", { name: "Connect provider" });
+  await dialog.getByRole("button", { name: "Custom endpoint" }).click();
+  await dialog.getByRole("textbox", { name: "Name" }).fill("house");
+  await dialog.getByRole("textbox", { name: "Base URL" }).fill(upstream.baseUrl);
+  await dialog.getByLabel("API key").fill(upstream.key ?? "");
+  await dialog.getByRole("checkbox", { name: "Models on this server cost nothing" }).check();
+  await expectAccessible(page);
+  await dialog.getByRole("button", { name: "Test and connect" }).click();
+  await expect(dialog.getByRole("status")).toContainText("Found 3 models, all with a price.");
+  await expect(dialog.getByRole("row", { name: /house-model/ })).toContainText("free");
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
+  await dialog.getByRole("button", { name: "Done" }).click();
+  await expect(page.getByRole("article", { name: "house" })).toContainText("3 models");
+  await expectAccessible(page);
+});
+
+async function signIn(page: import("@playwright/test").Page, context: import("@playwright/test").BrowserContext): Promise<void> {
+  await context.clearCookies();
+  await page.goto(gateway.url);
+  await page.getByRole("textbox", { name: "Email" }).fill(owner.email);
+  await page.getByLabel(/^Password/).fill(owner.password);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await expect(page.getByRole("heading", { level: 1, name: "Overview" })).toBeVisible();
+}
