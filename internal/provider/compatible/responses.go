@@ -28,7 +28,11 @@ func (e conversation) usesResponses(c *provider.Call) bool {
 	switch {
 	case e.responses == nil:
 		return false
-	case e.chat == nil, c.Target.ResponsesOnly, c.Request.Format == responses.Name:
+	case e.chat == nil:
+		return true
+	case c.Target == nil:
+		return false // a request for the model list
+	case c.Target.ResponsesOnly, c.Request.Format == responses.Name:
 		return true
 	case c.Request.Needs.Has(llm.WebSearch) && !strings.Contains(c.Target.Upstream, "search"):
 		return true // in chat completions, only dedicated search models can search
