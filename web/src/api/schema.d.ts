@@ -539,6 +539,27 @@ export interface paths {
         /** List providers with credentials, health and traffic */
         get: operations["list-providers"];
         put?: never;
+        /**
+         * Connect a provider
+         * @description Stores the provider and its key. Requests can use the provider immediately. The key is stored encrypted, sent only to this provider, and never returned. With test, nothing is stored if the test call fails.
+         */
+        post: operations["connect-provider"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/providers/vendors": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the vendors that can be connected */
+        get: operations["list-vendors"];
+        put?: never;
         post?: never;
         delete?: never;
         options?: never;
@@ -556,10 +577,17 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        delete?: never;
+        /**
+         * Delete a provider and its keys
+         * @description Only a provider that was added in the dashboard, with this API or on the command line can be deleted.
+         */
+        delete: operations["disconnect-provider"];
         options?: never;
         head?: never;
-        /** Enable or disable a provider */
+        /**
+         * Enable, disable or change a provider
+         * @description Only enabled can be set for a provider that the configuration file or the environment manages. Other fields also need the permission connect_providers. A base URL with another host needs a new key, because a key is sent only to the host that it was entered for. A new key replaces all keys that were added in the dashboard.
+         */
         patch: operations["update-provider"];
         trace?: never;
     };
@@ -595,6 +623,26 @@ export interface paths {
         post?: never;
         /** Remove a credential that was added in the dashboard */
         delete: operations["remove-credential"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/providers/{name}/credentials/{id}/rotate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Replace the secret of a credential that was added in the dashboard
+         * @description The new secret is used from the next request on. The credential keeps its ID.
+         */
+        post: operations["rotate-credential"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -1710,6 +1758,36 @@ export interface components {
             /** @description Policies as YAML. */
             source?: string;
         };
+        ConnectProviderInputBody: {
+            /** @description Base URL, including /v1. Defaults to the vendor's. */
+            base_url?: string;
+            /**
+             * @description Wire format of a custom endpoint. Defaults to chat.
+             * @enum {string}
+             */
+            format?: "chat" | "responses" | "messages" | "gemini";
+            /** @description Whether the models of a custom endpoint cost nothing, as on a server of your own. */
+            free?: boolean;
+            /** @description API key. */
+            key?: string;
+            /** @description Name of the provider. Defaults to the vendor's name. Required for custom. */
+            name?: string;
+            /** @description Options of the vendor, such as region. */
+            options?: {
+                [key: string]: string;
+            };
+            /** @description Make a test call first, and store nothing if it fails. */
+            test?: boolean;
+            /** @description Vendor from list-vendors, or custom. */
+            vendor: string;
+        };
+        ConnectionView: {
+            /** @description Models that the provider lists, or the models of the catalog if it lists none. Models with a price come first. */
+            found: components["schemas"]["FoundModelView"][];
+            provider: components["schemas"]["ProviderView"];
+            /** @description Absent if no test was requested. */
+            test?: components["schemas"]["ProviderTest"];
+        };
         Controls: {
             models?: string[];
             provider?: components["schemas"]["ProviderPreferences"];
@@ -2208,6 +2286,11 @@ export interface components {
             mode?: string;
             purpose?: string;
             trouble?: components["schemas"]["Trouble"];
+        };
+        FoundModelView: {
+            model: string;
+            /** @description Absent if unknown. auto never selects a model without a price. */
+            price?: components["schemas"]["PriceView"];
         };
         HeadroomView: {
             /** Format: date-time */
@@ -3023,6 +3106,11 @@ export interface components {
              * @enum {string}
              */
             health: "ok" | "degraded" | "recovering" | "down" | "unknown";
+            /**
+             * @description Where the provider is changed or deleted. Only providers of the dashboard can be changed with this API.
+             * @enum {string}
+             */
+            managed_by: "file" | "environment" | "dashboard";
             name: string;
             /** Format: double */
             share_percent: number | null;
@@ -3439,6 +3527,10 @@ export interface components {
              * @description Version to restore.
              */
             version: number;
+        };
+        RotateCredentialInputBody: {
+            /** @description New API key of the provider. */
+            secret: string;
         };
         RotateKeyInputBody: {
             /**
@@ -4209,7 +4301,15 @@ export interface components {
             role: "owner" | "admin" | "developer" | "viewer";
         };
         UpdateProviderInputBody: {
-            enabled: boolean;
+            /** @description Empty for the vendor's base URL. */
+            base_url?: string;
+            enabled?: boolean;
+            free?: boolean;
+            key?: string;
+            /** @description Replaces all options. */
+            options?: {
+                [key: string]: string;
+            };
         };
         UpdateWorkspaceInputBody: {
             /** Format: int64 */
@@ -4222,6 +4322,40 @@ export interface components {
             name?: string;
             /** @description null to use the instance's rules. Empty lists disable redaction. */
             redaction?: components["schemas"]["RedactionView"] | null;
+        };
+        VendorFieldView: {
+            example: string;
+            label: string;
+            /** @description Key in options. */
+            name: string;
+            required: boolean;
+        };
+        VendorList: {
+            vendors: components["schemas"]["VendorView"][];
+        };
+        VendorView: {
+            /** @description Default base URL, or an example if needs_base_url is true. */
+            base_url: string | null;
+            /** @description Whether a provider with the vendor's name exists. */
+            connected: boolean;
+            /** @description Options of the vendor. */
+            fields: components["schemas"]["VendorFieldView"][];
+            /** @description Wire format. null if it is chosen in connect-provider. */
+            format: string | null;
+            /** @description Form of a key, such as sk-…. */
+            key_hint: string | null;
+            /** @description Page of the vendor on which keys are created. */
+            key_url: string | null;
+            label: string;
+            /**
+             * Format: int64
+             * @description Models of the vendor with a price in the catalog.
+             */
+            models: number;
+            /** @description Value for vendor in connect-provider. */
+            name: string;
+            needs_base_url: boolean;
+            needs_key: boolean;
         };
         Verification: {
             /** @description Differences between the logged and the recomputed decision. */
@@ -5649,6 +5783,107 @@ export interface operations {
             };
         };
     };
+    "connect-provider": {
+        parameters: {
+            query?: {
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
+                workspace?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ConnectProviderInputBody"];
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConnectionView"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    "list-vendors": {
+        parameters: {
+            query?: {
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
+                workspace?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VendorList"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    "disconnect-provider": {
+        parameters: {
+            query?: {
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
+                workspace?: string;
+            };
+            header?: never;
+            path: {
+                /** @description Provider name. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
     "update-provider": {
         parameters: {
             query?: {
@@ -5750,6 +5985,47 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    "rotate-credential": {
+        parameters: {
+            query?: {
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
+                workspace?: string;
+            };
+            header?: never;
+            path: {
+                /** @description Provider name. */
+                name: string;
+                /** @description Credential ID. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RotateCredentialInputBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CredentialView"];
+                };
             };
             /** @description Error */
             default: {
