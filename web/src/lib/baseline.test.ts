@@ -15,7 +15,12 @@ describe("baselineModels", () => {
   it("lists chat models, those with a price first", () => {
     const model = (name: string, kind: string, priced: boolean) =>
       ({ name, kind, targets: [{ price: priced ? {} : undefined }] }) as unknown as Schema["ModelView"];
-    const models = [model("a", "chat", false), model("e", "embeddings", true), model("c", "chat", true), model("b", "chat", true)];
+    const models = [
+      model("a", "chat", false),
+      model("e", "embeddings", true),
+      model("c", "chat", true),
+      model("b", "chat", true),
+    ];
     expect(baselineModels(models)).toEqual(["b", "c", "a"]);
   });
 });

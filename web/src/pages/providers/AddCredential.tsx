@@ -51,7 +51,9 @@ function Form({ title, replaces, pending, error, onAdd, onClose }: Props) {
           data-autofocus
           required
         />
-        {Boolean(error) && <ErrorPanel what={`Could not ${replaces ? "rotate" : "add"} the credential`} error={error} />}
+        {Boolean(error) && (
+          <ErrorPanel what={`Could not ${replaces ? "rotate" : "add"} the credential`} error={error} />
+        )}
         <Group justify="space-between" gap="xs">
           <Text size="xs" c="dimmed">
             {replaces

@@ -136,8 +136,16 @@ export function ConnectForm({ vendor, draft, pending, error, onChange, onSubmit,
         )}
         {!custom && (
           <>
-            <Anchor component="button" type="button" size="sm" ta="left" onClick={() => setMore(!more)} aria-expanded={more}>
-              {hidden ? "Base URL and name" : "Name"} <Icon name={more ? "chevronUp" : "chevronDown"} size={12} />
+            <Anchor
+              component="button"
+              type="button"
+              size="sm"
+              ta="left"
+              onClick={() => setMore(!more)}
+              aria-expanded={more}
+            >
+              {hidden ? "Base URL and name" : "Name"}{" "}
+              <Icon name={more ? "chevronUp" : "chevronDown"} size={12} />
             </Anchor>
             <Collapse expanded={more || Boolean(problems["name"] ?? (hidden && problems["base_url"]))}>
               <Stack gap="sm">
@@ -153,7 +161,13 @@ export function ConnectForm({ vendor, draft, pending, error, onChange, onSubmit,
               {failure.message}
             </Text>
             {failure.details["test_failed"] === true && (
-              <Button size="compact-xs" variant="default" mt="xs" disabled={pending} onClick={() => onSubmit(false)}>
+              <Button
+                size="compact-xs"
+                variant="default"
+                mt="xs"
+                disabled={pending}
+                onClick={() => onSubmit(false)}
+              >
                 Connect without testing
               </Button>
             )}

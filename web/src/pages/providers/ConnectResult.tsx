@@ -28,7 +28,11 @@ export function ConnectResult({ connection, onClose }: { connection: Connection;
         </Text>
       </Alert>
       {found.length > 0 && (
-        <ScrollArea.Autosize mah={280} type="auto" viewportProps={{ tabIndex: 0, "aria-label": "Models found" }}>
+        <ScrollArea.Autosize
+          mah={280}
+          type="auto"
+          viewportProps={{ tabIndex: 0, "aria-label": "Models found" }}
+        >
           <Table aria-label="Models found" stickyHeader>
             <Table.Thead>
               <Table.Tr>

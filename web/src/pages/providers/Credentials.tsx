@@ -49,7 +49,9 @@ export function Credentials({ provider, editable, rotate, remove }: Props) {
         replaces={hintText(rotating?.hint ?? "")}
         pending={rotate.isPending}
         error={rotate.error}
-        onAdd={(secret) => rotating && rotate.mutate({ id: rotating.id, secret }, { onSuccess: closeRotation })}
+        onAdd={(secret) =>
+          rotating && rotate.mutate({ id: rotating.id, secret }, { onSuccess: closeRotation })
+        }
         onClose={closeRotation}
       />
       <ConfirmDialog

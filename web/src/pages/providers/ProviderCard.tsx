@@ -1,4 +1,17 @@
-import { ActionIcon, Anchor, Badge, Button, Code, Group, Menu, Paper, Stack, Switch, Text, Title } from "@mantine/core";
+import {
+  ActionIcon,
+  Anchor,
+  Badge,
+  Button,
+  Code,
+  Group,
+  Menu,
+  Paper,
+  Stack,
+  Switch,
+  Text,
+  Title,
+} from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { type ReactNode, useState } from "react";
 
@@ -137,7 +150,11 @@ function ProviderMenu({ provider, actions }: { provider: Provider; actions: Prov
           <Menu.Item leftSection={<Icon name="edit" size={14} />} onClick={() => setOpen("edit")}>
             Change base URL
           </Menu.Item>
-          <Menu.Item color="red" leftSection={<Icon name="trash" size={14} />} onClick={() => setOpen("remove")}>
+          <Menu.Item
+            color="red"
+            leftSection={<Icon name="trash" size={14} />}
+            onClick={() => setOpen("remove")}
+          >
             Remove provider
           </Menu.Item>
         </Menu.Dropdown>
@@ -153,7 +170,9 @@ function ProviderMenu({ provider, actions }: { provider: Provider; actions: Prov
         title={`Remove ${provider.title}`}
         action="Remove"
         pending={disconnect.isPending}
-        error={disconnect.error && <ErrorPanel what="Could not remove the provider" error={disconnect.error} />}
+        error={
+          disconnect.error && <ErrorPanel what="Could not remove the provider" error={disconnect.error} />
+        }
         onClose={() => {
           setOpen(undefined);
           disconnect.reset();

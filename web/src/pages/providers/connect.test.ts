@@ -91,15 +91,17 @@ describe("the result", () => {
     expect(foundText(result([{ model: "a", price }]))).toBe("Found 1 model, all with a price.");
     const mixed = result([{ model: "a", price }, { model: "b" }]);
     expect(foundText(mixed)).toBe("Found 2 models, 1 with a price.");
-    expect(unpricedText(mixed)).toBe("1 model without a price: auto uses a model only after you set its price.");
+    expect(unpricedText(mixed)).toBe(
+      "1 model without a price: auto uses a model only after you set its price.",
+    );
     expect(unpricedText(result([{ model: "a", price }]))).toBeNull();
     expect(foundText(result([]))).toBe("The test call succeeded, but the provider lists no models.");
   });
 
   it("does not claim a test that was not made", () => {
-    expect(foundText(result([{ model: "a", price }], { ok: false, tested: false, error: "Lists no models." }))).toBe(
-      "Lists no models. The catalog has 1 model with a price.",
-    );
+    expect(
+      foundText(result([{ model: "a", price }], { ok: false, tested: false, error: "Lists no models." })),
+    ).toBe("Lists no models. The catalog has 1 model with a price.");
     expect(foundText({ found: [] } as unknown as Connection)).toBe("Connected without a test.");
   });
 });

@@ -71,7 +71,9 @@ function BaselineForm({ models, onSaved }: { models: string[]; onSaved: () => vo
       onSaved();
     },
   });
-  const problem = save.error ? (asApiError(save.error).problems["default_model"] ?? save.error.message) : undefined;
+  const problem = save.error
+    ? (asApiError(save.error).problems["default_model"] ?? save.error.message)
+    : undefined;
   return (
     <form
       onSubmit={(event) => {
