@@ -71,6 +71,7 @@ func (s *Simulator) answer(q *chatRequest, caller string) (profile, openai.Respo
 	if p.cached >= 0 {
 		cached = s.cache.visit(prompt.steps)
 	}
+	q.judging, q.models = &s.options.Judging, s.profiles
 	a := q.compose(p, prompt.tokens, cached)
 	a.ID = fmt.Sprintf("chatcmpl-sim%016x", openai.Hash(q.seed(), q.Model))
 	a.Created = s.options.Now().Unix()

@@ -35,6 +35,9 @@ type chatRequest struct {
 	PromptCacheKey      string          `json:"prompt_cache_key"`
 	User                string          `json:"user"`
 	Metadata            metadata        `json:"metadata"`
+
+	judging *Judging  // how the models judge responses; nil in legacy completions
+	models  []profile // all simulated models
 }
 
 type streamOptions struct {

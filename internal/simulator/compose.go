@@ -45,6 +45,9 @@ func (q *chatRequest) choice(p profile, index int) (c openai.Choice, written, re
 
 // text returns the text of one choice, before limits and stop sequences are applied.
 func (q *chatRequest) text(p profile, index int) string {
+	if verdict, ok := q.verdict(); ok {
+		return verdict
+	}
 	switch q.format() {
 	case "json_object":
 		return string(openai.Encode(struct {

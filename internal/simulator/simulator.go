@@ -23,6 +23,8 @@ type Options struct {
 	SlowStart time.Duration
 	// Now is the clock for the `created` member; time.Now when nil.
 	Now func() time.Time
+	// Judging sets how models decide when they judge two responses.
+	Judging Judging
 }
 
 // Simulator responds like a provider with several models. The same request gets the same response.
