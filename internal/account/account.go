@@ -37,6 +37,7 @@ type Workspace struct {
 	BodyRetention  time.Duration // 0 for the instance's default
 	Redaction      *redact.Rules // rules applied to stored text; nil for the instance's rules
 	Budget         *Budget
+	Comparison     *Comparison // nil when responses are not compared
 	CreatedAt      time.Time
 }
 

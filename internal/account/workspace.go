@@ -26,6 +26,7 @@ type WorkspaceChange struct {
 	BodyRetention  *time.Duration
 	Redaction      **redact.Rules // a pointer to nil selects the instance's rules
 	Budget         **Budget       // a pointer to nil removes the budget
+	Comparison     **Comparison   // a pointer to nil ends the comparison
 }
 
 const maxModelName = 200
@@ -39,12 +40,14 @@ type workspaceView struct {
 	BodyRetention  string        `json:"body_retention,omitempty"`
 	Redaction      *redact.Rules `json:"redaction,omitempty"`
 	Budget         *Budget       `json:"budget,omitempty"`
+	Comparison     *Comparison   `json:"comparison,omitempty"`
 }
 
 func workspaceFacts(w Workspace) workspaceView {
 	return workspaceView{
 		Name: w.Name, DefaultModel: w.DefaultModel, PinnedEmbed: w.PinnedEmbed, LogBodies: w.LogBodies,
 		EntryRetention: span(w.EntryRetention), BodyRetention: span(w.BodyRetention), Redaction: w.Redaction, Budget: w.Budget,
+		Comparison: w.Comparison,
 	}
 }
 
@@ -106,7 +109,7 @@ func (s *Service) CreateWorkspace(ctx context.Context, by Actor, name string) (W
 	return w, nil
 }
 
-// UpdateWorkspace changes settings. Raising a budget requires ManageInstance.
+// UpdateWorkspace changes settings. Raising a budget, or the comparison budget of a workspace with a budget, requires ManageInstance.
 func (s *Service) UpdateWorkspace(ctx context.Context, by Actor, workspaceID string, c WorkspaceChange) (Workspace, error) {
 	if by.WorkspaceID != workspaceID && !by.May(ManageInstance) {
 		return Workspace{}, missing("workspace")
@@ -119,6 +122,10 @@ func (s *Service) UpdateWorkspace(ctx context.Context, by Actor, workspaceID str
 		before := workspaceFacts(*w)
 		if c.Budget != nil && !by.May(ManageInstance) && !stricter(w.Budget, *c.Budget) {
 			return AuditEvent{}, denied("Only operators can raise or remove the budget of a workspace.")
+		}
+		if c.Comparison != nil && w.Budget != nil && !by.May(ManageInstance) && raisesComparison(w.Comparison, *c.Comparison) {
+			// The budget of the workspace does not include comparisons, so a comparison would get around it.
+			return AuditEvent{}, denied("Only operators can raise the comparison budget of a workspace that has a budget.")
 		}
 		c.apply(w)
 		event = s.event(by, "workspace.update", workspaceID, before, workspaceFacts(*w))
@@ -157,7 +164,12 @@ func (c WorkspaceChange) check() error {
 		}
 	}
 	if c.Budget != nil {
-		return checkBudget(*c.Budget)
+		if err := checkBudget(*c.Budget); err != nil {
+			return err
+		}
+	}
+	if c.Comparison != nil {
+		return checkComparison(*c.Comparison)
 	}
 	return nil
 }
@@ -170,6 +182,7 @@ func (c WorkspaceChange) apply(w *Workspace) {
 	set(&w.BodyRetention, c.BodyRetention)
 	set(&w.Redaction, c.Redaction)
 	set(&w.Budget, c.Budget)
+	set(&w.Comparison, c.Comparison)
 }
 
 // stricter reports whether replacement allows at most the spending that old allows.

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	workspaceColumns = `w.id, w.name, w.default_model, w.pinned_embed, w.log_bodies, w.entry_retention_ms, w.body_retention_ms, w.redaction, w.budget, w.created_at`
+	workspaceColumns = `w.id, w.name, w.default_model, w.pinned_embed, w.log_bodies, w.entry_retention_ms, w.body_retention_ms, w.redaction, w.budget, w.comparison, w.created_at`
 	oldestWorkspace  = `select ` + workspaceColumns + ` from workspaces w order by w.created_at, w.id limit 1`
 	workspaceByID    = `select ` + workspaceColumns + ` from workspaces w where w.id = $1`
 )
@@ -21,8 +21,8 @@ const (
 func scanWorkspace(row sqldb.Scanner, more ...any) (account.Workspace, error) {
 	var w account.Workspace
 	var created, logBodies, entries, bodies int64
-	var redaction, budget string
-	err := row.Scan(append([]any{&w.ID, &w.Name, &w.DefaultModel, &w.PinnedEmbed, &logBodies, &entries, &bodies, &redaction, &budget, &created}, more...)...)
+	var redaction, budget, comparison string
+	err := row.Scan(append([]any{&w.ID, &w.Name, &w.DefaultModel, &w.PinnedEmbed, &logBodies, &entries, &bodies, &redaction, &budget, &comparison, &created}, more...)...)
 	if err != nil {
 		return account.Workspace{}, notFound(err)
 	}
@@ -30,6 +30,9 @@ func scanWorkspace(row sqldb.Scanner, more ...any) (account.Workspace, error) {
 	w.EntryRetention, w.BodyRetention = fromSpan(entries), fromSpan(bodies)
 	if w.Redaction, err = fromText[*redact.Rules](redaction); err != nil {
 		return w, fmt.Errorf("read redaction rules: %w", err)
+	}
+	if w.Comparison, err = fromText[*account.Comparison](comparison); err != nil {
+		return w, fmt.Errorf("read comparison settings: %w", err)
 	}
 	w.Budget, err = fromBudget(budget)
 	return w, err
@@ -72,10 +75,14 @@ func insertWorkspace(ctx context.Context, tx *sql.Tx, w account.Workspace, revis
 	if err != nil {
 		return err
 	}
-	const q = `insert into workspaces (id, name, default_model, pinned_embed, log_bodies, entry_retention_ms, body_retention_ms, redaction, budget, created_at, revision)
-		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`
+	comparison, err := textOf(w.Comparison)
+	if err != nil {
+		return err
+	}
+	const q = `insert into workspaces (id, name, default_model, pinned_embed, log_bodies, entry_retention_ms, body_retention_ms, redaction, budget, created_at, revision, comparison)
+		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`
 	_, err = tx.ExecContext(ctx, q, w.ID, w.Name, w.DefaultModel, w.PinnedEmbed, sqldb.Flag(w.LogBodies),
-		spanMillis(w.EntryRetention), spanMillis(w.BodyRetention), redaction, budget, sqldb.Millis(w.CreatedAt), revision)
+		spanMillis(w.EntryRetention), spanMillis(w.BodyRetention), redaction, budget, sqldb.Millis(w.CreatedAt), revision, comparison)
 	return err
 }
 
@@ -171,10 +178,14 @@ func (s *Store) ChangeWorkspace(ctx context.Context, workspaceID string, change 
 		if err != nil {
 			return err
 		}
+		comparison, err := textOf(w.Comparison)
+		if err != nil {
+			return err
+		}
 		const q = `update workspaces set name = $2, default_model = $3, pinned_embed = $4, log_bodies = $5,
-			entry_retention_ms = $6, body_retention_ms = $7, redaction = $8, budget = $9, revision = $10 where id = $1`
+			entry_retention_ms = $6, body_retention_ms = $7, redaction = $8, budget = $9, revision = $10, comparison = $11 where id = $1`
 		if err := affect(ctx, tx, q, workspaceID, w.Name, w.DefaultModel, w.PinnedEmbed, sqldb.Flag(w.LogBodies),
-			spanMillis(w.EntryRetention), spanMillis(w.BodyRetention), redaction, budget, revision); err != nil {
+			spanMillis(w.EntryRetention), spanMillis(w.BodyRetention), redaction, budget, revision, comparison); err != nil {
 			return err
 		}
 		return writeAudit(ctx, tx, event)

@@ -284,6 +284,7 @@ func workspacesReadBack(t *testing.T, db *store.DB) {
 		ID: "ws_full", Name: "full", DefaultModel: "gpt", PinnedEmbed: "embed", EntryRetention: time.Hour, BodyRetention: time.Minute,
 		Redaction: &redact.Rules{Builtin: []string{"email"}, Custom: []redact.Custom{{Name: "ticket", Pattern: `T-\d+ "é"`}}},
 		Budget:    &account.Budget{Amount: 5 * money.Dollar, Period: account.Weekly, Zone: "Asia/Tokyo", WarnPercent: 80, WarnOnly: true}, CreatedAt: now.Add(time.Second),
+		Comparison: &account.Comparison{Share: 0.05, Holdout: 0.01, Baseline: "gpt", Budget: 3 * money.Dollar, Judge: "judge", Hook: "https://example.com/score"},
 	}
 	owner := account.Member{AccountID: "acc_ann", WorkspaceID: want.ID, Role: account.Owner, JoinedAt: now}
 	must(t, db.Accounts.CreateWorkspace(ctx, want, owner, 20, Event(want.ID, "workspace.create")))

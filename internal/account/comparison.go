@@ -1,0 +1,57 @@
+package account
+
+import (
+	"net/url"
+
+	"fairlead/internal/money"
+)
+
+// Comparison configures how routed responses are compared with those of a baseline model.
+type Comparison struct {
+	Share    float64      `json:"share"`             // share of routed requests that are also sent to the baseline model
+	Holdout  float64      `json:"holdout,omitempty"` // share of routed requests that the baseline model serves
+	Baseline string       `json:"baseline"`          // model
+	Budget   money.Amount `json:"budget_usd"`        // per month, for all calls that the comparison makes
+	Judge    string       `json:"judge,omitempty"`   // model that judges responses; empty for checks only
+	Hook     string       `json:"hook,omitempty"`    // URL that scores responses; empty for none
+}
+
+// maxHookURL is the maximum length of a hook URL.
+const maxHookURL = 2000
+
+// maxHoldout is the largest share of requests that the baseline model may serve.
+const maxHoldout = 0.5
+
+func checkComparison(c *Comparison) error {
+	if c == nil {
+		return nil
+	}
+	validModel := func(name string) bool { return len(name) <= maxModelName && !hasControl(name) }
+	switch {
+	case !(c.Share > 0 && c.Share <= 1):
+		return invalid("settings.share", "The share must be above 0 and at most 1.")
+	case !(c.Holdout >= 0 && c.Holdout <= maxHoldout):
+		return invalid("settings.holdout", "The holdout share must be between 0 and %v.", maxHoldout)
+	case c.Share+c.Holdout > 1:
+		return invalid("settings.holdout", "The share and the holdout share must not exceed 1 together.")
+	case c.Baseline == "" || !validModel(c.Baseline):
+		return invalid("settings.baseline", "A baseline model is required.")
+	case !validModel(c.Judge):
+		return invalid("settings.judge", "This is not a valid model name.")
+	case c.Budget <= 0:
+		return invalid("settings.budget_usd", "The monthly budget must be above 0.")
+	}
+	if c.Hook == "" {
+		return nil
+	}
+	u, err := url.Parse(c.Hook)
+	if err != nil || len(c.Hook) > maxHookURL || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.User != nil {
+		return invalid("settings.hook", "The hook must be an http or https URL without credentials.")
+	}
+	return nil
+}
+
+// raisesComparison reports whether a change allows more spending on comparisons.
+func raisesComparison(old, replacement *Comparison) bool {
+	return replacement != nil && (old == nil || replacement.Budget > old.Budget)
+}
