@@ -11,6 +11,7 @@ import (
 	"fairlead/internal/store/feedbackstore"
 	"fairlead/internal/store/figurestore"
 	"fairlead/internal/store/logstore"
+	"fairlead/internal/store/proofstore"
 	"fairlead/internal/store/sessionstore"
 	"fairlead/internal/store/sqldb"
 )
@@ -22,6 +23,7 @@ type DB struct {
 	Config   *configstore.Store
 	Feedback *feedbackstore.Store
 	Figures  *figurestore.Store
+	Proof    *proofstore.Store
 	Sessions *sessionstore.Store
 	Log      *logstore.Store
 }
@@ -38,9 +40,10 @@ func Open(ctx context.Context, dsn, dataDir string, o Options) (*DB, error) {
 	}
 	db := &DB{
 		DB: core, Accounts: accountstore.New(core), Config: configstore.New(core), Feedback: feedbackstore.New(core), Figures: figurestore.New(core),
+		Proof:    proofstore.New(core),
 		Sessions: sessionstore.New(core),
 	}
-	db.Log = logstore.New(core, db.Figures, db.Sessions, db.Feedback, db.Config)
+	db.Log = logstore.New(core, db.Figures, db.Sessions, db.Feedback, db.Proof, db.Config)
 	return db, nil
 }
 

@@ -11,6 +11,7 @@ import (
 	"fairlead/internal/requestlog"
 	"fairlead/internal/store/feedbackstore"
 	"fairlead/internal/store/logquery"
+	"fairlead/internal/store/proofstore"
 	"fairlead/internal/store/sqldb"
 )
 
@@ -59,6 +60,12 @@ func (s *Store) expire(ctx context.Context, r *retentionBounds, total *Expired) 
 		return err
 	}
 	if err := s.feedback.Expire(ctx, r.now, func(workspace string) time.Duration { return r.of(workspace).Entries }); err != nil {
+		return err
+	}
+	if err := s.proof.Expire(ctx, r.now, func(workspace string) (entries, bodies time.Duration) {
+		keep := r.of(workspace)
+		return keep.Entries, keep.Bodies
+	}); err != nil {
 		return err
 	}
 	if r.longest.Entries > 0 {
@@ -132,6 +139,9 @@ const markExpired = `update requests set preview = '', body_state = case body_st
 
 // deleteEntries deletes entries with everything that belongs to them except the ledger.
 func (s *Store) deleteEntries(ctx context.Context, tx *sql.Tx, workspace string, ids []string) error {
+	if err := proofstore.DeleteOf(ctx, tx, workspace, ids); err != nil {
+		return err
+	}
 	if err := feedbackstore.DeleteOf(ctx, tx, workspace, ids); err != nil {
 		return err
 	}

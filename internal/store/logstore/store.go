@@ -16,6 +16,7 @@ import (
 	"fairlead/internal/store/figurestore"
 	"fairlead/internal/store/logquery"
 	"fairlead/internal/store/partition"
+	"fairlead/internal/store/proofstore"
 	"fairlead/internal/store/sessionstore"
 	"fairlead/internal/store/sqldb"
 )
@@ -26,6 +27,7 @@ type Store struct {
 	figures    *figurestore.Store
 	sessions   *sessionstore.Store
 	feedback   *feedbackstore.Store
+	proof      *proofstore.Store
 	config     *configstore.Store
 	partitions *partition.Set
 	codec      *entryblock.Codec
@@ -36,10 +38,10 @@ type Store struct {
 }
 
 // New returns the request log stored in db. Writing a batch also writes its figures and sessions; deleting entries also deletes their
-// feedback, and expiry covers figures and archived versions.
-func New(db *sqldb.DB, figures *figurestore.Store, sessions *sessionstore.Store, feedback *feedbackstore.Store, config *configstore.Store) *Store {
+// feedback and comparisons, and expiry covers figures and archived versions.
+func New(db *sqldb.DB, figures *figurestore.Store, sessions *sessionstore.Store, feedback *feedbackstore.Store, proof *proofstore.Store, config *configstore.Store) *Store {
 	s := &Store{
-		db: db, figures: figures, sessions: sessions, feedback: feedback, config: config, partitions: partition.NewSet(db),
+		db: db, figures: figures, sessions: sessions, feedback: feedback, proof: proof, config: config, partitions: partition.NewSet(db),
 		codec: entryblock.NewCodec(), inserters: newInserters(), buffers: sync.Pool{New: func() any { return &batchBuffers{} }},
 	}
 	s.statements = append(figures.Statements(), sessions.Statements()...)
