@@ -107,6 +107,7 @@ func (c *comparer) decision() {
 	c.text("adjustments", fmt.Sprint(a.Adjustments), fmt.Sprint(b.Adjustments))
 	c.text("stay", stayText(a.Stay), stayText(b.Stay))
 	c.text("explored", strconv.FormatBool(a.Explored), strconv.FormatBool(b.Explored))
+	c.text("held out", a.HeldOut, b.HeldOut)
 	c.text("output limit", strconv.FormatInt(a.MaxOutput, 10), strconv.FormatInt(b.MaxOutput, 10))
 	c.text("omitted bodies", strconv.FormatBool(a.OmitBodies), strconv.FormatBool(b.OmitBodies))
 	c.policies()

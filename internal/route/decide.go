@@ -43,6 +43,7 @@ func Decide(in *Input, snap *Snapshot, c Conditions) (*Decision, error) {
 		d.attributeToPolicy(r)
 	}
 	d.Explored = r.explore()
+	d.HeldOut = r.holdOut()
 	d.QualityTarget = r.target
 	d.Adjustments = r.adjustments()
 	d.Candidates = r.results()

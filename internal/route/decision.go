@@ -39,6 +39,7 @@ type Decision struct {
 	Aside         []Sighting    `json:"aside,omitempty"`     // state of targets excluded by policies
 	Stay          *Stay         `json:"stay,omitempty"`
 	Explored      bool          `json:"explored,omitempty"`    // the choice was drawn at random for exploration
+	HeldOut       string        `json:"held_out,omitempty"`    // the router's choice, if the baseline serves the request for comparison
 	Adjustments   []Adjustment  `json:"adjustments,omitempty"` // effects of the conversation
 	Policies      []PolicyHit   `json:"policies"`              // evaluated in order
 	Versions      Versions      `json:"versions"`
@@ -181,8 +182,9 @@ type Input struct {
 	Tags      map[string]string   `json:"tags,omitempty"`
 
 	// Exploration: a Draw below Explore selects a model at random.
-	Explore float64 `json:"explore,omitempty"`
-	Draw    float64 `json:"draw,omitempty"`
+	Explore float64  `json:"explore,omitempty"`
+	Draw    float64  `json:"draw,omitempty"`
+	Holdout *Holdout `json:"holdout,omitempty"` // comparison with a baseline model; nil for none
 }
 
 // State is the observed state of a target.

@@ -1,0 +1,49 @@
+package route
+
+import "slices"
+
+// Holdout serves a share of routed requests by a baseline model, to compare it with the router's choice. A Draw below Share selects
+// the baseline.
+type Holdout struct {
+	Model string  `json:"model"` // canonical name of the baseline
+	Share float64 `json:"share"`
+	Draw  float64 `json:"draw"`
+}
+
+// holdOut moves the baseline model to the front if the request is held out. It returns the target that the router would have used, or
+// an empty string if the request is not held out. It records the propensity of every model that can serve the request first.
+func (r *ranking) holdOut() string {
+	h := r.in.Holdout
+	if h == nil || h.Share <= 0 || !IsAuto(r.in.Model) {
+		return ""
+	}
+	at := slices.IndexFunc(r.ready, func(cand *candidate) bool { return cand.Model == h.Model })
+	if at < 0 {
+		return ""
+	}
+	share := min(h.Share, 1)
+	if r.in.Explore <= 0 {
+		r.ready[0].Propensity = 1
+	}
+	for i, cand := range r.ready {
+		cand.Propensity *= 1 - share
+		if i == at {
+			cand.Propensity += share
+		}
+	}
+	if h.Draw >= share || r.ready[0].Model == h.Model {
+		return ""
+	}
+	routed := r.ready[0].Target
+	front := make([]*candidate, 0, len(r.ready))
+	rest := make([]*candidate, 0, len(r.ready))
+	for _, cand := range r.ready {
+		if cand.Model == h.Model {
+			front = append(front, cand)
+		} else {
+			rest = append(rest, cand)
+		}
+	}
+	r.ready = slices.Concat(front, rest)
+	return routed
+}

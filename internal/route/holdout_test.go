@@ -1,0 +1,40 @@
+package route
+
+import (
+	"testing"
+)
+
+func TestHoldoutServesTheBaselineBelowItsShare(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		holdout *Holdout
+		model   string // requested
+		explore float64
+		first   string
+		heldOut string
+		chances map[string]float64 // by model
+	}{
+		"no holdout":          {nil, "auto", 0, "cheap", "", nil},
+		"held out":            {&Holdout{"best", 0.25, 0.2}, "auto", 0, "best", "p/cheap", map[string]float64{"best": 0.25, "cheap": 0.75}},
+		"drawn above":         {&Holdout{"best", 0.25, 0.25}, "auto", 0, "cheap", "", map[string]float64{"best": 0.25, "cheap": 0.75}},
+		"baseline is chosen":  {&Holdout{"cheap", 0.25, 0.2}, "auto", 0, "cheap", "", map[string]float64{"cheap": 1}},
+		"unknown baseline":    {&Holdout{"none", 0.25, 0.2}, "auto", 0, "cheap", "", nil},
+		"a named model":       {&Holdout{"best", 0.25, 0.2}, "cheap", 0, "cheap", "", nil},
+		"together with drawn": {&Holdout{"best", 0.5, 0.9}, "auto", 0.5, "cheap", "", map[string]float64{"best": 0.625, "cheap": 0.375}},
+	} {
+		cheap, best := &candidate{Candidate: Candidate{Target: "p/cheap", Model: "cheap"}}, &candidate{Candidate: Candidate{Target: "p/best", Model: "best"}}
+		if tc.explore > 0 {
+			cheap.Propensity, best.Propensity = 0.75, 0.25
+		}
+		r := &ranking{in: &Input{Model: tc.model, Holdout: tc.holdout, Explore: tc.explore}, ready: []*candidate{cheap, best}}
+		heldOut := r.holdOut()
+		if heldOut != tc.heldOut || r.ready[0].Model != tc.first || len(r.ready) != 2 {
+			t.Errorf("%s: %s serves, held out %q", name, r.ready[0].Model, heldOut)
+		}
+		for _, cand := range r.ready {
+			if cand.Propensity != tc.chances[cand.Model] {
+				t.Errorf("%s: %s has a propensity of %v", name, cand.Model, cand.Propensity)
+			}
+		}
+	}
+}
