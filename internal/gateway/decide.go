@@ -79,6 +79,11 @@ func (g *Gateway) decide(ctx context.Context, in *incoming, who caller, p *promp
 		p.fingerprint.Outlook = promptcache.Outlook{}
 	}
 	planned := plan{prompt: p, decision: d}
+	if in.shadow != nil {
+		if err := in.shadow.restrict(&planned); err != nil {
+			return planned, err
+		}
+	}
 	switch limit := d.MaxOutput; {
 	case limit == 0:
 	case p.req.MaxOutput == 0:
@@ -287,6 +292,7 @@ func (g *Gateway) fillInput(input *route.Input, in *incoming, who caller, p *pro
 	if route.IsAuto(req.Model) && in.settings.Explore > 0 {
 		input.Explore, input.Draw = in.settings.Explore, g.Routing.Draw()
 	}
+	input.Holdout = g.holdout(in, who, req)
 	return nil
 }
 

@@ -74,6 +74,9 @@ func (g *Gateway) decodeBody(in *incoming, keyID string, body *upload.Body, turn
 		return nil, err
 	}
 	req.Model = route.AsAuto(req.Model)
+	if in.shadow != nil {
+		req.Model, req.Controls.Models = in.shadow.Model, nil
+	}
 	req.Measure()
 	return req, llm.Cancelled(ctx)
 }

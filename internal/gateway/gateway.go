@@ -131,6 +131,7 @@ type Parts struct {
 	Routing    Routing
 	Reasoning  *reasoning.Store // nil for none
 	Sessions   *session.Namer   // nil to derive no sessions
+	Comparer   Comparer         // nil to compare no responses
 }
 
 // Settings can change while the gateway runs.

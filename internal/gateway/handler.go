@@ -33,6 +33,7 @@ type incoming struct {
 	start    time.Time
 	settings *Settings
 	snap     *route.Snapshot
+	shadow   *shadowRun // nil for a request of a client
 }
 
 // ServeHTTP handles every path below Prefix. It collapses repeated slashes: clients whose base URL ends with a slash send them, and a
@@ -160,6 +161,9 @@ func (g *Gateway) handle(w http.ResponseWriter, r *http.Request, requestID strin
 	rec := newRecorder(in, out)
 	if err := g.serveSafely(r.Context(), in, identify, out, rec); err != nil {
 		g.fail(r.Context(), in, out, rec, llm.AsError(err))
+	}
+	if in.shadow != nil {
+		in.shadow.entry = rec.entry
 	}
 	if rec.task != nil {
 		g.follow(rec.task) //nolint:contextcheck // the task continues after the request

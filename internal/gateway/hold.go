@@ -20,6 +20,9 @@ func (g *Gateway) reserve(ctx context.Context, in *incoming, grant *account.Gran
 	terms := bill.Terms{
 		Request: p.req, Client: in.route.Format, Counter: g.counter, At: in.start, MaxOutput: p.maxOutput, Budgeted: canReject(grant) || p.limited,
 	}
+	if in.shadow != nil {
+		budgets = []ledger.Budget{in.shadow.Budget}
+	}
 	held := func(hold *ledger.Hold, err error) (*ledger.Hold, bill.Terms, error) {
 		if err != nil {
 			return nil, terms, err
@@ -27,7 +30,8 @@ func (g *Gateway) reserve(ctx context.Context, in *incoming, grant *account.Gran
 		terms.Held = new(hold.Amount())
 		return hold, terms, nil
 	}
-	if !bill.Generates(p.req.Op) || p.req.MaxOutput > 0 {
+	// A shadow call is compared with another response, so its output is not shortened to fit the budget.
+	if !bill.Generates(p.req.Op) || p.req.MaxOutput > 0 || in.shadow != nil {
 		return held(g.Ledger.Hold(ctx, budgets, terms.MaxCost(targets)))
 	}
 	hold, err := g.Ledger.TryHold(ctx, budgets, terms.MaxCost(targets))

@@ -58,6 +58,8 @@ type kit struct {
 	reasoning   *reasoning.Store
 	sessions    *session.Namer
 	snapshot    *route.Snapshot
+	comparer    gateway.Comparer
+	server      *httptest.Server // nil if inside
 	url         string
 	client      *http.Client
 	inside      bool // no network: everything runs in the process, as synctest requires
@@ -94,7 +96,7 @@ func newKit(t *testing.T, adjust ...func(*kit)) *kit {
 		},
 		StoredIDs: storedIDs,
 		Observe:   func(*requestlog.Entry) {}, Started: func(*requestlog.Entry) {},
-		Logger: slog.New(slog.DiscardHandler), Settings: k.settings, Snapshot: k.snapshot, Admission: k.admission, Reasoning: k.reasoning, Sessions: k.sessions,
+		Logger: slog.New(slog.DiscardHandler), Settings: k.settings, Snapshot: k.snapshot, Admission: k.admission, Reasoning: k.reasoning, Sessions: k.sessions, Comparer: k.comparer,
 		Routing: gateway.Routing{
 			Policies: k.policies, Feedback: k.feedback, Prefixes: k.prefixes, Pins: k.pins, Draw: func() float64 { return 0.5 },
 		},
@@ -102,9 +104,9 @@ func newKit(t *testing.T, adjust ...func(*kit)) *kit {
 	if k.inside {
 		return k
 	}
-	server := httptest.NewServer(k.gateway)
-	t.Cleanup(server.Close)
-	k.url, k.client = server.URL, server.Client()
+	k.server = httptest.NewServer(k.gateway)
+	t.Cleanup(k.server.Close)
+	k.url, k.client = k.server.URL, k.server.Client()
 	return k
 }
 

@@ -38,6 +38,7 @@ type recorder struct {
 	warnings []string             // from interrupted attempts and the recorder
 	text     *[]byte              // pooled buffer of the stored response
 	task     *backgroundTask      // completes the entry later; nil unless the response is generated in the background
+	sample   *sample              // captures the response for a comparison; nil if the request is not compared
 }
 
 func newRecorder(in *incoming, out *response.Writer) *recorder {
@@ -185,6 +186,7 @@ func (r *recorder) recordEvent(ev *llm.Event) {
 	if r.entry.TTFT == 0 && ev.Content {
 		r.entry.TTFT = time.Since(r.start)
 	}
+	r.sample.capture(ev, r.out.Streams())
 	if r.buffer.Limit == 0 || r.buffer.Full {
 		return
 	}

@@ -102,6 +102,7 @@ func (g *Gateway) finish(ctx context.Context, d *delivery, a *attempt.Attempt, r
 		// The entry on disk is not changed: whether the client read the last bytes is unknown.
 		g.Logger.DebugContext(ctx, "client disconnected during the last bytes", "request_id", d.in.id, "error", err.Error())
 	}
+	g.offer(d)
 	return nil
 }
 

@@ -59,6 +59,7 @@ func (g *Gateway) serve(ctx context.Context, in *incoming, identify identifier, 
 	if flags.dryRun {
 		return respondDryRun(in, out, plan.decision)
 	}
+	rec.sample = g.sample(in, who, plan)
 	kept := g.recall(ctx, in, who.grant, plan, rec)
 	hold, terms, err := g.hold(ctx, in, who.grant, plan)
 	if err != nil {

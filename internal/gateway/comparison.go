@@ -1,0 +1,145 @@
+package gateway
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"net/http"
+	"slices"
+	"time"
+
+	"fairlead/internal/account"
+	"fairlead/internal/llm"
+	"fairlead/internal/requestlog"
+	"fairlead/internal/response"
+	"fairlead/internal/route"
+)
+
+// Comparer compares served responses with those of another model.
+type Comparer interface {
+	// Offer passes on a served request that was chosen for comparison. Offer owns the request and never blocks.
+	Offer(s *Served)
+}
+
+// Served is a request that was served and chosen for comparison.
+type Served struct {
+	ID         string
+	Time       time.Time
+	Grant      *account.Grant
+	Tags       map[string]string
+	Endpoint   string      // path below Prefix
+	Header     http.Header // of the request, without credentials
+	Format     string
+	Request    []byte
+	Response   requestlog.Body // only the response
+	Stored     bool            // whether texts of the request may be stored
+	Simulated  bool
+	Model      string // that served the request
+	Other      string // model to compare with
+	Decision   *route.Decision
+	Propensity float64 // probability with which the request was chosen
+}
+
+const (
+	// maxCompared limits the request and the response of a comparison, because both stay in memory until it ends.
+	maxCompared = 1 << 20
+	// drawBits is the precision of a draw.
+	drawBits = 53
+)
+
+// Draw returns the random number from 0 to 1 that decides whether a request takes part in a comparison. It depends only on the request
+// ID, so that anyone with the log can compute it again, and so that it does not change the draws of other decisions.
+func Draw(requestID string) float64 {
+	sum := sha256.Sum256([]byte("comparison " + requestID))
+	return float64(binary.BigEndian.Uint64(sum[:])>>(64-drawBits)) / (1 << drawBits)
+}
+
+// sample is a response that is captured for a comparison.
+type sample struct {
+	other      string // model to compare with; empty in a shadow call
+	propensity float64
+	buffer     response.Buffer
+}
+
+// comparison returns the comparison settings for a request, or nil if the request does not take part. Requests that refer to data
+// stored by a provider cannot be sent to another one. Dashboard and sample traffic is not representative.
+func (g *Gateway) comparison(in *incoming, who caller, req *llm.Request) *account.Comparison {
+	c := who.grant.Workspace.Comparison
+	if c == nil || g.Comparer == nil || in.id == "" || in.shadow != nil || who.accountID != "" || who.sample {
+		return nil
+	}
+	if req.Op != llm.Chat || !route.IsAuto(req.Model) || req.Choices > 1 || req.Background || req.Previous != "" || req.Account != "" || len(req.Body) > maxCompared {
+		return nil
+	}
+	return c
+}
+
+// holdout returns the input of the holdout draw, or nil if the workspace has no holdout.
+func (g *Gateway) holdout(in *incoming, who caller, req *llm.Request) *route.Holdout {
+	c := g.comparison(in, who, req)
+	if c == nil || c.Holdout <= 0 {
+		return nil
+	}
+	return &route.Holdout{Model: in.snap.Canonical(c.Baseline), Share: c.Holdout, Draw: Draw(in.id)}
+}
+
+// sample returns where to capture the response of a request, or nil if the request is not chosen for comparison.
+func (g *Gateway) sample(in *incoming, who caller, p plan) *sample {
+	buffer := response.Buffer{Limit: maxCompared}
+	if in.shadow != nil {
+		return &sample{buffer: buffer}
+	}
+	c := g.comparison(in, who, p.req)
+	if c == nil {
+		return nil
+	}
+	draw, propensity := Draw(in.id), c.Share+c.Holdout
+	if p.decision.HeldOut != "" {
+		i := slices.IndexFunc(p.decision.Candidates, func(c route.Candidate) bool { return c.Target == p.decision.HeldOut })
+		return &sample{other: p.decision.Candidates[i].Model, propensity: propensity, buffer: buffer}
+	}
+	if draw < c.Holdout || draw >= propensity {
+		return nil
+	}
+	return &sample{other: in.snap.Canonical(c.Baseline), propensity: propensity, buffer: buffer}
+}
+
+// capture stores an event of a response that is compared.
+func (s *sample) capture(ev *llm.Event, stream bool) {
+	if s != nil {
+		s.buffer.Add(ev, stream)
+	}
+}
+
+// captured returns the captured response. It reports false for a response that is too long.
+func (r *recorder) captured() (requestlog.Body, bool) {
+	if r.sample == nil || r.sample.buffer.Full {
+		return requestlog.Body{}, false
+	}
+	body := requestlog.Body{Response: r.sample.buffer.Bytes(nil), Streamed: r.req.Stream, Folded: r.out.Streams()}
+	if r.sample.buffer.InBlocks() {
+		r.sample.buffer.Reset()
+	}
+	return body, true
+}
+
+// offer passes on a complete response that was chosen for comparison. The client has received the whole response.
+func (g *Gateway) offer(d *delivery) {
+	body, ok := d.rec.captured()
+	switch {
+	case !ok:
+		return
+	case d.in.shadow != nil:
+		d.in.shadow.response = body
+		return
+	}
+	e, s := d.rec.entry, d.rec.sample
+	header := d.in.http.Header.Clone()
+	for _, name := range []string{"Authorization", "X-Api-Key", "X-Goog-Api-Key", "Api-Key", "Cookie", "X-Fairlead-Dry-Run", "X-Fairlead-Trace", "Content-Length"} {
+		header.Del(name)
+	}
+	g.Comparer.Offer(&Served{
+		ID: e.ID, Time: e.Time, Grant: d.grant, Tags: e.Tags, Endpoint: d.in.route.Path, Header: header, Format: e.Format,
+		Request: slices.Clone(d.plan.req.Body), Response: body, Stored: d.rec.storesText(), Simulated: e.Simulated, Model: e.Model, Other: s.other,
+		Decision: d.plan.decision, Propensity: s.propensity,
+	})
+}
