@@ -5,6 +5,7 @@ package admin
 import (
 	"fairlead/internal/admin/accounts"
 	"fairlead/internal/admin/adminapi"
+	"fairlead/internal/admin/comparison"
 	"fairlead/internal/admin/keys"
 	"fairlead/internal/admin/overview"
 	"fairlead/internal/admin/playground"
@@ -27,6 +28,7 @@ type Parts struct {
 	Policies   policies.Deps
 	Playground playground.Deps
 	Proofs     proofs.Deps
+	Comparison comparison.Deps
 }
 
 // New returns the admin API.
@@ -41,6 +43,7 @@ func New(p Parts) (*adminapi.Server, error) {
 		policies.Mount(s, p.Policies)
 		playground.Mount(s, p.Playground)
 		proofs.Mount(s, p.Proofs)
+		comparison.Mount(s, p.Comparison)
 	})
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"fairlead/internal/admin/accounts"
 	"fairlead/internal/admin/adminapi"
+	"fairlead/internal/admin/comparison"
 	"fairlead/internal/admin/keys"
 	"fairlead/internal/admin/overview"
 	"fairlead/internal/admin/policies"
@@ -88,9 +89,10 @@ func (s *site) furnish() Parts {
 				return append([]byte("chat of "), body.Request...), append([]byte("chat of "), body.Response...)
 			},
 		},
-		Overview:  overview.Deps{Requests: s.log, Figures: s.log, Keys: world, Spending: world, Fleet: s.fleet, Instance: world},
-		Providers: providers.Deps{Fleet: s.fleet, Prober: s.fleet, Credentials: s.fleet, Connector: s.fleet, Switch: s.fleet, Prices: s.fleet, Figures: s.log},
-		Proofs:    proofs.Deps{Figures: s.log, Keys: world, Workspaces: world, Statements: statement.Sources{Log: s.log}, Version: "1.2.3"},
+		Overview:   overview.Deps{Requests: s.log, Figures: s.log, Keys: world, Spending: world, Fleet: s.fleet, Instance: world},
+		Providers:  providers.Deps{Fleet: s.fleet, Prober: s.fleet, Credentials: s.fleet, Connector: s.fleet, Switch: s.fleet, Prices: s.fleet, Figures: s.log},
+		Proofs:     proofs.Deps{Figures: s.log, Keys: world, Workspaces: world, Statements: statement.Sources{Log: s.log}, Version: "1.2.3"},
+		Comparison: comparison.Deps{Workspaces: world, Comparer: &comparisons{}, Store: &comparisons{}, Models: s.fleet},
 		Policies: policies.Deps{
 			Policies: s.books, Versions: s.books, Explainer: explainer{s.log}, Backtester: s.past, Feedback: s.rated, Requests: s.log, Figures: s.log, Keys: world, Labels: labels,
 			ReadOnly: func() string { return world.Facts().PoliciesClosed }, ConfigFile: func() string { return world.Facts().ConfigFile },

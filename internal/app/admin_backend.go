@@ -12,6 +12,7 @@ import (
 	"fairlead/internal/admin"
 	"fairlead/internal/admin/accounts"
 	"fairlead/internal/admin/adminapi"
+	"fairlead/internal/admin/comparison"
 	"fairlead/internal/admin/keys"
 	"fairlead/internal/admin/overview"
 	"fairlead/internal/admin/playground"
@@ -73,6 +74,7 @@ func (a *App) adminParts() admin.Parts {
 			ReadOnly:   func() string { return b.Facts().PoliciesClosed },
 			ConfigFile: func() string { return b.Facts().ConfigFile },
 		},
+		Comparison: comparison.Deps{Workspaces: a.accounts, Comparer: b, Store: a.db.Proof, Models: b},
 		Playground: playground.Deps{Playground: b, Samples: sender},
 		Proofs: proofs.Deps{
 			Figures: a.db.Figures, Keys: a.accounts, Workspaces: a.accounts, Statements: statement.Sources{Log: requestLog}, Version: a.version,

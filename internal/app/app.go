@@ -49,6 +49,7 @@ import (
 	"fairlead/internal/requestlog"
 	"fairlead/internal/session"
 	"fairlead/internal/settings"
+	"fairlead/internal/shadow"
 	"fairlead/internal/signals"
 	"fairlead/internal/simulator"
 	"fairlead/internal/spool"
@@ -120,6 +121,9 @@ type App struct {
 	keeper                  *explain.VersionKeeper
 	signals                 *signals.Collector
 	gateway                 *gateway.Gateway
+	shadow                  *gateway.Gateway // makes the calls of comparisons
+	shadowEgress            *egress.Client   // of shadow
+	comparer                *shadow.Comparer
 	admin                   *adminapi.Server
 	dashboard               http.Handler
 	manual                  *manual.Site
@@ -386,12 +390,13 @@ func (a *App) openGateway(ctx context.Context, c config.Config) (err error) {
 	if err != nil {
 		return err
 	}
+	a.openComparison(c, f)
 	a.gateway = gateway.New(gateway.Parts{
 		Routes: settings.Routes(), Keys: a.keyring, Limits: a.limits, Admission: a.admission, Ledger: a.ledger, Health: a.health,
 		Dispatcher: &attempt.Dispatcher{Admission: a.health, Health: a.health, Egress: a.egress, Batches: chat.Format{}, Draw: rand.Float64, SealID: ids.Seal},
 		StoredIDs:  ids,
 		Log:        a.spool, Observe: a.observe, Started: a.observeStart,
-		Logger: a.log, Settings: settings.Gateway(c), Snapshot: f.Snapshot(), Reasoning: kept, Sessions: sessions,
+		Logger: a.log, Settings: settings.Gateway(c), Snapshot: f.Snapshot(), Reasoning: kept, Sessions: sessions, Comparer: a.comparer,
 		Routing: gateway.Routing{
 			Predictor: a.predictor, Policies: a.policies, Feedback: ratings{a}, Prefixes: a.prefixes, Lengths: a.lengths, Pins: pins{a.accounts}, Draw: rand.Float64,
 		},

@@ -40,6 +40,7 @@ var layers = [][]string{
 		"internal/providerset",
 		"internal/redaction",
 		"internal/samples",
+		"internal/shadow",
 		"internal/maintenance",
 		"internal/signals",
 	},
@@ -59,6 +60,7 @@ var layers = [][]string{
 	},
 	{
 		"internal/admin/accounts",
+		"internal/admin/comparison",
 		"internal/admin/keys",
 		"internal/admin/playground",
 		"internal/admin/policies",
@@ -87,6 +89,7 @@ var layers = [][]string{
 		"internal/store/figurestore",
 		"internal/store/logquery",
 		"internal/store/partition",
+		"internal/store/proofstore",
 		"internal/store/sessionstore",
 	},
 	{
@@ -149,6 +152,7 @@ var layers = [][]string{
 	},
 	{
 		"internal/policy/condition",
+		"internal/proof",
 		"internal/catalog/bundle",
 		"internal/catalog/importer",
 		"internal/predict/ability",
@@ -162,8 +166,8 @@ var layers = [][]string{
 		"internal/predict",
 		"internal/conversation",
 		"internal/outline",
+		"internal/judge",
 		"internal/cluster",
-		"internal/proof",
 	},
 	{
 		"internal/llm",
@@ -241,6 +245,7 @@ var pure = []string{
 	"internal/predict",
 	"internal/conversation",
 	"internal/outline",
+	"internal/judge",
 	"internal/predict/ability",
 	"internal/wire",
 	"internal/wire/*",

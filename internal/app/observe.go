@@ -35,7 +35,7 @@ func (a *App) observeStart(e *requestlog.Entry) {
 // that an entry that is delivered in between is not missed. An entry that is in both is counted once.
 func (a *App) spent(ctx context.Context, budgetID string, since time.Time) (money.Amount, error) {
 	kind, owner, _ := strings.Cut(budgetID, ":")
-	subject := kind == string(session.OfSession) || kind == string(session.OfUser)
+	subject := kind == string(session.OfSession) || kind == string(session.OfUser) || kind == "compare"
 	var waiting money.Amount
 	var ids []string
 	err := a.spool.Pending(func(e *requestlog.Entry) {

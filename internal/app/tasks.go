@@ -36,6 +36,7 @@ func (a *App) start(ctx context.Context) {
 	a.tasks.Go(func() { a.keepCatalogFile(ctx) })
 	a.tasks.Go(func() { a.refreshModelLists(ctx) })
 	a.tasks.Go(func() { a.watchPrices(ctx) })
+	a.tasks.Go(func() { a.comparer.Run(ctx) })
 	a.startRouting(ctx)
 	a.startCluster(ctx)
 	if loaded := a.loaded(); loaded.Path != "" {
@@ -105,10 +106,12 @@ func (a *App) apply(ctx context.Context, next *config.Loaded) error {
 	a.config.Store(next)
 	a.setLevel(next.Config.Log)
 	a.egress.Update(f.EgressOptions(next.Config))
+	a.shadowEgress.Update(f.EgressOptions(next.Config))
 	a.health.Configure(next.Config.Breaker.Failures, next.Config.Breaker.ProbeAfter)
 	a.admission.Configure(next.Config.Limits.ShedAfter)
 	a.policies.SetInstance(f.Policies, f.World())
 	a.gateway.Update(settings.Gateway(next.Config), f.Snapshot())
+	a.shadow.Update(shadowSettings(next.Config), f.Snapshot())
 	a.adopt(f)
 	a.report("recompute rating corrections", a.feedback.Recompute(ctx))
 	return nil
@@ -147,6 +150,9 @@ func (a *App) close() error {
 	}
 	if a.egress != nil {
 		a.egress.Close()
+	}
+	if a.shadowEgress != nil {
+		a.shadowEgress.Close()
 	}
 	if a.redis != nil {
 		errs = append(errs, a.redis.Close())

@@ -1,0 +1,319 @@
+// Package comparison serves the operations that compare routed responses with a baseline model.
+package comparison
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"fairlead/internal/account"
+	"fairlead/internal/admin/adminapi"
+	"fairlead/internal/admin/spending"
+	"fairlead/internal/judge"
+	"fairlead/internal/money"
+	"fairlead/internal/proof"
+)
+
+// Deps are the dependencies of the operations.
+type Deps struct {
+	Workspaces Workspaces
+	Comparer   Comparer
+	Store      Store
+	Models     Models
+}
+
+// Workspaces reads and changes the settings of workspaces.
+type Workspaces interface {
+	Workspace(ctx context.Context, workspaceID string) (account.Workspace, error)
+	UpdateWorkspace(ctx context.Context, by account.Actor, workspaceID string, c account.WorkspaceChange) (account.Workspace, error)
+}
+
+// Comparer makes the comparisons.
+type Comparer interface {
+	// Forecast returns the expected cost of a month from the traffic of the last days.
+	Forecast(ctx context.Context, workspaceID string, s *account.Comparison) (proof.Forecast, error)
+	// MeasureJudge measures the bias of the judge. The comparison budget pays for the calls.
+	MeasureJudge(ctx context.Context, w *account.Workspace, s *account.Comparison) (judge.Bias, error)
+	// CheckJudge returns an error for a judge that may not judge the responses of a model.
+	CheckJudge(judging, model string) error
+	// ComparisonUse returns the use of the comparison budget.
+	ComparisonUse(ctx context.Context, workspaceID string, s *account.Comparison) (spending.BudgetUse, error)
+	// DroppedComparisons returns the number of requests that this replica did not compare because its queue was full or the budget was
+	// spent.
+	DroppedComparisons() int64
+}
+
+// Store reads comparisons.
+type Store interface {
+	Tally(ctx context.Context, workspace string, from time.Time) (proof.Tally, error)
+	Records(ctx context.Context, workspace string, from, to time.Time, limit int) ([]proof.Record, error)
+	Bias(ctx context.Context, workspace, model, prompt string) (b judge.Bias, at time.Time, ok bool, err error)
+}
+
+// Models looks up model names.
+type Models interface {
+	// Known reports whether a configured provider or the catalog has a model with the name. If not, near lists similar names.
+	Known(name string) (known bool, near []string)
+}
+
+type handlers struct {
+	Deps
+	*adminapi.Server
+}
+
+// ComparisonSettings are the settings of a comparison.
+type ComparisonSettings struct {
+	Share    float64      `json:"share" minimum:"0" maximum:"1" doc:"Share of routed requests that are also sent to the baseline model, above 0."`
+	Holdout  float64      `json:"holdout,omitempty" minimum:"0" maximum:"0.5" doc:"Share of routed requests that the baseline model serves while the routed model runs in the shadow."`
+	Baseline string       `json:"baseline" minLength:"1" maxLength:"200" doc:"Baseline model."`
+	Budget   money.Amount `json:"budget_usd" doc:"Budget per month for all calls of the comparison."`
+	Judge    string       `json:"judge,omitempty" maxLength:"200" doc:"Model that judges responses. Without it, only checks and the hook decide."`
+	Hook     string       `json:"hook,omitempty" maxLength:"2000" doc:"URL that receives both responses and returns a score from -1 to 1."`
+}
+
+// ComparisonState is the comparison of a workspace.
+type ComparisonState struct {
+	Settings   *ComparisonSettings     `json:"settings" doc:"null when responses are not compared."`
+	Use        *spending.BudgetUseView `json:"budget_use" doc:"null when responses are not compared."`
+	Forecast   *proof.Forecast         `json:"forecast" doc:"Expected cost of a month. null when responses are not compared."`
+	Judge      *JudgeView              `json:"judge" doc:"null without a judge, and before its bias is measured."`
+	Compared   int64                   `json:"compared" doc:"Comparisons with a verdict in the last 30 days."`
+	Unjudged   int64                   `json:"unjudged" doc:"Comparisons without a verdict in the last 30 days."`
+	Failed     int64                   `json:"failed" doc:"Shadow calls without a response in the last 30 days."`
+	Cost       money.Amount            `json:"cost_usd" doc:"Cost of the comparisons of the last 30 days."`
+	Dropped    int64                   `json:"dropped" doc:"Requests that this replica did not compare because its queue was full or the budget was spent, since its start."`
+	PromptName string                  `json:"judge_prompt" doc:"Version of the judge's prompt and rubrics."`
+}
+
+// JudgeView is the measured bias of a judge.
+type JudgeView struct {
+	judge.Bias
+	Model      string    `json:"model"`
+	Prompt     string    `json:"prompt" doc:"Version of the prompt."`
+	MeasuredAt time.Time `json:"measured_at"`
+}
+
+// ComparisonRecord is a request that was chosen for comparison.
+type ComparisonRecord struct {
+	Kind       string          `json:"kind" enum:"shadow" doc:"Always shadow: the entry is part of no list or figure of the request log."`
+	RequestID  string          `json:"request_id" doc:"Request that the client made."`
+	ShadowID   string          `json:"shadow_id" doc:"Shadow call."`
+	At         time.Time       `json:"at"`
+	KeyID      string          `json:"key_id"`
+	Task       string          `json:"task"`
+	Model      string          `json:"model" doc:"Routed model."`
+	Baseline   string          `json:"baseline"`
+	Holdout    bool            `json:"holdout" doc:"Whether the baseline served the client."`
+	State      string          `json:"state" enum:"compared,unjudged,failed"`
+	Difference *float64        `json:"difference" doc:"Quality of the routed response minus that of the baseline response, from -1 to 1. null without a verdict."`
+	Propensity float64         `json:"propensity"`
+	Method     string          `json:"method,omitempty"`
+	Reason     string          `json:"reason,omitempty"`
+	Cost       money.Amount    `json:"cost_usd"`
+	Versions   string          `json:"judge_prompt,omitempty"`
+	Entry      json.RawMessage `json:"entry" doc:"Log entry of the shadow call."`
+	Response   json.RawMessage `json:"response,omitempty" doc:"Response of the shadow call in the chat format. Requires the permission to read bodies, and is absent if the text of the request is not stored."`
+}
+
+// ComparisonList holds records, newest first.
+type ComparisonList struct {
+	Records []ComparisonRecord `json:"records"`
+}
+
+// Mount registers the operations.
+func Mount(s *adminapi.Server, d Deps) {
+	a := &handlers{Deps: d, Server: s}
+	tags := []string{"comparison"}
+	adminapi.Register(a.Server, account.ReadWorkspace, huma.Operation{
+		OperationID: "get-comparison", Method: http.MethodGet, Path: "/workspace/comparison", Tags: tags,
+		Summary: "Get the comparison with a baseline model",
+	}, a.get)
+	adminapi.Register(a.Server, account.ManageWorkspace, huma.Operation{
+		OperationID: "set-comparison", Method: http.MethodPut, Path: "/workspace/comparison", Tags: tags,
+		Summary:     "Start, change or end the comparison with a baseline model",
+		Description: "A judge whose measured bias exceeds the bounds is rejected.",
+	}, a.set)
+	adminapi.Register(a.Server, account.ReadWorkspace, huma.Operation{
+		OperationID: "forecast-comparison", Method: http.MethodPost, Path: "/workspace/comparison/forecast", Tags: tags,
+		Summary: "Forecast the cost of a comparison", Description: "Uses the traffic of the last 7 days. Changes nothing.",
+	}, a.forecast)
+	adminapi.Register(a.Server, account.ManageWorkspace, huma.Operation{
+		OperationID: "measure-judge", Method: http.MethodPost, Path: "/workspace/comparison/judge", Tags: tags,
+		Summary: "Measure the bias of the configured judge", Description: "Judges the built-in pairs in both orders. The comparison budget pays for the calls.",
+	}, a.measure)
+	adminapi.Register(a.Server, account.ReadRequests, huma.Operation{
+		OperationID: "list-comparisons", Method: http.MethodGet, Path: "/workspace/comparison/records", Tags: tags,
+		Summary: "List compared requests, newest first",
+	}, a.list)
+}
+
+// recent is the time that the counts of a state cover.
+const recent = 30 * 24 * time.Hour
+
+func (a *handlers) get(ctx context.Context, c *adminapi.Call, _ *struct{}) (*adminapi.Output[ComparisonState], error) {
+	w, err := a.Workspaces.Workspace(ctx, c.WorkspaceID)
+	if err != nil {
+		return nil, err
+	}
+	return a.state(ctx, &w)
+}
+
+func (a *handlers) state(ctx context.Context, w *account.Workspace) (*adminapi.Output[ComparisonState], error) {
+	tally, err := a.Store.Tally(ctx, w.ID, a.Now().Add(-recent))
+	if err != nil {
+		return nil, err
+	}
+	s := ComparisonState{
+		Compared: tally.Compared, Unjudged: tally.Unjudged, Failed: tally.Failed, Cost: tally.Cost, Dropped: a.Comparer.DroppedComparisons(),
+		PromptName: judge.PromptVersion,
+	}
+	settings := w.Comparison
+	if settings == nil {
+		return adminapi.Respond(s), nil
+	}
+	s.Settings = new(ComparisonSettings(*settings))
+	use, err := a.Comparer.ComparisonUse(ctx, w.ID, settings)
+	if err != nil {
+		return nil, err
+	}
+	s.Use = &spending.BudgetUseView{Spent: use.Spent, Held: use.Held, Percent: adminapi.Percent(use.Spent, settings.Budget), ResetsAt: adminapi.Time(use.ResetsAt)}
+	forecast, err := a.Comparer.Forecast(ctx, w.ID, settings)
+	if err != nil {
+		return nil, err
+	}
+	s.Forecast = &forecast
+	if settings.Judge != "" {
+		bias, at, ok, err := a.Store.Bias(ctx, w.ID, settings.Judge, judge.PromptVersion)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			s.Judge = &JudgeView{Bias: bias, Model: settings.Judge, Prompt: judge.PromptVersion, MeasuredAt: at.UTC()}
+		}
+	}
+	return adminapi.Respond(s), nil
+}
+
+type setInput struct {
+	Body struct {
+		Settings adminapi.Field[ComparisonSettings] `json:"settings,omitzero" doc:"Required. null ends the comparison."`
+	}
+}
+
+func (a *handlers) set(ctx context.Context, c *adminapi.Call, in *setInput) (*adminapi.Output[ComparisonState], error) {
+	if !in.Body.Settings.Given {
+		return nil, adminapi.Invalid("body", "settings", "is required; use null to end the comparison")
+	}
+	var settings *account.Comparison
+	if v := in.Body.Settings.Value; v != nil {
+		settings = new(account.Comparison(*v))
+		if err := a.validate(ctx, c.WorkspaceID, settings); err != nil {
+			return nil, err
+		}
+	}
+	w, err := a.Workspaces.UpdateWorkspace(ctx, c.Actor, c.WorkspaceID, account.WorkspaceChange{Comparison: &settings})
+	if err != nil {
+		return nil, err
+	}
+	return a.state(ctx, &w)
+}
+
+// validate rejects unknown models, and judges that may not judge.
+func (a *handlers) validate(ctx context.Context, workspaceID string, s *account.Comparison) error {
+	for param, name := range map[string]string{"settings.baseline": s.Baseline, "settings.judge": s.Judge} {
+		if name == "" {
+			continue
+		}
+		known, near := a.Models.Known(name)
+		if known {
+			continue
+		}
+		p := adminapi.Problem{In: "body", Param: param, Message: fmt.Sprintf("unknown model %q", name)}
+		if len(near) > 0 {
+			p.Suggestion = near[0]
+		}
+		return adminapi.InvalidAll([]adminapi.Problem{p}).With("suggestions", near)
+	}
+	if s.Judge == "" {
+		return nil
+	}
+	if err := a.Comparer.CheckJudge(s.Judge, s.Baseline); err != nil {
+		return adminapi.Invalid("body", "settings.judge", "must be from another vendor than the responses: "+err.Error())
+	}
+	bias, _, ok, err := a.Store.Bias(ctx, workspaceID, s.Judge, judge.PromptVersion)
+	if err != nil {
+		return err
+	}
+	if ok && bias.Refused != "" {
+		return adminapi.Invalid("body", "settings.judge", "may not judge, because its measured bias is too large. "+bias.Refused).With("bias", bias)
+	}
+	return nil
+}
+
+type forecastInput struct{ Body ComparisonSettings }
+
+func (a *handlers) forecast(ctx context.Context, c *adminapi.Call, in *forecastInput) (*adminapi.Output[proof.Forecast], error) {
+	f, err := a.Comparer.Forecast(ctx, c.WorkspaceID, new(account.Comparison(in.Body)))
+	if err != nil {
+		return nil, err
+	}
+	return adminapi.Respond(f), nil
+}
+
+func (a *handlers) measure(ctx context.Context, c *adminapi.Call, _ *struct{}) (*adminapi.Output[JudgeView], error) {
+	w, err := a.Workspaces.Workspace(ctx, c.WorkspaceID)
+	if err != nil {
+		return nil, err
+	}
+	if w.Comparison == nil || w.Comparison.Judge == "" {
+		return nil, adminapi.Invalid("body", "judge", "is not configured; set a judge first")
+	}
+	bias, err := a.Comparer.MeasureJudge(ctx, &w, w.Comparison)
+	if err != nil {
+		return nil, err
+	}
+	return adminapi.Respond(JudgeView{Bias: bias, Model: w.Comparison.Judge, Prompt: judge.PromptVersion, MeasuredAt: a.Now().UTC()}), nil
+}
+
+type listInput struct {
+	From  time.Time `query:"from" doc:"Start of the range. Defaults to 30 days ago."`
+	To    time.Time `query:"to" doc:"End of the range, exclusive. Defaults to now."`
+	Limit int       `query:"limit" minimum:"1" maximum:"200" default:"50"`
+}
+
+func (a *handlers) list(ctx context.Context, c *adminapi.Call, in *listInput) (*adminapi.Output[ComparisonList], error) {
+	from, to := in.From, in.To
+	if from.IsZero() {
+		from = a.Now().Add(-recent)
+	}
+	if to.IsZero() {
+		to = a.Now()
+	}
+	records, err := a.Store.Records(ctx, c.WorkspaceID, from, to, in.Limit)
+	if err != nil {
+		return nil, err
+	}
+	list := ComparisonList{Records: make([]ComparisonRecord, 0, len(records))}
+	bodies := c.Actor.May(account.ReadBodies)
+	for _, r := range records {
+		v := ComparisonRecord{
+			Kind: "shadow", RequestID: r.Request, ShadowID: r.Shadow, At: r.At.UTC(), KeyID: r.Key, Task: r.Task, Model: r.Model, Baseline: r.Baseline,
+			Holdout: r.Holdout, State: string(r.State), Propensity: r.Propensity, Method: r.Method, Cost: r.Cost, Versions: r.Versions, Entry: json.RawMessage(r.Entry),
+		}
+		if r.State == proof.Compared {
+			v.Difference = &r.Difference
+		}
+		if bodies { // reasons may quote the responses
+			v.Reason = r.Reason
+			if r.Response != "" {
+				v.Response = json.RawMessage(r.Response)
+			}
+		}
+		list.Records = append(list.Records, v)
+	}
+	return adminapi.Respond(list), nil
+}

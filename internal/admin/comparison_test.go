@@ -1,0 +1,159 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead/internal/account"
+	"fairlead/internal/admin/comparison"
+	"fairlead/internal/admin/spending"
+	"fairlead/internal/judge"
+	"fairlead/internal/money"
+	"fairlead/internal/proof"
+)
+
+// comparisons is a comparer and a store of comparisons with fixed results.
+type comparisons struct {
+	bias     *judge.Bias
+	records  []proof.Record
+	measured []string
+}
+
+func (*comparisons) Forecast(_ context.Context, _ string, s *account.Comparison) (proof.Forecast, error) {
+	return proof.Forecast{Samples: int64(1000 * s.Share), Total: s.Budget}, nil
+}
+
+func (c *comparisons) MeasureJudge(_ context.Context, w *account.Workspace, s *account.Comparison) (judge.Bias, error) {
+	c.measured = append(c.measured, w.ID+" "+s.Judge)
+	return judge.Bias{Pairs: 32, Accuracy: 1}, nil
+}
+
+func (*comparisons) CheckJudge(judging, model string) error {
+	if judging == model {
+		return errors.New("same vendor")
+	}
+	return nil
+}
+
+func (*comparisons) ComparisonUse(context.Context, string, *account.Comparison) (spending.BudgetUse, error) {
+	return spending.BudgetUse{Spent: money.Dollar, Held: 5}, nil
+}
+
+func (*comparisons) DroppedComparisons() int64 { return 3 }
+
+func (*comparisons) Tally(context.Context, string, time.Time) (proof.Tally, error) {
+	return proof.Tally{Compared: 7, Unjudged: 2, Failed: 1, Cost: money.Dollar}, nil
+}
+
+func (c *comparisons) Records(_ context.Context, workspace string, _, _ time.Time, limit int) ([]proof.Record, error) {
+	if workspace != home {
+		return nil, nil
+	}
+	return c.records[:min(limit, len(c.records))], nil
+}
+
+func (c *comparisons) Bias(context.Context, string, string, string) (judge.Bias, time.Time, bool, error) {
+	if c.bias == nil {
+		return judge.Bias{}, time.Time{}, false, nil
+	}
+	return *c.bias, noon, true, nil
+}
+
+// comparing returns a site with comparisons.
+func comparing(t *testing.T) (*site, *comparisons) {
+	t.Helper()
+	c := &comparisons{}
+	return newSite(t, func(p *Parts) { p.Comparison.Comparer, p.Comparison.Store = c, c }), c
+}
+
+func TestComparisonIsSetAndEnded(t *testing.T) {
+	t.Parallel()
+	s, _ := comparing(t)
+	var none *account.Comparison
+	want := &account.Comparison{Share: 0.05, Holdout: 0.01, Baseline: "gpt", Budget: 20 * money.Dollar, Judge: "odd", Hook: "https://example.com"}
+	s.call("PUT", "/workspace/comparison", `{"settings":{"share":0.05,"holdout":0.01,"baseline":"gpt","budget_usd":"20","judge":"odd","hook":"https://example.com"}}`, as("acc_admin")).want(200)
+	if diff := cmp.Diff(&want, s.world.wsChange.Comparison); diff != "" {
+		t.Error(diff)
+	}
+	s.call("PUT", "/workspace/comparison", `{"settings":null}`, as("acc_admin")).want(200)
+	if diff := cmp.Diff(&none, s.world.wsChange.Comparison); diff != "" {
+		t.Error(diff)
+	}
+	s.call("PUT", "/workspace/comparison", `{}`, as("acc_admin")).rejected(http.StatusBadRequest, "INVALID_REQUEST")
+	s.call("PUT", "/workspace/comparison", `{"settings":null}`, as("acc_developer")).rejected(http.StatusForbidden, "PERMISSION_DENIED")
+}
+
+func TestUnsuitableJudgesAreRejected(t *testing.T) {
+	t.Parallel()
+	s, c := comparing(t)
+	body := func(baseline, judging string) string {
+		return `{"settings":{"share":0.05,"baseline":"` + baseline + `","budget_usd":"20","judge":"` + judging + `"}}`
+	}
+	for name, tc := range map[string]struct {
+		body  string
+		bias  *judge.Bias
+		param string
+		says  string
+	}{
+		"unknown baseline": {body("gtp", ""), nil, "settings.baseline", "unknown model"},
+		"unknown judge":    {body("gpt", "od"), nil, "settings.judge", "unknown model"},
+		"same vendor":      {body("gpt", "gpt"), nil, "settings.judge", "another vendor"},
+		"refused":          {body("gpt", "odd"), &judge.Bias{Position: 80, Refused: "It prefers the position of a response by 80.0 points; at most 40 are allowed."}, "settings.judge", "80.0 points"},
+	} {
+		c.bias = tc.bias
+		e := s.call("PUT", "/workspace/comparison", tc.body, as("acc_admin")).rejected(http.StatusBadRequest, "INVALID_REQUEST")
+		if len(e.Details.Problems) != 1 || e.Details.Problems[0].Param != tc.param || !strings.Contains(e.Details.Problems[0].Message, tc.says) {
+			t.Errorf("%s: %+v", name, e)
+		}
+	}
+}
+
+func TestComparisonShowsForecastUseAndBias(t *testing.T) {
+	t.Parallel()
+	s, c := comparing(t)
+	var got comparison.ComparisonState
+	s.call("GET", "/workspace/comparison", "", as("acc_viewer")).want(200).into(&got)
+	if got.Settings != nil || got.Use != nil || got.Forecast != nil || got.Compared != 7 || got.Dropped != 3 {
+		t.Errorf("without a comparison: %+v", got)
+	}
+	c.bias = &judge.Bias{Pairs: 32, Position: 4}
+	s.world.workspaces[home] = account.Workspace{ID: home, Comparison: &account.Comparison{Share: 0.05, Baseline: "gpt", Budget: 4 * money.Dollar, Judge: "odd"}}
+	s.call("GET", "/workspace/comparison", "", as("acc_viewer")).want(200).into(&got)
+	if got.Settings.Share != 0.05 || got.Forecast.Samples != 50 || got.Use.Spent != money.Dollar || *got.Use.Percent != 25 || got.Judge.Position != 4 || got.Judge.Model != "odd" {
+		t.Errorf("%+v", got)
+	}
+	var f proof.Forecast
+	s.call("POST", "/workspace/comparison/forecast", `{"share":0.2,"baseline":"gpt","budget_usd":"1"}`, as("acc_viewer")).want(200).into(&f)
+	if f.Samples != 200 || f.Total != money.Dollar {
+		t.Errorf("%+v", f)
+	}
+	s.call("POST", "/workspace/comparison/judge", "", as("acc_admin")).want(200)
+	if diff := cmp.Diff([]string{home + " odd"}, c.measured); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestShadowResponsesRequirePermissionToReadBodies(t *testing.T) {
+	t.Parallel()
+	s, c := comparing(t)
+	c.records = []proof.Record{
+		{Sample: proof.Sample{Request: "req_1", Shadow: "req_2", Difference: -1, Reason: "quotes text"}, State: proof.Compared, Entry: `{"kind":"shadow"}`, Response: `{"choices":[]}`},
+		{Sample: proof.Sample{Request: "req_3"}, State: proof.Failed, Entry: `{}`},
+	}
+	for caller, bodies := range map[string]bool{"acc_viewer": false, "acc_developer": true} {
+		var got comparison.ComparisonList
+		s.call("GET", "/workspace/comparison/records", "", as(caller)).want(200).into(&got)
+		if len(got.Records) != 2 || got.Records[0].Kind != "shadow" || *got.Records[0].Difference != -1 || got.Records[1].Difference != nil {
+			t.Fatalf("%s: %+v", caller, got)
+		}
+		if first := got.Records[0]; (len(first.Response) > 0) != bodies || (first.Reason != "") != bodies {
+			t.Errorf("%s: response %s, reason %q", caller, first.Response, first.Reason)
+		}
+	}
+}

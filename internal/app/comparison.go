@@ -1,0 +1,130 @@
+package app
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"fairlead/internal/account"
+	"fairlead/internal/admin/spending"
+	"fairlead/internal/attempt"
+	"fairlead/internal/config"
+	"fairlead/internal/egress"
+	"fairlead/internal/gateway"
+	"fairlead/internal/health"
+	"fairlead/internal/judge"
+	"fairlead/internal/limit"
+	"fairlead/internal/proof"
+	"fairlead/internal/providerset"
+	"fairlead/internal/requestlog"
+	"fairlead/internal/settings"
+	"fairlead/internal/shadow"
+	"fairlead/internal/wire/chat"
+)
+
+// openComparison creates the comparer and the gateway that makes its calls. The gateway shares neither limits, connections nor health,
+// prompt-cache estimates, sessions or the request log with the gateway of clients, so that comparisons cannot affect clients.
+func (a *App) openComparison(c config.Config, f *providerset.Set) {
+	a.shadowEgress = egress.New(f.EgressOptions(c))
+	tracker := health.New(health.Options{Failures: c.Breaker.Failures, ProbeAfter: c.Breaker.ProbeAfter})
+	a.shadow = gateway.New(gateway.Parts{
+		Routes: settings.Routes(), Keys: a.keyring, Limits: limit.NewMemory(time.Now), Ledger: a.ledger, Health: tracker,
+		Dispatcher: &attempt.Dispatcher{Admission: tracker, Health: tracker, Egress: a.shadowEgress, Batches: chat.Format{}, Draw: rand.Float64},
+		Log:        noLog{}, Observe: func(*requestlog.Entry) {}, Started: func(*requestlog.Entry) {},
+		Logger: a.log, Settings: shadowSettings(c), Snapshot: f.Snapshot(),
+		Routing: gateway.Routing{Predictor: a.predictor, Policies: a.policies, Feedback: ratings{a}, Draw: rand.Float64},
+	})
+	a.comparer = shadow.New(shadow.Options{
+		Caller: a.shadow, Store: a.db.Proof, Hooks: a.shadowEgress, Redact: a.redaction.RedactBatch, Report: a.report,
+		Charged: func(c proof.Charge) {
+			if a.cluster != nil {
+				a.cluster.ledger.Delivered(c.Budget, c.At, c.Amount)
+			}
+		},
+		Wait: a.waitForCapacity,
+	})
+}
+
+// shadowSettings returns the settings for shadow calls: one target after another, without exploration, hedging and continuation.
+func shadowSettings(c config.Config) gateway.Settings {
+	s := settings.Gateway(c)
+	s.Explore, s.AllowUnpriced, s.Rescue, s.Attempts.Hedge = 0, false, false, false
+	return s
+}
+
+// busyPause is how often a comparison checks whether the gateway still rejects requests of clients.
+const busyPause = time.Second
+
+// waitForCapacity waits until the gateway no longer rejects requests of clients because of overload. It returns false when ctx ends.
+func (a *App) waitForCapacity(ctx context.Context) bool {
+	for a.shedding() {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-time.After(busyPause):
+		}
+	}
+	return ctx.Err() == nil
+}
+
+// noLog discards the entries of shadow calls, which package shadow stores.
+type noLog struct{}
+
+func (noLog) Begin(*requestlog.Entry) error { return nil }
+func (noLog) End(*requestlog.Entry) error   { return nil }
+
+// forecastTime is the traffic that a forecast uses.
+const forecastTime = 7 * 24 * time.Hour
+
+// Forecast implements comparison.Comparer.
+func (b adminBackend) Forecast(ctx context.Context, workspaceID string, s *account.Comparison) (proof.Forecast, error) {
+	to := time.Now()
+	from := to.Add(-forecastTime)
+	traffic := proof.Traffic{Days: forecastTime.Hours() / 24}
+	groups, err := b.app.db.Figures.Breakdown(ctx, requestlog.BreakdownQuery{RollupFilter: requestlog.RollupFilter{WorkspaceID: workspaceID, From: from, To: to, Source: requestlog.SourceKey}, Limit: 1})
+	if err != nil {
+		return proof.Forecast{}, err
+	}
+	for _, g := range groups {
+		traffic.Served, traffic.InputTokens, traffic.OutputTokens = g.Served, g.InputTokens, g.OutputTokens
+	}
+	volumes, err := b.app.db.Log.Volumes(ctx, requestlog.VolumeQuery{
+		Filter: requestlog.Filter{
+			WorkspaceID: workspaceID, From: from, To: to, Source: requestlog.SourceKey, Requested: []string{"auto", "auto:cost", "auto:quality", "auto:speed"},
+		},
+		Step: 24 * time.Hour, Within: 2 * time.Second,
+	})
+	for _, v := range volumes {
+		traffic.Routed += v.Requests
+	}
+	if err != nil {
+		return proof.Forecast{}, err
+	}
+	return shadow.Forecast(b.app.gateway.Targets(), traffic, s), nil
+}
+
+// MeasureJudge implements comparison.Comparer.
+func (b adminBackend) MeasureJudge(ctx context.Context, w *account.Workspace, s *account.Comparison) (judge.Bias, error) {
+	return b.app.comparer.Measure(ctx, w, s)
+}
+
+// CheckJudge implements comparison.Comparer.
+func (b adminBackend) CheckJudge(judging, model string) error {
+	return shadow.CheckVendor(b.app.gateway.Targets(), judging, model)
+}
+
+// ComparisonUse implements comparison.Comparer.
+func (b adminBackend) ComparisonUse(ctx context.Context, workspaceID string, s *account.Comparison) (spending.BudgetUse, error) {
+	budget := shadow.BudgetOf(workspaceID, s)
+	status := b.app.ledger.Status(budget)
+	if !status.Loaded {
+		var err error
+		if status.Spent, err = b.app.spent(ctx, budget.ID, status.Start); err != nil {
+			return spending.BudgetUse{}, err
+		}
+	}
+	return spending.BudgetUse{Spent: status.Spent, Held: status.Held, ResetsAt: status.End}, nil
+}
+
+// DroppedComparisons implements comparison.Comparer.
+func (b adminBackend) DroppedComparisons() int64 { return b.app.comparer.Dropped() }

@@ -1,0 +1,45 @@
+package shadow
+
+import (
+	"math"
+
+	"fairlead/internal/account"
+	"fairlead/internal/catalog"
+	"fairlead/internal/money"
+	"fairlead/internal/proof"
+	"fairlead/internal/route"
+)
+
+const (
+	// forecastDays is the number of days of a month.
+	forecastDays = 30
+	// judgeTokens is the length of a judge's instructions, and answerTokens that of its answer.
+	judgeTokens, answerTokens = 350, 60
+)
+
+// Forecast returns the expected cost of a month with the given settings. It is an upper estimate: it counts a judge call in both orders for
+// every comparison, although checks decide some of them.
+func Forecast(snap *route.Snapshot, t proof.Traffic, s *account.Comparison) proof.Forecast {
+	f := proof.Forecast{Traffic: t}
+	if t.Days <= 0 || t.Served == 0 {
+		return f
+	}
+	input, output := t.InputTokens/t.Served, t.OutputTokens/t.Served
+	samples := float64(t.Routed) / t.Days * forecastDays * min(s.Share+s.Holdout, 1)
+	f.Samples = int64(math.Round(samples))
+	cost := func(price *catalog.Price, input, output int64) money.Amount {
+		if price == nil {
+			f.Unpriced = true
+			return 0
+		}
+		each := price.Input.Cost(input).Add(price.Output.Cost(output))
+		return money.Amount(math.Round(float64(each) * samples))
+	}
+	f.Shadow = cost(snap.Price(snap.Canonical(s.Baseline)), input, output)
+	if s.Judge != "" {
+		f.Judge = cost(snap.Price(snap.Canonical(s.Judge)), 2*(judgeTokens+input+2*output), 2*answerTokens)
+	}
+	f.Total = min(f.Shadow.Add(f.Judge), s.Budget)
+	f.Exceeds = f.Shadow.Add(f.Judge) > s.Budget
+	return f
+}

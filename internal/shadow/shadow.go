@@ -1,0 +1,364 @@
+// Package shadow compares routed responses with those of a baseline model. A share of the served requests is sent to the other model
+// after the client has its response, and both responses are judged. The calls have their own budget and affect no client.
+package shadow
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"fairlead/internal/account"
+	"fairlead/internal/gateway"
+	"fairlead/internal/id"
+	"fairlead/internal/judge"
+	"fairlead/internal/ledger"
+	"fairlead/internal/llm"
+	"fairlead/internal/money"
+	"fairlead/internal/proof"
+	"fairlead/internal/provider"
+	"fairlead/internal/requestlog"
+	"fairlead/internal/route"
+	"fairlead/internal/transcript"
+)
+
+// Caller makes calls. Its limits, health and caches must not be those of the gateway that serves clients.
+type Caller interface {
+	Shadow(ctx context.Context, call *gateway.ShadowCall) (*requestlog.Entry, error)
+	Targets() *route.Snapshot
+}
+
+// Store stores comparisons.
+type Store interface {
+	Save(ctx context.Context, r *proof.Record) error
+	Charge(ctx context.Context, c proof.Charge) error
+	Bias(ctx context.Context, workspace, model, prompt string) (b judge.Bias, at time.Time, ok bool, err error)
+	SaveBias(ctx context.Context, workspace, model, prompt string, b judge.Bias, at time.Time) error
+}
+
+// Doer sends HTTP requests to hooks.
+type Doer interface {
+	Do(req *http.Request) (*http.Response, error)
+}
+
+// Options are the dependencies of a Comparer.
+type Options struct {
+	Caller  Caller
+	Store   Store
+	Hooks   Doer
+	Redact  func(entries []requestlog.Entry)    // applies the redaction rules of the workspaces
+	Charged func(c proof.Charge)                // called after a charge is stored
+	Report  func(task string, err error)        // reports errors of the store
+	Wait    func(ctx context.Context) (ok bool) // delays a comparison while the gateway is busy; nil for no delay
+}
+
+const (
+	workers     = 4
+	queued      = 64
+	queuedBytes = 32 << 20 // requests and responses in the queue
+	// compareTime limits one comparison.
+	compareTime = 10 * time.Minute
+	// minOutput is the least output limit of a shadow call for a request without one. Longer routed responses raise it by
+	// outputFactor, because the budget must be able to reserve the limit.
+	minOutput    = 4096
+	outputFactor = 4
+	judgeOutput  = 4096
+)
+
+// Comparer compares requests in the background. It implements gateway.Comparer.
+type Comparer struct {
+	o       Options
+	queue   chan *gateway.Served
+	bytes   atomic.Int64
+	dropped atomic.Int64
+
+	mu     sync.Mutex
+	judges map[string]*judgeState // by workspace and model
+	paused map[string]time.Time   // when comparisons continue, by workspace with a spent budget
+}
+
+// New returns a comparer. Call Run to start it.
+func New(o Options) *Comparer {
+	return &Comparer{o: o, queue: make(chan *gateway.Served, queued), judges: map[string]*judgeState{}, paused: map[string]time.Time{}}
+}
+
+// Offer implements gateway.Comparer. It drops the request if the queue is full.
+func (c *Comparer) Offer(s *gateway.Served) {
+	size := sizeOf(s)
+	if c.bytes.Add(size) <= queuedBytes {
+		select {
+		case c.queue <- s:
+			return
+		default:
+		}
+	}
+	c.bytes.Add(-size)
+	c.dropped.Add(1)
+}
+
+func sizeOf(s *gateway.Served) int64 { return int64(len(s.Request) + len(s.Response.Response)) }
+
+// Dropped returns the number of requests that were not compared because the queue was full or the budget was spent.
+func (c *Comparer) Dropped() int64 { return c.dropped.Load() }
+
+// Run compares requests until ctx ends. Requests that are still in the queue are not compared.
+func (c *Comparer) Run(ctx context.Context) {
+	var all sync.WaitGroup
+	for range workers {
+		all.Go(func() {
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case s := <-c.queue:
+					if c.o.Wait == nil || c.o.Wait(ctx) {
+						c.Compare(ctx, s)
+					}
+					c.bytes.Add(-sizeOf(s))
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+// BudgetOf returns the budget that pays for the comparisons of a workspace.
+func BudgetOf(workspaceID string, s *account.Comparison) ledger.Budget {
+	return ledger.Budget{ID: "compare:" + workspaceID, Name: "comparison", Amount: s.Budget, Period: ledger.Monthly}
+}
+
+// Compare makes the shadow call of a request, judges both responses and stores the result.
+func (c *Comparer) Compare(ctx context.Context, s *gateway.Served) {
+	ctx, cancel := context.WithTimeout(ctx, compareTime)
+	defer cancel()
+	settings := s.Grant.Workspace.Comparison
+	run := &comparison{Comparer: c, served: s, settings: settings, grant: shadowGrant(s.Grant, settings), excluded: exclusions(s.Decision)}
+	heldOut := s.Decision.HeldOut != ""
+	r := &run.record
+	*r = proof.Record{
+		Sample: proof.Sample{
+			Request: s.ID, At: s.Time, Key: s.Grant.Key.ID, Task: string(s.Decision.Input.Features.Task),
+			Model: s.Model, Baseline: s.Other, Propensity: s.Propensity,
+		},
+		Workspace: s.Grant.Workspace.ID, Holdout: heldOut, State: proof.Failed,
+	}
+	if heldOut {
+		r.Model, r.Baseline = s.Other, s.Model
+	}
+	if s.Model == s.Other {
+		return // after a fallback, the baseline served the request: there is nothing to compare
+	}
+	if c.isPaused(r.Workspace) {
+		c.dropped.Add(1)
+		return
+	}
+	entry := run.compare(ctx)
+	if e := entry.Error; e != nil && e.Code == llm.BudgetExceeded.Code() {
+		c.pause(r.Workspace)
+	}
+	run.store(ctx, entry)
+}
+
+// budgetPause is how long a workspace makes no comparisons after its budget was found spent. It bounds the records of failed comparisons.
+const budgetPause = time.Minute
+
+func (c *Comparer) isPaused(workspace string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return time.Now().Before(c.paused[workspace])
+}
+
+func (c *Comparer) pause(workspace string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.paused[workspace] = time.Now().Add(budgetPause)
+}
+
+// comparison is one comparison in progress.
+type comparison struct {
+	*Comparer
+	served   *gateway.Served
+	settings *account.Comparison
+	grant    *account.Grant
+	excluded map[string]route.Reason // targets that the rules of the request exclude
+	record   proof.Record
+	spent    atomic.Int64 // cost of all calls
+}
+
+// compare makes the shadow call and judges. It returns the entry of the call.
+func (c *comparison) compare(ctx context.Context) *requestlog.Entry {
+	s, r := c.served, &c.record
+	entry, err := c.call(ctx, &gateway.ShadowCall{
+		Grant: c.grant, Endpoint: s.Endpoint, Header: s.Header, Body: withoutStorage(s), Model: s.Other,
+		MaxOutput: max(minOutput, outputFactor*int64(len(s.Response.Response))/3),
+		Excluded:  func(t *provider.Target) bool { return t.Model.Name != s.Other || c.forbids(t) },
+	})
+	r.Shadow = entry.ID
+	if err != nil {
+		r.Reason = "The shadow call failed: " + failureOf(entry, err, s.Stored)
+		return entry
+	}
+	x, ok := c.exchange(entry)
+	switch {
+	case !ok:
+		r.Reason = "A response has neither text nor tool calls."
+	case entry.Finish == "length" && rawLimit(s) == 0:
+		r.Reason = "The shadow response was cut off at the output limit of comparisons."
+	default:
+		c.judge(ctx, x)
+	}
+	return entry
+}
+
+// exchange returns the request and both responses in the chat format.
+func (c *comparison) exchange(entry *requestlog.Entry) (*judge.Exchange, bool) {
+	s := c.served
+	request, served := asChat(s.Format, requestlog.Body{Request: s.Request, Response: s.Response.Response, Streamed: s.Response.Streamed, Folded: s.Response.Folded})
+	_, other := asChat(s.Format, entry.Body)
+	if c.served.Stored {
+		c.record.Response = string(other)
+	}
+	x := &judge.Exchange{Task: c.record.Task, Request: request}
+	var ok, otherOK bool
+	x.Routed, ok = judge.ParseResponse(served)
+	x.Baseline, otherOK = judge.ParseResponse(other)
+	if c.record.Holdout {
+		x.Routed, x.Baseline = x.Baseline, x.Routed
+	}
+	return x, ok && otherOK
+}
+
+// asChat returns a request and its response in the chat format.
+func asChat(format string, body requestlog.Body) (request, response []byte) {
+	e := requestlog.Entry{Format: format, Body: body}
+	transcript.AssembleResponse(&e)
+	request, response = transcript.ToChat(format, e.Body)
+	if request == nil {
+		request = e.Body.Request
+	}
+	if response == nil {
+		response = e.Body.Response
+	}
+	return request, response
+}
+
+// call makes a call, and charges its cost to the comparison budget of the workspace.
+func (c *comparison) call(ctx context.Context, call *gateway.ShadowCall) (*requestlog.Entry, error) {
+	call.ID, call.Budget = id.New("req", time.Now()), BudgetOf(c.record.Workspace, c.settings)
+	entry, err := c.o.Caller.Shadow(ctx, call)
+	if entry.Cost != nil && *entry.Cost > 0 {
+		c.spent.Add(int64(*entry.Cost))
+		charge := proof.Charge{Budget: call.Budget.ID, ID: call.ID, At: entry.Time, Amount: *entry.Cost}
+		chargeErr := c.o.Store.Charge(context.WithoutCancel(ctx), charge)
+		c.o.Report("charge comparison", chargeErr)
+		if chargeErr == nil {
+			c.o.Charged(charge)
+		}
+	}
+	return entry, err
+}
+
+// store writes the record with the redacted entry of the shadow call.
+func (c *comparison) store(ctx context.Context, entry *requestlog.Entry) {
+	r := &c.record
+	r.Cost = money.Amount(c.spent.Load())
+	e := *entry
+	e.WorkspaceID, e.Preview, e.Decision = r.Workspace, "", nil // the decision on the original request is in its own entry
+	e.Body = requestlog.Body{Response: []byte(r.Response)}
+	e.Warnings = append([]string{r.Reason}, e.Warnings...)
+	if !c.served.Stored && r.Method == judge.Model {
+		e.Warnings[0] = "" // the reason may quote the responses
+	}
+	one := []requestlog.Entry{e}
+	c.o.Redact(one)
+	e = one[0]
+	r.Response = string(e.Body.Response)
+	if len(e.Warnings) > 0 {
+		r.Reason, e.Warnings = e.Warnings[0], e.Warnings[1:]
+	} else {
+		r.Reason = ""
+	}
+	e.Body = requestlog.Body{}
+	text, err := json.Marshal(struct {
+		Kind string `json:"kind"`
+		Of   string `json:"request_id"`
+		*requestlog.Entry
+	}{"shadow", r.Request, &e})
+	if err != nil {
+		c.o.Report("encode shadow entry", err)
+		text = []byte("{}")
+	}
+	r.Entry = string(text)
+	c.o.Report("store comparison", c.o.Store.Save(context.WithoutCancel(ctx), r))
+}
+
+// shadowGrant returns the grant for shadow calls: the key's permissions, without its limits and with the budget of the comparison.
+func shadowGrant(g *account.Grant, s *account.Comparison) *account.Grant {
+	key, workspace := *g.Key, *g.Workspace
+	key.Budget, key.Sessions, key.Limits, key.AllowUnpriced = nil, nil, account.Limits{}, false
+	workspace.Budget, workspace.Comparison = &account.Budget{Amount: s.Budget, Period: account.Monthly}, nil
+	return &account.Grant{Key: &key, Workspace: &workspace}
+}
+
+// exclusions returns the targets that the rules of a request exclude, with the reason. Temporary reasons are not rules.
+func exclusions(d *route.Decision) map[string]route.Reason {
+	excluded := map[string]route.Reason{}
+	for _, cand := range d.Candidates {
+		if x := cand.Excluded; x != nil && x.Code != route.CircuitOpen && x.Code != route.CredentialBackingOff {
+			excluded[cand.Target] = x.Code
+		}
+	}
+	return excluded
+}
+
+// forbids reports whether the request could not have been sent to a target. The targets of a request that lists its models are limited to
+// the candidates.
+func (c *comparison) forbids(t *provider.Target) bool {
+	if _, excluded := c.excluded[t.ID()]; excluded {
+		return true
+	}
+	d := c.served.Decision
+	if len(d.Input.Controls.Models) == 0 {
+		return false
+	}
+	for _, cand := range d.Candidates {
+		if cand.Target == t.ID() {
+			return false
+		}
+	}
+	return true
+}
+
+// withoutStorage returns the body of a request, changed so that the provider does not store the response for later requests.
+func withoutStorage(s *gateway.Served) []byte {
+	if s.Format != "responses" {
+		return s.Request
+	}
+	var members map[string]json.RawMessage
+	if json.Unmarshal(s.Request, &members) != nil {
+		return s.Request
+	}
+	members["store"] = json.RawMessage("false")
+	body, err := json.Marshal(members)
+	if err != nil {
+		return s.Request
+	}
+	return body
+}
+
+// rawLimit returns the output limit that the request set itself; 0 for none.
+func rawLimit(s *gateway.Served) int64 { return s.Decision.Input.MaxOutput }
+
+// failureOf describes the error of a call. Messages of providers may quote the request.
+func failureOf(e *requestlog.Entry, err error, stored bool) string {
+	if e.Error == nil {
+		return err.Error()
+	}
+	if !stored {
+		return e.Error.Code
+	}
+	return cmp.Or(e.Error.Message, e.Error.Code)
+}
