@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Bias is what was measured of a judge model on the built-in pairs. Preferences are in points: 100 means that the judge always
+// Bias is the measurement of a judge model on the built-in pairs. Preferences are in points: 100 means that the judge always
 // has the preference, 0 that it has none.
 type Bias struct {
 	Pairs     int     `json:"pairs" doc:"Number of built-in pairs that were judged in both orders."`
@@ -55,7 +55,7 @@ func Measure(ctx context.Context, ask Ask) (Bias, error) {
 	pairs = append(pairs, own...)
 	var t tally
 	err := forEach(ctx, pairs, func(ctx context.Context, i int, p KnownPair) error {
-		// Every second pair is listed in the reverse order, so that the order of the list is no advantage.
+		// Every second pair is listed in the reverse order, so that the order of the list has no effect.
 		reversed := i%2 == 1
 		if reversed {
 			p.First, p.Second, p.Better = p.Second, p.First, -p.Better

@@ -32,7 +32,7 @@ func Known() []KnownPair {
 		answered("maths", "What is 17 times 24?", "17 times 24 is 408.", "17 times 24 is 418."),
 		answered("maths", "A shirt costs 80 dollars after a discount of 20 percent. What was the original price?", "The original price was 100 dollars.", "The original price was 96 dollars."),
 		answered("maths", "How many degrees do the angles of a hexagon have in total?", "They sum to 720 degrees.", "They sum to 540 degrees."),
-		answered("reasoning", "Ann is taller than Ben, and Ben is taller than Cleo. Who is the shortest?", "Cleo is the shortest.", "Ben is the shortest."),
+		answered("reasoning", "Ann is taller than Ben, and Ben is taller than Cleo. Name the shortest person.", "Cleo is the shortest.", "Ben is the shortest."),
 		answered("reasoning", "A train leaves at 09:40 and arrives at 11:15. How long is the journey?", "The journey takes 1 hour and 35 minutes.", "The journey takes 2 hours and 35 minutes."),
 		answered("reasoning", "All squares are rectangles. Is every rectangle a square?", "No. A rectangle with sides of different length is not a square.", "Yes, because all squares are rectangles."),
 		answered("knowledge", "Which planet is closest to the sun?", "Mercury is the closest planet to the sun.", "Venus is the closest planet to the sun."),

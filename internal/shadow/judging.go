@@ -130,7 +130,7 @@ func vendorOf(snap *route.Snapshot, model string) (vendor string, simulated bool
 	return "", false
 }
 
-// dataRules are the exclusions that also apply to a judge: they limit who may receive the text of the request.
+// dataRules are the exclusions that also apply to a judge: they limit which providers receive the text of the request.
 var dataRules = []route.Reason{route.ExcludedByPolicy, route.ProviderIgnored, route.DataCollection, route.DataRetention, route.NotRequested}
 
 // ask sends a prompt to the judge model.
@@ -182,7 +182,7 @@ func dataPreferences(p llm.ProviderPreferences) map[string]any {
 	return preferences
 }
 
-// judgeState is what is known of a judge of a workspace.
+// judgeState is the measured bias of a judge of a workspace.
 type judgeState struct {
 	mu    sync.Mutex
 	known bool

@@ -77,10 +77,10 @@ type ComparisonSettings struct {
 
 // ComparisonState is the comparison of a workspace.
 type ComparisonState struct {
-	Settings   *ComparisonSettings     `json:"settings" doc:"null when responses are not compared."`
-	Use        *spending.BudgetUseView `json:"budget_use" doc:"null when responses are not compared."`
-	Forecast   *proof.Forecast         `json:"forecast" doc:"Expected cost of a month. null when responses are not compared."`
-	Judge      *JudgeView              `json:"judge" doc:"null without a judge, and before its bias is measured."`
+	Settings   *ComparisonSettings     `json:"settings,omitempty" doc:"Absent when responses are not compared."`
+	Use        *spending.BudgetUseView `json:"budget_use,omitempty" doc:"Absent when responses are not compared."`
+	Forecast   *proof.Forecast         `json:"forecast,omitempty" doc:"Expected cost of a month. Absent when responses are not compared."`
+	Judge      *JudgeView              `json:"judge,omitempty" doc:"Absent without a judge, and before its bias is measured."`
 	Compared   int64                   `json:"compared" doc:"Comparisons with a verdict in the last 30 days."`
 	Unjudged   int64                   `json:"unjudged" doc:"Comparisons without a verdict in the last 30 days."`
 	Failed     int64                   `json:"failed" doc:"Shadow calls without a response in the last 30 days."`
