@@ -77,7 +77,8 @@ func (a *App) adminParts() admin.Parts {
 		Comparison: comparison.Deps{Workspaces: a.accounts, Comparer: b, Store: a.db.Proof, Models: b},
 		Playground: playground.Deps{Playground: b, Samples: sender},
 		Proofs: proofs.Deps{
-			Figures: a.db.Figures, Keys: a.accounts, Workspaces: a.accounts, Statements: statement.Sources{Log: requestLog}, Version: a.version,
+			Statements: statement.Sources{Log: requestLog, Samples: a.db.Proof, Costs: a.db.Proof},
+			Figures: a.db.Figures, Keys: a.accounts, Workspaces: a.accounts, Version: a.version,
 		},
 	}
 }

@@ -170,9 +170,11 @@ func (s *Statement) compute(ctx context.Context, sources Sources) error {
 	if err != nil {
 		return fmt.Errorf("read comparisons: %w", err)
 	}
-	report := proof.Summarize(samples, 0)
-	s.Quality = &Quality{
-		QualityFigures: report.QualityFigures, Baselines: report.Baseline, Tasks: report.Tasks, Models: report.Models, Keys: report.Keys, Checksum: sampleChecksum(samples),
+	if len(samples) > 0 {
+		report := proof.Summarize(samples, 0)
+		s.Quality = &Quality{
+			QualityFigures: report.QualityFigures, Baselines: report.Baseline, Tasks: report.Tasks, Models: report.Models, Keys: report.Keys, Checksum: sampleChecksum(samples),
+		}
 	}
 	if sources.Costs == nil {
 		return nil

@@ -134,6 +134,15 @@ func (a *handlers) getProof(ctx context.Context, c *adminapi.Call, in *proofInpu
 	if err != nil {
 		return nil, err
 	}
+	if len(samples) == 0 {
+		workspace, err := a.Workspaces.Workspace(ctx, c.WorkspaceID)
+		if err != nil {
+			return nil, err
+		}
+		if workspace.Comparison == nil {
+			return adminapi.Respond(p), nil
+		}
+	}
 	report := proof.Summarize(samples, 0)
 	if !c.Actor.May(account.ReadRequests) {
 		report.Best, report.Worst = []proof.ComparisonExample{}, []proof.ComparisonExample{}

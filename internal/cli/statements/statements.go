@@ -83,7 +83,7 @@ func (s *statementCommands) month(text string) (time.Time, error) {
 
 // sourcesOf returns the data of the instance that statements are computed from.
 func sourcesOf(i *instance.Instance) statement.Sources {
-	return statement.Sources{Log: i.Store.Log}
+	return statement.Sources{Log: i.Store.Log, Samples: i.Store.Proof, Costs: i.Store.Proof}
 }
 
 func (s *statementCommands) write(ctx context.Context, i *instance.Instance, w account.Workspace, month time.Time, f flags) error {

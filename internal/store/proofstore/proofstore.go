@@ -98,6 +98,19 @@ func (s *Store) Samples(ctx context.Context, workspace string, from, to time.Tim
 	return samples, nil
 }
 
+// ComparisonCost implements statement.Costs.
+func (s *Store) ComparisonCost(ctx context.Context, workspace string, from, to time.Time) (money.Amount, error) {
+	ctx, cancel := s.db.Bounded(ctx)
+	defer cancel()
+	const q = `select cast(coalesce(sum(cost), 0) as bigint) from comparisons where workspace_id = $1 and at >= $2 and at < $3`
+	var cost money.Amount
+	err := s.db.QueryRow(ctx, q, workspace, sqldb.Millis(from), sqldb.Millis(to)).Scan(&cost)
+	if err != nil {
+		return 0, fmt.Errorf("sum the costs of comparisons: %w", err)
+	}
+	return cost, nil
+}
+
 // Records returns up to limit records of requests served from from (inclusive) to to (exclusive), newest first.
 func (s *Store) Records(ctx context.Context, workspace string, from, to time.Time, limit int) ([]proof.Record, error) {
 	ctx, cancel := s.db.Bounded(ctx)

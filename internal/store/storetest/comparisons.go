@@ -55,6 +55,9 @@ func comparisonsReadBack(t *testing.T, db *store.DB) {
 	if diff := cmp.Diff(proof.Tally{Compared: 2, Unjudged: 1, Failed: 1, Cost: 6000}, tally); diff != "" {
 		t.Error(diff)
 	}
+	if cost, err := db.Proof.ComparisonCost(ctx, "ws_compare", older.At, newest.At); err != nil || cost != 1500 {
+		t.Errorf("the comparison of one request cost %s, %v", cost, err)
+	}
 
 	// Bodies expire before entries.
 	must(t, db.Proof.Expire(ctx, at, func(ws string) (entries, bodies time.Duration) {
