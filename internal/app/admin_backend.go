@@ -78,7 +78,7 @@ func (a *App) adminParts() admin.Parts {
 		Playground: playground.Deps{Playground: b, Samples: sender},
 		Proofs: proofs.Deps{
 			Statements: statement.Sources{Log: requestLog, Samples: a.db.Proof, Costs: a.db.Proof},
-			Figures: a.db.Figures, Keys: a.accounts, Workspaces: a.accounts, Version: a.version,
+			Figures:    a.db.Figures, Keys: a.accounts, Workspaces: a.accounts, Version: a.version,
 		},
 	}
 }
