@@ -68,7 +68,7 @@ func TestSimulatedDifferenceIsFound(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ difference, bias float64 }{{0, 0}, {0.3, 0}, {-0.3, 0}, {0, 0.2}, {0.3, 0.2}} {
 		ask := asking(simulator.NewSimulator(simulator.Options{Judging: simulator.Judging{Difference: tc.difference, PositionBias: tc.bias}}))
-		const n = 2000
+		const n = 1000
 		sum := 0.0
 		for i := range n {
 			x := &judge.Exchange{

@@ -539,27 +539,6 @@ export interface paths {
         /** List providers with credentials, health and traffic */
         get: operations["list-providers"];
         put?: never;
-        /**
-         * Connect a provider
-         * @description Stores the provider and its key. Requests can use the provider immediately. The key is stored encrypted, sent only to this provider, and never returned. With test, nothing is stored if the test call fails.
-         */
-        post: operations["connect-provider"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/providers/vendors": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** List the vendors that can be connected */
-        get: operations["list-vendors"];
-        put?: never;
         post?: never;
         delete?: never;
         options?: never;
@@ -577,17 +556,10 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /**
-         * Delete a provider and its keys
-         * @description Only a provider that was added in the dashboard, with this API or on the command line can be deleted.
-         */
-        delete: operations["disconnect-provider"];
+        delete?: never;
         options?: never;
         head?: never;
-        /**
-         * Enable, disable or change a provider
-         * @description Only enabled can be set for a provider that the configuration file or the environment manages. Other fields also need the permission connect_providers. A base URL with another host needs a new key, because a key is sent only to the host that it was entered for. A new key replaces all keys that were added in the dashboard.
-         */
+        /** Enable or disable a provider */
         patch: operations["update-provider"];
         trace?: never;
     };
@@ -623,26 +595,6 @@ export interface paths {
         post?: never;
         /** Remove a credential that was added in the dashboard */
         delete: operations["remove-credential"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/providers/{name}/credentials/{id}/rotate": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Replace the secret of a credential that was added in the dashboard
-         * @description The new secret is used from the next request on. The credential keeps its ID.
-         */
-        post: operations["rotate-credential"];
-        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -1104,6 +1056,84 @@ export interface paths {
         patch: operations["update-workspace"];
         trace?: never;
     };
+    "/workspace/comparison": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get the comparison with a baseline model */
+        get: operations["get-comparison"];
+        /**
+         * Start, change or end the comparison with a baseline model
+         * @description A judge whose measured bias exceeds the bounds is rejected.
+         */
+        put: operations["set-comparison"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/workspace/comparison/forecast": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Forecast the cost of a comparison
+         * @description Uses the traffic of the last 7 days. Changes nothing.
+         */
+        post: operations["forecast-comparison"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/workspace/comparison/judge": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Measure the bias of the configured judge
+         * @description Judges the built-in pairs in both orders. The comparison budget pays for the calls.
+         */
+        post: operations["measure-judge"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/workspace/comparison/records": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List compared requests, newest first */
+        get: operations["list-comparisons"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/workspace/invitations": {
         parameters: {
             query?: never;
@@ -1262,8 +1292,6 @@ export interface components {
         AttemptView: {
             /** Format: int64 */
             bytes: number;
-            /** @description prompt_cache_key that Fairlead set for this attempt, so that the turns of a session reach the same prompt cache. */
-            cache_key?: string;
             /** @description Lifetime of the prompt-cache mark that Fairlead set for this attempt: 5m or 1h. */
             cache_mark?: string;
             /**
@@ -1619,23 +1647,13 @@ export interface components {
         BillRow: {
             /** @example 12.5 */
             amount_usd: string;
-            /** @description input, cache_read, cache_write, output, web_search or request. */
+            /** @description input, cache_read, cache_write, output or request. */
             class: string;
-            /**
-             * @description US dollars per 1,000 web searches. null except for the class web_search.
-             * @example 12.5
-             */
-            per_1k_searches_usd: string | null;
             /**
              * @description US dollars per million tokens.
              * @example 12.5
              */
             per_mtok_usd: string | null;
-            /**
-             * Format: int64
-             * @description Charged web searches. null except for the class web_search.
-             */
-            searches: number | null;
             /** Format: int64 */
             tokens: number | null;
         };
@@ -1644,8 +1662,6 @@ export interface components {
             as_of: string;
             /** @description Price tier that was applied, such as long prompts, a service tier or a promotion. Empty for the standard price. */
             card: string;
-            /** @description Classes that the request used and that have no known price, such as web_search. The total does not include them. */
-            excluded: string[];
             /**
              * @description Kind of price. local is the price of a model server on this machine.
              * @enum {string}
@@ -1758,35 +1774,106 @@ export interface components {
             /** @description Policies as YAML. */
             source?: string;
         };
-        ConnectProviderInputBody: {
-            /** @description Base URL, including /v1. Defaults to the vendor's. */
-            base_url?: string;
+        ComparisonList: {
+            records: components["schemas"]["ComparisonRecord"][];
+        };
+        ComparisonRecord: {
+            /** Format: date-time */
+            at: string;
+            baseline: string;
+            /** @example 12.5 */
+            cost_usd: string;
             /**
-             * @description Wire format of a custom endpoint. Defaults to chat.
+             * Format: double
+             * @description Quality of the routed response minus that of the baseline response, from -1 to 1. null without a verdict.
+             */
+            difference: number | null;
+            /** @description Log entry of the shadow call. */
+            entry: unknown;
+            /** @description Whether the baseline served the client. */
+            holdout: boolean;
+            judge_prompt?: string;
+            key_id: string;
+            /**
+             * @description Always shadow: the entry is part of no list or figure of the request log.
              * @enum {string}
              */
-            format?: "chat" | "responses" | "messages" | "gemini";
-            /** @description Whether the models of a custom endpoint cost nothing, as on a server of your own. */
-            free?: boolean;
-            /** @description API key. */
-            key?: string;
-            /** @description Name of the provider. Defaults to the vendor's name. Required for custom. */
-            name?: string;
-            /** @description Options of the vendor, such as region. */
-            options?: {
-                [key: string]: string;
-            };
-            /** @description Make a test call first, and store nothing if it fails. */
-            test?: boolean;
-            /** @description Vendor from list-vendors, or custom. */
-            vendor: string;
+            kind: "shadow";
+            method?: string;
+            /** @description Routed model. */
+            model: string;
+            /** Format: double */
+            propensity: number;
+            reason?: string;
+            /** @description Request that the client made. */
+            request_id: string;
+            /** @description Response of the shadow call in the chat format. Requires the permission to read bodies, and is absent if the text of the request is not stored. */
+            response?: unknown;
+            /** @description Shadow call. */
+            shadow_id: string;
+            /** @enum {string} */
+            state: "compared" | "unjudged" | "failed";
+            task: string;
         };
-        ConnectionView: {
-            /** @description Models that the provider lists, or the models of the catalog if it lists none. Models with a price come first. */
-            found: components["schemas"]["FoundModelView"][];
-            provider: components["schemas"]["ProviderView"];
-            /** @description Absent if no test was requested. */
-            test?: components["schemas"]["ProviderTest"];
+        ComparisonSettings: {
+            /** @description Baseline model. */
+            baseline: string;
+            /**
+             * @description Budget per month for all calls of the comparison.
+             * @example 12.5
+             */
+            budget_usd: string;
+            /**
+             * Format: double
+             * @description Share of routed requests that the baseline model serves while the routed model runs in the shadow.
+             */
+            holdout?: number;
+            /** @description URL that receives both responses and returns a score from -1 to 1. */
+            hook?: string;
+            /** @description Model that judges responses. Without it, only checks and the hook decide. */
+            judge?: string;
+            /**
+             * Format: double
+             * @description Share of routed requests that are also sent to the baseline model, above 0.
+             */
+            share: number;
+        };
+        ComparisonState: {
+            /** @description Absent when responses are not compared. */
+            budget_use?: components["schemas"]["BudgetUseView"];
+            /**
+             * Format: int64
+             * @description Comparisons with a verdict in the last 30 days.
+             */
+            compared: number;
+            /**
+             * @description Cost of the comparisons of the last 30 days.
+             * @example 12.5
+             */
+            cost_usd: string;
+            /**
+             * Format: int64
+             * @description Requests that this replica did not compare because its queue was full or the budget was spent, since its start.
+             */
+            dropped: number;
+            /**
+             * Format: int64
+             * @description Shadow calls without a response in the last 30 days.
+             */
+            failed: number;
+            /** @description Expected cost of a month. Absent when responses are not compared. */
+            forecast?: components["schemas"]["Forecast"];
+            /** @description Absent without a judge, and before its bias is measured. */
+            judge?: components["schemas"]["JudgeView"];
+            /** @description Version of the judge's prompt and rubrics. */
+            judge_prompt: string;
+            /** @description Absent when responses are not compared. */
+            settings?: components["schemas"]["ComparisonSettings"];
+            /**
+             * Format: int64
+             * @description Comparisons without a verdict in the last 30 days.
+             */
+            unjudged: number;
         };
         Controls: {
             models?: string[];
@@ -1855,6 +1942,7 @@ export interface components {
             baseline?: components["schemas"]["Baseline"];
             candidates: components["schemas"]["Candidate"][];
             explored?: boolean;
+            held_out?: string;
             input: components["schemas"]["Input"];
             kind: string;
             /** Format: double */
@@ -1869,7 +1957,6 @@ export interface components {
             policy?: string;
             quality_target?: components["schemas"]["QualityTarget"];
             runner_up?: string;
-            session_budget?: components["schemas"]["SessionLimit"];
             stay?: components["schemas"]["Stay"];
             versions: components["schemas"]["Versions"];
         };
@@ -2287,10 +2374,32 @@ export interface components {
             purpose?: string;
             trouble?: components["schemas"]["Trouble"];
         };
-        FoundModelView: {
-            model: string;
-            /** @description Absent if unknown. auto never selects a model without a price. */
-            price?: components["schemas"]["PriceView"];
+        Forecast: {
+            /** @description Whether comparisons would stop before the end of the month because the budget is spent. */
+            exceeds_budget: boolean;
+            /**
+             * @description Expected cost of the judge model.
+             * @example 12.5
+             */
+            judge_usd: string;
+            /**
+             * Format: int64
+             * @description Expected comparisons in 30 days.
+             */
+            samples: number;
+            /**
+             * @description Expected cost of the shadow calls.
+             * @example 12.5
+             */
+            shadow_usd: string;
+            /**
+             * @description Expected cost, at most the budget.
+             * @example 12.5
+             */
+            total_usd: string;
+            traffic: components["schemas"]["Traffic"];
+            /** @description Whether the price of the baseline or the judge is unknown. Models without a price are not called. */
+            unpriced: boolean;
         };
         HeadroomView: {
             /** Format: date-time */
@@ -2333,6 +2442,13 @@ export interface components {
             /** Format: date-time */
             start: string;
         };
+        Holdout: {
+            /** Format: double */
+            draw: number;
+            model: string;
+            /** Format: double */
+            share: number;
+        };
         Image: {
             detail?: string;
             /** Format: int64 */
@@ -2363,6 +2479,7 @@ export interface components {
             explore?: number;
             features?: components["schemas"]["Features"];
             format?: string;
+            holdout?: components["schemas"]["Holdout"];
             image_sizes?: components["schemas"]["Image"][];
             /** Format: int64 */
             image_urls?: number;
@@ -2427,6 +2544,45 @@ export interface components {
         Joined: {
             role: string;
             workspace_id: string;
+        };
+        JudgeView: {
+            /**
+             * Format: double
+             * @description Share of pairs with a known better response that the judge decided correctly.
+             */
+            accuracy: number;
+            /**
+             * Format: double
+             * @description Wrong verdicts in favour of the first response after judging in both orders, in points.
+             */
+            corrected: number;
+            /**
+             * Format: double
+             * @description Preference for the judge's own responses over equally good ones, in points.
+             */
+            family: number;
+            /**
+             * Format: double
+             * @description Preference for the longer of two equally good responses, in points.
+             */
+            length: number;
+            /** Format: date-time */
+            measured_at: string;
+            model: string;
+            /**
+             * Format: int64
+             * @description Number of built-in pairs that were judged in both orders.
+             */
+            pairs: number;
+            /**
+             * Format: double
+             * @description Preference for the first response in a single order, in points.
+             */
+            position: number;
+            /** @description Version of the prompt. */
+            prompt: string;
+            /** @description Why the judge may not be used. Absent for a judge that may be used. */
+            refused?: string;
         };
         Key: {
             id?: string;
@@ -2770,7 +2926,6 @@ export interface components {
             objective?: string;
             pin?: string;
             prefer?: string[];
-            session_budget?: components["schemas"]["SessionLimit"];
             when?: string;
         };
         PolicyBook: {
@@ -2988,11 +3143,6 @@ export interface components {
              * @example 12.5
              */
             output_per_mtok_usd: string;
-            /**
-             * @description US dollars per 1,000 web searches that the provider runs. Defaults to the published fee.
-             * @example 12.5
-             */
-            per_1k_searches_usd?: string;
             /** @example 12.5 */
             per_request_usd?: string;
         };
@@ -3009,11 +3159,6 @@ export interface components {
             input_per_mtok_usd: string;
             /** @example 12.5 */
             output_per_mtok_usd: string;
-            /**
-             * @description US dollars per 1,000 web searches that the provider runs. null if unknown; the fee is then not part of the cost.
-             * @example 12.5
-             */
-            per_1k_searches_usd: string | null;
             /** @example 12.5 */
             per_request_usd: string;
             /**
@@ -3106,11 +3251,6 @@ export interface components {
              * @enum {string}
              */
             health: "ok" | "degraded" | "recovering" | "down" | "unknown";
-            /**
-             * @description Where the provider is changed or deleted. Only providers of the dashboard can be changed with this API.
-             * @enum {string}
-             */
-            managed_by: "file" | "environment" | "dashboard";
             name: string;
             /** Format: double */
             share_percent: number | null;
@@ -3528,10 +3668,6 @@ export interface components {
              */
             version: number;
         };
-        RotateCredentialInputBody: {
-            /** @description New API key of the provider. */
-            secret: string;
-        };
         RotateKeyInputBody: {
             /**
              * Format: int64
@@ -3685,13 +3821,6 @@ export interface components {
              */
             unpriced: number;
         };
-        SessionLimit: {
-            /** @example 12.5 */
-            amount_usd: string;
-            downgrade?: boolean;
-            /** Format: int64 */
-            warn_percent?: number;
-        };
         SessionLimits: {
             /** @description Budget of each session. Its period is total. */
             budget?: components["schemas"]["BudgetView"];
@@ -3796,6 +3925,10 @@ export interface components {
             server: components["schemas"]["ServerView"];
             /** @description Workspaces of the account, default first. */
             workspaces: components["schemas"]["MembershipView"][];
+        };
+        SetInputBody: {
+            /** @description Required. null ends the comparison. */
+            settings?: components["schemas"]["ComparisonSettings"] | null;
         };
         SettingsView: {
             /**
@@ -4060,11 +4193,27 @@ export interface components {
             output: number;
             /** Format: int64 */
             reasoning: number;
+        };
+        Traffic: {
+            /**
+             * Format: double
+             * @description Number of days that were counted.
+             */
+            days: number;
+            /** Format: int64 */
+            input_tokens: number;
+            /** Format: int64 */
+            output_tokens: number;
             /**
              * Format: int64
-             * @description Web searches that the provider ran for the request. They are not tokens and have their own fee.
+             * @description Requests that named auto.
              */
-            searches: number;
+            routed: number;
+            /**
+             * Format: int64
+             * @description Requests that a model served, for the mean length.
+             */
+            served: number;
         };
         TrialView: {
             /** @description Whether the draft changes the target or whether the request is served. */
@@ -4227,7 +4376,7 @@ export interface components {
             chat_response: string | null;
             /**
              * Format: int64
-             * @description Number of messages that earlier turns contain. 0 if the turn before is not available: all messages are listed.
+             * @description Number of messages that earlier turns contain.
              */
             known: number;
             /**
@@ -4235,11 +4384,6 @@ export interface components {
              * @description Parts of the request that were deleted with other requests that shared them. A text in the request marks the place of each.
              */
             missing_parts: number;
-            /**
-             * @description Whether the body of the turn before is available: its state, deleted if the log does not contain that turn any more, or first for the first turn.
-             * @enum {string}
-             */
-            previous: "stored" | "disabled" | "disabled_for_key" | "disabled_by_policy" | "disabled_by_request" | "expired" | "too_large" | "redaction_timeout" | "none" | "deleted" | "first";
             /** @description Why the bodies are not available or not complete. null if they are. */
             reason: string | null;
             /** @description Request body as sent by the client. */
@@ -4259,11 +4403,6 @@ export interface components {
         TurnPage: {
             /** @description Cursor of the next page. null on the last page. */
             after: string | null;
-            /**
-             * Format: int64
-             * @description Number of turns before the first one of the session that is still in the log. They are past their retention or were deleted. 0 on later pages.
-             */
-            gone: number;
             turns: components["schemas"]["Turn"][];
         };
         UpdateAccountInputBody: {
@@ -4301,15 +4440,7 @@ export interface components {
             role: "owner" | "admin" | "developer" | "viewer";
         };
         UpdateProviderInputBody: {
-            /** @description Empty for the vendor's base URL. */
-            base_url?: string;
-            enabled?: boolean;
-            free?: boolean;
-            key?: string;
-            /** @description Replaces all options. */
-            options?: {
-                [key: string]: string;
-            };
+            enabled: boolean;
         };
         UpdateWorkspaceInputBody: {
             /** Format: int64 */
@@ -4322,40 +4453,6 @@ export interface components {
             name?: string;
             /** @description null to use the instance's rules. Empty lists disable redaction. */
             redaction?: components["schemas"]["RedactionView"] | null;
-        };
-        VendorFieldView: {
-            example: string;
-            label: string;
-            /** @description Key in options. */
-            name: string;
-            required: boolean;
-        };
-        VendorList: {
-            vendors: components["schemas"]["VendorView"][];
-        };
-        VendorView: {
-            /** @description Default base URL, or an example if needs_base_url is true. */
-            base_url: string | null;
-            /** @description Whether a provider with the vendor's name exists. */
-            connected: boolean;
-            /** @description Options of the vendor. */
-            fields: components["schemas"]["VendorFieldView"][];
-            /** @description Wire format. null if it is chosen in connect-provider. */
-            format: string | null;
-            /** @description Form of a key, such as sk-…. */
-            key_hint: string | null;
-            /** @description Page of the vendor on which keys are created. */
-            key_url: string | null;
-            label: string;
-            /**
-             * Format: int64
-             * @description Models of the vendor with a price in the catalog.
-             */
-            models: number;
-            /** @description Value for vendor in connect-provider. */
-            name: string;
-            needs_base_url: boolean;
-            needs_key: boolean;
         };
         Verification: {
             /** @description Differences between the logged and the recomputed decision. */
@@ -5783,107 +5880,6 @@ export interface operations {
             };
         };
     };
-    "connect-provider": {
-        parameters: {
-            query?: {
-                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
-                workspace?: string;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["ConnectProviderInputBody"];
-            };
-        };
-        responses: {
-            /** @description Created */
-            201: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ConnectionView"];
-                };
-            };
-            /** @description Error */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-        };
-    };
-    "list-vendors": {
-        parameters: {
-            query?: {
-                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
-                workspace?: string;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description OK */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["VendorList"];
-                };
-            };
-            /** @description Error */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-        };
-    };
-    "disconnect-provider": {
-        parameters: {
-            query?: {
-                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
-                workspace?: string;
-            };
-            header?: never;
-            path: {
-                /** @description Provider name. */
-                name: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description No Content */
-            204: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Error */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-        };
-    };
     "update-provider": {
         parameters: {
             query?: {
@@ -5985,47 +5981,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
-            };
-            /** @description Error */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-        };
-    };
-    "rotate-credential": {
-        parameters: {
-            query?: {
-                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
-                workspace?: string;
-            };
-            header?: never;
-            path: {
-                /** @description Provider name. */
-                name: string;
-                /** @description Credential ID. */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["RotateCredentialInputBody"];
-            };
-        };
-        responses: {
-            /** @description OK */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["CredentialView"];
-                };
             };
             /** @description Error */
             default: {
@@ -7417,6 +7372,179 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["WorkspaceView"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    "get-comparison": {
+        parameters: {
+            query?: {
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
+                workspace?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ComparisonState"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    "set-comparison": {
+        parameters: {
+            query?: {
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
+                workspace?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SetInputBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ComparisonState"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    "forecast-comparison": {
+        parameters: {
+            query?: {
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
+                workspace?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ComparisonSettings"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Forecast"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    "measure-judge": {
+        parameters: {
+            query?: {
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
+                workspace?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JudgeView"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    "list-comparisons": {
+        parameters: {
+            query?: {
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
+                workspace?: string;
+                /** @description Start of the range. Defaults to 30 days ago. */
+                from?: string;
+                /** @description End of the range, exclusive. Defaults to now. */
+                to?: string;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ComparisonList"];
                 };
             };
             /** @description Error */

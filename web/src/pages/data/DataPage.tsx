@@ -9,6 +9,7 @@ import { PageHeader } from "../../components/PageHeader";
 import { Section } from "../../components/Section";
 import { formatBytes } from "../../lib/numbers";
 import { useSession } from "../../lib/session";
+import { ComparisonSummary } from "../comparison/ComparisonSummary";
 import { DeleteRequests, SampleData } from "./DeleteRequests";
 import { RedactionForm } from "./RedactionForm";
 import { RetentionForm } from "./RetentionForm";
@@ -60,6 +61,9 @@ export function DataPage() {
         ) : (
           !error && <PanelSkeleton height={180} />
         )}
+      </Section>
+      <Section title="Comparison">
+        <ComparisonSummary editable={may("manage_workspace")} />
       </Section>
       {membership.operator && (
         <Section title="Storage">

@@ -1,0 +1,267 @@
+import { Button, Group, Modal, NumberInput, Select, Stack, Text, TextInput } from "@mantine/core";
+import { queryOptions, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { type FormEvent, useState } from "react";
+
+import { api, must, type Schema } from "../../api/client";
+import { asApiError } from "../../api/errors";
+import { modelsQuery } from "../../api/queries";
+import { ErrorPanel } from "../../components/ErrorPanel";
+import { PanelSkeleton } from "../../components/Loading";
+import { Money } from "../../components/Money";
+import { notifyDone } from "../../lib/notify";
+import { chatModels } from "../playground/ModelSelect";
+import {
+  amount,
+  comparisonBody,
+  type ComparisonDraft,
+  comparisonDraft,
+  type ComparisonSettings,
+} from "./draft";
+
+/** The comparison of the workspace with a baseline model. */
+export const comparisonQuery = queryOptions({
+  queryKey: ["comparison"],
+  queryFn: () => must(api.GET("/workspace/comparison")),
+});
+
+/** Starts, changes or ends the comparison of routed responses with a baseline model. */
+export function ComparisonDialog({ opened, onClose }: { opened: boolean; onClose: () => void }) {
+  return (
+    <Modal opened={opened} onClose={onClose} title="Compare with a baseline model" size="lg">
+      {opened && <LoadedForm onClose={onClose} />}
+    </Modal>
+  );
+}
+
+function LoadedForm({ onClose }: { onClose: () => void }) {
+  const state = useQuery(comparisonQuery);
+  if (state.error) {
+    return (
+      <ErrorPanel
+        what="Could not load the comparison"
+        error={state.error}
+        onRetry={() => void state.refetch()}
+      />
+    );
+  }
+  return state.data ? (
+    <ComparisonForm state={state.data} onClose={onClose} />
+  ) : (
+    <PanelSkeleton height={320} />
+  );
+}
+
+function ComparisonForm({ state, onClose }: { state: Schema["ComparisonState"]; onClose: () => void }) {
+  const [draft, setDraft] = useState(() => comparisonDraft(state.settings));
+  const save = useSave(onClose);
+  const problems = save.error ? asApiError(save.error).problems : {};
+  const body = comparisonBody(draft);
+  const change = (changed: Partial<ComparisonDraft>) => setDraft({ ...draft, ...changed });
+  const onSubmit = (event: FormEvent) => {
+    event.preventDefault();
+    if (body) {
+      save.mutate(body);
+    }
+  };
+  return (
+    <form onSubmit={onSubmit}>
+      <Stack gap="sm">
+        <Text size="sm" c="dimmed">
+          Sends a random share of requests routed by auto to the baseline model as well, after the client has
+          its response, and compares both responses. Clients, limits and budgets are not affected.
+        </Text>
+        <Group grow align="flex-start">
+          <Share
+            label="Compared requests"
+            description="Share of routed requests."
+            max={100}
+            value={draft.share}
+            onChange={(share) => change({ share })}
+            error={problems["settings.share"]}
+          />
+          <Share
+            label="Holdout"
+            description="Share that the baseline model serves."
+            max={50}
+            value={draft.holdout}
+            onChange={(holdout) => change({ holdout })}
+            error={problems["settings.holdout"]}
+          />
+        </Group>
+        <Group grow align="flex-start">
+          <ModelField
+            label="Baseline model"
+            description="The model you would use without routing."
+            value={draft.baseline}
+            onChange={(baseline) => change({ baseline })}
+            error={problems["settings.baseline"]}
+            required
+          />
+          <TextInput
+            label="Budget per month"
+            description="Comparisons stop when it is spent."
+            leftSection="$"
+            inputMode="decimal"
+            required
+            value={draft.budget}
+            onChange={(event) => change({ budget: event.currentTarget.value })}
+            error={
+              problems["settings.budget_usd"] ??
+              (amount(draft.budget) === undefined ? "Enter an amount above 0, such as 10" : undefined)
+            }
+          />
+        </Group>
+        <ModelField
+          label="Judge model"
+          description="Decides where checks cannot. It must be from another vendor than the responses. Leave empty for checks only."
+          value={draft.judge}
+          onChange={(judge) => change({ judge })}
+          error={problems["settings.judge"]}
+        />
+        <TextInput
+          label="Hook URL"
+          description="Receives both responses and returns a score from -1 to 1. Optional."
+          placeholder="https://example.com/score"
+          value={draft.hook}
+          onChange={(event) => change({ hook: event.currentTarget.value })}
+          error={problems["settings.hook"]}
+        />
+        <Forecast body={body} />
+        {state.judge && state.judge.model === draft.judge && <JudgeBias judge={state.judge} />}
+        {save.error && Object.keys(problems).length === 0 && (
+          <ErrorPanel what="Could not save the comparison" error={save.error} />
+        )}
+        <Group justify="flex-end">
+          {state.settings && (
+            <Button variant="default" mr="auto" loading={save.isPending} onClick={() => save.mutate(null)}>
+              End comparison
+            </Button>
+          )}
+          <Button variant="default" onClick={onClose}>
+            Cancel
+          </Button>
+          <Button type="submit" loading={save.isPending} disabled={!body}>
+            {state.settings ? "Save" : "Start comparison"}
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}
+
+/** The expected cost of a month with the settings of the draft. */
+function Forecast({ body }: { body: ComparisonSettings | undefined }) {
+  const forecast = useQuery({
+    queryKey: ["comparison", "forecast", body],
+    queryFn: () => must(api.POST("/workspace/comparison/forecast", { body: body as ComparisonSettings })),
+    enabled: body !== undefined,
+    placeholderData: (previous) => previous,
+  });
+  if (!body) {
+    return null;
+  }
+  if (forecast.error) {
+    return <ErrorPanel what="Could not forecast the cost" error={forecast.error} />;
+  }
+  if (!forecast.data) {
+    return <PanelSkeleton height={48} />;
+  }
+  const { samples, shadow_usd, judge_usd, total_usd, exceeds_budget, unpriced, traffic } = forecast.data;
+  if (traffic.routed === 0) {
+    return (
+      <Text size="sm">
+        No routed requests in the last {traffic.days} days. The forecast appears with traffic.
+      </Text>
+    );
+  }
+  return (
+    <Stack gap={2}>
+      <Text size="sm">
+        About {samples.toLocaleString("en")} comparisons and <Money amount={total_usd} /> per month:{" "}
+        <Money amount={shadow_usd} /> for the other responses, <Money amount={judge_usd} /> for the judge.
+      </Text>
+      <Text size="xs" c="dimmed">
+        From {traffic.routed.toLocaleString("en")} routed requests in the last {traffic.days} days.
+        {exceeds_budget && " The budget ends comparisons before the end of the month."}
+        {unpriced && " A model without a price is not called."}
+      </Text>
+    </Stack>
+  );
+}
+
+/** The measured bias of the judge. */
+function JudgeBias({ judge }: { judge: Schema["JudgeView"] }) {
+  return (
+    <Text size="sm" c={judge.refused ? "red" : "dimmed"}>
+      {judge.refused
+        ? `This judge is refused. ${judge.refused}`
+        : `Bias of this judge: position ${judge.position}, after both orders ${judge.corrected}, length ${judge.length}, own responses ${judge.family} points. ${Math.round(judge.accuracy * 100)} % of the known pairs decided correctly.`}
+    </Text>
+  );
+}
+
+interface ShareProps {
+  label: string;
+  description: string;
+  max: number;
+  value: number | "";
+  onChange: (share: number | "") => void;
+  error: string | undefined;
+}
+
+function Share({ label, description, max, value, onChange, error }: ShareProps) {
+  return (
+    <NumberInput
+      label={label}
+      description={description}
+      suffix=" %"
+      min={0}
+      max={max}
+      decimalScale={2}
+      value={value}
+      onChange={(share) => onChange(typeof share === "number" ? share : "")}
+      error={error}
+    />
+  );
+}
+
+interface ModelFieldProps {
+  label: string;
+  description: string;
+  value: string;
+  onChange: (model: string) => void;
+  error: string | undefined;
+  required?: boolean;
+}
+
+function ModelField({ label, description, value, onChange, error, required = false }: ModelFieldProps) {
+  const models = useQuery(modelsQuery);
+  const names = chatModels(models.data?.models).map((model) => model.name);
+  return (
+    <Select
+      label={label}
+      description={description}
+      placeholder={required ? "Select a model" : "None"}
+      searchable
+      required={required}
+      clearable={!required}
+      data={value && !names.includes(value) ? [value, ...names] : names}
+      value={value || null}
+      onChange={(model) => onChange(model ?? "")}
+      error={error}
+    />
+  );
+}
+
+function useSave(onDone: () => void) {
+  const queryClient = useQueryClient();
+  return useMutation({
+    mutationFn: (settings: ComparisonSettings | null) =>
+      must(api.PUT("/workspace/comparison", { body: { settings } })),
+    onSuccess: (saved) => {
+      queryClient.setQueryData(comparisonQuery.queryKey, saved);
+      notifyDone(saved.settings ? "Comparison saved." : "Comparison ended.");
+      onDone();
+    },
+  });
+}
