@@ -224,15 +224,15 @@ func (a *handlers) set(ctx context.Context, c *adminapi.Call, in *setInput) (*ad
 
 // validate rejects unknown models, and judges that may not judge.
 func (a *handlers) validate(ctx context.Context, workspaceID string, s *account.Comparison) error {
-	for param, name := range map[string]string{"settings.baseline": s.Baseline, "settings.judge": s.Judge} {
-		if name == "" {
+	for _, f := range []struct{ param, name string }{{"settings.baseline", s.Baseline}, {"settings.judge", s.Judge}} {
+		if f.name == "" {
 			continue
 		}
-		known, near := a.Models.Known(name)
+		known, near := a.Models.Known(f.name)
 		if known {
 			continue
 		}
-		p := adminapi.Problem{In: "body", Param: param, Message: fmt.Sprintf("unknown model %q", name)}
+		p := adminapi.Problem{In: "body", Param: f.param, Message: fmt.Sprintf("unknown model %q", f.name)}
 		if len(near) > 0 {
 			p.Suggestion = near[0]
 		}
@@ -274,7 +274,7 @@ func (a *handlers) measure(ctx context.Context, c *adminapi.Call, _ *struct{}) (
 	}
 	bias, err := a.Comparer.MeasureJudge(ctx, &w, w.Comparison)
 	if err != nil {
-		return nil, err
+		return nil, adminapi.Invalid("body", "judge", "could not be measured: "+err.Error())
 	}
 	return adminapi.Respond(JudgeView{Bias: bias, Model: w.Comparison.Judge, Prompt: judge.PromptVersion, MeasuredAt: a.Now().UTC()}), nil
 }
