@@ -97,7 +97,8 @@ func (g *Gateway) sample(in *incoming, who caller, p plan) *sample {
 		i := slices.IndexFunc(p.decision.Candidates, func(c route.Candidate) bool { return c.Target == p.decision.HeldOut })
 		return &sample{other: p.decision.Candidates[i].Model, propensity: propensity, buffer: buffer}
 	}
-	if draw < c.Holdout || draw >= propensity {
+	// A request that could not be held out is compared in the other direction, so that every request has the same propensity.
+	if draw >= propensity {
 		return nil
 	}
 	return &sample{other: in.snap.Canonical(c.Baseline), propensity: propensity, buffer: buffer}

@@ -17,6 +17,9 @@ func (r *ranking) holdOut() string {
 	if h == nil || h.Share <= 0 || !IsAuto(r.in.Model) {
 		return ""
 	}
+	if r.discards > 0 {
+		return "" // another model could not read the reasoning of the tool loop
+	}
 	at := slices.IndexFunc(r.ready, func(cand *candidate) bool { return cand.Model == h.Model })
 	if at < 0 {
 		return ""

@@ -148,8 +148,10 @@ func (c *Comparer) Compare(ctx context.Context, s *gateway.Served) {
 	if heldOut {
 		r.Model, r.Baseline = s.Other, s.Model
 	}
-	if s.Model == s.Other {
-		return // after a fallback, the baseline served the request: there is nothing to compare
+	if s.Model == s.Other { // a tie that needs no call; leaving it out would compare only the requests that were routed elsewhere
+		r.State, r.Method, r.Reason, r.Entry = proof.Compared, judge.Exact, "The baseline model served the request.", "{}"
+		c.o.Report("store comparison", c.o.Store.Save(ctx, r))
+		return
 	}
 	if c.isPaused(r.Workspace) {
 		c.dropped.Add(1)

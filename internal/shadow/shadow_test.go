@@ -93,6 +93,16 @@ func TestOnlyRoutedRequestsOfKeysAreCompared(t *testing.T) {
 	}
 }
 
+func TestRequestThatIsRoutedToTheBaselineIsATie(t *testing.T) {
+	t.Parallel()
+	k := newKit(t, everything(), simulator.Judging{})
+	k.grant.Key.AllowedModels = []string{"sim-flagship"}
+	k.send("/chat/completions", hello)
+	if r := k.record(); r.State != proof.Compared || r.Difference != 0 || r.Model != "sim-flagship" || r.Baseline != "sim-flagship" || r.Cost != 0 || len(k.made.list()) != 0 {
+		t.Errorf("%+v after the calls %v", r, k.made.list())
+	}
+}
+
 func TestRulesOfTheRequestApplyToShadowCalls(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
