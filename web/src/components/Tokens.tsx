@@ -30,6 +30,9 @@ function Classes({ tokens }: { tokens: Schema["Tokens"] }) {
     ["Output", tokens.output],
     ["Reasoning (part of output)", tokens.reasoning],
   ];
+  if (tokens.searches > 0) {
+    rows.push(["Web searches", tokens.searches]);
+  }
   return (
     <>
       {rows.map(([label, n]) => (

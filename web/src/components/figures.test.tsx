@@ -53,6 +53,7 @@ describe("Tokens", () => {
     cache_write: 0,
     output: 0,
     reasoning: 0,
+    searches: 0,
     estimated: false,
     ...more,
   });

@@ -53,7 +53,7 @@ export function RunFacts({ run }: { run: Run }) {
       <Fact label="Tokens in / out">
         {orPending(
           facts.tokens !== undefined,
-          facts.tokens && <Tokens tokens={{ estimated: false, ...facts.tokens }} />,
+          facts.tokens && <Tokens tokens={{ estimated: false, searches: 0, ...facts.tokens }} />,
         )}
       </Fact>
       <Fact label="Cost">{orPending(facts.cost !== undefined, <Money amount={facts.cost} paid />)}</Fact>
