@@ -22,7 +22,7 @@ func (m model) rewrite(c *provider.Call) []byte {
 	a := adaptation{model: m, call: c, edit: messages.Edit{
 		Model: c.Target.Upstream, Signer: m.signer(c.Target), Set: map[string][]byte{}, Add: map[string][]byte{},
 	}}
-	if !m.systemTurns && messages.HasSystemTurns([]byte(a.value("messages").Raw)) {
+	if !m.systemTurns && messages.HasSystemTurns(a.raw("messages")) {
 		a.edit.NoSystemTurns = true
 		c.Warn("messages of role system were sent as user messages: the model does not support the role")
 	}
@@ -45,13 +45,16 @@ func (m model) rewrite(c *provider.Call) []byte {
 }
 
 // value returns a top-level member of the request.
-func (a *adaptation) value(name string) rawjson.Value {
+func (a *adaptation) value(name string) rawjson.Value { return rawjson.Parse(a.raw(name)) }
+
+// raw returns the bytes of a top-level member of the request, or nil if it is missing.
+func (a *adaptation) raw(name string) []byte {
 	i := slices.IndexFunc(a.call.Request.Fields, func(f llm.Field) bool { return f.Name == name })
 	if i < 0 {
-		return rawjson.Value{}
+		return nil
 	}
 	f := a.call.Request.Fields[i]
-	return rawjson.Parse(a.call.Request.Body[f.Value:f.End])
+	return a.call.Request.Body[f.Value:f.End]
 }
 
 // length limits the output to the model's maximum.

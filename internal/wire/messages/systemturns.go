@@ -9,8 +9,11 @@ import (
 
 var systemRole = regexp.MustCompile(`"role"\s*:\s*"system"`)
 
-// HasSystemTurns reports whether messages may contain a message with the role system.
-func HasSystemTurns(messages []byte) bool { return systemRole.Match(messages) }
+// HasSystemTurns reports whether messages may contain a message with the role system. Searching for the word first is faster than the
+// expression alone.
+func HasSystemTurns(messages []byte) bool {
+	return bytes.Contains(messages, []byte(`"system"`)) && systemRole.Match(messages)
+}
 
 // withoutSystemTurns appends the text of each message with the role system to the user message before it, for models
 // that accept only user and assistant. Without such a user message, it becomes a user message.
