@@ -161,7 +161,7 @@ type Call struct {
 	Prefilled bool
 	// MaxOutput is the output limit for a request without one; 0 for none.
 	MaxOutput int64
-	// Cache holds what is added to the request for the provider's prompt cache.
+	// Cache holds additions to the request for the provider's prompt cache.
 	Cache CacheHints
 	// Counter estimates usage that the provider does not report, for clients that get usage. It may be nil.
 	Counter  llm.Counter

@@ -29,7 +29,7 @@ function show(cache: Partial<Schema["AttemptView"]>) {
   renderWithTheme(<Attempts request={request as unknown as Schema["RequestDetail"]} />);
 }
 
-it("shows the prompt-cache mark and what it saved", () => {
+it("shows the prompt-cache mark and its savings", () => {
   show({ cache_mark: "5m", cache_saved_usd: "0.045" });
   expect(screen.getByText("prompt-cache mark set for 5 minutes · saved $0.04500")).toBeTruthy();
 });
