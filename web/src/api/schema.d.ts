@@ -529,6 +529,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/proof": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the savings of a period and the measured quality difference to the baseline models
+         * @description Savings are computed from roll-ups, without playground requests. The quality is that of compared requests, with intervals that are valid at any time. Examples are included only with the permission read_requests.
+         */
+        get: operations["get-proof"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/providers": {
         parameters: {
             query?: never;
@@ -1035,6 +1055,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/statement": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Download the statement of a month as HTML or JSON
+         * @description Reads all requests of the month. Only one statement is computed at a time. fairlead statement verify recomputes it from the log.
+         */
+        get: operations["get-statement"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/workspace": {
         parameters: {
             query?: never;
@@ -1054,84 +1094,6 @@ export interface paths {
          * @description Only operators can raise or remove the budget.
          */
         patch: operations["update-workspace"];
-        trace?: never;
-    };
-    "/workspace/comparison": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Get the comparison with a baseline model */
-        get: operations["get-comparison"];
-        /**
-         * Start, change or end the comparison with a baseline model
-         * @description A judge whose measured bias exceeds the bounds is rejected.
-         */
-        put: operations["set-comparison"];
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/workspace/comparison/forecast": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Forecast the cost of a comparison
-         * @description Uses the traffic of the last 7 days. Changes nothing.
-         */
-        post: operations["forecast-comparison"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/workspace/comparison/judge": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Measure the bias of the configured judge
-         * @description Judges the built-in pairs in both orders. The comparison budget pays for the calls.
-         */
-        post: operations["measure-judge"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/workspace/comparison/records": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** List compared requests, newest first */
-        get: operations["list-comparisons"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
         trace?: never;
     };
     "/workspace/invitations": {
@@ -1440,6 +1402,8 @@ export interface components {
             cost: components["schemas"]["BacktestCost"];
             largest_by_cost: components["schemas"]["BacktestChange"][];
             largest_by_quality: components["schemas"]["BacktestChange"][];
+            /** @description Quality estimated from ratings. Absent if no request is rated. */
+            measured?: components["schemas"]["BacktestMeasured"];
             /**
              * Format: int64
              * @description Requests routed to the same model at another provider.
@@ -1490,6 +1454,31 @@ export interface components {
         BacktestList: {
             /** @description Newest first, without reports. */
             backtests: components["schemas"]["Backtest"][];
+        };
+        BacktestMeasured: {
+            /** @description Mean quality after. */
+            after?: components["schemas"]["Estimate"];
+            /** @description Mean quality before, from 0 to 1, with its 95 % interval. Absent for fewer than 50 requests. */
+            before?: components["schemas"]["Estimate"];
+            /** @description Mean difference of after and before. */
+            change?: components["schemas"]["Estimate"];
+            /**
+             * Format: double
+             * @description Number of equally weighted ratings with the same information.
+             */
+            effective: number;
+            /**
+             * Format: double
+             * @description Share of the choices that the logged decisions could have made, from 0 to 1.
+             */
+            overlap: number;
+            /**
+             * Format: int64
+             * @description Rated requests with a prediction for all models that could be chosen.
+             */
+            requests: number;
+            /** @description Why the estimate is not reliable. Absent if it is. */
+            warning?: string;
         };
         BacktestPolicy: {
             /**
@@ -1774,106 +1763,22 @@ export interface components {
             /** @description Policies as YAML. */
             source?: string;
         };
-        ComparisonList: {
-            records: components["schemas"]["ComparisonRecord"][];
-        };
-        ComparisonRecord: {
-            /** Format: date-time */
-            at: string;
-            baseline: string;
-            /** @example 12.5 */
-            cost_usd: string;
-            /**
-             * Format: double
-             * @description Quality of the routed response minus that of the baseline response, from -1 to 1. null without a verdict.
-             */
-            difference: number | null;
-            /** @description Log entry of the shadow call. */
-            entry: unknown;
-            /** @description Whether the baseline served the client. */
-            holdout: boolean;
-            judge_prompt?: string;
-            key_id: string;
-            /**
-             * @description Always shadow: the entry is part of no list or figure of the request log.
-             * @enum {string}
-             */
-            kind: "shadow";
-            method?: string;
-            /** @description Routed model. */
-            model: string;
+        ComparisonExample: {
+            baseline_model: string;
             /** Format: double */
-            propensity: number;
-            reason?: string;
-            /** @description Request that the client made. */
+            difference: number;
+            /** @description What compared the responses: schema, tools, exact, code, hook or judge. */
+            method: string;
+            model: string;
+            /** @description Explanation of the verdict. */
+            reason: string;
+            /** @description ID of the request that was served. */
             request_id: string;
-            /** @description Response of the shadow call in the chat format. Requires the permission to read bodies, and is absent if the text of the request is not stored. */
-            response?: unknown;
-            /** @description Shadow call. */
+            /** @description ID of the request to the other model. */
             shadow_id: string;
-            /** @enum {string} */
-            state: "compared" | "unjudged" | "failed";
             task: string;
-        };
-        ComparisonSettings: {
-            /** @description Baseline model. */
-            baseline: string;
-            /**
-             * @description Budget per month for all calls of the comparison.
-             * @example 12.5
-             */
-            budget_usd: string;
-            /**
-             * Format: double
-             * @description Share of routed requests that the baseline model serves while the routed model runs in the shadow.
-             */
-            holdout?: number;
-            /** @description URL that receives both responses and returns a score from -1 to 1. */
-            hook?: string;
-            /** @description Model that judges responses. Without it, only checks and the hook decide. */
-            judge?: string;
-            /**
-             * Format: double
-             * @description Share of routed requests that are also sent to the baseline model, above 0.
-             */
-            share: number;
-        };
-        ComparisonState: {
-            /** @description Absent when responses are not compared. */
-            budget_use?: components["schemas"]["BudgetUseView"];
-            /**
-             * Format: int64
-             * @description Comparisons with a verdict in the last 30 days.
-             */
-            compared: number;
-            /**
-             * @description Cost of the comparisons of the last 30 days.
-             * @example 12.5
-             */
-            cost_usd: string;
-            /**
-             * Format: int64
-             * @description Requests that this replica did not compare because its queue was full or the budget was spent, since its start.
-             */
-            dropped: number;
-            /**
-             * Format: int64
-             * @description Shadow calls without a response in the last 30 days.
-             */
-            failed: number;
-            /** @description Expected cost of a month. Absent when responses are not compared. */
-            forecast?: components["schemas"]["Forecast"];
-            /** @description Absent without a judge, and before its bias is measured. */
-            judge?: components["schemas"]["JudgeView"];
-            /** @description Version of the judge's prompt and rubrics. */
-            judge_prompt: string;
-            /** @description Absent when responses are not compared. */
-            settings?: components["schemas"]["ComparisonSettings"];
-            /**
-             * Format: int64
-             * @description Comparisons without a verdict in the last 30 days.
-             */
-            unjudged: number;
+            /** Format: date-time */
+            time: string;
         };
         Controls: {
             models?: string[];
@@ -1942,7 +1847,6 @@ export interface components {
             baseline?: components["schemas"]["Baseline"];
             candidates: components["schemas"]["Candidate"][];
             explored?: boolean;
-            held_out?: string;
             input: components["schemas"]["Input"];
             kind: string;
             /** Format: double */
@@ -2020,6 +1924,23 @@ export interface components {
             retryable: boolean;
         } & {
             [key: string]: unknown;
+        };
+        Estimate: {
+            /**
+             * Format: double
+             * @description Upper bound of the 95 % interval.
+             */
+            high: number;
+            /**
+             * Format: double
+             * @description Lower bound of the 95 % interval, valid at any time.
+             */
+            low: number;
+            /**
+             * Format: double
+             * @description Estimated mean, weighted by the inverse of the sampling probability.
+             */
+            value: number;
         };
         Exclusion: {
             code: string;
@@ -2374,33 +2295,6 @@ export interface components {
             purpose?: string;
             trouble?: components["schemas"]["Trouble"];
         };
-        Forecast: {
-            /** @description Whether comparisons would stop before the end of the month because the budget is spent. */
-            exceeds_budget: boolean;
-            /**
-             * @description Expected cost of the judge model.
-             * @example 12.5
-             */
-            judge_usd: string;
-            /**
-             * Format: int64
-             * @description Expected comparisons in 30 days.
-             */
-            samples: number;
-            /**
-             * @description Expected cost of the shadow calls.
-             * @example 12.5
-             */
-            shadow_usd: string;
-            /**
-             * @description Expected cost, at most the budget.
-             * @example 12.5
-             */
-            total_usd: string;
-            traffic: components["schemas"]["Traffic"];
-            /** @description Whether the price of the baseline or the judge is unknown. Models without a price are not called. */
-            unpriced: boolean;
-        };
         HeadroomView: {
             /** Format: date-time */
             at: string;
@@ -2442,13 +2336,6 @@ export interface components {
             /** Format: date-time */
             start: string;
         };
-        Holdout: {
-            /** Format: double */
-            draw: number;
-            model: string;
-            /** Format: double */
-            share: number;
-        };
         Image: {
             detail?: string;
             /** Format: int64 */
@@ -2479,7 +2366,6 @@ export interface components {
             explore?: number;
             features?: components["schemas"]["Features"];
             format?: string;
-            holdout?: components["schemas"]["Holdout"];
             image_sizes?: components["schemas"]["Image"][];
             /** Format: int64 */
             image_urls?: number;
@@ -2544,45 +2430,6 @@ export interface components {
         Joined: {
             role: string;
             workspace_id: string;
-        };
-        JudgeView: {
-            /**
-             * Format: double
-             * @description Share of pairs with a known better response that the judge decided correctly.
-             */
-            accuracy: number;
-            /**
-             * Format: double
-             * @description Wrong verdicts in favour of the first response after judging in both orders, in points.
-             */
-            corrected: number;
-            /**
-             * Format: double
-             * @description Preference for the judge's own responses over equally good ones, in points.
-             */
-            family: number;
-            /**
-             * Format: double
-             * @description Preference for the longer of two equally good responses, in points.
-             */
-            length: number;
-            /** Format: date-time */
-            measured_at: string;
-            model: string;
-            /**
-             * Format: int64
-             * @description Number of built-in pairs that were judged in both orders.
-             */
-            pairs: number;
-            /**
-             * Format: double
-             * @description Preference for the first response in a single order, in points.
-             */
-            position: number;
-            /** @description Version of the prompt. */
-            prompt: string;
-            /** @description Why the judge may not be used. Absent for a judge that may be used. */
-            refused?: string;
         };
         Key: {
             id?: string;
@@ -2742,6 +2589,11 @@ export interface components {
             stored_bytes: number;
             /** Format: int64 */
             stored_bytes_per_request: number;
+        };
+        MethodCount: {
+            name: string;
+            /** Format: int64 */
+            samples: number;
         };
         ModelChange: {
             /** @description Model of the turn before. */
@@ -3208,6 +3060,28 @@ export interface components {
              */
             width?: number;
         };
+        Proof: {
+            /**
+             * @description Cost of the comparison calls, which is not part of the savings. null if unknown.
+             * @example 12.5
+             */
+            comparison_cost_usd: string | null;
+            /** Format: date-time */
+            from: string;
+            /** @description Names of keys by ID. */
+            key_names: {
+                [key: string]: string;
+            };
+            /** @description Savings by key. */
+            keys: components["schemas"]["Saving"][];
+            /** @description Savings by model, most requests first. */
+            models: components["schemas"]["Saving"][];
+            /** @description Measured quality. Absent if comparison is off. */
+            quality?: components["schemas"]["QualityReport"];
+            savings: components["schemas"]["FigureSet"];
+            /** Format: date-time */
+            to: string;
+        };
         ProviderList: {
             providers: components["schemas"]["ProviderView"][];
         };
@@ -3261,6 +3135,102 @@ export interface components {
             title: string;
             /** @description This workspace's traffic in the last 24 hours. */
             traffic: components["schemas"]["FigureSet"];
+        };
+        QualityChange: {
+            /** @description Difference after the change, until the next one. */
+            after: components["schemas"]["Estimate"];
+            /**
+             * Format: date-time
+             * @description Time of the first sample after the change.
+             */
+            at: string;
+            /** @description Difference since the previous change. */
+            before: components["schemas"]["Estimate"];
+        };
+        QualityFigures: {
+            /** @description Quality of the routed response minus quality of the baseline response, from -1 to 1. Absent for fewer than 50 comparisons. */
+            difference?: components["schemas"]["Estimate"];
+            /** @description Share of requests with a worse routed response. */
+            losses?: components["schemas"]["Estimate"];
+            /**
+             * Format: int64
+             * @description Number of comparisons.
+             */
+            samples: number;
+            /** @description Share of requests with equal responses. */
+            ties?: components["schemas"]["Estimate"];
+            /** @description Share of requests with a better routed response. */
+            wins?: components["schemas"]["Estimate"];
+        };
+        QualityGroup: {
+            /** @description Quality of the routed response minus quality of the baseline response, from -1 to 1. Absent for fewer than 50 comparisons. */
+            difference?: components["schemas"]["Estimate"];
+            /** @description Share of requests with a worse routed response. */
+            losses?: components["schemas"]["Estimate"];
+            /** @description Task kind, model or ID of the key. */
+            name: string;
+            /**
+             * Format: int64
+             * @description Number of comparisons.
+             */
+            samples: number;
+            /** @description Share of requests with equal responses. */
+            ties?: components["schemas"]["Estimate"];
+            /** @description Share of requests with a better routed response. */
+            wins?: components["schemas"]["Estimate"];
+        };
+        QualityPoint: {
+            /**
+             * Format: date-time
+             * @description Start of the day in UTC.
+             */
+            day: string;
+            difference?: components["schemas"]["Estimate"];
+            /**
+             * Format: int64
+             * @description Comparisons until the end of the day.
+             */
+            samples: number;
+        };
+        QualityReport: {
+            /** @description Baseline models of the comparisons, most frequent first. */
+            baselines: string[];
+            /** @description Comparisons in which the routed response was best, up to 5. */
+            best: components["schemas"]["ComparisonExample"][];
+            /** @description Times at which the difference changed, oldest first. */
+            changes: components["schemas"]["QualityChange"][];
+            /** @description Figures since the last change of the difference. Absent without a change. */
+            current?: components["schemas"]["QualityFigures"];
+            /** @description Difference over time. */
+            days: components["schemas"]["QualityPoint"][];
+            /** @description Quality of the routed response minus quality of the baseline response, from -1 to 1. Absent for fewer than 50 comparisons. */
+            difference?: components["schemas"]["Estimate"];
+            /** @description Figures by key. */
+            keys: components["schemas"]["QualityGroup"][];
+            /** @description Share of requests with a worse routed response. */
+            losses?: components["schemas"]["Estimate"];
+            /** @description Comparisons by method, most frequent first. */
+            methods: components["schemas"]["MethodCount"][];
+            /** @description Figures by routed model. */
+            models: components["schemas"]["QualityGroup"][];
+            /**
+             * Format: int64
+             * @description Number of comparisons.
+             */
+            samples: number;
+            /** @description Figures by task kind, most comparisons first. */
+            tasks: components["schemas"]["QualityGroup"][];
+            /** @description Share of requests with equal responses. */
+            ties?: components["schemas"]["Estimate"];
+            /**
+             * Format: int64
+             * @description Comparisons without a valid difference or sampling probability. They are excluded.
+             */
+            unusable: number;
+            /** @description Share of requests with a better routed response. */
+            wins?: components["schemas"]["Estimate"];
+            /** @description Comparisons in which the routed response was worst, up to 5. */
+            worst: components["schemas"]["ComparisonExample"][];
         };
         QualityTarget: {
             /** Format: double */
@@ -3700,6 +3670,25 @@ export interface components {
             /** @description Policies as YAML. */
             source: string;
         };
+        Saving: {
+            /** @example 12.5 */
+            baseline_cost_usd: string;
+            /**
+             * Format: int64
+             * @description Requests with a known cost and baseline cost.
+             */
+            compared: number;
+            /** @example 12.5 */
+            cost_usd: string;
+            /** @description Display name. */
+            label: string;
+            /** @description Model or ID of the key. */
+            name: string;
+            /** Format: int64 */
+            requests: number;
+            /** @example 12.5 */
+            saved_usd: string;
+        };
         Selector: {
             models?: string[];
             providers?: string[];
@@ -3925,10 +3914,6 @@ export interface components {
             server: components["schemas"]["ServerView"];
             /** @description Workspaces of the account, default first. */
             workspaces: components["schemas"]["MembershipView"][];
-        };
-        SetInputBody: {
-            /** @description Required. null ends the comparison. */
-            settings?: components["schemas"]["ComparisonSettings"] | null;
         };
         SettingsView: {
             /**
@@ -4193,27 +4178,6 @@ export interface components {
             output: number;
             /** Format: int64 */
             reasoning: number;
-        };
-        Traffic: {
-            /**
-             * Format: double
-             * @description Number of days that were counted.
-             */
-            days: number;
-            /** Format: int64 */
-            input_tokens: number;
-            /** Format: int64 */
-            output_tokens: number;
-            /**
-             * Format: int64
-             * @description Requests that named auto.
-             */
-            routed: number;
-            /**
-             * Format: int64
-             * @description Requests that a model served, for the mean length.
-             */
-            served: number;
         };
         TrialView: {
             /** @description Whether the draft changes the target or whether the request is served. */
@@ -5848,6 +5812,44 @@ export interface operations {
             };
         };
     };
+    "get-proof": {
+        parameters: {
+            query?: {
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
+                workspace?: string;
+                /** @description Inclusive start: RFC 3339 or relative, such as now-30d. */
+                from?: string;
+                /** @description Exclusive end: RFC 3339 or relative, such as now. */
+                to?: string;
+                /** @description Whether the savings cover simulated requests: true or false. Defaults to both. */
+                simulated?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Proof"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
     "list-providers": {
         parameters: {
             query?: {
@@ -7317,6 +7319,44 @@ export interface operations {
             };
         };
     };
+    "get-statement": {
+        parameters: {
+            query?: {
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
+                workspace?: string;
+                /** @description Month in UTC. Defaults to the previous month. */
+                month?: string;
+                format?: "html" | "json";
+                /** @description Whether to include simulated requests. */
+                simulated?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The statement. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": Record<string, never>;
+                    "text/html": string;
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
     "get-workspace": {
         parameters: {
             query?: {
@@ -7372,179 +7412,6 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["WorkspaceView"];
-                };
-            };
-            /** @description Error */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-        };
-    };
-    "get-comparison": {
-        parameters: {
-            query?: {
-                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
-                workspace?: string;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description OK */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ComparisonState"];
-                };
-            };
-            /** @description Error */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-        };
-    };
-    "set-comparison": {
-        parameters: {
-            query?: {
-                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
-                workspace?: string;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["SetInputBody"];
-            };
-        };
-        responses: {
-            /** @description OK */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ComparisonState"];
-                };
-            };
-            /** @description Error */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-        };
-    };
-    "forecast-comparison": {
-        parameters: {
-            query?: {
-                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
-                workspace?: string;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["ComparisonSettings"];
-            };
-        };
-        responses: {
-            /** @description OK */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Forecast"];
-                };
-            };
-            /** @description Error */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-        };
-    };
-    "measure-judge": {
-        parameters: {
-            query?: {
-                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
-                workspace?: string;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description OK */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["JudgeView"];
-                };
-            };
-            /** @description Error */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-        };
-    };
-    "list-comparisons": {
-        parameters: {
-            query?: {
-                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
-                workspace?: string;
-                /** @description Start of the range. Defaults to 30 days ago. */
-                from?: string;
-                /** @description End of the range, exclusive. Defaults to now. */
-                to?: string;
-                limit?: number;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description OK */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ComparisonList"];
                 };
             };
             /** @description Error */
