@@ -125,8 +125,8 @@ func (s *sequence) exceeds(d side, m, floor, level float64) bool {
 	return top+math.Log(capital) >= -math.Log(level)
 }
 
-// growth returns the logarithm of the product of all factors 1 + bet/propensity·(x-m). It takes the logarithm of many factors
-// at once, because sequences of scores have thousands of different values.
+// growth returns the logarithm of the product of all factors 1 + bet/propensity·(x-m). It multiplies
+// many factors before it takes a logarithm, because sequences of scores have thousands of different values.
 func (s *sequence) growth(d side, m, bet float64) float64 {
 	sum, product := 0.0, 1.0
 	for i := range s.atoms {

@@ -1,15 +1,4 @@
-import {
-  Alert,
-  Anchor,
-  Box,
-  Button,
-  Group,
-  Menu,
-  SimpleGrid,
-  Stack,
-  Table,
-  Text,
-} from "@mantine/core";
+import { Alert, Anchor, Box, Button, Group, Menu, SimpleGrid, Stack, Table, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 
 import type { Schema } from "../../api/client";
@@ -133,7 +122,10 @@ function Tiles({ proof }: { proof: Proof }) {
       <Figure
         label="Saved"
         value={
-          <Money amount={savings.compared > 0 ? savings.saved_usd : null} why="No requests with a known baseline." />
+          <Money
+            amount={savings.compared > 0 ? savings.saved_usd : null}
+            why="No requests with a known baseline."
+          />
         }
       >
         {formatPercent(savings.saved_percent)} of <Money amount={savings.baseline_cost_usd} />
@@ -151,10 +143,7 @@ function Tiles({ proof }: { proof: Proof }) {
       <Figure label="Comparisons" value={quality ? formatCount(quality.samples) : "—"}>
         {quality && quality.methods.map(({ name, samples }) => `${name} ${formatCount(samples)}`).join(" · ")}
       </Figure>
-      <Figure
-        label="Cost of the comparison"
-        value={<Money amount={cost} why="Comparison is off." />}
-      >
+      <Figure label="Cost of the comparison" value={<Money amount={cost} why="Comparison is off." />}>
         {net !== null && (
           <>
             Saved after this cost <Money amount={net} />
@@ -181,9 +170,9 @@ function QualitySections({ quality, names }: { quality: Quality; names: Record<s
     <>
       {latest && (
         <Alert color="yellow" variant="outline" icon={<Icon name="alert" size={16} />}>
-          The difference changed on <Time at={latest.at} as="day" />: before {formatPoints(latest.before.value)}{" "}
-          points ({formatInterval(latest.before)}), since then {formatPoints(latest.after.value)} points (
-          {formatInterval(latest.after)}).
+          The difference changed on <Time at={latest.at} as="day" />: before{" "}
+          {formatPoints(latest.before.value)} points ({formatInterval(latest.before)}), since then{" "}
+          {formatPoints(latest.after.value)} points ({formatInterval(latest.after)}).
         </Alert>
       )}
       <IntervalChart days={quality.days} />
@@ -215,11 +204,13 @@ function Groups({
           <Table.Thead>
             <Table.Tr>
               <Table.Th>Name</Table.Th>
-              {["Comparisons", "Difference, points", "95 % interval", "Better", "Equal", "Worse"].map((heading) => (
-                <Table.Th key={heading} ta="right">
-                  {heading}
-                </Table.Th>
-              ))}
+              {["Comparisons", "Difference, points", "95 % interval", "Better", "Equal", "Worse"].map(
+                (heading) => (
+                  <Table.Th key={heading} ta="right">
+                    {heading}
+                  </Table.Th>
+                ),
+              )}
             </Table.Tr>
           </Table.Thead>
           <Table.Tbody>
@@ -343,7 +334,11 @@ function Savings({
                     {row.label}
                   </Anchor>
                 </Table.Td>
-                <Table.Td ta="right" ff="monospace" title={`Baseline known for ${plural(row.compared, "request")}`}>
+                <Table.Td
+                  ta="right"
+                  ff="monospace"
+                  title={`Baseline known for ${plural(row.compared, "request")}`}
+                >
                   {formatCount(row.requests)}
                 </Table.Td>
                 {[row.cost_usd, row.baseline_cost_usd, row.saved_usd].map((amount, i) => (

@@ -113,7 +113,10 @@ export interface Plot {
 /** Places the days with figures on a plot of the given size. The vertical range is symmetric, at least ±1 point. */
 export function plotOf(days: Schema["QualityPoint"][], width: number, height: number): Plot {
   const known = days.flatMap(({ day, difference }) => (difference ? [{ day, difference }] : []));
-  const most = Math.max(0.01, ...known.map(({ difference: d }) => Math.max(Math.abs(d.low), Math.abs(d.high))));
+  const most = Math.max(
+    0.01,
+    ...known.map(({ difference: d }) => Math.max(Math.abs(d.low), Math.abs(d.high))),
+  );
   const y = (value: number) => height / 2 - (value / most) * (height / 2);
   const first = known.length > 0 ? Date.parse(known[0]!.day) : 0;
   const span = known.length > 1 ? Date.parse(known[known.length - 1]!.day) - first : 0;
@@ -126,7 +129,10 @@ export function plotOf(days: Schema["QualityPoint"][], width: number, height: nu
       high: y(d.high),
     })),
     zero: y(0),
-    ticks: [most, most / 2, 0, -most / 2, -most].map((value) => ({ y: y(value), label: formatPoints(value) })),
+    ticks: [most, most / 2, 0, -most / 2, -most].map((value) => ({
+      y: y(value),
+      label: formatPoints(value),
+    })),
   };
 }
 
