@@ -21,6 +21,7 @@ import (
 	"fairlead/internal/simulator"
 	"fairlead/internal/spelling"
 	"fairlead/internal/vault"
+	"fairlead/internal/wire/fault"
 )
 
 // managers maps the source of a provider to its owner. The environment owns all other providers.
@@ -415,7 +416,7 @@ func testError(p *provider.Provider, probe adminproviders.ProbeResult) *llm.Erro
 	e := &llm.Error{Kind: llm.InvalidRequest, Param: "base_url", Err: probe.Cause}
 	switch {
 	case probe.Status == 401 || probe.Status == 403:
-		e.Param, e.Message = "key", fmt.Sprintf("%s rejected the key (status %d): %s", p.Title, probe.Status, probe.Error)
+		e.Param, e.Message = "key", fmt.Sprintf("%s rejected the key (status %d): %s", p.Title, probe.Status, strings.TrimPrefix(probe.Error, fault.CredentialPrefix))
 	case probe.Status > 0:
 		e.Message = fmt.Sprintf("The test call to %s failed with status %d: %s", p.BaseURL, probe.Status, probe.Error)
 	default:

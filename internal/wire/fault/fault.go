@@ -11,6 +11,9 @@ import (
 	"fairlead/internal/wire/show"
 )
 
+// CredentialPrefix begins the message of a failure that reports a rejected credential.
+const CredentialPrefix = "The provider does not accept the gateway's credential: "
+
 // Failure classifies a response that is not 2xx. body may be truncated. now is the time of arrival, for waits that are
 // given as a date.
 func Failure(status int, h http.Header, body []byte, now time.Time) *llm.Error {
@@ -44,7 +47,7 @@ func (f fault) err(kind llm.Kind, status int) *llm.Error {
 	case message == "":
 		message = plainMessages[kind]
 	case kind == llm.UpstreamAuth:
-		message = "The provider does not accept the gateway's credential: " + message
+		message = CredentialPrefix + message
 	case kind == llm.UpstreamDenied:
 		message = "The provider does not allow the gateway's credential to use this model: " + message
 	}

@@ -22,12 +22,7 @@ export function Gallery({ vendors, onChoose }: { vendors: Vendor[]; onChoose: (v
       />
       <SimpleGrid cols={{ base: 2, sm: 3 }} spacing="xs">
         {shown.map((vendor) => (
-          <UnstyledButton
-            key={vendor.name}
-            className={classes.vendor}
-            aria-label={vendor.label}
-            onClick={() => onChoose(vendor)}
-          >
+          <UnstyledButton key={vendor.name} className={classes.vendor} onClick={() => onChoose(vendor)}>
             <Group gap={6} wrap="nowrap" justify="space-between">
               <Text size="sm" fw={600} truncate>
                 {vendor.label}
