@@ -17,6 +17,7 @@ import { formatCount, formatPercent, plural } from "../../lib/numbers";
 import { invalidEnds, type Range, rangeOf } from "../../lib/range";
 import { useSearchParams } from "../../lib/search";
 import { useSession } from "../../lib/session";
+import { ComparisonSummary } from "../comparison/ComparisonSummary";
 import {
   formatInterval,
   formatPoints,
@@ -98,6 +99,7 @@ function StatementMenu({ simulated }: { simulated: boolean }) {
 }
 
 function Figures({ proof, range }: { proof: Proof; range: Range }) {
+  const { may } = useSession();
   const { quality } = proof;
   return (
     <Stack gap="lg">
@@ -107,6 +109,7 @@ function Figures({ proof, range }: { proof: Proof; range: Range }) {
         Savings are estimated from the same token counts at list prices. Another model might use more or fewer
         tokens. Baseline known for {formatPercent(proof.savings.coverage_percent)} of requests.
       </Text>
+      <ComparisonSummary editable={may("manage_workspace")} />
       {quality ? <QualitySections quality={quality} names={proof.key_names} /> : <ComparisonOff />}
       <Savings title="Savings by model" rows={proof.models} filter="model" range={range} />
       <Savings title="Savings by key" rows={proof.keys} filter="key" range={range} />
@@ -157,9 +160,9 @@ function Tiles({ proof }: { proof: Proof }) {
 function ComparisonOff() {
   return (
     <EmptyState icon="shield" title="Quality is not measured">
-      Switch on comparison for this workspace to send a random share of requests to the baseline model as well
-      and compare both responses. The difference in quality, with its interval, appears here after 50
-      comparisons. <Anchor href="/docs/guides/proof">How to switch it on</Anchor>
+      Set up comparison to send a random share of requests to the baseline model as well and compare both
+      responses. The difference in quality, with its interval, appears here after 50 comparisons.{" "}
+      <Anchor href="/docs/guides/comparison">How comparisons work</Anchor>
     </EmptyState>
   );
 }
@@ -260,8 +263,8 @@ function Examples({ title, rows }: { title: string; rows: Schema["ComparisonExam
             <Table.Tr>
               <Table.Th>Time</Table.Th>
               <Table.Th>Task</Table.Th>
-              <Table.Th>Routed response</Table.Th>
-              <Table.Th>Baseline response</Table.Th>
+              <Table.Th>Routed model</Table.Th>
+              <Table.Th>Baseline model</Table.Th>
               <Table.Th ta="right">Difference, points</Table.Th>
               <Table.Th>Compared by</Table.Th>
               <Table.Th>Reason</Table.Th>
@@ -279,11 +282,7 @@ function Examples({ title, rows }: { title: string; rows: Schema["ComparisonExam
                     {row.model}
                   </Anchor>
                 </Table.Td>
-                <Table.Td>
-                  <Anchor component={PageLink} to="/requests/$id" params={{ id: row.shadow_id }}>
-                    {row.baseline_model}
-                  </Anchor>
-                </Table.Td>
+                <Table.Td>{row.baseline_model}</Table.Td>
                 <Table.Td ta="right" ff="monospace">
                   {formatPoints(row.difference)}
                 </Table.Td>
