@@ -118,8 +118,9 @@ export function plotOf(days: Schema["QualityPoint"][], width: number, height: nu
     ...known.map(({ difference: d }) => Math.max(Math.abs(d.low), Math.abs(d.high))),
   );
   const y = (value: number) => height / 2 - (value / most) * (height / 2);
-  const first = known.length > 0 ? Date.parse(known[0]!.day) : 0;
-  const span = known.length > 1 ? Date.parse(known[known.length - 1]!.day) - first : 0;
+  const times = known.map(({ day }) => Date.parse(day));
+  const first = Math.min(...times);
+  const span = Math.max(...times) - first;
   return {
     points: known.map(({ day, difference: d }) => ({
       day,
