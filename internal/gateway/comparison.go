@@ -18,6 +18,8 @@ import (
 type Comparer interface {
 	// Offer passes on a served request that was chosen for comparison. Offer owns the request and never blocks.
 	Offer(s *Served)
+	// Share returns the share of a workspace's requests of a task kind to compare, at most the configured share.
+	Share(workspaceID, task string, configured float64) float64
 }
 
 // Served is a request that was served and chosen for comparison.
@@ -92,7 +94,7 @@ func (g *Gateway) sample(in *incoming, who caller, p plan) *sample {
 	if c == nil {
 		return nil
 	}
-	draw, propensity := Draw(in.id), c.Share+c.Holdout
+	draw, propensity := Draw(in.id), c.Holdout+g.Comparer.Share(who.grant.Workspace.ID, string(p.decision.Input.Features.Task), c.Share)
 	if p.decision.HeldOut != "" {
 		i := slices.IndexFunc(p.decision.Candidates, func(c route.Candidate) bool { return c.Target == p.decision.HeldOut })
 		return &sample{other: p.decision.Candidates[i].Model, propensity: propensity, buffer: buffer}

@@ -34,6 +34,7 @@ type Caller interface {
 // Store stores comparisons.
 type Store interface {
 	Save(ctx context.Context, r *proof.Record) error
+	Samples(ctx context.Context, workspace string, from, to time.Time) ([]proof.Sample, error)
 	Charge(ctx context.Context, c proof.Charge) error
 	Bias(ctx context.Context, workspace, model, prompt string) (b judge.Bias, at time.Time, ok bool, err error)
 	SaveBias(ctx context.Context, workspace, model, prompt string, b judge.Bias, at time.Time) error
@@ -78,11 +79,12 @@ type Comparer struct {
 	mu     sync.Mutex
 	judges map[string]*judgeState // by workspace and model
 	paused map[string]time.Time   // when comparisons continue, by workspace with a spent budget
+	shares map[string]*shares     // by workspace
 }
 
 // New returns a comparer. Call Run to start it.
 func New(o Options) *Comparer {
-	return &Comparer{o: o, queue: make(chan *gateway.Served, queued), judges: map[string]*judgeState{}, paused: map[string]time.Time{}}
+	return &Comparer{o: o, queue: make(chan *gateway.Served, queued), judges: map[string]*judgeState{}, paused: map[string]time.Time{}, shares: map[string]*shares{}}
 }
 
 // Offer implements gateway.Comparer. It drops the request if the queue is full.
@@ -151,6 +153,7 @@ func (c *Comparer) Compare(ctx context.Context, s *gateway.Served) {
 	if s.Model == s.Other { // a tie that needs no call; leaving it out would compare only the requests that were routed elsewhere
 		r.State, r.Method, r.Reason, r.Entry = proof.Compared, judge.Exact, "The baseline model served the request.", "{}"
 		c.o.Report("store comparison", c.o.Store.Save(ctx, r))
+		c.review(ctx, r, settings.Share)
 		return
 	}
 	if c.isPaused(r.Workspace) {
@@ -162,6 +165,7 @@ func (c *Comparer) Compare(ctx context.Context, s *gateway.Served) {
 		c.pause(r.Workspace)
 	}
 	run.store(ctx, entry)
+	c.review(ctx, r, settings.Share)
 }
 
 // budgetPause is how long a workspace makes no comparisons after its budget was found spent. It bounds the records of failed comparisons.

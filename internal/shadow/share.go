@@ -1,0 +1,68 @@
+package shadow
+
+import (
+	"context"
+	"time"
+
+	"fairlead/internal/proof"
+)
+
+const (
+	wantedWidth = 0.02                // interval of ±1 point, at which sampling slows down
+	watchShare  = 0.1                 // part of the configured share that is compared afterwards, so that a change is found
+	lookBack    = 30 * 24 * time.Hour // age of the comparisons that count
+	reviewEvery = 50                  // comparisons of a workspace between two reviews of its shares
+)
+
+// shares holds what is known about the precision of a workspace's comparisons.
+type shares struct {
+	compared int             // since the last review
+	precise  map[string]bool // by task
+}
+
+// Share implements gateway.Comparer.
+func (c *Comparer) Share(workspace, task string, configured float64) float64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if s := c.shares[workspace]; s != nil && s.precise[task] {
+		return configured * watchShare
+	}
+	return configured
+}
+
+// review computes from time to time which tasks of the workspace of a comparison need fewer comparisons.
+func (c *Comparer) review(ctx context.Context, r *proof.Record, configured float64) {
+	c.mu.Lock()
+	s := c.shares[r.Workspace]
+	if s != nil && s.compared < reviewEvery {
+		s.compared++
+		c.mu.Unlock()
+		return
+	}
+	next := &shares{precise: map[string]bool{}}
+	if s != nil {
+		next.precise = s.precise
+	}
+	c.shares[r.Workspace] = next
+	c.mu.Unlock()
+
+	samples, err := c.o.Store.Samples(ctx, r.Workspace, r.At.Add(-lookBack), r.At.Add(time.Minute))
+	if err != nil {
+		c.o.Report("review comparisons", err)
+		return
+	}
+	byTask := map[string][]proof.Sample{}
+	for _, sample := range samples {
+		if sample.Baseline == r.Baseline {
+			byTask[sample.Task] = append(byTask[sample.Task], sample)
+		}
+	}
+	precise := map[string]bool{}
+	target := proof.Target{Width: wantedWidth, Share: configured, Watch: configured * watchShare}
+	for task, list := range byTask {
+		precise[task] = proof.Wanted(list, target) < configured
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.shares[r.Workspace] = &shares{precise: precise}
+}
