@@ -361,17 +361,22 @@ func TestBudgetIsNeverExceeded(t *testing.T) {
 		}
 	}
 	var all sync.WaitGroup
-	const n = 1000
+	n := 1000
+	compare := func(i int) {
+		one := *served[0]
+		one.ID = fmt.Sprint("req_", i)
+		replicas[i%2].Compare(t.Context(), &one)
+	}
 	for i := range n {
-		all.Go(func() {
-			one := *served[0]
-			one.ID = fmt.Sprint("req_", i)
-			replicas[i%2].Compare(t.Context(), &one)
-		})
+		all.Go(func() { compare(i) })
 	}
 	all.Wait()
+	// On a slow machine, most calls give up waiting for the reservations of others. Spend the rest of the budget one call after another.
+	for ; replicas[0].Dropped()+replicas[1].Dropped() == 0 && n < 2000; n++ {
+		compare(n)
+	}
 	spent := k.store.charges["compare:ws_1"]
-	if spent > c.Budget || spent < c.Budget/4 {
+	if spent > c.Budget || spent < c.Budget/2 {
 		t.Errorf("spent %s of %s", spent, c.Budget)
 	}
 	states := map[proof.State]int{}
