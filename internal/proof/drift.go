@@ -42,7 +42,7 @@ func Changes(samples []Sample, floor float64) []QualityChange {
 		}
 		before, after := differences(samples[from:start]), differences(samples[start:to])
 		changes[i] = QualityChange{
-			At: samples[start].At, Before: before.estimate(-1, 1, floor, miss), After: after.estimate(-1, 1, floor, miss),
+			At: samples[start].At, Before: before.estimate(-1, floor, miss), After: after.estimate(-1, floor, miss),
 		}
 	}
 	return changes
@@ -58,7 +58,7 @@ func firstChange(samples []Sample, floor, level float64) int {
 		if all.n == 0 {
 			before = append(before, Estimate{Low: -1, High: 1})
 		} else {
-			before = append(before, all.estimate(-1, 1, floor, level/2))
+			before = append(before, all.estimate(-1, floor, level/2))
 		}
 		latest := differences(samples[end-block : end])
 		all.merge(&latest, 1)

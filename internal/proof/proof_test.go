@@ -98,7 +98,7 @@ func TestIntervalCoversAtAnyTime(t *testing.T) {
 				// The worst of six random times counts: an interval that is valid at any time covers at all of them.
 				for range 6 {
 					s := differences(list[:MinSamples+r.IntN(3000-MinSamples)])
-					if e := s.estimate(-1, 1, w.floor, miss); e.Low > w.mean || e.High < w.mean {
+					if e := s.estimate(-1, w.floor, miss); e.Low > w.mean || e.High < w.mean {
 						missed++
 						break
 					}
@@ -228,7 +228,7 @@ func TestEstimateIsWeighted(t *testing.T) {
 	w := mixed()
 	list := w.samples(rand.New(rand.NewPCG(7, 7)), 40_000, 20)
 	s := differences(list)
-	e := s.estimate(-1, 1, 0.05, miss)
+	e := s.estimate(-1, 0.05, miss)
 	if math.Abs(e.Value-w.mean) > 0.006 {
 		t.Errorf("estimate %.4f, want about %.4f", e.Value, w.mean)
 	}
@@ -249,7 +249,7 @@ func TestBoundsAreWhereTheCapitalCrosses(t *testing.T) {
 	w := scores(0.1, 0.5)
 	list := w.samples(rand.New(rand.NewPCG(8, 8)), 500, 20)
 	s := differences(list)
-	e := s.estimate(-1, 1, 0.1, miss)
+	e := s.estimate(-1, 0.1, miss)
 	below := side{1, -1, 1}
 	if !s.exceeds(below, e.Low-2e-6, 0.1, miss/2) || s.exceeds(below, e.Low+2e-6, 0.1, miss/2) {
 		t.Errorf("the capital does not cross at the lower bound %v", e.Low)

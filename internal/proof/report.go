@@ -96,7 +96,8 @@ func Summarize(samples []Sample, floor float64) QualityReport {
 	r.Methods = counts(samples, func(s *Sample) string { return s.Method })
 	if n := len(r.Changes); n > 0 {
 		from := slices.IndexFunc(samples, func(s Sample) bool { return !s.At.Before(r.Changes[n-1].At) })
-		r.Current = new(figures(samples[from:], floor))
+		current := figures(samples[from:], floor)
+		r.Current = &current
 	}
 	byQuality := slices.Clone(samples)
 	slices.SortStableFunc(byQuality, func(a, b Sample) int {
@@ -126,8 +127,9 @@ func figures(samples []Sample, floor float64) QualityFigures {
 	if len(samples) < MinSamples {
 		return f
 	}
-	difference := differences(samples)
-	f.Difference = new(difference.estimate(-1, 1, floor, miss))
+	all := differences(samples)
+	difference := all.estimate(-1, floor, miss)
+	f.Difference = &difference
 	share := func(is func(difference float64) bool) *Estimate {
 		var s sequence
 		for i := range samples {
@@ -137,7 +139,7 @@ func figures(samples []Sample, floor float64) QualityFigures {
 			}
 			s.add(value, samples[i].Propensity)
 		}
-		return new(s.estimate(0, 1, floor, miss))
+		return new(s.estimate(0, floor, miss))
 	}
 	f.Wins = share(func(d float64) bool { return d > 0 })
 	f.Ties = share(func(d float64) bool { return d == 0 })
@@ -157,7 +159,7 @@ func days(samples []Sample, floor float64) []QualityPoint {
 		}
 		p := QualityPoint{Day: day, Samples: s.n}
 		if s.n >= MinSamples {
-			p.Difference = new(s.estimate(-1, 1, floor, miss))
+			p.Difference = new(s.estimate(-1, floor, miss))
 		}
 		points = append(points, p)
 	}

@@ -162,10 +162,10 @@ func (s *sequence) bound(d side, floor, level float64) float64 {
 // statement can be verified on another machine.
 const digits = 1e6
 
-// estimate returns the mean of values from low to high with its interval, which is rounded outwards. Floor is the smallest propensity that the sampler may
+// estimate returns the mean of values from low to 1 with its interval, which is rounded outwards. Floor is the smallest propensity that the sampler may
 // use; level is the probability of missing the mean.
-func (s *sequence) estimate(low, high, floor, level float64) Estimate {
-	below, above := side{1, low, high}, side{-1, -high, -low}
+func (s *sequence) estimate(low, floor, level float64) Estimate {
+	below, above := side{1, low, 1}, side{-1, -1, -low}
 	return Estimate{
 		Value: math.Round(digits*s.mean(func(a *atom) float64 { return (a.low + a.high) / 2 })) / digits,
 		Low:   math.Floor(digits*s.bound(below, floor, level/2)) / digits,

@@ -26,7 +26,7 @@ func Wanted(samples []Sample, t Target) float64 {
 		return t.Share
 	}
 	s := differences(current)
-	if e := s.estimate(-1, 1, floor, miss); e.High-e.Low > t.Width {
+	if e := s.estimate(-1, floor, miss); e.High-e.Low > t.Width {
 		return t.Share
 	}
 	return t.Watch

@@ -21,7 +21,7 @@ const scriptStart = `<script type="application/json" id="statement">`
 var page = template.Must(template.New("statement").Funcs(template.FuncMap{
 	"usd":        func(a money.Amount) string { return a.Display() },
 	"net":        func(s *Statement) money.Amount { return s.Total.Saved.Sub(*s.ComparisonCost) },
-	"count":      func(n int64) string { return grouped(n) },
+	"count":      grouped,
 	"number":     func(n int) string { return grouped(int64(n)) },
 	"share":      share,
 	"points":     points,

@@ -106,7 +106,7 @@ func (a *handlers) getProof(ctx context.Context, c *adminapi.Call, in *proofInpu
 		return nil, adminapi.Invalid("query", "from", "must be at most 366 days before to")
 	}
 	rollup.Source = requestlog.SourceKey
-	keys, err := a.Deps.Keys.Keys(ctx, c.WorkspaceID)
+	keys, err := a.Keys.Keys(ctx, c.WorkspaceID)
 	if err != nil {
 		return nil, err
 	}
