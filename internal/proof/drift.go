@@ -50,7 +50,7 @@ func Changes(samples []Sample, floor float64) []QualityChange {
 
 // firstChange returns the index of the first sample after a change, or 0.
 func firstChange(samples []Sample, floor, level float64) int {
-	below, above := side{1, -1, 1}, side{-1, -1, 1}
+	below, above := side{1, -1}, side{-1, -1}
 	var blocks, windows []sequence // windows[i] has the last 1<<i blocks
 	var before []Estimate          // interval of the samples before each block
 	var all sequence

@@ -167,7 +167,7 @@ func TestTwoPointsAreFound(t *testing.T) {
 			for n := 0; n < 2500; n += 50 {
 				next := differences(list[n : n+50])
 				s.merge(&next, 1)
-				if s.exceeds(side{-1, -1, 1}, 0, list[0].Propensity, miss/2) {
+				if s.exceeds(side{-1, -1}, 0, list[0].Propensity, miss/2) {
 					found++
 					break
 				}
@@ -250,11 +250,11 @@ func TestBoundsAreWhereTheCapitalCrosses(t *testing.T) {
 	list := w.samples(rand.New(rand.NewPCG(8, 8)), 500, 20)
 	s := differences(list)
 	e := s.estimate(-1, 0.1, miss)
-	below := side{1, -1, 1}
+	below := side{1, -1}
 	if !s.exceeds(below, e.Low-2e-6, 0.1, miss/2) || s.exceeds(below, e.Low+2e-6, 0.1, miss/2) {
 		t.Errorf("the capital does not cross at the lower bound %v", e.Low)
 	}
-	above := side{-1, -1, 1}
+	above := side{-1, -1}
 	if !s.exceeds(above, -e.High-2e-6, 0.1, miss/2) || s.exceeds(above, -e.High+2e-6, 0.1, miss/2) {
 		t.Errorf("the capital does not cross at the upper bound %v", e.High)
 	}

@@ -89,11 +89,11 @@ func (s *sequence) mean(rounded func(*atom) float64) float64 {
 	return sum / weights
 }
 
-// side is a range of values as seen from one of its ends. The upper bound of a mean is the negative lower bound of the
+// side is one of the two ends of the range of values. The upper bound of a mean is the negative lower bound of the
 // negated values.
 type side struct {
-	sign      float64 // 1 for lower bounds, -1 for upper bounds
-	low, high float64 // range of the values times sign
+	sign float64 // 1 for lower bounds, -1 for upper bounds
+	low  float64 // smallest value times sign
 }
 
 func (d side) value(a *atom) float64 {
@@ -165,7 +165,7 @@ const digits = 1e6
 // estimate returns the mean of values from low to 1 with its interval, which is rounded outwards. Floor is the smallest propensity that the sampler may
 // use; level is the probability of missing the mean.
 func (s *sequence) estimate(low, floor, level float64) Estimate {
-	below, above := side{1, low, 1}, side{-1, -1, -low}
+	below, above := side{1, low}, side{-1, -1}
 	return Estimate{
 		Value: math.Round(digits*s.mean(func(a *atom) float64 { return (a.low + a.high) / 2 })) / digits,
 		Low:   math.Floor(digits*s.bound(below, floor, level/2)) / digits,
