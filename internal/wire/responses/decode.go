@@ -125,6 +125,7 @@ func (r *requestReader) describe() {
 		raw := r.Data[r.asked.Start:r.asked.End]
 		req.Preview, req.Asked = preview(raw), llm.RawText(raw)
 	}
+	calls := r.maxToolCalls()
 	for _, tool := range conv.Tools {
 		req.Needs |= llm.Tools
 		req.Hosted = req.Hosted || tool.Hosted != ""
@@ -132,7 +133,7 @@ func (r *requestReader) describe() {
 		case tool.Hosted == "":
 		case tool.Search != nil:
 			req.Needs |= llm.WebSearch
-			req.MaxSearches = cmp.Or(tool.Search.MaxUses, r.maxToolCalls())
+			req.MaxSearches = cmp.Or(tool.Search.MaxUses, calls)
 		default:
 			req.Needs |= llm.ResponsesAPI
 		}
@@ -150,7 +151,8 @@ func (r *requestReader) describe() {
 // maxToolCalls returns the maximum number of calls of provider-run tools; 0 when not given.
 func (r *requestReader) maxToolCalls() int64 {
 	for _, f := range r.req.Fields {
-		if n, ok := rawjson.ParseInteger(r.req.Body[f.Value:f.End]); ok && f.Name == "max_tool_calls" {
+		if f.Name == "max_tool_calls" {
+			n, _ := rawjson.ParseInteger(r.req.Body[f.Value:f.End]) // 0 for another value, which the provider rejects
 			return max(n, 0)
 		}
 	}
