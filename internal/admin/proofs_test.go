@@ -16,10 +16,10 @@ import (
 	"fairlead/internal/statement"
 )
 
-// comparisons are samples of the last days, every tenth a loss.
-type comparisons struct{ asked []time.Time }
+// measured returns samples of the last days, every tenth a loss.
+type measured struct{ asked []time.Time }
 
-func (c *comparisons) Samples(_ context.Context, workspace string, from, to time.Time) ([]proof.Sample, error) {
+func (c *measured) Samples(_ context.Context, workspace string, from, to time.Time) ([]proof.Sample, error) {
 	c.asked = append(c.asked, from, to)
 	if workspace != home {
 		return nil, nil
@@ -38,13 +38,13 @@ func (c *comparisons) Samples(_ context.Context, workspace string, from, to time
 	return list, nil
 }
 
-func (c *comparisons) ComparisonCost(context.Context, string, time.Time, time.Time) (money.Amount, error) {
+func (c *measured) ComparisonCost(context.Context, string, time.Time, time.Time) (money.Amount, error) {
 	return money.Dollar / 4, nil
 }
 
 func TestProofReturnsSavingsAndQuality(t *testing.T) {
 	t.Parallel()
-	compared := &comparisons{}
+	compared := &measured{}
 	s := newSite(t, func(p *Parts) { p.Proofs.Statements.Samples, p.Proofs.Statements.Costs = compared, compared })
 	figures := requestlog.Figures{Requests: 110, Served: 100, Priced: 99, Compared: 98, Cost: 10 * money.Dollar, ComparedCost: 9 * money.Dollar, BaselineCost: 30 * money.Dollar}
 	s.log.groups[""] = []requestlog.Group{{Figures: figures}}

@@ -559,6 +559,27 @@ export interface paths {
         /** List providers with credentials, health and traffic */
         get: operations["list-providers"];
         put?: never;
+        /**
+         * Connect a provider
+         * @description Stores the provider and its key. Requests can use the provider immediately. The key is stored encrypted, sent only to this provider, and never returned. With test, nothing is stored if the test call fails.
+         */
+        post: operations["connect-provider"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/providers/vendors": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the vendors that can be connected */
+        get: operations["list-vendors"];
+        put?: never;
         post?: never;
         delete?: never;
         options?: never;
@@ -576,10 +597,17 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        delete?: never;
+        /**
+         * Delete a provider and its keys
+         * @description Only a provider that was added in the dashboard, with this API or on the command line can be deleted.
+         */
+        delete: operations["disconnect-provider"];
         options?: never;
         head?: never;
-        /** Enable or disable a provider */
+        /**
+         * Enable, disable or change a provider
+         * @description Only enabled can be set for a provider that the configuration file or the environment manages. Other fields also need the permission connect_providers. A base URL with another host needs a new key, because a key is sent only to the host that it was entered for. A new key replaces all keys that were added in the dashboard.
+         */
         patch: operations["update-provider"];
         trace?: never;
     };
@@ -615,6 +643,26 @@ export interface paths {
         post?: never;
         /** Remove a credential that was added in the dashboard */
         delete: operations["remove-credential"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/providers/{name}/credentials/{id}/rotate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Replace the secret of a credential that was added in the dashboard
+         * @description The new secret is used from the next request on. The credential keeps its ID.
+         */
+        post: operations["rotate-credential"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -1096,6 +1144,84 @@ export interface paths {
         patch: operations["update-workspace"];
         trace?: never;
     };
+    "/workspace/comparison": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get the comparison with a baseline model */
+        get: operations["get-comparison"];
+        /**
+         * Start, change or end the comparison with a baseline model
+         * @description A judge whose measured bias exceeds the bounds is rejected.
+         */
+        put: operations["set-comparison"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/workspace/comparison/forecast": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Forecast the cost of a comparison
+         * @description Uses the traffic of the last 7 days. Changes nothing.
+         */
+        post: operations["forecast-comparison"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/workspace/comparison/judge": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Measure the bias of the configured judge
+         * @description Judges the built-in pairs in both orders. The comparison budget pays for the calls.
+         */
+        post: operations["measure-judge"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/workspace/comparison/records": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List compared requests, newest first */
+        get: operations["list-comparisons"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/workspace/invitations": {
         parameters: {
             query?: never;
@@ -1254,6 +1380,8 @@ export interface components {
         AttemptView: {
             /** Format: int64 */
             bytes: number;
+            /** @description prompt_cache_key that Fairlead set for this attempt, so that the turns of a session reach the same prompt cache. */
+            cache_key?: string;
             /** @description Lifetime of the prompt-cache mark that Fairlead set for this attempt: 5m or 1h. */
             cache_mark?: string;
             /**
@@ -1636,13 +1764,23 @@ export interface components {
         BillRow: {
             /** @example 12.5 */
             amount_usd: string;
-            /** @description input, cache_read, cache_write, output or request. */
+            /** @description input, cache_read, cache_write, output, web_search or request. */
             class: string;
+            /**
+             * @description US dollars per 1,000 web searches. null except for the class web_search.
+             * @example 12.5
+             */
+            per_1k_searches_usd: string | null;
             /**
              * @description US dollars per million tokens.
              * @example 12.5
              */
             per_mtok_usd: string | null;
+            /**
+             * Format: int64
+             * @description Charged web searches. null except for the class web_search.
+             */
+            searches: number | null;
             /** Format: int64 */
             tokens: number | null;
         };
@@ -1651,6 +1789,8 @@ export interface components {
             as_of: string;
             /** @description Price tier that was applied, such as long prompts, a service tier or a promotion. Empty for the standard price. */
             card: string;
+            /** @description Classes that the request used and that have no known price, such as web_search. The total does not include them. */
+            excluded: string[];
             /**
              * @description Kind of price. local is the price of a model server on this machine.
              * @enum {string}
@@ -1780,6 +1920,137 @@ export interface components {
             /** Format: date-time */
             time: string;
         };
+        ComparisonList: {
+            records: components["schemas"]["ComparisonRecord"][];
+        };
+        ComparisonRecord: {
+            /** Format: date-time */
+            at: string;
+            baseline: string;
+            /** @example 12.5 */
+            cost_usd: string;
+            /**
+             * Format: double
+             * @description Quality of the routed response minus that of the baseline response, from -1 to 1. null without a verdict.
+             */
+            difference: number | null;
+            /** @description Log entry of the shadow call. */
+            entry: unknown;
+            /** @description Whether the baseline served the client. */
+            holdout: boolean;
+            judge_prompt?: string;
+            key_id: string;
+            /**
+             * @description Always shadow: the entry is part of no list or figure of the request log.
+             * @enum {string}
+             */
+            kind: "shadow";
+            method?: string;
+            /** @description Routed model. */
+            model: string;
+            /** Format: double */
+            propensity: number;
+            reason?: string;
+            /** @description Request that the client made. */
+            request_id: string;
+            /** @description Response of the shadow call in the chat format. Requires the permission to read bodies, and is absent if the text of the request is not stored. */
+            response?: unknown;
+            /** @description Shadow call. */
+            shadow_id: string;
+            /** @enum {string} */
+            state: "compared" | "unjudged" | "failed";
+            task: string;
+        };
+        ComparisonSettings: {
+            /** @description Baseline model. */
+            baseline: string;
+            /**
+             * @description Budget per month for all calls of the comparison.
+             * @example 12.5
+             */
+            budget_usd: string;
+            /**
+             * Format: double
+             * @description Share of routed requests that the baseline model serves while the routed model runs in the shadow.
+             */
+            holdout?: number;
+            /** @description URL that receives both responses and returns a score from -1 to 1. */
+            hook?: string;
+            /** @description Model that judges responses. Without it, only checks and the hook decide. */
+            judge?: string;
+            /**
+             * Format: double
+             * @description Share of routed requests that are also sent to the baseline model, above 0.
+             */
+            share: number;
+        };
+        ComparisonState: {
+            /** @description Absent when responses are not compared. */
+            budget_use?: components["schemas"]["BudgetUseView"];
+            /**
+             * Format: int64
+             * @description Comparisons with a verdict in the last 30 days.
+             */
+            compared: number;
+            /**
+             * @description Cost of the comparisons of the last 30 days.
+             * @example 12.5
+             */
+            cost_usd: string;
+            /**
+             * Format: int64
+             * @description Requests that this replica did not compare because its queue was full or the budget was spent, since its start.
+             */
+            dropped: number;
+            /**
+             * Format: int64
+             * @description Shadow calls without a response in the last 30 days.
+             */
+            failed: number;
+            /** @description Expected cost of a month. Absent when responses are not compared. */
+            forecast?: components["schemas"]["Forecast"];
+            /** @description Absent without a judge, and before its bias is measured. */
+            judge?: components["schemas"]["JudgeView"];
+            /** @description Version of the judge's prompt and rubrics. */
+            judge_prompt: string;
+            /** @description Absent when responses are not compared. */
+            settings?: components["schemas"]["ComparisonSettings"];
+            /**
+             * Format: int64
+             * @description Comparisons without a verdict in the last 30 days.
+             */
+            unjudged: number;
+        };
+        ConnectProviderInputBody: {
+            /** @description Base URL, including /v1. Defaults to the vendor's. */
+            base_url?: string;
+            /**
+             * @description Wire format of a custom endpoint. Defaults to chat.
+             * @enum {string}
+             */
+            format?: "chat" | "responses" | "messages" | "gemini";
+            /** @description Whether the models of a custom endpoint cost nothing, as on a server of your own. */
+            free?: boolean;
+            /** @description API key. */
+            key?: string;
+            /** @description Name of the provider. Defaults to the vendor's name. Required for custom. */
+            name?: string;
+            /** @description Options of the vendor, such as region. */
+            options?: {
+                [key: string]: string;
+            };
+            /** @description Make a test call first, and store nothing if it fails. */
+            test?: boolean;
+            /** @description Vendor from list-vendors, or custom. */
+            vendor: string;
+        };
+        ConnectionView: {
+            /** @description Models that the provider lists, or the models of the catalog if it lists none. Models with a price come first. */
+            found: components["schemas"]["FoundModelView"][];
+            provider: components["schemas"]["ProviderView"];
+            /** @description Absent if no test was requested. */
+            test?: components["schemas"]["ProviderTest"];
+        };
         Controls: {
             models?: string[];
             provider?: components["schemas"]["ProviderPreferences"];
@@ -1847,6 +2118,7 @@ export interface components {
             baseline?: components["schemas"]["Baseline"];
             candidates: components["schemas"]["Candidate"][];
             explored?: boolean;
+            held_out?: string;
             input: components["schemas"]["Input"];
             kind: string;
             /** Format: double */
@@ -1861,6 +2133,7 @@ export interface components {
             policy?: string;
             quality_target?: components["schemas"]["QualityTarget"];
             runner_up?: string;
+            session_budget?: components["schemas"]["SessionLimit"];
             stay?: components["schemas"]["Stay"];
             versions: components["schemas"]["Versions"];
         };
@@ -2295,6 +2568,38 @@ export interface components {
             purpose?: string;
             trouble?: components["schemas"]["Trouble"];
         };
+        Forecast: {
+            /** @description Whether comparisons would stop before the end of the month because the budget is spent. */
+            exceeds_budget: boolean;
+            /**
+             * @description Expected cost of the judge model.
+             * @example 12.5
+             */
+            judge_usd: string;
+            /**
+             * Format: int64
+             * @description Expected comparisons in 30 days.
+             */
+            samples: number;
+            /**
+             * @description Expected cost of the shadow calls.
+             * @example 12.5
+             */
+            shadow_usd: string;
+            /**
+             * @description Expected cost, at most the budget.
+             * @example 12.5
+             */
+            total_usd: string;
+            traffic: components["schemas"]["Traffic"];
+            /** @description Whether the price of the baseline or the judge is unknown. Models without a price are not called. */
+            unpriced: boolean;
+        };
+        FoundModelView: {
+            model: string;
+            /** @description Absent if unknown. auto never selects a model without a price. */
+            price?: components["schemas"]["PriceView"];
+        };
         HeadroomView: {
             /** Format: date-time */
             at: string;
@@ -2336,6 +2641,13 @@ export interface components {
             /** Format: date-time */
             start: string;
         };
+        Holdout: {
+            /** Format: double */
+            draw: number;
+            model: string;
+            /** Format: double */
+            share: number;
+        };
         Image: {
             detail?: string;
             /** Format: int64 */
@@ -2366,6 +2678,7 @@ export interface components {
             explore?: number;
             features?: components["schemas"]["Features"];
             format?: string;
+            holdout?: components["schemas"]["Holdout"];
             image_sizes?: components["schemas"]["Image"][];
             /** Format: int64 */
             image_urls?: number;
@@ -2375,6 +2688,7 @@ export interface components {
             input_tokens: number;
             key?: components["schemas"]["Key"];
             last?: string;
+            lengths?: components["schemas"]["LengthFactors"];
             /** Format: double */
             longest?: number;
             /** Format: int64 */
@@ -2430,6 +2744,45 @@ export interface components {
         Joined: {
             role: string;
             workspace_id: string;
+        };
+        JudgeView: {
+            /**
+             * Format: double
+             * @description Share of pairs with a known better response that the judge decided correctly.
+             */
+            accuracy: number;
+            /**
+             * Format: double
+             * @description Wrong verdicts in favour of the first response after judging in both orders, in points.
+             */
+            corrected: number;
+            /**
+             * Format: double
+             * @description Preference for the judge's own responses over equally good ones, in points.
+             */
+            family: number;
+            /**
+             * Format: double
+             * @description Preference for the longer of two equally good responses, in points.
+             */
+            length: number;
+            /** Format: date-time */
+            measured_at: string;
+            model: string;
+            /**
+             * Format: int64
+             * @description Number of built-in pairs that were judged in both orders.
+             */
+            pairs: number;
+            /**
+             * Format: double
+             * @description Preference for the first response in a single order, in points.
+             */
+            position: number;
+            /** @description Version of the prompt. */
+            prompt: string;
+            /** @description Why the judge may not be used. Absent for a judge that may be used. */
+            refused?: string;
         };
         Key: {
             id?: string;
@@ -2511,6 +2864,12 @@ export interface components {
             tags: {
                 [key: string]: string;
             };
+        };
+        LengthFactors: {
+            /** Format: double */
+            reasoning?: number;
+            /** Format: double */
+            visible?: number;
         };
         LimitsView: {
             /** Format: int64 */
@@ -2778,6 +3137,7 @@ export interface components {
             objective?: string;
             pin?: string;
             prefer?: string[];
+            session_budget?: components["schemas"]["SessionLimit"];
             when?: string;
         };
         PolicyBook: {
@@ -2995,6 +3355,11 @@ export interface components {
              * @example 12.5
              */
             output_per_mtok_usd: string;
+            /**
+             * @description US dollars per 1,000 web searches that the provider runs. Defaults to the published fee.
+             * @example 12.5
+             */
+            per_1k_searches_usd?: string;
             /** @example 12.5 */
             per_request_usd?: string;
         };
@@ -3011,6 +3376,11 @@ export interface components {
             input_per_mtok_usd: string;
             /** @example 12.5 */
             output_per_mtok_usd: string;
+            /**
+             * @description US dollars per 1,000 web searches that the provider runs. null if unknown; the fee is then not part of the cost.
+             * @example 12.5
+             */
+            per_1k_searches_usd: string | null;
             /** @example 12.5 */
             per_request_usd: string;
             /**
@@ -3125,6 +3495,11 @@ export interface components {
              * @enum {string}
              */
             health: "ok" | "degraded" | "recovering" | "down" | "unknown";
+            /**
+             * @description Where the provider is changed or deleted. Only providers of the dashboard can be changed with this API.
+             * @enum {string}
+             */
+            managed_by: "file" | "environment" | "dashboard";
             name: string;
             /** Format: double */
             share_percent: number | null;
@@ -3638,6 +4013,10 @@ export interface components {
              */
             version: number;
         };
+        RotateCredentialInputBody: {
+            /** @description New API key of the provider. */
+            secret: string;
+        };
         RotateKeyInputBody: {
             /**
              * Format: int64
@@ -3810,6 +4189,13 @@ export interface components {
              */
             unpriced: number;
         };
+        SessionLimit: {
+            /** @example 12.5 */
+            amount_usd: string;
+            downgrade?: boolean;
+            /** Format: int64 */
+            warn_percent?: number;
+        };
         SessionLimits: {
             /** @description Budget of each session. Its period is total. */
             budget?: components["schemas"]["BudgetView"];
@@ -3915,6 +4301,10 @@ export interface components {
             /** @description Workspaces of the account, default first. */
             workspaces: components["schemas"]["MembershipView"][];
         };
+        SetInputBody: {
+            /** @description Required. null ends the comparison. */
+            settings?: components["schemas"]["ComparisonSettings"] | null;
+        };
         SettingsView: {
             /**
              * Format: int64
@@ -3982,6 +4372,8 @@ export interface components {
             backing_off_ns?: number;
             /** Format: int64 */
             latency_ns?: number;
+            /** Format: double */
+            length?: number;
             open?: boolean;
             rejected?: boolean;
             /** Format: double */
@@ -4178,6 +4570,32 @@ export interface components {
             output: number;
             /** Format: int64 */
             reasoning: number;
+            /**
+             * Format: int64
+             * @description Web searches that the provider ran for the request. They are not tokens and have their own fee.
+             */
+            searches: number;
+        };
+        Traffic: {
+            /**
+             * Format: double
+             * @description Number of days that were counted.
+             */
+            days: number;
+            /** Format: int64 */
+            input_tokens: number;
+            /** Format: int64 */
+            output_tokens: number;
+            /**
+             * Format: int64
+             * @description Requests that named auto.
+             */
+            routed: number;
+            /**
+             * Format: int64
+             * @description Requests that a model served, for the mean length.
+             */
+            served: number;
         };
         TrialView: {
             /** @description Whether the draft changes the target or whether the request is served. */
@@ -4340,7 +4758,7 @@ export interface components {
             chat_response: string | null;
             /**
              * Format: int64
-             * @description Number of messages that earlier turns contain.
+             * @description Number of messages that earlier turns contain. 0 if the turn before is not available: all messages are listed.
              */
             known: number;
             /**
@@ -4348,6 +4766,11 @@ export interface components {
              * @description Parts of the request that were deleted with other requests that shared them. A text in the request marks the place of each.
              */
             missing_parts: number;
+            /**
+             * @description Whether the body of the turn before is available: its state, deleted if the log does not contain that turn any more, or first for the first turn.
+             * @enum {string}
+             */
+            previous: "stored" | "disabled" | "disabled_for_key" | "disabled_by_policy" | "disabled_by_request" | "expired" | "too_large" | "redaction_timeout" | "none" | "deleted" | "first";
             /** @description Why the bodies are not available or not complete. null if they are. */
             reason: string | null;
             /** @description Request body as sent by the client. */
@@ -4367,6 +4790,11 @@ export interface components {
         TurnPage: {
             /** @description Cursor of the next page. null on the last page. */
             after: string | null;
+            /**
+             * Format: int64
+             * @description Number of turns before the first one of the session that is still in the log. They are past their retention or were deleted. 0 on later pages.
+             */
+            gone: number;
             turns: components["schemas"]["Turn"][];
         };
         UpdateAccountInputBody: {
@@ -4404,7 +4832,15 @@ export interface components {
             role: "owner" | "admin" | "developer" | "viewer";
         };
         UpdateProviderInputBody: {
-            enabled: boolean;
+            /** @description Empty for the vendor's base URL. */
+            base_url?: string;
+            enabled?: boolean;
+            free?: boolean;
+            key?: string;
+            /** @description Replaces all options. */
+            options?: {
+                [key: string]: string;
+            };
         };
         UpdateWorkspaceInputBody: {
             /** Format: int64 */
@@ -4417,6 +4853,40 @@ export interface components {
             name?: string;
             /** @description null to use the instance's rules. Empty lists disable redaction. */
             redaction?: components["schemas"]["RedactionView"] | null;
+        };
+        VendorFieldView: {
+            example: string;
+            label: string;
+            /** @description Key in options. */
+            name: string;
+            required: boolean;
+        };
+        VendorList: {
+            vendors: components["schemas"]["VendorView"][];
+        };
+        VendorView: {
+            /** @description Default base URL, or an example if needs_base_url is true. */
+            base_url: string | null;
+            /** @description Whether a provider with the vendor's name exists. */
+            connected: boolean;
+            /** @description Options of the vendor. */
+            fields: components["schemas"]["VendorFieldView"][];
+            /** @description Wire format. null if it is chosen in connect-provider. */
+            format: string | null;
+            /** @description Form of a key, such as sk-…. */
+            key_hint: string | null;
+            /** @description Page of the vendor on which keys are created. */
+            key_url: string | null;
+            label: string;
+            /**
+             * Format: int64
+             * @description Models of the vendor with a price in the catalog.
+             */
+            models: number;
+            /** @description Value for vendor in connect-provider. */
+            name: string;
+            needs_base_url: boolean;
+            needs_key: boolean;
         };
         Verification: {
             /** @description Differences between the logged and the recomputed decision. */
@@ -5882,6 +6352,107 @@ export interface operations {
             };
         };
     };
+    "connect-provider": {
+        parameters: {
+            query?: {
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
+                workspace?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ConnectProviderInputBody"];
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConnectionView"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    "list-vendors": {
+        parameters: {
+            query?: {
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
+                workspace?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VendorList"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    "disconnect-provider": {
+        parameters: {
+            query?: {
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
+                workspace?: string;
+            };
+            header?: never;
+            path: {
+                /** @description Provider name. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
     "update-provider": {
         parameters: {
             query?: {
@@ -5983,6 +6554,47 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    "rotate-credential": {
+        parameters: {
+            query?: {
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
+                workspace?: string;
+            };
+            header?: never;
+            path: {
+                /** @description Provider name. */
+                name: string;
+                /** @description Credential ID. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RotateCredentialInputBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CredentialView"];
+                };
             };
             /** @description Error */
             default: {
@@ -7412,6 +8024,179 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["WorkspaceView"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    "get-comparison": {
+        parameters: {
+            query?: {
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
+                workspace?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ComparisonState"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    "set-comparison": {
+        parameters: {
+            query?: {
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
+                workspace?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SetInputBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ComparisonState"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    "forecast-comparison": {
+        parameters: {
+            query?: {
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
+                workspace?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ComparisonSettings"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Forecast"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    "measure-judge": {
+        parameters: {
+            query?: {
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
+                workspace?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JudgeView"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    "list-comparisons": {
+        parameters: {
+            query?: {
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
+                workspace?: string;
+                /** @description Start of the range. Defaults to 30 days ago. */
+                from?: string;
+                /** @description End of the range, exclusive. Defaults to now. */
+                to?: string;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ComparisonList"];
                 };
             };
             /** @description Error */
