@@ -186,7 +186,7 @@ func (r reader) usage(c *costCase, text string) {
 	c.usage = u
 	into := map[string]*int64{
 		"input": &u.Input, "cache_read": &u.CacheRead, "cache_write": &u.CacheWrite, "cache_write_1h": &u.CacheWriteLong,
-		"output": &u.Output, "reasoning": &u.Reasoning, "audio_input": &u.AudioInput, "audio_output": &u.AudioOutput,
+		"output": &u.Output, "reasoning": &u.Reasoning, "audio_input": &u.AudioInput, "audio_output": &u.AudioOutput, "searches": &u.Searches,
 	}
 	for i := 0; i < len(words); i++ {
 		if words[i] == "estimated" {
