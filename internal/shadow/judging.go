@@ -156,7 +156,7 @@ func (c *comparison) ask(ctx context.Context, p judge.Prompt) (string, error) {
 	if err != nil {
 		return "", errors.New(failureOf(entry, err, c.served.Stored))
 	}
-	_, response := asChat(entry.Format, entry.Body)
+	_, response := asChat(entry.Format, entry.Body) //nolint:contextcheck // converts in memory
 	parsed, ok := judge.ParseResponse(response)
 	if !ok {
 		return "", judge.ErrAnswer

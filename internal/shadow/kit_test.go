@@ -130,7 +130,8 @@ func (k *kit) gateway(calls *callList, tracker *health.Tracker, l ledger.Ledger,
 	slices.SortFunc(providers, func(a, b *provider.Provider) int { return strings.Compare(a.Name, b.Name) })
 	return gateway.New(gateway.Parts{
 		Routes: []gateway.Route{
-			{Path: "/chat/completions", Op: llm.Chat, Format: chat.Format{}}, {Path: "/messages", Op: llm.Chat, Format: messages.Format{}},
+			{Path: "/chat/completions", Op: llm.Chat, Format: chat.Format{}},
+			{Path: "/messages", Op: llm.Chat, Format: messages.Format{}},
 			{Path: "/responses", Op: llm.Chat, Format: responses.Format{}},
 		},
 		Keys: fakeKeys{k.grant}, Limits: limit.NewMemory(time.Now), Ledger: l, Health: tracker, Log: log,

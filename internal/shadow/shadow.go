@@ -207,7 +207,7 @@ func (c *comparison) compare(ctx context.Context) *requestlog.Entry {
 		r.Reason = "The shadow call failed: " + failureOf(entry, err, s.Stored)
 		return entry
 	}
-	x, ok := c.exchange(entry)
+	x, ok := c.exchange(entry) //nolint:contextcheck // converts in memory
 	switch {
 	case !ok:
 		r.Reason = "A response has neither text nor tool calls."

@@ -345,13 +345,12 @@ func TestBudgetIsNeverExceeded(t *testing.T) {
 	}
 	server := redistest.Own(t)
 	var replicas []*shadow.Comparer
-	var ledgers []*ledger.Shared
 	var links []*cluster.Client
 	for range 2 {
 		link := cluster.New(server.Client(t), cluster.Options{Budget: 5 * time.Second, Settling: time.Nanosecond})
 		l := ledger.NewShared(link, ledger.Options{Spent: k.store.spent})
 		caller := k.gateway(k.made, health.New(health.Options{}), l, discardLog{}, nil, simulator.Judging{})
-		links, ledgers, replicas = append(links, link), append(ledgers, l), append(replicas, k.newComparer(caller))
+		links, replicas = append(links, link), append(replicas, k.newComparer(caller))
 	}
 	for range 2 {
 		for _, l := range links {

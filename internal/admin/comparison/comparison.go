@@ -66,7 +66,7 @@ type handlers struct {
 }
 
 // ComparisonSettings are the settings of a comparison.
-type ComparisonSettings struct {
+type ComparisonSettings struct { //nolint:revive // name of the schema in the API description
 	Share    float64      `json:"share" minimum:"0" maximum:"1" doc:"Share of routed requests that are also sent to the baseline model, above 0."`
 	Holdout  float64      `json:"holdout,omitempty" minimum:"0" maximum:"0.5" doc:"Share of routed requests that the baseline model serves while the routed model runs in the shadow."`
 	Baseline string       `json:"baseline" minLength:"1" maxLength:"200" doc:"Baseline model."`
@@ -76,7 +76,7 @@ type ComparisonSettings struct {
 }
 
 // ComparisonState is the comparison of a workspace.
-type ComparisonState struct {
+type ComparisonState struct { //nolint:revive // name of the schema in the API description
 	Settings   *ComparisonSettings     `json:"settings,omitempty" doc:"Absent when responses are not compared."`
 	Use        *spending.BudgetUseView `json:"budget_use,omitempty" doc:"Absent when responses are not compared."`
 	Forecast   *proof.Forecast         `json:"forecast,omitempty" doc:"Expected cost of a month. Absent when responses are not compared."`
@@ -98,7 +98,7 @@ type JudgeView struct {
 }
 
 // ComparisonRecord is a request that was chosen for comparison.
-type ComparisonRecord struct {
+type ComparisonRecord struct { //nolint:revive // name of the schema in the API description
 	Kind       string          `json:"kind" enum:"shadow" doc:"Always shadow: the entry is part of no list or figure of the request log."`
 	RequestID  string          `json:"request_id" doc:"Request that the client made."`
 	ShadowID   string          `json:"shadow_id" doc:"Shadow call."`
@@ -120,7 +120,7 @@ type ComparisonRecord struct {
 }
 
 // ComparisonList holds records, newest first.
-type ComparisonList struct {
+type ComparisonList struct { //nolint:revive // name of the schema in the API description
 	Records []ComparisonRecord `json:"records"`
 }
 

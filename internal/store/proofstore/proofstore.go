@@ -132,8 +132,9 @@ func (s *Store) Tally(ctx context.Context, workspace string, from time.Time) (pr
 	ctx, cancel := s.db.Bounded(ctx)
 	defer cancel()
 	var t proof.Tally
-	rows, err := s.db.Query(ctx, `select state, count(*), cast(coalesce(sum(cost), 0) as bigint) from comparisons
-		where workspace_id = $1 and at >= $2 group by state order by state`, workspace, sqldb.Millis(from))
+	const q = `select state, count(*), cast(coalesce(sum(cost), 0) as bigint) from comparisons
+		where workspace_id = $1 and at >= $2 group by state order by state`
+	rows, err := s.db.Query(ctx, q, workspace, sqldb.Millis(from)) //nolint:rowserrcheck // Each checks it
 	err = sqldb.Each(rows, err, func(row sqldb.Scanner) error {
 		var state proof.State
 		var n int64

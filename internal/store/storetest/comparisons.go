@@ -79,8 +79,10 @@ func comparisonsAreCharged(t *testing.T, db *store.DB) {
 	ctx := t.Context()
 	at := time.Date(2026, 11, 17, 12, 0, 0, 0, time.UTC)
 	for _, c := range []proof.Charge{
-		{Budget: "compare:ws_charged", ID: "a", At: at, Amount: 5}, {Budget: "compare:ws_charged", ID: "a", At: at, Amount: 5},
-		{Budget: "compare:ws_charged", ID: "b", At: at, Amount: 7}, {Budget: "compare:ws_charged", ID: "c", At: at.Add(-time.Hour), Amount: 100},
+		{Budget: "compare:ws_charged", ID: "a", At: at, Amount: 5},
+		{Budget: "compare:ws_charged", ID: "a", At: at, Amount: 5},
+		{Budget: "compare:ws_charged", ID: "b", At: at, Amount: 7},
+		{Budget: "compare:ws_charged", ID: "c", At: at.Add(-time.Hour), Amount: 100},
 		{Budget: "compare:ws_other", ID: "d", At: at, Amount: 1000},
 	} {
 		must(t, db.Proof.Charge(ctx, c))
