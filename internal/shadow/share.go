@@ -14,7 +14,7 @@ const (
 	reviewEvery = 50                  // comparisons of a workspace between two reviews of its shares
 )
 
-// shares holds what is known about the precision of a workspace's comparisons.
+// shares holds the tasks of a workspace whose differences are known precisely.
 type shares struct {
 	compared int             // since the last review
 	precise  map[string]bool // by task

@@ -102,8 +102,8 @@ func TestBacktestRejectsInvalidInput(t *testing.T) {
 	}{
 		{"objective", []string{"--objective", "fun"}, `--objective: "fun" is not an objective`},
 		{"number", []string{"--objective", "1.5"}, `--objective: "1.5" is not an objective`},
-		{"since", []string{"--since", "yesterdayish"}, `error: --since: "yesterdayish" is not a time`},
-		{"from", []string{"--from", "yesterdayish"}, `error: --from: "yesterdayish" is not a time`},
+		{"since", []string{"--since", "yesterdayish"}, `error: --since: invalid time "yesterdayish"`},
+		{"from", []string{"--from", "yesterdayish"}, `error: --from: invalid time "yesterdayish"`},
 		{"both ends", []string{"--since", "1d", "--from", "now-2d"}, "both --since and --from are given"},
 		{"limit", []string{"--limit", "-1"}, "--limit: -1 is out of range"},
 		{"order", []string{"--since", "1d", "--until", "2d"}, "error: --until: the end is before the start\n"},

@@ -164,7 +164,8 @@ function CacheUse({ attempt }: { attempt: Attempt }) {
   const { cache_mark: mark, cache_key: key, cache_saved_usd: saved } = attempt;
   const parts = [
     mark && `prompt-cache mark set for ${lifetimes[mark] ?? mark}`,
-    saved && (saved.startsWith("-") ? `write cost ${formatMoney(saved.slice(1))}` : `saved ${formatMoney(saved)}`),
+    saved &&
+      (saved.startsWith("-") ? `write cost ${formatMoney(saved.slice(1))}` : `saved ${formatMoney(saved)}`),
     key && `prompt_cache_key ${key}`,
   ].filter(Boolean);
   if (parts.length === 0) {
