@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/netip"
 	"regexp"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -29,10 +30,12 @@ var specialAddresses = []string{
 	"2001::7f00:1", "2001:db8::1", "2002:7f00:1::", "2002:a9fe:a9fe::", "3fff::1", "5f00::1", "fc00::1", "fd00:ec2::254", "fe80::1", "fec0::1", "ff02::1", "100::1",
 }
 
-// Destinations is F57: only the configuration determines which hosts the gateway calls.
+// Destinations is F57: only the configuration and connected providers determine which hosts the gateway calls, and a connected provider
+// has a public address.
 func Destinations(t *testing.T, _ scenario.Size) string {
 	named := namesToSpecialAddresses(t)
-	saved := addressesToSave(t)
+	spellings := addressesToSave()
+	checkAddresses(t, spellings)
 	var called atomic.Int64
 	canary := harness.Serve(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { called.Add(1) }))
 	g, mock := scenario.Single(t, "breaker: {failures: 1000}", "retries: {attempts: 1}")
@@ -59,8 +62,9 @@ func Destinations(t *testing.T, _ scenario.Size) string {
 	if n := called.Load(); n != 0 {
 		t.Errorf("the gateway called elsewhere %d times", n)
 	}
-	noAddressFields(t, g)
-	return fmt.Sprintf("%d names and %d spellings refused, %d redirects not followed, %d requests that name a host: 0 calls elsewhere; no operation takes an address", named, saved, redirects, tries)
+	onlyGuardedAddressFields(t, g)
+	addressesOfProviders(t, g, spellings)
+	return fmt.Sprintf("%d names and %d spellings refused, also as the address of a provider; %d redirects not followed, %d requests that name a host: 0 calls elsewhere", named, len(spellings), redirects, tries)
 }
 
 // picking sends requests that try to select the host to call.
@@ -96,24 +100,47 @@ func picking(t *testing.T, g *harness.Gateway, k, canary string) int {
 
 var addressField = regexp.MustCompile(`(?i)url|host|webhook|address|callback|proxy`)
 
-// noAddressFields checks that the admin API has no field for a provider's address. A new field must be checked by the
-// address guard when it is saved, and listed here.
-func noAddressFields(t *testing.T, g *harness.Gateway) {
+// onlyGuardedAddressFields checks that the admin API has no other field for an address than those that addressesOfProviders tests.
+func onlyGuardedAddressFields(t *testing.T, g *harness.Gateway) {
 	t.Helper()
+	guarded := []string{"POST /providers base_url", "PATCH /providers/{name} base_url"}
 	for _, w := range access.Bodies(t, g) {
 		for _, name := range w.Fields {
-			if addressField.MatchString(name) {
-				t.Errorf("%s %s takes %s: is it judged when it is saved?", w.Method, w.Path, name)
+			field := w.Method + " " + w.Path + " " + name
+			if addressField.MatchString(name) && !slices.Contains(guarded, field) {
+				t.Errorf("%s: is it judged when it is saved?", field)
 			}
 		}
 	}
 }
 
-// addressesToSave checks the address guard with addresses as users might write them.
-func addressesToSave(t *testing.T) int {
+// addressesOfProviders checks that no provider with a special-purpose address can be connected, and that a connected one cannot get
+// such an address.
+func addressesOfProviders(t *testing.T, g *harness.Gateway, spellings []string) {
 	t.Helper()
-	c := egress.New(egress.Options{})
-	defer c.Close()
+	k := g.Key(t, "--scopes", "manage")
+	send := func(method, path, body string) harness.Answer {
+		return g.Call(t, harness.Request{Method: method, Path: "/api/v1" + path, Key: k, Body: body})
+	}
+	if a := send(http.MethodPost, "/providers", `{"vendor":"custom","name":"house","base_url":"https://8.8.8.8/v1","key":"sk-0123456789abcdef","test":false}`); a.Status >= 300 {
+		t.Fatalf("a public address: %d %s", a.Status, scenario.Clip(a.Body))
+	}
+	for _, spelling := range spellings {
+		added := send(http.MethodPost, "/providers", `{"vendor":"custom","name":"inside","key":"sk-0123456789abcdef","test":false,"base_url":`+scenario.Quote(spelling)+`}`)
+		changed := send(http.MethodPatch, "/providers/house", `{"base_url":`+scenario.Quote(spelling)+`,"key":"sk-0123456789abcdef"}`)
+		for _, a := range []harness.Answer{added, changed} {
+			if a.Status < 400 || a.Status >= 500 {
+				t.Errorf("%s: %d %s", spelling, a.Status, scenario.Clip(a.Body))
+			}
+		}
+	}
+	if list := send(http.MethodGet, "/providers", ""); !strings.Contains(string(list.Body), "8.8.8.8") || strings.Contains(string(list.Body), `"inside"`) {
+		t.Errorf("the providers are %s", scenario.Clip(list.Body))
+	}
+}
+
+// addressesToSave returns addresses that must be rejected, as users might write them.
+func addressesToSave() []string {
 	spellings := []string{
 		"http://localhost/v1", "https://localhost./v1", "https://a.localhost/v1", "https://2130706433/", "https://0x7f000001/", "https://0177.0.0.1/", "https://127.1/", "https://0/",
 		"https://user@127.0.0.1/", "file:///etc/passwd", "gopher://127.0.0.1/", "https://127.0.0.1:0/", "https://[::ffff:7f00:1]/", "https://[fe80::1%25lo]/", "https://[::]/", "ftp://example.com/",
@@ -125,12 +152,19 @@ func addressesToSave(t *testing.T) int {
 		}
 		spellings = append(spellings, "https://"+address+"/v1", "http://"+address+":8080/v1")
 	}
+	return spellings
+}
+
+// checkAddresses checks the address guard itself.
+func checkAddresses(t *testing.T, spellings []string) {
+	t.Helper()
+	c := egress.New(egress.Options{})
+	defer c.Close()
 	for _, spelling := range spellings {
 		if err := c.CheckURL(t.Context(), spelling); err == nil {
 			t.Errorf("%s may be saved", spelling)
 		}
 	}
-	return len(spellings)
 }
 
 // namesToSpecialAddresses resolves names to special-purpose addresses. They must be rejected when the connection is
