@@ -329,9 +329,15 @@ function Savings({
             {rows.map((row) => (
               <Table.Tr key={row.name}>
                 <Table.Td>
-                  <Anchor component={PageLink} to="/requests" search={{ ...range, [filter]: row.name }}>
-                    {row.label}
-                  </Anchor>
+                  {row.name ? (
+                    <Anchor component={PageLink} to="/requests" search={{ ...range, [filter]: row.name }}>
+                      {row.label}
+                    </Anchor>
+                  ) : (
+                    <Text span size="sm" c="dimmed">
+                      {filter === "model" ? "Not served" : "No key"}
+                    </Text>
+                  )}
                 </Table.Td>
                 <Table.Td
                   ta="right"
