@@ -590,6 +590,7 @@ func (x explainer) Explain(ctx context.Context, q policies.ExplainQuery) (*route
 
 // entryLog holds entries in memory, oldest first.
 type entryLog struct {
+	reading sync.Mutex // a statement lists several days at the same time
 	entries []requestlog.Entry
 	bodies  map[string]requestlog.Body
 	failAt  int      // number of the listing that fails; 0 for none
@@ -609,6 +610,8 @@ type entryLog struct {
 var errDisk = errors.New("disk on fire at /var/lib/secret-path")
 
 func (l *entryLog) Entries(_ context.Context, f requestlog.Filter, p requestlog.Page) ([]requestlog.Entry, error) {
+	l.reading.Lock()
+	defer l.reading.Unlock()
 	l.lists++
 	if l.lists == l.failAt {
 		return nil, errDisk
