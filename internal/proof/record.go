@@ -19,7 +19,7 @@ const (
 // Record is a request that was chosen for comparison, with the entry of its shadow call. Entries of shadow calls are stored only here, so
 // they are part of no list, figure or export of the request log.
 type Record struct {
-	Sample           // in other states than Compared, Reason says why there is no verdict
+	Sample           // Reason explains a missing verdict in states other than Compared
 	Workspace string // id
 	Holdout   bool   // the baseline served the client, and the routed model made the shadow call
 	State     State

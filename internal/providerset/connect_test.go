@@ -303,7 +303,7 @@ func TestFileAndEnvironmentAreReadOnly(t *testing.T) {
 			}
 		}
 	}
-	if err := c.Disconnect(t.Context(), "nobody"); !errors.Is(err, account.ErrNotFound) {
+	if err := c.Disconnect(t.Context(), "unknown"); !errors.Is(err, account.ErrNotFound) {
 		t.Errorf("an unknown provider: %v", err)
 	}
 }

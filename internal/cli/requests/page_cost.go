@@ -138,7 +138,7 @@ func rowAmount(r *catalog.Row) string {
 	return cli.Dollars(r.Amount)
 }
 
-// searchAmount returns the fee for web searches, or a dash if it is unknown or there is no bill.
+// searchAmount returns the fee for web searches, or a dash for an unknown fee or a request without a bill.
 func searchAmount(b *catalog.Bill) string {
 	if b != nil && !slices.Contains(b.Excluded, catalog.WebSearch) && billRow(b, catalog.WebSearch) == nil {
 		return cli.Dollars(0) // the fee is part of another row
