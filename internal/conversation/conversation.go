@@ -62,8 +62,10 @@ func ReadTurn(req *llm.Request, turn *turncache.Turn) Reading {
 			continue
 		}
 		switch f.Name {
-		case "messages", "input":
+		case "messages", "input", "contents":
 			c.messages, start, end = known.elements(body, f, req.Messages), f.Value, f.End-len("]")
+		case "systemInstruction", "system_instruction":
+			c.addSystem(member(rawjson.ParseString(body[f.Value:f.End]), `"parts"`))
 		case "system", "instructions":
 			c.addSystem(rawjson.ParseString(body[f.Value:f.End]))
 		}

@@ -77,6 +77,8 @@ func authorOf(v rawjson.Value) (by author) {
 				by = byTool
 			}
 			return false
+		case `"parts"`:
+			by = byUser // in the gemini format, the user may have no role
 		case `"type"`:
 			switch kind := strings.Trim(value.Raw, `"`); {
 			case strings.HasSuffix(kind, "_output"):
@@ -91,7 +93,7 @@ func authorOf(v rawjson.Value) (by author) {
 	return by
 }
 
-// isResult reports whether the message has a result of a tool. The messages format has results in messages of the user.
+// isResult reports whether the message has a result of a tool. The messages and gemini formats have results in messages of the user.
 func (m *message) isResult() bool {
 	if m.author == byTool {
 		return true
@@ -99,7 +101,7 @@ func (m *message) isResult() bool {
 	found := false
 	if m.author == byUser && m.content().IsList() {
 		m.content().ForEach(func(_, part rawjson.Value) bool {
-			found = member(part, `"type"`).Raw == `"tool_result"`
+			found = member(part, `"type"`).Raw == `"tool_result"` || functionResponse(part).Exists()
 			return !found
 		})
 	}
@@ -111,7 +113,27 @@ func (m *message) content() rawjson.Value {
 	if m.value.Kind == rawjson.Text {
 		return m.value
 	}
-	return member(m.value, `"content"`)
+	content := member(m.value, `"content"`)
+	if !content.Exists() {
+		content = member(m.value, `"parts"`) // of the gemini format
+	}
+	return content
+}
+
+// functionCall returns the call of a part of the gemini format.
+func functionCall(part rawjson.Value) rawjson.Value {
+	if call := member(part, `"functionCall"`); call.Exists() {
+		return call
+	}
+	return member(part, `"function_call"`)
+}
+
+// functionResponse returns the result of a part of the gemini format.
+func functionResponse(part rawjson.Value) rawjson.Value {
+	if response := member(part, `"functionResponse"`); response.Exists() {
+		return response
+	}
+	return member(part, `"function_response"`)
 }
 
 // text returns the texts of a message, without calls and results of tools.
@@ -162,6 +184,8 @@ func contentText(content rawjson.Value, most int) string {
 			switch key.Raw {
 			case `"type"`:
 				textual = v.Raw == `"text"` || v.Raw == `"input_text"` || v.Raw == `"output_text"`
+			case `"thought"`:
+				textual = v.Raw != "true"
 			case `"text"`:
 				value = v
 			}

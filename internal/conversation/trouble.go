@@ -121,6 +121,13 @@ func (l *loop) modelTurn(m *message) {
 				}
 				return value.IsList()
 			})
+		case `"parts"`:
+			value.ForEach(func(_, part rawjson.Value) bool {
+				if one := functionCall(part); one.Exists() {
+					l.call(member(one, `"id"`), member(one, `"name"`), member(one, `"args"`))
+				}
+				return value.IsList()
+			})
 		case `"call_id"`: // an item of the Responses format
 			arguments := member(m.value, `"arguments"`)
 			if !arguments.Exists() {
@@ -175,6 +182,10 @@ func (l *loop) userMessage(m *message) {
 			if member(part, `"type"`).Raw == `"tool_result"` {
 				results++
 				l.result(member(part, `"tool_use_id"`), member(part, `"content"`), member(part, `"is_error"`).Bool())
+			} else if one := functionResponse(part); one.Exists() {
+				results++
+				output := member(one, `"response"`)
+				l.result(member(one, `"id"`), output, member(output, `"error"`).Exists())
 			}
 			return true
 		})

@@ -5,11 +5,16 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"hash/fnv"
+	"math"
+	"sync"
 	"time"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"fairlead/internal/feedback"
+	"fairlead/internal/judge"
+	"fairlead/internal/learn"
 	"fairlead/internal/llm"
 	"fairlead/internal/rawjson"
 	"fairlead/internal/requestlog"
@@ -24,32 +29,101 @@ type Collector struct {
 	waiting chan feedback.Rating
 	write   func(context.Context, []feedback.Rating) error
 	report  func(error)
+
+	mu   sync.Mutex
+	last map[session]feedback.Rating // latest response of each session, without a signal
 }
+
+// session identifies a session of a workspace.
+type session struct{ workspace, id string }
+
+// maxSessions limits the sessions whose latest response is known. A random one is removed beyond this number.
+const maxSessions = 10_000
 
 // New returns a collector. It passes signals to write, and errors of write to report.
 func New(write func(context.Context, []feedback.Rating) error, report func(error)) *Collector {
-	return &Collector{waiting: make(chan feedback.Rating, 1024), write: write, report: report}
+	return &Collector{waiting: make(chan feedback.Rating, 1024), write: write, report: report, last: map[session]feedback.Rating{}}
 }
 
-// Add collects the signals of an entry. Signals that arrive faster than they can be written are dropped.
+// Add collects the signals of an entry, and those of the response before it in its session. Of the entries without a signal it collects
+// a share. Signals that arrive faster than they can be written are dropped.
 func (s *Collector) Add(e *requestlog.Entry) {
-	if e.Decision == nil || e.KeyID == requestlog.SampleKey {
+	if e.Decision == nil || e.Model == "" || requestlog.IsSampleKey(e.KeyID) {
 		return
 	}
-	found := e.Signals
-	if violates(e) {
-		found = append(found[:len(found):len(found)], string(feedback.SchemaViolation))
+	in := &e.Decision.Input
+	r := feedback.Rating{
+		RequestID: e.ID, WorkspaceID: e.WorkspaceID, Source: feedback.FromSignal, Model: e.Model,
+		Task: in.Features.Task, Skills: in.Features.Skills, Predictor: in.Predictor,
 	}
+	found := ownSignals(e)
 	for _, name := range found {
-		r := feedback.Rating{
-			RequestID: e.ID, WorkspaceID: e.WorkspaceID, Source: feedback.FromSignal, Signal: feedback.Signal(name), Model: e.Model,
-			Task: e.Decision.Input.Features.Task, Skills: e.Decision.Input.Features.Skills, Predictor: e.Decision.Input.Predictor,
-		}
-		select {
-		case s.waiting <- r:
-		default:
+		s.add(r, name)
+	}
+	if len(found) == 0 && e.Outcome == requestlog.OK && in.Predictor != "" && sampled(e.ID) {
+		s.add(r, feedback.Quiet)
+	}
+	if e.Session == "" {
+		return
+	}
+	before := s.follow(session{e.WorkspaceID, e.Session}, r)
+	if before.RequestID == "" || in.Predictor == "" {
+		return
+	}
+	if in.Conversation.Trouble.Failing > 0 {
+		s.add(before, feedback.FailedTool)
+	}
+	if in.Conversation.Trouble.RepeatedAsks > 0 {
+		s.add(before, feedback.Reask)
+	}
+}
+
+func (s *Collector) add(r feedback.Rating, signal feedback.Signal) {
+	r.Signal = signal
+	select {
+	case s.waiting <- r:
+	default:
+	}
+}
+
+// follow makes r the latest response of a session and returns the one before.
+func (s *Collector) follow(of session, r feedback.Rating) feedback.Rating {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before, known := s.last[of]
+	if !known && len(s.last) >= maxSessions {
+		for old := range s.last {
+			delete(s.last, old)
+			break
 		}
 	}
+	s.last[of] = r
+	return before
+}
+
+// sampled reports whether a request without signals is recorded. It depends only on the ID, so that replicas agree.
+func sampled(requestID string) bool {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(requestID))
+	return float64(h.Sum32()) < learn.QuietShare*math.MaxUint32
+}
+
+// ownSignals returns the signals of a response.
+func ownSignals(e *requestlog.Entry) []feedback.Signal {
+	var found []feedback.Signal
+	for _, name := range e.Signals {
+		found = append(found, feedback.Signal(name))
+	}
+	if violates(e) {
+		found = append(found, feedback.SchemaViolation)
+	}
+	if callsInvalidTool(e) {
+		found = append(found, feedback.InvalidToolCall)
+	}
+	if e.Outcome == requestlog.Cancelled && e.Stream && e.TTFT > 0 {
+		found = append(found, feedback.Abandoned)
+	}
+	return found
 }
 
 // Run writes collected signals until ctx is cancelled.
@@ -86,12 +160,7 @@ func violates(e *requestlog.Entry) bool {
 	if e.Outcome != requestlog.OK || e.Finish != "stop" || e.Decision.Input.Needs&(llm.JSONMode|llm.JSONSchema) == 0 || e.Body.Streamed {
 		return false
 	}
-	body := e.Body
-	body.Request, body.Split = body.JoinedRequest(), false
-	request, response := body.Request, body.Response
-	if e.Format != "chat" {
-		request, response = transcript.ToChat(e.Format, body)
-	}
+	request, response := exchange(e)
 	content := rawjson.Get(response, "choices.0.message.content")
 	if len(request) == 0 || content.Kind != rawjson.Text {
 		return false
@@ -105,6 +174,30 @@ func violates(e *requestlog.Entry) bool {
 		return false
 	}
 	return !conforms(value, schema.Raw)
+}
+
+// exchange returns the stored request and response in the chat format.
+func exchange(e *requestlog.Entry) (request, response []byte) {
+	body := e.Body
+	body.Request, body.Split = body.JoinedRequest(), false
+	if e.Format == "chat" {
+		return body.Request, body.Response
+	}
+	return transcript.ToChat(e.Format, body)
+}
+
+// callsInvalidTool reports whether a response calls an unknown tool or has arguments that do not match its schema. It checks only complete
+// responses with a stored body.
+func callsInvalidTool(e *requestlog.Entry) bool {
+	if e.Outcome != requestlog.OK || e.Finish != "tool_calls" || e.Body.Streamed {
+		return false
+	}
+	request, response := exchange(e)
+	if len(request) == 0 {
+		return false
+	}
+	parsed, ok := judge.ParseResponse(response)
+	return ok && len(parsed.Calls) > 0 && !judge.ValidCalls(request, parsed.Calls)
 }
 
 // conforms reports whether a value matches a schema. It returns true for an invalid schema.

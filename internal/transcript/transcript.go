@@ -15,6 +15,7 @@ import (
 	"fairlead/internal/wire/chat"
 	"fairlead/internal/wire/chatconv"
 	"fairlead/internal/wire/chatstream"
+	"fairlead/internal/wire/geminiapi"
 	"fairlead/internal/wire/messages"
 	"fairlead/internal/wire/messagesconv"
 	"fairlead/internal/wire/messagesstream"
@@ -39,6 +40,8 @@ func assemble(format string, events []byte) ([]byte, error) {
 		return first(messages.Format{}.EncodeResponse(&llm.Request{}, "", messagesPieces(events, true)))
 	case responses.Name:
 		return responses.Assemble(events)
+	case geminiapi.Name:
+		return geminiapi.Assemble(events)
 	default:
 		return chatstream.Assemble(events)
 	}
@@ -69,7 +72,9 @@ func first(events iter.Seq2[llm.Event, error]) ([]byte, error) {
 func ToChat(format string, body requestlog.Body) (request, response []byte) {
 	switch format {
 	case messages.Name:
-		return asChat(messages.Format{}, body.Request), messagesAnswer(body)
+		return asChat(messages.Format{}, body.Request), answerOf(messagesPieces(body.Response, body.Streamed))
+	case geminiapi.Name:
+		return asChat(geminiapi.Format{Model: "auto"}, body.Request), answerOf(geminiapi.Stored(body.Response))
 	case responses.Name:
 		return asChat(responses.Format{}, body.Request), responsesAnswer(body)
 	}
@@ -97,10 +102,10 @@ func asChat(f wire.Format, body []byte) []byte {
 	return text
 }
 
-// messagesAnswer decodes the response as a stream, because the stored response may be an incomplete stream.
-func messagesAnswer(body requestlog.Body) []byte {
+// answerOf encodes a response in the chat format. It is encoded as a stream, because the stored response may be an incomplete stream.
+func answerOf(deltas iter.Seq2[llm.Delta, error]) []byte {
 	var chunks bytes.Buffer
-	for ev, err := range (chat.Format{}).EncodeResponse(&llm.Request{Stream: true}, "", messagesPieces(body.Response, body.Streamed)) {
+	for ev, err := range (chat.Format{}).EncodeResponse(&llm.Request{Stream: true}, "", deltas) {
 		if err != nil {
 			break
 		}

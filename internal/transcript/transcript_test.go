@@ -12,6 +12,7 @@ import (
 	"fairlead/internal/llm"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/wire"
+	"fairlead/internal/wire/geminiapi"
 	"fairlead/internal/wire/messages"
 	"fairlead/internal/wire/responses"
 )
@@ -91,6 +92,7 @@ var foreign = map[string]struct {
 	request string
 }{
 	messages.Name:  {messages.Format{}, `{"model":"m","max_tokens":9,"system":"be brief","messages":[{"role":"user","content":"how cold?"}]}`},
+	geminiapi.Name: {geminiapi.Format{}, `{"systemInstruction":{"parts":[{"text":"be brief"}]},"contents":[{"role":"user","parts":[{"text":"how cold?"}]}]}`},
 	responses.Name: {responses.Format{}, `{"model":"m","instructions":"be brief","input":"how cold?"}`},
 }
 

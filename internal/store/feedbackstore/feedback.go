@@ -1,4 +1,4 @@
-// Package feedbackstore stores ratings, signals and resets of feedback.
+// Package feedbackstore stores outcomes: ratings, verdicts and signals. It also stores their resets and the settings of learning.
 package feedbackstore
 
 import (
@@ -23,7 +23,7 @@ type Store struct {
 func New(db *sqldb.DB) *Store {
 	fields := slices.Concat(
 		sqldb.TextFields("workspace_id", "request_id", "rater", "id", "key_id", "account_id"), sqldb.NumberFields("at"), sqldb.RealFields("score"),
-		sqldb.TextFields("label", "comment", "source", "signal", "model", "task", "skills", "predictor"),
+		sqldb.TextFields("label", "comment", "source", "signal", "model", "task", "skills", "predictor", "other"),
 	)
 	return &Store{
 		db:            db,
@@ -38,7 +38,7 @@ func (s *Store) Revisions(ctx context.Context) (map[string]int64, error) { retur
 // replaceRating makes a later rating by the same rater replace the earlier one.
 const replaceRating = `on conflict (workspace_id, request_id, rater) do update set id = excluded.id, at = excluded.at,
 	score = excluded.score, label = excluded.label, comment = excluded.comment, source = excluded.source,
-	model = excluded.model, task = excluded.task, skills = excluded.skills, predictor = excluded.predictor`
+	model = excluded.model, task = excluded.task, skills = excluded.skills, predictor = excluded.predictor, other = excluded.other`
 
 func ratingRow(r *feedback.Rating) ([]any, error) {
 	skills, err := json.Marshal(r.Skills)
@@ -47,7 +47,7 @@ func ratingRow(r *feedback.Rating) ([]any, error) {
 	}
 	return []any{
 		r.WorkspaceID, r.RequestID, r.Rater(), r.ID, r.KeyID, r.AccountID, sqldb.Millis(r.Time), r.Score, r.Label, r.Comment,
-		string(r.Source), string(r.Signal), r.Model, string(r.Task), string(skills), r.Predictor,
+		string(r.Source), string(r.Signal), r.Model, string(r.Task), string(skills), r.Predictor, r.Other,
 	}, nil
 }
 
@@ -69,7 +69,8 @@ func (s *Store) SaveRating(ctx context.Context, r feedback.Rating) error {
 	return nil
 }
 
-// SaveSignals stores ratings derived from signals. Corrections do not depend on them, so the revision does not change.
+// SaveSignals stores signals. They are frequent and their effect is small, so they do not change the revision: the next computation of
+// corrections, at the latest that of the next day, includes them.
 func (s *Store) SaveSignals(ctx context.Context, signals []feedback.Rating) error {
 	rows := make([][]any, len(signals))
 	for i := range signals {
@@ -101,6 +102,23 @@ func (s *Store) ResetFeedback(ctx context.Context, workspaceID, model string, at
 	})
 	if err != nil {
 		return fmt.Errorf("reset feedback: %w", err)
+	}
+	return nil
+}
+
+// SaveLearning stores how a workspace learns from outcomes.
+func (s *Store) SaveLearning(ctx context.Context, workspaceID string, v feedback.Settings) error {
+	err := s.db.InTx(ctx, func(tx *sql.Tx) error {
+		if err := ratingsChanged(ctx, tx, workspaceID); err != nil {
+			return err
+		}
+		const q = `insert into learning_settings (workspace_id, disabled, explore, floor) values ($1, $2, $3, $4)
+			on conflict (workspace_id) do update set disabled = excluded.disabled, explore = excluded.explore, floor = excluded.floor`
+		_, err := tx.ExecContext(ctx, q, workspaceID, sqldb.Flag(v.Disabled), v.Explore, v.Floor)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("save learning settings: %w", err)
 	}
 	return nil
 }

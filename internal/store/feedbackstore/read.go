@@ -1,10 +1,12 @@
 package feedbackstore
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"fairlead/internal/feedback"
@@ -12,15 +14,18 @@ import (
 )
 
 const ratingColumns = `select r.workspace_id, r.request_id, r.id, r.key_id, r.account_id, r.at, r.score, r.label, r.comment,
-	r.source, r.signal, r.model, r.task, r.skills, r.predictor from ratings r `
+	r.source, r.signal, r.model, r.task, r.skills, r.predictor, r.other from ratings r `
 
 // Each of these statements uses an index, so that its cost does not depend on the number of ratings.
 const (
 	nextRated      = `select min(model) from ratings where workspace_id = $1 and model > $2 and source <> 'signal'`
 	countedRatings = ratingColumns + `where r.workspace_id = $1 and r.model = $2 and r.source <> 'signal' and r.at > $3
 		order by r.at desc, r.id desc limit $4`
+	countedSignals = ratingColumns + `where r.workspace_id = $1 and r.source = 'signal' and r.at > $2 order by r.at desc limit $3`
+	listedOutcomes = ratingColumns + `where r.workspace_id = $1 and (r.request_id < $2 or r.request_id = $2 and r.rater > $3)
+		and r.signal <> 'none' order by r.request_id desc, r.rater limit $4`
 	signalCounts = `select model, task, signal, count(*) from ratings where workspace_id = $1 and source = 'signal' and at >= $2
-		group by model, task, signal order by model, task, signal`
+		and signal <> 'none' group by model, task, signal order by model, task, signal`
 )
 
 func scanRating(row sqldb.Scanner) (feedback.Rating, error) {
@@ -28,7 +33,7 @@ func scanRating(row sqldb.Scanner) (feedback.Rating, error) {
 	var at int64
 	var skills string
 	err := row.Scan(&r.WorkspaceID, &r.RequestID, &r.ID, &r.KeyID, &r.AccountID, &at, &r.Score, &r.Label, &r.Comment,
-		&r.Source, &r.Signal, &r.Model, &r.Task, &skills, &r.Predictor)
+		&r.Source, &r.Signal, &r.Model, &r.Task, &skills, &r.Predictor, &r.Other)
 	if err != nil {
 		return r, err
 	}
@@ -61,6 +66,47 @@ func (s *Store) CountedRatings(ctx context.Context, workspaceID string, limit in
 			return err
 		}
 	}
+}
+
+// CountedSignals returns the newest signals of a workspace that count.
+func (s *Store) CountedSignals(ctx context.Context, workspaceID string, limit int) ([]feedback.Rating, error) {
+	resets, err := s.resets(ctx, workspaceID)
+	if err != nil {
+		return nil, fmt.Errorf("read feedback resets: %w", err)
+	}
+	rows, err := s.db.Query(ctx, countedSignals, workspaceID, resets[""], limit)
+	signals, err := sqldb.Collect(rows, err, scanRating)
+	if err != nil {
+		return nil, fmt.Errorf("read signals: %w", err)
+	}
+	return slices.DeleteFunc(signals, func(r feedback.Rating) bool { return sqldb.Millis(r.Time) <= resets[r.Model] }), nil
+}
+
+// Outcomes returns the ratings, verdicts and signals of a workspace, newest request first.
+func (s *Store) Outcomes(ctx context.Context, workspaceID string, p feedback.OutcomePage) ([]feedback.Rating, error) {
+	ctx, cancel := s.db.Bounded(ctx)
+	defer cancel()
+	rows, err := s.db.Query(ctx, listedOutcomes, workspaceID, cmp.Or(p.Request, afterAllRequests), p.Rater, p.Limit)
+	list, err := sqldb.Collect(rows, err, scanRating)
+	if err != nil {
+		return nil, fmt.Errorf("list outcomes: %w", err)
+	}
+	return list, nil
+}
+
+// afterAllRequests is greater than any ID of a request.
+const afterAllRequests = "req_~"
+
+// Learning returns how a workspace learns from outcomes.
+func (s *Store) Learning(ctx context.Context, workspaceID string) (feedback.Settings, error) {
+	var v feedback.Settings
+	var disabled int64
+	err := s.db.QueryRow(ctx, `select disabled, explore, floor from learning_settings where workspace_id = $1`, workspaceID).Scan(&disabled, &v.Explore, &v.Floor)
+	if err != nil && !sqldb.IsNotFound(err) {
+		return v, fmt.Errorf("read learning settings: %w", err)
+	}
+	v.Disabled = disabled != 0
+	return v, nil
 }
 
 // nextRated returns the next model that has ratings, without reading the ratings.

@@ -50,6 +50,14 @@ func comparisonsReadBack(t *testing.T, db *store.DB) {
 	if diff := cmp.Diff([]proof.Record{newest, older, unjudged}, records); diff != "" {
 		t.Error(diff)
 	}
+	one, found, err := db.Proof.Record(ctx, "ws_compare", older.Request)
+	must(t, err)
+	if diff := cmp.Diff(older, one); diff != "" || !found {
+		t.Error(diff)
+	}
+	if _, found, err = db.Proof.Record(ctx, "ws_other", older.Request); found || err != nil {
+		t.Errorf("the record of another workspace was returned, %v", err)
+	}
 	tally, err := db.Proof.Tally(ctx, "ws_compare", all)
 	must(t, err)
 	if diff := cmp.Diff(proof.Tally{Compared: 2, Unjudged: 1, Failed: 1, Cost: 6000}, tally); diff != "" {

@@ -1,0 +1,237 @@
+// Package outcomes serves the outcomes of a workspace and what the router learned from them.
+package outcomes
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"fairlead/internal/account"
+	"fairlead/internal/admin/adminapi"
+	"fairlead/internal/feedback"
+	"fairlead/internal/learn"
+	"fairlead/internal/money"
+)
+
+// Deps are the dependencies of the operations.
+type Deps struct {
+	Learner Learner
+	Store   Store
+}
+
+// Learner learns from outcomes.
+type Learner interface {
+	Learning(workspaceID string) feedback.Learned
+	// Configure changes the settings. It returns an *llm.Error for invalid ones.
+	Configure(ctx context.Context, workspaceID string, s feedback.Settings) error
+	// Reset excludes the existing outcomes of a model from learning, or of all models if model is empty.
+	Reset(ctx context.Context, workspaceID, model string) error
+}
+
+// Store reads outcomes.
+type Store interface {
+	Outcomes(ctx context.Context, workspaceID string, p feedback.OutcomePage) ([]feedback.Rating, error)
+}
+
+type handlers struct {
+	Deps
+	*adminapi.Server
+}
+
+// LearningSettings are how a workspace learns from outcomes.
+type LearningSettings struct {
+	Enabled bool    `json:"enabled" doc:"Whether outcomes change the abilities of models."`
+	Explore float64 `json:"explore" minimum:"0" maximum:"0.2" doc:"Share of the spending on trials of other models. 0 disables trials."`
+	Floor   float64 `json:"floor" minimum:"0" maximum:"1" doc:"Least predicted quality of a model that is tried."`
+}
+
+// LearningState is what the router learned from the outcomes of a workspace.
+type LearningState struct {
+	Settings    LearningSettings `json:"settings"`
+	Active      bool             `json:"active" doc:"Whether routing uses the learned abilities. It does not while there are too few outcomes, or while they do not predict later outcomes better than the static abilities."`
+	Version     string           `json:"version" doc:"Version of the learned state, as recorded in decisions. Empty while the static abilities are used."`
+	Verdicts    int              `json:"verdicts" doc:"Ratings and verdicts that count."`
+	MinVerdicts int              `json:"min_verdicts" doc:"Number below which the static abilities are used."`
+	Check       learn.Check      `json:"check" doc:"Errors of predictions of later outcomes from earlier ones."`
+	Abilities   []LearnedAbility `json:"abilities" doc:"By model and task."`
+	Signals     []SignalTrust    `json:"signals" doc:"Agreement of implicit signals with ratings and verdicts."`
+	Exploration ExplorationUse   `json:"exploration"`
+	ComputedAt  *time.Time       `json:"computed_at"`
+}
+
+// LearnedAbility is the learned ability of a model for a task.
+type LearnedAbility struct {
+	Model    string     `json:"model"`
+	Task     string     `json:"task"`
+	Outcomes int        `json:"outcomes" doc:"Ratings and verdicts of this model and task."`
+	Static   float64    `json:"static" doc:"Mean predicted quality without outcomes."`
+	Learned  float64    `json:"learned" doc:"Mean predicted quality with outcomes."`
+	Low      float64    `json:"low" doc:"Lower bound of the 95 % interval of the learned quality."`
+	High     float64    `json:"high" doc:"Upper bound of the 95 % interval."`
+	Changed  *time.Time `json:"changed_at" doc:"When the quality of the model changed. Earlier outcomes do not count."`
+}
+
+// SignalTrust is the agreement of a signal with ratings and verdicts on the same requests.
+type SignalTrust struct {
+	learn.Trust
+	Needed int `json:"needed" doc:"Requests with the signal and a verdict without which the signal has no weight."`
+}
+
+// ExplorationUse is the use of exploration since the start of this replica.
+type ExplorationUse struct {
+	Requests int64        `json:"requests"`
+	Trials   int64        `json:"trials" doc:"Requests that another model served as a trial."`
+	Spent    money.Amount `json:"spent_usd" doc:"Cost of all requests that took part."`
+	Tried    money.Amount `json:"tried_usd" doc:"Cost of the trials."`
+	Extra    money.Amount `json:"extra_usd" doc:"Expected loss in cost: what the trials cost more than the router's choices. Negative if they were cheaper."`
+	Loss     float64      `json:"quality_loss" doc:"Expected loss in quality per request, from 0 to 1."`
+}
+
+// OutcomeView is an outcome of a response.
+type OutcomeView struct {
+	RequestID string    `json:"request_id"`
+	At        time.Time `json:"at"`
+	Source    string    `json:"source" enum:"api,dashboard,signal,shadow,hook"`
+	Signal    string    `json:"signal,omitempty"`
+	Model     string    `json:"model"`
+	Other     string    `json:"other,omitempty" doc:"Model whose response was compared."`
+	Task      string    `json:"task,omitempty"`
+	Score     float64   `json:"score" doc:"From 0 (bad) to 1 (good). For a comparison 1 is a win, 0.5 a tie and 0 a loss."`
+	Method    string    `json:"method,omitempty" doc:"What compared the responses, or the label of a rating."`
+}
+
+// OutcomeList is a page of outcomes.
+type OutcomeList struct {
+	Outcomes []OutcomeView `json:"outcomes" doc:"Newest request first."`
+	Next     string        `json:"next,omitempty" doc:"Value of after for the next page. Absent on the last page."`
+}
+
+// Mount registers the operations.
+func Mount(s *adminapi.Server, d Deps) {
+	a := &handlers{Deps: d, Server: s}
+	tags := []string{"routing"}
+	adminapi.Register(a.Server, account.ReadPolicies, huma.Operation{
+		OperationID: "get-learning", Method: http.MethodGet, Path: "/routing/learning", Tags: tags,
+		Summary: "Get what the router learned from outcomes",
+	}, a.get)
+	adminapi.Register(a.Server, account.ManagePolicies, huma.Operation{
+		OperationID: "set-learning", Method: http.MethodPut, Path: "/routing/learning", Tags: tags,
+		Summary: "Change how the router learns from outcomes",
+	}, a.set)
+	adminapi.Register(a.Server, account.ManagePolicies, huma.Operation{
+		OperationID: "reset-learning", Method: http.MethodPost, Path: "/routing/learning/reset", Tags: tags,
+		Summary:     "Reset what the router learned",
+		Description: "Existing outcomes of one model, or of all models, no longer affect routing. They remain readable.",
+	}, a.reset)
+	adminapi.Register(a.Server, account.ReadRequests, huma.Operation{
+		OperationID: "list-outcomes", Method: http.MethodGet, Path: "/routing/outcomes", Tags: tags,
+		Summary: "List ratings, verdicts and signals, newest request first",
+	}, a.list)
+}
+
+func (a *handlers) get(_ context.Context, c *adminapi.Call, _ *struct{}) (*adminapi.Output[LearningState], error) {
+	l := a.Learner.Learning(c.WorkspaceID)
+	return adminapi.Respond(StateOf(&l)), nil
+}
+
+// StateOf converts the learned state of a workspace.
+func StateOf(l *feedback.Learned) LearningState {
+	v := LearningState{
+		Settings: settingsOf(l.Settings), Active: l.Active, Version: l.Version, Verdicts: l.Verdicts, MinVerdicts: l.MinVerdicts, Check: l.Check,
+		Abilities: make([]LearnedAbility, len(l.Tasks)), Signals: make([]SignalTrust, len(l.Trust)), ComputedAt: adminapi.Time(l.At),
+	}
+	for i, t := range l.Tasks {
+		v.Abilities[i] = LearnedAbility{
+			Model: t.Model, Task: string(t.Task), Outcomes: t.Outcomes, Static: t.Static, Learned: t.Learned, Low: t.Low, High: t.High, Changed: adminapi.Time(t.Changed),
+		}
+	}
+	for i, t := range l.Trust {
+		v.Signals[i] = SignalTrust{t, learn.MinPairs}
+	}
+	e := l.Exploration
+	v.Exploration = ExplorationUse{Requests: e.Requests, Trials: e.Trials, Spent: e.Spent, Tried: e.Tried, Extra: e.Extra, Loss: e.Quality / float64(max(e.Requests, 1))}
+	return v
+}
+
+func settingsOf(s feedback.Settings) LearningSettings {
+	return LearningSettings{Enabled: !s.Disabled, Explore: s.Explore, Floor: s.Floor}
+}
+
+type setInput struct{ Body LearningSettings }
+
+func (a *handlers) set(ctx context.Context, c *adminapi.Call, in *setInput) (*adminapi.Output[LearningState], error) {
+	before := a.Learner.Learning(c.WorkspaceID)
+	settings := feedback.Settings{Disabled: !in.Body.Enabled, Explore: in.Body.Explore, Floor: in.Body.Floor}
+	if err := a.Learner.Configure(ctx, c.WorkspaceID, settings); err != nil {
+		return nil, err
+	}
+	if err := a.Record(ctx, c.Actor, "learning.update", "learning", settingsOf(before.Settings), in.Body); err != nil {
+		return nil, err
+	}
+	return a.get(ctx, c, nil)
+}
+
+type resetInput struct {
+	Body struct {
+		Model string `json:"model,omitempty" maxLength:"200" doc:"Model whose outcomes are reset. Resets all outcomes if omitted."`
+	}
+}
+
+// resetOutcomes describes a reset in the audit log.
+type resetOutcomes struct {
+	Verdicts int    `json:"verdicts"`
+	Version  string `json:"version,omitempty"`
+}
+
+func (a *handlers) reset(ctx context.Context, c *adminapi.Call, in *resetInput) (*adminapi.Output[LearningState], error) {
+	if !adminapi.Storable(in.Body.Model) {
+		return nil, adminapi.Invalid("body", "model", "must be valid UTF-8")
+	}
+	before := a.Learner.Learning(c.WorkspaceID)
+	if err := a.Learner.Reset(ctx, c.WorkspaceID, in.Body.Model); err != nil {
+		return nil, err
+	}
+	object := in.Body.Model
+	if object == "" {
+		object = "learning"
+	}
+	if err := a.Record(ctx, c.Actor, "learning.reset", object, resetOutcomes{before.Verdicts, before.Version}, nil); err != nil {
+		return nil, err
+	}
+	return a.get(ctx, c, nil)
+}
+
+type listInput struct {
+	After string `query:"after" maxLength:"300" doc:"Value of next of the page before."`
+	Limit int    `query:"limit" minimum:"1" maximum:"1000" default:"100"`
+}
+
+func (a *handlers) list(ctx context.Context, c *adminapi.Call, in *listInput) (*adminapi.Output[OutcomeList], error) {
+	if !adminapi.Storable(in.After) {
+		return nil, adminapi.Invalid("query", "after", "must be valid UTF-8")
+	}
+	request, rater, _ := strings.Cut(in.After, " ")
+	found, err := a.Store.Outcomes(ctx, c.WorkspaceID, feedback.OutcomePage{Request: request, Rater: rater, Limit: in.Limit})
+	if err != nil {
+		return nil, err
+	}
+	list := OutcomeList{Outcomes: make([]OutcomeView, len(found))}
+	for i := range found {
+		list.Outcomes[i] = ViewOf(&found[i])
+	}
+	if n := len(found); n == in.Limit {
+		list.Next = found[n-1].RequestID + " " + found[n-1].Rater()
+	}
+	return adminapi.Respond(list), nil
+}
+
+// ViewOf converts an outcome.
+func ViewOf(r *feedback.Rating) OutcomeView {
+	return OutcomeView{
+		RequestID: r.RequestID, At: r.Time.UTC(), Source: string(r.Source), Signal: string(r.Signal), Model: r.Model, Other: r.Other, Task: string(r.Task),
+		Score: r.Score, Method: r.Label,
+	}
+}

@@ -1,0 +1,94 @@
+package admin
+
+import (
+	"context"
+	"net/http"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead/internal/admin/outcomes"
+	"fairlead/internal/feedback"
+	"fairlead/internal/learn"
+	"fairlead/internal/predict"
+)
+
+// learner is an in-memory learner with outcomes.
+type learner struct {
+	learned  feedback.Learned
+	resets   []string
+	outcomes []feedback.Rating
+}
+
+func (l *learner) Learning(string) feedback.Learned { return l.learned }
+
+func (l *learner) Configure(_ context.Context, _ string, s feedback.Settings) error {
+	l.learned.Settings = s
+	return nil
+}
+
+func (l *learner) Reset(_ context.Context, workspaceID, model string) error {
+	l.resets = append(l.resets, workspaceID+" "+model)
+	return nil
+}
+
+func (l *learner) Outcomes(_ context.Context, _ string, p feedback.OutcomePage) ([]feedback.Rating, error) {
+	for i := range l.outcomes {
+		if r := &l.outcomes[i]; r.RequestID == p.Request && r.Rater() == p.Rater {
+			return l.outcomes[i+1:], nil
+		}
+	}
+	return l.outcomes[:min(p.Limit, len(l.outcomes))], nil
+}
+
+func TestLearningIsShownChangedAndReset(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.learner.learned = feedback.Learned{
+		Active: true, Version: "v1", Verdicts: 120, MinVerdicts: 50, Trust: []learn.Trust{{Signal: "refusal", With: 30, Weight: 0.2}},
+		Tasks:       []feedback.LearnedTask{{Model: "gpt", Task: predict.Code, Outcomes: 60, Static: 0.7, Learned: 0.8, Low: 0.7, High: 0.9}},
+		Exploration: feedback.Exploration{Requests: 10, Trials: 1, Quality: 0.02},
+	}
+	var got outcomes.LearningState
+	s.call("GET", "/routing/learning", "", as("acc_viewer")).want(200).into(&got)
+	if !got.Active || !got.Settings.Enabled || len(got.Abilities) != 1 || got.Abilities[0].Learned != 0.8 || got.Signals[0].Needed != learn.MinPairs || got.Exploration.Loss != 0.002 {
+		t.Errorf("%+v", got)
+	}
+	s.call("PUT", "/routing/learning", `{"enabled":false,"explore":0.01,"floor":0.5}`, as("acc_admin")).want(200)
+	s.call("PUT", "/routing/learning", `{"enabled":true,"explore":0.5,"floor":0}`, as("acc_admin")).rejected(http.StatusBadRequest, "INVALID_REQUEST")
+	s.call("PUT", "/routing/learning", `{"enabled":true,"explore":0,"floor":0}`, as("acc_viewer")).rejected(http.StatusForbidden, "PERMISSION_DENIED")
+	if want := (feedback.Settings{Disabled: true, Explore: 0.01, Floor: 0.5}); s.learner.learned.Settings != want {
+		t.Errorf("settings %+v", s.learner.learned.Settings)
+	}
+	s.call("POST", "/routing/learning/reset", `{"model":"gpt"}`, as("acc_admin")).want(200)
+	s.call("POST", "/routing/learning/reset", `{}`, as("acc_admin")).want(200)
+	if diff := cmp.Diff([]string{home + " gpt", home + " "}, s.learner.resets); diff != "" {
+		t.Error(diff)
+	}
+	want := []note{
+		{"learning.update", "learning", `{"enabled":true,"explore":0,"floor":0}`, `{"enabled":false,"explore":0.01,"floor":0.5}`},
+		{"learning.reset", "gpt", `{"verdicts":120,"version":"v1"}`, ""},
+		{"learning.reset", "learning", `{"verdicts":120,"version":"v1"}`, ""},
+	}
+	if diff := cmp.Diff(want, s.world.noted); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestOutcomesAreListedInPages(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.learner.outcomes = []feedback.Rating{
+		{RequestID: "req_2", Source: feedback.FromShadow, Score: 0.5, Model: "gpt", Other: "odd", Label: "judge"},
+		{RequestID: "req_1", Source: feedback.FromSignal, Signal: feedback.Refusal, Model: "gpt"},
+	}
+	var page outcomes.OutcomeList
+	s.call("GET", "/routing/outcomes?limit=1", "", as("acc_viewer")).want(200).into(&page)
+	if len(page.Outcomes) != 1 || page.Outcomes[0].Other != "odd" || page.Outcomes[0].Method != "judge" || page.Next != "req_2 shadow" {
+		t.Fatalf("%+v", page)
+	}
+	s.call("GET", "/routing/outcomes?limit=5&after=req_2+shadow", "", as("acc_viewer")).want(200).into(&page)
+	if len(page.Outcomes) != 1 || page.Outcomes[0].Signal != "refusal" {
+		t.Errorf("%+v", page)
+	}
+}

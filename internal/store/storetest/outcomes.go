@@ -1,0 +1,54 @@
+package storetest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead/internal/feedback"
+	"fairlead/internal/store"
+)
+
+// outcomesReadBack stores outcomes of all kinds, reads them in pages, and resets them.
+func outcomesReadBack(t *testing.T, db *store.DB) {
+	ctx, ws := t.Context(), newTenant(t, db)
+	older, newer := entryID(now.Add(-time.Hour)), entryID(now)
+	verdict := rated(ws, newer, now, 0.5)
+	verdict.KeyID, verdict.Source, verdict.Other, verdict.Label, verdict.Comment = "", feedback.FromShadow, "large-a", "judge", ""
+	rating := rated(ws, newer, now, 1)
+	refusal, quiet := signalled(ws, older, now, feedback.Refusal), signalled(ws, newer, now, feedback.Quiet)
+	for _, r := range []feedback.Rating{verdict, rating} {
+		must(t, db.Feedback.SaveRating(ctx, r))
+	}
+	must(t, db.Feedback.SaveSignals(ctx, []feedback.Rating{refusal, quiet}))
+
+	first, err := db.Feedback.Outcomes(ctx, ws, feedback.OutcomePage{Limit: 1})
+	must(t, err)
+	rest, err := db.Feedback.Outcomes(ctx, ws, feedback.OutcomePage{Request: first[0].RequestID, Rater: first[0].Rater(), Limit: 10})
+	must(t, err)
+	if diff := cmp.Diff([]feedback.Rating{rating, verdict, refusal}, append(first, rest...)); diff != "" {
+		t.Error(diff)
+	}
+	if counts, err := db.Feedback.SignalCounts(ctx, ws, now.Add(-time.Hour)); err != nil || len(counts) != 1 {
+		t.Errorf("signals %v, %v", counts, err)
+	}
+	if signals, err := db.Feedback.CountedSignals(ctx, ws, 10); err != nil || len(signals) != 2 {
+		t.Errorf("counted signals %v, %v", signals, err)
+	}
+
+	settings := feedback.Settings{Disabled: true, Explore: 0.02, Floor: 0.5}
+	if !moved(t, db, ws, func() { must(t, db.Feedback.SaveLearning(ctx, ws, settings)) }) {
+		t.Error("other replicas do not read the settings")
+	}
+	if got, err := db.Feedback.Learning(ctx, ws); err != nil || got != settings {
+		t.Errorf("settings %+v, %v", got, err)
+	}
+	if got, err := db.Feedback.Learning(ctx, "ws_none"); err != nil || got != (feedback.Settings{}) {
+		t.Errorf("default settings %+v, %v", got, err)
+	}
+	must(t, db.Feedback.ResetFeedback(ctx, ws, "", now.Add(time.Minute)))
+	if signals, err := db.Feedback.CountedSignals(ctx, ws, 10); err != nil || len(signals) != 0 {
+		t.Errorf("after a reset %v, %v", signals, err)
+	}
+}
