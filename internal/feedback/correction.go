@@ -5,15 +5,13 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
 	"fairlead/internal/predict"
-	"fairlead/internal/predict/ability"
 )
 
-// Corrections are the ability corrections derived from a workspace's ratings. They are immutable; nil means none.
+// Corrections are the ability corrections learned from a workspace's outcomes. They are immutable; nil means none.
 type Corrections struct {
 	Version   string            // hash of Abilities; empty without corrections
 	Abilities map[string]*Shift // by model
@@ -23,13 +21,38 @@ type Corrections struct {
 type Shift struct {
 	Base      []float64       `json:"base"`    // ability vector that the correction was computed from
 	Corrected predict.Ability `json:"ability"` // corrected ability
-	Ratings   int             `json:"ratings"` // number of ratings it was computed from
+	Ratings   int             `json:"ratings"` // number of outcomes it was computed from
+
+	Tasks  map[predict.Task]float64          `json:"tasks,omitempty"` // further change of the logit by task
+	ByTask map[predict.Task]*predict.Ability `json:"-"`               // corrected abilities of the tasks in Tasks
 }
 
-// Ability returns the corrected ability of a model, or base for a model without a correction. The result is shared and must not be
+// prepare computes ByTask.
+func (s *Shift) prepare() {
+	s.ByTask = nil
+	for task, shift := range s.Tasks {
+		if s.ByTask == nil {
+			s.ByTask = make(map[predict.Task]*predict.Ability, len(s.Tasks))
+		}
+		a := s.Corrected
+		a.Vector = slices.Clone(a.Vector)
+		a.Vector[0] += shift
+		s.ByTask[task] = &a
+	}
+}
+
+// ability returns the corrected ability for a task.
+func (s *Shift) ability(task predict.Task) *predict.Ability {
+	if a := s.ByTask[task]; a != nil {
+		return a
+	}
+	return &s.Corrected
+}
+
+// Ability returns the corrected ability of a model for a task, or base for a model without a correction. The result is shared and must not be
 // changed. If base differs from the vector that the correction was computed from, the difference between the corrected and the
 // original vector is added to base, provided that both have the same skills.
-func (c *Corrections) Ability(model string, base *predict.Ability) *predict.Ability {
+func (c *Corrections) Ability(model string, task predict.Task, base *predict.Ability) *predict.Ability {
 	if c == nil || base == nil {
 		return base
 	}
@@ -38,12 +61,13 @@ func (c *Corrections) Ability(model string, base *predict.Ability) *predict.Abil
 		return base
 	}
 	if slices.Equal(s.Base, base.Vector) {
-		return &s.Corrected
+		return s.ability(task)
 	}
-	moved := s.Corrected
+	moved := *s.ability(task)
+	corrected := moved.Vector
 	moved.Vector = make([]float64, len(base.Vector))
 	for i, v := range base.Vector {
-		moved.Vector[i] = v + s.Corrected.Vector[i] - s.Base[i]
+		moved.Vector[i] = v + corrected[i] - s.Base[i]
 	}
 	return &moved
 }
@@ -67,16 +91,19 @@ func Decode(body []byte) (*Corrections, error) {
 		return nil, fmt.Errorf("decode corrections: %w", err)
 	}
 	for model, s := range c.Abilities {
-		if s == nil || len(s.Base) != len(s.Corrected.Vector) {
+		if s == nil || len(s.Base) == 0 && len(s.Tasks) > 0 || len(s.Base) != len(s.Corrected.Vector) {
 			return nil, fmt.Errorf("decode corrections: incomplete correction of %s", model)
 		}
 	}
 	return c, c.setVersion()
 }
 
-// setVersion computes the version of the corrections.
+// setVersion computes the version of the corrections and prepares them for use.
 func (c *Corrections) setVersion() error {
 	c.Version = ""
+	for _, s := range c.Abilities {
+		s.prepare()
+	}
 	if len(c.Abilities) == 0 {
 		return nil
 	}
@@ -86,26 +113,5 @@ func (c *Corrections) setVersion() error {
 	return err
 }
 
-// decay weights ratings by age.
-type decay struct {
-	halfLife time.Duration
-	today    time.Time // day to which ages are computed, so that corrections are stable within a day
-}
-
-// dayOf returns the start of the UTC day of t.
+// dayOf returns the start of the UTC day of t. Ages are computed to it, so that corrections are stable within a day.
 func dayOf(t time.Time) time.Time { return t.UTC().Truncate(24 * time.Hour) }
-
-func (d decay) weight(at time.Time) float64 {
-	age := max(0, d.today.Sub(at))
-	return math.Exp2(-float64(age) / float64(d.halfLife))
-}
-
-// labels converts ratings to labels for fitting abilities.
-func (d decay) labels(ratings []Rating) []ability.Label {
-	all := make([]ability.Label, len(ratings))
-	for i := range ratings {
-		r := &ratings[i]
-		all[i] = ability.Label{Skills: r.Skills, Score: r.Score, Weight: d.weight(r.Time)}
-	}
-	return all
-}

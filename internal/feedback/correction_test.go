@@ -1,9 +1,7 @@
 package feedback
 
 import (
-	"math"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -12,7 +10,7 @@ import (
 
 func twoShifts() *Corrections {
 	return &Corrections{Abilities: map[string]*Shift{
-		"small": {Base: bases["small"].Vector, Corrected: predict.Ability{Vector: []float64{0.75, 1.25, -0.5}, Spread: 0.2, Source: "benchmarks"}, Ratings: 7},
+		"small": {Base: bases["small"].Vector, Corrected: predict.Ability{Vector: []float64{0.75, 1.25, -0.5}, Spread: 0.2, Source: "benchmarks"}, Ratings: 7, Tasks: map[predict.Task]float64{predict.Maths: 0.5}},
 		"large": {Base: []float64{1, 1, 1}, Corrected: predict.Ability{Vector: []float64{0.5, 1, 1.25}, Spread: 0.1, Source: "trained"}, Ratings: 9},
 	}}
 }
@@ -35,7 +33,7 @@ func TestCorrectionIsAppliedToTheCallersBase(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			if diff := cmp.Diff(c.want, c.corrections.Ability(c.model, c.base)); diff != "" {
+			if diff := cmp.Diff(c.want, c.corrections.Ability(c.model, predict.Code, c.base)); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -78,21 +76,11 @@ func TestCorrectionsRoundTrip(t *testing.T) {
 	}
 }
 
-func TestRatingWeightHalvesPerHalfLife(t *testing.T) {
-	t.Parallel()
-	d := decay{halfLife: 30 * 24 * time.Hour, today: dayOf(start)}
-	for days, want := range map[int]float64{0: 1, -1: 1, 30: 0.5, 60: 0.25, 15: math.Sqrt(0.5)} {
-		if got := d.weight(d.today.AddDate(0, 0, -days)); math.Abs(got-want) > 1e-12 {
-			t.Errorf("after %d days a rating weighs %v, want %v", days, got, want)
-		}
-	}
-}
-
 // Corrections are looked up for every request.
 func TestAbilityAllocatesNothing(t *testing.T) {
 	base := bases["small"]
 	corrections := twoShifts()
-	if n := testing.AllocsPerRun(100, func() { corrections.Ability("small", &base) }); n > 0 {
+	if n := testing.AllocsPerRun(100, func() { corrections.Ability("small", predict.Code, &base) }); n > 0 {
 		t.Errorf("%v allocations", n)
 	}
 }

@@ -15,7 +15,7 @@ import (
 // Defaults and limits.
 const (
 	defaultHalfLife = 30 * 24 * time.Hour
-	maxCounted      = 5000 // maximum number of ratings used per model and workspace
+	maxCounted      = 5000 // maximum number of ratings used per model and workspace, and of signals per workspace
 	signalDays      = 30   // how far back signals are counted
 )
 
@@ -25,6 +25,20 @@ const (
 	settle      = time.Second
 	settleTimes = 20
 )
+
+// With Guard, a workspace with many outcomes is computed less often, because one more outcome changes little and each state is stored.
+const (
+	pausePerVerdict = 200 * time.Millisecond
+	maxPause        = 10 * time.Minute
+)
+
+// pause returns the time between two computations of a workspace.
+func (b *Index) pause(last *workspaceState) time.Duration {
+	if last == nil || !b.options.Guard {
+		return 0
+	}
+	return min(time.Duration(last.learned.Verdicts)*pausePerVerdict, maxPause)
+}
 
 // Options configure an Index.
 type Options struct {
@@ -36,6 +50,13 @@ type Options struct {
 	// HalfLife returns the age at which the weight of a rating is halved. Recompute applies a changed value. The default is 30
 	// days.
 	HalfLife func() time.Duration
+	// MinVerdicts is the number of ratings and verdicts below which a workspace has no corrections.
+	MinVerdicts int
+	// Guard withholds corrections that do not predict later outcomes better than the static abilities, and attributes what all models
+	// have in common to the prompts.
+	Guard bool
+	// Keep stores corrections before they are used, so that decisions can be recomputed with them; nil for no storage.
+	Keep func(ctx context.Context, c *Corrections) error
 }
 
 // Index stores ratings and keeps the corrections derived from them. Reading corrections never blocks.
@@ -45,15 +66,19 @@ type Index struct {
 	options    Options
 	workspaces atomic.Pointer[map[string]*workspaceState] // immutable map, replaced as a whole
 
+	trials trials
+
 	mu       sync.Mutex // held during a computation
 	revision int64
-	day      time.Time // day to which ages are computed; zero before the first Refresh
+	due      map[string]bool // workspaces that changed and are computed later
+	day      time.Time       // day to which ages are computed; zero before the first Refresh
 }
 
 // workspaceState holds the corrections of a workspace and their statistics.
 type workspaceState struct {
 	corrections *Corrections
 	models      []ModelSummary
+	learned     Learned
 	at          time.Time
 	took        time.Duration
 }
@@ -66,7 +91,7 @@ func NewIndex(r Reader, w Writer, o Options) *Index {
 	if o.HalfLife == nil {
 		o.HalfLife = func() time.Duration { return defaultHalfLife }
 	}
-	b := &Index{reader: r, writer: w, options: o}
+	b := &Index{reader: r, writer: w, options: o, due: map[string]bool{}}
 	b.workspaces.Store(&map[string]*workspaceState{})
 	return b
 }
@@ -85,8 +110,8 @@ func (b *Index) Rate(ctx context.Context, r Rating) (Rating, error) {
 	if err := b.complete(&r); err != nil {
 		return r, err
 	}
-	if r.Source == FromSignal {
-		return r, fmt.Errorf("rate %s: signals must be stored with Signal", r.RequestID)
+	if !r.Source.IsRating() {
+		return r, fmt.Errorf("rate %s: source %s", r.RequestID, r.Source)
 	}
 	if err := b.writer.SaveRating(ctx, r); err != nil {
 		return r, err
@@ -95,7 +120,7 @@ func (b *Index) Rate(ctx context.Context, r Rating) (Rating, error) {
 	return r, nil
 }
 
-// Signal stores signals observed in responses. Signals do not affect corrections.
+// Signal stores signals observed in responses. The next computation of corrections includes them.
 func (b *Index) Signal(ctx context.Context, signals []Rating) error {
 	stamped := make([]Rating, len(signals))
 	for i, s := range signals {
@@ -122,7 +147,7 @@ func (b *Index) complete(r *Rating) error {
 	return nil
 }
 
-// Reset excludes the existing ratings of a model, or of all models if model is empty, from corrections. The ratings remain
+// Reset excludes the existing outcomes of a model, or of all models if model is empty, from corrections. The outcomes remain
 // readable.
 func (b *Index) Reset(ctx context.Context, workspaceID, model string) error {
 	if err := b.writer.ResetFeedback(ctx, workspaceID, model, b.options.Now()); err != nil {

@@ -2,6 +2,7 @@ package feedback
 
 import (
 	"fmt"
+	"math"
 	"sync"
 	"testing"
 	"time"
@@ -16,11 +17,10 @@ import (
 // naive computes corrections from a list of ratings, oldest first.
 func naive(ratings []Rating, today time.Time) map[string]predict.Ability {
 	byModel := map[string][]ability.Label{}
-	for i := len(ratings) - 1; i >= 0; i-- {
-		r := ratings[i]
+	for _, r := range ratings {
 		weight := 1.0
 		if r.Time.Before(today) {
-			weight = decay{halfLife: defaultHalfLife, today: today}.weight(r.Time)
+			weight = math.Exp2(-float64(today.Sub(r.Time)) / float64(defaultHalfLife))
 		}
 		byModel[r.Model] = append(byModel[r.Model], ability.Label{Skills: r.Skills, Score: r.Score, Weight: weight})
 	}

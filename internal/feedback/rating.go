@@ -1,39 +1,60 @@
-// Package feedback manages feedback on responses: ratings by users and programs, signals observed in responses, and the ability
-// corrections derived from a workspace's ratings. Package store stores the ratings; package predict defines abilities.
+// Package feedback manages outcomes of responses: ratings by users and programs, verdicts of comparisons, signals observed in responses, and
+// the ability corrections derived from a workspace's outcomes. Package store stores the outcomes; package learn computes the corrections.
 package feedback
 
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
 
 	"fairlead/internal/id"
+	"fairlead/internal/learn"
 	"fairlead/internal/llm"
 	"fairlead/internal/predict"
 )
 
-// Source is the origin of a rating.
+// Source is the origin of an outcome.
 type Source string
 
-// The sources of ratings.
+// The sources of outcomes.
 const (
 	FromAPI       Source = "api"
 	FromDashboard Source = "dashboard"
 	FromSignal    Source = "signal" // observed in the response or in the client's next request
+	FromShadow    Source = "shadow" // verdict of a check or a judge model on a comparison
+	FromHook      Source = "hook"   // score of the workspace's hook on a comparison
 )
+
+// IsRating reports whether a person or a program rated the response.
+func (s Source) IsRating() bool { return s == FromAPI || s == FromDashboard }
+
+// IsVerdict reports whether the response was compared with another one.
+func (s Source) IsVerdict() bool { return s == FromShadow || s == FromHook }
 
 // Signal is a quality problem observed without a rating.
 type Signal string
 
-// Signals. They are recorded and counted, but do not affect corrections, because each can have causes other than a bad response.
+// Signals. Each can have causes other than a bad response, so a signal affects corrections only as far as it agrees with ratings and
+// verdicts of the workspace.
 const (
 	SchemaViolation Signal = "schema_violation" // the response does not match the requested schema
 	Refusal         Signal = "refusal"
 	Truncation      Signal = "truncation"
-	Retry           Signal = "retry" // the same prompt was sent again shortly after
+	Retry           Signal = "retry"             // the same prompt was sent again shortly after
+	Reask           Signal = "reask"             // the next turn repeats the request or says that the response was wrong
+	InvalidToolCall Signal = "invalid_tool_call" // unknown tool, or arguments that do not match its schema
+	FailedTool      Signal = "failed_tool"       // a tool call of the response failed
+	Abandoned       Signal = "abandoned"         // the client disconnected during the response
+	Quiet           Signal = learn.Quiet         // no signal; recorded for a share of requests
 )
+
+// Signals lists the signals of bad responses.
+func Signals() []Signal {
+	return []Signal{SchemaViolation, Refusal, Truncation, Retry, Reask, InvalidToolCall, FailedTool, Abandoned}
+}
 
 // Rating limits.
 const (
@@ -41,7 +62,7 @@ const (
 	maxSkills  = 256
 )
 
-// Rating is the feedback of one rater, or one signal, on one response.
+// Rating is the outcome of one response: the feedback of one rater, one signal, or the verdict of a comparison.
 type Rating struct {
 	ID          string
 	RequestID   string
@@ -49,13 +70,14 @@ type Rating struct {
 	KeyID       string // key of the rater
 	AccountID   string // account of the rater, instead of a key
 	Time        time.Time
-	Score       float64 // 0 (useless) to 1 (good)
-	Label       string  // label that was given instead of a score, if any
+	Score       float64 // 0 (useless) to 1 (good); for a verdict 0 (worse than Other) to 1 (better)
+	Label       string  // label that was given instead of a score, if any; for a verdict its method
 	Comment     string
 	Source      Source
 	Signal      Signal // set only for signals
 
-	Model     string       // model that served the request
+	Model     string       // model that responded
+	Other     string       // model whose response was compared, for a verdict
 	Task      predict.Task // task of the prompt, as classified by the predictor
 	Skills    []float64    // skills of the prompt
 	Predictor string       // version of the predictor that classified the prompt
@@ -67,6 +89,8 @@ func (r *Rating) Rater() string {
 	switch {
 	case r.Source == FromSignal:
 		return "signal:" + string(r.Signal)
+	case r.Source.IsVerdict():
+		return string(r.Source)
 	case r.AccountID != "":
 		return "account:" + r.AccountID
 	}
@@ -95,15 +119,18 @@ func (r *Rating) checkInvariants() error {
 	if r.WorkspaceID == "" {
 		return fmt.Errorf("rate %s: no workspace", r.RequestID)
 	}
-	if known := map[Source]bool{FromAPI: true, FromDashboard: true, FromSignal: true}; !known[r.Source] {
+	if !r.Source.IsRating() && !r.Source.IsVerdict() && r.Source != FromSignal {
 		return fmt.Errorf("rate %s: invalid source %q", r.RequestID, r.Source)
 	}
-	known := map[Signal]bool{SchemaViolation: true, Refusal: true, Truncation: true, Retry: true}
-	if known[r.Signal] != (r.Source == FromSignal) || r.Signal != "" && !known[r.Signal] {
+	known := r.Signal == Quiet || slices.Contains(Signals(), r.Signal)
+	if known != (r.Source == FromSignal) || r.Signal != "" && !known {
 		return fmt.Errorf("rate %s: signal %q from source %s", r.RequestID, r.Signal, r.Source)
 	}
-	if r.Source != FromSignal && (r.KeyID == "") == (r.AccountID == "") {
+	if r.Source.IsRating() && (r.KeyID == "") == (r.AccountID == "") {
 		return fmt.Errorf("rate %s: requires either a key or an account", r.RequestID)
+	}
+	if r.Source.IsVerdict() != (r.Other != "") {
+		return fmt.Errorf("rate %s: other model %q from source %s", r.RequestID, r.Other, r.Source)
 	}
 	if len(r.Skills) > maxSkills {
 		return fmt.Errorf("rate %s: too many skills: %d", r.RequestID, len(r.Skills))

@@ -3,9 +3,10 @@ package feedback
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
-	"fairlead/internal/predict/ability"
+	"fairlead/internal/learn"
 )
 
 // Refresh applies changes: new and deleted ratings from any replica, resets and, once a day, the decay of ratings. Call it at
@@ -18,7 +19,7 @@ func (b *Index) Refresh(ctx context.Context) error {
 		return fmt.Errorf("load feedback revision: %w", err)
 	}
 	revision, today := revisions[Topic], dayOf(b.options.Now())
-	if today.Equal(b.day) && revision == b.revision {
+	if today.Equal(b.day) && revision == b.revision && len(b.due) == 0 {
 		return nil
 	}
 	if !today.Equal(b.day) || revision < b.revision { // a lower revision means that the database was replaced or restored
@@ -53,12 +54,20 @@ func (b *Index) recomputeChanged(ctx context.Context, revision, after int64) err
 	if err != nil {
 		return err
 	}
-	fresh := make(map[string]*workspaceState, len(changed))
 	for _, workspaceID := range changed {
+		b.due[workspaceID] = true
+	}
+	fresh := make(map[string]*workspaceState, len(changed))
+	for _, workspaceID := range slices.Sorted(maps.Keys(b.due)) {
+		last := (*b.workspaces.Load())[workspaceID]
+		if after > 0 && last != nil && b.options.Now().Sub(last.at) < b.pause(last) {
+			continue
+		}
 		if fresh[workspaceID], err = b.compute(ctx, workspaceID); err != nil {
 			return err
 		}
 	}
+	maps.DeleteFunc(b.due, func(workspaceID string, _ bool) bool { return fresh[workspaceID] != nil })
 	if after == 0 {
 		b.workspaces.Store(&fresh) // drops deleted workspaces
 	} else {
@@ -76,7 +85,7 @@ func (b *Index) recomputeSoon(ctx context.Context, workspaceID string) {
 	}
 	defer b.mu.Unlock()
 	last := (*b.workspaces.Load())[workspaceID]
-	if last == nil || b.options.Now().Sub(last.at) >= max(settle, settleTimes*last.took) {
+	if last == nil || b.options.Now().Sub(last.at) >= max(settle, settleTimes*last.took, b.pause(last)) {
 		_ = b.recomputeWorkspace(ctx, workspaceID)
 	}
 }
@@ -88,6 +97,7 @@ func (b *Index) recomputeWorkspace(ctx context.Context, workspaceID string) erro
 	}
 	s, err := b.compute(ctx, workspaceID)
 	if err == nil {
+		delete(b.due, workspaceID)
 		b.replace(map[string]*workspaceState{workspaceID: s})
 	}
 	return err
@@ -95,23 +105,70 @@ func (b *Index) recomputeWorkspace(ctx context.Context, workspaceID string) erro
 
 // compute loads the ratings of a workspace and computes its corrections.
 func (b *Index) compute(ctx context.Context, workspaceID string) (*workspaceState, error) {
-	s := &workspaceState{corrections: &Corrections{Abilities: map[string]*Shift{}}, at: b.options.Now()}
-	err := b.reader.CountedRatings(ctx, workspaceID, maxCounted, func(model string, ratings []Rating) error {
-		current := b.current(ratings)
-		shift := b.correct(model, current)
-		if shift != nil {
-			s.corrections.Abilities[model] = shift
-		}
-		sum := summarise(model, current, shift)
-		sum.Outdated = len(ratings) - len(current)
-		s.models = append(s.models, sum)
-		return nil
-	})
+	s := &workspaceState{corrections: &Corrections{}, at: b.options.Now()}
+	settings, err := b.reader.Learning(ctx, workspaceID)
 	if err != nil {
 		return nil, fmt.Errorf("compute corrections of workspace %s: %w", workspaceID, err)
 	}
+	ratings, outcomes, err := b.load(ctx, workspaceID)
+	if err != nil {
+		return nil, fmt.Errorf("compute corrections of workspace %s: %w", workspaceID, err)
+	}
+	state := learn.Fit(outcomes, learn.Options{
+		Base: b.options.Base, HalfLife: b.options.HalfLife(), Today: b.day, MinVerdicts: b.options.MinVerdicts,
+		Shared: b.options.Guard, Guard: b.options.Guard,
+	})
+	if !settings.Disabled {
+		if s.corrections, err = FromState(&state); err != nil {
+			return nil, err
+		}
+	}
+	if b.options.Keep != nil && s.corrections.Version != "" {
+		if err := b.options.Keep(ctx, s.corrections); err != nil {
+			return nil, fmt.Errorf("store corrections of workspace %s: %w", workspaceID, err)
+		}
+	}
+	for i := range ratings {
+		model, given := ratings[i].model, ratings[i].given
+		current := b.current(given)
+		sum := summarise(model, current, s.corrections.Abilities[model])
+		sum.Outdated = len(given) - len(current)
+		s.models = append(s.models, sum)
+	}
+	s.learned = Learned{
+		Settings: settings, Version: s.corrections.Version, Verdicts: state.Verdicts, MinVerdicts: b.options.MinVerdicts, Active: s.corrections.Version != "",
+		Check: state.Check, Trust: state.Trust, Tasks: describe(&state, outcomes),
+	}
 	s.took = b.options.Now().Sub(s.at)
-	return s, s.corrections.setVersion()
+	return s, nil
+}
+
+// modelRatings are the ratings of a model, without verdicts.
+type modelRatings struct {
+	model string
+	given []Rating
+}
+
+// load reads the ratings by model, and all outcomes that corrections depend on.
+func (b *Index) load(ctx context.Context, workspaceID string) (ratings []modelRatings, outcomes []learn.Outcome, err error) {
+	add := func(list []Rating) {
+		for i := range list {
+			outcomes = append(outcomes, outcomeOf(&list[i]))
+		}
+	}
+	err = b.reader.CountedRatings(ctx, workspaceID, maxCounted, func(model string, list []Rating) error {
+		add(b.current(list))
+		if given := slices.DeleteFunc(slices.Clone(list), func(r Rating) bool { return !r.Source.IsRating() }); len(given) > 0 {
+			ratings = append(ratings, modelRatings{model, given})
+		}
+		return nil
+	})
+	if err != nil || len(outcomes) == 0 {
+		return ratings, outcomes, err // signals alone change nothing
+	}
+	signals, err := b.reader.CountedSignals(ctx, workspaceID, maxCounted)
+	add(b.current(signals))
+	return ratings, outcomes, err
 }
 
 // current returns the ratings whose prompts were classified by the current predictor. Skills computed by other predictor versions
@@ -120,15 +177,18 @@ func (b *Index) current(ratings []Rating) []Rating {
 	return slices.DeleteFunc(slices.Clone(ratings), func(r Rating) bool { return r.Predictor != b.options.Predictor })
 }
 
-// correct computes the correction of a model from its ratings. It returns nil without ratings or for an unknown model.
-func (b *Index) correct(model string, ratings []Rating) *Shift {
-	base, ok := b.options.Base(model)
-	if !ok || len(ratings) == 0 {
-		return nil
+// FromState returns the corrections of a state: none unless it is active.
+func FromState(state *learn.State) (*Corrections, error) {
+	c := &Corrections{Abilities: map[string]*Shift{}}
+	for name, m := range state.Models {
+		if !state.Active || m.Outcomes == 0 {
+			continue
+		}
+		s := &Shift{Base: slices.Clone(m.Base.Vector), Ratings: m.Outcomes, Corrected: m.Learned}
+		if len(m.Tasks) > 0 {
+			s.Tasks = m.Tasks
+		}
+		c.Abilities[name] = s
 	}
-	d := decay{halfLife: b.options.HalfLife(), today: b.day}
-	return &Shift{
-		Base: slices.Clone(base.Vector), Ratings: len(ratings),
-		Corrected: ability.Update(base, d.labels(ratings)),
-	}
+	return c, c.setVersion()
 }

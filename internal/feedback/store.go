@@ -16,11 +16,15 @@ type Reader interface {
 	Revisions(ctx context.Context) (map[string]int64, error)
 	// ChangedFeedback lists the workspaces whose ratings changed after the revision.
 	ChangedFeedback(ctx context.Context, after int64) ([]string, error)
-	// CountedRatings calls visit for each model, sorted by name, with at most limit ratings, newest first. Signals and ratings
-	// before a reset are excluded.
+	// CountedRatings calls visit for each model, sorted by name, with at most limit ratings and verdicts, newest first. Signals and
+	// outcomes before a reset are excluded.
 	CountedRatings(ctx context.Context, workspaceID string, limit int, visit func(model string, ratings []Rating) error) error
-	// SignalCounts counts signals since a time, sorted by model, task and signal.
+	// CountedSignals returns at most limit signals of a workspace, newest first. Signals before a reset are excluded.
+	CountedSignals(ctx context.Context, workspaceID string, limit int) ([]Rating, error)
+	// SignalCounts counts signals since a time, sorted by model, task and signal, without Quiet.
 	SignalCounts(ctx context.Context, workspaceID string, since time.Time) ([]SignalCount, error)
+	// Learning returns the settings of a workspace, or the zero value.
+	Learning(ctx context.Context, workspaceID string) (Settings, error)
 }
 
 // Writer writes ratings.
@@ -29,8 +33,10 @@ type Writer interface {
 	SaveRating(ctx context.Context, r Rating) error
 	// SaveSignals stores signals. Existing ones are ignored.
 	SaveSignals(ctx context.Context, signals []Rating) error
-	// ResetFeedback excludes ratings up to time at from corrections: those of one model, or all if model is empty.
+	// ResetFeedback excludes outcomes up to time at from corrections: those of one model, or all if model is empty.
 	ResetFeedback(ctx context.Context, workspaceID, model string, at time.Time) error
+	// SaveLearning stores the settings of a workspace.
+	SaveLearning(ctx context.Context, workspaceID string, s Settings) error
 }
 
 // SignalCount is the number of times a signal was observed for a model.
@@ -39,4 +45,11 @@ type SignalCount struct {
 	Task   predict.Task `json:"task"`
 	Signal Signal       `json:"signal"`
 	Count  int64        `json:"count"`
+}
+
+// OutcomePage selects a page of outcomes: those after an outcome in the order of the list. The zero page is the first one.
+type OutcomePage struct {
+	Request string // ID of the request of that outcome
+	Rater   string // its rater
+	Limit   int
 }

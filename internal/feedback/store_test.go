@@ -22,6 +22,7 @@ type shelf struct {
 	ratings  map[[3]string]Rating // by workspace, request and rater
 	resets   map[[2]string]time.Time
 	changes  map[string]int64
+	settings map[string]Settings
 	revision int64
 	reads    int   // how often a workspace's ratings were read
 	fail     error // returned by every call
@@ -29,7 +30,7 @@ type shelf struct {
 }
 
 func newShelf() *shelf {
-	return &shelf{ratings: map[[3]string]Rating{}, resets: map[[2]string]time.Time{}, changes: map[string]int64{}}
+	return &shelf{ratings: map[[3]string]Rating{}, resets: map[[2]string]time.Time{}, changes: map[string]int64{}, settings: map[string]Settings{}}
 }
 
 func (s *shelf) changed(workspaceID string) {
@@ -132,6 +133,33 @@ func (s *shelf) SignalCounts(_ context.Context, workspaceID string, since time.T
 	return all, s.fail
 }
 
+func (s *shelf) CountedSignals(_ context.Context, workspaceID string, limit int) ([]Rating, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var found []Rating
+	for _, r := range s.ratings {
+		if r.WorkspaceID == workspaceID && r.Source == FromSignal {
+			found = append(found, r)
+		}
+	}
+	slices.SortFunc(found, func(a, b Rating) int { return cmp.Or(b.Time.Compare(a.Time), cmp.Compare(b.ID, a.ID)) })
+	return found[:min(limit, len(found))], s.fail
+}
+
+func (s *shelf) Learning(_ context.Context, workspaceID string) (Settings, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.settings[workspaceID], cmp.Or(s.fail, s.unread)
+}
+
+func (s *shelf) SaveLearning(_ context.Context, workspaceID string, v Settings) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.settings[workspaceID] = v
+	s.changed(workspaceID)
+	return s.fail
+}
+
 // erase deletes the ratings of a request, as when the request is deleted.
 func (s *shelf) erase(workspaceID, requestID string) {
 	s.mu.Lock()
@@ -212,5 +240,5 @@ func refresh(t testing.TB, b *Index) {
 func chance(b *Index, workspaceID, model string) float64 {
 	base := bases[model]
 	features := predict.Features{Skills: []float64{0.4, 0.2}}
-	return predict.Success(&features, b.For(workspaceID).Ability(model, &base)).Probability
+	return predict.Success(&features, b.For(workspaceID).Ability(model, predict.Code, &base)).Probability
 }

@@ -13,7 +13,7 @@ import (
 type Summary struct {
 	Version string         `json:"version"` // version of the corrections
 	Models  []ModelSummary `json:"models"`  // sorted by name
-	Signals []SignalCount  `json:"signals"` // signals of recent days, which do not affect corrections
+	Signals []SignalCount  `json:"signals"` // signals of recent days
 }
 
 // ModelSummary summarizes the ratings of one model.
@@ -84,7 +84,7 @@ func summarise(model string, ratings []Rating, shift *Shift) ModelSummary {
 		if shift != nil {
 			features := predict.Features{Task: r.Task, Skills: r.Skills}
 			before = predict.Success(&features, &predict.Ability{Vector: shift.Base}).Probability
-			after = predict.Success(&features, &shift.Corrected).Probability
+			after = predict.Success(&features, shift.ability(r.Task)).Probability
 		}
 		if tasks[r.Task] == nil {
 			tasks[r.Task] = &figureSums{}

@@ -17,10 +17,11 @@ const (
 	sizeDemand      = 0.3 // for each doubling of the word count above plainWords, at most maxDoublings times
 	plainWords      = 16
 	maxDoublings    = 2
-	technicalDemand = 8    // per share of technical words above usualTechnical
-	usualTechnical  = 0.08 // share of long words and abbreviations in plain text
-	longWord        = 10   // letters
-	idealWord       = 0.6  // words that one character of a script without spaces stands for
+	technicalDemand = 8      // per share of technical words above usualTechnical
+	usualTechnical  = 0.08   // share of long words and abbreviations in plain text
+	longWord        = 10     // letters
+	idealWord       = 0.6    // words that one character of a script without spaces stands for
+	firstIdeal      = 0x0E00 // the scripts without spaces begin with Thai
 )
 
 // demandStems are beginnings of words that name several steps of expert work: proofs, designs, analyses, systems with many parts.
@@ -63,7 +64,7 @@ func demandOf(text string) float64 {
 			technical++
 		}
 		for _, r := range word {
-			if unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai) {
+			if r >= firstIdeal && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai) {
 				ideal++
 			}
 		}
@@ -87,6 +88,10 @@ func demandOf(text string) float64 {
 
 // isDemanding reports whether a word in lower case begins with one of demandStems.
 func isDemanding(word string) bool {
+	const shortest = 4 // bytes of the shortest stem
+	if len(word) < shortest {
+		return false
+	}
 	at, exact := slices.BinarySearch(demandStems, word)
 	if exact {
 		return true
@@ -101,6 +106,9 @@ func isDemanding(word string) bool {
 }
 
 func isSeparator(r rune) bool {
+	if 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' {
+		return false // most characters: the search below is slow
+	}
 	return r <= ' ' || strings.ContainsRune(`.,;:!?"'()[]{}<>/\|*=+&%$#@^~。，、？！；：「」`+"`", r)
 }
 

@@ -1,6 +1,6 @@
 package route
 
-import "slices"
+import "math"
 
 // maxExploreCost limits the cost of an explored model to a multiple of the best choice's cost.
 const maxExploreCost = 4
@@ -11,13 +11,16 @@ func (r *ranking) explore() bool {
 	if r.in.Explore <= 0 || !IsAuto(r.in.Model) {
 		return false
 	}
+	if r.in.Trial != nil {
+		return r.try(r.in.Trial)
+	}
 	first := r.ready[0]
 	var drawn []int // indexes of the first target of each eligible model
 	for i, cand := range r.ready {
 		if i > 0 && cand.Model == r.ready[i-1].Model {
 			continue
 		}
-		if cand.fallbackOrder == first.fallbackOrder && cand.providerOrder == first.providerOrder && cand.preference == first.preference && cand.total <= maxExploreCost*first.total {
+		if sameClass(cand, first) && cand.total <= maxExploreCost*first.total {
 			drawn = append(drawn, i)
 		}
 	}
@@ -33,16 +36,56 @@ func (r *ranking) explore() bool {
 	if chosen == 0 {
 		return false
 	}
-	model := r.ready[chosen].Model
-	front := make([]*candidate, 0, len(r.ready))
-	rest := make([]*candidate, 0, len(r.ready))
-	for _, cand := range r.ready {
-		if cand.Model == model {
-			front = append(front, cand)
-		} else {
-			rest = append(rest, cand)
+	r.moveToFront(r.ready[chosen])
+	return true
+}
+
+// Trial bounds exploration by its cost and by predicted quality instead of by the number of requests.
+type Trial struct {
+	Floor float64 `json:"floor,omitempty"` // least predicted quality of a model that is tried
+}
+
+const (
+	// maxQualityLoss is how much lower the predicted quality of a tried model may be than that of the best choice.
+	maxQualityLoss = 0.05
+	// trialHope is the number of standard deviations within which a tried model must be as good as the best choice.
+	trialHope = 1.645
+)
+
+// try replaces the choice by another model that may turn out to be better. The probability of each model is in inverse proportion to its
+// cost, so that the expected cost of trials is at most the share Explore of the best choice's cost. No model below the floor is
+// tried, and none whose predicted quality is more than maxQualityLoss lower.
+func (r *ranking) try(t *Trial) bool {
+	first := r.ready[0]
+	if !first.priced() || first.total <= 0 || r.discards > 0 {
+		return false // another model could not read the reasoning of the tool loop
+	}
+	var tried []int // indexes of the first target of each model
+	for i, cand := range r.ready {
+		if i == 0 || cand.Model == r.ready[i-1].Model || cand.Model == first.Model || !cand.priced() || cand.total <= 0 {
+			continue
+		}
+		good := cand.Quality >= max(t.Floor, first.Quality-maxQualityLoss) && cand.Quality+trialHope*cand.Spread >= first.Quality
+		if sameClass(cand, first) && good && cand.total <= maxExploreCost*first.total {
+			tried = append(tried, i)
 		}
 	}
-	r.ready = slices.Concat(front, rest)
+	share := min(r.in.Explore, 1)
+	chosen, rest, draw := -1, 1.0, r.in.Draw
+	for _, i := range tried {
+		cand := r.ready[i]
+		cost := first.total.Dollars() / math.Max(cand.total.Dollars(), first.total.Dollars())
+		cand.Propensity = round(share / float64(len(tried)) * cost)
+		rest -= cand.Propensity
+		if draw >= 0 && draw < cand.Propensity {
+			chosen = i
+		}
+		draw -= cand.Propensity
+	}
+	first.Propensity = round(rest)
+	if chosen < 0 {
+		return false
+	}
+	r.moveToFront(r.ready[chosen])
 	return true
 }

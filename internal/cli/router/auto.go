@@ -67,6 +67,12 @@ var pricedAt = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
 // decide returns the decision for a prompt or a conversation.
 func (d *decider) decide(a *asked) (*route.Decision, error) {
+	in := d.input(a)
+	return route.Decide(&in, d.snapshot, route.Conditions{})
+}
+
+// input returns the input of the decision for a prompt or a conversation.
+func (d *decider) input(a *asked) route.Input {
 	in := route.Input{
 		Op: llm.Chat, Model: "auto", Objective: d.objective, Features: d.predictor.Features(a.prompt), Predictor: d.predictor.Version(),
 		InputTokens: a.prompt.Tokens, Text: a.text, Choices: 1, Messages: a.prompt.Messages, Turns: a.turns, Conversation: a.state, At: pricedAt,
@@ -74,7 +80,7 @@ func (d *decider) decide(a *asked) (*route.Decision, error) {
 	if a.prompt.Tools {
 		in.Needs = llm.Tools
 	}
-	return route.Decide(&in, d.snapshot, route.Conditions{})
+	return in
 }
 
 // framedRows is the number of prompts of a pool that are also decided with a polite frame.
@@ -122,25 +128,12 @@ func (d *decider) choose(ctx context.Context, rows []*protocol.Row, prompts map[
 // auto evaluates the choices of `auto` for the pools of the plan.
 func (e *evaluation) auto(ctx context.Context, objective route.Objective, prices map[string]*catalog.Price) ([]protocol.AutoResult, error) {
 	var results []protocol.AutoResult
-	roster := e.guess.roster
 	for _, pool := range e.plan.Pools {
-		known := func(model string) bool { return e.guess.ability(model) != nil }
-		rows, models := protocol.PoolRows(pool, e.rows, known)
-		price := meanCost(rows)
-		if !protocol.HasCosts(rows, models) {
-			price = func(model string) *catalog.Price {
-				if p := prices[model]; p != nil {
-					return p
-				}
-				return roster.catalog.ListPrice(model)
-			}
-		}
-		pool.Models = slices.DeleteFunc(models, func(m string) bool { return price(m) == nil || otherName(roster.catalog, m, models) })
-		rows, models = protocol.PoolRows(pool, e.rows, known)
+		rows, models, price := e.poolOf(&pool, prices)
 		if len(models) < 2 {
 			continue
 		}
-		choices, err := newDecider(roster, objective, models, price, recordedEffort).choose(ctx, rows, e.prompts)
+		choices, err := newDecider(e.guess.roster, objective, models, price, recordedEffort).choose(ctx, rows, e.prompts)
 		if err != nil {
 			return nil, err
 		}
@@ -149,6 +142,25 @@ func (e *evaluation) auto(ctx context.Context, objective route.Objective, prices
 		}
 	}
 	return results, nil
+}
+
+// poolOf returns the rows, the models and the prices of a pool.
+func (e *evaluation) poolOf(pool *protocol.Pool, prices map[string]*catalog.Price) ([]*protocol.Row, []string, func(model string) *catalog.Price) {
+	roster := e.guess.roster
+	known := func(model string) bool { return e.guess.ability(model) != nil }
+	rows, models := protocol.PoolRows(*pool, e.rows, known)
+	price := meanCost(rows)
+	if !protocol.HasCosts(rows, models) {
+		price = func(model string) *catalog.Price {
+			if p := prices[model]; p != nil {
+				return p
+			}
+			return roster.catalog.ListPrice(model)
+		}
+	}
+	pool.Models = slices.DeleteFunc(models, func(m string) bool { return price(m) == nil || otherName(roster.catalog, m, models) })
+	rows, models = protocol.PoolRows(*pool, e.rows, known)
+	return rows, models, price
 }
 
 // otherName reports whether a name is a dated version of a catalog model whose main name is in the list. Both have the same

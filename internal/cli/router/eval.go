@@ -197,6 +197,7 @@ type outcomeLine struct {
 	Costs        map[string]float64 `json:"costs"`
 	Chars        map[string]float64 `json:"out_chars"`
 	Contaminated bool               `json:"contaminated"`
+	Group        string             `json:"group"`
 }
 
 var errNoSource = errors.New(`"source" or "scores" is missing`)
@@ -218,7 +219,7 @@ func (e *evaluation) readOutcomes(ctx context.Context, path string) error {
 		if err != nil {
 			return err
 		}
-		row := protocol.Row{ID: string(id), Source: in.Source, Scores: e.canonical(in.Scores), Costs: e.canonical(in.Costs), Chars: e.canonical(in.Chars), Contaminated: in.Contaminated}
+		row := protocol.Row{ID: string(id), Source: in.Source, Scores: e.canonical(in.Scores), Costs: e.canonical(in.Costs), Chars: e.canonical(in.Chars), Contaminated: in.Contaminated, Group: in.Group}
 		if all {
 			wanted = slices.Collect(maps.Keys(row.Scores))
 		}

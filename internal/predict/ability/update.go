@@ -11,6 +11,8 @@ type Label struct {
 	Skills []float64 // skills of the prompt
 	Score  float64   // 0 (bad) to 1 (good)
 	Weight float64   // lower for old ratings and weak evidence
+	Offset float64   // change of the logit that the ability does not explain
+	Loose  bool      // Score may lie outside 0 to 1: one label is a step of a mean that lies inside
 }
 
 const (
@@ -47,7 +49,9 @@ func usable(prior predict.Ability, labels []Label) []Label {
 	var kept []Label
 	for _, l := range labels {
 		if l.Weight > 0 && !math.IsNaN(l.Score) && len(l.Skills)+1 == len(prior.Vector) {
-			l.Score = min(max(l.Score, 0), 1)
+			if !l.Loose {
+				l.Score = min(max(l.Score, 0), 1)
+			}
 			kept = append(kept, l)
 		}
 	}
@@ -115,7 +119,7 @@ func (u *update) slope() ([]float64, square) {
 	curvature := newSquare(len(u.vector))
 	copy(curvature.v, u.precision.v)
 	for i, l := range u.labels {
-		chance := sigmoid(dot(u.rows[i], u.vector))
+		chance := sigmoid(dot(u.rows[i], u.vector) + l.Offset)
 		pull := l.Weight * (l.Score - chance)
 		for k, x := range u.rows[i] {
 			gradient[k] += pull * x
@@ -129,7 +133,7 @@ func (u *update) objective(vector []float64) float64 {
 	away := difference(vector, u.start)
 	sum := -dot(away, u.precision.times(away)) / 2
 	for i, l := range u.labels {
-		x := dot(u.rows[i], vector)
+		x := dot(u.rows[i], vector) + l.Offset
 		sum += l.Weight * (l.Score*x - softplus(x))
 	}
 	return sum

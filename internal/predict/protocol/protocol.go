@@ -17,6 +17,7 @@ type Row struct {
 	Scores       map[string]float64 // outcome by model, 0 to 1
 	Costs        map[string]float64 // dollars by model, if recorded
 	Chars        map[string]float64 // characters of the response by model, if recorded
+	Group        string             // near-duplicate prompts have the same group; empty if unknown
 	Contaminated bool               // the prompt may be in training data: not used for pairs
 }
 

@@ -1,0 +1,167 @@
+package feedback
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"fairlead/internal/learn"
+	"fairlead/internal/predict"
+)
+
+// Settings are how a workspace learns from outcomes. The zero value learns without exploration.
+type Settings struct {
+	Disabled bool    `json:"disabled,omitempty"` // models keep their static abilities
+	Explore  float64 `json:"explore,omitempty"`  // share of the spending that trials of other models may have, 0 to MaxExplore
+	Floor    float64 `json:"floor,omitempty"`    // least predicted quality of a model that is tried
+}
+
+// MinVerdicts is the number of ratings and verdicts below which a gateway uses the static abilities.
+const MinVerdicts = 50
+
+// MaxExplore is the largest share of exploration.
+const MaxExplore = 0.2
+
+// validate returns an *llm.Error for settings outside their ranges.
+func (s Settings) validate() error {
+	if !(s.Explore >= 0 && s.Explore <= MaxExplore) {
+		return invalid("explore", "The share of exploration must be a number from 0 to %g.", MaxExplore)
+	}
+	if !(s.Floor >= 0 && s.Floor <= 1) {
+		return invalid("floor", "The quality floor must be a number from 0 to 1.")
+	}
+	return nil
+}
+
+// Learned describes the state that was learned from the outcomes of a workspace.
+type Learned struct {
+	Settings    Settings
+	Version     string // of the corrections; empty while the static abilities are used
+	Verdicts    int    // ratings and verdicts that count
+	MinVerdicts int    // number below which the static abilities are used
+	Active      bool   // the router uses the learned abilities
+	Check       learn.Check
+	Trust       []learn.Trust // by signal
+	Tasks       []LearnedTask // sorted by model and task
+	Exploration Exploration
+	At          time.Time // when it was computed; zero without outcomes
+}
+
+// LearnedTask is the learned ability of a model for a task. Abilities are mean success probabilities over the prompts with outcomes.
+type LearnedTask struct {
+	Model    string
+	Task     predict.Task
+	Outcomes int
+	Static   float64 // predicted without outcomes
+	Learned  float64 // predicted with outcomes
+	Low      float64 // Low to High is the 95 % interval of Learned
+	High     float64
+	Changed  time.Time // when the quality of the model changed; earlier outcomes do not count. Zero if it did not change.
+}
+
+// Learning returns the state that was learned from the outcomes of a workspace.
+func (b *Index) Learning(workspaceID string) Learned {
+	l := Learned{MinVerdicts: b.options.MinVerdicts}
+	if s := (*b.workspaces.Load())[workspaceID]; s != nil {
+		l = s.learned
+		l.At = s.at
+	}
+	l.Exploration = b.trials.figures(workspaceID)
+	return l
+}
+
+// Configure changes the settings of a workspace. It returns an *llm.Error for invalid settings.
+func (b *Index) Configure(ctx context.Context, workspaceID string, s Settings) error {
+	if err := s.validate(); err != nil {
+		return err
+	}
+	if err := b.writer.SaveLearning(ctx, workspaceID, s); err != nil {
+		return err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.recomputeWorkspace(ctx, workspaceID)
+}
+
+// Verdict stores the verdict of a comparison. It sets the ID and the time. Corrections are updated soon after.
+func (b *Index) Verdict(ctx context.Context, r Rating) error {
+	if err := b.complete(&r); err != nil {
+		return err
+	}
+	if !r.Source.IsVerdict() {
+		return fmt.Errorf("store verdict on %s: source %s", r.RequestID, r.Source)
+	}
+	if err := b.writer.SaveRating(ctx, r); err != nil {
+		return err
+	}
+	b.recomputeSoon(ctx, r.WorkspaceID)
+	return nil
+}
+
+// methodWeights are the weights of verdicts that are less certain than a check or a hook.
+var methodWeights = map[string]float64{"judge": 0.5}
+
+// outcomeOf converts a record for learning.
+func outcomeOf(r *Rating) learn.Outcome {
+	x := learn.Outcome{
+		Request: r.RequestID, At: r.Time, Kind: learn.Rated, Model: r.Model, Other: r.Other, Task: r.Task, Skills: r.Skills,
+		Value: r.Score, Weight: 1, Signal: string(r.Signal),
+	}
+	switch {
+	case r.Source == FromSignal:
+		x.Kind = learn.Signalled
+	case r.Source.IsVerdict():
+		x.Kind, x.Value, x.Weight = learn.Compared, 2*r.Score-1, cmp.Or(methodWeights[r.Label], 1)
+	}
+	return x
+}
+
+// describe returns the figures of a state for display.
+func describe(s *learn.State, outcomes []learn.Outcome) []LearnedTask {
+	type group struct {
+		model string
+		task  predict.Task
+	}
+	sums := map[group]*LearnedTask{}
+	add := func(model string, x *learn.Outcome) {
+		m := s.Models[model]
+		if m == nil || len(m.Base.Vector) != len(x.Skills)+1 || x.At.Before(m.Changed) {
+			return
+		}
+		t := sums[group{model, x.Task}]
+		if t == nil {
+			t = &LearnedTask{Model: model, Task: x.Task, Changed: m.Changed}
+			sums[group{model, x.Task}] = t
+		}
+		features := predict.Features{Skills: x.Skills, Known: 1}
+		before := predict.Success(&features, &m.Base)
+		after := predict.Success(&features, &m.Learned).Shift(m.Tasks[x.Task])
+		t.Outcomes++
+		t.Static += before.Probability
+		t.Learned += after.Probability
+		t.High += after.Spread
+	}
+	for i := range outcomes {
+		x := &outcomes[i]
+		if x.Kind == learn.Signalled {
+			continue
+		}
+		add(x.Model, x)
+		if x.Kind == learn.Compared {
+			add(x.Other, x)
+		}
+	}
+	list := make([]LearnedTask, 0, len(sums))
+	for _, t := range sums {
+		n := float64(t.Outcomes)
+		half := 1.96 * t.High / n
+		t.Static, t.Learned = t.Static/n, t.Learned/n
+		t.Low, t.High = math.Max(0, t.Learned-half), math.Min(1, t.Learned+half)
+		list = append(list, *t)
+	}
+	slices.SortFunc(list, func(a, b LearnedTask) int { return cmp.Or(cmp.Compare(a.Model, b.Model), cmp.Compare(a.Task, b.Task)) })
+	return list
+}

@@ -1,0 +1,135 @@
+package feedback
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"fairlead/internal/money"
+)
+
+// guarded returns an index as a gateway has it, and the corrections that it stored.
+func guarded(shelf *shelf, c *clock) (*Index, *[]string) {
+	kept := &[]string{}
+	return NewIndex(shelf, shelf, Options{
+		Base: baseOf, Predictor: "p1", Now: c.now, MinVerdicts: MinVerdicts, Guard: true,
+		Keep: func(_ context.Context, c *Corrections) error {
+			*kept = append(*kept, c.Version)
+			return nil
+		},
+	}), kept
+}
+
+// compare stores verdicts in which small loses most often, though the predictor takes the models for nearly equal.
+func compare(t *testing.T, b *Index, c *clock, from, n int) {
+	t.Helper()
+	for i := range n {
+		c.move(time.Minute)
+		r := draft(from+i, "large", 1)
+		if i%5 == 0 {
+			r.Score = 0.5
+		}
+		r.KeyID, r.Source, r.Other, r.Label = "", FromShadow, "small", "exact"
+		if err := b.Verdict(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestFewVerdictsKeepTheStaticRouter(t *testing.T) {
+	t.Parallel()
+	c := &clock{t: start}
+	b, kept := guarded(newShelf(), c)
+	compare(t, b, c, 0, MinVerdicts-1)
+	refresh(t, b)
+	if got := b.For("ws_1"); got.Version != "" || len(got.Abilities) > 0 || len(*kept) > 0 {
+		t.Errorf("corrections %+v, stored %v", got, *kept)
+	}
+	if l := b.Learning("ws_1"); l.Active || l.Verdicts != MinVerdicts-1 {
+		t.Errorf("%+v", l)
+	}
+}
+
+func TestVerdictsAreLearnedStoredAndReset(t *testing.T) {
+	t.Parallel()
+	c := &clock{t: start}
+	b, kept := guarded(newShelf(), c)
+	before := chance(b, "ws_1", "large") - chance(b, "ws_1", "small")
+	compare(t, b, c, 0, 200)
+	c.move(maxPause)
+	refresh(t, b)
+	l := b.Learning("ws_1")
+	if !l.Active || l.Verdicts != 200 || len(l.Tasks) != 2 || l.Tasks[0].Low > l.Tasks[0].Learned || l.Check.Learned >= l.Check.Static {
+		t.Fatalf("%+v", l)
+	}
+	if after := chance(b, "ws_1", "large") - chance(b, "ws_1", "small"); after < before+0.1 {
+		t.Errorf("the difference goes from %.3f to %.3f", before, after)
+	}
+	if n := len(*kept); n == 0 || (*kept)[n-1] != b.For("ws_1").Version {
+		t.Errorf("stored %v, used %s", *kept, b.For("ws_1").Version)
+	}
+	if err := b.Configure(t.Context(), "ws_1", Settings{Disabled: true}); err != nil || b.For("ws_1").Version != "" {
+		t.Errorf("disabled: %v, %+v", err, b.For("ws_1"))
+	}
+	if err := b.Configure(t.Context(), "ws_1", Settings{}); err != nil || b.For("ws_1").Version == "" {
+		t.Errorf("enabled again: %v", err)
+	}
+	if err := b.Configure(t.Context(), "ws_1", Settings{Explore: 0.5}); err == nil {
+		t.Error("a share of 0.5 is accepted")
+	}
+	if err := b.Reset(t.Context(), "ws_1", ""); err != nil || b.For("ws_1").Version != "" || b.Learning("ws_1").Verdicts != 0 {
+		t.Errorf("after a reset: %v, %+v", err, b.Learning("ws_1"))
+	}
+}
+
+func TestBusyWorkspaceIsComputedLater(t *testing.T) {
+	t.Parallel()
+	c, shelf := &clock{t: start}, newShelf()
+	b, _ := guarded(shelf, c)
+	compare(t, b, c, 0, 100)
+	c.move(maxPause)
+	refresh(t, b)
+	reads := shelf.reads
+	c.move(-time.Minute) // the next verdict arrives at the time of the computation
+	compare(t, b, c, 100, 1)
+	refresh(t, b)
+	if shelf.reads != reads {
+		t.Errorf("computed again immediately: %d reads, then %d", reads, shelf.reads)
+	}
+	c.move(maxPause)
+	refresh(t, b)
+	if got := b.Learning("ws_1").Verdicts; got != 101 {
+		t.Errorf("later %d verdicts count", got)
+	}
+}
+
+func TestTrialsStopWhenTheirShareIsUsed(t *testing.T) {
+	t.Parallel()
+	c := &clock{t: start}
+	b, _ := guarded(newShelf(), c)
+	if err := b.Configure(t.Context(), "ws_1", Settings{Explore: 0.05, Floor: 0.4}); err != nil {
+		t.Fatal(err)
+	}
+	if share, _ := b.Explore("ws_1"); share != 0 || !b.Explores("ws_1") || b.Explores("ws_2") {
+		t.Error("a trial without any spending is allowed")
+	}
+	trials := 0
+	for range 2000 {
+		share, floor := b.Explore("ws_1")
+		explored := share > 0
+		if explored {
+			if trials++; floor != 0.4 {
+				t.Fatalf("floor %v", floor)
+			}
+		}
+		cost := money.Amount(100)
+		if explored {
+			cost = 300
+		}
+		b.Tried("ws_1", Trial{Explored: explored, Cost: cost, Extra: cost - 100, Loss: 0.01})
+	}
+	e := b.Learning("ws_1").Exploration
+	if trials == 0 || e.Trials != int64(trials) || e.Tried.Dollars() > 0.05*e.Spent.Dollars() || e.Extra != money.Amount(200*trials) {
+		t.Errorf("%d trials, %+v", trials, e)
+	}
+}

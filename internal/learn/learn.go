@@ -1,0 +1,313 @@
+// Package learn corrects the abilities of models by the outcomes of a workspace: ratings, verdicts of comparisons, and implicit
+// signals as far as they agree with the others. The static predictor is the prior. All functions are pure: equal outcomes and
+// options give equal states, so a state can be stored by version and decisions can be recomputed with it.
+package learn
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+	"time"
+
+	"fairlead/internal/predict"
+	"fairlead/internal/predict/ability"
+)
+
+// Kind is the kind of an outcome.
+type Kind string
+
+// The kinds of outcomes.
+const (
+	Rated     Kind = "rated"     // a score from 0 to 1
+	Compared  Kind = "compared"  // a difference from -1 to 1 between the responses of two models
+	Signalled Kind = "signalled" // an implicit signal, or Quiet
+)
+
+// Quiet is the signal of a request without signals. A share of such requests is recorded, so that the frequency of signals is known.
+const Quiet = "none"
+
+// QuietShare is the share of requests without signals that are recorded.
+const QuietShare = 1.0 / 32
+
+// Outcome is evidence of the quality of one response.
+type Outcome struct {
+	Request string
+	At      time.Time
+	Kind    Kind
+	Model   string       // model that responded
+	Other   string       // model whose response was compared with it
+	Task    predict.Task // task of the prompt
+	Skills  []float64    // skills of the prompt
+	Value   float64      // score or difference
+	Weight  float64      // 1 for a verdict that is certain
+	Signal  string       // name of the signal
+}
+
+// Options configure Fit.
+type Options struct {
+	// Base returns the ability of a model without outcomes, or false for an unknown model.
+	Base func(model string) (predict.Ability, bool)
+	// HalfLife is the age at which the weight of an outcome is halved; ages are computed to Today.
+	HalfLife time.Duration
+	Today    time.Time
+	// MinVerdicts is the number of ratings and verdicts below which nothing is learned.
+	MinVerdicts int
+	// Shared attributes deviations that all models of a task have in common to the difficulty of the prompts, not to the models.
+	Shared bool
+	// Guard makes Fit learn nothing unless the learned abilities predict later outcomes better than the static ones.
+	Guard bool
+}
+
+// State is the result of learning.
+type State struct {
+	Models   map[string]*Model
+	Trust    []Trust // by signal, sorted by name
+	Verdicts int     // ratings and comparisons
+	Check    Check
+	Active   bool // false if the models keep their static abilities
+}
+
+// Model is the learned ability of a model.
+type Model struct {
+	Base     predict.Ability          // static ability
+	Learned  predict.Ability          // with the outcomes
+	Tasks    map[predict.Task]float64 // further change of the logit by task
+	Outcomes int                      // number of outcomes that count
+	Dropped  int                      // earlier outcomes that no longer count because the quality changed
+	Changed  time.Time                // time of that change; zero if none was found
+}
+
+// logit returns the learned logit of a prompt.
+func (m *Model) logit(task predict.Task, skills []float64) float64 {
+	return logitOf(m.Learned.Vector, skills) + m.Tasks[task]
+}
+
+const (
+	rounds     = 3    // of adapting the labels of comparisons
+	taskSpread = 0.4  // standard deviation of a model's ability by task, in logits, beyond its skills
+	hardSpread = 0.5  // standard deviation of the difficulty of a workspace's prompts by task, in logits
+	maxShift   = 2    // largest change by task, in logits
+	minShift   = 0.01 // smallest change by task that is stored
+)
+
+// Fit learns from the outcomes of a workspace, which need not be in order.
+func Fit(outcomes []Outcome, o Options) State {
+	all := usable(outcomes, &o)
+	s := State{Models: map[string]*Model{}, Trust: Trusts(all)}
+	for i := range all {
+		if all[i].Kind != Signalled {
+			s.Verdicts++
+		}
+	}
+	if s.Verdicts == 0 || s.Verdicts < o.MinVerdicts {
+		return s
+	}
+	f := &fitter{o: &o, trust: s.Trust}
+	fitted := f.fit(all)
+	s.Models = fitted.models
+	changes := fitted.drifts(all)
+	if len(changes) > 0 {
+		all = since(all, changes)
+		before := s.Models
+		s.Models = f.fit(all).models
+		for model, at := range changes {
+			if s.Models[model] == nil {
+				s.Models[model] = &Model{Base: before[model].Base, Learned: before[model].Base}
+			}
+			s.Models[model].Changed, s.Models[model].Dropped = at, before[model].Outcomes-s.Models[model].Outcomes
+		}
+	}
+	s.Check = f.check(all)
+	s.Active = !o.Guard || s.Check.passes()
+	return s
+}
+
+// usable returns the outcomes of known models with their decayed weights, in order of time.
+func usable(outcomes []Outcome, o *Options) []Outcome {
+	list := make([]Outcome, 0, len(outcomes))
+	for _, x := range outcomes {
+		base, ok := o.Base(x.Model)
+		if !ok || len(base.Vector) != len(x.Skills)+1 || !(x.Weight > 0) || math.IsNaN(x.Value) {
+			continue
+		}
+		if x.Kind == Compared {
+			if _, ok := o.Base(x.Other); !ok || x.Other == x.Model {
+				continue
+			}
+		}
+		x.Weight *= o.decay(x.At)
+		list = append(list, x)
+	}
+	slices.SortStableFunc(list, func(a, b Outcome) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Request, b.Request)) })
+	return list
+}
+
+// decay returns the weight of an outcome by its age.
+func (o *Options) decay(at time.Time) float64 {
+	if o.HalfLife <= 0 {
+		return 1
+	}
+	return math.Exp2(-float64(max(0, o.Today.Sub(at))) / float64(o.HalfLife))
+}
+
+// fitter learns abilities from outcomes.
+type fitter struct {
+	o     *Options
+	trust []Trust
+}
+
+// fitted is the result of one fit.
+type fitted struct {
+	models map[string]*Model
+	shared shared // difficulty of the tasks beside the learned abilities
+	static shared // difficulty of the tasks beside the static abilities
+}
+
+// shared is the change of the logit by task that all models have in common.
+type shared map[predict.Task]float64
+
+// fit learns from outcomes. It adapts the abilities and the difficulty of the tasks to each other in turn.
+func (f *fitter) fit(outcomes []Outcome) *fitted {
+	r := &fitted{models: map[string]*Model{}, shared: shared{}, static: shared{}}
+	model := func(name string) *Model {
+		if r.models[name] == nil {
+			base, _ := f.o.Base(name)
+			r.models[name] = &Model{Base: base, Learned: base}
+		}
+		return r.models[name]
+	}
+	repeat := 1
+	if f.o.Shared {
+		repeat = rounds
+	}
+	for i := range outcomes {
+		x := &outcomes[i]
+		if x.Kind != Signalled {
+			model(x.Model).Outcomes++
+		}
+		if x.Kind == Compared {
+			repeat = rounds
+			model(x.Other).Outcomes++
+		}
+	}
+	if f.o.Shared {
+		r.static = r.difficulty(outcomes)
+		r.shared = r.static
+	}
+	signals := f.signalLabels(outcomes)
+	for range repeat {
+		labels := signals.clone()
+		for i := range outcomes {
+			switch x := &outcomes[i]; x.Kind {
+			case Rated:
+				labels.add(x.Model, x.Task, ability.Label{Skills: x.Skills, Score: x.Value, Weight: x.Weight, Offset: r.shared[x.Task]})
+			case Compared:
+				labels.compare(x, r.models)
+			case Signalled:
+			}
+		}
+		for _, name := range slices.Sorted(maps.Keys(labels)) {
+			model(name).update(labels[name])
+		}
+		if f.o.Shared {
+			r.shared = r.difficulty(outcomes)
+		}
+	}
+	return r
+}
+
+// difficulty returns the change by task that ratings have in common beside the abilities of their models.
+func (r *fitted) difficulty(outcomes []Outcome) shared {
+	byTask := map[predict.Task][]ability.Label{}
+	for i := range outcomes {
+		if x := &outcomes[i]; x.Kind == Rated {
+			offset := r.models[x.Model].logit(x.Task, x.Skills)
+			byTask[x.Task] = append(byTask[x.Task], ability.Label{Score: x.Value, Weight: x.Weight, Offset: offset})
+		}
+	}
+	found := shared{}
+	for task, list := range byTask {
+		found[task] = shiftOf(list, hardSpread)
+	}
+	return found
+}
+
+// labels are the labels of each model.
+type labels map[string][]taskLabel
+
+type taskLabel struct {
+	ability.Label
+	task predict.Task
+}
+
+func (l labels) add(model string, task predict.Task, label ability.Label) {
+	l[model] = append(l[model], taskLabel{label, task})
+}
+
+func (l labels) clone() labels {
+	c := make(labels, len(l))
+	for model, list := range l {
+		c[model] = slices.Clone(list)
+	}
+	return c
+}
+
+// compare adds labels for both models of a comparison. They move the difference of the two probabilities towards the verdict and leave
+// the level of both open: a tie of two equally good models changes nothing.
+func (l labels) compare(x *Outcome, models map[string]*Model) {
+	p, q := sigmoid(models[x.Model].logit(x.Task, x.Skills)), sigmoid(models[x.Other].logit(x.Task, x.Skills))
+	gap := min(max(x.Value, -1), 1) - (p - q)
+	l.add(x.Model, x.Task, ability.Label{Skills: x.Skills, Score: p + gap/2, Weight: x.Weight, Loose: true})
+	l.add(x.Other, x.Task, ability.Label{Skills: x.Skills, Score: q - gap/2, Weight: x.Weight, Loose: true})
+}
+
+// update fits the ability to labels, and then the tasks to what the ability leaves unexplained.
+func (m *Model) update(list []taskLabel) {
+	plain := make([]ability.Label, len(list))
+	byTask := map[predict.Task][]ability.Label{}
+	for i, l := range list {
+		plain[i] = l.Label
+		byTask[l.task] = append(byTask[l.task], l.Label)
+	}
+	m.Learned = ability.Update(m.Base, plain)
+	m.Tasks = map[predict.Task]float64{}
+	for task, list := range byTask {
+		for i := range list {
+			list[i].Offset += logitOf(m.Learned.Vector, list[i].Skills)
+		}
+		if shift := shiftOf(list, taskSpread); math.Abs(shift) >= minShift {
+			m.Tasks[task] = shift
+		}
+	}
+}
+
+// shiftOf returns the most probable change of the logit of labels, whose offsets are their logits. It is rounded so that stored states
+// stay short. Spread is the standard deviation of the change before the labels are known.
+func shiftOf(list []ability.Label, spread float64) float64 {
+	shift := 0.0
+	for range 8 {
+		gradient, curvature := -shift/(spread*spread), 1/(spread*spread)
+		for i := range list {
+			p := sigmoid(list[i].Offset + shift)
+			gradient += list[i].Weight * (list[i].Score - p)
+			curvature += list[i].Weight * p * (1 - p)
+		}
+		step := gradient / curvature
+		shift = min(max(shift+step, -maxShift), maxShift)
+		if math.Abs(step) < 1e-4 {
+			break
+		}
+	}
+	return math.Round(1000*shift) / 1000
+}
+
+func logitOf(vector, skills []float64) float64 {
+	sum := vector[0]
+	for i, z := range skills {
+		sum += z * vector[i+1]
+	}
+	return sum
+}
+
+func sigmoid(x float64) float64 { return 1 / (1 + math.Exp(-x)) }

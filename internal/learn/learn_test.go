@@ -1,0 +1,377 @@
+package learn
+
+import (
+	"flag"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"fairlead/internal/predict"
+)
+
+// runs is the number of simulated runs. The figures in the documentation are from 1,000.
+var runs = flag.Int("runs", 40, "simulated runs")
+
+var start = time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+
+// bases are the static abilities.
+var bases = map[string]predict.Ability{
+	"small": {Vector: []float64{0.4, 0.5, -0.2}, Spread: 0.6, Source: predict.FromBenchmarks},
+	"large": {Vector: []float64{1.2, 0.4, 0.2}, Spread: 0.4, Source: predict.FromBenchmarks},
+}
+
+func baseOf(model string) (predict.Ability, bool) {
+	a, ok := bases[model]
+	return a, ok
+}
+
+func options() Options {
+	return Options{Base: baseOf, HalfLife: 30 * 24 * time.Hour, Today: start.AddDate(0, 0, 30), MinVerdicts: 50, Shared: true, Guard: true}
+}
+
+// world draws outcomes. Shift is how much the true logit of each model differs from the static one.
+type world struct {
+	*rand.Rand
+	shift map[string]float64
+	n     int
+}
+
+func newWorld(seed uint64, shift map[string]float64) *world {
+	return &world{Rand: rand.New(rand.NewPCG(seed, 3)), shift: shift}
+}
+
+// next returns the time and the prompt of the next request.
+func (w *world) next(kind Kind) Outcome {
+	w.n++
+	tasks := []predict.Task{predict.Code, predict.Maths}
+	return Outcome{
+		Request: fmt.Sprintf("req_%06d", w.n), At: start.Add(time.Duration(w.n) * 20 * time.Minute), Kind: kind, Weight: 1, Task: tasks[w.IntN(2)],
+		Skills: []float64{w.NormFloat64() / 2, w.NormFloat64() / 2},
+	}
+}
+
+func (w *world) good(model string, x *Outcome) float64 {
+	if w.Float64() < w.probability(model, x) {
+		return 1
+	}
+	return 0
+}
+
+func (w *world) probability(model string, x *Outcome) float64 {
+	return sigmoid(logitOf(bases[model].Vector, x.Skills) + w.shift[model])
+}
+
+func (w *world) rated(model string) Outcome {
+	x := w.next(Rated)
+	x.Model = model
+	x.Value = w.good(model, &x)
+	return x
+}
+
+func (w *world) compared() Outcome {
+	x := w.next(Compared)
+	x.Model, x.Other = "small", "large"
+	x.Value = w.good("small", &x) - w.good("large", &x)
+	return x
+}
+
+func many(n int, draw func() Outcome) []Outcome {
+	list := make([]Outcome, n)
+	for i := range list {
+		list[i] = draw()
+	}
+	return list
+}
+
+// mean returns the mean probability of a model over typical prompts of a task, learned or static.
+func meanOf(s *State, model string, task predict.Task) float64 {
+	m := s.Models[model]
+	if m == nil || !s.Active {
+		base := bases[model]
+		m = &Model{Learned: base}
+	}
+	sum := 0.0
+	for i := range 200 {
+		skills := []float64{math.Sin(float64(i)) / 2, math.Cos(float64(3*i)) / 2}
+		sum += sigmoid(m.logit(task, skills))
+	}
+	return sum / 200
+}
+
+func TestFewOutcomesChangeNothing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(1, map[string]float64{"small": -3})
+	for _, n := range []int{0, 1, 49} {
+		if s := Fit(many(n, func() Outcome { return w.rated("small") }), options()); s.Active || len(s.Models) > 0 {
+			t.Errorf("%d outcomes: %+v", n, s)
+		}
+	}
+}
+
+func TestOutcomesThatAgreeWithThePredictorChangeLittle(t *testing.T) {
+	t.Parallel()
+	active := 0
+	for seed := range uint64(40) {
+		w := newWorld(seed, nil)
+		s := Fit(append(many(150, func() Outcome { return w.rated("small") }), many(150, func() Outcome { return w.rated("large") })...), options())
+		if s.Active {
+			active++
+		}
+		for model := range bases {
+			if got, want := meanOf(&s, model, predict.Code), meanOf(&State{}, model, predict.Code); math.Abs(got-want) > 0.12 {
+				t.Errorf("seed %d: %s goes from %.3f to %.3f", seed, model, want, got)
+			}
+		}
+	}
+	if active > 8 {
+		t.Errorf("%d of 40 states are active", active)
+	}
+}
+
+func TestRatingsOfOneModelAreLearned(t *testing.T) {
+	t.Parallel()
+	w := newWorld(2, map[string]float64{"small": 1.5})
+	s := Fit(append(many(600, func() Outcome { return w.rated("small") }), many(600, func() Outcome { return w.rated("large") })...), options())
+	before, after := meanOf(&State{}, "small", predict.Maths), meanOf(&s, "small", predict.Maths)
+	if !s.Active || after < before+0.05 || s.Check.Learned >= s.Check.Static || s.Models["small"].Outcomes != 600 {
+		t.Errorf("from %.3f to %.3f, %+v", before, after, s)
+	}
+}
+
+// Ratings that are lower for every model say that the prompts are hard, not that the models are worse than predicted.
+func TestHardPromptsDoNotChangeTheOrderOfModels(t *testing.T) {
+	t.Parallel()
+	w := newWorld(3, map[string]float64{"small": -1, "large": -1})
+	s := Fit(append(many(300, func() Outcome { return w.rated("small") }), many(300, func() Outcome { return w.rated("large") })...), options())
+	small, large := meanOf(&s, "small", predict.Code), meanOf(&s, "large", predict.Code)
+	was := meanOf(&State{}, "large", predict.Code) - meanOf(&State{}, "small", predict.Code)
+	if got := large - small; math.Abs(got-was) > 0.05 {
+		t.Errorf("the difference of the models goes from %.3f to %.3f", was, got)
+	}
+}
+
+func TestVerdictsMoveBothModelsApart(t *testing.T) {
+	t.Parallel()
+	w := newWorld(4, map[string]float64{"small": 1})
+	o := options()
+	o.HalfLife = 0
+	s := Fit(many(2000, w.compared), o)
+	truth, n := 0.0, 400
+	for range n {
+		x := w.next(Compared)
+		truth += (w.probability("small", &x) - w.probability("large", &x)) / float64(n)
+	}
+	before := meanOf(&State{}, "small", predict.Code) - meanOf(&State{}, "large", predict.Code)
+	after := meanOf(&s, "small", predict.Code) - meanOf(&s, "large", predict.Code)
+	if !s.Active || math.Abs(after-truth) > math.Abs(before-truth)/2 {
+		t.Errorf("difference %.3f before, %.3f after, %.3f in truth; %+v", before, after, truth, s.Check)
+	}
+}
+
+func TestTiesOfEqualModelsChangeNothing(t *testing.T) {
+	t.Parallel()
+	o := options()
+	o.Base = func(string) (predict.Ability, bool) { return bases["small"], true }
+	w := newWorld(5, nil)
+	list := many(200, w.compared)
+	for i := range list {
+		list[i].Value = 0
+	}
+	s := Fit(list, o)
+	if s.Active || s.Models["small"].Learned.Vector[0] != bases["small"].Vector[0] {
+		t.Errorf("%+v", s.Models["small"])
+	}
+}
+
+func TestChangeOfQualityIsForgotten(t *testing.T) {
+	t.Parallel()
+	w := newWorld(6, map[string]float64{"small": 1.5})
+	var list []Outcome
+	changed := 0
+	for i := range 300 {
+		if i == 150 {
+			w.shift["small"], changed = -1.5, w.n
+		}
+		list = append(list, w.rated("small"), w.rated("large"))
+	}
+	s := Fit(list, options())
+	m := s.Models["small"]
+	if m.Changed.IsZero() || m.Dropped < 100 || math.Abs(m.Changed.Sub(start).Minutes()/20-float64(changed)) > 80 {
+		t.Fatalf("changed at %v, %d dropped", m.Changed, m.Dropped)
+	}
+	if now := meanOf(&s, "small", predict.Code); now > meanOf(&State{}, "small", predict.Code) {
+		t.Errorf("after the change %.3f", now)
+	}
+	steady := newWorld(7, nil)
+	if s := Fit(many(400, func() Outcome { return steady.rated("small") }), options()); !s.Models["small"].Changed.IsZero() {
+		t.Errorf("a change was found without one: %v", s.Models["small"].Changed)
+	}
+}
+
+func TestOldOutcomesWeighLess(t *testing.T) {
+	t.Parallel()
+	o := options()
+	for days, want := range map[int]float64{0: 1, -1: 1, 30: 0.5, 60: 0.25, 15: math.Sqrt(0.5)} {
+		if got := o.decay(o.Today.AddDate(0, 0, -days)); math.Abs(got-want) > 1e-12 {
+			t.Errorf("after %d days an outcome weighs %v, want %v", days, got, want)
+		}
+	}
+}
+
+func TestOrderOfOutcomesDoesNotMatter(t *testing.T) {
+	t.Parallel()
+	w := newWorld(8, map[string]float64{"small": 1})
+	list := append(many(100, func() Outcome { return w.rated("small") }), many(100, w.compared)...)
+	want := Fit(list, options())
+	w.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+	if diff := cmp.Diff(want, Fit(list, options()), cmpopts.IgnoreUnexported(Trust{})); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// signalled adds a signal to a share of the bad and of the good responses, and Quiet to a sample of the others.
+func signalled(w *world, list []Outcome, name string, ofBad, ofGood float64) []Outcome {
+	for _, x := range list {
+		share := ofBad*(1-x.Value) + ofGood*x.Value
+		s := x
+		s.Kind, s.Signal, s.Value = Signalled, name, 0
+		if w.Float64() >= share {
+			if s.Signal = Quiet; w.Float64() >= QuietShare {
+				continue
+			}
+		}
+		list = append(list, s)
+	}
+	return list
+}
+
+func TestSignalsAreTrustedAsFarAsTheyAgreeWithVerdicts(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		n             int
+		ofBad, ofGood float64
+		want          bool
+	}{
+		"agrees":       {600, 0.6, 0.05, true},
+		"unrelated":    {600, 0.3, 0.3, false},
+		"contradicts":  {600, 0.05, 0.6, false},
+		"too few":      {30, 0.6, 0.05, false},
+		"weak":         {600, 0.3, 0.26, false},
+		"never occurs": {600, 0, 0, false},
+	} {
+		w := newWorld(9, nil)
+		list := signalled(w, many(c.n, func() Outcome { return w.rated("small") }), "refusal", c.ofBad, c.ofGood)
+		trusts := Trusts(list)
+		if c.ofBad+c.ofGood == 0 {
+			if len(trusts) > 0 {
+				t.Errorf("%s: %+v", name, trusts)
+			}
+			continue
+		}
+		if got := trusts[0].Weight > 0; got != c.want || got != (trusts[0].Low >= MinTrust && trusts[0].With >= MinPairs) {
+			t.Errorf("%s: %+v", name, trusts[0])
+		}
+	}
+}
+
+// Signals of requests without a verdict count once the signal is trusted. A model with many of them loses, one with as many as expected
+// does not.
+func TestTrustedSignalsLowerTheModelThatCausesThem(t *testing.T) {
+	t.Parallel()
+	w := newWorld(10, nil)
+	list := signalled(w, append(many(300, func() Outcome { return w.rated("small") }), many(300, func() Outcome { return w.rated("large") })...), "refusal", 0.6, 0.05)
+	o := options()
+	o.Guard, o.Shared = false, false
+	usual := Fit(list, o)
+	w.shift = map[string]float64{"large": -2}
+	unrated := signalled(w, many(2000, func() Outcome { return w.rated("large") }), "refusal", 0.6, 0.05)
+	for _, x := range unrated {
+		if x.Kind == Signalled {
+			list = append(list, x)
+		}
+	}
+	s := Fit(list, o)
+	if before, after := meanOf(&usual, "large", predict.Code), meanOf(&s, "large", predict.Code); after > before-0.03 {
+		t.Errorf("large goes from %.3f to %.3f; %+v", before, after, s.Trust)
+	}
+	if before, after := meanOf(&usual, "small", predict.Code), meanOf(&s, "small", predict.Code); math.Abs(after-before) > 0.03 {
+		t.Errorf("small goes from %.3f to %.3f", before, after)
+	}
+}
+
+// Traffic with known truth and a change in the middle: the router chooses between a cheap and an expensive model. The loss against the
+// static router, in true quality, is bounded, and the router gains where the predictor was wrong.
+func TestLearningAgainstStaticRouter(t *testing.T) {
+	t.Parallel()
+	const requests, share, every = 4000, 0.1, 50
+	worst, total, losing := math.Inf(-1), 0.0, 0
+	for run := range *runs {
+		w := newWorld(uint64(run), map[string]float64{})
+		drift := func() {
+			for _, model := range []string{"small", "large"} {
+				w.shift[model] = w.NormFloat64() * 0.7
+			}
+		}
+		drift()
+		var outcomes []Outcome
+		var s State
+		lost := 0.0
+		for i := range requests {
+			if i == requests/2 {
+				drift()
+			}
+			x := w.next(Compared)
+			x.At = start.Add(time.Duration(i) * 10 * time.Minute)
+			p := map[string]float64{"small": w.probability("small", &x), "large": w.probability("large", &x)}
+			static, learned := choose(&State{}, &x), choose(&s, &x)
+			lost += value(static, p) - value(learned, p)
+			if w.Float64() >= share {
+				continue
+			}
+			x.Model, x.Other = "small", "large"
+			x.Value = w.good("small", &x) - w.good("large", &x)
+			if outcomes = append(outcomes, x); len(outcomes)%every == 0 {
+				o := options()
+				o.Today = x.At
+				s = Fit(outcomes, o)
+			}
+		}
+		loss := lost / requests
+		worst, total = max(worst, loss), total+loss
+		if loss > 0.01 {
+			losing++
+		}
+	}
+	mean := total / float64(*runs)
+	t.Logf("%d runs: mean gain %.4f, worst loss %.4f of the cost of the expensive model; %d runs lose more than 0.01", *runs, -mean, worst, losing)
+	if mean > -0.05 || worst > 0.1 || losing*50 > *runs {
+		t.Errorf("mean loss %.4f, worst %.4f, %d runs lose", mean, worst, losing)
+	}
+}
+
+// cost of a request; a good response is worth five times the expensive model.
+var cost = map[string]float64{"small": 0.1, "large": 1}
+
+const worth = 5
+
+func value(model string, p map[string]float64) float64 { return worth*p[model] - cost[model] }
+
+// choose returns the model with the larger predicted value.
+func choose(s *State, x *Outcome) string {
+	p := map[string]float64{}
+	for model, base := range bases {
+		p[model] = sigmoid(logitOf(base.Vector, x.Skills))
+		if m := s.Models[model]; m != nil && s.Active {
+			p[model] = sigmoid(m.logit(x.Task, x.Skills))
+		}
+	}
+	if value("small", p) >= value("large", p) {
+		return "small"
+	}
+	return "large"
+}

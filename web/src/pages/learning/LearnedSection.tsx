@@ -1,0 +1,191 @@
+import { Button, Group, Table, Text } from "@mantine/core";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+
+import type { Schema } from "../../api/client";
+import { ConfirmDialog } from "../../components/ConfirmDialog";
+import { ErrorPanel } from "../../components/ErrorPanel";
+import { PanelSkeleton } from "../../components/Loading";
+import { Money } from "../../components/Money";
+import { Section } from "../../components/Section";
+import { Time } from "../../components/Time";
+import { notifyDone } from "../../lib/notify";
+import { formatCount, formatQuality } from "../../lib/numbers";
+import { useSession } from "../../lib/session";
+import { signalName, statusText, trustText } from "./learning";
+import classes from "./learning.module.css";
+import { enableLearning, learningQuery, resetLearning } from "./query";
+
+type State = Schema["LearningState"];
+
+/** What the router learned from outcomes: abilities by model and task, and the trust in signals. */
+export function LearnedSection() {
+  const { may } = useSession();
+  const { data, error, refetch } = useQuery(learningQuery);
+  const [resetting, setResetting] = useState(false);
+  if (error) {
+    return (
+      <ErrorPanel
+        what="Could not load what the router learned"
+        error={error}
+        onRetry={() => void refetch()}
+      />
+    );
+  }
+  if (!data) {
+    return <PanelSkeleton height={120} />;
+  }
+  return (
+    <Section
+      title="What the router learned"
+      actions={
+        may("manage_policies") && (
+          <Group gap="xs">
+            <Switch state={data} />
+            <Button
+              size="xs"
+              variant="default"
+              disabled={data.verdicts === 0}
+              onClick={() => setResetting(true)}
+            >
+              Reset
+            </Button>
+          </Group>
+        )
+      }
+    >
+      <Text size="sm" mb="xs">
+        {statusText(data)}
+      </Text>
+      {data.abilities.length > 0 && <Abilities rows={data.abilities} />}
+      {data.signals.length > 0 && <Trust rows={data.signals} />}
+      {data.settings.explore > 0 && (
+        <Text size="sm" mt="sm">
+          Trials of other models: {formatCount(data.exploration.trials)} of{" "}
+          {formatCount(data.exploration.requests)} requests, <Money amount={data.exploration.tried_usd} /> of{" "}
+          <Money amount={data.exploration.spent_usd} /> since the start. Expected loss:{" "}
+          <Money amount={data.exploration.extra_usd} /> and {(100 * data.exploration.quality_loss).toFixed(2)}{" "}
+          points of quality per request.
+        </Text>
+      )}
+      {resetting && <Reset state={data} onClose={() => setResetting(false)} />}
+    </Section>
+  );
+}
+
+/** Switches learning on and off. */
+function Switch({ state }: { state: State }) {
+  const queryClient = useQueryClient();
+  const { settings } = state;
+  const change = useMutation({
+    mutationFn: () => enableLearning(settings, !settings.enabled),
+    onSuccess: (saved) => {
+      queryClient.setQueryData(learningQuery.queryKey, saved);
+      notifyDone(saved.settings.enabled ? "Learning enabled." : "Learning disabled.");
+    },
+  });
+  return (
+    <Button size="xs" variant="default" loading={change.isPending} onClick={() => change.mutate()}>
+      {settings.enabled ? "Disable learning" : "Enable learning"}
+    </Button>
+  );
+}
+
+function Abilities({ rows }: { rows: Schema["LearnedAbility"][] }) {
+  return (
+    <div className={classes.scroll} role="region" aria-label="Learned abilities, table" tabIndex={0}>
+      <Table fz="sm" verticalSpacing={4} aria-label="Learned abilities">
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th>Model</Table.Th>
+            <Table.Th>Task</Table.Th>
+            {["Outcomes", "Static", "Learned", "95 % interval"].map((heading) => (
+              <Table.Th key={heading} ta="right">
+                {heading}
+              </Table.Th>
+            ))}
+            <Table.Th>Changed</Table.Th>
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {rows.map((row) => (
+            <Table.Tr key={`${row.model} ${row.task}`}>
+              <Table.Td>{row.model}</Table.Td>
+              <Table.Td>{row.task.replaceAll("_", " ") || "unknown"}</Table.Td>
+              {[
+                formatCount(row.outcomes),
+                formatQuality(row.static),
+                formatQuality(row.learned),
+                `${formatQuality(row.low)} to ${formatQuality(row.high)}`,
+              ].map((text, i) => (
+                <Table.Td key={i} ta="right" ff="monospace">
+                  {text}
+                </Table.Td>
+              ))}
+              <Table.Td>{row.changed_at ? <Time at={row.changed_at} as="day" /> : "—"}</Table.Td>
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+    </div>
+  );
+}
+
+function Trust({ rows }: { rows: Schema["SignalTrust"][] }) {
+  return (
+    <div className={classes.scroll} role="region" aria-label="Trust in signals, table" tabIndex={0}>
+      <Table fz="sm" verticalSpacing={4} aria-label="Trust in signals" mt="sm">
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th>Signal</Table.Th>
+            {["Requests with a verdict", "Bad with the signal", "Bad without"].map((heading) => (
+              <Table.Th key={heading} ta="right">
+                {heading}
+              </Table.Th>
+            ))}
+            <Table.Th>In learning</Table.Th>
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {rows.map((row) => (
+            <Table.Tr key={row.signal}>
+              <Table.Td>{signalName(row.signal)}</Table.Td>
+              {[formatCount(row.with), formatQuality(row.bad), formatQuality(row.usual)].map((text, i) => (
+                <Table.Td key={i} ta="right" ff="monospace">
+                  {text}
+                </Table.Td>
+              ))}
+              <Table.Td>{trustText(row)}</Table.Td>
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+    </div>
+  );
+}
+
+function Reset({ state, onClose }: { state: State; onClose: () => void }) {
+  const queryClient = useQueryClient();
+  const reset = useMutation({
+    mutationFn: resetLearning,
+    onSuccess: (saved) => {
+      queryClient.setQueryData(learningQuery.queryKey, saved);
+      notifyDone("Learned abilities reset.");
+      onClose();
+    },
+  });
+  return (
+    <ConfirmDialog
+      opened
+      title="Reset what the router learned"
+      action="Reset"
+      pending={reset.isPending}
+      error={reset.error && <ErrorPanel what="Could not reset" error={reset.error} />}
+      onConfirm={() => reset.mutate()}
+      onClose={onClose}
+    >
+      {formatCount(state.verdicts)} ratings and verdicts, and all signals so far, will no longer affect
+      routing. They stay visible, and new ones count. This cannot be undone.
+    </ConfirmDialog>
+  );
+}

@@ -1,0 +1,19 @@
+import { queryOptions } from "@tanstack/react-query";
+
+import { api, must } from "../../api/client";
+
+/** What the router learned from outcomes. */
+export const learningQuery = queryOptions({
+  queryKey: ["learning"],
+  queryFn: () => must(api.GET("/routing/learning")),
+});
+
+/** Excludes the existing outcomes from learning. */
+export function resetLearning() {
+  return must(api.POST("/routing/learning/reset", { body: {} }));
+}
+
+/** Switches learning on or off. The other settings stay. */
+export function enableLearning(settings: { explore: number; floor: number }, enabled: boolean) {
+  return must(api.PUT("/routing/learning", { body: { ...settings, enabled } }));
+}
