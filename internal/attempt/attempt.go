@@ -269,6 +269,9 @@ func (a *Attempt) open() error {
 }
 
 func (a *Attempt) send(req *http.Request) (*http.Response, error) {
+	if propagate := a.series.Propagate; propagate != nil {
+		propagate(req.Header, a.provider.Name, a.note.index)
+	}
 	if a.provider.Transport != nil {
 		return a.provider.Transport.RoundTrip(req.WithContext(a.timing.Trace(req.Context())))
 	}
@@ -345,6 +348,9 @@ func (a *Attempt) Next() (ev llm.Event, ok bool, err error) {
 		}
 		return ev, true, nil
 	}
+	if a.state == closed {
+		return ev, false, nil // the whole response was buffered
+	}
 	a.timer.Reset(a.idle())
 	ev, ok, err = a.stream.Next()
 	if err != nil {
@@ -400,10 +406,11 @@ func (a *Attempt) Finish(e *llm.Error, c bill.Charge) {
 	if a.note.CacheMark != "" {
 		a.note.CacheSaved = a.series.Terms.CacheSaved(a.call.Target, c.Usage)
 	}
-	if e == nil {
-		a.state = complete
-	} else {
+	switch {
+	case e != nil:
 		a.recordFailure(e)
+	case a.state != closed:
+		a.state = complete
 	}
 	a.end(e, c.Usage.Output)
 }
@@ -418,7 +425,9 @@ func (a *Attempt) recordFailure(e *llm.Error) {
 
 // end reports the attempt to health and copies its record to the series.
 func (a *Attempt) end(e *llm.Error, output int64) {
-	a.note.Duration = time.Since(a.began)
+	if a.note.Duration == 0 {
+		a.note.Duration = time.Since(a.began)
+	}
 	a.note.Bytes = a.body.bytes
 	a.series.Clock.stop()
 	report := health.Report{

@@ -90,6 +90,9 @@ type Series struct {
 	// TryHold reserves an additional amount for a hedge without waiting.
 	TryHold func(context.Context, money.Amount) (*ledger.Hold, error)
 
+	// Propagate adds the trace context of an attempt to a call of a provider; nil for none.
+	Propagate func(h http.Header, provider string, attempt int)
+
 	Attempts []requestlog.Attempt // in the order of their starts
 	Clock    Clock
 	skipped  []*llm.Error // why targets were skipped without an attempt
@@ -131,8 +134,11 @@ func (s *Series) total() time.Duration { return cmp.Or(s.Plan[0].Waits.Total, s.
 func (s *Series) Left() int { return s.Settings.Attempts - len(s.Attempts) }
 
 // First tries the targets of the plan in order until one has content. Earlier failures are invisible to the client.
-func (s *Series) First(ctx context.Context) (*Attempt, error) {
-	for i := 0; i < len(s.Plan) && s.Left() > 0 && ctx.Err() == nil; {
+func (s *Series) First(ctx context.Context) (*Attempt, error) { return s.From(ctx, 0) }
+
+// From is like First, starting at target i of the plan.
+func (s *Series) From(ctx context.Context, i int) (*Attempt, error) {
+	for i < len(s.Plan) && s.Left() > 0 && ctx.Err() == nil {
 		last := i+1 == len(s.Plan) || s.Left() == 1
 		a, at, err := s.hedge(ctx, i, last)
 		if err == nil {

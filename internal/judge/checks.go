@@ -83,8 +83,10 @@ func compile(schema []byte) (matches func([]byte) bool, ok bool) {
 	if !ok {
 		return nil, false
 	}
-	c := jsonschema.NewCompiler()
+	c, work := jsonschema.NewCompiler(), &schemaWork{}
 	c.UseLoader(jsonschema.SchemeURLLoader{}) // no schemes: nothing is read from disk or network
+	c.RegisterVocabulary(work.vocabulary())
+	c.AssertVocabs()
 	if err := c.AddResource("schema.json", document); err != nil {
 		return nil, false
 	}
@@ -94,7 +96,7 @@ func compile(schema []byte) (matches func([]byte) bool, ok bool) {
 	}
 	return func(text []byte) bool {
 		v, ok := decode(text)
-		return ok && compiled.Validate(v) == nil
+		return ok && work.validate(compiled, v)
 	}, true
 }
 
@@ -104,18 +106,7 @@ func checkTools(x *Exchange) (Verdict, bool) {
 	if len(x.Routed.Calls) == 0 || len(x.Baseline.Calls) == 0 {
 		return Verdict{}, false
 	}
-	schemas := toolSchemas(x.Request)
-	valid := func(calls []Call) bool {
-		return !slices.ContainsFunc(calls, func(c Call) bool {
-			schema, known := schemas[c.Name]
-			if !known {
-				return true
-			}
-			matches, ok := compile(schema)
-			return ok && schema != nil && !matches([]byte(c.Arguments))
-		})
-	}
-	routed, baseline := valid(x.Routed.Calls), valid(x.Baseline.Calls)
+	routed, baseline := ValidCalls(x.Request, x.Routed.Calls), ValidCalls(x.Request, x.Baseline.Calls)
 	if v, ok := prefer(Tools, routed, baseline, "calls an unknown tool or has invalid arguments"); ok {
 		return v, true
 	}
@@ -126,6 +117,19 @@ func checkTools(x *Exchange) (Verdict, bool) {
 		return Verdict{0, Tools, "Both responses make the same tool calls."}, true
 	}
 	return Verdict{}, false
+}
+
+// ValidCalls reports whether all calls name tools of the request, which is in the chat format, with arguments that match their schemas.
+func ValidCalls(request []byte, calls []Call) bool {
+	schemas := toolSchemas(request)
+	return !slices.ContainsFunc(calls, func(c Call) bool {
+		schema, known := schemas[c.Name]
+		if !known {
+			return true
+		}
+		matches, ok := compile(schema)
+		return ok && schema != nil && !matches([]byte(c.Arguments))
+	})
 }
 
 // toolSchemas returns the argument schemas of the request's tools; nil for tools with free text input.

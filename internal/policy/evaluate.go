@@ -11,7 +11,7 @@ import (
 // and all that match apply:
 //
 //   - a denial ends the evaluation;
-//   - the first pin, objective and baseline win;
+//   - the first pin, objective, verification and baseline win;
 //   - restrictions add up: a target must pass every allow and every exclude, and the lowest limit wins;
 //   - preferences are concatenated, those of earlier policies first.
 //
@@ -63,6 +63,9 @@ func (s *Set) apply(o *Outcome, r *rule, has effects) (overruled effects) {
 	if has&compares != 0 && !first(&o.Baseline, r.baseline, r.name) {
 		overruled |= compares
 	}
+	if has&verifies != 0 && !first(&o.Verify, &r.verify, r.name) {
+		overruled |= verifies
+	}
 	if has&limitsCost != 0 && !lowest(&o.MaxCost, r.maxCost, r.name) {
 		overruled |= limitsCost
 	}
@@ -78,6 +81,9 @@ func (s *Set) apply(o *Outcome, r *rule, has effects) (overruled effects) {
 		} else {
 			o.SessionBudget = Setting[SessionLimit]{r.sessionBudget, r.name}
 		}
+	}
+	if has&(caches|disablesCache) != 0 && !lowest(&o.ResponseCache, r.cacheAge, r.name) {
+		overruled |= caches | disablesCache
 	}
 	if has&disablesMarks != 0 && !o.CacheMarks.IsSet() {
 		o.CacheMarks = Setting[bool]{false, r.name}
@@ -108,7 +114,7 @@ func first[T any](s *Setting[T], value T, policy string) bool {
 	return true
 }
 
-func lowest[T money.Amount | int64](s *Setting[T], value T, policy string) bool {
+func lowest[T money.Amount | int64 | CacheAge](s *Setting[T], value T, policy string) bool {
 	if s.IsSet() && s.Value <= value {
 		return false
 	}

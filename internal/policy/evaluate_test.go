@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -162,6 +163,22 @@ policies:
 	}
 }
 
+func TestLowestCacheAgeWins(t *testing.T) {
+	t.Parallel()
+	for source, want := range map[string]Setting[CacheAge]{
+		"[{name: a, response_cache: 1h}]":                                 {CacheAge(time.Hour), "a"},
+		"[{name: a, response_cache: 1h}, {name: b, response_cache: 90s}]": {CacheAge(90 * time.Second), "b"},
+		"[{name: a, response_cache: 1h}, {name: b, response_cache: off}]": {0, "b"},
+		"[{name: a, response_cache: off}, {name: b, response_cache: 1s}]": {0, "a"},
+		"[{name: a, response_cache: false}]":                              {0, "a"},
+		"[{name: a, pin: gpt-4.1}]":                                       {},
+	} {
+		if o := parse(t, "policies: "+source).Evaluate(facts()); o.ResponseCache != want {
+			t.Errorf("%s: %+v, want %+v", source, o.ResponseCache, want)
+		}
+	}
+}
+
 func TestLowestSessionBudgetWins(t *testing.T) {
 	t.Parallel()
 	o := parse(t, `
@@ -176,6 +193,24 @@ policies:
 	}
 	if effect := o.Hits[2].Effect(); effect != "at most $3.00 per session (overruled by an earlier policy)" {
 		t.Errorf("effect %q", effect)
+	}
+}
+
+func TestFirstVerificationWins(t *testing.T) {
+	t.Parallel()
+	set := parse(t, `
+policies:
+  - {name: structure, verify: [tools, schema]}
+  - {name: score, verify: {checks: [hook], hook: "https://example.com", streams: false}}
+`)
+	o := set.Evaluate(facts())
+	if o.Verify.Policy != "structure" || strings.Join(o.Verify.Value.Checks, " ") != "schema tools" || !set.Verifies() {
+		t.Errorf("%+v of %s", o.Verify.Value, o.Verify.Policy)
+	}
+	for i, want := range []string{"verify schema, tools", "verify hook of responses that are not streamed (overruled by an earlier policy)"} {
+		if effect := o.Hits[i].Effect(); effect != want {
+			t.Errorf("effect %q, want %q", effect, want)
+		}
 	}
 }
 

@@ -49,7 +49,9 @@ func fields() []field {
 		{"max_output_tokens", (*reader).readMaxOutput},
 		{"max_escalation", (*reader).readMaxEscalation},
 		{"session_budget", (*reader).readSessionBudget},
+		{"verify", (*reader).readVerify},
 		{"baseline", (*reader).readBaseline},
+		{"response_cache", (*reader).readResponseCache},
 		{"cache_marks", (*reader).readCacheMarks},
 		{"log_bodies", (*reader).readLogBodies},
 	}
@@ -341,6 +343,24 @@ func (p *reader) readSessionBudget(n *yaml.Node, path string, policy *Policy, r 
 		p.report(n, MissingField, below(path, "amount_usd"), "the session budget has no amount", "add amount_usd: 5")
 	}
 	policy.SessionBudget, r.sessionBudget = b, *b
+}
+
+func (p *reader) readResponseCache(n *yaml.Node, path string, policy *Policy, r *rule) {
+	text, ok := p.text(n, path, maxEntry)
+	if !ok {
+		r.has |= disablesCache
+		return
+	}
+	age, err := ParseCacheAge(strings.ToLower(text))
+	if err != nil {
+		p.report(n, BadValue, path, document.Quote(text)+" is "+err.Error(), "write the maximum age of a cached response, such as 10m or 24h, or off")
+	}
+	policy.ResponseCache, r.cacheAge = &age, age
+	if age == 0 {
+		r.has |= disablesCache
+	} else {
+		r.has |= caches
+	}
 }
 
 func (p *reader) readCacheMarks(n *yaml.Node, path string, policy *Policy, r *rule) {

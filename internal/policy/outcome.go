@@ -10,15 +10,17 @@ type Outcome struct {
 	Deny          *Denial // set if the request is rejected; of the other effects, only LogBodies applies then
 	Pin           Setting[string]
 	Objective     Setting[Objective]
-	MaxCost       Setting[money.Amount] // lowest of all policies
-	MaxOutput     Setting[int64]        // lowest of all policies
-	MaxEscalation Setting[int64]        // lowest of all policies
-	SessionBudget Setting[SessionLimit] // of all policies, the one with the lowest amount
+	MaxCost       Setting[money.Amount]    // lowest of all policies
+	MaxOutput     Setting[int64]           // lowest of all policies
+	MaxEscalation Setting[int64]           // lowest of all policies
+	SessionBudget Setting[SessionLimit]    // of all policies, the one with the lowest amount
+	Verify        Setting[*ResponseChecks] // must not be changed
 	Baseline      Setting[string]
-	CacheMarks    Setting[bool] // false if set: the gateway sets no prompt-cache marks
-	LogBodies     Setting[bool] // false if set: bodies must not be stored
-	Prefer        []Preference  // best first
-	Hits          []Hit         // evaluated policies, in order
+	ResponseCache Setting[CacheAge] // lowest of all policies
+	CacheMarks    Setting[bool]     // false if set: the gateway sets no prompt-cache marks
+	LogBodies     Setting[bool]     // false if set: bodies must not be stored
+	Prefer        []Preference      // best first
+	Hits          []Hit             // evaluated policies, in order
 
 	allow, exclude []*rule
 }

@@ -4,28 +4,34 @@
 package policy
 
 import (
+	"errors"
+	"strings"
+	"time"
+
 	"fairlead/internal/money"
 )
 
 // Policy is one rule as written by a user. It has at least one effect. deny cannot be combined with other effects.
 type Policy struct {
-	Name          string        `json:"name" yaml:"name"`
-	Description   string        `json:"description,omitempty" yaml:"description,omitempty"`
-	Enabled       *bool         `json:"enabled,omitempty" yaml:"enabled,omitempty"` // nil means true
-	When          string        `json:"when,omitempty" yaml:"when,omitempty"`       // condition in CEL; empty means always
-	Deny          string        `json:"deny,omitempty" yaml:"deny,omitempty"`       // message to the caller
-	Pin           string        `json:"pin,omitempty" yaml:"pin,omitempty"`         // model or provider/model
-	Allow         *Selector     `json:"allow,omitempty" yaml:"allow,omitempty"`
-	Exclude       *Selector     `json:"exclude,omitempty" yaml:"exclude,omitempty"`
-	Prefer        []string      `json:"prefer,omitempty" yaml:"prefer,omitempty"`       // patterns, best first
-	Objective     string        `json:"objective,omitempty" yaml:"objective,omitempty"` // cost, quality, speed, or 0 to 1
-	MaxCost       money.Amount  `json:"max_cost_usd,omitempty" yaml:"max_cost_usd,omitempty"`
-	MaxOutput     int64         `json:"max_output_tokens,omitempty" yaml:"max_output_tokens,omitempty"`
-	MaxEscalation *int64        `json:"max_escalation,omitempty" yaml:"max_escalation,omitempty"` // steps; 0 disables escalation, nil sets no limit
-	SessionBudget *SessionLimit `json:"session_budget,omitempty" yaml:"session_budget,omitempty"`
-	Baseline      string        `json:"baseline,omitempty" yaml:"baseline,omitempty"`       // model
-	LogBodies     *bool         `json:"log_bodies,omitempty" yaml:"log_bodies,omitempty"`   // false, or nil
-	CacheMarks    *bool         `json:"cache_marks,omitempty" yaml:"cache_marks,omitempty"` // false, or nil
+	Name          string          `json:"name" yaml:"name"`
+	Description   string          `json:"description,omitempty" yaml:"description,omitempty"`
+	Enabled       *bool           `json:"enabled,omitempty" yaml:"enabled,omitempty"` // nil means true
+	When          string          `json:"when,omitempty" yaml:"when,omitempty"`       // condition in CEL; empty means always
+	Deny          string          `json:"deny,omitempty" yaml:"deny,omitempty"`       // message to the caller
+	Pin           string          `json:"pin,omitempty" yaml:"pin,omitempty"`         // model or provider/model
+	Allow         *Selector       `json:"allow,omitempty" yaml:"allow,omitempty"`
+	Exclude       *Selector       `json:"exclude,omitempty" yaml:"exclude,omitempty"`
+	Prefer        []string        `json:"prefer,omitempty" yaml:"prefer,omitempty"`       // patterns, best first
+	Objective     string          `json:"objective,omitempty" yaml:"objective,omitempty"` // cost, quality, speed, or 0 to 1
+	MaxCost       money.Amount    `json:"max_cost_usd,omitempty" yaml:"max_cost_usd,omitempty"`
+	MaxOutput     int64           `json:"max_output_tokens,omitempty" yaml:"max_output_tokens,omitempty"`
+	MaxEscalation *int64          `json:"max_escalation,omitempty" yaml:"max_escalation,omitempty"` // steps; 0 disables escalation, nil sets no limit
+	SessionBudget *SessionLimit   `json:"session_budget,omitempty" yaml:"session_budget,omitempty"`
+	Verify        *ResponseChecks `json:"verify,omitempty" yaml:"verify,omitempty"`
+	Baseline      string          `json:"baseline,omitempty" yaml:"baseline,omitempty"`     // model
+	LogBodies     *bool           `json:"log_bodies,omitempty" yaml:"log_bodies,omitempty"` // false, or nil
+	ResponseCache *CacheAge       `json:"response_cache,omitempty" yaml:"response_cache,omitempty"`
+	CacheMarks    *bool           `json:"cache_marks,omitempty" yaml:"cache_marks,omitempty"` // false, or nil
 }
 
 // Active reports whether the policy is enabled.
@@ -44,6 +50,48 @@ type Selector struct {
 	Models    []string `json:"models,omitempty" yaml:"models,omitempty"`
 	Providers []string `json:"providers,omitempty" yaml:"providers,omitempty"`
 	Tags      []string `json:"tags,omitempty" yaml:"tags,omitempty"`
+}
+
+// CacheAge is the maximum age of a cached response. 0 disables the response cache. As text, it is a duration or off.
+type CacheAge time.Duration
+
+// String returns a text that ParseCacheAge accepts.
+func (a CacheAge) String() string {
+	if a == 0 {
+		return "off"
+	}
+	text := time.Duration(a).String()
+	if short, ok := strings.CutSuffix(text, "m0s"); ok {
+		text = short + "m"
+	}
+	if short, ok := strings.CutSuffix(text, "h0m"); ok {
+		text = short + "h"
+	}
+	return text
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (a CacheAge) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (a *CacheAge) UnmarshalText(text []byte) (err error) {
+	*a, err = ParseCacheAge(string(text))
+	return err
+}
+
+// ParseCacheAge parses a duration of 1 second to 30 days, or off.
+func ParseCacheAge(text string) (CacheAge, error) {
+	if text == "off" || text == "false" {
+		return 0, nil
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		return 0, errors.New("not a duration")
+	}
+	if d < time.Second || d > 30*24*time.Hour {
+		return 0, errors.New("not between 1s and 720h")
+	}
+	return CacheAge(d), nil
 }
 
 // Limits on a document.

@@ -10,7 +10,7 @@ import (
 )
 
 // effects is a set of policy effects.
-type effects uint16
+type effects uint32
 
 const (
 	denies effects = 1 << iota
@@ -24,13 +24,16 @@ const (
 	compares
 	limitsEscalation
 	limitsSession
+	verifies
+	caches
+	disablesCache
 	disablesMarks
 	disablesBodies
 )
 
 // restricting lists the effects that apply even if a condition exceeds the cost limit. Without them a request could do something
 // that the policy forbids.
-const restricting = denies | allows | excludes | limitsCost | limitsOutput | limitsSession | disablesBodies
+const restricting = denies | allows | excludes | limitsCost | limitsOutput | limitsSession | disablesCache | disablesBodies
 
 // rule is a compiled, enabled policy with canonical names.
 type rule struct {
@@ -49,6 +52,8 @@ type rule struct {
 	baseline      string
 	maxEscalation int64
 	sessionBudget SessionLimit
+	verify        ResponseChecks
+	cacheAge      CacheAge
 	effectTexts   []effectText // descriptions of the effects, in a fixed order
 	all           string       // all descriptions joined, for the common case without overruled effects
 }
@@ -76,7 +81,10 @@ func (r *rule) describe(p *Policy) {
 	add(limitsOutput, "at most "+strconv.FormatInt(p.MaxOutput, 10)+" output tokens")
 	add(limitsEscalation, escalationText(r.maxEscalation))
 	add(limitsSession, "at most "+r.sessionBudget.Amount.Display()+" per session")
+	add(verifies, r.verify.String())
 	add(compares, "baseline "+p.Baseline)
+	add(caches, "cached responses up to "+r.cacheAge.String()+" old")
+	add(disablesCache, "no cached responses")
 	add(disablesMarks, "no prompt-cache marks")
 	add(disablesBodies, "no bodies in the log")
 	r.all = r.effect(0)

@@ -42,8 +42,15 @@ func Decide(in *Input, snap *Snapshot, c Conditions) (*Decision, error) {
 	if r.rules.restrict() && r.policiesChangedRanking() {
 		d.attributeToPolicy(r)
 	}
+	choice := r.ready[0]
+	d.Cascade = r.cascade()
+	first := r.ready[0]
 	d.Explored = r.explore()
 	d.HeldOut = r.holdOut()
+	if d.Explored || d.HeldOut != "" {
+		d.Cascade = nil // the drawn model serves the request alone
+	}
+	d.attributeCascade(choice, first)
 	d.QualityTarget = r.target
 	d.Adjustments = r.adjustments()
 	d.Candidates = r.results()
@@ -55,7 +62,9 @@ func Decide(in *Input, snap *Snapshot, c Conditions) (*Decision, error) {
 		d.RunnerUp = r.ready[1].Target
 		d.Margin = round(r.ready[0].Score - r.ready[1].Score)
 	}
-	d.Stay = r.keptTarget()
+	if d.Cascade == nil || choice == first {
+		d.Stay = r.keptTarget()
+	}
 	d.Baseline = r.baseline()
 	return d, nil
 }

@@ -50,6 +50,10 @@ type Decision struct {
 	OmitBodies bool  `json:"omit_bodies,omitempty"` // prompt and answer are not stored
 	// SessionBudget is the budget of the session that a policy sets; nil for none.
 	SessionBudget *policy.SessionLimit `json:"session_budget,omitempty"`
+	// Cascade is the plan for checks of the response; nil for none.
+	Cascade *Cascade `json:"cascade,omitempty"`
+	// ResponseCache is the maximum age of a cached response that a policy sets, 0 to disable the response cache; nil for none.
+	ResponseCache *policy.CacheAge `json:"response_cache,omitempty"`
 	// NoCacheMarks reports that the gateway sets no prompt-cache marks.
 	NoCacheMarks bool `json:"no_cache_marks,omitempty"`
 
@@ -181,9 +185,10 @@ type Input struct {
 	Metadata  map[string]string   `json:"metadata,omitempty"`
 	Tags      map[string]string   `json:"tags,omitempty"`
 
-	// Exploration: a Draw below Explore selects a model at random.
+	// Exploration: a Draw below Explore selects a model at random. With a Trial, Explore is a share of the spending.
 	Explore float64  `json:"explore,omitempty"`
 	Draw    float64  `json:"draw,omitempty"`
+	Trial   *Trial   `json:"trial,omitempty"`
 	Holdout *Holdout `json:"holdout,omitempty"` // comparison with a baseline model; nil for none
 }
 
@@ -194,7 +199,12 @@ type State struct {
 	Rejected   bool          `json:"rejected,omitempty"`          // the provider rejected the credential or the model: waiting alone does not help
 	Latency    time.Duration `json:"latency_ns,omitempty"`        // observed time to first token; 0 if unknown
 	TokensPS   float64       `json:"tokens_per_second,omitempty"` // observed output tokens per second; 0 if unknown
-	Length     float64       `json:"length,omitempty"`            // observed length of the model's responses divided by the predicted length; 0 if unknown
+	// Checked and CheckFailed are the numbers of recent responses to the kind of task that were checked and that failed. They decay
+	// with time.
+	Checked     float64 `json:"checked,omitempty"`
+	CheckFailed float64 `json:"check_failed,omitempty"`
+
+	Length float64 `json:"length,omitempty"` // observed length of the model's responses divided by the predicted length; 0 if unknown
 }
 
 // LengthFactors are observed lengths of a workspace's responses divided by the predicted lengths, for one kind of task. A factor of 0
@@ -212,10 +222,10 @@ type CacheHit struct {
 	Caches bool  `json:"caches,omitempty"` // the whole prompt will be cached for the next turn
 }
 
-// Corrections adjusts abilities by the ratings of a workspace.
+// Corrections adjusts abilities by the outcomes of a workspace.
 type Corrections interface {
-	// Ability returns the corrected ability of a model, or base for a model without ratings.
-	Ability(model string, base *predict.Ability) *predict.Ability
+	// Ability returns the corrected ability of a model for a task, or base for a model without outcomes.
+	Ability(model string, task predict.Task, base *predict.Ability) *predict.Ability
 }
 
 // Conditions are the inputs of a decision other than the request and the snapshot. The zero value has no policies and no

@@ -194,7 +194,7 @@ func (w *CacheHit) apply(u *llm.Usage) {
 
 // output estimates the output tokens for a prompt. A limit of 0 means none.
 func (a outputPrior) output(in *Input, cand *candidate, limit int64) int64 {
-	if in.Op == llm.Embed || in.Op == llm.Moderate {
+	if in.Op == llm.Embed || in.Op == llm.Moderate || in.Op.Media() {
 		return 0
 	}
 	n := scaled(a.visible, cand.Seen.Length)

@@ -36,6 +36,9 @@ func (r *ranking) applyPolicies(d *Decision, set *policy.Set) error {
 	if budget := r.policyRules.SessionBudget; budget.IsSet() {
 		d.SessionBudget = &budget.Value
 	}
+	if age := r.policyRules.ResponseCache; age.IsSet() {
+		d.ResponseCache = &age.Value
+	}
 	d.MaxOutput, d.OmitBodies = r.policyRules.MaxOutput.Value, r.policyRules.LogBodies.IsSet()
 	if deny := r.policyRules.Deny; deny != nil {
 		d.Policy = deny.Policy

@@ -50,7 +50,7 @@ func weigh(in *Input, o Objective) weights {
 	case "latency", "throughput":
 		return weights{speed: 1}
 	}
-	if in.Op == llm.Embed || in.Op == llm.Moderate || !IsAuto(in.Model) {
+	if in.Op == llm.Embed || in.Op == llm.Moderate || in.Op.Media() || !IsAuto(in.Model) {
 		return weights{cost: 1, speed: 0.25, fine: true} // the model is fixed: only providers differ
 	}
 	if o.Name == "speed" {
@@ -114,7 +114,7 @@ func (r *ranking) successOf(model int) predict.Estimate {
 	if e := &r.success[model]; !e.known {
 		ability := &r.snap.models[model].ability
 		if r.c.Corrections != nil {
-			ability = r.c.Corrections.Ability(r.snap.models[model].model.Name, ability)
+			ability = r.c.Corrections.Ability(r.snap.models[model].model.Name, r.features.Task, ability)
 		}
 		e.Estimate, e.known = predict.Success(&r.features, ability), true
 	}

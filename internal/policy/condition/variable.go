@@ -114,7 +114,7 @@ func requestVariables() []variable {
 		{name: "request.model", kind: text(func(f *Facts) string { return f.Request.Model }), doc: "model as the caller wrote it"},
 		{name: "request.auto", kind: flag(func(f *Facts) bool { return f.Request.Auto }), doc: "the router chooses the model"},
 		{name: "request.op", kind: enum(ops(), func(f *Facts) string { return string(f.Request.Op) }), doc: "requested operation", values: ops()},
-		{name: "request.format", kind: enum([]string{"chat", "responses", "messages"}, func(f *Facts) string { return f.Request.Format }), doc: "wire format of the request", values: []string{"chat", "responses", "messages"}},
+		{name: "request.format", kind: enum([]string{"chat", "responses", "messages", "gemini"}, func(f *Facts) string { return f.Request.Format }), doc: "wire format of the request", values: []string{"chat", "responses", "messages", "gemini"}},
 		{name: "request.source", kind: enum([]string{"key", "playground"}, func(f *Facts) string { return f.Request.Source }), doc: "where the request came from", values: []string{"key", "playground"}},
 		{name: "request.task", kind: enum(tasks(), func(f *Facts) string { return string(f.Request.Task) }), doc: "kind of work, estimated from the prompt", values: tasks()},
 		{name: "request.language", kind: text(func(f *Facts) string { return f.Request.Language }), doc: "language of the prompt as two letters, such as de; empty if unknown"},
@@ -143,7 +143,7 @@ func requestVariables() []variable {
 }
 
 func ops() []string {
-	return []string{string(llm.Chat), string(llm.Embed), string(llm.Complete), string(llm.Moderate), string(llm.Count)}
+	return []string{string(llm.Chat), string(llm.Embed), string(llm.Complete), string(llm.Moderate), string(llm.Count), string(llm.Speech), string(llm.Transcribe), string(llm.Draw), string(llm.Rerank)}
 }
 
 func modes() []string { return []string{string(conversation.Plan), string(conversation.Subagent)} }

@@ -1,0 +1,56 @@
+package attempt
+
+import (
+	"time"
+
+	"fairlead/internal/bill"
+	"fairlead/internal/llm"
+	"fairlead/internal/requestlog"
+)
+
+// Buffer reads the response of an attempt that has content, so that it can be checked before it is delivered. Next returns the same
+// events again. whole is false for a response that has more than limit bytes or is interrupted; Next then continues it. A whole
+// response releases its connection and its concurrency slot.
+func (a *Attempt) Buffer(limit int) (events []llm.Event, whole bool) {
+	for size := 0; size <= limit; {
+		ev, ok, err := a.Next()
+		if err != nil {
+			a.stream = interrupted{a.stream, err}
+			break
+		}
+		if !ok {
+			whole = true
+			break
+		}
+		events = append(events, ev.Clone())
+		size += len(ev.Data)
+	}
+	a.pending = events
+	if whole {
+		a.note.Duration = time.Since(a.began)
+		a.state = complete
+		a.Close()
+	}
+	return events, whole
+}
+
+// interrupted is a stream after an error.
+type interrupted struct {
+	llm.Stream
+	err error
+}
+
+// Next implements llm.Stream.
+func (s interrupted) Next() (llm.Event, bool, error) { return llm.Event{}, false, s.err }
+
+// SetCheck records the result of the checks of a response.
+func (a *Attempt) SetCheck(state requestlog.CheckState) {
+	a.note.Check = state
+	a.series.Attempts[a.note.index].Check = state
+}
+
+// Reject records a whole response that failed its checks and is not delivered. The target has not failed.
+func (a *Attempt) Reject(reason string, c bill.Charge) {
+	a.note.Class, a.note.Message = llm.CheckFailed, reason
+	a.Finish(nil, c)
+}

@@ -1,0 +1,195 @@
+// Package cascade checks responses before they are served: with the schemas of the request, and with a hook of the user. It counts how
+// often the responses of each model fail, so that the router tries a cheap model first only where that saves money.
+package cascade
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"fairlead/internal/gateway"
+	"fairlead/internal/judge"
+	"fairlead/internal/policy"
+	"fairlead/internal/rawjson"
+	"fairlead/internal/requestlog"
+	"fairlead/internal/transcript"
+)
+
+// Doer sends HTTP requests to hooks. It must refuse addresses that users may not reach.
+type Doer interface {
+	Do(req *http.Request) (*http.Response, error)
+}
+
+const (
+	hookTime   = 5 * time.Second
+	hookBytes  = 64 << 10 // of the response of a hook
+	maxReason  = 500      // characters of the reason of a hook
+	hookPause  = 10 * time.Second
+	maxPaused  = 1000 // hooks that are paused
+	hookScores = "the response has no score between 0 and 1"
+)
+
+// Checker checks responses. It implements gateway.Checker.
+type Checker struct {
+	hooks Doer
+	rates rates
+
+	mu     sync.Mutex
+	paused map[string]time.Time // when a hook that failed is asked again, by URL
+}
+
+// New returns a checker that calls hooks with the client.
+func New(hooks Doer) *Checker {
+	return &Checker{hooks: hooks, rates: rates{now: time.Now, counts: map[rateKey]count{}}, paused: map[string]time.Time{}}
+}
+
+// Check implements gateway.Checker.
+func (c *Checker) Check(ctx context.Context, r *gateway.CheckedResponse) gateway.CheckResult {
+	result := c.check(ctx, r)
+	if result.State != requestlog.NotChecked {
+		c.rates.add(rateKey{r.Workspace, r.Decision.Input.Features.Task, r.Target.ID()}, result.State == requestlog.CheckFailed)
+	}
+	return result
+}
+
+func (c *Checker) check(ctx context.Context, r *gateway.CheckedResponse) gateway.CheckResult {
+	request, answer := asChat(r.Format, r.Body) //nolint:contextcheck // converts in memory
+	if !rawjson.Get(answer, "choices.0.message").Exists() {
+		return gateway.CheckResult{State: requestlog.NotChecked, Reason: "The response cannot be read."}
+	}
+	parsed, ok := judge.ParseResponse(answer)
+	if !ok {
+		return gateway.CheckResult{State: requestlog.CheckFailed, Reason: "The response has neither text nor tool calls."}
+	}
+	plan := r.Decision.Cascade
+	checked := judge.CheckResponse(request, parsed, plan.Checks)
+	if checked.Failed != "" {
+		return gateway.CheckResult{State: requestlog.CheckFailed, Reason: checked.Failed + ": " + checked.Reason}
+	}
+	if !slices.Contains(plan.Checks, policy.CheckHook) {
+		return gateway.CheckResult{State: requestlog.CheckPassed}
+	}
+	switch score, reason, err := c.askHook(ctx, r, request, parsed); {
+	case err != nil:
+		return gateway.CheckResult{State: requestlog.NotChecked, Reason: "The hook gave no score: " + err.Error() + "."}
+	case score < threshold(plan.Verify):
+		if !r.Stored {
+			reason = "" // it may quote the response
+		}
+		return gateway.CheckResult{State: requestlog.CheckFailed, Reason: fmt.Sprintf("hook: score %g is below %g. %s", score, threshold(plan.Verify), reason)}
+	}
+	return gateway.CheckResult{State: requestlog.CheckPassed}
+}
+
+func threshold(v *policy.ResponseChecks) float64 {
+	if v.Threshold == nil {
+		return policy.DefaultThreshold
+	}
+	return *v.Threshold
+}
+
+// asChat returns a request and its response in the chat format.
+func asChat(format string, body requestlog.Body) (request, response []byte) {
+	e := requestlog.Entry{Format: format, Body: body}
+	transcript.AssembleResponse(&e)
+	request, response = transcript.ToChat(format, e.Body)
+	if request == nil {
+		request = e.Body.Request
+	}
+	if response == nil {
+		response = e.Body.Response
+	}
+	return request, response
+}
+
+// hookRequest is the body that a hook receives.
+type hookRequest struct {
+	RequestID string          `json:"request_id"`
+	Task      string          `json:"task"`
+	Model     string          `json:"model"`
+	Request   json.RawMessage `json:"request"` // in the chat format
+	Response  judge.Response  `json:"response"`
+}
+
+// Errors of hooks. They are shown to clients, so they do not contain the address.
+var (
+	errPaused   = errors.New("it failed a few seconds ago and is not asked again yet")
+	errNoStore  = errors.New("requests whose text is not stored are not sent to hooks")
+	errNotAsked = errors.New("it could not be reached in time")
+)
+
+// askHook asks the hook of the policy for the score of a response.
+func (c *Checker) askHook(ctx context.Context, r *gateway.CheckedResponse, request []byte, parsed judge.Response) (float64, string, error) {
+	address := r.Decision.Cascade.Verify.Hook
+	switch {
+	case !r.Stored:
+		return 0, "", errNoStore
+	case c.isPaused(address):
+		return 0, "", errPaused
+	}
+	body, err := json.Marshal(hookRequest{r.ID, string(r.Decision.Input.Features.Task), r.Target.Model.Name, request, parsed})
+	if err != nil {
+		return 0, "", errors.New("the request cannot be encoded")
+	}
+	ctx, cancel := context.WithTimeout(ctx, hookTime)
+	defer cancel()
+	score, reason, err := c.post(ctx, address, body)
+	if err != nil {
+		c.pause(address)
+	}
+	return score, reason, err
+}
+
+func (c *Checker) post(ctx context.Context, address string, body []byte) (float64, string, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
+	if err != nil {
+		return 0, "", errNotAsked
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("User-Agent", "fairlead")
+	resp, err := c.hooks.Do(req)
+	if err != nil {
+		return 0, "", errNotAsked // the error has the address
+	}
+	defer func() { _ = resp.Body.Close() }() // the response has been read
+	if resp.StatusCode != http.StatusOK {
+		return 0, "", fmt.Errorf("status %d", resp.StatusCode)
+	}
+	var answer struct {
+		Score  *float64 `json:"score"`
+		Reason string   `json:"reason"`
+	}
+	if err := json.NewDecoder(io.LimitReader(resp.Body, hookBytes)).Decode(&answer); err != nil {
+		return 0, "", errors.New("the response is not JSON")
+	}
+	if answer.Score == nil || !(*answer.Score >= 0 && *answer.Score <= 1) {
+		return 0, "", errors.New(hookScores)
+	}
+	if reason := []rune(answer.Reason); len(reason) > maxReason {
+		answer.Reason = string(reason[:maxReason])
+	}
+	return *answer.Score, answer.Reason, nil
+}
+
+func (c *Checker) isPaused(address string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.rates.now().Before(c.paused[address])
+}
+
+// pause keeps a hook that failed from delaying the next responses.
+func (c *Checker) pause(address string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.paused) >= maxPaused {
+		clear(c.paused)
+	}
+	c.paused[address] = c.rates.now().Add(hookPause)
+}

@@ -1,0 +1,72 @@
+package cascade
+
+import (
+	"math"
+	"sync"
+	"time"
+
+	"fairlead/internal/predict"
+)
+
+const (
+	// halfLife is the time after which an observation counts half. Old failures fade, so that a model that failed often is tried again.
+	halfLife = 24 * time.Hour
+	// maxCount limits the weight of observations, so that a change shows within about as many responses.
+	maxCount = 200
+	maxRates = 20_000 // counts in memory
+)
+
+// rateKey identifies responses that are counted together.
+type rateKey struct {
+	workspace string
+	task      predict.Task
+	target    string
+}
+
+// count is the number of checked and failed responses, decayed up to a time.
+type count struct {
+	checked, failed float64
+	at              time.Time
+}
+
+// decayed returns the count at a later time.
+func (c count) decayed(now time.Time) count {
+	factor := math.Exp2(-max(0, now.Sub(c.at)).Hours() / halfLife.Hours())
+	return count{c.checked * factor, c.failed * factor, now}
+}
+
+// rates counts results of checks.
+type rates struct {
+	mu     sync.Mutex
+	now    func() time.Time
+	counts map[rateKey]count
+}
+
+func (r *rates) add(key rateKey, failed bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, known := r.counts[key]; !known && len(r.counts) >= maxRates {
+		clear(r.counts) // the predictions apply until new responses are checked
+	}
+	c := r.counts[key].decayed(r.now())
+	c.checked++
+	if failed {
+		c.failed++
+	}
+	if c.checked > maxCount {
+		c.checked, c.failed = maxCount, c.failed*maxCount/c.checked
+	}
+	r.counts[key] = c
+}
+
+// Observed implements gateway.Checker.
+func (c *Checker) Observed(workspaceID string, task predict.Task, target string) (checked, failed float64) {
+	c.rates.mu.Lock()
+	defer c.rates.mu.Unlock()
+	seen, ok := c.rates.counts[rateKey{workspaceID, task, target}]
+	if !ok {
+		return 0, 0
+	}
+	seen = seen.decayed(c.rates.now())
+	return math.Round(seen.checked*1000) / 1000, math.Round(seen.failed*1000) / 1000
+}

@@ -1,0 +1,173 @@
+package gateway
+
+import (
+	"context"
+	"slices"
+
+	"fairlead/internal/attempt"
+	"fairlead/internal/bill"
+	"fairlead/internal/llm"
+	"fairlead/internal/predict"
+	"fairlead/internal/provider"
+	"fairlead/internal/requestlog"
+	"fairlead/internal/response"
+	"fairlead/internal/route"
+)
+
+// Checker checks responses before they are served.
+type Checker interface {
+	// Check applies the checks of a cascade to a response within a bounded time.
+	Check(ctx context.Context, r *CheckedResponse) CheckResult
+	// Observed returns the numbers of recent responses of a target to a kind of task that were checked and that failed.
+	Observed(workspaceID string, task predict.Task, target string) (checked, failed float64)
+}
+
+// CheckedResponse is a complete response that the client has not received.
+type CheckedResponse struct {
+	ID        string // of the request
+	Workspace string
+	Format    string
+	Target    *provider.Target
+	Body      requestlog.Body // request and response
+	Decision  *route.Decision // with a cascade
+	Stored    bool            // whether the text of the request may be stored
+}
+
+// CheckResult is the result of the checks of a response.
+type CheckResult struct {
+	State  requestlog.CheckState
+	Reason string // why it failed or was not checked
+}
+
+const (
+	// maxChecked limits the responses that are checked, because they stay in memory until the check ends.
+	maxChecked = 1 << 20
+	// maxCheckedRequest limits the requests whose responses are checked, because a check reads the request again.
+	maxCheckedRequest = 4 << 20
+)
+
+// open returns the attempt whose response is delivered. If a policy checks responses and the response of the first model fails, the
+// second model serves the request; the client pays for both. The response of the last model is delivered in any case.
+func (g *Gateway) open(ctx context.Context, d *delivery) (*attempt.Attempt, error) {
+	first, err := d.series.First(ctx)
+	if err != nil || g.Checker == nil || !checkable(d.plan) {
+		return first, err
+	}
+	next := d.secondStep(first.Target())
+	result, events := g.check(ctx, d, first)
+	if result.State != requestlog.CheckFailed || next < 0 {
+		d.rec.recordCheck(result)
+		return first, nil
+	}
+	second, err := g.escalate(ctx, d, first, events, next, result.Reason)
+	if err != nil {
+		return nil, err
+	}
+	if second == first {
+		result.Reason += " The next model did not respond."
+	} else {
+		result, _ = g.check(ctx, d, second)
+	}
+	d.rec.recordCheck(result)
+	return second, nil
+}
+
+// checkable reports whether a policy checks the response of a request.
+func checkable(p plan) bool {
+	c := p.decision.Cascade
+	return c != nil && len(c.Steps) > 1 && !p.req.Background
+}
+
+// secondStep returns the index of the second model of the cascade in the plan, or -1 if it does not follow the target.
+func (d *delivery) secondStep(after *provider.Target) int {
+	steps, targets := d.plan.decision.Cascade.Steps, d.series.Plan
+	if after.Model.Name != steps[0].Model {
+		return -1
+	}
+	return slices.IndexFunc(targets, func(t *provider.Target) bool { return t.Model.Name == steps[1].Model })
+}
+
+// check reads the whole response of an attempt and checks it. It returns the events of the response.
+func (g *Gateway) check(ctx context.Context, d *delivery, a *attempt.Attempt) (CheckResult, []llm.Event) {
+	if len(d.plan.req.Body) > maxCheckedRequest {
+		a.SetCheck(requestlog.NotChecked)
+		return CheckResult{requestlog.NotChecked, "The request is too long."}, nil
+	}
+	result := CheckResult{requestlog.NotChecked, "The response is too long or was interrupted."}
+	events, whole := a.Buffer(maxChecked)
+	if whole {
+		buffer := response.Buffer{Limit: maxChecked}
+		for i := range events {
+			if ev := &events[i]; ev.Data != nil && !ev.Bare {
+				buffer.Add(ev, d.out.Streams())
+			}
+		}
+		result = g.Checker.Check(ctx, &CheckedResponse{
+			ID: d.in.id, Workspace: d.grant.Workspace.ID, Format: d.in.route.Format.Name(), Target: a.Target(), Decision: d.plan.decision, Stored: d.rec.storesText(),
+			Body: requestlog.Body{Request: d.plan.req.Body, Response: buffer.Bytes(nil), Streamed: d.plan.req.Stream, Folded: d.out.Streams()},
+		})
+		if buffer.InBlocks() {
+			buffer.Reset()
+		}
+	}
+	a.SetCheck(result.State)
+	return result, events
+}
+
+// escalate sends the request to the second model after the response of the first has failed its checks. The hold of the request covers
+// both. It returns the first attempt if no other target responds.
+func (g *Gateway) escalate(ctx context.Context, d *delivery, first *attempt.Attempt, events []llm.Event, next int, reason string) (*attempt.Attempt, error) {
+	var received bill.UsageCounter
+	for i := range events {
+		received.Add(&events[i])
+	}
+	charge, held := d.charge(first, &received), d.series.Terms.Held
+	if charge.Attempt != nil {
+		d.spent.CheckedCost = *charge.Attempt
+		d.series.Terms.Held = new(held.Sub(*charge.Attempt))
+	}
+	d.spent.CheckedTokens = charge.Usage.Total()
+	second, err := d.series.From(ctx, next)
+	if err != nil && ctx.Err() == nil {
+		d.spent.CheckedTokens, d.spent.CheckedCost, d.series.Terms.Held = 0, 0, held
+		return first, nil
+	}
+	first.Reject(reason, charge)
+	d.rec.recordTarget(first.Target(), d.plan.decision)
+	g.Routing.Prefixes.Record(d.grant.Workspace.ID, d.plan.fingerprint, first.Target().ID(), bill.CacheRules(first.Target()), charge.Usage, d.in.start)
+	return second, err
+}
+
+// recordCheck records the result of the checks of the response that is delivered.
+func (r *recorder) recordCheck(result CheckResult) {
+	switch result.State {
+	case requestlog.CheckFailed:
+		r.warnings = append(r.warnings, "the response failed its checks: "+result.Reason)
+	case requestlog.NotChecked:
+		r.warnings = append(r.warnings, "the response was not checked: "+result.Reason)
+	case requestlog.CheckPassed:
+	}
+}
+
+// chargedFirst returns the targets of the first model of a cascade, whose response the client also pays for when it fails its checks.
+func chargedFirst(p plan) []*provider.Target {
+	if !checkable(p) {
+		return nil
+	}
+	targets, first := p.decision.Plan, p.decision.Cascade.Steps[0].Model
+	end := slices.IndexFunc(targets, func(t *provider.Target) bool { return t.Model.Name != first })
+	return targets[:max(end, 0)]
+}
+
+// observeChecks adds the observed results of checks to the states of targets.
+func (g *Gateway) observeChecks(states func(string) route.State, in *route.Input) func(string) route.State {
+	if g.Checker == nil || in.Op != llm.Chat {
+		return states
+	}
+	workspace, task := in.Workspace.ID, in.Features.Task // the closure must not keep the large input
+	return func(target string) route.State {
+		s := states(target)
+		s.Checked, s.CheckFailed = g.Checker.Observed(workspace, task, target)
+		return s
+	}
+}

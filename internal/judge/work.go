@@ -1,0 +1,58 @@
+package judge
+
+import "github.com/santhosh-tekuri/jsonschema/v6"
+
+// maxSchemaWork limits the work of one validation. References let a small schema visit a value exponentially often.
+const maxSchemaWork = 200_000
+
+// schemaWork counts the work of a validation.
+type schemaWork struct{ done int }
+
+// errSchemaWork is the panic that ends a validation with too much work. The validator has no other way to stop.
+type errSchemaWork struct{}
+
+// vocabulary makes every subschema count its visits. A visit costs as much as the subschema has members and values.
+func (w *schemaWork) vocabulary() *jsonschema.Vocabulary {
+	return &jsonschema.Vocabulary{
+		URL: "urn:fairlead:work",
+		Compile: func(_ *jsonschema.CompilerContext, obj map[string]any) (jsonschema.SchemaExt, error) {
+			cost := 1
+			for _, value := range obj {
+				cost++
+				switch value := value.(type) {
+				case []any:
+					cost += len(value)
+				case map[string]any:
+					cost += len(value)
+				}
+			}
+			return visit{w, cost}, nil
+		},
+	}
+}
+
+type visit struct {
+	work *schemaWork
+	cost int
+}
+
+// Validate implements jsonschema.SchemaExt.
+func (v visit) Validate(*jsonschema.ValidatorContext, any) {
+	if v.work.done += v.cost; v.work.done > maxSchemaWork {
+		panic(errSchemaWork{})
+	}
+}
+
+// validate reports whether a value matches the schema. A value that takes too much work matches: the check must not decide.
+func (w *schemaWork) validate(schema *jsonschema.Schema, value any) (ok bool) {
+	defer func() {
+		if p := recover(); p != nil {
+			if _, stopped := p.(errSchemaWork); !stopped {
+				panic(p)
+			}
+			ok = true
+		}
+	}()
+	w.done = 0
+	return schema.Validate(value) == nil
+}

@@ -1,0 +1,190 @@
+package route
+
+import (
+	"slices"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/money"
+	"fairlead/internal/policy"
+	"fairlead/internal/predict"
+)
+
+// Cascade is the plan of a request whose response is checked before it is served. If the response of the first model fails the checks,
+// the second model serves the request.
+type Cascade struct {
+	Policy string        `json:"policy"`
+	Checks []string      `json:"checks"` // those that can apply to the request
+	Steps  []CascadeStep `json:"steps"`  // first and second model
+	// Cost is the expected cost of the steps: the first, and the second in proportion to the failures of the first.
+	Cost money.Amount `json:"expected_cost_usd"`
+	// Without is the expected cost of the second step alone.
+	Without money.Amount `json:"second_alone_usd"`
+	// Skipped is a cheaper model that a policy prefers and that would not reduce the expected cost.
+	Skipped *CascadeStep `json:"skipped,omitempty"`
+
+	Verify *policy.ResponseChecks `json:"-"`
+}
+
+// CascadeStep is a model of a cascade.
+type CascadeStep struct {
+	Target  string       `json:"target"` // its first target
+	Model   string       `json:"model"`
+	Price   money.Amount `json:"expected_cost_usd"`
+	Failure float64      `json:"failure_probability"` // of the checks
+}
+
+// checkPrior is the weight of the predicted success probability in checked responses. Observed failures outweigh the prediction soon,
+// because most checks fail less often than the prediction assumes.
+const checkPrior = 4
+
+// failure returns the probability that a response of the candidate fails the checks.
+func (r *candidate) failure() float64 {
+	return round((checkPrior*(1-r.Quality) + r.Seen.CheckFailed) / (checkPrior + r.Seen.Checked))
+}
+
+func (r *candidate) step() CascadeStep {
+	return CascadeStep{Target: r.Target, Model: r.Model, Price: r.cost, Failure: r.failure()}
+}
+
+// cascadeCost returns the expected cost of trying first, and second if the checks fail.
+func cascadeCost(first, second *candidate) money.Amount {
+	return first.cost.Add(money.Amount(first.failure() * float64(second.cost)))
+}
+
+// applicableChecks returns the checks that can apply to responses to the request.
+func applicableChecks(in *Input, v *policy.ResponseChecks) []string {
+	var checks []string
+	for _, name := range v.Checks {
+		applies := false
+		switch name {
+		case policy.CheckSchema:
+			applies = in.Needs&(llm.JSONMode|llm.JSONSchema) != 0
+		case policy.CheckTools:
+			applies = in.Needs.Has(llm.Tools)
+		case policy.CheckCode:
+			applies = in.Features.Task == predict.Code
+		case policy.CheckHook:
+			applies = true
+		}
+		if applies {
+			checks = append(checks, name)
+		}
+	}
+	return checks
+}
+
+// cascade plans the checks of a request and moves the model that is tried first to the front. It returns nil if no policy requires
+// checks, no check can apply, or only one model can serve the request.
+func (r *ranking) cascade() *Cascade {
+	v := r.rules.Verify
+	if !v.IsSet() || r.in.Op != llm.Chat || r.in.Choices > 1 || r.in.Stream && v.Value.Streams != nil && !*v.Value.Streams {
+		return nil
+	}
+	checks := applicableChecks(r.in, v.Value)
+	if len(checks) == 0 {
+		return nil
+	}
+	c := &Cascade{Policy: v.Policy, Checks: checks, Verify: v.Value}
+	choice := r.ready[0]
+	first, second := r.cheaperFirst(choice), choice
+	if first == nil {
+		first, second = choice, r.stronger(choice)
+		if r.skips(first, second) {
+			skipped := first.step()
+			first, c.Skipped = second, &skipped
+			second = r.stronger(first)
+		}
+	}
+	if second == nil {
+		if c.Skipped == nil {
+			return nil
+		}
+		// The only model is served in any case, so its response is not checked.
+		c.Steps, c.Cost, c.Without = []CascadeStep{first.step()}, first.cost, first.cost
+		r.moveToFront(first)
+		return c
+	}
+	c.Steps = []CascadeStep{first.step(), second.step()}
+	c.Cost, c.Without = cascadeCost(first, second), second.cost
+	r.moveToFront(first, second)
+	return c
+}
+
+// cheaperFirst returns the cheaper model that, tried before the choice, reduces the expected cost the most. It returns nil if there is
+// none: the caller wants the lowest latency, another model could not read the reasoning of the tool loop, or the second attempts would
+// cost more than the cheaper model saves.
+func (r *ranking) cheaperFirst(choice *candidate) *candidate {
+	if !choice.priced() || r.objective.Name == "speed" || r.discards > 0 {
+		return nil
+	}
+	var best *candidate
+	least := choice.cost
+	for i, cand := range r.ready {
+		if i == 0 || cand.Model == r.ready[i-1].Model || !cand.priced() || !sameClass(cand, choice) {
+			continue // the first target of a model is tried first
+		}
+		if cost := cascadeCost(cand, choice); cost < least {
+			best, least = cand, cost
+		}
+	}
+	return best
+}
+
+// sameClass reports whether the router decides between two candidates, not the caller or a policy.
+func sameClass(a, b *candidate) bool {
+	return a.fallbackOrder == b.fallbackOrder && a.providerOrder == b.providerOrder && a.preference == b.preference
+}
+
+// stronger returns the next model of the plan: the next one in the order of the caller or of a policy, or the next one with a higher
+// predicted quality.
+func (r *ranking) stronger(choice *candidate) *candidate {
+	after := false
+	for _, cand := range r.ready {
+		if cand == choice {
+			after = true
+			continue
+		}
+		if after && cand.Model != choice.Model && cand.priced() && choice.priced() && (!sameClass(cand, choice) || cand.Quality > choice.Quality) {
+			return cand
+		}
+	}
+	return nil
+}
+
+// skips reports whether the second model alone is expected to cost less than trying the first, which a policy prefers.
+func (r *ranking) skips(first, second *candidate) bool {
+	return second != nil && first.preference != second.preference && first.fallbackOrder == second.fallbackOrder && first.providerOrder == second.providerOrder &&
+		first.cost < second.cost && cascadeCost(first, second) >= second.cost
+}
+
+// moveToFront moves the models of candidates to the front of the plan, in this order. Targets that the caller or a policy ranks behind
+// the candidate stay where they are.
+func (r *ranking) moveToFront(leaders ...*candidate) {
+	ordered := make([]*candidate, 0, len(r.ready))
+	for _, leader := range leaders {
+		for _, cand := range r.ready {
+			if cand.Model == leader.Model && sameClass(cand, leader) {
+				ordered = append(ordered, cand)
+			}
+		}
+	}
+	for _, cand := range r.ready {
+		if !slices.Contains(ordered, cand) {
+			ordered = append(ordered, cand)
+		}
+	}
+	r.ready = ordered
+}
+
+// attributeCascade records the policy that changed the choice by a cascade.
+func (d *Decision) attributeCascade(before, after *candidate) {
+	if d.Cascade == nil || before.Model == after.Model {
+		return
+	}
+	if d.Policy == "" {
+		d.Policy, d.Alone = d.Cascade.Policy, before.Target
+	}
+	if d.Kind != Fallback {
+		d.Kind = Policy
+	}
+}
