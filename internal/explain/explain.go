@@ -106,21 +106,32 @@ func (s *Service) ActiveRules(workspaceID string, draft *policy.Set) replay.Rule
 	return rules
 }
 
-// BacktestOptions returns the rules of a backtest: a policy draft, an objective that replaces the objective of the requests, or
-// the active rules if both are nil. The caller selects the requests.
-func (s *Service) BacktestOptions(workspaceID string, draft *policy.Set, objective *route.Objective) replay.Options {
+// Trial is what a backtest tries instead of the active rules. A zero field keeps the active value.
+type Trial struct {
+	Policies  *policy.Set
+	Objective *route.Objective // replaces the objective of the requests
+	Targets   *route.Snapshot  // for example with a provider that is not connected
+}
+
+// BacktestOptions returns the rules of a backtest: those of the trial, or the active rules for a zero trial. The caller selects the
+// requests.
+func (s *Service) BacktestOptions(workspaceID string, try Trial) replay.Options {
 	o := replay.Options{Live: s.ActiveRules(workspaceID, nil), Predictor: s.Predictor.Version(), Ratings: s.Store.Feedback}
-	if draft != nil || objective != nil {
-		tried := s.ActiveRules(workspaceID, draft)
-		tried.Objective = objective
-		o.Draft = &tried
+	if try == (Trial{}) {
+		return o
 	}
+	tried := s.ActiveRules(workspaceID, try.Policies)
+	tried.Objective = try.Objective
+	if try.Targets != nil {
+		tried.Snapshot = try.Targets
+	}
+	o.Draft = &tried
 	return o
 }
 
 // Backtest recomputes the routing decisions of stored requests. It uses at most half of the CPU cores.
 func (s *Service) Backtest(ctx context.Context, q policies.BacktestQuery, progress func(replay.Progress)) (*replay.Report, error) {
-	o := s.BacktestOptions(q.Filter.WorkspaceID, q.Draft, q.Objective)
+	o := s.BacktestOptions(q.Filter.WorkspaceID, Trial{Policies: q.Draft, Objective: q.Objective, Targets: q.Targets})
 	o.Filter, o.Limit, o.Total, o.Workers = q.Filter, q.Limit, q.Total, max(1, runtime.GOMAXPROCS(0)/2)
 	return replay.Run(ctx, s.Store.Log, o, progress)
 }
@@ -147,6 +158,22 @@ func (s *Service) VerifyBody(ctx context.Context, e *requestlog.Entry, body requ
 	}
 	library := replay.NewLibrary(s.Store.Config, s.Catalog(), time.LoadLocation)
 	return replay.Verify(e, library.World(ctx, versions), features)
+}
+
+// PastSnapshots returns a function that reads the targets and prices of past decisions and caches them. If a version is not stored,
+// the function returns the current targets and prices, and false.
+func (s *Service) PastSnapshots() func(ctx context.Context, v route.Versions) (*route.Snapshot, bool) {
+	library := replay.NewLibrary(s.Store.Config, s.Catalog(), time.LoadLocation)
+	current := s.Gateway.Targets()
+	return func(ctx context.Context, v route.Versions) (*route.Snapshot, bool) {
+		if v.Snapshot == current.Version() || v.Snapshot == "" {
+			return current, v.Snapshot != ""
+		}
+		if past := library.World(ctx, route.Versions{Router: v.Router, Catalog: v.Catalog, Snapshot: v.Snapshot}).Snapshot; past != nil {
+			return past, true
+		}
+		return current, false
+	}
 }
 
 // Entry reads an entry. It waits for the entry of a recent request, because clients receive the request ID before the entry

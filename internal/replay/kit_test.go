@@ -224,7 +224,7 @@ func (m maker) corrections(snap *route.Snapshot) *feedback.Corrections {
 	shifts := map[string]feedback.Shift{}
 	for _, t := range snap.Targets() {
 		if base, _ := snap.Ability(t.Model.Name); m.chance(0.3) {
-			shifts[t.Model.Name] = feedback.Shift{Base: base.Vector, Corrected: m.ability(), Ratings: 7}
+			shifts[t.Model.Name] = feedback.Shift{Base: base.Vector, Corrected: m.ability(), Ratings: 7, Tasks: map[predict.Task]float64{predict.Code: m.Float64(), predict.Chat: -0.3}}
 		}
 	}
 	body, err := json.Marshal(shifts)
@@ -291,6 +291,9 @@ func (m maker) input(snap *route.Snapshot) route.Input {
 	}
 	if m.chance(0.1) {
 		in.Explore, in.Draw = 0.5, m.Float64()
+		if m.chance(0.5) {
+			in.Trial = &route.Trial{Floor: m.Float64() / 2}
+		}
 	}
 	m.controls(&in, snap)
 	return in

@@ -74,7 +74,7 @@ type outcome struct {
 	quality float64
 }
 
-// outcomes reads the mean rating of each rated request. Signals are not ratings.
+// outcomes reads the mean rating of each rated request. Signals and verdicts of comparisons are not ratings.
 func outcomes(ctx context.Context, source Ratings, workspaceID string, rows []Row) (map[string]outcome, error) {
 	if source == nil || len(rows) == 0 {
 		return nil, nil //nolint:nilnil // no request is rated
@@ -93,7 +93,7 @@ func outcomes(ctx context.Context, source Ratings, workspaceID string, rows []Ro
 		var n int
 		var model string
 		for i := range list {
-			if list[i].Source != feedback.FromSignal {
+			if list[i].Source.IsRating() {
 				sum += list[i].Score
 				model = list[i].Model
 				n++

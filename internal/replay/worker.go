@@ -154,7 +154,7 @@ func (w *worker) choose(by *Rules) choice {
 	}
 	first := d.Plan[0]
 	c.target, c.model = first.ID(), first.Model.Name
-	c.cost = w.cost(first)
+	c.cost = w.cascadeCost(by, d)
 	c.quality = w.quality(c.model)
 	for i := range d.Candidates {
 		if candidate := &d.Candidates[i]; w.rated && candidate.Propensity > 0 {
@@ -189,16 +189,35 @@ func (w *worker) cost(t *provider.Target) *money.Amount {
 	return costAt(t, &w.record)
 }
 
-// quality returns a model's predicted success probability with the active abilities, or nil if it is unknown.
+// cascadeCost returns the cost of a decision: that of its first target and, if the response is checked, that of the second model in
+// proportion to the expected failures. The recorded cost of a request that was checked includes both.
+func (w *worker) cascadeCost(by *Rules, d *route.Decision) *money.Amount {
+	first := w.cost(d.Plan[0])
+	id := d.Plan[0].ID()
+	if first == nil || d.Cascade == nil || len(d.Cascade.Steps) < 2 || id == w.record.served || id == w.record.chosen {
+		return first
+	}
+	second := w.cost(w.target(by, d.Cascade.Steps[1].Target))
+	if second == nil {
+		return nil
+	}
+	return new(first.Add(money.Amount(d.Cascade.Steps[0].Failure * float64(*second))))
+}
+
+// quality returns a model's predicted success probability with the active abilities, or nil if it is unknown. A model that only the
+// draft has is predicted with its ability there.
 func (w *worker) quality(model string) *float64 {
 	in, live := &w.record.in, &w.options.Live
 	ability, ok := live.Snapshot.Ability(model)
+	if draft := w.options.Draft; !ok && draft != nil {
+		ability, ok = draft.Snapshot.Ability(model)
+	}
 	if !ok || in.Op != llm.Chat && in.Op != llm.Complete || in.Predictor != w.options.Predictor {
 		return nil
 	}
 	best := &ability
 	if live.Corrections != nil {
-		best = live.Corrections.Ability(model, best)
+		best = live.Corrections.Ability(model, in.Features.Task, best)
 	}
 	probability := predict.Success(&in.Features, best).Probability
 	return &probability

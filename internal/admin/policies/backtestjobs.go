@@ -38,6 +38,7 @@ type backtest struct {
 	query       BacktestQuery
 	filter      string
 	objective   string
+	connect     []BacktestVendor
 	started     time.Time
 	cancel      context.CancelFunc
 	ended       chan struct{} // closed when the job has ended
@@ -159,7 +160,10 @@ func (j *backtest) view(now time.Time, whole bool) Backtest {
 	v := Backtest{
 		ID: j.id, State: j.state(), StartedAt: j.started.UTC(), EndedAt: adminapi.Time(j.finished),
 		From: j.query.Filter.From.UTC(), To: j.query.Filter.To.UTC(), Filter: j.filter, Draft: j.query.Draft != nil,
-		Objective: adminapi.NonEmpty(j.objective), Limit: j.query.Limit, Progress: j.progress(now),
+		Objective: adminapi.NonEmpty(j.objective), Connect: j.connect, Limit: j.query.Limit, Progress: j.progress(now),
+	}
+	if v.Connect == nil {
+		v.Connect = []BacktestVendor{}
 	}
 	if whole {
 		v.Report = j.report

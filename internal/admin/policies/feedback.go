@@ -17,7 +17,7 @@ import (
 type FeedbackSummary struct {
 	Version string          `json:"version" doc:"Version of the corrections, as recorded in decisions. Empty without corrections."`
 	Models  []ModelFeedback `json:"models" doc:"Ratings by model."`
-	Signals []SignalCount   `json:"signals" doc:"Signals of the last 30 days. Signals do not affect routing."`
+	Signals []SignalCount   `json:"signals" doc:"Signals of the last 30 days."`
 	Labels  []string        `json:"labels" doc:"Valid rating labels, best first."`
 }
 
@@ -51,7 +51,7 @@ type RatingFigures struct {
 type SignalCount struct {
 	Model  string `json:"model"`
 	Task   string `json:"task"`
-	Signal string `json:"signal" enum:"schema_violation,refusal,truncation,retry"`
+	Signal string `json:"signal" enum:"schema_violation,refusal,truncation,retry,reask,invalid_tool_call,failed_tool,abandoned"`
 	Count  int64  `json:"count"`
 }
 

@@ -20,6 +20,7 @@ type Deps struct {
 	Versions   Versions
 	Explainer  Explainer
 	Backtester Backtester
+	Candidates Candidates
 	Feedback   Feedback
 	Requests   requestlog.Reader
 	Figures    requestlog.FigureReader

@@ -168,7 +168,7 @@ func warmText(w route.CacheHit) string {
 }
 
 func (p *decisionPage) choice(d *route.Decision) {
-	if d.Baseline == nil && d.RunnerUp == "" && d.Stay == nil {
+	if d.Baseline == nil && d.RunnerUp == "" && d.Stay == nil && d.Cascade == nil {
 		return
 	}
 	p.Section("Choice")
@@ -185,6 +185,19 @@ func (p *decisionPage) choice(d *route.Decision) {
 		}
 		p.Field("kept", fmt.Sprintf("%s, because %s: switching to %s would cost %s more", d.Stay.Target, because, d.Stay.Alternative, cli.Dollars(d.Stay.Switch)))
 	}
+	if d.Cascade != nil {
+		p.Field("checked", cascadeText(d.Cascade))
+	}
+}
+
+// cascadeText describes the checks of a response and the order of the models.
+func cascadeText(c *route.Cascade) string {
+	text := "by " + strings.Join(c.Checks, ", ")
+	if len(c.Steps) < 2 {
+		return text + ": " + c.Skipped.Target + " is skipped, because it fails too often to save money"
+	}
+	return fmt.Sprintf("%s: %s, which fails with %.0f %%, then %s; expected %s, %s with the second alone",
+		text, c.Steps[0].Target, 100*c.Steps[0].Failure, c.Steps[1].Target, cli.Dollars(c.Cost), cli.Dollars(c.Without))
 }
 
 // Features describes the features of a request.

@@ -18,6 +18,7 @@ import type { Policy } from "../../api/routing";
 import { Icon } from "../../components/Icon";
 import { isAmount } from "./draft";
 import { type Effect, effects } from "./effects";
+import { Verification } from "./Verification";
 
 interface Props {
   effect: Effect;
@@ -162,6 +163,25 @@ function field({ effect, policy, names, error, onChange, label }: Props & { labe
           error={error}
           budget={policy.session_budget ?? { amount_usd: "" }}
           onChange={(session_budget) => set({ session_budget })}
+        />
+      );
+    case "verify":
+      return (
+        <Verification
+          label={label}
+          error={error}
+          verify={policy.verify ?? { checks: [] }}
+          onChange={(verify) => set({ verify })}
+        />
+      );
+    case "response_cache":
+      return (
+        <Autocomplete
+          {...common}
+          description="Maximum age of a cached response, such as 10m or 24h. off disables the response cache."
+          data={["10m", "1h", "24h", "off"]}
+          value={policy.response_cache ?? ""}
+          onChange={(response_cache) => set({ response_cache })}
         />
       );
     case "cache_marks":

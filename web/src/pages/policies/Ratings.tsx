@@ -45,8 +45,8 @@ export function Ratings() {
       >
         {data.models.length === 0 ? (
           <EmptyState icon="thumbUp" title="No ratings yet">
-            Rate responses on the page of a request, or with POST /proxy/v1/feedback. Ratings adjust the
-            predicted quality of models in this workspace.
+            Rate responses on the page of a request, or with POST /proxy/v1/feedback. From 50 ratings and
+            comparisons on, they adjust the predicted quality of models in this workspace.
           </EmptyState>
         ) : (
           <Stack gap="lg">
@@ -153,14 +153,18 @@ const signalLabels: Record<Schema["SignalCount"]["signal"], string> = {
   refusal: "Refusal",
   truncation: "Truncation",
   retry: "Possible retry",
+  reask: "Asked again in the next turn",
+  invalid_tool_call: "Invalid tool call",
+  failed_tool: "Failed tool",
+  abandoned: "Client disconnected",
 };
 
-/** Implicit signals, which do not affect routing. */
+/** Implicit signals. */
 function Signals({ signals }: { signals: Schema["SignalCount"][] }) {
   return (
     <Section title="Implicit signals">
       <Text size="sm" c="dimmed" mb="xs">
-        Last 30 days. Informational only; they don’t affect routing.
+        Last 30 days. A signal affects routing only as far as it agrees with ratings and verdicts; see Proof.
       </Text>
       {signals.length === 0 ? (
         <Text size="sm">No signals.</Text>

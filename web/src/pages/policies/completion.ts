@@ -111,6 +111,8 @@ function names(
       return list(["cost", "quality", "speed"]);
     case "enabled":
       return list(["true", "false"]);
+    case "response_cache":
+      return list(["10m", "1h", "24h", "off"]);
     case "cache_marks":
     case "log_bodies":
       return list(["false"]);

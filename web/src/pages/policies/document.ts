@@ -39,7 +39,9 @@ const order = [
   "max_output_tokens",
   "max_escalation",
   "session_budget",
+  "verify",
   "baseline",
+  "response_cache",
   "cache_marks",
   "log_bodies",
 ];

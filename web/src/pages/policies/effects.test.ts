@@ -20,6 +20,8 @@ describe("effectWords", () => {
     ],
     [{ max_cost_usd: "0." }, ["Max $0. per request"]],
     [{ baseline: "a", log_bodies: false }, ["Baseline: a", "Doesn’t store prompts and responses"]],
+    [{ response_cache: "10m" }, ["Caches responses for 10m"]],
+    [{ response_cache: "off" }, ["Doesn’t cache responses"]],
     [{}, []],
   ])("describes %j", (policy, expected) => {
     expect(effectWords({ name: "p", ...policy })).toEqual(expected);

@@ -15,7 +15,9 @@ export const effects = [
   { name: "max_output_tokens", label: "Limit output tokens" },
   { name: "max_escalation", label: "Limit escalation" },
   { name: "session_budget", label: "Limit spending per session" },
+  { name: "verify", label: "Check responses" },
   { name: "baseline", label: "Set the baseline" },
+  { name: "response_cache", label: "Cache responses" },
   { name: "cache_marks", label: "Don’t set prompt-cache marks" },
   { name: "log_bodies", label: "Don’t store prompts and responses" },
 ] as const;
@@ -41,7 +43,9 @@ export function withEffect(policy: Policy, effect: Effect): Policy {
     max_output_tokens: 1000,
     max_escalation: 0,
     session_budget: { amount_usd: "5", downgrade: true },
+    verify: { checks: ["schema", "tools"] },
     baseline: "",
+    response_cache: "1h",
     cache_marks: false,
     log_bodies: false,
   };
@@ -91,8 +95,19 @@ export function effectWords(policy: Policy): string[] {
       `Max ${money(amount_usd)} per session${downgrade ? `, auto:cost from ${warn_percent ?? 80} %` : ""}`,
     );
   }
+  if (policy.verify) {
+    const { checks, streams } = policy.verify;
+    words.push(`Checks responses: ${checks?.join(", ") || "…"}${streams === false ? ", not streams" : ""}`);
+  }
   if (policy.baseline !== undefined) {
     words.push(`Baseline: ${policy.baseline || "…"}`);
+  }
+  if (policy.response_cache !== undefined) {
+    words.push(
+      policy.response_cache === "off"
+        ? "Doesn’t cache responses"
+        : `Caches responses for ${policy.response_cache || "…"}`,
+    );
   }
   if (policy.cache_marks === false) {
     words.push("Doesn’t set prompt-cache marks");

@@ -1,0 +1,48 @@
+package replay
+
+import (
+	"math"
+	"testing"
+
+	"fairlead/internal/catalog"
+	"fairlead/internal/llm"
+	"fairlead/internal/money"
+	"fairlead/internal/predict"
+	"fairlead/internal/provider"
+	"fairlead/internal/route"
+)
+
+// TestBacktestRoutesToAProviderThatIsNotConnected adds a model that is as good as the large one and cheaper than the middle one.
+func TestBacktestRoutesToAProviderThatIsNotConnected(t *testing.T) {
+	t.Parallel()
+	snap := trio(t)
+	var source traffic
+	for n, tradeoff := range []float64{0, 1} { // one to the small model, one to the large
+		e := logged(t, n, asked(n, tradeoff), snap, route.Conditions{})
+		source = append(source, row(t, &e))
+	}
+	rate := money.PerMillion(3)
+	bargain := &provider.Target{
+		Provider: "north", Upstream: "bargain", Price: &catalog.Price{Input: rate, Output: rate},
+		Model: &catalog.Model{Name: "bargain", Op: llm.Chat, Context: 128_000, Abilities: llm.Tools},
+	}
+	vectors := abilities{"bargain": {Vector: []float64{1, 1}}}
+	for i, model := range []string{"small", "middle", "large"} {
+		vectors[model] = predict.Ability{Vector: []float64{float64(i) - 1, 1}}
+	}
+	with := route.NewSnapshot(snap.Catalog, append([]*provider.Provider{{Name: "north", Targets: []*provider.Target{bargain}}}, snap.Providers...), vectors)
+
+	got := run(t, source, Options{Live: Rules{Snapshot: snap}, Draft: &Rules{Snapshot: with}, Predictor: predictor})
+
+	c := got.InLive
+	if c == nil || c.Changed != 1 || c.Unchanged != 1 || len(c.Routes) != 1 {
+		t.Fatalf("%+v", c)
+	}
+	if moved := c.ByCost[0]; moved.From != "east/large" || moved.To != "north/bargain" || moved.CostAfter.String() != "0.0045" {
+		t.Errorf("%+v", moved)
+	}
+	// The quality of a model that only the draft has is predicted with its ability there, so both requests are compared.
+	if c.Quality.Requests != 2 || math.Abs(c.Quality.Change) > 1e-9 || c.Cost.Change >= 0 {
+		t.Errorf("quality %+v, cost %+v", c.Quality, c.Cost)
+	}
+}
