@@ -51,6 +51,15 @@ func (*comparisons) Tally(context.Context, string, time.Time) (proof.Tally, erro
 	return proof.Tally{Compared: 7, Unjudged: 2, Failed: 1, Cost: money.Dollar}, nil
 }
 
+func (c *comparisons) Record(_ context.Context, _, request string) (proof.Record, bool, error) {
+	for _, r := range c.records {
+		if r.Request == request {
+			return r, true, nil
+		}
+	}
+	return proof.Record{}, false, nil
+}
+
 func (c *comparisons) Records(_ context.Context, workspace string, _, _ time.Time, limit int) ([]proof.Record, error) {
 	if workspace != home {
 		return nil, nil
@@ -154,6 +163,12 @@ func TestShadowResponsesRequirePermissionToReadBodies(t *testing.T) {
 		}
 		if first := got.Records[0]; (len(first.Response) > 0) != bodies || (first.Reason != "") != bodies {
 			t.Errorf("%s: response %s, reason %q", caller, first.Response, first.Reason)
+		}
+		var one, none comparison.ComparisonList
+		s.call("GET", "/workspace/comparison/records?request_id=req_3", "", as(caller)).want(200).into(&one)
+		s.call("GET", "/workspace/comparison/records?request_id=req_4", "", as(caller)).want(200).into(&none)
+		if len(one.Records) != 1 || one.Records[0].RequestID != "req_3" || len(none.Records) != 0 {
+			t.Errorf("%s: %+v and %+v", caller, one, none)
 		}
 	}
 }

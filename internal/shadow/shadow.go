@@ -50,9 +50,11 @@ type Options struct {
 	Caller  Caller
 	Store   Store
 	Hooks   Doer
-	Redact  func(entries []requestlog.Entry)    // applies the redaction rules of the workspaces
-	Charged func(c proof.Charge)                // called after a charge is stored
-	Report  func(task string, err error)        // reports errors of the store
+	Redact  func(entries []requestlog.Entry) // applies the redaction rules of the workspaces
+	Charged func(c proof.Charge)             // called after a charge is stored
+	Report  func(task string, err error)     // reports errors of the store
+	// Verdict receives each stored record of a comparison with the decision on its request; nil to ignore them.
+	Verdict func(ctx context.Context, r *proof.Record, d *route.Decision) error
 	Wait    func(ctx context.Context) (ok bool) // delays a comparison while the gateway is busy; nil for no delay
 }
 
@@ -165,6 +167,9 @@ func (c *Comparer) Compare(ctx context.Context, s *gateway.Served) {
 		c.pause(r.Workspace)
 	}
 	run.store(ctx, entry)
+	if c.o.Verdict != nil {
+		c.o.Report("store verdict", c.o.Verdict(context.WithoutCancel(ctx), r, s.Decision))
+	}
 	c.review(ctx, r, settings.Share)
 }
 

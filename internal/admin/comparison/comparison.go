@@ -51,6 +51,7 @@ type Comparer interface {
 type Store interface {
 	Tally(ctx context.Context, workspace string, from time.Time) (proof.Tally, error)
 	Records(ctx context.Context, workspace string, from, to time.Time, limit int) ([]proof.Record, error)
+	Record(ctx context.Context, workspace, request string) (r proof.Record, ok bool, err error)
 	Bias(ctx context.Context, workspace, model, prompt string) (b judge.Bias, at time.Time, ok bool, err error)
 }
 
@@ -283,6 +284,8 @@ type listInput struct {
 	From  time.Time `query:"from" doc:"Start of the range. Defaults to 30 days ago."`
 	To    time.Time `query:"to" doc:"End of the range, exclusive. Defaults to now."`
 	Limit int       `query:"limit" minimum:"1" maximum:"200" default:"50"`
+	// Request is an ID in a query, so that a request without a record is an empty list.
+	Request string `query:"request_id" maxLength:"100" doc:"Only the record of this request, at any time."`
 }
 
 func (a *handlers) list(ctx context.Context, c *adminapi.Call, in *listInput) (*adminapi.Output[ComparisonList], error) {
@@ -293,27 +296,43 @@ func (a *handlers) list(ctx context.Context, c *adminapi.Call, in *listInput) (*
 	if to.IsZero() {
 		to = a.Now()
 	}
-	records, err := a.Store.Records(ctx, c.WorkspaceID, from, to, in.Limit)
+	records, err := a.records(ctx, c.WorkspaceID, from, to, in)
 	if err != nil {
 		return nil, err
 	}
 	list := ComparisonList{Records: make([]ComparisonRecord, 0, len(records))}
 	bodies := c.Actor.May(account.ReadBodies)
-	for _, r := range records {
-		v := ComparisonRecord{
-			Kind: "shadow", RequestID: r.Request, ShadowID: r.Shadow, At: r.At.UTC(), KeyID: r.Key, Task: r.Task, Model: r.Model, Baseline: r.Baseline,
-			Holdout: r.Holdout, State: string(r.State), Propensity: r.Propensity, Method: r.Method, Cost: r.Cost, Versions: r.Versions, Entry: json.RawMessage(r.Entry),
-		}
-		if r.State == proof.Compared {
-			v.Difference = &r.Difference
-		}
-		if bodies { // reasons may quote the responses
-			v.Reason = r.Reason
-			if r.Response != "" {
-				v.Response = json.RawMessage(r.Response)
-			}
-		}
-		list.Records = append(list.Records, v)
+	for i := range records {
+		list.Records = append(list.Records, RecordOf(&records[i], bodies))
 	}
 	return adminapi.Respond(list), nil
+}
+
+func (a *handlers) records(ctx context.Context, workspace string, from, to time.Time, in *listInput) ([]proof.Record, error) {
+	if in.Request == "" {
+		return a.Store.Records(ctx, workspace, from, to, in.Limit)
+	}
+	r, ok, err := a.Store.Record(ctx, workspace, in.Request)
+	if err != nil || !ok {
+		return nil, err
+	}
+	return []proof.Record{r}, nil
+}
+
+// RecordOf returns the API form of a record. bodies reports whether the caller may read bodies: reasons may quote the responses.
+func RecordOf(r *proof.Record, bodies bool) ComparisonRecord {
+	v := ComparisonRecord{
+		Kind: "shadow", RequestID: r.Request, ShadowID: r.Shadow, At: r.At.UTC(), KeyID: r.Key, Task: r.Task, Model: r.Model, Baseline: r.Baseline,
+		Holdout: r.Holdout, State: string(r.State), Propensity: r.Propensity, Method: r.Method, Cost: r.Cost, Versions: r.Versions, Entry: json.RawMessage(r.Entry),
+	}
+	if r.State == proof.Compared {
+		v.Difference = &r.Difference
+	}
+	if bodies {
+		v.Reason = r.Reason
+		if r.Response != "" {
+			v.Response = json.RawMessage(r.Response)
+		}
+	}
+	return v
 }
