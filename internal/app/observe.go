@@ -20,6 +20,7 @@ func (a *App) observe(e *requestlog.Entry) {
 	a.metrics.Observe(e)
 	a.keeper.Add(e)
 	a.lengths.Observe(e)
+	a.countTrial(e)
 	telemetry.LogEntry(a.log, e)
 	a.feed.Publish(requestlog.Update{Entry: a.redaction.RedactRow(e)})
 }
@@ -40,24 +41,16 @@ func (a *App) spent(ctx context.Context, budgetID string, since time.Time) (mone
 	var ids []string
 	err := a.spool.Pending(func(e *requestlog.Entry) {
 		ours := e.KeyID == owner || (kind == "ws" && e.WorkspaceID == owner) || (subject && slices.Contains(e.Subjects, budgetID))
-		if ours && e.KeyID != requestlog.SampleKey && e.Cost != nil && !e.Time.Before(since) {
+		if ours && !requestlog.IsSampleKey(e.KeyID) && e.Cost != nil && !e.Time.Before(since) {
 			waiting, ids = waiting.Add(*e.Cost), append(ids, e.ID)
 		}
 	})
 	if err != nil {
 		return 0, fmt.Errorf("read the spool: %w", err)
 	}
-	var stored money.Amount
-	switch {
-	case subject:
-		stored, err = a.db.Sessions.Spent(ctx, budgetID, since, ids...)
-	case kind == "ws":
-		stored, err = a.db.Figures.Spent(ctx, "workspace", owner, since, ids...)
-	default:
-		stored, err = a.db.Figures.Spent(ctx, kind, owner, since, ids...)
-	}
+	stored, err := a.db.Charged(ctx, budgetID, since, ids...)
 	if err != nil {
-		return 0, fmt.Errorf("sum spending of %s: %w", budgetID, err)
+		return 0, err
 	}
 	return stored.Add(waiting), nil
 }
@@ -74,6 +67,8 @@ func (a *App) gauges() telemetry.Sources {
 		SpoolBytes:   func() int64 { return a.spool.Stats().Bytes },
 		Circuits:     a.circuits,
 		ModelLists:   a.modelLists,
+
+		DroppedComparisons: func() int64 { return a.comparer.Dropped() },
 		CatalogFailing: func() int64 {
 			if a.catalogFailing.Load() {
 				return 1

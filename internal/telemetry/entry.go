@@ -40,6 +40,9 @@ func appendAttrs(attrs []slog.Attr, e *requestlog.Entry) []slog.Attr {
 	add("provider", e.Provider)
 	add("decision", string(e.DecisionKind))
 	add("policy", e.Policy)
+	if e.Cache != nil {
+		add("cache", string(e.Cache.Status))
+	}
 	attrs = append(attrs, slog.Bool("stream", e.Stream))
 	if e.Simulated {
 		attrs = append(attrs, slog.Bool("simulated", true))

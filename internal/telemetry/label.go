@@ -46,7 +46,10 @@ func (n *names) model(name string) string { return label(name, n.models[name]) }
 func (n *names) endpoint(name string) string { return label(name, endpoints[name]) }
 
 // endpoints lists the endpoints of the model API.
-var endpoints = set([]string{"chat/completions", "completions", "embeddings", "feedback", "messages", "messages/count_tokens", "models", "responses"})
+var endpoints = set([]string{
+	"audio/speech", "audio/transcriptions", "chat/completions", "completions", "countTokens", "embeddings", "feedback", "generateContent",
+	"images/generations", "messages", "messages/count_tokens", "models", "rerank", "responses", "streamGenerateContent",
+})
 
 func outcome(o requestlog.Outcome) string {
 	return label(string(o), slices.Contains([]requestlog.Outcome{

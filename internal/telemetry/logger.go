@@ -33,7 +33,7 @@ func ParseLevel(name string) (slog.Level, error) {
 
 // secretNames are the names of attributes whose values are masked.
 var secretNames = map[string]bool{
-	"authorization": true, "proxy-authorization": true, "cookie": true, "set-cookie": true, "x-api-key": true,
+	"authorization": true, "proxy-authorization": true, "cookie": true, "set-cookie": true, "x-api-key": true, "x-goog-api-key": true,
 	"api_key": true, "api_keys": true, "apikey": true, "password": true, "secret": true, "token": true,
 	"credential": true, "master_key": true,
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+	dto "github.com/prometheus/client_model/go"
 
 	"fairlead/internal/llm"
 	"fairlead/internal/requestlog"
@@ -37,6 +38,8 @@ type Metrics struct {
 	unpriced  *prometheus.CounterVec
 	flagged   *prometheus.CounterVec
 	attempts  *prometheus.CounterVec
+	cache     *prometheus.CounterVec
+	cached    *prometheus.CounterVec
 }
 
 // NewMetrics returns metrics whose gauges are read from sources at each scrape.
@@ -56,6 +59,8 @@ func NewMetrics(build Build, sources Sources) *Metrics {
 	m.unpriced = m.counter("fairlead_unpriced_requests_total", "Successful requests with an unknown cost.", "provider", "model")
 	m.flagged = m.counter("fairlead_usage_flagged_total", "Requests that were not charged by the usage that the provider reported, by reason.", "provider", "model", "flag")
 	m.attempts = m.counter("fairlead_attempts_total", "Calls to targets by failure class, or ok for successful calls.", "provider", "model", "class")
+	m.cache = m.counter("fairlead_response_cache_requests_total", "Requests that used the response cache, or asked for it, by status: hit, miss or bypass.", "endpoint", "status")
+	m.cached = m.counter("fairlead_response_cache_saved_dollars_total", "Cost that hits of the response cache saved.", "provider", "model")
 	m.registry.MustRegister(
 		m.overhead,
 		buildInfo(build),
@@ -76,6 +81,12 @@ func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4})
 }
 
+// Register adds metrics of other components.
+func (m *Metrics) Register(more ...prometheus.Collector) { m.registry.MustRegister(more...) }
+
+// Gather implements prometheus.Gatherer.
+func (m *Metrics) Gather() ([]*dto.MetricFamily, error) { return m.registry.Gather() }
+
 // Observe updates the metrics for a finished request.
 func (m *Metrics) Observe(e *requestlog.Entry) {
 	n := m.names.Load()
@@ -93,6 +104,12 @@ func (m *Metrics) Observe(e *requestlog.Entry) {
 	m.observeCost(e, provider, model)
 	if e.UsageFlag != "" {
 		m.flagged.WithLabelValues(provider, model, string(e.UsageFlag)).Inc()
+	}
+	if c := e.Cache; c != nil {
+		m.cache.WithLabelValues(endpoint, string(c.Status)).Inc()
+		if c.Saved != nil {
+			m.cached.WithLabelValues(provider, model).Add(max(0, c.Saved.Dollars()))
+		}
 	}
 	for _, a := range e.Attempts {
 		m.attempts.WithLabelValues(n.provider(a.Provider), n.model(a.Model), class(a.Class)).Inc()

@@ -150,6 +150,8 @@ func TestGaugesAreReadAtEachScrape(t *testing.T) {
 		InFlight:     func() int64 { return inFlight },
 		SpoolEntries: func() int64 { return 7 },
 		SpoolBytes:   func() int64 { return 4096 },
+
+		DroppedComparisons: func() int64 { return 5 },
 		Circuits: func() []Circuit {
 			return []Circuit{{"local", "small", state}, {"gone", "a", CircuitHalfOpen}, {"gone", "b", CircuitClosed}}
 		},
@@ -165,6 +167,7 @@ func TestGaugesAreReadAtEachScrape(t *testing.T) {
 	want := []string{
 		`fairlead_circuit_state{model="other",provider="other",state="half_open"} 1`,
 		`fairlead_circuit_state{model="small",provider="local",state="open"} 1`,
+		`fairlead_comparisons_dropped_total 5`,
 		`fairlead_in_flight_requests 3`,
 		`fairlead_listed_models{provider="local"} 12`,
 		`fairlead_model_list_failing_credentials{provider="local"} 1`,
@@ -177,7 +180,7 @@ func TestGaugesAreReadAtEachScrape(t *testing.T) {
 	}
 	inFlight, state = 4, CircuitClosed
 	want[1] = `fairlead_circuit_state{model="small",provider="local",state="closed"} 1`
-	want[2] = `fairlead_in_flight_requests 4`
+	want[3] = `fairlead_in_flight_requests 4`
 	if diff := cmp.Diff(want, gauges()); diff != "" {
 		t.Error(diff)
 	}

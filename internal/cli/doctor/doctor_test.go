@@ -276,3 +276,20 @@ func TestDoctorChecksDiskSpaceAndCertificate(t *testing.T) {
 		mustFind(t, examine(l, code), map[string]string{"certificate": want})
 	}
 }
+
+func TestDoctorConnectsToTheTelemetryCollector(t *testing.T) {
+	t.Parallel()
+	collector := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(collector.Close)
+	l := newLab(t)
+	l.Console.Env = append(l.Console.Env, anyPort)
+	if found := examine(l, cli.ExitOK); found["telemetry"] != "" {
+		t.Errorf("without a collector: %s", found["telemetry"])
+	}
+	l.Console.Env = append(l.Console.Env, "OTEL_EXPORTER_OTLP_ENDPOINT="+collector.URL)
+	mustFind(t, examine(l, cli.ExitOK), map[string]string{"telemetry": "ok: the collector at " + collector.URL + " accepts connections in "})
+	l.Console.Env = append(l.Console.Env, "OTEL_EXPORTER_OTLP_ENDPOINT=http://user:secret@127.0.0.1:1")
+	mustFind(t, examine(l, cli.ExitOK), map[string]string{"telemetry": "warn: the collector at http://user:xxxxx@127.0.0.1:1 does not respond"})
+	l.Console.Env = append(l.Console.Env, "OTEL_EXPORTER_OTLP_PROTOCOL=carrier-pigeon")
+	mustFind(t, examine(l, cli.ExitProblems), map[string]string{"telemetry": "fail: OTEL_EXPORTER_OTLP_PROTOCOL: unsupported protocol"})
+}

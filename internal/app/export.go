@@ -1,0 +1,77 @@
+package app
+
+import (
+	"context"
+	"time"
+
+	"fairlead/internal/config"
+	"fairlead/internal/id"
+	"fairlead/internal/otlp"
+	"fairlead/internal/redaction"
+	"fairlead/internal/requestlog"
+	"fairlead/internal/spool"
+	"fairlead/internal/transcript"
+)
+
+// exportTime limits how long the export of the last traces and metrics delays the shutdown.
+const exportTime = 3 * time.Second
+
+// exportedLog exports the entries of the request log after they are on disk.
+type exportedLog struct {
+	*spool.Spool
+	to *otlp.Exporter
+}
+
+// End implements gateway.Log.
+func (l exportedLog) End(e *requestlog.Entry) error {
+	err := l.Spool.End(e)
+	if err == nil {
+		l.to.Record(e)
+	}
+	return err
+}
+
+// openExport starts the export of traces and metrics by OTLP, if it is configured.
+func (a *App) openExport(ctx context.Context, c config.Config) error {
+	s, err := otlp.Resolve(c.Telemetry, a.options.Env)
+	if err != nil {
+		return err
+	}
+	s.Version = a.version
+	// The export has a filter of its own: a filter redacts one batch of a workspace at a time, and the database must not wait for
+	// the export.
+	filter := redaction.New(a.keyring.Workspace, func() []string { return a.loaded().Config.Log.Redact }, a.log)
+	a.traces, err = otlp.New(ctx, s, otlp.Parts{
+		Redact: func(e *requestlog.Entry) {
+			transcript.AssembleResponse(e)
+			batch := []requestlog.Entry{*e}
+			filter.RedactBatch(batch)
+			*e = batch[0]
+		},
+		Vendor: func(name string) string {
+			if p, ok := a.providers.Load().Snapshot().Provider(name); ok && len(p.Targets) > 0 {
+				return p.Targets[0].Vendor
+			}
+			return ""
+		},
+		Metrics: a.metrics, Logger: a.log, Instance: id.New("gw", a.started),
+	})
+	if err != nil || a.traces == nil {
+		return err
+	}
+	a.metrics.Register(a.traces.Collectors()...)
+	a.log.InfoContext(ctx, "exporting telemetry", s.Describe()...)
+	return nil
+}
+
+// closeExport exports the last traces and metrics.
+func (a *App) closeExport(ctx context.Context) {
+	if a.traces == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, exportTime)
+	defer cancel()
+	if err := a.traces.Close(ctx); err != nil {
+		a.log.WarnContext(ctx, "some telemetry was not exported", "error", err.Error())
+	}
+}

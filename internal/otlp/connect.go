@@ -1,0 +1,83 @@
+package otlp
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetricgrpc"
+	"go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetrichttp"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+)
+
+// traceExporter returns the exporter of spans. It connects when it exports first.
+func (s Settings) traceExporter(ctx context.Context) (sdktrace.SpanExporter, error) {
+	endpoint, headers := strings.TrimSuffix(s.Config.Endpoint, "/"), s.Config.Headers
+	if s.traceProtocol == protocolGRPC {
+		var options []otlptracegrpc.Option
+		if endpoint != "" {
+			options = append(options, otlptracegrpc.WithEndpointURL(endpoint))
+		}
+		if len(headers) > 0 {
+			options = append(options, otlptracegrpc.WithHeaders(headers))
+		}
+		return otlptracegrpc.New(ctx, options...)
+	}
+	var options []otlptracehttp.Option
+	if endpoint != "" {
+		options = append(options, otlptracehttp.WithEndpointURL(endpoint+"/v1/traces"))
+	}
+	if len(headers) > 0 {
+		options = append(options, otlptracehttp.WithHeaders(headers))
+	}
+	return otlptracehttp.New(ctx, options...)
+}
+
+// metricExporter returns the exporter of metrics.
+func (s Settings) metricExporter(ctx context.Context) (sdkmetric.Exporter, error) {
+	endpoint, headers := strings.TrimSuffix(s.Config.Endpoint, "/"), s.Config.Headers
+	if s.metricProtocol == protocolGRPC {
+		var options []otlpmetricgrpc.Option
+		if endpoint != "" {
+			options = append(options, otlpmetricgrpc.WithEndpointURL(endpoint))
+		}
+		if len(headers) > 0 {
+			options = append(options, otlpmetricgrpc.WithHeaders(headers))
+		}
+		return otlpmetricgrpc.New(ctx, options...)
+	}
+	var options []otlpmetrichttp.Option
+	if endpoint != "" {
+		options = append(options, otlpmetrichttp.WithEndpointURL(endpoint+"/v1/metrics"))
+	}
+	if len(headers) > 0 {
+		options = append(options, otlpmetrichttp.WithHeaders(headers))
+	}
+	return otlpmetrichttp.New(ctx, options...)
+}
+
+// resource describes the gateway. Of one attribute, the value in the configuration takes precedence over OTEL_SERVICE_NAME and
+// OTEL_RESOURCE_ATTRIBUTES.
+func (s Settings) resource(ctx context.Context, instance string) (*resource.Resource, error) {
+	var configured []attribute.KeyValue
+	for name, value := range s.Config.ResourceAttributes {
+		configured = append(configured, attribute.String(name, value))
+	}
+	if s.Config.ServiceName != "" {
+		configured = append(configured, attribute.String("service.name", s.Config.ServiceName))
+	}
+	r, err := resource.New(ctx,
+		resource.WithAttributes(
+			attribute.String("service.name", "fairlead"), attribute.String("service.version", s.Version), attribute.String("service.instance.id", instance),
+		),
+		resource.WithTelemetrySDK(), resource.WithFromEnv(), resource.WithAttributes(configured...))
+	if err != nil {
+		return nil, fmt.Errorf("describe the service for telemetry: %w", err)
+	}
+	return r, nil
+}

@@ -1,0 +1,92 @@
+// Package tracecontext reads and writes the W3C trace context headers, and derives the ids of spans from request ids. Because the ids
+// are derived, the spans of a request can be created after it has ended.
+package tracecontext
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"net/http"
+	"strings"
+)
+
+// Lengths of ids in hexadecimal digits.
+const (
+	traceDigits = 32
+	spanDigits  = 16
+)
+
+// maxState is the maximum length of a tracestate header that is kept, as the specification recommends.
+const maxState = 512
+
+// Context is the place of a request in a trace. The zero value is a request that starts a trace.
+type Context struct {
+	TraceID string // 32 hexadecimal digits
+	SpanID  string // the caller's span, 16 hexadecimal digits; empty if the request starts the trace
+	Sampled bool   // whether the caller records the trace
+	State   string // data of tracing systems, sent on unchanged
+}
+
+// Read returns the trace context of a request. It returns the zero value if the headers have none or an invalid one.
+func Read(h http.Header) Context {
+	header := h.Get("Traceparent")
+	const length = len("00-") + traceDigits + len("-") + spanDigits + len("-00")
+	if len(header) < length {
+		return Context{}
+	}
+	version, traceID, spanID, flags := header[:2], header[3:35], header[36:52], header[53:55]
+	future := version != "00" && version != "ff" && len(header) > length && header[length] == '-' // later versions may append fields
+	switch {
+	case header[2] != '-' || header[35] != '-' || header[52] != '-' || version == "ff" || len(header) > length && !future:
+		return Context{}
+	case !isHex(version) || !isHex(flags) || !isID(traceID) || !isID(spanID):
+		return Context{}
+	}
+	c := Context{TraceID: strings.Clone(traceID), SpanID: strings.Clone(spanID), Sampled: hexDigit(flags[1])&1 == 1}
+	if state := strings.Join(h.Values("Tracestate"), ","); len(state) <= maxState {
+		c.State = state
+	}
+	return c
+}
+
+// Write sets the headers that continue the trace c in the span spanID. The sampled flag is that of c.
+func (c Context) Write(h http.Header, spanID string) {
+	flags := "00"
+	if c.Sampled {
+		flags = "01"
+	}
+	h.Set("Traceparent", "00-"+c.TraceID+"-"+spanID+"-"+flags)
+	if c.State != "" {
+		h.Set("Tracestate", c.State)
+	}
+}
+
+// TraceID returns the trace id of a request that starts a trace.
+func TraceID(requestID string) string {
+	sum := sha256.Sum256([]byte("trace " + requestID))
+	return hex.EncodeToString(sum[:traceDigits/2])
+}
+
+// SpanID returns the id of a span of a request: 0 for the request and i+1 for its attempt i.
+func SpanID(requestID string, i int) string {
+	sum := sha256.Sum256(append([]byte("span "+requestID+" "), byte(i>>8), byte(i)))
+	return hex.EncodeToString(sum[:spanDigits/2])
+}
+
+// isID reports whether an id has only lower-case hexadecimal digits, and not only zeros.
+func isID(s string) bool { return isHex(s) && strings.Trim(s, "0") != "" }
+
+func isHex(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			return false
+		}
+	}
+	return true
+}
+
+func hexDigit(c byte) byte {
+	if c >= 'a' {
+		return c - 'a' + 10
+	}
+	return c - '0'
+}

@@ -1,0 +1,67 @@
+package tracecontext
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+)
+
+const (
+	trace = "4bf92f3577b34da6a3ce929d0e0e4736"
+	span  = "00f067aa0ba902b7"
+)
+
+func TestReadAcceptsOnlyValidHeaders(t *testing.T) {
+	t.Parallel()
+	valid := Context{TraceID: trace, SpanID: span, Sampled: true}
+	unsampled := valid
+	unsampled.Sampled = false
+	for name, c := range map[string]struct {
+		header string
+		want   Context
+	}{
+		"sampled":             {"00-" + trace + "-" + span + "-01", valid},
+		"not sampled":         {"00-" + trace + "-" + span + "-00", unsampled},
+		"other flags":         {"00-" + trace + "-" + span + "-fe", unsampled},
+		"a later version":     {"cc-" + trace + "-" + span + "-01-more", valid},
+		"none":                {"", Context{}},
+		"the invalid version": {"ff-" + trace + "-" + span + "-01", Context{}},
+		"more in version 0":   {"00-" + trace + "-" + span + "-01-more", Context{}},
+		"upper case":          {"00-" + strings.ToUpper(trace) + "-" + span + "-01", Context{}},
+		"zero trace":          {"00-" + strings.Repeat("0", 32) + "-" + span + "-01", Context{}},
+		"zero span":           {"00-" + trace + "-" + strings.Repeat("0", 16) + "-01", Context{}},
+		"short":               {"00-" + trace + "-" + span, Context{}},
+		"wrong separators":    {"00_" + trace + "_" + span + "_01", Context{}},
+	} {
+		if got := Read(http.Header{"Traceparent": {c.header}}); got != c.want {
+			t.Errorf("%s: %+v, want %+v", name, got, c.want)
+		}
+	}
+}
+
+func TestWriteContinuesWhatReadReturned(t *testing.T) {
+	t.Parallel()
+	c := Read(http.Header{"Traceparent": {"00-" + trace + "-" + span + "-01"}, "Tracestate": {"a=1", "b=2"}})
+	h := http.Header{}
+	c.Write(h, SpanID("req_1", 1))
+	if want := "00-" + trace + "-" + SpanID("req_1", 1) + "-01"; h.Get("Traceparent") != want || h.Get("Tracestate") != "a=1,b=2" {
+		t.Errorf("%v, want %s", h, want)
+	}
+	if long := Read(http.Header{"Traceparent": {"00-" + trace + "-" + span + "-01"}, "Tracestate": {strings.Repeat("a", 600)}}); long.State != "" {
+		t.Error("a tracestate that is too long is kept")
+	}
+}
+
+func TestDerivedIDsDiffer(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{TraceID("req_1"): true, TraceID("req_2"): true}
+	for i := range 300 {
+		seen[SpanID("req_1", i)], seen[SpanID("req_2", i)] = true, true
+	}
+	if len(seen) != 602 {
+		t.Errorf("%d different ids, want 602", len(seen))
+	}
+	if !isID(TraceID("req_1")) || len(TraceID("req_1")) != traceDigits || len(SpanID("req_1", 0)) != spanDigits {
+		t.Error("an id has the wrong form")
+	}
+}
