@@ -1,0 +1,161 @@
+// Package imports implements "fairlead import".
+package imports
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"fairlead/internal/catalog"
+	"fairlead/internal/cli"
+	"fairlead/internal/config"
+	"fairlead/internal/migration"
+	"fairlead/internal/providerset"
+)
+
+// New returns the import commands.
+func New(c *cli.Console, o *cli.Options) *cobra.Command {
+	return cli.Group("import", "Convert the configuration of another gateway", `  fairlead import litellm config.yaml
+  fairlead import litellm config.yaml --keys keys.json --out fairlead.yaml
+  curl -s https://openrouter.ai/api/v1/models | fairlead import openrouter-models -`, newLiteLLM(c, o), newOpenRouter(c, o))
+}
+
+func newLiteLLM(c *cli.Console, o *cli.Options) *cobra.Command {
+	var out, keys string
+	cmd := &cobra.Command{
+		Use: "litellm FILE", Short: "Convert a configuration file of the LiteLLM proxy", Args: cli.OneArg("the path of a file, or - for standard input"),
+		Long: "Convert a configuration file of the LiteLLM proxy, and report every setting as taken over, changed or not supported.\n" +
+			"API keys and passwords in the file are not copied: the new file refers to variables.",
+		Example: `  fairlead import litellm config.yaml
+  fairlead import litellm config.yaml --out /etc/fairlead/fairlead.yaml
+  fairlead import litellm config.yaml --keys keys.json     keys.json is the response of GET /key/list?return_full_object=true`,
+		RunE: func(_ *cobra.Command, args []string) error {
+			r, err := convert(c, args[0], migration.LiteLLM)
+			if err != nil {
+				return err
+			}
+			if keys != "" {
+				data, err := read(c, keys)
+				if err != nil {
+					return err
+				}
+				if err := r.AddKeys(data); err != nil {
+					return fmt.Errorf("%s: %w", cli.Clean(keys), err)
+				}
+			}
+			return deliver(c, o, r, out)
+		},
+	}
+	cmd.Flags().StringVar(&out, "out", config.FileName, "file to write; an existing file is not changed; - for standard output")
+	cmd.Flags().StringVar(&keys, "keys", "", "list of LiteLLM keys in JSON: print the commands that create keys with the same names and limits")
+	return cmd
+}
+
+func newOpenRouter(c *cli.Console, o *cli.Options) *cobra.Command {
+	var out string
+	cmd := &cobra.Command{
+		Use: "openrouter-models FILE", Short: "Convert a list of OpenRouter models", Args: cli.OneArg("the path of a file, or - for standard input"),
+		Long: "Convert a list of models: the JSON of OpenRouter's /api/v1/models, or one model id per line. OpenRouter becomes a provider.\n" +
+			"The report lists the models that you can also call at their vendor.",
+		Example: `  curl -s https://openrouter.ai/api/v1/models > models.json
+  fairlead import openrouter-models models.json
+  fairlead import openrouter-models used-models.txt --out -`,
+		RunE: func(_ *cobra.Command, args []string) error {
+			r, err := convert(c, args[0], migration.OpenRouterModels)
+			if err != nil {
+				return err
+			}
+			return deliver(c, o, r, out)
+		},
+	}
+	cmd.Flags().StringVar(&out, "out", config.FileName, "file to write; an existing file is not changed; - for standard output")
+	return cmd
+}
+
+func convert(c *cli.Console, path string, with func([]byte, *catalog.Catalog, []string) (*migration.Result, error)) (*migration.Result, error) {
+	data, err := read(c, path)
+	if err != nil {
+		return nil, err
+	}
+	known, err := catalog.Default()
+	if err != nil {
+		return nil, fmt.Errorf("read the catalog: %w", err)
+	}
+	r, err := with(data, known, providerset.VendorNames())
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", cli.Clean(path), err)
+	}
+	return r, nil
+}
+
+// read returns the content of a file, or of standard input for "-". One byte more than the maximum is enough to detect a larger file.
+func read(c *cli.Console, path string) ([]byte, error) {
+	const most = 4<<20 + 1
+	if path == "-" {
+		data, err := io.ReadAll(io.LimitReader(c.In, most))
+		if err != nil {
+			return nil, fmt.Errorf("read standard input: %w", err)
+		}
+		return data, nil
+	}
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, cli.WithFix(fmt.Errorf("%s does not exist", cli.Clean(path)), "check the path; - reads standard input")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", cli.Clean(path), err)
+	}
+	data, err := io.ReadAll(io.LimitReader(f, most))
+	if err = errors.Join(err, f.Close()); err != nil {
+		return nil, fmt.Errorf("read %s: %w", cli.Clean(path), err)
+	}
+	return data, nil
+}
+
+// view is the JSON form of an import.
+type view struct {
+	Path     string              `json:"path,omitempty"`
+	YAML     string              `json:"yaml,omitempty"` // without a path
+	Findings []migration.Finding `json:"findings"`
+	Commands []string            `json:"commands,omitempty"`
+}
+
+// deliver writes the configuration file and prints the report.
+func deliver(c *cli.Console, o *cli.Options, r *migration.Result, out string) error {
+	if out != "-" {
+		if err := write(out, r.YAML); err != nil {
+			return err
+		}
+	}
+	switch {
+	case o.JSON && out == "-":
+		return c.PrintJSON(view{YAML: r.YAML, Findings: r.Findings, Commands: r.Commands})
+	case o.JSON:
+		return c.PrintJSON(view{Path: out, Findings: r.Findings, Commands: r.Commands})
+	case out == "-":
+		fmt.Fprint(c.Err, cli.CleanLines(r.Report()))
+		return c.Print(r.YAML)
+	}
+	c.Infof(o, "check the report and the file, then run  fairlead config check %s", cli.Clean(out))
+	return c.Print(cli.CleanLines(r.Report()) + cli.Clean(out) + ": written\n")
+}
+
+// write creates the file. It is readable only by its owner, because users may add secrets to it.
+func write(path, text string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return cli.WithFix(fmt.Errorf("%s already exists and was not changed", cli.Clean(path)), "choose another file with --out, or print to standard output:  --out -")
+	}
+	if err != nil {
+		return fmt.Errorf("create %s: %w", cli.Clean(path), err)
+	}
+	_, err = f.WriteString(text)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return errors.Join(fmt.Errorf("write %s: %w", cli.Clean(path), err), os.Remove(path))
+	}
+	return nil
+}

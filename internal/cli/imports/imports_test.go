@@ -1,0 +1,46 @@
+package imports
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"fairlead/internal/cli"
+	"fairlead/internal/cli/clitest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const litellm = `model_list:
+  - model_name: fast
+    litellm_params: {model: openai/gpt-4.1-mini, api_key: os.environ/OPENAI_API_KEY}
+`
+
+func TestImportWritesFileAndReport(t *testing.T) {
+	t.Parallel()
+	l := clitest.New(t, New)
+	from, to := l.File("config.yaml", litellm), filepath.Join(t.TempDir(), "fairlead.yaml")
+	keys := l.File("keys.json", `{"keys":[{"key_alias":"batch","max_budget":5}]}`)
+	out, _ := l.Run(cli.ExitOK, "import", "litellm", from, "--out", to, "--keys", keys)
+	clitest.MustContain(t, out, "Taken over", "fast is an alias of gpt-4.1-mini", "fairlead keys create --name 'batch' --budget 5 --period total", "written")
+	text, err := os.ReadFile(to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	clitest.MustContain(t, string(text), "aliases: [fast]", `api_keys: ["${OPENAI_API_KEY}"]`)
+	_, problem := l.Run(cli.ExitFailed, "import", "litellm", from, "--out", to)
+	clitest.MustContain(t, problem, "already exists")
+	out, report := l.Run(cli.ExitOK, "import", "litellm", from, "--out", "-")
+	clitest.MustContain(t, out, "aliases: [fast]")
+	clitest.MustContain(t, report, "Taken over")
+	out, _ = l.Run(cli.ExitOK, "import", "litellm", from, "--out", "-", "--json")
+	if row := clitest.Lines(t, out)[0]; row["findings"] == nil || row["yaml"] == "" {
+		t.Errorf("%v", row)
+	}
+	out, _ = l.Run(cli.ExitOK, "import", "openrouter-models", l.File("models.txt", "openai/gpt-4.1\n"), "--out", "-")
+	clitest.MustContain(t, out, "name: openrouter")
+	_, problem = l.Run(cli.ExitFailed, "import", "litellm", "missing.yaml", "--out", "-")
+	clitest.MustContain(t, problem, "does not exist")
+}

@@ -1,0 +1,524 @@
+package migration
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"net/url"
+	"slices"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"fairlead/internal/catalog"
+)
+
+// Limits of imported files.
+const (
+	maxFile   = 4 << 20
+	maxModels = 5000
+)
+
+// liteFile is the configuration file of the LiteLLM proxy.
+type liteFile struct {
+	Models      []liteModel      `yaml:"model_list"`
+	Credentials []liteCredential `yaml:"credential_list"`
+	Lite        map[string]any   `yaml:"litellm_settings"`
+	Router      map[string]any   `yaml:"router_settings"`
+	General     map[string]any   `yaml:"general_settings"`
+	Variables   map[string]any   `yaml:"environment_variables"`
+	Others      map[string]any   `yaml:",inline"`
+}
+
+type liteModel struct {
+	Name   string         `yaml:"model_name"`
+	Params map[string]any `yaml:"litellm_params"`
+	Info   map[string]any `yaml:"model_info"`
+	Others map[string]any `yaml:",inline"`
+}
+
+type liteCredential struct {
+	Name   string         `yaml:"credential_name"`
+	Values map[string]any `yaml:"credential_values"`
+}
+
+// vendors maps the provider prefixes of LiteLLM to vendors, where the names differ or where a prefix is an older one.
+var vendors = map[string]string{
+	"vertex_ai": "vertex", "vertex_ai_beta": "vertex", "together_ai": "together", "fireworks_ai": "fireworks", "nvidia_nim": "nvidia", "hosted_vllm": "vllm", "ollama_chat": "ollama",
+	"cohere_chat": "cohere", "github": "github_models", "jina_ai": "jina", "dashscope": "alibaba", "lm_studio": "lmstudio", "meta_llama": "meta", "ai21_chat": "ai21", "text-completion-openai": "openai",
+	"vercel_ai_gateway": "vercel", "azure_text": "azure", "text-completion-codestral": "mistral", "codestral": "mistral",
+}
+
+// lite converts one file.
+type lite struct {
+	Result
+	catalog   *catalog.Catalog
+	known     []string // names of vendors
+	file      liteFile
+	instances []*instance
+	meanings  map[string]map[string]bool     // models that a name stands for
+	places    map[string]map[string][]string // providers of a model of the catalog, by the names that stand for it
+	secrets   int                            // keys that were written in the file
+}
+
+// LiteLLM converts the configuration file of the LiteLLM proxy. known lists the names of vendors.
+func LiteLLM(text []byte, c *catalog.Catalog, known []string) (*Result, error) {
+	l := &lite{catalog: c, known: known, meanings: map[string]map[string]bool{}, places: map[string]map[string][]string{}}
+	if len(text) > maxFile {
+		return nil, fmt.Errorf("the file is larger than %d MiB", maxFile>>20)
+	}
+	if err := yaml.Unmarshal(text, &l.file); err != nil {
+		return nil, fmt.Errorf("parse the LiteLLM configuration: %w", err)
+	}
+	if len(l.file.Models) == 0 && l.file.Lite == nil && l.file.Router == nil && l.file.General == nil {
+		return nil, errors.New("the file has no model_list and no settings of LiteLLM")
+	}
+	if len(l.file.Models) > maxModels {
+		return nil, fmt.Errorf("the file has more than %d models", maxModels)
+	}
+	l.survey()
+	for i, m := range l.file.Models {
+		l.model(fmt.Sprintf("model_list[%d] %s", i, m.Name), m)
+	}
+	l.instances = merge(l.instances)
+	l.aliases()
+	var settings writer
+	l.settings(&settings)
+	var w writer
+	w.line(0, "# Converted from a LiteLLM configuration. Check the report of the import, then run: fairlead config check")
+	w.line(0, "# Variables such as ${OPENAI_API_KEY} are read from the environment of the gateway.")
+	w.providers(l.instances)
+	w.WriteString(settings.String())
+	l.YAML = w.String()
+	return &l.Result, nil
+}
+
+// survey collects the models and providers that the names stand for.
+func (l *lite) survey() {
+	for _, m := range l.file.Models {
+		vendor, upstream := l.vendor(m)
+		meaning := upstream
+		if known := l.lookUp(vendor, upstream, m); known != nil {
+			meaning = known.Name
+			if l.places[meaning] == nil {
+				l.places[meaning] = map[string][]string{}
+			}
+			place := fmt.Sprint(vendor, m.Params["api_base"], m.Params["api_key"], m.Params["litellm_credential_name"], m.Params["aws_region_name"], m.Params["vertex_location"])
+			l.places[meaning][m.Name] = append(l.places[meaning][m.Name], place)
+		}
+		if l.meanings[m.Name] == nil {
+			l.meanings[m.Name] = map[string]bool{}
+		}
+		l.meanings[m.Name][meaning] = true
+	}
+	for _, names := range l.places {
+		for name, places := range names {
+			slices.Sort(places)
+			names[name] = slices.Compact(places)
+		}
+	}
+}
+
+// separate reports whether other names stand for the same model at other providers. Aliases of one model would let a request go to the
+// providers of all its names.
+func (l *lite) separate(known *catalog.Model, name string) bool {
+	for other, places := range l.places[known.Name] {
+		if other != name && len(l.meanings[other]) == 1 && !slices.Equal(places, l.places[known.Name][name]) {
+			return true
+		}
+	}
+	return false
+}
+
+// vendor returns the vendor of a deployment and the vendor's name of the model. The vendor is empty for an endpoint of an unknown vendor.
+func (l *lite) vendor(m liteModel) (vendor, upstream string) {
+	name := text(m.Params["model"])
+	prefix, rest, ok := strings.Cut(name, "/")
+	explicit := text(m.Params["custom_llm_provider"])
+	if explicit != "" {
+		prefix, rest, ok = explicit, strings.TrimPrefix(name, explicit+"/"), true
+	}
+	vendor = cmp.Or(vendors[prefix], prefix)
+	base := text(m.Params["api_base"])
+	switch {
+	case ok && slices.Contains(l.known, vendor):
+		if vendor == "openai" && base != "" && !strings.Contains(base, "api.openai.com") {
+			return "", rest // a compatible server
+		}
+		for _, mode := range []string{"converse/", "invoke/", "responses/"} {
+			rest = strings.TrimPrefix(rest, mode)
+		}
+		return vendor, rest
+	case ok && slices.Contains([]string{"openai_like", "custom_openai", "litellm_proxy", "llamafile", "xinference"}, prefix):
+		return "", rest
+	case base != "":
+		return "", name
+	}
+	if known, ok := l.catalog.Model(name); ok && slices.Contains(l.known, known.Home) {
+		return known.Home, name
+	}
+	if ok {
+		return "?" + prefix, rest
+	}
+	return "openai", name
+}
+
+// lookUp returns the catalog's model of a deployment, or nil.
+func (l *lite) lookUp(vendor, upstream string, m liteModel) *catalog.Model {
+	if base := text(m.Info["base_model"]); base != "" {
+		_, plain, ok := strings.Cut(base, "/")
+		if !ok {
+			plain = base
+		}
+		if known, ok := l.catalog.Model(plain); ok {
+			return known
+		}
+	}
+	if vendor == "" {
+		return nil // a name at an unknown server says little
+	}
+	if known, ok := l.catalog.Model(upstream); ok {
+		return known
+	}
+	return nil
+}
+
+// model converts one deployment.
+func (l *lite) model(path string, m liteModel) {
+	vendor, upstream := l.vendor(m)
+	switch {
+	case upstream == "":
+		l.add(Unsupported, path, "the deployment has no model")
+		return
+	case strings.HasPrefix(vendor, "?"):
+		l.add(Unsupported, path, "the provider %s is unknown; add it with its base_url if it has an OpenAI-compatible API", vendor[1:])
+		return
+	}
+	p := l.instance(path, vendor, m)
+	if strings.Contains(upstream, "*") {
+		p.catalog = true
+		l.instances = append(l.instances, p)
+		l.add(Taken, path, "all models of %s in the catalog", cmp.Or(vendor, p.name))
+		return
+	}
+	kind, ok := kindOf(text(m.Info["mode"]))
+	if !ok {
+		l.add(Unsupported, path, "models with the mode %s", text(m.Info["mode"]))
+		return
+	}
+	if !validName(m.Name) {
+		l.add(Unsupported, path, "clients cannot use the name; choose another one")
+		return
+	}
+	one := &model{name: m.Name, upstream: upstream, kind: kind, price: priceOf(m)}
+	known := l.lookUp(vendor, upstream, m)
+	l.sizes(path, one, m)
+	l.name(path, one, known, vendor, m)
+	l.place(p, one)
+	l.rest(path, m)
+}
+
+// name decides the name of a model: that of the catalog with the LiteLLM name as an alias or, if the name stands for several models
+// or for another one in the catalog, the LiteLLM name itself.
+func (l *lite) name(path string, one *model, known *catalog.Model, vendor string, m liteModel) {
+	same, taken := l.catalog.Model(m.Name)
+	switch {
+	case known == nil && one.price.input == nil && slices.Contains([]string{"ollama", "vllm", "llamacpp", "lmstudio", "sglang"}, vendor):
+		one.price = price{input: new(0.0), output: new(0.0)}
+		l.add(Taken, path, "model %s, free of charge", m.Name)
+	case known == nil && one.price.input == nil && one.kind != "moderation":
+		one.comment = "The price is unknown. Set input_per_mtok and output_per_mtok; 0 for a server of your own."
+		l.add(Changed, path, "%s has no known price: set input_per_mtok and output_per_mtok, or allow_unpriced", m.Name)
+	case known == nil:
+		l.add(Taken, path, "model %s", m.Name)
+	case len(l.meanings[m.Name]) > 1 || taken && same != known:
+		one.describe(l.catalog, vendor, known)
+		l.add(Changed, path, "%s is a model of its own here, because it stands for several models or for another one in the catalog", m.Name)
+	case taken:
+		one.name = known.Name
+		l.add(Taken, path, "model %s", known.Name)
+	case l.separate(known, m.Name):
+		one.describe(l.catalog, vendor, known)
+		l.add(Changed, path, "%s is a model of its own here, because other names stand for %s at other providers", m.Name, known.Name)
+	default:
+		one.name, one.aliases = known.Name, []string{m.Name}
+		l.add(Taken, path, "%s is an alias of %s, whose name the responses and the log have", m.Name, known.Name)
+	}
+}
+
+func kindOf(mode string) (kind string, ok bool) {
+	switch mode {
+	case "", "chat", "responses":
+		return "chat", true
+	case "embedding", "completion", "moderation":
+		return mode, true
+	}
+	return "", false
+}
+
+// priceOf returns the price in a deployment.
+func priceOf(m liteModel) price {
+	find := func(name string) *float64 {
+		for _, from := range []map[string]any{m.Params, m.Info} {
+			if n, ok := number(from[name]); ok {
+				perMillion := math.Round(n*1e12) / 1e6
+				return &perMillion
+			}
+		}
+		return nil
+	}
+	return price{input: find("input_cost_per_token"), output: find("output_cost_per_token"), cacheRead: find("cache_read_input_token_cost"), cacheWrite: find("cache_creation_input_token_cost")}
+}
+
+// sizes converts context, output limit and timeouts.
+func (l *lite) sizes(path string, one *model, m liteModel) {
+	if n, ok := number(m.Info["max_input_tokens"]); ok {
+		one.context = int64(n)
+	}
+	if n, ok := number(m.Info["max_output_tokens"]); ok {
+		one.maxOutput = int64(n)
+	}
+	if n, ok := number(m.Params["timeout"]); ok && n > 0 {
+		one.total = seconds(n)
+	}
+	if n, ok := number(m.Params["stream_timeout"]); ok && n > 0 {
+		one.first = seconds(n)
+		l.add(Changed, path+" stream_timeout", "limits the time to the first token (timeouts.first_token)")
+	}
+}
+
+// instance returns the provider of a deployment, without models.
+func (l *lite) instance(path, vendor string, m liteModel) *instance {
+	params := m.Params
+	if name := text(params["litellm_credential_name"]); name != "" {
+		params = l.credential(path, name, params)
+	}
+	p := &instance{vendor: vendor, baseURL: l.reference(params["api_base"]), options: map[string]string{}}
+	switch {
+	case vendor == "":
+		p.name = "custom"
+		if u, err := url.Parse(p.baseURL); err == nil && u.Hostname() != "" {
+			p.name = slug(u.Hostname())
+		}
+	case (vendor == "ollama" || vendor == "anthropic") && strings.HasPrefix(p.baseURL, "http") && !strings.Contains(strings.TrimPrefix(p.baseURL, "http"), "/v1"):
+		p.baseURL = strings.TrimSuffix(p.baseURL, "/") + "/v1"
+		l.add(Changed, path+" api_base", "base_url includes /v1")
+	}
+	for name, option := range map[string]string{
+		"api_version": "api_version", "aws_region_name": "region", "aws_profile_name": "aws_profile", "aws_role_name": "role_arn", "aws_external_id": "external_id",
+		"vertex_project": "project", "vertex_location": "location", "vertex_credentials": "service_account", "tenant_id": "tenant", "client_id": "client_id",
+	} {
+		if value := l.reference(params[name]); value != "" {
+			p.options[option] = value
+		}
+	}
+	if params["aws_access_key_id"] != nil {
+		l.add(Unsupported, path+" aws_access_key_id", "the file takes no AWS key pair: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or a profile or role")
+	}
+	if key := l.key(path, cmp.Or(vendor, p.name), text(params["api_key"])); key != "" {
+		p.keys = []string{key}
+	}
+	return p
+}
+
+// credential returns the parameters of a deployment with those of a named credential.
+func (l *lite) credential(path, name string, params map[string]any) map[string]any {
+	for _, c := range l.file.Credentials {
+		if c.Name != name {
+			continue
+		}
+		joined := map[string]any{}
+		for _, from := range []map[string]any{c.Values, params} {
+			maps.Copy(joined, from)
+		}
+		return joined
+	}
+	l.add(Unsupported, path+" litellm_credential_name", "the credential %s is not in credential_list", name)
+	return params
+}
+
+// key returns the value of api_keys. A key that is written in the file is replaced by a variable, so that it is not copied.
+func (l *lite) key(path, owner, key string) string {
+	switch {
+	case key == "":
+		return ""
+	case strings.HasPrefix(key, "os.environ/"):
+		return "${" + strings.TrimPrefix(key, "os.environ/") + "}"
+	case len(key) < 12:
+		l.add(Changed, path+" api_key", "a placeholder such as %q is not copied", "none")
+		return ""
+	}
+	l.secrets++
+	variable := strings.ToUpper(strings.NewReplacer("-", "_", ".", "_").Replace(owner)) + "_API_KEY"
+	if l.secrets > 1 {
+		variable = fmt.Sprintf("%s_%d", variable, l.secrets)
+	}
+	l.add(Changed, path+" api_key", "the key in the file is not copied: set the variable %s to it", variable)
+	return "${" + variable + "}"
+}
+
+// place adds a model to an instance that differs in nothing and does not have the model yet.
+func (l *lite) place(p *instance, one *model) {
+	for _, other := range l.instances {
+		sameKeys := slices.Equal(other.keys, p.keys)
+		has := slices.ContainsFunc(other.models, func(m *model) bool { return m.name == one.name && m.upstream != one.upstream })
+		if other.vendor != p.vendor || other.baseURL != p.baseURL || fmt.Sprint(other.options) != fmt.Sprint(p.options) || !sameKeys || has || other.catalog {
+			continue
+		}
+		if i := slices.IndexFunc(other.models, func(m *model) bool { return m.name == one.name }); i >= 0 {
+			for _, alias := range one.aliases {
+				other.models[i].alias(alias)
+			}
+			return
+		}
+		other.models = append(other.models, one)
+		return
+	}
+	p.models = []*model{one}
+	l.instances = append(l.instances, p)
+}
+
+func (m *model) alias(name string) {
+	if name != m.name && !slices.Contains(m.aliases, name) {
+		m.aliases = append(m.aliases, name)
+	}
+}
+
+// understood lists the parameters of a deployment that are converted.
+var understood = []string{
+	"model", "custom_llm_provider", "api_base", "api_key", "api_version", "litellm_credential_name", "input_cost_per_token", "output_cost_per_token", "cache_read_input_token_cost", "cache_creation_input_token_cost",
+	"timeout", "stream_timeout", "aws_region_name", "aws_profile_name", "aws_role_name", "aws_external_id", "aws_access_key_id", "aws_secret_access_key", "aws_session_token",
+	"vertex_project", "vertex_location", "vertex_credentials", "tenant_id", "client_id",
+}
+
+// advice says what to do instead of parameters of a deployment.
+var advice = map[string]string{
+	"rpm": "limits are per API key (--rpm)", "tpm": "limits are per API key (--tpm)", "weight": "the gateway balances by health, latency and price",
+	"order": "the gateway orders by health, latency and price; provider.order in a request takes precedence", "max_parallel_requests": "set providers[].concurrent",
+	"max_retries": "set retries.attempts for all providers", "num_retries": "set retries.attempts for all providers", "organization": "set it as a header in providers[].headers",
+	"extra_headers": "set providers[].headers", "drop_params": "clients send provider.best_effort: true", "tags": "set providers[].tags and use them in policies",
+	"max_budget": "budgets are per API key and workspace", "budget_duration": "budgets are per API key and workspace",
+	"temperature": "clients send it", "max_tokens": "clients send it, or a policy with max_output_tokens limits it", "top_p": "clients send it", "seed": "clients send it",
+}
+
+// rest reports the parameters that were not converted.
+func (l *lite) rest(path string, m liteModel) {
+	for _, name := range sortedKeys(m.Params) {
+		if !slices.Contains(understood, name) {
+			l.add(Unsupported, path+" "+name, "%s", cmp.Or(advice[name], "has no equivalent"))
+		}
+	}
+	for _, name := range sortedKeys(m.Info) {
+		switch {
+		case slices.Contains([]string{"id", "mode", "base_model", "max_tokens", "max_input_tokens", "max_output_tokens", "description", "db_model"}, name), slices.Contains(understood, name):
+		case strings.HasPrefix(name, "supports_"):
+			l.add(Changed, path+" "+name, "capabilities come from the catalog; override them with models[].abilities")
+		case name == "access_groups":
+			l.add(Unsupported, path+" access_groups", "list the models of each API key (--models)")
+		default:
+			l.add(Unsupported, path+" "+name, "has no equivalent")
+		}
+	}
+	for _, name := range sortedKeys(m.Others) {
+		l.add(Unsupported, path+" "+name, "has no equivalent")
+	}
+}
+
+// aliases adds the aliases of the router to their models.
+func (l *lite) aliases() {
+	for _, from := range []struct {
+		path   string
+		values any
+	}{{"router_settings.model_group_alias", l.file.Router["model_group_alias"]}, {"litellm_settings.model_alias_map", l.file.Lite["model_alias_map"]}} {
+		aliases, _ := from.values.(map[string]any)
+		for _, alias := range sortedKeys(aliases) {
+			target := text(aliases[alias])
+			if section, ok := aliases[alias].(map[string]any); ok {
+				target = text(section["model"])
+			}
+			l.routerAlias(from.path+" "+alias, alias, target)
+		}
+	}
+}
+
+// routerAlias adds one alias. An alias that is the name of another model in the catalog becomes a model of its own, because names take
+// precedence over aliases.
+func (l *lite) routerAlias(path, alias, target string) {
+	if !validName(alias) {
+		l.add(Unsupported, path, "clients cannot use the name; choose another one")
+		return
+	}
+	other, taken := l.catalog.Model(alias)
+	found := false
+	for _, p := range l.instances {
+		for _, m := range slices.Clone(p.models) {
+			if m.name != target && !slices.Contains(m.aliases, target) {
+				continue
+			}
+			found = true
+			known, ok := l.catalog.Model(m.name)
+			if !taken || ok && known == other {
+				m.alias(alias)
+				continue
+			}
+			own := &model{name: alias, upstream: cmp.Or(m.upstream, m.name), kind: m.kind, price: m.price, context: m.context, maxOutput: m.maxOutput}
+			if ok {
+				own.describe(l.catalog, p.vendor, known)
+			}
+			p.models = append(p.models, own)
+		}
+	}
+	switch {
+	case !found:
+		l.add(Unsupported, path, "the model %s is not in model_list", target)
+	case taken:
+		l.add(Changed, path, "a model of its own that calls %s, because the catalog has another model of that name", target)
+	default:
+		l.add(Taken, path, "alias of %s", target)
+	}
+}
+
+// text returns a value as text; empty for none and for sections.
+func text(v any) string {
+	switch v := v.(type) {
+	case nil, map[string]any, []any:
+		return ""
+	case string:
+		return v
+	default:
+		return fmt.Sprint(v)
+	}
+}
+
+// reference returns a text in which os.environ/NAME is a variable of the configuration file.
+func (l *lite) reference(v any) string {
+	value := text(v)
+	if name, ok := strings.CutPrefix(value, "os.environ/"); ok {
+		return "${" + name + "}"
+	}
+	return value
+}
+
+func number(v any) (float64, bool) {
+	switch n := v.(type) {
+	case int:
+		return float64(n), true
+	case float64:
+		return n, !math.IsNaN(n) && !math.IsInf(n, 0)
+	case string:
+		var parsed float64
+		if _, err := fmt.Sscanf(n, "%g", &parsed); err == nil {
+			return parsed, true
+		}
+	}
+	return 0, false
+}
+
+func seconds(n float64) string {
+	if n == math.Trunc(n) {
+		return fmt.Sprintf("%ds", int64(n))
+	}
+	return fmt.Sprintf("%dms", int64(n*1000))
+}
