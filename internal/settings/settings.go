@@ -2,20 +2,30 @@
 package settings
 
 import (
+	"cmp"
 	"math"
+	"net"
+	"net/netip"
+	"net/url"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"fairlead/internal/account"
 	"fairlead/internal/attempt"
 	"fairlead/internal/config"
+	"fairlead/internal/egress"
 	"fairlead/internal/gateway"
 	"fairlead/internal/ingress"
 	"fairlead/internal/llm"
 	"fairlead/internal/money"
+	"fairlead/internal/sso"
 	"fairlead/internal/store/logstore"
 	"fairlead/internal/upload"
 	"fairlead/internal/wire/chat"
+	"fairlead/internal/wire/geminiapi"
+	"fairlead/internal/wire/media"
 	"fairlead/internal/wire/messages"
 	"fairlead/internal/wire/responses"
 )
@@ -26,6 +36,38 @@ func SpoolDir(c config.Config) string { return filepath.Join(c.DataDir, "spool")
 // Quota returns the quota of an account.
 func Quota(c config.Accounts) account.Quota {
 	return account.Quota{WorkspaceBudget: money.Amount(math.Round(c.WorkspaceBudget * float64(money.Dollar))), Workspaces: c.MaxWorkspaces, Keys: c.MaxKeys}
+}
+
+// SSO returns the settings of single sign-on.
+func SSO(c config.SSO) sso.Options {
+	o := sso.Options{
+		Issuer: c.Issuer, Name: c.Name, ClientID: c.ClientID, ClientSecret: c.ClientSecret, Scopes: c.Scopes, GroupsClaim: c.GroupsClaim,
+		AllowedDomains: c.AllowedDomains, Params: c.Params, TrustEmail: c.TrustEmail, LinkByEmail: c.LinkByEmail, Recheck: c.Recheck,
+	}
+	for _, g := range c.Groups {
+		o.Groups = append(o.Groups, sso.Mapping{Group: g.Name, Workspace: g.Workspace, Role: account.Role(g.Role)})
+	}
+	return o
+}
+
+// SSOEgress returns the permitted addresses of the identity provider: public ones, its own host and those that the operator allows.
+func SSOEgress(c config.Config) egress.Options {
+	o := egress.Options{Connect: c.Timeouts.Connect}
+	if u, err := url.Parse(c.SSO.Issuer); err == nil && u.Host != "" {
+		port := cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
+		o.AllowHosts = []string{net.JoinHostPort(u.Hostname(), port)}
+	}
+	for _, text := range c.AllowPrivateUpstreams {
+		if prefix, err := netip.ParsePrefix(text); err == nil { // config rejects invalid prefixes
+			o.AllowPrivate = append(o.AllowPrivate, prefix)
+		}
+	}
+	return o
+}
+
+// PasswordAllowed reports whether an account may sign in with a password.
+func PasswordAllowed(c config.SSO, email string) bool {
+	return c.SignIn != "sso_only" || slices.ContainsFunc(c.BreakGlass, func(one string) bool { return strings.EqualFold(one, email) })
 }
 
 // Retention returns the default retention of the request log.
@@ -64,5 +106,12 @@ func Routes() []gateway.Route {
 		{Path: "/responses", Op: llm.Chat, Format: responses.Format{Now: time.Now}},
 		{Path: "/messages", Op: llm.Chat, Format: messages.Format{}},
 		{Path: "/messages/count_tokens", Op: llm.Count, Format: messages.Format{}},
+		{Path: "/audio/speech", Op: llm.Speech, Format: media.Format{}},
+		{Path: "/audio/transcriptions", Op: llm.Transcribe, Format: media.Format{}},
+		{Path: "/images/generations", Op: llm.Draw, Format: media.Format{}},
+		{Path: "/rerank", Op: llm.Rerank, Format: media.Format{}},
+		{Path: "/generateContent", Op: llm.Chat, Format: geminiapi.Format{}},
+		{Path: "/streamGenerateContent", Op: llm.Chat, Format: geminiapi.Format{Stream: true}},
+		{Path: "/countTokens", Op: llm.Count, Format: geminiapi.Format{}},
 	}
 }

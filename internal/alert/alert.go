@@ -1,0 +1,264 @@
+// Package alert notifies people when a figure of a workspace crosses a bound: spending, errors, latency, open circuits, expiring keys,
+// savings and measured quality. It evaluates rules, records crossings, and delivers one notification per crossing and channel.
+package alert
+
+import (
+	"slices"
+	"time"
+
+	"fairlead/internal/llm"
+)
+
+// Kind is the figure that a rule watches.
+type Kind string
+
+// Kinds of rules.
+const (
+	Spend        Kind = "spend"         // cost in the window
+	Budget       Kind = "budget"        // used share of a budget
+	Forecast     Kind = "forecast"      // share of a budget that will be used at the end of its period
+	ErrorRate    Kind = "error_rate"    // share of requests that failed
+	LatencyP95   Kind = "latency_p95"   // 95th percentile of the latency
+	FallbackRate Kind = "fallback_rate" // share of requests that a fallback served
+	Savings      Kind = "savings"       // saved share of the baseline cost
+	Quality      Kind = "quality"       // upper bound of the measured quality difference
+	QualityRisk  Kind = "quality_risk"  // lower bound of the measured quality difference
+	KeyExpiry    Kind = "key_expiry"    // time until a key expires
+	OpenCircuits Kind = "open_circuits" // targets with an open circuit
+	SpoolSize    Kind = "spool"         // used share of the queue in front of the database
+)
+
+// Unit is the unit of a threshold and of its measured values.
+type Unit string
+
+// Units.
+const (
+	Dollars      Unit = "usd"
+	Percent      Unit = "percent"
+	Milliseconds Unit = "ms"
+	Points       Unit = "points" // hundredths of the quality difference
+	Days         Unit = "days"
+	Count        Unit = "count"
+)
+
+// Window is the time that a figure covers: a duration, or a calendar period in UTC.
+type Window string
+
+// KindInfo describes a kind of rule.
+type KindInfo struct {
+	Kind     Kind
+	Name     string // for display, as the start of a sentence
+	Unit     Unit
+	Below    bool // whether the rule fires when the value is below the threshold; otherwise at or above it
+	Min, Max float64
+	Usual    float64  // suggested threshold
+	Windows  []Window // accepted windows, the suggested one first; empty if the kind has none
+	PerKey   bool     // whether a rule may be limited to one API key
+	Instance bool     // whether the figure belongs to the gateway; only operators may use it
+}
+
+var (
+	traffic  = []Window{"15m", "5m", "1h", "6h", "24h", "7d", "30d"}
+	spending = []Window{"24h", "1h", "6h", "7d", "30d", "day", "week", "month"}
+	slow     = []Window{"7d", "24h", "30d"}
+	measured = []Window{"30d", "7d"}
+)
+
+// Kinds lists the kinds of rules in the order in which they are offered.
+func Kinds() []KindInfo {
+	return []KindInfo{
+		{Kind: Spend, Name: "Spend", Unit: Dollars, Min: 0.000001, Max: 1e9, Usual: 100, Windows: spending, PerKey: true},
+		{Kind: Budget, Name: "Budget used", Unit: Percent, Min: 1, Max: 1000, Usual: 80, PerKey: true},
+		{Kind: Forecast, Name: "Budget forecast", Unit: Percent, Min: 1, Max: 1000, Usual: 100, PerKey: true},
+		{Kind: ErrorRate, Name: "Error rate", Unit: Percent, Min: 0.01, Max: 100, Usual: 5, Windows: traffic, PerKey: true},
+		{Kind: LatencyP95, Name: "Latency p95", Unit: Milliseconds, Min: 1, Max: 3_600_000, Usual: 10_000, Windows: traffic, PerKey: true},
+		{Kind: FallbackRate, Name: "Fallback rate", Unit: Percent, Min: 0.01, Max: 100, Usual: 10, Windows: traffic, PerKey: true},
+		{Kind: KeyExpiry, Name: "Key expiry", Unit: Days, Below: true, Min: 0.1, Max: 365, Usual: 7, PerKey: true},
+		{Kind: Savings, Name: "Savings", Unit: Percent, Below: true, Min: -1000, Max: 100, Usual: 10, Windows: slow, PerKey: true},
+		{Kind: Quality, Name: "Quality difference", Unit: Points, Below: true, Min: -100, Max: 100, Usual: -2, Windows: measured},
+		{Kind: QualityRisk, Name: "Lower bound of the quality difference", Unit: Points, Below: true, Min: -100, Max: 100, Usual: -5, Windows: measured},
+		{Kind: OpenCircuits, Name: "Open circuits", Unit: Count, Min: 1, Max: 10_000, Usual: 1, Instance: true},
+		{Kind: SpoolSize, Name: "Queue size", Unit: Percent, Min: 1, Max: 100, Usual: 50, Instance: true},
+	}
+}
+
+// Info returns the description of a kind. It reports false for an unknown kind.
+func Info(k Kind) (KindInfo, bool) {
+	all := Kinds()
+	i := slices.IndexFunc(all, func(info KindInfo) bool { return info.Kind == k })
+	if i < 0 {
+		return KindInfo{}, false
+	}
+	return all[i], true
+}
+
+// Start returns the start of the window that ends at now.
+func (w Window) Start(now time.Time) time.Time {
+	now = now.UTC()
+	day := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, time.UTC)
+	switch w {
+	case "day":
+		return day
+	case "week":
+		return day.AddDate(0, 0, -(int(day.Weekday())+6)%7)
+	case "month":
+		return day.AddDate(0, 0, 1-day.Day())
+	}
+	return now.Add(-w.Duration())
+}
+
+// Duration returns the length of the window, for a calendar period that of a short one.
+func (w Window) Duration() time.Duration {
+	switch w {
+	case "5m":
+		return 5 * time.Minute
+	case "15m":
+		return 15 * time.Minute
+	case "1h":
+		return time.Hour
+	case "6h":
+		return 6 * time.Hour
+	case "24h", "day":
+		return 24 * time.Hour
+	case "7d", "week":
+		return 7 * 24 * time.Hour
+	case "30d", "month":
+		return 30 * 24 * time.Hour
+	}
+	return 0
+}
+
+// text describes the window in a sentence.
+func (w Window) text() string {
+	switch w {
+	case "":
+		return ""
+	case "day":
+		return "today"
+	case "week", "month":
+		return "this " + string(w)
+	}
+	return "last " + string(w)
+}
+
+// Rule is a bound on a figure of a workspace.
+type Rule struct {
+	ID          string
+	WorkspaceID string
+	Name        string
+	Kind        Kind
+	Threshold   float64 // in the unit of the kind
+	Window      Window  // empty for kinds without one
+	KeyID       string  // limits the rule to one API key; empty for all
+	Channels    []string
+	Enabled     bool
+	MutedUntil  time.Time // until then, crossings are recorded but not sent
+	CreatedBy   string    // account ID; empty for the command line
+	CreatedAt   time.Time
+}
+
+// Muted reports whether notifications of the rule are suppressed.
+func (r *Rule) Muted(now time.Time) bool { return r.MutedUntil.After(now) }
+
+// ChannelType is how a channel delivers notifications.
+type ChannelType string
+
+// Types of channels.
+const (
+	Webhook ChannelType = "webhook" // signed JSON
+	Slack   ChannelType = "slack"   // incoming webhook of Slack, Mattermost or another compatible service
+	Email   ChannelType = "email"   // SMTP
+)
+
+// Channel is a destination of notifications.
+type Channel struct {
+	ID          string
+	WorkspaceID string
+	Name        string
+	Type        ChannelType
+	Target      string // for display: URL, host or e-mail addresses. The path of a Slack URL is secret and omitted.
+	Sealed      []byte // encrypted Secrets
+	CreatedBy   string
+	CreatedAt   time.Time
+}
+
+// Secrets are the parts of a channel that are stored encrypted.
+type Secrets struct {
+	URL string   `json:"url,omitempty"`
+	Key string   `json:"key,omitempty"` // signing key of a webhook, whsec_…
+	To  []string `json:"to,omitempty"`  // e-mail addresses
+}
+
+// EventType is what an event reports.
+type EventType string
+
+// Types of events.
+const (
+	Firing    EventType = "firing"
+	Recovered EventType = "recovered"
+	Test      EventType = "test"
+)
+
+// Event is a crossing of a bound, or a test of a channel.
+type Event struct {
+	ID          string
+	WorkspaceID string
+	Type        EventType
+	RuleID      string // empty for a test
+	RuleName    string
+	Kind        Kind
+	Threshold   float64
+	Window      Window
+	Subject     string // ID of the key or workspace whose figure it is; empty for the whole workspace or gateway
+	Label       string // name of the subject
+	Value       float64
+	Detail      string
+	At          time.Time
+	Since       time.Time // of a recovery: when the alert fired
+	Muted       bool
+	Deliveries  []Delivery
+}
+
+// DeliveryState is the progress of a delivery.
+type DeliveryState string
+
+// States of a delivery.
+const (
+	Pending   DeliveryState = "pending"
+	Delivered DeliveryState = "delivered"
+	Failed    DeliveryState = "failed"
+)
+
+// Delivery is the notification of an event through one channel.
+type Delivery struct {
+	ID          string
+	EventID     string
+	WorkspaceID string
+	ChannelID   string
+	ChannelName string
+	State       DeliveryState
+	Attempts    int
+	NextAt      time.Time // of the next attempt, while pending
+	Error       string    // of the last attempt
+	UpdatedAt   time.Time
+}
+
+// State is the last evaluation of a rule for one subject.
+type State struct {
+	RuleID   string
+	Subject  string
+	Label    string
+	Firing   bool
+	Since    time.Time // of the last change of Firing
+	Value    float64
+	Detail   string
+	SeenAt   time.Time // of Value
+	EventID  string    // of the event that fired
+	Notified bool      // whether that event was sent
+	Revision int64     // incremented with every change; 0 if not stored yet
+}
+
+// invalid returns the error for a field of a rule or channel.
+func invalid(param, message string) error {
+	return &llm.Error{Kind: llm.InvalidRequest, Param: param, Message: message}
+}

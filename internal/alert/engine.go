@@ -1,0 +1,216 @@
+package alert
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"fairlead/internal/id"
+)
+
+// EngineStore stores the states of rules and the deliveries of events. Both are changed with compare-and-set, so that several replicas
+// can evaluate and deliver at the same time.
+type EngineStore interface {
+	// EnabledRules returns the enabled rules of all workspaces.
+	EnabledRules(ctx context.Context) ([]Rule, error)
+	// States returns the states of all rules.
+	States(ctx context.Context) ([]State, error)
+	// Apply stores a change with its event and deliveries in one transaction. It returns false, and changes nothing, if another replica
+	// has changed the state since it was read.
+	Apply(ctx context.Context, c *Change, deliveries []Delivery) (bool, error)
+	// Due returns pending deliveries whose next attempt is due, oldest first.
+	Due(ctx context.Context, now time.Time, limit int) ([]Delivery, error)
+	// Update stores a delivery unless it has another number of attempts than given. It returns false if it has.
+	Update(ctx context.Context, d *Delivery, attempts int) (bool, error)
+	// Notification returns the event and the channel of a delivery. It returns ErrNoChannel if the channel was deleted.
+	Notification(ctx context.Context, d *Delivery) (Event, Channel, error)
+}
+
+// ErrNoChannel is returned for a delivery whose channel was deleted.
+var ErrNoChannel = errors.New("the channel was deleted")
+
+// Engine evaluates rules and delivers notifications.
+type Engine struct {
+	Store   EngineStore
+	Meter   *Meter
+	Reports ReportStore
+	Sender  *Sender
+	Expire  func(ctx context.Context, before time.Time) error // deletes old events
+	Local   func() []Report                                   // figures of this replica
+	Report  func(task string, err error)
+	Now     func() time.Time
+	Replica string        // ID of this process
+	Wake    chan struct{} // starts an evaluation immediately; nil for none
+}
+
+const (
+	evaluateEvery = 30 * time.Second
+	deliverEvery  = 2 * time.Second
+	reportEvery   = 15 * time.Second
+	expireEvery   = time.Hour
+	evaluateTime  = 25 * time.Second // time limit of one evaluation
+	parallel      = 8                // deliveries at the same time
+	batch         = 64               // deliveries per step
+
+	// Retention is how long events are stored.
+	Retention = 90 * 24 * time.Hour
+)
+
+// NewReplica returns an ID for this process.
+func NewReplica(now time.Time) string { return id.New("rep", now) }
+
+// Lead evaluates rules and delivers notifications until ctx ends. It runs on the elected replica.
+func (e *Engine) Lead(ctx context.Context) {
+	var all sync.WaitGroup
+	all.Go(func() { repeat(ctx, evaluateEvery, e.Wake, func() { e.Report("evaluate alerts", e.Evaluate(ctx)) }) })
+	all.Go(func() { repeat(ctx, deliverEvery, nil, func() { e.Report("deliver alerts", e.Deliver(ctx)) }) })
+	all.Go(func() {
+		repeat(ctx, expireEvery, nil, func() { e.Report("delete old alerts", e.Expire(ctx, e.Now().Add(-Retention))) })
+	})
+	all.Wait()
+}
+
+// Follow reports the figures of this replica until ctx ends. It runs on every replica.
+func (e *Engine) Follow(ctx context.Context) {
+	repeat(ctx, reportEvery, nil, func() { e.Report("report to alerts", e.ReportLocal(ctx)) })
+}
+
+// repeat calls do immediately, then periodically and when wake receives, until ctx ends.
+func repeat(ctx context.Context, every time.Duration, wake <-chan struct{}, do func()) {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		do()
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		case <-wake:
+		}
+	}
+}
+
+// ReportLocal stores the figures of this replica if a rule needs them.
+func (e *Engine) ReportLocal(ctx context.Context) error {
+	used, err := e.Reports.HasRules(ctx, OpenCircuits, SpoolSize)
+	if err != nil || !used {
+		return err
+	}
+	for _, r := range e.Local() {
+		r.Replica, r.At = e.Replica, e.Now()
+		if err := e.Reports.SaveReport(ctx, r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Evaluate evaluates all enabled rules once. A rule that cannot be measured keeps its state.
+func (e *Engine) Evaluate(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, evaluateTime)
+	defer cancel()
+	rules, err := e.Store.EnabledRules(ctx)
+	if err != nil || len(rules) == 0 {
+		return err
+	}
+	all, err := e.Store.States(ctx)
+	if err != nil {
+		return err
+	}
+	states := map[string][]State{}
+	for _, s := range all {
+		states[s.RuleID] = append(states[s.RuleID], s)
+	}
+	now := e.Now()
+	round := e.Meter.begin(now)
+	var errs []error
+	first := int(now.Unix()/int64(evaluateEvery/time.Second)) % len(rules) // so that a slow database does not always skip the same rules
+	for i := range rules {
+		r := &rules[(first+i)%len(rules)]
+		if ctx.Err() != nil {
+			return errors.Join(append(errs, ctx.Err())...)
+		}
+		errs = append(errs, e.evaluate(ctx, round, r, states[r.ID], now))
+	}
+	return errors.Join(errs...)
+}
+
+func (e *Engine) evaluate(ctx context.Context, round *round, r *Rule, states []State, now time.Time) error {
+	measured, err := round.measure(ctx, r)
+	if err != nil {
+		return err
+	}
+	old := map[string]State{}
+	for _, s := range states {
+		old[s.Subject] = s
+	}
+	for _, change := range Evaluate(r, states, measured, now) {
+		if !worthSaving(old[change.Next.Subject], &change) {
+			continue
+		}
+		var deliveries []Delivery
+		if change.Event != nil && !change.Event.Muted {
+			deliveries = deliveriesOf(r, change.Event)
+		}
+		// Another replica that has evaluated the rule at the same time has recorded the same crossing.
+		if _, err := e.Store.Apply(ctx, &change, deliveries); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func deliveriesOf(r *Rule, e *Event) []Delivery {
+	list := make([]Delivery, 0, len(r.Channels))
+	for _, channel := range r.Channels {
+		list = append(list, newDelivery(e, channel))
+	}
+	return list
+}
+
+func newDelivery(e *Event, channel string) Delivery {
+	return Delivery{ID: id.New("dlv", e.At), EventID: e.ID, WorkspaceID: e.WorkspaceID, ChannelID: channel, State: Pending, NextAt: e.At, UpdatedAt: e.At}
+}
+
+// Deliver makes one attempt for every delivery that is due.
+func (e *Engine) Deliver(ctx context.Context) error {
+	due, err := e.Store.Due(ctx, e.Now(), batch)
+	if err != nil {
+		return err
+	}
+	var all sync.WaitGroup
+	slots := make(chan struct{}, parallel)
+	errs := make([]error, len(due))
+	for i := range due {
+		slots <- struct{}{}
+		all.Go(func() {
+			defer func() { <-slots }()
+			errs[i] = e.attempt(ctx, &due[i])
+		})
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}
+
+// attempt claims a delivery, makes one attempt and stores the result. If the process ends in between, the attempt is repeated after the
+// lease, with the same event ID.
+func (e *Engine) attempt(ctx context.Context, d *Delivery) error {
+	before, now := d.Attempts, e.Now()
+	d.Attempts, d.NextAt, d.UpdatedAt = before+1, now.Add(lease), now
+	claimed, err := e.Store.Update(ctx, d, before)
+	if err != nil || !claimed {
+		return err
+	}
+	event, channel, err := e.Store.Notification(ctx, d)
+	switch {
+	case errors.Is(err, ErrNoChannel):
+		d.State, d.Error, d.UpdatedAt = Failed, "The channel was deleted.", now
+	case err != nil:
+		return err
+	default:
+		d.finish(e.Sender.Send(ctx, &channel, &event, now), e.Now())
+	}
+	_, err = e.Store.Update(context.WithoutCancel(ctx), d, d.Attempts)
+	return err
+}

@@ -1,0 +1,137 @@
+package alert
+
+import (
+	"math"
+	"time"
+
+	"fairlead/internal/id"
+)
+
+// Measurement is the current value of a rule's figure for one subject.
+type Measurement struct {
+	Subject string
+	Label   string
+	Value   float64
+	Known   bool // false without enough data
+	Detail  string
+}
+
+// Change is the result of evaluating a rule for one subject.
+type Change struct {
+	Next   State
+	Event  *Event // the crossing; nil for none
+	Remove bool   // the subject no longer exists, so that its state is deleted
+}
+
+// hysteresis is the share of the threshold by which a value must return before an alert recovers.
+const hysteresis = 0.1
+
+// leastMargin returns the smallest margin of recovery, for thresholds near 0.
+func leastMargin(u Unit) float64 {
+	switch u {
+	case Percent, Points:
+		return 0.5
+	case Dollars, Milliseconds, Days, Count:
+	}
+	return 0
+}
+
+// crosses reports whether a value is beyond the bound of a rule.
+func crosses(info *KindInfo, threshold, value float64) bool {
+	if info.Below {
+		return value < threshold
+	}
+	return value >= threshold
+}
+
+// clears reports whether a value has returned far enough that a firing alert recovers.
+func clears(info *KindInfo, threshold, value float64) bool {
+	margin := max(math.Abs(threshold)*hysteresis, leastMargin(info.Unit))
+	if info.Below {
+		return value >= threshold+margin
+	}
+	return value < threshold-margin
+}
+
+// Evaluate compares the measured values of a rule with its bound. states are the stored states of the rule. It returns the states to
+// store, with an event for each crossing. A firing alert recovers when its value has returned by a tenth of the threshold, when its
+// subject no longer exists, or when its value has been unknown for a whole window.
+func Evaluate(r *Rule, states []State, measured []Measurement, now time.Time) []Change {
+	info, ok := Info(r.Kind)
+	if !ok {
+		return nil
+	}
+	stored := make(map[string]State, len(states))
+	for _, s := range states {
+		stored[s.Subject] = s
+	}
+	var changes []Change
+	for _, m := range measured {
+		state, known := stored[m.Subject]
+		delete(stored, m.Subject)
+		if !known {
+			state = State{RuleID: r.ID, Subject: m.Subject, Since: now}
+		}
+		if !m.Known {
+			if state.Firing && now.Sub(state.SeenAt) >= max(r.Window.Duration(), 10*time.Minute) {
+				changes = append(changes, recovery(r, state, "No data since then.", now))
+			}
+			continue
+		}
+		changes = append(changes, step(r, &info, state, m, now))
+	}
+	for _, s := range states {
+		if _, gone := stored[s.Subject]; !gone {
+			continue
+		}
+		change := Change{Next: s}
+		if s.Firing {
+			change = recovery(r, s, "It no longer exists.", now)
+		}
+		change.Remove = true
+		changes = append(changes, change)
+	}
+	return changes
+}
+
+// step evaluates a known value.
+func step(r *Rule, info *KindInfo, state State, m Measurement, now time.Time) Change {
+	next := state
+	next.Label, next.Value, next.Detail, next.SeenAt = m.Label, m.Value, m.Detail, now
+	switch {
+	case !state.Firing && crosses(info, r.Threshold, m.Value):
+		e := r.event(Firing, &next, now)
+		next.Firing, next.Since, next.EventID, next.Notified = true, now, e.ID, !e.Muted
+		return Change{Next: next, Event: e}
+	case state.Firing && clears(info, r.Threshold, m.Value):
+		return recovery(r, next, m.Detail, now)
+	}
+	return Change{Next: next}
+}
+
+// recovery ends a firing alert. It is not sent if the alert itself was not sent.
+func recovery(r *Rule, state State, detail string, now time.Time) Change {
+	state.Detail = detail
+	e := r.event(Recovered, &state, now)
+	e.Since, e.Muted = state.Since, e.Muted || !state.Notified
+	state.Firing, state.Since, state.EventID, state.Notified = false, now, "", false
+	return Change{Next: state, Event: e}
+}
+
+func (r *Rule) event(t EventType, s *State, now time.Time) *Event {
+	return &Event{
+		ID: id.New("alrt", now), WorkspaceID: r.WorkspaceID, Type: t, RuleID: r.ID, RuleName: r.Name, Kind: r.Kind, Threshold: r.Threshold, Window: r.Window,
+		Subject: s.Subject, Label: s.Label, Value: s.Value, Detail: s.Detail, At: now, Muted: r.Muted(now) || len(r.Channels) == 0,
+	}
+}
+
+// refresh is how often a value without a crossing is stored even if it has not changed.
+const refresh = 5 * time.Minute
+
+// worthSaving reports whether a change must be stored: crossings, new values, and from time to time unchanged ones.
+func worthSaving(old State, c *Change) bool {
+	if c.Event != nil || c.Remove || old.Revision == 0 || old.Detail != c.Next.Detail || old.Label != c.Next.Label {
+		return true
+	}
+	return math.Abs(old.Value-c.Next.Value) > 0.01*math.Abs(old.Value) || c.Next.SeenAt.Sub(old.SeenAt) >= refresh
+}

@@ -1,0 +1,205 @@
+package alert
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead/internal/account"
+	"fairlead/internal/budget"
+	"fairlead/internal/ledger"
+	"fairlead/internal/money"
+	"fairlead/internal/requestlog"
+)
+
+var noon = time.Date(2026, 11, 17, 12, 0, 0, 0, time.UTC) // a Tuesday
+
+// run evaluates a rule on successive values, one per minute, and returns the types of the events.
+func run(r *Rule, values ...float64) []EventType {
+	var states []State
+	var events []EventType
+	for i, v := range values {
+		now := noon.Add(time.Duration(i) * time.Minute)
+		one := Measurement{Value: v, Known: v != unknown}
+		for _, c := range Evaluate(r, states, []Measurement{one}, now) {
+			c.Next.Revision++
+			states = []State{c.Next}
+			if c.Event != nil {
+				events = append(events, c.Event.Type)
+			}
+		}
+	}
+	return events
+}
+
+const unknown = -1e9
+
+func TestEvaluateReportsEachCrossingOnce(t *testing.T) {
+	t.Parallel()
+	errorRate := &Rule{Kind: ErrorRate, Threshold: 5, Window: "5m", Channels: []string{"c"}}
+	expiry := &Rule{Kind: KeyExpiry, Threshold: 7}
+	quality := &Rule{Kind: Quality, Threshold: -2, Window: "30d"}
+	free := &Rule{Kind: Savings, Threshold: 0, Window: "7d"}
+	for _, test := range []struct {
+		name   string
+		rule   *Rule
+		values []float64
+		want   []EventType
+	}{
+		{"below the bound", errorRate, []float64{1, 4.99, 0}, nil},
+		{"one crossing", errorRate, []float64{1, 5, 9, 12, 7}, []EventType{Firing}},
+		{"a value near the bound does not flap", errorRate, []float64{5, 4.9, 5.1, 4.6, 5.2}, []EventType{Firing}},
+		{"recovers by a margin", errorRate, []float64{5, 4.9, 4.4, 4.9, 5}, []EventType{Firing, Recovered, Firing}},
+		{"a low value fires", expiry, []float64{30, 6.9, 3}, []EventType{Firing}},
+		{"an extended key recovers", expiry, []float64{6, 7.1, 90}, []EventType{Firing, Recovered}},
+		{"a negative bound", quality, []float64{-1, -2.1, -1.9, -1.4}, []EventType{Firing, Recovered}},
+		{"a bound of 0 has a margin", free, []float64{1, -0.1, 0.2, 0.6}, []EventType{Firing, Recovered}},
+		{"unknown values change nothing", errorRate, []float64{unknown, 9, unknown, unknown, 9}, []EventType{Firing}},
+		{"recovers after a window without data", errorRate, []float64{9, unknown, unknown, unknown, unknown, unknown, unknown, unknown, unknown, unknown, unknown, unknown}, []EventType{Firing, Recovered}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			if diff := cmp.Diff(test.want, run(test.rule, test.values...)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestEvaluateSeparatesSubjects(t *testing.T) {
+	t.Parallel()
+	r := &Rule{ID: "rule_1", Name: "Keys", Kind: KeyExpiry, Threshold: 7, Channels: []string{"c"}}
+	first := Evaluate(r, nil, []Measurement{{Subject: "key_a", Label: "a", Value: 3, Known: true}, {Subject: "key_b", Label: "b", Value: 30, Known: true}}, noon)
+	if len(first) != 2 || first[0].Event == nil || first[0].Event.Label != "a" || first[1].Event != nil {
+		t.Fatalf("first evaluation: %+v", first)
+	}
+	states := []State{first[0].Next, first[1].Next}
+	second := Evaluate(r, states, []Measurement{{Subject: "key_b", Label: "b", Value: 30, Known: true}}, noon.Add(time.Hour))
+	if len(second) != 2 || !second[1].Remove || second[1].Event == nil || second[1].Event.Type != Recovered || !second[1].Event.Since.Equal(noon) {
+		t.Errorf("after the key was deleted: %+v", second)
+	}
+}
+
+func TestMutedRulesRecordCrossingsWithoutSending(t *testing.T) {
+	t.Parallel()
+	r := &Rule{Kind: ErrorRate, Threshold: 5, Channels: []string{"c"}, MutedUntil: noon.Add(time.Minute)}
+	fired := Evaluate(r, nil, []Measurement{{Value: 9, Known: true}}, noon)[0]
+	if fired.Event == nil || !fired.Event.Muted || fired.Next.Notified {
+		t.Fatalf("while muted: %+v", fired)
+	}
+	recovered := Evaluate(r, []State{fired.Next}, []Measurement{{Value: 0, Known: true}}, noon.Add(time.Hour))[0]
+	if recovered.Event == nil || !recovered.Event.Muted {
+		t.Errorf("the recovery of an alert that was not sent is sent: %+v", recovered.Event)
+	}
+}
+
+func TestWindowsStart(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 11, 17, 12, 30, 0, 0, time.UTC)
+	for window, want := range map[Window]string{
+		"15m": "2026-11-17T12:15:00Z", "7d": "2026-11-10T12:30:00Z", "day": "2026-11-17T00:00:00Z", "week": "2026-11-16T00:00:00Z", "month": "2026-11-01T00:00:00Z",
+	} {
+		if got := window.Start(at).Format(time.RFC3339); got != want {
+			t.Errorf("%s starts at %s, want %s", window, got, want)
+		}
+	}
+	if sunday := time.Date(2026, 11, 22, 1, 0, 0, 0, time.UTC); Window("week").Start(sunday).Day() != 16 {
+		t.Errorf("the week of a Sunday starts on %s", Window("week").Start(sunday))
+	}
+}
+
+func TestEveryKindHasUsableDefaults(t *testing.T) {
+	t.Parallel()
+	for _, k := range Kinds() {
+		if k.Usual < k.Min || k.Usual > k.Max || k.Name == "" {
+			t.Errorf("%s: %+v", k.Kind, k)
+		}
+		for _, w := range k.Windows {
+			if w.Duration() == 0 {
+				t.Errorf("%s: window %s has no duration", k.Kind, w)
+			}
+		}
+	}
+}
+
+func TestFiguresBecomeValues(t *testing.T) {
+	t.Parallel()
+	f := requestlog.Figures{
+		Requests: 100, Served: 80, Errors: 7, Fallbacks: 8, Compared: 50, Cost: 3 * money.Dollar, ComparedCost: 2 * money.Dollar, BaselineCost: 8 * money.Dollar, LatencyP95: 1200,
+	}
+	for kind, want := range map[Kind]float64{Spend: 3, ErrorRate: 7, FallbackRate: 10, LatencyP95: 1200, Savings: 75} {
+		if got := fromFigures(kind, &f); !got.Known || got.Value != want {
+			t.Errorf("%s: %+v, want %v", kind, got, want)
+		}
+	}
+	few := requestlog.Figures{Requests: 19, Served: 19, Errors: 19, Compared: 19}
+	for _, kind := range []Kind{ErrorRate, FallbackRate, LatencyP95, Savings} {
+		if got := fromFigures(kind, &few); got.Known {
+			t.Errorf("%s of 19 requests is known: %+v", kind, got)
+		}
+	}
+	if got := fromFigures(Spend, &requestlog.Figures{}); !got.Known {
+		t.Error("no spending is unknown")
+	}
+}
+
+// budgetFacts are budgets without anything else.
+type budgetFacts []budget.Item
+
+func (f budgetFacts) Keys(context.Context, string) ([]account.Key, error)    { return nil, nil }
+func (f budgetFacts) Operators(context.Context) (string, error)              { return "", nil }
+func (f budgetFacts) Budgets(context.Context, string) ([]budget.Item, error) { return f, nil }
+
+func TestBudgetRulesUseTheForecastOfTheBudget(t *testing.T) {
+	t.Parallel()
+	item := func(id, keyID string, f budget.Forecast, end time.Time) budget.Item {
+		return budget.Item{
+			ID: id, KeyID: keyID, Budget: ledger.Budget{Name: id, Amount: 100 * money.Dollar}, Status: ledger.Status{Spent: 40 * money.Dollar, End: end}, Forecast: f,
+		}
+	}
+	end := noon.AddDate(0, 0, 14)
+	facts := budgetFacts{
+		item("ws", "", budget.Forecast{Outlook: budget.RunsOut, Expected: 110 * money.Dollar, UsedUp: noon.AddDate(0, 0, 12)}, end),
+		item("key_new", "key_new", budget.Forecast{Outlook: budget.Unknown, Expected: 40 * money.Dollar}, end),
+		item("key_total", "key_total", budget.Forecast{Outlook: budget.Lasts}, time.Time{}),
+	}
+	texts := func(r Rule) []string {
+		list, err := NewMeter(Sources{Facts: facts}).begin(noon).measure(t.Context(), &r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out []string
+		for _, m := range list {
+			out = append(out, fmt.Sprintf("%s %.0f %s", m.Label, m.Value, m.Detail))
+		}
+		return out
+	}
+	if diff := cmp.Diff([]string{
+		"ws 110 Spent $40.00 of $100.00. Expected at the end of the period: $110.00. Used up about 29 November 12:00 UTC.",
+		"key_new 40 Spent $40.00 of $100.00. Not enough data for a forecast.",
+	}, texts(Rule{Kind: Forecast})); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"key_total 40 Spent $40.00 of $100.00."}, texts(Rule{Kind: Budget, KeyID: "key_total"})); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestEventSentences(t *testing.T) {
+	t.Parallel()
+	for want, e := range map[string]Event{
+		"Error rate: 12.5 %, at or above the bound of 5 % (last 15m). 5 of 40 requests failed.": {Type: Firing, Kind: ErrorRate, Value: 12.5, Threshold: 5, Window: "15m", Detail: "5 of 40 requests failed."},
+		"Spend of ci: $41.20. It was at or above the bound of $50.00 for 30m0s (today).":        {Type: Recovered, Kind: Spend, Label: "ci", Value: 41.2, Threshold: 50, Window: "day", At: noon, Since: noon.Add(-30 * time.Minute)},
+		"Key expiry of ci: 3 days, below the bound of 7 days.":                                  {Type: Firing, Kind: KeyExpiry, Label: "ci", Value: 3, Threshold: 7},
+		"Quality difference: -2.15 points, below the bound of -2 points (last 30d).":            {Type: Firing, Kind: Quality, Value: -2.15, Threshold: -2, Window: "30d"},
+		"This channel receives alerts of this workspace.":                                       {Type: Test},
+		"Open circuits: 2, at or above the bound of 1. Open: a/x, b/y.":                         {Type: Firing, Kind: OpenCircuits, Value: 2, Threshold: 1, Detail: CircuitReport([]string{"b/y", "a/x"}).Detail},
+	} {
+		if got := e.Sentence(); got != want {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	}
+}

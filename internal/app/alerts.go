@@ -1,0 +1,78 @@
+package app
+
+import (
+	"context"
+	"time"
+
+	"fairlead/internal/account"
+	"fairlead/internal/alert"
+	"fairlead/internal/budget"
+	"fairlead/internal/config"
+	"fairlead/internal/egress"
+	"fairlead/internal/settings"
+)
+
+// alertParts are the components of alerts.
+type alertParts struct {
+	egress  *egress.Client
+	service *alert.Service
+	engine  *alert.Engine
+}
+
+// openAlerts creates the components of alerts.
+func (a *App) openAlerts(c config.Config) {
+	client := egress.New(settings.AlertEgress(c))
+	sender := &alert.Sender{
+		HTTP: client, Sealer: a.vault, Version: a.version,
+		Mail:      func() alert.Mail { return settings.Mail(a.loaded().Config.Alerts.SMTP) },
+		Dashboard: func() string { return a.loaded().Config.PublicURL },
+	}
+	facts, wake := alertFacts{a}, make(chan struct{}, 1)
+	a.alerts = alertParts{
+		egress: client,
+		service: &alert.Service{
+			Rules: a.db.Alerts, Channels: a.db.Alerts, History: a.db.Alerts, Sender: sender, Keys: a.accounts, Members: a.accounts, CheckURL: client.CheckURL, Limits: a.limits, Now: time.Now,
+			Changed: func() {
+				select {
+				case wake <- struct{}{}:
+				default: // an evaluation is already requested
+				}
+			},
+		},
+		engine: &alert.Engine{
+			Store: a.db.Alerts, Reports: a.db.Alerts, Sender: sender, Expire: a.db.Alerts.Expire, Local: facts.local, Report: a.report, Now: time.Now,
+			Meter:   alert.NewMeter(alert.Sources{Figures: a.db.Figures, Samples: a.db.Proof, Facts: facts, Reports: a.db.Alerts}),
+			Replica: alert.NewReplica(time.Now()), Wake: wake,
+		},
+	}
+}
+
+// alertFacts implements alert.Facts.
+type alertFacts struct{ app *App }
+
+// Keys lists the keys of a workspace.
+func (f alertFacts) Keys(ctx context.Context, workspaceID string) ([]account.Key, error) {
+	return f.app.accounts.Keys(ctx, workspaceID)
+}
+
+// Operators returns the ID of the workspace whose members operate the gateway.
+func (f alertFacts) Operators(ctx context.Context) (string, error) {
+	w, err := f.app.accounts.FirstWorkspace(ctx)
+	return w.ID, err
+}
+
+// Budgets returns the budgets of a workspace and its keys, as the admin API shows them.
+func (f alertFacts) Budgets(ctx context.Context, workspaceID string) ([]budget.Item, error) {
+	return f.app.budgets.Owned(ctx, workspaceID)
+}
+
+// local returns the open circuits and the spool of this replica.
+func (f alertFacts) local() []alert.Report {
+	var open []string
+	for _, h := range f.app.health.Snapshot() {
+		if circuitName(h) == "open" {
+			open = append(open, h.Target)
+		}
+	}
+	return []alert.Report{alert.CircuitReport(open), alert.SpoolReport(f.app.spool.Stats().Bytes, int64(f.app.loaded().Config.Spool.Limit))}
+}

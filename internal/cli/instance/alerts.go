@@ -1,0 +1,21 @@
+package instance
+
+import (
+	"time"
+
+	"fairlead/internal/alert"
+	"fairlead/internal/egress"
+	"fairlead/internal/settings"
+)
+
+// Alerts returns the alerts of the instance. The caller closes the client, which sends tests.
+func (i *Instance) Alerts(version string) (*alert.Service, *egress.Client) {
+	client := egress.New(settings.AlertEgress(i.Config))
+	return &alert.Service{
+		Rules: i.Store.Alerts, Channels: i.Store.Alerts, History: i.Store.Alerts, Keys: i.Accounts, Members: i.Accounts, CheckURL: client.CheckURL, Now: time.Now,
+		Sender: &alert.Sender{
+			HTTP: client, Sealer: i.vault, Version: version, Mail: func() alert.Mail { return settings.Mail(i.Config.Alerts.SMTP) },
+			Dashboard: func() string { return i.Config.PublicURL },
+		},
+	}, client
+}

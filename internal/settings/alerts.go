@@ -1,0 +1,26 @@
+package settings
+
+import (
+	"net/netip"
+
+	"fairlead/internal/alert"
+	"fairlead/internal/config"
+	"fairlead/internal/egress"
+)
+
+// AlertEgress returns the options of the client that calls webhooks. Unlike the client of providers, it may not call the hosts of the
+// configuration file, because any workspace can choose the address.
+func AlertEgress(c config.Config) egress.Options {
+	o := egress.Options{Connect: c.Timeouts.Connect}
+	for _, text := range c.AllowPrivateUpstreams {
+		if prefix, err := netip.ParsePrefix(text); err == nil { // config rejects invalid prefixes
+			o.AllowPrivate = append(o.AllowPrivate, prefix)
+		}
+	}
+	return o
+}
+
+// Mail returns the mail server of alerts.
+func Mail(c config.SMTP) alert.Mail {
+	return alert.Mail{Server: c.Server, TLS: c.TLS, Username: c.Username, Password: c.Password, From: c.From}
+}

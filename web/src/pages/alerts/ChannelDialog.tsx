@@ -1,0 +1,230 @@
+import { Alert, Button, Group, Modal, SegmentedControl, Stack, Text, TextInput } from "@mantine/core";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { type FormEvent, useState } from "react";
+
+import { api, must, type Schema } from "../../api/client";
+import { asApiError } from "../../api/errors";
+import { CopyButton } from "../../components/CopyButton";
+import { ErrorPanel } from "../../components/ErrorPanel";
+import { Icon } from "../../components/Icon";
+import { notifyDone } from "../../lib/notify";
+import type { AlertChannel } from "./query";
+
+type NewChannel = Schema["NewAlertChannel"];
+type ChannelType = NewChannel["type"];
+
+interface Props {
+  opened: boolean;
+  email: boolean;
+  onClose: () => void;
+  onCreated: (channel: NewChannel) => void;
+}
+
+/** Adds a channel. */
+export function ChannelDialog({ opened, email, onClose, onCreated }: Props) {
+  return (
+    <Modal opened={opened} onClose={onClose} title="Add channel">
+      {opened && <ChannelForm email={email} onClose={onClose} onCreated={onCreated} />}
+    </Modal>
+  );
+}
+
+function ChannelForm({ email, onClose, onCreated }: Omit<Props, "opened">) {
+  const [type, setType] = useState<ChannelType>("webhook");
+  const [name, setName] = useState("");
+  const [address, setAddress] = useState("");
+  const queryClient = useQueryClient();
+  const create = useMutation({
+    mutationFn: () => {
+      const to = address.split(",").flatMap((one) => one.trim() || []);
+      const body = type === "email" ? { name, type, to } : { name, type, url: address.trim() };
+      return must(api.POST("/alerts/channels", { body }));
+    },
+    onSuccess: (channel) => {
+      notifyDone("Channel added.");
+      onCreated(channel);
+      return queryClient.invalidateQueries({ queryKey: ["alerts"] });
+    },
+  });
+  const problems = create.error ? asApiError(create.error).problems : {};
+  const onSubmit = (event: FormEvent) => {
+    event.preventDefault();
+    create.mutate();
+  };
+  return (
+    <form onSubmit={onSubmit}>
+      <Stack gap="sm">
+        <SegmentedControl
+          aria-label="Type"
+          fullWidth
+          data={[
+            { value: "webhook", label: "Webhook" },
+            { value: "slack", label: "Slack" },
+            ...(email ? [{ value: "email", label: "E-mail" }] : []),
+          ]}
+          value={type}
+          onChange={(chosen) => setType(chosen as ChannelType)}
+        />
+        <Text size="sm" c="dimmed">
+          {descriptions[type]}
+        </Text>
+        <TextInput
+          label="Channel name"
+          placeholder="ops"
+          required
+          maxLength={100}
+          value={name}
+          onChange={(event) => setName(event.currentTarget.value)}
+          error={problems["name"]}
+        />
+        <TextInput
+          label={type === "email" ? "Recipients" : "URL"}
+          placeholder={
+            type === "email" ? "ops@example.com, lead@example.com" : "https://example.com/hooks/fairlead"
+          }
+          required
+          autoComplete="off"
+          value={address}
+          onChange={(event) => setAddress(event.currentTarget.value)}
+          error={problems["url"] ?? problems["to"] ?? problems["type"]}
+        />
+        {create.error && Object.keys(problems).length === 0 && (
+          <ErrorPanel what="Could not add the channel" error={create.error} />
+        )}
+        <Group justify="flex-end" gap="xs">
+          <Button variant="default" onClick={onClose}>
+            Cancel
+          </Button>
+          <Button type="submit" loading={create.isPending} disabled={!name.trim() || !address.trim()}>
+            Add channel
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}
+
+interface EditProps {
+  channel: AlertChannel | undefined;
+  onClose: () => void;
+}
+
+/** Changes the name or the destination of a channel. */
+export function EditChannelDialog({ channel, onClose }: EditProps) {
+  return (
+    <Modal opened={channel !== undefined} onClose={onClose} title={`Edit “${channel?.name ?? ""}”`}>
+      {channel && <EditForm channel={channel} onClose={onClose} />}
+    </Modal>
+  );
+}
+
+function EditForm({ channel, onClose }: { channel: AlertChannel; onClose: () => void }) {
+  const [name, setName] = useState(channel.name);
+  const [address, setAddress] = useState("");
+  const queryClient = useQueryClient();
+  const save = useMutation({
+    mutationFn: () => {
+      const to = address.split(",").flatMap((one) => one.trim() || []);
+      const destination = channel.type === "email" ? { to } : { url: address.trim() };
+      return must(
+        api.PATCH("/alerts/channels/{id}", {
+          params: { path: { id: channel.id } },
+          body: { name, ...(address.trim() && destination) },
+        }),
+      );
+    },
+    onSuccess: () => {
+      notifyDone("Channel saved.");
+      onClose();
+      return queryClient.invalidateQueries({ queryKey: ["alerts"] });
+    },
+  });
+  const problems = save.error ? asApiError(save.error).problems : {};
+  const onSubmit = (event: FormEvent) => {
+    event.preventDefault();
+    save.mutate();
+  };
+  return (
+    <form onSubmit={onSubmit}>
+      <Stack gap="sm">
+        <TextInput
+          label="Channel name"
+          required
+          maxLength={100}
+          value={name}
+          onChange={(event) => setName(event.currentTarget.value)}
+          error={problems["name"]}
+        />
+        <TextInput
+          label={channel.type === "email" ? "New recipients" : "New URL"}
+          description={`Leave empty to keep the current destination: ${channel.target}`}
+          autoComplete="off"
+          value={address}
+          onChange={(event) => setAddress(event.currentTarget.value)}
+          error={problems["url"] ?? problems["to"]}
+        />
+        {save.error && Object.keys(problems).length === 0 && (
+          <ErrorPanel what="Could not save the channel" error={save.error} />
+        )}
+        <Group justify="flex-end" gap="xs">
+          <Button variant="default" onClick={onClose}>
+            Cancel
+          </Button>
+          <Button type="submit" loading={save.isPending} disabled={!name.trim()}>
+            Save
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}
+
+const descriptions: Record<ChannelType, string> = {
+  webhook:
+    "Sends signed JSON to a public https address. Failed deliveries are repeated for about 80 minutes.",
+  slack: "Sends a text to an incoming webhook of Slack, Mattermost or another compatible service.",
+  email: "Sends e-mails through the mail server of this gateway. Separate up to 10 addresses with commas.",
+};
+
+/** Shows the signing key of a new webhook once. Only its button closes the dialog. */
+export function SigningKeyDialog({
+  created,
+  onClose,
+}: {
+  created: NewChannel | undefined;
+  onClose: () => void;
+}) {
+  return (
+    <Modal
+      opened={created !== undefined}
+      onClose={() => undefined}
+      closeOnEscape={false}
+      closeOnClickOutside={false}
+      withCloseButton={false}
+      title={created && `Signing key of “${created.name}”`}
+    >
+      {created?.signing_key && (
+        <Stack gap="sm">
+          <Alert variant="outline" color="yellow" icon={<Icon name="alert" />}>
+            Copy the key now. It won’t be shown again. Your endpoint checks the signature of each message with
+            it.
+          </Alert>
+          <Group align="flex-end" gap="xs" wrap="nowrap">
+            <TextInput
+              label="Signing key"
+              readOnly
+              flex={1}
+              value={created.signing_key}
+              styles={{ input: { fontFamily: "var(--mantine-font-family-monospace)" } }}
+              onFocus={(event) => event.currentTarget.select()}
+            />
+            <CopyButton text={created.signing_key} variant="filled" size="sm" />
+          </Group>
+          <Group justify="flex-end">
+            <Button onClick={onClose}>I have stored the key</Button>
+          </Group>
+        </Stack>
+      )}
+    </Modal>
+  );
+}
