@@ -69,12 +69,13 @@ var (
 		}),
 		{Name: "reasoning", Read: func(_ *validate.Reader, _ string, d *decoder) { d.reasoning() }},
 		{Name: "thinking", Read: func(_ *validate.Reader, _ string, d *decoder) { d.reasoning() }},
+		{Name: "store", Read: func(r *validate.Reader, _ string, d *decoder) { d.req.Stores = r.Kind() == 't' }},
 		{Name: "logprobs", Read: func(_ *validate.Reader, name string, d *decoder) {
 			d.need(d.Kind() == 't', llm.Logprobs)
 			d.sampling(name)
 		}},
 	}, validate.Unvalidated[decoder](
-		"seed", "stop", "tool_choice", "function_call", "audio", "verbosity", "prompt_cache_key", "store", "top_k", "min_p",
+		"seed", "stop", "tool_choice", "function_call", "audio", "verbosity", "prompt_cache_key", "top_k", "min_p",
 		"repetition_penalty", "chat_template_kwargs",
 	))...)
 

@@ -1,0 +1,248 @@
+package gateway
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"time"
+
+	"fairlead/internal/account"
+	"fairlead/internal/bill"
+	"fairlead/internal/llm"
+	"fairlead/internal/money"
+	"fairlead/internal/provider"
+	"fairlead/internal/reasoning"
+	"fairlead/internal/requestlog"
+	"fairlead/internal/responsecache"
+	"fairlead/internal/route"
+	"fairlead/internal/wire"
+)
+
+// cacheHeader is the value of the header X-Fairlead-Cache in a request.
+type cacheHeader string
+
+const (
+	cacheUnset   cacheHeader = ""
+	cacheOn      cacheHeader = "on"
+	cacheOff     cacheHeader = "off"     // neither read nor store
+	cacheRefresh cacheHeader = "refresh" // store, but do not read
+)
+
+// readCacheHeader returns the value of X-Fairlead-Cache, or InvalidRequest for an unknown one.
+func readCacheHeader(h http.Header) (cacheHeader, error) {
+	values := h.Values("X-Fairlead-Cache")
+	if len(values) == 0 {
+		return cacheUnset, nil
+	}
+	switch v := cacheHeader(strings.ToLower(strings.TrimSpace(values[0]))); v {
+	case cacheUnset, cacheOn, cacheOff, cacheRefresh:
+		if len(values) == 1 {
+			return v, nil
+		}
+	}
+	e := llm.Errorf(llm.InvalidRequest, "Header X-Fairlead-Cache must be on, off or refresh, once.")
+	e.Param = "X-Fairlead-Cache"
+	return cacheUnset, e
+}
+
+// The reasons why a request does not use the response cache, or why its response is not stored.
+const (
+	notEnabled    = "not_enabled" // neither the key nor a policy enables the cache
+	byRequest     = "disabled_by_request"
+	byPolicy      = "disabled_by_policy"
+	otherEndpoint = "endpoint"
+	offersTools   = "tools"
+	providerState = "provider_state" // the request reads or writes data that a provider stores
+	audioOutput   = "audio_output"
+	manyChoices   = "choices" // one of several choices may be incomplete
+	zeroRetention = "zero_retention"
+	otherModel    = "fallback_model"
+	rescued       = "rescued"
+	notVerified   = "not_verified" // a policy requires checks, and the response did not pass them
+)
+
+// cacheAge returns the maximum age of a cached response for a request, or why the request does not use the cache. Both are empty if neither
+// the request, nor its key, nor a policy asks for the cache.
+func (g *Gateway) cacheAge(in *incoming, grant *account.Grant, p plan, header cacheHeader, rec *recorder) (age time.Duration, reason string) {
+	if k := grant.Key.Cache; k != nil && (k.Mode == account.CacheAlways || header == cacheOn || header == cacheRefresh) {
+		age = k.TTL
+	}
+	policy := p.decision.ResponseCache
+	if policy != nil {
+		age = time.Duration(*policy)
+	}
+	switch enabled := age > 0 && g.Cache != nil && in.shadow == nil; {
+	case policy != nil && *policy == 0:
+		return 0, byPolicy
+	case !enabled && header == cacheUnset:
+		return 0, ""
+	case header == cacheOff:
+		return 0, byRequest
+	case !enabled:
+		return 0, notEnabled
+	}
+	return age, uncacheable(p, rec)
+}
+
+// uncacheable returns why the response to a request is never cached; empty if it can be. A repeated tool call could act twice.
+func uncacheable(p plan, rec *recorder) string {
+	req := p.req
+	switch {
+	case !bill.Generates(req.Op) && req.Op != llm.Embed:
+		return otherEndpoint
+	case req.Needs.Has(llm.Tools) || req.Hosted:
+		return offersTools
+	case req.Background || req.Previous != "" || req.Account != "" || req.Stores:
+		return providerState
+	case req.Needs.Has(llm.AudioOut):
+		return audioOutput
+	case req.Choices > 1:
+		return manyChoices
+	case retention(p, rec) == reasoning.Discard:
+		return zeroRetention
+	}
+	return ""
+}
+
+// cacheUse is where the response of a miss is recorded. The zero value records nothing.
+type cacheUse struct {
+	flight *responsecache.Flight // nil if the response is not cached as a whole
+	inputs *cachedInputs         // nil unless the request is for embeddings
+}
+
+// lookup returns the cached response of a request, or nil. Without one, the recorder gets a flight that records the response.
+func (g *Gateway) lookup(ctx context.Context, in *incoming, who caller, p plan, header cacheHeader, rec *recorder) (*responsecache.Response, error) {
+	age, reason := g.cacheAge(in, who.grant, p, header, rec)
+	switch {
+	case reason != "":
+		rec.entry.Cache = &requestlog.Cache{Status: requestlog.CacheBypass, Reason: reason}
+		return nil, nil
+	case age == 0:
+		return nil, nil
+	}
+	if f, ok := in.route.Format.(wire.InputFormat); ok && p.req.Op == llm.Embed {
+		return g.lookupInputs(ctx, in, who, p, inputQuery{f, age, retention(p, rec) == reasoning.Shared, header == cacheRefresh}, rec)
+	}
+	found, flight, err := g.Cache.Get(ctx, responsecache.Query{
+		Key: responsecache.KeyOf(identity(in, who, p), p.req), MaxAge: age, Shared: retention(p, rec) == reasoning.Shared, Refresh: header == cacheRefresh,
+	})
+	if err != nil {
+		return nil, cacheWaitError(ctx, err)
+	}
+	rec.cache.flight = flight
+	rec.recordCache(found)
+	return found, nil
+}
+
+// cacheWaitError returns the error of a request that ended while it waited for an equal one.
+func cacheWaitError(ctx context.Context, cause error) error {
+	if e := llm.AsError(cause); e.Kind != llm.Internal {
+		return e // the key was revoked, or the gateway is shutting down
+	}
+	return llm.Cancelled(ctx)
+}
+
+// identity returns what the response to a request depends on in addition to its body. Targets that are unavailable at the moment count as
+// targets, so that an outage does not change the identity.
+func identity(in *incoming, who caller, p plan) *responsecache.Identity {
+	d := p.decision
+	id := &responsecache.Identity{
+		Workspace: who.grant.Workspace.ID, Key: who.grant.Key.ID, Endpoint: in.route.Path, Features: p.req.Beta,
+		Requested: d.Input.Model, Objective: d.Input.Objective.Name, Tradeoff: d.Input.Objective.Tradeoff, MaxOutput: d.MaxOutput,
+		Versions: []string{d.Versions.Router, d.Versions.Snapshot, d.Versions.Policy},
+	}
+	if k := who.grant.Key.Cache; k != nil && k.Shared {
+		id.Key = ""
+	}
+	for i := range d.Candidates {
+		c := &d.Candidates[i]
+		if c.Rank == 1 {
+			id.Model, id.Effort = c.Model, c.Effort
+		}
+		if c.Excluded == nil || c.Excluded.Code == route.CircuitOpen || c.Excluded.Code == route.CredentialBackingOff {
+			id.Targets = append(id.Targets, c.Target)
+		}
+	}
+	return id
+}
+
+// replay sends a cached response. It counts as a request and costs nothing.
+func (g *Gateway) replay(ctx context.Context, d *delivery, found *responsecache.Response) error {
+	turn, err := g.takeTurn(ctx, d.grant, d.plan.req)
+	if err != nil {
+		return err
+	}
+	if turn != nil {
+		turn.Settle(0)
+		turn.Release()
+	}
+	d.slot.Settle(0)
+	d.rec.recordHit(found, d.plan.decision)
+	events := make([]llm.Event, len(found.Events))
+	for i := range found.Events {
+		events[i] = found.Events[i].LLM()
+		d.rec.recordEvent(&events[i])
+	}
+	if err := d.out.Events(events, d.rec); err != nil {
+		return &llm.Error{Kind: llm.ClientCancelled, Message: "The client stopped reading the response.", Err: err}
+	}
+	if err := g.Log.End(d.rec.complete()); err != nil {
+		return err
+	}
+	d.rec.releaseText()
+	if err := d.out.End(d.rec); err != nil {
+		g.Logger.DebugContext(ctx, "client disconnected during the last bytes", "request_id", d.in.id, "error", err.Error())
+	}
+	return nil
+}
+
+// keep stores a complete response in the cache.
+func (g *Gateway) keep(ctx context.Context, d *delivery, t *provider.Target) {
+	e := d.rec.entry
+	if inputs := d.rec.cache.inputs; inputs != nil {
+		g.keepInputs(ctx, d, inputs)
+	}
+	d.rec.cache.flight.Store(ctx, responsecache.Response{
+		RequestID: e.ID, Provider: t.Provider, Model: t.Model.Name, ServedAs: e.ServedAs, Finish: e.Finish, Simulated: t.Simulated, Cost: e.Cost,
+	})
+}
+
+// recordCache records the use of the cache. found is nil for a miss.
+func (r *recorder) recordCache(found *responsecache.Response) {
+	r.entry.Cache = &requestlog.Cache{Status: requestlog.CacheMiss}
+	if found != nil {
+		r.entry.Cache = &requestlog.Cache{Status: requestlog.CacheHit, Age: found.Age(time.Now()), Source: found.RequestID, Saved: found.Cost}
+	}
+}
+
+// recordHit records a response from the cache. The cost of a hit is not compared with the baseline, because its savings are not an effect of routing.
+func (r *recorder) recordHit(found *responsecache.Response, d *route.Decision) {
+	e := r.entry
+	e.Model, e.Provider, e.Simulated, e.ServedAs, e.Finish = found.Model, found.Provider, found.Simulated, found.ServedAs, found.Finish
+	e.DecisionKind = d.Kind
+	e.Outcome, e.Status = requestlog.OK, http.StatusOK
+	e.Cost = new(money.Amount)
+	if r.storesText() {
+		r.buffer.Limit = r.settings.BodyLimit
+	}
+}
+
+// recordStored records why the response of a miss is not stored. It discards an incomplete response and one of another model.
+func (r *recorder) recordStored(t *provider.Target, d *route.Decision) {
+	if r.cache.flight == nil {
+		return
+	}
+	switch {
+	case r.entry.Finish != "stop":
+		r.cache.flight.Discard(responsecache.Incomplete)
+	case t.Model.Name != d.Plan[0].Model.Name:
+		r.cache.flight.Discard(otherModel)
+	}
+	if checked := r.entry.Checked(); checked != "" && checked != requestlog.CheckPassed {
+		r.cache.flight.Discard(notVerified)
+	}
+	r.entry.Cache.Reason = r.cache.flight.Reason()
+}
+
+// endCache ends the flight of a request whose response was not stored.
+func (r *recorder) endCache(client context.Context) { r.cache.flight.End(client.Err() != nil) }

@@ -1,0 +1,420 @@
+package gateway_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"fairlead/internal/account"
+	"fairlead/internal/mockprovider"
+	"fairlead/internal/money"
+	"fairlead/internal/policy"
+	"fairlead/internal/requestlog"
+	"fairlead/internal/responsecache"
+)
+
+// withCache gives the kit a cache, and its key a cache mode unless mode is empty.
+func withCache(mode account.CacheMode) func(*kit) {
+	return func(k *kit) {
+		k.cache = responsecache.New(responsecache.Options{Memory: 1 << 20, Entry: 64 << 10})
+		if mode != "" {
+			k.keys.grant.Key.Cache = &account.ResponseCache{Mode: mode, TTL: time.Hour}
+		}
+	}
+}
+
+// calls returns the number of calls to both providers.
+func (k *kit) calls() int { return len(k.alpha.Calls()) + len(k.beta.Calls()) }
+
+func TestEqualRequestIsServedFromTheCache(t *testing.T) {
+	t.Parallel()
+	const user = `"messages":[{"role":"user","content":"hello"}]`
+	for name, c := range map[string]struct{ path, body, again string }{
+		"chat":             {"/chat/completions", `{"model":"large",` + user + `}`, `{ ` + user + `, "model" : "large" }`},
+		"chat stream":      {"/chat/completions", `{"model":"large","stream":true,` + user + `}`, `{"stream":true,"model":"large",` + user + `}`},
+		"chat with usage":  {"/chat/completions", `{"model":"large","stream":true,"stream_options":{"include_usage":true},` + user + `}`, ``},
+		"auto":             {"/chat/completions", `{"model":"auto",` + user + `}`, ``},
+		"messages":         {"/messages", `{"model":"large","max_tokens":100,` + user + `}`, ``},
+		"messages stream":  {"/messages", `{"model":"large","max_tokens":100,"stream":true,` + user + `}`, ``},
+		"responses":        {"/responses", `{"model":"large","store":false,"input":"hello"}`, ``},
+		"responses stream": {"/responses", `{"model":"large","store":false,"stream":true,"input":"hello"}`, ``},
+		"completions":      {"/completions", `{"model":"large","prompt":"hello"}`, ``},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			k := newKit(t, withCache(account.CacheAlways))
+			if c.again == "" {
+				c.again = c.body
+			}
+			first := k.post(c.path, c.body)
+			made := k.entry()
+			second := k.post(c.path, c.again)
+			hit := k.entry()
+			if first.status != 200 || second.status != 200 || first.body != second.body || k.calls() != 1 {
+				t.Fatalf("%d calls\n%d %s\n%d %s", k.calls(), first.status, first.body, second.status, second.body)
+			}
+			if a, b := first.header.Get("X-Fairlead-Cache"), second.header.Get("X-Fairlead-Cache"); a != "miss" || b != "hit" || second.header.Get("Age") != "0" {
+				t.Errorf("x-fairlead-cache: %s, then %s; age: %s", a, b, second.header.Get("Age"))
+			}
+			if first.header.Get("Content-Type") != second.header.Get("Content-Type") || first.header.Get("X-Request-Id") == second.header.Get("X-Request-Id") {
+				t.Errorf("headers %v, then %v", first.header, second.header)
+			}
+			if made.Cache.Status != requestlog.CacheMiss || made.Cache.Reason != "" || made.Cost == nil || *made.Cost == 0 {
+				t.Errorf("the first entry has cache %+v and cost %v", made.Cache, made.Cost)
+			}
+			use := hit.Cache
+			if use == nil || use.Status != requestlog.CacheHit || use.Source != made.ID || use.Saved == nil || *use.Saved != *made.Cost {
+				t.Errorf("the hit has cache %+v", use)
+			}
+			if *hit.Cost != 0 || hit.BaselineCost != nil || len(hit.Attempts) != 0 || hit.Usage.Total() != 0 || hit.Outcome != requestlog.OK || hit.Model != made.Model || hit.Provider != made.Provider || hit.Finish != "stop" {
+				t.Errorf("the entry of the hit: %+v", hit)
+			}
+			if string(hit.Body.Response) != string(made.Body.Response) || hit.DecisionKind != made.DecisionKind {
+				t.Errorf("stored response %s, want %s", hit.Body.Response, made.Body.Response)
+			}
+		})
+	}
+}
+
+func TestCacheIsUsedOnlyWhereItIsEnabled(t *testing.T) {
+	t.Parallel()
+	const ttl, off = `policies: [{name: faq, response_cache: 10m}]`, `policies: [{name: private, response_cache: off}]`
+	for name, c := range map[string]struct {
+		mode           account.CacheMode
+		policy, header string
+		second, reason string // of the second equal request
+		calls          int
+	}{
+		"by default":                 {"", "", "", "", "", 2},
+		"asked for, not enabled":     {"", "", "on", "bypass", "not_enabled", 2},
+		"enabled, not asked for":     {account.CacheOnRequest, "", "", "", "", 2},
+		"enabled and asked for":      {account.CacheOnRequest, "", "on", "hit", "", 1},
+		"always":                     {account.CacheAlways, "", "", "hit", "", 1},
+		"always, disabled by header": {account.CacheAlways, "", "off", "bypass", "disabled_by_request", 2},
+		"refreshed":                  {account.CacheAlways, "", "refresh", "miss", "", 2},
+		"by a policy":                {"", ttl, "", "hit", "", 1},
+		"a policy disables it":       {account.CacheAlways, off, "", "bypass", "disabled_by_policy", 2},
+		"a policy wins over a header": {
+			account.CacheOnRequest, off, "on", "bypass", "disabled_by_policy", 2,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			k := newKit(t, withCache(c.mode), func(k *kit) {
+				if c.policy != "" {
+					set, problems := policy.Parse("workspace", []byte(c.policy), policy.Inventory{AllowUnknown: true})
+					if len(problems) > 0 {
+						t.Fatal(problems)
+					}
+					k.policies = fixedPolicies{set}
+				}
+			})
+			var got clientResponse
+			for range 2 {
+				if got = k.post("/chat/completions", hello, "X-Fairlead-Cache", c.header); got.status != 200 {
+					t.Fatal(got)
+				}
+			}
+			if got.header.Get("X-Fairlead-Cache") != c.second || got.header.Get("X-Fairlead-Cache-Reason") != c.reason || k.calls() != c.calls {
+				t.Errorf("%q (%q) after %d calls", got.header.Get("X-Fairlead-Cache"), got.header.Get("X-Fairlead-Cache-Reason"), k.calls())
+			}
+		})
+	}
+	k := newKit(t, withCache(account.CacheAlways))
+	if got := k.post("/chat/completions", hello, "X-Fairlead-Cache", "maybe"); got.status != 400 || got.code(t) != "INVALID_REQUEST" || k.calls() != 0 {
+		t.Errorf("an unknown value gets %d %s", got.status, got.body)
+	}
+}
+
+func TestSomeRequestsAreNeverCached(t *testing.T) {
+	t.Parallel()
+	const user = `"model":"large","messages":[{"role":"user","content":"hello"}]`
+	for name, c := range map[string]struct{ path, body, reason string }{
+		"tools":             {"/chat/completions", `{` + user + `,"tools":[{"type":"function","function":{"name":"pay"}}]}`, "tools"},
+		"functions":         {"/chat/completions", `{` + user + `,"functions":[{"name":"pay"}]}`, "tools"},
+		"messages tools":    {"/messages", `{` + user + `,"max_tokens":9,"tools":[{"name":"pay","input_schema":{"type":"object"}}]}`, "tools"},
+		"stored at OpenAI":  {"/chat/completions", `{` + user + `,"store":true}`, "provider_state"},
+		"stored response":   {"/responses", `{"model":"large","input":"hello"}`, "provider_state"},
+		"zero retention":    {"/chat/completions", `{` + user + `,"provider":{"zdr":true}}`, "zero_retention"},
+		"several choices":   {"/chat/completions", `{` + user + `,"n":2}`, "choices"},
+		"another operation": {"/moderations", `{"model":"judge","input":"hello"}`, "endpoint"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			k := newKit(t, withCache(account.CacheAlways))
+			for _, p := range k.snapshot.Targets() {
+				p.ZeroRetention = true
+			}
+			for range 2 {
+				got := k.post(c.path, c.body)
+				if e := k.entry(); got.status != 200 || e.Cache == nil || e.Cache.Status != requestlog.CacheBypass || e.Cache.Reason != c.reason {
+					t.Fatalf("%d %s, cache %+v", got.status, got.body, e.Cache)
+				}
+			}
+			if k.calls() != 2 {
+				t.Errorf("%d calls", k.calls())
+			}
+		})
+	}
+}
+
+func TestUnsuitableResponsesAreNotStored(t *testing.T) {
+	t.Parallel()
+	finish := func(reason string) mockprovider.Behaviour {
+		return mockprovider.Behaviour{Body: fmt.Appendf(nil, `{"id":"1","object":"chat.completion","created":1,"model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"x"},"finish_reason":%q}],"usage":{"prompt_tokens":5,"completion_tokens":1,"total_tokens":6}}`, reason)}
+	}
+	for name, c := range map[string]struct {
+		body   string
+		alpha  []mockprovider.Behaviour
+		beta   []mockprovider.Behaviour
+		reason string
+	}{
+		"length":         {hello, []mockprovider.Behaviour{finish("length")}, nil, "incomplete"},
+		"tool calls":     {hello, []mockprovider.Behaviour{finish("tool_calls")}, nil, "incomplete"},
+		"content filter": {hello, []mockprovider.Behaviour{finish("content_filter")}, nil, "incomplete"},
+		"another model": {
+			`{"model":"small","models":["large"],"messages":[{"role":"user","content":"hello"}]}`,
+			[]mockprovider.Behaviour{mockprovider.Fail(404), {}},
+			nil, "fallback_model",
+		},
+		"rescued stream": {streaming("large"), []mockprovider.Behaviour{{Text: []string{"Hello ", "there"}, CutAfter: 2}}, []mockprovider.Behaviour{{Text: []string{"there"}}}, "rescued"},
+		"too large":      {hello, []mockprovider.Behaviour{{Text: []string{strings.Repeat("long ", 20_000)}}}, nil, "too_large"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			k := newKit(t, withCache(account.CacheAlways))
+			if name == "rescued stream" {
+				k.prefills("alpha", "beta")
+			}
+			k.alpha.Then(c.alpha...)
+			k.beta.Then(c.beta...)
+			got := k.post("/chat/completions", c.body)
+			e := k.entry()
+			if got.status != 200 || e.Cache == nil || e.Cache.Reason != c.reason {
+				t.Fatalf("%d %s after %d calls, cache %+v", got.status, got.body, k.calls(), e.Cache)
+			}
+			if got = k.post("/chat/completions", c.body); got.header.Get("X-Fairlead-Cache") != "miss" {
+				t.Errorf("the next request is a %s", got.header.Get("X-Fairlead-Cache"))
+			}
+		})
+	}
+}
+
+func TestFailedAndInterruptedResponsesAreNotStored(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		body string
+		does mockprovider.Behaviour
+	}{
+		"error":       {hello, mockprovider.Fail(500)},
+		"interrupted": {streaming("large"), mockprovider.Behaviour{Text: []string{"a", "b", "c"}, CutAfter: 3}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			k := newKit(t, withCache(account.CacheAlways), func(k *kit) { k.settings.Rescue = false })
+			for range 6 {
+				k.alpha.Then(c.does)
+				k.beta.Then(c.does)
+			}
+			k.post("/chat/completions", c.body)
+			if e := k.entry(); e.Outcome == requestlog.OK {
+				t.Fatal("the first request must fail")
+			}
+			if got := k.post("/chat/completions", c.body); got.header.Get("X-Fairlead-Cache") == "hit" {
+				t.Error("the failed response was stored")
+			}
+		})
+	}
+}
+
+func TestCacheIsPrivateToWorkspaceAndKey(t *testing.T) {
+	t.Parallel()
+	grant := func(workspace, key string, shared bool) *account.Grant {
+		return &account.Grant{
+			Key: &account.Key{
+				ID: key, WorkspaceID: workspace, Name: key, Scopes: []account.Scope{account.Inference},
+				Cache: &account.ResponseCache{Mode: account.CacheAlways, TTL: time.Hour, Shared: shared},
+			},
+			Workspace: &account.Workspace{ID: workspace, Name: workspace, LogBodies: true},
+		}
+	}
+	k := newKit(t, withCache(""), func(k *kit) {
+		k.keys.others = map[string]*account.Grant{
+			"own": grant("ws_1", "key_own", false), "other": grant("ws_1", "key_other", false), "a": grant("ws_1", "key_a", true),
+			"b": grant("ws_1", "key_b", true), "stranger": grant("ws_2", "key_s", true), "stranger-own": grant("ws_2", "key_own", false),
+		}
+	})
+	for i, c := range []struct{ token, want string }{
+		{"own", "miss"}, {"own", "hit"}, {"other", "miss"}, {"a", "miss"}, {"b", "hit"}, {"stranger", "miss"}, {"stranger-own", "miss"}, {"own", "hit"}, {"stranger", "hit"},
+	} {
+		got := k.post("/chat/completions", hello, "Authorization", "Bearer "+c.token)
+		if got.header.Get("X-Fairlead-Cache") != c.want {
+			t.Errorf("request %d of %s is a %s, want %s", i, c.token, got.header.Get("X-Fairlead-Cache"), c.want)
+		}
+	}
+}
+
+func TestHitCountsAsARequestAndCostsNothing(t *testing.T) {
+	t.Parallel()
+	k := newKit(t, withCache(account.CacheAlways), func(k *kit) {
+		k.keys.grant.Key.Limits.RequestsPerMinute = 3
+		k.keys.grant.Key.Budget = &account.Budget{Amount: money.Dollar, Period: account.Total}
+	})
+	k.post("/chat/completions", hello)
+	spent := k.spent()
+	k.keys.grant.Key.Budget.Amount = spent // the budget is used up
+	if got := k.post("/chat/completions", hello); got.header.Get("X-Fairlead-Cache") != "hit" || k.spent() != spent {
+		t.Errorf("%d %s, spent %v, then %v", got.status, got.body, spent, k.spent())
+	}
+	if got := k.post("/chat/completions", withModel("small")); got.code(t) != "BUDGET_EXCEEDED" {
+		t.Errorf("a miss without budget gets %d %s", got.status, got.body)
+	}
+	if got := k.post("/chat/completions", hello); got.code(t) != "RATE_LIMITED" {
+		t.Errorf("a hit above the rate limit gets %d %s", got.status, got.body)
+	}
+}
+
+// A leader whose client disconnects does not fail the requests that wait for it: one of them makes the call.
+func TestFollowersSurviveTheirLeader(t *testing.T) {
+	t.Parallel()
+	for name, fails := range map[string]bool{"client disconnects": false, "provider fails": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				k := newKit(t, withCache(account.CacheAlways), func(k *kit) { k.inside = true })
+				first := mockprovider.Behaviour{Silent: true}
+				if fails {
+					first = mockprovider.Fail(400)
+					first.Before = func(*mockprovider.Call) { time.Sleep(time.Second) }
+				}
+				k.alpha.Then(first)
+				k.alpha.Always(mockprovider.Behaviour{Before: func(*mockprovider.Call) { time.Sleep(time.Second) }})
+				ctx, leave := context.WithCancel(t.Context())
+				go k.gateway.ServeHTTP(httptest.NewRecorder(), k.request(http.MethodPost, "/chat/completions", withModel("small")).WithContext(ctx))
+				synctest.Wait()
+				var group sync.WaitGroup
+				var mu sync.Mutex
+				states := map[string]int{}
+				for range 5 {
+					group.Go(func() {
+						got := k.post("/chat/completions", withModel("small"))
+						mu.Lock()
+						defer mu.Unlock()
+						states[fmt.Sprint(got.status, " ", got.header.Get("X-Fairlead-Cache"))]++
+					})
+				}
+				synctest.Wait()
+				if n := len(k.alpha.Calls()); n != 1 {
+					t.Errorf("%d calls before the leader ends", n)
+				}
+				if !fails {
+					leave()
+				}
+				group.Wait()
+				leave()
+				want := map[bool]string{false: "map[200 hit:4 200 miss:1]", true: "map[200 miss:5]"}[fails]
+				if got := fmt.Sprint(states); got != want {
+					t.Errorf("%s, want %s", got, want)
+				}
+				synctest.Wait()
+			})
+		})
+	}
+}
+
+// BenchmarkCacheHit measures a whole request that the cache serves, including authentication, decoding, the routing decision and the log entry.
+func BenchmarkCacheHit(b *testing.B) {
+	for name, body := range map[string]string{"named": hello, "stream": streaming("large"), "auto": withModel("auto")} {
+		b.Run(name, func(b *testing.B) {
+			t := new(testing.T)
+			k := newKit(t, withCache(account.CacheAlways), func(k *kit) { k.inside = true })
+			k.log.ended = make(chan *requestlog.Entry, 1)
+			send := func() string {
+				req := httptest.NewRequest(http.MethodPost, "/proxy/v1/chat/completions", strings.NewReader(body))
+				req.Header.Set("Authorization", "Bearer good")
+				req.Header.Set("Content-Type", "application/json")
+				w := httptest.NewRecorder()
+				k.gateway.ServeHTTP(w, req)
+				<-k.log.ended
+				return w.Header().Get("X-Fairlead-Cache")
+			}
+			send()
+			b.ReportAllocs()
+			for b.Loop() {
+				if send() != "hit" {
+					b.Fatal("not a hit")
+				}
+			}
+		})
+	}
+}
+
+// TestEmbeddingsAreCachedByInput sends requests with some known inputs. The provider uses the numbers in the inputs as vectors.
+func TestEmbeddingsAreCachedByInput(t *testing.T) {
+	t.Parallel()
+	k := newKit(t, withCache(account.CacheAlways))
+	var asked [][]string
+	k.beta.Always(mockprovider.Behaviour{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var body struct {
+			Input []string
+		}
+		if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
+			t.Error(err)
+		}
+		asked = append(asked, body.Input)
+		data := make([]string, len(body.Input))
+		for i, n := range body.Input {
+			data[i] = fmt.Sprintf(`{"object":"embedding","index":%d,"embedding":[%s.50]}`, i, n)
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = fmt.Fprintf(w, `{"object":"list","data":[%s],"model":"embed-2026","usage":{"prompt_tokens":%d,"total_tokens":%d}}`, strings.Join(data, ","), 2*len(data), 2*len(data))
+	})})
+	document := func(numbers ...string) string {
+		data := make([]string, len(numbers))
+		for i, n := range numbers {
+			data[i] = fmt.Sprintf(`{"object":"embedding","index":%d,"embedding":[%s.50]}`, i, n)
+		}
+		return fmt.Sprintf(`{"object":"list","data":[%s],"model":"embed","usage":{"prompt_tokens":%d,"total_tokens":%d}}`, strings.Join(data, ","), 2*len(data), 2*len(data))
+	}
+	for i, c := range []struct {
+		inputs []string
+		extra  string
+		asked  []string
+		status string
+		cached int
+	}{
+		{[]string{"1", "2"}, "", []string{"1", "2"}, "miss", 0},
+		{[]string{"2", "3", "1", "4"}, "", []string{"3", "4"}, "miss", 2},
+		{[]string{"4", "3", "2", "1"}, "", nil, "hit", 4},
+		{[]string{"3"}, "", nil, "hit", 1},
+		{[]string{"3"}, `,"user":"anna"`, []string{"3"}, "miss", 0},
+	} {
+		asked = nil
+		list, _ := json.Marshal(c.inputs)
+		got := k.post("/embeddings", `{"model":"embed","input":`+string(list)+c.extra+`}`)
+		e := k.entry()
+		if got.status != 200 || got.body != document(c.inputs...) {
+			t.Fatalf("request %d: %d %s\nwant %s", i, got.status, got.body, document(c.inputs...))
+		}
+		if got.header.Get("X-Fairlead-Cache") != c.status || e.Cache.Inputs != c.cached {
+			t.Errorf("request %d: %s, %+v", i, got.header.Get("X-Fairlead-Cache"), e.Cache)
+		}
+		if c.asked == nil && len(asked) > 0 || c.asked != nil && (len(asked) != 1 || !slices.Equal(asked[0], c.asked)) {
+			t.Errorf("request %d: the provider was asked for %v, want %v", i, asked, c.asked)
+		}
+		if want := int64(2 * len(c.asked)); e.Usage.Input != want || string(e.Body.Response) != got.body {
+			t.Errorf("request %d: %d tokens, want %d; stored response %s", i, e.Usage.Input, want, e.Body.Response)
+		}
+		if c.cached > 0 && (e.Cache.Saved == nil || *e.Cache.Saved != money.Amount(40*c.cached)) { // 2 tokens at $0.02 per million
+			t.Errorf("request %d saved %v", i, e.Cache.Saved)
+		}
+	}
+}

@@ -1,0 +1,209 @@
+// Package responsecache stores complete responses under a key of everything that influences them, and joins concurrent equal requests. It
+// is exact: it never returns the response to a similar request. Which requests use it is decided by package gateway.
+package responsecache
+
+import (
+	"container/list"
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// maxRemoteInputs is the maximum number of inputs of a request that are read from or written to the Remote, because a request waits for it.
+const maxRemoteInputs = 128
+
+// maxWait is the maximum time that a request waits for an equal one. A longer response is requested again.
+const maxWait = time.Minute
+
+// Remote is a store that the replicas share.
+type Remote interface {
+	// Load returns the responses of the keys in the same order; nil for a missing one.
+	Load(ctx context.Context, keys []Key) ([]*Response, error)
+	// Save stores responses until their maximum age.
+	Save(ctx context.Context, keys []Key, responses []*Response) error
+}
+
+// Options configures a Cache.
+type Options struct {
+	Memory int64 // maximum size in bytes of the responses in memory, and of those that are being recorded
+	Entry  int64 // maximum size in bytes of one response
+	Remote Remote
+}
+
+// Cache holds responses in memory and evicts the least recently used ones. It is safe for concurrent use.
+type Cache struct {
+	o         Options
+	recording atomic.Int64 // bytes of responses that are being recorded
+
+	mu      sync.Mutex
+	entries map[Key]*list.Element // of *entry
+	order   *list.List            // most recently used first
+	size    int64
+	flights map[Key]*Flight
+}
+
+type entry struct {
+	key      Key
+	response *Response
+	size     int64
+}
+
+// New returns an empty cache.
+func New(o Options) *Cache {
+	return &Cache{o: o, entries: map[Key]*list.Element{}, order: list.New(), flights: map[Key]*Flight{}}
+}
+
+// Query asks for a response.
+type Query struct {
+	Key     Key
+	MaxAge  time.Duration
+	Shared  bool // whether the response may be read from and written to the Remote
+	Refresh bool // ignore stored responses
+}
+
+// Get returns a stored response, or the flight of a request that has to be made. The caller ends the flight. If an equal request is in
+// flight, Get waits for its response. When that request fails or its response is not stored, every waiting request gets a flight of its own;
+// when its client disconnects, one of them takes its place. Get returns the cause of ctx when ctx ends.
+func (c *Cache) Get(ctx context.Context, q Query) (*Response, *Flight, error) {
+	if q.Refresh {
+		return nil, &Flight{cache: c, query: q}, nil
+	}
+	deadline := time.NewTimer(maxWait)
+	defer deadline.Stop()
+	for {
+		found, leader, leads := c.join(q)
+		switch {
+		case found != nil:
+			return found, nil, nil
+		case leads:
+			if found := c.load(ctx, q); found != nil {
+				leader.land(found, false)
+				return found, nil, nil
+			}
+			return nil, leader, nil
+		}
+		select {
+		case <-leader.done:
+		case <-deadline.C:
+			return nil, &Flight{cache: c, query: q}, nil
+		case <-ctx.Done():
+			return nil, nil, context.Cause(ctx)
+		}
+		if r := leader.landed; r != nil && r.fresh(time.Now(), q.MaxAge) {
+			return r, nil, nil
+		}
+		if !leader.abandoned {
+			return nil, &Flight{cache: c, query: q}, nil
+		}
+	}
+}
+
+// join returns a response from memory, or the flight of the key. It starts the flight if none exists.
+func (c *Cache) join(q Query) (found *Response, leader *Flight, leads bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if found = c.find(q.Key, q.MaxAge); found != nil {
+		return found, nil, false
+	}
+	if leader = c.flights[q.Key]; leader != nil {
+		return nil, leader, false
+	}
+	leader = &Flight{cache: c, query: q, done: make(chan struct{})}
+	c.flights[q.Key] = leader
+	return nil, leader, true
+}
+
+// find returns a fresh response from memory. The lock must be held.
+func (c *Cache) find(key Key, maxAge time.Duration) *Response {
+	element := c.entries[key]
+	if element == nil {
+		return nil
+	}
+	e, now := element.Value.(*entry), time.Now()
+	switch {
+	case !e.response.fresh(now, e.response.TTL):
+		c.remove(element)
+		return nil
+	case !e.response.fresh(now, maxAge):
+		return nil
+	}
+	c.order.MoveToFront(element)
+	return e.response
+}
+
+// load returns a fresh response from the Remote. A failure counts as a missing response.
+func (c *Cache) load(ctx context.Context, q Query) *Response {
+	if c.o.Remote == nil || !q.Shared {
+		return nil
+	}
+	found, err := c.o.Remote.Load(ctx, []Key{q.Key})
+	if err != nil || found[0] == nil || !found[0].fresh(time.Now(), q.MaxAge) {
+		return nil
+	}
+	c.put(q.Key, found[0])
+	return found[0]
+}
+
+// put stores a response in memory. A response that is larger than the limit is not stored.
+func (c *Cache) put(key Key, r *Response) {
+	size := r.size()
+	if size > c.o.Memory {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if old := c.entries[key]; old != nil {
+		c.remove(old)
+	}
+	c.entries[key] = c.order.PushFront(&entry{key, r, size})
+	c.size += size
+	for c.size > c.o.Memory {
+		c.remove(c.order.Back())
+	}
+}
+
+func (c *Cache) remove(element *list.Element) {
+	e := c.order.Remove(element).(*entry)
+	delete(c.entries, e.key)
+	c.size -= e.size
+}
+
+// GetInputs returns the stored responses of the inputs of an embeddings request, in order; nil for a missing one.
+func (c *Cache) GetInputs(ctx context.Context, keys []Key, maxAge time.Duration, shared bool) []*Response {
+	found := make([]*Response, len(keys))
+	var missing []Key
+	var at []int
+	c.mu.Lock()
+	for i, key := range keys {
+		if found[i] = c.find(key, maxAge); found[i] == nil {
+			missing, at = append(missing, key), append(at, i)
+		}
+	}
+	c.mu.Unlock()
+	if len(missing) == 0 || len(missing) > maxRemoteInputs || c.o.Remote == nil || !shared {
+		return found
+	}
+	loaded, err := c.o.Remote.Load(ctx, missing)
+	if err != nil {
+		return found
+	}
+	now := time.Now()
+	for i, r := range loaded {
+		if r != nil && r.fresh(now, maxAge) {
+			found[at[i]] = r
+			c.put(missing[i], r)
+		}
+	}
+	return found
+}
+
+// PutInputs stores the responses of inputs of an embeddings request.
+func (c *Cache) PutInputs(ctx context.Context, keys []Key, responses []*Response, shared bool) {
+	for i, key := range keys {
+		c.put(key, responses[i])
+	}
+	if c.o.Remote != nil && shared && len(keys) <= maxRemoteInputs {
+		_ = c.o.Remote.Save(ctx, keys, responses) // without the Remote, only this replica has the responses
+	}
+}

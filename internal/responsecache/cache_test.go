@@ -1,0 +1,228 @@
+package responsecache
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"fairlead/internal/llm"
+)
+
+func keyOf(n int) (k Key) {
+	copy(k[:], fmt.Sprint(n))
+	return k
+}
+
+func small() *Cache { return New(Options{Memory: 1 << 20, Entry: 1 << 20}) }
+
+// store records a response of one event.
+func store(t *testing.T, c *Cache, key Key, ttl time.Duration, text string) {
+	t.Helper()
+	_, f, err := c.Get(t.Context(), Query{Key: key, MaxAge: ttl, Shared: true, Refresh: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Add(&llm.Event{Data: []byte(text), Finish: "stop"})
+	f.Store(t.Context(), Response{RequestID: "req"})
+}
+
+// get returns the text of a stored response, or "" for none.
+func get(t *testing.T, c *Cache, key Key, maxAge time.Duration) string {
+	t.Helper()
+	found, f, err := c.Get(t.Context(), Query{Key: key, MaxAge: maxAge, Shared: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.End(false)
+	if found == nil {
+		return ""
+	}
+	return string(found.Events[0].Data)
+}
+
+func TestResponsesExpire(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := small()
+		store(t, c, keyOf(1), time.Minute, "a")
+		time.Sleep(30 * time.Second)
+		for maxAge, want := range map[time.Duration]string{time.Minute: "a", time.Hour: "a", 20 * time.Second: ""} {
+			if got := get(t, c, keyOf(1), maxAge); got != want {
+				t.Errorf("%q at most %v old, want %q", got, maxAge, want)
+			}
+		}
+		time.Sleep(30 * time.Second)
+		if got := get(t, c, keyOf(1), time.Hour); got != "" {
+			t.Errorf("%q after its maximum age", got)
+		}
+		if c.size != 0 || len(c.entries) != 0 {
+			t.Errorf("%d bytes in %d entries are left", c.size, len(c.entries))
+		}
+	})
+}
+
+func TestMemoryIsBounded(t *testing.T) {
+	t.Parallel()
+	c := New(Options{Memory: 64 << 10, Entry: 8 << 10})
+	text := string(make([]byte, 4<<10))
+	for i := range 100 {
+		store(t, c, keyOf(i), time.Hour, text)
+		get(t, c, keyOf(0), time.Hour) // stays the most recently used
+	}
+	if c.size > 64<<10 || int(c.size) != len(c.entries)*(4<<10+eventOverhead+responseOverhead) {
+		t.Errorf("%d bytes in %d entries", c.size, len(c.entries))
+	}
+	if get(t, c, keyOf(0), time.Hour) == "" || get(t, c, keyOf(1), time.Hour) != "" {
+		t.Error("the least recently used responses must be evicted first")
+	}
+	store(t, c, keyOf(1000), time.Hour, string(make([]byte, 9<<10)))
+	if get(t, c, keyOf(1000), time.Hour) != "" {
+		t.Error("a response above the limit is stored")
+	}
+	if n := c.recording.Load(); n != 0 {
+		t.Errorf("%d bytes are being recorded", n)
+	}
+}
+
+func TestIncompleteResponsesAreNotStored(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		events []llm.Event
+		reason string
+	}{
+		"complete":         {[]llm.Event{{Data: []byte("a")}, {Data: []byte("b"), Finish: "stop"}}, ""},
+		"without finish":   {[]llm.Event{{Data: []byte("a")}}, ""}, // embeddings have none
+		"length":           {[]llm.Event{{Data: []byte("a"), Finish: "length"}}, Incomplete},
+		"tool calls":       {[]llm.Event{{Data: []byte("a"), Finish: "tool_calls"}}, Incomplete},
+		"one of two":       {[]llm.Event{{Data: []byte("a"), Finish: "length"}, {Data: []byte("b"), Finish: "stop"}}, Incomplete},
+		"refused":          {[]llm.Event{{Data: []byte("a"), Finish: "content_filter"}}, Incomplete},
+		"nothing":          {nil, Incomplete},
+		"too long to keep": {[]llm.Event{{Data: make([]byte, 2<<20), Finish: "stop"}}, TooLarge},
+	} {
+		c := small()
+		_, f, _ := c.Get(t.Context(), Query{Key: keyOf(1), MaxAge: time.Hour})
+		for i := range tc.events {
+			f.Add(&tc.events[i])
+		}
+		f.Store(t.Context(), Response{})
+		if found := get(t, c, keyOf(1), time.Hour) != ""; f.Reason() != tc.reason || found != (tc.reason == "") {
+			t.Errorf("%s: stored %t, reason %q", name, found, f.Reason())
+		}
+		if c.recording.Load() != 0 || len(c.flights) != 0 {
+			t.Errorf("%s: %d bytes, %d flights are left", name, c.recording.Load(), len(c.flights))
+		}
+	}
+}
+
+// TestConcurrentEqualRequestsShareOneResponse starts a leader and followers, and counts the requests that have to be made after the leader
+// has ended.
+func TestConcurrentEqualRequestsShareOneResponse(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		end  func(f *Flight)
+		hits int // of 20 followers
+		made int // requests of followers
+		time time.Duration
+	}{
+		"stored":           {func(f *Flight) { f.Store(context.Background(), Response{}) }, 20, 0, time.Second},
+		"failed":           {func(f *Flight) { f.End(false) }, 0, 20, 11 * time.Second},
+		"not stored":       {func(f *Flight) { f.Discard("tools"); f.Store(context.Background(), Response{}) }, 0, 20, 11 * time.Second},
+		"client left":      {func(f *Flight) { f.End(true) }, 19, 1, 11 * time.Second},
+		"never ends":       {nil, 0, 20, maxWait + 10*time.Second},
+		"ends after panic": {func(f *Flight) { defer f.End(false); defer func() { _ = recover() }(); panic("x") }, 0, 20, 11 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				c, began := small(), time.Now()
+				_, leader, _ := c.Get(t.Context(), Query{Key: keyOf(1), MaxAge: time.Hour})
+				leader.Add(&llm.Event{Data: []byte("a"), Finish: "stop"})
+				var mu sync.Mutex
+				var group sync.WaitGroup
+				hits, made := 0, 0
+				for range 20 {
+					group.Go(func() {
+						found, f, err := c.Get(t.Context(), Query{Key: keyOf(1), MaxAge: time.Hour})
+						if err != nil {
+							t.Error(err)
+						}
+						if found == nil {
+							time.Sleep(10 * time.Second) // the call to the provider
+							f.Add(&llm.Event{Data: []byte("b"), Finish: "stop"})
+							f.Store(t.Context(), Response{})
+						}
+						mu.Lock()
+						defer mu.Unlock()
+						if found != nil {
+							hits++
+						} else {
+							made++
+						}
+					})
+				}
+				time.Sleep(time.Second)
+				synctest.Wait()
+				if tc.end != nil {
+					tc.end(leader)
+				}
+				group.Wait()
+				leader.End(false)
+				if hits != tc.hits || made != tc.made || time.Since(began) != tc.time {
+					t.Errorf("%d hits, %d requests in %v; want %d, %d in %v", hits, made, time.Since(began), tc.hits, tc.made, tc.time)
+				}
+				if len(c.flights) != 0 || c.recording.Load() != 0 {
+					t.Errorf("%d flights, %d bytes are left", len(c.flights), c.recording.Load())
+				}
+			})
+		})
+	}
+}
+
+func TestAFollowerStopsWaitingWhenItsContextEnds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := small()
+		_, leader, _ := c.Get(t.Context(), Query{Key: keyOf(1), MaxAge: time.Hour})
+		ctx, cancel := context.WithCancelCause(t.Context())
+		revoked := errors.New("revoked")
+		time.AfterFunc(time.Second, func() { cancel(revoked) })
+		if _, _, err := c.Get(ctx, Query{Key: keyOf(1), MaxAge: time.Hour}); !errors.Is(err, revoked) {
+			t.Errorf("%v", err)
+		}
+		leader.Add(&llm.Event{Data: []byte("a"), Finish: "stop"})
+		leader.Store(t.Context(), Response{})
+		if get(t, c, keyOf(1), time.Hour) != "a" {
+			t.Error("the leader's response is not stored")
+		}
+	})
+}
+
+func TestInputsAreStoredSeparately(t *testing.T) {
+	t.Parallel()
+	c := small()
+	now := time.Now()
+	response := func(text string) *Response {
+		return &Response{Created: now, TTL: time.Hour, Events: []Event{{Data: []byte(text)}}}
+	}
+	c.PutInputs(t.Context(), []Key{keyOf(1), keyOf(3)}, []*Response{response("a"), response("c")}, true)
+	found := c.GetInputs(t.Context(), []Key{keyOf(1), keyOf(2), keyOf(3)}, time.Hour, true)
+	if found[0] == nil || found[1] != nil || string(found[2].Events[0].Data) != "c" {
+		t.Errorf("%v", found)
+	}
+}
+
+func BenchmarkHit(b *testing.B) {
+	c := small()
+	_, f, _ := c.Get(b.Context(), Query{Key: keyOf(1), MaxAge: time.Hour})
+	f.Add(&llm.Event{Data: make([]byte, 4<<10), Finish: "stop"})
+	f.Store(b.Context(), Response{})
+	for b.Loop() {
+		if found, _, _ := c.Get(b.Context(), Query{Key: keyOf(1), MaxAge: time.Hour}); found == nil {
+			b.Fatal("miss")
+		}
+	}
+}

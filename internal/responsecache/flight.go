@@ -1,0 +1,134 @@
+package responsecache
+
+import (
+	"context"
+	"time"
+
+	"fairlead/internal/llm"
+)
+
+// The reasons why a response is not stored.
+const (
+	Incomplete  = "incomplete"  // it did not end normally
+	TooLarge    = "too_large"   // it is longer than the limit
+	Overflowing = "overflowing" // too many responses are recorded at the same time
+)
+
+// Flight is a request whose response may be stored. It records the response. A nil Flight does nothing. It is used by one goroutine.
+type Flight struct {
+	cache *Cache
+	query Query
+	done  chan struct{} // closed when the flight ends; nil if no other request can wait for it
+
+	events   []event
+	data     []byte
+	reserved int64  // bytes that count against the limit of the cache
+	reason   string // why the response is not stored; empty if it can be
+
+	landed    *Response // set before done is closed
+	abandoned bool
+	ended     bool
+}
+
+// event is a recorded event. Its data ends at end.
+type event struct {
+	Event
+	end int
+}
+
+// Add records an event that the client receives.
+func (f *Flight) Add(ev *llm.Event) {
+	if f == nil || f.reason != "" {
+		return
+	}
+	if ev.Finish != "" && ev.Finish != "stop" {
+		f.Discard(Incomplete)
+		return
+	}
+	need := int64(eventOverhead + len(ev.Data))
+	f.reserved += need
+	recording := f.cache.recording.Add(need)
+	switch {
+	case f.reserved > f.cache.o.Entry:
+		f.Discard(TooLarge)
+		return
+	case recording > f.cache.o.Memory:
+		f.Discard(Overflowing)
+		return
+	}
+	f.data = append(f.data, ev.Data...)
+	f.events = append(f.events, event{
+		Event{Name: ev.Name, Content: ev.Content, Finish: ev.Finish, Text: ev.ASCIIBytes + ev.NonASCIIBytes}, len(f.data),
+	})
+}
+
+// Discard makes the response one that is not stored.
+func (f *Flight) Discard(reason string) {
+	if f == nil || f.reason != "" {
+		return
+	}
+	f.reason = reason
+	f.release()
+}
+
+func (f *Flight) release() {
+	f.cache.recording.Add(-f.reserved)
+	f.events, f.data, f.reserved = nil, nil, 0
+}
+
+// Reason returns why the response is not stored; empty if it can be.
+func (f *Flight) Reason() string {
+	if f == nil {
+		return ""
+	}
+	return f.reason
+}
+
+// Store stores the recorded response and passes it to the requests that wait for it. r holds everything but the events, the time and
+// the maximum age. Store does nothing for a discarded response.
+func (f *Flight) Store(ctx context.Context, r Response) {
+	if f == nil || f.ended {
+		return
+	}
+	if f.reason == "" && len(f.events) == 0 {
+		f.reason = Incomplete
+	}
+	if f.reason != "" {
+		f.land(nil, false)
+		return
+	}
+	r.Created, r.TTL = time.Now(), f.query.MaxAge
+	r.Events = make([]Event, len(f.events))
+	start, data := 0, append([]byte(nil), f.data...) // without unused capacity
+	for i := range f.events {
+		r.Events[i] = f.events[i].Event
+		r.Events[i].Data = data[start:f.events[i].end:f.events[i].end]
+		start = f.events[i].end
+	}
+	f.cache.put(f.query.Key, &r)
+	f.land(&r, false)
+	if remote := f.cache.o.Remote; remote != nil && f.query.Shared {
+		_ = remote.Save(ctx, []Key{f.query.Key}, []*Response{&r}) // without the Remote, only this replica has the response
+	}
+}
+
+// End ends a flight without a response. abandoned reports that only its own client is the cause, so that a waiting request takes its
+// place. End does nothing after Store.
+func (f *Flight) End(abandoned bool) {
+	if f != nil && !f.ended {
+		f.land(nil, abandoned)
+	}
+}
+
+// land ends the flight. r may be nil.
+func (f *Flight) land(r *Response, abandoned bool) {
+	f.ended, f.landed, f.abandoned = true, r, abandoned
+	f.release()
+	if f.done == nil {
+		return
+	}
+	f.cache.mu.Lock()
+	delete(f.cache.flights, f.query.Key)
+	f.cache.mu.Unlock()
+	close(f.done)
+}

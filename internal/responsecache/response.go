@@ -1,0 +1,59 @@
+package responsecache
+
+import (
+	"time"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/money"
+)
+
+// Response is a complete response in the format of its client. It is shared and must not be changed.
+type Response struct {
+	RequestID string        `json:"id"` // request that it was made for
+	Created   time.Time     `json:"at"`
+	TTL       time.Duration `json:"ttl"` // maximum age
+	Provider  string        `json:"p"`
+	Model     string        `json:"m"`
+	ServedAs  string        `json:"s,omitempty"` // model name that the provider reported
+	Finish    string        `json:"f,omitempty"`
+	Simulated bool          `json:"sim,omitempty"`
+	Cost      *money.Amount `json:"c,omitempty"`   // nil if unknown
+	Tokens    int64         `json:"tok,omitempty"` // length of one input of an embeddings request
+	Events    []Event       `json:"e"`             // one for a response that is not streamed
+}
+
+// Event is one event of a cached response.
+type Event struct {
+	Name    string `json:"n,omitempty"`
+	Data    []byte `json:"d"`
+	Content bool   `json:"c,omitempty"`
+	Finish  string `json:"f,omitempty"`
+	Text    int    `json:"t,omitempty"` // bytes of text
+}
+
+// LLM returns the event for a client.
+func (e *Event) LLM() llm.Event {
+	return llm.Event{Name: e.Name, Data: e.Data, Own: true, Content: e.Content, Finish: e.Finish, ASCIIBytes: e.Text}
+}
+
+// Memory of a response and of an event in addition to their data.
+const (
+	responseOverhead = 512
+	eventOverhead    = 96
+)
+
+func (r *Response) size() int64 {
+	n := int64(responseOverhead + len(r.Provider) + len(r.Model) + len(r.ServedAs))
+	for i := range r.Events {
+		n += int64(eventOverhead + len(r.Events[i].Data))
+	}
+	return n
+}
+
+// Age returns the age of the response.
+func (r *Response) Age(now time.Time) time.Duration { return max(0, now.Sub(r.Created)) }
+
+// fresh reports whether the response is at most limit old, and at most its own maximum age.
+func (r *Response) fresh(now time.Time, limit time.Duration) bool {
+	return now.Sub(r.Created) < min(limit, r.TTL)
+}
