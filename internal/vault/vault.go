@@ -87,7 +87,8 @@ func New(store Store, masterKey []byte, now func() time.Time) (*Vault, error) {
 	return &Vault{store: store, now: now, seal: seal}, nil
 }
 
-// Seal encrypts a secret. It can be decrypted only for the same provider and credential ID.
+// Seal encrypts a secret. It can be decrypted only for the same provider and credential ID. Other packages use a kind of secret with a
+// colon instead of a provider, which is not the name of any provider.
 func (v *Vault) Seal(provider, credentialID, text string) []byte {
 	nonce := make([]byte, v.seal.NonceSize())
 	_, _ = rand.Read(nonce) // never fails: crypto/rand crashes the process instead
@@ -106,6 +107,12 @@ func (v *Vault) Open(c Credential) (string, error) {
 		return "", fmt.Errorf("credential %s of %s: %w", c.ID, c.Provider, ErrSealed)
 	}
 	return string(text), nil
+}
+
+// Unseal decrypts a secret that Seal encrypted for a kind of secret other than provider credentials. It returns ErrSealed if decryption
+// fails.
+func (v *Vault) Unseal(kind, id string, sealed []byte) (string, error) {
+	return v.Open(Credential{ID: id, Provider: kind, Sealed: sealed})
 }
 
 // identity returns the associated data that binds a sealed secret to its row. The provider is length-prefixed, so that no two

@@ -60,6 +60,9 @@ func Run(t *testing.T, open func(t testing.TB) *store.DB) {
 		{"WorkspacesPerAccountAreBounded", workspacesPerAccountAreBounded},
 		{"AuditPages", auditPages},
 		{"CredentialsAreKept", credentialsAreKept},
+		{"IdentitiesFollowTheirGroups", identitiesFollowTheirGroups},
+		{"SecondFactorsWorkOnce", secondFactorsWorkOnce},
+		{"PasskeysWorkOncePerChallenge", passkeysWorkOncePerChallenge},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

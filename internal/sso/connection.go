@@ -1,0 +1,169 @@
+package sso
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+	"golang.org/x/oauth2"
+)
+
+// Limits of calls to the identity provider.
+const (
+	callTimeout     = 10 * time.Second
+	maxResponse     = 1 << 20
+	discoverAgain   = 2 * time.Second // minimum time between attempts to read the provider's metadata
+	discoverRefresh = time.Hour       // age at which the metadata is read again
+	downPause       = 5 * time.Second // pause of the checks after the provider could not be reached
+)
+
+// connection is the configured provider with its metadata, which is read at first use.
+type connection struct {
+	options Options
+	client  *http.Client
+	now     func() time.Time
+
+	mu         sync.Mutex
+	provider   *oidc.Provider // nil until the metadata was read
+	discovered time.Time
+	tried      time.Time
+	lastError  error
+	downUntil  time.Time
+}
+
+func newConnection(o Options, do func(*http.Request) (*http.Response, error), now func() time.Time) *connection {
+	return &connection{options: o, now: now, client: &http.Client{
+		Transport:     bounded{do},
+		Timeout:       callTimeout,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
+}
+
+// bounded is a transport that limits the size of responses.
+type bounded struct {
+	do func(*http.Request) (*http.Response, error)
+}
+
+// RoundTrip implements http.RoundTripper.
+func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := b.do(r)
+	if err != nil {
+		return nil, err
+	}
+	resp.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.LimitReader(resp.Body, maxResponse), resp.Body}
+	return resp, nil
+}
+
+// context returns a context for the libraries, which read the HTTP client from it.
+func (c *connection) context(ctx context.Context) context.Context {
+	return oidc.ClientContext(ctx, c.client)
+}
+
+// discover returns the provider. It reads the metadata if it has not been read or is old. If that fails, it returns the metadata read
+// before, or the error.
+func (c *connection) discover(ctx context.Context) (*oidc.Provider, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := c.now()
+	if c.provider != nil && now.Sub(c.discovered) < discoverRefresh {
+		return c.provider, nil
+	}
+	if !c.tried.IsZero() && now.Sub(c.tried) < discoverAgain {
+		return c.provider, c.unless(c.lastError)
+	}
+	c.tried = now
+	// A provider keeps the HTTP client of its context for the lifetime of its keys, so the context must not be that of a request.
+	found, err := oidc.NewProvider(c.context(context.WithoutCancel(ctx)), c.options.Issuer)
+	if err == nil {
+		err = checkEndpoints(c.options.Issuer, found)
+	}
+	if c.lastError = err; err != nil {
+		c.lastError = fmt.Errorf("read the metadata of the identity provider: %w", err)
+		return c.provider, c.unless(c.lastError)
+	}
+	c.provider, c.discovered = found, now
+	return found, nil
+}
+
+// unless returns err if no metadata was read before.
+func (c *connection) unless(err error) error {
+	if c.provider != nil {
+		return nil
+	}
+	return err
+}
+
+// checkEndpoints rejects metadata of an https issuer that names endpoints without TLS.
+func checkEndpoints(issuer string, p *oidc.Provider) error {
+	var endpoints struct {
+		Authorization string `json:"authorization_endpoint"`
+		Token         string `json:"token_endpoint"`
+		Keys          string `json:"jwks_uri"`
+		UserInfo      string `json:"userinfo_endpoint"`
+	}
+	if err := p.Claims(&endpoints); err != nil {
+		return err
+	}
+	if endpoints.Authorization == "" || endpoints.Token == "" || endpoints.Keys == "" {
+		return errors.New("the metadata has no authorization_endpoint, token_endpoint or jwks_uri")
+	}
+	own, err := url.Parse(issuer)
+	if err != nil {
+		return err
+	}
+	for _, text := range []string{endpoints.Authorization, endpoints.Token, endpoints.Keys, endpoints.UserInfo} {
+		u, err := url.Parse(text)
+		if err != nil || text != "" && u.Scheme != "https" && u.Scheme != own.Scheme {
+			return fmt.Errorf("the metadata names an endpoint that does not use https: %q", cleaned(text))
+		}
+	}
+	return nil
+}
+
+// oauth returns the settings of the authorization code flow.
+func (c *connection) oauth(p *oidc.Provider, redirect string) *oauth2.Config {
+	return &oauth2.Config{
+		ClientID: c.options.ClientID, ClientSecret: c.options.ClientSecret, Endpoint: p.Endpoint(),
+		RedirectURL: redirect, Scopes: c.options.Scopes,
+	}
+}
+
+// verify checks the signature, issuer, audience and expiry of the ID token in a response.
+func (c *connection) verify(ctx context.Context, p *oidc.Provider, raw string) (*oidc.IDToken, error) {
+	token, err := p.Verifier(&oidc.Config{ClientID: c.options.ClientID, Now: c.now}).Verify(c.context(ctx), raw)
+	if err != nil {
+		return nil, err
+	}
+	if len(token.Audience) > 1 {
+		var claims struct {
+			AuthorizedParty string `json:"azp"`
+		}
+		if err := token.Claims(&claims); err != nil || claims.AuthorizedParty != c.options.ClientID {
+			return nil, errors.New("the ID token was issued to another client")
+		}
+	}
+	return token, nil
+}
+
+// down reports whether the provider could not be reached recently.
+func (c *connection) down() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now().Before(c.downUntil)
+}
+
+// markDown pauses the checks.
+func (c *connection) markDown() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.downUntil = c.now().Add(downPause)
+}

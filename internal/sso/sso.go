@@ -1,0 +1,232 @@
+// Package sso signs accounts in through an OpenID Connect identity provider. It runs the authorization code flow with PKCE, maps the
+// provider's groups to workspaces and roles, and asks the provider again while a person is active, so that a removed group ends access
+// within a minute. It does not serve HTTP: package accounts of the admin API calls it.
+package sso
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/singleflight"
+
+	"fairlead/internal/account"
+	"fairlead/internal/account/secret"
+)
+
+// Options are the settings of an identity provider.
+type Options struct {
+	Issuer         string // empty to disable single sign-on
+	Name           string // name of the provider on the sign-in page
+	ClientID       string
+	ClientSecret   string // empty for a public client
+	Scopes         []string
+	GroupsClaim    string
+	AllowedDomains []string          // of email addresses, in lower case; empty for all
+	Groups         []Mapping         // workspaces and roles by group
+	Params         map[string]string // additional parameters of the authorization request
+	TrustEmail     bool              // accept an address without the claim email_verified
+	LinkByEmail    bool              // link an existing account with the same verified address
+	Recheck        time.Duration     // interval of the checks; a confirmation is valid for twice as long
+}
+
+// Mapping grants the members of a group a role in a workspace.
+type Mapping struct {
+	Group     string // Everyone for every person who can sign in
+	Workspace string // ID, or Operator
+	Role      account.Role
+}
+
+// Special values of a Mapping.
+const (
+	Everyone = "*"
+	Operator = "operator" // the workspace whose members operate the gateway
+)
+
+// Grant is a role in a workspace.
+type Grant struct {
+	WorkspaceID string
+	Role        account.Role
+}
+
+// Identity is a person at an identity provider, with the result of the last check.
+type Identity struct {
+	Issuer       string
+	Subject      string
+	AccountID    string
+	Refresh      []byte // refresh token, sealed
+	CheckedAt    time.Time
+	CheckedUntil time.Time
+}
+
+// SignIn is a successful sign-in, written in one transaction.
+type SignIn struct {
+	Identity Identity        // without the account
+	Draft    account.Account // created if neither the identity nor a linked account exists
+	Link     bool            // link an existing account with the address of the draft
+	Session  account.Session // without the account
+	Grants   []Grant
+	Event    account.AuditEvent // template of the audit events
+}
+
+// Result is the result of a check.
+type Result struct {
+	Identity Identity           // with the new refresh token and times
+	Old      []byte             // refresh token before the check, sealed
+	Grants   []Grant            // none ends the sessions of the identity
+	Failed   bool               // the provider could not be asked: grants and sessions stay
+	Event    account.AuditEvent // template of the audit events
+}
+
+// Outcome is the result of a change of grants.
+type Outcome struct {
+	Account account.Account
+	Revoked []account.Key // keys of workspaces that the account has lost
+	Unknown []string      // workspaces that do not exist
+}
+
+// Due selects the identities that need a check.
+type Due struct {
+	Issuer        string
+	CheckedBefore time.Time
+	ActiveSince   time.Time // last use of a session or key of the person
+	Now           time.Time
+	Limit         int
+}
+
+// Store stores identities. A change of grants replaces the memberships of the account whose source is account.ByGroup, and revokes
+// the keys that the account created in workspaces that it loses.
+type Store interface {
+	// SignInIdentity returns account.ErrConflict if another account has the address and must not be linked.
+	SignInIdentity(ctx context.Context, s SignIn) (Outcome, error)
+	// IdentityOf returns account.ErrNotFound if the account has no identity at the issuer.
+	IdentityOf(ctx context.Context, accountID, issuer string) (Identity, error)
+	DueIdentities(ctx context.Context, d Due) ([]Identity, error)
+	// ClaimIdentity reserves the check of an identity until the given time. It reports false if another replica has reserved it or
+	// its refresh token has changed.
+	ClaimIdentity(ctx context.Context, i Identity, now, until time.Time) (bool, error)
+	// ConfirmIdentity writes the result of a check and ends its reservation. It changes nothing if the refresh token was replaced
+	// during the check.
+	ConfirmIdentity(ctx context.Context, r Result) (Outcome, error)
+	// EndIdentity deletes the sessions of the identity and its refresh token, unless the refresh token has changed.
+	EndIdentity(ctx context.Context, i Identity, event account.AuditEvent) error
+}
+
+// Workspaces finds the operator's workspace.
+type Workspaces interface {
+	FirstWorkspace(ctx context.Context) (account.Workspace, error)
+}
+
+// Recorder writes to the audit log.
+type Recorder interface {
+	WriteAudit(ctx context.Context, event account.AuditEvent) error
+}
+
+// Sealer encrypts secrets and binds them to a kind and an ID.
+type Sealer interface {
+	Seal(kind, id, text string) []byte
+	Unseal(kind, id string, sealed []byte) (string, error)
+}
+
+// Kinds of sealed secrets. Names of providers contain no colon, so credentials have other kinds.
+const (
+	kindRefresh = "sso:refresh"
+	kindFlow    = "sso:flow"
+)
+
+// Parts are the dependencies of a Service.
+type Parts struct {
+	Store      Store
+	Workspaces Workspaces
+	Audit      Recorder
+	Sealer     Sealer
+	MasterKey  []byte                                      // session tokens are hashed with a key derived from it
+	Do         func(*http.Request) (*http.Response, error) // calls the identity provider
+	Changed    func(context.Context)                       // called after memberships or keys changed
+	Ended      func(ctx context.Context, e account.Ending) // called for each revoked key
+	Log        *slog.Logger
+	Now        func() time.Time // time.Now when nil
+}
+
+// Service signs accounts in through the configured identity provider.
+type Service struct {
+	Parts
+	sessionHash secret.KeyedHash
+	active      atomic.Pointer[connection] // nil if single sign-on is disabled
+	checks      singleflight.Group
+	refusals    refusalLimit
+}
+
+// New returns a service without a provider. Configure sets it.
+func New(p Parts) (*Service, error) {
+	hash, err := secret.NewKeyedHash(p.MasterKey, "sessions")
+	if err != nil {
+		return nil, fmt.Errorf("start single sign-on: %w", err)
+	}
+	if p.Now == nil {
+		p.Now = time.Now
+	}
+	if p.Log == nil {
+		p.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Service{Parts: p, sessionHash: hash}, nil
+}
+
+// Configure sets the provider. It makes no calls. An empty issuer disables single sign-on.
+func (s *Service) Configure(o Options) {
+	if o.Issuer == "" {
+		s.active.Store(nil)
+		return
+	}
+	s.active.Store(newConnection(o, s.Do, s.now))
+}
+
+// now returns the current time in UTC with millisecond precision, as stored.
+func (s *Service) now() time.Time { return s.Now().UTC().Truncate(time.Millisecond) }
+
+// resolve returns the grants of the mappings that match the groups. The highest role in a workspace wins.
+func (s *Service) resolve(ctx context.Context, o Options, groups []string) ([]Grant, error) {
+	grants := []Grant{}
+	for _, m := range o.matching(groups) {
+		g := Grant{WorkspaceID: m.Workspace, Role: m.Role}
+		if m.Workspace == Operator {
+			first, err := s.Workspaces.FirstWorkspace(ctx)
+			if err != nil {
+				return nil, err
+			}
+			g.WorkspaceID = first.ID
+		}
+		grants = strongest(grants, g)
+	}
+	return grants, nil
+}
+
+func strongest(grants []Grant, g Grant) []Grant {
+	for i := range grants {
+		if grants[i].WorkspaceID == g.WorkspaceID {
+			if g.Role.AtLeast(grants[i].Role) {
+				grants[i] = g
+			}
+			return grants
+		}
+	}
+	return append(grants, g)
+}
+
+// apply informs the other parts of the process of a changed account.
+func (s *Service) apply(ctx context.Context, out Outcome) {
+	for _, id := range out.Unknown {
+		s.Log.WarnContext(ctx, "group mapping names an unknown workspace", "workspace", id)
+	}
+	if s.Changed != nil {
+		s.Changed(ctx)
+	}
+	for i := range out.Revoked {
+		if s.Ended != nil {
+			s.Ended(ctx, account.Ending{KeyID: out.Revoked[i].ID})
+		}
+	}
+}

@@ -1,0 +1,228 @@
+package accounttest
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead/internal/account"
+	"fairlead/internal/account/factor"
+	"fairlead/internal/account/passkey"
+	"fairlead/internal/sso"
+	"fairlead/internal/store"
+)
+
+const issuer = "https://login.example.com"
+
+// signIn returns the sign-in of a person with grants.
+func signIn(name string, refresh string, grants ...sso.Grant) sso.SignIn {
+	person := Person(name)
+	person.PasswordHash = account.NoPassword
+	return sso.SignIn{
+		Identity: sso.Identity{Issuer: issuer, Subject: "subject of " + name, Refresh: []byte(refresh), CheckedAt: now, CheckedUntil: now.Add(time.Minute)},
+		Draft:    person,
+		Session:  account.Session{TokenHash: []byte("session " + name + refresh), Issuer: issuer, CreatedAt: now, SeenAt: now, ExpiresAt: now.Add(time.Hour)},
+		Grants:   grants, Event: account.AuditEvent{At: now, Actor: account.SingleSignOn},
+	}
+}
+
+func identitiesFollowTheirGroups(t *testing.T, db *store.DB) {
+	ctx, s := t.Context(), db.Accounts
+	w, err := s.EnsureWorkspace(ctx, account.Workspace{ID: "ws_one", Name: "One", CreatedAt: now}, Event("ws_one", "workspace.create"))
+	must(t, err)
+	out, err := s.SignInIdentity(ctx, signIn("ann", "first", sso.Grant{WorkspaceID: w.ID, Role: account.Developer}, sso.Grant{WorkspaceID: "ws_unknown", Role: account.Owner}))
+	must(t, err)
+	ann := out.Account
+	if m, err := s.MemberOf(ctx, w.ID, ann.ID); err != nil || m.Role != account.Developer || m.Source != account.ByGroup || !cmp.Equal(out.Unknown, []string{"ws_unknown"}) {
+		t.Errorf("member %+v, %v, unknown %v", m, err, out.Unknown)
+	}
+	session, _, err := s.SessionByHash(ctx, []byte("session annfirst"))
+	if err != nil || session.Issuer != issuer || !session.CheckedUntil.Equal(now.Add(time.Minute)) {
+		t.Errorf("session %+v, %v", session, err)
+	}
+	again, err := s.SignInIdentity(ctx, signIn("ann", "second", sso.Grant{WorkspaceID: w.ID, Role: account.Admin}))
+	must(t, err)
+	if again.Account.ID != ann.ID {
+		t.Error("the second sign-in created another account")
+	}
+	other := signIn("bob", "x")
+	other.Draft.Email = ann.Email
+	if _, err := s.SignInIdentity(ctx, other); !errors.Is(err, account.ErrConflict) {
+		t.Errorf("the address of another account: %v", err)
+	}
+	other.Link = true // the account is linked to another subject
+	if _, err := s.SignInIdentity(ctx, other); !errors.Is(err, account.ErrConflict) {
+		t.Errorf("a second identity: %v", err)
+	}
+
+	due := sso.Due{Issuer: issuer, CheckedBefore: now, ActiveSince: now.Add(-time.Minute), Now: now, Limit: 10}
+	list, err := s.DueIdentities(ctx, due)
+	if err != nil || len(list) != 1 || string(list[0].Refresh) != "second" {
+		t.Fatalf("due %+v, %v", list, err)
+	}
+	i := list[0]
+	for n, want := range []bool{true, false} {
+		if got, err := s.ClaimIdentity(ctx, i, now, now.Add(time.Second)); got != want || err != nil {
+			t.Errorf("claim %d: %v, %v", n, got, err)
+		}
+	}
+	if list, err := s.DueIdentities(ctx, due); err != nil || len(list) != 0 {
+		t.Errorf("a claimed identity is due: %v, %v", list, err)
+	}
+	key := keyBy(w.ID, ann.ID)
+	must(t, s.CreateKey(ctx, key, 0, Event(w.ID, "key.create")))
+	next := i
+	next.Refresh, next.CheckedAt, next.CheckedUntil = []byte("third"), now.Add(time.Second), time.Time{}
+	result := sso.Result{Identity: next, Old: []byte("first"), Event: account.AuditEvent{At: now, Actor: account.SingleSignOn}}
+	if out, err := s.ConfirmIdentity(ctx, result); err != nil || len(out.Revoked) != 0 {
+		t.Errorf("the result of an old token: %+v, %v", out, err)
+	}
+	result.Old = i.Refresh
+	out, err = s.ConfirmIdentity(ctx, result)
+	if err != nil || len(out.Revoked) != 1 || out.Revoked[0].ID != key.ID {
+		t.Errorf("revoked %+v, %v", out.Revoked, err)
+	}
+	if _, err := s.MemberOf(ctx, w.ID, ann.ID); !errors.Is(err, account.ErrNotFound) {
+		t.Errorf("the membership remains: %v", err)
+	}
+	if _, _, err := s.SessionByHash(ctx, []byte("session annsecond")); !errors.Is(err, account.ErrNotFound) {
+		t.Errorf("the session remains: %v", err)
+	}
+	_, err = s.SignInIdentity(ctx, signIn("ann", "fourth", sso.Grant{WorkspaceID: w.ID, Role: account.Viewer}))
+	must(t, err)
+	must(t, s.EndIdentity(ctx, next, Event("", "session.refused"))) // of an old token
+	if _, _, err := s.SessionByHash(ctx, []byte("session annfourth")); err != nil {
+		t.Errorf("the check of an old token ended a new session: %v", err)
+	}
+	next.Refresh = []byte("fourth")
+	must(t, s.EndIdentity(ctx, next, Event("", "session.refused")))
+	if _, _, err := s.SessionByHash(ctx, []byte("session annfourth")); !errors.Is(err, account.ErrNotFound) {
+		t.Errorf("the session remains: %v", err)
+	}
+	if left, err := s.IdentityOf(ctx, ann.ID, issuer); err != nil || len(left.Refresh) != 0 {
+		t.Errorf("identity %+v, %v", left, err)
+	}
+}
+
+func secondFactorsWorkOnce(t *testing.T, db *store.DB) {
+	ctx, s := t.Context(), db.Accounts
+	out, err := s.SignInIdentity(ctx, signIn("ann", "x"))
+	must(t, err)
+	id := out.Account.ID
+	f := factor.Factor{AccountID: id, Sealed: []byte("one"), CreatedAt: now}
+	must(t, s.SaveFactor(ctx, f))
+	if used, err := s.UseStep(ctx, id, 5); used || err != nil {
+		t.Errorf("a factor that is not confirmed: %v, %v", used, err)
+	}
+	replaced := f
+	f.Sealed = []byte("two")
+	must(t, s.SaveFactor(ctx, f))
+	f.ConfirmedAt, f.LastStep = now, 7
+	codes := [][]byte{[]byte("a"), []byte("b")}
+	if err := s.ConfirmFactor(ctx, replaced, codes, Event("", "x")); !errors.Is(err, account.ErrConflict) {
+		t.Errorf("confirmed a replaced secret: %v", err)
+	}
+	must(t, s.ConfirmFactor(ctx, f, codes, Event("", "x")))
+	if err := s.SaveFactor(ctx, f); !errors.Is(err, account.ErrConflict) {
+		t.Errorf("replaced a confirmed factor: %v", err)
+	}
+	for _, tc := range []struct {
+		step int64
+		want bool
+	}{{7, false}, {8, true}, {8, false}, {6, false}, {9, true}} {
+		if got, err := s.UseStep(ctx, id, tc.step); got != tc.want || err != nil {
+			t.Errorf("step %d: %v, %v", tc.step, got, err)
+		}
+	}
+	for n, want := range []bool{true, false} {
+		if got, err := s.UseRecovery(ctx, id, []byte("a"), Event("", "x")); got != want || err != nil {
+			t.Errorf("recovery code %d: %v, %v", n, got, err)
+		}
+	}
+	got, err := s.FactorOf(ctx, id)
+	f.LastStep, f.Recovery = 9, 1
+	if diff := cmp.Diff(f, got); err != nil || diff != "" {
+		t.Errorf("%v\n%s", err, diff)
+	}
+	must(t, s.DeleteFactor(ctx, id, Event("", "x")))
+	if got, err := s.FactorOf(ctx, id); err != nil || len(got.Sealed) != 0 || got.Recovery != 0 {
+		t.Errorf("after the deletion: %+v, %v", got, err)
+	}
+	if _, err := s.FactorOf(ctx, "acc_unknown"); !errors.Is(err, account.ErrNotFound) {
+		t.Errorf("of an unknown account: %v", err)
+	}
+}
+
+func passkeysWorkOncePerChallenge(t *testing.T, db *store.DB) {
+	ctx, s := t.Context(), db.Accounts
+	out, err := s.SignInIdentity(ctx, signIn("ann", "x"))
+	must(t, err)
+	id := out.Account.ID
+	challenge := func(text string) passkey.Challenge {
+		return passkey.Challenge{Hash: []byte(text), Expires: now.Add(time.Minute)}
+	}
+	codes := [][]byte{[]byte("a"), []byte("b")}
+	p := passkey.Passkey{
+		ID: "pk_1", AccountID: id, Name: "One", SiteID: "example.com", CredentialID: []byte("one"), PublicKey: []byte("key"),
+		Transports: []string{"usb", "nfc"}, Flags: 0xff, SignCount: 1<<32 - 2, CreatedAt: now,
+	}
+	add := passkey.Addition{Passkey: p, Challenge: challenge("add"), Recovery: codes, Maximum: 2, Event: Event("", "x")}
+	if first, err := s.AddPasskey(ctx, add); !first || err != nil {
+		t.Errorf("first passkey: %v, %v", first, err)
+	}
+	add.Passkey.ID, add.Passkey.CredentialID = "pk_2", []byte("two")
+	if _, err := s.AddPasskey(ctx, add); !errors.Is(err, account.ErrConflict) {
+		t.Errorf("used challenge: %v", err)
+	}
+	add.Challenge, add.Passkey.CredentialID = challenge("add 2"), []byte("one")
+	if _, err := s.AddPasskey(ctx, add); !errors.Is(err, account.ErrConflict) {
+		t.Errorf("registered credential: %v", err)
+	}
+	add.Passkey.CredentialID, add.Event = []byte("two"), Event("", "x")
+	if first, err := s.AddPasskey(ctx, add); first || err != nil {
+		t.Errorf("second passkey: %v, %v", first, err)
+	}
+	add.Passkey.ID, add.Passkey.CredentialID, add.Challenge, add.Event = "pk_3", []byte("three"), challenge("add 3"), Event("", "x")
+	if _, err := s.AddPasskey(ctx, add); !errors.Is(err, account.ErrTooMany) {
+		t.Errorf("third passkey: %v", err)
+	}
+	for _, tc := range []struct {
+		challenge string
+		count     uint32
+		want      error
+	}{
+		{"1", 1<<32 - 1, nil}, {"1", 1<<32 - 1, account.ErrConflict}, {"2", 1<<32 - 1, passkey.ErrCounter}, {"2", 0, account.ErrConflict},
+	} {
+		use := passkey.Use{PasskeyID: "pk_1", Challenge: challenge(tc.challenge), SignCount: tc.count, Flags: 5, At: now.Add(time.Second), Refusal: Event("", "x")}
+		if err := s.UsePasskey(ctx, use); !errors.Is(err, tc.want) {
+			t.Errorf("challenge %s with counter %d: %v, want %v", tc.challenge, tc.count, err, tc.want)
+		}
+	}
+	p.SignCount, p.Flags, p.LastUsedAt = 1<<32-1, 5, now.Add(time.Second)
+	got, err := s.PasskeyByCredential(ctx, []byte("one"))
+	if diff := cmp.Diff(p, got); err != nil || diff != "" {
+		t.Errorf("%v\n%s", err, diff)
+	}
+	if f, err := s.FactorOf(ctx, id); err != nil || f.Passkeys != 2 || f.Recovery != 2 || len(f.Sealed) != 0 {
+		t.Errorf("factor %+v, %v", f, err)
+	}
+	must(t, s.DeletePasskey(ctx, id, "pk_1", Event("", "x")))
+	must(t, s.ReplaceRecovery(ctx, id, codes[:1], Event("", "x")))
+	if f, err := s.FactorOf(ctx, id); err != nil || f.Passkeys != 1 || f.Recovery != 1 {
+		t.Errorf("factor %+v, %v", f, err)
+	}
+	must(t, s.DeletePasskey(ctx, id, "pk_2", Event("", "x")))
+	if f, err := s.FactorOf(ctx, id); err != nil || f.Passkeys != 0 || f.Recovery != 0 {
+		t.Errorf("factor %+v, %v", f, err)
+	}
+	for doing, err := range map[string]error{
+		"delete": s.DeletePasskey(ctx, id, "pk_2", Event("", "x")), "rename": s.RenamePasskey(ctx, id, "pk_2", "x", Event("", "x")),
+		"replace codes": s.ReplaceRecovery(ctx, id, codes, Event("", "x")), "reset": s.DeleteFactors(ctx, id, Event("", "x")),
+	} {
+		if !errors.Is(err, account.ErrNotFound) {
+			t.Errorf("%s without passkeys: %v", doing, err)
+		}
+	}
+}
