@@ -1,0 +1,241 @@
+package factor_test
+
+import (
+	"context"
+	"encoding/xml"
+	"errors"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/pquerna/otp/totp"
+
+	"fairlead/internal/account"
+	"fairlead/internal/account/factor"
+	"fairlead/internal/llm"
+	"fairlead/internal/store"
+	"fairlead/internal/vault"
+)
+
+const (
+	email    = "ann@example.com"
+	password = "correct horse battery"
+)
+
+var (
+	master  = []byte("0123456789abcdef0123456789abcdef")
+	visitor = account.Visitor{IP: "203.0.113.9", Client: "Firefox"}
+)
+
+type fixture struct {
+	*factor.Service
+	t        *testing.T
+	ctx      context.Context
+	db       *store.DB
+	accounts *account.Service
+	person   account.Account
+	at       atomic.Int64 // unix seconds
+}
+
+func (f *fixture) now() time.Time       { return time.Unix(f.at.Load(), 0) }
+func (f *fixture) pass(d time.Duration) { f.at.Add(int64(d / time.Second)) }
+
+func newFixture(t *testing.T) *fixture {
+	t.Helper()
+	f := &fixture{t: t, ctx: t.Context()}
+	f.at.Store(1_800_000_000)
+	var err error
+	f.db, err = store.Open(f.ctx, "sqlite", t.TempDir(), store.Options{Now: f.now})
+	f.must(err)
+	t.Cleanup(func() { _ = f.db.Close() })
+	sealer, err := vault.New(f.db.Config, master, f.now)
+	f.must(err)
+	f.Service, err = factor.New(f.db.Accounts, sealer, master, f.now)
+	f.must(err)
+	f.accounts, err = account.New(f.db.Accounts.Stores(), account.Options{MasterKey: master, Now: f.now, HashSlots: 2, SecondFactor: f.Service})
+	f.must(err)
+	f.person, err = f.accounts.CreateAccount(f.ctx, email, password, "")
+	f.must(err)
+	return f
+}
+
+func (f *fixture) must(err error) {
+	f.t.Helper()
+	if err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+// enable sets up the second factor and returns its secret and recovery codes.
+func (f *fixture) enable() (string, []string) {
+	f.t.Helper()
+	setup, err := f.Begin(f.ctx, f.person, "models.example.com")
+	f.must(err)
+	codes, err := f.Confirm(f.ctx, f.person.ID, f.code(setup.Secret))
+	f.must(err)
+	f.pass(30 * time.Second)
+	return setup.Secret, codes
+}
+
+func (f *fixture) code(secret string) string {
+	f.t.Helper()
+	code, err := totp.GenerateCode(secret, f.now())
+	f.must(err)
+	return code
+}
+
+func (f *fixture) signIn(code string) error {
+	_, _, err := f.accounts.SignIn(f.ctx, account.Credentials{Email: email, Password: password, Code: code}, visitor)
+	return err
+}
+
+func kind(err error) llm.Kind {
+	if err == nil {
+		return ""
+	}
+	return llm.AsError(err).Kind
+}
+
+func TestSignInRequiresACodeThatWorksOnce(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.must(f.signIn(""))
+	setup, err := f.Begin(f.ctx, f.person, "")
+	f.must(err)
+	f.must(f.signIn("")) // not active before it is confirmed
+	if _, err := f.Confirm(f.ctx, f.person.ID, "000000"); kind(err) != llm.InvalidRequest {
+		t.Errorf("wrong first code: %v", err)
+	}
+	first := f.code(setup.Secret)
+	codes, err := f.Confirm(f.ctx, f.person.ID, first)
+	f.must(err)
+	if len(codes) != 10 {
+		t.Errorf("%d recovery codes", len(codes))
+	}
+	if err := f.signIn(""); kind(err) != llm.SecondFactorRequired {
+		t.Errorf("without a code: %v", err)
+	}
+	if err := f.signIn(first); kind(err) != llm.WrongCredentials {
+		t.Errorf("the code of the setup works again: %v", err)
+	}
+	f.pass(30 * time.Second)
+	code := f.code(setup.Secret)
+	f.must(f.signIn(" " + code[:3] + " " + code[3:]))
+	if err := f.signIn(code); kind(err) != llm.WrongCredentials {
+		t.Errorf("replayed: %v", err)
+	}
+	f.pass(30 * time.Second)
+	late := f.code(setup.Secret)
+	f.pass(30 * time.Second)
+	f.must(f.signIn(late)) // one step of clock drift
+	f.pass(90 * time.Second)
+	stale := f.code(setup.Secret)
+	f.pass(60 * time.Second)
+	if err := f.signIn(stale); kind(err) != llm.WrongCredentials {
+		t.Errorf("two steps late: %v", err)
+	}
+	_, _, err = f.accounts.SignIn(f.ctx, account.Credentials{Email: email, Password: "wrong password", Code: f.code(setup.Secret)}, visitor)
+	if kind(err) != llm.WrongCredentials {
+		t.Errorf("wrong password: %v", err)
+	}
+}
+
+func TestRecoveryCodesWorkOnce(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	_, codes := f.enable()
+	var won atomic.Int64
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			if f.signIn(strings.ToLower(codes[0])) == nil {
+				won.Add(1)
+			}
+		})
+	}
+	all.Wait()
+	if won.Load() != 1 {
+		t.Errorf("the code worked %d times", won.Load())
+	}
+	state, err := f.State(f.ctx, f.person.ID)
+	if err != nil || state != (factor.State{App: true, Recovery: 9}) {
+		t.Errorf("state %+v, %v", state, err)
+	}
+	other, err := f.accounts.CreateAccount(f.ctx, "bob@example.com", password, "")
+	f.must(err)
+	if ok, err := f.Accept(f.ctx, other.ID, codes[1]); ok || err != nil {
+		t.Errorf("the code of another account: %v, %v", ok, err)
+	}
+}
+
+func TestWrongCodesAreLimitedLikePasswords(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	secret, _ := f.enable()
+	for range 20 { // the password is correct, so these do not count
+		if err := f.signIn(""); kind(err) != llm.SecondFactorRequired {
+			t.Fatal(err)
+		}
+	}
+	for range 10 {
+		if err := f.signIn("000000"); kind(err) != llm.WrongCredentials {
+			t.Fatal(err)
+		}
+	}
+	if err := f.signIn(f.code(secret)); kind(err) != llm.RateLimited {
+		t.Errorf("after ten wrong codes: %v", err)
+	}
+}
+
+func TestResetAndDisable(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.enable()
+	if _, err := f.Begin(f.ctx, f.person, ""); kind(err) != llm.Conflict {
+		t.Errorf("a confirmed factor was replaced: %v", err)
+	}
+	f.must(f.Disable(f.ctx, f.person.ID))
+	f.must(f.signIn(""))
+	if err := f.Reset(f.ctx, f.person.ID); !errors.Is(err, account.ErrNotFound) {
+		t.Errorf("without a factor: %v", err)
+	}
+	f.enable()
+	f.must(f.Reset(f.ctx, f.person.ID))
+	f.must(f.signIn(""))
+	events, err := f.accounts.Audit(f.ctx, "", "", 100)
+	f.must(err)
+	seen := map[string]string{}
+	for _, e := range events {
+		seen[e.Action] = e.Actor
+	}
+	for action, actor := range map[string]string{
+		"account.second_factor_enable": f.person.ID, "account.second_factor_disable": f.person.ID, "account.second_factor_reset": "command line",
+	} {
+		if seen[action] != actor {
+			t.Errorf("%s by %q, want %q", action, seen[action], actor)
+		}
+	}
+}
+
+func TestSetupShowsTheSecretAndStoresItEncrypted(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	setup, err := f.Begin(f.ctx, f.person, "models.example.com")
+	f.must(err)
+	u, err := url.Parse(setup.URI)
+	f.must(err)
+	q := u.Query()
+	if u.Scheme != "otpauth" || u.Path != "/Fairlead (models.example.com):"+email || q.Get("secret") != setup.Secret || q.Get("issuer") != "Fairlead (models.example.com)" {
+		t.Errorf("uri %s", setup.URI)
+	}
+	if err := xml.Unmarshal([]byte(setup.QR), new(struct{})); err != nil || !strings.HasPrefix(setup.QR, "<svg ") {
+		t.Errorf("svg: %v", err)
+	}
+	stored, err := f.db.Accounts.FactorOf(f.ctx, f.person.ID)
+	if err != nil || strings.Contains(string(stored.Sealed), setup.Secret) {
+		t.Errorf("stored in plain text: %v", err)
+	}
+}
