@@ -21,10 +21,16 @@ type Account struct {
 	ID           string
 	Email        string // lower case
 	Name         string
-	PasswordHash string // argon2id, in its usual text form
+	PasswordHash string // argon2id, in its usual text form; NoPassword for none
 	TimeZone     string
 	CreatedAt    time.Time
 }
+
+// NoPassword is the password hash of an account that signs in only through an identity provider.
+const NoPassword = "!"
+
+// HasPassword reports whether the account can sign in with a password.
+func (a Account) HasPassword() bool { return a.PasswordHash != NoPassword }
 
 // Workspace is a tenant. It owns keys, policies, the log and a budget. Registration creates one.
 type Workspace struct {
@@ -59,8 +65,12 @@ type Member struct {
 	Email       string
 	Name        string
 	Role        Role
+	Source      string // ByGroup if a group of the identity provider grants the membership
 	JoinedAt    time.Time
 }
+
+// ByGroup is the source of a membership that a group of the identity provider grants. The group mapping manages it.
+const ByGroup = "group"
 
 // Invitation lets a person join a workspace, and register when registration is by invitation only.
 type Invitation struct {
@@ -77,11 +87,14 @@ type Invitation struct {
 type Session struct {
 	TokenHash []byte
 	AccountID string
+	Issuer    string // identity provider that signed the account in; empty for a password
 	Client    string
 	IP        string
 	CreatedAt time.Time
 	SeenAt    time.Time
 	ExpiresAt time.Time
+	// CheckedUntil is the end of the identity provider's last confirmation. It is zero for a password.
+	CheckedUntil time.Time
 }
 
 // Scope determines the permissions of a key.
@@ -104,9 +117,10 @@ type Key struct {
 	Limits        Limits
 	Budget        *Budget
 	Sessions      *SessionLimits
-	Baseline      string // model to measure savings against; empty for the workspace's
-	LogBodies     *bool  // nil inherits from the workspace
-	ErrorFormat   string // "" or "openai"
+	Baseline      string         // model to measure savings against; empty for the workspace's
+	LogBodies     *bool          // nil inherits from the workspace
+	Cache         *ResponseCache // nil when responses are not cached
+	ErrorFormat   string         // "" or "openai"
 	AllowUnpriced bool
 	Tags          map[string]string
 	CreatedBy     string // account ID; empty for a key created on the command line
@@ -160,6 +174,28 @@ type SessionLimits struct {
 	TurnsPerMinute int64        `json:"turns_per_minute,omitempty"`     // of each session; 0 means unlimited
 	SpendPerMinute money.Amount `json:"spend_per_minute_usd,omitempty"` // of each session; 0 means unlimited
 }
+
+// CacheMode selects the requests of a key whose responses are cached.
+type CacheMode string
+
+// The cache modes of a key.
+const (
+	CacheOnRequest CacheMode = "on_request" // requests that ask for it in a header
+	CacheAlways    CacheMode = "always"
+)
+
+// ResponseCache configures the response cache for a key.
+type ResponseCache struct {
+	Mode   CacheMode     `json:"mode"`
+	TTL    time.Duration `json:"ttl_ns"`           // maximum age of a cached response
+	Shared bool          `json:"shared,omitempty"` // shares responses with the other sharing keys of the workspace
+}
+
+// Limits on the age of a cached response.
+const (
+	MinCacheTTL = time.Second
+	MaxCacheTTL = 30 * 24 * time.Hour
+)
 
 // Secret is a secret of a key: the current one, or an older one in its grace period after a rotation.
 type Secret struct {

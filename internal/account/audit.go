@@ -14,7 +14,7 @@ type AuditEvent struct {
 	ID          string
 	WorkspaceID string // empty for a change to an account
 	At          time.Time
-	Actor       string // ID of an account or a key, "command line" or "operator"
+	Actor       string // ID of an account or a key, "command line", "operator" or "single sign-on"
 	Action      string // such as "key.create"
 	Object      string // ID of the changed object
 	Before      json.RawMessage

@@ -21,6 +21,7 @@ type KeyDraft struct {
 	Sessions      *SessionLimits
 	Baseline      string
 	LogBodies     *bool
+	Cache         *ResponseCache
 	ErrorFormat   string
 	AllowUnpriced bool
 	Tags          map[string]string
@@ -36,7 +37,8 @@ type KeyChange struct {
 	Budget        **Budget        // a pointer to nil removes the budget
 	Sessions      **SessionLimits // a pointer to nil removes the limits
 	Baseline      *string
-	LogBodies     **bool // a pointer to nil inherits from the workspace
+	LogBodies     **bool          // a pointer to nil inherits from the workspace
+	Cache         **ResponseCache // a pointer to nil disables the cache
 	ErrorFormat   *string
 	AllowUnpriced *bool
 	Tags          *map[string]string
@@ -70,7 +72,7 @@ func (s *Service) CreateKey(ctx context.Context, by Actor, d KeyDraft) (Key, str
 	now := s.now()
 	key := Key{
 		ID: id.New("key", now), WorkspaceID: by.WorkspaceID, Name: d.Name, Scopes: sortedScopes(d.Scopes),
-		AllowedModels: d.AllowedModels, Limits: d.Limits, Budget: d.Budget, Sessions: d.Sessions, Baseline: d.Baseline, LogBodies: d.LogBodies,
+		AllowedModels: d.AllowedModels, Limits: d.Limits, Budget: d.Budget, Sessions: d.Sessions, Baseline: d.Baseline, LogBodies: d.LogBodies, Cache: d.Cache,
 		ErrorFormat: d.ErrorFormat, AllowUnpriced: d.AllowUnpriced, Tags: d.Tags,
 		CreatedBy: by.AccountID, CreatedAt: now, ExpiresAt: stored(d.ExpiresAt),
 	}
@@ -159,6 +161,7 @@ func (c KeyChange) apply(k *Key) {
 	set(&k.Sessions, c.Sessions)
 	set(&k.Baseline, c.Baseline)
 	set(&k.LogBodies, c.LogBodies)
+	set(&k.Cache, c.Cache)
 	set(&k.ErrorFormat, c.ErrorFormat)
 	set(&k.AllowUnpriced, c.AllowUnpriced)
 	set(&k.Tags, c.Tags)

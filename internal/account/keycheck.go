@@ -26,6 +26,7 @@ type keyView struct {
 	Sessions      *SessionLimits    `json:"sessions,omitempty"`
 	Baseline      string            `json:"baseline,omitempty"`
 	LogBodies     *bool             `json:"log_bodies,omitempty"`
+	Cache         *ResponseCache    `json:"cache,omitempty"`
 	ErrorFormat   string            `json:"error_format,omitempty"`
 	AllowUnpriced bool              `json:"allow_unpriced,omitempty"`
 	Tags          map[string]string `json:"tags,omitempty"`
@@ -44,7 +45,7 @@ type secretView struct {
 func keyFacts(k Key) keyView {
 	v := keyView{
 		Name: k.Name, Scopes: k.Scopes, AllowedModels: k.AllowedModels, Limits: k.Limits, Budget: k.Budget, Sessions: k.Sessions,
-		Baseline: k.Baseline, LogBodies: k.LogBodies, ErrorFormat: k.ErrorFormat, AllowUnpriced: k.AllowUnpriced,
+		Baseline: k.Baseline, LogBodies: k.LogBodies, Cache: k.Cache, ErrorFormat: k.ErrorFormat, AllowUnpriced: k.AllowUnpriced,
 		Tags: k.Tags, ExpiresAt: k.ExpiresAt, RevokedAt: k.RevokedAt,
 	}
 	for _, s := range k.Secrets {
@@ -96,7 +97,22 @@ func checkKey(k Key) error {
 	if err := checkSessions(k.Sessions); err != nil {
 		return err
 	}
+	if err := checkCache(k.Cache); err != nil {
+		return err
+	}
 	return checkBudget(k.Budget)
+}
+
+func checkCache(c *ResponseCache) error {
+	switch {
+	case c == nil:
+		return nil
+	case c.Mode != CacheOnRequest && c.Mode != CacheAlways:
+		return invalid("cache.mode", "Unknown cache mode. Use on_request or always, or remove the setting to disable the cache.")
+	case c.TTL < MinCacheTTL || c.TTL > MaxCacheTTL:
+		return invalid("cache.ttl_seconds", "The maximum age of a cached response must be between 1 second and 30 days.")
+	}
+	return nil
 }
 
 func checkSessions(s *SessionLimits) error {
@@ -197,6 +213,8 @@ func within(maker, before, after Key) error {
 		return tooMuch("limits", "The limits must not exceed those of the key in use.")
 	case maker.Sessions != nil && slices.Contains(after.Scopes, Inference) && (made || !slices.Contains(before.Scopes, Inference) || !sameSessions(before.Sessions, after.Sessions)) && !sameSessions(maker.Sessions, after.Sessions):
 		return tooMuch("sessions", "The session limits must be those of the key in use.")
+	case after.Cache != nil && after.Cache.Shared && (before.Cache == nil || !before.Cache.Shared) && (maker.Cache == nil || !maker.Cache.Shared):
+		return tooMuch("cache", "The key in use does not share cached responses, so it cannot let another key read them.")
 	case after.AllowUnpriced && !before.AllowUnpriced && !maker.AllowUnpriced:
 		return tooMuch("allow_unpriced", "The key in use does not allow models without a price.")
 	case (made || !before.ExpiresAt.Equal(after.ExpiresAt)) && outlasts(after.ExpiresAt, maker.ExpiresAt):

@@ -257,3 +257,29 @@ func TestProfile(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestPasswordsCanBeDisabled(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, "open")
+	f.register("ops@example.com")
+	ann := f.register("ann@example.com")
+	_, before, err := f.Login(f.ctx, "ann@example.com", password, local)
+	f.must(err)
+	strict, err := account.New(f.db.Accounts.Stores(), account.Options{
+		MasterKey: master, Now: f.clock.now, Registration: "open", Passwords: func(email string) bool { return email == "ops@example.com" },
+	})
+	f.must(err)
+	_, _, err = strict.Login(f.ctx, "Ann@example.com", password, local)
+	f.refused(err, llm.PermissionDenied)
+	_, _, err = strict.Register(f.ctx, account.Registration{Email: "new@example.com", Password: password, Visitor: local})
+	f.refused(err, llm.PermissionDenied)
+	_, _, err = strict.Session(f.ctx, before)
+	f.refused(err, llm.SignInRequired)
+	_, token, err := strict.Login(f.ctx, "ops@example.com", password, local)
+	f.must(err)
+	_, _, err = strict.Session(f.ctx, token)
+	f.must(err)
+	if a, err := strict.Account(f.ctx, ann.ID); err != nil || !a.HasPassword() {
+		t.Errorf("%+v, %v", a, err)
+	}
+}

@@ -58,6 +58,9 @@ func (s *Service) changeMember(ctx context.Context, by Actor, accountID string, 
 		if m.Role == role {
 			return AuditEvent{}, nil
 		}
+		if m.Source == ByGroup && role != "" {
+			return AuditEvent{}, conflict(ErrConflict, "A group of the identity provider grants this role. Change the group or its mapping in the configuration.")
+		}
 		if roleRank[m.Role] > roleRank[by.Role] && accountID != by.AccountID {
 			return AuditEvent{}, denied("You cannot change a member with a role above your own.")
 		}

@@ -20,9 +20,11 @@ const (
 	UseModels       Permission = "use_models" // the model API
 	UsePlayground   Permission = "use_playground"
 	ManageOwnKeys   Permission = "manage_own_keys"
+	ManageViews     Permission = "manage_views" // saved views of the request list
 	ManageKeys      Permission = "manage_keys"
 	ManagePolicies  Permission = "manage_policies"
 	ManageWorkspace Permission = "manage_workspace" // name, baseline, retention, body logging
+	ManageAlerts    Permission = "manage_alerts"    // rules, channels and their tests
 	DeleteRequests  Permission = "delete_requests"
 	ManageMembers   Permission = "manage_members"
 	ManageProviders Permission = "manage_providers" // circuits, switches, tests
@@ -39,16 +41,16 @@ var (
 	viewerRights = []Permission{
 		ReadWorkspace, ReadFigures, ReadRequests, ReadModels, ReadProviders, ReadPolicies, ReadKeys, ReadMembers,
 	}
-	developerRights = append(slices.Clone(viewerRights), ReadBodies, UseModels, UsePlayground, ManageOwnKeys)
+	developerRights = append(slices.Clone(viewerRights), ReadBodies, UseModels, UsePlayground, ManageOwnKeys, ManageViews)
 	adminRights     = append(slices.Clone(developerRights),
-		ReadAudit, ManageKeys, ManagePolicies, ManageWorkspace, DeleteRequests, ManageMembers, ManageProviders, ConnectProviders, ManageModels)
+		ReadAudit, ManageKeys, ManagePolicies, ManageWorkspace, ManageAlerts, DeleteRequests, ManageMembers, ManageProviders, ConnectProviders, ManageModels)
 	ownerRights = append(slices.Clone(adminRights), ManageInstance)
 
 	readRights = []Permission{
 		ReadWorkspace, ReadFigures, ReadRequests, ReadBodies, ReadModels, ReadProviders, ReadPolicies, ReadKeys,
 	}
 	manageRights = append(slices.Clone(readRights),
-		ReadAudit, ManageOwnKeys, ManageKeys, ManagePolicies, ManageWorkspace, ManageProviders, ConnectProviders, ManageModels)
+		ReadAudit, ManageOwnKeys, ManageViews, ManageKeys, ManagePolicies, ManageWorkspace, ManageAlerts, ManageProviders, ConnectProviders, ManageModels)
 )
 
 // roleRights and scopeRights map roles and scopes to their permissions.
@@ -63,6 +65,9 @@ var (
 
 // roleRank orders the roles. It is 0 for an unknown role.
 var roleRank = map[Role]int{Viewer: 1, Developer: 2, Admin: 3, Owner: 4}
+
+// AtLeast reports whether the role includes the permissions of other.
+func (r Role) AtLeast(other Role) bool { return roleRank[r] >= roleRank[other] }
 
 // Permissions lists all permissions.
 func Permissions() []Permission { return slices.Clone(ownerRights) }
@@ -117,6 +122,9 @@ func (a Actor) name() string {
 
 // commandLine is the name of the actor in the audit log for changes made on the command line.
 const commandLine = "command line"
+
+// SingleSignOn is the name of the actor in the audit log for changes that an identity provider causes.
+const SingleSignOn = "single sign-on"
 
 // CommandLine returns the actor for changes made on the command line.
 func CommandLine(workspaceID string) Actor {

@@ -32,6 +32,12 @@ func (s *Service) Account(ctx context.Context, accountID string) (Account, error
 	return account, wrapStoreError(err, "account", "look up an account")
 }
 
+// AccountByEmail returns the account with an email address.
+func (s *Service) AccountByEmail(ctx context.Context, email string) (Account, error) {
+	account, err := s.store.Accounts.AccountByEmail(ctx, strings.ToLower(strings.TrimSpace(email)))
+	return account, wrapStoreError(err, "account", "look up an account")
+}
+
 // UpdateAccount changes the name and time zone of an account.
 func (s *Service) UpdateAccount(ctx context.Context, accountID string, c ProfileChange) (Account, error) {
 	if c.Name != nil {
@@ -68,7 +74,7 @@ func (s *Service) ChangePassword(ctx context.Context, accountID, old, replacemen
 	if err := secret.ValidatePassword("new_password", replacement, account.Email); err != nil {
 		return "", err
 	}
-	if _, err := s.verify(ctx, account.Email, old, v.Device, wrongOldPassword); err != nil {
+	if _, err := s.verify(ctx, account.Email, old, v.Device, wrongOldPassword, nil); err != nil {
 		return "", err
 	}
 	hash, err := s.hasher.Hash(ctx, replacement)
@@ -91,9 +97,9 @@ func wrongOldPassword() error {
 
 // ResetPassword sets a new password, ends all sessions of the account and unlocks it. It is called from the command line.
 func (s *Service) ResetPassword(ctx context.Context, email, replacement string) error {
-	account, err := s.store.Accounts.AccountByEmail(ctx, strings.ToLower(strings.TrimSpace(email)))
+	account, err := s.AccountByEmail(ctx, email)
 	if err != nil {
-		return wrapStoreError(err, "account", "look up an account")
+		return err
 	}
 	if err := secret.ValidatePassword("password", replacement, account.Email); err != nil {
 		return err
@@ -112,16 +118,8 @@ func (s *Service) ResetPassword(ctx context.Context, email, replacement string) 
 // DeleteAccount deletes the account. Every workspace with other members must have another owner. Keys that the account created
 // are revoked, as are all keys of workspaces without remaining members.
 func (s *Service) DeleteAccount(ctx context.Context, accountID, password string, v Visitor) error {
-	account, err := s.Account(ctx, accountID)
+	account, err := s.ConfirmPassword(ctx, accountID, password, v)
 	if err != nil {
-		return err
-	}
-	wrong := func() error {
-		e := llm.Errorf(llm.WrongCredentials, "The password is incorrect.")
-		e.Param = "password"
-		return e
-	}
-	if _, err := s.verify(ctx, account.Email, password, v.Device, wrong); err != nil {
 		return err
 	}
 	event := s.event(Actor{AccountID: accountID}, "account.delete", accountID, accountFacts(account), nil)

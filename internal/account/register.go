@@ -43,6 +43,9 @@ func (s *Service) Register(ctx context.Context, r Registration) (Account, string
 	if err != nil {
 		return Account{}, "", err
 	}
+	if !s.passwords(account.Email) {
+		return Account{}, "", passwordsDisabled()
+	}
 	admission, err := s.admit(ctx, r)
 	if err != nil {
 		return Account{}, "", err

@@ -48,6 +48,12 @@ type Options struct {
 	Busy         func() bool                   // reports that model requests are being shed, so that sign-ins are rejected; nil for never
 	Changed      func(context.Context)         // called after keys or workspaces changed, to refresh the keyring of this process
 	Ended        func(context.Context, Ending) // called after a key was revoked or rotated without grace, to inform other replicas
+	Passwords    func(email string) bool       // reports whether the account may sign in with a password; nil for always
+	SecondFactor SecondFactor                  // nil for none
+	Passkeys     PasskeyVerifier               // nil for none
+	// Recheck asks the identity provider of a session whether the account still has access. It returns an error if it does not.
+	// If Recheck is nil, sessions of identity providers are rejected.
+	Recheck func(context.Context, Session) error
 }
 
 // Service manages accounts, workspaces and keys. Callers check permissions with Actor.May. The service ensures that actors do not
@@ -60,6 +66,10 @@ type Service struct {
 	hasher       *secret.PasswordHasher
 	changed      func(context.Context)
 	ended        func(context.Context, Ending)
+	passwords    func(email string) bool
+	factor       SecondFactor
+	passkeys     PasskeyVerifier
+	recheck      func(context.Context, Session) error
 	setup        *setupCode
 	first        atomic.Pointer[string] // ID of the oldest workspace; never changes once set
 
@@ -68,7 +78,10 @@ type Service struct {
 
 // New returns a service. The master key must have 32 bytes or more.
 func New(store Stores, o Options) (*Service, error) {
-	s := &Service{store: store, clock: o.Now, registration: o.Registration, quota: o.Quota, changed: o.Changed, ended: o.Ended}
+	s := &Service{
+		store: store, clock: o.Now, registration: o.Registration, quota: o.Quota, changed: o.Changed, ended: o.Ended,
+		passwords: o.Passwords, factor: o.SecondFactor, passkeys: o.Passkeys, recheck: o.Recheck,
+	}
 	for purpose, hash := range map[string]*secret.KeyedHash{
 		"keys": &s.keyHash, "sessions": &s.sessionHash, "invitations": &s.invitationHash, "guesses": &s.guessHash,
 		"devices": &s.deviceHash,
@@ -93,6 +106,12 @@ func New(store Stores, o Options) (*Service, error) {
 	}
 	if s.ended == nil {
 		s.ended = func(context.Context, Ending) {}
+	}
+	if s.passwords == nil {
+		s.passwords = func(string) bool { return true }
+	}
+	if s.recheck == nil {
+		s.recheck = func(context.Context, Session) error { return signInRequired() }
 	}
 	if s.quota.Workspaces <= 0 {
 		s.quota.Workspaces = 20

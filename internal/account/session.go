@@ -30,7 +30,8 @@ func (s *Service) newSession(accountID string, v Visitor) (token string, session
 	}
 }
 
-// Session returns the session with the given token and its account. It records the use and extends the session.
+// Session returns the session with the given token and its account. It records the use and extends the session. A session of an
+// identity provider is confirmed by the provider again when its last confirmation has expired.
 func (s *Service) Session(ctx context.Context, token string) (Account, Session, error) {
 	if len(token) != secret.TokenLength {
 		return Account{}, Session{}, signInRequired()
@@ -43,8 +44,13 @@ func (s *Service) Session(ctx context.Context, token string) (Account, Session, 
 		return Account{}, Session{}, fmt.Errorf("look up a session: %w", err)
 	}
 	now := s.now()
-	if !now.Before(session.ExpiresAt) {
+	if !now.Before(session.ExpiresAt) || session.Issuer == "" && !s.passwords(account.Email) {
 		return Account{}, Session{}, signInRequired()
+	}
+	if session.Issuer != "" && !now.Before(session.CheckedUntil) {
+		if err := s.recheck(ctx, session); err != nil {
+			return Account{}, Session{}, err
+		}
 	}
 	if now.Sub(session.SeenAt) >= sessionTouch {
 		session.SeenAt, session.ExpiresAt = now, now.Add(sessionIdle)

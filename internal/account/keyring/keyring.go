@@ -171,7 +171,8 @@ func (r *Ring) grant(found *slot) (*account.Grant, error) {
 	return &account.Grant{Key: key, Workspace: found.workspace.Load()}, nil // never nil, see takeInto
 }
 
-// keyFrom returns the API key of a request: the bearer token, or the x-api-key header that clients of the messages format use.
+// keyFrom returns the API key of a request: the bearer token, or the x-api-key header that clients of the messages format use,
+// or the x-goog-api-key header of Google's clients.
 // Two different keys in one request are rejected.
 func keyFrom(h http.Header) (string, error) {
 	text := ""
@@ -185,10 +186,10 @@ func keyFrom(h http.Header) (string, error) {
 		}
 		text = token
 	}
-	for _, name := range []string{"X-Api-Key", "Api-Key"} {
+	for _, name := range []string{"X-Api-Key", "X-Goog-Api-Key", "Api-Key"} {
 		for _, other := range h.Values(name) {
 			other = strings.TrimSpace(other)
-			if text == "" && name == "X-Api-Key" {
+			if text == "" && name != "Api-Key" {
 				text = other
 			}
 			if strings.HasPrefix(text, secret.KeyPrefix) && strings.HasPrefix(other, secret.KeyPrefix) && other != text {

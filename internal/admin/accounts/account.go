@@ -18,6 +18,7 @@ type AccountView struct {
 	Email     string    `json:"email"`
 	Name      string    `json:"name"`
 	TimeZone  string    `json:"time_zone" doc:"IANA time zone name."`
+	Password  bool      `json:"has_password" doc:"Whether the account can sign in with a password. False for accounts of the identity provider."`
 	CreatedAt time.Time `json:"created_at"`
 }
 
@@ -27,6 +28,7 @@ type BrowserSession struct {
 	Current   bool      `json:"current" doc:"Whether this is the session of the current request."`
 	Client    string    `json:"client"`
 	IP        string    `json:"ip"`
+	Method    string    `json:"method" enum:"password,sso" doc:"How the browser signed in: password for a password or passkey of the account."`
 	CreatedAt time.Time `json:"created_at"`
 	SeenAt    time.Time `json:"seen_at"`
 	ExpiresAt time.Time `json:"expires_at"`
@@ -129,8 +131,12 @@ func (a *handlers) listSessions(ctx context.Context, c *adminapi.Call, _ *struct
 	}
 	list := BrowserSessionList{Sessions: make([]BrowserSession, 0, len(sessions))}
 	for _, s := range sessions {
+		method := "password"
+		if s.Issuer != "" {
+			method = "sso"
+		}
 		list.Sessions = append(list.Sessions, BrowserSession{
-			ID: s.ID(), Current: s.ID() == c.Session.ID(), Client: s.Client, IP: s.IP,
+			ID: s.ID(), Current: s.ID() == c.Session.ID(), Client: s.Client, IP: s.IP, Method: method,
 			CreatedAt: s.CreatedAt.UTC(), SeenAt: s.SeenAt.UTC(), ExpiresAt: s.ExpiresAt.UTC(),
 		})
 	}
@@ -168,5 +174,5 @@ func (a *handlers) endOtherSessions(ctx context.Context, c *adminapi.Call, _ *st
 }
 
 func accountView(p account.Account) AccountView {
-	return AccountView{ID: p.ID, Email: p.Email, Name: p.Name, TimeZone: p.TimeZone, CreatedAt: p.CreatedAt.UTC()}
+	return AccountView{ID: p.ID, Email: p.Email, Name: p.Name, TimeZone: p.TimeZone, Password: p.HasPassword(), CreatedAt: p.CreatedAt.UTC()}
 }

@@ -1,11 +1,14 @@
-// Package accounts serves the account operations: registration, sessions and profile.
+// Package accounts serves the account operations: registration, sessions, single sign-on, second factors, passkeys and profile.
 package accounts
 
 import (
 	"context"
 
 	"fairlead/internal/account"
+	"fairlead/internal/account/factor"
+	"fairlead/internal/account/passkey"
 	"fairlead/internal/admin/adminapi"
+	"fairlead/internal/sso"
 )
 
 // Deps are the dependencies of the operations.
@@ -13,6 +16,10 @@ type Deps struct {
 	Sessions    Sessions
 	Registrar   Registrar
 	Profiles    Profiles
+	Factors     Factors
+	Passkeys    Passkeys
+	PasskeyList PasskeyStore
+	SSO         SingleSignOn
 	Memberships adminapi.Memberships
 	Facts       func() Facts
 }
@@ -28,11 +35,14 @@ func Mount(s *adminapi.Server, d Deps) {
 	a.registerSession()
 	a.registerRegistration()
 	a.registerAccount()
+	a.registerFactor()
+	a.registerPasskeys()
+	a.registerSSO()
 }
 
 // Sessions signs accounts in and out.
 type Sessions interface {
-	Login(ctx context.Context, email, password string, v account.Visitor) (account.Account, string, error)
+	SignIn(ctx context.Context, c account.Credentials, v account.Visitor) (account.Account, string, error)
 	Logout(ctx context.Context, token string) error
 	Session(ctx context.Context, token string) (account.Account, account.Session, error)
 	Sessions(ctx context.Context, accountID string) ([]account.Session, error)
@@ -54,6 +64,44 @@ type Profiles interface {
 	UpdateAccount(ctx context.Context, accountID string, c account.ProfileChange) (account.Account, error)
 	ChangePassword(ctx context.Context, accountID, old, replacement string, v account.Visitor) (string, error)
 	DeleteAccount(ctx context.Context, accountID, password string, v account.Visitor) error
+	// ConfirmPassword returns WrongCredentials unless the password is that of the account.
+	ConfirmPassword(ctx context.Context, accountID, password string, v account.Visitor) (account.Account, error)
+}
+
+// Factors manages second factors. Its callers check the password first.
+type Factors interface {
+	State(ctx context.Context, accountID string) (factor.State, error)
+	// Begin creates a secret that is active after Confirm.
+	Begin(ctx context.Context, a account.Account, gateway string) (factor.Setup, error)
+	// Confirm returns the recovery codes.
+	Confirm(ctx context.Context, accountID, code string) ([]string, error)
+	// Disable removes the authenticator app.
+	Disable(ctx context.Context, accountID string) error
+	// RenewRecoveryCodes replaces the recovery codes.
+	RenewRecoveryCodes(ctx context.Context, accountID string) ([]string, error)
+}
+
+// Passkeys asks browsers for passkeys and registers new ones. Its callers check the password before they add one.
+type Passkeys interface {
+	// Site returns the address that passkeys are bound to. requestURL is the address that the browser uses.
+	Site(requestURL string) passkey.Site
+	BeginSignIn(requestURL string) (passkey.Prompt, error)
+	BeginAdd(ctx context.Context, o passkey.Owner, requestURL string) (passkey.Prompt, error)
+	FinishAdd(ctx context.Context, o passkey.Owner, a passkey.Answer) (passkey.Added, error)
+}
+
+// PasskeyStore lists and changes registered passkeys. Its callers check the password before they remove one.
+type PasskeyStore interface {
+	Passkeys(ctx context.Context, accountID string) ([]passkey.Passkey, error)
+	Rename(ctx context.Context, accountID, passkeyID, name string) error
+	Remove(ctx context.Context, accountID, passkeyID string) error
+}
+
+// SingleSignOn signs accounts in through an identity provider. Refusals are of type *sso.RefusalError.
+type SingleSignOn interface {
+	// Begin starts a sign-in that the provider finishes at the callback address.
+	Begin(ctx context.Context, callback, returnTo string, v account.Visitor) (sso.Redirect, error)
+	Finish(ctx context.Context, cb sso.Callback, v account.Visitor) (sso.Done, error)
 }
 
 // Facts describes the gateway to clients that are not signed in.
@@ -63,4 +111,6 @@ type Facts struct {
 	PublicURL    string // empty if not configured
 	Simulated    bool   // whether the simulator is the only provider
 	Samples      bool   // whether sample traffic can be created
+	SSO          string // name of the identity provider; empty if single sign-on is disabled
+	SSOOnly      bool   // whether passwords are rejected
 }

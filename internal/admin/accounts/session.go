@@ -2,6 +2,7 @@ package accounts
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"time"
@@ -37,13 +38,21 @@ type MembershipView struct {
 
 // ServerView describes the gateway to clients that are not signed in.
 type ServerView struct {
-	Version      string    `json:"version"`
-	Simulated    bool      `json:"simulated" doc:"Whether the simulator is the only provider. Responses and costs are simulated."`
-	Samples      bool      `json:"samples" doc:"Whether sample traffic can be created. Requires the simulator."`
-	Registration string    `json:"registration" enum:"invitation,open" doc:"Who can register after the first account."`
-	SetupNeeded  bool      `json:"setup_needed" doc:"No account exists yet. Show the registration page."`
-	PublicURL    string    `json:"public_url" doc:"Public URL of the gateway. Empty if not configured."`
-	Time         time.Time `json:"time"`
+	Version      string      `json:"version"`
+	Simulated    bool        `json:"simulated" doc:"Whether the simulator is the only provider. Responses and costs are simulated."`
+	Samples      bool        `json:"samples" doc:"Whether sample traffic can be created. Requires the simulator."`
+	Registration string      `json:"registration" enum:"invitation,open" doc:"Who can register after the first account."`
+	SetupNeeded  bool        `json:"setup_needed" doc:"No account exists yet. Show the registration page."`
+	PublicURL    string      `json:"public_url" doc:"Public URL of the gateway. Empty if not configured."`
+	SSO          *SSOView    `json:"sso,omitempty" doc:"Single sign-on. Absent if it is not configured."`
+	Passkeys     PasskeySite `json:"passkeys" doc:"Where passkeys can be used."`
+	Time         time.Time   `json:"time"`
+}
+
+// SSOView describes single sign-on to clients that are not signed in.
+type SSOView struct {
+	Name string `json:"name" doc:"Name of the identity provider."`
+	Only bool   `json:"only" doc:"Whether passwords are rejected."`
 }
 
 // cookieOutput is a response that sets cookies.
@@ -104,14 +113,21 @@ func (a *handlers) recall(ctx context.Context, c *adminapi.Call, token string) e
 }
 
 type loginInput struct {
-	Body struct {
-		Email    string `json:"email" maxLength:"254"`
-		Password string `json:"password" maxLength:"1024" writeOnly:"true"`
+	Challenge string `cookie:"fairlead_passkey" doc:"Challenge of the passkey, encrypted."`
+	Body      struct {
+		Email    string          `json:"email" maxLength:"254"`
+		Password string          `json:"password" maxLength:"1024" writeOnly:"true"`
+		Code     string          `json:"code,omitempty" maxLength:"100" writeOnly:"true" doc:"Code of the authenticator app, or a recovery code. Required if the account has a second factor and no passkey is sent; without it the response is SECOND_FACTOR_REQUIRED, with the methods of the account in details.methods."`
+		Passkey  json.RawMessage `json:"passkey,omitempty" doc:"Response of a passkey to start-passkey-sign-in, as the second factor: the PublicKeyCredential in its JSON form."`
 	}
 }
 
 func (a *handlers) createSession(ctx context.Context, c *adminapi.Call, in *loginInput) (*cookieOutput[SessionView], error) {
-	_, token, err := a.Sessions.Login(ctx, in.Body.Email, in.Body.Password, c.Visitor)
+	credentials := account.Credentials{Email: in.Body.Email, Password: in.Body.Password, Code: in.Body.Code}
+	if len(in.Body.Passkey) > 0 && in.Body.Email != "" {
+		credentials.Passkey = &account.PasskeyResponse{Response: in.Body.Passkey, Cookie: in.Challenge, RequestURL: c.BaseURL()}
+	}
+	_, token, err := a.Sessions.SignIn(ctx, credentials, c.Visitor)
 	if err != nil {
 		return nil, err
 	}
@@ -161,8 +177,11 @@ func (a *handlers) sessionView(ctx context.Context, c *adminapi.Call) (SessionVi
 	facts := a.Facts()
 	v := SessionView{Workspaces: []MembershipView{}, Server: ServerView{
 		Version: facts.Version, Simulated: facts.Simulated, Samples: facts.Samples, Registration: facts.Registration,
-		SetupNeeded: setup, PublicURL: facts.PublicURL, Time: a.Now().UTC(),
+		SetupNeeded: setup, PublicURL: facts.PublicURL, Passkeys: a.site(c), Time: a.Now().UTC(),
 	}}
+	if facts.SSO != "" {
+		v.Server.SSO = &SSOView{Name: facts.SSO, Only: facts.SSOOnly}
+	}
 	if c.Account.ID == "" {
 		return v, nil
 	}

@@ -89,8 +89,8 @@ func insertAccount(ctx context.Context, tx *sql.Tx, a account.Account) error {
 }
 
 func insertMember(ctx context.Context, tx *sql.Tx, m account.Member) error {
-	const q = `insert into members (workspace_id, account_id, role, joined_at) values ($1, $2, $3, $4)`
-	_, err := tx.ExecContext(ctx, q, m.WorkspaceID, m.AccountID, m.Role, sqldb.Millis(m.JoinedAt))
+	const q = `insert into members (workspace_id, account_id, role, source, joined_at) values ($1, $2, $3, $4, $5)`
+	_, err := tx.ExecContext(ctx, q, m.WorkspaceID, m.AccountID, m.Role, m.Source, sqldb.Millis(m.JoinedAt))
 	if sqldb.IsUnique(err) {
 		return account.ErrConflict
 	}

@@ -15,7 +15,7 @@ import (
 // keyRows selects keys joined with their secrets, one row per secret. The caller adds conditions and an order that
 // keeps the rows of a key together.
 const keyRows = `select k.id, k.workspace_id, k.name, k.scopes, k.allowed_models, k.requests_per_minute, k.tokens_per_minute, k.concurrent,
-	k.budget, k.sessions, k.baseline, k.log_bodies, k.error_format, k.allow_unpriced, k.tags, k.created_by, k.created_at, k.expires_at, k.revoked_at,
+	k.budget, k.sessions, k.response_cache, k.baseline, k.log_bodies, k.error_format, k.allow_unpriced, k.tags, k.created_by, k.created_at, k.expires_at, k.revoked_at,
 	k.last_used_at, k.last_used_by, s.hash, s.start_text, s.end_text, s.created_at, s.expires_at, s.after_use, s.used_at
 	from keys k join key_secrets s on s.key_id = k.id `
 
@@ -23,6 +23,7 @@ const keyRows = `select k.id, k.workspace_id, k.name, k.scopes, k.allowed_models
 type keyRow struct {
 	key                                    account.Key
 	scopes, models, budget, sessions, tags string
+	cache                                  string
 	logBodies                              sql.NullInt64
 	unpriced                               int64
 	created, expires, revoked, lastUsed    int64
@@ -33,7 +34,7 @@ type keyRow struct {
 func (r *keyRow) scan(row sqldb.Scanner) error {
 	k, s := &r.key, &r.secret
 	return notFound(row.Scan(&k.ID, &k.WorkspaceID, &k.Name, &r.scopes, &r.models, &k.Limits.RequestsPerMinute, &k.Limits.TokensPerMinute, &k.Limits.Concurrent,
-		&r.budget, &r.sessions, &k.Baseline, &r.logBodies, &k.ErrorFormat, &r.unpriced, &r.tags, &k.CreatedBy, &r.created, &r.expires, &r.revoked,
+		&r.budget, &r.sessions, &r.cache, &k.Baseline, &r.logBodies, &k.ErrorFormat, &r.unpriced, &r.tags, &k.CreatedBy, &r.created, &r.expires, &r.revoked,
 		&r.lastUsed, &k.LastUsedBy, &s.Hash, &s.Start, &s.End, &r.made, &r.secretExpires, &r.afterUse, &r.usedAt))
 }
 
@@ -66,6 +67,9 @@ func (r *keyRow) asKey(same *alike) (_ *account.Key, err error) {
 	if k.Sessions, err = once(same.sessions, r.sessions, fromText[*account.SessionLimits]); err != nil {
 		return nil, fmt.Errorf("read the session limits of key %s: %w", k.ID, err)
 	}
+	if k.Cache, err = once(same.caches, r.cache, fromText[*account.ResponseCache]); err != nil {
+		return nil, fmt.Errorf("read the response cache of key %s: %w", k.ID, err)
+	}
 	k.Budget, err = once(same.budgets, r.budget, fromBudget)
 	return &k, err
 }
@@ -78,13 +82,14 @@ type alike struct {
 	tags     map[string]map[string]string
 	budgets  map[string]*account.Budget
 	sessions map[string]*account.SessionLimits
+	caches   map[string]*account.ResponseCache
 	texts    map[string]string
 }
 
 func newAlike() *alike {
 	return &alike{
 		scopes: map[string][]account.Scope{}, models: map[string][]string{}, tags: map[string]map[string]string{},
-		budgets: map[string]*account.Budget{}, sessions: map[string]*account.SessionLimits{}, texts: map[string]string{},
+		budgets: map[string]*account.Budget{}, sessions: map[string]*account.SessionLimits{}, caches: map[string]*account.ResponseCache{}, texts: map[string]string{},
 	}
 }
 
@@ -168,13 +173,17 @@ func keyArguments(k account.Key, revision int64) ([]any, error) {
 	if err != nil {
 		return nil, err
 	}
+	cache, err := textOf(k.Cache)
+	if err != nil {
+		return nil, err
+	}
 	var logBodies sql.NullInt64
 	if k.LogBodies != nil {
 		logBodies = sql.NullInt64{Int64: int64(sqldb.Flag(*k.LogBodies)), Valid: true}
 	}
 	return []any{
 		k.ID, k.Name, strings.Join(scopes, ","), string(models), k.Limits.RequestsPerMinute, k.Limits.TokensPerMinute, k.Limits.Concurrent,
-		budget, k.Baseline, logBodies, k.ErrorFormat, sqldb.Flag(k.AllowUnpriced), string(tags), sqldb.Millis(k.ExpiresAt), sqldb.Millis(k.RevokedAt), revision, sessions,
+		budget, k.Baseline, logBodies, k.ErrorFormat, sqldb.Flag(k.AllowUnpriced), string(tags), sqldb.Millis(k.ExpiresAt), sqldb.Millis(k.RevokedAt), revision, sessions, cache,
 	}, nil
 }
 
@@ -193,8 +202,8 @@ func (s *Store) CreateKey(ctx context.Context, k account.Key, limit int, event a
 			return err
 		}
 		const q = `insert into keys (id, name, scopes, allowed_models, requests_per_minute, tokens_per_minute, concurrent, budget, baseline,
-			log_bodies, error_format, allow_unpriced, tags, expires_at, revoked_at, revision, sessions, workspace_id, created_by, created_at)
-			values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)`
+			log_bodies, error_format, allow_unpriced, tags, expires_at, revoked_at, revision, sessions, response_cache, workspace_id, created_by, created_at)
+			values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)`
 		if _, err := tx.ExecContext(ctx, q, append(args, k.WorkspaceID, k.CreatedBy, sqldb.Millis(k.CreatedAt))...); err != nil {
 			return err
 		}
@@ -303,7 +312,7 @@ func (s *Store) ChangeKey(ctx context.Context, workspaceID, keyID string, change
 		}
 		const q = `update keys set name = $2, scopes = $3, allowed_models = $4, requests_per_minute = $5, tokens_per_minute = $6, concurrent = $7,
 			budget = $8, baseline = $9, log_bodies = $10, error_format = $11, allow_unpriced = $12, tags = $13, expires_at = $14, revoked_at = $15,
-			revision = $16, sessions = $17 where id = $1`
+			revision = $16, sessions = $17, response_cache = $18 where id = $1`
 		if err := affect(ctx, tx, q, args...); err != nil {
 			return err
 		}

@@ -12,13 +12,13 @@ import (
 	"fairlead/internal/store/sqldb"
 )
 
-const memberRows = `select m.workspace_id, m.account_id, a.email, a.name, m.role, m.joined_at
+const memberRows = `select m.workspace_id, m.account_id, a.email, a.name, m.role, m.source, m.joined_at
 	from members m join accounts a on a.id = m.account_id where m.workspace_id = $1`
 
 func scanMember(row sqldb.Scanner) (account.Member, error) {
 	var m account.Member
 	var joined int64
-	err := row.Scan(&m.WorkspaceID, &m.AccountID, &m.Email, &m.Name, &m.Role, &joined)
+	err := row.Scan(&m.WorkspaceID, &m.AccountID, &m.Email, &m.Name, &m.Role, &m.Source, &joined)
 	m.JoinedAt = sqldb.FromMillis(joined)
 	return m, notFound(err)
 }

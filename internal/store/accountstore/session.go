@@ -14,12 +14,15 @@ import (
 	"fairlead/internal/store/sqldb"
 )
 
-const sessionColumns = `s.token_hash, s.account_id, s.client, s.ip, s.created_at, s.seen_at, s.expires_at`
+const sessionColumns = `s.token_hash, s.account_id, s.issuer, s.client, s.ip, s.created_at, s.seen_at, s.expires_at, coalesce(i.checked_until, 0)`
+
+// sessionTables joins the sessions with the last check of their identity.
+const sessionTables = `sessions s left join identities i on i.account_id = s.account_id and i.issuer = s.issuer`
 
 func insertSession(ctx context.Context, tx *sql.Tx, s account.Session) error {
-	const q = `insert into sessions (token_hash, account_id, client, ip, created_at, seen_at, expires_at)
-		values ($1, $2, $3, $4, $5, $6, $7)`
-	_, err := tx.ExecContext(ctx, q, s.TokenHash, s.AccountID, s.Client, s.IP, sqldb.Millis(s.CreatedAt), sqldb.Millis(s.SeenAt), sqldb.Millis(s.ExpiresAt))
+	const q = `insert into sessions (token_hash, account_id, issuer, client, ip, created_at, seen_at, expires_at)
+		values ($1, $2, $3, $4, $5, $6, $7, $8)`
+	_, err := tx.ExecContext(ctx, q, s.TokenHash, s.AccountID, s.Issuer, s.Client, s.IP, sqldb.Millis(s.CreatedAt), sqldb.Millis(s.SeenAt), sqldb.Millis(s.ExpiresAt))
 	return err
 }
 
@@ -43,8 +46,9 @@ func (s *Store) CreateSession(ctx context.Context, session account.Session, pass
 
 func scanSession(row sqldb.Scanner, more ...any) (account.Session, error) {
 	var s account.Session
-	var created, seen, expires int64
-	err := row.Scan(append([]any{&s.TokenHash, &s.AccountID, &s.Client, &s.IP, &created, &seen, &expires}, more...)...)
+	var created, seen, expires, checked int64
+	err := row.Scan(append([]any{&s.TokenHash, &s.AccountID, &s.Issuer, &s.Client, &s.IP, &created, &seen, &expires, &checked}, more...)...)
+	s.CheckedUntil = sqldb.FromMillis(checked)
 	s.CreatedAt, s.SeenAt, s.ExpiresAt = sqldb.FromMillis(created), sqldb.FromMillis(seen), sqldb.FromMillis(expires)
 	return s, notFound(err)
 }
@@ -53,7 +57,7 @@ func scanSession(row sqldb.Scanner, more ...any) (account.Session, error) {
 func (s *Store) SessionByHash(ctx context.Context, hash []byte) (account.Session, account.Account, error) {
 	var a account.Account
 	var created int64
-	const q = `select ` + sessionColumns + `, ` + accountColumns + ` from sessions s join accounts a on a.id = s.account_id where s.token_hash = $1`
+	const q = `select ` + sessionColumns + `, ` + accountColumns + ` from ` + sessionTables + ` join accounts a on a.id = s.account_id where s.token_hash = $1`
 	session, err := scanSession(s.db.QueryRow(ctx, q, hash), &a.ID, &a.Email, &a.Name, &a.PasswordHash, &a.TimeZone, &created)
 	a.CreatedAt = sqldb.FromMillis(created)
 	return session, a, err
@@ -68,7 +72,7 @@ func (s *Store) TouchSession(ctx context.Context, hash []byte, seen, expires tim
 
 // SessionsOf lists the sessions of an account, most recently used first.
 func (s *Store) SessionsOf(ctx context.Context, accountID string) ([]account.Session, error) {
-	const q = `select ` + sessionColumns + ` from sessions s where s.account_id = $1 order by s.seen_at desc, s.token_hash`
+	const q = `select ` + sessionColumns + ` from ` + sessionTables + ` where s.account_id = $1 order by s.seen_at desc, s.token_hash`
 	rows, err := s.db.Query(ctx, q, accountID)
 	return sqldb.Collect(rows, err, func(row sqldb.Scanner) (account.Session, error) { return scanSession(row) })
 }

@@ -8,8 +8,10 @@ import { useSession } from "../../lib/session";
 import { Sessions } from "./Sessions";
 import { Budget } from "./Budget";
 import { DeleteAccount } from "./DeleteAccount";
+import { Passkeys } from "./Passkeys";
 import { PasswordForm } from "./PasswordForm";
 import { ProfileForm } from "./ProfileForm";
+import { SecondFactor } from "./SecondFactor";
 import { WorkspaceSettings } from "./WorkspaceForm";
 
 /** Settings of the signed-in account and its current workspace. */
@@ -26,8 +28,16 @@ export function AccountPage() {
         <Section title="Profile">
           <ProfileForm />
         </Section>
-        <Section title="Password">
-          <PasswordForm />
+        {account.has_password && (
+          <Section title="Password">
+            <PasswordForm />
+          </Section>
+        )}
+        <Section title="Passkeys">
+          <Passkeys />
+        </Section>
+        <Section title="Two-factor authentication">
+          <SecondFactor />
         </Section>
         <Section title="Workspace">
           <WorkspaceSettings />
@@ -35,9 +45,11 @@ export function AccountPage() {
         <Section title="Workspace budget">{workspace.data && <Budget workspace={workspace.data} />}</Section>
       </SimpleGrid>
       <Sessions />
-      <Section title="Delete account">
-        <DeleteAccount />
-      </Section>
+      {account.has_password && (
+        <Section title="Delete account">
+          <DeleteAccount />
+        </Section>
+      )}
     </>
   );
 }

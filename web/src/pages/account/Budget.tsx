@@ -11,8 +11,7 @@ export function Budget({ workspace }: { workspace: Schema["WorkspaceView"] }) {
   if (!budget) {
     return (
       <Text size="sm" c="dimmed">
-        This workspace has no budget. Keys can have their own budgets. The gateway operator can set a
-        workspace budget.
+        This workspace has no budget. Keys can have their own budgets. Set one on the Budgets page.
       </Text>
     );
   }
