@@ -18,6 +18,8 @@ var (
 	overAny       = []string{"chat", "request-id", "stream", "tool-loop", "tool-loop-streamed", "tool-choice", "vision", "json-schema", "max-tokens", "models", "count-tokens"}
 	overChat      = append([]string{"single-calls"}, overAny...)
 	overAnthropic = append([]string{"tool-failure", "reasoning", "reasoning-signatures", "cached", "stop-sequence", "refusal"}, overChat...)
+	geminiAny     = []string{"chat", "stream", "tool-loop", "tool-loop-streamed", "tool-choice", "vision", "json-schema", "max-tokens", "models", "count-tokens", "history", "gateway-errors", "auto"}
+	geminiGoogle  = append([]string{"tool-failure", "reasoning", "cached", "stop-sequence", "refusal", "blocked"}, geminiAny...)
 	responses     = []string{"chat", "stream", "tool-loop", "tool-loop-streamed", "vision", "json-schema", "reasoning", "max-tokens"}
 )
 
@@ -28,6 +30,9 @@ var surfaces = map[string]surface{
 	"messages-over-gemini":         {program: []string{"python", "messages.py"}, vendor: "gemini", path: "/proxy", cases: overAny},
 	"messages-over-openai-node":    {program: []string{"node", "messages.js"}, vendor: "openai", path: "/proxy", cases: overChat},
 	"messages-over-anthropic-node": {program: []string{"node", "messages.js"}, vendor: "anthropic", path: "/proxy", cases: overAnthropic},
+	"gemini-over-gemini":           {program: []string{"python", "gemini.py"}, vendor: "gemini", path: "/proxy", cases: geminiGoogle},
+	"gemini-over-openai":           {program: []string{"python", "gemini.py"}, vendor: "openai", path: "/proxy", cases: geminiAny},
+	"gemini-over-anthropic":        {program: []string{"python", "gemini.py"}, vendor: "anthropic", path: "/proxy", cases: append([]string{"reasoning"}, geminiAny...)},
 	"responses-over-openai":        {program: []string{"python", "responses.py"}, vendor: "openai", path: "/proxy/v1", cases: responses},
 	"responses-over-anthropic":     {program: []string{"python", "responses.py"}, vendor: "anthropic", path: "/proxy/v1", cases: responses},
 }

@@ -4,6 +4,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"fairlead/test/harness"
@@ -48,7 +49,7 @@ func TestReferenceClients(t *testing.T) {
 			t.Parallel()
 			mock := c.vendor(vendormock.Options{})
 			s := suite{name: c.name, dir: c.dir, command: c.command, env: []string{"PYTHONDONTWRITEBYTECODE=1", "OPENAI_PACKAGE=openai"}}
-			output := run(t, s, []string{"SDK_NAME=" + c.name, "VENDOR_URL=" + harness.Serve(t, mock), "VENDOR_KEY=test-key"})
+			output := run(t, s, []string{"SDK_NAME=" + c.name, "VENDOR_URL=" + harness.Serve(t, mock), "VENDOR_KEY=test-key", "CASES=" + strings.Join(c.cases, ",")})
 			check(t, output, c.cases)
 		})
 	}

@@ -9,6 +9,7 @@ import (
 	"fairlead/internal/wire/embeddings"
 	"fairlead/internal/wire/fault"
 	"fairlead/internal/wire/gemini"
+	"fairlead/internal/wire/geminiapi"
 )
 
 // caller is the part that chat and embeddings share.
@@ -40,18 +41,9 @@ type conversation struct{ caller }
 var _ provider.Exchange = conversation{}
 
 func (e conversation) NewRequest(ctx context.Context, c *provider.Call) (*http.Request, error) {
-	conv, err := c.Client.Conversation(ctx, c.Request)
+	body, err := Body(ctx, c, e.name, gemini.TraitsOf(c.Target.Upstream))
 	if err != nil {
 		return nil, err
-	}
-	body, warnings, err := gemini.Render(ctx, conv, gemini.RenderOptions{
-		Traits: gemini.TraitsOf(c.Target.Upstream), Provider: e.name, MaxOutput: c.MaxOutput, FixedSampling: c.Target.Model.FixedSampling,
-	})
-	if err != nil {
-		return nil, err
-	}
-	for _, w := range warnings {
-		c.Warn("%s", w)
 	}
 	if c.Request.Stream {
 		return e.post(ctx, e.modelURL(c.Target.Upstream, "streamGenerateContent?alt=sse"), c.Secret, body, provider.AcceptEvents)
@@ -60,12 +52,49 @@ func (e conversation) NewRequest(ctx context.Context, c *provider.Call) (*http.R
 }
 
 func (e conversation) Events(c *provider.Call, resp *http.Response) llm.Stream {
-	return llm.Pull(c.Client.EncodeResponse(c.Request, c.Target.Model.Name, gemini.Deltas(resp.Body, gemini.DeltaOptions{
-		Stream: c.Request.Stream, ContentType: resp.Header.Get("Content-Type"), Provider: e.name, Request: c.Request.Body, Search: c.Request.Needs.Has(llm.WebSearch),
-		ServiceTier: resp.Header.Get("X-Gemini-Service-Tier"),
-		MaxLine:     e.settings.MaxLine, MaxAnswer: e.settings.MaxAnswer, SizeHint: resp.ContentLength,
-		Custom: c.CustomTool(), Warn: func(what string) { c.Warn("%s", what) },
-	})))
+	return Events(c, resp, e.name, gemini.TraitsOf(c.Target.Upstream), e.settings)
+}
+
+// Body returns the body for a model of the format at a provider: the client's body if it has the same format, otherwise the encoded
+// conversation.
+func Body(ctx context.Context, c *provider.Call, providerName string, traits gemini.Traits) ([]byte, error) {
+	var body []byte
+	var warnings []string
+	if geminiapi.Passes(c.Request, traits) {
+		body, warnings = geminiapi.Rewrite(c.Request, geminiapi.RewriteOptions{
+			Traits: traits, MaxOutput: c.MaxOutput, ModelMax: c.Target.Model.MaxOutput, FixedSampling: c.Target.Model.FixedSampling, Effort: c.Target.Effort,
+		})
+	} else {
+		conv, err := c.Client.Conversation(ctx, c.Request)
+		if err != nil {
+			return nil, err
+		}
+		body, warnings, err = gemini.Render(ctx, conv, gemini.RenderOptions{
+			Traits: traits, Provider: providerName, MaxOutput: c.MaxOutput, FixedSampling: c.Target.Model.FixedSampling,
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	for _, w := range warnings {
+		c.Warn("%s", w)
+	}
+	return body, nil
+}
+
+// Events decodes a response of a model of the format.
+func Events(c *provider.Call, resp *http.Response, providerName string, traits gemini.Traits, s provider.Settings) llm.Stream {
+	o := gemini.DeltaOptions{
+		Stream: c.Request.Stream, ContentType: resp.Header.Get("Content-Type"), Provider: providerName, Request: c.Request.Body, Search: c.Request.Needs.Has(llm.WebSearch),
+		ServiceTier: resp.Header.Get("X-Gemini-Service-Tier"), // of AI Studio only
+		MaxLine:     s.MaxLine, MaxAnswer: s.MaxAnswer, SizeHint: resp.ContentLength,
+		Warn: func(what string) { c.Warn("%s", what) },
+	}
+	if !c.Joins && geminiapi.Passes(c.Request, traits) {
+		return llm.Pull(geminiapi.Events(resp.Body, o, c.Target.Model.Name))
+	}
+	o.Custom = c.CustomTool()
+	return llm.Pull(c.Client.EncodeResponse(c.Request, c.Target.Model.Name, gemini.Deltas(resp.Body, o)))
 }
 
 // embedding implements provider.Exchange for embeddings.

@@ -10,6 +10,7 @@ import (
 	"fairlead/internal/llm"
 	"fairlead/internal/provider"
 	"fairlead/internal/provider/anthropic"
+	geminivendor "fairlead/internal/provider/gemini"
 	"fairlead/internal/rawjson"
 	"fairlead/internal/wire/embeddings"
 	"fairlead/internal/wire/fault"
@@ -94,18 +95,9 @@ func (e conversation) NewRequest(ctx context.Context, c *provider.Call) (*http.R
 	if isClaude(c.Target) {
 		return e.claude.NewRequest(ctx, c)
 	}
-	conv, err := c.Client.Conversation(ctx, c.Request)
+	body, err := geminivendor.Body(ctx, c, e.name, traits(c.Target.Upstream))
 	if err != nil {
 		return nil, err
-	}
-	body, warnings, err := gemini.Render(ctx, conv, gemini.RenderOptions{
-		Traits: traits(c.Target.Upstream), Provider: e.name, MaxOutput: c.MaxOutput, FixedSampling: c.Target.Model.FixedSampling,
-	})
-	if err != nil {
-		return nil, err
-	}
-	for _, w := range warnings {
-		c.Warn("%s", w)
 	}
 	if c.Request.Stream {
 		return e.post(ctx, c, google, "streamGenerateContent?alt=sse", body, provider.AcceptEvents)
@@ -117,11 +109,7 @@ func (e conversation) Events(c *provider.Call, resp *http.Response) llm.Stream {
 	if isClaude(c.Target) {
 		return e.claude.Events(c, resp)
 	}
-	return llm.Pull(c.Client.EncodeResponse(c.Request, c.Target.Model.Name, gemini.Deltas(resp.Body, gemini.DeltaOptions{
-		Stream: c.Request.Stream, ContentType: resp.Header.Get("Content-Type"), Provider: e.name, Request: c.Request.Body, Search: c.Request.Needs.Has(llm.WebSearch),
-		MaxLine: e.settings.MaxLine, MaxAnswer: e.settings.MaxAnswer, SizeHint: resp.ContentLength,
-		Custom: c.CustomTool(), Warn: func(what string) { c.Warn("%s", what) },
-	})))
+	return geminivendor.Events(c, resp, e.name, traits(c.Target.Upstream), e.settings)
 }
 
 // embedding implements provider.Exchange for embeddings.

@@ -9,8 +9,8 @@ import (
 	"fairlead/internal/wire/show"
 )
 
-// foreignSignature replaces the signature of a call that was made by another model.
-const foreignSignature = "skip_thought_signature_validator"
+// ForeignSignature replaces the signature of a call that was made by another model.
+const ForeignSignature = "skip_thought_signature_validator"
 
 // turns encodes the conversation. Tool results come first in a user turn, in a separate content.
 func (r *renderer) turns(turns []llm.Message) error {
@@ -145,7 +145,7 @@ func (t *modelTurn) finish() {
 	}
 	first := slices.IndexFunc(t.parts, func(p part) bool { return p.Call != nil })
 	if first >= 0 && t.o.Traits.NeedsSignatures && t.parts[first].Signature == "" {
-		t.parts[first].Signature = foreignSignature
+		t.parts[first].Signature = ForeignSignature
 	}
 }
 

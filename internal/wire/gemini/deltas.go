@@ -42,6 +42,9 @@ type DeltaOptions struct {
 	Custom func(name string) bool
 	// Warn receives corrections and dropped content. It may be nil.
 	Warn func(string)
+	// Document receives every document of the response after its deltas, for a client of the same format. An error ends the
+	// response. It may be nil.
+	Document func(document []byte) error
 }
 
 // Deltas decodes a provider's 2xx response, streamed or not, according to its content. A response ends with its finish
@@ -148,7 +151,7 @@ func (a *answer) whole(r io.Reader) error {
 		if err := json.Unmarshal(document, &got); err != nil {
 			return &llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider's response is not a JSON object" + a.contentType() + ".", Err: err}
 		}
-		if err := a.take(document, &got); err != nil {
+		if err := a.pass(document, &got); err != nil {
 			return err
 		}
 	}
@@ -211,7 +214,16 @@ func (a *answer) event(in sse.Event) error {
 		// every event.
 		return &llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider sent an event that cannot be decoded.", Err: err}
 	}
-	return a.take(data, &got)
+	return a.pass(data, &got)
+}
+
+// pass yields the deltas of one event and passes the event on.
+func (a *answer) pass(data []byte, got *response) error {
+	err := a.take(data, got)
+	if err == nil && a.o.Document != nil {
+		err = a.o.Document(data)
+	}
+	return err
 }
 
 // take yields the deltas of one event.

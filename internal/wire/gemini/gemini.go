@@ -1,5 +1,5 @@
 // Package gemini implements the wire format of Google's Gemini models at AI Studio and Vertex AI, for providers. It
-// encodes conversations and embedding inputs as requests and decodes responses. Clients cannot use it.
+// encodes conversations and embedding inputs as requests and decodes responses. Package geminiapi implements the client side.
 package gemini
 
 import (

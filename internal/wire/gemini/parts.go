@@ -85,7 +85,7 @@ func (a *answer) part(n int, c *choice, got *answerPart) error {
 	case got.Call != nil:
 		return a.call(n, c, got)
 	case got.Text == nil && got.Signature == "":
-		if !a.lost {
+		if !a.lost && a.o.Document == nil {
 			a.lost = true
 			a.warn("dropped a part of the response that is neither text nor a tool call")
 		}

@@ -90,6 +90,15 @@ func smallWhole(n json.Number) bool {
 // OpenAI-compatible API.
 var budgetOf = map[string]int64{"minimal": 1024, "low": 1024, "medium": 8192, "high": 24576, "xhigh": math.MaxInt64, "max": math.MaxInt64}
 
+// ThinkingConfig encodes an effort as the thinking settings of a model. It returns nil for a model that does not think.
+func ThinkingConfig(t Traits, e llm.Effort) (config []byte, warnings []string) {
+	r := &renderer{conv: &llm.Conversation{Effort: e}, o: RenderOptions{Traits: t}}
+	if settings := r.thinking(); settings != nil {
+		config, _ = encode(settings) // always encodable
+	}
+	return config, r.warnings
+}
+
 // thinking encodes the thinking settings.
 func (r *renderer) thinking() *thinkingConfig {
 	e, can := r.conv.Effort, r.o.Traits.Thinking

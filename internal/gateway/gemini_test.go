@@ -1,0 +1,233 @@
+package gateway_test
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead/internal/account"
+	"fairlead/internal/provider"
+	"fairlead/internal/provider/gemini"
+	"fairlead/internal/rawjson"
+	"fairlead/internal/requestlog"
+	"fairlead/internal/route"
+)
+
+const geminiHello = `{"contents":[{"role":"user","parts":[{"text":"hello"}]}]}`
+
+// google sends a request to a path below /proxy/v1beta as Google's clients do.
+func (k *kit) google(method, path, body string, headers ...string) clientResponse {
+	k.Helper()
+	r := k.request(method, "beta"+path, body, headers...)
+	r.Header.Del("Authorization")
+	if !strings.Contains(path, "key=") && r.Header.Get("X-Goog-Api-Key") == "" {
+		r.Header.Set("X-Goog-Api-Key", "good")
+	}
+	return k.do(r)
+}
+
+func TestGeminiRequestsAreTranslated(t *testing.T) {
+	t.Parallel()
+	k := newKit(t)
+	got := k.google(http.MethodPost, "/models/large:generateContent", geminiHello)
+	v := rawjson.ParseString(got.body)
+	if got.status != http.StatusOK || v.Get("candidates.0.content.parts.0.text").String() == "" || v.Get("candidates.0.finishReason").String() != "STOP" ||
+		v.Get("modelVersion").String() != "large" || v.Get("usageMetadata.totalTokenCount").Int() == 0 || v.Get("responseId").String() == "" {
+		t.Fatalf("%d %s", got.status, got.body)
+	}
+	if got.header.Get("X-Fairlead-Model") != "large" || got.header.Get("X-Fairlead-Cost") == "" {
+		t.Errorf("headers %v", got.header)
+	}
+	e := k.entry()
+	if e.Outcome != requestlog.OK || e.Endpoint != "generateContent" || e.Format != "gemini" || e.Requested != "large" || e.Preview != "hello" || e.Stream || e.Cost == nil || *e.Cost == 0 || string(e.Body.Request) != geminiHello {
+		t.Errorf("entry %+v", e)
+	}
+	if got := k.google(http.MethodPost, "/models/auto:cost:generateContent", geminiHello); got.status != http.StatusOK {
+		t.Errorf("auto:cost: %d %s", got.status, got.body)
+	}
+	if e := k.entry(); e.Requested != "auto:cost" || e.Model != "small" {
+		t.Errorf("auto:cost was served by %s as %s", e.Model, e.Requested)
+	}
+}
+
+func TestGeminiStreams(t *testing.T) {
+	t.Parallel()
+	k := newKit(t)
+	got := k.google(http.MethodPost, "/models/large:streamGenerateContent?alt=sse", geminiHello)
+	if got.status != http.StatusOK || !strings.HasPrefix(got.header.Get("Content-Type"), "text/event-stream") {
+		t.Fatalf("%d %v %s", got.status, got.header, got.body)
+	}
+	var events []json.RawMessage
+	for block := range strings.SplitSeq(strings.TrimSpace(got.body), "\n\n") {
+		data, ok := strings.CutPrefix(block, "data: ")
+		if !ok || !json.Valid([]byte(data)) {
+			t.Fatalf("event %q", block)
+		}
+		events = append(events, json.RawMessage(data))
+	}
+	last := rawjson.Parse(events[len(events)-1])
+	if len(events) < 2 || last.Get("candidates.0.finishReason").String() != "STOP" || !last.Get("usageMetadata").IsObject() {
+		t.Errorf("%d events, last %s", len(events), last.Raw)
+	}
+	if e := k.entry(); !e.Stream || e.Endpoint != "streamGenerateContent" || e.Outcome != requestlog.OK || e.Usage.Output == 0 {
+		t.Errorf("entry %+v", e)
+	}
+	list := k.google(http.MethodPost, "/models/large:streamGenerateContent", geminiHello)
+	var documents []json.RawMessage
+	if err := json.Unmarshal([]byte(list.body), &documents); err != nil || len(documents) != len(events) || list.header.Get("Content-Type") != "application/json; charset=utf-8" {
+		t.Errorf("%v, %d documents, %v in %s", err, len(documents), list.header, list.body)
+	}
+}
+
+// TestNewerGoogleClients checks the same endpoints below /proxy/v1.
+func TestNewerGoogleClients(t *testing.T) {
+	t.Parallel()
+	k := newKit(t)
+	if got := k.post("/models/large:generateContent", geminiHello); got.status != http.StatusOK || !rawjson.ParseString(got.body).Get("candidates").Exists() {
+		t.Errorf("%d %s", got.status, got.body)
+	}
+	for _, path := range []string{"/models", "/models/large"} {
+		r := k.request(http.MethodGet, path, "", "X-Goog-Api-Key", "good")
+		r.Header.Del("Authorization")
+		if got := k.do(r); got.status != http.StatusOK || !strings.Contains(got.body, `"name":"models/large"`) {
+			t.Errorf("%s: %d %s", path, got.status, got.body)
+		}
+		if got := k.do(k.request(http.MethodGet, path, "")); got.status != http.StatusOK || strings.Contains(got.body, `"models/large"`) {
+			t.Errorf("%s for another client: %d %s", path, got.status, got.body)
+		}
+	}
+}
+
+func TestGeminiKeyMayBeInTheQuery(t *testing.T) {
+	t.Parallel()
+	k := newKit(t)
+	if got := k.google(http.MethodPost, "/models/large:generateContent?key=good", geminiHello); got.status != http.StatusOK {
+		t.Errorf("%d %s", got.status, got.body)
+	}
+	if raw, _ := json.Marshal(k.entry()); strings.Contains(string(raw), "key=good") {
+		t.Errorf("the entry contains the key: %s", raw)
+	}
+	for path, code := range map[string]string{"?key=wrong": "INVALID_API_KEY", "?key=": "MISSING_API_KEY"} {
+		got := k.google(http.MethodPost, "/models/large:generateContent"+path, geminiHello)
+		if got.status != http.StatusUnauthorized || got.code(t) != code || strings.Contains(got.body, "wrong") {
+			t.Errorf("%s: %d %s", path, got.status, got.body)
+		}
+	}
+}
+
+func TestGeminiErrorsHaveGooglesShape(t *testing.T) {
+	t.Parallel()
+	k := newKit(t)
+	for name, tc := range map[string]struct {
+		method, path, body, code, status string
+		http                             int
+	}{
+		"unknown model":  {http.MethodPost, "/models/larg:generateContent", geminiHello, "MODEL_NOT_FOUND", "NOT_FOUND", 404},
+		"unknown method": {http.MethodPost, "/models/large:embedContent", geminiHello, "NOT_FOUND", "NOT_FOUND", 404},
+		"unknown path":   {http.MethodPost, "/cachedContents", `{}`, "NOT_FOUND", "NOT_FOUND", 404},
+		"wrong method":   {http.MethodGet, "/models/large:generateContent", "", "METHOD_NOT_ALLOWED", "INVALID_ARGUMENT", 405},
+		"no contents":    {http.MethodPost, "/models/large:generateContent", `{}`, "INVALID_REQUEST", "INVALID_ARGUMENT", 400},
+		"not JSON":       {http.MethodPost, "/models/large:generateContent", `{`, "INVALID_JSON", "INVALID_ARGUMENT", 400},
+	} {
+		got := k.google(tc.method, tc.path, tc.body)
+		v := rawjson.ParseString(got.body)
+		if got.status != tc.http || got.code(t) != tc.code || v.Get("error.status").String() != tc.status || v.Get("error.code").Int() != int64(tc.http) ||
+			v.Get("details.request_id").String() == "" || got.header.Get("X-Fairlead-Error-Code") != tc.code {
+			t.Errorf("%s: %d %s", name, got.status, got.body)
+		}
+	}
+	if got := k.post("/generateContent", geminiHello); got.status != http.StatusNotFound {
+		t.Errorf("below /proxy/v1: %d %s", got.status, got.body)
+	}
+	if got := k.post("/models/large", geminiHello); got.status != http.StatusMethodNotAllowed || strings.Contains(got.body, "status\"") {
+		t.Errorf("another client gets %d %s", got.status, got.body)
+	}
+	k.keys.grant.Key.Budget = &account.Budget{Amount: 1, Period: account.Total}
+	if got := k.google(http.MethodPost, "/models/large:generateContent", geminiHello); got.status != http.StatusPaymentRequired || got.code(t) != "BUDGET_EXCEEDED" {
+		t.Errorf("budget: %d %s", got.status, got.body)
+	}
+}
+
+func TestGeminiTokensAreCounted(t *testing.T) {
+	t.Parallel()
+	k := newKit(t)
+	got := k.google(http.MethodPost, "/models/large:countTokens", `{"contents":[{"parts":[{"text":"how long is this?"}]}]}`)
+	if got.status != http.StatusOK || rawjson.ParseString(got.body).Get("totalTokens").Int() < 4 {
+		t.Errorf("%d %s", got.status, got.body)
+	}
+	if e := k.entry(); e.Endpoint != "countTokens" || e.Cost == nil || *e.Cost != 0 {
+		t.Errorf("entry %+v", e)
+	}
+}
+
+func TestGoogleClientsGetTheirModelList(t *testing.T) {
+	t.Parallel()
+	k := newKit(t)
+	names := func(body string) (names []string, next string) {
+		v := rawjson.ParseString(body)
+		for _, m := range v.Get("models").List() {
+			names = append(names, m.Get("name").String())
+		}
+		return names, v.Get("nextPageToken").String()
+	}
+	want := []string{"models/auto", "models/auto:cost", "models/auto:quality", "models/auto:speed", "models/large", "models/small"}
+	got, _ := names(k.google(http.MethodGet, "/models", "").body)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	first, token := names(k.google(http.MethodGet, "/models?pageSize=4", "").body)
+	rest, end := names(k.google(http.MethodGet, "/models?pageSize=4&pageToken="+token, "").body)
+	if diff := cmp.Diff(want, append(first, rest...)); diff != "" || end != "" || len(first) != 4 {
+		t.Errorf("pages (-want +got):\n%s", diff)
+	}
+	for _, query := range []string{"pageSize=0", "pageSize=x", "pageToken=99", "pageToken=x"} {
+		if got := k.google(http.MethodGet, "/models?"+query, ""); got.status != http.StatusBadRequest {
+			t.Errorf("%s: %d", query, got.status)
+		}
+	}
+	one := rawjson.ParseString(k.google(http.MethodGet, "/models/small", "").body)
+	if one.Get("name").String() != "models/small" || one.Get("inputTokenLimit").Int() != 100_000 {
+		t.Errorf("%s", one.Raw)
+	}
+	for _, name := range []string{"embed", "unknown"} {
+		if got := k.google(http.MethodGet, "/models/"+name, ""); got.status != http.StatusNotFound {
+			t.Errorf("%s: %d %s", name, got.status, got.body)
+		}
+	}
+}
+
+func TestGeminiRequestsPassToGoogle(t *testing.T) {
+	t.Parallel()
+	var path, sent, key string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		raw, _ := io.ReadAll(r.Body)
+		path, sent, key = r.URL.RequestURI(), string(raw), r.Header.Get("X-Goog-Api-Key")
+		_, _ = io.WriteString(w, "data: {\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"Hi\"}],\"role\":\"model\"},\"finishReason\":\"STOP\",\"future\":1}],\"usageMetadata\":{\"promptTokenCount\":2,\"candidatesTokenCount\":1},\"modelVersion\":\"large-2026\",\"responseId\":\"r\"}\n\n")
+	}))
+	t.Cleanup(server.Close)
+	k := newKit(t)
+	tg := target("gem", 2, 8)
+	tg.Provider, tg.Upstream = "gamma", "gemini-2.5-flash"
+	google := gemini.Vendor.New(provider.Settings{
+		Name: "gamma", BaseURL: server.URL, Targets: []*provider.Target{tg}, Credentials: []provider.Credential{{ID: "gamma#1", Secret: "provider-secret"}},
+	})
+	k.gateway.Update(k.settings, route.NewSnapshot(defaultCatalog(t), []*provider.Provider{google}, nil))
+	body := `{"contents":[{"role":"user","parts":[{"text":"hello"}]}],"session_id":"s1","safetySettings":[{"category":"X"}],"future":true}`
+	got := k.google(http.MethodPost, "/models/gem:streamGenerateContent?alt=sse", body)
+	want := "data: {\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"Hi\"}],\"role\":\"model\"},\"finishReason\":\"STOP\",\"future\":1}],\"usageMetadata\":{\"promptTokenCount\":2,\"candidatesTokenCount\":1},\"modelVersion\":\"gem\",\"responseId\":\"r\"}\n\n"
+	if diff := cmp.Diff(want, got.body); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if path != "/models/gemini-2.5-flash:streamGenerateContent?alt=sse" || key != "provider-secret" ||
+		sent != `{"contents":[{"role":"user","parts":[{"text":"hello"}]}],"safetySettings":[{"category":"X"}],"future":true}` {
+		t.Errorf("%s with %q: %s", path, key, sent)
+	}
+	if e := k.entry(); e.Session != "s1" || e.Usage.Output != 1 || e.Usage.Input != 2 || e.Outcome != requestlog.OK {
+		t.Errorf("entry %+v", e)
+	}
+}

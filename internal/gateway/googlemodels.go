@@ -1,0 +1,98 @@
+package gateway
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/route"
+)
+
+// googleModel is a model as Google's clients expect it.
+type googleModel struct {
+	Name        string   `json:"name"`
+	Version     string   `json:"version"`
+	DisplayName string   `json:"displayName"`
+	Description string   `json:"description"`
+	InputLimit  int64    `json:"inputTokenLimit,omitempty"`
+	OutputLimit int64    `json:"outputTokenLimit,omitempty"`
+	Methods     []string `json:"supportedGenerationMethods"`
+}
+
+// googlePage is one page of a list of models.
+type googlePage struct {
+	Models []googleModel `json:"models"`
+	Next   string        `json:"nextPageToken,omitempty"`
+}
+
+// maxPage is the maximum and the default size of a page.
+const maxPage = 1000
+
+func describeForGoogle(m modelInfo) googleModel {
+	name := m.ID
+	if route.IsAuto(m.ID) {
+		name = "Fairlead " + m.ID
+	}
+	return googleModel{
+		Name: "models/" + m.ID, Version: m.ID, DisplayName: name, Description: "Served by Fairlead", InputLimit: m.Context, OutputLimit: m.MaxOutput,
+		Methods: []string{"generateContent", "streamGenerateContent", "countTokens"},
+	}
+}
+
+// servesChat reports whether a model has the endpoints of chat models.
+func servesChat(m modelInfo) bool { return m.Kind == "auto" || m.Kind == string(llm.Chat) }
+
+// listGoogleModels lists the chat models that the key may use in Google's shape.
+func (g *Gateway) listGoogleModels(w http.ResponseWriter, r *http.Request, requestID string) {
+	grant, err := g.authenticateReader(r)
+	if err != nil {
+		g.reject(w, r, requestID, err)
+		return
+	}
+	models := slices.DeleteFunc(g.offered(grant, g.snapshot.Load().Targets()), func(m modelInfo) bool { return !servesChat(m) })
+	page, err := pageForGoogle(models, r.URL.Query())
+	if err != nil {
+		g.reject(w, r, requestID, err)
+		return
+	}
+	writeJSON(w, r, page)
+}
+
+// pageForGoogle applies pageSize and pageToken, which is the index of the first model.
+func pageForGoogle(models []modelInfo, query url.Values) (page googlePage, err error) {
+	from, size := 0, maxPage
+	if text := query.Get("pageToken"); text != "" {
+		if from, err = strconv.Atoi(text); err != nil || from < 0 || from > len(models) {
+			return page, invalidQuery("pageToken", "Query parameter pageToken must be the nextPageToken of an earlier page.")
+		}
+	}
+	if text := query.Get("pageSize"); text != "" {
+		if size, err = strconv.Atoi(text); err != nil || size < 1 {
+			return page, invalidQuery("pageSize", "Query parameter pageSize must be a number from 1 to 1000.")
+		}
+		size = min(size, maxPage)
+	}
+	page.Models = []googleModel{}
+	for i := from; i < min(from+size, len(models)); i++ {
+		page.Models = append(page.Models, describeForGoogle(models[i]))
+	}
+	if from+size < len(models) {
+		page.Next = strconv.Itoa(from + size)
+	}
+	return page, nil
+}
+
+// showGoogleModel returns one model in Google's shape.
+func (g *Gateway) showGoogleModel(w http.ResponseWriter, r *http.Request, requestID, name string) {
+	model, err := g.findModel(r, name)
+	if err == nil && !servesChat(model) {
+		err = llm.Errorf(llm.ModelNotFound, "Model %q is not a chat model.", shorten(name))
+	}
+	if err != nil {
+		g.reject(w, r, requestID, err)
+		return
+	}
+	writeJSON(w, r, describeForGoogle(model))
+}

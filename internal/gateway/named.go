@@ -1,0 +1,98 @@
+package gateway
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/wire"
+)
+
+// namedPrefix is where the endpoints are that name the model in the path: /proxy/v1beta instead of /proxy/v1.
+const namedPrefix = "beta/"
+
+// namedPath returns the path of an endpoint that names the model in the path. Newer clients of these endpoints use /proxy/v1, where
+// the list of models is shared with other clients.
+func (g *Gateway) namedPath(r *http.Request, path string) (rest string, ok bool) {
+	if rest, ok = strings.CutPrefix(path, namedPrefix); ok {
+		return rest, true
+	}
+	rest, ok = strings.CutPrefix(path, "/")
+	if !ok || rest != "models" && !strings.HasPrefix(rest, "models/") {
+		return "", false
+	}
+	if r.Header.Get("X-Goog-Api-Key") != "" || r.Header.Get("X-Goog-Api-Client") != "" || r.URL.Query().Has("key") {
+		return rest, true
+	}
+	i := g.routeIndex("/" + rest[strings.LastIndexByte(rest, ':')+1:])
+	return rest, r.Method == http.MethodPost && i >= 0 && namesModel(g.Routes[i])
+}
+
+// namesModel reports whether requests of a route name the model in the path.
+func namesModel(rt Route) bool {
+	_, ok := rt.Format.(wire.ModelPath)
+	return ok
+}
+
+// namedFormat returns the format of the endpoints that name the model in the path; nil if the gateway has none.
+func (g *Gateway) namedFormat() wire.Format {
+	if i := slices.IndexFunc(g.Routes, namesModel); i >= 0 {
+		return g.Routes[i].Format
+	}
+	return nil
+}
+
+// serveNamed handles the endpoints models, models/{model} and models/{model}:{method}. A model name may contain slashes and colons.
+func (g *Gateway) serveNamed(w http.ResponseWriter, r *http.Request, requestID, path string) {
+	name, inList := strings.CutPrefix(path, "models/")
+	colon := strings.LastIndexByte(name, ':')
+	switch {
+	case path == "models":
+		if g.requireMethod(w, r, requestID, http.MethodGet) {
+			g.listGoogleModels(w, r, requestID)
+		}
+		return
+	case inList && colon > 0:
+		if i := g.routeIndex("/" + name[colon+1:]); i >= 0 && namesModel(g.Routes[i]) {
+			if g.requireMethod(w, r, requestID, http.MethodPost) {
+				route := g.Routes[i]
+				route.Format = route.Format.(wire.ModelPath).ForModel(name[:colon], r.URL.Query())
+				g.handle(w, r, requestID, route, g.identifyKey)
+			}
+			return
+		}
+	}
+	if inList && name != "" && r.Method != http.MethodPost {
+		if g.requireMethod(w, r, requestID, http.MethodGet) {
+			g.showGoogleModel(w, r, requestID, name)
+		}
+		return
+	}
+	var methods []string
+	for _, rt := range g.Routes {
+		if namesModel(rt) {
+			methods = append(methods, strings.TrimPrefix(rt.Path, "/"))
+		}
+	}
+	g.reject(w, r, requestID, llm.Errorf(llm.NotFound, "%s does not exist. This API has models, models/{model} and models/{model}:{method} with the methods %s.",
+		shorten(r.URL.Path), strings.Join(methods, ", ")))
+}
+
+// withQueryKey returns the request with the API key of its query in a header, and a query without it, so that the key is not logged.
+func withQueryKey(r *http.Request) *http.Request {
+	query := r.URL.Query()
+	if !query.Has("key") {
+		return r
+	}
+	key := query.Get("key")
+	query.Del("key")
+	moved := r.Clone(r.Context())
+	moved.URL = &url.URL{Path: r.URL.Path, RawPath: r.URL.RawPath, RawQuery: query.Encode()}
+	moved.RequestURI = moved.URL.RequestURI()
+	if key != "" {
+		moved.Header.Add("X-Goog-Api-Key", key)
+	}
+	return moved
+}

@@ -1,0 +1,148 @@
+package geminiapi
+
+import (
+	"strconv"
+	"strings"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/rawjson"
+)
+
+// content converts one turn. The results of functions are part of a user message.
+func (r *reader) content(v rawjson.Value) {
+	role := llm.User
+	if v.Get("role").String() == "model" {
+		role = llm.Assistant
+	}
+	if parts := r.parts(v.Get("parts")); len(parts) > 0 {
+		r.conv.Messages = append(r.conv.Messages, llm.Message{Role: role, Parts: parts})
+	}
+}
+
+func (r *reader) parts(v rawjson.Value) (parts []llm.Part) {
+	list(v, func(one rawjson.Value) bool {
+		if part, ok := r.part(one); ok {
+			parts = append(parts, part)
+		}
+		return r.ctx.Err() == nil
+	})
+	return parts
+}
+
+// part converts one part. It returns false for a part that other formats do not have. Signatures of thoughts are valid at Google only
+// and are not converted.
+func (r *reader) part(v rawjson.Value) (part llm.Part, ok bool) {
+	thought, signature := false, ""
+	members(v, func(name string, value rawjson.Value) {
+		switch name {
+		case "text":
+			part, ok = llm.Part{Kind: llm.TextPart, Text: value.String()}, true
+		case "thought":
+			thought = value.Bool()
+		case "thoughtSignature":
+			signature = value.String()
+		case "inlineData":
+			part, ok = r.inline(value), true
+		case "fileData":
+			part, ok = r.file(value), true
+		case "functionCall":
+			part, ok = r.call(value), true
+		case "functionResponse":
+			part, ok = r.result(value), true
+		default:
+			r.conv.DropField("parts." + name)
+		}
+	})
+	switch {
+	case ok && thought && part.Kind == llm.TextPart:
+		part = llm.Part{Kind: llm.ThinkingPart, Thinking: &llm.Thinking{Text: part.Text}}
+	case ok && part.Kind == llm.CallPart:
+		part.Call.Signature = signature
+	}
+	return part, ok
+}
+
+func (r *reader) inline(v rawjson.Value) llm.Part {
+	kind := get(v, "mimeType").String()
+	media := &llm.Media{Type: kind, Data: standardBase64(v.Get("data").String()), Name: get(v, "displayName").String()}
+	part := llm.Part{Kind: mediaKind(kind), Media: media}
+	if part.Kind == llm.ImagePart {
+		media.Detail = r.detail
+	}
+	return part
+}
+
+// file converts a file that is not part of the request: public, or stored at Google.
+func (r *reader) file(v rawjson.Value) llm.Part {
+	kind, uri := get(v, "mimeType").String(), get(v, "fileUri").String()
+	media := &llm.Media{Type: kind, Name: get(v, "displayName").String()}
+	if stored(uri) {
+		media.FileID = uri
+	} else {
+		media.URL = uri
+	}
+	part := llm.Part{Kind: mediaKind(kind), Media: media}
+	if part.Kind == llm.ImagePart {
+		media.Detail = r.detail
+	}
+	return part
+}
+
+// stored reports whether a URI names a file that only Google can read.
+func stored(uri string) bool {
+	return !strings.HasPrefix(uri, "https://") && !strings.HasPrefix(uri, "http://") ||
+		strings.HasPrefix(uri, "https://generativelanguage.googleapis.com/")
+}
+
+// call converts a call. A call without an id gets one, because the other formats match results by id.
+func (r *reader) call(v rawjson.Value) llm.Part {
+	call := &llm.ToolCall{ID: v.Get("id").String(), Name: v.Get("name").String(), Arguments: "{}"}
+	if args := v.Get("args"); args.IsObject() {
+		call.Arguments = args.Raw
+	}
+	r.calls++
+	if call.ID == "" {
+		call.ID = "call_" + strconv.Itoa(r.calls)
+		r.pending[call.Name] = append(r.pending[call.Name], call.ID)
+	}
+	return llm.Part{Kind: llm.CallPart, Call: call}
+}
+
+// result converts the result of a function. Without an id, it belongs to the oldest call of the function that has no result.
+func (r *reader) result(v rawjson.Value) llm.Part {
+	result := &llm.ToolResult{ID: v.Get("id").String(), Name: v.Get("name").String()}
+	if waiting := r.pending[result.Name]; result.ID == "" && len(waiting) > 0 {
+		result.ID, r.pending[result.Name] = waiting[0], waiting[1:]
+	}
+	if result.ID == "" {
+		result.ID = result.Name
+	}
+	text, failed := outcome(v.Get("response"))
+	result.Failed = failed
+	result.Parts = append([]llm.Part{{Kind: llm.TextPart, Text: text}}, r.parts(v.Get("parts"))...)
+	return llm.Part{Kind: llm.ResultPart, Result: result}
+}
+
+// outcome returns the text of a response: the member output, result or error, if it is the only one, or the whole object. Google's
+// documentation names output and error; its clients write result.
+func outcome(response rawjson.Value) (text string, failed bool) {
+	count := 0
+	response.ForEach(func(_, _ rawjson.Value) bool {
+		count++
+		return count < 2
+	})
+	if count == 1 {
+		if v := response.Get("error"); v.Exists() {
+			return v.String(), true
+		}
+		for _, name := range []string{"output", "result"} {
+			if v := response.Get(name); v.Exists() {
+				return v.String(), false
+			}
+		}
+	}
+	if !response.Exists() {
+		return "{}", false
+	}
+	return response.Raw, false
+}

@@ -1,0 +1,208 @@
+package geminiapi
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/rawjson"
+	"fairlead/internal/wire/show"
+	"fairlead/internal/wire/strict"
+	"fairlead/internal/wire/validate"
+)
+
+// decoder validates and describes one request.
+type decoder struct {
+	validate.Reader
+	req  *llm.Request
+	seen map[string]bool // top-level members that are not null, in the canonical spelling
+
+	schema bool // the request has an output schema
+	json   bool // the request asks for JSON
+
+	base       int  // position in the body of the member being read
+	asked      span // first text of the last user content
+	instructed span // first text of the instructions
+}
+
+// span is the position of an encoded text in the body, without the quotes.
+type span struct{ start, end int }
+
+func (d *decoder) textAt(v rawjson.Value) span {
+	if v.Kind != rawjson.Text {
+		return span{}
+	}
+	return span{d.base + v.Index + 1, d.base + v.Index + len(v.Raw) - 1}
+}
+
+// DecodeRequest implements wire.Format. It checks the types of the fields that routing, limits and pricing need. All other fields are
+// left to the provider. A request that counts tokens may wrap the request to be counted.
+func (f Format) DecodeRequest(ctx context.Context, op llm.Op, body []byte) (*llm.Request, error) {
+	fields, err := strict.Object(ctx, body)
+	if err != nil {
+		return nil, err
+	}
+	if op != llm.Chat && op != llm.Count {
+		return nil, strict.Reject(strict.Problem{Message: "The gemini format does not support the operation " + string(op) + "."})
+	}
+	if op == llm.Count {
+		for _, m := range fields {
+			if canonical(m.Name) == "generateContentRequest" && body[m.Value] == '{' {
+				return f.DecodeRequest(ctx, op, body[m.Value:m.End])
+			}
+		}
+	}
+	d := decoder{
+		Reader: validate.Reader{Scanner: rawjson.Scanner{Data: body, Context: ctx}},
+		req:    &llm.Request{Op: op, Format: Name, Body: body, Fields: fields, Choices: 1, Stream: f.Stream, IncludeUsage: true},
+		seen:   make(map[string]bool, len(fields)),
+	}
+	for _, m := range fields {
+		d.member(m)
+	}
+	if err := llm.Cancelled(ctx); err != nil {
+		return nil, err
+	}
+	if f.Model != "" {
+		d.req.Model = f.Model
+	}
+	d.req.Model = ModelName(d.req.Model)
+	d.Require("model", d.req.Model != "", `Name a model in the path, or "auto" to have one chosen.`)
+	d.Require("contents", d.seen["contents"], "Send a list with at least one content.")
+	if err := d.Reject(); err != nil {
+		return nil, err
+	}
+	d.finish(body)
+	return d.req, nil
+}
+
+// member reads one top-level member.
+func (d *decoder) member(m llm.Field) {
+	d.Pos, d.base = m.Value, m.Value
+	if d.SkipNull() {
+		d.RejectLookAlikes("", m.Name, requestFields.Names()...)
+		return
+	}
+	name := canonical(m.Name)
+	if d.seen[name] {
+		d.Problem(name, "%s appears in two spellings. Send it once.", name)
+		return
+	}
+	d.seen[name] = true
+	requestFields.ReadMember(&d.Reader, []byte(m.Name), d)
+	if d.Pos == m.Value {
+		d.countExtra(rawjson.Parse(d.req.Body[m.Value:m.End]))
+	}
+}
+
+// finish sets the properties that depend on several members.
+func (d *decoder) finish(body []byte) {
+	switch {
+	case d.schema:
+		d.req.Needs |= llm.JSONSchema
+	case d.json:
+		d.req.Needs |= llm.JSONMode
+	}
+	if d.req.Choices > 1 {
+		d.req.Needs |= llm.ManyChoices
+	}
+	if t := d.asked; t.end > 0 {
+		d.req.Preview = show.Preview(string(rawjson.Unescape(nil, body[t.start:t.end], t.end-t.start)), llm.PreviewBytes)
+		d.req.Asked = llm.RawText(body[t.start:t.end])
+	}
+	d.req.Instructed = llm.RawText(body[d.instructed.start:d.instructed.end])
+}
+
+type field = validate.Field[decoder]
+
+// both declares a field in both spellings.
+func both(f field) []field {
+	other := f
+	if other.Name = snake(f.Name); other.Name == f.Name {
+		return []field{f}
+	}
+	return []field{f, other}
+}
+
+// spelled declares fields in both spellings.
+func spelled(fields ...field) (all []field) {
+	for _, f := range fields {
+		all = append(all, both(f)...)
+	}
+	return all
+}
+
+// skipped declares a member that only the provider validates and that is not part of the prompt.
+func skipped(name string) field {
+	return field{Name: name, Read: func(r *validate.Reader, _ string, _ *decoder) { r.Skip() }}
+}
+
+func requestOf(d *decoder) *llm.Request { return d.req }
+
+func same(d *decoder) *decoder { return d }
+
+var (
+	requestFields = validate.NewObject(slices.Concat(validate.Controls(requestOf), spelled(
+		validate.Value("contents", (*decoder).contents),
+		validate.Value("systemInstruction", (*decoder).system),
+		validate.Value("tools", (*decoder).tools),
+		validate.Nested("generationConfig", settingFields, same),
+		validate.Nested("toolConfig", validate.NewObject(spelled(
+			validate.Nested("functionCallingConfig", validate.NewObject(spelled(skipped("mode"), skipped("allowedFunctionNames"))...), same),
+			skipped("retrievalConfig"),
+		)...), same),
+		skipped("safetySettings"), skipped("cachedContent"), skipped("labels"),
+	))...)
+
+	settingFields = validate.NewObject(spelled(
+		validate.Int("maxOutputTokens", 1, validate.MaxTokens, func(d *decoder, n int64) { d.req.MaxOutput = n }),
+		validate.Int("candidateCount", 1, 128, func(d *decoder, n int64) { d.req.Choices = int(n) }),
+		sampled("temperature", "temperature"), sampled("topP", "top_p"), sampled("topK", "top_k"),
+		validate.Text("responseMimeType", func(d *decoder, s string) { d.json = s == jsonType }),
+		validate.Value("responseSchema", (*decoder).outputSchema),
+		validate.Value("responseJsonSchema", (*decoder).outputSchema),
+		validate.Nested("thinkingConfig", validate.NewObject(spelled(
+			validate.Int("thinkingBudget", -1, validate.MaxTokens, (*decoder).thinkingBudget),
+			validate.Text("thinkingLevel", (*decoder).thinkingLevel),
+			validate.Bool("includeThoughts", func(*decoder, bool) {}),
+		)...), same),
+		skipped("stopSequences"), skipped("responseModalities"), skipped("mediaResolution"),
+	)...)
+)
+
+const jsonType = "application/json"
+
+// sampled declares a setting that some models reject. name is its name in the other formats. Only the provider validates its value.
+func sampled(member, name string) field {
+	return field{Name: member, Read: func(r *validate.Reader, _ string, d *decoder) {
+		if !r.SkipNull() {
+			d.req.Sampling = append(d.req.Sampling, name)
+			r.Skip()
+		}
+	}}
+}
+
+// outputSchema counts the schema as text, because it is part of the prompt.
+func (d *decoder) outputSchema(v rawjson.Value) {
+	if d.IsKind("generationConfig.responseSchema", v, false, "an object", rawjson.Object) {
+		d.schema = true
+		d.counted(v)
+	}
+}
+
+// thinkingBudget reads a thinking budget; -1 lets the model decide.
+func (d *decoder) thinkingBudget(n int64) {
+	d.req.Effort = llm.CustomEffort
+	if n > 0 {
+		d.req.Needs |= llm.Reasoning
+	}
+}
+
+func (d *decoder) thinkingLevel(level string) {
+	level = strings.ToLower(level)
+	d.req.Effort = level
+	if llm.Reasons(level) {
+		d.req.Needs |= llm.Reasoning
+	}
+}

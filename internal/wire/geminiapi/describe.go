@@ -1,0 +1,286 @@
+package geminiapi
+
+import (
+	"strconv"
+	"strings"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/rawjson"
+	"fairlead/internal/token"
+	"fairlead/internal/wire/messagesstream"
+	"fairlead/internal/wire/show"
+	"fairlead/internal/wire/strict"
+)
+
+// Names of nested members that are read, in both spellings.
+var (
+	contentNames = []string{"role", "parts"}
+	partNames    = withSnake("text", "thought", "thoughtSignature", "inlineData", "fileData", "functionCall", "functionResponse")
+	dataNames    = withSnake("mimeType", "data", "fileUri", "displayName")
+	toolNames    = withSnake("functionDeclarations", "googleSearch", "googleSearchRetrieval", "codeExecution", "urlContext")
+)
+
+func withSnake(list ...string) (all []string) {
+	for _, name := range list {
+		all = append(all, name)
+		if s := snake(name); s != name {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// active reports whether the context has not ended. Loops over the parts of a request stop when it has.
+func (d *decoder) active() bool { return d.Context.Err() == nil }
+
+// rejectLookAlikes checks the keys of an object. path is the path of the object, with a dot at the end.
+func (d *decoder) rejectLookAlikes(path string, v rawjson.Value, known []string) {
+	if v.IsObject() && d.active() {
+		v.ForEach(func(key, _ rawjson.Value) bool {
+			d.RejectLookAlikes(path, key.String(), known...)
+			return true
+		})
+	}
+}
+
+// system decodes the instructions. They count as a message.
+func (d *decoder) system(v rawjson.Value) {
+	if !d.IsKind("systemInstruction", v, false, "a content", rawjson.Object) {
+		return
+	}
+	d.req.Messages++
+	d.instructed = d.textAt(d.content("systemInstruction.", v))
+}
+
+func (d *decoder) contents(v rawjson.Value) {
+	if !d.IsKind("contents", v, false, "a list of contents", rawjson.List) {
+		return
+	}
+	n := 0
+	v.ForEach(func(_, content rawjson.Value) bool {
+		if over := strict.CheckMessages(n + 1); over != nil {
+			d.Problem("contents", "%s", strict.LimitMessage(over))
+			return false
+		}
+		where := "contents[" + strconv.Itoa(n) + "]"
+		n++
+		if d.IsKind(where, content, false, "an object", rawjson.Object) {
+			d.turn(where+".", content)
+		}
+		return d.active()
+	})
+	d.req.Messages += n
+	if n == 0 {
+		d.Problem("contents", "contents is empty. Send at least one content.")
+	}
+}
+
+// turn decodes one content of the conversation.
+func (d *decoder) turn(where string, v rawjson.Value) {
+	first := d.content(where, v)
+	switch role := v.Get("role"); role.String() {
+	case "model":
+		d.req.Answers++
+	case "user", "":
+		if strings.TrimSpace(first.String()) != "" {
+			d.asked = d.textAt(first)
+		}
+	case "function", "tool":
+	default:
+		d.Problem(where+"role", "%srole must be \"user\" or \"model\"; it is %s.", where, show.Quote(role.String()))
+	}
+}
+
+// content counts the parts of a content and returns its first text.
+func (d *decoder) content(where string, v rawjson.Value) (first rawjson.Value) {
+	d.rejectLookAlikes(where, v, contentNames)
+	parts := v.Get("parts")
+	if !d.IsKind(where+"parts", parts, false, "a list of parts", rawjson.List, rawjson.Object) {
+		return first
+	}
+	n := 0
+	list(parts, func(part rawjson.Value) bool {
+		param := where + "parts[" + strconv.Itoa(n) + "]"
+		n++
+		if d.IsKind(param, part, false, "an object", rawjson.Object) {
+			d.rejectLookAlikes(param+".", part, partNames)
+			if text := d.part(param, part); len(first.Raw) <= len(`""`) {
+				first = text
+			}
+		}
+		return d.active()
+	})
+	return first
+}
+
+// part counts one part and returns its text, unless it is a thought.
+func (d *decoder) part(where string, v rawjson.Value) (text rawjson.Value) {
+	thought := false
+	members(v, func(name string, value rawjson.Value) {
+		switch name {
+		case "text":
+			if d.IsKind(where+".text", value, false, "a string", rawjson.Text) {
+				d.text(value.String())
+				text = value
+			}
+		case "thought":
+			thought = value.Bool()
+		case "inlineData":
+			d.inline(where+".inlineData", value)
+		case "fileData":
+			d.file(where+".fileData", value)
+		case "functionCall", "functionResponse":
+			if d.IsKind(where+"."+name, value, false, "an object", rawjson.Object) {
+				d.counted(value)
+			}
+		case "executableCode", "codeExecutionResult":
+			d.counted(value)
+		case "thoughtSignature", "videoMetadata", "mediaResolution", "partMetadata":
+		default:
+			d.countExtra(value)
+		}
+	})
+	if thought {
+		return rawjson.Value{}
+	}
+	return text
+}
+
+// inline counts a file in the body. The tokens of images are estimated from their size; those of other files can only be counted by
+// the provider.
+func (d *decoder) inline(where string, v rawjson.Value) {
+	if !d.IsKind(where, v, false, "an object", rawjson.Object) {
+		return
+	}
+	d.rejectLookAlikes(where+".", v, dataNames)
+	data := v.Get("data")
+	if !d.IsKind(where+".data", data, false, "a base64 string", rawjson.Text) {
+		return
+	}
+	if d.media(get(v, "mimeType").String()) != llm.ImagePart {
+		d.req.AttachedBytes += len(data.Raw)
+		return
+	}
+	d.req.ImageBytes += len(data.Raw)
+	d.req.AddImage(token.ImageOf(standardBase64(data.String()), ""))
+}
+
+// file counts a file that the provider fetches or stores.
+func (d *decoder) file(where string, v rawjson.Value) {
+	if !d.IsKind(where, v, false, "an object", rawjson.Object) {
+		return
+	}
+	d.rejectLookAlikes(where+".", v, dataNames)
+	if d.media(get(v, "mimeType").String()) == llm.ImagePart {
+		d.req.ImageURLs++
+	}
+}
+
+// media counts a file of a type and returns the kind of its part.
+func (d *decoder) media(mimeType string) llm.PartKind {
+	kind := mediaKind(mimeType)
+	switch kind {
+	case llm.ImagePart:
+		d.req.Needs |= llm.Vision
+		d.req.Images++
+		return kind
+	case llm.AudioPart:
+		d.req.Needs |= llm.AudioIn
+	default:
+		d.req.Needs |= llm.Files
+	}
+	d.req.Unsized++
+	return kind
+}
+
+// mediaKind returns the kind of part for a MIME type.
+func mediaKind(mimeType string) llm.PartKind {
+	switch kind, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(mimeType)), "/"); kind {
+	case "image":
+		return llm.ImagePart
+	case "audio":
+		return llm.AudioPart
+	}
+	return llm.FilePart
+}
+
+// standardBase64 converts the URL alphabet, in which Google's Python client sends bytes, to the standard one.
+func standardBase64(data string) string {
+	if !strings.ContainsAny(data, "-_") {
+		return data
+	}
+	return strings.NewReplacer("-", "+", "_", "/").Replace(data)
+}
+
+// tools counts declarations as text, because they are part of the prompt.
+func (d *decoder) tools(v rawjson.Value) {
+	if !d.IsKind("tools", v, false, "a list", rawjson.List) {
+		return
+	}
+	n := 0
+	v.ForEach(func(_, tool rawjson.Value) bool {
+		where := "tools[" + strconv.Itoa(n) + "]"
+		n++
+		if !d.IsKind(where, tool, false, "an object", rawjson.Object) {
+			return true
+		}
+		d.rejectLookAlikes(where+".", tool, toolNames)
+		members(tool, func(name string, value rawjson.Value) {
+			switch {
+			case name == "functionDeclarations":
+				if d.IsKind(where+"."+name, value, false, "a list", rawjson.List) && len(value.Raw) > len(`[]`) {
+					d.req.Needs |= llm.Tools
+				}
+			case isSearch(name):
+				d.req.Needs |= llm.WebSearch
+				d.req.Hosted = true
+			default:
+				d.req.Hosted = true
+			}
+			d.counted(value)
+		})
+		return d.active()
+	})
+}
+
+func isSearch(tool string) bool { return tool == "googleSearch" || tool == "googleSearchRetrieval" }
+
+// countExtra counts the text of an unknown member, because the provider may add it to the prompt.
+func (d *decoder) countExtra(v rawjson.Value) {
+	before := d.req.ASCIIBytes + d.req.NonASCIIBytes
+	d.counted(v)
+	d.req.ExtraBytes += d.req.ASCIIBytes + d.req.NonASCIIBytes - before
+}
+
+// counted adds every string of a value, including keys, to the text counts.
+func (d *decoder) counted(v rawjson.Value) {
+	if v.Kind == rawjson.Text {
+		d.text(v.String())
+		return
+	}
+	s := rawjson.Scanner{Data: []byte(v.Raw), Context: d.Context}
+	s.Sample = &textCounter{d, s.Data}
+	s.SkipCounted()
+}
+
+// textCounter counts the strings that a scanner reads.
+type textCounter struct {
+	decoder *decoder
+	data    []byte
+}
+
+// Add counts one string.
+func (t *textCounter) Add(start, end int) {
+	raw := t.data[start:end]
+	t.decoder.text(string(rawjson.Unescape(make([]byte, 0, len(raw)), raw, len(raw))))
+}
+
+func (d *decoder) text(s string) {
+	if !d.active() {
+		return
+	}
+	ascii, other := messagesstream.CountText(s)
+	d.req.ASCIIBytes += ascii
+	d.req.NonASCIIBytes += other
+	d.req.Text.Add(s)
+}

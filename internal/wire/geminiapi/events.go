@@ -1,0 +1,155 @@
+package geminiapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"iter"
+	"slices"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/rawjson"
+	"fairlead/internal/wire/gemini"
+	"fairlead/internal/wire/messagesstream"
+)
+
+// errStopped is returned when the consumer has stopped.
+var errStopped = errors.New("consumer stopped")
+
+// Events reads a response of a provider of the same format. The documents pass through; only the name of the model is changed. A
+// document with a finish reason is held until the next one arrives, because some models set a reason in every event and only the end
+// of the response confirms it.
+func Events(r io.Reader, o gemini.DeltaOptions, model string) iter.Seq2[llm.Event, error] {
+	return func(yield func(llm.Event, error) bool) {
+		p := &passing{model: model, stream: o.Stream, yield: yield}
+		o.Document = p.document
+		for delta, err := range gemini.Deltas(r, o) {
+			if err != nil {
+				p.fail(err)
+				return
+			}
+			p.add(delta)
+		}
+		if !p.stopped {
+			p.end()
+		}
+	}
+}
+
+// passing is the state of one response.
+type passing struct {
+	model   string
+	stream  bool
+	yield   func(llm.Event, error) bool
+	stopped bool
+
+	next     llm.Event  // describes the document being read
+	held     *llm.Event // a document that may be the last one
+	reported string
+	finish   string
+	usage    *llm.Usage
+}
+
+// add records what a delta says about the document being read. Deltas without a document come after the last one.
+func (p *passing) add(d llm.Delta) {
+	text := d.Text
+	switch d.Kind {
+	case llm.BeginDelta:
+		p.reported = d.Model
+	case llm.CallDelta:
+		text = d.Call.Name + d.Call.Arguments
+	case llm.FinishDelta:
+		if p.finish == "" {
+			p.finish = d.Finish
+		}
+		return
+	case llm.UsageDelta:
+		p.usage = d.Usage
+		return
+	case llm.CitationDelta:
+		return
+	default:
+	}
+	if d.Kind != llm.BeginDelta {
+		p.next.Content = true
+	}
+	ascii, other := messagesstream.CountText(text)
+	p.next.ASCIIBytes += ascii
+	p.next.NonASCIIBytes += other
+}
+
+// document passes a document on after its deltas were read.
+func (p *passing) document(data []byte) error {
+	ev := p.next
+	p.next = llm.Event{}
+	ev.Data, ev.Own, ev.Model = named(data, p.model), true, p.reported
+	ev.Content = ev.Content || bytes.Contains(data, []byte(`"inlineData"`))
+	if !p.stream && p.held != nil {
+		return messagesstream.Malformed("The provider's response consists of several documents.")
+	}
+	if err := p.release(); err != nil {
+		return err
+	}
+	if !p.stream || bytes.Contains(data, []byte(`"finishReason"`)) || bytes.Contains(data, []byte(`"promptFeedback"`)) {
+		p.held = &ev
+		return nil
+	}
+	return p.send(ev)
+}
+
+// release sends the held document.
+func (p *passing) release() error {
+	if p.held == nil {
+		return nil
+	}
+	ev := *p.held
+	p.held = nil
+	return p.send(ev)
+}
+
+func (p *passing) send(ev llm.Event) error {
+	if !p.yield(ev, nil) {
+		p.stopped = true
+		return errStopped
+	}
+	return nil
+}
+
+// end sends the last document with the finish reason and the usage.
+func (p *passing) end() {
+	last := llm.Event{Bare: true, Model: p.reported}
+	if p.held != nil {
+		last = *p.held
+	}
+	last.Finish, last.Usage = p.finish, p.usage
+	_ = p.send(last) // the response ends in either case
+}
+
+// fail ends an incomplete response. What the provider has sent is delivered before the error.
+func (p *passing) fail(err error) {
+	if p.stopped || errors.Is(err, errStopped) {
+		return
+	}
+	if p.stream && p.release() != nil {
+		return
+	}
+	if p.usage == nil || p.yield(llm.Event{Bare: true, Usage: p.usage, Model: p.reported}, nil) {
+		p.yield(llm.Event{}, err)
+	}
+}
+
+// named returns a copy of a document on one line, with another name of the model.
+func named(data []byte, model string) []byte {
+	if bytes.IndexByte(data, '\n') >= 0 || bytes.IndexByte(data, '\r') >= 0 {
+		var out bytes.Buffer
+		if json.Compact(&out, data) == nil {
+			data = out.Bytes()
+		}
+	}
+	v := rawjson.Get(data, "modelVersion")
+	if v.Kind != rawjson.Text || model == "" {
+		return bytes.Clone(data)
+	}
+	return slices.Concat(data[:v.Index], rawjson.AppendString(nil, model), data[v.Index+len(v.Raw):])
+}

@@ -1,0 +1,218 @@
+// Package geminiapi implements the client side of the format of Google's Gemini API. It validates requests, edits them for
+// providers that use the same format, converts them for other providers, and encodes responses. Package gemini implements the
+// provider side.
+package geminiapi
+
+import (
+	"context"
+	"io"
+	"iter"
+	"math"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/rawjson"
+	"fairlead/internal/wire"
+	"fairlead/internal/wire/gemini"
+	"fairlead/internal/wire/sse"
+)
+
+// Name is the format's short name. Providers of the format have the same name.
+const Name = gemini.Name
+
+// Format implements wire.Format. Requests of this format name the model, and whether they are streamed, in the path; ForModel returns
+// the format of one request.
+type Format struct {
+	Model  string // model in the path; empty to read the model from the body
+	Stream bool   // the method streams
+	Array  bool   // a stream is one JSON list instead of server-sent events
+}
+
+var (
+	_ wire.Format        = Format{}
+	_ wire.ModelPath     = Format{}
+	_ wire.ErrorFormat   = Format{}
+	_ wire.Resumer       = Format{}
+	_ wire.OutputLimiter = Format{}
+	_ wire.TokenCounter  = Format{}
+)
+
+// Name implements wire.Format.
+func (Format) Name() string { return Name }
+
+// Vendor implements wire.VendorFormat.
+func (Format) Vendor() string { return "Google" }
+
+// ForModel implements wire.ModelPath. Without alt=sse, a stream is one JSON list.
+func (f Format) ForModel(model string, query url.Values) wire.Format {
+	f.Model = model
+	f.Array = f.Stream && query.Get("alt") != "sse"
+	return f
+}
+
+// TokenCount implements wire.TokenCounter.
+func (Format) TokenCount(tokens int64) any {
+	return struct {
+		TotalTokens int64 `json:"totalTokens"`
+	}{tokens}
+}
+
+// Framing implements wire.Format.
+func (f Format) Framing() wire.Framing {
+	if f.Array {
+		return &listFraming{}
+	}
+	return eventFraming{}
+}
+
+// eventFraming writes server-sent events. The connection ends a stream.
+type eventFraming struct{}
+
+// WriteEvent implements wire.Framing.
+func (eventFraming) WriteEvent(w io.Writer, ev llm.Event) error { return sse.WriteData(w, ev.Data) }
+
+// WriteEnd implements wire.Framing. The format has no end marker.
+func (eventFraming) WriteEnd(io.Writer) error { return nil }
+
+// WriteError implements wire.Framing.
+func (eventFraming) WriteError(w io.Writer, body []byte, _ int) error { return sse.WriteData(w, body) }
+
+// listFraming writes the events of a stream as the elements of one JSON list.
+type listFraming struct{ open bool }
+
+var _ wire.StreamType = &listFraming{}
+
+// ContentType implements wire.StreamType.
+func (*listFraming) ContentType() string { return "application/json; charset=utf-8" }
+
+// KeepAlive implements wire.StreamType. White space is allowed between elements and before the list.
+func (*listFraming) KeepAlive() string { return "\n" }
+
+// WriteEvent implements wire.Framing.
+func (f *listFraming) WriteEvent(w io.Writer, ev llm.Event) error {
+	before := "["
+	if f.open {
+		before = ",\n"
+	}
+	f.open = true
+	if _, err := io.WriteString(w, before); err != nil {
+		return err
+	}
+	_, err := w.Write(ev.Data)
+	return err
+}
+
+// WriteEnd implements wire.Framing.
+func (f *listFraming) WriteEnd(w io.Writer) error {
+	end := "]"
+	if !f.open {
+		end = "[]"
+	}
+	_, err := io.WriteString(w, end)
+	return err
+}
+
+// WriteError implements wire.Framing. The error is the last element.
+func (f *listFraming) WriteError(w io.Writer, body []byte, _ int) error {
+	if err := f.WriteEvent(w, llm.Event{Data: body}); err != nil {
+		return err
+	}
+	return f.WriteEnd(w)
+}
+
+// Conversation implements wire.Format.
+func (Format) Conversation(ctx context.Context, req *llm.Request) (*llm.Conversation, error) {
+	return conversation(ctx, req)
+}
+
+// EncodeResponse implements wire.Format.
+func (Format) EncodeResponse(req *llm.Request, model string, deltas iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Event, error] {
+	return newEncoder(req, model).write(deltas)
+}
+
+// ErrorBody implements wire.ErrorFormat with Google's error object. The code and the details of the gateway follow it.
+func (Format) ErrorBody(e *llm.Error, requestID string) []byte {
+	flat := rawjson.Parse(e.Body(requestID))
+	var w rawjson.Writer
+	w.Open()
+	w.Key("error")
+	w.Open()
+	w.Int("code", int64(e.Status()))
+	w.Str("message", flat.Get("error").String())
+	w.Str("status", statusOf(e))
+	w.OpenList("details")
+	w.Element(errorInfo(e.Kind.Code()))
+	if e.RetryAfter > 0 && e.Retryable() {
+		w.Element(retryInfo(int64(math.Ceil(e.RetryAfter.Seconds()))))
+	}
+	w.CloseList()
+	w.Close()
+	w.Str("code", e.Kind.Code())
+	w.Raw("details", []byte(flat.Get("details").Raw))
+	w.Close()
+	return w.Out
+}
+
+// errorInfo names the gateway's error code in the form of Google's APIs.
+func errorInfo(code string) []byte {
+	var w rawjson.Writer
+	w.Open()
+	w.Str("@type", "type.googleapis.com/google.rpc.ErrorInfo")
+	w.Str("reason", code)
+	w.Str("domain", "fairlead")
+	w.Close()
+	return w.Out
+}
+
+// retryInfo is the waiting time for Google's clients, which ignore the header Retry-After.
+func retryInfo(seconds int64) []byte {
+	var w rawjson.Writer
+	w.Open()
+	w.Str("@type", "type.googleapis.com/google.rpc.RetryInfo")
+	w.Str("retryDelay", strconv.FormatInt(seconds, 10)+"s")
+	w.Close()
+	return w.Out
+}
+
+// statusOf returns the canonical status name of Google's APIs.
+func statusOf(e *llm.Error) string {
+	switch e.Kind {
+	case llm.NoRoute, llm.Untranslatable:
+		return "FAILED_PRECONDITION"
+	case llm.ClientCancelled:
+		return "CANCELLED"
+	case llm.BudgetExceeded:
+		return "RESOURCE_EXHAUSTED"
+	default:
+	}
+	switch status := e.Status(); {
+	case status == http.StatusUnauthorized:
+		return "UNAUTHENTICATED"
+	case status == http.StatusForbidden:
+		return "PERMISSION_DENIED"
+	case status == http.StatusNotFound:
+		return "NOT_FOUND"
+	case status == http.StatusTooManyRequests:
+		return "RESOURCE_EXHAUSTED"
+	case status == http.StatusGatewayTimeout:
+		return "DEADLINE_EXCEEDED"
+	case status == http.StatusServiceUnavailable, status == http.StatusBadGateway:
+		return "UNAVAILABLE"
+	case status >= http.StatusInternalServerError:
+		return "INTERNAL"
+	}
+	return "INVALID_ARGUMENT"
+}
+
+// ModelName returns the name of a model without the collection that Google's clients put before it. gemini-auto is another name of
+// auto, because Gemini CLI has a model of its own with that name.
+func ModelName(name string) string {
+	name = strings.TrimPrefix(name, "models/")
+	if auto, ok := strings.CutPrefix(name, "gemini-"); ok && (auto == "auto" || strings.HasPrefix(auto, "auto:")) {
+		return auto
+	}
+	return name
+}

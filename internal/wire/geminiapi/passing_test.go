@@ -1,0 +1,183 @@
+package geminiapi_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/wire/gemini"
+	"fairlead/internal/wire/geminiapi"
+)
+
+func TestRewriteKeepsEverythingButOurMembers(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		body, model string
+		o           geminiapi.RewriteOptions
+		want        string
+		warnings    int
+	}{
+		"unknown members": {
+			`{"model":"models/x","models":["a"],"provider":{"order":["g"]},"session_id":"s", "contents": [ {"parts":[{"text":"x","futurePart":1}]} ],"future":{"a":1},"generationConfig":{"futureSetting":true}}`,
+			"gemini-2.5-flash",
+			geminiapi.RewriteOptions{},
+			`{"contents":[ {"parts":[{"text":"x","futurePart":1}]} ],"future":{"a":1},"generationConfig":{"futureSetting":true}}`, 0,
+		},
+		"output limit": {
+			`{"contents":[{"parts":[{"text":"x"}]}]}`, "gemini-2.5-flash",
+			geminiapi.RewriteOptions{MaxOutput: 50},
+			`{"contents":[{"parts":[{"text":"x"}]}],"generationConfig":{"maxOutputTokens":50}}`, 0,
+		},
+		"more than the model can": {
+			`{"contents":[{"parts":[{"text":"x"}]}],"generation_config":{"max_output_tokens":100000,"seed":1}}`, "gemini-2.5-flash",
+			geminiapi.RewriteOptions{ModelMax: 65536},
+			`{"contents":[{"parts":[{"text":"x"}]}],"generation_config":{"max_output_tokens":65536,"seed":1}}`, 1,
+		},
+		"effort of the router": {
+			`{"contents":[{"parts":[{"text":"x"}]}],"generationConfig":{"thinkingConfig":{"includeThoughts":true}}}`, "gemini-3-pro-preview",
+			geminiapi.RewriteOptions{Effort: "low"},
+			`{"contents":[{"parts":[{"text":"x"}]}],"generationConfig":{"thinkingConfig":{"thinkingLevel":"low","includeThoughts":true}}}`, 0,
+		},
+		"level for a model with budgets": {
+			`{"contents":[{"parts":[{"text":"x"}]}],"generationConfig":{"thinkingConfig":{"thinkingLevel":"HIGH"}}}`, "gemini-2.5-flash",
+			geminiapi.RewriteOptions{},
+			`{"contents":[{"parts":[{"text":"x"}]}],"generationConfig":{"thinkingConfig":{"thinkingBudget":24576}}}`, 0,
+		},
+		"model that does not think": {
+			`{"contents":[{"parts":[{"text":"x"}]}],"generationConfig":{"thinkingConfig":{"thinkingBudget":1024},"topK":3}}`, "gemini-2.0-flash",
+			geminiapi.RewriteOptions{FixedSampling: true},
+			`{"contents":[{"parts":[{"text":"x"}]}],"generationConfig":{}}`, 2,
+		},
+		"empty texts": {
+			`{"contents":[{"role":"user","parts":[{"text":"x"}]},{"role":"model","parts":[{"text":"a"},{"text": ""}]},{"role":"model","parts":[{"text":""}]},{"role":"model","parts":[{"text":"","thoughtSignature":"s"}]}]}`,
+			"gemini-2.5-flash",
+			geminiapi.RewriteOptions{},
+			`{"contents":[{"role":"user","parts":[{"text":"x"}]},{"role":"model","parts":[{"text":"a"}]},{"role":"model","parts":[{"text":"","thoughtSignature":"s"}]}]}`, 0,
+		},
+		"nothing but an empty text": {
+			`{"contents":[{"parts":[{"text":""}]}]}`, "gemini-2.5-flash", geminiapi.RewriteOptions{}, `{"contents":[{"parts":[{"text":""}]}]}`, 0,
+		},
+		"calls of other models": {
+			`{"contents":[{"role":"model","parts":[{"text":"a"},{"functionCall":{"name":"f","args":{}}},{"functionCall":{"name":"g"}}]},{"role":"model","parts":[{"functionCall":{"name":"h"},"thoughtSignature":"own"}]},{"role":"user","parts":[{"text":"x"}]}]}`,
+			"gemini-3-pro-preview",
+			geminiapi.RewriteOptions{},
+			`{"contents":[{"role":"model","parts":[{"text":"a"},{"functionCall":{"name":"f","args":{}},"thoughtSignature":"skip_thought_signature_validator"},{"functionCall":{"name":"g"}}]},{"role":"model","parts":[{"functionCall":{"name":"h"},"thoughtSignature":"own"}]},{"role":"user","parts":[{"text":"x"}]}]}`, 0,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tc.o.Traits = gemini.TraitsOf(tc.model)
+			got, warnings := geminiapi.Rewrite(decode(t, tc.body), tc.o)
+			if diff := cmp.Diff(tc.want, string(got)); diff != "" || len(warnings) != tc.warnings {
+				t.Errorf("warnings %q (-want +got):\n%s", warnings, diff)
+			}
+		})
+	}
+}
+
+func TestPassesOnlyWhatTheModelAccepts(t *testing.T) {
+	t.Parallel()
+	schema := `{"contents":[{"parts":[{"text":"x"}]}],"generationConfig":{"responseMimeType":"application/json","responseJsonSchema":{}}`
+	for name, tc := range map[string]struct {
+		body, model string
+		want        bool
+	}{
+		"plain":                   {`{"contents":[{"parts":[{"text":"x"}]}]}`, "gemini-2.0-flash", true},
+		"gemma has no system":     {`{"contents":[{"parts":[{"text":"x"}]}]}`, "gemma-3-27b-it", false},
+		"schema":                  {schema + `}`, "gemini-2.5-flash", true},
+		"schema on an old model":  {schema + `}`, "gemini-2.0-flash", false},
+		"schema and tools":        {schema + `,"tools":[{"functionDeclarations":[{"name":"f"}]}]}`, "gemini-2.5-flash", false},
+		"schema and tools, newer": {schema + `,"tools":[{"functionDeclarations":[{"name":"f"}]}]}`, "gemini-3-pro-preview", true},
+	} {
+		if got := geminiapi.Passes(decode(t, tc.body), gemini.TraitsOf(tc.model)); got != tc.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}
+
+// passed returns the events of a response that passes through.
+func passed(t *testing.T, stream bool, body string) (data []string, last llm.Event, failed error) {
+	t.Helper()
+	for ev, err := range geminiapi.Events(strings.NewReader(body), gemini.DeltaOptions{Stream: stream}, "our-name") {
+		if err != nil {
+			failed = err
+			continue
+		}
+		if last = ev; ev.Data != nil {
+			data = append(data, string(ev.Data))
+		}
+	}
+	return data, last, failed
+}
+
+func TestResponsesPassThrough(t *testing.T) {
+	t.Parallel()
+	const (
+		first = `{"candidates":[{"content":{"parts":[{"text":"He"}],"role":"model"},"index":0,"future":1}],"modelVersion":"gemini-x","responseId":"r"}`
+		final = `{"candidates":[{"content":{"parts":[{"text":"llo","thoughtSignature":"c2ln"}],"role":"model"},"finishReason":"STOP","index":0}],"usageMetadata":{"promptTokenCount":3,"candidatesTokenCount":2,"totalTokenCount":5},"modelVersion":"gemini-x","responseId":"r"}`
+	)
+	ours := strings.NewReplacer("gemini-x", "our-name")
+	data, last, err := passed(t, true, "data: "+first+"\r\n\r\ndata: "+final+"\r\n\r\n")
+	if diff := cmp.Diff([]string{ours.Replace(first), ours.Replace(final)}, data); diff != "" || err != nil || last.Finish != "stop" || last.Usage == nil || last.Usage.Output != 2 || last.Model != "gemini-x" {
+		t.Errorf("stream: %+v, %v (-want +got):\n%s", last, err, diff)
+	}
+	data, last, err = passed(t, false, strings.ReplaceAll(final, "},", "},\n "))
+	if diff := cmp.Diff([]string{ours.Replace(final)}, data); diff != "" || err != nil || last.Finish != "stop" || !last.Content || last.Usage == nil {
+		t.Errorf("whole: %+v, %v (-want +got):\n%s", last, err, diff)
+	}
+	// A model that sets a reason in every event.
+	data, last, err = passed(t, true, "data: "+final+"\n\ndata: "+final+"\n\n")
+	if len(data) != 2 || err != nil || last.Finish != "stop" {
+		t.Errorf("reason in every event: %d events, %+v, %v", len(data), last, err)
+	}
+	// An image is content, and passes.
+	const image = `{"candidates":[{"content":{"parts":[{"inlineData":{"mimeType":"image/png","data":"AAAA"}}]},"finishReason":"STOP"}]}`
+	if data, last, err = passed(t, false, image); len(data) != 1 || data[0] != image || err != nil || !last.Content {
+		t.Errorf("image: %v, %+v, %v", data, last, err)
+	}
+	const blocked = `{"promptFeedback":{"blockReason":"SAFETY"},"usageMetadata":{"promptTokenCount":3}}`
+	if data, last, err = passed(t, false, blocked); len(data) != 1 || err != nil || last.Finish != "content_filter" {
+		t.Errorf("blocked: %v, %+v, %v", data, last, err)
+	}
+	if data, _, err = passed(t, true, "data: "+first+"\n\n"); len(data) != 1 || err == nil || llm.AsError(err).Kind != llm.StreamInterrupted {
+		t.Errorf("interrupted: %v, %v", data, err)
+	}
+	if _, _, err = passed(t, true, "data: "+first+"\n\ndata: {\"error\":{\"code\":503,\"message\":\"overloaded\",\"status\":\"UNAVAILABLE\"}}\n\n"); err == nil {
+		t.Error("an error in the stream is not reported")
+	}
+}
+
+func TestInterruptedTextIsContinued(t *testing.T) {
+	t.Parallel()
+	req := decode(t, `{"contents":[{"parts":[{"text":"x"}]}],"generationConfig":{"maxOutputTokens":100}}`)
+	req.Stream = true
+	event := func(part string) string {
+		return `{"candidates":[{"content":{"parts":[` + part + `],"role":"model"},"index":0}],"modelVersion":"large","responseId":"r1"}`
+	}
+	f := geminiapi.Format{Model: "m", Stream: true}
+	rest, ok := f.Resume(req, []byte(event(`{"text":"It "}`)+"\n"+event(`{"text":"is"}`)))
+	if !ok || rest.Text != "It is" {
+		t.Fatalf("%q, %t", rest.Text, ok)
+	}
+	var got []string
+	for ev, err := range rest.Encode(each(llm.Delta{Kind: llm.BeginDelta, ID: "other"}, llm.Delta{Kind: llm.TextDelta, Text: " 12."}, llm.Delta{Kind: llm.FinishDelta, Finish: "stop"})) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, string(ev.Data))
+	}
+	if len(got) != 2 || got[0] != event(`{"text":" 12."}`) {
+		t.Errorf("%q", got)
+	}
+	for _, part := range []string{`{"text":"a","thought":true}`, `{"functionCall":{"name":"f"}}`, `{"text":"a","thoughtSignature":"s"}`} {
+		if _, ok := f.Resume(req, []byte(event(part))); ok {
+			t.Errorf("%s can be continued", part)
+		}
+	}
+	next, err := f.Prefill(t.Context(), req, "It is", 60)
+	if err != nil || next.MaxOutput != 60 || !strings.Contains(string(next.Body), `,{"role":"model","parts":[{"text":"It is"}]}]`) {
+		t.Errorf("%s, %v", next.Body, err)
+	}
+}

@@ -1,0 +1,84 @@
+package geminiapi
+
+import (
+	"strings"
+	"unicode"
+
+	"fairlead/internal/rawjson"
+)
+
+// names lists the members of the format that are read. Google's API accepts each in two spellings: systemInstruction and
+// system_instruction.
+var names = []string{
+	"systemInstruction", "generationConfig", "toolConfig", "safetySettings", "cachedContent", "generateContentRequest",
+	"inlineData", "fileData", "functionCall", "functionResponse", "executableCode", "codeExecutionResult", "thoughtSignature",
+	"videoMetadata", "mediaResolution", "partMetadata", "mimeType", "fileUri", "displayName",
+	"functionDeclarations", "googleSearch", "googleSearchRetrieval", "codeExecution", "urlContext", "parametersJsonSchema",
+	"functionCallingConfig", "allowedFunctionNames", "retrievalConfig", "responseJsonSchema",
+	"maxOutputTokens", "candidateCount", "topP", "topK", "stopSequences", "presencePenalty", "frequencyPenalty",
+	"responseMimeType", "responseSchema", "responseModalities", "responseLogprobs", "thinkingConfig",
+	"thinkingBudget", "thinkingLevel", "includeThoughts", "finishReason", "modelVersion", "responseId",
+}
+
+// camel maps the spelling with underscores to the other one.
+var camel = func() map[string]string {
+	table := make(map[string]string, len(names))
+	for _, name := range names {
+		if s := snake(name); s != name {
+			table[s] = name
+		}
+	}
+	return table
+}()
+
+// snake returns the spelling with underscores.
+func snake(name string) string {
+	var out strings.Builder
+	for _, r := range name {
+		if unicode.IsUpper(r) {
+			out.WriteByte('_')
+		}
+		out.WriteRune(unicode.ToLower(r))
+	}
+	return out.String()
+}
+
+// canonical returns the spelling without underscores of a member's name.
+func canonical(name string) string {
+	if c, ok := camel[name]; ok {
+		return c
+	}
+	return name
+}
+
+// members calls read for every member of an object that is not null, with the canonical name.
+func members(v rawjson.Value, read func(name string, value rawjson.Value)) {
+	if !v.IsObject() {
+		return
+	}
+	v.ForEach(func(key, value rawjson.Value) bool {
+		if value.Kind != rawjson.Null {
+			read(canonical(key.String()), value)
+		}
+		return true
+	})
+}
+
+// get returns a member of an object in either spelling.
+func get(v rawjson.Value, name string) (found rawjson.Value) {
+	if found = v.Get(name); found.Exists() {
+		return found
+	}
+	return v.Get(snake(name))
+}
+
+// list calls read for every element of a list. A single object counts as a list of one, as in Google's API.
+func list(v rawjson.Value, read func(element rawjson.Value) bool) {
+	if v.IsObject() {
+		read(v)
+		return
+	}
+	if v.IsList() {
+		v.ForEach(func(_, element rawjson.Value) bool { return read(element) })
+	}
+}
