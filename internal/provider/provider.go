@@ -80,6 +80,7 @@ type Provider struct {
 	Embed       Exchange
 	Complete    Exchange
 	Moderate    Exchange
+	Media       Exchange // audio, images and reranking
 	Stored      Exchange // operations on stored responses; its calls have no target and no request
 	Targets     []*Target
 	ModelsPath  string // path of the model list, relative to BaseURL; empty when there is none
@@ -105,6 +106,9 @@ func (p *Provider) Secrets(secret string) []string {
 
 // Exchange returns the provider's implementation of op, or nil.
 func (p *Provider) Exchange(op llm.Op) Exchange {
+	if op.Media() {
+		return p.Media
+	}
 	switch op {
 	case llm.Embed:
 		return p.Embed

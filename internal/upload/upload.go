@@ -54,7 +54,11 @@ type Body struct {
 // counts against the budget until Release is called. For a large body it includes an estimate for decoding until ReleaseDecoding
 // is called; for small bodies this is negligible, because few are decoded at a time. Errors are *llm.Error.
 func (b *Budget) Read(w http.ResponseWriter, r *http.Request, op llm.Op, workspace string, limits Limits) (*Body, error) {
-	if err := CheckMedia(r.Header); err != nil {
+	check := CheckMedia
+	if op == llm.Transcribe {
+		check = checkForm
+	}
+	if err := check(r.Header); err != nil {
 		return nil, err
 	}
 	if r.ContentLength > limits.Body {
@@ -97,6 +101,14 @@ func (b *Body) ReleaseDecoding() {
 // reserveDecoding reserves the memory needed to decode the body. It rejects a body that exceeds the structural limits before
 // decoding starts.
 func (b *Body) reserveDecoding(op llm.Op) error {
+	if op == llm.Transcribe { // a form is copied once, to replace the name of the model
+		n := min(int64(len(b.Bytes)), b.total-b.held)
+		if err := b.take(n); err != nil {
+			return err
+		}
+		b.decoding = n
+		return nil
+	}
 	size, err := strict.Measure(b.Bytes)
 	if op == llm.Embed || op == llm.Complete {
 		if size.Elements > strict.MaxElements {
@@ -221,6 +233,17 @@ func CheckMedia(h http.Header) error {
 		return nil
 	}
 	return llm.Errorf(llm.UnsupportedMediaType, "Content-Type %q is not JSON. Send the body with Content-Type: application/json.", clip(h.Get("Content-Type")))
+}
+
+// checkForm returns UnsupportedMediaType for a compressed body or one that is not a multipart form.
+func checkForm(h http.Header) error {
+	if encoding := h.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
+		return llm.Errorf(llm.UnsupportedMediaType, "Content-Encoding %q is not supported. Send the body uncompressed.", clip(encoding))
+	}
+	if media, _, err := mime.ParseMediaType(h.Get("Content-Type")); err == nil && media == "multipart/form-data" {
+		return nil
+	}
+	return llm.Errorf(llm.UnsupportedMediaType, "Content-Type %q is not a form. Send the file with Content-Type: multipart/form-data.", clip(h.Get("Content-Type")))
 }
 
 // clip truncates a header value for an error message.

@@ -10,6 +10,7 @@ import (
 	"fairlead/internal/wire/chat"
 	"fairlead/internal/wire/converse"
 	"fairlead/internal/wire/gemini"
+	"fairlead/internal/wire/geminiapi"
 	"fairlead/internal/wire/messages"
 	"fairlead/internal/wire/messagesconv"
 	"fairlead/internal/wire/responses"
@@ -62,6 +63,9 @@ func largeRequests(n int) map[string]struct {
 		"messages, parts":     {messages.Format{}, llm.Chat, `{"model":"m","max_tokens":9,"messages":[{"role":"user","content":` + list(part) + `}]}`},
 		"messages, tools":     {messages.Format{}, llm.Chat, `{"model":"m","max_tokens":9,"messages":[` + message + `],"tools":` + list(`{"name":"f","description":"`+text+`"}`) + `}`},
 		"messages, tokens":    {messages.Format{}, llm.Count, `{"model":"m","messages":` + list(message) + `}`},
+		"gemini, contents":    {geminiapi.Format{Model: "m"}, llm.Chat, `{"contents":` + list(`{"parts":[{"text":"`+text+`"}]}`) + `}`},
+		"gemini, parts":       {geminiapi.Format{Model: "m"}, llm.Chat, `{"contents":[{"parts":` + list(`{"text":"`+text+`"}`) + `}]}`},
+		"gemini, tools":       {geminiapi.Format{Model: "m"}, llm.Chat, `{"contents":[{"parts":[{"text":"x"}]}],"tools":` + list(`{"functionDeclarations":[{"name":"f","description":"`+text+`"}]}`) + `}`},
 		"responses, messages": {responses.Format{}, llm.Chat, `{"model":"m","input":` + list(message) + `}`},
 		"responses, parts":    {responses.Format{}, llm.Chat, `{"model":"m","input":[{"role":"user","content":` + list(input) + `}]}`},
 		"responses, tools":    {responses.Format{}, llm.Chat, `{"model":"m","input":"hi","tools":` + list(`{"type":"function","name":"f","description":"`+text+`"}`) + `}`},

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"context"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,6 +20,31 @@ type FeatureHeader interface {
 type VendorFormat interface {
 	// Vendor returns the vendor assumed for a model that the catalog does not contain.
 	Vendor() string
+}
+
+// ModelPath is implemented by formats whose requests name the model in the path instead of the body.
+type ModelPath interface {
+	// ForModel returns the format of a request for a model with a query.
+	ForModel(model string, query url.Values) Format
+}
+
+// TokenCounter is implemented by formats with their own response to a request that counts tokens.
+type TokenCounter interface {
+	// TokenCount returns the response, to be encoded as JSON.
+	TokenCount(tokens int64) any
+}
+
+// StreamType is implemented by framings of streams that are not server-sent events.
+type StreamType interface {
+	ContentType() string
+	// KeepAlive returns bytes that clients ignore, for a silent stream.
+	KeepAlive() string
+}
+
+// OutputLimiter is implemented by formats whose output limit is not a top-level member.
+type OutputLimiter interface {
+	// LimitOutput returns the body with its output limit replaced by limit.
+	LimitOutput(req *llm.Request, limit int64) []byte
 }
 
 // SessionHeaders lists the headers in which coding agents and other clients identify a conversation, in order of
@@ -80,12 +106,17 @@ var outputMembers = []string{"max_tokens", "max_completion_tokens", "max_output_
 
 // LimitOutput returns the request with its output limit replaced by limit.
 func LimitOutput(ctx context.Context, f Format, req *llm.Request, limit int64) (*llm.Request, error) {
-	body := req.Replace(func(name string, _ []byte) []byte {
-		if slices.Contains(outputMembers, name) {
-			return strconv.AppendInt(nil, limit, 10)
-		}
-		return nil
-	})
+	var body []byte
+	if l, ok := f.(OutputLimiter); ok {
+		body = l.LimitOutput(req, limit)
+	} else {
+		body = req.Replace(func(name string, _ []byte) []byte {
+			if slices.Contains(outputMembers, name) {
+				return strconv.AppendInt(nil, limit, 10)
+			}
+			return nil
+		})
+	}
 	limited, err := f.DecodeRequest(ctx, req.Op, body)
 	if err != nil {
 		return nil, err

@@ -51,6 +51,18 @@ type ErrorFormat interface {
 	ErrorBody(e *llm.Error, requestID string) []byte
 }
 
+// InputFormat is implemented by formats whose embeddings can be cached by input.
+type InputFormat interface {
+	// Inputs returns the inputs of a validated embeddings request as JSON.
+	Inputs(req *llm.Request) [][]byte
+	// WithInputs returns the request with other inputs. It sets only what DecodeRequest sets.
+	WithInputs(ctx context.Context, req *llm.Request, inputs [][]byte) (*llm.Request, error)
+	// Vectors returns the vectors of a response as JSON, in the order of the inputs.
+	Vectors(data []byte) [][]byte
+	// Document returns a response with vectors in order. tokens is the length of all inputs.
+	Document(model string, vectors [][]byte, tokens int64) []byte
+}
+
 // Resumer is implemented by formats whose interrupted streams can be continued: the remaining events follow the sent
 // ones as if the stream had not been interrupted.
 type Resumer interface {

@@ -61,6 +61,9 @@ func New(row Row, s provider.Settings) *provider.Provider {
 	if row.ModeratePath != "" {
 		p.Moderate = moderation{call.at(base + row.ModeratePath)}
 	}
+	if row.ChatPath != "" {
+		p.Media = passing{call.at(base), base}
+	}
 	return p
 }
 

@@ -48,6 +48,7 @@ func (Format) DecodeTurn(ctx context.Context, op llm.Op, body []byte, turn *turn
 	if err := r.Reject(); err != nil {
 		return nil, err
 	}
+	req.Stores = Stores(req)
 	r.keep()
 	r.describe()
 	return req, llm.Cancelled(ctx)

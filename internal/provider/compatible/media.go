@@ -1,0 +1,45 @@
+package compatible
+
+import (
+	"context"
+	"net/http"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/provider"
+	"fairlead/internal/wire/media"
+)
+
+// mediaPaths are the paths of the endpoints for audio, images and reranking. All vendors that offer them use the same paths.
+var mediaPaths = map[llm.Op]string{
+	llm.Speech: "/audio/speech", llm.Transcribe: "/audio/transcriptions", llm.Draw: "/images/generations", llm.Rerank: "/rerank",
+}
+
+// passing implements provider.Exchange for the endpoints whose bodies pass through.
+type passing struct {
+	*caller
+	base string
+}
+
+var _ provider.Exchange = passing{}
+
+func (e passing) NewRequest(ctx context.Context, c *provider.Call) (*http.Request, error) {
+	if c.Request.Choices > 1 && c.Target.Price != nil && c.Target.Price.PerRequest > 0 {
+		return nil, llm.Errorf(llm.Untranslatable, "%s has a price per request, so n is limited to 1.", c.Target.ID())
+	}
+	body, contentType, err := media.Render(c.Request, c.Target.Upstream)
+	if err != nil {
+		return nil, err
+	}
+	r, err := e.at(e.base+mediaPaths[c.Request.Op]).newRequest(ctx, c.Secret, body, "*/*")
+	if err != nil {
+		return nil, err
+	}
+	r.Header.Set("Content-Type", contentType)
+	return r, nil
+}
+
+func (e passing) Events(c *provider.Call, resp *http.Response) llm.Stream {
+	return llm.Single(media.Read(resp.Body, media.ReadOptions{
+		Model: c.Target.Model.Name, ContentType: resp.Header.Get("Content-Type"), MaxAnswer: e.settings.MaxAnswer,
+	}))
+}

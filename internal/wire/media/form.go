@@ -1,0 +1,123 @@
+package media
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"mime/multipart"
+	"strings"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/wire/strict"
+	"fairlead/internal/wire/validate"
+)
+
+const (
+	maxParts = 64      // parts of a form
+	maxField = 1 << 20 // bytes of a field other than the file
+)
+
+// boundary returns the boundary of a form, which its first line contains.
+func boundary(body []byte) (string, bool) {
+	line, _, found := bytes.Cut(body, []byte("\r\n"))
+	name, marked := bytes.CutPrefix(line, []byte("--"))
+	return string(name), found && marked && len(name) > 0 && len(name) <= 70
+}
+
+// parts calls read for every part of a form until read returns an error. A form without its last boundary is incomplete.
+func parts(body []byte, read func(part *multipart.Part) error) error {
+	name, ok := boundary(body)
+	if !ok || !bytes.Contains(body, []byte("\r\n--"+name+"--")) {
+		return errNoForm
+	}
+	r := multipart.NewReader(bytes.NewReader(body), name)
+	for n := 0; ; n++ {
+		part, err := r.NextRawPart()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil || n == maxParts {
+			return errNoForm
+		}
+		if err := read(part); err != nil {
+			return err
+		}
+	}
+}
+
+var errNoForm = errors.New("not a multipart form")
+
+// form reads the fields of a multipart form. The file is not read.
+func (d *decoder) form(body []byte) error {
+	seen := map[string]bool{}
+	err := parts(body, func(part *multipart.Part) error {
+		name := part.FormName()
+		if part.FileName() != "" || name == "file" {
+			n, err := io.Copy(io.Discard, part)
+			d.prompt = d.prompt || name == "file" && n > 0
+			d.req.AttachedBytes += int(n)
+			d.req.Unsized++
+			return err
+		}
+		value, err := io.ReadAll(io.LimitReader(part, maxField+1))
+		switch {
+		case err != nil:
+			return err
+		case len(value) > maxField:
+			d.Problem(name, "The field %q is too long.", name)
+		case seen[name] && !strings.HasSuffix(name, "[]"):
+			d.Problem(name, "The field %q appears twice. Send it once.", name)
+		}
+		seen[name] = true
+		d.field(name, string(value))
+		return nil
+	})
+	if err != nil {
+		return strict.Reject(strict.Problem{Message: "The body is not a complete multipart form with at most 64 parts."})
+	}
+	return nil
+}
+
+func (d *decoder) field(name, value string) {
+	switch {
+	case name == "model" && (strings.TrimSpace(value) == "" || len(value) > validate.MaxName || strings.ContainsAny(value, "\r\n\x00")):
+		d.Problem("model", "model must be a name.")
+	case name == "model":
+		d.req.Model = value
+	case name == "prompt":
+		d.text(value)
+	case name == "stream" && value == "true":
+		d.Problem("stream", "Streams are not supported by this endpoint. Send the request without stream.")
+	}
+}
+
+// Render returns the body for a provider and its content type: the client's body with the provider's name of the model and without the
+// gateway's own members.
+func Render(req *llm.Request, model string) (body []byte, contentType string, err error) {
+	if req.Op != llm.Transcribe {
+		return renderJSON(req, model), "application/json", nil
+	}
+	var out bytes.Buffer
+	out.Grow(len(req.Body) + len(model))
+	w := multipart.NewWriter(&out)
+	name, _ := boundary(req.Body)
+	if err := w.SetBoundary(name); err != nil {
+		return nil, "", strict.Reject(strict.Problem{Message: "The boundary of the form is not valid."})
+	}
+	err = parts(req.Body, func(part *multipart.Part) error {
+		to, err := w.CreatePart(part.Header)
+		if err != nil {
+			return err
+		}
+		if part.FormName() == "model" && part.FileName() == "" {
+			_, err = io.WriteString(to, model)
+			return err
+		}
+		_, err = io.Copy(to, part)
+		return err
+	})
+	if err == nil {
+		err = w.Close()
+	}
+	return out.Bytes(), w.FormDataContentType(), err
+}

@@ -1,0 +1,148 @@
+// Package media implements the OpenAI endpoints for audio, images and reranking. Their bodies pass through: only the model name is
+// read and replaced, and the gateway's own members are removed. A transcription is a multipart form; all other requests are JSON.
+package media
+
+import (
+	"context"
+	"io"
+	"iter"
+	"strings"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/rawjson"
+	"fairlead/internal/wire"
+	"fairlead/internal/wire/show"
+	"fairlead/internal/wire/sse"
+	"fairlead/internal/wire/strict"
+	"fairlead/internal/wire/validate"
+)
+
+// Format implements wire.Format for operations whose bodies pass through. Responses are never streamed event by event.
+type Format struct{}
+
+var _ wire.Format = Format{}
+
+// Name implements wire.Format. The endpoints belong to the same API as chat completions.
+func (Format) Name() string { return "chat" }
+
+// Framing implements wire.Format.
+func (Format) Framing() wire.Framing { return framing{} }
+
+type framing struct{}
+
+func (framing) WriteEvent(w io.Writer, ev llm.Event) error { return sse.WriteData(w, ev.Data) }
+
+func (framing) WriteEnd(io.Writer) error { return nil }
+
+func (framing) WriteError(w io.Writer, body []byte, _ int) error { return sse.WriteData(w, body) }
+
+// errNotChat is returned for a conversion that the gateway never asks for.
+func errNotChat() error { return llm.Errorf(llm.Untranslatable, "This request cannot be translated.") }
+
+// Conversation implements wire.Format.
+func (Format) Conversation(context.Context, *llm.Request) (*llm.Conversation, error) {
+	return nil, errNotChat()
+}
+
+// EncodeResponse implements wire.Format.
+func (Format) EncodeResponse(*llm.Request, string, iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Event, error] {
+	return func(yield func(llm.Event, error) bool) { yield(llm.Event{}, errNotChat()) }
+}
+
+// decoder validates one request.
+type decoder struct {
+	validate.Reader
+	req    *llm.Request
+	prompt bool // the member that the operation requires is present
+}
+
+// DecodeRequest implements wire.Format.
+func (Format) DecodeRequest(ctx context.Context, op llm.Op, body []byte) (*llm.Request, error) {
+	d := decoder{req: &llm.Request{Op: op, Format: Format{}.Name(), Body: body, Choices: 1}}
+	required := map[llm.Op]string{llm.Transcribe: "file", llm.Speech: "input", llm.Draw: "prompt", llm.Rerank: "documents"}[op]
+	if required == "" {
+		return nil, strict.Reject(strict.Problem{Message: "The endpoint does not support the operation " + string(op) + "."})
+	}
+	if op == llm.Transcribe {
+		if err := d.form(body); err != nil {
+			return nil, err
+		}
+	} else {
+		fields, err := strict.Object(ctx, body)
+		if err != nil {
+			return nil, err
+		}
+		d.req.Fields = fields
+		d.Scanner = rawjson.Scanner{Data: body, Context: ctx}
+		d.members(required)
+	}
+	if err := llm.Cancelled(ctx); err != nil {
+		return nil, err
+	}
+	d.Require("model", d.req.Model != "", "Name a model.")
+	d.Require(required, d.prompt, "Send it.")
+	if strings.HasPrefix(d.req.Model, "auto") && (d.req.Model == "auto" || d.req.Model[len("auto")] == ':') {
+		d.Problem("model", "This endpoint has no automatic choice of the model. Name a model.")
+	}
+	if err := d.Reject(); err != nil {
+		return nil, err
+	}
+	return d.req, nil
+}
+
+// members reads the members of a JSON request.
+func (d *decoder) members(required string) {
+	for _, f := range d.req.Fields {
+		d.Pos = f.Value
+		name := requestFields.ReadMember(&d.Reader, []byte(f.Name), d)
+		if name == required && d.req.Body[f.Value] != 'n' {
+			d.prompt = true
+		}
+	}
+}
+
+func requestOf(d *decoder) *llm.Request { return d.req }
+
+var requestFields = validate.NewObject(append(validate.Controls(requestOf),
+	validate.Text("input", (*decoder).text),
+	validate.Text("prompt", (*decoder).text),
+	validate.Text("query", (*decoder).text),
+	validate.Value("documents", (*decoder).documents),
+	validate.Int("n", 1, 10, func(d *decoder, n int64) { d.req.Choices = int(n) }),
+	validate.Label("user", func(d *decoder, s string) { d.req.EndUser = s }),
+	validate.Bool("stream", func(d *decoder, b bool) {
+		if b {
+			d.Problem("stream", "Streams are not supported by this endpoint. Send the request without stream.")
+		}
+	}),
+)...)
+
+// documents counts the documents that are ranked.
+func (d *decoder) documents(v rawjson.Value) {
+	if !d.IsKind("documents", v, false, "a list", rawjson.List) {
+		return
+	}
+	v.ForEach(func(_, one rawjson.Value) bool {
+		if one.IsObject() {
+			one = one.Get("text")
+		}
+		d.text(one.String())
+		return d.Context.Err() == nil
+	})
+}
+
+// text counts a text of the prompt.
+func (d *decoder) text(s string) {
+	ascii := 0
+	for i := range len(s) {
+		if s[i] < 0x80 {
+			ascii++
+		}
+	}
+	d.req.ASCIIBytes += ascii
+	d.req.NonASCIIBytes += len(s) - ascii
+	d.req.Text.Add(s)
+	if d.req.Preview == "" {
+		d.req.Preview = show.Preview(s, llm.PreviewBytes)
+	}
+}

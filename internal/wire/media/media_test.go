@@ -1,0 +1,126 @@
+package media_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/wire/media"
+)
+
+const form = "--b1\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.wav\"\r\nContent-Type: audio/wav\r\n\r\nRIFF\x00\xff\r\n" +
+	"--b1\r\nContent-Disposition: form-data; name=\"model\"\r\n\r\nwhisper\r\n" +
+	"--b1\r\nContent-Disposition: form-data; name=\"prompt\"\r\n\r\nnames: Oslo\r\n--b1--\r\n"
+
+func TestRequestsPass(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		op         llm.Op
+		body, want string
+	}{
+		"speech":        {llm.Speech, `{"model":"tts","input":"Hello","voice":"alloy","future":{"a":1},"session_id":"s"}`, `{"model":"up","input":"Hello","voice":"alloy","future":{"a":1}}`},
+		"images":        {llm.Draw, `{"prompt":"a boat","model":"img","n":2,"provider":{"order":["a"]}}`, `{"prompt":"a boat","model":"up","n":2}`},
+		"rerank":        {llm.Rerank, `{"model":"rr","query":"q","documents":["a",{"text":"b"}],"top_n":1}`, `{"model":"up","query":"q","documents":["a",{"text":"b"}],"top_n":1}`},
+		"transcription": {llm.Transcribe, form, strings.Replace(form, "whisper", "up", 1)},
+	} {
+		req, err := media.Format{}.DecodeRequest(t.Context(), tc.op, []byte(tc.body))
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		got, kind, err := media.Render(req, "up")
+		if diff := cmp.Diff(tc.want, string(got)); diff != "" || err != nil {
+			t.Errorf("%s: %v (-want +got):\n%s", name, err, diff)
+		}
+		if want := "multipart/form-data; boundary=b1"; tc.op == llm.Transcribe && (kind != want || req.AttachedBytes != 6 || req.Unsized != 1 || req.Model != "whisper") {
+			t.Errorf("%s: %q, %+v", name, kind, req)
+		}
+		if req.ASCIIBytes == 0 {
+			t.Errorf("%s: the text is not counted", name)
+		}
+	}
+}
+
+func TestMalformedRequestsAreRejected(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		op          llm.Op
+		body, param string
+	}{
+		{llm.Speech, `{"model":"tts"}`, "input"},
+		{llm.Speech, `{"model":"auto","input":"x"}`, "model"},
+		{llm.Speech, `{"model":"auto:cost","input":"x"}`, "model"},
+		{llm.Speech, `{"model":"tts","input":"x","stream":true}`, "stream"},
+		{llm.Draw, `{"model":"img","prompt":1}`, "prompt"},
+		{llm.Draw, `{"model":"img","prompt":"x","n":11}`, "n"},
+		{llm.Rerank, `{"model":"rr","query":"q","documents":"x"}`, "documents"},
+		{llm.Rerank, `{"query":"q","documents":[]}`, "model"},
+		{llm.Transcribe, `{"model":"whisper"}`, ""},
+		{llm.Transcribe, "--b1\r\n", ""},
+		{llm.Transcribe, strings.Replace(form, "--b1--", "--b2", 1), ""},
+		{llm.Transcribe, strings.Replace(form, `name="model"`, `name="other"`, 1), "model"},
+		{llm.Transcribe, strings.Replace(form, `name="prompt"`, `name="model"`, 1), "model"},
+		{llm.Transcribe, strings.Replace(form, "whisper", "", 1), "model"},
+		{llm.Transcribe, "--b1\r\nContent-Disposition: form-data; name=\"model\"\r\n\r\nwhisper\r\n--b1--\r\n", "file"},
+		{llm.Chat, `{"model":"m"}`, ""},
+	} {
+		_, err := media.Format{}.DecodeRequest(t.Context(), tc.op, []byte(tc.body))
+		if e := llm.AsError(err); err == nil || e.Kind != llm.InvalidRequest || e.Param != tc.param {
+			t.Errorf("%s %q: %v", tc.op, tc.body, err)
+		}
+	}
+}
+
+func FuzzForm(f *testing.F) {
+	f.Add(form)
+	f.Add("--b1\r\n\r\n")
+	f.Fuzz(func(t *testing.T, body string) {
+		req, err := media.Format{}.DecodeRequest(t.Context(), llm.Transcribe, []byte(body))
+		if err != nil {
+			if llm.AsError(err).Kind != llm.InvalidRequest {
+				t.Fatal(err)
+			}
+			return
+		}
+		sent, _, err := media.Render(req, "up")
+		if err == nil && !strings.Contains(string(sent), "up") {
+			t.Fatalf("%q is sent as %q", body, sent)
+		}
+	})
+}
+
+func TestResponses(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		kind, body, want, typ string
+		usage                 *llm.Usage
+		fails                 llm.Kind
+	}{
+		"audio":      {"audio/mpeg", "ID3\x00", "ID3\x00", "audio/mpeg", nil, ""},
+		"subtitles":  {"text/vtt; charset=utf-8", "WEBVTT", "WEBVTT", "text/vtt; charset=utf-8", nil, ""},
+		"web page":   {"text/html", "<html>", "<html>", "application/octet-stream", nil, ""},
+		"images":     {"application/json", `{"data":[{"b64_json":"AAAA"}],"usage":{"input_tokens":5,"output_tokens":100,"total_tokens":105}}`, `{"data":[{"b64_json":"AAAA"}],"usage":{"input_tokens":5,"output_tokens":100,"total_tokens":105}}`, "", &llm.Usage{Input: 5, Output: 100}, ""},
+		"rerank":     {"application/json", `{"model":"up","results":[],"usage":{"total_tokens":7}}`, `{"model":"ours","results":[],"usage":{"total_tokens":7}}`, "", &llm.Usage{Input: 7}, ""},
+		"text":       {"application/json", `{"text":"hi","usage":{"type":"duration","seconds":3}}`, `{"text":"hi","usage":{"type":"duration","seconds":3}}`, "", nil, ""},
+		"empty":      {"audio/mpeg", "", "", "", nil, llm.UpstreamMalformed},
+		"not JSON":   {"application/json", "<html>", "", "", nil, llm.UpstreamMalformed},
+		"too large":  {"audio/mpeg", strings.Repeat("x", 101), "", "", nil, llm.UpstreamMalformed},
+		"error here": {"application/json", `{"error":{"message":"The server is overloaded","type":"overloaded_error"}}`, "", "", nil, llm.UpstreamOverloaded},
+	} {
+		limit := int64(200)
+		if name == "too large" {
+			limit = 100
+		}
+		ev, err := media.Read(strings.NewReader(tc.body), media.ReadOptions{Model: "ours", ContentType: tc.kind, MaxAnswer: limit})
+		if tc.fails != "" {
+			if err == nil || llm.AsError(err).Kind != tc.fails {
+				t.Errorf("%s: %v", name, err)
+			}
+			continue
+		}
+		if diff := cmp.Diff(tc.usage, ev.Usage); diff != "" || err != nil || string(ev.Data) != tc.want || ev.Type != tc.typ || !ev.Content {
+			t.Errorf("%s: %q as %q, %v %s", name, ev.Data, ev.Type, err, diff)
+		}
+	}
+}

@@ -1,0 +1,113 @@
+package media
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"slices"
+	"strings"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/rawjson"
+	"fairlead/internal/wire/fault"
+)
+
+// defaultMaxAnswer is the default of ReadOptions.MaxAnswer.
+const defaultMaxAnswer = 64 << 20
+
+// ReadOptions holds the settings for reading a provider's response.
+type ReadOptions struct {
+	Model       string // model name of the response
+	ContentType string
+	MaxAnswer   int64 // maximum bytes; 0 means 64 MiB
+}
+
+func renderJSON(req *llm.Request, model string) []byte {
+	w := rawjson.Writer{Out: make([]byte, 0, len(req.Body)+len(model))}
+	w.Open()
+	for _, f := range req.Fields {
+		switch f.Name {
+		case "models", "provider", "session_id":
+		case "model":
+			w.Str(f.Name, model)
+		default:
+			w.Raw(f.Name, req.Body[f.Value:f.End])
+		}
+	}
+	w.Close()
+	return w.Out
+}
+
+// Read reads a provider's 2xx response. JSON is checked and gets the client's name of the model; other content passes unchanged.
+func Read(r io.Reader, o ReadOptions) (llm.Event, error) {
+	limit := o.MaxAnswer
+	if limit <= 0 {
+		limit = defaultMaxAnswer
+	}
+	data, err := io.ReadAll(io.LimitReader(r, limit+1))
+	switch {
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return llm.Event{}, fmt.Errorf("read response: %w", err)
+	case err != nil:
+		return llm.Event{}, &llm.Error{Kind: llm.StreamInterrupted, Message: "The connection to the provider broke before the response was complete.", Err: err}
+	case int64(len(data)) > limit:
+		return llm.Event{}, llm.Errorf(llm.UpstreamMalformed, "The provider's response is larger than %d bytes.", limit)
+	case len(data) == 0:
+		return llm.Event{}, llm.Errorf(llm.UpstreamMalformed, "The provider sent an empty response.")
+	}
+	ev := llm.Event{Data: data, Own: true, Content: true, Type: contentType(o.ContentType)}
+	if ev.Type != "" {
+		return ev, nil
+	}
+	v := rawjson.Parse(data)
+	if !v.IsObject() || !rawjson.Valid(data) {
+		return llm.Event{}, llm.Errorf(llm.UpstreamMalformed, "The provider's response is not a JSON object.")
+	}
+	if e := v.Get("error"); e.IsObject() {
+		return llm.Event{}, fault.Inside(data)
+	}
+	ev.Usage = usageOf(v)
+	if name := v.Get("model"); name.Kind == rawjson.Text {
+		ev.Model = name.String()
+		ev.Data = slices.Concat(data[:name.Index], rawjson.AppendString(nil, o.Model), data[name.Index+len(name.Raw):])
+	}
+	return ev, nil
+}
+
+// contentType returns the content type for the client; empty for JSON. Types that a browser would run become plain bytes.
+func contentType(sent string) string {
+	kind, params, err := mime.ParseMediaType(sent)
+	switch {
+	case err != nil:
+		return "application/octet-stream"
+	case kind == "application/json" || strings.HasSuffix(kind, "+json"):
+		return ""
+	case strings.HasPrefix(kind, "audio/"), slices.Contains([]string{"text/plain", "text/vtt", "application/x-subrip"}, kind):
+		return mime.FormatMediaType(kind, params)
+	}
+	return "application/octet-stream"
+}
+
+// usageOf reads the usage of a response; nil without tokens. Some providers report only the total.
+func usageOf(v rawjson.Value) *llm.Usage {
+	u := v.Get("usage")
+	first := func(names ...string) int64 {
+		for _, name := range names {
+			if n := u.Get(name); n.Kind == rawjson.Number {
+				return n.Int()
+			}
+		}
+		return 0
+	}
+	used := llm.Usage{Input: first("input_tokens", "prompt_tokens"), Output: first("output_tokens", "completion_tokens")}
+	if used.Input == 0 && used.Output == 0 {
+		used.Input = first("total_tokens")
+	}
+	used.AudioInput = min(used.Input, max(0, u.Get("input_token_details.audio_tokens").Int()))
+	if used.Input <= 0 || used.Output < 0 {
+		return nil
+	}
+	return &used
+}
