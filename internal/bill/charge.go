@@ -12,17 +12,20 @@ import (
 	"fairlead/internal/route"
 )
 
-// Spent is the usage and cost of interrupted attempts that delivered part of the response.
+// Spent is the usage and cost of earlier attempts that the client pays for.
 type Spent struct {
-	Tokens int64
+	Tokens int64 // of interrupted attempts that delivered part of the response
 	Cost   money.Amount
+
+	CheckedTokens int64 // of responses that failed their checks
+	CheckedCost   money.Amount
 }
 
 // Charge is the usage and cost of a response. Unknown costs are nil.
 type Charge struct {
 	Usage    llm.Usage
 	Attempt  *money.Amount // cost of the last attempt only
-	Bill     *catalog.Bill // bill for all attempts that delivered part of the response
+	Bill     *catalog.Bill // bill for all attempts that the client pays for
 	Baseline *catalog.Bill // bill for the same request to the baseline model
 	Flag     requestlog.UsageFlag
 }
@@ -44,10 +47,7 @@ func (t Terms) Charge(target *provider.Target, u llm.Usage, prefilled int64, spe
 			c.Flag = requestlog.UsageAboveHold
 		}
 		c.Attempt = new(b.Total)
-		if spent != (Spent{}) {
-			b.Rows = append(b.Rows, catalog.Row{Class: "broken_attempts", Tokens: spent.Tokens, Amount: spent.Cost})
-			b.Total = b.Total.Add(spent.Cost)
-		}
+		b = withSpent(b, spent)
 		c.Bill = &b
 	}
 	if baseline.Price != nil {
@@ -67,6 +67,18 @@ func (t Terms) Charge(target *provider.Target, u llm.Usage, prefilled int64, spe
 		c.Baseline = new(price.Bill(u))
 	}
 	return c
+}
+
+// withSpent adds the cost of earlier attempts to a bill.
+func withSpent(b catalog.Bill, spent Spent) catalog.Bill {
+	if spent.Tokens != 0 || spent.Cost != 0 {
+		b.Rows = append(b.Rows, catalog.Row{Class: "broken_attempts", Tokens: spent.Tokens, Amount: spent.Cost})
+	}
+	if spent.CheckedTokens != 0 || spent.CheckedCost != 0 {
+		b.Rows = append(b.Rows, catalog.Row{Class: "failed_checks", Tokens: spent.CheckedTokens, Amount: spent.CheckedCost})
+	}
+	b.Total = b.Total.Add(spent.Cost).Add(spent.CheckedCost)
+	return b
 }
 
 // CacheSaved returns how much less a usage costs than without a prompt cache. It is negative for a response that mostly wrote to the

@@ -37,6 +37,8 @@ type Terms struct {
 	MaxOutput int64         // output limit of a policy or a budget when the caller sets none; 0 for none
 	Budgeted  bool          // whether a budget can reject the request
 	Held      *money.Amount // maximum charge of one attempt; nil before the hold
+	// Before are the targets of a model whose response is charged in addition when it fails its checks.
+	Before []*provider.Target
 }
 
 // Generates reports whether op produces text, which is charged as output.
@@ -64,27 +66,38 @@ func (t Terms) OutputLimit(target *provider.Target) int64 {
 	return limit
 }
 
-// MaxCost returns the maximum that any of the targets can charge for the request.
+// MaxCost returns the maximum that any of the targets can charge for the request, after those in Before.
 func (t Terms) MaxCost(targets []*provider.Target) (most money.Amount) {
 	for _, target := range targets {
 		if target.Price != nil {
 			most = max(most, t.maxCost(target, t.maxUsage(target)))
 		}
 	}
-	return most
+	if len(t.Before) == 0 {
+		return most
+	}
+	before := t.Before
+	t.Before = nil
+	return most.Add(t.MaxCost(before))
 }
 
-// Affordable returns the number of output tokens that the amount pays for at the most expensive target.
+// Affordable returns the number of output tokens that the amount pays for at the most expensive target, after those in Before.
 func (t Terms) Affordable(targets []*provider.Target, amount money.Amount) int64 {
 	tokens := int64(DefaultOutput)
+	var basePrompt, baseOutput money.Amount
+	for _, target := range t.Before {
+		if target.Price != nil {
+			prompt, output := t.outputCost(target)
+			basePrompt, baseOutput = max(basePrompt, prompt), max(baseOutput, output)
+		}
+	}
 	for _, target := range targets {
 		if target.Price == nil {
 			continue
 		}
-		u := t.withOutput(t.maxUsage(target), int64(t.Request.Predicted))
-		base := t.maxCost(target, u)
-		affordable := int64(DefaultOutput)
-		rest, perThousand := amount.Sub(base), t.maxCost(target, t.withOutput(u, u.Output+1000))-base
+		base, perThousand := t.outputCost(target)
+		base, perThousand = base.Add(basePrompt), perThousand.Add(baseOutput)
+		affordable, rest := int64(DefaultOutput), amount.Sub(base)
 		switch {
 		case rest <= 0:
 			affordable = 0
@@ -94,6 +107,13 @@ func (t Terms) Affordable(targets []*provider.Target, amount money.Amount) int64
 		tokens = min(tokens, affordable/int64(max(t.Request.Choices, 1)))
 	}
 	return tokens
+}
+
+// outputCost returns the maximum cost of the prompt and of every further thousand output tokens.
+func (t Terms) outputCost(target *provider.Target) (prompt, perThousand money.Amount) {
+	u := t.withOutput(t.maxUsage(target), int64(t.Request.Predicted))
+	prompt = t.maxCost(target, u)
+	return prompt, t.maxCost(target, t.withOutput(u, u.Output+1000)) - prompt
 }
 
 // maxCost returns the maximum cost of the usage. A provider may serve another service tier than the requested one.
@@ -122,6 +142,9 @@ func (t Terms) maxUsage(target *provider.Target) llm.Usage {
 	}
 	if rates.AudioInput > most && (req.Needs.Has(llm.AudioIn) || req.Unsized > 0) {
 		u = llm.Usage{Input: prompt, AudioInput: prompt}
+	}
+	if req.Op.Media() && rates.Output > 0 { // audio and images that are charged by output tokens
+		return t.withOutput(u, maxOutputOf(req, 0, target.Model))
 	}
 	if !Generates(req.Op) {
 		return u
@@ -169,11 +192,11 @@ func (t Terms) OutputTokens(target *provider.Target, ascii, nonASCII int64) int6
 }
 
 // Estimate estimates the usage for a provider that does not report it. The prompt is counted exactly when the vocabulary is published and
-// the prompt is short. Tokens of moderations without a price are not counted.
+// the prompt is short. Tokens of moderations and media without a price of input tokens are not counted.
 //
 //nolint:contextcheck // a prompt is also counted after the client has disconnected
 func (t Terms) Estimate(target *provider.Target, output int64) llm.Usage {
-	if t.Request.Op == llm.Moderate && (target.Price == nil || target.Price.At(t.At).Input == 0) {
+	if (t.Request.Op == llm.Moderate || t.Request.Op.Media()) && (target.Price == nil || target.Price.At(t.At).Input == 0) {
 		return llm.Usage{}
 	}
 	m, prompt := model(target.Model), token.PromptOf(t.Request)

@@ -108,7 +108,7 @@ func (c *Catalog) newModel(o Override) *Model {
 		*m = *kin
 		m.Name, m.Aliases = o.Model, nil
 	}
-	if (o.Op == llm.Embed || o.Op == llm.Moderate) && m.Op != o.Op {
+	if (o.Op == llm.Embed || o.Op == llm.Moderate || o.Op.Media()) && m.Op != o.Op {
 		m.Abilities = 0
 	}
 	return m
@@ -191,8 +191,8 @@ func (o Override) price(m *Model, known *Price) *Price {
 	if o.Input != nil || o.Output != nil {
 		p = Price{Input: p.Input, Output: p.Output, PerRequest: p.PerRequest, Search: p.Search}
 	}
-	haveInput := copyRate(&p.Input, o.Input) || known != nil
-	haveOutput := copyRate(&p.Output, o.Output) || known != nil || m.Op == llm.Embed || m.Op == llm.Moderate
+	haveInput := copyRate(&p.Input, o.Input) || known != nil || m.Op.Media() && o.PerRequest != nil
+	haveOutput := copyRate(&p.Output, o.Output) || known != nil || m.Op == llm.Embed || m.Op == llm.Moderate || m.Op.Media()
 	if !haveInput || !haveOutput {
 		return nil
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -26,8 +27,8 @@ import (
 // Allocations of one request in the gateway and the formats, with a provider and a client that allocate nothing. Lower the
 // number after an improvement; raise it only with a reason.
 const (
-	allocsWhole  = 131 // 11 of them for reading the conversation
-	allocsStream = 154 // 50 chunks
+	allocsWhole  = 135 // 11 of them for reading the conversation
+	allocsStream = 158 // 50 chunks
 )
 
 func TestRequestAllocatesNoMoreThanRecorded(t *testing.T) { //nolint:paralleltest // counts what the process allocates
@@ -37,7 +38,12 @@ func TestRequestAllocatesNoMoreThanRecorded(t *testing.T) { //nolint:paralleltes
 	}{"whole": {false, allocsWhole}, "stream": {true, allocsStream}} {
 		t.Run(name, func(t *testing.T) {
 			ask := asker(t, c.stream)
-			if got := testing.AllocsPerRun(200, ask); got > c.most+slack || got < c.most/2 {
+			// The smallest of several measurements: background work of the process only adds allocations.
+			got := math.Inf(1)
+			for range 5 {
+				got = min(got, testing.AllocsPerRun(50, ask))
+			}
+			if got > c.most+slack || got < c.most/2 {
 				t.Errorf("a request makes %.0f allocations, want about %.0f", got, c.most)
 			}
 		})

@@ -56,7 +56,7 @@ func (g *Gateway) decide(ctx context.Context, in *incoming, who caller, p *promp
 	if err := llm.Cancelled(in.http.Context()); err != nil { //nolint:contextcheck // the context of the HTTP request shows whether the client is connected
 		return plan{}, err
 	}
-	policies := g.Routing.Policies.For(who.grant.Workspace.ID)
+	policies := policy.Join(g.Routing.Policies.For(who.grant.Workspace.ID), who.policies)
 	// Features are computed before route allocates its large input, so that both never share the stack: a grown stack stays large until
 	// the next garbage collection, once per open stream.
 	features, state := g.features(p, policies)
@@ -131,6 +131,9 @@ func (g *Gateway) route(in *incoming, who caller, p *prompt, policies *policy.Se
 // decideOn makes the decision for an input and measures its duration.
 func (g *Gateway) decideOn(input *route.Input, in *incoming, policies *policy.Set, cache *promptcache.View) (*route.Decision, error) {
 	c := route.Conditions{State: g.states(), Policies: policies, CacheHit: cacheHits(cache)}
+	if policies.Verifies() {
+		c.State = g.observeChecks(c.State, input)
+	}
 	if corrections := g.Routing.Feedback.For(input.Workspace.ID); corrections != nil {
 		c.Corrections, c.Feedback = corrections, corrections.Version
 	}
@@ -217,7 +220,7 @@ func (g *Gateway) predict(p *prompt, of predict.Prompt) predict.Features {
 // messagesEnd returns the position after the last message, up to which the next turn of the conversation has the same body.
 func messagesEnd(req *llm.Request) int {
 	for _, f := range req.Fields {
-		if f.Name == "messages" || f.Name == "input" {
+		if f.Name == "messages" || f.Name == "input" || f.Name == "contents" {
 			return f.End - len("]")
 		}
 	}
@@ -289,8 +292,14 @@ func (g *Gateway) fillInput(input *route.Input, in *incoming, who caller, p *pro
 	if who.accountID == "" && key.ID != "" {
 		input.Key = condition.Key{ID: key.ID, Name: key.Name, Tags: key.Tags}
 	}
-	if route.IsAuto(req.Model) && in.settings.Explore > 0 {
-		input.Explore, input.Draw = in.settings.Explore, g.Routing.Draw()
+	if route.IsAuto(req.Model) {
+		input.Explore = in.settings.Explore
+		if share, floor := g.Routing.Feedback.Explore(workspace.ID); share > 0 {
+			input.Explore, input.Trial = share, &route.Trial{Floor: floor}
+		}
+		if input.Explore > 0 {
+			input.Draw = g.Routing.Draw()
+		}
 	}
 	input.Holdout = g.holdout(in, who, req)
 	return nil

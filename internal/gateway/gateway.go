@@ -22,9 +22,11 @@ import (
 	"fairlead/internal/promptcache"
 	"fairlead/internal/reasoning"
 	"fairlead/internal/requestlog"
+	"fairlead/internal/responsecache"
 	"fairlead/internal/route"
 	"fairlead/internal/session"
 	"fairlead/internal/token"
+	"fairlead/internal/tracecontext"
 	"fairlead/internal/turncache"
 	"fairlead/internal/upload"
 	"fairlead/internal/wire"
@@ -73,10 +75,12 @@ type Policies interface {
 	For(workspaceID string) *policy.Set
 }
 
-// Feedback stores ratings of responses.
+// Feedback stores ratings of responses, and learns from outcomes.
 type Feedback interface {
-	// For returns the corrections from a workspace's ratings; nil when there are none.
+	// For returns the corrections from a workspace's outcomes; nil when there are none.
 	For(workspaceID string) *feedback.Corrections
+	// Explore returns the share of spending for trials of other models, 0 for none, and the least predicted quality of a tried model.
+	Explore(workspaceID string) (share, floor float64)
 	// Rate stores a rating of a request of the workspace. It returns an *llm.Error for an invalid rating.
 	Rate(ctx context.Context, r feedback.Rating) (feedback.Rating, error)
 }
@@ -91,6 +95,14 @@ type Pinner interface {
 type StoredIDs interface {
 	// Open returns the response that an id names. It reports false for an id that was not made for the workspace.
 	Open(workspaceID, id string) (llm.StoredResponse, bool)
+}
+
+// Tracing connects requests with the traces of their callers.
+type Tracing interface {
+	// Begin returns the place of a request in a trace.
+	Begin(requestID string, h http.Header) tracecontext.Context
+	// Propagate adds the trace context to a call of a provider, if that is allowed. attempt is an index of the entry's attempts.
+	Propagate(h http.Header, e *requestlog.Entry, provider string, attempt int)
 }
 
 // Route is one path of the model API with its operation and format.
@@ -129,9 +141,12 @@ type Parts struct {
 	Settings   Settings
 	Snapshot   *route.Snapshot
 	Routing    Routing
-	Reasoning  *reasoning.Store // nil for none
-	Sessions   *session.Namer   // nil to derive no sessions
-	Comparer   Comparer         // nil to compare no responses
+	Reasoning  *reasoning.Store     // nil for none
+	Sessions   *session.Namer       // nil to derive no sessions
+	Comparer   Comparer             // nil to compare no responses
+	Checker    Checker              // nil to check no responses
+	Cache      *responsecache.Cache // nil to cache no responses
+	Tracing    Tracing              // nil if requests are not traced
 }
 
 // Settings can change while the gateway runs.
@@ -244,6 +259,8 @@ func (noPolicies) For(string) *policy.Set { return nil }
 type noFeedback struct{}
 
 func (noFeedback) For(string) *feedback.Corrections { return nil }
+
+func (noFeedback) Explore(string) (share, floor float64) { return 0, 0 }
 
 func (noFeedback) Rate(context.Context, feedback.Rating) (feedback.Rating, error) {
 	return feedback.Rating{}, llm.Errorf(llm.NotFound, "This gateway does not accept feedback.")

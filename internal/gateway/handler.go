@@ -14,6 +14,7 @@ import (
 	"fairlead/internal/account"
 	"fairlead/internal/id"
 	"fairlead/internal/llm"
+	"fairlead/internal/policy"
 	"fairlead/internal/rawjson"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/response"
@@ -41,7 +42,11 @@ type incoming struct {
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	requestID := assignRequestID(w)
 	path := endpoint(r.URL.Path)
-	if i := g.routeIndex(path); i >= 0 {
+	if rest, ok := g.namedPath(r, path); ok {
+		g.serveNamed(w, withQueryKey(r), requestID, rest)
+		return
+	}
+	if i := g.routeIndex(path); i >= 0 && !namesModel(g.Routes[i]) {
 		if g.requireMethod(w, r, requestID, http.MethodPost) {
 			g.handle(w, r, requestID, g.Routes[i], g.identifyKey)
 		}
@@ -65,6 +70,9 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		var names []string
 		for _, rt := range g.Routes {
+			if namesModel(rt) {
+				continue
+			}
 			names = append(names, strings.TrimPrefix(rt.Path, "/"))
 		}
 		g.reject(w, r, requestID, llm.Errorf(llm.NotFound,
@@ -81,14 +89,22 @@ func (g *Gateway) ServeAs(w http.ResponseWriter, r *http.Request, workspace *acc
 	})
 }
 
-// ServeSample handles a request of the sample traffic. name is an endpoint below Prefix. An empty models allows all models.
-func (g *Gateway) ServeSample(w http.ResponseWriter, r *http.Request, workspace *account.Workspace, name string, models []string) {
-	i := max(0, g.routeIndex("/"+name))
+// Sample describes a request of the sample traffic.
+type Sample struct {
+	Endpoint string // below Prefix
+	Key      requestlog.SampleKey
+	Models   []string    // models that the key allows; nil for all
+	Policies *policy.Set // apply in addition to those of the workspace; may be nil
+}
+
+// ServeSample handles a request of the sample traffic.
+func (g *Gateway) ServeSample(w http.ResponseWriter, r *http.Request, workspace *account.Workspace, s Sample) {
+	i := max(0, g.routeIndex("/"+s.Endpoint))
 	g.handle(w, r, assignRequestID(w), g.Routes[i], func(in *incoming) (caller, error) {
 		free := *workspace
 		free.Budget = nil // costs are simulated
-		key := &account.Key{ID: requestlog.SampleKey, WorkspaceID: workspace.ID, Name: requestlog.SampleKeyName, AllowedModels: models}
-		return caller{grant: &account.Grant{Key: key, Workspace: &free}, tags: tags(nil, in.http.Header), sample: true}, nil
+		key := &account.Key{ID: s.Key.ID, WorkspaceID: workspace.ID, Name: s.Key.Name, AllowedModels: s.Models}
+		return caller{grant: &account.Grant{Key: key, Workspace: &free}, tags: tags(nil, in.http.Header), sample: true, policies: s.Policies}, nil
 	})
 }
 
@@ -135,6 +151,8 @@ func (g *Gateway) reject(w http.ResponseWriter, r *http.Request, requestID strin
 	var format wire.Format
 	if i := g.routeIndex(endpoint(r.URL.Path)); i >= 0 {
 		format = g.Routes[i].Format
+	} else if _, ok := g.namedPath(r, endpoint(r.URL.Path)); ok {
+		format = g.namedFormat()
 	}
 	linked := e.Linked(g.settings.Load().PublicURL.For(r), "")
 	response.WriteError(w, e, wire.ErrorBody(format, errorClient(r, nil), linked, requestID))
@@ -159,6 +177,10 @@ func (g *Gateway) handle(w http.ResponseWriter, r *http.Request, requestID strin
 	in := &incoming{id: requestID, route: route, w: w, http: r, start: time.Now(), settings: settings, snap: g.snapshot.Load()}
 	out := response.NewWriter(w, route.Format.Framing(), settings.ReadPause, r.Header.Get("X-Fairlead-Trace") == "full")
 	rec := newRecorder(in, out)
+	if g.Tracing != nil {
+		rec.entry.Trace = g.Tracing.Begin(requestID, r.Header)
+		rec.entry.TraceID = rec.entry.Trace.TraceID
+	}
 	if err := g.serveSafely(r.Context(), in, identify, out, rec); err != nil {
 		g.fail(r.Context(), in, out, rec, llm.AsError(err))
 	}

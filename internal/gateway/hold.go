@@ -19,6 +19,7 @@ func (g *Gateway) reserve(ctx context.Context, in *incoming, grant *account.Gran
 	budgets, targets := append(Budgets(grant), p.budgets...), p.decision.Plan
 	terms := bill.Terms{
 		Request: p.req, Client: in.route.Format, Counter: g.counter, At: in.start, MaxOutput: p.maxOutput, Budgeted: canReject(grant) || p.limited,
+		Before: chargedFirst(p),
 	}
 	if in.shadow != nil {
 		budgets = []ledger.Budget{in.shadow.Budget}

@@ -9,6 +9,7 @@ import (
 
 	"fairlead/internal/account"
 	"fairlead/internal/llm"
+	"fairlead/internal/policy"
 )
 
 // caller is the authenticated sender of a request. Its grant is nil until authentication succeeds.
@@ -17,6 +18,7 @@ type caller struct {
 	accountID string            // of a dashboard user; such a request has no key
 	tags      map[string]string // of the key and the request
 	sample    bool              // sample traffic, always simulated
+	policies  *policy.Set       // of sample traffic, in addition to those of the workspace; nil for none
 }
 
 // identifier returns the caller of a request. The grant may be set together with an error.
@@ -97,16 +99,21 @@ func tags(ofKey map[string]string, h http.Header) map[string]string {
 type flags struct {
 	dryRun  bool // return the decision without calling a provider
 	noStore bool // do not store the text
+	cache   cacheHeader
 }
 
-// readFlags reads the headers for a dry run and for storing text. If a value is invalid, it returns an error and flags that disable storing.
+// readFlags reads the headers for a dry run, for storing text and for the response cache. If a value is invalid, it returns an error and flags that disable storing.
 func readFlags(h http.Header) (flags, error) {
 	store, err := headerFlag(h, "X-Fairlead-Log-Body", true)
 	if err != nil {
 		return flags{noStore: true}, err
 	}
 	dryRun, err := headerFlag(h, "X-Fairlead-Dry-Run", false)
-	return flags{dryRun: dryRun, noStore: !store}, err
+	if err != nil {
+		return flags{dryRun: dryRun, noStore: !store}, err
+	}
+	cache, err := readCacheHeader(h)
+	return flags{dryRun: dryRun, noStore: !store, cache: cache}, err
 }
 
 // headerFlag returns the value of a boolean header, or fallback when the header is absent or empty. It returns InvalidRequest for a value

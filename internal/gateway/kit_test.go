@@ -31,11 +31,14 @@ import (
 	"fairlead/internal/provider/compatible"
 	"fairlead/internal/reasoning"
 	"fairlead/internal/requestlog"
+	"fairlead/internal/responsecache"
 	"fairlead/internal/route"
 	"fairlead/internal/session"
 	"fairlead/internal/simulator/inprocess"
 	"fairlead/internal/upload"
 	"fairlead/internal/wire/chat"
+	"fairlead/internal/wire/geminiapi"
+	"fairlead/internal/wire/media"
 	"fairlead/internal/wire/messages"
 	"fairlead/internal/wire/responses"
 )
@@ -59,6 +62,8 @@ type kit struct {
 	sessions    *session.Namer
 	snapshot    *route.Snapshot
 	comparer    gateway.Comparer
+	checker     gateway.Checker
+	cache       *responsecache.Cache
 	server      *httptest.Server // nil if inside
 	url         string
 	client      *http.Client
@@ -96,7 +101,7 @@ func newKit(t *testing.T, adjust ...func(*kit)) *kit {
 		},
 		StoredIDs: storedIDs,
 		Observe:   func(*requestlog.Entry) {}, Started: func(*requestlog.Entry) {},
-		Logger: slog.New(slog.DiscardHandler), Settings: k.settings, Snapshot: k.snapshot, Admission: k.admission, Reasoning: k.reasoning, Sessions: k.sessions, Comparer: k.comparer,
+		Logger: slog.New(slog.DiscardHandler), Settings: k.settings, Snapshot: k.snapshot, Admission: k.admission, Reasoning: k.reasoning, Sessions: k.sessions, Comparer: k.comparer, Checker: k.checker, Cache: k.cache,
 		Routing: gateway.Routing{
 			Policies: k.policies, Feedback: k.feedback, Prefixes: k.prefixes, Pins: k.pins, Draw: func() float64 { return 0.5 },
 		},
@@ -119,6 +124,13 @@ func routes() []gateway.Route {
 		{Path: "/messages", Op: llm.Chat, Format: messages.Format{}},
 		{Path: "/messages/count_tokens", Op: llm.Count, Format: messages.Format{}},
 		{Path: "/responses", Op: llm.Chat, Format: responses.Format{}},
+		{Path: "/audio/speech", Op: llm.Speech, Format: media.Format{}},
+		{Path: "/audio/transcriptions", Op: llm.Transcribe, Format: media.Format{}},
+		{Path: "/images/generations", Op: llm.Draw, Format: media.Format{}},
+		{Path: "/rerank", Op: llm.Rerank, Format: media.Format{}},
+		{Path: "/generateContent", Op: llm.Chat, Format: geminiapi.Format{}},
+		{Path: "/streamGenerateContent", Op: llm.Chat, Format: geminiapi.Format{Stream: true}},
+		{Path: "/countTokens", Op: llm.Count, Format: geminiapi.Format{}},
 	}
 }
 
@@ -280,7 +292,7 @@ func newFakeKeys() *fakeKeys {
 }
 
 func (f *fakeKeys) Authenticate(h http.Header) (*account.Grant, error) {
-	switch token := strings.TrimPrefix(h.Get("Authorization"), "Bearer "); token {
+	switch token := cmp.Or(strings.TrimPrefix(h.Get("Authorization"), "Bearer "), h.Get("X-Goog-Api-Key")); token {
 	case "good":
 		return f.grant, nil
 	case "":

@@ -32,6 +32,7 @@ import (
 	"fairlead/internal/token"
 	"fairlead/internal/wire"
 	"fairlead/internal/wire/chat"
+	"fairlead/internal/wire/geminiapi"
 	"fairlead/internal/wire/messages"
 	"fairlead/internal/wire/responses"
 	"fairlead/internal/wire/strict"
@@ -63,6 +64,7 @@ var ingresses = []ingress{
 	{"embeddings", llm.Embed, chat.Format{}},
 	{"embeddings_tokens", llm.Embed, chat.Format{}},
 	{"moderations", llm.Moderate, chat.Format{}},
+	{"gemini", llm.Chat, geminiapi.Format{Model: "m"}},
 }
 
 // TestRequestCostIsLinear grows every list and every object of every request format. It runs the steps that read them, and
@@ -106,7 +108,7 @@ func TestRequestCostIsLinear(t *testing.T) { //nolint:paralleltest // measures C
 // TestResponseCostIsLinear writes responses with many tool calls in every format, and reads a stream that sends a signature in
 // many small deltas. See TestRequestCostIsLinear for the measurement.
 func TestResponseCostIsLinear(t *testing.T) { //nolint:paralleltest // measures CPU time
-	for _, in := range ingresses[:3] {
+	for _, in := range append(ingresses[:3:3], ingresses[7]) {
 		for _, stream := range []bool{false, true} {
 			write := func(n int) {
 				req := &llm.Request{Op: llm.Chat, Format: in.format.Name(), Stream: stream, Body: []byte("{}")}
@@ -158,6 +160,7 @@ func TestLargestRequestsUseLittleMemory(t *testing.T) { //nolint:paralleltest //
 		{ingresses[1], "many messages", filled(`{"model":"m","max_tokens":9,"messages":[`, `{"role":"user","content":[{"type":"text","text":"%"}]}`, `]}`, strict.MaxMessages)},
 		{ingresses[2], "one text", filled(`{"model":"m","input":[`, `{"role":"user","content":"%"}`, `]}`, 1)},
 		{ingresses[2], "many messages", filled(`{"model":"m","input":[`, `{"role":"user","content":[{"type":"input_text","text":"%"}]}`, `]}`, strict.MaxMessages)},
+		{ingresses[7], "many messages", filled(`{"contents":[`, `{"role":"user","parts":[{"text":"%"}]}`, `]}`, strict.MaxMessages)},
 		{ingresses[4], "texts", filled(`{"model":"m","input":[`, `"%"`, `]}`, 2048)},
 		{ingresses[5], "token ids", `{"model":"m","input":[1` + strings.Repeat(",1", size/2) + `]}`},
 	} {

@@ -28,9 +28,14 @@ func (g *Gateway) countTokens(in *incoming, req *llm.Request, rec *recorder) err
 	} else if f, ok := in.route.Format.(wire.VendorFormat); ok {
 		m.Vendor = f.Vendor() // the most likely vendor of an unknown model
 	}
+	count := m.Prompt(token.PromptOf(req))
+	if f, ok := in.route.Format.(wire.TokenCounter); ok {
+		writeJSON(in.w, in.http, f.TokenCount(count))
+		return nil
+	}
 	writeJSON(in.w, in.http, struct {
 		InputTokens int64 `json:"input_tokens"`
-	}{m.Prompt(token.PromptOf(req))})
+	}{count})
 	return nil
 }
 

@@ -50,10 +50,22 @@ func (g *Gateway) listModels(w http.ResponseWriter, r *http.Request, requestID s
 
 // showModel returns one model. Its name may contain slashes.
 func (g *Gateway) showModel(w http.ResponseWriter, r *http.Request, requestID, name string) {
+	model, err := g.findModel(r, name)
+	switch {
+	case err != nil:
+		g.reject(w, r, requestID, err)
+	case wantsAnthropicModels(r):
+		writeJSON(w, r, describeForAnthropic(model))
+	default:
+		writeJSON(w, r, model)
+	}
+}
+
+// findModel returns a model that the key of the request may use, under the requested name.
+func (g *Gateway) findModel(r *http.Request, name string) (modelInfo, error) {
 	grant, err := g.authenticateReader(r)
 	if err != nil {
-		g.reject(w, r, requestID, err)
-		return
+		return modelInfo{}, err
 	}
 	snap := g.snapshot.Load()
 	canonical := route.AsAuto(name)
@@ -68,15 +80,10 @@ func (g *Gateway) showModel(w http.ResponseWriter, r *http.Request, requestID, n
 		for _, m := range g.offered(grant, snap.Targets()) {
 			names = append(names, m.ID)
 		}
-		g.reject(w, r, requestID, e.With("suggestions", catalog.Nearest(name, names, 5)))
-		return
+		return modelInfo{}, e.With("suggestions", catalog.Nearest(name, names, 5))
 	}
 	models[i].ID = name
-	if wantsAnthropicModels(r) {
-		writeJSON(w, r, describeForAnthropic(models[i]))
-		return
-	}
-	writeJSON(w, r, models[i])
+	return models[i], nil
 }
 
 // authenticateReader authenticates a call that lists models.

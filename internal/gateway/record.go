@@ -38,6 +38,7 @@ type recorder struct {
 	warnings []string             // from interrupted attempts and the recorder
 	text     *[]byte              // pooled buffer of the stored response
 	task     *backgroundTask      // completes the entry later; nil unless the response is generated in the background
+	cache    cacheUse             // records the response for the cache
 	sample   *sample              // captures the response for a comparison; nil if the request is not compared
 }
 
@@ -101,6 +102,9 @@ func (r *recorder) recordRequest(req *llm.Request, body []byte) {
 	e.BytesIn, e.Requested, e.Stream = int64(len(body)), req.Model, req.Stream
 	e.EndUser, e.Metadata, e.Session = req.EndUser, req.Metadata, req.Controls.SessionID
 	e.BodyState = r.storage
+	if req.Op.Media() {
+		e.BodyState = requestlog.BodyMedia
+	}
 	if r.storesText() && int64(len(req.Body)) > r.settings.BodyLimit {
 		e.BodyState = requestlog.BodyTooLarge
 	}
@@ -130,6 +134,9 @@ func (r *recorder) recordDecision(d *route.Decision) {
 	if d.OmitBodies && r.storesText() {
 		e.BodyState, e.Preview, e.Body = requestlog.BodyDisabledByPolicy, "", requestlog.Body{}
 	}
+	if i := slices.IndexFunc(d.Adjustments, func(a route.Adjustment) bool { return a.Code == route.Escalated }); i >= 0 {
+		e.Escalated = d.Adjustments[i].Reason
+	}
 	if len(d.Plan) > 0 {
 		e.Simulated = d.Plan[0].Simulated
 	}
@@ -141,6 +148,11 @@ func (r *recorder) recordDecision(d *route.Decision) {
 // begin records the request durably before the first provider is called.
 func (g *Gateway) begin(r *recorder, s *attempt.Series) error {
 	r.series = s
+	if g.Tracing != nil {
+		s.Propagate = func(h http.Header, provider string, attempt int) {
+			g.Tracing.Propagate(h, r.entry, provider, attempt)
+		}
+	}
 	switch {
 	case r.storesText():
 		r.buffer.Limit = r.settings.BodyLimit
@@ -179,6 +191,7 @@ func (r *recorder) recordWarnings(a *attempt.Attempt) {
 // recordContinuation records that another target continues the response.
 func (r *recorder) recordContinuation(warning string) {
 	r.warnings = append(slices.Clone(r.entry.Warnings), warning)
+	r.cache.flight.Discard(rescued)
 }
 
 // recordEvent records an event that the client receives.
@@ -187,6 +200,7 @@ func (r *recorder) recordEvent(ev *llm.Event) {
 		r.entry.TTFT = time.Since(r.start)
 	}
 	r.sample.capture(ev, r.out.Streams())
+	r.cache.flight.Add(ev)
 	if r.buffer.Limit == 0 || r.buffer.Full {
 		return
 	}
@@ -351,10 +365,12 @@ func (r *recorder) Trace() []byte {
 		"provider":          e.Provider,
 		"trace":             e.Decision,
 		"attempts":          e.Attempts,
+		"checks":            e.Checked(),
 		"usage":             e.Usage,
 		"cost_usd":          e.Cost,
 		"baseline_model":    e.BaselineModel,
 		"baseline_cost_usd": e.BaselineCost,
+		"cache":             e.Cache,
 		"warnings":          e.Warnings,
 	})
 	if err != nil {
@@ -367,7 +383,7 @@ func (r *recorder) Trace() []byte {
 func (r *recorder) SetHeaders(h http.Header) {
 	r.copyAttempts()
 	e := r.entry
-	values := make([]string, 0, 12) // one allocation for all values
+	values := make([]string, 0, 13) // one allocation for all values
 	set := func(name, value string) {
 		values = append(values, value)
 		h[name] = values[len(values)-1 : len(values) : len(values)] // names are canonical
@@ -393,6 +409,18 @@ func (r *recorder) SetHeaders(h http.Header) {
 	}
 	if len(e.Warnings) > 0 {
 		set("X-Fairlead-Warnings", headerText(strings.Join(e.Warnings, "; ")))
+	}
+	if checked := e.Checked(); checked != "" {
+		set("X-Fairlead-Checks", string(checked))
+	}
+	if e.Cache != nil {
+		set("X-Fairlead-Cache", string(e.Cache.Status))
+		if e.CacheHit() {
+			set("Age", strconv.FormatInt(int64(e.Cache.Age/time.Second), 10))
+		}
+		if e.Cache.Status == requestlog.CacheBypass {
+			set("X-Fairlead-Cache-Reason", e.Cache.Reason)
+		}
 	}
 	set("X-Fairlead-Overhead-Us", strconv.FormatInt(r.overhead().Microseconds(), 10))
 	if e.Wait > 0 {

@@ -76,6 +76,13 @@ func (d *delivery) send(ev *llm.Event) error {
 	if ev.Data == nil || ev.Bare && !d.plan.req.IncludeUsage {
 		return nil
 	}
+	if d.rec.cache.inputs != nil {
+		whole, err := d.rec.cache.inputs.merge(ev)
+		if err != nil {
+			return err
+		}
+		ev = &whole
+	}
 	if !d.out.Streams() && !ev.Own {
 		own := ev.Clone()
 		ev = &own
@@ -94,6 +101,7 @@ func (g *Gateway) finish(ctx context.Context, d *delivery, a *attempt.Attempt, r
 	g.recordCache(d, a.Target(), charge.Usage)
 	d.settle(charge)
 	d.rec.recordResponse(received, d.plan.cache.Repeats())
+	d.rec.recordStored(a.Target(), d.plan.decision)
 	if err := g.Log.End(d.rec.complete()); err != nil {
 		return err
 	}
@@ -102,6 +110,7 @@ func (g *Gateway) finish(ctx context.Context, d *delivery, a *attempt.Attempt, r
 		// The entry on disk is not changed: whether the client read the last bytes is unknown.
 		g.Logger.DebugContext(ctx, "client disconnected during the last bytes", "request_id", d.in.id, "error", err.Error())
 	}
+	g.keep(ctx, d, a.Target())
 	g.offer(d)
 	return nil
 }
@@ -195,20 +204,23 @@ func (d *delivery) charge(a *attempt.Attempt, received *bill.UsageCounter) bill.
 	return c
 }
 
-// settle charges the last attempt to the budgets and all tokens to the rate limit. Interrupted attempts were charged to the
-// budgets when another target continued.
+// settle charges the last attempt and a response that failed its checks to the budgets, and all tokens to the rate limit. Interrupted
+// attempts were charged to the budgets when another target continued.
 func (d *delivery) settle(c bill.Charge) {
-	if c.Attempt != nil {
-		d.hold.Settle(*c.Attempt)
+	switch {
+	case c.Attempt != nil:
+		d.hold.Settle(c.Attempt.Add(d.spent.CheckedCost))
+	case d.spent.CheckedCost > 0:
+		d.hold.Settle(d.spent.CheckedCost)
 	}
-	d.slot.Settle(c.Usage.Total() + d.spent.Tokens)
+	d.slot.Settle(c.Usage.Total() + d.spent.Tokens + d.spent.CheckedTokens)
 }
 
 // settleFailure settles a request without a response. If the client disconnected after the prompt was sent, the prompt is charged.
 func (d *delivery) settleFailure() {
 	target, usage, ok := d.series.Cancelled()
 	if !ok {
-		d.slot.Settle(0)
+		d.settle(bill.Charge{}) // a response that failed its checks, if any
 		return
 	}
 	d.rec.recordTarget(target, d.plan.decision)

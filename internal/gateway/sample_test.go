@@ -12,6 +12,7 @@ import (
 	"fairlead/internal/account"
 	"fairlead/internal/gateway"
 	"fairlead/internal/money"
+	"fairlead/internal/policy"
 	"fairlead/internal/provider"
 	"fairlead/internal/provider/compatible"
 	"fairlead/internal/requestlog"
@@ -40,6 +41,16 @@ func simulated(t *testing.T) *kit {
 	return k
 }
 
+// samplePolicies returns the policies that apply to sample traffic.
+func samplePolicies(t *testing.T) *policy.Set {
+	t.Helper()
+	set, problems := policy.Parse("sample", []byte(simulator.Policies), policy.Inventory{AllowUnknown: true})
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	return set
+}
+
 // sample sends one sample and returns its entry.
 func (k *kit) sample(one simulator.Sample, workspace *account.Workspace) *requestlog.Entry {
 	k.Helper()
@@ -54,7 +65,7 @@ func (k *kit) sample(one simulator.Sample, workspace *account.Workspace) *reques
 		req.Header.Set(name, value)
 	}
 	resp, err := inprocess.Transport(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		k.gateway.ServeSample(w, r, workspace, one.Endpoint, one.Models)
+		k.gateway.ServeSample(w, r, workspace, gateway.Sample{Endpoint: one.Endpoint, Key: requestlog.SampleKeys()[one.Key], Models: one.Models, Policies: samplePolicies(k.T)})
 	})).RoundTrip(req)
 	if err != nil {
 		k.Fatal(err)
@@ -82,12 +93,13 @@ func TestSampleTrafficIsCompleteAndChargesNoBudget(t *testing.T) {
 	samples := simulator.Traffic()
 	for _, one := range samples {
 		e := k.sample(one, broke)
-		if !e.Simulated || e.KeyID != requestlog.SampleKey || e.WorkspaceID != "ws_1" {
+		if !e.Simulated || !requestlog.IsSampleKey(e.KeyID) || e.WorkspaceID != "ws_1" {
 			t.Errorf("%s is not marked: %+v", one.Body, e)
 		}
 		saved, compared := e.Saved()
 		seen[string(e.Outcome)]++
 		note("decision "+string(e.DecisionKind), true)
+		note(e.KeyName, true)
 		note("stream", e.Stream)
 		note("tool calls", e.Finish == "tool_calls")
 		note("cached tokens", e.Usage.CacheRead > 0)
@@ -102,7 +114,8 @@ func TestSampleTrafficIsCompleteAndChargesNoBudget(t *testing.T) {
 		note("estimated usage", e.Usage.Estimated)
 	}
 	for _, what := range []string{
-		"ok", "client_error", "upstream_error", "rejected", "cancelled", "partial", "decision expected", "decision fallback",
+		"ok", "client_error", "upstream_error", "rejected", "cancelled", "partial", "decision expected", "decision fallback", "decision policy",
+		"sample web app", "sample support bot", "sample batch jobs",
 		"stream", "tool calls", "cached tokens", "reasoning", "saved", "expensive", "text not stored", "text stored", "session", "tags",
 		"embeddings", "estimated usage",
 	} {

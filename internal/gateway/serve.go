@@ -59,6 +59,14 @@ func (g *Gateway) serve(ctx context.Context, in *incoming, identify identifier, 
 	if flags.dryRun {
 		return respondDryRun(in, out, plan.decision)
 	}
+	cached, err := g.lookup(ctx, in, who, plan, flags.cache, rec)
+	if err != nil {
+		return err
+	}
+	if cached != nil {
+		return g.replay(ctx, &delivery{in: in, grant: who.grant, plan: plan, rec: rec, out: out, slot: slot}, cached)
+	}
+	defer rec.endCache(in.http.Context()) //nolint:contextcheck // the context of the HTTP request shows whether the client is connected
 	rec.sample = g.sample(in, who, plan)
 	kept := g.recall(ctx, in, who.grant, plan, rec)
 	hold, terms, err := g.hold(ctx, in, who.grant, plan)
@@ -76,7 +84,7 @@ func (g *Gateway) serve(ctx context.Context, in *incoming, identify identifier, 
 	d := &delivery{
 		in: in, grant: who.grant, plan: plan, baseline: plan.baseline(in.snap), series: series, rec: rec, out: out, hold: hold, slot: slot,
 	}
-	first, err := series.First(ctx)
+	first, err := g.open(ctx, d)
 	if err != nil {
 		d.settleFailure()
 		return err

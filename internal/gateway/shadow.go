@@ -12,6 +12,7 @@ import (
 	"fairlead/internal/llm"
 	"fairlead/internal/provider"
 	"fairlead/internal/requestlog"
+	"fairlead/internal/wire"
 )
 
 // ShadowCall is a call that no client waits for. The gateway that makes it must not share limits, health, caches and log with the gateway
@@ -52,7 +53,11 @@ func (g *Gateway) Shadow(ctx context.Context, call *ShadowCall) (*requestlog.Ent
 	}
 	r.Header.Set("Content-Type", "application/json")
 	run := &shadowRun{ShadowCall: call}
-	g.handle(discard{http.Header{}}, r, call.ID, g.Routes[i], func(in *incoming) (caller, error) {
+	route := g.Routes[i]
+	if f, ok := route.Format.(wire.ModelPath); ok {
+		route.Format = f.ForModel(call.Model, nil)
+	}
+	g.handle(discard{http.Header{}}, r, call.ID, route, func(in *incoming) (caller, error) {
 		in.shadow = run
 		return caller{grant: call.Grant, tags: tags(call.Grant.Key.Tags, in.http.Header)}, nil
 	})
@@ -72,6 +77,7 @@ func (g *Gateway) Shadow(ctx context.Context, call *ShadowCall) (*requestlog.Ent
 func (s *shadowRun) restrict(p *plan) error {
 	d := p.decision
 	d.Plan = slices.DeleteFunc(d.Plan, func(t *provider.Target) bool { return s.Excluded != nil && s.Excluded(t) })
+	d.Cascade = nil
 	if len(d.Plan) == 0 {
 		return llm.Errorf(llm.NoRoute, "The rules of the request exclude every target of %s.", s.Model)
 	}

@@ -109,6 +109,13 @@ func describe(b *Budget) (owner, place, advice string) {
 	return fmt.Sprintf("Key %q", b.Name), "API key settings", " or use another key"
 }
 
+// Rejects reports whether the message of a BudgetExceeded error names a budget of the same kind as the given ID: that of a key, a
+// workspace, a session or an end user.
+func Rejects(budgetID, message string) bool {
+	owner, _, _ := describe(&Budget{ID: budgetID})
+	return strings.HasPrefix(message, strings.TrimSuffix(owner, `"`))
+}
+
 // Prefixes of the ids of budgets that apply to a session or an end user of a key.
 const (
 	sessionPrefix = "session:"

@@ -64,6 +64,7 @@ const (
 	UpstreamContentPolicy Kind = "content_policy"        // rejected by the provider's content rules; passed on
 	ContinuationMismatch  Kind = "continuation_mismatch" // a response that should continue another one differs from it
 	HedgeLost             Kind = "hedge_lost"            // cancelled because a hedged attempt responded first
+	CheckFailed           Kind = "check_failed"          // a complete response that failed the checks of a policy
 	Untranslatable        Kind = "untranslatable"        // the provider's format cannot express the request
 )
 
@@ -71,9 +72,11 @@ const (
 const (
 	SignInRequired   Kind = "sign_in_required"
 	WrongCredentials Kind = "wrong_credentials"
-	PermissionDenied Kind = "permission_denied"
-	CrossOrigin      Kind = "cross_origin"
-	Conflict         Kind = "conflict"
+	// SecondFactorRequired means that the password is correct and the code of the second factor is missing.
+	SecondFactorRequired Kind = "second_factor_required"
+	PermissionDenied     Kind = "permission_denied"
+	CrossOrigin          Kind = "cross_origin"
+	Conflict             Kind = "conflict"
 )
 
 // Origin is the party that caused an error.
@@ -139,13 +142,15 @@ var kinds = map[Kind]kindFacts{
 	UpstreamContentPolicy: {"PROVIDER_UPSTREAM_ERROR", 400, FromClient, false, false},
 	ContinuationMismatch:  {"PROVIDER_UPSTREAM_ERROR", 502, FromGateway, true, false}, // a retry may produce different text
 	HedgeLost:             {"PROVIDER_UPSTREAM_ERROR", 502, FromGateway, true, false}, // not reported: another attempt responded
+	CheckFailed:           {"PROVIDER_UPSTREAM_ERROR", 502, FromGateway, true, false}, // not reported: a response is served
 	Untranslatable:        {"NO_ROUTE", 400, FromClient, false, true},
 
-	SignInRequired:   {"SIGN_IN_REQUIRED", 401, FromClient, false, false},
-	WrongCredentials: {"WRONG_CREDENTIALS", 401, FromClient, false, false},
-	PermissionDenied: {"PERMISSION_DENIED", 403, FromClient, false, false},
-	CrossOrigin:      {"CROSS_ORIGIN", 403, FromClient, false, false},
-	Conflict:         {"CONFLICT", 409, FromClient, false, false},
+	SignInRequired:       {"SIGN_IN_REQUIRED", 401, FromClient, false, false},
+	WrongCredentials:     {"WRONG_CREDENTIALS", 401, FromClient, false, false},
+	SecondFactorRequired: {"SECOND_FACTOR_REQUIRED", 401, FromClient, false, false},
+	PermissionDenied:     {"PERMISSION_DENIED", 403, FromClient, false, false},
+	CrossOrigin:          {"CROSS_ORIGIN", 403, FromClient, false, false},
+	Conflict:             {"CONFLICT", 409, FromClient, false, false},
 }
 
 // facts returns the table row of the kind. An unknown kind is a bug and is reported as Internal.

@@ -32,7 +32,7 @@ var contract = map[string][]int{
 
 // apart lists codes that the model API never returns: codes of the admin API, and one that is only logged.
 var apart = map[string][]int{
-	"SIGN_IN_REQUIRED": {401}, "WRONG_CREDENTIALS": {401}, "PERMISSION_DENIED": {403}, "CROSS_ORIGIN": {403}, "CONFLICT": {409},
+	"SIGN_IN_REQUIRED": {401}, "WRONG_CREDENTIALS": {401}, "SECOND_FACTOR_REQUIRED": {401}, "PERMISSION_DENIED": {403}, "CROSS_ORIGIN": {403}, "CONFLICT": {409},
 	"CLIENT_CANCELLED": {499},
 }
 

@@ -17,7 +17,15 @@ const (
 	Complete Op = "completions" // a prompt without messages, as older clients send it
 	Moderate Op = "moderations"
 	Count    Op = "count_tokens" // length of a conversation; calls no model
+
+	Speech     Op = "speech"         // audio from a text
+	Transcribe Op = "transcriptions" // text from audio
+	Draw       Op = "images"         // images from a text
+	Rerank     Op = "rerank"         // documents by their relevance for a query
 )
+
+// Media reports whether the operation is about audio, images or reranking. Bodies of such requests pass through and are not stored.
+func (o Op) Media() bool { return o == Speech || o == Transcribe || o == Draw || o == Rerank }
 
 // Request is a client request that its wire format has validated. Body holds the bytes as received. The other fields
 // hold the properties needed for routing, limits and the log.
@@ -40,6 +48,7 @@ type Request struct {
 	Previous     string          // id of the response that the request continues, as the client sent it
 	Stored       *StoredResponse // response that Previous names; nil until the gateway has resolved it
 	Background   bool            // the provider generates the response in the background
+	Stores       bool            // the request asks the provider to store the response
 	Account      string          // field that refers to an object of one provider account; empty for none
 
 	Messages      int
@@ -157,6 +166,7 @@ type Event struct {
 	Name    string // event name, in formats that have one
 	Data    []byte // encoded in the client's wire format; valid until the next event is read
 	Own     bool   // Data is not reused and stays valid
+	Type    string // content type of a response that is not JSON; empty for JSON
 	Content bool   // contains text, reasoning, refusal, audio or part of a tool call; after the first such event, no other target is tried unnoticed
 	Bare    bool   // contains only usage; dropped unless the caller asked for it
 	Finish  string // finish reason in the chat format; empty before the end

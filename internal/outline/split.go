@@ -22,7 +22,7 @@ const (
 
 // growing names the lists to which the next turn appends. Their last parts are not grouped, because the next turn would replace the
 // list.
-var growing = map[string]bool{"messages": true, "input": true}
+var growing = map[string]bool{"messages": true, "input": true, "contents": true}
 
 // step is a step of an outline before it is encoded.
 type step struct {

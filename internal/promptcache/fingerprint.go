@@ -56,10 +56,10 @@ func (fp Fingerprint) Tokens() int64 {
 }
 
 // headMembers are the members that precede the messages in the prompt, in a fixed order.
-var headMembers = []string{"tools", "functions", "response_format", "text", "system", "instructions"}
+var headMembers = []string{"tools", "functions", "response_format", "text", "system", "systemInstruction", "system_instruction", "instructions"}
 
 // messageMembers are the members that hold the messages.
-var messageMembers = []string{"messages", "input", "prompt"}
+var messageMembers = []string{"messages", "input", "contents", "prompt"}
 
 // MaxLinks bounds the length of a chain. Longer conversations keep their last messages and an even selection of the
 // earlier ones.

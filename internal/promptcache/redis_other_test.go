@@ -1,6 +1,6 @@
 //go:build !linux
 
-package prefix
+package promptcache
 
 import "os/exec"
 

@@ -38,6 +38,7 @@ type Writer struct {
 	started   bool // the status line has been sent
 	closed    bool
 	whole     []byte
+	media     string      // content type of a complete response that is not JSON
 	held      []llm.Event // the finish event and later events, if a trace is added to the last one
 	keepAlive struct {
 		timer    *time.Timer
@@ -83,7 +84,7 @@ func (w *Writer) StartStream(hold, interval time.Duration) {
 		}
 		w.sendStreamHeader()
 		_ = w.flush(func(out io.Writer) error { // a disconnected client is detected by the request's context
-			_, err := io.WriteString(out, ": waiting\n\n")
+			_, err := io.WriteString(out, w.keepAliveText())
 			return err
 		})
 		w.keepAlive.timer.Reset(w.keepAlive.interval)
@@ -96,7 +97,7 @@ func (w *Writer) Event(ev *llm.Event, s Summary) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if !w.stream {
-		w.whole = ev.Data // shared with the log, so not modified
+		w.whole, w.media = ev.Data, ev.Type // shared with the log, so not modified
 		return nil
 	}
 	if w.trace && (ev.Finish != "" || len(w.held) > 0) {
@@ -107,6 +108,41 @@ func (w *Writer) Event(ev *llm.Event, s Summary) error {
 		s.SetHeaders(w.w.Header())
 	}
 	return w.writeEvent(*ev)
+}
+
+// Events writes the events of a complete stream. It frames them together to save writes.
+func (w *Writer) Events(events []llm.Event, s Summary) error {
+	if !w.Streams() || w.trace {
+		for i := range events {
+			if err := w.Event(&events[i], s); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.started {
+		s.SetHeaders(w.w.Header())
+	}
+	w.sendStreamHeader()
+	for len(events) > 0 {
+		n := 0
+		if err := w.flush(func(out io.Writer) error {
+			for size := 0; n < len(events) && size < sendSize; n++ {
+				if err := w.framing.WriteEvent(out, events[n]); err != nil {
+					return err
+				}
+				size += len(events[n].Data)
+			}
+			return nil
+		}); err != nil {
+			return err
+		}
+		w.events += n
+		events = events[n:]
+	}
+	return nil
 }
 
 func (w *Writer) writeEvent(ev llm.Event) error {
@@ -136,12 +172,16 @@ func (w *Writer) End(s Summary) error {
 		return w.flush(w.framing.WriteEnd)
 	}
 	data := w.whole
-	if w.trace {
+	if w.trace && w.media == "" {
 		data = rawjson.AppendMember(data, "fairlead", s.Trace())
 	}
 	h := w.w.Header()
 	s.SetHeaders(h)
 	h.Set("Content-Type", "application/json")
+	if w.media != "" {
+		h.Set("Content-Type", w.media)
+		h.Set("X-Content-Type-Options", "nosniff")
+	}
 	h.Set("Content-Length", strconv.Itoa(len(data)))
 	w.w.WriteHeader(http.StatusOK)
 	if err := w.send(data); err != nil {
@@ -188,6 +228,14 @@ func (w *Writer) close() {
 	}
 }
 
+// keepAliveText returns bytes that clients ignore.
+func (w *Writer) keepAliveText() string {
+	if t, ok := w.framing.(wire.StreamType); ok {
+		return t.KeepAlive()
+	}
+	return ": waiting\n\n"
+}
+
 func (w *Writer) sendStreamHeader() {
 	if w.started {
 		return
@@ -195,6 +243,9 @@ func (w *Writer) sendStreamHeader() {
 	w.started = true
 	h := w.w.Header()
 	h.Set("Content-Type", "text/event-stream; charset=utf-8")
+	if t, ok := w.framing.(wire.StreamType); ok {
+		h.Set("Content-Type", t.ContentType())
+	}
 	h.Set("Cache-Control", "no-cache")
 	h.Set("X-Accel-Buffering", "no")
 	w.w.WriteHeader(http.StatusOK)
