@@ -24,6 +24,7 @@ type Filter struct {
 	Key         []string
 	Tag         []string // "name=value", or "name" for any value
 	Finish      []string
+	Cache       []string
 	Session     []string
 	User        []string
 	Stream      *bool
@@ -37,6 +38,7 @@ type Filter struct {
 	Simulated   *bool
 	Source      string // SourceKey or SourcePlayground; empty for both
 	Q           string // literal text searched in previews, ids and errors
+	Text        string // words searched in stored bodies, in the syntax of package fulltext
 }
 
 // Kind is the type of a column. It determines how the column is stored, and how its filter is parsed and compared.
@@ -125,6 +127,17 @@ var columns = []Column{
 	{
 		Name: "finish", Label: "finish reason", Help: "Finish reasons.", Example: "length", Stored: "finish", Export: "finish_reason",
 		terms: func(f *Filter) *[]string { return &f.Finish }, text: func(e *Entry) string { return e.Finish },
+	},
+	{
+		Name: "cache", Label: "cache", Help: "How the response cache was used.", Stored: "cache", Export: "cache",
+		Values: []string{string(CacheHit), string(CacheMiss), string(CacheBypass)},
+		terms:  func(f *Filter) *[]string { return &f.Cache },
+		text: func(e *Entry) string {
+			if e.Cache == nil {
+				return ""
+			}
+			return string(e.Cache.Status)
+		},
 	},
 	{
 		Name: "session", Label: "session", Help: "Session IDs.", Example: "session id", Stored: "session", Export: "session", Rank: 2, Partial: true,

@@ -5,6 +5,7 @@ package requestlog
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"fairlead/internal/catalog"
@@ -12,6 +13,7 @@ import (
 	"fairlead/internal/money"
 	"fairlead/internal/outline"
 	"fairlead/internal/route"
+	"fairlead/internal/tracecontext"
 )
 
 // Outcome is how a request ended.
@@ -60,7 +62,8 @@ type Entry struct {
 	Simulated bool     `json:"simulated,omitempty"`
 	Policy    string   `json:"policy,omitempty"` // policy that changed the decision
 	Warnings  []string `json:"warnings,omitempty"`
-	Signals   []string `json:"signals,omitempty"` // signals detected in the answer: truncation, refusal, retry
+	Signals   []string `json:"signals,omitempty"`   // signals detected in the answer: truncation, refusal, retry
+	Escalated string   `json:"escalated,omitempty"` // why a stuck task was routed to a stronger model; empty if it was not
 
 	DecisionKind route.Kind      `json:"decision,omitempty"`
 	Decision     *route.Decision `json:"trace,omitempty"`
@@ -78,6 +81,7 @@ type Entry struct {
 	BaselineSource route.BaselineSource `json:"baseline_source,omitempty"`
 	BaselineCost   *money.Amount        `json:"baseline_cost_usd"` // nil if unknown
 	BaselineBill   *catalog.Bill        `json:"baseline_bill,omitempty"`
+	Cache          *Cache               `json:"cache,omitempty"` // nil if the response cache was not used
 
 	Preview string `json:"preview,omitempty"`
 	Session string `json:"session,omitempty"`
@@ -98,6 +102,8 @@ type Entry struct {
 	BodyState BodyState `json:"body_state"`
 	Body      Body      `json:"-"` // stored separately
 	Recorded  Recorded  `json:"-"` // JSON of the decision, if it was encoded before
+	// Trace is the place of the request in a trace. It is not stored, and empty if requests are not traced.
+	Trace tracecontext.Context `json:"-"`
 }
 
 // Recorded is the JSON of a decision. It is valid only while the entry has that same decision: code that changes the decision
@@ -150,15 +156,60 @@ func (e *Entry) OperatorCost() *money.Amount {
 	return sum
 }
 
-// Served reports whether a target served the request. The latency of any other request is not that of a model.
-func (e *Entry) Served() bool { return e.Model != "" }
+// CacheStatus is how a request used the response cache.
+type CacheStatus string
 
-// SampleKey is the key id of sample traffic. No client has this key. Sample traffic is always simulated and not charged to a
-// budget.
+// The states of a request with a response cache.
 const (
-	SampleKey     = "key_sample"
-	SampleKeyName = "sample traffic"
+	CacheHit    CacheStatus = "hit"    // served from the cache
+	CacheMiss   CacheStatus = "miss"   // served by a target
+	CacheBypass CacheStatus = "bypass" // the cache was asked for and could not be used
 )
+
+// Cache is how a request used the response cache.
+type Cache struct {
+	Status CacheStatus `json:"status"`
+	// Reason is why the cache was bypassed, or why the response of a miss was not stored; empty for a stored response.
+	Reason string        `json:"reason,omitempty"`
+	Age    time.Duration `json:"age_ns,omitempty"`    // of a hit
+	Source string        `json:"source,omitempty"`    // request that the response of a hit was made for
+	Saved  *money.Amount `json:"saved_usd,omitempty"` // what that response cost; nil if unknown
+	Inputs int           `json:"inputs,omitempty"`    // embeddings: inputs served from the cache
+}
+
+// CacheHit reports whether the response cache served the whole request.
+func (e *Entry) CacheHit() bool { return e.Cache != nil && e.Cache.Status == CacheHit }
+
+// Served reports whether a target served the request. The latency of any other request is not that of a model.
+func (e *Entry) Served() bool { return e.Model != "" && !e.CacheHit() }
+
+// SampleKey is a key of sample traffic. No client has it. Sample traffic is always simulated and not charged to a budget.
+type SampleKey struct{ ID, Name string }
+
+// sampleKeyPrefix begins the ids of sample keys. The ids of other keys continue with a digit.
+const sampleKeyPrefix = "key_sample"
+
+// SampleKeys returns the keys of sample traffic: a web application, a support bot, and batch jobs.
+func SampleKeys() [3]SampleKey {
+	return [3]SampleKey{
+		{sampleKeyPrefix, "sample web app"},
+		{sampleKeyPrefix + "_support", "sample support bot"},
+		{sampleKeyPrefix + "_batch", "sample batch jobs"},
+	}
+}
+
+// IsSampleKey reports whether a key id belongs to sample traffic.
+func IsSampleKey(id string) bool { return strings.HasPrefix(id, sampleKeyPrefix) }
+
+// SampleKeyName returns the name of a key of sample traffic.
+func SampleKeyName(id string) string {
+	for _, key := range SampleKeys() {
+		if key.ID == id {
+			return key.Name
+		}
+	}
+	return id
+}
 
 // The sources of requests.
 const (
@@ -187,6 +238,7 @@ const (
 	BodyExpired           BodyState = "expired"
 	BodyTooLarge          BodyState = "too_large"
 	BodyRedactionTimeout  BodyState = "redaction_timeout" // the redaction rules took too long
+	BodyMedia             BodyState = "media"             // bodies of audio, image and rerank requests are not stored
 	BodyNone              BodyState = "none"              // the request failed before its body was read
 )
 
@@ -274,6 +326,42 @@ type Attempt struct {
 	// CacheSaved is how much less the attempt cost with that mark than without a prompt cache. It is negative when the prompt was
 	// written to the cache, and nil when unknown.
 	CacheSaved *money.Amount `json:"cache_saved_usd,omitempty"`
+	// Check is the result of the checks of the response; empty if it was not checked by a policy.
+	Check CheckState `json:"check,omitempty"`
+}
+
+// CheckState is the result of the checks of a response.
+type CheckState string
+
+// The results of checks.
+const (
+	CheckPassed CheckState = "passed"
+	CheckFailed CheckState = "failed"
+	NotChecked  CheckState = "not_checked" // the checks could not be made; the response was served
+)
+
+// Checked returns the result of the checks of the response that was served; empty if no policy checks it.
+func (e *Entry) Checked() CheckState {
+	for i := len(e.Attempts) - 1; i >= 0; i-- {
+		if state := e.Attempts[i].Check; state != "" {
+			return state
+		}
+	}
+	return ""
+}
+
+// Escalation returns why the request was escalated to a stronger model: its task was stuck, or the response of the first model
+// failed its checks. It is empty for other requests.
+func (e *Entry) Escalation() string {
+	if e.Escalated != "" {
+		return e.Escalated
+	}
+	for i := range e.Attempts {
+		if e.Attempts[i].Check == CheckFailed && i < len(e.Attempts)-1 {
+			return "The response of " + e.Attempts[i].Model + " failed its checks."
+		}
+	}
+	return ""
 }
 
 // Failed reports whether the provider failed. A disconnected client and an invalid request are not failures of a provider.

@@ -15,6 +15,11 @@ var ErrNotFound = errors.New("no such request")
 // ErrTooSlow is returned when a search takes too long.
 var ErrTooSlow = errors.New("the search took too long; choose a shorter range of time or a narrower filter")
 
+// ErrTextNotIndexed returns the error of a search with Filter.Text in a log whose texts are not indexed.
+func ErrTextNotIndexed() error {
+	return invalid("text", "Parameter text: full-text search is disabled. Set log.search to true in the configuration; the search then covers requests that are stored from that time on.")
+}
+
 // WrapTimeout adds ErrTooSlow to the error of a read whose context has timed out.
 func WrapTimeout(ctx context.Context, err error) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
@@ -34,7 +39,8 @@ func (e *UnfinishedError) Error() string { return ErrTooSlow.Error() }
 func (e *UnfinishedError) Unwrap() error { return ErrTooSlow }
 
 // Page selects a page of a listing: at most Limit entries older than Before (an entry id), newest first. Sort "cost" and
-// "latency" return the most expensive or slowest entries, on one page only.
+// "latency" return the most expensive or slowest entries, and "tokens" those with the most tokens among the newest 10,000, on one
+// page only.
 type Page struct {
 	Before string
 	After  string // for live tails: entries newer than this id, oldest first
@@ -136,7 +142,9 @@ type Figures struct {
 	InputTokens  int64        `json:"input_tokens"`
 	CachedTokens int64        `json:"cached_tokens"`
 	OutputTokens int64        `json:"output_tokens"`
-	LatencyP50   int64        `json:"latency_p50_ms"` // quantiles are estimated from histograms, within 10 %
+	CacheHits    int64        `json:"cache_hits"`      // requests that the response cache served
+	CacheSaved   money.Amount `json:"cache_saved_usd"` // known cost that the response cache saved
+	LatencyP50   int64        `json:"latency_p50_ms"`  // quantiles are estimated from histograms, within 10 %
 	LatencyP95   int64        `json:"latency_p95_ms"`
 	TTFTP50      int64        `json:"ttft_p50_ms"`
 }

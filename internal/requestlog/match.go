@@ -74,7 +74,8 @@ func (e *Entry) TagTerms() []string {
 // Unpriced reports whether a model served the request and its cost is unknown.
 func (e *Entry) Unpriced() bool { return e.Cost == nil && e.Model != "" }
 
-// Match reports whether the filter selects the entry. A Reader's listing selects the same entries.
+// Match reports whether the filter selects the entry. A Reader's listing selects the same entries. Text is only found in the index of a
+// Reader: with it, Match reports false.
 func (f *Filter) Match(e *Entry) bool {
 	if f.WorkspaceID != e.WorkspaceID || !f.matchTime(e.Stamp()) {
 		return false
@@ -84,7 +85,7 @@ func (f *Filter) Match(e *Entry) bool {
 			return false
 		}
 	}
-	return oneOf(f.Tag, e.TagTerms()...) &&
+	return f.Text == "" && oneOf(f.Tag, e.TagTerms()...) &&
 		(f.Source == "" || f.Source == e.Source()) &&
 		(!f.Unpriced || e.Unpriced()) &&
 		f.matchText(e)

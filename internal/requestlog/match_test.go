@@ -106,3 +106,28 @@ func FuzzTermIsStorable(f *testing.F) {
 		}
 	})
 }
+
+func TestEscalationNamesItsReason(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name  string
+		entry Entry
+		want  string
+	}{
+		{"none", Entry{Attempts: []Attempt{{Model: "small"}}}, ""},
+		{"a stuck task", Entry{Escalated: "3 identical tool errors"}, "3 identical tool errors"},
+		{
+			"a failed check",
+			Entry{Attempts: []Attempt{{Model: "small", Check: CheckFailed}, {Model: "large", Check: CheckPassed}}},
+			"The response of small failed its checks.",
+		},
+		{"a failed check without another attempt", Entry{Attempts: []Attempt{{Model: "small", Check: CheckFailed}}}, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			if got := test.entry.Escalation(); got != test.want {
+				t.Errorf("%q, want %q", got, test.want)
+			}
+		})
+	}
+}

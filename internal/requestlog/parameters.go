@@ -68,6 +68,10 @@ func newParameters() []Parameter {
 			parse: func(f *Filter, _ *Page, value string, _ time.Time) error { f.Q = value; return nil },
 			write: func(f *Filter) string { return f.Q },
 		},
+		Parameter{
+			Name: "text", Label: "text", Help: `Words to search in stored requests and responses: word, "a phrase", -excluded, begin*. Requires read_bodies.`, Example: "connection reset -retry",
+			parse: parseText, write: func(f *Filter) string { return f.Text },
+		},
 	)
 }
 

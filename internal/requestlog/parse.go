@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"fairlead/internal/fulltext"
 	"fairlead/internal/llm"
 	"fairlead/internal/money"
 	"fairlead/internal/spelling"
@@ -174,6 +175,12 @@ func parseSource(f *Filter, _ *Page, value string, _ time.Time) error {
 	return nil
 }
 
+func parseText(f *Filter, _ *Page, value string, _ time.Time) error {
+	_, err := fulltext.Parse(value)
+	f.Text = value
+	return err
+}
+
 func parseUnpriced(f *Filter, _ *Page, value string, _ time.Time) error {
 	b, err := strconv.ParseBool(value)
 	if err != nil {
@@ -228,8 +235,8 @@ func parsePreset(_ *Filter, _ *Page, value string, _ time.Time) error {
 }
 
 func parseSort(_ *Filter, p *Page, value string, _ time.Time) error {
-	if !slices.Contains([]string{"time", "cost", "latency"}, value) {
-		return fmt.Errorf("%q is not one of time, cost, latency", value)
+	if !slices.Contains([]string{"time", "cost", "latency", "tokens"}, value) {
+		return fmt.Errorf("%q is not one of time, cost, latency, tokens", value)
 	}
 	p.Sort = value
 	return nil

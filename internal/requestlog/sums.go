@@ -18,7 +18,9 @@ func (s *Sums) Add(e *Entry) {
 	s.Requests++
 	s.countOutcome(e.Outcome)
 	s.countDecision(e.DecisionKind)
-	if e.Cost != nil {
+	if e.CacheHit() {
+		s.CacheHits++
+	} else if e.Cost != nil {
 		s.Priced++
 		s.Cost = s.Cost.Add(*e.Cost)
 	}
@@ -30,6 +32,9 @@ func (s *Sums) Add(e *Entry) {
 	s.InputTokens += e.Usage.Prompt()
 	s.CachedTokens += e.Usage.CacheRead
 	s.OutputTokens += e.Usage.Output
+	if e.Cache != nil && e.Cache.Saved != nil {
+		s.CacheSaved = s.CacheSaved.Add(*e.Cache.Saved)
+	}
 	if e.Served() {
 		s.Served++
 		s.Latency.Add(e.Latency)
@@ -84,6 +89,8 @@ func (s *Sums) Merge(other *Sums) {
 	s.InputTokens += other.InputTokens
 	s.CachedTokens += other.CachedTokens
 	s.OutputTokens += other.OutputTokens
+	s.CacheHits += other.CacheHits
+	s.CacheSaved = s.CacheSaved.Add(other.CacheSaved)
 	s.Latency.Merge(other.Latency)
 	s.TTFT.Merge(other.TTFT)
 }

@@ -1,0 +1,42 @@
+package requestlog
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"fairlead/internal/money"
+)
+
+// Binary sums are added like others, and malformed ones are rejected.
+func TestBinarySumsAreMerged(t *testing.T) {
+	t.Parallel()
+	sums := func(n int64) *Sums {
+		s := &Sums{Figures: Figures{Requests: n, Errors: 2 * n, Cost: money.Amount(3 * n), CacheSaved: money.Amount(-n)}}
+		for i := range n {
+			s.Latency.Add(time.Duration(i*i) * time.Millisecond)
+			s.TTFT.Add(time.Duration(n) * time.Second)
+		}
+		return s
+	}
+	want, got := sums(40), sums(40)
+	want.Merge(sums(7))
+	data := sums(7).AppendBinary(nil)
+	rest, err := got.MergeBinary(append(data, "rest"...))
+	if err != nil || string(rest) != "rest" {
+		t.Fatalf("%q %v", rest, err)
+	}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(Histogram{}, bucketCount{}), cmpopts.EquateEmpty()); diff != "" {
+		t.Error(diff)
+	}
+	for n := range len(data) {
+		if _, err := new(Sums).MergeBinary(data[:n]); err == nil {
+			t.Errorf("%d of %d bytes are accepted", n, len(data))
+		}
+	}
+	if left := want.Without(&sums(7).Figures); left != sums(40).Figures {
+		t.Errorf("%+v", left)
+	}
+}
