@@ -1,0 +1,81 @@
+package admin
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+
+	"fairlead/internal/admin/reports"
+	"fairlead/internal/admin/views"
+	"fairlead/internal/money"
+	"fairlead/internal/report"
+	"fairlead/internal/requestlog"
+)
+
+// sliceReader returns the same groups for every query with groups.
+type sliceReader struct{}
+
+func (sliceReader) Slices(_ context.Context, q *report.Query) (report.Slices, error) {
+	sums := func(requests int64, cost money.Amount) requestlog.Sums {
+		return requestlog.Sums{Figures: requestlog.Figures{Requests: requests, Served: requests, Priced: requests, Cost: cost}}
+	}
+	if q.By == "" {
+		return report.Slices{Kept: true, Rows: []report.Row{{Sums: sums(10, 5*money.Dollar)}}}, nil
+	}
+	found := report.Slices{Kept: true, Rows: []report.Row{{By: "key_read", Sums: sums(6, 3*money.Dollar)}, {By: "=cmd()", Sums: sums(3, money.Dollar)}}}
+	if q.Then != "" {
+		found.Rows[0].Then, found.Rows[1].Then = "a,b", "=x"
+	}
+	return found, nil
+}
+
+func TestReport(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.world.keys[home][1].Name = "ci"
+	var got reports.Report
+	s.call("GET", "/report?by=key&then=tag:team&from=now-1h", "", as("acc_owner")).want(200).into(&got)
+	if len(got.Groups) != 2 || got.Groups[0].Label != "ci" || got.Groups[0].Filter["key"] != "key_read" || got.Groups[0].Cost != 3*money.Dollar ||
+		got.Groups[0].Groups[0].Filter["tag"] == "" || got.Rest == nil || got.Rest.Requests != 1 || got.Total.Requests != 10 || got.Measure != "spend" {
+		t.Errorf("%+v", got)
+	}
+	a := s.call("GET", "/report/export?by=user", "", as("acc_owner")).want(200)
+	if text := a.Body.String(); !strings.Contains(text, "\ngroup,'=cmd(),'=cmd(),,,3,") || !strings.HasSuffix(strings.TrimSpace(text), ",,") || !strings.Contains(text, "\ntotal,,,,,10,") {
+		t.Errorf("export: %s", text)
+	}
+}
+
+func TestReportRejectsInvalidParameters(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	for path, want := range map[string]string{
+		"/report?by=colour":                   "model, provider, key",
+		"/report?then=model":                  "requires by",
+		"/report?by=model&then=model":         "must differ",
+		"/report?by=model&from=now&to=now-1h": "before the start",
+	} {
+		a := s.call("GET", path, "", as("acc_owner"))
+		if a.Code != http.StatusBadRequest || !strings.Contains(a.Body.String(), want) {
+			t.Errorf("%s: %d %s", path, a.Code, a.Body)
+		}
+	}
+}
+
+func TestViewsOfTheReport(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	var made views.SavedView
+	s.views(&made, http.StatusCreated, "POST", "", `{"name":"Teams","page":"report","filters":{"by":"tag:team","then":"model","from":"now-30d"}}`, as("acc_developer"))
+	s.views(nil, http.StatusBadRequest, "POST", "", `{"name":"Wrong","page":"report","filters":{"by":"colour"}}`, as("acc_developer"))
+	s.views(nil, http.StatusBadRequest, "POST", "", `{"name":"Wrong","page":"report","filters":{"q":"x"}}`, as("acc_developer"))
+	var list views.SavedViewList
+	s.views(&list, http.StatusOK, "GET", "?page=report", "", as("acc_developer"))
+	if len(list.Views) != 1 || list.Views[0].Page != "report" || list.Views[0].Filters["by"] != "tag:team" {
+		t.Errorf("%+v", list)
+	}
+	s.views(&list, http.StatusOK, "GET", "", "", as("acc_developer"))
+	if len(list.Views) != 0 {
+		t.Errorf("the request list has %+v", list)
+	}
+}

@@ -1,0 +1,106 @@
+// Package report defines the report: figures of requests by one or two dimensions over any range of time. It selects the roll-ups that
+// answer a query, and says what its result does not cover.
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/requestlog"
+)
+
+// Dimension is a property by which requests are grouped. "tag:NAME" groups by the value of a tag; the empty Dimension has a single
+// group.
+type Dimension string
+
+// The dimensions other than tags.
+const (
+	Model    Dimension = "model"
+	Provider Dimension = "provider"
+	Key      Dimension = "key"
+	Policy   Dimension = "policy"
+	Member   Dimension = "member"
+	User     Dimension = "user"
+	Session  Dimension = "session"
+	Client   Dimension = "client"
+)
+
+const tagPrefix = "tag:"
+
+// maxTag is the maximum length of a tag name in a dimension.
+const maxTag = 100
+
+// Dimensions lists the dimensions other than tags.
+func Dimensions() []Dimension {
+	return []Dimension{Model, Provider, Key, Policy, Member, User, Session, Client}
+}
+
+// Tag returns the dimension of a tag.
+func Tag(name string) Dimension { return Dimension(tagPrefix + name) }
+
+// Tag returns the name of the tag of the dimension; ok is false for other dimensions.
+func (d Dimension) Tag() (name string, ok bool) { return strings.CutPrefix(string(d), tagPrefix) }
+
+// rolled reports whether the roll-ups of the overview have the dimension.
+func (d Dimension) rolled() bool {
+	return d == "" || d == Model || d == Provider || d == Key || d == Policy
+}
+
+// ParseDimension parses the value of a parameter.
+func ParseDimension(param, text string) (Dimension, error) {
+	d := Dimension(text)
+	if name, ok := d.Tag(); ok && name != "" && len(name) <= maxTag {
+		return Tag(requestlog.Term(name)), nil
+	}
+	if d == "" || slices.Contains(Dimensions(), d) {
+		return d, nil
+	}
+	return "", &llm.Error{
+		Kind: llm.InvalidRequest, Param: param,
+		Message: fmt.Sprintf("Parameter %s: use model, provider, key, policy, member, user, session, client or tag:NAME.", param),
+	}
+}
+
+// Measure is the figure by which groups are ordered.
+type Measure string
+
+// The measures.
+const (
+	Spend    Measure = "spend"
+	Savings  Measure = "savings"
+	Requests Measure = "requests"
+	Latency  Measure = "latency" // 95th percentile
+	Errors   Measure = "errors"
+)
+
+// Measures lists the measures.
+func Measures() []Measure { return []Measure{Spend, Savings, Requests, Latency, Errors} }
+
+// ParseMeasure parses the value of the parameter measure; an empty one is Spend.
+func ParseMeasure(text string) (Measure, error) {
+	if text == "" {
+		return Spend, nil
+	}
+	if m := Measure(text); slices.Contains(Measures(), m) {
+		return m, nil
+	}
+	return "", &llm.Error{Kind: llm.InvalidRequest, Param: "measure", Message: "Parameter measure: use spend, savings, requests, latency or errors."}
+}
+
+// Of returns the measure in figures.
+func (m Measure) Of(f *requestlog.Figures) int64 {
+	switch m {
+	case Savings:
+		return int64(f.Saved())
+	case Requests:
+		return f.Requests
+	case Latency:
+		return f.LatencyP95
+	case Errors:
+		return f.Errors
+	default:
+		return int64(f.Cost)
+	}
+}

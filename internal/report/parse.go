@@ -1,0 +1,106 @@
+package report
+
+import (
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/requestlog"
+)
+
+// Filters lists the filters of the request log that a report supports. A report can also be filtered by client.
+func Filters() []string {
+	return []string{"from", "to", "model", "provider", "policy", "key", "user", "session", "tag", "simulated", "source"}
+}
+
+// Parameters lists the parameters of a report.
+func Parameters() []string { return append(Filters(), "client", "by", "then", "measure", "limit") }
+
+// Parse parses the parameters of a report. Without from, the report covers the last
+// 24 hours. Playground requests are excluded unless source is set.
+func Parse(values url.Values, now time.Time) (Query, error) {
+	var q Query
+	filters := url.Values{"from": {"now-24h"}, "to": {"now"}}
+	var err error
+	for name, given := range values {
+		value := values.Get(name)
+		switch {
+		case value == "":
+		case name == "by":
+			q.By, err = ParseDimension(name, value)
+		case name == "then":
+			q.Then, err = ParseDimension(name, value)
+		case name == "client":
+			q.Client = given
+		case name == "measure":
+			q.Measure, err = ParseMeasure(value)
+		case name == "limit":
+			q.Limit, err = strconv.Atoi(value)
+			if err != nil || q.Limit < 1 {
+				err = &llm.Error{Kind: llm.InvalidRequest, Param: name, Message: "Parameter limit: must be between 1 and " + strconv.Itoa(MaxLimit) + "."}
+			}
+		case slices.Contains(Filters(), name):
+			filters[name] = given
+		default:
+			err = &llm.Error{Kind: llm.InvalidRequest, Param: name, Message: "Parameter " + name + ": is not a parameter of the report."}
+		}
+		if err != nil {
+			return q, err
+		}
+	}
+	f, _, err := requestlog.ParseFilter(filters, now)
+	if err != nil {
+		return q, err
+	}
+	if filters.Get("source") == "" {
+		f.Source = requestlog.SourceKey
+	}
+	if q.Measure == "" {
+		q.Measure = Spend
+	}
+	q.RollupFilter = requestlog.RollupFilter{
+		From: f.From, To: f.To, Key: f.Key, Model: f.Model, Provider: f.Provider, Policy: f.Policy, Simulated: f.Simulated, Source: f.Source,
+	}
+	q.User, q.Session, q.Tag = f.User, f.Session, f.Tag
+	return q, q.validate()
+}
+
+// Reveals reports whether the query names single users, sessions, clients or tags, which are contents of requests.
+func (q *Query) Reveals() bool {
+	return slices.ContainsFunc(q.Needed(), func(d Dimension) bool { return !d.rolled() && d != Member })
+}
+
+// Selects returns the filter of the request log for a value of a dimension; ok is false when the log cannot select it. keys returns the
+// keys that a member created.
+func (d Dimension) Selects(value string, keys func(member string) []string) (f requestlog.Filter, ok bool) {
+	if value == "" {
+		return f, false
+	}
+	values := []string{value}
+	switch d {
+	case Model:
+		f.Model = values
+	case Provider:
+		f.Provider = values
+	case Key:
+		f.Key = values
+	case Policy:
+		f.Policy = values
+	case User:
+		f.User = values
+	case Session:
+		f.Session = values
+	case Client:
+		return f, false
+	case Member:
+		f.Key = keys(value)
+		return f, len(f.Key) > 0
+	default:
+		name, tag := d.Tag()
+		f.Tag = []string{name + "=" + value}
+		return f, tag
+	}
+	return f, true
+}

@@ -1,0 +1,121 @@
+package report
+
+import (
+	"context"
+	"net/url"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead/internal/money"
+	"fairlead/internal/requestlog"
+)
+
+var now = time.Date(2026, 11, 15, 12, 34, 56, 0, time.UTC)
+
+// reader returns fixed rows and records the queries.
+type reader struct {
+	slices  Slices
+	queries []Query
+}
+
+func (r *reader) Slices(_ context.Context, q *Query) (Slices, error) {
+	r.queries = append(r.queries, *q)
+	return r.slices, nil
+}
+
+func row(by, then string, requests, cost int64) Row {
+	return Row{By: by, Then: then, Sums: requestlog.Sums{Figures: requestlog.Figures{Requests: requests, Cost: money.Amount(cost)}}}
+}
+
+func query(t *testing.T, text string) Query {
+	t.Helper()
+	values, err := url.ParseQuery(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q, err := Parse(values, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return q
+}
+
+func TestQueriesReadTheFastestRollups(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		query          string
+		figures, facts int // number of reads, including that of the total
+	}{
+		{"by=model", 2, 0},
+		{"by=member", 2, 0},
+		{"by=member&source=all", 1, 1},
+		{"by=model&key=k", 2, 1}, // the total by key, the groups by facts that are incomplete
+		{"by=user", 1, 1},
+		{"by=user&then=model", 1, 2},
+		{"by=model&then=provider&key=k", 3, 1},
+		{"user=u", 0, 1},
+	} {
+		figures, facts := &reader{slices: Slices{Kept: true}}, &reader{slices: Slices{Kept: true, Since: now}}
+		if test.query != "by=model&key=k" && test.query != "by=model&then=provider&key=k" {
+			facts.slices.Since = time.Time{}
+		}
+		if _, err := (&Source{Figures: figures, Facts: facts}).Run(t.Context(), query(t, test.query), now); err != nil {
+			t.Fatal(err)
+		}
+		if len(figures.queries) != test.figures || len(facts.queries) != test.facts {
+			t.Errorf("%s: %d reads of figures, %d of facts; want %d and %d", test.query, len(figures.queries), len(facts.queries), test.figures, test.facts)
+		}
+	}
+}
+
+func TestResultNamesWhatIsMissing(t *testing.T) {
+	t.Parallel()
+	figures := &reader{slices: Slices{Kept: true, Rows: []Row{row("", "", 100, 1000)}}}
+	facts := &reader{slices: Slices{
+		Rows: []Row{row("u1", "", 30, 300), row("u2", "", 20, 500), row("u3", "", 5, 1)}, Rest: row("", "", 10, 9).Sums, Since: now.Add(-time.Hour),
+	}}
+	r, err := (&Source{Figures: figures, Facts: facts}).Run(t.Context(), query(t, "by=user&limit=2&from=now-30d"), now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []any{int64(100), "u2", "u1", int64(15), money.Amount(10), int64(35), []string{NoteRange, NoteCovered, NoteTop}}
+	var notes []string
+	for _, n := range r.Notes {
+		notes = append(notes, n.Code)
+	}
+	got := []any{r.Total.Requests, r.Groups[0].Value, r.Groups[1].Value, r.Rest.Requests, r.Rest.Cost, r.Uncovered.Requests, notes}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if r.From != now.Add(-30*24*time.Hour).Truncate(time.Hour) {
+		t.Errorf("from %s", r.From)
+	}
+}
+
+func TestMemberIsTheCreatorOfTheKey(t *testing.T) {
+	t.Parallel()
+	figures := &reader{slices: Slices{Kept: true, Rows: []Row{row("key_1", "m", 3, 30), row("key_2", "m", 2, 20), row("key_3", "n", 1, 10)}}}
+	owner := func(key string) string { return map[string]string{"key_1": "acc", "key_2": "acc"}[key] }
+	r, err := (&Source{Figures: figures, Facts: figures, Owner: owner}).Run(t.Context(), query(t, "by=member&then=key"), now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Groups) != 2 || r.Groups[0].Value != "acc" || r.Groups[0].Cost != 50 || len(r.Groups[0].Groups) != 2 || r.Groups[0].Groups[1].Value != "key_2" || r.Groups[1].Value != "key_3" {
+		t.Errorf("%+v", r.Groups)
+	}
+}
+
+func TestParseRejectsInvalidParameters(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		"by=colour", "by=tag:", "then=model", "by=model&then=model", "measure=fun", "limit=0", "limit=501", "limit=x", "by=model&q=x", "from=now&to=now-1h",
+		"tag=a,b", "from=never",
+	} {
+		values, _ := url.ParseQuery(text)
+		if _, err := Parse(values, now); err == nil {
+			t.Errorf("%s is accepted", text)
+		}
+	}
+}

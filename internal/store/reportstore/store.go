@@ -1,0 +1,389 @@
+// Package reportstore stores the roll-ups of the report. Every batch of entries is queued as blocks of facts: the dimensions and figures
+// of each request, by column. Fold moves facts to their hour and adds them to the sums of their day by every pair of dimensions. A query
+// reads the sums of whole days, and facts for the rest of its range.
+package reportstore
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"fairlead/internal/report"
+	"fairlead/internal/requestlog"
+	"fairlead/internal/store/entryblock"
+	"fairlead/internal/store/sqldb"
+)
+
+// Store implements report.Reader.
+type Store struct {
+	db      *sqldb.DB
+	codec   *entryblock.Codec
+	waiting *sqldb.Inserter
+	facts   *sqldb.Inserter
+	days    *sqldb.Inserter
+	folding sync.Mutex
+}
+
+// New returns a store that uses db.
+func New(db *sqldb.DB) *Store {
+	text, number, bytes := sqldb.TextFields, sqldb.NumberFields, sqldb.BytesFields
+	return &Store{
+		db: db, codec: entryblock.NewCodec(),
+		waiting: sqldb.NewInserter("report_waiting", slices.Concat(text("workspace_id"), number("start", "class", "facts"), bytes("data")), ""),
+		facts:   sqldb.NewInserter("report_facts", slices.Concat(text("workspace_id"), number("start", "number", "class", "facts"), bytes("data")), ""),
+		days: sqldb.NewInserter("report_days", slices.Concat(text("workspace_id", "grain"), number("start", "class"), bytes("data")),
+			"on conflict (workspace_id, grain, start, class) do update set data = excluded.data"),
+	}
+}
+
+// Statements returns the SQLite statements of Write, for Prepare.
+func (s *Store) Statements() []string { return s.waiting.Statements() }
+
+// Batch collects the facts of a batch of entries. The zero Batch is empty.
+type Batch struct {
+	blocks map[place]*builder
+}
+
+// place identifies the facts of one workspace, hour and class.
+type place struct {
+	workspace string
+	start     int64 // Unix milliseconds
+	class     int64
+}
+
+// The bits of a class.
+const (
+	classSimulated  = 1
+	classPlayground = 2
+)
+
+// Add counts an entry.
+func (b *Batch) Add(e *requestlog.Entry) {
+	at := place{workspace: e.WorkspaceID, start: e.Stamp().UTC().Truncate(time.Hour).UnixMilli()}
+	if e.Simulated {
+		at.class |= classSimulated
+	}
+	if e.Source() == requestlog.SourcePlayground {
+		at.class |= classPlayground
+	}
+	if b.blocks == nil {
+		b.blocks = map[place]*builder{}
+	}
+	if b.blocks[at] == nil {
+		b.blocks[at] = &builder{}
+	}
+	b.blocks[at].add(e)
+}
+
+// Write queues the facts of a batch in the transaction that writes its entries.
+func (s *Store) Write(ctx context.Context, tx *sql.Tx, b *Batch) error {
+	rows := make([][]any, 0, len(b.blocks))
+	for at, facts := range b.blocks {
+		rows = append(rows, []any{at.workspace, at.start, at.class, int64(facts.n), s.codec.Pack(facts.encode())})
+	}
+	_, err := s.db.Insert(ctx, tx, s.waiting, rows)
+	return err
+}
+
+// parse decompresses and parses a block.
+func (s *Store) parse(data []byte) (*block, error) {
+	plain, err := s.codec.Unpack(data)
+	if err != nil {
+		return nil, err
+	}
+	return parseBlock(plain)
+}
+
+const (
+	foldFacts = 50_000 // facts that one step of Fold adds
+	foldEarly = 20_000 // queued facts of one hour that are added before the hour has ended
+	foldDelay = 2 * time.Minute
+	foldLock  = 0x7265706f727473
+	dayMillis = 24 * 60 * 60 * 1000
+)
+
+// query runs a statement that reads, in or outside a transaction.
+type query func(ctx context.Context, q string, args ...any) (*sql.Rows, error)
+
+// Fold adds queued facts of finished hours to the hours and days, and reports whether more are queued. Readers see each fact once. SQLite
+// computes the sums before the transaction, so that writers do not wait; no other process folds its facts.
+func (s *Store) Fold(ctx context.Context) (more bool, err error) {
+	s.folding.Lock()
+	defer s.folding.Unlock()
+	if s.db.Dialect() == sqldb.SQLite {
+		step, err := s.nextStep(ctx, s.db.Query)
+		if err != nil || step == nil {
+			return false, wrapFold(err)
+		}
+		return true, wrapFold(s.db.InTx(ctx, func(tx *sql.Tx) error { return s.apply(ctx, tx, step) }))
+	}
+	err = s.db.InTx(ctx, func(tx *sql.Tx) error {
+		if _, err := tx.ExecContext(ctx, `select pg_advisory_xact_lock($1)`, foldLock); err != nil {
+			return err
+		}
+		step, err := s.nextStep(ctx, tx.QueryContext)
+		if err != nil || step == nil {
+			return err
+		}
+		more = true
+		return s.apply(ctx, tx, step)
+	})
+	return more && err == nil, wrapFold(err)
+}
+
+func wrapFold(err error) error {
+	if err != nil {
+		return fmt.Errorf("add queued facts to report roll-ups: %w", err)
+	}
+	return nil
+}
+
+// step is what one call of Fold writes.
+type step struct {
+	at      place
+	numbers []int64 // queued rows to delete
+	facts   [][]any // rows of report_facts
+	days    [][]any // rows of report_days
+}
+
+// nextStep computes the next step, or returns nil when no facts are due.
+func (s *Store) nextStep(ctx context.Context, query query) (*step, error) {
+	closed := s.db.Now().Add(-foldDelay).UTC().Truncate(time.Hour).UnixMilli()
+	at, found, err := due(ctx, query, `select workspace_id, start, class from report_waiting where start < $1 order by start limit 1`, closed)
+	if err == nil && !found {
+		at, found, err = due(ctx, query, `select workspace_id, start, class from report_waiting group by workspace_id, start, class having sum(facts) >= $1 limit 1`, foldEarly)
+		closed = at.start + 1
+	}
+	if err != nil || !found {
+		return nil, err
+	}
+	st := &step{at: at}
+	st.at.start -= at.start % dayMillis
+	whole := &builder{}
+	hour, hourStart, last := &builder{}, int64(0), int64(0)
+	flush := func() {
+		if hour.n > 0 {
+			st.facts = append(st.facts, []any{at.workspace, hourStart, last, at.class, int64(hour.n), s.codec.Pack(hour.encode())})
+		}
+		hour = &builder{}
+	}
+	const queued = `select number, start, data from report_waiting where workspace_id = $1 and class = $2 and start >= $3 and start < $4
+		order by start, number limit 3000`
+	rows, err := query(ctx, queued, at.workspace, at.class, st.at.start, min(st.at.start+dayMillis, closed)) //nolint:rowserrcheck // Each checks it
+	if err := sqldb.Each(rows, err, func(row sqldb.Scanner) error {
+		if whole.n >= foldFacts {
+			return nil
+		}
+		var number, start int64
+		var data []byte
+		if err := row.Scan(&number, &start, &data); err != nil {
+			return err
+		}
+		b, err := s.parse(data)
+		if err != nil {
+			return err
+		}
+		if start != hourStart {
+			flush()
+		}
+		hourStart, last = start, number
+		st.numbers = append(st.numbers, number)
+		if err := hour.append(b); err != nil {
+			return err
+		}
+		return whole.append(b)
+	}); err != nil {
+		return nil, err
+	}
+	flush()
+	return st, s.addDays(ctx, query, st, whole)
+}
+
+// due returns the place of the first row that a query finds.
+func due(ctx context.Context, query query, q string, arg any) (at place, found bool, err error) {
+	rows, err := query(ctx, q, arg) //nolint:rowserrcheck // Each checks it
+	err = sqldb.Each(rows, err, func(row sqldb.Scanner) error {
+		found = true
+		return row.Scan(&at.workspace, &at.start, &at.class)
+	})
+	return at, found, err
+}
+
+// addDays computes the rows of report_days with the facts.
+func (s *Store) addDays(ctx context.Context, query query, st *step, whole *builder) error {
+	facts, err := parseBlock(whole.encode())
+	if err != nil {
+		return err
+	}
+	stored := map[string][]byte{}
+	var tags []string
+	rows, err := query(ctx, `select grain, data from report_days where workspace_id = $1 and start = $2 and class = $3`, st.at.workspace, st.at.start, st.at.class) //nolint:rowserrcheck // Each checks it
+	if err := sqldb.Each(rows, err, func(row sqldb.Scanner) error {
+		var name string
+		var data []byte
+		if err := row.Scan(&name, &data); err != nil {
+			return err
+		}
+		plain, err := s.codec.Unpack(data)
+		stored[name] = plain
+		if tag, ok := report.Dimension(name).Tag(); ok && !strings.Contains(tag, separator) {
+			tags = append(tags, tag)
+		}
+		return err
+	}); err != nil {
+		return err
+	}
+	slices.Sort(tags)
+	tags = tagsOf(tags, facts)
+	for _, g := range grains(tags) {
+		d := &day{groups: sums{}}
+		if err := d.start(g, stored); err != nil {
+			return err
+		}
+		if err := facts.scan(&selection{by: g[0], then: g[1]}, 0, 60, d.groups); err != nil {
+			return err
+		}
+		d.prune()
+		st.days = append(st.days, []any{st.at.workspace, g.String(), st.at.start, st.at.class, s.codec.Pack(d.encode())})
+	}
+	if _, marked := stored[otherTags]; !marked && hasOther(facts, tags) {
+		st.days = append(st.days, []any{st.at.workspace, otherTags, st.at.start, st.at.class, []byte{}})
+	}
+	return nil
+}
+
+// otherTags is the grain that marks a day with more than maxTags tag names.
+const otherTags = "other tags"
+
+func hasOther(facts *block, tags []string) bool {
+	other := false
+	for _, text := range facts.text[tagColumn].values {
+		eachTag(text, func(name, _ string) { other = other || !slices.Contains(tags, name) })
+	}
+	return other
+}
+
+// start sets the stored sums of a grain. A tag that the day did not have until now is empty in all earlier requests.
+func (d *day) start(g grain, stored map[string][]byte) error {
+	if data, ok := stored[g.String()]; ok {
+		return d.parse(data)
+	}
+	return d.fromOther(g, func(name string) ([]byte, bool) {
+		data, ok := stored[name]
+		return data, ok
+	})
+}
+
+// fromOther adds the sums of a day without a tag of the grain: the requests have the empty value of the tag.
+func (d *day) fromOther(g grain, stored func(name string) ([]byte, bool)) error {
+	for position, dimension := range g {
+		other := g[1-position]
+		if _, tag := dimension.Tag(); !tag || other == "" {
+			continue
+		}
+		if data, ok := stored(string(other)); ok {
+			return eachGroup(data, &d.rest, func(_ []byte, by, _ string, data []byte) ([]byte, error) {
+				names := [2]string{by, by}
+				names[position] = ""
+				return d.groups.row(names[0], names[1]).MergeBinary(data)
+			})
+		}
+	}
+	data, ok := stored(string(report.Model))
+	if !ok {
+		return nil
+	}
+	return eachGroup(data, &d.groups.row("", "").Sums, func(_ []byte, _, _ string, data []byte) ([]byte, error) {
+		return d.groups.row("", "").MergeBinary(data)
+	})
+}
+
+// apply writes a step.
+func (s *Store) apply(ctx context.Context, tx *sql.Tx, st *step) error {
+	for some := range slices.Chunk(st.numbers, sqldb.DeleteBatch) {
+		if _, err := tx.ExecContext(ctx, `delete from report_waiting where number in (`+sqldb.Placeholders(1, len(some))+`)`, sqldb.Args(some)...); err != nil {
+			return err
+		}
+	}
+	if _, err := s.db.Insert(ctx, tx, s.facts, st.facts); err != nil {
+		return err
+	}
+	_, err := s.db.Insert(ctx, tx, s.days, st.days)
+	return err
+}
+
+// tables lists the tables with facts or sums.
+func tables() []string { return []string{"report_waiting", "report_facts", "report_days"} }
+
+// DeleteSimulated deletes the figures of simulated requests.
+func (s *Store) DeleteSimulated(ctx context.Context, workspace string) error {
+	s.folding.Lock()
+	defer s.folding.Unlock()
+	return s.db.InTx(ctx, func(tx *sql.Tx) error {
+		for _, table := range tables() {
+			if _, err := tx.ExecContext(ctx, `delete from `+table+` where workspace_id = $1 and class in (1, 3)`, workspace); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Expire deletes facts after report.FactAge, and all figures of a day when the retention of its entries is over: values such as end users
+// must not outlive the entries. keep returns the retention of a workspace; 0 means forever.
+func (s *Store) Expire(ctx context.Context, now time.Time, keep func(workspace string) time.Duration) error {
+	s.folding.Lock()
+	defer s.folding.Unlock()
+	workspaces := map[string]bool{}
+	for _, table := range tables() {
+		for last := ""; ; {
+			var next sql.NullString
+			if err := s.db.QueryRow(ctx, `select min(workspace_id) from `+table+` where workspace_id > $1`, last).Scan(&next); err != nil {
+				return fmt.Errorf("expire report roll-ups: %w", err)
+			}
+			if !next.Valid {
+				break
+			}
+			last = next.String
+			workspaces[last] = true
+		}
+	}
+	for _, workspace := range slices.Sorted(maps.Keys(workspaces)) {
+		if err := s.expire(ctx, workspace, now, keep(workspace)); err != nil {
+			return fmt.Errorf("expire report roll-ups: %w", err)
+		}
+	}
+	return nil
+}
+
+func (s *Store) expire(ctx context.Context, workspace string, now time.Time, keep time.Duration) error {
+	if _, err := s.db.Exec(ctx, `delete from report_facts where workspace_id = $1 and start < $2`, workspace, now.Add(-report.FactAge).UnixMilli()); err != nil || keep <= 0 {
+		return err
+	}
+	first := now.Add(-keep).UTC().Truncate(24 * time.Hour).UnixMilli() // the first day that is kept
+	return s.db.InTx(ctx, func(tx *sql.Tx) error {
+		var deleted int64
+		for _, table := range tables() {
+			res, err := tx.ExecContext(ctx, `delete from `+table+` where workspace_id = $1 and start < $2`, workspace, first)
+			if err != nil {
+				return err
+			}
+			n, err := res.RowsAffected()
+			if err != nil {
+				return err
+			}
+			deleted += n
+		}
+		if deleted == 0 {
+			return nil
+		}
+		_, err := tx.ExecContext(ctx, `insert into report_since (workspace_id, since) values ($1, $2)
+			on conflict (workspace_id) do update set since = excluded.since`, workspace, first)
+		return err
+	})
+}

@@ -1,0 +1,98 @@
+import { Group, Paper, Text, Title } from "@mantine/core";
+
+import { amountOf, dimensionLabel, measures, measureText, type Report, valueLabel } from "./report";
+import classes from "./report.module.css";
+
+/** The number of bars. The table has the other groups. */
+const maxBars = 12;
+
+/** The number of segments of a bar; smaller ones are one segment. */
+const maxSegments = 5;
+
+interface Segment {
+  label: string;
+  amount: number;
+}
+
+/** The measure of the first groups as bars, divided by the second level. */
+export function ReportChart({ report }: { report: Report }) {
+  const { measure } = report;
+  const title = `${measures.find(({ value }) => value === measure)?.label ?? ""} by ${dimensionLabel(report.by).toLowerCase()}`;
+  const bars = report.groups.slice(0, maxBars);
+  const largest = Math.max(...bars.map((group) => Math.abs(amountOf(measure, group))), 0);
+  if (largest === 0) {
+    return null;
+  }
+  return (
+    <Paper withBorder p="md" component="section" aria-label={title}>
+      <Group justify="space-between" mb="xs">
+        <Title order={2} size="h3">
+          {title}
+        </Title>
+        {measure === "latency" && (
+          <Text size="xs" c="dimmed">
+            95th percentile
+          </Text>
+        )}
+      </Group>
+      <div className={classes.bars}>
+        {bars.map((group) => {
+          const amount = amountOf(measure, group);
+          const label = valueLabel(report.by, group);
+          return (
+            <div key={group.value} className={classes.bar}>
+              <Text size="sm" truncate title={label}>
+                {label}
+              </Text>
+              <svg
+                className={classes.track}
+                viewBox="0 0 100 10"
+                preserveAspectRatio="none"
+                role="img"
+                aria-label={`${label}: ${measureText(measure, group)}`}
+              >
+                {segments(report, group).map((segment, i, all) => {
+                  const before = all.slice(0, i).reduce((sum, { amount: a }) => sum + Math.abs(a), 0);
+                  return (
+                    <rect
+                      key={segment.label}
+                      x={(100 * before) / largest}
+                      width={(100 * Math.abs(segment.amount)) / largest}
+                      height={10}
+                      className={amount < 0 ? classes.negative : classes.segment}
+                      data-n={i}
+                    >
+                      <title>{segment.label}</title>
+                    </rect>
+                  );
+                })}
+              </svg>
+              <Text size="sm" ff="monospace" ta="right">
+                {measureText(measure, group)}
+              </Text>
+            </div>
+          );
+        })}
+      </div>
+      {report.groups.length > maxBars && (
+        <Text size="xs" c="dimmed" mt={6}>
+          The first {maxBars} groups. The table has the others.
+        </Text>
+      )}
+    </Paper>
+  );
+}
+
+/** The segments of a bar. Latencies and negative amounts cannot be stacked. */
+function segments(report: Report, group: Report["groups"][number]): Segment[] {
+  const { measure } = report;
+  const whole = amountOf(measure, group);
+  const parts = group.groups
+    .map((inner) => ({ label: valueLabel(report.then, inner), amount: amountOf(measure, inner) }))
+    .slice(0, maxSegments);
+  if (measure === "latency" || whole < 0 || parts.length === 0 || parts.some(({ amount }) => amount < 0)) {
+    return [{ label: valueLabel(report.by, group), amount: whole }];
+  }
+  const rest = whole - parts.reduce((sum, { amount }) => sum + amount, 0);
+  return rest > whole * 1e-9 ? [...parts, { label: "Other values", amount: rest }] : parts;
+}
