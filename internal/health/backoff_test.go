@@ -97,3 +97,52 @@ func TestSnapshotShowsBackoffs(t *testing.T) {
 		}
 	})
 }
+
+func TestBackoffsAreListedUntilTheyEnd(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		tr := tracker()
+		tr.Admit(here, two, false)
+		limited := fail(llm.UpstreamRateLimited)
+		limited.RetryAfter = 30 * time.Second
+		tr.Report(Report{Target: here, Credential: two[0], Err: limited})
+		tr.Report(Report{Target: here, Credential: two[1], Err: fail(llm.UpstreamAuth)})
+		want := []ActiveBackoff{
+			{Target: here, Credential: two[0], Reason: llm.UpstreamRateLimited, Until: time.Now().Add(30 * time.Second), Strikes: 1},
+			{Credential: two[1], Reason: llm.UpstreamAuth, Until: time.Now().Add(time.Minute), Strikes: 1},
+		}
+		if diff := cmp.Diff(want, tr.Backoffs()); diff != "" {
+			t.Error(diff)
+		}
+		time.Sleep(45 * time.Second)
+		if diff := cmp.Diff(want[1:], tr.Backoffs()); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+func TestSnapshotNamesTheRuleThatOpenedACircuit(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		tr := tracker()
+		began := time.Now()
+		tr.repeat(5, Report{Target: here, Err: fail(llm.UpstreamServer)})
+		if h := tr.Snapshot()[0]; h.Cause != (Cause{Rule: ConsecutiveFailures, Failures: 5}) || !h.Since.Equal(began) {
+			t.Errorf("after five failures: %+v since %v", h.Cause, h.Since)
+		}
+		for tries := 1; tries <= 2; tries++ {
+			time.Sleep(6 * time.Second)
+			if probe, ok := tr.admit(here, false); !probe || !ok {
+				t.Fatal("no probe")
+			}
+			tr.Report(Report{Target: here, Err: fail(llm.UpstreamServer), Probe: true})
+			if h := tr.Snapshot()[0]; h.Cause != (Cause{Rule: FailedProbe, Failures: tries}) || !h.Since.Equal(began) {
+				t.Errorf("after %d failed probes: %+v since %v", tries, h.Cause, h.Since)
+			}
+		}
+		tr.Reset(here)
+		if h := tr.Snapshot()[0]; h.Cause != (Cause{}) || !h.Since.IsZero() {
+			t.Errorf("after a reset: %+v", h)
+		}
+	})
+}

@@ -14,6 +14,8 @@ type circuit struct {
 	credential  string // empty if the provider needs none
 	open        bool
 	reason      string
+	cause       Cause     // why the circuit is open
+	since       time.Time // when the circuit opened first, without full recovery since
 	openings    int       // consecutive openings without full recovery
 	nextProbe   time.Time // time of the next probe while open
 	probing     time.Time // when the running probe was admitted; zero for none
@@ -30,6 +32,25 @@ type call struct {
 	at     time.Time
 	failed bool
 }
+
+// Cause is the rule that opened a circuit.
+type Cause struct {
+	Rule     Rule
+	Failures int // failed calls that the rule counts
+	Of       int // calls that the rule looks at, for FailureShare
+}
+
+// Rule is a reason to open a circuit.
+type Rule string
+
+// The rules that open a circuit.
+const (
+	ConsecutiveFailures Rule = "consecutive_failures"
+	FailureShare        Rule = "failure_share"   // at least half of the last calls failed
+	FailedRecovery      Rule = "failed_recovery" // failures while traffic returned after an outage
+	FailedProbe         Rule = "failed_probe"    // the circuit was open and the attempts since then failed
+	ReplicaHint         Rule = "replica_hint"    // a failure after another replica reported an outage
+)
 
 // admit reports whether an attempt may be sent, and whether the attempt is a probe.
 func (c *circuit) admit(o *Options, now time.Time) (p Pass, ok bool) {
@@ -93,8 +114,11 @@ func (c *circuit) report(o *Options, now time.Time, v outcome, probe bool, why s
 	}
 	c.calls[c.next%recentCalls] = call{now, v == failed}
 	c.next++
-	if v == failed && c.tripped(o, now) {
-		c.trip(o, now, why)
+	if v != failed {
+		return
+	}
+	if cause, tripped := c.tripped(o, now); tripped {
+		c.trip(o, now, why, cause)
 	}
 }
 
@@ -102,36 +126,38 @@ func (c *circuit) reportProbe(o *Options, now time.Time, v outcome, why string) 
 	c.probing = time.Time{}
 	switch v {
 	case failed:
-		c.trip(o, now, why)
+		c.trip(o, now, why, Cause{Rule: FailedProbe, Failures: c.openings})
 	case served, rejected:
-		*c = circuit{credential: c.credential, normal: c.normal, ramp: newRamp(now, c.normal), openings: c.openings}
+		*c = circuit{credential: c.credential, normal: c.normal, ramp: newRamp(now, c.normal), openings: c.openings, since: c.since}
 	case inconclusive: // the next attempt may be a probe
 	}
 }
 
-// tripped reports whether the failures open the circuit.
-func (c *circuit) tripped(o *Options, now time.Time) bool {
+// tripped reports whether the failures open the circuit, and by which rule.
+func (c *circuit) tripped(o *Options, now time.Time) (Cause, bool) {
 	switch {
-	case c.consecutive >= o.Failures, now.Before(c.hinted):
-		return true
+	case c.consecutive >= o.Failures:
+		return Cause{Rule: ConsecutiveFailures, Failures: c.consecutive}, true
+	case now.Before(c.hinted):
+		return Cause{Rule: ReplicaHint, Failures: c.consecutive}, true
 	case c.ramp.active() && c.consecutive >= rampFailures:
-		return true
+		return Cause{Rule: FailedRecovery, Failures: c.consecutive}, true
 	}
 	bad := 0
 	for _, call := range c.calls {
 		if call.at.IsZero() || now.Sub(call.at) > recentSpan {
-			return false
+			return Cause{}, false
 		}
 		if call.failed {
 			bad++
 		}
 	}
-	return 2*bad >= recentCalls
+	return Cause{Rule: FailureShare, Failures: bad, Of: recentCalls}, 2*bad >= recentCalls
 }
 
 // trip opens the circuit. The wait before the next probe doubles with each consecutive opening and is shortened by up to a fifth
 // of jitter.
-func (c *circuit) trip(o *Options, now time.Time, why string) {
+func (c *circuit) trip(o *Options, now time.Time, why string, cause Cause) {
 	wait := o.ProbeAfter
 	for range c.openings {
 		if wait = 2 * wait; wait >= o.MaxProbe {
@@ -144,7 +170,14 @@ func (c *circuit) trip(o *Options, now time.Time, why string) {
 	if rate, known := c.traffic.rate(now); known {
 		normal = rate
 	}
-	*c = circuit{credential: c.credential, normal: normal, open: true, reason: why, openings: c.openings + 1, nextProbe: now.Add(wait)}
+	since := c.since
+	if c.openings == 0 {
+		since = now
+	}
+	*c = circuit{
+		credential: c.credential, normal: normal, open: true, reason: why, cause: cause, since: since,
+		openings: c.openings + 1, nextProbe: now.Add(wait),
+	}
 }
 
 // describe returns the state shown in the dashboard.

@@ -1,6 +1,7 @@
 package health
 
 import (
+	"cmp"
 	"maps"
 	"net/http"
 	"slices"
@@ -237,6 +238,41 @@ func (t *Tracker) describeBackoff(h *TargetHealth, tg *target, p *rotation, now 
 		}
 	}
 	h.Circuit, h.Reason, h.NextProbe, h.Share = "open", string(first.reason), first.until, 0
+	h.Cause, h.Since = Cause{}, time.Time{}
+}
+
+// ActiveBackoff is a time during which a credential, or one target with a credential, is not used.
+type ActiveBackoff struct {
+	Target     string // empty for all targets of the credential
+	Credential string // empty if the provider needs none
+	Reason     llm.Kind
+	Until      time.Time
+	Strikes    int // consecutive backoffs without a success
+}
+
+// Backoffs returns the backoffs that have not ended, those that end first first.
+func (t *Tracker) Backoffs() []ActiveBackoff {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	now := t.now()
+	var all []ActiveBackoff
+	add := func(target, credential string, b *backoff) {
+		if !b.over(now) {
+			all = append(all, ActiveBackoff{Target: target, Credential: credential, Reason: b.reason, Until: b.until, Strikes: b.strikes})
+		}
+	}
+	for id, b := range t.credentials {
+		add("", id, b)
+	}
+	for id, tg := range t.targets {
+		for credential, b := range tg.backoffs {
+			add(id, credential, b)
+		}
+	}
+	slices.SortFunc(all, func(a, b ActiveBackoff) int {
+		return cmp.Or(a.Until.Compare(b.Until), cmp.Compare(a.Target, b.Target), cmp.Compare(a.Credential, b.Credential))
+	})
+	return all
 }
 
 // CredentialHealth is the state of a credential shown in the dashboard.

@@ -380,6 +380,8 @@ type TargetHealth struct {
 	Target    string        `json:"target"`
 	Circuit   string        `json:"circuit"` // closed, half-open or open
 	Reason    string        `json:"reason,omitempty"`
+	Cause     Cause         `json:"cause,omitzero"` // rule that opened the circuit; empty for a backoff
+	Since     time.Time     `json:"since,omitzero"` // when the circuit opened
 	NextProbe time.Time     `json:"next_probe,omitzero"`
 	Share     float64       `json:"share"` // admitted share of normal traffic; below 1 after an outage
 	Calls     int64         `json:"calls"` // calls of the last minutes; newer calls have more weight
@@ -402,6 +404,9 @@ func (tg *target) describe(h *TargetHealth, p *rotation, now time.Time) {
 	}
 	h.Share = best.share(now)
 	h.Circuit, h.Reason, h.NextProbe = best.describe(now)
+	if h.Circuit != "closed" {
+		h.Cause, h.Since = best.cause, best.since
+	}
 }
 
 // inUse returns the circuits of the provider's current credentials. A credential that was not used yet has a closed circuit.

@@ -150,7 +150,7 @@ func TestJitterOnlyShortensTheWait(t *testing.T) {
 		o := Options{Random: func() float64 { return random }}.withDefaults()
 		var c circuit
 		for range 10 {
-			c.trip(&o, now, "connect")
+			c.trip(&o, now, "connect", Cause{})
 			if wait := c.nextProbe.Sub(now); wait < o.ProbeAfter*8/10 || wait > o.MaxProbe {
 				t.Errorf("random %v: wait %v", random, wait)
 			}

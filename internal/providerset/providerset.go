@@ -418,6 +418,14 @@ func override(providerName string, m config.Model) catalog.Override {
 		o.Op = llm.Moderate
 	case "completion":
 		o.Op = llm.Complete
+	case "speech":
+		o.Op = llm.Speech
+	case "transcription":
+		o.Op = llm.Transcribe
+	case "image":
+		o.Op = llm.Draw
+	case "rerank":
+		o.Op = llm.Rerank
 	}
 	if m.Dimensions > 0 {
 		o.Dimensions = []int64{m.Dimensions}

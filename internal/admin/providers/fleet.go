@@ -5,8 +5,10 @@ import (
 	"time"
 
 	"fairlead/internal/catalog"
+	"fairlead/internal/health"
 	"fairlead/internal/llm"
 	"fairlead/internal/provider"
+	"fairlead/internal/quality"
 )
 
 // Fleet returns the current models and providers of the instance.
@@ -18,6 +20,16 @@ type Fleet interface {
 	// NewModels lists the models that are in a provider's model list but neither in the catalog nor in the configuration, newest
 	// first.
 	NewModels() []NewModel
+}
+
+// Market returns facts about all models of the catalog, whether or not a provider for them is connected.
+type Market interface {
+	// Catalog returns the active catalog.
+	Catalog() *catalog.Catalog
+	// Rating returns the predicted quality of a model for a workspace, or nil if nothing is known about the model.
+	Rating(workspaceID string, m *catalog.Model) *quality.Rating
+	// Backoffs returns the active backoffs of a provider, those that end first first.
+	Backoffs(providerName string) []health.ActiveBackoff
 }
 
 // NewModel is a model that is only in a provider's model list. Its price is unknown.
@@ -52,6 +64,9 @@ type TargetState struct {
 type TargetHealth struct {
 	Circuit   string // closed, half_open, open
 	Reason    string // why the circuit is not closed
+	Cause     health.Cause
+	Since     time.Time // when the circuit opened
+	Share     float64   // admitted share of normal traffic
 	NextProbe time.Time
 	Latency   time.Duration // typical time to the first token
 	TokensPS  float64

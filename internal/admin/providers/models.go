@@ -81,7 +81,9 @@ type TargetHealthView struct {
 	Circuit      string     `json:"circuit" enum:"closed,half_open,open"`
 	Reason       *string    `json:"reason" doc:"Failure class that opened the circuit."`
 	ReasonText   *string    `json:"reason_text" doc:"Readable description."`
-	NextProbe    *time.Time `json:"next_probe"`
+	Summary      *string    `json:"summary" doc:"The state in plain words, such as Paused after 5 failures in a row. null for a closed circuit."`
+	Since        *time.Time `json:"since" doc:"When the circuit opened. null for a closed circuit and for a backoff."`
+	NextProbe    *time.Time `json:"next_probe" doc:"Time of the next attempt."`
 	TTFTMS       *int64     `json:"ttft_ms" doc:"Typical time to the first token."`
 	TokensPS     *float64   `json:"tokens_per_second"`
 	Calls        int64      `json:"calls" doc:"Recent calls from all workspaces. 0 for callers who are not operators."`
@@ -107,7 +109,7 @@ func (a *handlers) registerModels() {
 }
 
 func (a *handlers) listModels(ctx context.Context, c *adminapi.Call, _ *struct{}) (*adminapi.Output[ModelList], error) {
-	traffic, requests, err := a.traffic(ctx, c.WorkspaceID, "model")
+	traffic, requests, err := a.traffic(ctx, c.WorkspaceID, "model", trafficSpan)
 	if err != nil {
 		return nil, err
 	}
@@ -153,11 +155,11 @@ func (a *handlers) listNewModels(context.Context, *adminapi.Call, *struct{}) (*a
 	return adminapi.Respond(list), nil
 }
 
-// traffic returns the figures of the last day by model or provider, and the total number of requests.
-func (a *handlers) traffic(ctx context.Context, workspaceID, by string) (map[string]requests.FigureSet, int64, error) {
+// traffic returns the figures of a period until now by model or provider, and the total number of requests.
+func (a *handlers) traffic(ctx context.Context, workspaceID, by string, span time.Duration) (map[string]requests.FigureSet, int64, error) {
 	now := a.Now()
 	groups, err := a.Figures.Breakdown(ctx, requestlog.BreakdownQuery{
-		RollupFilter: requestlog.RollupFilter{WorkspaceID: workspaceID, From: now.Add(-trafficSpan), To: now}, By: by, Limit: 1000,
+		RollupFilter: requestlog.RollupFilter{WorkspaceID: workspaceID, From: now.Add(-span), To: now}, By: by, Limit: 1000,
 	})
 	if err != nil {
 		return nil, 0, err
@@ -206,7 +208,8 @@ func hideCalls(targets []TargetView) {
 
 func healthView(h TargetHealth) TargetHealthView {
 	v := TargetHealthView{
-		Circuit: h.Circuit, Reason: adminapi.NonEmpty(h.Reason), ReasonText: adminapi.NonEmpty(requests.FailureText(h.Reason)), NextProbe: adminapi.Time(h.NextProbe), TTFTMS: adminapi.Millis(h.Latency),
+		Circuit: h.Circuit, Reason: adminapi.NonEmpty(h.Reason), ReasonText: adminapi.NonEmpty(requests.FailureText(h.Reason)),
+		Summary: adminapi.NonEmpty(circuitText(&h)), Since: adminapi.Time(h.Since), NextProbe: adminapi.Time(h.NextProbe), TTFTMS: adminapi.Millis(h.Latency),
 		Calls: h.Calls, ErrorPercent: adminapi.Share(h.Failures, h.Calls),
 	}
 	if v.Circuit == "" {

@@ -14,6 +14,7 @@ type Deps struct {
 	Connector   Connector
 	Switch      Switch
 	Prices      Prices
+	Market      Market
 	Figures     requestlog.FigureReader
 }
 
@@ -26,6 +27,7 @@ type handlers struct {
 func Mount(s *adminapi.Server, d Deps) {
 	a := &handlers{Deps: d, Server: s}
 	a.registerModels()
+	a.registerMarket()
 	a.registerProviders()
 	a.registerCredentials()
 	a.registerConnections()

@@ -74,6 +74,11 @@ func (a *handlers) registerProviders() {
 		OperationID: "list-providers", Method: http.MethodGet, Path: "/providers", Tags: tags,
 		Summary: "List providers with credentials, health and traffic",
 	}, a.listProviders)
+	adminapi.Register(a.Server, account.ReadProviders, huma.Operation{
+		OperationID: "get-provider", Method: http.MethodGet, Path: "/providers/{name}", Tags: tags,
+		Summary:     "Get a provider with its backoffs and its status on each of the last 30 days",
+		Description: "The status of a day is computed from this workspace's calls: failing if at least 25 % of the calls failed, degraded if at least 5 % failed or if one hour with five or more calls was failing, otherwise ok.",
+	}, a.getProvider)
 	adminapi.Register(a.Server, account.ManageProviders, huma.Operation{
 		OperationID: "update-provider", Method: http.MethodPatch, Path: "/providers/{name}", Tags: tags,
 		Summary:     "Enable, disable or change a provider",
@@ -90,26 +95,31 @@ func (a *handlers) registerProviders() {
 }
 
 func (a *handlers) listProviders(ctx context.Context, c *adminapi.Call, _ *struct{}) (*adminapi.Output[ProviderList], error) {
-	traffic, requests, err := a.traffic(ctx, c.WorkspaceID, "provider")
+	traffic, requests, err := a.traffic(ctx, c.WorkspaceID, "provider", trafficSpan)
 	if err != nil {
 		return nil, err
 	}
 	providers := a.Fleet.Providers()
 	list := ProviderList{Providers: make([]ProviderView, 0, len(providers))}
 	for i := range providers {
-		v := providerView(&providers[i])
-		if !c.Actor.Operator { // only operators may see connection details
-			v.BaseURL, v.Credentials, v.Headroom = "", []CredentialView{}, nil
-			hideCalls(v.Targets)
-			if v.Health == "ok" && traffic[v.Name].Attempts == 0 {
-				v.Health = "unknown" // only other workspaces have called it
-			}
-		}
-		v.Traffic = traffic[v.Name]
-		v.SharePercent = adminapi.Share(v.Traffic.Requests, requests)
-		list.Providers = append(list.Providers, v)
+		list.Providers = append(list.Providers, shownTo(c, &providers[i], traffic[providers[i].Name], requests))
 	}
 	return adminapi.Respond(list), nil
+}
+
+// shownTo returns a provider as the caller may see it: only operators see connection details.
+func shownTo(c *adminapi.Call, s *ProviderState, traffic requests.FigureSet, total int64) ProviderView {
+	v := providerView(s)
+	if !c.Actor.Operator {
+		v.BaseURL, v.Credentials, v.Headroom = "", []CredentialView{}, nil
+		hideCalls(v.Targets)
+		if v.Health == "ok" && traffic.Attempts == 0 {
+			v.Health = "unknown" // only other workspaces have called it
+		}
+	}
+	v.Traffic = traffic
+	v.SharePercent = adminapi.Share(traffic.Requests, total)
+	return v
 }
 
 type updateProviderInput struct {

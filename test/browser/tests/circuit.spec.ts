@@ -42,7 +42,7 @@ test("a killed provider's circuit is shown within two seconds, and so is its rec
   }
   expect(response.status).toBe(200);
   expect(response.headers.get("x-fairlead-provider")).toBe("beta");
-  await expect(alpha.getByText(/^(Circuit open|Retrying)$/)).toBeVisible({ timeout: 3000 }); // the page polls every two seconds
+  await expect(alpha.getByText(/^(Paused|Retrying)$/)).toBeVisible({ timeout: 3000 }); // the page polls every two seconds
   await expect(alpha.getByText(/^(Down|Recovering)$/)).toBeVisible();
   const { providers } = await client.call<Providers>("GET", "/providers");
   const reason = providers.find((p) => p.name === "alpha")?.targets[0]?.health.reason_text;

@@ -1,8 +1,9 @@
 import { Anchor, Button, Group, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { Link, useNavigate } from "@tanstack/react-router";
-import { useState } from "react";
+import { Link } from "@tanstack/react-router";
+import { useMemo, useState } from "react";
 
+import { catalogQuery } from "../../api/market";
 import { modelsQuery, newModelsQuery } from "../../api/queries";
 import { StateBadge } from "../../components/badges";
 import { CircuitBadge } from "../../components/CircuitBadge";
@@ -11,19 +12,31 @@ import { EmptyState } from "../../components/EmptyState";
 import { ErrorPanel } from "../../components/ErrorPanel";
 import { RowsSkeleton } from "../../components/Loading";
 import { PageHeader } from "../../components/PageHeader";
-import { joinList, type Search } from "../../lib/filters";
+import type { Search } from "../../lib/filters";
 import { formatCount, formatPercent, plural } from "../../lib/numbers";
-import { useSearchParams } from "../../lib/search";
+import { useGo, useSearchParams } from "../../lib/search";
 import { useSession } from "../../lib/session";
 import { Marks, modelColumns } from "./columns";
 import { ModelFilters } from "./ModelFilters";
-import { type Choice, choiceOf, chosenModels, isUnpriced, type Model, worstCircuit } from "./models";
+import {
+  type Choice,
+  choiceOf,
+  chosenModels,
+  isUnpriced,
+  type Row,
+  withCatalog,
+  worstCircuit,
+} from "./models";
 import classes from "./models.module.css";
 import { NewModels } from "./NewModels";
 import { PriceCell } from "./PriceCells";
 import { PriceDialog, type Pricing } from "./PriceDialog";
+import { Scatter } from "./Scatter";
 
 const refreshMs = 5000;
+
+// Rows shown at first; the catalog has hundreds of models.
+const shownRows = 60;
 
 /** The models with their providers, prices, share of traffic and health. */
 export function ModelsPage() {
@@ -34,6 +47,8 @@ export function ModelsPage() {
     refetchInterval: refreshMs,
   });
   const { data: found } = useQuery({ ...newModelsQuery, refetchInterval: 60_000 });
+  const { data: catalog } = useQuery({ ...catalogQuery, refetchInterval: 60_000 });
+  const rows = useMemo(() => data && withCatalog(data.models, catalog?.models ?? []), [data, catalog]);
   const { may } = useSession();
   const onPrice = may("manage_models") ? (chosen: Pricing) => setPricing(chosen) : undefined;
   const [pricing, setPricing] = useState<Pricing>();
@@ -42,7 +57,7 @@ export function ModelsPage() {
     <>
       <PageHeader
         title="Models"
-        description="Prices are in dollars per million tokens. Share, TTFT and errors cover the last 24 hours."
+        description="All models of the catalog. Prices are in dollars per million tokens. Share, TTFT and errors cover the last 24 hours."
         actions={
           data &&
           found &&
@@ -53,10 +68,17 @@ export function ModelsPage() {
           )
         }
       />
-      {data ? (
+      {rows ? (
         <>
-          <ModelFilters models={data.models} choice={choice} onChange={change} />
-          <List models={data.models} choice={choice} onChange={change} onPrice={onPrice} />
+          {catalog && choice.kind === "chat" && <Scatter models={catalog.models} tasks={catalog.tasks} />}
+          <ModelFilters models={rows} choice={choice} onChange={change} />
+          <List
+            models={rows}
+            choice={choice}
+            connects={may("connect_providers")}
+            onChange={change}
+            onPrice={onPrice}
+          />
           {found && <NewModels models={found.models} onPrice={onPrice} />}
           <PriceDialog pricing={pricing} onClose={() => setPricing(undefined)} />
         </>
@@ -69,22 +91,21 @@ export function ModelsPage() {
   );
 }
 
-function searchOf(model: Model): Search {
-  return { model: joinList([model.name]), from: "now-24h" };
-}
-
 function List({
   models,
   choice,
+  connects,
   onChange,
   onPrice,
 }: {
-  models: Model[];
+  models: Row[];
   choice: Choice;
+  connects: boolean;
   onChange: (change: Search) => void;
   onPrice: ((pricing: Pricing) => void) | undefined;
 }) {
-  const navigate = useNavigate();
+  const go = useGo();
+  const [all, setAll] = useState(false);
   const rows = chosenModels(models, choice);
   if (rows.length === 0) {
     return <NoModels models={models} choice={choice} onChange={onChange} />;
@@ -95,14 +116,22 @@ function List({
         label="Models"
         dense
         rows={rows}
-        columns={modelColumns(choice.kind, searchOf, onPrice)}
+        columns={modelColumns(choice.kind, connects, onPrice)}
         rowKey={(m) => m.name}
         phone={phoneRow}
-        onOpen={(m) => void navigate({ to: "/requests", search: searchOf(m) as never })}
+        limit={all ? undefined : shownRows}
+        onOpen={(m) => void go({ to: "/models/$name", params: { name: m.name } })}
       />
-      <Text size="xs" c="dimmed" mt="xs" role="status">
-        {plural(rows.length, "model")}
-      </Text>
+      <Group gap="sm" mt="xs">
+        <Text size="xs" c="dimmed" role="status">
+          {plural(rows.length, "model")}
+        </Text>
+        {!all && rows.length > shownRows && (
+          <Button size="compact-xs" variant="subtle" onClick={() => setAll(true)}>
+            Show all {formatCount(rows.length)} models
+          </Button>
+        )}
+      </Group>
     </div>
   );
 }
@@ -112,7 +141,7 @@ function NoModels({
   choice,
   onChange,
 }: {
-  models: Model[];
+  models: Row[];
   choice: Choice;
   onChange: (change: Search) => void;
 }) {
@@ -160,7 +189,7 @@ function NoModels({
   );
 }
 
-function phoneRow(m: Model) {
+function phoneRow(m: Row) {
   const circuit = worstCircuit(m.targets);
   return {
     top: (
@@ -177,7 +206,9 @@ function phoneRow(m: Model) {
     bottom: (
       <>
         <Text span size="xs" c="dimmed" truncate>
-          {formatPercent(m.share_percent)} · {formatCount(m.traffic.requests)} requests
+          {m.targets.length === 0
+            ? "Not connected"
+            : `${formatPercent(m.share_percent)} · ${formatCount(m.traffic.requests)} requests`}
         </Text>
         {isUnpriced(m) ? (
           <StateBadge look={{ icon: "alert", colour: "orange", word: "no price" }} />

@@ -4,11 +4,16 @@ import { StateBadge } from "../../components/badges";
 import { Icon } from "../../components/Icon";
 import { Money } from "../../components/Money";
 import { priceOrigin } from "../../lib/prices";
-import { bestPrice, formatListPrice, type Model, type Price } from "./models";
+import { bestPrice, formatListPrice, type Model, type Price, type Row } from "./models";
 import type { Pricing } from "./PriceDialog";
 
 /** The price per million tokens of one class; "from" if providers differ. */
-export function PriceCell({ model, of }: { model: Model; of: "input" | "output" | "cache_read" }) {
+export function PriceCell({ model, of }: { model: Row; of: "input" | "output" | "cache_read" }) {
+  if (model.targets.length === 0) {
+    const listed =
+      model.kind === "embeddings" && of === "output" ? null : model.market?.price?.[`${of}_per_mtok_usd`];
+    return listed == null ? "—" : <span title="List price">{formatListPrice(listed)}</span>;
+  }
   const best = bestPrice(model.targets);
   if (!best) {
     return <Money amount={null} why="No price set." />;

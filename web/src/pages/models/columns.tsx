@@ -1,12 +1,11 @@
 import { Anchor, Badge, Group, Text, Tooltip } from "@mantine/core";
-import { Link } from "@tanstack/react-router";
 
 import { SimulatedBadge } from "../../components/badges";
 import { CircuitBadge } from "../../components/CircuitBadge";
 import type { Column } from "../../components/DataTable";
+import { PageLink } from "../../components/PageLink";
 import { ShareBar } from "../../components/ShareBar";
-import type { Search } from "../../lib/filters";
-import { formatCount, formatDuration, formatPercent, formatWindow } from "../../lib/numbers";
+import { formatCount, formatDuration, formatPercent, formatQuality, formatWindow } from "../../lib/numbers";
 import {
   abilityText,
   bestPrice,
@@ -14,6 +13,7 @@ import {
   isUnpriced,
   type Model,
   notableFirst,
+  type Row,
   typicalTtft,
   worstCircuit,
 } from "./models";
@@ -21,23 +21,23 @@ import { PriceCell, PriceMissing } from "./PriceCells";
 import type { Pricing } from "./PriceDialog";
 import { TargetList } from "./TargetList";
 
-// Number of capabilities shown in a cell; the rest is listed on hover.
-const maxShown = 2;
+// Number of capabilities shown in a cell; the rest is listed on hover and on the page of the model.
+const maxShown = 1;
 
 /** The columns of the model table. */
 export function modelColumns(
   kind: string,
-  searchOf: (m: Model) => Search,
+  connects: boolean,
   onPrice?: (pricing: Pricing) => void,
-): Column<Model>[] {
-  const last: Column<Model>[] = [
+): Column<Row>[] {
+  const last: Column<Row>[] = [
     {
       id: "share",
       label: "Share",
       numeric: true,
       hint: "Share of this workspace’s requests in the last 24 hours",
       sort: (m) => m.share_percent,
-      render: (m) => <ShareBar percent={m.share_percent} />,
+      render: (m) => (m.targets.length === 0 ? "—" : <ShareBar percent={m.share_percent} />),
     },
     {
       id: "ttft",
@@ -55,17 +55,30 @@ export function modelColumns(
       sort: (m) => m.traffic.error_percent,
       render: (m) => formatPercent(m.traffic.error_percent),
     },
-    { id: "circuit", label: "Health", render: (m) => <CircuitBadge {...worstCircuit(m.targets)} /> },
+    {
+      id: "circuit",
+      label: "Health",
+      render: (m) => (m.targets.length === 0 ? "—" : <CircuitBadge {...worstCircuit(m.targets)} />),
+    },
   ];
   return [
     {
       id: "name",
       label: "Model",
-      maxWidth: 175,
+      maxWidth: 150,
       sort: (m) => m.name,
-      render: (m) => <Name model={m} search={searchOf(m)} />,
+      render: (m) => <Name model={m} />,
     },
-    { id: "providers", label: "Providers", render: (m) => <TargetList model={m} onPrice={onPrice} /> },
+    {
+      id: "providers",
+      label: "Providers",
+      render: (m) =>
+        m.targets.length === 0 ? (
+          <NotConnected model={m} connects={connects} />
+        ) : (
+          <TargetList model={m} onPrice={onPrice} />
+        ),
+    },
     {
       id: "context",
       label: "Context",
@@ -93,18 +106,29 @@ export function modelColumns(
           hint: "Vector sizes, default first",
           render: (m) => m.dimensions.map((d) => formatCount(d)).join(" · ") || "—",
         },
+    ...(kind === "chat" ? [quality] : []),
     ...last,
   ];
 }
 
+const quality: Column<Row> = {
+  id: "quality",
+  label: "Quality",
+  numeric: true,
+  hint: "Predicted by the router, from 0 to 1, over all kinds of task",
+  sort: (m) => m.market?.quality?.mean,
+  render: (m) => formatQuality(m.market?.quality?.mean),
+};
+
 function priceOf(of: "input" | "output" | "cache_read") {
-  return (m: Model) => {
-    const amount = bestPrice(m.targets)?.price[`${of}_per_mtok_usd`];
+  return (m: Row) => {
+    const best = bestPrice(m.targets)?.price ?? (m.targets.length === 0 ? m.market?.price : undefined);
+    const amount = best?.[`${of}_per_mtok_usd`];
     return amount == null ? null : Number(amount);
   };
 }
 
-const chatPrices: Column<Model>[] = [
+const chatPrices: Column<Row>[] = [
   {
     id: "out",
     label: "Output / M",
@@ -123,10 +147,10 @@ const chatPrices: Column<Model>[] = [
   },
 ];
 
-function Name({ model, search }: { model: Model; search: Search }) {
+function Name({ model }: { model: Row }) {
   return (
     <>
-      <Anchor inherit component={Link} to="/requests" search={search as never} fw={600}>
+      <Anchor inherit component={PageLink} to="/models/$name" params={{ name: model.name }} fw={600}>
         {model.name}
       </Anchor>
       <Group gap={4} wrap="nowrap">
@@ -138,6 +162,30 @@ function Name({ model, search }: { model: Model; search: Search }) {
         <Marks model={model} />
       </Group>
     </>
+  );
+}
+
+/** Marks a model without a provider, with a link to connect one that has it. */
+function NotConnected({ model, connects }: { model: Row; connects: boolean }) {
+  const vendor = model.market?.connect[0];
+  return (
+    <Text span size="xs" c="dimmed" style={{ whiteSpace: "nowrap" }}>
+      Not connected
+      {vendor && connects && (
+        <>
+          <br />
+          <Anchor
+            inherit
+            component={PageLink}
+            to="/providers"
+            search={{ connect: vendor }}
+            aria-label={`Connect ${vendor} for ${model.name}`}
+          >
+            Connect
+          </Anchor>
+        </>
+      )}
+    </Text>
   );
 }
 
@@ -160,6 +208,15 @@ function Abilities({ model }: { model: Model }) {
   const rest = names.length - maxShown;
   if (names.length === 0) {
     return "—";
+  }
+  if (model.targets.length === 0) {
+    // Hundreds of rows: a plain title is much cheaper than a tooltip.
+    return (
+      <Text span size="xs" title={names.join(", ")}>
+        {names.slice(0, maxShown).join(", ")}
+        {rest > 0 && ` +${rest}`}
+      </Text>
+    );
   }
   return (
     <Tooltip label={names.join(", ")} disabled={rest <= 0}>

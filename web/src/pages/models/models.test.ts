@@ -14,8 +14,10 @@ import {
   type Target,
   typicalTtft,
   valuesOf,
+  withCatalog,
   worstCircuit,
 } from "./models";
+import type { CatalogModel } from "./scatter";
 
 function target(
   provider: string,
@@ -76,6 +78,30 @@ describe("chosenModels", () => {
     [{ show: "unpriced" }, ["gamma"]],
     [{ q: "nothing" }, []],
   ])("%o", (search, want) => expect(names(search)).toEqual(want));
+});
+
+describe("withCatalog", () => {
+  const listed = (name: string, connected: boolean) =>
+    ({
+      name,
+      vendor: "Acme",
+      kind: "chat",
+      connected,
+      abilities: [],
+      quality: { mean: 0.5 },
+    }) as unknown as CatalogModel;
+  const rows = withCatalog(models, [listed("alpha", true), listed("delta", false), listed("stale", true)]);
+
+  it("adds models without a provider after the connected ones", () => {
+    expect(chosenModels(rows, choiceOf({})).map((m) => m.name)).toEqual(["beta", "alpha", "gamma", "delta"]);
+    expect(chosenModels(rows, choiceOf({ show: "unconnected" })).map((m) => m.name)).toEqual(["delta"]);
+    expect(chosenModels(rows, choiceOf({ show: "connected" }))).toHaveLength(3);
+  });
+
+  it("adds the predicted quality to connected models", () => {
+    expect(rows.find((m) => m.name === "alpha")?.market?.quality?.mean).toBe(0.5);
+    expect(rows.find((m) => m.name === "beta")?.market).toBeUndefined();
+  });
 });
 
 describe("prices", () => {

@@ -2,6 +2,7 @@ import type { Schema } from "../../api/client";
 import type { Circuit } from "../../components/CircuitBadge";
 import type { Search } from "../../lib/filters";
 import { formatPrice, parseNano } from "../../lib/money";
+import type { CatalogModel } from "./scatter";
 
 /** A model with its targets. */
 export type Model = Schema["ModelView"];
@@ -20,6 +21,8 @@ export const kinds = [
 
 /** Further filters of the model list, by their URL value. */
 export const shows = [
+  { value: "connected", label: "Connected" },
+  { value: "unconnected", label: "Not connected" },
   { value: "used", label: "Used in the last 24 h" },
   { value: "unhealthy", label: "Unhealthy" },
   { value: "unpriced", label: "No price" },
@@ -45,8 +48,8 @@ export function choiceOf(search: Search): Choice {
   };
 }
 
-/** The models that match the filters, those with the most requests first. */
-export function chosenModels(models: Model[], choice: Choice): Model[] {
+/** The models that match the filters: those with the most requests first, then those with a connected provider. */
+export function chosenModels<M extends Model>(models: M[], choice: Choice): M[] {
   const words = choice.q.toLowerCase().split(/\s+/).filter(Boolean);
   return models
     .filter((m) => m.kind === choice.kind)
@@ -54,7 +57,12 @@ export function chosenModels(models: Model[], choice: Choice): Model[] {
     .filter((m) => !choice.provider || m.targets.some((t) => t.provider === choice.provider))
     .filter((m) => !choice.ability || m.abilities.includes(choice.ability))
     .filter((m) => shown(m, choice.show))
-    .sort((a, b) => b.traffic.requests - a.traffic.requests || a.name.localeCompare(b.name));
+    .sort(
+      (a, b) =>
+        b.traffic.requests - a.traffic.requests ||
+        Number(b.targets.length > 0) - Number(a.targets.length > 0) ||
+        a.name.localeCompare(b.name),
+    );
 }
 
 function textOf(m: Model): string {
@@ -65,6 +73,10 @@ function textOf(m: Model): string {
 
 function shown(m: Model, show: string | undefined): boolean {
   switch (show) {
+    case "connected":
+      return m.targets.length > 0;
+    case "unconnected":
+      return m.targets.length === 0;
     case "used":
       return m.traffic.requests > 0;
     case "unhealthy":
@@ -152,3 +164,92 @@ export function notableFirst(abilities: string[]): string[] {
 export function abilityText(ability: string): string {
   return ability.replaceAll("_", " ").replace(/\bjson\b/, "JSON");
 }
+
+const needs: Record<string, string> = {
+  default_sampling: "Rejects temperature, top_p, penalties and logprobs. The gateway drops them.",
+  max_completion_tokens: "Accepts max_completion_tokens and rejects max_tokens. The gateway converts it.",
+  tools_need_responses_api: "Accepts tools together with reasoning only on the Responses API.",
+  no_responses_stream: "Does not stream on the Responses API.",
+};
+
+/** A restriction of a model in a sentence. */
+export function needText(need: string): string {
+  return needs[need] ?? need;
+}
+
+const offerNeeds: Record<string, string> = {
+  invitation: "by invitation only",
+  contributor: "needs consent to training on requests",
+  hosted_tools: "only with hosted tools",
+};
+
+/** What a provider requires in addition to a key. */
+export function offerText(need: string): string {
+  return offerNeeds[need] ?? need;
+}
+
+/** A model of the list. Models without a connected provider have no targets, and the list price. */
+export type Row = Model & { market?: CatalogModel };
+
+/** Adds the models of the catalog that no connected provider has, and the predicted quality of all. */
+export function withCatalog(models: Model[], catalog: CatalogModel[]): Row[] {
+  const known = new Map(catalog.map((m) => [m.name, m]));
+  const connected = new Set(models.map((m) => m.name));
+  return [
+    ...models.map((m) => ({ ...m, market: known.get(m.name) })),
+    ...catalog.filter((m) => !m.connected && !connected.has(m.name)).map(unconnected),
+  ];
+}
+
+function unconnected(m: CatalogModel): Row {
+  return {
+    name: m.name,
+    vendor: m.vendor,
+    family: m.family,
+    kind: m.kind,
+    context: m.context,
+    max_output: null,
+    abilities: m.abilities,
+    quality: null,
+    dimensions: [],
+    aliases: [],
+    released: null,
+    deprecated: m.deprecated,
+    open_weights: false,
+    targets: [],
+    traffic: noTraffic,
+    share_percent: null,
+    market: m,
+  };
+}
+
+const noTraffic: Model["traffic"] = {
+  requests: 0,
+  served: 0,
+  attempts: 0,
+  failed_attempts: 0,
+  errors: 0,
+  rejected: 0,
+  expected: 0,
+  fallbacks: 0,
+  policies: 0,
+  priced: 0,
+  compared: 0,
+  cost_usd: "0",
+  baseline_cost_usd: "0",
+  saved_usd: "0",
+  saved_percent: null,
+  coverage_percent: null,
+  priced_percent: null,
+  error_percent: null,
+  failed_attempt_percent: null,
+  fallback_percent: null,
+  input_tokens: 0,
+  cached_tokens: 0,
+  output_tokens: 0,
+  cache_hits: 0,
+  cache_saved_usd: "0",
+  latency_p50_ms: null,
+  latency_p95_ms: null,
+  ttft_p50_ms: null,
+};

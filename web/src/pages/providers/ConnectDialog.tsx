@@ -13,21 +13,28 @@ import { ConnectForm } from "./ConnectForm";
 import { ConnectResult } from "./ConnectResult";
 import { Gallery } from "./Gallery";
 
+interface Props {
+  opened: boolean;
+  /** Name of the vendor to begin with. */
+  first?: string;
+  onClose: () => void;
+}
+
 /** Connects a provider: choose a vendor, paste a key, test, live. */
-export function ConnectDialog({ opened, onClose }: { opened: boolean; onClose: () => void }) {
+export function ConnectDialog({ opened, first, onClose }: Props) {
   const phone = usePhone();
   return (
     <Modal opened={opened} onClose={onClose} title="Connect provider" size="lg" fullScreen={phone}>
-      {opened && <Steps onClose={onClose} />}
+      {opened && <Steps first={first} onClose={onClose} />}
     </Modal>
   );
 }
 
-function Steps({ onClose }: { onClose: () => void }) {
+function Steps({ first, onClose }: Omit<Props, "opened">) {
   const vendors = useQuery(vendorsQuery);
   const providers = useQuery(providersQuery);
-  const [vendor, setVendor] = useState<Vendor>();
-  const [draft, setDraft] = useState<ConnectDraft>();
+  const [chosen, setChosen] = useState<Vendor | null>();
+  const [edited, setDraft] = useState<ConnectDraft>();
   const reload = useReloadProviders();
   const connect = useMutation({
     mutationFn: (input: { vendor: Vendor; draft: ConnectDraft; test: boolean }) =>
@@ -51,17 +58,19 @@ function Steps({ onClose }: { onClose: () => void }) {
   if (connect.data) {
     return <ConnectResult connection={connect.data} onClose={onClose} />;
   }
-  if (!vendor || !draft) {
+  const vendor = chosen === undefined ? vendors.data.vendors.find((v) => v.name === first) : chosen;
+  if (!vendor) {
     return (
       <Gallery
         vendors={vendors.data.vendors}
-        onChoose={(chosen) => {
-          setVendor(chosen);
-          setDraft(emptyDraft(chosen, taken));
+        onChoose={(next) => {
+          setChosen(next);
+          setDraft(emptyDraft(next, taken));
         }}
       />
     );
   }
+  const draft = edited ?? emptyDraft(vendor, taken);
   return (
     <Stack gap="sm">
       {vendor.connected && (
@@ -79,7 +88,8 @@ function Steps({ onClose }: { onClose: () => void }) {
         onChange={setDraft}
         onSubmit={(test) => connect.mutate({ vendor, draft, test })}
         onBack={() => {
-          setVendor(undefined);
+          setChosen(null);
+          setDraft(undefined);
           connect.reset();
         }}
       />

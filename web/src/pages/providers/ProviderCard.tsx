@@ -20,6 +20,7 @@ import { ConfirmDialog } from "../../components/ConfirmDialog";
 import { ErrorPanel } from "../../components/ErrorPanel";
 import { Icon } from "../../components/Icon";
 import { Lock } from "../../components/Lock";
+import { PageLink } from "../../components/PageLink";
 import { plural } from "../../lib/numbers";
 import { type ProviderActions, useProviderActions } from "./actions";
 import { AddCredential } from "./AddCredential";
@@ -83,7 +84,9 @@ function Head({ provider, editable, connects, actions }: HeadProps) {
     <Group justify="space-between" gap="sm">
       <Group gap="xs">
         <Title order={2} size="h3">
-          {provider.title}
+          <Anchor inherit component={PageLink} to="/providers/$name" params={{ name: provider.name }}>
+            {provider.title}
+          </Anchor>
         </Title>
         {provider.title !== provider.name && <Code>{provider.name}</Code>}
         {provider.simulated && <SimulatedBadge />}

@@ -1,7 +1,7 @@
 import { Anchor, Group, Stack, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 
-import { CircuitBadge } from "../../components/CircuitBadge";
+import { CircuitBadge, Countdown } from "../../components/CircuitBadge";
 import { Time } from "../../components/Time";
 import { joinList } from "../../lib/filters";
 import { formatCount, formatDuration, formatPercent, plural } from "../../lib/numbers";
@@ -72,21 +72,7 @@ export function Circuits({ provider }: { provider: Provider }) {
   return (
     <Stack gap={4}>
       {unhealthy.slice(0, maxListed).map((t) => (
-        <Group key={t.target} gap="xs">
-          <Text size="sm" fw={600}>
-            {t.model}
-          </Text>
-          <CircuitBadge
-            circuit={t.health.circuit}
-            reason={t.health.reason_text}
-            nextProbe={t.health.next_probe}
-          />
-          {t.health.reason_text && (
-            <Text size="xs" c="dimmed">
-              {t.health.reason_text}
-            </Text>
-          )}
-        </Group>
+        <CircuitLine key={t.target} target={t} />
       ))}
       {unhealthy.length > maxListed && (
         <Text size="xs" c="dimmed">
@@ -94,5 +80,29 @@ export function Circuits({ provider }: { provider: Provider }) {
         </Text>
       )}
     </Stack>
+  );
+}
+
+/** The circuit of one model in plain words: "Paused after 5 failures in a row; next try in 12 s". */
+export function CircuitLine({ target }: { target: Provider["targets"][number] }) {
+  const { circuit, summary, since, reason_text: reason, next_probe: next } = target.health;
+  return (
+    <Group gap="xs" role="group" aria-label={`Circuit of ${target.model}`}>
+      <Text size="sm" fw={600}>
+        {target.model}
+      </Text>
+      <CircuitBadge circuit={circuit} reason={reason} />
+      <Text size="xs" c="dimmed">
+        {summary}
+        {next && (
+          <>
+            {"; "}
+            <Countdown until={next} what="next try" />
+          </>
+        )}
+        {/* The summary of a backoff already has the reason. */}
+        {since && reason && ` · ${reason}`}
+      </Text>
+    </Group>
   );
 }

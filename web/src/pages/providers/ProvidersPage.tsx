@@ -8,6 +8,7 @@ import { ErrorPanel } from "../../components/ErrorPanel";
 import { Icon } from "../../components/Icon";
 import { PanelSkeleton } from "../../components/Loading";
 import { PageHeader } from "../../components/PageHeader";
+import { useSearchParams } from "../../lib/search";
 import { useSession } from "../../lib/session";
 import { ConnectDialog } from "./ConnectDialog";
 import { ProviderCard } from "./ProviderCard";
@@ -20,6 +21,7 @@ const refreshMs = 2000;
 export function ProvidersPage() {
   const { may, workspace } = useSession();
   const { data, error, refetch } = useQuery({ ...providersQuery, refetchInterval: refreshMs });
+  const [search, change] = useSearchParams();
   const [connecting, setConnecting] = useState(false);
   const connects = may("connect_providers");
   const connect = connects && (
@@ -34,7 +36,14 @@ export function ProvidersPage() {
         description="Connected here, in the configuration file, or by environment variables"
         actions={connect}
       />
-      <ConnectDialog opened={connecting} onClose={() => setConnecting(false)} />
+      <ConnectDialog
+        opened={connects && (connecting || search["connect"] !== undefined)}
+        first={search["connect"]}
+        onClose={() => {
+          setConnecting(false);
+          change({ connect: undefined });
+        }}
+      />
       {data ? (
         <Stack gap="sm">
           {data.providers.length === 0 && <NoProviders connects={connects} />}

@@ -1,0 +1,158 @@
+package providers
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+
+	"fairlead/internal/admin/adminapi"
+	"fairlead/internal/admin/requests"
+	"fairlead/internal/catalog"
+	"fairlead/internal/predict"
+	"fairlead/internal/requestlog"
+)
+
+const (
+	similarQuality  = 0.02 // difference of predicted quality that is not worth a change
+	similarPrice    = 1.2  // factor up to which a price is similar
+	cheaperPrice    = 0.8  // factor from which a price is lower
+	maxAlternatives = 5
+)
+
+// alternatives returns the models that are as good and cheaper, and those that are better at a similar price. Simulated models are
+// compared only with each other.
+func alternatives(of *listing, all []listing) (cheaper, better []AlternativeView) {
+	cheaper, better = []AlternativeView{}, []AlternativeView{}
+	if of.price == nil || of.rating == nil {
+		return cheaper, better
+	}
+	price, mean := typical(of.price).Dollars(), of.rating.Overall.Mean
+	for i := range all {
+		l := &all[i]
+		if l.model.Name == of.model.Name || l.model.Op != of.model.Op || l.model.Deprecated || l.price == nil || l.rating == nil || l.simulated != of.simulated {
+			continue
+		}
+		other := typical(l.price).Dollars()
+		v := AlternativeView{
+			Name: l.model.Name, Vendor: l.model.Vendor, Connected: len(l.targets) > 0, Price: *marketPrice(l.price), Quality: *qualityView(l.rating),
+			Lacks: (of.model.Abilities &^ l.model.Abilities).Names(),
+		}
+		if price > 0 {
+			v.Percent = math.Round(1000*(other/price-1)) / 10
+		}
+		switch change := l.rating.Overall.Mean - mean; {
+		case change >= similarQuality && other <= similarPrice*price:
+			better = append(better, v)
+		case change >= -similarQuality && other <= cheaperPrice*price && price > 0:
+			cheaper = append(cheaper, v)
+		}
+	}
+	slices.SortFunc(cheaper, func(x, y AlternativeView) int {
+		return cmp.Or(cmp.Compare(x.Price.Typical, y.Price.Typical), cmp.Compare(x.Name, y.Name))
+	})
+	slices.SortFunc(better, func(x, y AlternativeView) int {
+		return cmp.Or(cmp.Compare(y.Quality.Mean, x.Quality.Mean), cmp.Compare(x.Price.Typical, y.Price.Typical), cmp.Compare(x.Name, y.Name))
+	})
+	return cheaper[:min(len(cheaper), maxAlternatives)], better[:min(len(better), maxAlternatives)]
+}
+
+// connectable returns the vendors that can be connected without a custom endpoint.
+func (a *handlers) connectable() map[string]bool {
+	names := map[string]bool{}
+	if a.Connector != nil {
+		for _, v := range a.Connector.Vendors() {
+			names[v.Name] = true
+		}
+	}
+	return names
+}
+
+// openOffer reports whether a key is enough to use an offer.
+func openOffer(o catalog.Offer) bool { return o.Needs == "" || o.Needs == catalog.NeedsResponses }
+
+func providersOf(targets []TargetState) []string {
+	names := []string{}
+	for _, t := range targets {
+		if !slices.Contains(names, t.Target.Provider) {
+			names = append(names, t.Target.Provider)
+		}
+	}
+	return names
+}
+
+// offers lists the providers of the catalog that have the model. Connected targets have their effective price.
+func (a *handlers) offers(l *listing) []OfferView {
+	list, connect := []OfferView{}, a.connectable()
+	for _, t := range l.targets {
+		list = append(list, OfferView{
+			Provider: t.Target.Provider, Connected: true, Upstream: t.Target.Upstream, Context: adminapi.Measured(t.Target.Model.Context), Price: priceView(t.Target.Price),
+		})
+	}
+	known, first := a.Market.Catalog(), len(list)
+	for _, o := range known.AllOffers() {
+		if o.Model != l.model.Name || slices.ContainsFunc(l.targets, func(t TargetState) bool { return t.Target.Provider == o.Provider }) {
+			continue
+		}
+		v := OfferView{Provider: o.Provider, Connect: connect[o.Provider] && openOffer(o), Upstream: o.Upstream, Price: priceView(o.Price)}
+		if !openOffer(o) {
+			v.Needs = &o.Needs
+		}
+		if m := known.At(o); m != nil {
+			v.Context = adminapi.Measured(m.Context)
+		}
+		list = append(list, v)
+	}
+	home := homeFirst(l.model)
+	slices.SortStableFunc(list[first:], func(x, y OfferView) int { return home(x.Provider, y.Provider) })
+	return list
+}
+
+// observed returns the traffic of a model by provider. A provider that was disconnected keeps its figures.
+func (a *handlers) observed(ctx context.Context, workspaceID string, l *listing) ([]ObservedView, error) {
+	now := a.Now()
+	groups, err := a.Figures.Breakdown(ctx, requestlog.BreakdownQuery{
+		RollupFilter: requestlog.RollupFilter{WorkspaceID: workspaceID, Model: []string{l.model.Name}, From: now.Add(-marketSpan), To: now}, By: "provider", Limit: 100,
+	})
+	if err != nil {
+		return nil, err
+	}
+	list := []ObservedView{}
+	for i := range groups {
+		v := ObservedView{Provider: groups[i].Name, Traffic: requests.AttemptFigures(&groups[i].Figures)}
+		for _, t := range l.targets {
+			if speed := t.Health.TokensPS; t.Target.Provider == v.Provider && speed > 0 {
+				v.TokensPS = &speed
+			}
+		}
+		list = append(list, v)
+	}
+	return list, nil
+}
+
+// needsOf lists the restrictions of requests to a model.
+func needsOf(m *catalog.Model) []string {
+	needs := []string{}
+	for _, one := range []struct {
+		name string
+		has  bool
+	}{
+		{"default_sampling", m.FixedSampling},
+		{"max_completion_tokens", m.CompletionTokens},
+		{"tools_need_responses_api", m.ToolsNeedResponses},
+		{"no_responses_stream", m.NoStream},
+	} {
+		if one.has {
+			needs = append(needs, one.name)
+		}
+	}
+	return needs
+}
+
+func taskNames() []string {
+	var names []string
+	for _, t := range predict.Tasks() {
+		names = append(names, string(t))
+	}
+	return names
+}

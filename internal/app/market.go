@@ -1,0 +1,47 @@
+package app
+
+import (
+	"slices"
+	"strings"
+
+	"fairlead/internal/admin/policies"
+	"fairlead/internal/catalog"
+	"fairlead/internal/health"
+	"fairlead/internal/quality"
+	"fairlead/internal/route"
+)
+
+// market describes all models of the catalog, and targets of providers that are not connected.
+type market struct{ app *App }
+
+// Catalog returns the active catalog.
+func (m market) Catalog() *catalog.Catalog { return m.app.providers.Load().Catalog }
+
+// Rating returns the predicted quality of a model, with what the workspace has learned.
+func (m market) Rating(workspaceID string, model *catalog.Model) *quality.Rating {
+	if learned := m.app.feedback.For(workspaceID); learned != nil {
+		return m.app.quality.Rate(model, learned)
+	}
+	return m.app.quality.Rate(model, nil)
+}
+
+// Backoffs returns the backoffs of a provider's models and credentials.
+func (m market) Backoffs(providerName string) []health.ActiveBackoff {
+	var ids []string
+	if p, ok := m.app.gateway.Targets().Provider(providerName); ok {
+		for _, c := range p.Credentials {
+			ids = append(ids, c.ID)
+		}
+	}
+	return slices.DeleteFunc(m.app.health.Backoffs(), func(b health.ActiveBackoff) bool {
+		if b.Target == "" {
+			return !slices.Contains(ids, b.Credential)
+		}
+		return !strings.HasPrefix(b.Target, providerName+"/")
+	})
+}
+
+// WithCandidates returns the connected targets and those of vendors that are not connected.
+func (m market) WithCandidates(list []policies.BacktestVendor) (*route.Snapshot, error) {
+	return m.app.loader.WithCandidates(m.app.providers.Load(), m.app.loaded().Config, list)
+}

@@ -1,0 +1,77 @@
+package providerset
+
+import (
+	"fmt"
+	"slices"
+
+	"fairlead/internal/admin/policies"
+	"fairlead/internal/config"
+	"fairlead/internal/provider"
+	"fairlead/internal/route"
+	"fairlead/internal/simulator"
+	"fairlead/internal/spelling"
+)
+
+// WithCandidates returns the targets of a set as they would be if further vendors were connected: all models of the catalog or the
+// given ones, at the prices of the catalog and without credentials. A simulator that is used only because no provider is connected
+// is removed. The result is for computing decisions; no request can be sent with it.
+func (l *Loader) WithCandidates(f *Set, c config.Config, list []policies.BacktestVendor) (*route.Snapshot, error) {
+	b := Builder{Config: c, Version: l.Version, Env: func(string) string { return "" }, Predictor: abilities{l.Fitter, l.Typical}}
+	all := slices.Clone(f.Providers)
+	if c.Simulator == "auto" {
+		all = slices.DeleteFunc(all, func(p *provider.Provider) bool { return p.Name == simulator.Provider })
+	}
+	for i, one := range list {
+		param := fmt.Sprintf("connect[%d]", i)
+		v, known := findVendor(one.Vendor)
+		if !known {
+			e := invalid(param+".vendor", "Unknown vendor %q.", one.Vendor)
+			if near := spelling.Closest(one.Vendor, VendorNames()); near != "" {
+				e.Message += fmt.Sprintf(" Did you mean %q?", near)
+			}
+			return nil, e
+		}
+		targets := b.targets(f, v.Name, f.Catalog.Offers(v.Name), config.Provider{})
+		if len(one.Models) > 0 {
+			chosen, err := only(targets, one, param)
+			if err != nil {
+				return nil, err
+			}
+			targets = chosen
+		}
+		if len(targets) == 0 {
+			return nil, invalid(param+".vendor", "The catalog has no models of %s.", v.Title)
+		}
+		at := slices.IndexFunc(all, func(p *provider.Provider) bool { return p.Name == v.Name })
+		if at < 0 {
+			s := b.settings(v.Name, v.BaseURL)
+			s.Targets = targets
+			p := v.New(s)
+			label(p)
+			all = append(all, p)
+			continue
+		}
+		connected := *all[at] // the provider is connected: add the models that it does not have
+		connected.Targets = slices.Clone(connected.Targets)
+		for _, t := range targets {
+			if _, has := connected.Target(t.Model.Name); !has {
+				connected.Targets = append(connected.Targets, t)
+			}
+		}
+		all[at] = &connected
+	}
+	return route.NewSnapshot(f.Catalog, all, b.Predictor), nil
+}
+
+// only returns the targets of the given models.
+func only(targets []*provider.Target, c policies.BacktestVendor, param string) ([]*provider.Target, error) {
+	var list []*provider.Target
+	for i, name := range c.Models {
+		at := slices.IndexFunc(targets, func(t *provider.Target) bool { return t.Model.Name == name })
+		if at < 0 {
+			return nil, invalid(fmt.Sprintf("%s.models[%d]", param, i), "The catalog has no model %q of %s.", name, c.Vendor)
+		}
+		list = append(list, targets[at])
+	}
+	return list, nil
+}

@@ -1,0 +1,82 @@
+import { Badge, Table, Text } from "@mantine/core";
+
+import { formatQuality } from "../../lib/numbers";
+import type { ModelDetail } from "./ModelPage";
+import { taskLabel } from "./scatter";
+import classes from "./scatter.module.css";
+
+const sources: Record<string, string> = {
+  trained: "Based on responses of this model in the training data.",
+  benchmarks: "Based on published benchmark scores.",
+  quality: "Based on the quality that is set for this model.",
+};
+
+/** The predicted quality by kind of task with its interval. */
+export function TaskQuality({ model }: { model: ModelDetail }) {
+  if (model.tasks.length === 0) {
+    return (
+      <Text size="sm" c="dimmed">
+        Nothing is known about this model: it is not in the training data and has no published benchmark
+        scores. Set a quality in the configuration file to compare it.
+      </Text>
+    );
+  }
+  return (
+    <>
+      <div className={classes.scroll} role="region" aria-label="Quality table" tabIndex={0}>
+        <Table fz="sm" aria-label="Quality by kind of task">
+          <Table.Thead>
+            <Table.Tr>
+              <Table.Th>Kind of task</Table.Th>
+              <Table.Th ta="right">Quality</Table.Th>
+              <Table.Th ta="right">95 % interval</Table.Th>
+              <Table.Td />
+            </Table.Tr>
+          </Table.Thead>
+          <Table.Tbody>
+            {model.tasks.map((t) => (
+              <Table.Tr key={t.task}>
+                <Table.Td>
+                  {taskLabel(t.task)}{" "}
+                  {t.learned && (
+                    <Badge
+                      size="xs"
+                      color="cyan"
+                      radius="sm"
+                      title="Outcomes of this workspace changed the prediction."
+                    >
+                      learned
+                    </Badge>
+                  )}
+                </Table.Td>
+                <Table.Td ta="right" ff="monospace">
+                  {formatQuality(t.mean)}
+                </Table.Td>
+                <Table.Td ta="right" ff="monospace" style={{ whiteSpace: "nowrap" }}>
+                  {formatQuality(t.low)} – {formatQuality(t.high)}
+                </Table.Td>
+                <Table.Td>
+                  <svg className={classes.bar} viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden>
+                    <rect x={0} y={4.5} width={100} height={1} className={classes.track} />
+                    <rect
+                      x={100 * t.low}
+                      y={2}
+                      width={100 * (t.high - t.low)}
+                      height={6}
+                      className={classes.range}
+                    />
+                    <rect x={100 * t.mean - 0.6} y={0} width={1.2} height={10} className={classes.mean} />
+                  </svg>
+                </Table.Td>
+              </Table.Tr>
+            ))}
+          </Table.Tbody>
+        </Table>
+      </div>
+      <Text size="xs" c="dimmed" mt={4}>
+        The router’s prediction: mean probability of a good response to reference prompts of each kind, as
+        printed by <code>fairlead router score</code>. {sources[model.rating?.source ?? ""]}
+      </Text>
+    </>
+  );
+}
