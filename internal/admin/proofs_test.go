@@ -9,10 +9,15 @@ import (
 	"time"
 
 	"fairlead/internal/admin/proofs"
+	"fairlead/internal/catalog"
 	"fairlead/internal/id"
+	"fairlead/internal/llm"
 	"fairlead/internal/money"
+	"fairlead/internal/predict"
 	"fairlead/internal/proof"
+	"fairlead/internal/provider"
 	"fairlead/internal/requestlog"
+	"fairlead/internal/route"
 	"fairlead/internal/statement"
 )
 
@@ -80,6 +85,51 @@ func TestProofWithoutComparisonHasNoQuality(t *testing.T) {
 	if got.Quality != nil || got.ComparisonCost != nil || got.Models == nil || got.Keys == nil {
 		t.Errorf("%+v", got)
 	}
+}
+
+// pastPrices has the price of a model of 3 dollars per million tokens.
+type pastPrices struct{ snap *route.Snapshot }
+
+func (p pastPrices) PastSnapshots() func(context.Context, route.Versions) (*route.Snapshot, bool) {
+	return func(_ context.Context, v route.Versions) (*route.Snapshot, bool) { return p.snap, v.Snapshot != "" }
+}
+
+type noAbilities struct{}
+
+func (noAbilities) Ability(*catalog.Model) predict.Ability { return predict.Ability{} }
+
+func TestProofAgainstAChosenModelIsComputedFromTheLog(t *testing.T) {
+	t.Parallel()
+	known, err := catalog.Default()
+	if err != nil {
+		t.Fatal(err)
+	}
+	price := &catalog.Price{Input: money.PerMillion(3), Output: money.PerMillion(3), Source: "list"}
+	snap := route.NewSnapshot(known, []*provider.Provider{{Name: "acme", Targets: []*provider.Target{
+		{Provider: "acme", Model: &catalog.Model{Name: "odd", Op: llm.Chat}, Upstream: "odd", Price: price},
+	}}}, noAbilities{})
+	s := newSite(t, func(p *Parts) { p.Proofs.Prices = pastPrices{snap} })
+	s.log.groups[""] = []requestlog.Group{{Figures: requestlog.Figures{Requests: 5, Compared: 5, BaselineCost: 90 * money.Dollar}}}
+	for i := range 4 {
+		at := noon.Add(-time.Duration(4-i) * time.Hour)
+		e := requestlog.Entry{
+			ID: id.Floor("req", at), WorkspaceID: home, KeyID: "key_read", Time: at, Model: "small", Provider: "acme", Outcome: requestlog.OK,
+			Usage: llm.Usage{Input: 1_000_000, Output: 1_000_000}, Cost: new(money.Dollar), BaselineCost: new(9 * money.Dollar), BaselineModel: "other", Versions: route.Versions{Snapshot: "v1"},
+		}
+		if i == 0 {
+			e.KeyID, e.AccountID = "", "acc_owner" // sent from the playground, which savings exclude
+		}
+		s.log.entries = append(s.log.entries, e)
+	}
+	var got proofs.Proof
+	s.call("GET", "/proof?from=now-7d&baseline=odd", "", as("acc_viewer")).want(200).into(&got)
+	if got.Savings.Saved != 15*money.Dollar || got.Requests != 5 || len(got.Models) != 1 || got.Models[0].Baseline != 18*money.Dollar || got.Keys[0].Label == "" {
+		t.Errorf("savings %+v, models %+v, keys %+v", got.Savings, got.Models, got.Keys)
+	}
+	if a := got.Against; a == nil || a.Model != "odd" || a.Logged != 3 || a.Repriced != 3 || !a.Complete {
+		t.Errorf("against %+v", a)
+	}
+	s.call("GET", "/proof?baseline=nothing-like-this", "", as("acc_viewer")).rejected(http.StatusBadRequest, "INVALID_REQUEST")
 }
 
 func TestStatementIsDownloaded(t *testing.T) {

@@ -3,6 +3,7 @@ package proofs
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -13,9 +14,11 @@ import (
 	"fairlead/internal/account"
 	"fairlead/internal/admin/adminapi"
 	"fairlead/internal/admin/requests"
+	"fairlead/internal/baseline"
 	"fairlead/internal/money"
 	"fairlead/internal/proof"
 	"fairlead/internal/requestlog"
+	"fairlead/internal/route"
 	"fairlead/internal/statement"
 )
 
@@ -25,7 +28,21 @@ type Deps struct {
 	Keys       Keys
 	Workspaces Workspaces
 	Statements statement.Sources
+	Models     Models
+	Prices     Prices
 	Version    string // of the program
+}
+
+// Models looks up model names.
+type Models interface {
+	// Known reports whether a configured provider or the catalog has a model with the name. If not, near lists similar names.
+	Known(name string) (known bool, near []string)
+}
+
+// Prices reads the prices of past requests.
+type Prices interface {
+	// PastSnapshots returns a reader of past targets and prices, for one report.
+	PastSnapshots() func(ctx context.Context, v route.Versions) (snap *route.Snapshot, stored bool)
 }
 
 // Keys lists API keys.
@@ -41,7 +58,7 @@ type Workspaces interface {
 type handlers struct {
 	Deps
 	*adminapi.Server
-	turn chan struct{} // held while a statement is computed
+	turn chan struct{} // held while a statement or the savings against another model are computed
 }
 
 // Mount registers the operations.
@@ -51,7 +68,8 @@ func Mount(s *adminapi.Server, d Deps) {
 	adminapi.Register(s, account.ReadFigures, huma.Operation{
 		OperationID: "get-proof", Method: http.MethodGet, Path: "/proof", Tags: tags,
 		Summary: "Get the savings of a period and the measured quality difference to the baseline models",
-		Description: "Savings are computed from roll-ups, without playground requests. The quality is that of compared requests, with intervals that are valid at any time. " +
+		Description: "Savings are computed from roll-ups, without playground requests. With baseline, they are computed from the log: the recorded tokens of at most the newest 100,000 requests, priced at the prices of the time of each request. " +
+			"Only one such report is computed at a time. The quality is that of compared requests, with intervals that are valid at any time. " +
 			"Examples are included only with the permission read_requests.",
 	}, a.getProof)
 	adminapi.Register(s, account.ReadFigures, huma.Operation{
@@ -72,6 +90,7 @@ type proofInput struct {
 	From      string `query:"from" default:"now-30d" doc:"Inclusive start: RFC 3339 or relative, such as now-30d."`
 	To        string `query:"to" default:"now" doc:"Exclusive end: RFC 3339 or relative, such as now."`
 	Simulated string `query:"simulated" doc:"Whether the savings cover simulated requests: true or false. Defaults to both."`
+	Baseline  string `query:"baseline" maxLength:"200" doc:"Model to compute the savings against. Defaults to the baseline that each request recorded."`
 }
 
 // Proof is the savings and the measured quality of a period.
@@ -79,6 +98,8 @@ type Proof struct {
 	From           time.Time            `json:"from"`
 	To             time.Time            `json:"to"`
 	Savings        requests.FigureSet   `json:"savings"`
+	Against        *baseline.Coverage   `json:"against,omitempty" doc:"The chosen baseline model, and how its costs were determined. Absent without the parameter baseline."`
+	Requests       int64                `json:"requests" doc:"Requests of the period by the roll-ups. The log may have fewer, because of its retention."`
 	Models         []Saving             `json:"models" doc:"Savings by model, most requests first."`
 	Keys           []Saving             `json:"keys" doc:"Savings by key."`
 	Quality        *proof.QualityReport `json:"quality,omitempty" doc:"Measured quality. Absent if comparison is off."`
@@ -110,7 +131,10 @@ func (a *handlers) getProof(ctx context.Context, c *adminapi.Call, in *proofInpu
 	if err != nil {
 		return nil, err
 	}
-	p := Proof{From: rollup.From.UTC(), To: rollup.To.UTC(), KeyNames: map[string]string{requestlog.SampleKey: requestlog.SampleKeyName}}
+	p := Proof{From: rollup.From.UTC(), To: rollup.To.UTC(), KeyNames: map[string]string{}}
+	for _, key := range requestlog.SampleKeys() {
+		p.KeyNames[key.ID] = key.Name
+	}
 	for i := range keys {
 		p.KeyNames[keys[i].ID] = keys[i].Name
 	}
@@ -119,12 +143,15 @@ func (a *handlers) getProof(ctx context.Context, c *adminapi.Call, in *proofInpu
 		return nil, err
 	}
 	if len(total) > 0 {
+		p.Requests = total[0].Requests
 		p.Savings = requests.FiguresOf(&total[0].Figures)
 	}
-	if p.Models, err = a.savings(ctx, rollup, "model", nil); err != nil {
-		return nil, err
+	if in.Baseline != "" {
+		err = a.against(ctx, &p, rollup, in.Baseline)
+	} else {
+		err = a.recorded(ctx, &p, rollup)
 	}
-	if p.Keys, err = a.savings(ctx, rollup, "key", p.KeyNames); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	if a.Statements.Samples == nil {
@@ -158,6 +185,15 @@ func (a *handlers) getProof(ctx context.Context, c *adminapi.Call, in *proofInpu
 	return adminapi.Respond(p), nil
 }
 
+// recorded sets the savings by model and key against the recorded baselines.
+func (a *handlers) recorded(ctx context.Context, p *Proof, rollup requestlog.RollupFilter) (err error) {
+	if p.Models, err = a.savings(ctx, rollup, "model", nil); err != nil {
+		return err
+	}
+	p.Keys, err = a.savings(ctx, rollup, "key", p.KeyNames)
+	return err
+}
+
 // maxRows is the maximum number of models and of keys in a report.
 const maxRows = 100
 
@@ -173,18 +209,15 @@ func (a *handlers) savings(ctx context.Context, f requestlog.RollupFilter, by st
 		if g.Requests == 0 {
 			continue // only attempts
 		}
-		label := g.Label
-		if name, ok := names[g.Name]; ok {
-			label = name
-		}
-		if label == "" {
-			label = g.Name
-		}
-		list = append(list, Saving{
-			Name: g.Name, Label: label, Requests: g.Requests, Compared: g.Compared, Cost: g.Cost, Baseline: g.BaselineCost, Saved: g.BaselineCost.Sub(g.ComparedCost),
-		})
+		list = append(list, saving(g.Name, cmp.Or(names[g.Name], g.Label, g.Name), &g.Figures))
 	}
 	return list, nil
+}
+
+func saving(name, label string, f *requestlog.Figures) Saving {
+	return Saving{
+		Name: name, Label: label, Requests: f.Requests, Compared: f.Compared, Cost: f.Cost, Baseline: f.BaselineCost, Saved: f.BaselineCost.Sub(f.ComparedCost),
+	}
 }
 
 type statementInput struct {
@@ -205,12 +238,10 @@ func (a *handlers) getStatement(ctx context.Context, c *adminapi.Call, in *state
 	if err != nil {
 		return nil, err
 	}
-	select {
-	case a.turn <- struct{}{}:
-		defer func() { <-a.turn }()
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	if err := a.begin(ctx); err != nil {
+		return nil, err
 	}
+	defer a.end()
 	made, err := statement.New(ctx, a.Statements, statement.Options{
 		WorkspaceID: c.WorkspaceID, Workspace: workspace.Name, Month: month, Now: a.Now(), Program: a.Version, Simulated: in.Simulated,
 	})

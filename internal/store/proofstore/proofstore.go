@@ -127,6 +127,23 @@ func (s *Store) Records(ctx context.Context, workspace string, from, to time.Tim
 	return records, nil
 }
 
+// Record returns the record of a request. ok is false if the request was not chosen for comparison.
+func (s *Store) Record(ctx context.Context, workspace, request string) (r proof.Record, ok bool, err error) {
+	ctx, cancel := s.db.Bounded(ctx)
+	defer cancel()
+	rows, err := s.db.Query(ctx, recordColumns+`where workspace_id = $1 and request_id = $2 limit 1`, workspace, request)
+	records, err := sqldb.Collect(rows, err, scanRecord)
+	if err != nil {
+		return r, false, fmt.Errorf("read comparison of %s: %w", request, err)
+	}
+	if len(records) == 0 {
+		return r, false, nil
+	}
+	r = records[0]
+	r.Workspace = workspace
+	return r, true, nil
+}
+
 // Tally counts the records of requests served since from.
 func (s *Store) Tally(ctx context.Context, workspace string, from time.Time) (proof.Tally, error) {
 	ctx, cancel := s.db.Bounded(ctx)

@@ -1,7 +1,20 @@
-import { Alert, Anchor, Box, Button, Group, Menu, SimpleGrid, Stack, Table, Text } from "@mantine/core";
+import {
+  Alert,
+  Anchor,
+  Box,
+  Button,
+  Group,
+  Menu,
+  Select,
+  SimpleGrid,
+  Stack,
+  Table,
+  Text,
+} from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 
 import type { Schema } from "../../api/client";
+import { modelsQuery } from "../../api/queries";
 import { EmptyState } from "../../components/EmptyState";
 import { ErrorPanel } from "../../components/ErrorPanel";
 import { Figure } from "../../components/Figure";
@@ -13,12 +26,16 @@ import { PageLink } from "../../components/PageLink";
 import { InvalidRange, RangePicker } from "../../components/RangePicker";
 import { Section } from "../../components/Section";
 import { Time } from "../../components/Time";
+import { baselineModels } from "../../lib/baseline";
 import { formatCount, formatPercent, plural } from "../../lib/numbers";
 import { invalidEnds, type Range, rangeOf } from "../../lib/range";
 import { useSearchParams } from "../../lib/search";
 import { useSession } from "../../lib/session";
 import { ComparisonSummary } from "../comparison/ComparisonSummary";
+import { Examples } from "./Examples";
+import { LearnedSection } from "../learning/LearnedSection";
 import {
+  againstNotes,
   formatInterval,
   formatPoints,
   formatShare,
@@ -40,7 +57,8 @@ export function ProofPage() {
   const [search, change] = useSearchParams();
   const { server } = useSession();
   const range = rangeOf({ from: search["from"] ?? "now-30d", to: search["to"] });
-  const query = useQuery(proofQuery(range, server.simulated ? undefined : "false"));
+  const baseline = search["baseline"];
+  const query = useQuery(proofQuery(range, server.simulated ? undefined : "false", baseline));
   return (
     <>
       <PageHeader
@@ -50,9 +68,15 @@ export function ProofPage() {
       />
       <Group mb="sm">
         <RangePicker range={range} onChange={({ from, to }) => change({ from, to }, true)} />
+        <BaselineSelect value={baseline} onChange={(model) => change({ baseline: model }, true)} />
+        {baseline && query.isFetching && query.isPlaceholderData && (
+          <Text size="sm" c="dimmed" role="status">
+            Reading the log…
+          </Text>
+        )}
       </Group>
       <InvalidRange ends={invalidEnds(search)} range={range} />
-      {query.error && !query.data ? (
+      {query.error && (!query.data || query.isPlaceholderData) ? (
         <ErrorPanel
           what="Could not load the figures"
           error={query.error}
@@ -69,6 +93,34 @@ export function ProofPage() {
         </Stack>
       )}
     </>
+  );
+}
+
+/** Selects the model that the savings are computed against; by default the baseline that each request recorded. */
+function BaselineSelect(props: { value: string | undefined; onChange: (model: string | undefined) => void }) {
+  const models = useQuery(modelsQuery);
+  const names = baselineModels(models.data?.models ?? []);
+  const known = !props.value || names.includes(props.value);
+  return (
+    <Select
+      size="xs"
+      w={230}
+      aria-label="Baseline"
+      placeholder="Baseline: as recorded"
+      searchable
+      clearable
+      clearButtonProps={{ "aria-label": "Use the recorded baselines" }}
+      leftSection={<Icon name="swap" size={14} />}
+      nothingFoundMessage="No results"
+      maxDropdownHeight={320}
+      // The button that clears the choice cannot be reached with the keyboard, so an option does the same.
+      data={[
+        ...(props.value ? [{ value: "", label: "As recorded" }] : []),
+        ...(known ? names : [props.value as string, ...names]),
+      ]}
+      value={props.value ?? null}
+      onChange={(model) => props.onChange(model || undefined)}
+    />
   );
 }
 
@@ -108,9 +160,13 @@ function Figures({ proof, range }: { proof: Proof; range: Range }) {
       <Text size="xs" c="dimmed">
         Savings are estimated from the same token counts at list prices. Another model might use more or fewer
         tokens. Baseline known for {formatPercent(proof.savings.coverage_percent)} of requests.
+        {againstNotes(proof).map((note) => (
+          <span key={note}> {note}</span>
+        ))}
       </Text>
       <ComparisonSummary editable={may("manage_workspace")} />
       {quality ? <QualitySections quality={quality} names={proof.key_names} /> : <ComparisonOff />}
+      <LearnedSection />
       <Savings title="Savings by model" rows={proof.models} filter="model" range={range} />
       <Savings title="Savings by key" rows={proof.keys} filter="key" range={range} />
     </Stack>
@@ -242,52 +298,6 @@ function Groups({
                     {missingText(samples)}
                   </Table.Td>
                 )}
-              </Table.Tr>
-            ))}
-          </Table.Tbody>
-        </Table>
-      </div>
-    </Section>
-  );
-}
-
-function Examples({ title, rows }: { title: string; rows: Schema["ComparisonExample"][] }) {
-  if (rows.length === 0) {
-    return null;
-  }
-  return (
-    <Section title={title}>
-      <div className={classes.scroll} role="region" aria-label={`${title}, table`} tabIndex={0}>
-        <Table fz="sm" aria-label={title}>
-          <Table.Thead>
-            <Table.Tr>
-              <Table.Th>Time</Table.Th>
-              <Table.Th>Task</Table.Th>
-              <Table.Th>Routed model</Table.Th>
-              <Table.Th>Baseline model</Table.Th>
-              <Table.Th ta="right">Difference, points</Table.Th>
-              <Table.Th>Compared by</Table.Th>
-              <Table.Th>Reason</Table.Th>
-            </Table.Tr>
-          </Table.Thead>
-          <Table.Tbody>
-            {rows.map((row) => (
-              <Table.Tr key={row.request_id + row.shadow_id}>
-                <Table.Td>
-                  <Time at={row.time} />
-                </Table.Td>
-                <Table.Td>{row.task}</Table.Td>
-                <Table.Td>
-                  <Anchor component={PageLink} to="/requests/$id" params={{ id: row.request_id }}>
-                    {row.model}
-                  </Anchor>
-                </Table.Td>
-                <Table.Td>{row.baseline_model}</Table.Td>
-                <Table.Td ta="right" ff="monospace">
-                  {formatPoints(row.difference)}
-                </Table.Td>
-                <Table.Td>{row.method}</Table.Td>
-                <Table.Td>{row.reason}</Table.Td>
               </Table.Tr>
             ))}
           </Table.Tbody>

@@ -45,11 +45,11 @@ export function missingText(samples: number): string {
 }
 
 /** The result of a period in one sentence. */
-export function headline({ savings, quality }: Proof): string {
+export function headline({ savings, quality, against: chosen }: Proof): string {
   const saved =
     savings.compared === 0
       ? "No requests with a known baseline."
-      : `Saved ${formatMoney(savings.saved_usd)} of ${formatMoney(savings.baseline_cost_usd)}.`;
+      : `Saved ${formatMoney(savings.saved_usd)} of ${formatMoney(savings.baseline_cost_usd)}${chosen ? ` against ${chosen.model}` : ""}.`;
   if (!quality) {
     return `${saved} Quality is not measured.`;
   }
@@ -61,6 +61,47 @@ export function headline({ savings, quality }: Proof): string {
     `${saved} Quality difference ${formatPoints(quality.difference.value)} points${against} ` +
     `(95 % interval ${formatInterval(quality.difference)}), measured on ${plural(quality.samples, "sample")}.`
   );
+}
+
+/** How the savings against a chosen model were computed, and which of them are not exact. */
+export function againstNotes({ against, requests, quality }: Proof): string[] {
+  if (!against) {
+    return [];
+  }
+  const { model, logged } = against;
+  const notes = [
+    `Computed from the recorded tokens of ${plural(logged, "logged request")} at the prices that ${model} had at the time of each request.`,
+  ];
+  if (!against.complete) {
+    notes.push(
+      `Only the newest requests were read, since ${new Date(against.from).toISOString().slice(0, 16).replace("T", " ")} UTC. Choose a shorter period for complete figures.`,
+    );
+  } else if (logged < 0.99 * requests) {
+    // Roll-ups count whole hours, so small differences have no meaning.
+    notes.push(`The period had ${plural(requests, "request")}; the others are no longer in the log.`);
+  }
+  if (against.cache_unknown > 0) {
+    notes.push(
+      `An exact figure is impossible for ${plural(against.cache_unknown, "request")}: it is unknown which part of the prompt ${model} would have cached. They are priced with the recorded cached tokens.`,
+    );
+  }
+  if (against.current_prices > 0) {
+    notes.push(
+      `${plural(against.current_prices, "request")} priced with the current price history, because the price list of the time is no longer stored.`,
+    );
+  }
+  if (against.unpriced > 0) {
+    notes.push(`${plural(against.unpriced, "request")} not compared: no price or no token counts.`);
+  }
+  if (against.other_kind > 0) {
+    notes.push(
+      `${plural(against.other_kind, "request")} not compared: ${model} does not serve this kind of request.`,
+    );
+  }
+  if (quality && quality.baselines.some((name) => name !== model)) {
+    notes.push(`The quality difference is measured against ${quality.baselines.join(", ")}.`);
+  }
+  return notes;
 }
 
 /** The savings after the cost of the comparison, as a decimal string of dollars; null if that cost is unknown. */

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 
 import type { Schema } from "../../api/client";
 import {
+  againstNotes,
   bandPath,
   formatInterval,
   formatPoints,
@@ -35,6 +36,41 @@ describe("formats", () => {
   it("missing figures", () => {
     expect(missingText(0)).toBe("No comparisons yet");
     expect(missingText(1)).toBe("1 comparison of 50 needed");
+  });
+});
+
+describe("a chosen baseline", () => {
+  const against = {
+    model: "large",
+    from: "2026-11-01T08:00:00Z",
+    complete: true,
+    logged: 100,
+    recorded: 0,
+    repriced: 100,
+    cache_unknown: 0,
+    current_prices: 0,
+    unpriced: 0,
+    other_kind: 0,
+  };
+  const notes = (change: Partial<typeof against>, rest: Partial<Schema["Proof"]> = {}) =>
+    againstNotes({ requests: 100, ...rest, against: { ...against, ...change } } as Schema["Proof"]);
+
+  it("has no notes without a chosen model", () => {
+    expect(againstNotes({} as Schema["Proof"])).toEqual([]);
+  });
+
+  it("says how exact the savings are", () => {
+    expect(notes({})).toEqual([
+      "Computed from the recorded tokens of 100 logged requests at the prices that large had at the time of each request.",
+    ]);
+    expect(notes({ complete: false })[1]).toContain("since 2026-11-01 08:00 UTC");
+    expect(notes({}, { requests: 200 })[1]).toBe(
+      "The period had 200 requests; the others are no longer in the log.",
+    );
+    expect(notes({ cache_unknown: 7 })[1]).toMatch(/^An exact figure is impossible for 7 requests/);
+    expect(notes({ current_prices: 1, unpriced: 2, other_kind: 3 })).toHaveLength(4);
+    const quality = { baselines: ["huge"] } as Schema["QualityReport"];
+    expect(notes({}, { quality })[1]).toBe("The quality difference is measured against huge.");
   });
 });
 

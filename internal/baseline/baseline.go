@@ -1,0 +1,205 @@
+// Package baseline recomputes the savings of logged requests against a chosen baseline model. It prices the recorded tokens with
+// the prices of the time of each request.
+package baseline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"fairlead/internal/catalog"
+	"fairlead/internal/id"
+	"fairlead/internal/llm"
+	"fairlead/internal/money"
+	"fairlead/internal/requestlog"
+	"fairlead/internal/route"
+)
+
+// Log reads entries. requestlog.Reader implements it.
+type Log interface {
+	Entries(ctx context.Context, f requestlog.Filter, p requestlog.Page) ([]requestlog.Entry, error)
+}
+
+// Snapshots returns the targets and prices that a decision was computed from. If that version is empty or not stored, it returns the
+// current ones, and stored is false.
+type Snapshots func(ctx context.Context, v route.Versions) (snap *route.Snapshot, stored bool)
+
+// Options selects the requests and the baseline model.
+type Options struct {
+	Filter requestlog.Filter // with From and To
+	Model  string            // a name or alias of the baseline model
+	Limit  int               // maximum number of requests, newest first
+	Within time.Duration     // maximum time
+}
+
+// Coverage says how the baseline costs of a report were determined.
+type Coverage struct {
+	Model    string    `json:"model" doc:"Chosen baseline model."`
+	From     time.Time `json:"from" doc:"Start of the requests that were read. Later than the start of the period if complete is false."`
+	Complete bool      `json:"complete" doc:"Whether all logged requests of the period were read. Otherwise the newest ones were."`
+	Logged   int64     `json:"logged" doc:"Requests that were read from the log."`
+	Recorded int64     `json:"recorded" doc:"Requests whose recorded baseline is this model. Their recorded baseline cost is used."`
+	Repriced int64     `json:"repriced" doc:"Requests whose baseline cost was computed from the recorded tokens and the price of the model at that time."`
+	// CacheUnknown counts requests of Repriced.
+	CacheUnknown  int64 `json:"cache_unknown" doc:"Repriced requests whose prompt the model might have cached differently. They are priced with the recorded cached tokens."`
+	CurrentPrices int64 `json:"current_prices" doc:"Repriced requests whose price list is not stored any more. They are priced with the current price history."`
+	Unpriced      int64 `json:"unpriced" doc:"Served requests for which the model had no price. They are not part of the savings."`
+	OtherKind     int64 `json:"other_kind" doc:"Served requests of another kind than the model serves, such as embeddings. They are not part of the savings."`
+}
+
+// Report is the figures of the requests with the baseline costs of the chosen model.
+type Report struct {
+	Coverage
+	Total  requestlog.Sums
+	Models map[string]*requestlog.Sums
+	Keys   map[string]*requestlog.Sums
+}
+
+// New reads the requests and computes the report. Its time and memory are limited by the options: if the requests of the period
+// are more than the limits allow, the report covers the newest ones.
+func New(ctx context.Context, log Log, snapshots Snapshots, o Options) (*Report, error) {
+	r := &report{snapshots: snapshots}
+	r.Report = Report{Models: map[string]*requestlog.Sums{}, Keys: map[string]*requestlog.Sums{}}
+	current, _ := snapshots(ctx, route.Versions{})
+	r.Model, r.From = current.Canonical(o.Model), o.Filter.From.UTC()
+	deadline := time.Now().Add(o.Within)
+	for before := ""; ; {
+		page, err := log.Entries(ctx, o.Filter, requestlog.Page{Before: before, Limit: requestlog.MaxLimit})
+		unfinished, partial := errors.AsType[*requestlog.UnfinishedError](err)
+		if err != nil && !partial {
+			return nil, fmt.Errorf("read requests: %w", err)
+		}
+		for i := range page {
+			r.add(ctx, &page[i])
+		}
+		switch {
+		case partial: // continues a search that reached its time limit
+			before = unfinished.Before
+		case len(page) < requestlog.MaxLimit:
+			r.Complete = true
+			return &r.Report, nil
+		default:
+			before = page[len(page)-1].ID
+		}
+		if r.Logged >= int64(o.Limit) || !time.Now().Before(deadline) {
+			if oldest, ok := id.Time(before); ok {
+				r.From = oldest.UTC()
+			}
+			return &r.Report, nil
+		}
+	}
+}
+
+// report is a Report that is being computed.
+type report struct {
+	Report
+	snapshots Snapshots
+
+	// Of the latest version, because neighbouring requests usually have the same one.
+	versions route.Versions
+	snap     *route.Snapshot
+	stored   bool
+	price    *catalog.Price // of the chosen model; nil if unknown
+	cache    catalog.CacheRule
+}
+
+func (r *report) add(ctx context.Context, e *requestlog.Entry) {
+	r.Logged++
+	e.BaselineCost = r.cost(ctx, e)
+	e.BaselineModel = r.Model
+	r.Total.Add(e)
+	sums(r.Models, e.Model).Add(e)
+	sums(r.Keys, e.KeyID).Add(e)
+}
+
+func sums(groups map[string]*requestlog.Sums, name string) *requestlog.Sums {
+	s := groups[name]
+	if s == nil {
+		s = &requestlog.Sums{}
+		groups[name] = s
+	}
+	return s
+}
+
+// cost returns the cost of the request at the chosen model; nil if it is unknown or not compared. Responses from the cache are not
+// compared, because their savings are not an effect of routing.
+func (r *report) cost(ctx context.Context, e *requestlog.Entry) *money.Amount {
+	switch {
+	case !e.Served() || e.Cost == nil:
+		return nil
+	case e.BaselineModel == r.Model && e.BaselineCost != nil:
+		r.Recorded++
+		return e.BaselineCost
+	case e.Usage.Total() == 0:
+		r.Unpriced++
+		return nil
+	}
+	r.load(ctx, e.Versions)
+	if kindOf(r.snap, e.Model) != kindOf(r.snap, r.Model) {
+		r.OtherKind++
+		return nil
+	}
+	if r.price == nil {
+		r.Unpriced++
+		return nil
+	}
+	r.Repriced++
+	if !r.stored {
+		r.CurrentPrices++
+	}
+	if e.Model != r.Model && r.cacheMatters(&e.Usage) {
+		r.CacheUnknown++
+	}
+	price := r.price.At(e.Time)
+	if e.Usage.Searches > 0 && (price.Search == nil || price.Search.Rate == nil) {
+		price = withSearchFee(price, r.snap, e)
+	}
+	cost := price.Cost(e.Usage)
+	return &cost
+}
+
+// load reads the targets and prices of a version.
+func (r *report) load(ctx context.Context, v route.Versions) {
+	v = route.Versions{Router: v.Router, Catalog: v.Catalog, Snapshot: v.Snapshot}
+	if r.snap != nil && v == r.versions {
+		return
+	}
+	r.versions = v
+	r.snap, r.stored = r.snapshots(ctx, v)
+	vendor := ""
+	if m, ok := r.snap.Catalog.Model(r.Model); ok {
+		vendor = m.Home
+	}
+	r.price = r.snap.Price(r.Model)
+	r.cache = catalog.CacheRuleFor(vendor, r.Model, r.price)
+}
+
+// cacheMatters reports whether the cost of a prompt depends on the part that the model would have cached. That part is not recorded.
+func (r *report) cacheMatters(u *llm.Usage) bool {
+	return u.CacheRead > 0 || u.CacheWrite > 0 || r.cache.Granularity != catalog.NoCache && u.Prompt() >= r.cache.Minimum
+}
+
+// withSearchFee returns the price with the fee for web searches of the target that served the request: the searches are the same for
+// every model.
+func withSearchFee(price *catalog.Price, snap *route.Snapshot, e *requestlog.Entry) *catalog.Price {
+	for _, t := range snap.Named(e.Model) {
+		if t.Provider == e.Provider && t.Price != nil {
+			same := *price
+			same.Search = t.Price.At(e.Time).Search
+			return &same
+		}
+	}
+	return price
+}
+
+// kindOf returns what a model does. Models that are not in the catalog are chat models.
+func kindOf(snap *route.Snapshot, model string) llm.Op {
+	if m, ok := snap.Catalog.Model(model); ok {
+		return m.Op
+	}
+	for _, t := range snap.Named(model) {
+		return t.Model.Op
+	}
+	return llm.Chat
+}

@@ -1,0 +1,13 @@
+package proof
+
+// Difference returns the number of valid samples and the estimated quality difference, which is nil for fewer than MinSamples samples.
+// It is the difference that Summarize reports, without the other figures.
+func Difference(samples []Sample) (int, *Estimate) {
+	valid, floor := usable(samples, 0)
+	if len(valid) < MinSamples {
+		return len(valid), nil
+	}
+	all := differences(valid)
+	e := all.estimate(-1, floor, miss)
+	return len(valid), &e
+}
