@@ -25,7 +25,7 @@ const (
 type Samples interface {
 	// Available reports whether the simulator is enabled.
 	Available() bool
-	// Send sends all sample requests for the workspace and calls onProgress after each one. It stops when ctx is cancelled.
+	// Send creates all sample requests of the workspace and reports progress. It stops when ctx is cancelled.
 	Send(ctx context.Context, workspaceID string, onProgress func(done, total int)) error
 }
 
@@ -40,7 +40,8 @@ func (a *handlers) registerSamples() {
 	adminapi.Register(a.Server, account.ManageWorkspace, huma.Operation{
 		OperationID: "create-samples", Method: http.MethodPost, Path: "/samples", Tags: []string{"requests"},
 		Summary: "Create sample traffic",
-		Description: "Sends a varied set of requests through the model API to the simulator. " +
+		Description: "Sends varied requests of three sample keys through the model API to the simulator, with a policy that applies only to them, " +
+			"and repeats their log entries over the past 14 days, with an incident. " +
 			"The requests are marked as simulated; delete-requests with simulated=true removes them and their figures. Only one run at a time. " +
 			"Sends server-sent events named progress, then done, each with a SampleProgress, or error. Closing the connection ends the run.",
 		Responses: map[string]*huma.Response{"200": {Description: "Server-sent events.", Content: map[string]*huma.MediaType{

@@ -1,10 +1,22 @@
-import { Button, Collapse, Group, Paper, Select, Text, Textarea, UnstyledButton } from "@mantine/core";
+import {
+  Button,
+  Collapse,
+  Group,
+  NumberInput,
+  Paper,
+  Select,
+  Text,
+  Textarea,
+  Tooltip,
+  UnstyledButton,
+} from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import type { KeyboardEvent } from "react";
 
 import { Icon } from "../../components/Icon";
 import { type Fault, faults, type Parameters, parametersSummary, toolsProblem } from "./draft";
 import { ParameterForm } from "./ParameterForm";
+import { maxRepeats } from "./spread";
 
 interface Props {
   prompt: string;
@@ -16,6 +28,9 @@ interface Props {
   onFault: (fault: Fault) => void;
   /** Simulated models, to which a fault can be limited. */
   simulated: string[];
+  /** Number of responses per model; empty while it is being typed. */
+  repeats: number | "";
+  onRepeats: (repeats: number | "") => void;
   running: boolean;
   onSend: () => void;
   onStop: () => void;
@@ -61,6 +76,18 @@ export function Composer(props: Props) {
           <Text size="xs" c="dimmed" visibleFrom="sm">
             Enter to send · Shift+Enter for a new line
           </Text>
+          <Tooltip label={`Send the prompt up to ${maxRepeats} times to each model`}>
+            <NumberInput
+              aria-label="Repeats"
+              w={72}
+              min={1}
+              max={maxRepeats}
+              prefix="×"
+              allowDecimal={false}
+              value={props.repeats}
+              onChange={(n) => props.onRepeats(typeof n === "number" ? n : "")}
+            />
+          </Tooltip>
           {props.running ? (
             <Button
               color="red"

@@ -1,22 +1,33 @@
-import { Alert, Anchor, Box, Code, Group, Paper, Spoiler, Stack, Text } from "@mantine/core";
+import { ActionIcon, Alert, Anchor, Box, Code, Group, Paper, Spoiler, Stack, Text } from "@mantine/core";
 import { useEffect, useRef } from "react";
 
 import { ErrorPanel } from "../../components/ErrorPanel";
 import { Icon } from "../../components/Icon";
 import { LongText } from "../../components/LongText";
 import { PageLink } from "../../components/PageLink";
-import type { Turn } from "./draft";
+import { runsOf, type Turn } from "./draft";
 import classes from "./playground.module.css";
+import { RateRun } from "./RateRun";
 import { isRunning, type Run } from "./run";
+
+/** The index of the shown response by turn and column; the first one by default. */
+export type Shown = Record<string, number>;
+
+/** The response of a column that is shown for a turn. */
+export function shownRun(turn: Turn | undefined, column: string, shown: Shown): Run | undefined {
+  return turn && runsOf(turn, column)[shown[`${turn.id}/${column}`] ?? 0];
+}
 
 interface Props {
   turns: Turn[];
   column: string;
   label: string;
+  shown: Shown;
+  onShow: (change: Shown) => void;
 }
 
 /** The prompts and responses of one column. Responses are shown as plain text, never as HTML. */
-export function Conversation({ turns, column, label }: Props) {
+export function Conversation({ turns, column, label, shown, onShow }: Props) {
   const log = useRef<HTMLDivElement>(null);
   const answered = turns.filter((turn) => turn.runs[column]);
   const last = answered.at(-1)?.runs[column];
@@ -46,15 +57,63 @@ export function Conversation({ turns, column, label }: Props) {
             {answered.map((turn) => (
               <Stack key={turn.id} gap="xs">
                 <div className={classes.prompt}>
-                  <LongText text={turn.prompt} />
+                  <LongText text={turn.prompt.text} />
                 </div>
-                <Answer run={turn.runs[column] as Run} />
+                <Repeats turn={turn} column={column} shown={shown} onShow={onShow} />
+                <Answer run={shownRun(turn, column, shown) ?? (turn.runs[column] as Run)} />
               </Stack>
             ))}
           </Stack>
         )}
       </div>
     </Paper>
+  );
+}
+
+/** Selects one of the responses to a repeated prompt. */
+function Repeats({
+  turn,
+  column,
+  shown,
+  onShow,
+}: {
+  turn: Turn;
+  column: string;
+  shown: Shown;
+  onShow: (change: Shown) => void;
+}) {
+  const name = `${turn.id}/${column}`;
+  const at = shown[name] ?? 0;
+  const count = runsOf(turn, column).length;
+  if (turn.repeats === 1 || count === 0) {
+    return null;
+  }
+  const step = (by: number) => onShow({ [name]: at + by });
+  return (
+    <Group gap={6} role="group" aria-label="Responses">
+      <ActionIcon
+        size="sm"
+        variant="default"
+        aria-label="Previous response"
+        disabled={at === 0}
+        onClick={() => step(-1)}
+      >
+        <Icon name="chevronLeft" size={12} />
+      </ActionIcon>
+      <Text size="xs" c="dimmed" role="status">
+        Response {at + 1} of {count}
+        {turn.running && count < turn.repeats && `, ${turn.repeats} requested`}
+      </Text>
+      <ActionIcon
+        size="sm"
+        variant="default"
+        aria-label="Next response"
+        disabled={at + 1 >= count}
+        onClick={() => step(1)}
+      >
+        <Icon name="chevronRight" size={12} />
+      </ActionIcon>
+    </Group>
   );
 }
 
@@ -87,6 +146,7 @@ function Answer({ run }: { run: Run }) {
         </div>
       ))}
       <Ending run={run} />
+      <RateRun key={run.facts.requestId} run={run} />
     </Stack>
   );
 }

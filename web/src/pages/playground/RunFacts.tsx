@@ -6,13 +6,22 @@ import { Money } from "../../components/Money";
 import { Tokens } from "../../components/Tokens";
 import { formatChange, formatDuration } from "../../lib/numbers";
 import classes from "./playground.module.css";
+import { formatRatio } from "./spread";
 import { type Attempt, isRunning, type Run, savedOf, savedPercent } from "./run";
 
+interface Props {
+  run: Run;
+  /**
+   * Compares the run with that of the baseline column, instead of with the baseline of its request, which differs between
+   * columns.
+   */
+  comparison?: { cost: number | undefined; time: number | undefined; isBaseline: boolean };
+}
+
 /** The routing, timing and cost of a run, filled in as headers and events arrive. */
-export function RunFacts({ run }: { run: Run }) {
+export function RunFacts({ run, comparison }: Props) {
   const { facts } = run;
   const pending = isRunning(run);
-  const percent = savedPercent(facts);
   const why = pending ? "Available when the response is complete." : "Not reported.";
   const orPending = (known: boolean, shown: ReactNode) =>
     known ? shown : <Waiting pending={pending} why={why} />;
@@ -57,6 +66,38 @@ export function RunFacts({ run }: { run: Run }) {
         )}
       </Fact>
       <Fact label="Cost">{orPending(facts.cost !== undefined, <Money amount={facts.cost} paid />)}</Fact>
+      {comparison ? <Compared {...comparison} /> : <Saved run={run} orPending={orPending} />}
+    </dl>
+  );
+}
+
+function Compared({ cost, time, isBaseline }: NonNullable<Props["comparison"]>) {
+  if (isBaseline) {
+    return <Fact label="Baseline">this column</Fact>;
+  }
+  return (
+    <>
+      <Fact label="Cost vs baseline">
+        <Mono>{formatRatio(cost)}</Mono>
+      </Fact>
+      <Fact label="Time vs baseline">
+        <Mono>{formatRatio(time)}</Mono>
+      </Fact>
+    </>
+  );
+}
+
+/** The cost of the same tokens at the baseline of the request. */
+function Saved({
+  run: { facts },
+  orPending,
+}: {
+  run: Run;
+  orPending: (known: boolean, shown: ReactNode) => ReactNode;
+}) {
+  const percent = savedPercent(facts);
+  return (
+    <>
       <Fact label="Baseline">
         {facts.baselineModel && (
           <Text span size="xs" c="dimmed">
@@ -74,7 +115,7 @@ export function RunFacts({ run }: { run: Run }) {
           </>,
         )}
       </Fact>
-    </dl>
+    </>
   );
 }
 

@@ -1,3 +1,4 @@
+import { splitRedacted } from "../../lib/redacted";
 import type { Run } from "./run";
 
 /** The request parameters other than the prompt. */
@@ -66,11 +67,33 @@ export const faults: { group: string; items: { value: string; label: string }[] 
   },
 ];
 
+/** A prompt that is sent. */
+export interface Prompt {
+  text: string;
+  /** The content of a stored prompt with parts other than text; the text if undefined. */
+  content?: unknown;
+  /** Messages of a stored request after its last prompt: tool calls and their results. */
+  after?: Message[];
+}
+
 /** One prompt and its responses by column. */
 export interface Turn {
   id: number;
-  prompt: string;
+  prompt: Prompt;
+  /** The first response of each column, with which the conversation continues. */
   runs: Record<string, Run>;
+  /** Further responses of each column, if the prompt is repeated. */
+  more: Record<string, Run[]>;
+  /** Number of responses that were requested for each column. */
+  repeats: number;
+  /** Whether responses are streaming or waiting to be sent. */
+  running: boolean;
+}
+
+/** All responses of a column to a prompt. */
+export function runsOf(turn: Turn, column: string): Run[] {
+  const first = turn.runs[column];
+  return first ? [first, ...(turn.more[column] ?? [])] : [];
 }
 
 /** A message in the chat format. */
@@ -87,16 +110,20 @@ export interface Preamble {
 }
 
 /** The conversation of a column up to a new prompt. Turns without a response are skipped. */
-export function messagesOf(turns: Turn[], column: string, preamble: Preamble, prompt: string): Message[] {
+export function messagesOf(turns: Turn[], column: string, preamble: Preamble, prompt: Prompt): Message[] {
   const messages: Message[] = preamble.system.trim() ? [{ role: "system", content: preamble.system }] : [];
   messages.push(...preamble.earlier);
   for (const turn of turns) {
     const text = turn.runs[column]?.text;
     if (text) {
-      messages.push({ role: "user", content: turn.prompt }, { role: "assistant", content: text });
+      messages.push(...promptMessages(turn.prompt), { role: "assistant", content: text });
     }
   }
-  return [...messages, { role: "user", content: prompt }];
+  return [...messages, ...promptMessages(prompt)];
+}
+
+function promptMessages({ text, content, after = [] }: Prompt): Message[] {
+  return [{ role: "user", content: content ?? text }, ...after];
 }
 
 /** The body of a request. Invalid tools are omitted; toolsProblem reports them. */
@@ -105,8 +132,9 @@ export function bodyOf(
   messages: Message[],
   parameters: Parameters,
   fault?: Fault,
+  settings: Record<string, unknown> = {},
 ): Record<string, unknown> {
-  const body: Record<string, unknown> = { model, messages };
+  const body: Record<string, unknown> = { ...settings, model, messages };
   if (parameters.temperature !== "") {
     body["temperature"] = parameters.temperature;
   }
@@ -159,13 +187,34 @@ export function parametersSummary(parameters: Parameters): string {
 /** A stored request, loaded into the playground. */
 export interface Replay {
   model: string;
+  /** The text of the last prompt, which can be edited. */
   prompt: string;
+  /** The last prompt as stored, sent while its text is not edited. */
+  stored: Prompt;
   parameters: Parameters;
+  /** Further fields of the request that affect the response, such as tool_choice. */
+  settings: Record<string, unknown>;
   /** The conversation before the last prompt. */
   earlier: Message[];
-  /** Whether non-text parts of the prompt, such as images, were dropped. */
-  lossy: boolean;
+  /** Whether the last prompt has parts other than text, such as images. */
+  otherParts: boolean;
+  /** Whether the stored text has marks of redaction rules. */
+  redacted: boolean;
 }
+
+/** The fields of a stored request that are sent again, in addition to those with a parameter. Others belong to the client. */
+const keptSettings = [
+  "tool_choice",
+  "parallel_tool_calls",
+  "response_format",
+  "reasoning_effort",
+  "verbosity",
+  "top_p",
+  "stop",
+  "seed",
+  "frequency_penalty",
+  "presence_penalty",
+];
 
 /** Parses a stored request; undefined when it is not a chat request. */
 export function replayOf(text: string): Replay | undefined {
@@ -175,16 +224,33 @@ export function replayOf(text: string): Replay | undefined {
     if (!Array.isArray(messages)) {
       return undefined;
     }
-    const list = messages as Message[];
     const isSystem = (m: Message) => m.role === "system" || m.role === "developer";
-    const last = list.findLastIndex((m) => m.role === "user");
+    const list = messages as Message[];
+    const talk = list.filter((m) => !isSystem(m));
+    const last = talk.findLastIndex((m) => m.role === "user");
+    const content = talk[last]?.content;
+    const prompt = textOf(content);
     const max = body["max_completion_tokens"] ?? body["max_tokens"];
     const format = body["response_format"] as { type?: string } | undefined;
+    const json = format?.type === "json_object";
     return {
       model: typeof body["model"] === "string" ? body["model"] : "auto",
-      prompt: textOf(list[last]?.content),
-      earlier: list.slice(0, Math.max(last, 0)).filter((m) => !isSystem(m)),
-      lossy: hasOtherParts(list[last]?.content),
+      prompt,
+      stored: {
+        text: prompt,
+        content: hasOtherParts(content) ? content : undefined,
+        after: last >= 0 ? talk.slice(last + 1) : undefined,
+      },
+      settings: Object.fromEntries(
+        keptSettings.flatMap((name) =>
+          body[name] === undefined || body[name] === null || (name === "response_format" && json)
+            ? []
+            : [[name, body[name]]],
+        ),
+      ),
+      earlier: talk.slice(0, Math.max(last, 0)),
+      otherParts: hasOtherParts(content),
+      redacted: splitRedacted(text).some((part) => part.rule),
       parameters: {
         system: list
           .filter(isSystem)
@@ -192,13 +258,18 @@ export function replayOf(text: string): Replay | undefined {
           .join("\n\n"),
         temperature: typeof body["temperature"] === "number" ? body["temperature"] : "",
         maxTokens: typeof max === "number" ? max : "",
-        json: format?.type === "json_object",
+        json,
         tools: Array.isArray(body["tools"]) ? JSON.stringify(body["tools"], null, 2) : "",
       },
     };
   } catch {
     return undefined;
   }
+}
+
+/** The prompt to send: the stored one while its text is unchanged, otherwise the text. */
+export function promptOf(text: string, start: Replay | undefined): Prompt {
+  return start && text === start.prompt ? start.stored : { text };
 }
 
 function hasOtherParts(content: unknown): boolean {

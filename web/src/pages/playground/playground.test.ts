@@ -6,6 +6,7 @@ import {
   messagesOf,
   noParameters,
   parametersSummary,
+  promptOf,
   replayOf,
   toolsProblem,
   type Turn,
@@ -21,6 +22,7 @@ import {
   savedPercent,
   sumRuns,
 } from "./run";
+import { costsOf, dollarText, formatRatio, ratioOf, spreadOf, timesAmount, timesOf } from "./spread";
 
 function stream(...chunks: Chunk[]): Run {
   return chunks.reduce((run, chunk, i) => addChunk(run, chunk, 100 * (i + 1)), newRun());
@@ -185,24 +187,55 @@ describe("a body", () => {
     });
   });
 
+  const answered = (id: number, prompt: Turn["prompt"], answer: string): Turn => ({
+    id,
+    prompt,
+    runs: { a: { ...newRun(), text: answer } },
+    more: {},
+    repeats: 1,
+    running: false,
+  });
+
   test("skips turns without a response in the column", () => {
-    const turn = (id: number, prompt: string, answer: string): Turn => ({
-      id,
-      prompt,
-      runs: { a: { ...newRun(), text: answer } },
-    });
-    const turns = [turn(1, "one", "1"), turn(2, "two", "")];
+    const turns = [answered(1, { text: "one" }, "1"), answered(2, { text: "two" }, "")];
     const before = { system: "be short", earlier: [{ role: "user", content: "zero" }] };
-    expect(messagesOf(turns, "a", before, "three").map((m) => m.content)).toEqual([
+    expect(messagesOf(turns, "a", before, { text: "three" }).map((m) => m.content)).toEqual([
       "be short",
       "zero",
       "one",
       "1",
       "three",
     ]);
-    expect(messagesOf(turns, "b", { system: " ", earlier: [] }, "three").map((m) => m.content)).toEqual([
-      "three",
+    expect(
+      messagesOf(turns, "b", { system: " ", earlier: [] }, { text: "three" }).map((m) => m.content),
+    ).toEqual(["three"]);
+  });
+
+  test("contains a stored prompt with its images and tool results", () => {
+    const stored = {
+      text: "look",
+      content: [{ type: "image_url" }],
+      after: [{ role: "tool", content: "42" }],
+    };
+    const none = { system: "", earlier: [] };
+    expect(messagesOf([], "a", none, stored)).toEqual([
+      { role: "user", content: [{ type: "image_url" }] },
+      { role: "tool", content: "42" },
     ]);
+    expect(messagesOf([answered(1, stored, "ok")], "a", none, { text: "next" }).map((m) => m.role)).toEqual([
+      "user",
+      "tool",
+      "assistant",
+      "user",
+    ]);
+  });
+
+  test("contains the settings of a stored request", () => {
+    expect(bodyOf("m", [], noParameters, undefined, { tool_choice: "auto", model: "x" })).toEqual({
+      model: "m",
+      messages: [],
+      tool_choice: "auto",
+    });
   });
 
   test.each([
@@ -227,30 +260,97 @@ describe("a body", () => {
 
 describe("a replay", () => {
   test("splits a stored request into its parts", () => {
+    const image = [{ type: "text", text: "two" }, { type: "image_url" }];
     const body = {
       model: "small",
       temperature: 0.2,
       max_completion_tokens: 50,
+      tool_choice: "required",
+      user: "someone",
+      session_id: "s",
       messages: [
         { role: "system", content: "Be short." },
         { role: "user", content: "one" },
         { role: "assistant", content: "1" },
-        { role: "user", content: [{ type: "text", text: "two" }, { type: "image_url" }] },
+        { role: "user", content: image },
+        { role: "assistant", content: null, tool_calls: [] },
+        { role: "tool", content: "[redacted: email]" },
       ],
     };
-    expect(replayOf(JSON.stringify(body))).toEqual({
+    const replay = replayOf(JSON.stringify(body));
+    expect(replay).toEqual({
       model: "small",
       prompt: "two",
-      lossy: true,
+      stored: { text: "two", content: image, after: body.messages.slice(4) },
+      otherParts: true,
+      redacted: true,
+      settings: { tool_choice: "required" },
       earlier: [
         { role: "user", content: "one" },
         { role: "assistant", content: "1" },
       ],
       parameters: { system: "Be short.", temperature: 0.2, maxTokens: 50, json: false, tools: "" },
     });
+    expect(promptOf("two", replay)).toBe(replay?.stored);
+    expect(promptOf("two and more", replay)).toEqual({ text: "two and more" });
+    expect(promptOf("two", undefined)).toEqual({ text: "two" });
   });
 
   test.each(["nonsense", '{"input":"x"}'])("is undefined for %s", (text) => {
     expect(replayOf(text)).toBeUndefined();
+  });
+});
+
+describe("repeats", () => {
+  const run = (cost: string | null, totalMs: number, state: Run["state"] = "done"): Run => ({
+    ...ended({ cost }, state),
+    totalMs,
+  });
+  const turn = (columns: Record<string, Run[]>): Turn => ({
+    id: 1,
+    prompt: { text: "" },
+    runs: Object.fromEntries(Object.entries(columns).map(([id, [first]]) => [id, first as Run])),
+    more: Object.fromEntries(Object.entries(columns).map(([id, runs]) => [id, runs.slice(1)])),
+    repeats: 3,
+    running: false,
+  });
+
+  test("have a mean and a standard deviation", () => {
+    expect(spreadOf([])).toBeUndefined();
+    expect(spreadOf([5])).toEqual({ count: 1, mean: 5, deviation: null });
+    expect(spreadOf([2, 4, 4, 4, 5, 5, 7, 9])).toMatchObject({ count: 8, mean: 5 });
+    expect(spreadOf([2, 4, 4, 4, 5, 5, 7, 9])?.deviation).toBeCloseTo(2.138, 3);
+  });
+
+  test("count known costs of ended runs and times of complete ones", () => {
+    const runs = [run("0.1", 100), run(null, 200), run("0.3", 300, "stopped"), { ...newRun() }];
+    expect(costsOf(runs)).toEqual([0.1, 0.3]);
+    expect(timesOf(runs)).toEqual([100, 200]);
+  });
+
+  test("are compared by their mean, on prompts that both columns answered", () => {
+    const both = turn({ a: [run("0.1", 100), run("0.3", 300)], b: [run("0.4", 100)] });
+    const only = turn({ a: [run("9", 9)] });
+    expect(ratioOf([both, only], "a", "b", costsOf)).toBeCloseTo(0.5);
+    expect(ratioOf([both, only], "a", "b", timesOf)).toBeCloseTo(2);
+    expect(ratioOf([only], "a", "b", costsOf)).toBeUndefined();
+    expect(ratioOf([turn({ a: [run("1", 1)], b: [run("0", 1)] })], "a", "b", costsOf)).toBeUndefined();
+  });
+
+  test.each([
+    [undefined, "—"],
+    [0, "×0"],
+    [0.001, "<×0.01"],
+    [0.324, "×0.32"],
+    [0.999, "×1.0"],
+    [14.2, "×14"],
+  ])("ratio %s", (ratio, want) => {
+    expect(formatRatio(ratio)).toBe(want);
+  });
+
+  test("multiply amounts exactly", () => {
+    expect(timesAmount("0.000000001", 3)).toBe("0.000000003");
+    expect(timesAmount(null, 3)).toBeNull();
+    expect(dollarText(0.1 + 0.2)).toBe("0.3");
   });
 });

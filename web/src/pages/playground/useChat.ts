@@ -1,16 +1,26 @@
 import { useCallback, useEffect, useRef, useState } from "react";
 
-import type { Turn } from "./draft";
+import type { Prompt, Turn } from "./draft";
 import { newRun, type Run } from "./run";
 import { sendChat } from "./send";
 import { settle } from "./settle";
 
+/** The requests for a prompt. */
+export interface Sending {
+  /** One request body per column. */
+  bodies: Record<string, object>;
+  /** Number of responses per column. */
+  repeats: number;
+  /** Responses that are known already, by column. */
+  known?: Record<string, Run>;
+}
+
 /** The conversation of the playground and its actions. */
 export interface Chat {
   turns: Turn[];
-  /** Sends a prompt, with one request body per column. */
-  send: (prompt: string, bodies: Record<string, object>) => void;
-  /** Stops every run and keeps the received text. */
+  /** Sends a prompt to all columns at the same time. A column's repeats follow each other. */
+  send: (prompt: Prompt, sending: Sending) => void;
+  /** Stops every run, keeps the received text, and sends no further repeats. */
   stop: () => void;
   clear: () => void;
 }
@@ -28,22 +38,35 @@ export function useChat(): Chat {
   }, []);
   useEffect(() => stop, [stop]);
 
-  const send = useCallback((prompt: string, bodies: Record<string, object>) => {
+  const send = useCallback((prompt: Prompt, { bodies, repeats, known = {} }: Sending) => {
     const id = next.current++;
-    const runs = Object.fromEntries(Object.keys(bodies).map((column) => [column, newRun()]));
-    setTurns((before) => [...before, { id, prompt, runs }]);
-    for (const [column, body] of Object.entries(bodies)) {
-      const controller = new AbortController();
-      running.current.add(controller);
-      const show = (run: Run) =>
-        setTurns((before) =>
-          before.map((turn) => (turn.id === id ? { ...turn, runs: { ...turn.runs, [column]: run } } : turn)),
-        );
-      void sendChat(body, controller.signal, show)
-        .finally(() => running.current.delete(controller))
-        .then(settle)
-        .then(show);
-    }
+    const columns = Object.keys(bodies);
+    const change = (update: (turn: Turn) => Turn) =>
+      setTurns((before) => before.map((turn) => (turn.id === id ? update(turn) : turn)));
+    setTurns((before) => [
+      ...before,
+      {
+        id,
+        prompt,
+        runs: { ...known, ...Object.fromEntries(columns.map((column) => [column, newRun()])) },
+        more: {},
+        repeats,
+        running: true,
+      },
+    ]);
+    const controller = new AbortController();
+    running.current.add(controller);
+    const repeat = async (column: string) => {
+      for (let i = 0; i < repeats && !controller.signal.aborted; i++) {
+        const show = (run: Run) => change((turn) => withRun(turn, column, i, run));
+        const run = await sendChat(bodies[column] ?? {}, controller.signal, show);
+        void settle(run).then(show);
+      }
+    };
+    void Promise.all(columns.map(repeat)).finally(() => {
+      running.current.delete(controller);
+      change((turn) => ({ ...turn, running: false }));
+    });
   }, []);
 
   const clear = useCallback(() => {
@@ -51,4 +74,14 @@ export function useChat(): Chat {
     setTurns([]);
   }, [stop]);
   return { turns, send, stop, clear };
+}
+
+/** Sets the response with an index in a column. */
+function withRun(turn: Turn, column: string, index: number, run: Run): Turn {
+  if (index === 0) {
+    return { ...turn, runs: { ...turn.runs, [column]: run } };
+  }
+  const more = [...(turn.more[column] ?? [])];
+  more[index - 1] = run;
+  return { ...turn, more: { ...turn.more, [column]: more } };
 }
