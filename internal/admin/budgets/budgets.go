@@ -1,0 +1,214 @@
+// Package budgets serves the budgets of a workspace with their use and forecast.
+package budgets
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"fairlead/internal/account"
+	"fairlead/internal/admin/adminapi"
+	"fairlead/internal/budget"
+	"fairlead/internal/money"
+)
+
+// Deps are the dependencies of the operations.
+type Deps struct{ Budgets Reader }
+
+// Reader reads budgets. It is implemented by budget.Service.
+type Reader interface {
+	// Owned returns the budgets of the workspace and of its active keys.
+	Owned(ctx context.Context, workspaceID string) ([]budget.Item, error)
+	// Shared returns the budgets of recent sessions and end users, and whether there are more.
+	Shared(ctx context.Context, workspaceID string) ([]budget.Item, bool, error)
+	// Describe returns one budget with its history, or account.ErrNotFound.
+	Describe(ctx context.Context, workspaceID, id string) (budget.Detail, error)
+}
+
+type handlers struct {
+	Deps
+	*adminapi.Server
+}
+
+// BudgetList holds the budgets of a workspace.
+type BudgetList struct {
+	Budgets []Budget `json:"budgets" doc:"That of the workspace, those of keys, then those of sessions and end users, the most used first."`
+	More    bool     `json:"more" doc:"Whether older sessions are not listed. The budgets of the 200 most recent sessions of the last 30 days are listed."`
+}
+
+// Budget is a budget with its use in the current period and its forecast.
+type Budget struct {
+	ID          string         `json:"id"`
+	Kind        string         `json:"kind" enum:"workspace,key,session,user"`
+	Name        string         `json:"name" doc:"Name of the workspace, the key, the session or the end user."`
+	KeyID       *string        `json:"key_id" doc:"API key. null for the budget of the workspace."`
+	KeyName     *string        `json:"key_name"`
+	Amount      money.Amount   `json:"amount_usd"`
+	Spent       money.Amount   `json:"spent_usd"`
+	Held        money.Amount   `json:"held_usd" doc:"Reserved for requests in progress."`
+	Left        money.Amount   `json:"left_usd" doc:"Neither spent nor reserved."`
+	Percent     *float64       `json:"percent" doc:"Spent share of the amount."`
+	Period      string         `json:"period" enum:"day,week,month,total"`
+	Zone        string         `json:"zone" doc:"IANA time zone in which periods begin. Empty for UTC."`
+	WarnPercent int            `json:"warn_percent" doc:"Share of the amount at which a warning is shown. 0 for none."`
+	WarnOnly    bool           `json:"warn_only" doc:"Whether requests are served when the budget is used up."`
+	Downgrade   bool           `json:"downgrade" doc:"Whether requests are served by auto:cost from warn_percent on."`
+	StartsAt    *time.Time     `json:"starts_at" doc:"Start of the current period. null for a budget that never resets."`
+	ResetsAt    *time.Time     `json:"resets_at" doc:"End of the current period. null for a budget that never resets."`
+	CanEdit     bool           `json:"can_edit" doc:"Whether the caller may change the amount."`
+	Forecast    BudgetForecast `json:"forecast"`
+}
+
+// BudgetForecast is the spending that is expected if it goes on as recently: as in the last 24 hours for a daily budget, otherwise as in
+// the last 7 days.
+type BudgetForecast struct {
+	Outlook  string        `json:"outlook" enum:"unknown,idle,lasts,runs_out,used_up" doc:"unknown: less than 3 hours of data for a daily budget, or less than 3 days. idle: no recent spending. lasts: until the reset, or for a year if the budget never resets. runs_out: before the reset."`
+	PerDay   money.Amount  `json:"per_day_usd" doc:"Recent spending in 24 hours."`
+	Expected *money.Amount `json:"expected_usd" nullable:"true" doc:"Spending expected at the reset. null without a reset or with too little data."`
+	Low      *money.Amount `json:"low_usd" nullable:"true" doc:"Lower bound of the 80 % interval of expected_usd."`
+	High     *money.Amount `json:"high_usd" nullable:"true" doc:"Upper bound of the 80 % interval of expected_usd."`
+	UsedUpAt *time.Time    `json:"used_up_at" doc:"When the budget will be used up. null if not before the reset, or not within a year."`
+	Earliest *time.Time    `json:"used_up_earliest" doc:"Earlier bound of the 80 % interval of used_up_at."`
+	Latest   *time.Time    `json:"used_up_latest" doc:"Later bound of the 80 % interval of used_up_at."`
+}
+
+// BudgetDetail is a budget with its history.
+type BudgetDetail struct {
+	Budget
+	CurveStart time.Time         `json:"curve_start" doc:"Start of the period, or the first charge of a budget that never resets."`
+	Curve      []BudgetPoint     `json:"curve" doc:"Total spent since curve_start. The last point is the current total."`
+	Expected   []BudgetEstimate  `json:"expected" doc:"Expected total from now on. Empty if the forecast is unknown."`
+	Spenders   []BudgetSpender   `json:"spenders" doc:"Keys and models with the highest cost in the period. For a session or an end user, its most expensive requests."`
+	Rejected   []BudgetRejection `json:"rejected" doc:"Latest requests that this budget rejected in the period, at most 10."`
+}
+
+// BudgetPoint is the total spent at a time.
+type BudgetPoint struct {
+	At    time.Time    `json:"at"`
+	Spent money.Amount `json:"spent_usd"`
+}
+
+// BudgetEstimate is the expected total at a time with its 80 % interval.
+type BudgetEstimate struct {
+	At       time.Time    `json:"at"`
+	Expected money.Amount `json:"expected_usd"`
+	Low      money.Amount `json:"low_usd"`
+	High     money.Amount `json:"high_usd"`
+}
+
+// BudgetSpender is a part of the spending.
+type BudgetSpender struct {
+	By       string       `json:"by" enum:"key,model,request"`
+	Name     string       `json:"name" doc:"ID of the key or request, or name of the model. Empty for the playground."`
+	Label    string       `json:"label" doc:"Name for display."`
+	Requests int64        `json:"requests"`
+	Cost     money.Amount `json:"cost_usd"`
+}
+
+// BudgetRejection is a request that the budget rejected.
+type BudgetRejection struct {
+	ID      string    `json:"id" doc:"Request ID."`
+	At      time.Time `json:"at"`
+	KeyID   *string   `json:"key_id"`
+	KeyName *string   `json:"key_name"`
+	Model   string    `json:"requested_model"`
+	Message string    `json:"message"`
+}
+
+// Mount registers the operations.
+func Mount(s *adminapi.Server, d Deps) {
+	a := &handlers{Deps: d, Server: s}
+	tags := []string{"budgets"}
+	adminapi.Register(s, account.ReadRequests, huma.Operation{
+		OperationID: "list-budgets", Method: http.MethodGet, Path: "/budgets", Tags: tags, Summary: "List budgets with their use and forecast",
+		Description: "Budgets that a policy sets for sessions are not listed.",
+	}, a.list)
+	adminapi.Register(s, account.ReadRequests, huma.Operation{
+		OperationID: "get-budget", Method: http.MethodGet, Path: "/budgets/{id}", Tags: tags, Summary: "Get a budget with its curve, spenders and rejected requests",
+		Description: "Change a budget by changing its key or its workspace.",
+	}, a.get)
+}
+
+func (a *handlers) list(ctx context.Context, c *adminapi.Call, _ *struct{}) (*adminapi.Output[BudgetList], error) {
+	owned, err := a.Budgets.Owned(ctx, c.WorkspaceID)
+	if err != nil {
+		return nil, err
+	}
+	shared, more, err := a.Budgets.Shared(ctx, c.WorkspaceID)
+	if err != nil {
+		return nil, err
+	}
+	list := BudgetList{Budgets: make([]Budget, 0, len(owned)+len(shared)), More: more}
+	for _, items := range [][]budget.Item{owned, shared} {
+		for i := range items {
+			list.Budgets = append(list.Budgets, View(&items[i], c.Actor))
+		}
+	}
+	return adminapi.Respond(list), nil
+}
+
+type budgetInput struct {
+	ID string `path:"id" maxLength:"300" doc:"ID of the workspace or of a key, or the id of a listed budget."`
+}
+
+func (a *handlers) get(ctx context.Context, c *adminapi.Call, in *budgetInput) (*adminapi.Output[BudgetDetail], error) {
+	d, err := a.Budgets.Describe(ctx, c.WorkspaceID, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return adminapi.Respond(DetailView(&d, c.Actor)), nil
+}
+
+// View returns the public form of a budget.
+func View(i *budget.Item, by account.Actor) Budget {
+	b, s := &i.Budget, &i.Status
+	return Budget{
+		ID: i.ID, Kind: string(i.Kind), Name: b.Name, KeyID: adminapi.NonEmpty(i.KeyID), KeyName: adminapi.NonEmpty(i.KeyName),
+		Amount: b.Amount, Spent: s.Spent, Held: s.Held, Left: i.Left(), Percent: adminapi.Percent(s.Spent, b.Amount),
+		Period: string(b.Period), Zone: b.Zone, WarnPercent: b.WarnPercent, WarnOnly: b.WarnOnly, Downgrade: i.Downgrade,
+		StartsAt: adminapi.Time(s.Start), ResetsAt: adminapi.Time(s.End), CanEdit: canEdit(i, by), Forecast: forecastView(i),
+	}
+}
+
+// canEdit reports whether the caller may change the amount. Changes are made with the operations of keys and workspaces, which check the
+// permission themselves.
+func canEdit(i *budget.Item, by account.Actor) bool {
+	if i.Kind == budget.OfWorkspace {
+		return by.May(account.ManageWorkspace)
+	}
+	return by.May(account.ManageKeys) || (by.May(account.ManageOwnKeys) && by.AccountID != "" && by.AccountID == i.CreatedBy)
+}
+
+func forecastView(i *budget.Item) BudgetForecast {
+	f := &i.Forecast
+	v := BudgetForecast{Outlook: string(f.Outlook), PerDay: f.PerDay, UsedUpAt: adminapi.Time(f.UsedUp), Earliest: adminapi.Time(f.Earliest), Latest: adminapi.Time(f.Latest)}
+	if f.Outlook != budget.Unknown && !i.Status.End.IsZero() {
+		v.Expected, v.Low, v.High = &f.Expected, &f.Low, &f.High
+	}
+	return v
+}
+
+// DetailView returns the public form of a budget with its history.
+func DetailView(d *budget.Detail, by account.Actor) BudgetDetail {
+	v := BudgetDetail{
+		Budget: View(&d.Item, by), CurveStart: d.Start.UTC(), Curve: []BudgetPoint{}, Expected: []BudgetEstimate{}, Spenders: []BudgetSpender{}, Rejected: []BudgetRejection{},
+	}
+	for _, c := range d.Spent {
+		v.Curve = append(v.Curve, BudgetPoint{At: c.At.UTC(), Spent: c.Amount})
+	}
+	for _, p := range d.Expected {
+		v.Expected = append(v.Expected, BudgetEstimate{At: p.At.UTC(), Expected: p.Expected, Low: p.Low, High: p.High})
+	}
+	for _, s := range d.Spenders {
+		v.Spenders = append(v.Spenders, BudgetSpender(s))
+	}
+	for i := range d.Rejected {
+		e := &d.Rejected[i]
+		v.Rejected = append(v.Rejected, BudgetRejection{
+			ID: e.ID, At: e.Time.UTC(), KeyID: adminapi.NonEmpty(e.KeyID), KeyName: adminapi.NonEmpty(e.KeyName), Model: e.Requested, Message: e.Error.Message,
+		})
+	}
+	return v
+}

@@ -1,0 +1,75 @@
+package admin
+
+import (
+	"context"
+	"net/http"
+	"testing"
+	"time"
+
+	"fairlead/internal/account"
+	"fairlead/internal/admin/budgets"
+	"fairlead/internal/budget"
+	"fairlead/internal/ledger"
+	"fairlead/internal/llm"
+	"fairlead/internal/money"
+	"fairlead/internal/requestlog"
+)
+
+// budgetShelf has the budget of a key and that of an end user.
+type budgetShelf struct{}
+
+func (budgetShelf) key() budget.Item {
+	i := budget.Item{
+		ID: "key_read", Kind: budget.OfKey, KeyID: "key_read", KeyName: "read", CreatedBy: "acc_developer",
+		Budget: ledger.Budget{ID: "key:key_read", Name: "read", Amount: 10 * money.Dollar, Period: ledger.Monthly, WarnPercent: 80},
+		Status: ledger.Status{Loaded: true, Spent: 9 * money.Dollar, Held: 2 * money.Dollar, Start: noon.AddDate(0, 0, -14), End: noon.AddDate(0, 0, 16)},
+	}
+	recent := budget.SampleOf(ledger.Monthly, time.Time{}, noon)
+	for day := range 7 {
+		recent.Charges = append(recent.Charges, budget.Charge{At: noon.AddDate(0, 0, -day).Add(-time.Hour), Amount: money.Dollar / 2})
+	}
+	i.Forecast = budget.Predict(&i.Budget, i.Status, recent, noon)
+	return i
+}
+
+func (s budgetShelf) Owned(context.Context, string) ([]budget.Item, error) {
+	return []budget.Item{s.key()}, nil
+}
+
+func (budgetShelf) Shared(context.Context, string) ([]budget.Item, bool, error) {
+	return []budget.Item{{ID: "user.key_read.YW5uYQ", Kind: budget.OfUser, KeyID: "key_read", KeyName: "read", Budget: ledger.Budget{Name: "anna", Amount: money.Dollar, Period: ledger.Total}, Forecast: budget.Forecast{Outlook: budget.Unknown}}}, true, nil
+}
+
+func (s budgetShelf) Describe(_ context.Context, _, id string) (budget.Detail, error) {
+	if id != "key_read" {
+		return budget.Detail{}, account.ErrNotFound
+	}
+	d := budget.Detail{Item: s.key(), Start: noon.AddDate(0, 0, -14), Spent: []budget.Charge{{At: noon, Amount: 9 * money.Dollar}}}
+	d.Expected = d.Forecast.Points(d.Status.End)
+	d.Spenders = []budget.Spender{{By: "model", Name: "large", Label: "large", Requests: 3, Cost: 9 * money.Dollar}}
+	d.Rejected = []requestlog.Entry{{ID: "req_1", Time: noon, KeyID: "key_read", KeyName: "read", Error: &requestlog.Failure{Message: `Key "read" has used its budget.`, Origin: llm.FromGateway}}}
+	return d, nil
+}
+
+func TestBudgetsShowUseAndForecast(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	var list budgets.BudgetList
+	s.call("GET", "/budgets", "", as("acc_viewer")).want(http.StatusOK).into(&list)
+	if len(list.Budgets) != 2 || !list.More {
+		t.Fatalf("%+v", list)
+	}
+	one, user := list.Budgets[0], list.Budgets[1]
+	if one.Left != 0 || *one.Percent != 90 || one.CanEdit || one.Forecast.Outlook != "runs_out" || one.Forecast.UsedUpAt.Sub(noon.AddDate(0, 0, 2)).Abs() > time.Hour || *one.Forecast.Expected != 17*money.Dollar {
+		t.Errorf("key: %+v", one)
+	}
+	if user.Kind != "user" || user.ResetsAt != nil || user.Forecast.Expected != nil || user.Forecast.Outlook != "unknown" {
+		t.Errorf("end user: %+v", user)
+	}
+	var detail budgets.BudgetDetail
+	s.call("GET", "/budgets/key_read", "", as("acc_admin")).want(http.StatusOK).into(&detail)
+	if !detail.CanEdit || len(detail.Curve) != 1 || len(detail.Expected) < 2 || detail.Spenders[0].Label != "large" || detail.Rejected[0].ID != "req_1" {
+		t.Errorf("%+v", detail)
+	}
+	s.call("GET", "/budgets/key_none", "", as("acc_admin")).rejected(http.StatusNotFound, "NOT_FOUND")
+}

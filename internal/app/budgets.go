@@ -1,0 +1,19 @@
+package app
+
+import (
+	"time"
+
+	"fairlead/internal/budget"
+	"fairlead/internal/gateway"
+	"fairlead/internal/ledger"
+	"fairlead/internal/session"
+)
+
+// budgetService returns the reader of budgets. It uses the sums of the ledger, which this replica may share with others.
+func (a *App) budgetService(names *session.Namer) *budget.Service {
+	return &budget.Service{
+		Accounts: a.accounts, Status: func(b ledger.Budget) ledger.Status { return a.ledger.Status(b) }, Spent: a.spent,
+		Charges: a.db.Figures, Subjects: a.db.Sessions, Sessions: a.db.Log, Requests: a.db.Log, Figures: a.db.Figures,
+		Namer: names, Applied: gateway.Budgets, Now: time.Now,
+	}
+}

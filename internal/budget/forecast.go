@@ -1,0 +1,232 @@
+// Package budget describes the budgets of a workspace: how much of each is spent, when it will be used up at the current rate, who spends
+// it and which requests it rejected. The ledger decides about requests; this package only reads.
+package budget
+
+import (
+	"math"
+	"time"
+
+	"fairlead/internal/ledger"
+	"fairlead/internal/money"
+)
+
+// Charge is the spending in an interval that begins at At.
+type Charge struct {
+	At     time.Time
+	Amount money.Amount
+}
+
+// Sample is the recent spending from which a forecast extrapolates.
+type Sample struct {
+	Step    time.Duration // length of an interval
+	From    time.Time     // start of the first interval; zero if the sample has none
+	Charges []Charge      // intervals without spending may be missing
+}
+
+// Outlook is the result of a forecast in one word.
+type Outlook string
+
+// Outlooks.
+const (
+	Unknown Outlook = "unknown"  // too little data
+	Idle    Outlook = "idle"     // no recent spending
+	Lasts   Outlook = "lasts"    // until the reset, or for a year if the budget never resets
+	RunsOut Outlook = "runs_out" // before the reset
+	UsedUp  Outlook = "used_up"  // already
+)
+
+const (
+	minIntervals = 3                    // complete intervals below which a forecast is unknown
+	horizon      = 365 * 24 * time.Hour // how far a budget without a reset is extrapolated
+	maxPoints    = 48                   // points of a forecast curve
+)
+
+// Forecast is the spending that is expected if it goes on as recently.
+type Forecast struct {
+	Outlook Outlook
+	PerDay  money.Amount // recent spending in 24 hours
+	// Expected, Low and High are the spending at the reset, with the bounds of the 80 % interval. Without enough data all three are
+	// the amount spent; they are 0 for a budget without a reset.
+	Expected, Low, High money.Amount
+	// UsedUp is when the budget will be used up. Earliest and Latest are the bounds of the 80 % interval. A zero time is after the reset,
+	// or, for a budget that never resets, more than a year away.
+	UsedUp, Earliest, Latest time.Time
+
+	curve curve
+}
+
+// Point is the expected spending at a time, with the bounds of the 80 % interval.
+type Point struct {
+	At                  time.Time
+	Expected, Low, High money.Amount
+}
+
+// SampleOf returns the empty sample for a budget: the last 24 hours by the hour for daily budgets, otherwise the last 7 days by the day.
+// Intervals begin at full hours, because figures are summed by the hour. since is when the owner of the budget was created.
+func SampleOf(p ledger.Period, since, now time.Time) Sample {
+	span, step := 7*24*time.Hour, 24*time.Hour
+	if p == ledger.Daily {
+		span, step = 24*time.Hour, time.Hour
+	}
+	from := now.Add(-span).Truncate(time.Hour)
+	if since.After(from) {
+		from = since.Truncate(time.Hour)
+	}
+	return Sample{Step: step, From: from.UTC()}
+}
+
+// curve is a linear extrapolation whose uncertainty grows with time.
+type curve struct {
+	from   time.Time
+	spent  float64
+	rate   float64       // per interval
+	spread float64       // standard deviation of the spending in an interval
+	count  float64       // number of intervals observed
+	factor float64       // of the 80 % interval
+	step   time.Duration // length of an interval
+}
+
+// at returns the expected spending and its bounds at a time. The variance is that of the remaining intervals plus that of the rate, which
+// is known only from count intervals.
+func (c curve) at(t time.Time) (expected, low, high float64) {
+	n := max(t.Sub(c.from), 0).Hours() / c.step.Hours()
+	half := c.factor * c.spread * math.Sqrt(n+n*n/c.count)
+	expected = c.spent + c.rate*n
+	return expected, max(expected-half, c.spent), expected + half
+}
+
+// Predict extrapolates the recent spending of a budget to its reset.
+func Predict(b *ledger.Budget, s ledger.Status, recent Sample, now time.Time) Forecast {
+	f := Forecast{Outlook: Unknown}
+	if !s.End.IsZero() {
+		f.Expected, f.Low, f.High = s.Spent, s.Spent, s.Spent
+	}
+	sums, total := recent.intervals(now)
+	if covered := now.Sub(recent.From); covered > 0 && len(sums) > 0 {
+		f.PerDay = amount(float64(total) * 24 / covered.Hours())
+	}
+	switch {
+	case s.Spent >= b.Amount:
+		f.Outlook, f.UsedUp, f.Earliest, f.Latest = UsedUp, now, now, now
+	case len(sums) < minIntervals:
+		return f
+	case total == 0:
+		f.Outlook = Idle
+	default:
+		f.Outlook = Lasts
+	}
+	if len(sums) < minIntervals {
+		return f
+	}
+	f.curve = curve{
+		from: now, spent: float64(s.Spent), step: recent.Step, count: float64(len(sums)), factor: quantile(len(sums) - 1),
+		rate: float64(f.PerDay) * recent.Step.Hours() / 24, spread: deviation(sums),
+	}
+	end := s.End
+	if end.IsZero() {
+		end = now.Add(horizon)
+	} else {
+		expected, low, high := f.curve.at(end)
+		f.Expected, f.Low, f.High = amount(expected), amount(low), amount(high)
+	}
+	if f.Outlook == UsedUp {
+		return f
+	}
+	left := float64(b.Amount)
+	f.UsedUp = f.curve.reaches(end, left, func(expected, _, _ float64) float64 { return expected })
+	f.Earliest = f.curve.reaches(end, left, func(_, _, high float64) float64 { return high })
+	f.Latest = f.curve.reaches(end, left, func(_, low, _ float64) float64 { return low })
+	if !f.UsedUp.IsZero() {
+		f.Outlook = RunsOut
+	}
+	return f
+}
+
+// Points returns the curve of the forecast until a time. It is empty if the forecast is unknown.
+func (f *Forecast) Points(until time.Time) []Point {
+	if f.curve.step == 0 || !until.After(f.curve.from) {
+		return nil
+	}
+	n := min(max(int(until.Sub(f.curve.from)/time.Hour), 1), maxPoints)
+	points := make([]Point, 0, n+1)
+	for i := range n + 1 {
+		at := f.curve.from.Add(time.Duration(float64(until.Sub(f.curve.from)) * float64(i) / float64(n)))
+		expected, low, high := f.curve.at(at)
+		points = append(points, Point{At: at, Expected: amount(expected), Low: amount(low), High: amount(high)})
+	}
+	return points
+}
+
+// reaches returns the first time before end at which a line of the curve reaches an amount, or the zero time.
+func (c curve) reaches(end time.Time, amount float64, line func(expected, low, high float64) float64) time.Time {
+	const steps = 1000
+	span := end.Sub(c.from)
+	at := func(i int) time.Time { return c.from.Add(time.Duration(float64(span) * float64(i) / steps)) }
+	for i := 1; i <= steps; i++ {
+		if line(c.at(at(i))) < amount {
+			continue
+		}
+		low, high := at(i-1), at(i)
+		for high.Sub(low) > time.Minute {
+			if middle := low.Add(high.Sub(low) / 2); line(c.at(middle)) < amount {
+				low = middle
+			} else {
+				high = middle
+			}
+		}
+		if !high.Before(end) {
+			return time.Time{}
+		}
+		return high
+	}
+	return time.Time{}
+}
+
+// intervals returns the spending in each interval that ends with the last complete hour, newest first, and the spending in the whole sample.
+func (s Sample) intervals(now time.Time) (sums []float64, total money.Amount) {
+	end := now.Truncate(time.Hour)
+	if s.Step <= 0 || s.From.IsZero() || !s.From.Before(end) {
+		return nil, 0
+	}
+	sums = make([]float64, end.Sub(s.From)/s.Step)
+	for _, c := range s.Charges {
+		if c.At.Before(s.From) {
+			continue
+		}
+		total = total.Add(c.Amount)
+		if i := int((end.Sub(c.At) - 1) / s.Step); c.At.Before(end) && i < len(sums) {
+			sums[i] += float64(c.Amount)
+		}
+	}
+	return sums, total
+}
+
+// deviation returns the sample standard deviation of at least two values.
+func deviation(values []float64) float64 {
+	var sum, squares float64
+	for _, v := range values {
+		sum += v
+	}
+	mean := sum / float64(len(values))
+	for _, v := range values {
+		squares += (v - mean) * (v - mean)
+	}
+	return math.Sqrt(squares / float64(len(values)-1))
+}
+
+// quantile returns the 90 % quantile of the t distribution, the factor of a two-sided 80 % interval.
+func quantile(freedom int) float64 {
+	small := [...]float64{3.078, 1.886, 1.638, 1.533, 1.476, 1.440, 1.415, 1.397, 1.383, 1.372}
+	if freedom <= len(small) {
+		return small[max(freedom, 1)-1]
+	}
+	return 1.282 + 0.9/float64(freedom) // within 0.003 of the exact value
+}
+
+// amount rounds a number of nano-dollars.
+func amount(nano float64) money.Amount {
+	if nano >= float64(money.Max) {
+		return money.Max
+	}
+	return money.Amount(math.Round(nano))
+}

@@ -1,0 +1,194 @@
+package budget
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"fairlead/internal/ledger"
+	"fairlead/internal/money"
+)
+
+var noon = time.Date(2026, 11, 17, 12, 0, 0, 0, time.UTC)
+
+// month returns a budget of 100 dollars in November with 40 dollars spent.
+func month() (ledger.Budget, ledger.Status) {
+	b := ledger.Budget{ID: "key:k", Amount: 100 * money.Dollar, Period: ledger.Monthly}
+	start, end := ledger.Window(ledger.Monthly, time.UTC, noon)
+	return b, ledger.Status{Loaded: true, Spent: 40 * money.Dollar, Start: start, End: end}
+}
+
+// daily returns a sample with the given spending on each of the last days, newest first, in dollars.
+func daily(perDay ...float64) Sample {
+	s := SampleOf(ledger.Monthly, noon.AddDate(0, 0, -len(perDay)), noon)
+	for i, dollars := range perDay {
+		s.Charges = append(s.Charges, Charge{At: noon.Add(-time.Duration(24*i+5) * time.Hour), Amount: money.Amount(dollars * float64(money.Dollar))})
+	}
+	return s
+}
+
+func TestPredictExtrapolatesRecentSpending(t *testing.T) {
+	t.Parallel()
+	b, s := month()
+	s.End = noon.AddDate(0, 0, 14)
+	f := Predict(&b, s, daily(5, 5, 5, 5, 5, 5, 5), noon)
+	if f.Outlook != RunsOut || f.Expected != 110*money.Dollar || f.PerDay != 5*money.Dollar {
+		t.Errorf("%+v", f)
+	}
+	if want := noon.AddDate(0, 0, 12); f.UsedUp.Sub(want).Abs() > time.Hour || !f.Earliest.Equal(f.UsedUp) || !f.Latest.Equal(f.UsedUp) {
+		t.Errorf("used up %s to %s to %s, want %s", f.Earliest, f.UsedUp, f.Latest, want)
+	}
+	s.End = noon.Add(-time.Hour)
+	if f := Predict(&b, s, daily(5, 5, 5), noon); f.Expected != s.Spent || !f.UsedUp.IsZero() {
+		t.Errorf("after the end: %+v", f)
+	}
+}
+
+func TestPredictOutlook(t *testing.T) {
+	t.Parallel()
+	b, s := month()
+	spent := s
+	spent.Spent = 101 * money.Dollar
+	total, forever := b, ledger.Status{Loaded: true, Spent: 40 * money.Dollar}
+	total.Period = ledger.Total
+	for name, test := range map[string]struct {
+		budget ledger.Budget
+		status ledger.Status
+		recent Sample
+		want   Outlook
+	}{
+		"two days of data":          {b, s, daily(9, 9), Unknown},
+		"a sample without a start":  {b, s, Sample{}, Unknown},
+		"three days of data":        {b, s, daily(9, 9, 9), RunsOut},
+		"low spending":              {b, s, daily(1, 2, 1, 2, 1), Lasts},
+		"no spending":               {b, s, daily(0, 0, 0, 0), Idle},
+		"exceeded, little data":     {b, spent, daily(3), UsedUp},
+		"exceeded":                  {b, spent, daily(3, 3, 3), UsedUp},
+		"never resets, high rate":   {total, forever, daily(1, 1, 1, 1, 1, 1, 1), RunsOut},
+		"never resets, slow rate":   {total, forever, daily(0.01, 0.01, 0.01), Lasts},
+		"now is before the sample":  {b, s, Sample{Step: time.Hour, From: noon.Add(time.Hour)}, Unknown},
+		"charges before the sample": {b, s, Sample{Step: 24 * time.Hour, From: noon.AddDate(0, 0, -4), Charges: []Charge{{noon.AddDate(0, 0, -5), 99 * money.Dollar}}}, Idle},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := Predict(&test.budget, test.status, test.recent, noon)
+			if got.Outlook != test.want {
+				t.Errorf("%+v, want %s", got, test.want)
+			}
+			if (got.Outlook == RunsOut || got.Outlook == UsedUp) == got.UsedUp.IsZero() {
+				t.Errorf("%s at %s", got.Outlook, got.UsedUp)
+			}
+		})
+	}
+}
+
+func TestPredictRangeGrowsWithVariation(t *testing.T) {
+	t.Parallel()
+	b, s := month()
+	steady, varied := Predict(&b, s, daily(6, 5, 4, 5, 6, 5, 4), noon), Predict(&b, s, daily(0, 15, 0, 5, 0, 15, 0), noon)
+	if steady.Expected != varied.Expected {
+		t.Errorf("expected %s and %s", steady.Expected, varied.Expected)
+	}
+	if steady.Low >= steady.Expected || steady.High <= steady.Expected || varied.High <= steady.High || varied.Low >= steady.Low || varied.Low < s.Spent {
+		t.Errorf("steady %+v, varied %+v", steady, varied)
+	}
+	if !varied.Earliest.Before(steady.Earliest) || !steady.Earliest.Before(steady.UsedUp) {
+		t.Errorf("earliest %s and %s", varied.Earliest, steady.Earliest)
+	}
+	points := varied.Points(s.End)
+	last := points[len(points)-1]
+	if len(points) > maxPoints+1 || !points[0].At.Equal(noon) || points[0].High != s.Spent || !last.At.Equal(s.End) || last.Expected != varied.Expected {
+		t.Errorf("%d points from %+v to %+v", len(points), points[0], last)
+	}
+	for i := 1; i < len(points); i++ {
+		if p := points[i]; p.Low < s.Spent || p.Low > p.Expected || p.High < p.Expected || p.High <= points[i-1].High {
+			t.Errorf("point %+v after %+v", p, points[i-1])
+		}
+	}
+	unknown := Predict(&b, s, daily(1), noon)
+	if got := unknown.Points(s.End); got != nil {
+		t.Errorf("points without data: %v", got)
+	}
+}
+
+// TestPredictIntervalCoversOutcomes draws spending from a distribution and counts how often the interval contains the actual sum.
+func TestPredictIntervalCoversOutcomes(t *testing.T) {
+	t.Parallel()
+	b, s := month()
+	state := uint64(7)
+	draw := func() float64 { // roughly normal with mean 6
+		sum := 0.0
+		for range 12 {
+			state = state*6364136223846793005 + 1442695040888963407
+			sum += float64(state>>11) / (1 << 53)
+		}
+		return sum
+	}
+	within, days := 0, 13
+	s.End = noon.AddDate(0, 0, days)
+	const rounds = 2000
+	for range rounds {
+		f := Predict(&b, s, daily(draw(), draw(), draw(), draw(), draw(), draw(), draw()), noon)
+		actual := s.Spent
+		for range days {
+			actual = actual.Add(money.Amount(draw() * float64(money.Dollar)))
+		}
+		if actual >= f.Low && actual <= f.High {
+			within++
+		}
+	}
+	if share := float64(within) / rounds; math.Abs(share-0.8) > 0.03 {
+		t.Errorf("the 80 %% interval contains %.1f %% of outcomes", 100*share)
+	}
+}
+
+func TestSampleOfBudget(t *testing.T) {
+	t.Parallel()
+	at := noon.Add(40 * time.Minute)
+	for name, test := range map[string]struct {
+		period ledger.Period
+		since  time.Time
+		want   Sample
+		count  int
+	}{
+		"day":           {ledger.Daily, time.Time{}, Sample{Step: time.Hour, From: noon.AddDate(0, 0, -1)}, 24},
+		"month":         {ledger.Monthly, time.Time{}, Sample{Step: 24 * time.Hour, From: noon.AddDate(0, 0, -7)}, 7},
+		"new key":       {ledger.Weekly, noon.Add(-75 * time.Hour), Sample{Step: 24 * time.Hour, From: noon.Add(-75 * time.Hour)}, 3},
+		"just created":  {ledger.Total, at, Sample{Step: 24 * time.Hour, From: noon}, 0},
+		"not yet there": {ledger.Daily, at.Add(time.Hour), Sample{Step: time.Hour, From: noon.Add(time.Hour)}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := SampleOf(test.period, test.since, at)
+			sums, _ := got.intervals(at)
+			if got.Step != test.want.Step || !got.From.Equal(test.want.From) || len(sums) != test.count {
+				t.Errorf("%+v with %d intervals, want %+v with %d", got, len(sums), test.want, test.count)
+			}
+		})
+	}
+}
+
+func TestSampleStartsWithItsOwner(t *testing.T) {
+	t.Parallel()
+	first := noon.Add(-50 * time.Hour)
+	charges := []Charge{{At: first, Amount: 1}, {At: noon.Add(-time.Hour), Amount: 1}}
+	for name, test := range map[string]struct {
+		created time.Time
+		charges []Charge
+		want    time.Time
+	}{
+		"created before the charges": {noon.AddDate(0, 0, -3), charges, noon.AddDate(0, 0, -3)},
+		"created in the same hour":   {first.Add(20 * time.Minute), charges, first.Add(20 * time.Minute)},
+		"created after a charge":     {noon.Add(-10 * time.Hour), charges, time.Time{}},
+		"session with charges":       {time.Time{}, charges, first},
+		"session without charges":    {time.Time{}, nil, noon},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			i := Item{since: test.created}
+			if got := i.sampleStart(test.charges, noon); !got.Equal(test.want) {
+				t.Errorf("%s, want %s", got, test.want)
+			}
+		})
+	}
+}

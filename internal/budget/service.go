@@ -1,0 +1,361 @@
+package budget
+
+import (
+	"cmp"
+	"context"
+	"encoding/base64"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"fairlead/internal/account"
+	"fairlead/internal/ledger"
+	"fairlead/internal/money"
+	"fairlead/internal/requestlog"
+	"fairlead/internal/session"
+)
+
+// Kind is what a budget limits.
+type Kind string
+
+// Kinds of budgets.
+const (
+	OfWorkspace Kind = "workspace"
+	OfKey       Kind = "key"
+	OfSession   Kind = "session" // of a key
+	OfUser      Kind = "user"    // end user of a key
+)
+
+// Item is a budget with its use and its forecast.
+type Item struct {
+	ID        string // in the API: that of the workspace or the key, otherwise made of the kind, the key and the name
+	Kind      Kind
+	Budget    ledger.Budget
+	Status    ledger.Status
+	KeyID     string // of a key, session or end user
+	KeyName   string
+	CreatedBy string // account that created the key
+	Downgrade bool   // whether requests are served by auto:cost from the warning threshold on
+	Forecast  Forecast
+
+	since time.Time // creation of the owner; zero if unknown
+}
+
+// Left returns the part of the amount that is neither spent nor held.
+func (i *Item) Left() money.Amount {
+	return max(i.Budget.Amount.Sub(i.Status.Spent).Sub(i.Status.Held), 0)
+}
+
+// Accounts reads workspaces and keys.
+type Accounts interface {
+	Workspace(ctx context.Context, id string) (account.Workspace, error)
+	Keys(ctx context.Context, workspaceID string) ([]account.Key, error)
+	Key(ctx context.Context, workspaceID, id string) (account.Key, error)
+}
+
+// ChargeReader sums charges by intervals that begin with since. Intervals without charges are omitted.
+type ChargeReader interface {
+	// WorkspaceCharges returns the charges of a workspace. Figures are summed by the hour, so since is a full hour.
+	WorkspaceCharges(ctx context.Context, workspaceID string, since time.Time, step time.Duration) ([]Charge, error)
+	// KeyCharges returns the charges of some keys of a workspace by key ID.
+	KeyCharges(ctx context.Context, workspaceID string, keys []string, since time.Time, step time.Duration) (map[string][]Charge, error)
+}
+
+// SubjectReader sums the charges of sessions and end users, whose names are those of session.Namer.
+type SubjectReader interface {
+	SubjectCharges(ctx context.Context, subjects []string, since time.Time, step time.Duration) (map[string][]Charge, error)
+}
+
+// Service reads the budgets of a workspace.
+type Service struct {
+	Accounts Accounts
+	Status   func(ledger.Budget) ledger.Status
+	// Spent returns the charges of a budget since a time. It is called for budgets that the ledger has not loaded.
+	Spent    func(ctx context.Context, budgetID string, since time.Time) (money.Amount, error)
+	Charges  ChargeReader
+	Subjects SubjectReader
+	Sessions requestlog.SessionReader
+	Requests requestlog.Reader
+	Figures  requestlog.FigureReader
+	Namer    *session.Namer
+	// Applied returns the budgets of the key and of the workspace of a grant.
+	Applied func(*account.Grant) []ledger.Budget
+	Now     func() time.Time
+}
+
+const (
+	listedSessions = 200 // most recent sessions whose budgets are listed
+	sessionAge     = 30 * 24 * time.Hour
+)
+
+// Owned returns the budgets of the workspace and of its active keys, in that order.
+func (s *Service) Owned(ctx context.Context, workspaceID string) ([]Item, error) {
+	workspace, err := s.Accounts.Workspace(ctx, workspaceID)
+	if err != nil {
+		return nil, err
+	}
+	keys, err := s.Accounts.Keys(ctx, workspaceID)
+	if err != nil {
+		return nil, err
+	}
+	keys = slices.DeleteFunc(keys, func(k account.Key) bool { return !k.RevokedAt.IsZero() })
+	items := s.ownItems(&workspace, keys)
+	for i := range items {
+		if err := s.loadStatus(ctx, &items[i]); err != nil {
+			return nil, err
+		}
+	}
+	return items, s.predictOwned(ctx, workspaceID, items)
+}
+
+// ownItems returns the budgets of a workspace and of some of its keys, without their use.
+func (s *Service) ownItems(w *account.Workspace, keys []account.Key) []Item {
+	var items []Item
+	for _, b := range s.Applied(&account.Grant{Key: &account.Key{}, Workspace: w}) {
+		items = append(items, Item{ID: w.ID, Kind: OfWorkspace, Budget: b, since: w.CreatedAt})
+	}
+	for i := range keys {
+		k := &keys[i]
+		for _, b := range s.Applied(&account.Grant{Key: k, Workspace: &account.Workspace{}}) {
+			items = append(items, Item{ID: k.ID, Kind: OfKey, Budget: b, KeyID: k.ID, KeyName: k.Name, CreatedBy: k.CreatedBy, since: k.CreatedAt})
+		}
+	}
+	return items
+}
+
+func (s *Service) loadStatus(ctx context.Context, i *Item) (err error) {
+	i.Status = s.Status(i.Budget)
+	if !i.Status.Loaded {
+		i.Status.Spent, err = s.Spent(ctx, i.Budget.ID, i.Status.Start)
+		i.Status.Percent = percent(i.Status.Spent, i.Budget.Amount)
+	}
+	return err
+}
+
+func percent(spent, amount money.Amount) float64 {
+	if amount <= 0 {
+		return 100
+	}
+	return 100 * float64(spent) / float64(amount)
+}
+
+// predictOwned sets the forecasts of the budgets of a workspace and its keys.
+func (s *Service) predictOwned(ctx context.Context, workspaceID string, items []Item) error {
+	now := s.Now()
+	byKey := map[time.Duration]map[string][]Charge{}
+	for i := range items {
+		one := &items[i]
+		recent := SampleOf(one.Budget.Period, time.Time{}, now)
+		var err error
+		if one.Kind == OfWorkspace {
+			recent.Charges, err = s.Charges.WorkspaceCharges(ctx, workspaceID, recent.From, time.Hour)
+		} else {
+			if byKey[recent.Step] == nil {
+				byKey[recent.Step], err = s.Charges.KeyCharges(ctx, workspaceID, keysWithStep(items, recent.Step, now), recent.From, time.Hour)
+			}
+			recent.Charges = byKey[recent.Step][one.KeyID]
+		}
+		if err != nil {
+			return fmt.Errorf("read recent spending: %w", err)
+		}
+		one.predict(recent, now)
+	}
+	return nil
+}
+
+// keysWithStep returns the keys whose budgets are extrapolated from intervals of the given length.
+func keysWithStep(items []Item, step time.Duration, now time.Time) []string {
+	var keys []string
+	for i := range items {
+		if items[i].Kind == OfKey && SampleOf(items[i].Budget.Period, time.Time{}, now).Step == step {
+			keys = append(keys, items[i].KeyID)
+		}
+	}
+	return keys
+}
+
+// predict sets the forecast.
+func (i *Item) predict(recent Sample, now time.Time) {
+	recent.From = SampleOf(i.Budget.Period, i.sampleStart(recent.Charges, now), now).From
+	i.Forecast = Predict(&i.Budget, i.Status, recent, now)
+}
+
+// sampleStart returns when the spending of an owner began: with its creation, or with its first charge if the creation is unknown. It
+// returns the zero time for an owner with charges before its creation, such as an imported key.
+func (i *Item) sampleStart(charges []Charge, now time.Time) time.Time {
+	if i.since.IsZero() {
+		if len(charges) == 0 {
+			return now
+		}
+		return charges[0].At
+	}
+	if len(charges) > 0 && charges[0].At.Before(i.since.Truncate(time.Hour)) {
+		return time.Time{}
+	}
+	return i.since
+}
+
+// Shared returns the budgets of sessions and end users that were active in the last 30 days, the most used first. It considers the 200 most
+// recent sessions of keys that limit their sessions or end users, and reports whether there were more.
+func (s *Service) Shared(ctx context.Context, workspaceID string) (items []Item, more bool, err error) {
+	keys, err := s.Accounts.Keys(ctx, workspaceID)
+	if err != nil {
+		return nil, false, err
+	}
+	limited, ids := map[string]*account.Key{}, []string(nil)
+	for i := range keys {
+		if k := &keys[i]; k.RevokedAt.IsZero() && k.Sessions != nil && (k.Sessions.Budget != nil || k.Sessions.UserBudget != nil) {
+			limited[k.ID], ids = k, append(ids, k.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil, false, nil
+	}
+	found, err := s.Sessions.Sessions(ctx, requestlog.SessionFilter{WorkspaceID: workspaceID, Key: ids, From: s.Now().Add(-sessionAge)}, requestlog.SessionPage{Limit: listedSessions})
+	if err != nil {
+		return nil, false, err
+	}
+	seen := map[string]bool{}
+	for i := range found {
+		one := &found[i]
+		for _, item := range s.subjectItems(workspaceID, limited[one.KeyID], one.ID, one.EndUser) {
+			if !seen[item.ID] {
+				seen[item.ID], items = true, append(items, item)
+			}
+		}
+	}
+	if err := s.loadSubjects(ctx, items); err != nil {
+		return nil, false, err
+	}
+	slices.SortStableFunc(items, func(a, b Item) int { return cmp.Compare(b.Status.Percent, a.Status.Percent) })
+	return items, len(found) == listedSessions, nil
+}
+
+// subjectItems returns the budgets of a session and of an end user of a key, without their use.
+func (s *Service) subjectItems(workspaceID string, k *account.Key, name, endUser string) []Item {
+	if k == nil {
+		return nil
+	}
+	var items []Item
+	for _, b := range s.Namer.Budgets(&account.Grant{Key: k, Workspace: &account.Workspace{ID: workspaceID}}, name, endUser) {
+		kind, _, _ := strings.Cut(b.ID, ":")
+		items = append(items, Item{
+			ID: subjectID(Kind(kind), k.ID, b.Name), Kind: Kind(kind), Budget: b, KeyID: k.ID, KeyName: k.Name, CreatedBy: k.CreatedBy, Downgrade: k.Sessions.Downgrade,
+		})
+	}
+	return items
+}
+
+// loadSubjects sets the use and the forecasts of the budgets of sessions and end users.
+func (s *Service) loadSubjects(ctx context.Context, items []Item) error {
+	if len(items) == 0 {
+		return nil
+	}
+	now := s.Now()
+	groups := map[time.Time][]string{} // by the time from which charges are read
+	from := func(i *Item) time.Time {
+		if i.Status.Start.IsZero() {
+			return time.Time{}
+		}
+		recent := SampleOf(i.Budget.Period, time.Time{}, now).From
+		if i.Status.Start.Before(recent) {
+			return i.Status.Start
+		}
+		return recent
+	}
+	for i := range items {
+		one := &items[i]
+		one.Status = s.Status(one.Budget)
+		groups[from(one)] = append(groups[from(one)], one.Budget.ID)
+	}
+	charges := map[string][]Charge{}
+	for since, subjects := range groups {
+		found, err := s.Subjects.SubjectCharges(ctx, subjects, since, time.Hour)
+		if err != nil {
+			return fmt.Errorf("read the spending of sessions: %w", err)
+		}
+		maps.Copy(charges, found)
+	}
+	for i := range items {
+		one := &items[i]
+		known := charges[one.Budget.ID]
+		if !one.Status.Loaded {
+			one.Status.Spent = sumSince(known, one.Status.Start)
+			one.Status.Percent = percent(one.Status.Spent, one.Budget.Amount)
+		}
+		recent := SampleOf(one.Budget.Period, time.Time{}, now)
+		recent.Charges = known
+		one.predict(recent, now)
+	}
+	return nil
+}
+
+func sumSince(charges []Charge, since time.Time) (sum money.Amount) {
+	for _, c := range charges {
+		if !c.At.Before(since) {
+			sum = sum.Add(c.Amount)
+		}
+	}
+	return sum
+}
+
+// subjectID returns the ID of the budget of a session or an end user.
+func subjectID(k Kind, keyID, name string) string {
+	return string(k) + "." + keyID + "." + base64.RawURLEncoding.EncodeToString([]byte(name))
+}
+
+// parseSubjectID reads the result of subjectID.
+func parseSubjectID(id string) (k Kind, keyID, name string, ok bool) {
+	parts := strings.Split(id, ".")
+	if len(parts) != 3 || (parts[0] != string(OfSession) && parts[0] != string(OfUser)) {
+		return "", "", "", false
+	}
+	text, err := base64.RawURLEncoding.DecodeString(parts[2])
+	return Kind(parts[0]), parts[1], string(text), err == nil && len(text) > 0
+}
+
+// Find returns one budget. It returns account.ErrNotFound for an owner that does not exist or has no budget.
+func (s *Service) Find(ctx context.Context, workspaceID, id string) (Item, error) {
+	if kind, keyID, name, ok := parseSubjectID(id); ok {
+		return s.findSubject(ctx, workspaceID, kind, keyID, name)
+	}
+	var items []Item
+	if id == workspaceID {
+		w, err := s.Accounts.Workspace(ctx, workspaceID)
+		if err != nil {
+			return Item{}, err
+		}
+		items = s.ownItems(&w, nil)
+	} else {
+		key, err := s.Accounts.Key(ctx, workspaceID, id)
+		if err != nil {
+			return Item{}, err
+		}
+		items = s.ownItems(&account.Workspace{}, []account.Key{key})
+	}
+	if len(items) == 0 {
+		return Item{}, account.ErrNotFound
+	}
+	if err := s.loadStatus(ctx, &items[0]); err != nil {
+		return Item{}, err
+	}
+	return items[0], s.predictOwned(ctx, workspaceID, items[:1])
+}
+
+func (s *Service) findSubject(ctx context.Context, workspaceID string, kind Kind, keyID, name string) (Item, error) {
+	key, err := s.Accounts.Key(ctx, workspaceID, keyID)
+	if err != nil {
+		return Item{}, err
+	}
+	items := s.subjectItems(workspaceID, &key, name, name)
+	items = slices.DeleteFunc(items, func(i Item) bool { return i.Kind != kind })
+	if len(items) == 0 {
+		return Item{}, account.ErrNotFound
+	}
+	if err := s.loadSubjects(ctx, items); err != nil {
+		return Item{}, err
+	}
+	return items[0], nil
+}

@@ -1,0 +1,23 @@
+package instance
+
+import (
+	"context"
+	"time"
+
+	"fairlead/internal/budget"
+	"fairlead/internal/gateway"
+	"fairlead/internal/ledger"
+	"fairlead/internal/money"
+)
+
+// Budgets returns the budgets of the instance. They have no holds: only a running server knows those.
+func (i *Instance) Budgets(now func() time.Time) *budget.Service {
+	return &budget.Service{
+		Accounts: i.Accounts, Status: ledger.New(ledger.Options{Now: now}).Status,
+		Spent: func(ctx context.Context, budgetID string, since time.Time) (money.Amount, error) {
+			return i.Store.Charged(ctx, budgetID, since)
+		},
+		Charges: i.Store.Figures, Subjects: i.Store.Sessions, Sessions: i.Store.Log, Requests: i.Store.Log, Figures: i.Store.Figures,
+		Namer: i.names, Applied: gateway.Budgets, Now: now,
+	}
+}

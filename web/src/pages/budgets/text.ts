@@ -1,0 +1,96 @@
+import { formatMoney } from "../../lib/money";
+import type { Budget } from "./query";
+
+const kinds: Record<Budget["kind"], string> = {
+  workspace: "Workspace",
+  key: "API key",
+  session: "Session",
+  user: "End user",
+};
+
+/** Describes what a budget limits: "API key", "Session of ci". */
+export function ownerText(budget: Pick<Budget, "kind" | "key_name">): string {
+  const shared = budget.kind === "session" || budget.kind === "user";
+  return shared && budget.key_name ? `${kinds[budget.kind]} of ${budget.key_name}` : kinds[budget.kind];
+}
+
+/** Describes the amount and the period of a budget: "$50.00 per month". */
+export function amountText(budget: Pick<Budget, "amount_usd" | "period">): string {
+  const amount = formatMoney(budget.amount_usd);
+  return budget.period === "total" ? `${amount} in total` : `${amount} per ${budget.period}`;
+}
+
+/**
+ * Formats a day in the time zone of the budget, in which its periods begin: "1 December". A daily budget has times
+ * instead: "16:40".
+ */
+export function dayText(iso: string, budget: Pick<Budget, "period" | "zone">): string {
+  const options: Intl.DateTimeFormatOptions =
+    budget.period === "day"
+      ? { hour: "2-digit", minute: "2-digit", hour12: false }
+      : { day: "numeric", month: "long" };
+  const zone = budget.zone || "UTC";
+  try {
+    return new Intl.DateTimeFormat("en-GB", { ...options, timeZone: zone }).format(new Date(iso));
+  } catch {
+    return new Intl.DateTimeFormat("en-GB", { ...options, timeZone: "UTC" }).format(new Date(iso));
+  }
+}
+
+type Forecasted = Pick<Budget, "period" | "zone" | "resets_at" | "forecast">;
+
+/** Describes the forecast of a budget: "Used up about 24 November; resets 1 December". */
+export function outlookText(budget: Forecasted): string {
+  const { forecast, resets_at: reset } = budget;
+  const resets = reset ? `; resets ${dayText(reset, budget)}` : "";
+  switch (forecast.outlook) {
+    case "used_up":
+      return `Used up${resets}`;
+    case "runs_out":
+      return forecast.used_up_at
+        ? `Used up about ${dayText(forecast.used_up_at, budget)}${resets}`
+        : `Runs out${resets}`;
+    case "lasts":
+      return reset ? `Lasts until the reset on ${dayText(reset, budget)}` : "Lasts more than a year";
+    case "idle":
+      return `No spending in the last ${budget.period === "day" ? "24 hours" : "7 days"}${resets}`;
+    case "unknown":
+      return `Not enough data for a forecast${resets}`;
+  }
+}
+
+/** Explains the uncertainty or the lack of a forecast. */
+export function rangeText(budget: Forecasted): string {
+  const { forecast } = budget;
+  const sample = budget.period === "day" ? "the last 24 hours" : "the last 7 days";
+  if (forecast.outlook === "unknown") {
+    return `A forecast needs at least ${budget.period === "day" ? "3 hours" : "3 days"} of data.`;
+  }
+  if (forecast.outlook === "idle" || forecast.outlook === "used_up") {
+    return `Based on ${sample}.`;
+  }
+  const parts = [`Based on ${sample}.`];
+  if (forecast.used_up_earliest && forecast.outlook === "runs_out") {
+    const latest = forecast.used_up_latest
+      ? dayText(forecast.used_up_latest, budget)
+      : budget.resets_at
+        ? "after the reset"
+        : "more than a year away";
+    const earliest = dayText(forecast.used_up_earliest, budget);
+    if (earliest !== latest) {
+      parts.push(`80 % range: ${earliest} to ${latest}.`);
+    }
+  } else if (forecast.used_up_earliest) {
+    parts.push(`With higher spending, used up as early as ${dayText(forecast.used_up_earliest, budget)}.`);
+  }
+  return parts.join(" ");
+}
+
+/** The color of the bar of a budget. */
+export function barColor(budget: Pick<Budget, "percent" | "warn_percent" | "forecast">): string {
+  const percent = budget.percent ?? 0;
+  if (percent >= 100 || budget.forecast.outlook === "used_up") {
+    return "red";
+  }
+  return percent >= (budget.warn_percent || 80) || budget.forecast.outlook === "runs_out" ? "orange" : "cyan";
+}
