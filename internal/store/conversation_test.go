@@ -82,7 +82,7 @@ func growConversations(t *testing.T, db *store.DB, s outlinetest.Session) {
 }
 
 // databaseSize returns the size of the tables, without the queue of roll-ups that the leader empties.
-func databaseSize(t *testing.T, db *store.DB) int64 {
+func databaseSize(t testing.TB, db *store.DB) int64 {
 	t.Helper()
 	ctx := context.Background()
 	if db.Dialect() == sqldb.SQLite {

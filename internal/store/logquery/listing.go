@@ -114,12 +114,19 @@ func classScans(column string, low, high *int64) []scan {
 func (b Builder) Listing(f *requestlog.Filter, bounds Bounds, limit int) (string, []any) {
 	w := &sqldb.Where{}
 	rest := *f
-	if len(f.ID) == 0 {
+	byText := f.Text != "" && b.Dialect == sqldb.SQLite && len(f.ID) == 0
+	if len(f.ID) == 0 && !byText {
 		rest.Tag = nil // the scans begin with the tags
 	}
 	b.match(w, &rest)
 	var selects []string
-	all := scans(w, f)
+	var all []scan
+	if byText {
+		all = b.textScans(w, f, bounds)
+	} else {
+		b.matchWords(w, f, bounds)
+		all = scans(w, f)
+	}
 	if b.Dialect == sqldb.Postgres && len(f.Status) == 0 && len(all) > 1 && all[0].class {
 		all = []scan{{from: fromRequests, id: "r.id"}}
 	}
@@ -150,7 +157,7 @@ func (b Builder) Indexed(f *requestlog.Filter) bool {
 	switch conditions := f.Conditions(); {
 	case conditions == 0:
 		return true
-	case conditions > 1, f.Q != "", f.Source == requestlog.SourceKey:
+	case conditions > 1, f.Q != "", f.Text != "", f.Source == requestlog.SourceKey:
 		return false
 	}
 	for _, c := range requestlog.Columns() {

@@ -14,8 +14,9 @@ import (
 // Builder builds statements for one dialect.
 type Builder struct {
 	Dialect     sqldb.Dialect
-	EntriesFrom string // smallest id of an unexpired entry; empty when none have expired
-	BodiesFrom  string // smallest id of an entry whose bodies have not expired; empty when none have expired
+	EntriesFrom string  // smallest id of an unexpired entry; empty when none have expired
+	BodiesFrom  string  // smallest id of an entry whose bodies have not expired; empty when none have expired
+	TextDays    []int64 // SQLite: the days whose texts are indexed, newest first
 }
 
 // Bounds are the ids between which a statement selects entries.
@@ -68,6 +69,7 @@ func (b Builder) Where(f *requestlog.Filter, bounds Bounds) *sqldb.Where {
 	w := &sqldb.Where{}
 	b.match(w, f)
 	w.Conds = append(w.Conds, bounds.conds(w, "r.id")...)
+	b.matchWords(w, f, bounds)
 	return w
 }
 

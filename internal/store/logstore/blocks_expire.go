@@ -60,6 +60,9 @@ func (s *Store) expireSome(ctx context.Context, tx *sql.Tx, workspace, before st
 			return 0, 0, err
 		}
 	}
+	if err := s.deleteTexts(ctx, tx, workspace, ids); err != nil {
+		return 0, 0, err
+	}
 	return len(numbers), len(ids), forIDs(ctx, tx, workspace, ids, markExpired)
 }
 

@@ -117,7 +117,8 @@ func (s *Store) insertBlocks(ctx context.Context, tx *sql.Tx, b batch) ([]record
 	}
 	rows := make([][]any, len(b.records))
 	for i, r := range b.records {
-		rows[i] = append(r.request, place+int64(i)) // a repeated transaction replaces the place
+		b.records[i].place = place + int64(i) // a repeated transaction replaces the place
+		rows[i] = append(r.request, b.records[i].place)
 	}
 	n, err := s.db.Insert(ctx, tx, s.inserters.placed, rows)
 	if err != nil {

@@ -63,8 +63,12 @@ func (s *Store) dropBodies(ctx context.Context, bound time.Time, total *Expired)
 	if err != nil {
 		return err
 	}
-	_, err = s.partitions.DropTable(ctx, messages, bound)
-	return err
+	for _, t := range []partition.Table{messages, {Name: "request_text", Key: "request_id"}} {
+		if _, err := s.partitions.DropTable(ctx, t, bound); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // markPartition marks the entries whose bodies are in a partition of bodies; only those before an id unless it is empty.

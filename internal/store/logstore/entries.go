@@ -8,6 +8,10 @@ import (
 	"fmt"
 	"time"
 
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	jsonv1 "github.com/go-json-experiment/json/v1"
+
 	"fairlead/internal/llm"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/store/logquery"
@@ -23,6 +27,9 @@ const (
 func (s *Store) Entries(ctx context.Context, f requestlog.Filter, p requestlog.Page) ([]requestlog.Entry, error) {
 	ctx, cancel := s.db.Bounded(ctx)
 	defer cancel()
+	if err := s.prepareText(ctx, &f); err != nil {
+		return nil, err
+	}
 	ids, err := s.entryIDs(ctx, &f, p)
 	unfinished, partial := errors.AsType[*requestlog.UnfinishedError](err)
 	if err != nil && !partial {
@@ -49,8 +56,10 @@ func (s *Store) entryIDs(ctx context.Context, f *requestlog.Filter, p requestlog
 		return s.newest(ctx, f, p, limit)
 	case "cost", "latency":
 		return s.greatest(ctx, f, p.Sort, limit)
+	case "tokens":
+		return s.mostTokens(ctx, f, p, limit)
 	}
-	return nil, &llm.Error{Kind: llm.InvalidRequest, Message: fmt.Sprintf("Cannot sort by %q. Use time, cost or latency.", p.Sort), Param: "sort"}
+	return nil, &llm.Error{Kind: llm.InvalidRequest, Message: fmt.Sprintf("Cannot sort by %q. Use time, cost, latency or tokens.", p.Sort), Param: "sort"}
 }
 
 // newest lists ids in order of time, newest first unless the page follows another entry.
@@ -98,7 +107,8 @@ func (s *Store) summaries(ctx context.Context, workspaceID string, ids []string)
 // readEntry assembles an entry. Fields that change after writing are stored outside the summary.
 func readEntry(d detail, traceText []byte) (requestlog.Entry, error) {
 	var e requestlog.Entry
-	if err := json.Unmarshal(d.summary, &e); err != nil {
+	// Lists and statements read many summaries. Version 2 of encoding/json takes about a third of the time of version 1.
+	if err := jsonv2.Unmarshal(d.summary, &e, jsonv1.FormatDurationAsNano(true), jsontext.AllowInvalidUTF8(true)); err != nil {
 		return e, err
 	}
 	e.Preview, e.BodyState = d.preview, requestlog.BodyState(d.state)
@@ -208,6 +218,9 @@ const countTime = 600 * time.Millisecond
 func (s *Store) Count(ctx context.Context, f requestlog.Filter, limit int) (int, error) {
 	ctx, cancel := s.db.Bounded(ctx)
 	defer cancel()
+	if err := s.prepareText(ctx, &f); err != nil {
+		return 0, err
+	}
 	timeless, b := s.query().Within(&f, requestlog.Page{})
 	total := 0
 	count := func(ctx context.Context, b logquery.Bounds) (bool, error) {

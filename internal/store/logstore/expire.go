@@ -8,10 +8,12 @@ import (
 	"fmt"
 	"time"
 
+	"fairlead/internal/report"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/store/feedbackstore"
 	"fairlead/internal/store/logquery"
 	"fairlead/internal/store/proofstore"
+	"fairlead/internal/store/reportstore"
 	"fairlead/internal/store/sqldb"
 )
 
@@ -56,6 +58,9 @@ func (s *Store) expire(ctx context.Context, r *retentionBounds, total *Expired) 
 	if err := s.expireParts(ctx, r); err != nil {
 		return err
 	}
+	if err := s.expireTexts(ctx, r); err != nil {
+		return err
+	}
 	if err := s.expireSessions(ctx, r); err != nil {
 		return err
 	}
@@ -66,6 +71,9 @@ func (s *Store) expire(ctx context.Context, r *retentionBounds, total *Expired) 
 		keep := r.of(workspace)
 		return keep.Entries, keep.Bodies
 	}); err != nil {
+		return err
+	}
+	if err := s.reports.Expire(ctx, r.now, func(workspace string) time.Duration { return r.of(workspace).Entries }); err != nil {
 		return err
 	}
 	if r.longest.Entries > 0 {
@@ -123,6 +131,9 @@ func (s *Store) expireWorkspace(ctx context.Context, workspace string, now time.
 		if err != nil {
 			return 0, err
 		}
+		if err := s.deleteTexts(ctx, tx, workspace, ids); err != nil {
+			return 0, err
+		}
 		return len(ids), forIDs(ctx, tx, workspace, ids, markExpired, `delete from bodies where workspace_id = $1 and request_id in (%s)`)
 	})
 	total.Bodies += n
@@ -146,6 +157,9 @@ func (s *Store) deleteEntries(ctx context.Context, tx *sql.Tx, workspace string,
 		return err
 	}
 	if err := s.deleteTags(ctx, tx, workspace, ids); err != nil {
+		return err
+	}
+	if err := s.deleteTexts(ctx, tx, workspace, ids); err != nil {
 		return err
 	}
 	if err := s.deleteFromBlocks(ctx, tx, workspace, ids); err != nil {
@@ -178,8 +192,12 @@ func forIDs(ctx context.Context, tx *sql.Tx, workspace string, ids []string, sta
 }
 
 // DeleteEntries deletes the entries that a filter selects and returns their number. A dry run only counts them. The ledger
-// and the roll-ups stay, except that deleting all simulated entries also deletes their figures.
+// and the roll-ups stay, except that deleting all simulated entries also deletes their figures, and the report forgets
+// end users, sessions and tags that no entry has any more.
 func (s *Store) DeleteEntries(ctx context.Context, f requestlog.Filter, dryRun bool) (int64, error) {
+	if err := s.prepareText(ctx, &f); err != nil {
+		return 0, err
+	}
 	if dryRun {
 		w := s.query().Where(&f, logquery.Bounds{})
 		var n int64
@@ -188,10 +206,14 @@ func (s *Store) DeleteEntries(ctx context.Context, f requestlog.Filter, dryRun b
 		}
 		return n, nil
 	}
+	values := reportstore.Values{}
 	n, err := s.db.InBatches(ctx, func(tx *sql.Tx) (int, error) {
 		q, args := s.query().Listing(&f, logquery.Bounds{}, sqldb.DeleteBatch)
 		ids, err := sqldb.Column[string](ctx, tx, q, args...)
 		if err != nil {
+			return 0, err
+		}
+		if err := s.valuesOf(ctx, tx, f.WorkspaceID, ids, values); err != nil {
 			return 0, err
 		}
 		if err := markForSweep(ctx, tx, f.WorkspaceID, ids); err != nil {
@@ -202,14 +224,75 @@ func (s *Store) DeleteEntries(ctx context.Context, f requestlog.Filter, dryRun b
 	if err == nil {
 		err = s.sweepAll(ctx, f.WorkspaceID)
 	}
+	if err == nil {
+		err = s.mergeTexts(ctx, nil)
+	}
 	if err == nil && f.Simulated != nil && *f.Simulated && f.Conditions() == 1 {
-		err = s.figures.DeleteSimulated(ctx, f.WorkspaceID)
+		err = errors.Join(s.figures.DeleteSimulated(ctx, f.WorkspaceID), s.reports.DeleteSimulated(ctx, f.WorkspaceID))
+	}
+	if err == nil {
+		err = s.forget(ctx, f.WorkspaceID, values)
 	}
 	if err != nil {
 		return n, fmt.Errorf("delete entries: %w", err)
 	}
 	_ = s.db.Shrink(ctx) // the entries are deleted; the next Expire shrinks the rest
 	return n, nil
+}
+
+// valuesOf adds the end users, sessions and tags of entries.
+func (s *Store) valuesOf(ctx context.Context, tx *sql.Tx, workspace string, ids []string, into reportstore.Values) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	q := `select end_user, session from requests where workspace_id = $1 and id in (` + sqldb.Placeholders(2, len(ids)) + `)`
+	rows, err := tx.QueryContext(ctx, q, append([]any{workspace}, sqldb.Args(ids)...)...) //nolint:rowserrcheck // Each checks it
+	if err := sqldb.Each(rows, err, func(row sqldb.Scanner) error {
+		var user, session string
+		err := row.Scan(&user, &session)
+		into.Add(report.User, user)
+		into.Add(report.Session, session)
+		return err
+	}); err != nil {
+		return err
+	}
+	return s.eachDetail(ctx, tx.QueryContext, detailParts{}, workspace, ids, func(d detail) error {
+		var tagged struct {
+			Tags map[string]string `json:"tags"`
+		}
+		if err := json.Unmarshal(d.summary, &tagged); err != nil {
+			return err
+		}
+		for name, value := range tagged.Tags {
+			into.Add(report.Tag(requestlog.Term(name)), requestlog.Term(value))
+		}
+		return nil
+	})
+}
+
+// forget removes the values that no entry has any more from the report roll-ups.
+func (s *Store) forget(ctx context.Context, workspace string, values reportstore.Values) error {
+	for d, some := range values {
+		q, prefix := `select 1 from tags where workspace_id = $1 and tag = $2 limit 1`, ""
+		if name, ok := d.Tag(); ok {
+			prefix = name + "="
+		} else {
+			q = `select 1 from requests where workspace_id = $1 and ` + map[report.Dimension]string{report.User: "end_user", report.Session: "session"}[d] + ` = $2 limit 1`
+		}
+		for value := range some {
+			var one int
+			err := s.db.QueryRow(ctx, q, workspace, requestlog.Term(prefix+value)).Scan(&one)
+			if err == nil {
+				delete(some, value)
+			} else if !sqldb.IsNotFound(err) {
+				return err
+			}
+		}
+		if len(some) == 0 {
+			delete(values, d)
+		}
+	}
+	return s.reports.Forget(ctx, workspace, values)
 }
 
 // deleteTags deletes the tags of entries. No index finds them by request, so the summaries tell which tags exist.

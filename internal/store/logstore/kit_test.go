@@ -12,6 +12,7 @@ import (
 	"fairlead/internal/store/figurestore"
 	"fairlead/internal/store/pgtest"
 	"fairlead/internal/store/proofstore"
+	"fairlead/internal/store/reportstore"
 	"fairlead/internal/store/sessionstore"
 	"fairlead/internal/store/sqldb"
 )
@@ -30,7 +31,7 @@ func newTestDB(t *testing.T, db *sqldb.DB, err error) *testDB {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = db.Close() })
-	return &testDB{db, New(db, figurestore.New(db), sessionstore.New(db), feedbackstore.New(db), proofstore.New(db), configstore.New(db))}
+	return &testDB{db, New(db, figurestore.New(db), reportstore.New(db), sessionstore.New(db), feedbackstore.New(db), proofstore.New(db), configstore.New(db))}
 }
 
 func openTest(t *testing.T, dsn, dir string, o sqldb.Options) *testDB {

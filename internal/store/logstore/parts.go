@@ -38,6 +38,7 @@ type scopeParts struct {
 	content  map[outline.Address][]byte   // packed
 	wanted   map[outline.Address]struct{} // referred to by the batch, and not in it
 	referrer map[*requestlog.Entry][]outline.Address
+	exists   map[outline.Address]bool // stored before the batch; set by insertParts
 }
 
 // partBatch encodes the parts of the entries that have split requests.
@@ -50,7 +51,7 @@ func (s *Store) partBatch(entries []*requestlog.Entry) (partBatch, error) {
 		scope := scopeOf(e.WorkspaceID, e.ID)
 		p := batch[scope]
 		if p == nil {
-			p = &scopeParts{map[outline.Address][]byte{}, map[outline.Address]struct{}{}, map[*requestlog.Entry][]outline.Address{}}
+			p = &scopeParts{content: map[outline.Address][]byte{}, wanted: map[outline.Address]struct{}{}, referrer: map[*requestlog.Entry][]outline.Address{}}
 			batch[scope] = p
 		}
 		if err := s.addParts(p, e); err != nil {
@@ -129,6 +130,7 @@ func (s *Store) insertParts(ctx context.Context, tx *sql.Tx, batch partBatch) (m
 				stored[scope] += int64(len(content))
 			}
 		}
+		p.exists = exists
 		p.setMissing(exists)
 	}
 	slices.SortFunc(rows, func(a, b []any) int {

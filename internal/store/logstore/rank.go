@@ -1,9 +1,14 @@
 package logstore
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 
+	"fairlead/internal/llm"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/store/logquery"
 	"fairlead/internal/store/sqldb"
@@ -60,4 +65,45 @@ func (s *Store) greatestByClass(ctx context.Context, f *requestlog.Filter, colum
 // ofClass selects one class with the same text as the index.
 func ofClass(column string, c int) string {
 	return fmt.Sprintf("r.%[1]s_class = %[2]d and r.%[1]s_class is not null", column, c)
+}
+
+// maxTokenSorted is the number of newest matching entries that are sorted by tokens. The token counts have no column, so the
+// summary of every entry is read.
+const maxTokenSorted = 10_000
+
+// mostTokens lists the ids with the most tokens among the newest matching entries, at most maxTokenSorted. It returns an
+// UnfinishedError with the result if the search for these entries took too long.
+func (s *Store) mostTokens(ctx context.Context, f *requestlog.Filter, p requestlog.Page, limit int) ([]string, error) {
+	p.Before, p.After = "", ""
+	ids, unfinished := s.newest(ctx, f, p, maxTokenSorted)
+	if _, partial := errors.AsType[*requestlog.UnfinishedError](unfinished); unfinished != nil && !partial {
+		return nil, unfinished
+	}
+	type counted struct {
+		id     string
+		tokens int64
+	}
+	var all []counted
+	for chunk := range slices.Chunk(ids, 500) {
+		if err := s.eachDetail(ctx, s.db.Query, detailParts{}, f.WorkspaceID, chunk, func(d detail) error {
+			var e struct {
+				Usage llm.Usage `json:"usage"`
+			}
+			if err := json.Unmarshal(d.summary, &e); err != nil {
+				return err
+			}
+			if n := e.Usage.Total(); n > 0 {
+				all = append(all, counted{d.id, n})
+			}
+			return nil
+		}); err != nil {
+			return nil, err
+		}
+	}
+	slices.SortFunc(all, func(a, b counted) int { return cmp.Or(cmp.Compare(b.tokens, a.tokens), cmp.Compare(b.id, a.id)) })
+	most := make([]string, 0, limit)
+	for _, c := range all[:min(limit, len(all))] {
+		most = append(most, c.id)
+	}
+	return most, unfinished
 }

@@ -17,6 +17,7 @@ import (
 	"fairlead/internal/store/logquery"
 	"fairlead/internal/store/partition"
 	"fairlead/internal/store/proofstore"
+	"fairlead/internal/store/reportstore"
 	"fairlead/internal/store/sessionstore"
 	"fairlead/internal/store/sqldb"
 )
@@ -26,6 +27,7 @@ type Store struct {
 	db         *sqldb.DB
 	figures    *figurestore.Store
 	sessions   *sessionstore.Store
+	reports    *reportstore.Store
 	feedback   *feedbackstore.Store
 	proof      *proofstore.Store
 	config     *configstore.Store
@@ -35,16 +37,18 @@ type Store struct {
 	statements []string                        // of a batch in SQLite
 	buffers    sync.Pool                       // of *batchBuffers
 	retention  atomic.Pointer[retentionBounds] // nil until Retain is called
+	indexed    atomic.Bool                     // texts are indexed
+	textDays   atomic.Pointer[[]int64]         // SQLite: the days with an index, as last read
 }
 
-// New returns the request log stored in db. Writing a batch also writes its figures and sessions; deleting entries also deletes their
+// New returns the request log stored in db. Writing a batch also writes its figures, report facts and sessions; deleting entries also deletes their
 // feedback and comparisons, and expiry covers figures and archived versions.
-func New(db *sqldb.DB, figures *figurestore.Store, sessions *sessionstore.Store, feedback *feedbackstore.Store, proof *proofstore.Store, config *configstore.Store) *Store {
+func New(db *sqldb.DB, figures *figurestore.Store, reports *reportstore.Store, sessions *sessionstore.Store, feedback *feedbackstore.Store, proof *proofstore.Store, config *configstore.Store) *Store {
 	s := &Store{
-		db: db, figures: figures, sessions: sessions, feedback: feedback, proof: proof, config: config, partitions: partition.NewSet(db),
+		db: db, figures: figures, reports: reports, sessions: sessions, feedback: feedback, proof: proof, config: config, partitions: partition.NewSet(db),
 		codec: entryblock.NewCodec(), inserters: newInserters(), buffers: sync.Pool{New: func() any { return &batchBuffers{} }},
 	}
-	s.statements = append(figures.Statements(), sessions.Statements()...)
+	s.statements = slices.Concat(figures.Statements(), reports.Statements(), sessions.Statements())
 	for _, in := range []*sqldb.Inserter{s.inserters.placed, s.inserters.blocks, s.inserters.bodyBlocks, s.inserters.messages, s.inserters.tags, s.inserters.ledger} {
 		s.statements = append(s.statements, in.Statements()...)
 	}
@@ -60,6 +64,9 @@ func (s *Store) query() logquery.Builder {
 	b := logquery.Builder{Dialect: s.db.Dialect()}
 	if r := s.retention.Load(); r != nil {
 		b.EntriesFrom, b.BodiesFrom = r.entriesFrom, r.bodiesFrom
+	}
+	if days := s.textDays.Load(); days != nil {
+		b.TextDays = *days
 	}
 	return b
 }

@@ -37,6 +37,9 @@ func (v volumes) first(end time.Time) time.Time {
 func (s *Store) Volumes(ctx context.Context, q requestlog.VolumeQuery) ([]requestlog.Volume, error) {
 	ctx, cancel := s.db.Bounded(ctx)
 	defer cancel()
+	if err := s.prepareText(ctx, &q.Filter); err != nil {
+		return nil, err
+	}
 	timeless, b := s.query().Within(&q.Filter, requestlog.Page{})
 	all := volumes{}
 	cut, next := bucketing(&q)

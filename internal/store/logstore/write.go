@@ -12,6 +12,7 @@ import (
 	"fairlead/internal/route"
 	"fairlead/internal/store/entryblock"
 	"fairlead/internal/store/figurestore"
+	"fairlead/internal/store/reportstore"
 	"fairlead/internal/store/sessionstore"
 	"fairlead/internal/store/sqldb"
 )
@@ -31,6 +32,7 @@ type record struct {
 	body    []any // nil when there is none
 	tags    [][]any
 	ledger  []any // nil when the cost is unknown or is not charged
+	place   int64 // SQLite: set by insertBlocks
 }
 
 // batch is what one transaction writes.
@@ -38,6 +40,7 @@ type batch struct {
 	records []record
 	blocks  []entryblock.Block // SQLite: runs of the records, in their order
 	parts   partBatch
+	texts   map[*requestlog.Entry][]passage // nil when texts are not indexed
 }
 
 // WriteEntries stores a batch with its ledger rows and roll-ups in one transaction. An existing entry is left unchanged and
@@ -79,7 +82,7 @@ func (s *Store) batch(entries []requestlog.Entry, buffers *batchBuffers) (batch,
 	if err != nil {
 		return b, err
 	}
-	b.parts, b.records = parts, make([]record, len(chosen))
+	b.parts, b.texts, b.records = parts, s.passages(chosen), make([]record, len(chosen))
 	for i, e := range chosen {
 		r, err := s.record(e, buffers)
 		if err != nil {
@@ -120,7 +123,7 @@ func (s *Store) record(e *requestlog.Entry, buffers *batchBuffers) (record, erro
 	for _, term := range e.TagTerms() {
 		r.tags = append(r.tags, []any{e.WorkspaceID, term, e.ID})
 	}
-	if e.Cost != nil && e.KeyID != requestlog.SampleKey { // sample traffic is not charged
+	if e.Cost != nil && !requestlog.IsSampleKey(e.KeyID) { // sample traffic is not charged
 		r.ledger = []any{e.ID, e.WorkspaceID, e.KeyID, e.Time.UnixMilli(), int64(*e.Cost)}
 	}
 	return r, nil
@@ -186,14 +189,18 @@ func (s *Store) writeBatch(ctx context.Context, tx *sql.Tx, b batch) error {
 	if err := s.addTurns(ctx, tx, fresh, stored); err != nil || len(fresh) == 0 {
 		return err
 	}
+	if err := s.indexTexts(ctx, tx, fresh, b); err != nil {
+		return err
+	}
 	var tags, ledger [][]any
-	figures, sessions, now := figurestore.Batch{}, sessionstore.Batch{}, s.db.Now()
+	figures, reports, sessions, now := figurestore.Batch{}, reportstore.Batch{}, sessionstore.Batch{}, s.db.Now()
 	for _, r := range fresh {
 		tags = append(tags, r.tags...)
 		if r.ledger != nil {
 			ledger = append(ledger, r.ledger)
 		}
 		figures.Add(r.entry, now)
+		reports.Add(r.entry)
 		sessions.Add(r.entry)
 	}
 	if _, err := s.db.Insert(ctx, tx, s.inserters.tags, tags); err != nil {
@@ -203,6 +210,9 @@ func (s *Store) writeBatch(ctx context.Context, tx *sql.Tx, b batch) error {
 		return err
 	}
 	if err := s.sessions.Write(ctx, tx, sessions); err != nil {
+		return err
+	}
+	if err := s.reports.Write(ctx, tx, &reports); err != nil {
 		return err
 	}
 	return s.figures.Write(ctx, tx, figures)

@@ -12,6 +12,7 @@ import { useSession } from "../../lib/session";
 import { pages } from "../../routes";
 import { PageLink } from "../../components/PageLink";
 import { kindTitles, linkOf } from "../overview/attention";
+import { WhatsNew } from "../whatsnew/WhatsNew";
 
 /** Banners for conditions that need action. They stay until the condition ends. */
 export function Banners() {
@@ -39,6 +40,7 @@ export function Banners() {
       )}
       {may("read_figures") && <GatewayBanners />}
       <SampleBanner />
+      <WhatsNew />
     </>
   );
 }

@@ -69,7 +69,9 @@ function clearCache(queryClient: QueryClient): void {
 function Inside({ data }: { data: Schema["SessionView"] }) {
   const { pathname, hash } = useLocation();
   const session = useSessionOf(data);
-  if (data.server.setup_needed) {
+  // The identity provider can create the first account too, unless the setup link is opened.
+  const setupBySignIn = data.server.sso && pathname !== "/register" && pathname !== "/welcome";
+  if (data.server.setup_needed && !setupBySignIn) {
     return <RegisterPage server={data.server} />;
   }
   if (!data.account) {

@@ -2,7 +2,7 @@ import { AppShell, Burger, Group, NavLink, ScrollArea, Text } from "@mantine/cor
 import { useDisclosure } from "@mantine/hooks";
 import { useIsFetching } from "@tanstack/react-query";
 import { Outlet, useLocation } from "@tanstack/react-router";
-import { useEffect } from "react";
+import { lazy, Suspense, useEffect } from "react";
 
 import { useLiveConnection } from "../../api/live";
 import { Icon } from "../../components/Icon";
@@ -10,13 +10,16 @@ import { useShortcuts } from "../../lib/keyboard";
 import { useSession } from "../../lib/session";
 import { useStored } from "../../lib/stored";
 import { groups, type Page, pages } from "../../routes";
-import { CommandPalette } from "./CommandPalette";
-import { ShortcutList } from "./ShortcutList";
 import { Banners } from "./Banners";
 import { TopBar } from "./TopBar";
 import { useTheme } from "./useTheme";
 import { PageLink } from "../../components/PageLink";
 import { useGo } from "../../lib/search";
+import { useOnce } from "../../lib/useOnce";
+
+// Dialogs are loaded when they are first opened.
+const CommandPalette = lazy(() => import("./CommandPalette").then((m) => ({ default: m.CommandPalette })));
+const ShortcutList = lazy(() => import("./ShortcutList").then((m) => ({ default: m.ShortcutList })));
 
 /** Layout of every page: navigation, top bar and banners. */
 export function Shell() {
@@ -24,6 +27,7 @@ export function Shell() {
   const [collapsed, setCollapsed] = useStored("nav-collapsed", false);
   const [palette, paletteHandlers] = useDisclosure();
   const [keys, keysHandlers] = useDisclosure();
+  const [paletteUsed, keysUsed] = [useOnce(palette), useOnce(keys)];
   const { pathname } = useLocation();
   const { workspace } = useSession();
   useLiveConnection(workspace.id);
@@ -81,8 +85,12 @@ export function Shell() {
         <Banners />
         <Outlet />
       </AppShell.Main>
-      <CommandPalette opened={palette} onClose={paletteHandlers.close} pages={visiblePages} />
-      <ShortcutList opened={keys} onClose={keysHandlers.close} />
+      <Suspense>
+        {paletteUsed && (
+          <CommandPalette opened={palette} onClose={paletteHandlers.close} pages={visiblePages} />
+        )}
+        {keysUsed && <ShortcutList opened={keys} onClose={keysHandlers.close} />}
+      </Suspense>
     </AppShell>
   );
 }
@@ -91,6 +99,14 @@ export function Shell() {
 function useVisiblePages(): Page[] {
   const { may } = useSession();
   return pages.filter((page) => page.group && (!page.permission || may(page.permission)));
+}
+
+/** Reports whether the path is a page or one below it. */
+function isWithin(page: Page, path: string): boolean {
+  if (page.path === "/") {
+    return path === "/";
+  }
+  return path.startsWith(page.path) || (page.below !== undefined && path.startsWith(page.below));
 }
 
 function Navigation({ pages: visiblePages, current }: { pages: Page[]; current: string }) {
@@ -113,7 +129,7 @@ function Navigation({ pages: visiblePages, current }: { pages: Page[]; current: 
                 to={page.path}
                 label={page.title}
                 leftSection={<Icon name={page.icon} />}
-                active={page.path === "/" ? current === "/" : current.startsWith(page.path)}
+                active={isWithin(page, current)}
                 aria-current={current === page.path ? "page" : undefined}
               />
             ))}

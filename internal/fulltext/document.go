@@ -1,0 +1,53 @@
+package fulltext
+
+import (
+	"bytes"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// MaxWords is the number of words of a document that are indexed. PostgreSQL stores positions up to 16,383.
+const MaxWords = 16_000
+
+// TSVector encodes words, each followed by a space, in the syntax of PostgreSQL.
+func TSVector(words []byte) string {
+	positions := map[string][]int{}
+	at := 0
+	for word := range bytes.SplitSeq(bytes.TrimSuffix(words, []byte(" ")), []byte(" ")) {
+		if at++; at <= MaxWords && len(word) > 0 {
+			positions[string(word)] = append(positions[string(word)], at)
+		}
+	}
+	names := make([]string, 0, len(positions))
+	for word := range positions {
+		names = append(names, word)
+	}
+	slices.Sort(names)
+	var b strings.Builder
+	b.Grow(len(words) + 8*len(names))
+	var digits [8]byte
+	for _, word := range names {
+		b.WriteByte('\'')
+		b.WriteString(word)
+		b.WriteByte('\'')
+		for i, p := range positions[word] {
+			b.WriteByte(":,"[min(i, 1)])
+			b.Write(strconv.AppendInt(digits[:0], int64(p), 10))
+		}
+		b.WriteByte(' ')
+	}
+	return b.String()
+}
+
+// CutWords returns the first of the words that are followed by spaces.
+func CutWords(words []byte, limit int) []byte {
+	for i, c := range words {
+		if c == ' ' {
+			if limit--; limit <= 0 {
+				return words[:i+1]
+			}
+		}
+	}
+	return words
+}

@@ -1,0 +1,346 @@
+package logstore
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"time"
+
+	"fairlead/internal/fulltext"
+	"fairlead/internal/outline"
+	"fairlead/internal/requestlog"
+	"fairlead/internal/store/logquery"
+	"fairlead/internal/store/sqldb"
+)
+
+// passage is the words of a piece of an entry's text.
+type passage struct {
+	part  outline.Address // the part that has the text; zero for text of the entry alone
+	words []byte
+}
+
+// SetTextIndex sets whether the texts of entries that are written from now on are indexed, and whether Filter.Text is supported.
+func (s *Store) SetTextIndex(on bool) { s.indexed.Store(on) }
+
+// passages returns the words of the entries whose bodies are stored. Only parts that the entries carry are read: the others were
+// stored, and indexed, with earlier entries.
+func (s *Store) passages(entries []*requestlog.Entry) map[*requestlog.Entry][]passage {
+	if !s.indexed.Load() {
+		return nil
+	}
+	all := make(map[*requestlog.Entry][]passage, len(entries))
+	for _, e := range entries {
+		if e.BodyState == requestlog.BodyStored {
+			all[e] = passagesOf(&e.Body)
+		}
+	}
+	return all
+}
+
+func passagesOf(b *requestlog.Body) []passage {
+	var all []passage
+	room := fulltext.MaxWords
+	request := &fulltext.Scanner{SkipAnswers: true}
+	add := func(sc *fulltext.Scanner, part outline.Address, text []byte) {
+		var words []byte
+		sc.Scan(text, func(text []byte) {
+			if room > 0 {
+				var n int
+				words, n = fulltext.AppendWords(words, text)
+				room -= n
+			}
+		})
+		if len(words) > 0 {
+			all = append(all, passage{part, words})
+		}
+	}
+	if !b.Streamed { // events that cannot be joined are not texts
+		add(&fulltext.Scanner{}, outline.Address{}, b.Response)
+	}
+	if !b.Split {
+		add(request, outline.Address{}, b.Request)
+		return all
+	}
+	carried := map[outline.Address]outline.Part{}
+	if err := outline.EachPart(b.Parts, func(p outline.Part) error {
+		carried[p.Address] = p
+		return nil
+	}); err != nil {
+		return all // addParts reports it
+	}
+	var walk func(steps []byte, list outline.Address)
+	walk = func(steps []byte, list outline.Address) {
+		_ = outline.Each(steps, func(text []byte, kind outline.Kind, a outline.Address) error {
+			part, ok := carried[a]
+			switch {
+			case kind == outline.Text:
+				add(request, list, text)
+			case !ok: // the text before a known part is known as well
+				request.Lost()
+			default:
+				add(request, list, text)
+				if kind == outline.List {
+					walk(part.Content, a)
+				} else {
+					add(request, a, part.Content)
+				}
+			}
+			return nil
+		})
+	}
+	walk(b.Request, outline.Address{})
+	return all
+}
+
+// indexTexts writes the documents of new entries. The words of a part belong to the first entry that stores the part.
+func (s *Store) indexTexts(ctx context.Context, tx *sql.Tx, fresh []record, b batch) error {
+	if b.texts == nil {
+		return nil
+	}
+	type owned struct {
+		scope partScope
+		part  outline.Address
+	}
+	taken := map[owned]*requestlog.Entry{}
+	days := map[int64][][]any{}
+	var rows [][3]string
+	for _, r := range fresh {
+		passages, ok := b.texts[r.entry]
+		if !ok {
+			continue
+		}
+		scope := scopeOf(r.entry.WorkspaceID, r.entry.ID)
+		if scope.day < 0 {
+			continue // an id without a time
+		}
+		words := append([]byte(fulltext.Tag(scope.workspace)), ' ')
+		for _, p := range passages {
+			if p.part != (outline.Address{}) {
+				owner := taken[owned{scope, p.part}]
+				if b.parts[scope].exists[p.part] || owner != nil && owner != r.entry {
+					continue
+				}
+				taken[owned{scope, p.part}] = r.entry // a list has several passages
+			}
+			words = append(words, p.words...)
+		}
+		words = fulltext.CutWords(words, fulltext.MaxWords)
+		if s.db.Dialect() == sqldb.Postgres {
+			rows = append(rows, [3]string{scope.workspace, r.entry.ID, fulltext.TSVector(words)})
+		} else {
+			days[scope.day] = append(days[scope.day], []any{r.place, string(words)})
+		}
+	}
+	if err := insertVectors(ctx, tx, rows); err != nil {
+		return fmt.Errorf("index texts: %w", err)
+	}
+	for day, documents := range days {
+		if err := insertDocuments(ctx, tx, day, documents); err != nil {
+			return fmt.Errorf("index texts: %w", err)
+		}
+	}
+	return nil
+}
+
+// vectorRows is the number of documents per statement in PostgreSQL.
+const vectorRows = 100
+
+// insertVectors adds documents in PostgreSQL: workspace, request and words.
+func insertVectors(ctx context.Context, tx *sql.Tx, rows [][3]string) error {
+	const q = `insert into request_text (workspace_id, request_id, words)
+		select w, r, t::tsvector from unnest($1::text[], $2::text[], $3::text[]) as x (w, r, t) on conflict do nothing`
+	for some := range slices.Chunk(rows, vectorRows) {
+		var columns [3][]string
+		for _, row := range some {
+			for i, value := range row {
+				columns[i] = append(columns[i], value)
+			}
+		}
+		if _, err := tx.ExecContext(ctx, q, columns[0], columns[1], columns[2]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// documentRows is the number of documents per statement.
+const documentRows = 20
+
+// insertDocuments adds documents to the index of a day. An index without the texts stores no text twice; the tokenizer splits at
+// spaces only, because the words are already separated.
+func insertDocuments(ctx context.Context, tx *sql.Tx, day int64, documents [][]any) error {
+	res, err := tx.ExecContext(ctx, `insert into text_days (day, merge) values ($1, 0) on conflict do nothing`, day)
+	if err != nil {
+		return err
+	}
+	table := logquery.TextTable(day)
+	if n, err := res.RowsAffected(); err != nil {
+		return err
+	} else if n > 0 {
+		q := `create virtual table if not exists ` + table + ` using fts5(words, content='', contentless_delete=1, tokenize='ascii')`
+		if _, err := tx.ExecContext(ctx, q); err != nil {
+			return err
+		}
+	}
+	for some := range slices.Chunk(documents, documentRows) {
+		marks := bytes.Repeat([]byte("(?,?),"), len(some))
+		if _, err := tx.ExecContext(ctx, `insert or replace into `+table+` (rowid, words) values `+string(marks[:len(marks)-1]), slices.Concat(some...)...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// prepareText reads which days have an index, for a filter that uses it. It returns an error when texts are not indexed.
+func (s *Store) prepareText(ctx context.Context, f *requestlog.Filter) error {
+	if f.Text == "" {
+		return nil
+	}
+	if !s.indexed.Load() {
+		return requestlog.ErrTextNotIndexed()
+	}
+	if s.db.Dialect() != sqldb.SQLite {
+		return nil
+	}
+	_, err := s.loadTextDays(ctx)
+	return err
+}
+
+// loadTextDays returns the days with an index in SQLite, newest first.
+func (s *Store) loadTextDays(ctx context.Context) ([]int64, error) {
+	rows, err := s.db.Query(ctx, `select day from text_days order by day desc`)
+	days, err := sqldb.Collect(rows, err, func(row sqldb.Scanner) (day int64, err error) {
+		err = row.Scan(&day)
+		return day, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list the days of indexed texts: %w", err)
+	}
+	s.textDays.Store(&days)
+	return days, nil
+}
+
+// deleteTexts deletes the documents of entries. In SQLite their words stay in the file until mergeTexts.
+func (s *Store) deleteTexts(ctx context.Context, tx *sql.Tx, workspace string, ids []string) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	if s.db.Dialect() == sqldb.Postgres {
+		return forIDs(ctx, tx, workspace, ids, `delete from request_text where workspace_id = $1 and request_id in (%s)`)
+	}
+	q := fmt.Sprintf(`select id, place from requests where workspace_id = $1 and id in (%s) and place is not null`, sqldb.Placeholders(2, len(ids)))
+	rows, err := tx.QueryContext(ctx, q, append([]any{workspace}, sqldb.Args(ids)...)...) //nolint:rowserrcheck // Each checks it
+	days := map[int64][]any{}
+	if err := sqldb.Each(rows, err, func(row sqldb.Scanner) error {
+		var id string
+		var place int64
+		if err := row.Scan(&id, &place); err != nil {
+			return err
+		}
+		day := scopeOf(workspace, id).day
+		days[day] = append(days[day], place)
+		return nil
+	}); err != nil {
+		return err
+	}
+	for day, places := range days {
+		res, err := tx.ExecContext(ctx, `update text_days set merge = 1 where day = $1`, day)
+		if err != nil {
+			return err
+		}
+		if n, err := res.RowsAffected(); err != nil || n == 0 {
+			if err != nil {
+				return err
+			}
+			continue // the day has no index
+		}
+		q := fmt.Sprintf(`delete from %s where rowid in (%s)`, logquery.TextTable(day), sqldb.Placeholders(1, len(places)))
+		if _, err := tx.ExecContext(ctx, q, places...); err != nil {
+			return fmt.Errorf("delete indexed texts: %w", err)
+		}
+	}
+	return nil
+}
+
+// expireTexts drops the indexes of days past the longest retention in SQLite, and merges the others.
+func (s *Store) expireTexts(ctx context.Context, r *retentionBounds) error {
+	if s.db.Dialect() != sqldb.SQLite {
+		return nil
+	}
+	days, err := s.loadTextDays(ctx)
+	if err != nil {
+		return err
+	}
+	for _, day := range days {
+		if !r.expired(day, r.now) {
+			continue
+		}
+		if err := s.db.InTx(ctx, func(tx *sql.Tx) error {
+			if _, err := tx.ExecContext(ctx, `drop table if exists `+logquery.TextTable(day)); err != nil {
+				return err
+			}
+			_, err := tx.ExecContext(ctx, `delete from text_days where day = $1`, day)
+			return err
+		}); err != nil {
+			return fmt.Errorf("drop expired texts: %w", err)
+		}
+	}
+	// A day that is dropped tomorrow loses documents with every run. Merging it each time would write it again and again.
+	return s.mergeTexts(ctx, func(day int64) bool { return r.expired(day, r.now.Add(24*time.Hour)) })
+}
+
+// expired reports whether the bodies of all workspaces of a day have expired.
+func (r *retentionBounds) expired(day int64, now time.Time) bool {
+	return expiredDay(day, now, r.longest.Bodies) || expiredDay(day, now, r.longest.Entries)
+}
+
+// mergePages is the number of pages that one transaction of mergeTexts writes.
+const mergePages = 400
+
+// mergeTexts removes the words of deleted documents from the indexes, except of the days that skip selects.
+func (s *Store) mergeTexts(ctx context.Context, skip func(day int64) bool) error {
+	if s.db.Dialect() != sqldb.SQLite {
+		return nil
+	}
+	rows, err := s.db.Query(ctx, `select day from text_days where merge = 1 order by day`)
+	days, err := sqldb.Collect(rows, err, func(row sqldb.Scanner) (day int64, err error) {
+		err = row.Scan(&day)
+		return day, err
+	})
+	if err != nil {
+		return err
+	}
+	for _, day := range days {
+		if skip != nil && skip(day) {
+			continue
+		}
+		for done := false; !done; {
+			if err := s.db.InTx(ctx, func(tx *sql.Tx) (err error) {
+				done, err = mergeSome(ctx, tx, day)
+				return err
+			}); err != nil {
+				return fmt.Errorf("merge indexed texts: %w", err)
+			}
+		}
+	}
+	return nil
+}
+
+// mergeSome merges some pages of the index of a day and reports whether nothing is left to merge.
+func mergeSome(ctx context.Context, tx *sql.Tx, day int64) (done bool, err error) {
+	var before, after int64
+	if err := tx.QueryRowContext(ctx, `select total_changes()`).Scan(&before); err != nil {
+		return false, err
+	}
+	table := logquery.TextTable(day)
+	if _, err := tx.ExecContext(ctx, fmt.Sprintf(`insert into %[1]s (%[1]s, rank) values ('merge', %[2]d)`, table, -mergePages)); err != nil {
+		return false, err
+	}
+	if err := tx.QueryRowContext(ctx, `select total_changes()`).Scan(&after); err != nil || after-before >= 2 {
+		return false, err
+	}
+	_, err = tx.ExecContext(ctx, `update text_days set merge = 0 where day = $1`, day)
+	return true, err
+}

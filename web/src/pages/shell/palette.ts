@@ -1,0 +1,132 @@
+import type { Schema } from "../../api/client";
+import type { SavedView } from "../../api/views";
+import type { IconName } from "../../components/Icon";
+import type { Destination } from "../../lib/search";
+import { searchOf } from "../requests/views";
+
+/** An entry of the command palette. It opens a page, a document, or runs an action. */
+export interface Command {
+  value: string;
+  label: string;
+  icon: IconName;
+  /** A second line, in parts; matches are highlighted. */
+  detail?: Schema["ExcerptSpan"][];
+  to?: Destination;
+  href?: string;
+  run?: () => void;
+}
+
+/** Entries of one kind. */
+export interface CommandGroup {
+  name: string;
+  commands: Command[];
+}
+
+/** A page of the documentation. */
+export interface DocsPage {
+  title: string;
+  href: string;
+}
+
+/** The number of entries that a group shows. */
+const maxShown = 5;
+
+/** The shortest text that is searched in stored requests. */
+const minText = 3;
+
+/** Reports whether a text contains every word of the input, ignoring case. */
+export function contains(text: string, input: string): boolean {
+  const lower = text.toLowerCase();
+  return input
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => lower.includes(word));
+}
+
+/** The first commands that match the input. */
+export function chosen(commands: Command[], input: string, limit = maxShown): Command[] {
+  const found: Command[] = [];
+  for (const command of commands) {
+    const detail = command.detail?.map(({ text }) => text).join("") ?? "";
+    if (contains(`${command.label} ${detail}`, input)) {
+      found.push(command);
+      if (found.length === limit) {
+        break;
+      }
+    }
+  }
+  return found;
+}
+
+/** The search for an input that is being typed: its last word may be incomplete. undefined when it is too short. */
+export function textQuery(input: string): string | undefined {
+  const text = input.trim();
+  const required = text.replace(/-"[^"]*"?/g, "");
+  if (text.length < minText || text.length > 200 || !/(^|[\s"])[\p{L}\p{N}]/u.test(required)) {
+    return undefined;
+  }
+  return /[\p{L}\p{N}]{3}$/u.test(text) && (text.split('"').length - 1) % 2 === 0 ? `${text}*` : text;
+}
+
+/** The documentation pages in the index for language models: one Markdown link per line. */
+export function parseDocs(index: string): DocsPage[] {
+  const pages: DocsPage[] = [];
+  for (const match of index.matchAll(/^- \[([^\]]+)\]\((\/docs[^)\s]*)\)/gm)) {
+    pages.push({ title: match[1] ?? "", href: (match[2] ?? "").replace(/\.md(?=#|$)/, "") });
+  }
+  return pages;
+}
+
+const plain = (text: string) => [{ text, match: false }];
+
+export const keyCommand = (key: Schema["KeyView"]): Command => ({
+  value: `key ${key.id}`,
+  label: key.name,
+  icon: "key",
+  detail: plain(`Requests with this key, ${key.id}`),
+  to: { to: "/requests", search: { key: key.id } },
+});
+
+export const modelCommand = (model: Schema["ModelView"]): Command => ({
+  value: `model ${model.name}`,
+  label: model.name,
+  icon: "cpu",
+  to: { to: "/routing/models", search: { q: model.name, kind: model.kind } },
+});
+
+export const policyCommand = (policy: Schema["Policy"]): Command => ({
+  value: `policy ${policy.name}`,
+  label: policy.name,
+  icon: "route",
+  to: { to: "/routing/policies" },
+});
+
+export const sessionCommand = (session: Schema["SessionSummary"]): Command => ({
+  value: `session ${session.id}`,
+  label: session.id,
+  icon: "layers",
+  detail: session.preview ? plain(session.preview) : undefined,
+  to: { to: "/sessions/$id", params: { id: session.id } },
+});
+
+export const viewCommand = (view: SavedView): Command => ({
+  value: `view ${view.id}`,
+  label: view.name,
+  icon: "filter",
+  to: { to: "/requests", search: searchOf(view) },
+});
+
+export const docsCommand = (page: DocsPage): Command => ({
+  value: `docs ${page.href}`,
+  label: page.title,
+  icon: "book",
+  href: page.href,
+});
+
+export const matchCommand = (match: Schema["TextMatch"]): Command => ({
+  value: `request ${match.id}`,
+  label: match.preview || match.id,
+  icon: "list",
+  detail: match.excerpt,
+  to: { to: "/requests/$id", params: { id: match.id } },
+});

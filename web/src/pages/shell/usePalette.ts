@@ -1,0 +1,154 @@
+import { useDebouncedValue } from "@mantine/hooks";
+import { keepPreviousData, queryOptions, useQuery } from "@tanstack/react-query";
+
+import { api, must } from "../../api/client";
+import { keysQuery, modelsQuery } from "../../api/queries";
+import { policiesQuery } from "../../api/routing";
+import { viewsQuery } from "../../api/views";
+import { useZone } from "../../lib/preferences";
+import { useSession } from "../../lib/session";
+import type { Page } from "../../routes";
+import {
+  chosen,
+  type Command,
+  type CommandGroup,
+  docsCommand,
+  keyCommand,
+  matchCommand,
+  modelCommand,
+  parseDocs,
+  policyCommand,
+  sessionCommand,
+  textQuery,
+  viewCommand,
+} from "./palette";
+import { useTheme } from "./useTheme";
+
+const typingMs = 200;
+const staleTime = 60_000;
+
+/** The sessions of the last seven days with the latest requests. */
+const recentSessionsQuery = queryOptions({
+  queryKey: ["palette", "sessions"],
+  queryFn: () => must(api.GET("/sessions", { params: { query: { from: "now-7d", limit: 50 } } })),
+  staleTime,
+});
+
+/** The pages of the documentation. */
+const docsQuery = queryOptions({
+  queryKey: ["palette", "docs"],
+  queryFn: async () => {
+    const response = await fetch("/llms.txt");
+    return response.ok ? parseDocs(await response.text()) : [];
+  },
+  staleTime: Infinity,
+});
+
+function matchesQuery(text: string) {
+  return queryOptions({
+    queryKey: ["palette", "text", text],
+    queryFn: ({ signal }) =>
+      must(api.GET("/requests/search", { params: { query: { text, limit: 5 } }, signal })),
+    staleTime: 10_000,
+    retry: false,
+    placeholderData: keepPreviousData,
+  });
+}
+
+interface Results {
+  groups: CommandGroup[];
+  busy: boolean;
+  /** Why stored text is not searched. */
+  notice?: string;
+}
+
+/** Finds pages, actions and objects by an input. Each kind of object is listed once; only stored text is searched on every change. */
+export function usePalette(pages: Page[], input: string): Results {
+  const { may } = useSession();
+  const commands = useActions(pages);
+  const id = /req_[0-9a-zA-Z]+/.exec(input)?.[0];
+  const searching = input !== "" && id === undefined;
+  const [settled] = useDebouncedValue(input, typingMs);
+  const text = searching && may("read_bodies") ? textQuery(settled) : undefined;
+
+  const keys = useQuery({ ...keysQuery, staleTime, enabled: searching && may("read_keys") });
+  const models = useQuery({ ...modelsQuery, enabled: searching && may("read_models") });
+  const policies = useQuery({ ...policiesQuery, staleTime, enabled: searching && may("read_policies") });
+  const views = useQuery({ ...viewsQuery, enabled: searching && may("read_requests") });
+  const sessions = useQuery({ ...recentSessionsQuery, enabled: searching && may("read_requests") });
+  const docs = useQuery({ ...docsQuery, enabled: searching });
+  const matches = useQuery({ ...matchesQuery(text ?? ""), enabled: text !== undefined });
+
+  if (id) {
+    const open: Command = {
+      value: `open ${id}`,
+      label: `Open request ${id}`,
+      icon: "list",
+      to: { to: "/requests/$id", params: { id } },
+    };
+    return { groups: [{ name: "Requests", commands: [open] }], busy: false };
+  }
+  if (!searching) {
+    return { groups: [{ name: "Go to", commands }], busy: false };
+  }
+  const found = text !== undefined ? (matches.data?.matches ?? []).map(matchCommand) : [];
+  const all: Command = {
+    value: "all text",
+    label: `List all requests with “${input}” in their text`,
+    icon: "search",
+    to: { to: "/requests", search: { text: input, from: "now-30d" } },
+  };
+  const documents = chosen((docs.data ?? []).map(docsCommand), input, 4);
+  documents.push({
+    value: "docs search",
+    label: `Search the documentation for “${input}”`,
+    icon: "search",
+    href: `/docs/search?q=${encodeURIComponent(input)}`,
+  });
+  const policyList = [
+    ...(policies.data?.instance.policies ?? []),
+    ...(policies.data?.workspace.policies ?? []),
+  ];
+  const groups = [
+    { name: "Go to", commands: chosen(commands, input) },
+    { name: "API keys", commands: chosen((keys.data?.keys ?? []).map(keyCommand), input) },
+    { name: "Models", commands: chosen((models.data?.models ?? []).map(modelCommand), input) },
+    { name: "Policies", commands: chosen(policyList.map(policyCommand), input) },
+    { name: "Saved views", commands: chosen((views.data?.views ?? []).map(viewCommand), input) },
+    { name: "Sessions", commands: chosen((sessions.data?.sessions ?? []).map(sessionCommand), input) },
+    { name: "Text of requests", commands: found.length > 0 ? [...found, all] : [] },
+    { name: "Documentation", commands: documents },
+  ];
+  return {
+    groups: groups.filter((group) => group.commands.length > 0),
+    busy: matches.isFetching || input !== settled,
+    notice: text !== undefined && matches.error ? matches.error.message : undefined,
+  };
+}
+
+/** The pages and actions. */
+function useActions(pages: Page[]): Command[] {
+  const { next } = useTheme();
+  const [zone, setZone] = useZone();
+  const { may, signOut } = useSession();
+  const create: Command = {
+    value: "create key",
+    label: "Create API key",
+    icon: "plus",
+    to: { to: "/settings/keys", search: { create: "1" } },
+  };
+  return [
+    ...pages.map((page): Command => {
+      return { value: `page ${page.path}`, label: page.title, icon: page.icon, to: { to: page.path } };
+    }),
+    ...(may("manage_own_keys") ? [create] : []),
+    { value: "theme", label: "Change theme", icon: "sun", run: next },
+    {
+      value: "zone",
+      label: zone === "utc" ? "Show local times" : "Show UTC times",
+      icon: "clock",
+      run: () => setZone(zone === "utc" ? "local" : "utc"),
+    },
+    { value: "sign out", label: "Sign out", icon: "logout", run: signOut },
+  ];
+}
