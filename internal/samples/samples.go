@@ -1,19 +1,26 @@
-// Package samples sends sample traffic to the gateway of this process, so that a new dashboard has data to show.
+// Package samples creates sample traffic, so that a new dashboard has data to show: it sends requests to the gateway of this
+// process and repeats their log entries over the past two weeks.
 package samples
 
 import (
 	"bytes"
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"slices"
 	"sync"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"fairlead/internal/account"
 	"fairlead/internal/gateway"
+	"fairlead/internal/policy"
 	"fairlead/internal/provider"
+	"fairlead/internal/replay"
+	"fairlead/internal/requestlog"
 	"fairlead/internal/simulator"
 	"fairlead/internal/simulator/inprocess"
 )
@@ -27,6 +34,9 @@ type Sender struct {
 	Gateway   *gateway.Gateway
 	Accounts  *account.Service
 	Providers func() []*provider.Provider // the active providers
+	Log       requestlog.Reader           // must include requests that have just ended
+	Writer    requestlog.Writer
+	Versions  replay.Keeper // stores the sample policies, so that decisions can be verified
 }
 
 // Available reports whether the simulator is active.
@@ -34,13 +44,60 @@ func (s Sender) Available() bool {
 	return slices.ContainsFunc(s.Providers(), func(p *provider.Provider) bool { return p.Simulated })
 }
 
-// Send sends every sample request and reports progress.
+// Send sends every sample request, writes the history, and reports progress in requests.
 func (s Sender) Send(ctx context.Context, workspaceID string, progress func(done, total int)) error {
 	workspace, err := s.Accounts.Workspace(ctx, workspaceID)
 	if err != nil {
 		return err
 	}
-	return sendAll(ctx, simulator.Traffic(), func(ctx context.Context, one simulator.Sample) error { return s.send(ctx, &workspace, one) }, progress)
+	policies, problems := policy.Parse("sample", []byte(simulator.Policies), policy.Inventory{AllowUnknown: true})
+	if len(problems) > 0 {
+		return fmt.Errorf("parse the sample policies: %s", problems[0])
+	}
+	if err := replay.Keep(ctx, s.Versions, s.Gateway.Targets(), policies, nil); err != nil {
+		return err
+	}
+	traffic := simulator.Traffic()
+	past := newHistory(time.Now(), workspace.EntryRetention)
+	total := len(traffic) + past.rows
+	var mu sync.Mutex
+	var ids []string
+	err = sendAll(ctx, traffic, func(ctx context.Context, one simulator.Sample) error {
+		id, err := s.send(ctx, &workspace, one, policies)
+		mu.Lock()
+		defer mu.Unlock()
+		ids = append(ids, id)
+		return err
+	}, func(done, _ int) { progress(done, total) })
+	if err != nil {
+		return err
+	}
+	templates, err := s.entries(ctx, workspaceID, ids)
+	if err != nil || len(templates) == 0 {
+		return err
+	}
+	return past.write(ctx, templates, s.Writer, func(written int) { progress(len(traffic)+written, total) })
+}
+
+// entries returns the log entries of requests, with their bodies. Requests without an entry are omitted.
+func (s Sender) entries(ctx context.Context, workspaceID string, ids []string) ([]requestlog.Entry, error) {
+	var all []requestlog.Entry
+	for _, id := range ids {
+		e, err := s.Log.Entry(ctx, workspaceID, id)
+		if errors.Is(err, requestlog.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if e.BodyState == requestlog.BodyStored {
+			if e.Body, err = s.Log.EntryBody(ctx, workspaceID, id); err != nil && !errors.Is(err, requestlog.ErrNotFound) {
+				return nil, err
+			}
+		}
+		all = append(all, e)
+	}
+	return all, nil
 }
 
 // sendAll sends the samples concurrently. Calls of progress do not overlap. It stops when ctx is cancelled or at the first error.
@@ -68,33 +125,35 @@ func sendAll(ctx context.Context, samples []simulator.Sample, send func(context.
 	return group.Wait()
 }
 
-// send makes one request and discards its response.
-func (s Sender) send(ctx context.Context, workspace *account.Workspace, one simulator.Sample) error {
+// send makes one request, discards its response, and returns its id.
+func (s Sender) send(ctx context.Context, workspace *account.Workspace, one simulator.Sample, policies *policy.Set) (id string, err error) {
 	call, disconnect := context.WithCancel(ctx)
 	defer disconnect()
 	req, err := http.NewRequestWithContext(call, http.MethodPost, "http://gateway.invalid"+gateway.Prefix+"/"+one.Endpoint, bytes.NewReader(one.Body))
 	if err != nil {
-		return err
+		return "", err
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("User-Agent", "fairlead-sample")
 	for name, value := range one.Header {
 		req.Header.Set(name, value)
 	}
+	sample := gateway.Sample{Endpoint: one.Endpoint, Key: requestlog.SampleKeys()[one.Key], Models: one.Models, Policies: policies}
 	serve := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		s.Gateway.ServeSample(w, r, workspace, one.Endpoint, one.Models)
+		s.Gateway.ServeSample(w, r, workspace, sample)
 	})
 	resp, err := inprocess.Transport(serve).RoundTrip(req)
 	if err != nil {
-		return err
+		return "", err
 	}
 	defer func() { _ = resp.Body.Close() }()
+	id = resp.Header.Get("X-Request-Id")
 	if one.Leaves {
 		_, _ = resp.Body.Read(make([]byte, 1))
-		return nil
+		return id, nil
 	}
 	if _, err := io.Copy(io.Discard, resp.Body); err != nil && ctx.Err() != nil {
-		return ctx.Err()
+		return id, ctx.Err()
 	}
-	return nil
+	return id, nil
 }

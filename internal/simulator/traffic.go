@@ -11,9 +11,25 @@ type Sample struct {
 	Endpoint string // chat/completions or embeddings
 	Body     []byte
 	Header   map[string]string
+	Key      int      // index of the sample key that sends it
 	Models   []string // models that the key allows; nil for all
 	Leaves   bool     // the client disconnects after the first event
 }
+
+// Policies are the policies that apply to sample traffic only. Their condition names a sample key.
+const Policies = `policies:
+  - name: sample-batch-jobs
+    description: Batch jobs of the sample traffic use the smallest model.
+    when: request.op == "chat" && key.name == "sample batch jobs"
+    pin: sim-nano
+`
+
+// Indexes of the sample keys.
+const (
+	webApp = iota
+	supportBot
+	batchJobs
+)
 
 // Traffic lists requests that fill every dashboard page with data: conversations, streams, tools, JSON, cached prompts,
 // embeddings, fallbacks and failures of every kind. All of them must be sent only to the simulator. Failures of the
@@ -25,6 +41,9 @@ func Traffic() []Sample {
 	}
 	// Special requests are spread among the ordinary ones.
 	special := append(specials(), failures()...)
+	for i := range special {
+		special[i].Key = i % batchJobs // a web application and a support bot
+	}
 	mixed := make([]Sample, 0, len(list)+len(special))
 	for len(list) > 0 || len(special) > 0 {
 		mixed, list = move(mixed, list, 2)
@@ -73,7 +92,9 @@ func question(i int, prompt string) Sample {
 	models := []string{"auto", "auto", "auto:cost", "auto:quality", "auto", "auto:speed", "sim-large", "sim-medium"}
 	body := fields{"model": models[i%len(models)], "messages": said(prompt), "stream": i%2 == 0, "user": fmt.Sprintf("user-%d", i%5+1)}
 	app := []string{"checkout", "support-bot", "editor", "batch"}[i%4]
-	return chatSample(body, "X-Fairlead-Tags", "app="+app+",env=sample")
+	one := chatSample(body, "X-Fairlead-Tags", "app="+app+",env=sample")
+	one.Key = []int{webApp, supportBot, webApp, batchJobs}[i%4]
+	return one
 }
 
 // specials returns requests that use the optional features of the API.

@@ -6,6 +6,12 @@ interface Overview {
   current: { requests: number; expected: number; fallbacks: number; errors: number; rejected: number; cached_tokens: number };
 }
 
+interface Past {
+  current: { requests: number };
+  breakdowns: Record<"key" | "policy", { name: string; label: string }[]>;
+  series: { requests: number; fallbacks: number; errors: number }[];
+}
+
 const figures = () => world.client.call<Overview>("GET", "/overview?from=now-1h");
 
 test("sample traffic is created with one click on the empty overview", async ({ page }) => {
@@ -20,7 +26,7 @@ test("sample traffic is created with one click on the empty overview", async ({ 
   // It continues across navigation.
   await page.getByRole("link", { name: "Models" }).first().click();
   await expect(banner).toBeVisible();
-  await expect(page.getByText(/^Created \d+ sample requests\.$/)).toBeVisible({ timeout: 90_000 });
+  await expect(page.getByText(/^Created [\d,]+ sample requests\.$/)).toBeVisible({ timeout: 90_000 });
   await expect(banner).toHaveCount(0);
 
   await expect.poll(async () => (await figures()).current.requests).toBeGreaterThan(40);
@@ -36,7 +42,17 @@ test("sample traffic is created with one click on the empty overview", async ({ 
   await page.goto(`${world.gateway.url}/requests?from=now-1h&outcome=partial`);
   await expect(page.getByRole("row").filter({ hasText: "Read me the whole log" })).toContainText("SIMULATED");
   await page.goto(`${world.gateway.url}/requests?from=now-1h&outcome=rejected`);
-  await expect(page.getByRole("row").filter({ hasText: "Use the best model" })).toContainText("sample traffic");
+  await expect(page.getByRole("row").filter({ hasText: "Use the best model" })).toContainText("sample web app");
+
+  // The history has two weeks, three keys, a policy and an incident.
+  const past = await world.client.call<Past>("GET", "/overview?from=now-14d");
+  expect(past.current.requests).toBeGreaterThan(1000);
+  expect(past.breakdowns.key.map((group) => group.label).sort()).toEqual(["sample batch jobs", "sample support bot", "sample web app"]);
+  expect(past.breakdowns.policy.map((group) => group.name)).toContain("sample-batch-jobs");
+  expect(past.series.filter((bin) => bin.requests > 0).length).toBeGreaterThan(13);
+  const week = await world.client.call<Past>("GET", "/overview?from=now-7d");
+  const worst = Math.max(...week.series.map((bin) => (bin.requests > 4 ? (bin.fallbacks + bin.errors) / bin.requests : 0)));
+  expect(worst).toBeGreaterThan(0.3);
 });
 
 test("removing sample data also removes its figures", async ({ page }) => {
@@ -44,7 +60,6 @@ test("removing sample data also removes its figures", async ({ page }) => {
   const section = page.getByRole("region", { name: "Sample data" });
   await expect(section.getByRole("button", { name: "Create sample traffic" })).toBeVisible();
   await section.getByRole("button", { name: "Remove sample data" }).click();
-  await page.getByRole("dialog").getByRole("button", { name: "Remove" }).click();
   await expect(section.getByText("No simulated requests.")).toBeVisible();
 
   expect((await figures()).current.requests).toBe(0);
@@ -60,7 +75,7 @@ test("stopping a run keeps the created requests", async ({ page }) => {
   const banner = page.getByRole("status").filter({ hasText: "Creating sample traffic" });
   await expect(banner).toContainText(/: [1-9]\d* of \d+/, { timeout: 20_000 });
   await banner.getByRole("button", { name: "Stop" }).click();
-  await expect(page.getByText(/^Stopped after \d+ sample requests?\.$/)).toBeVisible();
+  await expect(page.getByText(/^Stopped after [\d,]+ sample requests?\.$/)).toBeVisible();
   // The next run can start immediately.
   await expect(page.getByRole("button", { name: "Create sample traffic" })).toBeEnabled();
   await page.getByRole("button", { name: "Create sample traffic" }).click();

@@ -1,0 +1,151 @@
+package samples
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"fairlead/internal/id"
+	"fairlead/internal/requestlog"
+	"fairlead/internal/route"
+)
+
+const (
+	historyDays   = 14
+	requestsADay  = 100
+	historyBatch  = 200 // entries per write
+	incidentAgo   = 4   // days before the end
+	incidentFrom  = 13  // hour of the day, UTC
+	incidentTo    = 17
+	incidentShare = 0.6 // of the requests in these hours
+	failureShare  = 0.3 // of the requests at other times that may fail
+)
+
+// history repeats requests over the past days: more by day than by night and on working days, and an afternoon in which a
+// provider fails.
+type history struct {
+	rnd  *rand.Rand
+	end  time.Time
+	days int
+	rows int // approximate number of requests
+}
+
+// newHistory returns a history that ends at a time. It is not longer than the retention, unless that is 0.
+func newHistory(end time.Time, retention time.Duration) *history {
+	days := historyDays
+	if retention > 0 {
+		days = min(days, int(retention/(24*time.Hour)))
+	}
+	return &history{rnd: rand.New(rand.NewPCG(7, 11)), end: end.UTC(), days: days, rows: days * requestsADay}
+}
+
+// write repeats the templates and reports after each batch how many entries are written.
+func (h *history) write(ctx context.Context, templates []requestlog.Entry, to requestlog.Writer, progress func(written int)) error {
+	var steady, failing []requestlog.Entry
+	for i := range templates {
+		if isFailing(&templates[i]) {
+			failing = append(failing, templates[i])
+		} else {
+			steady = append(steady, templates[i])
+		}
+	}
+	if len(steady) == 0 {
+		steady = failing
+	}
+	written := 0
+	for batch := range slices.Chunk(h.times(), historyBatch) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		entries := make([]requestlog.Entry, len(batch))
+		for i, at := range batch {
+			entries[i] = h.repeat(h.pick(at, steady, failing), at)
+		}
+		if err := to.WriteEntries(ctx, entries); err != nil {
+			return err
+		}
+		written += len(batch)
+		progress(min(written, h.rows))
+	}
+	progress(h.rows)
+	return nil
+}
+
+// isFailing reports whether a provider failed during the request.
+func isFailing(e *requestlog.Entry) bool {
+	return e.DecisionKind == route.Fallback || e.Outcome.IsError()
+}
+
+// times returns the times of the requests, oldest first.
+func (h *history) times() []time.Time {
+	begin := h.end.Add(-time.Duration(h.days) * 24 * time.Hour)
+	hours := h.days * 24
+	var total float64
+	for hour := range hours {
+		total += weight(begin.Add(time.Duration(hour) * time.Hour))
+	}
+	var all []time.Time
+	for hour := range hours {
+		start := begin.Add(time.Duration(hour) * time.Hour)
+		share := weight(start) / total * (0.85 + 0.3*h.rnd.Float64())
+		for range int(math.Round(share * float64(h.rows))) {
+			all = append(all, start.Add(time.Duration(h.rnd.Int64N(int64(time.Hour)))).Truncate(time.Millisecond))
+		}
+	}
+	slices.SortFunc(all, time.Time.Compare)
+	return all
+}
+
+// weight returns the relative traffic of the hour that begins at a time.
+func weight(at time.Time) float64 {
+	clock := float64(at.Hour()) + 0.5
+	bell := func(peak float64) float64 { return math.Exp(-(clock - peak) * (clock - peak) / 9) }
+	w := 0.12 + bell(10.5) + 0.9*bell(15.5)
+	if day := at.Weekday(); day == time.Saturday || day == time.Sunday {
+		w *= 0.35
+	}
+	return w
+}
+
+// pick returns the request to repeat at a time.
+func (h *history) pick(at time.Time, steady, failing []requestlog.Entry) *requestlog.Entry {
+	share := failureShare * float64(len(failing)) / float64(len(steady)+len(failing))
+	if h.inIncident(at) {
+		share = incidentShare
+	}
+	from := steady
+	if len(failing) > 0 && h.rnd.Float64() < share {
+		from = failing
+	}
+	return &from[h.rnd.IntN(len(from))]
+}
+
+// inIncident reports whether the provider fails at a time.
+func (h *history) inIncident(at time.Time) bool {
+	day := h.end.AddDate(0, 0, -incidentAgo).Truncate(24 * time.Hour)
+	return !at.Before(day.Add(incidentFrom*time.Hour)) && at.Before(day.Add(incidentTo*time.Hour))
+}
+
+// repeat returns the entry at another time. Bodies, tokens and cost stay the same; the latency varies.
+func (h *history) repeat(template *requestlog.Entry, at time.Time) requestlog.Entry {
+	e := *template
+	e.ID, e.Time, e.TraceID = id.New("req", at), at, ""
+	if e.Session != "" {
+		e.Session += at.Format("-0102150405.000") // each conversation is a session of its own
+	}
+	factor := math.Exp(0.35 * h.rnd.NormFloat64())
+	stretch := func(d time.Duration) time.Duration { return time.Duration(float64(d) * factor) }
+	if e.Latency > e.Overhead {
+		e.Latency = e.Overhead + stretch(e.Latency-e.Overhead)
+	}
+	e.TTFT, e.Wait = stretch(e.TTFT), stretch(e.Wait)
+	e.Attempts = slices.Clone(e.Attempts)
+	for i := range e.Attempts {
+		a := &e.Attempts[i]
+		a.Start, a.Connect, a.Headers = stretch(a.Start), stretch(a.Connect), stretch(a.Headers)
+		a.FirstToken, a.Duration = stretch(a.FirstToken), stretch(a.Duration)
+	}
+	return e
+}

@@ -1,0 +1,107 @@
+package samples
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"fairlead/internal/id"
+	"fairlead/internal/requestlog"
+	"fairlead/internal/route"
+)
+
+// recorder keeps the written entries.
+type recorder struct {
+	entries []requestlog.Entry
+	fails   error
+}
+
+func (r *recorder) WriteEntries(_ context.Context, entries []requestlog.Entry) error {
+	r.entries = append(r.entries, entries...)
+	return r.fails
+}
+
+func templates() []requestlog.Entry {
+	entry := func(kind route.Kind, outcome requestlog.Outcome) requestlog.Entry {
+		return requestlog.Entry{
+			ID: id.New("req", time.Now()), WorkspaceID: "ws_1", KeyID: requestlog.SampleKeys()[0].ID, Simulated: true, DecisionKind: kind, Outcome: outcome,
+			Latency: time.Second, Overhead: time.Millisecond, Session: "chat", Attempts: []requestlog.Attempt{{Duration: time.Second}},
+		}
+	}
+	return []requestlog.Entry{
+		entry(route.Expected, requestlog.OK), entry(route.Expected, requestlog.OK), entry(route.Policy, requestlog.OK),
+		entry(route.Fallback, requestlog.OK), entry(route.Expected, requestlog.UpstreamError),
+	}
+}
+
+func TestHistoryCoversTwoWeeksWithAnIncident(t *testing.T) {
+	t.Parallel()
+	end := time.Date(2026, 11, 17, 16, 20, 0, 0, time.UTC)
+	h := newHistory(end, 0)
+	var to recorder
+	reported := 0
+	if err := h.write(t.Context(), templates(), &to, func(written int) { reported = written }); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(to.entries); n < h.rows*9/10 || n > h.rows*11/10 || reported != h.rows {
+		t.Errorf("%d entries, %d reported; want about %d", n, reported, h.rows)
+	}
+	days, ids := map[string]int{}, map[string]bool{}
+	incident, incidentFailures, failures := 0, 0, 0
+	for _, e := range to.entries {
+		at, ok := id.Time(e.ID)
+		if !ok || !at.Equal(e.Time) || e.Time.After(end) || e.Time.Before(end.Add(-14*24*time.Hour)) {
+			t.Fatalf("%s at %s", e.ID, e.Time)
+		}
+		days[e.Time.Format(time.DateOnly)]++
+		ids[e.ID] = true
+		switch inside := e.Time.Day() == 13 && e.Time.Hour() >= incidentFrom && e.Time.Hour() < incidentTo; {
+		case inside:
+			incident++
+			if isFailing(&e) {
+				incidentFailures++
+			}
+		case isFailing(&e):
+			failures++
+		}
+	}
+	if len(days) != 15 || len(ids) != len(to.entries) { // the first and the last day are incomplete
+		t.Errorf("%d days, %d ids of %d entries: %v", len(days), len(ids), len(to.entries), days)
+	}
+	if days["2026-11-14"]*2 > days["2026-11-13"] { // Saturday and Friday
+		t.Errorf("weekends are not quieter: %v", days)
+	}
+	if incident < 10 || incidentFailures*3 < incident || failures*5 > len(to.entries) {
+		t.Errorf("%d of %d failed in the incident, %d of %d otherwise", incidentFailures, incident, failures, len(to.entries)-incident)
+	}
+}
+
+func TestHistoryKeepsToTheRetention(t *testing.T) {
+	t.Parallel()
+	end := time.Date(2026, 11, 17, 16, 20, 0, 0, time.UTC)
+	for retention, days := range map[time.Duration]int{0: 14, 90 * 24 * time.Hour: 14, 3 * 24 * time.Hour: 3, time.Hour: 0} {
+		var to recorder
+		h := newHistory(end, retention)
+		if err := h.write(t.Context(), templates(), &to, func(int) {}); err != nil || h.rows != days*requestsADay {
+			t.Errorf("%s: %d rows, %v", retention, h.rows, err)
+		}
+		if len(to.entries) > 0 && to.entries[0].Time.Before(end.Add(-time.Duration(days)*24*time.Hour)) {
+			t.Errorf("%s: begins at %s", retention, to.entries[0].Time)
+		}
+	}
+}
+
+func TestHistoryStopsOnErrorsAndCancel(t *testing.T) {
+	t.Parallel()
+	broken := &recorder{fails: errors.New("disk full")}
+	if err := newHistory(time.Now(), 0).write(t.Context(), templates(), broken, func(int) {}); !errors.Is(err, broken.fails) || len(broken.entries) != historyBatch {
+		t.Errorf("%d entries, %v", len(broken.entries), err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var to recorder
+	err := newHistory(time.Now(), 0).write(ctx, templates(), &to, func(int) { cancel() })
+	if !errors.Is(err, context.Canceled) || len(to.entries) != historyBatch {
+		t.Errorf("%d entries after cancelling, %v", len(to.entries), err)
+	}
+}
