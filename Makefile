@@ -13,6 +13,8 @@ LINT     := $(TOOLS)/golangci-lint
 LINT_VERSION := 2.8.0
 HELM     := $(TOOLS)/helm
 HELM_VERSION := 3.19.0
+GORELEASER := $(TOOLS)/goreleaser
+GORELEASER_VERSION := 2.15.1
 
 # Linters, tools and tests use the build flags of the binary, so that each package is compiled once, plus once for the race detector.
 # vet has its own target. Omitting debug information saves a tenth of the compile time.
@@ -26,10 +28,10 @@ UNIT_PACKAGES = $(shell $(GO) list ./... | grep -Ev '^fairlead/(test|bench)(/|$$
 # Tests that measure CPU time, memory or allocations: meaningless under the race detector.
 COST_TESTS := Cost|Memory|Allocates|TimeOfAKeyCheck
 
-.PHONY: help run build web test check quick check-web fmt fmt-check vet lint unit unit-rest costs integration services blackbox fetch ahead deploy-check sdk agents browser screenshots bench bench-quick bench-log faults faults-table soak generate setup clean
+.PHONY: help run build web test check quick check-web fmt fmt-check vet lint unit unit-rest costs integration services blackbox fetch ahead deploy-check sdk agents browser screenshots bench bench-quick bench-log faults matrix faults-table soak generate setup release-snapshot release clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: build ## build everything and start the gateway with default settings
 	./bin/fairlead serve
@@ -61,7 +63,7 @@ ahead: $(HELM) # compile tools for later steps
 quick: ## build, then vet and test the packages changed since main; under a minute, no race detector
 	scripts/quick.sh -skip '$(COST_TESTS)'
 
-check: fmt-check vet lint unit check-web ## formatting, vet, lint and package tests with the race detector, and the dashboard checks; no services needed
+check: fmt-check vet lint unit check-web ## formatting, vet, lint, package tests and the dashboard checks; no services needed
 
 check-web:
 	scripts/check-web.sh
@@ -79,8 +81,8 @@ vet:
 lint: $(LINT) ## run the linters
 	GOGC=400 GOMEMLIMIT=4GiB $(LINT) run ./... ./test/...
 
-unit: ## run the package tests with the race detector
-	scripts/race-test.sh $(UNIT_PACKAGES)
+unit: ## run the package tests, with the race detector where goroutines share memory
+	scripts/unit-tests.sh $(UNIT_PACKAGES)
 
 # Packages that use services are tested once, by the target services.
 unit-rest: UNIT_PACKAGES = $(shell $(GO) list ./... | grep -Ev '^fairlead/(test|bench)(/|$$)' | grep -vxFf <(scripts/service-packages.sh; echo none))
@@ -97,7 +99,7 @@ services:
 blackbox: build
 	scripts/with-services.sh scripts/blackbox.sh
 
-deploy-check: $(HELM) ## check the image, systemd unit, compose file and chart: well-formed, pinned, no secrets, existing settings
+deploy-check: $(HELM) ## check the image, packages, systemd unit, compose file and chart: well-formed, pinned, no secrets, existing settings
 	$(GO) test -count=1 ./test/deploy
 
 sdk: build ## run the tests with the official client libraries and coding agents
@@ -130,6 +132,9 @@ faults: build ## run the fault catalogue against the built binary with real serv
 	$(GO) build -o bin/faults ./test/faults/run
 	FAIRLEAD_TEST_BINARY=$(CURDIR)/bin/fairlead scripts/with-services.sh bin/faults -only '$(ONLY)'
 
+matrix: ## send every combination of client format, model and parameters to mocks of the vendors; make test sends a fifth
+	$(GO) test -count=1 -timeout 30m ./test/matrix -complete
+
 faults-table: ## copy the results of the last make faults into docs/reliability.md
 	scripts/faults-table.sh
 
@@ -142,6 +147,13 @@ generate: ## write docs/openapi.json, docs/config.schema.json and the reference 
 	$(GO) test ./internal/requestlog -count=1 -run TestDashboardFiltersAreCurrent -update
 	$(GO) test ./internal/manual -count=1 -run 'Test(Error|Configuration|Admin)[A-Za-z]+IsCurrent' -update
 	@if [ -f web/package.json ]; then scripts/install-web.sh && cd web && npm run --if-present generate; fi
+
+release-snapshot: $(GORELEASER) ## build and try the archives and packages of a release in bin/release, for every system
+	$(GORELEASER) check
+	scripts/release.sh --snapshot
+
+release: $(GORELEASER) ## build and try the archives and packages of the tagged release in bin/release; uploads nothing
+	scripts/release.sh
 
 setup: # install what the tests need in addition to Go and Node
 	@scripts/setup-test.sh
@@ -160,3 +172,7 @@ $(LINT):
 $(HELM):
 	@mkdir -p $(TOOLS)
 	GOBIN=$(TOOLS) nice $(GO) install helm.sh/helm/v3/cmd/helm@v$(HELM_VERSION)
+
+$(GORELEASER):
+	@mkdir -p $(TOOLS)
+	GOBIN=$(TOOLS) $(GO) install github.com/goreleaser/goreleaser/v2@v$(GORELEASER_VERSION)

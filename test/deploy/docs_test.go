@@ -19,7 +19,7 @@ var (
 func TestPagesNameWhatExists(t *testing.T) {
 	t.Parallel()
 	makefile := read(t, "Makefile")
-	for _, page := range []string{"docs/reliability.md", "docs/guides/upgrade.md", "docs/guides/deploy.md"} {
+	for _, page := range []string{"docs/reliability.md", "docs/guides/upgrade.md", "docs/guides/deploy.md", "docs/guides/install.md"} {
 		text := read(t, page)
 		for _, m := range link.FindAllStringSubmatch(text, -1) {
 			if _, err := os.Stat(filepath.Join(root(t), filepath.Dir(page), m[1])); err != nil {
