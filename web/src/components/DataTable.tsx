@@ -46,6 +46,8 @@ interface Props<R> {
   dense?: boolean;
   /** Dims the rows while new data loads. */
   dimmed?: boolean;
+  /** Maximum number of rows, taken after sorting. */
+  limit?: number;
 }
 
 /** A table with keyboard navigation (j, k, Enter). On narrow screens each row becomes two lines. */
@@ -54,7 +56,7 @@ export function DataTable<R>(props: Props<R>) {
   const phone = usePhone();
   const onOpen = useStable(props.onOpen);
   const [order, setOrder] = useState<Order>();
-  const rows = sorted(props.rows, props.columns, order);
+  const rows = sorted(props.rows, props.columns, order).slice(0, props.limit);
   useShortcuts(
     props.onOpen
       ? [
@@ -71,7 +73,7 @@ export function DataTable<R>(props: Props<R>) {
       data-dense={props.dense || undefined}
     >
       {phone ? (
-        <PhoneRows {...props} onOpen={onOpen} />
+        <PhoneRows {...props} rows={props.rows.slice(0, props.limit)} onOpen={onOpen} />
       ) : (
         <WideRows {...props} rows={rows} onOpen={onOpen} order={order} onOrder={setOrder} />
       )}
@@ -92,7 +94,7 @@ function useStable<R>(onOpen: Open<R> | undefined): Open<R> | undefined {
 }
 
 /** Moves the focus by a number of rows, starting at the focused or the open row. */
-function moveFocus(box: HTMLElement | null, step: number): void {
+export function moveFocus(box: HTMLElement | null, step: number): void {
   const rows = [...(box?.querySelectorAll<HTMLElement>("[data-row]") ?? [])];
   const at = rows.indexOf(document.activeElement as HTMLElement);
   const marked = rows.findIndex((row) => row.dataset["selected"] !== undefined);

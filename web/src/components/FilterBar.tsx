@@ -2,7 +2,6 @@ import {
   Badge,
   Button,
   Checkbox,
-  Drawer,
   Group,
   Popover,
   ScrollArea,
@@ -11,7 +10,7 @@ import {
   TextInput,
   UnstyledButton,
 } from "@mantine/core";
-import { type ReactNode, useState } from "react";
+import { lazy, type ReactNode, Suspense, useState } from "react";
 
 import type { Schema } from "../api/client";
 import {
@@ -26,6 +25,10 @@ import {
 import { formatCount } from "../lib/numbers";
 import { usePhone } from "../lib/usePhone";
 import { Icon } from "./Icon";
+import { useOnce } from "../lib/useOnce";
+
+// Only on phones, when it is opened.
+const FilterDrawer = lazy(() => import("./FilterDrawer"));
 
 /** Filters with a list of values. */
 export type FacetName = keyof Schema["Facets"];
@@ -52,6 +55,7 @@ interface Props {
 export function FilterBar(props: Props) {
   const phone = usePhone();
   const [opened, setOpened] = useState(false);
+  const drawerUsed = useOnce(phone && opened);
   const chips = chipsOf(props.filters);
   const facets = props.names.map((name) => <FacetMenu key={name} name={name} {...props} inline={phone} />);
   return (
@@ -75,19 +79,15 @@ export function FilterBar(props: Props) {
         )}
       </Group>
       {chips.length > 0 && <Chips {...props} />}
-      <Drawer
-        opened={phone && opened}
-        onClose={() => setOpened(false)}
-        position="bottom"
-        size="85%"
-        title="Filters"
-      >
-        <Stack gap="md">
-          {facets}
-          {props.more}
-          <Button onClick={() => setOpened(false)}>{props.done ?? "Show requests"}</Button>
-        </Stack>
-      </Drawer>
+      {drawerUsed && (
+        <Suspense>
+          <FilterDrawer opened={phone && opened} onClose={() => setOpened(false)}>
+            {facets}
+            {props.more}
+            <Button onClick={() => setOpened(false)}>{props.done ?? "Show requests"}</Button>
+          </FilterDrawer>
+        </Suspense>
+      )}
     </Stack>
   );
 }

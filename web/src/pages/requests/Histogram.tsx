@@ -14,7 +14,7 @@ interface Props {
   dimmed?: boolean;
 }
 
-const height = 56;
+const height = 32;
 
 /** The volume of requests over time: errors dark, fallbacks hatched. Dragging zooms in; a click selects one bar. */
 export function Histogram({ histogram, onZoom, dimmed }: Props) {
@@ -29,7 +29,7 @@ export function Histogram({ histogram, onZoom, dimmed }: Props) {
     return null;
   }
   return (
-    <Box mb="sm" opacity={dimmed ? 0.55 : 1}>
+    <Box mb={6} opacity={dimmed ? 0.55 : 1}>
       {asTable ? (
         <BinTable histogram={histogram} />
       ) : (

@@ -8,7 +8,7 @@ import type { Range } from "../../lib/range";
 import { stringifySearch } from "../../lib/search";
 import { storedText } from "../../lib/stored";
 import { zoneName } from "../../lib/time";
-import { chosenColumns, requestColumns, defaultColumns } from "./columns";
+import { chosenColumns, defaultColumns, promptColumn, requestColumns } from "./columns";
 
 /** Selects the columns and their order. */
 export function ColumnPicker({ chosen, onChange }: { chosen: string[]; onChange: (ids: string[]) => void }) {
@@ -38,6 +38,7 @@ export function ColumnPicker({ chosen, onChange }: { chosen: string[]; onChange:
                 size="xs"
                 label={column.name ?? column.label}
                 checked={shown.includes(column)}
+                disabled={column.id === promptColumn}
                 onChange={(event) =>
                   onChange(
                     event.currentTarget.checked
@@ -92,6 +93,24 @@ export function DensitySwitch() {
         onClick={() => setDensity(next)}
       >
         <Icon name="rows" />
+      </ActionIcon>
+    </Tooltip>
+  );
+}
+
+/** Shows or hides the chart of the volume. */
+export function ChartSwitch({ shown, onChange }: { shown: boolean; onChange: (shown: boolean) => void }) {
+  const label = shown ? "Hide chart" : "Show chart";
+  return (
+    <Tooltip label={label}>
+      <ActionIcon
+        variant="default"
+        size={30}
+        aria-label={label}
+        aria-expanded={shown}
+        onClick={() => onChange(!shown)}
+      >
+        <Icon name="chart" />
       </ActionIcon>
     </Tooltip>
   );

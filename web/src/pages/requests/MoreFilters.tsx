@@ -1,14 +1,31 @@
-import { Button, Group, Popover, SegmentedControl, Select, Stack, Text, TextInput } from "@mantine/core";
+import {
+  Button,
+  Group,
+  MultiSelect,
+  Popover,
+  SegmentedControl,
+  SimpleGrid,
+  Stack,
+  Text,
+  TextInput,
+} from "@mantine/core";
 import { useState } from "react";
 
+import type { Schema } from "../../api/client";
 import { filterDefinitions } from "../../api/filters";
+import type { FacetName } from "../../components/FilterBar";
 import { Icon } from "../../components/Icon";
-import { type FilterName, type Filters, filterLabels } from "../../lib/filters";
+import { type FilterName, type Filters, filterLabels, joinList, splitList } from "../../lib/filters";
+import { useSession } from "../../lib/session";
 
 interface Props {
   filters: Filters;
+  facets?: Schema["Facets"];
   onChange: (change: Filters) => void;
 }
+
+/** The facets that are not in the filter bar. */
+const facetFields: FacetName[] = ["decision", "provider", "policy"];
 
 /** The filter presets of the API. */
 export const presets = [
@@ -21,22 +38,6 @@ export const presets = [
   { value: "unpriced", label: "Unpriced" },
 ];
 
-/** Selects a preset. */
-export function PresetSelect({ filters, onChange }: Props) {
-  return (
-    <Select
-      size="xs"
-      w={150}
-      aria-label="Preset"
-      placeholder="Preset"
-      clearable
-      data={presets}
-      value={filters.preset ?? null}
-      onChange={(value) => onChange({ preset: value ?? undefined })}
-    />
-  );
-}
-
 /** Lists without their own control in the filter bar. */
 const textFields = filterDefinitions.filter(({ list, example }) => list && example !== "");
 
@@ -46,8 +47,8 @@ const bounds: { label: string; min: FilterName; max: FilterName; unit: string }[
   { label: "Saved", min: "min_saved", max: "max_saved", unit: "USD" },
 ];
 
-/** Filters with text input. */
-export function MoreFilters({ filters, onChange }: Props) {
+/** The filters that are not in the filter bar. */
+export function MoreFilters({ filters, facets, onChange }: Props) {
   const [opened, setOpened] = useState(false);
   return (
     <Popover opened={opened} onChange={setOpened} position="bottom-start" shadow="md" trapFocus>
@@ -61,10 +62,11 @@ export function MoreFilters({ filters, onChange }: Props) {
           More filters
         </Button>
       </Popover.Target>
-      <Popover.Dropdown p="sm" w={330} maw="92vw">
+      <Popover.Dropdown p="sm" w={640} maw="92vw" mah="75vh" style={{ overflowY: "auto" }}>
         {opened && (
           <Fields
             initial={filters}
+            facets={facets}
             onApply={(change) => {
               setOpened(false);
               onChange(change);
@@ -76,8 +78,15 @@ export function MoreFilters({ filters, onChange }: Props) {
   );
 }
 
-function Fields({ initial, onApply }: { initial: Filters; onApply: (change: Filters) => void }) {
+interface FieldsProps {
+  initial: Filters;
+  facets?: Schema["Facets"];
+  onApply: (change: Filters) => void;
+}
+
+function Fields({ initial, facets, onApply }: FieldsProps) {
   const [draft, setDraft] = useState(initial);
+  const { may } = useSession();
   const set = (name: FilterName, value: string) => setDraft({ ...draft, [name]: value.trim() || undefined });
   return (
     <form
@@ -87,38 +96,54 @@ function Fields({ initial, onApply }: { initial: Filters; onApply: (change: Filt
       }}
     >
       <Stack gap={8}>
-        {textFields.map(({ name, example }) => (
+        {may("read_bodies") && (
           <TextInput
-            key={name}
             size="xs"
-            label={filterLabels[name]}
-            labelProps={{ tt: "capitalize" }}
-            placeholder={example}
-            defaultValue={draft[name] ?? ""}
-            onChange={(event) => set(name, event.currentTarget.value)}
+            label="Text of requests and responses"
+            placeholder={'word  "a phrase"  -excluded  begin*'}
+            maxLength={256}
+            defaultValue={draft.text ?? ""}
+            onChange={(event) => set("text", event.currentTarget.value)}
           />
-        ))}
-        {bounds.map(({ label, min, max, unit }) => (
-          <Group key={label} grow align="flex-end">
+        )}
+        <SimpleGrid cols={{ base: 1, xs: 3 }} spacing={8}>
+          {facetFields.map((name) => (
+            <FacetField key={name} name={name} facets={facets} draft={draft} onChange={set} />
+          ))}
+          {textFields.map(({ name, example }) => (
             <TextInput
+              key={name}
               size="xs"
-              label={`Min ${label.toLowerCase()}`}
-              placeholder={unit}
-              defaultValue={draft[min] ?? ""}
-              onChange={(event) => set(min, event.currentTarget.value)}
+              label={sentence(filterLabels[name])}
+              placeholder={example}
+              defaultValue={draft[name] ?? ""}
+              onChange={(event) => set(name, event.currentTarget.value)}
             />
-            <TextInput
-              size="xs"
-              label={`Max ${label.toLowerCase()}`}
-              placeholder={unit}
-              defaultValue={draft[max] ?? ""}
-              onChange={(event) => set(max, event.currentTarget.value)}
-            />
-          </Group>
-        ))}
-        <Choice label="Streamed" name="stream" draft={draft} onChange={set} />
-        <Choice label="Simulated" name="simulated" draft={draft} onChange={set} />
-        <Choice label="Source" name="source" options={sources} draft={draft} onChange={set} />
+          ))}
+        </SimpleGrid>
+        <SimpleGrid cols={{ base: 1, xs: 3 }} spacing={8}>
+          {bounds.map(({ label, min, max, unit }) => (
+            <Group key={label} grow align="flex-end" gap={6}>
+              <TextInput
+                size="xs"
+                label={`Min ${label.toLowerCase()}`}
+                placeholder={unit}
+                defaultValue={draft[min] ?? ""}
+                onChange={(event) => set(min, event.currentTarget.value)}
+              />
+              <TextInput
+                size="xs"
+                label={`Max ${label.toLowerCase()}`}
+                placeholder={unit}
+                defaultValue={draft[max] ?? ""}
+                onChange={(event) => set(max, event.currentTarget.value)}
+              />
+            </Group>
+          ))}
+          <Choice label="Streamed" name="stream" draft={draft} onChange={set} />
+          <Choice label="Simulated" name="simulated" draft={draft} onChange={set} />
+          <Choice label="Source" name="source" options={sources} draft={draft} onChange={set} />
+        </SimpleGrid>
         <Group justify="flex-end">
           <Button size="xs" type="submit">
             Apply
@@ -126,6 +151,33 @@ function Fields({ initial, onApply }: { initial: Filters; onApply: (change: Filt
         </Group>
       </Stack>
     </form>
+  );
+}
+
+interface FacetProps {
+  name: FacetName;
+  facets?: Schema["Facets"];
+  draft: Filters;
+  onChange: (name: FilterName, value: string) => void;
+}
+
+function FacetField({ name, facets, draft, onChange }: FacetProps) {
+  const chosen = splitList(draft[name]);
+  const known = facets?.[name] ?? [];
+  const missing = chosen.filter((value) => !known.some((facet) => facet.value === value));
+  return (
+    <MultiSelect
+      size="xs"
+      label={sentence(filterLabels[name])}
+      placeholder={chosen.length > 0 ? undefined : "All"}
+      data={[
+        ...known.map(({ value, label }) => ({ value, label })),
+        ...missing.map((value) => ({ value, label: value })),
+      ]}
+      value={chosen}
+      onChange={(values) => onChange(name, joinList(values) ?? "")}
+      comboboxProps={{ withinPortal: false }}
+    />
   );
 }
 
@@ -137,7 +189,7 @@ const yesOrNo = [
 
 const sources = [
   { value: "", label: "All" },
-  { value: "key", label: "API key" },
+  { value: "key", label: "Key" },
   { value: "playground", label: "Playground" },
 ];
 
@@ -151,7 +203,7 @@ interface ChoiceProps {
 
 function Choice({ label, name, options = yesOrNo, draft, onChange }: ChoiceProps) {
   return (
-    <Group justify="space-between">
+    <Stack gap={2}>
       <Text size="xs" fw={500}>
         {label}
       </Text>
@@ -162,6 +214,10 @@ function Choice({ label, name, options = yesOrNo, draft, onChange }: ChoiceProps
         value={draft[name] ?? ""}
         onChange={(value) => onChange(name, value)}
       />
-    </Group>
+    </Stack>
   );
+}
+
+function sentence(label: string): string {
+  return label.charAt(0).toUpperCase() + label.slice(1);
 }

@@ -1,11 +1,10 @@
 import { Affix, Button, Group, Switch, Text, TextInput } from "@mantine/core";
 import { useWindowScroll } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
-import { useRef, useState } from "react";
+import { type ReactNode, useRef, useState } from "react";
 
 import type { Schema } from "../../api/client";
 import { facetsQuery, histogramQuery, keysQuery } from "../../api/queries";
-import { DataTable } from "../../components/DataTable";
 import { EmptyState } from "../../components/EmptyState";
 import { ErrorPanel } from "../../components/ErrorPanel";
 import { FilterBar } from "../../components/FilterBar";
@@ -18,29 +17,36 @@ import { useShortcuts } from "../../lib/keyboard";
 import { formatCount, plural } from "../../lib/numbers";
 import { useDensity, useZone } from "../../lib/preferences";
 import { isRelative, type Range, rangeOf, invalidEnds } from "../../lib/range";
-import { useGo, useSearchParams } from "../../lib/search";
+import { useSearchParams } from "../../lib/search";
 import { useSession } from "../../lib/session";
 import { useStored } from "../../lib/stored";
+import { usePhone } from "../../lib/usePhone";
 import { zoneName } from "../../lib/time";
-import { chosenColumns, phoneLines, defaultColumns } from "./columns";
+import { chosenColumns, defaultColumns } from "./columns";
+import { togglePick } from "./compare";
+import { CompareBar } from "./CompareBar";
 import { RequestDrawer } from "./detail/RequestDrawer";
 import { Histogram } from "./Histogram";
-import { ColumnPicker, DensitySwitch, ExportMenu } from "./ListTools";
-import { MoreFilters, PresetSelect } from "./MoreFilters";
+import { ChartSwitch, ColumnPicker, DensitySwitch, ExportMenu } from "./ListTools";
+import { MoreFilters } from "./MoreFilters";
 import { NoRequests } from "./NoRequests";
+import { RequestTable } from "./RequestTable";
+import { type Sort, sortNote, sortOf, sortParameter } from "./sort";
 import { useLiveRows, useRequestCount, useRequestPages } from "./useRequests";
+import { ViewsMenu } from "./ViewsMenu";
 
-// Presets that sort by another value than time, so new requests cannot be added on top.
-const sortedPresets = new Set(["expensive", "slowest"]);
-
-/** The request log, newest first, with filters in the URL and live updates. */
+/** The request log, newest first, with filters and order in the URL, saved views and live updates. */
 export function RequestsPage() {
   const [search, setSearch] = useSearchParams();
   const filters = filtersOf(search);
   const range = rangeOf(search);
-  const [columns, setColumns] = useStored("request-columns", defaultColumns);
+  const sort = sortOf(search, filters);
+  const [columns, setColumns] = useStored("request-list-columns", defaultColumns);
+  const [chart, setChart] = useStored("request-chart", true);
+  const phone = usePhone();
   const [exporting, setExporting] = useState(false);
-  const canBeLive = isRelative(range) && !range.to && !sortedPresets.has(filters.preset ?? "");
+  // A list in another order cannot show new requests on top.
+  const canBeLive = isRelative(range) && !range.to && sort === "time";
   const live = search["live"] === "1" && canBeLive;
   const change = (next: Filters) => setSearch({ ...next, id: undefined });
   const toggleLive = () => setSearch({ live: search["live"] === "1" ? undefined : "1" });
@@ -52,6 +58,7 @@ export function RequestsPage() {
     <>
       <PageHeader
         title="Requests"
+        compact
         description={<Count filters={filters} range={range} />}
         actions={
           <>
@@ -65,8 +72,9 @@ export function RequestsPage() {
                 canBeLive ? undefined : "Live updates need a time range that ends now, sorted newest first."
               }
             />
-            <DensitySwitch />
-            <ColumnPicker chosen={columns} onChange={setColumns} />
+            <ChartSwitch shown={chart} onChange={setChart} />
+            {!phone && <DensitySwitch />}
+            {!phone && <ColumnPicker chosen={columns} onChange={setColumns} />}
             <ExportMenu
               filters={filters}
               range={range}
@@ -82,16 +90,27 @@ export function RequestsPage() {
         range={range}
         onChange={change}
         onRange={(next) => setSearch({ ...next, to: next.to })}
+        views={
+          <ViewsMenu
+            selection={{ filters, range, sort, columns }}
+            current={search["view"]}
+            onSearch={(next) => setSearch(next)}
+            onColumns={setColumns}
+          />
+        }
       />
       <InvalidRange ends={invalidEnds(search)} range={range} />
-      <Volume filters={filters} range={range} onZoom={(from, to) => setSearch({ from, to }, true)} />
+      {chart && (
+        <Volume filters={filters} range={range} onZoom={(from, to) => setSearch({ from, to }, true)} />
+      )}
       <RequestList
         filters={filters}
         range={range}
+        sort={sort}
         columns={columns}
         live={live}
         open={search["id"]}
-        onOpen={(id) => setSearch({ id }, search["id"] === undefined)}
+        onOpen={(id) => setSearch({ id, tab: id && search["tab"] }, search["id"] === undefined)}
         onChange={(next) => setSearch(next)}
       />
     </>
@@ -116,9 +135,10 @@ interface FiltersProps {
   range: Range;
   onChange: (change: Filters) => void;
   onRange: (range: Range) => void;
+  views: ReactNode;
 }
 
-function RequestFilters({ filters, range, onChange, onRange }: FiltersProps) {
+function RequestFilters({ filters, range, onChange, onRange, views }: FiltersProps) {
   const { may } = useSession();
   const field = useRef<HTMLInputElement>(null);
   const facets = useQuery(facetsQuery(range));
@@ -128,14 +148,14 @@ function RequestFilters({ filters, range, onChange, onRange }: FiltersProps) {
     <FilterBar
       filters={filters}
       facets={facets.data}
-      names={["decision", "outcome", "model", "provider", "policy", "key"]}
+      names={["model", "outcome", "key"]}
       onChange={onChange}
       onClear={() => onChange(cleared())}
       labels={{ key: Object.fromEntries(keys.data?.keys.map((key) => [key.id, key.name]) ?? []) }}
       before={
         <>
           <RangePicker range={range} onChange={onRange} />
-          <PresetSelect filters={filters} onChange={onChange} />
+          {views}
           {may("read_bodies") && (
             <form
               key={filters.q}
@@ -147,7 +167,7 @@ function RequestFilters({ filters, range, onChange, onRange }: FiltersProps) {
               <TextInput
                 ref={field}
                 size="xs"
-                w={180}
+                w={190}
                 aria-label="Search previews, ids and errors"
                 placeholder="Search"
                 leftSection={<Icon name="search" size={14} />}
@@ -157,7 +177,7 @@ function RequestFilters({ filters, range, onChange, onRange }: FiltersProps) {
           )}
         </>
       }
-      more={<MoreFilters filters={filters} onChange={onChange} />}
+      more={<MoreFilters filters={filters} facets={facets.data} onChange={onChange} />}
     />
   );
 }
@@ -180,6 +200,7 @@ function Volume({ filters, range, onZoom }: VolumeProps) {
 interface ListProps {
   filters: Filters;
   range: Range;
+  sort: Sort;
   columns: string[];
   live: boolean;
   open: string | undefined;
@@ -187,11 +208,11 @@ interface ListProps {
   onChange: (change: Record<string, string | undefined>) => void;
 }
 
-function RequestList({ filters, range, columns, live, open, onOpen, onChange }: ListProps) {
-  const go = useGo();
+function RequestList({ filters, range, sort, columns, live, open, onOpen, onChange }: ListProps) {
+  const [picked, setPicked] = useState<string[]>([]);
   const [density] = useDensity();
   const [scroll, scrollTo] = useWindowScroll();
-  const pages = useRequestPages(filters, range);
+  const pages = useRequestPages(filters, range, sort);
   const listed: Schema["RequestRow"][] = pages.data?.pages.flatMap((page) => page.requests) ?? [];
   const { rows, waiting, flush, state } = useLiveRows(listed, {
     filters,
@@ -208,6 +229,7 @@ function RequestList({ filters, range, columns, live, open, onOpen, onChange }: 
   if (pages.isPending) {
     return <RowsSkeleton rows={12} />;
   }
+  const note = sortNote(sort, rows.length);
   const unfinished = pages.data?.pages.at(-1)?.unfinished ?? false;
   const older = pages.hasNextPage && (
     <Button
@@ -245,18 +267,17 @@ function RequestList({ filters, range, columns, live, open, onOpen, onChange }: 
           </Button>
         </Affix>
       )}
-      <DataTable
-        label="Requests"
+      <RequestTable
         rows={rows}
         columns={chosenColumns(columns)}
-        rowKey={(row) => row.id}
-        phone={phoneLines}
-        selected={open}
+        sort={sort}
+        onSort={(next) => onChange({ sort: sortParameter(next, filters), id: undefined })}
+        open={open}
+        onOpen={onOpen}
+        picked={picked}
+        onPick={(id) => setPicked((before) => togglePick(before, id))}
         dense={density === "compact"}
         dimmed={pages.isPlaceholderData}
-        onOpen={(row, asPage) =>
-          asPage ? void go({ to: "/requests/$id", params: { id: row.id } }) : onOpen(row.id)
-        }
       />
       <Group justify="center" my="md" gap="md">
         {unfinished && (
@@ -265,6 +286,11 @@ function RequestList({ filters, range, columns, live, open, onOpen, onChange }: 
           </Text>
         )}
         {older}
+        {note && (
+          <Text size="xs" c="dimmed" role="status">
+            {note}
+          </Text>
+        )}
         {live && (
           <Text size="xs" c="dimmed" role="status">
             {state === "live"
@@ -275,6 +301,7 @@ function RequestList({ filters, range, columns, live, open, onOpen, onChange }: 
           </Text>
         )}
       </Group>
+      <CompareBar picked={picked} onClear={() => setPicked([])} />
       <RequestDrawer id={open} ids={rows.map((row) => row.id)} onOpen={onOpen} />
     </>
   );

@@ -1,85 +1,74 @@
-import { Group, Text, Tooltip } from "@mantine/core";
+import { Text, Tooltip } from "@mantine/core";
 
 import type { Schema } from "../../api/client";
-import { DecisionBadge, OutcomeBadge } from "../../components/badges";
-import type { Column } from "../../components/DataTable";
-import { Duration } from "../../components/Duration";
+import { CachedBadge, DecisionBadge, EscalatedBadge, OutcomeBadge } from "../../components/badges";
 import { Money } from "../../components/Money";
 import { Redacted } from "../../components/Redacted";
 import { Time } from "../../components/Time";
 import { Tokens } from "../../components/Tokens";
 import { formatMoney, unknown } from "../../lib/money";
-import { formatChange, formatCount, plural } from "../../lib/numbers";
+import { formatChange, formatCount, formatLatency, plural } from "../../lib/numbers";
+import { cacheText } from "./cacheText";
+import classes from "./RequestTable.module.css";
+import type { Sort } from "./sort";
 
 type Row = Schema["RequestRow"];
 
 /** A column of the request list. */
-export interface RequestColumn extends Column<Row> {
+export interface RequestColumn {
+  id: string;
+  label: string;
   /** Name in the column picker, if not the heading. */
   name?: string;
+  /** Explanation of the column, shown on hover. */
+  hint?: string;
+  /** Width in pixels; the prompt gets the free width. */
+  width: number;
+  /** Right-aligned and monospaced. */
+  numeric?: boolean;
+  /** The order in which the API can list requests by this column. */
+  sort?: Sort;
   /** Shown by default. */
   byDefault?: boolean;
   /** Column names in exports. */
   exported: string[];
+  render: (row: Row) => React.ReactNode;
 }
+
+/** The id of the column with the link to the request. It is always shown. */
+export const promptColumn = "request";
+
+/** Minimum width of the prompt in pixels. */
+export const minPromptWidth = 260;
 
 /** All columns, in the default order. */
 export const requestColumns: RequestColumn[] = [
   {
-    id: "time",
-    label: "Time",
-    byDefault: true,
-    exported: ["time"],
-    render: (r) => <Time at={r.time} as="stack" />,
-  },
-  {
-    id: "outcome",
-    label: "Outcome",
-    byDefault: true,
-    exported: ["outcome", "status"],
-    render: (r) => <Outcome row={r} />,
-  },
-  {
-    id: "request",
-    label: "Request",
+    id: promptColumn,
+    label: "Prompt",
+    width: 0,
     byDefault: true,
     exported: ["endpoint", "preview"],
-    maxWidth: 124,
-    render: (r) => <Preview row={r} />,
+    render: (r) => <Prompt row={r} />,
   },
   {
     id: "model",
     label: "Model",
-    hint: "Selected model, with the requested model below",
+    hint: "Selected model and its provider",
+    width: 170,
     byDefault: true,
-    exported: ["model", "requested_model"],
-    maxWidth: 136,
+    exported: ["model", "requested_model", "provider"],
     render: (r) => <Selected row={r} />,
-  },
-  {
-    id: "provider",
-    label: "Provider",
-    byDefault: true,
-    exported: ["provider"],
-    maxWidth: 70,
-    render: (r) => truncated(r.provider),
-  },
-  {
-    id: "decision",
-    label: "Decision",
-    byDefault: true,
-    exported: ["decision", "policy", "fallback_reason"],
-    render: (r) => (
-      <DecisionBadge decision={r.state === "running" ? undefined : r.decision} detail={decisionDetail(r)} />
-    ),
   },
   {
     id: "tokens",
     label: "In / out",
     name: "Tokens in / out",
-    hint: "Input and output tokens, with the cached share of the input below",
+    hint: "Input and output tokens",
+    width: 104,
     byDefault: true,
     numeric: true,
+    sort: "tokens",
     exported: [
       "input_tokens",
       "cache_read_tokens",
@@ -87,22 +76,25 @@ export const requestColumns: RequestColumn[] = [
       "output_tokens",
       "reasoning_tokens",
     ],
-    render: (r) => (used(r.tokens) ? <Tokens tokens={r.tokens} /> : unknown),
+    render: (r) => (used(r.tokens) ? <Tokens tokens={r.tokens} single /> : unknown),
   },
   {
     id: "cost",
     label: "Cost",
     name: "Estimated cost",
+    width: 94,
     byDefault: true,
     numeric: true,
+    sort: "cost",
     exported: ["cost_usd"],
     render: (r) => <Cost row={r} />,
   },
   {
     id: "saved",
-    label: "vs baseline",
+    label: "Saved",
     name: "Cost vs baseline",
     hint: "Cost compared with the baseline model, at list prices for the same tokens",
+    width: 60,
     byDefault: true,
     numeric: true,
     exported: ["baseline_model", "baseline_cost_usd", "saved_usd"],
@@ -111,31 +103,82 @@ export const requestColumns: RequestColumn[] = [
   {
     id: "latency",
     label: "Latency",
-    hint: "Total latency, with the time to first token below",
+    width: 78,
     byDefault: true,
     numeric: true,
+    sort: "latency",
     exported: ["latency_ms", "ttft_ms"],
-    render: (r) => <Duration ms={r.latency_ms} ttft={r.stream ? r.ttft_ms : null} />,
+    render: (r) => formatLatency(r.latency_ms),
   },
   {
     id: "key",
     label: "Key",
+    width: 94,
     byDefault: true,
     exported: ["key_name", "key_id", "source"],
-    maxWidth: 100,
     render: (r) => truncated(r.key_name ?? sourceLabel(r)),
+  },
+  {
+    id: "time",
+    label: "Time",
+    width: 90,
+    byDefault: true,
+    numeric: true,
+    sort: "time",
+    exported: ["time"],
+    render: (r) => <Time at={r.time} as="brief" />,
+  },
+  {
+    id: "ttft",
+    label: "First token",
+    name: "Time to first token",
+    width: 88,
+    numeric: true,
+    exported: ["ttft_ms"],
+    render: (r) => formatLatency(r.stream ? r.ttft_ms : null),
+  },
+  {
+    id: "outcome",
+    label: "Outcome",
+    width: 124,
+    exported: ["outcome", "status"],
+    render: (r) => <Outcome row={r} />,
+  },
+  {
+    id: "decision",
+    label: "Decision",
+    width: 96,
+    exported: ["decision", "policy", "fallback_reason"],
+    render: (r) => (
+      <DecisionBadge decision={r.state === "running" ? undefined : r.decision} detail={decisionDetail(r)} />
+    ),
+  },
+  {
+    id: "provider",
+    label: "Provider",
+    width: 90,
+    exported: ["provider"],
+    render: (r) => truncated(r.provider),
   },
   {
     id: "requested",
     label: "Requested",
     name: "Requested model",
+    width: 140,
     exported: ["requested_model"],
-    maxWidth: 140,
     render: (r) => truncated(r.requested_model),
+  },
+  {
+    id: "endpoint",
+    label: "Endpoint",
+    width: 130,
+    exported: ["endpoint"],
+    render: (r) => truncated(`${r.endpoint}${r.stream ? " (stream)" : ""}`),
   },
   {
     id: "attempts",
     label: "Attempts",
+    width: 74,
     numeric: true,
     exported: ["attempt_count"],
     render: (r) => formatCount(r.attempt_count),
@@ -143,42 +186,34 @@ export const requestColumns: RequestColumn[] = [
   {
     id: "finish",
     label: "Finish reason",
+    width: 100,
     exported: ["finish_reason"],
-    render: (r) => r.finish_reason ?? unknown,
+    render: (r) => truncated(r.finish_reason),
   },
   {
-    id: "tags",
-    label: "Tags",
-    exported: ["tags"],
-    maxWidth: 160,
-    render: (r) => truncated(formatTags(r.tags)),
+    id: "cache",
+    label: "Cache",
+    name: "Response cache",
+    width: 80,
+    exported: ["cache", "cache_saved_usd"],
+    render: (r) => truncated(r.cache),
   },
-  {
-    id: "session",
-    label: "Session",
-    exported: ["session"],
-    maxWidth: 120,
-    render: (r) => truncated(r.session),
-  },
-  {
-    id: "user",
-    label: "End user",
-    exported: ["end_user"],
-    maxWidth: 120,
-    render: (r) => truncated(r.end_user),
-  },
-  { id: "client", label: "Client", exported: ["client"], maxWidth: 160, render: (r) => truncated(r.client) },
-  { id: "ip", label: "IP", exported: ["ip"], render: (r) => r.ip || unknown },
+  { id: "tags", label: "Tags", width: 160, exported: ["tags"], render: (r) => truncated(formatTags(r.tags)) },
+  { id: "session", label: "Session", width: 120, exported: ["session"], render: (r) => truncated(r.session) },
+  { id: "user", label: "End user", width: 120, exported: ["end_user"], render: (r) => truncated(r.end_user) },
+  { id: "client", label: "Client", width: 140, exported: ["client"], render: (r) => truncated(r.client) },
+  { id: "ip", label: "IP", width: 110, exported: ["ip"], render: (r) => truncated(r.ip) },
   {
     id: "error",
     label: "Error",
+    width: 160,
     exported: ["error_code", "error_message"],
-    maxWidth: 180,
     render: (r) => truncated(r.error?.code),
   },
   {
     id: "id",
     label: "ID",
+    width: 236,
     exported: ["id"],
     render: (r) => (
       <Text span inherit ff="monospace">
@@ -191,10 +226,14 @@ export const requestColumns: RequestColumn[] = [
 /** The ids of the default columns. */
 export const defaultColumns = requestColumns.filter((column) => column.byDefault).map((column) => column.id);
 
-/** The columns with these ids, in the order of the ids. Unknown ids, saved by older versions, are skipped. */
+/**
+ * The columns with these ids, in the order of the ids. Unknown ids, saved by other versions, are skipped. The prompt is
+ * always included.
+ */
 export function chosenColumns(ids: string[]): RequestColumn[] {
-  const chosen = ids.flatMap((id) => requestColumns.filter((column) => column.id === id));
-  return chosen.length > 0 ? chosen : chosenColumns(defaultColumns);
+  const all = ids.includes(promptColumn) ? ids : [promptColumn, ...ids];
+  const chosen = [...new Set(all)].flatMap((id) => requestColumns.filter((column) => column.id === id));
+  return chosen.length > 1 ? chosen : chosenColumns(defaultColumns);
 }
 
 function used(tokens: Schema["Tokens"]): boolean {
@@ -220,48 +259,58 @@ function Outcome({ row }: { row: Row }) {
   return <OutcomeBadge outcome={row.state === "running" ? "running" : row.outcome} detail={detail} />;
 }
 
-function Preview({ row }: { row: Row }) {
-  const endpoint = row.endpoint.replace("chat/completions", "chat");
+/** Badges for anything unusual about a request. A request that was served as expected has none. */
+export function Badges({ row }: { row: Row }) {
+  const running = row.state === "running";
+  const unusual = row.decision === "fallback" || row.decision === "policy";
   return (
-    <span title={row.preview || row.endpoint}>
-      <Text span fz="0.9em" c="dimmed">
-        {row.simulated && "SIMULATED · "}
-        {endpoint}
-        {row.stream && " · stream"}
-      </Text>
-      {row.preview && (
-        <Text component="span" display="block" inherit truncate>
-          <Redacted text={row.preview} />
-        </Text>
-      )}
-    </span>
+    <>
+      {(running || row.outcome !== "ok") && <Outcome row={row} />}
+      {!running && unusual && <DecisionBadge decision={row.decision} detail={decisionDetail(row)} />}
+      {row.escalated && <EscalatedBadge detail={row.escalated} />}
+      {row.cache_use?.status === "hit" && <CachedBadge detail={cacheText(row.cache_use)} />}
+    </>
   );
 }
 
-/** The selected model, with the requested model below if it differs. */
-function Selected({ row }: { row: Row }) {
-  const requested = row.model !== row.requested_model && row.requested_model;
-  return (
-    <span
-      title={requested ? `${row.model ?? "not served"}, requested as ${requested}` : (row.model ?? undefined)}
-    >
-      <Served row={row} />
-      {requested && (
-        <Text component="span" display="block" fz="0.9em" c="dimmed" truncate>
-          {requested}
-        </Text>
-      )}
-    </span>
-  );
-}
-
-function Served({ row }: { row: Row }) {
-  if (row.model) {
+/** The start of the prompt, or the endpoint if the prompt is not stored. */
+export function PromptText({ row }: { row: Row }) {
+  if (!row.preview) {
     return (
-      <Text span inherit fw={600}>
-        {row.model}
+      <Text span inherit c="dimmed">
+        {row.endpoint.replace("chat/completions", "chat")} · prompt not available
       </Text>
     );
+  }
+  return <Redacted text={row.preview} />;
+}
+
+function Prompt({ row }: { row: Row }) {
+  return (
+    <span className={classes.promptText} title={row.preview || undefined}>
+      <PromptText row={row} />
+    </span>
+  );
+}
+
+/** The selected model with its provider. */
+function Selected({ row }: { row: Row }) {
+  const on = row.provider ? ` on ${row.provider}` : "";
+  const requested = row.model !== row.requested_model ? `, requested as ${row.requested_model}` : "";
+  return (
+    <span title={`${row.model ?? "not served"}${on}${requested}`}>
+      <Served row={row} />
+      <Text span inherit c="dimmed">
+        {row.simulated ? " · SIMULATED" : row.provider ? ` · ${row.provider}` : ` · ${row.requested_model}`}
+      </Text>
+    </span>
+  );
+}
+
+/** The name of the model that served a request. */
+export function Served({ row }: { row: Row }) {
+  if (row.model) {
+    return row.model;
   }
   return (
     <Text span inherit c="dimmed">
@@ -280,6 +329,7 @@ export function decisionDetail(row: Row): string | undefined {
   return policy || undefined;
 }
 
+/** The cost of a request, or why it is unknown. */
 function Cost({ row }: { row: Row }) {
   if (row.state === "running") {
     return unknown;
@@ -307,31 +357,4 @@ function savedColour(percent: number | null): string | undefined {
     return "dimmed";
   }
   return percent > 0 ? "green" : "red";
-}
-
-/** The two lines of a request on a narrow screen. */
-export function phoneLines(row: Row) {
-  return {
-    top: (
-      <>
-        <Group gap="xs" wrap="nowrap">
-          <Time at={row.time} />
-          {row.outcome === "ok" ? <DecisionBadge decision={row.decision} /> : <Outcome row={row} />}
-        </Group>
-        <Cost row={row} />
-      </>
-    ),
-    bottom: (
-      <>
-        <Group gap={4} wrap="nowrap" miw={0}>
-          <Text size="sm" truncate>
-            <Served row={row} />
-            {!row.model && ` · ${row.requested_model}`}
-            {row.simulated && " · SIMULATED"}
-          </Text>
-        </Group>
-        <Duration ms={row.latency_ms} />
-      </>
-    ),
-  };
 }

@@ -5,6 +5,7 @@ import { api, must, type Schema } from "../../api/client";
 import { type LiveState, useTail } from "../../api/live";
 import type { Filters } from "../../lib/filters";
 import type { Range } from "../../lib/range";
+import { type Sort, sortedLimit } from "./sort";
 import { addBatch, type Live, mergeRows, noUpdates, showWaiting } from "./live";
 
 type Row = Schema["RequestRow"];
@@ -13,12 +14,13 @@ type Row = Schema["RequestRow"];
 type ListQuery = Filters & Range & { preset?: never; source?: never };
 
 /** The filtered requests, page by page. */
-export function useRequestPages(filters: Filters, range: Range) {
-  const query = { ...filters, ...range } as ListQuery;
+export function useRequestPages(filters: Filters, range: Range, sort: Sort) {
+  const query = { ...filters, ...range, sort } as ListQuery & { sort: Sort };
+  const limit = sort === "time" ? 50 : sortedLimit;
   return useInfiniteQuery({
     queryKey: ["requests", query],
     queryFn: ({ pageParam }) =>
-      must(api.GET("/requests", { params: { query: { ...query, before: pageParam, limit: 50 } } })),
+      must(api.GET("/requests", { params: { query: { ...query, before: pageParam, limit } } })),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (page) => page.before ?? undefined,
     placeholderData: keepPreviousData,

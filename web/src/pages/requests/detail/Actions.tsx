@@ -4,7 +4,6 @@ import { useState } from "react";
 
 import { api, must, type Schema } from "../../../api/client";
 import { requestBodyQuery } from "../../../api/queries";
-import { CodeBlock } from "../../../components/CodeBlock";
 import { CopyButton } from "../../../components/CopyButton";
 import { ErrorPanel } from "../../../components/ErrorPanel";
 import { Icon } from "../../../components/Icon";
@@ -16,6 +15,7 @@ import { notifyDone, notifyFailed } from "../../../lib/notify";
 import { useSession } from "../../../lib/session";
 import { baseUrlOf, exampleBody, type Language, languages, snippet } from "../../../lib/snippets";
 import { pages } from "../../../routes";
+import { isChat } from "./conversation";
 import { Trace } from "./Trace";
 
 type Detail = Schema["RequestDetail"];
@@ -27,10 +27,9 @@ function linkOf(id: string): string {
 
 /** The actions on a request. */
 export function Actions({ request }: { request: Detail }) {
-  const [raw, setRaw] = useState(false);
   const [explaining, setExplaining] = useState(false);
-  const mayRead = useSession().may("read_bodies");
-  const stored = request.body_state === "stored" && mayRead;
+  const { may } = useSession();
+  const stored = request.body_state === "stored" && may("read_bodies");
   const playground = pages.some((page) => page.path === "/playground");
   useShortcuts([
     {
@@ -43,7 +42,7 @@ export function Actions({ request }: { request: Detail }) {
     <Group gap="xs" mb="md">
       <CopyButton label="Copy link" text={linkOf(request.id)} />
       <CopyAs request={request} stored={stored} />
-      {playground && stored && request.endpoint === "chat/completions" && (
+      {playground && stored && isChat(request.endpoint) && (
         <Button
           size="xs"
           variant="default"
@@ -54,6 +53,26 @@ export function Actions({ request }: { request: Detail }) {
           Open in Playground
         </Button>
       )}
+      {may("use_playground") && may("read_bodies") && isChat(request.endpoint) && (
+        <Button
+          size="xs"
+          variant="default"
+          component={PageLink}
+          to="/playground"
+          search={{ request: request.id, compare: "1" }}
+        >
+          Run on other models
+        </Button>
+      )}
+      <Button
+        size="xs"
+        variant="default"
+        component={PageLink}
+        to="/requests/compare"
+        search={{ a: request.id }}
+      >
+        Compare
+      </Button>
       {stored && (
         <Button
           size="xs"
@@ -64,12 +83,6 @@ export function Actions({ request }: { request: Detail }) {
           Explain with current policies
         </Button>
       )}
-      <Button size="xs" variant="default" onClick={() => setRaw(true)}>
-        View JSON
-      </Button>
-      <Modal opened={raw} onClose={() => setRaw(false)} title={request.id} size="xl">
-        <CodeBlock text={JSON.stringify(request, null, 2)} maxHeight={600} />
-      </Modal>
       <Modal
         opened={explaining}
         onClose={() => setExplaining(false)}
@@ -101,7 +114,7 @@ function CopyAs({ request, stored }: { request: Detail; stored: boolean }) {
           : "Code copied with an example prompt, because the prompt of this request is not stored.",
       );
     } else {
-      notifyFailed("Could not copy. Use View JSON and copy the request from there.");
+      notifyFailed("Could not copy. Open the Raw tab and copy the request from there.");
     }
   };
   return (

@@ -6,7 +6,7 @@ import { Money } from "../../../components/Money";
 import { formatMoney } from "../../../lib/money";
 import { formatBytes, formatDuration, formatMicros } from "../../../lib/numbers";
 import classes from "./detail.module.css";
-import { timingOf, waitsOf } from "./timing";
+import { ticksOf, timingOf, waitsOf } from "./timing";
 
 type Attempt = Schema["AttemptView"];
 
@@ -25,7 +25,11 @@ export function Attempts({ request }: { request: Schema["RequestDetail"] }) {
   const span = Math.max(1, request.latency_ms ?? 0, ...ends);
   return (
     <Stack gap="sm">
-      <TimingSummary request={request} />
+      <Group justify="space-between" gap="xs">
+        <TimingSummary request={request} />
+        <Legend />
+      </Group>
+      <Axis span={span} />
       {attempts.map((attempt, i) => (
         <AttemptRow
           key={i}
@@ -60,6 +64,39 @@ function TimingSummary({ request }: { request: Schema["RequestDetail"] }) {
   );
 }
 
+const phases: { word: string; className?: string }[] = [
+  { word: "Waiting", className: classes.between },
+  { word: "Connect", className: classes.connect },
+  { word: "First token", className: classes.wait },
+  { word: "Stream", className: classes.stream },
+  { word: "Failed", className: classes.failed },
+];
+
+function Legend() {
+  return (
+    <Group gap="sm">
+      {phases.map(({ word, className }) => (
+        <Text key={word} size="xs" c="dimmed" component="span">
+          <span className={`${classes.swatch} ${className}`} aria-hidden /> {word}
+        </Text>
+      ))}
+    </Group>
+  );
+}
+
+/** The time scale of the waterfall. */
+function Axis({ span }: { span: number }) {
+  return (
+    <div className={classes.axis} aria-hidden>
+      {ticksOf(span).map((ms) => (
+        <span key={ms} style={{ left: `${(100 * ms) / span}%` }}>
+          {formatDuration(ms)}
+        </span>
+      ))}
+    </div>
+  );
+}
+
 interface RowProps {
   attempt: Attempt;
   /** Milliseconds spent waiting directly before the attempt. */
@@ -85,6 +122,7 @@ function AttemptRow({ attempt, wait, span, number, single }: RowProps) {
             {attempt.hedge && "hedge · "}
             {failed ? attempt.class?.replaceAll("_", " ") : "served"}
             {attempt.status !== null && ` · status ${attempt.status}`}
+            {attempt.check && !failed && ` · checks: ${attempt.check.replaceAll("_", " ")}`}
           </Text>
         </Group>
         <Text size="xs" c="dimmed" ff="monospace">

@@ -5,6 +5,7 @@ import type { Schema } from "../../../api/client";
 import { CopyButton } from "../../../components/CopyButton";
 import { PageLink } from "../../../components/PageLink";
 import { formatBytes } from "../../../lib/numbers";
+import { cacheText } from "../cacheText";
 
 /** Origin, identifiers and versions of a request. */
 export function Metadata({ request: r }: { request: Schema["RequestDetail"] }) {
@@ -15,6 +16,7 @@ export function Metadata({ request: r }: { request: Schema["RequestDetail"] }) {
     ["Endpoint", `${r.endpoint}${r.stream ? ", streamed" : ""}`],
     ["Upstream model", r.served_as],
     ["Finish reason", r.finish_reason],
+    ["Response cache", r.cache_use && <CacheFact key="cache" use={r.cache_use} />],
     ["Session", r.session && <SessionLink key="session" request={r} session={r.session} />],
     ["End user", r.end_user && <Filtered key="user" name="user" value={r.end_user} label={r.end_user} />],
     ["Tags", formatLabels(r.tags)],
@@ -44,6 +46,20 @@ export function Metadata({ request: r }: { request: Schema["RequestDetail"] }) {
           ))}
       </Table.Tbody>
     </Table>
+  );
+}
+
+/** How the request used the response cache, with a link to the request that a cached response was made for. */
+function CacheFact({ use }: { use: Schema["CacheUse"] }) {
+  return (
+    <>
+      {cacheText(use)}{" "}
+      {use.source && (
+        <Anchor component={PageLink} to="/requests/$id" params={{ id: use.source }} fz="sm">
+          Show original request
+        </Anchor>
+      )}
+    </>
   );
 }
 

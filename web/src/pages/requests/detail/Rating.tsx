@@ -29,10 +29,10 @@ export function Rating({ request }: { request: Schema["RequestDetail"] }) {
     return null;
   }
   return (
-    <Stack gap={6} mb="md" role="group" aria-label="Rating">
+    <Stack gap={6} mt="md" role="group" aria-label="Rating">
       {may("use_playground") && (
         <Thumbs
-          mine={mine}
+          score={mine?.score}
           pending={rate.isPending}
           onRate={(score) => rate.mutate({ score, comment: mine?.comment ?? undefined })}
         />
@@ -51,24 +51,29 @@ export function Rating({ request }: { request: Schema["RequestDetail"] }) {
 }
 
 interface ThumbsProps {
-  mine: RatingView | undefined;
+  /** The caller's rating from 0 to 1, if there is one. */
+  score: number | undefined;
   pending: boolean;
   onRate: (score: number) => void;
+  /** Shows only the thumbs and the rating. */
+  short?: boolean;
 }
 
-function Thumbs({ mine, pending, onRate }: ThumbsProps) {
+/** Two buttons that rate a response. */
+export function Thumbs({ score: mine, pending, onRate, short }: ThumbsProps) {
   const thumbs = [
     { score: 1, label: "Good response", icon: "thumbUp" as const, colour: "green" },
     { score: 0, label: "Bad response", icon: "thumbDown" as const, colour: "red" },
   ];
   return (
     <Group gap={6}>
-      <Text size="sm">Was the response good?</Text>
+      {!short && <Text size="sm">Was the response good?</Text>}
       {thumbs.map(({ score, label, icon, colour }) => {
-        const active = mine !== undefined && (score === 1 ? mine.score >= 0.5 : mine.score < 0.5);
+        const active = mine !== undefined && (score === 1 ? mine >= 0.5 : mine < 0.5);
         return (
           <Tooltip key={label} label={label}>
             <ActionIcon
+              size={short ? "sm" : undefined}
               variant={active ? "outline" : "default"}
               color={active ? colour : "gray"}
               aria-label={label}
@@ -76,13 +81,17 @@ function Thumbs({ mine, pending, onRate }: ThumbsProps) {
               disabled={pending}
               onClick={() => onRate(score)}
             >
-              <Icon name={icon} size={16} />
+              <Icon name={icon} size={short ? 13 : 16} />
             </ActionIcon>
           </Tooltip>
         );
       })}
       <Text size="xs" c="dimmed" role="status">
-        {mine ? `You rated this response ${mine.score >= 0.5 ? "good" : "bad"}.` : "Ratings improve routing."}
+        {mine !== undefined
+          ? `You rated this response ${mine >= 0.5 ? "good" : "bad"}.`
+          : short
+            ? ""
+            : "Ratings improve routing."}
       </Text>
     </Group>
   );

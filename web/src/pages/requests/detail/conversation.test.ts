@@ -27,7 +27,7 @@ describe("requestMessages", () => {
         role: "user",
         parts: [
           { kind: "text", text: "what is it?" },
-          { kind: "other", label: "image_url" },
+          { kind: "image", label: "Image, not loaded: https://x" },
         ],
       },
       { role: "assistant", parts: [{ kind: "call", name: "look", args: '{\n  "at": "it"\n}' }] },

@@ -4,13 +4,50 @@ import { plural } from "../../../lib/numbers";
 export interface Message {
   role: string;
   parts: Part[];
+  /** The call that a tool message answers. */
+  callId?: string;
 }
 
-/** A part of a message. Images are labelled and never loaded. */
+/** A part of a message. Images are shown only if the message contains their data; remote images are never loaded. */
 export type Part =
   | { kind: "text"; text: string }
-  | { kind: "call"; name: string; args: string }
+  | { kind: "call"; name: string; args: string; id?: string }
+  | { kind: "image"; data?: string; label: string }
   | { kind: "other"; label: string };
+
+/** A tool that the client offers to the model. */
+export interface Tool {
+  name: string;
+  description: string;
+  /** The whole definition as JSON. */
+  definition: string;
+}
+
+const chatEndpoints = [
+  "chat/completions",
+  "responses",
+  "messages",
+  "generateContent",
+  "streamGenerateContent",
+];
+
+/** Reports whether requests to an endpoint are conversations, which the playground can send to other models. */
+export function isChat(endpoint: string): boolean {
+  return chatEndpoints.includes(endpoint);
+}
+
+/** Lists the tools of a chat request. */
+export function requestTools(text: string | null): Tool[] {
+  const tools = parse(text)?.["tools"];
+  return (Array.isArray(tools) ? tools.filter(isObject) : []).map((tool) => {
+    const fn = isObject(tool["function"]) ? tool["function"] : tool;
+    return {
+      name: toText(fn["name"] ?? tool["type"] ?? "tool"),
+      description: typeof fn["description"] === "string" ? fn["description"] : "",
+      definition: JSON.stringify(tool, null, 2),
+    };
+  });
+}
 
 type Json = Record<string, unknown>;
 
@@ -63,9 +100,11 @@ function messageOf(message: Json): Message {
   const calls = Array.isArray(message["tool_calls"]) ? message["tool_calls"].filter(isObject) : [];
   for (const call of calls) {
     const fn = isObject(call["function"]) ? call["function"] : {};
-    parts.push({ kind: "call", name: toText(fn["name"]), args: pretty(toText(fn["arguments"])) });
+    const id = typeof call["id"] === "string" ? call["id"] : undefined;
+    parts.push({ kind: "call", name: toText(fn["name"]), args: pretty(toText(fn["arguments"])), id });
   }
-  return { role: toText(message["role"] ?? "message"), parts };
+  const callId = typeof message["tool_call_id"] === "string" ? message["tool_call_id"] : undefined;
+  return { role: toText(message["role"] ?? "message"), parts, callId };
 }
 
 function contentParts(content: unknown): Part[] {
@@ -79,14 +118,30 @@ function contentParts(content: unknown): Part[] {
     if (typeof part["text"] === "string") {
       return { kind: "text", text: part["text"] };
     }
-    return { kind: "other", label: toText(part["type"] ?? "part") };
+    return imagePart(part) ?? { kind: "other", label: toText(part["type"] ?? "part") };
   });
+}
+
+// Raster formats only: an SVG image may refer to other files.
+const imageData = /^data:image\/(png|jpeg|gif|webp);base64,[A-Za-z0-9+/=]+$/;
+const maxImage = 12_000_000;
+
+function imagePart(part: Json): Part | undefined {
+  const image = isObject(part["image_url"]) ? part["image_url"]["url"] : part["image_url"];
+  if (typeof image !== "string") {
+    return undefined;
+  }
+  if (image.length <= maxImage && imageData.test(image)) {
+    const kilobytes = Math.ceil((image.length * 3) / 4 / 1000);
+    return { kind: "image", data: image, label: `Image, ${kilobytes} kB` };
+  }
+  return { kind: "image", label: `Image, not loaded: ${image.slice(0, 200)}` };
 }
 
 interface Partial {
   role: string;
   content: string;
-  calls: Map<number, { name: string; args: string }>;
+  calls: Map<number, { id?: string; name: string; args: string }>;
 }
 
 /** Assembles the chunks of a stream into a complete response. */
@@ -110,6 +165,7 @@ function assemble(text: string): Json | undefined {
         role,
         content,
         tool_calls: [...calls.values()].map((call) => ({
+          id: call.id,
           function: { name: call.name, arguments: call.args },
         })),
       },
@@ -126,9 +182,10 @@ function addDelta(choices: Map<number, Partial>, index: number, delta: Json): vo
   const calls = Array.isArray(delta["tool_calls"]) ? delta["tool_calls"].filter(isObject) : [];
   for (const call of calls) {
     const at = Number(call["index"] ?? 0);
-    const known = before.calls.get(at) ?? { name: "", args: "" };
+    const known = before.calls.get(at) ?? { id: undefined, name: "", args: "" };
     const fn = isObject(call["function"]) ? call["function"] : {};
     before.calls.set(at, {
+      id: typeof call["id"] === "string" ? call["id"] : known.id,
       name: known.name + toText(fn["name"] ?? ""),
       args: known.args + toText(fn["arguments"] ?? ""),
     });

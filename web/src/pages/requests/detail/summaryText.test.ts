@@ -33,6 +33,13 @@ describe("summaryOf", () => {
     );
   });
 
+  it("says that the cache served the request, and what that saved", () => {
+    const cache_use = { status: "hit", saved_usd: "0.00031" } as Detail["cache_use"];
+    expect(text({ cache: "hit", cache_use, cost_usd: "0", saved_percent: null })).toBe(
+      "Served by small-b on provider-x from the response cache (expected route) in 412 ms for free, instead of $0.0003100.",
+    );
+  });
+
   it("marks a simulated request", () => {
     expect(text({ simulated: true })).toContain("on provider-x (SIMULATED, expected route) in");
   });

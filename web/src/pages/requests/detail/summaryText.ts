@@ -31,6 +31,7 @@ function served(r: Detail): Part[] {
     { name: r.model ?? "an unknown model" },
     " on ",
     { name: r.provider ?? "an unknown provider" },
+    r.cache === "hit" ? " from the response cache" : "",
     r.simulated ? " (SIMULATED, " : " (",
     ...routeOf(r),
     `) in ${formatLatency(r.latency_ms)} ${costText(r)}`,
@@ -42,6 +43,9 @@ function served(r: Detail): Part[] {
 function costText(r: Detail): string {
   if (r.cost_usd === null) {
     return "at an unknown cost";
+  }
+  if (r.cache_use?.status === "hit" && r.cache_use.saved_usd !== null) {
+    return `for free, instead of ${formatMoney(r.cache_use.saved_usd)}`;
   }
   return parseNano(r.cost_usd) === 0n ? "for free" : `for ${formatMoney(r.cost_usd)}`;
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { type Timed, timingOf, waitsOf } from "./timing";
+import { ticksOf, type Timed, timingOf, waitsOf } from "./timing";
 
 const retried: Timed = {
   latency_ms: 599,
@@ -67,4 +67,14 @@ describe("the timing of a request", () => {
   it("is unknown while the request runs", () => {
     expect(timingOf({ latency_ms: null, overhead_us: null, attempts: [] })).toBeUndefined();
   });
+});
+
+it("divides the waterfall into round steps", () => {
+  expect(ticksOf(569)).toEqual([0, 200, 400]);
+  expect(ticksOf(1000)).toEqual([0, 200, 400, 600, 800]);
+  expect(ticksOf(42_000)).toEqual([0, 10_000, 20_000, 30_000]);
+  for (const span of [1, 3, 7, 12, 99, 101, 5_000_000]) {
+    expect(ticksOf(span).length).toBeLessThanOrEqual(5);
+    expect(ticksOf(span)[0]).toBe(0);
+  }
 });

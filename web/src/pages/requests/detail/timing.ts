@@ -56,3 +56,14 @@ export function waitsOf({ overhead_us, wait_ms, attempts }: Timed): number[] {
     return wait_ms ? (attempt.wait_ms ?? 0) : gap > roundingMs ? Math.floor(gap) : 0;
   });
 }
+
+/** Round times for the scale of a waterfall of this length: at most five, and none near the end. */
+export function ticksOf(span: number): number[] {
+  const power = 10 ** Math.floor(Math.log10(Math.max(1, span / 4)));
+  const step = [1, 2, 5, 10].map((n) => n * power).find((n) => span / n <= 5) ?? span;
+  const ticks: number[] = [];
+  for (let at = 0; at <= span * 0.93; at += step) {
+    ticks.push(at);
+  }
+  return ticks;
+}

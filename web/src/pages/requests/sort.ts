@@ -1,0 +1,40 @@
+import type { Filters } from "../../lib/filters";
+import { formatCount } from "../../lib/numbers";
+
+/** An order in which the API lists requests: newest, most expensive, slowest or longest first. */
+export type Sort = "time" | "cost" | "latency" | "tokens";
+
+const sorts: readonly string[] = ["time", "cost", "latency", "tokens"] satisfies Sort[];
+
+/** Number of requests in a list that is not sorted by time. Such a list has one page. */
+export const sortedLimit = 200;
+
+const presetSorts: Record<string, Sort> = { expensive: "cost", slowest: "latency" };
+
+/** The order of the list: the parameter of the URL, or the order of the preset. */
+export function sortOf(search: Record<string, string | undefined>, filters: Filters): Sort {
+  const value = search["sort"];
+  if (value && sorts.includes(value)) {
+    return value as Sort;
+  }
+  return presetSorts[filters.preset ?? ""] ?? "time";
+}
+
+/** The URL parameter for an order; undefined for the default order. */
+export function sortParameter(sort: Sort, filters: Filters): string | undefined {
+  return sort === (presetSorts[filters.preset ?? ""] ?? "time") ? undefined : sort;
+}
+
+/** Says which requests a sorted list shows; undefined for a list by time. */
+export function sortNote(sort: Sort, shown: number): string | undefined {
+  if (sort === "time" || shown === 0) {
+    return undefined;
+  }
+  if (sort === "tokens") {
+    return "The requests with the most tokens among the newest 10,000 in this time range.";
+  }
+  const which = sort === "cost" ? "most expensive" : "slowest";
+  return shown < sortedLimit
+    ? `Sorted by ${sort}: ${which} first.`
+    : `The ${formatCount(sortedLimit)} ${which} requests in this time range.`;
+}
