@@ -60,9 +60,11 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	name := strings.TrimPrefix(r.URL.Path, "/")
 	switch {
 	case isPage(r.URL.Path):
-		h.serveIndex(w, r)
+		h.serveIndex(w, r, http.StatusOK)
 	case isFile(h.files, name):
 		h.serveFile(w, r, name)
+	case isNavigation(r):
+		h.serveIndex(w, r, http.StatusNotFound) // the dashboard shows "Page not found" with its navigation
 	default:
 		h.notFound.ServeHTTP(w, r)
 	}
@@ -70,7 +72,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // pages are the first path segments that the dashboard routes itself.
 var pages = map[string]bool{
-	"": true, "requests": true, "sessions": true, "proof": true, "playground": true, "quickstart": true, "routing": true, "providers": true,
+	"": true, "requests": true, "report": true, "sessions": true, "proof": true, "alerts": true, "budgets": true, "playground": true, "quickstart": true, "routing": true, "models": true, "providers": true,
 	"settings": true, "sign-in": true, "register": true, "welcome": true,
 }
 
@@ -80,6 +82,20 @@ func isPage(urlPath string) bool {
 	}
 	first, _, _ := strings.Cut(strings.TrimPrefix(urlPath, "/"), "/")
 	return pages[first]
+}
+
+// reserved are the first path segments that never get a page: unknown paths below them get an API error.
+var reserved = map[string]bool{
+	"api": true, "proxy": true, "v1": true, "docs": true, "assets": true, "health": true, "readyz": true, "metrics": true,
+}
+
+// isNavigation reports whether a browser opens an unknown path as a page.
+func isNavigation(r *http.Request) bool {
+	if path.Clean(r.URL.Path) != r.URL.Path || path.Ext(r.URL.Path) != "" || !strings.Contains(r.Header.Get("Accept"), "text/html") {
+		return false
+	}
+	first, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+	return !reserved[first] && !strings.HasPrefix(first, ".")
 }
 
 func isFile(files fs.FS, name string) bool {
@@ -95,7 +111,7 @@ func isFile(files fs.FS, name string) bool {
 
 // serveIndex serves the dashboard's page. It is never cached: it contains the nonce of this response and the file names
 // of this version.
-func (h *handler) serveIndex(w http.ResponseWriter, r *http.Request) {
+func (h *handler) serveIndex(w http.ResponseWriter, r *http.Request, status int) {
 	page, err := fs.ReadFile(h.files, "index.html")
 	if err != nil {
 		h.notFound.ServeHTTP(w, r)
@@ -106,7 +122,7 @@ func (h *handler) serveIndex(w http.ResponseWriter, r *http.Request) {
 	page = bytes.ReplaceAll(page, []byte("__VERSION__"), []byte(html.EscapeString(h.version)))
 	setSecurityHeaders(w.Header(), nonce, trustworthy(r))
 	w.Header().Set("Cache-Control", "no-cache")
-	h.send(w, r, "index.html", page)
+	h.send(w, r, "index.html", page, status)
 }
 
 // serveFile serves a file of the build. Names under assets contain a content hash, so these files never change.
@@ -121,7 +137,7 @@ func (h *handler) serveFile(w http.ResponseWriter, r *http.Request, name string)
 	if strings.HasPrefix(name, "assets/") {
 		w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
 	}
-	h.send(w, r, name, h.compressed(w.Header(), r, name, content))
+	h.send(w, r, name, h.compressed(w.Header(), r, name, content), http.StatusOK)
 }
 
 // variants are the compressed variants that the build writes next to a file, the smallest first.
@@ -156,13 +172,17 @@ func accepts(header, encoding string) bool {
 	return false
 }
 
-func (h *handler) send(w http.ResponseWriter, r *http.Request, name string, content []byte) {
+func (h *handler) send(w http.ResponseWriter, r *http.Request, name string, content []byte, status int) {
 	kind := mime.TypeByExtension(path.Ext(name))
-	if kind == "" {
+	switch {
+	case path.Ext(name) == ".woff2": // not in Go's table, and not on every system
+		kind = "font/woff2"
+	case kind == "":
 		kind = "application/octet-stream"
 	}
 	w.Header().Set("Content-Type", kind)
 	w.Header().Set("Content-Length", fmt.Sprint(len(content)))
+	w.WriteHeader(status)
 	if r.Method == http.MethodGet {
 		_, _ = w.Write(content) // the browser disconnected
 	}

@@ -11,11 +11,12 @@ import (
 
 func testFiles() fstest.MapFS {
 	return fstest.MapFS{
-		"index.html":          {Data: []byte(`<title>__VERSION__</title><style nonce="__NONCE__"></style>`)},
-		"assets/app-1a2b.js":  {Data: []byte(`console.log(1)`)},
-		"assets/app-1a2b.css": {Data: []byte(`body{}`)},
-		"favicon.svg":         {Data: []byte(`<svg/>`)},
-		".gitignore":          {Data: []byte(`/dist/`)},
+		"index.html":           {Data: []byte(`<title>__VERSION__</title><style nonce="__NONCE__"></style>`)},
+		"assets/app-1a2b.js":   {Data: []byte(`console.log(1)`)},
+		"assets/app-1a2b.css":  {Data: []byte(`body{}`)},
+		"assets/font-3c.woff2": {Data: []byte(`wOF2`)},
+		"favicon.svg":          {Data: []byte(`<svg/>`)},
+		".gitignore":           {Data: []byte(`/dist/`)},
 
 		"assets/app-1a2b.js.gz": {Data: []byte(`gzip`)},
 		"assets/app-1a2b.js.br": {Data: []byte(`brotli`)},
@@ -48,6 +49,7 @@ func TestHandlerServesOnlyDashboardPaths(t *testing.T) {
 		{"GET", "/settings/keys", 200, "text/html", "no-cache"},
 		{"GET", "/assets/app-1a2b.js", 200, "text/javascript", "public, max-age=31536000, immutable"},
 		{"GET", "/assets/app-1a2b.css", 200, "text/css", "public, max-age=31536000, immutable"},
+		{"GET", "/assets/font-3c.woff2", 200, "font/woff2", "public, max-age=31536000, immutable"},
 		{"GET", "/favicon.svg", 200, "image/svg+xml", "no-cache"},
 		{"GET", "/assets/missing.js", 404, "", ""},
 		{"GET", "/assets", 404, "", ""},
@@ -186,5 +188,36 @@ func TestOpenerPolicyIsSetOnSecureOriginsOnly(t *testing.T) {
 	testHandler().ServeHTTP(recorder, r)
 	if recorder.Header().Get("Cross-Origin-Opener-Policy") == "" {
 		t.Error("the opener policy is not set behind an https proxy")
+	}
+}
+
+// TestUnknownPagesShowTheDashboard checks that a browser gets "Page not found" with navigation, and that clients get an API error.
+func TestUnknownPagesShowTheDashboard(t *testing.T) {
+	t.Parallel()
+	const browser = "text/html,application/xhtml+xml,*/*;q=0.8"
+	for _, c := range []struct {
+		path, accept string
+		page         bool
+	}{
+		{"/nothing", browser, true},
+		{"/nothing/at/all", browser, true},
+		{"/nothing", "*/*", false},
+		{"/nothing", "", false},
+		{"/api/v1/nothing", browser, false},
+		{"/proxy/v1/nothing", browser, false},
+		{"/v1/models", browser, false},
+		{"/docs/nothing", browser, false},
+		{"/assets/missing.js", browser, false},
+		{"/missing.php", browser, false},
+		{"/.env", browser, false},
+		{"/a//b", browser, false},
+	} {
+		r := httptest.NewRequest(http.MethodGet, c.path, nil)
+		r.Header.Set("Accept", c.accept)
+		w := httptest.NewRecorder()
+		testHandler().ServeHTTP(w, r)
+		if w.Code != http.StatusNotFound || strings.HasPrefix(w.Header().Get("Content-Type"), "text/html") != c.page {
+			t.Errorf("%s for %q: %d %q", c.path, c.accept, w.Code, w.Header().Get("Content-Type"))
+		}
 	}
 }

@@ -28,8 +28,24 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     chunkSizeWarningLimit: 900,
+    // One style sheet, so that a page that is opened later does not change the visible parts.
+    cssCodeSplit: false,
+    // scripts/compress.mjs reads and removes it.
+    manifest: true,
+    rolldownOptions: {
+      output: {
+        codeSplitting: {
+          groups: [
+            // The libraries and components of every page. Without groups, a page would load some twenty small files.
+            { name: "base", tags: ["$initial"] },
+            { name: "shared", minShareCount: 4, minSize: 1000 },
+          ],
+        },
+      },
+    },
   },
-  server: { proxy: { "/api": gateway, "/proxy": gateway, "/health": gateway } },
+  // What's new shows the changelog of the repository.
+  server: { fs: { allow: [".."] }, proxy: { "/api": gateway, "/proxy": gateway, "/health": gateway } },
   test: {
     restoreMocks: true,
     testTimeout: 30_000, // for busy machines

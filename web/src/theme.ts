@@ -1,15 +1,18 @@
 import {
-  Anchor,
-  Badge,
+  type AnchorProps,
+  type BadgeProps,
   createTheme,
   type CSSVariablesResolver,
   DEFAULT_THEME,
-  Drawer,
-  Modal,
-  Select,
-  Table,
-  Tooltip,
+  type DrawerProps,
+  type MantineThemeComponent,
+  type ModalProps,
+  type SelectProps,
+  type TableProps,
+  type TooltipProps,
 } from "@mantine/core";
+
+import { palette } from "./palette";
 
 /** Focuses the page when the element that opened a dialog no longer exists, such as the row of a revoked key. */
 function keepFocus(): void {
@@ -18,11 +21,17 @@ function keepFocus(): void {
   }
 }
 
+/** Default properties of a component. Only its type is used: the first page does not load dialogs and tables. */
+function defaults<Props>(defaultProps: Partial<Props>): MantineThemeComponent {
+  return { defaultProps };
+}
+
 /** The theme: Mantine's defaults with sufficient contrast. */
 export const theme = createTheme({
   primaryColor: "cyan",
   primaryShade: { light: 9, dark: 9 },
-  fontFamily: "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif",
+  // The fallback has the metrics of Inter (styles.css), so that text does not move when the font arrives.
+  fontFamily: "Inter, 'Inter fallback', system-ui, sans-serif",
   fontFamilyMonospace: "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace",
   defaultRadius: "sm",
   respectReducedMotion: true,
@@ -32,27 +41,23 @@ export const theme = createTheme({
   },
   components: {
     // Links within text must not be recognisable by colour alone.
-    Anchor: Anchor.extend({ defaultProps: { underline: "always" } }),
-    Drawer: Drawer.extend({ defaultProps: { attributes: { header: { role: "none" } } } }),
-    Badge: Badge.extend({ defaultProps: { variant: "outline", tt: "none", fw: 600 } }),
-    Tooltip: Tooltip.extend({
-      defaultProps: {
-        withArrow: true,
-        multiline: true,
-        maw: 360,
-        events: { hover: true, focus: true, touch: true },
-      },
+    Anchor: defaults<AnchorProps>({ underline: "always" }),
+    Drawer: defaults<DrawerProps>({ attributes: { header: { role: "none" } } }),
+    Badge: defaults<BadgeProps>({ variant: "outline", tt: "none", fw: 600 }),
+    Tooltip: defaults<TooltipProps>({
+      withArrow: true,
+      multiline: true,
+      maw: 360,
+      events: { hover: true, focus: true, touch: true },
     }),
     // On phones an absolutely positioned dropdown makes the page jump when its first option scrolls into view.
-    Select: Select.extend({ defaultProps: { comboboxProps: { floatingStrategy: "fixed" } } }),
-    Table: Table.extend({ defaultProps: { verticalSpacing: "xs" } }),
-    Modal: Modal.extend({
-      defaultProps: {
-        centered: true,
-        onExitTransitionEnd: keepFocus,
-        closeButtonProps: { "aria-label": "Close" },
-        attributes: { header: { role: "none" } },
-      },
+    Select: defaults<SelectProps>({ comboboxProps: { floatingStrategy: "fixed" } }),
+    Table: defaults<TableProps>({ verticalSpacing: "xs" }),
+    Modal: defaults<ModalProps>({
+      centered: true,
+      onExitTransitionEnd: keepFocus,
+      closeButtonProps: { "aria-label": "Close" },
+      attributes: { header: { role: "none" } },
     }),
   },
 });
@@ -91,7 +96,16 @@ export const resolveVariables: CSSVariablesResolver = () => {
   // Mantine's hover shade of filled controls has too little contrast with white.
   light["--mantine-color-cyan-filled-hover"] = "#0a6374";
   dark["--mantine-color-cyan-filled-hover"] = "#0a6374";
+  // Lines between panels and rows are lighter than those of fields.
+  light["--mantine-color-default-border"] = "var(--mantine-color-gray-3)";
+  dark["--mantine-color-default-border"] = "var(--mantine-color-dark-5)";
   // Gray marks the normal state, so it only needs to be legible.
   light["--mantine-color-gray-outline"] = "var(--mantine-color-gray-7)";
+  for (const [name, colour] of Object.entries(palette.light)) {
+    light[`--fl-${name}`] = colour;
+  }
+  for (const [name, colour] of Object.entries(palette.dark)) {
+    dark[`--fl-${name}`] = colour;
+  }
   return { variables: {}, light, dark };
 };

@@ -8,9 +8,6 @@ import classes from "./charts.module.css";
 /** The height of every chart, in pixels. */
 export const chartHeight = 230;
 
-/** Space for half of the topmost axis label, which would otherwise move below its line. */
-export const chartMargin = { top: 13 };
-
 interface Props {
   title: string;
   /** Legend of patterns and lines. */
@@ -19,10 +16,12 @@ interface Props {
   /** The same data as a table. */
   table: ReactNode;
   note?: ReactNode;
+  /** Controls beside the table button, such as a switch to percent. */
+  actions?: ReactNode;
 }
 
 /** A chart with heading and legend that can also be shown as a table. */
-export function ChartPanel({ title, legend, chart, table, note }: Props) {
+export function ChartPanel({ title, legend, chart, table, note, actions }: Props) {
   const [asTable, setAsTable] = useState(false);
   return (
     <Paper withBorder p="md" component="section" aria-label={title} className={classes.chart}>
@@ -30,16 +29,18 @@ export function ChartPanel({ title, legend, chart, table, note }: Props) {
         <Title order={2} size="h3">
           {title}
         </Title>
-        <Button
-          variant="subtle"
-          size="compact-xs"
-          leftSection={<Icon name={asTable ? "activity" : "rows"} size={12} />}
-          aria-label={asTable ? `View as chart: ${title}` : `View as table: ${title}`}
-          onClick={() => setAsTable(!asTable)}
-          style={{ flexShrink: 0 }}
-        >
-          {asTable ? "View as chart" : "View as table"}
-        </Button>
+        <Group gap={4} wrap="nowrap" style={{ flexShrink: 0 }}>
+          {!asTable && actions}
+          <Button
+            variant="subtle"
+            size="compact-xs"
+            leftSection={<Icon name={asTable ? "activity" : "rows"} size={12} />}
+            aria-label={asTable ? `View as chart: ${title}` : `View as table: ${title}`}
+            onClick={() => setAsTable(!asTable)}
+          >
+            {asTable ? "View as chart" : "View as table"}
+          </Button>
+        </Group>
       </Group>
       {!asTable && legend}
       {asTable ? (

@@ -2,6 +2,7 @@ import { Paper, Text } from "@mantine/core";
 
 import { useZone } from "../../lib/preferences";
 import { formatBucket } from "../../lib/time";
+import classes from "./charts.module.css";
 
 interface Props {
   at: string;
@@ -28,7 +29,7 @@ export function ChartTooltip({ at, stepMs, running, lines }: Props) {
               <Text component="td" size="xs" c="dimmed" pr="sm">
                 {name}
               </Text>
-              <Text component="td" size="xs" ff="monospace" ta="right">
+              <Text component="td" size="xs" ta="right" className={classes.number}>
                 {value}
               </Text>
             </tr>

@@ -1,82 +1,85 @@
-import "@mantine/charts/styles.css";
-
-import { BarChart } from "@mantine/charts";
 import { useId, useRef } from "react";
-import { type BarShapeProps, Rectangle } from "recharts";
 
-import { formatCount } from "../../lib/numbers";
-import { useZone } from "../../lib/preferences";
-import { formatBucket } from "../../lib/time";
-import { chartHeight, chartMargin } from "./ChartPanel";
+import { formatCount, formatPercent } from "../../lib/numbers";
 import classes from "./charts.module.css";
 import { ChartTooltip } from "./ChartTooltip";
-import { decisionLooks, type DecisionPoint, decisionPoints } from "./decisions";
+import { decisionLooks, type DecisionPoint, decisionPoints, stack } from "./decisions";
 import { Pattern } from "./patterns";
+import { Plot } from "./Plot";
 import { axisCount, type Bin } from "./points";
-import { useZoom } from "./useZoom";
+import { valueTicks } from "./ticks";
+
+const maxBarWidth = 48;
 
 interface Props {
   series: Bin[];
   stepMs: number;
   /** Start of the bucket that is still running, if any. */
   running?: string;
+  /** Shows the share of each decision in its bucket. */
+  percent?: boolean;
   onZoom: (from: string, to: string) => void;
   /** Called when a segment is clicked: a decision in one bucket. */
   onPick: (at: string, decision: string) => void;
 }
 
 /** Requests over time, stacked by decision. */
-export default function DecisionChart({ series, stepMs, running, onZoom, onPick }: Props) {
+export default function DecisionChart({ series, stepMs, running, percent, onZoom, onPick }: Props) {
   const id = useId();
-  const [zone] = useZone();
-  // The segment under the last mouse-down. Segments are re-rendered during a click, so they never receive click events.
+  // The segment under the last mouse-down.
   const pressed = useRef<string>(undefined);
-  const { selection, handlers } = useZoom({
-    onZoom,
-    onPick: (at) => pressed.current && onPick(at, pressed.current),
-    onEnd: () => (pressed.current = undefined),
-  });
+  const points = decisionPoints(series);
+  const bars = points.map((point) => stack(point, percent));
+  const top = percent ? 100 : Math.max(...bars.map((bar) => bar.at(-1)?.to ?? 0));
   return (
-    <BarChart
-      h={chartHeight}
-      mt="xs"
-      className={classes.plot}
-      type="stacked"
-      data={decisionPoints(series)}
-      dataKey="at"
-      series={decisionLooks.map((look) => ({ name: look.name, color: look.colour }))}
-      valueFormatter={axisCount}
-      maxBarWidth={48}
-      barProps={(line) => ({
-        fill: `url(#${id}-${line.name})`,
-        style: { cursor: "pointer" },
-        shape: (bar: BarShapeProps) => (
-          <Rectangle {...bar} opacity={(bar.payload as DecisionPoint).at === running ? 0.45 : 1} />
-        ),
-        onMouseDown: () => {
-          pressed.current = line.name;
-        },
-      })}
-      xAxisProps={{ tickFormatter: (at: string) => formatBucket(at, stepMs, zone), minTickGap: 40 }}
-      yAxisProps={{ width: 48, allowDecimals: false }}
-      barChartProps={{ ...handlers, margin: chartMargin }}
-      referenceAreas={selection && [{ x1: selection.from, x2: selection.to, color: "var(--fl-expected)" }]}
-      tooltipProps={{
-        content: ({ payload }) => (
-          <DecisionTooltip
-            point={payload?.[0]?.payload as DecisionPoint | undefined}
-            stepMs={stepMs}
-            running={running}
-          />
-        ),
-      }}
+    <Plot
+      label="Requests over time by decision"
+      series={series}
+      stepMs={stepMs}
+      ticks={valueTicks(top, true)}
+      format={percent ? (n) => `${n} %` : axisCount}
+      tooltip={(i) => points[i] && <DecisionTooltip point={points[i]} stepMs={stepMs} running={running} />}
+      onZoom={onZoom}
+      onPick={(at) => pressed.current && onPick(at, pressed.current)}
+      onEnd={() => (pressed.current = undefined)}
     >
-      <defs>
-        {decisionLooks.map((look) => (
-          <Pattern key={look.name} id={`${id}-${look.name}`} fill={look.fill} colour={look.colour} />
-        ))}
-      </defs>
-    </BarChart>
+      {({ band, x, y }) => {
+        const width = Math.max(1, Math.min(maxBarWidth, band * 0.8));
+        return (
+          <>
+            <defs>
+              {decisionLooks.map((look) => (
+                <Pattern key={look.name} id={`${id}-${look.name}`} fill={look.fill} colour={look.colour} />
+              ))}
+            </defs>
+            {bars.map((bar, i) => (
+              <g
+                key={points[i]?.at}
+                className={classes.bar}
+                data-running={points[i]?.at === running || undefined}
+              >
+                {bar
+                  .filter(({ from, to }) => to > from)
+                  .map(({ look, from, to }) => (
+                    <rect
+                      key={look.name}
+                      x={x(i) - width / 2}
+                      width={width}
+                      y={y(to)}
+                      height={y(from) - y(to)}
+                      fill={`url(#${id}-${look.name})`}
+                      stroke={look.colour}
+                      onMouseDown={() => {
+                        pressed.current = look.name;
+                      }}
+                    />
+                  ))}
+              </g>
+            ))}
+          </>
+        );
+      }}
+    </Plot>
   );
 }
 
@@ -85,19 +88,22 @@ function DecisionTooltip({
   stepMs,
   running,
 }: {
-  point?: DecisionPoint;
+  point: DecisionPoint;
   stepMs: number;
   running?: string;
 }) {
-  if (!point) {
-    return null;
-  }
+  const total = decisionLooks.reduce((sum, look) => sum + point[look.name], 0);
   return (
     <ChartTooltip
       at={point.at}
       stepMs={stepMs}
       running={point.at === running}
-      lines={decisionLooks.map((look) => [look.name, formatCount(point[look.name])])}
+      lines={decisionLooks.map((look) => [
+        look.name,
+        total === 0
+          ? formatCount(point[look.name])
+          : `${formatCount(point[look.name])} (${formatPercent((100 * point[look.name]) / total, 0)})`,
+      ])}
     />
   );
 }

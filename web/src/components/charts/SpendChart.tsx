@@ -1,86 +1,111 @@
-import "@mantine/charts/styles.css";
-
-import { CompositeChart, type CompositeChartSeries } from "@mantine/charts";
 import { useId } from "react";
 
 import { formatMoney } from "../../lib/money";
-import { formatCount } from "../../lib/numbers";
-import { useZone } from "../../lib/preferences";
-import { formatBucket } from "../../lib/time";
-import { chartHeight, chartMargin } from "./ChartPanel";
+import { formatCount, formatPercent } from "../../lib/numbers";
 import classes from "./charts.module.css";
 import { ChartTooltip } from "./ChartTooltip";
 import { Pattern } from "./patterns";
-import { axisMoney, type Bin, type SpendPoint, spendPoints } from "./points";
-import { useZoom } from "./useZoom";
+import { Plot, type Scale } from "./Plot";
+import { axisMoney, type Bin, spendPoints, type SpendPoint } from "./points";
+import { valueTicks } from "./ticks";
 
 interface Props {
   series: Bin[];
   stepMs: number;
   /** Start of the bucket that is still running, if any. */
   running?: string;
+  /** Shows amounts as a share of the baseline. */
+  percent?: boolean;
   onZoom: (from: string, to: string) => void;
   onPick: (at: string) => void;
 }
 
-const lines: CompositeChartSeries[] = [
-  { name: "saved", label: "Saved", color: "var(--fl-saved)", type: "area" },
-  { name: "extra", label: "Above baseline", color: "var(--fl-extra)", type: "area" },
-  { name: "baseline", label: "Baseline", color: "var(--fl-baseline)", type: "line", strokeDasharray: "5 4" },
-  { name: "spend", label: "Spend", color: "var(--fl-spend)", type: "line" },
-  { name: "running", label: "Spend so far", color: "var(--fl-spend)", type: "line", strokeDasharray: "2 4" },
-];
-
 /** Spend and baseline over time; the band between them is the saving. */
-export default function SpendChart({ series, stepMs, running, onZoom, onPick }: Props) {
+export default function SpendChart({ series, stepMs, running, percent, onZoom, onPick }: Props) {
   const id = useId();
-  const [zone] = useZone();
-  const { selection, handlers } = useZoom({ onZoom, onPick });
+  const points = spendPoints(series, running, percent);
+  const top = Math.max(...points.flatMap((p) => [p.spend ?? 0, p.baseline ?? 0, p.running ?? 0]));
   return (
-    <CompositeChart
-      h={chartHeight}
-      mt="xs"
-      className={classes.plot}
-      data={spendPoints(series, running)}
-      dataKey="at"
-      series={lines}
-      curveType="linear"
-      withDots={series.length < 3}
-      valueFormatter={axisMoney}
-      areaProps={(line) => ({
-        fill: `url(#${id}-${line.name})`,
-        fillOpacity: 1,
-        stroke: "none",
-        dot: false,
-        activeDot: false,
-      })}
-      xAxisProps={{ tickFormatter: (at: string) => formatBucket(at, stepMs, zone), minTickGap: 40 }}
-      yAxisProps={{ width: 64 }}
-      composedChartProps={{ ...handlers, margin: chartMargin, style: { cursor: "crosshair" } }}
-      referenceAreas={selection && [{ x1: selection.from, x2: selection.to, color: "var(--fl-spend)" }]}
-      tooltipProps={{
-        content: ({ payload }) => (
-          <SpendTooltip
-            point={payload?.[0]?.payload as SpendPoint | undefined}
-            stepMs={stepMs}
-            running={running}
-          />
-        ),
-      }}
+    <Plot
+      label="Spend and baseline over time"
+      series={series}
+      stepMs={stepMs}
+      ticks={valueTicks(top)}
+      format={percent ? (n) => `${n} %` : axisMoney}
+      tooltip={(i) => points[i] && <SpendTooltip point={points[i]} stepMs={stepMs} running={running} />}
+      onZoom={onZoom}
+      onPick={onPick}
     >
-      <defs>
-        <Pattern id={`${id}-saved`} fill="hatched" colour="var(--fl-saved)" />
-        <Pattern id={`${id}-extra`} fill="crossed" colour="var(--fl-extra)" />
-      </defs>
-    </CompositeChart>
+      {(scale) => (
+        <>
+          <defs>
+            <Pattern id={`${id}-saved`} fill="hatched" colour="var(--fl-saved)" />
+            <Pattern id={`${id}-extra`} fill="crossed" colour="var(--fl-extra)" />
+          </defs>
+          <path d={band(points, "saved", scale)} fill={`url(#${id}-saved)`} />
+          <path d={band(points, "extra", scale)} fill={`url(#${id}-extra)`} />
+          <path
+            d={line(points, "baseline", scale)}
+            className={classes.line}
+            stroke="var(--fl-baseline)"
+            strokeDasharray="5 4"
+          />
+          <path d={line(points, "spend", scale)} className={classes.line} stroke="var(--fl-spend)" />
+          <path
+            d={line(points, "running", scale)}
+            className={classes.line}
+            stroke="var(--fl-spend)"
+            strokeDasharray="2 4"
+          />
+          {points.length < 3 &&
+            points.map((p, i) => (
+              <circle
+                key={p.at}
+                cx={scale.x(i)}
+                cy={scale.y(p.spend ?? p.running ?? 0)}
+                r={4}
+                fill="var(--fl-spend)"
+              />
+            ))}
+        </>
+      )}
+    </Plot>
   );
 }
 
-function SpendTooltip({ point, stepMs, running }: { point?: SpendPoint; stepMs: number; running?: string }) {
-  if (!point) {
-    return null;
-  }
+/** A line through the points that have the value. A bucket without one interrupts the line. */
+function line(points: SpendPoint[], name: "spend" | "baseline" | "running", { x, y }: Scale): string {
+  let open = false;
+  return points
+    .map((point, i) => {
+      const value = point[name];
+      const command = open ? "L" : "M";
+      open = value !== undefined;
+      return value === undefined ? "" : `${command}${x(i).toFixed(1)} ${y(value).toFixed(1)}`;
+    })
+    .join("");
+}
+
+/** The surface between the two edges of a band, in one part for each run of buckets that have it. */
+function band(points: SpendPoint[], name: "saved" | "extra", { x, y }: Scale): string {
+  const parts: { upper: string[]; lower: string[] }[] = [];
+  points.forEach((point, i) => {
+    const edges = point[name];
+    if (!edges) {
+      return;
+    }
+    if (i === 0 || !points[i - 1]?.[name]) {
+      parts.push({ upper: [], lower: [] });
+    }
+    parts.at(-1)?.lower.unshift(`${x(i).toFixed(1)} ${y(edges[0]).toFixed(1)}`);
+    parts.at(-1)?.upper.push(`${x(i).toFixed(1)} ${y(edges[1]).toFixed(1)}`);
+  });
+  return parts.map(({ upper, lower }) => `M${[...upper, ...lower].join("L")}Z`).join("");
+}
+
+function SpendTooltip({ point, stepMs, running }: { point: SpendPoint; stepMs: number; running?: string }) {
   const { bin } = point;
+  const saved = formatMoney(bin.saved_usd);
   return (
     <ChartTooltip
       at={point.at}
@@ -89,7 +114,7 @@ function SpendTooltip({ point, stepMs, running }: { point?: SpendPoint; stepMs: 
       lines={[
         ["Spend", formatMoney(bin.cost_usd)],
         ["Baseline", formatMoney(bin.baseline_cost_usd)],
-        ["Saved", formatMoney(bin.saved_usd)],
+        ["Saved", bin.saved_percent == null ? saved : `${saved} (${formatPercent(bin.saved_percent)})`],
         ["Requests", formatCount(bin.requests)],
       ]}
     />

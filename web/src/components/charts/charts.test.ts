@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { decisionPoints } from "./decisions";
+import { decisionPoints, stack } from "./decisions";
 import {
   axisCount,
   axisMoney,
@@ -27,6 +27,8 @@ function bin(start: string, more: Partial<Bin> = {}): Bin {
     expected: 1,
     fallbacks: 0,
     policies: 0,
+    cache_hits: 0,
+    cache_saved_usd: "0",
     priced: 1,
     compared: 1,
     cost_usd: "0",
@@ -79,6 +81,16 @@ describe("spendPoints", () => {
     expect(isRunning({ start: "2026-11-16T11:00:00Z" }, 3_600_000, end)).toBe(expected);
   });
 
+  it("shows percent of the baseline, and no point without one", () => {
+    const series = [
+      bin(noon, { cost_usd: "1", baseline_cost_usd: "4", saved_usd: "3" }),
+      bin(one, { cost_usd: "0", baseline_cost_usd: "0", saved_usd: "0" }),
+    ];
+    const [half, none] = spendPoints(series, undefined, true);
+    expect(half).toMatchObject({ spend: 25, baseline: 100, saved: [25, 100], extra: [25, 25] });
+    expect(none).toEqual({ at: one, bin: series[1] });
+  });
+
   it("counts requests without a baseline the same on both lines", () => {
     // Only part of the spend has a baseline: the band must still equal the saving.
     const [point] = spendPoints([bin(noon, { cost_usd: "1", baseline_cost_usd: "0.75", saved_usd: "0.25" })]);
@@ -99,6 +111,22 @@ describe("decisionPoints", () => {
       { at: noon, expected: 3, fallback: 2, policy: 1 },
     ]);
   });
+});
+
+describe("stack", () => {
+  const edges = (percent: boolean, expected: number, fallback: number, policy: number) =>
+    stack({ at: noon, expected, fallback, policy }, percent).map(({ from, to }) => [from, to]);
+
+  it("stacks counts", () =>
+    expect(edges(false, 3, 0, 1)).toEqual([
+      [0, 3],
+      [3, 3],
+      [3, 4],
+    ]));
+
+  it("stacks shares to 100", () => expect(edges(true, 3, 0, 1).at(-1)).toEqual([75, 100]));
+
+  it("has no shares without requests", () => expect(edges(true, 0, 0, 0).at(-1)).toEqual([0, 0]));
 });
 
 describe("stepOf", () => {

@@ -33,3 +33,22 @@ export function decisionPoints(series: Bin[]): DecisionPoint[] {
     policy: bin.policies,
   }));
 }
+
+/** One segment of a bar, in requests or percent. */
+export interface Segment {
+  look: DecisionLook;
+  from: number;
+  to: number;
+}
+
+/** Stacks the decisions of a bucket, as counts or as shares of their sum. */
+export function stack(point: DecisionPoint, percent?: boolean): Segment[] {
+  const total = decisionLooks.reduce((sum, look) => sum + point[look.name], 0);
+  const unit = percent ? (total > 0 ? 100 / total : 0) : 1;
+  let from = 0;
+  return decisionLooks.map((look) => {
+    const segment = { look, from, to: from + point[look.name] * unit };
+    from = segment.to;
+    return segment;
+  });
+}

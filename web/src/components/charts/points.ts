@@ -8,7 +8,7 @@ export type Bin = Schema["FigureBin"];
 /** One point of the spend chart. Bands are pairs of lower and upper edge. */
 export interface SpendPoint {
   at: string;
-  /** Undefined for the bucket that is still running. */
+  /** Undefined for the bucket that is still running, and in percent without a baseline. */
   spend?: number;
   baseline?: number;
   saved?: [number, number];
@@ -25,12 +25,18 @@ export function isRunning(bin: { start: string }, stepMs: number, end: string): 
 
 /**
  * Computes the points of the spend chart. The upper line is spend plus saved: requests without a known baseline count
- * the same on both lines, so the band between them equals the total saved.
+ * the same on both lines, so the band between them equals the total saved. In percent, the baseline of each bucket is
+ * 100; a bucket without a baseline has no point.
  */
-export function spendPoints(series: Bin[], running?: string): SpendPoint[] {
+export function spendPoints(series: Bin[], running?: string, percent?: boolean): SpendPoint[] {
   return series.map((bin, i) => {
-    const spend = Number(bin.cost_usd);
-    const baseline = Number(nanoText(parseNano(bin.cost_usd) + parseNano(bin.saved_usd)));
+    const dollars = Number(nanoText(parseNano(bin.cost_usd) + parseNano(bin.saved_usd)));
+    if (percent && dollars <= 0) {
+      return { at: bin.start, bin };
+    }
+    const unit = percent ? 100 / dollars : 1;
+    const spend = Number(bin.cost_usd) * unit;
+    const baseline = percent ? 100 : dollars;
     if (bin.start === running) {
       return { at: bin.start, running: spend, bin };
     }

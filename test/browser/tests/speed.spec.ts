@@ -1,0 +1,65 @@
+import { chat } from "../support/client";
+import { expect, prepare, test, useWorld } from "../support/fixtures";
+
+const world = useWorld();
+
+// Limits of the first load of the Overview. scripts/compress.mjs checks the size of the files.
+const maxFiles = 12;
+// Documented: 1.2 s at a round trip of 100 ms. The machine of the tests is shared, so the best of some loads is compared with more.
+const maxUsableMs = 2000;
+const loads = 3;
+
+test("the overview is usable soon on a slow connection, from few files, without moving", async ({ browser, watch }) => {
+  const { secret } = await world.client.newKey("speed");
+  for (const prompt of ["Hello", "Name a river.", "Is 91 prime?"]) {
+    await world.client.send({ key: secret, body: chat("auto", prompt) });
+  }
+  const times: number[] = [];
+  for (let i = 0; i < loads; i++) {
+    const fresh = await browser.newContext();
+    await prepare(fresh, watch);
+    await world.client.enter(fresh);
+    const cold = await fresh.newPage();
+    const network = await fresh.newCDPSession(cold);
+    await network.send("Network.enable");
+    await network.send("Network.emulateNetworkConditions", {
+      offline: false,
+      latency: 100,
+      downloadThroughput: 1_250_000, // 10 Mbit/s
+      uploadThroughput: 1_250_000,
+    });
+    const files = new Set<string>();
+    cold.on("request", (request) => {
+      if (!new URL(request.url()).pathname.startsWith("/api/")) {
+        files.add(request.url());
+      }
+    });
+    await cold.addInitScript(() => {
+      const seen = { usable: 0, shift: 0 };
+      Object.assign(window, { seen });
+      new PerformanceObserver((list) => {
+        for (const entry of list.getEntries()) {
+          seen.shift += (entry as PerformanceEntry & { value: number }).value;
+        }
+      }).observe({ type: "layout-shift", buffered: true });
+      new MutationObserver((_, observer) => {
+        if (document.querySelector('[aria-label="Breakdown"] a')) {
+          seen.usable = performance.now();
+          observer.disconnect();
+        }
+      }).observe(document, { childList: true, subtree: true });
+    });
+    await cold.goto(world.gateway.url);
+    await expect(cold.getByRole("img", { name: "Spend and baseline over time" })).toBeVisible();
+    await cold.evaluate(() => document.fonts.ready);
+    const { usable, shift } = await cold.evaluate(() => (window as unknown as { seen: { usable: number; shift: number } }).seen);
+    times.push(Math.round(usable));
+    expect([...files].length, [...files].join("\n")).toBeLessThanOrEqual(maxFiles);
+    expect(shift).toBeLessThan(0.05);
+    expect(await cold.evaluate(() => document.fonts.check("16px Inter"))).toBe(true);
+    await fresh.close();
+  }
+  console.log(`overview usable after ${times.join(", ")} ms`);
+  expect(Math.min(...times)).toBeGreaterThan(0);
+  expect(Math.min(...times)).toBeLessThan(maxUsableMs);
+});
