@@ -1,13 +1,17 @@
 import { localStorageColorSchemeManager, MantineProvider } from "@mantine/core";
-import { Notifications } from "@mantine/notifications";
 import { QueryClientProvider } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
-import { useState } from "react";
+import { lazy, Suspense, useState } from "react";
 
 import { newQueryClient } from "./api/queries";
+import { useNotified } from "./lib/notify";
 import { pageMeta } from "./lib/page";
 import { newRouter } from "./router";
 import { resolveVariables, theme } from "./theme";
+
+const Notifications = lazy(() =>
+  import("@mantine/notifications").then((module) => ({ default: module.Notifications })),
+);
 
 // public/theme.js reads the same key before the first paint.
 const colourSchemes = localStorageColorSchemeManager({ key: "fairlead-theme" });
@@ -16,6 +20,7 @@ const colourSchemes = localStorageColorSchemeManager({ key: "fairlead-theme" });
 export function App() {
   const [queryClient] = useState(newQueryClient);
   const [router] = useState(newRouter);
+  const notified = useNotified();
   return (
     <MantineProvider
       theme={theme}
@@ -24,7 +29,7 @@ export function App() {
       colorSchemeManager={colourSchemes}
       getStyleNonce={() => pageMeta("nonce")}
     >
-      <Notifications position="bottom-right" />
+      <Suspense>{notified && <Notifications position="bottom-right" />}</Suspense>
       <QueryClientProvider client={queryClient}>
         <RouterProvider router={router} />
       </QueryClientProvider>

@@ -1,6 +1,7 @@
 import { lazyRouteComponent, type RouteComponent } from "@tanstack/react-router";
 
 import type { IconName } from "./components/Icon";
+import { OverviewPage } from "./pages/overview/OverviewPage";
 
 /** The groups of the navigation, in order. */
 export const groups = ["Observe", "Try", "Route", "Manage"] as const;
@@ -13,6 +14,8 @@ export interface Page {
   component: RouteComponent;
   /** Navigation group; a page without one is reached through links. */
   group?: (typeof groups)[number];
+  /** Prefix of other pages for which the navigation marks this one. */
+  below?: string;
   /** Letter of the shortcut "g x". */
   shortcut?: string;
   /** Permission needed to see the page, such as "read_requests". */
@@ -28,7 +31,7 @@ export const pages: Page[] = [
     icon: "activity",
     shortcut: "o",
     permission: "read_figures",
-    component: lazyRouteComponent(() => import("./pages/overview/OverviewPage"), "OverviewPage"),
+    component: OverviewPage, // the start page: loading it separately would take another round trip
   },
   {
     path: "/requests",
@@ -40,11 +43,26 @@ export const pages: Page[] = [
     component: lazyRouteComponent(() => import("./pages/requests/RequestsPage"), "RequestsPage"),
   },
   {
+    path: "/requests/compare",
+    title: "Compare requests",
+    icon: "list",
+    permission: "read_requests",
+    component: lazyRouteComponent(() => import("./pages/requests/ComparePage"), "ComparePage"),
+  },
+  {
     path: "/requests/$id",
     title: "Request",
     icon: "list",
     permission: "read_requests",
     component: lazyRouteComponent(() => import("./pages/requests/RequestPage"), "RequestPage"),
+  },
+  {
+    path: "/report",
+    title: "Report",
+    group: "Observe",
+    icon: "chart",
+    permission: "read_figures",
+    component: lazyRouteComponent(() => import("./pages/report/ReportPage"), "ReportPage"),
   },
   {
     path: "/sessions",
@@ -69,6 +87,30 @@ export const pages: Page[] = [
     icon: "shield",
     permission: "read_figures",
     component: lazyRouteComponent(() => import("./pages/proof/ProofPage"), "ProofPage"),
+  },
+  {
+    path: "/budgets",
+    title: "Budgets",
+    group: "Observe",
+    icon: "wallet",
+    shortcut: "b",
+    permission: "read_requests",
+    component: lazyRouteComponent(() => import("./pages/budgets/BudgetsPage"), "BudgetsPage"),
+  },
+  {
+    path: "/budgets/$id",
+    title: "Budget",
+    icon: "wallet",
+    permission: "read_requests",
+    component: lazyRouteComponent(() => import("./pages/budgets/BudgetPage"), "BudgetPage"),
+  },
+  {
+    path: "/alerts",
+    title: "Alerts",
+    group: "Observe",
+    icon: "alert",
+    permission: "read_workspace",
+    component: lazyRouteComponent(() => import("./pages/alerts/AlertsPage"), "AlertsPage"),
   },
   {
     path: "/playground",
@@ -97,12 +139,27 @@ export const pages: Page[] = [
   },
   {
     path: "/routing/models",
+    below: "/models/",
     title: "Models",
     group: "Route",
     icon: "cpu",
     shortcut: "m",
     permission: "read_models",
     component: lazyRouteComponent(() => import("./pages/models/ModelsPage"), "ModelsPage"),
+  },
+  {
+    path: "/models/$name",
+    title: "Model",
+    icon: "cpu",
+    permission: "read_models",
+    component: lazyRouteComponent(() => import("./pages/models/ModelPage"), "ModelPage"),
+  },
+  {
+    path: "/providers/$name",
+    title: "Provider",
+    icon: "server",
+    permission: "read_providers",
+    component: lazyRouteComponent(() => import("./pages/providers/ProviderPage"), "ProviderPage"),
   },
   {
     path: "/providers",

@@ -12,6 +12,7 @@ export const filterDefinitions = [
   { name: "policy", label: "policy", list: true, example: "" },
   { name: "key", label: "key", list: true, example: "" },
   { name: "finish", label: "finish reason", list: true, example: "length" },
+  { name: "cache", label: "cache", list: true, example: "" },
   { name: "session", label: "session", list: true, example: "session id" },
   { name: "user", label: "user", list: true, example: "end user" },
   { name: "stream", label: "stream", list: false, example: "" },
@@ -26,4 +27,5 @@ export const filterDefinitions = [
   { name: "source", label: "source", list: false, example: "" },
   { name: "unpriced", label: "unpriced", list: false, example: "" },
   { name: "q", label: "search", list: false, example: "" },
+  { name: "text", label: "text", list: false, example: "connection reset -retry" },
 ] as const;

@@ -32,6 +32,18 @@ export const sessionsQuery = queryOptions({
   queryFn: () => must(api.GET("/account/sessions")),
 });
 
+/** The state of two-factor authentication of the account. */
+export const secondFactorQuery = queryOptions({
+  queryKey: ["second-factor"],
+  queryFn: () => must(api.GET("/account/second-factor")),
+});
+
+/** The passkeys of the account. */
+export const passkeysQuery = queryOptions({
+  queryKey: ["passkeys"],
+  queryFn: () => must(api.GET("/account/passkeys")),
+});
+
 /** The audit log, newest first, a page at a time. */
 export const auditQuery = infiniteQueryOptions({
   queryKey: ["audit"],

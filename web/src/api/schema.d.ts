@@ -42,6 +42,84 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/account/passkeys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List your passkeys */
+        get: operations["list-passkeys"];
+        put?: never;
+        /**
+         * Start to add a passkey
+         * @description Requires the password. Returns a challenge and sets a cookie that binds it to the browser.
+         */
+        post: operations["start-passkey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/account/passkeys/finish": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Add a passkey
+         * @description Takes the passkey that the browser created. Signing in with the password then requires a second factor. Returns recovery codes if the account had no second factor.
+         */
+        post: operations["finish-passkey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/account/passkeys/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /** Rename a passkey */
+        patch: operations["rename-passkey"];
+        trace?: never;
+    };
+    "/account/passkeys/{id}/remove": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Remove a passkey
+         * @description Requires the password. Without another passkey or authenticator app, the password alone signs in again and the recovery codes are deleted.
+         */
+        post: operations["remove-passkey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/account/password": {
         parameters: {
             query?: never;
@@ -56,6 +134,87 @@ export interface paths {
          * @description Ends all sessions of the account and starts a new one for this browser.
          */
         post: operations["change-password"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/account/second-factor": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get the state of two-factor authentication */
+        get: operations["get-second-factor"];
+        put?: never;
+        /**
+         * Start to set up an authenticator app
+         * @description Returns a secret for an authenticator app. Sign-ins require a code after confirm-second-factor.
+         */
+        post: operations["start-second-factor"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/account/second-factor/confirm": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Set up an authenticator app
+         * @description Requires a code of the authenticator app. Returns the recovery codes.
+         */
+        post: operations["confirm-second-factor"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/account/second-factor/disable": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Remove the authenticator app
+         * @description Requires the password. Without a passkey, the password alone signs in again and the recovery codes are deleted.
+         */
+        post: operations["disable-second-factor"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/account/second-factor/recovery-codes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Replace the recovery codes
+         * @description Requires the password. The old codes stop working.
+         */
+        post: operations["renew-recovery-codes"];
         delete?: never;
         options?: never;
         head?: never;
@@ -98,6 +257,146 @@ export interface paths {
         options?: never;
         head?: never;
         patch?: never;
+        trace?: never;
+    };
+    "/alerts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List alert rules with their state, and channels */
+        get: operations["list-alerts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/alerts/channels": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Add a channel
+         * @description The destination is stored encrypted. A workspace can have 20 channels.
+         */
+        post: operations["create-alert-channel"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/alerts/channels/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete a channel
+         * @description A channel that a rule uses cannot be deleted.
+         */
+        delete: operations["delete-alert-channel"];
+        options?: never;
+        head?: never;
+        /** Change the name or the destination of a channel */
+        patch: operations["update-alert-channel"];
+        trace?: never;
+    };
+    "/alerts/channels/{id}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a test notification
+         * @description Makes one attempt and returns its result, which is also part of the history. A workspace can send 6 tests in a minute.
+         */
+        post: operations["test-alert-channel"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/alerts/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List crossings and tests with their deliveries, newest first
+         * @description Events are kept for 90 days.
+         */
+        get: operations["list-alert-history"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/alerts/rules": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Add an alert rule
+         * @description Omitted settings have the defaults of the kind. A workspace can have 50 rules. Rules are evaluated every 30 seconds.
+         */
+        post: operations["create-alert-rule"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/alerts/rules/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get an alert rule */
+        get: operations["get-alert-rule"];
+        put?: never;
+        post?: never;
+        /** Delete an alert rule */
+        delete: operations["delete-alert-rule"];
+        options?: never;
+        head?: never;
+        /**
+         * Change, mute or disable an alert rule
+         * @description Disabling a rule ends its firing alerts without a notification.
+         */
+        patch: operations["update-alert-rule"];
         trace?: never;
     };
     "/attention": {
@@ -148,7 +447,7 @@ export interface paths {
         get: operations["list-backtests"];
         put?: never;
         /**
-         * Start a backtest of a policy draft or objective on past requests
+         * Start a backtest of a policy draft, an objective or further providers on past requests
          * @description Selects requests with the same parameters as list-requests. from defaults to seven days ago. Only reads the log and calls no provider. At most two backtests run at a time in a workspace. The newest twenty results are kept for an hour in the process that ran them.
          */
         post: operations["start-backtest"];
@@ -171,6 +470,66 @@ export interface paths {
         post?: never;
         /** Cancel a backtest */
         delete: operations["cancel-backtest"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/budgets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List budgets with their use and forecast
+         * @description Budgets that a policy sets for sessions are not listed.
+         */
+        get: operations["list-budgets"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/budgets/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a budget with its curve, spenders and rejected requests
+         * @description Change a budget by changing its key or its workspace.
+         */
+        get: operations["get-budget"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/catalog": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List all models of the catalog with price, predicted quality and this workspace's traffic
+         * @description Includes models without a connected provider.
+         */
+        get: operations["list-catalog"];
+        put?: never;
+        post?: never;
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -288,6 +647,26 @@ export interface paths {
         };
         /** List models with targets, prices, health and share of traffic */
         get: operations["list-models"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/models/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a model with prices, predicted quality by kind of task, observed speed and errors, and alternatives
+         * @description The model does not need a connected provider.
+         */
+        get: operations["get-model"];
         put?: never;
         post?: never;
         delete?: never;
@@ -538,7 +917,7 @@ export interface paths {
         };
         /**
          * Get the savings of a period and the measured quality difference to the baseline models
-         * @description Savings are computed from roll-ups, without playground requests. The quality is that of compared requests, with intervals that are valid at any time. Examples are included only with the permission read_requests.
+         * @description Savings are computed from roll-ups, without playground requests. With baseline, they are computed from the log: the recorded tokens of at most the newest 100,000 requests, priced at the prices of the time of each request. Only one such report is computed at a time. The quality is that of compared requests, with intervals that are valid at any time. Examples are included only with the permission read_requests.
          */
         get: operations["get-proof"];
         put?: never;
@@ -594,7 +973,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        /**
+         * Get a provider with its backoffs and its status on each of the last 30 days
+         * @description The status of a day is computed from this workspace's calls: failing if at least 25 % of the calls failed, degraded if at least 5 % failed or if one hour with five or more calls was failing, otherwise ok.
+         */
+        get: operations["get-provider"];
         put?: never;
         post?: never;
         /**
@@ -723,6 +1106,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/report": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get figures by one or two dimensions
+         * @description Computed from roll-ups. Playground requests are excluded unless source is set. Amounts and counts are exact; notes names everything that is not: estimated latencies, values that the roll-ups do not keep, requests stored by earlier versions, and a rounded range. Grouping or filtering by user, session, client or tag requires read_requests.
+         */
+        get: operations["get-report"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/report/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Export figures by one or two dimensions as CSV
+         * @description Takes the parameters of get-report. In CSV, values that a spreadsheet would interpret as a formula are prefixed with an apostrophe.
+         */
+        get: operations["export-report"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/requests": {
         parameters: {
             query?: never;
@@ -773,7 +1196,7 @@ export interface paths {
         };
         /**
          * Export matching requests as CSV or JSON lines, newest first
-         * @description The response is a stream of unlimited length. It is complete only if the connection closes normally. Columns: id, time, outcome, status, endpoint, stream, requested_model, model, provider, decision, policy, attempt_count, input_tokens, cache_read_tokens, cache_write_tokens, output_tokens, reasoning_tokens, cost_usd, baseline_model, baseline_cost_usd, saved_usd, latency_ms, ttft_ms, key_id, key_name, finish_reason, error_code, error_message, simulated, session, end_user, tags, client, ip, fallback_reason, source, preview. In CSV, values that a spreadsheet would interpret as a formula are prefixed with an apostrophe.
+         * @description The response is a stream of unlimited length. It is complete only if the connection closes normally. Columns: id, time, outcome, status, endpoint, stream, requested_model, model, provider, decision, policy, attempt_count, input_tokens, cache_read_tokens, cache_write_tokens, output_tokens, reasoning_tokens, cost_usd, baseline_model, baseline_cost_usd, saved_usd, latency_ms, ttft_ms, key_id, key_name, finish_reason, error_code, error_message, simulated, session, end_user, tags, client, ip, fallback_reason, source, preview, cache, cache_saved_usd. In CSV, values that a spreadsheet would interpret as a formula are prefixed with an apostrophe.
          */
         get: operations["export-requests"];
         put?: never;
@@ -816,6 +1239,26 @@ export interface paths {
          * @description Computed from roll-ups if the filter uses only from, to, model, provider, policy, key, simulated and source. Other filters count individual requests, newest first, for at most one second. If that is not enough, partial is true.
          */
         get: operations["get-request-histogram"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/requests/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Search the text of stored requests and responses
+         * @description Returns the newest matches with excerpts. A text is found in the request that stored it first on its day, not in the later turns that repeat it. Use list-requests with text to combine the search with other filters and to get further pages.
+         */
+        get: operations["search-requests"];
         put?: never;
         post?: never;
         delete?: never;
@@ -976,6 +1419,61 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/routing/learning": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get what the router learned from outcomes */
+        get: operations["get-learning"];
+        /** Change how the router learns from outcomes */
+        put: operations["set-learning"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/routing/learning/reset": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Reset what the router learned
+         * @description Existing outcomes of one model, or of all models, no longer affect routing. They remain readable.
+         */
+        post: operations["reset-learning"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/routing/outcomes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List ratings, verdicts and signals, newest request first */
+        get: operations["list-outcomes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/samples": {
         parameters: {
             query?: never;
@@ -987,7 +1485,7 @@ export interface paths {
         put?: never;
         /**
          * Create sample traffic
-         * @description Sends a varied set of requests through the model API to the simulator. The requests are marked as simulated; delete-requests with simulated=true removes them and their figures. Only one run at a time. Sends server-sent events named progress, then done, each with a SampleProgress, or error. Closing the connection ends the run.
+         * @description Sends varied requests of three sample keys through the model API to the simulator, with a policy that applies only to them, and repeats their log entries over the past 14 days, with an incident. The requests are marked as simulated; delete-requests with simulated=true removes them and their figures. Only one run at a time. Sends server-sent events named progress, then done, each with a SampleProgress, or error. Closing the connection ends the run.
          */
         post: operations["create-samples"];
         delete?: never;
@@ -1010,6 +1508,43 @@ export interface paths {
         post: operations["create-session"];
         /** Sign out */
         delete: operations["delete-session"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/session/passkey": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Start a sign-in with a passkey
+         * @description Returns a challenge and sets a cookie that binds it to the browser. The response of the passkey is sent to finish-passkey-sign-in, or to create-session as the second factor. A challenge is valid for five minutes and accepted once.
+         */
+        post: operations["start-passkey-sign-in"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/session/passkey/verify": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Sign in with a passkey */
+        post: operations["finish-passkey-sign-in"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -1103,6 +1638,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/sso/callback": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Finish a sign-in through the identity provider
+         * @description The identity provider redirects browsers here. Redirects to the dashboard: with a session, or to /sign-in?sso=REASON if the sign-in was refused.
+         */
+        get: operations["finish-sso"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/sso/sign-in": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Sign in through the identity provider
+         * @description For browsers: redirects to the identity provider, which redirects to the callback.
+         */
+        get: operations["start-sso"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/statement": {
         parameters: {
             query?: never;
@@ -1118,6 +1693,42 @@ export interface paths {
         put?: never;
         post?: never;
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/views": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the saved views of the request list or the report */
+        get: operations["list-views"];
+        put?: never;
+        /** Save a view */
+        post: operations["create-view"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/views/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Replace the settings of a saved view */
+        put: operations["replace-view"];
+        post?: never;
+        /** Delete a saved view */
+        delete: operations["delete-view"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1364,6 +1975,8 @@ export interface components {
             /** Format: date-time */
             created_at: string;
             email: string;
+            /** @description Whether the account can sign in with a password. False for accounts of the identity provider. */
+            has_password: boolean;
             id: string;
             name: string;
             /** @description IANA time zone name. */
@@ -1377,6 +1990,167 @@ export interface components {
             code: string;
             reason: string;
         };
+        AlertChannel: {
+            /** Format: date-time */
+            created_at: string;
+            id: string;
+            name: string;
+            /** @description URL, host or e-mail addresses. Only the host of a URL is shown without the permission manage_alerts, and for Slack. */
+            target: string;
+            /** @enum {string} */
+            type: "webhook" | "slack" | "email";
+        };
+        AlertDelivery: {
+            /** Format: int64 */
+            attempts: number;
+            channel_id: string;
+            channel_name: string;
+            /** @description Error of the last attempt. null if delivered. */
+            error: string | null;
+            /**
+             * Format: date-time
+             * @description Next attempt. null if delivered or failed.
+             */
+            next_at: string | null;
+            /** @enum {string} */
+            state: "pending" | "delivered" | "failed";
+            /** Format: date-time */
+            updated_at: string;
+        };
+        AlertEvent: {
+            /** Format: date-time */
+            at: string;
+            deliveries: components["schemas"]["AlertDelivery"][];
+            id: string;
+            kind: string | null;
+            label: string;
+            /** @description Whether the event was not sent, because the rule was muted or has no channel. */
+            muted: boolean;
+            /** @description null for a test. */
+            rule_id: string | null;
+            rule_name: string;
+            /**
+             * Format: date-time
+             * @description When the alert fired that has recovered. null for other events.
+             */
+            since: string | null;
+            subject: string;
+            /** @description Description of the event. */
+            text: string;
+            /** Format: double */
+            threshold: number;
+            /** @enum {string} */
+            type: "firing" | "recovered" | "test";
+            /** Format: double */
+            value: number;
+        };
+        AlertHistory: {
+            /** @description Cursor of the next page. null on the last page. */
+            before: string | null;
+            /** @description Newest first. */
+            events: components["schemas"]["AlertEvent"][];
+        };
+        AlertKind: {
+            /** @description Whether the rule fires below the threshold. Otherwise it fires at or above it. */
+            below: boolean;
+            /** @description Whether the figure belongs to the gateway. Only operators may use it. */
+            instance: boolean;
+            kind: string;
+            /** Format: double */
+            max: number;
+            /** Format: double */
+            min: number;
+            name: string;
+            /** @description Whether a rule can be limited to one API key. */
+            per_key: boolean;
+            /**
+             * Format: double
+             * @description Default threshold.
+             */
+            threshold: number;
+            /** @enum {string} */
+            unit: "usd" | "percent" | "ms" | "points" | "days" | "count";
+            /** @description Accepted windows, the default first. Empty if the kind has none. */
+            windows: string[];
+        };
+        AlertList: {
+            /** @description Oldest first. */
+            channels: components["schemas"]["AlertChannel"][];
+            /** @description Whether the operator has configured a mail server. */
+            email_available: boolean;
+            /** @description Kinds of rules that the caller may use. */
+            kinds: components["schemas"]["AlertKind"][];
+            /** @description Oldest first. */
+            rules: components["schemas"]["AlertRule"][];
+        };
+        AlertRule: {
+            /** @description IDs of the channels that are notified. */
+            channels: string[];
+            /** Format: date-time */
+            created_at: string;
+            enabled: boolean;
+            id: string;
+            /** @description API key whose figure is watched. null for all keys. */
+            key_id: string | null;
+            kind: string;
+            /**
+             * Format: date-time
+             * @description Until then, crossings are recorded but not sent. null if not muted.
+             */
+            muted_until: string | null;
+            name: string;
+            /**
+             * @description unknown: not evaluated yet, or not enough data.
+             * @enum {string}
+             */
+            state: "ok" | "firing" | "unknown" | "disabled";
+            /**
+             * Format: double
+             * @description Bound in the unit of the kind.
+             */
+            threshold: number;
+            /** @enum {string} */
+            unit: "usd" | "percent" | "ms" | "points" | "days" | "count";
+            /** @description Last known values, one per budget or key for rules on these. */
+            values: components["schemas"]["AlertValue"][];
+            /** @description Time that the figure covers. null for kinds without a window. */
+            window: string | null;
+        };
+        AlertValue: {
+            detail: string;
+            firing: boolean;
+            label: string;
+            /**
+             * Format: date-time
+             * @description Time of the value.
+             */
+            seen_at: string;
+            /**
+             * Format: date-time
+             * @description Last change of firing.
+             */
+            since: string;
+            /** @description ID of the key or workspace. Empty for the whole workspace or gateway. */
+            subject: string;
+            /** @description Value with its unit. */
+            text: string;
+            /** Format: double */
+            value: number;
+        };
+        AlternativeView: {
+            connected: boolean;
+            /** @description Abilities of the model that the alternative does not have. */
+            lacks: string[];
+            name: string;
+            price: components["schemas"]["MarketPriceView"];
+            /**
+             * Format: double
+             * @description Difference of the typical price. Negative for a cheaper model.
+             */
+            price_change_percent: number;
+            quality: components["schemas"]["QualityView"];
+            vendor: string;
+        };
         AttemptView: {
             /** Format: int64 */
             bytes: number;
@@ -1389,6 +2163,11 @@ export interface components {
              * @example 12.5
              */
             cache_saved_usd?: string;
+            /**
+             * @description Result of the checks that a policy requires. Absent for responses that are not checked.
+             * @enum {string}
+             */
+            check?: "passed" | "failed" | "not_checked";
             /** @description Failure class. null for the attempt that served the request. */
             class: string | null;
             /** Format: int64 */
@@ -1434,10 +2213,10 @@ export interface components {
         };
         Attention: {
             /** @enum {string} */
-            kind: "no_provider" | "storage_low" | "circuit_open" | "circuit_recovering" | "credential_backing_off" | "budget_over" | "budget_warn" | "key_expiring" | "price_unknown";
+            kind: "alert_firing" | "no_provider" | "storage_low" | "circuit_open" | "circuit_recovering" | "credential_backing_off" | "budget_over" | "budget_warn" | "key_expiring" | "price_unknown";
             label: string;
             message: string;
-            /** @description Affected target, credential, key ID or model. */
+            /** @description Affected target, credential, key ID, model or alert rule ID. */
             object: string;
             /** @enum {string} */
             severity: "error" | "warning";
@@ -1451,7 +2230,7 @@ export interface components {
         AuditEntry: {
             /** @example key.create */
             action: string;
-            /** @description Account ID or key ID, or command line or operator. */
+            /** @description Account ID or key ID, or command line, operator or single sign-on. */
             actor: string;
             /** @description Email address or key name of the actor, if known. */
             actor_label: string;
@@ -1472,7 +2251,26 @@ export interface components {
             before: string | null;
             events: components["schemas"]["AuditEntry"][];
         };
+        BackoffView: {
+            /** @description Last four characters of the credential. null for callers who are not operators and for providers without credentials. */
+            credential: string | null;
+            /** @description null if it applies to all models of the credential. */
+            model: string | null;
+            /** @description Failure class. */
+            reason: string;
+            /**
+             * Format: int64
+             * @description Consecutive backoffs without a success, including this one.
+             */
+            repeated: number;
+            /** @description The reason in plain words. */
+            summary: string;
+            /** Format: date-time */
+            until: string;
+        };
         Backtest: {
+            /** @description Providers that are assumed to be connected. */
+            connect: components["schemas"]["BacktestVendor"][];
             /** @description Whether a policy draft is tested. */
             draft: boolean;
             /** Format: date-time */
@@ -1757,6 +2555,12 @@ export interface components {
             /** @description Readable description. */
             words: string;
         };
+        BacktestVendor: {
+            /** @description Models of the vendor. Defaults to all models of the catalog. */
+            models?: string[];
+            /** @description Vendor from list-vendors. */
+            vendor: string;
+        };
         Baseline: {
             model: string;
             source: string;
@@ -1818,11 +2622,225 @@ export interface components {
             expires_at: string;
             id: string;
             ip: string;
+            /**
+             * @description How the browser signed in: password for a password or passkey of the account.
+             * @enum {string}
+             */
+            method: "password" | "sso";
             /** Format: date-time */
             seen_at: string;
         };
         BrowserSessionList: {
             sessions: components["schemas"]["BrowserSession"][];
+        };
+        Budget: {
+            /** @example 12.5 */
+            amount_usd: string;
+            /** @description Whether the caller may change the amount. */
+            can_edit: boolean;
+            /** @description Whether requests are served by auto:cost from warn_percent on. */
+            downgrade: boolean;
+            forecast: components["schemas"]["BudgetForecast"];
+            /**
+             * @description Reserved for requests in progress.
+             * @example 12.5
+             */
+            held_usd: string;
+            id: string;
+            /** @description API key. null for the budget of the workspace. */
+            key_id: string | null;
+            key_name: string | null;
+            /** @enum {string} */
+            kind: "workspace" | "key" | "session" | "user";
+            /**
+             * @description Neither spent nor reserved.
+             * @example 12.5
+             */
+            left_usd: string;
+            /** @description Name of the workspace, the key, the session or the end user. */
+            name: string;
+            /**
+             * Format: double
+             * @description Spent share of the amount.
+             */
+            percent: number | null;
+            /** @enum {string} */
+            period: "day" | "week" | "month" | "total";
+            /**
+             * Format: date-time
+             * @description End of the current period. null for a budget that never resets.
+             */
+            resets_at: string | null;
+            /** @example 12.5 */
+            spent_usd: string;
+            /**
+             * Format: date-time
+             * @description Start of the current period. null for a budget that never resets.
+             */
+            starts_at: string | null;
+            /** @description Whether requests are served when the budget is used up. */
+            warn_only: boolean;
+            /**
+             * Format: int64
+             * @description Share of the amount at which a warning is shown. 0 for none.
+             */
+            warn_percent: number;
+            /** @description IANA time zone in which periods begin. Empty for UTC. */
+            zone: string;
+        };
+        BudgetDetail: {
+            /** @example 12.5 */
+            amount_usd: string;
+            /** @description Whether the caller may change the amount. */
+            can_edit: boolean;
+            /** @description Total spent since curve_start. The last point is the current total. */
+            curve: components["schemas"]["BudgetPoint"][];
+            /**
+             * Format: date-time
+             * @description Start of the period, or the first charge of a budget that never resets.
+             */
+            curve_start: string;
+            /** @description Whether requests are served by auto:cost from warn_percent on. */
+            downgrade: boolean;
+            /** @description Expected total from now on. Empty if the forecast is unknown. */
+            expected: components["schemas"]["BudgetEstimate"][];
+            forecast: components["schemas"]["BudgetForecast"];
+            /**
+             * @description Reserved for requests in progress.
+             * @example 12.5
+             */
+            held_usd: string;
+            id: string;
+            /** @description API key. null for the budget of the workspace. */
+            key_id: string | null;
+            key_name: string | null;
+            /** @enum {string} */
+            kind: "workspace" | "key" | "session" | "user";
+            /**
+             * @description Neither spent nor reserved.
+             * @example 12.5
+             */
+            left_usd: string;
+            /** @description Name of the workspace, the key, the session or the end user. */
+            name: string;
+            /**
+             * Format: double
+             * @description Spent share of the amount.
+             */
+            percent: number | null;
+            /** @enum {string} */
+            period: "day" | "week" | "month" | "total";
+            /** @description Latest requests that this budget rejected in the period, at most 10. */
+            rejected: components["schemas"]["BudgetRejection"][];
+            /**
+             * Format: date-time
+             * @description End of the current period. null for a budget that never resets.
+             */
+            resets_at: string | null;
+            /** @description Keys and models with the highest cost in the period. For a session or an end user, its most expensive requests. */
+            spenders: components["schemas"]["BudgetSpender"][];
+            /** @example 12.5 */
+            spent_usd: string;
+            /**
+             * Format: date-time
+             * @description Start of the current period. null for a budget that never resets.
+             */
+            starts_at: string | null;
+            /** @description Whether requests are served when the budget is used up. */
+            warn_only: boolean;
+            /**
+             * Format: int64
+             * @description Share of the amount at which a warning is shown. 0 for none.
+             */
+            warn_percent: number;
+            /** @description IANA time zone in which periods begin. Empty for UTC. */
+            zone: string;
+        };
+        BudgetEstimate: {
+            /** Format: date-time */
+            at: string;
+            /** @example 12.5 */
+            expected_usd: string;
+            /** @example 12.5 */
+            high_usd: string;
+            /** @example 12.5 */
+            low_usd: string;
+        };
+        BudgetForecast: {
+            /**
+             * @description Spending expected at the reset. null without a reset or with too little data.
+             * @example 12.5
+             */
+            expected_usd: string | null;
+            /**
+             * @description Upper bound of the 80 % interval of expected_usd.
+             * @example 12.5
+             */
+            high_usd: string | null;
+            /**
+             * @description Lower bound of the 80 % interval of expected_usd.
+             * @example 12.5
+             */
+            low_usd: string | null;
+            /**
+             * @description unknown: less than 3 hours of data for a daily budget, or less than 3 days. idle: no recent spending. lasts: until the reset, or for a year if the budget never resets. runs_out: before the reset.
+             * @enum {string}
+             */
+            outlook: "unknown" | "idle" | "lasts" | "runs_out" | "used_up";
+            /**
+             * @description Recent spending in 24 hours.
+             * @example 12.5
+             */
+            per_day_usd: string;
+            /**
+             * Format: date-time
+             * @description When the budget will be used up. null if not before the reset, or not within a year.
+             */
+            used_up_at: string | null;
+            /**
+             * Format: date-time
+             * @description Earlier bound of the 80 % interval of used_up_at.
+             */
+            used_up_earliest: string | null;
+            /**
+             * Format: date-time
+             * @description Later bound of the 80 % interval of used_up_at.
+             */
+            used_up_latest: string | null;
+        };
+        BudgetList: {
+            /** @description That of the workspace, those of keys, then those of sessions and end users, the most used first. */
+            budgets: components["schemas"]["Budget"][];
+            /** @description Whether older sessions are not listed. The budgets of the 200 most recent sessions of the last 30 days are listed. */
+            more: boolean;
+        };
+        BudgetPoint: {
+            /** Format: date-time */
+            at: string;
+            /** @example 12.5 */
+            spent_usd: string;
+        };
+        BudgetRejection: {
+            /** Format: date-time */
+            at: string;
+            /** @description Request ID. */
+            id: string;
+            key_id: string | null;
+            key_name: string | null;
+            message: string;
+            requested_model: string;
+        };
+        BudgetSpender: {
+            /** @enum {string} */
+            by: "key" | "model" | "request";
+            /** @example 12.5 */
+            cost_usd: string;
+            /** @description Name for display. */
+            label: string;
+            /** @description ID of the key or request, or name of the model. Empty for the playground. */
+            name: string;
+            /** Format: int64 */
+            requests: number;
         };
         BudgetUseView: {
             /**
@@ -1860,6 +2878,40 @@ export interface components {
             /** Format: int64 */
             write?: number;
         };
+        CacheUse: {
+            /**
+             * Format: int64
+             * @description Age of the cached response. null unless the request is a hit.
+             */
+            age_seconds: number | null;
+            /**
+             * Format: int64
+             * @description Inputs of an embeddings request that were served from the cache.
+             */
+            cached_inputs: number | null;
+            /** @description Why the cache was bypassed, or why the response of a miss was not stored. null if it was stored. */
+            reason: string | null;
+            /**
+             * @description Cost of that request, which the hit saved. Not part of the savings of routing.
+             * @example 12.5
+             */
+            saved_usd: string | null;
+            /** @description Request that the cached response was made for. null unless the request is a hit. */
+            source: string | null;
+            /**
+             * @description hit: served from the cache. miss: served by a target. bypass: the cache could not be used.
+             * @enum {string}
+             */
+            status: "hit" | "miss" | "bypass";
+        };
+        CallFigures: {
+            /** Format: int64 */
+            calls: number;
+            /** Format: int64 */
+            failed: number;
+            /** Format: double */
+            failed_percent: number | null;
+        };
         Candidate: {
             /** @example 12.5 */
             ahead_usd?: string;
@@ -1893,15 +2945,98 @@ export interface components {
             spread?: number;
             target: string;
         };
+        Cascade: {
+            checks: string[];
+            /** @example 12.5 */
+            expected_cost_usd: string;
+            policy: string;
+            /** @example 12.5 */
+            second_alone_usd: string;
+            skipped?: components["schemas"]["CascadeStep"];
+            steps: components["schemas"]["CascadeStep"][];
+        };
+        CascadeStep: {
+            /** @example 12.5 */
+            expected_cost_usd: string;
+            /** Format: double */
+            failure_probability: number;
+            model: string;
+            target: string;
+        };
+        CatalogList: {
+            /** @description By name. */
+            models: components["schemas"]["CatalogModelView"][];
+            /** @description Kinds of task. */
+            tasks: string[];
+        };
+        CatalogModelView: {
+            abilities: string[];
+            /** @description Vendors that have the model and can be connected with connect-provider. */
+            connect: string[];
+            /** @description Whether a connected provider has the model. */
+            connected: boolean;
+            /**
+             * Format: int64
+             * @description Context window in tokens.
+             */
+            context: number | null;
+            /** @example 12.5 */
+            cost_usd: string;
+            deprecated: boolean;
+            /**
+             * Format: double
+             * @description Share of failed calls in the last 30 days.
+             */
+            error_percent: number | null;
+            family: string;
+            /** @description chat, embeddings or moderations. */
+            kind: string;
+            name: string;
+            /** @description Lowest price at a connected provider, otherwise the list price. Absent if unknown. */
+            price?: components["schemas"]["MarketPriceView"];
+            /** @description Connected providers that have the model. */
+            providers: string[];
+            /** @description Absent if nothing is known about the model, and for models that are not for chat. */
+            quality?: components["schemas"]["QualityView"];
+            /**
+             * Format: int64
+             * @description This workspace's requests in the last 30 days.
+             */
+            requests: number;
+            simulated: boolean;
+            /** @description Predicted quality by kind of task. Kinds that the model cannot do are absent. */
+            tasks: {
+                [key: string]: number;
+            };
+            /**
+             * Format: int64
+             * @description Median time to the first token in the last 30 days. null without traffic.
+             */
+            ttft_p50_ms: number | null;
+            vendor: string;
+        };
         ChangePasswordInputBody: {
             new_password: string;
             old_password: string;
+        };
+        Check: {
+            /** Format: double */
+            error: number;
+            /** Format: double */
+            learned: number;
+            /** Format: int64 */
+            outcomes: number;
+            /** Format: double */
+            static: number;
         };
         CheckPoliciesInputBody: {
             /** @description Policies as objects instead of YAML. */
             policies?: components["schemas"]["Policy"][];
             /** @description Policies as YAML. */
             source?: string;
+        };
+        CodeInputBody: {
+            code: string;
         };
         ComparisonExample: {
             baseline_model: string;
@@ -2056,6 +3191,79 @@ export interface components {
             provider?: components["schemas"]["ProviderPreferences"];
             session_id?: string;
         };
+        Coverage: {
+            /**
+             * Format: int64
+             * @description Repriced requests whose prompt the model might have cached differently. They are priced with the recorded cached tokens.
+             */
+            cache_unknown: number;
+            /** @description Whether all logged requests of the period were read. Otherwise the newest ones were. */
+            complete: boolean;
+            /**
+             * Format: int64
+             * @description Repriced requests whose price list is not stored any more. They are priced with the current price history.
+             */
+            current_prices: number;
+            /**
+             * Format: date-time
+             * @description Start of the requests that were read. Later than the start of the period if complete is false.
+             */
+            from: string;
+            /**
+             * Format: int64
+             * @description Requests that were read from the log.
+             */
+            logged: number;
+            /** @description Chosen baseline model. */
+            model: string;
+            /**
+             * Format: int64
+             * @description Served requests of another kind than the model serves, such as embeddings. They are not part of the savings.
+             */
+            other_kind: number;
+            /**
+             * Format: int64
+             * @description Requests whose recorded baseline is this model. Their recorded baseline cost is used.
+             */
+            recorded: number;
+            /**
+             * Format: int64
+             * @description Requests whose baseline cost was computed from the recorded tokens and the price of the model at that time.
+             */
+            repriced: number;
+            /**
+             * Format: int64
+             * @description Served requests for which the model had no price. They are not part of the savings.
+             */
+            unpriced: number;
+        };
+        CreateAlertChannelInputBody: {
+            name: string;
+            /** @description Recipients of an e-mail channel. */
+            to?: string[];
+            /** @enum {string} */
+            type: "webhook" | "slack" | "email";
+            /** @description https URL of a webhook or a Slack-compatible incoming webhook. */
+            url?: string;
+        };
+        CreateAlertRuleInputBody: {
+            /** @description IDs of the channels to notify. */
+            channels?: string[];
+            enabled?: boolean;
+            /** @description Limits the rule to one API key. */
+            key_id?: string;
+            /** @enum {string} */
+            kind: "spend" | "budget" | "forecast" | "error_rate" | "latency_p95" | "fallback_rate" | "savings" | "quality" | "quality_risk" | "key_expiry" | "open_circuits" | "spool";
+            /** @description Defaults to the name of the kind. */
+            name?: string;
+            /**
+             * Format: double
+             * @description Bound in the unit of the kind: US dollars, percent, milliseconds, points, days or a number.
+             */
+            threshold?: number;
+            /** @description Time that the figure covers, such as 15m or 24h, or day, week or month for spend. */
+            window?: string;
+        };
         CreateInvitationInputBody: {
             /** @enum {string} */
             role: "owner" | "admin" | "developer" | "viewer";
@@ -2066,6 +3274,7 @@ export interface components {
             allowed_models?: string[];
             baseline_model?: string;
             budget?: components["schemas"]["BudgetView"];
+            cache?: components["schemas"]["ResponseCache"];
             /** @enum {string} */
             error_format?: "openai";
             /**
@@ -2117,6 +3326,7 @@ export interface components {
             aside?: components["schemas"]["Sighting"][];
             baseline?: components["schemas"]["Baseline"];
             candidates: components["schemas"]["Candidate"][];
+            cascade?: components["schemas"]["Cascade"];
             explored?: boolean;
             held_out?: string;
             input: components["schemas"]["Input"];
@@ -2132,6 +3342,7 @@ export interface components {
             policies: components["schemas"]["PolicyHit"][];
             policy?: string;
             quality_target?: components["schemas"]["QualityTarget"];
+            response_cache?: string;
             runner_up?: string;
             session_budget?: components["schemas"]["SessionLimit"];
             stay?: components["schemas"]["Stay"];
@@ -2215,6 +3426,11 @@ export interface components {
              */
             value: number;
         };
+        ExcerptSpan: {
+            /** @description Whether the search names this part. */
+            match: boolean;
+            text: string;
+        };
         Exclusion: {
             code: string;
             /** @description Readable description. */
@@ -2239,6 +3455,35 @@ export interface components {
             decision?: components["schemas"]["Decision"];
             /** @description Error the client would receive. Absent if the request would be served. */
             refusal?: components["schemas"]["Failure"];
+        };
+        ExplorationUse: {
+            /**
+             * @description Expected loss in cost: what the trials cost more than the router's choices. Negative if they were cheaper.
+             * @example 12.5
+             */
+            extra_usd: string;
+            /**
+             * Format: double
+             * @description Expected loss in quality per request, from 0 to 1.
+             */
+            quality_loss: number;
+            /** Format: int64 */
+            requests: number;
+            /**
+             * @description Cost of all requests that took part.
+             * @example 12.5
+             */
+            spent_usd: string;
+            /**
+             * Format: int64
+             * @description Requests that another model served as a trial.
+             */
+            trials: number;
+            /**
+             * @description Cost of the trials.
+             * @example 12.5
+             */
+            tried_usd: string;
         };
         Facet: {
             /**
@@ -2282,7 +3527,7 @@ export interface components {
             labels: string[];
             /** @description Ratings by model. */
             models: components["schemas"]["ModelFeedback"][];
-            /** @description Signals of the last 30 days. Signals do not affect routing. */
+            /** @description Signals of the last 30 days. */
             signals: components["schemas"]["SignalCount"][];
             /** @description Version of the corrections, as recorded in decisions. Empty without corrections. */
             version: string;
@@ -2298,6 +3543,16 @@ export interface components {
              * @example 12.5
              */
             baseline_cost_usd: string;
+            /**
+             * Format: int64
+             * @description Requests that the response cache served. They are not among the served requests.
+             */
+            cache_hits: number;
+            /**
+             * @description Known cost that the response cache saved. Not part of saved_usd, which is the effect of routing.
+             * @example 12.5
+             */
+            cache_saved_usd: string;
             /** Format: int64 */
             cached_tokens: number;
             /**
@@ -2387,6 +3642,16 @@ export interface components {
              * @example 12.5
              */
             baseline_cost_usd: string;
+            /**
+             * Format: int64
+             * @description Requests that the response cache served. They are not among the served requests.
+             */
+            cache_hits: number;
+            /**
+             * @description Known cost that the response cache saved. Not part of saved_usd, which is the effect of routing.
+             * @example 12.5
+             */
+            cache_saved_usd: string;
             /** Format: int64 */
             cached_tokens: number;
             /**
@@ -2483,6 +3748,16 @@ export interface components {
              * @example 12.5
              */
             baseline_cost_usd: string;
+            /**
+             * Format: int64
+             * @description Requests that the response cache served. They are not among the served requests.
+             */
+            cache_hits: number;
+            /**
+             * @description Known cost that the response cache saved. Not part of saved_usd, which is the effect of routing.
+             * @example 12.5
+             */
+            cache_saved_usd: string;
             /** Format: int64 */
             cached_tokens: number;
             /**
@@ -2567,6 +3842,12 @@ export interface components {
             mode?: string;
             purpose?: string;
             trouble?: components["schemas"]["Trouble"];
+        };
+        FinishPasskeyInputBody: {
+            /** @description Name in the list of passkeys. */
+            name: string;
+            /** @description PublicKeyCredential of the browser in its JSON form. */
+            response: unknown;
         };
         Forecast: {
             /** @description Whether comparisons would stop before the end of the month because the budget is spent. */
@@ -2711,6 +3992,7 @@ export interface components {
             };
             text?: components["schemas"]["Text"];
             token_input?: boolean;
+            trial?: components["schemas"]["Trial"];
             /** Format: int64 */
             turns?: number;
             /** Format: int64 */
@@ -2831,6 +4113,8 @@ export interface components {
             budget?: components["schemas"]["BudgetView"];
             /** @description Use of the budget in the current period. */
             budget_use?: components["schemas"]["BudgetUseView"];
+            /** @description Use of the response cache. Omitted if it is disabled. */
+            cache?: components["schemas"]["ResponseCache"];
             /** Format: date-time */
             created_at: string;
             /** @description Account ID. null if the key was created on the command line. */
@@ -2865,6 +4149,80 @@ export interface components {
                 [key: string]: string;
             };
         };
+        LearnedAbility: {
+            /**
+             * Format: date-time
+             * @description When the quality of the model changed. Earlier outcomes do not count.
+             */
+            changed_at: string | null;
+            /**
+             * Format: double
+             * @description Upper bound of the 95 % interval.
+             */
+            high: number;
+            /**
+             * Format: double
+             * @description Mean predicted quality with outcomes.
+             */
+            learned: number;
+            /**
+             * Format: double
+             * @description Lower bound of the 95 % interval of the learned quality.
+             */
+            low: number;
+            model: string;
+            /**
+             * Format: int64
+             * @description Ratings and verdicts of this model and task.
+             */
+            outcomes: number;
+            /**
+             * Format: double
+             * @description Mean predicted quality without outcomes.
+             */
+            static: number;
+            task: string;
+        };
+        LearningSettings: {
+            /** @description Whether outcomes change the abilities of models. */
+            enabled: boolean;
+            /**
+             * Format: double
+             * @description Share of the spending on trials of other models. 0 disables trials.
+             */
+            explore: number;
+            /**
+             * Format: double
+             * @description Least predicted quality of a model that is tried.
+             */
+            floor: number;
+        };
+        LearningState: {
+            /** @description By model and task. */
+            abilities: components["schemas"]["LearnedAbility"][];
+            /** @description Whether routing uses the learned abilities. It does not while there are too few outcomes, or while they do not predict later outcomes better than the static abilities. */
+            active: boolean;
+            /** @description Errors of predictions of later outcomes from earlier ones. */
+            check: components["schemas"]["Check"];
+            /** Format: date-time */
+            computed_at: string | null;
+            exploration: components["schemas"]["ExplorationUse"];
+            /**
+             * Format: int64
+             * @description Number below which the static abilities are used.
+             */
+            min_verdicts: number;
+            settings: components["schemas"]["LearningSettings"];
+            /** @description Agreement of implicit signals with ratings and verdicts. */
+            signals: components["schemas"]["SignalTrust"][];
+            /**
+             * Format: int64
+             * @description Ratings and verdicts that count.
+             */
+            verdicts: number;
+            /** @description Version of the learned state, as recorded in decisions. Empty while the static abilities are used. */
+            version: string;
+        };
         LengthFactors: {
             /** Format: double */
             reasoning?: number;
@@ -2892,8 +4250,25 @@ export interface components {
             total_ms: number | null;
         };
         LoginInputBody: {
+            /** @description Code of the authenticator app, or a recovery code. Required if the account has a second factor and no passkey is sent; without it the response is SECOND_FACTOR_REQUIRED, with the methods of the account in details.methods. */
+            code?: string;
             email: string;
+            /** @description Response of a passkey to start-passkey-sign-in, as the second factor: the PublicKeyCredential in its JSON form. */
+            passkey?: unknown;
             password: string;
+        };
+        MarketPriceView: {
+            /** @example 12.5 */
+            cache_read_per_mtok_usd: string | null;
+            /** @example 12.5 */
+            input_per_mtok_usd: string;
+            /** @example 12.5 */
+            output_per_mtok_usd: string;
+            /**
+             * @description Price per million tokens of a request with three input tokens for each output token.
+             * @example 12.5
+             */
+            typical_per_mtok_usd: string;
         };
         MaxPrice: {
             /** Format: double */
@@ -2959,6 +4334,63 @@ export interface components {
             from: string;
             to: string;
         };
+        ModelDetail: {
+            abilities: string[];
+            aliases: string[];
+            /** @description Models of better predicted quality that cost at most 20 % more, best first. */
+            better: components["schemas"]["AlternativeView"][];
+            /** @description Models of similar or better predicted quality that cost at least 20 % less, cheapest first. */
+            cheaper: components["schemas"]["AlternativeView"][];
+            connected: boolean;
+            /**
+             * Format: int64
+             * @description Context window in tokens.
+             */
+            context: number | null;
+            deprecated: boolean;
+            /** @description Vector sizes of an embedding model, default first. */
+            dimensions: number[];
+            family: string;
+            /** @description chat or embeddings. */
+            kind: string;
+            /** Format: int64 */
+            max_output: number | null;
+            /** @description This workspace's traffic in the last 30 days. */
+            month: components["schemas"]["FigureSet"];
+            /**
+             * Format: double
+             * @description Share of this workspace's requests in the last 30 days.
+             */
+            month_share_percent: number | null;
+            name: string;
+            /** @description Restrictions of requests: default_sampling (temperature and similar parameters are rejected), max_completion_tokens (max_tokens is rejected), tools_need_responses_api, no_responses_stream. */
+            needs: string[];
+            /** @description Speed and errors by provider in the last 30 days. */
+            observed: components["schemas"]["ObservedView"][];
+            /** @description Providers of the catalog that have the model, connected ones first. */
+            offers: components["schemas"]["OfferView"][];
+            open_weights: boolean;
+            price?: components["schemas"]["MarketPriceView"];
+            /**
+             * Format: double
+             * @description Assumed success probability before any traffic, from 0 to 1.
+             */
+            quality: number | null;
+            /** @description Predicted quality over all kinds of task that need only text, as the router predicts it. Absent if unknown. */
+            rating?: components["schemas"]["QualityView"];
+            released: string | null;
+            /**
+             * Format: double
+             * @description Share of this workspace's requests in the last 24 hours.
+             */
+            share_percent: number | null;
+            targets: components["schemas"]["TargetView"][];
+            /** @description Predicted quality by kind of task: the mean over reference prompts of the probabilities that router score prints. */
+            tasks: components["schemas"]["TaskQualityView"][];
+            /** @description This workspace's traffic in the last 24 hours. */
+            traffic: components["schemas"]["FigureSet"];
+            vendor: string;
+        };
         ModelFeedback: {
             /** @description Whether ratings affect the routing of this model. false without valid ratings and for removed models. */
             corrected: boolean;
@@ -3009,6 +4441,18 @@ export interface components {
             traffic: components["schemas"]["FigureSet"];
             vendor: string;
         };
+        NewAlertChannel: {
+            /** Format: date-time */
+            created_at: string;
+            id: string;
+            name: string;
+            /** @description Key of the signatures of a webhook. Returned only once. null for other channels. */
+            signing_key: string | null;
+            /** @description URL, host or e-mail addresses. Only the host of a URL is shown without the permission manage_alerts, and for Slack. */
+            target: string;
+            /** @enum {string} */
+            type: "webhook" | "slack" | "email";
+        };
         NewInvitation: {
             /** Format: date-time */
             created_at: string;
@@ -3031,6 +4475,8 @@ export interface components {
             budget?: components["schemas"]["BudgetView"];
             /** @description Use of the budget in the current period. */
             budget_use?: components["schemas"]["BudgetUseView"];
+            /** @description Use of the response cache. Omitted if it is disabled. */
+            cache?: components["schemas"]["ResponseCache"];
             /** Format: date-time */
             created_at: string;
             /** @description Account ID. null if the key was created on the command line. */
@@ -3090,10 +4536,62 @@ export interface components {
             model: string;
             provider: string;
         };
+        NewPasskey: {
+            /** @description Recovery codes, shown once. Empty if the account had a second factor before. */
+            codes: string[];
+            passkey: components["schemas"]["PasskeyView"];
+        };
         Objective: {
             name: string;
             /** Format: double */
             tradeoff: number;
+        };
+        ObservedView: {
+            provider: string;
+            /**
+             * Format: double
+             * @description Output speed of recent calls. null if unknown.
+             */
+            tokens_per_second: number | null;
+            traffic: components["schemas"]["FigureSet"];
+        };
+        OfferView: {
+            /** @description Whether connect-provider accepts the provider's name as vendor. */
+            connect: boolean;
+            connected: boolean;
+            /** Format: int64 */
+            context: number | null;
+            /** @description What the provider requires in addition to a key, such as invitation. */
+            needs: string | null;
+            price?: components["schemas"]["PriceView"];
+            provider: string;
+            /** @description Model name used by the provider. */
+            upstream: string;
+        };
+        OutcomeList: {
+            /** @description Value of after for the next page. Absent on the last page. */
+            next?: string;
+            /** @description Newest request first. */
+            outcomes: components["schemas"]["OutcomeView"][];
+        };
+        OutcomeView: {
+            /** Format: date-time */
+            at: string;
+            /** @description What compared the responses, or the label of a rating. */
+            method?: string;
+            model: string;
+            /** @description Model whose response was compared. */
+            other?: string;
+            request_id: string;
+            /**
+             * Format: double
+             * @description From 0 (bad) to 1 (good). For a comparison 1 is a win, 0.5 a tie and 0 a loss.
+             */
+            score: number;
+            signal?: string;
+            /** @enum {string} */
+            source: "api" | "dashboard" | "signal" | "shadow" | "hook";
+            task?: string;
         };
         Overview: {
             /** @description Items that need action, most urgent first. */
@@ -3118,6 +4616,48 @@ export interface components {
             /** Format: date-time */
             to: string;
         };
+        PasskeyList: {
+            passkeys: components["schemas"]["PasskeyView"][];
+        };
+        PasskeyPrompt: {
+            /** @description Options for PublicKeyCredential.parseCreationOptionsFromJSON or parseRequestOptionsFromJSON. */
+            options: unknown;
+        };
+        PasskeySignInInputBody: {
+            /** @description PublicKeyCredential of the browser in its JSON form. */
+            response: unknown;
+        };
+        PasskeySite: {
+            /** @description Whether the gateway's address allows passkeys. Browsers also require that the dashboard is opened at origin. */
+            available: boolean;
+            /** @description Address at which passkeys work. Empty if the address is not known. */
+            origin: string;
+            /**
+             * @description Why passkeys are not available: public_url is not configured, does not begin with https://, or contains an IP address.
+             * @enum {string}
+             */
+            reason?: "no_public_url" | "not_https" | "ip_address";
+        };
+        PasskeyView: {
+            /** @description Whether a password manager or cloud account copies the passkey to other devices. */
+            backed_up: boolean;
+            /** Format: date-time */
+            created_at: string;
+            /** @description Host name that the passkey is bound to. */
+            host: string;
+            id: string;
+            /**
+             * Format: date-time
+             * @description Last sign-in with the passkey. null if it was not used.
+             */
+            last_used_at: string | null;
+            name: string;
+            /** @description False if the gateway's public_url has another host name than the passkey. */
+            usable: boolean;
+        };
+        PasswordInputBody: {
+            password: string;
+        };
         Policy: {
             allow?: components["schemas"]["Selector"];
             baseline?: string;
@@ -3137,7 +4677,9 @@ export interface components {
             objective?: string;
             pin?: string;
             prefer?: string[];
+            response_cache?: string;
             session_budget?: components["schemas"]["SessionLimit"];
+            verify?: components["schemas"]["ResponseChecks"];
             when?: string;
         };
         PolicyBook: {
@@ -3431,6 +4973,8 @@ export interface components {
             width?: number;
         };
         Proof: {
+            /** @description The chosen baseline model, and how its costs were determined. Absent without the parameter baseline. */
+            against?: components["schemas"]["Coverage"];
             /**
              * @description Cost of the comparison calls, which is not part of the savings. null if unknown.
              * @example 12.5
@@ -3448,9 +4992,48 @@ export interface components {
             models: components["schemas"]["Saving"][];
             /** @description Measured quality. Absent if comparison is off. */
             quality?: components["schemas"]["QualityReport"];
+            /**
+             * Format: int64
+             * @description Requests of the period by the roll-ups. The log may have fewer, because of its retention.
+             */
+            requests: number;
             savings: components["schemas"]["FigureSet"];
             /** Format: date-time */
             to: string;
+        };
+        ProviderDetail: {
+            /** @description Models and credentials that are not used until a time, those that end first first. */
+            backoffs: components["schemas"]["BackoffView"][];
+            /** @description Empty for callers who are not operators. */
+            base_url: string;
+            credentials: components["schemas"]["CredentialView"][];
+            /** @description The last 30 days, oldest first, of this workspace's calls. */
+            days: components["schemas"]["StatusDay"][];
+            enabled: boolean;
+            /** @description Remaining rate limits as last reported by the provider. */
+            headroom?: components["schemas"]["HeadroomView"];
+            /**
+             * @description down: no target is available. degraded: some targets are unavailable. recovering: failed targets are being probed.
+             * @enum {string}
+             */
+            health: "ok" | "degraded" | "recovering" | "down" | "unknown";
+            /**
+             * @description Where the provider is changed or deleted. Only providers of the dashboard can be changed with this API.
+             * @enum {string}
+             */
+            managed_by: "file" | "environment" | "dashboard";
+            /** @description This workspace's calls in these 30 days. */
+            month: components["schemas"]["CallFigures"];
+            name: string;
+            /** Format: double */
+            share_percent: number | null;
+            simulated: boolean;
+            /** @description Where the provider is configured: env, file, detected, dashboard or simulator. */
+            source: string;
+            targets: components["schemas"]["TargetView"][];
+            title: string;
+            /** @description This workspace's traffic in the last 24 hours. */
+            traffic: components["schemas"]["FigureSet"];
         };
         ProviderList: {
             providers: components["schemas"]["ProviderView"][];
@@ -3613,6 +5196,19 @@ export interface components {
             /** Format: double */
             success_probability: number;
         };
+        QualityView: {
+            /** Format: double */
+            high: number;
+            /** Format: double */
+            low: number;
+            /** Format: double */
+            mean: number;
+            /**
+             * @description What the prediction is based on: responses in the training data, published benchmark scores, or a quality set for the model.
+             * @enum {string}
+             */
+            source: "trained" | "benchmarks" | "quality";
+        };
         RateRequestInputBody: {
             comment?: string;
             /** @description Label instead of a score, such as good, ok or bad. */
@@ -3673,7 +5269,7 @@ export interface components {
              * @description From 0 (bad) to 1 (good).
              */
             score: number;
-            /** @description schema_violation, refusal, truncation or retry. */
+            /** @description schema_violation, refusal, truncation, retry, reask, invalid_tool_call, failed_tool or abandoned. */
             signal: string | null;
             /**
              * @description signal: derived from the response or from the client's next request.
@@ -3682,6 +5278,9 @@ export interface components {
             source: "api" | "dashboard" | "signal";
             /** @description Task of the prompt according to the predictor. Empty if it was not classified. */
             task: string;
+        };
+        RecoveryCodes: {
+            codes: string[];
         };
         RedactionBuiltinRule: {
             /** @description What the rule matches. */
@@ -3734,8 +5333,244 @@ export interface components {
             /** @description No account exists yet. The next account becomes the operator of this instance. */
             setup_needed: boolean;
         };
+        RemovePasskeyInputBody: {
+            password: string;
+        };
         RemovedMember: {
             revoked_keys: components["schemas"]["RevokedKey"][];
+        };
+        RenamePasskeyInputBody: {
+            name: string;
+        };
+        Report: {
+            by: string;
+            /**
+             * Format: date-time
+             * @description Start of the range that the figures cover. Earlier than requested if the range was rounded.
+             */
+            from: string;
+            /**
+             * Format: date-time
+             * @description Requests before this time are in total and uncovered only. null if all requests are grouped.
+             */
+            grouped_since: string | null;
+            /** @description Highest measure first. */
+            groups: components["schemas"]["ReportGroup"][];
+            /** @enum {string} */
+            measure: "spend" | "savings" | "requests" | "latency" | "errors";
+            /** @description Limits of the report: requests that it does not cover, and estimated figures. */
+            notes: components["schemas"]["ReportNote"][];
+            /** @description Requests in no listed group. Absent if there are none. Latencies are not known. */
+            rest?: components["schemas"]["ReportFigures"];
+            then: string;
+            /** Format: date-time */
+            to: string;
+            /** @description All requests of the range, in a group or not. */
+            total: components["schemas"]["ReportFigures"];
+            /** @description Requests before grouped_since. Absent if there are none or if their number is not known. */
+            uncovered?: components["schemas"]["ReportFigures"];
+        };
+        ReportFigures: {
+            /** @example 12.5 */
+            baseline_cost_usd: string;
+            /** Format: int64 */
+            cache_hits: number;
+            /** @example 12.5 */
+            cache_saved_usd: string;
+            /** Format: int64 */
+            cached_tokens: number;
+            /**
+             * Format: int64
+             * @description Requests with a known cost and a known baseline cost. saved_usd covers only these.
+             */
+            compared: number;
+            /** @example 12.5 */
+            cost_usd: string;
+            /**
+             * Format: double
+             * @description Compared requests as a share of served requests.
+             */
+            coverage_percent: number | null;
+            /** Format: double */
+            error_percent: number | null;
+            /**
+             * Format: int64
+             * @description Failed requests. A failure counts for the model and provider of the last attempt.
+             */
+            errors: number;
+            /** Format: int64 */
+            fallbacks: number;
+            /** Format: int64 */
+            input_tokens: number;
+            /** Format: int64 */
+            latency_p50_ms: number | null;
+            /** Format: int64 */
+            latency_p95_ms: number | null;
+            /** Format: int64 */
+            output_tokens: number;
+            /**
+             * Format: int64
+             * @description Requests with a known cost.
+             */
+            priced: number;
+            /** Format: int64 */
+            rejected: number;
+            /** Format: int64 */
+            requests: number;
+            /** Format: double */
+            saved_percent: number | null;
+            /** @example 12.5 */
+            saved_usd: string;
+            /**
+             * Format: int64
+             * @description Requests served by a target. Costs and latencies are known only for these.
+             */
+            served: number;
+            /** Format: int64 */
+            ttft_p50_ms: number | null;
+        };
+        ReportGroup: {
+            /** @example 12.5 */
+            baseline_cost_usd: string;
+            /** Format: int64 */
+            cache_hits: number;
+            /** @example 12.5 */
+            cache_saved_usd: string;
+            /** Format: int64 */
+            cached_tokens: number;
+            /**
+             * Format: int64
+             * @description Requests with a known cost and a known baseline cost. saved_usd covers only these.
+             */
+            compared: number;
+            /** @example 12.5 */
+            cost_usd: string;
+            /**
+             * Format: double
+             * @description Compared requests as a share of served requests.
+             */
+            coverage_percent: number | null;
+            /** Format: double */
+            error_percent: number | null;
+            /**
+             * Format: int64
+             * @description Failed requests. A failure counts for the model and provider of the last attempt.
+             */
+            errors: number;
+            /** Format: int64 */
+            fallbacks: number;
+            /** @description Filter parameters of list-requests that select the value. Absent if the request log cannot select it. */
+            filter?: {
+                [key: string]: string;
+            };
+            /** @description Groups of the second level, highest measure first. Empty without then. */
+            groups: components["schemas"]["ReportValue"][];
+            /** Format: int64 */
+            input_tokens: number;
+            /** @description Display name. */
+            label: string;
+            /** Format: int64 */
+            latency_p50_ms: number | null;
+            /** Format: int64 */
+            latency_p95_ms: number | null;
+            /** Format: int64 */
+            output_tokens: number;
+            /**
+             * Format: int64
+             * @description Requests with a known cost.
+             */
+            priced: number;
+            /** Format: int64 */
+            rejected: number;
+            /** Format: int64 */
+            requests: number;
+            /** @description Requests of the group that are in none of groups. Absent if there are none. */
+            rest?: components["schemas"]["ReportFigures"];
+            /** Format: double */
+            saved_percent: number | null;
+            /** @example 12.5 */
+            saved_usd: string;
+            /**
+             * Format: int64
+             * @description Requests served by a target. Costs and latencies are known only for these.
+             */
+            served: number;
+            /** Format: int64 */
+            ttft_p50_ms: number | null;
+            /** @description Value of the dimension. Empty for requests without one. */
+            value: string;
+        };
+        ReportNote: {
+            /** @enum {string} */
+            code: "range_rounded" | "top_values" | "not_covered" | "latency_estimated";
+            message: string;
+        };
+        ReportValue: {
+            /** @example 12.5 */
+            baseline_cost_usd: string;
+            /** Format: int64 */
+            cache_hits: number;
+            /** @example 12.5 */
+            cache_saved_usd: string;
+            /** Format: int64 */
+            cached_tokens: number;
+            /**
+             * Format: int64
+             * @description Requests with a known cost and a known baseline cost. saved_usd covers only these.
+             */
+            compared: number;
+            /** @example 12.5 */
+            cost_usd: string;
+            /**
+             * Format: double
+             * @description Compared requests as a share of served requests.
+             */
+            coverage_percent: number | null;
+            /** Format: double */
+            error_percent: number | null;
+            /**
+             * Format: int64
+             * @description Failed requests. A failure counts for the model and provider of the last attempt.
+             */
+            errors: number;
+            /** Format: int64 */
+            fallbacks: number;
+            /** @description Filter parameters of list-requests that select the value. Absent if the request log cannot select it. */
+            filter?: {
+                [key: string]: string;
+            };
+            /** Format: int64 */
+            input_tokens: number;
+            /** @description Display name. */
+            label: string;
+            /** Format: int64 */
+            latency_p50_ms: number | null;
+            /** Format: int64 */
+            latency_p95_ms: number | null;
+            /** Format: int64 */
+            output_tokens: number;
+            /**
+             * Format: int64
+             * @description Requests with a known cost.
+             */
+            priced: number;
+            /** Format: int64 */
+            rejected: number;
+            /** Format: int64 */
+            requests: number;
+            /** Format: double */
+            saved_percent: number | null;
+            /** @example 12.5 */
+            saved_usd: string;
+            /**
+             * Format: int64
+             * @description Requests served by a target. Costs and latencies are known only for these.
+             */
+            served: number;
+            /** Format: int64 */
+            ttft_p50_ms: number | null;
+            /** @description Value of the dimension. Empty for requests without one. */
+            value: string;
         };
         RequestBody: {
             /** @description Request translated to the chat format. null if it already was in the chat format. */
@@ -3787,6 +5622,10 @@ export interface components {
             bytes_in: number;
             /** Format: int64 */
             bytes_out: number;
+            /** @description hit, miss or bypass: how the request used the response cache. null if it did not. */
+            cache: string | null;
+            /** @description Details of the response cache. Omitted if the request did not use it. */
+            cache_use?: components["schemas"]["CacheUse"];
             client: string;
             /**
              * @description Estimated cost. null if unknown.
@@ -3798,6 +5637,8 @@ export interface components {
             end_user: string | null;
             endpoint: string;
             error?: components["schemas"]["Failure"];
+            /** @description Why the request was escalated to a stronger model: its task was stuck, or the response of the first model failed its checks. null if it was not. */
+            escalated: string | null;
             /** @description Why the first choice was not used. null unless the decision is fallback. */
             fallback_reason: string | null;
             finish_reason: string | null;
@@ -3908,6 +5749,10 @@ export interface components {
             /** @example 12.5 */
             baseline_cost_usd: string | null;
             baseline_model: string | null;
+            /** @description hit, miss or bypass: how the request used the response cache. null if it did not. */
+            cache: string | null;
+            /** @description Details of the response cache. Omitted if the request did not use it. */
+            cache_use?: components["schemas"]["CacheUse"];
             client: string;
             /**
              * @description Estimated cost. null if unknown.
@@ -3919,6 +5764,8 @@ export interface components {
             end_user: string | null;
             endpoint: string;
             error?: components["schemas"]["Failure"];
+            /** @description Why the request was escalated to a stronger model: its task was stuck, or the response of the first model failed its checks. null if it was not. */
+            escalated: string | null;
             /** @description Why the first choice was not used. null unless the decision is fallback. */
             fallback_reason: string | null;
             finish_reason: string | null;
@@ -3995,6 +5842,31 @@ export interface components {
             /** @description Model whose ratings are reset. Resets all ratings if omitted. */
             model?: string;
         };
+        ResetInputBody: {
+            /** @description Model whose outcomes are reset. Resets all outcomes if omitted. */
+            model?: string;
+        };
+        ResponseCache: {
+            /**
+             * @description on_request: for requests with the header x-fairlead-cache: on. always: for all requests.
+             * @enum {string}
+             */
+            mode: "on_request" | "always";
+            /** @description Whether the key shares cached responses with the other sharing keys of the workspace. */
+            shared?: boolean;
+            /**
+             * Format: int64
+             * @description Maximum age of a cached response.
+             */
+            ttl_seconds: number;
+        };
+        ResponseChecks: {
+            checks: string[];
+            hook?: string;
+            streams?: boolean;
+            /** Format: double */
+            threshold?: number;
+        };
         RevokedKey: {
             id: string;
             name: string;
@@ -4029,6 +5901,12 @@ export interface components {
              */
             grace_ms?: number;
         };
+        SSOView: {
+            /** @description Name of the identity provider. */
+            name: string;
+            /** @description Whether passwords are rejected. */
+            only: boolean;
+        };
         SampleProgress: {
             /**
              * Format: int64
@@ -4049,6 +5927,25 @@ export interface components {
             /** @description Policies as YAML. */
             source: string;
         };
+        SavedView: {
+            columns: string[];
+            /** Format: date-time */
+            created_at: string;
+            /** @description Account ID or key ID. */
+            created_by: string;
+            filters: {
+                [key: string]: string;
+            };
+            id: string;
+            name: string;
+            /** @enum {string} */
+            page: "requests" | "report";
+            /** @enum {string} */
+            sort: "time" | "cost" | "latency" | "tokens";
+        };
+        SavedViewList: {
+            views: components["schemas"]["SavedView"][];
+        };
         Saving: {
             /** @example 12.5 */
             baseline_cost_usd: string;
@@ -4068,12 +5965,38 @@ export interface components {
             /** @example 12.5 */
             saved_usd: string;
         };
+        SecondFactorSetup: {
+            /** @description QR code of the address as SVG. */
+            qr_svg: string;
+            /** @description Secret in base32, to enter by hand. */
+            secret: string;
+            /** @description otpauth:// address of the secret. */
+            uri: string;
+        };
+        SecondFactorView: {
+            /** @description Whether an authenticator app is set up. */
+            authenticator_app: boolean;
+            /** @description Whether signing in with the password requires a second factor. */
+            enabled: boolean;
+            /**
+             * Format: int64
+             * @description Number of registered passkeys.
+             */
+            passkeys: number;
+            /**
+             * Format: int64
+             * @description Number of unused recovery codes.
+             */
+            recovery_codes: number;
+        };
         Selector: {
             models?: string[];
             providers?: string[];
             tags?: string[];
         };
         ServerView: {
+            /** @description Where passkeys can be used. */
+            passkeys: components["schemas"]["PasskeySite"];
             /** @description Public URL of the gateway. Empty if not configured. */
             public_url: string;
             /**
@@ -4087,6 +6010,8 @@ export interface components {
             setup_needed: boolean;
             /** @description Whether the simulator is the only provider. Responses and costs are simulated. */
             simulated: boolean;
+            /** @description Single sign-on. Absent if it is not configured. */
+            sso?: components["schemas"]["SSOView"];
             /** Format: date-time */
             time: string;
             version: string;
@@ -4352,10 +6277,32 @@ export interface components {
             count: number;
             model: string;
             /** @enum {string} */
-            signal: "schema_violation" | "refusal" | "truncation" | "retry";
+            signal: "schema_violation" | "refusal" | "truncation" | "retry" | "reask" | "invalid_tool_call" | "failed_tool" | "abandoned";
             task: string;
         };
+        SignalTrust: {
+            /** Format: double */
+            bad: number;
+            /** Format: double */
+            low: number;
+            /**
+             * Format: int64
+             * @description Requests with the signal and a verdict without which the signal has no weight.
+             */
+            needed: number;
+            signal: string;
+            /** Format: double */
+            usual: number;
+            /** Format: double */
+            weight: number;
+            /** Format: int64 */
+            with: number;
+            /** Format: int64 */
+            without: number;
+        };
         StartBacktestInputBody: {
+            /** @description Vendors that are assumed to be connected, with the prices of the catalog. Answers what would change if they were. No provider is called. */
+            connect?: components["schemas"]["BacktestVendor"][];
             /**
              * Format: int64
              * @description Maximum number of requests to process, newest first.
@@ -4370,6 +6317,10 @@ export interface components {
         State: {
             /** Format: int64 */
             backing_off_ns?: number;
+            /** Format: double */
+            check_failed?: number;
+            /** Format: double */
+            checked?: number;
             /** Format: int64 */
             latency_ns?: number;
             /** Format: double */
@@ -4378,6 +6329,29 @@ export interface components {
             rejected?: boolean;
             /** Format: double */
             tokens_per_second?: number;
+        };
+        StatusDay: {
+            /** Format: int64 */
+            calls: number;
+            /** Format: int64 */
+            failed: number;
+            /** Format: double */
+            failed_percent: number | null;
+            /**
+             * Format: int64
+             * @description Hours with at least five calls in which at least 25 % failed.
+             */
+            failing_hours: number;
+            /**
+             * Format: date-time
+             * @description Start of the day.
+             */
+            start: string;
+            /**
+             * @description unused if no call was made.
+             * @enum {string}
+             */
+            status: "ok" | "degraded" | "failing" | "unused";
         };
         Stay: {
             alternative: string;
@@ -4467,12 +6441,22 @@ export interface components {
              * @description Share of recent calls that failed. null for callers who are not operators.
              */
             error_percent: number | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description Time of the next attempt.
+             */
             next_probe: string | null;
             /** @description Failure class that opened the circuit. */
             reason: string | null;
             /** @description Readable description. */
             reason_text: string | null;
+            /**
+             * Format: date-time
+             * @description When the circuit opened. null for a closed circuit and for a backoff.
+             */
+            since: string | null;
+            /** @description The state in plain words, such as Paused after 5 failures in a row. null for a closed circuit. */
+            summary: string | null;
             /** Format: double */
             tokens_per_second: number | null;
             /**
@@ -4534,6 +6518,20 @@ export interface components {
              */
             words: string;
         };
+        TaskQualityView: {
+            /** Format: double */
+            high: number;
+            /** @description Whether outcomes of this workspace changed the prediction. */
+            learned: boolean;
+            /**
+             * Format: double
+             * @description Lower bound of the 95 % interval.
+             */
+            low: number;
+            /** Format: double */
+            mean: number;
+            task: string;
+        };
         TestRedactionInputBody: {
             /** @description Rules to test. Defaults to the active rules. */
             rules?: components["schemas"]["RedactionView"];
@@ -4541,6 +6539,21 @@ export interface components {
         };
         Text: {
             counts: number[];
+        };
+        TextMatch: {
+            /** @description Parts of an excerpt, as plain text. Empty if the text is no longer stored. */
+            excerpt: components["schemas"]["ExcerptSpan"][];
+            id: string;
+            model: string | null;
+            preview: string;
+            session: string | null;
+            /** Format: date-time */
+            time: string;
+        };
+        TextMatches: {
+            matches: components["schemas"]["TextMatch"][];
+            /** @description Whether the search stopped at the time limit. Older requests may match as well. */
+            unfinished: boolean;
         };
         TierView: {
             /** Format: int64 */
@@ -4596,6 +6609,10 @@ export interface components {
              * @description Requests that a model served, for the mean length.
              */
             served: number;
+        };
+        Trial: {
+            /** Format: double */
+            floor?: number;
         };
         TrialView: {
             /** @description Whether the draft changes the target or whether the request is served. */
@@ -4654,6 +6671,10 @@ export interface components {
             /** @example 12.5 */
             baseline_cost_usd: string | null;
             baseline_model: string | null;
+            /** @description hit, miss or bypass: how the request used the response cache. null if it did not. */
+            cache: string | null;
+            /** @description Details of the response cache. Omitted if the request did not use it. */
+            cache_use?: components["schemas"]["CacheUse"];
             client: string;
             /**
              * @description Estimated cost. null if unknown.
@@ -4665,6 +6686,8 @@ export interface components {
             end_user: string | null;
             endpoint: string;
             error?: components["schemas"]["Failure"];
+            /** @description Why the request was escalated to a stronger model: its task was stuck, or the response of the first model failed its checks. null if it was not. */
+            escalated: string | null;
             /** @description Why the first choice was not used. null unless the decision is fallback. */
             fallback_reason: string | null;
             finish_reason: string | null;
@@ -4802,6 +6825,26 @@ export interface components {
             /** @description IANA time zone name, such as Europe/Paris. */
             time_zone?: string;
         };
+        UpdateAlertChannelInputBody: {
+            name?: string;
+            to?: string[];
+            url?: string;
+        };
+        UpdateAlertRuleInputBody: {
+            channels?: string[];
+            enabled?: boolean;
+            /** @description null for all keys. */
+            key_id?: string | null;
+            /**
+             * Format: date-time
+             * @description null ends the mute.
+             */
+            muted_until?: string | null;
+            name?: string;
+            /** Format: double */
+            threshold?: number;
+            window?: string;
+        };
         UpdateKeyInputBody: {
             allow_unpriced?: boolean;
             /** @description Allowed models. Empty to allow all models. */
@@ -4809,6 +6852,8 @@ export interface components {
             baseline_model?: string | null;
             /** @description null to remove the budget. */
             budget?: components["schemas"]["BudgetView"] | null;
+            /** @description null to disable the response cache. */
+            cache?: components["schemas"]["ResponseCache"] | null;
             /** @description openai, or null for the default format. */
             error_format?: string | null;
             /**
@@ -4907,6 +6952,26 @@ export interface components {
             predictor?: string;
             router: string;
             snapshot?: string;
+        };
+        ViewSettings: {
+            /** @description Columns of the dashboard in order. Empty for the default columns. */
+            columns?: string[];
+            /** @description Parameters of list-requests, or of get-report for a view of the report, including from and to. */
+            filters?: {
+                [key: string]: string;
+            };
+            /** @description Name, unique in the workspace. */
+            name: string;
+            /**
+             * @description Page that shows the view; requests if absent. It cannot be changed later.
+             * @enum {string}
+             */
+            page?: "requests" | "report";
+            /**
+             * @description Sort order of list-requests.
+             * @enum {string}
+             */
+            sort?: "time" | "cost" | "latency" | "tokens";
         };
         Workspace: {
             id?: string;
@@ -5071,6 +7136,172 @@ export interface operations {
             };
         };
     };
+    "list-passkeys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PasskeyList"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    "start-passkey": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PasswordInputBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "Set-Cookie"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PasskeyPrompt"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    "finish-passkey": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: {
+                /** @description Challenge, encrypted. */
+                fairlead_passkey?: string;
+            };
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["FinishPasskeyInputBody"];
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    "Set-Cookie"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NewPasskey"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    "rename-passkey": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RenamePasskeyInputBody"];
+            };
+        };
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    "remove-passkey": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RemovePasskeyInputBody"];
+            };
+        };
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
     "change-password": {
         parameters: {
             query?: never;
@@ -5092,6 +7323,165 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SessionView"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    "get-second-factor": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SecondFactorView"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    "start-second-factor": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PasswordInputBody"];
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SecondFactorSetup"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    "confirm-second-factor": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CodeInputBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecoveryCodes"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    "disable-second-factor": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PasswordInputBody"];
+            };
+        };
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    "renew-recovery-codes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PasswordInputBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecoveryCodes"];
                 };
             };
             /** @description Error */
@@ -5181,6 +7571,355 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    "list-alerts": {
+        parameters: {
+            query?: {
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
+                workspace?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlertList"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    "create-alert-channel": {
+        parameters: {
+            query?: {
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
+                workspace?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateAlertChannelInputBody"];
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NewAlertChannel"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    "delete-alert-channel": {
+        parameters: {
+            query?: {
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
+                workspace?: string;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    "update-alert-channel": {
+        parameters: {
+            query?: {
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
+                workspace?: string;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UpdateAlertChannelInputBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlertChannel"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    "test-alert-channel": {
+        parameters: {
+            query?: {
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
+                workspace?: string;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlertDelivery"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    "list-alert-history": {
+        parameters: {
+            query?: {
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
+                workspace?: string;
+                /** @description Rule ID. Lists the events of one rule. */
+                rule?: string;
+                /** @description Event ID. Lists older events. */
+                before?: string;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlertHistory"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    "create-alert-rule": {
+        parameters: {
+            query?: {
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
+                workspace?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateAlertRuleInputBody"];
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlertRule"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    "get-alert-rule": {
+        parameters: {
+            query?: {
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
+                workspace?: string;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlertRule"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    "delete-alert-rule": {
+        parameters: {
+            query?: {
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
+                workspace?: string;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    "update-alert-rule": {
+        parameters: {
+            query?: {
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
+                workspace?: string;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UpdateAlertRuleInputBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlertRule"];
+                };
             };
             /** @description Error */
             default: {
@@ -5323,6 +8062,8 @@ export interface operations {
                 key?: string;
                 /** @description Finish reasons. */
                 finish?: string;
+                /** @description How the response cache was used. One or more of hit, miss, bypass. */
+                cache?: string;
                 /** @description Session IDs. */
                 session?: string;
                 /** @description End users as reported by the client. */
@@ -5351,6 +8092,8 @@ export interface operations {
                 unpriced?: string;
                 /** @description Text to search in previews, IDs and errors. Requires read_bodies. */
                 q?: string;
+                /** @description Words to search in stored requests and responses: word, "a phrase", -excluded, begin*. Requires read_bodies. */
+                text?: string;
             };
             header?: never;
             path?: never;
@@ -5439,6 +8182,105 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Backtest"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    "list-budgets": {
+        parameters: {
+            query?: {
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
+                workspace?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BudgetList"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    "get-budget": {
+        parameters: {
+            query?: {
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
+                workspace?: string;
+            };
+            header?: never;
+            path: {
+                /** @description ID of the workspace or of a key, or the id of a listed budget. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BudgetDetail"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    "list-catalog": {
+        parameters: {
+            query?: {
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
+                workspace?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CatalogList"];
                 };
             };
             /** @description Error */
@@ -5759,6 +8601,41 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ModelList"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    "get-model": {
+        parameters: {
+            query?: {
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
+                workspace?: string;
+            };
+            header?: never;
+            path: {
+                /** @description Model name, or another name of the model. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelDetail"];
                 };
             };
             /** @description Error */
@@ -6293,6 +9170,8 @@ export interface operations {
                 to?: string;
                 /** @description Whether the savings cover simulated requests: true or false. Defaults to both. */
                 simulated?: string;
+                /** @description Model to compute the savings against. Defaults to the baseline that each request recorded. */
+                baseline?: string;
             };
             header?: never;
             path?: never;
@@ -6407,6 +9286,43 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["VendorList"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    "get-provider": {
+        parameters: {
+            query?: {
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
+                workspace?: string;
+                /** @description IANA time zone for daily figures. Defaults to UTC. */
+                zone?: string;
+            };
+            header?: never;
+            path: {
+                /** @description Provider name. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProviderDetail"];
                 };
             };
             /** @description Error */
@@ -6738,6 +9654,134 @@ export interface operations {
             };
         };
     };
+    "get-report": {
+        parameters: {
+            query?: {
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
+                workspace?: string;
+                /** @description Inclusive start: RFC 3339 or relative, such as now-24h. */
+                from?: string;
+                /** @description Exclusive end: RFC 3339 or relative, such as now. */
+                to?: string;
+                /** @description First level: model, provider, key, policy, member, user, session, client, or tag:NAME for the values of a tag. Without it, the report has the total only. */
+                by?: string;
+                /** @description Second level, like by. */
+                then?: string;
+                /** @description Order of the groups, highest first. latency is the 95th percentile. */
+                measure?: "spend" | "savings" | "requests" | "latency" | "errors";
+                /** @description Maximum number of groups on each level. rest has the other requests. */
+                limit?: number;
+                /** @description Models that served the request, comma-separated. */
+                model?: string;
+                /** @description Providers that served the request. */
+                provider?: string;
+                /** @description Policies that determined the decision. */
+                policy?: string;
+                /** @description Key IDs. */
+                key?: string;
+                /** @description End users as reported by the client. */
+                user?: string;
+                /** @description Session IDs. */
+                session?: string;
+                /** @description Clients as reported by the User-Agent header. */
+                client?: string;
+                /** @description A tag as name=value, or name for any value. */
+                tag?: string;
+                /** @description true or false. Defaults to both. */
+                simulated?: string;
+                /** @description Origin of the request: an API key or the dashboard's playground. Defaults to key. */
+                source?: "key" | "playground" | "all";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Report"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    "export-report": {
+        parameters: {
+            query?: {
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
+                workspace?: string;
+                /** @description Inclusive start: RFC 3339 or relative, such as now-24h. */
+                from?: string;
+                /** @description Exclusive end: RFC 3339 or relative, such as now. */
+                to?: string;
+                /** @description First level: model, provider, key, policy, member, user, session, client, or tag:NAME for the values of a tag. Without it, the report has the total only. */
+                by?: string;
+                /** @description Second level, like by. */
+                then?: string;
+                /** @description Order of the groups, highest first. latency is the 95th percentile. */
+                measure?: "spend" | "savings" | "requests" | "latency" | "errors";
+                /** @description Maximum number of groups on each level. rest has the other requests. */
+                limit?: number;
+                /** @description Models that served the request, comma-separated. */
+                model?: string;
+                /** @description Providers that served the request. */
+                provider?: string;
+                /** @description Policies that determined the decision. */
+                policy?: string;
+                /** @description Key IDs. */
+                key?: string;
+                /** @description End users as reported by the client. */
+                user?: string;
+                /** @description Session IDs. */
+                session?: string;
+                /** @description Clients as reported by the User-Agent header. */
+                client?: string;
+                /** @description A tag as name=value, or name for any value. */
+                tag?: string;
+                /** @description true or false. Defaults to both. */
+                simulated?: string;
+                /** @description Origin of the request: an API key or the dashboard's playground. Defaults to key. */
+                source?: "key" | "playground" | "all";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The report. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/csv": string;
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
     "list-requests": {
         parameters: {
             query?: {
@@ -6769,6 +9813,8 @@ export interface operations {
                 key?: string;
                 /** @description Finish reasons. */
                 finish?: string;
+                /** @description How the response cache was used. One or more of hit, miss, bypass. */
+                cache?: string;
                 /** @description Session IDs. */
                 session?: string;
                 /** @description End users as reported by the client. */
@@ -6797,11 +9843,13 @@ export interface operations {
                 unpriced?: string;
                 /** @description Text to search in previews, IDs and errors. Requires read_bodies. */
                 q?: string;
+                /** @description Words to search in stored requests and responses: word, "a phrase", -excluded, begin*. Requires read_bodies. */
+                text?: string;
                 /** @description Request ID. Lists older requests. */
                 before?: string;
                 limit?: number;
-                /** @description Sort order. cost and latency list the most expensive or slowest requests first and return one page only. */
-                sort?: "time" | "cost" | "latency";
+                /** @description Sort order. cost and latency list the most expensive or slowest requests first, tokens those with the most tokens among the newest 10,000 matching requests. They return one page only. */
+                sort?: "time" | "cost" | "latency" | "tokens";
             };
             header?: never;
             path?: never;
@@ -6860,6 +9908,8 @@ export interface operations {
                 key?: string;
                 /** @description Finish reasons. */
                 finish?: string;
+                /** @description How the response cache was used. One or more of hit, miss, bypass. */
+                cache?: string;
                 /** @description Session IDs. */
                 session?: string;
                 /** @description End users as reported by the client. */
@@ -6888,6 +9938,8 @@ export interface operations {
                 unpriced?: string;
                 /** @description Text to search in previews, IDs and errors. Requires read_bodies. */
                 q?: string;
+                /** @description Words to search in stored requests and responses: word, "a phrase", -excluded, begin*. Requires read_bodies. */
+                text?: string;
                 /** @description Count matching requests without deleting them. Set to false to delete. */
                 dry_run?: boolean;
                 /** @description Required to delete all requests without a filter. */
@@ -6950,6 +10002,8 @@ export interface operations {
                 key?: string;
                 /** @description Finish reasons. */
                 finish?: string;
+                /** @description How the response cache was used. One or more of hit, miss, bypass. */
+                cache?: string;
                 /** @description Session IDs. */
                 session?: string;
                 /** @description End users as reported by the client. */
@@ -6978,6 +10032,8 @@ export interface operations {
                 unpriced?: string;
                 /** @description Text to search in previews, IDs and errors. Requires read_bodies. */
                 q?: string;
+                /** @description Words to search in stored requests and responses: word, "a phrase", -excluded, begin*. Requires read_bodies. */
+                text?: string;
             };
             header?: never;
             path?: never;
@@ -7036,6 +10092,8 @@ export interface operations {
                 key?: string;
                 /** @description Finish reasons. */
                 finish?: string;
+                /** @description How the response cache was used. One or more of hit, miss, bypass. */
+                cache?: string;
                 /** @description Session IDs. */
                 session?: string;
                 /** @description End users as reported by the client. */
@@ -7064,6 +10122,8 @@ export interface operations {
                 unpriced?: string;
                 /** @description Text to search in previews, IDs and errors. Requires read_bodies. */
                 q?: string;
+                /** @description Words to search in stored requests and responses: word, "a phrase", -excluded, begin*. Requires read_bodies. */
+                text?: string;
                 format?: "csv" | "jsonl";
                 /** @description Comma-separated columns. Defaults to the most common ones. */
                 columns?: string;
@@ -7176,6 +10236,8 @@ export interface operations {
                 key?: string;
                 /** @description Finish reasons. */
                 finish?: string;
+                /** @description How the response cache was used. One or more of hit, miss, bypass. */
+                cache?: string;
                 /** @description Session IDs. */
                 session?: string;
                 /** @description End users as reported by the client. */
@@ -7204,6 +10266,8 @@ export interface operations {
                 unpriced?: string;
                 /** @description Text to search in previews, IDs and errors. Requires read_bodies. */
                 q?: string;
+                /** @description Words to search in stored requests and responses: word, "a phrase", -excluded, begin*. Requires read_bodies. */
+                text?: string;
                 /** @description IANA time zone for daily figures. Defaults to UTC. */
                 zone?: string;
             };
@@ -7220,6 +10284,41 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Histogram"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    "search-requests": {
+        parameters: {
+            query: {
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
+                workspace?: string;
+                /** @description Words, "phrases", -excluded words, and begin* for words that begin so. */
+                text: string;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TextMatches"];
                 };
             };
             /** @description Error */
@@ -7264,6 +10363,8 @@ export interface operations {
                 key?: string;
                 /** @description Finish reasons. */
                 finish?: string;
+                /** @description How the response cache was used. One or more of hit, miss, bypass. */
+                cache?: string;
                 /** @description Session IDs. */
                 session?: string;
                 /** @description End users as reported by the client. */
@@ -7292,6 +10393,8 @@ export interface operations {
                 unpriced?: string;
                 /** @description Text to search in previews, IDs and errors. Requires read_bodies. */
                 q?: string;
+                /** @description Words to search in stored requests and responses: word, "a phrase", -excluded, begin*. Requires read_bodies. */
+                text?: string;
                 /** @description none: only counts, at most one event every five seconds. */
                 rows?: "all" | "none";
                 /** @description Request ID. Starts with requests that ended after it. */
@@ -7609,6 +10712,145 @@ export interface operations {
             };
         };
     };
+    "get-learning": {
+        parameters: {
+            query?: {
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
+                workspace?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LearningState"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    "set-learning": {
+        parameters: {
+            query?: {
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
+                workspace?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LearningSettings"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LearningState"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    "reset-learning": {
+        parameters: {
+            query?: {
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
+                workspace?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ResetInputBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LearningState"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    "list-outcomes": {
+        parameters: {
+            query?: {
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
+                workspace?: string;
+                /** @description Value of next of the page before. */
+                after?: string;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OutcomeList"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
     "create-samples": {
         parameters: {
             query?: {
@@ -7678,7 +10920,10 @@ export interface operations {
             query?: never;
             header?: never;
             path?: never;
-            cookie?: never;
+            cookie?: {
+                /** @description Challenge of the passkey, encrypted. */
+                fairlead_passkey?: string;
+            };
         };
         requestBody: {
             content: {
@@ -7726,6 +10971,73 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    "start-passkey-sign-in": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "Set-Cookie"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PasskeyPrompt"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    "finish-passkey-sign-in": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: {
+                /** @description Challenge, encrypted. */
+                fairlead_passkey?: string;
+            };
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PasskeySignInInputBody"];
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    "Set-Cookie"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionView"];
+                };
             };
             /** @description Error */
             default: {
@@ -7931,6 +11243,76 @@ export interface operations {
             };
         };
     };
+    "finish-sso": {
+        parameters: {
+            query?: {
+                code?: string;
+                state?: string;
+                error?: string;
+                error_description?: string;
+                iss?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: {
+                /** @description Sign-in in progress, encrypted. */
+                fairlead_sso?: string;
+            };
+        };
+        requestBody?: never;
+        responses: {
+            /** @description See Other */
+            303: {
+                headers: {
+                    Location?: string;
+                    "Set-Cookie"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    "start-sso": {
+        parameters: {
+            query?: {
+                /** @description Path of the dashboard to open after the sign-in. */
+                return?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description See Other */
+            303: {
+                headers: {
+                    Location?: string;
+                    "Set-Cookie"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
     "get-statement": {
         parameters: {
             query?: {
@@ -7957,6 +11339,148 @@ export interface operations {
                     "application/json": Record<string, never>;
                     "text/html": string;
                 };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    "list-views": {
+        parameters: {
+            query?: {
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
+                workspace?: string;
+                /** @description Page that shows the views. */
+                page?: "requests" | "report";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SavedViewList"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    "create-view": {
+        parameters: {
+            query?: {
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
+                workspace?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ViewSettings"];
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SavedView"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    "replace-view": {
+        parameters: {
+            query?: {
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
+                workspace?: string;
+            };
+            header?: never;
+            path: {
+                /** @description View ID. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ViewSettings"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SavedView"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    "delete-view": {
+        parameters: {
+            query?: {
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
+                workspace?: string;
+            };
+            header?: never;
+            path: {
+                /** @description View ID. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description Error */
             default: {
@@ -8183,6 +11707,8 @@ export interface operations {
                 /** @description End of the range, exclusive. Defaults to now. */
                 to?: string;
                 limit?: number;
+                /** @description Only the record of this request, at any time. */
+                request_id?: string;
             };
             header?: never;
             path?: never;

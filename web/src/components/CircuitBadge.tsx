@@ -11,7 +11,7 @@ export type Circuit = "closed" | "half_open" | "open";
 const looks: Record<Circuit, { icon: IconName; colour: string; word: string }> = {
   closed: { icon: "check", colour: "green", word: "Healthy" },
   half_open: { icon: "activity", colour: "orange", word: "Retrying" },
-  open: { icon: "ban", colour: "red", word: "Circuit open" },
+  open: { icon: "ban", colour: "red", word: "Paused" },
 };
 
 interface Props {

@@ -19,8 +19,7 @@ export function Money({ amount, why = "Unknown cost: this model has no price.", 
       <Text
         span
         inherit
-        ff="monospace"
-        style={{ whiteSpace: "nowrap" }}
+        style={{ whiteSpace: "nowrap", fontVariantNumeric: "tabular-nums" }}
         c={amount == null ? "dimmed" : undefined}
         tabIndex={amount == null ? 0 : undefined}
       >

@@ -5,19 +5,32 @@ interface Props {
   title: string;
   description?: ReactNode;
   actions?: ReactNode;
+  /** Shows the description beside the title, to save height. */
+  compact?: boolean;
 }
 
 /** Heading of a page. Also sets the document title. */
-export function PageHeader({ title, description, actions }: Props) {
+export function PageHeader({ title, description, actions, compact }: Props) {
   useEffect(() => {
     document.title = `${title} · Fairlead`;
   }, [title]);
   return (
-    <Group justify="space-between" align="flex-start" mb="md" gap="sm">
-      <Box flex="1 1 320px" miw={0}>
+    <Group
+      justify="space-between"
+      align={compact ? "center" : "flex-start"}
+      mb={compact ? 8 : "md"}
+      gap={compact ? "xs" : "sm"}
+    >
+      <Box
+        flex="1 1 320px"
+        miw={0}
+        {...(compact
+          ? { display: "flex", style: { alignItems: "baseline", columnGap: 10, flexWrap: "wrap" } }
+          : {})}
+      >
         <Title order={1}>{title}</Title>
         {description && (
-          <Text c="dimmed" size="sm">
+          <Text c="dimmed" size="sm" component="div" style={{ overflowWrap: "anywhere" }}>
             {description}
           </Text>
         )}

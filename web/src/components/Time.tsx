@@ -1,12 +1,12 @@
 import { Text, Tooltip } from "@mantine/core";
 
 import { useZone } from "../lib/preferences";
-import { formatAge, formatDay, formatMoment, formatRowTime, rowTime } from "../lib/time";
+import { formatAge, formatDay, formatBriefTime, formatMoment, formatRowTime, rowTime } from "../lib/time";
 
 interface Props {
   at: string | null | undefined;
-  /** row: short; stack: short, on two lines; moment: date and time; day: date; age: relative to now. */
-  as?: "row" | "stack" | "moment" | "day" | "age";
+  /** row: short; brief: shorter; stack: short, on two lines; moment: date and time; day: date; age: relative to now. */
+  as?: "row" | "brief" | "stack" | "moment" | "day" | "age";
   /** Placeholder for a missing time. */
   none?: string;
 }
@@ -24,6 +24,7 @@ export function Time({ at, as = "row", none = "—" }: Props) {
   const home = zone === "utc" ? "local" : zone;
   const text = {
     row: formatRowTime,
+    brief: formatBriefTime,
     stack: formatRowTime,
     moment: formatMoment,
     day: formatDay,

@@ -3,8 +3,8 @@ import { Text, Tooltip } from "@mantine/core";
 import type { Schema } from "../api/client";
 import { formatCount } from "../lib/numbers";
 
-/** Input and output tokens with the cached share; all token classes on hover. */
-export function Tokens({ tokens }: { tokens: Schema["Tokens"] }) {
+/** Input and output tokens with the cached share; all token classes on hover. single omits the cached share. */
+export function Tokens({ tokens, single }: { tokens: Schema["Tokens"]; single?: boolean }) {
   const input = tokens.input + tokens.cache_read + tokens.cache_write;
   const cached = input > 0 ? Math.round((100 * tokens.cache_read) / input) : 0;
   return (
@@ -12,7 +12,7 @@ export function Tokens({ tokens }: { tokens: Schema["Tokens"] }) {
       <Text span inherit ff="monospace">
         {tokens.estimated && "≈ "}
         {formatCount(input)}/{formatCount(tokens.output)}
-        {cached > 0 && (
+        {cached > 0 && !single && (
           <Text component="span" display="block" fz="0.85em" c="dimmed" ff="monospace">
             {cached} % cached
           </Text>

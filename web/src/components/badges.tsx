@@ -77,6 +77,27 @@ export function StateBadge({ look, detail }: { look: Look; detail?: string | nul
   return detail ? <Tooltip label={detail}>{badge}</Tooltip> : badge;
 }
 
+/** Marks requests that the response cache served. */
+export function CachedBadge({ detail }: { detail: string }) {
+  return (
+    <Tooltip label={detail}>
+      <Badge color="teal" size="xs" radius="sm">
+        CACHED
+      </Badge>
+    </Tooltip>
+  );
+}
+
+/** Marks requests that were escalated to a stronger model, with the reason on hover. */
+export function EscalatedBadge({ detail }: { detail: string }) {
+  return (
+    <StateBadge
+      look={{ icon: "arrowUp", colour: "indigo", word: "escalated" }}
+      detail={`Escalated to a stronger model: ${detail}`}
+    />
+  );
+}
+
 /** Marks simulated requests and providers. */
 export function SimulatedBadge() {
   return (

@@ -7,7 +7,6 @@ import { storeText } from "../lib/stored";
 import { renderWithTheme } from "../lib/testRender";
 import { DecisionBadge, OutcomeBadge } from "./badges";
 import { CircuitBadge } from "./CircuitBadge";
-import { Duration } from "./Duration";
 import { LongText } from "./LongText";
 import { Money } from "./Money";
 import { ShareBar } from "./ShareBar";
@@ -79,7 +78,7 @@ describe("CircuitBadge", () => {
 
   it("shows the time of the next retry", () => {
     const soon = new Date(Date.now() - 1000).toISOString();
-    expect(text(<CircuitBadge circuit="open" nextProbe={soon} />)).toBe("Circuit openretrying soon");
+    expect(text(<CircuitBadge circuit="open" nextProbe={soon} />)).toBe("Pausedretrying soon");
   });
 
   it.each([
@@ -115,11 +114,6 @@ describe("amounts and shares", () => {
     renderWithTheme(<Money amount="0.000123456" />);
     await userEvent.hover(screen.getByText("$0.0001235"));
     expect((await screen.findByRole("tooltip")).textContent).toBe("$0.000123456");
-  });
-
-  it("show the time to first token only if known", () => {
-    expect(text(<Duration ms={412} ttft={180} />)).toBe("412 ms180 ms");
-    expect(text(<Duration ms={412} ttft={null} />)).toBe("412 ms");
   });
 
   it.each([

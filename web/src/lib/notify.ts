@@ -1,13 +1,46 @@
-import { notifications } from "@mantine/notifications";
+import { useSyncExternalStore } from "react";
 
-const closeButtonProps = { "aria-label": "Close" };
+// Notifications are loaded when the first one is shown.
+
+interface Notice {
+  message: string;
+  color: string;
+  autoClose: number;
+}
+
+let used = false;
+const listeners = new Set<() => void>();
+
+/** Reports whether a notification was shown, so that their container is needed. */
+export function useNotified(): boolean {
+  return useSyncExternalStore(
+    (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    () => used,
+  );
+}
 
 /** Shows a success notification for a few seconds. */
 export function notifyDone(message: string): void {
-  notifications.show({ message, color: "green", autoClose: 4000, closeButtonProps });
+  void show({ message, color: "green", autoClose: 4000 });
 }
 
 /** Shows a failure notification for ten seconds. */
 export function notifyFailed(message: string): void {
-  notifications.show({ message, color: "red", autoClose: 10_000, closeButtonProps });
+  void show({ message, color: "red", autoClose: 10_000 });
+}
+
+async function show(notice: Notice): Promise<void> {
+  used = true;
+  for (const listener of listeners) {
+    listener();
+  }
+  try {
+    const { notifications } = await import("@mantine/notifications");
+    notifications.show({ ...notice, closeButtonProps: { "aria-label": "Close" } });
+  } catch {
+    // The file is missing after an upgrade of the gateway. The next page that is opened reloads the dashboard.
+  }
 }

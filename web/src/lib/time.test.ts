@@ -5,6 +5,7 @@ import {
   fieldMoment,
   fieldText,
   formatAge,
+  formatBriefTime,
   formatBucket,
   formatMoment,
   formatRowTime,
@@ -17,6 +18,8 @@ describe("times", () => {
   it("include the day unless it is today", () => {
     expect(formatRowTime("2026-11-03T09:08:07Z", "utc", now)).toBe("09:08:07");
     expect(formatRowTime("2026-11-02T23:59:59Z", "utc", now)).toBe("2 Nov 23:59:59");
+    expect(formatBriefTime("2026-11-03T09:08:07Z", "utc", now)).toBe("09:08:07");
+    expect(formatBriefTime("2026-11-02T23:59:59Z", "utc", now)).toBe("2 Nov 23:59");
   });
 
   it("are marked as UTC", () => {

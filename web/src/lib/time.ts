@@ -48,6 +48,12 @@ export function formatRowTime(iso: string, zone: Zone, now = Date.now()): string
   return time.day ? `${time.day} ${time.clock}` : time.clock;
 }
 
+/** Formats a time for a narrow column: without seconds unless it is today. */
+export function formatBriefTime(iso: string, zone: Zone, now = Date.now()): string {
+  const time = rowTime(iso, zone, now);
+  return time.day ? `${time.day} ${time.clock.slice(0, 5)}` : time.clock;
+}
+
 /** Formats a date and time: 3 Nov 2026, 14:05:09. */
 export function formatMoment(iso: string, zone: Zone): string {
   return (

@@ -9,6 +9,7 @@ import { ErrorPanel } from "../../components/ErrorPanel";
 import { FilterBar } from "../../components/FilterBar";
 import { Icon } from "../../components/Icon";
 import { PageLink } from "../../components/PageLink";
+import { RemoveSamples } from "../samples/RemoveSamples";
 import { SampleButton } from "../samples/SampleButton";
 import type { Filters } from "../../lib/filters";
 import { notifyDone } from "../../lib/notify";
@@ -117,62 +118,8 @@ export function SampleData() {
       <Group gap="sm">
         <SampleButton />
       </Group>
-      <DeleteSimulated />
+      <RemoveSamples />
     </Stack>
-  );
-}
-
-function DeleteSimulated() {
-  const { workspace } = useSession();
-  const [asking, setAsking] = useState(false);
-  const count = useQuery({
-    queryKey: ["erase", "simulated"],
-    queryFn: () => must(api.DELETE("/requests", { params: { query: { simulated: "true", dry_run: true } } })),
-  });
-  const erase = useErase(false);
-  const n = count.data?.count ?? 0;
-  if (count.error) {
-    return (
-      <ErrorPanel
-        what="Could not count simulated requests"
-        error={count.error}
-        onRetry={() => void count.refetch()}
-      />
-    );
-  }
-  if (n === 0) {
-    return (
-      <Text size="sm" c="dimmed">
-        {count.data ? "No simulated requests." : "Counting…"}
-      </Text>
-    );
-  }
-  return (
-    <Group gap="sm">
-      <Button
-        color="red"
-        variant="outline"
-        leftSection={<Icon name="trash" size={14} />}
-        onClick={() => setAsking(true)}
-      >
-        Remove sample data
-      </Button>
-      <Text size="sm" c="dimmed">
-        {plural(n, "simulated request")}
-      </Text>
-      <ConfirmDialog
-        opened={asking}
-        title={`Remove ${plural(n, "simulated request")} from “${workspace.name}”`}
-        action="Remove"
-        pending={erase.isPending}
-        error={erase.error && <ErrorPanel what="Could not remove all sample data" error={erase.error} />}
-        onConfirm={() => erase.mutate({ simulated: "true" }, { onSuccess: () => setAsking(false) })}
-        onClose={() => setAsking(false)}
-      >
-        Deletes all simulated requests, including sample traffic, and removes them from totals and charts.
-        Requests to real providers stay. Budgets don’t change.
-      </ConfirmDialog>
-    </Group>
   );
 }
 

@@ -53,6 +53,9 @@ export function KeyForm(props: Props) {
         <Fold value="sessions" title="Session limits" summary={sessionSummary(props.draft)}>
           <SessionFields {...props} />
         </Fold>
+        <Fold value="cache" title="Response cache" summary={cacheSummary(props.draft)}>
+          <CacheFields {...props} />
+        </Fold>
         <Fold value="more" title="Expiry, logging and tags" summary={moreSummary(props.draft)}>
           <MoreFields {...props} />
         </Fold>
@@ -96,6 +99,14 @@ function sessionSummary(draft: KeyDraft): string {
     (draft.turnsPerMinute || draft.spendPerMinute) && "limits per minute",
   ].filter(Boolean);
   return parts.join(" · ") || "no limits";
+}
+
+function cacheSummary(draft: KeyDraft): string {
+  if (draft.cacheMode === "off") {
+    return "off";
+  }
+  const who = draft.cacheShared ? "shared in the workspace" : "this key only";
+  return `${draft.cacheMode === "always" ? "all requests" : "requests that ask for it"} · up to ${draft.cacheMinutes || 0} min old · ${who}`;
 }
 
 function moreSummary(draft: KeyDraft): string {
@@ -285,6 +296,44 @@ function SessionFields({ draft, onChange, problems }: Props) {
           error={problems["sessions.spend_per_minute_usd"]}
         />
       </Group>
+    </>
+  );
+}
+
+function CacheFields({ draft, onChange, problems }: Props) {
+  return (
+    <>
+      <Select
+        label="Serve equal requests from the cache"
+        description="Only a request with exactly the same content gets a cached response. Requests with tools are never cached."
+        data={[
+          { value: "off", label: "Never" },
+          { value: "on_request", label: "When the request has x-fairlead-cache: on" },
+          { value: "always", label: "Always" },
+        ]}
+        allowDeselect={false}
+        value={draft.cacheMode}
+        onChange={(value) => onChange({ cacheMode: value ?? "off" })}
+        error={problems["cache.mode"]}
+      />
+      {draft.cacheMode !== "off" && (
+        <>
+          <NumberInput
+            label="Maximum age (minutes)"
+            min={1}
+            max={43_200}
+            value={draft.cacheMinutes}
+            onChange={(value) => onChange({ cacheMinutes: value === "" ? "" : Number(value) })}
+            error={problems["cache.ttl_seconds"]}
+          />
+          <Switch
+            label="Share with other keys of the workspace"
+            description="Keys that share responses also receive those made for each other"
+            checked={draft.cacheShared}
+            onChange={(event) => onChange({ cacheShared: event.currentTarget.checked })}
+          />
+        </>
+      )}
     </>
   );
 }

@@ -24,6 +24,10 @@ export interface KeyDraft {
   expiry: string;
   expiryDate: string;
   logBodies: string;
+  /** "off", or the mode of the response cache. */
+  cacheMode: string;
+  cacheMinutes: number | "";
+  cacheShared: boolean;
   errorFormat: string;
   allowUnpriced: boolean;
   tags: string[];
@@ -52,6 +56,9 @@ export const emptyDraft: KeyDraft = {
   expiry: "none",
   expiryDate: "",
   logBodies: "inherit",
+  cacheMode: "off",
+  cacheMinutes: 60,
+  cacheShared: false,
   errorFormat: "",
   allowUnpriced: false,
   tags: [],
@@ -84,6 +91,9 @@ export function draftOf(key: Schema["KeyView"]): KeyDraft {
     expiry: key.expires_at ? "date" : "none",
     expiryDate: key.expires_at?.slice(0, 10) ?? "",
     logBodies: key.log_bodies === null ? "inherit" : key.log_bodies ? "on" : "off",
+    cacheMode: key.cache?.mode ?? "off",
+    cacheMinutes: key.cache ? key.cache.ttl_seconds / 60 : 60,
+    cacheShared: key.cache?.shared === true,
     errorFormat: key.error_format ?? "",
     allowUnpriced: key.allow_unpriced,
     tags: Object.entries(key.tags).map(([name, value]) => `${name}=${value}`),
@@ -117,6 +127,18 @@ function sessionsOf(draft: KeyDraft): Schema["SessionLimits"] | undefined {
     downgrade: draft.downgrade || undefined,
     turns_per_minute: draft.turnsPerMinute || undefined,
     spend_per_minute_usd: draft.spendPerMinute || undefined,
+  };
+}
+
+/** The use of the response cache; undefined if it is disabled. */
+function cacheOf(draft: KeyDraft): Schema["ResponseCache"] | undefined {
+  if (draft.cacheMode === "off") {
+    return undefined;
+  }
+  return {
+    mode: draft.cacheMode as Schema["ResponseCache"]["mode"],
+    ttl_seconds: Math.round((draft.cacheMinutes || 0) * 60),
+    shared: draft.cacheShared || undefined,
   };
 }
 
@@ -162,6 +184,7 @@ export function createBody(draft: KeyDraft, now = Date.now()): Schema["CreateKey
     sessions: sessionsOf(draft),
     expires_at: expiryOf(draft, now),
     log_bodies: logBodies[draft.logBodies],
+    cache: cacheOf(draft),
     error_format: draft.errorFormat === "openai" ? "openai" : undefined,
     allow_unpriced: draft.allowUnpriced || undefined,
     tags: draft.tags.length > 0 ? tagsOf(draft) : undefined,
@@ -180,6 +203,7 @@ export function updateBody(draft: KeyDraft, now = Date.now()): Schema["UpdateKey
     sessions: sessionsOf(draft) ?? null,
     expires_at: expiryOf(draft, now) ?? null,
     log_bodies: logBodies[draft.logBodies] ?? null,
+    cache: cacheOf(draft) ?? null,
     error_format: draft.errorFormat === "openai" ? "openai" : null,
     allow_unpriced: draft.allowUnpriced,
     tags: tagsOf(draft),

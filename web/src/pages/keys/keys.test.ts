@@ -46,10 +46,18 @@ describe("the key form", () => {
       sessions: null,
       expires_at: null,
       log_bodies: false,
+      cache: null,
       error_format: null,
       allow_unpriced: false,
       tags: { team: "search" },
     });
+  });
+
+  it("sends the response cache in seconds", () => {
+    const cached = { ...emptyDraft, cacheMode: "always", cacheMinutes: 90, cacheShared: true };
+    const cache = { mode: "always", ttl_seconds: 5400, shared: true };
+    expect(createBody(cached, now).cache).toEqual(cache);
+    expect(updateBody(draftOf({ ...key, cache } as Schema["KeyView"]), now).cache).toEqual(cache);
   });
 
   it("removes cleared values", () => {

@@ -203,7 +203,7 @@ function SavedCell({ group }: { group: Group }) {
     <>
       <Money amount={group.compared > 0 ? group.saved_usd : null} why="No requests with a known baseline." />
       {group.compared > 0 && group.saved_percent != null && (
-        <Text span size="xs" c="dimmed" ff="monospace">
+        <Text span size="xs" c="dimmed">
           {" "}
           {formatPercent(group.saved_percent, 0)}
         </Text>
@@ -228,7 +228,7 @@ function phoneRow(g: Group, dimension: Dimension) {
           {formatCount(g.requests)} requests · {formatPercent(g.share_percent)} · errors{" "}
           {failureText(g, dimension)}
         </Text>
-        <Text span size="xs" c="dimmed" ff="monospace">
+        <Text span size="xs" c="dimmed">
           {formatDuration(g.latency_p50_ms)}
         </Text>
       </>

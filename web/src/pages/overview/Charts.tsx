@@ -1,22 +1,22 @@
-import { Anchor, SimpleGrid, Table } from "@mantine/core";
+import { Anchor, Button, SimpleGrid, Table } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
-import { lazy, useId } from "react";
+import { useId } from "react";
 
 import type { Schema } from "../../api/client";
 import { ChartPanel } from "../../components/charts/ChartPanel";
 import classes from "../../components/charts/charts.module.css";
+import DecisionChart from "../../components/charts/DecisionChart";
 import { decisionLooks } from "../../components/charts/decisions";
 import { LineSwatch, Swatch } from "../../components/charts/patterns";
 import { type Bin, hasExtra, isRunning, spanRange, stepOf } from "../../components/charts/points";
+import SpendChart from "../../components/charts/SpendChart";
 import type { Filters, Search } from "../../lib/filters";
 import { formatMoney } from "../../lib/money";
 import { formatCount } from "../../lib/numbers";
 import { useZone } from "../../lib/preferences";
 import type { Range } from "../../lib/range";
+import { useStored } from "../../lib/stored";
 import { dayNote, formatBucket, zoneName } from "../../lib/time";
-
-const SpendChart = lazy(() => import("../../components/charts/SpendChart"));
-const DecisionChart = lazy(() => import("../../components/charts/DecisionChart"));
 
 interface Props {
   overview: Schema["Overview"];
@@ -38,31 +38,42 @@ export function Charts({ overview, onZoom, searchIn, onOpen }: Props) {
   const running = last && isRunning(last, stepMs, overview.to) ? last.start : undefined;
   const soFar = running && `The last bucket, from ${formatBucket(running, stepMs, zone)}, is incomplete.`;
   const partly = overview.current.compared < overview.current.priced;
+  const [percent, setPercent] = useStored("chart-percent", false);
+  const toggle = (title: string) => <PercentButton title={title} on={percent} onChange={setPercent} />;
   return (
-    <SimpleGrid cols={{ base: 1, md: 2 }} spacing="sm">
+    <SimpleGrid cols={{ base: 1, md: 2 }} spacing="md">
       <ChartPanel
         title="Spend vs baseline"
-        legend={<SpendLegend extra={hasExtra(series)} />}
+        actions={toggle("Spend vs baseline")}
+        legend={<SpendLegend extra={hasExtra(series)} running={running !== undefined} />}
         chart={
           <SpendChart
             series={series}
             stepMs={stepMs}
             running={running}
+            percent={percent}
             onZoom={zoom}
             onPick={(bin) => onOpen(at(bin))}
           />
         }
         table={<SpendTable series={series} stepMs={stepMs} running={running} searchAt={at} />}
-        note={notes(partly && "Requests without a known baseline count equally on both lines.", soFar, days)}
+        note={notes(
+          percent && "Percent of the baseline.",
+          partly && "Requests without a known baseline count equally on both lines.",
+          soFar,
+          days,
+        )}
       />
       <ChartPanel
         title="Decisions over time"
-        legend={<DecisionLegend />}
+        actions={toggle("Decisions over time")}
+        legend={<DecisionLegend running={running !== undefined} />}
         chart={
           <DecisionChart
             series={series}
             stepMs={stepMs}
             running={running}
+            percent={percent}
             onZoom={zoom}
             onPick={(bin, decision) => onOpen(at(bin, { decision }))}
           />
@@ -78,7 +89,31 @@ function notes(...texts: (string | false | undefined)[]): string | undefined {
   return texts.filter(Boolean).join(" ") || undefined;
 }
 
-function SpendLegend({ extra }: { extra: boolean }) {
+/** Switches both charts between amounts and percent. */
+function PercentButton(props: { title: string; on: boolean; onChange: (on: boolean) => void }) {
+  return (
+    <Button
+      variant={props.on ? "light" : "subtle"}
+      size="compact-xs"
+      aria-label={`Percent: ${props.title}`}
+      aria-pressed={props.on}
+      onClick={() => props.onChange(!props.on)}
+    >
+      Percent
+    </Button>
+  );
+}
+
+/** Legend of the bucket that is still running. */
+function RunningLegend() {
+  return (
+    <span>
+      <LineSwatch colour="currentColor" dash="2 4" /> So far
+    </span>
+  );
+}
+
+function SpendLegend({ extra, running }: { extra: boolean; running: boolean }) {
   const id = useId();
   return (
     <div className={classes.legend}>
@@ -96,11 +131,12 @@ function SpendLegend({ extra }: { extra: boolean }) {
           <Swatch id={`${id}-extra`} fill="crossed" colour="var(--fl-extra)" /> Above baseline
         </span>
       )}
+      {running && <RunningLegend />}
     </div>
   );
 }
 
-function DecisionLegend() {
+function DecisionLegend({ running }: { running: boolean }) {
   const id = useId();
   return (
     <div className={classes.legend}>
@@ -109,6 +145,7 @@ function DecisionLegend() {
           <Swatch id={`${id}-${look.name}`} fill={look.fill} colour={look.colour} /> {look.name}
         </span>
       ))}
+      {running && <RunningLegend />}
     </div>
   );
 }

@@ -16,6 +16,8 @@ import { type Range, rangeOf, invalidEnds } from "../../lib/range";
 import { useSearchParams } from "../../lib/search";
 import { useSession } from "../../lib/session";
 import { zoneName } from "../../lib/time";
+import { RemoveSamples } from "../samples/RemoveSamples";
+import { isSampleKey } from "../samples/sampleKeys";
 import { AttentionList } from "./AttentionList";
 import { BaselineNote } from "./BaselineNote";
 import { Breakdown } from "./Breakdown";
@@ -154,6 +156,7 @@ function Figures({
   if (overview.current.requests === 0) {
     return (
       <Stack gap="sm">
+        {overview.attention.length > 0 && <AttentionList items={overview.attention} />}
         <EmptyOverview
           range={range}
           filtered={Object.values(filters).some(Boolean)}
@@ -163,13 +166,14 @@ function Figures({
           onSimulated={onSimulated}
           onPlayground={source === "key" ? () => change({ source: "all" }) : undefined}
         />
-        <AttentionList items={overview.attention} />
+        {overview.attention.length === 0 && <AttentionList items={overview.attention} />}
       </Stack>
     );
   }
   const searchFor = (more?: Filters) => requestsSearch(all, range, more);
   return (
-    <Stack gap="sm">
+    <Stack gap="md">
+      {overview.attention.length > 0 && <AttentionList items={overview.attention} />}
       <Tiles overview={overview} searchFor={searchFor} />
       <Text size="xs" c="dimmed">
         Estimated from the same token counts at list prices. Another model might use more or fewer tokens.{" "}
@@ -181,6 +185,14 @@ function Figures({
         searchIn={(span, more) => requestsSearch(all, span, more)}
         onOpen={open}
       />
+      {overview.breakdowns.key.some((group) => isSampleKey(group.name)) && (
+        <Group gap="xs">
+          <Text size="xs" c="dimmed">
+            Includes sample traffic.
+          </Text>
+          <RemoveSamples brief />
+        </Group>
+      )}
       <Breakdown
         breakdowns={overview.breakdowns}
         requests={overview.current.requests}
@@ -189,7 +201,7 @@ function Figures({
         searchFor={searchFor}
         onOpen={open}
       />
-      <AttentionList items={overview.attention} />
+      {overview.attention.length === 0 && <AttentionList items={overview.attention} />}
     </Stack>
   );
 }
@@ -207,7 +219,7 @@ function SimulatedNote() {
 
 function OverviewSkeleton() {
   return (
-    <Stack gap="sm">
+    <Stack gap="md">
       <TilesSkeleton />
       <PanelSkeleton height={300} />
       <RowsSkeleton rows={5} />

@@ -6,7 +6,7 @@ import type { Schema } from "../../api/client";
 import { PanelSkeleton } from "../../components/Loading";
 import type { Filters, Search } from "../../lib/filters";
 import { formatMoney, parseNano, unknown } from "../../lib/money";
-import { formatCount, formatDuration, formatPercent } from "../../lib/numbers";
+import { formatCount, formatDuration, formatPercent, plural } from "../../lib/numbers";
 import { changeText, knownShare, rateText } from "./figures";
 import classes from "./overview.module.css";
 
@@ -46,12 +46,16 @@ export function Tiles({ overview, searchFor }: Props) {
         search={searchFor({ preset: "slowest" })}
       >
         <div>TTFT p50 {formatDuration(now.ttft_p50_ms)}</div>
-        <div>{before.latency_p50_ms != null && `Previous p50 ${formatDuration(before.latency_p50_ms)}`}</div>
+        <div>
+          {before.latency_p50_ms != null &&
+            `Previous p50 ${formatDuration(before.latency_p50_ms)}${complete ? "" : ", incomplete"}`}
+        </div>
       </Tile>
       <Tile label="Errors" value={formatPercent(now.error_percent)} search={searchFor({ preset: "errors" })}>
         <div>
           {now.errors === 0 ? "No failed requests" : `${formatCount(now.errors)} failed`}
-          {before.requests > 0 && ` · previous ${formatPercent(before.error_percent)}`}
+          {before.requests > 0 &&
+            ` · previous ${formatPercent(before.error_percent)}${complete ? "" : ", incomplete"}`}
         </div>
         {now.rejected > 0 && <div>{formatCount(now.rejected)} rejected, not counted</div>}
       </Tile>
@@ -72,7 +76,7 @@ export function TilesSkeleton() {
 
 function TileGrid({ children }: { children: ReactNode }) {
   return (
-    <SimpleGrid cols={{ base: 2, sm: 3, lg: 5 }} spacing="sm" className={classes.tiles}>
+    <SimpleGrid cols={{ base: 2, sm: 3, lg: 5 }} spacing={{ base: "sm", lg: "md" }} className={classes.tiles}>
       {children}
     </SimpleGrid>
   );
@@ -83,6 +87,7 @@ function Saved({ figures, search }: { figures: Schema["FigureSet"]; search: Sear
     return (
       <Tile label="Saved" value={unknown} search={search}>
         <div>No known baseline yet</div>
+        <CacheSaved figures={figures} />
       </Tile>
     );
   }
@@ -103,7 +108,20 @@ function Saved({ figures, search }: { figures: Schema["FigureSet"]; search: Sear
     >
       <div>Baseline {formatMoney(figures.baseline_cost_usd)}</div>
       {loss && <div>More expensive than the baseline</div>}
+      <CacheSaved figures={figures} />
     </Tile>
+  );
+}
+
+/** What the response cache saved, which is not an effect of routing. */
+function CacheSaved({ figures }: { figures: Schema["FigureSet"] }) {
+  if (figures.cache_hits === 0) {
+    return null;
+  }
+  return (
+    <div>
+      + {formatMoney(figures.cache_saved_usd)} by {plural(figures.cache_hits, "cache hit")}
+    </div>
   );
 }
 

@@ -27,6 +27,7 @@ export function groupItems(items: AttentionItem[]): AttentionGroup[] {
 
 /** Title of each kind. */
 export const kindTitles: Record<AttentionItem["kind"], string> = {
+  alert_firing: "Alert firing",
   no_provider: "No usable provider",
   storage_low: "Storage is nearly full",
   circuit_open: "Circuit open",
@@ -59,10 +60,13 @@ export function linkOf(
       };
     case "budget_over":
     case "budget_warn":
+      return { to: "/budgets", search: {}, label: "Budgets" };
     case "key_expiring":
       return { to: "/settings/keys", search: {}, label: "API keys" };
     case "storage_low":
       return { to: "/settings/data", search: {}, label: "Data" };
+    case "alert_firing":
+      return { to: "/alerts", search: {}, label: "Alerts" };
     case "credential_backing_off":
     case "no_provider":
       return { to: "/providers", search: {}, label: "Providers" };

@@ -49,6 +49,9 @@ export function requestsSearch(filters: Filters, range: Range, more: Filters = {
   return { ...filters, ...more, from: range.from, to: range.to };
 }
 
+/** Says that the log does not cover the whole previous period. */
+export const incompleteText = "Previous period incomplete";
+
 /**
  * Describes the change from the previous period; undefined when both are zero. An incomplete previous period is not
  * compared.
@@ -59,11 +62,11 @@ export function changeText(
   complete: boolean,
 ): string | undefined {
   const [a, b] = [asNumber(now), asNumber(before)];
+  if (!complete) {
+    return a === 0 && b === 0 ? undefined : incompleteText;
+  }
   if (b === 0) {
     return a === 0 ? undefined : "None in the previous period";
-  }
-  if (!complete) {
-    return "No full previous period";
   }
   const percent = Math.round(((a - b) / b) * 100);
   if (percent === 0) {

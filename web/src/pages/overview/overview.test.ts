@@ -34,8 +34,9 @@ describe("changeText", () => {
   it("accepts numbers", () => expect(changeText(110, 100, true)).toBe("+10 % vs previous"));
 
   it("does not compare with an incomplete period", () => {
-    expect(changeText(677, 100, false)).toBe("No full previous period");
-    expect(changeText(5, 0, false)).toBe("None in the previous period");
+    expect(changeText(677, 100, false)).toBe("Previous period incomplete");
+    expect(changeText(5, 0, false)).toBe("Previous period incomplete");
+    expect(changeText(0, 0, false)).toBeUndefined();
   });
 });
 
@@ -177,7 +178,7 @@ describe("attention", () => {
       search: { q: "org/model" },
     });
     expect(linkOf("price_unknown")).toMatchObject({ search: { show: "unpriced" } });
-    expect(linkOf("budget_over", "key_1").to).toBe("/settings/keys");
+    expect(linkOf("budget_over", "key_1").to).toBe("/budgets");
     expect(linkOf("no_provider").to).toBe("/providers");
   });
 

@@ -14,7 +14,7 @@ import { Time } from "../../components/Time";
 import { formatMoney } from "../../lib/money";
 import { formatCount, formatDuration, plural } from "../../lib/numbers";
 import { useSession } from "../../lib/session";
-import { answerMessages, type Message, requestMessages } from "../requests/detail/conversation";
+import { answerMessages, isChat, type Message, requestMessages } from "../requests/detail/conversation";
 import { adjustmentLabels } from "../requests/detail/trace";
 import { noteLabels } from "./figures";
 
@@ -98,6 +98,19 @@ export function TurnView({ session, turn, total, marked }: Props) {
           {opened ? "Hide new messages" : "Show new messages"}
         </Button>
       )}
+      {may("read_bodies") && may("use_playground") && isChat(turn.endpoint) && (
+        <Button
+          mt={4}
+          ml={6}
+          size="compact-xs"
+          variant="default"
+          component={PageLink}
+          to="/playground"
+          search={{ request: turn.id, compare: "1" }}
+        >
+          Run on other models
+        </Button>
+      )}
       {opened && may("read_bodies") && <NewMessages session={session} request={turn.id} />}
     </Paper>
   );
@@ -162,7 +175,7 @@ function MessageView({ message }: { message: Message }) {
             </Fold>
           );
         }
-        if (part.kind === "other") {
+        if (part.kind === "other" || part.kind === "image") {
           return (
             <Text key={i} size="sm" c="dimmed" fs="italic">
               [{part.label}]
