@@ -15,6 +15,8 @@ import (
 const (
 	expireEvery = time.Minute
 	rollUpEvery = time.Second
+	foldEvery   = 15 * time.Second
+	foldTime    = time.Minute
 	rollUpTime  = 10 * time.Second // time limit for one step, so that an unresponsive database does not block the leader
 )
 
@@ -45,6 +47,7 @@ func (t *Tasks) Lead(ctx context.Context) {
 		})
 	})
 	all.Go(func() { repeat(ctx, rollUpEvery, func() { t.rollUp(ctx) }) })
+	all.Go(func() { repeat(ctx, foldEvery, func() { t.fold(ctx) }) })
 	all.Go(func() { t.sampleSize(ctx) })
 	all.Wait()
 }
@@ -84,5 +87,16 @@ func (t *Tasks) rollUp(ctx context.Context) {
 		more, err = t.store.Figures.Fold(step)
 		cancel()
 		t.report("update roll-ups", err)
+	}
+}
+
+// fold adds the facts of finished hours to the report roll-ups in steps of limited duration.
+func (t *Tasks) fold(ctx context.Context) {
+	for more := true; more; {
+		step, cancel := context.WithTimeout(ctx, foldTime)
+		var err error
+		more, err = t.store.Report.Fold(step)
+		cancel()
+		t.report("update report roll-ups", err)
 	}
 }

@@ -1,17 +1,23 @@
 package store_test
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"testing"
 	"time"
 
+	"fairlead/internal/baseline"
+	"fairlead/internal/catalog"
 	"fairlead/internal/id"
 	"fairlead/internal/llm"
 	"fairlead/internal/money"
+	"fairlead/internal/predict"
+	"fairlead/internal/provider"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/route"
 	"fairlead/internal/statement"
+	"fairlead/internal/store"
 )
 
 var statementEntries = flag.Int("statement.entries", 2000, "number of entries in the month of a statement")
@@ -57,6 +63,7 @@ func TestStatementOfAMonth(t *testing.T) {
 	if len(found) > 0 || s.Total.Requests != int64(*statementEntries) {
 		t.Errorf("%d requests, differences %v", s.Total.Requests, found)
 	}
+	checkRepricing(t, db, month, now)
 
 	changed := statementEntry(7, month.Add(span/time.Duration(*statementEntries)*7))
 	if _, err := db.Log.DeleteEntries(t.Context(), requestlog.Filter{WorkspaceID: "ws_1", ID: []string{changed.ID}}, false); err != nil {
@@ -78,6 +85,32 @@ func TestStatementOfAMonth(t *testing.T) {
 		t.Errorf("the changed entry is not named: %v", found)
 	}
 }
+
+// checkRepricing computes the savings of the month against a model at 10 dollars per million tokens.
+func checkRepricing(t *testing.T, db *store.DB, from, to time.Time) {
+	t.Helper()
+	large := &provider.Target{
+		Provider: "east", Model: &catalog.Model{Name: "larger", Op: llm.Chat}, Upstream: "larger",
+		Price: &catalog.Price{Input: money.PerMillion(10), Output: money.PerMillion(10), Source: "list"},
+	}
+	snap := route.NewSnapshot(new(catalog.Catalog), []*provider.Provider{{Name: "east", Targets: []*provider.Target{large}}}, noAbilities{})
+	began := time.Now()
+	report, err := baseline.New(t.Context(), db.Log, func(context.Context, route.Versions) (*route.Snapshot, bool) { return snap, true }, baseline.Options{
+		Filter: requestlog.Filter{WorkspaceID: "ws_1", From: from, To: to, Source: requestlog.SourceKey}, Model: "larger", Limit: *statementEntries, Within: time.Minute,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("priced %d entries in %s", report.Logged, time.Since(began).Round(time.Millisecond))
+	n := int64(*statementEntries)
+	if report.Repriced != n || report.Total.BaselineCost != money.Amount(n*7_000_000) { // 700 tokens each
+		t.Errorf("%+v, baseline cost %s", report.Coverage, report.Total.BaselineCost)
+	}
+}
+
+type noAbilities struct{}
+
+func (noAbilities) Ability(*catalog.Model) predict.Ability { return predict.Ability{} }
 
 func statementEntry(i int, at time.Time) requestlog.Entry {
 	floor := id.Floor("req", at)

@@ -1,30 +1,40 @@
 // Package store assembles the parts that store data in SQLite or PostgreSQL: the request log, figures, accounts,
-// feedback and configuration. Each part has its own SQL and uses package sqldb.
+// feedback, alerts and configuration. Each part has its own SQL and uses package sqldb.
 package store
 
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
+	"time"
 
+	"fairlead/internal/money"
 	"fairlead/internal/store/accountstore"
+	"fairlead/internal/store/alertstore"
 	"fairlead/internal/store/configstore"
 	"fairlead/internal/store/feedbackstore"
 	"fairlead/internal/store/figurestore"
 	"fairlead/internal/store/logstore"
 	"fairlead/internal/store/proofstore"
+	"fairlead/internal/store/reportstore"
 	"fairlead/internal/store/sessionstore"
 	"fairlead/internal/store/sqldb"
+	"fairlead/internal/store/viewstore"
 )
 
 // DB is an open database with all parts of the store. It is safe for concurrent use.
 type DB struct {
 	*sqldb.DB
 	Accounts *accountstore.Store
+	Alerts   *alertstore.Store
 	Config   *configstore.Store
 	Feedback *feedbackstore.Store
 	Figures  *figurestore.Store
 	Proof    *proofstore.Store
+	Report   *reportstore.Store
 	Sessions *sessionstore.Store
+	Views    *viewstore.Store
 	Log      *logstore.Store
 }
 
@@ -41,10 +51,30 @@ func Open(ctx context.Context, dsn, dataDir string, o Options) (*DB, error) {
 	db := &DB{
 		DB: core, Accounts: accountstore.New(core), Config: configstore.New(core), Feedback: feedbackstore.New(core), Figures: figurestore.New(core),
 		Proof:    proofstore.New(core),
+		Alerts:   alertstore.New(core),
+		Report:   reportstore.New(core),
 		Sessions: sessionstore.New(core),
+		Views:    viewstore.New(core),
 	}
-	db.Log = logstore.New(core, db.Figures, db.Sessions, db.Feedback, db.Proof, db.Config)
+	db.Log = logstore.New(core, db.Figures, db.Report, db.Sessions, db.Feedback, db.Proof, db.Config)
 	return db, nil
+}
+
+// Charged returns what a budget of the ledger was charged since a time. It excludes the given requests: the caller counts them itself,
+// whether or not they are stored yet.
+func (db *DB) Charged(ctx context.Context, budgetID string, since time.Time, except ...string) (spent money.Amount, err error) {
+	switch kind, owner, _ := strings.Cut(budgetID, ":"); kind {
+	case "ws":
+		spent, err = db.Figures.Spent(ctx, "workspace", owner, since, except...)
+	case "key":
+		spent, err = db.Figures.Spent(ctx, kind, owner, since, except...)
+	default: // a session, an end user or a comparison
+		spent, err = db.Sessions.Spent(ctx, budgetID, since, except...)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("sum spending of %s: %w", budgetID, err)
+	}
+	return spent, nil
 }
 
 // Reach checks that the database named by dsn responds. It returns the error if it does not. It does not change the

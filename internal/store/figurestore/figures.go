@@ -123,7 +123,7 @@ func scanSums(row sqldb.Scanner, s *requestlog.Sums, first ...any) error {
 	f := &s.Figures
 	if err := row.Scan(append(first,
 		&f.Requests, &f.Served, &f.Attempts, &f.Failed, &f.Errors, &f.Rejected, &f.Expected, &f.Fallbacks, &f.Policies, &f.Priced, &f.Compared,
-		&f.Cost, &f.ComparedCost, &f.BaselineCost, &f.InputTokens, &f.CachedTokens, &f.OutputTokens, &latency, &ttft)...); err != nil {
+		&f.Cost, &f.ComparedCost, &f.BaselineCost, &f.InputTokens, &f.CachedTokens, &f.OutputTokens, &f.CacheHits, &f.CacheSaved, &latency, &ttft)...); err != nil {
 		return err
 	}
 	return mergeHistograms(s, latency, ttft)

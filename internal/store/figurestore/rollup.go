@@ -200,7 +200,7 @@ func (r rollups) sums(u unit, key rollupKey) *requestlog.Sums {
 func countColumns() []string {
 	return []string{
 		"requests", "served", "attempts", "failed_attempts", "errors", "rejected", "expected", "fallbacks", "policies", "priced", "compared",
-		"cost", "compared_cost", "baseline_cost", "input_tokens", "cached_tokens", "output_tokens",
+		"cost", "compared_cost", "baseline_cost", "input_tokens", "cached_tokens", "output_tokens", "cache_hits", "cache_saved",
 	}
 }
 
@@ -315,7 +315,7 @@ func rollupRow(id string, k rollupKey, s *requestlog.Sums) []any {
 	return []any{
 		id, k.workspace, string(k.dimensions), k.start, k.key, k.model, k.provider, k.policy, sqldb.Flag(k.simulated), sqldb.Flag(k.playground),
 		s.Requests, s.Served, s.Attempts, s.Failed, s.Errors, s.Rejected, s.Expected, s.Fallbacks, s.Policies, s.Priced, s.Compared,
-		int64(s.Cost), int64(s.ComparedCost), int64(s.BaselineCost), s.InputTokens, s.CachedTokens, s.OutputTokens,
+		int64(s.Cost), int64(s.ComparedCost), int64(s.BaselineCost), s.InputTokens, s.CachedTokens, s.OutputTokens, s.CacheHits, int64(s.CacheSaved),
 		s.Latency.String(), s.TTFT.String(),
 	}
 }

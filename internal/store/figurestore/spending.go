@@ -4,10 +4,14 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
+	"fairlead/internal/budget"
 	"fairlead/internal/money"
+	"fairlead/internal/requestlog"
 	"fairlead/internal/store/sqldb"
 )
 
@@ -69,4 +73,64 @@ func (s *Store) Spending(ctx context.Context, workspaceID string, since time.Tim
 		spending[key] = spent
 	}
 	return spending, rows.Err()
+}
+
+// WorkspaceCharges returns the spending of a workspace in intervals that begin with since, which must be a full hour. It omits sample
+// traffic, which is not charged. Hours are kept for 400 days; older intervals are whole days of UTC.
+func (s *Store) WorkspaceCharges(ctx context.Context, workspaceID string, since time.Time, step time.Duration) ([]budget.Charge, error) {
+	var samples []string
+	for _, key := range requestlog.SampleKeys() {
+		samples = append(samples, key.ID)
+	}
+	sums := "select start, '' as key_id, cost from %s where workspace_id = $1 and grain = 'total' and start >= $2" +
+		" union all select start, '' as key_id, -cost from %s where workspace_id = $1 and grain = 'key' and start >= $2 and key_id in (" + sqldb.Placeholders(4, len(samples)) + ")"
+	found, err := s.charges(ctx, sums, since, step, workspaceID, samples...)
+	return found[""], err
+}
+
+// KeyCharges returns the spending of keys of a workspace in intervals like those of WorkspaceCharges.
+func (s *Store) KeyCharges(ctx context.Context, workspaceID string, keys []string, since time.Time, step time.Duration) (map[string][]budget.Charge, error) {
+	all := map[string][]budget.Charge{}
+	for some := range slices.Chunk(keys, 500) {
+		sums := "select start, key_id, cost from %s where workspace_id = $1 and grain = 'key' and start >= $2 and key_id in (" + sqldb.Placeholders(4, len(some)) + ")"
+		found, err := s.charges(ctx, sums, since, step, workspaceID, some...)
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(all, found)
+	}
+	return all, nil
+}
+
+// charges sums the rows of a query by key and interval. The query reads a roll-up table, %s, and has the parameters workspace, since and
+// step, followed by the given ones.
+func (s *Store) charges(ctx context.Context, rows string, since time.Time, step time.Duration, workspaceID string, more ...string) (map[string][]budget.Charge, error) {
+	ctx, cancel := s.db.Bounded(ctx)
+	defer cancel()
+	unit := hours
+	if since.Before(hours.horizon(s.db.Now())) {
+		unit = days
+	}
+	from := strings.ReplaceAll(rows, "%s", unit.table())
+	if s.db.Dialect() == sqldb.Postgres {
+		from += " union all " + strings.ReplaceAll(strings.ReplaceAll(rows, "%s", "rollup_waiting"), "where ", "where unit = '"+unit.table()+"' and ")
+	}
+	start := max(since.UnixMilli(), 0)
+	q := `select key_id, cast($2 + ((start - $2) / $3) * $3 as bigint) as at, cast(sum(cost) as bigint) from (` + from + `) charges group by 1, 2 order by 1, 2`
+	found, err := s.db.Query(ctx, q, append([]any{workspaceID, start, step.Milliseconds()}, sqldb.Args(more)...)...) //nolint:rowserrcheck // Each checks it
+	list := map[string][]budget.Charge{}
+	err = sqldb.Each(found, err, func(row sqldb.Scanner) error {
+		var key string
+		var at int64
+		var amount money.Amount
+		if err := row.Scan(&key, &at, &amount); err != nil {
+			return err
+		}
+		list[key] = append(list[key], budget.Charge{At: sqldb.FromMillis(at), Amount: amount})
+		return nil
+	})
+	if err != nil {
+		return nil, requestlog.WrapTimeout(ctx, fmt.Errorf("read spending over time: %w", err))
+	}
+	return list, nil
 }

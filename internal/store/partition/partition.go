@@ -33,6 +33,7 @@ func Tables() []Table {
 		{Name: "bodies", Key: "request_id"},
 		{Name: "messages", Key: "day", Numbered: true},
 		{Name: "tags", Key: "request_id"},
+		{Name: "request_text", Key: "request_id"},
 	}
 }
 

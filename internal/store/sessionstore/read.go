@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"fairlead/internal/budget"
 	"fairlead/internal/money"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/store/sqldb"
@@ -184,4 +185,30 @@ func (s *Store) Spent(ctx context.Context, subject string, since time.Time, exce
 		return 0, fmt.Errorf("read spending of %s: %w", subject, err)
 	}
 	return spent, nil
+}
+
+// SubjectCharges returns the charges of sessions and end users in intervals that begin with since.
+func (s *Store) SubjectCharges(ctx context.Context, subjects []string, since time.Time, step time.Duration) (map[string][]budget.Charge, error) {
+	ctx, cancel := s.db.Bounded(ctx)
+	defer cancel()
+	list := map[string][]budget.Charge{}
+	for some := range slices.Chunk(subjects, 500) {
+		q := `select subject, cast($1 + ((at - $1) / $2) * $2 as bigint) as begins, cast(sum(amount) as bigint) from subject_charges
+			where at >= $1 and subject in (` + sqldb.Placeholders(3, len(some)) + `) group by 1, 2 order by 1, 2`
+		rows, err := s.db.Query(ctx, q, append([]any{max(since.UnixMilli(), 0), step.Milliseconds()}, sqldb.Args(some)...)...) //nolint:rowserrcheck // Each checks it
+		err = sqldb.Each(rows, err, func(row sqldb.Scanner) error {
+			var subject string
+			var at int64
+			var amount money.Amount
+			if err := row.Scan(&subject, &at, &amount); err != nil {
+				return err
+			}
+			list[subject] = append(list[subject], budget.Charge{At: sqldb.FromMillis(at), Amount: amount})
+			return nil
+		})
+		if err != nil {
+			return nil, requestlog.WrapTimeout(ctx, fmt.Errorf("read charges of sessions: %w", err))
+		}
+	}
+	return list, nil
 }

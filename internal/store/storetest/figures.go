@@ -34,14 +34,19 @@ func recompute(c counted) requestlog.Figures {
 	}
 	for _, e := range c.entries {
 		f.Requests++
-		f.Served += count(e.Model != "")
+		f.Served += count(served(&e))
 		f.Errors += count(slices.Contains([]requestlog.Outcome{"upstream_error", "gateway_error", "partial", "interrupted"}, e.Outcome))
 		f.Rejected += count(e.Outcome == "rejected")
 		f.Expected += count(e.DecisionKind == route.Expected)
 		f.Fallbacks += count(e.DecisionKind == route.Fallback)
 		f.Policies += count(e.DecisionKind == route.Policy)
-		f.Priced += count(e.Cost != nil)
-		if e.Cost != nil {
+		hit := e.Cache != nil && e.Cache.Status == "hit"
+		f.CacheHits += count(hit)
+		if e.Cache != nil && e.Cache.Saved != nil {
+			f.CacheSaved += *e.Cache.Saved
+		}
+		f.Priced += count(e.Cost != nil && !hit)
+		if e.Cost != nil && !hit {
 			f.Cost += *e.Cost
 		}
 		if e.Cost != nil && e.BaselineCost != nil {
@@ -52,15 +57,20 @@ func recompute(c counted) requestlog.Figures {
 		f.InputTokens += e.Usage.Input + e.Usage.CacheRead + e.Usage.CacheWrite
 		f.CachedTokens += e.Usage.CacheRead
 		f.OutputTokens += e.Usage.Output
-		if e.Model != "" && e.Latency > 0 {
+		if served(&e) && e.Latency > 0 {
 			latencies = append(latencies, e.Latency)
 		}
-		if e.Model != "" && e.TTFT > 0 {
+		if served(&e) && e.TTFT > 0 {
 			ttfts = append(ttfts, e.TTFT)
 		}
 	}
 	f.LatencyP50, f.LatencyP95, f.TTFTP50 = exact(latencies, 50), exact(latencies, 95), exact(ttfts, 50)
 	return f
+}
+
+// served reports whether a target served the request.
+func served(e *requestlog.Entry) bool {
+	return e.Model != "" && (e.Cache == nil || e.Cache.Status != "hit")
 }
 
 func count(yes bool) int64 {

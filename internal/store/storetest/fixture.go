@@ -101,6 +101,7 @@ func drawEntry(t *rapid.T, workspace string, span time.Duration) requestlog.Entr
 		Usage:   llm.Usage{Input: rapid.Int64Range(0, 1000).Draw(t, "input"), CacheRead: rapid.Int64Range(0, 100).Draw(t, "cached"), Output: 7},
 		Cost:    drawAmount(t, "cost"), BaselineCost: drawAmount(t, "baseline"),
 		Preview: word.Draw(t, "preview"), Session: word.Draw(t, "session"), EndUser: word.Draw(t, "user"),
+		Cache:     rapid.SampledFrom([]*requestlog.Cache{nil, {Status: requestlog.CacheHit, Saved: new(money.Amount(7_000_000)), Source: "req_0"}, {Status: requestlog.CacheMiss}}).Draw(t, "cache"),
 		Finish:    rapid.SampledFrom([]string{"", "stop", "length", "tool_calls"}).Draw(t, "finish"),
 		BodyState: requestlog.BodyDisabled,
 	}
@@ -155,6 +156,7 @@ func drawFilter(t *rapid.T, workspace string, span time.Duration) requestlog.Fil
 		func() { f.Policy = values.Draw(t, "policies") },
 		func() { f.Key = []string{"key_1", "key_9"} },
 		func() { f.Tag = []string{"team", "team=a", "100%=x"} },
+		func() { f.Cache = []string{"hit"} },
 		func() { f.Finish = []string{"stop", "length"} },
 		func() { f.Session = values.Draw(t, "sessions") },
 		func() { f.User = values.Draw(t, "users") },

@@ -11,6 +11,7 @@ import (
 func Run(t *testing.T, open func(t testing.TB) *store.DB) {
 	t.Helper()
 	db := open(t) // each test uses its own workspaces, so most can share one database
+	db.Log.SetTextIndex(true)
 	for _, test := range []struct {
 		name string
 		run  func(*testing.T, *store.DB)
@@ -38,8 +39,15 @@ func Run(t *testing.T, open func(t testing.TB) *store.DB) {
 		{"SpendingComesFromTheLedger", spendingComesFromTheLedger},
 		{"SessionsSumTheirTurns", sessionsSumTheirTurns},
 		{"SubjectsAreCharged", subjectsAreCharged},
+		{"ChargesAreSummedByIntervals", chargesAreSummedByIntervals},
 		{"ComparisonsReadBack", comparisonsReadBack},
+		{"OutcomesReadBack", outcomesReadBack},
 		{"ComparisonsAreCharged", comparisonsAreCharged},
+		{"SavedViewsReadBack", savedViewsReadBack},
+		{"ReportsEqualRecomputation", reportsEqualRecomputation},
+		{"ReportsKeepTheTopValues", reportsKeepTheTopValues},
+		{"SimulatedReportsAreDeleted", simulatedReportsAreDeleted},
+		{"DeletedUsersLeaveTheReport", deletedUsersLeaveTheReport},
 		{"JudgeBiasesReadBack", judgeBiasesReadBack},
 		{"BodiesExpireBeforeEntries", bodiesExpireBeforeEntries},
 		{"EntriesAreDeletedByFilter", entriesAreDeletedByFilter},
@@ -50,6 +58,10 @@ func Run(t *testing.T, open func(t testing.TB) *store.DB) {
 		{"ConversationsReadBackExactly", conversationsReadBackExactly},
 		{"SharedMessagesGoWithTheirLastRequest", sharedMessagesGoWithTheirLastRequest},
 		{"ReplicasShareConversations", replicasShareConversations},
+		{"TextsAreFound", textsAreFound},
+		{"TextsGoWithTheirRequests", textsGoWithTheirRequests},
+		{"AnyTextIsASafeSearch", anyTextIsASafeSearch},
+		{"TurnsIndexWhatIsNew", turnsIndexWhatIsNew},
 		{"ManyWritersAndReaders", manyWritersAndReaders},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -60,6 +72,14 @@ func Run(t *testing.T, open func(t testing.TB) *store.DB) {
 	t.Run("OldRollupsExpire", func(t *testing.T) {
 		t.Parallel()
 		oldRollupsExpire(t, open)
+	})
+	t.Run("ReportsExpireWithTheEntries", func(t *testing.T) {
+		t.Parallel()
+		reportsExpireWithTheEntries(t, open(t)) // entries of every workspace expire
+	})
+	t.Run("TextsExpire", func(t *testing.T) {
+		t.Parallel()
+		textsExpire(t, open(t))
 	})
 	t.Run("ConversationsExpireByDay", func(t *testing.T) {
 		t.Parallel()
