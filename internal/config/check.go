@@ -23,6 +23,7 @@ func (l *loader) check(o Options) {
 	visit(reflect.ValueOf(&l.config).Elem(), "", l.checkField)
 	l.checkServer()
 	l.checkCatalogFile()
+	l.checkSSO()
 	l.checkProviders(o)
 	l.checkModels("models", l.config.Models)
 }
@@ -59,7 +60,7 @@ func (l *loader) checkField(path string, f field, v reflect.Value) {
 			l.checkText(at(path, i), f, v.Index(i).String())
 		}
 	case v.Kind() == reflect.Map:
-		l.checkHeaders(path, v.Interface().(map[string]string))
+		l.checkHeaders(path, f.name, v.Interface().(map[string]string))
 	case v.Type() == durationType:
 		l.checkDuration(path, f, time.Duration(v.Int()))
 	case v.Type() == sizeType:

@@ -40,6 +40,10 @@ var checks = map[string]func(name, text string) *fault{
 	"credential": checkCredential,
 	"redact":     checkRedact,
 	"tag":        checkTag,
+	"server":     checkServer,
+	"issuer":     checkIssuer,
+	"domain":     checkDomain,
+	"email":      checkEmail,
 }
 
 func checkListen(name, text string) *fault {
@@ -58,6 +62,16 @@ func checkListen(name, text string) *fault {
 	}
 	if _, err := netip.ParseAddr(host); host != "" && err != nil && !hostName.MatchString(host) {
 		return wrong
+	}
+	return nil
+}
+
+// checkServer accepts host:port of another machine.
+func checkServer(name, text string) *fault {
+	host, port, err := net.SplitHostPort(text)
+	n, bad := strconv.ParseUint(port, 10, 16)
+	if _, addr := netip.ParseAddr(host); err != nil || bad != nil || n == 0 || (addr != nil && !hostName.MatchString(host)) {
+		return &fault{code: BadValue, message: fmt.Sprintf("%s is not a valid server address: %s", name, document.Quote(text)), fix: "write host:port, such as smtp.example.com:587"}
 	}
 	return nil
 }
@@ -247,16 +261,17 @@ var headerName = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$")
 // ownHeaders are set by the transport and cannot be overridden.
 var ownHeaders = []string{"connection", "content-length", "host", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade"}
 
-func (l *loader) checkHeaders(path string, headers map[string]string) {
+// checkHeaders validates a map whose entries may become headers.
+func (l *loader) checkHeaders(path, field string, headers map[string]string) {
 	for _, name := range slices.Sorted(maps.Keys(headers)) {
 		value := headers[name]
 		switch {
 		case !headerName.MatchString(name):
-			l.complain(join(path, name), fault{code: BadValue, message: fmt.Sprintf("headers: %s is not a valid header name", document.Quote(name)), fix: "use letters, digits and dashes"})
+			l.complain(join(path, name), fault{code: BadValue, message: fmt.Sprintf("%s: %s is not a valid header name", field, document.Quote(name)), fix: "use letters, digits and dashes"})
 		case slices.Contains(ownHeaders, strings.ToLower(name)):
-			l.complain(join(path, name), fault{code: NotAllowed, message: fmt.Sprintf("headers: %s is set by the gateway", name), fix: "remove it"})
+			l.complain(join(path, name), fault{code: NotAllowed, message: fmt.Sprintf("%s: %s is set by the gateway", field, name), fix: "remove it"})
 		case document.Clean(value) != value:
-			l.complain(join(path, name), fault{code: BadValue, message: fmt.Sprintf("headers: the value of %s contains control characters", name), fix: "remove them"})
+			l.complain(join(path, name), fault{code: BadValue, message: fmt.Sprintf("%s: the value of %s contains control characters", field, name), fix: "remove them"})
 		}
 	}
 }

@@ -15,37 +15,55 @@ import (
 // and check restrict its value; secret:"true" hides the value and secret:"url" the password in it; reload:"true" applies a
 // change without a restart, except for nested fields with reload:"false".
 type Config struct {
-	Listen                string     `yaml:"listen" check:"listen" doc:"Address of the public listener for the model API, the dashboard and the admin API."`
-	AdminListen           string     `yaml:"admin_listen" check:"listen" doc:"Address of a second listener for metrics. Empty to disable it."`
-	PublicURL             string     `yaml:"public_url" check:"url" doc:"Public URL of the gateway, used in links. Derived from the request when empty."`
-	TrustProxy            bool       `yaml:"trust_proxy" doc:"Trust X-Forwarded-Proto and the last X-Forwarded-For. Enable only behind a load balancer that sets both headers and cannot be bypassed."`
-	DataDir               string     `yaml:"data_dir" doc:"Directory of the database, the spool and the master key. Defaults to the first that is available of $STATE_DIRECTORY, $XDG_DATA_HOME/fairlead, ~/.local/share/fairlead and /var/lib/fairlead."`
-	Store                 string     `yaml:"store" check:"store" secret:"url" doc:"sqlite, or the URL of a PostgreSQL database."`
-	Redis                 string     `yaml:"redis" check:"redis" secret:"url" doc:"URL of a Redis server for limits shared by replicas. Empty for none."`
-	MasterKey             string     `yaml:"master_key" doc:"Secret that protects keys and credentials, at least 32 characters. Generated in data_dir if omitted." secret:"true"`
-	DefaultModel          string     `yaml:"default_model" check:"model" reload:"true" doc:"Baseline model: the model that would be used without routing."`
-	Registration          string     `yaml:"registration" doc:"Who can register after the first account: invitation (only with an invitation link) or open." enum:"invitation,open"`
-	Accounts              Accounts   `yaml:"accounts" doc:"Limits on what one account can create."`
-	AllowBrowsers         bool       `yaml:"allow_browsers" reload:"true" doc:"Accept model API requests from browsers."`
-	AllowUnpriced         bool       `yaml:"allow_unpriced" reload:"true" doc:"Allow explicit requests for models with an unknown price."`
-	TLS                   TLS        `yaml:"tls" doc:"Certificate of the public listener. Without one it serves plain HTTP."`
-	Providers             []Provider `yaml:"providers" reload:"true" doc:"Providers, in addition to those found in the environment."`
-	Detect                bool       `yaml:"detect" doc:"Enable providers whose usual environment variables are set, and model servers on loopback."`
-	Simulator             string     `yaml:"simulator" doc:"auto (only without another provider), on or off." enum:"auto,on,off"`
-	Models                []Model    `yaml:"models" reload:"true" doc:"Overrides of catalog models at all providers."`
-	Catalog               Catalog    `yaml:"catalog" reload:"true" doc:"Updates of models and prices."`
-	Routing               Routing    `yaml:"routing" reload:"true" doc:"How auto uses ratings."`
-	Policies              Policies   `yaml:"policies" reload:"true" doc:"Policies for every workspace, in evaluation order, before the workspace's own policies. ${NAME} is not expanded in policies."`
-	Timeouts              Timeouts   `yaml:"timeouts" reload:"true" doc:"Timeouts of provider calls."`
-	Hedging               Hedging    `yaml:"hedging" reload:"true" doc:"Requests to a second target while the first has not responded."`
-	Retries               Retries    `yaml:"retries" reload:"true" doc:"Retries of failed attempts."`
-	Breaker               Breaker    `yaml:"breaker" reload:"true" doc:"Circuit breaker of a target."`
-	Rescue                string     `yaml:"rescue" reload:"true" doc:"What to do when a stream is interrupted after its first token: continue at another target, or off." enum:"continue,off"`
-	Headers               Headers    `yaml:"headers" doc:"Limits on request headers, on every listener."`
-	Limits                Limits     `yaml:"limits" reload:"true" doc:"Limits on request sizes and concurrency."`
-	Log                   Log        `yaml:"log" reload:"true" doc:"The request log, and the log lines of the process."`
-	Spool                 Spool      `yaml:"spool" doc:"Local queue in front of the database."`
-	AllowPrivateUpstreams []string   `yaml:"allow_private_upstreams" check:"cidr" reload:"true" doc:"Allowed address ranges of providers on loopback or private networks. A base_url in this file implicitly allows its own host."`
+	Listen                string        `yaml:"listen" check:"listen" doc:"Address of the public listener for the model API, the dashboard and the admin API."`
+	AdminListen           string        `yaml:"admin_listen" check:"listen" doc:"Address of a second listener for metrics. Empty to disable it."`
+	PublicURL             string        `yaml:"public_url" check:"url" doc:"Public URL of the gateway, used in links and for passkeys. Links use the address of the request when empty."`
+	TrustProxy            bool          `yaml:"trust_proxy" doc:"Trust X-Forwarded-Proto and the last X-Forwarded-For. Enable only behind a load balancer that sets both headers and cannot be bypassed."`
+	DataDir               string        `yaml:"data_dir" doc:"Directory of the database, the spool and the master key. Defaults to the first that is available of $STATE_DIRECTORY, $XDG_DATA_HOME/fairlead, ~/.local/share/fairlead and /var/lib/fairlead."`
+	Store                 string        `yaml:"store" check:"store" secret:"url" doc:"sqlite, or the URL of a PostgreSQL database."`
+	Redis                 string        `yaml:"redis" check:"redis" secret:"url" doc:"URL of a Redis server for limits shared by replicas. Empty for none."`
+	MasterKey             string        `yaml:"master_key" doc:"Secret that protects keys and credentials, at least 32 characters. Generated in data_dir if omitted." secret:"true"`
+	DefaultModel          string        `yaml:"default_model" check:"model" reload:"true" doc:"Baseline model: the model that would be used without routing."`
+	Registration          string        `yaml:"registration" doc:"Who can register after the first account: invitation (only with an invitation link) or open." enum:"invitation,open"`
+	Accounts              Accounts      `yaml:"accounts" doc:"Limits on what one account can create."`
+	SSO                   SSO           `yaml:"sso" reload:"true" doc:"Single sign-on with an OpenID Connect identity provider."`
+	AllowBrowsers         bool          `yaml:"allow_browsers" reload:"true" doc:"Accept model API requests from browsers."`
+	AllowUnpriced         bool          `yaml:"allow_unpriced" reload:"true" doc:"Allow explicit requests for models with an unknown price."`
+	TLS                   TLS           `yaml:"tls" doc:"Certificate of the public listener. Without one it serves plain HTTP."`
+	Providers             []Provider    `yaml:"providers" reload:"true" doc:"Providers, in addition to those found in the environment."`
+	Detect                bool          `yaml:"detect" doc:"Enable providers whose usual environment variables are set, and model servers on loopback."`
+	Simulator             string        `yaml:"simulator" doc:"auto (only without another provider), on or off." enum:"auto,on,off"`
+	Models                []Model       `yaml:"models" reload:"true" doc:"Overrides of catalog models at all providers."`
+	Catalog               Catalog       `yaml:"catalog" reload:"true" doc:"Updates of models and prices."`
+	Routing               Routing       `yaml:"routing" reload:"true" doc:"How auto uses ratings."`
+	Policies              Policies      `yaml:"policies" reload:"true" doc:"Policies for every workspace, in evaluation order, before the workspace's own policies. ${NAME} is not expanded in policies."`
+	Timeouts              Timeouts      `yaml:"timeouts" reload:"true" doc:"Timeouts of provider calls."`
+	Hedging               Hedging       `yaml:"hedging" reload:"true" doc:"Requests to a second target while the first has not responded."`
+	Retries               Retries       `yaml:"retries" reload:"true" doc:"Retries of failed attempts."`
+	Breaker               Breaker       `yaml:"breaker" reload:"true" doc:"Circuit breaker of a target."`
+	Rescue                string        `yaml:"rescue" reload:"true" doc:"What to do when a stream is interrupted after its first token: continue at another target, or off." enum:"continue,off"`
+	Headers               Headers       `yaml:"headers" doc:"Limits on request headers, on every listener."`
+	Limits                Limits        `yaml:"limits" reload:"true" doc:"Limits on request sizes and concurrency."`
+	Log                   Log           `yaml:"log" reload:"true" doc:"The request log, and the log lines of the process."`
+	Spool                 Spool         `yaml:"spool" doc:"Local queue in front of the database."`
+	ResponseCache         ResponseCache `yaml:"response_cache" doc:"Sizes of the response cache. API keys and policies enable it."`
+	Alerts                Alerts        `yaml:"alerts" reload:"true" doc:"How alerts are sent."`
+	Telemetry             Telemetry     `yaml:"telemetry" doc:"Export of traces and metrics by OTLP. The standard OTEL_* variables apply where a setting has its default."`
+	AllowPrivateUpstreams []string      `yaml:"allow_private_upstreams" check:"cidr" reload:"true" doc:"Allowed address ranges of providers and alert channels on loopback or private networks. A base_url in this file implicitly allows its own host."`
+}
+
+// Alerts configures how alerts are sent.
+type Alerts struct {
+	SMTP SMTP `yaml:"smtp" doc:"Mail server of e-mail channels. Without one, workspaces can use webhooks only."`
+}
+
+// SMTP is a mail server.
+type SMTP struct {
+	Server   string `yaml:"server" check:"server" doc:"Mail server as host:port, such as smtp.example.com:587. Empty for none."`
+	TLS      string `yaml:"tls" doc:"starttls, tls for a connection that begins with TLS (port 465), or none for a server on the same machine." enum:"starttls,tls,none"`
+	Username string `yaml:"username" doc:"User name. Empty for a server without authentication."`
+	Password string `yaml:"password" secret:"true" doc:"Password. ${NAME} reads an environment variable, file:/path reads a file."`
+	From     string `yaml:"from" doc:"Sender address, such as alerts@example.com."`
 }
 
 // TLS is the certificate of the public listener.
@@ -59,6 +77,31 @@ type Accounts struct {
 	WorkspaceBudget float64 `yaml:"workspace_budget_usd" min:"0" max:"1000000" doc:"Monthly budget in US dollars of a new workspace, unless an operator creates it."`
 	MaxWorkspaces   int     `yaml:"max_workspaces" min:"1" max:"1000000" doc:"Maximum number of workspaces owned by one account."`
 	MaxKeys         int     `yaml:"max_keys" min:"1" max:"1000000" doc:"Maximum number of active API keys created by one account in all workspaces."`
+}
+
+// SSO configures single sign-on.
+type SSO struct {
+	Issuer         string            `yaml:"issuer" check:"issuer" doc:"Issuer URL of the identity provider. Its metadata is read from /.well-known/openid-configuration below this URL. Empty disables single sign-on. The host may be on a private network; other hosts that the metadata names must be public or in allow_private_upstreams."`
+	Name           string            `yaml:"name" doc:"Name of the identity provider on the sign-in page."`
+	ClientID       string            `yaml:"client_id" doc:"Client ID that is registered at the identity provider."`
+	ClientSecret   string            `yaml:"client_secret" check:"credential" secret:"true" doc:"Client secret. ${NAME} reads an environment variable, file:/path reads a file. Empty for a public client."`
+	Scopes         []string          `yaml:"scopes" doc:"Requested scopes. The identity provider must return a refresh token, for which most require offline_access."`
+	GroupsClaim    string            `yaml:"groups_claim" doc:"Claim with the groups of a person. A path such as realm_access.roles selects a nested claim."`
+	AllowedDomains []string          `yaml:"allowed_domains" check:"domain" doc:"Domains of the email addresses that can sign in. Empty for all."`
+	Groups         []Group           `yaml:"groups" doc:"Workspaces and roles of the groups. A person without a mapped group cannot sign in."`
+	SignIn         string            `yaml:"sign_in" enum:"any,sso_only" doc:"any also accepts passwords. sso_only rejects passwords, except those of break_glass."`
+	BreakGlass     []string          `yaml:"break_glass" check:"email" doc:"Email addresses of accounts that can sign in with a password when sign_in is sso_only."`
+	LinkByEmail    bool              `yaml:"link_by_email" doc:"Link an existing account to the identity with the same verified email address at its first sign-in. Otherwise such a sign-in is rejected."`
+	TrustEmail     bool              `yaml:"trust_email" doc:"Accept email addresses without the claim email_verified, for identity providers that do not send it. An address with email_verified: false is always rejected."`
+	Recheck        time.Duration     `yaml:"recheck" check:"positive" doc:"Interval at which the identity provider confirms active persons, from 5s to 1h. A session that was not confirmed for twice as long is rejected until the identity provider confirms it."`
+	Params         map[string]string `yaml:"params" doc:"Additional parameters of the authorization request, such as access_type: offline."`
+}
+
+// Group maps a group of the identity provider to a role in a workspace.
+type Group struct {
+	Name      string `yaml:"name" doc:"Name of the group as in the claim. * for every person who can sign in."`
+	Workspace string `yaml:"workspace" doc:"Workspace ID (ws_…), or operator for the workspace whose members operate the gateway."`
+	Role      string `yaml:"role" enum:"owner,admin,developer,viewer" doc:"Role in the workspace. If several groups of a person name one workspace, the highest role applies."`
 }
 
 // Provider is a configured provider.
@@ -84,7 +127,7 @@ type Provider struct {
 type Model struct {
 	Name                string   `yaml:"name" check:"model" doc:"Model name used by clients."`
 	Upstream            string   `yaml:"upstream" check:"model" doc:"Model name used by the provider. Defaults to name."`
-	Kind                string   `yaml:"kind" doc:"chat, embedding, moderation, or completion for models that only accept plain prompts." enum:"chat,embedding,moderation,completion"`
+	Kind                string   `yaml:"kind" doc:"chat, embedding, moderation, speech, transcription, image, rerank, or completion for models that only accept plain prompts." enum:"chat,embedding,moderation,completion,speech,transcription,image,rerank"`
 	Aliases             []string `yaml:"aliases" check:"model" doc:"Alternative names for clients."`
 	InputPerMtok        *float64 `yaml:"input_per_mtok" min:"0" max:"1000000" doc:"US dollars per million input tokens."`
 	OutputPerMtok       *float64 `yaml:"output_per_mtok" min:"0" max:"1000000" doc:"US dollars per million output tokens."`
@@ -137,6 +180,13 @@ type Timeouts struct {
 	Total               time.Duration `yaml:"total" doc:"Deadline of a request, including all attempts. For a model, applies to requests for which it is the first choice."`
 }
 
+// ResponseCache limits the size of the response cache.
+type ResponseCache struct {
+	Memory unit.Size `yaml:"memory" min:"0" doc:"Maximum size of the cached responses in memory. 0 disables the response cache."`
+	Redis  unit.Size `yaml:"redis" min:"0" doc:"Maximum size of the cached responses in Redis, which the replicas share. 0 keeps them in memory only."`
+	Entry  unit.Size `yaml:"entry" min:"1" doc:"Maximum size of one response. Larger responses are not cached."`
+}
+
 // Retries configures retries.
 type Retries struct {
 	Attempts int           `yaml:"attempts" min:"1" max:"10" doc:"Maximum number of attempts per request."`
@@ -178,6 +228,7 @@ type Limits struct {
 type Log struct {
 	Bodies         bool          `yaml:"bodies" doc:"Store request and response bodies."`
 	BodyLimit      unit.Size     `yaml:"body_limit" min:"1" doc:"Maximum stored size of a request or response body."`
+	Search         bool          `yaml:"search" doc:"Index the words of stored bodies for full-text search. The index has the retention of the bodies."`
 	EntryRetention time.Duration `yaml:"entry_retention" check:"positive" doc:"Retention of log entries."`
 	BodyRetention  time.Duration `yaml:"body_retention" check:"positive" doc:"Retention of request and response bodies."`
 	Redact         []string      `yaml:"redact" check:"redact" doc:"Built-in redaction rules for workspaces without their own rules."`
@@ -189,4 +240,18 @@ type Log struct {
 type Spool struct {
 	Limit  unit.Size `yaml:"limit" min:"1048576" doc:"Maximum size of the queue, at least 1MiB. When it is full, requests are rejected with LEDGER_UNAVAILABLE."`
 	Strict bool      `yaml:"strict" doc:"Sync to disk before the response is sent, so that a power failure loses no completed request."`
+}
+
+// Telemetry configures the export of traces and metrics by OTLP.
+type Telemetry struct {
+	Endpoint           string            `yaml:"endpoint" check:"url" doc:"URL of an OTLP receiver, such as http://localhost:4318. For HTTP, /v1/traces and /v1/metrics are appended. Without it and without OTEL_EXPORTER_OTLP_ENDPOINT, nothing is exported."`
+	Protocol           string            `yaml:"protocol" doc:"Protocol of the export. auto uses OTEL_EXPORTER_OTLP_PROTOCOL, or http/protobuf without it." enum:"auto,http/protobuf,grpc"`
+	Headers            map[string]string `yaml:"headers" secret:"true" doc:"Headers of the export, such as an API key of the receiver."`
+	ServiceName        string            `yaml:"service_name" doc:"Name of the service in traces and metrics. Empty for OTEL_SERVICE_NAME, or fairlead without it."`
+	ResourceAttributes map[string]string `yaml:"resource_attributes" doc:"Further attributes of the service, such as deployment.environment.name."`
+	Traces             bool              `yaml:"traces" doc:"Export a trace of every request in the log."`
+	Metrics            bool              `yaml:"metrics" doc:"Export the metrics that /metrics serves."`
+	SampleRatio        float64           `yaml:"sample_ratio" min:"0" max:"1" doc:"Share of traces to export. A trace that the client started is exported if the client samples it. 1 uses OTEL_TRACES_SAMPLER."`
+	Content            bool              `yaml:"content" doc:"Include prompts and responses in traces, after redaction. Only of requests whose bodies are stored."`
+	Propagate          []string          `yaml:"propagate" check:"name" doc:"Names of providers that receive the trace context (traceparent and tracestate). Empty for none."`
 }

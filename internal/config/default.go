@@ -15,8 +15,12 @@ func Default() Config {
 		Store:        "sqlite",
 		Registration: "invitation",
 		Accounts:     Accounts{MaxWorkspaces: 20, MaxKeys: 200},
-		Detect:       true,
-		Simulator:    "auto",
+		SSO: SSO{
+			Name: "single sign-on", Scopes: []string{"openid", "email", "profile", "offline_access"}, GroupsClaim: "groups", SignIn: "any",
+			Recheck: 30 * time.Second,
+		},
+		Detect:    true,
+		Simulator: "auto",
 		Timeouts: Timeouts{
 			Connect:             5 * time.Second,
 			FirstToken:          10 * time.Second,
@@ -49,7 +53,10 @@ func Default() Config {
 			Level:          "info",
 			Format:         "auto",
 		},
-		Spool: Spool{Limit: 256 * unit.MiB},
+		ResponseCache: ResponseCache{Memory: 64 * unit.MiB, Redis: 256 * unit.MiB, Entry: unit.MiB},
+		Spool:         Spool{Limit: 256 * unit.MiB},
+		Alerts:        Alerts{SMTP: SMTP{TLS: "starttls"}},
+		Telemetry:     Telemetry{Protocol: "auto", Traces: true, Metrics: true, SampleRatio: 1},
 	}
 }
 

@@ -53,7 +53,8 @@ func flagOf(path string) string {
 	return "--" + strings.NewReplacer(".", "-", "_", "-").Replace(path)
 }
 
-// assign sets a field from a variable or flag. Lists of strings are comma-separated, and lists of sections are YAML.
+// assign sets a field from a variable or flag. Lists of strings are comma-separated, maps are comma-separated pairs name=value, and
+// lists of sections are YAML.
 func (l *loader) assign(s setting, text string, o Origin) {
 	v := lookUp(reflect.ValueOf(&l.config).Elem(), s.path)
 	delete(l.damaged, s.path) // problems in lower layers no longer apply
@@ -62,6 +63,8 @@ func (l *loader) assign(s setting, text string, o Origin) {
 		l.assignYAML(s, v, text, o)
 	case v.Kind() == reflect.Slice:
 		l.assignList(s, v, text, o)
+	case v.Kind() == reflect.Map:
+		l.assignMap(s, v, text, o)
 	default:
 		l.origins[s.path] = o
 		l.set(v, s.field, text, s.path, o)
@@ -78,6 +81,22 @@ func (l *loader) assignList(s setting, v reflect.Value, text string, o Origin) {
 	forget(l.origins, s.path)
 	l.origins[s.path] = o
 	v.Set(reflect.ValueOf(parts))
+}
+
+func (l *loader) assignMap(s setting, v reflect.Value, text string, o Origin) {
+	m := map[string]string{}
+	for pair := range strings.SplitSeq(text, ",") {
+		name, value, ok := strings.Cut(strings.TrimSpace(pair), "=")
+		if !ok {
+			l.damaged[s.path] = true
+			l.report(s.path, o, fault{code: BadValue, message: s.field.name + " has an entry without a value", fix: "write name=value, separated by commas"})
+			return
+		}
+		m[strings.TrimSpace(name)] = strings.TrimSpace(value)
+	}
+	forget(l.origins, s.path)
+	l.origins[s.path] = o
+	v.Set(reflect.ValueOf(m))
 }
 
 func (l *loader) assignYAML(s setting, v reflect.Value, text string, o Origin) {

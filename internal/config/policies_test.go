@@ -123,13 +123,13 @@ func TestPrintedPoliciesAreReadBack(t *testing.T) {
 	_, printed, _ := strings.Cut(strings.ReplaceAll(b.String(), loaded.Path, "FILE"), "\npolicies:")
 	printed, _, _ = strings.Cut(printed, "timeouts:")
 	want := `
-  - name: inside              # FILE:5
+  - name: inside                                    # FILE:5
     when: "request.task == \"code\"\n# a comment of the condition\n"  # FILE:6
-    deny: "Stays ${HOME}."    # FILE:9
-  - name: cheap               # FILE:11
-    objective: 0.3            # FILE:11
-    prefer: ["gpt-*", "a:b"]  # FILE:11
-    max_cost_usd: 0.02        # FILE:11
+    deny: "Stays ${HOME}."                          # FILE:9
+  - name: cheap                                     # FILE:11
+    objective: 0.3                                  # FILE:11
+    prefer: ["gpt-*", "a:b"]                        # FILE:11
+    max_cost_usd: 0.02                              # FILE:11
 `
 	if diff := cmp.Diff(want, printed); diff != "" {
 		t.Error(diff)

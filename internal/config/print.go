@@ -82,6 +82,8 @@ func (p *printer) field(v reflect.Value, f field, path string, depth int) {
 		p.policies(v.String(), f.name, path, depth)
 	case v.Kind() == reflect.Slice && v.Len() == 0, f.typ == policiesType:
 		p.add(depth, f.name+": []", origin)
+	case v.Kind() == reflect.Map && v.Len() == 0:
+		p.add(depth, f.name+": {}", origin)
 	case v.Kind() == reflect.Struct:
 		p.add(depth, f.name+":", "")
 		p.section(v, path, depth+1)

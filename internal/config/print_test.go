@@ -47,6 +47,21 @@ accounts:
   workspace_budget_usd: 0                                  # default
   max_workspaces: 20                                       # default
   max_keys: 200                                            # default
+sso:
+  issuer: ""                                               # default
+  name: single sign-on                                     # default
+  client_id: ""                                            # default
+  client_secret: null                                      # default
+  scopes: [openid, email, profile, offline_access]         # default
+  groups_claim: groups                                     # default
+  allowed_domains: []                                      # default
+  groups: []                                               # default
+  sign_in: any                                             # default
+  break_glass: []                                          # default
+  link_by_email: false                                     # default
+  trust_email: false                                       # default
+  recheck: 30s                                             # default
+  params: {}                                               # default
 allow_browsers: false                                      # default
 allow_unpriced: false                                      # default
 tls:
@@ -117,6 +132,7 @@ limits:
 log:
   bodies: true                                             # default
   body_limit: 1MiB                                         # default
+  search: false                                            # default
   entry_retention: 90d                                     # default
   body_retention: 30d                                      # default
   redact: []                                               # default
@@ -125,6 +141,28 @@ log:
 spool:
   limit: 256MiB                                            # default
   strict: false                                            # default
+response_cache:
+  memory: 64MiB                                            # default
+  redis: 256MiB                                            # default
+  entry: 1MiB                                              # default
+alerts:
+  smtp:
+    server: ""                                             # default
+    tls: starttls                                          # default
+    username: ""                                           # default
+    password: null                                         # default
+    from: ""                                               # default
+telemetry:
+  endpoint: ""                                             # default
+  protocol: auto                                           # default
+  headers: {}                                              # default
+  service_name: ""                                         # default
+  resource_attributes: {}                                  # default
+  traces: true                                             # default
+  metrics: true                                            # default
+  sample_ratio: 1                                          # default
+  content: false                                           # default
+  propagate: []                                            # default
 allow_private_upstreams: []                                # default
 `
 	got := strings.ReplaceAll(b.String(), loaded.Path, "FILE")
@@ -146,6 +184,8 @@ func TestPrintedConfigurationIsReadBack(t *testing.T) {
 	second := mustLoad(t, Options{Path: write(t, b.String())}).Config
 	first.Models, first.AllowPrivateUpstreams, first.Log.Redact = []Model{}, []string{}, []string{}
 	first.Catalog.File.PublicKeys = []string{}
+	first.Telemetry.Headers, first.Telemetry.ResourceAttributes, first.Telemetry.Propagate = map[string]string{}, map[string]string{}, []string{}
+	first.SSO.AllowedDomains, first.SSO.Groups, first.SSO.BreakGlass, first.SSO.Params = []string{}, []Group{}, []string{}, map[string]string{}
 	if diff := cmp.Diff(first, second); diff != "" {
 		t.Error(diff)
 	}
