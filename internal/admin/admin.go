@@ -5,14 +5,19 @@ package admin
 import (
 	"fairlead/internal/admin/accounts"
 	"fairlead/internal/admin/adminapi"
+	"fairlead/internal/admin/alerts"
+	"fairlead/internal/admin/budgets"
 	"fairlead/internal/admin/comparison"
 	"fairlead/internal/admin/keys"
+	"fairlead/internal/admin/outcomes"
 	"fairlead/internal/admin/overview"
 	"fairlead/internal/admin/playground"
 	"fairlead/internal/admin/policies"
 	"fairlead/internal/admin/proofs"
 	"fairlead/internal/admin/providers"
+	"fairlead/internal/admin/reports"
 	"fairlead/internal/admin/requests"
+	"fairlead/internal/admin/views"
 	"fairlead/internal/admin/workspaces"
 )
 
@@ -29,6 +34,11 @@ type Parts struct {
 	Playground playground.Deps
 	Proofs     proofs.Deps
 	Comparison comparison.Deps
+	Alerts     alerts.Deps
+	Budgets    budgets.Deps
+	Views      views.Deps
+	Reports    reports.Deps
+	Outcomes   outcomes.Deps
 }
 
 // New returns the admin API.
@@ -44,6 +54,11 @@ func New(p Parts) (*adminapi.Server, error) {
 		playground.Mount(s, p.Playground)
 		proofs.Mount(s, p.Proofs)
 		comparison.Mount(s, p.Comparison)
+		alerts.Mount(s, p.Alerts)
+		budgets.Mount(s, p.Budgets)
+		views.Mount(s, p.Views)
+		reports.Mount(s, p.Reports)
+		outcomes.Mount(s, p.Outcomes)
 	})
 }
 

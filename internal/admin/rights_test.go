@@ -10,6 +10,7 @@ import (
 
 	"fairlead/internal/account"
 	"fairlead/internal/admin/adminapi"
+	"fairlead/internal/alert"
 )
 
 func TestOperationsAndTheirPermissions(t *testing.T) {
@@ -112,6 +113,10 @@ func TestForeignIDsReturnNotFound(t *testing.T) {
 		{"PATCH", "/keys/%s", "key_abroad", `{"name":"x"}`},
 		{"DELETE", "/keys/%s", "key_abroad", ""},
 		{"POST", "/keys/%s/rotate", "key_abroad", `{}`},
+		{"GET", "/alerts/rules/%s", "rule_abroad", ""},
+		{"PATCH", "/alerts/rules/%s", "rule_abroad", `{"enabled":false}`},
+		{"DELETE", "/alerts/rules/%s", "rule_abroad", ""},
+		{"POST", "/alerts/channels/%s/test", "chan_abroad", ""},
 		{"GET", "/requests/%s", "req_abroad", ""},
 		{"GET", "/requests/%s/body", "req_abroad", ""},
 		{"GET", "/requests/%s/verify", "req_abroad", ""},
@@ -133,6 +138,7 @@ func TestForeignIDsReturnNotFound(t *testing.T) {
 			t.Parallel()
 			s := newSite(t)
 			s.log.entries = append(s.log.entries, entry("req_abroad", abroad))
+			s.alerts.rules, s.alerts.channels = []alert.Rule{{ID: "rule_abroad", WorkspaceID: abroad, Kind: alert.Spend}}, []alert.Channel{{ID: "chan_abroad", WorkspaceID: abroad}}
 			ask := func(id string) string {
 				fill := strings.NewReplacer("%s", id)
 				got := s.call(tc.method, fill.Replace(tc.path), fill.Replace(tc.body), as("acc_owner"))

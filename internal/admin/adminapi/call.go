@@ -26,6 +26,9 @@ const (
 
 const workspaceParam = "workspace"
 
+// AnyQuery is the metadata key of an operation that ignores unknown query parameters, because another system chooses them.
+const AnyQuery = "any_query"
+
 type humaContext huma.Context // embedding huma.Context directly would hide its Context method
 
 // Call is one request to an operation, with its caller.
@@ -58,6 +61,9 @@ func callOf(ctx context.Context) *Call {
 	c, _ := ctx.Value(callKey{}).(*Call) // set by guard for every operation
 	return c
 }
+
+// BaseURL returns the address of the gateway for links.
+func (c *Call) BaseURL() string { return c.baseURL }
 
 // ErrorBody encodes an error for the caller. It has no log_url, because requests to this API have no log entry.
 func (c *Call) ErrorBody(e *llm.Error) []byte { return e.Linked(c.baseURL, "").Body(c.RequestID) }
@@ -229,6 +235,8 @@ func checkParams(c *Call) error {
 	problems := []Problem{}
 	for name, values := range c.Params {
 		switch {
+		case !slices.Contains(known, name) && c.Operation().Metadata[AnyQuery] == true:
+			continue
 		case !slices.Contains(known, name):
 			problems = append(problems, Problem{In: "query", Param: name, Message: "unknown parameter", Suggestion: spelling.Closest(name, known)})
 		case slices.ContainsFunc(values, func(v string) bool { return !Storable(v) }):

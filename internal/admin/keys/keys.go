@@ -115,6 +115,7 @@ type createKeyInput struct {
 		Sessions      *SessionLimits       `json:"sessions,omitempty"`
 		Baseline      string               `json:"baseline_model,omitempty" maxLength:"200"`
 		LogBodies     *bool                `json:"log_bodies,omitempty" doc:"Defaults to the workspace setting."`
+		Cache         *ResponseCache       `json:"cache,omitempty"`
 		ErrorFormat   string               `json:"error_format,omitempty" enum:"openai"`
 		AllowUnpriced bool                 `json:"allow_unpriced,omitempty"`
 		Tags          map[string]string    `json:"tags,omitempty"`
@@ -129,7 +130,7 @@ func (a *handlers) createKey(ctx context.Context, c *adminapi.Call, in *createKe
 	}
 	draft := account.KeyDraft{
 		Name: b.Name, Scopes: scopes(b.Scopes), AllowedModels: b.AllowedModels, Limits: account.Limits(b.Limits),
-		Budget: b.Budget.Budget(), Sessions: b.Sessions.limits(), Baseline: b.Baseline, LogBodies: b.LogBodies, ErrorFormat: b.ErrorFormat,
+		Budget: b.Budget.Budget(), Sessions: b.Sessions.limits(), Baseline: b.Baseline, LogBodies: b.LogBodies, Cache: b.Cache.settings(), ErrorFormat: b.ErrorFormat,
 		AllowUnpriced: b.AllowUnpriced, Tags: b.Tags,
 	}
 	adminapi.Apply(&draft.ExpiresAt, b.ExpiresAt)
@@ -159,6 +160,7 @@ type updateKeyInput struct {
 		Sessions      adminapi.Field[SessionLimits]       `json:"sessions,omitzero" doc:"null to remove the limits."`
 		Baseline      adminapi.Field[string]              `json:"baseline_model,omitzero"`
 		LogBodies     adminapi.Field[bool]                `json:"log_bodies,omitzero" doc:"null to use the workspace setting."`
+		Cache         adminapi.Field[ResponseCache]       `json:"cache,omitzero" doc:"null to disable the response cache."`
 		ErrorFormat   adminapi.Field[string]              `json:"error_format,omitzero" doc:"openai, or null for the default format."`
 		AllowUnpriced *bool                               `json:"allow_unpriced,omitempty"`
 		Tags          *map[string]string                  `json:"tags,omitempty"`
@@ -183,6 +185,9 @@ func (a *handlers) updateKey(ctx context.Context, c *adminapi.Call, in *updateKe
 	}
 	if b.Sessions.Given {
 		change.Sessions = new(b.Sessions.Value.limits())
+	}
+	if b.Cache.Given {
+		change.Cache = new(b.Cache.Value.settings())
 	}
 	if b.LogBodies.Given {
 		change.LogBodies = &b.LogBodies.Value

@@ -23,6 +23,7 @@ type KeyView struct {
 	Spend30d      money.Amount            `json:"spend_30d_usd" doc:"Known cost of the last 30 days."`
 	Baseline      *string                 `json:"baseline_model" doc:"Baseline model. null to use the workspace's."`
 	LogBodies     *bool                   `json:"log_bodies" doc:"null to use the workspace setting."`
+	Cache         *ResponseCache          `json:"cache,omitempty" doc:"Use of the response cache. Omitted if it is disabled."`
 	ErrorFormat   *string                 `json:"error_format"`
 	AllowUnpriced bool                    `json:"allow_unpriced"`
 	Tags          map[string]string       `json:"tags"`
@@ -69,6 +70,27 @@ func sessionLimits(s *account.SessionLimits) *SessionLimits {
 	}
 }
 
+// ResponseCache is the use of the response cache by a key.
+type ResponseCache struct {
+	Mode       string `json:"mode" enum:"on_request,always" doc:"on_request: for requests with the header x-fairlead-cache: on. always: for all requests."`
+	TTLSeconds int64  `json:"ttl_seconds" minimum:"1" maximum:"2592000" doc:"Maximum age of a cached response."`
+	Shared     bool   `json:"shared,omitempty" doc:"Whether the key shares cached responses with the other sharing keys of the workspace."`
+}
+
+func (c *ResponseCache) settings() *account.ResponseCache {
+	if c == nil {
+		return nil
+	}
+	return &account.ResponseCache{Mode: account.CacheMode(c.Mode), TTL: time.Duration(c.TTLSeconds) * time.Second, Shared: c.Shared}
+}
+
+func responseCache(c *account.ResponseCache) *ResponseCache {
+	if c == nil {
+		return nil
+	}
+	return &ResponseCache{Mode: string(c.Mode), TTLSeconds: int64(c.TTL / time.Second), Shared: c.Shared}
+}
+
 // KeySecret describes a secret without revealing it.
 type KeySecret struct {
 	Start           string     `json:"start" doc:"First characters of the secret."`
@@ -94,7 +116,7 @@ func (a *handlers) keyView(k *account.Key, spent spendings) KeyView {
 	v := KeyView{
 		ID: k.ID, Name: k.Name, State: State(k, a.Now()), Scopes: make([]string, 0, len(k.Scopes)), AllowedModels: k.AllowedModels,
 		Limits: KeyLimits(k.Limits), Budget: spending.ViewOf(k.Budget), BudgetUse: spending.UseViewOf(spent.use, k.ID, k.Budget),
-		Sessions: sessionLimits(k.Sessions), Spend30d: spent.recent[k.ID], Baseline: adminapi.NonEmpty(k.Baseline), LogBodies: k.LogBodies, ErrorFormat: adminapi.NonEmpty(k.ErrorFormat),
+		Sessions: sessionLimits(k.Sessions), Spend30d: spent.recent[k.ID], Baseline: adminapi.NonEmpty(k.Baseline), LogBodies: k.LogBodies, Cache: responseCache(k.Cache), ErrorFormat: adminapi.NonEmpty(k.ErrorFormat),
 		AllowUnpriced: k.AllowUnpriced, Tags: k.Tags, Secrets: make([]KeySecret, 0, len(k.Secrets)),
 		CreatedBy: adminapi.NonEmpty(k.CreatedBy), CreatedAt: k.CreatedAt.UTC(), ExpiresAt: adminapi.Time(k.ExpiresAt), RevokedAt: adminapi.Time(k.RevokedAt),
 		LastUsedAt: adminapi.Time(k.LastUsedAt), LastUsedBy: adminapi.NonEmpty(k.LastUsedBy),

@@ -26,9 +26,9 @@ const defaultWarn = 80
 
 // Attention is an item that needs action.
 type Attention struct {
-	Kind     string `json:"kind" enum:"no_provider,storage_low,circuit_open,circuit_recovering,credential_backing_off,budget_over,budget_warn,key_expiring,price_unknown"`
+	Kind     string `json:"kind" enum:"alert_firing,no_provider,storage_low,circuit_open,circuit_recovering,credential_backing_off,budget_over,budget_warn,key_expiring,price_unknown"`
 	Severity string `json:"severity" enum:"error,warning"`
-	Object   string `json:"object" doc:"Affected target, credential, key ID or model."`
+	Object   string `json:"object" doc:"Affected target, credential, key ID, model or alert rule ID."`
 	Label    string `json:"label"`
 	Message  string `json:"message"`
 }
@@ -78,7 +78,11 @@ func pressing(f Attention) int {
 
 // attention lists all items, most urgent first.
 func (a *handlers) attention(ctx context.Context, c *adminapi.Call, now time.Time) ([]Attention, error) {
-	list := a.gatewayAttention(c, now)
+	list, err := a.alertAttention(ctx, c, now)
+	if err != nil {
+		return nil, err
+	}
+	list = append(list, a.gatewayAttention(c, now)...)
 	ofKeys, err := a.keyAttention(ctx, c, now)
 	if err != nil {
 		return nil, err
@@ -93,6 +97,18 @@ func (a *handlers) attention(ctx context.Context, c *adminapi.Call, now time.Tim
 		}
 	}
 	return list, nil
+}
+
+// alertAttention lists the firing alerts that are not muted.
+func (a *handlers) alertAttention(ctx context.Context, c *adminapi.Call, now time.Time) ([]Attention, error) {
+	list := []Attention{}
+	firing, err := a.Alerts.Firing(ctx, c.WorkspaceID)
+	for i := range firing {
+		if one := &firing[i]; !one.Rule.Muted(now) {
+			list = append(list, Attention{Kind: "alert_firing", Severity: "error", Object: one.Rule.ID, Label: one.Rule.Name, Message: one.Sentence()})
+		}
+	}
+	return list, err
 }
 
 func priced(targets []providers.TargetState) bool {

@@ -8,6 +8,7 @@ import (
 	"fairlead/internal/admin/adminapi"
 	"fairlead/internal/admin/providers"
 	"fairlead/internal/admin/spending"
+	"fairlead/internal/alert"
 	"fairlead/internal/requestlog"
 )
 
@@ -19,6 +20,7 @@ type Deps struct {
 	Spending spending.Reader
 	Fleet    providers.Fleet
 	Instance Instance
+	Alerts   Alerts
 }
 
 type handlers struct {
@@ -33,6 +35,11 @@ func Mount(s *adminapi.Server, d Deps) {
 	a.registerOverview()
 	a.registerAttention()
 	a.registerSettings()
+}
+
+// Alerts lists firing alerts.
+type Alerts interface {
+	Firing(ctx context.Context, workspaceID string) ([]alert.Alert, error)
 }
 
 // Keys lists API keys.

@@ -70,6 +70,8 @@ func exportColumns() []column {
 		{"fallback_reason", func(r *exportRow) any { return orNil(r.Fallback) }},
 		{"source", func(r *exportRow) any { return r.Source }},
 		{"preview", func(r *exportRow) any { return r.Preview }},
+		logged("cache"),
+		{"cache_saved_usd", func(r *exportRow) any { return r.cacheSaved() }},
 	}
 	for _, c := range requestlog.Columns() {
 		if !slices.ContainsFunc(list, func(listed column) bool { return listed.name == c.Export }) {
@@ -77,6 +79,14 @@ func exportColumns() []column {
 		}
 	}
 	return list
+}
+
+// cacheSaved returns what a hit of the response cache saved, or nil.
+func (r *exportRow) cacheSaved() any {
+	if r.CacheUse == nil {
+		return nil
+	}
+	return orNil(r.CacheUse.Saved)
 }
 
 // logged returns the request log column with the export name name.
@@ -129,7 +139,7 @@ func (c column) cell(r *exportRow) string {
 	case nil:
 		return ""
 	case string:
-		return neutral(v)
+		return Neutral(v)
 	default:
 		return fmt.Sprint(v)
 	}

@@ -24,7 +24,7 @@ func TestExportOfLogColumnEqualsFieldOfRow(t *testing.T) {
 		"full": {
 			ID: "req_1", Outcome: requestlog.OK, Status: 200, Stream: true, Requested: "auto", Model: "small", Provider: "openai",
 			DecisionKind: route.Policy, Policy: "p", Cost: new(money.Amount(5)), BaselineCost: new(money.Amount(3)), Latency: 1500 * time.Millisecond,
-			KeyID: "key_1", Finish: "stop", Session: "s", EndUser: "u", Simulated: true,
+			KeyID: "key_1", Finish: "stop", Session: "s", EndUser: "u", Simulated: true, Cache: &requestlog.Cache{Status: requestlog.CacheHit},
 		},
 	} {
 		row := exportRow{RowOf(&e), &e}
@@ -60,8 +60,8 @@ func TestNeutral(t *testing.T) {
 		{"terminal sequences", "\x1b[31m\x9b\x00\x7f\u009b\u2028", `\u001b[31m` + "\ufffd" + `\u0000\u007f\u009b\u2028`},
 		{"ordinary text", "a; b - c = d, é 漢", "a; b - c = d, é 漢"},
 	} {
-		if got := neutral(tt.text); got != tt.want {
-			t.Errorf("%s: neutral(%q) = %q, want %q", tt.name, tt.text, got, tt.want)
+		if got := Neutral(tt.text); got != tt.want {
+			t.Errorf("%s: Neutral(%q) = %q, want %q", tt.name, tt.text, got, tt.want)
 		}
 	}
 }
@@ -71,13 +71,13 @@ func FuzzNeutral(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		got := neutral(s)
+		got := Neutral(s)
 		if strings.ContainsFunc(got, unicode.IsControl) {
-			t.Errorf("neutral(%q) = %q has control characters", s, got)
+			t.Errorf("Neutral(%q) = %q has control characters", s, got)
 		}
 		for cell := range strings.SplitSeq(got, ";") {
 			if cell = strings.TrimLeft(cell, " \""); cell != "" && strings.ContainsAny(cell[:1], "=+-@") {
-				t.Errorf("neutral(%q) = %q has the formula %q", s, got, cell)
+				t.Errorf("Neutral(%q) = %q has the formula %q", s, got, cell)
 			}
 		}
 	})

@@ -180,10 +180,10 @@ func (s *csvSheet) flush() error {
 	return adminapi.Flush(s.out, exportStall)
 }
 
-// neutral returns s in a form that a spreadsheet does not interpret as a formula. Spreadsheets in many locales split a
+// Neutral returns s in a form that a spreadsheet does not interpret as a formula. Spreadsheets in many locales split a
 // comma-separated file at semicolons, even within quotes, so formulas after a semicolon are neutralized as well. Control
 // characters are escaped, because they could end a row or control a terminal.
-func neutral(s string) string {
+func Neutral(s string) string {
 	var b strings.Builder
 	starts := true // at the start of a cell
 	for _, r := range s {

@@ -21,7 +21,7 @@ type RatingView struct {
 	Label     *string   `json:"label" doc:"Label that was submitted instead of a score."`
 	Comment   *string   `json:"comment" doc:"null for callers without read_bodies."`
 	Source    string    `json:"source" enum:"api,dashboard,signal" doc:"signal: derived from the response or from the client's next request."`
-	Signal    *string   `json:"signal" doc:"schema_violation, refusal, truncation or retry."`
+	Signal    *string   `json:"signal" doc:"schema_violation, refusal, truncation, retry, reask, invalid_tool_call, failed_tool or abandoned."`
 	KeyID     *string   `json:"key_id"`
 	AccountID *string   `json:"account_id"`
 	Mine      bool      `json:"mine" doc:"Whether the caller submitted this rating. A new rating replaces it."`

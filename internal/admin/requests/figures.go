@@ -62,6 +62,8 @@ type FigureSet struct {
 	InputTokens     int64        `json:"input_tokens"`
 	CachedTokens    int64        `json:"cached_tokens"`
 	OutputTokens    int64        `json:"output_tokens"`
+	CacheHits       int64        `json:"cache_hits" doc:"Requests that the response cache served. They are not among the served requests."`
+	CacheSaved      money.Amount `json:"cache_saved_usd" doc:"Known cost that the response cache saved. Not part of saved_usd, which is the effect of routing."`
 	LatencyP50MS    *int64       `json:"latency_p50_ms" doc:"Median latency of served requests. Quantiles are computed from histograms with an error of at most 10 %."`
 	LatencyP95MS    *int64       `json:"latency_p95_ms"`
 	TTFTP50MS       *int64       `json:"ttft_p50_ms"`
@@ -111,7 +113,7 @@ func FiguresOf(f *requestlog.Figures) FigureSet {
 		SavedPercent: adminapi.Percent(saved, f.BaselineCost), ErrorPercent: adminapi.Share(f.Errors, f.Requests), FailedPercent: adminapi.Share(f.Failed, f.Attempts),
 		CoveredPercent: adminapi.Share(f.Compared, f.Served), PricedPercent: adminapi.Share(f.Priced, f.Served),
 		FallbackPercent: adminapi.Share(f.Fallbacks, f.Requests),
-		InputTokens:     f.InputTokens, CachedTokens: f.CachedTokens, OutputTokens: f.OutputTokens,
+		InputTokens:     f.InputTokens, CachedTokens: f.CachedTokens, OutputTokens: f.OutputTokens, CacheHits: f.CacheHits, CacheSaved: f.CacheSaved,
 		LatencyP50MS: adminapi.Measured(f.LatencyP50), LatencyP95MS: adminapi.Measured(f.LatencyP95), TTFTP50MS: adminapi.Measured(f.TTFTP50),
 	}
 }

@@ -103,7 +103,7 @@ type listRequestsInput struct {
 	Filters
 	Before string `query:"before" maxLength:"64" doc:"Request ID. Lists older requests."`
 	Limit  int    `query:"limit" minimum:"1" maximum:"200" default:"50"`
-	Sort   string `query:"sort" enum:"time,cost,latency" doc:"Sort order. cost and latency list the most expensive or slowest requests first and return one page only."`
+	Sort   string `query:"sort" enum:"time,cost,latency,tokens" doc:"Sort order. cost and latency list the most expensive or slowest requests first, tokens those with the most tokens among the newest 10,000 matching requests. They return one page only."`
 }
 
 func (a *handlers) listRequests(ctx context.Context, c *adminapi.Call, in *listRequestsInput) (*adminapi.Output[RequestPage], error) {
@@ -217,6 +217,7 @@ func absentBody(state requestlog.BodyState) *adminapi.Output[RequestBody] {
 		requestlog.BodyExpired:           "The bodies were deleted because they are older than the body retention.",
 		requestlog.BodyTooLarge:          "The bodies exceed the maximum stored size.",
 		requestlog.BodyRedactionTimeout:  "The bodies were not stored because the redaction rules of the workspace took too long.",
+		requestlog.BodyMedia:             "The bodies of audio, image and rerank requests are not stored.",
 		requestlog.BodyNone:              "The request failed before there was a body to store.",
 	}
 	if reasons[state] == "" {
@@ -237,7 +238,7 @@ func bodyText(b []byte) *string {
 func ParseFilter(c *adminapi.Call, now time.Time) (requestlog.Filter, requestlog.Page, error) {
 	f, page, err := requestlog.ParseFilter(OnlyFilters(c.Params), now)
 	f.WorkspaceID = c.WorkspaceID
-	if f.Q != "" && !c.Actor.May(account.ReadBodies) {
+	if (f.Q != "" || f.Text != "") && !c.Actor.May(account.ReadBodies) {
 		return f, page, adminapi.Denied(c.Actor, account.ReadBodies) // a search would reveal the bodies
 	}
 	return f, page, err

@@ -30,9 +30,12 @@ type RequestRow struct {
 	Decision  *string   `json:"decision" doc:"expected, fallback or policy. null if no target served the request."`
 	Policy    *string   `json:"policy"`
 	Fallback  *string   `json:"fallback_reason" doc:"Why the first choice was not used. null unless the decision is fallback."`
+	Escalated *string   `json:"escalated" doc:"Why the request was escalated to a stronger model: its task was stuck, or the response of the first model failed its checks. null if it was not."`
 	Error     *Failure  `json:"error,omitempty"`
 	Attempts  int       `json:"attempt_count" doc:"Number of attempts."`
 	Finish    *string   `json:"finish_reason"`
+	Cache     *string   `json:"cache" doc:"hit, miss or bypass: how the request used the response cache. null if it did not."`
+	CacheUse  *CacheUse `json:"cache_use,omitempty" doc:"Details of the response cache. Omitted if the request did not use it."`
 
 	Tokens        Tokens        `json:"tokens"`
 	Cost          *money.Amount `json:"cost_usd" nullable:"true" doc:"Estimated cost. null if unknown."`
@@ -57,6 +60,27 @@ type RequestRow struct {
 	Tags          map[string]string `json:"tags"`
 	Client        string            `json:"client"`
 	IP            string            `json:"ip"`
+}
+
+// CacheUse is how a request used the response cache.
+type CacheUse struct {
+	Status     string        `json:"status" enum:"hit,miss,bypass" doc:"hit: served from the cache. miss: served by a target. bypass: the cache could not be used."`
+	Reason     *string       `json:"reason" doc:"Why the cache was bypassed, or why the response of a miss was not stored. null if it was stored."`
+	AgeSeconds *int64        `json:"age_seconds" doc:"Age of the cached response. null unless the request is a hit."`
+	Source     *string       `json:"source" doc:"Request that the cached response was made for. null unless the request is a hit."`
+	Saved      *money.Amount `json:"saved_usd" nullable:"true" doc:"Cost of that request, which the hit saved. Not part of the savings of routing."`
+	Inputs     *int          `json:"cached_inputs" doc:"Inputs of an embeddings request that were served from the cache."`
+}
+
+func cacheUse(c *requestlog.Cache) *CacheUse {
+	if c == nil {
+		return nil
+	}
+	use := &CacheUse{Status: string(c.Status), Reason: adminapi.NonEmpty(c.Reason), Source: adminapi.NonEmpty(c.Source), Saved: c.Saved, Inputs: adminapi.Positive(c.Inputs)}
+	if c.Status == requestlog.CacheHit {
+		use.AgeSeconds = new(int64(c.Age / time.Second))
+	}
+	return use
 }
 
 // Tokens are the token counts of a request. Each token is counted in one class, except that output includes reasoning.
@@ -121,6 +145,7 @@ type AttemptView struct {
 	CacheMark    string        `json:"cache_mark,omitempty" doc:"Lifetime of the prompt-cache mark that Fairlead set for this attempt: 5m or 1h."`
 	CacheKey     string        `json:"cache_key,omitempty" doc:"prompt_cache_key that Fairlead set for this attempt, so that the turns of a session reach the same prompt cache."`
 	CacheSaved   *money.Amount `json:"cache_saved_usd,omitempty" doc:"How much less the attempt cost with this mark than without a prompt cache. Negative when the prompt was written to the cache."`
+	Check        string        `json:"check,omitempty" enum:"passed,failed,not_checked" doc:"Result of the checks that a policy requires. Absent for responses that are not checked."`
 }
 
 // BillView is the cost breakdown of a request. The rows add up exactly to the total.
@@ -153,7 +178,7 @@ func requestRow(e *requestlog.Entry, by account.Actor) RequestRow {
 		Outcome: adminapi.NonEmpty(string(e.Outcome)), Status: adminapi.Positive(e.Status),
 		Endpoint: e.Endpoint, Stream: e.Stream, Preview: e.Preview, Requested: e.Requested,
 		Model: adminapi.NonEmpty(e.Model), Provider: adminapi.NonEmpty(e.Provider), Simulated: e.Simulated,
-		Decision: adminapi.NonEmpty(string(e.DecisionKind)), Policy: adminapi.NonEmpty(e.Policy), Fallback: adminapi.NonEmpty(fallbackReason(e)), Attempts: len(e.Attempts), Finish: adminapi.NonEmpty(e.Finish),
+		Decision: adminapi.NonEmpty(string(e.DecisionKind)), Policy: adminapi.NonEmpty(e.Policy), Fallback: adminapi.NonEmpty(fallbackReason(e)), Escalated: adminapi.NonEmpty(e.Escalation()), Attempts: len(e.Attempts), Finish: adminapi.NonEmpty(e.Finish), CacheUse: cacheUse(e.Cache),
 		Tokens: tokens(e.Usage), Cost: e.Cost, BaselineModel: adminapi.NonEmpty(e.BaselineModel), BaselineCost: e.BaselineCost,
 		LatencyMS: adminapi.Millis(e.Latency), TTFTMS: adminapi.Millis(e.TTFT),
 		KeyID: adminapi.NonEmpty(e.KeyID), KeyName: adminapi.NonEmpty(e.KeyName), Source: e.Source(), AccountID: adminapi.NonEmpty(e.AccountID),
@@ -162,6 +187,9 @@ func requestRow(e *requestlog.Entry, by account.Actor) RequestRow {
 	if e.Latency > 0 {
 		row.OverheadUS = new(e.Overhead.Microseconds())
 		row.WaitMS = new(e.Wait.Milliseconds())
+	}
+	if e.Cache != nil {
+		row.Cache = new(string(e.Cache.Status))
 	}
 	if e.Error != nil {
 		row.Error = &Failure{Code: e.Error.Code, Message: e.Error.Message, Origin: string(e.Error.Origin)}
@@ -212,7 +240,7 @@ func attemptView(t *requestlog.Attempt, by account.Actor) AttemptView {
 		StartMS: t.Start.Milliseconds(), WaitMS: t.Wait.Milliseconds(), ConnectMS: adminapi.Millis(t.Connect), HeadersMS: adminapi.Millis(t.Headers),
 		FirstTokenMS: adminapi.Millis(t.FirstToken), DurationMS: t.Duration.Milliseconds(), Status: adminapi.Positive(t.Status),
 		Class: adminapi.NonEmpty(string(t.Class)), Message: adminapi.NonEmpty(t.Message), RetryAfterMS: adminapi.Millis(t.RetryAfter), Cost: t.Cost, Bytes: t.Bytes, Hedge: t.Hedge,
-		CacheMark: t.CacheMark, CacheKey: t.CacheKey, CacheSaved: t.CacheSaved,
+		CacheMark: t.CacheMark, CacheKey: t.CacheKey, CacheSaved: t.CacheSaved, Check: string(t.Check),
 	}
 	if t.Usage != nil {
 		v.Tokens = new(tokens(*t.Usage))

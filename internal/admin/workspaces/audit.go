@@ -18,7 +18,7 @@ import (
 type AuditEntry struct {
 	ID     string          `json:"id"`
 	At     time.Time       `json:"at"`
-	Actor  string          `json:"actor" doc:"Account ID or key ID, or command line or operator."`
+	Actor  string          `json:"actor" doc:"Account ID or key ID, or command line, operator or single sign-on."`
 	Label  string          `json:"actor_label" doc:"Email address or key name of the actor, if known."`
 	Action string          `json:"action" example:"key.create"`
 	Object string          `json:"object" doc:"ID of the changed object."`
