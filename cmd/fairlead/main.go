@@ -14,19 +14,26 @@ import (
 
 	"fairlead/internal/cli"
 	"fairlead/internal/cli/accounts"
+	"fairlead/internal/cli/alerts"
+	"fairlead/internal/cli/budgets"
 	"fairlead/internal/cli/catalogs"
+	"fairlead/internal/cli/comparisons"
 	"fairlead/internal/cli/configfile"
 	"fairlead/internal/cli/decisions"
 	"fairlead/internal/cli/doctor"
+	"fairlead/internal/cli/imports"
 	"fairlead/internal/cli/keys"
 	"fairlead/internal/cli/models"
+	"fairlead/internal/cli/outcomes"
 	"fairlead/internal/cli/policies"
 	"fairlead/internal/cli/providers"
+	"fairlead/internal/cli/reports"
 	"fairlead/internal/cli/requests"
 	"fairlead/internal/cli/router"
 	"fairlead/internal/cli/server"
 	"fairlead/internal/cli/sessions"
 	"fairlead/internal/cli/statements"
+	"fairlead/internal/cli/upgrade"
 )
 
 // version and commit are set at build time.
@@ -51,23 +58,30 @@ func main() {
 func commands() []cli.Command {
 	return []cli.Command{
 		accounts.New,
+		alerts.New,
+		budgets.New,
 		catalogs.New,
+		comparisons.New,
 		configfile.NewConfig,
 		configfile.NewInit,
 		decisions.NewBacktest,
 		decisions.NewExplain,
 		decisions.NewVerify,
 		doctor.New,
+		imports.New,
 		keys.New,
 		models.New,
+		outcomes.New,
 		policies.New,
 		providers.New,
+		reports.New,
 		requests.New,
 		router.New,
 		server.NewHealth,
 		server.NewServe,
 		sessions.New,
 		statements.New,
+		upgrade.New,
 	}
 }
 

@@ -18,8 +18,9 @@ func New(c *cli.Console, o *cli.Options) *cobra.Command {
 	return cli.Group("admin", "Create and unlock accounts, reset passwords and remove members", `  fairlead admin create --email you@example.com
   fairlead admin reset-password --email you@example.com
   fairlead admin unlock --email you@example.com
+  fairlead admin reset-second-factor --email you@example.com
   fairlead admin remove-member --email you@example.com`,
-		newAdminCreate(c, o), newAdminReset(c, o), newAdminUnlock(c, o), newAdminRemove(c, o))
+		newAdminCreate(c, o), newAdminReset(c, o), newAdminUnlock(c, o), newAdminResetFactor(c, o), newAdminRemove(c, o))
 }
 
 // accountView is the JSON form of an account.
@@ -101,6 +102,31 @@ func newAdminUnlock(c *cli.Console, o *cli.Options) *cobra.Command {
 					return accountError(err)
 				}
 				return tellAccount(c, o, account.Account{Email: email}, "%s can sign in again.")
+			})
+		},
+	}
+	cmd.Flags().StringVar(&email, "email", "", "email address of the account")
+	return cmd
+}
+
+func newAdminResetFactor(c *cli.Console, o *cli.Options) *cobra.Command {
+	var email string
+	cmd := &cobra.Command{
+		Use: "reset-second-factor --email EMAIL", Short: "Remove the authenticator app, passkeys and recovery codes of an account", Args: cli.NoArgs,
+		Example: `  fairlead admin reset-second-factor --email you@example.com`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := cli.RequireFlag(cmd, "email", "--email you@example.com"); err != nil {
+				return err
+			}
+			return instance.With(cmd.Context(), c, o, func(i *instance.Instance) error {
+				found, err := i.Accounts.AccountByEmail(cmd.Context(), email)
+				if err != nil {
+					return accountError(err)
+				}
+				if err := i.Factors.Reset(cmd.Context(), found.ID); err != nil {
+					return err
+				}
+				return tellAccount(c, o, found, "Removed the second factors of %s: authenticator app, passkeys and recovery codes.")
 			})
 		},
 	}

@@ -272,7 +272,7 @@ func (l *Lab) StoreDecided(change func(*requestlog.Entry), prompts ...string) []
 		}
 		ids = append(ids, e.ID)
 	}
-	rules := r.BacktestOptions(w.ID, nil, nil).Live
+	rules := r.ActiveRules(w.ID, nil)
 	if err := replay.Keep(context.Background(), i.Store.Config, rules.Snapshot, rules.Policies, nil); err != nil {
 		l.T.Fatal(err)
 	}

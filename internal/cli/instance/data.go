@@ -11,10 +11,12 @@ import (
 	"time"
 
 	"fairlead/internal/account"
+	"fairlead/internal/account/factor"
 	"fairlead/internal/admin/workspaces"
 	"fairlead/internal/cluster"
 	"fairlead/internal/config"
 	"fairlead/internal/llm"
+	"fairlead/internal/session"
 	"fairlead/internal/settings"
 	"fairlead/internal/spool"
 	"fairlead/internal/store"
@@ -32,9 +34,11 @@ type Instance struct {
 	New      bool // whether Open created the data directory
 	Store    *store.DB
 	Accounts *account.Service
+	Factors  *factor.Service
 
 	loaded *config.Loaded
 	vault  *vault.Vault
+	names  *session.Namer
 }
 
 // Open opens the data directory and the store. It creates the data directory if it does not exist.
@@ -64,6 +68,7 @@ func (i *Instance) prepare(ctx context.Context, master []byte) (err error) {
 	if err := vault.Confirm(ctx, i.Store, master); err != nil {
 		return err
 	}
+	i.Store.Log.SetTextIndex(i.Config.Log.Search)
 	if err := i.Store.Log.Retain(ctx, time.Now(), settings.Retention(i.Config.Log)); err != nil {
 		return fmt.Errorf("read retentions: %w", err)
 	}
@@ -72,7 +77,13 @@ func (i *Instance) prepare(ctx context.Context, master []byte) (err error) {
 	}); err != nil {
 		return err
 	}
-	i.vault, err = vault.New(i.Store.Config, master, nil)
+	if i.vault, err = vault.New(i.Store.Config, master, nil); err != nil {
+		return err
+	}
+	if i.names, err = session.NewNamer(master); err != nil {
+		return err
+	}
+	i.Factors, err = factor.New(i.Store.Accounts, i.vault, master, nil)
 	return err
 }
 

@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"fairlead/internal/account"
+	"fairlead/internal/admin/policies"
 	"fairlead/internal/catalog"
+	"fairlead/internal/config"
 	"fairlead/internal/explain"
 	"fairlead/internal/feedback"
 	"fairlead/internal/gateway"
@@ -17,6 +19,8 @@ import (
 	"fairlead/internal/policystore"
 	"fairlead/internal/predict"
 	"fairlead/internal/promptcache"
+	"fairlead/internal/providerset"
+	"fairlead/internal/route"
 	"fairlead/internal/settings"
 )
 
@@ -25,6 +29,15 @@ import (
 type Routing struct {
 	*explain.Service
 	Rules *policystore.Store
+
+	set    *providerset.Set
+	config config.Config
+	loader *providerset.Loader
+}
+
+// WithCandidates returns the connected targets and those of vendors that are not connected.
+func (r *Routing) WithCandidates(list []policies.BacktestVendor) (*route.Snapshot, error) {
+	return r.loader.WithCandidates(r.set, r.config, list)
 }
 
 // Routing loads providers, policies and ratings. Credentials that cannot be decrypted are logged and excluded.
@@ -33,7 +46,8 @@ func (i *Instance) Routing(ctx context.Context, env func(string) string, version
 	if err != nil {
 		return nil, fmt.Errorf("load predictor: %w", err)
 	}
-	set, err := i.loadProviders(ctx, i.loader(ctx, env, version, log, predictor)) // no calls are made
+	loader := i.loader(ctx, env, version, log, predictor)
+	set, err := i.loadProviders(ctx, loader) // no calls are made
 	if err != nil {
 		return nil, err
 	}
@@ -43,12 +57,13 @@ func (i *Instance) Routing(ctx context.Context, env func(string) string, version
 	}
 	ratings := feedback.NewIndex(i.Store.Feedback, i.Store.Feedback, feedback.Options{
 		Base: set.Snapshot().Ability, Predictor: predictor.Version(), HalfLife: func() time.Duration { return i.Config.Routing.HalfLife },
+		MinVerdicts: feedback.MinVerdicts, Guard: true,
 	})
 	if err := ratings.Refresh(ctx); err != nil {
 		return nil, fmt.Errorf("read ratings: %w", err)
 	}
 	c := i.Config
-	return &Routing{Rules: rules, Service: &explain.Service{
+	return &Routing{Rules: rules, set: set, config: c, loader: loader, Service: &explain.Service{
 		Gateway: gateway.New(gateway.Parts{
 			Health: health.New(health.Options{Failures: c.Breaker.Failures, ProbeAfter: c.Breaker.ProbeAfter}), Logger: log,
 			Settings: settings.Gateway(c), Snapshot: set.Snapshot(),

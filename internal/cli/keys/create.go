@@ -33,6 +33,9 @@ type keyFlags struct {
 	user     string
 	expires  string
 	noBodies bool
+	cache    string
+	cacheTTL time.Duration
+	shared   bool
 	tags     []string
 }
 
@@ -80,8 +83,12 @@ func (f *keyFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.user, "user-budget", "", "maximum spending of each end user per day in dollars; auto:cost serves it from 80 % on (default: no budget)")
 	flags.StringVar(&f.expires, "expires", "", "expiry: 90d, or a date such as 2027-01-31 (default: never)")
 	flags.BoolVar(&f.noBodies, "no-bodies", false, "do not store prompts and responses")
+	flags.StringVar(&f.cache, "cache", "off", "response cache: off, on_request, always")
+	flags.DurationVar(&f.cacheTTL, "cache-ttl", time.Hour, "maximum age of a cached response")
+	flags.BoolVar(&f.shared, "cache-shared", false, "share cached responses with the other sharing keys of the workspace")
 	flags.StringSliceVar(&f.tags, "tags", nil, "tags for its requests, for example team=search,stage=prod")
 	_ = cmd.RegisterFlagCompletionFunc("scopes", cobra.FixedCompletions([]string{"inference", "read", "manage"}, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("cache", cobra.FixedCompletions([]string{"off", "on_request", "always"}, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("period", cobra.FixedCompletions([]string{"day", "week", "month", "total"}, cobra.ShellCompDirectiveNoFileComp))
 }
 
@@ -92,6 +99,9 @@ func (f *keyFlags) draft(now time.Time) (account.KeyDraft, error) {
 	}
 	if f.noBodies {
 		d.LogBodies = new(bool)
+	}
+	if f.cache != "off" {
+		d.Cache = &account.ResponseCache{Mode: account.CacheMode(f.cache), TTL: f.cacheTTL, Shared: f.shared}
 	}
 	var err error
 	if d.Tags, err = parseTags(f.tags); err != nil {

@@ -167,6 +167,7 @@ func (p *entryPage) metadata(e *requestlog.Entry) {
 	fact("requested", e.Requested)
 	fact("served as", e.ServedAs)
 	fact("finish", e.Finish)
+	fact("cache", cacheText(e.Cache))
 	fact("session", e.Session)
 	fact("end user", e.EndUser)
 	fact("tags", pairs(e.Tags))
@@ -176,6 +177,19 @@ func (p *entryPage) metadata(e *requestlog.Entry) {
 	fact("bytes", cli.Count(e.BytesIn)+" in, "+cli.Count(e.BytesOut)+" out")
 	fact("prompt", e.Preview)
 	fact("bodies", string(e.BodyState))
+}
+
+// cacheText describes how a request used the response cache.
+func cacheText(c *requestlog.Cache) string {
+	switch {
+	case c == nil:
+		return ""
+	case c.Status == requestlog.CacheHit:
+		return fmt.Sprintf("hit, %s old, saved %s (made for %s)", cli.Duration(c.Age), cli.Amount(c.Saved), c.Source)
+	case c.Reason != "":
+		return string(c.Status) + ": " + c.Reason
+	}
+	return string(c.Status)
 }
 
 func pairs(m map[string]string) string {
