@@ -12,15 +12,20 @@ import (
 	"fairlead/internal/admin"
 	"fairlead/internal/admin/accounts"
 	"fairlead/internal/admin/adminapi"
+	"fairlead/internal/admin/alerts"
+	"fairlead/internal/admin/budgets"
 	"fairlead/internal/admin/comparison"
 	"fairlead/internal/admin/keys"
+	"fairlead/internal/admin/outcomes"
 	"fairlead/internal/admin/overview"
 	"fairlead/internal/admin/playground"
 	"fairlead/internal/admin/policies"
 	"fairlead/internal/admin/proofs"
 	"fairlead/internal/admin/providers"
+	"fairlead/internal/admin/reports"
 	"fairlead/internal/admin/requests"
 	"fairlead/internal/admin/spending"
+	"fairlead/internal/admin/views"
 	"fairlead/internal/admin/workspaces"
 	"fairlead/internal/catalog"
 	"fairlead/internal/config"
@@ -45,20 +50,29 @@ func (a *App) adminParts() admin.Parts {
 	b := adminBackend{a}
 	c := a.loaded().Config
 	requestLog := freshReader{a.db.Log, a.spool}
-	sender := samples.Sender{Gateway: a.gateway, Accounts: a.accounts, Providers: func() []*provider.Provider { return a.providers.Load().Providers }}
+	sender := samples.Sender{
+		Gateway: a.gateway, Accounts: a.accounts, Providers: func() []*provider.Provider { return a.providers.Load().Providers },
+		Log: requestLog, Writer: a.db.Log, Versions: a.db.Config,
+	}
 	labels := &workspaces.Labels{Keys: a.accounts, Members: a.accounts, Names: a.db.Accounts}
 	facts := func() accounts.Facts {
 		f := b.Facts()
-		return accounts.Facts{
+		known := accounts.Facts{
 			Version: f.Version, Registration: f.Registration, PublicURL: c.PublicURL, Simulated: f.Simulated, Samples: sender.Available(),
 		}
+		if s := a.loaded().Config.SSO; s.Issuer != "" {
+			known.SSO, known.SSOOnly = s.Name, s.SignIn == "sso_only"
+		}
+		return known
 	}
 	return admin.Parts{
 		Server: adminapi.Options{
 			Sessions: a.accounts, Memberships: a.accounts, Keyring: a.keyring, Audit: a.accounts,
 			Unreachable: store.Unreachable, PublicURL: c.PublicURL, TrustProxy: c.TrustProxy, Log: a.log, Now: time.Now,
 		},
-		Accounts: accounts.Deps{Sessions: a.accounts, Registrar: a.accounts, Profiles: a.accounts, Memberships: a.accounts, Facts: facts},
+		Accounts: accounts.Deps{
+			Sessions: a.accounts, Registrar: a.accounts, Profiles: a.accounts, Factors: a.factors, Passkeys: a.passkeys, PasskeyList: a.passkeys, SSO: a.sso, Memberships: a.accounts, Facts: facts,
+		},
 		Workspaces: workspaces.Deps{
 			Workspaces: a.accounts, Memberships: a.accounts, Members: a.accounts, Invitations: a.accounts, Audit: a.accounts, Labels: labels,
 			Spending: b, Models: b, DefaultRedaction: func() []string { return b.Facts().Redact },
@@ -67,18 +81,23 @@ func (a *App) adminParts() admin.Parts {
 		Requests: requests.Deps{
 			Requests: requestLog, Sessions: a.db.Log, Budgets: b, Live: a.feed, Eraser: eraser{a}, Verifier: a.decisions, Ratings: ratings{a}, Transcript: transcript.ToChat,
 		},
-		Overview:  overview.Deps{Requests: requestLog, Figures: a.db.Figures, Keys: a.accounts, Spending: b, Fleet: b, Instance: b},
-		Providers: providers.Deps{Fleet: b, Prober: b, Credentials: b, Connector: a.connector(), Switch: b, Prices: b, Figures: a.db.Figures},
+		Overview:  overview.Deps{Requests: requestLog, Figures: a.db.Figures, Keys: a.accounts, Spending: b, Fleet: b, Instance: b, Alerts: a.alerts.service},
+		Providers: providers.Deps{Fleet: b, Prober: b, Credentials: b, Connector: a.connector(), Switch: b, Prices: b, Market: market{a}, Figures: a.db.Figures},
 		Policies: policies.Deps{
-			Policies: a.policies, Versions: a.policies, Explainer: a.decisions, Backtester: a.decisions, Feedback: ratings{a}, Requests: requestLog, Figures: a.db.Figures, Keys: a.accounts, Labels: labels,
+			Policies: a.policies, Versions: a.policies, Explainer: a.decisions, Backtester: a.decisions, Candidates: market{a}, Feedback: ratings{a}, Requests: requestLog, Figures: a.db.Figures, Keys: a.accounts, Labels: labels,
 			ReadOnly:   func() string { return b.Facts().PoliciesClosed },
 			ConfigFile: func() string { return b.Facts().ConfigFile },
 		},
+		Outcomes:   outcomes.Deps{Learner: a.feedback, Store: a.db.Feedback},
 		Comparison: comparison.Deps{Workspaces: a.accounts, Comparer: b, Store: a.db.Proof, Models: b},
+		Alerts:     alerts.Deps{Alerts: a.alerts.service},
+		Budgets:    budgets.Deps{Budgets: a.budgets},
+		Views:      views.Deps{Store: a.db.Views},
+		Reports:    reports.Deps{Figures: a.db.Figures, Facts: a.db.Report, Keys: a.accounts, Members: a.accounts},
 		Playground: playground.Deps{Playground: b, Samples: sender},
 		Proofs: proofs.Deps{
 			Statements: statement.Sources{Log: requestLog, Samples: a.db.Proof, Costs: a.db.Proof},
-			Figures:    a.db.Figures, Keys: a.accounts, Workspaces: a.accounts, Version: a.version,
+			Figures:    a.db.Figures, Keys: a.accounts, Workspaces: a.accounts, Version: a.version, Models: b, Prices: a.decisions,
 		},
 	}
 }
@@ -159,7 +178,7 @@ func (b adminBackend) health() map[string]providers.TargetHealth {
 
 func targetHealth(h health.TargetHealth) providers.TargetHealth {
 	return providers.TargetHealth{
-		Circuit: circuitName(h), Reason: h.Reason, NextProbe: h.NextProbe, Latency: h.TTFT, TokensPS: h.TokensPS,
+		Circuit: circuitName(h), Reason: h.Reason, Cause: h.Cause, Since: h.Since, Share: h.Share, NextProbe: h.NextProbe, Latency: h.TTFT, TokensPS: h.TokensPS,
 		Calls: h.Calls, Failures: h.Failures,
 	}
 }

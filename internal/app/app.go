@@ -22,10 +22,14 @@ import (
 
 	"fairlead/docs"
 	"fairlead/internal/account"
+	"fairlead/internal/account/factor"
 	"fairlead/internal/account/keyring"
+	"fairlead/internal/account/passkey"
 	"fairlead/internal/admin"
 	"fairlead/internal/admin/adminapi"
 	"fairlead/internal/attempt"
+	"fairlead/internal/budget"
+	"fairlead/internal/cascade"
 	"fairlead/internal/config"
 	"fairlead/internal/egress"
 	"fairlead/internal/explain"
@@ -39,12 +43,14 @@ import (
 	"fairlead/internal/maintenance"
 	"fairlead/internal/manual"
 	"fairlead/internal/memory"
+	"fairlead/internal/otlp"
 	"fairlead/internal/outline"
 	"fairlead/internal/policystore"
 	"fairlead/internal/predict"
 	"fairlead/internal/predict/ability"
 	"fairlead/internal/promptcache"
 	"fairlead/internal/providerset"
+	"fairlead/internal/quality"
 	"fairlead/internal/redaction"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/session"
@@ -53,6 +59,7 @@ import (
 	"fairlead/internal/signals"
 	"fairlead/internal/simulator"
 	"fairlead/internal/spool"
+	"fairlead/internal/sso"
 	"fairlead/internal/store"
 	"fairlead/internal/store/logstore"
 	"fairlead/internal/telemetry"
@@ -103,6 +110,10 @@ type App struct {
 	accounts                *account.Service
 	keyring                 *keyring.Ring
 	vault                   *vault.Vault
+	factors                 *factor.Service
+	passkeys                *passkey.Service
+	sso                     *sso.Service
+	ssoEgress               *egress.Client // of the identity provider
 	egress                  *egress.Client
 	health                  *health.Tracker
 	admission               *limit.AdmissionQueue
@@ -110,6 +121,7 @@ type App struct {
 	limits                  limit.Limiter
 	cluster                 *clusterParts // nil without Redis
 	predictor               *predict.Predictor
+	quality                 *quality.Rater
 	policies                *policystore.Store
 	feedback                *feedback.Index
 	prefixes                promptcache.Store
@@ -124,12 +136,15 @@ type App struct {
 	shadow                  *gateway.Gateway // makes the calls of comparisons
 	shadowEgress            *egress.Client   // of shadow
 	comparer                *shadow.Comparer
+	alerts                  alertParts
+	budgets                 *budget.Service
 	admin                   *adminapi.Server
 	dashboard               http.Handler
 	manual                  *manual.Site
 	publicURL               ingress.PublicURL // for links in errors
 	metrics                 *telemetry.Metrics
-	catalogFailing          atomic.Bool // whether the last read of the catalog file failed
+	traces                  *otlp.Exporter // nil if nothing is exported by OTLP
+	catalogFailing          atomic.Bool    // whether the last read of the catalog file failed
 	setupCode               string
 	devToken                string
 
@@ -259,7 +274,9 @@ func (a *App) openStore(ctx context.Context, c config.Config) error {
 	_, statErr := os.Stat(a.storeName)
 	a.storeNew = errors.Is(statErr, os.ErrNotExist) && c.Store == "sqlite"
 	return a.retryWhileUnreachable(ctx, func() (err error) {
-		a.db, err = store.Open(ctx, c.Store, c.DataDir, store.Options{})
+		if a.db, err = store.Open(ctx, c.Store, c.DataDir, store.Options{}); err == nil {
+			a.db.Log.SetTextIndex(c.Log.Search)
+		}
 		return err
 	})
 }
@@ -302,16 +319,29 @@ func (a *App) openAccounts(ctx context.Context, c config.Config) (err error) {
 	if err := a.keyring.Load(ctx); err != nil {
 		return fmt.Errorf("load keys: %w", err)
 	}
-	if a.accounts, err = account.New(a.db.Accounts.Stores(), account.Options{
-		MasterKey: a.master, Registration: c.Registration, Quota: settings.Quota(c.Accounts), Busy: a.shedding,
-		Changed: func(ctx context.Context) { a.report("read keys", a.keyring.Refresh(ctx)) },
-		Ended:   a.publishEnding,
-	}); err != nil {
-		return err
-	}
 	if a.vault, err = vault.New(a.db.Config, a.master, nil); err != nil {
 		return err
 	}
+	if a.factors, err = factor.New(a.db.Accounts, a.vault, a.master, nil); err != nil {
+		return err
+	}
+	a.passkeys = passkey.New(passkey.Parts{Store: a.db.Accounts, Sealer: a.vault, Recovery: a.factors, PublicURL: c.PublicURL, Allowed: a.passwordAllowed})
+	changed := func(ctx context.Context) { a.report("read keys", a.keyring.Refresh(ctx)) }
+	if a.accounts, err = account.New(a.db.Accounts.Stores(), account.Options{
+		MasterKey: a.master, Registration: c.Registration, Quota: settings.Quota(c.Accounts), Busy: a.shedding,
+		Changed: changed, Ended: a.publishEnding, Passwords: a.passwordAllowed, SecondFactor: a.factors, Passkeys: a.passkeys,
+		Recheck: func(ctx context.Context, s account.Session) error { return a.sso.Check(ctx, s) },
+	}); err != nil {
+		return err
+	}
+	a.ssoEgress = egress.New(settings.SSOEgress(c))
+	if a.sso, err = sso.New(sso.Parts{
+		Store: a.db.Accounts, Workspaces: a.accounts, Audit: a.db.Accounts, Sealer: a.vault, MasterKey: a.master, Do: a.ssoEgress.Do,
+		Changed: changed, Ended: a.publishEnding, Log: a.log,
+	}); err != nil {
+		return err
+	}
+	a.sso.Configure(settings.SSO(c.SSO))
 	if a.options.Dev {
 		return a.openDev(ctx)
 	}
@@ -323,6 +353,11 @@ func (a *App) openAccounts(ctx context.Context, c config.Config) (err error) {
 		a.setupCode = code
 	}
 	return nil
+}
+
+// passwordAllowed reports whether an account may sign in with a password. Development mode signs in with one.
+func (a *App) passwordAllowed(email string) bool {
+	return a.options.Dev && email == devEmail || settings.PasswordAllowed(a.loaded().Config.SSO, email)
 }
 
 // shedding reports whether model requests are being rejected because of overload.
@@ -358,6 +393,7 @@ func (a *App) openGateway(ctx context.Context, c config.Config) (err error) {
 		Settings: a.db, Connected: a.db.Config, Vault: a.vault, Env: a.options.Env, Version: a.version, Simulator: simulator.NewSimulator(simulator.Options{Latency: 1}),
 		Fitter: ability.New(a.predictor), Typical: a.predictor.Typical(), Client: func() *egress.Client { return a.egress }, Report: a.report,
 	}
+	a.quality = quality.New(a.loader.Fitter, a.predictor)
 	if c.Detect {
 		a.loader.Local = providerset.FindLocal(ctx)
 	}
@@ -381,7 +417,14 @@ func (a *App) openGateway(ctx context.Context, c config.Config) (err error) {
 	if err != nil {
 		return err
 	}
+	cache, err := a.responseCache(c.ResponseCache)
+	if err != nil {
+		return err
+	}
 	a.metrics = telemetry.NewMetrics(telemetry.Build{Version: a.version}, a.gauges())
+	if err := a.openExport(ctx, c); err != nil {
+		return err
+	}
 	ids, err := responses.NewStoredIDs(a.master)
 	if err != nil {
 		return err
@@ -391,16 +434,22 @@ func (a *App) openGateway(ctx context.Context, c config.Config) (err error) {
 		return err
 	}
 	a.openComparison(c, f)
-	a.gateway = gateway.New(gateway.Parts{
+	a.budgets = a.budgetService(sessions)
+	a.openAlerts(c)
+	parts := gateway.Parts{
 		Routes: settings.Routes(), Keys: a.keyring, Limits: a.limits, Admission: a.admission, Ledger: a.ledger, Health: a.health,
 		Dispatcher: &attempt.Dispatcher{Admission: a.health, Health: a.health, Egress: a.egress, Batches: chat.Format{}, Draw: rand.Float64, SealID: ids.Seal},
 		StoredIDs:  ids,
 		Log:        a.spool, Observe: a.observe, Started: a.observeStart,
-		Logger: a.log, Settings: settings.Gateway(c), Snapshot: f.Snapshot(), Reasoning: kept, Sessions: sessions, Comparer: a.comparer,
+		Logger: a.log, Settings: settings.Gateway(c), Snapshot: f.Snapshot(), Reasoning: kept, Sessions: sessions, Comparer: a.comparer, Checker: cascade.New(a.shadowEgress), Cache: cache,
 		Routing: gateway.Routing{
 			Predictor: a.predictor, Policies: a.policies, Feedback: ratings{a}, Prefixes: a.prefixes, Lengths: a.lengths, Pins: pins{a.accounts}, Draw: rand.Float64,
 		},
-	})
+	}
+	if a.traces != nil {
+		parts.Log, parts.Tracing = exportedLog{a.spool, a.traces}, a.traces
+	}
+	a.gateway = gateway.New(parts)
 	a.decisions.Gateway = a.gateway
 	a.keyring.OnRevoke(a.gateway.Revoke)
 	a.adopt(f)

@@ -16,6 +16,7 @@ import (
 	"fairlead/internal/limit"
 	"fairlead/internal/reasoning"
 	"fairlead/internal/requestlog"
+	"fairlead/internal/responsecache"
 )
 
 const (
@@ -68,6 +69,22 @@ func (a *App) reasoningStore() (*reasoning.Store, error) {
 		return nil, err
 	}
 	return reasoning.New(remote), nil
+}
+
+// responseCache creates the response cache. It is in memory, and shared through Redis if configured.
+func (a *App) responseCache(c config.ResponseCache) (*responsecache.Cache, error) {
+	if c.Memory == 0 {
+		return nil, nil
+	}
+	o := responsecache.Options{Memory: int64(c.Memory), Entry: int64(c.Entry)}
+	if a.cluster != nil && c.Redis > 0 {
+		remote, err := responsecache.NewRedis(a.cluster.client, a.master, int64(c.Redis))
+		if err != nil {
+			return nil, err
+		}
+		o.Remote = remote
+	}
+	return responsecache.New(o), nil
 }
 
 // reportRedis logs that Redis became unavailable or available again. The number of warnings is limited.
@@ -152,7 +169,7 @@ func (a *App) onDelivered(entries []requestlog.Entry) {
 		return
 	}
 	for i := range entries {
-		if e := &entries[i]; e.Cost != nil && e.KeyID != requestlog.SampleKey {
+		if e := &entries[i]; e.Cost != nil && !requestlog.IsSampleKey(e.KeyID) {
 			a.cluster.ledger.Delivered("key:"+e.KeyID, e.Time, *e.Cost)
 			a.cluster.ledger.Delivered("ws:"+e.WorkspaceID, e.Time, *e.Cost)
 			for _, subject := range e.Subjects {

@@ -41,7 +41,7 @@ func (a *App) openComparison(c config.Config, f *providerset.Set) {
 				a.cluster.ledger.Delivered(c.Budget, c.At, c.Amount)
 			}
 		},
-		Wait: a.waitForCapacity,
+		Verdict: a.storeVerdict, Wait: a.waitForCapacity,
 	})
 }
 

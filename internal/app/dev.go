@@ -32,12 +32,27 @@ func (a *App) openDev(ctx context.Context) error {
 		if err := a.accounts.ResetPassword(ctx, devEmail, password); err != nil {
 			return fmt.Errorf("reset the developer account: %w", err)
 		}
+		if err := a.resetDevFactor(ctx); err != nil {
+			return fmt.Errorf("reset the developer account: %w", err)
+		}
 	}
 	_, token, err := a.accounts.Login(ctx, devEmail, password, account.Visitor{Client: "serve --dev"})
 	if err != nil {
 		return fmt.Errorf("sign in to the developer account: %w", err)
 	}
 	a.devToken = token
+	return nil
+}
+
+// resetDevFactor removes the second factor of the developer account, which signs in without a user.
+func (a *App) resetDevFactor(ctx context.Context) error {
+	dev, err := a.accounts.AccountByEmail(ctx, devEmail)
+	if err != nil {
+		return err
+	}
+	if err := a.factors.Reset(ctx, dev.ID); !errors.Is(err, account.ErrNotFound) {
+		return err
+	}
 	return nil
 }
 

@@ -95,7 +95,7 @@ var (
 
 func TestConfigurationExamplesAreValid(t *testing.T) {
 	t.Parallel()
-	for _, document := range []string{"docs/guides/operation.md", "docs/guides/providers.md", "docs/guides/reverse-proxy.md", "docs/guides/migrate.md", "docs/guides/deploy.md"} {
+	for _, document := range []string{"docs/guides/operation.md", "docs/guides/providers.md", "docs/guides/reverse-proxy.md", "docs/guides/migrating-from-litellm.md", "docs/guides/telemetry.md", "docs/guides/deploy.md"} {
 		examples := yamlExample.FindAllStringSubmatch(readDocument(t, document), -1)
 		if len(examples) == 0 {
 			t.Errorf("%s has no example", document)

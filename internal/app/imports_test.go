@@ -40,13 +40,15 @@ var layers = [][]string{
 		"internal/providerset",
 		"internal/redaction",
 		"internal/samples",
-		"internal/shadow",
+		"internal/shadow", "internal/cascade",
 		"internal/maintenance",
+		"internal/otlp",
 		"internal/signals",
 	},
 	{
 		"internal/explain",
 		"internal/memory",
+		"internal/migration",
 		"internal/pricebook",
 		"internal/settings",
 		"internal/transcript",
@@ -60,12 +62,17 @@ var layers = [][]string{
 	},
 	{
 		"internal/admin/accounts",
+		"internal/admin/alerts",
+		"internal/admin/budgets",
 		"internal/admin/comparison",
 		"internal/admin/keys",
+		"internal/admin/outcomes",
 		"internal/admin/playground",
 		"internal/admin/policies",
 		"internal/admin/proofs",
 		"internal/admin/providers",
+		"internal/admin/reports",
+		"internal/admin/views",
 		"internal/admin/workspaces",
 	},
 	{
@@ -84,13 +91,16 @@ var layers = [][]string{
 	},
 	{
 		"internal/store/accountstore",
+		"internal/store/alertstore",
 		"internal/store/configstore",
 		"internal/store/feedbackstore",
 		"internal/store/figurestore",
 		"internal/store/logquery",
 		"internal/store/partition",
 		"internal/store/proofstore",
+		"internal/store/reportstore",
 		"internal/store/sessionstore",
+		"internal/store/viewstore",
 	},
 	{
 		"internal/store/entryblock",
@@ -100,19 +110,26 @@ var layers = [][]string{
 		"internal/store/migrations",
 	},
 	{
+		"internal/alert",
+		"internal/baseline",
 		"internal/replay",
+		"internal/report",
 		"internal/rescue",
 		"internal/statement",
 	},
 	{
 		"internal/attempt",
+		"internal/budget",
 	},
 	{
+		"internal/account/factor",
+		"internal/account/passkey",
 		"internal/account/keyring",
 		"internal/bill",
 		"internal/length",
 		"internal/response",
 		"internal/session",
+		"internal/sso",
 		"internal/upload",
 	},
 	{
@@ -122,6 +139,7 @@ var layers = [][]string{
 		"internal/account",
 		"internal/ledger",
 		"internal/requestlog",
+		"internal/savedview",
 		"internal/health",
 		"internal/limit",
 		"internal/vault",
@@ -133,6 +151,7 @@ var layers = [][]string{
 		"internal/simulator",
 		"internal/promptcache",
 		"internal/reasoning",
+		"internal/responsecache",
 		"internal/feedback",
 		"internal/policystore",
 	},
@@ -145,12 +164,14 @@ var layers = [][]string{
 	},
 	{
 		"internal/route",
+		"internal/learn",
 		"internal/policy",
 		"internal/wire",
 		"internal/wire/*",
 		"internal/provider",
 	},
 	{
+		"internal/quality",
 		"internal/policy/condition",
 		"internal/proof",
 		"internal/catalog/bundle",
@@ -163,6 +184,7 @@ var layers = [][]string{
 		"internal/catalog",
 		"internal/token",
 		"internal/redact",
+		"internal/fulltext",
 		"internal/predict",
 		"internal/conversation",
 		"internal/outline",
@@ -177,6 +199,7 @@ var layers = [][]string{
 		"internal/rawjson",
 		"internal/document",
 		"internal/turncache",
+		"internal/tracecontext",
 	},
 }
 
@@ -202,13 +225,14 @@ var beside = map[string][]string{
 	// The Responses format and the messages format frame events in the same way.
 	"internal/wire/responsesconv":   {"internal/wire/responsesstream", "internal/wire/messagesstream"},
 	"internal/wire/responsesstream": {"internal/wire/messagesstream"},
+	"internal/wire/geminiapi":       {"internal/wire/gemini", "internal/wire/messagesstream"},
 }
 
 // only lists all packages of this module that a package may import.
 var only = map[string][]string{
 	"internal/provider/*":      {"internal/provider", "internal/wire", "internal/wire/*", "internal/catalog", "internal/llm", "internal/money", "internal/rawjson"},
-	"internal/provider/azure":  {"internal/provider/compatible"}, // it speaks the same format
-	"internal/provider/vertex": {"internal/provider/anthropic"},  // it serves Anthropic's models
+	"internal/provider/azure":  {"internal/provider/compatible"},                            // it speaks the same format
+	"internal/provider/vertex": {"internal/provider/anthropic", "internal/provider/gemini"}, // it serves Anthropic's and Google's models
 	"docs":                     {},
 	"web":                      {},
 	"internal/llm":             {},
@@ -218,6 +242,7 @@ var only = map[string][]string{
 	"internal/spelling":        {},
 	"internal/document":        {},
 	"internal/turncache":       {},
+	"internal/tracecontext":    {},
 }
 
 // never lists packages that a package must not import although they are below it.
@@ -227,7 +252,7 @@ var never = map[string][]string{
 		"internal/admin/*", "internal/store", "internal/store/*", "internal/provider/*",
 		"internal/wire/chat", "internal/wire/chatconv", "internal/wire/chatstream", "internal/wire/embeddings",
 		"internal/wire/messages", "internal/wire/messagesconv", "internal/wire/messagesstream",
-		"internal/wire/responses", "internal/wire/responsesconv", "internal/wire/responsesstream", "internal/wire/gemini", "internal/wire/converse",
+		"internal/wire/responses", "internal/wire/responsesconv", "internal/wire/responsesstream", "internal/wire/gemini", "internal/wire/geminiapi", "internal/wire/converse", "internal/wire/media",
 	},
 	"internal/admin/*": {"internal/store", "internal/store/*", "internal/provider/*", "internal/wire/*"},
 	"internal/admin":   {"internal/store", "internal/store/*", "internal/provider/*", "internal/wire/*"},
@@ -242,6 +267,7 @@ var pure = []string{
 	"internal/catalog/importer",
 	"internal/token",
 	"internal/redact",
+	"internal/fulltext",
 	"internal/predict",
 	"internal/conversation",
 	"internal/outline",

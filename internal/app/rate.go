@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"fairlead/internal/feedback"
@@ -22,6 +23,11 @@ func (r ratings) For(workspaceID string) *feedback.Corrections {
 	return r.app.feedback.For(workspaceID)
 }
 
+// Explore returns the share of a workspace's spending for trials, and their quality floor.
+func (r ratings) Explore(workspaceID string) (share, floor float64) {
+	return r.app.feedback.Explore(workspaceID)
+}
+
 // Rate stores a rating for a request in the workspace.
 func (r ratings) Rate(ctx context.Context, given feedback.Rating) (feedback.Rating, error) {
 	ctx, cancel := context.WithTimeout(ctx, rateTime)
@@ -29,9 +35,10 @@ func (r ratings) Rate(ctx context.Context, given feedback.Rating) (feedback.Rati
 	return r.app.Rate(ctx, given)
 }
 
-// Of returns the ratings of a request.
+// Of returns the ratings and signals of a request. Verdicts are in its comparison.
 func (r ratings) Of(ctx context.Context, workspaceID, requestID string) ([]feedback.Rating, error) {
-	return r.app.db.Feedback.FeedbackOf(ctx, workspaceID, requestID)
+	all, err := r.app.db.Feedback.FeedbackOf(ctx, workspaceID, requestID)
+	return slices.DeleteFunc(all, func(r feedback.Rating) bool { return r.Source.IsVerdict() || r.Signal == feedback.Quiet }), err
 }
 
 // Summary returns the effect of a workspace's ratings on routing.

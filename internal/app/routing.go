@@ -18,6 +18,7 @@ import (
 	"fairlead/internal/predict"
 	"fairlead/internal/promptcache"
 	"fairlead/internal/providerset"
+	"fairlead/internal/replay"
 	"fairlead/internal/settings"
 	"fairlead/internal/signals"
 )
@@ -38,7 +39,10 @@ func (a *App) openRouting(ctx context.Context, c config.Config, f *providerset.S
 	}
 	a.feedback = feedback.NewIndex(a.db.Feedback, a.db.Feedback, feedback.Options{
 		Base: func(model string) (predict.Ability, bool) { return a.providers.Load().Snapshot().Ability(model) }, Predictor: a.predictor.Version(),
-		HalfLife: a.halfLife,
+		HalfLife: a.halfLife, MinVerdicts: feedback.MinVerdicts, Guard: true,
+		Keep: func(ctx context.Context, c *feedback.Corrections) error {
+			return replay.Keep(ctx, a.db.Config, nil, nil, c)
+		},
 	})
 	a.providers.Store(f)
 	if err := a.feedback.Refresh(ctx); err != nil {

@@ -92,7 +92,8 @@ func (a *App) public() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		path := r.URL.Path
 		switch {
-		case strings.HasPrefix(path, "/proxy/v1/"), strings.HasPrefix(path, "//proxy/v1/"), path == "/proxy/v1":
+		case strings.HasPrefix(path, "/proxy/v1/"), strings.HasPrefix(path, "//proxy/v1/"), path == "/proxy/v1",
+			strings.HasPrefix(path, "/proxy/v1beta/"), strings.HasPrefix(path, "//proxy/v1beta/"):
 			a.gateway.ServeHTTP(w, r)
 		case path == "/health", path == "/livez", path == "/readyz":
 			a.serveProbe(w, r)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"os"
+	"reflect"
+	"sync"
 	"time"
 
 	"fairlead/internal/config"
@@ -37,6 +39,8 @@ func (a *App) start(ctx context.Context) {
 	a.tasks.Go(func() { a.refreshModelLists(ctx) })
 	a.tasks.Go(func() { a.watchPrices(ctx) })
 	a.tasks.Go(func() { a.comparer.Run(ctx) })
+	a.tasks.Go(func() { a.alerts.engine.Follow(ctx) })
+	a.tasks.Go(func() { a.sso.Run(ctx) })
 	a.startRouting(ctx)
 	a.startCluster(ctx)
 	if loaded := a.loaded(); loaded.Path != "" {
@@ -51,7 +55,10 @@ func (a *App) lead(ctx context.Context) {
 	if a.loaded().Config.Store != "sqlite" {
 		a.log.InfoContext(ctx, "became the leader, running periodic tasks")
 	}
-	a.maintenance.Lead(ctx)
+	var all sync.WaitGroup
+	all.Go(func() { a.maintenance.Lead(ctx) })
+	all.Go(func() { a.alerts.engine.Lead(ctx) })
+	all.Wait()
 }
 
 // prepare completes a batch of entries before it is written to the database, so that this work is not on the request path.
@@ -103,10 +110,16 @@ func (a *App) apply(ctx context.Context, next *config.Loaded) error {
 	if err != nil {
 		return err
 	}
+	a.ssoEgress.Update(settings.SSOEgress(next.Config))
+	if before := a.loaded().Config.SSO; !reflect.DeepEqual(before, next.Config.SSO) {
+		a.sso.Configure(settings.SSO(next.Config.SSO))
+	}
 	a.config.Store(next)
 	a.setLevel(next.Config.Log)
+	a.db.Log.SetTextIndex(next.Config.Log.Search)
 	a.egress.Update(f.EgressOptions(next.Config))
 	a.shadowEgress.Update(f.EgressOptions(next.Config))
+	a.alerts.egress.Update(settings.AlertEgress(next.Config))
 	a.health.Configure(next.Config.Breaker.Failures, next.Config.Breaker.ProbeAfter)
 	a.admission.Configure(next.Config.Limits.ShedAfter)
 	a.policies.SetInstance(f.Policies, f.World())
@@ -136,6 +149,7 @@ func (a *App) stop(ctx context.Context) error {
 	if flushErr := a.spool.Flush(flush); flushErr != nil {
 		a.log.Warn("entries remain in the spool until the next start", "error", flushErr.Error())
 	}
+	a.closeExport(ctx)
 	a.endTasks()
 	a.tasks.Wait()
 	a.redaction.Wait()
@@ -151,8 +165,14 @@ func (a *App) close() error {
 	if a.egress != nil {
 		a.egress.Close()
 	}
+	if a.ssoEgress != nil {
+		a.ssoEgress.Close()
+	}
 	if a.shadowEgress != nil {
 		a.shadowEgress.Close()
+	}
+	if a.alerts.egress != nil {
+		a.alerts.egress.Close()
 	}
 	if a.redis != nil {
 		errs = append(errs, a.redis.Close())
