@@ -41,6 +41,8 @@ func (s *site) waysToPresentAKey(t *testing.T) int {
 		{"bearer", http.Header{"Authorization": {"Bearer " + k}}, "", 0, ""},
 		{"lower case", http.Header{"Authorization": {"bearer " + k}}, "", 0, ""},
 		{"x-api-key", http.Header{"X-Api-Key": {k}}, "", 0, ""},
+		{"x-goog-api-key", http.Header{"X-Goog-Api-Key": {k}}, "", 0, ""},
+		{"another x-goog-api-key", http.Header{"X-Api-Key": {k}, "X-Goog-Api-Key": {other}}, "", 400, "INVALID_REQUEST"},
 		{"the same twice", http.Header{"Authorization": {"Bearer " + k}, "X-Api-Key": {k}}, "", 0, ""},
 		{"two bearers", http.Header{"Authorization": {"Bearer " + k, "Bearer " + other}}, "", 400, "INVALID_REQUEST"},
 		{"two headers", http.Header{"Authorization": {"Bearer " + k}, "X-Api-Key": {other}}, "", 400, "INVALID_REQUEST"},
@@ -90,7 +92,14 @@ func (s *site) owned() map[string]struct{ own, unknown, body string } {
 		"/workspace/members/{account_id}": {s.view.ID, unknown(s.view.ID), `{"role":"viewer"}`},
 		"/workspace/invitations/{id}":     {s.invitation, unknown(s.invitation), ""},
 		"/account/sessions/{id}":          {s.session, strings.Repeat("0", len(s.session)), ""},
+		"/account/passkeys/{id}":          {passkeyID, unknown(passkeyID), `{"name":"x"}`},
+		"/account/passkeys/{id}/remove":   {passkeyID, unknown(passkeyID), `{"password":"x"}`},
+		"/alerts/rules/{id}":              {s.alertRule, unknown(s.alertRule), `{"enabled":false}`},
+		"/alerts/channels/{id}":           {s.alertChannel, unknown(s.alertChannel), `{"name":"x"}`},
+		"/alerts/channels/{id}/test":      {s.alertChannel, unknown(s.alertChannel), ""},
+		"/budgets/{id}":                   {s.manage.ID, unknown(s.manage.ID), ""},
 		"/backtests/{id}":                 {s.backtest, unknown(s.backtest), ""},
+		"/views/{id}":                     {s.savedView, unknown(s.savedView), `{"name":"x"}`},
 		"/policies/versions/{n}":          {"1", "99", ""},
 		"/sessions/{id}":                  sessionIDs, "/sessions/{id}/turns": sessionIDs, "/sessions/{id}/turns/{request}/messages": requestIDs,
 	}
@@ -98,12 +107,16 @@ func (s *site) owned() map[string]struct{ own, unknown, body string } {
 
 // shared lists the routes whose names belong to the gateway, not to a workspace. Only permissions apply there.
 var shared = []string{
-	"/instance/workspaces/{id}/budget", "/models/{name}/prices/{provider}", "/providers/{name}", "/providers/{name}/credentials",
+	"/instance/workspaces/{id}/budget", "/models/{name}", "/models/{name}/prices/{provider}", "/providers/{name}", "/providers/{name}/credentials",
 	"/providers/{name}/credentials/{id}", "/providers/{name}/credentials/{id}/rotate", "/providers/{name}/reset", "/providers/{name}/test",
 }
 
 // sessionID is the session of the request that the owner's workspace has.
 const sessionID = "session-of-the-owner"
+
+// passkeyID is the form of a passkey's ID. The owner has none, because this test has no authenticator; the tests of package passkey
+// check that accounts cannot change each other's passkeys.
+const passkeyID = "pk_01M7K479Q92S3DXK6X15ZRAV2S"
 
 var adminID = regexp.MustCompile(`(adm|req)_[0-9A-Z]{26}|"doc_url":"[^"]*",`)
 

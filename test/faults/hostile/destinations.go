@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -62,9 +63,14 @@ func Destinations(t *testing.T, _ scenario.Size) string {
 	if n := called.Load(); n != 0 {
 		t.Errorf("the gateway called elsewhere %d times", n)
 	}
+	hooks := hooksOfPolicies(t, []string{canary, "http://169.254.169.254/latest/", "http://[::1]:80/", "https://10.0.0.1/score"})
+	if n := called.Load(); n != 0 {
+		t.Errorf("a hook of a policy was called %d times", n)
+	}
 	onlyGuardedAddressFields(t, g)
 	addressesOfProviders(t, g, spellings)
-	return fmt.Sprintf("%d names and %d spellings refused, also as the address of a provider; %d redirects not followed, %d requests that name a host: 0 calls elsewhere", named, len(spellings), redirects, tries)
+	addressesOfAlerts(t, g, spellings)
+	return fmt.Sprintf("%d names and %d spellings refused, also as the address of a provider and of a webhook; %d redirects not followed, %d requests that name a host: 0 calls elsewhere; %d hooks of policies not called", named, len(spellings), redirects, tries, hooks)
 }
 
 // picking sends requests that try to select the host to call.
@@ -98,12 +104,33 @@ func picking(t *testing.T, g *harness.Gateway, k, canary string) int {
 	return n
 }
 
+// hooksOfPolicies checks that the check of a policy does not call a special-purpose address, and that the request is served without it.
+func hooksOfPolicies(t *testing.T, addresses []string) int {
+	t.Helper()
+	_, url := harness.Upstream(t)
+	policies := make([]string, len(addresses))
+	for i, address := range addresses {
+		policies[i] = fmt.Sprintf("{name: hook-%d, when: 'request.end_user == \"%d\"', verify: {checks: [hook], hook: %q}}", i, i, address)
+	}
+	g := harness.Start(t, harness.Options{Config: harness.Config(t, []harness.Provider{{
+		Name: "alpha", BaseURL: url, APIKeys: []string{"sk-alpha-0123456789"}, Models: []harness.Model{harness.Chat("m", 0.4, 1.6, 0.5), harness.Chat("n", 4, 16, 0.6)},
+	}}, "policies: ["+strings.Join(policies, ", ")+"]")})
+	k := g.Key(t)
+	for i, address := range addresses {
+		a := g.Call(t, harness.Request{Key: k, Body: scenario.Chat("m", `"models":["n"],"user":"`+strconv.Itoa(i)+`"`)})
+		if a.Status != http.StatusOK || a.Header.Get("X-Fairlead-Checks") != "not_checked" || strings.Contains(fmt.Sprint(a.Header), address) {
+			t.Errorf("%s: %d, checks %q, %v", address, a.Status, a.Header.Get("X-Fairlead-Checks"), a.Header)
+		}
+	}
+	return len(addresses)
+}
+
 var addressField = regexp.MustCompile(`(?i)url|host|webhook|address|callback|proxy`)
 
-// onlyGuardedAddressFields checks that the admin API has no other field for an address than those that addressesOfProviders tests.
+// onlyGuardedAddressFields checks that the admin API has no other field for an address than those that addressesOfProviders and addressesOfAlerts test.
 func onlyGuardedAddressFields(t *testing.T, g *harness.Gateway) {
 	t.Helper()
-	guarded := []string{"POST /providers base_url", "PATCH /providers/{name} base_url"}
+	guarded := []string{"POST /providers base_url", "PATCH /providers/{name} base_url", "POST /alerts/channels url", "PATCH /alerts/channels/{id} url"}
 	for _, w := range access.Bodies(t, g) {
 		for _, name := range w.Fields {
 			field := w.Method + " " + w.Path + " " + name
@@ -136,6 +163,29 @@ func addressesOfProviders(t *testing.T, g *harness.Gateway, spellings []string) 
 	}
 	if list := send(http.MethodGet, "/providers", ""); !strings.Contains(string(list.Body), "8.8.8.8") || strings.Contains(string(list.Body), `"inside"`) {
 		t.Errorf("the providers are %s", scenario.Clip(list.Body))
+	}
+}
+
+// addressesOfAlerts checks that no alert channel with a special-purpose address can be added, and that a channel cannot get such an
+// address.
+func addressesOfAlerts(t *testing.T, g *harness.Gateway, spellings []string) {
+	t.Helper()
+	k := g.Key(t, "--scopes", "manage")
+	send := func(method, path, body string) harness.Answer {
+		return g.Call(t, harness.Request{Method: method, Path: "/api/v1/alerts/channels" + path, Key: k, Body: body})
+	}
+	var made struct{ ID string }
+	harness.Decode(t, send(http.MethodPost, "", `{"name":"ops","type":"webhook","url":"https://8.8.8.8/hook"}`).Body, &made)
+	for _, spelling := range spellings {
+		for _, a := range []harness.Answer{
+			send(http.MethodPost, "", `{"name":"inside","type":"webhook","url":`+scenario.Quote(spelling)+`}`),
+			send(http.MethodPost, "", `{"name":"inside","type":"slack","url":`+scenario.Quote(spelling)+`}`),
+			send(http.MethodPatch, "/"+made.ID, `{"url":`+scenario.Quote(spelling)+`}`),
+		} {
+			if a.Status < 400 || a.Status >= 500 {
+				t.Errorf("%s: %d %s", spelling, a.Status, scenario.Clip(a.Body))
+			}
+		}
 	}
 }
 
