@@ -5,10 +5,12 @@ package main
 import (
 	"context"
 	"fmt"
+	"net/url"
 	"time"
 
 	"fairlead/internal/id"
 	"fairlead/internal/money"
+	"fairlead/internal/report"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/store"
 )
@@ -56,6 +58,7 @@ func questions() []question {
 		question{"spent by a key in 30 days", filterBound, spent},
 		question{"spent by each key in 30 days", filterBound, spending},
 	)
+	all = append(all, reports()...)
 	for _, f := range filters() {
 		all = append(all, question{"list " + f.name, filterBound, list(f.filter, requestlog.Page{})})
 		all = append(all, question{"count " + f.name, filterBound, count(f.filter)})
@@ -188,4 +191,46 @@ func spent(ctx context.Context, db *store.DB) (int, error) {
 func spending(ctx context.Context, db *store.DB) (int, error) {
 	keys, err := db.Figures.Spending(ctx, workspaceID, now.Add(-span))
 	return len(keys), err
+}
+
+// reports lists the queries of the Report page: one and two levels of common and of many values, ranges that end within an hour, and filters.
+func reports() []question {
+	var all []question
+	for _, r := range []struct {
+		name string
+		span time.Duration
+	}{{"24 hours", 24 * time.Hour}, {"7 days", 7 * 24 * time.Hour}, {"30 days", span}} {
+		for _, text := range []string{
+			"by=model", "by=model&then=key", "by=provider&then=policy", "by=client", "by=user", "by=session", "by=tag:team", "by=tag:team&then=model",
+			"by=tag:team&then=tag:stage", "by=user&then=model", "by=session&then=client", "by=member&then=model", "by=model&tag=team=search",
+			"by=session&user=u-00042",
+		} {
+			all = append(all, question{"report " + text + ", " + r.name, overviewBound, reported(text, r.span)})
+		}
+	}
+	return append(all, question{"report by=user&then=model&key=…, 7 days", overviewBound, reported("by=user&then=model&key="+keyID(1), 7*24*time.Hour)})
+}
+
+func reported(text string, span time.Duration) func(context.Context, *store.DB) (int, error) {
+	return func(ctx context.Context, db *store.DB) (int, error) {
+		values, err := url.ParseQuery(text)
+		if err != nil {
+			return 0, err
+		}
+		q, err := report.Parse(values, now)
+		if err != nil {
+			return 0, err
+		}
+		q.WorkspaceID, q.From, q.To = workspaceID, now.Add(-span), now
+		source := report.Source{Figures: db.Figures, Facts: db.Report}
+		r, err := source.Run(ctx, q, now)
+		if err != nil {
+			return 0, err
+		}
+		rows := len(r.Groups)
+		for i := range r.Groups {
+			rows += len(r.Groups[i].Groups)
+		}
+		return rows, nil
+	}
 }
