@@ -2,8 +2,11 @@
 export const navigation = [
   { path: "/", title: "Overview", file: "overview" },
   { path: "/requests", title: "Requests", file: "requests" },
+  { path: "/report", title: "Report", file: "report" },
   { path: "/sessions", title: "Sessions", file: "sessions" },
   { path: "/proof", title: "Proof", file: "proof" },
+  { path: "/budgets", title: "Budgets", file: "budgets" },
+  { path: "/alerts", title: "Alerts", file: "alerts" },
   { path: "/playground", title: "Playground", file: "playground" },
   { path: "/quickstart", title: "Quickstart", file: "quickstart" },
   { path: "/routing/policies", title: "Policies", file: "policies" },

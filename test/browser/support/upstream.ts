@@ -11,8 +11,8 @@ export interface Usage {
 
 /** Behaviour of an upstream. */
 export interface Behaviour {
-  /** An error response instead of an answer. */
-  fail?: { status: number; message: string };
+  /** An error response instead of an answer; retryAfter is in seconds. */
+  fail?: { status: number; message: string; retryAfter?: number };
   usage?: Usage;
   answer?: string;
   /** Milliseconds before the response; a stream pauses once more in the middle. */
@@ -77,7 +77,10 @@ export class Upstream {
     if (this.key && request.headers.authorization !== `Bearer ${this.key}`) {
       send(response, 401, { error: { message: "Incorrect API key provided.", type: "invalid_request_error", param: null, code: "invalid_api_key" } });
     } else if (behaviour.fail) {
-      const { status, message } = behaviour.fail;
+      const { status, message, retryAfter } = behaviour.fail;
+      if (retryAfter) {
+        response.setHeader("Retry-After", String(retryAfter));
+      }
       send(response, status, { error: { message, type: "server_error", param: null, code: null } });
     } else if (request.url?.endsWith("/models")) {
       send(response, 200, { object: "list", data: this.models.map((id) => ({ id, object: "model" })) });

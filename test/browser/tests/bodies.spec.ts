@@ -8,7 +8,7 @@ const world = useWorld({ config: "log: { body_limit: 2KiB }\nsimulator: on\n" })
 async function open(page: Page, id: string): Promise<void> {
   await world.client.logged(id);
   await page.goto(`${world.gateway.url}/requests/${id}`);
-  await expect(page.getByRole("heading", { name: "Messages" })).toBeVisible();
+  await expect(page.getByRole("tabpanel", { name: "Conversation" })).toBeVisible();
 }
 
 /** The reasons shown so far: each state must have its own. */
@@ -18,14 +18,14 @@ const reasons = new Set<string>();
 async function expectAbsent(page: Page, id: string, state: string): Promise<void> {
   const body = await world.client.call<{ state: string; reason: string }>("GET", `/requests/${id}/body`);
   expect(body.state).toBe(state);
-  await expect(page.getByRole("region", { name: "Messages" }).getByText(body.reason, { exact: true })).toBeVisible();
+  await expect(page.getByRole("tabpanel", { name: "Conversation" }).getByText(body.reason, { exact: true })).toBeVisible();
   expect(reasons).not.toContain(body.reason);
   reasons.add(body.reason);
 }
 
 const short = chat("sim-nano", "A private matter.", { max_tokens: 8 });
 
-test("stored messages are loaded on demand", async ({ page }) => {
+test("stored messages are shown first, and are not loaded for other tabs", async ({ page }) => {
   const { client } = world;
   const { id } = await client.send({ key: await client.key("stored"), body: short });
   const bodies: string[] = [];
@@ -34,12 +34,14 @@ test("stored messages are loaded on demand", async ({ page }) => {
       bodies.push(request.url());
     }
   });
-  await open(page, id);
-  await expect(page.getByRole("button", { name: "Show messages" })).toBeVisible();
+  await client.logged(id);
+  await page.goto(`${world.gateway.url}/requests/${id}?tab=cost`);
+  await expect(page.getByRole("tabpanel", { name: "Cost" })).toContainText("Total");
   expect(bodies).toEqual([]);
-  await page.getByRole("button", { name: "Show messages" }).click();
+  await open(page, id);
   await expect(page.getByText("A private matter.")).toBeVisible();
-  await page.getByText("JSON", { exact: true }).click();
+  expect(bodies).toHaveLength(1);
+  await page.getByRole("tab", { name: "Raw" }).click();
   await expect(page.locator("pre").filter({ hasText: '"content": "A private matter."' })).toBeVisible();
 });
 
@@ -50,7 +52,7 @@ test("body logging is off for the workspace", async ({ page }) => {
   await client.call("PATCH", "/workspace", { log_bodies: true });
   await open(page, id);
   await expectAbsent(page, id, "disabled");
-  await page.getByRole("region", { name: "Messages" }).getByRole("link", { name: "Data" }).click();
+  await page.getByRole("tabpanel", { name: "Conversation" }).getByRole("link", { name: "Data" }).click();
   await expect(page.getByRole("switch", { name: "Store prompts and responses" })).toBeChecked();
 });
 

@@ -27,7 +27,7 @@ async function signIn(page: Page, path: string): Promise<void> {
 /** Pastes the clipboard into the command palette and returns it. */
 async function pasteClipboard(page: Page): Promise<string> {
   await page.keyboard.press("Control+k");
-  const field = page.getByRole("textbox", { name: /^Search pages and actions/ });
+  const field = page.getByRole("combobox", { name: /^Search pages/ });
   await field.click();
   await page.keyboard.press("Control+v");
   const text = await field.inputValue();

@@ -10,10 +10,11 @@ test("an expected route is shown in the list and in the detail", async ({ page }
 
   await page.goto(`${world.gateway.url}/requests?from=now-1h`);
   const row = page.getByRole("row").filter({ hasText: "Name three rivers." });
-  await expect(row).toContainText("expected");
+  await expect(row).not.toContainText(/fallback|policy|error/); // badges mark unusual requests only
   await row.click();
   const detail = page.getByRole("dialog");
   await expect(detail.getByText("Served by")).toContainText("expected route");
+  await detail.getByRole("tab", { name: "Why" }).click();
   await expect(detail.getByRole("region", { name: "Candidates" }).getByRole("row").nth(1)).toContainText("Chosen, served");
   await expect(page).toHaveURL(new RegExp(`id=${id}`));
 });
@@ -27,12 +28,13 @@ test("a fallback names the failed and the serving attempt", async ({ page }) => 
 
   await page.goto(`${world.gateway.url}/requests?decision=fallback&from=now-1h`);
   await expect(page.getByRole("row").filter({ hasText: "Name three lakes." })).toContainText("fallback");
-  await page.goto(`${world.gateway.url}/requests/${id}`);
+  await page.goto(`${world.gateway.url}/requests/${id}?tab=attempts`);
   await expect(page.getByText("Served by")).toContainText(/fallback: simulator\/sim-small .*500/);
-  const attempts = page.getByRole("region", { name: "Attempts" });
+  const attempts = page.getByRole("tabpanel", { name: "Attempts" });
   await expect(attempts).toContainText("1. sim-small on simulator");
   await expect(attempts).toContainText("status 500");
   await expect(attempts).toContainText("2. sim-medium on simulator");
+  await page.getByRole("tab", { name: "Why" }).click();
   const candidates = page.getByRole("region", { name: "Candidates" });
   await expect(candidates.getByRole("row", { name: /sim-small/ })).toContainText("Chosen, failed");
   await expect(candidates.getByRole("row", { name: /sim-medium/ })).toContainText("Served as fallback");
@@ -46,7 +48,7 @@ test("excluded candidates are listed with their reasons", async ({ page }) => {
   const { id } = await client.send({ key, body });
   await client.logged(id);
 
-  await page.goto(`${world.gateway.url}/requests/${id}`);
+  await page.goto(`${world.gateway.url}/requests/${id}?tab=why`);
   const candidates = page.getByRole("region", { name: "Candidates" });
   await expect(candidates.getByRole("row", { name: /sim-vision/ })).toContainText("Chosen");
   await expect(candidates.getByRole("row", { name: /sim-nano/ })).toContainText(/excluded: .*(vision|image)/i);
@@ -60,9 +62,9 @@ test("a rejected request has no decision and shows who rejected it and why", asy
   expect(status).toBe(403);
   await client.logged(id);
 
-  await page.goto(`${world.gateway.url}/requests/${id}`);
+  await page.goto(`${world.gateway.url}/requests/${id}?tab=attempts`);
   await expect(page.getByText(/^Rejected by /)).toContainText("sim-flagship");
-  await expect(page.getByRole("region", { name: "Attempts" })).toContainText("No provider was called.");
+  await expect(page.getByRole("tabpanel", { name: "Attempts" })).toContainText("No provider was called.");
 });
 
 test("a request that failed at every provider shows each attempt", async ({ page }) => {
@@ -74,7 +76,7 @@ test("a request that failed at every provider shows each attempt", async ({ page
 
   await page.goto(`${world.gateway.url}/requests?preset=errors&from=now-1h`);
   await expect(page.getByRole("row").filter({ hasText: "Fail." })).toContainText("upstream error");
-  await page.goto(`${world.gateway.url}/requests/${id}`);
+  await page.goto(`${world.gateway.url}/requests/${id}?tab=attempts`);
   await expect(page.getByText(/^Failed after .* and \d+ attempts?/)).toBeVisible();
-  await expect(page.getByRole("region", { name: "Attempts" })).toContainText(/SIMULATED: .*error/);
+  await expect(page.getByRole("tabpanel", { name: "Attempts" })).toContainText(/SIMULATED: .*error/);
 });

@@ -56,8 +56,16 @@ test("unknown paths are not found: a page within the dashboard, JSON outside", a
     const response = await request.get(gateway.url + path);
     expect([response.status(), response.headers()["content-type"]]).toEqual([404, expect.stringContaining("json")]);
   }
-  await page.goto(`${gateway.url}/settings/nothing`);
-  await expect(page.getByRole("heading", { name: "Sign in" })).toBeVisible();
+  for (const path of ["/settings/nothing", "/nothing"]) {
+    await page.goto(gateway.url + path);
+    await expect(page.getByRole("heading", { name: "Sign in" })).toBeVisible();
+  }
+  const client = new Client(gateway.url);
+  await client.call("POST", "/session", { email: owner.email, password: owner.password });
+  await client.enter(page.context());
+  await page.goto(`${gateway.url}/nothing`);
+  await expect(page.getByText("Page not found")).toBeVisible();
+  await expect(page.getByRole("navigation", { name: "Pages" })).toBeVisible();
 });
 
 test("an account that signs in does not see cached data of another account", async ({ page, watch }) => {

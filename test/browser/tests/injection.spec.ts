@@ -64,7 +64,7 @@ test("the list shows hostile input as text in every column", async ({ page }) =>
   await page.goto(`${gateway.url}/requests?from=now-1h`);
   await expect(page.getByRole("row").filter({ hasText: "<img src=" }).first()).toBeVisible();
   await page.getByRole("button", { name: "Columns" }).click();
-  for (const box of await page.getByRole("checkbox").all()) {
+  for (const box of await page.getByRole("dialog").getByRole("checkbox").all()) {
     await box.setChecked(true);
   }
   await page.keyboard.press("Escape");
@@ -76,17 +76,25 @@ test("the list shows hostile input as text in every column", async ({ page }) =>
 
 test("the detail shows the conversation, the metadata and the provider's error as text", async ({ page }) => {
   await page.goto(`${gateway.url}/requests/${good}`);
-  await page.getByRole("button", { name: "Show messages" }).click();
   await expect(page.getByText("<script>window.injected=1</script>").first()).toBeVisible();
-  await expect(page.getByRole("table", { name: "Metadata" })).toContainText(label);
-  await page.getByText("JSON", { exact: true }).click();
+  await expect(page.getByText(/invisible characters marked/)).toBeVisible();
   await expectHarmless(page);
-  await page.getByRole("button", { name: "View JSON" }).click();
-  await expect(page.getByRole("dialog").locator("pre")).toBeVisible();
+  await page.getByText("Plain text").click();
+  await expectHarmless(page);
+  await page.getByRole("tab", { name: "Details" }).click();
+  await expect(page.getByRole("table", { name: "Metadata" })).toContainText(label);
+  await page.getByRole("tab", { name: "Raw" }).click();
+  await expect(page.locator("pre")).toBeVisible();
+  await expectHarmless(page);
+  await page.getByText("Log entry").click();
+  await expect(page.locator("pre")).toContainText("overhead_us");
   await expectHarmless(page);
 
-  await page.goto(`${gateway.url}/requests/${failed}`);
-  await expect(page.getByRole("region", { name: "Attempts" })).toContainText("<script>window.injected=1</script>");
+  await page.goto(`${gateway.url}/requests/compare?a=${good}&b=${failed}`);
+  await expect(page.getByRole("heading", { name: "Responses" })).toBeVisible();
+  await expectHarmless(page);
+  await page.goto(`${gateway.url}/requests/${failed}?tab=attempts`);
+  await expect(page.getByRole("tabpanel", { name: "Attempts" })).toContainText("<script>window.injected=1</script>");
   await expectHarmless(page);
 });
 

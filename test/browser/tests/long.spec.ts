@@ -49,16 +49,16 @@ test("100 KB without spaces do not freeze the page of a request", async ({
     body: chat("sim-nano", run, { max_tokens: 8 }),
   });
   await client.logged(id);
-  await page.goto(`${world.gateway.url}/requests/${id}`);
+  await page.goto(`${world.gateway.url}/requests/${id}?tab=cost`);
   const show = await longestTask(page, async () => {
-    await page.getByRole("button", { name: "Show messages" }).click();
+    await page.getByRole("tab", { name: "Conversation" }).click();
     await expect(page.getByLabel("Message 1, user")).toBeVisible();
   });
   const find = await longestTask(page, async () => {
     await page.getByRole("textbox", { name: "Find in messages" }).fill("A");
   });
   const json = await longestTask(page, async () => {
-    await page.getByText("JSON", { exact: true }).click();
+    await page.getByRole("tab", { name: "Raw" }).click();
     await expect(page.locator("pre").first()).toBeVisible();
   });
   const tasks = { show, find, json };

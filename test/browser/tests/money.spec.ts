@@ -39,7 +39,7 @@ test.afterAll(async () => upstream?.kill());
 /** The rows of a bill by name. */
 async function bill(page: Page): Promise<Record<string, string[]>> {
   const rows: Record<string, string[]> = {};
-  for (const row of await page.getByRole("region", { name: "Tokens and cost" }).first().getByRole("row").all()) {
+  for (const row of await page.getByRole("tabpanel", { name: "Cost" }).getByRole("row").all()) {
     const cells = await row.getByRole("cell").allInnerTexts();
     const heads = await row.getByRole("rowheader").allInnerTexts();
     const [name, ...rest] = [...heads, ...cells].map((text) => text.trim());
@@ -54,8 +54,8 @@ async function open(page: Page, model: string, more: object = {}): Promise<void>
   const { id, status } = await client.send({ key, body: chat(model, "Count.", more) });
   expect(status).toBe(200);
   await client.logged(id);
-  await page.goto(`${world.gateway.url}/requests/${id}`);
-  await expect(page.getByRole("heading", { name: "Tokens and cost" })).toBeVisible();
+  await page.goto(`${world.gateway.url}/requests/${id}?tab=cost`);
+  await expect(page.getByRole("tabpanel", { name: "Cost" })).toBeVisible();
 }
 
 test("cached tokens have their own rate, and rows sum to the exact total", async ({ page }) => {
@@ -71,7 +71,7 @@ test("cached tokens have their own rate, and rows sum to the exact total", async
   });
   for (const exact of ["$0.00012375", "$0.0027025", "$0.00257875"]) {
     const rounded = { "$0.00012375": "$0.0001238", "$0.0027025": "$0.002703", "$0.00257875": "$0.002579" }[exact] ?? "";
-    await page.getByRole("region", { name: "Tokens and cost" }).getByText(rounded, { exact: true }).hover();
+    await page.getByRole("tabpanel", { name: "Cost" }).getByText(rounded, { exact: true }).hover();
     await expect(page.getByRole("tooltip", { name: exact, exact: true })).toBeVisible();
   }
   await expect(page.getByText("Served by")).toContainText("for $0.0001238, 95 % less than expensive ($0.002703).");
@@ -96,7 +96,7 @@ test("a negative saving is shown", async ({ page }) => {
   const { id } = await client.send({ key, body: chat("auto", "Count.") });
   await client.logged(id);
 
-  await page.goto(`${world.gateway.url}/requests/${id}`);
+  await page.goto(`${world.gateway.url}/requests/${id}?tab=cost`);
   await expect(page.getByText("Served by")).toContainText("more than cheap ($0.0001238)");
   expect(await bill(page)).toMatchObject({ Total: ["$0.002703", "$0.0001238"], Saved: ["−$0.002579"] });
   await page.goto(`${world.gateway.url}/requests?preset=negative_savings&from=now-1h`);
@@ -107,7 +107,7 @@ test("a model without a price has an unknown cost, is counted, and never shows $
   upstream.behaviour = { usage: cached };
   await open(page, "unpriced");
   await expect(page.getByText("Served by")).toContainText("at an unknown cost");
-  await expect(page.getByRole("region", { name: "Tokens and cost" })).toContainText("this model has no price");
+  await expect(page.getByRole("tabpanel", { name: "Cost" })).toContainText("this model has no price");
 
   await page.goto(`${world.gateway.url}/requests?preset=unpriced&from=now-1h`);
   const row = page.getByRole("row").filter({ hasText: "unpriced" }).first();
@@ -125,5 +125,5 @@ test("a model without a price has an unknown cost, is counted, and never shows $
 
   await open(page, "unpriced"); // applies to the next request
   await expect(page.getByText("Served by")).toContainText("for $");
-  await expect(page.getByRole("region", { name: "Tokens and cost" })).toContainText("Override");
+  await expect(page.getByRole("tabpanel", { name: "Cost" })).toContainText("Override");
 });

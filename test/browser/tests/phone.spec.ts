@@ -1,5 +1,5 @@
 import { chat } from "../support/client";
-import { expect, test, useWorld } from "../support/fixtures";
+import { expect, expectAccessible, test, useWorld } from "../support/fixtures";
 
 const world = useWorld();
 
@@ -15,13 +15,29 @@ test("requests are two-line rows, filters open in a sheet, and the detail is ful
   await sheet.getByRole("checkbox", { name: /sim-nano/ }).check();
   await sheet.getByRole("button", { name: "Show requests" }).tap();
   await expect(page).toHaveURL(/model=sim-nano/);
-  const row = page.getByRole("list", { name: "Requests" }).getByRole("button").first();
-  await expect(row).toContainText("expected");
+  const row = page.getByRole("list", { name: "Requests" }).getByRole("link").first();
+  await expect(row).toContainText("Hello"); // the prompt
   await expect(row).toContainText("sim-nano");
   await row.tap();
   const detail = page.getByRole("dialog");
   await expect(detail.getByText("Served by")).toBeVisible();
   expect((await detail.boundingBox())?.width).toBe(390);
+});
+
+test("two requests are selected and compared", async ({ page }) => {
+  const { client } = world;
+  const key = await client.key("pair");
+  const sent = [await client.send({ key, body: chat("sim-nano", "First of two") }), await client.send({ key, body: chat("sim-nano", "Second of two") })];
+  await client.logged(...sent.map(({ id }) => id));
+  await page.goto(`${world.gateway.url}/requests`);
+  for (const name of ["First of two", "Second of two"]) {
+    await page.getByRole("checkbox", { name: `Select for comparison: ${name}` }).tap();
+  }
+  const bar = page.getByRole("region", { name: "Selected requests" });
+  await expect(bar).toContainText("2 requests selected");
+  await expectAccessible(page);
+  await bar.getByRole("link", { name: "Compare" }).tap();
+  await expect(page.getByRole("table", { name: "Compared requests" })).toBeVisible();
 });
 
 test("the navigation opens and closes with the burger", async ({ page }) => {

@@ -47,8 +47,8 @@ test("a session shows its turns with their new messages, and its budget", async 
 });
 
 test("a request links to its turn", async ({ page }) => {
-  await page.goto(`${world.gateway.url}/requests/${last}`);
-  await expect(page.getByRole("heading", { level: 2, name: "Metadata" })).toBeVisible();
+  await page.goto(`${world.gateway.url}/requests/${last}?tab=details`);
+  await expect(page.getByRole("table", { name: "Metadata" })).toBeVisible();
   await page.getByRole("link", { name: "build-42" }).click();
   await expect(page).toHaveURL(/\/sessions\/build-42\?turn=req_/);
   await expect(page.getByRole("group", { name: "Turn 2" }).getByText("Now run the tests.", { exact: true })).toBeVisible();
