@@ -35,7 +35,7 @@ export default defineConfig({
     reducedMotion: "reduce",
     timezoneId: "UTC",
     locale: "en-US",
-    actionTimeout: 10_000,
+    actionTimeout: 30_000,
     trace: process.env["TRACE"] ? "retain-on-failure" : "off", // tracing slows the tests down
     screenshot: "only-on-failure",
     launchOptions: { executablePath: process.env["CHROMIUM"] ?? "/usr/bin/chromium", args: quiet },

@@ -107,6 +107,7 @@ test("the proof page computes savings against a chosen model", async ({ page }, 
   await page.goto(`${world.gateway.url}/proof`);
   await page.getByRole("combobox", { name: "Baseline" }).focus();
   await page.keyboard.type("sim-flag");
+  await expect(page.getByRole("option", { name: "sim-flagship" })).toBeVisible();
   await page.keyboard.press("ArrowDown");
   await page.keyboard.press("Enter");
   await expect(page).toHaveURL(/baseline=sim-flagship/);
