@@ -27,7 +27,7 @@ export default defineConfig({
   workers: 2,
   retries: 0,
   forbidOnly: Boolean(process.env["CI"]),
-  reporter: [["list"]],
+  reporter: [["list"], ["./support/summary.ts"]],
   use: {
     ...devices["Desktop Chrome"],
     ...wide,

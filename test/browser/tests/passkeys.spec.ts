@@ -13,6 +13,13 @@ test.beforeAll(async () => {
   url = gateway.url.replace("127.0.0.1", "localhost");
 });
 
+// eslint-disable-next-line no-empty-pattern -- required by Playwright
+test.afterEach(({}, info) => {
+  if (info.status !== info.expectedStatus) {
+    console.log(gateway.log());
+  }
+});
+
 test.afterAll(() => gateway?.stop());
 
 /** Adds an authenticator to the browser that stores passkeys and verifies the user. */
@@ -59,12 +66,14 @@ test("a passkey is added, signs in alone and after the password, and is removed"
   const codes = ((await dialog.locator("pre").textContent()) ?? "").split("\n");
   expect(codes).toHaveLength(10);
   await dialog.getByRole("button", { name: "I saved the codes" }).click();
+  await expect(dialog).toHaveCount(0);
   await expect(section.getByText("not used yet")).toBeVisible();
   await expect(page.getByText("By your passkeys. 10 recovery codes left.")).toBeVisible();
 
   await section.getByRole("button", { name: "Rename Laptop" }).click();
   await dialog.getByRole("textbox", { name: "Name" }).fill("Work laptop");
   await dialog.getByRole("button", { name: "Save" }).click();
+  await expect(dialog).toHaveCount(0);
   await expect(section.getByText("Work laptop")).toBeVisible();
   await expectAccessible(page);
   await page.setViewportSize({ width: 390, height: 844 });
@@ -92,6 +101,7 @@ test("a passkey is added, signs in alone and after the password, and is removed"
   await section.getByRole("button", { name: "Remove Work laptop" }).click();
   await dialog.getByLabel(/^Your password/).fill(owner.password);
   await dialog.getByRole("button", { name: "Remove", exact: true }).click();
+  await expect(dialog).toHaveCount(0);
   await expect(section.getByText("Work laptop")).toHaveCount(0);
 
   await leave();
