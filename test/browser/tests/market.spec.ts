@@ -7,7 +7,7 @@ const world = useWorld(async () => {
   upstream = await Upstream.start({ usage: { prompt: 2000, output: 800 } });
   return {
     config: `
-breaker: { failures: 2, probe_after: 20s }
+breaker: { failures: 2, probe_after: 59s }
 providers:
   - { name: openai, base_url: "${upstream.baseUrl}", api_keys: [sk-test-0123456789], models: [{ name: gpt-5-mini }, { name: gpt-4.1 }] }
 `,
