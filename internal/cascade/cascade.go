@@ -60,7 +60,7 @@ func (c *Checker) Check(ctx context.Context, r *gateway.CheckedResponse) gateway
 }
 
 func (c *Checker) check(ctx context.Context, r *gateway.CheckedResponse) gateway.CheckResult {
-	request, answer := asChat(r.Format, r.Body) //nolint:contextcheck // converts in memory
+	request, answer := transcript.AsChat(r.Format, r.Body) //nolint:contextcheck // converts in memory
 	if !rawjson.Get(answer, "choices.0.message").Exists() {
 		return gateway.CheckResult{State: requestlog.NotChecked, Reason: "The response cannot be read."}
 	}
@@ -93,20 +93,6 @@ func threshold(v *policy.ResponseChecks) float64 {
 		return policy.DefaultThreshold
 	}
 	return *v.Threshold
-}
-
-// asChat returns a request and its response in the chat format.
-func asChat(format string, body requestlog.Body) (request, response []byte) {
-	e := requestlog.Entry{Format: format, Body: body}
-	transcript.AssembleResponse(&e)
-	request, response = transcript.ToChat(format, e.Body)
-	if request == nil {
-		request = e.Body.Request
-	}
-	if response == nil {
-		response = e.Body.Response
-	}
-	return request, response
 }
 
 // hookRequest is the body that a hook receives.

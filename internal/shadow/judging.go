@@ -19,6 +19,7 @@ import (
 	"fairlead/internal/proof"
 	"fairlead/internal/provider"
 	"fairlead/internal/route"
+	"fairlead/internal/transcript"
 )
 
 // judge compares the responses: checks first, then the hook, then the judge model.
@@ -156,7 +157,7 @@ func (c *comparison) ask(ctx context.Context, p judge.Prompt) (string, error) {
 	if err != nil {
 		return "", errors.New(failureOf(entry, err, c.served.Stored))
 	}
-	_, response := asChat(entry.Format, entry.Body) //nolint:contextcheck // converts in memory
+	_, response := transcript.AsChat(entry.Format, entry.Body) //nolint:contextcheck // converts in memory
 	parsed, ok := judge.ParseResponse(response)
 	if !ok {
 		return "", judge.ErrAnswer

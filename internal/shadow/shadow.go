@@ -227,8 +227,8 @@ func (c *comparison) compare(ctx context.Context) *requestlog.Entry {
 // exchange returns the request and both responses in the chat format.
 func (c *comparison) exchange(entry *requestlog.Entry) (*judge.Exchange, bool) {
 	s := c.served
-	request, served := asChat(s.Format, requestlog.Body{Request: s.Request, Response: s.Response.Response, Streamed: s.Response.Streamed, Folded: s.Response.Folded})
-	_, other := asChat(s.Format, entry.Body)
+	request, served := transcript.AsChat(s.Format, requestlog.Body{Request: s.Request, Response: s.Response.Response, Streamed: s.Response.Streamed, Folded: s.Response.Folded})
+	_, other := transcript.AsChat(s.Format, entry.Body)
 	if c.served.Stored {
 		c.record.Response = string(other)
 	}
@@ -240,20 +240,6 @@ func (c *comparison) exchange(entry *requestlog.Entry) (*judge.Exchange, bool) {
 		x.Routed, x.Baseline = x.Baseline, x.Routed
 	}
 	return x, ok && otherOK
-}
-
-// asChat returns a request and its response in the chat format.
-func asChat(format string, body requestlog.Body) (request, response []byte) {
-	e := requestlog.Entry{Format: format, Body: body}
-	transcript.AssembleResponse(&e)
-	request, response = transcript.ToChat(format, e.Body)
-	if request == nil {
-		request = e.Body.Request
-	}
-	if response == nil {
-		response = e.Body.Response
-	}
-	return request, response
 }
 
 // call makes a call, and charges its cost to the comparison budget of the workspace.

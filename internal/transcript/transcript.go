@@ -67,6 +67,20 @@ func first(events iter.Seq2[llm.Event, error]) ([]byte, error) {
 	return nil, chatstream.ErrNoChunks
 }
 
+// AsChat returns a stored request and its assembled response in the chat format. A part that cannot be converted is returned as it is.
+func AsChat(format string, body requestlog.Body) (request, response []byte) {
+	e := requestlog.Entry{Format: format, Body: body}
+	AssembleResponse(&e)
+	request, response = ToChat(format, e.Body)
+	if request == nil {
+		request = e.Body.Request
+	}
+	if response == nil {
+		response = e.Body.Response
+	}
+	return request, response
+}
+
 // ToChat converts a stored request and its response to the chat format. The results are nil for bodies that are already
 // in the chat format or cannot be converted.
 func ToChat(format string, body requestlog.Body) (request, response []byte) {
