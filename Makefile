@@ -59,6 +59,7 @@ fetch: # download the modules and packages of later steps
 # nice: the tests that run in parallel have priority.
 ahead: $(HELM) # compile tools for later steps
 	cd test/sdk/go && GOWORK=off nice $(GO) build -o /dev/null .
+	cd test && nice $(GO) build -o /dev/null ./sso/dex
 
 quick: ## build, then vet and test the packages changed since main; under a minute, no race detector
 	scripts/quick.sh -skip '$(COST_TESTS)'

@@ -11,6 +11,7 @@ let gateway: Gateway;
 let dex: Dex;
 
 test.beforeAll(async () => {
+  test.setTimeout(600_000); // compiles Dex
   gateway = await Gateway.start({ config: "simulator: on\n" });
   await new Client(gateway.url).register({ ...owner, setup_code: await gateway.setupCode() });
   dex = await Dex.start(`${gateway.url}/api/v1/sso/callback`, "platform");
