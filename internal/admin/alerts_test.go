@@ -118,7 +118,7 @@ func TestAlertsAreManaged(t *testing.T) {
 	}
 	var all overview.Overview
 	s.call("GET", "/overview", "", as("acc_viewer")).want(200).into(&all)
-	if all.Attention[0].Kind != "alert_firing" || all.Attention[0].Message != "Error rate: 12.5 %, at or above the bound of 2.5 % (last 1h)." {
+	if all.Attention[0].Kind != "alert_firing" || all.Attention[0].Message != "Error rate: 12.5 %, at or above the threshold of 2.5 % (last 1h)." {
 		t.Errorf("the overview begins with %+v", all.Attention[0])
 	}
 	s.call("PATCH", "/alerts/rules/"+rule.ID, `{"muted_until":"2026-11-15T14:00:00Z"}`, as("acc_admin")).want(200).into(&rule)

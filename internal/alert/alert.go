@@ -1,4 +1,4 @@
-// Package alert notifies people when a figure of a workspace crosses a bound: spending, errors, latency, open circuits, expiring keys,
+// Package alert notifies people when a figure of a workspace crosses a threshold: spending, errors, latency, open circuits, expiring keys,
 // savings and measured quality. It evaluates rules, records crossings, and delivers one notification per crossing and channel.
 package alert
 
@@ -107,7 +107,7 @@ func (w Window) Start(now time.Time) time.Time {
 	return now.Add(-w.Duration())
 }
 
-// Duration returns the length of the window, for a calendar period that of a short one.
+// Duration returns the length of the window. For a calendar month it returns 30 days.
 func (w Window) Duration() time.Duration {
 	switch w {
 	case "5m":
@@ -141,7 +141,7 @@ func (w Window) text() string {
 	return "last " + string(w)
 }
 
-// Rule is a bound on a figure of a workspace.
+// Rule compares a figure of a workspace with a threshold.
 type Rule struct {
 	ID          string
 	WorkspaceID string
@@ -189,7 +189,7 @@ type Secrets struct {
 	To  []string `json:"to,omitempty"`  // e-mail addresses
 }
 
-// EventType is what an event reports.
+// EventType is the type of an event.
 type EventType string
 
 // Types of events.
@@ -199,7 +199,7 @@ const (
 	Test      EventType = "test"
 )
 
-// Event is a crossing of a bound, or a test of a channel.
+// Event is a crossing of a threshold, or a test of a channel.
 type Event struct {
 	ID          string
 	WorkspaceID string
@@ -214,7 +214,7 @@ type Event struct {
 	Value       float64
 	Detail      string
 	At          time.Time
-	Since       time.Time // of a recovery: when the alert fired
+	Since       time.Time // when the alert fired; set for a recovery
 	Muted       bool
 	Deliveries  []Delivery
 }

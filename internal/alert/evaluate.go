@@ -20,7 +20,7 @@ type Measurement struct {
 type Change struct {
 	Next   State
 	Event  *Event // the crossing; nil for none
-	Remove bool   // the subject no longer exists, so that its state is deleted
+	Remove bool   // deletes the state, because the rule does not apply to the subject any more
 }
 
 // hysteresis is the share of the threshold by which a value must return before an alert recovers.
@@ -36,7 +36,7 @@ func leastMargin(u Unit) float64 {
 	return 0
 }
 
-// crosses reports whether a value is beyond the bound of a rule.
+// crosses reports whether a value is beyond the threshold of a rule.
 func crosses(info *KindInfo, threshold, value float64) bool {
 	if info.Below {
 		return value < threshold
@@ -53,9 +53,9 @@ func clears(info *KindInfo, threshold, value float64) bool {
 	return value < threshold-margin
 }
 
-// Evaluate compares the measured values of a rule with its bound. states are the stored states of the rule. It returns the states to
-// store, with an event for each crossing. A firing alert recovers when its value has returned by a tenth of the threshold, when its
-// subject no longer exists, or when its value has been unknown for a whole window.
+// Evaluate compares the measured values of a rule with its threshold. states are the stored states of the rule. It returns the states to
+// store, with an event for each crossing. A firing alert recovers when its value has returned by a tenth of the threshold, when the
+// rule does not apply to its subject any more, or when its value has been unknown for a whole window.
 func Evaluate(r *Rule, states []State, measured []Measurement, now time.Time) []Change {
 	info, ok := Info(r.Kind)
 	if !ok {
@@ -86,7 +86,7 @@ func Evaluate(r *Rule, states []State, measured []Measurement, now time.Time) []
 		}
 		change := Change{Next: s}
 		if s.Firing {
-			change = recovery(r, s, "It no longer exists.", now)
+			change = recovery(r, s, "The rule does not apply to it any more.", now)
 		}
 		change.Remove = true
 		changes = append(changes, change)

@@ -275,7 +275,7 @@ func (m *round) measureQuality(ctx context.Context, r *Rule) ([]Measurement, err
 	}
 	one := Measurement{
 		Value: 100 * known.found.High, Known: true,
-		Detail: fmt.Sprintf("Estimate %s, 95 %% interval from %s to %s, %d samples.", trim(100*known.found.Value, 2), trim(100*known.found.Low, 2), trim(100*known.found.High, 2), known.samples),
+		Detail: fmt.Sprintf("Estimate %s, 95 %% interval from %s to %s, %d comparisons.", trim(100*known.found.Value, 2), trim(100*known.found.Low, 2), trim(100*known.found.High, 2), known.samples),
 	}
 	if r.Kind == QualityRisk {
 		one.Value = 100 * known.found.Low

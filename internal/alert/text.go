@@ -50,7 +50,7 @@ func (e *Event) Title() string {
 	return "Alert: " + e.RuleName
 }
 
-// Sentence describes an event: the figure, its bound and its subject.
+// Sentence describes an event: the figure, its threshold and its subject.
 func (e *Event) Sentence() string {
 	info, ok := Info(e.Kind)
 	if e.Type == Test || !ok {
@@ -65,9 +65,9 @@ func (e *Event) Sentence() string {
 	if info.Below {
 		side = "below"
 	}
-	text := fmt.Sprintf("%s: %s, %s the bound of %s", what, value, side, bound)
+	text := fmt.Sprintf("%s: %s, %s the threshold of %s", what, value, side, bound)
 	if e.Type == Recovered {
-		text = fmt.Sprintf("%s: %s. It was %s the bound of %s for %s", what, value, side, bound, e.At.Sub(e.Since).Round(time.Second))
+		text = fmt.Sprintf("%s: %s. It was %s the threshold of %s for %s", what, value, side, bound, e.At.Sub(e.Since).Round(time.Second))
 	}
 	if window := e.Window.text(); window != "" {
 		text += " (" + window + ")"

@@ -248,7 +248,7 @@ func (a *alertCommands) newAdd() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&name, "name", "", "name of the rule (default: the name of the kind)")
-	flags.Float64Var(&threshold, "threshold", 0, "bound in dollars, percent, milliseconds, points, days or a number (default: depends on the kind)")
+	flags.Float64Var(&threshold, "threshold", 0, "threshold in dollars, percent, milliseconds, points, days or a number (default: depends on the kind)")
 	flags.StringVar(&window, "window", "", "time that the figure covers: 5m, 15m, 1h, 6h, 24h, 7d or 30d; for spend also day, week or month")
 	flags.StringVar(&key, "key", "", "name or id of the API key that the rule watches (default: all)")
 	flags.StringSliceVar(&channels, "channel", nil, "name or id of a channel to notify; can be repeated")

@@ -118,7 +118,7 @@ test("a firing alert comes first on the overview and recovers", async ({ page, c
   await expect.poll(types).toBe("alert.firing");
   await page.goto(gateway.url);
   const attention = page.getByRole("region", { name: "Needs attention" });
-  await expect(attention.getByRole("listitem").first()).toContainText("Key expiry of soon: 2 days, below the bound of 7 days.");
+  await expect(attention.getByRole("listitem").first()).toContainText("Key expiry of soon: 2 days, below the threshold of 7 days.");
   await expectAccessible(page);
   await page.screenshot({ path: test.info().outputPath("overview.png"), fullPage: true });
   await client.call("PATCH", `/alerts/rules/${rule.id}`, { threshold: 1 });
