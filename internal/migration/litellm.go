@@ -177,7 +177,7 @@ func (l *lite) lookUp(vendor, upstream string, m liteModel) *catalog.Model {
 		}
 	}
 	if vendor == "" {
-		return nil // a name at an unknown server says little
+		return nil // an unknown server can use the name for another model
 	}
 	if known, ok := l.catalog.Model(upstream); ok {
 		return known
@@ -220,8 +220,8 @@ func (l *lite) model(path string, m liteModel) {
 	l.rest(path, m)
 }
 
-// name decides the name of a model: that of the catalog with the LiteLLM name as an alias or, if the name stands for several models
-// or for another one in the catalog, the LiteLLM name itself.
+// name sets the name of a model. This is the name in the catalog, with the LiteLLM name as an alias. If the LiteLLM name stands for several
+// models, or is the name of another model in the catalog, it is the LiteLLM name.
 func (l *lite) name(path string, one *model, known *catalog.Model, vendor string, m liteModel) {
 	same, taken := l.catalog.Model(m.Name)
 	switch {
@@ -235,16 +235,16 @@ func (l *lite) name(path string, one *model, known *catalog.Model, vendor string
 		l.add(Taken, path, "model %s", m.Name)
 	case len(l.meanings[m.Name]) > 1 || taken && same != known:
 		one.describe(l.catalog, vendor, known)
-		l.add(Changed, path, "%s is a model of its own here, because it stands for several models or for another one in the catalog", m.Name)
+		l.add(Changed, path, "%s is a separate model here, because it stands for several models, or because the catalog has another model with this name", m.Name)
 	case taken:
 		one.name = known.Name
 		l.add(Taken, path, "model %s", known.Name)
 	case l.separate(known, m.Name):
 		one.describe(l.catalog, vendor, known)
-		l.add(Changed, path, "%s is a model of its own here, because other names stand for %s at other providers", m.Name, known.Name)
+		l.add(Changed, path, "%s is a separate model here, because other names stand for %s at other providers", m.Name, known.Name)
 	default:
 		one.name, one.aliases = known.Name, []string{m.Name}
-		l.add(Taken, path, "%s is an alias of %s, whose name the responses and the log have", m.Name, known.Name)
+		l.add(Taken, path, "%s is an alias of %[2]s; responses and the log show %[2]s", m.Name, known.Name)
 	}
 }
 
@@ -315,7 +315,7 @@ func (l *lite) instance(path, vendor string, m liteModel) *instance {
 		}
 	}
 	if params["aws_access_key_id"] != nil {
-		l.add(Unsupported, path+" aws_access_key_id", "the file takes no AWS key pair: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or a profile or role")
+		l.add(Unsupported, path+" aws_access_key_id", "the configuration file does not accept an AWS key pair: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or a profile or role")
 	}
 	if key := l.key(path, cmp.Or(vendor, p.name), text(params["api_key"])); key != "" {
 		p.keys = []string{key}
@@ -393,7 +393,7 @@ var understood = []string{
 	"vertex_project", "vertex_location", "vertex_credentials", "tenant_id", "client_id",
 }
 
-// advice says what to do instead of parameters of a deployment.
+// advice has the replacement for each unsupported parameter of a deployment.
 var advice = map[string]string{
 	"rpm": "limits are per API key (--rpm)", "tpm": "limits are per API key (--tpm)", "weight": "the gateway balances by health, latency and price",
 	"order": "the gateway orders by health, latency and price; provider.order in a request takes precedence", "max_parallel_requests": "set providers[].concurrent",
@@ -443,7 +443,7 @@ func (l *lite) aliases() {
 	}
 }
 
-// routerAlias adds one alias. An alias that is the name of another model in the catalog becomes a model of its own, because names take
+// routerAlias adds one alias. An alias that is the name of another model in the catalog becomes a separate model, because names take
 // precedence over aliases.
 func (l *lite) routerAlias(path, alias, target string) {
 	if !validName(alias) {
@@ -474,7 +474,7 @@ func (l *lite) routerAlias(path, alias, target string) {
 	case !found:
 		l.add(Unsupported, path, "the model %s is not in model_list", target)
 	case taken:
-		l.add(Changed, path, "a model of its own that calls %s, because the catalog has another model of that name", target)
+		l.add(Changed, path, "a separate model that calls %s, because the catalog has another model with that name", target)
 	default:
 		l.add(Taken, path, "alias of %s", target)
 	}

@@ -107,7 +107,7 @@ func (i *instance) identity() string {
 	return b.String()
 }
 
-// merge joins the instances that differ only in their keys, and gives every instance a name of its own.
+// merge joins the instances that differ only in their keys, and gives every instance a unique name.
 func merge(list []*instance) []*instance {
 	var merged []*instance
 	for _, one := range list {
@@ -128,7 +128,7 @@ func merge(list []*instance) []*instance {
 	return merged
 }
 
-// describe gives a model of its own the facts of the catalog's model behind it, because its name may be that of another model.
+// describe copies the properties of a model of the catalog to a separate model, whose name may be that of another model.
 func (m *model) describe(c *catalog.Catalog, vendor string, known *catalog.Model) {
 	m.comment = "Prices and limits of " + known.Name + "."
 	if m.price.input == nil {

@@ -113,7 +113,7 @@ func (l *lite) redis(w *writer, done map[string]bool) {
 	l.add(Taken, path, "redis")
 }
 
-// bodies keeps the rule of LiteLLM that prompts are not stored unless that is enabled.
+// bodies disables the storage of prompts unless it is enabled in LiteLLM, whose default is off.
 func (l *lite) bodies(w *writer, done map[string]bool) {
 	stored := text(l.file.General["store_prompts_in_spend_logs"]) == "true" && text(l.file.Lite["turn_off_message_logging"]) != "true"
 	done["general_settings.store_prompts_in_spend_logs"], done["litellm_settings.turn_off_message_logging"] = true, true
@@ -126,7 +126,7 @@ func (l *lite) bodies(w *writer, done map[string]bool) {
 	}
 }
 
-// fallbacks reports fallbacks between models: they are part of requests, because another model gives another answer.
+// fallbacks reports fallbacks between models. Requests name them, because another model changes the response.
 func (l *lite) fallbacks(done map[string]bool) {
 	for _, section := range []string{"litellm_settings", "router_settings"} {
 		for _, name := range []string{"fallbacks", "default_fallbacks", "context_window_fallbacks", "content_policy_fallbacks"} {
@@ -171,7 +171,7 @@ func jsonList(names []string) string {
 func (l *lite) budget(done map[string]bool) {
 	if n, ok := number(l.file.Lite["max_budget"]); ok {
 		done["litellm_settings.max_budget"], done["litellm_settings.budget_duration"] = true, true
-		l.add(Changed, "litellm_settings.max_budget", "set the budget of the workspace: Settings → Account, %g dollars per %s", n, period(text(l.file.Lite["budget_duration"])))
+		l.add(Changed, "litellm_settings.max_budget", "set the budget of the workspace on the Budgets page: %g dollars per %s", n, period(text(l.file.Lite["budget_duration"])))
 	}
 	for _, name := range []string{"default_key_generate_params", "upperbound_key_generate_params", "default_internal_user_params"} {
 		section, ok := l.file.Lite[name].(map[string]any)
@@ -185,16 +185,16 @@ func (l *lite) budget(done map[string]bool) {
 	}
 }
 
-// settingAdvice says what to do instead of a setting.
+// settingAdvice has the replacement for each unsupported setting.
 var settingAdvice = map[string]string{
 	"general_settings.master_key":               "create an account (fairlead admin create) and API keys (fairlead keys create); the master key of LiteLLM is not used",
-	"general_settings.database_url":             "use a database of its own: store: postgres://user@host/fairlead; the data of LiteLLM is not read",
-	"general_settings.alerting":                 "alert on the metrics of the gateway",
+	"general_settings.database_url":             "use a separate database: store: postgres://user@host/fairlead; the data of LiteLLM is not read",
+	"general_settings.alerting":                 "add alert rules in the dashboard or with fairlead alerts add",
 	"general_settings.store_model_in_db":        "connect providers in the dashboard; models of the database of LiteLLM are not read",
 	"general_settings.disable_spend_logs":       "the log is always written; its retention is log.entry_retention",
 	"litellm_settings.drop_params":              "clients send provider.best_effort: true; otherwise a parameter that a model does not accept excludes it, or causes a warning",
-	"litellm_settings.cache":                    "a response cache of LiteLLM is not converted; prompt caches of providers are used automatically",
-	"litellm_settings.cache_params":             "a response cache of LiteLLM is not converted",
+	"litellm_settings.cache":                    "enable the response cache per API key (fairlead keys create --cache) or with a policy (response_cache)",
+	"litellm_settings.cache_params":             "set the sizes in response_cache and the maximum age with --cache-ttl",
 	"litellm_settings.set_verbose":              "set log.level: debug",
 	"litellm_settings.json_logs":                "set log.format: json",
 	"router_settings.routing_strategy":          "the gateway balances by health, latency and price; clients choose with auto:cost, auto:speed or provider.sort",
@@ -220,7 +220,7 @@ func (l *lite) remaining(done map[string]bool) {
 			switch {
 			case done[path]:
 			case slices.Contains([]string{"callbacks", "success_callback", "failure_callback", "service_callbacks"}, name):
-				l.add(Changed, path, "%s: export traces and metrics by OpenTelemetry (telemetry.endpoint); other callbacks have no equivalent", callbackNames(l.section(section)[name]))
+				l.add(Changed, path, "%s: export traces and metrics with OpenTelemetry (telemetry.endpoint); other callbacks have no equivalent", callbackNames(l.section(section)[name]))
 			default:
 				l.add(Unsupported, path, "%s", cmp.Or(settingAdvice[path], "has no equivalent"))
 			}
@@ -285,8 +285,8 @@ func keyFlags(k map[string]any) string {
 
 func shellQuoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
-// AddKeys adds commands that create the keys in the response of LiteLLM's GET /key/list?return_full_object=true. The secrets of the
-// keys are not known to LiteLLM either, so applications get new ones.
+// AddKeys adds commands that create the keys in the response of LiteLLM's GET /key/list?return_full_object=true. LiteLLM
+// stores only hashes of the secrets, so applications get new keys.
 func (r *Result) AddKeys(data []byte) error {
 	if len(data) > maxFile {
 		return fmt.Errorf("the file is larger than %d MiB", maxFile>>20)
