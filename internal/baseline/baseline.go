@@ -33,7 +33,7 @@ type Options struct {
 	Within time.Duration     // maximum time
 }
 
-// Coverage says how the baseline costs of a report were determined.
+// Coverage describes how the baseline costs of a report were determined.
 type Coverage struct {
 	Model    string    `json:"model" doc:"Chosen baseline model."`
 	From     time.Time `json:"from" doc:"Start of the requests that were read. Later than the start of the period if complete is false."`
@@ -41,14 +41,14 @@ type Coverage struct {
 	Logged   int64     `json:"logged" doc:"Requests that were read from the log."`
 	Recorded int64     `json:"recorded" doc:"Requests whose recorded baseline is this model. Their recorded baseline cost is used."`
 	Repriced int64     `json:"repriced" doc:"Requests whose baseline cost was computed from the recorded tokens and the price of the model at that time."`
-	// CacheUnknown counts requests of Repriced.
+	// CacheUnknown and CurrentPrices count subsets of Repriced.
 	CacheUnknown  int64 `json:"cache_unknown" doc:"Repriced requests whose prompt the model might have cached differently. They are priced with the recorded cached tokens."`
-	CurrentPrices int64 `json:"current_prices" doc:"Repriced requests whose price list is not stored any more. They are priced with the current price history."`
+	CurrentPrices int64 `json:"current_prices" doc:"Repriced requests whose price list has been deleted. They are priced with the current price history."`
 	Unpriced      int64 `json:"unpriced" doc:"Served requests for which the model had no price. They are not part of the savings."`
 	OtherKind     int64 `json:"other_kind" doc:"Served requests of another kind than the model serves, such as embeddings. They are not part of the savings."`
 }
 
-// Report is the figures of the requests with the baseline costs of the chosen model.
+// Report has the figures of the requests, with the baseline costs of the chosen model.
 type Report struct {
 	Coverage
 	Total  requestlog.Sums
@@ -56,8 +56,8 @@ type Report struct {
 	Keys   map[string]*requestlog.Sums
 }
 
-// New reads the requests and computes the report. Its time and memory are limited by the options: if the requests of the period
-// are more than the limits allow, the report covers the newest ones.
+// New reads the requests and computes the report. The options limit its time and memory: if the period has more requests than
+// the limits allow, the report covers the newest ones.
 func New(ctx context.Context, log Log, snapshots Snapshots, o Options) (*Report, error) {
 	r := &report{snapshots: snapshots}
 	r.Report = Report{Models: map[string]*requestlog.Sums{}, Keys: map[string]*requestlog.Sums{}}
@@ -193,7 +193,7 @@ func withSearchFee(price *catalog.Price, snap *route.Snapshot, e *requestlog.Ent
 	return price
 }
 
-// kindOf returns what a model does. Models that are not in the catalog are chat models.
+// kindOf returns the kind of a model. Models that are not in the catalog are chat models.
 func kindOf(snap *route.Snapshot, model string) llm.Op {
 	if m, ok := snap.Catalog.Model(model); ok {
 		return m.Op

@@ -148,8 +148,8 @@ func (s *Service) chargesOf(ctx context.Context, workspaceID string, i *Item, si
 	return found[i.Budget.ID], err
 }
 
-// spenders returns the keys and models with the highest cost in the period. Figures do not know sessions and end users, so their budgets
-// have the most expensive requests instead.
+// spenders returns the keys and models with the highest cost in the period. Figures are not recorded by session and end user, so for
+// their budgets it returns the most expensive requests.
 func (s *Service) spenders(ctx context.Context, workspaceID string, d *Detail, now time.Time) ([]Spender, error) {
 	filter := requestlog.RollupFilter{WorkspaceID: workspaceID, From: d.Start, To: now}
 	switch d.Kind {

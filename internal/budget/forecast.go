@@ -1,5 +1,5 @@
-// Package budget describes the budgets of a workspace: how much of each is spent, when it will be used up at the current rate, who spends
-// it and which requests it rejected. The ledger decides about requests; this package only reads.
+// Package budget describes the budgets of a workspace: the amount spent, when each will be used up at the current rate, the keys
+// and models that spend most, and the requests it rejected. The ledger enforces budgets; this package only reads.
 package budget
 
 import (
@@ -41,7 +41,7 @@ const (
 	maxPoints    = 48                   // points of a forecast curve
 )
 
-// Forecast is the spending that is expected if it goes on as recently.
+// Forecast is the expected spending if the recent rate continues.
 type Forecast struct {
 	Outlook Outlook
 	PerDay  money.Amount // recent spending in 24 hours

@@ -1,5 +1,5 @@
 // Package cascade checks responses before they are served: with the schemas of the request, and with a hook of the user. It counts how
-// often the responses of each model fail, so that the router tries a cheap model first only where that saves money.
+// often the responses of each model fail, so that the router tries a cheap model first only if that lowers the expected cost.
 package cascade
 
 import (
@@ -42,7 +42,7 @@ type Checker struct {
 	rates rates
 
 	mu     sync.Mutex
-	paused map[string]time.Time // when a hook that failed is asked again, by URL
+	paused map[string]time.Time // when a hook that failed is called again, by URL
 }
 
 // New returns a checker that calls hooks with the client.
@@ -78,7 +78,7 @@ func (c *Checker) check(ctx context.Context, r *gateway.CheckedResponse) gateway
 	}
 	switch score, reason, err := c.askHook(ctx, r, request, parsed); {
 	case err != nil:
-		return gateway.CheckResult{State: requestlog.NotChecked, Reason: "The hook gave no score: " + err.Error() + "."}
+		return gateway.CheckResult{State: requestlog.NotChecked, Reason: "The hook returned no score: " + err.Error() + "."}
 	case score < threshold(plan.Verify):
 		if !r.Stored {
 			reason = "" // it may quote the response
@@ -106,12 +106,12 @@ type hookRequest struct {
 
 // Errors of hooks. They are shown to clients, so they do not contain the address.
 var (
-	errPaused   = errors.New("it failed a few seconds ago and is not asked again yet")
+	errPaused   = errors.New("it failed recently and is not called for a few seconds")
 	errNoStore  = errors.New("requests whose text is not stored are not sent to hooks")
 	errNotAsked = errors.New("it could not be reached in time")
 )
 
-// askHook asks the hook of the policy for the score of a response.
+// askHook calls the hook of the policy and returns the score of a response.
 func (c *Checker) askHook(ctx context.Context, r *gateway.CheckedResponse, request []byte, parsed judge.Response) (float64, string, error) {
 	address := r.Decision.Cascade.Verify.Hook
 	switch {
@@ -170,7 +170,7 @@ func (c *Checker) isPaused(address string) bool {
 	return c.rates.now().Before(c.paused[address])
 }
 
-// pause keeps a hook that failed from delaying the next responses.
+// pause stops calls of a hook that failed for a while, so that it does not delay the next responses.
 func (c *Checker) pause(address string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -54,18 +54,18 @@ func TestHookDecides(t *testing.T) {
 	}{
 		"a good score":       {answers(200, `{"score":0.5}`), true, requestlog.CheckPassed, ""},
 		"a bad score":        {answers(200, `{"score":0.25,"reason":"rude"}`), true, requestlog.CheckFailed, "hook: score 0.25 is below 0.5. rude"},
-		"text is not stored": {answers(200, `{"score":0}`), false, requestlog.NotChecked, "The hook gave no score: requests whose text is not stored are not sent to hooks."},
-		"an error status":    {answers(500, `{"score":0}`), true, requestlog.NotChecked, "The hook gave no score: status 500."},
-		"a redirect":         {answers(302, `{"score":0}`), true, requestlog.NotChecked, "The hook gave no score: status 302."},
-		"no JSON":            {answers(200, `<html>`), true, requestlog.NotChecked, "The hook gave no score: the response is not JSON."},
-		"a score of NaN":     {answers(200, `{"score":null}`), true, requestlog.NotChecked, "The hook gave no score: the response has no score between 0 and 1."},
-		"an endless answer":  {answers(200, `{"reason":"`+strings.Repeat("x", hookBytes)+`","score":1}`), true, requestlog.NotChecked, "The hook gave no score: the response is not JSON."},
+		"text is not stored": {answers(200, `{"score":0}`), false, requestlog.NotChecked, "The hook returned no score: requests whose text is not stored are not sent to hooks."},
+		"an error status":    {answers(500, `{"score":0}`), true, requestlog.NotChecked, "The hook returned no score: status 500."},
+		"a redirect":         {answers(302, `{"score":0}`), true, requestlog.NotChecked, "The hook returned no score: status 302."},
+		"no JSON":            {answers(200, `<html>`), true, requestlog.NotChecked, "The hook returned no score: the response is not JSON."},
+		"a score of NaN":     {answers(200, `{"score":null}`), true, requestlog.NotChecked, "The hook returned no score: the response has no score between 0 and 1."},
+		"an endless answer":  {answers(200, `{"reason":"`+strings.Repeat("x", hookBytes)+`","score":1}`), true, requestlog.NotChecked, "The hook returned no score: the response is not JSON."},
 		"a slow hook": {func(r *http.Request) (*http.Response, error) {
 			if at, ok := r.Context().Deadline(); !ok || time.Until(at) > hookTime {
 				return nil, errors.New("no deadline")
 			}
 			return nil, context.DeadlineExceeded
-		}, true, requestlog.NotChecked, "The hook gave no score: it could not be reached in time."},
+		}, true, requestlog.NotChecked, "The hook returned no score: it could not be reached in time."},
 	} {
 		got := New(tc.hook).Check(t.Context(), asked(tc.stored))
 		if got.State != tc.state || got.Reason != tc.reason {

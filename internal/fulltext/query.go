@@ -8,7 +8,7 @@ import (
 const (
 	// MaxQuery is the maximum length of a query in bytes.
 	MaxQuery = 256
-	// minPrefix is the number of letters from which a word can be completed: shorter ones would match most requests.
+	// minPrefix is the minimum number of letters before *. Shorter prefixes would match most requests.
 	minPrefix = 3
 )
 
@@ -29,7 +29,7 @@ type term struct {
 	prefix bool // the last word may be longer
 }
 
-// Parse parses a query: words, "phrases", -excluded, and word* for words that begin so. Any other character separates words. Words
+// Parse parses a query: words, "phrases", -excluded, and word* for words with this prefix. Any other character separates words. Words
 // with separators inside, such as user@example.com, are phrases.
 func Parse(text string) (Query, error) {
 	var q Query

@@ -12,7 +12,8 @@ import (
 // maxWord is the length in bytes above which a run of letters is not a word: keys, hashes and encoded data.
 const maxWord = 64
 
-// Tag returns the word that every document of a workspace contains. A search requires it, so that workspaces stay apart.
+// Tag returns the word that every document of a workspace contains. A search requires it, so that it never finds documents of
+// other workspaces.
 func Tag(workspaceID string) string {
 	sum := sha256.Sum256([]byte(workspaceID))
 	return "w" + hex.EncodeToString(sum[:6])

@@ -13,8 +13,8 @@ type Check struct {
 	Error    float64 `json:"error"`    // standard error of the difference
 }
 
-// minChecked is the number of predicted outcomes without which nothing is learned; minGain is the gain that is required, in standard
-// errors.
+// minChecked is the minimum number of predicted outcomes, and minGain the minimum gain in standard errors, for learned abilities to be
+// used.
 const (
 	minChecked = 20
 	minGain    = 2.326
@@ -59,7 +59,7 @@ func (f *fitter) check(outcomes []Outcome) Check {
 	return c
 }
 
-// errors returns the squared errors of the static and the learned prediction of an outcome. Both know the difficulty of the tasks.
+// errors returns the squared errors of the static and the learned prediction of an outcome. Both include the difficulty of the tasks.
 func (f *fitter) errors(x *Outcome, known *fitted) (static, learned float64) {
 	predict := func(model string, learned bool) float64 {
 		base, _ := f.o.Base(model)

@@ -1,5 +1,5 @@
 // Package learn corrects the abilities of models by the outcomes of a workspace: ratings, verdicts of comparisons, and implicit
-// signals as far as they agree with the others. The static predictor is the prior. All functions are pure: equal outcomes and
+// signals, weighted by their agreement with ratings and verdicts. The static predictor is the prior. All functions are pure: equal outcomes and
 // options give equal states, so a state can be stored by version and decisions can be recomputed with it.
 package learn
 
@@ -160,8 +160,8 @@ type fitter struct {
 // fitted is the result of one fit.
 type fitted struct {
 	models map[string]*Model
-	shared shared // difficulty of the tasks beside the learned abilities
-	static shared // difficulty of the tasks beside the static abilities
+	shared shared // difficulty of the tasks, given the learned abilities
+	static shared // difficulty of the tasks, given the static abilities
 }
 
 // shared is the change of the logit by task that all models have in common.
@@ -217,7 +217,7 @@ func (f *fitter) fit(outcomes []Outcome) *fitted {
 	return r
 }
 
-// difficulty returns the change by task that ratings have in common beside the abilities of their models.
+// difficulty returns the change of the logit by task that the ratings of all models share, given the abilities of the models.
 func (r *fitted) difficulty(outcomes []Outcome) shared {
 	byTask := map[predict.Task][]ability.Label{}
 	for i := range outcomes {
@@ -253,8 +253,8 @@ func (l labels) clone() labels {
 	return c
 }
 
-// compare adds labels for both models of a comparison. They move the difference of the two probabilities towards the verdict and leave
-// the level of both open: a tie of two equally good models changes nothing.
+// compare adds labels for both models of a comparison. They move the difference of the two probabilities towards the verdict, but not
+// their common level: a tie of two equally good models changes nothing.
 func (l labels) compare(x *Outcome, models map[string]*Model) {
 	p, q := sigmoid(models[x.Model].logit(x.Task, x.Skills)), sigmoid(models[x.Other].logit(x.Task, x.Skills))
 	gap := min(max(x.Value, -1), 1) - (p - q)
@@ -262,7 +262,7 @@ func (l labels) compare(x *Outcome, models map[string]*Model) {
 	l.add(x.Other, x.Task, ability.Label{Skills: x.Skills, Score: q - gap/2, Weight: x.Weight, Loose: true})
 }
 
-// update fits the ability to labels, and then the tasks to what the ability leaves unexplained.
+// update fits the ability to the labels, and then the change by task to the remaining deviations.
 func (m *Model) update(list []taskLabel) {
 	plain := make([]ability.Label, len(list))
 	byTask := map[predict.Task][]ability.Label{}

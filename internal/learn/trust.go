@@ -31,8 +31,8 @@ type Trust struct {
 	present, absent float64
 }
 
-// Trusts measures the signals that occur in the outcomes, sorted by name. The verdict of a comparison counts as a bad response by half of
-// what the response lost.
+// Trusts measures the signals that occur in the outcomes, sorted by name. The difference d of a comparison, from -1 to 1, counts as
+// (1 - d) / 2 bad responses.
 func Trusts(outcomes []Outcome) []Trust {
 	verdicts := map[string]*mean{}
 	signals := map[string]map[string]bool{} // requests by signal

@@ -15,7 +15,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// traceExporter returns the exporter of spans. It connects when it exports first.
+// traceExporter returns the exporter of spans. It connects at the first export.
 func (s Settings) traceExporter(ctx context.Context) (sdktrace.SpanExporter, error) {
 	endpoint, headers := strings.TrimSuffix(s.Config.Endpoint, "/"), s.Config.Headers
 	if s.traceProtocol == protocolGRPC {
@@ -61,8 +61,7 @@ func (s Settings) metricExporter(ctx context.Context) (sdkmetric.Exporter, error
 	return otlpmetrichttp.New(ctx, options...)
 }
 
-// resource describes the gateway. Of one attribute, the value in the configuration takes precedence over OTEL_SERVICE_NAME and
-// OTEL_RESOURCE_ATTRIBUTES.
+// resource describes the gateway. Attributes in the configuration take precedence over OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES.
 func (s Settings) resource(ctx context.Context, instance string) (*resource.Resource, error) {
 	var configured []attribute.KeyValue
 	for name, value := range s.Config.ResourceAttributes {

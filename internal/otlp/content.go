@@ -11,7 +11,7 @@ import (
 	"fairlead/internal/transcript"
 )
 
-// maxText is the maximum size of the texts in one attribute. Of a longer conversation, the newest messages are exported.
+// maxText is the maximum size of the texts in one attribute. For a longer conversation, only the newest messages are exported.
 const maxText = 64 << 10
 
 // chatBody has the fields of a request or response in the chat format that have content.

@@ -1,4 +1,4 @@
-// Package otlp exports the requests of the log as OpenTelemetry traces, and the metrics of the process, by OTLP. Spans are created from
+// Package otlp exports the requests of the log as OpenTelemetry traces, and the metrics of the process, over OTLP. Spans are created from
 // finished log entries, outside of the request path: Record copies an entry to a bounded queue and never waits.
 package otlp
 
@@ -107,7 +107,7 @@ func start(ctx context.Context, s Settings, p Parts, spans sdktrace.SpanExporter
 	return x, nil
 }
 
-// Begin returns the place of a request in a trace: that of its headers, or a trace of its own if traces are exported.
+// Begin returns the trace context of a request: the one in its headers, or a new trace if traces are exported.
 func (x *Exporter) Begin(requestID string, h http.Header) tracecontext.Context {
 	c := tracecontext.Read(h)
 	if c.TraceID == "" && x.traces != nil {

@@ -1,5 +1,5 @@
 // Package report defines the report: figures of requests by one or two dimensions over any range of time. It selects the roll-ups that
-// answer a query, and says what its result does not cover.
+// answer a query, and reports which requests the result does not cover.
 package report
 
 import (

@@ -44,7 +44,7 @@ func Parse(values url.Values, now time.Time) (Query, error) {
 		case slices.Contains(Filters(), name):
 			filters[name] = given
 		default:
-			err = &llm.Error{Kind: llm.InvalidRequest, Param: name, Message: "Parameter " + name + ": is not a parameter of the report."}
+			err = &llm.Error{Kind: llm.InvalidRequest, Param: name, Message: "Parameter " + name + ": the report has no such parameter."}
 		}
 		if err != nil {
 			return q, err

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// FactAge is the age up to which facts are kept. The ends of a range that is older are those of days.
+	// FactAge is the age up to which facts are kept. Older ranges are rounded to whole days.
 	FactAge = 35 * 24 * time.Hour
 	// MaxFactRange is the maximum range of a query that only facts can answer: one with more than two dimensions in its groups and filters.
 	MaxFactRange = 7 * 24 * time.Hour
@@ -144,7 +144,7 @@ type Result struct {
 	Notes     []Note
 }
 
-// Note says what a result does not cover, or how exact it is.
+// Note describes requests that a result does not cover, or a figure that is not exact.
 type Note struct {
 	Code    string
 	Message string
@@ -385,13 +385,13 @@ func limited(all []named, whole *requestlog.Figures, q *Query) ([]Group, *reques
 func (r *Result) note(asked *Query, kept bool) {
 	add := func(code, message string) { r.Notes = append(r.Notes, Note{code, message}) }
 	if r.From.Before(asked.From.Truncate(time.Minute)) || r.To.After(asked.To.Add(time.Minute)) {
-		add(NoteRange, "The range is rounded to whole hours after two days, and to whole days after 34 days.")
+		add(NoteRange, "The ends of the range are rounded to whole hours if they are older than two days, and to whole days if they are older than 34 days.")
 	}
 	if !r.Since.IsZero() {
 		add(NoteCovered, fmt.Sprintf("Requests before %s are not grouped by these dimensions.", r.Since.UTC().Format("2006-01-02 15:04 MST")))
 	}
 	if !kept {
-		add(NoteTop, fmt.Sprintf("Each day keeps the %d most expensive and the %d most frequent values. Requests of other values are in the rest, so a listed value can be too low; totals are exact.", TopCost, TopRequests))
+		add(NoteTop, fmt.Sprintf("Each day stores the %d most expensive and the %d most frequent values. Requests with other values are in the rest, so the figures of a listed value can be too low. Totals are exact.", TopCost, TopRequests))
 	}
 	if r.Total.LatencyP95 > 0 {
 		add(NoteQuantiles, "Latencies are estimated from histograms, within 10 %.")

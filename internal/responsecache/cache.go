@@ -13,7 +13,7 @@ import (
 // maxRemoteInputs is the maximum number of inputs of a request that are read from or written to the Remote, because a request waits for it.
 const maxRemoteInputs = 128
 
-// maxWait is the maximum time that a request waits for an equal one. A longer response is requested again.
+// maxWait is the maximum time that a request waits for an equal one. After that time it calls the provider itself.
 const maxWait = time.Minute
 
 // Remote is a store that the replicas share.

@@ -62,7 +62,7 @@ func (f *Flight) Add(ev *llm.Event) {
 	})
 }
 
-// Discard makes the response one that is not stored.
+// Discard marks the response as one that must not be stored.
 func (f *Flight) Discard(reason string) {
 	if f == nil || f.reason != "" {
 		return

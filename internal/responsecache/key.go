@@ -32,7 +32,7 @@ type Identity struct {
 }
 
 // KeyOf returns the key of a request. The order of the members of the body and white space between tokens have no effect. Everything else
-// has, including the order of nested members, because models generate the members of a JSON schema in its order.
+// has an effect, including the order of nested members, because models generate the members of a JSON schema in its order.
 func KeyOf(id *Identity, req *llm.Request) (key Key) {
 	h := sha256.New()
 	id.write(h)

@@ -169,7 +169,7 @@ func (s *Service) check(ctx context.Context, c *connection, i Identity) (bool, e
 	return true, err
 }
 
-// end ends the sessions of an identity that the provider refuses. Memberships and keys stay, because a provider gives the same answer
+// end ends the sessions of an identity that the provider refuses. Memberships and keys stay, because a provider returns the same error
 // when its own session has expired.
 func (s *Service) end(ctx context.Context, i Identity, r *RefusalError) error {
 	event := s.event("session.refused", i.AccountID)

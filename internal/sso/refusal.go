@@ -58,7 +58,7 @@ func (r *RefusalError) Unwrap() error { return r.Err }
 // cleaned returns a text of a third party for the audit log, without control characters and shortened.
 func cleaned(s string) string { return account.ClientName(s) }
 
-// refusalLimit bounds the audit events of refused sign-ins, because strangers can cause them.
+// refusalLimit bounds the audit events of refused sign-ins, because unauthenticated clients can cause them.
 type refusalLimit struct {
 	mu    sync.Mutex
 	since time.Time

@@ -17,7 +17,7 @@ import (
 	"fairlead/internal/llm"
 )
 
-// FlowLife is the time that a browser has to answer a challenge.
+// FlowLife is how long a challenge is valid.
 const FlowLife = 5 * time.Minute
 
 // Kinds of sealed flows. A flow of one kind cannot be used for the other.

@@ -1,5 +1,5 @@
-// Package passkey manages the passkeys (WebAuthn credentials) of local accounts. A passkey signs in alone, because the authenticator
-// verifies the user, and it is a second factor after the password.
+// Package passkey manages the passkeys (WebAuthn credentials) of local accounts. A passkey can replace the password, because the
+// authenticator verifies the user, or serve as a second factor after the password.
 package passkey
 
 import (

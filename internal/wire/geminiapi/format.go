@@ -207,8 +207,8 @@ func statusOf(e *llm.Error) string {
 	return "INVALID_ARGUMENT"
 }
 
-// ModelName returns the name of a model without the collection that Google's clients put before it. gemini-auto is another name of
-// auto, because Gemini CLI has a model of its own with that name.
+// ModelName returns the name of a model without the collection that Google's clients put before it. gemini-auto is an alias of
+// auto, because Gemini CLI has its own model named auto.
 func ModelName(name string) string {
 	name = strings.TrimPrefix(name, "models/")
 	if auto, ok := strings.CutPrefix(name, "gemini-"); ok && (auto == "auto" || strings.HasPrefix(auto, "auto:")) {
