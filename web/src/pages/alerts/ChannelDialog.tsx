@@ -206,8 +206,8 @@ export function SigningKeyDialog({
       {created?.signing_key && (
         <Stack gap="sm">
           <Alert variant="outline" color="yellow" icon={<Icon name="alert" />}>
-            Copy the key now. It won’t be shown again. Your endpoint checks the signature of each message with
-            it.
+            Copy the key now. It won’t be shown again. Your endpoint needs it to verify the signature of each
+            message.
           </Alert>
           <Group align="flex-end" gap="xs" wrap="nowrap">
             <TextInput

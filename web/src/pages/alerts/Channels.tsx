@@ -181,7 +181,7 @@ function RemoveChannel({ channel, onClose }: { channel: AlertChannel | undefined
         onClose();
       }}
     >
-      Messages that are still waiting for this channel are not sent.
+      Pending messages for this channel are not sent.
     </ConfirmDialog>
   );
 }

@@ -131,8 +131,8 @@ function RuleForm({
           <ErrorPanel what="Could not save the rule" error={save.error} />
         )}
         <Text size="xs" c="dimmed">
-          An alert recovers when the value is 10 % better than the threshold, so that values near it do not
-          send many messages.
+          An alert recovers when the value is 10 % better than the threshold, so values near the threshold do
+          not cause repeated messages.
         </Text>
         <Group justify="flex-end" gap="xs">
           <Button variant="default" onClick={onClose}>

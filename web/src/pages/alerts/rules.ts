@@ -84,7 +84,7 @@ export function windowText(window: string | null | undefined): string {
 /** Explains when a rule of a kind fires. */
 export const kindHelp: Record<string, string> = {
   spend: "Fires when the cost in the period reaches the threshold.",
-  budget: "Fires when the workspace budget or the budget of a key is used to this share.",
+  budget: "Fires when this share of the budget of the workspace or of a key is used.",
   forecast:
     "Fires when spending at the current rate would use this share of a budget by the end of its period.",
   error_rate: "Fires when this share of requests fails. Needs at least 20 requests.",
@@ -97,7 +97,7 @@ export const kindHelp: Record<string, string> = {
   quality_risk:
     "Fires when the lower bound of the measured quality difference is below the threshold. Needs at least 50 comparisons.",
   open_circuits: "Fires when at least this many targets of the gateway have an open circuit.",
-  spool: "Fires when the queue in front of the database is filled to this share.",
+  spool: "Fires when this share of the queue for database writes is used.",
 };
 
 /** How long a rule can be muted, in hours. */

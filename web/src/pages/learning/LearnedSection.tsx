@@ -63,7 +63,7 @@ export function LearnedSection() {
         <Text size="sm" mt="sm">
           Trials of other models: {formatCount(data.exploration.trials)} of{" "}
           {formatCount(data.exploration.requests)} requests, <Money amount={data.exploration.tried_usd} /> of{" "}
-          <Money amount={data.exploration.spent_usd} /> since the start. Expected loss:{" "}
+          <Money amount={data.exploration.spent_usd} /> since the gateway started. Expected loss:{" "}
           <Money amount={data.exploration.extra_usd} /> and {(100 * data.exploration.quality_loss).toFixed(2)}{" "}
           points of quality per request.
         </Text>

@@ -186,7 +186,7 @@ function Figures({ model }: { model: ModelDetail }) {
       <Figure label="Quality" value={formatQuality(rating?.mean)}>
         {rating
           ? `95 % interval ${formatQuality(rating.low)} to ${formatQuality(rating.high)}`
-          : "Nothing is known about this model"}
+          : "Quality unknown"}
       </Figure>
       <Figure label="Context" value={formatWindow(model.context)}>
         {model.max_output ? `${formatWindow(model.max_output)} output` : "Output limit unknown"}

@@ -16,7 +16,7 @@ export function PriceTable({ model, connects }: { model: ModelDetail; connects: 
   if (model.offers.length === 0) {
     return (
       <Text size="sm" c="dimmed">
-        No provider of the catalog has this model.
+        No provider in the catalog offers this model.
       </Text>
     );
   }

@@ -16,7 +16,7 @@ export function TaskQuality({ model }: { model: ModelDetail }) {
   if (model.tasks.length === 0) {
     return (
       <Text size="sm" c="dimmed">
-        Nothing is known about this model: it is not in the training data and has no published benchmark
+        The quality of this model is unknown: it is not in the training data and has no published benchmark
         scores. Set a quality in the configuration file to compare it.
       </Text>
     );

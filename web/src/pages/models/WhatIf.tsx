@@ -38,8 +38,8 @@ export function WhatIf({ model, vendors }: Props) {
   return (
     <Stack gap="sm">
       <Text size="sm">
-        Re-runs the routing of your past requests with this model as a further candidate, at the catalog’s
-        price. No provider is called and nothing is connected.
+        Routes your past requests again with this model as an additional candidate, at its catalog price. No
+        provider is called and nothing is connected.
       </Text>
       <Group gap="sm" align="flex-end">
         <RangePicker range={range} onChange={setRange} />

@@ -68,7 +68,7 @@ export function IntervalChart({ days }: { days: Schema["QualityPoint"][] }) {
           <Table.Thead>
             <Table.Tr>
               <Table.Th>Day (UTC)</Table.Th>
-              <Table.Th ta="right">Comparisons until then</Table.Th>
+              <Table.Th ta="right">Comparisons so far</Table.Th>
               <Table.Th ta="right">Difference, points</Table.Th>
               <Table.Th ta="right">95 % interval</Table.Th>
             </Table.Tr>
@@ -93,7 +93,7 @@ export function IntervalChart({ days }: { days: Schema["QualityPoint"][] }) {
           </Table.Tbody>
         </Table>
       }
-      note="The interval is valid at any time: looking at it often does not make it less reliable."
+      note="The interval is valid at any time, no matter how often you look at it."
     />
   );
 }

@@ -59,7 +59,7 @@ export function headline({ savings, quality, against: chosen }: Proof): string {
   const against = quality.baselines[0] ? ` against ${quality.baselines[0]}` : "";
   return (
     `${saved} Quality difference ${formatPoints(quality.difference.value)} points${against} ` +
-    `(95 % interval ${formatInterval(quality.difference)}), measured on ${plural(quality.samples, "sample")}.`
+    `(95 % interval ${formatInterval(quality.difference)}), measured on ${plural(quality.samples, "comparison")}.`
   );
 }
 

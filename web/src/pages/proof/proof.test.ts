@@ -82,7 +82,7 @@ describe("headline", () => {
   it("reports savings and quality", () => {
     const quality = { samples: 1840, difference: estimate(-0.004, -0.01, 0.002), baselines: ["large"] };
     expect(headline(proof(quality))).toBe(
-      "Saved $412.00 of $530.00. Quality difference −0.4 points against large (95 % interval −1.0 to +0.2), measured on 1,840 samples.",
+      "Saved $412.00 of $530.00. Quality difference −0.4 points against large (95 % interval −1.0 to +0.2), measured on 1,840 comparisons.",
     );
   });
 

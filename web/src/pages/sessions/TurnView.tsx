@@ -142,7 +142,7 @@ function NewMessages({ session, request }: { session: string; request: string })
       )}
       {data.previous !== "stored" && data.previous !== "first" && (
         <Text size="xs" c="dimmed">
-          All messages are shown because the turn before is not available
+          All messages are shown because the previous turn is not available
           {data.previous === "expired" || data.previous === "deleted" ? " any more" : ""}.
         </Text>
       )}

@@ -9,7 +9,8 @@ export function CascadeRemark({ cascade }: { cascade: Schema["Cascade"] }) {
     return (
       <>
         The policy <strong>{cascade.policy}</strong> checks responses.{" "}
-        <strong>{cascade.skipped?.target}</strong> is skipped, because it fails too often to save money.
+        <strong>{cascade.skipped?.target}</strong> is skipped, because its expected failures cost more than it
+        saves.
       </>
     );
   }
