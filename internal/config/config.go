@@ -48,7 +48,7 @@ type Config struct {
 	Spool                 Spool         `yaml:"spool" doc:"Local queue in front of the database."`
 	ResponseCache         ResponseCache `yaml:"response_cache" doc:"Sizes of the response cache. API keys and policies enable it."`
 	Alerts                Alerts        `yaml:"alerts" reload:"true" doc:"How alerts are sent."`
-	Telemetry             Telemetry     `yaml:"telemetry" doc:"Export of traces and metrics by OTLP. The standard OTEL_* variables apply where a setting has its default."`
+	Telemetry             Telemetry     `yaml:"telemetry" doc:"Export of traces and metrics over OTLP. The standard OTEL_* variables apply where a setting has its default."`
 	AllowPrivateUpstreams []string      `yaml:"allow_private_upstreams" check:"cidr" reload:"true" doc:"Allowed address ranges of providers and alert channels on loopback or private networks. A base_url in this file implicitly allows its own host."`
 }
 
@@ -252,6 +252,6 @@ type Telemetry struct {
 	Traces             bool              `yaml:"traces" doc:"Export a trace of every request in the log."`
 	Metrics            bool              `yaml:"metrics" doc:"Export the metrics that /metrics serves."`
 	SampleRatio        float64           `yaml:"sample_ratio" min:"0" max:"1" doc:"Share of traces to export. A trace that the client started is exported if the client samples it. 1 uses OTEL_TRACES_SAMPLER."`
-	Content            bool              `yaml:"content" doc:"Include prompts and responses in traces, after redaction. Only of requests whose bodies are stored."`
+	Content            bool              `yaml:"content" doc:"Include prompts and responses in traces, after redaction. Only for requests whose bodies are stored."`
 	Propagate          []string          `yaml:"propagate" check:"name" doc:"Names of providers that receive the trace context (traceparent and tracestate). Empty for none."`
 }

@@ -68,7 +68,7 @@ func verifySchema() map[string]any {
 		"description": "Checks of the response: schema, tools, code, hook.", "type": "array",
 		"items": map[string]any{"type": "string", "enum": []string{"schema", "tools", "code", "hook"}},
 	}
-	threshold := described("Least score of the hook for a response that passes. Default: 0.5.", "number")
+	threshold := described("Minimum score of the hook for a response to pass. Default: 0.5.", "number")
 	threshold["minimum"], threshold["maximum"] = 0, 1
 	// The keywords of lists apply to the short form, those of objects to the long one.
 	return map[string]any{

@@ -16,7 +16,7 @@ import (
 type Settings struct {
 	Disabled bool    `json:"disabled,omitempty"` // models keep their static abilities
 	Explore  float64 `json:"explore,omitempty"`  // share of the spending that trials of other models may have, 0 to MaxExplore
-	Floor    float64 `json:"floor,omitempty"`    // least predicted quality of a model that is tried
+	Floor    float64 `json:"floor,omitempty"`    // minimum predicted quality of a model that is tried
 }
 
 // MinVerdicts is the number of ratings and verdicts below which a gateway uses the static abilities.

@@ -42,7 +42,7 @@ func (r *ranking) explore() bool {
 
 // Trial bounds exploration by its cost and by predicted quality instead of by the number of requests.
 type Trial struct {
-	Floor float64 `json:"floor,omitempty"` // least predicted quality of a model that is tried
+	Floor float64 `json:"floor,omitempty"` // minimum predicted quality of a model that is tried
 }
 
 const (

@@ -39,7 +39,7 @@ func (a *handlers) registerFactor() {
 	}, a.getFactor)
 	adminapi.Register(a.Server, adminapi.SignedIn, huma.Operation{
 		OperationID: "start-second-factor", Method: http.MethodPost, Path: "/account/second-factor", Tags: tags,
-		Summary: "Start to set up an authenticator app", DefaultStatus: http.StatusCreated,
+		Summary: "Start setting up an authenticator app", DefaultStatus: http.StatusCreated,
 		Description: "Returns a secret for an authenticator app. Sign-ins require a code after confirm-second-factor.",
 	}, a.startFactor)
 	adminapi.Register(a.Server, adminapi.SignedIn, huma.Operation{

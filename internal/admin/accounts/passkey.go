@@ -67,7 +67,7 @@ func (a *handlers) registerPasskeys() {
 	}, a.listPasskeys)
 	adminapi.Register(a.Server, adminapi.SignedIn, huma.Operation{
 		OperationID: "start-passkey", Method: http.MethodPost, Path: "/account/passkeys", Tags: tags,
-		Summary: "Start to add a passkey", Description: "Requires the password. Returns a challenge and sets a cookie that binds it to the browser.",
+		Summary: "Start adding a passkey", Description: "Requires the password. Returns a challenge and sets a cookie that binds it to the browser.",
 	}, a.startPasskey)
 	adminapi.Register(a.Server, adminapi.SignedIn, huma.Operation{
 		OperationID: "finish-passkey", Method: http.MethodPost, Path: "/account/passkeys/finish", Tags: tags,

@@ -35,7 +35,7 @@ type AlertRule struct {
 	ID         string       `json:"id"`
 	Name       string       `json:"name"`
 	Kind       string       `json:"kind"`
-	Threshold  float64      `json:"threshold" doc:"Bound in the unit of the kind."`
+	Threshold  float64      `json:"threshold" doc:"Threshold in the unit of the kind."`
 	Unit       string       `json:"unit" enum:"usd,percent,ms,points,days,count"`
 	Window     *string      `json:"window" doc:"Time that the figure covers. null for kinds without a window."`
 	KeyID      *string      `json:"key_id" doc:"API key whose figure is watched. null for all keys."`

@@ -34,7 +34,7 @@ type handlers struct {
 
 // BudgetList holds the budgets of a workspace.
 type BudgetList struct {
-	Budgets []Budget `json:"budgets" doc:"That of the workspace, those of keys, then those of sessions and end users, the most used first."`
+	Budgets []Budget `json:"budgets" doc:"The budget of the workspace, those of keys, then those of sessions and end users, the most used first."`
 	More    bool     `json:"more" doc:"Whether older sessions are not listed. The budgets of the 200 most recent sessions of the last 30 days are listed."`
 }
 
@@ -64,7 +64,7 @@ type Budget struct {
 // BudgetForecast is the spending that is expected if it goes on as recently: as in the last 24 hours for a daily budget, otherwise as in
 // the last 7 days.
 type BudgetForecast struct {
-	Outlook  string        `json:"outlook" enum:"unknown,idle,lasts,runs_out,used_up" doc:"unknown: less than 3 hours of data for a daily budget, or less than 3 days. idle: no recent spending. lasts: until the reset, or for a year if the budget never resets. runs_out: before the reset."`
+	Outlook  string        `json:"outlook" enum:"unknown,idle,lasts,runs_out,used_up" doc:"unknown: fewer than 3 hours of data for a daily budget, or fewer than 3 days. idle: no recent spending. lasts: until the reset, or for a year if the budget never resets. runs_out: before the reset."`
 	PerDay   money.Amount  `json:"per_day_usd" doc:"Recent spending in 24 hours."`
 	Expected *money.Amount `json:"expected_usd" nullable:"true" doc:"Spending expected at the reset. null without a reset or with too little data."`
 	Low      *money.Amount `json:"low_usd" nullable:"true" doc:"Lower bound of the 80 % interval of expected_usd."`

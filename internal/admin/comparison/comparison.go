@@ -285,7 +285,7 @@ type listInput struct {
 	To    time.Time `query:"to" doc:"End of the range, exclusive. Defaults to now."`
 	Limit int       `query:"limit" minimum:"1" maximum:"200" default:"50"`
 	// Request is an ID in a query, so that a request without a record is an empty list.
-	Request string `query:"request_id" maxLength:"100" doc:"Only the record of this request, at any time."`
+	Request string `query:"request_id" maxLength:"100" doc:"Returns only the record of this request, regardless of the time range."`
 }
 
 func (a *handlers) list(ctx context.Context, c *adminapi.Call, in *listInput) (*adminapi.Output[ComparisonList], error) {

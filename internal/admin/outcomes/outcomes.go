@@ -45,7 +45,7 @@ type handlers struct {
 type LearningSettings struct {
 	Enabled bool    `json:"enabled" doc:"Whether outcomes change the abilities of models."`
 	Explore float64 `json:"explore" minimum:"0" maximum:"0.2" doc:"Share of the spending on trials of other models. 0 disables trials."`
-	Floor   float64 `json:"floor" minimum:"0" maximum:"1" doc:"Least predicted quality of a model that is tried."`
+	Floor   float64 `json:"floor" minimum:"0" maximum:"1" doc:"Minimum predicted quality of a model that is tried."`
 }
 
 // LearningState is what the router learned from the outcomes of a workspace.
@@ -77,7 +77,7 @@ type LearnedAbility struct {
 // SignalTrust is the agreement of a signal with ratings and verdicts on the same requests.
 type SignalTrust struct {
 	learn.Trust
-	Needed int `json:"needed" doc:"Requests with the signal and a verdict without which the signal has no weight."`
+	Needed int `json:"needed" doc:"Minimum number of requests with the signal and a verdict for the signal to have a weight."`
 }
 
 // ExplorationUse is the use of exploration since the start of this replica.
@@ -86,7 +86,7 @@ type ExplorationUse struct {
 	Trials   int64        `json:"trials" doc:"Requests that another model served as a trial."`
 	Spent    money.Amount `json:"spent_usd" doc:"Cost of all requests that took part."`
 	Tried    money.Amount `json:"tried_usd" doc:"Cost of the trials."`
-	Extra    money.Amount `json:"extra_usd" doc:"Expected loss in cost: what the trials cost more than the router's choices. Negative if they were cheaper."`
+	Extra    money.Amount `json:"extra_usd" doc:"Expected additional cost of the trials compared with the router's choices. Negative if the trials were cheaper."`
 	Loss     float64      `json:"quality_loss" doc:"Expected loss in quality per request, from 0 to 1."`
 }
 
@@ -205,7 +205,7 @@ func (a *handlers) reset(ctx context.Context, c *adminapi.Call, in *resetInput) 
 }
 
 type listInput struct {
-	After string `query:"after" maxLength:"300" doc:"Value of next of the page before."`
+	After string `query:"after" maxLength:"300" doc:"Value of next from the previous page."`
 	Limit int    `query:"limit" minimum:"1" maximum:"1000" default:"100"`
 }
 

@@ -101,7 +101,7 @@ type startBacktestInput struct {
 	Body struct {
 		Source    *string          `json:"source,omitempty" maxLength:"65536" doc:"Policy draft as YAML. Defaults to the active policies."`
 		Objective string           `json:"objective,omitempty" maxLength:"20" doc:"cost, quality, speed, or a number from 0 (cheapest) to 1 (best), applied to all auto requests. Defaults to the objective of each request."`
-		Connect   []BacktestVendor `json:"connect,omitempty" maxItems:"5" doc:"Vendors that are assumed to be connected, with the prices of the catalog. Answers what would change if they were. No provider is called."`
+		Connect   []BacktestVendor `json:"connect,omitempty" maxItems:"5" doc:"Vendors to assume as connected, at catalog prices, to see their effect. No provider is called."`
 		Limit     int64            `json:"limit,omitempty" minimum:"1" maximum:"1000000" default:"50000" doc:"Maximum number of requests to process, newest first."`
 	}
 }

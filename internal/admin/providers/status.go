@@ -20,7 +20,7 @@ const (
 // ProviderDetail is a provider with its backoffs and its status over time.
 type ProviderDetail struct {
 	ProviderView
-	Backoffs []BackoffView `json:"backoffs" doc:"Models and credentials that are not used until a time, those that end first first."`
+	Backoffs []BackoffView `json:"backoffs" doc:"Paused models and credentials. Those that resume first come first."`
 	Days     []StatusDay   `json:"days" doc:"The last 30 days, oldest first, of this workspace's calls."`
 	Month    CallFigures   `json:"month" doc:"This workspace's calls in these 30 days."`
 }

@@ -37,7 +37,7 @@ type ExcerptSpan struct {
 }
 
 type searchInput struct {
-	Text  string `query:"text" required:"true" maxLength:"256" doc:"Words, \"phrases\", -excluded words, and begin* for words that begin so."`
+	Text  string `query:"text" required:"true" maxLength:"256" doc:"Words, \"phrases\", -excluded words, and begin* for words with this prefix."`
 	Limit int    `query:"limit" minimum:"1" maximum:"20" default:"6"`
 }
 

@@ -54,7 +54,7 @@ func all(ctx context.Context, s *budget.Service, workspaceID string) ([]budget.I
 func (b *budgetCommands) newList() *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "List the budgets of the workspace, its keys, sessions and end users", Args: cli.NoArgs,
-		Long: "List the budgets of the workspace, its keys, and the sessions and end users of the last 30 days.\nAmounts reserved for requests in progress are shown in the dashboard only.",
+		Long: "List the budgets of the workspace, its keys, and the sessions and end users of the last 30 days.\nAmounts held for requests in progress are shown only in the dashboard and by the API.",
 		Example: `  fairlead budgets list
   fairlead budgets list --json | jq -r 'select(.forecast.outlook == "runs_out") | .name'`,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -113,7 +113,7 @@ func (s *commands) newSet() *cobra.Command {
 	flags.Float64Var(&f.holdout, "holdout", 0, "share of routed requests that the baseline serves, at most 0.5")
 	flags.StringVar(&f.baseline, "baseline", "", "baseline model")
 	flags.StringVar(&f.budget, "budget", "", "budget per month in dollars")
-	flags.StringVar(&f.judge, "judge", "", "model that decides where checks cannot (default: checks only)")
+	flags.StringVar(&f.judge, "judge", "", "model that compares responses when checks cannot decide (default: checks only)")
 	flags.StringVar(&f.hook, "hook", "", "URL that scores responses (default: none)")
 	return cmd
 }

@@ -53,7 +53,7 @@ export interface paths {
         get: operations["list-passkeys"];
         put?: never;
         /**
-         * Start to add a passkey
+         * Start adding a passkey
          * @description Requires the password. Returns a challenge and sets a cookie that binds it to the browser.
          */
         post: operations["start-passkey"];
@@ -151,7 +151,7 @@ export interface paths {
         get: operations["get-second-factor"];
         put?: never;
         /**
-         * Start to set up an authenticator app
+         * Start setting up an authenticator app
          * @description Returns a secret for an authenticator app. Sign-ins require a code after confirm-second-factor.
          */
         post: operations["start-second-factor"];
@@ -2106,7 +2106,7 @@ export interface components {
             state: "ok" | "firing" | "unknown" | "disabled";
             /**
              * Format: double
-             * @description Bound in the unit of the kind.
+             * @description Threshold in the unit of the kind.
              */
             threshold: number;
             /** @enum {string} */
@@ -2783,7 +2783,7 @@ export interface components {
              */
             low_usd: string | null;
             /**
-             * @description unknown: less than 3 hours of data for a daily budget, or less than 3 days. idle: no recent spending. lasts: until the reset, or for a year if the budget never resets. runs_out: before the reset.
+             * @description unknown: fewer than 3 hours of data for a daily budget, or fewer than 3 days. idle: no recent spending. lasts: until the reset, or for a year if the budget never resets. runs_out: before the reset.
              * @enum {string}
              */
             outlook: "unknown" | "idle" | "lasts" | "runs_out" | "used_up";
@@ -2809,7 +2809,7 @@ export interface components {
             used_up_latest: string | null;
         };
         BudgetList: {
-            /** @description That of the workspace, those of keys, then those of sessions and end users, the most used first. */
+            /** @description The budget of the workspace, those of keys, then those of sessions and end users, the most used first. */
             budgets: components["schemas"]["Budget"][];
             /** @description Whether older sessions are not listed. The budgets of the 200 most recent sessions of the last 30 days are listed. */
             more: boolean;
@@ -3201,7 +3201,7 @@ export interface components {
             complete: boolean;
             /**
              * Format: int64
-             * @description Repriced requests whose price list is not stored any more. They are priced with the current price history.
+             * @description Repriced requests whose price list has been deleted. They are priced with the current price history.
              */
             current_prices: number;
             /**
@@ -3258,7 +3258,7 @@ export interface components {
             name?: string;
             /**
              * Format: double
-             * @description Bound in the unit of the kind: US dollars, percent, milliseconds, points, days or a number.
+             * @description Threshold in the unit of the kind: US dollars, percent, milliseconds, points, days or a number.
              */
             threshold?: number;
             /** @description Time that the figure covers, such as 15m or 24h, or day, week or month for spend. */
@@ -3458,7 +3458,7 @@ export interface components {
         };
         ExplorationUse: {
             /**
-             * @description Expected loss in cost: what the trials cost more than the router's choices. Negative if they were cheaper.
+             * @description Expected additional cost of the trials compared with the router's choices. Negative if the trials were cheaper.
              * @example 12.5
              */
             extra_usd: string;
@@ -4193,7 +4193,7 @@ export interface components {
             explore: number;
             /**
              * Format: double
-             * @description Least predicted quality of a model that is tried.
+             * @description Minimum predicted quality of a model that is tried.
              */
             floor: number;
         };
@@ -5002,7 +5002,7 @@ export interface components {
             to: string;
         };
         ProviderDetail: {
-            /** @description Models and credentials that are not used until a time, those that end first first. */
+            /** @description Paused models and credentials. Those that resume first come first. */
             backoffs: components["schemas"]["BackoffView"][];
             /** @description Empty for callers who are not operators. */
             base_url: string;
@@ -6287,7 +6287,7 @@ export interface components {
             low: number;
             /**
              * Format: int64
-             * @description Requests with the signal and a verdict without which the signal has no weight.
+             * @description Minimum number of requests with the signal and a verdict for the signal to have a weight.
              */
             needed: number;
             signal: string;
@@ -6301,7 +6301,7 @@ export interface components {
             without: number;
         };
         StartBacktestInputBody: {
-            /** @description Vendors that are assumed to be connected, with the prices of the catalog. Answers what would change if they were. No provider is called. */
+            /** @description Vendors to assume as connected, at catalog prices, to see their effect. No provider is called. */
             connect?: components["schemas"]["BacktestVendor"][];
             /**
              * Format: int64
@@ -10302,7 +10302,7 @@ export interface operations {
             query: {
                 /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
                 workspace?: string;
-                /** @description Words, "phrases", -excluded words, and begin* for words that begin so. */
+                /** @description Words, "phrases", -excluded words, and begin* for words with this prefix. */
                 text: string;
                 limit?: number;
             };
@@ -10821,7 +10821,7 @@ export interface operations {
             query?: {
                 /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
                 workspace?: string;
-                /** @description Value of next of the page before. */
+                /** @description Value of next from the previous page. */
                 after?: string;
                 limit?: number;
             };
@@ -11707,7 +11707,7 @@ export interface operations {
                 /** @description End of the range, exclusive. Defaults to now. */
                 to?: string;
                 limit?: number;
-                /** @description Only the record of this request, at any time. */
+                /** @description Returns only the record of this request, regardless of the time range. */
                 request_id?: string;
             };
             header?: never;
