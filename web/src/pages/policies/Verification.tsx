@@ -63,7 +63,7 @@ export function Verification({ label, error, verify, onChange }: Props) {
           />
           <NumberInput
             size="xs"
-            label="Least score"
+            label="Minimum score"
             min={0}
             max={1}
             step={0.1}
