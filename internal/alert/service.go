@@ -407,7 +407,7 @@ func (s *Service) address(ctx context.Context, by account.Actor, c *Channel, d C
 }
 
 // checkRecipients restricts e-mails of other workspaces than the operators' to their members, so that the mail server of the gateway
-// cannot be used to send messages to strangers.
+// cannot be used to send messages to arbitrary addresses.
 func (s *Service) checkRecipients(ctx context.Context, by account.Actor, to []string) error {
 	if by.Operator {
 		return nil

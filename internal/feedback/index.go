@@ -52,8 +52,8 @@ type Options struct {
 	HalfLife func() time.Duration
 	// MinVerdicts is the number of ratings and verdicts below which a workspace has no corrections.
 	MinVerdicts int
-	// Guard withholds corrections that do not predict later outcomes better than the static abilities, and attributes what all models
-	// have in common to the prompts.
+	// Guard withholds corrections that do not predict later outcomes better than the static abilities, and attributes deviations that
+	// all models share to the prompts.
 	Guard bool
 	// Keep stores corrections before they are used, so that decisions can be recomputed with them; nil for no storage.
 	Keep func(ctx context.Context, c *Corrections) error

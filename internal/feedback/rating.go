@@ -37,8 +37,8 @@ func (s Source) IsVerdict() bool { return s == FromShadow || s == FromHook }
 // Signal is a quality problem observed without a rating.
 type Signal string
 
-// Signals. Each can have causes other than a bad response, so a signal affects corrections only as far as it agrees with ratings and
-// verdicts of the workspace.
+// Signals. Each can have causes other than a bad response, so a signal affects corrections only in proportion to its agreement with
+// ratings and verdicts of the workspace.
 const (
 	SchemaViolation Signal = "schema_violation" // the response does not match the requested schema
 	Refusal         Signal = "refusal"

@@ -121,8 +121,8 @@ func (l *lite) survey() {
 	}
 }
 
-// separate reports whether other names stand for the same model at other providers. Aliases of one model would let a request go to the
-// providers of all its names.
+// separate reports whether other names stand for the same model at other providers. With aliases of one model, a request could be sent to
+// the providers of all its names.
 func (l *lite) separate(known *catalog.Model, name string) bool {
 	for other, places := range l.places[known.Name] {
 		if other != name && len(l.meanings[other]) == 1 && !slices.Equal(places, l.places[known.Name][name]) {

@@ -92,7 +92,7 @@ func TestLiteLLMConfigurationIsConverted(t *testing.T) {
 	if e := model(t, openai, "text-embedding-3-small"); e.Kind != "embedding" || !slices.Equal(e.Aliases, []string{"embed"}) {
 		t.Errorf("embed is %+v", e)
 	}
-	// "best" stands for two models, so it is a model of its own at both providers, with their prices.
+	// "best" stands for two models, so it is a separate model at both providers, with their prices.
 	if best := model(t, openai, "best"); best.Upstream != "gpt-4.1" || best.InputPerMtok == nil || *best.InputPerMtok != 2 || *best.OutputPerMtok != 8 {
 		t.Errorf("best is %+v", best)
 	}

@@ -50,7 +50,7 @@ func (c countedMetrics) Export(ctx context.Context, m *metricdata.ResourceMetric
 	return nil // reported
 }
 
-// failureLog logs failures of exports, at most one in a minute.
+// failureLog logs failures of exports, at most once a minute.
 type failureLog struct {
 	log  *slog.Logger
 	mu   sync.Mutex

@@ -78,7 +78,7 @@ func (s *Service) CheckDue(ctx context.Context) {
 // SignInRequired if the provider refuses or cannot be reached.
 func (s *Service) Check(ctx context.Context, session account.Session) error {
 	_, err, _ := s.checks.Do(session.AccountID+"\n"+session.Issuer, func() (any, error) {
-		// The check goes on if the first caller disconnects, because others wait for it and the refresh token may be used up.
+		// The check continues if the first caller disconnects, because others wait for it and the refresh token may be used up.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout+claimWait)
 		defer cancel()
 		return nil, s.confirm(ctx, session)

@@ -61,7 +61,7 @@ type Budget struct {
 	Forecast    BudgetForecast `json:"forecast"`
 }
 
-// BudgetForecast is the spending that is expected if it goes on as recently: as in the last 24 hours for a daily budget, otherwise as in
+// BudgetForecast is the expected spending if the recent rate continues: that of the last 24 hours for a daily budget, otherwise that of
 // the last 7 days.
 type BudgetForecast struct {
 	Outlook  string        `json:"outlook" enum:"unknown,idle,lasts,runs_out,used_up" doc:"unknown: fewer than 3 hours of data for a daily budget, or fewer than 3 days. idle: no recent spending. lasts: until the reset, or for a year if the budget never resets. runs_out: before the reset."`

@@ -14,7 +14,7 @@ const (
 	statusDays      = 30
 	failingPercent  = 25 // share of failed calls from which an hour or a day is failing
 	degradedPercent = 5  // share of failed calls from which a day is degraded
-	minHourCalls    = 5  // calls without which an hour says little
+	minHourCalls    = 5  // minimum number of calls for an hour to count as failing
 )
 
 // ProviderDetail is a provider with its backoffs and its status over time.

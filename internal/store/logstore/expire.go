@@ -192,8 +192,8 @@ func forIDs(ctx context.Context, tx *sql.Tx, workspace string, ids []string, sta
 }
 
 // DeleteEntries deletes the entries that a filter selects and returns their number. A dry run only counts them. The ledger
-// and the roll-ups stay, except that deleting all simulated entries also deletes their figures, and the report forgets
-// end users, sessions and tags that no entry has any more.
+// and the roll-ups stay, except that deleting all simulated entries also deletes their figures, and the end users,
+// sessions and tags that no remaining entry has are removed from the report.
 func (s *Store) DeleteEntries(ctx context.Context, f requestlog.Filter, dryRun bool) (int64, error) {
 	if err := s.prepareText(ctx, &f); err != nil {
 		return 0, err

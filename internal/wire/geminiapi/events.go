@@ -126,7 +126,7 @@ func (p *passing) end() {
 	_ = p.send(last) // the response ends in either case
 }
 
-// fail ends an incomplete response. What the provider has sent is delivered before the error.
+// fail ends an incomplete response. The part that the provider has sent is delivered before the error.
 func (p *passing) fail(err error) {
 	if p.stopped || errors.Is(err, errStopped) {
 		return
