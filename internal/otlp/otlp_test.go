@@ -142,7 +142,7 @@ func TestRequestBecomesSpanWithAttempts(t *testing.T) { //nolint:paralleltest //
 	want := map[string]any{
 		"gen_ai.operation.name": "chat", "gen_ai.request.model": "auto", "gen_ai.provider.name": "azure.ai.openai", "gen_ai.response.model": "gpt-4.1-2025", "gen_ai.request.stream": true,
 		"gen_ai.response.finish_reasons": []string{"stop"}, "gen_ai.response.time_to_first_chunk": 1.5, "gen_ai.conversation.id": "s-1",
-		"gen_ai.usage.input_tokens": int64(105), "gen_ai.usage.output_tokens": int64(20), "gen_ai.usage.cache_read.input_tokens": int64(90), "gen_ai.usage.cache_write.input_tokens": int64(5), "gen_ai.usage.reasoning.output_tokens": int64(7),
+		"gen_ai.usage.input_tokens": int64(105), "gen_ai.usage.output_tokens": int64(20), "gen_ai.usage.cache_read.input_tokens": int64(90), "gen_ai.usage.cache_creation.input_tokens": int64(5), "gen_ai.usage.reasoning.output_tokens": int64(7),
 		"http.request.method": "POST", "http.route": "/proxy/v1/chat/completions", "http.response.status_code": int64(200),
 		"fairlead.request.id": "req_1", "fairlead.workspace.id": "ws_1", "fairlead.key.id": "key_1", "fairlead.session.id": "s-1", "fairlead.outcome": "ok", "fairlead.decision": "fallback", "fairlead.policy": "house rule",
 		"fairlead.model": "gpt-4.1", "fairlead.provider": "prod", "fairlead.baseline.model": "big", "fairlead.cost_usd": 2.0, "fairlead.baseline.cost_usd": 5.0, "fairlead.attempts": int64(2), "fairlead.overhead": 0.001,

@@ -145,7 +145,7 @@ func (a *attributes) usage(u llm.Usage) {
 	}
 	*a = append(*a, attribute.Int64("gen_ai.usage.input_tokens", u.Prompt()), attribute.Int64("gen_ai.usage.output_tokens", u.Output))
 	a.count("gen_ai.usage.cache_read.input_tokens", u.CacheRead)
-	a.count("gen_ai.usage.cache_write.input_tokens", u.CacheWrite)
+	a.count("gen_ai.usage.cache_creation.input_tokens", u.CacheWrite)
 	a.count("gen_ai.usage.reasoning.output_tokens", u.Reasoning)
 }
 
