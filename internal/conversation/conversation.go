@@ -47,15 +47,17 @@ const (
 )
 
 // Read reads a chat request. The cost is linear in the size of the body; only the texts above are decoded.
-func Read(req *llm.Request) Reading { return ReadTurn(req, nil) }
+func Read(req *llm.Request) Reading {
+	r, _ := ReadTurn(req, nil)
+	return r
+}
 
 // ReadTurn returns the same result as Read, but skips messages and tool results that were read in an earlier turn of the
-// conversation.
-func ReadTurn(req *llm.Request, turn *turncache.Turn) Reading {
+// conversation. ends are the positions up to which the next turn may have the same body.
+func ReadTurn(req *llm.Request, turn *turncache.Turn) (r Reading, ends []int) {
 	body := unsafe.String(unsafe.SliceData(req.Body), len(req.Body)) // read only; the reading holds copies
-	c := conversation{tools: req.Needs.Has(llm.Tools), maxOutput: req.MaxOutput, outcomes: &outcomes{turn: turn}}
+	c := conversation{tools: req.Needs.Has(llm.Tools), maxOutput: req.MaxOutput}
 	known := findReading(turn)
-	c.outcomes.earlier = known.outcomes
 	start, end := 0, 0
 	for _, f := range req.Fields {
 		if f.Value < 0 || f.Value > f.End || f.End > len(body) {
@@ -70,9 +72,7 @@ func ReadTurn(req *llm.Request, turn *turncache.Turn) Reading {
 			c.addSystem(rawjson.ParseString(body[f.Value:f.End]))
 		}
 	}
-	reading := c.read()
-	c.keep(turn, start, end)
-	return reading
+	return c.read(), c.keep(turn, start, end)
 }
 
 // conversation is a request that is being read.
@@ -82,7 +82,6 @@ type conversation struct {
 	tools     bool
 	maxOutput int64
 	state     Findings
-	outcomes  *outcomes
 }
 
 // read finds the task and computes the state.

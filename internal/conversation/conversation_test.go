@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,6 +15,7 @@ import (
 
 	"fairlead/internal/llm"
 	"fairlead/internal/rawjson"
+	"fairlead/internal/turncache"
 )
 
 var update = flag.Bool("update", false, "rewrite the readings")
@@ -190,6 +192,36 @@ func TestLargeTextsAreCut(t *testing.T) {
 		if len(r.Text) > maxText+2 || !json.Valid([]byte(mustMarshal(t, r.Text))) {
 			t.Errorf("%d bytes of %q", len(r.Text), unit)
 		}
+	}
+}
+
+// A client that moves a mark changes the last messages of the previous turn. The messages before them are not read again.
+func TestEarlierMessagesAreKnownAfterAChange(t *testing.T) {
+	t.Parallel()
+	cache := turncache.New(1 << 20)
+	text := strings.Repeat("Read the next file of the package. ", 60)
+	body := func(marked, messages int) []byte {
+		var list []string
+		for i := range messages {
+			mark := ""
+			if i == marked {
+				mark = `,"cache_control":{"type":"ephemeral"}`
+			}
+			list = append(list, fmt.Sprintf(`{"role":"user","content":[{"type":"tool_result","tool_use_id":"%d","content":%q%s}]}`, i, text, mark))
+		}
+		return []byte(`{"messages":[` + strings.Join(list, ",") + `]}`)
+	}
+	first := body(11, 12)
+	if _, ends := ReadTurn(request(t, first), cache.Turn("ws", "messages", first)); len(ends) != 2 {
+		t.Fatalf("%d positions", len(ends))
+	}
+	next := body(13, 14)
+	known := findReading(cache.Turn("ws", "messages", next))
+	if n := len(known.messages); n != 12-earlier {
+		t.Errorf("%d messages are known", n)
+	}
+	if got := slices.Index(known.facts, nil); got >= 0 || len(known.facts) != 12-earlier {
+		t.Errorf("%d results are known, the one at %d is not", len(known.facts), got)
 	}
 }
 

@@ -28,6 +28,7 @@ type message struct {
 	decoded, cleaned bool   // whether the texts below are set
 	whole            string // see text
 	words            string // see turn
+	facts            *facts // nil before the loop is read
 }
 
 // maxCapacity bounds the list of messages before it grows.
@@ -43,9 +44,13 @@ func (k *reading) elements(body string, f llm.Field, count int) []message {
 	messages := make([]message, 0, min(max(count, 1), maxCapacity))
 	rest := rawjson.Value{Kind: rawjson.List, Raw: raw, Index: f.Value} // validated; parsing it would scan it twice
 	if k.list == f.Value && k.end > f.Value && k.end < f.End {
-		for _, one := range k.messages {
+		for i, one := range k.messages {
 			v := rawjson.Value{Kind: one.kind, Raw: body[one.from:one.to], Index: int(one.from)}
-			messages = append(messages, message{author: one.author, value: v})
+			m := message{author: one.author, value: v, decoded: one.wordless}
+			if at := i - len(k.messages) + len(k.facts); at >= 0 {
+				m.facts = k.facts[at]
+			}
+			messages = append(messages, m)
 		}
 		rest.Raw = strings.TrimLeft(body[k.end:f.End], " \t\r\n") // begins with a comma instead of the bracket
 		rest.Index = f.End - len(rest.Raw)
@@ -149,7 +154,7 @@ func (m *message) text() string {
 func (m *message) turn() string {
 	if !m.cleaned {
 		m.cleaned = true
-		if text := m.text(); !isToolOutput(text) {
+		if text := m.text(); text != "" && !isToolOutput(text) {
 			m.words = withoutCourtesy(withoutHarness(text))
 		}
 	}

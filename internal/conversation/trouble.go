@@ -50,7 +50,7 @@ func plural(n int, noun string) string {
 
 // trouble reads the last maxResults results of tools and the user's turns between them.
 func (c *conversation) trouble() Trouble {
-	l := loop{outcomes: c.outcomes}
+	var l loop
 	from, results := 0, 0
 	for i := len(c.messages) - 1; i > 0 && from == 0; i-- {
 		if by := c.messages[i].author; by == byTool || by == byUser {
@@ -59,8 +59,12 @@ func (c *conversation) trouble() Trouble {
 			}
 		}
 	}
-	for i := from; i < len(c.messages); i++ {
-		l.message(&c.messages[i])
+	for i := range c.messages {
+		if i < from {
+			c.messages[i].facts = nil // later turns read no message before this one either
+		} else {
+			l.message(&c.messages[i])
+		}
 	}
 	return l.end()
 }
@@ -74,14 +78,21 @@ type loop struct {
 	peak   int    // highest level so far
 	asked  []uint64
 	answer *message // the model's last message
-
-	outcomes *outcomes
 }
 
-// call is a tool call that has no result yet.
+// call is a tool call.
 type call struct {
-	id        string
+	id        uint64 // hash
 	signature uint64 // of name and arguments
+	malformed bool   // the arguments are not JSON
+}
+
+// result is the result of a tool call.
+type result struct {
+	id             uint64 // hash
+	isError        bool   // the client reports an error
+	failed, passed bool   // the text reports a failure, or that a check succeeded
+	text           uint64 // signature of the text, for equal errors
 }
 
 // seen counts equal failures.
@@ -90,50 +101,96 @@ type seen struct {
 	count     int
 }
 
-// message adds a message.
+// message adds a message: its calls, its results, and the user's own turn.
 func (l *loop) message(m *message) {
+	if m.author == bySystem || m.author == byOther {
+		return
+	}
+	if m.facts == nil {
+		m.facts = m.readFacts()
+	}
+	for _, one := range m.facts.calls {
+		l.call(one)
+	}
+	for _, one := range m.facts.results {
+		l.result(one)
+	}
 	switch m.author {
 	case byModel:
 		l.answer = m
-		l.modelTurn(m)
-	case byTool:
-		l.toolMessage(m)
 	case byUser:
-		l.userMessage(m)
-	case bySystem, byOther:
+		l.userTurn(m)
+	case byTool, bySystem, byOther:
 	}
 }
 
-// modelTurn records the calls of a turn of the model.
-func (l *loop) modelTurn(m *message) {
-	m.value.ForEach(func(key, value rawjson.Value) bool {
+// readFacts reads the calls and results of a message.
+func (m *message) readFacts() *facts {
+	f := &facts{}
+	switch m.author {
+	case byModel:
+		f.readCalls(m.value)
+	case byTool: // a result that is a message of its own
+		var id, output rawjson.Value
+		m.value.ForEach(func(key, value rawjson.Value) bool {
+			switch key.Raw {
+			case `"tool_call_id"`, `"call_id"`:
+				id = value
+			case `"content"`, `"output"`:
+				output = value
+			}
+			return true
+		})
+		f.result(id, output, false)
+	case byUser:
+		content := m.content()
+		if !content.IsList() {
+			break
+		}
+		content.ForEach(func(_, part rawjson.Value) bool {
+			if member(part, `"type"`).Raw == `"tool_result"` {
+				f.result(member(part, `"tool_use_id"`), member(part, `"content"`), member(part, `"is_error"`).Bool())
+			} else if one := functionResponse(part); one.Exists() {
+				output := member(one, `"response"`)
+				f.result(member(one, `"id"`), output, member(output, `"error"`).Exists())
+			}
+			return true
+		})
+	case bySystem, byOther:
+	}
+	return f
+}
+
+// readCalls reads the calls of a turn of the model.
+func (f *facts) readCalls(turn rawjson.Value) {
+	turn.ForEach(func(key, value rawjson.Value) bool {
 		switch key.Raw {
 		case `"tool_calls"`:
 			value.ForEach(func(_, one rawjson.Value) bool {
 				function := member(one, `"function"`)
-				l.call(member(one, `"id"`), member(function, `"name"`), member(function, `"arguments"`))
+				f.call(member(one, `"id"`), member(function, `"name"`), member(function, `"arguments"`))
 				return true
 			})
 		case `"content"`:
 			value.ForEach(func(_, part rawjson.Value) bool {
 				if member(part, `"type"`).Raw == `"tool_use"` {
-					l.call(member(part, `"id"`), member(part, `"name"`), member(part, `"input"`))
+					f.call(member(part, `"id"`), member(part, `"name"`), member(part, `"input"`))
 				}
 				return value.IsList()
 			})
 		case `"parts"`:
 			value.ForEach(func(_, part rawjson.Value) bool {
 				if one := functionCall(part); one.Exists() {
-					l.call(member(one, `"id"`), member(one, `"name"`), member(one, `"args"`))
+					f.call(member(one, `"id"`), member(one, `"name"`), member(one, `"args"`))
 				}
 				return value.IsList()
 			})
 		case `"call_id"`: // an item of the Responses format
-			arguments := member(m.value, `"arguments"`)
+			arguments := member(turn, `"arguments"`)
 			if !arguments.Exists() {
-				arguments = member(m.value, `"input"`)
+				arguments = member(turn, `"input"`)
 			}
-			l.call(value, member(m.value, `"name"`), arguments)
+			f.call(value, member(turn, `"name"`), arguments)
 		}
 		return true
 	})
@@ -144,59 +201,47 @@ const (
 	maxArguments = 8 << 10 // bytes of arguments that are checked
 )
 
-// call records a tool call. Arguments in a string have to be JSON; a provider returns others when the model was cut off.
-func (l *loop) call(id, name, arguments rawjson.Value) {
+// call adds a tool call. Arguments in a string have to be JSON; a provider returns others when the model was cut off.
+func (f *facts) call(id, name, arguments rawjson.Value) {
 	var digest xxhash.Digest
 	digest.Reset()
 	_, _ = digest.WriteString(name.Raw)
 	_, _ = digest.WriteString(arguments.Raw)
+	malformed := arguments.Kind == rawjson.Text && len(arguments.Raw) <= maxArguments && strings.HasPrefix(arguments.Raw, `"{`) && !rawjson.Valid([]byte(arguments.String()))
+	f.calls = append(f.calls, call{xxhash.Sum64String(id.Raw), digest.Sum64(), malformed})
+}
+
+// result adds the output of a tool.
+func (f *facts) result(id, output rawjson.Value, isError bool) {
+	text := contentText(output, resultHead)
+	if output.IsObject() {
+		text = head(output.Raw, resultHead)
+	}
+	r := result{id: xxhash.Sum64String(id.Raw), isError: isError, text: errorSignature(text)}
+	r.failed, r.passed = judge(text)
+	f.results = append(f.results, r)
+}
+
+// call records a tool call.
+func (l *loop) call(one call) {
 	if len(l.calls) == maxCalls {
 		l.calls = l.calls[:copy(l.calls, l.calls[1:])]
 	}
-	l.calls = append(l.calls, call{id.Raw, digest.Sum64()})
-	if arguments.Kind == rawjson.Text && len(arguments.Raw) <= maxArguments && strings.HasPrefix(arguments.Raw, `"{`) && !rawjson.Valid([]byte(arguments.String())) {
+	l.calls = append(l.calls, one)
+	if one.malformed {
 		l.InvalidArguments++
 	}
 }
 
-// toolMessage adds a result that is a message of its own.
-func (l *loop) toolMessage(m *message) {
-	var id, output rawjson.Value
-	m.value.ForEach(func(key, value rawjson.Value) bool {
-		switch key.Raw {
-		case `"tool_call_id"`, `"call_id"`:
-			id = value
-		case `"content"`, `"output"`:
-			output = value
-		}
-		return true
-	})
-	l.result(id, output, false)
-}
-
-// userMessage adds the results in a user message, and the user's own turn.
-func (l *loop) userMessage(m *message) {
-	content, results := m.content(), 0
-	if content.IsList() {
-		content.ForEach(func(_, part rawjson.Value) bool {
-			if member(part, `"type"`).Raw == `"tool_result"` {
-				results++
-				l.result(member(part, `"tool_use_id"`), member(part, `"content"`), member(part, `"is_error"`).Bool())
-			} else if one := functionResponse(part); one.Exists() {
-				results++
-				output := member(one, `"response"`)
-				l.result(member(one, `"id"`), output, member(output, `"error"`).Exists())
-			}
-			return true
-		})
-	}
+// userTurn adds the user's own turn, or the output of a tool in its text.
+func (l *loop) userTurn(m *message) {
 	if raw := m.text(); isToolOutput(raw) {
 		failed, _ := judge(raw)
 		l.outcome(failed, errorSignature(raw), 0)
 		return
 	}
 	turn := m.turn()
-	if turn == "" || results > 0 {
+	if turn == "" || len(m.facts.results) > 0 {
 		return
 	}
 	lower := strings.ToLower(turn)
@@ -211,7 +256,7 @@ func (l *loop) userMessage(m *message) {
 		l.raise(min(l.RepeatedAsks, askWeight))
 	case l.answer == nil:
 	case endsTopic(lower):
-		*l = loop{asked: l.asked, answer: l.answer, outcomes: l.outcomes}
+		*l = loop{asked: l.asked, answer: l.answer}
 	case relationOf(turn, tail(l.answer.text(), 200)) == newTask:
 		// New information or a new task: most of the trouble is over, but an error that recurs counts as before.
 		l.Level = max(0, l.Level/2-1)
@@ -227,17 +272,16 @@ const (
 )
 
 // result adds the result of a call.
-func (l *loop) result(id, output rawjson.Value, isError bool) {
-	o := l.outcomes.of(output)
+func (l *loop) result(r result) {
 	signature := uint64(0)
 	for i := len(l.calls) - 1; i >= 0 && signature == 0; i-- {
-		if l.calls[i].id == id.Raw {
+		if l.calls[i].id == r.id {
 			signature = l.calls[i].signature
 			l.calls = append(l.calls[:i], l.calls[i+1:]...)
 		}
 	}
-	l.outcome(isError || o.failed, o.text, signature)
-	if o.passed && !isError {
+	l.outcome(r.isError || r.failed, r.text, signature)
+	if r.passed && !r.isError {
 		l.Level, l.SameErrors = 0, 0
 	}
 }

@@ -2,18 +2,18 @@ package conversation
 
 import (
 	"math"
+	"slices"
 
 	"fairlead/internal/rawjson"
 	"fairlead/internal/turncache"
 )
 
-// reading is what the next turn of a conversation need not read again. Apart from the results of tools, it depends only on the body up to
-// end.
+// reading is what the next turn of a conversation need not read again. It depends only on the body up to end.
 type reading struct {
 	list     int // position of the list of messages
 	end      int // position after the last message
 	messages []position
-	outcomes map[uint64]outcome // of results of tools, by the hash of the output
+	facts    []*facts // of the last messages
 }
 
 // position is where a message is in the body.
@@ -21,10 +21,19 @@ type position struct {
 	from, to int32
 	kind     rawjson.Kind
 	author   author
+	wordless bool // the message has no text outside calls and results of tools
 }
 
-// maxPositions bounds the messages of a reading.
-const maxPositions = 4 << 10
+// facts is what a message contributes to a tool loop.
+type facts struct {
+	calls   []call
+	results []result
+}
+
+const (
+	maxPositions = 4 << 10 // messages of a reading
+	earlier      = 4       // messages between the two readings that are stored, because clients change their last messages
+)
 
 // findReading returns the reading of an earlier turn, or an empty one.
 func findReading(turn *turncache.Turn) *reading {
@@ -34,15 +43,30 @@ func findReading(turn *turncache.Turn) *reading {
 	return &reading{}
 }
 
-// keep stores what the next turn, which has the same body up to end, need not read again.
-func (c *conversation) keep(turn *turncache.Turn, start, end int) {
-	if turn == nil || end > math.MaxInt32 || len(c.messages) > maxPositions {
-		return
+// keep stores what the next turn need not read again, and returns the positions up to which the next turn may have the same body.
+func (c *conversation) keep(turn *turncache.Turn, start, end int) (ends []int) {
+	n := len(c.messages)
+	if turn == nil || end > math.MaxInt32 || n == 0 || n > maxPositions {
+		return nil
 	}
-	state := &reading{list: start, end: end, messages: make([]position, len(c.messages)), outcomes: c.outcomes.read}
+	positions, known := make([]position, n), make([]*facts, n)
 	for i := range c.messages {
-		v := &c.messages[i].value
-		state.messages[i] = position{int32(v.Index), int32(v.Index + len(v.Raw)), v.Kind, c.messages[i].author} //nolint:gosec // at most end
+		m := &c.messages[i]
+		from := int32(m.value.Index)                                                                                      //nolint:gosec // at most end
+		positions[i] = position{from, from + int32(len(m.value.Raw)), m.value.Kind, m.author, m.decoded && m.whole == ""} //nolint:gosec // at most end
+		known[i] = m.facts
 	}
-	turn.Keep(turncache.Reading, end, state, 64+12*len(state.messages)+64*len(state.outcomes))
+	first := max(0, slices.IndexFunc(known, func(f *facts) bool { return f != nil }))
+	for _, back := range []int{0, earlier} {
+		if back >= n {
+			break
+		}
+		if back > 0 {
+			end = int(positions[n-1-back].to)
+		}
+		state := &reading{list: start, end: end, messages: positions[:n-back], facts: known[min(first, n-back) : n-back]}
+		turn.Keep(turncache.Reading, end, state, 128+16*n+128*(n-first))
+		ends = append(ends, end)
+	}
+	return ends
 }

@@ -182,14 +182,15 @@ func (g *Gateway) features(p *prompt, policies *policy.Set) (predict.Features, c
 		return predict.Features{}, conversation.Findings{}
 	}
 	reading := conversation.Reading{Text: req.Asked.Text(featureBytes), System: req.Instructed.Text(featureBytes / 4)}
+	var ends []int
 	if req.Op == llm.Chat {
-		reading = conversation.ReadTurn(req, p.turn)
+		reading, ends = conversation.ReadTurn(req, p.turn)
 	}
 	return g.predict(p, predict.Prompt{
 		Text: reading.Text, System: reading.System,
 		Tools: req.Needs.Has(llm.Tools), Images: req.Images > 0, JSON: req.Needs&(llm.JSONMode|llm.JSONSchema) != 0,
 		Messages: req.Messages, Tokens: p.tokens,
-	}), reading.Findings
+	}, ends), reading.Findings
 }
 
 // taskFeatures are the features of a task, which an agent works on for many turns.
@@ -199,32 +200,21 @@ type taskFeatures struct {
 }
 
 // predict returns the features of a prompt. They depend on the text and its kind of task, so those of an earlier turn with the same
-// task are returned unchanged.
-func (g *Gateway) predict(p *prompt, of predict.Prompt) predict.Features {
+// task are returned unchanged. ends are the positions up to which the next turn may have the same body.
+func (g *Gateway) predict(p *prompt, of predict.Prompt, ends []int) predict.Features {
 	if p.turn == nil {
 		return g.Routing.Predictor.Features(of)
 	}
-	task, text := predict.TaskOf(of), p.turn.Hash(of.Text)
-	end := messagesEnd(p.req)
-	if _, state := p.turn.Find(turncache.Features); state != nil {
-		if known := state.(*taskFeatures); known.text == text && known.features.Task == task {
-			p.turn.Keep(turncache.Features, end, known, 512)
-			return known.features
-		}
+	known := &taskFeatures{text: p.turn.Hash(of.Text)}
+	if _, state := p.turn.Find(turncache.Features); state != nil && state.(*taskFeatures).text == known.text && state.(*taskFeatures).features.Task == predict.TaskOf(of) {
+		known = state.(*taskFeatures)
+	} else {
+		known.features = g.Routing.Predictor.Features(of)
 	}
-	f := g.Routing.Predictor.Features(of)
-	p.turn.Keep(turncache.Features, end, &taskFeatures{text, f}, 512)
-	return f
-}
-
-// messagesEnd returns the position after the last message, up to which the next turn of the conversation has the same body.
-func messagesEnd(req *llm.Request) int {
-	for _, f := range req.Fields {
-		if f.Name == "messages" || f.Name == "input" || f.Name == "contents" {
-			return f.End - len("]")
-		}
+	for _, end := range ends {
+		p.turn.Keep(turncache.Features, end, known, 512)
 	}
-	return 0
+	return known.features
 }
 
 // usesFeatures reports whether the decision depends on the features of the prompt.
