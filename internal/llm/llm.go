@@ -69,6 +69,7 @@ type Request struct {
 	Answers       int      // number of assistant messages
 	RestoredBytes int      // reasoning that the gateway adds because the client did not send it back
 	HasSignatures bool     // messages contain signatures of other providers, added by earlier responses of the gateway
+	Plain         bool     // nothing that only some providers of the format accept: custom tools, wrapped signatures, system turns
 
 	Inputs      int     // embeddings: number of inputs
 	Longest     float64 // share of the longest input in the total

@@ -22,7 +22,7 @@ func (m model) rewrite(c *provider.Call) []byte {
 	a := adaptation{model: m, call: c, edit: messages.Edit{
 		Model: c.Target.Upstream, Signer: m.signer(c.Target), Set: map[string][]byte{}, Add: map[string][]byte{},
 	}}
-	if !m.systemTurns && messages.HasSystemTurns(a.raw("messages")) {
+	if !m.systemTurns && !c.Request.Plain && messages.HasSystemTurns(a.raw("messages")) {
 		a.edit.NoSystemTurns = true
 		c.Warn("messages of role system were sent as user messages: the model does not support the role")
 	}

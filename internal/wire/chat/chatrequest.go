@@ -49,6 +49,7 @@ func (d *decoder) tools(name string) {
 			case string(key) == "type" && kind == '"':
 				name := string(d.Unquote(d.ReadString()))
 				d.req.Hosted = d.req.Hosted || name != "function" && name != "custom"
+				d.custom = d.custom || name == "custom"
 				d.need(websearch.Is(name), llm.WebSearch)
 			case string(key) == "max_uses" && kind == '0':
 				n, _ := rawjson.ParseInteger(d.Number())
@@ -199,6 +200,7 @@ func (d *decoder) toolCalls() {
 			continue
 		}
 		for key := range d.Members {
+			d.custom = d.custom || string(key) == "custom"
 			if string(key) == extraMember {
 				d.req.HasSignatures = true
 				d.Count = false

@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"bytes"
 	"context"
 
 	"fairlead/internal/llm"
@@ -32,6 +33,7 @@ type decoder struct {
 	turn                      *turncache.Turn
 	recent                    turncache.Recent[checkpoint]
 	safetyIdentifier, endUser string
+	custom                    bool // the request has custom tools, or calls of them
 }
 
 // DecodeRequest validates a request strictly and describes it. It rejects bodies that two parsers may read differently, and
@@ -103,6 +105,10 @@ func (d *decoder) finish(op llm.Op) {
 		r.Choices = max(r.Choices, int(d.bestOf)) * max(r.Inputs, 1)
 	}
 	r.ASCIIBytes, r.NonASCIIBytes, r.Longest = d.ASCII, d.NonASCII, d.longestShare()
+	r.Plain = !d.custom
+	for _, f := range r.Fields {
+		r.Plain = r.Plain && (f.Name != "tool_choice" || !bytes.Contains(d.Data[f.Value:f.End], []byte(`"custom"`)))
+	}
 	r.EndUser = d.endUser
 	if r.EndUser == "" {
 		r.EndUser = d.safetyIdentifier

@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -44,5 +45,23 @@ func TestSignaturesAreNotForwarded(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+func TestRequestsWithCustomToolsAreNotPlain(t *testing.T) {
+	t.Parallel()
+	for body, want := range map[string]bool{
+		`"tools":[{"type":"function","function":{"name":"f","description":"the \"custom\" one"}}]`:                               true,
+		`"tools":[{"type":"custom","custom":{"name":"c"}}]`:                                                                      false,
+		`"tool_choice":{"type":"custom","custom":{"name":"c"}}`:                                                                  false,
+		`"messages":[{"role":"assistant","tool_calls":[{"id":"1","type":"custom","custom":{"name":"g","input":"i"}}]}]`:          false,
+		`"messages":[{"role":"assistant","tool_calls":[{"id":"1","type":"function","function":{"name":"g","arguments":"{}"}}]}]`: true,
+	} {
+		if !strings.Contains(body, `"messages"`) {
+			body += `,"messages":[{"role":"user","content":"hi"}]`
+		}
+		if got := decode(t, llm.Chat, `{"model":"auto",`+body+`}`).Plain; got != want {
+			t.Errorf("%s: plain %t", body, got)
+		}
 	}
 }

@@ -9,7 +9,7 @@ import (
 
 // HasCustomTools reports whether a chat request has tools that accept free text.
 func HasCustomTools(req *llm.Request) bool {
-	if !mayHaveCustom(req.Body) {
+	if !mayHaveCustom(req) {
 		return false
 	}
 	for _, f := range req.Fields {
@@ -25,12 +25,14 @@ func HasCustomTools(req *llm.Request) bool {
 }
 
 // mayHaveCustom is a fast check. Inside a JSON string the quotes are escaped, so text does not match.
-func mayHaveCustom(body []byte) bool { return bytes.Contains(body, []byte(`"custom"`)) }
+func mayHaveCustom(req *llm.Request) bool {
+	return !req.Plain && bytes.Contains(req.Body, []byte(`"custom"`))
+}
 
 // FunctionsOnly returns the body of a chat request with its custom tools, the calls of custom tools and the choice of one replaced
 // by functions, for providers that have only functions. leftOut lists unsupported content. The body is nil if nothing changed.
 func FunctionsOnly(req *llm.Request) (body []byte, leftOut []string) {
-	if !mayHaveCustom(req.Body) {
+	if !mayHaveCustom(req) {
 		return nil, nil
 	}
 	at := 0

@@ -16,6 +16,7 @@ type checkpoint struct {
 	request           llm.Request
 	seen              map[string]bool
 	asked, instructed span
+	special           bool
 }
 
 // mark is a position at which the state is stored for the next turn.
@@ -38,7 +39,7 @@ func (d *decoder) resume(c *checkpoint) int {
 	fields, body, op := d.req.Fields, d.req.Body, d.req.Op
 	*d.req = c.request.Clone()
 	d.req.Fields, d.req.Body, d.req.Op = fields, body, op
-	d.seen, d.asked, d.instructed = maps.Clone(c.seen), c.asked, c.instructed
+	d.seen, d.asked, d.instructed, d.special = maps.Clone(c.seen), c.asked, c.instructed, c.special
 	list := len(c.prefix.Fields)
 	rest := strings.TrimLeft(string(body[c.prefix.End():fields[list].End]), " \t\r\n")
 	// The rest of the list begins with a comma, or ends it. The bracket replaces the messages before it.
@@ -55,7 +56,7 @@ func (d *decoder) resume(c *checkpoint) int {
 func (d *decoder) mark(end, next int) {
 	for i := range d.marks {
 		if m := &d.marks[i]; m.prefix.End() == end && m.prefix.Next == next {
-			m.state = &checkpoint{prefix: *m.prefix, request: d.req.Clone(), seen: maps.Clone(d.seen), asked: d.asked, instructed: d.instructed}
+			m.state = &checkpoint{prefix: *m.prefix, request: d.req.Clone(), seen: maps.Clone(d.seen), asked: d.asked, instructed: d.instructed, special: d.special}
 			m.state.request.Fields = nil
 		}
 	}

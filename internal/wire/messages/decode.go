@@ -22,6 +22,7 @@ type decoder struct {
 	base       int  // position in the body of the member being read
 	asked      span // first text of the last user message
 	instructed span // first text of the instructions
+	special    bool // the messages have system turns, or thinking and citations that Rewrite changes
 	marks      []mark
 }
 
@@ -94,6 +95,7 @@ func (Format) DecodeTurn(ctx context.Context, op llm.Op, body []byte, turn *turn
 		d.req.Preview = show.Preview(string(rawjson.Unescape(nil, body[t.start:t.end], t.end-t.start)), llm.PreviewBytes)
 		d.req.Asked = llm.RawText(body[t.start:t.end])
 	}
+	d.req.Plain = !d.special
 	d.req.Instructed = llm.RawText(body[d.instructed.start:d.instructed.end])
 	d.keep(turn)
 	return d.req, nil

@@ -121,6 +121,7 @@ func (d *decoder) message(where string, v rawjson.Value) {
 		return
 	}
 	first := d.content(where+"content", content, d.block)
+	d.special = d.special || role == "system"
 	if role == "assistant" {
 		d.req.Answers++
 	}
@@ -174,6 +175,7 @@ func (d *decoder) plainBlock(where string, v rawjson.Value) rawjson.Value {
 	switch v.Get("type").String() {
 	case "text":
 		text := v.Get("text")
+		d.special = d.special || v.Get("citations").Exists()
 		if d.IsKind(where+".text", text, false, "a string", rawjson.Text) {
 			d.text(text.String())
 			return text
@@ -194,7 +196,11 @@ func (d *decoder) plainBlock(where string, v rawjson.Value) rawjson.Value {
 		d.attachment(v)
 	case "thinking":
 		d.counted(v.Get("thinking"))
+		signature := v.Get("signature").String()
+		d.special = d.special || signature == "" || strings.HasPrefix(signature, messagesconv.SignaturePrefix)
 	case "redacted_thinking":
+		data := v.Get("data").String()
+		d.special = d.special || data == "" || strings.HasPrefix(data, messagesconv.SignaturePrefix)
 	case "tool_use":
 		d.counted(v.Get("name"))
 		d.counted(v.Get("input"))

@@ -52,7 +52,7 @@ func Rewrite(req *llm.Request, e Edit) (body []byte, lost bool) {
 		case f.Name == "model" && e.Model != "":
 			out = rawjson.AppendString(out, e.Model)
 		case f.Name == "messages":
-			if mayHaveInvalidThinking(value) {
+			if !req.Plain && mayHaveInvalidThinking(value) {
 				value, lost = withoutInvalidThinking(value, e.Signer)
 			}
 			if e.NoSystemTurns {

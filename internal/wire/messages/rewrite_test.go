@@ -91,3 +91,21 @@ func TestRewriteDropsForeignCitations(t *testing.T) {
 		}
 	}
 }
+
+func TestRequestsThatAreRewrittenAreNotPlain(t *testing.T) {
+	t.Parallel()
+	for message, want := range map[string]bool{
+		`{"role":"user","content":"\"thinking\":\"\" fairlead."}`:                                           true,
+		`{"role":"assistant","content":[{"type":"thinking","thinking":"a","signature":"sig"}]}`:             true,
+		`{"role":"assistant","content":[{"type":"thinking","thinking":"","signature":""}]}`:                 false,
+		`{"role":"assistant","content":[{"type":"thinking","thinking":"a","signature":"fairlead.e30"}]}`:    false,
+		`{"role":"assistant","content":[{"type":"redacted_thinking","data":"fairlead.e30"}]}`:               false,
+		`{"role":"assistant","content":[{"type":"redacted_thinking","data":"d"}]}`:                          true,
+		`{"role":"assistant","content":[{"type":"text","text":"a","citations":[{"encrypted_index":"x"}]}]}`: false,
+		`{"role":"system","content":"a"}`:                                                                   false,
+	} {
+		if got := decoded(t, `{"model":"m","max_tokens":1,"messages":[{"role":"user","content":"a"},`+message+`]}`).Plain; got != want {
+			t.Errorf("%s: plain %t", message, got)
+		}
+	}
+}
