@@ -29,6 +29,8 @@ type requestReader struct {
 	instructed       rawjson.String // the instructions, or the first text of the first system message
 	stored           bool           // the provider adds stored text to the input
 	results          bool           // the input has results that only the provider can read
+	wrapped          bool           // the input has signatures that the gateway wrapped
+	before           settings       // from the members before the input
 
 	turn   *turncache.Turn // nil to read the whole body
 	recent turncache.Recent[checkpoint]

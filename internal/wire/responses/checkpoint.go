@@ -17,6 +17,8 @@ type checkpoint struct {
 	hasText, hasCall  bool
 	asked, instructed rawjson.String
 	stored, results   bool
+	wrapped           bool
+	before            settings
 }
 
 // mark stores the state after item n.
@@ -27,20 +29,17 @@ func (r *requestReader) mark(n int, list llm.Field) {
 	*r.recent.Next() = checkpoint{
 		scanner: r.Checkpoint(), request: r.req.Clone(), list: list, next: n + 1,
 		last: r.last, hasText: r.hasText, hasCall: r.hasCall, asked: r.asked, instructed: r.instructed, stored: r.stored, results: r.results,
+		wrapped: r.wrapped, before: r.before,
 	}
 }
 
-// resume continues at a checkpoint of an earlier turn. The members before the input are read again for the settings in the conversation,
-// which refer to the body.
+// resume continues at a checkpoint of an earlier turn.
 func (r *requestReader) resume(c *checkpoint, read func(key []byte)) {
 	req, body := r.req, r.req.Body
-	for _, f := range c.request.Fields {
-		r.Pos = f.Value
-		r.readMember([]byte(f.Name))
-	}
 	*req = c.request.Clone()
 	req.Body = body
 	r.last, r.hasText, r.hasCall, r.asked, r.instructed, r.stored, r.results = c.last, c.hasText, c.hasCall, c.asked, c.instructed, c.stored, c.results
+	r.wrapped, r.before = c.wrapped, c.before
 	r.Resume(c.scanner)
 	for n := range func(yield func(int) bool) { r.ElementsAfter(c.next, yield) } {
 		r.listedItem(n)

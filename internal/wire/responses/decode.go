@@ -120,33 +120,70 @@ func (Format) Conversation(ctx context.Context, req *llm.Request) (*llm.Conversa
 
 // describe records the properties of the conversation that routing, limits and the log need.
 func (r *requestReader) describe() {
-	req, conv := r.req, r.conv
+	req := r.req
 	req.Instructed = llm.RawText(r.Data[r.instructed.Start:r.instructed.End])
 	if !r.asked.Empty() {
 		raw := r.Data[r.asked.Start:r.asked.End]
 		req.Preview, req.Asked = preview(raw), llm.RawText(raw)
 	}
-	calls := r.maxToolCalls()
+	for _, s := range []settings{r.before, r.settings()} {
+		req.Needs |= s.needs
+		req.Hosted = req.Hosted || s.hosted
+		if s.needs.Has(llm.WebSearch) {
+			req.MaxSearches = cmp.Or(s.searches, r.maxToolCalls())
+		}
+		r.ASCII += s.ascii
+		r.NonASCII += s.nonASCII
+		req.Effort = cmp.Or(s.effort, req.Effort)
+	}
+	req.ASCIIBytes += r.ASCII
+	req.NonASCIIBytes += r.NonASCII
+	req.Plain = !r.wrapped
+}
+
+// settings are the properties of a request that follow from members other than the input. They do not refer to the body.
+type settings struct {
+	needs           llm.Abilities
+	hosted          bool
+	searches        int64 // maximum number of searches of the last search tool; 0 when not given
+	ascii, nonASCII int   // text of the output format
+	effort          string
+}
+
+// settings returns the properties of the members that were read since the last call.
+func (r *requestReader) settings() (s settings) {
+	if r.build {
+		return s
+	}
+	conv := r.conv
 	for _, tool := range conv.Tools {
-		req.Needs |= llm.Tools
-		req.Hosted = req.Hosted || tool.Hosted != ""
+		s.needs |= llm.Tools
+		s.hosted = s.hosted || tool.Hosted != ""
 		switch {
 		case tool.Hosted == "":
 		case tool.Search != nil:
-			req.Needs |= llm.WebSearch
-			req.MaxSearches = cmp.Or(tool.Search.MaxUses, calls)
+			s.needs |= llm.WebSearch
+			s.searches = tool.Search.MaxUses
 		default:
-			req.Needs |= llm.ResponsesAPI
+			s.needs |= llm.ResponsesAPI
 		}
 	}
-	r.need(conv.ParallelTools != nil && *conv.ParallelTools, llm.ParallelTools)
-	r.need(conv.Output.Kind == llm.OutputJSON, llm.JSONMode)
-	r.need(conv.Output.Kind == llm.OutputSchema, llm.JSONSchema)
-	r.countText(conv.Output.Name, conv.Output.Description, string(conv.Output.Schema))
-	req.ASCIIBytes += r.ASCII
-	req.NonASCIIBytes += r.NonASCII
-	req.Effort = conv.Effort.Level
-	r.need(llm.Reasons(conv.Effort.Level), llm.Reasoning)
+	need := func(yes bool, a llm.Abilities) {
+		if yes {
+			s.needs |= a
+		}
+	}
+	need(conv.ParallelTools != nil && *conv.ParallelTools, llm.ParallelTools)
+	need(conv.Output.Kind == llm.OutputJSON, llm.JSONMode)
+	need(conv.Output.Kind == llm.OutputSchema, llm.JSONSchema)
+	need(llm.Reasons(conv.Effort.Level), llm.Reasoning)
+	for _, text := range []string{conv.Output.Name, conv.Output.Description, string(conv.Output.Schema)} {
+		ascii, other := bytesOf(text)
+		s.ascii, s.nonASCII = s.ascii+ascii, s.nonASCII+other
+	}
+	s.effort = strings.Clone(conv.Effort.Level)
+	r.conv = &llm.Conversation{Choices: 1}
+	return s
 }
 
 // maxToolCalls returns the maximum number of calls of provider-run tools; 0 when not given.
@@ -165,12 +202,6 @@ func preview(raw []byte) string {
 	const lookahead = 2 * llm.PreviewBytes // of which white space is removed
 	var room [lookahead + 4]byte
 	return show.Preview(string(rawjson.Unescape(room[:0], raw, lookahead)), llm.PreviewBytes)
-}
-
-func (r *requestReader) need(yes bool, a llm.Abilities) {
-	if yes {
-		r.req.Needs |= a
-	}
 }
 
 // describeMedia records the properties of a part that is not text.

@@ -39,6 +39,7 @@ func (r *requestReader) readInput() {
 		}
 	case '[':
 		list := llm.Field{Name: "input", KeyStart: r.KeyStart, Value: r.Pos}
+		r.before = r.settings()
 		for n := range r.Elements {
 			r.listedItem(n)
 			r.mark(n, list)
@@ -215,6 +216,7 @@ func (r *requestReader) result(o *object, c content) {
 // dropped.
 func (r *requestReader) reasoning(o *object) {
 	if s, ours := unwrapSignature(r.str(o, "encrypted_content")); ours {
+		r.wrapped = true
 		if s.Call != "" {
 			if r.callSignatures == nil {
 				r.callSignatures = map[string]wrappedSignature{}

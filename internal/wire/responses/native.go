@@ -37,6 +37,9 @@ func WithEffort(reasoning []byte, effort string) []byte {
 // reason without any. It returns nil when the client's input can be sent unchanged.
 func NativeInput(req *llm.Request, reasons bool) []byte {
 	part := `"` + signaturePrefix
+	if req.Plain && reasons {
+		return nil
+	}
 	if !reasons {
 		part = `"reasoning"`
 	}
