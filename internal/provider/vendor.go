@@ -5,7 +5,9 @@ import (
 	"cmp"
 	"context"
 	"io"
+	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -93,11 +95,26 @@ func Signing(format string, targets []*Target) []*Target {
 	return targets
 }
 
-// Post builds a POST request with a JSON body and the operator's headers.
-func (s Settings) Post(ctx context.Context, url string, body []byte, accept string) (*http.Request, error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
+// Post builds a POST request with the operator's headers and a JSON body, which may be in pieces.
+func (s Settings) Post(ctx context.Context, url, accept string, body ...[]byte) (*http.Request, error) {
+	var first []byte
+	if len(body) > 0 {
+		first = body[0]
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(first))
 	if err != nil {
 		return nil, err
+	}
+	if len(body) > 1 {
+		r.ContentLength = 0
+		for _, piece := range body {
+			r.ContentLength += int64(len(piece))
+		}
+		r.GetBody = func() (io.ReadCloser, error) {
+			rest := net.Buffers(slices.Clone(body)) // reading empties the list
+			return io.NopCloser(&rest), nil
+		}
+		r.Body, _ = r.GetBody() // never fails
 	}
 	values := [...]string{"application/json", accept, cmp.Or(s.UserAgent, "fairlead")} // as Set would, in one allocation
 	r.Header["Content-Type"], r.Header["Accept"], r.Header["User-Agent"] = values[0:1:1], values[1:2:2], values[2:3:3]

@@ -1,6 +1,32 @@
 package provider
 
-import "testing"
+import (
+	"bytes"
+	"io"
+	"testing"
+)
+
+func TestPostSendsPiecesTwice(t *testing.T) {
+	t.Parallel()
+	for name, body := range map[string][][]byte{
+		"no body": nil, "one piece": {[]byte(`{"a":1}`)}, "pieces": {[]byte(`{"a":`), {}, []byte(`1`), []byte(`}`)},
+	} {
+		want := bytes.Join(body, nil)
+		r, err := Settings{}.Post(t.Context(), "https://a.example", AcceptJSON, body...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := r.GetBody()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, reader := range []io.Reader{r.Body, again} {
+			if got, err := io.ReadAll(reader); err != nil || !bytes.Equal(got, want) || r.ContentLength != int64(len(want)) {
+				t.Errorf("%s: sent %q of %d bytes: %v", name, got, r.ContentLength, err)
+			}
+		}
+	}
+}
 
 func TestAddress(t *testing.T) {
 	t.Parallel()

@@ -221,7 +221,7 @@ func TestForcedCallDisablesThinkingByDefault(t *testing.T) {
 	t.Parallel()
 	thinker := &provider.Target{Upstream: "claude-opus-5", Model: &catalog.Model{Name: "claude-opus-5"}}
 	call := messagesCall(t, thinker, `{"model":"auto","max_tokens":900,"messages":[{"role":"user","content":"hi"}],"tool_choice":{"type":"any"},"tools":[{"name":"f","input_schema":{"type":"object"}}]}`)
-	body := find(thinker).rewrite(call)
+	body := slices.Concat(find(thinker).rewrite(call)...)
 	if got := rawjson.Get(body, "thinking.type").String(); got != "disabled" || len(call.Warnings) > 0 {
 		t.Errorf("sent %s with warnings %q", body, call.Warnings)
 	}

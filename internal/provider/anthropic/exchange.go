@@ -5,6 +5,7 @@ import (
 	"context"
 	"net/http"
 	"regexp"
+	"slices"
 	"time"
 
 	"fairlead/internal/llm"
@@ -42,24 +43,24 @@ func (e conversation) NewRequest(ctx context.Context, c *provider.Call) (*http.R
 	switch mark := wire.CacheControl(c.Cache.Mark); {
 	case mark == nil:
 	case e.post == nil:
-		body = rawjson.AppendMember(body, "cache_control", mark) // at the top level, it marks the last message
+		body = [][]byte{rawjson.AppendMember(slices.Concat(body...), "cache_control", mark)} // at the top level, it marks the last message
 	default: // other hosts accept marks in the content only
-		var ok bool
-		if body, ok = wire.MarkEnd(body, c.Cache.Mark); !ok {
+		marked, ok := wire.MarkEnd(slices.Concat(body...), c.Cache.Mark)
+		if !ok {
 			c.Cache.Mark = ""
 		}
+		body = [][]byte{marked}
 	}
 	accept := provider.AcceptJSON
 	if c.Request.Stream {
 		accept = provider.AcceptEvents
 	}
-	post := e.post
-	if post == nil {
-		post = func(ctx context.Context, _ *provider.Call, body []byte, accept string) (*http.Request, error) {
-			return e.settings.Post(ctx, e.url, body, accept)
-		}
+	var r *http.Request
+	if e.post == nil {
+		r, err = e.settings.Post(ctx, e.url, accept, body...)
+	} else {
+		r, err = e.post(ctx, c, slices.Concat(body...), accept)
 	}
-	r, err := post(ctx, c, body, accept)
 	if err != nil {
 		return nil, err
 	}
@@ -90,8 +91,8 @@ func (m model) translates(c *provider.Call) bool {
 	return !m.guessed && (c.Request.Needs.Has(llm.JSONSchema) && !m.Schemas || m.NoForcedTools && forcesCall(c))
 }
 
-// body returns the client's body if it uses the format, otherwise the encoded conversation.
-func (e conversation) body(ctx context.Context, c *provider.Call) ([]byte, error) {
+// body returns the client's body if it uses the format, otherwise the encoded conversation, in pieces.
+func (e conversation) body(ctx context.Context, c *provider.Call) ([][]byte, error) {
 	m := find(c.Target)
 	if !m.translates(c) {
 		return m.rewrite(c), nil
@@ -110,7 +111,7 @@ func (e conversation) body(ctx context.Context, c *provider.Call) ([]byte, error
 	for _, warning := range warnings {
 		c.Warn("%s", warning)
 	}
-	return body, err
+	return [][]byte{body}, err
 }
 
 // signer returns the name under which thinking signatures are stored. Models that accept only their own signatures have

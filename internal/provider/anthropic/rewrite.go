@@ -18,7 +18,7 @@ type adaptation struct {
 	edit messages.Edit
 }
 
-func (m model) rewrite(c *provider.Call) []byte {
+func (m model) rewrite(c *provider.Call) [][]byte {
 	a := adaptation{model: m, call: c, edit: messages.Edit{
 		Model: c.Target.Upstream, Signer: m.signer(c.Target), Set: map[string][]byte{}, Add: map[string][]byte{},
 	}}
@@ -35,11 +35,11 @@ func (m model) rewrite(c *provider.Call) []byte {
 	if a.thinks() {
 		a.thinkingSampling()
 	}
-	body, lost := messages.Rewrite(c.Request, a.edit)
+	body, lost := messages.Pieces(c.Request, a.edit)
 	if lost && a.budgeted() {
 		c.Warn("thinking was disabled: some of the thinking in the history was signed by another provider")
 		a.edit.Set["thinking"] = []byte(`{"type":"disabled"}`)
-		body, _ = messages.Rewrite(c.Request, a.edit)
+		body, _ = messages.Pieces(c.Request, a.edit)
 	}
 	return body
 }

@@ -30,7 +30,7 @@ const acceptStream = "application/vnd.amazon.eventstream"
 // digits and -._~ is escaped: once in the address and again in the signed path.
 func (c caller) post(ctx context.Context, call *provider.Call, action string, body []byte, accept string) (*http.Request, error) {
 	model := httpbinding.EscapePath(c.profiled(call.Target.Upstream), true)
-	r, err := c.settings.Post(ctx, c.base+"/model/"+model+"/"+action, body, accept)
+	r, err := c.settings.Post(ctx, c.base+"/model/"+model+"/"+action, accept, body)
 	if err != nil {
 		return nil, err
 	}

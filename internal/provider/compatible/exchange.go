@@ -3,6 +3,7 @@ package compatible
 import (
 	"context"
 	"net/http"
+	"slices"
 
 	"fairlead/internal/llm"
 	"fairlead/internal/provider"
@@ -42,14 +43,15 @@ func (e conversation) NewRequest(ctx context.Context, c *provider.Call) (*http.R
 	}
 	edit := e.chat.row.chatEdit(own)
 	c.Warnings = own.Warnings
-	body := chat.Render(own.Request, edit)
+	body := chat.Pieces(own.Request, edit)
 	if c.Cache.Mark != "" {
-		var ok bool
-		if body, ok = wire.MarkEnd(body, c.Cache.Mark); !ok {
+		marked, ok := wire.MarkEnd(slices.Concat(body...), c.Cache.Mark)
+		if !ok {
 			c.Cache.Mark = ""
 		}
+		body = [][]byte{marked}
 	}
-	return e.chat.newRequest(ctx, c.Secret, body, accept(c))
+	return e.chat.newRequest(ctx, c.Secret, accept(c), body...)
 }
 
 // streams reports whether a call asks for a stream.
@@ -110,7 +112,7 @@ func (e embedding) NewRequest(ctx context.Context, c *provider.Call) (*http.Requ
 	if e.row.Asks.NoTokenIDs && c.Request.TokenIDs > 0 {
 		return nil, llm.Errorf(llm.Untranslatable, "%s accepts text for embeddings, not token IDs. Send the text.", e.row.Title)
 	}
-	return e.newRequest(ctx, c.Secret, chat.Render(c.Request, e.row.embedEdit(c)), provider.AcceptJSON)
+	return e.newRequest(ctx, c.Secret, provider.AcceptJSON, chat.Pieces(c.Request, e.row.embedEdit(c))...)
 }
 
 func (e embedding) Events(c *provider.Call, resp *http.Response) llm.Stream {
@@ -126,7 +128,7 @@ type prompting struct{ *caller }
 var _ provider.Exchange = prompting{}
 
 func (e prompting) NewRequest(ctx context.Context, c *provider.Call) (*http.Request, error) {
-	return e.newRequest(ctx, c.Secret, chat.Render(c.Request, e.row.promptEdit(c)), accept(c))
+	return e.newRequest(ctx, c.Secret, accept(c), chat.Pieces(c.Request, e.row.promptEdit(c))...)
 }
 
 func (e prompting) Events(c *provider.Call, resp *http.Response) llm.Stream {
@@ -144,7 +146,7 @@ type moderation struct{ *caller }
 var _ provider.Exchange = moderation{}
 
 func (e moderation) NewRequest(ctx context.Context, c *provider.Call) (*http.Request, error) {
-	return e.newRequest(ctx, c.Secret, chat.Render(c.Request, e.row.moderateEdit(c)), provider.AcceptJSON)
+	return e.newRequest(ctx, c.Secret, provider.AcceptJSON, chat.Pieces(c.Request, e.row.moderateEdit(c))...)
 }
 
 func (e moderation) Events(c *provider.Call, resp *http.Response) llm.Stream {

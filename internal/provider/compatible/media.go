@@ -30,7 +30,7 @@ func (e passing) NewRequest(ctx context.Context, c *provider.Call) (*http.Reques
 	if err != nil {
 		return nil, err
 	}
-	r, err := e.at(e.base+mediaPaths[c.Request.Op]).newRequest(ctx, c.Secret, body, "*/*")
+	r, err := e.at(e.base+mediaPaths[c.Request.Op]).newRequest(ctx, c.Secret, "*/*", body)
 	if err != nil {
 		return nil, err
 	}

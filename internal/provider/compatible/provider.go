@@ -105,8 +105,8 @@ func (c caller) at(url string) *caller {
 	return &c
 }
 
-func (c *caller) newRequest(ctx context.Context, secret string, body []byte, accept string) (*http.Request, error) {
-	r, err := c.settings.Post(ctx, c.url, body, accept)
+func (c *caller) newRequest(ctx context.Context, secret, accept string, body ...[]byte) (*http.Request, error) {
+	r, err := c.settings.Post(ctx, c.url, accept, body...)
 	if err != nil {
 		return nil, err
 	}

@@ -47,7 +47,7 @@ func (e conversation) usesResponses(c *provider.Call) bool {
 // newResponsesRequest builds a call to the Responses API.
 func (c *caller) newResponsesRequest(ctx context.Context, call *provider.Call) (*http.Request, error) {
 	if call.Request.Format == responses.Name {
-		return c.newRequest(ctx, call.Secret, chat.Render(call.Request, responsesEdit(call)), accept(call))
+		return c.newRequest(ctx, call.Secret, accept(call), chat.Pieces(call.Request, responsesEdit(call))...)
 	}
 	conv, err := call.Client.Conversation(ctx, call.Request)
 	if err != nil {
@@ -77,7 +77,7 @@ func (c *caller) newResponsesRequest(ctx context.Context, call *provider.Call) (
 	if call.Cache.Key != "" {
 		body = rawjson.AppendMember(body, "prompt_cache_key", rawjson.AppendString(nil, call.Cache.Key))
 	}
-	return c.newRequest(ctx, call.Secret, body, accept(call))
+	return c.newRequest(ctx, call.Secret, accept(call), body)
 }
 
 // responsesEdit returns the changes to a Responses request before it is sent to a provider of the same format.

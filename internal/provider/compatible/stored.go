@@ -38,7 +38,7 @@ func (e storedResponses) NewRequest(ctx context.Context, c *provider.Call) (*htt
 	if op.Stream {
 		accept = provider.AcceptEvents
 	}
-	r, err := e.at(u.String()).newRequest(ctx, c.Secret, nil, accept)
+	r, err := e.at(u.String()).newRequest(ctx, c.Secret, accept)
 	if err != nil {
 		return nil, err
 	}

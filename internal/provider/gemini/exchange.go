@@ -20,7 +20,7 @@ type caller struct {
 }
 
 func (c caller) post(ctx context.Context, url, secret string, body []byte, accept string) (*http.Request, error) {
-	r, err := c.settings.Post(ctx, url, body, accept)
+	r, err := c.settings.Post(ctx, url, accept, body)
 	if err != nil {
 		return nil, err
 	}

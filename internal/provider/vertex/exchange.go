@@ -31,7 +31,7 @@ func (c caller) post(ctx context.Context, call *provider.Call, publisher, method
 		return nil, &llm.Error{Kind: llm.UpstreamAuth, Message: "The provider is not set up: " + c.err.Error() + ".", Err: c.err}
 	}
 	address := c.base + "/publishers/" + publisher + "/models/" + url.PathEscape(call.Target.Upstream) + ":" + method
-	r, err := c.settings.Post(ctx, address, body, accept)
+	r, err := c.settings.Post(ctx, address, accept, body)
 	if err != nil {
 		return nil, err
 	}

@@ -37,10 +37,13 @@ const manyFields = 24
 // Render returns the body for a provider of the same format: the client's body with the edits applied, without the
 // gateway's own members (models, provider, session_id) and without the signatures that earlier responses added to
 // messages. Everything else is kept byte for byte and in order.
-func Render(req *llm.Request, e Edit) []byte {
+func Render(req *llm.Request, e Edit) []byte { return slices.Concat(Pieces(req, e)...) }
+
+// Pieces returns the body that Render returns, in pieces. Long pieces share memory with the client's body.
+func Pieces(req *llm.Request, e Edit) [][]byte {
 	fields, body := req.Fields, req.Body
 	if len(fields) == 0 {
-		return body
+		return [][]byte{body}
 	}
 	r := renderer{req: req, edit: e}
 	if len(e.Drop) > manyFields {
@@ -49,8 +52,7 @@ func Render(req *llm.Request, e Edit) []byte {
 			r.drop[name] = true
 		}
 	}
-	r.out = make([]byte, 0, r.size())
-	r.out = append(r.out, body[:fields[0].KeyStart]...)
+	r.out = append(make([]byte, 0, min(len(body)+512, minShared)), body[:fields[0].KeyStart]...)
 	for i, f := range fields {
 		if r.dropped(f.Name) {
 			continue
@@ -61,31 +63,31 @@ func Render(req *llm.Request, e Edit) []byte {
 		r.field(f)
 	}
 	r.appended()
-	return append(r.out, body[fields[len(fields)-1].End:]...)
+	r.out = append(r.out, body[fields[len(fields)-1].End:]...)
+	return append(r.pieces, r.out[r.shared:])
 }
 
 type renderer struct {
 	req     *llm.Request
 	edit    Edit
-	out     []byte
+	pieces  [][]byte        // up to out[:shared]
+	out     []byte          // text that is not shared
+	shared  int             // bytes of out that are in pieces
 	written int             // members written
 	drop    map[string]bool // Edit.Drop as a map if it is long, otherwise nil
 }
 
-func (r *renderer) size() int {
-	n := len(r.req.Body) + 6*len(r.edit.Model) + len(`,"stream_options":`) + len(wantUsage) + len(`"model":"",`)
-	for _, m := range r.edit.Set {
-		n += 6*len(m.Name) + len(m.Value) + len(`,"":`)
-		for _, f := range r.req.Fields {
-			if f.Name == m.Name {
-				n -= f.End - f.Value // the replaced value needs no space
-			}
-		}
+// minShared is the length from which a value is not copied.
+const minShared = 4 << 10
+
+// share writes a value without copying it if it is long.
+func (r *renderer) share(value []byte) {
+	if len(value) < minShared {
+		r.out = append(r.out, value...)
+		return
 	}
-	for _, name := range r.edit.Rename {
-		n += 6*len(name) + 2
-	}
-	return n
+	r.pieces = append(r.pieces, r.out[r.shared:len(r.out):len(r.out)], value)
+	r.shared = len(r.out)
 }
 
 // dropped reports whether a member is removed because it is an option of the gateway, is in Drop, or is replaced by a
@@ -141,7 +143,7 @@ func (r *renderer) field(f llm.Field) {
 	}
 	value := body[f.Value:f.End]
 	if set, ok := r.set(name); ok {
-		r.out = append(r.out, set...)
+		r.share(set)
 		return
 	}
 	switch {
@@ -152,7 +154,7 @@ func (r *renderer) field(f llm.Field) {
 	case name == "stream_options" && r.edit.IncludeUsage && r.req.Stream:
 		r.out = appendWithUsage(r.out, value)
 	default:
-		r.out = append(r.out, value...)
+		r.share(value)
 	}
 }
 
@@ -165,7 +167,7 @@ func (r *renderer) messages(value []byte) {
 		value = withPrefix(value)
 	}
 	if r.edit.CallID == nil {
-		r.out = append(r.out, value...)
+		r.share(value)
 		return
 	}
 	r.out = appendWithCallIDs(r.out, value, r.edit.CallID)
@@ -220,7 +222,7 @@ func (r *renderer) member(name string, value []byte) {
 	}
 	r.written++
 	r.out = append(rawjson.AppendString(r.out, name), ':')
-	r.out = append(r.out, value...)
+	r.share(value)
 }
 
 // appendWithUsage appends a stream_options value with include_usage set to true and all other members unchanged.

@@ -28,13 +28,28 @@ type Edit struct {
 // format is removed; lost reports this, and a thinking budget must not be requested in that case. Everything else is
 // kept byte for byte and in order.
 func Rewrite(req *llm.Request, e Edit) (body []byte, lost bool) {
+	pieces, lost := Pieces(req, e)
+	return slices.Concat(pieces...), lost
+}
+
+// minShared is the length from which a value is not copied.
+const minShared = 4 << 10
+
+// Pieces returns the body that Rewrite returns, in pieces. Long pieces share memory with the client's body.
+func Pieces(req *llm.Request, e Edit) (pieces [][]byte, lost bool) {
 	fields := req.Fields
 	if len(fields) == 0 {
-		return req.Body, false
+		return [][]byte{req.Body}, false
 	}
-	out := make([]byte, 0, len(req.Body)+len(e.Model))
-	out = append(out, req.Body[:fields[0].KeyStart]...)
-	written := false
+	out, written, shared := append(make([]byte, 0, min(len(req.Body)+512, minShared)), req.Body[:fields[0].KeyStart]...), false, 0
+	share := func(value []byte) {
+		if len(value) < minShared {
+			out = append(out, value...)
+			return
+		}
+		pieces = append(pieces, out[shared:len(out):len(out)], value)
+		shared = len(out)
+	}
 	for i, f := range fields {
 		if ours(f.Name) || slices.Contains(e.Drop, f.Name) {
 			continue
@@ -58,16 +73,17 @@ func Rewrite(req *llm.Request, e Edit) (body []byte, lost bool) {
 			if e.NoSystemTurns {
 				value = withoutSystemTurns(value)
 			}
-			out = append(out, value...)
+			share(value)
 		default:
-			out = append(out, value...)
+			share(value)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(e.Add)) {
 		out = append(rawjson.AppendString(append(out, ','), name), ':')
 		out = append(out, e.Add[name]...)
 	}
-	return append(out, req.Body[fields[len(fields)-1].End:]...), lost
+	out = append(out, req.Body[fields[len(fields)-1].End:]...)
+	return append(pieces, out[shared:]), lost
 }
 
 // ours reports whether a member is an option of the gateway that is never forwarded.
