@@ -13,16 +13,16 @@ import (
 
 const (
 	// FactAge is the age up to which facts are kept. Older ranges are rounded to whole days.
-	FactAge = 35 * 24 * time.Hour
-	// MaxFactRange is the maximum range of a query that only facts can answer: one with more than two dimensions in its groups and filters.
-	MaxFactRange = 7 * 24 * time.Hour
+	FactAge = 400 * 24 * time.Hour
+	// MaxFacts is the maximum number of facts that a query reads. A query that needs more reads a sample.
+	MaxFacts = 1_000_000
 	// DefaultLimit is the number of groups of a result on each level.
 	DefaultLimit = 20
 	// MaxLimit is the maximum number of groups on each level.
 	MaxLimit = 500
 
 	minuteAge = 47 * time.Hour       // roll-ups by minute are kept a little longer
-	hourAge   = 399 * 24 * time.Hour // roll-ups by hour are kept a little longer
+	hourAge   = 398 * 24 * time.Hour // roll-ups by hour and facts are kept a little longer
 )
 
 // Query selects the requests of a report and its groups.
@@ -37,6 +37,9 @@ type Query struct {
 	Then    Dimension // second level; requires By
 	Measure Measure   // order of the groups; Spend when empty
 	Limit   int       // maximum number of groups on each level; DefaultLimit when 0
+
+	// Within has the values of By to which Source limits the second level; empty for all. A Reader may ignore it.
+	Within []string
 }
 
 // validate rejects combinations that have no meaning.
@@ -105,17 +108,17 @@ func (q *Query) Needed() []Dimension {
 	return all
 }
 
-// Reader sums the requests that a query selects. A Reader ignores measure and limit.
+// Reader sums the requests that a query selects. With a limit, a Reader may omit groups that are not among the first by measure.
 type Reader interface {
 	Slices(ctx context.Context, q *Query) (Slices, error)
 }
 
 // Slices is what a Reader found.
 type Slices struct {
-	Rows  []Row
-	Rest  requestlog.Sums // requests of values that the roll-ups do not keep; in Total only
-	Kept  bool            // the roll-ups have all values; Rest is empty
-	Since time.Time       // earlier requests of the range are missing; zero when all are included
+	Rows    []Row
+	Kept    bool      // the roll-ups have all values
+	Sampled bool      // the figures are estimates from a sample
+	Since   time.Time // earlier requests of the range are missing; zero when all are included
 }
 
 // Row is the sums of one group.
@@ -141,6 +144,7 @@ type Result struct {
 	// Since is the time from which requests are grouped, when it is later than From. Earlier requests are in Total and Uncovered only.
 	Since     time.Time
 	Uncovered *requestlog.Figures // nil when all requests are covered, or when their number is unknown
+	Sampled   bool                // the figures of groups are estimates from a sample; those of the last level if there are two. Total is exact.
 	Notes     []Note
 }
 
@@ -154,6 +158,7 @@ type Note struct {
 const (
 	NoteRange     = "range_rounded"
 	NoteTop       = "top_values"
+	NoteSampled   = "sampled"
 	NoteCovered   = "not_covered"
 	NoteQuantiles = "latency_estimated"
 )
@@ -176,12 +181,17 @@ func (s *Source) Run(ctx context.Context, q Query, now time.Time) (*Result, erro
 	q.round(now)
 	total := q
 	total.By, total.Then = "", ""
-	sum, _, err := s.read(ctx, &total)
+	sum, err := s.read(ctx, &total)
 	if err != nil {
 		return nil, err
 	}
-	all := sum.total()
-	result := &Result{From: q.From, To: q.To, Total: all.Total(), Groups: []Group{}}
+	if sum.Sampled || !sum.Kept {
+		return nil, &llm.Error{
+			Kind: llm.InvalidRequest, Param: "from",
+			Message: "The total of these filters over this range would be an estimate. Choose a shorter range or remove a filter.",
+		}
+	}
+	result := &Result{From: q.From, To: q.To, Total: sum.total(), Groups: []Group{}}
 	if q.By == "" {
 		result.Since = sum.Since
 		result.note(&asked, true)
@@ -189,41 +199,52 @@ func (s *Source) Run(ctx context.Context, q Query, now time.Time) (*Result, erro
 	}
 	first := q
 	first.Then = ""
-	outer, kept, err := s.read(ctx, &first)
+	outer, err := s.read(ctx, &first)
 	if err != nil {
 		return nil, err
 	}
-	result.Since = outer.Since
-	groups := s.groups(outer.Rows, q.By, false)
-	var inner map[string][]named
-	if q.Then != "" {
-		both, whole, err := s.read(ctx, &q)
+	result.Since, result.Sampled = outer.Since, outer.Sampled
+	kept, covered := outer.Kept, result.Total
+	if !outer.Since.IsZero() { // otherwise the groups and the rest add up to the total
+		total.From = outer.Since
+		since, err := s.read(ctx, &total)
 		if err != nil {
 			return nil, err
 		}
-		kept = kept && whole
-		inner = s.inner(both.Rows, &q)
+		covered = since.total()
 	}
-	all = requestlog.Sums{Figures: result.Total}
-	if !outer.Since.IsZero() { // otherwise the groups and the rest add up to the total
-		all = outer.total()
+	result.Groups, result.Rest = limited(s.groups(outer.Rows, q.By, false), &covered, &q)
+	if left := result.Total.Without(&covered); left.Requests > 0 && !result.Since.IsZero() {
+		result.Uncovered = &left
 	}
-	result.fill(groups, inner, &all.Figures, &q)
+	if q.Then != "" {
+		if q.By != Member {
+			for i := range result.Groups {
+				q.Within = append(q.Within, result.Groups[i].Value)
+			}
+		}
+		both, err := s.read(ctx, &q)
+		if err != nil {
+			return nil, err
+		}
+		kept, result.Sampled = kept && both.Kept, result.Sampled || both.Sampled
+		inner := s.inner(both.Rows, &q)
+		for i := range result.Groups {
+			g := &result.Groups[i]
+			g.Groups, g.Rest = limited(inner[g.Value], &g.Figures, &q)
+		}
+	}
 	result.note(&asked, kept)
 	return result, nil
 }
 
 // round extends the range to the buckets that are kept: minutes for two days, then hours, then days.
 func (q *Query) round(now time.Time) {
-	oldest := hourAge
-	if !rolledOnly(q.Needed()) {
-		oldest = FactAge - 24*time.Hour
-	}
 	width := func(t time.Time) time.Duration {
 		switch age := now.Sub(t); {
 		case age < minuteAge:
 			return time.Minute
-		case age < oldest:
+		case age < hourAge:
 			return time.Hour
 		}
 		return 24 * time.Hour
@@ -239,8 +260,8 @@ func rolledOnly(all []Dimension) bool {
 }
 
 // read reads the roll-ups that answer a query fastest. Those of the overview have all values and reach back to the first request; those by
-// every dimension are faster for two dimensions. kept reports whether all values were found.
-func (s *Source) read(ctx context.Context, q *Query) (found Slices, kept bool, err error) {
+// every dimension are faster for two dimensions.
+func (s *Source) read(ctx context.Context, q *Query) (found Slices, err error) {
 	stored := *q
 	if q.Source == requestlog.SourceKey { // every request has a key, and the key names the member
 		stored.By, stored.Then = byKey(q.By), byKey(q.Then)
@@ -248,20 +269,19 @@ func (s *Source) read(ctx context.Context, q *Query) (found Slices, kept bool, e
 			stored.Then = ""
 		}
 	}
+	if q.By == Member || q.Then == Member { // several values can become one
+		stored.Limit = 0
+	}
 	needed := stored.Needed()
 	rolled := rolledOnly(needed)
-	if rolled && len(needed) <= 1 {
-		found, err = s.Figures.Slices(ctx, &stored)
-		return found, true, err
+	if rolled && (len(needed) == 0 || len(needed) == 1 && stored.By != Key || len(needed) > 2) { // there can be many keys
+		return s.Figures.Slices(ctx, &stored)
 	}
-	if !rolled || len(needed) == 2 {
-		found, err = s.Facts.Slices(ctx, &stored)
-		if err != nil || !rolled || found.Kept && found.Since.IsZero() {
-			return found, found.Kept, err
-		}
+	found, err = s.Facts.Slices(ctx, &stored)
+	if err != nil || !rolled || found.Since.IsZero() && (found.Kept && !found.Sampled || stored.By != "") {
+		return found, err
 	}
-	found, err = s.Figures.Slices(ctx, &stored)
-	return found, true, err
+	return s.Figures.Slices(ctx, &stored)
 }
 
 func byKey(d Dimension) Dimension {
@@ -271,14 +291,13 @@ func byKey(d Dimension) Dimension {
 	return d
 }
 
-// total returns the sums of all rows and of the values that were not kept.
-func (s *Slices) total() requestlog.Sums {
+// total returns the figures of all rows.
+func (s *Slices) total() requestlog.Figures {
 	var sum requestlog.Sums
-	sum.Merge(&s.Rest)
 	for i := range s.Rows {
 		sum.Merge(&s.Rows[i].Sums)
 	}
-	return sum
+	return sum.Total()
 }
 
 // named is the sums of one value.
@@ -341,20 +360,6 @@ func (s *Source) inner(rows []Row, q *Query) map[string][]named {
 	return inner
 }
 
-// fill sets the groups, and the requests that are in no group.
-func (r *Result) fill(groups []named, inner map[string][]named, covered *requestlog.Figures, q *Query) {
-	r.Groups, r.Rest = limited(groups, covered, q)
-	for i := range r.Groups {
-		g := &r.Groups[i]
-		if q.Then != "" {
-			g.Groups, g.Rest = limited(inner[g.Value], &g.Figures, q)
-		}
-	}
-	if left := r.Total.Without(covered); left.Requests > 0 && !r.Since.IsZero() {
-		r.Uncovered = &left
-	}
-}
-
 // limited returns the first groups by measure, and the figures of all others.
 func limited(all []named, whole *requestlog.Figures, q *Query) ([]Group, *requestlog.Figures) {
 	if q.Measure == Latency { // the other measures do not need the quantiles of groups that are not listed
@@ -375,6 +380,9 @@ func limited(all []named, whole *requestlog.Figures, q *Query) ([]Group, *reques
 	for i := range groups {
 		rest = rest.Without(&groups[i].Figures)
 	}
+	for _, n := range rest.Counts() { // estimated groups can exceed the whole
+		*n = max(*n, 0)
+	}
 	if rest.Requests <= 0 {
 		return groups, nil
 	}
@@ -385,21 +393,28 @@ func limited(all []named, whole *requestlog.Figures, q *Query) ([]Group, *reques
 func (r *Result) note(asked *Query, kept bool) {
 	add := func(code, message string) { r.Notes = append(r.Notes, Note{code, message}) }
 	if r.From.Before(asked.From.Truncate(time.Minute)) || r.To.After(asked.To.Add(time.Minute)) {
-		add(NoteRange, "The ends of the range are rounded to whole hours if they are older than two days, and to whole days if they are older than 34 days.")
+		add(NoteRange, "The ends of the range are rounded to whole hours if they are older than two days, and to whole days if they are older than 13 months.")
 	}
 	if !r.Since.IsZero() {
 		add(NoteCovered, fmt.Sprintf("Requests before %s are not grouped by these dimensions.", r.Since.UTC().Format("2006-01-02 15:04 MST")))
 	}
-	if !kept {
-		add(NoteTop, fmt.Sprintf("Each day stores the %d most expensive and the %d most frequent values. Requests with other values are in the rest, so the figures of a listed value can be too low. Totals are exact.", TopCost, TopRequests))
+	if r.Sampled {
+		add(NoteSampled, "The groups of the last level are estimated from a sample of about 4,000 requests per day. The total is exact.")
+	} else if !kept {
+		add(NoteTop, fmt.Sprintf("Each day stores the %d most expensive and the %d most frequent values of a dimension, and %d of each for pairs with end users, sessions, clients or tags. Requests with other values are in the rest, so the figures of a listed value can be too low. Totals are exact.", TopValues, TopValues, TopPairs))
 	}
 	if r.Total.LatencyP95 > 0 {
-		add(NoteQuantiles, "Latencies are estimated from histograms, within 10 %.")
+		message := "Latencies are estimated from histograms, within 10 %."
+		if asked.Measure == Latency && asked.By != "" {
+			message += fmt.Sprintf(" The groups are those with the highest latency among the %d with the most requests.", MaxLimit)
+		}
+		add(NoteQuantiles, message)
 	}
 }
 
-// TopCost and TopRequests are the number of values that the roll-ups of a day keep by cost and by requests.
+// The number of values that the roll-ups of a day keep by cost, and as many by requests.
 const (
-	TopCost     = 600
-	TopRequests = 600
+	TopValues     = 2000 // of a dimension
+	TopConfigured = 5000 // pairs of model, provider, key, policy and member
+	TopPairs      = 600  // other pairs
 )

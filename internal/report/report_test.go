@@ -17,11 +17,15 @@ var now = time.Date(2026, 11, 15, 12, 34, 56, 0, time.UTC)
 // reader returns fixed rows and records the queries.
 type reader struct {
 	slices  Slices
+	later   Slices // for queries of the last hour
 	queries []Query
 }
 
 func (r *reader) Slices(_ context.Context, q *Query) (Slices, error) {
 	r.queries = append(r.queries, *q)
+	if !q.From.Before(now.Add(-time.Hour)) {
+		return r.later, nil
+	}
 	return r.slices, nil
 }
 
@@ -49,7 +53,8 @@ func TestQueriesReadTheFastestRollups(t *testing.T) {
 		figures, facts int // number of reads, including that of the total
 	}{
 		{"by=model", 2, 0},
-		{"by=member", 2, 0},
+		{"by=key", 1, 1},
+		{"by=member", 1, 1},
 		{"by=member&source=all", 1, 1},
 		{"by=model&key=k", 2, 1}, // the total by key, the groups by facts that are incomplete
 		{"by=user", 1, 1},
@@ -72,9 +77,9 @@ func TestQueriesReadTheFastestRollups(t *testing.T) {
 
 func TestResultNamesWhatIsMissing(t *testing.T) {
 	t.Parallel()
-	figures := &reader{slices: Slices{Kept: true, Rows: []Row{row("", "", 100, 1000)}}}
+	figures := &reader{slices: Slices{Kept: true, Rows: []Row{row("", "", 100, 1000)}}, later: Slices{Kept: true, Rows: []Row{row("", "", 65, 810)}}}
 	facts := &reader{slices: Slices{
-		Rows: []Row{row("u1", "", 30, 300), row("u2", "", 20, 500), row("u3", "", 5, 1)}, Rest: row("", "", 10, 9).Sums, Since: now.Add(-time.Hour),
+		Rows: []Row{row("u1", "", 30, 300), row("u2", "", 20, 500), row("u3", "", 5, 1)}, Since: now.Add(-time.Hour),
 	}}
 	r, err := (&Source{Figures: figures, Facts: facts}).Run(t.Context(), query(t, "by=user&limit=2&from=now-30d"), now)
 	if err != nil {
@@ -91,6 +96,23 @@ func TestResultNamesWhatIsMissing(t *testing.T) {
 	}
 	if r.From != now.Add(-30*24*time.Hour).Truncate(time.Hour) {
 		t.Errorf("from %s", r.From)
+	}
+}
+
+// A sample can estimate more for the groups than the exact total has.
+func TestSampledGroupsKeepTheExactTotal(t *testing.T) {
+	t.Parallel()
+	figures := &reader{slices: Slices{Kept: true, Rows: []Row{row("", "", 100, 1000)}}}
+	facts := &reader{slices: Slices{Kept: true, Sampled: true, Rows: []Row{row("u1", "", 60, 1100), row("u2", "", 30, 5)}}}
+	r, err := (&Source{Figures: figures, Facts: facts}).Run(t.Context(), query(t, "by=user&limit=2&model=m"), now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Total.Cost != 1000 || !r.Sampled || r.Rest.Requests != 10 || r.Rest.Cost != 0 || r.Notes[0].Code != NoteSampled {
+		t.Errorf("%+v, rest %+v", r, r.Rest)
+	}
+	if _, err := (&Source{Figures: figures, Facts: facts}).Run(t.Context(), query(t, "by=model&user=u&client=c&tag=a"), now); err == nil {
+		t.Error("an estimated total is accepted")
 	}
 }
 

@@ -45,8 +45,8 @@ func (h *Histogram) appendBinary(to []byte) []byte {
 	return to
 }
 
-// counts returns pointers to the counts and amounts that Merge adds, in their stored order.
-func (f *Figures) counts() [19]*int64 {
+// Counts returns pointers to the counts and amounts that Merge adds, in their stored order.
+func (f *Figures) Counts() [19]*int64 {
 	return [...]*int64{
 		&f.Requests, &f.Served, &f.Attempts, &f.Failed, &f.Errors, &f.Rejected, &f.Expected, &f.Fallbacks, &f.Policies, &f.Priced, &f.Compared,
 		(*int64)(&f.Cost), (*int64)(&f.ComparedCost), (*int64)(&f.BaselineCost), &f.InputTokens, &f.CachedTokens, &f.OutputTokens, &f.CacheHits, (*int64)(&f.CacheSaved),
@@ -55,16 +55,21 @@ func (f *Figures) counts() [19]*int64 {
 
 // AppendBinary appends the sums in the form that MergeBinary reads.
 func (s *Sums) AppendBinary(to []byte) []byte {
-	for _, n := range s.counts() {
+	for _, n := range s.Counts() {
 		to = binary.AppendVarint(to, *n)
 	}
+	return s.AppendHistograms(to)
+}
+
+// AppendHistograms appends the histograms in the form that MergeHistograms reads.
+func (s *Sums) AppendHistograms(to []byte) []byte {
 	return s.TTFT.appendBinary(s.Latency.appendBinary(to))
 }
 
 // MergeBinary adds the sums at the start of the data and returns the rest of the data.
 func (s *Sums) MergeBinary(data []byte) ([]byte, error) {
 	var read Figures
-	for _, n := range read.counts() {
+	for _, n := range read.Counts() {
 		v, size := binary.Varint(data)
 		if size <= 0 {
 			return nil, errShort
@@ -72,6 +77,11 @@ func (s *Sums) MergeBinary(data []byte) ([]byte, error) {
 		*n, data = v, data[size:]
 	}
 	s.Merge(&Sums{Figures: read})
+	return s.MergeHistograms(data)
+}
+
+// MergeHistograms adds the histograms at the start of the data and returns the rest of the data.
+func (s *Sums) MergeHistograms(data []byte) ([]byte, error) {
 	for _, h := range []*Histogram{&s.Latency, &s.TTFT} {
 		var err error
 		if data, err = h.mergeBinary(data); err != nil {
@@ -107,8 +117,8 @@ func (h *Histogram) mergeBinary(data []byte) ([]byte, error) {
 // Without returns the figures minus those of a part. Quantiles cannot be subtracted and are 0.
 func (f *Figures) Without(part *Figures) Figures {
 	var left Figures
-	own, theirs := f.counts(), part.counts()
-	for i, n := range left.counts() {
+	own, theirs := f.Counts(), part.Counts()
+	for i, n := range left.Counts() {
 		*n = *own[i] - *theirs[i]
 	}
 	left.Cost, left.ComparedCost = f.Cost.Sub(part.Cost), f.ComparedCost.Sub(part.ComparedCost)

@@ -14,7 +14,7 @@ import (
 )
 
 // blockVersion is the first byte of a block.
-const blockVersion = 1
+const blockVersion = 2
 
 // errBlock is returned for a malformed block or day.
 var errBlock = errors.New("parse report roll-up: the data is malformed")
@@ -47,31 +47,13 @@ const (
 	decisionShift = 6
 )
 
-// builder collects facts by column. Text is stored as numbers in a dictionary.
+// builder collects facts by column.
 type builder struct {
-	n                             int
-	text                          [textColumns]dictionary
-	minutes, flags, latency, ttft []byte
-	numbers                       [numberColumns][]byte
-}
-
-type dictionary struct {
-	ids    map[string]uint64
-	values []string
-	index  []byte // one uvarint per fact
-}
-
-func (d *dictionary) id(value string) uint64 {
-	id, ok := d.ids[value]
-	if !ok {
-		if d.ids == nil {
-			d.ids = map[string]uint64{}
-		}
-		id = uint64(len(d.values))
-		d.ids[value] = id
-		d.values = append(d.values, value)
-	}
-	return id
+	n                    int
+	text                 [textColumns]dictionary
+	minutes              []uint64 // of the day
+	flags, latency, ttft []byte
+	numbers              [numberColumns][]uint64 // zigzag encoded
 }
 
 // add adds the fact of an entry.
@@ -85,10 +67,11 @@ func (b *builder) add(e *requestlog.Entry) {
 		if i == tagColumn {
 			value = tagText(e.Tags)
 		}
-		b.text[i].index = binary.AppendUvarint(b.text[i].index, b.text[i].id(value))
+		b.text[i].add(value)
 	}
 	b.n++
-	b.minutes = append(b.minutes, byte(e.Stamp().UTC().Minute())) //nolint:gosec // below 60
+	at := e.Stamp().UTC()
+	b.minutes = append(b.minutes, uint64(at.Hour()*60+at.Minute())) //nolint:gosec // not negative
 	b.flags = append(b.flags, flagsOf(e))
 	latency, ttft := byte(0), byte(0)
 	if e.Served() {
@@ -100,18 +83,15 @@ func (b *builder) add(e *requestlog.Entry) {
 		saved = e.Cache.Saved
 	}
 	for i, n := range [numberColumns]int64{amount(e.Cost), amount(e.BaselineCost), amount(saved), e.Usage.Prompt(), e.Usage.CacheRead, e.Usage.Output} {
-		b.numbers[i] = binary.AppendVarint(b.numbers[i], n)
+		b.numbers[i] = append(b.numbers[i], zigzag(n))
 	}
 }
 
 func flagsOf(e *requestlog.Entry) byte {
 	var flags byte
-	for bit, set := range map[byte]bool{
-		flagServed: e.Served(), flagError: e.Outcome.IsError(), flagRejected: e.Outcome == requestlog.Rejected,
-		flagCost: e.Cost != nil, flagBaseline: e.BaselineCost != nil, flagCacheHit: e.CacheHit(),
-	} {
+	for bit, set := range [...]bool{e.Served(), e.Outcome.IsError(), e.Outcome == requestlog.Rejected, e.Cost != nil, e.BaselineCost != nil, e.CacheHit()} {
 		if set {
-			flags |= bit
+			flags |= 1 << bit
 		}
 	}
 	switch e.DecisionKind {
@@ -162,28 +142,36 @@ func eachTag(text string, fn func(name, value string)) {
 	}
 }
 
-// append adds the facts of a block.
-func (b *builder) append(from *block) error {
-	for i := range from.text {
-		own, theirs := &b.text[i], &from.text[i]
-		ids := make([]uint64, len(theirs.values))
-		for k, value := range theirs.values {
-			ids[k] = own.id(value)
-		}
-		index := cursor{theirs.index}
-		for range from.n {
-			id, ok := index.uvarint()
-			if !ok || id >= uint64(len(ids)) {
-				return errBlock
-			}
-			own.index = binary.AppendUvarint(own.index, ids[id])
+// append adds facts of a block by their positions, or all of them in their order.
+func (b *builder) append(from *block, positions []int) error {
+	if positions == nil {
+		positions = make([]int, from.n)
+		for i := range positions {
+			positions[i] = i
 		}
 	}
-	b.n += from.n
-	b.minutes, b.flags = append(b.minutes, from.minutes...), append(b.flags, from.flags...)
-	b.latency, b.ttft = append(b.latency, from.latency...), append(b.ttft, from.ttft...)
-	for i := range b.numbers {
-		b.numbers[i] = append(b.numbers[i], from.numbers[i]...)
+	for k := range from.text {
+		values, err := from.text[k].values()
+		if err != nil {
+			return err
+		}
+		for _, i := range positions {
+			id := from.text[k].index.at(i)
+			if id >= uint64(len(values)) {
+				return errBlock
+			}
+			b.text[k].add(values[id])
+		}
+	}
+	b.n += len(positions)
+	for _, i := range positions {
+		b.minutes = append(b.minutes, from.minutes.at(i))
+		b.flags, b.latency, b.ttft = append(b.flags, from.flags[i]), append(b.latency, from.latency[i]), append(b.ttft, from.ttft[i])
+	}
+	for k := range b.numbers {
+		for _, i := range positions {
+			b.numbers[k] = append(b.numbers[k], from.numbers[k].at(i))
+		}
 	}
 	return nil
 }
@@ -192,36 +180,29 @@ func (b *builder) append(from *block) error {
 func (b *builder) encode() []byte {
 	out := binary.AppendUvarint([]byte{blockVersion}, uint64(b.n)) //nolint:gosec // not negative
 	for i := range b.text {
-		out = binary.AppendUvarint(out, uint64(len(b.text[i].values)))
-		for _, value := range b.text[i].values {
-			out = appendText(out, value)
-		}
-		out = appendText(out, b.text[i].index)
+		out = b.text[i].append(out)
 	}
-	for _, column := range [][]byte{b.minutes, b.flags, b.latency, b.ttft} {
-		out = append(out, column...)
+	for _, bytes := range [][]byte{b.flags, b.latency, b.ttft} {
+		out = append(out, bytes...)
 	}
-	for _, column := range b.numbers {
-		out = appendText(out, column)
+	out = appendColumn(out, b.minutes)
+	for _, numbers := range b.numbers {
+		out = appendColumn(out, numbers)
 	}
 	return out
 }
 
-func appendText[T string | []byte](to []byte, text T) []byte {
-	return append(binary.AppendUvarint(to, uint64(len(text))), text...)
-}
-
 // block is a parsed block. It shares memory with the encoded one.
 type block struct {
-	n                             int
-	text                          [textColumns]textColumn
-	minutes, flags, latency, ttft []byte
-	numbers                       [numberColumns][]byte
-}
+	n                    int
+	text                 [textColumns]textColumn
+	flags, latency, ttft []byte
+	minutes              column
+	numbers              [numberColumns]column
 
-type textColumn struct {
-	values []string
-	index  []byte
+	from, to uint64 // range of minutes that a query reads
+	weight   int64  // number of requests that a fact counts for
+	parsed   map[report.Dimension]texts
 }
 
 // parseBlock parses an encoded block. The index of each text column is checked when it is read.
@@ -234,90 +215,113 @@ func parseBlock(data []byte) (*block, error) {
 	if !ok || n > uint64(len(data)) {
 		return nil, errBlock
 	}
-	b := &block{n: int(n)} //nolint:gosec // at most the length of the data
+	b := &block{n: int(n), to: dayMinutes, weight: 1} //nolint:gosec // at most the length of the data
 	for i := range b.text {
-		count, ok := c.uvarint()
-		if !ok || count > uint64(len(data)) {
-			return nil, errBlock
-		}
-		b.text[i].values = make([]string, count)
-		for k := range b.text[i].values {
-			text, ok := c.text()
-			if !ok {
-				return nil, errBlock
-			}
-			b.text[i].values[k] = string(text)
-		}
-		if b.text[i].index, ok = c.text(); !ok {
+		if b.text[i], ok = c.dictionary(b.n); !ok {
 			return nil, errBlock
 		}
 	}
-	for _, column := range []*[]byte{&b.minutes, &b.flags, &b.latency, &b.ttft} {
+	for _, bytes := range []*[]byte{&b.flags, &b.latency, &b.ttft} {
 		if len(c.data) < b.n {
 			return nil, errBlock
 		}
-		*column, c.data = c.data[:b.n], c.data[b.n:]
+		*bytes, c.data = c.data[:b.n], c.data[b.n:]
+	}
+	if b.minutes, ok = c.column(b.n); !ok {
+		return nil, errBlock
 	}
 	for i := range b.numbers {
-		if b.numbers[i], ok = c.text(); !ok {
+		if b.numbers[i], ok = c.column(b.n); !ok {
 			return nil, errBlock
 		}
 	}
 	return b, nil
 }
 
-// column returns the values of a dimension and the index of each fact among them. The empty dimension has no values.
-func (b *block) column(d report.Dimension) textColumn {
-	if d == "" {
-		return textColumn{}
+const dayMinutes = 24 * 60
+
+func (b *block) len() int { return b.n }
+
+func (b *block) texts(d report.Dimension) (texts, error) {
+	if found, ok := b.parsed[d]; ok {
+		return found, nil
 	}
-	if i := slices.Index(report.Dimensions(), d); i >= 0 {
-		return b.text[i]
+	i := rank(d)
+	values, err := b.text[i].values()
+	found := texts{values, b.text[i].index}
+	if name, tag := d.Tag(); tag {
+		found = found.tag(name)
 	}
-	name, _ := d.Tag()
-	column := textColumn{values: make([]string, len(b.text[tagColumn].values)), index: b.text[tagColumn].index}
-	for i, text := range b.text[tagColumn].values {
-		eachTag(text, func(tag, value string) {
-			if tag == name {
-				column.values[i] = value
-			}
-		})
+	if b.parsed == nil {
+		b.parsed = map[report.Dimension]texts{}
 	}
-	return column
+	b.parsed[d] = found
+	return found, err
 }
 
-// cursor reads numbers and texts from encoded data.
-type cursor struct{ data []byte }
-
-func (c *cursor) uvarint() (uint64, bool) {
-	if len(c.data) > 0 && c.data[0] < 0x80 { // most numbers have one byte
-		n := uint64(c.data[0])
-		c.data = c.data[1:]
-		return n, true
-	}
-	n, size := binary.Uvarint(c.data)
-	if size <= 0 {
-		return 0, false
-	}
-	c.data = c.data[size:]
-	return n, true
+func (b *block) skips(i int) bool {
+	minute := b.minutes.at(i)
+	return minute < b.from || minute >= b.to
 }
 
-func (c *cursor) varint() (int64, bool) {
-	u, ok := c.uvarint()
-	n := int64(u >> 1) //nolint:gosec // zigzag encoding
-	if u&1 != 0 {
-		n = ^n
+func (b *block) weigh(i int, m report.Measure) (measure, requests int64) {
+	flags := b.flags[i]
+	const compared = flagCost | flagBaseline
+	switch {
+	case m == report.Requests:
+		measure = 1
+	case m == report.Errors && flags&flagError != 0:
+		measure = 1
+	case m == report.Savings && flags&compared == compared:
+		measure = b.numbers[baselineNumber].signed(i) - b.numbers[costNumber].signed(i)
+	case m == report.Spend && flags&(flagCost|flagCacheHit) == flagCost:
+		measure = b.numbers[costNumber].signed(i)
 	}
-	return n, ok
+	return b.weight * measure, b.weight
 }
 
-func (c *cursor) text() ([]byte, bool) {
-	n, ok := c.uvarint()
-	if !ok || n > uint64(len(c.data)) {
-		return nil, false
+// addTo counts a fact as Sums.Add counts its entry.
+func (b *block) addTo(i int, s *report.Row) error {
+	flags, n := b.flags[i], b.weight
+	amount := func(number int) money.Amount { return money.Amount(n * b.numbers[number].signed(i)) }
+	s.Requests += n
+	if flags&flagError != 0 {
+		s.Errors += n
 	}
-	text := c.data[:n]
-	c.data = c.data[n:]
-	return text, true
+	if flags&flagRejected != 0 {
+		s.Rejected += n
+	}
+	switch flags >> decisionShift {
+	case 1:
+		s.Expected += n
+	case 2:
+		s.Fallbacks += n
+	case 3:
+		s.Policies += n
+	}
+	if flags&flagCacheHit != 0 {
+		s.CacheHits += n
+	} else if flags&flagCost != 0 {
+		s.Priced += n
+		s.Cost = s.Cost.Add(amount(costNumber))
+	}
+	if flags&flagCost != 0 && flags&flagBaseline != 0 {
+		s.Compared += n
+		s.ComparedCost = s.ComparedCost.Add(amount(costNumber))
+		s.BaselineCost = s.BaselineCost.Add(amount(baselineNumber))
+	}
+	s.CacheSaved = s.CacheSaved.Add(amount(cacheSavedNumber))
+	s.InputTokens += n * b.numbers[inputNumber].signed(i)
+	s.CachedTokens += n * b.numbers[cachedNumber].signed(i)
+	s.OutputTokens += n * b.numbers[outputNumber].signed(i)
+	if flags&flagServed != 0 {
+		s.Served += n
+		if bucket := b.latency[i]; bucket > 0 {
+			s.Latency.AddBucket(int(bucket)-1, n)
+		}
+		if bucket := b.ttft[i]; bucket > 0 {
+			s.TTFT.AddBucket(int(bucket)-1, n)
+		}
+	}
+	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"fairlead/internal/money"
 	"fairlead/internal/report"
 	"fairlead/internal/requestlog"
 )
@@ -21,10 +22,10 @@ func TestMalformedBlocksAreRejected(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if err := new(builder).append(parsed); err != nil {
+		if err := new(builder).append(parsed, nil); err != nil {
 			return err
 		}
-		return parsed.scan(&selection{by: report.Model, then: report.Tag("team"), conditions: []report.Condition{{Dimension: report.User, Values: []string{""}}}}, 0, 60, sums{})
+		return new(grouping).add(parsed, newSelection(report.Model, report.Tag("team"), report.Condition{Dimension: report.User, Values: []string{""}}))
 	}
 	if err := read(data); err != nil {
 		t.Fatal(err)
@@ -47,5 +48,44 @@ func TestGrainsHaveOneName(t *testing.T) {
 		if got := newGrain(g[1], g[0]); g[1] != "" && got != g {
 			t.Errorf("%q, in the other order %q", g, got)
 		}
+	}
+}
+
+// The measure of a stored group is that of its figures.
+func TestDaysWeighGroupsByMeasure(t *testing.T) {
+	t.Parallel()
+	d := &day{}
+	for i, n := range d.find("a", "b").sums().Counts() {
+		*n = int64(i*i - 50)
+	}
+	want := d.groups[0].row.Figures
+	stored, err := parseDay(grain{report.User, report.Model}, d.encode())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range report.Measures() {
+		if m == report.Latency { // needs the histograms
+			continue
+		}
+		if got, requests := stored.weigh(0, m); got != m.Of(&want) || requests != want.Requests {
+			t.Errorf("%s %d of %d requests, want %d of %d", m, got, requests, m.Of(&want), want.Requests)
+		}
+	}
+}
+
+func TestPruneKeepsTheTotal(t *testing.T) {
+	t.Parallel()
+	d := &day{}
+	for i := range 50 {
+		row := d.find(string(rune('A'+i)), "").sums()
+		row.Requests, row.Cost = int64(i+1), money.Amount(1000-i)
+	}
+	d.prune(10)
+	requests := d.rest.Requests
+	for _, g := range d.groups {
+		requests += g.row.Requests
+	}
+	if len(d.groups) != 20 || requests != 50*51/2 {
+		t.Errorf("%d groups, %d requests", len(d.groups), requests)
 	}
 }

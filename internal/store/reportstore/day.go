@@ -40,6 +40,17 @@ func (g grain) String() string {
 	return string(g[0]) + separator + string(g[1])
 }
 
+// limit returns the number of groups that a day keeps by cost, and by requests. End users, sessions and tags have many values.
+func (g grain) limit() int {
+	switch {
+	case g[1] == "":
+		return report.TopValues
+	case rank(g[0]) < rank(report.User) && rank(g[1]) < rank(report.User):
+		return report.TopConfigured
+	}
+	return report.TopPairs
+}
+
 // grains lists all grains of the dimensions and the given tags.
 func grains(tags []string) []grain {
 	all := report.Dimensions()
@@ -58,102 +69,160 @@ func grains(tags []string) []grain {
 
 // day is the sums of a day by one grain.
 type day struct {
-	groups sums
-	rest   requestlog.Sums // of groups that were dropped
+	grouping
+	rest requestlog.Sums // of groups that were dropped
 }
 
-// encode returns the stored form of a day without compression.
+// encode returns the stored form of a day without compression: the rest, the values, every figure as a column, and the histograms.
 func (d *day) encode() []byte {
-	out := d.rest.AppendBinary([]byte{blockVersion})
-	out = binary.AppendUvarint(out, uint64(len(d.groups)))
-	for _, key := range slices.Sorted(maps.Keys(d.groups)) {
-		out = d.groups[key].AppendBinary(append(out, key...))
-	}
-	return out
-}
-
-// parse adds an encoded day.
-func (d *day) parse(data []byte) error {
-	return eachGroup(data, &d.rest, func(key []byte, by, then string, data []byte) ([]byte, error) {
-		r := d.groups[string(key)]
-		if r == nil {
-			r = &report.Row{By: by, Then: then}
-			d.groups[string(key)] = r
+	slices.SortFunc(d.groups, func(a, b *group) int { return cmp.Or(strings.Compare(a.by, b.by), strings.Compare(a.then, b.then)) })
+	var names [2]dictionary
+	var counts [len(storedDay{}.counts)][]uint64
+	var ends []uint64
+	var histograms []byte
+	for _, g := range d.groups {
+		names[0].add(g.by)
+		names[1].add(g.then)
+		row := g.sums()
+		for i, n := range row.Counts() {
+			counts[i] = append(counts[i], zigzag(*n))
 		}
-		return r.MergeBinary(data)
-	})
+		histograms = row.AppendHistograms(histograms)
+		ends = append(ends, uint64(len(histograms)))
+	}
+	out := binary.AppendUvarint([]byte{blockVersion}, uint64(len(d.groups)))
+	out = d.rest.AppendBinary(out)
+	out = names[1].append(names[0].append(out))
+	for i := range counts {
+		out = appendColumn(out, counts[i])
+	}
+	return append(appendColumn(out, ends), histograms...)
 }
 
-// eachGroup adds the rest of an encoded day, and calls fn for each group with its names and the data that begins with its sums. fn returns
-// the data after the sums.
-func eachGroup(data []byte, rest *requestlog.Sums, fn func(key []byte, by, then string, data []byte) ([]byte, error)) error {
+// storedDay is a parsed day.
+type storedDay struct {
+	grain      grain
+	n          int
+	rest       requestlog.Sums
+	names      [2]textColumn
+	counts     [19]column
+	ends       column // of the histograms of each group
+	histograms []byte
+}
+
+func parseDay(g grain, data []byte) (*storedDay, error) {
 	if len(data) == 0 || data[0] != blockVersion {
-		return errBlock
+		return nil, errBlock
 	}
-	data, err := rest.MergeBinary(data[1:])
-	if err != nil {
-		return err
+	c := cursor{data[1:]}
+	n, ok := c.uvarint()
+	if !ok || n > uint64(len(data)) {
+		return nil, errBlock
 	}
-	c := cursor{data}
-	count, ok := c.uvarint()
-	if !ok {
-		return errBlock
+	d := &storedDay{grain: g, n: int(n)} //nolint:gosec // at most the length of the data
+	var err error
+	if c.data, err = d.rest.MergeBinary(c.data); err != nil {
+		return nil, err
 	}
-	for range count {
-		start := c.data
-		by, okA := c.text()
-		then, okB := c.text()
-		if !okA || !okB {
-			return errBlock
-		}
-		key := start[:len(start)-len(c.data)]
-		if c.data, err = fn(key, string(by), string(then), c.data); err != nil {
-			return err
+	for i := range d.names {
+		if d.names[i], ok = c.dictionary(d.n); !ok {
+			return nil, errBlock
 		}
 	}
-	return nil
+	for i := range d.counts {
+		if d.counts[i], ok = c.column(d.n); !ok {
+			return nil, errBlock
+		}
+	}
+	if d.ends, ok = c.column(d.n); !ok {
+		return nil, errBlock
+	}
+	d.histograms = c.data
+	return d, nil
 }
 
-// prune moves all groups except the most expensive and the most frequent ones to the rest.
-func (d *day) prune() {
-	if len(d.groups) <= report.TopCost+report.TopRequests {
+func (d *storedDay) len() int { return d.n }
+
+func (d *storedDay) texts(of report.Dimension) (texts, error) {
+	i := slices.Index(d.grain[:], of)
+	if i < 0 {
+		return texts{values: make([]string, 1)}, nil
+	}
+	values, err := d.names[i].values()
+	return texts{values, d.names[i].index}, err
+}
+
+func (d *storedDay) skips(int) bool { return false }
+
+func (d *storedDay) weigh(i int, m report.Measure) (measure, requests int64) {
+	requests = d.counts[0].signed(i)
+	switch m { // reads few of the columns
+	case report.Requests:
+		return requests, requests
+	case report.Errors:
+		return d.counts[4].signed(i), requests
+	case report.Savings:
+		return d.counts[13].signed(i) - d.counts[12].signed(i), requests
+	default:
+		return d.counts[11].signed(i), requests
+	}
+}
+
+func (d *storedDay) figures(i int) (f requestlog.Figures) {
+	for k, n := range f.Counts() {
+		*n = d.counts[k].signed(i)
+	}
+	return f
+}
+
+func (d *storedDay) addTo(i int, r *report.Row) error {
+	r.Merge(&requestlog.Sums{Figures: d.figures(i)})
+	start, end := uint64(0), d.ends.at(i)
+	if i > 0 {
+		start = d.ends.at(i - 1)
+	}
+	if start > end || end > uint64(len(d.histograms)) {
+		return errBlock
+	}
+	_, err := r.MergeHistograms(d.histograms[start:end])
+	return err
+}
+
+// prune moves all groups except the n most expensive and the n most frequent ones to the rest.
+func (d *day) prune(n int) {
+	if len(d.groups) <= 2*n {
 		return
 	}
-	keys := slices.Sorted(maps.Keys(d.groups))
-	kept := map[string]bool{}
-	for _, top := range []struct {
-		n       int
-		compare func(a, b *report.Row) int
-	}{
-		{report.TopCost, func(a, b *report.Row) int { return cmp.Compare(b.Cost, a.Cost) }},
-		{report.TopRequests, func(a, b *report.Row) int { return cmp.Compare(b.Requests, a.Requests) }},
+	kept := map[*group]bool{}
+	for _, figure := range []func(r *report.Row) int64{
+		func(r *report.Row) int64 { return int64(r.Cost) },
+		func(r *report.Row) int64 { return r.Requests },
 	} {
-		slices.SortStableFunc(keys, func(a, b string) int { return top.compare(d.groups[a], d.groups[b]) })
-		for _, key := range keys[:top.n] {
-			kept[key] = true
+		for _, g := range d.groups {
+			g.measure = figure(g.sums())
+		}
+		for _, g := range d.top(n, false) {
+			kept[g] = true
 		}
 	}
-	for _, key := range keys {
-		if !kept[key] {
-			d.rest.Merge(&d.groups[key].Sums)
-			delete(d.groups, key)
+	d.groups = slices.DeleteFunc(d.groups, func(g *group) bool {
+		if !kept[g] {
+			d.rest.Merge(&g.sums().Sums)
 		}
-	}
+		return !kept[g]
+	})
 }
 
 // maxTags is the number of tag names by which the requests of a day are grouped.
 const maxTags = 12
 
-// tagsOf returns the tag names of a day: those that it has, and the most frequent ones of the block up to maxTags.
-func tagsOf(stored []string, b *block) []string {
+// tagsOf returns the tag names of a day: those that it has, and the most frequent ones of the facts up to maxTags.
+func tagsOf(stored []string, b *builder) []string {
 	tags := slices.Clone(stored)
 	counts := map[string]int{}
-	index := cursor{b.text[tagColumn].index}
 	perSet := make([]int, len(b.text[tagColumn].values))
-	for range b.n {
-		if id, ok := index.uvarint(); ok && id < uint64(len(perSet)) {
-			perSet[id]++
-		}
+	for _, id := range b.text[tagColumn].index {
+		perSet[id]++
 	}
 	for i, text := range b.text[tagColumn].values {
 		eachTag(text, func(name, _ string) { counts[name] += perSet[i] })

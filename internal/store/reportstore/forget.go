@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"fairlead/internal/report"
@@ -38,7 +40,7 @@ func (s *Store) Forget(ctx context.Context, workspace string, values Values) err
 				return err
 			}
 		}
-		for _, table := range []string{"report_waiting", "report_facts"} {
+		for _, table := range []string{"report_waiting", "report_facts", "report_samples", "report_chunks"} {
 			if err := s.forgetFacts(ctx, tx, table, workspace, values); err != nil {
 				return err
 			}
@@ -51,34 +53,56 @@ func (s *Store) Forget(ctx context.Context, workspace string, values Values) err
 	return nil
 }
 
+// forgetFacts removes values from the facts of a table. Chunks without one of the end users and sessions are not read if there are no other values.
 func (s *Store) forgetFacts(ctx context.Context, tx *sql.Tx, table, workspace string, values Values) error {
-	type key struct{ start, number int64 }
-	changed := map[key][]byte{}
-	rows, err := tx.QueryContext(ctx, `select start, number, data from `+table+` where workspace_id = $1`, workspace) //nolint:rowserrcheck // Each checks it
+	users, sessions := slices.Collect(maps.Keys(values[report.User])), slices.Collect(maps.Keys(values[report.Session]))
+	few := table == "report_chunks" && len(values) == min(len(users), 1)+min(len(sessions), 1)
+	columns := "'', '', ''"
+	if few {
+		columns = "low, high, sessions"
+	}
+	type key struct{ start, number, class int64 }
+	var all []key
+	rows, err := tx.QueryContext(ctx, `select start, number, class, `+columns+` from `+table+` where workspace_id = $1`, workspace) //nolint:rowserrcheck // Each checks it
 	if err := sqldb.Each(rows, err, func(row sqldb.Scanner) error {
 		var k key
+		var low, high string
+		var hashes sql.RawBytes
+		if err := row.Scan(&k.start, &k.number, &k.class, &low, &high, &hashes); err != nil {
+			return err
+		}
+		if !few || hasSession(hashes, sessions) || slices.ContainsFunc(users, func(user string) bool { return low <= user && user <= high }) {
+			all = append(all, k)
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	for _, k := range all {
 		var data []byte
-		if err := row.Scan(&k.start, &k.number, &data); err != nil {
+		if err := tx.QueryRowContext(ctx, `select data from `+table+` where workspace_id = $1 and start = $2 and number = $3`, workspace, k.start, k.number).Scan(&data); err != nil {
 			return err
 		}
 		b, err := s.parse(data)
 		if err != nil {
 			return err
 		}
-		if !b.forget(values) {
-			return nil
+		if found, err := b.forget(values); err != nil || !found {
+			if err != nil {
+				return err
+			}
+			continue
 		}
-		again := &builder{}
-		if err := again.append(b); err != nil {
+		changed := &builder{}
+		if err := changed.append(b, nil); err != nil {
 			return err
 		}
-		changed[k] = s.codec.Pack(again.encode())
-		return nil
-	}); err != nil {
-		return err
-	}
-	for k, data := range changed {
-		if _, err := tx.ExecContext(ctx, `update `+table+` set data = $1 where workspace_id = $2 and start = $3 and number = $4`, data, workspace, k.start, k.number); err != nil {
+		if table == "report_chunks" {
+			_, err = s.db.Insert(ctx, tx, s.chunks, [][]any{s.chunkRow(place{workspace, k.start, k.class}, k.number, changed)})
+		} else {
+			_, err = tx.ExecContext(ctx, `update `+table+` set data = $1 where workspace_id = $2 and start = $3 and number = $4`, s.codec.Pack(changed.encode()), workspace, k.start, k.number)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -86,25 +110,30 @@ func (s *Store) forgetFacts(ctx context.Context, tx *sql.Tx, table, workspace st
 }
 
 // forget replaces values in a block by empty ones, and reports whether it has any.
-func (b *block) forget(values Values) (found bool) {
-	for i, d := range report.Dimensions() {
-		for k, value := range b.text[i].values {
-			if values[d][value] {
-				b.text[i].values[k], found = "", true
+func (b *block) forget(values Values) (found bool, err error) {
+	for i := range b.text {
+		all, err := b.text[i].values()
+		if err != nil {
+			return false, err
+		}
+		for k, text := range all {
+			if i < tagColumn {
+				if values[report.Dimensions()[i]][text] {
+					all[k], found = "", true
+				}
+				continue
 			}
+			tags := map[string]string{}
+			eachTag(text, func(name, value string) {
+				if values[report.Tag(name)][value] {
+					value, found = "", true
+				}
+				tags[name] = value
+			})
+			all[k] = tagText(tags)
 		}
 	}
-	for k, text := range b.text[tagColumn].values {
-		tags := map[string]string{}
-		eachTag(text, func(name, value string) {
-			if values[report.Tag(name)][value] {
-				value, found = "", true
-			}
-			tags[name] = value
-		})
-		b.text[tagColumn].values[k] = tagText(tags)
-	}
-	return found
+	return found, nil
 }
 
 func (s *Store) forgetDays(ctx context.Context, tx *sql.Tx, workspace string, values Values) error {
@@ -126,16 +155,24 @@ func (s *Store) forgetDays(ctx context.Context, tx *sql.Tx, workspace string, va
 		if err != nil {
 			return err
 		}
-		out, found := &day{groups: sums{}}, false
-		if err := eachGroup(plain, &out.rest, func(_ []byte, by, then string, data []byte) ([]byte, error) {
-			if outer[by] {
-				by, found = "", true
+		before, err := parseDay(newGrain(report.Dimension(first), report.Dimension(second)), plain)
+		if err != nil {
+			return err
+		}
+		found := false
+		for i, gone := range [...]map[string]bool{outer, inner} {
+			names, err := before.names[i].values()
+			if err != nil {
+				return err
 			}
-			if inner[then] {
-				then, found = "", true
+			for k, name := range names {
+				if gone[name] {
+					names[k], found = "", true
+				}
 			}
-			return out.groups.row(by, then).MergeBinary(data)
-		}); err != nil {
+		}
+		out := &day{rest: before.rest}
+		if err := out.add(before, &selection{by: before.grain[0], then: before.grain[1]}); err != nil {
 			return err
 		}
 		if found {

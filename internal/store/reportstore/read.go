@@ -1,6 +1,7 @@
 package reportstore
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -9,78 +10,239 @@ import (
 	"strings"
 	"time"
 
-	"fairlead/internal/llm"
 	"fairlead/internal/report"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/store/sqldb"
 )
 
-// Slices implements report.Reader. A query with more than two dimensions in its groups and filters reads facts only, for at most
-// report.MaxFactRange.
+// Slices implements report.Reader. A query with a filter by end user or session, or with more than two dimensions in its groups and filters, reads
+// facts only. If they are more than Limits.Facts, it reads the sample.
 func (s *Store) Slices(ctx context.Context, q *report.Query) (report.Slices, error) {
 	ctx, cancel := s.db.Bounded(ctx)
 	defer cancel()
-	needed := q.Needed()
-	if len(needed) > 2 && q.To.Sub(q.From) > report.MaxFactRange+time.Hour {
-		return report.Slices{}, &llm.Error{
-			Kind: llm.InvalidRequest, Param: "from",
-			Message: "A report with more than two dimensions in its groups and filters covers at most 7 days. Choose a shorter range, or remove a group or a filter.",
-		}
-	}
-	r := &reading{store: s, q: q, needed: needed, found: report.Slices{Kept: true}, sums: sums{}}
-	r.selection = selection{by: q.By, then: q.Then, conditions: q.Conditions()}
+	r := &reading{store: s, q: q, needed: q.Needed(), found: report.Slices{Kept: true}}
 	if err := s.db.InSnapshot(ctx, func(tx *sql.Tx) error { return r.read(ctx, tx) }); err != nil {
 		return report.Slices{}, requestlog.WrapTimeout(ctx, fmt.Errorf("read report: %w", err))
 	}
-	for _, row := range r.sums {
-		r.found.Rows = append(r.found.Rows, *row)
+	if err := r.sum(ctx); err != nil {
+		return report.Slices{}, requestlog.WrapTimeout(ctx, fmt.Errorf("sum report: %w", err))
 	}
-	slices.SortFunc(r.found.Rows, func(a, b report.Row) int {
-		return strings.Compare(a.By+separator+a.Then, b.By+separator+b.Then)
-	})
 	return r.found, nil
 }
 
 // reading is one call of Slices.
 type reading struct {
-	store     *Store
-	q         *report.Query
-	needed    []report.Dimension
-	selection selection
-	sums      sums
-	found     report.Slices
+	store  *Store
+	q      *report.Query
+	needed []report.Dimension
+	tables []rows
+	found  report.Slices
+}
+
+// sum adds the rows of all tables to the groups. It first finds the groups with the highest measure from two figures of each row, or for the latency
+// those with the most requests, and then adds all figures and histograms of these groups.
+func (r *reading) sum(ctx context.Context) error {
+	conditions, all := r.q.Conditions(), &grouping{}
+	if len(r.q.Within) > 0 {
+		conditions = append(conditions, report.Condition{Dimension: r.q.By, Values: r.q.Within})
+	}
+	sel := newSelection(r.q.By, r.q.Then, conditions...)
+	limited, measure, limit := r.q.By != "" && r.q.Limit > 0, cmp.Or(r.q.Measure, report.Spend), r.q.Limit
+	if measure == report.Latency { // merging the histograms of all groups takes too long
+		measure, limit = report.Requests, report.MaxLimit
+	}
+	if limited {
+		for _, t := range r.tables {
+			if err := cmp.Or(ctx.Err(), all.each(t, sel, func(i int, to *group) error {
+				amount, requests := t.weigh(i, measure)
+				to.measure += amount
+				to.requests += requests
+				return nil
+			})); err != nil {
+				return err
+			}
+		}
+		top := all.top(limit, r.q.Then != "")
+		values := map[string]bool{}
+		for _, g := range top {
+			g.sums()
+			values[g.by] = true
+		}
+		sel.conditions = append(sel.conditions, condition{dimension: r.q.By, values: values})
+	}
+	for _, t := range r.tables {
+		if err := cmp.Or(ctx.Err(), all.each(t, sel, func(i int, to *group) error {
+			if limited && to.row == nil {
+				return nil
+			}
+			return t.addTo(i, to.sums())
+		})); err != nil {
+			return err
+		}
+	}
+	for _, g := range all.groups {
+		if g.row != nil {
+			r.found.Rows = append(r.found.Rows, *g.row)
+		}
+	}
+	slices.SortFunc(r.found.Rows, func(a, b report.Row) int { return cmp.Or(strings.Compare(a.By, b.By), strings.Compare(a.Then, b.Then)) })
+	return nil
 }
 
 func (r *reading) read(ctx context.Context, tx *sql.Tx) error {
 	from, err := r.begin(ctx, tx)
-	if err != nil {
+	if err != nil || !from.Before(r.q.To) {
 		return err
 	}
-	to := r.q.To
-	if !from.Before(to) {
-		return nil
+	if len(r.needed) > 2 || r.selective() {
+		exact, err := r.facts(ctx, tx, from, r.q.To, len(r.needed) > 2)
+		if err != nil || exact || r.found.Sampled {
+			return err
+		}
 	}
 	const day = 24 * time.Hour
-	low, high := from.Truncate(day), to.Truncate(day)
+	low, high := from.Truncate(day), r.q.To.Truncate(day)
 	if !low.Equal(from) {
 		low = low.Add(day)
 	}
-	if len(r.needed) <= 2 && low.Before(high) {
-		if err := r.days(ctx, tx, low, high); err != nil {
+	if low.After(high) {
+		low, high = r.q.To, r.q.To
+	}
+	if err := r.days(ctx, tx, low, high); err != nil {
+		return err
+	}
+	if !r.found.Kept && r.q.By == "" { // a total must be exact
+		r.tables, r.found.Kept = nil, true
+		_, err := r.facts(ctx, tx, from, r.q.To, true)
+		return err
+	}
+	for _, part := range [][2]time.Time{{from, low}, {high, r.q.To}} {
+		if err := r.blocks(ctx, tx, "report_facts", "1", part[0], part[1]); err != nil {
 			return err
 		}
-	} else {
-		low, high = to, to
-	}
-	for _, part := range []struct {
-		table    string
-		from, to time.Time
-	}{{"report_facts", from, low}, {"report_facts", high, to}, {"report_waiting", from, to}} {
-		if err := r.facts(ctx, tx, part.table, part.from, part.to); err != nil {
+		if err := r.blocks(ctx, tx, "report_chunks", "1", part[0], part[1]); err != nil {
 			return err
 		}
 	}
-	return nil
+	return r.blocks(ctx, tx, "report_waiting", "1", from, r.q.To)
+}
+
+// selective reports whether the filter has end users or sessions, so that few chunks have its requests.
+func (r *reading) selective() bool { return len(r.q.User)+len(r.q.Session) > 0 }
+
+// facts reads all facts of a range that can match the filter, and returns true. If they are too many, it reads the sample or, without sample, returns
+// false.
+func (r *reading) facts(ctx context.Context, tx *sql.Tx, from, to time.Time, sample bool) (exact bool, err error) {
+	if oldest := r.store.db.Now().Add(24*time.Hour - report.FactAge).Truncate(24 * time.Hour); from.Before(oldest) {
+		if !sample {
+			return false, nil
+		}
+		from, r.found.Since = oldest, oldest
+	}
+	chunks, count, err := r.candidates(ctx, tx, from, to)
+	if err != nil {
+		return false, err
+	}
+	switch {
+	case count <= r.store.Facts && r.selective():
+		for start, numbers := range chunks {
+			for some := range slices.Chunk(numbers, sqldb.DeleteBatch) {
+				w := r.where(from, to)
+				w.And("start = %s", start)
+				w.Conds = append(w.Conds, "number in ("+strings.Join(some, ",")+")")
+				if err := r.load(ctx, tx, `select start, 1, data from report_chunks where `+w.String(), w.Args, from, to); err != nil {
+					return false, err
+				}
+			}
+		}
+	case count <= r.store.Facts:
+		err = r.blocks(ctx, tx, "report_chunks", "1", from, to)
+	case !sample:
+		return false, nil
+	default:
+		r.found.Sampled = true
+		err = r.blocks(ctx, tx, "report_samples", "weight", from, to)
+	}
+	for _, table := range []string{"report_facts", "report_waiting"} {
+		if err == nil {
+			err = r.blocks(ctx, tx, table, "1", from, to)
+		}
+	}
+	return !r.found.Sampled, err
+}
+
+// candidates lists the chunks by day that can have requests of the filter, and the number of their facts.
+func (r *reading) candidates(ctx context.Context, tx *sql.Tx, from, to time.Time) (chunks map[int64][]string, count int64, err error) {
+	w := r.where(from, to)
+	if len(r.q.User) > 0 {
+		users := requestlog.Terms(r.q.User)
+		w.And("low <= %s", slices.Max(users))
+		w.And("high >= %s", slices.Min(users))
+	}
+	sessions, column := requestlog.Terms(r.q.Session), "''"
+	if len(sessions) > 0 {
+		column = "sessions"
+	}
+	chunks = map[int64][]string{}
+	rows, err := tx.QueryContext(ctx, `select start, number, facts, `+column+` from report_chunks where `+w.String(), w.Args...) //nolint:rowserrcheck // Each checks it
+	err = sqldb.Each(rows, err, func(row sqldb.Scanner) error {
+		var start, number, facts int64
+		var hashes sql.RawBytes
+		if err := row.Scan(&start, &number, &facts, &hashes); err != nil {
+			return err
+		}
+		if len(sessions) == 0 || hasSession(hashes, sessions) {
+			chunks[start] = append(chunks[start], strconv.FormatInt(number, 10))
+			count += facts
+		}
+		return nil
+	})
+	return chunks, count, err
+}
+
+// where returns the condition on workspace, days and classes.
+func (r *reading) where(from, to time.Time) *sqldb.Where {
+	w := &sqldb.Where{}
+	w.And("workspace_id = %s", r.q.WorkspaceID)
+	w.And("start >= %s", from.Truncate(24*time.Hour).UnixMilli())
+	w.And("start < %s", to.UnixMilli())
+	r.classes(w)
+	return w
+}
+
+// blocks reads the blocks of a range from a table.
+func (r *reading) blocks(ctx context.Context, tx *sql.Tx, table, weight string, from, to time.Time) error {
+	if !from.Before(to) {
+		return nil
+	}
+	w := r.where(from, to)
+	return r.load(ctx, tx, `select start, `+weight+`, data from `+table+` where `+w.String(), w.Args, from, to)
+}
+
+// load reads blocks with a statement that returns start, weight and data.
+func (r *reading) load(ctx context.Context, tx *sql.Tx, q string, args []any, from, to time.Time) error {
+	rows, err := tx.QueryContext(ctx, q, args...) //nolint:rowserrcheck // Each checks it
+	return sqldb.Each(rows, err, func(row sqldb.Scanner) error {
+		var millis, weight int64
+		var data sql.RawBytes
+		if err := row.Scan(&millis, &weight, &data); err != nil {
+			return err
+		}
+		day := sqldb.FromMillis(millis).Truncate(24 * time.Hour)
+		if start := sqldb.FromMillis(millis); start.After(day) && !start.Add(time.Hour).After(from) {
+			return nil // an hour before the range
+		}
+		b, err := r.store.parse(data)
+		if err != nil {
+			return err
+		}
+		minute := func(t time.Time) uint64 {
+			return uint64(min(max((t.Sub(day)+time.Minute-1)/time.Minute, 0), dayMinutes)) //nolint:gosec // not negative
+		}
+		b.from, b.to, b.weight = minute(from.Truncate(time.Minute)), minute(to), weight
+		r.tables = append(r.tables, b)
+		return nil
+	})
 }
 
 // begin returns the start of the covered part of the range.
@@ -113,44 +275,14 @@ func (r *reading) classes(w *sqldb.Where) {
 	w.Conds = append(w.Conds, "class in ("+strings.Join(list, ",")+")")
 }
 
-// facts adds the facts between two times from a table.
-func (r *reading) facts(ctx context.Context, tx *sql.Tx, table string, from, to time.Time) error {
-	if !from.Before(to) {
-		return nil
-	}
-	w := &sqldb.Where{}
-	w.And("workspace_id = %s", r.q.WorkspaceID)
-	w.And("start >= %s", from.Truncate(time.Hour).UnixMilli())
-	w.And("start < %s", to.UnixMilli())
-	r.classes(w)
-	rows, err := tx.QueryContext(ctx, `select start, data from `+table+` where `+w.String(), w.Args...) //nolint:rowserrcheck // Each checks it
-	return sqldb.Each(rows, err, func(row sqldb.Scanner) error {
-		var millis int64
-		var data sql.RawBytes
-		if err := row.Scan(&millis, &data); err != nil {
-			return err
-		}
-		b, err := r.store.parse(data)
-		if err != nil {
-			return err
-		}
-		start := sqldb.FromMillis(millis)
-		first, last := 0, 60
-		if from.After(start) {
-			first = int(from.Sub(start).Minutes())
-		}
-		if end := start.Add(time.Hour); to.Before(end) {
-			last = int((to.Sub(start) + time.Minute - 1) / time.Minute)
-		}
-		return b.scan(&r.selection, first, last, r.sums)
-	})
-}
-
 // dayPlace identifies a day of one class.
 type dayPlace struct{ start, class int64 }
 
 // days adds the sums of whole days.
 func (r *reading) days(ctx context.Context, tx *sql.Tx, from, to time.Time) error {
+	if !from.Before(to) {
+		return nil
+	}
 	g := grain{report.Model}
 	switch len(r.needed) {
 	case 1:
@@ -180,7 +312,7 @@ func (r *reading) days(ctx context.Context, tx *sql.Tx, from, to time.Time) erro
 			if err := row.Scan(&data); err != nil {
 				return err
 			}
-			plain, err := r.store.codec.Unpack(data)
+			plain, err := r.store.codec.AppendUnpacked(nil, data) // data changes with the next row
 			if err != nil {
 				return err
 			}
@@ -229,47 +361,26 @@ func (r *reading) addTagged(g grain, stored map[string][]byte) error {
 	if plain, ok := unpack(g.String()); ok {
 		return r.addDay(g, plain)
 	}
-	d := &day{groups: sums{}}
+	d := &day{}
 	if err := d.fromOther(g, unpack); err != nil || unpackErr != nil {
 		return fmt.Errorf("%w%w", err, unpackErr)
 	}
 	if _, other := stored[otherTags]; other { // the tag may be one of those that the day does not keep
-		for _, row := range d.groups {
-			d.rest.Merge(&row.Sums)
+		for _, one := range d.groups {
+			d.rest.Merge(&one.sums().Sums)
 		}
-		d.groups = sums{}
+		d.groups = nil
 	}
 	return r.addDay(g, d.encode())
 }
 
-// addDay adds the groups of a day that the filter selects.
+// addDay adds the sums of a day.
 func (r *reading) addDay(g grain, data []byte) error {
-	var rest requestlog.Sums
-	if err := eachGroup(data, &rest, func(_ []byte, a, b string, data []byte) ([]byte, error) {
-		value := func(d report.Dimension) string {
-			if d == "" {
-				return ""
-			}
-			if d == g[0] {
-				return a
-			}
-			return b
-		}
-		for i := range r.selection.conditions {
-			c := &r.selection.conditions[i]
-			if !matches(c, value(c.Dimension)) {
-				return new(requestlog.Sums).MergeBinary(data)
-			}
-		}
-		return r.sums.row(value(r.q.By), value(r.q.Then)).MergeBinary(data)
-	}); err != nil {
+	d, err := parseDay(g, data)
+	if err != nil {
 		return err
 	}
-	if rest.Requests > 0 {
-		r.found.Kept = false
-		if len(r.selection.conditions) == 0 {
-			r.found.Rest.Merge(&rest)
-		}
-	}
+	r.found.Kept = r.found.Kept && d.rest.Requests == 0
+	r.tables = append(r.tables, d)
 	return nil
 }

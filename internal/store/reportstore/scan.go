@@ -1,201 +1,205 @@
 package reportstore
 
 import (
+	"cmp"
 	"slices"
 
-	"fairlead/internal/money"
 	"fairlead/internal/report"
-	"fairlead/internal/requestlog"
 )
 
 // selection is what to sum: up to two dimensions, and the conditions of a filter.
 type selection struct {
 	by, then   report.Dimension
-	conditions []report.Condition
+	conditions []condition
 }
 
-// sums holds the sums of groups by their encoded names.
-type sums map[string]*report.Row
+// condition is a report.Condition with its values as a set.
+type condition struct {
+	dimension report.Dimension
+	any       bool
+	values    map[string]bool
+}
 
-// row returns the sums of a group.
-func (s sums) row(by, then string) *report.Row {
-	key := string(appendText(appendText(nil, by), then))
-	r := s[key]
-	if r == nil {
-		r = &report.Row{By: by, Then: then}
-		s[key] = r
+// newSelection returns the selection of groups with conditions.
+func newSelection(by, then report.Dimension, conditions ...report.Condition) *selection {
+	sel := &selection{by: by, then: then}
+	for _, c := range conditions {
+		sel.conditions = append(sel.conditions, condition{c.Dimension, c.Any, map[string]bool{}})
+		for _, value := range c.Values {
+			sel.conditions[len(sel.conditions)-1].values[value] = true
+		}
 	}
-	return r
+	return sel
 }
 
-// maxDense is the maximum number of pairs of values for which a block's groups are in a list.
+// group is one group of a query. Its row is nil until something is added to it.
+type group struct {
+	by, then          string
+	measure, requests int64
+	row               *report.Row
+}
+
+// grouping numbers the groups of a query or a day.
+type grouping struct {
+	names  map[string]uint64
+	index  map[[2]uint64]*group
+	groups []*group
+}
+
+// find returns the group with the given values.
+func (g *grouping) find(by, then string) *group {
+	if g.names == nil {
+		g.names, g.index = map[string]uint64{}, map[[2]uint64]*group{}
+	}
+	var key [2]uint64
+	for i, name := range [...]string{by, then} {
+		id, ok := g.names[name]
+		if !ok {
+			id = uint64(len(g.names))
+			g.names[name] = id
+		}
+		key[i] = id
+	}
+	found := g.index[key]
+	if found == nil {
+		found = &group{by: by, then: then}
+		g.index[key] = found
+		g.groups = append(g.groups, found)
+	}
+	return found
+}
+
+// sums returns the row of the group.
+func (g *group) sums() *report.Row {
+	if g.row == nil {
+		g.row = &report.Row{By: g.by, Then: g.then}
+	}
+	return g.row
+}
+
+// maxDense is the maximum number of pairs of values for which the groups of a table are in a list.
 const maxDense = 1 << 16
 
-// scan adds the facts of a block whose minute is in [from, to) to the groups.
-func (b *block) scan(sel *selection, from, to int, into sums) error {
-	by, then := b.column(sel.by), b.column(sel.then)
-	filters := make([]filter, len(sel.conditions))
-	for i := range sel.conditions {
-		filters[i] = newFilter(b.column(sel.conditions[i].Dimension), &sel.conditions[i])
+// each calls fn for every row that a selection has, with its group.
+func (g *grouping) each(t rows, sel *selection, fn func(i int, to *group) error) error {
+	by, err := textsOf(t, sel.by)
+	if err != nil {
+		return err
 	}
-	width := uint64(max(len(then.values), 1))
-	groups := newGroups(uint64(max(len(by.values), 1)) * width)
-	byIndex, thenIndex := cursor{by.index}, cursor{then.index}
-	var numbers [numberColumns]cursor
-	for i := range numbers {
-		numbers[i] = cursor{b.numbers[i]}
+	then, err := textsOf(t, sel.then)
+	if err != nil {
+		return err
 	}
-	for i := range b.n {
-		var f fact
-		f.flags, f.latency, f.ttft = b.flags[i], b.latency[i], b.ttft[i]
-		for k := range numbers {
-			n, ok := numbers[k].varint()
-			if !ok {
-				return errBlock
-			}
-			f.numbers[k] = n
-		}
-		a, okA := next(&byIndex, &by)
-		c, okC := next(&thenIndex, &then)
+	filters, err := newFilters(t, sel.conditions)
+	if err != nil || filters == nil {
+		return err
+	}
+	width := uint64(len(then.values))
+	pairs := uint64(len(by.values)) * width
+	var list []*group
+	many := map[uint64]*group{}
+	if pairs <= maxDense {
+		list = make([]*group, pairs)
+	}
+	for i := range t.len() {
 		keep := true
 		for k := range filters {
-			allowed, ok := filters[k].next()
-			if !ok {
+			id := filters[k].index.at(i)
+			if id >= uint64(len(filters[k].allowed)) {
 				return errBlock
 			}
-			keep = keep && allowed
+			if keep = filters[k].allowed[id]; !keep {
+				break
+			}
 		}
-		if !okA || !okC {
-			return errBlock
-		}
-		if minute := int(b.minutes[i]); !keep || minute < from || minute >= to {
+		if !keep || t.skips(i) {
 			continue
 		}
-		group := groups.at(a*width + c)
-		if *group == nil {
-			*group = &into.row(valueAt(&by, a), valueAt(&then, c)).Sums
+		a, b := by.index.at(i), then.index.at(i)
+		if a >= uint64(len(by.values)) || b >= width {
+			return errBlock
 		}
-		f.addTo(*group)
+		var to *group
+		pair := a*width + b
+		if list != nil {
+			to = list[pair]
+		} else {
+			to = many[pair]
+		}
+		if to == nil {
+			to = g.find(by.values[a], then.values[b])
+			if list != nil {
+				list[pair] = to
+			} else {
+				many[pair] = to
+			}
+		}
+		if err := fn(i, to); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-// next returns the next number of a column; 0 for a column that is not read.
-func next(c *cursor, column *textColumn) (uint64, bool) {
-	if column.values == nil {
-		return 0, true
-	}
-	id, ok := c.uvarint()
-	return id, ok && id < uint64(len(column.values))
+// add adds the selected rows of a table to the groups.
+func (g *grouping) add(t rows, sel *selection) error {
+	return g.each(t, sel, func(i int, to *group) error { return t.addTo(i, to.sums()) })
 }
 
-func valueAt(column *textColumn, id uint64) string {
-	if column.values == nil {
-		return ""
+// textsOf returns the column of a dimension. The empty dimension has one empty value.
+func textsOf(t rows, d report.Dimension) (texts, error) {
+	if d == "" {
+		return texts{values: []string{""}}, nil
 	}
-	return column.values[id]
+	return t.texts(d)
 }
 
-// groups maps a pair of numbers to the sums of a group: a list, or a map if there are many pairs.
-type groups struct {
-	list []*requestlog.Sums
-	many map[uint64]**requestlog.Sums
-}
-
-func newGroups(n uint64) *groups {
-	if n <= maxDense {
-		return &groups{list: make([]*requestlog.Sums, n)}
-	}
-	return &groups{many: map[uint64]**requestlog.Sums{}}
-}
-
-func (g *groups) at(i uint64) **requestlog.Sums {
-	if g.list != nil {
-		return &g.list[i]
-	}
-	p := g.many[i]
-	if p == nil {
-		p = new(*requestlog.Sums)
-		g.many[i] = p
-	}
-	return p
-}
-
-// filter evaluates one condition for each fact of a block.
+// filter has the numbers of the values that a condition allows.
 type filter struct {
-	index   cursor
-	allowed []bool // by number of the value
+	index   column
+	allowed []bool
 }
 
-func newFilter(column textColumn, c *report.Condition) filter {
-	f := filter{index: cursor{column.index}, allowed: make([]bool, len(column.values))}
-	for i, value := range column.values {
-		f.allowed[i] = matches(c, value)
-	}
-	return f
-}
-
-func (f *filter) next() (allowed, ok bool) {
-	id, ok := f.index.uvarint()
-	if !ok || id >= uint64(len(f.allowed)) {
-		return false, false
-	}
-	return f.allowed[id], true
-}
-
-func matches(c *report.Condition, value string) bool {
-	if c.Any {
-		return value != ""
-	}
-	return slices.Contains(c.Values, value)
-}
-
-// fact is the figures of one request.
-type fact struct {
-	flags, latency, ttft byte
-	numbers              [numberColumns]int64
-}
-
-// addTo counts the fact as Sums.Add counts its entry.
-func (f *fact) addTo(s *requestlog.Sums) {
-	s.Requests++
-	if f.flags&flagError != 0 {
-		s.Errors++
-	}
-	if f.flags&flagRejected != 0 {
-		s.Rejected++
-	}
-	switch f.flags >> decisionShift {
-	case 1:
-		s.Expected++
-	case 2:
-		s.Fallbacks++
-	case 3:
-		s.Policies++
-	}
-	cost := money.Amount(f.numbers[costNumber])
-	if f.flags&flagCacheHit != 0 {
-		s.CacheHits++
-	} else if f.flags&flagCost != 0 {
-		s.Priced++
-		s.Cost = s.Cost.Add(cost)
-	}
-	if f.flags&flagCost != 0 && f.flags&flagBaseline != 0 {
-		s.Compared++
-		s.ComparedCost = s.ComparedCost.Add(cost)
-		s.BaselineCost = s.BaselineCost.Add(money.Amount(f.numbers[baselineNumber]))
-	}
-	s.CacheSaved = s.CacheSaved.Add(money.Amount(f.numbers[cacheSavedNumber]))
-	s.InputTokens += f.numbers[inputNumber]
-	s.CachedTokens += f.numbers[cachedNumber]
-	s.OutputTokens += f.numbers[outputNumber]
-	if f.flags&flagServed != 0 {
-		s.Served++
-		if f.latency > 0 {
-			s.Latency.AddBucket(int(f.latency)-1, 1)
+// newFilters returns the filters for a table; nil when no row can match.
+func newFilters(t rows, conditions []condition) ([]filter, error) {
+	all := make([]filter, len(conditions))
+	for k := range conditions {
+		c := &conditions[k]
+		found, err := t.texts(c.dimension)
+		if err != nil {
+			return nil, err
 		}
-		if f.ttft > 0 {
-			s.TTFT.AddBucket(int(f.ttft)-1, 1)
+		all[k] = filter{found.index, make([]bool, len(found.values))}
+		possible := false
+		for i, value := range found.values {
+			if c.any && value != "" || c.values[value] {
+				all[k].allowed[i], possible = true, true
+			}
+		}
+		if !possible {
+			return nil, nil
 		}
 	}
+	return all, nil
+}
+
+// top returns the first groups by measure: of all groups, or of the groups with the same first value if there are two levels.
+func (g *grouping) top(limit int, second bool) []*group {
+	slices.SortFunc(g.groups, func(a, b *group) int {
+		if second && a.by != b.by {
+			return cmp.Compare(a.by, b.by)
+		}
+		return cmp.Or(cmp.Compare(b.measure, a.measure), cmp.Compare(b.requests, a.requests), cmp.Compare(a.by, b.by), cmp.Compare(a.then, b.then))
+	})
+	var kept []*group
+	taken := 0
+	for i, one := range g.groups {
+		if second && i > 0 && one.by != g.groups[i-1].by {
+			taken = 0
+		}
+		if taken++; taken <= limit {
+			kept = append(kept, one)
+		}
+	}
+	return kept
 }

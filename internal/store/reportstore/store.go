@@ -1,6 +1,6 @@
 // Package reportstore stores the roll-ups of the report. Every batch of entries is queued as blocks of facts: the dimensions and figures
-// of each request, by column. Fold moves facts to their hour and adds them to the sums of their day by every pair of dimensions. A query
-// reads the sums of whole days, and facts for the rest of its range.
+// of each request, by column. Fold moves facts to their hour and adds them to the sums of their day by every pair of dimensions. When a day
+// has ended, Fold sorts its facts by end user and keeps a sample. A query reads the sums of whole days, and facts for the rest of its range.
 package reportstore
 
 import (
@@ -19,13 +19,22 @@ import (
 	"fairlead/internal/store/sqldb"
 )
 
+// Limits bound the work of a query. Tests lower them.
+type Limits struct {
+	Facts  int64 // facts that a query reads; with more, it reads the sample
+	Sample int   // facts of a day that are kept as a sample
+}
+
 // Store implements report.Reader.
 type Store struct {
+	Limits
 	db      *sqldb.DB
 	codec   *entryblock.Codec
 	waiting *sqldb.Inserter
 	facts   *sqldb.Inserter
 	days    *sqldb.Inserter
+	chunks  *sqldb.Inserter
+	samples *sqldb.Inserter
 	folding sync.Mutex
 }
 
@@ -33,11 +42,15 @@ type Store struct {
 func New(db *sqldb.DB) *Store {
 	text, number, bytes := sqldb.TextFields, sqldb.NumberFields, sqldb.BytesFields
 	return &Store{
-		db: db, codec: entryblock.NewCodec(),
+		Limits: Limits{Facts: report.MaxFacts, Sample: 4000},
+		db:     db, codec: entryblock.NewCodec(),
 		waiting: sqldb.NewInserter("report_waiting", slices.Concat(text("workspace_id"), number("start", "class", "facts"), bytes("data")), ""),
 		facts:   sqldb.NewInserter("report_facts", slices.Concat(text("workspace_id"), number("start", "number", "class", "facts"), bytes("data")), ""),
 		days: sqldb.NewInserter("report_days", slices.Concat(text("workspace_id", "grain"), number("start", "class"), bytes("data")),
 			"on conflict (workspace_id, grain, start, class) do update set data = excluded.data"),
+		chunks: sqldb.NewInserter("report_chunks", slices.Concat(text("workspace_id"), number("start", "number", "class", "facts"), text("low", "high"), bytes("sessions", "data")),
+			"on conflict (workspace_id, start, number) do update set low = excluded.low, high = excluded.high, sessions = excluded.sessions, data = excluded.data"),
+		samples: sqldb.NewInserter("report_samples", slices.Concat(text("workspace_id"), number("start", "number", "class", "weight"), bytes("data")), ""),
 	}
 }
 
@@ -90,9 +103,9 @@ func (s *Store) Write(ctx context.Context, tx *sql.Tx, b *Batch) error {
 	return err
 }
 
-// parse decompresses and parses a block.
+// parse decompresses and parses a block, which does not share memory with data.
 func (s *Store) parse(data []byte) (*block, error) {
-	plain, err := s.codec.Unpack(data)
+	plain, err := s.codec.AppendUnpacked(nil, data)
 	if err != nil {
 		return nil, err
 	}
@@ -110,8 +123,8 @@ const (
 // query runs a statement that reads, in or outside a transaction.
 type query func(ctx context.Context, q string, args ...any) (*sql.Rows, error)
 
-// Fold adds queued facts of finished hours to the hours and days, and reports whether more are queued. Readers see each fact once. SQLite
-// computes the sums before the transaction, so that writers do not wait; no other process folds its facts.
+// Fold adds queued facts of finished hours to the hours and days, then sorts the facts of finished days, and reports whether more can be done.
+// Readers see each fact once. SQLite computes the rows before the transaction, so that writers do not wait; no other process folds its facts.
 func (s *Store) Fold(ctx context.Context) (more bool, err error) {
 	s.folding.Lock()
 	defer s.folding.Unlock()
@@ -146,9 +159,12 @@ func wrapFold(err error) error {
 // step is what one call of Fold writes.
 type step struct {
 	at      place
-	numbers []int64 // queued rows to delete
-	facts   [][]any // rows of report_facts
-	days    [][]any // rows of report_days
+	waiting []int64    // queued rows to delete
+	hours   [][2]int64 // start and number of rows of report_facts to delete
+	facts   [][]any    // rows of report_facts
+	days    [][]any    // rows of report_days
+	chunks  [][]any    // rows of report_chunks
+	samples [][]any    // rows of report_samples
 }
 
 // nextStep computes the next step, or returns nil when no facts are due.
@@ -159,8 +175,11 @@ func (s *Store) nextStep(ctx context.Context, query query) (*step, error) {
 		at, found, err = due(ctx, query, `select workspace_id, start, class from report_waiting group by workspace_id, start, class having sum(facts) >= $1 limit 1`, foldEarly)
 		closed = at.start + 1
 	}
-	if err != nil || !found {
+	if err != nil {
 		return nil, err
+	}
+	if !found {
+		return s.sortStep(ctx, query)
 	}
 	st := &step{at: at}
 	st.at.start -= at.start % dayMillis
@@ -192,11 +211,11 @@ func (s *Store) nextStep(ctx context.Context, query query) (*step, error) {
 			flush()
 		}
 		hourStart, last = start, number
-		st.numbers = append(st.numbers, number)
-		if err := hour.append(b); err != nil {
+		st.waiting = append(st.waiting, number)
+		if err := hour.append(b, nil); err != nil {
 			return err
 		}
-		return whole.append(b)
+		return whole.append(b, nil)
 	}); err != nil {
 		return nil, err
 	}
@@ -239,19 +258,19 @@ func (s *Store) addDays(ctx context.Context, query query, st *step, whole *build
 		return err
 	}
 	slices.Sort(tags)
-	tags = tagsOf(tags, facts)
+	tags = tagsOf(tags, whole)
 	for _, g := range grains(tags) {
-		d := &day{groups: sums{}}
+		d := &day{}
 		if err := d.start(g, stored); err != nil {
 			return err
 		}
-		if err := facts.scan(&selection{by: g[0], then: g[1]}, 0, 60, d.groups); err != nil {
+		if err := d.add(facts, &selection{by: g[0], then: g[1]}); err != nil {
 			return err
 		}
-		d.prune()
+		d.prune(g.limit())
 		st.days = append(st.days, []any{st.at.workspace, g.String(), st.at.start, st.at.class, s.codec.Pack(d.encode())})
 	}
-	if _, marked := stored[otherTags]; !marked && hasOther(facts, tags) {
+	if _, marked := stored[otherTags]; !marked && hasOther(whole, tags) {
 		st.days = append(st.days, []any{st.at.workspace, otherTags, st.at.start, st.at.class, []byte{}})
 	}
 	return nil
@@ -260,7 +279,7 @@ func (s *Store) addDays(ctx context.Context, query query, st *step, whole *build
 // otherTags is the grain that marks a day with more than maxTags tag names.
 const otherTags = "other tags"
 
-func hasOther(facts *block, tags []string) bool {
+func hasOther(facts *builder, tags []string) bool {
 	other := false
 	for _, text := range facts.text[tagColumn].values {
 		eachTag(text, func(name, _ string) { other = other || !slices.Contains(tags, name) })
@@ -271,7 +290,12 @@ func hasOther(facts *block, tags []string) bool {
 // start sets the stored sums of a grain. A tag that the day did not have until now is empty in all earlier requests.
 func (d *day) start(g grain, stored map[string][]byte) error {
 	if data, ok := stored[g.String()]; ok {
-		return d.parse(data)
+		before, err := parseDay(g, data)
+		if err != nil {
+			return err
+		}
+		d.rest = before.rest
+		return d.add(before, &selection{by: g[0], then: g[1]})
 	}
 	return d.fromOther(g, func(name string) ([]byte, bool) {
 		data, ok := stored[name]
@@ -287,38 +311,59 @@ func (d *day) fromOther(g grain, stored func(name string) ([]byte, bool)) error 
 			continue
 		}
 		if data, ok := stored(string(other)); ok {
-			return eachGroup(data, &d.rest, func(_ []byte, by, _ string, data []byte) ([]byte, error) {
-				names := [2]string{by, by}
-				names[position] = ""
-				return d.groups.row(names[0], names[1]).MergeBinary(data)
-			})
+			before, err := parseDay(grain{other}, data)
+			if err != nil {
+				return err
+			}
+			d.rest = before.rest
+			sel := selection{by: g[0], then: g[1]}
+			if position == 0 {
+				sel.by = ""
+			} else {
+				sel.then = ""
+			}
+			return d.add(before, &sel)
 		}
 	}
 	data, ok := stored(string(report.Model))
 	if !ok {
 		return nil
 	}
-	return eachGroup(data, &d.groups.row("", "").Sums, func(_ []byte, _, _ string, data []byte) ([]byte, error) {
-		return d.groups.row("", "").MergeBinary(data)
-	})
+	before, err := parseDay(grain{report.Model}, data)
+	if err != nil {
+		return err
+	}
+	d.find("", "").sums().Merge(&before.rest)
+	return d.add(before, &selection{})
 }
 
 // apply writes a step.
 func (s *Store) apply(ctx context.Context, tx *sql.Tx, st *step) error {
-	for some := range slices.Chunk(st.numbers, sqldb.DeleteBatch) {
+	for _, row := range st.hours {
+		if _, err := tx.ExecContext(ctx, `delete from report_facts where workspace_id = $1 and start = $2 and number = $3`, st.at.workspace, row[0], row[1]); err != nil {
+			return err
+		}
+	}
+	for some := range slices.Chunk(st.waiting, sqldb.DeleteBatch) {
 		if _, err := tx.ExecContext(ctx, `delete from report_waiting where number in (`+sqldb.Placeholders(1, len(some))+`)`, sqldb.Args(some)...); err != nil {
 			return err
 		}
 	}
-	if _, err := s.db.Insert(ctx, tx, s.facts, st.facts); err != nil {
-		return err
+	for _, part := range []struct {
+		into *sqldb.Inserter
+		rows [][]any
+	}{{s.facts, st.facts}, {s.days, st.days}, {s.chunks, st.chunks}, {s.samples, st.samples}} {
+		if _, err := s.db.Insert(ctx, tx, part.into, part.rows); err != nil {
+			return err
+		}
 	}
-	_, err := s.db.Insert(ctx, tx, s.days, st.days)
-	return err
+	return nil
 }
 
 // tables lists the tables with facts or sums.
-func tables() []string { return []string{"report_waiting", "report_facts", "report_days"} }
+func tables() []string {
+	return []string{"report_waiting", "report_facts", "report_chunks", "report_samples", "report_days"}
+}
 
 // DeleteSimulated deletes the figures of simulated requests.
 func (s *Store) DeleteSimulated(ctx context.Context, workspace string) error {
@@ -362,8 +407,13 @@ func (s *Store) Expire(ctx context.Context, now time.Time, keep func(workspace s
 }
 
 func (s *Store) expire(ctx context.Context, workspace string, now time.Time, keep time.Duration) error {
-	if _, err := s.db.Exec(ctx, `delete from report_facts where workspace_id = $1 and start < $2`, workspace, now.Add(-report.FactAge).UnixMilli()); err != nil || keep <= 0 {
-		return err
+	for _, table := range []string{"report_facts", "report_chunks", "report_samples"} {
+		if _, err := s.db.Exec(ctx, `delete from `+table+` where workspace_id = $1 and start < $2`, workspace, now.Add(-report.FactAge).UnixMilli()); err != nil {
+			return err
+		}
+	}
+	if keep <= 0 {
+		return nil
 	}
 	first := now.Add(-keep).UTC().Truncate(24 * time.Hour).UnixMilli() // the first day that is kept
 	return s.db.InTx(ctx, func(tx *sql.Tx) error {

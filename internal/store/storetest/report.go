@@ -170,11 +170,11 @@ func reportsEqualRecomputation(t *testing.T, db *store.DB) {
 	})
 }
 
-// reportsKeepTheTopValues writes more values than a day keeps.
+// reportsKeepTheTopValues writes more pairs of values than a day keeps.
 func reportsKeepTheTopValues(t *testing.T, db *store.DB) {
 	ws := newWorkspace()
 	day := now.Truncate(24 * time.Hour).Add(-3 * 24 * time.Hour)
-	const users = report.TopCost + report.TopRequests + 300
+	const users = 2*report.TopPairs + 300
 	for part := range 3 {
 		batch := make([]requestlog.Entry, 0, users)
 		for i := range users {
@@ -277,5 +277,99 @@ func deletedUsersLeaveTheReport(t *testing.T, db *store.DB) {
 		if r.Total.Requests != 6 || len(r.Groups) != 2 || r.Groups[0].Value != "" || r.Groups[0].Requests != 3 || r.Groups[1].Value != "bob" || len(r.Groups[0].Groups) != 1 {
 			t.Errorf("then by %s: %+v", then, r.Groups)
 		}
+	}
+}
+
+// bulk writes requests of many users on two days, two of them late, and folds them.
+func bulk(t *testing.T, db *store.DB, ws string) (all []requestlog.Entry, from, to time.Time) {
+	t.Helper()
+	from = now.Truncate(24 * time.Hour).Add(-4 * 24 * time.Hour)
+	to = from.Add(48 * time.Hour)
+	for part := range 3 {
+		var batch []requestlog.Entry
+		for i := range 5000 {
+			if part == 2 && i == 2 { // late
+				break
+			}
+			e := sample(ws, from.Add(time.Duration(part%2)*24*time.Hour+time.Duration(i)*17*time.Second))
+			e.Attempts, e.Decision, e.BodyState, e.Body, e.Preview, e.Tags = nil, nil, requestlog.BodyDisabled, requestlog.Body{}, "", nil
+			e.EndUser, e.Session, e.Client = fmt.Sprintf("u-%04d", i*i%997), fmt.Sprintf("s-%04d", i/3), []string{"curl", "sdk"}[i%2]
+			e.Cost = new(money.Amount(1000 + i))
+			batch = append(batch, e)
+		}
+		write(t, db, batch...)
+		fold(t, db)
+		all = append(all, batch...)
+	}
+	return all, from, to
+}
+
+// factsOfEndedDaysAreSorted reads reports of one user and one session from sorted facts, and deletes the user.
+func factsOfEndedDaysAreSorted(t *testing.T, db *store.DB) {
+	ws := newWorkspace()
+	all, from, to := bulk(t, db, ws)
+	check := func(q report.Query, match func(e *requestlog.Entry) bool) {
+		t.Helper()
+		q.WorkspaceID, q.From, q.To, q.Limit = ws, from.Add(90*time.Minute), to, report.MaxLimit
+		var want requestlog.Sums
+		for i := range all {
+			if match(&all[i]) && !all[i].Time.Before(q.From) {
+				want.Add(&all[i])
+			}
+		}
+		r, err := source(db).Run(t.Context(), q, now)
+		must(t, err)
+		if diff := cmp.Diff(want.Total(), r.Total); diff != "" || r.Sampled {
+			t.Errorf("total of %+v: %s", q, diff)
+		}
+		var sum int64
+		for _, g := range r.Groups {
+			for _, inner := range g.Groups {
+				sum += inner.Requests
+			}
+		}
+		if sum != want.Requests {
+			t.Errorf("the groups of %+v have %d requests, want %d", q, sum, want.Requests)
+		}
+	}
+	user, session := all[100].EndUser, all[100].Session
+	check(report.Query{By: report.Session, Then: report.Client, User: []string{user}}, func(e *requestlog.Entry) bool { return e.EndUser == user })
+	check(report.Query{By: report.User, Then: report.Client, Session: []string{session}}, func(e *requestlog.Entry) bool { return e.Session == session })
+	check(report.Query{By: report.Model, Then: report.Provider, User: []string{user, "u-0001"}, Client: []string{"sdk"}}, func(e *requestlog.Entry) bool {
+		return e.Client == "sdk" && (e.EndUser == user || e.EndUser == "u-0001")
+	})
+	_, err := db.Log.DeleteEntries(t.Context(), requestlog.Filter{WorkspaceID: ws, User: []string{user}}, false)
+	must(t, err)
+	check(report.Query{By: report.Session, Then: report.Client, User: []string{user}}, func(*requestlog.Entry) bool { return false })
+	check(report.Query{By: report.Client, Then: report.Model, User: []string{"u-0001"}}, func(e *requestlog.Entry) bool { return e.EndUser == "u-0001" })
+}
+
+// longReportsReadASample lowers the limits, and compares estimates with the exact figures.
+func longReportsReadASample(t *testing.T, db *store.DB) {
+	db.Report.Facts, db.Report.Sample = 1000, 1250
+	ws := newWorkspace()
+	all, from, to := bulk(t, db, ws)
+	q := report.Query{By: report.Client, Then: report.Provider}
+	q.WorkspaceID, q.From, q.To, q.Model = ws, from, to, []string{all[0].Model}
+	r, err := source(db).Run(t.Context(), q, now)
+	must(t, err)
+	if !r.Sampled || r.Total.Requests != int64(len(all)) || len(r.Groups) != 2 || !slices.ContainsFunc(r.Notes, func(n report.Note) bool { return n.Code == report.NoteSampled }) {
+		t.Fatalf("%+v", r)
+	}
+	for _, g := range r.Groups {
+		if got := g.Groups[0].Requests; got < g.Requests*9/10 || got > g.Requests*11/10 {
+			t.Errorf("%s: %d requests estimated, %d counted", g.Value, got, g.Requests)
+		}
+	}
+	q.By, q.Then, q.Client, q.Provider = report.User, "", []string{"sdk"}, []string{all[0].Provider}
+	if _, err := source(db).Run(t.Context(), q, now); err == nil {
+		t.Error("a total from a sample is accepted")
+	}
+	again, err := db.Report.Slices(t.Context(), &q)
+	must(t, err)
+	same, err := db.Report.Slices(t.Context(), &q)
+	must(t, err)
+	if diff := cmp.Diff(again.Rows[0].Figures, same.Rows[0].Figures); diff != "" || !again.Sampled {
+		t.Errorf("the sample changes: %s", diff)
 	}
 }

@@ -48,6 +48,7 @@ func Run(t *testing.T, open func(t testing.TB) *store.DB) {
 		{"ReportsKeepTheTopValues", reportsKeepTheTopValues},
 		{"SimulatedReportsAreDeleted", simulatedReportsAreDeleted},
 		{"DeletedUsersLeaveTheReport", deletedUsersLeaveTheReport},
+		{"FactsOfEndedDaysAreSorted", factsOfEndedDaysAreSorted},
 		{"JudgeBiasesReadBack", judgeBiasesReadBack},
 		{"BodiesExpireBeforeEntries", bodiesExpireBeforeEntries},
 		{"EntriesAreDeletedByFilter", entriesAreDeletedByFilter},
@@ -72,6 +73,10 @@ func Run(t *testing.T, open func(t testing.TB) *store.DB) {
 	t.Run("OldRollupsExpire", func(t *testing.T) {
 		t.Parallel()
 		oldRollupsExpire(t, open)
+	})
+	t.Run("LongReportsReadASample", func(t *testing.T) {
+		t.Parallel()
+		longReportsReadASample(t, open(t)) // changes the limits
 	})
 	t.Run("ReportsExpireWithTheEntries", func(t *testing.T) {
 		t.Parallel()
