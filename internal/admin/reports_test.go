@@ -23,7 +23,7 @@ func (sliceReader) Slices(_ context.Context, q *report.Query) (report.Slices, er
 	if q.By == "" {
 		return report.Slices{Kept: true, Rows: []report.Row{{Sums: sums(10, 5*money.Dollar)}}}, nil
 	}
-	found := report.Slices{Kept: true, Rows: []report.Row{{By: "key_read", Sums: sums(6, 3*money.Dollar)}, {By: "=cmd()", Sums: sums(3, money.Dollar)}}}
+	found := report.Slices{Kept: true, Sampled: q.By == report.Session, Rows: []report.Row{{By: "key_read", Sums: sums(6, 3*money.Dollar)}, {By: "=cmd()", Sums: sums(3, money.Dollar)}}}
 	if q.Then != "" {
 		found.Rows[0].Then, found.Rows[1].Then = "a,b", "=x"
 	}
@@ -43,6 +43,14 @@ func TestReport(t *testing.T) {
 	a := s.call("GET", "/report/export?by=user", "", as("acc_owner")).want(200)
 	if text := a.Body.String(); !strings.Contains(text, "\ngroup,'=cmd(),'=cmd(),,,3,") || !strings.HasSuffix(strings.TrimSpace(text), ",,") || !strings.Contains(text, "\ntotal,,,,,10,") {
 		t.Errorf("export: %s", text)
+	}
+	a = s.call("GET", "/report/export?by=session", "", as("acc_owner")).want(200)
+	if text := a.Body.String(); !strings.Contains(text, "\nestimate,'=cmd(),") || !strings.Contains(text, "\ntotal,,,,,10,") {
+		t.Errorf("export of a sample: %s", text)
+	}
+	s.call("GET", "/report?by=session", "", as("acc_owner")).want(200).into(&got)
+	if !got.Sampled || got.Notes[0].Code != report.NoteSampled {
+		t.Errorf("%+v", got)
 	}
 }
 

@@ -44,8 +44,8 @@ func Mount(s *adminapi.Server, d Deps) {
 	adminapi.Register(s, account.ReadFigures, huma.Operation{
 		OperationID: "get-report", Method: http.MethodGet, Path: "/report", Tags: tags,
 		Summary: "Get figures by one or two dimensions",
-		Description: "Computed from roll-ups. Playground requests are excluded unless source is set. Amounts and counts are exact; notes names everything that is " +
-			"not: estimated latencies, values that the roll-ups do not keep, requests stored by earlier versions, and a rounded range. " +
+		Description: "Computed from roll-ups. Playground requests are excluded unless source is set. Totals are exact; notes names everything that is " +
+			"not: estimated latencies, groups from a sample, values that the roll-ups do not keep, requests stored by earlier versions, and a rounded range. " +
 			"Grouping or filtering by user, session, client or tag requires read_requests.",
 	}, a.get)
 	adminapi.Register(s, account.ReadFigures, huma.Operation{

@@ -28,12 +28,13 @@ type Report struct {
 	Rest         *ReportFigures `json:"rest,omitempty" doc:"Requests in no listed group. Absent if there are none. Latencies are not known."`
 	GroupedSince *time.Time     `json:"grouped_since" doc:"Requests before this time are in total and uncovered only. null if all requests are grouped."`
 	Uncovered    *ReportFigures `json:"uncovered,omitempty" doc:"Requests before grouped_since. Absent if there are none or if their number is not known."`
+	Sampled      bool           `json:"sampled" doc:"The figures of the groups are estimates from a sample; with then, those of the second level. total is exact."`
 	Notes        []ReportNote   `json:"notes" doc:"Limits of the report: requests that it does not cover, and estimated figures."`
 }
 
 // ReportNote names a limit of a report, such as an estimated figure.
 type ReportNote struct {
-	Code    string `json:"code" enum:"range_rounded,top_values,not_covered,latency_estimated"`
+	Code    string `json:"code" enum:"range_rounded,top_values,sampled,not_covered,latency_estimated"`
 	Message string `json:"message"`
 }
 
@@ -142,7 +143,7 @@ func newReport(q *report.Query, r *report.Result, n *names) *Report {
 	out := &Report{
 		From: r.From.UTC(), To: r.To.UTC(), By: string(q.By), Then: string(q.Then), Measure: string(q.Measure),
 		Total: figuresOf(&r.Total), Groups: make([]ReportGroup, 0, len(r.Groups)), Rest: someFigures(r.Rest),
-		GroupedSince: adminapi.Time(r.Since), Uncovered: someFigures(r.Uncovered), Notes: []ReportNote{},
+		GroupedSince: adminapi.Time(r.Since), Uncovered: someFigures(r.Uncovered), Sampled: r.Sampled, Notes: []ReportNote{},
 	}
 	for i := range r.Groups {
 		g := &r.Groups[i]
@@ -158,7 +159,7 @@ func newReport(q *report.Query, r *report.Result, n *names) *Report {
 	return out
 }
 
-// WriteCSV writes one row per group of the last level. The column row is group, rest, uncovered or total.
+// WriteCSV writes one row per group of the last level. The column row is group, estimate (a group of a sample), rest, uncovered or total.
 func (r *Report) WriteCSV(to io.Writer) error {
 	w := csv.NewWriter(to)
 	head := []string{"row", "by", "by_label", "then", "then_label"}
@@ -181,13 +182,17 @@ func (r *Report) WriteCSV(to io.Writer) error {
 		}
 		_ = w.Write(row)
 	}
+	kind := "group"
+	if r.Sampled {
+		kind = "estimate"
+	}
 	for i := range r.Groups {
 		g := &r.Groups[i]
 		if r.Then == "" {
-			write("group", &g.ReportValue, nil, &g.ReportFigures)
+			write(kind, &g.ReportValue, nil, &g.ReportFigures)
 		}
 		for k := range g.Groups {
-			write("group", &g.ReportValue, &g.Groups[k], &g.Groups[k].ReportFigures)
+			write(kind, &g.ReportValue, &g.Groups[k], &g.Groups[k].ReportFigures)
 		}
 		write("rest", &g.ReportValue, nil, g.Rest)
 	}

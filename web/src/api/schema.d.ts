@@ -1115,7 +1115,7 @@ export interface paths {
         };
         /**
          * Get figures by one or two dimensions
-         * @description Computed from roll-ups. Playground requests are excluded unless source is set. Amounts and counts are exact; notes names everything that is not: estimated latencies, values that the roll-ups do not keep, requests stored by earlier versions, and a rounded range. Grouping or filtering by user, session, client or tag requires read_requests.
+         * @description Computed from roll-ups. Playground requests are excluded unless source is set. Totals are exact; notes names everything that is not: estimated latencies, groups from a sample, values that the roll-ups do not keep, requests stored by earlier versions, and a rounded range. Grouping or filtering by user, session, client or tag requires read_requests.
          */
         get: operations["get-report"];
         put?: never;
@@ -5362,6 +5362,8 @@ export interface components {
             notes: components["schemas"]["ReportNote"][];
             /** @description Requests in no listed group. Absent if there are none. Latencies are not known. */
             rest?: components["schemas"]["ReportFigures"];
+            /** @description The figures of the groups are estimates from a sample; with then, those of the second level. total is exact. */
+            sampled: boolean;
             then: string;
             /** Format: date-time */
             to: string;
@@ -5502,7 +5504,7 @@ export interface components {
         };
         ReportNote: {
             /** @enum {string} */
-            code: "range_rounded" | "top_values" | "not_covered" | "latency_estimated";
+            code: "range_rounded" | "top_values" | "sampled" | "not_covered" | "latency_estimated";
             message: string;
         };
         ReportValue: {

@@ -165,7 +165,13 @@ function Result({ report, selection, onlySimulator, onRange }: ResultProps) {
       <ReportChart report={report} />
       <ReportTable report={report} rows={rowsOf(report, selection, onlySimulator)} />
       {report.notes.length > 0 && (
-        <Alert role="note" variant="outline" color="gray" py={8} title="About these figures">
+        <Alert
+          role="note"
+          variant="outline"
+          color={report.sampled ? "yellow" : "gray"}
+          py={8}
+          title={report.sampled ? "Groups estimated from a sample" : "About these figures"}
+        >
           <Stack gap={2}>
             {report.notes.map(({ code, message }) => (
               <Text key={code} size="sm">

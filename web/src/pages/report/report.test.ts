@@ -57,6 +57,7 @@ const report: Report = {
   ],
   rest: figures(1),
   grouped_since: null,
+  sampled: false,
   notes: [],
 };
 
