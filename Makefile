@@ -125,9 +125,11 @@ bench-quick: build ## measure the cost of a request against nginx, in a few minu
 	@scripts/setup-test.sh nginx
 	$(GO) run ./bench -quick
 
-bench-log: ## time the dashboard queries on a million stored requests, on both databases
+bench-log: ## time the dashboard queries on a million stored requests, and the report on the roll-ups of ten million, on both databases
 	$(GO) run ./bench/log -store sqlite
 	scripts/with-services.sh $(GO) run ./bench/log -store postgres
+	$(GO) run ./bench/log -store sqlite -bulk -rows 10000000
+	scripts/with-services.sh $(GO) run ./bench/log -store postgres -bulk -rows 10000000
 
 faults: build ## run the fault catalogue against the built binary with real services; ONLY=F03,F21 selects cases
 	$(GO) build -o bin/faults ./test/faults/run

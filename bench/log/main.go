@@ -40,6 +40,7 @@ type options struct {
 	runs  int
 	keep  string
 	only  string
+	bulk  bool
 }
 
 func run(ctx context.Context, args []string, out io.Writer) error {
@@ -50,6 +51,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	flags.IntVar(&o.runs, "runs", 20, "number of runs per question")
 	flags.StringVar(&o.keep, "keep", "", "folder (sqlite) or database (postgres) to keep and reuse in the next run")
 	flags.StringVar(&o.only, "only", "", "run only the questions whose name contains this text")
+	flags.BoolVar(&o.bulk, "bulk", false, "store only the roll-ups of requests over 90 days, and run only the questions of the report")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -68,14 +70,18 @@ func (o options) measure(ctx context.Context, out io.Writer) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	fmt.Fprintf(out, "%s, %d requests over %d days; load average %s\n", o.store, o.rows, int(span.Hours()/24), loadAverage())
-	if err := o.fill(ctx, db, out); err != nil {
+	days, fill, asked := span, o.fill, questions()
+	if o.bulk {
+		days, fill, asked = bulkSpan, o.bulkFill, bulkReports()
+	}
+	fmt.Fprintf(out, "%s, %d requests over %d days; load average %s\n", o.store, o.rows, int(days.Hours()/24), loadAverage())
+	if err := fill(ctx, db, out); err != nil {
 		return err
 	}
 	if err := place.settle(ctx); err != nil {
 		return err
 	}
-	over, err := o.ask(ctx, db, out)
+	over, err := o.ask(ctx, db, asked, out)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"strings"
 	"time"
 
 	"fairlead/internal/id"
@@ -209,6 +210,29 @@ func reports() []question {
 		}
 	}
 	return append(all, question{"report by=user&then=model&key=…, 7 days", overviewBound, reported("by=user&then=model&key="+keyID(1), 7*24*time.Hour)})
+}
+
+// bulkReports lists queries of the Report page for -bulk: every dimension, usual pairs, filters, and more than two dimensions.
+func bulkReports() []question {
+	var all []question
+	for _, r := range []struct {
+		name string
+		days time.Duration
+	}{{"1 day", 1}, {"7 days", 7}, {"30 days", 30}, {"90 days", 90}} {
+		for _, text := range []string{
+			"by=model", "by=provider", "by=key", "by=policy", "by=member", "by=user", "by=session", "by=client", "by=tag:team", "by=tag:feature",
+			"by=model&then=provider", "by=model&then=key", "by=key&then=model", "by=provider&then=policy", "by=member&then=model", "by=user&then=model",
+			"by=session&then=model", "by=user&then=session", "by=key&then=user", "by=client&then=model", "by=tag:team&then=model",
+			"by=tag:team&then=tag:feature", "by=tag:team&then=user", "by=user&measure=latency", "by=user&then=model&measure=errors",
+			"by=model&user=u-00000", "by=model&user=u-43210", "by=session&user=u-00007", "by=model&session=s-000900", "by=user&model=gpt-4.1",
+			"by=user&tag=team=search", "by=model&tag=team=search", "by=model&model=gpt-4.1&key=K", "by=model&user=u-00007&client=client/3", "by=user&then=model&key=K",
+			"by=model&then=provider&key=K", "by=tag:team&then=model&provider=openai", "by=session&then=model&user=u-00007",
+		} {
+			filter := strings.ReplaceAll(text, "=K", "=key_01JCX5T4M5D9X0Q3W8Z6F2V150")
+			all = append(all, question{text + ", " + r.name, overviewBound, reported(filter, r.days*24*time.Hour)})
+		}
+	}
+	return all
 }
 
 func reported(text string, span time.Duration) func(context.Context, *store.DB) (int, error) {

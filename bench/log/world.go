@@ -70,11 +70,12 @@ var (
 type generator struct {
 	rnd   *rand.Rand
 	rows  int
+	span  time.Duration
 	total int // sum of the targets' weights
 }
 
 func newGenerator(rows int) *generator {
-	g := &generator{rnd: rand.New(rand.NewPCG(15, 1)), rows: rows}
+	g := &generator{rnd: rand.New(rand.NewPCG(15, 1)), rows: rows, span: span}
 	for _, t := range targets {
 		g.total += t.weight
 	}
@@ -83,7 +84,7 @@ func newGenerator(rows int) *generator {
 
 func (g *generator) chance(share float64) bool { return g.rnd.Float64() < share }
 
-func pick[T any](g *generator, from []T) T { return from[g.rnd.IntN(len(from))] }
+func pick[T any](rnd *rand.Rand, from []T) T { return from[rnd.IntN(len(from))] }
 
 // spread returns a random factor around 1, rarely below a third or above three.
 func (g *generator) spread(by float64) float64 { return math.Exp(g.rnd.NormFloat64() * by) }
@@ -101,10 +102,10 @@ func (g *generator) target() target {
 // moment returns the arrival time of request i. Twice as many requests arrive by day as by night.
 func (g *generator) moment(i int) time.Time {
 	share := float64(i) / float64(g.rows)
-	days := share * span.Hours() / 24
+	days := share * g.span.Hours() / 24
 	_, day := math.Modf(days)
 	days += 0.05 * math.Sin(2*math.Pi*day)
-	return now.Add(-span + time.Duration(days*24*float64(time.Hour))).Truncate(time.Millisecond)
+	return now.Add(-g.span + time.Duration(days*24*float64(time.Hour))).Truncate(time.Millisecond)
 }
 
 // entry generates request i.
@@ -117,18 +118,18 @@ func (g *generator) entry(i int) requestlog.Entry {
 	floor := id.Floor("req", at)
 	e := requestlog.Entry{
 		ID: fmt.Sprintf("%s%05d%07d", floor[:len(floor)-12], g.rnd.IntN(100_000), i%10_000_000), WorkspaceID: workspaceID, Time: at,
-		Endpoint: "chat/completions", Format: "chat", Stream: g.chance(0.6), Requested: pick(g, requested),
+		Endpoint: "chat/completions", Format: "chat", Stream: g.chance(0.6), Requested: pick(g.rnd, requested),
 		Model: t.model, Provider: t.provider, ServedAs: t.model + "-2026",
 		DecisionKind: route.Expected, Outcome: requestlog.OK, Status: 200, Finish: "stop",
 		Session: fmt.Sprintf("s-%06d", max(0, i/8+g.rnd.IntN(200)-100)), EndUser: fmt.Sprintf("u-%05d", g.rnd.IntN(20_000)),
-		Client: pick(g, clients), IP: fmt.Sprintf("10.1.%d.%d", g.rnd.IntN(256), g.rnd.IntN(256)),
-		Preview:  pick(g, verbs) + " " + pick(g, subjects) + " " + pick(g, endings),
+		Client: pick(g.rnd, clients), IP: fmt.Sprintf("10.1.%d.%d", g.rnd.IntN(256), g.rnd.IntN(256)),
+		Preview:  pick(g.rnd, verbs) + " " + pick(g.rnd, subjects) + " " + pick(g.rnd, endings),
 		Versions: route.Versions{Router: "3", Catalog: "2026-11-01"}, BodyState: requestlog.BodyDisabled,
 	}
 	key := int(math.Abs(g.rnd.NormFloat64()) * 5)
 	e.KeyID, e.KeyName = fmt.Sprintf("key_01JCX5T4M5D9X0Q3W8Z6F2V7%02d", key), fmt.Sprintf("service %d", key)
 	if g.chance(0.7) {
-		e.Tags = map[string]string{"team": pick(g, teams), "stage": pick(g, stages)}
+		e.Tags = map[string]string{"team": pick(g.rnd, teams), "stage": pick(g.rnd, stages)}
 	}
 	if old && i%(g.rows/100+1) == 7 {
 		e.Preview = "Describe the weather in " + needle + "."
@@ -183,14 +184,14 @@ func (g *generator) decision(cost *money.Amount) *route.Decision {
 func (g *generator) trouble(e *requestlog.Entry) {
 	switch n := g.rnd.IntN(1000); {
 	case n < 50:
-		e.DecisionKind, e.Policy = route.Policy, pick(g, policies)
+		e.DecisionKind, e.Policy = route.Policy, pick(g.rnd, policies)
 	case n < 90:
 		e.DecisionKind = route.Fallback
 		e.Attempts = append([]requestlog.Attempt{{Provider: "openai", Model: "gpt-4.1", Status: 503, Class: llm.UpstreamServer, Message: "The server is overloaded."}}, e.Attempts...)
 	case n < 99:
-		g.fail(e, requestlog.UpstreamError, pick(g, []int{502, 502, 503, 504}), "PROVIDER_UPSTREAM_ERROR", "every attempt failed")
+		g.fail(e, requestlog.UpstreamError, pick(g.rnd, []int{502, 502, 503, 504}), "PROVIDER_UPSTREAM_ERROR", "every attempt failed")
 	case n < 109:
-		g.fail(e, requestlog.Rejected, pick(g, []int{402, 403, 429, 429}), "RATE_LIMITED", "too many requests")
+		g.fail(e, requestlog.Rejected, pick(g.rnd, []int{402, 403, 429, 429}), "RATE_LIMITED", "too many requests")
 		e.DecisionKind, e.Model, e.Provider, e.Attempts, e.Decision = "", "", "", nil, nil
 	case n < 117:
 		g.fail(e, requestlog.ClientError, 400, "INVALID_REQUEST", "messages: must not be empty")
