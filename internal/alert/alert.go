@@ -1,5 +1,5 @@
-// Package alert notifies people when a figure of a workspace crosses a threshold: spending, errors, latency, open circuits, expiring keys,
-// savings and measured quality. It evaluates rules, records crossings, and delivers one notification per crossing and channel.
+// Package alert notifies people when a figure of a workspace crosses a threshold: spending, errors, latency, missing requests, open circuits,
+// expiring keys, savings and measured quality. It evaluates rules, records crossings, and delivers one notification per crossing and channel.
 package alert
 
 import (
@@ -20,6 +20,7 @@ const (
 	ErrorRate    Kind = "error_rate"    // share of requests that failed
 	LatencyP95   Kind = "latency_p95"   // 95th percentile of the latency
 	FallbackRate Kind = "fallback_rate" // share of requests that a fallback served
+	Requests     Kind = "requests"      // requests in the window
 	Savings      Kind = "savings"       // saved share of the baseline cost
 	Quality      Kind = "quality"       // upper bound of the measured quality difference
 	QualityRisk  Kind = "quality_risk"  // lower bound of the measured quality difference
@@ -58,6 +59,7 @@ type KindInfo struct {
 }
 
 var (
+	missing  = []Window{"15m", "5m", "1h", "6h", "24h", "7d"}
 	traffic  = []Window{"15m", "5m", "1h", "6h", "24h", "7d", "30d"}
 	spending = []Window{"24h", "1h", "6h", "7d", "30d", "day", "week", "month"}
 	slow     = []Window{"7d", "24h", "30d"}
@@ -73,6 +75,7 @@ func Kinds() []KindInfo {
 		{Kind: ErrorRate, Name: "Error rate", Unit: Percent, Min: 0.01, Max: 100, Usual: 5, Windows: traffic, PerKey: true},
 		{Kind: LatencyP95, Name: "Latency p95", Unit: Milliseconds, Min: 1, Max: 3_600_000, Usual: 10_000, Windows: traffic, PerKey: true},
 		{Kind: FallbackRate, Name: "Fallback rate", Unit: Percent, Min: 0.01, Max: 100, Usual: 10, Windows: traffic, PerKey: true},
+		{Kind: Requests, Name: "Requests", Unit: Count, Below: true, Min: 1, Max: 1e9, Usual: 1, Windows: missing, PerKey: true},
 		{Kind: KeyExpiry, Name: "Key expiry", Unit: Days, Below: true, Min: 0.1, Max: 365, Usual: 7, PerKey: true},
 		{Kind: Savings, Name: "Savings", Unit: Percent, Below: true, Min: -1000, Max: 100, Usual: 10, Windows: slow, PerKey: true},
 		{Kind: Quality, Name: "Quality difference", Unit: Points, Below: true, Min: -100, Max: 100, Usual: -2, Windows: measured},

@@ -47,6 +47,9 @@ func crosses(info *KindInfo, threshold, value float64) bool {
 // clears reports whether a value has returned far enough that a firing alert recovers.
 func clears(info *KindInfo, threshold, value float64) bool {
 	margin := max(math.Abs(threshold)*hysteresis, leastMargin(info.Unit))
+	if info.Unit == Count {
+		margin = math.Floor(margin) // one request ends an alert that none was received
+	}
 	if info.Below {
 		return value >= threshold+margin
 	}

@@ -42,6 +42,8 @@ func TestEvaluateReportsEachCrossingOnce(t *testing.T) {
 	errorRate := &Rule{Kind: ErrorRate, Threshold: 5, Window: "5m", Channels: []string{"c"}}
 	expiry := &Rule{Kind: KeyExpiry, Threshold: 7}
 	quality := &Rule{Kind: Quality, Threshold: -2, Window: "30d"}
+	silence := &Rule{Kind: Requests, Threshold: 1, Window: "15m"}
+	few := &Rule{Kind: Requests, Threshold: 100, Window: "1h"}
 	free := &Rule{Kind: Savings, Threshold: 0, Window: "7d"}
 	for _, test := range []struct {
 		name   string
@@ -57,6 +59,8 @@ func TestEvaluateReportsEachCrossingOnce(t *testing.T) {
 		{"an extended key recovers", expiry, []float64{6, 7.1, 90}, []EventType{Firing, Recovered}},
 		{"a negative bound", quality, []float64{-1, -2.1, -1.9, -1.4}, []EventType{Firing, Recovered}},
 		{"a bound of 0 has a margin", free, []float64{1, -0.1, 0.2, 0.6}, []EventType{Firing, Recovered}},
+		{"no requests, then one", silence, []float64{3, 1, 0, 0, 1}, []EventType{Firing, Recovered}},
+		{"few requests recover by a margin", few, []float64{120, 99, 109, 110}, []EventType{Firing, Recovered}},
 		{"unknown values change nothing", errorRate, []float64{unknown, 9, unknown, unknown, 9}, []EventType{Firing}},
 		{"recovers after a window without data", errorRate, []float64{9, unknown, unknown, unknown, unknown, unknown, unknown, unknown, unknown, unknown, unknown, unknown}, []EventType{Firing, Recovered}},
 	} {
@@ -130,7 +134,7 @@ func TestFiguresBecomeValues(t *testing.T) {
 	f := requestlog.Figures{
 		Requests: 100, Served: 80, Errors: 7, Fallbacks: 8, Compared: 50, Cost: 3 * money.Dollar, ComparedCost: 2 * money.Dollar, BaselineCost: 8 * money.Dollar, LatencyP95: 1200,
 	}
-	for kind, want := range map[Kind]float64{Spend: 3, ErrorRate: 7, FallbackRate: 10, LatencyP95: 1200, Savings: 75} {
+	for kind, want := range map[Kind]float64{Spend: 3, ErrorRate: 7, FallbackRate: 10, LatencyP95: 1200, Requests: 100, Savings: 75} {
 		if got := fromFigures(kind, &f); !got.Known || got.Value != want {
 			t.Errorf("%s: %+v, want %v", kind, got, want)
 		}
@@ -141,8 +145,22 @@ func TestFiguresBecomeValues(t *testing.T) {
 			t.Errorf("%s of 19 requests is known: %+v", kind, got)
 		}
 	}
-	if got := fromFigures(Spend, &requestlog.Figures{}); !got.Known {
-		t.Error("no spending is unknown")
+	for _, kind := range []Kind{Spend, Requests} {
+		if got := fromFigures(kind, &requestlog.Figures{}); !got.Known || got.Value != 0 {
+			t.Errorf("%s without requests: %+v, want a known 0", kind, got)
+		}
+	}
+}
+
+func TestRequestsRuleWaitsForAWholeWindow(t *testing.T) {
+	t.Parallel()
+	d := new(desk)
+	for age, want := range map[time.Duration]bool{0: false, 14 * time.Minute: false, 15 * time.Minute: true} {
+		r := Rule{Kind: Requests, Threshold: 1, Window: "15m", CreatedAt: noon.Add(-age)}
+		list, err := NewMeter(Sources{Figures: d}).begin(noon).measure(t.Context(), &r)
+		if err != nil || len(list) != 1 || list[0].Known != want {
+			t.Errorf("after %s: %+v %v, want known %v", age, list, err, want)
+		}
 	}
 }
 
@@ -195,6 +213,7 @@ func TestEventSentences(t *testing.T) {
 		"Spend of ci: $41.20. It was at or above the threshold of $50.00 for 30m0s (today).":        {Type: Recovered, Kind: Spend, Label: "ci", Value: 41.2, Threshold: 50, Window: "day", At: noon, Since: noon.Add(-30 * time.Minute)},
 		"Key expiry of ci: 3 days, below the threshold of 7 days.":                                  {Type: Firing, Kind: KeyExpiry, Label: "ci", Value: 3, Threshold: 7},
 		"Quality difference: -2.15 points, below the threshold of -2 points (last 30d).":            {Type: Firing, Kind: Quality, Value: -2.15, Threshold: -2, Window: "30d"},
+		"Requests of ci: 0, below the threshold of 1 (last 15m).":                                   {Type: Firing, Kind: Requests, Label: "ci", Threshold: 1, Window: "15m"},
 		"This channel receives alerts of this workspace.":                                           {Type: Test},
 		"Open circuits: 2, at or above the threshold of 1. Open: a/x, b/y.":                         {Type: Firing, Kind: OpenCircuits, Value: 2, Threshold: 1, Detail: CircuitReport([]string{"b/y", "a/x"}).Detail},
 	} {

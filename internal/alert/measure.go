@@ -106,13 +106,16 @@ func (m *round) measure(ctx context.Context, r *Rule) ([]Measurement, error) {
 		return m.measureQuality(ctx, r)
 	case OpenCircuits, SpoolSize:
 		return m.measureReplicas(ctx, r)
-	case Spend, ErrorRate, LatencyP95, FallbackRate, Savings:
+	case Spend, ErrorRate, LatencyP95, FallbackRate, Requests, Savings:
 	}
 	figures, err := m.traffic(ctx, r.WorkspaceID, r.KeyID, r.Window.Start(m.now))
 	if err != nil {
 		return nil, err
 	}
 	one := fromFigures(r.Kind, &figures)
+	if r.Kind == Requests && m.now.Sub(r.CreatedAt) < r.Window.Duration() {
+		one.Known = false // a rule that is added before the first request must not fire immediately
+	}
 	if r.KeyID != "" {
 		one.Subject = r.KeyID
 		if one.Label, err = m.keyName(ctx, r); err != nil {
@@ -141,6 +144,8 @@ func fromFigures(k Kind, f *requestlog.Figures) Measurement {
 	case FallbackRate:
 		one.Value = share(float64(f.Fallbacks), float64(f.Served))
 		one.Detail = fmt.Sprintf("%d of %d served requests used a fallback.", f.Fallbacks, f.Served)
+	case Requests:
+		one.Value, one.Known = float64(f.Requests), true
 	case LatencyP95:
 		one.Value, one.Known = float64(f.LatencyP95), f.Served >= minRequests
 	case Savings:

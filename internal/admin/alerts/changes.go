@@ -11,7 +11,7 @@ import (
 type createAlertRuleInput struct {
 	Body struct {
 		Name      string    `json:"name,omitempty" maxLength:"100" doc:"Defaults to the name of the kind."`
-		Kind      string    `json:"kind" enum:"spend,budget,forecast,error_rate,latency_p95,fallback_rate,savings,quality,quality_risk,key_expiry,open_circuits,spool"`
+		Kind      string    `json:"kind" enum:"spend,budget,forecast,error_rate,latency_p95,fallback_rate,requests,savings,quality,quality_risk,key_expiry,open_circuits,spool"`
 		Threshold *float64  `json:"threshold,omitempty" doc:"Threshold in the unit of the kind: US dollars, percent, milliseconds, points, days or a number."`
 		Window    *string   `json:"window,omitempty" maxLength:"8" doc:"Time that the figure covers, such as 15m or 24h, or day, week or month for spend."`
 		KeyID     *string   `json:"key_id,omitempty" maxLength:"64" doc:"Limits the rule to one API key."`

@@ -3253,7 +3253,7 @@ export interface components {
             /** @description Limits the rule to one API key. */
             key_id?: string;
             /** @enum {string} */
-            kind: "spend" | "budget" | "forecast" | "error_rate" | "latency_p95" | "fallback_rate" | "savings" | "quality" | "quality_risk" | "key_expiry" | "open_circuits" | "spool";
+            kind: "spend" | "budget" | "forecast" | "error_rate" | "latency_p95" | "fallback_rate" | "requests" | "savings" | "quality" | "quality_risk" | "key_expiry" | "open_circuits" | "spool";
             /** @description Defaults to the name of the kind. */
             name?: string;
             /**

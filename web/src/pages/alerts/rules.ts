@@ -90,6 +90,8 @@ export const kindHelp: Record<string, string> = {
   error_rate: "Fires when this share of requests fails. Needs at least 20 requests.",
   latency_p95: "Fires when 5 % of requests take at least this long. Needs at least 20 requests.",
   fallback_rate: "Fires when a fallback serves this share of requests. Needs at least 20 requests.",
+  requests:
+    "Fires when the period has fewer requests than this. Evaluated once the rule is as old as its period.",
   key_expiry: "Fires when an API key expires within this time.",
   savings: "Fires when less than this share of the baseline cost is saved.",
   quality:
@@ -98,7 +100,7 @@ export const kindHelp: Record<string, string> = {
     "Fires when the lower bound of the measured quality difference is below the threshold. Needs at least 50 comparisons.",
   open_circuits: "Fires when at least this many targets of the gateway have an open circuit.",
   spool: "Fires when this share of the queue for database writes is used.",
-};
+} satisfies Record<Schema["CreateAlertRuleInputBody"]["kind"], string>;
 
 /** How long a rule can be muted, in hours. */
 export const muteSpans = [
