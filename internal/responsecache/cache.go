@@ -69,8 +69,7 @@ func (c *Cache) Get(ctx context.Context, q Query) (*Response, *Flight, error) {
 	if q.Refresh {
 		return nil, &Flight{cache: c, query: q}, nil
 	}
-	deadline := time.NewTimer(maxWait)
-	defer deadline.Stop()
+	var deadline *time.Timer // nil until the request has to wait
 	for {
 		found, leader, leads := c.join(q)
 		switch {
@@ -82,6 +81,10 @@ func (c *Cache) Get(ctx context.Context, q Query) (*Response, *Flight, error) {
 				return found, nil, nil
 			}
 			return nil, leader, nil
+		}
+		if deadline == nil {
+			deadline = time.NewTimer(maxWait)
+			defer deadline.Stop()
 		}
 		select {
 		case <-leader.done:

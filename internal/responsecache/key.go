@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
-	"hash"
 	"math"
 	"slices"
 
@@ -33,87 +32,78 @@ type Identity struct {
 
 // KeyOf returns the key of a request. The order of the members of the body and white space between tokens have no effect. Everything else
 // has an effect, including the order of nested members, because models generate the members of a JSON schema in its order.
-func KeyOf(id *Identity, req *llm.Request) (key Key) {
-	h := sha256.New()
-	id.write(h)
-	writeFields(h, req, "")
-	h.Sum(key[:0])
-	return key
+func KeyOf(id *Identity, req *llm.Request) Key {
+	// One call of the hash function for all parts: a call for each takes longer than hashing a short request.
+	space := make([]byte, 0, 4<<10)
+	return sha256.Sum256(appendFields(id.append(space), req, ""))
 }
 
 // InputKeys returns the keys of the inputs of an embeddings request, which are JSON. A key depends on the other fields of the request,
 // but not on its other inputs.
 func InputKeys(id *Identity, req *llm.Request, inputs [][]byte) []Key {
-	h := sha256.New()
-	id.write(h)
-	writeFields(h, req, "input")
-	base := h.Sum(nil)
+	base := sha256.Sum256(appendFields(id.append(nil), req, "input"))
 	keys := make([]Key, len(inputs))
+	var space []byte
 	for i, input := range inputs {
-		h.Reset()
-		h.Write(base)
-		writeValue(h, input)
-		h.Sum(keys[i][:0])
+		space = appendValue(append(space[:0], base[:]...), input)
+		keys[i] = sha256.Sum256(space)
 	}
 	return keys
 }
 
-func (id *Identity) write(h hash.Hash) {
-	for _, text := range []string{"1", id.Workspace, id.Key, id.Endpoint, id.Features, id.Requested, id.Objective, id.Model, id.Effort} {
-		writeText(h, text)
+// append appends the identity in a form that no other identity has.
+func (id *Identity) append(to []byte) []byte {
+	for _, text := range [...]string{"1", id.Workspace, id.Key, id.Endpoint, id.Features, id.Requested, id.Objective, id.Model, id.Effort} {
+		to = appendText(to, text)
 	}
-	writeNumber(h, math.Float64bits(id.Tradeoff))
-	writeNumber(h, uint64(id.MaxOutput))
-	targets := slices.Sorted(slices.Values(id.Targets))
-	for _, list := range [][]string{id.Versions, targets} {
-		writeNumber(h, uint64(len(list)))
+	to = binary.LittleEndian.AppendUint64(to, math.Float64bits(id.Tradeoff))
+	to = binary.LittleEndian.AppendUint64(to, uint64(id.MaxOutput))
+	targets := id.Targets
+	if !slices.IsSorted(targets) {
+		targets = slices.Sorted(slices.Values(targets))
+	}
+	for _, list := range [...][]string{id.Versions, targets} {
+		to = binary.LittleEndian.AppendUint64(to, uint64(len(list)))
 		for _, text := range list {
-			writeText(h, text)
+			to = appendText(to, text)
 		}
 	}
+	return to
 }
 
-func writeNumber(h hash.Hash, n uint64) {
-	var b [8]byte
-	binary.LittleEndian.PutUint64(b[:], n)
-	h.Write(b[:])
+func appendText(to []byte, text string) []byte {
+	return append(binary.LittleEndian.AppendUint64(to, uint64(len(text))), text...)
 }
 
-func writeText(h hash.Hash, text string) {
-	writeNumber(h, uint64(len(text)))
-	h.Write([]byte(text))
-}
-
-// writeFields writes the members of a body sorted by name, except for one.
-func writeFields(h hash.Hash, req *llm.Request, except string) {
-	fields := slices.Clone(req.Fields)
+// appendFields appends the members of a body sorted by name, except for one.
+func appendFields(to []byte, req *llm.Request, except string) []byte {
+	to = slices.Grow(to, len(req.Body))
+	fields := append(make([]llm.Field, 0, 16), req.Fields...)
 	slices.SortFunc(fields, func(a, b llm.Field) int { return cmp.Compare(a.Name, b.Name) })
 	for _, f := range fields {
-		if f.Name == except {
-			continue
+		if f.Name != except {
+			to = appendValue(appendText(to, f.Name), req.Body[f.Value:f.End])
 		}
-		writeText(h, f.Name)
-		writeValue(h, req.Body[f.Value:f.End])
 	}
+	return to
 }
 
-// writeValue writes a JSON value without the white space between its tokens, and a byte that does not occur in JSON.
-func writeValue(h hash.Hash, raw []byte) {
+// appendValue appends a JSON value without the white space between its tokens, and a byte that does not occur in JSON.
+func appendValue(to, raw []byte) []byte {
 	start := 0
 	for i := 0; i < len(raw); {
 		switch raw[i] {
 		case '"':
 			i = stringEnd(raw, i)
 		case ' ', '\t', '\r', '\n':
-			h.Write(raw[start:i])
+			to = append(to, raw[start:i]...)
 			i++
 			start = i
 		default:
 			i++
 		}
 	}
-	h.Write(raw[start:])
-	h.Write([]byte{0})
+	return append(append(to, raw[start:]...), 0)
 }
 
 // stringEnd returns the position after the JSON string that begins at start.

@@ -365,3 +365,20 @@ func BenchmarkKey(b *testing.B) {
 		})
 	}
 }
+
+// TestKeysStayStable compares a key with one computed from its definition: a changed key would empty the caches in Redis at an upgrade.
+func TestKeysStayStable(t *testing.T) {
+	t.Parallel()
+	body := `{ "temperature" : 0.0,"model":"auto:cost", "messages": [ {"role":"user" , "content":"a  \" b"} ]}`
+	req, err := chat.Format{}.DecodeRequest(t.Context(), llm.Chat, []byte(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := responsecache.KeyOf(&responsecache.Identity{
+		Workspace: "ws_1", Key: "key_1", Endpoint: "/chat/completions", Features: "beta", Requested: "auto:cost", Objective: "cost", Tradeoff: 0.25,
+		Model: "large", Effort: "high", MaxOutput: 300, Versions: []string{"r1", "s1", "p1"}, Targets: []string{"beta/large", "alpha/large"},
+	}, req)
+	if want := "893a294b735db3e48760aa90a6bf6e6cefc87476a980e228efa47ccb0ef60601"; fmt.Sprintf("%x", got) != want {
+		t.Errorf("the key is %x, want %s", got, want)
+	}
+}
