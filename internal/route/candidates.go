@@ -68,8 +68,8 @@ func (r *ranking) addNamed(names []string, restrict bool) error {
 		}
 		for _, t := range targets {
 			if !slices.ContainsFunc(r.candidates, func(cand candidate) bool { return cand.target == t }) {
-				entry, price := r.snap.newTargetEntry(t), newCurrentPrice(t, r.in.At)
-				r.add(&entry, &price, order, true)
+				price := newCurrentPrice(t, r.in.At)
+				r.add(r.snap.entryOf(t), &price, order, true)
 				r.candidates[len(r.candidates)-1].trusted = !restrict
 			}
 		}

@@ -63,6 +63,14 @@ func (s *Snapshot) newTargetEntry(t *provider.Target) targetEntry {
 	return targetEntry{target: t, id: t.ID(), model: s.index[t.Model.Name], vocabulary: vocabulary, efforts: newEffortEntries(t)}
 }
 
+// entryOf returns the entry of a target. The target may be a copy with the name of a dated snapshot.
+func (s *Snapshot) entryOf(t *provider.Target) *targetEntry {
+	if i := slices.Index(s.targets, t); i >= 0 {
+		return &s.entries[i]
+	}
+	return new(s.newTargetEntry(t))
+}
+
 // modelEntry is a model with at least one target.
 type modelEntry struct {
 	model     *catalog.Model

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"sync"
 	"time"
 
 	"fairlead/internal/llm"
@@ -202,13 +203,20 @@ func writeSized(b *bytes.Buffer, part []byte) {
 	b.Write(part)
 }
 
+// scratch pools the copies of entries without their decisions.
+var scratch = sync.Pool{New: func() any { return new(requestlog.Entry) }}
+
 // encodeEntry appends the JSON of an entry and returns where in it the decision is. The decision is encoded on its own,
 // as the last field, because delivery copies its bytes.
 func encodeEntry(b *bytes.Buffer, e *requestlog.Entry) (span, error) {
 	start := b.Len()
-	rest := *e
+	rest := scratch.Get().(*requestlog.Entry)
+	*rest = *e
 	rest.Decision = nil
-	if err := encodeJSON(b, &rest); err != nil || e.Decision == nil {
+	err := encodeJSON(b, rest)
+	*rest = requestlog.Entry{}
+	scratch.Put(rest)
+	if err != nil || e.Decision == nil {
 		return span{}, err
 	}
 	b.Truncate(b.Len() - 1)
