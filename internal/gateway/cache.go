@@ -131,6 +131,9 @@ func (g *Gateway) lookup(ctx context.Context, in *incoming, who caller, p plan, 
 	}
 	rec.cache.flight = flight
 	rec.recordCache(found)
+	if p.reading != (readingKey{}) {
+		g.readings.keep(p.reading, &reading{p.decision.Input.Features, p.decision.Input.Conversation})
+	}
 	return found, nil
 }
 

@@ -59,7 +59,7 @@ func (g *Gateway) decide(ctx context.Context, in *incoming, who caller, p *promp
 	policies := policy.Join(g.Routing.Policies.For(who.grant.Workspace.ID), who.policies)
 	// Features are computed before route allocates its large input, so that both never share the stack: a grown stack stays large until
 	// the next garbage collection, once per open stream.
-	features, state := g.features(p, policies)
+	features, state := g.features(in, who.grant.Workspace.ID, p, policies)
 	d, err := g.route(in, who, p, policies, features, state)
 	if err == nil && d.SessionBudget != nil {
 		// Routed again, the request has a model with a price, and the cheapest one near the end of the budget.
@@ -108,7 +108,7 @@ func (g *Gateway) Explain(ctx context.Context, grant *account.Grant, req *llm.Re
 		policies = draft
 	}
 	p.cache = g.Routing.Prefixes.Lookup(ctx, grant.Workspace.ID, promptcache.Build(req, p.tokens), in.start)
-	features, state := g.features(p, policies)
+	features, state := g.features(in, grant.Workspace.ID, p, policies)
 	return g.route(in, caller{grant: grant, tags: grant.Key.Tags}, p, policies, features, state)
 }
 
@@ -176,10 +176,17 @@ func (g *Gateway) pinEmbedding(ctx context.Context, in *incoming, who caller, d 
 const featureBytes = 12 << 10
 
 // features computes the features of a prompt and the state of its conversation. They are empty unless `auto` or a policy needs them.
-func (g *Gateway) features(p *prompt, policies *policy.Set) (predict.Features, conversation.Findings) {
+func (g *Gateway) features(in *incoming, workspace string, p *prompt, policies *policy.Set) (predict.Features, conversation.Findings) {
 	req := p.req
 	if !usesFeatures(req, policies) || !bill.Generates(req.Op) {
 		return predict.Features{}, conversation.Findings{}
+	}
+	if g.Cache != nil && p.turn == nil && len(req.Body) > 0 {
+		key := g.readings.keyOf(workspace, in.route.Path, req.Body)
+		if known := g.readings.find(key); known != nil {
+			return known.features, known.state
+		}
+		p.reading = key
 	}
 	reading := conversation.Reading{Text: req.Asked.Text(featureBytes), System: req.Instructed.Text(featureBytes / 4)}
 	var ends []int

@@ -28,6 +28,7 @@ type prompt struct {
 	limited     bool            // a policy limits the session
 	downgrade   string          // why the request is routed by auto:cost; empty if it is routed as requested
 	turn        *turncache.Turn // nil for a short body
+	reading     readingKey      // of features to keep if the request uses the cache; zero for none
 }
 
 // decode reads and decodes the body. The body counts against the memory of all requests until it is released.

@@ -176,6 +176,7 @@ type Gateway struct {
 	uploads  upload.Budget
 	counter  *token.Counter
 	turns    *turncache.Cache
+	readings readings
 
 	background background
 }

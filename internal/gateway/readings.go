@@ -1,0 +1,63 @@
+package gateway
+
+import (
+	"hash/maphash"
+	"sync"
+
+	"fairlead/internal/conversation"
+	"fairlead/internal/predict"
+)
+
+// maxReadings limits the readings in memory, which take about 1 KB each.
+const maxReadings = 1024
+
+// readings holds the features of short requests that use the response cache: computing them takes longer than the rest of a hit. The
+// features of a long request are held by turncache. A reading belongs to a workspace, so that the duration of a request reveals nothing
+// about the requests of other workspaces. The zero value is ready to use.
+type readings struct {
+	once  sync.Once
+	seeds [2]maphash.Seed
+	mu    sync.Mutex
+	known map[readingKey]*reading
+}
+
+// readingKey is an unpredictable hash of a workspace, an endpoint and a body. The zero key stands for no reading.
+type readingKey [2]uint64
+
+type reading struct {
+	features predict.Features
+	state    conversation.Findings
+}
+
+// keyOf returns the key of a request.
+func (r *readings) keyOf(workspace, path string, body []byte) (key readingKey) {
+	r.once.Do(func() { r.seeds = [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()} })
+	for i := range key {
+		var h maphash.Hash
+		h.SetSeed(r.seeds[i])
+		for _, part := range [...]string{workspace, path} {
+			_, _ = h.WriteString(part) // never fails
+			_ = h.WriteByte(0)
+		}
+		_, _ = h.Write(body)
+		key[i] = h.Sum64()
+	}
+	return key
+}
+
+// find returns the reading of a request, or nil.
+func (r *readings) find(key readingKey) *reading {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.known[key]
+}
+
+// keep stores the reading of a request. A full table is emptied: its readings are computed again.
+func (r *readings) keep(key readingKey, one *reading) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.known == nil || len(r.known) >= maxReadings {
+		r.known = map[readingKey]*reading{}
+	}
+	r.known[key] = one
+}
