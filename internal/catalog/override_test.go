@@ -101,7 +101,7 @@ func TestOverridePrice(t *testing.T) {
 			&Price{
 				Input: *rate(5), Output: *rate(30), CacheRead: rate(0.5), PerRequest: fee, Source: "override",
 				Tiers:    []Tier{{Above: 272000, Input: *rate(10), Output: *rate(45), CacheRead: rate(1)}},
-				Services: []Service{{"flex", 500}, {"priority", 2000}, {"fast", 2500}},
+				Services: []Service{{"batch", 500}, {"flex", 500}, {"priority", 2000}, {"fast", 2500}},
 			},
 		},
 		"everywhere includes openai": {

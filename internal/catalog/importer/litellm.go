@@ -122,9 +122,9 @@ func (e liteLLMEntry) price(op llm.Op) *catalog.Price {
 		p.PerRequest = money.Amount(*fee / 1_000_000) // a fee is per request, not per million
 	}
 	p.Tiers = append(e.tiers(), ranges...)
-	for _, name := range []string{"flex", "priority"} {
-		if f := factor(e.rate("input_cost_per_token_"+name), input); f > 0 && f != 1000 && f <= 10_000 {
-			p.Services = append(p.Services, catalog.Service{Name: name, Factor: f})
+	for _, one := range []struct{ name, suffix string }{{"flex", "flex"}, {"priority", "priority"}, {"batch", "batches"}} {
+		if f := factor(e.rate("input_cost_per_token_"+one.suffix), input); f > 0 && f != 1000 && f <= 10_000 {
+			p.Services = append(p.Services, catalog.Service{Name: one.name, Factor: f})
 		}
 	}
 	return p
