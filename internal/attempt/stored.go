@@ -15,9 +15,21 @@ import (
 // holds the response and never another one. It reports nothing to health, because no model is called. A response that
 // is silent for longer than idle is cancelled. The caller closes the stream.
 func (d *Dispatcher) CallStored(ctx context.Context, p *provider.Provider, op *provider.StoredOperation, idle time.Duration) (llm.Stream, error) {
+	return d.callAccount(ctx, p, p.Stored, &provider.Call{
+		Credential: op.Response.Credential, Operation: op, Workspace: op.Response.Workspace, Session: op.Response.Session, SealID: d.SealID,
+	}, idle)
+}
+
+// CallObject performs an operation on the files and batches of a provider account. Like CallStored, it uses only the credential of that
+// account and reports nothing to health.
+func (d *Dispatcher) CallObject(ctx context.Context, p *provider.Provider, op *provider.ObjectOperation, idle time.Duration) (llm.Stream, error) {
+	return d.callAccount(ctx, p, p.Objects, &provider.Call{Credential: op.Credential, Object: op}, idle)
+}
+
+func (d *Dispatcher) callAccount(ctx context.Context, p *provider.Provider, exchange provider.Exchange, call *provider.Call, idle time.Duration) (llm.Stream, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	s := &storedStream{ctx: ctx, cancel: cancel, idle: idle, timer: time.AfterFunc(idle, func() { cancel(errIdle) })}
-	if err := s.open(d, p, op); err != nil {
+	s := &storedStream{ctx: ctx, cancel: cancel, call: call, idle: idle, timer: time.AfterFunc(idle, func() { cancel(errIdle) })}
+	if err := s.open(d, p, exchange); err != nil {
 		err = s.translate(err)
 		s.Close()
 		return nil, err
@@ -25,7 +37,7 @@ func (d *Dispatcher) CallStored(ctx context.Context, p *provider.Provider, op *p
 	return s, nil
 }
 
-// storedStream is the response to an operation on a stored response.
+// storedStream is the response to an operation on an object that a provider account holds.
 type storedStream struct {
 	ctx    context.Context //nolint:containedctx // context of this call only, cancelled by Close
 	cancel context.CancelCauseFunc
@@ -36,22 +48,19 @@ type storedStream struct {
 	events llm.Stream
 }
 
-func (s *storedStream) open(d *Dispatcher, p *provider.Provider, op *provider.StoredOperation) error {
-	secret := ""
-	if i := slices.IndexFunc(p.Credentials, func(c provider.Credential) bool { return c.ID == op.Response.Credential }); i >= 0 {
-		secret = p.Credentials[i].Secret
+func (s *storedStream) open(d *Dispatcher, p *provider.Provider, exchange provider.Exchange) error {
+	if i := slices.IndexFunc(p.Credentials, func(c provider.Credential) bool { return c.ID == s.call.Credential }); i >= 0 {
+		s.call.Secret = p.Credentials[i].Secret
 	}
-	s.call = &provider.Call{
-		Secret: secret, Credential: op.Response.Credential, Secrets: p.Secrets(secret), Operation: op, Workspace: op.Response.Workspace, Session: op.Response.Session, SealID: d.SealID,
-	}
+	s.call.Secrets = p.Secrets(s.call.Secret)
 	if p.Login != nil {
-		token, err := p.Login(s.ctx, secret)
+		token, err := p.Login(s.ctx, s.call.Secret)
 		if err != nil {
 			return err
 		}
 		s.call.Secret = token
 	}
-	req, err := p.Stored.NewRequest(s.ctx, s.call)
+	req, err := exchange.NewRequest(s.ctx, s.call)
 	if err != nil {
 		return err
 	}
@@ -65,9 +74,9 @@ func (s *storedStream) open(d *Dispatcher, p *provider.Provider, op *provider.St
 	}
 	s.body = resp.Body
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
-		return p.Stored.Failure(s.call, resp)
+		return exchange.Failure(s.call, resp)
 	}
-	s.events = redactStream(p.Stored.Events(s.call, resp), s.call)
+	s.events = redactStream(exchange.Events(s.call, resp), s.call)
 	return nil
 }
 

@@ -82,6 +82,7 @@ type Provider struct {
 	Moderate    Exchange
 	Media       Exchange // audio, images and reranking
 	Stored      Exchange // operations on stored responses; its calls have no target and no request
+	Objects     Exchange // files and batches; its calls have no target and no request
 	Targets     []*Target
 	ModelsPath  string // path of the model list, relative to BaseURL; empty when there is none
 	Authorize   func(h http.Header, secret string)
@@ -176,6 +177,8 @@ type Call struct {
 	SealID func(llm.StoredResponse) string
 	// Operation is the operation of a call to Provider.Stored; nil for all other calls.
 	Operation *StoredOperation
+	// Object is the operation of a call to Provider.Objects; nil for all other calls.
+	Object *ObjectOperation
 }
 
 // CacheHints are additions to a request for the provider's prompt cache. An adapter clears those that it does not send.
@@ -193,6 +196,15 @@ type StoredOperation struct {
 	Stream   bool       // the client reads the response as events
 	// ModelName returns the client-visible name for the provider's model name.
 	ModelName func(reported string) string
+}
+
+// ObjectOperation is an operation on the files and batches of a provider account.
+type ObjectOperation struct {
+	Credential  string // id of the credential of the account
+	Method      string
+	Path        []string // segments below the address of the provider, such as files, file-1, content
+	Body        []byte   // nil for none
+	ContentType string   // of Body
 }
 
 // Warn records a change to the request as a message for the client.

@@ -30,7 +30,7 @@ var first = []Row{
 		Env: []string{"OPENAI_API_KEY"}, URLEnv: "OPENAI_BASE_URL",
 		Takes:    chatconv.Accepts{AllowedTools: true, CustomTools: true},
 		ChatPath: chatPath, ResponsesPath: responsesPath, EmbedPath: embedPath, ModelsPath: modelsPath,
-		CompletePath: completePath, PromptsApart: true, ModeratePath: moderatePath, CacheKey: true, Asks: Asks{Drop: extensions},
+		CompletePath: completePath, PromptsApart: true, ModeratePath: moderatePath, CacheKey: true, Asks: Asks{Drop: extensions}, Batches: true,
 	},
 	{
 		Name: "mistral", Title: "Mistral AI", BaseURL: "https://api.mistral.ai/v1", Env: []string{"MISTRAL_API_KEY"},

@@ -16,7 +16,7 @@ var hosts = []Row{
 		Asks: Asks{Drop: []string{
 			"logprobs", "top_logprobs", "logit_bias", "n", "prompt_cache_key", "prompt_cache_retention", "safety_identifier", "store", "verbosity",
 		}},
-		Answer: Answer{UsageAt: "x_groq.usage"},
+		Answer: Answer{UsageAt: "x_groq.usage"}, Batches: true,
 	},
 	{
 		Name: "together", Title: "Together AI", BaseURL: "https://api.together.xyz/v1",

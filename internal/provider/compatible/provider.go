@@ -64,6 +64,9 @@ func New(row Row, s provider.Settings) *provider.Provider {
 	if row.ChatPath != "" {
 		p.Media = passing{call.at(base), base}
 	}
+	if row.Batches {
+		p.Objects = objects{call.at(base)}
+	}
 	return p
 }
 

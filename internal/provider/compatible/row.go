@@ -27,6 +27,7 @@ type Row struct {
 	CompletePath  string // path of legacy completions
 	ModeratePath  string
 	ModelsPath    string
+	Batches       bool   // offers files and batches at /files and /batches
 	Auth          string // header that carries the bare key; empty for Authorization: Bearer
 	// PromptsApart means that legacy completions have separate models: chat models reject them.
 	PromptsApart bool

@@ -57,7 +57,7 @@ func Read(r io.Reader, o ReadOptions) (llm.Event, error) {
 	case len(data) == 0:
 		return llm.Event{}, llm.Errorf(llm.UpstreamMalformed, "The provider sent an empty response.")
 	}
-	ev := llm.Event{Data: data, Own: true, Content: true, Type: contentType(o.ContentType)}
+	ev := llm.Event{Data: data, Own: true, Content: true, Type: ContentType(o.ContentType)}
 	if ev.Type != "" {
 		return ev, nil
 	}
@@ -76,8 +76,8 @@ func Read(r io.Reader, o ReadOptions) (llm.Event, error) {
 	return ev, nil
 }
 
-// contentType returns the content type for the client; empty for JSON. Types that a browser would run become plain bytes.
-func contentType(sent string) string {
+// ContentType returns the content type for the client; empty for JSON. Types that a browser would run become plain bytes.
+func ContentType(sent string) string {
 	kind, params, err := mime.ParseMediaType(sent)
 	switch {
 	case err != nil:
