@@ -92,6 +92,7 @@ var layers = [][]string{
 	{
 		"internal/store/accountstore",
 		"internal/store/alertstore",
+		"internal/store/batchstore",
 		"internal/store/configstore",
 		"internal/store/feedbackstore",
 		"internal/store/figurestore",
@@ -125,6 +126,7 @@ var layers = [][]string{
 		"internal/account/factor",
 		"internal/account/passkey",
 		"internal/account/keyring",
+		"internal/batch",
 		"internal/bill",
 		"internal/length",
 		"internal/response",

@@ -12,6 +12,7 @@ import (
 	"fairlead/internal/money"
 	"fairlead/internal/store/accountstore"
 	"fairlead/internal/store/alertstore"
+	"fairlead/internal/store/batchstore"
 	"fairlead/internal/store/configstore"
 	"fairlead/internal/store/feedbackstore"
 	"fairlead/internal/store/figurestore"
@@ -28,6 +29,7 @@ type DB struct {
 	*sqldb.DB
 	Accounts *accountstore.Store
 	Alerts   *alertstore.Store
+	Batches  *batchstore.Store
 	Config   *configstore.Store
 	Feedback *feedbackstore.Store
 	Figures  *figurestore.Store
@@ -52,6 +54,7 @@ func Open(ctx context.Context, dsn, dataDir string, o Options) (*DB, error) {
 		DB: core, Accounts: accountstore.New(core), Config: configstore.New(core), Feedback: feedbackstore.New(core), Figures: figurestore.New(core),
 		Proof:    proofstore.New(core),
 		Alerts:   alertstore.New(core),
+		Batches:  batchstore.New(core),
 		Report:   reportstore.New(core),
 		Sessions: sessionstore.New(core),
 		Views:    viewstore.New(core),

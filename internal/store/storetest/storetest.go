@@ -44,6 +44,7 @@ func Run(t *testing.T, open func(t testing.TB) *store.DB) {
 		{"OutcomesReadBack", outcomesReadBack},
 		{"ComparisonsAreCharged", comparisonsAreCharged},
 		{"SavedViewsReadBack", savedViewsReadBack},
+		{"ProviderObjectsReadBack", providerObjectsReadBack},
 		{"ReportsEqualRecomputation", reportsEqualRecomputation},
 		{"ReportsKeepTheTopValues", reportsKeepTheTopValues},
 		{"SimulatedReportsAreDeleted", simulatedReportsAreDeleted},

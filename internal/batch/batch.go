@@ -1,0 +1,131 @@
+// Package batch describes files and batches that providers store: which workspace owns them, which models the requests of a file
+// name, and the usage of a finished batch. It performs no I/O except through Store.
+package batch
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/rawjson"
+)
+
+// Kind is the kind of an object.
+type Kind string
+
+// Kinds of objects.
+const (
+	File  Kind = "file"
+	Batch Kind = "batch"
+)
+
+// ServiceTier is the name of the batch price among the service tiers of a price.
+const ServiceTier = "batch"
+
+// Purpose is the only purpose of uploaded files.
+const Purpose = "batch"
+
+// ErrNotFound is returned for an object that the workspace does not own.
+var ErrNotFound = errors.New("file or batch not found")
+
+// Object is a file or a batch at a provider, with its owner. Ids are those of the provider.
+type Object struct {
+	WorkspaceID string
+	Kind        Kind
+	ID          string
+	KeyID       string // key that created the object
+	Provider    string
+	Credential  string // id of the credential of the account that holds the object; empty for a local server
+	Uses        []Use  // models of an uploaded file, or of the batch made from it
+	Data        []byte // the provider's JSON, as last received
+	Settled     bool   // the usage of the batch has been recorded
+	CreatedAt   time.Time
+}
+
+// Use is a model that the requests of a file name, and the operation that they call.
+type Use struct {
+	Model string `json:"model"` // canonical name
+	Op    llm.Op `json:"op"`
+}
+
+// Store stores objects. An object is visible only in its workspace.
+type Store interface {
+	// AddObject stores a new object. A known id of the workspace is left unchanged.
+	AddObject(ctx context.Context, o Object) error
+	// Object returns an object of the workspace, or ErrNotFound.
+	Object(ctx context.Context, workspaceID string, kind Kind, id string) (Object, error)
+	// Objects lists at most limit objects of the workspace, newest first, after the object with the id after. It returns ErrNotFound if
+	// after is not empty and unknown.
+	Objects(ctx context.Context, workspaceID string, kind Kind, after string, limit int) ([]Object, error)
+	// SaveObject replaces the JSON of an object.
+	SaveObject(ctx context.Context, o Object) error
+	// RemoveObject deletes an object. It does nothing for an unknown one.
+	RemoveObject(ctx context.Context, o Object) error
+	// SettleObject records whether the usage of a batch has been recorded. It reports false if that was recorded before.
+	SettleObject(ctx context.Context, o Object, settled bool) (changed bool, err error)
+}
+
+// Ended reports whether a provider has finished a batch: its usage does not change anymore.
+func Ended(object []byte) bool {
+	switch rawjson.Get(object, "status").String() {
+	case "completed", "failed", "expired", "cancelled":
+		return true
+	}
+	return false
+}
+
+// Results returns the id of the file with the results of a batch; empty for a batch without results.
+func Results(object []byte) string { return text(object, "output_file_id") }
+
+// Files returns the ids of the files that a batch has created.
+func Files(object []byte) (ids []string) {
+	for _, name := range []string{"output_file_id", "error_file_id"} {
+		if id := text(object, name); id != "" {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+func text(object []byte, name string) string {
+	if v := rawjson.Get(object, name); v.Kind == rawjson.Text {
+		return v.String()
+	}
+	return ""
+}
+
+// Usage returns the usage that a provider reports for a finished batch, and its name of the model, which may be empty. ok is false if it
+// reports none, or none although requests have succeeded.
+func Usage(object []byte) (model string, u llm.Usage, ok bool) {
+	v := rawjson.Parse(object)
+	reported := v.Get("usage")
+	if !reported.IsObject() {
+		return "", u, false
+	}
+	u, ok = usageOf(reported)
+	return text(object, "model"), u, ok && (u.Total() > 0 || v.Get("request_counts.completed").Int() == 0)
+}
+
+// usageOf reads a usage in the names of the Responses API or of chat completions. ok is false if the figures contradict each other.
+func usageOf(v rawjson.Value) (u llm.Usage, ok bool) {
+	first := func(names ...string) int64 {
+		for _, name := range names {
+			if n := v.Get(name); n.Kind == rawjson.Number {
+				return n.Int()
+			}
+		}
+		return 0
+	}
+	prompt, output := first("input_tokens", "prompt_tokens"), first("output_tokens", "completion_tokens")
+	cached := first("input_tokens_details.cached_tokens", "prompt_tokens_details.cached_tokens")
+	u = llm.Usage{
+		Input: prompt - cached, CacheRead: cached, Output: output, ServiceTier: ServiceTier,
+		Reasoning:   first("output_tokens_details.reasoning_tokens", "completion_tokens_details.reasoning_tokens"),
+		AudioInput:  first("prompt_tokens_details.audio_tokens"),
+		AudioOutput: first("completion_tokens_details.audio_tokens"),
+	}
+	ok = u.Input >= 0 && cached >= 0 && output >= 0 && u.Reasoning >= 0 && u.Reasoning <= output &&
+		u.AudioInput >= 0 && u.AudioInput <= u.Input && u.AudioOutput >= 0 && u.AudioOutput <= output
+	return u, ok
+}

@@ -1,0 +1,84 @@
+package batch_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead/internal/batch"
+	"fairlead/internal/llm"
+)
+
+const head = "--b1\r\nContent-Disposition: form-data; name=\"purpose\"\r\n\r\nbatch\r\n--b1\r\nContent-Disposition: form-data; name=\"file\"; filename=\"in.jsonl\"\r\n\r\n"
+
+func read(t *testing.T, content string) (*batch.Form, error) {
+	t.Helper()
+	return batch.ReadForm("multipart/form-data; boundary=b1", []byte(head+content+"\r\n--b1--\r\n"))
+}
+
+func TestModelsAreRenamedInPlace(t *testing.T) {
+	t.Parallel()
+	form, err := read(t, `{"custom_id":"é","url":"/v1/chat/completions","body":{"x":{"model":"inner"},"model":"a","n":1.0}}`+"\r\n\n"+`{"url":"/v1/embeddings","body":{"model":"b"}}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	uses, err := form.Models(t.Context())
+	if diff := cmp.Diff([]batch.Use{{Model: "a", Op: llm.Chat}, {Model: "b", Op: llm.Embed}}, uses); diff != "" || err != nil {
+		t.Error(err, diff)
+	}
+	if err := form.Rename(t.Context(), func(model string) string { return model + `"2` }); err != nil {
+		t.Fatal(err)
+	}
+	body, kind, err := form.Encode()
+	want := `{"custom_id":"é","url":"/v1/chat/completions","body":{"x":{"model":"inner"},"model":"a\"2","n":1.0}}` + "\n" + `{"url":"/v1/embeddings","body":{"model":"b\"2"}}` + "\n"
+	if err != nil || !strings.Contains(string(body), want) || !strings.Contains(string(body), `filename="in.jsonl"`) || !strings.HasPrefix(kind, "multipart/form-data; boundary=") {
+		t.Errorf("%v %s\n%s", err, kind, body)
+	}
+}
+
+func TestFormsAreChecked(t *testing.T) {
+	t.Parallel()
+	for name, body := range map[string]string{
+		"no file":     "--b1\r\nContent-Disposition: form-data; name=\"purpose\"\r\n\r\nbatch\r\n--b1--\r\n",
+		"incomplete":  head + "x",
+		"twice":       head + "x\r\n" + head + "x\r\n--b1--\r\n",
+		"purpose":     strings.Replace(head, "batch", "assistants", 1) + "x\r\n--b1--\r\n",
+		"empty":       head + "\r\n--b1--\r\n",
+		"not a form":  `{}`,
+		"many fields": strings.Repeat("--b1\r\n\r\n\r\n", 40) + "--b1--\r\n",
+	} {
+		if _, err := batch.ReadForm("multipart/form-data; boundary=b1", []byte(body)); err == nil || llm.AsError(err).Kind != llm.InvalidRequest {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := batch.ReadForm("application/json", nil); err == nil {
+		t.Error("a form without a boundary is accepted")
+	}
+}
+
+func FuzzLines(f *testing.F) {
+	f.Add(`{"url":"/v1/embeddings","body":{"model":"b"}}`)
+	f.Add(`{"url":"/v1/embeddings","body":{"model":1}}`)
+	f.Fuzz(func(t *testing.T, content string) {
+		form, err := read(t, content)
+		if err != nil {
+			return
+		}
+		if _, err := form.Models(t.Context()); err != nil {
+			return
+		}
+		if err := form.Rename(t.Context(), func(string) string { return "up" }); err != nil {
+			t.Fatal(err)
+		}
+		uses, err := form.Models(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, use := range uses {
+			if use.Model != "up" {
+				t.Fatalf("%q names %q", content, use.Model)
+			}
+		}
+	})
+}

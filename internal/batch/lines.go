@@ -1,0 +1,202 @@
+package batch
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"mime/multipart"
+	"slices"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/rawjson"
+	"fairlead/internal/wire/show"
+	"fairlead/internal/wire/strict"
+)
+
+const (
+	maxParts = 32      // parts of a form
+	maxField = 4 << 10 // bytes of a field other than the file
+	// MaxModels is the maximum number of models that one file may name.
+	MaxModels = 20
+	// maxLine is the maximum length of a line of results.
+	maxLine = 64 << 20
+)
+
+// operations maps the endpoints that requests of a file may call.
+var operations = map[string]llm.Op{
+	"/v1/chat/completions": llm.Chat, "/v1/responses": llm.Chat, "/v1/embeddings": llm.Embed, "/v1/completions": llm.Complete,
+	"/v1/moderations": llm.Moderate,
+}
+
+// Form is an uploaded file with the fields of its form.
+type Form struct {
+	parts []part
+	file  int // index in parts
+}
+
+type part struct {
+	header map[string][]string
+	name   string
+	body   []byte
+}
+
+// invalid returns an error about a field of the form.
+func invalid(param, format string, args ...any) error {
+	return strict.Reject(strict.Problem{Param: param, Message: fmt.Sprintf(format, args...)})
+}
+
+// ReadForm parses a multipart form with one file for a batch. The form refers to body.
+func ReadForm(contentType string, body []byte) (*Form, error) {
+	_, params, err := mime.ParseMediaType(contentType)
+	if err != nil || params["boundary"] == "" {
+		return nil, invalid("", "Content-Type has no boundary. Send the file with Content-Type: multipart/form-data.")
+	}
+	f, purpose := &Form{file: -1}, ""
+	r := multipart.NewReader(bytes.NewReader(body), params["boundary"])
+	for {
+		p, err := r.NextRawPart()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil || len(f.parts) == maxParts {
+			return nil, invalid("", "The body is not a complete multipart form with at most %d parts.", maxParts)
+		}
+		one := part{header: p.Header, name: p.FormName()}
+		if one.body, err = io.ReadAll(p); err != nil {
+			return nil, invalid("", "The body is not a complete multipart form with at most %d parts.", maxParts)
+		}
+		switch {
+		case slices.ContainsFunc(f.parts, func(other part) bool { return other.name == one.name }):
+			return nil, invalid(one.name, "The field %s appears twice. Send it once.", show.Quote(one.name))
+		case one.name == "file":
+			f.file = len(f.parts)
+		case len(one.body) > maxField:
+			return nil, invalid(one.name, "The field %s is too long.", show.Quote(one.name))
+		case one.name == "purpose":
+			purpose = string(one.body)
+		}
+		f.parts = append(f.parts, one)
+	}
+	if f.file < 0 || len(f.parts[f.file].body) == 0 {
+		return nil, invalid("file", "file is required. Send it.")
+	}
+	if purpose != Purpose {
+		return nil, invalid("purpose", "The purpose %s is not supported. The gateway accepts files for batches: send purpose %s.", show.Quote(purpose), Purpose)
+	}
+	return f, nil
+}
+
+// Encode returns the body of the form for a provider and its content type.
+func (f *Form) Encode() (body []byte, contentType string, err error) {
+	var out bytes.Buffer
+	w := multipart.NewWriter(&out)
+	for _, p := range f.parts {
+		to, err := w.CreatePart(p.header)
+		if err != nil {
+			return nil, "", err
+		}
+		if _, err := to.Write(p.body); err != nil {
+			return nil, "", err
+		}
+	}
+	err = w.Close()
+	return out.Bytes(), w.FormDataContentType(), err
+}
+
+// Models returns the models that the requests of the file name, as written. Every line must be a request to a known endpoint.
+func (f *Form) Models(ctx context.Context) ([]Use, error) {
+	var uses []Use
+	err := f.each(ctx, func(number int, _ []byte, _ rawjson.Value, use Use) error {
+		if slices.Contains(uses, use) {
+			return nil
+		}
+		if len(uses) == MaxModels {
+			return invalid("file", "Line %d of the file names another model. One file may name %d.", number, MaxModels)
+		}
+		uses = append(uses, use)
+		return nil
+	})
+	return uses, err
+}
+
+// Rename replaces the names of models in the requests of the file. name returns the new name.
+func (f *Form) Rename(ctx context.Context, name func(model string) string) error {
+	var out bytes.Buffer
+	out.Grow(len(f.parts[f.file].body))
+	err := f.each(ctx, func(_ int, line []byte, at rawjson.Value, use Use) error {
+		out.Write(line[:at.Index])
+		out.Write(rawjson.AppendString(nil, name(use.Model)))
+		out.Write(line[at.Index+len(at.Raw):])
+		out.WriteByte('\n')
+		return nil
+	})
+	f.parts[f.file].body = out.Bytes()
+	return err
+}
+
+// each calls read for every request of the file. at is the name of the model in the line. Lines are parsed strictly, so that the provider
+// runs the model that was checked.
+func (f *Form) each(ctx context.Context, read func(number int, line []byte, at rawjson.Value, use Use) error) error {
+	number, requests := 0, 0
+	for line := range bytes.Lines(f.parts[f.file].body) {
+		number++
+		if line = bytes.TrimSpace(line); len(line) == 0 {
+			continue
+		}
+		if _, err := strict.Object(ctx, line); err != nil {
+			e := *llm.AsError(err)
+			e.Message = fmt.Sprintf("Line %d of the file is not a request: %s", number, e.Message)
+			return &e
+		}
+		v := rawjson.Parse(line)
+		at, use := v.Get("body").Get("model"), Use{Op: operations[v.Get("url").String()]}
+		switch {
+		case use.Op == "":
+			return invalid("file", "Line %d of the file has no supported url. Use /v1/chat/completions, /v1/responses, /v1/embeddings, /v1/completions or /v1/moderations.", number)
+		case at.Kind != rawjson.Text || at.String() == "":
+			return invalid("file", "Line %d of the file names no model in body.", number)
+		}
+		use.Model = at.String()
+		requests++
+		if err := read(number, line, at, use); err != nil {
+			return err
+		}
+	}
+	if requests == 0 {
+		return invalid("file", "The file has no requests.")
+	}
+	return nil
+}
+
+// Result is the usage of one request of a batch.
+type Result struct {
+	Model string // as the provider reports it
+	Usage llm.Usage
+}
+
+// ReadResults calls add for every successful request in a file of results. It returns an error for a file that cannot be read to its end,
+// and for a successful response without a plausible usage.
+func ReadResults(r io.Reader, add func(Result)) error {
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, maxLine)
+	for lines.Scan() {
+		v := rawjson.Parse(lines.Bytes())
+		if status := v.Get("response").Get("status_code").Int(); status < 200 || status > 299 {
+			continue // failed requests are not charged
+		}
+		body := v.Get("response").Get("body")
+		u, ok := usageOf(body.Get("usage"))
+		if !ok || !body.Get("usage").IsObject() {
+			return fmt.Errorf("the result %s has no plausible usage", show.Quote(v.Get("custom_id").String()))
+		}
+		add(Result{Model: body.Get("model").String(), Usage: u})
+	}
+	if err := lines.Err(); err != nil {
+		return fmt.Errorf("read results: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,112 @@
+// Package batchstore stores which workspace owns the files and batches at providers.
+package batchstore
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"fairlead/internal/batch"
+	"fairlead/internal/store/sqldb"
+)
+
+// Store stores objects in db.
+type Store struct{ db *sqldb.DB }
+
+var _ batch.Store = (*Store)(nil)
+
+// New returns a store that uses db.
+func New(db *sqldb.DB) *Store { return &Store{db: db} }
+
+const columns = `kind, id, key_id, provider, credential, uses, data, settled, created_at`
+
+// AddObject implements batch.Store.
+func (s *Store) AddObject(ctx context.Context, o batch.Object) error {
+	uses, err := json.Marshal(o.Uses)
+	if err == nil {
+		_, err = s.db.Exec(ctx, `insert into provider_objects (workspace_id, `+columns+`)
+			values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) on conflict (workspace_id, kind, id) do nothing`,
+			o.WorkspaceID, string(o.Kind), o.ID, o.KeyID, o.Provider, o.Credential, string(uses), string(o.Data), sqldb.Flag(o.Settled), sqldb.Millis(o.CreatedAt))
+	}
+	if err != nil {
+		return fmt.Errorf("add %s: %w", o.Kind, err)
+	}
+	return nil
+}
+
+// Object implements batch.Store.
+func (s *Store) Object(ctx context.Context, workspaceID string, kind batch.Kind, id string) (batch.Object, error) {
+	ctx, cancel := s.db.Bounded(ctx)
+	defer cancel()
+	o, err := scan(workspaceID, s.db.QueryRow(ctx, `select `+columns+` from provider_objects where workspace_id = $1 and kind = $2 and id = $3`, workspaceID, string(kind), id))
+	if errors.Is(err, sql.ErrNoRows) {
+		return o, batch.ErrNotFound
+	}
+	if err != nil {
+		return o, fmt.Errorf("read %s: %w", kind, err)
+	}
+	return o, nil
+}
+
+// Objects implements batch.Store.
+func (s *Store) Objects(ctx context.Context, workspaceID string, kind batch.Kind, after string, limit int) ([]batch.Object, error) {
+	q, args := `select `+columns+` from provider_objects where workspace_id = $1 and kind = $2`, []any{workspaceID, string(kind), limit}
+	if after != "" {
+		last, err := s.Object(ctx, workspaceID, kind, after)
+		if err != nil {
+			return nil, err
+		}
+		q += ` and (created_at, id) < ($4, $5)`
+		args = append(args, sqldb.Millis(last.CreatedAt), last.ID)
+	}
+	ctx, cancel := s.db.Bounded(ctx)
+	defer cancel()
+	rows, err := s.db.Query(ctx, q+` order by created_at desc, id desc limit $3`, args...)
+	list, err := sqldb.Collect(rows, err, func(row sqldb.Scanner) (batch.Object, error) { return scan(workspaceID, row) })
+	if err != nil {
+		return nil, fmt.Errorf("list %ss: %w", kind, err)
+	}
+	return list, nil
+}
+
+func scan(workspaceID string, row sqldb.Scanner) (batch.Object, error) {
+	o := batch.Object{WorkspaceID: workspaceID}
+	var uses, data string
+	var settled, created int64
+	if err := row.Scan(&o.Kind, &o.ID, &o.KeyID, &o.Provider, &o.Credential, &uses, &data, &settled, &created); err != nil {
+		return o, err
+	}
+	o.Data, o.Settled, o.CreatedAt = []byte(data), settled != 0, sqldb.FromMillis(created)
+	return o, json.Unmarshal([]byte(uses), &o.Uses)
+}
+
+// SaveObject implements batch.Store.
+func (s *Store) SaveObject(ctx context.Context, o batch.Object) error {
+	_, err := s.db.Exec(ctx, `update provider_objects set data = $4 where workspace_id = $1 and kind = $2 and id = $3`,
+		o.WorkspaceID, string(o.Kind), o.ID, string(o.Data))
+	if err != nil {
+		return fmt.Errorf("save %s: %w", o.Kind, err)
+	}
+	return nil
+}
+
+// RemoveObject implements batch.Store.
+func (s *Store) RemoveObject(ctx context.Context, o batch.Object) error {
+	if _, err := s.db.Exec(ctx, `delete from provider_objects where workspace_id = $1 and kind = $2 and id = $3`, o.WorkspaceID, string(o.Kind), o.ID); err != nil {
+		return fmt.Errorf("remove %s: %w", o.Kind, err)
+	}
+	return nil
+}
+
+// SettleObject implements batch.Store.
+func (s *Store) SettleObject(ctx context.Context, o batch.Object, settled bool) (bool, error) {
+	res, err := s.db.Exec(ctx, `update provider_objects set settled = $4 where workspace_id = $1 and kind = $2 and id = $3 and settled <> $4`,
+		o.WorkspaceID, string(o.Kind), o.ID, sqldb.Flag(settled))
+	if err != nil {
+		return false, fmt.Errorf("settle %s: %w", o.Kind, err)
+	}
+	n, err := res.RowsAffected()
+	return n > 0, err
+}

@@ -1,0 +1,70 @@
+package storetest
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead/internal/batch"
+	"fairlead/internal/llm"
+	"fairlead/internal/store"
+	"fairlead/internal/store/storetest/accounttest"
+)
+
+// providerObjectsReadBack adds, lists, settles and removes files and batches in two workspaces.
+func providerObjectsReadBack(t *testing.T, db *store.DB) {
+	ctx := t.Context()
+	accounttest.Enrol(t, db, "objects")
+	accounttest.Enrol(t, db, "objects_other")
+	start := time.Date(2026, 11, 17, 12, 0, 0, 0, time.UTC)
+	object := func(ws, id string, kind batch.Kind, age time.Duration) batch.Object {
+		return batch.Object{
+			WorkspaceID: ws, Kind: kind, ID: id, KeyID: "key_1", Provider: "openai", Credential: "openai#1", Uses: []batch.Use{{Model: "gpt", Op: llm.Chat}},
+			Data: []byte(`{"id":"` + id + `"}`), CreatedAt: start.Add(-age),
+		}
+	}
+	a, b, c := object("ws_objects", "file-a", batch.File, 0), object("ws_objects", "file-b", batch.File, 0), object("ws_objects", "file-c", batch.File, time.Hour)
+	job, other := object("ws_objects", "file-a", batch.Batch, 0), object("ws_objects_other", "file-a", batch.File, 0)
+	for _, o := range []batch.Object{a, b, c, job, other} {
+		must(t, db.Batches.AddObject(ctx, o))
+	}
+	again := a
+	again.Provider = "another"
+	must(t, db.Batches.AddObject(ctx, again))
+	list := func(after string, limit int) []batch.Object {
+		found, err := db.Batches.Objects(ctx, "ws_objects", batch.File, after, limit)
+		must(t, err)
+		return found
+	}
+	if diff := cmp.Diff([]batch.Object{b, a, c}, list("", 10)); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]batch.Object{a}, list("file-b", 1)); diff != "" {
+		t.Error(diff)
+	}
+	if _, err := db.Batches.Objects(ctx, "ws_objects_other", batch.File, "file-b", 1); !errors.Is(err, batch.ErrNotFound) {
+		t.Errorf("after an object of another workspace: %v", err)
+	}
+	if _, err := db.Batches.Object(ctx, "ws_objects_other", batch.File, "file-b"); !errors.Is(err, batch.ErrNotFound) {
+		t.Errorf("an object of another workspace: %v", err)
+	}
+	for _, want := range []bool{true, false} {
+		changed, err := db.Batches.SettleObject(ctx, job, true)
+		if must(t, err); changed != want {
+			t.Errorf("settled: %v, want %v", changed, want)
+		}
+	}
+	job.Data, job.Settled = []byte(`{"status":"completed"}`), true
+	must(t, db.Batches.SaveObject(ctx, job))
+	got, err := db.Batches.Object(ctx, "ws_objects", batch.Batch, "file-a")
+	must(t, err)
+	if diff := cmp.Diff(job, got); diff != "" {
+		t.Error(diff)
+	}
+	must(t, db.Batches.RemoveObject(ctx, a))
+	if diff := cmp.Diff([]batch.Object{b, c}, list("", 10)); diff != "" {
+		t.Error(diff)
+	}
+}
