@@ -11,6 +11,7 @@ import (
 
 	"fairlead/internal/account"
 	"fairlead/internal/attempt"
+	"fairlead/internal/batch"
 	"fairlead/internal/catalog"
 	"fairlead/internal/feedback"
 	"fairlead/internal/ingress"
@@ -38,6 +39,8 @@ type Keys interface {
 	Authenticate(h http.Header) (*account.Grant, error)
 	// Touch records that a key was used. It never blocks.
 	Touch(keyID, client string, at time.Time)
+	// Key returns a key by its id, or nil if it is unknown.
+	Key(keyID string) *account.Key
 }
 
 // Log records requests durably.
@@ -133,7 +136,8 @@ type Parts struct {
 	Ledger     ledger.Ledger
 	Health     Health
 	Dispatcher *attempt.Dispatcher
-	StoredIDs  StoredIDs // nil if providers store no responses
+	StoredIDs  StoredIDs   // nil if providers store no responses
+	Objects    batch.Store // nil if the gateway offers no files and batches
 	Log        Log
 	Observe    func(*requestlog.Entry) // called for every finished request
 	Started    func(*requestlog.Entry) // called for every dispatched request

@@ -46,6 +46,12 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		g.serveNamed(w, withQueryKey(r), requestID, rest)
 		return
 	}
+	if i := g.objectRoute(path); i >= 0 {
+		if g.checkObject(w, r, requestID, path) {
+			g.handle(w, r, requestID, g.Routes[i], g.identifyKey)
+		}
+		return
+	}
 	if i := g.routeIndex(path); i >= 0 && !namesModel(g.Routes[i]) {
 		if g.requireMethod(w, r, requestID, http.MethodPost) {
 			g.handle(w, r, requestID, g.Routes[i], g.identifyKey)
@@ -192,6 +198,9 @@ func (g *Gateway) handle(w http.ResponseWriter, r *http.Request, requestID strin
 		return
 	}
 	g.observe(r.Context(), rec)
+	if out.Aborted() {
+		panic(http.ErrAbortHandler)
+	}
 }
 
 // observe reports a complete entry.
@@ -211,6 +220,9 @@ func (g *Gateway) serveSafely(ctx context.Context, in *incoming, identify identi
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 		}
 	}()
+	if in.route.Op == llm.FileObjects || in.route.Op == llm.BatchObjects {
+		return g.serveObject(ctx, in, identify, out, rec)
+	}
 	return g.serve(ctx, in, identify, out, rec)
 }
 

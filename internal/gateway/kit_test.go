@@ -64,6 +64,7 @@ type kit struct {
 	comparer    gateway.Comparer
 	checker     gateway.Checker
 	cache       *responsecache.Cache
+	objects     fakeObjects
 	server      *httptest.Server // nil if inside
 	url         string
 	client      *http.Client
@@ -99,7 +100,7 @@ func newKit(t *testing.T, adjust ...func(*kit)) *kit {
 			Admission: tracker, Health: tracker, Batches: chat.Format{}, Draw: func() float64 { return 0.5 }, SealID: storedIDs.Seal,
 			Egress: egress.New(egress.Options{AllowPrivate: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}),
 		},
-		StoredIDs: storedIDs,
+		StoredIDs: storedIDs, Objects: &k.objects,
 		Observe:   func(*requestlog.Entry) {}, Started: func(*requestlog.Entry) {},
 		Logger: slog.New(slog.DiscardHandler), Settings: k.settings, Snapshot: k.snapshot, Admission: k.admission, Reasoning: k.reasoning, Sessions: k.sessions, Comparer: k.comparer, Checker: k.checker, Cache: k.cache,
 		Routing: gateway.Routing{
@@ -128,6 +129,8 @@ func routes() []gateway.Route {
 		{Path: "/audio/transcriptions", Op: llm.Transcribe, Format: media.Format{}},
 		{Path: "/images/generations", Op: llm.Draw, Format: media.Format{}},
 		{Path: "/rerank", Op: llm.Rerank, Format: media.Format{}},
+		{Path: "/files", Op: llm.FileObjects, Format: media.Format{}},
+		{Path: "/batches", Op: llm.BatchObjects, Format: media.Format{}},
 		{Path: "/generateContent", Op: llm.Chat, Format: geminiapi.Format{}},
 		{Path: "/streamGenerateContent", Op: llm.Chat, Format: geminiapi.Format{Stream: true}},
 		{Path: "/countTokens", Op: llm.Count, Format: geminiapi.Format{}},
@@ -303,6 +306,18 @@ func (f *fakeKeys) Authenticate(h http.Header) (*account.Grant, error) {
 		}
 		return nil, llm.Errorf(llm.InvalidAPIKey, "The API key is not valid.")
 	}
+}
+
+func (f *fakeKeys) Key(keyID string) *account.Key {
+	if f.grant.Key.ID == keyID {
+		return f.grant.Key
+	}
+	for _, grant := range f.others {
+		if grant.Key.ID == keyID {
+			return grant.Key
+		}
+	}
+	return nil
 }
 
 func (*fakeKeys) Touch(string, string, time.Time) {}

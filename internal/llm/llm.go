@@ -22,6 +22,9 @@ const (
 	Transcribe Op = "transcriptions" // text from audio
 	Draw       Op = "images"         // images from a text
 	Rerank     Op = "rerank"         // documents by their relevance for a query
+
+	FileObjects  Op = "files"   // files of a provider account; calls no model
+	BatchObjects Op = "batches" // requests that a provider serves later
 )
 
 // Media reports whether the operation is about audio, images or reranking. Bodies of such requests pass through and are not stored.

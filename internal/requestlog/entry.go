@@ -181,7 +181,12 @@ type Cache struct {
 func (e *Entry) CacheHit() bool { return e.Cache != nil && e.Cache.Status == CacheHit }
 
 // Served reports whether a target served the request. The latency of any other request is not that of a model.
-func (e *Entry) Served() bool { return e.Model != "" && !e.CacheHit() }
+func (e *Entry) Served() bool {
+	return e.Model != "" && !e.CacheHit() && e.Endpoint != BatchEndpoint
+}
+
+// BatchEndpoint is the endpoint of requests about batches. An entry with this endpoint and a model is the usage of a batch.
+const BatchEndpoint = "batches"
 
 // SampleKey is a key of sample traffic. No client has it. Sample traffic is always simulated and not charged to a budget.
 type SampleKey struct{ ID, Name string }
@@ -238,7 +243,7 @@ const (
 	BodyExpired           BodyState = "expired"
 	BodyTooLarge          BodyState = "too_large"
 	BodyRedactionTimeout  BodyState = "redaction_timeout" // the redaction rules took too long
-	BodyMedia             BodyState = "media"             // bodies of audio, image and rerank requests are not stored
+	BodyMedia             BodyState = "media"             // bodies of audio, image, rerank, file and batch requests are not stored
 	BodyNone              BodyState = "none"              // the request failed before its body was read
 )
 

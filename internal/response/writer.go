@@ -4,6 +4,7 @@ package response
 
 import (
 	"bytes"
+	"cmp"
 	"io"
 	"math"
 	"net/http"
@@ -39,6 +40,8 @@ type Writer struct {
 	closed    bool
 	whole     []byte
 	media     string      // content type of a complete response that is not JSON
+	raw       bool        // the response is sent as bytes of unknown length
+	aborted   bool        // the raw response is incomplete
 	held      []llm.Event // the finish event and later events, if a trace is added to the last one
 	keepAlive struct {
 		timer    *time.Timer
@@ -145,6 +148,29 @@ func (w *Writer) Events(events []llm.Event, s Summary) error {
 	return nil
 }
 
+// Bytes sends a part of a response of unknown length. The first call sends the headers. An empty media type means JSON.
+func (w *Writer) Bytes(data []byte, media string, s Summary) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.started {
+		h := w.w.Header()
+		s.SetHeaders(h)
+		h.Set("Content-Type", cmp.Or(media, "application/json"))
+		h.Set("X-Content-Type-Options", "nosniff")
+		w.started, w.raw = true, true
+		w.w.WriteHeader(http.StatusOK)
+	}
+	return w.send(data)
+}
+
+// Aborted reports whether a response of unknown length ended with an error. The caller must close the connection, so that the client does
+// not mistake the response for a complete one.
+func (w *Writer) Aborted() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.aborted
+}
+
 func (w *Writer) writeEvent(ev llm.Event) error {
 	w.sendStreamHeader()
 	w.events++
@@ -159,6 +185,9 @@ func (w *Writer) End(s Summary) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	defer w.close()
+	if w.raw {
+		return w.conn.Flush()
+	}
 	if w.stream {
 		for i, ev := range w.held {
 			if i == len(w.held)-1 {
@@ -197,6 +226,10 @@ func (w *Writer) Fail(e *llm.Error, body []byte) {
 	defer w.mu.Unlock()
 	defer w.close()
 	w.extendDeadline()
+	if w.raw {
+		w.aborted = true
+		return
+	}
 	if w.started {
 		_ = w.flush(func(out io.Writer) error { // fails only when the client has disconnected
 			return w.framing.WriteError(out, body, w.events)

@@ -110,6 +110,8 @@ func Routes() []gateway.Route {
 		{Path: "/audio/transcriptions", Op: llm.Transcribe, Format: media.Format{}},
 		{Path: "/images/generations", Op: llm.Draw, Format: media.Format{}},
 		{Path: "/rerank", Op: llm.Rerank, Format: media.Format{}},
+		{Path: "/files", Op: llm.FileObjects, Format: media.Format{}},
+		{Path: "/batches", Op: llm.BatchObjects, Format: media.Format{}},
 		{Path: "/generateContent", Op: llm.Chat, Format: geminiapi.Format{}},
 		{Path: "/streamGenerateContent", Op: llm.Chat, Format: geminiapi.Format{Stream: true}},
 		{Path: "/countTokens", Op: llm.Count, Format: geminiapi.Format{}},

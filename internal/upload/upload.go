@@ -55,7 +55,7 @@ type Body struct {
 // is called; for small bodies this is negligible, because few are decoded at a time. Errors are *llm.Error.
 func (b *Budget) Read(w http.ResponseWriter, r *http.Request, op llm.Op, workspace string, limits Limits) (*Body, error) {
 	check := CheckMedia
-	if op == llm.Transcribe {
+	if op == llm.Transcribe || op == llm.FileObjects {
 		check = checkForm
 	}
 	if err := check(r.Header); err != nil {
@@ -101,8 +101,12 @@ func (b *Body) ReleaseDecoding() {
 // reserveDecoding reserves the memory needed to decode the body. It rejects a body that exceeds the structural limits before
 // decoding starts.
 func (b *Body) reserveDecoding(op llm.Op) error {
-	if op == llm.Transcribe { // a form is copied once, to replace the name of the model
-		n := min(int64(len(b.Bytes)), b.total-b.held)
+	if op == llm.Transcribe || op == llm.FileObjects { // a form is copied to replace the names of models
+		n := int64(len(b.Bytes))
+		if op == llm.FileObjects {
+			n *= decodedCopies
+		}
+		n = min(n, b.total-b.held)
 		if err := b.take(n); err != nil {
 			return err
 		}

@@ -122,6 +122,24 @@ func (r *Ring) Workspace(workspaceID string) *account.Workspace {
 	return r.index.Load().workspace(workspaceID)
 }
 
+// Key returns a key by its id, or nil if it is unknown. It looks at every key, so it is not for the path of every request. The caller must
+// not change the key.
+func (r *Ring) Key(keyID string) *account.Key {
+	index := r.index.Load()
+	for i := range index.shards {
+		shard := index.shards[i].Load()
+		if shard == nil {
+			continue
+		}
+		for _, s := range *shard {
+			if s.key.ID == keyID {
+				return s.key
+			}
+		}
+	}
+	return nil
+}
+
 // Authenticate returns the key given in the headers, with its workspace.
 func (r *Ring) Authenticate(h http.Header) (*account.Grant, error) {
 	text, err := keyFrom(h)

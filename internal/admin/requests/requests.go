@@ -217,7 +217,7 @@ func absentBody(state requestlog.BodyState) *adminapi.Output[RequestBody] {
 		requestlog.BodyExpired:           "The bodies were deleted because they are older than the body retention.",
 		requestlog.BodyTooLarge:          "The bodies exceed the maximum stored size.",
 		requestlog.BodyRedactionTimeout:  "The bodies were not stored because the redaction rules of the workspace took too long.",
-		requestlog.BodyMedia:             "The bodies of audio, image and rerank requests are not stored.",
+		requestlog.BodyMedia:             "The bodies of audio, image, rerank, file and batch requests are not stored.",
 		requestlog.BodyNone:              "The request failed before there was a body to store.",
 	}
 	if reasons[state] == "" {

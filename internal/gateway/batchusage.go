@@ -1,0 +1,224 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"time"
+
+	"fairlead/internal/account"
+	"fairlead/internal/batch"
+	"fairlead/internal/catalog"
+	"fairlead/internal/id"
+	"fairlead/internal/llm"
+	"fairlead/internal/money"
+	"fairlead/internal/provider"
+	"fairlead/internal/rawjson"
+	"fairlead/internal/requestlog"
+)
+
+// batchPrice returns the price of a target at a time; nil if its price for batches is unknown.
+func batchPrice(t *provider.Target, at time.Time) *catalog.Price {
+	if t.Price == nil {
+		return nil
+	}
+	card := t.Price.At(at)
+	if !slices.ContainsFunc(card.Services, func(s catalog.Service) bool { return s.Name == batch.ServiceTier }) {
+		return nil
+	}
+	return card
+}
+
+// batchCharge is the usage of a model in a batch.
+type batchCharge struct {
+	target *provider.Target // nil if the provider reports an unknown model
+	model  string
+	usage  llm.Usage
+	bill   *catalog.Bill // nil if the price is unknown
+}
+
+// add adds the usage of one request, or of several with the same price per token.
+func (c *batchCharge) add(u llm.Usage, at time.Time) {
+	c.usage = llm.Usage{
+		Input: c.usage.Input + u.Input, CacheRead: c.usage.CacheRead + u.CacheRead, Output: c.usage.Output + u.Output, Reasoning: c.usage.Reasoning + u.Reasoning,
+		AudioInput: c.usage.AudioInput + u.AudioInput, AudioOutput: c.usage.AudioOutput + u.AudioOutput, ServiceTier: batch.ServiceTier,
+	}
+	if c.target == nil {
+		return
+	}
+	card := batchPrice(c.target, at)
+	if card == nil {
+		return
+	}
+	b := card.Bill(u)
+	if c.bill == nil {
+		c.bill = &b
+		return
+	}
+	for _, row := range b.Rows {
+		same := func(r catalog.Row) bool { return r.Class == row.Class && r.Rate == row.Rate }
+		if i := slices.IndexFunc(c.bill.Rows, same); i >= 0 {
+			c.bill.Rows[i].Tokens += row.Tokens
+			c.bill.Rows[i].Amount = c.bill.Rows[i].Amount.Add(row.Amount)
+		} else {
+			c.bill.Rows = append(c.bill.Rows, row)
+		}
+	}
+	c.bill.Total = c.bill.Total.Add(b.Total)
+}
+
+// settleBatch records the usage of a batch that has ended: one entry for each model, charged to the key that created the batch. It does
+// nothing if that was done before.
+func (o *objectRequest) settleBatch(ctx context.Context, p *provider.Provider, of batch.Object) error {
+	if of.Settled || !batch.Ended(of.Data) {
+		return nil
+	}
+	charges, err := o.batchCharges(ctx, p, of)
+	if err != nil {
+		return err
+	}
+	key := o.Keys.Key(of.KeyID)
+	if key == nil {
+		key = &account.Key{ID: of.KeyID, WorkspaceID: of.WorkspaceID}
+	}
+	budgets := Budgets(&account.Grant{Key: key, Workspace: o.who.grant.Workspace})
+	for i := range budgets {
+		budgets[i].WarnOnly = true // the cost has been incurred
+	}
+	hold, err := o.Ledger.Hold(ctx, budgets, 0)
+	if err != nil {
+		return err
+	}
+	defer hold.Release() // no-op after settlement
+	first, err := o.Objects.SettleObject(ctx, of, true)
+	if err != nil {
+		return databaseError(err)
+	}
+	if !first {
+		return nil
+	}
+	var total money.Amount
+	for i, c := range charges {
+		e := o.batchEntry(of, key, c)
+		if err := o.Log.End(e); err != nil {
+			if i == 0 { // nothing was recorded, so that the next request may try again
+				_, undo := o.Objects.SettleObject(ctx, of, false)
+				return errors.Join(err, undo)
+			}
+			return err
+		}
+		o.Observe(e)
+		if c.bill != nil {
+			total = total.Add(c.bill.Total)
+		}
+	}
+	hold.Settle(total)
+	return nil
+}
+
+// batchCharges returns the usage of a batch that has ended: from the batch itself, or from the file with its results if the batch reports
+// no usage or its price depends on single requests.
+func (o *objectRequest) batchCharges(ctx context.Context, p *provider.Provider, of batch.Object) ([]*batchCharge, error) {
+	model, u, reported := batch.Usage(of.Data)
+	results := batch.Results(of.Data)
+	if reported && u.Total() == 0 || !reported && results == "" {
+		return nil, nil
+	}
+	sum := o.newCharge(p, of, model)
+	if reported {
+		card := (*catalog.Price)(nil)
+		if sum.target != nil {
+			card = batchPrice(sum.target, of.CreatedAt)
+		}
+		if card == nil || results == "" || card.PerRequest == 0 && (len(card.Tiers) == 0 || u.Prompt() <= card.Tiers[0].Above) {
+			sum.add(u, of.CreatedAt)
+			return []*batchCharge{sum}, nil
+		}
+	}
+	stream, err := o.Dispatcher.CallObject(ctx, p, &provider.ObjectOperation{Credential: of.Credential, Method: http.MethodGet, Path: []string{"files", results, "content"}}, o.in.settings.Attempts.Idle)
+	if err != nil {
+		return nil, objectFailure(p, err)
+	}
+	defer stream.Close()
+	byModel := map[string]*batchCharge{}
+	err = batch.ReadResults(&streamReader{stream: stream}, func(r batch.Result) {
+		if byModel[r.Model] == nil {
+			byModel[r.Model] = o.newCharge(p, of, r.Model)
+		}
+		byModel[r.Model].add(r.Usage, of.CreatedAt)
+	})
+	if e, ok := errors.AsType[*llm.Error](err); ok {
+		return nil, objectFailure(p, e)
+	}
+	if err != nil { // the provider reports no plausible usage: the cost stays unknown
+		o.Logger.WarnContext(ctx, "usage of a batch is unknown", "provider", p.Name, "batch", of.ID, "error", err.Error())
+		sum.bill, sum.usage = nil, llm.Usage{Estimated: true}
+		return []*batchCharge{sum}, nil
+	}
+	var charges []*batchCharge
+	for _, name := range slices.Sorted(maps.Keys(byModel)) {
+		charges = append(charges, byModel[name])
+	}
+	return charges, nil
+}
+
+// newCharge returns an empty charge for a model under the provider's name. Without a name, the batch must have only one model.
+func (o *objectRequest) newCharge(p *provider.Provider, of batch.Object, reported string) *batchCharge {
+	name := reported
+	if len(of.Uses) == 1 { // a provider may report the name of a dated snapshot that the catalog does not have
+		name = of.Uses[0].Model
+	}
+	c := &batchCharge{model: name}
+	if targets := o.in.snap.Named(p.Name + "/" + name); name != "" && len(targets) > 0 {
+		c.target, c.model = targets[0], targets[0].Model.Name
+	}
+	return c
+}
+
+// batchEntry returns the entry with the usage of a model in a batch.
+func (o *objectRequest) batchEntry(of batch.Object, key *account.Key, c *batchCharge) *requestlog.Entry {
+	e := &requestlog.Entry{
+		ID: id.New("req", o.in.start), WorkspaceID: of.WorkspaceID, KeyID: of.KeyID, KeyName: key.Name, Time: o.in.start,
+		Endpoint: requestlog.BatchEndpoint, Format: o.in.route.Format.Name(), Requested: c.model, Model: c.model, Provider: of.Provider, Tags: key.Tags,
+		Outcome: requestlog.OK, Status: http.StatusOK, Finish: shorten(rawjson.Get(of.Data, "status").String()), Usage: c.usage,
+		Metadata: map[string]string{"batch_id": of.ID}, BodyState: requestlog.BodyMedia,
+	}
+	attempt := requestlog.Attempt{Provider: of.Provider, Model: c.model, Credential: of.Credential, Status: http.StatusOK, Usage: &c.usage}
+	if c.target != nil {
+		attempt.Upstream = c.target.Upstream
+	}
+	if c.bill != nil {
+		e.Bill, e.Cost, attempt.Cost = c.bill, &c.bill.Total, &c.bill.Total
+	} else {
+		e.Warnings = append(e.Warnings, fmt.Sprintf("the cost of the batch is unknown: %s has no batch price, or the usage is unknown", c.model))
+	}
+	e.Attempts = []requestlog.Attempt{attempt}
+	return e
+}
+
+// streamReader reads the data of a stream.
+type streamReader struct {
+	stream llm.Stream
+	rest   []byte
+}
+
+// Read implements io.Reader.
+func (r *streamReader) Read(p []byte) (int, error) {
+	for len(r.rest) == 0 {
+		ev, ok, err := r.stream.Next()
+		switch {
+		case err != nil:
+			return 0, err
+		case !ok:
+			return 0, io.EOF
+		}
+		r.rest = ev.Data
+	}
+	n := copy(p, r.rest)
+	r.rest = r.rest[n:]
+	return n, nil
+}
