@@ -1,6 +1,6 @@
 import { Alert, Button, Group, Modal, SegmentedControl, Stack, Text, TextInput } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { type FormEvent, useState } from "react";
+import { type FormEvent, type ReactNode, useState } from "react";
 
 import { api, must, type Schema } from "../../api/client";
 import { asApiError } from "../../api/errors";
@@ -33,74 +33,119 @@ function ChannelForm({ email, onClose, onCreated }: Omit<Props, "opened">) {
   const [type, setType] = useState<ChannelType>("webhook");
   const [name, setName] = useState("");
   const [address, setAddress] = useState("");
+  return (
+    <ChannelFrame
+      action="Add channel"
+      failure="Could not add the channel"
+      disabled={!name.trim() || !address.trim()}
+      onClose={onClose}
+      save={async () => {
+        const body = { name, type, ...destination(type, address) };
+        const channel = await must(api.POST("/alerts/channels", { body }));
+        notifyDone("Channel added.");
+        onCreated(channel);
+      }}
+    >
+      {(problems) => (
+        <>
+          <SegmentedControl
+            aria-label="Type"
+            fullWidth
+            data={[
+              { value: "webhook", label: "Webhook" },
+              { value: "slack", label: "Slack" },
+              ...(email ? [{ value: "email", label: "E-mail" }] : []),
+            ]}
+            value={type}
+            onChange={(chosen) => setType(chosen as ChannelType)}
+          />
+          <Text size="sm" c="dimmed">
+            {descriptions[type]}
+          </Text>
+          <NameField value={name} onChange={setName} error={problems["name"]} />
+          <TextInput
+            label={type === "email" ? "Recipients" : "URL"}
+            placeholder={
+              type === "email" ? "ops@example.com, lead@example.com" : "https://example.com/hooks/fairlead"
+            }
+            required
+            autoComplete="off"
+            value={address}
+            onChange={(event) => setAddress(event.currentTarget.value)}
+            error={problems["url"] ?? problems["to"] ?? problems["type"]}
+          />
+        </>
+      )}
+    </ChannelFrame>
+  );
+}
+
+/** The address of a channel as the API takes it. */
+function destination(type: string, address: string) {
+  return type === "email"
+    ? { to: address.split(",").flatMap((one) => one.trim() || []) }
+    : { url: address.trim() };
+}
+
+interface FrameProps {
+  /** Text of the button that saves. */
+  action: string;
+  /** Heading of an error that belongs to no field. */
+  failure: string;
+  disabled: boolean;
+  onClose: () => void;
+  save: () => Promise<void>;
+  /** The fields, with the errors that belong to them. */
+  children: (problems: Record<string, string>) => ReactNode;
+}
+
+/** A form that saves a channel and loads the alerts again. */
+function ChannelFrame({ action, failure, disabled, onClose, save: mutationFn, children }: FrameProps) {
   const queryClient = useQueryClient();
-  const create = useMutation({
-    mutationFn: () => {
-      const to = address.split(",").flatMap((one) => one.trim() || []);
-      const body = type === "email" ? { name, type, to } : { name, type, url: address.trim() };
-      return must(api.POST("/alerts/channels", { body }));
-    },
-    onSuccess: (channel) => {
-      notifyDone("Channel added.");
-      onCreated(channel);
-      return queryClient.invalidateQueries({ queryKey: ["alerts"] });
-    },
+  const save = useMutation({
+    mutationFn,
+    onSuccess: () => queryClient.invalidateQueries({ queryKey: ["alerts"] }),
   });
-  const problems = create.error ? asApiError(create.error).problems : {};
+  const problems = save.error ? asApiError(save.error).problems : {};
   const onSubmit = (event: FormEvent) => {
     event.preventDefault();
-    create.mutate();
+    save.mutate();
   };
   return (
     <form onSubmit={onSubmit}>
       <Stack gap="sm">
-        <SegmentedControl
-          aria-label="Type"
-          fullWidth
-          data={[
-            { value: "webhook", label: "Webhook" },
-            { value: "slack", label: "Slack" },
-            ...(email ? [{ value: "email", label: "E-mail" }] : []),
-          ]}
-          value={type}
-          onChange={(chosen) => setType(chosen as ChannelType)}
-        />
-        <Text size="sm" c="dimmed">
-          {descriptions[type]}
-        </Text>
-        <TextInput
-          label="Channel name"
-          placeholder="ops"
-          required
-          maxLength={100}
-          value={name}
-          onChange={(event) => setName(event.currentTarget.value)}
-          error={problems["name"]}
-        />
-        <TextInput
-          label={type === "email" ? "Recipients" : "URL"}
-          placeholder={
-            type === "email" ? "ops@example.com, lead@example.com" : "https://example.com/hooks/fairlead"
-          }
-          required
-          autoComplete="off"
-          value={address}
-          onChange={(event) => setAddress(event.currentTarget.value)}
-          error={problems["url"] ?? problems["to"] ?? problems["type"]}
-        />
-        {create.error && Object.keys(problems).length === 0 && (
-          <ErrorPanel what="Could not add the channel" error={create.error} />
-        )}
+        {children(problems)}
+        {save.error && Object.keys(problems).length === 0 && <ErrorPanel what={failure} error={save.error} />}
         <Group justify="flex-end" gap="xs">
           <Button variant="default" onClick={onClose}>
             Cancel
           </Button>
-          <Button type="submit" loading={create.isPending} disabled={!name.trim() || !address.trim()}>
-            Add channel
+          <Button type="submit" loading={save.isPending} disabled={disabled}>
+            {action}
           </Button>
         </Group>
       </Stack>
     </form>
+  );
+}
+
+interface NameProps {
+  value: string;
+  onChange: (name: string) => void;
+  error: string | undefined;
+}
+
+function NameField({ value, onChange, error }: NameProps) {
+  return (
+    <TextInput
+      label="Channel name"
+      placeholder="ops"
+      required
+      maxLength={100}
+      value={value}
+      onChange={(event) => onChange(event.currentTarget.value)}
+      error={error}
+    />
   );
 }
 
@@ -121,61 +166,34 @@ export function EditChannelDialog({ channel, onClose }: EditProps) {
 function EditForm({ channel, onClose }: { channel: AlertChannel; onClose: () => void }) {
   const [name, setName] = useState(channel.name);
   const [address, setAddress] = useState("");
-  const queryClient = useQueryClient();
-  const save = useMutation({
-    mutationFn: () => {
-      const to = address.split(",").flatMap((one) => one.trim() || []);
-      const destination = channel.type === "email" ? { to } : { url: address.trim() };
-      return must(
-        api.PATCH("/alerts/channels/{id}", {
-          params: { path: { id: channel.id } },
-          body: { name, ...(address.trim() && destination) },
-        }),
-      );
-    },
-    onSuccess: () => {
-      notifyDone("Channel saved.");
-      onClose();
-      return queryClient.invalidateQueries({ queryKey: ["alerts"] });
-    },
-  });
-  const problems = save.error ? asApiError(save.error).problems : {};
-  const onSubmit = (event: FormEvent) => {
-    event.preventDefault();
-    save.mutate();
-  };
   return (
-    <form onSubmit={onSubmit}>
-      <Stack gap="sm">
-        <TextInput
-          label="Channel name"
-          required
-          maxLength={100}
-          value={name}
-          onChange={(event) => setName(event.currentTarget.value)}
-          error={problems["name"]}
-        />
-        <TextInput
-          label={channel.type === "email" ? "New recipients" : "New URL"}
-          description={`Leave empty to keep the current destination: ${channel.target}`}
-          autoComplete="off"
-          value={address}
-          onChange={(event) => setAddress(event.currentTarget.value)}
-          error={problems["url"] ?? problems["to"]}
-        />
-        {save.error && Object.keys(problems).length === 0 && (
-          <ErrorPanel what="Could not save the channel" error={save.error} />
-        )}
-        <Group justify="flex-end" gap="xs">
-          <Button variant="default" onClick={onClose}>
-            Cancel
-          </Button>
-          <Button type="submit" loading={save.isPending} disabled={!name.trim()}>
-            Save
-          </Button>
-        </Group>
-      </Stack>
-    </form>
+    <ChannelFrame
+      action="Save"
+      failure="Could not save the channel"
+      disabled={!name.trim()}
+      onClose={onClose}
+      save={async () => {
+        const params = { path: { id: channel.id } };
+        const body = { name, ...(address.trim() && destination(channel.type, address)) };
+        await must(api.PATCH("/alerts/channels/{id}", { params, body }));
+        notifyDone("Channel saved.");
+        onClose();
+      }}
+    >
+      {(problems) => (
+        <>
+          <NameField value={name} onChange={setName} error={problems["name"]} />
+          <TextInput
+            label={channel.type === "email" ? "New recipients" : "New URL"}
+            description={`Leave empty to keep the current destination: ${channel.target}`}
+            autoComplete="off"
+            value={address}
+            onChange={(event) => setAddress(event.currentTarget.value)}
+            error={problems["url"] ?? problems["to"]}
+          />
+        </>
+      )}
+    </ChannelFrame>
   );
 }
 
