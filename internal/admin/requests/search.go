@@ -27,7 +27,7 @@ type TextMatch struct {
 	Model   *string       `json:"model"`
 	Session *string       `json:"session"`
 	Preview string        `json:"preview"`
-	Excerpt []ExcerptSpan `json:"excerpt" doc:"Parts of an excerpt, as plain text. Empty if the text is no longer stored."`
+	Excerpt []ExcerptSpan `json:"excerpt" doc:"Parts of an excerpt, as plain text. Empty if the text was deleted."`
 }
 
 // ExcerptSpan is a part of an excerpt.

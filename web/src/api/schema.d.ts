@@ -6543,7 +6543,7 @@ export interface components {
             counts: number[];
         };
         TextMatch: {
-            /** @description Parts of an excerpt, as plain text. Empty if the text is no longer stored. */
+            /** @description Parts of an excerpt, as plain text. Empty if the text was deleted. */
             excerpt: components["schemas"]["ExcerptSpan"][];
             id: string;
             model: string | null;

@@ -78,7 +78,7 @@ export function againstNotes({ against, requests, quality }: Proof): string[] {
     );
   } else if (logged < 0.99 * requests) {
     // Roll-ups count whole hours, so small differences have no meaning.
-    notes.push(`The period had ${plural(requests, "request")}; the others are no longer in the log.`);
+    notes.push(`The period had ${plural(requests, "request")}; the log has deleted the others.`);
   }
   if (against.cache_unknown > 0) {
     notes.push(
@@ -87,7 +87,7 @@ export function againstNotes({ against, requests, quality }: Proof): string[] {
   }
   if (against.current_prices > 0) {
     notes.push(
-      `${plural(against.current_prices, "request")} priced with the current price history, because the price list of the time is no longer stored.`,
+      `${plural(against.current_prices, "request")} priced with the current price history, because the price list of the time was deleted.`,
     );
   }
   if (against.unpriced > 0) {
