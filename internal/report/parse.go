@@ -10,13 +10,13 @@ import (
 	"fairlead/internal/requestlog"
 )
 
-// Filters lists the filters of the request log that a report supports. A report can also be filtered by client.
+// Filters lists the filters of the request log that a report supports.
 func Filters() []string {
-	return []string{"from", "to", "model", "provider", "policy", "key", "user", "session", "tag", "simulated", "source"}
+	return []string{"from", "to", "model", "provider", "policy", "key", "user", "session", "client", "tag", "simulated", "source"}
 }
 
 // Parameters lists the parameters of a report.
-func Parameters() []string { return append(Filters(), "client", "by", "then", "measure", "limit") }
+func Parameters() []string { return append(Filters(), "by", "then", "measure", "limit") }
 
 // Parse parses the parameters of a report. Without from, the report covers the last
 // 24 hours. Playground requests are excluded unless source is set.
@@ -32,8 +32,6 @@ func Parse(values url.Values, now time.Time) (Query, error) {
 			q.By, err = ParseDimension(name, value)
 		case name == "then":
 			q.Then, err = ParseDimension(name, value)
-		case name == "client":
-			q.Client = given
 		case name == "measure":
 			q.Measure, err = ParseMeasure(value)
 		case name == "limit":
@@ -63,7 +61,7 @@ func Parse(values url.Values, now time.Time) (Query, error) {
 	q.RollupFilter = requestlog.RollupFilter{
 		From: f.From, To: f.To, Key: f.Key, Model: f.Model, Provider: f.Provider, Policy: f.Policy, Simulated: f.Simulated, Source: f.Source,
 	}
-	q.User, q.Session, q.Tag = f.User, f.Session, f.Tag
+	q.User, q.Session, q.Client, q.Tag = f.User, f.Session, f.Client, f.Tag
 	return q, q.validate()
 }
 
@@ -93,7 +91,7 @@ func (d Dimension) Selects(value string, keys func(member string) []string) (f r
 	case Session:
 		f.Session = values
 	case Client:
-		return f, false
+		f.Client = values
 	case Member:
 		f.Key = keys(value)
 		return f, len(f.Key) > 0

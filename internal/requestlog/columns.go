@@ -27,6 +27,7 @@ type Filter struct {
 	Cache       []string
 	Session     []string
 	User        []string
+	Client      []string
 	Stream      *bool
 	MinCost     *money.Amount
 	MaxCost     *money.Amount
@@ -148,6 +149,11 @@ var columns = []Column{
 		Name: "user", Label: "user", Help: "End users as reported by the client.", Example: "end user", Stored: "end_user", Export: "end_user", Rank: 3, Partial: true,
 		Redacted: func(e *Entry) *string { return &e.EndUser },
 		terms:    func(f *Filter) *[]string { return &f.User }, text: func(e *Entry) string { return e.EndUser },
+	},
+	{
+		Name: "client", Label: "client", Help: "Clients as reported by the User-Agent header.", Example: "openai-python/2.1", Stored: "client", Export: "client",
+		Redacted: func(e *Entry) *string { return &e.Client },
+		terms:    func(f *Filter) *[]string { return &f.Client }, text: func(e *Entry) string { return e.Client },
 	},
 	{
 		Name: "stream", Label: "stream", Help: "Whether the response was streamed.", Stored: "stream", Export: "stream", Kind: Truth,

@@ -65,7 +65,7 @@ func exportColumns() []column {
 		logged("session"),
 		logged("end_user"),
 		{"tags", func(r *exportRow) any { return tagText(r.Tags) }},
-		{"client", func(r *exportRow) any { return r.Client }},
+		logged("client"),
 		{"ip", func(r *exportRow) any { return r.IP }},
 		{"fallback_reason", func(r *exportRow) any { return orNil(r.Fallback) }},
 		{"source", func(r *exportRow) any { return r.Source }},
@@ -96,7 +96,7 @@ func logged(name string) column {
 	return column{name, func(r *exportRow) any {
 		switch v := c.Value(r.entry).(type) {
 		case string:
-			if v == "" && name != "id" && name != "requested_model" { // the ID and the requested model are never null
+			if v == "" && name != "id" && name != "requested_model" && name != "client" { // these three are never null
 				return nil
 			}
 			return v

@@ -24,7 +24,7 @@ func TestExportOfLogColumnEqualsFieldOfRow(t *testing.T) {
 		"full": {
 			ID: "req_1", Outcome: requestlog.OK, Status: 200, Stream: true, Requested: "auto", Model: "small", Provider: "openai",
 			DecisionKind: route.Policy, Policy: "p", Cost: new(money.Amount(5)), BaselineCost: new(money.Amount(3)), Latency: 1500 * time.Millisecond,
-			KeyID: "key_1", Finish: "stop", Session: "s", EndUser: "u", Simulated: true, Cache: &requestlog.Cache{Status: requestlog.CacheHit},
+			KeyID: "key_1", Finish: "stop", Session: "s", EndUser: "u", Client: "curl/8", Simulated: true, Cache: &requestlog.Cache{Status: requestlog.CacheHit},
 		},
 	} {
 		row := exportRow{RowOf(&e), &e}

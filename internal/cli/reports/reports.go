@@ -56,7 +56,6 @@ func New(c *cli.Console, o *cli.Options) *cobra.Command {
 	cmd.Flags().StringVar(&workspace, "workspace", "", instance.WorkspaceHelp)
 	cmd.Flags().BoolVar(&asCSV, "csv", false, "print CSV")
 	filter.AddSome(cmd, report.Filters(),
-		requestlog.Parameter{Name: "client", Help: "Clients as reported by the User-Agent header"},
 		requestlog.Parameter{Name: "by", Help: "First level, such as model or tag:team (default: the total only)"},
 		requestlog.Parameter{Name: "then", Help: "Second level"},
 		requestlog.Parameter{Name: "measure", Help: "Order of the groups: spend, savings, requests, latency or errors (default spend)", Values: measures()},

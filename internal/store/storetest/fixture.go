@@ -103,6 +103,7 @@ func drawEntry(t *rapid.T, workspace string, span time.Duration) requestlog.Entr
 		Preview: word.Draw(t, "preview"), Session: word.Draw(t, "session"), EndUser: word.Draw(t, "user"),
 		Cache:     rapid.SampledFrom([]*requestlog.Cache{nil, {Status: requestlog.CacheHit, Saved: new(money.Amount(7_000_000)), Source: "req_0"}, {Status: requestlog.CacheMiss}}).Draw(t, "cache"),
 		Finish:    rapid.SampledFrom([]string{"", "stop", "length", "tool_calls"}).Draw(t, "finish"),
+		Client:    rapid.SampledFrom([]string{"", "curl/8", "agent (KHTML, like \\x)"}).Draw(t, "client"),
 		BodyState: requestlog.BodyDisabled,
 	}
 	for range rapid.IntRange(0, 3).Draw(t, "attempts") {
@@ -158,6 +159,7 @@ func drawFilter(t *rapid.T, workspace string, span time.Duration) requestlog.Fil
 		func() { f.Tag = []string{"team", "team=a", "100%=x"} },
 		func() { f.Cache = []string{"hit"} },
 		func() { f.Finish = []string{"stop", "length"} },
+		func() { f.Client = []string{"agent (KHTML, like \\x)"} },
 		func() { f.Session = values.Draw(t, "sessions") },
 		func() { f.User = values.Draw(t, "users") },
 		func() { f.Stream = &yes },

@@ -113,3 +113,19 @@ test("an invalid time in the URL is reported, and the default range is shown", a
     await expect(page.getByRole("button", { name: "Last 24 hours" })).toBeVisible();
   }
 });
+
+test("requests are filtered by their client", async ({ page }) => {
+  const { client } = world;
+  const key = await client.key("software");
+  const { id } = await client.send({ key, headers: { "User-Agent": "night-job/3" }, body: chat("sim-nano", "From a night job") });
+  await client.logged(id);
+  await page.goto(`${world.gateway.url}/requests?from=now-1h`);
+  await expect(page.getByText("From a night job")).toBeVisible();
+  await expect(page.getByText("fifth")).toBeVisible();
+  await page.getByRole("button", { name: "More filters" }).click();
+  await page.getByRole("textbox", { name: "client" }).fill("night-job/3");
+  await page.keyboard.press("Enter");
+  await expect(page.getByText("1 matching request", { exact: true })).toBeVisible();
+  await expect(page).toHaveURL(/client=night-job/);
+  await expect(page.getByText("fifth")).toHaveCount(0);
+});

@@ -15,6 +15,7 @@ export const filterDefinitions = [
   { name: "cache", label: "cache", list: true, example: "" },
   { name: "session", label: "session", list: true, example: "session id" },
   { name: "user", label: "user", list: true, example: "end user" },
+  { name: "client", label: "client", list: true, example: "openai-python/2.1" },
   { name: "stream", label: "stream", list: false, example: "" },
   { name: "simulated", label: "simulated", list: false, example: "" },
   { name: "min_cost", label: "cost ≥", list: false, example: "USD" },

@@ -8137,6 +8137,8 @@ export interface operations {
             path: {
                 /** @description Backtest ID. */
                 id: string;
+                /** @description Clients as reported by the User-Agent header. */
+                client?: string;
             };
             cookie?: never;
         };
@@ -9954,6 +9956,8 @@ export interface operations {
         requestBody?: never;
         responses: {
             /** @description OK */
+                /** @description Clients as reported by the User-Agent header. */
+                client?: string;
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10049,6 +10053,8 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                /** @description Clients as reported by the User-Agent header. */
+                client?: string;
                     "application/json": components["schemas"]["RequestCount"];
                 };
             };
@@ -10143,6 +10149,8 @@ export interface operations {
                 headers: {
                     [name: string]: unknown;
                 };
+                /** @description Clients as reported by the User-Agent header. */
+                client?: string;
                 content: {
                     "application/x-ndjson": string;
                     "text/csv": string;
@@ -10233,6 +10241,8 @@ export interface operations {
                 /** @description Providers that served the request. */
                 provider?: string;
                 /** @description Policies that changed the decision. */
+                /** @description Clients as reported by the User-Agent header. */
+                client?: string;
                 policy?: string;
                 /** @description Key IDs. */
                 key?: string;
@@ -10377,6 +10387,8 @@ export interface operations {
                 simulated?: string;
                 /** @description Minimum. Cost in US dollars. */
                 min_cost?: string;
+                /** @description Clients as reported by the User-Agent header. */
+                client?: string;
                 /** @description Maximum. Cost in US dollars. */
                 max_cost?: string;
                 /** @description Minimum. Latency in milliseconds, or a duration such as 2s. */
@@ -10504,6 +10516,8 @@ export interface operations {
     "get-request-feedback": {
         parameters: {
             query?: {
+                /** @description Clients as reported by the User-Agent header. */
+                client?: string;
                 /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
                 workspace?: string;
             };
