@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -38,6 +39,7 @@ type Item struct {
 	KeyName   string
 	CreatedBy string // account that created the key
 	Downgrade bool   // whether requests are served by auto:cost from the warning threshold on
+	ByPolicy  bool   // whether a policy sets the budget, instead of the key
 	Forecast  Forecast
 
 	since time.Time // creation of the owner; zero if unknown
@@ -82,7 +84,9 @@ type Service struct {
 	Namer    *session.Namer
 	// Applied returns the budgets of the key and of the workspace of a grant.
 	Applied func(*account.Grant) []ledger.Budget
-	Now     func() time.Time
+	// LimitsSessions reports whether an active policy of a workspace sets budgets of sessions; nil when that is unknown.
+	LimitsSessions func(workspaceID string) bool
+	Now            func() time.Time
 }
 
 const (
@@ -198,16 +202,20 @@ func (i *Item) sampleStart(charges []Charge, now time.Time) time.Time {
 }
 
 // Shared returns the budgets of sessions and end users that were active in the last 30 days, the most used first. It considers the 200 most
-// recent sessions of keys that limit their sessions or end users, and reports whether there were more.
+// recent sessions: of all keys if a policy limits sessions, otherwise of the keys that limit their sessions or end users. It reports whether
+// there were more.
 func (s *Service) Shared(ctx context.Context, workspaceID string) (items []Item, more bool, err error) {
 	keys, err := s.Accounts.Keys(ctx, workspaceID)
 	if err != nil {
 		return nil, false, err
 	}
-	limited, ids := map[string]*account.Key{}, []string(nil)
+	byPolicy := s.LimitsSessions == nil || s.LimitsSessions(workspaceID)
+	active, ids := map[string]*account.Key{}, []string(nil)
 	for i := range keys {
-		if k := &keys[i]; k.RevokedAt.IsZero() && k.Sessions != nil && (k.Sessions.Budget != nil || k.Sessions.UserBudget != nil) {
-			limited[k.ID], ids = k, append(ids, k.ID)
+		k := &keys[i]
+		limited := k.Sessions != nil && (k.Sessions.Budget != nil || k.Sessions.UserBudget != nil)
+		if k.RevokedAt.IsZero() && (byPolicy || limited) {
+			active[k.ID], ids = k, append(ids, k.ID)
 		}
 	}
 	if len(ids) == 0 {
@@ -220,7 +228,13 @@ func (s *Service) Shared(ctx context.Context, workspaceID string) (items []Item,
 	seen := map[string]bool{}
 	for i := range found {
 		one := &found[i]
-		for _, item := range s.subjectItems(workspaceID, limited[one.KeyID], one.ID, one.EndUser) {
+		own := s.subjectItems(workspaceID, active[one.KeyID], one.ID, one.EndUser)
+		if byPolicy {
+			if own, err = s.limitByPolicy(ctx, one, active, own); err != nil {
+				return nil, false, err
+			}
+		}
+		for _, item := range own {
 			if !seen[item.ID] {
 				seen[item.ID], items = true, append(items, item)
 			}
@@ -246,6 +260,35 @@ func (s *Service) subjectItems(workspaceID string, k *account.Key, name, endUser
 		})
 	}
 	return items
+}
+
+// limitByPolicy adds the budget that a policy set for the latest request of a session, unless the key has a lower one.
+func (s *Service) limitByPolicy(ctx context.Context, one *requestlog.Session, keys map[string]*account.Key, items []Item) ([]Item, error) {
+	last, err := s.Requests.Entry(ctx, one.WorkspaceID, one.LastID)
+	if errors.Is(err, requestlog.ErrNotFound) { // deleted
+		return items, nil
+	}
+	k := keys[last.KeyID]
+	if err != nil || k == nil || last.Decision == nil || last.Decision.SessionBudget == nil {
+		return items, err
+	}
+	limit := *last.Decision.SessionBudget
+	b, ok := s.Namer.PolicyBudget(&account.Grant{Key: k, Workspace: &account.Workspace{ID: one.WorkspaceID}}, one.ID, limit)
+	if !ok {
+		return items, nil
+	}
+	item := Item{
+		ID: subjectID(OfSession, k.ID, b.Name), Kind: OfSession, Budget: b, KeyID: k.ID, KeyName: k.Name, CreatedBy: k.CreatedBy,
+		Downgrade: limit.Downgrade, ByPolicy: true,
+	}
+	i := slices.IndexFunc(items, func(i Item) bool { return i.ID == item.ID })
+	if i < 0 {
+		return append(items, item), nil
+	}
+	if items[i].Budget.WarnOnly || items[i].Budget.Amount > b.Amount {
+		items[i] = item
+	}
+	return items, nil
 }
 
 // loadSubjects sets the use and the forecasts of the budgets of sessions and end users.
@@ -350,6 +393,15 @@ func (s *Service) findSubject(ctx context.Context, workspaceID string, kind Kind
 		return Item{}, err
 	}
 	items := s.subjectItems(workspaceID, &key, name, name)
+	if kind == OfSession {
+		one, err := s.Sessions.Session(ctx, workspaceID, name)
+		if err == nil {
+			items, err = s.limitByPolicy(ctx, &one, map[string]*account.Key{key.ID: &key}, items)
+		}
+		if err != nil && !errors.Is(err, requestlog.ErrNotFound) {
+			return Item{}, err
+		}
+	}
 	items = slices.DeleteFunc(items, func(i Item) bool { return i.Kind != kind })
 	if len(items) == 0 {
 		return Item{}, account.ErrNotFound

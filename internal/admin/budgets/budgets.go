@@ -57,6 +57,7 @@ type Budget struct {
 	Downgrade   bool           `json:"downgrade" doc:"Whether requests are served by auto:cost from warn_percent on."`
 	StartsAt    *time.Time     `json:"starts_at" doc:"Start of the current period. null for a budget that never resets."`
 	ResetsAt    *time.Time     `json:"resets_at" doc:"End of the current period. null for a budget that never resets."`
+	ByPolicy    bool           `json:"by_policy" doc:"Whether a policy sets the budget of the session. It is the one that applied to the latest request of the session."`
 	CanEdit     bool           `json:"can_edit" doc:"Whether the caller may change the amount."`
 	Forecast    BudgetForecast `json:"forecast"`
 }
@@ -123,7 +124,6 @@ func Mount(s *adminapi.Server, d Deps) {
 	tags := []string{"budgets"}
 	adminapi.Register(s, account.ReadRequests, huma.Operation{
 		OperationID: "list-budgets", Method: http.MethodGet, Path: "/budgets", Tags: tags, Summary: "List budgets with their use and forecast",
-		Description: "Budgets that a policy sets for sessions are not listed.",
 	}, a.list)
 	adminapi.Register(s, account.ReadRequests, huma.Operation{
 		OperationID: "get-budget", Method: http.MethodGet, Path: "/budgets/{id}", Tags: tags, Summary: "Get a budget with its curve, spenders and rejected requests",
@@ -168,13 +168,16 @@ func View(i *budget.Item, by account.Actor) Budget {
 		ID: i.ID, Kind: string(i.Kind), Name: b.Name, KeyID: adminapi.NonEmpty(i.KeyID), KeyName: adminapi.NonEmpty(i.KeyName),
 		Amount: b.Amount, Spent: s.Spent, Held: s.Held, Left: i.Left(), Percent: adminapi.Percent(s.Spent, b.Amount),
 		Period: string(b.Period), Zone: b.Zone, WarnPercent: b.WarnPercent, WarnOnly: b.WarnOnly, Downgrade: i.Downgrade,
-		StartsAt: adminapi.Time(s.Start), ResetsAt: adminapi.Time(s.End), CanEdit: canEdit(i, by), Forecast: forecastView(i),
+		StartsAt: adminapi.Time(s.Start), ResetsAt: adminapi.Time(s.End), ByPolicy: i.ByPolicy, CanEdit: canEdit(i, by), Forecast: forecastView(i),
 	}
 }
 
 // canEdit reports whether the caller may change the amount. Changes are made with the operations of keys and workspaces, which check the
 // permission themselves.
 func canEdit(i *budget.Item, by account.Actor) bool {
+	if i.ByPolicy {
+		return false
+	}
 	if i.Kind == budget.OfWorkspace {
 		return by.May(account.ManageWorkspace)
 	}

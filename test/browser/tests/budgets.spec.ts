@@ -66,6 +66,27 @@ test("a budget is used up, rejects, is raised and watched", async ({ page }) => 
   expect(await client.call("GET", "/alerts")).toMatchObject({ rules: [{ kind: "forecast", threshold: 100, key_id: key.id }] });
 });
 
+test("a session budget of a policy is listed", async ({ page }) => {
+  const { client, gateway } = world;
+  const key = await client.newKey("robots");
+  await client.call("PUT", "/policies", {
+    source: "policies:\n  - name: cap\n    session_budget: {amount_usd: 5, downgrade: true}\n",
+    based_on: 0,
+    note: "Limit sessions",
+  });
+  const sent = await client.send({ key: key.secret, headers: { "X-Fairlead-Session": "nightly-crawl" }, body: chat("cheap", "Hello.", { max_tokens: 100 }) });
+  expect(sent.status).toBe(200);
+  await client.logged(sent.id);
+  await page.goto(`${gateway.url}/budgets`);
+  const row = page.getByRole("table", { name: "Budgets of sessions and end users" }).getByRole("row", { name: /nightly-crawl/ });
+  await expect(row).toContainText("Session of robots, set by a policy");
+  await expect(row).toContainText("$5.00 in total");
+  await row.getByRole("link", { name: "nightly-crawl" }).click();
+  await expect(page.getByRole("heading", { level: 1, name: "nightly-crawl" })).toBeVisible();
+  await expect(page.getByText("Session of robots, set by a policy · $5.00 in total")).toBeVisible();
+  await expect(page.getByRole("button", { name: "Change amount" })).toBeHidden();
+});
+
 test("the workspace gets a budget", async ({ page }) => {
   const { gateway } = world;
   await page.goto(`${gateway.url}/budgets`);

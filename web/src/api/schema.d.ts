@@ -482,10 +482,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /**
-         * List budgets with their use and forecast
-         * @description Budgets that a policy sets for sessions are not listed.
-         */
+        /** List budgets with their use and forecast */
         get: operations["list-budgets"];
         put?: never;
         post?: never;
@@ -2656,6 +2653,8 @@ export interface components {
              * @description Neither spent nor reserved.
              * @example 12.5
              */
+            /** @description Whether a policy sets the budget of the session. It is the one that applied to the latest request of the session. */
+            by_policy: boolean;
             left_usd: string;
             /** @description Name of the workspace, the key, the session or the end user. */
             name: string;
@@ -2711,6 +2710,8 @@ export interface components {
              */
             held_usd: string;
             id: string;
+            /** @description Whether a policy sets the budget of the session. It is the one that applied to the latest request of the session. */
+            by_policy: boolean;
             /** @description API key. null for the budget of the workspace. */
             key_id: string | null;
             key_name: string | null;

@@ -33,6 +33,7 @@ const budget: Budget = {
   downgrade: false,
   starts_at: "2026-11-01T00:00:00Z",
   resets_at: "2026-12-01T00:00:00Z",
+  by_policy: false,
   can_edit: true,
   forecast,
 };
@@ -69,7 +70,10 @@ describe("texts of a budget", () => {
 
   it("describe the owner, the amount and the color", () => {
     expect(ownerText(budget)).toBe("API key");
-    expect(ownerText({ kind: "user", key_name: "ci" })).toBe("End user of ci");
+    expect(ownerText({ kind: "user", key_name: "ci", by_policy: false })).toBe("End user of ci");
+    expect(ownerText({ kind: "session", key_name: "ci", by_policy: true })).toBe(
+      "Session of ci, set by a policy",
+    );
     expect(amountText(budget)).toBe("$100.00 per month");
     expect(amountText({ ...budget, period: "total" })).toBe("$100.00 in total");
     expect(barColor(budget)).toBe("orange");

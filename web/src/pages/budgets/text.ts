@@ -9,9 +9,11 @@ const kinds: Record<Budget["kind"], string> = {
 };
 
 /** Describes what a budget limits: "API key", "Session of ci". */
-export function ownerText(budget: Pick<Budget, "kind" | "key_name">): string {
+export function ownerText(budget: Pick<Budget, "kind" | "key_name" | "by_policy">): string {
   const shared = budget.kind === "session" || budget.kind === "user";
-  return shared && budget.key_name ? `${kinds[budget.kind]} of ${budget.key_name}` : kinds[budget.kind];
+  const owner =
+    shared && budget.key_name ? `${kinds[budget.kind]} of ${budget.key_name}` : kinds[budget.kind];
+  return budget.by_policy ? `${owner}, set by a policy` : owner;
 }
 
 /** Describes the amount and the period of a budget: "$50.00 per month". */

@@ -1,0 +1,126 @@
+package budget
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead/internal/account"
+	"fairlead/internal/ledger"
+	"fairlead/internal/money"
+	"fairlead/internal/policy"
+	"fairlead/internal/requestlog"
+	"fairlead/internal/route"
+	"fairlead/internal/session"
+)
+
+var noon = time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
+
+// shelf has two keys, of which one limits its sessions, and one session per request. Only the methods that Shared calls are implemented.
+type shelf struct {
+	Accounts
+	requestlog.SessionReader
+	requestlog.Reader
+	limits map[string]*policy.SessionLimit // by the request that a policy limited
+	reads  int
+}
+
+func (*shelf) Keys(context.Context, string) ([]account.Key, error) {
+	limit := &account.SessionLimits{Budget: &account.Budget{Amount: 3 * money.Dollar, Period: account.Total}}
+	return []account.Key{{ID: "key_a", Name: "a", Sessions: limit}, {ID: "key_b", Name: "b"}}, nil
+}
+
+func (s *shelf) Key(ctx context.Context, workspaceID, id string) (account.Key, error) {
+	keys, _ := s.Keys(ctx, workspaceID)
+	for i := range keys {
+		if keys[i].ID == id {
+			return keys[i], nil
+		}
+	}
+	return account.Key{}, account.ErrNotFound
+}
+
+func (*shelf) Sessions(_ context.Context, f requestlog.SessionFilter, _ requestlog.SessionPage) ([]requestlog.Session, error) {
+	var found []requestlog.Session
+	for _, key := range f.Key {
+		for _, name := range []string{"one", "two", "gone"} {
+			found = append(found, requestlog.Session{WorkspaceID: "ws", ID: name + key, KeyID: key, LastID: name + key})
+		}
+	}
+	return found, nil
+}
+
+func (*shelf) Session(_ context.Context, _, id string) (requestlog.Session, error) {
+	return requestlog.Session{WorkspaceID: "ws", ID: id, LastID: id}, nil
+}
+
+func (s *shelf) Entry(_ context.Context, _, id string) (requestlog.Entry, error) {
+	s.reads++
+	if id[:3] == "gon" {
+		return requestlog.Entry{}, requestlog.ErrNotFound
+	}
+	return requestlog.Entry{ID: id, KeyID: id[3:], Decision: &route.Decision{SessionBudget: s.limits[id]}}, nil
+}
+
+func (*shelf) SubjectCharges(_ context.Context, subjects []string, _ time.Time, _ time.Duration) (map[string][]Charge, error) {
+	charges := map[string][]Charge{}
+	for _, subject := range subjects {
+		charges[subject] = []Charge{{At: noon.Add(-time.Hour), Amount: money.Dollar}}
+	}
+	return charges, nil
+}
+
+func TestSessionBudgetsOfPoliciesAreListed(t *testing.T) {
+	t.Parallel()
+	names, err := session.NewNamer(make([]byte, 32))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &shelf{limits: map[string]*policy.SessionLimit{
+		"onekey_a": {Amount: 2 * money.Dollar},                  // lower than that of the key
+		"twokey_a": {Amount: 5 * money.Dollar},                  // higher
+		"onekey_b": {Amount: 4 * money.Dollar, Downgrade: true}, // the key has none
+	}}
+	service := &Service{
+		Accounts: s, Sessions: s, Requests: s, Subjects: s, Namer: names, Now: func() time.Time { return noon },
+		Status: ledger.New(ledger.Options{Now: func() time.Time { return noon }}).Status,
+	}
+	type row struct {
+		Name, Key           string
+		Amount              money.Amount
+		ByPolicy, Downgrade bool
+	}
+	list := func() (rows []row) {
+		items, _, err := service.Shared(t.Context(), "ws")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range items {
+			one := &items[i]
+			rows = append(rows, row{one.Budget.Name, one.KeyName, one.Budget.Amount, one.ByPolicy, one.Downgrade})
+			if one.Status.Spent != money.Dollar {
+				t.Errorf("%s spent %s", one.Budget.Name, one.Status.Spent)
+			}
+			found, err := service.Find(t.Context(), "ws", one.ID)
+			if err != nil || found.Budget != one.Budget || found.ByPolicy != one.ByPolicy {
+				t.Errorf("%s: found %+v, %v", one.ID, found, err)
+			}
+		}
+		return rows
+	}
+	want := []row{
+		{"onekey_a", "a", 2 * money.Dollar, true, false},
+		{"twokey_a", "a", 3 * money.Dollar, false, false},
+		{"gonekey_a", "a", 3 * money.Dollar, false, false},
+		{"onekey_b", "b", 4 * money.Dollar, true, true},
+	}
+	if diff := cmp.Diff(want, list()); diff != "" {
+		t.Error(diff)
+	}
+	s.reads, s.limits, service.LimitsSessions = 0, nil, func(string) bool { return false }
+	if _, _, err := service.Shared(t.Context(), "ws"); err != nil || s.reads != 0 {
+		t.Errorf("%d requests are read without such a policy, %v", s.reads, err)
+	}
+}
