@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"fairlead/internal/admin/reports"
 	"fairlead/internal/admin/views"
@@ -52,6 +53,19 @@ func TestReport(t *testing.T) {
 	if !got.Sampled || got.Notes[0].Code != report.NoteSampled {
 		t.Errorf("%+v", got)
 	}
+}
+
+func TestReportSeries(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.world.keys[home][1].Name = "ci"
+	var got reports.ReportSeries
+	s.call("GET", "/report/series?by=key&then=model&from=now-30d&limit=1&zone=Europe/Paris", "", as("acc_owner")).want(200).into(&got)
+	if len(got.Groups) != 1 || got.Groups[0].Label != "ci" || got.Zone != "Europe/Paris" || len(got.Bins) != 31 || got.Bins[1].Start.Sub(got.Bins[0].Start) < 23*time.Hour ||
+		got.Bins[3].Total.Requests != 9 || got.Bins[3].Groups[0].Cost != 3*money.Dollar {
+		t.Errorf("%+v", got)
+	}
+	s.call("GET", "/report/series?by=key&zone=nowhere", "", as("acc_owner")).want(400)
 }
 
 func TestReportRejectsInvalidParameters(t *testing.T) {

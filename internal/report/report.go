@@ -21,6 +21,7 @@ const (
 	// MaxLimit is the maximum number of groups on each level.
 	MaxLimit = 500
 
+	day       = 24 * time.Hour
 	minuteAge = 47 * time.Hour       // roll-ups by minute are kept a little longer
 	hourAge   = 398 * 24 * time.Hour // roll-ups by hour and facts are kept a little longer
 )
@@ -240,19 +241,22 @@ func (s *Source) Run(ctx context.Context, q Query, now time.Time) (*Result, erro
 
 // round extends the range to the buckets that are kept: minutes for two days, then hours, then days.
 func (q *Query) round(now time.Time) {
-	width := func(t time.Time) time.Duration {
-		switch age := now.Sub(t); {
-		case age < minuteAge:
-			return time.Minute
-		case age < hourAge:
-			return time.Hour
-		}
-		return 24 * time.Hour
-	}
+	width := func(t time.Time) time.Duration { return bucketWidth(now.Sub(t)) }
 	q.From = q.From.UTC().Truncate(width(q.From))
 	if to := q.To.UTC().Truncate(width(q.To)); !to.Equal(q.To) {
 		q.To = to.Add(width(q.To))
 	}
+}
+
+// bucketWidth returns the width of the buckets that are kept at an age.
+func bucketWidth(age time.Duration) time.Duration {
+	switch {
+	case age < minuteAge:
+		return time.Minute
+	case age < hourAge:
+		return time.Hour
+	}
+	return day
 }
 
 func rolledOnly(all []Dimension) bool {

@@ -141,3 +141,69 @@ func TestParseRejectsInvalidParameters(t *testing.T) {
 		}
 	}
 }
+
+// hourly returns one request of the model "a" per hour, and one of "b" per ten hours.
+type hourly struct{ spans [][2]time.Time }
+
+func (h *hourly) Slices(_ context.Context, q *Query) (Slices, error) {
+	if q.By != "" {
+		h.spans = append(h.spans, [2]time.Time{q.From, q.To})
+	}
+	found := Slices{Kept: true}
+	for at := q.From.Add(time.Hour - 1).Truncate(time.Hour); at.Before(q.To); at = at.Add(time.Hour) {
+		found.Rows = append(found.Rows, row("a", "", 1, 1))
+		if at.Hour()%10 == 0 {
+			found.Rows = append(found.Rows, row("b", "", 1, 100))
+		}
+	}
+	return found, nil
+}
+
+func TestSeriesCoversTheRangeOnce(t *testing.T) {
+	t.Parallel()
+	paris, err := time.LoadLocation("Europe/Paris")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		query string
+		step  time.Duration
+		bins  int
+		zone  *time.Location
+	}{
+		{"by=model&from=now-1h", time.Minute, 61, nil},
+		{"by=model&from=now-6h", 5 * time.Minute, 73, nil},
+		{"by=model&from=now-24h", time.Hour, 25, nil},
+		{"by=model&from=now-30d", day, 31, paris},            // the clocks change on 25 October
+		{"by=user&from=now-30d", day, 31, nil},               // facts are summed by days of UTC
+		{"by=model&key=k&from=now-30d", day, 31, nil},        // two dimensions
+		{"by=model&from=now-500d&to=now-450d", day, 51, nil}, // hours are deleted
+		{"by=model&from=now-300d", 7 * day, 43, nil},
+	} {
+		h := &hourly{}
+		source := &Source{Figures: h, Facts: h}
+		q := query(t, test.query)
+		s, err := source.Series(t.Context(), q, paris, now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Step != test.step || len(s.Bins) != test.bins || s.Zone != test.zone {
+			t.Errorf("%s: %d bins of %s in %s, want %d of %s", test.query, len(s.Bins), s.Step, s.Zone, test.bins, test.step)
+		}
+		if diff := cmp.Diff([]string{"b", "a"}, s.Groups); diff != "" && test.step >= time.Hour {
+			t.Errorf("%s: %s", test.query, diff)
+		}
+		bins := h.spans[len(h.spans)-len(s.Bins):]
+		for i, span := range bins {
+			if i > 0 && !span[0].Equal(bins[i-1][1]) || !span[0].Before(span[1]) {
+				t.Errorf("%s: bin %d covers %s after %s", test.query, i, span, bins[i-1])
+			}
+		}
+		if !bins[0][0].Equal(s.From) || !bins[len(bins)-1][1].Equal(s.To) {
+			t.Errorf("%s: the bins cover %s to %s, not %s to %s", test.query, bins[0][0], bins[len(bins)-1][1], s.From, s.To)
+		}
+		if last := s.Bins[len(s.Bins)-1]; test.step == day && (last.Total.Requests < 13 || last.Groups[1].Requests == 0) {
+			t.Errorf("%s: the last bin has %+v", test.query, last)
+		}
+	}
+}

@@ -11,6 +11,7 @@ import (
 
 	"fairlead/internal/account"
 	"fairlead/internal/admin/adminapi"
+	"fairlead/internal/admin/requests"
 	"fairlead/internal/report"
 )
 
@@ -49,6 +50,11 @@ func Mount(s *adminapi.Server, d Deps) {
 			"Grouping or filtering by user, session, client or tag requires read_requests.",
 	}, a.get)
 	adminapi.Register(s, account.ReadFigures, huma.Operation{
+		OperationID: "get-report-series", Method: http.MethodGet, Path: "/report/series", Tags: tags,
+		Summary:     "Get figures over time by one dimension",
+		Description: "Takes the parameters of get-report; then is ignored. Has the values with the highest measure in the whole range, up to limit, and the total.",
+	}, a.series)
+	adminapi.Register(s, account.ReadFigures, huma.Operation{
 		OperationID: "export-report", Method: http.MethodGet, Path: "/report/export", Tags: tags,
 		Summary:     "Export figures by one or two dimensions as CSV",
 		Description: "Takes the parameters of get-report. In CSV, values that a spreadsheet would interpret as a formula are prefixed with an apostrophe.",
@@ -58,7 +64,8 @@ func Mount(s *adminapi.Server, d Deps) {
 	}, a.export)
 }
 
-type input struct {
+// Parameters are the query parameters of a report.
+type Parameters struct {
 	From      string `query:"from" default:"now-24h" doc:"Inclusive start: RFC 3339 or relative, such as now-24h."`
 	To        string `query:"to" default:"now" doc:"Exclusive end: RFC 3339 or relative, such as now."`
 	By        string `query:"by" maxLength:"110" doc:"First level: model, provider, key, policy, member, user, session, client, or tag:NAME for the values of a tag. Without it, the report has the total only." example:"model"`
@@ -77,7 +84,7 @@ type input struct {
 	Source    string `query:"source" enum:"key,playground,all" doc:"Origin of the request: an API key or the dashboard's playground. Defaults to key."`
 }
 
-func (a *handlers) get(ctx context.Context, c *adminapi.Call, _ *input) (*adminapi.Output[Report], error) {
+func (a *handlers) get(ctx context.Context, c *adminapi.Call, _ *Parameters) (*adminapi.Output[Report], error) {
 	r, err := a.run(ctx, c)
 	if err != nil {
 		return nil, err
@@ -85,7 +92,32 @@ func (a *handlers) get(ctx context.Context, c *adminapi.Call, _ *input) (*admina
 	return adminapi.Respond(*r), nil
 }
 
-func (a *handlers) export(ctx context.Context, c *adminapi.Call, _ *input) (*huma.StreamResponse, error) {
+type seriesInput struct {
+	Parameters
+	requests.ZoneChoice
+}
+
+func (a *handlers) series(ctx context.Context, c *adminapi.Call, in *seriesInput) (*adminapi.Output[ReportSeries], error) {
+	zone, err := in.Location()
+	if err != nil {
+		return nil, err
+	}
+	q, err := a.query(c)
+	if err != nil {
+		return nil, err
+	}
+	source, names, err := a.source(ctx, &q)
+	if err != nil {
+		return nil, err
+	}
+	result, err := source.Series(ctx, q, zone, a.Now())
+	if err != nil {
+		return nil, err
+	}
+	return adminapi.Respond(newSeries(&q, result, names)), nil
+}
+
+func (a *handlers) export(ctx context.Context, c *adminapi.Call, _ *Parameters) (*huma.StreamResponse, error) {
 	r, err := a.run(ctx, c)
 	if err != nil {
 		return nil, err
@@ -102,48 +134,65 @@ func (a *handlers) export(ctx context.Context, c *adminapi.Call, _ *input) (*hum
 }
 
 func (a *handlers) run(ctx context.Context, c *adminapi.Call) (*Report, error) {
+	q, err := a.query(c)
+	if err != nil {
+		return nil, err
+	}
+	return Run(ctx, a.Deps, q, a.Now())
+}
+
+// query parses the parameters of a call and checks its permission.
+func (a *handlers) query(c *adminapi.Call) (report.Query, error) {
 	values := url.Values{}
 	for _, name := range report.Parameters() {
 		values[name] = c.Params[name]
 	}
 	q, err := report.Parse(values, a.Now())
 	if err != nil {
-		return nil, err
+		return q, err
 	}
 	if q.Reveals() && !c.Actor.May(account.ReadRequests) {
-		return nil, adminapi.Denied(c.Actor, account.ReadRequests)
+		return q, adminapi.Denied(c.Actor, account.ReadRequests)
 	}
 	q.WorkspaceID = c.WorkspaceID
-	return Run(ctx, a.Deps, q, a.Now())
+	return q, nil
 }
 
 // Run answers a query with the labels of keys and members.
 func Run(ctx context.Context, d Deps, q report.Query, now time.Time) (*Report, error) {
-	names := &names{keys: map[string]account.Key{}, members: map[string]account.Member{}}
-	if uses(&q, report.Key) || uses(&q, report.Member) {
-		keys, err := d.Keys.Keys(ctx, q.WorkspaceID)
-		if err != nil {
-			return nil, err
-		}
-		for i := range keys {
-			names.keys[keys[i].ID] = keys[i]
-		}
+	source, names, err := d.source(ctx, &q)
+	if err != nil {
+		return nil, err
 	}
-	if uses(&q, report.Member) {
-		members, err := d.Members.Members(ctx, q.WorkspaceID)
-		if err != nil {
-			return nil, err
-		}
-		for _, m := range members {
-			names.members[m.AccountID] = m
-		}
-	}
-	source := report.Source{Figures: d.Figures, Facts: d.Facts, Owner: func(key string) string { return names.keys[key].CreatedBy }}
 	result, err := source.Run(ctx, q, now)
 	if err != nil {
 		return nil, err
 	}
 	return newReport(&q, result, names), nil
+}
+
+// source returns the roll-ups and the names that a query needs.
+func (d *Deps) source(ctx context.Context, q *report.Query) (*report.Source, *names, error) {
+	names := &names{keys: map[string]account.Key{}, members: map[string]account.Member{}}
+	if uses(q, report.Key) || uses(q, report.Member) {
+		keys, err := d.Keys.Keys(ctx, q.WorkspaceID)
+		if err != nil {
+			return nil, nil, err
+		}
+		for i := range keys {
+			names.keys[keys[i].ID] = keys[i]
+		}
+	}
+	if uses(q, report.Member) {
+		members, err := d.Members.Members(ctx, q.WorkspaceID)
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, m := range members {
+			names.members[m.AccountID] = m
+		}
+	}
+	return &report.Source{Figures: d.Figures, Facts: d.Facts, Owner: func(key string) string { return names.keys[key].CreatedBy }}, names, nil
 }
 
 func uses(q *report.Query, d report.Dimension) bool { return q.By == d || q.Then == d }

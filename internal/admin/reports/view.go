@@ -159,6 +159,64 @@ func newReport(q *report.Query, r *report.Result, n *names) *Report {
 	return out
 }
 
+// ReportSeries is the figures of a range over time, by one dimension.
+type ReportSeries struct {
+	From   time.Time           `json:"from"`
+	To     time.Time           `json:"to"`
+	StepMS int64               `json:"step_ms" doc:"Width of a bin. Days can be longer or shorter when clocks change."`
+	Zone   string              `json:"zone" doc:"Time zone of daily bins."`
+	Groups []ReportSeriesGroup `json:"groups" doc:"Values with the highest measure in the whole range, highest first."`
+	Bins   []ReportBin         `json:"bins" doc:"Oldest first. Bins without requests are included."`
+}
+
+// ReportSeriesGroup is a value of the dimension of a series.
+type ReportSeriesGroup struct {
+	Value string `json:"value" doc:"Value of the dimension. Empty for requests without one."`
+	Label string `json:"label" doc:"Display name."`
+}
+
+// ReportBin is the figures of a span of time.
+type ReportBin struct {
+	Start  time.Time          `json:"start"`
+	Total  ReportBinFigures   `json:"total"`
+	Groups []ReportBinFigures `json:"groups" doc:"Figures of the groups of the series, in their order."`
+}
+
+// ReportBinFigures holds the measures of a group of requests. Amounts cover only requests with a known cost.
+type ReportBinFigures struct {
+	Requests     int64        `json:"requests"`
+	Errors       int64        `json:"errors"`
+	Priced       int64        `json:"priced"`
+	Compared     int64        `json:"compared"`
+	Cost         money.Amount `json:"cost_usd"`
+	Saved        money.Amount `json:"saved_usd"`
+	LatencyP95MS *int64       `json:"latency_p95_ms"`
+}
+
+func newSeries(q *report.Query, s *report.Series, n *names) ReportSeries {
+	out := ReportSeries{
+		From: s.From.UTC(), To: s.To.UTC(), StepMS: s.Step.Milliseconds(), Zone: "UTC",
+		Groups: make([]ReportSeriesGroup, 0, len(s.Groups)), Bins: make([]ReportBin, 0, len(s.Bins)),
+	}
+	if s.Zone != nil {
+		out.Zone = s.Zone.String()
+	}
+	for _, value := range s.Groups {
+		out.Groups = append(out.Groups, ReportSeriesGroup{value, n.label(q.By, value)})
+	}
+	figures := func(f *requestlog.Figures) ReportBinFigures {
+		return ReportBinFigures{f.Requests, f.Errors, f.Priced, f.Compared, f.Cost, f.Saved(), adminapi.Measured(f.LatencyP95)}
+	}
+	for i := range s.Bins {
+		bin := ReportBin{Start: s.Bins[i].Start.UTC(), Total: figures(&s.Bins[i].Total), Groups: make([]ReportBinFigures, 0, len(s.Groups))}
+		for k := range s.Bins[i].Groups {
+			bin.Groups = append(bin.Groups, figures(&s.Bins[i].Groups[k]))
+		}
+		out.Bins = append(out.Bins, bin)
+	}
+	return out
+}
+
 // WriteCSV writes one row per group of the last level. The column row is group, estimate (a group of a sample), rest, uncovered or total.
 func (r *Report) WriteCSV(to io.Writer) error {
 	w := csv.NewWriter(to)

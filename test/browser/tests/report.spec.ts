@@ -25,6 +25,13 @@ test("groups by tag and model, opens the requests, and saves a view", async ({ p
   await expect(table.getByRole("row", { name: /^sim-flagship 1/ })).toBeVisible();
   await expect(table.getByRole("row", { name: /^Total 3/ })).toBeVisible();
   await expect(page.getByRole("img", { name: "search: 2" })).toBeVisible();
+  const chart = page.getByRole("img", { name: "Requests over time by tag “team”" });
+  await expect(chart.locator("[data-running] rect").or(chart.locator("rect[stroke]")).first()).toBeVisible();
+  await page.getByRole("button", { name: "View as table: Requests over time" }).click();
+  const bins = page.getByRole("region", { name: "Requests over time, table" }).getByRole("table");
+  await expect(bins.getByRole("columnheader")).toHaveText(["Time", "search", "billing", "Total"]);
+  await page.getByRole("button", { name: "View as chart: Requests over time" }).click();
+  await expect(chart).toBeVisible();
   await expectAccessible(page);
   await page.screenshot({ path: info.outputPath("report.png"), fullPage: true });
 
@@ -49,4 +56,33 @@ test("a dimension is chosen with the keyboard", async ({ page }) => {
   await page.getByRole("option", { name: "Client" }).click();
   await expect(page).toHaveURL(/by=client/);
   await expect(page.getByRole("columnheader", { name: "Client" })).toBeVisible();
+});
+
+test("a day has hours on the time axis, and the hour that is not over is dashed", async ({ page }) => {
+  const key = await world.client.key("clock");
+  await world.client.logged((await world.client.send({ key, body: chat("sim-small", "What time is it?") })).id);
+  await page.goto(`${world.gateway.url}/report?from=now-24h&measure=requests`);
+  const chart = page.getByRole("img", { name: "Requests over time by model" });
+  await expect(chart.getByText(/^\d\d:00$/).first()).toBeVisible();
+  const running = chart.locator("g[data-running] rect").first();
+  await expect(running).toBeVisible();
+  expect(await running.evaluate((bar) => getComputedStyle(bar).strokeDasharray)).not.toBe("none");
+  await running.hover();
+  await expect(page.getByText("(so far)")).toBeVisible();
+  await running.click();
+  await expect(page).toHaveURL(/\/requests\?.*from=20/);
+  await expect(page.getByText("What time is it?")).toBeVisible();
+});
+
+test("a client opens its requests", async ({ page }) => {
+  const { client } = world;
+  const key = await client.key("agents");
+  const agent = "harbour-agent/1.0 (KHTML, like \\x)"; // a comma and a backslash
+  const sent = await client.send({ key, headers: { "User-Agent": agent }, body: chat("sim-nano", "Sent by an agent") });
+  await client.logged(sent.id);
+  await page.goto(`${world.gateway.url}/report?by=client&measure=requests&from=now-1h`);
+  await page.getByRole("table", { name: "Report" }).getByRole("link", { name: agent }).click();
+  await expect(page.getByText("1 matching request", { exact: true })).toBeVisible();
+  await expect(page.getByText("Sent by an agent")).toHaveCount(1);
+  await expect(page.getByText(`client: ${agent}`)).toBeVisible();
 });

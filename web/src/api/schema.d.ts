@@ -1143,6 +1143,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/report/series": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get figures over time by one dimension
+         * @description Takes the parameters of get-report; then is ignored. Has the values with the highest measure in the whole range, up to limit, and the total.
+         */
+        get: operations["get-report-series"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/requests": {
         parameters: {
             query?: never;
@@ -2633,6 +2653,8 @@ export interface components {
         Budget: {
             /** @example 12.5 */
             amount_usd: string;
+            /** @description Whether a policy sets the budget of the session. It is the one that applied to the latest request of the session. */
+            by_policy: boolean;
             /** @description Whether the caller may change the amount. */
             can_edit: boolean;
             /** @description Whether requests are served by auto:cost from warn_percent on. */
@@ -2653,8 +2675,6 @@ export interface components {
              * @description Neither spent nor reserved.
              * @example 12.5
              */
-            /** @description Whether a policy sets the budget of the session. It is the one that applied to the latest request of the session. */
-            by_policy: boolean;
             left_usd: string;
             /** @description Name of the workspace, the key, the session or the end user. */
             name: string;
@@ -2690,6 +2710,8 @@ export interface components {
         BudgetDetail: {
             /** @example 12.5 */
             amount_usd: string;
+            /** @description Whether a policy sets the budget of the session. It is the one that applied to the latest request of the session. */
+            by_policy: boolean;
             /** @description Whether the caller may change the amount. */
             can_edit: boolean;
             /** @description Total spent since curve_start. The last point is the current total. */
@@ -2710,8 +2732,6 @@ export interface components {
              */
             held_usd: string;
             id: string;
-            /** @description Whether a policy sets the budget of the session. It is the one that applied to the latest request of the session. */
-            by_policy: boolean;
             /** @description API key. null for the budget of the workspace. */
             key_id: string | null;
             key_name: string | null;
@@ -5373,6 +5393,29 @@ export interface components {
             /** @description Requests before grouped_since. Absent if there are none or if their number is not known. */
             uncovered?: components["schemas"]["ReportFigures"];
         };
+        ReportBin: {
+            /** @description Figures of the groups of the series, in their order. */
+            groups: components["schemas"]["ReportBinFigures"][];
+            /** Format: date-time */
+            start: string;
+            total: components["schemas"]["ReportBinFigures"];
+        };
+        ReportBinFigures: {
+            /** Format: int64 */
+            compared: number;
+            /** @example 12.5 */
+            cost_usd: string;
+            /** Format: int64 */
+            errors: number;
+            /** Format: int64 */
+            latency_p95_ms: number | null;
+            /** Format: int64 */
+            priced: number;
+            /** Format: int64 */
+            requests: number;
+            /** @example 12.5 */
+            saved_usd: string;
+        };
         ReportFigures: {
             /** @example 12.5 */
             baseline_cost_usd: string;
@@ -5507,6 +5550,29 @@ export interface components {
             /** @enum {string} */
             code: "range_rounded" | "top_values" | "sampled" | "not_covered" | "latency_estimated";
             message: string;
+        };
+        ReportSeries: {
+            /** @description Oldest first. Bins without requests are included. */
+            bins: components["schemas"]["ReportBin"][];
+            /** Format: date-time */
+            from: string;
+            /** @description Values with the highest measure in the whole range, highest first. */
+            groups: components["schemas"]["ReportSeriesGroup"][];
+            /**
+             * Format: int64
+             * @description Width of a bin. Days can be longer or shorter when clocks change.
+             */
+            step_ms: number;
+            /** Format: date-time */
+            to: string;
+            /** @description Time zone of daily bins. */
+            zone: string;
+        };
+        ReportSeriesGroup: {
+            /** @description Display name. */
+            label: string;
+            /** @description Value of the dimension. Empty for requests without one. */
+            value: string;
         };
         ReportValue: {
             /** @example 12.5 */
@@ -8071,6 +8137,8 @@ export interface operations {
                 session?: string;
                 /** @description End users as reported by the client. */
                 user?: string;
+                /** @description Clients as reported by the User-Agent header. */
+                client?: string;
                 /** @description Whether the response was streamed. Use true or false. */
                 stream?: string;
                 /** @description Whether a simulated model served the request. Use true or false. */
@@ -8138,8 +8206,6 @@ export interface operations {
             path: {
                 /** @description Backtest ID. */
                 id: string;
-                /** @description Clients as reported by the User-Agent header. */
-                client?: string;
             };
             cookie?: never;
         };
@@ -9787,6 +9853,72 @@ export interface operations {
             };
         };
     };
+    "get-report-series": {
+        parameters: {
+            query?: {
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
+                workspace?: string;
+                /** @description Inclusive start: RFC 3339 or relative, such as now-24h. */
+                from?: string;
+                /** @description Exclusive end: RFC 3339 or relative, such as now. */
+                to?: string;
+                /** @description First level: model, provider, key, policy, member, user, session, client, or tag:NAME for the values of a tag. Without it, the report has the total only. */
+                by?: string;
+                /** @description Second level, like by. */
+                then?: string;
+                /** @description Order of the groups, highest first. latency is the 95th percentile. */
+                measure?: "spend" | "savings" | "requests" | "latency" | "errors";
+                /** @description Maximum number of groups on each level. rest has the other requests. */
+                limit?: number;
+                /** @description Models that served the request, comma-separated. */
+                model?: string;
+                /** @description Providers that served the request. */
+                provider?: string;
+                /** @description Policies that determined the decision. */
+                policy?: string;
+                /** @description Key IDs. */
+                key?: string;
+                /** @description End users as reported by the client. */
+                user?: string;
+                /** @description Session IDs. */
+                session?: string;
+                /** @description Clients as reported by the User-Agent header. */
+                client?: string;
+                /** @description A tag as name=value, or name for any value. */
+                tag?: string;
+                /** @description true or false. Defaults to both. */
+                simulated?: string;
+                /** @description Origin of the request: an API key or the dashboard's playground. Defaults to key. */
+                source?: "key" | "playground" | "all";
+                /** @description IANA time zone for daily figures. Defaults to UTC. */
+                zone?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReportSeries"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
     "list-requests": {
         parameters: {
             query?: {
@@ -9824,6 +9956,8 @@ export interface operations {
                 session?: string;
                 /** @description End users as reported by the client. */
                 user?: string;
+                /** @description Clients as reported by the User-Agent header. */
+                client?: string;
                 /** @description Whether the response was streamed. Use true or false. */
                 stream?: string;
                 /** @description Whether a simulated model served the request. Use true or false. */
@@ -9919,6 +10053,8 @@ export interface operations {
                 session?: string;
                 /** @description End users as reported by the client. */
                 user?: string;
+                /** @description Clients as reported by the User-Agent header. */
+                client?: string;
                 /** @description Whether the response was streamed. Use true or false. */
                 stream?: string;
                 /** @description Whether a simulated model served the request. Use true or false. */
@@ -9957,8 +10093,6 @@ export interface operations {
         requestBody?: never;
         responses: {
             /** @description OK */
-                /** @description Clients as reported by the User-Agent header. */
-                client?: string;
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10015,6 +10149,8 @@ export interface operations {
                 session?: string;
                 /** @description End users as reported by the client. */
                 user?: string;
+                /** @description Clients as reported by the User-Agent header. */
+                client?: string;
                 /** @description Whether the response was streamed. Use true or false. */
                 stream?: string;
                 /** @description Whether a simulated model served the request. Use true or false. */
@@ -10054,8 +10190,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                /** @description Clients as reported by the User-Agent header. */
-                client?: string;
                     "application/json": components["schemas"]["RequestCount"];
                 };
             };
@@ -10107,6 +10241,8 @@ export interface operations {
                 session?: string;
                 /** @description End users as reported by the client. */
                 user?: string;
+                /** @description Clients as reported by the User-Agent header. */
+                client?: string;
                 /** @description Whether the response was streamed. Use true or false. */
                 stream?: string;
                 /** @description Whether a simulated model served the request. Use true or false. */
@@ -10150,8 +10286,6 @@ export interface operations {
                 headers: {
                     [name: string]: unknown;
                 };
-                /** @description Clients as reported by the User-Agent header. */
-                client?: string;
                 content: {
                     "application/x-ndjson": string;
                     "text/csv": string;
@@ -10242,8 +10376,6 @@ export interface operations {
                 /** @description Providers that served the request. */
                 provider?: string;
                 /** @description Policies that changed the decision. */
-                /** @description Clients as reported by the User-Agent header. */
-                client?: string;
                 policy?: string;
                 /** @description Key IDs. */
                 key?: string;
@@ -10255,6 +10387,8 @@ export interface operations {
                 session?: string;
                 /** @description End users as reported by the client. */
                 user?: string;
+                /** @description Clients as reported by the User-Agent header. */
+                client?: string;
                 /** @description Whether the response was streamed. Use true or false. */
                 stream?: string;
                 /** @description Whether a simulated model served the request. Use true or false. */
@@ -10382,14 +10516,14 @@ export interface operations {
                 session?: string;
                 /** @description End users as reported by the client. */
                 user?: string;
+                /** @description Clients as reported by the User-Agent header. */
+                client?: string;
                 /** @description Whether the response was streamed. Use true or false. */
                 stream?: string;
                 /** @description Whether a simulated model served the request. Use true or false. */
                 simulated?: string;
                 /** @description Minimum. Cost in US dollars. */
                 min_cost?: string;
-                /** @description Clients as reported by the User-Agent header. */
-                client?: string;
                 /** @description Maximum. Cost in US dollars. */
                 max_cost?: string;
                 /** @description Minimum. Latency in milliseconds, or a duration such as 2s. */
@@ -10517,8 +10651,6 @@ export interface operations {
     "get-request-feedback": {
         parameters: {
             query?: {
-                /** @description Clients as reported by the User-Agent header. */
-                client?: string;
                 /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
                 workspace?: string;
             };

@@ -25,7 +25,7 @@ interface Props {
   label: string;
   series: { start: string }[];
   stepMs: number;
-  /** Values with a line and a label, ascending; the last one is the top. */
+  /** Values with a line and a label, ascending, from the bottom to the top. */
   ticks: number[];
   format: (value: number) => string;
   children: (scale: Scale) => ReactNode;
@@ -59,12 +59,12 @@ export function Plot({
   const { selection, handlers } = useZoom({ onZoom: onZoom ?? ignore, onPick: onPick ?? ignore, onEnd });
   const width = Math.max(0, measured - margin.left - margin.right);
   const height = chartHeight - margin.top - margin.bottom;
-  const top = ticks.at(-1) ?? 1;
+  const [bottom, top] = [ticks[0] ?? 0, ticks.at(-1) ?? 1];
   const band = width / Math.max(1, series.length);
   const scale: Scale = {
     band,
     x: (index) => (index + 0.5) * band,
-    y: (value) => height * (1 - value / top),
+    y: (value) => height * (1 - (value - bottom) / (top - bottom)),
   };
   const indexOf = (event: MouseEvent<SVGSVGElement>): number | undefined => {
     const x = event.clientX - event.currentTarget.getBoundingClientRect().left - margin.left;

@@ -72,8 +72,14 @@ function label(
   return newDay ? formatBucket(start, dayMs, zone) : formatBucket(start, minuteMs, zone);
 }
 
-/** Chooses about four round values from 0 to at least `top`. */
-export function valueTicks(top: number, whole = false): number[] {
+/** Chooses about four round values from 0, or from at most `low` if it is negative, to at least `top`. */
+export function valueTicks(top: number, whole = false, low = 0): number[] {
+  if (low < 0) {
+    const step = valueTicks(Math.max(top, -low), whole)[1] ?? 1;
+    const first = Math.floor(low / step + 1e-9);
+    const count = Math.ceil(top / step - 1e-9) - first;
+    return Array.from({ length: count + 1 }, (_, i) => Number(((first + i) * step).toPrecision(12)));
+  }
   if (!(top > 0)) {
     return [0, 1];
   }

@@ -5,6 +5,7 @@ import {
   Group,
   SegmentedControl,
   Select,
+  SimpleGrid,
   Stack,
   Switch,
   Text,
@@ -20,12 +21,13 @@ import { PanelSkeleton, RowsSkeleton } from "../../components/Loading";
 import { PageHeader } from "../../components/PageHeader";
 import { InvalidRange, RangePicker } from "../../components/RangePicker";
 import { invalidEnds, wider } from "../../lib/range";
-import { useSearchParams } from "../../lib/search";
+import { useGo, useSearchParams } from "../../lib/search";
 import { useSession } from "../../lib/session";
 import { reportQuery } from "./query";
 import {
   dimensions,
   exportUrl,
+  listSearch,
   type Measure,
   measures,
   parametersOf,
@@ -35,6 +37,7 @@ import {
   selectionOf,
 } from "./report";
 import { ReportChart } from "./ReportChart";
+import { ReportTimeChart } from "./ReportTimeChart";
 import { ReportTable } from "./ReportTable";
 import { ReportViews } from "./ReportViews";
 
@@ -141,6 +144,7 @@ interface ResultProps {
 }
 
 function Result({ report, selection, onlySimulator, onRange }: ResultProps) {
+  const go = useGo();
   const longer = wider(selection.range);
   if (report.total.requests === 0) {
     return (
@@ -162,7 +166,19 @@ function Result({ report, selection, onlySimulator, onRange }: ResultProps) {
   }
   return (
     <Stack gap="sm">
-      <ReportChart report={report} />
+      <SimpleGrid cols={{ base: 1, md: 2 }} spacing="sm">
+        <ReportTimeChart
+          parameters={parametersOf(selection, onlySimulator)}
+          onZoom={onRange}
+          onPick={(range) =>
+            void go({
+              to: "/requests",
+              search: { ...listSearch(selection, onlySimulator), ...range } as never,
+            })
+          }
+        />
+        <ReportChart report={report} />
+      </SimpleGrid>
       <ReportTable report={report} rows={rowsOf(report, selection, onlySimulator)} />
       {report.notes.length > 0 && (
         <Alert

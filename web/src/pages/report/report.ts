@@ -11,6 +11,8 @@ export type Report = Schema["Report"];
 export type Figures = Schema["ReportFigures"];
 export type Value = Schema["ReportValue"];
 export type Measure = Report["measure"];
+/** The figures that measures are computed from. */
+type MeasuredFigures = Schema["ReportBinFigures"];
 
 /** The dimensions other than tags, with their display names. */
 export const dimensions = [
@@ -114,12 +116,12 @@ const unnamed: Record<string, string> = {
 };
 
 /** The display name of a value of a dimension. */
-export function valueLabel(dimension: string, value: Value): string {
+export function valueLabel(dimension: string, value: Pick<Value, "value" | "label">): string {
   return value.value === "" ? (unnamed[dimension] ?? "no tag") : value.label;
 }
 
 /** The measure as a number, for the length of a bar. Amounts may be negative. */
-export function amountOf(measure: Measure, f: Figures): number {
+export function amountOf(measure: Measure, f: MeasuredFigures): number {
   switch (measure) {
     case "savings":
       return Number(f.saved_usd);
@@ -135,7 +137,7 @@ export function amountOf(measure: Measure, f: Figures): number {
 }
 
 /** The measure as text. */
-export function measureText(measure: Measure, f: Figures): string {
+export function measureText(measure: Measure, f: MeasuredFigures): string {
   switch (measure) {
     case "savings":
       return formatMoney(f.compared > 0 ? f.saved_usd : null);
@@ -161,15 +163,15 @@ export interface Row {
   total?: boolean;
 }
 
+/** The request list with the requests of a selection. */
+export function listSearch(s: Selection, onlySimulator: boolean): Search {
+  const { simulated, source } = parametersOf(s, onlySimulator);
+  return { ...s.range, ...s.filters, simulated, source };
+}
+
 /** The rows of a report, in order. */
 export function rowsOf(report: Report, s: Selection, onlySimulator: boolean): Row[] {
-  const parameters = parametersOf(s, onlySimulator);
-  const base: Search = {
-    ...s.range,
-    ...s.filters,
-    simulated: parameters.simulated,
-    source: parameters.source,
-  };
+  const base = listSearch(s, onlySimulator);
   const rows: Row[] = [];
   for (const group of report.groups) {
     rows.push({
