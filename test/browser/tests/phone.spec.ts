@@ -24,6 +24,22 @@ test("requests are two-line rows, filters open in a sheet, and the detail is ful
   expect((await detail.boundingBox())?.width).toBe(390);
 });
 
+test("the list has an order", async ({ page }) => {
+  const { client } = world;
+  const key = await client.key("order");
+  const long = await client.send({ key, body: chat("sim-flagship", "The expensive one", { max_tokens: 60 }) });
+  const short = await client.send({ key, body: chat("sim-nano", "The cheap one", { max_tokens: 8 }) });
+  await client.logged(long.id, short.id);
+  await page.goto(`${world.gateway.url}/requests`);
+  const rows = page.getByRole("list", { name: "Requests" }).getByRole("link");
+  await expect(rows.first()).toContainText("The cheap one");
+  await page.getByRole("combobox", { name: "Sort" }).selectOption("Most expensive first");
+  await expect(page).toHaveURL(/sort=cost/);
+  await expect(rows.first()).toContainText("The expensive one");
+  await expect(page.getByText("Sorted by cost: most expensive first.")).toBeVisible();
+  await expectAccessible(page);
+});
+
 test("two requests are selected and compared", async ({ page }) => {
   const { client } = world;
   const key = await client.key("pair");

@@ -1,4 +1,4 @@
-import { Box, Tooltip, UnstyledButton, VisuallyHidden } from "@mantine/core";
+import { Box, NativeSelect, Tooltip, UnstyledButton, VisuallyHidden } from "@mantine/core";
 import { useElementSize, useMergedRef } from "@mantine/hooks";
 import { memo, type MouseEvent, useCallback, useEffect, useRef } from "react";
 
@@ -13,7 +13,7 @@ import { formatLatency } from "../../lib/numbers";
 import { usePhone } from "../../lib/usePhone";
 import { Badges, minPromptWidth, promptColumn, PromptText, type RequestColumn, Served } from "./columns";
 import classes from "./RequestTable.module.css";
-import type { Sort } from "./sort";
+import { type Sort, sortOptions } from "./sort";
 
 type Row = Schema["RequestRow"];
 
@@ -59,18 +59,28 @@ export function RequestTable(props: Props) {
       data-wide={(!phone && width > 0 && width < minWidth) || undefined}
     >
       {phone ? (
-        <div role="list" aria-label="Requests">
-          {props.rows.map((row) => (
-            <PhoneRow
-              key={row.id}
-              row={row}
-              selected={row.id === props.open}
-              picked={props.picked.includes(row.id)}
-              onOpen={onOpen}
-              onPick={onPick}
-            />
-          ))}
-        </div>
+        <>
+          <NativeSelect
+            className={classes.phoneSort}
+            size="xs"
+            aria-label="Sort"
+            data={sortOptions}
+            value={props.sort}
+            onChange={(event) => props.onSort(event.currentTarget.value as Sort)}
+          />
+          <div role="list" aria-label="Requests">
+            {props.rows.map((row) => (
+              <PhoneRow
+                key={row.id}
+                row={row}
+                selected={row.id === props.open}
+                picked={props.picked.includes(row.id)}
+                onOpen={onOpen}
+                onPick={onPick}
+              />
+            ))}
+          </div>
+        </>
       ) : (
         <table className={classes.table} aria-label="Requests" style={{ minWidth }}>
           <Head {...props} />

@@ -4,7 +4,13 @@ import { formatCount } from "../../lib/numbers";
 /** An order in which the API lists requests: newest, most expensive, slowest or longest first. */
 export type Sort = "time" | "cost" | "latency" | "tokens";
 
-const sorts: readonly string[] = ["time", "cost", "latency", "tokens"] satisfies Sort[];
+/** The orders with their display names. */
+export const sortOptions: { value: Sort; label: string }[] = [
+  { value: "time", label: "Newest first" },
+  { value: "cost", label: "Most expensive first" },
+  { value: "latency", label: "Slowest first" },
+  { value: "tokens", label: "Most tokens first" },
+];
 
 /** Number of requests in a list that is not sorted by time. Such a list has one page. */
 export const sortedLimit = 200;
@@ -14,8 +20,9 @@ const presetSorts: Record<string, Sort> = { expensive: "cost", slowest: "latency
 /** The order of the list: the parameter of the URL, or the order of the preset. */
 export function sortOf(search: Record<string, string | undefined>, filters: Filters): Sort {
   const value = search["sort"];
-  if (value && sorts.includes(value)) {
-    return value as Sort;
+  const known = sortOptions.find((option) => option.value === value);
+  if (known) {
+    return known.value;
   }
   return presetSorts[filters.preset ?? ""] ?? "time";
 }
