@@ -62,6 +62,9 @@ test("a logged request runs on other models, with repeats, one baseline, differe
   const differences = page.getByRole("group", { name: /^Differences of / });
   await expect(differences).toHaveCount(2);
   await expect(differences.first()).toContainText(/% of the text is the same|Both texts are the same/);
+  await page.getByRole("combobox", { name: "Compare" }).selectOption({ index: 1 }); // the responses of the second column
+  await expect(differences).toHaveCount(1);
+  await expect(page.getByRole("group", { name: "Differences of response 2" })).toContainText(/% of the text is the same|Both texts are the same/);
   const rated = page.getByRole("log", { name: /^Conversation with/ }).first().getByRole("group", { name: "Rating" });
   await rated.getByRole("button", { name: "Good response" }).click();
   await expect(rated.getByText("You rated this response good.")).toBeVisible();

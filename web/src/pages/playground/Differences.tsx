@@ -1,4 +1,4 @@
-import { Button, Stack, Text } from "@mantine/core";
+import { Button, Group, NativeSelect, Stack, Text } from "@mantine/core";
 import { useState } from "react";
 
 import { Diff } from "../../components/Diff";
@@ -12,44 +12,58 @@ interface Props {
   baseline: string;
   /** The shown response of a column to the last prompt. */
   runOf: (column: string) => Run | undefined;
+  /** All responses of a column to the last prompt. */
+  repeatsOf: (column: string) => Run[];
 }
 
-/** The responses to the last prompt, each compared word by word with that of the baseline column. */
-export function Differences({ columns, baseline, runOf }: Props) {
+interface Response {
+  label: string;
+  text: string;
+}
+
+/** Responses to compare: each of the others with the first. */
+interface Choice {
+  value: string;
+  label: string;
+  base: Response;
+  others: Response[];
+}
+
+/** The responses to the last prompt, compared word by word: between columns, or between the repeats of a column. */
+export function Differences(props: Props) {
   const [opened, setOpened] = useState(false);
-  const base = columns.find((column) => column.id === baseline);
-  const text = (column: string) => {
-    const run = runOf(column);
-    return run && !isRunning(run) && run.text ? run.text.trim() : undefined;
-  };
-  const before = text(baseline);
-  const others = columns.filter((column) => column.id !== baseline && text(column.id) !== undefined);
+  const [chosen, setChosen] = useState("");
+  const choices = choicesOf(props);
+  const choice = choices.find(({ value }) => value === chosen) ?? choices[0];
   return (
     <Section title="Differences">
-      {before === undefined || others.length === 0 || !base ? (
+      {!choice ? (
         <Text size="sm" c="dimmed">
-          The differences to the baseline’s response appear here when both columns have answered.
+          Differences appear here when two columns have answered, or when one column has answered more than
+          once.
         </Text>
       ) : (
         <>
-          <Button
-            size="xs"
-            variant="default"
-            aria-expanded={opened}
-            mb="sm"
-            onClick={() => setOpened(!opened)}
-          >
-            {opened ? "Hide differences" : "Show differences"}
-          </Button>
+          <Group gap="sm" mb="sm" align="flex-end">
+            {choices.length > 1 && (
+              <NativeSelect
+                size="xs"
+                label="Compare"
+                maw="100%"
+                data={choices.map(({ value, label }) => ({ value, label }))}
+                value={choice.value}
+                onChange={(event) => setChosen(event.currentTarget.value)}
+              />
+            )}
+            <Button size="xs" variant="default" aria-expanded={opened} onClick={() => setOpened(!opened)}>
+              {opened ? "Hide differences" : "Show differences"}
+            </Button>
+          </Group>
           {opened && (
             <Stack gap="md">
-              {others.map((column) => (
-                <div key={column.id} role="group" aria-label={`Differences of ${column.label}`}>
-                  <Diff
-                    before={before}
-                    after={text(column.id) ?? ""}
-                    labels={[`${base.label} (baseline)`, column.label]}
-                  />
+              {choice.others.map(({ label, text }, i) => (
+                <div key={i} role="group" aria-label={`Differences of ${label}`}>
+                  <Diff before={choice.base.text} after={text} labels={[choice.base.label, label]} />
                 </div>
               ))}
             </Stack>
@@ -58,4 +72,34 @@ export function Differences({ columns, baseline, runOf }: Props) {
       )}
     </Section>
   );
+}
+
+/** What can be compared: the columns, if the baseline and another one have answered, and columns with several responses. */
+export function choicesOf({ columns, baseline, runOf, repeatsOf }: Props): Choice[] {
+  const choices: Choice[] = [];
+  const responses = columns.flatMap(({ id, label }) => {
+    const text = textOf(runOf(id));
+    return text === undefined ? [] : [{ id, label, text }];
+  });
+  const base = responses.find(({ id }) => id === baseline);
+  const others = responses.filter((response) => response !== base);
+  if (base && others.length > 0) {
+    const first = { label: `${base.label} (baseline)`, text: base.text };
+    choices.push({ value: "columns", label: "Columns with the baseline", base: first, others });
+  }
+  columns.forEach(({ id, label }, i) => {
+    const [first, ...rest] = repeatsOf(id).flatMap((run, n) => {
+      const text = textOf(run);
+      return text === undefined ? [] : [{ label: `response ${n + 1}`, text }];
+    });
+    if (first && rest.length > 0) {
+      const name = columns.length > 1 ? `Responses of ${i + 1}. ${label}` : `Responses of ${label}`;
+      choices.push({ value: id, label: name, base: first, others: rest });
+    }
+  });
+  return choices;
+}
+
+function textOf(run: Run | undefined): string | undefined {
+  return run && !isRunning(run) && run.text ? run.text.trim() : undefined;
 }

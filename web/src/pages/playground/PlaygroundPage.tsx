@@ -27,6 +27,7 @@ import {
   noParameters,
   promptOf,
   type Replay,
+  runsOf,
   type Turn,
 } from "./draft";
 import { chatModels, ModelSelect } from "./ModelSelect";
@@ -151,6 +152,17 @@ function Playground({ start, logged, problem, models: first }: Props) {
       repeats: draft.repeats,
       columns: draft.columns.map((column) => ({ label: column.model, body: body(column, draft.prompt) })),
     });
+  const comparison = (
+    <>
+      <CompareTotals columns={columns} turns={chat.turns} baseline={baseline} onBaseline={setBaseline} />
+      <Differences
+        columns={columns}
+        baseline={baseline}
+        runOf={(column) => shownRun(last, column, shown)}
+        repeatsOf={(column) => (last ? runsOf(last, column) : [])}
+      />
+    </>
+  );
   return (
     <>
       <PageHeader
@@ -219,29 +231,10 @@ function Playground({ start, logged, problem, models: first }: Props) {
             onSend={draft.repeats > 1 ? plan : send}
             onStop={chat.stop}
           />
-          {!compare && chat.turns.some((turn) => turn.repeats > 1) && (
-            <CompareTotals
-              columns={columns}
-              turns={chat.turns}
-              baseline={baseline}
-              onBaseline={setBaseline}
-            />
-          )}
+          {!compare && chat.turns.some((turn) => turn.repeats > 1) && <Stack gap="md">{comparison}</Stack>}
         </div>
         {compare ? (
-          <Stack gap="md">
-            <CompareTotals
-              columns={columns}
-              turns={chat.turns}
-              baseline={baseline}
-              onBaseline={setBaseline}
-            />
-            <Differences
-              columns={columns}
-              baseline={baseline}
-              runOf={(column) => shownRun(last, column, shown)}
-            />
-          </Stack>
+          <Stack gap="md">{comparison}</Stack>
         ) : (
           <RunPanel
             run={shownRun(last, draft.columns[0]?.id ?? "", shown)}

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import { ApiError } from "../../api/errors";
+import { choicesOf } from "./Differences";
 import {
   bodyOf,
   messagesOf,
@@ -123,6 +124,45 @@ describe("a run", () => {
   ])("saved: $name", ({ facts, saved, percent }) => {
     expect(savedOf(facts)).toBe(saved);
     expect(savedPercent(facts)?.toFixed(3) ?? null).toBe(percent?.toFixed(3) ?? null);
+  });
+});
+
+describe("differences", () => {
+  const done = (text: string): Run => ({ ...newRun(), state: "done", text });
+  const columns = [
+    { id: "a", label: "small" },
+    { id: "b", label: "large" },
+  ];
+  const responses: Record<string, Run[]> = { a: [done("one"), newRun(), done("two")], b: [done("three")] };
+  const choices = (baseline: string, of = columns) =>
+    choicesOf({
+      columns: of,
+      baseline,
+      runOf: (column) => responses[column]?.[0],
+      repeatsOf: (column) => responses[column] ?? [],
+    });
+
+  test("compares columns with the baseline, and the finished responses of one column", () => {
+    expect(choices("b")).toEqual([
+      {
+        value: "columns",
+        label: "Columns with the baseline",
+        base: { label: "large (baseline)", text: "three" },
+        others: [{ id: "a", label: "small", text: "one" }],
+      },
+      {
+        value: "a",
+        label: "Responses of 1. small",
+        base: { label: "response 1", text: "one" },
+        others: [{ label: "response 3", text: "two" }],
+      },
+    ]);
+  });
+
+  test("needs two responses", () => {
+    expect(choices("b", columns.slice(1))).toEqual([]);
+    expect(choices("a", columns.slice(0, 1)).map(({ label }) => label)).toEqual(["Responses of small"]);
+    expect(choices("logged").map(({ value }) => value)).toEqual(["a"]);
   });
 });
 
