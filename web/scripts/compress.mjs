@@ -56,7 +56,7 @@ function filesOf(key, found = new Set()) {
 }
 
 const page = await readFile(path.join(dist, "index.html"), "utf8");
-const linked = [...page.matchAll(/(?:src|href)="\/([^"]+)"/g)].map(([, name]) => name);
+const linked = [...page.matchAll(/(?:src|href)="\/(?!api\/)([^"]+)"/g)].map(([, name]) => name);
 const fail = (message) => {
   console.error(`error: ${message}`);
   process.exitCode = 1;

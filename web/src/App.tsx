@@ -13,7 +13,7 @@ const Notifications = lazy(() =>
   import("@mantine/notifications").then((module) => ({ default: module.Notifications })),
 );
 
-// public/theme.js reads the same key before the first paint.
+// public/start.js reads the same key before the first paint.
 const colourSchemes = localStorageColorSchemeManager({ key: "fairlead-theme" });
 
 /** The dashboard inside its providers. */

@@ -2,6 +2,7 @@ import createClient, { type Middleware } from "openapi-fetch";
 
 import { setReachable } from "../lib/reachable";
 import { storedText } from "../lib/stored";
+import { takeEarly } from "./early";
 import { ApiError, readError } from "./errors";
 import type { components, paths } from "./schema";
 
@@ -56,7 +57,7 @@ const middleware: Middleware = {
 export const api = createClient<paths>({
   baseUrl: `${location.origin}/api/v1`,
   querySerializer: serializeQuery,
-  fetch: (request) => fetch(request),
+  fetch: (request) => takeEarly(request) ?? fetch(request),
 });
 api.use(middleware);
 

@@ -31,7 +31,8 @@ export function parseMoment(text: string, now: number): number | undefined {
   return Number.isNaN(at) || !/^\d{4}-\d{2}-\d{2}T/.test(text) ? undefined : at;
 }
 
-const defaultFrom = "now-24h";
+/** The start of the range by default. public/start.js has the same. */
+export const defaultFrom = "now-24h";
 
 /** Extracts the range from query parameters. Invalid ends get their defaults. */
 export function rangeOf(search: Record<string, string | undefined>): Range {

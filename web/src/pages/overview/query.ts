@@ -2,7 +2,7 @@ import { keepPreviousData, queryOptions } from "@tanstack/react-query";
 
 import { api, must } from "../../api/client";
 import type { Filters } from "../../lib/filters";
-import type { Range } from "../../lib/range";
+import { defaultFrom, type Range } from "../../lib/range";
 
 /** All data of the overview, in one call. */
 export function overviewQuery(
@@ -21,7 +21,8 @@ export function overviewQuery(
     policy,
     simulated,
     source: source ?? ("all" as const),
-    zone,
+    // 24 hours have no daily buckets. public/start.js makes the same call.
+    zone: range.from === defaultFrom && range.to === undefined ? undefined : zone,
   };
   return queryOptions({
     queryKey: ["overview", query],

@@ -1,0 +1,20 @@
+declare global {
+  interface Window {
+    /** Responses of the calls that public/start.js has made, by URL. */
+    fairleadEarly?: Record<string, Promise<Response>>;
+  }
+}
+
+const maxAgeMs = 10_000;
+
+/** The response of a call that began before this script was loaded. Each can be taken once, soon after the page was opened. */
+export function takeEarly(request: Request): Promise<Response> | undefined {
+  const { pathname, search } = new URL(request.url);
+  const calls = window.fairleadEarly;
+  const call = calls?.[pathname + search];
+  if (!calls || !call || request.method !== "GET" || performance.now() > maxAgeMs) {
+    return undefined;
+  }
+  delete calls[pathname + search];
+  return call;
+}
