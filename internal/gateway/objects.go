@@ -275,7 +275,7 @@ func (o *objectRequest) permit(p *provider.Provider, use batch.Use) error {
 	req := &llm.Request{Op: use.Op, Format: o.in.route.Format.Name(), Model: p.Name + "/" + use.Model, Choices: 1}
 	prompted := &prompt{req: req}
 	policies := policy.Join(o.Routing.Policies.For(o.who.grant.Workspace.ID), o.who.policies)
-	features, state := o.features(prompted, policies)
+	features, state := o.features(o.in, o.who.grant.Workspace.ID, prompted, policies)
 	d, err := o.Gateway.route(o.in, o.who, prompted, policies, features, state)
 	if err != nil {
 		return err

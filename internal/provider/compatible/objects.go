@@ -28,7 +28,7 @@ func (e objects) NewRequest(ctx context.Context, c *provider.Call) (*http.Reques
 		path, escaped = path+"/"+segment, escaped+"/"+url.PathEscape(segment)
 	}
 	u.Path, u.RawPath = path, escaped
-	r, err := e.at(u.String()).newRequest(ctx, c.Secret, op.Body, "*/*")
+	r, err := e.at(u.String()).newRequest(ctx, c.Secret, "*/*", op.Body)
 	if err != nil {
 		return nil, err
 	}
