@@ -20,6 +20,8 @@ const (
 	DefaultLimit = 20
 	// MaxLimit is the maximum number of groups on each level.
 	MaxLimit = 500
+	// LatencyGroups is the number of groups with the most requests that the measure Latency orders, if the limit is not higher.
+	LatencyGroups = 200
 
 	day       = 24 * time.Hour
 	minuteAge = 47 * time.Hour       // roll-ups by minute are kept a little longer
@@ -410,7 +412,7 @@ func (r *Result) note(asked *Query, kept bool) {
 	if r.Total.LatencyP95 > 0 {
 		message := "Latencies are estimated from histograms, within 10 %."
 		if asked.Measure == Latency && asked.By != "" {
-			message += fmt.Sprintf(" The groups are those with the highest latency among the %d with the most requests.", MaxLimit)
+			message += fmt.Sprintf(" The groups are those with the highest latency among the %d with the most requests.", max(asked.Limit, LatencyGroups))
 		}
 		add(NoteQuantiles, message)
 	}
@@ -418,7 +420,7 @@ func (r *Result) note(asked *Query, kept bool) {
 
 // The number of values that the roll-ups of a day keep by cost, and as many by requests.
 const (
-	TopValues     = 2000 // of a dimension
+	TopValues     = 800  // of a dimension
 	TopConfigured = 5000 // pairs of model, provider, key, policy and member
 	TopPairs      = 600  // other pairs
 )

@@ -49,7 +49,7 @@ func (r *reading) sum(ctx context.Context) error {
 	sel := newSelection(r.q.By, r.q.Then, conditions...)
 	limited, measure, limit := r.q.By != "" && r.q.Limit > 0, cmp.Or(r.q.Measure, report.Spend), r.q.Limit
 	if measure == report.Latency { // merging the histograms of all groups takes too long
-		measure, limit = report.Requests, report.MaxLimit
+		measure, limit = report.Requests, max(limit, report.LatencyGroups)
 	}
 	if limited {
 		for _, t := range r.tables {

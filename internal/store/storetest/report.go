@@ -254,6 +254,12 @@ func reportsExpireWithTheEntries(t *testing.T, db *store.DB) {
 	if want := now.Truncate(24 * time.Hour).Add(-3 * 24 * time.Hour); !r.Since.Equal(want) {
 		t.Errorf("since %s, want %s", r.Since, want)
 	}
+	q.User = []string{"u-5", "u-2"} // from sorted facts
+	r, err = source(db).Run(t.Context(), q, now)
+	must(t, err)
+	if r.Total.Requests != 1 || len(r.Groups) != 1 || r.Groups[0].Value != "u-2" {
+		t.Errorf("end users: total %d, groups %+v", r.Total.Requests, r.Groups)
+	}
 }
 
 // deletedUsersLeaveTheReport deletes all requests of an end user.
@@ -342,6 +348,42 @@ func factsOfEndedDaysAreSorted(t *testing.T, db *store.DB) {
 	must(t, err)
 	check(report.Query{By: report.Session, Then: report.Client, User: []string{user}}, func(*requestlog.Entry) bool { return false })
 	check(report.Query{By: report.Client, Then: report.Model, User: []string{"u-0001"}}, func(e *requestlog.Entry) bool { return e.EndUser == "u-0001" })
+}
+
+// reportsStayExactWhileFactsMove reads a report while facts move from the queue to hours, days and chunks.
+func reportsStayExactWhileFactsMove(t *testing.T, db *store.DB) {
+	ws := newWorkspace()
+	day := now.Truncate(24 * time.Hour).Add(-24 * time.Hour)
+	for i := range 40 {
+		e := sample(ws, day.Add(time.Duration(i)*time.Hour/2))
+		e.EndUser, e.Client = "ann", []string{"curl", "sdk"}[i%2]
+		write(t, db, e)
+	}
+	folded := make(chan error, 1)
+	go func() {
+		for {
+			if more, err := db.Report.Fold(t.Context()); err != nil || !more {
+				folded <- err
+				return
+			}
+		}
+	}()
+	for running := true; running; {
+		select {
+		case err := <-folded:
+			must(t, err)
+			running = false // read once more
+		default:
+		}
+		for _, q := range []report.Query{{By: report.Client, Then: report.User}, {By: report.Client, User: []string{"ann"}}} {
+			q.WorkspaceID, q.From, q.To = ws, day, day.Add(24*time.Hour)
+			r, err := source(db).Run(t.Context(), q, now)
+			must(t, err)
+			if len(r.Groups) != 2 || r.Groups[0].Requests != 20 || r.Groups[1].Requests != 20 || r.Rest != nil {
+				t.Fatalf("%+v: %+v", q, r)
+			}
+		}
+	}
 }
 
 // longReportsReadASample lowers the limits, and compares estimates with the exact figures.

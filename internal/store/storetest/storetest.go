@@ -50,6 +50,7 @@ func Run(t *testing.T, open func(t testing.TB) *store.DB) {
 		{"SimulatedReportsAreDeleted", simulatedReportsAreDeleted},
 		{"DeletedUsersLeaveTheReport", deletedUsersLeaveTheReport},
 		{"FactsOfEndedDaysAreSorted", factsOfEndedDaysAreSorted},
+		{"ReportsStayExactWhileFactsMove", reportsStayExactWhileFactsMove},
 		{"JudgeBiasesReadBack", judgeBiasesReadBack},
 		{"BodiesExpireBeforeEntries", bodiesExpireBeforeEntries},
 		{"EntriesAreDeletedByFilter", entriesAreDeletedByFilter},
