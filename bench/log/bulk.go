@@ -106,13 +106,14 @@ func (o options) bulkFill(ctx context.Context, db *store.DB, out io.Writer) erro
 }
 
 // repeat copies the rows of the generated days to the days before them.
-func repeat(ctx context.Context, db *store.DB, table string) error {
+func repeat(ctx context.Context, db *store.DB, table string) (err error) {
 	rows, err := db.Query(ctx, `select * from `+table+` limit 0`)
 	if err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
 	columns, err := rows.Columns()
-	if err := errors.Join(err, rows.Err(), rows.Close()); err != nil {
+	if err := errors.Join(err, rows.Err()); err != nil {
 		return err
 	}
 	today := now.Truncate(24 * time.Hour)

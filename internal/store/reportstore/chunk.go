@@ -30,8 +30,8 @@ func (s *Store) sortStep(ctx context.Context, query query) (*step, error) {
 	st := &step{at: at}
 	st.at.start -= at.start % dayMillis
 	whole := &builder{}
-	rows, err := query(ctx, `select start, number, data from report_facts where workspace_id = $1 and class = $2 and start >= $3 and start < $4 order by start, number`,
-		at.workspace, at.class, st.at.start, st.at.start+dayMillis) //nolint:rowserrcheck // Each checks it
+	const unsorted = `select start, number, data from report_facts where workspace_id = $1 and class = $2 and start >= $3 and start < $4 order by start, number`
+	rows, err := query(ctx, unsorted, at.workspace, at.class, st.at.start, st.at.start+dayMillis) //nolint:rowserrcheck // Each checks it
 	if err := sqldb.Each(rows, err, func(row sqldb.Scanner) error {
 		if whole.n >= sortFacts {
 			return nil
