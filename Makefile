@@ -28,7 +28,7 @@ UNIT_PACKAGES = $(shell $(GO) list ./... | grep -Ev '^fairlead/(test|bench)(/|$$
 # Tests that measure CPU time, memory or allocations: meaningless under the race detector.
 COST_TESTS := Cost|Memory|Allocates|TimeOfAKeyCheck
 
-.PHONY: help run build web test check quick check-web fmt fmt-check vet lint unit unit-rest costs integration services blackbox fetch ahead deploy-check sdk agents browser screenshots bench bench-quick bench-log faults matrix faults-table soak generate setup release-snapshot release clean
+.PHONY: help run build web test check quick check-web fmt fmt-check vet lint unit unit-rest costs integration services blackbox fetch ahead deploy-check sdk agents browser screenshots bench bench-quick bench-log faults matrix faults-table soak generate setup release-snapshot release release-install clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -157,6 +157,9 @@ release-snapshot: $(GORELEASER) ## build and try the archives and packages of a 
 
 release: $(GORELEASER) ## build and try the archives and packages of the tagged release in bin/release; uploads nothing
 	scripts/release.sh
+
+release-install: ## install the built package on this machine with dpkg, serve with it and purge it; needs root
+	FAIRLEAD_RELEASE=$(CURDIR)/bin/release FAIRLEAD_RELEASE_INSTALL=yes $(GO) test -count=1 -v -run Installs ./test/release
 
 setup: # install what the tests need in addition to Go and Node
 	@scripts/setup-test.sh
