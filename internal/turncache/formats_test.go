@@ -70,8 +70,10 @@ func turnFormats() map[string]turnFormat {
 		},
 		"responses": {
 			decode: responses.Format{}, list: "input",
-			before: []string{`"model":"auto",`, `"instructions":"be brief","model":"auto","store":false,`, `"model":"auto","tools":[{"type":"function","name":"t","parameters":{}}],"stream":true,`,
-				`"model":"auto","text":{"format":{"type":"json_schema","name":"né","schema":{"type":"object"}}},"tools":[{"type":"web_search","max_uses":3},{"type":"mcp"}],`, `"reasoning":{"effort":"high"},"parallel_tool_calls":true,"model":"auto",`},
+			before: []string{
+				`"model":"auto",`, `"instructions":"be brief","model":"auto","store":false,`, `"model":"auto","tools":[{"type":"function","name":"t","parameters":{}}],"stream":true,`,
+				`"model":"auto","text":{"format":{"type":"json_schema","name":"né","schema":{"type":"object"}}},"tools":[{"type":"web_search","max_uses":3},{"type":"mcp"}],`, `"reasoning":{"effort":"high"},"parallel_tool_calls":true,"model":"auto",`,
+			},
 			after: []string{``, `,"text":{"format":{"type":"json_object"}},"reasoning":{"effort":"low"}`, `,"max_tool_calls":4`, `,"instructions":"be kind"`, `,"max_output_tokens":7,"temperature":0.5`, ` ,"tools":[{"type":"web_search"}]`, `,"previous_response_id":"resp_1"`},
 			elements: []string{
 				`{"type":"message","role":"user","content":[{"type":"input_text","text":%s}]}`, `{"role":"user","content":%s}`, `{"role":"developer","content":%s}`,

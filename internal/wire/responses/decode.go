@@ -182,7 +182,7 @@ func (r *requestReader) settings() (s settings) {
 		s.ascii, s.nonASCII = s.ascii+ascii, s.nonASCII+other
 	}
 	s.effort = strings.Clone(conv.Effort.Level)
-	r.conv = &llm.Conversation{Choices: 1}
+	*conv = llm.Conversation{Choices: 1}
 	return s
 }
 
