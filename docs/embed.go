@@ -5,5 +5,5 @@ import "embed"
 
 // Files holds the Markdown pages and their images.
 //
-//go:embed *.md guides reference decisions images/*.svg
+//go:embed *.md guides reference decisions images
 var Files embed.FS

@@ -16,8 +16,6 @@ import (
 	"fairlead/internal/session"
 )
 
-var noon = time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
-
 // shelf has two keys, of which one limits its sessions, and one session per request. Only the methods that Shared calls are implemented.
 type shelf struct {
 	Accounts

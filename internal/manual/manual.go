@@ -72,17 +72,20 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		send(w, r, http.StatusOK, "text/markdown; charset=utf-8", c.markdown(c.pages[markdown]))
 	case c.pages[name] != nil:
 		s.sendPage(w, r, http.StatusOK, c.view(c.pages[name]))
-	case path.Ext(name) == ".svg" && fs.ValidPath(name):
+	case images[path.Ext(name)] != "" && fs.ValidPath(name):
 		image, err := fs.ReadFile(s.files, name)
 		if err != nil {
 			s.sendPage(w, r, http.StatusNotFound, c.missing())
 			return
 		}
-		send(w, r, http.StatusOK, "image/svg+xml", image)
+		send(w, r, http.StatusOK, images[path.Ext(name)], image)
 	default:
 		s.sendPage(w, r, http.StatusNotFound, c.missing())
 	}
 }
+
+// images are the media types of images by extension.
+var images = map[string]string{".svg": "image/svg+xml", ".png": "image/png"}
 
 func (s *Site) sendPage(w http.ResponseWriter, r *http.Request, status int, v view) {
 	var out bytes.Buffer

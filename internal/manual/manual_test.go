@@ -251,6 +251,7 @@ func TestLinksOutsideTheFolderBecomeText(t *testing.T) {
 		"guides/a.md":   {Data: []byte("# A `code` title\n\n[here](#one), [home](../index.md), [out](../../go.mod), [web](https://example.com), <b>raw</b>\n\n## One\n\n## One\n\n![i](../images/i.svg)\n\n## RATE_LIMITED\n")},
 		"guides/b.md":   {Data: []byte("# Unlisted\n\nA page.\n")},
 		"images/i.svg":  {Data: []byte("<svg/>")},
+		"images/p.png":  {Data: []byte("x")},
 		"images/i.html": {Data: []byte("x")},
 	}, http.NotFoundHandler())
 	text := get(t, site, "/docs/guides/a").Body.String()
@@ -268,6 +269,9 @@ func TestLinksOutsideTheFolderBecomeText(t *testing.T) {
 	}
 	if w := get(t, site, "/docs/images/i.svg"); w.Header().Get("Content-Type") != "image/svg+xml" {
 		t.Errorf("the image has the type %q", w.Header().Get("Content-Type"))
+	}
+	if w := get(t, site, "/docs/images/p.png"); w.Header().Get("Content-Type") != "image/png" {
+		t.Errorf("the screenshot has the type %q", w.Header().Get("Content-Type"))
 	}
 	if w := get(t, site, "/docs/images/i.html"); w.Code != http.StatusNotFound {
 		t.Errorf("another file is served: %d", w.Code)

@@ -7,7 +7,7 @@
   document.documentElement.setAttribute("data-mantine-color-scheme", dark ? "dark" : "light");
 
   // Starts the API calls of the Overview. src/api/early.ts takes their responses if it makes the same calls.
-  var calls = (window.fairleadEarly = {});
+  var calls = (window.fairleadEarly = new Map());
   get("/api/v1/session").then(function (session) {
     var id = stored("workspace");
     var workspaces = (session.account && session.workspaces) || [];
@@ -28,8 +28,9 @@
   }, ignore);
 
   function get(url) {
-    calls[url] = fetch(url);
-    return calls[url].then((response) => response.clone().json());
+    var call = fetch(url);
+    calls.set(url, call);
+    return call.then((response) => response.clone().json());
   }
   function ignore() {
     // The dashboard shows the error.

@@ -8,7 +8,7 @@ import { editorOf, write } from "../support/editor";
 import { expect, prepare, test } from "../support/fixtures";
 import { Gateway } from "../support/gateway";
 import { navigation } from "../support/pages";
-import { nearlySpend, sampleBehaviour, sampleConfig, sampleKeys, samplePast, sampleTraffic, sampleFailures } from "../support/traffic";
+import { nearlySpend, sampleBehaviour, sampleConfig, sampleFailures, sampleKeys, samplePast, sampleSession, sampleTraffic } from "../support/traffic";
 import { Upstream } from "../support/upstream";
 
 const folder = `${root}/test-results/screenshots`;
@@ -26,7 +26,11 @@ const samplePolicies = `policies:
     enabled: false
     when: key.tags["data"] == "confidential"
     log_bodies: false
+  - name: session-cap
+    session_budget: {amount_usd: 2, downgrade: true}
 `;
+
+const sampleAlert = { name: "Errors of the shop", kind: "error_rate", threshold: 5, window: "1h" };
 
 const looks = [
   { name: "light", use: { colorScheme: "light", viewport: { width: 1280, height: 800 } } },
@@ -34,13 +38,21 @@ const looks = [
   { name: "phone", use: { colorScheme: "light", viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true, deviceScaleFactor: 2 } },
 ] as const;
 
-test("screenshots of every page", async ({ browser, watch }) => {
+interface Sample {
+  gateway: Gateway;
+  client: Client;
+  keys: { id: string; secret: string }[];
+  /** A request with a fallback and a usual one. */
+  ids: { fallback?: string; usual?: string };
+}
+
+/** Runs a gateway with weeks of traffic of a small company. */
+async function withSample(run: (sample: Sample) => Promise<void>): Promise<void> {
   await mkdir(folder, { recursive: true });
   const names = ["openai", "mistral", "deepseek"];
   const started = await Promise.all(names.map((name) => Upstream.start(sampleBehaviour(name))));
   const upstreams = Object.fromEntries(names.map((name, i) => [name, started[i] as Upstream]));
   const gateway = await Gateway.start({ config: sampleConfig(upstreams) });
-  const empty = await Gateway.start();
   try {
     const client = await new Client(gateway.url).register({ ...owner, workspace: "Northwind", setup_code: await gateway.setupCode() });
     await client.call("POST", "/workspace/invitations", { role: "developer" });
@@ -55,7 +67,29 @@ test("screenshots of every page", async ({ browser, watch }) => {
     for (const id of Object.values(ids)) {
       await client.call("POST", `/requests/${id}/feedback`, { score: 1, comment: "to the point" });
     }
+    await client.call("POST", "/alerts/rules", sampleAlert);
+    await client.call("POST", "/alerts/channels", { name: "ops", type: "webhook", url: "https://example.com/hooks/fairlead" });
+    await run({ gateway, client, keys, ids });
+  } finally {
+    await gateway.stop();
+    await Promise.all(started.map((upstream) => upstream.kill()));
+  }
+}
 
+test("screenshots for the documentation", async ({ browser, watch }) => {
+  await withSample(async ({ gateway, client, keys }) => {
+    const turns = await sampleSession(client, keys[0]?.secret ?? "");
+    const context = await browser.newContext({ ...looks[0].use, reducedMotion: "reduce", timezoneId: "UTC", locale: "en-US" });
+    await prepare(context, watch);
+    await client.enter(context);
+    await documentation(await context.newPage(), gateway.url, turns[0] ?? "");
+    await context.close();
+  });
+});
+
+test("screenshots of every page", async ({ browser, watch }) => {
+  const empty = await Gateway.start();
+  await withSample(async ({ gateway, client, keys, ids }) => {
     for (const look of looks) {
       const context = await browser.newContext({ ...look.use, reducedMotion: "reduce", timezoneId: "UTC", locale: "en-US" });
       await prepare(context, watch);
@@ -89,9 +123,6 @@ test("screenshots of every page", async ({ browser, watch }) => {
         await expect(page.getByRole("tabpanel", { name: "Why" })).toBeVisible();
         await shoot(`request-${name}-why`);
       }
-      if (look.name === "light") {
-        await documentation(page, gateway.url, ids.usual ?? "");
-      }
       await page.goto(`${gateway.url}/requests/compare?a=${ids.usual}&b=${ids.fallback}`);
       await expect(page.getByRole("heading", { name: "Responses" })).toBeVisible();
       await shoot("compare");
@@ -120,11 +151,7 @@ test("screenshots of every page", async ({ browser, watch }) => {
       await shoot("register");
       await context.close();
     }
-  } finally {
-    await gateway.stop();
-    await empty.stop();
-    await Promise.all(started.map((upstream) => upstream.kill()));
-  }
+  }).finally(() => empty.stop());
 });
 
 /** Takes screenshots of a draft with an error, of a dry run, a backtest, the versions and the ratings. */
@@ -165,20 +192,42 @@ async function settled(page: Page): Promise<void> {
   }
 }
 
-/** Takes the two screenshots for docs/images, limited in height. */
+/** Takes the screenshots for docs/images, limited in height, from the pages as they are at the top. */
 async function documentation(page: Page, url: string, id: string): Promise<void> {
   const window = page.viewportSize();
-  for (const [path, name, height] of [
-    ["/?from=now-30d", "overview", 950],
-    [`/requests/${id}`, "request", 950],
+  for (const [path, name, height, ready] of [
+    ["/?from=now-30d", "overview", 950, page.getByRole("img", { name: "Spend and baseline over time" })],
+    ["/requests?from=now-7d", "requests", 760, page.getByRole("table", { name: "Requests" }).getByRole("row").nth(12)],
+    [`/requests/${id}`, "request", 680, page.getByRole("region", { name: /^Message \d/ }).first()],
+    ["/sessions/refund-4471", "session", 720, page.getByRole("group", { name: "Turn 1", exact: true })],
+    ["/report?from=now-30d&by=tag:feature&then=model", "report", 900, page.getByRole("img", { name: /^Spend over time by/ })],
+    ["/proof?from=now-30d&baseline=gpt-6-sol", "proof", 470, page.getByText(/against gpt-6-sol\./).first()],
+    ["/routing/models", "models", 900, page.getByRole("group", { name: /^Models\. Move/ })],
+    ["/models/gpt-5-mini", "model", 950, page.getByRole("heading", { level: 1, name: "gpt-5-mini" })],
+    ["/providers", "providers", 800, page.getByRole("link", { name: "OpenAI" }).first()],
+    ["/budgets", "budgets", 480, page.getByRole("table", { name: "Budgets of the workspace and its keys" })],
+    ["/alerts", "alerts", 560, page.getByText("Errors of the shop")],
   ] as const) {
     await page.setViewportSize({ width: 1280, height });
     await page.goto(url + path);
     await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
-    await settled(page);
-    await page.screenshot({ path: `${folder}/docs-${name}.png`, animations: "disabled" });
+    await expect(ready).toBeVisible();
+    await shootForDocs(page, name);
   }
+  await page.setViewportSize({ width: 1280, height: 950 });
+  await page.goto(`${url}/playground?request=${id}&compare=1`);
+  await expect(page.getByRole("log", { name: "Logged response" })).toBeVisible();
+  await page.getByRole("button", { name: "Send", exact: true }).click();
+  await expect(page.getByRole("button", { name: "Show differences" })).toBeVisible();
+  await expect(page.getByRole("button", { name: "Send", exact: true })).toBeVisible(); // all responses are complete
+  await shootForDocs(page, "playground");
   await page.setViewportSize(window ?? { width: 1280, height: 800 });
+}
+
+async function shootForDocs(page: Page, name: string): Promise<void> {
+  await settled(page);
+  await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+  await page.screenshot({ path: `${folder}/docs-${name}.png`, animations: "disabled" });
 }
 
 /** Takes a screenshot of the whole page, or of the window when a dialog is open, after loading has finished. */

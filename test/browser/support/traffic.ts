@@ -94,6 +94,25 @@ export async function sampleTraffic(client: Client, keys: { secret: string }[], 
   return found;
 }
 
+/** Sends the turns of one conversation, in the session "refund-4471", and returns the ids of its requests. */
+export async function sampleSession(client: Client, key: string): Promise<string[]> {
+  const messages: object[] = [{ role: "system", content: "You are a careful assistant of the shop. Answer briefly." }];
+  const ids: string[] = [];
+  for (const [model, prompt] of [
+    ["auto", "Summarise the ticket about parcel 4471 in two sentences."],
+    ["auto", "Shorten it for the carrier."],
+    ["auto:quality", "Draft a reply to the customer."],
+    ["auto", "Translate the reply into German."],
+  ] as const) {
+    messages.push({ role: "user", content: prompt });
+    const headers = { "X-Fairlead-Session": "refund-4471", "X-Fairlead-Tags": "feature=replies", "User-Agent": "OpenAI/Python 2.8.1" };
+    ids.push((await client.send({ key, headers, body: { model, messages, max_tokens: 2000 } })).id);
+    messages.push({ role: "assistant", content: answer });
+  }
+  await client.logged(...ids);
+  return ids;
+}
+
 /** Adds weeks of history: sends some requests and repeats them in a copy of the original data. */
 export async function samplePast(gateway: Gateway, client: Client, keys: { secret: string }[]): Promise<void> {
   const { id } = await client.call<{ id: string }>("GET", "/workspace");

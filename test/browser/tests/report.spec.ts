@@ -32,6 +32,7 @@ test("groups by tag and model, opens the requests, and saves a view", async ({ p
   await expect(bins.getByRole("columnheader")).toHaveText(["Time", "search", "billing", "Total"]);
   await page.getByRole("button", { name: "View as chart: Requests over time" }).click();
   await expect(chart).toBeVisible();
+  await page.mouse.move(0, 0);
   await expectAccessible(page);
   await page.screenshot({ path: info.outputPath("report.png"), fullPage: true });
 

@@ -8,7 +8,9 @@ it("takes a response once, soon after the page was opened", () => {
   const response = Promise.resolve(new Response());
   const call = (url: string, method = "GET") => takeEarly(new Request(`http://gateway${url}`, { method }));
   vi.stubGlobal("window", {
-    fairleadEarly: { "/api/v1/session": response, "/api/v1/overview?from=now-24h": response },
+    fairleadEarly: new Map(
+      Object.entries({ "/api/v1/session": response, "/api/v1/overview?from=now-24h": response }),
+    ),
   });
   vi.spyOn(performance, "now").mockReturnValue(900);
   expect(call("/api/v1/session", "DELETE")).toBeUndefined();

@@ -1,7 +1,7 @@
 declare global {
   interface Window {
     /** Responses of the calls that public/start.js has made, by URL. */
-    fairleadEarly?: Record<string, Promise<Response>>;
+    fairleadEarly?: Map<string, Promise<Response>>;
   }
 }
 
@@ -11,10 +11,10 @@ const maxAgeMs = 10_000;
 export function takeEarly(request: Request): Promise<Response> | undefined {
   const { pathname, search } = new URL(request.url);
   const calls = window.fairleadEarly;
-  const call = calls?.[pathname + search];
-  if (!calls || !call || request.method !== "GET" || performance.now() > maxAgeMs) {
+  const call = calls?.get(pathname + search);
+  if (!call || request.method !== "GET" || performance.now() > maxAgeMs) {
     return undefined;
   }
-  delete calls[pathname + search];
+  calls?.delete(pathname + search);
   return call;
 }

@@ -105,7 +105,7 @@ interface BarsProps {
 function Bars({ label, series, measure, looks, running, onZoom, onPick }: BarsProps) {
   const id = useId();
   const { bins, step_ms: stepMs } = series;
-  const bars = barsOf(series, measure, looks.length);
+  const bars = barsOf(series, measure, looks);
   const ends = bars.flat().flatMap(({ from, to }) => [from, to]);
   const counts = measure === "requests" || measure === "errors";
   return (

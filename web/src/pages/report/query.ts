@@ -14,8 +14,8 @@ export function reportQuery(query: ReturnType<typeof parametersOf>) {
 }
 
 /** The figures over time for the parameters of a selection, with days in a time zone. */
-export function reportSeriesQuery({ then: _, ...query }: ReturnType<typeof parametersOf>, zone?: string) {
-  const parameters = { ...query, limit: seriesGroups, zone };
+export function reportSeriesQuery(query: ReturnType<typeof parametersOf>, zone?: string) {
+  const parameters = { ...query, then: undefined, limit: seriesGroups, zone };
   return queryOptions({
     queryKey: ["report", "series", parameters],
     queryFn: () => must(api.GET("/report/series", { params: { query: parameters } })),

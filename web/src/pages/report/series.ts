@@ -32,7 +32,7 @@ function isStacked({ bins }: ReportSeries, measure: Measure): boolean {
   );
 }
 
-/** The parts of the bars: the groups and the other values, or one part for bars that are not stacked. */
+/** The parts of the bars: the groups and the other values with an amount, or one part for bars that are not stacked. */
 export function looksOf(series: ReportSeries, measure: Measure, by: string): Look[] {
   if (!isStacked(series, measure) || series.groups.length === 0) {
     return [{ label: "All requests", fill: "solid", colour: "var(--fl-spend)" }];
@@ -40,16 +40,20 @@ export function looksOf(series: ReportSeries, measure: Measure, by: string): Loo
   const looks: Look[] = series.groups
     .slice(0, seriesGroups)
     .map((group, i) => ({ label: valueLabel(by, group), group: i, ...(colours[i] ?? other) }));
-  const rest = series.bins.some(
-    (bin) => restOf(bin, measure) > Math.abs(amountOf(measure, bin.total)) * 1e-9,
+  return [...looks, { label: "Other values", ...other }].filter((look) =>
+    series.bins.some((bin) => amountIn(bin, measure, look) > 0),
   );
-  return rest ? [...looks, { label: "Other values", ...other }] : looks;
 }
 
-function restOf(bin: ReportSeries["bins"][number], measure: Measure): number {
-  return bin.groups
-    .slice(0, seriesGroups)
-    .reduce((left, figures) => left - amountOf(measure, figures), amountOf(measure, bin.total));
+/** The amount of a part of a stacked bar. */
+function amountIn(bin: ReportSeries["bins"][number], measure: Measure, { group }: Look): number {
+  const amounts = bin.groups.slice(0, seriesGroups).map((figures) => amountOf(measure, figures));
+  if (group !== undefined) {
+    return amounts[group] ?? 0;
+  }
+  const total = amountOf(measure, bin.total);
+  const rest = amounts.reduce((left, amount) => left - amount, total);
+  return rest > total * 1e-9 ? rest : 0; // amounts are decimal fractions
 }
 
 /** A part of a bar, with the index of its look. */
@@ -59,23 +63,16 @@ export interface Part {
   to: number;
 }
 
-/** The bars of a series whose parts have the given number of looks. Empty parts are left out. */
-export function barsOf(series: ReportSeries, measure: Measure, looks: number): Part[][] {
+/** The bars of a series with the parts of looksOf. Empty parts are left out. */
+export function barsOf(series: ReportSeries, measure: Measure, looks: Look[]): Part[][] {
   const stacked = isStacked(series, measure) && series.groups.length > 0;
   return series.bins.map((bin) => {
-    if (!stacked) {
-      const to = amountOf(measure, bin.total);
-      return to === 0 ? [] : [{ look: 0, from: 0, to }];
-    }
-    const amounts = bin.groups.slice(0, seriesGroups).map((figures) => amountOf(measure, figures));
-    if (looks > amounts.length) {
-      amounts.push(restOf(bin, measure));
-    }
     let from = 0;
-    return amounts.flatMap((amount, look) => {
-      const part = { look, from, to: from + Math.max(0, amount) };
+    return looks.flatMap((look, i) => {
+      const amount = stacked ? amountIn(bin, measure, look) : amountOf(measure, bin.total);
+      const part = { look: i, from, to: from + amount };
       from = part.to;
-      return part.to > part.from ? [part] : [];
+      return amount === 0 ? [] : [part];
     });
   });
 }
