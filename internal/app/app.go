@@ -440,7 +440,7 @@ func (a *App) openGateway(ctx context.Context, c config.Config) (err error) {
 		Routes: settings.Routes(), Keys: a.keyring, Limits: a.limits, Admission: a.admission, Ledger: a.ledger, Health: a.health,
 		Dispatcher: &attempt.Dispatcher{Admission: a.health, Health: a.health, Egress: a.egress, Batches: chat.Format{}, Draw: rand.Float64, SealID: ids.Seal},
 		StoredIDs:  ids, Objects: a.db.Batches,
-		Log:        a.spool, Observe: a.observe, Started: a.observeStart,
+		Log: a.spool, Observe: a.observe, Started: a.observeStart,
 		Logger: a.log, Settings: settings.Gateway(c), Snapshot: f.Snapshot(), Reasoning: kept, Sessions: sessions, Comparer: a.comparer, Checker: cascade.New(a.shadowEgress), Cache: cache,
 		Routing: gateway.Routing{
 			Predictor: a.predictor, Policies: a.policies, Feedback: ratings{a}, Prefixes: a.prefixes, Lengths: a.lengths, Pins: pins{a.accounts}, Draw: rand.Float64,

@@ -42,7 +42,9 @@ func (g *Gateway) objectRoute(path string) int {
 		return -1
 	}
 	collection, _, _ := objectPath(path)
-	return slices.IndexFunc(g.Routes, func(rt Route) bool { return (rt.Op == llm.FileObjects || rt.Op == llm.BatchObjects) && rt.Path == collection })
+	return slices.IndexFunc(g.Routes, func(rt Route) bool {
+		return (rt.Op == llm.FileObjects || rt.Op == llm.BatchObjects) && rt.Path == collection
+	})
 }
 
 // objectPath splits /files/file-1/content into /files, file-1 and content.

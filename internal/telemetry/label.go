@@ -47,7 +47,8 @@ func (n *names) endpoint(name string) string { return label(name, endpoints[name
 
 // endpoints lists the endpoints of the model API.
 var endpoints = set([]string{
-	"audio/speech", "audio/transcriptions", "chat/completions", "completions", "countTokens", "embeddings", "feedback", "generateContent",
+	"audio/speech", "audio/transcriptions", "batchEmbedContents", "batches", "chat/completions", "completions", "countTokens", "embedContent",
+	"embeddings", "feedback", "files", "generateContent",
 	"images/generations", "messages", "messages/count_tokens", "models", "rerank", "responses", "streamGenerateContent",
 })
 
