@@ -227,7 +227,7 @@ var beside = map[string][]string{
 	// The Responses format and the messages format frame events in the same way.
 	"internal/wire/responsesconv":   {"internal/wire/responsesstream", "internal/wire/messagesstream"},
 	"internal/wire/responsesstream": {"internal/wire/messagesstream"},
-	"internal/wire/geminiapi":       {"internal/wire/gemini", "internal/wire/messagesstream"},
+	"internal/wire/geminiapi":       {"internal/wire/chat", "internal/wire/gemini", "internal/wire/messagesstream"},
 }
 
 // only lists all packages of this module that a package may import.

@@ -231,3 +231,44 @@ func TestGeminiRequestsPassToGoogle(t *testing.T) {
 		t.Errorf("entry %+v", e)
 	}
 }
+
+func TestGeminiEmbeddingsAreTranslated(t *testing.T) {
+	t.Parallel()
+	k := newKit(t)
+	one := k.google(http.MethodPost, "/models/embed:embedContent", `{"model":"models/embed","content":{"parts":[{"text":"hello"}]}}`)
+	if v := rawjson.ParseString(one.body); one.status != http.StatusOK || len(v.Get("embedding.values").List()) == 0 {
+		t.Errorf("%d %s", one.status, one.body)
+	}
+	if e := k.entry(); e.Endpoint != "embedContent" || e.Format != "gemini" || e.Model != "embed" || e.Cost == nil || *e.Cost == 0 || !strings.Contains(string(e.Body.Response), `{"embedding":{"values":[`) {
+		t.Errorf("entry %+v with %s", e, e.Body.Response)
+	}
+	many := k.google(http.MethodPost, "/models/embed:batchEmbedContents", `{"requests":[{"content":{"parts":[{"text":"hello"}]},"output_dimensionality":8},{"content":{"parts":[{"text":"world"}]},"outputDimensionality":8}]}`)
+	if v := rawjson.ParseString(many.body); many.status != http.StatusOK || len(v.Get("embeddings").List()) != 2 {
+		t.Errorf("%d %s", many.status, many.body)
+	}
+	if sent := k.beta.Calls()[1].Body; !strings.Contains(string(sent), `"input":["hello","world"],"dimensions":8`) {
+		t.Errorf("sent %s", sent)
+	}
+	for name, body := range map[string]string{
+		"task":       `{"requests":[{"content":{"parts":[{"text":"a"}]},"taskType":"RETRIEVAL_QUERY"}]}`,
+		"dimensions": `{"requests":[{"content":{"parts":[{"text":"a"}]},"outputDimensionality":8},{"content":{"parts":[{"text":"a"}]}}]}`,
+		"image":      `{"requests":[{"content":{"parts":[{"inlineData":{}}]}}]}`,
+		"nothing":    `{"requests":[]}`,
+		"no list":    `{"content":{"parts":[{"text":"a"}]}}`,
+	} {
+		got := k.google(http.MethodPost, "/models/embed:batchEmbedContents", body)
+		if got.status != http.StatusBadRequest || rawjson.ParseString(got.body).Get("error.status").String() != "INVALID_ARGUMENT" {
+			t.Errorf("%s: %d %s", name, got.status, got.body)
+		}
+	}
+}
+
+// The Realtime API is not offered: a client that asks for a WebSocket gets the usual error.
+func TestRealtimeIsNotFound(t *testing.T) {
+	t.Parallel()
+	k := newKit(t)
+	got := k.do(k.request(http.MethodGet, "/realtime?model=large", "", "Connection", "Upgrade", "Upgrade", "websocket"))
+	if got.status != http.StatusNotFound || got.code(t) != "NOT_FOUND" || got.json(t)["details"] == nil {
+		t.Errorf("%d %s", got.status, got.body)
+	}
+}

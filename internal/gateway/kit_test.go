@@ -101,7 +101,7 @@ func newKit(t *testing.T, adjust ...func(*kit)) *kit {
 			Egress: egress.New(egress.Options{AllowPrivate: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}),
 		},
 		StoredIDs: storedIDs, Objects: &k.objects,
-		Observe:   func(*requestlog.Entry) {}, Started: func(*requestlog.Entry) {},
+		Observe: func(*requestlog.Entry) {}, Started: func(*requestlog.Entry) {},
 		Logger: slog.New(slog.DiscardHandler), Settings: k.settings, Snapshot: k.snapshot, Admission: k.admission, Reasoning: k.reasoning, Sessions: k.sessions, Comparer: k.comparer, Checker: k.checker, Cache: k.cache,
 		Routing: gateway.Routing{
 			Policies: k.policies, Feedback: k.feedback, Prefixes: k.prefixes, Pins: k.pins, Draw: func() float64 { return 0.5 },
@@ -134,6 +134,8 @@ func routes() []gateway.Route {
 		{Path: "/generateContent", Op: llm.Chat, Format: geminiapi.Format{}},
 		{Path: "/streamGenerateContent", Op: llm.Chat, Format: geminiapi.Format{Stream: true}},
 		{Path: "/countTokens", Op: llm.Count, Format: geminiapi.Format{}},
+		{Path: "/embedContent", Op: llm.Embed, Format: geminiapi.Format{}},
+		{Path: "/batchEmbedContents", Op: llm.Embed, Format: geminiapi.Format{Batch: true}},
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"fairlead/internal/provider"
 	"fairlead/internal/rescue"
 	"fairlead/internal/response"
+	"fairlead/internal/wire"
 )
 
 // delivery is the response to one request on its way to the client. Several attempts may contribute to it.
@@ -86,6 +87,9 @@ func (d *delivery) send(ev *llm.Event) error {
 	if !d.out.Streams() && !ev.Own {
 		own := ev.Clone()
 		ev = &own
+	}
+	if f, ok := d.in.route.Format.(wire.VectorEncoder); ok && d.plan.req.Op == llm.Embed {
+		ev.Data = f.EncodeVectors(ev.Data)
 	}
 	d.rec.recordEvent(ev)
 	if err := d.out.Event(ev, d.rec); err != nil {

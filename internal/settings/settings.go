@@ -115,5 +115,7 @@ func Routes() []gateway.Route {
 		{Path: "/generateContent", Op: llm.Chat, Format: geminiapi.Format{}},
 		{Path: "/streamGenerateContent", Op: llm.Chat, Format: geminiapi.Format{Stream: true}},
 		{Path: "/countTokens", Op: llm.Count, Format: geminiapi.Format{}},
+		{Path: "/embedContent", Op: llm.Embed, Format: geminiapi.Format{}},
+		{Path: "/batchEmbedContents", Op: llm.Embed, Format: geminiapi.Format{Batch: true}},
 	}
 }

@@ -34,6 +34,13 @@ type TokenCounter interface {
 	TokenCount(tokens int64) any
 }
 
+// VectorEncoder is implemented by formats with their own response to a request for embeddings. Their decoder returns such a request in
+// OpenAI's format.
+type VectorEncoder interface {
+	// EncodeVectors translates an embeddings response in OpenAI's format.
+	EncodeVectors(data []byte) []byte
+}
+
 // StreamType is implemented by framings of streams that are not server-sent events.
 type StreamType interface {
 	ContentType() string

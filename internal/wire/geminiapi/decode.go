@@ -43,6 +43,9 @@ func (f Format) DecodeRequest(ctx context.Context, op llm.Op, body []byte) (*llm
 	if err != nil {
 		return nil, err
 	}
+	if op == llm.Embed {
+		return f.decodeEmbed(ctx, body, fields)
+	}
 	if op != llm.Chat && op != llm.Count {
 		return nil, strict.Reject(strict.Problem{Message: "The gemini format does not support the operation " + string(op) + "."})
 	}

@@ -29,6 +29,7 @@ type Format struct {
 	Model  string // model in the path; empty to read the model from the body
 	Stream bool   // the method streams
 	Array  bool   // a stream is one JSON list instead of server-sent events
+	Batch  bool   // embeddings of a list of requests
 }
 
 var (
@@ -38,6 +39,7 @@ var (
 	_ wire.Resumer       = Format{}
 	_ wire.OutputLimiter = Format{}
 	_ wire.TokenCounter  = Format{}
+	_ wire.VectorEncoder = Format{}
 )
 
 // Name implements wire.Format.

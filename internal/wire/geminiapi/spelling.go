@@ -18,6 +18,7 @@ var names = []string{
 	"maxOutputTokens", "candidateCount", "topP", "topK", "stopSequences", "presencePenalty", "frequencyPenalty",
 	"responseMimeType", "responseSchema", "responseModalities", "responseLogprobs", "thinkingConfig",
 	"thinkingBudget", "thinkingLevel", "includeThoughts", "finishReason", "modelVersion", "responseId",
+	"outputDimensionality",
 }
 
 // camel maps the spelling with underscores to the other one.
