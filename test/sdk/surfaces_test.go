@@ -4,6 +4,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"fairlead/test/harness"
+	"fairlead/test/vendormock"
+	"fairlead/test/vendormock/gemini"
+	"fairlead/test/vendormock/openai"
 )
 
 // surface is an API that the gateway offers beside chat, its official client, and the vendor behind.
@@ -58,4 +63,44 @@ func (s surface) suite(root, name string) suite {
 		command = []string{filepath.Join(root, ".cache", "sdk", "python", "bin", "python"), s.program[1]}
 	}
 	return suite{name: name, dir: s.program[0], command: command, env: []string{"PYTHONDONTWRITEBYTECODE=1", "OPENAI_PACKAGE=openai"}}
+}
+
+// TestVendorsOwnClients plays the cases of clients that need models of the catalog, under the vendor's own name: batches have a price
+// there, and embeddings their dimensions.
+func TestVendorsOwnClients(t *testing.T) {
+	root := install(t)
+	google := []string{"chat", "stream", "tool-call", "embeddings", "models", "count-tokens", "gateway-errors"}
+	for name, s := range map[string]struct {
+		surface
+		vendor    agentVendor
+		embedding string
+	}{
+		"batches-python": {
+			surface{program: []string{"python", "batches.py"}, path: "/proxy/v1", cases: []string{"batch", "cancel", "files", "unknown", "refused"}},
+			agentVendor{name: "openai", path: "/v1", mock: openai.New, model: "gpt-4.1"}, "text-embedding-3-small",
+		},
+		"gemini-node-over-gemini": {
+			surface{program: []string{"node", "gemini.js"}, path: "/proxy", cases: google},
+			agentVendor{name: "gemini", path: "/v1beta", mock: gemini.New, model: "gemini-2.5-flash"}, "gemini-embedding-001",
+		},
+		"gemini-node-over-openai": {
+			surface{program: []string{"node", "gemini.js"}, path: "/proxy", cases: google},
+			agentVendor{name: "openai", path: "/v1", mock: openai.New, model: "gpt-4.1"}, "text-embedding-3-small",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			v := s.vendor
+			v.model += "}, {name: " + s.embedding
+			gateway := harness.Start(t, harness.Options{Config: v.config(harness.Serve(t, v.mock(vendormock.Options{})))})
+			env := []string{
+				"SDK_NAME=" + name, "VENDOR_URL=" + gateway.URL() + s.path, "VENDOR_KEY=" + gateway.Key(t), "VENDOR_MODEL=" + s.vendor.model,
+				"VENDOR_EMBEDDING=" + s.embedding, "CASES=" + strings.Join(s.cases, ","),
+			}
+			check(t, run(t, s.suite(root, name), env), s.cases)
+			if log := gateway.Log(); name == "batches-python" && !strings.Contains(log, `"endpoint":"batches","outcome":"ok"`) {
+				t.Error("the gateway has no successful request to batches")
+			}
+		})
+	}
 }

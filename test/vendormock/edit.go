@@ -88,6 +88,7 @@ func (c *Conversation) reads(path string) Part {
 	return c.chooses([]option{
 		{"Read", Object{"file_path": path}},
 		{"read", Object{"filePath": path}},
+		{"read_file", Object{"file_path": path}},
 		{"read_files", Object{"files": []Object{{"path": path}}}},
 	}, "cat "+path)
 }
@@ -99,6 +100,7 @@ func (c *Conversation) replaces(path, before, after string) Part {
 		{"apply_patch", Object{"input": patch}},
 		{"Edit", Object{"file_path": path, "old_string": before, "new_string": after}},
 		{"edit", Object{"filePath": path, "oldString": before, "newString": after}},
+		{"replace", Object{"file_path": path, "old_string": before, "new_string": after, "instruction": "Replace the line"}},
 		{"editor", Object{"path": path, "old_text": before, "new_text": after}},
 	}, fmt.Sprintf("sed -i 's/^%s$/%s/' %s", before, after, path))
 }
@@ -111,6 +113,7 @@ func (c *Conversation) runs(command string) Part {
 		{"shell", Object{"command": []string{"bash", "-c", command}}},
 		{"Bash", Object{"command": command, "description": "Run a command"}},
 		{"bash", Object{"command": command}},
+		{"run_shell_command", Object{"command": command, "description": "Run a command"}},
 		{"run_commands", Object{"commands": []string{command}}},
 	}, "")
 }

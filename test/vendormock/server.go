@@ -178,7 +178,8 @@ func (s *Server) Handle(serve func(v *Request)) http.HandlerFunc {
 			v.Refuse(*why)
 			return
 		}
-		if r.Method == http.MethodPost {
+		form := strings.HasPrefix(r.Header.Get("Content-Type"), "multipart/form-data")
+		if r.Method == http.MethodPost && len(body) > 0 && !form {
 			if err := decode(body, &v.Document); err != nil {
 				v.Refuse(Rejection{Status: http.StatusBadRequest, Message: "The request body is not valid JSON: " + err.Error()})
 				return

@@ -51,6 +51,9 @@ func (a *openAI) Routes(s *vendormock.Server) {
 		s.Mux.HandleFunc("POST "+base+"/chat/completions", s.Handle((*vendormock.Request).Converse))
 		s.Mux.HandleFunc("POST "+base+"/embeddings", s.Handle(a.embed))
 	}
+	if !a.azure {
+		(&batches{files: map[string]storedFile{}, jobs: map[string]vendormock.Object{}}).routes(s)
+	}
 	for _, base := range bases[:1] {
 		s.Mux.HandleFunc("POST "+base+"/responses", s.Handle((*vendormock.Request).Converse))
 	}
