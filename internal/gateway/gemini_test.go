@@ -128,7 +128,7 @@ func TestGeminiErrorsHaveGooglesShape(t *testing.T) {
 		http                             int
 	}{
 		"unknown model":  {http.MethodPost, "/models/larg:generateContent", geminiHello, "MODEL_NOT_FOUND", "NOT_FOUND", 404},
-		"unknown method": {http.MethodPost, "/models/large:embedContent", geminiHello, "NOT_FOUND", "NOT_FOUND", 404},
+		"unknown method": {http.MethodPost, "/models/large:predict", geminiHello, "NOT_FOUND", "NOT_FOUND", 404},
 		"unknown path":   {http.MethodPost, "/cachedContents", `{}`, "NOT_FOUND", "NOT_FOUND", 404},
 		"wrong method":   {http.MethodGet, "/models/large:generateContent", "", "METHOD_NOT_ALLOWED", "INVALID_ARGUMENT", 405},
 		"no contents":    {http.MethodPost, "/models/large:generateContent", `{}`, "INVALID_REQUEST", "INVALID_ARGUMENT", 400},
