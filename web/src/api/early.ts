@@ -5,7 +5,7 @@ declare global {
   }
 }
 
-const maxAgeMs = 10_000;
+const maxAgeMs = 30_000;
 
 /** The response of a call that began before this script was loaded. Each can be taken once, soon after the page was opened. */
 export function takeEarly(request: Request): Promise<Response> | undefined {
