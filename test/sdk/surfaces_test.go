@@ -77,15 +77,18 @@ func TestVendorsOwnClients(t *testing.T) {
 	}{
 		"batches-python": {
 			surface{program: []string{"python", "batches.py"}, path: "/proxy/v1", cases: []string{"batch", "cancel", "files", "unknown", "refused"}},
-			agentVendor{name: "openai", path: "/v1", mock: openai.New, model: "gpt-4.1"}, "text-embedding-3-small",
+			agentVendor{name: "openai", path: "/v1", mock: openai.New, model: "gpt-4.1"},
+			"text-embedding-3-small",
 		},
 		"gemini-node-over-gemini": {
 			surface{program: []string{"node", "gemini.js"}, path: "/proxy", cases: google},
-			agentVendor{name: "gemini", path: "/v1beta", mock: gemini.New, model: "gemini-2.5-flash"}, "gemini-embedding-001",
+			agentVendor{name: "gemini", path: "/v1beta", mock: gemini.New, model: "gemini-2.5-flash"},
+			"gemini-embedding-001",
 		},
 		"gemini-node-over-openai": {
 			surface{program: []string{"node", "gemini.js"}, path: "/proxy", cases: google},
-			agentVendor{name: "openai", path: "/v1", mock: openai.New, model: "gpt-4.1"}, "text-embedding-3-small",
+			agentVendor{name: "openai", path: "/v1", mock: openai.New, model: "gpt-4.1"},
+			"text-embedding-3-small",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
