@@ -247,7 +247,8 @@ function DimensionSelect({ label, value, without, clearable, onChange }: Dimensi
         <TextInput
           size="xs"
           w={110}
-          label={`${label}: tag name`}
+          label="Tag name"
+          aria-label={`${label}: tag name`}
           placeholder="team"
           maxLength={100}
           value={name}
