@@ -1,4 +1,4 @@
-import { Anchor, Button, Group, Text } from "@mantine/core";
+import { Anchor, Box, Button, Group, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
@@ -70,7 +70,11 @@ export function ModelsPage() {
       />
       {rows ? (
         <>
-          {catalog && choice.kind === "chat" && <Scatter models={catalog.models} tasks={catalog.tasks} />}
+          {catalog && choice.kind === "chat" && (
+            <Box mb="sm">
+              <Scatter models={catalog.models} tasks={catalog.tasks} />
+            </Box>
+          )}
           <ModelFilters models={rows} choice={choice} onChange={change} />
           <List
             models={rows}
