@@ -77,6 +77,7 @@ func (s *simulation) End(e *requestlog.Entry) error {
 
 func (s *simulation) Authenticate(http.Header) (*account.Grant, error) { return s.grant, nil }
 func (*simulation) Touch(string, string, time.Time)                    {}
+func (s *simulation) Key(string) *account.Key                          { return s.grant.Key }
 
 type fixedPolicies struct{ set *policy.Set }
 

@@ -348,6 +348,7 @@ type fakeKeys struct{ grant *account.Grant }
 
 func (f fakeKeys) Authenticate(http.Header) (*account.Grant, error) { return f.grant, nil }
 func (fakeKeys) Touch(string, string, time.Time)                    {}
+func (f fakeKeys) Key(string) *account.Key                          { return f.grant.Key }
 
 type doer func(*http.Request) (*http.Response, error)
 
