@@ -136,7 +136,7 @@ func (g *Gateway) serveObject(ctx context.Context, in *incoming, identify identi
 
 // upload sends a file for a batch to the provider.
 func (o *objectRequest) upload(ctx context.Context) ([]byte, error) {
-	body, err := o.uploads.Read(o.in.w, o.in.http, o.in.route.Op, o.who.grant.Workspace.ID, o.in.settings.Upload) //nolint:contextcheck // the body is read in the context of the HTTP request
+	body, err := o.uploads.Read(o.in.w, o.in.http, o.in.route.Op, o.who.grant.Workspace.ID, o.in.settings.Upload)
 	if err != nil {
 		return nil, err
 	}
@@ -232,7 +232,7 @@ func targetsAt(snap *route.Snapshot, p *provider.Provider, uses []batch.Use) (ma
 func (o *objectRequest) create(ctx context.Context) ([]byte, error) {
 	limits := o.in.settings.Upload
 	limits.Body = min(limits.Body, maxObject)
-	body, err := o.uploads.Read(o.in.w, o.in.http, o.in.route.Op, o.who.grant.Workspace.ID, limits) //nolint:contextcheck // the body is read in the context of the HTTP request
+	body, err := o.uploads.Read(o.in.w, o.in.http, o.in.route.Op, o.who.grant.Workspace.ID, limits)
 	if err != nil {
 		return nil, err
 	}
@@ -278,7 +278,7 @@ func (o *objectRequest) permit(p *provider.Provider, use batch.Use) error {
 	prompted := &prompt{req: req}
 	policies := policy.Join(o.Routing.Policies.For(o.who.grant.Workspace.ID), o.who.policies)
 	features, state := o.features(o.in, o.who.grant.Workspace.ID, prompted, policies)
-	d, err := o.Gateway.route(o.in, o.who, prompted, policies, features, state)
+	d, err := o.route(o.in, o.who, prompted, policies, features, state)
 	if err != nil {
 		return err
 	}
