@@ -61,8 +61,11 @@ func TestReportSeries(t *testing.T) {
 	s.world.keys[home][1].Name = "ci"
 	var got reports.ReportSeries
 	s.call("GET", "/report/series?by=key&then=model&from=now-30d&limit=1&zone=Europe/Paris", "", as("acc_owner")).want(200).into(&got)
-	if len(got.Groups) != 1 || got.Groups[0].Label != "ci" || got.Zone != "Europe/Paris" || len(got.Bins) != 31 || got.Bins[1].Start.Sub(got.Bins[0].Start) < 23*time.Hour ||
-		got.Bins[3].Total.Requests != 9 || got.Bins[3].Groups[0].Cost != 3*money.Dollar {
+	if len(got.Groups) != 1 || got.Groups[0].Label != "ci" || got.Zone != "UTC" || len(got.Bins) != 31 || got.Bins[3].Total.Requests != 10 || got.Bins[3].Groups[0].Cost != 3*money.Dollar {
+		t.Errorf("%+v", got)
+	}
+	s.call("GET", "/report/series?by=model&from=now-30d&zone=Europe/Paris", "", as("acc_owner")).want(200).into(&got)
+	if got.Zone != "Europe/Paris" || len(got.Bins) != 31 || got.Bins[1].Start.Sub(got.Bins[0].Start) < 23*time.Hour {
 		t.Errorf("%+v", got)
 	}
 	s.call("GET", "/report/series?by=key&zone=nowhere", "", as("acc_owner")).want(400)
