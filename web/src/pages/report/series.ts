@@ -63,7 +63,7 @@ export interface Part {
   to: number;
 }
 
-/** The bars of a series with the parts of looksOf. Empty parts are left out. */
+/** The bars of a series with the parts of looksOf. Empty parts are omitted. */
 export function barsOf(series: ReportSeries, measure: Measure, looks: Look[]): Part[][] {
   const stacked = isStacked(series, measure) && series.groups.length > 0;
   return series.bins.map((bin) => {

@@ -21,7 +21,7 @@ interface Props {
   position: MenuProps["position"];
   /** Items above the saved views. */
   children?: ReactNode;
-  /** Items above "Save view…", for users who may change views. */
+  /** Items above "Save view…", for users with the permission to change views. */
   changes?: ReactNode;
   placeholder: string;
   description: string;
