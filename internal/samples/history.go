@@ -16,7 +16,7 @@ const (
 	historyDays   = 14
 	requestsADay  = 100
 	historyBatch  = 200 // entries per write
-	incidentAgo   = 4   // days before the end
+	incidentAgo   = 4   // days before the end, on the nearest working day: weekends have little traffic
 	incidentFrom  = 13  // hour of the day, UTC
 	incidentTo    = 17
 	incidentShare = 0.6 // of the requests in these hours
@@ -125,6 +125,13 @@ func (h *history) pick(at time.Time, steady, failing []requestlog.Entry) *reques
 // inIncident reports whether the provider fails at a time.
 func (h *history) inIncident(at time.Time) bool {
 	day := h.end.AddDate(0, 0, -incidentAgo).Truncate(24 * time.Hour)
+	switch day.Weekday() {
+	case time.Saturday:
+		day = day.AddDate(0, 0, -1)
+	case time.Sunday:
+		day = day.AddDate(0, 0, 1)
+	default:
+	}
 	return !at.Before(day.Add(incidentFrom*time.Hour)) && at.Before(day.Add(incidentTo*time.Hour))
 }
 

@@ -77,6 +77,33 @@ func TestHistoryCoversTwoWeeksWithAnIncident(t *testing.T) {
 	}
 }
 
+func TestIncidentIsVisibleOnEveryDayOfTheWeek(t *testing.T) {
+	t.Parallel()
+	for hours := 0; hours < 14*24; hours += 5 {
+		end := time.Date(2026, 11, 9, 0, 30, 0, 0, time.UTC).Add(time.Duration(hours) * time.Hour)
+		h := newHistory(end, 0)
+		var to recorder
+		if err := h.write(t.Context(), templates(), &to, func(int) {}); err != nil {
+			t.Fatal(err)
+		}
+		requests, failed := 0, 0
+		for i := range to.entries {
+			if e := &to.entries[i]; h.inIncident(e.Time) {
+				requests++
+				if isFailing(e) {
+					failed++
+				}
+				if e.Time.Before(end.AddDate(0, 0, -7)) {
+					t.Fatalf("%s: the incident at %s is not in the last week", end, e.Time)
+				}
+			}
+		}
+		if requests < 20 || failed*3 < requests {
+			t.Errorf("%s: %d of %d requests failed in the incident", end, failed, requests)
+		}
+	}
+}
+
 func TestHistoryKeepsToTheRetention(t *testing.T) {
 	t.Parallel()
 	end := time.Date(2026, 11, 17, 16, 20, 0, 0, time.UTC)
