@@ -5,6 +5,7 @@ go 1.26.0
 require (
 	fairlead v0.0.0-00010101000000-000000000000
 	github.com/Shopify/toxiproxy/v2 v2.5.0
+	github.com/coder/websocket v1.8.15
 	github.com/dexidp/dex v0.0.0-20240807174518-43956db7fd75
 	github.com/google/go-cmp v0.7.0
 	github.com/prometheus/client_golang v1.25.0

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/coder/websocket"
+
 	"fairlead/internal/bill"
 	"fairlead/internal/egress"
 	"fairlead/internal/health"
@@ -29,9 +31,10 @@ type Attempt struct {
 	timing    *egress.Timing // nil before the call
 	body      countingReader
 	stream    llm.Stream
-	pending   []llm.Event // up to and including the first content
-	joiner    Joiner      // nil unless the attempt continues another one
-	Prefilled int64       // tokens of the partial response that was sent to the target as a prefill
+	socket    *websocket.Conn // of a realtime session; nil for all other calls
+	pending   []llm.Event     // up to and including the first content
+	joiner    Joiner          // nil unless the attempt continues another one
+	Prefilled int64           // tokens of the partial response that was sent to the target as a prefill
 	began     time.Time
 	note      note
 	state     state
@@ -99,11 +102,15 @@ func (s *Series) prepare(ctx context.Context, t *provider.Target, last bool, c *
 	if i := slices.IndexFunc(p.Credentials, func(c provider.Credential) bool { return c.ID == pass.Credential }); i >= 0 {
 		secret = p.Credentials[i].Secret
 	}
+	client := provider.Client(s.Format)
+	if s.Client != nil {
+		client = s.Client(t)
+	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	a := &Attempt{
 		series: s, provider: p, ctx: ctx, cancel: cancel, began: time.Now(),
 		call: &provider.Call{
-			Target: t, Secret: secret, Credential: pass.Credential, Secrets: p.Secrets(secret), Request: s.Terms.Request, Client: s.client(t), MaxOutput: s.Terms.OutputLimit(t),
+			Target: t, Secret: secret, Credential: pass.Credential, Secrets: p.Secrets(secret), Request: s.Terms.Request, Client: client, MaxOutput: s.Terms.OutputLimit(t),
 			Workspace: s.Workspace, Session: s.Session, SealID: s.Dispatcher.SealID,
 		},
 		note: note{index: len(s.Attempts), probe: pass.Probe, Attempt: requestlog.Attempt{
@@ -135,14 +142,6 @@ func (s *Series) prepare(ctx context.Context, t *provider.Target, last bool, c *
 		a.timer = time.AfterFunc(limit, func() { cancel(errFirstToken) })
 	}
 	return a, nil
-}
-
-// client returns the client's format for calls to a target.
-func (s *Series) client(t *provider.Target) provider.Client {
-	if s.Client == nil {
-		return s.Format
-	}
-	return s.Client(t)
 }
 
 // acquireSlot takes one of the provider's concurrency slots. It waits only when no other target remains.
@@ -221,6 +220,9 @@ func (a *Attempt) open() error {
 			return err
 		}
 		a.call.Secret = token
+	}
+	if op == llm.Realtime {
+		return a.openSocket(ctx, exchange)
 	}
 	if limit := a.call.Target.EmbedBatch; op == llm.Embed && limit > 0 && a.call.Request.Inputs > limit {
 		return a.openBatches(ctx)
@@ -386,6 +388,7 @@ func (a *Attempt) abandon(e *llm.Error, chargePrompt bool) {
 			}
 		}
 	}
+	chargePrompt = chargePrompt && terms.Request.Op != llm.Realtime // a handshake has no prompt
 	if chargePrompt && usage == nil && a.timing != nil && !a.timing.Connected().IsZero() {
 		var received bill.UsageCounter
 		for i := range a.pending {
@@ -430,14 +433,17 @@ func (a *Attempt) end(e *llm.Error, output int64) {
 	}
 	a.note.Bytes = a.body.bytes
 	a.series.Clock.stop()
+	a.series.Attempts[a.note.index] = a.note.Attempt
+	if a.socket != nil && e == nil {
+		return // openSocket has reported the success
+	}
 	report := health.Report{
-		Target: a.call.Target.ID(), Credential: a.note.Credential, Err: e, Probe: a.note.probe, Duration: a.note.Duration, OutputTokens: output,
+		Target: a.call.Target.ID(), Credential: a.note.Credential, Err: e, Probe: a.note.probe && a.socket == nil, Duration: a.note.Duration, OutputTokens: output,
 	}
 	if a.streams() {
 		report.TTFT = a.note.FirstToken
 	}
 	a.series.Dispatcher.Health.Report(report)
-	a.series.Attempts[a.note.index] = a.note.Attempt
 }
 
 // Usage returns the usage that the provider reported, or an estimate when the report is missing or implausible.
@@ -524,6 +530,9 @@ func (a *Attempt) Close() {
 	}
 	if a.stream != nil {
 		a.stream.Close()
+	}
+	if a.socket != nil {
+		_ = a.socket.CloseNow() // no-op after a close handshake
 	}
 	if whole && a.body.from != nil {
 		// Read to the end so that the connection can be reused. If the provider does not end its response in time, the

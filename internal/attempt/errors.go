@@ -25,11 +25,14 @@ func (s *Series) exhausted() *llm.Error {
 	if len(s.Attempts) == 0 {
 		return unavailable(s.skipped)
 	}
-	var kinds []llm.Kind
+	last := s.Attempts[len(s.Attempts)-1]
+	kind, final, same, client := last.Class, true, true, true
 	var wait time.Duration
 	var failures []string
 	for _, a := range s.Attempts {
-		kinds = append(kinds, a.Class)
+		same = same && a.Class == kind
+		client = client && a.Class.Origin() == llm.FromClient
+		final = final && !a.Class.Retryable()
 		if a.RetryAfter > 0 && (wait == 0 || a.RetryAfter < wait) {
 			wait = a.RetryAfter
 		}
@@ -42,7 +45,9 @@ func (s *Series) exhausted() *llm.Error {
 		}
 		failures = append(failures, failure)
 	}
-	kind, final := common(kinds)
+	if !same && !client {
+		kind = llm.UpstreamServer
+	}
 	if final && slices.ContainsFunc(s.skipped, func(e *llm.Error) bool { return e.Kind.Retryable() }) {
 		kind, final = llm.UpstreamServer, false // a skipped target may serve a retry
 	}
@@ -57,7 +62,7 @@ func (s *Series) exhausted() *llm.Error {
 	}
 	e := llm.Errorf(kind, "No provider could serve the request: %s. %s", strings.Join(failures, "; "), advice)
 	e.RetryAfter, e.Final = wait, final
-	e.UpstreamStatus = s.Attempts[len(s.Attempts)-1].Status
+	e.UpstreamStatus = last.Status
 	return e.With("attempts", s.details())
 }
 
@@ -86,21 +91,6 @@ func unavailable(skipped []*llm.Error) *llm.Error {
 	e := llm.Errorf(llm.NoTargetAvailable, "Every provider for this request is failing, rate limited or at its concurrency limit. Retry in a few seconds.")
 	e.RetryAfter = min(wait, 2*time.Second) // circuits are probed and slots become free within seconds
 	return e
-}
-
-// common returns the kind that represents several failures, and whether all of them are permanent.
-func common(kinds []llm.Kind) (kind llm.Kind, final bool) {
-	kind, final = kinds[len(kinds)-1], true
-	same, client := true, true
-	for _, k := range kinds {
-		same = same && k == kind
-		client = client && k.Origin() == llm.FromClient
-		final = final && !k.Retryable()
-	}
-	if same || client {
-		return kind, final
-	}
-	return llm.UpstreamServer, final
 }
 
 // details returns the attempts as error details.

@@ -228,7 +228,13 @@ func RetrySame(e *llm.Error) bool {
 // readySoon reports whether the failed target should be retried once before switching to next: the wait it requests is
 // no longer than a switch would take, and an attempt remains for the switch.
 func (s *Series) readySoon(t, next *provider.Target, e *llm.Error) bool {
-	if e.RetryAfter <= 0 || !RetrySame(e) || s.Left() < 2 || s.count(t) > 1 {
+	tries := 0
+	for i := range s.Attempts {
+		if a := &s.Attempts[i]; a.Provider == t.Provider && a.Model == t.Model.Name {
+			tries++
+		}
+	}
+	if e.RetryAfter <= 0 || !RetrySame(e) || s.Left() < 2 || tries > 1 {
 		return false
 	}
 	most := shortPause
@@ -236,16 +242,6 @@ func (s *Series) readySoon(t, next *provider.Target, e *llm.Error) bool {
 		most = max(most, other-same)
 	}
 	return e.RetryAfter <= most
-}
-
-// count returns the number of attempts at the target.
-func (s *Series) count(t *provider.Target) (n int) {
-	for i := range s.Attempts {
-		if a := &s.Attempts[i]; a.Provider == t.Provider && a.Model == t.Model.Name {
-			n++
-		}
-	}
-	return n
 }
 
 // Tried reports whether the target was tried in an attempt that did not lose a hedge.

@@ -47,7 +47,13 @@ func (t Terms) Charge(target *provider.Target, u llm.Usage, prefilled int64, spe
 			c.Flag = requestlog.UsageAboveHold
 		}
 		c.Attempt = new(b.Total)
-		b = withSpent(b, spent)
+		if spent.Tokens != 0 || spent.Cost != 0 {
+			b.Rows = append(b.Rows, catalog.Row{Class: "broken_attempts", Tokens: spent.Tokens, Amount: spent.Cost})
+		}
+		if spent.CheckedTokens != 0 || spent.CheckedCost != 0 {
+			b.Rows = append(b.Rows, catalog.Row{Class: "failed_checks", Tokens: spent.CheckedTokens, Amount: spent.CheckedCost})
+		}
+		b.Total = b.Total.Add(spent.Cost).Add(spent.CheckedCost)
 		c.Bill = &b
 	}
 	if baseline.Price != nil {
@@ -67,18 +73,6 @@ func (t Terms) Charge(target *provider.Target, u llm.Usage, prefilled int64, spe
 		c.Baseline = new(price.Bill(u))
 	}
 	return c
-}
-
-// withSpent adds the cost of earlier attempts to a bill.
-func withSpent(b catalog.Bill, spent Spent) catalog.Bill {
-	if spent.Tokens != 0 || spent.Cost != 0 {
-		b.Rows = append(b.Rows, catalog.Row{Class: "broken_attempts", Tokens: spent.Tokens, Amount: spent.Cost})
-	}
-	if spent.CheckedTokens != 0 || spent.CheckedCost != 0 {
-		b.Rows = append(b.Rows, catalog.Row{Class: "failed_checks", Tokens: spent.CheckedTokens, Amount: spent.CheckedCost})
-	}
-	b.Total = b.Total.Add(spent.Cost).Add(spent.CheckedCost)
-	return b
 }
 
 // CacheSaved returns how much less a usage costs than without a prompt cache. It is negative for a response that mostly wrote to the

@@ -143,6 +143,13 @@ func (t Terms) maxUsage(target *provider.Target) llm.Usage {
 	if rates.AudioInput > most && (req.Needs.Has(llm.AudioIn) || req.Unsized > 0) {
 		u = llm.Usage{Input: prompt, AudioInput: prompt}
 	}
+	if req.Op == llm.Realtime { // one response, in the more expensive of text and audio
+		u.Output = cmp.Or(target.Model.MaxOutput, DefaultOutput)
+		if rates.AudioOutput > rates.Output {
+			u.AudioOutput = u.Output
+		}
+		return u
+	}
 	if req.Op.Media() && rates.Output > 0 { // audio and images that are charged by output tokens
 		return t.withOutput(u, maxOutputOf(req, 0, target.Model))
 	}

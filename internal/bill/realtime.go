@@ -1,0 +1,36 @@
+package bill
+
+import (
+	"fairlead/internal/catalog"
+	"fairlead/internal/llm"
+)
+
+// Classes of a realtime session that may have no known price.
+const (
+	AudioInput    = "input_audio"
+	AudioOutput   = "output_audio"
+	Transcription = "transcription"
+)
+
+// Realtime prices a response of a realtime session. Audio costs a multiple of text, so audio without its own rate is excluded from the total
+// instead of charged at the rate of text.
+func Realtime(p *catalog.Price, u llm.Usage) catalog.Bill {
+	var excluded []string
+	known := PricesAudio(p)
+	if !known && p.AudioInput == nil && u.AudioInput > 0 {
+		u.Input, u.AudioInput = u.Input-u.AudioInput, 0
+		excluded = append(excluded, AudioInput)
+	}
+	if !known && p.AudioOutput == nil && u.AudioOutput > 0 {
+		u.Output, u.AudioOutput = u.Output-u.AudioOutput, 0
+		excluded = append(excluded, AudioOutput)
+	}
+	b := p.Bill(u)
+	b.Excluded = append(b.Excluded, excluded...)
+	return b
+}
+
+// PricesAudio reports whether the price of audio is known. Audio of a free model is free.
+func PricesAudio(p *catalog.Price) bool {
+	return p.AudioInput != nil && p.AudioOutput != nil || p.Input == 0 && p.Output == 0
+}

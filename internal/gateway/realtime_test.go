@@ -1,0 +1,619 @@
+package gateway_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"fairlead/internal/account"
+	"fairlead/internal/catalog"
+	"fairlead/internal/gateway"
+	"fairlead/internal/llm"
+	"fairlead/internal/money"
+	"fairlead/internal/provider"
+	"fairlead/internal/provider/compatible"
+	"fairlead/internal/rawjson"
+	"fairlead/internal/realtime"
+	"fairlead/internal/requestlog"
+	"fairlead/internal/route"
+)
+
+// doneEvent is the end of a response with 10 input tokens of text, 60 of audio, 30 cached ones, 10 output tokens of text and 40 of audio.
+const doneEvent = `{"type":"response.done","response":{"id":"r","status":"completed","usage":{"total_tokens":150,"input_tokens":100,"output_tokens":50,` +
+	`"input_token_details":{"text_tokens":20,"audio_tokens":80,"cached_tokens":30,"cached_tokens_details":{"text_tokens":10,"audio_tokens":20}},` +
+	`"output_token_details":{"text_tokens":10,"audio_tokens":40}}}}`
+
+// doneCost is the cost of doneEvent at the prices of voiceTarget.
+const doneCost = money.Amount(10*4_000 + 60*32_000 + 30*400 + 10*16_000 + 40*64_000)
+
+// voice is a provider of realtime sessions. It responds to the client events response.create, start (a response without an end), transcribe,
+// large, flood, freeze, die and close, and returns every other message unchanged.
+type voice struct {
+	mu      sync.Mutex
+	status  int // of rejected handshakes; 0 to accept
+	headers []http.Header
+	paths   []string
+	closed  chan websocket.StatusCode // how sessions ended
+	events  chan string               // types of the client's events
+	thaw    chan struct{}             // ends a frozen session
+}
+
+func newVoice() *voice {
+	return &voice{closed: make(chan websocket.StatusCode, 10), events: make(chan string, 100), thaw: make(chan struct{})}
+}
+
+func (v *voice) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	v.mu.Lock()
+	v.headers, v.paths = append(v.headers, r.Header.Clone()), append(v.paths, r.URL.RequestURI())
+	status := v.status
+	v.mu.Unlock()
+	if status != 0 {
+		w.WriteHeader(status)
+		return
+	}
+	conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{Subprotocols: []string{"realtime"}})
+	if err != nil {
+		return
+	}
+	conn.SetReadLimit(-1)
+	ctx := context.Background()
+	send := func(texts ...string) {
+		for _, text := range texts {
+			_ = conn.Write(ctx, websocket.MessageText, []byte(text))
+		}
+	}
+	send(`{"type":"session.created","session":{"audio":{"input":{"transcription":{"model":"whisper"}}}}}`)
+	for {
+		kind, data, err := conn.Read(ctx)
+		if err != nil {
+			v.closed <- websocket.CloseStatus(err)
+			return
+		}
+		event := rawjson.Get(data, "type").String()
+		v.events <- event
+		switch event {
+		case "response.create":
+			send(`{"type":"response.created","response":{}}`, `{"type":"response.output_audio.delta","delta":"AAAA"}`, doneEvent)
+		case "start":
+			send(`{"type":"response.created","response":{}}`)
+		case "response.cancel":
+			send(doneEvent)
+		case "transcribe":
+			send(`{"type":"conversation.item.input_audio_transcription.completed","usage":{"type":"tokens","input_tokens":1000,"output_tokens":100,"input_token_details":{"audio_tokens":1000}}}`)
+		case "large":
+			send(`{"type":"x","pad":"` + strings.Repeat("x", 2<<20) + `"}`)
+		case "flood":
+			for conn.Write(ctx, websocket.MessageText, bytes.Repeat([]byte("x"), 64<<10)) == nil {
+			}
+		case "freeze":
+			<-v.thaw
+		case "die":
+			_ = conn.CloseNow()
+		case "close":
+			_ = conn.Close(4001, "enough")
+		default:
+			_ = conn.Write(ctx, kind, data)
+		}
+	}
+}
+
+func voiceTarget(name string) *provider.Target {
+	rate := func(dollars float64) *money.Rate { return new(money.PerMillion(dollars)) }
+	t := target(name, 4, 16)
+	t.Model.Op, t.Model.Abilities, t.Model.Context, t.Model.MaxOutput = llm.Realtime, 0, 32_000, 4_096
+	t.Price.CacheRead, t.Price.AudioInput, t.Price.AudioOutput = rate(0.4), rate(32), rate(64)
+	return t
+}
+
+// voiceHold is the maximum cost of one response of voiceTarget.
+const voiceHold = money.Amount(32_000*32_000 + 4_096*64_000)
+
+// voiceKit returns a gateway with two providers of the model voice. Alpha also has whisper and large, and the model mute without prices for audio.
+func voiceKit(t *testing.T, adjust ...func(*kit)) (k *kit, first, second *voice) {
+	t.Helper()
+	k = newKit(t, adjust...)
+	first, second = newVoice(), newVoice()
+	whisper := target("whisper", 6, 10)
+	whisper.Model.Op, whisper.Upstream, whisper.Price.AudioInput = llm.Transcribe, "whisper", new(money.PerMillion(6))
+	mute := voiceTarget("mute")
+	mute.Price.AudioInput, mute.Price.AudioOutput = nil, nil
+	k.snapshot = route.NewSnapshot(defaultCatalog(t), []*provider.Provider{
+		k.voices("alpha", first, voiceTarget("voice"), whisper, mute, target("large", 2, 8)), k.voices("beta", second, voiceTarget("voice")),
+		k.vendor("gamma", first, voiceTarget("unsupported")),
+	}, nil)
+	k.gateway.Update(k.settings, k.snapshot)
+	return k, first, second
+}
+
+// voices returns a provider of realtime sessions.
+func (k *kit) voices(name string, v *voice, targets ...*provider.Target) *provider.Provider {
+	p := k.vendor(name, v, targets...)
+	return compatible.New(compatible.Row{Name: name, ChatPath: "/chat/completions", RealtimePath: "/realtime"}, provider.Settings{
+		BaseURL: p.BaseURL, Targets: targets, Credentials: p.Credentials,
+	})
+}
+
+// talker is a client of a session.
+type talker struct {
+	*testing.T
+	conn *websocket.Conn
+}
+
+func (k *kit) dial(query string, header http.Header, protocols ...string) (*talker, *http.Response, error) {
+	k.Helper()
+	if header == nil {
+		header = http.Header{"Authorization": {"Bearer good"}}
+	}
+	conn, resp, err := websocket.Dial(k.Context(), k.url+gateway.Prefix+"/realtime?"+query, &websocket.DialOptions{HTTPHeader: header, Subprotocols: protocols})
+	if err != nil {
+		return nil, resp, err
+	}
+	conn.SetReadLimit(-1)
+	k.Cleanup(func() { _ = conn.CloseNow() })
+	return &talker{k.T, conn}, resp, nil
+}
+
+// talk opens a session and reads its first event.
+func (k *kit) talk(query string) *talker {
+	k.Helper()
+	c, _, err := k.dial(query, nil)
+	if err != nil {
+		k.Fatal(err)
+	}
+	c.expect("session.created")
+	return c
+}
+
+func (c *talker) say(text string) {
+	c.Helper()
+	if err := c.conn.Write(c.Context(), websocket.MessageText, []byte(text)); err != nil {
+		c.Fatal(err)
+	}
+}
+
+func (c *talker) sayType(kind string) { c.Helper(); c.say(`{"type":"` + kind + `"}`) }
+
+// expect reads events up to one of a type.
+func (c *talker) expect(kind string) rawjson.Value {
+	c.Helper()
+	for {
+		_, data, err := c.conn.Read(c.Context())
+		if err != nil {
+			c.Fatalf("waiting for %s: %v", kind, err)
+		}
+		if v := rawjson.Parse(data); v.Get("type").String() == kind {
+			return v
+		}
+	}
+}
+
+// end reads up to the end of the session and returns the last error event and the close code.
+func (c *talker) end() (code string, status websocket.StatusCode) {
+	c.Helper()
+	for {
+		_, data, err := c.conn.Read(c.Context())
+		if err != nil {
+			return code, websocket.CloseStatus(err)
+		}
+		if v := rawjson.Parse(data); v.Get("type").String() == "error" {
+			if v.Get("error.message").String() == "" || v.Get("error.type").String() == "" || v.Get("event_id").String() == "" {
+				c.Errorf("malformed error event %s", data)
+			}
+			code = v.Get("error.code").String()
+		}
+	}
+}
+
+func TestRealtimeSessionPasses(t *testing.T) {
+	t.Parallel()
+	k, first, _ := voiceKit(t)
+	c, resp, err := k.dial("model=voice", http.Header{"Authorization": {"Bearer good"}, "OpenAI-Beta": {"realtime=v1"}, "Cookie": {"session=1"}}, "realtime")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.conn.Subprotocol() != "realtime" || resp.Header.Get("X-Fairlead-Provider") != "alpha" || resp.Header.Get("X-Request-Id") == "" {
+		t.Errorf("protocol %q, headers %v", c.conn.Subprotocol(), resp.Header)
+	}
+	c.expect("session.created")
+	for _, message := range []string{`{ "type":"odd", "a": 1.0 }`, strings.Repeat("é", 200_000), "{"} {
+		c.say(message)
+		if _, data, err := c.conn.Read(t.Context()); err != nil || string(data) != message {
+			t.Fatalf("a message of %d bytes came back as %d bytes, %v", len(message), len(data), err)
+		}
+	}
+	if err := c.conn.Write(t.Context(), websocket.MessageBinary, []byte{0, 255}); err != nil {
+		t.Fatal(err)
+	}
+	if kind, data, err := c.conn.Read(t.Context()); err != nil || kind != websocket.MessageBinary || !bytes.Equal(data, []byte{0, 255}) {
+		t.Errorf("binary: %v %v %v", kind, data, err)
+	}
+	for range 2 {
+		c.sayType("response.create")
+		c.expect("response.done")
+	}
+	_ = c.conn.Close(websocket.StatusNormalClosure, "")
+	e := k.entry()
+	if status := <-first.closed; status != websocket.StatusNormalClosure {
+		t.Errorf("the provider received %d", status)
+	}
+	want := llm.Usage{Input: 140, AudioInput: 120, CacheRead: 60, Output: 100, AudioOutput: 80}
+	if e.Endpoint != "realtime" || e.Outcome != requestlog.OK || e.Status != 101 || e.Finish != realtime.ClientClosed || e.Usage != want || e.Model != "voice" || e.Provider != "alpha" || e.BodyState != requestlog.BodyMedia || e.Served() {
+		t.Errorf("entry %+v", e)
+	}
+	if e.Cost == nil || *e.Cost != 2*doneCost || e.Bill.Total != *e.Cost || len(e.Bill.Rows) != 5 || len(e.Bill.Excluded) > 0 || e.BytesIn < 400_000 || e.BytesOut < 400_000 {
+		t.Errorf("cost %v of %+v, %d bytes in, %d out", e.Cost, e.Bill, e.BytesIn, e.BytesOut)
+	}
+	if len(e.Attempts) != 1 || e.Attempts[0].Status != 101 || e.Attempts[0].Cost == nil || *e.Attempts[0].Cost != *e.Cost {
+		t.Errorf("attempts %+v", e.Attempts)
+	}
+	h := first.headers[0]
+	if first.paths[0] != "/v1/realtime?model=voice-2026" || h.Get("Authorization") != "Bearer sk-alpha" || h.Get("Openai-Beta") != "realtime=v1" || h.Get("Sec-Websocket-Protocol") != "realtime" || h.Get("Cookie") != "" {
+		t.Errorf("handshake %s %v", first.paths[0], h)
+	}
+}
+
+func TestRealtimeIsRejectedBeforeTheUpgrade(t *testing.T) {
+	t.Parallel()
+	k, _, _ := voiceKit(t)
+	upgrade := []string{"Connection", "Upgrade", "Upgrade", "websocket", "Sec-WebSocket-Version", "13", "Sec-WebSocket-Key", "AAAAAAAAAAAAAAAAAAAAAA=="}
+	for name, tc := range map[string]struct {
+		method, query string
+		headers       []string
+		status        int
+		code          string
+	}{
+		"no upgrade":      {http.MethodGet, "model=voice", nil, 426, "UPGRADE_REQUIRED"},
+		"wrong version":   {http.MethodGet, "model=voice", append(slices.Clone(upgrade), "Sec-WebSocket-Version", "8"), 426, "UPGRADE_REQUIRED"},
+		"wrong key":       {http.MethodGet, "model=voice", append(slices.Clone(upgrade), "Sec-WebSocket-Key", "short"), 400, "INVALID_REQUEST"},
+		"wrong method":    {http.MethodPost, "model=voice", upgrade, 405, "METHOD_NOT_ALLOWED"},
+		"no model":        {http.MethodGet, "", upgrade, 400, "INVALID_REQUEST"},
+		"auto":            {http.MethodGet, "model=auto", upgrade, 400, "INVALID_REQUEST"},
+		"other parameter": {http.MethodGet, "model=voice&call_id=rtc_1", upgrade, 400, "INVALID_REQUEST"},
+		"unknown model":   {http.MethodGet, "model=unknown", upgrade, 404, "MODEL_NOT_FOUND"},
+		"other operation": {http.MethodGet, "model=large", upgrade, 400, "NO_ROUTE"},
+		"no realtime":     {http.MethodGet, "model=unsupported", upgrade, 400, "NO_ROUTE"},
+		"wrong API key":   {http.MethodGet, "model=voice", append(slices.Clone(upgrade), "Authorization", "Bearer bad"), 401, "INVALID_API_KEY"},
+		"cookie":          {http.MethodGet, "model=voice", append(slices.Clone(upgrade), "Authorization", "", "Cookie", "fairlead_session=x"), 401, "MISSING_API_KEY"},
+		"web page":        {http.MethodGet, "model=voice", append(slices.Clone(upgrade), "Origin", "https://example.com"), 403, "BROWSER_NOT_ALLOWED"},
+	} {
+		got := k.do(k.request(tc.method, "/realtime?"+tc.query, "", tc.headers...))
+		if got.status != tc.status || got.code(t) != tc.code || got.json(t)["details"] == nil {
+			t.Errorf("%s: %d %s", name, got.status, got.body)
+		}
+	}
+	if n := k.gateway.InFlight(); n != 0 {
+		t.Errorf("%d requests are running", n)
+	}
+}
+
+func TestRealtimeKeyOfABrowserIsASubprotocol(t *testing.T) {
+	t.Parallel()
+	k, first, _ := voiceKit(t)
+	k.settings.AllowBrowsers = true
+	k.gateway.Update(k.settings, k.snapshot)
+	c, resp, err := k.dial("model=voice", http.Header{"Origin": {"https://example.com"}}, "realtime", "openai-insecure-api-key.good", "openai-beta.realtime-v1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.expect("session.created")
+	if h := first.headers[0]; c.conn.Subprotocol() != "realtime" || strings.Contains(resp.Header.Get("Sec-Websocket-Protocol"), "good") || h.Get("Openai-Beta") != "realtime=v1" || h.Get("Sec-Websocket-Protocol") != "realtime" {
+		t.Errorf("protocol %q, sent %v", c.conn.Subprotocol(), h)
+	}
+	if _, resp, err := k.dial("model=voice", http.Header{}, "realtime", "openai-insecure-api-key.bad"); err == nil || resp.StatusCode != http.StatusUnauthorized {
+		t.Errorf("a wrong key: %v", err)
+	}
+}
+
+func TestRealtimeFallsBackBeforeTheSession(t *testing.T) {
+	t.Parallel()
+	k, first, second := voiceKit(t)
+	first.status = http.StatusServiceUnavailable
+	c, resp, err := k.dial("model=voice", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.expect("session.created")
+	if resp.Header.Get("X-Fairlead-Provider") != "beta" || resp.Header.Get("X-Fairlead-Decision") != "fallback" || resp.Header.Get("X-Fairlead-Attempts") != "2" {
+		t.Errorf("headers %v", resp.Header)
+	}
+	_ = c.conn.Close(websocket.StatusNormalClosure, "")
+	if e := k.entry(); len(e.Attempts) != 2 || e.Attempts[0].Status != 503 || e.Attempts[0].Class != llm.UpstreamOverloaded || e.Provider != "beta" {
+		t.Errorf("attempts %+v", e.Attempts)
+	}
+	second.mu.Lock()
+	second.status = http.StatusUnauthorized
+	second.mu.Unlock()
+	_, resp, err = k.dial("model=voice", nil)
+	if err == nil || resp.StatusCode != http.StatusBadGateway || resp.Header.Get("X-Fairlead-Error-Code") != "PROVIDER_UPSTREAM_ERROR" {
+		t.Errorf("%v %v", resp, err)
+	}
+	if e := k.entry(); e.Outcome != requestlog.UpstreamError || e.Cost != nil && *e.Cost != 0 {
+		t.Errorf("entry %+v", e)
+	}
+}
+
+func TestRealtimeSessionEndsWithItsBudget(t *testing.T) {
+	t.Parallel()
+	k, first, _ := voiceKit(t)
+	k.keys.grant.Key.Budget = &account.Budget{Amount: voiceHold + doneCost, Period: account.Total}
+	c := k.talk("model=voice")
+	c.sayType("response.create")
+	c.expect("response.done")
+	c.sayType("response.create")
+	if code, status := c.end(); code != "BUDGET_EXCEEDED" || status != websocket.StatusPolicyViolation {
+		t.Errorf("the session ended with %q and %d", code, status)
+	}
+	e := k.entry()
+	if e.Outcome != requestlog.Partial || e.Error == nil || e.Error.Code != "BUDGET_EXCEEDED" || *e.Cost != 2*doneCost || e.Finish != realtime.Ended {
+		t.Errorf("entry %+v, error %+v", e, e.Error)
+	}
+	<-first.closed
+	s := k.ledger.Status(gateway.Budgets(k.keys.grant)[0])
+	if s.Spent != 2*doneCost || s.Held != 0 {
+		t.Errorf("spent %s, held %s", s.Spent, s.Held)
+	}
+	if _, resp, err := k.dial("model=voice", nil); err == nil || resp.StatusCode != http.StatusPaymentRequired {
+		t.Errorf("a new session: %v", err)
+	}
+}
+
+func TestRealtimeSessionEndsWithItsKey(t *testing.T) {
+	t.Parallel()
+	k, first, _ := voiceKit(t, func(k *kit) { k.settings.Ping = time.Second })
+	c := k.talk("model=voice")
+	k.gateway.Revoke("key_1")
+	if code, status := c.end(); code != "REVOKED_API_KEY" || status != websocket.StatusPolicyViolation {
+		t.Errorf("revoked: %q and %d", code, status)
+	}
+	if e := k.entry(); e.Outcome != requestlog.Partial || e.Error.Code != "REVOKED_API_KEY" {
+		t.Errorf("entry %+v", e)
+	}
+	if status := <-first.closed; status != websocket.StatusNormalClosure {
+		t.Errorf("the provider received %d", status)
+	}
+	c = k.talk("model=voice")
+	k.keys.ended.Store(true)
+	if code, status := c.end(); code != "EXPIRED_API_KEY" || status != websocket.StatusPolicyViolation {
+		t.Errorf("expired: %q and %d", code, status)
+	}
+}
+
+func TestRealtimeSessionCountsOnTheLimitsOfItsKey(t *testing.T) {
+	t.Parallel()
+	k, _, _ := voiceKit(t)
+	k.keys.grant.Key.Limits = account.Limits{Concurrent: 1, TokensPerMinute: 300}
+	c := k.talk("model=voice")
+	if _, resp, err := k.dial("model=voice", nil); err == nil || resp.StatusCode != http.StatusTooManyRequests {
+		t.Errorf("a second session: %v", err)
+	}
+	k.entry()
+	c.sayType("response.create")
+	c.expect("response.done")
+	c.sayType("response.create")
+	if code, status := c.end(); code != "RATE_LIMITED" || status != websocket.StatusPolicyViolation {
+		t.Errorf("the session ended with %q and %d", code, status)
+	}
+	if e := k.entry(); e.Usage.Total() != 300 {
+		t.Errorf("entry %+v", e)
+	}
+}
+
+func TestRealtimeSessionEndsWithTheProvider(t *testing.T) {
+	t.Parallel()
+	k, _, _ := voiceKit(t)
+	for event, want := range map[string]struct {
+		code   string
+		status websocket.StatusCode
+		finish string
+		class  llm.Kind
+	}{
+		"die":   {"PROVIDER_UPSTREAM_ERROR", websocket.StatusInternalError, realtime.ProviderFailed, llm.StreamInterrupted},
+		"close": {"", 4001, realtime.ProviderClosed, llm.UpstreamRejected},
+		"large": {"", websocket.StatusMessageTooBig, realtime.MessageTooLarge, llm.UpstreamMalformed},
+	} {
+		c := k.talk("model=alpha/voice")
+		c.sayType("response.create")
+		c.expect("response.done")
+		c.sayType("start")
+		c.expect("response.created")
+		c.sayType(event)
+		if code, status := c.end(); code != want.code || status != want.status {
+			t.Errorf("%s: the session ended with %q and %d", event, code, status)
+		}
+		e := k.entry()
+		if e.Outcome != requestlog.Partial || e.Finish != want.finish || *e.Cost != doneCost || e.Attempts[0].Class != want.class || len(e.Warnings) != 1 {
+			t.Errorf("%s: entry %+v with %+v, warnings %v", event, e, e.Attempts, e.Warnings)
+		}
+	}
+}
+
+func TestRealtimeResponseOfADisconnectedClientIsCharged(t *testing.T) {
+	t.Parallel()
+	k, first, _ := voiceKit(t)
+	c := k.talk("model=voice")
+	c.sayType("start")
+	c.expect("response.created")
+	_ = c.conn.CloseNow()
+	e := k.entry()
+	if e.Outcome != requestlog.Cancelled || e.Finish != realtime.ClientDisconnected || *e.Cost != doneCost || len(e.Warnings) > 0 {
+		t.Errorf("entry %+v", e)
+	}
+	if status := <-first.closed; status != websocket.StatusGoingAway {
+		t.Errorf("the provider received %d", status)
+	}
+	if a, b := <-first.events, <-first.events; a != "start" || b != "response.cancel" {
+		t.Errorf("events %s, %s", a, b)
+	}
+}
+
+func TestRealtimeMessageOfAClientIsLimited(t *testing.T) {
+	t.Parallel()
+	k, first, _ := voiceKit(t, func(k *kit) { k.settings.Realtime.Message = 100_000 })
+	for _, size := range []int{100_000, 100_001} {
+		c := k.talk("model=voice")
+		message := strings.Repeat("x", size)
+		err := c.conn.Write(t.Context(), websocket.MessageText, []byte(message))
+		_, data, read := c.conn.Read(t.Context())
+		if size == 100_000 {
+			if err != nil || read != nil || string(data) != message {
+				t.Errorf("%d bytes came back as %d, %v", size, len(data), read)
+			}
+			continue
+		}
+		if status := websocket.CloseStatus(read); status != websocket.StatusMessageTooBig {
+			t.Errorf("%d bytes: %v", size, read)
+		}
+		if e := k.entry(); e.Error == nil || e.Error.Code != "PAYLOAD_TOO_LARGE" || e.Finish != realtime.MessageTooLarge {
+			t.Errorf("entry %+v", e)
+		}
+		if status := <-first.closed; status != websocket.StatusGoingAway {
+			t.Errorf("the provider received %d", status)
+		}
+	}
+}
+
+func TestRealtimeSessionIsDrained(t *testing.T) {
+	t.Parallel()
+	k, _, _ := voiceKit(t)
+	c := k.talk("model=voice")
+	over, stop := context.WithCancel(t.Context())
+	drained := make(chan struct{})
+	go func() { k.gateway.Drain(over); close(drained) }()
+	c.sayType("response.create")
+	c.expect("response.done") // the session continues during the drain time
+	stop()
+	if code, status := c.end(); code != "SERVER_SHUTDOWN" || status != websocket.StatusGoingAway {
+		t.Errorf("the session ended with %q and %d", code, status)
+	}
+	<-drained
+	if e := k.entry(); *e.Cost != doneCost || e.Error.Code != "SERVER_SHUTDOWN" {
+		t.Errorf("entry %+v", e)
+	}
+}
+
+func TestRealtimeSessionIsLimitedInTime(t *testing.T) {
+	t.Parallel()
+	for finish, limits := range map[string]realtime.Limits{
+		realtime.IdleTimeout:  {Message: 1 << 20, Idle: 200 * time.Millisecond, Total: time.Hour},
+		realtime.TotalTimeout: {Message: 1 << 20, Idle: time.Hour, Total: 200 * time.Millisecond},
+	} {
+		k, _, _ := voiceKit(t, func(k *kit) { k.settings.Realtime = limits })
+		c := k.talk("model=voice")
+		if code, status := c.end(); code != "session_expired" || status != websocket.StatusGoingAway {
+			t.Errorf("%s: the session ended with %q and %d", finish, code, status)
+		}
+		if e := k.entry(); e.Outcome != requestlog.OK || e.Finish != finish || *e.Cost != 0 {
+			t.Errorf("%s: entry %+v", finish, e)
+		}
+	}
+}
+
+// A client that does not read does not answer pings.
+func TestRealtimeSilentClientIsDisconnected(t *testing.T) {
+	t.Parallel()
+	k, first, _ := voiceKit(t, func(k *kit) { k.settings.Ping = time.Second })
+	k.talk("model=voice")
+	if e := k.entry(); e.Outcome != requestlog.Cancelled || e.Finish != realtime.ClientDisconnected {
+		t.Errorf("entry %+v", e)
+	}
+	if status := <-first.closed; status != websocket.StatusGoingAway {
+		t.Errorf("the provider received %d", status)
+	}
+}
+
+func TestRealtimeSilentProviderFails(t *testing.T) {
+	t.Parallel()
+	k, first, _ := voiceKit(t, func(k *kit) { k.settings.Ping = time.Second })
+	defer close(first.thaw)
+	c := k.talk("model=voice")
+	c.sayType("freeze")
+	if code, status := c.end(); code != "PROVIDER_UPSTREAM_ERROR" || status != websocket.StatusInternalError {
+		t.Errorf("the session ended with %q and %d", code, status)
+	}
+	if e := k.entry(); e.Outcome != requestlog.Partial || e.Finish != realtime.ProviderFailed {
+		t.Errorf("entry %+v", e)
+	}
+}
+
+// A client that stops reading stops the provider, too, until the session ends.
+func TestRealtimeClientThatDoesNotReadIsDisconnected(t *testing.T) {
+	t.Parallel()
+	k, _, _ := voiceKit(t, func(k *kit) { k.settings.ReadPause = 50 * time.Millisecond })
+	k.talk("model=voice").sayType("flood")
+	if e := k.entry(); e.Outcome != requestlog.Cancelled || e.Finish != realtime.ClientDisconnected || e.BytesOut > 256<<20 {
+		t.Errorf("entry %+v", e)
+	}
+}
+
+func TestRealtimeAudioWithoutAPriceIsExcluded(t *testing.T) {
+	t.Parallel()
+	k, _, _ := voiceKit(t)
+	c := k.talk("model=mute")
+	c.sayType("response.create")
+	c.expect("response.done")
+	_ = c.conn.Close(websocket.StatusNormalClosure, "")
+	if e := k.entry(); e.Cost == nil || *e.Cost != 10*4_000+30*400+10*16_000 || !slices.Equal(e.Bill.Excluded, []string{"input_audio", "output_audio"}) || e.Usage.AudioInput != 60 {
+		t.Errorf("cost %v, bill %+v", e.Cost, e.Bill)
+	}
+	k.keys.grant.Key.Budget = &account.Budget{Amount: 100 * money.Dollar, Period: account.Total}
+	if _, resp, err := k.dial("model=mute", nil); err == nil || resp.StatusCode != http.StatusBadRequest || resp.Header.Get("X-Fairlead-Error-Code") != "NO_ROUTE" {
+		t.Errorf("with a budget: %v", err)
+	}
+}
+
+func TestRealtimeTranscriptionsAreCharged(t *testing.T) {
+	t.Parallel()
+	k, _, _ := voiceKit(t)
+	c := k.talk("model=voice")
+	c.sayType("transcribe")
+	c.expect("conversation.item.input_audio_transcription.completed")
+	_ = c.conn.Close(websocket.StatusNormalClosure, "")
+	if e := k.entry(); *e.Cost != 1000*6_000+100*10_000 || e.Usage.Output != 100 || len(e.Bill.Excluded) > 0 {
+		t.Errorf("cost %s of %+v", e.Cost, e.Bill)
+	}
+	k.snapshot = route.NewSnapshot(defaultCatalog(t), []*provider.Provider{k.voices("alpha", newVoice(), voiceTarget("voice"))}, nil)
+	k.gateway.Update(k.settings, k.snapshot)
+	c = k.talk("model=voice")
+	c.sayType("transcribe")
+	c.expect("conversation.item.input_audio_transcription.completed")
+	_ = c.conn.Close(websocket.StatusNormalClosure, "")
+	if e := k.entry(); *e.Cost != 0 || !slices.Equal(e.Bill.Excluded, []string{"transcription"}) {
+		t.Errorf("without a price: %+v", e.Bill)
+	}
+}
+
+func TestRealtimeWithoutAPriceHasNoCost(t *testing.T) {
+	t.Parallel()
+	k, _, _ := voiceKit(t)
+	free := voiceTarget("unpriced")
+	free.Price = (*catalog.Price)(nil)
+	k.settings.AllowUnpriced = true
+	k.snapshot = route.NewSnapshot(defaultCatalog(t), []*provider.Provider{k.voices("alpha", newVoice(), free)}, nil)
+	k.gateway.Update(k.settings, k.snapshot)
+	c := k.talk("model=unpriced")
+	c.sayType("response.create")
+	c.expect("response.done")
+	_ = c.conn.Close(websocket.StatusNormalClosure, "")
+	if e := k.entry(); e.Cost != nil || e.Usage.Total() != 150 {
+		t.Errorf("entry %+v", e)
+	}
+}
+
+func TestRealtimeDryRunOpensNoSession(t *testing.T) {
+	t.Parallel()
+	k, first, _ := voiceKit(t)
+	_, resp, err := k.dial("model=voice", http.Header{"Authorization": {"Bearer good"}, "X-Fairlead-Dry-Run": {"true"}})
+	var body struct{ Object string }
+	if err == nil || resp == nil || resp.StatusCode != http.StatusOK || errors.Join(json.NewDecoder(resp.Body).Decode(&body)) != nil && body.Object == "" && len(first.paths) > 0 {
+		t.Errorf("%v, %v", resp, err)
+	}
+}

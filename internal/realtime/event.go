@@ -1,0 +1,74 @@
+package realtime
+
+import (
+	"fairlead/internal/llm"
+	"fairlead/internal/rawjson"
+)
+
+// event is the part of a provider message that the gateway reads.
+type event struct {
+	kind   string
+	usage  *llm.Usage // of a response or a transcription; nil if the provider reports no tokens
+	billed bool       // whether the event reports the usage of something, with tokens or without
+	model  string     // model that transcribes the input, in a description of the session
+}
+
+// Types of events that the gateway reads.
+const (
+	responseCreated = "response.created"
+	responseDone    = "response.done"
+	transcribed     = "conversation.item.input_audio_transcription.completed"
+)
+
+// readEvent reads the type of a message and the usage that it reports. Any other message has an empty event.
+func readEvent(data []byte) event {
+	v := rawjson.Parse(data)
+	e := event{kind: v.Get("type").String()}
+	switch e.kind {
+	case responseDone:
+		e.billed, e.usage = true, readUsage(v.Get("response.usage"))
+	case transcribed:
+		usage := v.Get("usage")
+		e.billed, e.usage = usage.IsObject(), readUsage(usage)
+	case "session.created", "session.updated":
+		e.model = v.Get("session.audio.input.transcription.model").String()
+		if e.model == "" {
+			e.model = v.Get("session.input_audio_transcription.model").String() // the beta of the API
+		}
+	}
+	return e
+}
+
+// readUsage reads a usage object; nil if it has no tokens. Counts are limited to the counts that they are part of.
+func readUsage(v rawjson.Value) *llm.Usage {
+	count := func(path string) int64 { return min(max(v.Get(path).Int(), 0), llm.MaxTokenCount) }
+	input, output := count("input_tokens"), count("output_tokens")
+	if input == 0 && output == 0 {
+		return nil
+	}
+	// Cached audio is part of both the audio tokens and the cached tokens. The cached tokens have one price.
+	cached := min(count("input_token_details.cached_tokens"), input)
+	audio := max(0, count("input_token_details.audio_tokens")-count("input_token_details.cached_tokens_details.audio_tokens"))
+	return &llm.Usage{
+		Input: input - cached, CacheRead: cached, AudioInput: min(audio, input-cached),
+		Output: output, AudioOutput: min(count("output_token_details.audio_tokens"), output),
+	}
+}
+
+// errorEvent returns the last event of a session that the gateway ends.
+func errorEvent(n notice, eventID string) []byte {
+	w := rawjson.Writer{}
+	w.Open()
+	w.Str("type", "error")
+	w.Str("event_id", eventID)
+	w.Key("error")
+	w.Open()
+	w.Str("type", n.kind)
+	w.Str("code", n.code)
+	w.Str("message", n.message)
+	w.Raw("param", []byte("null"))
+	w.Raw("event_id", []byte("null"))
+	w.Close()
+	w.Close()
+	return w.Out
+}

@@ -1,0 +1,383 @@
+// Package realtime copies the messages of a WebSocket session between a client and a provider, and reads the usage that the provider
+// reports. Messages pass unchanged. The package neither authenticates nor charges: a Meter does.
+package realtime
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"fairlead/internal/id"
+	"fairlead/internal/llm"
+)
+
+// Limits bound a session.
+type Limits struct {
+	Message int64         // maximum bytes of a message
+	Idle    time.Duration // maximum time without a message
+	Total   time.Duration // maximum duration of the session
+	Ping    time.Duration // a peer that is silent for this long has to answer a ping within the same time
+	Write   time.Duration // maximum time for which a peer may stop reading
+}
+
+// Meter charges a session and decides whether it may continue. An error of its methods is an *llm.Error that ends the session. The methods
+// are called from several goroutines.
+type Meter interface {
+	// Response charges a response of the session's model. u is nil if the provider reports no usage.
+	Response(ctx context.Context, u *llm.Usage) error
+	// Transcription charges a transcription of the input by another model. u is nil if the provider reports no tokens.
+	Transcription(ctx context.Context, model string, u *llm.Usage) error
+	// Check is called once per Limits.Ping.
+	Check() error
+}
+
+// Result describes a session that has ended.
+type Result struct {
+	Reason         string     // why it ended, such as client_closed
+	Err            *llm.Error // nil if the client or the provider ended it normally
+	Sent, Received int64      // bytes to and from the provider
+	Unfinished     int64      // responses whose usage the provider has not reported
+}
+
+// Reasons why a session ended.
+const (
+	ClientClosed       = "client_closed"
+	ClientDisconnected = "client_disconnected"
+	ProviderClosed     = "provider_closed"
+	ProviderFailed     = "provider_failed"
+	MessageTooLarge    = "message_too_large"
+	IdleTimeout        = "idle_timeout"
+	TotalTimeout       = "session_timeout"
+	Ended              = "ended" // by the meter, a revoked key or the shutdown; the error has the reason
+)
+
+const (
+	// chunkSize is the size in which a long message of a client is passed on.
+	chunkSize = 32 << 10
+	// keptBuffer is the largest buffer that is kept for the next message.
+	keptBuffer = 64 << 10
+	// cancelTime is how long the provider may take to report the usage of a cancelled response.
+	cancelTime = 3 * time.Second
+	// writeTime limits the last message to a client.
+	writeTime = 2 * time.Second
+)
+
+// peer is one side of a session.
+type peer struct {
+	conn    *websocket.Conn
+	active  atomic.Int64 // when the last part of a message arrived, in Unix nanoseconds
+	blocked atomic.Int64 // since when a message is written to the peer; 0 if none is
+	pinging atomic.Bool
+}
+
+func (p *peer) touch() { p.active.Store(time.Now().UnixNano()) }
+
+// write calls f, which writes to the peer.
+func (p *peer) write(f func() error) error {
+	p.blocked.Store(time.Now().UnixNano())
+	err := f()
+	p.blocked.Store(0)
+	return err
+}
+
+// silence returns the time since the last part of a message.
+func (p *peer) silence(now time.Time) time.Duration { return now.Sub(time.Unix(0, p.active.Load())) }
+
+// session is a running session. Connections are read and written without a deadline, because the library drops a connection without
+// a close code when a context ends; watch enforces the limits.
+type session struct {
+	client, provider peer
+	limits           Limits
+	meter            Meter
+
+	ended chan ending
+	over  atomic.Bool // messages are not passed on anymore
+	done  chan struct{}
+	tasks sync.WaitGroup
+
+	sent, received, active atomic.Int64
+	settled                chan struct{} // receives a value when no response is in progress
+}
+
+// ending is why a session ends, with the codes that the peers receive.
+type ending struct {
+	reason           string
+	err              *llm.Error
+	client, provider websocket.StatusCode
+	text             string // reason in the close frame of the client
+	notice           notice // last message to the client; empty for none
+}
+
+// notice is the content of an error event.
+type notice struct{ kind, code, message string }
+
+// Run passes messages between the peers until one of them closes the session, a limit is reached or ctx ends. It closes both connections.
+// If the cause of ctx is an *llm.Error, the client receives it as an error event.
+func Run(ctx context.Context, client, provider *websocket.Conn, limits Limits, meter Meter) Result {
+	s := &session{limits: limits, meter: meter, ended: make(chan ending, 1), done: make(chan struct{}), settled: make(chan struct{}, 1)}
+	s.client.conn, s.provider.conn = client, provider
+	for _, p := range []*peer{&s.client, &s.provider} {
+		p.conn.SetReadLimit(limits.Message)
+		p.touch()
+	}
+	ctx, stop := context.WithTimeoutCause(ctx, limits.Total, errTotal)
+	defer stop()
+	s.start(s.fromClient)
+	s.start(func() { s.fromProvider(ctx) })
+	s.start(s.watch)
+	var e ending
+	select {
+	case e = <-s.ended:
+	case <-ctx.Done():
+		e = cancelled(context.Cause(ctx))
+	}
+	close(s.done)
+	s.finish(e) //nolint:contextcheck // a session also ends in order when its context has ended
+	return Result{Reason: e.reason, Err: e.err, Sent: s.sent.Load(), Received: s.received.Load(), Unfinished: s.active.Load()}
+}
+
+// start runs a task of the session. A panic ends the session, not the process.
+func (s *session) start(task func()) {
+	s.tasks.Go(func() {
+		defer func() {
+			if p := recover(); p != nil {
+				s.end(failed(fmt.Errorf("panic: %v\n%s", p, debug.Stack())))
+			}
+		}()
+		task()
+	})
+}
+
+// end ends the session. Only the first call has an effect.
+func (s *session) end(e ending) {
+	select {
+	case s.ended <- e:
+	default:
+	}
+}
+
+// fromClient passes the messages of the client to the provider. A message that does not fit in one chunk is passed on in parts.
+func (s *session) fromClient() {
+	buffer := make([]byte, chunkSize)
+	ctx := context.Background()
+	for {
+		kind, message, err := s.client.conn.Reader(ctx)
+		if err != nil {
+			s.end(clientEnding(err))
+			return
+		}
+		n, err := io.ReadFull(message, buffer)
+		s.client.touch()
+		whole := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+		switch {
+		case err != nil && !whole:
+			s.end(clientEnding(err))
+			return
+		case s.over.Load():
+			_, err = io.Copy(io.Discard, message)
+		case whole:
+			s.sent.Add(int64(n))
+			err = s.provider.write(func() error { return s.provider.conn.Write(ctx, kind, buffer[:n]) })
+		default:
+			err = s.passParts(ctx, kind, message, buffer)
+		}
+		if errors.Is(err, websocket.ErrMessageTooBig) {
+			s.end(clientEnding(err))
+			return
+		}
+		if err != nil {
+			_ = s.provider.conn.CloseNow() // fromProvider reports why the provider is gone
+			return
+		}
+	}
+}
+
+// passParts passes on a message whose first part is in buffer.
+func (s *session) passParts(ctx context.Context, kind websocket.MessageType, message io.Reader, buffer []byte) error {
+	w, err := s.provider.conn.Writer(ctx, kind)
+	if err != nil {
+		return err
+	}
+	for n := len(buffer); ; {
+		s.sent.Add(int64(n))
+		err := s.provider.write(func() error {
+			_, err := w.Write(buffer[:n])
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		n, err = message.Read(buffer)
+		s.client.touch()
+		if n == 0 && errors.Is(err, io.EOF) {
+			return s.provider.write(w.Close)
+		}
+		if err != nil && !errors.Is(err, io.EOF) {
+			return err
+		}
+	}
+}
+
+// fromProvider passes the messages of the provider to the client and charges the reported usage.
+func (s *session) fromProvider(ctx context.Context) {
+	var buffer bytes.Buffer
+	model := "" // transcribes the input
+	for {
+		kind, message, err := s.provider.conn.Reader(context.Background()) //nolint:contextcheck // see session
+		if err == nil {
+			buffer.Reset()
+			_, err = buffer.ReadFrom(message)
+		}
+		if err != nil {
+			s.end(providerEnding(err))
+			return
+		}
+		s.provider.touch()
+		s.received.Add(int64(buffer.Len()))
+		var read event
+		if kind == websocket.MessageText {
+			read = readEvent(buffer.Bytes())
+		}
+		if read.model != "" {
+			model = read.model
+		}
+		s.count(read.kind)
+		if !s.over.Load() {
+			//nolint:contextcheck // see session
+			err := s.client.write(func() error { return s.client.conn.Write(context.Background(), kind, buffer.Bytes()) })
+			if err != nil {
+				_ = s.client.conn.CloseNow() // fromClient reports why the client is gone
+			}
+		}
+		switch {
+		case !read.billed:
+		case read.kind == transcribed:
+			err = s.meter.Transcription(ctx, model, read.usage)
+		default:
+			err = s.meter.Response(ctx, read.usage)
+		}
+		if err != nil {
+			s.end(failed(err))
+		}
+		if buffer.Cap() > keptBuffer {
+			buffer = bytes.Buffer{}
+		}
+	}
+}
+
+// count counts the responses in progress. A response without a beginning is ignored.
+func (s *session) count(kind string) {
+	switch {
+	case kind == responseCreated:
+		s.active.Add(1)
+	case kind == responseDone && s.active.Load() > 0 && s.active.Add(-1) == 0:
+		select {
+		case s.settled <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// watch enforces the limits and finds peers that have disappeared.
+func (s *session) watch() {
+	ticker := time.NewTicker(max(min(s.limits.Ping, s.limits.Idle, s.limits.Write)/4, time.Millisecond))
+	defer ticker.Stop()
+	checked := time.Now()
+	for {
+		select {
+		case <-s.done:
+			return
+		case <-ticker.C:
+		}
+		now := time.Now()
+		stuck := func(p *peer) bool {
+			since := p.blocked.Load()
+			return since != 0 && now.Sub(time.Unix(0, since)) > s.limits.Write
+		}
+		switch {
+		case stuck(&s.client):
+			s.end(ending{reason: ClientDisconnected, err: llm.Errorf(llm.ClientCancelled, "The client stopped reading the session."), provider: websocket.StatusGoingAway})
+		case stuck(&s.provider):
+			s.end(interrupted("The provider stopped reading the session.", errors.New("write timeout")))
+		case min(s.client.silence(now), s.provider.silence(now)) > s.limits.Idle:
+			s.end(expired(IdleTimeout, fmt.Sprintf("The session had no message for %s. Open a new session.", s.limits.Idle)))
+		}
+		s.ping(&s.client, &s.provider, now)
+		s.ping(&s.provider, &s.client, now)
+		if now.Sub(checked) >= s.limits.Ping {
+			checked = now
+			if err := s.meter.Check(); err != nil {
+				s.end(failed(err))
+			}
+		}
+	}
+}
+
+// ping sends a ping to a silent peer and ends the session if the peer does not answer. A peer whose messages
+// wait for the other one is not pinged: its answer could not be read.
+func (s *session) ping(p, other *peer, now time.Time) {
+	if p.silence(now) < s.limits.Ping || other.blocked.Load() != 0 || !p.pinging.CompareAndSwap(false, true) {
+		return
+	}
+	s.start(func() {
+		defer p.pinging.Store(false)
+		ctx, stop := context.WithTimeout(context.Background(), s.limits.Ping)
+		defer stop()
+		err := p.conn.Ping(ctx)
+		switch {
+		case err == nil, other.blocked.Load() != 0, p.silence(time.Now()) < s.limits.Ping:
+		case p == &s.client:
+			s.end(clientEnding(err))
+		default:
+			s.end(interrupted("The provider did not answer a ping.", err))
+		}
+	})
+}
+
+// finish sends the reason to the client, waits for the usage of a response in progress, and closes both connections.
+func (s *session) finish(e ending) {
+	s.over.Store(true)
+	var closing sync.WaitGroup
+	closing.Go(func() {
+		if e.notice != (notice{}) {
+			ctx, stop := context.WithTimeout(context.Background(), writeTime)
+			last := errorEvent(e.notice, id.New("event", time.Now()))
+			_ = s.client.conn.Write(ctx, websocket.MessageText, last) // the client may be gone
+			stop()
+		}
+		if e.reason == ClientDisconnected {
+			_ = s.client.conn.CloseNow()
+			return
+		}
+		_ = s.client.conn.Close(e.client, e.text) // the client may be gone
+	})
+	select {
+	case <-s.settled: // by an earlier response
+	default:
+	}
+	if s.active.Load() > 0 && e.provider != 0 {
+		ctx, stop := context.WithTimeout(context.Background(), cancelTime)
+		if s.provider.conn.Write(ctx, websocket.MessageText, []byte(`{"type":"response.cancel"}`)) == nil {
+			select {
+			case <-s.settled:
+			case <-ctx.Done():
+			}
+		}
+		stop()
+	}
+	if e.provider == 0 { // the provider is gone
+		_ = s.provider.conn.CloseNow()
+	} else {
+		_ = s.provider.conn.Close(e.provider, "")
+	}
+	closing.Wait()
+	s.tasks.Wait()
+}
