@@ -52,23 +52,19 @@ func (s *Service) Describe(ctx context.Context, workspaceID, id string) (Detail,
 	if d.Spent, err = s.history(ctx, workspaceID, &d, now); err != nil {
 		return Detail{}, err
 	}
-	d.Expected = d.Forecast.Points(chartEnd(&d, now))
+	end := now.AddDate(0, 0, 30)
+	switch {
+	case !d.Status.End.IsZero():
+		end = d.Status.End
+	case d.Forecast.Outlook == RunsOut && d.Forecast.UsedUp.Before(now.AddDate(0, 0, 80)):
+		end = d.Forecast.UsedUp.Add(d.Forecast.UsedUp.Sub(now) / 8)
+	}
+	d.Expected = d.Forecast.Points(end)
 	if d.Spenders, err = s.spenders(ctx, workspaceID, &d, now); err != nil {
 		return Detail{}, err
 	}
 	d.Rejected, err = s.rejected(ctx, workspaceID, &d, now)
 	return d, err
-}
-
-// chartEnd returns the end of the curve of the forecast.
-func chartEnd(d *Detail, now time.Time) time.Time {
-	switch {
-	case !d.Status.End.IsZero():
-		return d.Status.End
-	case d.Forecast.Outlook == RunsOut && d.Forecast.UsedUp.Before(now.AddDate(0, 0, 80)):
-		return d.Forecast.UsedUp.Add(d.Forecast.UsedUp.Sub(now) / 8)
-	}
-	return now.AddDate(0, 0, 30)
 }
 
 // stepOf returns the length of the intervals of a curve. Figures of keys and workspaces are summed by the hour; charges of sessions and end
@@ -154,15 +150,24 @@ func (s *Service) spenders(ctx context.Context, workspaceID string, d *Detail, n
 	filter := requestlog.RollupFilter{WorkspaceID: workspaceID, From: d.Start, To: now}
 	switch d.Kind {
 	case OfWorkspace:
-		keys, err := s.groups(ctx, filter, "key")
+		spenders, err := s.groups(ctx, filter, "key")
 		if err != nil {
 			return nil, err
 		}
-		if err := s.labelKeys(ctx, workspaceID, keys); err != nil {
+		keys, err := s.Accounts.Keys(ctx, workspaceID)
+		if err != nil {
 			return nil, err
 		}
+		for i := range spenders { // deleted keys keep their ID
+			one := &spenders[i]
+			if one.Name == "" {
+				one.Label = "Playground"
+			} else if at := slices.IndexFunc(keys, func(k account.Key) bool { return k.ID == one.Name }); at >= 0 {
+				one.Label = keys[at].Name
+			}
+		}
 		models, err := s.groups(ctx, filter, "model")
-		return append(keys, models...), err
+		return append(spenders, models...), err
 	case OfKey:
 		filter.Key = []string{d.KeyID}
 		return s.groups(ctx, filter, "model")
@@ -193,23 +198,6 @@ func (s *Service) groups(ctx context.Context, f requestlog.RollupFilter, by stri
 	}
 	slices.SortStableFunc(list, func(a, b Spender) int { return cmp.Compare(b.Cost, a.Cost) })
 	return list[:min(len(list), maxSpenders)], nil
-}
-
-// labelKeys sets the labels of spenders that are keys. Deleted keys keep their ID.
-func (s *Service) labelKeys(ctx context.Context, workspaceID string, list []Spender) error {
-	keys, err := s.Accounts.Keys(ctx, workspaceID)
-	if err != nil {
-		return err
-	}
-	for i := range list {
-		one := &list[i]
-		if one.Name == "" {
-			one.Label = "Playground"
-		} else if at := slices.IndexFunc(keys, func(k account.Key) bool { return k.ID == one.Name }); at >= 0 {
-			one.Label = keys[at].Name
-		}
-	}
-	return nil
 }
 
 // requests returns the filter for the requests that a budget applies to.

@@ -247,6 +247,22 @@ func (s *Service) Shared(ctx context.Context, workspaceID string) (items []Item,
 	return items, len(found) == listedSessions, nil
 }
 
+// ForSession returns the budgets that apply to a session: its own and that of its end user. A session whose key was deleted has none.
+func (s *Service) ForSession(ctx context.Context, one *requestlog.Session) ([]Item, error) {
+	key, err := s.Accounts.Key(ctx, one.WorkspaceID, one.KeyID)
+	if errors.Is(err, account.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	items, err := s.limitByPolicy(ctx, one, map[string]*account.Key{key.ID: &key}, s.subjectItems(one.WorkspaceID, &key, one.ID, one.EndUser))
+	if err != nil {
+		return nil, err
+	}
+	return items, s.loadSubjects(ctx, items)
+}
+
 // subjectItems returns the budgets of a session and of an end user of a key, without their use.
 func (s *Service) subjectItems(workspaceID string, k *account.Key, name, endUser string) []Item {
 	if k == nil {
@@ -325,7 +341,12 @@ func (s *Service) loadSubjects(ctx context.Context, items []Item) error {
 		one := &items[i]
 		known := charges[one.Budget.ID]
 		if !one.Status.Loaded {
-			one.Status.Spent = sumSince(known, one.Status.Start)
+			one.Status.Spent = 0
+			for _, c := range known {
+				if !c.At.Before(one.Status.Start) {
+					one.Status.Spent = one.Status.Spent.Add(c.Amount)
+				}
+			}
 			one.Status.Percent = percent(one.Status.Spent, one.Budget.Amount)
 		}
 		recent := SampleOf(one.Budget.Period, time.Time{}, now)
@@ -333,15 +354,6 @@ func (s *Service) loadSubjects(ctx context.Context, items []Item) error {
 		one.predict(recent, now)
 	}
 	return nil
-}
-
-func sumSince(charges []Charge, since time.Time) (sum money.Amount) {
-	for _, c := range charges {
-		if !c.At.Before(since) {
-			sum = sum.Add(c.Amount)
-		}
-	}
-	return sum
 }
 
 // subjectID returns the ID of the budget of a session or an end user.

@@ -105,6 +105,10 @@ func TestSessionBudgetsOfPoliciesAreListed(t *testing.T) {
 			if err != nil || found.Budget != one.Budget || found.ByPolicy != one.ByPolicy {
 				t.Errorf("%s: found %+v, %v", one.ID, found, err)
 			}
+			ofSession, err := service.ForSession(t.Context(), &requestlog.Session{WorkspaceID: "ws", ID: one.Budget.Name, LastID: one.Budget.Name, KeyID: one.KeyID})
+			if err != nil || len(ofSession) != 1 || ofSession[0].Budget != one.Budget || ofSession[0].ByPolicy != one.ByPolicy {
+				t.Errorf("budgets of session %s: %+v, %v", one.Budget.Name, ofSession, err)
+			}
 		}
 		return rows
 	}

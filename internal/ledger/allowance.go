@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -33,7 +34,10 @@ func (s *Shared) holdLocally(ctx context.Context, budgets []Budget, amount money
 	}
 	if state := s.client.State(); !state.Ready && time.Since(state.Since) > s.askEvery {
 		for _, t := range states {
-			if s.isKnown(t) {
+			s.mu.Lock()
+			known := t.known
+			s.mu.Unlock()
+			if known {
 				continue // the state is refreshed in the background, so that no request waits for the database
 			}
 			if err := s.refillAllowance(ctx, t, state); err != nil {
@@ -48,9 +52,11 @@ func (s *Shared) holdLocally(ctx context.Context, budgets []Budget, amount money
 		left := t.left()
 		switch {
 		case t.budget.WarnOnly || (t.known && left > 0 && amount <= min(left, t.localAllowance)):
+		case t.known && t.inflated && (left <= 0 || amount > left):
+			short = beingRecounted()
 		case t.known && (left <= 0 || amount > left):
 			err := shortage(&t.budget, t.status(t.budget.Amount), amount, t.zone)
-			if _, ok := asReserved(err); !ok {
+			if _, ok := errors.AsType[*reservedError](err); !ok {
 				return nil, err
 			}
 			short = err
@@ -71,13 +77,7 @@ func (s *Shared) holdLocally(ctx context.Context, budgets []Budget, amount money
 		t.held, t.totalHeld, t.outcomeUnknown = t.held.Add(amount), t.totalHeld.Add(amount), true
 		t.localAllowance = max(t.localAllowance.Sub(amount), 0)
 	}
-	return s.newHold(states, versions, amount), nil
-}
-
-func (s *Shared) isKnown(t *budgetState) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return t.known
+	return NewHold(amount, func(cost money.Amount) { s.end(states, versions, amount, cost) }), nil
 }
 
 // refillAllowance sets the local allowance to a share of the remaining budget according to the database. It does so
@@ -107,7 +107,14 @@ func (s *Shared) refillAllowance(ctx context.Context, t *budgetState, state clus
 		}
 		return err
 	}
-	t.applyDatabaseSum(got)
+	switch { // charges of other replicas may not be delivered yet, so the sum never falls
+	case !got.start.Equal(t.start): // another window has begun
+	case !t.known:
+		t.unsentCost = 0
+		t.setTotals(totals{spent: got.spent, totalHeld: t.held})
+	default:
+		t.spent = max(t.spent, got.spent.Sub(t.unsentCost))
+	}
 	if alone {
 		t.dropBeforeLeaseEnds(state.Since, s.client.Lease())
 		return nil
@@ -139,18 +146,6 @@ func (s *Shared) onlyWeLackRedis(ctx context.Context) (bool, error) {
 func (t *budgetState) dropBeforeLeaseEnds(since time.Time, lease time.Duration) {
 	if time.Since(since) > lease*3/4 {
 		t.localAllowance = 0
-	}
-}
-
-// applyDatabaseSum updates the amount spent from the database and this replica's own spool. It never lowers the sum,
-// because charges of other replicas may not be delivered yet.
-func (t *budgetState) applyDatabaseSum(got loaded) {
-	switch {
-	case !got.start.Equal(t.start): // another window has begun
-	case !t.known:
-		t.spent, t.unsentCost, t.totalHeld, t.known = got.spent, 0, t.held, true
-	default:
-		t.spent = max(t.spent, got.spent.Sub(t.unsentCost))
 	}
 }
 

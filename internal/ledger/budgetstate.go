@@ -2,11 +2,24 @@ package ledger
 
 import (
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
 	"fairlead/internal/money"
 )
+
+// totals are the sums of all replicas for one budget, as last received.
+type totals struct {
+	spent     money.Amount
+	totalHeld money.Amount // sum of all holds
+	inflated  bool         // whether spent may include charges twice, until a new base is loaded
+}
+
+// totalsOf reads totals from three elements of a reply.
+func totalsOf(reply []any, i int) totals {
+	return totals{spent: amountOf(reply, i), totalHeld: amountOf(reply, i+1), inflated: textOf(reply, i+2) != ""}
+}
 
 // budgetState is this replica's state of a budget that it shares with other replicas. All fields except calls are
 // guarded by the ledger's lock.
@@ -39,10 +52,8 @@ type budgetState struct {
 	allowanceReduced bool   // whether localAllowance is smaller than the one stored in Redis
 	mayDoubleCount   bool   // whether charged may include amounts that the base includes
 
-	// Totals of all replicas, as last received.
-	known     bool
-	spent     money.Amount
-	totalHeld money.Amount // sum of all holds
+	known bool // whether the totals were received or loaded
+	totals
 
 	allowanceRenewed time.Time // time of the heartbeat that last renewed localAllowance
 	syncedAt         time.Time // when the state was last compared with Redis
@@ -69,7 +80,7 @@ func (t *budgetState) roll(now time.Time) {
 	t.held, t.charged, t.charges, t.delivered, t.unsentFreed, t.unsentCost = 0, 0, amountLog{}, amountLog{}, 0, 0
 	t.sendingFreed, t.sendingCost = 0, 0
 	t.baseID, t.outcomeUnknown, t.mayDoubleCount = "", false, false
-	t.localAllowance, t.spent, t.totalHeld, t.refresh, t.failure = 0, 0, 0, allowanceRefresh{}, nil
+	t.localAllowance, t.totals, t.refresh, t.failure = 0, totals{}, allowanceRefresh{}, nil
 }
 
 // edit begins a window after the period or zone was edited. Holds are kept; the amount spent must be loaded.
@@ -78,12 +89,10 @@ func (t *budgetState) edit(b *Budget, zone *time.Location, now time.Time) {
 	t.start, t.end = Window(b.Period, zone, now)
 	t.charged, t.unsentFreed, t.unsentCost, t.localAllowance, t.baseID = 0, 0, 0, 0, ""
 	t.sendingFreed, t.sendingCost = 0, 0
-	t.known, t.spent, t.totalHeld, t.refresh, t.failure = false, 0, t.held, allowanceRefresh{}, nil
+	t.known, t.totals, t.refresh, t.failure = false, totals{totalHeld: t.held}, allowanceRefresh{}, nil
 }
 
-func (t *budgetState) setTotals(spent, held money.Amount) {
-	t.known, t.spent, t.totalHeld = true, spent, held
-}
+func (t *budgetState) setTotals(n totals) { t.known, t.totals = true, n }
 
 // spentNow and heldNow return the totals including the settlements that Redis does not have yet.
 func (t *budgetState) spentNow() money.Amount { return t.spent.Add(t.unsentCost) }
@@ -163,19 +172,10 @@ func (l *amountLog) since(at time.Time) money.Amount {
 	return sum
 }
 
-// newBaseID returns the ID of a base: when it was loaded and by which replica.
-func newBaseID(at time.Time, by string) string {
-	return strconv.FormatInt(at.UnixMilli(), 10) + " " + by
-}
-
+// baseTime returns when a base was loaded: the first part of its ID.
 func baseTime(baseID string) time.Time {
-	for i := range baseID {
-		if baseID[i] == ' ' {
-			baseID = baseID[:i]
-			break
-		}
-	}
-	ms, err := strconv.ParseInt(baseID, 10, 64)
+	at, _, _ := strings.Cut(baseID, " ")
+	ms, err := strconv.ParseInt(at, 10, 64)
 	if err != nil {
 		return time.Time{}
 	}

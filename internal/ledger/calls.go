@@ -74,7 +74,7 @@ func (s *Shared) readHold(reply []any, states []*budgetState, versions []stateVe
 		for i, t := range states {
 			if t.rolls == versions[i].rolls {
 				t.held = t.held.Add(amount)
-				t.setTotals(amountOf(reply, 1+2*i), amountOf(reply, 2+2*i))
+				t.setTotals(totalsOf(reply, 1+3*i))
 			}
 		}
 		return a
@@ -85,7 +85,8 @@ func (s *Shared) readHold(reply []any, states []*budgetState, versions []stateVe
 	}
 	switch a.status {
 	case "exceeded", "reserved", "recounting", "kept":
-		states[a.index].setTotals(amountOf(reply, 2), amountOf(reply, 3))
+		t := states[a.index]
+		t.setTotals(totals{amountOf(reply, 2), amountOf(reply, 3), a.status == "recounting" || (t.inflated && a.status != "exceeded")})
 		for i := range len(reply) - 4 {
 			if at, ok := reply[4+i].(int64); ok && int(at) < len(states) {
 				a.kept = append(a.kept, int(at))
@@ -112,7 +113,8 @@ func (s *Shared) openWindow(ctx context.Context, t *budgetState, replaces string
 		return err
 	}
 	s.mu.Lock()
-	args := []any{s.client.ID(), s.client.Lease().Milliseconds(), spanOf(&t.budget), millis(got.start), int64(got.spent), newBaseID(got.at, s.client.ID()), replaces}
+	baseID := strconv.FormatInt(got.at.UnixMilli(), 10) + " " + s.client.ID()
+	args := []any{s.client.ID(), s.client.Lease().Milliseconds(), spanOf(&t.budget), millis(got.start), int64(got.spent), baseID, replaces}
 	keys := []string{s.client.Members(), s.key(t)}
 	s.mu.Unlock()
 	return s.client.Do(ctx, func(ctx context.Context, c redis.Scripter) error { return openScript.Run(ctx, c, keys, args...).Err() })
@@ -157,9 +159,9 @@ func (s *Shared) writeState(ctx context.Context, t *budgetState, baseID string) 
 	}
 	t.charged = charged.Add(t.unsentCost)      // settlements during the call are sent next
 	used := max(allowance-t.localAllowance, 0) // spent during the call, sent next
-	t.baseID, t.mayDoubleCount, t.outcomeUnknown, t.localAllowance = baseID, mayDouble, used > 0, max(amountOf(reply, 3)-used, 0)
+	t.baseID, t.mayDoubleCount, t.outcomeUnknown, t.localAllowance = baseID, mayDouble, used > 0, max(amountOf(reply, 4)-used, 0)
 	t.allowanceReduced = t.localAllowance < allowance
-	t.setTotals(amountOf(reply, 1), amountOf(reply, 2))
+	t.setTotals(totalsOf(reply, 1))
 	s.queue.released(t.budget.ID)
 	return nil
 }
@@ -168,10 +170,13 @@ func (s *Shared) writeState(ctx context.Context, t *budgetState, baseID string) 
 // replaces all of this replica's sums instead.
 func (s *Shared) sendUpdates(ctx context.Context, t *budgetState) error {
 	unsure, err := s.sendSettlements(ctx, t)
-	if unsure {
-		return s.writeState(ctx, t, s.baseIDOf(t))
+	if !unsure {
+		return err
 	}
-	return err
+	s.mu.Lock()
+	baseID := t.baseID
+	s.mu.Unlock()
+	return s.writeState(ctx, t, baseID)
 }
 
 // sendSettlements makes one call with the settlements that are not part of another running call: Run and the heartbeat
@@ -203,7 +208,7 @@ func (s *Shared) sendSettlements(ctx context.Context, t *budgetState) (unsure bo
 		return false, err
 	}
 	t.unsentFreed, t.unsentCost = t.unsentFreed-free, t.unsentCost-cost
-	t.setTotals(amountOf(reply, 1), amountOf(reply, 2))
+	t.setTotals(totalsOf(reply, 1))
 	s.queue.released(t.budget.ID)
 	return false, nil
 }

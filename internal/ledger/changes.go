@@ -3,10 +3,6 @@ package ledger
 import (
 	"context"
 	"strconv"
-
-	"github.com/redis/go-redis/v9"
-
-	"fairlead/internal/money"
 )
 
 // changesPerPage is the number of budgets in one call.
@@ -15,9 +11,9 @@ const changesPerPage = 200
 // observation holds the totals of a budget that this replica does not use yet. They are used if Redis is unavailable
 // when the replica first needs the budget.
 type observation struct {
-	span        string
-	start       int64
-	spent, held money.Amount
+	span  string
+	start int64
+	totals
 }
 
 // matches reports whether the observation belongs to the state's current window.
@@ -37,16 +33,20 @@ func (s *Shared) readChanges(ctx context.Context, epoch string) {
 		s.cursor = changeCursor{epoch: epoch}
 	}
 	for ctx.Err() == nil {
-		count, page, err := s.readPage(ctx)
-		if err != nil {
+		reply, err := s.call(ctx, changesScript, []string{s.client.Members(), s.active()}, []any{
+			s.client.ID(), s.client.Lease().Milliseconds(), strconv.FormatInt(s.cursor.since, 10), changesPerPage, s.client.Key("budget", ""),
+		})
+		if err != nil || len(reply) != 2 {
 			return
 		}
+		count, _ := reply[0].(int64)
+		page, _ := reply[1].([]any)
 		last := s.cursor.since
 		s.mu.Lock()
-		for i := 0; i+7 <= len(page); i += 7 {
+		for i := 0; i+8 <= len(page); i += 8 {
 			last = max(last, int64(amountOf(page, i+1)))
 			s.recordObserved(textOf(page, i), textOf(page, i+4), observation{
-				span: textOf(page, i+2), start: int64(amountOf(page, i+3)), spent: amountOf(page, i+5), held: amountOf(page, i+6),
+				span: textOf(page, i+2), start: int64(amountOf(page, i+3)), totals: totalsOf(page, i+5),
 			})
 		}
 		s.mu.Unlock()
@@ -56,19 +56,6 @@ func (s *Shared) readChanges(ctx context.Context, epoch string) {
 			return
 		}
 	}
-}
-
-func (s *Shared) readPage(ctx context.Context) (count int64, page []any, err error) {
-	err = s.client.Do(ctx, func(ctx context.Context, c redis.Scripter) error {
-		reply, err := changesScript.Run(ctx, c, []string{s.client.Members(), s.active()},
-			s.client.ID(), s.client.Lease().Milliseconds(), strconv.FormatInt(s.cursor.since, 10), changesPerPage, s.client.Key("budget", "")).Slice()
-		if err == nil && len(reply) == 2 {
-			count, _ = reply[0].(int64)
-			page, _ = reply[1].([]any)
-		}
-		return err
-	})
-	return count, page, err
 }
 
 // recordObserved stores the totals of one budget. The caller holds the lock.
@@ -87,16 +74,6 @@ func (s *Shared) recordObserved(id, baseID string, seen observation) {
 		return
 	}
 	if !t.known || (t.baseID == baseID && !t.outcomeUnknown) || t.idle() {
-		t.setTotals(seen.spent, seen.held)
+		t.setTotals(seen.totals)
 	}
-}
-
-// useObserved applies the totals that were received before this replica used the budget. The caller holds the lock.
-func (s *Shared) useObserved(t *budgetState) {
-	seen, ok := s.observed[t.budget.ID]
-	if !ok || !seen.matches(t) {
-		return
-	}
-	delete(s.observed, t.budget.ID)
-	t.setTotals(seen.spent, seen.held)
 }

@@ -10,46 +10,30 @@ import (
 )
 
 // shortage returns the error for an amount that exceeds a budget: a *reservedError if the amount would fit without the
-// reservations of other requests, otherwise a BudgetExceeded error.
+// reservations of other requests, otherwise a BudgetExceeded error. It names the budget, its amount, when it resets, and what
+// the client can do.
 func shortage(b *Budget, s Status, amount money.Amount, zone *time.Location) error {
-	if s.Spent < b.Amount && s.Spent.Add(amount) <= b.Amount {
-		return &reservedError{budgetID: b.ID, err: reserved(b, s, zone)}
-	}
-	return exceeded(b, s, amount, zone)
-}
-
-// exceeded returns an error that names the budget, its amount, when it resets, and what the client can do.
-func exceeded(b *Budget, s Status, amount money.Amount, zone *time.Location) *llm.Error {
 	owner, place, advice := describe(b)
-	budget := describeBudget(b, s, zone)
-	var e *llm.Error
+	period := map[Period]string{Daily: "daily ", Weekly: "weekly ", Monthly: "monthly "}[b.Period]
+	budget := period + "budget of " + b.Amount.Display()
+	if !s.End.IsZero() {
+		budget += fmt.Sprintf(" (resets %s)", s.End.In(zone).Format("2 Jan"))
+	}
+	if s.Spent < b.Amount && s.Spent.Add(amount) <= b.Amount {
+		e := llm.Errorf(llm.RateLimited, "%s has spent %s of its %s, and the rest is reserved by requests in progress. Retry in 1 second, allow fewer output tokens or raise the budget in %s.",
+			owner, s.Spent.Display(), budget, place)
+		e.RetryAfter = time.Second
+		e.Details = budgetDetails(b, s)
+		e.Details["limit"] = map[string]any{"name": "budget", "limit": dollars(b.Amount), "used": dollars(s.Spent.Add(s.Held))}
+		return &reservedError{budgetID: b.ID, err: e}
+	}
+	e := llm.Errorf(llm.BudgetExceeded, "%s has used its %s. Raise it in %s%s.", owner, budget, place, advice)
 	if left := b.Amount.Sub(s.Spent); left > 0 {
 		e = llm.Errorf(llm.BudgetExceeded, "%s has %s left of its %s, and this request may cost up to %s. Allow fewer output tokens, raise the budget in %s%s.",
 			owner, left.Display(), budget, amount.Display(), place, advice)
-	} else {
-		e = llm.Errorf(llm.BudgetExceeded, "%s has used its %s. Raise it in %s%s.", owner, budget, place, advice)
 	}
 	e.Details = budgetDetails(b, s)
 	return e
-}
-
-// reserved returns the error for an amount that will fit once other requests end.
-func reserved(b *Budget, s Status, zone *time.Location) *llm.Error {
-	owner, place, _ := describe(b)
-	e := llm.Errorf(llm.RateLimited, "%s has spent %s of its %s, and the rest is reserved by requests in progress. Retry in 1 second, allow fewer output tokens or raise the budget in %s.",
-		owner, s.Spent.Display(), describeBudget(b, s, zone), place)
-	e.RetryAfter = time.Second
-	e.Details = budgetDetails(b, s)
-	e.Details["limit"] = map[string]any{"name": "budget", "limit": dollars(b.Amount), "used": dollars(s.Spent.Add(s.Held))}
-	return e
-}
-
-func describeBudget(b *Budget, s Status, zone *time.Location) string {
-	text := strings.TrimSpace(adjective(b.Period) + " budget of " + b.Amount.Display())
-	if !s.End.IsZero() {
-		text += fmt.Sprintf(" (resets %s)", s.End.In(zone).Format("2 Jan"))
-	}
-	return text
 }
 
 func budgetDetails(b *Budget, s Status) map[string]any {
@@ -66,25 +50,6 @@ func budgetDetails(b *Budget, s Status) map[string]any {
 	return details
 }
 
-// unknownSpending returns the error for a budget whose spending cannot be read.
-func unknownSpending(cause error) *llm.Error {
-	return &llm.Error{
-		Kind:       llm.LedgerUnavailable,
-		Message:    "The budget's spending cannot be read right now. Retry in a few seconds.",
-		RetryAfter: 2 * time.Second,
-		Err:        cause,
-	}
-}
-
-// reservedForReplicas returns the error for a budget whose remaining amount is allocated to other replicas.
-func reservedForReplicas() *llm.Error {
-	return &llm.Error{
-		Kind:       llm.LedgerUnavailable,
-		Message:    "The remaining budget is allocated to other gateway replicas. Retry in 1 second.",
-		RetryAfter: time.Second,
-	}
-}
-
 // beingRecounted returns the error for a budget that seems exhausted while charges may be counted twice after Redis
 // lost data.
 func beingRecounted() *llm.Error {
@@ -92,6 +57,16 @@ func beingRecounted() *llm.Error {
 		Kind:       llm.LedgerUnavailable,
 		Message:    "The budget's spending is being recounted. Retry in a few seconds.",
 		RetryAfter: recountAfter / 2,
+	}
+}
+
+// unknownSpending returns the error for a budget whose spending cannot be read.
+func unknownSpending(cause error) *llm.Error {
+	return &llm.Error{
+		Kind:       llm.LedgerUnavailable,
+		Message:    "The budget's spending cannot be read right now. Retry in a few seconds.",
+		RetryAfter: 2 * time.Second,
+		Err:        cause,
 	}
 }
 
@@ -121,19 +96,6 @@ const (
 	sessionPrefix = "session:"
 	userPrefix    = "user:"
 )
-
-func adjective(p Period) string {
-	switch p {
-	case Daily:
-		return "daily"
-	case Weekly:
-		return "weekly"
-	case Monthly:
-		return "monthly"
-	default:
-		return ""
-	}
-}
 
 // dollars formats an exact amount with at least two decimals.
 func dollars(a money.Amount) string {

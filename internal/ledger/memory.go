@@ -3,7 +3,7 @@ package ledger
 import (
 	"context"
 	"errors"
-	"fmt"
+	"maps"
 	"sync"
 	"time"
 
@@ -38,7 +38,7 @@ type Memory struct {
 
 	mu      sync.Mutex
 	budgets map[string]*window
-	zones   map[string]*time.Location
+	zones   zones
 	forgot  time.Time // when unused budgets were last removed
 }
 
@@ -60,7 +60,7 @@ func (o Options) withDefaults() Options {
 
 // New returns a ledger that loads its initial sums with Spent.
 func New(o Options) *Memory {
-	return &Memory{o: o.withDefaults(), wait: reservedWait, budgets: map[string]*window{}, zones: map[string]*time.Location{}}
+	return &Memory{o: o.withDefaults(), wait: reservedWait, budgets: map[string]*window{}, zones: zones{}}
 }
 
 // Hold implements Ledger.
@@ -72,7 +72,7 @@ func (m *Memory) Hold(ctx context.Context, budgets []Budget, amount money.Amount
 func (m *Memory) TryHold(ctx context.Context, budgets []Budget, amount money.Amount) (*Hold, error) {
 	if at := m.queue.occupied(budgets); at >= 0 {
 		m.mu.Lock()
-		zone, err := m.zone(budgets[at].Zone)
+		zone, err := m.zones.load(budgets[at].Zone)
 		m.mu.Unlock()
 		if err != nil {
 			return nil, err
@@ -118,11 +118,12 @@ func (m *Memory) tryHold(budgets []Budget, amount money.Amount) (*Hold, *window,
 	}
 	var reserved error
 	for i, w := range windows {
-		if w.fits(amount) {
+		taken := w.spent.Add(w.held)
+		if w.budget.WarnOnly || taken < w.budget.Amount && taken.Add(amount) <= w.budget.Amount {
 			continue
 		}
 		err := shortage(&budgets[i], w.status(budgets[i].Amount), amount, w.zone)
-		if _, ok := asReserved(err); !ok {
+		if _, ok := errors.AsType[*reservedError](err); !ok {
 			return nil, nil, err
 		}
 		reserved = err
@@ -131,8 +132,7 @@ func (m *Memory) tryHold(budgets []Budget, amount money.Amount) (*Hold, *window,
 		return nil, nil, reserved
 	}
 	for _, w := range windows {
-		w.hold(amount)
-		w.used = now
+		w.held, w.used = w.held.Add(amount), now
 	}
 	return NewHold(amount, func(cost money.Amount) { m.end(windows, amount, cost) }), nil, nil
 }
@@ -171,7 +171,7 @@ func (m *Memory) Status(b Budget) Status {
 	now := m.o.Now()
 	w := m.current(&b, now)
 	if w == nil {
-		zone, err := m.zone(b.Zone)
+		zone, err := m.zones.load(b.Zone)
 		if err != nil {
 			return Status{}
 		}
@@ -184,16 +184,19 @@ func (m *Memory) Status(b Budget) Status {
 }
 
 // window returns the budget's current window. It begins a new window when the old one has ended or the budget was
-// edited.
+// edited, and then removes budgets that were unused for an hour once there are MaxIdle. Their sums can be loaded again.
 func (m *Memory) window(b *Budget, now time.Time) (*window, error) {
 	w := m.current(b, now)
 	if w == nil {
-		zone, err := m.zone(b.Zone)
+		zone, err := m.zones.load(b.Zone)
 		if err != nil {
 			return nil, err
 		}
 		w = newWindow(b, zone, now, m.budgets[b.ID])
-		m.forget(now)
+		if len(m.budgets) >= m.o.MaxIdle && now.Sub(m.forgot).Abs() >= forgetEvery {
+			m.forgot = now
+			maps.DeleteFunc(m.budgets, func(_ string, w *window) bool { return w.held == 0 && now.Sub(w.used) > time.Hour })
+		}
 		m.budgets[b.ID] = w
 	}
 	w.budget = *b
@@ -204,39 +207,14 @@ func (m *Memory) window(b *Budget, now time.Time) (*window, error) {
 // changed. If the clock steps back, the window stays in use.
 func (m *Memory) current(b *Budget, now time.Time) *window {
 	w := m.budgets[b.ID]
-	if w == nil || w.over(now) || !w.sameSpans(b) {
+	if w == nil || !w.end.IsZero() && !now.Before(w.end) || !w.sameSpans(b) {
 		return nil
 	}
 	return w
 }
 
-func (m *Memory) zone(name string) (*time.Location, error) {
-	if zone := m.zones[name]; zone != nil {
-		return zone, nil
-	}
-	zone, err := time.LoadLocation(name)
-	if err != nil {
-		return nil, fmt.Errorf("load budget time zone: %w", err)
-	}
-	m.zones[name] = zone
-	return zone, nil
-}
-
 // forgetEvery is the time between two searches for unused budgets, each of which visits all budgets.
 const forgetEvery = 10 * time.Second
-
-// forget removes budgets that were unused for an hour once there are MaxIdle. Their sums can be loaded again.
-func (m *Memory) forget(now time.Time) {
-	if len(m.budgets) < m.o.MaxIdle || now.Sub(m.forgot).Abs() < forgetEvery {
-		return
-	}
-	m.forgot = now
-	for id, w := range m.budgets {
-		if w.held == 0 && now.Sub(w.used) > time.Hour {
-			delete(m.budgets, id)
-		}
-	}
-}
 
 // load calls Spent once for all waiting requests. The call continues if the first client disconnects and is limited by
 // LoadTimeout.
@@ -266,16 +244,22 @@ func (m *Memory) load(ctx context.Context, w *window) error {
 func (m *Memory) loadSpent(ctx context.Context, w *window) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), m.o.LoadTimeout)
 	defer cancel()
-	spent, err := money.Amount(0), errNoAnswer
+	spent, err := money.Amount(0), errors.New("loading the amount spent did not complete")
 	defer func() {
 		m.mu.Lock()
 		defer m.mu.Unlock()
-		w.finishLoad(spent, err, m.o.Now().Add(m.o.LoadRetry))
+		close(w.loading)
+		w.loading = nil
+		w.failure, w.retry = err, m.o.Now().Add(m.o.LoadRetry)
+		if err != nil {
+			return
+		}
+		w.spent = w.spent.Add(max(spent, 0)) // charges were made during the load
+		w.loaded = true
+		w.warned = w.atWarning() // a warning level that was already passed is not reported again
 	}()
 	spent, err = m.o.Spent(ctx, w.id, w.start)
 }
-
-var errNoAnswer = errors.New("loading the amount spent did not complete")
 
 func (m *Memory) loadFailure(w *window) error {
 	m.mu.Lock()

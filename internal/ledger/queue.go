@@ -28,11 +28,9 @@ type reservedError struct {
 func (e *reservedError) Error() string { return e.err.Error() }
 func (e *reservedError) Unwrap() error { return e.err }
 
-func asReserved(err error) (*reservedError, bool) { return errors.AsType[*reservedError](err) }
-
 // forClient returns the error that is passed to the client.
 func forClient(err error) error {
-	if reserved, ok := asReserved(err); ok {
+	if reserved, ok := errors.AsType[*reservedError](err); ok {
 		return reserved.err
 	}
 	return err
@@ -128,7 +126,7 @@ func (q *waitQueue) hold(ctx context.Context, budgets []Budget, limit, poll time
 		w = q.join(budgets[at].ID)
 	} else {
 		hold, err := try()
-		reserved, ok := asReserved(err)
+		reserved, ok := errors.AsType[*reservedError](err)
 		if !ok {
 			return hold, err
 		}
@@ -149,7 +147,7 @@ func (q *waitQueue) hold(ctx context.Context, budgets []Budget, limit, poll time
 		case <-again:
 		}
 		hold, err := try()
-		reserved, ok := asReserved(err)
+		reserved, ok := errors.AsType[*reservedError](err)
 		if !ok || last {
 			return hold, forClient(err)
 		}

@@ -55,7 +55,8 @@ end
 // holdScript reserves an amount on all budgets or on none. When allowances of other replicas prevent it, the script
 // marks all affected budgets as wanted, so that the other replicas return their allowances with one heartbeat. KEYS:
 // the set of replicas, the set of active budgets, then the budgets. ARGV: replica, lease, amount, and for each budget
-// id, span, start, generation, base_id, limit (below 0 for none). A rejection replies with a status and the budget's
+// id, span, start, generation, base_id, limit (below 0 for none). The reply of a hold has three values for each budget:
+// spent, held, and whether spent may include charges twice. A rejection replies with a status and the budget's
 // position, spent and held. The status is `exceeded` when the amount spent leaves too little, `reserved` when holds of
 // other requests do, and `kept` when allowances of other replicas do. A `kept` reply also has the positions of all
 // affected budgets.
@@ -84,6 +85,7 @@ for i = 3, #KEYS do
   end
   reply[#reply + 1] = text(spent)
   reply[#reply + 1] = text(held + amount)
+  reply[#reply + 1] = may_double and '1' or ''
 end
 if exceeded or reserved or kept_reply then return exceeded or reserved or kept_reply end
 for i = 3, #KEYS do
@@ -103,8 +105,8 @@ if all.base_id ~= ARGV[4] or all['g:' .. me] ~= ARGV[5] then return {'unknown'} 
 all['h:' .. me] = redis.call('HINCRBY', KEYS[3], 'h:' .. me, '-' .. ARGV[6])
 all['s:' .. me] = redis.call('HINCRBY', KEYS[3], 's:' .. me, ARGV[7])
 touched(KEYS[2], ARGV[3])
-local spent, held = sums(KEYS[3], all, KEYS[1], me, lease)
-return {'settled', text(spent), text(held)}
+local spent, held, _, may_double = sums(KEYS[3], all, KEYS[1], me, lease)
+return {'settled', text(spent), text(held), may_double and '1' or ''}
 `)
 
 // writeScript replaces a replica's own fields and grants it a local allowance: a part of the remaining budget, unless
@@ -119,14 +121,14 @@ if all.base_id ~= ARGV[4] then return {'changed'} end
 redis.call('HSET', KEYS[3], 'g:' .. me, ARGV[5], 's:' .. me, ARGV[6], 'h:' .. me, ARGV[7], 'r:' .. me, ARGV[10])
 redis.call('PEXPIRE', KEYS[3], KEEP)
 touched(KEYS[2], ARGV[3])
-all['s:' .. me], all['h:' .. me] = ARGV[6], ARGV[7]
-local spent, held, kept = sums(KEYS[3], all, KEYS[1], me, lease)
+all['s:' .. me], all['h:' .. me], all['r:' .. me] = ARGV[6], ARGV[7], ARGV[10]
+local spent, held, kept, may_double = sums(KEYS[3], all, KEYS[1], me, lease)
 local limit, allowance = math.min(tonumber(ARGV[9]), tonumber(all.limit or ARGV[9])), 0
 local left = limit - spent - held - kept
 local wanted = clock - tonumber(all.wanted or '0') < 5000
 if limit > 0 and left >= limit / 4 and not wanted then allowance = math.floor(left / (4 * math.max(redis.call('ZCARD', KEYS[1]), 1))) end
 redis.call('HSET', KEYS[3], 'p:' .. me, text(math.max(allowance, tonumber(ARGV[8]))))
-return {'put', text(spent), text(held), text(allowance)}
+return {'put', text(spent), text(held), may_double and '1' or '', text(allowance)}
 `)
 
 // openScript begins a budget's window with the sum in the database, unless another replica has done so. Holds of other
@@ -158,8 +160,8 @@ local all = load(KEYS[2])
 if not all.base_id then return {'load'} end
 if all.span == ARGV[3] and tonumber(all.start) < tonumber(ARGV[4]) then return {'load'} end
 if all.span == ARGV[3] and all.start ~= ARGV[4] then return {'ahead', all.start} end
-local spent, held, _, _, orphan = sums(KEYS[2], all, KEYS[1], ARGV[1], tonumber(ARGV[2]))
-return {'seen', text(spent), text(held), all.base_id, all['g:' .. ARGV[1]] or '', orphan and '1' or ''}
+local spent, held, _, may_double, orphan = sums(KEYS[2], all, KEYS[1], ARGV[1], tonumber(ARGV[2]))
+return {'seen', text(spent), text(held), may_double and '1' or '', all.base_id, all['g:' .. ARGV[1]] or '', orphan and '1' or ''}
 `)
 
 // releaseDeadScript releases the local allowances of dead replicas and charges the difference between the database
@@ -197,8 +199,8 @@ for i = 1, #ids, 2 do
   local key = ARGV[5] .. ids[i]
   local all = load(key)
   if all.base_id then
-    local spent, held = sums(key, all, KEYS[1], ARGV[1], tonumber(ARGV[2]))
-    for _, v in ipairs({ids[i], ids[i + 1], all.span, all.start, all.base_id, text(spent), text(held)}) do reply[#reply + 1] = v end
+    local spent, held, _, may_double = sums(key, all, KEYS[1], ARGV[1], tonumber(ARGV[2]))
+    for _, v in ipairs({ids[i], ids[i + 1], all.span, all.start, all.base_id, text(spent), text(held), may_double and '1' or ''}) do reply[#reply + 1] = v end
   end
 end
 return {#ids / 2, reply}

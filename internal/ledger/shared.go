@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -41,7 +42,7 @@ type Shared struct {
 	mu       sync.Mutex
 	budgets  map[string]*budgetState
 	observed map[string]observation // totals of budgets that only other replicas use
-	zones    map[string]*time.Location
+	zones    zones
 
 	forgot        time.Time    // when unused budgets were last removed
 	stopping      bool         // the local allowances are released
@@ -52,7 +53,7 @@ type Shared struct {
 // NewShared returns a ledger that uses the cluster client. Settlements are sent only while Run is running.
 func NewShared(link *cluster.Client, o Options) *Shared {
 	o = o.withDefaults()
-	s := &Shared{o: o, started: o.Now(), wait: reservedWait, outageWait: returnTime, askEvery: askEvery, client: link, wake: make(chan struct{}, 1), budgets: map[string]*budgetState{}, observed: map[string]observation{}, zones: map[string]*time.Location{}}
+	s := &Shared{o: o, started: o.Now(), wait: reservedWait, outageWait: returnTime, askEvery: askEvery, client: link, wake: make(chan struct{}, 1), budgets: map[string]*budgetState{}, observed: map[string]observation{}, zones: zones{}}
 	link.OnBeat(s.sync)
 	return s
 }
@@ -66,7 +67,7 @@ func (s *Shared) Hold(ctx context.Context, budgets []Budget, amount money.Amount
 func (s *Shared) TryHold(ctx context.Context, budgets []Budget, amount money.Amount) (*Hold, error) {
 	if at := s.queue.occupied(budgets); at >= 0 {
 		s.mu.Lock()
-		zone, err := s.zone(budgets[at].Zone)
+		zone, err := s.zones.load(budgets[at].Zone)
 		s.mu.Unlock()
 		if err != nil {
 			return nil, err
@@ -133,7 +134,11 @@ func (s *Shared) holdShared(ctx context.Context, budgets []Budget, amount money.
 		hold, again, err := s.tryHold(ctx, budgets, amount)
 		if errors.Is(err, errKept) { // other replicas return their allowances within a heartbeat
 			if wait *= 2; wait > 2*s.outageWait || !pause(ctx, wait) {
-				return nil, reservedForReplicas()
+				return nil, &llm.Error{
+					Kind:       llm.LedgerUnavailable,
+					Message:    "The remaining budget is allocated to other gateway replicas. Retry in 1 second.",
+					RetryAfter: time.Second,
+				}
 			}
 			continue
 		}
@@ -166,8 +171,11 @@ func (s *Shared) tryHold(ctx context.Context, budgets []Budget, amount money.Amo
 		return nil, false, err
 	}
 	for _, t := range states {
-		if s.hasUnknownOutcome(t) {
-			return nil, true, s.writeState(ctx, t, s.baseIDOf(t))
+		s.mu.Lock()
+		baseID, unsure := t.baseID, t.outcomeUnknown && t.baseID != ""
+		s.mu.Unlock()
+		if unsure {
+			return nil, true, s.writeState(ctx, t, baseID)
 		}
 	}
 	answer, err := s.callHold(ctx, states, amount)
@@ -176,7 +184,7 @@ func (s *Shared) tryHold(ctx context.Context, budgets []Budget, amount money.Amo
 	}
 	switch answer.status {
 	case "held":
-		return s.newHold(states, answer.versions, amount), false, nil
+		return NewHold(amount, func(cost money.Amount) { s.end(states, answer.versions, amount, cost) }), false, nil
 	case "exceeded", "reserved":
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -227,27 +235,10 @@ func (s *Shared) enterWindow(t *budgetState, start time.Time) {
 	}
 }
 
-func (s *Shared) hasUnknownOutcome(t *budgetState) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return t.outcomeUnknown && t.baseID != ""
-}
-
-func (s *Shared) baseIDOf(t *budgetState) string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return t.baseID
-}
-
 // stateVersion identifies the state under which an amount was held.
 type stateVersion struct {
 	rolls      int64
 	generation int64 // generation in which the amount was taken from the local allowance; -1 if it was not
-}
-
-// newHold returns a hold for a reserved amount.
-func (s *Shared) newHold(states []*budgetState, versions []stateVersion, amount money.Amount) *Hold {
-	return NewHold(amount, func(cost money.Amount) { s.end(states, versions, amount, min(cost, maxAmount)) })
 }
 
 // end settles a hold locally; Run sends it to Redis.
@@ -259,6 +250,7 @@ func (s *Shared) end(states []*budgetState, versions []stateVersion, amount, cos
 	var warnings []warning
 	ids := make([]string, len(states))
 	at := s.client.Now()
+	cost = min(cost, maxAmount)
 	s.mu.Lock()
 	for i, t := range states {
 		ids[i] = t.budget.ID
@@ -273,7 +265,10 @@ func (s *Shared) end(states []*budgetState, versions []stateVersion, amount, cos
 		}
 	}
 	s.mu.Unlock()
-	s.wakeSender()
+	select {
+	case s.wake <- struct{}{}:
+	default: // Run is already signalled
+	}
 	if !s.client.State().Ready { // otherwise the money is released when Redis has the settlement
 		for _, id := range ids {
 			s.queue.released(id)
@@ -296,13 +291,13 @@ func (s *Shared) Status(b Budget) Status {
 	if t != nil && !t.over(now) && spanOf(&t.budget) == spanOf(&b) {
 		return t.status(b.Amount)
 	}
-	zone, err := s.zone(b.Zone)
+	zone, err := s.zones.load(b.Zone)
 	if err != nil {
 		return Status{}
 	}
 	t = newBudgetState(&b, zone, now)
 	if seen, ok := s.observed[b.ID]; ok && seen.matches(t) { // only other replicas use the budget
-		t.setTotals(seen.spent, seen.held)
+		t.setTotals(seen.totals)
 	}
 	return t.status(b.Amount)
 }
@@ -324,15 +319,20 @@ func (s *Shared) states(budgets []Budget) ([]*budgetState, error) {
 	return found, nil
 }
 
+// state returns the state of a budget in its current window. When it adds one, it removes budgets that were unused for an hour
+// if the ledger has at least MaxIdle.
 func (s *Shared) state(b *Budget, now time.Time) (*budgetState, error) {
-	zone, err := s.zone(b.Zone)
+	zone, err := s.zones.load(b.Zone)
 	if err != nil {
 		return nil, err
 	}
 	t := s.budgets[b.ID]
 	switch {
 	case t == nil:
-		s.forget(now)
+		if len(s.budgets) >= s.o.MaxIdle && now.Sub(s.forgot).Abs() >= forgetEvery {
+			s.forgot = now
+			maps.DeleteFunc(s.budgets, func(_ string, t *budgetState) bool { return t.idle() && now.Sub(t.used) > time.Hour })
+		}
 		t = newBudgetState(b, zone, now)
 		s.budgets[b.ID] = t
 	case spanOf(&t.budget) != spanOf(b):
@@ -341,33 +341,11 @@ func (s *Shared) state(b *Budget, now time.Time) (*budgetState, error) {
 		t.roll(now)
 	}
 	t.budget, t.used = *b, now
-	s.useObserved(t)
+	if seen, ok := s.observed[b.ID]; ok && seen.matches(t) { // received before this replica used the budget
+		delete(s.observed, b.ID)
+		t.setTotals(seen.totals)
+	}
 	return t, nil
-}
-
-func (s *Shared) zone(name string) (*time.Location, error) {
-	if zone := s.zones[name]; zone != nil {
-		return zone, nil
-	}
-	zone, err := time.LoadLocation(name)
-	if err != nil {
-		return nil, fmt.Errorf("load budget time zone: %w", err)
-	}
-	s.zones[name] = zone
-	return zone, nil
-}
-
-// forget removes budgets that were unused for an hour when there are at least MaxIdle.
-func (s *Shared) forget(now time.Time) {
-	if len(s.budgets) < s.o.MaxIdle || now.Sub(s.forgot).Abs() < forgetEvery {
-		return
-	}
-	s.forgot = now
-	for id, t := range s.budgets {
-		if t.idle() && now.Sub(t.used) > time.Hour {
-			delete(s.budgets, id)
-		}
-	}
 }
 
 // loaded is the amount spent in a window according to the database, and when it was read.

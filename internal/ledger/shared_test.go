@@ -540,6 +540,30 @@ func TestUndeliveredChargesSurviveLossOfRedis(t *testing.T) {
 	}
 }
 
+// After Redis lost its data, a replica that has the charges in its own sum and in the base does not call the budget exhausted, also while
+// it cannot reach Redis. The database settles which of the two is right.
+func TestSumThatMayCountTwiceNeverEndsABudget(t *testing.T) {
+	t.Parallel()
+	d := newDeployment(t, 3)
+	b := total(money.Dollar)
+	d.hold(t, 0, b, 0).Release() // this replica will be the first to call Redis
+	d.hold(t, 2, b, 60*cent).Settle(60 * cent)
+	d.ledgers[2].flush(t.Context())
+	d.charged[b.ID] = 60 * cent // replica 2 does not know yet that its charge is in the database
+	d.server.Kill()
+	d.server.Start(t)
+	d.beat(t)
+	d.rejects(t, 0, llm.LedgerUnavailable, b, 30*cent)
+	d.rejects(t, 2, llm.LedgerUnavailable, b, 30*cent)
+	d.server.Kill()
+	for i := range d.links {
+		if d.links[i].Beat(t.Context()) == nil {
+			t.Fatal("a heartbeat without Redis succeeded")
+		}
+		d.rejects(t, i, llm.LedgerUnavailable, b, 30*cent)
+	}
+}
+
 // An update of an earlier generation is ignored.
 func TestUpdateOfEarlierGenerationIsIgnored(t *testing.T) {
 	t.Parallel()

@@ -46,18 +46,6 @@ func (w *window) sameSpans(b *Budget) bool {
 	return w.budget.Period == b.Period && w.budget.Zone == b.Zone
 }
 
-func (w *window) over(now time.Time) bool { return !w.end.IsZero() && !now.Before(w.end) }
-
-func (w *window) fits(amount money.Amount) bool {
-	if w.budget.WarnOnly {
-		return true
-	}
-	taken := w.spent.Add(w.held)
-	return taken < w.budget.Amount && taken.Add(amount) <= w.budget.Amount
-}
-
-func (w *window) hold(amount money.Amount) { w.held = w.held.Add(amount) }
-
 // settle replaces a hold with its cost. It appends the window to warned if the cost passes the warning level.
 func (w *window) settle(held, cost money.Amount, warned []*window) []*window {
 	w.held = max(w.held-held, 0) // saturated sums may be too small
@@ -85,20 +73,6 @@ func percent(spent, amount money.Amount) float64 {
 		return 100
 	}
 	return 100 * float64(spent) / float64(amount)
-}
-
-// finishLoad adds the loaded sum to the charges made during the load. A warning level that was already passed is not
-// reported again.
-func (w *window) finishLoad(spent money.Amount, err error, retry time.Time) {
-	close(w.loading)
-	w.loading = nil
-	w.failure, w.retry = err, retry
-	if err != nil {
-		return
-	}
-	w.spent = w.spent.Add(max(spent, 0))
-	w.loaded = true
-	w.warned = w.atWarning()
 }
 
 func (w *window) status(amount money.Amount) Status {

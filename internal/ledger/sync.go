@@ -9,13 +9,6 @@ import (
 	"fairlead/internal/cluster"
 )
 
-func (s *Shared) wakeSender() {
-	select {
-	case s.wake <- struct{}{}:
-	default: // already signalled
-	}
-}
-
 // Run sends settlements to Redis and, while Redis is unavailable, refills the local allowances. When ctx ends, it sends
 // the remaining settlements and returns.
 func (s *Shared) Run(ctx context.Context) {
@@ -34,8 +27,8 @@ func (s *Shared) Run(ctx context.Context) {
 	}
 }
 
-// sendRemaining sends the remaining settlements before the process exits. It retries slow calls, but does not wait
-// while Redis is unavailable.
+// sendRemaining sends the remaining settlements before the process exits, then releases the local allowances in Redis. It
+// retries slow calls, but does not wait while Redis is unavailable.
 func (s *Shared) sendRemaining(ctx context.Context) {
 	const tries = 5
 	for range tries {
@@ -44,12 +37,7 @@ func (s *Shared) sendRemaining(ctx context.Context) {
 			break
 		}
 	}
-	s.releaseAllowances(ctx)
-}
-
-// releaseAllowances releases the local allowances in Redis. A process that shuts down cleanly has sent all its charges,
-// so other replicas need not check the database for them.
-func (s *Shared) releaseAllowances(ctx context.Context) {
+	// A process that shuts down cleanly has sent all its charges, so other replicas need not check the database for them.
 	s.mu.Lock()
 	s.stopping = true
 	s.mu.Unlock()
@@ -85,7 +73,15 @@ func (s *Shared) sync(ctx context.Context, state cluster.State) {
 	if ending {
 		return
 	}
-	for _, t := range s.list(func(t *budgetState) bool { return t.needsSync(state, now) }) {
+	// A budget that is not in use is compared too when Redis has lost charges of this replica that are not in the database, or
+	// when another replica may have loaded a new base.
+	states := s.list(func(t *budgetState) bool {
+		inUse := !t.idle() || t.localAllowance > 0 || t.allowanceReduced || now.Sub(t.used) < allowanceIdle
+		lost := t.epoch != state.Epoch && t.charges.sum > 0
+		stale := t.charged > 0 && (t.mayDoubleCount || now.Sub(t.syncedAt).Abs() > idleSyncEvery)
+		return inUse || lost || stale
+	})
+	for _, t := range states {
 		if err := s.syncOne(ctx, t); errors.Is(err, cluster.ErrUnavailable) || ctx.Err() != nil {
 			return
 		}
@@ -94,15 +90,6 @@ func (s *Shared) sync(ctx context.Context, state cluster.State) {
 		s.mu.Unlock()
 	}
 	s.readChanges(ctx, state.Epoch)
-}
-
-// needsSync reports whether the budget is in use or its sums in Redis may be wrong. They may be wrong when Redis has
-// lost charges of this replica that are not in the database, or when another replica has loaded a new base.
-func (t *budgetState) needsSync(state cluster.State, now time.Time) bool {
-	inUse := !t.idle() || t.localAllowance > 0 || t.allowanceReduced || now.Sub(t.used) < allowanceIdle
-	lost := t.epoch != state.Epoch && t.charges.sum > 0
-	stale := t.charged > 0 && (t.mayDoubleCount || now.Sub(t.syncedAt).Abs() > idleSyncEvery)
-	return inUse || lost || stale
 }
 
 // syncOne compares one budget with Redis and corrects differences.
@@ -136,11 +123,11 @@ func (s *Shared) syncOne(ctx context.Context, t *budgetState) error {
 
 // reconcile updates the sums of this replica and reports whether it is done.
 func (s *Shared) reconcile(ctx context.Context, t *budgetState, reply []any) (bool, error) {
-	baseID := textOf(reply, 3)
+	baseID := textOf(reply, 4)
 	s.mu.Lock()
-	differs := t.baseID != baseID || t.outcomeUnknown || textOf(reply, 4) != strconv.FormatInt(t.generation, 10)
+	differs := t.baseID != baseID || t.outcomeUnknown || textOf(reply, 5) != strconv.FormatInt(t.generation, 10)
 	if !differs {
-		t.setTotals(amountOf(reply, 1), amountOf(reply, 2))
+		t.setTotals(totalsOf(reply, 1))
 	}
 	recount := t.mayDoubleCount && s.client.Now().Sub(baseTime(baseID)) > recountAfter
 	renew := !t.allowanceRenewed.Equal(s.lastHeartbeat) // the local allowance, once per heartbeat and after it was reduced
@@ -154,9 +141,15 @@ func (s *Shared) reconcile(ctx context.Context, t *budgetState, reply []any) (bo
 		s.mu.Lock()
 		t.mayDoubleCount = false // the first replica loads the new base
 		s.mu.Unlock()
-		return false, s.openWindow(ctx, t, baseID)
+		err := s.openWindow(ctx, t, baseID)
+		if err != nil {
+			s.mu.Lock()
+			t.mayDoubleCount = true
+			s.mu.Unlock()
+		}
+		return false, err
 	}
-	if textOf(reply, 5) != "" {
+	if textOf(reply, 6) != "" {
 		s.releaseDeadAllowances(ctx, t, baseID)
 	}
 	return true, s.sendUpdates(ctx, t)

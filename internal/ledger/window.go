@@ -1,6 +1,9 @@
 package ledger
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // Window returns the bounds of the period that contains now: start inclusive, end exclusive. A day begins with the
 // first moment of its local date, even if a clock change skips or repeats midnight. If a clock change repeats part of
@@ -9,32 +12,37 @@ func Window(p Period, zone *time.Location, now time.Time) (start, end time.Time)
 	if p == Total {
 		return time.Time{}, time.Time{}
 	}
-	day := civil(now.In(zone))
+	y, m, d := now.In(zone).Date()
+	day := time.Date(y, m, d, 0, 0, 0, 0, time.UTC) // in UTC, clock changes do not affect date arithmetic
 	if next := day.AddDate(0, 0, 1); !firstMoment(next, zone).After(now) {
 		day = next
 	}
-	from, to := span(p, day)
-	return firstMoment(from, zone), firstMoment(to, zone)
-}
-
-// span returns the first date of the period that contains day and the first date of the next period.
-func span(p Period, day time.Time) (from, to time.Time) {
+	next := day.AddDate(0, 0, 1)
 	switch p {
 	case Weekly:
-		from = day.AddDate(0, 0, -(int(day.Weekday())+6)%7)
-		return from, from.AddDate(0, 0, 7)
+		day = day.AddDate(0, 0, -(int(day.Weekday())+6)%7)
+		next = day.AddDate(0, 0, 7)
 	case Monthly:
-		from = day.AddDate(0, 0, 1-day.Day())
-		return from, from.AddDate(0, 1, 0)
-	default:
-		return day, day.AddDate(0, 0, 1)
+		day = day.AddDate(0, 0, 1-day.Day())
+		next = day.AddDate(0, 1, 0)
+	case Daily, Total:
 	}
+	return firstMoment(day, zone), firstMoment(next, zone)
 }
 
-// civil returns the date as midnight UTC, so that date arithmetic is not affected by clock changes.
-func civil(local time.Time) time.Time {
-	y, m, d := local.Date()
-	return time.Date(y, m, d, 0, 0, 0, 0, time.UTC)
+// zones caches the time zones of budgets by name.
+type zones map[string]*time.Location
+
+func (z zones) load(name string) (*time.Location, error) {
+	if zone := z[name]; zone != nil {
+		return zone, nil
+	}
+	zone, err := time.LoadLocation(name)
+	if err != nil {
+		return nil, fmt.Errorf("load budget time zone: %w", err)
+	}
+	z[name] = zone
+	return zone, nil
 }
 
 // firstMoment returns the earliest time at which the zone's date is date or later. time.Date cannot be used: for a midnight
