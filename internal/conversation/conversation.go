@@ -57,7 +57,10 @@ func Read(req *llm.Request) Reading {
 func ReadTurn(req *llm.Request, turn *turncache.Turn) (r Reading, ends []int) {
 	body := unsafe.String(unsafe.SliceData(req.Body), len(req.Body)) // read only; the reading holds copies
 	c := conversation{tools: req.Needs.Has(llm.Tools), maxOutput: req.MaxOutput}
-	known := findReading(turn)
+	known := &reading{}
+	if _, state := turn.Find(turncache.Reading); state != nil {
+		known = state.(*reading)
+	}
 	start, end := 0, 0
 	for _, f := range req.Fields {
 		if f.Value < 0 || f.Value > f.End || f.End > len(body) {
@@ -86,21 +89,23 @@ type conversation struct {
 
 // read finds the task and computes the state.
 func (c *conversation) read() Reading {
-	users, first := 0, ""
+	users, first := 0, -1 // the user's messages, and the first of them
 	for i := range c.messages {
 		switch c.messages[i].author {
 		case bySystem:
 			c.addSystem(c.messages[i].content())
 		case byUser:
 			if users++; users == 1 {
-				first = c.messages[i].text()
+				first = i
 			}
 		case byModel, byTool, byOther:
 		}
 	}
 	c.identify(c.system)
-	c.identify(head(first, maxSystem))
-	text := c.task()
+	if users > 0 {
+		c.identify(head(c.messages[first].text(), maxSystem))
+	}
+	text := c.task(first)
 	c.state.Purpose = c.purpose(users)
 	c.state.Loop = len(c.messages) > 0 && c.messages[len(c.messages)-1].isResult()
 	if c.state.Purpose == "" {
@@ -121,8 +126,8 @@ func (c *conversation) addSystem(content rawjson.Value) {
 }
 
 // task returns the text of the current task. It starts with the last user turn. A short reply inherits the task before it; a
-// follow-up is read together with it.
-func (c *conversation) task() string {
+// follow-up is read together with it. first is the index of the user's first message.
+func (c *conversation) task(first int) string {
 	text, followUps, turns := "", "", 0
 	for i := len(c.messages) - 1; i >= 0 && turns < maxTurns; i-- {
 		if c.messages[i].author != byUser {
@@ -138,8 +143,14 @@ func (c *conversation) task() string {
 			text = turn // read if no task precedes it
 		}
 		relation := newTask
-		if c.hasEarlierUser(i) {
-			relation = relationOf(turn, c.answerBefore(i))
+		if i > first {
+			answer := "" // the end of the model's last text before the turn
+			for j := i - 1; j >= 0 && answer == ""; j-- {
+				if c.messages[j].author == byModel {
+					answer = tail(c.messages[j].text(), 200)
+				}
+			}
+			relation = relationOf(turn, answer)
 		}
 		if relation == reply {
 			continue
@@ -152,27 +163,8 @@ func (c *conversation) task() string {
 		text = turn + followUps
 		break
 	}
-	return instruction(limit(text))
-}
-
-// hasEarlierUser reports whether the user wrote a message before the one at index i.
-func (c *conversation) hasEarlierUser(i int) bool {
-	for j := range i {
-		if c.messages[j].author == byUser {
-			return true
-		}
+	if len(text) > maxText {
+		text = head(text, maxText/4*3) + "\n" + tail(text, maxText/4)
 	}
-	return false
-}
-
-// answerBefore returns the end of the model's last text before the message at index i.
-func (c *conversation) answerBefore(i int) string {
-	for j := i - 1; j >= 0; j-- {
-		if c.messages[j].author == byModel {
-			if text := c.messages[j].text(); text != "" {
-				return tail(text, 200)
-			}
-		}
-	}
-	return ""
+	return instruction(text)
 }

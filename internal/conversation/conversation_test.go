@@ -195,6 +195,28 @@ func TestLargeTextsAreCut(t *testing.T) {
 	}
 }
 
+func TestLongRequestsAreRecognizedWhenRepeated(t *testing.T) {
+	t.Parallel()
+	long := "Change the parser. " + strings.Repeat("It reads one line after the other. ", 80) + "Start with the tests."
+	for name, c := range map[string]struct {
+		again string
+		want  int
+	}{
+		"repeated":          {long, 1},
+		"another beginning": {strings.Replace(long, "parser", "lexer!", 1), 0},
+		"another middle":    {long[:1500] + strings.Replace(long[1500:], "line", "word", 1), 0},
+		"another end":       {strings.Replace(long, "tests", "lines", 1), 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			body := fmt.Appendf(nil, `{"messages":[{"role":"user","content":%q},{"role":"assistant","content":"Done."},{"role":"user","content":%q}]}`, long, c.again)
+			if got := Read(request(t, body)).Findings.Trouble.RepeatedAsks; got != c.want {
+				t.Errorf("%d repeated requests, want %d", got, c.want)
+			}
+		})
+	}
+}
+
 // A client that moves a mark changes the last messages of the previous turn. The messages before them are not read again.
 func TestEarlierMessagesAreKnownAfterAChange(t *testing.T) {
 	t.Parallel()
@@ -216,7 +238,8 @@ func TestEarlierMessagesAreKnownAfterAChange(t *testing.T) {
 		t.Fatalf("%d positions", len(ends))
 	}
 	next := body(13, 14)
-	known := findReading(cache.Turn("ws", "messages", next))
+	_, state := cache.Turn("ws", "messages", next).Find(turncache.Reading)
+	known := state.(*reading)
 	if n := len(known.messages); n != 12-earlier {
 		t.Errorf("%d messages are known", n)
 	}

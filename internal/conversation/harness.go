@@ -106,18 +106,30 @@ var clients = []struct {
 	{"zed", "", "coding assistant integrated into Zed"},
 }
 
-// clientMarkers holds the markers of clients.
-var clientMarkers = func() *phraseSet {
-	var markers []string
+// The lists of markers.
+const (
+	clientMarker = iota
+	promptMarker
+)
+
+// markers holds the markers of clients and of prompts.
+var markers = func() *phraseSet {
+	lists := [2][]string{}
 	for _, row := range clients {
-		markers = append(markers, row.marker)
+		lists[clientMarker] = append(lists[clientMarker], row.marker)
 	}
-	return newPhraseSet(markers)
+	for _, row := range prompts {
+		lists[promptMarker] = append(lists[promptMarker], row.marker)
+	}
+	return newPhraseSet(lists[:])
 }()
 
 // identify records the client and its mode from the beginning and the end of a text.
 func (c *conversation) identify(text string) {
-	found := func(_, i, _, _ int) bool {
+	found := func(list, i, _, _ int) bool {
+		if list != clientMarker {
+			return true
+		}
 		if row := &clients[i]; c.state.Client == "" || row.mode != "" && c.state.Mode == "" {
 			c.state.Client = cmp.Or(c.state.Client, row.client)
 			c.state.Mode = cmp.Or(c.state.Mode, row.mode)
@@ -125,11 +137,11 @@ func (c *conversation) identify(text string) {
 		return true
 	}
 	if len(text) <= 2*markerBytes {
-		clientMarkers.each(text, found)
+		markers.each(text, found)
 		return
 	}
-	clientMarkers.each(head(text, markerBytes), found)
-	clientMarkers.each(tail(text, markerBytes), found)
+	markers.each(head(text, markerBytes), found)
+	markers.each(tail(text, markerBytes), found)
 }
 
 // markerBytes is how much of each end of a text is searched for markers.
@@ -244,13 +256,11 @@ func cutBlock(text string) (name, inner, rest string, ok bool) {
 	return name, inner, rest, true
 }
 
-// htmlTags are tags of HTML that tagWords would match. Users send HTML as part of their task.
-var htmlTags = set(`details summary time data code article input output menu`)
-
 // treat returns the treatment of a block by the words of its tag.
 func treat(name string) treatment {
-	if htmlTags[name] {
-		return unknownBlock
+	switch name {
+	case "details", "summary", "time", "data", "code", "article", "input", "output", "menu":
+		return unknownBlock // HTML, which users send as part of their task
 	}
 	for _, row := range tagWords {
 		for word := range tagParts(name) {

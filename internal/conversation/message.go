@@ -106,7 +106,7 @@ func (m *message) isResult() bool {
 	found := false
 	if m.author == byUser && m.content().IsList() {
 		m.content().ForEach(func(_, part rawjson.Value) bool {
-			found = member(part, `"type"`).Raw == `"tool_result"` || functionResponse(part).Exists()
+			found = member(part, `"type"`).Raw == `"tool_result"` || member(part, `"functionResponse"`, `"function_response"`).Exists()
 			return !found
 		})
 	}
@@ -118,27 +118,7 @@ func (m *message) content() rawjson.Value {
 	if m.value.Kind == rawjson.Text {
 		return m.value
 	}
-	content := member(m.value, `"content"`)
-	if !content.Exists() {
-		content = member(m.value, `"parts"`) // of the gemini format
-	}
-	return content
-}
-
-// functionCall returns the call of a part of the gemini format.
-func functionCall(part rawjson.Value) rawjson.Value {
-	if call := member(part, `"functionCall"`); call.Exists() {
-		return call
-	}
-	return member(part, `"function_call"`)
-}
-
-// functionResponse returns the result of a part of the gemini format.
-func functionResponse(part rawjson.Value) rawjson.Value {
-	if response := member(part, `"functionResponse"`); response.Exists() {
-		return response
-	}
-	return member(part, `"function_response"`)
+	return member(m.value, `"content"`, `"parts"`) // parts in the gemini format
 }
 
 // text returns the texts of a message, without calls and results of tools.
@@ -161,15 +141,20 @@ func (m *message) turn() string {
 	return m.words
 }
 
-// member returns a member of an object. key is encoded, with quotes.
-func member(v rawjson.Value, key string) (found rawjson.Value) {
-	v.ForEach(func(k, value rawjson.Value) bool {
-		if k.Raw == key {
-			found = value
-			return false
+// member returns the first of the members of an object that exists. keys are encoded, with quotes.
+func member(v rawjson.Value, keys ...string) (found rawjson.Value) {
+	for _, key := range keys {
+		v.ForEach(func(k, value rawjson.Value) bool {
+			if k.Raw == key {
+				found = value
+				return false
+			}
+			return true
+		})
+		if found.Exists() {
+			break
 		}
-		return true
-	})
+	}
 	return found
 }
 

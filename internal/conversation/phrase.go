@@ -17,7 +17,7 @@ type numbered struct {
 }
 
 // newPhraseSet returns a set of phrases of at least three bytes.
-func newPhraseSet(lists ...[]string) *phraseSet {
+func newPhraseSet(lists [][]string) *phraseSet {
 	s := &phraseSet{phrases: map[uint16][]numbered{}}
 	for n, list := range lists {
 		for index, phrase := range list {
@@ -62,11 +62,11 @@ func (s *phraseSet) each(text string, found func(list, index, at, length int) bo
 	}
 }
 
-// in reports whether the text has a phrase of the set.
-func (s *phraseSet) in(text string) (yes bool) {
-	s.each(text, func(_, _, _, _ int) bool {
-		yes = true
-		return false
+// has reports whether the text has a phrase of a list of the set.
+func (s *phraseSet) has(text string, list int) (yes bool) {
+	s.each(text, func(found, _, _, _ int) bool {
+		yes = found == list
+		return !yes
 	})
 	return yes
 }

@@ -1,7 +1,10 @@
 package conversation
 
 import (
+	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // Purpose is the purpose of a housekeeping call: a request that an agent or a chat client sends for itself.
@@ -60,48 +63,54 @@ var prompts = []struct {
 	{"librechat", Title, "5-word-or-less title for the conversation"},
 }
 
-// promptMarkers holds the markers of prompts.
-var promptMarkers = func() *phraseSet {
-	var markers []string
-	for _, p := range prompts {
-		markers = append(markers, p.marker)
-	}
-	return newPhraseSet(markers)
-}()
+// concept is an idea of instructions for housekeeping. Its stems are word beginnings in many languages. A stem matches at the start
+// of a word; in scripts without spaces anywhere.
+type concept int
 
-// concept is a list of word beginnings in many languages. A beginning matches at the start of a word; in scripts without
-// spaces anywhere.
-type concept []string
-
-func newConcept(list string) concept { return strings.Fields(list) }
-
-// The concepts of instructions for housekeeping.
-var (
-	titleWords = newConcept(`title titel titre título titulo titolo tytuł tytuł заголов назван наименован عنوان 标题 標題 タイトル 題名 件名 제목 शीर्षक başlık tiêu judul otsikko rubrik
-		overskrift název titlu cím τίτλ כותרת หัวข้อ ชื่อเรื่อง headline`)
-	nameWords         = newConcept(`name namen nom nombre nome nazw имя 名称 名字 名前 이름 naam नाम isim ad اسم`)
-	conversationWords = newConcept(`conversation chat session thread dialog gespräch unterhaltung sitzung chatverlauf verlauf discussion échange conversación sesión charla conversazione sessione conversa
-		sessão rozmow czat besed бесед разговор переписк диалог чат сесси محادث حوار دردش 对话 會話 会话 聊天 会話 チャット 대화 채팅 बातचीत वार्तालाप चैट संवाद sohbet konuşma oturum trò hội percakapan obrolan
-		gesprek samtal chatt keskustelu konverzac συνομιλ συζήτησ שיחה การสนทนา แชท beszélget`)
-	messageWords = newConcept(`message messages request prompt input note ticket text comment nachricht anfrage eingabe mensaje solicitud messaggio richiesta mensagem pedido bericht meddelande wiadomoś сообщен запрос текст реплик
-		رسال نص 消息 信息 留言 メッセージ 文章 메시지 문장 संदेश मैसेज mesaj tin pesan หมายเหตุ ข้อความ μήνυμα הודעה üzenet notiz notatk заметк 笔记 メモ 메모 diff change changes`)
-	topicWords   = newConcept(`topic subject thema sujet tema tópico asunto argomento assunto temat тем موضوع 话题 話題 主题 主題 トピック 주제 विषय konu chủ topik onderwerp ämne θέμα נושא หัวข้อ téma isnewtopic`)
-	summaryWords = newConcept(`summar compact condens compress digest recap zusammenfass fasse verdicht komprimier résum condense resum sintetiz riassum sintetizz streść streszcz podsum сожми сократ кратк суммир резюм итог
-		لخص ملخص تلخيص 总结 摘要 压缩 概括 要約 まとめ 圧縮 요약 압축 सारांश संक्षेप özet tóm ringkas samenvat sammanfatt tiivistä shrň rezum σύνοψ περίληψ סכם תקציר สรุป összefoglal`)
-	suggestWords = newConcept(`suggest predict propose guess vorschl schlage propos sugg sugier propón propon suger zaproponuj предлож угад اقترح 建议 预测 推荐 提案 予測 제안 예측 सुझा öner đề sarank usul voorstel stel föreslå navrhn προτείν הצע แนะนำ`)
-	userWords    = newConcept(`user nutzer benutzer anwender utilisateur usuari utente użytkownik пользоват المستخدم 用户 用戶 使用者 ユーザ 사용자 उपयोगकर्ता kullanıcı người pengguna gebruiker användare uživatel χρήστη המשתמש ผู้ใช้ next follow-up`)
-	labelWords   = newConcept(`classif categor label tag tags keyword intent sentiment klassifiz kategor schlagw etikett stichw étiquet mot-clé mots-clés etiquet clasific clasifica palabra classific etichett parol palavr etykiet tagi zaklasyf метк тег классиф категор ключев
-		تصنيف صنف وسم وسوم 分类 分類 标签 標籤 タグ ラベル 태그 분류 라벨 टैग वर्गीकृत श्रेणी लेबल etiket sınıfland phân nhãn thẻ klasifik tandai trefwoord tagg štítk ετικέτ תווית תייג ป้าย แท็ก language idioma sprache langue lingua língua język язык اللغة 语言 言語 언어 भाषा dil ngôn bahasa taal språk jazyk γλώσσα שפה ภาษา`)
-	commitWords  = newConcept(`commit коммит 提交 コミット 커밋`)
-	commandWords = newConcept(`command befehl kommando commande comando polecen команд 命令 コマンド 명령 कमांड komut lệnh perintah opdracht أمر`)
-	checkWords   = newConcept(`prefix permission safe dangerous path paths filepaths allowed präfix berechtigung pfad pfade gefährlich préfixe autorisation chemin prefijo permiso ruta percorso permesso prefixo caminho permissão
-		префикс разреш путь пути 前缀 权限 路径 危险 接頭辞 権限 パス 접두사 권한 경로 위험`)
-	changeWords = newConcept(`new change changes switch shift whether neu wechsel ändert ob nouveau change si nuevo cambia nuovo cambia novo muda nowy zmien нов смен меня ли جديد يغير 新 变 換 换 是否 変わ かどうか 새 바뀌 नया बदल yeni değiş mới đổi baru ganti nieuw verander ny byter isnewtopic`)
-	replyWords  = newConcept(`reply respond answer say return antworte sage réponds responde responda rispondi odpowiedz ответь скажи أجب 回复 回答 返回 返信 答え 답 जवाब yanıtla cevapla trả jawab antwoord svara`)
-	briefWords  = newConcept(`only just nothing one single short brief concise most under than fewer words characters word line one-line lower-case json nur höchstens kurz ein wort wörter zeile einzeil seulement uniquement rien court mot mots plus une solo sólo solamente únicamente breve
-		corto corta palabra palabras una máximo apenas somente curto curta palavra palavras uma soltanto corta parola parole riga tylko krótk jedn słow najwyżej только коротк одн слов строк не فقط كلم واحد قصير جمل 只 仅 一个 一句 个字 不超过 简短 简洁 短 だけ のみ 一つ 一語 以内 만 하나 짧 단어 한 केवल एक सिर्फ छोट शब्द sadece
-		kısa tek kelime yalnızca chỉ ngắn một từ hanya singkat satu kata alleen kort één woord regel bara ett ord pouze krátk jedn μόνο σύντομ λέξ רק קצר מילה אחת เท่านั้น สั้น คำ csak rövid doar scurt`)
+const (
+	titleWords concept = iota
+	nameWords
+	conversationWords
+	messageWords
+	topicWords
+	summaryWords
+	suggestWords
+	userWords
+	labelWords
+	commitWords
+	commandWords
+	checkWords
+	changeWords
+	replyWords
+	briefWords
 )
+
+var stems = [...][]string{
+	titleWords: strings.Fields(`title titel titre título titulo titolo tytuł tytuł заголов назван наименован عنوان 标题 標題 タイトル 題名 件名 제목 शीर्षक başlık tiêu judul otsikko rubrik
+		overskrift název titlu cím τίτλ כותרת หัวข้อ ชื่อเรื่อง headline`),
+	nameWords: strings.Fields(`name namen nom nombre nome nazw имя 名称 名字 名前 이름 naam नाम isim ad اسم`),
+	conversationWords: strings.Fields(`conversation chat session thread dialog gespräch unterhaltung sitzung chatverlauf verlauf discussion échange conversación sesión charla conversazione sessione conversa
+		sessão rozmow czat besed бесед разговор переписк диалог чат сесси محادث حوار دردش 对话 會話 会话 聊天 会話 チャット 대화 채팅 बातचीत वार्तालाप चैट संवाद sohbet konuşma oturum trò hội percakapan obrolan
+		gesprek samtal chatt keskustelu konverzac συνομιλ συζήτησ שיחה การสนทนา แชท beszélget`),
+	messageWords: strings.Fields(`message messages request prompt input note ticket text comment nachricht anfrage eingabe mensaje solicitud messaggio richiesta mensagem pedido bericht meddelande wiadomoś сообщен запрос текст реплик
+		رسال نص 消息 信息 留言 メッセージ 文章 메시지 문장 संदेश मैसेज mesaj tin pesan หมายเหตุ ข้อความ μήνυμα הודעה üzenet notiz notatk заметк 笔记 メモ 메모 diff change changes`),
+	topicWords: strings.Fields(`topic subject thema sujet tema tópico asunto argomento assunto temat тем موضوع 话题 話題 主题 主題 トピック 주제 विषय konu chủ topik onderwerp ämne θέμα נושא หัวข้อ téma isnewtopic`),
+	summaryWords: strings.Fields(`summar compact condens compress digest recap zusammenfass fasse verdicht komprimier résum condense resum sintetiz riassum sintetizz streść streszcz podsum сожми сократ кратк суммир резюм итог
+		لخص ملخص تلخيص 总结 摘要 压缩 概括 要約 まとめ 圧縮 요약 압축 सारांश संक्षेप özet tóm ringkas samenvat sammanfatt tiivistä shrň rezum σύνοψ περίληψ סכם תקציר สรุป összefoglal`),
+	suggestWords: strings.Fields(`suggest predict propose guess vorschl schlage propos sugg sugier propón propon suger zaproponuj предлож угад اقترح 建议 预测 推荐 提案 予測 제안 예측 सुझा öner đề sarank usul voorstel stel föreslå navrhn προτείν הצע แนะนำ`),
+	userWords:    strings.Fields(`user nutzer benutzer anwender utilisateur usuari utente użytkownik пользоват المستخدم 用户 用戶 使用者 ユーザ 사용자 उपयोगकर्ता kullanıcı người pengguna gebruiker användare uživatel χρήστη המשתמש ผู้ใช้ next follow-up`),
+	labelWords: strings.Fields(`classif categor label tag tags keyword intent sentiment klassifiz kategor schlagw etikett stichw étiquet mot-clé mots-clés etiquet clasific clasifica palabra classific etichett parol palavr etykiet tagi zaklasyf метк тег классиф категор ключев
+		تصنيف صنف وسم وسوم 分类 分類 标签 標籤 タグ ラベル 태그 분류 라벨 टैग वर्गीकृत श्रेणी लेबल etiket sınıfland phân nhãn thẻ klasifik tandai trefwoord tagg štítk ετικέτ תווית תייג ป้าย แท็ก language idioma sprache langue lingua língua język язык اللغة 语言 言語 언어 भाषा dil ngôn bahasa taal språk jazyk γλώσσα שפה ภาษา`),
+	commitWords:  strings.Fields(`commit коммит 提交 コミット 커밋`),
+	commandWords: strings.Fields(`command befehl kommando commande comando polecen команд 命令 コマンド 명령 कमांड komut lệnh perintah opdracht أمر`),
+	checkWords: strings.Fields(`prefix permission safe dangerous path paths filepaths allowed präfix berechtigung pfad pfade gefährlich préfixe autorisation chemin prefijo permiso ruta percorso permesso prefixo caminho permissão
+		префикс разреш путь пути 前缀 权限 路径 危险 接頭辞 権限 パス 접두사 권한 경로 위험`),
+	changeWords: strings.Fields(`new change changes switch shift whether neu wechsel ändert ob nouveau change si nuevo cambia nuovo cambia novo muda nowy zmien нов смен меня ли جديد يغير 新 变 換 换 是否 変わ かどうか 새 바뀌 नया बदल yeni değiş mới đổi baru ganti nieuw verander ny byter isnewtopic`),
+	replyWords:  strings.Fields(`reply respond answer say return antworte sage réponds responde responda rispondi odpowiedz ответь скажи أجب 回复 回答 返回 返信 答え 답 जवाब yanıtla cevapla trả jawab antwoord svara`),
+	briefWords: strings.Fields(`only just nothing one single short brief concise most under than fewer words characters word line one-line lower-case json nur höchstens kurz ein wort wörter zeile einzeil seulement uniquement rien court mot mots plus une solo sólo solamente únicamente breve
+		corto corta palabra palabras una máximo apenas somente curto curta palavra palavras uma soltanto corta parola parole riga tylko krótk jedn słow najwyżej только коротк одн слов строк не فقط كلم واحد قصير جمل 只 仅 一个 一句 个字 不超过 简短 简洁 短 だけ のみ 一つ 一語 以内 만 하나 짧 단어 한 केवल एक सिर्फ छोट शब्द sadece
+		kısa tek kelime yalnızca chỉ ngắn một từ hanya singkat satu kata alleen kort één woord regel bara ett ord pouze krátk jedn μόνο σύντομ λέξ רק קצר מילה אחת เท่านั้น สั้น คำ csak rövid doar scurt`),
+}
 
 const (
 	maxDuty       = 700 // bytes of instructions for housekeeping
@@ -111,9 +120,6 @@ const (
 	probeOutput   = 8   // output tokens that a probe allows
 	wholeStem     = 3   // bytes up to which a stem has to be a whole word
 )
-
-// probes are words that clients send to test a connection.
-var probes = set(`quota test testing ping pong count probe healthcheck health warmup`)
 
 // purpose returns the housekeeping purpose of the request, or nothing.
 func (c *conversation) purpose(users int) Purpose {
@@ -125,15 +131,17 @@ func (c *conversation) purpose(users int) Purpose {
 	}
 	var known Purpose
 	for _, text := range []string{c.system, head(last, markerBytes), tail(last, markerBytes)} {
-		promptMarkers.each(text, func(_, i, _, _ int) bool {
-			known = prompts[i].purpose
-			return false
+		markers.each(text, func(list, i, _, _ int) bool {
+			if list == promptMarker {
+				known = prompts[i].purpose
+			}
+			return known == ""
 		})
 		if known != "" {
 			return known
 		}
 	}
-	if c.tools || users != 1 || c.answers() > 0 {
+	if c.tools || users != 1 || slices.ContainsFunc(c.messages, func(m message) bool { return m.author == byModel }) {
 		return ""
 	}
 	if c.isProbe(last) {
@@ -153,16 +161,6 @@ func (c *conversation) purpose(users int) Purpose {
 	return ""
 }
 
-// answers returns the number of assistant messages in the conversation.
-func (c *conversation) answers() (n int) {
-	for i := range c.messages {
-		if c.messages[i].author == byModel {
-			n++
-		}
-	}
-	return n
-}
-
 // isProbe reports whether a single user turn only tests whether the model answers.
 func (c *conversation) isProbe(turn string) bool {
 	turn = strings.ToLower(strings.Trim(strings.TrimSpace(turn), ".!?\"'"))
@@ -174,7 +172,7 @@ func (c *conversation) isProbe(turn string) bool {
 	case len(turn) <= maxProbeOrder && len(turn) > maxProbe:
 		return replyWords.in(turn) && namesProbe(turn) && len(turn) <= 2*maxProbe
 	}
-	return probes[turn] || replyWords.in(turn) && namesProbe(turn)
+	return lexicon[turn]&probe != 0 || replyWords.in(turn) && namesProbe(turn)
 }
 
 // namesProbe reports whether an order names the whole answer: "Reply with OK."
@@ -221,17 +219,23 @@ func duty(instructions string) Purpose {
 
 // in reports whether a text in lower case has a word of the concept.
 func (c concept) in(text string) bool {
-	for _, stem := range c {
-		for at := 0; ; {
+	inWord := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsMark(r) }
+	for _, stem := range stems[c] {
+		for at := 0; ; at += len(stem) {
 			i := strings.Index(text[at:], stem)
 			if i < 0 {
 				break
 			}
 			at += i
-			if isUnspacedScript(stem) || startsWord(text, at) && (len(stem) > wholeStem || endsWord(text, at+len(stem))) {
+			// Scripts without spaces, and those that attach particles to words, have no word boundaries.
+			if first, _ := utf8.DecodeRuneInString(stem); unicode.In(first, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Hangul, unicode.Arabic, unicode.Hebrew) {
 				return true
 			}
-			at += len(stem)
+			before, _ := utf8.DecodeLastRuneInString(text[:at])
+			after, _ := utf8.DecodeRuneInString(text[at+len(stem):])
+			if !inWord(before) && (len(stem) > wholeStem || !inWord(after)) {
+				return true
+			}
 		}
 	}
 	return false

@@ -2,6 +2,7 @@ package conversation
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/cespare/xxhash/v2"
@@ -66,7 +67,11 @@ func (c *conversation) trouble() Trouble {
 			l.message(&c.messages[i])
 		}
 	}
-	return l.end()
+	l.Recovered = l.peak >= Troubled && l.Level < Troubled
+	if l.Level == 0 && !l.Recovered {
+		return Trouble{InvalidArguments: l.InvalidArguments}
+	}
+	return l.Trouble
 }
 
 // loop follows a tool loop.
@@ -107,13 +112,29 @@ func (l *loop) message(m *message) {
 		return
 	}
 	if m.facts == nil {
-		m.facts = m.readFacts()
+		m.facts = m.readFacts(l.answer)
 	}
 	for _, one := range m.facts.calls {
-		l.call(one)
+		if len(l.calls) == maxCalls {
+			l.calls = l.calls[:copy(l.calls, l.calls[1:])]
+		}
+		l.calls = append(l.calls, one)
+		if one.malformed {
+			l.InvalidArguments++
+		}
 	}
 	for _, one := range m.facts.results {
-		l.result(one)
+		signature := uint64(0)
+		for i := len(l.calls) - 1; i >= 0 && signature == 0; i-- {
+			if l.calls[i].id == one.id {
+				signature = l.calls[i].signature
+				l.calls = slices.Delete(l.calls, i, i+1)
+			}
+		}
+		l.outcome(one.isError || one.failed, one.text, signature)
+		if one.passed && !one.isError {
+			l.Level, l.SameErrors = 0, 0
+		}
 	}
 	switch m.author {
 	case byModel:
@@ -124,8 +145,8 @@ func (l *loop) message(m *message) {
 	}
 }
 
-// readFacts reads the calls and results of a message.
-func (m *message) readFacts() *facts {
+// readFacts reads the calls and results of a message. answer is the model's last message before it; nil if it is not known.
+func (m *message) readFacts(answer *message) *facts {
 	f := &facts{}
 	switch m.author {
 	case byModel:
@@ -143,6 +164,7 @@ func (m *message) readFacts() *facts {
 		})
 		f.result(id, output, false)
 	case byUser:
+		f.ask = m.readAsk(answer)
 		content := m.content()
 		if !content.IsList() {
 			break
@@ -150,7 +172,7 @@ func (m *message) readFacts() *facts {
 		content.ForEach(func(_, part rawjson.Value) bool {
 			if member(part, `"type"`).Raw == `"tool_result"` {
 				f.result(member(part, `"tool_use_id"`), member(part, `"content"`), member(part, `"is_error"`).Bool())
-			} else if one := functionResponse(part); one.Exists() {
+			} else if one := member(part, `"functionResponse"`, `"function_response"`); one.Exists() {
 				output := member(one, `"response"`)
 				f.result(member(one, `"id"`), output, member(output, `"error"`).Exists())
 			}
@@ -180,17 +202,13 @@ func (f *facts) readCalls(turn rawjson.Value) {
 			})
 		case `"parts"`:
 			value.ForEach(func(_, part rawjson.Value) bool {
-				if one := functionCall(part); one.Exists() {
+				if one := member(part, `"functionCall"`, `"function_call"`); one.Exists() {
 					f.call(member(one, `"id"`), member(one, `"name"`), member(one, `"args"`))
 				}
 				return value.IsList()
 			})
 		case `"call_id"`: // an item of the Responses format
-			arguments := member(turn, `"arguments"`)
-			if !arguments.Exists() {
-				arguments = member(turn, `"input"`)
-			}
-			f.call(value, member(turn, `"name"`), arguments)
+			f.call(value, member(turn, `"name"`), member(turn, `"arguments"`, `"input"`))
 		}
 		return true
 	})
@@ -222,69 +240,88 @@ func (f *facts) result(id, output rawjson.Value, isError bool) {
 	f.results = append(f.results, r)
 }
 
-// call records a tool call.
-func (l *loop) call(one call) {
-	if len(l.calls) == maxCalls {
-		l.calls = l.calls[:copy(l.calls, l.calls[1:])]
+// ask is a turn of the user, or the output of a tool in its text.
+type ask struct {
+	output, failed bool   // whether the turn is the output of a tool, and whether the output reports a failure
+	words          bool   // whether the turn has words of the user
+	long           bool   // whether the words are enough for a repeated request
+	complaint      bool   // whether the words say that the request was not fulfilled
+	leaves         bool   // whether the words leave the topic
+	compared       bool   // whether newTask is set
+	newTask        bool   // whether the words begin a new task after the model's last message
+	signature      uint64 // of the output or the words
+}
+
+// readAsk reads a turn of the user. answer is the model's last message before it; nil if it is not known.
+func (m *message) readAsk(answer *message) ask {
+	if raw := m.text(); isToolOutput(raw) {
+		failed, _ := judge(raw)
+		return ask{output: true, failed: failed, signature: errorSignature(raw)}
 	}
-	l.calls = append(l.calls, one)
-	if one.malformed {
-		l.InvalidArguments++
+	turn := m.turn()
+	if turn == "" {
+		return ask{}
 	}
+	lower := strings.ToLower(ends(turn))
+	a := ask{
+		words: true, long: len(lower) > maxFollowUp/12, complaint: isComplaint(lower), leaves: endsTopic(lower), signature: xxhash.Sum64String(lower),
+	}
+	if len(turn) > 2*askEnd {
+		a.signature = xxhash.Sum64String(turn) // the middle counts too; in lower case it would cost more
+	}
+	if len(turn) > maxFollowUp || answer != nil {
+		a.compared, a.newTask = true, m.opensTask(answer)
+	}
+	return a
+}
+
+// opensTask reports whether a turn of the user is a new task. A long turn is one, whatever the answer before it.
+func (m *message) opensTask(answer *message) bool {
+	turn := m.turn()
+	return len(turn) > maxFollowUp || relationOf(turn, tail(answer.text(), 200)) == newTask
 }
 
 // userTurn adds the user's own turn, or the output of a tool in its text.
 func (l *loop) userTurn(m *message) {
-	if raw := m.text(); isToolOutput(raw) {
-		failed, _ := judge(raw)
-		l.outcome(failed, errorSignature(raw), 0)
+	a := &m.facts.ask
+	if a.output {
+		l.outcome(a.failed, a.signature, 0)
 		return
 	}
-	turn := m.turn()
-	if turn == "" || len(m.facts.results) > 0 {
+	if !a.words || len(m.facts.results) > 0 {
 		return
 	}
-	lower := strings.ToLower(turn)
-	again, signature := isComplaint(lower), xxhash.Sum64String(lower)
-	for _, earlier := range l.asked {
-		again = again || earlier == signature && len(lower) > maxFollowUp/12
-	}
-	l.asked = append(l.asked, signature)
+	again := a.complaint || a.long && slices.Contains(l.asked, a.signature)
+	l.asked = append(l.asked, a.signature)
 	switch {
 	case again:
 		l.RepeatedAsks++
 		l.raise(min(l.RepeatedAsks, askWeight))
 	case l.answer == nil:
-	case endsTopic(lower):
+	case a.leaves:
 		*l = loop{asked: l.asked, answer: l.answer}
-	case relationOf(turn, tail(l.answer.text(), 200)) == newTask:
+	case a.compared && a.newTask, !a.compared && m.opensTask(l.answer):
 		// New information or a new task: most of the trouble is over, but an error that recurs counts as before.
 		l.Level = max(0, l.Level/2-1)
 	}
 }
 
+// ends returns the beginning and the end of a long turn, where complaints and changes of topic are.
+func ends(turn string) string {
+	if len(turn) <= 2*askEnd {
+		return turn
+	}
+	return head(turn, askEnd) + tail(turn, askEnd)
+}
+
 const (
+	askEnd       = 512 // bytes that are read at each end of a turn
 	askWeight    = 2   // levels for the second and each further repeated request
 	recurring    = 3   // times from which an equal failure weighs more
 	resultHead   = 700 // bytes read of a result
 	resultWhole  = 400 // bytes up to which a result is read for weak signs of failure
 	resultErrors = 32  // distinct failures that are kept
 )
-
-// result adds the result of a call.
-func (l *loop) result(r result) {
-	signature := uint64(0)
-	for i := len(l.calls) - 1; i >= 0 && signature == 0; i-- {
-		if l.calls[i].id == r.id {
-			signature = l.calls[i].signature
-			l.calls = append(l.calls[:i], l.calls[i+1:]...)
-		}
-	}
-	l.outcome(r.isError || r.failed, r.text, signature)
-	if r.passed && !r.isError {
-		l.Level, l.SameErrors = 0, 0
-	}
-}
 
 // outcome adds a good or failing result. A failure that recurs for the third time weighs more; good results lower the level by
 // one, then two, then three, so that three good results in a row end the trouble while single ones do not.
@@ -328,14 +365,6 @@ func (l *loop) count(signature uint64) int {
 func (l *loop) raise(n int) {
 	l.Level = min(MaxTrouble, l.Level+n)
 	l.peak = max(l.peak, l.Level)
-}
-
-func (l *loop) end() Trouble {
-	l.Recovered = l.peak >= Troubled && l.Level < Troubled
-	if l.Level == 0 && !l.Recovered {
-		return Trouble{InvalidArguments: l.InvalidArguments}
-	}
-	return l.Trouble
 }
 
 // errorSignature hashes a result without digits and white space, which differ between equal errors: line numbers, times.

@@ -28,20 +28,13 @@ type position struct {
 type facts struct {
 	calls   []call
 	results []result
+	ask     ask // of the user
 }
 
 const (
 	maxPositions = 4 << 10 // messages of a reading
 	earlier      = 4       // messages between the two readings that are stored, because clients change their last messages
 )
-
-// findReading returns the reading of an earlier turn, or an empty one.
-func findReading(turn *turncache.Turn) *reading {
-	if _, state := turn.Find(turncache.Reading); state != nil {
-		return state.(*reading)
-	}
-	return &reading{}
-}
 
 // keep stores what the next turn need not read again, and returns the positions up to which the next turn may have the same body.
 func (c *conversation) keep(turn *turncache.Turn, start, end int) (ends []int) {
@@ -65,7 +58,7 @@ func (c *conversation) keep(turn *turncache.Turn, start, end int) (ends []int) {
 			end = int(positions[n-1-back].to)
 		}
 		state := &reading{list: start, end: end, messages: positions[:n-back], facts: known[min(first, n-back) : n-back]}
-		turn.Keep(turncache.Reading, end, state, 128+16*n+128*(n-first))
+		turn.Keep(turncache.Reading, end, state, 128+16*n+160*(n-first))
 		ends = append(ends, end)
 	}
 	return ends

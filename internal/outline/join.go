@@ -36,7 +36,11 @@ func (j *joiner) join(steps []byte, depth int) error {
 		content, ok := j.find(a)
 		switch {
 		case !ok:
-			j.mark()
+			j.gone++
+			if n := len(j.body); n > 0 && (j.body[n-1] == '}' || j.body[n-1] == ']' || j.body[n-1] == '"') {
+				j.body = append(j.body, ',') // the text replaces elements of a list
+			}
+			j.body = append(j.body, Gone...)
 			return nil
 		case len(j.body)+len(content) > maxJoined:
 			return fmt.Errorf("%w: more than %d bytes", ErrCorrupt, maxJoined)
@@ -46,15 +50,6 @@ func (j *joiner) join(steps []byte, depth int) error {
 		j.body = append(j.body, content...)
 		return nil
 	})
-}
-
-// mark adds the text for a missing part, as an element of its own when it replaces elements of a list.
-func (j *joiner) mark() {
-	j.gone++
-	if n := len(j.body); n > 0 && (j.body[n-1] == '}' || j.body[n-1] == ']' || j.body[n-1] == '"') {
-		j.body = append(j.body, ',')
-	}
-	j.body = append(j.body, Gone...)
 }
 
 // JoinCarried joins an outline with the parts of a block, for a body of which no part was omitted.

@@ -32,22 +32,19 @@ func (k *Known) Of(day int64) func(Address) bool {
 	return func(a Address) bool {
 		k.mu.Lock()
 		defer k.mu.Unlock()
-		return k.has(stored{day, a})
+		s := stored{day, a}
+		if k.paused > 0 {
+			return false
+		}
+		if _, ok := k.recent[s]; ok {
+			return true
+		}
+		_, ok := k.older[s]
+		if ok {
+			k.add(s)
+		}
+		return ok
 	}
-}
-
-func (k *Known) has(s stored) bool {
-	if k.paused > 0 {
-		return false
-	}
-	if _, ok := k.recent[s]; ok {
-		return true
-	}
-	if _, ok := k.older[s]; ok {
-		k.add(s)
-		return true
-	}
-	return false
 }
 
 func (k *Known) add(s stored) {

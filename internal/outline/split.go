@@ -2,7 +2,9 @@ package outline
 
 import (
 	"bytes"
-	"sync"
+	"slices"
+
+	"fairlead/internal/turncache"
 )
 
 const (
@@ -24,62 +26,108 @@ const (
 // list.
 var growing = map[string]bool{"messages": true, "input": true, "contents": true}
 
-// step is a step of an outline before it is encoded.
+// step is a step of an outline before it is encoded: the text of the body from begin to start, and a part.
 type step struct {
-	text    []byte // before the part
-	kind    Kind
-	address Address
+	begin, start int
+	end          int // of the part; start if the step has none, or a list
+	kind         Kind
+	address      Address
+	list         *list // of kind List
+}
+
+// list is a part that consists of steps.
+type list struct {
 	content []byte
-	steps   []step // of a list
+	steps   []step
 }
 
 // splitter splits one body.
 type splitter struct {
-	scope   Scope
-	body    []byte
-	from    int    // beginning of the text that belongs to no part yet
-	top     []step // of the outline
-	section []step // of the open list of the body
+	scope  Scope
+	body   []byte
+	from   int      // beginning of the text that belongs to no part yet
+	top    []step   // of the outline
+	open   bool     // whether a list of the body is open
+	levels [][]step // of the open list: steps that are in no list yet, then lists of steps, lists of lists, ...
+	parts  int      // number of parts so far
+
+	turn   *turncache.Turn         // nil if no states are kept
+	recent turncache.Recent[state] // after the last elements of a growing list
 }
 
-var splitters = sync.Pool{New: func() any { return &splitter{} }}
+// state is the state of a splitter after an element of a growing list. Its steps are not changed afterwards, and their memory is
+// shared with the states of other turns.
+type state struct {
+	scope  Address
+	end    int // position in the body
+	from   int
+	top    []step
+	levels [][]step
+	parts  int
+}
 
 // Split splits a JSON object. It returns the outline and the block of the parts for which known returns false, or false for a body
 // that is short, is not a JSON object, or has no parts. Both results are new memory. The body must be valid JSON: parts are redacted
 // one by one, as JSON.
 func (s Scope) Split(body []byte, known func(Address) bool) (outline, block []byte, ok bool) {
+	return s.SplitTurn(body, nil, nil, known)
+}
+
+// SplitTurn is like Split. It continues where an earlier turn of the conversation ended, and appends the block to the memory of to.
+func (s Scope) SplitTurn(body []byte, turn *turncache.Turn, to []byte, known func(Address) bool) (outline, block []byte, ok bool) {
 	if len(body) < minBody {
 		return nil, nil, false
 	}
-	c := splitters.Get().(*splitter)
-	defer c.release()
-	c.scope, c.body, c.from = s, body, 0
-	if c.next(0) != '{' || !c.scan() {
+	c := &splitter{scope: s, body: body, turn: turn.For(body)}
+	from := c.resume()
+	if c.next(0) != '{' || !c.scan(from) {
 		return nil, nil, false
 	}
-	c.run(&c.top, len(body))
+	c.run(len(body))
 	if len(c.top) == 0 {
 		return nil, nil, false
 	}
 	if c.from < len(body) {
-		c.top = append(c.top, step{text: body[c.from:]})
+		c.top = append(c.top, step{begin: c.from, start: len(body), end: len(body)})
 	}
-	return encode(nil, c.top), carry(nil, c.top, known, map[Address]struct{}{}), true
+	const part, overhead = 64, 256 // bytes
+	for state := range c.recent.Kept() {
+		c.turn.Keep(turncache.Splitting, state.end, state, overhead+part*state.parts)
+	}
+	return c.encode(nil, c.top), c.carry(to, c.top, known, map[Address]struct{}{}), true
 }
 
-// release keeps the memory of the splitter for the next body.
-func (c *splitter) release() {
-	clear(c.top[:cap(c.top)])
-	clear(c.section[:cap(c.section)])
-	*c = splitter{top: c.top[:0], section: c.section[:0]}
-	splitters.Put(c)
+// resume continues from an earlier turn and returns the position of the first byte to scan.
+func (c *splitter) resume() int {
+	_, found := c.turn.Find(turncache.Splitting)
+	s, ok := found.(*state)
+	if !ok || s.scope != c.scope.tweak {
+		return 0
+	}
+	c.from, c.top, c.open, c.parts = s.from, slices.Clip(s.top), true, s.parts
+	for _, steps := range s.levels {
+		c.levels = append(c.levels, slices.Clip(steps))
+	}
+	return s.end
 }
 
-// scan finds the parts of the body: the elements of lists that are members of the body, and long strings. It only tracks depth and
-// strings, because the body was validated before.
-func (c *splitter) scan() bool {
-	depth, to, grows, key := 0, &c.top, false, []byte(nil)
-	for i := 0; i < len(c.body); i++ {
+// mark remembers the state before a position.
+func (c *splitter) mark(end int) {
+	if c.turn == nil || end < turncache.MinPrefix {
+		return
+	}
+	s := c.recent.Next()
+	*s = state{scope: c.scope.tweak, end: end, from: c.from, top: c.top, levels: append(s.levels[:0], c.levels...), parts: c.parts}
+}
+
+// scan finds the parts of the body from a position on: the elements of lists that are members of the body, and long strings. It only
+// tracks depth and strings, because the body was validated before. A list is open at the position if the splitter has resumed.
+func (c *splitter) scan(from int) bool {
+	depth, grows, key := 0, false, []byte(nil)
+	if c.open {
+		depth, grows = 2, true
+	}
+	for i := from; i < len(c.body); i++ {
 		switch c.body[i] {
 		case '"':
 			end := stringEnd(c.body, i+1)
@@ -91,25 +139,27 @@ func (c *splitter) scan() bool {
 				case isKey && depth == 1:
 					key = c.body[i+1 : end]
 				case !isKey && end-i >= minString:
-					c.run(to, i)
-					c.part(to, String, i, end+1)
+					c.run(i)
+					c.part(String, i, end+1)
 				}
 			}
 			i = end
 		case '{', '[':
 			if depth++; depth == 2 && c.body[i] == '[' {
-				c.open(i + 1)
-				to, grows = &c.section, growing[string(key)]
+				c.openList(i + 1)
+				grows = growing[string(key)]
 			}
 		case ',':
-			if depth == 2 && to == &c.section {
+			if depth == 2 && c.open {
 				c.element(i)
+				if grows {
+					c.mark(i + 1)
+				}
 			}
 		case '}', ']':
-			if depth == 2 && to == &c.section {
+			if depth == 2 && c.open {
 				c.element(i)
-				c.top = append(c.top, c.group(c.section, grows)...)
-				to = &c.top
+				c.closeList(grows)
 			}
 			depth--
 		}
@@ -147,15 +197,15 @@ func (c *splitter) next(i int) byte {
 	return 0
 }
 
-// open begins a list that is a member of the body. The text before the list changes more often than the elements, so it is not
+// openList begins a list that is a member of the body. The text before the list changes more often than the elements, so it is not
 // grouped with them.
-func (c *splitter) open(start int) {
-	c.run(&c.top, start)
+func (c *splitter) openList(start int) {
+	c.run(start)
 	if c.from < start {
-		c.top = append(c.top, step{text: c.body[c.from:start]})
+		c.top = append(c.top, step{begin: c.from, start: start, end: start})
 		c.from = start
 	}
-	c.section = c.section[:0]
+	c.open, c.levels = true, nil
 }
 
 // element ends an element of a list before its comma, so that the last element is the same part in the next turn. A list of numbers
@@ -166,61 +216,72 @@ func (c *splitter) element(end int) {
 		last--
 	}
 	if c.body[last] == '}' || c.body[last] == '"' {
-		c.run(&c.section, end)
+		c.run(end)
 	}
+}
+
+// closeList ends a list that is a member of the body. The last parts of a growing list are not grouped.
+func (c *splitter) closeList(grows bool) {
+	for level := 0; level < len(c.levels); level++ {
+		if !grows && len(c.levels[level]) >= minGroup {
+			c.group(level)
+		}
+	}
+	for _, steps := range slices.Backward(c.levels) {
+		c.top = append(c.top, steps...)
+	}
+	c.open = false
 }
 
 // run makes a part of the text before a position when there is enough.
-func (c *splitter) run(to *[]step, end int) {
+func (c *splitter) run(end int) {
 	if end-c.from >= minRun {
-		c.part(to, Run, c.from, end)
+		c.part(Run, c.from, end)
 	}
 }
 
-func (c *splitter) part(to *[]step, kind Kind, start, end int) {
-	content := c.body[start:end]
-	*to = append(*to, step{text: c.body[c.from:start], kind: kind, address: c.scope.address(kind, content), content: content})
+func (c *splitter) part(kind Kind, start, end int) {
+	s := step{begin: c.from, start: start, end: end, kind: kind, address: c.scope.address(kind, c.body[start:end])}
 	c.from = end
+	c.parts++
+	if !c.open {
+		c.top = append(c.top, s)
+		return
+	}
+	c.add(0, s)
 }
 
-// group replaces steps with lists of steps, and these with lists again, so that the outline stays short however many steps there are.
-func (c *splitter) group(steps []step, grows bool) []step {
-	steps = append([]step(nil), steps...) // the lists refer to them
-	var rest []step
-	for {
-		var lists []step
-		begin := 0
-		for i := range steps {
-			n := i - begin + 1
-			if n >= maxGroup || n >= minGroup && steps[i].address[AddressSize-1]&groupMask == 0 {
-				lists, begin = append(lists, c.listOf(steps[begin:i+1])), i+1
-			}
-		}
-		if !grows && len(steps)-begin >= minGroup {
-			lists, begin = append(lists, c.listOf(steps[begin:])), len(steps)
-		}
-		rest = append(append([]step(nil), steps[begin:]...), rest...)
-		if len(lists) == 0 {
-			return rest
-		}
-		steps = lists
+// add adds a step to a level of the open list. Enough steps become a list, and enough lists a list again, so that the outline stays short
+// however many steps there are.
+func (c *splitter) add(level int, s step) {
+	if level == len(c.levels) {
+		c.levels = append(c.levels, nil)
+	}
+	c.levels[level] = append(c.levels[level], s)
+	if n := len(c.levels[level]); n >= maxGroup || n >= minGroup && s.address[AddressSize-1]&groupMask == 0 {
+		c.group(level)
 	}
 }
 
-func (c *splitter) listOf(steps []step) step {
-	content := encode(nil, steps)
-	return step{kind: List, address: c.scope.address(List, content), content: content, steps: steps}
+// group makes a list of the steps of a level.
+func (c *splitter) group(level int) {
+	steps := c.levels[level]
+	content := c.encode(nil, steps)
+	c.levels[level] = nil
+	c.parts++
+	c.add(level+1, step{kind: List, address: c.scope.address(List, content), list: &list{content, steps}})
 }
 
-func encode(to []byte, steps []step) []byte {
+func (c *splitter) encode(to []byte, steps []step) []byte {
 	for i := range steps {
-		to = appendStep(to, steps[i].text, steps[i].kind, steps[i].address)
+		s := &steps[i]
+		to = appendStep(to, c.body[s.begin:s.start], s.kind, s.address)
 	}
 	return to
 }
 
 // carry appends the parts that are not known. The parts of a known list are known.
-func carry(to []byte, steps []step, known func(Address) bool, carried map[Address]struct{}) []byte {
+func (c *splitter) carry(to []byte, steps []step, known func(Address) bool, carried map[Address]struct{}) []byte {
 	for i := range steps {
 		s := &steps[i]
 		if s.kind == Text || known(s.address) {
@@ -230,8 +291,12 @@ func carry(to []byte, steps []step, known func(Address) bool, carried map[Addres
 			continue
 		}
 		carried[s.address] = struct{}{}
-		to = AppendPart(to, Part{s.address, s.kind, s.content})
-		to = carry(to, s.steps, known, carried)
+		if s.kind != List {
+			to = AppendPart(to, Part{s.address, s.kind, c.body[s.start:s.end]})
+			continue
+		}
+		to = AppendPart(to, Part{s.address, s.kind, s.list.content})
+		to = c.carry(to, s.list.steps, known, carried)
 	}
 	return to
 }

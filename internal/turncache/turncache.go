@@ -28,10 +28,11 @@ type Kind uint8
 
 // The readers.
 const (
-	Decoding Kind = iota // wire formats
-	Reading              // package conversation
-	Features             // features of the task
-	Prompts              // package promptcache
+	Decoding  Kind = iota // wire formats
+	Reading               // package conversation
+	Features              // features of the task
+	Prompts               // package promptcache
+	Splitting             // package outline
 )
 
 // Cache holds the states of readers. It is safe for concurrent use. When it is full, the least recently used states go first.
@@ -107,6 +108,14 @@ func (c *Cache) Turn(workspace, scope string, body []byte) *Turn {
 	return t
 }
 
+// For returns the Turn itself, or nil if it is not the Turn of this body.
+func (t *Turn) For(body []byte) *Turn {
+	if t == nil || len(body) != len(t.body) || &body[0] != &t.body[0] {
+		return nil
+	}
+	return t
+}
+
 // Find returns the state at the latest position for which one is stored, and that position. It returns 0 when there is none.
 func (t *Turn) Find(kind Kind) (end int, state any) {
 	if t == nil {
@@ -177,7 +186,9 @@ func (t *Turn) Keep(kind Kind, end int, state any, size int) {
 	g.states = append(g.states, one)
 	g.bytes, c.bytes = g.bytes+one.bytes, c.bytes+one.bytes
 	for c.bytes > c.limit {
-		c.evict(c.recent.Back())
+		oldest := c.recent.Remove(c.recent.Back()).(*group)
+		c.bytes -= oldest.bytes
+		delete(c.groups, oldest.key)
 	}
 }
 
@@ -185,11 +196,4 @@ func (g *group) remove(c *Cache, at int) {
 	c.bytes -= g.states[at].bytes
 	g.bytes -= g.states[at].bytes
 	g.states = append(g.states[:at], g.states[at+1:]...)
-}
-
-func (c *Cache) evict(element *list.Element) {
-	g := element.Value.(*group)
-	c.bytes -= g.bytes
-	delete(c.groups, g.key)
-	c.recent.Remove(element)
 }

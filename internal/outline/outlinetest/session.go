@@ -42,8 +42,15 @@ func (s Session) Make() []Turn {
 	for i := range turns {
 		call := fmt.Sprintf("call_%08x%08x", r.Uint32(), r.Uint32())
 		said, command, result := w.text(s.Growth/4), w.text(s.Growth/8), w.text(s.Growth/2)
-		turns[i] = Turn{Body: s.body(system, tools, messages), Answer: s.answer(said, call, command), New: fresh}
-		added := s.exchange(said, call, command, result)
+		arguments := json.RawMessage(encode(map[string]any{"command": command}))
+		answer := encode(map[string]any{"id": "chatcmpl-" + call, "object": "chat.completion", "model": "auto", "choices": []any{
+			map[string]any{"index": 0, "finish_reason": "tool_calls", "message": map[string]any{
+				"role": "assistant", "content": said,
+				"tool_calls": []any{map[string]any{"id": call, "type": "function", "function": map[string]any{"name": "tool_3", "arguments": string(arguments)}}},
+			}},
+		}})
+		turns[i] = Turn{Body: s.body(system, tools, messages), Answer: answer, New: fresh}
+		added := s.exchange(said, call, arguments, result)
 		fresh = 0
 		for _, m := range added {
 			fresh += len(m) + 1
@@ -100,8 +107,7 @@ func mark(message json.RawMessage) json.RawMessage {
 	return encode(m)
 }
 
-func (s Session) exchange(said, call, command, result string) []json.RawMessage {
-	arguments := encode(map[string]any{"command": command})
+func (s Session) exchange(said, call string, arguments json.RawMessage, result string) []json.RawMessage {
 	switch s.Format {
 	case "messages":
 		return []json.RawMessage{
@@ -124,16 +130,6 @@ func (s Session) exchange(said, call, command, result string) []json.RawMessage 
 		}}),
 		encode(map[string]any{"role": "tool", "tool_call_id": call, "content": result}),
 	}
-}
-
-func (s Session) answer(said, call, command string) []byte {
-	arguments := encode(map[string]any{"command": command})
-	return encode(map[string]any{"id": "chatcmpl-" + call, "object": "chat.completion", "model": "auto", "choices": []any{
-		map[string]any{"index": 0, "finish_reason": "tool_calls", "message": map[string]any{
-			"role": "assistant", "content": said,
-			"tool_calls": []any{map[string]any{"id": call, "type": "function", "function": map[string]any{"name": "tool_3", "arguments": string(arguments)}}},
-		}},
-	}})
 }
 
 type writer struct{ r *rand.Rand }
