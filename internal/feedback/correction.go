@@ -27,20 +27,6 @@ type Shift struct {
 	ByTask map[predict.Task]*predict.Ability `json:"-"`               // corrected abilities of the tasks in Tasks
 }
 
-// prepare computes ByTask.
-func (s *Shift) prepare() {
-	s.ByTask = nil
-	for task, shift := range s.Tasks {
-		if s.ByTask == nil {
-			s.ByTask = make(map[predict.Task]*predict.Ability, len(s.Tasks))
-		}
-		a := s.Corrected
-		a.Vector = slices.Clone(a.Vector)
-		a.Vector[0] += shift
-		s.ByTask[task] = &a
-	}
-}
-
 // ability returns the corrected ability for a task.
 func (s *Shift) ability(task predict.Task) *predict.Ability {
 	if a := s.ByTask[task]; a != nil {
@@ -102,7 +88,16 @@ func Decode(body []byte) (*Corrections, error) {
 func (c *Corrections) setVersion() error {
 	c.Version = ""
 	for _, s := range c.Abilities {
-		s.prepare()
+		s.ByTask = nil
+		if len(s.Tasks) > 0 {
+			s.ByTask = make(map[predict.Task]*predict.Ability, len(s.Tasks))
+		}
+		for task, shift := range s.Tasks {
+			a := s.Corrected
+			a.Vector = slices.Clone(a.Vector)
+			a.Vector[0] += shift
+			s.ByTask[task] = &a
+		}
 	}
 	if len(c.Abilities) == 0 {
 		return nil

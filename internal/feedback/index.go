@@ -66,7 +66,8 @@ type Index struct {
 	options    Options
 	workspaces atomic.Pointer[map[string]*workspaceState] // immutable map, replaced as a whole
 
-	trials trials
+	replica string // names the claims of this index
+	trials  trials
 
 	mu       sync.Mutex // held during a computation
 	revision int64
@@ -91,7 +92,7 @@ func NewIndex(r Reader, w Writer, o Options) *Index {
 	if o.HalfLife == nil {
 		o.HalfLife = func() time.Duration { return defaultHalfLife }
 	}
-	b := &Index{reader: r, writer: w, options: o, due: map[string]bool{}}
+	b := &Index{reader: r, writer: w, options: o, due: map[string]bool{}, replica: id.New("rep", o.Now())}
 	b.workspaces.Store(&map[string]*workspaceState{})
 	return b
 }

@@ -25,17 +25,6 @@ const MinVerdicts = 50
 // MaxExplore is the largest share of exploration.
 const MaxExplore = 0.2
 
-// validate returns an *llm.Error for settings outside their ranges.
-func (s Settings) validate() error {
-	if !(s.Explore >= 0 && s.Explore <= MaxExplore) {
-		return invalid("explore", "The share of exploration must be a number from 0 to %g.", MaxExplore)
-	}
-	if !(s.Floor >= 0 && s.Floor <= 1) {
-		return invalid("floor", "The quality floor must be a number from 0 to 1.")
-	}
-	return nil
-}
-
 // Learned describes the state that was learned from the outcomes of a workspace.
 type Learned struct {
 	Settings    Settings
@@ -75,12 +64,16 @@ func (b *Index) Learning(workspaceID string) Learned {
 
 // Configure changes the settings of a workspace. It returns an *llm.Error for invalid settings.
 func (b *Index) Configure(ctx context.Context, workspaceID string, s Settings) error {
-	if err := s.validate(); err != nil {
-		return err
+	if !(s.Explore >= 0 && s.Explore <= MaxExplore) {
+		return invalid("explore", "The share of exploration must be a number from 0 to %g.", MaxExplore)
+	}
+	if !(s.Floor >= 0 && s.Floor <= 1) {
+		return invalid("floor", "The quality floor must be a number from 0 to 1.")
 	}
 	if err := b.writer.SaveLearning(ctx, workspaceID, s); err != nil {
 		return err
 	}
+	b.trials.restart(workspaceID)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.recomputeWorkspace(ctx, workspaceID)
@@ -101,9 +94,6 @@ func (b *Index) Verdict(ctx context.Context, r Rating) error {
 	return nil
 }
 
-// methodWeights are the weights of verdicts that are less certain than a check or a hook.
-var methodWeights = map[string]float64{"judge": 0.5}
-
 // outcomeOf converts a record for learning.
 func outcomeOf(r *Rating) learn.Outcome {
 	x := learn.Outcome{
@@ -114,7 +104,10 @@ func outcomeOf(r *Rating) learn.Outcome {
 	case r.Source == FromSignal:
 		x.Kind = learn.Signalled
 	case r.Source.IsVerdict():
-		x.Kind, x.Value, x.Weight = learn.Compared, 2*r.Score-1, cmp.Or(methodWeights[r.Label], 1)
+		x.Kind, x.Value = learn.Compared, 2*r.Score-1
+		if r.Label == "judge" { // less certain than a check or a hook
+			x.Weight = 0.5
+		}
 	}
 	return x
 }

@@ -103,6 +103,30 @@ func TestBusyWorkspaceIsComputedLater(t *testing.T) {
 	}
 }
 
+// traffic serves requests of replicas in turn and refreshes them now and then. Requests cost 100, trials 300. It returns the number of
+// trials.
+func traffic(t *testing.T, c *clock, replicas []*Index, requests int) (trials int) {
+	t.Helper()
+	for i := range requests {
+		b := replicas[i%len(replicas)]
+		share, floor := b.Explore("ws_1")
+		explored := share > 0
+		cost := money.Amount(100)
+		if explored {
+			cost = 300
+			if trials++; floor != 0.4 {
+				t.Fatalf("floor %v", floor)
+			}
+		}
+		b.Tried("ws_1", Trial{Explored: explored, Cost: cost, Extra: cost - 100, Loss: 0.01})
+		if i%20 < len(replicas) {
+			c.move(time.Second)
+			refresh(t, b)
+		}
+	}
+	return trials
+}
+
 func TestTrialsStopWhenTheirShareIsUsed(t *testing.T) {
 	t.Parallel()
 	c := &clock{t: start}
@@ -110,26 +134,41 @@ func TestTrialsStopWhenTheirShareIsUsed(t *testing.T) {
 	if err := b.Configure(t.Context(), "ws_1", Settings{Explore: 0.05, Floor: 0.4}); err != nil {
 		t.Fatal(err)
 	}
+	refresh(t, b)
 	if share, _ := b.Explore("ws_1"); share != 0 || !b.Explores("ws_1") || b.Explores("ws_2") {
 		t.Error("a trial without any spending is allowed")
 	}
-	trials := 0
-	for range 2000 {
-		share, floor := b.Explore("ws_1")
-		explored := share > 0
-		if explored {
-			if trials++; floor != 0.4 {
-				t.Fatalf("floor %v", floor)
-			}
-		}
-		cost := money.Amount(100)
-		if explored {
-			cost = 300
-		}
-		b.Tried("ws_1", Trial{Explored: explored, Cost: cost, Extra: cost - 100, Loss: 0.01})
-	}
+	trials := traffic(t, c, []*Index{b}, 4000)
 	e := b.Learning("ws_1").Exploration
-	if trials == 0 || e.Trials != int64(trials) || e.Tried.Dollars() > 0.05*e.Spent.Dollars() || e.Extra != money.Amount(200*trials) {
+	if trials < 30 || e.Trials != int64(trials) || e.Tried.Dollars() > 0.05*e.Spent.Dollars() || e.Extra != money.Amount(200*trials) {
 		t.Errorf("%d trials, %+v", trials, e)
+	}
+	c.move(claimTime)
+	if share, _ := b.Explore("ws_1"); share != 0 {
+		t.Error("a trial without a valid claim is allowed")
+	}
+	if err := b.Configure(t.Context(), "ws_1", Settings{Explore: 0.1}); err != nil || b.Learning("ws_1").Exploration != (Exploration{}) {
+		t.Errorf("after a change of the share: %v, %+v", err, b.Learning("ws_1").Exploration)
+	}
+}
+
+// Two replicas with a common store share the configured part of the spending, and both see the trials of all.
+func TestReplicasShareTheExploration(t *testing.T) {
+	t.Parallel()
+	c, shelf := &clock{t: start}, newShelf()
+	a, _ := guarded(shelf, c)
+	b, _ := guarded(shelf, c)
+	if err := a.Configure(t.Context(), "ws_1", Settings{Explore: 0.05, Floor: 0.4}); err != nil {
+		t.Fatal(err)
+	}
+	refresh(t, a)
+	refresh(t, b)
+	trials := traffic(t, c, []*Index{a, b}, 4000)
+	for _, r := range []*Index{a, b, a} { // the first one reads the latest trials of the second one
+		refresh(t, r)
+	}
+	of, other := a.Learning("ws_1").Exploration, b.Learning("ws_1").Exploration
+	if of != other || of.Requests != 4000 || of.Trials != int64(trials) || trials < 30 || of.Tried.Dollars() > 0.05*of.Spent.Dollars() {
+		t.Errorf("%d trials, %+v, %+v", trials, of, other)
 	}
 }

@@ -99,7 +99,8 @@ func (r *Rating) Rater() string {
 
 // validate checks the fields set by the rater. It returns an *llm.Error.
 func (r *Rating) validate() error {
-	if !isRequestID(r.RequestID) {
+	// Ratings expire by the time in the ID, so its exact length and alphabet are checked.
+	if _, ok := id.Time(r.RequestID); !ok || !strings.HasPrefix(r.RequestID, "req_") || len(r.RequestID) != len("req_")+26 {
 		return invalid("request_id", "Invalid request ID. Use the value of the x-request-id response header, which starts with req_.")
 	}
 	if !(r.Score >= 0 && r.Score <= 1) { // also rejects NaN
@@ -141,12 +142,6 @@ func (r *Rating) checkInvariants() error {
 		}
 	}
 	return nil
-}
-
-// isRequestID checks the exact length and alphabet of request IDs, because ratings expire by the time in the ID.
-func isRequestID(text string) bool {
-	_, ok := id.Time(text)
-	return ok && strings.HasPrefix(text, "req_") && len(text) == len("req_")+26
 }
 
 // sanitize removes characters that databases reject.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"fairlead/internal/money"
 	"fairlead/internal/predict"
 )
 
@@ -35,8 +36,11 @@ type Writer interface {
 	SaveSignals(ctx context.Context, signals []Rating) error
 	// ResetFeedback excludes outcomes up to time at from corrections: those of one model, or all if model is empty.
 	ResetFeedback(ctx context.Context, workspaceID, model string, at time.Time) error
-	// SaveLearning stores the settings of a workspace.
+	// SaveLearning stores the settings of a workspace and sets its exploration to zero.
 	SaveLearning(ctx context.Context, workspaceID string, s Settings) error
+	// SyncExploration adds the trials of a replica to those of its workspace, and replaces the claim of the replica. It returns the
+	// trials of all replicas and the granted amount.
+	SyncExploration(ctx context.Context, c Claim) (total Exploration, granted money.Amount, err error)
 }
 
 // SignalCount is the number of times a signal was observed for a model.

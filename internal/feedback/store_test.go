@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"fairlead/internal/id"
+	"fairlead/internal/money"
 	"fairlead/internal/predict"
 )
 
@@ -23,6 +24,8 @@ type shelf struct {
 	resets   map[[2]string]time.Time
 	changes  map[string]int64
 	settings map[string]Settings
+	explored map[string]Exploration
+	claims   map[string]map[string]Claim // by workspace and replica; Added.Spent is the granted amount
 	revision int64
 	reads    int   // how often a workspace's ratings were read
 	fail     error // returned by every call
@@ -30,7 +33,7 @@ type shelf struct {
 }
 
 func newShelf() *shelf {
-	return &shelf{ratings: map[[3]string]Rating{}, resets: map[[2]string]time.Time{}, changes: map[string]int64{}, settings: map[string]Settings{}}
+	return &shelf{ratings: map[[3]string]Rating{}, resets: map[[2]string]time.Time{}, changes: map[string]int64{}, settings: map[string]Settings{}, explored: map[string]Exploration{}, claims: map[string]map[string]Claim{}}
 }
 
 func (s *shelf) changed(workspaceID string) {
@@ -156,8 +159,32 @@ func (s *shelf) SaveLearning(_ context.Context, workspaceID string, v Settings) 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.settings[workspaceID] = v
+	delete(s.explored, workspaceID)
+	delete(s.claims, workspaceID)
 	s.changed(workspaceID)
 	return s.fail
+}
+
+func (s *shelf) SyncExploration(_ context.Context, c Claim) (Exploration, money.Amount, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.fail != nil {
+		return Exploration{}, 0, s.fail
+	}
+	total := s.explored[c.WorkspaceID].plus(c.Added, 1)
+	s.explored[c.WorkspaceID] = total
+	if s.claims[c.WorkspaceID] == nil {
+		s.claims[c.WorkspaceID] = map[string]Claim{}
+	}
+	var claimed money.Amount
+	for replica, other := range s.claims[c.WorkspaceID] {
+		if replica != c.Replica && other.Expires.After(c.Now) {
+			claimed = claimed.Add(other.Added.Spent)
+		}
+	}
+	granted := c.Grant(&total, claimed)
+	s.claims[c.WorkspaceID][c.Replica] = Claim{Added: Exploration{Spent: granted}, Expires: c.Expires}
+	return total, granted, nil
 }
 
 // erase deletes the ratings of a request, as when the request is deleted.

@@ -1,12 +1,16 @@
 package feedback
 
 import (
+	"context"
+	"maps"
+	"slices"
 	"sync"
+	"time"
 
 	"fairlead/internal/money"
 )
 
-// Exploration is the spending on trials of other models, since this replica started.
+// Exploration is the spending on trials of other models by all replicas, since the settings were changed.
 type Exploration struct {
 	Requests int64        // requests that took part
 	Trials   int64        // requests that another model served as a trial
@@ -16,34 +20,137 @@ type Exploration struct {
 	Quality  float64      // sum of the predicted quality that trials gave up
 }
 
+// plus returns the sum of e and sign times the other.
+func (e Exploration) plus(o Exploration, sign int64) Exploration {
+	factor := money.Amount(sign)
+	return Exploration{
+		Requests: e.Requests + sign*o.Requests, Trials: e.Trials + sign*o.Trials, Spent: e.Spent.Add(factor * o.Spent),
+		Tried: e.Tried.Add(factor * o.Tried), Extra: e.Extra.Add(factor * o.Extra), Quality: e.Quality + float64(sign)*o.Quality,
+	}
+}
+
+// Claim asks for the right to spend a part of the share of exploration on trials. Replicas claim before they spend, so that all of them
+// together stay within the share.
+type Claim struct {
+	WorkspaceID string
+	Replica     string
+	Added       Exploration // trials of the replica since its last claim
+	Share       float64     // share of the spending that trials may have; 0 claims nothing
+	Now         time.Time
+	Expires     time.Time // when other replicas may claim the amount again
+}
+
+// Grant returns the amount that a replica gets: half of the unused share, so that other replicas get a part, too. Total are the trials of all
+// replicas, claimed the claims of the others.
+func (c *Claim) Grant(total *Exploration, claimed money.Amount) money.Amount {
+	limit := money.Amount(c.Share * float64(total.Spent))
+	return max(limit.Sub(total.Tried).Sub(claimed)/2, 0)
+}
+
+// A replica uses a claim for claimTime. The store holds the claim for claimHeld, which is longer, because clocks of replicas differ.
+const (
+	claimTime = 30 * time.Second
+	claimHeld = 2 * time.Minute
+)
+
 // trials bounds the spending on exploration by workspace.
 type trials struct {
 	mu          sync.Mutex
-	byWorkspace map[string]*Exploration
+	byWorkspace map[string]*workspaceTrials
+}
+
+// workspaceTrials are the trials of a workspace.
+type workspaceTrials struct {
+	total   Exploration // of all replicas, at the last exchange
+	added   Exploration // of this replica since then
+	claim   money.Amount
+	expires time.Time
 }
 
 // maxTrialCost is the cost of a trial in mean costs of a request that must be left. Trials may cost four times the router's choice.
 const maxTrialCost = 4
 
-// allowed reports whether a trial fits into the share of spending.
-func (t *trials) allowed(workspaceID string, share float64) bool {
+// allowed reports whether a trial fits into the claim of this replica.
+func (t *trials) allowed(workspaceID string, now time.Time) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	e := t.byWorkspace[workspaceID]
-	if e == nil || e.Requests == 0 {
+	w := t.byWorkspace[workspaceID]
+	if w == nil || !now.Before(w.expires) {
 		return false
 	}
-	spent := e.Spent.Dollars()
-	return e.Tried.Dollars()+maxTrialCost*spent/float64(e.Requests) <= share*spent
+	e := w.total.plus(w.added, 1)
+	return e.Requests > 0 && w.added.Tried.Dollars()+maxTrialCost*e.Spent.Dollars()/float64(e.Requests) <= w.claim.Dollars()
 }
 
 func (t *trials) figures(workspaceID string) Exploration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if e := t.byWorkspace[workspaceID]; e != nil {
-		return *e
+	if w := t.byWorkspace[workspaceID]; w != nil {
+		return w.total.plus(w.added, 1)
 	}
 	return Exploration{}
+}
+
+// of returns the trials of a workspace. The caller holds the lock.
+func (t *trials) of(workspaceID string) *workspaceTrials {
+	if t.byWorkspace == nil {
+		t.byWorkspace = map[string]*workspaceTrials{}
+	}
+	w := t.byWorkspace[workspaceID]
+	if w == nil {
+		w = &workspaceTrials{}
+		t.byWorkspace[workspaceID] = w
+	}
+	return w
+}
+
+func (t *trials) restart(workspaceID string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.byWorkspace, workspaceID)
+}
+
+// pending returns the trials of this replica that were not exchanged yet, by workspace.
+func (t *trials) pending() map[string]Exploration {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	all := map[string]Exploration{}
+	for workspaceID, w := range t.byWorkspace {
+		all[workspaceID] = w.added
+	}
+	return all
+}
+
+// syncTrials exchanges the trials of this replica with the others and renews its claims. A workspace without requests in this replica
+// claims nothing.
+func (b *Index) syncTrials(ctx context.Context) error {
+	pending := b.trials.pending()
+	for workspaceID, s := range *b.workspaces.Load() {
+		if _, counted := pending[workspaceID]; !counted && s.learned.Settings.Explore > 0 {
+			pending[workspaceID] = Exploration{}
+		}
+	}
+	for _, workspaceID := range slices.Sorted(maps.Keys(pending)) {
+		added, now := pending[workspaceID], b.options.Now()
+		s := (*b.workspaces.Load())[workspaceID]
+		if s == nil { // deleted
+			b.trials.restart(workspaceID)
+			continue
+		}
+		c := Claim{WorkspaceID: workspaceID, Replica: b.replica, Added: added, Now: now, Expires: now.Add(claimHeld)}
+		if added.Requests > 0 && !s.learned.Settings.Disabled {
+			c.Share = s.learned.Settings.Explore
+		}
+		total, granted, err := b.writer.SyncExploration(ctx, c)
+		if err != nil {
+			return err
+		}
+		b.trials.mu.Lock()
+		w := b.trials.of(workspaceID)
+		w.total, w.added, w.claim, w.expires = total, w.added.plus(added, -1), granted, now.Add(claimTime)
+		b.trials.mu.Unlock()
+	}
+	return nil
 }
 
 // Trial is a finished request of a workspace with exploration.
@@ -58,10 +165,7 @@ type Trial struct {
 // exploration is off or its share is used up.
 func (b *Index) Explore(workspaceID string) (share, floor float64) {
 	s := (*b.workspaces.Load())[workspaceID]
-	if s == nil || s.learned.Settings.Disabled || s.learned.Settings.Explore <= 0 {
-		return 0, 0
-	}
-	if !b.trials.allowed(workspaceID, s.learned.Settings.Explore) {
+	if s == nil || s.learned.Settings.Disabled || s.learned.Settings.Explore <= 0 || !b.trials.allowed(workspaceID, b.options.Now()) {
 		return 0, 0
 	}
 	return s.learned.Settings.Explore, s.learned.Settings.Floor
@@ -78,14 +182,7 @@ func (b *Index) Tried(workspaceID string, r Trial) {
 	t := &b.trials
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.byWorkspace == nil {
-		t.byWorkspace = map[string]*Exploration{}
-	}
-	e := t.byWorkspace[workspaceID]
-	if e == nil {
-		e = &Exploration{}
-		t.byWorkspace[workspaceID] = e
-	}
+	e := &t.of(workspaceID).added
 	e.Requests++
 	e.Spent = e.Spent.Add(r.Cost)
 	if !r.Explored {

@@ -20,11 +20,6 @@ const (
 	minGain    = 2.326
 )
 
-// passes reports whether the learned abilities predict better.
-func (c *Check) passes() bool {
-	return c.Outcomes >= minChecked && c.Static-c.Learned > minGain*c.Error
-}
-
 // check predicts the outcomes of the second half, in three parts, each from all outcomes before it. The first half does not count, so that
 // abilities that were right before a change are withdrawn soon after it.
 func (f *fitter) check(outcomes []Outcome) Check {
@@ -149,17 +144,4 @@ func changeAt(values []float64) int {
 		before += v
 	}
 	return at
-}
-
-// since returns the outcomes without those before the change of one of their models.
-func since(outcomes []Outcome, changes map[string]time.Time) []Outcome {
-	list := make([]Outcome, 0, len(outcomes))
-	for i := range outcomes {
-		x := &outcomes[i]
-		if x.At.Before(changes[x.Model]) || x.Kind == Compared && x.At.Before(changes[x.Other]) {
-			continue
-		}
-		list = append(list, *x)
-	}
-	return list
 }

@@ -108,7 +108,9 @@ func Fit(outcomes []Outcome, o Options) State {
 	s.Models = fitted.models
 	changes := fitted.drifts(all)
 	if len(changes) > 0 {
-		all = since(all, changes)
+		all = slices.DeleteFunc(all, func(x Outcome) bool {
+			return x.At.Before(changes[x.Model]) || x.Kind == Compared && x.At.Before(changes[x.Other])
+		})
 		before := s.Models
 		s.Models = f.fit(all).models
 		for model, at := range changes {
@@ -119,7 +121,7 @@ func Fit(outcomes []Outcome, o Options) State {
 		}
 	}
 	s.Check = f.check(all)
-	s.Active = !o.Guard || s.Check.passes()
+	s.Active = !o.Guard || s.Check.Outcomes >= minChecked && s.Check.Static-s.Check.Learned > minGain*s.Check.Error
 	return s
 }
 
@@ -197,7 +199,10 @@ func (f *fitter) fit(outcomes []Outcome) *fitted {
 	}
 	signals := f.signalLabels(outcomes)
 	for range repeat {
-		labels := signals.clone()
+		labels := make(labels, len(signals))
+		for model, list := range signals {
+			labels[model] = slices.Clone(list)
+		}
 		for i := range outcomes {
 			switch x := &outcomes[i]; x.Kind {
 			case Rated:
@@ -243,14 +248,6 @@ type taskLabel struct {
 
 func (l labels) add(model string, task predict.Task, label ability.Label) {
 	l[model] = append(l[model], taskLabel{label, task})
-}
-
-func (l labels) clone() labels {
-	c := make(labels, len(l))
-	for model, list := range l {
-		c[model] = slices.Clone(list)
-	}
-	return c
 }
 
 // compare adds labels for both models of a comparison. They move the difference of the two probabilities towards the verdict, but not

@@ -308,9 +308,35 @@ func TestTrustedSignalsLowerTheModelThatCausesThem(t *testing.T) {
 // static router, in true quality, is bounded, and the router gains where the predictor was wrong.
 func TestLearningAgainstStaticRouter(t *testing.T) {
 	t.Parallel()
-	const requests, share, every = 4000, 0.1, 50
-	worst, total, losing := math.Inf(-1), 0.0, 0
-	for run := range *runs {
+	r := simulate(*runs, 50)
+	t.Logf("%d runs: mean gain %.4f, worst loss %.4f of the cost of the expensive model; %d runs lose more than 0.01", *runs, -r.mean, r.worst, r.losing)
+	if r.mean > -0.05 || r.worst > 0.1 || r.losing*50 > *runs {
+		t.Errorf("mean loss %.4f, worst %.4f, %d runs lose", r.mean, r.worst, r.losing)
+	}
+}
+
+// A gateway learns again at most ten minutes after an outcome, here after ten outcomes. Abilities that a change made wrong are then
+// withdrawn before they lose much.
+func TestLearningSoonAgainBoundsTheLoss(t *testing.T) {
+	t.Parallel()
+	r := simulate(*runs, 10)
+	t.Logf("%d runs: mean gain %.4f, worst loss %.4f of the cost of the expensive model; %d runs lose more than 0.01", *runs, -r.mean, r.worst, r.losing)
+	if r.mean > -0.05 || r.worst > 0.05 || r.losing*200 > *runs {
+		t.Errorf("mean loss %.4f, worst %.4f, %d runs lose", r.mean, r.worst, r.losing)
+	}
+}
+
+// simulated sums up the losses of simulated runs against the static router, per request.
+type simulated struct {
+	mean, worst float64
+	losing      int // runs that lose more than 0.01
+}
+
+// simulate runs traffic whose router learns again after a number of outcomes.
+func simulate(runs, every int) simulated {
+	const requests, share = 4000, 0.1
+	r := simulated{worst: math.Inf(-1)}
+	for run := range runs {
 		w := newWorld(uint64(run), map[string]float64{})
 		drift := func() {
 			for _, model := range []string{"small", "large"} {
@@ -342,16 +368,12 @@ func TestLearningAgainstStaticRouter(t *testing.T) {
 			}
 		}
 		loss := lost / requests
-		worst, total = max(worst, loss), total+loss
+		r.worst, r.mean = max(r.worst, loss), r.mean+loss/float64(runs)
 		if loss > 0.01 {
-			losing++
+			r.losing++
 		}
 	}
-	mean := total / float64(*runs)
-	t.Logf("%d runs: mean gain %.4f, worst loss %.4f of the cost of the expensive model; %d runs lose more than 0.01", *runs, -mean, worst, losing)
-	if mean > -0.05 || worst > 0.1 || losing*50 > *runs {
-		t.Errorf("mean loss %.4f, worst %.4f, %d runs lose", mean, worst, losing)
-	}
+	return r
 }
 
 // cost of a request; a good response is worth five times the expensive model.

@@ -50,7 +50,11 @@ func Trusts(outcomes []Outcome) []Trust {
 		if verdicts[x.Request] == nil {
 			verdicts[x.Request] = &mean{}
 		}
-		verdicts[x.Request].add(badness(x))
+		bad := 1 - min(max(x.Value, 0), 1)
+		if x.Kind == Compared {
+			bad = (1 - min(max(x.Value, -1), 1)) / 2
+		}
+		verdicts[x.Request].add(bad)
 	}
 	requests := slices.Sorted(maps.Keys(verdicts))
 	list := make([]Trust, 0, len(signals))
@@ -66,14 +70,6 @@ func Trusts(outcomes []Outcome) []Trust {
 		list = append(list, trustOf(name, with, without))
 	}
 	return list
-}
-
-// badness returns how bad a verdict is, 0 to 1.
-func badness(x *Outcome) float64 {
-	if x.Kind == Compared {
-		return (1 - min(max(x.Value, -1), 1)) / 2
-	}
-	return 1 - min(max(x.Value, 0), 1)
 }
 
 // mean is a mean of values from 0 to 1.

@@ -106,7 +106,7 @@ func (s *Store) ResetFeedback(ctx context.Context, workspaceID, model string, at
 	return nil
 }
 
-// SaveLearning stores how a workspace learns from outcomes.
+// SaveLearning stores how a workspace learns from outcomes. The share of exploration is counted from then on.
 func (s *Store) SaveLearning(ctx context.Context, workspaceID string, v feedback.Settings) error {
 	err := s.db.InTx(ctx, func(tx *sql.Tx) error {
 		if err := ratingsChanged(ctx, tx, workspaceID); err != nil {
@@ -114,8 +114,10 @@ func (s *Store) SaveLearning(ctx context.Context, workspaceID string, v feedback
 		}
 		const q = `insert into learning_settings (workspace_id, disabled, explore, floor) values ($1, $2, $3, $4)
 			on conflict (workspace_id) do update set disabled = excluded.disabled, explore = excluded.explore, floor = excluded.floor`
-		_, err := tx.ExecContext(ctx, q, workspaceID, sqldb.Flag(v.Disabled), v.Explore, v.Floor)
-		return err
+		if _, err := tx.ExecContext(ctx, q, workspaceID, sqldb.Flag(v.Disabled), v.Explore, v.Floor); err != nil {
+			return err
+		}
+		return restartExploration(ctx, tx, workspaceID)
 	})
 	if err != nil {
 		return fmt.Errorf("save learning settings: %w", err)

@@ -50,9 +50,13 @@ func (s *Store) CountedRatings(ctx context.Context, workspaceID string, limit in
 	if err != nil {
 		return fmt.Errorf("read feedback resets: %w", err)
 	}
-	for model := ""; ; {
-		if model, err = s.nextRated(ctx, workspaceID, model); err != nil || model == "" {
-			return err
+	for model := ""; ; { // walks the models that have ratings, without reading the ratings
+		var next sql.NullString
+		if err := s.db.QueryRow(ctx, nextRated, workspaceID, model).Scan(&next); err != nil {
+			return fmt.Errorf("list rated models: %w", err)
+		}
+		if model = next.String; model == "" {
+			return nil
 		}
 		rows, err := s.db.Query(ctx, countedRatings, workspaceID, model, max(resets[""], resets[model]), limit)
 		ratings, err := sqldb.Collect(rows, err, scanRating)
@@ -107,15 +111,6 @@ func (s *Store) Learning(ctx context.Context, workspaceID string) (feedback.Sett
 	}
 	v.Disabled = disabled != 0
 	return v, nil
-}
-
-// nextRated returns the next model that has ratings, without reading the ratings.
-func (s *Store) nextRated(ctx context.Context, workspaceID, after string) (string, error) {
-	var next sql.NullString
-	if err := s.db.QueryRow(ctx, nextRated, workspaceID, after).Scan(&next); err != nil {
-		return "", fmt.Errorf("list rated models: %w", err)
-	}
-	return next.String, nil
 }
 
 // resets returns the time since which ratings count, by model. The empty name stands for all models.
