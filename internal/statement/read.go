@@ -32,7 +32,11 @@ func (s *Statement) eachEntry(ctx context.Context, log Log, add func(*requestlog
 	var days []requestlog.Filter // newest first
 	for to := s.To; to.After(s.From); {
 		from := to.Add(-time.Nanosecond).Truncate(24 * time.Hour)
-		days = append(days, s.filter(from, to))
+		day := requestlog.Filter{WorkspaceID: s.WorkspaceID, From: from, To: to}
+		if !s.Simulated {
+			day.Simulated = new(false)
+		}
+		days = append(days, day)
 		to = from
 	}
 	pages := make([]chan read, len(days))
@@ -72,20 +76,11 @@ func (s *Statement) eachEntry(ctx context.Context, log Log, add func(*requestlog
 	return ctx.Err()
 }
 
-// filter selects the entries of a part of the period.
-func (s *Statement) filter(from, to time.Time) requestlog.Filter {
-	f := requestlog.Filter{WorkspaceID: s.WorkspaceID, From: from, To: to}
-	if !s.Simulated {
-		f.Simulated = new(false)
-	}
-	return f
-}
-
 // readDay sends the matching entries, newest first, and closes out.
 func readDay(ctx context.Context, log Log, f requestlog.Filter, out chan<- read) {
 	defer close(out)
 	for before := ""; ; {
-		page, err := log.Entries(ctx, f, requestlog.Page{Before: before, Limit: requestlog.MaxLimit})
+		page, err := log.Entries(ctx, f, requestlog.Page{Before: before, Limit: requestlog.MaxFigures, Figures: true})
 		unfinished, partial := errors.AsType[*requestlog.UnfinishedError](err)
 		if partial {
 			err = nil
@@ -100,7 +95,7 @@ func readDay(ctx context.Context, log Log, f requestlog.Filter, out chan<- read)
 			return
 		case partial: // continues a search that reached its time limit
 			before = unfinished.Before
-		case len(page) < requestlog.MaxLimit:
+		case len(page) < requestlog.MaxFigures:
 			return
 		default:
 			before = page[len(page)-1].ID

@@ -158,7 +158,9 @@ var method = []string{
 
 // compute fills the figures from the sources.
 func (s *Statement) compute(ctx context.Context, sources Sources) error {
-	sums := newSums()
+	sums := &sums{
+		total: newSummed("total"), models: map[string]*summed{}, keys: map[string]*summed{}, days: map[string]*summed{}, versions: map[Version]int64{},
+	}
 	if err := s.eachEntry(ctx, sources.Log, sums.add); err != nil {
 		return err
 	}

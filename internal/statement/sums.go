@@ -37,29 +37,26 @@ type summed struct {
 
 func newSummed(name string) *summed { return &summed{Line{Name: name}, sha256.New()} }
 
-func newSums() *sums {
-	return &sums{
-		total: newSummed("total"), models: map[string]*summed{}, keys: map[string]*summed{}, days: map[string]*summed{}, versions: map[Version]int64{},
-	}
-}
-
 func (t *sums) add(e *requestlog.Entry) {
 	t.row = appendRow(t.row[:0], e)
 	key := cmp.Or(e.KeyID, playground)
-	for _, l := range []*summed{
-		t.total, line(t.models, cmp.Or(e.Model, notServed)), line(t.keys, key), line(t.days, e.Stamp().UTC().Format(time.DateOnly)),
-	} {
-		l.add(e, t.row)
-	}
+	t.total.add(e, t.row)
+	line(t.models, cmp.Or(e.Model, notServed)).add(e, t.row)
+	line(t.keys, key).add(e, t.row)
+	line(t.days, e.Stamp().UTC().Format(time.DateOnly)).add(e, t.row)
 	if l := t.keys[key]; l.Label == "" {
 		l.Label = e.KeyName // of the newest entry
 	}
-	for kind, version := range map[string]string{
-		"router": e.Versions.Router, "catalog": e.Versions.Catalog, "predictor": e.Versions.Predictor, "policies": e.Versions.Policy, "feedback": e.Versions.Feedback,
-	} {
-		if version != "" {
-			t.versions[Version{Kind: kind, Version: version}]++
-		}
+	t.count("router", e.Versions.Router)
+	t.count("catalog", e.Versions.Catalog)
+	t.count("predictor", e.Versions.Predictor)
+	t.count("policies", e.Versions.Policy)
+	t.count("feedback", e.Versions.Feedback)
+}
+
+func (t *sums) count(kind, version string) {
+	if version != "" {
+		t.versions[Version{Kind: kind, Version: version}]++
 	}
 }
 
@@ -134,12 +131,12 @@ func appendRow(to []byte, e *requestlog.Entry) []byte {
 		}
 		number(int64(*a))
 	}
-	for _, text := range []string{e.ID, e.Time.UTC().Format(time.RFC3339Nano), e.KeyID, e.Requested, e.Model, e.Provider, string(e.DecisionKind), e.Policy, string(e.Outcome)} {
+	for _, text := range [...]string{e.ID, e.Time.UTC().Format(time.RFC3339Nano), e.KeyID, e.Requested, e.Model, e.Provider, string(e.DecisionKind), e.Policy, string(e.Outcome)} {
 		field(text)
 	}
 	number(int64(e.Status))
 	u := &e.Usage
-	for _, n := range []int64{u.Input, u.CacheRead, u.CacheWrite, u.Output, u.Reasoning, u.CacheWriteLong, u.AudioInput, u.AudioOutput} {
+	for _, n := range [...]int64{u.Input, u.CacheRead, u.CacheWrite, u.Output, u.Reasoning, u.CacheWriteLong, u.AudioInput, u.AudioOutput} {
 		number(n)
 	}
 	amount(e.Cost)

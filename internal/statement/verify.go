@@ -1,6 +1,7 @@
 package statement
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -48,7 +49,8 @@ func Verify(ctx context.Context, sources Sources, s *Statement) ([]Difference, e
 	}
 	all := maps.Clone(stated)
 	maps.Copy(all, logged)
-	for _, at := range slices.SortedFunc(maps.Keys(all), place.compare) {
+	byLine := func(a, b place) int { return cmp.Compare(a.line+"\x00"+a.field, b.line+"\x00"+b.field) }
+	for _, at := range slices.SortedFunc(maps.Keys(all), byLine) {
 		a, inStatement := stated[at]
 		b, inLog := logged[at]
 		if !inStatement {
@@ -66,17 +68,6 @@ func Verify(ctx context.Context, sources Sources, s *Statement) ([]Difference, e
 
 // place is the position of a figure.
 type place struct{ line, field string }
-
-func (p place) compare(other place) int {
-	a, b := p.line+"\x00"+p.field, other.line+"\x00"+other.field
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
-}
 
 // figuresOf returns all figures of a statement by line.
 func figuresOf(s *Statement) (map[place]string, error) {

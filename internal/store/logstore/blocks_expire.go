@@ -14,24 +14,8 @@ import (
 // expireBlockCount is the number of blocks that one transaction removes bodies from.
 const expireBlockCount = sqldb.DeleteBatch / entryblock.MaxEntries
 
-// expireBlocks removes the bodies of a workspace's entries before an id from their blocks, marks the entries, and returns
-// their number.
-func (s *Store) expireBlocks(ctx context.Context, workspace, before string) (total int64, err error) {
-	for {
-		var blocks, entries int
-		if err := s.db.InTx(ctx, func(tx *sql.Tx) (err error) {
-			blocks, entries, err = s.expireSome(ctx, tx, workspace, before)
-			return err
-		}); err != nil {
-			return total, err
-		}
-		total += int64(entries)
-		if blocks < expireBlockCount {
-			return total, nil
-		}
-	}
-}
-
+// expireSome removes the bodies of a workspace's entries before an id from some blocks and marks the entries. It returns the
+// number of blocks and of entries.
 func (s *Store) expireSome(ctx context.Context, tx *sql.Tx, workspace, before string) (blocks, entries int, err error) {
 	const q = `select number from packed_bodies where workspace_id = $1 and oldest < $2 order by oldest limit $3`
 	numbers, err := sqldb.Column[int64](ctx, tx, q, workspace, before, expireBlockCount)
@@ -78,8 +62,14 @@ func (s *Store) deleteFromBlocks(ctx context.Context, tx *sql.Tx, workspace stri
 	}
 	slices.Sort(places)
 	for _, column := range []string{"summaries", "traces"} {
-		update := func(number int64, all entryblock.Slots) error { return s.updateDetails(ctx, tx, column, number, all) }
-		if err := s.clearSlots(ctx, tx, "packs", column, places, update); err != nil {
+		if err := s.clearSlots(ctx, tx, "packs", column, places, func(number int64, all entryblock.Slots) error {
+			if content := s.codec.EncodeSlots(all); content != nil {
+				_, err := tx.ExecContext(ctx, `update packs set `+column+` = $2 where number = $1`, number, content)
+				return err
+			}
+			_, err := tx.ExecContext(ctx, `delete from packs where number = $1`, number)
+			return err
+		}); err != nil {
 			return err
 		}
 	}
@@ -123,17 +113,6 @@ func (s *Store) blockAt(ctx context.Context, tx *sql.Tx, table, column string, p
 		return 0, nil, fmt.Errorf("%s %d: %w", table, number, err)
 	}
 	return number, all, nil
-}
-
-// updateDetails writes a column of a block, and deletes a block that has become empty.
-func (s *Store) updateDetails(ctx context.Context, tx *sql.Tx, column string, number int64, all entryblock.Slots) error {
-	content := s.codec.EncodeSlots(all)
-	if content == nil {
-		_, err := tx.ExecContext(ctx, `delete from packs where number = $1`, number)
-		return err
-	}
-	_, err := tx.ExecContext(ctx, `update packs set `+column+` = $2 where number = $1`, number, content)
-	return err
 }
 
 // updateBodies writes a block of bodies, and deletes a block that has become empty.

@@ -15,7 +15,14 @@ import (
 func (s *Store) blocks(entries []*requestlog.Entry, buffers *batchBuffers) ([]entryblock.Block, error) {
 	blocks := make([]entryblock.Block, 0, len(entries)/entryblock.MaxEntries+1)
 	for len(entries) > 0 {
-		n := nextBlock(entries)
+		n, size := 0, 0
+		for _, e := range entries[:min(len(entries), entryblock.MaxEntries)] {
+			size += len(e.Body.Request) + len(e.Body.Response)
+			if n > 0 && (size > entryblock.MaxBytes || e.WorkspaceID != entries[0].WorkspaceID) {
+				break
+			}
+			n++
+		}
 		b, err := s.block(entries[:n], buffers)
 		if err != nil {
 			return nil, err
@@ -25,25 +32,19 @@ func (s *Store) blocks(entries []*requestlog.Entry, buffers *batchBuffers) ([]en
 	return blocks, nil
 }
 
-// nextBlock returns how many of the entries go into the next block.
-func nextBlock(entries []*requestlog.Entry) int {
-	size := 0
-	for i, e := range entries[:min(len(entries), entryblock.MaxEntries)] {
-		size += len(e.Body.Request) + len(e.Body.Response)
-		if i > 0 && (size > entryblock.MaxBytes || e.WorkspaceID != entries[0].WorkspaceID) {
-			return i
-		}
-	}
-	return min(len(entries), entryblock.MaxEntries)
-}
-
 func (s *Store) block(entries []*requestlog.Entry, buffers *batchBuffers) (entryblock.Block, error) {
 	b := entryblock.Block{Workspace: entries[0].WorkspaceID, Size: len(entries)}
 	buffers.summaries, buffers.traces, buffers.bodies = buffers.summaries[:0], buffers.traces[:0], buffers.bodies[:0]
 	for _, e := range entries {
-		if err := buffers.addDetails(e); err != nil {
+		var err error
+		if buffers.text, err = buffers.appendSummary(buffers.text[:0], e); err == nil {
+			buffers.slot, err = appendTrace(buffers.slot[:0], e)
+		}
+		if err != nil {
 			return b, fmt.Errorf("encode entry %s: %w", e.ID, err)
 		}
+		buffers.summaries = entryblock.AppendSized(buffers.summaries, buffers.text)
+		buffers.traces = entryblock.AppendSized(buffers.traces, buffers.slot)
 		if buffers.addBody(e) {
 			b.Bodies.Hold(e.ID)
 		}
@@ -53,18 +54,6 @@ func (s *Store) block(entries []*requestlog.Entry, buffers *batchBuffers) (entry
 		b.Bodies.Content = buffers.compress(s.codec, buffers.bodies)
 	}
 	return b, nil
-}
-
-// addDetails adds slots with an entry's summary and trace.
-func (r *batchBuffers) addDetails(e *requestlog.Entry) (err error) {
-	if r.text, err = r.appendSummary(r.text[:0], e); err != nil {
-		return err
-	}
-	if r.slot, err = appendTrace(r.slot[:0], e); err != nil {
-		return err
-	}
-	r.summaries, r.traces = entryblock.AppendSized(r.summaries, r.text), entryblock.AppendSized(r.traces, r.slot)
-	return nil
 }
 
 // addBody adds a slot with an entry's bodies and reports whether it has any. Bodies are compressed once, with their block,
@@ -85,7 +74,11 @@ func (r *batchBuffers) addBody(e *requestlog.Entry) bool {
 	}
 	r.slot = append(entryblock.AppendSized(r.slot[:0], []byte(e.ID)), byte(sqldb.Flag(stored && e.Body.Streamed)))
 	r.slot = appendPlain(r.slot, head, request)
-	r.bodies = binary.AppendUvarint(r.bodies, uint64(len(r.slot)+plainLen(response)))
+	size := len(r.slot) + entryblock.SizedLen(0) // with the response as appendPlain writes it
+	if response != nil {
+		size = len(r.slot) + entryblock.SizedLen(1+len(response))
+	}
+	r.bodies = binary.AppendUvarint(r.bodies, uint64(size))
 	r.bodies = appendPlain(append(r.bodies, r.slot...), head[len(head)-1:], response)
 	return true
 }
@@ -96,14 +89,6 @@ func appendPlain(to, head, text []byte) []byte {
 		return entryblock.AppendSized(to, nil)
 	}
 	return append(append(binary.AppendUvarint(to, uint64(len(head)+len(text))), head...), text...)
-}
-
-// plainLen returns the number of bytes that appendPlain appends for a text without an outline.
-func plainLen(text []byte) int {
-	if text == nil {
-		return entryblock.SizedLen(0)
-	}
-	return entryblock.SizedLen(1 + len(text))
 }
 
 // insertBlocks inserts requests and the blocks of a batch into SQLite, and returns the records that did not exist before.

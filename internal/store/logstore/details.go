@@ -1,12 +1,13 @@
 package logstore
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
+	"encoding/json"
 	"fmt"
 	"slices"
 
-	"fairlead/internal/store/entryblock"
 	"fairlead/internal/store/sqldb"
 )
 
@@ -34,88 +35,166 @@ func (s *Store) eachDetail(ctx context.Context, query queryFunc, parts detailPar
 	if len(ids) == 0 {
 		return nil
 	}
-	q, args := s.detailing(parts, workspaceID, ids)
+	if s.db.Dialect() == sqldb.SQLite {
+		return s.eachBlockDetail(ctx, query, parts, workspaceID, ids, fn)
+	}
+	q, args := postgresDetails(parts, workspaceID, ids)
 	rows, err := query(ctx, q, args...)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = rows.Close() }()
-	latest := blockCache{codec: s.codec}
 	for rows.Next() {
-		d, err := latest.scan(rows)
-		if err != nil {
+		var d detail
+		var trace []byte
+		if err := rows.Scan(&d.id, &d.preview, &d.state, &d.summary, &trace); err != nil {
 			return err
 		}
-		if len(d.summary) == 0 {
-			continue // it is being deleted from its block
-		}
-		if err := fn(d); err != nil {
-			return fmt.Errorf("entry %s: %w", d.id, err)
+		d.trace = s.unpacked(trace)
+		if err := d.call(fn); err != nil {
+			return err
 		}
 	}
 	return rows.Err()
 }
 
-// detailing builds the statement that reads entries. In SQLite details are in blocks, or in the rows of entries that were
-// written before blocks.
-func (s *Store) detailing(parts detailParts, workspaceID string, ids []string) (string, []any) {
-	args, marks := append([]any{workspaceID}, sqldb.Args(ids)...), sqldb.Placeholders(2, len(ids))
-	trace, traces := "null", "null"
-	if parts.trace {
-		trace, traces = "d.trace", "p.traces"
+// call calls fn for an entry, unless it is being deleted.
+func (d *detail) call(fn func(detail) error) error {
+	if len(d.summary) == 0 {
+		return nil
 	}
-	if s.db.Dialect() == sqldb.SQLite {
-		return fmt.Sprintf(`select r.id, r.preview, r.body_state, d.summary, %s, r.place - p.number, p.number, p.summaries, %s from requests r
-			left join details d on r.place is null and d.workspace_id = r.workspace_id and d.request_id = r.id`, trace, traces) + fmt.Sprintf(joinBlock, "packs") +
-			` where r.workspace_id = $1 and r.id in (` + marks + `)`, args
+	if err := fn(*d); err != nil {
+		return fmt.Errorf("entry %s: %w", d.id, err)
+	}
+	return nil
+}
+
+// unpacked returns a function that appends a packed trace.
+func (s *Store) unpacked(trace []byte) func(to []byte) ([]byte, error) {
+	return func(to []byte) ([]byte, error) { return s.codec.AppendUnpacked(to, trace) }
+}
+
+// postgresDetails builds the statement that reads entries from PostgreSQL.
+func postgresDetails(parts detailParts, workspaceID string, ids []string) (string, []any) {
+	args, marks := append([]any{workspaceID}, sqldb.Args(ids)...), sqldb.Placeholders(2, len(ids))
+	trace := "null"
+	if parts.trace {
+		trace = "d.trace"
 	}
 	if !parts.request {
-		return fmt.Sprintf(`select d.request_id, '', '', d.summary, %s, null, null, null, null from details d
+		return fmt.Sprintf(`select d.request_id, '', '', d.summary, %s from details d
 			where d.workspace_id = $1 and d.request_id in (%s)`, trace, marks), args
 	}
 	// The redundant bounds on both tables make PostgreSQL plan for the partitions of these ids only; the redundant list makes it
 	// read these details only, instead of all between them.
-	q := fmt.Sprintf(`select r.id, r.preview, r.body_state, d.summary, %s, null, null, null, null from requests r
+	q := fmt.Sprintf(`select r.id, r.preview, r.body_state, d.summary, %s from requests r
 		join details d on d.workspace_id = r.workspace_id and d.request_id = r.id
 		where r.workspace_id = $1 and r.id in (%[2]s) and r.id between $%[3]d and $%[4]d and d.request_id between $%[3]d and $%[4]d
 		and d.workspace_id = $1 and d.request_id in (%[2]s)`, trace, marks, len(ids)+2, len(ids)+3)
 	return q, append(args, slices.Min(ids), slices.Max(ids))
 }
 
-// blockCache reads details and keeps the latest block: the next entry is often in the same one.
-type blockCache struct {
-	codec             *entryblock.Codec
-	number            sql.NullInt64
-	summaries, traces entryblock.Slots
+// selectDetails reads requests and then their blocks in order of their numbers. It is one statement, because a place may be assigned
+// again between two. Reading each block once is much faster than joining it to each of its requests. Entries that were written before
+// blocks have rows in details.
+const selectDetails = `with r as materialized (%s)
+	select 0, r.id, r.preview, r.body_state, coalesce(r.place, 0), 0, d.summary, %s from r
+	left join details d on r.place is null and d.workspace_id = r.workspace_id and d.request_id = r.id
+	union all
+	select * from (select 1, '', '', '', p.number, p.size, p.summaries, %s from packs p
+	where p.number in (select (select max(number) from packs where number <= r.place) from r) order by p.number)`
+
+// placed is a request whose detail is in a block.
+type placed struct {
+	detail
+	place int64
 }
 
-func (c *blockCache) scan(row sqldb.Scanner) (detail, error) {
-	var d detail
-	var own []byte
-	var slot, number sql.NullInt64
-	var summaries, traces sql.RawBytes
-	if err := row.Scan(&d.id, &d.preview, &d.state, &d.summary, &own, &slot, &number, &summaries, &traces); err != nil {
-		return d, err
-	}
-	if !number.Valid {
-		d.trace = func(to []byte) ([]byte, error) { return c.codec.AppendUnpacked(to, own) }
-		return d, nil
-	}
-	if number != c.number {
-		if err := c.read(number, summaries, traces); err != nil {
-			return d, err
-		}
-	}
-	trace := c.traces.At(slot.Int64)
-	d.summary, d.trace = c.summaries.At(slot.Int64), func(to []byte) ([]byte, error) { return append(to, trace...), nil }
-	return d, nil
-}
-
-func (c *blockCache) read(number sql.NullInt64, summaries, traces []byte) (err error) {
-	c.number = number
-	if c.summaries, err = c.codec.DecodeSlots(summaries); err != nil {
+// eachBlockDetail is eachDetail for SQLite.
+func (s *Store) eachBlockDetail(ctx context.Context, query queryFunc, parts detailParts, workspaceID string, ids []string, fn func(detail) error) error {
+	list, err := json.Marshal(ids)
+	if err != nil {
 		return err
 	}
-	c.traces, err = c.codec.DecodeSlots(traces)
-	return err
+	const requests = `select workspace_id, id, preview, body_state, place from requests
+		where workspace_id = $1 and id in (select value from json_each($2))`
+	return s.eachListed(ctx, query, parts, requests, []any{workspaceID, string(list)}, func(string) {}, fn)
+}
+
+// eachListed calls listed with the id of each request that a statement for SQLite selects, in order, and then fn for each of them that
+// exists, in any order.
+func (s *Store) eachListed(ctx context.Context, query queryFunc, parts detailParts, requests string, args []any, listed func(id string), fn func(detail) error) error {
+	trace, traces := "null", "null"
+	if parts.trace {
+		trace, traces = "d.trace", "p.traces"
+	}
+	rows, err := query(ctx, fmt.Sprintf(selectDetails, requests, trace, traces), args...)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }()
+	var waiting []placed
+	var own []detail // entries that were written before blocks
+	sorted := false
+	for rows.Next() {
+		var isBlock bool
+		var p placed
+		var size int64
+		var summary, trace sql.RawBytes
+		if err := rows.Scan(&isBlock, &p.id, &p.preview, &p.state, &p.place, &size, &summary, &trace); err != nil {
+			return err
+		}
+		if !isBlock {
+			listed(p.id)
+			if summary == nil {
+				waiting = append(waiting, p)
+				continue
+			}
+			p.summary, p.trace = slices.Clone(summary), s.unpacked(slices.Clone(trace))
+			own = append(own, p.detail)
+			continue
+		}
+		if !sorted {
+			slices.SortFunc(waiting, func(a, b placed) int { return cmp.Compare(a.place, b.place) })
+			sorted = true
+		}
+		for len(waiting) > 0 && waiting[0].place < p.place { // in no block, because it is being deleted
+			waiting = waiting[1:]
+		}
+		n := 0
+		for n < len(waiting) && waiting[n].place < p.place+size {
+			n++
+		}
+		if err := s.readBlock(waiting[:n], p.place, summary, trace, fn); err != nil {
+			return err
+		}
+		waiting = waiting[n:]
+	}
+	for i := range own {
+		if err := own[i].call(fn); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// readBlock calls fn for requests of a block.
+func (s *Store) readBlock(list []placed, number int64, summaries, traces []byte, fn func(detail) error) error {
+	summary, err := s.codec.DecodeSlots(summaries)
+	if err != nil {
+		return err
+	}
+	trace, err := s.codec.DecodeSlots(traces)
+	if err != nil {
+		return err
+	}
+	for i := range list {
+		d, slot := &list[i].detail, list[i].place-number
+		text := trace.At(slot)
+		d.summary, d.trace = summary.At(slot), func(to []byte) ([]byte, error) { return append(to, text...), nil }
+		if err := d.call(fn); err != nil {
+			return err
+		}
+	}
+	return nil
 }

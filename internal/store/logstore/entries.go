@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	jsonv2 "github.com/go-json-experiment/json"
@@ -13,6 +14,7 @@ import (
 	jsonv1 "github.com/go-json-experiment/json/v1"
 
 	"fairlead/internal/llm"
+	"fairlead/internal/outline"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/store/logquery"
 	"fairlead/internal/store/sqldb"
@@ -30,12 +32,15 @@ func (s *Store) Entries(ctx context.Context, f requestlog.Filter, p requestlog.P
 	if err := s.prepareText(ctx, &f); err != nil {
 		return nil, err
 	}
+	if p.Figures {
+		return s.entryFigures(ctx, &f, p)
+	}
 	ids, err := s.entryIDs(ctx, &f, p)
 	unfinished, partial := errors.AsType[*requestlog.UnfinishedError](err)
 	if err != nil && !partial {
 		return nil, requestlog.WrapTimeout(ctx, fmt.Errorf("list requests: %w", err))
 	}
-	entries, err := s.summaries(ctx, f.WorkspaceID, ids)
+	entries, err := s.summaries(ctx, f.WorkspaceID, ids, readEntry)
 	if err != nil {
 		return nil, requestlog.WrapTimeout(ctx, fmt.Errorf("read requests: %w", err))
 	}
@@ -64,63 +69,73 @@ func (s *Store) entryIDs(ctx context.Context, f *requestlog.Filter, p requestlog
 
 // newest lists ids in order of time, newest first unless the page follows another entry.
 func (s *Store) newest(ctx context.Context, f *requestlog.Filter, p requestlog.Page, limit int) ([]string, error) {
-	timeless, b := s.query().Within(f, p)
-	if !b.Descending || s.query().Indexed(&timeless) {
-		return s.walk(ctx, &timeless, b, limit)
-	}
 	var all []string
-	err := s.search(ctx, f.WorkspaceID, b, p.Within, func(ctx context.Context, b logquery.Bounds) (bool, error) {
-		q, args := s.query().Listing(&timeless, b, limit-len(all))
+	err := s.inParts(ctx, f, p, limit, func(ctx context.Context, f *requestlog.Filter, b logquery.Bounds, limit int) (int, error) {
+		q, args := s.query().Listing(f, b, limit)
 		some, err := s.db.Strings(ctx, q, args)
-		if err != nil {
-			return false, err
-		}
 		all = append(all, some...)
-		return len(all) >= limit, nil
+		return len(some), err
 	})
 	return all, err
 }
 
+// listing lists at most limit entries within the bounds and returns their number. It may be cancelled, and must then change nothing.
+type listing func(ctx context.Context, f *requestlog.Filter, b logquery.Bounds, limit int) (int, error)
+
+// inParts lists a page in order of time, in one or several parts.
+func (s *Store) inParts(ctx context.Context, f *requestlog.Filter, p requestlog.Page, limit int, list listing) error {
+	timeless, b := s.query().Within(f, p)
+	if !b.Descending || s.query().Indexed(&timeless) {
+		return s.walk(ctx, &timeless, b, limit, list)
+	}
+	found := 0
+	return s.search(ctx, f.WorkspaceID, b, p.Within, func(ctx context.Context, b logquery.Bounds) (bool, error) {
+		n, err := list(ctx, &timeless, b, limit-found)
+		found += n
+		return found >= limit, err
+	})
+}
+
 // summaries reads entries without traces, in the order of the ids. It omits entries that were deleted in the meantime.
-func (s *Store) summaries(ctx context.Context, workspaceID string, ids []string) ([]requestlog.Entry, error) {
-	byID := make(map[string]requestlog.Entry, len(ids))
+func (s *Store) summaries(ctx context.Context, workspaceID string, ids []string, decode func(*requestlog.Entry, *detail) error) ([]requestlog.Entry, error) {
+	position := make(map[string]int, len(ids))
+	for i, id := range ids {
+		position[id] = i
+	}
+	entries := make([]requestlog.Entry, len(ids))
 	if err := s.eachDetail(ctx, s.db.Query, detailParts{request: true}, workspaceID, ids, func(d detail) error {
-		e, err := readEntry(d, nil)
-		if err != nil {
+		e := &entries[position[d.id]]
+		if err := decode(e, &d); err != nil {
 			return err
 		}
-		s.hide(&e)
-		byID[d.id] = e
+		s.hide(e)
 		return nil
 	}); err != nil {
 		return nil, err
 	}
-	entries := make([]requestlog.Entry, 0, len(ids))
-	for _, id := range ids {
-		if e, ok := byID[id]; ok {
-			entries = append(entries, e)
-		}
-	}
-	return entries, nil
+	return slices.DeleteFunc(entries, func(e requestlog.Entry) bool { return e.ID == "" }), nil
 }
 
-// readEntry assembles an entry. Fields that change after writing are stored outside the summary.
-func readEntry(d detail, traceText []byte) (requestlog.Entry, error) {
-	var e requestlog.Entry
-	// Lists and statements read many summaries. Version 2 of encoding/json takes about a third of the time of version 1.
-	if err := jsonv2.Unmarshal(d.summary, &e, jsonv1.FormatDurationAsNano(true), jsontext.AllowInvalidUTF8(true)); err != nil {
-		return e, err
+// Lists and statements read many summaries. Version 2 of encoding/json takes about a third of the time of version 1.
+var summaryOptions = jsonv2.JoinOptions(jsonv1.FormatDurationAsNano(true), jsontext.AllowInvalidUTF8(true))
+
+// readEntry decodes an entry without its trace. Fields that change after writing are stored outside the summary.
+func readEntry(e *requestlog.Entry, d *detail) error {
+	if err := jsonv2.Unmarshal(d.summary, e, summaryOptions); err != nil {
+		return err
 	}
 	e.Preview, e.BodyState = d.preview, requestlog.BodyState(d.state)
-	if traceText == nil {
-		return e, nil
-	}
+	return nil
+}
+
+// readTrace adds the trace to an entry.
+func readTrace(e *requestlog.Entry, text []byte) error {
 	var t trace
-	if err := json.Unmarshal(traceText, &t); err != nil {
-		return e, err
+	if err := json.Unmarshal(text, &t); err != nil {
+		return err
 	}
 	e.Decision, e.Bill, e.BaselineBill = t.Decision, t.Bill, t.BaselineBill
-	return e, nil
+	return nil
 }
 
 // Entry returns one whole entry without its bodies, or requestlog.ErrNotFound.
@@ -138,8 +153,10 @@ func (s *Store) Entry(ctx context.Context, workspaceID, id string) (requestlog.E
 			return err
 		}
 		found = true
-		e, err = readEntry(d, text)
-		return err
+		if err := readEntry(&e, &d); err != nil {
+			return err
+		}
+		return readTrace(&e, text)
 	}); err != nil {
 		return e, fmt.Errorf("read request: %w", err)
 	}
@@ -150,7 +167,8 @@ func (s *Store) Entry(ctx context.Context, workspaceID, id string) (requestlog.E
 	return e, nil
 }
 
-// EntryBody returns the stored bodies, or requestlog.ErrNotFound when none are stored.
+// EntryBody returns the stored bodies, or requestlog.ErrNotFound when none are stored. It joins a split request from its parts;
+// parts that have expired are replaced by outline.Gone.
 func (s *Store) EntryBody(ctx context.Context, workspaceID, id string) (requestlog.Body, error) {
 	ctx, cancel := s.db.Bounded(ctx)
 	defer cancel()
@@ -161,7 +179,19 @@ func (s *Store) EntryBody(ctx context.Context, workspaceID, id string) (requestl
 	if err != nil || !body.Split {
 		return body, err
 	}
-	return s.joined(ctx, workspaceID, id, body)
+	parts, err := s.reachable(ctx, s.db.Query, scopeOf(workspaceID, id), [][]byte{body.Request}, true)
+	if err != nil {
+		return requestlog.Body{}, fmt.Errorf("read messages: %w", err)
+	}
+	request, gone, err := outline.Join(body.Request, func(a outline.Address) ([]byte, bool) {
+		content := parts[a]
+		return content, content != nil
+	})
+	if err != nil {
+		return requestlog.Body{}, fmt.Errorf("join the request: %w", err)
+	}
+	body.Request, body.Split, body.Gone = request, false, gone
+	return body, nil
 }
 
 // body reads bodies as they are stored.

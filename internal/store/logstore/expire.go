@@ -43,12 +43,12 @@ func (s *Store) expire(ctx context.Context, r *retentionBounds, total *Expired) 
 	if err := s.dropPartitions(ctx, r, total); err != nil {
 		return err
 	}
-	for workspace := ""; ; {
-		var err error
-		if workspace, err = s.nextWorkspace(ctx, workspace); err != nil {
+	for workspace := ""; ; { // walks the workspaces that have entries, without reading the entries
+		var next sql.NullString
+		if err := s.db.QueryRow(ctx, `select min(workspace_id) from requests where workspace_id > $1`, workspace).Scan(&next); err != nil {
 			return err
 		}
-		if workspace == "" {
+		if workspace = next.String; workspace == "" {
 			break
 		}
 		if err := s.expireWorkspace(ctx, workspace, r.now, r.rows(workspace), total); err != nil {
@@ -99,13 +99,6 @@ func (s *Store) expireSessions(ctx context.Context, r *retentionBounds) error {
 	}
 }
 
-// nextWorkspace walks the workspaces that have entries, without reading the entries.
-func (s *Store) nextWorkspace(ctx context.Context, after string) (string, error) {
-	var next sql.NullString
-	err := s.db.QueryRow(ctx, `select min(workspace_id) from requests where workspace_id > $1`, after).Scan(&next)
-	return next.String, err
-}
-
 func (s *Store) expireWorkspace(ctx context.Context, workspace string, now time.Time, keep Retention, total *Expired) error {
 	if keep.Entries > 0 {
 		n, err := s.db.InBatches(ctx, func(tx *sql.Tx) (int, error) {
@@ -140,9 +133,19 @@ func (s *Store) expireWorkspace(ctx context.Context, workspace string, now time.
 	if err != nil || s.db.Dialect() != sqldb.SQLite {
 		return err
 	}
-	n, err = s.expireBlocks(ctx, workspace, before)
-	total.Bodies += n
-	return err
+	for {
+		var blocks, entries int
+		if err := s.db.InTx(ctx, func(tx *sql.Tx) (err error) {
+			blocks, entries, err = s.expireSome(ctx, tx, workspace, before)
+			return err
+		}); err != nil {
+			return err
+		}
+		total.Bodies += int64(entries)
+		if blocks < expireBlockCount {
+			return nil
+		}
+	}
 }
 
 // markExpired removes the previews of entries and marks their bodies as expired.

@@ -20,10 +20,6 @@ type partScope struct {
 	workspace string
 }
 
-func compareScopes(a, b partScope) int {
-	return cmp.Or(cmp.Compare(a.day, b.day), cmp.Compare(a.workspace, b.workspace))
-}
-
 // scopeOf returns the scope of the parts of an entry.
 func scopeOf(workspace, requestID string) partScope {
 	at, _ := id.Time(requestID) // ids without a time share a day
@@ -120,8 +116,11 @@ func (s *Store) insertParts(ctx context.Context, tx *sql.Tx, batch partBatch) (m
 		for a := range p.wanted {
 			addresses = append(addresses, a)
 		}
-		exists, err := s.existing(ctx, tx, scope, addresses)
-		if err != nil {
+		exists := make(map[outline.Address]bool, len(addresses))
+		if err := s.eachPart(ctx, tx.QueryContext, scope, addresses, false, func(a outline.Address, _ []byte) error {
+			exists[a] = true
+			return nil
+		}); err != nil {
 			return nil, fmt.Errorf("look up messages: %w", err)
 		}
 		for a, content := range p.content {
@@ -192,15 +191,6 @@ func (s *Store) eachPart(ctx context.Context, query queryFunc, scope partScope, 
 	return nil
 }
 
-func (s *Store) existing(ctx context.Context, tx *sql.Tx, scope partScope, addresses []outline.Address) (map[outline.Address]bool, error) {
-	exists := make(map[outline.Address]bool, len(addresses))
-	err := s.eachPart(ctx, tx.QueryContext, scope, addresses, false, func(a outline.Address, _ []byte) error {
-		exists[a] = true
-		return nil
-	})
-	return exists, err
-}
-
 // addTurns adds new entries with split requests, and the bytes of their parts, to the figures of their day.
 func (s *Store) addTurns(ctx context.Context, tx *sql.Tx, fresh []record, stored map[partScope]int64) error {
 	type figures struct{ turns, request, stored int64 }
@@ -223,7 +213,9 @@ func (s *Store) addTurns(ctx context.Context, tx *sql.Tx, fresh []record, stored
 	for scope := range days {
 		scopes = append(scopes, scope)
 	}
-	slices.SortFunc(scopes, compareScopes)
+	slices.SortFunc(scopes, func(a, b partScope) int {
+		return cmp.Or(cmp.Compare(a.day, b.day), cmp.Compare(a.workspace, b.workspace))
+	})
 	const q = `insert into message_days (day, workspace_id, turns, request_bytes, stored_bytes, sweep) values ($1, $2, $3, $4, $5, 0)
 		on conflict (day, workspace_id) do update set turns = message_days.turns + excluded.turns,
 		request_bytes = message_days.request_bytes + excluded.request_bytes, stored_bytes = message_days.stored_bytes + excluded.stored_bytes`
@@ -234,23 +226,6 @@ func (s *Store) addTurns(ctx context.Context, tx *sql.Tx, fresh []record, stored
 		}
 	}
 	return nil
-}
-
-// joined restores the request of a body from its parts. Parts that are no longer stored are replaced by outline.Gone.
-func (s *Store) joined(ctx context.Context, workspaceID, requestID string, body requestlog.Body) (requestlog.Body, error) {
-	parts, err := s.reachable(ctx, s.db.Query, scopeOf(workspaceID, requestID), [][]byte{body.Request}, true)
-	if err != nil {
-		return requestlog.Body{}, fmt.Errorf("read messages: %w", err)
-	}
-	request, gone, err := outline.Join(body.Request, func(a outline.Address) ([]byte, bool) {
-		content := parts[a]
-		return content, content != nil
-	})
-	if err != nil {
-		return requestlog.Body{}, fmt.Errorf("join the request: %w", err)
-	}
-	body.Request, body.Split, body.Gone = request, false, gone
-	return body, nil
 }
 
 // reachable returns the parts that outlines refer to, directly or through lists. The parts that are not stored are nil. Without

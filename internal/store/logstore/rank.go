@@ -17,35 +17,23 @@ import (
 // maxSorted is the maximum number of matching entries that are sorted without an index.
 const maxSorted = 100_000
 
-// greatest lists the ids with the greatest values of a column.
+// greatest lists the ids with the greatest values of a column. It sorts all matching entries if the filter selects few;
+// otherwise entries without great values would be found only after skipping all entries that have them. Else it reads the
+// classes from the greatest, so that it sorts needlessly only rows of the last class. PostgreSQL does so within one statement,
+// which it plans only once for all partitions.
 func (s *Store) greatest(ctx context.Context, f *requestlog.Filter, column string, limit int) ([]string, error) {
-	few, err := s.few(ctx, f)
-	if err != nil {
-		return nil, err
-	}
-	if few {
-		q, args := s.query().Ranking(f, column, fmt.Sprintf("r.%s is not null", column), limit)
-		return s.db.Strings(ctx, q, args)
-	}
-	return s.greatestByClass(ctx, f, column, limit)
-}
-
-// few reports whether the filter selects so few entries that all of them can be sorted. Otherwise entries without great
-// values would be found only after skipping all entries that have them.
-func (s *Store) few(ctx context.Context, f *requestlog.Filter) (bool, error) {
 	timeless, b := s.query().Within(f, requestlog.Page{})
-	if timeless.Conditions() == 0 || !s.query().Indexed(&timeless) {
-		return false, nil
+	if timeless.Conditions() > 0 && s.query().Indexed(&timeless) {
+		q, args := s.query().Counting(&timeless, b, maxSorted)
+		var n int
+		if err := s.db.QueryRow(ctx, q, args...).Scan(&n); err != nil {
+			return nil, err
+		}
+		if n < maxSorted {
+			q, args := s.query().Ranking(f, column, fmt.Sprintf("r.%s is not null", column), limit)
+			return s.db.Strings(ctx, q, args)
+		}
 	}
-	q, args := s.query().Counting(&timeless, b, maxSorted)
-	var n int
-	err := s.db.QueryRow(ctx, q, args...).Scan(&n)
-	return n < maxSorted, err
-}
-
-// greatestByClass reads the classes from the greatest, so that it sorts needlessly only rows of the last class. PostgreSQL
-// does so within one statement, which it plans only once for all partitions.
-func (s *Store) greatestByClass(ctx context.Context, f *requestlog.Filter, column string, limit int) ([]string, error) {
 	if s.db.Dialect() == sqldb.Postgres {
 		q, args := s.query().Ranking(f, column+"_class desc, r."+column, fmt.Sprintf("r.%s_class is not null", column), limit)
 		return s.db.Strings(ctx, q, args)

@@ -44,9 +44,21 @@ type Store struct {
 // New returns the request log stored in db. Writing a batch also writes its figures, report facts and sessions; deleting entries also deletes their
 // feedback and comparisons, and expiry covers figures and archived versions.
 func New(db *sqldb.DB, figures *figurestore.Store, reports *reportstore.Store, sessions *sessionstore.Store, feedback *feedbackstore.Store, proof *proofstore.Store, config *configstore.Store) *Store {
+	text, number, bytes := sqldb.TextFields, sqldb.NumberFields, sqldb.BytesFields
 	s := &Store{
 		db: db, figures: figures, reports: reports, sessions: sessions, feedback: feedback, proof: proof, config: config, partitions: partition.NewSet(db),
-		codec: entryblock.NewCodec(), inserters: newInserters(), buffers: sync.Pool{New: func() any { return &batchBuffers{} }},
+		codec: entryblock.NewCodec(), buffers: sync.Pool{New: func() any { return &batchBuffers{} }},
+		inserters: inserters{
+			requests:   sqldb.NewInserter("requests", requestFields(), sqldb.KeepExisting),
+			placed:     sqldb.NewInserter("requests", slices.Concat(requestFields(), number("place")), sqldb.KeepExisting),
+			details:    sqldb.NewInserter("details", slices.Concat(text("workspace_id", "request_id", "summary"), bytes("trace")), sqldb.KeepExisting),
+			bodies:     sqldb.NewInserter("bodies", slices.Concat(text("workspace_id", "request_id"), bytes("request", "response"), number("streamed")), sqldb.KeepExisting),
+			blocks:     sqldb.NewInserter("packs", slices.Concat(number("number", "size"), bytes("summaries", "traces")), ""),
+			bodyBlocks: sqldb.NewInserter("packed_bodies", slices.Concat(number("number", "size"), text("workspace_id", "oldest"), number("held"), bytes("content")), ""),
+			messages:   sqldb.NewInserter("messages", slices.Concat(number("day"), text("workspace_id"), bytes("address", "content")), sqldb.KeepExisting),
+			tags:       sqldb.NewInserter("tags", text("workspace_id", "tag", "request_id"), sqldb.KeepExisting),
+			ledger:     sqldb.NewInserter("ledger", slices.Concat(text("request_id", "workspace_id", "key_id"), number("at", "amount")), sqldb.KeepExisting),
+		},
 	}
 	s.statements = slices.Concat(figures.Statements(), reports.Statements(), sessions.Statements())
 	for _, in := range []*sqldb.Inserter{s.inserters.placed, s.inserters.blocks, s.inserters.bodyBlocks, s.inserters.messages, s.inserters.tags, s.inserters.ledger} {
@@ -82,21 +94,6 @@ type inserters struct {
 	messages   *sqldb.Inserter
 	tags       *sqldb.Inserter
 	ledger     *sqldb.Inserter
-}
-
-func newInserters() inserters {
-	text, number, bytes := sqldb.TextFields, sqldb.NumberFields, sqldb.BytesFields
-	return inserters{
-		requests:   sqldb.NewInserter("requests", requestFields(), sqldb.KeepExisting),
-		placed:     sqldb.NewInserter("requests", slices.Concat(requestFields(), number("place")), sqldb.KeepExisting),
-		details:    sqldb.NewInserter("details", slices.Concat(text("workspace_id", "request_id", "summary"), bytes("trace")), sqldb.KeepExisting),
-		bodies:     sqldb.NewInserter("bodies", slices.Concat(text("workspace_id", "request_id"), bytes("request", "response"), number("streamed")), sqldb.KeepExisting),
-		blocks:     sqldb.NewInserter("packs", slices.Concat(number("number", "size"), bytes("summaries", "traces")), ""),
-		bodyBlocks: sqldb.NewInserter("packed_bodies", slices.Concat(number("number", "size"), text("workspace_id", "oldest"), number("held"), bytes("content")), ""),
-		messages:   sqldb.NewInserter("messages", slices.Concat(number("day"), text("workspace_id"), bytes("address", "content")), sqldb.KeepExisting),
-		tags:       sqldb.NewInserter("tags", text("workspace_id", "tag", "request_id"), sqldb.KeepExisting),
-		ledger:     sqldb.NewInserter("ledger", slices.Concat(text("request_id", "workspace_id", "key_id"), number("at", "amount")), sqldb.KeepExisting),
-	}
 }
 
 // requestFields returns the columns of the requests table: the declared ones, and those that only lists and searches use.

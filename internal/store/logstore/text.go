@@ -24,21 +24,6 @@ type passage struct {
 // SetTextIndex sets whether the texts of entries that are written from now on are indexed, and whether Filter.Text is supported.
 func (s *Store) SetTextIndex(on bool) { s.indexed.Store(on) }
 
-// passages returns the words of the entries whose bodies are stored. Only parts that the entries carry are read: the others were
-// stored, and indexed, with earlier entries.
-func (s *Store) passages(entries []*requestlog.Entry) map[*requestlog.Entry][]passage {
-	if !s.indexed.Load() {
-		return nil
-	}
-	all := make(map[*requestlog.Entry][]passage, len(entries))
-	for _, e := range entries {
-		if e.BodyState == requestlog.BodyStored {
-			all[e] = passagesOf(&e.Body)
-		}
-	}
-	return all
-}
-
 func passagesOf(b *requestlog.Body) []passage {
 	var all []passage
 	room := fulltext.MaxWords

@@ -22,16 +22,6 @@ func (v volumes) at(start time.Time) *requestlog.Volume {
 	return v[start]
 }
 
-// first returns the start of the first bucket, or end when there is none.
-func (v volumes) first(end time.Time) time.Time {
-	for start := range v {
-		if start.Before(end) {
-			end = start
-		}
-	}
-	return end
-}
-
 // Volumes counts matching entries in buckets of time. It reads the entries, because roll-ups do not have most of the columns
 // of a filter. Like a series, it begins with the first entry when there would be too many buckets.
 func (s *Store) Volumes(ctx context.Context, q requestlog.VolumeQuery) ([]requestlog.Volume, error) {
@@ -42,7 +32,13 @@ func (s *Store) Volumes(ctx context.Context, q requestlog.VolumeQuery) ([]reques
 	}
 	timeless, b := s.query().Within(&q.Filter, requestlog.Page{})
 	all := volumes{}
-	cut, next := bucketing(&q)
+	// cut returns the start of the bucket of a moment, and next the start of the following bucket.
+	cut := func(t time.Time) time.Time { return t.UTC().Truncate(q.Step) }
+	next := func(t time.Time) time.Time { return t.Add(q.Step) }
+	if q.Step == 24*time.Hour && q.Zone != nil {
+		cut = func(t time.Time) time.Time { return requestlog.DayStart(t, q.Zone) }
+		next = func(t time.Time) time.Time { return requestlog.NextDay(t, q.Zone) }
+	}
 	err := s.search(ctx, q.WorkspaceID, b, q.Within, func(ctx context.Context, part logquery.Bounds) (bool, error) {
 		some, err := s.volumesOf(ctx, &timeless, part, cut)
 		if err != nil {
@@ -61,7 +57,12 @@ func (s *Store) Volumes(ctx context.Context, q requestlog.VolumeQuery) ([]reques
 	}
 	first := q.From
 	if q.To.Sub(first) > figurestore.MaxBuckets*q.Step {
-		first = all.first(q.To)
+		first = q.To
+		for start := range all {
+			if start.Before(first) {
+				first = start
+			}
+		}
 	}
 	if q.To.Sub(first) > figurestore.MaxBuckets*q.Step {
 		return nil, figurestore.TooManyBuckets()
@@ -71,15 +72,6 @@ func (s *Store) Volumes(ctx context.Context, q requestlog.VolumeQuery) ([]reques
 		out = append(out, *all.at(at))
 	}
 	return out, err
-}
-
-// bucketing returns functions for the start of the bucket of a moment, and of the bucket after it.
-func bucketing(q *requestlog.VolumeQuery) (cut, next func(time.Time) time.Time) {
-	if q.Step == 24*time.Hour && q.Zone != nil {
-		return func(t time.Time) time.Time { return requestlog.DayStart(t, q.Zone) },
-			func(t time.Time) time.Time { return requestlog.NextDay(t, q.Zone) }
-	}
-	return func(t time.Time) time.Time { return t.UTC().Truncate(q.Step) }, func(t time.Time) time.Time { return t.Add(q.Step) }
 }
 
 // volumesOf counts the entries of one stretch.

@@ -2,7 +2,6 @@ package logstore
 
 import (
 	"context"
-	"time"
 
 	"fairlead/internal/id"
 	"fairlead/internal/requestlog"
@@ -17,32 +16,25 @@ const (
 	moreDays  = 4
 )
 
-// walk lists ids in order by following an index.
-func (s *Store) walk(ctx context.Context, f *requestlog.Filter, b logquery.Bounds, limit int) ([]string, error) {
-	var all []string
-	for edge, span := s.newestEdge(b), firstDays; ; span *= moreDays {
+// walk lists entries in order by following an index.
+func (s *Store) walk(ctx context.Context, f *requestlog.Filter, b logquery.Bounds, limit int, list listing) error {
+	found, edge := 0, s.db.Now()
+	if at, ok := id.Time(b.High); ok && at.Before(edge) {
+		edge = at
+	}
+	for span := firstDays; ; span *= moreDays {
 		part, low := b, edge.AddDate(0, 0, -span)
 		last := s.db.Dialect() != sqldb.Postgres || !b.Descending || len(f.ID) > 0 || !low.After(s.partitions.Oldest()) || id.Floor("req", low) <= b.Low
 		if !last {
 			part.Low = id.Floor("req", low)
 		}
-		q, args := s.query().Listing(f, part, limit-len(all))
-		some, err := s.db.Strings(ctx, q, args)
+		n, err := list(ctx, f, part, limit-found)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		all = append(all, some...)
-		if last || len(all) >= limit {
-			return all, nil
+		if found += n; last || found >= limit {
+			return nil
 		}
 		edge, b.High = low, part.Low
 	}
-}
-
-// newestEdge returns the time at which a list begins.
-func (s *Store) newestEdge(b logquery.Bounds) time.Time {
-	if at, ok := id.Time(b.High); ok && at.Before(s.db.Now()) {
-		return at
-	}
-	return s.db.Now()
 }

@@ -66,7 +66,7 @@ func (s *Store) WriteEntries(ctx context.Context, entries []requestlog.Entry) er
 	return nil
 }
 
-// batch encodes each entry once.
+// batch encodes each entry once. It may use the buffers, which stay valid until the batch is written.
 func (s *Store) batch(entries []requestlog.Entry, buffers *batchBuffers) (batch, error) {
 	chosen := distinct(entries)
 	var b batch
@@ -82,13 +82,28 @@ func (s *Store) batch(entries []requestlog.Entry, buffers *batchBuffers) (batch,
 	if err != nil {
 		return b, err
 	}
-	b.parts, b.texts, b.records = parts, s.passages(chosen), make([]record, len(chosen))
+	b.parts, b.records = parts, make([]record, len(chosen))
+	if s.indexed.Load() {
+		b.texts = make(map[*requestlog.Entry][]passage, len(chosen))
+	}
 	for i, e := range chosen {
-		r, err := s.record(e, buffers)
-		if err != nil {
-			return b, fmt.Errorf("encode entry %s: %w", e.ID, err)
+		r := &b.records[i]
+		r.entry, r.request = e, requestRow(e)
+		if s.db.Dialect() == sqldb.Postgres {
+			if err := s.ownRows(r, buffers); err != nil {
+				return b, fmt.Errorf("encode entry %s: %w", e.ID, err)
+			}
 		}
-		b.records[i] = r
+		for _, term := range e.TagTerms() {
+			r.tags = append(r.tags, []any{e.WorkspaceID, term, e.ID})
+		}
+		if e.Cost != nil && !requestlog.IsSampleKey(e.KeyID) { // sample traffic is not charged
+			r.ledger = []any{e.ID, e.WorkspaceID, e.KeyID, e.Time.UnixMilli(), int64(*e.Cost)}
+		}
+		// Only parts that the entry carries are read: the others were stored, and indexed, with earlier entries.
+		if b.texts != nil && e.BodyState == requestlog.BodyStored {
+			b.texts[e] = passagesOf(&e.Body)
+		}
 	}
 	return b, nil
 }
@@ -110,23 +125,6 @@ func distinct(entries []requestlog.Entry) []*requestlog.Entry {
 		}
 	}
 	return chosen
-}
-
-// record encodes one entry. It may use the buffers, which stay valid until the batch is written.
-func (s *Store) record(e *requestlog.Entry, buffers *batchBuffers) (record, error) {
-	r := record{entry: e, request: requestRow(e)}
-	if s.db.Dialect() == sqldb.Postgres {
-		if err := s.ownRows(&r, buffers); err != nil {
-			return r, err
-		}
-	}
-	for _, term := range e.TagTerms() {
-		r.tags = append(r.tags, []any{e.WorkspaceID, term, e.ID})
-	}
-	if e.Cost != nil && !requestlog.IsSampleKey(e.KeyID) { // sample traffic is not charged
-		r.ledger = []any{e.ID, e.WorkspaceID, e.KeyID, e.Time.UnixMilli(), int64(*e.Cost)}
-	}
-	return r, nil
 }
 
 // ownRows encodes the rows of an entry that has its own rows for details and bodies.
