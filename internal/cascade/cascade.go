@@ -28,12 +28,12 @@ type Doer interface {
 }
 
 const (
-	hookTime   = 5 * time.Second
-	hookBytes  = 64 << 10 // of the response of a hook
-	maxReason  = 500      // characters of the reason of a hook
-	hookPause  = 10 * time.Second
-	maxPaused  = 1000 // hooks that are paused
-	hookScores = "the response has no score between 0 and 1"
+	hookTime  = 5 * time.Second
+	hookBytes = 64 << 10 // of the response of a hook
+	maxReason = 500      // characters of the reason of a hook
+	hookPause = 10 * time.Second
+	maxPaused = 1000 // hooks that are paused
+	notAsked  = "it could not be reached in time"
 )
 
 // Checker checks responses. It implements gateway.Checker.
@@ -104,21 +104,18 @@ type hookRequest struct {
 	Response  judge.Response  `json:"response"`
 }
 
-// Errors of hooks. They are shown to clients, so they do not contain the address.
-var (
-	errPaused   = errors.New("it failed recently and is not called for a few seconds")
-	errNoStore  = errors.New("requests whose text is not stored are not sent to hooks")
-	errNotAsked = errors.New("it could not be reached in time")
-)
-
-// askHook calls the hook of the policy and returns the score of a response.
+// askHook calls the hook of the policy and returns the score of a response. Errors are shown to clients, so they do not contain the
+// address.
 func (c *Checker) askHook(ctx context.Context, r *gateway.CheckedResponse, request []byte, parsed judge.Response) (float64, string, error) {
 	address := r.Decision.Cascade.Verify.Hook
-	switch {
-	case !r.Stored:
-		return 0, "", errNoStore
-	case c.isPaused(address):
-		return 0, "", errPaused
+	if !r.Stored {
+		return 0, "", errors.New("requests whose text is not stored are not sent to hooks")
+	}
+	c.mu.Lock()
+	until := c.paused[address]
+	c.mu.Unlock()
+	if c.rates.now().Before(until) {
+		return 0, "", errors.New("it failed recently and is not called for a few seconds")
 	}
 	body, err := json.Marshal(hookRequest{r.ID, string(r.Decision.Input.Features.Task), r.Target.Model.Name, request, parsed})
 	if err != nil {
@@ -136,13 +133,13 @@ func (c *Checker) askHook(ctx context.Context, r *gateway.CheckedResponse, reque
 func (c *Checker) post(ctx context.Context, address string, body []byte) (float64, string, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
 	if err != nil {
-		return 0, "", errNotAsked
+		return 0, "", errors.New(notAsked)
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("User-Agent", "fairlead")
 	resp, err := c.hooks.Do(req)
 	if err != nil {
-		return 0, "", errNotAsked // the error has the address
+		return 0, "", errors.New(notAsked) // the error has the address
 	}
 	defer func() { _ = resp.Body.Close() }() // the response has been read
 	if resp.StatusCode != http.StatusOK {
@@ -156,18 +153,12 @@ func (c *Checker) post(ctx context.Context, address string, body []byte) (float6
 		return 0, "", errors.New("the response is not JSON")
 	}
 	if answer.Score == nil || !(*answer.Score >= 0 && *answer.Score <= 1) {
-		return 0, "", errors.New(hookScores)
+		return 0, "", errors.New("the response has no score between 0 and 1")
 	}
 	if reason := []rune(answer.Reason); len(reason) > maxReason {
 		answer.Reason = string(reason[:maxReason])
 	}
 	return *answer.Score, answer.Reason, nil
-}
-
-func (c *Checker) isPaused(address string) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.rates.now().Before(c.paused[address])
 }
 
 // pause stops calls of a hook that failed for a while, so that it does not delay the next responses.

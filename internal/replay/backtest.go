@@ -52,7 +52,12 @@ const pageSize = 512
 // recorded with the request. Run calls progress after each page. If it fails or ctx ends, it returns the report for the
 // requests so far and the error.
 func Run(ctx context.Context, source Source, o Options, progress func(Progress)) (*Report, error) {
-	b := newBacktest(o)
+	o.Largest = cmp.Or(o.Largest, 20)
+	o.Workers = cmp.Or(o.Workers, runtime.GOMAXPROCS(0))
+	b := &backtest{options: o, sum: newTally(&o)}
+	for range o.Workers {
+		b.workers = append(b.workers, &worker{options: &b.options})
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	pages := make(chan page, 1)
@@ -81,16 +86,6 @@ type backtest struct {
 	options Options
 	workers []*worker
 	sum     *tally
-}
-
-func newBacktest(o Options) *backtest {
-	o.Largest = cmp.Or(o.Largest, 20)
-	o.Workers = cmp.Or(o.Workers, runtime.GOMAXPROCS(0))
-	b := &backtest{options: o, sum: newTally(&o)}
-	for range o.Workers {
-		b.workers = append(b.workers, newWorker(&b.options))
-	}
-	return b
 }
 
 // readPages sends pages to out. It reads the next page while the previous one is processed.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"fairlead/internal/llm"
 	"fairlead/internal/money"
 	"fairlead/internal/rawjson"
+	"fairlead/internal/requestlog"
 	"fairlead/internal/route"
 )
 
@@ -35,6 +37,11 @@ type record struct {
 	served   string // target that served the request
 	seen     sightings
 	chances  chances // probability of each model, if the decision could explore
+
+	checked    string        // target whose response was checked first; empty if none was checked
+	escalated  bool          // that response failed, and another target served the request
+	firstCost  *money.Amount // of the response that failed; nil if unknown
+	secondCost *money.Amount // of the response that was served after it
 
 	buffer []byte            // buffer of the last trace, for reuse
 	names  map[string]string // names of targets, so that each is allocated once
@@ -74,6 +81,7 @@ func (r *record) read(row *Row) error {
 		Usage    llm.Usage     `json:"usage"`
 		Cost     *money.Amount `json:"cost_usd"`
 		Baseline *money.Amount `json:"baseline_cost_usd"`
+		Attempts []attempt     `json:"attempts"`
 	}
 	if err := json.Unmarshal(row.Summary, &summary); err != nil {
 		return fmt.Errorf("read entry %s: %w", row.ID, err)
@@ -82,7 +90,31 @@ func (r *record) read(row *Row) error {
 	if summary.Model != "" {
 		r.served = summary.Provider + "/" + summary.Model
 	}
+	// The response that was checked first. If it failed and another target served the request, its cost is separated from that of the
+	// response that was served: the cost of the request includes both.
+	i := slices.IndexFunc(summary.Attempts, func(a attempt) bool { return a.Check != "" })
+	if i < 0 {
+		return nil
+	}
+	first := &summary.Attempts[i]
+	r.checked = first.Provider + "/" + first.Model
+	r.escalated = first.Check == requestlog.CheckFailed && i < len(summary.Attempts)-1 && r.checked != r.served
+	if !r.escalated {
+		return nil
+	}
+	r.firstCost, r.secondCost = first.Cost, r.cost
+	if r.cost != nil && first.Cost != nil {
+		r.secondCost = new(r.cost.Sub(*first.Cost))
+	}
 	return nil
+}
+
+// attempt is the part of a logged attempt that has the result of its checks and its cost.
+type attempt struct {
+	Provider string                `json:"provider"`
+	Model    string                `json:"model"`
+	Check    requestlog.CheckState `json:"check"`
+	Cost     *money.Amount         `json:"cost_usd"`
 }
 
 // readTrace decodes the input of the decision and the observed states of its candidates.
@@ -111,11 +143,16 @@ func (r *record) readDecision(s *rawjson.Scanner, key []byte) {
 			return
 		}
 		for range s.Elements {
-			if string(key) == "aside" {
-				r.readAside(s)
-			} else {
+			if string(key) == "candidates" {
 				r.readCandidate(s)
+				continue
 			}
+			// The observed state of a target that policies excluded. The candidates may include the target without its state.
+			var aside route.Sighting
+			decode(s, &aside)
+			known := r.seen[aside.Target]
+			known.state, known.cache = aside.Seen, aside.Cache
+			r.seen[aside.Target] = known
 		}
 	}
 }
@@ -160,16 +197,6 @@ func (r *record) readCandidate(s *rawjson.Scanner) {
 	r.seen[target] = one
 }
 
-// readAside reads the observed state of a target that policies excluded. The candidates may include the target without
-// its state.
-func (r *record) readAside(s *rawjson.Scanner) {
-	var one route.Sighting
-	decode(s, &one)
-	known := r.seen[one.Target]
-	known.state, known.cache = one.Seen, one.Cache
-	r.seen[one.Target] = known
-}
-
 // readCacheHit and readState read the JSON that encoding/json writes. They do not use reflection, because every
 // candidate has both values and decoding them with encoding/json takes longer than computing the decision.
 
@@ -202,6 +229,12 @@ func readState(s *rawjson.Scanner) (state route.State) {
 			state.Latency = time.Duration(readInt(s))
 		case "tokens_per_second":
 			state.TokensPS = readFloat(s)
+		case "checked":
+			state.Checked = readFloat(s)
+		case "check_failed":
+			state.CheckFailed = readFloat(s)
+		case "length":
+			state.Length = readFloat(s)
 		}
 	})
 	return state

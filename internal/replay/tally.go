@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -64,22 +63,19 @@ func (t *tally) creditPolicies(c *choice) {
 	for _, i := range c.matched {
 		p := &t.policies[i]
 		p.Matched++
-		if !credited && p.Name == c.policy {
-			p.credit(c)
-			credited = true
+		if credited || p.Name != c.policy {
+			continue
 		}
-	}
-}
-
-func (p *PolicyFigures) credit(c *choice) {
-	if c.denied {
-		p.Denied++
-		return
-	}
-	p.Decided++
-	if c.alone != nil && c.cost != nil {
-		p.Priced++
-		p.Saved = p.Saved.Add(c.alone.Sub(*c.cost))
+		credited = true
+		if c.denied {
+			p.Denied++
+			continue
+		}
+		p.Decided++
+		if c.alone != nil && c.cost != nil {
+			p.Priced++
+			p.Saved = p.Saved.Add(c.alone.Sub(*c.cost))
+		}
 	}
 }
 
@@ -140,7 +136,19 @@ func (v *versus) add(r *result, from, to *choice) {
 		return
 	}
 	v.served++
-	v.price(r, from, to)
+	if from.cost != nil && to.cost != nil {
+		v.cost.Priced++
+		v.cost.Before = v.cost.Before.Add(*from.cost)
+		v.cost.After = v.cost.After.Add(*to.cost)
+		if r.baseline != nil {
+			sum := *r.baseline
+			if v.cost.Baseline != nil {
+				sum = sum.Add(*v.cost.Baseline)
+			}
+			v.cost.Based++
+			v.cost.Baseline = &sum
+		}
+	}
 	v.measured.add(r.evidence, from.chances, to.chances)
 	if from.quality != nil && to.quality != nil {
 		v.before.add(*from.quality)
@@ -167,23 +175,6 @@ func (v *versus) flow(from, to *choice) {
 	if from.cost != nil && to.cost != nil {
 		f.Priced++
 		f.Change = f.Change.Add(to.cost.Sub(*from.cost))
-	}
-}
-
-func (v *versus) price(r *result, from, to *choice) {
-	if from.cost == nil || to.cost == nil {
-		return
-	}
-	v.cost.Priced++
-	v.cost.Before = v.cost.Before.Add(*from.cost)
-	v.cost.After = v.cost.After.Add(*to.cost)
-	if r.baseline != nil {
-		sum := *r.baseline
-		if v.cost.Baseline != nil {
-			sum = sum.Add(*v.cost.Baseline)
-		}
-		v.cost.Based++
-		v.cost.Baseline = &sum
 	}
 }
 
@@ -243,10 +234,4 @@ func (v *versus) routes() []Flow {
 		rest.Change = rest.Change.Add(f.Change)
 	}
 	return append(list[:maxFlows], rest)
-}
-
-// split splits provider/model. The name of a model may contain slashes.
-func split(target string) (provider, model string) {
-	provider, model, _ = strings.Cut(target, "/")
-	return provider, model
 }

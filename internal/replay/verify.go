@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -43,7 +44,7 @@ func Verify(e *requestlog.Entry, w World, features *predict.Features) Verificati
 	}
 	logged := e.Decision
 	again, _ := route.Decide(&logged.Input, w.Snapshot, Recorded(logged, &w.Rules)) // rejections have candidates, too
-	if fellBack(e, again) {
+	if e.Served() && len(again.Plan) > 0 && again.Plan[0].ID() != e.Provider+"/"+e.Model {
 		again.Kind = route.Fallback // set in the record when another target served the request
 	}
 	c := comparer{logged: logged, again: again}
@@ -55,14 +56,9 @@ func Verify(e *requestlog.Entry, w World, features *predict.Features) Verificati
 	v.Differences = append(v.Differences, c.differences...)
 	v.Same = len(v.Differences) == 0
 	if !v.Same && logged.Versions.Catalog != w.Catalog {
-		v.Missing = append(v.Missing, fmt.Sprintf("catalog %s; %s was used instead", named(logged.Versions.Catalog), named(w.Catalog)))
+		v.Missing = append(v.Missing, fmt.Sprintf("catalog %s; %s was used instead", cmp.Or(logged.Versions.Catalog, "unknown"), cmp.Or(w.Catalog, "unknown")))
 	}
 	return v
-}
-
-// fellBack reports whether a target other than the first choice served the request.
-func fellBack(e *requestlog.Entry, d *route.Decision) bool {
-	return e.Served() && len(d.Plan) > 0 && d.Plan[0].ID() != e.Provider+"/"+e.Model
 }
 
 // Recorded returns the conditions recorded in a decision, combined with the given rules.
@@ -111,22 +107,17 @@ func (c *comparer) decision() {
 	c.text("cascade", cascadeText(a.Cascade), cascadeText(b.Cascade))
 	c.text("output limit", strconv.FormatInt(a.MaxOutput, 10), strconv.FormatInt(b.MaxOutput, 10))
 	c.text("omitted bodies", strconv.FormatBool(a.OmitBodies), strconv.FormatBool(b.OmitBodies))
-	c.policies()
-	c.candidates()
-}
-
-func (c *comparer) policies() {
-	a, b := c.logged.Policies, c.again.Policies
-	for i := range max(len(a), len(b)) {
+	for i := range max(len(a.Policies), len(b.Policies)) {
 		var before, after string
-		if i < len(a) {
-			before = hitText(&a[i])
+		if i < len(a.Policies) {
+			before = hitText(&a.Policies[i])
 		}
-		if i < len(b) {
-			after = hitText(&b[i])
+		if i < len(b.Policies) {
+			after = hitText(&b.Policies[i])
 		}
 		c.text(fmt.Sprintf("policy %d", i+1), before, after)
 	}
+	c.candidates()
 }
 
 func (c *comparer) candidates() {

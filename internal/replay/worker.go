@@ -2,7 +2,9 @@ package replay
 
 import (
 	"errors"
+	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"fairlead/internal/llm"
@@ -18,8 +20,6 @@ type worker struct {
 	record  record
 	rated   bool // whether the current request is rated, so that chances are needed
 }
-
-func newWorker(o *Options) *worker { return &worker{options: o} }
 
 // result is the outcome of one request.
 type result struct {
@@ -118,7 +118,7 @@ func (w *worker) logged() choice {
 	if t := w.target(&w.options.Live, c.target); t != nil {
 		c.model = t.Model.Name
 	} else {
-		_, c.model = split(c.target)
+		_, c.model, _ = strings.Cut(c.target, "/")
 	}
 	c.quality = w.quality(c.model)
 	if w.rated {
@@ -139,7 +139,15 @@ func (w *worker) choose(by *Rules) choice {
 		in.Objective = *by.Objective
 	}
 	d, err := route.Decide(&in, by.Snapshot, route.Conditions{
-		State: w.state, CacheHit: w.cacheHit, Policies: by.Policies, Corrections: by.Corrections, Feedback: by.Feedback,
+		State: func(target string) route.State {
+			s := r.seen[target].state
+			if w.options.Ready {
+				s.Open, s.BackingOff = false, 0
+			}
+			return s
+		},
+		CacheHit: func(t *provider.Target, _ int64, _ bool) route.CacheHit { return r.seen[t.ID()].cache },
+		Policies: by.Policies, Corrections: by.Corrections, Feedback: by.Feedback,
 	})
 	c := choice{policy: d.Policy, versions: d.Versions}
 	for i := range d.Policies {
@@ -148,7 +156,10 @@ func (w *worker) choose(by *Rules) choice {
 		}
 	}
 	if err != nil {
-		c.code = codeOf(err)
+		c.code = llm.Internal.Code()
+		if e, ok := errors.AsType[*llm.Error](err); ok {
+			c.code = e.Kind.Code()
+		}
 		c.denied = c.code == llm.PolicyRejected.Code()
 		return c
 	}
@@ -170,38 +181,47 @@ func (w *worker) choose(by *Rules) choice {
 	return c
 }
 
-func codeOf(err error) string {
-	if e, ok := errors.AsType[*llm.Error](err); ok {
-		return e.Kind.Code()
-	}
-	return llm.Internal.Code()
-}
-
-// cost returns the cost of the request at a target. For the target that was chosen or that served the request, it is
-// the recorded cost.
+// cost returns the cost of one response of a target. For the target that was chosen or that served the request, it is the recorded
+// cost. If the recorded cost includes a response that failed its checks, it is the part of the target.
 func (w *worker) cost(t *provider.Target) *money.Amount {
 	if t == nil {
 		return nil
 	}
-	if id := t.ID(); id == w.record.served || id == w.record.chosen {
-		return w.record.cost
+	r, id := &w.record, t.ID()
+	switch {
+	case r.escalated && id == r.checked && r.firstCost != nil:
+		return r.firstCost
+	case r.escalated && id == r.served && r.firstCost != nil:
+		return r.secondCost
+	case !r.escalated && (id == r.served || id == r.chosen):
+		return r.cost
 	}
-	return costAt(t, &w.record)
+	if t.Price == nil || r.usage.Total() == 0 {
+		return nil
+	}
+	return new(t.Price.At(r.in.At).Cost(usageWith(r.usage, r.seen[id].cache))) // with the expected cached prefix at this target
 }
 
-// cascadeCost returns the cost of a decision: that of its first target and, if the response is checked, that of the second model in
-// proportion to the expected failures. The recorded cost of a request that was checked includes both.
+// cascadeCost returns the cost of a decision: that of its first target and, if the response is checked, that of the second model. If a
+// response of the first target was checked in the log, the logged result counts. Otherwise the cost of the second model counts in
+// proportion to the expected failures.
 func (w *worker) cascadeCost(by *Rules, d *route.Decision) *money.Amount {
 	first := w.cost(d.Plan[0])
-	id := d.Plan[0].ID()
-	if first == nil || d.Cascade == nil || len(d.Cascade.Steps) < 2 || id == w.record.served || id == w.record.chosen {
+	if first == nil || d.Cascade == nil || len(d.Cascade.Steps) < 2 {
+		return first
+	}
+	logged := w.record.checked == d.Plan[0].ID()
+	if logged && !w.record.escalated {
 		return first
 	}
 	second := w.cost(w.target(by, d.Cascade.Steps[1].Target))
 	if second == nil {
 		return nil
 	}
-	return new(first.Add(money.Amount(d.Cascade.Steps[0].Failure * float64(*second))))
+	if logged {
+		return new(first.Add(*second))
+	}
+	return new(first.Add(money.Amount(math.Round(d.Cascade.Steps[0].Failure * float64(*second)))))
 }
 
 // quality returns a model's predicted success probability with the active abilities, or nil if it is unknown. A model that only the
@@ -224,23 +244,11 @@ func (w *worker) quality(model string) *float64 {
 }
 
 func (w *worker) target(by *Rules, id string) *provider.Target {
-	name, model := split(id)
+	name, model, _ := strings.Cut(id, "/") // the name of a model may contain slashes
 	p, ok := by.Snapshot.Provider(name)
 	if !ok {
 		return nil
 	}
 	t, _ := p.Target(model)
 	return t
-}
-
-func (w *worker) state(target string) route.State {
-	s := w.record.seen[target].state
-	if w.options.Ready {
-		s.Open, s.BackingOff = false, 0
-	}
-	return s
-}
-
-func (w *worker) cacheHit(t *provider.Target, _ int64, _ bool) route.CacheHit {
-	return w.record.seen[t.ID()].cache
 }

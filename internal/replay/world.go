@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -52,17 +53,33 @@ func (l *Library) World(ctx context.Context, v route.Versions) World {
 	w := World{Catalog: known.Version()}
 	lack := func(format string, args ...any) { w.Missing = append(w.Missing, fmt.Sprintf(format, args...)) }
 	if v.Router != route.Router {
-		lack("the decision was made by router %s; this program has router %s", named(v.Router), route.Router)
+		lack("the decision was made by router %s; this program has router %s", cmp.Or(v.Router, "unknown"), route.Router)
 	}
 	var err error
-	if w.Snapshot, err = l.snapshot(ctx, v.Snapshot, known); err != nil {
-		lack("targets, prices and abilities of version %s: %v", named(v.Snapshot), err)
+	w.Snapshot, err = cached(l.snapshots, v.Snapshot, func() (*route.Snapshot, error) {
+		body, err := l.archive.KeptVersion(ctx, Snapshots, v.Snapshot)
+		if err != nil {
+			return nil, err
+		}
+		return route.Restore(body, known)
+	})
+	if err != nil {
+		lack("targets, prices and abilities of version %s: %v", cmp.Or(v.Snapshot, "unknown"), err)
 		return w // policies cannot be parsed without the names of models
 	}
 	if w.Policies, err = l.rules(ctx, v.Policy, w.Snapshot); err != nil {
 		lack("policies of version %s: %v", v.Policy, err)
 	}
-	corrections, err := l.correction(ctx, v.Feedback)
+	if v.Feedback == "" {
+		return w
+	}
+	corrections, err := cached(l.corrections, v.Feedback, func() (*feedback.Corrections, error) {
+		body, err := l.archive.KeptVersion(ctx, Abilities, v.Feedback)
+		if err != nil {
+			return nil, err
+		}
+		return feedback.Decode(body)
+	})
 	if err != nil {
 		lack("feedback corrections of version %s: %v", v.Feedback, err)
 	}
@@ -70,13 +87,6 @@ func (l *Library) World(ctx context.Context, v route.Versions) World {
 		w.Corrections = corrections
 	}
 	return w
-}
-
-func named(version string) string {
-	if version == "" {
-		return "unknown"
-	}
-	return version
 }
 
 // catalogOf returns the catalog of a version, or the current one if that version is not archived. Older programs
@@ -96,16 +106,6 @@ func (l *Library) catalogOf(ctx context.Context, version string) *catalog.Catalo
 		return l.catalog
 	}
 	return c
-}
-
-func (l *Library) snapshot(ctx context.Context, version string, known *catalog.Catalog) (*route.Snapshot, error) {
-	return cached(l.snapshots, version, func() (*route.Snapshot, error) {
-		body, err := l.archive.KeptVersion(ctx, Snapshots, version)
-		if err != nil {
-			return nil, err
-		}
-		return route.Restore(body, known)
-	})
 }
 
 func (l *Library) rules(ctx context.Context, version string, snap *route.Snapshot) (*policy.Set, error) {
@@ -128,19 +128,6 @@ func (l *Library) rules(ctx context.Context, version string, snap *route.Snapsho
 			joined = policy.Join(joined, set)
 		}
 		return joined, nil
-	})
-}
-
-func (l *Library) correction(ctx context.Context, version string) (*feedback.Corrections, error) {
-	if version == "" {
-		return nil, nil
-	}
-	return cached(l.corrections, version, func() (*feedback.Corrections, error) {
-		body, err := l.archive.KeptVersion(ctx, Abilities, version)
-		if err != nil {
-			return nil, err
-		}
-		return feedback.Decode(body)
 	})
 }
 
