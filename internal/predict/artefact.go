@@ -34,13 +34,15 @@ type Predictor struct {
 	anchors   map[string][]Anchor
 	abilities map[string]Ability
 	families  []Family
-	agents    int // number of agentFamilies among the families
+	agents    int // number of families of agents
 }
 
 // Family is a kind of prompt in the training data.
 type Family struct {
 	Name  string
 	Level int // index of the family's weight in an ability vector
+
+	agent bool // published scores of agents are fitted to it
 }
 
 // errArtefact is wrapped by every error about the file.
@@ -48,7 +50,7 @@ var errArtefact = errors.New("predictor file")
 
 // featureVersion is the version of the code that computes features. Increase it with every change of their values: logged decisions
 // name it, and only decisions with features of the current version can be compared.
-const featureVersion = 5
+const featureVersion = 6
 
 // Version identifies the content of the artefact and the code that computes features.
 func (p *Predictor) Version() string { return p.version }
@@ -89,9 +91,15 @@ func Parse(data []byte) (*Predictor, error) {
 	if p.net, err = f.readNet(); err != nil {
 		return nil, err
 	}
-	if p.prior, err = f.readPrior(); err != nil {
+	n := f.skills() + 1
+	if p.prior.Mean, err = f.floats("prior_mean", n); err != nil {
 		return nil, err
 	}
+	covariance, err := f.floats("prior_covariance", n*n)
+	if err != nil {
+		return nil, err
+	}
+	p.prior.Covariance = slices.Collect(slices.Chunk(covariance, n))
 	if p.abilities, err = f.readAbilities(); err != nil {
 		return nil, err
 	}
@@ -99,10 +107,13 @@ func Parse(data []byte) (*Predictor, error) {
 		return nil, err
 	}
 	for i, name := range f.Families {
-		p.families = append(p.families, Family{Name: name, Level: 1 + f.Shared + i})
-		if slices.Contains(agentFamilies, name) {
+		family := Family{Name: name, Level: 1 + f.Shared + i}
+		switch name {
+		case "tools", "code", "logic":
+			family.agent = true
 			p.agents++
 		}
+		p.families = append(p.families, family)
 	}
 	table := newWords()
 	p.scratches.New = func() any { return p.net.newScratch(table) }
@@ -111,19 +122,6 @@ func Parse(data []byte) (*Predictor, error) {
 
 // skills returns the number of skills.
 func (f *file) skills() int { return f.Shared + len(f.Families) + len(f.Heads) }
-
-func (f *file) readPrior() (Prior, error) {
-	n := f.skills() + 1
-	mean, err := f.floats("prior_mean", n)
-	if err != nil {
-		return Prior{}, err
-	}
-	covariance, err := f.floats("prior_covariance", n*n)
-	if err != nil {
-		return Prior{}, err
-	}
-	return Prior{Mean: mean, Covariance: slices.Collect(slices.Chunk(covariance, n))}, nil
-}
 
 // readAbilities reads the spread and the vector of each model, and its number of recorded outcomes by family.
 func (f *file) readAbilities() (map[string]Ability, error) {

@@ -44,9 +44,6 @@ var demandStems = func() []string {
 	return stems
 }()
 
-// demandPhrases are the same in scripts that do not separate words with spaces.
-var demandPhrases = strings.Fields(`证明 證明 推导 推導 设计 設計 分析 评估 評估 优化 最优 约束 一致性 并发 分布式 証明 導出 評価 最適 実装 整合 並行 分散 증명 유도 설계 분석 평가 최적 구현 동시`)
-
 // demandOf returns the demand of a text. Like the task, it depends on the start and the end of a long text.
 func demandOf(text string) float64 {
 	if len(text) > taskHead+taskTail {
@@ -74,7 +71,10 @@ func demandOf(text string) float64 {
 	}
 	if ideal > 0 {
 		words = max(words, idealWord*float64(ideal))
-		for _, phrase := range demandPhrases {
+		for _, phrase := range [...]string{ // stems in scripts that do not separate words with spaces
+			"证明", "證明", "推导", "推導", "设计", "設計", "分析", "评估", "評估", "优化", "最优", "约束", "一致性", "并发", "分布式", "証明",
+			"導出", "評価", "最適", "実装", "整合", "並行", "分散", "증명", "유도", "설계", "분석", "평가", "최적", "구현", "동시",
+		} {
 			if strings.Contains(text, phrase) {
 				found++
 			}

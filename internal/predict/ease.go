@@ -9,16 +9,6 @@ import (
 // scale. The training data has no such prompts, because benchmarks ask questions.
 const smallTalkEase = 3
 
-// courtesies are words that start a prompt that any model can handle.
-var courtesies = map[string]bool{
-	"hi": true, "hello": true, "hey": true, "thanks": true, "thank": true, "bye": true, "goodbye": true, "welcome": true, "ok": true, "okay": true,
-	"hola": true, "gracias": true, "bonjour": true, "merci": true, "salut": true, "hallo": true, "danke": true, "servus": true, "ciao": true,
-	"grazie": true, "olá": true, "oi": true, "obrigado": true, "obrigada": true, "hoi": true, "bedankt": true, "hej": true, "tack": true,
-	"cześć": true, "dzięki": true, "привет": true, "спасибо": true, "здравствуйте": true, "merhaba": true, "teşekkürler": true, "नमस्ते": true,
-	"धन्यवाद": true, "مرحبا": true, "شكرا": true, "שלום": true, "تشکر": true, "سلام": true, "안녕": true, "안녕하세요": true, "감사합니다": true,
-	"你好": true, "您好": true, "谢谢": true, "謝謝": true, "こんにちは": true, "ありがとう": true, "สวัสดี": true, "xin": true, "halo": true,
-}
-
 // easeOf returns the ease of a prompt. Only a short prompt that starts with a courtesy and has no number, code or
 // further content is easy.
 func easeOf(task Task, text string) float64 {
@@ -27,8 +17,15 @@ func easeOf(task Task, text string) float64 {
 		return 0
 	}
 	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsMark(r) && r != '\'' })
-	if len(words) == 0 || len(words) > mostWords || !courtesies[words[0]] {
+	if len(words) == 0 || len(words) > mostWords {
 		return 0
 	}
-	return smallTalkEase
+	switch words[0] {
+	case "hi", "hello", "hey", "thanks", "thank", "bye", "goodbye", "welcome", "ok", "okay", "hola", "gracias", "bonjour", "merci",
+		"salut", "hallo", "danke", "servus", "ciao", "grazie", "olá", "oi", "obrigado", "obrigada", "hoi", "bedankt", "hej", "tack",
+		"cześć", "dzięki", "привет", "спасибо", "здравствуйте", "merhaba", "teşekkürler", "नमस्ते", "धन्यवाद", "مرحبا", "شكرا",
+		"שלום", "تشکر", "سلام", "안녕", "안녕하세요", "감사합니다", "你好", "您好", "谢谢", "謝謝", "こんにちは", "ありがとう", "สวัสดี", "xin", "halo":
+		return smallTalkEase
+	}
+	return 0
 }

@@ -37,14 +37,14 @@ func (p *Predictor) Features(prompt Prompt) Features {
 	if unknown := 1 - s.Known; unknown > 0 && s.Ease == 0 {
 		s.Ease -= math.Round(1000*unknown*demandOf(prompt.Text)) / 1000
 	}
+	if s.Task == Translation {
+		s.Ease += math.Round(1000*(1-s.Known)*easeOfTranslation(prompt.Text, s.Language)) / 1000
+	}
 	s.Output = p.outputLength(&s, prompt.Text)
 	return s
 }
 
-// agentFamilies are the families that published scores of agents are fitted to.
-var agentFamilies = []string{"tools", "code", "logic"}
-
-// favourAgents replaces the equal family shares of a prompt unlike the training data by those of agentFamilies. The text of an agent's
+// favourAgents replaces the equal family shares of a prompt unlike the training data by those of agents. The text of an agent's
 // task says little about it, but a model's success with tools depends on other skills than its success with questions.
 func (p *Predictor) favourAgents(f *Features) {
 	unknown := 1 - f.Known
@@ -53,7 +53,7 @@ func (p *Predictor) favourAgents(f *Features) {
 	}
 	for _, family := range p.families {
 		share := -unknown / float64(len(p.families))
-		if slices.Contains(agentFamilies, family.Name) {
+		if family.agent {
 			share += unknown / float64(p.agents)
 		}
 		z := &f.Skills[family.Level-1]
@@ -92,7 +92,14 @@ func (n *net) block(d *scratch, list []uint32, weight float64) {
 	d.sums = [lanes]int64{}
 	for some := range slices.Chunk(rows, fullLanes) {
 		n.addRows(&d.acc, some)
-		d.flush()
+		for i := 0; i < len(d.acc); i += 2 { // from the narrow lanes to the sums
+			even, odd := d.acc[i], d.acc[i+1]
+			for j := range 4 {
+				d.sums[i*4+2*j] += int64(even >> (16 * j) & 0xFFFF)
+				d.sums[i*4+2*j+1] += int64(odd >> (16 * j) & 0xFFFF)
+			}
+		}
+		d.acc = [lanes / 4]uint64{}
 	}
 	root := weight / math.Sqrt(float64(len(rows)))
 	for l, sum := range d.sums {
@@ -146,18 +153,6 @@ func (n *net) addRows(acc *[lanes / 4]uint64, buckets []uint32) {
 // row returns the weights of a bucket.
 func (n *net) row(bucket uint32) *[lanes]byte { return (*[lanes]byte)(n.table[int(bucket)*lanes:]) }
 
-// flush adds the narrow lanes to the sums and clears them.
-func (d *scratch) flush() {
-	for i := 0; i < len(d.acc); i += 2 {
-		even, odd := d.acc[i], d.acc[i+1]
-		for j := range 4 {
-			d.sums[i*4+2*j] += int64(even >> (16 * j) & 0xFFFF)
-			d.sums[i*4+2*j+1] += int64(odd >> (16 * j) & 0xFFFF)
-		}
-	}
-	d.acc = [lanes / 4]uint64{}
-}
-
 // addDense adds the dense features, each limited to three standard deviations of the training data. It sums eight
 // lanes at a time, which fit in registers.
 func (n *net) addDense(d *scratch) {
@@ -188,7 +183,14 @@ func (n *net) join(sums []float64) ([]float64, float64) {
 	}
 	shared, heads := levels[:n.shared], levels[n.shared:]
 	known := n.known(families)
-	n.softmax(families)
+	most, sum := slices.Max(families), 0.0
+	for i, s := range families { // softmax: shares that sum to one
+		families[i] = math.Exp(n.sharpness * (s - most))
+		sum += families[i]
+	}
+	for i := range families {
+		families[i] /= sum
+	}
 	skills := make([]float64, 0, n.shared+n.families+len(n.heads))
 	for _, u := range shared {
 		skills = append(skills, (1-known)*u)
@@ -229,16 +231,4 @@ func (n *net) known(scores []float64) float64 {
 		return 0 // too dissimilar for a meaningful order
 	}
 	return known
-}
-
-// softmax turns the scores of the families into shares that sum to one.
-func (n *net) softmax(scores []float64) {
-	most, sum := slices.Max(scores), 0.0
-	for i, s := range scores {
-		scores[i] = math.Exp(n.sharpness * (s - most))
-		sum += scores[i]
-	}
-	for i := range scores {
-		scores[i] /= sum
-	}
 }

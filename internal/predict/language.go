@@ -2,6 +2,7 @@ package predict
 
 import (
 	"math/bits"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -130,34 +131,33 @@ func (s *scripts) language() string {
 var latin = []string{"en", "de", "fr", "es", "it", "pt", "nl", "pl", "tr", "sv", "da", "vi", "id", "cs", "ro", "fi"}
 
 // stopWords maps frequent words to the languages they belong to, as bits.
-var stopWords = newLexicon(gatherStopWords(map[string]string{
-	"en": "the of and to in is that for it with as was on are this be by from or an at not have you what how which can if do your write following please",
-	"de": "der die das und ist nicht ein eine einen zu mit auf für von den dem im sich auch wie was ich wir sie es bitte als aus bei oder kann einem einer",
-	"fr": "le la les des et est une un du que dans pour pas qui sur avec ce par au plus sont nous vous je il elle comment quelle quel cette mais ou où",
-	"es": "el la los las de y que en un una es por con para no del se lo como más al su qué cuál cómo está son este esta pero muy hay",
-	"it": "il lo gli di e che in un una è per con non del della sono come più al si questo questa ma anche nel le dei quali scrivi",
-	"pt": "o os as de e que em um uma é por com para não do da se como mais ao sua qual está são este esta mas muito na no você",
-	"nl": "de het een en van is dat niet op te voor met zijn aan er ook als maar hoe wat ik wij naar bij deze dit worden",
-	"pl": "i w na z nie się że to jest do jak co jest są dla od czy przez po ale ten która który oraz jaki",
-	"tr": "ve bir bu için ile da de ne mi olan olarak gibi çok daha var nasıl değil ben sen nedir hangi",
-	"sv": "och att det som en är på av för med den till inte om ett har jag du vad hur kan från vi eller",
-	"da": "og at det som en er på af for med den til ikke om et har jeg du hvad hvordan kan fra vi eller hvor",
-	"vi": "và là của có không một những cho với các được người này trong đã như để bạn tôi thế nào hãy",
-	"id": "dan yang di ini itu untuk dengan dari pada adalah tidak apa saya anda akan atau bagaimana ke dalam sebuah",
-	"cs": "a v na se je že to s z do o jak co pro jsou by ale jako od nebo který která není prosím",
-	"ro": "și de la în un o este care cu pe nu să mai din pentru ce cum sunt au fi sau",
-	"fi": "ja on ei se että oli hän mutta ovat kun niin kuin mitä tai minä voi ole miten tämä jos",
-}))
-
-func gatherStopWords(lists map[string]string) map[string]uint32 {
+var stopWords = func() *lexicon[uint32] {
+	lists := map[string]string{
+		"en": "the of and to in is that for it with as was on are this be by from or an at not have you what how which can if do your write following please",
+		"de": "der die das und ist nicht ein eine einen zu mit auf für von den dem im sich auch wie was ich wir sie es bitte als aus bei oder kann einem einer",
+		"fr": "le la les des et est une un du que dans pour pas qui sur avec ce par au plus sont nous vous je il elle comment quelle quel cette mais ou où",
+		"es": "el la los las de y que en un una es por con para no del se lo como más al su qué cuál cómo está son este esta pero muy hay",
+		"it": "il lo gli di e che in un una è per con non del della sono come più al si questo questa ma anche nel le dei quali scrivi",
+		"pt": "o os as de e que em um uma é por com para não do da se como mais ao sua qual está são este esta mas muito na no você",
+		"nl": "de het een en van is dat niet op te voor met zijn aan er ook als maar hoe wat ik wij naar bij deze dit worden",
+		"pl": "i w na z nie się że to jest do jak co jest są dla od czy przez po ale ten która który oraz jaki",
+		"tr": "ve bir bu için ile da de ne mi olan olarak gibi çok daha var nasıl değil ben sen nedir hangi",
+		"sv": "och att det som en är på av för med den till inte om ett har jag du vad hur kan från vi eller",
+		"da": "og at det som en er på af for med den til ikke om et har jeg du hvad hvordan kan fra vi eller hvor",
+		"vi": "và là của có không một những cho với các được người này trong đã như để bạn tôi thế nào hãy",
+		"id": "dan yang di ini itu untuk dengan dari pada adalah tidak apa saya anda akan atau bagaimana ke dalam sebuah",
+		"cs": "a v na se je že to s z do o jak co pro jsou by ale jako od nebo který která není prosím",
+		"ro": "și de la în un o este care cu pe nu să mai din pentru ce cum sunt au fi sau",
+		"fi": "ja on ei se että oli hän mutta ovat kun niin kuin mitä tai minä voi ole miten tämä jos",
+	}
 	table := map[string]uint32{}
 	for i, code := range latin {
-		for _, word := range fields(lists[code]) {
+		for word := range strings.FieldsSeq(lists[code]) {
 			table[word] |= 1 << i
 		}
 	}
-	return table
-}
+	return newLexicon(table)
+}()
 
 // byStopWords returns the language with the most stop words. A word of several languages is divided among them.
 func byStopWords(text string) string {

@@ -2,6 +2,7 @@ package predict
 
 import (
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -26,9 +27,6 @@ var taskLengths = map[Task]lengthPrior{
 	LongContext: {500, 20, 0},
 	"":          {400, 20, 0.2},
 }
-
-// choiceLength applies to multiple-choice questions unlike the training data.
-var choiceLength = lengthPrior{140, 40, 0.2}
 
 // familyLengths apply to prompts of the families of the training data. They are estimates for responses with an explanation: the
 // training data have no lengths. Questions of the other families have the length of their task.
@@ -70,11 +68,12 @@ func (p *Predictor) outputLength(f *Features, text string) int64 {
 	}
 	words := float64(len(text)) / bytesPerWord
 	usual := taskLengths[f.Task]
+	secondOptions := [...]string{"\nB.", "\nB)", "\nB:", "(B)", "\nb)", "\n(b)"}
 	switch {
 	case len(text) <= maxSum && strings.ContainsAny(text, "0123456789") && strings.ContainsAny(text, "*+/^=×÷"):
 		return sumLength
-	case f.Task == Knowledge && hasChoices(text):
-		usual = choiceLength
+	case f.Task == Knowledge && slices.ContainsFunc(secondOptions[:], func(option string) bool { return strings.Contains(text, option) }):
+		usual = lengthPrior{140, 40, 0.2} // a multiple-choice question
 	}
 	rest, length := 1.0, 0.0 // share of the prompt without a family
 	if f.Known > 0 && f.Task != Chat && f.Task != ToolUse && len(p.families) > 0 {
@@ -89,14 +88,4 @@ func (p *Predictor) outputLength(f *Features, text string) int64 {
 	}
 	length += max(0, rest) * usual.at(words) * (1 + demandGrowth*max(0, -f.Ease))
 	return max(1, int64(math.Round(length)))
-}
-
-// hasChoices reports whether a text has a second option.
-func hasChoices(text string) bool {
-	for _, option := range [...]string{"\nB.", "\nB)", "\nB:", "(B)", "\nb)", "\n(b)"} {
-		if strings.Contains(text, option) {
-			return true
-		}
-	}
-	return false
 }

@@ -43,9 +43,7 @@ func (l *lexicon[T]) find(word []byte) (value T, ok bool) {
 const longestWord = 24
 
 // lowers maps a byte of a word to lower case, and other bytes to 0.
-var lowers = makeLowers()
-
-func makeLowers() (table [256]byte) {
+var lowers = func() (table [256]byte) {
 	for i := range table {
 		switch b := byte(i); {
 		case b >= 'A' && b <= 'Z':
@@ -55,7 +53,7 @@ func makeLowers() (table [256]byte) {
 		}
 	}
 	return table
-}
+}()
 
 // foldWord writes the word at the start of text in lower case, truncated to the buffer, and returns its length and
 // whether it has letters outside ASCII. Of these it folds the Western European ones, whose second byte determines the

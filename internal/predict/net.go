@@ -78,8 +78,7 @@ func openFile(data []byte) (*file, error) {
 
 // validate rejects files that do not fit this version of the code.
 func (f *file) validate() error {
-	skills := f.Shared + len(f.Families) + len(f.Heads)
-	switch {
+	switch skills := f.skills(); {
 	case f.Dense != denseCount:
 		return fmt.Errorf("%w: it has %d dense features, want %d: train again", errArtefact, f.Dense, denseCount)
 	case f.Lanes != lanes || skills > lanes:

@@ -56,7 +56,11 @@ func (x *extractor) read(text string) {
 		x.normal = look.normalise(x.normal, part)
 	})
 	x.normal = append(x.normal, ' ')
-	x.grams()
+	fours := slices.Grow(x.hashes[blockFour], len(x.normal))
+	for buf := x.normal; len(buf) >= 4; buf = buf[1:] {
+		fours = append(fours, binary.LittleEndian.Uint32(buf)*fourPrime)
+	}
+	x.hashes[blockFour] = fours
 	x.wordsAndPairs(&look)
 	x.fill(&look, length)
 }
@@ -130,30 +134,29 @@ func (s *textStats) plain(dst []byte, part string) ([]byte, int) {
 }
 
 // normals maps every ASCII byte to its normal form and class. Bytes of the normal form map to themselves.
-var normals = makeNormals()
+var normals = func() (table [256]normal) {
+	for i := range table {
+		one := normal{byte: byte(i), class: byteSign}
+		switch c := byte(i); {
+		case c >= 'A' && c <= 'Z':
+			one = normal{byte: c + 'a' - 'A', class: byteLetter, upper: 1}
+		case c >= 'a' && c <= 'z', c >= utf8.RuneSelf, c == '\'':
+			one.class = byteLetter
+		case c >= '0' && c <= '9':
+			one = normal{byte: '0', class: byteDigit}
+		case c <= ' ':
+			one = normal{byte: ' ', class: byteSpace, space: 1}
+		}
+		one.counted = one.class == byteSign || i == '\''
+		table[i] = one
+	}
+	return table
+}()
 
 type normal struct {
 	byte, class  byte
 	space, upper byte // 1 for a space; 1 for a capital
 	counted      bool // the number of occurrences is a feature
-}
-
-func makeNormals() (table [256]normal) {
-	for i := range table {
-		one := normal{byte: byte(i)}
-		switch c := byte(i); {
-		case c >= 'A' && c <= 'Z':
-			one = normal{byte: c + 'a' - 'A', upper: 1}
-		case c >= '0' && c <= '9':
-			one.byte = '0'
-		case c <= ' ':
-			one = normal{byte: ' ', space: 1}
-		}
-		one.class = byteClass(one.byte)
-		one.counted = i < utf8.RuneSelf && (one.class == byteSign || i == '\'')
-		table[i] = one
-	}
-	return table
 }
 
 const (
@@ -162,16 +165,6 @@ const (
 	wordBasis = 0x811C9DC5
 	leadWords = 3
 )
-
-// grams hashes every run of four bytes of the normal form.
-func (x *extractor) grams() {
-	buf := x.normal
-	list := slices.Grow(x.hashes[blockFour], len(buf))
-	for ; len(buf) >= 4; buf = buf[1:] {
-		list = append(list, binary.LittleEndian.Uint32(buf)*fourPrime)
-	}
-	x.hashes[blockFour] = list
-}
 
 // wordsAndPairs hashes words and pairs of adjacent words, and counts the kinds of words.
 func (x *extractor) wordsAndPairs(look *textStats) {
@@ -199,13 +192,8 @@ func (x *extractor) wordsAndPairs(look *textStats) {
 	}
 	pairs = append(pairs, mix(before*31))
 	x.hashes[blockWord], x.hashes[blockPair] = single, pairs
-	x.lead(single)
-}
-
-// lead hashes the first one, two and three words together, and the last ones.
-func (x *extractor) lead(single []uint32) {
 	first, last := uint32(1), uint32(2)
-	for i := range min(leadWords, len(single)) {
+	for i := range min(leadWords, len(single)) { // the first one, two and three words together, and the last ones
 		first = mix(first*31 + single[i])
 		last = mix(last*31 + single[len(single)-1-i])
 		x.hashes[blockLead] = append(x.hashes[blockLead], first, last)
@@ -219,19 +207,6 @@ func mix(h uint32) uint32 {
 	h ^= h >> 15
 	h *= 0x846CA68B
 	return h ^ h>>16
-}
-
-// byteClass returns the class of a byte of the normal form. Bytes outside ASCII are letters.
-func byteClass(c byte) uint8 {
-	switch {
-	case c >= 'a' && c <= 'z', c >= utf8.RuneSelf, c == '\'':
-		return byteLetter
-	case c == ' ':
-		return byteSpace
-	case c == '0':
-		return byteDigit
-	}
-	return byteSign
 }
 
 // logCount returns log(n+1). Small counts are precomputed.

@@ -54,7 +54,16 @@ func TaskOf(p Prompt) Task {
 		t.sum[kindExtraction] += 0.8
 	}
 	t.addWholeText(len(p.Text))
-	return t.task()
+	best, most := kindNothing, minTaskScore
+	for k := kindCode; k < taskKinds; k++ {
+		if t.sum[k] >= most { // if scores are equal, the later kind wins because it is more specific
+			best, most = k, t.sum[k]
+		}
+	}
+	return [taskKinds]Task{
+		kindNothing: Chat, kindCode: Code, kindMaths: Maths, kindReasoning: Reasoning, kindKnowledge: Knowledge,
+		kindTranslation: Translation, kindExtraction: Extraction, kindChat: Chat,
+	}[best]
 }
 
 func cut(text string, n int) string { return text[:min(len(text), n)] }
@@ -73,9 +82,6 @@ const (
 	kindChat
 	taskKinds
 )
-
-// taskByKind lists the tasks by kind. If scores are equal, the later kind wins because it is more specific.
-var taskByKind = [taskKinds]Task{kindNothing: Chat, kindCode: Code, kindMaths: Maths, kindReasoning: Reasoning, kindKnowledge: Knowledge, kindTranslation: Translation, kindExtraction: Extraction, kindChat: Chat}
 
 // taskScores sums the cues of a text.
 type taskScores struct {
@@ -108,14 +114,4 @@ func (t *taskScores) addWholeText(length int) {
 	if t.isQuestion && length < 400 && t.sum[kindChat] == 0 {
 		t.sum[kindKnowledge]++
 	}
-}
-
-func (t *taskScores) task() Task {
-	best, most := kindNothing, minTaskScore
-	for k := kindCode; k < taskKinds; k++ {
-		if t.sum[k] >= most {
-			best, most = k, t.sum[k]
-		}
-	}
-	return taskByKind[best]
 }

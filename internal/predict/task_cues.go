@@ -1,5 +1,7 @@
 package predict
 
+import "strings"
+
 // taskCue is the evidence of a word for a task.
 type taskCue struct {
 	kind   taskKind
@@ -10,74 +12,53 @@ type taskCue struct {
 
 // taskCues are words in lower case. Weights reflect how much more often the word occurs in prompts of the task than
 // in others: one word of weight one is enough to decide.
-var taskCues = newLexicon(gather([]cueGroup{
-	{taskCue{kind: kindTranslation, weight: 1.5}, `translate translation translator translating übersetze übersetzen übersetzung traduis traduire traduction traduisez
-		traduce traducir traducción traduza traduzir tradução traduci tradurre traduzione vertaal vertalen vertaling przetłumacz tłumaczenie çevir çeviri terjemahkan
-		переведи Переведи переведите Переведите перевод Перевод перевести dịch översätt oversæt oversett přelož traducere`},
-	{taskCue{kind: kindExtraction, weight: 1.2}, `extract summarize summarise summarizing summary tldr classify categorize categorise sentiment entities paraphrase
-		extrahiere zusammenfassen zusammenfassung klassifiziere extrais extraire résume résumer résumé extrae extraer resume resumir resumen clasifica extraia resuma resumo
-		estrai riassumi riassunto samenvatting streszczenie`},
-	{taskCue{kind: kindExtraction, weight: 0.5}, `passage transcript document article invoice email mention mentioned labels label fields keywords according json csv schema spreadsheet`},
-	{taskCue{kind: kindCode, weight: 2}, `def elif println printf kwargs nullptr stacktrace traceback`},
-	{taskCue{kind: kindCode, weight: 1}, `function functions python javascript typescript golang java kotlin html css sql regex bash powershell numpy pandas react django flask docker kubernetes
-		refactor unittest pytest npm sdk stdin stdout std segfault webpack assert postgres mongodb
-		programm funktion código fonction programme codice`},
-	{taskCue{kind: kindCode, weight: 0.5}, `code class import return const async await struct null exception bug compile compiler script algorithm array string strings boolean
-		integer int float dict tuple list lists loop api endpoint database query repository commit branch method module package library codebase debug void public private static
-		var self args true false foo bar github rust stack terminal cli c++ input output implement`},
-	{taskCue{kind: kindMaths, weight: 1}, `equation polynomial integral derivative theorem prove frac sqrt boxed cdot trigonometric logarithm eigenvalue matrix modulo divisible arithmetic
-		geometric hypotenuse perpendicular congruent sin cos binom overline circ leq geq neq triangle parabola asymptote gleichung équation ecuación equação уравнение`},
-	{taskCue{kind: kindMaths, weight: 0.5}, `compute calculate evaluate solve sum product integer integers probability prime factor factors remainder digits angle radius circle perimeter
-		area ratio fraction positive real multiple berechne calcule calcula вычисли решите рассчитай square cube`},
-	{taskCue{kind: kindMaths, weight: 0.25, amount: true}, `many much total cost costs each per average percent percentage half twice thrice dozen left altogether remaining remain pays paid earns
-		spends spent sold price hours minutes miles times more fewer less number viele kostet insgesamt jeweils combien total chaque coûte cuántos cuántas cuesta total cada
-		quantos custa quanti сколько стоит`},
-	{taskCue{kind: kindReasoning, weight: 1.5}, `puzzle riddle clue clues deduce logical logically logic syllogism paradox premises premise knights knaves sudoku zebra brainteaser rätsel énigme
-		acertijo enigma houses house who's seated`},
-	{taskCue{kind: kindReasoning, weight: 0.4}, `conclusion infer implies therefore assumption argument hypothesis step steps strategy statement statements true liar lies immediately
-		directly between left right next`},
-	{taskCue{kind: kindKnowledge, weight: 0.3, asks: true}, `who what when where which whose whom is are was were did does name wer was wann wo welche welcher welches wie qui quoi quand où quel quelle
-		quién qué cuándo dónde cuál quem quando onde qual chi cosa dove quale кто Кто что Что когда Когда где Где какой Какой`},
-	{taskCue{kind: kindKnowledge, weight: 0.6}, `following answer capital century founded discovered invented known located question options choices definition kingdom dynasty president
-		chemical disease patient law court species planet element treaty`},
-	{taskCue{kind: kindChat, weight: 1}, `poem story essay haiku letter blog tweet lyrics song slogan brainstorm joke recipe suggest recommend recommendations advice tips roleplay pretend
-		imagine feel feeling hello hi hey thanks gedicht geschichte poème histoire poema historia cuento стих стихотворение рассказ`},
-	{taskCue{kind: kindChat, weight: 0.6}, `write draft compose ideas help please my me i'm we our opinion think schreibe écris escribe escreva scrivi напиши Напиши`},
-}))
-
-type cueGroup struct {
-	sign  taskCue
-	words string
-}
-
-// gather builds the table of words. A word of two groups keeps the first, more specific one.
-func gather(groups []cueGroup) map[string]taskCue {
+var taskCues = func() *lexicon[taskCue] {
 	table := map[string]taskCue{}
-	for _, g := range groups {
-		for _, word := range fields(g.words) {
-			if _, taken := table[word]; !taken {
-				table[word] = g.sign
+	for _, group := range []struct {
+		cue   taskCue
+		words string
+	}{
+		{taskCue{kind: kindTranslation, weight: 1.5}, `translate translation translator translating übersetze übersetzen übersetzung traduis traduire traduction traduisez
+			traduce traducir traducción traduza traduzir tradução traduci tradurre traduzione vertaal vertalen vertaling przetłumacz tłumaczenie çevir çeviri terjemahkan
+			переведи Переведи переведите Переведите перевод Перевод перевести dịch översätt oversæt oversett přelož traducere`},
+		{taskCue{kind: kindExtraction, weight: 1.2}, `extract summarize summarise summarizing summary tldr classify categorize categorise sentiment entities paraphrase
+			extrahiere zusammenfassen zusammenfassung klassifiziere extrais extraire résume résumer résumé extrae extraer resume resumir resumen clasifica extraia resuma resumo
+			estrai riassumi riassunto samenvatting streszczenie`},
+		{taskCue{kind: kindExtraction, weight: 0.5}, `passage transcript document article invoice email mention mentioned labels label fields keywords according json csv schema spreadsheet`},
+		{taskCue{kind: kindCode, weight: 2}, `def elif println printf kwargs nullptr stacktrace traceback`},
+		{taskCue{kind: kindCode, weight: 1}, `function functions python javascript typescript golang java kotlin html css sql regex bash powershell numpy pandas react django flask docker kubernetes
+			refactor unittest pytest npm sdk stdin stdout std segfault webpack assert postgres mongodb
+			programm funktion código fonction programme codice`},
+		{taskCue{kind: kindCode, weight: 0.5}, `code class import return const async await struct null exception bug compile compiler script algorithm array string strings boolean
+			integer int float dict tuple list lists loop api endpoint database query repository commit branch method module package library codebase debug void public private static
+			var self args true false foo bar github rust stack terminal cli c++ input output implement`},
+		{taskCue{kind: kindMaths, weight: 1}, `equation polynomial integral derivative theorem prove frac sqrt boxed cdot trigonometric logarithm eigenvalue matrix modulo divisible arithmetic
+			geometric hypotenuse perpendicular congruent sin cos binom overline circ leq geq neq triangle parabola asymptote gleichung équation ecuación equação уравнение`},
+		{taskCue{kind: kindMaths, weight: 0.5}, `compute calculate evaluate solve sum product integer integers probability prime factor factors remainder digits angle radius circle perimeter
+			area ratio fraction positive real multiple berechne calcule calcula вычисли решите рассчитай square cube`},
+		{taskCue{kind: kindMaths, weight: 0.25, amount: true}, `many much total cost costs each per average percent percentage half twice thrice dozen left altogether remaining remain pays paid earns
+			spends spent sold price hours minutes miles times more fewer less number viele kostet insgesamt jeweils combien total chaque coûte cuántos cuántas cuesta total cada
+			quantos custa quanti сколько стоит`},
+		{taskCue{kind: kindReasoning, weight: 1.5}, `puzzle riddle clue clues deduce logical logically logic syllogism paradox premises premise knights knaves sudoku zebra brainteaser rätsel énigme
+			acertijo enigma houses house who's seated`},
+		{taskCue{kind: kindReasoning, weight: 0.4}, `conclusion infer implies therefore assumption argument hypothesis step steps strategy statement statements true liar lies immediately
+			directly between left right next`},
+		{taskCue{kind: kindKnowledge, weight: 0.3, asks: true}, `who what when where which whose whom is are was were did does name wer was wann wo welche welcher welches wie qui quoi quand où quel quelle
+			quién qué cuándo dónde cuál quem quando onde qual chi cosa dove quale кто Кто что Что когда Когда где Где какой Какой`},
+		{taskCue{kind: kindKnowledge, weight: 0.6}, `following answer capital century founded discovered invented known located question options choices definition kingdom dynasty president
+			chemical disease patient law court species planet element treaty`},
+		{taskCue{kind: kindChat, weight: 1}, `poem story essay haiku letter blog tweet lyrics song slogan brainstorm joke recipe suggest recommend recommendations advice tips roleplay pretend
+			imagine feel feeling hello hi hey thanks gedicht geschichte poème histoire poema historia cuento стих стихотворение рассказ`},
+		{taskCue{kind: kindChat, weight: 0.6}, `write draft compose ideas help please my me i'm we our opinion think schreibe écris escribe escreva scrivi напиши Напиши`},
+	} {
+		for word := range strings.FieldsSeq(group.words) {
+			if _, taken := table[word]; !taken { // a word of two groups keeps the first, more specific one
+				table[word] = group.cue
 			}
 		}
 	}
-	return table
-}
-
-func fields(text string) []string {
-	var words []string
-	begin := -1
-	for i := 0; i <= len(text); i++ {
-		space := i == len(text) || isSpace(text[i])
-		switch {
-		case space && begin >= 0:
-			words = append(words, text[begin:i])
-			begin = -1
-		case !space && begin < 0:
-			begin = i
-		}
-	}
-	return words
-}
+	return newLexicon(table)
+}()
 
 type phrase struct {
 	text   string
@@ -85,7 +66,8 @@ type phrase struct {
 	weight float64
 }
 
-// phrases are searched in texts with letters outside ASCII.
+// phrases are cues in scripts that do not separate words with spaces, or that inflect them. They are searched in texts with letters
+// outside ASCII.
 var phrases = []phrase{
 	{"翻译", kindTranslation, 2},
 	{"翻譯", kindTranslation, 2},

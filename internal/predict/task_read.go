@@ -19,8 +19,13 @@ func (t *taskScores) read(text string, weight float64) {
 		}
 		i++
 	}
-	if t.foreign {
-		t.phrases(text, weight)
+	if !t.foreign {
+		return
+	}
+	for _, p := range phrases {
+		if strings.Contains(text, p.text) {
+			t.sum[p.kind] += weight * p.weight
+		}
 	}
 }
 
@@ -86,23 +91,10 @@ func (t *taskScores) mark(text string, i int, b byte, weight float64) {
 		t.sentenceStart = true
 	case '\n':
 		t.sentenceStart = true
-		if isOption(text[i+1:]) {
+		// An option starts with "A.", "(b)", "- (C)" or "D:".
+		line := strings.TrimLeft(text[i+1:min(len(text), i+9)], " -*(")
+		if len(line) > 2 && (line[0] >= 'A' && line[0] <= 'J' || line[0] >= 'a' && line[0] <= 'e') && strings.IndexByte(".):", line[1]) >= 0 {
 			t.options++
-		}
-	}
-}
-
-// isOption reports whether a line starts like an option: "A.", "(b)", "- (C)", "D:".
-func isOption(line string) bool {
-	line = strings.TrimLeft(line[:min(len(line), 8)], " -*(")
-	return len(line) > 2 && (line[0] >= 'A' && line[0] <= 'J' || line[0] >= 'a' && line[0] <= 'e') && strings.IndexByte(".):", line[1]) >= 0
-}
-
-// phrases finds cues in scripts that do not separate words with spaces, or that inflect them.
-func (t *taskScores) phrases(text string, weight float64) {
-	for _, p := range phrases {
-		if strings.Contains(text, p.text) {
-			t.sum[p.kind] += weight * p.weight
 		}
 	}
 }

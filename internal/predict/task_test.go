@@ -1,6 +1,7 @@
 package predict
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -95,18 +96,13 @@ func TestTasksAreAllNamed(t *testing.T) {
 		}
 		seen[task] = true
 	}
-	for _, task := range taskByKind {
-		if !seen[task] {
-			t.Errorf("%q is not listed", task)
-		}
-	}
 }
 
 func FuzzTaskOf(f *testing.F) {
 	f.Add("Translate $x^2$ `", "你好 \xff\xc3", true)
 	f.Fuzz(func(t *testing.T, text, system string, json bool) {
 		p := Prompt{Text: text, System: system, JSON: json}
-		if a, b := TaskOf(p), TaskOf(p); a != b || a == "" {
+		if a, b := TaskOf(p), TaskOf(p); a != b || !slices.Contains(Tasks(), a) {
 			t.Errorf("%q and %q", a, b)
 		}
 		if a, b := LanguageOf(text), LanguageOf(text); a != b {

@@ -47,18 +47,12 @@ func (s *textStats) option(text string) {
 	if text[0] == '(' {
 		text = text[1:]
 	}
-	if len(text) > 1 && text[0] >= 'A' && text[0] <= 'J' && (text[1] == ')' || text[1] == '.' || text[1] == ':') {
-		s.options++
-		s.optionMax = max(s.optionMax, int(text[0]-'A')+1)
-		s.optionText(strings.TrimLeft(text[2:min(len(text), 2+optionBytes)], " "))
+	if len(text) < 2 || text[0] < 'A' || text[0] > 'J' || text[1] != ')' && text[1] != '.' && text[1] != ':' {
+		return
 	}
-}
-
-// optionText counts the properties of an option's text.
-func (s *textStats) optionText(text string) {
-	if end := strings.IndexByte(text, '\n'); end >= 0 {
-		text = text[:end]
-	}
+	s.options++
+	s.optionMax = max(s.optionMax, int(text[0]-'A')+1)
+	text, _, _ = strings.Cut(strings.TrimLeft(text[2:min(len(text), 2+optionBytes)], " "), "\n")
 	s.optionBytes += len(text)
 	if text != "" && (text[0] >= '0' && text[0] <= '9' || strings.IndexByte("-$\\(+.", text[0]) >= 0) {
 		s.optionSums++
@@ -198,7 +192,13 @@ func (x *extractor) fill(s *textStats, length int) {
 	d[densePercents] = logCount(b['%'])
 	d[denseQuotes] = logCount(b['"'] + b['\''])
 	d[denseTicks] = logCount(b['`'])
-	d[denseSigns] = share(s.punctuation(), length)
+	signs := 0
+	for c, n := range b {
+		if normals[c].class == byteSign {
+			signs += n
+		}
+	}
+	d[denseSigns] = share(signs, length)
 	all := s.letters + 1
 	d[denseLatin] = share(s.latin, all)
 	d[denseCyrillic] = share(s.cyrillic, all)
@@ -210,15 +210,4 @@ func (x *extractor) fill(s *textStats, length int) {
 		d[denseKinds+k] = logCount(n)
 		d[denseShares+k] = share(n, s.words)
 	}
-}
-
-// punctuation returns the number of bytes that are neither letters, digits nor spaces.
-func (s *textStats) punctuation() int {
-	sum := 0
-	for c, n := range s.bytes {
-		if normals[c].class == byteSign {
-			sum += n
-		}
-	}
-	return sum
 }

@@ -46,7 +46,12 @@ func newWords() *words {
 	w := &words{}
 	for k, list := range kinds() {
 		for word := range strings.FieldsSeq(list) {
-			w.add(hashWord(word), uint8(k))
+			h := hashWord(word)
+			i := h % uint32(len(w.hashes))
+			for w.hashes[i] != 0 && w.hashes[i] != h {
+				i = (i + 1) % uint32(len(w.hashes))
+			}
+			w.hashes[i], w.kinds[i] = h, uint8(k)
 		}
 	}
 	return w
@@ -58,14 +63,6 @@ func hashWord(word string) uint32 {
 		h = (h ^ uint32(word[i])) * wordPrime
 	}
 	return h
-}
-
-func (w *words) add(h uint32, kind uint8) {
-	i := h % uint32(len(w.hashes))
-	for w.hashes[i] != 0 && w.hashes[i] != h {
-		i = (i + 1) % uint32(len(w.hashes))
-	}
-	w.hashes[i], w.kinds[i] = h, kind
 }
 
 // kind returns the kind of the word with this hash, or 0.

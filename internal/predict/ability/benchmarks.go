@@ -34,10 +34,6 @@ var families = map[string]family{
 	"chat":        {[]string{"chat"}, 0.60, 1.00},
 }
 
-// qualityScale is the relation of the quality figure of the catalog and the configuration to strength, over the 196
-// models of the catalog that have a quality and scores.
-var qualityScale = family{centre: 1.04, slope: 1.04}
-
 // generalFamilies are the mixture that quality and scores on unknown benchmarks refer to.
 var generalFamilies = []string{"mmlu", "mmlu_pro", "gsm8k", "math", "logic", "code"}
 
@@ -48,76 +44,73 @@ type board struct {
 	centre, slope, noise float64
 }
 
-// The families that benchmarks resemble.
-var (
-	science   = []string{"mmlu_pro"}
-	everyday  = []string{"mmlu"}
-	sums      = []string{"math"}
-	grades    = []string{"gsm8k", "math"}
-	puzzles   = []string{"logic"}
-	programs  = []string{"code"}
-	calls     = []string{"tools"}
-	following = []string{"mmlu_pro", "chat", "common"}
-	reading   = []string{"mmlu_pro", "facts", "common"}
-	agents    = []string{"tools", "code", "logic"}
-	general   = []string{"mmlu", "mmlu_pro", "gsm8k", "math", "logic", "code"}
-)
-
 // boards is indexed by folded name. A board with few figures has the noise of its kind.
-var boards = map[string]board{
-	"aaindex":               {general, -1.78, 1.26, 0.25},
-	"aacoding":              {programs, -1.30, 1.40, 0.45},
-	"aaagentic":             {agents, -3.19, 2.02, 0.80},
-	"gpqadiamond":           {science, 0.62, 1.17, 0.30},
-	"gpqa":                  {science, 0.72, 1.27, 0.40},
-	"hle":                   {science, -2.43, 1.08, 0.60},
-	"ifbench":               {following, -0.19, 0.79, 0.45},
-	"ifeval":                {following, 2.06, 0.56, 0.55},
-	"lcr":                   {reading, -0.70, 1.32, 0.50},
-	"scicode":               {programs, -0.87, 0.76, 0.30},
-	"terminalbenchhard":     {agents, -2.28, 1.87, 0.60},
-	"terminalbench2":        {agents, -0.37, 1.00, 0.50},
-	"tau2":                  {calls, -0.22, 2.11, 1.20},
-	"tauairline":            {calls, -0.48, 1.25, 0.50},
-	"tauretail":             {calls, 0.42, 1.35, 0.50},
-	"aider":                 {programs, -0.52, 2.23, 0.70},
-	"swebenchverified":      {agents, -0.31, 1.63, 0.60},
-	"swebenchpro":           {agents, -1.62, 0.93, 0.70},
-	"livecodebench":         {programs, 0.45, 1.41, 0.50},
-	"humanevalcard":         {programs, 2.24, 0.86, 0.40},
-	"bfclv4ast":             {calls, 1.52, 0.60, 0.80},
-	"bfclv4live":            {calls, 0.99, 0.60, 0.70},
-	"bfclv4multiturn":       {calls, -1.37, 1.37, 0.90},
-	"bfclv4irrelevance":     {calls, 1.28, 0.69, 0.80},
-	"livebenchaverage":      {general, -0.10, 1.05, 0.45},
-	"livebenchcoding":       {programs, 0.46, 0.62, 0.30},
-	"livebenchcoding2606":   {programs, 0.16, 0.79, 0.30},
-	"livebenchagentic":      {agents, -1.99, 1.89, 0.80},
-	"livebenchagentic2606":  {agents, -1.43, 1.12, 0.45},
-	"livebenchdata":         {reading, -0.34, 0.79, 0.45},
-	"livebenchdata2606":     {reading, -0.19, 0.92, 0.40},
-	"livebenchif":           {following, -1.12, 1.28, 0.60},
-	"livebenchif2606":       {following, -0.43, 0.97, 0.40},
-	"livebenchlanguage":     {reading, 0.11, 0.97, 0.45},
-	"livebenchlanguage2606": {reading, -0.04, 1.10, 0.40},
-	"livebenchmaths":        {sums, 0.42, 0.97, 0.42},
-	"livebenchmaths2606":    {sums, 0.39, 1.27, 0.40},
-	"livebenchreasoning":    {puzzles, -0.41, 1.37, 0.45},
-	"livebenchreason2606":   {puzzles, -0.08, 1.32, 0.40},
-	"mathcard":              {sums, 1.80, 1.23, 0.75},
-	"math500":               {sums, 2.90, 1.10, 0.60},
-	"aime2024":              {sums, 1.02, 1.67, 0.95},
-	"aime2025":              {sums, 1.40, 1.60, 0.95},
-	"aime":                  {sums, 1.20, 1.60, 1.10},
-	"mgsm":                  {grades, 2.25, 1.16, 0.45},
-	"mmlucard":              {everyday, 2.09, 0.98, 0.25},
-	"mmluprocard":           {science, 1.30, 1.04, 0.25},
-	"mmmlu":                 {everyday, 1.53, 0.95, 0.35},
-	"alpacaeval":            {[]string{"chat"}, 0.40, 1.40, 0.70}, // win rate against another model, not the share of good responses
-	"arenahard":             {[]string{"chat"}, 0.40, 1.80, 0.80},
-	"flores":                {[]string{"translation"}, 0.05, 0.85, 0.50}, // similarity to a reference
-	"simpleqa":              {[]string{"facts"}, -1.16, 1.36, 0.60},
-}
+var boards = func() map[string]board {
+	science := []string{"mmlu_pro"}
+	everyday := []string{"mmlu"}
+	sums := []string{"math"}
+	grades := []string{"gsm8k", "math"}
+	puzzles := []string{"logic"}
+	programs := []string{"code"}
+	calls := []string{"tools"}
+	following := []string{"mmlu_pro", "chat", "common"}
+	reading := []string{"mmlu_pro", "facts", "common"}
+	agents := []string{"tools", "code", "logic"}
+	return map[string]board{
+		"aaindex":               {generalFamilies, -1.78, 1.26, 0.25},
+		"aacoding":              {programs, -1.30, 1.40, 0.45},
+		"aaagentic":             {agents, -3.19, 2.02, 0.80},
+		"gpqadiamond":           {science, 0.62, 1.17, 0.30},
+		"gpqa":                  {science, 0.72, 1.27, 0.40},
+		"hle":                   {science, -2.43, 1.08, 0.60},
+		"ifbench":               {following, -0.19, 0.79, 0.45},
+		"ifeval":                {following, 2.06, 0.56, 0.55},
+		"lcr":                   {reading, -0.70, 1.32, 0.50},
+		"scicode":               {programs, -0.87, 0.76, 0.30},
+		"terminalbenchhard":     {agents, -2.28, 1.87, 0.60},
+		"terminalbench2":        {agents, -0.37, 1.00, 0.50},
+		"tau2":                  {calls, -0.22, 2.11, 1.20},
+		"tauairline":            {calls, -0.48, 1.25, 0.50},
+		"tauretail":             {calls, 0.42, 1.35, 0.50},
+		"aider":                 {programs, -0.52, 2.23, 0.70},
+		"swebenchverified":      {agents, -0.31, 1.63, 0.60},
+		"swebenchpro":           {agents, -1.62, 0.93, 0.70},
+		"livecodebench":         {programs, 0.45, 1.41, 0.50},
+		"humanevalcard":         {programs, 2.24, 0.86, 0.40},
+		"bfclv4ast":             {calls, 1.52, 0.60, 0.80},
+		"bfclv4live":            {calls, 0.99, 0.60, 0.70},
+		"bfclv4multiturn":       {calls, -1.37, 1.37, 0.90},
+		"bfclv4irrelevance":     {calls, 1.28, 0.69, 0.80},
+		"livebenchaverage":      {generalFamilies, -0.10, 1.05, 0.45},
+		"livebenchcoding":       {programs, 0.46, 0.62, 0.30},
+		"livebenchcoding2606":   {programs, 0.16, 0.79, 0.30},
+		"livebenchagentic":      {agents, -1.99, 1.89, 0.80},
+		"livebenchagentic2606":  {agents, -1.43, 1.12, 0.45},
+		"livebenchdata":         {reading, -0.34, 0.79, 0.45},
+		"livebenchdata2606":     {reading, -0.19, 0.92, 0.40},
+		"livebenchif":           {following, -1.12, 1.28, 0.60},
+		"livebenchif2606":       {following, -0.43, 0.97, 0.40},
+		"livebenchlanguage":     {reading, 0.11, 0.97, 0.45},
+		"livebenchlanguage2606": {reading, -0.04, 1.10, 0.40},
+		"livebenchmaths":        {sums, 0.42, 0.97, 0.42},
+		"livebenchmaths2606":    {sums, 0.39, 1.27, 0.40},
+		"livebenchreasoning":    {puzzles, -0.41, 1.37, 0.45},
+		"livebenchreason2606":   {puzzles, -0.08, 1.32, 0.40},
+		"mathcard":              {sums, 1.80, 1.23, 0.75},
+		"math500":               {sums, 2.90, 1.10, 0.60},
+		"aime2024":              {sums, 1.02, 1.67, 0.95},
+		"aime2025":              {sums, 1.40, 1.60, 0.95},
+		"aime":                  {sums, 1.20, 1.60, 1.10},
+		"mgsm":                  {grades, 2.25, 1.16, 0.45},
+		"mmlucard":              {everyday, 2.09, 0.98, 0.25},
+		"mmluprocard":           {science, 1.30, 1.04, 0.25},
+		"mmmlu":                 {everyday, 1.53, 0.95, 0.35},
+		"alpacaeval":            {[]string{"chat"}, 0.40, 1.40, 0.70}, // win rate against another model, not the share of good responses
+		"arenahard":             {[]string{"chat"}, 0.40, 1.80, 0.80},
+		"flores":                {[]string{"translation"}, 0.05, 0.85, 0.50}, // similarity to a reference
+		"simpleqa":              {[]string{"facts"}, -1.16, 1.36, 0.60},
+	}
+}()
 
 // otherNames maps folded spellings of benchmarks and families.
 var otherNames = map[string]string{
@@ -182,7 +175,7 @@ func (g *abilityFitter) target(name string, value float64) target {
 	}
 	b, ok := boards[name]
 	if !ok {
-		t := g.equated(board{general, 0.5, 1, unknownNoise}, value)
+		t := g.equated(board{generalFamilies, 0.5, 1, unknownNoise}, value)
 		t.strength = math.NaN() // unknown difficulty
 		return t
 	}
@@ -238,7 +231,7 @@ func (g *abilityFitter) withStrength(targets []target) []target {
 		w := 1 / (t.noise * t.noise)
 		sum += w * t.strength
 		weight += w
-		if len(t.board) < len(general) {
+		if len(t.board) < len(generalFamilies) {
 			for _, name := range t.board {
 				covered[name] = true
 			}

@@ -175,7 +175,8 @@ func (g *abilityFitter) spread(curvature square) float64 {
 	for _, a := range g.typical {
 		row[0] = 1
 		copy(row[1:], a.Skills)
-		sum += a.Weight * squaredLength(factor.solveLower(row))
+		x := factor.solveLower(row)
+		sum += a.Weight * dot(x, x)
 	}
 	return math.Sqrt(sum)
 }

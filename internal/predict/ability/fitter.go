@@ -126,8 +126,15 @@ func newAbilityFitter(p Source) *abilityFitter {
 	for _, name := range p.Benchmarks() {
 		g.pools[fold(name)] = &anchorPool{thin(p.Anchors(name))}
 	}
-	for name, prompts := range probes {
-		g.addProbes(p, fold(name), prompts)
+	for name, prompts := range probes { // for benchmarks that the artefact does not have
+		if g.pools[fold(name)] != nil {
+			continue
+		}
+		anchors := make([]predict.Anchor, len(prompts))
+		for i, text := range prompts {
+			anchors[i] = predict.Anchor{Skills: p.Features(predict.Prompt{Text: text}).Skills, Weight: 1 / float64(len(prompts))}
+		}
+		g.pools[fold(name)] = &anchorPool{anchors}
 	}
 	for name := range families {
 		g.families[name] = &anchorPool{g.family(name)}
@@ -139,18 +146,6 @@ func newAbilityFitter(p Source) *abilityFitter {
 	g.typical = thin(g.general)
 	g.addRecorded(p)
 	return g
-}
-
-// addProbes creates anchors from prompts, for a benchmark that the artefact does not have.
-func (g *abilityFitter) addProbes(p Source, name string, prompts []string) {
-	if g.pools[name] != nil {
-		return
-	}
-	anchors := make([]predict.Anchor, len(prompts))
-	for i, text := range prompts {
-		anchors[i] = predict.Anchor{Skills: p.Features(predict.Prompt{Text: text}).Skills, Weight: 1 / float64(len(prompts))}
-	}
-	g.pools[name] = &anchorPool{anchors}
 }
 
 // family returns the anchors of a benchmark family with a total weight of one. It returns all anchors if the artefact
@@ -201,7 +196,8 @@ func normalise(anchors []predict.Anchor) []predict.Anchor {
 // atQuality returns the ability of a model that is known by its quality: that of a model of the same strength. The
 // quality is on the scale of the catalog, so that a configured figure means the same as the catalog's.
 func (g *abilityFitter) atQuality(quality float64) predict.Ability {
-	strength := (logit(quality) - qualityScale.centre) / qualityScale.slope
+	const centre, slope = 1.04, 1.04 // of quality over strength, for the 196 models of the catalog that have a quality and scores
+	strength := (logit(quality) - centre) / slope
 	targets := make([]target, len(generalFamilies))
 	for i, name := range generalFamilies {
 		targets[i] = g.atStrength(name, strength, strengthNoise)

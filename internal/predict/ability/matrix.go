@@ -43,15 +43,11 @@ func (m square) factor() triangle {
 		}
 		help = max(2*help, 1e-9)
 	}
-	return triangle{newSquare(m.n).unit()} // the matrix has NaN or infinite values
-}
-
-// unit sets the diagonal to ones.
-func (m square) unit() square {
+	unit := newSquare(m.n) // the matrix has NaN or infinite values
 	for i := range m.n {
-		m.v[i*m.n+i] = 1
+		unit.v[i*m.n+i] = 1
 	}
-	return m
+	return triangle{unit}
 }
 
 func (m square) tryFactor(help float64) (triangle, bool) {

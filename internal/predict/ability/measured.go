@@ -29,47 +29,36 @@ type recordedFamily struct {
 	links  float64 // number of models behind the offset
 }
 
-// sparseFamilies are the families of the training data that only small models were recorded on.
-var sparseFamilies = []string{"code", "qa"}
-
 // addRecorded reads the families of the training data, and computes the difference between published scores and
 // recorded outcomes over the models of the catalog that have both.
 func (g *abilityFitter) addRecorded(p Source) {
 	for _, f := range p.Families() {
-		g.recorded = append(g.recorded, recordedFamily{
-			Family: f, pool: &anchorPool{g.anchorsOf(p, f)}, sparse: slices.Contains(sparseFamilies, f.Name), scale: scaleOf(f.Name),
-		})
+		// The anchors whose largest family share is that of f. Names with a slash are parts of a benchmark and would count its
+		// prompts twice.
+		var anchors []predict.Anchor
+		for _, name := range p.Benchmarks() {
+			if strings.Contains(name, "/") {
+				continue
+			}
+			for _, a := range p.Anchors(name) {
+				if a.Skills[f.Level-1] > 0.5 {
+					anchors = append(anchors, a)
+				}
+			}
+		}
+		scale := family{slope: 1}
+		for _, key := range sortedKeys(families) {
+			if slices.Contains(families[key].benchmarks, f.Name) {
+				scale = families[key]
+				break
+			}
+		}
+		sparse := f.Name == "code" || f.Name == "qa"
+		g.recorded = append(g.recorded, recordedFamily{Family: f, pool: &anchorPool{normalise(anchors)}, sparse: sparse, scale: scale})
 	}
 	if len(g.recorded) > 0 {
 		g.setOffsets(g.linked(p))
 	}
-}
-
-// anchorsOf returns the anchors whose largest family share is that of f. Names with a slash are parts of a benchmark
-// and would count its prompts twice.
-func (g *abilityFitter) anchorsOf(p Source, f predict.Family) []predict.Anchor {
-	var list []predict.Anchor
-	for _, name := range p.Benchmarks() {
-		if strings.Contains(name, "/") {
-			continue
-		}
-		for _, a := range p.Anchors(name) {
-			if a.Skills[f.Level-1] > 0.5 {
-				list = append(list, a)
-			}
-		}
-	}
-	return normalise(list)
-}
-
-// scaleOf returns the relation of mean and strength of a family of the training data.
-func scaleOf(name string) family {
-	for _, key := range sortedKeys(families) {
-		if slices.Contains(families[key].benchmarks, name) {
-			return families[key]
-		}
-	}
-	return family{slope: 1}
 }
 
 // link is a model with recorded outcomes and published scores.
@@ -161,7 +150,15 @@ func (g *abilityFitter) measured(a predict.Ability, targets []target) predict.Ab
 		precision.v[i] += v
 	}
 	shifted := predict.Ability{Vector: slices.Clone(a.Vector), Spread: a.Spread, Source: a.Source, Records: a.Records, Precision: precision.v}
-	strength, count := g.strength(&a)
+	// The general strength by the recorded families, shrunk to the mean of the recorded models.
+	sum, count := 0.0, 0.0
+	for i := range g.recorded {
+		if f := &g.recorded[i]; a.Records[i] >= minRecords && !f.sparse {
+			sum += (f.logit(a.Vector) - f.scale.centre) / f.scale.slope
+			count++
+		}
+	}
+	strength := (sum + strengthShrinkage*meanStrength) / (count + strengthShrinkage)
 	trust := count / (count + derivedShrinkage)
 	var scores []float64
 	if len(targets) > 0 {
@@ -183,19 +180,6 @@ func (g *abilityFitter) measured(a predict.Ability, targets []target) predict.Ab
 		shifted.Vector[f.Level] += scoreOutcomes / (scoreOutcomes + a.Records[i]) * (estimate - derived)
 	}
 	return shifted
-}
-
-// strength returns the general strength of a model by its recorded families, shrunk to the mean of the recorded models,
-// and the number of these families.
-func (g *abilityFitter) strength(a *predict.Ability) (strength, count float64) {
-	sum := 0.0
-	for i := range g.recorded {
-		if f := &g.recorded[i]; a.Records[i] >= minRecords && !f.sparse {
-			sum += (f.logit(a.Vector) - f.scale.centre) / f.scale.slope
-			count++
-		}
-	}
-	return (sum + strengthShrinkage*meanStrength) / (count + strengthShrinkage), count
 }
 
 // information returns the precision that the recorded outcomes give the vector, as a full matrix.

@@ -28,11 +28,19 @@ const (
 // where its fit was uncertain, and in its intercept. For other vectors the intercept changes first, and the weights
 // of skills change only if many ratings agree. Without ratings the ability is unchanged.
 func Update(prior predict.Ability, labels []Label) predict.Ability {
-	labels = usable(prior, labels)
-	if len(labels) == 0 {
+	var usable []Label
+	for _, l := range labels {
+		if l.Weight > 0 && !math.IsNaN(l.Score) && len(l.Skills)+1 == len(prior.Vector) {
+			if !l.Loose {
+				l.Score = min(max(l.Score, 0), 1)
+			}
+			usable = append(usable, l)
+		}
+	}
+	if len(usable) == 0 {
 		return prior
 	}
-	u := newUpdate(prior, labels)
+	u := newUpdate(prior, usable)
 	for range updateRounds {
 		gradient, curvature := u.slope()
 		step := curvature.factor().solve(gradient)
@@ -43,19 +51,6 @@ func Update(prior predict.Ability, labels []Label) predict.Ability {
 	}
 	_, curvature := u.slope()
 	return predict.Ability{Vector: u.vector, Spread: prior.Spread * u.shrink(curvature), Source: prior.Source, Mean: prior.Mean}
-}
-
-func usable(prior predict.Ability, labels []Label) []Label {
-	var kept []Label
-	for _, l := range labels {
-		if l.Weight > 0 && !math.IsNaN(l.Score) && len(l.Skills)+1 == len(prior.Vector) {
-			if !l.Loose {
-				l.Score = min(max(l.Score, 0), 1)
-			}
-			kept = append(kept, l)
-		}
-	}
-	return kept
 }
 
 // update is the search for the corrected vector.
@@ -79,22 +74,17 @@ func newUpdate(prior predict.Ability, labels []Label) *update {
 		u.weight += l.Weight
 	}
 	if n := len(prior.Vector); len(prior.Precision) == n*n {
-		u.precision = loosen(square{n, prior.Precision})
+		// The intercept may differ by interceptSpread more. Only the lower half of the precision is read.
+		free, first := square{n, append([]float64(nil), prior.Precision...)}, make([]float64, n)
+		for i := range first {
+			first[i] = free.at(i, 0)
+		}
+		free.addOuter(first, -1/(1/(interceptSpread*interceptSpread)+first[0]))
+		u.precision = free.mirror()
 	} else {
 		u.precision = u.assumedPrecision(prior.Spread)
 	}
 	return u
-}
-
-// loosen returns the precision if the intercept may differ by interceptSpread more. Only the lower half of m is read.
-func loosen(m square) square {
-	free := square{m.n, append([]float64(nil), m.v...)}
-	first := make([]float64, m.n)
-	for i := range first {
-		first[i] = m.at(i, 0)
-	}
-	free.addOuter(first, -1/(1/(interceptSpread*interceptSpread)+first[0]))
-	return free.mirror()
 }
 
 // assumedPrecision returns the precision of a vector of which only the spread is known.
@@ -134,7 +124,11 @@ func (u *update) objective(vector []float64) float64 {
 	sum := -dot(away, u.precision.times(away)) / 2
 	for i, l := range u.labels {
 		x := dot(u.rows[i], vector) + l.Offset
-		sum += l.Weight * (l.Score*x - softplus(x))
+		softplus := x // for large x
+		if x <= 30 {
+			softplus = math.Log1p(math.Exp(x))
+		}
+		sum += l.Weight * (l.Score*x - softplus)
 	}
 	return sum
 }
@@ -159,17 +153,11 @@ func (u *update) shrink(curvature square) float64 {
 	wide, narrow := u.precision.factor(), curvature.factor()
 	before, after := 0.0, 0.0
 	for i := 0; i < len(u.rows); i += 1 + len(u.rows)/spreadOver {
-		before += u.labels[i].Weight * squaredLength(wide.solveLower(u.rows[i]))
-		after += u.labels[i].Weight * squaredLength(narrow.solveLower(u.rows[i]))
+		a, b := wide.solveLower(u.rows[i]), narrow.solveLower(u.rows[i])
+		before += u.labels[i].Weight * dot(a, a)
+		after += u.labels[i].Weight * dot(b, b)
 	}
 	return math.Sqrt(min(1, after/before))
-}
-
-func softplus(x float64) float64 {
-	if x > 30 {
-		return x
-	}
-	return math.Log1p(math.Exp(x))
 }
 
 func difference(a, b []float64) []float64 {
@@ -179,8 +167,6 @@ func difference(a, b []float64) []float64 {
 	}
 	return d
 }
-
-func squaredLength(x []float64) float64 { return dot(x, x) }
 
 func largest(x []float64) float64 {
 	most := 0.0

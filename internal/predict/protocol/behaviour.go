@@ -55,9 +55,15 @@ func EvaluateBehaviour(items []Behaviour, decisions map[string]Judged) []Behavio
 		r.Items++
 		if j.passes(item, decisions) {
 			r.Passed++
-		} else {
-			r.Failed = append(r.Failed, item.ID+j.describe(item, decisions))
+			continue
 		}
+		var failed strings.Builder // the choice and the probability of the weak model for each role
+		failed.WriteString(item.ID)
+		for _, role := range slices.Sorted(maps.Keys(item.Requests)) {
+			d := decisions[item.Requests[role]]
+			fmt.Fprintf(&failed, " %s=%s(%.3f)", role, d.Model, d.Success[j.weak])
+		}
+		r.Failed = append(r.Failed, failed.String())
 	}
 	var results []BehaviourResult
 	for _, name := range slices.Sorted(maps.Keys(byRelation)) {
@@ -130,7 +136,7 @@ func (j *behaviourJudge) passes(item *Behaviour, decisions map[string]Judged) bo
 	case "housekeeping":
 		d := got["a"]
 		cost, ok := d.Cost[d.Model]
-		return ok && cost <= cheapMultiple*minimum(d.Cost)+1e-12
+		return ok && cost <= cheapMultiple*slices.Min(slices.Collect(maps.Values(d.Cost)))+1e-12
 	case "trouble":
 		p0, p1, p3, p6 := weak("f0"), weak("f1"), weak("f3"), weak("f6")
 		falls := p1 <= p0+riseLimit && p3 <= p1+riseLimit && p6 <= p3+riseLimit && p3 <= p0-troubleFall
@@ -143,16 +149,6 @@ func (j *behaviourJudge) passes(item *Behaviour, decisions map[string]Judged) bo
 		return back && (j.of(got["ok"].Model) < j.of(got["f3"].Model) || got["ok"].Model == got["f0"].Model)
 	}
 	return false
-}
-
-// describe returns the choice and the probability of the weak model for each role.
-func (j *behaviourJudge) describe(item *Behaviour, decisions map[string]Judged) string {
-	var b strings.Builder
-	for _, role := range slices.Sorted(maps.Keys(item.Requests)) {
-		d := decisions[item.Requests[role]]
-		fmt.Fprintf(&b, " %s=%s(%.3f)", role, d.Model, d.Success[j.weak])
-	}
-	return b.String()
 }
 
 // of returns the strength of a model, -1 if it is unknown.
@@ -171,12 +167,4 @@ func (j *behaviourJudge) strongest(d Judged) string {
 		}
 	}
 	return best
-}
-
-func minimum(values map[string]float64) float64 {
-	least := math.Inf(1)
-	for _, v := range values {
-		least = min(least, v)
-	}
-	return least
 }

@@ -102,7 +102,7 @@ func Evaluate(rows []Row, predictions Predictions, plan Plan) Report {
 	for _, pair := range plan.Pairs {
 		used := outcomes(bySource[pair.Source], predictions, pair)
 		report.Pairs = append(report.Pairs, evaluatePair(pair, used, draw))
-		if pooled(pair, plan) && len(used) >= minPrompts {
+		if pair.Strong == plan.Pooled.Strong && !slices.Contains(plan.NotPooled, pair.Source) && len(used) >= minPrompts {
 			pools = append(pools, used)
 		}
 	}
@@ -118,10 +118,6 @@ func Evaluate(rows []Row, predictions Predictions, plan Plan) Report {
 	}
 	report.Calibration = Calibrate(rows, predictions)
 	return report
-}
-
-func pooled(p Pair, plan Plan) bool {
-	return p.Strong == plan.Pooled.Strong && !slices.Contains(plan.NotPooled, p.Source)
 }
 
 // outcome is one prompt of a pair: the predicted advantage of the strong model and both actual scores.

@@ -176,7 +176,7 @@ func TestStandardPlanIsValid(t *testing.T) {
 		if one.Source == "" || one.Strong == "" || one.Weak == "" || one.Strong == one.Weak {
 			t.Errorf("%+v", one)
 		}
-		if pooled(one, p) {
+		if one.Strong == p.Pooled.Strong && !slices.Contains(p.NotPooled, one.Source) {
 			pooledPairs++
 		}
 	}
