@@ -3,6 +3,7 @@ package chat
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"strings"
 
 	"fairlead/internal/rawjson"
 )
@@ -59,7 +60,7 @@ const nineLetters = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvw
 // NineCharID returns a tool-call ID of exactly nine letters and digits, as Mistral requires. It is deterministic and
 // returns a valid ID unchanged.
 func NineCharID(id string) string {
-	if fitsNine(id) {
+	if len(id) == 9 && strings.Trim(id, nineLetters) == "" {
 		return id
 	}
 	sum := sha256.Sum256([]byte(id))
@@ -68,16 +69,4 @@ func NineCharID(id string) string {
 		nine[i] = nineLetters[int(binary.BigEndian.Uint16(sum[2*i:]))%len(nineLetters)]
 	}
 	return string(nine[:])
-}
-
-func fitsNine(id string) bool {
-	if len(id) != 9 {
-		return false
-	}
-	for _, c := range []byte(id) {
-		if (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') {
-			return false
-		}
-	}
-	return true
 }

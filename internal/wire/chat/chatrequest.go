@@ -79,17 +79,6 @@ func (d *decoder) responseFormat() {
 	}
 }
 
-func (d *decoder) modalities() {
-	if !d.Is('[', "modalities", "a list of strings") {
-		return
-	}
-	for range d.Elements {
-		if d.Kind() == '"' {
-			d.need(string(d.Unquote(d.ReadString())) == "audio", llm.AudioOut)
-		}
-	}
-}
-
 // reasoning decodes the objects that control reasoning. Some settings disable it, and some only select how it is
 // returned.
 func (d *decoder) reasoning() {
@@ -123,7 +112,7 @@ func (d *decoder) messageList() {
 	d.messages = true
 	field := llm.Field{Name: "messages", KeyStart: d.KeyStart, Value: d.Pos}
 	for n := range d.Elements {
-		d.listedMessage(n)
+		d.message(n)
 		d.mark(n, field)
 	}
 	if d.req.Messages == 0 && d.Err == nil {
@@ -131,17 +120,14 @@ func (d *decoder) messageList() {
 	}
 }
 
-func (d *decoder) listedMessage(n int) {
+// message decodes message n of the list, which comes next.
+func (d *decoder) message(n int) {
 	d.req.Messages++
 	d.Limit(strict.CheckMessages(d.req.Messages))
 	if d.Kind() != '{' {
 		d.Wrong(fmt.Sprintf("messages[%d]", n), "an object")
 		return
 	}
-	d.message(n)
-}
-
-func (d *decoder) message(n int) {
 	var role rawjson.String
 	var first rawjson.String
 	for key := range d.Members {
@@ -245,7 +231,12 @@ func (d *decoder) part(first *rawjson.String) {
 			if d.Kind() == '"' {
 				kind := d.Unquote(d.ReadString())
 				has |= partNeeds(kind)
-				plain = textual(kind)
+				switch string(kind) {
+				case "text", "refusal", "thinking", "reasoning", "input_text", "output_text":
+					plain = true
+				default:
+					plain = false
+				}
 			}
 		case "text":
 			if d.Kind() != '"' {
@@ -308,15 +299,6 @@ func (d *decoder) unknown() (media bool) {
 	return media
 }
 
-// textual reports whether a part of the given type contains only text.
-func textual(kind []byte) bool {
-	switch string(kind) {
-	case "text", "refusal", "thinking", "reasoning", "input_text", "output_text":
-		return true
-	}
-	return false
-}
-
 // image records the requested detail of an image and, for inline data, its size.
 func (d *decoder) image(value []byte) {
 	if d.Err != nil {
@@ -328,9 +310,10 @@ func (d *decoder) image(value []byte) {
 	}
 	// Read only the beginning, because an image may have megabytes. JSON may escape the slashes of its base64.
 	const enough = 64 << 10
-	detail := ""
+	const near = 128 // the detail is near the beginning or the end of the value, outside the image data
+	detail, begin, end := "", value[:min(len(value), near)], value[max(0, len(value)-near):]
 	for _, level := range []string{"low", "high", "original"} {
-		if ends(value, `"`+level+`"`) {
+		if word := []byte(`"` + level + `"`); bytes.Contains(begin, word) || bytes.Contains(end, word) {
 			detail = level
 		}
 	}
@@ -350,12 +333,6 @@ func (d *decoder) image(value []byte) {
 		data = bytes.ReplaceAll(data, []byte(`\/`), []byte("/"))
 	}
 	d.req.AddImage(token.ImageOf(string(data), detail))
-}
-
-// ends reports whether a word occurs near the beginning or the end of the value, outside the image data.
-func ends(value []byte, word string) bool {
-	const near = 128
-	return bytes.Contains(value[:min(len(value), near)], []byte(word)) || bytes.Contains(value[max(0, len(value)-near):], []byte(word))
 }
 
 func partNeeds(kind []byte) llm.Abilities {

@@ -35,7 +35,7 @@ func (d *decoder) resume(c *checkpoint, read func(key []byte)) {
 	d.Resume(c.scanner)
 	d.top = c.field.Name
 	for n := range func(yield func(int) bool) { d.ElementsAfter(c.next, yield) } {
-		d.listedMessage(n)
+		d.message(n)
 		d.mark(n, c.field)
 	}
 	field := c.field
@@ -46,13 +46,5 @@ func (d *decoder) resume(c *checkpoint, read func(key []byte)) {
 	}
 	if d.Err == nil {
 		d.End()
-	}
-}
-
-// keep stores the last states for the next turn. A client may change its last message in the next turn, so an earlier state is kept
-// too.
-func (d *decoder) keep() {
-	for c := range d.recent.Kept() {
-		d.turn.Keep(turncache.Decoding, c.scanner.Pos, c, 1024+c.scanner.Bytes()+48*len(c.request.Fields)+480)
 	}
 }

@@ -2,6 +2,7 @@ package chat
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 
 	"fairlead/internal/llm"
@@ -60,7 +61,16 @@ func (Format) DecodeTurn(ctx context.Context, op llm.Op, body []byte, turn *turn
 }
 
 func (d *decoder) decode(op llm.Op) error {
-	fields := fieldsOf(op)
+	fields := chatFields
+	switch op {
+	case llm.Embed:
+		fields = embedFields
+	case llm.Complete:
+		fields = promptFields
+	case llm.Moderate:
+		fields = moderationFields
+	default:
+	}
 	d.req.Fields = make([]llm.Field, 0, 8)
 	read := func(key []byte) {
 		field := llm.Field{KeyStart: d.KeyStart, Value: d.Pos}
@@ -88,45 +98,19 @@ func (d *decoder) decode(op llm.Op) error {
 	if err := d.Reject(); err != nil {
 		return err
 	}
-	d.keep()
+	for c := range d.recent.Kept() { // also an earlier state: a client may change its last message in the next turn
+		d.turn.Keep(turncache.Decoding, c.scanner.Pos, c, 1024+c.scanner.Bytes()+48*len(c.request.Fields)+480)
+	}
 	return nil
 }
 
-// finish checks the rules that involve several fields.
+// finish checks the required fields and the rules that involve several fields.
 func (d *decoder) finish(op llm.Op) {
-	d.require(op)
 	r := d.req
-	r.MaxOutput = max(d.maxTokens, d.maxCompletion)
-	if d.maxTokens > 0 && d.maxCompletion > 0 && d.maxTokens != d.maxCompletion {
-		d.Problem("max_tokens", "max_tokens is %d and max_completion_tokens is %d. Send one of them, or the same number in both.", d.maxTokens, d.maxCompletion)
+	if op == llm.Moderate && r.Model == "" && !d.HasProblem("model") {
+		r.Model = "auto" // OpenAI's API does not require a model here
 	}
-	if op == llm.Complete {
-		// Each prompt is completed this number of times. Completions that are not returned are billed, too.
-		r.Choices = max(r.Choices, int(d.bestOf)) * max(r.Inputs, 1)
-	}
-	r.ASCIIBytes, r.NonASCIIBytes, r.Longest = d.ASCII, d.NonASCII, d.longestShare()
-	r.Plain = !d.custom
-	for _, f := range r.Fields {
-		r.Plain = r.Plain && (f.Name != "tool_choice" || !bytes.Contains(d.Data[f.Value:f.End], []byte(`"custom"`)))
-	}
-	r.EndUser = d.endUser
-	if r.EndUser == "" {
-		r.EndUser = d.safetyIdentifier
-	}
-	if !d.instructed.Empty() {
-		r.Instructed = llm.RawText(d.Data[d.instructed.Start:d.instructed.End])
-	}
-	if !d.previewText.Empty() && d.Valid() {
-		r.Preview = preview(d.Data[d.previewText.Start:d.previewText.End])
-		r.Asked = llm.RawText(d.Data[d.previewText.Start:d.previewText.End])
-	}
-}
-
-func (d *decoder) require(op llm.Op) {
-	if op == llm.Moderate && d.req.Model == "" && !d.HasProblem("model") {
-		d.req.Model = "auto" // OpenAI's API does not require a model here
-	}
-	d.Require("model", d.req.Model != "", `Name a model, or send "auto" to have one chosen.`)
+	d.Require("model", r.Model != "", `Name a model, or send "auto" to have one chosen.`)
 	switch op {
 	case llm.Chat:
 		d.Require("messages", d.messages, "Send a list with at least one message.")
@@ -137,5 +121,29 @@ func (d *decoder) require(op llm.Op) {
 	case llm.Moderate:
 		d.Require("input", d.input, "Send a text, a list of texts, or a list of parts.")
 	default:
+	}
+	r.MaxOutput = max(d.maxTokens, d.maxCompletion)
+	if d.maxTokens > 0 && d.maxCompletion > 0 && d.maxTokens != d.maxCompletion {
+		d.Problem("max_tokens", "max_tokens is %d and max_completion_tokens is %d. Send one of them, or the same number in both.", d.maxTokens, d.maxCompletion)
+	}
+	if op == llm.Complete {
+		// Each prompt is completed this number of times. Completions that are not returned are billed, too.
+		r.Choices = max(r.Choices, int(d.bestOf)) * max(r.Inputs, 1)
+	}
+	r.ASCIIBytes, r.NonASCIIBytes = d.ASCII, d.NonASCII
+	if all := d.ASCII + d.NonASCII + int(r.TokenIDs); r.Inputs > 1 && all > 0 {
+		r.Longest = float64(d.longest) / float64(all)
+	}
+	r.Plain = !d.custom
+	for _, f := range r.Fields {
+		r.Plain = r.Plain && (f.Name != "tool_choice" || !bytes.Contains(d.Data[f.Value:f.End], []byte(`"custom"`)))
+	}
+	r.EndUser = cmp.Or(d.endUser, d.safetyIdentifier)
+	if !d.instructed.Empty() {
+		r.Instructed = llm.RawText(d.Data[d.instructed.Start:d.instructed.End])
+	}
+	if !d.previewText.Empty() && d.Valid() {
+		r.Preview = preview(d.Data[d.previewText.Start:d.previewText.End])
+		r.Asked = llm.RawText(d.Data[d.previewText.Start:d.previewText.End])
 	}
 }

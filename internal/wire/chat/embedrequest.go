@@ -86,14 +86,6 @@ func (d *decoder) inputElement(kind byte) bool {
 	return false
 }
 
-// longestShare returns the share of the longest input in all inputs; 0 for a single input.
-func (d *decoder) longestShare() float64 {
-	if all := d.ASCII + d.NonASCII + int(d.req.TokenIDs); d.req.Inputs > 1 && all > 0 {
-		return float64(d.longest) / float64(all)
-	}
-	return 0
-}
-
 func (d *decoder) tokenID() bool {
 	n, ok := rawjson.ParseInteger(d.Number())
 	d.req.TokenIDs++

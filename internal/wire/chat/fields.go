@@ -15,20 +15,6 @@ const maxPromptTokens = 1 << 31
 
 func requestOf(d *decoder) *llm.Request { return d.req }
 
-// fieldsOf returns the fields of a request for op.
-func fieldsOf(op llm.Op) *validate.Object[decoder] {
-	switch op {
-	case llm.Embed:
-		return embedFields
-	case llm.Complete:
-		return promptFields
-	case llm.Moderate:
-		return moderationFields
-	default:
-		return chatFields
-	}
-}
-
 var (
 	commonFields = slices.Concat(validate.Controls(requestOf), []field{
 		validate.Metadata(requestOf),
@@ -39,16 +25,14 @@ var (
 	// generationFields lists the fields that chat and legacy completions share.
 	generationFields = slices.Concat(commonFields, sampled("temperature", "top_p", "presence_penalty", "frequency_penalty", "logit_bias"), []field{
 		validate.Bool("stream", func(d *decoder, b bool) { d.req.Stream = b }),
-		validate.Nested("stream_options", streamOptions, requestOf),
+		validate.Nested("stream_options", validate.NewObject(
+			validate.Bool("include_usage", func(r *llm.Request, b bool) { r.IncludeUsage = b }),
+		), requestOf),
 		validate.Int("n", 1, maxChoices, func(d *decoder, n int64) {
 			d.req.Choices = int(n)
 			d.need(n > 1, llm.ManyChoices)
 		}),
 	})
-
-	streamOptions = validate.NewObject(
-		validate.Bool("include_usage", func(r *llm.Request, b bool) { r.IncludeUsage = b }),
-	)
 
 	chatFields = validate.NewObject(slices.Concat(generationFields, sampled("top_logprobs"), []field{
 		{Name: "messages", Read: func(_ *validate.Reader, _ string, d *decoder) { d.messageList() }},
@@ -56,13 +40,25 @@ var (
 		validate.Int("max_completion_tokens", 1, validate.MaxTokens, func(d *decoder, n int64) { d.maxCompletion = n }),
 		{Name: "tools", Read: func(_ *validate.Reader, name string, d *decoder) { d.tools(name) }},
 		{Name: "functions", Read: func(_ *validate.Reader, name string, d *decoder) { d.tools(name) }},
-		{Name: "web_search_options", Read: webSearch},
+		{Name: "web_search_options", Read: func(r *validate.Reader, name string, d *decoder) {
+			hostedTool(r, name, d)
+			d.need(r.Kind() != 'n', llm.WebSearch) // some models run the search themselves
+		}},
 		{Name: "search_parameters", Read: hostedTool},
 		{Name: "plugins", Read: hostedTool},
 		{Name: "prediction", Read: func(_ *validate.Reader, _ string, d *decoder) { d.req.Predicted += d.countExtra() }},
 		validate.Bool("parallel_tool_calls", func(d *decoder, b bool) { d.need(b, llm.ParallelTools) }),
 		{Name: "response_format", Read: func(_ *validate.Reader, _ string, d *decoder) { d.responseFormat() }},
-		{Name: "modalities", Read: func(_ *validate.Reader, _ string, d *decoder) { d.modalities() }},
+		{Name: "modalities", Read: func(r *validate.Reader, name string, d *decoder) {
+			if !r.Is('[', name, "a list of strings") {
+				return
+			}
+			for range r.Elements {
+				if r.Kind() == '"' {
+					d.need(string(r.Unquote(r.ReadString())) == "audio", llm.AudioOut)
+				}
+			}
+		}},
 		validate.Text("reasoning_effort", func(d *decoder, s string) {
 			d.req.Effort = s
 			d.need(llm.Reasons(s), llm.Reasoning)
@@ -125,12 +121,6 @@ func sampled(names ...string) []field {
 // hostedTool decodes a setting of a provider-run tool. The caller counts its text.
 func hostedTool(r *validate.Reader, _ string, d *decoder) {
 	d.req.Hosted = d.req.Hosted || r.Kind() != 'n'
-}
-
-// webSearch decodes the options of a web search, which some models run themselves.
-func webSearch(r *validate.Reader, name string, d *decoder) {
-	hostedTool(r, name, d)
-	d.need(r.Kind() != 'n', llm.WebSearch)
 }
 
 func (d *decoder) need(yes bool, a llm.Abilities) {

@@ -158,28 +158,20 @@ func (r *renderer) field(f llm.Field) {
 	}
 }
 
-// messages writes the conversation without the gateway's signatures and with converted call IDs.
+// messages writes the conversation without the gateway's signatures, with the last message marked as a prefix, and with converted
+// call IDs.
 func (r *renderer) messages(value []byte) {
 	if r.req.HasSignatures {
 		value = withoutSignatures(value)
 	}
-	if r.edit.Prefix {
-		value = withPrefix(value)
+	if end := bytes.LastIndexByte(value, '}'); r.edit.Prefix && end >= 0 {
+		value = slices.Concat(bytes.TrimRight(value[:end], " \t\r\n"), []byte(`,"prefix":true`), value[end:])
 	}
 	if r.edit.CallID == nil {
 		r.share(value)
 		return
 	}
 	r.out = appendWithCallIDs(r.out, value, r.edit.CallID)
-}
-
-// withPrefix marks the last message as a prefix.
-func withPrefix(messages []byte) []byte {
-	end := bytes.LastIndexByte(messages, '}')
-	if end < 0 {
-		return messages
-	}
-	return slices.Concat(bytes.TrimRight(messages[:end], " \t\r\n"), []byte(`,"prefix":true`), messages[end:])
 }
 
 // appended writes the members that are missing in the client's body.

@@ -15,7 +15,12 @@ func withoutSignatures(messages []byte) []byte {
 		return eachMember(message, func(key string, value []byte) []byte {
 			switch key {
 			case blocksMember:
-				return eachElement(value, unsigned)
+				return eachElement(value, func(block []byte) []byte {
+					if hasMember(block, "provider") { // other blocks were not added by the gateway
+						return nil
+					}
+					return block
+				})
 			case "tool_calls":
 				return eachElement(value, func(call []byte) []byte {
 					return eachMember(call, func(key string, value []byte) []byte {
@@ -29,15 +34,6 @@ func withoutSignatures(messages []byte) []byte {
 			return value
 		})
 	})
-}
-
-// unsigned returns a thinking block unchanged if it does not name a provider, because the gateway did not add it. Other
-// blocks are removed.
-func unsigned(block []byte) []byte {
-	if hasMember(block, "provider") {
-		return nil
-	}
-	return block
 }
 
 func hasMember(object []byte, name string) (found bool) {

@@ -5,7 +5,6 @@ package chatconv
 import (
 	"context"
 	"encoding/json"
-	"slices"
 	"strconv"
 
 	"fairlead/internal/llm"
@@ -23,13 +22,6 @@ type reader struct {
 
 	toolNames map[string]string   // by call id
 	pending   map[string][]string // ids of legacy function calls without a result, by function name
-}
-
-// accountFields lists fields that do not belong to the conversation, because they concern the gateway, the account or
-// the stream, or that are already decoded.
-var accountFields = []string{
-	"model", "models", "provider", "session_id", "stream", "stream_options", "n", "max_tokens", "max_completion_tokens",
-	"user", "safety_identifier", "metadata", "service_tier", "store", "prompt_cache_key", "prompt_cache_retention", "prompt_cache_options",
 }
 
 // Conversation converts a validated chat request. Content that cannot be expressed is an error of kind Untranslatable.
@@ -89,11 +81,14 @@ func (r *reader) member(name string) {
 		c.Tools = append(c.Tools, llm.Tool{Hosted: websearch.Hosted, Search: websearch.Read(rawjson.Parse(r.Raw()))})
 	case "modalities":
 		if string(r.Raw()) != `["text"]` {
-			r.dropField(name)
+			c.DropField(name)
 		}
+	case "model", "models", "provider", "session_id", "stream", "stream_options", "n", "max_tokens", "max_completion_tokens",
+		"user", "safety_identifier", "metadata", "service_tier", "store", "prompt_cache_key", "prompt_cache_retention", "prompt_cache_options":
+		// These fields concern the gateway, the account or the stream, or are already decoded.
 	default:
-		if !r.readSampling(name) && !slices.Contains(accountFields, name) {
-			r.dropField(name)
+		if !r.readSampling(name) {
+			c.DropField(name)
 		}
 	}
 }
@@ -123,9 +118,6 @@ func (r *reader) readSampling(name string) bool {
 	}
 	return true
 }
-
-// dropField records an unsupported member or part.
-func (r *reader) dropField(name string) { r.conv.DropField(name) }
 
 // numberText returns the text of a number, unchanged.
 func (r *reader) numberText(param string) json.Number {

@@ -11,7 +11,7 @@ import (
 // Deltas converts the events of a chat response, streamed or not, for a client of another format.
 func Deltas(events iter.Seq2[llm.Event, error]) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
-		var t deltaReader
+		t := deltaReader{choices: map[int]*choiceState{}}
 		for ev, err := range events {
 			if err == nil {
 				err = t.take(&ev)
@@ -149,7 +149,11 @@ func (t *deltaReader) take(ev *llm.Event) error {
 		if parts == nil {
 			parts = c.Message
 		}
-		state := t.choice(c.Index)
+		state := t.choices[c.Index]
+		if state == nil {
+			state = &choiceState{at: map[int]int{}}
+			t.choices[c.Index] = state
+		}
 		if parts != nil {
 			t.message(c.Index, state, parts)
 		}
@@ -176,16 +180,6 @@ func (t *deltaReader) take(ev *llm.Event) error {
 
 func (t *deltaReader) add(p llm.Delta) { t.deltas = append(t.deltas, p) }
 
-func (t *deltaReader) choice(index int) *choiceState {
-	if t.choices == nil {
-		t.choices = map[int]*choiceState{}
-	}
-	if t.choices[index] == nil {
-		t.choices[index] = &choiceState{at: map[int]int{}}
-	}
-	return t.choices[index]
-}
-
 func (t *deltaReader) message(choice int, state *choiceState, parts *messageJSON) {
 	thought := string(parts.Reasoning)
 	if parts.ReasoningContent != nil && *parts.ReasoningContent != "" {
@@ -196,7 +190,17 @@ func (t *deltaReader) message(choice int, state *choiceState, parts *messageJSON
 	}
 	t.text(llm.ThinkingDelta, choice, &thought)
 	state.think = state.think || thought != ""
-	t.blocks(choice, state, parts.Blocks)
+	for _, b := range parts.Blocks { // the text of a block was already sent, unless the provider sends thinking only in blocks
+		if !state.think {
+			t.text(llm.ThinkingDelta, choice, &b.Text)
+		}
+		if b.Signature != "" || b.Data != "" {
+			t.add(llm.Delta{Kind: llm.SignatureDelta, Choice: choice, Thinking: &llm.Thinking{Signature: b.Signature, Redacted: b.Data, Provider: b.Provider}})
+		}
+	}
+	if len(parts.Blocks) > 0 {
+		state.think = false
+	}
 	t.text(llm.TextDelta, choice, parts.Content)
 	t.text(llm.RefusalDelta, choice, parts.Refusal)
 	for _, a := range parts.Annotations {
@@ -224,21 +228,6 @@ func (t *deltaReader) text(kind llm.DeltaKind, choice int, text *string) {
 	}
 }
 
-// blocks reads signatures. The text of a block was already sent, unless the provider sends thinking only in blocks.
-func (t *deltaReader) blocks(choice int, state *choiceState, blocks []thinkingBlockJSON) {
-	for _, b := range blocks {
-		if !state.think {
-			t.text(llm.ThinkingDelta, choice, &b.Text)
-		}
-		if b.Signature != "" || b.Data != "" {
-			t.add(llm.Delta{Kind: llm.SignatureDelta, Choice: choice, Thinking: &llm.Thinking{Signature: b.Signature, Redacted: b.Data, Provider: b.Provider}})
-		}
-	}
-	if len(blocks) > 0 {
-		state.think = false
-	}
-}
-
 func (t *deltaReader) call(choice int, state *choiceState, c *toolCallJSON) {
 	f := c.Function
 	custom := c.Custom != nil
@@ -248,9 +237,11 @@ func (t *deltaReader) call(choice int, state *choiceState, c *toolCallJSON) {
 	if f == nil {
 		f = &functionJSON{}
 	}
-	arguments := f.Input
-	if !custom {
-		arguments = argumentText(f.Arguments)
+	arguments := ""
+	if custom {
+		arguments = f.Input
+	} else if len(f.Arguments) > 0 && json.Unmarshal(f.Arguments, &arguments) != nil {
+		arguments = string(f.Arguments) // some providers send an object instead of a string
 	}
 	index, begins := state.place(c, f.Name != "" || c.ID != "")
 	if !begins {
@@ -262,15 +253,6 @@ func (t *deltaReader) call(choice int, state *choiceState, c *toolCallJSON) {
 	t.add(llm.Delta{Kind: llm.CallDelta, Choice: choice, Index: index, Call: &llm.ToolCall{
 		ID: c.ID, Name: f.Name, Arguments: arguments, Custom: custom, Signature: c.Extra.Google.Signature, Provider: c.Extra.Ours.Provider,
 	}})
-}
-
-// argumentText returns arguments as a string. Some providers send an object.
-func argumentText(raw json.RawMessage) string {
-	var s string
-	if len(raw) == 0 || string(raw) == "null" || json.Unmarshal(raw, &s) == nil {
-		return s
-	}
-	return string(raw)
 }
 
 // place returns the index of the call that a delta belongs to, and whether the delta begins the call. Some providers

@@ -20,14 +20,6 @@ func wrapFreeText(text string) string {
 	return string(w.Out)
 }
 
-// unwrapFreeText is the inverse of wrapFreeText. Arguments of another form are returned unchanged.
-func unwrapFreeText(arguments string) string {
-	if text := rawjson.ParseString(arguments).Get("input"); text.Kind == rawjson.Text {
-		return text.String()
-	}
-	return arguments
-}
-
 // FreeText converts calls of custom tools that were sent as functions back to custom calls. Their text comes in one delta, because
 // it can only be decoded as a whole.
 func FreeText(deltas iter.Seq2[llm.Delta, error], custom func(name string) bool) iter.Seq2[llm.Delta, error] {
@@ -58,7 +50,10 @@ func FreeText(deltas iter.Seq2[llm.Delta, error], custom func(name string) bool)
 				}
 			case p.Kind == llm.FinishDelta:
 				for _, h := range held {
-					text := unwrapFreeText(h.arguments.String())
+					text := h.arguments.String()
+					if input := rawjson.ParseString(text).Get("input"); input.Kind == rawjson.Text {
+						text = input.String()
+					}
 					if h.choice == p.Choice && text != "" && !yield(llm.Delta{Kind: llm.ArgumentsDelta, Choice: h.choice, Index: h.index, Text: text}, nil) {
 						return
 					}

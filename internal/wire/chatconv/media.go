@@ -11,10 +11,6 @@ import (
 
 func isDataURL(s string) bool { return len(s) >= 5 && strings.EqualFold(s[:5], "data:") }
 
-func isWebURL(s string) bool {
-	return strings.HasPrefix(s, "https://") || strings.HasPrefix(s, "http://")
-}
-
 // splitDataURL parses a data URL such as data:image/png;base64,AAAA. Other data is converted to base64.
 func splitDataURL(s string) (llm.Media, bool) {
 	head, data, found := strings.Cut(s[len("data:"):], ",")
@@ -35,9 +31,6 @@ func splitDataURL(s string) (llm.Media, bool) {
 	media.Data = base64.StdEncoding.EncodeToString([]byte(plain))
 	return media, true
 }
-
-// dataURL is the inverse of splitDataURL.
-func dataURL(m *llm.Media) string { return "data:" + m.Type + ";base64," + m.Data }
 
 // standardBase64 returns the same bytes in the standard alphabet with padding. Input in standard form is returned
 // unchanged.
@@ -61,28 +54,6 @@ func standardBase64(s string) (string, bool) {
 		return "", false
 	}
 	return base64.StdEncoding.EncodeToString(bytes), true
-}
-
-// audioType returns the media type of an audio format such as wav or mp3.
-func audioType(format string) string {
-	switch format {
-	case "":
-		return ""
-	case "mp3":
-		return "audio/mpeg"
-	}
-	return "audio/" + format
-}
-
-// audioFormat is the inverse of audioType.
-func audioFormat(kind string) string {
-	switch kind {
-	case "audio/mpeg", "audio/mp3":
-		return "mp3"
-	case "audio/x-wav", "audio/wave":
-		return "wav"
-	}
-	return strings.TrimPrefix(kind, "audio/")
 }
 
 // typeByName returns the MIME type for a file name, for clients that send no type.

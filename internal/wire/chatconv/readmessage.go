@@ -2,18 +2,13 @@ package chatconv
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 
 	"fairlead/internal/llm"
 	"fairlead/internal/wire/show"
 )
-
-// messageFields lists the members of messages that are supported, or that occur only in responses.
-var messageFields = []string{
-	"role", "content", "name", "tool_calls", "tool_call_id", "function_call", "refusal", "audio", "cache_control", "prompt_cache_breakpoint",
-	"reasoning_content", "reasoning", "thinking_blocks", "annotations",
-}
 
 func (r *reader) readMessages() {
 	if !r.Is('[', "messages", "a list of messages") {
@@ -27,9 +22,13 @@ func (r *reader) readMessages() {
 }
 
 func (r *reader) readMessage(m map[string]int, where string) {
-	for _, name := range sortedNames(m) {
-		if !slices.Contains(messageFields, name) {
-			r.dropField("messages." + name)
+	for _, name := range slices.SortedFunc(maps.Keys(m), func(a, b string) int { return m[a] - m[b] }) { // in document order
+		switch name {
+		case "role", "content", "name", "tool_calls", "tool_call_id", "function_call", "refusal", "audio", "cache_control", "prompt_cache_breakpoint",
+			"reasoning_content", "reasoning", "thinking_blocks":
+		case "annotations": // occurs only in responses
+		default:
+			r.conv.DropField("messages." + name)
 		}
 	}
 	message := llm.Message{Name: r.textOf(m, "name", where)}
@@ -41,9 +40,19 @@ func (r *reader) readMessage(m map[string]int, where string) {
 	case "assistant":
 		message.Role, message.Parts = llm.Assistant, r.assistantParts(m, where)
 	case "tool":
-		message = r.toolMessage(m, where)
-	case "function":
-		message = r.functionMessage(m, where)
+		id := r.textOf(m, "tool_call_id", where)
+		name, called := r.toolNames[id]
+		if !called {
+			name = message.Name
+		}
+		message = result(llm.ToolResult{ID: id, Name: name, Parts: r.contentOf(m, where)})
+	case "function": // a legacy result names the function instead of the call; it belongs to the last call of that function
+		res := llm.ToolResult{Name: message.Name, Parts: r.contentOf(m, where)}
+		if open := r.pending[res.Name]; len(open) > 0 {
+			last := len(open) - 1
+			res.ID, r.pending[res.Name] = open[last], open[:last]
+		}
+		message = result(res)
 	default:
 		r.Problem(where+"role", "%srole must be one of system, developer, user, assistant, tool, function; it is %s.", where, show.Quote(role))
 		return
@@ -52,16 +61,6 @@ func (r *reader) readMessage(m map[string]int, where string) {
 		message.Parts[last].Cache = r.cacheOf(m, where)
 	}
 	r.conv.Messages = append(r.conv.Messages, message)
-}
-
-// sortedNames returns the member names in document order.
-func sortedNames(m map[string]int) []string {
-	names := make([]string, 0, len(m))
-	for name := range m {
-		names = append(names, name)
-	}
-	slices.SortFunc(names, func(a, b string) int { return m[a] - m[b] }) // by position
-	return names
 }
 
 // assistantParts decodes an assistant message. Thinking comes first, as every provider requires, and calls come last.
@@ -137,30 +136,28 @@ func (r *reader) toolCalls(param string) (parts []llm.Part) {
 	}
 	for n := range r.Elements {
 		where := param + "[" + strconv.Itoa(n) + "]"
-		if m, ok := r.object(where); ok {
-			call := r.toolCall(m, where+".")
-			r.toolNames[call.ID] = call.Name
-			parts = append(parts, llm.Part{Kind: llm.CallPart, Call: &call})
+		m, ok := r.object(where)
+		if !ok {
+			continue
 		}
+		where += "."
+		call := llm.ToolCall{ID: r.textOf(m, "id", where)}
+		if custom, ok := r.objectOf(m, "custom", where); ok {
+			call.Custom = true
+			call.Name, call.Arguments = r.textOf(custom, "name", where+"custom."), r.textOf(custom, "input", where+"custom.")
+		} else if function, ok := r.objectOf(m, "function", where); ok {
+			call.Name, call.Arguments = r.textOf(function, "name", where+"function."), r.argumentsOf(function, "arguments", where+"function.")
+		}
+		if extra, ok := r.objectOf(m, "extra_content", where); ok {
+			google, _ := r.objectOf(extra, "google", where)
+			ours, _ := r.objectOf(extra, "fairlead", where)
+			call.Signature = r.textOf(google, "thought_signature", where)
+			call.Provider = r.textOf(ours, "provider", where)
+		}
+		r.toolNames[call.ID] = call.Name
+		parts = append(parts, llm.Part{Kind: llm.CallPart, Call: &call})
 	}
 	return parts
-}
-
-func (r *reader) toolCall(m map[string]int, where string) llm.ToolCall {
-	call := llm.ToolCall{ID: r.textOf(m, "id", where)}
-	if custom, ok := r.objectOf(m, "custom", where); ok {
-		call.Custom = true
-		call.Name, call.Arguments = r.textOf(custom, "name", where+"custom."), r.textOf(custom, "input", where+"custom.")
-	} else if function, ok := r.objectOf(m, "function", where); ok {
-		call.Name, call.Arguments = r.textOf(function, "name", where+"function."), r.argumentsOf(function, "arguments", where+"function.")
-	}
-	if extra, ok := r.objectOf(m, "extra_content", where); ok {
-		google, _ := r.objectOf(extra, "google", where)
-		ours, _ := r.objectOf(extra, "fairlead", where)
-		call.Signature = r.textOf(google, "thought_signature", where)
-		call.Provider = r.textOf(ours, "provider", where)
-	}
-	return call
 }
 
 // argumentsOf decodes arguments, which should be a string. Some clients send an object.
@@ -169,26 +166,6 @@ func (r *reader) argumentsOf(m map[string]int, name, where string) string {
 		return string(r.rawOf(m, name))
 	}
 	return r.textOf(m, name, where)
-}
-
-func (r *reader) toolMessage(m map[string]int, where string) llm.Message {
-	id := r.textOf(m, "tool_call_id", where)
-	name, called := r.toolNames[id]
-	if !called {
-		name = r.textOf(m, "name", where)
-	}
-	return result(llm.ToolResult{ID: id, Name: name, Parts: r.contentOf(m, where)})
-}
-
-// functionMessage decodes a legacy result, which names the function instead of the call. It belongs to the last call of
-// that function.
-func (r *reader) functionMessage(m map[string]int, where string) llm.Message {
-	res := llm.ToolResult{Name: r.textOf(m, "name", where), Parts: r.contentOf(m, where)}
-	if open := r.pending[res.Name]; len(open) > 0 {
-		last := len(open) - 1
-		res.ID, r.pending[res.Name] = open[last], open[:last]
-	}
-	return result(res)
 }
 
 func result(res llm.ToolResult) llm.Message {

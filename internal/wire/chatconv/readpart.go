@@ -38,10 +38,31 @@ func (r *reader) readPart(m map[string]int, where string) (llm.Part, bool) {
 		return llm.Part{Kind: llm.TextPart, Text: r.textOf(m, "text", where)}, true
 	case "refusal":
 		return llm.Part{Kind: llm.RefusalPart, Text: r.textOf(m, "refusal", where)}, true
-	case "image_url":
-		return llm.Part{Kind: llm.ImagePart, Media: r.image(m, where)}, true
+	case "image_url": // an object, or a plain URL, which some vendors accept
+		param := where + "image_url"
+		if pos, has := m["image_url"]; has && r.Data[pos] == '"' {
+			return llm.Part{Kind: llm.ImagePart, Media: r.media(r.textOf(m, "image_url", where), param)}, true
+		}
+		inner, _ := r.objectOf(m, "image_url", where)
+		media := r.media(r.textOf(inner, "url", param+"."), param+".url")
+		media.Detail = r.textOf(inner, "detail", param+".")
+		return llm.Part{Kind: llm.ImagePart, Media: media}, true
 	case "input_audio":
-		return llm.Part{Kind: llm.AudioPart, Media: r.audio(m, where)}, true
+		inner, _ := r.objectOf(m, "input_audio", where)
+		where += "input_audio."
+		data, format := r.textOf(inner, "data", where), r.textOf(inner, "format", where)
+		if isDataURL(data) {
+			return llm.Part{Kind: llm.AudioPart, Media: r.media(data, where+"data")}, true
+		}
+		media := &llm.Media{Data: r.base64(data, where+"data")}
+		switch format {
+		case "":
+		case "mp3":
+			media.Type = "audio/mpeg"
+		default:
+			media.Type = "audio/" + format
+		}
+		return llm.Part{Kind: llm.AudioPart, Media: media}, true
 	case "file":
 		return llm.Part{Kind: llm.FilePart, Media: r.file(m, where)}, true
 	case "thinking": // Mistral's reasoning models
@@ -52,35 +73,13 @@ func (r *reader) readPart(m map[string]int, where string) (llm.Part, bool) {
 	}
 }
 
-// image decodes an image: an object, or a plain URL, which some vendors accept.
-func (r *reader) image(m map[string]int, where string) *llm.Media {
-	param := where + "image_url"
-	if pos, has := m["image_url"]; has && r.Data[pos] == '"' {
-		return r.media(r.textOf(m, "image_url", where), param)
-	}
-	inner, _ := r.objectOf(m, "image_url", where)
-	media := r.media(r.textOf(inner, "url", param+"."), param+".url")
-	media.Detail = r.textOf(inner, "detail", param+".")
-	return media
-}
-
-func (r *reader) audio(m map[string]int, where string) *llm.Media {
-	inner, _ := r.objectOf(m, "input_audio", where)
-	where += "input_audio."
-	data, kind := r.textOf(inner, "data", where), audioType(r.textOf(inner, "format", where))
-	if isDataURL(data) {
-		return r.media(data, where+"data")
-	}
-	return &llm.Media{Type: kind, Data: r.base64(data, where+"data")}
-}
-
 func (r *reader) file(m map[string]int, where string) *llm.Media {
 	inner, _ := r.objectOf(m, "file", where)
 	where += "file."
 	media := &llm.Media{}
 	switch data := r.textOf(inner, "file_data", where); {
 	case data == "":
-	case isDataURL(data) || isWebURL(data):
+	case isDataURL(data), strings.HasPrefix(data, "https://"), strings.HasPrefix(data, "http://"):
 		media = r.media(data, where+"file_data")
 	default:
 		media.Data = r.base64(data, where+"file_data")

@@ -84,7 +84,7 @@ func (r *reader) readToolChoice() {
 	if r.Kind() == '"' {
 		word, _ := r.ReadText("tool_choice")
 		if choice.Mode = choiceMode(word); choice.Mode == llm.ChoiceUnset {
-			r.dropField("tool_choice")
+			r.conv.DropField("tool_choice")
 		}
 		return
 	}
@@ -102,7 +102,7 @@ func (r *reader) readToolChoice() {
 			r.allowedTools(inner, where+kind+".")
 		}
 	default:
-		r.dropField("tool_choice")
+		r.conv.DropField("tool_choice")
 	}
 }
 
@@ -177,6 +177,6 @@ func (r *reader) readOutput() {
 			Schema:      r.rawOf(inner, "schema"), Strict: r.flagOf(inner, "strict", where+"json_schema."),
 		}
 	default:
-		r.dropField("response_format")
+		r.conv.DropField("response_format")
 	}
 }

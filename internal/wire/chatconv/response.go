@@ -48,7 +48,11 @@ func (w *responseWriter) write(deltas iter.Seq2[llm.Delta, error]) iter.Seq2[llm
 				}
 			}
 		}
-		w.close(yield, w.complete())
+		if len(w.choices) == 0 || slices.ContainsFunc(w.choices, func(c *choiceWriter) bool { return c.finish == "" }) {
+			w.close(yield, &llm.Error{Kind: llm.StreamInterrupted, Message: "The provider's response ended before it was complete."})
+			return
+		}
+		w.close(yield, nil)
 	}
 }
 
@@ -135,7 +139,19 @@ func (w *responseWriter) addContent(c *choiceWriter, p *llm.Delta) error {
 		c.block.WriteString(p.Text)
 		w.text(c, &c.reasoning, "reasoning_content", p.Text)
 	case llm.SignatureDelta:
-		w.addSignature(c, p.Thinking)
+		// A signature ends a block of thinking. Only a signed block is repeated in thinking_blocks, so that clients return the
+		// signature to the provider that needs it.
+		text, t := c.block.String(), p.Thinking
+		c.block.Reset()
+		if t == nil || t.Signature == "" && t.Redacted == "" {
+			return nil
+		}
+		block := thinkingBlock(&llm.Thinking{Text: text + t.Text, Signature: t.Signature, Redacted: t.Redacted, Provider: t.Provider})
+		if !w.stream {
+			c.blocks = append(c.blocks, block)
+			return nil
+		}
+		w.emit(c, slices.Concat([]byte(`{"thinking_blocks":[`), block, []byte(`]}`)), llm.Event{Content: true})
 	case llm.CitationDelta:
 		w.annotate(c, p.Citation)
 	case llm.CallDelta:
@@ -149,27 +165,23 @@ func (w *responseWriter) addContent(c *choiceWriter, p *llm.Delta) error {
 	return nil
 }
 
-// begin stores the ID and model that all chunks share.
+// begin stores the ID and model that all chunks share. The ID is the provider's with this format's prefix. Without an
+// ID, one is derived from the request and the time.
 func (w *responseWriter) begin(p *llm.Delta) {
 	if w.reported == "" {
 		w.reported = p.Model
 	}
-	if !w.begun {
-		w.begun = true
-		w.id = answerID(p.ID, w.req.Body, w.nanos)
+	if w.begun {
+		return
 	}
-}
-
-// answerID returns the provider's ID with this format's prefix. Without an ID, one is derived from the request and the
-// time.
-func answerID(id string, body []byte, nanos int64) string {
+	w.begun = true
 	const prefix = "chatcmpl-"
-	id = show.Cut(show.OneLine(id), validate.MaxName)
+	id := show.Cut(show.OneLine(p.ID), validate.MaxName)
 	if id == "" {
-		sum := sha256.Sum256(strconv.AppendInt(slices.Clip(body), nanos, 10))
+		sum := sha256.Sum256(strconv.AppendInt(slices.Clip(w.req.Body), w.nanos, 10))
 		id = hex.EncodeToString(sum[:12])
 	}
-	return prefix + strings.TrimPrefix(id, prefix)
+	w.id = prefix + strings.TrimPrefix(id, prefix)
 }
 
 // choice returns the choice with the given index. A new choice begins with its role.
@@ -204,22 +216,6 @@ func (w *responseWriter) text(c *choiceWriter, into *strings.Builder, member, te
 	d.Str(member, text)
 	d.Close()
 	w.emit(c, d.Out, counted(text))
-}
-
-// addSignature ends a block of thinking. Only a signed block is repeated in thinking_blocks, so that clients return the
-// signature to the provider that needs it.
-func (w *responseWriter) addSignature(c *choiceWriter, t *llm.Thinking) {
-	text := c.block.String()
-	c.block.Reset()
-	if t == nil || t.Signature == "" && t.Redacted == "" {
-		return
-	}
-	block := thinkingBlock(&llm.Thinking{Text: text + t.Text, Signature: t.Signature, Redacted: t.Redacted, Provider: t.Provider})
-	if !w.stream {
-		c.blocks = append(c.blocks, block)
-		return
-	}
-	w.emit(c, slices.Concat([]byte(`{"thinking_blocks":[`), block, []byte(`]}`)), llm.Event{Content: true})
 }
 
 // annotate adds a citation to the message.
@@ -262,7 +258,11 @@ func thinkingBlock(t *llm.Thinking) []byte {
 
 // end ends a choice. A provider may report "stop" although it calls a tool.
 func (w *responseWriter) end(c *choiceWriter, finish string) {
-	w.fillArguments(c)
+	for _, call := range c.calls {
+		if !call.written && !call.call.Custom { // clients parse the arguments
+			_ = w.arguments(c, call.index, "{}") // fails only for an unknown call
+		}
+	}
 	c.finish = finish
 	switch {
 	case len(c.calls) > 0 && (finish == "" || finish == "stop" || finish == "tool_calls"):
@@ -276,18 +276,6 @@ func (w *responseWriter) end(c *choiceWriter, finish string) {
 	if w.stream {
 		w.emit(c, []byte(`{}`), llm.Event{Finish: c.finish})
 	}
-}
-
-// complete returns an error unless every choice has ended.
-func (w *responseWriter) complete() error {
-	ended := len(w.choices) > 0
-	for _, c := range w.choices {
-		ended = ended && c.finish != ""
-	}
-	if !ended {
-		return &llm.Error{Kind: llm.StreamInterrupted, Message: "The provider's response ended before it was complete."}
-	}
-	return nil
 }
 
 // close ends the events with the complete response if it is not streamed, then the usage if known, and then the error

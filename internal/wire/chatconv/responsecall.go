@@ -15,13 +15,14 @@ func (w *responseWriter) call(c *choiceWriter, p *llm.Delta) error {
 	if p.Call == nil {
 		return malformed("The provider's response has a tool call without a name.")
 	}
-	if c.call(p.Index) != nil {
+	if c.byIndex[p.Index] != nil {
 		return w.arguments(c, p.Index, p.Call.Arguments)
 	}
 	call := &callWriter{index: p.Index, call: *p.Call, written: p.Call.Arguments != ""}
 	call.call.Arguments = ""
 	if call.call.ID == "" {
-		call.call.ID = w.callID(c.index, p.Index)
+		sum := sha256.Sum256(fmt.Appendf(nil, "%s %d %d", w.id, c.index, p.Index))
+		call.call.ID = "call_" + hex.EncodeToString(sum[:12])
 	}
 	c.calls = append(c.calls, call)
 	if c.byIndex == nil {
@@ -38,14 +39,8 @@ func (w *responseWriter) call(c *choiceWriter, p *llm.Delta) error {
 	return nil
 }
 
-// callID generates an id for a call without one.
-func (w *responseWriter) callID(choice, index int) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s %d %d", w.id, choice, index))
-	return "call_" + hex.EncodeToString(sum[:12])
-}
-
 func (w *responseWriter) arguments(c *choiceWriter, index int, text string) error {
-	call := c.call(index)
+	call := c.byIndex[index]
 	switch {
 	case call == nil:
 		return malformed("The provider's response continues a tool call that never began.")
@@ -59,20 +54,6 @@ func (w *responseWriter) arguments(c *choiceWriter, index int, text string) erro
 	}
 	w.emit(c, w.callDelta(call, text, false), counted(text))
 	return nil
-}
-
-// fillArguments writes an empty object for calls without arguments, because clients parse the arguments.
-func (w *responseWriter) fillArguments(c *choiceWriter) {
-	for _, call := range c.calls {
-		if !call.written && !call.call.Custom {
-			// arguments fails only for an unknown call.
-			_ = w.arguments(c, call.index, "{}")
-		}
-	}
-}
-
-func (c *choiceWriter) call(index int) *callWriter {
-	return c.byIndex[index]
 }
 
 // callDelta encodes a delta of one call. Only the first delta identifies the call.
@@ -92,7 +73,7 @@ func (w *responseWriter) callDelta(call *callWriter, arguments string, first boo
 	if first {
 		call.head(&d)
 	}
-	d.Key(call.kind())
+	d.Key(toolKind(call.call.Custom))
 	call.function(&d, arguments, first)
 	if first {
 		call.extra(&d)
@@ -103,16 +84,9 @@ func (w *responseWriter) callDelta(call *callWriter, arguments string, first boo
 	return d.Out
 }
 
-func (call *callWriter) kind() string {
-	if call.call.Custom {
-		return "custom"
-	}
-	return "function"
-}
-
 func (call *callWriter) head(d *rawjson.Writer) {
 	d.Str("id", call.call.ID)
-	d.Str("type", call.kind())
+	d.Str("type", toolKind(call.call.Custom))
 }
 
 func (call *callWriter) function(d *rawjson.Writer, arguments string, named bool) {
@@ -129,22 +103,20 @@ func (call *callWriter) function(d *rawjson.Writer, arguments string, named bool
 }
 
 // extra writes the call's signature and provider into the member where Google's clients expect the signature.
-func (call *callWriter) extra(d *rawjson.Writer) { writeExtra(d, &call.call) }
-
-func writeExtra(d *rawjson.Writer, call *llm.ToolCall) {
-	if call.Signature == "" {
+func (call *callWriter) extra(d *rawjson.Writer) {
+	if call.call.Signature == "" {
 		return
 	}
 	d.Key("extra_content")
 	d.Open()
 	d.Key("google")
 	d.Open()
-	d.Str("thought_signature", call.Signature)
+	d.Str("thought_signature", call.call.Signature)
 	d.Close()
-	if call.Provider != "" {
+	if call.call.Provider != "" {
 		d.Key("fairlead")
 		d.Open()
-		d.Str("provider", call.Provider)
+		d.Str("provider", call.call.Provider)
 		d.Close()
 	}
 	d.Close()

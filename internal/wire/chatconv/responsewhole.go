@@ -63,7 +63,15 @@ func (w *responseWriter) whole() llm.Event {
 			d.Out = append(d.Out, ',')
 		}
 		w.choiceJSON(&d, c)
-		c.count(&ev)
+		texts := []string{c.content.String(), c.refusal.String(), c.reasoning.String()}
+		for _, call := range c.calls {
+			texts = append(texts, call.call.Name, call.arguments.String())
+		}
+		for _, text := range texts {
+			one := counted(text)
+			ev.ASCIIBytes += one.ASCIIBytes
+			ev.NonASCIIBytes += one.NonASCIIBytes
+		}
 	}
 	d.Out = append(d.Out, ']')
 	if w.usage != nil {
@@ -130,23 +138,10 @@ func (w *responseWriter) callsJSON(d *rawjson.Writer, c *choiceWriter) {
 		}
 		d.Open()
 		call.head(d)
-		d.Key(call.kind())
+		d.Key(toolKind(call.call.Custom))
 		call.function(d, call.arguments.String(), true)
 		call.extra(d)
 		d.Close()
 	}
 	d.Out = append(d.Out, ']')
-}
-
-// count adds the choice's text to the event's count.
-func (c *choiceWriter) count(ev *llm.Event) {
-	texts := []string{c.content.String(), c.refusal.String(), c.reasoning.String()}
-	for _, call := range c.calls {
-		texts = append(texts, call.call.Name, call.arguments.String())
-	}
-	for _, text := range texts {
-		one := counted(text)
-		ev.ASCIIBytes += one.ASCIIBytes
-		ev.NonASCIIBytes += one.NonASCIIBytes
-	}
 }

@@ -58,7 +58,12 @@ func Render(conv *llm.Conversation, o RenderOptions) (body []byte, leftOut []str
 	w.OptionalStr("verbosity", conv.Verbosity)
 	t.sampling()
 	w.OptionalStr("user", conv.EndUser)
-	t.tier()
+	switch tier := conv.ServiceTier; tier {
+	case "", "auto", "default", "flex", "scale", "priority", "fast":
+		w.OptionalStr("service_tier", tier)
+	default:
+		t.dropField("service_tier")
+	}
 	w.Close()
 	return w.Out, t.leftOut
 }
@@ -106,8 +111,8 @@ func (t *translator) tools() bool {
 		case tool.Hosted != "":
 			t.dropField("the tool " + tool.Hosted)
 			continue
-		case !t.isOffered(tool.Name):
-			continue
+		case len(t.conv.ToolChoice.Names) > 0 && !t.oneTool() && !t.o.Accepts.AllowedTools && !t.chosen(tool.Name):
+			continue // without allowed_tools, a choice is a shorter list of tools
 		case listed == 0:
 			w.Key("tools")
 			w.Out = append(w.Out, '[')
@@ -121,12 +126,6 @@ func (t *translator) tools() bool {
 		w.Out = append(w.Out, ']')
 	}
 	return listed > 0
-}
-
-// isOffered reports whether a tool is sent. Providers without allowed_tools receive only the allowed tools.
-func (t *translator) isOffered(name string) bool {
-	choice := t.conv.ToolChoice
-	return len(choice.Names) == 0 || t.oneTool() || t.o.Accepts.AllowedTools || t.chosen(name)
 }
 
 // oneTool reports whether the choice requires one specific tool.
@@ -279,16 +278,11 @@ func (t *translator) limits() {
 
 func (t *translator) effort() {
 	w, e := &t.w, t.conv.Effort
-	if t.o.Accepts.Reasoning {
-		t.reasoning(e)
+	switch {
+	case !t.o.Accepts.Reasoning:
+		w.OptionalStr("reasoning_effort", e.PortableLevel())
 		return
-	}
-	w.OptionalStr("reasoning_effort", e.PortableLevel())
-}
-
-func (t *translator) reasoning(e llm.Effort) {
-	w := &t.w
-	if e == (llm.Effort{}) {
+	case e == (llm.Effort{}):
 		return
 	}
 	w.Key("reasoning")
@@ -332,15 +326,5 @@ func (t *translator) sampling() {
 	}
 	if s.TopLogprobs > 0 {
 		w.Raw("top_logprobs", strconv.AppendInt(nil, int64(s.TopLogprobs), 10))
-	}
-}
-
-// tier writes the service tier if the format supports it.
-func (t *translator) tier() {
-	switch tier := t.conv.ServiceTier; tier {
-	case "", "auto", "default", "flex", "scale", "priority", "fast":
-		t.w.OptionalStr("service_tier", tier)
-	default:
-		t.dropField("service_tier")
 	}
 }

@@ -19,7 +19,15 @@ func (t *translator) messages() {
 		}
 		switch {
 		case results && m.Role == llm.User:
-			t.results(m)
+			// One message per result. Other user content and images follow after the last result, because nothing may come
+			// between a call and its result.
+			for i := range m.Parts {
+				if p := &m.Parts[i]; p.Kind == llm.ResultPart {
+					t.waiting = append(t.waiting, t.result(p)...)
+				} else {
+					t.waiting = append(t.waiting, *p)
+				}
+			}
 		case m.Role == llm.System:
 			t.plain(m.Name, "system", m.Parts)
 		case m.Role == llm.Assistant:
@@ -55,19 +63,6 @@ func (t *translator) plain(name, role string, parts []llm.Part) {
 	t.begin(role, name)
 	t.content(parts)
 	t.w.Close()
-}
-
-// results writes one message per result. Other user content and images follow after the last result, because nothing
-// may come between a call and its result.
-func (t *translator) results(m *llm.Message) {
-	for i := range m.Parts {
-		p := &m.Parts[i]
-		if p.Kind == llm.ResultPart {
-			t.waiting = append(t.waiting, t.result(p)...)
-		} else {
-			t.waiting = append(t.waiting, *p)
-		}
-	}
 }
 
 // result writes one tool message and returns the parts that a tool message cannot contain.
@@ -115,7 +110,16 @@ func (t *translator) assistant(m *llm.Message) {
 	}
 	t.begin("assistant", m.Name)
 	t.thinking(thoughts)
-	t.said(said, len(calls) > 0)
+	text, refusal, simple := simply(said)
+	switch {
+	case !simple:
+		t.content(said)
+	case text == "" && (len(calls) > 0 || refusal != ""):
+		t.w.Raw("content", []byte("null"))
+	default:
+		t.w.Str("content", text)
+	}
+	t.w.OptionalStr("refusal", refusal)
 	if audio != nil && audio.FileID != "" {
 		t.w.Key("audio")
 		t.w.Open()
@@ -123,16 +127,13 @@ func (t *translator) assistant(m *llm.Message) {
 		t.w.Close()
 	}
 	t.calls(calls)
-	if last := len(m.Parts) - 1; last >= 0 && !hasOwnMark(m.Parts[last].Kind, said) {
-		t.cache(m.Parts[last].Cache)
+	if last := len(m.Parts) - 1; last >= 0 {
+		kind := m.Parts[last].Kind
+		if simple || kind != llm.TextPart && kind != llm.RefusalPart { // an element of content has its own mark
+			t.cache(m.Parts[last].Cache)
+		}
 	}
 	t.w.Close()
-}
-
-// hasOwnMark reports whether an assistant part is written as an element of content and so has its own cache mark.
-func hasOwnMark(kind llm.PartKind, said []llm.Part) bool {
-	_, _, simple := simply(said)
-	return (kind == llm.TextPart || kind == llm.RefusalPart) && !simple
 }
 
 // simply returns the content as one text and one refusal. It returns false for any other content.
@@ -151,19 +152,6 @@ func simply(said []llm.Part) (text, refusal string, ok bool) {
 		}
 	}
 	return text, refusal, true
-}
-
-func (t *translator) said(said []llm.Part, calls bool) {
-	text, refusal, simple := simply(said)
-	switch {
-	case !simple:
-		t.content(said)
-	case text == "" && (calls || refusal != ""):
-		t.w.Raw("content", []byte("null"))
-	default:
-		t.w.Str("content", text)
-	}
-	t.w.OptionalStr("refusal", refusal)
 }
 
 // thinking writes the thinking of earlier turns that the provider accepts.
@@ -215,7 +203,7 @@ func (t *translator) calls(calls []*llm.ToolCall) {
 		}
 		w.Open()
 		made.head(w)
-		w.Key(made.kind())
+		w.Key(toolKind(made.call.Custom))
 		made.function(w, arguments, true)
 		if t.o.Signers(call.Provider) {
 			made.call.Provider = t.signer(call.Provider)
@@ -277,7 +265,7 @@ func (t *translator) media(kind llm.PartKind, m *llm.Media) {
 	w := &t.w
 	address := m.URL
 	if m.Data != "" {
-		address = dataURL(m)
+		address = "data:" + m.Type + ";base64," + m.Data
 	}
 	switch kind {
 	case llm.ImagePart:
@@ -288,7 +276,14 @@ func (t *translator) media(kind llm.PartKind, m *llm.Media) {
 		w.OptionalStr("detail", m.Detail)
 	case llm.AudioPart:
 		w.Str("data", m.Data)
-		w.Str("format", audioFormat(m.Type))
+		format := strings.TrimPrefix(m.Type, "audio/")
+		switch format {
+		case "mpeg":
+			format = "mp3"
+		case "x-wav", "wave":
+			format = "wav"
+		}
+		w.Str("format", format)
 	default:
 		w.OptionalStr("file_id", m.FileID)
 		w.OptionalStr("filename", m.Name)

@@ -21,7 +21,7 @@ const bareObject = "text_completion"
 type streamed struct {
 	ID, Created, Model, Usage, Tier, Fingerprint json.RawMessage
 
-	Object  string
+	Bare    bool // whether the chunk belongs to a legacy completion
 	Choices []streamedChoice
 }
 
@@ -139,7 +139,7 @@ func Assemble(events []byte) ([]byte, error) {
 
 func (a *joinedAnswer) add(c *streamed) {
 	a.chunks++
-	a.bare = a.bare || c.Object == bareObject
+	a.bare = a.bare || c.Bare
 	for _, pair := range []struct{ into, from *json.RawMessage }{
 		{&a.head.ID, &c.ID},
 		{&a.head.Created, &c.Created},
@@ -151,7 +151,12 @@ func (a *joinedAnswer) add(c *streamed) {
 		take(pair.into, *pair.from)
 	}
 	for _, from := range c.Choices {
-		choice := a.choice(from.Index)
+		i := slices.IndexFunc(a.choices, func(known *joinedChoice) bool { return known.index == from.Index })
+		if i < 0 {
+			i = len(a.choices)
+			a.choices = append(a.choices, &joinedChoice{index: from.Index})
+		}
+		choice := a.choices[i]
 		take(&choice.finish, from.Finish)
 		if a.bare {
 			choice.content.add(from.Text)
@@ -190,17 +195,6 @@ func take(into *json.RawMessage, from json.RawMessage) {
 	if !isNull(from) {
 		*into = from
 	}
-}
-
-func (a *joinedAnswer) choice(index int) *joinedChoice {
-	for _, c := range a.choices {
-		if c.index == index {
-			return c
-		}
-	}
-	c := &joinedChoice{index: index}
-	a.choices = append(a.choices, c)
-	return c
 }
 
 // call returns the tool call that a delta belongs to. If the delta has no index, an ID begins a new call.
@@ -256,11 +250,7 @@ func (a *joinedAnswer) json() []byte {
 		if i > 0 {
 			w.Out = append(w.Out, ',')
 		}
-		if a.bare {
-			c.writeBare(&w)
-			continue
-		}
-		c.write(&w)
+		c.write(&w, a.bare)
 	}
 	w.Out = append(w.Out, ']')
 	w.OptionalRaw("usage", a.head.Usage)

@@ -21,7 +21,7 @@ func (c *streamed) read(data []byte) error {
 		case "id":
 			c.ID = s.Raw()
 		case "object":
-			c.Object = name(s.Raw())
+			c.Bare = string(s.Raw()) == `"`+bareObject+`"`
 		case "created":
 			c.Created = s.Raw()
 		case "model":
@@ -38,14 +38,6 @@ func (c *streamed) read(data []byte) error {
 	}
 	s.End()
 	return errors.Join(s.Err, failed)
-}
-
-// name returns the content of a string without escapes, or an empty string for any other value.
-func name(raw []byte) string {
-	if len(raw) < 2 || raw[0] != '"' {
-		return ""
-	}
-	return string(raw[1 : len(raw)-1])
 }
 
 var errKind = errors.New("value of unexpected type")

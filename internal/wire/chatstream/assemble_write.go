@@ -8,9 +8,16 @@ import (
 	"fairlead/internal/rawjson"
 )
 
-func (c *joinedChoice) write(w *rawjson.Writer) {
+// write encodes a choice. bare is true for a legacy completion, whose text is a member of the choice.
+func (c *joinedChoice) write(w *rawjson.Writer, bare bool) {
 	w.Open()
 	w.Raw("index", strconv.AppendInt(nil, int64(c.index), 10))
+	if bare {
+		w.Raw("text", c.content.json())
+		w.Raw("finish_reason", or(c.finish, "null"))
+		w.Close()
+		return
+	}
 	w.Key("message")
 	w.Open()
 	w.Raw("role", or(c.role, `"assistant"`))
@@ -37,15 +44,6 @@ func (c *joinedChoice) write(w *rawjson.Writer) {
 	w.Close()
 }
 
-// writeBare encodes the choice of a legacy completion.
-func (c *joinedChoice) writeBare(w *rawjson.Writer) {
-	w.Open()
-	w.Raw("index", strconv.AppendInt(nil, int64(c.index), 10))
-	w.Raw("text", c.content.json())
-	w.Raw("finish_reason", or(c.finish, "null"))
-	w.Close()
-}
-
 func (c *joinedChoice) writeCalls(w *rawjson.Writer) {
 	if len(c.calls) == 0 {
 		return
@@ -57,23 +55,19 @@ func (c *joinedChoice) writeCalls(w *rawjson.Writer) {
 		if i > 0 {
 			w.Out = append(w.Out, ',')
 		}
-		call.write(w)
+		kind := "function"
+		if call.custom {
+			kind = "custom"
+		}
+		w.Open()
+		w.Raw("id", or(call.id, `""`))
+		w.Raw("type", or(call.kind, `"`+kind+`"`))
+		w.Key(kind)
+		call.writeFunction(w)
+		w.OptionalRaw("extra_content", call.extra)
+		w.Close()
 	}
 	w.Out = append(w.Out, ']')
-}
-
-func (j *joinedCall) write(w *rawjson.Writer) {
-	kind := "function"
-	if j.custom {
-		kind = "custom"
-	}
-	w.Open()
-	w.Raw("id", or(j.id, `""`))
-	w.Raw("type", or(j.kind, `"`+kind+`"`))
-	w.Key(kind)
-	j.writeFunction(w)
-	w.OptionalRaw("extra_content", j.extra)
-	w.Close()
 }
 
 func (j *joinedCall) writeFunction(w *rawjson.Writer) {

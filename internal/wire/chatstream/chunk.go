@@ -1,6 +1,9 @@
 package chatstream
 
 import (
+	"cmp"
+	"slices"
+
 	"fairlead/internal/llm"
 	"fairlead/internal/rawjson"
 )
@@ -57,10 +60,16 @@ func (c *chunk) read(data []byte) ([]byte, error) {
 	if err != nil || len(c.corrections) == 0 {
 		return data, err
 	}
-	data, lost := corrected(data, c.corrections), c.droppedPart
-	err = c.scan(data)
+	slices.SortFunc(c.corrections, func(x, y correction) int { return cmp.Compare(x.from, y.from) })
+	out, at, lost := make([]byte, 0, len(data)), 0, c.droppedPart
+	for _, p := range c.corrections {
+		out = append(append(out, data[at:p.from]...), p.with...)
+		at = p.to
+	}
+	out = append(out, data[at:]...)
+	err = c.scan(out)
 	c.droppedPart = lost
-	return data, err
+	return out, err
 }
 
 // scan reads data. It returns an error if data is not a JSON object or its choices are not a list of objects, because
@@ -110,24 +119,18 @@ func (c *chunk) member(s *rawjson.Scanner, key []byte) string {
 		c.fault = s.RawOrNil()
 		return "error"
 	default:
-		if c.outer != "" && string(key) == c.outer {
-			c.nestedUsage(s)
+		if c.inner == "" || string(key) != c.outer || s.Kind() != '{' {
+			break
 		}
-	}
-	return ""
-}
-
-func (c *chunk) nestedUsage(s *rawjson.Scanner) {
-	if c.inner == "" || s.Kind() != '{' {
-		return
-	}
-	for key := range s.Members {
-		if string(key) == c.inner {
-			if raw := s.RawOrNil(); raw != nil && c.usage == nil {
-				c.usage = raw
+		for key := range s.Members {
+			if string(key) == c.inner {
+				if raw := s.RawOrNil(); raw != nil && c.usage == nil {
+					c.usage = raw
+				}
 			}
 		}
 	}
+	return ""
 }
 
 func (c *chunk) list(s *rawjson.Scanner) {

@@ -109,32 +109,38 @@ func (a *responseReader) warn(format string, args ...any) {
 // Next implements llm.Stream. The last event contains the usage that the provider reported or the gateway estimated.
 func (a *responseReader) Next() (llm.Event, bool, error) {
 	for !a.over {
-		ev, ok, err := a.step()
+		var ev llm.Event
+		var ok bool // false if the frame yields no event
+		var err error
+		switch {
+		case a.framed:
+			ev, ok, err = a.streamed()
+		case len(a.chunks) > 0:
+			data := a.chunks[0]
+			a.chunks = a.chunks[1:]
+			ev, ok, err = a.convert(sse.Event{Data: data})
+		case a.whole:
+			a.over = true
+			err = a.complete(true)
+		case a.o.Stream:
+			err = a.begin()
+		default:
+			ev, ok, err = a.single()
+		}
 		if ok {
 			return ev, true, nil
 		}
 		a.err = err
 		if a.over && err == nil {
-			a.estimateUsage()
+			if a.usage = a.usageOrEstimate(a.usage); a.usage != nil && len(a.held) == 0 {
+				a.held = a.appendChunk(a.held, `"choices":[],"usage":`, UsageJSON(*a.usage))
+			}
 		}
 		if a.over = a.over || err != nil; a.over && a.usage != nil {
 			return llm.Event{Data: a.held, Bare: true, Usage: a.usage, Model: a.reported}, true, nil
 		}
 	}
 	return llm.Event{}, false, a.err
-}
-
-// step reads the next frame. It returns false if the frame yields no event.
-func (a *responseReader) step() (llm.Event, bool, error) {
-	switch {
-	case a.framed:
-		return a.streamed()
-	case a.whole:
-		return a.nextChunk()
-	case a.o.Stream:
-		return llm.Event{}, false, a.begin()
-	}
-	return a.single()
 }
 
 // begin detects whether the response is a stream.
@@ -167,8 +173,8 @@ func (a *responseReader) streamed() (llm.Event, bool, error) {
 	case err != nil:
 		return llm.Event{}, false, a.readError(err)
 	}
-	if err := a.addSize(len(in.Data)); err != nil {
-		return llm.Event{}, false, err
+	if a.size += int64(len(in.Data)); a.size > a.o.MaxAnswer {
+		return llm.Event{}, false, malformed(fmt.Sprintf("The provider's response is larger than %d bytes.", a.o.MaxAnswer))
 	}
 	a.takeChunk()
 	if in.Unterminated && a.c.scan(in.Data) != nil {
@@ -177,36 +183,24 @@ func (a *responseReader) streamed() (llm.Event, bool, error) {
 	return a.convert(in)
 }
 
-func (a *responseReader) addSize(n int) error {
-	a.size += int64(n)
-	if a.size > a.o.MaxAnswer {
-		return malformed(fmt.Sprintf("The provider's response is larger than %d bytes.", a.o.MaxAnswer))
-	}
-	return nil
-}
-
 // convert converts one event. It returns false if there is nothing to forward.
 func (a *responseReader) convert(in sse.Event) (llm.Event, bool, error) {
 	if len(in.Data) == 0 {
 		return llm.Event{}, false, nil
 	}
-	oneLineJSON(in.Data)
-	ev, ok, err := a.event(in.Data)
-	if err == nil && string(in.Name) == "error" && a.c.choices < 0 {
-		return llm.Event{}, false, fault.Inside(in.Data)
-	}
-	return ev, ok, err
-}
-
-// oneLineJSON replaces line ends between JSON tokens with spaces, because many clients parse a stream line by line.
-func oneLineJSON(data []byte) {
+	// Line ends between JSON tokens become spaces, because many clients parse a stream line by line.
 	for _, end := range []byte("\r\n") {
-		rest := data
+		rest := in.Data
 		for i := bytes.IndexByte(rest, end); i >= 0; i = bytes.IndexByte(rest, end) {
 			rest[i] = ' '
 			rest = rest[i+1:]
 		}
 	}
+	ev, ok, err := a.event(in.Data)
+	if err == nil && string(in.Name) == "error" && a.c.choices < 0 {
+		return llm.Event{}, false, fault.Inside(in.Data)
+	}
+	return ev, ok, err
 }
 
 // event converts one chunk. It returns false if there is nothing to forward.
@@ -228,7 +222,15 @@ func (a *responseReader) event(data []byte) (llm.Event, bool, error) {
 		return llm.Event{}, false, &llm.Error{Kind: llm.UpstreamServer, Message: "The provider stopped responding because of an internal error."}
 	}
 	a.recordHead(data)
-	usage := a.holdUsage(data)
+	usage := a.parseUsage()
+	if usage != nil { // held until the end of the stream, because clients add up usage that is sent twice
+		a.usage = usage
+		if c.choices == 0 && c.usageOnTop && (a.id == nil || bytes.Equal(c.id, a.id)) {
+			a.held = append(a.held[:0], a.rewrite(data, false)...)
+		} else {
+			a.held = a.appendChunk(a.held[:0], `"choices":[],"usage":`, c.usage)
+		}
+	}
 	if c.choices <= 0 || !c.hasMessage && c.finish == "" {
 		return llm.Event{}, false, nil // usage is held for the end; chunks without choices crash clients that read choices[0].delta
 	}
@@ -237,13 +239,6 @@ func (a *responseReader) event(data []byte) (llm.Event, bool, error) {
 	ev := a.describe(a.rewrite(data, c.usageOnTop))
 	ev.Usage = usage
 	return ev, true, nil
-}
-
-// estimateUsage adds usage that a stream did not report.
-func (a *responseReader) estimateUsage() {
-	if a.usage = a.usageOrEstimate(a.usage); a.usage != nil && len(a.held) == 0 {
-		a.held = a.appendChunk(a.held, `"choices":[],"usage":`, UsageJSON(*a.usage))
-	}
 }
 
 // usageOrEstimate returns the reported usage, or an estimate if there is a counter.

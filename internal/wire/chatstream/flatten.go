@@ -2,7 +2,6 @@ package chatstream
 
 import (
 	"bytes"
-	"cmp"
 	"slices"
 
 	"fairlead/internal/rawjson"
@@ -12,17 +11,6 @@ import (
 type correction struct {
 	from, to int
 	with     []byte
-}
-
-// corrected returns data with every correction applied.
-func corrected(data []byte, places []correction) []byte {
-	slices.SortFunc(places, func(x, y correction) int { return cmp.Compare(x.from, y.from) })
-	out, at := make([]byte, 0, len(data)), 0
-	for _, p := range places {
-		out = append(append(out, data[at:p.from]...), p.with...)
-		at = p.to
-	}
-	return append(out, data[at:]...)
 }
 
 // parts is content in the form of a list of text and thinking parts, which Mistral's reasoning models send.

@@ -1,7 +1,6 @@
 package chatstream
 
 import (
-	"bytes"
 	"slices"
 
 	"fairlead/internal/llm"
@@ -55,21 +54,6 @@ func (a *responseReader) parseUsage() *llm.Usage {
 	}
 	usage.ServiceTier = a.tier
 	return &usage
-}
-
-// holdUsage holds the chunk's usage until the end of the stream, because clients add up usage that is sent twice.
-func (a *responseReader) holdUsage(data []byte) *llm.Usage {
-	c, usage := a.c, a.parseUsage()
-	if usage == nil {
-		return nil
-	}
-	a.usage = usage
-	if c.choices == 0 && c.usageOnTop && (a.id == nil || bytes.Equal(c.id, a.id)) {
-		a.held = append(a.held[:0], a.rewrite(data, false)...)
-	} else {
-		a.held = a.appendChunk(a.held[:0], `"choices":[],"usage":`, c.usage)
-	}
-	return usage
 }
 
 // appendChunk appends a chunk with the common members and the given members.

@@ -33,8 +33,11 @@ func (r *responseStream) Close() {
 	if !r.over {
 		r.err = errClosed
 	}
-	r.reset()
-	readerPool.Put(r.responseReader)
+	a := r.responseReader
+	a.leaveChunk()
+	a.events.Reset(nil, 0)
+	*a = responseReader{model: a.model[:0], held: emptied(a.held), events: a.events} // only the capacity of the buffers stays
+	readerPool.Put(a)
 	r.responseReader = nil
 }
 
@@ -47,13 +50,6 @@ var chunkPool = sync.Pool{New: func() any { return &chunk{fields: make([]llm.Fie
 // largestKept is the maximum capacity of pooled buffers. It is small because many streams may be open and most events
 // are short.
 const largestKept = 4 << 10
-
-// reset clears everything except the capacity of the buffers.
-func (a *responseReader) reset() {
-	a.leaveChunk()
-	a.events.Reset(nil, 0)
-	*a = responseReader{model: a.model[:0], held: emptied(a.held), events: a.events}
-}
 
 // takeChunk gets a chunk from the pool.
 func (a *responseReader) takeChunk() {

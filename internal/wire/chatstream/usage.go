@@ -123,24 +123,18 @@ func (c *counts) usage(onTop bool) llm.Usage {
 	u.Input = c.prompt - u.CacheRead - u.CacheWrite
 	// If the total adds up only with reasoning outside the completion, the provider counts reasoning separately.
 	if onTop || c.reasoning > 0 && c.total == c.prompt+c.completion+c.reasoning {
-		u.Output += c.reasoningOutsideOutput()
+		rest := c.total - c.prompt - c.completion
+		switch {
+		case c.reasoning == 0: // the total shows the missing count
+			u.Output += max(rest, 0)
+		case rest == 0 && c.reasoning <= c.completion: // included after all
+		default: // a count larger than the completion cannot be included; Perplexity's total excludes it
+			u.Output += c.reasoning
+		}
 	}
 	u.Reasoning = min(u.Reasoning, u.Output)
 	u.AudioInput, u.AudioOutput = min(c.audioIn, u.Input), min(c.audioOut, u.Output)
 	return u
-}
-
-// reasoningOutsideOutput returns the reasoning tokens of a provider that does not count them as completion tokens. The
-// total shows whether they are included after all, and how many there are if their count is missing.
-func (c *counts) reasoningOutsideOutput() int64 {
-	rest := c.total - c.prompt - c.completion
-	switch {
-	case c.reasoning == 0:
-		return max(rest, 0)
-	case rest == 0 && c.reasoning <= c.completion: // a larger count cannot be included; Perplexity's total excludes it
-		return 0
-	}
-	return c.reasoning
 }
 
 // UsageJSON returns the usage object of the chat format.

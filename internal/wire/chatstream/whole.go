@@ -11,7 +11,6 @@ import (
 	"fairlead/internal/rawjson"
 	"fairlead/internal/wire/fault"
 	"fairlead/internal/wire/show"
-	"fairlead/internal/wire/sse"
 	"fairlead/internal/wire/strict"
 )
 
@@ -130,17 +129,6 @@ func (a *responseReader) split(r io.Reader) error {
 	a.chunks, a.whole = a.divide(data), true
 	a.c.whole = false
 	return nil
-}
-
-// nextChunk returns the next chunk of a non-streamed response.
-func (a *responseReader) nextChunk() (llm.Event, bool, error) {
-	if len(a.chunks) == 0 {
-		a.over = true
-		return llm.Event{}, false, a.complete(true)
-	}
-	piece := a.chunks[0]
-	a.chunks = a.chunks[1:]
-	return a.convert(sse.Event{Data: piece})
 }
 
 // divide splits a complete response into chunks.

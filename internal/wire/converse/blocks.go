@@ -6,18 +6,11 @@ import (
 	"strings"
 
 	"fairlead/internal/llm"
+	"fairlead/internal/wire/show"
 )
 
 // blank reports whether the API would reject the text as empty.
 func blank(s string) bool { return strings.TrimSpace(s) == "" }
-
-// textBlocks returns the blocks of a system message.
-func (r *renderer) textBlocks(p llm.Part) []block {
-	if blank(p.Text) {
-		return nil
-	}
-	return r.marked([]block{{Text: p.Text}}, p.Cache)
-}
 
 // userBlocks encodes user content. Tool results come first, without other blocks between them, and a document needs a
 // text block.
@@ -25,7 +18,14 @@ func (r *renderer) userBlocks(parts []llm.Part) []block {
 	var results, rest []block
 	for _, p := range parts {
 		if p.Kind == llm.ResultPart {
-			results = append(results, r.marked([]block{r.result(p.Result)}, markOf(p))...)
+			result := &toolResult{ID: r.callID(p.Result.ID), Content: []block{}}
+			for _, inner := range p.Result.Parts {
+				result.Content = append(result.Content, r.content(inner)...)
+			}
+			if p.Result.Failed && r.d.Status {
+				result.Status = "error"
+			}
+			results = append(results, r.marked([]block{{ToolResult: result}}, markOf(p))...)
 			continue
 		}
 		rest = append(rest, r.marked(r.content(p), p.Cache)...)
@@ -49,21 +49,18 @@ func (r *renderer) content(p llm.Part) []block {
 	case llm.FilePart:
 		return r.file(p.Media)
 	case llm.AudioPart:
-		return []block{{Audio: r.audio(p.Media)}}
+		src, ok := r.source(p.Media, "sounds")
+		if !ok {
+			return nil
+		}
+		format := audioFormats[strings.ToLower(p.Media.Type)]
+		if format == "" {
+			r.fail("%s accepts audio as WAV, MP3, FLAC, Ogg, AAC, MP4 or WebM; one is %s.", r.d.Title, show.Quote(p.Media.Type))
+		}
+		return []block{{Audio: &media{Format: format, Source: src}}}
 	case llm.ThinkingPart, llm.CallPart, llm.ResultPart:
 	}
 	return nil
-}
-
-func (r *renderer) result(res *llm.ToolResult) block {
-	out := &toolResult{ID: r.callID(res.ID), Content: []block{}}
-	for _, p := range res.Parts {
-		out.Content = append(out.Content, r.content(p)...)
-	}
-	if res.Failed && r.d.Status {
-		out.Status = "error"
-	}
-	return block{ToolResult: out}
 }
 
 // assistantBlocks encodes an earlier assistant message. Thinking comes first, if the model accepts it.
@@ -72,7 +69,16 @@ func (r *renderer) assistantBlocks(parts []llm.Part) []block {
 	for _, p := range parts {
 		switch p.Kind {
 		case llm.ThinkingPart:
-			thought = append(thought, r.thought(p.Thinking)...)
+			t := p.Thinking
+			sealed := t.Signature != "" || t.Redacted != ""
+			switch { // the API rejects thinking without a valid signature
+			case !r.d.KeepThinking || !sealed || !slices.Contains(r.o.Signers, t.Provider):
+				r.warn("thinking of earlier turns was dropped: it has no signature of %s.", r.d.Title)
+			case t.Redacted != "":
+				thought = append(thought, block{Reasoning: &reasoning{Redacted: t.Redacted}})
+			default:
+				thought = append(thought, block{Reasoning: &reasoning{Text: &reasoningText{Text: t.Text, Signature: t.Signature}}})
+			}
 		case llm.CallPart:
 			rest = append(rest, r.marked([]block{r.call(p.Call)}, p.Cache)...)
 		case llm.AudioPart:
@@ -82,19 +88,6 @@ func (r *renderer) assistantBlocks(parts []llm.Part) []block {
 		}
 	}
 	return append(thought, rest...)
-}
-
-// thought encodes thinking with a valid signature. The API rejects any other thinking.
-func (r *renderer) thought(t *llm.Thinking) []block {
-	sealed := t.Signature != "" || t.Redacted != ""
-	switch {
-	case !r.d.KeepThinking || !sealed || !slices.Contains(r.o.Signers, t.Provider):
-		r.warn("thinking of earlier turns was dropped: it has no signature of %s.", r.d.Title)
-		return nil
-	case t.Redacted != "":
-		return []block{{Reasoning: &reasoning{Redacted: t.Redacted}}}
-	}
-	return []block{{Reasoning: &reasoning{Text: &reasoningText{Text: t.Text, Signature: t.Signature}}}}
 }
 
 // call encodes a tool call by the model. The input must be an object.

@@ -56,17 +56,13 @@ func Deltas(r io.Reader, o DeltaOptions) iter.Seq2[llm.Delta, error] {
 			a.fail(malformed("The provider sent an empty response."))
 		case err != nil:
 			a.fail(readError(err))
-		case isText(first[0]):
+		case first[0] >= '\t': // JSON: a stream begins with the length of its first message, whose first byte is small
 			a.whole(buffered)
 		default:
 			a.stream(buffered)
 		}
 	}
 }
-
-// isText distinguishes JSON from a stream. A stream begins with the length of its first message, whose first byte is
-// small.
-func isText(first byte) bool { return first >= '\t' }
 
 // answer is the state of decoding one response.
 type answer struct {
@@ -104,13 +100,17 @@ func (a *answer) fail(err error) {
 
 // finish yields the finish reason.
 func (a *answer) finish(reason, stopSequence string) {
-	finish, known := finishes[reason]
-	switch {
-	case reason == "malformed_model_output", reason == "malformed_tool_use":
+	finish := "stop"
+	switch reason {
+	case "malformed_model_output", "malformed_tool_use":
 		a.fail(&llm.Error{Kind: llm.UpstreamServer, Message: "The model wrote output that its provider could not parse.", UpstreamCode: reason})
 		return
-	case !known:
-		finish = "stop"
+	case "max_tokens", "model_context_window_exceeded":
+		finish = "length"
+	case "tool_use":
+		finish = "tool_calls"
+	case "guardrail_intervened", "content_filtered":
+		finish = "content_filter"
 	}
 	switch {
 	case a.calls > 0 && finish == "stop":
@@ -127,11 +127,6 @@ func (a *answer) finish(reason, stopSequence string) {
 	a.flush()
 	a.finished = true
 	a.say(llm.Delta{Kind: llm.FinishDelta, Finish: finish, StopSequence: stopSequence})
-}
-
-var finishes = map[string]string{
-	"end_turn": "stop", "stop_sequence": "stop", "max_tokens": "length", "model_context_window_exceeded": "length",
-	"tool_use": "tool_calls", "guardrail_intervened": "content_filter", "content_filtered": "content_filter",
 }
 
 func (a *answer) count(u *usage, tier *serviceTier) {
@@ -155,10 +150,10 @@ type wholeAnswer struct {
 			Content []wholeBlock `json:"content"`
 		} `json:"message"`
 	} `json:"output"`
-	StopReason  string       `json:"stopReason"`
-	Usage       *usage       `json:"usage"`
-	ServiceTier *serviceTier `json:"serviceTier"`
-	Additional  additional   `json:"additionalModelResponseFields"`
+	StopReason  string          `json:"stopReason"`
+	Usage       *usage          `json:"usage"`
+	ServiceTier *serviceTier    `json:"serviceTier"`
+	Additional  json.RawMessage `json:"additionalModelResponseFields"`
 }
 
 type wholeBlock struct {
@@ -172,20 +167,13 @@ type wholeBlock struct {
 	} `json:"citationsContent"`
 }
 
-// additional is decoded leniently, because its content depends on the model.
-type additional struct{ raw json.RawMessage }
-
-func (f *additional) UnmarshalJSON(b []byte) error {
-	f.raw = bytes.Clone(b)
-	return nil
-}
-
-// stopSequence returns the matched stop sequence, if the model reports it.
-func (f additional) stopSequence() string {
+// stopSequence returns the matched stop sequence, if the model reports it. The additional fields depend on the model, so
+// they are decoded leniently.
+func stopSequence(additional json.RawMessage) string {
 	var fields struct {
 		StopSequence string `json:"stop_sequence"`
 	}
-	if json.Unmarshal(f.raw, &fields) != nil {
+	if json.Unmarshal(additional, &fields) != nil {
 		return ""
 	}
 	return fields.StopSequence
@@ -207,7 +195,12 @@ func (a *answer) whole(r io.Reader) {
 		return
 	}
 	if w.Output.Message == nil {
-		a.fail(noMessage(body))
+		var said struct{ Message, Error json.RawMessage }
+		if json.Unmarshal(body, &said) == nil && (len(said.Message) > 0 || len(said.Error) > 0) {
+			a.fail(fault.Inside(body)) // an error of the service
+			return
+		}
+		a.fail(malformed("The provider's response has no message."))
 		return
 	}
 	if w.StopReason == "" {
@@ -217,17 +210,8 @@ func (a *answer) whole(r io.Reader) {
 	for i, b := range w.Output.Message.Content {
 		a.block(i, b)
 	}
-	a.finish(w.StopReason, w.Additional.stopSequence())
+	a.finish(w.StopReason, stopSequence(w.Additional))
 	a.count(w.Usage, w.ServiceTier)
-}
-
-// noMessage returns the error for a response without a message, which may contain an error of the service.
-func noMessage(body []byte) error {
-	var said struct{ Message, Error json.RawMessage }
-	if json.Unmarshal(body, &said) == nil && (len(said.Message) > 0 || len(said.Error) > 0) {
-		return fault.Inside(body)
-	}
-	return malformed("The provider's response has no message.")
 }
 
 // block yields a complete block as the deltas of a stream.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,9 +14,23 @@ import (
 
 // Failure classifies a response that is not 2xx. body may be truncated; now is the time of arrival.
 func Failure(status int, h http.Header, body []byte, now time.Time) *llm.Error {
-	kind := errorType(h, body)
-	as := asStatus(status, kind)
-	if as < 500 && saysNoModel(strings.ToLower(string(body))) {
+	kind, as := errorType(h, body), status
+	switch kind { // the service's status is not specific enough
+	case "ServiceQuotaExceededException", "ThrottlingException", "ModelNotReadyException":
+		as = http.StatusTooManyRequests
+	case "ModelErrorException": // 424: the model failed
+		as = http.StatusInternalServerError
+	case "IncompleteSignatureException", "IncompleteSignature", "InvalidClientTokenId", "ExpiredTokenException", "RequestExpired",
+		"UnrecognizedClientException", "InvalidSignatureException", "MissingAuthenticationToken":
+		as = http.StatusUnauthorized
+	}
+	message := strings.ToLower(string(body))
+	// Without access to the model, neither the credential nor the request is invalid.
+	noAccess := slices.ContainsFunc([]string{
+		"don't have access to the model", "model identifier is invalid", "on-demand throughput isn", "model access is denied",
+		"is not supported in this region", "reached the end of its life",
+	}, func(words string) bool { return strings.Contains(message, words) })
+	if as < 500 && noAccess {
 		as = http.StatusNotFound
 	}
 	e := fault.Failure(as, h, withType(body, kind), now)
@@ -37,34 +52,6 @@ func errorType(h http.Header, body []byte) string {
 		return ""
 	}
 	return said.Type[strings.LastIndexByte(said.Type, '#')+1:]
-}
-
-// asStatus returns the status that matches the type of the error, because the service's status is not specific enough.
-func asStatus(status int, kind string) int {
-	switch kind {
-	case "ServiceQuotaExceededException", "ThrottlingException", "ModelNotReadyException":
-		return http.StatusTooManyRequests
-	case "ModelErrorException": // 424: the model failed
-		return http.StatusInternalServerError
-	case "IncompleteSignatureException", "IncompleteSignature", "InvalidClientTokenId", "ExpiredTokenException", "RequestExpired",
-		"UnrecognizedClientException", "InvalidSignatureException", "MissingAuthenticationToken":
-		return http.StatusUnauthorized
-	}
-	return status
-}
-
-// saysNoModel reports whether the message says that the account has no access to the model. In this case, neither the
-// credential nor the request is invalid.
-func saysNoModel(message string) bool {
-	for _, words := range []string{
-		"don't have access to the model", "model identifier is invalid", "on-demand throughput isn", "model access is denied",
-		"is not supported in this region", "reached the end of its life",
-	} {
-		if strings.Contains(message, words) {
-			return true
-		}
-	}
-	return false
 }
 
 // withType adds the type of an error to its body, where package fault expects it.

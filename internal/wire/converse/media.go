@@ -47,9 +47,6 @@ var imageFormats = map[string]string{
 	"image/png": "png", "image/jpeg": "jpeg", "image/jpg": "jpeg", "image/gif": "gif", "image/webp": "webp",
 }
 
-// imageBeginnings maps the first bytes of image formats, in base64, to their names.
-var imageBeginnings = []struct{ begin, format string }{{"iVBOR", "png"}, {"/9j/", "jpeg"}, {"R0lG", "gif"}, {"UklG", "webp"}}
-
 // imageFormat returns the format for the media type or, without a type, for the first bytes.
 func imageFormat(m *llm.Media) string {
 	if format := imageFormats[strings.ToLower(m.Type)]; format != "" {
@@ -61,10 +58,15 @@ func imageFormat(m *llm.Media) string {
 	if m.Type != "" && m.Type != "application/octet-stream" && m.Type != "image/*" {
 		return ""
 	}
-	for _, b := range imageBeginnings {
-		if strings.HasPrefix(m.Data, b.begin) {
-			return b.format
-		}
+	switch { // the first bytes, in base64
+	case strings.HasPrefix(m.Data, "iVBOR"):
+		return "png"
+	case strings.HasPrefix(m.Data, "/9j/"):
+		return "jpeg"
+	case strings.HasPrefix(m.Data, "R0lG"):
+		return "gif"
+	case strings.HasPrefix(m.Data, "UklG"):
+		return "webp"
 	}
 	return ""
 }
@@ -78,7 +80,14 @@ func (r *renderer) file(m *llm.Media) []block {
 	if !ok {
 		return nil
 	}
-	format := documentFormat(m)
+	// The media type or the file name determines the format, whichever is more specific.
+	format, byName := documentFormats[strings.ToLower(m.Type)], documentEndings[strings.ToLower(path.Ext(m.Name))]
+	switch text := strings.HasPrefix(m.Type, "text/"); {
+	case format == "" && text:
+		format = cmp.Or(byName, "txt")
+	case format == "" && (m.Type == "" || m.Type == "application/octet-stream"), format == "txt" && byName != "":
+		format = byName
+	}
 	if format == "" {
 		r.fail("%s accepts files as PDF, Word, Excel, CSV, HTML, Markdown or plain text; one is %s.", r.d.Title, show.Quote(m.Type))
 	}
@@ -95,20 +104,6 @@ var documentFormats = map[string]string{
 var documentEndings = map[string]string{
 	".pdf": "pdf", ".csv": "csv", ".doc": "doc", ".docx": "docx", ".xls": "xls", ".xlsx": "xlsx",
 	".html": "html", ".htm": "html", ".txt": "txt", ".md": "md", ".json": "txt", ".xml": "txt",
-}
-
-// documentFormat returns the format for the media type or the file name, whichever is more specific.
-func documentFormat(m *llm.Media) string {
-	byType, byName := documentFormats[strings.ToLower(m.Type)], documentEndings[strings.ToLower(path.Ext(m.Name))]
-	switch {
-	case byType == "" && strings.HasPrefix(m.Type, "text/") && byName == "":
-		return "txt"
-	case byType == "" && (m.Type == "" || m.Type == "application/octet-stream" || strings.HasPrefix(m.Type, "text/")):
-		return byName
-	case byType == "txt" && byName != "":
-		return byName
-	}
-	return byType
 }
 
 const maxDocumentName = 180
@@ -138,16 +133,4 @@ func (r *renderer) documentName(name string) string {
 var audioFormats = map[string]string{
 	"audio/wav": "wav", "audio/x-wav": "wav", "audio/wave": "wav", "audio/mpeg": "mp3", "audio/mp3": "mp3", "audio/flac": "flac",
 	"audio/ogg": "ogg", "audio/opus": "opus", "audio/aac": "aac", "audio/mp4": "mp4", "audio/webm": "webm", "audio/pcm": "pcm",
-}
-
-func (r *renderer) audio(m *llm.Media) *media {
-	src, ok := r.source(m, "sounds")
-	if !ok {
-		return nil
-	}
-	format := audioFormats[strings.ToLower(m.Type)]
-	if format == "" {
-		r.fail("%s accepts audio as WAV, MP3, FLAC, Ogg, AAC, MP4 or WebM; one is %s.", r.d.Title, show.Quote(m.Type))
-	}
-	return &media{Format: format, Source: src}
 }

@@ -17,7 +17,12 @@ func (r *renderer) output() {
 	case byTool:
 		r.answerTool(out)
 	case byWords:
-		r.outputByWords(out)
+		instruction := "Answer with one JSON object and nothing else: no other text, no code fence."
+		if out.Kind != llm.OutputJSON && len(out.Schema) > 0 {
+			instruction += " It must conform to this JSON schema: " + string(out.Schema)
+		}
+		r.instruct(instruction)
+		r.warn("response_format was sent as an instruction: the model has no setting for it.")
 	}
 }
 
@@ -46,15 +51,4 @@ func (r *renderer) answerTool(out llm.Output) {
 	if !mayCall && r.d.Force >= ForceNamed {
 		config.Choice = &toolChoice{Tool: &namedTool{Name: r.plan.answer}}
 	}
-}
-
-// outputByWords requests JSON with an instruction.
-func (r *renderer) outputByWords(out llm.Output) {
-	const plea = "Answer with one JSON object and nothing else: no other text, no code fence."
-	if out.Kind == llm.OutputJSON || len(out.Schema) == 0 {
-		r.instruct(plea)
-	} else {
-		r.instruct(plea + " It must conform to this JSON schema: " + string(out.Schema))
-	}
-	r.warn("response_format was sent as an instruction: the model has no setting for it.")
 }

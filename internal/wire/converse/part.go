@@ -57,7 +57,10 @@ func (a *answer) startCall(i int, id, name string) {
 		return
 	}
 	a.flush()
-	tool := a.o.Plan.ourTool(name)
+	tool, known := a.o.Plan.ours[name]
+	if !known {
+		tool.name = name // invented by the model
+	}
 	p.call, p.custom, p.index = true, tool.custom, a.calls
 	a.calls++
 	a.say(llm.Delta{Kind: llm.CallDelta, Index: p.index, Call: &llm.ToolCall{ID: id, Name: tool.name, Custom: tool.custom}})

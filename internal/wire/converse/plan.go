@@ -47,7 +47,18 @@ func NewPlan(conv *llm.Conversation, d Dialect) Plan {
 			}
 		}
 	}
-	p.way = wayOf(conv.Output, d)
+	switch out := conv.Output; {
+	case out.Kind == llm.OutputText:
+		p.way = asText
+	case out.Kind == llm.OutputJSON || len(out.Schema) == 0:
+		p.way = byWords
+	case d.Schema && isClosed(out.Schema):
+		p.way = byFormat
+	case d.Force >= ForceAny && !d.AlwaysThinks && isObject(out.Schema):
+		p.way = byTool
+	default:
+		p.way = byWords
+	}
 	if p.way == byTool {
 		p.answer = "answer"
 		for p.ours[p.answer].name != "" {
@@ -71,14 +82,6 @@ func (p *Plan) theirName(name string) string {
 		return theirs
 	}
 	return toolName(name)
-}
-
-// ourTool returns the client's tool for the provider's name. A name that the model invented is returned unchanged.
-func (p *Plan) ourTool(name string) toolOfOurs {
-	if t, known := p.ours[name]; known {
-		return t
-	}
-	return toolOfOurs{name: name}
 }
 
 const (
@@ -129,21 +132,6 @@ func fits(s string, most int) bool {
 func isNameByte(c byte) bool { return isLetter(c) || c >= '0' && c <= '9' || c == '_' || c == '-' }
 
 func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
-
-// wayOf selects how a schema is sent: in the native format if it supports the schema, otherwise as a forced tool.
-func wayOf(out llm.Output, d Dialect) outputWay {
-	switch {
-	case out.Kind == llm.OutputText:
-		return asText
-	case out.Kind == llm.OutputJSON || len(out.Schema) == 0:
-		return byWords
-	case d.Schema && isClosed(out.Schema):
-		return byFormat
-	case d.Force >= ForceAny && !d.AlwaysThinks && isObject(out.Schema):
-		return byTool
-	}
-	return byWords
-}
 
 // isObject reports whether the schema describes an object, as required for tool inputs.
 func isObject(schema json.RawMessage) bool {

@@ -31,6 +31,15 @@ func Render(ctx context.Context, conv *llm.Conversation, o RenderOptions) (body 
 	r.thinking()
 	r.settings()
 	r.leftOut()
+	for _, text := range r.instructions {
+		r.out.System = append(r.out.System, block{Text: text})
+	}
+	if r.d.NoSystem && len(r.out.System) > 0 && len(r.out.Messages) > 0 {
+		first := &r.out.Messages[0]
+		first.Content = append(r.out.System, first.Content...)
+		r.out.System = nil
+		r.warn("instructions were moved into the first message: the model does not support system messages.")
+	}
 	if r.err != nil {
 		return nil, nil, r.err
 	}
@@ -84,7 +93,9 @@ func (r *renderer) fail(format string, args ...any) {
 func (r *renderer) messages() {
 	system, turns := r.conv.Turns()
 	for _, p := range system {
-		r.out.System = append(r.out.System, r.textBlocks(p)...)
+		if !blank(p.Text) {
+			r.out.System = append(r.out.System, r.marked([]block{{Text: p.Text}}, p.Cache)...)
+		}
 	}
 	for _, turn := range turns {
 		if r.ctx.Err() != nil {
@@ -101,12 +112,16 @@ func (r *renderer) messages() {
 	case len(r.out.System) == 0:
 		r.fail("The conversation has no message with content. Send at least one text.")
 	case r.d.NoSystem:
-		r.out.Messages = []message{{Role: string(llm.User)}} // placeSystem moves the instructions here
+		r.out.Messages = []message{{Role: string(llm.User)}} // Render moves the instructions here
 	default:
 		r.out.Messages = []message{placeholder}
 		r.warn("a user message was added after the instructions: %s requires at least one.", r.d.Title)
 	}
-	r.trimPrefill()
+	if r.prefilled() { // the API rejects trailing white space
+		content := r.out.Messages[len(r.out.Messages)-1].Content
+		last := &content[len(content)-1]
+		last.Text = strings.TrimRight(last.Text, " \t\r\n")
+	}
 }
 
 func (r *renderer) turn(turn llm.Message) {
@@ -123,31 +138,18 @@ func (r *renderer) turn(turn llm.Message) {
 		return // only a cache point remains
 	}
 	if n := len(r.out.Messages); n > 0 && r.out.Messages[n-1].Role == string(turn.Role) { // the turn in between was empty
+		rank := func(b block) int {
+			if b.Reasoning != nil || b.ToolResult != nil {
+				return 0 // thinking and tool results must come first
+			}
+			return 1
+		}
 		joined := slices.Concat(r.out.Messages[n-1].Content, blocks)
 		slices.SortStableFunc(joined, func(a, b block) int { return rank(a) - rank(b) })
 		r.out.Messages[n-1].Content = joined
 		return
 	}
 	r.out.Messages = append(r.out.Messages, message{Role: string(turn.Role), Content: blocks})
-}
-
-// rank orders the blocks of a joined turn: thinking and tool results must come first.
-func rank(b block) int {
-	if b.Reasoning != nil || b.ToolResult != nil {
-		return 0
-	}
-	return 1
-}
-
-// trimPrefill removes trailing white space from a prefill, because the API rejects it.
-func (r *renderer) trimPrefill() {
-	last := len(r.out.Messages) - 1
-	if last < 0 || r.out.Messages[last].Role != string(llm.Assistant) {
-		return
-	}
-	if b := &r.out.Messages[last].Content[len(r.out.Messages[last].Content)-1]; b.Text != "" {
-		b.Text = strings.TrimRight(b.Text, " \t\r\n")
-	}
 }
 
 // prefilled reports whether the last message is a prefill, which the model continues.
@@ -159,20 +161,6 @@ func (r *renderer) prefilled() bool {
 // instruct adds an instruction after the client's. For models without system messages, it is added to the first
 // message.
 func (r *renderer) instruct(text string) { r.instructions = append(r.instructions, text) }
-
-// placeSystem writes the system messages where the model accepts them.
-func (r *renderer) placeSystem() {
-	for _, text := range r.instructions {
-		r.out.System = append(r.out.System, block{Text: text})
-	}
-	if !r.d.NoSystem || len(r.out.System) == 0 || len(r.out.Messages) == 0 {
-		return
-	}
-	first := &r.out.Messages[0]
-	first.Content = append(r.out.System, first.Content...)
-	r.out.System = nil
-	r.warn("instructions were moved into the first message: the model does not support system messages.")
-}
 
 // leftOut warns about content that the format cannot express.
 func (r *renderer) leftOut() {
@@ -198,7 +186,6 @@ func (r *renderer) leftOut() {
 	for _, name := range c.Dropped {
 		r.without(plain(name))
 	}
-	r.placeSystem()
 }
 
 // plain formats a member name for a message. A name of letters, digits and common separators is unchanged, any other

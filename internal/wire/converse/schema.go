@@ -2,13 +2,6 @@ package converse
 
 import "encoding/json"
 
-// Keywords that native output formats support. Schemas with other keywords are sent in another way, because native
-// formats reject or ignore such keywords.
-var plainKeywords = map[string]bool{
-	"type": true, "properties": true, "required": true, "additionalProperties": true, "items": true, "enum": true, "const": true,
-	"anyOf": true, "description": true, "title": true, "default": true, "$defs": true, "definitions": true, "$ref": true, "$schema": true,
-}
-
 // maxOptional is the maximum number of optional members in native output formats.
 const maxOptional = 10
 
@@ -38,13 +31,24 @@ func (c *schemaCheck) read(v any, depth int) {
 		return
 	}
 	for keyword := range s {
-		c.open = c.open || !plainKeywords[keyword]
+		switch keyword {
+		case "type", "properties", "required", "additionalProperties", "items", "enum", "const", "anyOf",
+			"description", "title", "default", "$defs", "definitions", "$ref", "$schema":
+		default: // native output formats reject or ignore other keywords
+			c.open = true
+		}
 	}
 	// A recursive schema has no size limit.
 	if ref, ok := s["$ref"].(string); ok && ref == "#" {
 		c.open = true
 	}
-	c.object(s)
+	// The schema of an object must declare all its members.
+	properties, hasProperties := s["properties"].(map[string]any)
+	if s["type"] == "object" || hasProperties {
+		c.open = c.open || s["additionalProperties"] != false
+		required, _ := s["required"].([]any)
+		c.optional += max(0, len(properties)-len(required))
+	}
 	for _, keyword := range []string{"properties", "$defs", "definitions"} {
 		members, _ := s[keyword].(map[string]any)
 		for _, inner := range members {
@@ -58,17 +62,4 @@ func (c *schemaCheck) read(v any, depth int) {
 	for _, inner := range list {
 		c.read(inner, depth+1)
 	}
-}
-
-// object checks that the schema of an object declares all its members.
-func (c *schemaCheck) object(s map[string]any) {
-	members, hasMembers := s["properties"].(map[string]any)
-	if s["type"] != "object" && !hasMembers {
-		return
-	}
-	if s["additionalProperties"] != false {
-		c.open = true
-	}
-	required, _ := s["required"].([]any)
-	c.optional += max(0, len(members)-len(required))
 }

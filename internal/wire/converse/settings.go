@@ -1,9 +1,6 @@
 package converse
 
-import (
-	"cmp"
-	"encoding/json"
-)
+import "cmp"
 
 func (r *renderer) limits() *inference {
 	if r.out.InferenceConfig == nil {
@@ -21,8 +18,25 @@ func (r *renderer) settings() {
 		r.warn("maxTokens set to %d: a budget or a policy allows no more", r.o.MaxOutput)
 	}
 	r.sampling()
-	r.stop()
-	r.tier()
+	for _, s := range r.conv.Stop {
+		if blank(s) {
+			r.warn("a stop sequence was dropped: %s does not accept a blank one.", r.d.Title)
+			continue
+		}
+		r.limits().Stop = append(r.limits().Stop, s)
+	}
+	if r.d.TellStop && len(r.conv.Stop) > 0 {
+		r.out.ResponsePaths = []string{"/stop_sequence"}
+	}
+	switch tier := r.conv.ServiceTier; tier {
+	case "", "auto":
+	case "default", "flex", "priority":
+		r.out.ServiceTier = &serviceTier{Type: tier}
+	case "fast":
+		r.out.ServiceTier = &serviceTier{Type: "priority"}
+	default:
+		r.warn("service_tier was dropped: %s does not support %s.", r.d.Title, plain(tier))
+	}
 }
 
 func (r *renderer) sampling() {
@@ -51,48 +65,13 @@ func (r *renderer) sampling() {
 	default:
 		r.limits().TopP = s.TopP
 	}
-	r.topK(s.TopK)
-}
-
-// topK encodes top_k in the member that the model reads.
-func (r *renderer) topK(k json.Number) {
-	if k == "" {
-		return
-	}
-	switch r.d.TopK {
-	case "":
+	switch { // the member that holds top_k depends on the model
+	case s.TopK == "":
+	case r.d.TopK == "":
 		r.without("top_k")
-	case "inferenceConfig.topK": // Amazon's own models
-		r.add("inferenceConfig", map[string]any{"topK": k})
+	case r.d.TopK == "inferenceConfig.topK": // Amazon's own models
+		r.add("inferenceConfig", map[string]any{"topK": s.TopK})
 	default:
-		r.add(r.d.TopK, k)
-	}
-}
-
-func (r *renderer) stop() {
-	for _, s := range r.conv.Stop {
-		if blank(s) {
-			r.warn("a stop sequence was dropped: %s does not accept a blank one.", r.d.Title)
-			continue
-		}
-		r.limits().Stop = append(r.limits().Stop, s)
-	}
-	if r.d.TellStop && len(r.conv.Stop) > 0 {
-		r.out.ResponsePaths = []string{stopPath}
-	}
-}
-
-const stopPath = "/stop_sequence"
-
-// tier sets the service tier.
-func (r *renderer) tier() {
-	switch tier := r.conv.ServiceTier; tier {
-	case "", "auto":
-	case "default", "flex", "priority":
-		r.out.ServiceTier = &serviceTier{Type: tier}
-	case "fast":
-		r.out.ServiceTier = &serviceTier{Type: "priority"}
-	default:
-		r.warn("service_tier was dropped: %s does not support %s.", r.d.Title, plain(tier))
+		r.add(r.d.TopK, s.TopK)
 	}
 }

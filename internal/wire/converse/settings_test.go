@@ -212,7 +212,8 @@ func TestOutputWayOfSchemas(t *testing.T) {
 		"a true schema":              {native, strings.Replace(closed, `{"type":"string"}`, `true`, 1), byTool},
 		"a keyword as a member name": {native, strings.Replace(closed, `"a":`, `"pattern":`, 1), byFormat},
 	} {
-		got := wayOf(llm.Output{Kind: llm.OutputSchema, Schema: json.RawMessage(tc.schema)}, tc.dialect)
+		output := llm.Output{Kind: llm.OutputSchema, Schema: json.RawMessage(tc.schema)}
+		got := NewPlan(&llm.Conversation{Output: output}, tc.dialect).way
 		if got != tc.want {
 			t.Errorf("%s: got %d, want %d", name, got, tc.want)
 		}
@@ -273,11 +274,11 @@ func TestToolNamesAreMappedBothWays(t *testing.T) {
 			t.Errorf("%q became %q", n, theirs)
 		}
 		seen[theirs] = true
-		if back := p.ourTool(theirs).name; n != "" && back != n {
+		if back := p.ours[theirs].name; n != "" && back != n {
 			t.Errorf("%q was mapped back to %q", n, back)
 		}
 	}
-	if p.theirName("weather") != "weather" || p.ourTool("made_up").name != "made_up" {
+	if p.theirName("weather") != "weather" {
 		t.Error("valid names and unknown names must stay unchanged")
 	}
 }

@@ -44,8 +44,8 @@ type (
 		Citation json.RawMessage `json:"citation"`
 	}
 	stopEvent struct {
-		StopReason string     `json:"stopReason"`
-		Additional additional `json:"additionalModelResponseFields"`
+		StopReason string          `json:"stopReason"`
+		Additional json.RawMessage `json:"additionalModelResponseFields"`
 	}
 	metadataEvent struct {
 		Usage       *usage       `json:"usage"`
@@ -155,7 +155,7 @@ func (a *answer) event(kind string, payload []byte) error {
 		if err := json.Unmarshal(payload, &e); err != nil {
 			return err
 		}
-		a.finish(e.StopReason, e.Additional.stopSequence())
+		a.finish(e.StopReason, stopSequence(e.Additional))
 	case "metadata":
 		var e metadataEvent
 		if err := json.Unmarshal(payload, &e); err != nil {

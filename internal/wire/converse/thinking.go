@@ -15,8 +15,13 @@ func (r *renderer) thinking() {
 	case asked && r.impeded():
 	case asked:
 		r.think(e)
-	case e.Level == "none":
-		r.doNotThink()
+	case e.Level != "none":
+	case r.d.AlwaysThinks:
+		r.warn("reasoning_effort none was dropped: the model always thinks.")
+	case r.d.Thinking == ThinkAdaptive:
+		r.add("thinking", map[string]any{"type": "disabled"})
+	case r.d.Thinking == ThinkEffort:
+		r.add("reasoning_effort", r.known("none"))
 	}
 }
 
@@ -55,7 +60,16 @@ func (r *renderer) think(e llm.Effort) {
 	case ThinkUnset:
 		r.without("reasoning_effort")
 	case ThinkBudget:
-		r.thinkWithin(e)
+		budget := e.ThinkingBudget(cmp.Or(r.conv.MaxOutput, r.o.MaxOutput, r.o.ModelOutput))
+		if budget == 0 {
+			r.warn("reasoning was dropped: it needs more than %d output tokens.", llm.MinThinkingBudget)
+			return
+		}
+		r.add("thinking", map[string]any{"type": "enabled", "budget_tokens": budget})
+		if r.conv.MaxOutput == 0 && r.o.MaxOutput == 0 {
+			r.limits().MaxTokens = r.o.ModelOutput // the default limit may be smaller than the budget
+		}
+		r.dropSampling("while the model thinks")
 	case ThinkAdaptive:
 		setting := map[string]any{"type": "adaptive"}
 		if r.d.ShowThinking && !e.Hide {
@@ -70,7 +84,15 @@ func (r *renderer) think(e llm.Effort) {
 		}
 		r.dropSampling("while the model thinks")
 	case ThinkNova:
-		r.add("reasoningConfig", map[string]any{"type": "enabled", "maxReasoningEffort": r.novaEffort(e)})
+		level := r.known(cmp.Or(e.PortableLevel(), llm.DefaultEffort))
+		switch { // the highest level accepts neither an output limit nor sampling settings
+		case level == "high" && (r.conv.MaxOutput > 0 || r.o.MaxOutput > 0):
+			r.warn("reasoning_effort was sent as medium: the model does not support max_tokens with high.")
+			level = "medium"
+		case level == "high":
+			r.dropSampling("with high reasoning_effort")
+		}
+		r.add("reasoningConfig", map[string]any{"type": "enabled", "maxReasoningEffort": level})
 	case ThinkEffort:
 		r.add("reasoning_effort", r.known(cmp.Or(e.PortableLevel(), llm.DefaultEffort)))
 	}
@@ -92,34 +114,6 @@ func (r *renderer) known(level string) string {
 	return nearest
 }
 
-// thinkWithin sets a token budget, which must be smaller than the output limit.
-func (r *renderer) thinkWithin(e llm.Effort) {
-	budget := e.ThinkingBudget(cmp.Or(r.conv.MaxOutput, r.o.MaxOutput, r.o.ModelOutput))
-	if budget == 0 {
-		r.warn("reasoning was dropped: it needs more than %d output tokens.", llm.MinThinkingBudget)
-		return
-	}
-	r.add("thinking", map[string]any{"type": "enabled", "budget_tokens": budget})
-	if r.conv.MaxOutput == 0 && r.o.MaxOutput == 0 {
-		r.limits().MaxTokens = r.o.ModelOutput // the default limit may be smaller than the budget
-	}
-	r.dropSampling("while the model thinks")
-}
-
-// novaEffort returns the effort for Amazon's own models, which accept neither an output limit nor sampling settings at
-// the highest level.
-func (r *renderer) novaEffort(e llm.Effort) string {
-	level := r.known(cmp.Or(e.PortableLevel(), llm.DefaultEffort))
-	if level == "high" && (r.conv.MaxOutput > 0 || r.o.MaxOutput > 0) {
-		r.warn("reasoning_effort was sent as medium: the model does not support max_tokens with high.")
-		return "medium"
-	}
-	if level == "high" {
-		r.dropSampling("with high reasoning_effort")
-	}
-	return level
-}
-
 // dropSampling drops settings that are rejected together with thinking.
 func (r *renderer) dropSampling(when string) {
 	s := &r.conv.Sampling
@@ -132,17 +126,6 @@ func (r *renderer) dropSampling(when string) {
 		}
 	}
 	r.noSampling = true
-}
-
-func (r *renderer) doNotThink() {
-	switch {
-	case r.d.AlwaysThinks:
-		r.warn("reasoning_effort none was dropped: the model always thinks.")
-	case r.d.Thinking == ThinkAdaptive:
-		r.add("thinking", map[string]any{"type": "disabled"})
-	case r.d.Thinking == ThinkEffort:
-		r.add("reasoning_effort", r.known("none"))
-	}
 }
 
 func (r *renderer) add(name string, value any) {

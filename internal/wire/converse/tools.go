@@ -12,7 +12,13 @@ import (
 // unless earlier turns contain tool calls: the API rejects such turns without tools.
 func (r *renderer) tools() {
 	choice := r.conv.ToolChoice
-	list := r.chosen(choice)
+	list := r.conv.Tools
+	// If the model cannot be forced to call a specific tool, only the allowed tools are sent.
+	named := len(choice.Names) == 1 && choice.Mode == llm.ChoiceMust && r.d.Force >= ForceNamed
+	if len(choice.Names) > 0 && !named {
+		chosen := choice.Includes()
+		list = slices.DeleteFunc(slices.Clone(list), func(t llm.Tool) bool { return !chosen(t.Name) })
+	}
 	if choice.Mode == llm.ChoiceNone && !r.conv.HasCalls() {
 		list = nil
 	}
@@ -21,7 +27,15 @@ func (r *renderer) tools() {
 		config.Tools = append(config.Tools, r.tool(t)...)
 	}
 	if len(config.Tools) == 0 && r.conv.HasCalls() {
-		config.Tools = r.remembered()
+		names := r.conv.CalledTools()
+		if len(names) == 0 { // results without their calls
+			names = []string{"earlier_tool"}
+		}
+		for _, name := range names {
+			config.Tools = append(config.Tools, tool{Spec: &toolSpec{
+				Name: r.plan.theirName(name), Description: "A tool of earlier turns.", InputSchema: inputSchema{objectSchema(nil)},
+			}})
+		}
 		choice = llm.ToolChoice{Mode: llm.ChoiceNone}
 	}
 	if len(config.Tools) == 0 {
@@ -29,17 +43,6 @@ func (r *renderer) tools() {
 	}
 	config.Choice = r.choice(choice)
 	r.out.ToolConfig = &config
-}
-
-// chosen returns the tools that the choice allows. If the model cannot be forced to call a specific tool, only the
-// required tool is returned.
-func (r *renderer) chosen(choice llm.ToolChoice) []llm.Tool {
-	named := len(choice.Names) == 1 && choice.Mode == llm.ChoiceMust && r.d.Force >= ForceNamed
-	if len(choice.Names) == 0 || named {
-		return r.conv.Tools
-	}
-	chosen := choice.Includes()
-	return slices.DeleteFunc(slices.Clone(r.conv.Tools), func(t llm.Tool) bool { return !chosen(t.Name) })
 }
 
 func (r *renderer) tool(t llm.Tool) []tool {
@@ -80,56 +83,31 @@ func objectSchema(schema json.RawMessage) json.RawMessage {
 	return append(json.RawMessage(`{"type":"object",`), trimmed[1:]...)
 }
 
-// remembered returns definitions of the tools that earlier turns called, for a conversation that no longer offers
-// tools.
-func (r *renderer) remembered() []tool {
-	names := r.conv.CalledTools()
-	if len(names) == 0 { // results without their calls
-		names = []string{"earlier_tool"}
-	}
-	var tools []tool
-	for _, name := range names {
-		tools = append(tools, tool{Spec: &toolSpec{
-			Name: r.plan.theirName(name), Description: "A tool of earlier turns.", InputSchema: inputSchema{objectSchema(nil)},
-		}})
-	}
-	return tools
-}
-
+// choice encodes the tool choice. Where the API or the model cannot enforce the choice, it adds an instruction.
 func (r *renderer) choice(c llm.ToolChoice) *toolChoice {
 	switch c.Mode {
 	case llm.ChoiceAuto:
 		return &toolChoice{Auto: &struct{}{}}
 	case llm.ChoiceNone:
-		r.forbid()
+		if r.plan.way == byTool {
+			r.instruct("Call no tool but " + r.plan.answer + ".")
+		} else {
+			r.instruct("Answer without calling any tool.")
+		}
+		r.warn("tool_choice none was sent as an instruction: %s cannot forbid calls.", r.d.Title)
 	case llm.ChoiceMust:
-		return r.demand(c.Names)
+		switch {
+		case r.d.Force == ForceNone || r.d.AlwaysThinks:
+			r.instruct("Call a tool.")
+			r.warn("tool_choice required was sent as an instruction: the model cannot be forced to call a tool.")
+		case len(c.Names) == 1 && r.d.Force == ForceNamed:
+			return &toolChoice{Tool: &namedTool{Name: r.plan.theirName(c.Names[0])}}
+		default:
+			return &toolChoice{Any: &struct{}{}}
+		}
 	case llm.ChoiceUnset:
 	}
 	return nil
-}
-
-// forbid adds an instruction not to call a tool.
-func (r *renderer) forbid() {
-	if r.plan.way == byTool {
-		r.instruct("Call no tool but " + r.plan.answer + ".")
-	} else {
-		r.instruct("Answer without calling any tool.")
-	}
-	r.warn("tool_choice none was sent as an instruction: %s cannot forbid calls.", r.d.Title)
-}
-
-// demand forces a call as far as the model supports it.
-func (r *renderer) demand(names []string) *toolChoice {
-	switch {
-	case r.d.Force == ForceNone || r.d.AlwaysThinks:
-		r.instruct("Call a tool.")
-		r.warn("tool_choice required was sent as an instruction: the model cannot be forced to call a tool.")
-		return nil
-	case len(names) == 1 && r.d.Force == ForceNamed:
-		return &toolChoice{Tool: &namedTool{Name: r.plan.theirName(names[0])}}
-	}
-	return &toolChoice{Any: &struct{}{}}
 }
 
 // oneCall limits the model to one tool call at a time if the client asks for it. It returns false if the model has no

@@ -4,6 +4,7 @@ package fault
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -82,7 +83,7 @@ func kindOf(status int, f fault) llm.Kind {
 	case status == http.StatusTooManyRequests:
 		// Google describes a per-minute limit in the same words as OpenAI an account without credit; only the wait
 		// distinguishes the messages. A code is unambiguous, even if a proxy added a wait.
-		if has(words, creditWords) || !f.passes && has(message, creditTexts) {
+		if has(words, reasons.credit.codes) || !f.passes && has(message, reasons.credit.texts) {
 			return llm.UpstreamAuth
 		}
 		return llm.UpstreamRateLimited
@@ -92,25 +93,25 @@ func kindOf(status int, f fault) llm.Kind {
 		return llm.UpstreamServer
 	case status == http.StatusRequestTimeout:
 		return llm.UpstreamTimeout
-	case has(words, policyWords) || has(message, policyTexts):
+	case reasons.policy.in(words, message):
 		return llm.UpstreamContentPolicy
-	case has(words, keyWords) || has(words, creditWords) || refusesCredential(status, message):
+	case has(words, reasons.key.codes) || has(words, reasons.credit.codes) || refusesCredential(status, message):
 		return llm.UpstreamAuth
-	case has(words, modelWords):
+	case has(words, reasons.model.codes):
 		return llm.UpstreamNotFound
 	case status == http.StatusUnauthorized, status == http.StatusPaymentRequired:
 		return llm.UpstreamAuth
 	case status == http.StatusForbidden:
 		return llm.UpstreamDenied
-	case has(words, contextWords) || has(message, contextTexts):
+	case reasons.context.in(words, message):
 		return llm.UpstreamContext
 	case status == http.StatusRequestEntityTooLarge && has(words, []string{"rate_limit"}):
 		return llm.UpstreamContext // a single request exceeds a per-minute limit; waiting does not help
-	case status == http.StatusNotFound && has(message, resourceTexts):
+	case status == http.StatusNotFound && has(message, reasons.resource.texts):
 		return llm.UpstreamRejected
 	case status == http.StatusNotFound, status == http.StatusMethodNotAllowed:
 		return llm.UpstreamNotFound
-	case has(words, unsupportedWords) || has(message, unsupportedTexts):
+	case reasons.unsupported.in(words, message):
 		return llm.UpstreamUnsupported
 	}
 	return llm.UpstreamRejected
@@ -121,9 +122,9 @@ func kindOf(status int, f fault) llm.Kind {
 // credential.
 func refusesCredential(status int, message string) bool {
 	if status == http.StatusForbidden {
-		return has(message, keyTexts) || has(message, creditTexts)
+		return has(message, reasons.key.texts) || has(message, reasons.credit.texts)
 	}
-	for _, texts := range [][]string{keyTexts, creditTexts} {
+	for _, texts := range [][]string{reasons.key.texts, reasons.credit.texts} {
 		for _, text := range texts {
 			if strings.HasPrefix(strings.TrimPrefix(message, "your "), text) {
 				return true
@@ -136,7 +137,19 @@ func refusesCredential(status int, message string) bool {
 // statusOf infers the status of an error inside a 2xx response from its code and type.
 func statusOf(words string) int {
 	words = strings.ToLower(words)
-	for _, row := range insideStatus {
+	for _, row := range []struct {
+		status int
+		words  []string
+	}{
+		{http.StatusTooManyRequests, []string{"rate_limit", "ratelimit", "too_many_requests", "resource_exhausted", "throttl", "insufficient_quota"}},
+		{529, []string{"overload", "unavailable", "capacity"}},
+		{http.StatusRequestTimeout, []string{"timeout", "deadline_exceeded"}},
+		{http.StatusInternalServerError, []string{"server_error", "internal", "api_error"}},
+		{http.StatusUnauthorized, []string{"authentication", "invalid_api_key", "unauthorized", "unauthenticated", "billing"}},
+		{http.StatusForbidden, []string{"permission", "accessdenied"}},
+		{http.StatusNotFound, []string{"not_found"}},
+		{http.StatusBadRequest, []string{"invalid", "context_length", "content_filter", "content_policy", "bad_request", "validation", "badrequest"}},
+	} {
 		if has(words, row.words) {
 			return row.status
 		}
@@ -144,60 +157,60 @@ func statusOf(words string) int {
 	return http.StatusInternalServerError
 }
 
-var insideStatus = []struct {
-	status int
-	words  []string
-}{
-	{http.StatusTooManyRequests, []string{"rate_limit", "ratelimit", "too_many_requests", "resource_exhausted", "throttl", "insufficient_quota"}},
-	{529, []string{"overload", "unavailable", "capacity"}},
-	{http.StatusRequestTimeout, []string{"timeout", "deadline_exceeded"}},
-	{http.StatusInternalServerError, []string{"server_error", "internal", "api_error"}},
-	{http.StatusUnauthorized, []string{"authentication", "invalid_api_key", "unauthorized", "unauthenticated", "billing"}},
-	{http.StatusForbidden, []string{"permission", "accessdenied"}},
-	{http.StatusNotFound, []string{"not_found"}},
-	{http.StatusBadRequest, []string{"invalid", "context_length", "content_filter", "content_policy", "bad_request", "validation", "badrequest"}},
+// signs are the codes and types, and the phrases in messages, that identify one reason of an error.
+type signs struct{ codes, texts []string }
+
+func (s signs) in(codes, message string) bool { return has(codes, s.codes) || has(message, s.texts) }
+
+// reasons classify an error more precisely than its status.
+var reasons = struct{ credit, key, policy, context, model, resource, unsupported signs }{
+	credit: signs{
+		codes: []string{"insufficient_quota", "billing", "payment_required", "insufficient_balance", "insufficient_credits", "credit_limit", "exceeded_current_quota"},
+		texts: []string{
+			"exceeded your current quota", "you exceeded your current quota", "credit balance is too low", "insufficient balance", "insufficient credits",
+			"billing hard limit", "out of credits", "used all available credits", "monthly spending limit",
+		},
+	},
+	key: signs{
+		codes: []string{
+			"invalid_api_key", "api_key_invalid", "authentication_error", "invalid_authentication", "account_deactivated", "api_key_service_blocked",
+			"consumer_suspended", "service_disabled", "unrecognizedclient", "invalidsignature", "signaturedoesnotmatch", "expiredtoken", "requestexpired",
+			"missingauthenticationtoken", "incompletesignature", "invalidclienttokenid",
+		},
+		texts: []string{"api key not valid", "invalid api key", "incorrect api key", "api key expired", "this organization has been disabled", "canonical string"},
+	},
+	policy: signs{
+		codes: []string{"content_filter", "content_policy", "responsibleaipolicyviolation", "data_inspection_failed", "moderation", "prompt_blocked", "prohibited_content"},
+		texts: []string{"content management policy", "content policy", "usage policies", "input was flagged", "flagged by moderation", "flagged for"},
+	},
+	context: signs{
+		codes: []string{"context_length", "context_window", "prompt_too_long", "input_too_long", "context_too_long"},
+		texts: []string{
+			"maximum context length", "context length", "context window", "context size", "context limit", "prompt is too long",
+			"input is too long", "prompt too long", "input too long", "too many tokens", "maximum number of tokens",
+			"reduce the length of the messages", "input token count", "longer than the model", "exceeds the model's maximum",
+		},
+	},
+	model: signs{
+		codes: []string{"model_not_found", "deploymentnotfound", "unknown_model", "invalid_model", "model_not_available"},
+	},
+	// resources that a provider may not find: files, earlier responses, caches
+	resource: signs{
+		texts: []string{
+			"file object", "file with", "files/", "file_", "file-", "previous_response", "previous response", "response with id", "conversation", "container", "cachedcontent", "cached content",
+			"vector store", "item with id", "prompt with id", "thread", "assistant", "batch",
+		},
+	},
+	unsupported: signs{
+		codes: []string{"unsupported_parameter", "unsupported_value", "unknown_parameter", "feature_not_supported"},
+		texts: []string{
+			"unsupported parameter", "unsupported value", "unknown parameter", "unrecognized request argument", "unrecognized parameter", "not supported",
+			"does not support", "doesn't support", "unsupported", "extra inputs are not permitted", "extra fields not permitted", "is deprecated for this model",
+			"for this model", "cannot find field", "invalid model", "unknown model", "model not found", "model does not exist", "not a valid model",
+		},
+	},
 }
 
-// Codes and types, followed by phrases in messages, that classify an error more precisely than its status.
-var (
-	creditWords = []string{"insufficient_quota", "billing", "payment_required", "insufficient_balance", "insufficient_credits", "credit_limit", "exceeded_current_quota"}
-	creditTexts = []string{
-		"exceeded your current quota", "you exceeded your current quota", "credit balance is too low", "insufficient balance", "insufficient credits",
-		"billing hard limit", "out of credits", "used all available credits", "monthly spending limit",
-	}
-	keyWords = []string{
-		"invalid_api_key", "api_key_invalid", "authentication_error", "invalid_authentication", "account_deactivated", "api_key_service_blocked",
-		"consumer_suspended", "service_disabled", "unrecognizedclient", "invalidsignature", "signaturedoesnotmatch", "expiredtoken", "requestexpired",
-		"missingauthenticationtoken", "incompletesignature", "invalidclienttokenid",
-	}
-	keyTexts     = []string{"api key not valid", "invalid api key", "incorrect api key", "api key expired", "this organization has been disabled", "canonical string"}
-	policyWords  = []string{"content_filter", "content_policy", "responsibleaipolicyviolation", "data_inspection_failed", "moderation", "prompt_blocked", "prohibited_content"}
-	policyTexts  = []string{"content management policy", "content policy", "usage policies", "input was flagged", "flagged by moderation", "flagged for"}
-	contextWords = []string{"context_length", "context_window", "prompt_too_long", "input_too_long", "context_too_long"}
-	contextTexts = []string{
-		"maximum context length", "context length", "context window", "context size", "context limit", "prompt is too long",
-		"input is too long", "prompt too long", "input too long", "too many tokens", "maximum number of tokens",
-		"reduce the length of the messages", "input token count", "longer than the model", "exceeds the model's maximum",
-	}
-	modelWords = []string{"model_not_found", "deploymentnotfound", "unknown_model", "invalid_model", "model_not_available"}
-	// resourceTexts lists names of resources that a provider may not find: files, earlier responses, caches.
-	resourceTexts = []string{
-		"file object", "file with", "files/", "file_", "file-", "previous_response", "previous response", "response with id", "conversation", "container", "cachedcontent", "cached content",
-		"vector store", "item with id", "prompt with id", "thread", "assistant", "batch",
-	}
-	unsupportedWords = []string{"unsupported_parameter", "unsupported_value", "unknown_parameter", "feature_not_supported"}
-	unsupportedTexts = []string{
-		"unsupported parameter", "unsupported value", "unknown parameter", "unrecognized request argument", "unrecognized parameter", "not supported",
-		"does not support", "doesn't support", "unsupported", "extra inputs are not permitted", "extra fields not permitted", "is deprecated for this model",
-		"for this model", "cannot find field", "invalid model", "unknown model", "model not found", "model does not exist", "not a valid model",
-	}
-)
-
 func has(s string, words []string) bool {
-	for _, w := range words {
-		if strings.Contains(s, w) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(s, word) })
 }

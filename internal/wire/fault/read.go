@@ -87,7 +87,11 @@ func (f *fault) list(list []any, depth int) {
 		one.read(entry, depth+1)
 		if m, ok := entry.(map[string]any); ok {
 			if place, ok := m["loc"].([]any); ok && one.message != "" {
-				one.message = joinPlace(place) + ": " + one.message
+				path := make([]string, len(place))
+				for i, step := range place {
+					path[i] = fmt.Sprint(step)
+				}
+				one.message = strings.Join(path, ".") + ": " + one.message
 			}
 		}
 		if one.message != "" && len(said) < maxDetails {
@@ -96,14 +100,6 @@ func (f *fault) list(list []any, depth int) {
 		f.adopt(one)
 	}
 	f.say(strings.Join(said, "; "))
-}
-
-func joinPlace(place []any) string {
-	words := make([]string, len(place))
-	for i, p := range place {
-		words[i] = fmt.Sprint(p)
-	}
-	return strings.Join(words, ".")
 }
 
 // adopt copies fields from o that are not set yet.

@@ -70,83 +70,61 @@ func (r *renderer) userParts(parts []llm.Part) ([]part, error) {
 // modelTurn encodes a turn of the model. Thinking is not sent as text. Only its signature is sent, on the text that
 // follows it, where the model originally put it.
 func (r *renderer) modelTurn(said []llm.Part) error {
-	turn := modelTurn{renderer: r}
 	if slices.ContainsFunc(said, func(p llm.Part) bool { return p.Kind == llm.CallPart }) {
 		r.order = map[string]int{} // a new map, because clearing a large one is as expensive as filling it
 	}
+	var parts []part
+	signature := "" // signature to attach to the next text
+	lastText, firstCall := -1, -1
 	for _, p := range said {
-		if err := turn.add(p); err != nil {
-			return err
-		}
-	}
-	turn.finish()
-	r.add(roleModel, turn.parts)
-	return nil
-}
-
-type modelTurn struct {
-	*renderer
-	parts     []part
-	signature string // signature to attach to the next text
-}
-
-func (t *modelTurn) add(p llm.Part) error {
-	switch p.Kind {
-	case llm.TextPart, llm.RefusalPart:
-		if p.Text != "" {
-			out := textPart(p.Text)
-			out.Signature, t.signature = t.signature, ""
-			t.parts = append(t.parts, out)
-		}
-	case llm.ThinkingPart:
-		if p.Thinking != nil && p.Thinking.Provider == t.o.Provider && p.Thinking.Signature != "" {
-			t.signature = p.Thinking.Signature
-		}
-	case llm.CallPart:
-		t.call(*p.Call)
-	case llm.ImagePart, llm.AudioPart, llm.FilePart:
-		m, err := t.media(p)
-		if err != nil {
-			return err
-		}
-		t.parts = append(t.parts, m)
-	case llm.ResultPart:
-	}
-	return nil
-}
-
-func (t *modelTurn) call(c llm.ToolCall) {
-	out := part{Call: &functionCall{Name: c.Name, Args: arguments(c)}}
-	if t.o.Traits.CallIDs {
-		out.Call.ID = c.ID
-	}
-	if c.Provider == t.o.Provider || c.Provider == "" { // only clients of Google's API send a signature without a provider
-		out.Signature = c.Signature
-	}
-	t.calls[c.ID] = c
-	t.order[c.ID] = len(t.order)
-	t.parts = append(t.parts, out)
-}
-
-// finish attaches a signature that was not followed by text, and signs the first call if the model requires it.
-func (t *modelTurn) finish() {
-	if t.signature != "" {
-		last := -1
-		for i, p := range t.parts {
-			if p.Text != nil {
-				last = i
+		switch p.Kind {
+		case llm.TextPart, llm.RefusalPart:
+			if p.Text != "" {
+				out := textPart(p.Text)
+				out.Signature, signature = signature, ""
+				lastText = len(parts)
+				parts = append(parts, out)
 			}
+		case llm.ThinkingPart:
+			if p.Thinking != nil && p.Thinking.Provider == r.o.Provider && p.Thinking.Signature != "" {
+				signature = p.Thinking.Signature
+			}
+		case llm.CallPart:
+			c := *p.Call
+			out := part{Call: &functionCall{Name: c.Name, Args: arguments(c)}}
+			if r.o.Traits.CallIDs {
+				out.Call.ID = c.ID
+			}
+			if c.Provider == r.o.Provider || c.Provider == "" { // only clients of Google's API send a signature without a provider
+				out.Signature = c.Signature
+			}
+			r.calls[c.ID] = c
+			r.order[c.ID] = len(r.order)
+			if firstCall < 0 {
+				firstCall = len(parts)
+			}
+			parts = append(parts, out)
+		case llm.ImagePart, llm.AudioPart, llm.FilePart:
+			m, err := r.media(p)
+			if err != nil {
+				return err
+			}
+			parts = append(parts, m)
+		case llm.ResultPart:
 		}
-		if last < 0 {
-			t.parts = append(t.parts, textPart(""))
-			last = len(t.parts) - 1
+	}
+	if signature != "" { // no text followed the thinking
+		if lastText < 0 {
+			lastText = len(parts)
+			parts = append(parts, textPart(""))
 		}
-		t.parts[last].Signature = t.signature
+		parts[lastText].Signature = signature
 	}
-	first := slices.IndexFunc(t.parts, func(p part) bool { return p.Call != nil })
-	if first >= 0 && t.o.Traits.NeedsSignatures && t.parts[first].Signature == "" {
-		t.parts[first].Signature = ForeignSignature
+	if firstCall >= 0 && r.o.Traits.NeedsSignatures && parts[firstCall].Signature == "" {
+		parts[firstCall].Signature = ForeignSignature
 	}
+	r.add(roleModel, parts)
+	return nil
 }
 
 // arguments encodes the arguments of a call as an object. The model may have generated another type.
@@ -177,7 +155,13 @@ func (r *renderer) results(parts []llm.Part) ([]part, error) {
 			found = append(found, *p.Result)
 		}
 	}
-	slices.SortStableFunc(found, func(a, b llm.ToolResult) int { return r.place(a.ID) - r.place(b.ID) })
+	place := func(id string) int {
+		if place, ok := r.order[id]; ok {
+			return place
+		}
+		return len(r.order)
+	}
+	slices.SortStableFunc(found, func(a, b llm.ToolResult) int { return place(a.ID) - place(b.ID) })
 	var out []part
 	for _, result := range found {
 		written, err := r.result(result)
@@ -187,13 +171,6 @@ func (r *renderer) results(parts []llm.Part) ([]part, error) {
 		out = append(out, written...)
 	}
 	return out, nil
-}
-
-func (r *renderer) place(id string) int {
-	if place, ok := r.order[id]; ok {
-		return place
-	}
-	return len(r.order)
 }
 
 // result encodes one result, followed by its images and files.
@@ -219,21 +196,19 @@ func (r *renderer) result(result llm.ToolResult) ([]part, error) {
 		default:
 		}
 	}
-	response := &functionResponse{Name: name, Response: outcome(strings.Join(said, "\n"), result.Failed)}
+	// The response is the tool's own object, or an object with the member names from Google's documentation.
+	text := strings.Join(said, "\n")
+	response := &functionResponse{Name: name}
+	switch {
+	case result.Failed:
+		response.Response = member("error", text)
+	case isObject([]byte(text)):
+		response.Response = json.RawMessage(strings.TrimSpace(text))
+	default:
+		response.Response = member("output", text)
+	}
 	if r.o.Traits.CallIDs {
 		response.ID = result.ID
 	}
 	return append([]part{{Response: response}}, media...), nil
-}
-
-// outcome returns a tool result as an object: the tool's own object, or an object with the member names from Google's
-// documentation.
-func outcome(text string, failed bool) json.RawMessage {
-	switch {
-	case failed:
-		return member("error", text)
-	case isObject([]byte(text)):
-		return json.RawMessage(strings.TrimSpace(text))
-	}
-	return member("output", text)
 }

@@ -188,46 +188,33 @@ func (a *answer) stream(events *sse.Reader) error {
 		if a.size += int64(len(in.Data)); a.size > a.o.MaxAnswer {
 			return malformed("The provider's response is larger than %d bytes.", a.o.MaxAnswer)
 		}
-		if err := a.event(in); err != nil {
+		data := bytes.TrimSpace(in.Data)
+		if len(data) == 0 || string(data) == "[DONE]" { // added by other gateways
+			continue
+		}
+		if err := strict.CheckResponse(data, 0); err != nil {
+			return err
+		}
+		var got response
+		if err := json.Unmarshal(data, &got); err != nil {
+			if in.Unterminated {
+				continue // incomplete event; the end of the stream follows
+			}
+			if string(in.Name) == "error" || data[0] == '[' {
+				return fault.Inside(data)
+			}
+			// Never skip an invalid event: it may contain text, even after a finish reason, because models may set one in
+			// every event.
+			return &llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider sent an event that cannot be decoded.", Err: err}
+		}
+		if err := a.pass(data, &got); err != nil {
 			return err
 		}
 	}
 }
 
-func (a *answer) event(in sse.Event) error {
-	data := bytes.TrimSpace(in.Data)
-	if len(data) == 0 || string(data) == "[DONE]" { // added by other gateways
-		return nil
-	}
-	if err := strict.CheckResponse(data, 0); err != nil {
-		return err
-	}
-	var got response
-	if err := json.Unmarshal(data, &got); err != nil {
-		if in.Unterminated {
-			return nil // incomplete event; the end of the stream follows
-		}
-		if string(in.Name) == "error" || data[0] == '[' {
-			return fault.Inside(data)
-		}
-		// Never skip an invalid event: it may contain text, even after a finish reason, because models may set one in
-		// every event.
-		return &llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider sent an event that cannot be decoded.", Err: err}
-	}
-	return a.pass(data, &got)
-}
-
 // pass yields the deltas of one event and passes the event on.
 func (a *answer) pass(data []byte, got *response) error {
-	err := a.take(data, got)
-	if err == nil && a.o.Document != nil {
-		err = a.o.Document(data)
-	}
-	return err
-}
-
-// take yields the deltas of one event.
-func (a *answer) take(data []byte, got *response) error {
 	if len(got.Error) > 0 && string(got.Error) != "null" {
 		return fault.Inside(data)
 	}
@@ -238,11 +225,15 @@ func (a *answer) take(data []byte, got *response) error {
 		a.warn("dropped implausible usage")
 	}
 	blocked := got.Feedback != nil && got.Feedback.Reason != "" && got.Feedback.Reason != "BLOCK_REASON_UNSPECIFIED"
-	if len(got.Candidates) == 0 && !blocked {
-		return nil
-	}
-	if err := a.begin(got); err != nil {
-		return err
+	if !a.began && (len(got.Candidates) > 0 || blocked) {
+		a.began, a.seed = true, got.ID
+		if a.seed == "" {
+			sum := sha256.Sum256(a.o.Request)
+			a.seed = string(sum[:])
+		}
+		if err := a.tell(llm.Delta{Kind: llm.BeginDelta, ID: got.ID, Model: got.Model}); err != nil {
+			return err
+		}
 	}
 	for i := range got.Candidates {
 		if err := a.candidate(&got.Candidates[i]); err != nil {
@@ -252,19 +243,10 @@ func (a *answer) take(data []byte, got *response) error {
 	if blocked && len(got.Candidates) == 0 {
 		a.blocked = true
 	}
+	if a.o.Document != nil {
+		return a.o.Document(data)
+	}
 	return nil
-}
-
-func (a *answer) begin(got *response) error {
-	if a.began {
-		return nil
-	}
-	a.began, a.seed = true, got.ID
-	if a.seed == "" {
-		sum := sha256.Sum256(a.o.Request)
-		a.seed = string(sum[:])
-	}
-	return a.tell(llm.Delta{Kind: llm.BeginDelta, ID: got.ID, Model: got.Model})
 }
 
 func (a *answer) tell(p llm.Delta) error {

@@ -102,18 +102,14 @@ func Vectors(r io.Reader, o VectorOptions) (llm.Vectors, error) {
 	if len(got.Error) > 0 && string(got.Error) != "null" {
 		return llm.Vectors{}, fault.Inside(data)
 	}
-	return got.check(o.Inputs)
-}
-
-func (v *vectors) check(inputs int) (llm.Vectors, error) {
-	list := v.Embeddings
-	for _, p := range v.Predictions {
+	list := got.Embeddings
+	for _, p := range got.Predictions {
 		list = append(list, p.Embeddings)
 	}
-	if len(list) == 0 || len(list) != inputs {
-		return llm.Vectors{}, malformed("The provider sent %d vectors for %d inputs.", len(list), inputs)
+	if len(list) == 0 || len(list) != o.Inputs {
+		return llm.Vectors{}, malformed("The provider sent %d vectors for %d inputs.", len(list), o.Inputs)
 	}
-	out := llm.Vectors{Usage: v.usage(list)}
+	out := llm.Vectors{Usage: got.usage(list)}
 	for i, one := range list {
 		if !numbers(one.Values) {
 			return llm.Vectors{}, malformed("The provider sent no vector for input %d.", i)

@@ -17,9 +17,21 @@ func (r *renderer) media(p llm.Part) (part, error) {
 	m := *p.Media
 	kind := mediaType(p)
 	if kind == "" {
-		return part{}, invalid("messages", "Gemini requires the media type of every file, and %s does not have one. Send it as a data URL with its type.", described(p))
+		return part{}, invalid("messages", "Gemini requires the media type of every file, and %s does not have one. Send it as a data URL with its type.",
+			"the "+string(p.Kind)+" "+show.Quote(cmp.Or(m.Name, m.URL, m.FileID, "sent as bytes")))
 	}
-	r.resolution(m.Detail)
+	// The format has one level of detail for all images.
+	wanted := map[string]string{"low": "MEDIA_RESOLUTION_LOW", "high": "MEDIA_RESOLUTION_HIGH"}[m.Detail]
+	if wanted != "" && !r.o.Traits.NoSystem {
+		if r.out.Settings == nil {
+			r.out.Settings = &settings{}
+		}
+		if set := r.out.Settings.Resolution; set != "" && set != wanted {
+			r.warn("detail was sent as high for all images: Gemini has one setting for all images.")
+			wanted = "MEDIA_RESOLUTION_HIGH"
+		}
+		r.out.Settings.Resolution = wanted
+	}
 	switch {
 	case m.Data != "":
 		return part{Inline: &inlineData{Type: kind, Data: m.Data}}, nil
@@ -33,26 +45,6 @@ func (r *renderer) media(p llm.Part) (part, error) {
 	return part{}, invalid("messages", "This model does not accept %s by URL. Send the bytes as a data URL.", p.Kind)
 }
 
-func described(p llm.Part) string {
-	return "the " + string(p.Kind) + " " + show.Quote(cmp.Or(p.Media.Name, p.Media.URL, p.Media.FileID, "sent as bytes"))
-}
-
-// resolution sets the image detail. The format has one setting for all images.
-func (r *renderer) resolution(detail string) {
-	wanted := map[string]string{"low": "MEDIA_RESOLUTION_LOW", "high": "MEDIA_RESOLUTION_HIGH"}[detail]
-	if wanted == "" || r.o.Traits.NoSystem {
-		return
-	}
-	if r.out.Settings == nil {
-		r.out.Settings = &settings{}
-	}
-	if set := r.out.Settings.Resolution; set != "" && set != wanted {
-		r.warn("detail was sent as high for all images: Gemini has one setting for all images.")
-		wanted = "MEDIA_RESOLUTION_HIGH"
-	}
-	r.out.Settings.Resolution = wanted
-}
-
 // mediaType returns the declared type, or the type detected from the name or the first bytes. It ignores a wildcard
 // such as image/*, because the API rejects a wrong type with a misleading message.
 func mediaType(p llm.Part) string {
@@ -60,34 +52,16 @@ func mediaType(p llm.Part) string {
 	if t, _, _ := strings.Cut(m.Type, ";"); strings.Contains(t, "/") && !strings.HasSuffix(t, "/*") && t != "application/octet-stream" {
 		return strings.ToLower(strings.TrimSpace(t))
 	}
-	for _, name := range []string{m.Name, urlPath(m.URL), m.FileID} {
+	names := []string{m.Name, "", m.FileID}
+	if u, err := url.Parse(m.URL); err == nil {
+		names[1] = u.Path
+	}
+	for _, name := range names {
 		if t := extensions[strings.ToLower(path.Ext(name))]; t != "" {
 			return t
 		}
 	}
-	return sniff(m.Data)
-}
-
-func urlPath(raw string) string {
-	u, err := url.Parse(raw)
-	if err != nil {
-		return ""
-	}
-	return u.Path
-}
-
-var extensions = map[string]string{
-	".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".gif": "image/gif", ".webp": "image/webp",
-	".heic": "image/heic", ".heif": "image/heif", ".bmp": "image/bmp",
-	".wav": "audio/wav", ".mp3": "audio/mp3", ".aac": "audio/aac", ".ogg": "audio/ogg", ".flac": "audio/flac", ".aiff": "audio/aiff",
-	".mp4": "video/mp4", ".mov": "video/mov", ".webm": "video/webm", ".mpeg": "video/mpeg",
-	".pdf": "application/pdf", ".txt": "text/plain", ".md": "text/markdown", ".html": "text/html", ".csv": "text/csv",
-	".json": "application/json", ".xml": "text/xml",
-}
-
-// sniff recognizes common types by their first bytes.
-func sniff(data string) string {
-	head, _ := base64.StdEncoding.DecodeString(data[:min(len(data), 16)]) // a decodable prefix is sufficient
+	head, _ := base64.StdEncoding.DecodeString(m.Data[:min(len(m.Data), 16)]) // a decodable prefix is sufficient
 	switch {
 	case bytes.HasPrefix(head, []byte("\x89PNG")):
 		return "image/png"
@@ -105,4 +79,13 @@ func sniff(data string) string {
 		return "application/pdf"
 	}
 	return ""
+}
+
+var extensions = map[string]string{
+	".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".gif": "image/gif", ".webp": "image/webp",
+	".heic": "image/heic", ".heif": "image/heif", ".bmp": "image/bmp",
+	".wav": "audio/wav", ".mp3": "audio/mp3", ".aac": "audio/aac", ".ogg": "audio/ogg", ".flac": "audio/flac", ".aiff": "audio/aiff",
+	".mp4": "video/mp4", ".mov": "video/mov", ".webm": "video/webm", ".mpeg": "video/mpeg",
+	".pdf": "application/pdf", ".txt": "text/plain", ".md": "text/markdown", ".html": "text/html", ".csv": "text/csv",
+	".json": "application/json", ".xml": "text/xml",
 }

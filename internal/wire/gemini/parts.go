@@ -14,14 +14,6 @@ import (
 
 const contentFilter = "content_filter"
 
-// finishes maps Google's finish reasons to those of the chat format. STOP becomes tool_calls if there are calls.
-var finishes = map[string]string{
-	"STOP": "stop", "MAX_TOKENS": "length",
-	"SAFETY": contentFilter, "RECITATION": contentFilter, "BLOCKLIST": contentFilter, "PROHIBITED_CONTENT": contentFilter,
-	"SPII": contentFilter, "LANGUAGE": contentFilter, "MODEL_ARMOR": contentFilter,
-	"IMAGE_SAFETY": contentFilter, "IMAGE_PROHIBITED_CONTENT": contentFilter, "IMAGE_RECITATION": contentFilter,
-}
-
 // candidate yields the parts of one candidate and records its finish reason. The finish is yielded at the end, because
 // some models set a reason in every event.
 func (a *answer) candidate(got *candidate) error {
@@ -47,36 +39,32 @@ func (a *answer) candidate(got *candidate) error {
 			return err
 		}
 	}
-	return c.end(got)
-}
-
-func (c *choice) end(got *candidate) error {
-	if got.Finish == "" || got.Finish == "FINISH_REASON_UNSPECIFIED" {
-		return nil
+	switch got.Finish {
+	case "", "FINISH_REASON_UNSPECIFIED":
+	case "STOP":
+		c.finish = "stop"
+		if c.calls > 0 {
+			c.finish = "tool_calls"
+		}
+	case "MAX_TOKENS":
+		c.finish = "length"
+	case "SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "LANGUAGE", "MODEL_ARMOR",
+		"IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION":
+		c.finish = contentFilter
+	default: // an error, or a reason that is not known yet
+		kind := llm.UpstreamServer
+		if strings.HasPrefix(got.Finish, "MALFORMED") {
+			kind = llm.UpstreamMalformed
+		}
+		reason := show.Cut(show.OneLine(got.Finish), 60)
+		e := llm.Errorf(kind, "The model's response was interrupted (%s).", reason)
+		if said := show.Preview(got.Message, 200); said != "" {
+			e.Message = strings.TrimSuffix(e.Message, ".") + ": " + said
+		}
+		e.UpstreamCode = reason
+		return e
 	}
-	finish, known := finishes[got.Finish]
-	if !known {
-		return unfinished(got)
-	}
-	if finish == "stop" && c.calls > 0 {
-		finish = "tool_calls"
-	}
-	c.finish = finish
 	return nil
-}
-
-// unfinished returns the error for a response with an error or unknown finish reason.
-func unfinished(got *candidate) error {
-	kind := llm.UpstreamServer
-	if strings.HasPrefix(got.Finish, "MALFORMED") {
-		kind = llm.UpstreamMalformed
-	}
-	e := llm.Errorf(kind, "The model's response was interrupted (%s).", show.Cut(show.OneLine(got.Finish), 60))
-	if said := show.Preview(got.Message, 200); said != "" {
-		e.Message = strings.TrimSuffix(e.Message, ".") + ": " + said
-	}
-	e.UpstreamCode = show.Cut(show.OneLine(got.Finish), 60)
-	return e
 }
 
 // part yields one part. A signature on a text ends the thinking before it; a signature on a call belongs to the call.
@@ -112,47 +100,29 @@ func (a *answer) part(n int, c *choice, got *answerPart) error {
 
 // call yields a tool call, which always arrives complete.
 func (a *answer) call(n int, c *choice, got *answerPart) error {
-	call := &llm.ToolCall{ID: got.Call.ID, Name: got.Call.Name, Arguments: compact(got.Call.Args)}
-	if call.ID == "" {
-		call.ID = a.callID(n, c.calls, call)
+	call := &llm.ToolCall{ID: got.Call.ID, Name: got.Call.Name, Arguments: "{}"}
+	if args := got.Call.Args; len(args) > 0 && string(args) != "null" {
+		var compact bytes.Buffer
+		_ = json.Compact(&compact, args) // always valid: the arguments were decoded from JSON
+		call.Arguments = compact.String()
+	}
+	if call.ID == "" { // a deterministic ID, unique across the turns of a conversation even if the model repeats a call
+		sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%d\x00%d\x00%s\x00%s", a.seed, n, c.calls, call.Name, call.Arguments))
+		call.ID = "call_" + hex.EncodeToString(sum[:12])
 	}
 	if got.Signature != "" {
 		call.Signature, call.Provider = got.Signature, a.o.Provider
 	}
 	if a.o.Custom != nil && a.o.Custom(call.Name) {
 		call.Custom = true
-		call.Arguments = freeText(got.Call.Args, call.Arguments)
+		m, _ := readMembers(got.Call.Args)
+		if raw := m.get(customInput); len(raw) > 0 && raw[0] == '"' {
+			call.Arguments = text(raw)
+		}
 	}
 	c.calls++
 	if c.finish == "stop" {
 		c.finish = "tool_calls"
 	}
 	return a.tell(llm.Delta{Kind: llm.CallDelta, Choice: n, Index: c.calls - 1, Call: call})
-}
-
-// callID creates an ID for a call without one. It is deterministic, and unique across the turns of a conversation even
-// if the model repeats a call.
-func (a *answer) callID(choice, place int, call *llm.ToolCall) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%d\x00%d\x00%s\x00%s", a.seed, choice, place, call.Name, call.Arguments))
-	return "call_" + hex.EncodeToString(sum[:12])
-}
-
-func compact(args json.RawMessage) string {
-	if len(args) == 0 || string(args) == "null" {
-		return "{}"
-	}
-	var out bytes.Buffer
-	if err := json.Compact(&out, args); err != nil {
-		return string(args) // unreachable: the arguments were decoded from JSON
-	}
-	return out.String()
-}
-
-// freeText returns the text argument of a custom tool.
-func freeText(args json.RawMessage, otherwise string) string {
-	m, _ := readMembers(args)
-	if raw := m.get(customInput); len(raw) > 0 && raw[0] == '"' {
-		return text(raw)
-	}
-	return otherwise
 }

@@ -64,8 +64,26 @@ func (r *renderer) render() error {
 		r.out.Contents = slices.Insert(r.out.Contents, 0, content{Role: roleUser, Parts: []part{textPart("…")}})
 		r.warn("a user message was added at the beginning: Gemini does not accept a model message first.")
 	}
-	r.tier()
-	r.unsaid()
+	tiers := map[string]string{"flex": "flex", "priority": "priority", "fast": "priority", "default": "standard", "standard": "standard"}
+	switch asked := r.conv.ServiceTier; {
+	case asked == "" || asked == "auto":
+	case !r.o.Traits.Tiers || tiers[asked] == "":
+		r.leftOut("service_tier " + show.Quote(asked))
+	default:
+		r.out.Tier = tiers[asked]
+	}
+	for _, name := range r.conv.Dropped {
+		r.leftOut(plain(name))
+	}
+	if r.conv.EndUser != "" {
+		r.leftOut("the end user's name")
+	}
+	if r.conv.Verbosity != "" {
+		r.leftOut("verbosity")
+	}
+	if slices.ContainsFunc(r.conv.Messages, func(m llm.Message) bool { return m.Name != "" }) {
+		r.leftOut("the name of a participant")
+	}
 	return nil
 }
 
@@ -113,37 +131,6 @@ func (r *renderer) system(said []llm.Part, instruction string) {
 		contents[0].Parts = slices.Concat(parts, contents[0].Parts)
 	default:
 		r.out.Contents = slices.Insert(contents, 0, content{Role: roleUser, Parts: parts})
-	}
-}
-
-// tier sets the service tier under Google's name for it.
-func (r *renderer) tier() {
-	asked := r.conv.ServiceTier
-	names := map[string]string{"flex": "flex", "priority": "priority", "fast": "priority", "default": "standard", "standard": "standard"}
-	switch {
-	case asked == "" || asked == "auto":
-	case !r.o.Traits.Tiers || names[asked] == "":
-		r.leftOut("service_tier " + show.Quote(asked))
-	default:
-		r.out.Tier = names[asked]
-	}
-}
-
-// unsaid warns about content that the format cannot express.
-func (r *renderer) unsaid() {
-	for _, name := range r.conv.Dropped {
-		r.leftOut(plain(name))
-	}
-	if r.conv.EndUser != "" {
-		r.leftOut("the end user's name")
-	}
-	if r.conv.Verbosity != "" {
-		r.leftOut("verbosity")
-	}
-	for _, m := range r.conv.Messages {
-		if m.Name != "" {
-			r.leftOut("the name of a participant")
-		}
 	}
 }
 

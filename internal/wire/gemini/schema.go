@@ -133,8 +133,6 @@ func (c *converter) lose(what string) {
 	}
 }
 
-var errTooLarge = errors.New("the schema is too large after its references are resolved")
-
 // convert converts one schema. trail holds the references that led to it, one per level.
 func (c *converter) convert(raw json.RawMessage, trail []string) *schema {
 	c.nodes++
@@ -142,7 +140,7 @@ func (c *converter) convert(raw json.RawMessage, trail []string) *schema {
 	c.left.nodes--
 	c.left.work -= len(raw)
 	if c.nodes > maxNodes || c.work > maxWork || len(trail) > maxDepth || c.left.nodes < 0 || c.left.work < 0 {
-		c.err = errTooLarge
+		c.err = errors.New("the schema is too large after its references are resolved")
 	}
 	if c.err != nil {
 		return &schema{}
@@ -159,9 +157,29 @@ func (c *converter) convert(raw json.RawMessage, trail []string) *schema {
 	for _, raw := range readList(m.get("allOf")) {
 		s.merge(c.convert(raw, down))
 	}
-	c.typed(s, m, down)
+	switch kinds := c.kinds(s, m); len(kinds) {
+	case 0:
+	case 1:
+		c.constrain(s, kinds[0], m, down)
+	default:
+		for _, kind := range kinds {
+			one := &schema{}
+			c.constrain(one, kind, m, down)
+			s.AnyOf = append(s.AnyOf, c.finished(one))
+		}
+	}
+	c.enumerate(s, m)
 	c.alternatives(s, m, down)
-	s.describe(m)
+	// The title and the description take precedence over those of a referenced schema.
+	if title := text(m.get("title")); title != "" {
+		s.Title = title
+	}
+	if description := text(m.get("description")); description != "" {
+		if strings.HasPrefix(s.Description, "One of: ") {
+			description += " " + s.Description
+		}
+		s.Description = description
+	}
 	return c.finished(s)
 }
 
@@ -183,23 +201,6 @@ func (c *converter) refer(ref string, trail []string) *schema {
 		return &schema{Type: "string"}
 	}
 	return c.convert(target, append(slices.Clip(trail), ref))
-}
-
-// typed converts the constraints of the schema's type. Several types become one alternative each.
-func (c *converter) typed(s *schema, m members, trail []string) {
-	kinds := c.kinds(s, m)
-	switch len(kinds) {
-	case 0:
-	case 1:
-		c.constrain(s, kinds[0], m, trail)
-	default:
-		for _, kind := range kinds {
-			one := &schema{}
-			c.constrain(one, kind, m, trail)
-			s.AnyOf = append(s.AnyOf, c.finished(one))
-		}
-	}
-	c.enumerate(s, m)
 }
 
 // kinds returns the types that the schema declares or implies.
@@ -229,51 +230,40 @@ func (c *converter) kinds(s *schema, m members) []string {
 	return kinds
 }
 
-// formats are the supported values of format.
-var formats = []string{"enum", "date-time", "float", "double", "int32", "int64"}
-
 func (c *converter) constrain(s *schema, kind string, m members, trail []string) {
 	s.Type = kind
-	if format := text(m.get("format")); slices.Contains(formats, format) {
+	switch format := text(m.get("format")); format {
+	case "enum", "date-time", "float", "double", "int32", "int64":
 		s.Format = format
 	}
 	switch kind {
 	case "object":
-		c.object(s, m, trail)
+		inner, _ := readMembers(m.get("properties"))
+		for _, p := range inner {
+			s.Properties = append(s.Properties, property{p.name, c.convert(p.value, trail)})
+		}
+		for _, raw := range readList(m.get("required")) {
+			s.Required = append(s.Required, text(raw))
+		}
 	case "array":
 		s.MinItems, s.MaxItems = number(m.get("minItems")), number(m.get("maxItems"))
-		s.Items = c.items(m, trail)
+		places := append(readList(m.get("prefixItems")), readList(m.get("items"))...)
+		if len(places) == 0 {
+			s.Items = c.convert(m.get("items"), trail)
+			break
+		}
+		c.lose("a tuple became a list of alternatives") // the subset requires one element type
+		one := &schema{}
+		for _, place := range places {
+			one.AnyOf = append(one.AnyOf, c.convert(place, trail))
+		}
+		s.Items = c.finished(one)
 	case "string":
 		s.MinLength, s.MaxLength = number(m.get("minLength")), number(m.get("maxLength"))
 		s.Pattern = text(m.get("pattern"))
 	case "integer", "number":
 		s.Minimum, s.Maximum = number(m.get("minimum")), number(m.get("maximum"))
 	}
-}
-
-func (c *converter) object(s *schema, m members, trail []string) {
-	inner, _ := readMembers(m.get("properties"))
-	for _, p := range inner {
-		s.Properties = append(s.Properties, property{p.name, c.convert(p.value, trail)})
-	}
-	for _, raw := range readList(m.get("required")) {
-		s.Required = append(s.Required, text(raw))
-	}
-}
-
-// items converts the element type of a list. A tuple becomes a list of alternatives, because the subset requires one
-// type.
-func (c *converter) items(m members, trail []string) *schema {
-	places := append(readList(m.get("prefixItems")), readList(m.get("items"))...)
-	if len(places) == 0 {
-		return c.convert(m.get("items"), trail)
-	}
-	c.lose("a tuple became a list of alternatives")
-	one := &schema{}
-	for _, place := range places {
-		one.AnyOf = append(one.AnyOf, c.convert(place, trail))
-	}
-	return c.finished(one)
 }
 
 // enumerate converts enum and const. The subset supports only strings.
@@ -296,25 +286,22 @@ func (c *converter) enumerate(s *schema, m members) {
 	if len(others) > 0 {
 		s.Description = strings.TrimSpace("One of: " + strings.Join(append(texts, others...), ", ") + ". " + s.Description)
 		if s.Type == "" && len(s.AnyOf) == 0 {
-			s.Type = kindOf(others[0])
+			switch first := others[0]; {
+			case first == "true" || first == "false":
+				s.Type = "boolean"
+			case strings.ContainsAny(first, ".eE"):
+				s.Type = "number"
+			case first[0] == '{':
+				s.Type = "object"
+			default:
+				s.Type = "integer"
+			}
 		}
 		return
 	}
 	if len(texts) > 0 && (s.Type == "" || s.Type == "string") {
 		s.Type, s.Enum = "string", texts
 	}
-}
-
-func kindOf(raw string) string {
-	switch {
-	case raw == "true" || raw == "false":
-		return "boolean"
-	case strings.ContainsAny(raw, ".eE"):
-		return "number"
-	case raw[0] == '{':
-		return "object"
-	}
-	return "integer"
 }
 
 // alternatives converts anyOf and oneOf. If null is an alternative, the others become nullable.
@@ -338,21 +325,6 @@ func (c *converter) alternatives(s *schema, m members, trail []string) {
 		s.Type = ""
 		s.AnyOf = options
 	}
-}
-
-// describe sets the title and the description. They take precedence over those of a referenced schema.
-func (s *schema) describe(m members) {
-	if title := text(m.get("title")); title != "" {
-		s.Title = title
-	}
-	description := text(m.get("description"))
-	if description == "" {
-		return
-	}
-	if said := s.Description; strings.HasPrefix(said, "One of: ") {
-		description += " " + said
-	}
-	s.Description = description
 }
 
 // finished makes the schema valid for the API: it sets a missing type and removes unknown names from required.

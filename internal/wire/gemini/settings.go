@@ -3,7 +3,6 @@ package gemini
 import (
 	"cmp"
 	"encoding/json"
-	"math"
 	"strconv"
 
 	"fairlead/internal/llm"
@@ -24,7 +23,13 @@ func (r *renderer) settings() (instruction string, err error) {
 	if r.conv.Choices > 1 {
 		s.Candidates = r.conv.Choices
 	}
-	r.stops(s)
+	for _, stop := range r.conv.Stop {
+		if stop != "" && len(s.Stop) < maxStops {
+			s.Stop = append(s.Stop, stop)
+		} else if stop != "" {
+			r.warn("only the first %d stop sequences were sent: Gemini does not support more.", maxStops)
+		}
+	}
 	r.sampling(s)
 	s.Thinking = r.thinking()
 	instruction, err = r.output(s)
@@ -34,18 +39,9 @@ func (r *renderer) settings() (instruction string, err error) {
 	return instruction, err
 }
 
-func (r *renderer) stops(s *settings) {
-	for _, stop := range r.conv.Stop {
-		if stop != "" && len(s.Stop) < maxStops {
-			s.Stop = append(s.Stop, stop)
-		} else if stop != "" {
-			r.warn("only the first %d stop sequences were sent: Gemini does not support more.", maxStops)
-		}
-	}
-}
-
 func (r *renderer) sampling(s *settings) {
 	given := r.conv.Sampling
+	_, invalidSeed := strconv.ParseInt(string(given.Seed), 10, 32)
 	for _, one := range []struct {
 		name  string
 		value json.Number
@@ -57,7 +53,7 @@ func (r *renderer) sampling(s *settings) {
 		{"top_k", given.TopK, &s.TopK, !r.o.FixedSampling},
 		{"presence_penalty", given.PresencePenalty, &s.PresencePenalty, r.o.Traits.Penalties && !r.o.FixedSampling},
 		{"frequency_penalty", given.FrequencyPenalty, &s.FrequencyPenalty, r.o.Traits.Penalties && !r.o.FixedSampling},
-		{"seed", given.Seed, &s.Seed, smallWhole(given.Seed)},
+		{"seed", given.Seed, &s.Seed, invalidSeed == nil},
 	} {
 		switch {
 		case one.value == "":
@@ -65,30 +61,16 @@ func (r *renderer) sampling(s *settings) {
 			*one.into = one.value
 		case one.name == "seed":
 			r.warn("seed was dropped: Gemini supports 32-bit integers only.")
-		case !zero(one.value) || one.name == "temperature":
-			r.warn("%s was dropped: this model does not support it.", one.name)
+		default: // a penalty of 0 has no effect
+			if f, err := one.value.Float64(); err != nil || f != 0 || one.name == "temperature" {
+				r.warn("%s was dropped: this model does not support it.", one.name)
+			}
 		}
 	}
 	if given.Logprobs || given.TopLogprobs > 0 {
 		r.leftOut("logprobs")
 	}
 }
-
-// zero reports whether a setting has no effect, such as a penalty of 0.
-func zero(n json.Number) bool {
-	f, err := n.Float64()
-	return err == nil && f == 0
-}
-
-// smallWhole reports whether a number fits the API's 32-bit seed.
-func smallWhole(n json.Number) bool {
-	_, err := strconv.ParseInt(string(n), 10, 32)
-	return err == nil
-}
-
-// budgetOf maps a level to a thinking budget for models without levels. The values are those of Google's own
-// OpenAI-compatible API.
-var budgetOf = map[string]int64{"minimal": 1024, "low": 1024, "medium": 8192, "high": 24576, "xhigh": math.MaxInt64, "max": math.MaxInt64}
 
 // ThinkingConfig encodes an effort as the thinking settings of a model. It returns nil for a model that does not think.
 func ThinkingConfig(t Traits, e llm.Effort) (config []byte, warnings []string) {
@@ -115,49 +97,42 @@ func (r *renderer) thinking() *thinkingConfig {
 	config := &thinkingConfig{Show: !e.Hide && e.Level != "none"}
 	switch {
 	case e.Budget > 0:
-		config.Budget = r.budget(e.Budget)
+		config.Budget = r.clamped(e.Budget)
+		if *config.Budget != e.Budget {
+			r.warn("the thinking budget was sent as %d tokens: this model supports no other.", *config.Budget)
+		}
 	case e.Level == "" && len(can.Levels) > 0: // dynamic budget
 	case e.Level == "":
 		dynamic := int64(-1)
 		config.Budget = &dynamic
 	case len(can.Levels) > 0:
-		config.Level = r.level(e.Level)
-	default:
-		config.Budget = r.leveledBudget(e.Level)
+		level, same := can.nearest(e.Level)
+		if !same {
+			r.warn("the reasoning effort %s was sent as %s: this model does not support it.", show.Quote(e.Level), level)
+		}
+		config.Level = level
+	default: // the budgets are those of Google's own OpenAI-compatible API
+		switch e.Level {
+		case "none":
+			if can.Off {
+				config.Budget = new(int64)
+				break
+			}
+			r.warn("the reasoning effort \"none\" was sent as a budget of %d tokens: this model always thinks.", can.Least)
+			config.Budget = r.clamped(0)
+		case "minimal", "low":
+			config.Budget = r.clamped(1024)
+		case "medium":
+			config.Budget = r.clamped(8192)
+		case "high":
+			config.Budget = r.clamped(24576)
+		case "xhigh", "max":
+			config.Budget = r.clamped(can.Most)
+		default:
+			r.leftOut("the reasoning effort " + show.Quote(e.Level))
+		}
 	}
 	return config
-}
-
-func (r *renderer) level(asked string) string {
-	level, same := r.o.Traits.Thinking.nearest(asked)
-	if !same {
-		r.warn("the reasoning effort %s was sent as %s: this model does not support it.", show.Quote(asked), level)
-	}
-	return level
-}
-
-func (r *renderer) leveledBudget(level string) *int64 {
-	if level == "none" && r.o.Traits.Thinking.Off {
-		return new(int64)
-	}
-	if level == "none" {
-		r.warn("the reasoning effort \"none\" was sent as a budget of %d tokens: this model always thinks.", r.o.Traits.Thinking.Least)
-		return r.clamped(0)
-	}
-	budget, known := budgetOf[level]
-	if !known {
-		r.leftOut("the reasoning effort " + show.Quote(level))
-		return nil
-	}
-	return r.clamped(budget)
-}
-
-func (r *renderer) budget(asked int64) *int64 {
-	budget := r.clamped(asked)
-	if *budget != asked {
-		r.warn("the thinking budget was sent as %d tokens: this model supports no other.", *budget)
-	}
-	return budget
 }
 
 func (r *renderer) clamped(budget int64) *int64 {
@@ -175,7 +150,11 @@ func (r *renderer) output(s *settings) (instruction string, err error) {
 	}
 	if len(r.out.Tools) > 0 && !r.o.Traits.JSONAndTools {
 		r.warn("the output format was sent as an instruction: this model does not support an output format together with tools.")
-		return inWords(out), nil
+		instruction = "When you answer without calling a tool, answer with nothing but JSON"
+		if out.Kind == llm.OutputSchema && len(out.Schema) > 0 {
+			return instruction + " that follows this JSON Schema: " + string(out.Schema), nil
+		}
+		return instruction + ".", nil
 	}
 	s.MIMEType = jsonType
 	if out.Kind != llm.OutputSchema || len(out.Schema) == 0 {
@@ -187,11 +166,4 @@ func (r *renderer) output(s *settings) (instruction string, err error) {
 	}
 	s.Schema, err = r.subset("response_format", out.Schema, true)
 	return "", err
-}
-
-func inWords(out llm.Output) string {
-	if out.Kind == llm.OutputSchema && len(out.Schema) > 0 {
-		return "When you answer without calling a tool, answer with nothing but JSON that follows this JSON Schema: " + string(out.Schema)
-	}
-	return "When you answer without calling a tool, answer with nothing but JSON."
 }

@@ -10,8 +10,6 @@ import (
 // customInput is the argument of a tool that accepts free text. The format has only functions.
 const customInput = "input"
 
-var customSchema = json.RawMessage(`{"type":"object","properties":{"input":{"type":"string"}},"required":["input"]}`)
-
 // tools encodes the tool declarations.
 func (r *renderer) tools() error {
 	var declared []function
@@ -43,7 +41,15 @@ func (r *renderer) tools() error {
 		return nil
 	}
 	r.out.Tools = []tools{{Functions: declared}}
-	r.out.Choice = r.choice()
+	switch choice.Mode {
+	case llm.ChoiceAuto:
+		r.out.Choice = &toolConfig{calling{Mode: "AUTO"}}
+	case llm.ChoiceMust:
+		r.out.Choice = &toolConfig{calling{Mode: "ANY", Names: choice.Names}}
+	case llm.ChoiceNone:
+		r.out.Choice = &toolConfig{calling{Mode: "NONE"}}
+	case llm.ChoiceUnset:
+	}
 	if p := r.conv.ParallelTools; p != nil && !*p {
 		r.warn("parallel_tool_calls was dropped: Gemini may call several tools in parallel.")
 	}
@@ -81,7 +87,7 @@ func (r *renderer) function(t llm.Tool) (function, error) {
 	f := function{Name: t.Name, Description: t.Description}
 	schema := t.Schema
 	if t.Custom {
-		schema = customSchema
+		schema = json.RawMessage(`{"type":"object","properties":{"` + customInput + `":{"type":"string"}},"required":["` + customInput + `"]}`)
 		if text, grammar := t.DescribeGrammar(); grammar {
 			f.Description = text
 			r.warn("the grammar of tool %s was moved to its description: Gemini does not enforce it.", show.Quote(t.Name))
@@ -109,18 +115,4 @@ func (r *renderer) subset(param string, schema json.RawMessage, ordered bool) (j
 		r.warn("a schema was simplified: %s.", what)
 	}
 	return out, nil
-}
-
-func (r *renderer) choice() *toolConfig {
-	choice := r.conv.ToolChoice
-	switch choice.Mode {
-	case llm.ChoiceAuto:
-		return &toolConfig{calling{Mode: "AUTO"}}
-	case llm.ChoiceMust:
-		return &toolConfig{calling{Mode: "ANY", Names: choice.Names}}
-	case llm.ChoiceNone:
-		return &toolConfig{calling{Mode: "NONE"}}
-	case llm.ChoiceUnset:
-	}
-	return nil
 }

@@ -40,36 +40,33 @@ func TraitsOf(model string) Traits {
 		return Traits{}
 	}
 	version, known := versionOf(rest)
+	pro, lite := strings.Contains(rest, "pro"), strings.Contains(rest, "lite")
 	switch {
 	case !known || version >= 300:
-		return newest(rest, version)
+		levels := []string{"minimal", "low", "medium", "high"}
+		switch {
+		case pro && version == 300:
+			levels = []string{"low", "high"}
+		case pro, version == 0, version >= 360 && !lite:
+			levels = levels[1:]
+		}
+		return Traits{
+			JSONSchema: true, JSONAndTools: true, NeedsSignatures: true, FileURLs: true, CallIDs: true, Tiers: true, Search: true,
+			Thinking: Thinking{Levels: levels, Most: 32768},
+		}
 	case version >= 250:
-		return Traits{JSONSchema: true, FileURLs: true, Penalties: true, Tiers: true, Search: true, Thinking: budgets(rest)}
+		t := Traits{JSONSchema: true, FileURLs: true, Penalties: true, Tiers: true, Search: true}
+		switch {
+		case pro:
+			t.Thinking = Thinking{Least: 128, Most: 32768}
+		case lite:
+			t.Thinking = Thinking{Least: 512, Most: 24576, Off: true}
+		default:
+			t.Thinking = Thinking{Least: 1, Most: 24576, Off: true}
+		}
+		return t
 	}
 	return Traits{Penalties: true, Search: version >= 200}
-}
-
-func newest(name string, version int) Traits {
-	t := Traits{JSONSchema: true, JSONAndTools: true, NeedsSignatures: true, FileURLs: true, CallIDs: true, Tiers: true, Search: true}
-	levels := []string{"minimal", "low", "medium", "high"}
-	switch {
-	case strings.Contains(name, "pro") && version == 300:
-		levels = []string{"low", "high"}
-	case strings.Contains(name, "pro"), version == 0, version >= 360 && !strings.Contains(name, "lite"):
-		levels = levels[1:]
-	}
-	t.Thinking = Thinking{Levels: levels, Most: 32768}
-	return t
-}
-
-func budgets(name string) Thinking {
-	switch {
-	case strings.Contains(name, "pro"):
-		return Thinking{Least: 128, Most: 32768}
-	case strings.Contains(name, "lite"):
-		return Thinking{Least: 512, Most: 24576, Off: true}
-	}
-	return Thinking{Least: 1, Most: 24576, Off: true}
 }
 
 // versionOf returns the version of a model name: 250 for 2.5-flash and 300 for 3-pro-preview.

@@ -30,7 +30,13 @@ func (m *usageMetadata) usage() (llm.Usage, bool) {
 	prompt := given + m.ToolUse
 	u := llm.Usage{
 		CacheRead: int64(min(m.Cached, prompt)), Output: int64(written + m.Thoughts), Reasoning: int64(m.Thoughts),
-		AudioOutput: min(sound(m.AnswerDetails), int64(written)), ServiceTier: m.tier(),
+		AudioOutput: min(sound(m.AnswerDetails), int64(written)), ServiceTier: Tier(m.Tier),
+	}
+	switch m.Traffic {
+	case "ON_DEMAND_PRIORITY":
+		u.ServiceTier = "priority"
+	case "ON_DEMAND_FLEX":
+		u.ServiceTier = "flex"
 	}
 	u.Input = int64(prompt) - u.CacheRead
 	u.AudioInput = min(max(0, sound(m.PromptDetails)-sound(m.CacheDetails)), u.Input)
@@ -60,17 +66,6 @@ func sound(details []modality) int64 {
 		}
 	}
 	return int64(n)
-}
-
-// tier returns the service tier under the name used for prices.
-func (m *usageMetadata) tier() string {
-	switch m.Traffic {
-	case "ON_DEMAND_PRIORITY":
-		return "priority"
-	case "ON_DEMAND_FLEX":
-		return "flex"
-	}
-	return Tier(m.Tier)
 }
 
 // Tier returns the service tier of a response under the name used for prices.

@@ -10,15 +10,10 @@ import (
 	"fairlead/internal/wire/gemini"
 )
 
-var (
-	errMedia = errors.New("response contains media") // whose parts cannot be joined
-	errEmpty = errors.New("response is empty")
-)
-
 // Assemble joins the events of a stream, one per line, into one response.
 func Assemble(events []byte) ([]byte, error) {
 	if bytes.Contains(events, []byte(`"inlineData"`)) {
-		return nil, errMedia
+		return nil, errors.New("response contains media") // whose parts cannot be joined
 	}
 	e := newEncoder(&llm.Request{}, "")
 	e.thoughts = true
@@ -35,7 +30,7 @@ func Assemble(events []byte) ([]byte, error) {
 	for ev, err := range e.write(named) {
 		return ev.Data, err
 	}
-	return nil, errEmpty
+	return nil, errors.New("response is empty")
 }
 
 // Stored decodes a stored response: one event per line, or a complete response.

@@ -8,17 +8,6 @@ import (
 	"fairlead/internal/rawjson"
 )
 
-// content converts one turn. The results of functions are part of a user message.
-func (r *reader) content(v rawjson.Value) {
-	role := llm.User
-	if v.Get("role").String() == "model" {
-		role = llm.Assistant
-	}
-	if parts := r.parts(v.Get("parts")); len(parts) > 0 {
-		r.conv.Messages = append(r.conv.Messages, llm.Message{Role: role, Parts: parts})
-	}
-}
-
 func (r *reader) parts(v rawjson.Value) (parts []llm.Part) {
 	list(v, func(one rawjson.Value) bool {
 		if part, ok := r.part(one); ok {
@@ -41,10 +30,8 @@ func (r *reader) part(v rawjson.Value) (part llm.Part, ok bool) {
 			thought = value.Bool()
 		case "thoughtSignature":
 			signature = value.String()
-		case "inlineData":
-			part, ok = r.inline(value), true
-		case "fileData":
-			part, ok = r.file(value), true
+		case "inlineData", "fileData":
+			part, ok = r.media(name, value), true
 		case "functionCall":
 			part, ok = r.call(value), true
 		case "functionResponse":
@@ -62,36 +49,24 @@ func (r *reader) part(v rawjson.Value) (part llm.Part, ok bool) {
 	return part, ok
 }
 
-func (r *reader) inline(v rawjson.Value) llm.Part {
-	kind := get(v, "mimeType").String()
-	media := &llm.Media{Type: kind, Data: standardBase64(v.Get("data").String()), Name: get(v, "displayName").String()}
-	part := llm.Part{Kind: mediaKind(kind), Media: media}
-	if part.Kind == llm.ImagePart {
-		media.Detail = r.detail
-	}
-	return part
-}
-
-// file converts a file that is not part of the request: public, or stored at Google.
-func (r *reader) file(v rawjson.Value) llm.Part {
-	kind, uri := get(v, "mimeType").String(), get(v, "fileUri").String()
-	media := &llm.Media{Type: kind, Name: get(v, "displayName").String()}
-	if stored(uri) {
-		media.FileID = uri
-	} else {
+// media converts a file: inlineData has its bytes, fileData names a file that is public or stored at Google.
+func (r *reader) media(name string, v rawjson.Value) llm.Part {
+	media := &llm.Media{Type: get(v, "mimeType").String(), Name: get(v, "displayName").String()}
+	uri := get(v, "fileUri").String()
+	public := strings.HasPrefix(uri, "https://") || strings.HasPrefix(uri, "http://")
+	switch {
+	case name == "inlineData":
+		media.Data = standardBase64(v.Get("data").String())
+	case public && !strings.HasPrefix(uri, "https://generativelanguage.googleapis.com/"):
 		media.URL = uri
+	default:
+		media.FileID = uri // only Google can read it
 	}
-	part := llm.Part{Kind: mediaKind(kind), Media: media}
+	part := llm.Part{Kind: mediaKind(media.Type), Media: media}
 	if part.Kind == llm.ImagePart {
 		media.Detail = r.detail
 	}
 	return part
-}
-
-// stored reports whether a URI names a file that only Google can read.
-func stored(uri string) bool {
-	return !strings.HasPrefix(uri, "https://") && !strings.HasPrefix(uri, "http://") ||
-		strings.HasPrefix(uri, "https://generativelanguage.googleapis.com/")
 }
 
 // call converts a call. A call without an id gets one, because the other formats match results by id.

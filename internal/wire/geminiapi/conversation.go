@@ -23,8 +23,8 @@ type reader struct {
 	pending map[string][]string // ids of calls without a result, by the name of the function
 }
 
-// conversation converts a validated request. It returns Untranslatable for a request that only Google's API can serve.
-func conversation(ctx context.Context, req *llm.Request) (*llm.Conversation, error) {
+// Conversation implements wire.Format. It returns Untranslatable for a request that only Google's API can serve.
+func (Format) Conversation(ctx context.Context, req *llm.Request) (*llm.Conversation, error) {
 	r := reader{ctx: ctx, conv: &llm.Conversation{Choices: max(req.Choices, 1), MaxOutput: req.MaxOutput}, pending: map[string][]string{}}
 	var contents rawjson.Value
 	for _, f := range req.Fields {
@@ -38,7 +38,13 @@ func conversation(ctx context.Context, req *llm.Request) (*llm.Conversation, err
 		}
 	}
 	contents.ForEach(func(_, content rawjson.Value) bool {
-		r.content(content)
+		role := llm.User // the results of functions are part of a user message
+		if content.Get("role").String() == "model" {
+			role = llm.Assistant
+		}
+		if parts := r.parts(content.Get("parts")); len(parts) > 0 {
+			r.conv.Messages = append(r.conv.Messages, llm.Message{Role: role, Parts: parts})
+		}
 		return ctx.Err() == nil
 	})
 	if err := llm.Cancelled(ctx); err != nil {
@@ -107,19 +113,14 @@ func (r *reader) setting(name string, v rawjson.Value) {
 	case "mediaResolution":
 		r.detail = map[string]string{"MEDIA_RESOLUTION_LOW": "low", "MEDIA_RESOLUTION_HIGH": "high"}[v.String()]
 	case "responseModalities":
-		r.modalities(v)
+		for _, one := range v.List() { // the other formats return only text
+			if kind := strings.ToUpper(one.String()); kind != "TEXT" && kind != "MODALITY_UNSPECIFIED" {
+				r.refuse("Responses of modality " + show.Quote(kind) + " are available only from Gemini models.")
+			}
+		}
 	case "maxOutputTokens", "candidateCount", "responseMimeType", "responseSchema", "responseJsonSchema":
 	default:
 		c.DropField("generationConfig." + name)
-	}
-}
-
-// modalities refuses output other than text, which the other formats cannot return.
-func (r *reader) modalities(v rawjson.Value) {
-	for _, one := range v.List() {
-		if kind := strings.ToUpper(one.String()); kind != "TEXT" && kind != "MODALITY_UNSPECIFIED" {
-			r.refuse("Responses of modality " + show.Quote(kind) + " are available only from Gemini models.")
-		}
 	}
 }
 
@@ -161,19 +162,13 @@ func (r *reader) output(v rawjson.Value) {
 	case plain.IsObject():
 		r.conv.Output = llm.Output{Kind: llm.OutputSchema, Name: "answer", Schema: json.RawMessage(plain.Raw), Strict: &yes}
 	case schema.IsObject():
-		r.conv.Output = llm.Output{Kind: llm.OutputSchema, Name: "answer", Schema: jsonSchema(schema), Strict: &yes}
+		r.conv.Output = llm.Output{Kind: llm.OutputSchema, Name: "answer", Schema: jsonSchema(schema, 0), Strict: &yes}
 	case kind == jsonType:
 		r.conv.Output.Kind = llm.OutputJSON
 	}
-	if s := r.conv.Output.Schema; len(s) > 0 && !closed(s) {
+	if s := r.conv.Output.Schema; len(s) > 0 && rawjson.Get(s, "additionalProperties").Kind != rawjson.False {
 		r.conv.Output.Strict = nil // strict schemas of other providers must forbid additional members
 	}
-}
-
-// closed reports whether a schema forbids members that it does not list.
-func closed(schema []byte) bool {
-	v := rawjson.Get(schema, "additionalProperties")
-	return v.Kind == rawjson.False
 }
 
 // tool reads one member of a tool: the functions of the client, or a tool that Google runs.
@@ -185,7 +180,7 @@ func (r *reader) tool(name string, v rawjson.Value) {
 			if schema := get(f, "parametersJsonSchema"); schema.IsObject() {
 				tool.Schema = json.RawMessage(schema.Raw)
 			} else if schema := f.Get("parameters"); schema.IsObject() {
-				tool.Schema = jsonSchema(schema)
+				tool.Schema = jsonSchema(schema, 0)
 			}
 			r.conv.Tools = append(r.conv.Tools, tool)
 			return r.ctx.Err() == nil

@@ -95,7 +95,7 @@ func (d *decoder) member(m llm.Field) {
 	d.seen[name] = true
 	requestFields.ReadMember(&d.Reader, []byte(m.Name), d)
 	if d.Pos == m.Value {
-		d.countExtra(rawjson.Parse(d.req.Body[m.Value:m.End]))
+		d.req.ExtraBytes += d.CountText(d.req, rawjson.Parse(d.req.Body[m.Value:m.End])) // the provider may add an unknown member to the prompt
 	}
 }
 
@@ -119,19 +119,14 @@ func (d *decoder) finish(body []byte) {
 
 type field = validate.Field[decoder]
 
-// both declares a field in both spellings.
-func both(f field) []field {
-	other := f
-	if other.Name = snake(f.Name); other.Name == f.Name {
-		return []field{f}
-	}
-	return []field{f, other}
-}
-
 // spelled declares fields in both spellings.
 func spelled(fields ...field) (all []field) {
 	for _, f := range fields {
-		all = append(all, both(f)...)
+		all = append(all, f)
+		if name := snake(f.Name); name != f.Name {
+			f.Name = name
+			all = append(all, f)
+		}
 	}
 	return all
 }
@@ -141,12 +136,10 @@ func skipped(name string) field {
 	return field{Name: name, Read: func(r *validate.Reader, _ string, _ *decoder) { r.Skip() }}
 }
 
-func requestOf(d *decoder) *llm.Request { return d.req }
-
 func same(d *decoder) *decoder { return d }
 
 var (
-	requestFields = validate.NewObject(slices.Concat(validate.Controls(requestOf), spelled(
+	requestFields = validate.NewObject(slices.Concat(validate.Controls(func(d *decoder) *llm.Request { return d.req }), spelled(
 		validate.Value("contents", (*decoder).contents),
 		validate.Value("systemInstruction", (*decoder).system),
 		validate.Value("tools", (*decoder).tools),
@@ -166,8 +159,18 @@ var (
 		validate.Value("responseSchema", (*decoder).outputSchema),
 		validate.Value("responseJsonSchema", (*decoder).outputSchema),
 		validate.Nested("thinkingConfig", validate.NewObject(spelled(
-			validate.Int("thinkingBudget", -1, validate.MaxTokens, (*decoder).thinkingBudget),
-			validate.Text("thinkingLevel", (*decoder).thinkingLevel),
+			validate.Int("thinkingBudget", -1, validate.MaxTokens, func(d *decoder, n int64) { // -1 lets the model decide
+				d.req.Effort = llm.CustomEffort
+				if n > 0 {
+					d.req.Needs |= llm.Reasoning
+				}
+			}),
+			validate.Text("thinkingLevel", func(d *decoder, level string) {
+				d.req.Effort = strings.ToLower(level)
+				if llm.Reasons(d.req.Effort) {
+					d.req.Needs |= llm.Reasoning
+				}
+			}),
 			validate.Bool("includeThoughts", func(*decoder, bool) {}),
 		)...), same),
 		skipped("stopSequences"), skipped("responseModalities"), skipped("mediaResolution"),
@@ -190,22 +193,6 @@ func sampled(member, name string) field {
 func (d *decoder) outputSchema(v rawjson.Value) {
 	if d.IsKind("generationConfig.responseSchema", v, false, "an object", rawjson.Object) {
 		d.schema = true
-		d.counted(v)
-	}
-}
-
-// thinkingBudget reads a thinking budget; -1 lets the model decide.
-func (d *decoder) thinkingBudget(n int64) {
-	d.req.Effort = llm.CustomEffort
-	if n > 0 {
-		d.req.Needs |= llm.Reasoning
-	}
-}
-
-func (d *decoder) thinkingLevel(level string) {
-	level = strings.ToLower(level)
-	d.req.Effort = level
-	if llm.Reasons(level) {
-		d.req.Needs |= llm.Reasoning
+		d.CountText(d.req, v)
 	}
 }

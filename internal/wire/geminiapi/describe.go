@@ -7,7 +7,6 @@ import (
 	"fairlead/internal/llm"
 	"fairlead/internal/rawjson"
 	"fairlead/internal/token"
-	"fairlead/internal/wire/messagesstream"
 	"fairlead/internal/wire/show"
 	"fairlead/internal/wire/strict"
 )
@@ -64,30 +63,27 @@ func (d *decoder) contents(v rawjson.Value) {
 		}
 		where := "contents[" + strconv.Itoa(n) + "]"
 		n++
-		if d.IsKind(where, content, false, "an object", rawjson.Object) {
-			d.turn(where+".", content)
+		if !d.IsKind(where, content, false, "an object", rawjson.Object) {
+			return d.active()
+		}
+		where += "."
+		first := d.content(where, content)
+		switch role := content.Get("role").String(); role {
+		case "model":
+			d.req.Answers++
+		case "user", "":
+			if strings.TrimSpace(first.String()) != "" {
+				d.asked = d.textAt(first)
+			}
+		case "function", "tool":
+		default:
+			d.Problem(where+"role", "%srole must be \"user\" or \"model\"; it is %s.", where, show.Quote(role))
 		}
 		return d.active()
 	})
 	d.req.Messages += n
 	if n == 0 {
 		d.Problem("contents", "contents is empty. Send at least one content.")
-	}
-}
-
-// turn decodes one content of the conversation.
-func (d *decoder) turn(where string, v rawjson.Value) {
-	first := d.content(where, v)
-	switch role := v.Get("role"); role.String() {
-	case "model":
-		d.req.Answers++
-	case "user", "":
-		if strings.TrimSpace(first.String()) != "" {
-			d.asked = d.textAt(first)
-		}
-	case "function", "tool":
-	default:
-		d.Problem(where+"role", "%srole must be \"user\" or \"model\"; it is %s.", where, show.Quote(role.String()))
 	}
 }
 
@@ -120,7 +116,7 @@ func (d *decoder) part(where string, v rawjson.Value) (text rawjson.Value) {
 		switch name {
 		case "text":
 			if d.IsKind(where+".text", value, false, "a string", rawjson.Text) {
-				d.text(value.String())
+				d.CountText(d.req, value)
 				text = value
 			}
 		case "thought":
@@ -131,13 +127,13 @@ func (d *decoder) part(where string, v rawjson.Value) (text rawjson.Value) {
 			d.file(where+".fileData", value)
 		case "functionCall", "functionResponse":
 			if d.IsKind(where+"."+name, value, false, "an object", rawjson.Object) {
-				d.counted(value)
+				d.CountText(d.req, value)
 			}
 		case "executableCode", "codeExecutionResult":
-			d.counted(value)
+			d.CountText(d.req, value)
 		case "thoughtSignature", "videoMetadata", "mediaResolution", "partMetadata":
 		default:
-			d.countExtra(value)
+			d.req.ExtraBytes += d.CountText(d.req, value) // the provider may add an unknown member to the prompt
 		}
 	})
 	if thought {
@@ -237,50 +233,10 @@ func (d *decoder) tools(v rawjson.Value) {
 			default:
 				d.req.Hosted = true
 			}
-			d.counted(value)
+			d.CountText(d.req, value)
 		})
 		return d.active()
 	})
 }
 
 func isSearch(tool string) bool { return tool == "googleSearch" || tool == "googleSearchRetrieval" }
-
-// countExtra counts the text of an unknown member, because the provider may add it to the prompt.
-func (d *decoder) countExtra(v rawjson.Value) {
-	before := d.req.ASCIIBytes + d.req.NonASCIIBytes
-	d.counted(v)
-	d.req.ExtraBytes += d.req.ASCIIBytes + d.req.NonASCIIBytes - before
-}
-
-// counted adds every string of a value, including keys, to the text counts.
-func (d *decoder) counted(v rawjson.Value) {
-	if v.Kind == rawjson.Text {
-		d.text(v.String())
-		return
-	}
-	s := rawjson.Scanner{Data: []byte(v.Raw), Context: d.Context}
-	s.Sample = &textCounter{d, s.Data}
-	s.SkipCounted()
-}
-
-// textCounter counts the strings that a scanner reads.
-type textCounter struct {
-	decoder *decoder
-	data    []byte
-}
-
-// Add counts one string.
-func (t *textCounter) Add(start, end int) {
-	raw := t.data[start:end]
-	t.decoder.text(string(rawjson.Unescape(make([]byte, 0, len(raw)), raw, len(raw))))
-}
-
-func (d *decoder) text(s string) {
-	if !d.active() {
-		return
-	}
-	ascii, other := messagesstream.CountText(s)
-	d.req.ASCIIBytes += ascii
-	d.req.NonASCIIBytes += other
-	d.req.Text.Add(s)
-}

@@ -25,15 +25,28 @@ func Events(r io.Reader, o gemini.DeltaOptions, model string) iter.Seq2[llm.Even
 		p := &passing{model: model, stream: o.Stream, yield: yield}
 		o.Document = p.document
 		for delta, err := range gemini.Deltas(r, o) {
-			if err != nil {
-				p.fail(err)
+			if err == nil {
+				p.add(delta)
+				continue
+			}
+			// The part that the provider has sent is delivered before the error.
+			if p.stopped || errors.Is(err, errStopped) || p.stream && p.release() != nil {
 				return
 			}
-			p.add(delta)
+			if p.usage == nil || yield(llm.Event{Bare: true, Usage: p.usage, Model: p.reported}, nil) {
+				yield(llm.Event{}, err)
+			}
+			return
 		}
-		if !p.stopped {
-			p.end()
+		if p.stopped {
+			return
 		}
+		last := llm.Event{Bare: true, Model: p.reported}
+		if p.held != nil {
+			last = *p.held
+		}
+		last.Finish, last.Usage = p.finish, p.usage
+		yield(last, nil)
 	}
 }
 
@@ -114,29 +127,6 @@ func (p *passing) send(ev llm.Event) error {
 		return errStopped
 	}
 	return nil
-}
-
-// end sends the last document with the finish reason and the usage.
-func (p *passing) end() {
-	last := llm.Event{Bare: true, Model: p.reported}
-	if p.held != nil {
-		last = *p.held
-	}
-	last.Finish, last.Usage = p.finish, p.usage
-	_ = p.send(last) // the response ends in either case
-}
-
-// fail ends an incomplete response. The part that the provider has sent is delivered before the error.
-func (p *passing) fail(err error) {
-	if p.stopped || errors.Is(err, errStopped) {
-		return
-	}
-	if p.stream && p.release() != nil {
-		return
-	}
-	if p.usage == nil || p.yield(llm.Event{Bare: true, Usage: p.usage, Model: p.reported}, nil) {
-		p.yield(llm.Event{}, err)
-	}
 }
 
 // named returns a copy of a document on one line, with another name of the model.

@@ -4,7 +4,6 @@
 package geminiapi
 
 import (
-	"context"
 	"io"
 	"iter"
 	"math"
@@ -125,11 +124,6 @@ func (f *listFraming) WriteError(w io.Writer, body []byte, _ int) error {
 	return f.WriteEnd(w)
 }
 
-// Conversation implements wire.Format.
-func (Format) Conversation(ctx context.Context, req *llm.Request) (*llm.Conversation, error) {
-	return conversation(ctx, req)
-}
-
 // EncodeResponse implements wire.Format.
 func (Format) EncodeResponse(req *llm.Request, model string, deltas iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Event, error] {
 	return newEncoder(req, model).write(deltas)
@@ -146,35 +140,21 @@ func (Format) ErrorBody(e *llm.Error, requestID string) []byte {
 	w.Str("message", flat.Get("error").String())
 	w.Str("status", statusOf(e))
 	w.OpenList("details")
-	w.Element(errorInfo(e.Kind.Code()))
-	if e.RetryAfter > 0 && e.Retryable() {
-		w.Element(retryInfo(int64(math.Ceil(e.RetryAfter.Seconds()))))
+	w.Open()
+	w.Str("@type", "type.googleapis.com/google.rpc.ErrorInfo")
+	w.Str("reason", e.Kind.Code())
+	w.Str("domain", "fairlead")
+	w.Close()
+	if e.RetryAfter > 0 && e.Retryable() { // Google's clients ignore the header Retry-After
+		w.Open()
+		w.Str("@type", "type.googleapis.com/google.rpc.RetryInfo")
+		w.Str("retryDelay", strconv.FormatInt(int64(math.Ceil(e.RetryAfter.Seconds())), 10)+"s")
+		w.Close()
 	}
 	w.CloseList()
 	w.Close()
 	w.Str("code", e.Kind.Code())
 	w.Raw("details", []byte(flat.Get("details").Raw))
-	w.Close()
-	return w.Out
-}
-
-// errorInfo names the gateway's error code in the form of Google's APIs.
-func errorInfo(code string) []byte {
-	var w rawjson.Writer
-	w.Open()
-	w.Str("@type", "type.googleapis.com/google.rpc.ErrorInfo")
-	w.Str("reason", code)
-	w.Str("domain", "fairlead")
-	w.Close()
-	return w.Out
-}
-
-// retryInfo is the waiting time for Google's clients, which ignore the header Retry-After.
-func retryInfo(seconds int64) []byte {
-	var w rawjson.Writer
-	w.Open()
-	w.Str("@type", "type.googleapis.com/google.rpc.RetryInfo")
-	w.Str("retryDelay", strconv.FormatInt(seconds, 10)+"s")
 	w.Close()
 	return w.Out
 }

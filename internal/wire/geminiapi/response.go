@@ -60,20 +60,15 @@ type call struct {
 
 func newEncoder(req *llm.Request, model string) *encoder {
 	sum := sha256.Sum256(req.Body)
-	return &encoder{
-		model: model, id: hex.EncodeToString(sum[:12]), stream: req.Stream,
-		thoughts: wantsThoughts(req), cites: req.Needs.Has(llm.WebSearch) || !req.Stream,
+	e := &encoder{
+		model: model, id: hex.EncodeToString(sum[:12]), stream: req.Stream, cites: req.Needs.Has(llm.WebSearch) || !req.Stream,
 	}
-}
-
-// wantsThoughts reports whether the client asked for the thoughts of the model.
-func wantsThoughts(req *llm.Request) bool {
 	for _, f := range req.Fields {
 		if canonical(f.Name) == "generationConfig" {
-			return get(get(rawjson.Parse(req.Body[f.Value:f.End]), "thinkingConfig"), "includeThoughts").Bool()
+			e.thoughts = get(get(rawjson.Parse(req.Body[f.Value:f.End]), "thinkingConfig"), "includeThoughts").Bool()
 		}
 	}
-	return false
+	return e
 }
 
 // write encodes the deltas. An error among them ends the events, after the usage so far.
@@ -318,15 +313,32 @@ func (e *encoder) end() {
 	for n, c := range e.choices {
 		w.Open()
 		writeContent(&w, c.content(e.stream)...)
-		w.Str("finishReason", finishReason(c.finish))
+		reason := "STOP" // also for a response with calls
+		switch c.finish {
+		case "length":
+			reason = "MAX_TOKENS"
+		case "content_filter":
+			reason = "SAFETY"
+		}
+		w.Str("finishReason", reason)
 		w.Int("index", int64(n))
 		c.writeSources(&w)
 		w.Close()
 	}
 	w.CloseList()
-	if e.usage != nil {
+	if u := e.usage; u != nil { // the prompt includes cached tokens, and the candidates exclude thoughts
 		w.Key("usageMetadata")
-		writeUsage(&w, *e.usage)
+		w.Open()
+		w.Int("promptTokenCount", u.Prompt())
+		w.Int("candidatesTokenCount", max(0, u.Output-u.Reasoning))
+		w.Int("totalTokenCount", u.Total())
+		if u.CacheRead > 0 {
+			w.Int("cachedContentTokenCount", u.CacheRead)
+		}
+		if u.Reasoning > 0 {
+			w.Int("thoughtsTokenCount", u.Reasoning)
+		}
+		w.Close()
 	}
 	e.tail(&w)
 	w.Close()
@@ -349,30 +361,4 @@ func (c *choice) content(stream bool) (parts [][]byte) {
 		parts = append(parts, []byte(`{"text":""}`))
 	}
 	return parts
-}
-
-// finishReason returns the finish reason of the format. A response with calls also ends with STOP.
-func finishReason(finish string) string {
-	switch finish {
-	case "length":
-		return "MAX_TOKENS"
-	case "content_filter":
-		return "SAFETY"
-	}
-	return "STOP"
-}
-
-// writeUsage encodes the usage object of the format, whose prompt includes cached tokens and whose candidates exclude thoughts.
-func writeUsage(w *rawjson.Writer, u llm.Usage) {
-	w.Open()
-	w.Int("promptTokenCount", u.Prompt())
-	w.Int("candidatesTokenCount", max(0, u.Output-u.Reasoning))
-	w.Int("totalTokenCount", u.Total())
-	if u.CacheRead > 0 {
-		w.Int("cachedContentTokenCount", u.CacheRead)
-	}
-	if u.Reasoning > 0 {
-		w.Int("thoughtsTokenCount", u.Reasoning)
-	}
-	w.Close()
 }

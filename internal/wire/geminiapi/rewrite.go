@@ -60,7 +60,8 @@ func Rewrite(req *llm.Request, o RewriteOptions) (body []byte, warnings []string
 			if emptyText.Match(value) {
 				value = withoutEmptyTexts(value)
 			}
-			if o.Traits.NeedsSignatures && hasCalls(value) {
+			calls := bytes.Contains(value, []byte(`"functionCall"`)) || bytes.Contains(value, []byte(`"function_call"`))
+			if o.Traits.NeedsSignatures && calls {
 				value = signed(rawjson.Parse(value))
 			}
 		}
@@ -81,15 +82,13 @@ type adaptation struct {
 	warnings []string
 }
 
-func (a *adaptation) warn(message string) { a.warnings = append(a.warnings, message) }
-
 func (a *adaptation) settings(config rawjson.Value) {
 	most := a.o.ModelMax
 	switch asked := a.req.MaxOutput; {
 	case asked == 0 && a.o.MaxOutput > 0:
 		a.set["maxOutputTokens"] = strconv.AppendInt(nil, a.o.MaxOutput, 10)
 	case most > 0 && asked > most:
-		a.warn("maxOutputTokens was set to " + strconv.FormatInt(most, 10) + ", the maximum of the model")
+		a.warnings = append(a.warnings, "maxOutputTokens was set to "+strconv.FormatInt(most, 10)+", the maximum of the model")
 		a.set["maxOutputTokens"] = strconv.AppendInt(nil, most, 10)
 	}
 	members(config, func(name string, v rawjson.Value) {
@@ -98,7 +97,7 @@ func (a *adaptation) settings(config rawjson.Value) {
 		if fixed || penalty {
 			a.drop = append(a.drop, name)
 			if fixed || v.Float() != 0 {
-				a.warn(name + " was dropped: this model does not support it.")
+				a.warnings = append(a.warnings, name+" was dropped: this model does not support it.")
 			}
 		}
 	})
@@ -202,17 +201,22 @@ func withoutEmptyTexts(contents []byte) []byte {
 	return out.Out
 }
 
-func hasCalls(contents []byte) bool {
-	return bytes.Contains(contents, []byte(`"functionCall"`)) || bytes.Contains(contents, []byte(`"function_call"`))
-}
-
 // signed adds a placeholder to the calls that have no signature because another model made them: newer models reject a turn whose
 // first call is not signed.
 func signed(contents rawjson.Value) []byte {
 	out := rawjson.Writer{Out: []byte{'['}}
 	contents.ForEach(func(_, content rawjson.Value) bool {
 		raw := []byte(content.Raw)
-		if first := firstCall(content); first.IsObject() && !get(first, "thoughtSignature").Exists() {
+		var first rawjson.Value // the first part that is a call
+		if content.Get("role").String() == "model" {
+			list(content.Get("parts"), func(part rawjson.Value) bool {
+				if get(part, "functionCall").IsObject() {
+					first = part
+				}
+				return !first.Exists()
+			})
+		}
+		if first.IsObject() && !get(first, "thoughtSignature").Exists() {
 			at, with := first.Index-content.Index, rawjson.AppendMember([]byte(first.Raw), "thoughtSignature", []byte(`"`+gemini.ForeignSignature+`"`))
 			raw = slices.Concat(raw[:at], with, raw[at+len(first.Raw):])
 		}
@@ -221,18 +225,4 @@ func signed(contents rawjson.Value) []byte {
 	})
 	out.CloseList()
 	return out.Out
-}
-
-// firstCall returns the first part of a model's turn that is a call.
-func firstCall(content rawjson.Value) (found rawjson.Value) {
-	if content.Get("role").String() != "model" {
-		return found
-	}
-	list(content.Get("parts"), func(part rawjson.Value) bool {
-		if get(part, "functionCall").IsObject() {
-			found = part
-		}
-		return !found.Exists()
-	})
-	return found
 }

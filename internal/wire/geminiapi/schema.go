@@ -7,17 +7,13 @@ import (
 	"fairlead/internal/rawjson"
 )
 
-// jsonSchema converts a schema of Google's API, a subset of OpenAPI, to JSON Schema: types in lower case, nullable as a type, and
-// numbers that Google writes as strings. The members keep their order.
-func jsonSchema(v rawjson.Value) json.RawMessage {
-	return convertSchema(v, 0)
-}
-
 // maxDepth bounds the levels of a schema that are converted, because every level is read again by the one above. Deeper levels are
 // copied.
 const maxDepth = 64
 
-func convertSchema(v rawjson.Value, depth int) []byte {
+// jsonSchema converts a schema of Google's API, a subset of OpenAPI, to JSON Schema: types in lower case, nullable as a type, and
+// numbers that Google writes as strings. The members keep their order. depth is the level of the schema.
+func jsonSchema(v rawjson.Value, depth int) json.RawMessage {
 	if !v.IsObject() || depth > maxDepth {
 		return []byte(v.Raw)
 	}
@@ -33,19 +29,19 @@ func convertSchema(v rawjson.Value, depth int) []byte {
 			w.Key(name)
 			w.Open()
 			value.ForEach(func(property, schema rawjson.Value) bool {
-				w.Raw(property.String(), convertSchema(schema, depth+1))
+				w.Raw(property.String(), jsonSchema(schema, depth+1))
 				return true
 			})
 			w.Close()
 		case "anyOf", "oneOf", "allOf", "prefixItems":
 			w.OpenList(name)
 			value.ForEach(func(_, schema rawjson.Value) bool {
-				w.Element(convertSchema(schema, depth+1))
+				w.Element(jsonSchema(schema, depth+1))
 				return true
 			})
 			w.CloseList()
 		case "items", "additionalProperties":
-			w.Raw(name, convertSchema(value, depth+1))
+			w.Raw(name, jsonSchema(value, depth+1))
 		case "minItems", "maxItems", "minLength", "maxLength", "minProperties", "maxProperties":
 			if n, ok := rawjson.ParseInteger([]byte(strings.Trim(value.Raw, `"`))); ok {
 				w.Int(name, n)

@@ -17,7 +17,11 @@ func (c *choice) writeSources(w *rawjson.Writer) {
 		return
 	}
 	text := c.text.String()
-	offsets := byteOffsets(text)
+	offsets := make([]int, 0, utf8.RuneCountInString(text)+1) // position in bytes of every character, and of the end
+	for i := range text {
+		offsets = append(offsets, i)
+	}
+	offsets = append(offsets, len(text))
 	w.Key("groundingMetadata")
 	w.Open()
 	w.OpenList("groundingChunks")
@@ -49,13 +53,4 @@ func (c *choice) writeSources(w *rawjson.Writer) {
 	}
 	w.CloseList()
 	w.Close()
-}
-
-// byteOffsets returns the position in bytes of every character, and of the end.
-func byteOffsets(text string) []int {
-	offsets := make([]int, 0, utf8.RuneCountInString(text)+1)
-	for i := range text {
-		offsets = append(offsets, i)
-	}
-	return append(offsets, len(text))
 }

@@ -7,24 +7,21 @@ import (
 	"fairlead/internal/rawjson"
 )
 
-// names lists the members of the format that are read. Google's API accepts each in two spellings: systemInstruction and
-// system_instruction.
-var names = []string{
-	"systemInstruction", "generationConfig", "toolConfig", "safetySettings", "cachedContent", "generateContentRequest",
-	"inlineData", "fileData", "functionCall", "functionResponse", "executableCode", "codeExecutionResult", "thoughtSignature",
-	"videoMetadata", "mediaResolution", "partMetadata", "mimeType", "fileUri", "displayName",
-	"functionDeclarations", "googleSearch", "googleSearchRetrieval", "codeExecution", "urlContext", "parametersJsonSchema",
-	"functionCallingConfig", "allowedFunctionNames", "retrievalConfig", "responseJsonSchema",
-	"maxOutputTokens", "candidateCount", "topP", "topK", "stopSequences", "presencePenalty", "frequencyPenalty",
-	"responseMimeType", "responseSchema", "responseModalities", "responseLogprobs", "thinkingConfig",
-	"thinkingBudget", "thinkingLevel", "includeThoughts", "finishReason", "modelVersion", "responseId",
-	"outputDimensionality",
-}
-
-// camel maps the spelling with underscores to the other one.
+// camel maps the spelling with underscores to the other one. It has the members of the format that are read. Google's API
+// accepts each in two spellings: systemInstruction and system_instruction.
 var camel = func() map[string]string {
-	table := make(map[string]string, len(names))
-	for _, name := range names {
+	table := map[string]string{}
+	for _, name := range []string{
+		"systemInstruction", "generationConfig", "toolConfig", "safetySettings", "cachedContent", "generateContentRequest",
+		"inlineData", "fileData", "functionCall", "functionResponse", "executableCode", "codeExecutionResult", "thoughtSignature",
+		"videoMetadata", "mediaResolution", "partMetadata", "mimeType", "fileUri", "displayName",
+		"functionDeclarations", "googleSearch", "googleSearchRetrieval", "codeExecution", "urlContext", "parametersJsonSchema",
+		"functionCallingConfig", "allowedFunctionNames", "retrievalConfig", "responseJsonSchema",
+		"maxOutputTokens", "candidateCount", "topP", "topK", "stopSequences", "presencePenalty", "frequencyPenalty",
+		"responseMimeType", "responseSchema", "responseModalities", "responseLogprobs", "thinkingConfig",
+		"thinkingBudget", "thinkingLevel", "includeThoughts", "finishReason", "modelVersion", "responseId",
+		"outputDimensionality",
+	} {
 		if s := snake(name); s != name {
 			table[s] = name
 		}

@@ -6,7 +6,6 @@ import (
 
 	"fairlead/internal/llm"
 	"fairlead/internal/rawjson"
-	"fairlead/internal/turncache"
 	"fairlead/internal/wire/strict"
 )
 
@@ -25,15 +24,6 @@ type mark struct {
 	state  *checkpoint // nil until the position was reached
 }
 
-// find returns the state of an earlier turn.
-func find(turn *turncache.Turn) (known *checkpoint, from *strict.Prefix) {
-	if _, state := turn.Find(turncache.Decoding); state != nil {
-		known = state.(*checkpoint)
-		return known, &known.prefix
-	}
-	return nil, nil
-}
-
 // resume restores the state and decodes the rest of the messages. It returns the index of the first member after them.
 func (d *decoder) resume(c *checkpoint) int {
 	fields, body, op := d.req.Fields, d.req.Body, d.req.Op
@@ -50,23 +40,4 @@ func (d *decoder) resume(c *checkpoint) int {
 	}
 	d.messageList(rawjson.Value{Kind: rawjson.List, Raw: rest}, c.prefix.Next)
 	return list + 1
-}
-
-// mark stores the state after a message whose end is one of the marked positions.
-func (d *decoder) mark(end, next int) {
-	for i := range d.marks {
-		if m := &d.marks[i]; m.prefix.End() == end && m.prefix.Next == next {
-			m.state = &checkpoint{prefix: *m.prefix, request: d.req.Clone(), seen: maps.Clone(d.seen), asked: d.asked, instructed: d.instructed, special: d.special}
-			m.state.request.Fields = nil
-		}
-	}
-}
-
-// keep stores the marked states for the next turn.
-func (d *decoder) keep(turn *turncache.Turn) {
-	for _, m := range d.marks {
-		if m.state != nil {
-			turn.Keep(turncache.Decoding, m.prefix.End(), m.state, 1024+m.prefix.Bytes())
-		}
-	}
 }

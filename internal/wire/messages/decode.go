@@ -45,7 +45,12 @@ func (f Format) DecodeRequest(ctx context.Context, op llm.Op, body []byte) (*llm
 
 // DecodeTurn implements wire.TurnDecoder.
 func (Format) DecodeTurn(ctx context.Context, op llm.Op, body []byte, turn *turncache.Turn) (*llm.Request, error) {
-	known, from := find(turn)
+	var known *checkpoint // of an earlier turn
+	var from *strict.Prefix
+	if _, state := turn.Find(turncache.Decoding); state != nil {
+		known = state.(*checkpoint)
+		from = &known.prefix
+	}
 	var recent turncache.Recent[strict.Prefix]
 	next := recent.Next
 	if turn == nil {
@@ -79,7 +84,7 @@ func (Format) DecodeTurn(ctx context.Context, op llm.Op, body []byte, turn *turn
 		d.seen[f.Name] = true
 		requestFields.ReadMember(&d.Reader, []byte(f.Name), &d)
 		if d.Pos == f.Value {
-			d.countExtra(rawjson.Parse(body[f.Value:f.End]))
+			d.req.ExtraBytes += d.CountText(d.req, rawjson.Parse(body[f.Value:f.End])) // the provider may add an unknown member to the prompt
 		}
 	}
 	if err := llm.Cancelled(ctx); err != nil {
@@ -97,7 +102,11 @@ func (Format) DecodeTurn(ctx context.Context, op llm.Op, body []byte, turn *turn
 	}
 	d.req.Plain = !d.special
 	d.req.Instructed = llm.RawText(body[d.instructed.start:d.instructed.end])
-	d.keep(turn)
+	for _, m := range d.marks {
+		if m.state != nil {
+			turn.Keep(turncache.Decoding, m.prefix.End(), m.state, 1024+m.prefix.Bytes())
+		}
+	}
 	return d.req, nil
 }
 
@@ -105,27 +114,20 @@ type field = validate.Field[decoder]
 
 func requestOf(d *decoder) *llm.Request { return d.req }
 
-var (
-	requestFields = validate.NewObject(slices.Concat(validate.Controls(requestOf), []field{
-		validate.Value("messages", (*decoder).messages),
-		validate.Int("max_tokens", 1, validate.MaxTokens, func(d *decoder, n int64) { d.req.MaxOutput = n }),
-		validate.Bool("stream", func(d *decoder, b bool) { d.req.Stream = b }),
-		validate.Value("system", (*decoder).system),
-		validate.Value("tools", (*decoder).tools),
-		validate.Nested("tool_choice", toolChoiceFields, requestOf),
-		validate.Nested("thinking", thinkingFields, requestOf),
-		validate.Nested("output_config", outputConfigFields, func(d *decoder) *decoder { return d }),
-		validate.Value("output_format", (*decoder).outputFormat),
-		validate.Nested("metadata", validate.NewObject(
-			validate.Label("user_id", func(r *llm.Request, s string) { r.EndUser = s }),
-		), requestOf),
-		sampled("temperature"), sampled("top_p"), sampled("top_k"),
-		{Name: "mcp_servers", Read: func(_ *validate.Reader, _ string, d *decoder) { d.req.Hosted = true }},
-	})...)
-
-	toolChoiceFields = validate.NewObject(ignored("type"), ignored("name"), ignored("disable_parallel_tool_use"))
-
-	thinkingFields = validate.NewObject(
+var requestFields = validate.NewObject(slices.Concat(validate.Controls(requestOf), []field{
+	validate.Value("messages", func(d *decoder, v rawjson.Value) {
+		if d.IsKind("messages", v, false, "a list of messages", rawjson.List) {
+			d.messageList(v, 0)
+		}
+	}),
+	validate.Int("max_tokens", 1, validate.MaxTokens, func(d *decoder, n int64) { d.req.MaxOutput = n }),
+	validate.Bool("stream", func(d *decoder, b bool) { d.req.Stream = b }),
+	validate.Value("system", (*decoder).system),
+	validate.Value("tools", (*decoder).tools),
+	validate.Nested("tool_choice", validate.NewObject(
+		ignored("type"), ignored("name"), ignored("disable_parallel_tool_use"),
+	), requestOf),
+	validate.Nested("thinking", validate.NewObject(
 		validate.Value("type", func(r *llm.Request, v rawjson.Value) {
 			r.Effort = cmp.Or(r.Effort, llm.CustomEffort)
 			if kind := v.String(); kind != "between_tools" && llm.Reasons(kind) {
@@ -133,13 +135,18 @@ var (
 			}
 		}),
 		ignored("budget_tokens"), ignored("display"),
-	)
-
-	outputConfigFields = validate.NewObject(
+	), requestOf),
+	validate.Nested("output_config", validate.NewObject(
 		validate.Value("format", (*decoder).outputFormat),
 		validate.Value("effort", func(d *decoder, v rawjson.Value) { d.req.Effort = cmp.Or(v.String(), d.req.Effort) }),
-	)
-)
+	), func(d *decoder) *decoder { return d }),
+	validate.Value("output_format", (*decoder).outputFormat),
+	validate.Nested("metadata", validate.NewObject(
+		validate.Label("user_id", func(r *llm.Request, s string) { r.EndUser = s }),
+	), requestOf),
+	sampled("temperature"), sampled("top_p"), sampled("top_k"),
+	{Name: "mcp_servers", Read: func(_ *validate.Reader, _ string, d *decoder) { d.req.Hosted = true }},
+})...)
 
 // sampled declares a setting that some models reject. Only the provider validates its value.
 func sampled(name string) field {
@@ -154,12 +161,9 @@ func ignored(name string) validate.Field[llm.Request] {
 	return validate.Field[llm.Request]{Name: name, Read: func(r *validate.Reader, _ string, _ *llm.Request) { r.Skip() }}
 }
 
-// active reports whether the context has not ended. Loops over the parts of a request stop when it has.
-func (d *decoder) active() bool { return d.Context.Err() == nil }
-
 // rejectLookAlikes checks the keys of an object. path is the path of the object, with a dot at the end.
 func (d *decoder) rejectLookAlikes(path string, v rawjson.Value, names []string) {
-	if v.IsObject() && d.active() {
+	if v.IsObject() && d.Context.Err() == nil {
 		v.ForEach(func(key, _ rawjson.Value) bool {
 			d.RejectLookAlikes(path, key.String(), names...)
 			return true

@@ -1,6 +1,7 @@
 package messages
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -9,7 +10,6 @@ import (
 	"fairlead/internal/rawjson"
 	"fairlead/internal/token"
 	"fairlead/internal/wire/messagesconv"
-	"fairlead/internal/wire/messagesstream"
 	"fairlead/internal/wire/show"
 	"fairlead/internal/wire/strict"
 	"fairlead/internal/wire/websearch"
@@ -19,7 +19,7 @@ import (
 func (d *decoder) system(v rawjson.Value) {
 	if d.IsKind("system", v, false, "a string or a list of text blocks", rawjson.Text, rawjson.List) {
 		d.req.Messages++
-		d.counted(v)
+		d.CountText(d.req, v)
 		first := v
 		if v.IsList() {
 			first = v.Get("0.text")
@@ -44,9 +44,9 @@ func (d *decoder) tools(v rawjson.Value) {
 			d.req.Needs |= llm.WebSearch
 			d.req.MaxSearches = websearch.Read(tool).MaxUses
 		}
-		d.counted(tool)
+		d.CountText(d.req, tool)
 		n++
-		return d.active()
+		return d.Context.Err() == nil
 	})
 }
 
@@ -54,17 +54,11 @@ func (d *decoder) outputFormat(v rawjson.Value) {
 	d.rejectLookAlikes("output_config.format.", v, formatNames)
 	if v.Get("type").String() == "json_schema" {
 		d.req.Needs |= llm.JSONSchema
-		d.counted(v)
+		d.CountText(d.req, v)
 	}
 }
 
-func (d *decoder) messages(v rawjson.Value) {
-	if d.IsKind("messages", v, false, "a list of messages", rawjson.List) {
-		d.messageList(v, 0)
-	}
-}
-
-// messageList decodes the messages from index n on.
+// messageList decodes the messages from index n on. It stores the state at the marked positions.
 func (d *decoder) messageList(v rawjson.Value, n int) {
 	v.ForEach(func(_, message rawjson.Value) bool {
 		if over := strict.CheckMessages(n + 1); over != nil {
@@ -76,8 +70,14 @@ func (d *decoder) messageList(v rawjson.Value, n int) {
 			d.message(where+".", message)
 		}
 		n++
-		d.mark(d.base+message.Index+len(message.Raw), n)
-		return d.active()
+		end := d.base + message.Index + len(message.Raw)
+		for i := range d.marks {
+			if m := &d.marks[i]; m.prefix.End() == end && m.prefix.Next == n {
+				m.state = &checkpoint{prefix: *m.prefix, request: d.req.Clone(), seen: maps.Clone(d.seen), asked: d.asked, instructed: d.instructed, special: d.special}
+				m.state.request.Fields = nil
+			}
+		}
+		return d.Context.Err() == nil
 	})
 	d.req.Messages += n
 	if n == 0 {
@@ -101,7 +101,7 @@ func (d *decoder) message(where string, v rawjson.Value) {
 	d.rejectLookAlikes(where, v, messageNames)
 	v.ForEach(func(key, value rawjson.Value) bool {
 		if !slices.Contains(messageNames, key.String()) {
-			d.countExtra(value)
+			d.req.ExtraBytes += d.CountText(d.req, value) // the provider may add an unknown member to the prompt
 		}
 		return true
 	})
@@ -133,7 +133,7 @@ func (d *decoder) message(where string, v rawjson.Value) {
 // content counts the content of a message and returns its first text. read counts one block and returns its text.
 func (d *decoder) content(where string, v rawjson.Value, read func(where string, block rawjson.Value) rawjson.Value) (first rawjson.Value) {
 	if v.Kind == rawjson.Text {
-		d.text(v.String())
+		d.CountText(d.req, v)
 		return v
 	}
 	n := 0
@@ -151,7 +151,7 @@ func (d *decoder) content(where string, v rawjson.Value, read func(where string,
 		if text := read(param, block); len(first.Raw) <= len(`""`) {
 			first = text
 		}
-		return d.active()
+		return d.Context.Err() == nil
 	})
 	return first
 }
@@ -164,7 +164,7 @@ func (d *decoder) block(where string, v rawjson.Value) rawjson.Value {
 	if content := v.Get("content"); content.Kind == rawjson.Text || content.IsList() {
 		d.content(where+".content", content, d.plainBlock)
 	} else {
-		d.counted(content)
+		d.CountText(d.req, content)
 	}
 	return rawjson.Value{}
 }
@@ -177,7 +177,7 @@ func (d *decoder) plainBlock(where string, v rawjson.Value) rawjson.Value {
 		text := v.Get("text")
 		d.special = d.special || v.Get("citations").Exists()
 		if d.IsKind(where+".text", text, false, "a string", rawjson.Text) {
-			d.text(text.String())
+			d.CountText(d.req, text)
 			return text
 		}
 	case "image":
@@ -195,18 +195,19 @@ func (d *decoder) plainBlock(where string, v rawjson.Value) rawjson.Value {
 		d.req.Needs |= llm.Files
 		d.attachment(v)
 	case "thinking":
-		d.counted(v.Get("thinking"))
+		d.CountText(d.req, v.Get("thinking"))
 		signature := v.Get("signature").String()
 		d.special = d.special || signature == "" || strings.HasPrefix(signature, messagesconv.SignaturePrefix)
 	case "redacted_thinking":
 		data := v.Get("data").String()
 		d.special = d.special || data == "" || strings.HasPrefix(data, messagesconv.SignaturePrefix)
 	case "tool_use":
-		d.counted(v.Get("name"))
-		d.counted(v.Get("input"))
+		d.CountText(d.req, v.Get("name"))
+		d.CountText(d.req, v.Get("input"))
 	default:
-		if kind := v.Get("type").String(); textual(kind) {
-			d.counted(v)
+		kind := v.Get("type").String()
+		if kind == "search_result" || kind == "compaction" || strings.HasSuffix(kind, "_tool_use") || strings.HasSuffix(kind, "_tool_result") {
+			d.CountText(d.req, v) // adds only its strings to the prompt
 		} else {
 			d.attachment(v)
 		}
@@ -222,52 +223,7 @@ func (d *decoder) attachment(v rawjson.Value) {
 			d.req.AttachedBytes += len(value.Raw)
 			return true
 		}
-		d.counted(value)
+		d.CountText(d.req, value)
 		return true
 	})
-}
-
-// textual reports whether a block of the given type adds only its strings to the prompt.
-func textual(kind string) bool {
-	return kind == "search_result" || kind == "compaction" || strings.HasSuffix(kind, "_tool_use") || strings.HasSuffix(kind, "_tool_result")
-}
-
-// countExtra counts the text of an unknown member, because the provider may add it to the prompt.
-func (d *decoder) countExtra(v rawjson.Value) {
-	before := d.req.ASCIIBytes + d.req.NonASCIIBytes
-	d.counted(v)
-	d.req.ExtraBytes += d.req.ASCIIBytes + d.req.NonASCIIBytes - before
-}
-
-// counted adds every string of a value, including keys, to the text counts.
-func (d *decoder) counted(v rawjson.Value) {
-	if v.Kind == rawjson.Text {
-		d.text(v.String())
-		return
-	}
-	s := rawjson.Scanner{Data: []byte(v.Raw), Context: d.Context}
-	s.Sample = &textCounter{d, s.Data}
-	s.SkipCounted()
-}
-
-// textCounter counts the strings that a scanner reads.
-type textCounter struct {
-	decoder *decoder
-	data    []byte
-}
-
-// Add counts one string.
-func (t *textCounter) Add(start, end int) {
-	raw := t.data[start:end]
-	t.decoder.text(string(rawjson.Unescape(make([]byte, 0, len(raw)), raw, len(raw))))
-}
-
-func (d *decoder) text(s string) {
-	if !d.active() {
-		return
-	}
-	ascii, other := messagesstream.CountText(s)
-	d.req.ASCIIBytes += ascii
-	d.req.NonASCIIBytes += other
-	d.req.Text.Add(s)
 }

@@ -4,6 +4,7 @@
 package messages
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"iter"
@@ -63,31 +64,23 @@ func (Format) EncodeResponse(req *llm.Request, model string, deltas iter.Seq2[ll
 
 // ErrorBody implements wire.ErrorFormat. The code and the details follow the format's own members.
 func (Format) ErrorBody(e *llm.Error, requestID string) []byte {
-	flat := rawjson.Parse(e.Body(requestID))
+	flat, kind := rawjson.Parse(e.Body(requestID)), cmp.Or(errorTypes[e.Kind.Code()], "api_error")
+	// Claude Code recognizes an overloaded provider by the type as well as by status 529, so the gateway can keep its own statuses.
+	if e.Kind == llm.UpstreamOverloaded || e.Kind == llm.NoTargetAvailable {
+		kind = "overloaded_error"
+	}
 	var w rawjson.Writer
 	w.Open()
 	w.Str("type", "error")
 	w.Key("error")
 	w.Open()
-	w.Str("type", errorType(e.Kind))
+	w.Str("type", kind)
 	w.Str("message", flat.Get("error").String())
 	w.Close()
 	w.Str("code", e.Kind.Code())
 	w.Raw("details", []byte(flat.Get("details").Raw))
 	w.Close()
 	return w.Out
-}
-
-// errorType returns the error type of this format. Claude Code recognizes an overloaded provider by the type as well as
-// by status 529, so the gateway can keep its own statuses.
-func errorType(kind llm.Kind) string {
-	if kind == llm.UpstreamOverloaded || kind == llm.NoTargetAvailable {
-		return "overloaded_error"
-	}
-	if name, ok := errorTypes[kind.Code()]; ok {
-		return name
-	}
-	return "api_error"
 }
 
 var errorTypes = map[string]string{
@@ -97,6 +90,7 @@ var errorTypes = map[string]string{
 	"BROWSER_NOT_ALLOWED": "permission_error", "POLICY_REJECTED": "permission_error",
 	"INVALID_JSON": "invalid_request_error", "INVALID_REQUEST": "invalid_request_error",
 	"UNSUPPORTED_MEDIA_TYPE": "invalid_request_error", "METHOD_NOT_ALLOWED": "invalid_request_error",
+	"UPGRADE_REQUIRED": "invalid_request_error",
 	"CONTEXT_TOO_LONG": "invalid_request_error", "NO_ROUTE": "invalid_request_error",
 	"PAYLOAD_TOO_LARGE": "request_too_large",
 	"NOT_FOUND":         "not_found_error", "MODEL_NOT_FOUND": "not_found_error",

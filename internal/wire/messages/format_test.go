@@ -45,7 +45,8 @@ func TestErrorBodies(t *testing.T) {
 		llm.Overloaded: "overloaded_error", llm.UpstreamOverloaded: "overloaded_error", llm.NoTargetAvailable: "overloaded_error",
 		llm.UpstreamServer: "api_error", llm.UpstreamRateLimited: "rate_limit_error",
 	} {
-		if got := errorType(kind); got != want {
+		body := Format{}.ErrorBody(&llm.Error{Kind: kind, Message: "why"}, "req_1")
+		if got := rawjson.Get(body, "error.type").String(); got != want {
 			t.Errorf("%s has type %s, want %s", kind, got, want)
 		}
 	}

@@ -51,7 +51,7 @@ func Pieces(req *llm.Request, e Edit) (pieces [][]byte, lost bool) {
 		shared = len(out)
 	}
 	for i, f := range fields {
-		if ours(f.Name) || slices.Contains(e.Drop, f.Name) {
+		if f.Name == "models" || f.Name == "provider" || f.Name == "session_id" || slices.Contains(e.Drop, f.Name) {
 			continue
 		}
 		if written {
@@ -85,9 +85,6 @@ func Pieces(req *llm.Request, e Edit) (pieces [][]byte, lost bool) {
 	out = append(out, req.Body[fields[len(fields)-1].End:]...)
 	return append(pieces, out[shared:]), lost
 }
-
-// ours reports whether a member is an option of the gateway that is never forwarded.
-func ours(name string) bool { return name == "models" || name == "provider" || name == "session_id" }
 
 var emptyThinking = regexp.MustCompile(`"thinking"\s*:\s*""`)
 

@@ -54,11 +54,14 @@ func (r *reader) part(v rawjson.Value) (llm.Part, bool) {
 		thinking.Redacted, thinking.Provider = signature(v.Get("data").String())
 		return llm.Part{Kind: llm.ThinkingPart, Thinking: thinking}, true
 	case "tool_use":
-		return r.call(v), true
+		id := v.Get("id").String()
+		call := &llm.ToolCall{ID: decodeID(id), Name: v.Get("name").String(), Arguments: v.Get("input").Raw}
+		r.names[id] = call.Name
+		return llm.Part{Kind: llm.CallPart, Call: call}, true
 	case "tool_result":
 		return r.result(v), true
 	default:
-		r.dropField("a block of type " + show.Quote(kind))
+		r.conv.DropField("a block of type " + show.Quote(kind))
 		return llm.Part{}, false
 	}
 }
@@ -72,16 +75,6 @@ func signature(text string) (value, provider string) {
 	return text, ""
 }
 
-func (r *reader) call(v rawjson.Value) llm.Part {
-	id := v.Get("id").String()
-	call := &llm.ToolCall{ID: decodeID(id), Name: v.Get("name").String(), Arguments: v.Get("input").Raw}
-	if r.names == nil {
-		r.names = map[string]string{}
-	}
-	r.names[id] = call.Name
-	return llm.Part{Kind: llm.CallPart, Call: call}
-}
-
 func (r *reader) result(v rawjson.Value) llm.Part {
 	id := v.Get("tool_use_id").String()
 	result := &llm.ToolResult{ID: decodeID(id), Name: r.names[id], Failed: v.Get("is_error").Bool()}
@@ -93,7 +86,7 @@ func (r *reader) result(v rawjson.Value) llm.Part {
 	content.ForEach(func(_, block rawjson.Value) bool {
 		switch block.Get("type").String() {
 		case "tool_use", "tool_result", "thinking", "redacted_thinking": // unsupported inside a result
-			r.dropField("a block of type " + block.Get("type").String() + " inside a result")
+			r.conv.DropField("a block of type " + block.Get("type").String() + " inside a result")
 		default:
 			if part, ok := r.part(block); ok {
 				part.Cache = readCache(block)
@@ -131,14 +124,14 @@ func (r *reader) media(kind llm.PartKind, v rawjson.Value) (llm.Part, bool) {
 		}
 		return llm.Part{Kind: llm.TextPart, Text: text}, text != ""
 	default:
-		r.dropField("a source of type " + show.Quote(what))
+		r.conv.DropField("a source of type " + show.Quote(what))
 		return llm.Part{}, false
 	}
 	if v.Get("citations.enabled").Bool() {
-		r.dropField("citations")
+		r.conv.DropField("citations")
 	}
 	if v.Get("context").String() != "" {
-		r.dropField("context of a document")
+		r.conv.DropField("context of a document")
 	}
 	return llm.Part{Kind: kind, Media: media}, true
 }

@@ -5,7 +5,6 @@ package messagesconv
 import (
 	"context"
 	"encoding/json"
-	"slices"
 
 	"fairlead/internal/llm"
 	"fairlead/internal/rawjson"
@@ -15,7 +14,7 @@ import (
 
 // Conversation converts a validated Messages request.
 func Conversation(ctx context.Context, req *llm.Request) (*llm.Conversation, error) {
-	r := reader{ctx: ctx, conv: &llm.Conversation{Choices: 1, MaxOutput: req.MaxOutput}}
+	r := reader{ctx: ctx, conv: &llm.Conversation{Choices: 1, MaxOutput: req.MaxOutput}, names: map[string]string{}}
 	var list rawjson.Value
 	for _, f := range req.Fields {
 		value := rawjson.Parse(req.Body[f.Value:f.End])
@@ -31,7 +30,9 @@ func Conversation(ctx context.Context, req *llm.Request) (*llm.Conversation, err
 		if err := llm.Cancelled(ctx); err != nil {
 			return nil, err
 		}
-		r.message(message)
+		r.conv.Messages = append(r.conv.Messages, llm.Message{
+			Role: llm.Role(message.Get("role").String()), Parts: r.parts(message.Get("content")),
+		})
 	}
 	return r.conv, llm.Cancelled(ctx)
 }
@@ -42,9 +43,6 @@ type reader struct {
 	conv  *llm.Conversation
 	names map[string]string // tool names by original call ID
 }
-
-// silent lists members that do not affect the conversation.
-var silent = []string{"model", "max_tokens", "stream", "models", "provider", "session_id"}
 
 func (r *reader) member(name string, v rawjson.Value) {
 	c := r.conv
@@ -59,7 +57,16 @@ func (r *reader) member(name string, v rawjson.Value) {
 	case "tool_choice":
 		r.toolChoice(v)
 	case "thinking":
-		r.thinking(v)
+		switch v.Get("type").String() {
+		case "disabled", "between_tools":
+			c.Effort.Level = "none"
+		case "enabled":
+			c.Effort.Budget = v.Get("budget_tokens").Int()
+			c.Effort.Adaptive = c.Effort.Budget == 0
+		case "adaptive":
+			c.Effort.Adaptive = true
+		}
+		c.Effort.Hide = v.Get("display").String() == "omitted"
 	case "output_config":
 		if effort := v.Get("effort").String(); effort != "" && c.Effort.Level != "none" {
 			c.Effort.Level = effort
@@ -81,14 +88,11 @@ func (r *reader) member(name string, v rawjson.Value) {
 		c.EndUser = v.Get("user_id").String()
 	case "service_tier":
 		c.ServiceTier = messagesstream.ReadTier(v.String())
+	case "model", "max_tokens", "stream", "models", "provider", "session_id": // not part of the conversation
 	default:
-		if !slices.Contains(silent, name) {
-			r.dropField(name)
-		}
+		c.DropField(name)
 	}
 }
-
-func (r *reader) dropField(what string) { r.conv.DropField(what) }
 
 // number returns the text of a number, unchanged.
 func number(v rawjson.Value) json.Number {
@@ -96,20 +100,6 @@ func number(v rawjson.Value) json.Number {
 		return ""
 	}
 	return json.Number(v.Raw)
-}
-
-func (r *reader) thinking(v rawjson.Value) {
-	e := &r.conv.Effort
-	switch v.Get("type").String() {
-	case "disabled", "between_tools":
-		e.Level = "none"
-	case "enabled":
-		e.Budget = v.Get("budget_tokens").Int()
-		e.Adaptive = e.Budget == 0
-	case "adaptive":
-		e.Adaptive = true
-	}
-	e.Hide = v.Get("display").String() == "omitted"
 }
 
 func (r *reader) output(v rawjson.Value) {
@@ -164,10 +154,4 @@ func readCache(v rawjson.Value) *llm.CacheMark {
 		return nil
 	}
 	return &llm.CacheMark{TTL: mark.Get("ttl").String()}
-}
-
-func (r *reader) message(v rawjson.Value) {
-	r.conv.Messages = append(r.conv.Messages, llm.Message{
-		Role: llm.Role(v.Get("role").String()), Parts: r.parts(v.Get("content")),
-	})
 }

@@ -26,25 +26,21 @@ func (p *deltaReader) open(index int64, v rawjson.Value) {
 	case "redacted_thinking":
 		b.sealed = v.Get("data").String()
 	case "tool_use":
-		p.openCall(b, v)
+		b.id, b.call = v.Get("id").String(), v.Get("name").String()
+		if input := v.Get("input").Raw; strings.Trim(input, "{} \t\r\n") != "" {
+			b.initial = input
+		}
+		if b.call == p.o.SchemaTool && b.call != "" {
+			return
+		}
+		b.index = p.calls
+		p.calls++
+		if !slices.Contains(p.o.CustomTools, b.call) {
+			p.emit(llm.Delta{Kind: llm.CallDelta, Index: b.index, Call: &llm.ToolCall{ID: b.id, Name: b.call}})
+		}
 	case "server_tool_use", "web_search_tool_result": // the citations name the sources
 	default:
 		p.warnDropped("a block of type " + show.Quote(b.kind))
-	}
-}
-
-func (p *deltaReader) openCall(b *block, v rawjson.Value) {
-	b.id, b.call = v.Get("id").String(), v.Get("name").String()
-	if input := v.Get("input").Raw; strings.Trim(input, "{} \t\r\n") != "" {
-		b.initial = input
-	}
-	if b.call == p.o.SchemaTool && b.call != "" {
-		return
-	}
-	b.index = p.calls
-	p.calls++
-	if !slices.Contains(p.o.CustomTools, b.call) {
-		p.emit(llm.Delta{Kind: llm.CallDelta, Index: b.index, Call: &llm.ToolCall{ID: b.id, Name: b.call}})
 	}
 }
 
@@ -141,9 +137,11 @@ func (p *deltaReader) close(index int64) {
 			p.input(b, b.initial)
 		}
 		if slices.Contains(p.o.CustomTools, b.call) && !p.gone {
-			p.emit(llm.Delta{Kind: llm.CallDelta, Index: b.index, Call: &llm.ToolCall{
-				ID: b.id, Name: b.call, Arguments: freeTextOf(string(b.held)), Custom: true,
-			}})
+			text := string(b.held)
+			if input := rawjson.ParseString(text).Get("input"); input.Kind == rawjson.Text {
+				text = input.String()
+			}
+			p.emit(llm.Delta{Kind: llm.CallDelta, Index: b.index, Call: &llm.ToolCall{ID: b.id, Name: b.call, Arguments: text, Custom: true}})
 		}
 	}
 }

@@ -10,7 +10,14 @@ import (
 
 // media encodes an image or a document, without the closing brace.
 func (r *renderer) media(w *rawjson.Writer, p llm.Part) error {
-	m := withoutDataURL(*p.Media)
+	m := *p.Media
+	if rest, ok := strings.CutPrefix(m.URL, "data:"); ok {
+		head, data, _ := strings.Cut(rest, ",")
+		m.URL, m.Data = "", data
+		if kind, _, _ := strings.Cut(head, ";"); kind != "" {
+			m.Type = kind
+		}
+	}
 	if m.Detail != "" && m.Detail != "auto" {
 		r.warnDropped("the detail of an image")
 	}
@@ -35,20 +42,6 @@ func (r *renderer) media(w *rawjson.Writer, p llm.Part) error {
 		w.Str("title", m.Name)
 	}
 	return nil
-}
-
-// withoutDataURL converts a data URL to bytes.
-func withoutDataURL(m llm.Media) llm.Media {
-	rest, ok := strings.CutPrefix(m.URL, "data:")
-	if !ok {
-		return m
-	}
-	head, data, _ := strings.Cut(rest, ",")
-	m.URL, m.Data = "", data
-	if kind, _, _ := strings.Cut(head, ";"); kind != "" {
-		m.Type = kind
-	}
-	return m
 }
 
 func imageSource(w *rawjson.Writer, m llm.Media) error {

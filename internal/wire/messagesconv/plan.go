@@ -1,7 +1,6 @@
 package messagesconv
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
 
@@ -32,30 +31,6 @@ const (
 	adaptive    thinkingMode = "adaptive"
 )
 
-func (p plan) thinks() bool { return p.thinking == enabled || p.thinking == adaptive }
-
-func (r *renderer) decide(turns []llm.Message) {
-	r.planLength()
-	r.planTools()
-	r.planOutput()
-	r.planForce()
-	r.planThinking(turns)
-}
-
-func (r *renderer) planLength() {
-	asked := r.conv.MaxOutput
-	for _, otherwise := range []int64{r.o.MaxOutput, r.o.ModelMax, usualMaxOutput} {
-		if asked == 0 {
-			asked = otherwise
-		}
-	}
-	if most := r.o.ModelMax; most > 0 && asked > most {
-		r.warn("max_tokens was set to %d, the maximum of the model", most)
-		asked = most
-	}
-	r.plan.maxTokens = asked
-}
-
 // planTools selects the tools to send. If the choice names some tools, the others are dropped. A history with calls
 // needs a list of tools even if the client sent none.
 func (r *renderer) planTools() {
@@ -80,7 +55,9 @@ func (r *renderer) planTools() {
 		p.choice.Names = nil
 	}
 	if len(p.tools) == 0 {
-		p.tools = calledTools(r.conv)
+		for _, name := range r.conv.CalledTools() {
+			p.tools = append(p.tools, llm.Tool{Name: name})
+		}
 		p.choice = llm.ToolChoice{Mode: llm.ChoiceNone}
 	}
 }
@@ -111,14 +88,6 @@ func (r *renderer) planSearch(s *llm.Search) bool {
 func IsHosted(kind string) bool {
 	i := strings.LastIndexByte(kind, '_')
 	return i > 0 && len(kind)-i == len("_20250305") && strings.Trim(kind[i+1:], "0123456789") == ""
-}
-
-// calledTools returns a definition for every tool that the history calls.
-func calledTools(conv *llm.Conversation) (tools []llm.Tool) {
-	for _, name := range conv.CalledTools() {
-		tools = append(tools, llm.Tool{Name: name})
-	}
-	return tools
 }
 
 const (
@@ -153,8 +122,12 @@ func SchemaTool(conv *llm.Conversation, t Traits) string {
 	wanted := conv.Output.Kind == llm.OutputSchema && len(conv.Output.Schema) > 0 && !t.Schemas && !t.NoForcedTools
 	// If the client forces one of its tools, the response is a call and the schema does not apply.
 	forced := conv.ToolChoice.Mode == llm.ChoiceMust && len(conv.Tools) > 0
-	if !wanted || forced || !isObjectSchema(conv.Output.Schema) {
+	if !wanted || forced {
 		return ""
+	}
+	root := rawjson.Parse(conv.Output.Schema)
+	if kind := root.Get("type"); !root.IsObject() || kind.Exists() && kind.String() != "object" {
+		return "" // the input of a tool is an object
 	}
 	taken := make(map[string]bool, len(conv.Tools))
 	for _, tool := range conv.Tools {
@@ -167,12 +140,6 @@ func SchemaTool(conv *llm.Conversation, t Traits) string {
 	return name
 }
 
-func isObjectSchema(schema json.RawMessage) bool {
-	root := rawjson.Parse(schema)
-	kind := root.Get("type")
-	return root.IsObject() && (!kind.Exists() || kind.String() == "object")
-}
-
 // planForce decides how a tool call is forced.
 func (r *renderer) planForce() {
 	p := &r.plan
@@ -183,21 +150,14 @@ func (r *renderer) planForce() {
 		p.choice = llm.ToolChoice{Mode: llm.ChoiceMust} // one of the client's tools, or the response
 	case p.choice.Mode == llm.ChoiceMust && r.o.Traits.NoForcedTools:
 		r.warn("tool_choice was sent as an instruction: the model cannot be forced to call a tool")
-		p.instruction = joinWords(p.instruction, mustCall(p.choice.Names))
+		if p.instruction != "" {
+			p.instruction += "\n\n"
+		}
+		if len(p.choice.Names) == 0 {
+			p.instruction += "You must call at least one of the tools in this turn. Do not answer without a tool call."
+		} else {
+			p.instruction += "You must call the tool " + p.choice.Names[0] + " in this turn. Do not answer without calling it."
+		}
 		p.choice = llm.ToolChoice{Mode: llm.ChoiceAuto}
 	}
-}
-
-func joinWords(first, second string) string {
-	if first == "" {
-		return second
-	}
-	return first + "\n\n" + second
-}
-
-func mustCall(names []string) string {
-	if len(names) == 0 {
-		return "You must call at least one of the tools in this turn. Do not answer without a tool call."
-	}
-	return "You must call the tool " + names[0] + " in this turn. Do not answer without calling it."
 }

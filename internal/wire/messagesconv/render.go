@@ -1,6 +1,7 @@
 package messagesconv
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -97,7 +98,15 @@ func (r *renderer) warn(format string, args ...any) {
 func (r *renderer) body() error {
 	system, turns := r.conv.Turns()
 	turns = r.sendable(turns)
-	r.decide(turns)
+	r.plan.maxTokens = cmp.Or(r.conv.MaxOutput, r.o.MaxOutput, r.o.ModelMax, usualMaxOutput)
+	if most := r.o.ModelMax; most > 0 && r.plan.maxTokens > most {
+		r.warn("max_tokens was set to %d, the maximum of the model", most)
+		r.plan.maxTokens = most
+	}
+	r.planTools()
+	r.planOutput()
+	r.planForce()
+	r.planThinking(turns)
 	w := &r.w
 	w.Open()
 	w.Str("model", r.o.Model)
@@ -201,12 +210,11 @@ func (r *renderer) sampling() {
 		r.warn("temperature was set to 1, the maximum of the provider")
 		temperature = "1"
 	}
-	thinks := r.plan.thinks()
 	lowest := 0.0
 	switch {
 	case t.FixedSampling:
 		lowest = 0.99
-	case thinks:
+	case r.plan.thinking == enabled || r.plan.thinking == adaptive:
 		lowest = 0.95
 	}
 	if lowest > 0 {

@@ -14,7 +14,10 @@ import (
 // Encode encodes a response in the messages format: many events for a stream, otherwise one. An error among the deltas
 // ends the events, after the usage so far.
 func Encode(req *llm.Request, model string, deltas iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Event, error] {
-	a := &responseWriter{request: req, model: model, stream: req.Stream, fallbackID: idOf(req), current: -1, calls: map[int]int{}}
+	sum := sha256.Sum256(req.Body) // for providers that send no ID
+	a := &responseWriter{
+		request: req, model: model, stream: req.Stream, fallbackID: "msg_" + hex.EncodeToString(sum[:12]), current: -1, calls: map[int]int{},
+	}
 	return a.write(deltas)
 }
 
@@ -53,12 +56,6 @@ func (a *responseWriter) write(deltas iter.Seq2[llm.Delta, error]) iter.Seq2[llm
 			yield(a.whole(), nil)
 		}
 	}
-}
-
-// idOf derives an ID from the request, for providers that send none.
-func idOf(req *llm.Request) string {
-	sum := sha256.Sum256(req.Body)
-	return "msg_" + hex.EncodeToString(sum[:12])
 }
 
 // responseWriter is the state of encoding one response.
@@ -122,9 +119,20 @@ func (a *responseWriter) addContent(p llm.Delta) error {
 	case llm.CitationDelta:
 		a.cite(p.Citation)
 	case llm.CallDelta:
-		a.call(p)
+		if p.Call.Signature != "" {
+			b := &content{kind: "redacted_thinking"}
+			b.text.WriteString(WrappedSignature{Provider: p.Call.Provider, Value: p.Call.Signature, Call: true}.String())
+			a.open(b)
+		}
+		a.open(&content{kind: "tool_use", id: encodeID(p.Call.ID, 1), name: p.Call.Name})
+		a.calls[p.Index] = a.current
+		a.appendText(p.Call.Arguments)
 	case llm.ArgumentsDelta:
-		return a.arguments(p)
+		at, known := a.calls[p.Index]
+		if !known || at != a.current {
+			return messagesstream.Malformed("The provider mixes the arguments of several tool calls.")
+		}
+		a.appendText(p.Text)
 	default:
 	}
 	return nil
@@ -193,24 +201,4 @@ func (a *responseWriter) cite(c *llm.Citation) {
 		e.Raw("citation", w.Out)
 		e.Close()
 	})
-}
-
-func (a *responseWriter) call(p llm.Delta) {
-	if p.Call.Signature != "" {
-		b := &content{kind: "redacted_thinking"}
-		b.text.WriteString(WrappedSignature{Provider: p.Call.Provider, Value: p.Call.Signature, Call: true}.String())
-		a.open(b)
-	}
-	a.open(&content{kind: "tool_use", id: encodeID(p.Call.ID, 1), name: p.Call.Name})
-	a.calls[p.Index] = a.current
-	a.appendText(p.Call.Arguments)
-}
-
-func (a *responseWriter) arguments(p llm.Delta) error {
-	at, known := a.calls[p.Index]
-	if !known || at != a.current {
-		return messagesstream.Malformed("The provider mixes the arguments of several tool calls.")
-	}
-	a.appendText(p.Text)
-	return nil
 }

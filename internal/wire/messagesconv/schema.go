@@ -12,17 +12,6 @@ import (
 // maxSchemaDepth limits the depth to which a schema is converted. Deeper parts are sent unchanged.
 const maxSchemaDepth = 32
 
-// refused lists keywords that the provider does not support.
-var refused = []string{
-	"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength", "pattern",
-	"maxItems", "uniqueItems", "contains", "minContains", "maxContains", "prefixItems", "unevaluatedItems",
-	"minProperties", "maxProperties", "patternProperties", "propertyNames", "unevaluatedProperties",
-	"dependentRequired", "dependentSchemas", "dependencies", "if", "then", "else", "not",
-}
-
-// formats lists the supported values of format.
-var formats = []string{"date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid"}
-
 // narrowSchema returns a schema that the provider accepts, with members in the client's order. Unsupported keywords are
 // moved to the description, so that the model still sees them. name is the name of the
 // schema in warnings.
@@ -62,8 +51,11 @@ func (n *narrower) schema(v rawjson.Value, depth int) []byte {
 				n.note(name)
 			}
 			w.Bool(name, false)
+		case name == "oneOf":
+			n.note(name)
+			w.Raw("anyOf", n.member(name, value, depth))
 		default:
-			w.Raw(n.keyword(name), n.member(name, value, depth))
+			w.Raw(name, n.member(name, value, depth))
 		}
 		return true
 	})
@@ -77,10 +69,24 @@ func (n *narrower) schema(v rawjson.Value, depth int) []byte {
 	return w.Out
 }
 
-// unknown reports whether a keyword is unsupported.
+// unknown reports whether the provider does not support a keyword, or its value.
 func unknown(name string, value rawjson.Value) bool {
-	return slices.Contains(refused, name) || name == "minItems" && value.Float() > 1 ||
-		name == "format" && !slices.Contains(formats, value.String())
+	switch name {
+	case "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength", "pattern",
+		"maxItems", "uniqueItems", "contains", "minContains", "maxContains", "prefixItems", "unevaluatedItems",
+		"minProperties", "maxProperties", "patternProperties", "propertyNames", "unevaluatedProperties",
+		"dependentRequired", "dependentSchemas", "dependencies", "if", "then", "else", "not":
+		return true
+	case "minItems":
+		return value.Float() > 1
+	case "format":
+		switch value.String() {
+		case "date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid":
+			return false
+		}
+		return true
+	}
+	return false
 }
 
 // hints formats the removed keywords for the description.
@@ -97,15 +103,6 @@ func (n *narrower) hints(v rawjson.Value) string {
 		return ""
 	}
 	return "(" + strings.Join(hints, ", ") + ")"
-}
-
-// keyword returns the provider's name for a keyword.
-func (n *narrower) keyword(name string) string {
-	if name == "oneOf" {
-		n.note(name)
-		return "anyOf"
-	}
-	return name
 }
 
 // member converts values that are schemas or contain schemas.

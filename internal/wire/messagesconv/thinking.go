@@ -18,7 +18,9 @@ func (r *renderer) planThinking(turns []llm.Message) {
 	switch {
 	case e.Level == "none" && always:
 		r.warn("thinking was not disabled: the model always thinks")
-		p.effort = first(t.Efforts)
+		if len(t.Efforts) > 0 {
+			p.effort = t.Efforts[0]
+		}
 	case t.ThinksByDefault && !always && (forced || e.Level == "none"):
 		p.thinking = thinkingMode(t.Off)
 		if wanted {
@@ -37,16 +39,6 @@ func (r *renderer) planThinking(turns []llm.Message) {
 	}
 }
 
-func first(list []string) string {
-	if len(list) == 0 {
-		return ""
-	}
-	return list[0]
-}
-
-// levels are the effort levels, lowest first.
-var levels = []string{"minimal", "low", "medium", "high", "xhigh", "max"}
-
 // level returns the requested level, or else the next lower one, or else the lowest.
 func (r *renderer) level(e llm.Effort) string {
 	if e.Budget > 0 {
@@ -55,6 +47,7 @@ func (r *renderer) level(e llm.Effort) string {
 	if e.Level == "" || len(r.o.Traits.Efforts) == 0 {
 		return ""
 	}
+	levels := []string{"minimal", "low", "medium", "high", "xhigh", "max"}
 	for at := slices.Index(levels, e.Level); at >= 0; at-- {
 		if slices.Contains(r.o.Traits.Efforts, levels[at]) {
 			if levels[at] != e.Level {

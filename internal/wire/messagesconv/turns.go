@@ -55,8 +55,13 @@ func (r *renderer) messages(turns []llm.Message) error {
 	for i, m := range turns {
 		next := turn{role: m.Role}
 		parts := r.ordered(m)
-		if m.Role == llm.Assistant && i == len(turns)-1 {
-			parts = r.prefill(parts)
+		if last := len(parts) - 1; m.Role == llm.Assistant && i == len(turns)-1 && last >= 0 && parts[last].Kind == llm.TextPart {
+			// The model continues the text.
+			if trimmed := strings.TrimRight(parts[last].Text, " \t\r\n"); trimmed != parts[last].Text {
+				r.warn("white space at the end of the last assistant message was dropped: the provider rejects it")
+				parts = slices.Clone(parts)
+				parts[last].Text = trimmed
+			}
 		}
 		for _, part := range parts {
 			if err := r.part(&next.blocks, part); err != nil {
@@ -110,21 +115,6 @@ func (r *renderer) ordered(m llm.Message) []llm.Part {
 	return parts
 }
 
-// prefill trims trailing white space from the text that the model continues.
-func (r *renderer) prefill(parts []llm.Part) []llm.Part {
-	last := len(parts) - 1
-	if last < 0 || parts[last].Kind != llm.TextPart {
-		return parts
-	}
-	trimmed := strings.TrimRight(parts[last].Text, " \t\r\n")
-	if trimmed != parts[last].Text {
-		r.warn("white space at the end of the last assistant message was dropped: the provider rejects it")
-		parts = slices.Clone(parts)
-		parts[last].Text = trimmed
-	}
-	return parts
-}
-
 func untranslatable(message string) *llm.Error {
 	return &llm.Error{Kind: llm.Untranslatable, Message: message, Param: "messages"}
 }
@@ -147,7 +137,16 @@ func (r *renderer) part(w *rawjson.Writer, p llm.Part) error {
 			return err
 		}
 	case llm.ThinkingPart:
-		writeThinking(w, *p.Thinking)
+		w.Open()
+		if t := p.Thinking; t.Redacted != "" {
+			w.Str("type", "redacted_thinking")
+			w.Str("data", t.Redacted)
+		} else {
+			w.Str("type", "thinking")
+			w.Str("thinking", t.Text)
+			w.Str("signature", t.Signature)
+		}
+		w.Close()
 		return nil // cannot have a cache mark
 	case llm.CallPart:
 		w.Open()
@@ -165,19 +164,6 @@ func (r *renderer) part(w *rawjson.Writer, p llm.Part) error {
 	r.cache(w, p.Cache)
 	w.Close()
 	return nil
-}
-
-func writeThinking(w *rawjson.Writer, t llm.Thinking) {
-	w.Open()
-	if t.Redacted != "" {
-		w.Str("type", "redacted_thinking")
-		w.Str("data", t.Redacted)
-	} else {
-		w.Str("type", "thinking")
-		w.Str("thinking", t.Text)
-		w.Str("signature", t.Signature)
-	}
-	w.Close()
 }
 
 // input returns the arguments of a call as an object, as the provider requires.
@@ -222,12 +208,4 @@ func (r *renderer) result(w *rawjson.Writer, res llm.ToolResult) error {
 		w.Bool("is_error", true)
 	}
 	return nil
-}
-
-// freeTextOf returns the text argument of a call to a custom tool.
-func freeTextOf(input string) string {
-	if text := rawjson.ParseString(input).Get("input"); text.Kind == rawjson.Text {
-		return text.String()
-	}
-	return input
 }

@@ -45,7 +45,21 @@ type responseStream struct {
 // Next implements llm.Stream. Before an error, it returns an event with the usage so far, if known.
 func (p *responseStream) Next() (llm.Event, bool, error) {
 	for !p.over {
-		ev, ok, err := p.step()
+		var ev llm.Event
+		var ok bool // false if the frame yields no event
+		var err error
+		switch {
+		case p.events != nil:
+			ev, ok, err = p.streamed()
+		case len(p.pieces) > 0:
+			ev, p.pieces, ok = p.pieces[0], p.pieces[1:], true
+		case p.split:
+			p.over = true
+		case p.o.Stream:
+			err = p.begin()
+		default:
+			ev, ok, err = p.single()
+		}
 		if ok {
 			return ev, true, nil
 		}
@@ -62,19 +76,6 @@ func (p *responseStream) Next() (llm.Event, bool, error) {
 
 // Close implements llm.Stream. It does nothing, because the stream holds no resources.
 func (p *responseStream) Close() {}
-
-// step reads the next frame. It returns false if the frame yields no event.
-func (p *responseStream) step() (llm.Event, bool, error) {
-	switch {
-	case p.events != nil:
-		return p.streamed()
-	case p.split:
-		return p.nextEvent()
-	case p.o.Stream:
-		return llm.Event{}, false, p.begin()
-	}
-	return p.single()
-}
 
 // begin detects whether the response is a stream.
 func (p *responseStream) begin() error {
@@ -238,15 +239,4 @@ func (p *responseStream) divide(r io.Reader) error {
 	}
 	p.split = true
 	return nil
-}
-
-// nextEvent forwards the next event of a non-streamed response.
-func (p *responseStream) nextEvent() (llm.Event, bool, error) {
-	if len(p.pieces) == 0 {
-		p.over = true
-		return llm.Event{}, false, nil
-	}
-	ev := p.pieces[0]
-	p.pieces = p.pieces[1:]
-	return ev, true, nil
 }

@@ -228,10 +228,18 @@ func (s *Source) NextData(events *sse.Reader) (sse.Event, bool, error) {
 			return sse.Event{}, false, err
 		}
 		in.Data = bytes.TrimSpace(in.Data)
-		if len(in.Data) > 0 && string(in.Data) != "[DONE]" { // some compatible servers send the end marker of the chat format
-			oneLine(in.Data)
-			return in, true, nil
+		if len(in.Data) == 0 || string(in.Data) == "[DONE]" { // some compatible servers send the end marker of the chat format
+			continue
 		}
+		// Line ends between JSON tokens become spaces, because many clients parse a stream line by line.
+		for _, end := range []byte("\r\n") {
+			rest := in.Data
+			for i := bytes.IndexByte(rest, end); i >= 0; i = bytes.IndexByte(rest, end) {
+				rest[i] = ' '
+				rest = rest[i+1:]
+			}
+		}
+		return in, true, nil
 	}
 }
 
@@ -245,18 +253,6 @@ func (s *Source) Unreadable(in sse.Event) (more bool, err error) {
 		return false, nil // the text is complete, as with a connection that breaks after the finish
 	}
 	return false, Malformed("The provider sent an event that cannot be decoded.")
-}
-
-// oneLine replaces line ends between JSON tokens with spaces, because many clients parse a stream line by line.
-func oneLine(data []byte) {
-	if bytes.IndexByte(data, '\n') < 0 && bytes.IndexByte(data, '\r') < 0 {
-		return
-	}
-	for i, c := range data {
-		if c == '\n' || c == '\r' {
-			data[i] = ' '
-		}
-	}
 }
 
 // FinishReason converts a stop reason to a finish reason of the chat format. Unknown reasons become a normal end.

@@ -78,7 +78,16 @@ func splitBlock(block rawjson.Value) (start []byte, deltas [][]byte) {
 		for _, part := range parts {
 			if key.String() == part.member {
 				w.Raw(part.member, []byte(part.empty))
-				deltas = append(deltas, deltaOf(part.kind, part.as, value))
+				text := value.String()
+				if value.IsObject() {
+					text = value.Raw
+				}
+				var delta rawjson.Writer
+				delta.Open()
+				delta.Str("type", part.kind)
+				delta.Str(part.as, text)
+				delta.Close()
+				deltas = append(deltas, delta.Out)
 				return true
 			}
 		}
@@ -87,18 +96,4 @@ func splitBlock(block rawjson.Value) (start []byte, deltas [][]byte) {
 	})
 	w.Close()
 	return w.Out, deltas
-}
-
-// deltaOf encodes a delta with a string. The value of an object is its JSON.
-func deltaOf(kind, member string, value rawjson.Value) []byte {
-	text := value.String()
-	if value.IsObject() {
-		text = value.Raw
-	}
-	var w rawjson.Writer
-	w.Open()
-	w.Str("type", kind)
-	w.Str(member, text)
-	w.Close()
-	return w.Out
 }

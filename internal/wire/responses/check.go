@@ -41,12 +41,8 @@ func (r *requestReader) is(param string, v rawjson.Value, want string, allowed .
 	return r.IsKind(param, v, true, want, allowed...)
 }
 
-func (r *requestReader) object(param string, v rawjson.Value) bool {
-	return r.is(param, v, "an object", rawjson.Object)
-}
-
 // lookAlikes rejects keys of an object that equal one of names except for case.
-func (r *requestReader) lookAlikes(param string, v rawjson.Value, names []string) {
+func (r *requestReader) lookAlikes(param string, v rawjson.Value, names ...string) {
 	if !v.IsObject() || r.Context.Err() != nil {
 		return
 	}
@@ -66,12 +62,7 @@ var (
 		"type", "text", "refusal", "image_url", "file_id", "detail", "file_url", "file_data", "filename", "input_audio",
 		"prompt_cache_breakpoint",
 	}
-	audioNames      = []string{"format", "data"}
 	toolMemberNames = []string{"type", "name", "description", "parameters", "strict", "format", "tools"}
-	choiceNames     = []string{"type", "name", "namespace", "mode", "tools"}
-	promptNames     = []string{"id", "version", "variables"}
-	textNames       = []string{"format", "verbosity"}
-	formatNames     = []string{"type", "name", "description", "schema", "strict"}
 )
 
 func (r *requestReader) list(param string, v rawjson.Value) []rawjson.Value {

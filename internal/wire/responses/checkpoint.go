@@ -42,7 +42,7 @@ func (r *requestReader) resume(c *checkpoint, read func(key []byte)) {
 	r.wrapped, r.before = c.wrapped, c.before
 	r.Resume(c.scanner)
 	for n := range func(yield func(int) bool) { r.ElementsAfter(c.next, yield) } {
-		r.listedItem(n)
+		r.item(n)
 		r.mark(n, c.list)
 	}
 	list := c.list
@@ -53,12 +53,5 @@ func (r *requestReader) resume(c *checkpoint, read func(key []byte)) {
 	}
 	if r.Err == nil {
 		r.End()
-	}
-}
-
-// keep stores the last states for the next turn. A client may change its last items in the next turn, so an earlier state is kept too.
-func (r *requestReader) keep() {
-	for c := range r.recent.Kept() {
-		r.turn.Keep(turncache.Decoding, c.scanner.Pos, c, 1024+c.scanner.Bytes()+48*len(c.request.Fields)+480)
 	}
 }

@@ -91,30 +91,32 @@ func (r *requestReader) part(at place, c *content) {
 func (r *requestReader) mediaPart(kind, param string, v rawjson.Value) (llm.Part, bool) {
 	switch kind {
 	case "input_image":
-		return llm.Part{Kind: llm.ImagePart, Media: r.image(param, v)}, true
+		media := r.media(param+".image_url", r.text(param+".image_url", v.Get("image_url")))
+		media.FileID = r.text(param+".file_id", v.Get("file_id"))
+		media.Detail = r.text(param+".detail", v.Get("detail"))
+		if *media == (llm.Media{Detail: media.Detail}) {
+			r.Problem(param+".image_url", "%s.image_url is missing. Send a URL or a data URL.", param)
+		}
+		return llm.Part{Kind: llm.ImagePart, Media: media}, true
 	case "input_file":
 		return llm.Part{Kind: llm.FilePart, Media: r.file(param, v)}, true
 	case "input_audio":
 		sound := v.Get("input_audio")
-		r.lookAlikes(param+".input_audio", sound, audioNames)
-		return llm.Part{Kind: llm.AudioPart, Media: &llm.Media{
-			Type: audioType(r.text(param+".input_audio.format", sound.Get("format"))),
-			Data: r.base64(param+".input_audio.data", r.text(param+".input_audio.data", sound.Get("data"))),
-		}}, true
+		r.lookAlikes(param+".input_audio", sound, "format", "data")
+		media := &llm.Media{}
+		switch format := r.text(param+".input_audio.format", sound.Get("format")); format {
+		case "":
+		case "mp3":
+			media.Type = "audio/mpeg"
+		default:
+			media.Type = "audio/" + format
+		}
+		media.Data = r.base64(param+".input_audio.data", r.text(param+".input_audio.data", sound.Get("data")))
+		return llm.Part{Kind: llm.AudioPart, Media: media}, true
 	default:
 		r.Problem(param+".type", "The part type %s is not supported. Send input_text, input_image or input_file.", show.Quote(kind))
 		return llm.Part{}, false
 	}
-}
-
-func (r *requestReader) image(param string, v rawjson.Value) *llm.Media {
-	media := r.media(param+".image_url", r.text(param+".image_url", v.Get("image_url")))
-	media.FileID = r.text(param+".file_id", v.Get("file_id"))
-	media.Detail = r.text(param+".detail", v.Get("detail"))
-	if *media == (llm.Media{Detail: media.Detail}) {
-		r.Problem(param+".image_url", "%s.image_url is missing. Send a URL or a data URL.", param)
-	}
-	return media
 }
 
 func (r *requestReader) file(param string, v rawjson.Value) *llm.Media {
@@ -172,14 +174,3 @@ func (r *requestReader) base64(param, data string) string {
 }
 
 func isDataURL(s string) bool { return len(s) >= 5 && strings.EqualFold(s[:5], "data:") }
-
-// audioType returns the media type of the formats wav and mp3.
-func audioType(format string) string {
-	switch format {
-	case "":
-		return ""
-	case "mp3":
-		return "audio/mpeg"
-	}
-	return "audio/" + format
-}

@@ -49,7 +49,9 @@ func (Format) DecodeTurn(ctx context.Context, op llm.Op, body []byte, turn *turn
 		return nil, err
 	}
 	req.Stores = Stores(req)
-	r.keep()
+	for c := range r.recent.Kept() { // also an earlier state: a client may change its last items in the next turn
+		turn.Keep(turncache.Decoding, c.scanner.Pos, c, 1024+c.scanner.Bytes()+48*len(c.request.Fields)+480)
+	}
 	r.describe()
 	return req, llm.Cancelled(ctx)
 }
@@ -91,7 +93,7 @@ func (r *requestReader) readMember(key []byte) string {
 	from := r.Pos
 	name := requestFields.ReadMember(&r.Reader, key, r)
 	if r.Pos == from && !slices.Contains(accountFields, name) {
-		r.dropField(name)
+		r.conv.DropField(name)
 	}
 	return name
 }
@@ -124,7 +126,10 @@ func (r *requestReader) describe() {
 	req.Instructed = llm.RawText(r.Data[r.instructed.Start:r.instructed.End])
 	if !r.asked.Empty() {
 		raw := r.Data[r.asked.Start:r.asked.End]
-		req.Preview, req.Asked = preview(raw), llm.RawText(raw)
+		const lookahead = 2 * llm.PreviewBytes // of which white space is removed
+		var room [lookahead + 4]byte
+		req.Preview = show.Preview(string(rawjson.Unescape(room[:0], raw, lookahead)), llm.PreviewBytes)
+		req.Asked = llm.RawText(raw)
 	}
 	for _, s := range []settings{r.before, r.settings()} {
 		req.Needs |= s.needs
@@ -197,14 +202,7 @@ func (r *requestReader) maxToolCalls() int64 {
 	return 0
 }
 
-// preview returns the beginning of a raw JSON string on one line.
-func preview(raw []byte) string {
-	const lookahead = 2 * llm.PreviewBytes // of which white space is removed
-	var room [lookahead + 4]byte
-	return show.Preview(string(rawjson.Unescape(room[:0], raw, lookahead)), llm.PreviewBytes)
-}
-
-// describeMedia records the properties of a part that is not text.
+// describeMedia records the properties of an image, of audio or of a file.
 func (r *requestReader) describeMedia(p llm.Part) {
 	switch p.Kind {
 	case llm.ImagePart:
@@ -213,26 +211,18 @@ func (r *requestReader) describeMedia(p llm.Part) {
 		if p.Media.URL != "" {
 			r.req.ImageURLs++
 		}
-		if p.Media.Data != "" && !strings.HasPrefix(p.Media.Type, "image/") { // some providers accept other media here
-			r.attachment(p.Media)
+		if p.Media.Data == "" || strings.HasPrefix(p.Media.Type, "image/") { // some providers accept other media here
+			r.req.ImageBytes += len(p.Media.Data)
+			r.req.AddImage(token.ImageOf(p.Media.Data, p.Media.Detail))
 			return
 		}
-		r.req.ImageBytes += len(p.Media.Data)
-		r.req.AddImage(token.ImageOf(p.Media.Data, p.Media.Detail))
 	case llm.AudioPart:
 		r.req.Needs |= llm.AudioIn
-		r.attachment(p.Media)
-	case llm.FilePart:
-		r.req.Needs |= llm.Files
-		r.attachment(p.Media)
 	default:
+		r.req.Needs |= llm.Files
 	}
-}
-
-// attachment counts media whose tokens only the provider can count.
-func (r *requestReader) attachment(m *llm.Media) {
-	r.req.Unsized++
-	r.req.AttachedBytes += len(m.Data)
+	r.req.Unsized++ // only the provider can count its tokens
+	r.req.AttachedBytes += len(p.Media.Data)
 }
 
 // count adds a string of the body to the prompt.

@@ -54,18 +54,39 @@ func (*framing) WriteEnd(io.Writer) error { return nil }
 // WriteError implements wire.Framing with the format's error event, which also has the members of the error object. The event
 // response.failed follows for clients that ignore the other one, such as Codex. A response in the background has not failed.
 func (f *framing) WriteError(w io.Writer, body []byte, after int) error {
-	if err := sse.WriteEvent(w, "error", errorEvent(body, after)); err != nil {
+	ours := rawjson.Parse(body)
+	var param any // null when there is none
+	if value := ours.Get("details.param"); value.Kind == rawjson.Text {
+		param = value.String()
+	}
+	event := body
+	// The order matters: several clients recognize an error by the first bytes of the data.
+	for _, m := range []struct {
+		name  string
+		value any
+	}{{"type", "error"}, {"message", errorMessage(ours)}, {"param", param}, {"sequence_number", after}} {
+		event = rawjson.AppendMember(event, m.name, encode(m.value))
+	}
+	if err := sse.WriteEvent(w, "error", event); err != nil {
 		return err
 	}
 	if f.response == nil || rawjson.Get(f.response, "background").Raw == "true" {
 		return nil
 	}
-	return sse.WriteEvent(w, "response.failed", failedEvent(f.response, body, after+1))
+	return sse.WriteEvent(w, "response.failed", failedEvent(f.response, ours, after+1))
 }
 
 // failedEvent is the event of a failed response: the response as it began, with the error.
-func failedEvent(began, body []byte, number int) []byte {
-	ours := rawjson.Parse(body)
+func failedEvent(began []byte, ours rawjson.Value, number int) []byte {
+	code := "server_error" // clients decide by the code whether to retry
+	switch ours.Get("code").String() {
+	case "RATE_LIMITED", "PROVIDER_RATE_LIMITED":
+		code = "rate_limit_exceeded"
+	case "BUDGET_EXCEEDED":
+		code = "insufficient_quota"
+	case "CONTEXT_TOO_LONG":
+		code = "context_length_exceeded"
+	}
 	var w rawjson.Writer
 	w.Open()
 	w.Str("type", "response.failed")
@@ -83,25 +104,12 @@ func failedEvent(began, body []byte, number int) []byte {
 	w.Str("status", "failed")
 	w.Key("error")
 	w.Open()
-	w.Str("code", failureCode(ours.Get("code").String()))
+	w.Str("code", code)
 	w.Str("message", errorMessage(ours))
 	w.Close()
 	w.Close()
 	w.Close()
 	return w.Out
-}
-
-// failureCode returns the code of this format, by which clients decide whether to retry.
-func failureCode(code string) string {
-	switch code {
-	case "RATE_LIMITED", "PROVIDER_RATE_LIMITED":
-		return "rate_limit_exceeded"
-	case "BUDGET_EXCEEDED":
-		return "insufficient_quota"
-	case "CONTEXT_TOO_LONG":
-		return "context_length_exceeded"
-	}
-	return "server_error"
 }
 
 // errorMessage returns the message of an error object, flat or nested.
@@ -111,23 +119,6 @@ func errorMessage(object rawjson.Value) string {
 		message = message.Get("message")
 	}
 	return message.String()
-}
-
-// errorEvent appends the members of the format's error event to the error object. The order matters: several clients
-// recognize an error by the first bytes of the data.
-func errorEvent(body []byte, number int) []byte {
-	ours := rawjson.Parse(body)
-	var param any // null when there is none
-	if value := ours.Get("details.param"); value.Kind == rawjson.Text {
-		param = value.String()
-	}
-	for _, m := range []struct {
-		name  string
-		value any
-	}{{"type", "error"}, {"message", errorMessage(ours)}, {"param", param}, {"sequence_number", number}} {
-		body = rawjson.AppendMember(body, m.name, encode(m.value))
-	}
-	return body
 }
 
 // ErrNoResponse is returned when the events contain no response.

@@ -41,7 +41,7 @@ func (r *requestReader) readInput() {
 		list := llm.Field{Name: "input", KeyStart: r.KeyStart, Value: r.Pos}
 		r.before = r.settings()
 		for n := range r.Elements {
-			r.listedItem(n)
+			r.item(n)
 			r.mark(n, list)
 		}
 	default:
@@ -49,19 +49,15 @@ func (r *requestReader) readInput() {
 	}
 }
 
-func (r *requestReader) listedItem(n int) {
+// item decodes item n of the input, which comes next. Parts are decoded where they are when the item's type comes before them, as most clients
+// send it.
+func (r *requestReader) item(n int) {
 	r.Limit(strict.CheckMessages(n + 1))
 	at := place{list: "input", n: n}
 	if r.Kind() != '{' {
 		r.Wrong(at.String(), "an object")
 		return
 	}
-	r.item(at)
-}
-
-// item decodes the item that comes next. Parts are decoded where they are when the item's type comes before them, as most clients
-// send it.
-func (r *requestReader) item(at place) {
 	o, from := object{at: at, names: itemNames}, r.Pos
 	var c content
 	inline := false
@@ -105,7 +101,7 @@ func (r *requestReader) item(at place) {
 			r.results = true
 			return
 		}
-		r.dropField("input." + show.Cut(kind, validate.MaxName))
+		r.conv.DropField("input." + show.Cut(kind, validate.MaxName))
 	}
 }
 
@@ -215,6 +211,7 @@ func (r *requestReader) result(o *object, c content) {
 // reasoning decodes thinking. The gateway wrapped its own signatures; data that OpenAI or another gateway encrypted is
 // dropped.
 func (r *requestReader) reasoning(o *object) {
+	var thinking *llm.Thinking
 	if s, ours := unwrapSignature(r.str(o, "encrypted_content")); ours {
 		r.wrapped = true
 		if s.Call != "" {
@@ -225,21 +222,27 @@ func (r *requestReader) reasoning(o *object) {
 			return
 		}
 		r.countText(s.Text)
-		r.think(&llm.Thinking{Text: s.Text, Signature: s.Signature, Redacted: s.Redacted, Provider: s.Provider})
-		return
-	}
-	var texts []string
-	for _, name := range []string{"content", "summary"} {
-		if v := o.get(name); r.is(o.at.member(name), v.Value, "a list", rawjson.List) {
-			r.reread(v.Value, func() { texts = r.thoughts(o.at.member(name)) })
+		thinking = &llm.Thinking{Text: s.Text, Signature: s.Signature, Redacted: s.Redacted, Provider: s.Provider}
+	} else {
+		var texts []string
+		for _, name := range []string{"content", "summary"} {
+			if v := o.get(name); r.is(o.at.member(name), v.Value, "a list", rawjson.List) {
+				r.reread(v.Value, func() { texts = r.thoughts(o.at.member(name)) })
+			}
+			if len(texts) > 0 {
+				break // the thinking, otherwise its summary
+			}
 		}
-		if len(texts) > 0 {
-			break // the thinking, otherwise its summary
+		if len(texts) == 0 {
+			return
 		}
+		thinking = &llm.Thinking{Text: strings.Join(texts, "\n\n")}
 	}
-	if len(texts) > 0 {
-		r.think(&llm.Thinking{Text: strings.Join(texts, "\n\n")})
+	var c content
+	if r.build {
+		c.parts = []llm.Part{{Kind: llm.ThinkingPart, Thinking: thinking}}
 	}
+	r.add(llm.Assistant, c)
 }
 
 // thoughts returns the texts of a list of reasoning parts and counts them.
@@ -259,13 +262,4 @@ func (r *requestReader) thoughts(param string) (texts []string) {
 		}
 	}
 	return texts
-}
-
-// think adds thinking to the turn of the model.
-func (r *requestReader) think(thinking *llm.Thinking) {
-	var c content
-	if r.build {
-		c.parts = []llm.Part{{Kind: llm.ThinkingPart, Thinking: thinking}}
-	}
-	r.add(llm.Assistant, c)
 }

@@ -38,16 +38,6 @@ type object struct {
 // maxNames is the number of names of the largest object.
 const maxNames = 11
 
-// index returns the position of a name, or -1.
-func (o *object) index(name []byte) int {
-	for i, known := range o.names {
-		if string(name) == known {
-			return i
-		}
-	}
-	return -1
-}
-
 // get returns a member. It is missing when the object does not have it.
 func (o *object) get(name string) value {
 	for i, known := range o.names {
@@ -60,9 +50,13 @@ func (o *object) get(name string) value {
 
 // member reads the value of a member. The value of an unknown member is left to the scanner.
 func (r *requestReader) member(o *object, key []byte) {
-	if i := o.index(key); i >= 0 {
-		o.values[i] = r.value()
-	} else if _, found := strict.LookAlike(string(key), o.names...); found {
+	for i, known := range o.names {
+		if string(key) == known {
+			o.values[i] = r.value()
+			return
+		}
+	}
+	if _, found := strict.LookAlike(string(key), o.names...); found {
 		r.RejectLookAlikes(o.at.String()+".", string(key), o.names...)
 	}
 }

@@ -52,17 +52,6 @@ type usage struct {
 	TotalTokens int64 `json:"total_tokens"`
 }
 
-func usageOf(u *llm.Usage) *usage {
-	if u == nil {
-		return nil
-	}
-	told := &usage{InputTokens: u.Prompt(), OutputTokens: u.Output, TotalTokens: u.Total()}
-	told.InputTokensDetails.CachedTokens = u.CacheRead
-	told.InputTokensDetails.CacheWriteTokens = u.CacheWrite
-	told.OutputTokensDetails.ReasoningTokens = u.Reasoning
-	return told
-}
-
 // newResponse returns the response to a request, without output.
 func newResponse(req *llm.Request, model string) response {
 	given := map[string]json.RawMessage{}

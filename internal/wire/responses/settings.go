@@ -22,7 +22,10 @@ func requestOf(r *requestReader) *llm.Request { return r.req }
 
 var requestFields = validate.NewObject(slices.Concat(validate.Controls(requestOf), []field{
 	validate.Metadata(requestOf),
-	validate.Text("previous_response_id", (*requestReader).continueStored),
+	validate.Text("previous_response_id", func(r *requestReader, id string) {
+		r.req.Previous = id // the gateway binds the request to the account that holds the response
+		r.usesStored()
+	}),
 	validate.Value("conversation", (*requestReader).storedConversation),
 	validate.Value("prompt", (*requestReader).storedPrompt),
 	validate.Bool("stream", func(r *requestReader, b bool) { r.req.Stream = b }),
@@ -47,7 +50,7 @@ var requestFields = validate.NewObject(slices.Concat(validate.Controls(requestOf
 	validate.Value("top_logprobs", func(r *requestReader, v rawjson.Value) {
 		if r.number("top_logprobs", v) != "0" {
 			r.req.Sampling = append(r.req.Sampling, "top_logprobs")
-			r.dropField("top_logprobs")
+			r.conv.DropField("top_logprobs")
 		}
 	}),
 	validate.OptionalBool("parallel_tool_calls", func(r *requestReader, b *bool) { r.conv.ParallelTools = b }),
@@ -59,37 +62,32 @@ var requestFields = validate.NewObject(slices.Concat(validate.Controls(requestOf
 	), func(r *requestReader) *llm.Conversation { return r.conv }),
 	validate.OneOf("truncation", func(r *requestReader, s string) {
 		if s == "auto" {
-			r.dropField("truncation")
+			r.conv.DropField("truncation")
 		}
 	}, "auto", "disabled"),
-	validate.Value("include", (*requestReader).include),
+	validate.Value("include", func(r *requestReader, v rawjson.Value) {
+		// Signatures are always included. The other values concern hosted tools.
+		for _, entry := range r.list("include", v) {
+			if r.text("include", entry) == IncludeLogprobs {
+				r.conv.DropField(IncludeLogprobs)
+			}
+		}
+	}),
 }, validate.Unvalidated[requestReader](accountFields...))...)
-
-// dropField records an unsupported member.
-func (r *requestReader) dropField(name string) { r.conv.DropField(name) }
 
 // IncludeLogprobs is the value of include that requests log probabilities.
 const IncludeLogprobs = "message.output_text.logprobs"
 
-// include validates the requested extra output. Signatures are always included; the other values concern hosted tools.
-func (r *requestReader) include(v rawjson.Value) {
-	for _, entry := range r.list("include", v) {
-		if r.text("include", entry) == IncludeLogprobs {
-			r.dropField(IncludeLogprobs)
-		}
-	}
-}
-
 func (r *requestReader) textSettings(v rawjson.Value) {
-	if !r.object("text", v) {
+	if !r.is("text", v, "an object", rawjson.Object) {
 		return
 	}
-	r.lookAlikes("text", v, textNames)
-	r.lookAlikes("text.format", v.Get("format"), formatNames)
+	r.lookAlikes("text", v, "format", "verbosity")
+	r.lookAlikes("text.format", v.Get("format"), "type", "name", "description", "schema", "strict")
 	c := r.conv
 	c.Verbosity = r.text("text.verbosity", v.Get("verbosity"))
 	format := v.Get("format")
-	if !r.object("text.format", format) {
+	if !r.is("text.format", format, "an object", rawjson.Object) {
 		return
 	}
 	switch kind := r.text("text.format.type", format.Get("type")); kind {
@@ -137,7 +135,10 @@ func (r *requestReader) tools(at place, namespace string) {
 func (r *requestReader) tool(at place, namespace string) {
 	o, from := object{at: at, names: toolMemberNames}, r.Pos
 	for key := range r.Members {
-		r.Count = !r.build && slices.Contains(promptMembers, string(key))
+		switch string(key) {
+		case "name", "description", "parameters", "format":
+			r.Count = !r.build
+		}
 		r.member(&o, key)
 		r.Count = false
 	}
@@ -174,9 +175,6 @@ func (r *requestReader) tool(at place, namespace string) {
 	r.conv.Tools = append(r.conv.Tools, tool)
 }
 
-// promptMembers are the members of a tool that are part of the prompt.
-var promptMembers = []string{"name", "description", "parameters", "format"}
-
 // requireName returns the name of a tool.
 func (r *requestReader) requireName(o *object) string {
 	name := r.str(o, "name")
@@ -194,14 +192,6 @@ func (r *requestReader) raw(v value) json.RawMessage {
 	return raw(v.Value)
 }
 
-func (r *requestReader) toolName(param string, v rawjson.Value) string {
-	name := r.text(param+".name", v.Get("name"))
-	if name == "" {
-		r.Problem(param+".name", "%s.name is missing. Name the tool.", param)
-	}
-	return name
-}
-
 func (r *requestReader) toolChoice(v rawjson.Value) {
 	choice := &r.conv.ToolChoice
 	if v.Kind == rawjson.Text {
@@ -211,11 +201,14 @@ func (r *requestReader) toolChoice(v rawjson.Value) {
 	if !r.is("tool_choice", v, "a string or an object", rawjson.Object) {
 		return
 	}
-	r.lookAlikes("tool_choice", v, choiceNames)
+	r.lookAlikes("tool_choice", v, "type", "name", "namespace", "mode", "tools")
 	switch v.Get("type").String() {
 	case "function", "custom":
-		name := joinNamespace(r.text("tool_choice.namespace", v.Get("namespace")), r.toolName("tool_choice", v))
-		*choice = llm.ToolChoice{Mode: llm.ChoiceMust, Names: []string{name}}
+		namespace, name := r.text("tool_choice.namespace", v.Get("namespace")), r.text("tool_choice.name", v.Get("name"))
+		if name == "" {
+			r.Problem("tool_choice.name", "tool_choice.name is missing. Name the tool.")
+		}
+		*choice = llm.ToolChoice{Mode: llm.ChoiceMust, Names: []string{joinNamespace(namespace, name)}}
 	case "allowed_tools":
 		choice.Mode = llm.ChoiceMode(r.oneOf("tool_choice.mode", v.Get("mode"), "auto", "required"))
 		for _, tool := range r.list("tool_choice.tools", v.Get("tools")) {
@@ -224,6 +217,6 @@ func (r *requestReader) toolChoice(v rawjson.Value) {
 			}
 		}
 	default:
-		r.dropField("tool_choice")
+		r.conv.DropField("tool_choice")
 	}
 }

@@ -76,12 +76,6 @@ func Stores(req *llm.Request) bool {
 	return true
 }
 
-// continueStored records the id of the previous response. The gateway binds the request to the account that holds it.
-func (r *requestReader) continueStored(id string) {
-	r.req.Previous = id
-	r.usesStored()
-}
-
 // storedConversation reads the conversation that the provider stores: its id, or an object with its id.
 func (r *requestReader) storedConversation(v rawjson.Value) {
 	id := v
@@ -98,10 +92,10 @@ func (r *requestReader) storedConversation(v rawjson.Value) {
 
 // storedPrompt reads the prompt template that the provider stores.
 func (r *requestReader) storedPrompt(v rawjson.Value) {
-	if !r.object("prompt", v) {
+	if !r.is("prompt", v, "an object", rawjson.Object) {
 		return
 	}
-	r.lookAlikes("prompt", v, promptNames)
+	r.lookAlikes("prompt", v, "id", "version", "variables")
 	if r.text("prompt.id", v.Get("id")) == "" {
 		r.Problem("prompt.id", "prompt.id is missing. Name the prompt template.")
 		return

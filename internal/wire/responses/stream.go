@@ -39,19 +39,6 @@ func (w *responseWriter) content(text string) llm.Event {
 	return llm.Event{Content: true, ASCIIBytes: ascii, NonASCIIBytes: other}
 }
 
-// start begins the stream.
-func (w *responseWriter) start() {
-	if !w.begun {
-		w.begin(&llm.Delta{})
-	}
-	if w.started {
-		return
-	}
-	w.started = true
-	w.emit(llm.Event{}, "response.created", "response", w.response)
-	w.emit(llm.Event{}, "response.in_progress", "response", w.response)
-}
-
 // open begins an item.
 func (w *responseWriter) open(it *item, ev llm.Event) *item {
 	it.index, it.status = len(w.items), "in_progress"
@@ -93,8 +80,13 @@ func (w *responseWriter) close(it *item, cut bool) {
 			w.emitAt(it, llm.Event{}, "response.reasoning_summary_text.done", "summary_index", 0, "text", it.text.String())
 			w.emitAt(it, llm.Event{}, "response.reasoning_summary_part.done", "summary_index", 0, "part", it.summary())
 		}
+	case customItem:
+		w.emitAt(it, llm.Event{}, it.argumentsEvent()+".done", "input", it.text.String())
 	default:
-		w.closeCall(it)
+		if it.text.Len() == 0 { // clients parse the arguments, so a function without any gets an empty object
+			_ = w.arguments(it.place, "{}") // a call that has begun always has arguments
+		}
+		w.emitAt(it, llm.Event{}, it.argumentsEvent()+".done", "name", it.call.Name, "arguments", it.text.String())
 	}
 	it.status = "completed"
 	if cut && it == w.items[len(w.items)-1] {

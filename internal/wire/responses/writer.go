@@ -79,15 +79,42 @@ func (w *responseWriter) add(p *llm.Delta) error {
 	switch {
 	case p.Kind == llm.BeginDelta:
 		w.begin(p)
+		return nil
 	case p.Kind == llm.UsageDelta:
 		if p.Usage != nil {
 			told := *p.Usage
 			w.usage = &told
 		}
+		return nil
 	case p.Choice != 0 || w.finish != "":
+		return nil
+	}
+	if !w.begun {
+		w.begin(&llm.Delta{})
+	}
+	if !w.started {
+		w.started = true
+		w.emit(llm.Event{}, "response.created", "response", w.response)
+		w.emit(llm.Event{}, "response.in_progress", "response", w.response)
+	}
+	switch p.Kind {
+	case llm.TextDelta:
+		w.addText(p.Text, false)
+	case llm.RefusalDelta:
+		w.addText(p.Text, true)
+	case llm.CitationDelta:
+		w.cite(p.Citation)
+	case llm.ThinkingDelta:
+		w.think(p.Text)
+	case llm.SignatureDelta:
+		w.addSignature(p.Thinking)
+	case llm.CallDelta:
+		return w.call(p)
+	case llm.ArgumentsDelta:
+		return w.arguments(p.Index, p.Text)
+	case llm.FinishDelta:
+		w.end(p.Finish)
 	default:
-		w.start()
-		return w.addContent(p)
 	}
 	return nil
 }
@@ -117,29 +144,6 @@ func (w *responseWriter) newID(parts ...any) string {
 	}
 	_, _ = fmt.Fprint(h, w.nanos, w.response.ID, parts)
 	return hex.EncodeToString(h.Sum(nil)[:16])
-}
-
-func (w *responseWriter) addContent(p *llm.Delta) error {
-	switch p.Kind {
-	case llm.TextDelta:
-		w.addText(p.Text, false)
-	case llm.RefusalDelta:
-		w.addText(p.Text, true)
-	case llm.CitationDelta:
-		w.cite(p.Citation)
-	case llm.ThinkingDelta:
-		w.think(p.Text)
-	case llm.SignatureDelta:
-		w.addSignature(p.Thinking)
-	case llm.CallDelta:
-		return w.call(p)
-	case llm.ArgumentsDelta:
-		return w.arguments(p.Index, p.Text)
-	case llm.FinishDelta:
-		w.end(p.Finish)
-	default:
-	}
-	return nil
 }
 
 func malformed(message string) error {
@@ -174,12 +178,18 @@ func (w *responseWriter) complete() {
 		w.response.Status = "incomplete"
 		w.response.IncompleteDetails = &incomplete{Reason: map[string]string{"length": "max_output_tokens", "content_filter": "content_filter"}[w.finish]}
 	}
-	w.response.Usage = usageOf(w.usage)
 	for _, it := range w.items {
 		w.response.Output = append(w.response.Output, it.json())
 	}
-	if w.usage != nil && w.usage.ServiceTier != "" {
-		w.response.ServiceTier = encode(w.usage.ServiceTier)
+	if u := w.usage; u != nil {
+		told := &usage{InputTokens: u.Prompt(), OutputTokens: u.Output, TotalTokens: u.Total()}
+		told.InputTokensDetails.CachedTokens = u.CacheRead
+		told.InputTokensDetails.CacheWriteTokens = u.CacheWrite
+		told.OutputTokensDetails.ReasoningTokens = u.Reasoning
+		w.response.Usage = told
+		if u.ServiceTier != "" {
+			w.response.ServiceTier = encode(u.ServiceTier)
+		}
 	}
 	ev := llm.Event{Finish: w.finish, Usage: w.usage, Model: w.reported}
 	if w.stream {

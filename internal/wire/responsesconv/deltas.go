@@ -219,7 +219,7 @@ func (d *deltaReader) closeItem(output int64, item rawjson.Value) {
 	case "reasoning":
 		if encrypted := item.Get("encrypted_content").String(); encrypted != "" {
 			d.emit(llm.Delta{Kind: llm.SignatureDelta, Thinking: &llm.Thinking{
-				Signature: joinSignature(item.Get("id").String(), encrypted), Provider: d.o.Signer,
+				Signature: item.Get("id").String() + ":" + encrypted, Provider: d.o.Signer,
 			}})
 		}
 	case "message":

@@ -54,7 +54,12 @@ func Render(conv *llm.Conversation, o RenderOptions) (body []byte, dropped []str
 		w.Int("max_output_tokens", max(limit, minOutput))
 	}
 	r.sampling()
-	w.OptionalStr("safety_identifier", safetyIdentifier(conv.EndUser))
+	user := conv.EndUser
+	if len(user) > maxIdentifier { // a hash of a longer name: Claude Code sends a JSON document
+		sum := sha256.Sum256([]byte(user))
+		user = hex.EncodeToString(sum[:])
+	}
+	w.OptionalStr("safety_identifier", user)
 	switch conv.ServiceTier {
 	case "", "auto", "default", "flex", "scale", "priority", "fast":
 		w.OptionalStr("service_tier", conv.ServiceTier)
@@ -67,15 +72,6 @@ func Render(conv *llm.Conversation, o RenderOptions) (body []byte, dropped []str
 
 // maxIdentifier is the length of safety_identifier that OpenAI documents.
 const maxIdentifier = 64
-
-// safetyIdentifier returns a hash of a longer name of a user: Claude Code sends a JSON document.
-func safetyIdentifier(user string) string {
-	if len(user) <= maxIdentifier {
-		return user
-	}
-	sum := sha256.Sum256([]byte(user))
-	return hex.EncodeToString(sum[:])
-}
 
 // minOutput is the smallest max_output_tokens that OpenAI accepts.
 const minOutput = 16
@@ -105,24 +101,19 @@ func (r *renderer) input() {
 			r.assistant(m.Parts)
 		case llm.System:
 			r.message("developer", m.Parts)
-		default:
-			r.user(m.Parts)
+		default: // the results of tools are items of their own, in order with the other content
+			start := 0
+			for i := range m.Parts {
+				if m.Parts[i].Kind == llm.ResultPart {
+					r.message("user", m.Parts[start:i])
+					r.result(m.Parts[i].Result)
+					start = i + 1
+				}
+			}
+			r.message("user", m.Parts[start:])
 		}
 	}
 	r.w.CloseList()
-}
-
-// user writes the results of tools as items of their own, in order with the other content.
-func (r *renderer) user(parts []llm.Part) {
-	start := 0
-	for i := range parts {
-		if parts[i].Kind == llm.ResultPart {
-			r.message("user", parts[start:i])
-			r.result(parts[i].Result)
-			start = i + 1
-		}
-	}
-	r.message("user", parts[start:])
 }
 
 // message writes an input message, unless it is empty.
@@ -232,7 +223,17 @@ func (r *renderer) assistant(parts []llm.Part) {
 		case llm.ThinkingPart:
 			r.thinking(p.Thinking)
 		case llm.CallPart:
-			r.call(p.Call)
+			kind, arguments := "function_call", "arguments"
+			if p.Call.Custom {
+				r.custom[p.Call.ID] = true
+				kind, arguments = "custom_tool_call", "input"
+			}
+			w.Open()
+			w.Str("type", kind)
+			w.Str("call_id", p.Call.ID)
+			w.Str("name", p.Call.Name)
+			w.Str(arguments, p.Call.Arguments)
+			w.Close()
 		default:
 			r.drop("a part of type " + string(p.Kind) + " of the assistant")
 		}
@@ -241,7 +242,7 @@ func (r *renderer) assistant(parts []llm.Part) {
 
 // thinking returns encrypted reasoning to the provider that made it. Reasoning without it is not accepted as input.
 func (r *renderer) thinking(t *llm.Thinking) {
-	id, encrypted := splitSignature(t.Signature)
+	id, encrypted, _ := strings.Cut(t.Signature, ":")
 	if encrypted == "" || t.Provider != r.o.Signer {
 		return
 	}
@@ -258,24 +259,6 @@ func (r *renderer) thinking(t *llm.Thinking) {
 	}
 	w.CloseList()
 	w.Str("encrypted_content", encrypted)
-	w.Close()
-}
-
-func (r *renderer) call(c *llm.ToolCall) {
-	w := &r.w
-	w.Open()
-	if c.Custom {
-		r.custom[c.ID] = true
-		w.Str("type", "custom_tool_call")
-		w.Str("call_id", c.ID)
-		w.Str("name", c.Name)
-		w.Str("input", c.Arguments)
-	} else {
-		w.Str("type", "function_call")
-		w.Str("call_id", c.ID)
-		w.Str("name", c.Name)
-		w.Str("arguments", c.Arguments)
-	}
 	w.Close()
 }
 

@@ -109,7 +109,15 @@ func (f failing) Read([]byte) (int, error) { return 0, f.err }
 // Next returns the next event with data. It returns io.EOF at the end of the stream and other errors of the source
 // unchanged. An incomplete event before such an error is dropped.
 func (r *Reader) Next() (Event, error) {
-	r.reset()
+	r.name, r.joined, r.lines = r.name[:0], r.joined[:0], 0
+	if cap(r.buf) > keepBuffer && len(r.buf)-r.pos < firstBuffer {
+		r.buf = append(make([]byte, 0, firstBuffer), r.buf[r.pos:]...)
+		r.scan -= r.pos
+		r.pos = 0
+	}
+	if cap(r.joined) > keepBuffer {
+		r.joined = nil
+	}
 	for {
 		line, err := r.line()
 		if errors.Is(err, io.EOF) && r.lines > 0 {
@@ -131,18 +139,6 @@ func (r *Reader) Next() (Event, error) {
 	}
 }
 
-func (r *Reader) reset() {
-	r.name, r.joined, r.lines = r.name[:0], r.joined[:0], 0
-	if cap(r.buf) > keepBuffer && len(r.buf)-r.pos < firstBuffer {
-		r.buf = append(make([]byte, 0, firstBuffer), r.buf[r.pos:]...)
-		r.scan -= r.pos
-		r.pos = 0
-	}
-	if cap(r.joined) > keepBuffer {
-		r.joined = nil
-	}
-}
-
 func (r *Reader) event(unterminated bool) Event {
 	ev := Event{Name: r.name, Data: r.joined, Unterminated: unterminated}
 	if r.lines == 1 {
@@ -151,24 +147,22 @@ func (r *Reader) event(unterminated bool) Event {
 	return ev
 }
 
-// field handles one line that is not empty. line is a slice of buf.
+// field handles one line that is not empty. line is a slice of buf. The first data line stays in buf and is copied only when another
+// one follows.
 func (r *Reader) field(line []byte) error {
 	name, value, _ := bytes.Cut(line, []byte{':'})
 	if len(value) > 0 && value[0] == ' ' {
 		value = value[1:]
 	}
 	switch string(name) {
-	case "data":
-		return r.data(value)
 	case "event":
 		r.name = append(r.name[:0], value...)
+		return nil
+	case "data":
+		r.lines++
+	default:
+		return nil
 	}
-	return nil
-}
-
-// data keeps the first data line in buf and copies it only when another line follows.
-func (r *Reader) data(value []byte) error {
-	r.lines++
 	if r.lines == 1 {
 		r.dataPos, r.dataEnd = r.pos, r.pos
 		if len(value) > 0 {
@@ -191,12 +185,23 @@ func (r *Reader) data(value []byte) error {
 func (r *Reader) line() ([]byte, error) {
 	for {
 		if r.ready() {
-			if n := lineEnd(r.buf[r.scan:]); n >= 0 {
-				return r.cut(r.scan + n)
+			n := lineEnd(r.buf[r.scan:])
+			end := r.scan + n
+			if n < 0 {
+				end = len(r.buf)
 			}
-			r.scan = len(r.buf)
-			if r.scan-r.pos > r.maxLine {
+			line := r.buf[r.pos:end]
+			r.scan = end
+			if n >= 0 {
+				r.skipLF = r.buf[end] == '\r'
+				r.pos, r.scan = end+1, end+1
+				r.dropLF() // skip a buffered LF now, because it would be parsed as the start of the next line
+			}
+			if len(line) > r.maxLine {
 				return nil, fmt.Errorf("%w: the line exceeds %d bytes", ErrTooLong, r.maxLine)
+			}
+			if n >= 0 {
+				return line, nil
 			}
 		}
 		err := r.fill()
@@ -237,17 +242,6 @@ func (r *Reader) dropLF() {
 		}
 		r.skipLF = false
 	}
-}
-
-func (r *Reader) cut(end int) ([]byte, error) {
-	line := r.buf[r.pos:end]
-	r.skipLF = r.buf[end] == '\r'
-	r.pos, r.scan = end+1, end+1
-	r.dropLF() // skip a buffered LF now, because it would be parsed as the start of the next line
-	if len(line) > r.maxLine {
-		return nil, fmt.Errorf("%w: the line exceeds %d bytes", ErrTooLong, r.maxLine)
-	}
-	return line, nil
 }
 
 // lineEnd returns the position of the first CR or LF, or -1.

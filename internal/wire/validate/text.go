@@ -1,0 +1,52 @@
+package validate
+
+import (
+	"context"
+	"unicode/utf8"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/rawjson"
+)
+
+// CountText adds every string of a value, including keys, to the text counts of a request. It returns the number of bytes
+// that it added. It stops when the context of the reader ends.
+func (r *Reader) CountText(req *llm.Request, v rawjson.Value) int {
+	before := req.ASCIIBytes + req.NonASCIIBytes
+	counter := textCounter{ctx: r.Context, req: req}
+	if v.Kind == rawjson.Text {
+		counter.add(v.String())
+	} else {
+		counter.data = []byte(v.Raw)
+		s := rawjson.Scanner{Data: counter.data, Context: r.Context, Sample: &counter}
+		s.SkipCounted()
+	}
+	return req.ASCIIBytes + req.NonASCIIBytes - before
+}
+
+// textCounter counts the strings that a scanner reads.
+type textCounter struct {
+	ctx  context.Context
+	req  *llm.Request
+	data []byte
+}
+
+// Add counts one string, which may have escapes.
+func (c *textCounter) Add(start, end int) {
+	raw := c.data[start:end]
+	c.add(string(rawjson.Unescape(make([]byte, 0, len(raw)), raw, len(raw))))
+}
+
+func (c *textCounter) add(s string) {
+	if c.ctx.Err() != nil {
+		return
+	}
+	ascii := 0
+	for i := range len(s) {
+		if s[i] < utf8.RuneSelf {
+			ascii++
+		}
+	}
+	c.req.ASCIIBytes += ascii
+	c.req.NonASCIIBytes += len(s) - ascii
+	c.req.Text.Add(s)
+}
