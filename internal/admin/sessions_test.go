@@ -6,7 +6,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"fairlead/internal/admin/requests"
+	"fairlead/internal/budget"
+	"fairlead/internal/ledger"
+	"fairlead/internal/money"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/route"
 )
@@ -37,9 +42,11 @@ func (l *entryLog) Session(ctx context.Context, workspaceID, id string) (request
 // TurnNumber implements requestlog.SessionReader.
 func (l *entryLog) TurnNumber(context.Context, string, string, string) (int64, error) { return 1, nil }
 
-// SessionBudgets implements requests.SessionBudgets.
-func (l *entryLog) SessionBudgets(context.Context, requestlog.Session) ([]requests.SessionBudget, error) {
-	return nil, nil
+// ForSession implements requests.SessionBudgets.
+func (l *entryLog) ForSession(context.Context, *requestlog.Session) ([]budget.Item, error) {
+	return []budget.Item{{
+		Kind: budget.OfSession, Budget: ledger.Budget{Amount: 4 * money.Dollar, WarnPercent: 80}, Status: ledger.Status{Spent: money.Dollar}, ByPolicy: true,
+	}}, nil
 }
 
 func TestTurnsShowGapsModelChangesAndNewMessages(t *testing.T) {
@@ -86,8 +93,14 @@ func TestTurnsShowGapsModelChangesAndNewMessages(t *testing.T) {
 		t.Errorf("sessions for a viewer: %+v", list.Sessions)
 	}
 	var one requests.SessionDetail
-	if s.call("GET", "/sessions/a", "", as("acc_developer")).want(200).into(&one); one.Preview == "" || one.Budgets == nil {
+	if s.call("GET", "/sessions/a", "", as("acc_developer")).want(200).into(&one); one.Preview == "" {
 		t.Errorf("session: %+v", one)
+	}
+	quarter := 25.0
+	if diff := cmp.Diff([]requests.SessionBudget{{
+		Of: "session", Amount: 4 * money.Dollar, Spent: money.Dollar, Percent: &quarter, WarnPercent: 80, ByPolicy: true,
+	}}, one.Budgets); diff != "" {
+		t.Error(diff)
 	}
 	s.call("GET", "/sessions/none", "", as("acc_viewer")).want(404)
 }

@@ -59,8 +59,19 @@ var bodyFields = [...]struct {
 	name string
 	read func(rawjson.Value) string
 }{
-	{"metadata", inMetadata},
-	{"conversation", inConversation},
+	{"metadata", func(v rawjson.Value) string { // session_id, or user_id where it contains the session of Claude Code
+		if id := text(v.Get("session_id")); id != "" {
+			return id
+		}
+		_, id := splitUser(text(v.Get("user_id")))
+		return id
+	}},
+	{"conversation", func(v rawjson.Value) string { // a conversation that a provider stores: a string, or an object with an id
+		if v.IsObject() {
+			v = v.Get("id")
+		}
+		return text(v)
+	}},
 	{"prompt_cache_key", text},
 }
 
@@ -69,23 +80,6 @@ func text(v rawjson.Value) string {
 		return ""
 	}
 	return v.String()
-}
-
-// inMetadata reads metadata.session_id, and metadata.user_id where it contains the session of Claude Code.
-func inMetadata(v rawjson.Value) string {
-	if id := text(v.Get("session_id")); id != "" {
-		return id
-	}
-	_, id := splitUser(text(v.Get("user_id")))
-	return id
-}
-
-// inConversation reads the id of a conversation that a provider stores: a string, or an object with an id.
-func inConversation(v rawjson.Value) string {
-	if v.IsObject() {
-		v = v.Get("id")
-	}
-	return text(v)
 }
 
 // EndUser returns the end user in a name that a client sent: without the session that Claude Code adds to it.

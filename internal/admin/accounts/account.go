@@ -44,20 +44,39 @@ func (a *handlers) registerAccount() {
 	adminapi.Register(a.Server, adminapi.SignedIn, huma.Operation{
 		OperationID: "get-account", Method: http.MethodGet, Path: "/account", Tags: tags,
 		Summary: "Get your account",
-	}, a.getAccount)
+	}, func(_ context.Context, c *adminapi.Call, _ *struct{}) (*adminapi.Output[AccountView], error) {
+		return adminapi.Respond(accountView(c.Account)), nil
+	})
 	adminapi.Register(a.Server, adminapi.SignedIn, huma.Operation{
 		OperationID: "update-account", Method: http.MethodPatch, Path: "/account", Tags: tags,
 		Summary: "Change your name or time zone",
-	}, a.updateAccount)
+	}, func(ctx context.Context, c *adminapi.Call, in *updateAccountInput) (*adminapi.Output[AccountView], error) {
+		changed, err := a.Profiles.UpdateAccount(ctx, c.Account.ID, account.ProfileChange{Name: in.Body.Name, TimeZone: in.Body.TimeZone})
+		if err != nil {
+			return nil, err
+		}
+		return adminapi.Respond(accountView(changed)), nil
+	})
 	adminapi.Register(a.Server, adminapi.SignedIn, huma.Operation{
 		OperationID: "delete-account", Method: http.MethodPost, Path: "/account/delete", Tags: tags,
 		Summary: "Delete your account", DefaultStatus: http.StatusNoContent,
 		Description: "Workspaces with other members must have another owner. Revokes the API keys that the account created, and all keys of workspaces without remaining members.",
-	}, a.deleteAccount)
+	}, func(ctx context.Context, c *adminapi.Call, in *deleteAccountInput) (*signedOut, error) {
+		if err := a.Profiles.DeleteAccount(ctx, c.Account.ID, in.Body.Password, c.Visitor); err != nil {
+			return nil, err
+		}
+		return &signedOut{SetCookie: cookie(c, adminapi.SessionCookie, "", 0)}, nil
+	})
 	adminapi.Register(a.Server, adminapi.SignedIn, huma.Operation{
 		OperationID: "change-password", Method: http.MethodPost, Path: "/account/password", Tags: tags,
 		Summary: "Change your password", Description: "Ends all sessions of the account and starts a new one for this browser.",
-	}, a.changePassword)
+	}, func(ctx context.Context, c *adminapi.Call, in *changePasswordInput) (*cookieOutput[SessionView], error) {
+		token, err := a.Profiles.ChangePassword(ctx, c.Account.ID, in.Body.OldPassword, in.Body.NewPassword, c.Visitor)
+		if err != nil {
+			return nil, err
+		}
+		return a.signedIn(ctx, c, token)
+	})
 	adminapi.Register(a.Server, adminapi.SignedIn, huma.Operation{
 		OperationID: "list-sessions", Method: http.MethodGet, Path: "/account/sessions", Tags: tags,
 		Summary: "List your sessions",
@@ -65,7 +84,9 @@ func (a *handlers) registerAccount() {
 	adminapi.Register(a.Server, adminapi.SignedIn, huma.Operation{
 		OperationID: "end-session", Method: http.MethodDelete, Path: "/account/sessions/{id}", Tags: tags,
 		Summary: "End a session", DefaultStatus: http.StatusNoContent,
-	}, a.endSession)
+	}, func(ctx context.Context, c *adminapi.Call, in *sessionPath) (*adminapi.NoContent, error) {
+		return nil, a.Sessions.EndSession(ctx, c.Account.ID, in.ID)
+	})
 	adminapi.Register(a.Server, adminapi.SignedIn, huma.Operation{
 		OperationID: "end-other-sessions", Method: http.MethodDelete, Path: "/account/sessions", Tags: tags,
 		Summary: "End all other sessions", Description: "The current session stays active.",
@@ -77,23 +98,11 @@ type EndedSessions struct {
 	Ended int `json:"ended"`
 }
 
-func (a *handlers) getAccount(_ context.Context, c *adminapi.Call, _ *struct{}) (*adminapi.Output[AccountView], error) {
-	return adminapi.Respond(accountView(c.Account)), nil
-}
-
 type updateAccountInput struct {
 	Body struct {
 		Name     *string `json:"name,omitempty" minLength:"1" maxLength:"100"`
 		TimeZone *string `json:"time_zone,omitempty" maxLength:"100" doc:"IANA time zone name, such as Europe/Paris."`
 	}
-}
-
-func (a *handlers) updateAccount(ctx context.Context, c *adminapi.Call, in *updateAccountInput) (*adminapi.Output[AccountView], error) {
-	changed, err := a.Profiles.UpdateAccount(ctx, c.Account.ID, account.ProfileChange{Name: in.Body.Name, TimeZone: in.Body.TimeZone})
-	if err != nil {
-		return nil, err
-	}
-	return adminapi.Respond(accountView(changed)), nil
 }
 
 type deleteAccountInput struct {
@@ -102,26 +111,11 @@ type deleteAccountInput struct {
 	}
 }
 
-func (a *handlers) deleteAccount(ctx context.Context, c *adminapi.Call, in *deleteAccountInput) (*signedOut, error) {
-	if err := a.Profiles.DeleteAccount(ctx, c.Account.ID, in.Body.Password, c.Visitor); err != nil {
-		return nil, err
-	}
-	return &signedOut{SetCookie: cookie(c, adminapi.SessionCookie, "", 0)}, nil
-}
-
 type changePasswordInput struct {
 	Body struct {
 		OldPassword string `json:"old_password" maxLength:"1024" writeOnly:"true"`
 		NewPassword string `json:"new_password" maxLength:"1024" writeOnly:"true"`
 	}
-}
-
-func (a *handlers) changePassword(ctx context.Context, c *adminapi.Call, in *changePasswordInput) (*cookieOutput[SessionView], error) {
-	token, err := a.Profiles.ChangePassword(ctx, c.Account.ID, in.Body.OldPassword, in.Body.NewPassword, c.Visitor)
-	if err != nil {
-		return nil, err
-	}
-	return a.signedIn(ctx, c, token)
 }
 
 func (a *handlers) listSessions(ctx context.Context, c *adminapi.Call, _ *struct{}) (*adminapi.Output[BrowserSessionList], error) {
@@ -145,10 +139,6 @@ func (a *handlers) listSessions(ctx context.Context, c *adminapi.Call, _ *struct
 
 type sessionPath struct {
 	ID string `path:"id" maxLength:"100" doc:"Session id."`
-}
-
-func (a *handlers) endSession(ctx context.Context, c *adminapi.Call, in *sessionPath) (*adminapi.NoContent, error) {
-	return nil, a.Sessions.EndSession(ctx, c.Account.ID, in.ID)
 }
 
 func (a *handlers) endOtherSessions(ctx context.Context, c *adminapi.Call, _ *struct{}) (*adminapi.Output[EndedSessions], error) {

@@ -36,7 +36,13 @@ func (a *handlers) registerFactor() {
 	adminapi.Register(a.Server, adminapi.SignedIn, huma.Operation{
 		OperationID: "get-second-factor", Method: http.MethodGet, Path: "/account/second-factor", Tags: tags,
 		Summary: "Get the state of two-factor authentication",
-	}, a.getFactor)
+	}, func(ctx context.Context, c *adminapi.Call, _ *struct{}) (*adminapi.Output[SecondFactorView], error) {
+		state, err := a.Factors.State(ctx, c.Account.ID)
+		if err != nil {
+			return nil, err
+		}
+		return adminapi.Respond(SecondFactorView{Enabled: state.Enabled(), App: state.App, Passkeys: state.Passkeys, RecoveryCodes: state.Recovery}), nil
+	})
 	adminapi.Register(a.Server, adminapi.SignedIn, huma.Operation{
 		OperationID: "start-second-factor", Method: http.MethodPost, Path: "/account/second-factor", Tags: tags,
 		Summary: "Start setting up an authenticator app", DefaultStatus: http.StatusCreated,
@@ -45,24 +51,36 @@ func (a *handlers) registerFactor() {
 	adminapi.Register(a.Server, adminapi.SignedIn, huma.Operation{
 		OperationID: "confirm-second-factor", Method: http.MethodPost, Path: "/account/second-factor/confirm", Tags: tags,
 		Summary: "Set up an authenticator app", Description: "Requires a code of the authenticator app. Returns the recovery codes.",
-	}, a.confirmFactor)
+	}, func(ctx context.Context, c *adminapi.Call, in *codeInput) (*adminapi.Output[RecoveryCodes], error) {
+		codes, err := a.Factors.Confirm(ctx, c.Account.ID, in.Body.Code)
+		if err != nil {
+			return nil, err
+		}
+		return adminapi.Respond(RecoveryCodes{Codes: codes}), nil
+	})
 	adminapi.Register(a.Server, adminapi.SignedIn, huma.Operation{
 		OperationID: "disable-second-factor", Method: http.MethodPost, Path: "/account/second-factor/disable", Tags: tags,
 		Summary: "Remove the authenticator app", DefaultStatus: http.StatusNoContent,
 		Description: "Requires the password. Without a passkey, the password alone signs in again and the recovery codes are deleted.",
-	}, a.disableFactor)
+	}, func(ctx context.Context, c *adminapi.Call, in *passwordInput) (*adminapi.NoContent, error) {
+		if _, err := a.Profiles.ConfirmPassword(ctx, c.Account.ID, in.Body.Password, c.Visitor); err != nil {
+			return nil, err
+		}
+		return nil, a.Factors.Disable(ctx, c.Account.ID)
+	})
 	adminapi.Register(a.Server, adminapi.SignedIn, huma.Operation{
 		OperationID: "renew-recovery-codes", Method: http.MethodPost, Path: "/account/second-factor/recovery-codes", Tags: tags,
 		Summary: "Replace the recovery codes", Description: "Requires the password. The old codes stop working.",
-	}, a.renewRecoveryCodes)
-}
-
-func (a *handlers) getFactor(ctx context.Context, c *adminapi.Call, _ *struct{}) (*adminapi.Output[SecondFactorView], error) {
-	state, err := a.Factors.State(ctx, c.Account.ID)
-	if err != nil {
-		return nil, err
-	}
-	return adminapi.Respond(SecondFactorView{Enabled: state.Enabled(), App: state.App, Passkeys: state.Passkeys, RecoveryCodes: state.Recovery}), nil
+	}, func(ctx context.Context, c *adminapi.Call, in *passwordInput) (*adminapi.Output[RecoveryCodes], error) {
+		if _, err := a.Profiles.ConfirmPassword(ctx, c.Account.ID, in.Body.Password, c.Visitor); err != nil {
+			return nil, err
+		}
+		codes, err := a.Factors.RenewRecoveryCodes(ctx, c.Account.ID)
+		if err != nil {
+			return nil, err
+		}
+		return adminapi.Respond(RecoveryCodes{Codes: codes}), nil
+	})
 }
 
 type passwordInput struct {
@@ -94,30 +112,4 @@ type codeInput struct {
 	Body struct {
 		Code string `json:"code" maxLength:"100" writeOnly:"true"`
 	}
-}
-
-func (a *handlers) confirmFactor(ctx context.Context, c *adminapi.Call, in *codeInput) (*adminapi.Output[RecoveryCodes], error) {
-	codes, err := a.Factors.Confirm(ctx, c.Account.ID, in.Body.Code)
-	if err != nil {
-		return nil, err
-	}
-	return adminapi.Respond(RecoveryCodes{Codes: codes}), nil
-}
-
-func (a *handlers) disableFactor(ctx context.Context, c *adminapi.Call, in *passwordInput) (*adminapi.NoContent, error) {
-	if _, err := a.Profiles.ConfirmPassword(ctx, c.Account.ID, in.Body.Password, c.Visitor); err != nil {
-		return nil, err
-	}
-	return nil, a.Factors.Disable(ctx, c.Account.ID)
-}
-
-func (a *handlers) renewRecoveryCodes(ctx context.Context, c *adminapi.Call, in *passwordInput) (*adminapi.Output[RecoveryCodes], error) {
-	if _, err := a.Profiles.ConfirmPassword(ctx, c.Account.ID, in.Body.Password, c.Visitor); err != nil {
-		return nil, err
-	}
-	codes, err := a.Factors.RenewRecoveryCodes(ctx, c.Account.ID)
-	if err != nil {
-		return nil, err
-	}
-	return adminapi.Respond(RecoveryCodes{Codes: codes}), nil
 }

@@ -56,7 +56,10 @@ func (a *handlers) registerPasskeys() {
 		OperationID: "start-passkey-sign-in", Method: http.MethodPost, Path: "/session/passkey", Tags: []string{"session"},
 		Summary:     "Start a sign-in with a passkey",
 		Description: "Returns a challenge and sets a cookie that binds it to the browser. The response of the passkey is sent to finish-passkey-sign-in, or to create-session as the second factor. A challenge is valid for five minutes and accepted once.",
-	}, a.startPasskeySignIn)
+	}, func(_ context.Context, c *adminapi.Call, _ *struct{}) (*cookieOutput[PasskeyPrompt], error) {
+		p, err := a.Passkeys.BeginSignIn(c.BaseURL())
+		return prompt(c, p, err)
+	})
 	adminapi.Register(a.Server, adminapi.Public, huma.Operation{
 		OperationID: "finish-passkey-sign-in", Method: http.MethodPost, Path: "/session/passkey/verify", Tags: []string{"session"},
 		Summary: "Sign in with a passkey", DefaultStatus: http.StatusCreated,
@@ -73,16 +76,32 @@ func (a *handlers) registerPasskeys() {
 		OperationID: "finish-passkey", Method: http.MethodPost, Path: "/account/passkeys/finish", Tags: tags,
 		Summary: "Add a passkey", DefaultStatus: http.StatusCreated,
 		Description: "Takes the passkey that the browser created. Signing in with the password then requires a second factor. Returns recovery codes if the account had no second factor.",
-	}, a.finishPasskey)
+	}, func(ctx context.Context, c *adminapi.Call, in *finishPasskeyInput) (*cookieOutput[NewPasskey], error) {
+		added, err := a.Passkeys.FinishAdd(ctx, passkey.Owner{Account: c.Account, SessionID: c.Session.ID()}, passkey.Answer{
+			Name: in.Body.Name, Response: in.Body.Response, Cookie: in.Challenge, RequestURL: c.BaseURL(),
+		})
+		if err != nil {
+			return nil, err
+		}
+		view := NewPasskey{Passkey: passkeyView(added.Passkey, a.Passkeys.Site(c.BaseURL())), Codes: added.Codes}
+		return &cookieOutput[NewPasskey]{SetCookie: []string{challengeCookie(c, "", 0)}, Body: view}, nil
+	})
 	adminapi.Register(a.Server, adminapi.SignedIn, huma.Operation{
 		OperationID: "rename-passkey", Method: http.MethodPatch, Path: "/account/passkeys/{id}", Tags: tags,
 		Summary: "Rename a passkey", DefaultStatus: http.StatusNoContent,
-	}, a.renamePasskey)
+	}, func(ctx context.Context, c *adminapi.Call, in *renamePasskeyInput) (*adminapi.NoContent, error) {
+		return nil, a.PasskeyList.Rename(ctx, c.Account.ID, in.ID, in.Body.Name)
+	})
 	adminapi.Register(a.Server, adminapi.SignedIn, huma.Operation{
 		OperationID: "remove-passkey", Method: http.MethodPost, Path: "/account/passkeys/{id}/remove", Tags: tags,
 		Summary: "Remove a passkey", DefaultStatus: http.StatusNoContent,
 		Description: "Requires the password. Without another passkey or authenticator app, the password alone signs in again and the recovery codes are deleted.",
-	}, a.removePasskey)
+	}, func(ctx context.Context, c *adminapi.Call, in *removePasskeyInput) (*adminapi.NoContent, error) {
+		if _, err := a.Profiles.ConfirmPassword(ctx, c.Account.ID, in.Body.Password, c.Visitor); err != nil {
+			return nil, err
+		}
+		return nil, a.PasskeyList.Remove(ctx, c.Account.ID, in.ID)
+	})
 }
 
 func (a *handlers) site(c *adminapi.Call) PasskeySite {
@@ -117,11 +136,6 @@ func challengeCookie(c *adminapi.Call, value string, life time.Duration) string 
 		made.MaxAge = -1
 	}
 	return made.String()
-}
-
-func (a *handlers) startPasskeySignIn(_ context.Context, c *adminapi.Call, _ *struct{}) (*cookieOutput[PasskeyPrompt], error) {
-	p, err := a.Passkeys.BeginSignIn(c.BaseURL())
-	return prompt(c, p, err)
 }
 
 type passkeySignInInput struct {
@@ -176,17 +190,6 @@ type finishPasskeyInput struct {
 	}
 }
 
-func (a *handlers) finishPasskey(ctx context.Context, c *adminapi.Call, in *finishPasskeyInput) (*cookieOutput[NewPasskey], error) {
-	added, err := a.Passkeys.FinishAdd(ctx, passkey.Owner{Account: c.Account, SessionID: c.Session.ID()}, passkey.Answer{
-		Name: in.Body.Name, Response: in.Body.Response, Cookie: in.Challenge, RequestURL: c.BaseURL(),
-	})
-	if err != nil {
-		return nil, err
-	}
-	view := NewPasskey{Passkey: passkeyView(added.Passkey, a.Passkeys.Site(c.BaseURL())), Codes: added.Codes}
-	return &cookieOutput[NewPasskey]{SetCookie: []string{challengeCookie(c, "", 0)}, Body: view}, nil
-}
-
 type renamePasskeyInput struct {
 	ID   string `path:"id"`
 	Body struct {
@@ -194,18 +197,7 @@ type renamePasskeyInput struct {
 	}
 }
 
-func (a *handlers) renamePasskey(ctx context.Context, c *adminapi.Call, in *renamePasskeyInput) (*adminapi.NoContent, error) {
-	return nil, a.PasskeyList.Rename(ctx, c.Account.ID, in.ID, in.Body.Name)
-}
-
 type removePasskeyInput struct {
 	ID string `path:"id"`
 	passwordInput
-}
-
-func (a *handlers) removePasskey(ctx context.Context, c *adminapi.Call, in *removePasskeyInput) (*adminapi.NoContent, error) {
-	if _, err := a.Profiles.ConfirmPassword(ctx, c.Account.ID, in.Body.Password, c.Visitor); err != nil {
-		return nil, err
-	}
-	return nil, a.PasskeyList.Remove(ctx, c.Account.ID, in.ID)
 }

@@ -27,24 +27,35 @@ func (a *handlers) registerRegistration() {
 	adminapi.Register(a.Server, adminapi.Public, huma.Operation{
 		OperationID: "get-registration", Method: http.MethodGet, Path: "/registration", Tags: tags,
 		Summary: "Get the registration requirements",
-	}, a.getRegistration)
+	}, func(ctx context.Context, _ *adminapi.Call, _ *struct{}) (*adminapi.Output[RegistrationState], error) {
+		setup, err := a.Registrar.SetupNeeded(ctx)
+		if err != nil {
+			return nil, err
+		}
+		mode := a.Facts().Registration
+		return adminapi.Respond(RegistrationState{
+			SetupNeeded: setup, SetupCodeNeeded: setup, Mode: mode,
+			InvitationNeeded: !setup && mode != account.RegistrationOpen, MinPasswordLength: minPassword,
+		}), nil
+	})
 	adminapi.Register(a.Server, adminapi.Public, huma.Operation{
 		OperationID: "create-registration", Method: http.MethodPost, Path: "/registration", Tags: tags,
 		Summary: "Register an account", DefaultStatus: http.StatusCreated,
 		Description: "Signs the account in, except for open registration without an invitation. In that case the response does not reveal whether the address already has an account; call create-session next.",
-	}, a.createRegistration)
-}
-
-func (a *handlers) getRegistration(ctx context.Context, _ *adminapi.Call, _ *struct{}) (*adminapi.Output[RegistrationState], error) {
-	setup, err := a.Registrar.SetupNeeded(ctx)
-	if err != nil {
-		return nil, err
-	}
-	mode := a.Facts().Registration
-	return adminapi.Respond(RegistrationState{
-		SetupNeeded: setup, SetupCodeNeeded: setup, Mode: mode,
-		InvitationNeeded: !setup && mode != account.RegistrationOpen, MinPasswordLength: minPassword,
-	}), nil
+	}, func(ctx context.Context, c *adminapi.Call, in *registrationInput) (*cookieOutput[SessionView], error) {
+		_, token, err := a.Registrar.Register(ctx, account.Registration{
+			Email: in.Body.Email, Password: in.Body.Password, Name: in.Body.Name, Workspace: in.Body.Workspace,
+			SetupCode: in.Body.SetupCode, Invitation: in.Body.Invitation, Visitor: c.Visitor,
+		})
+		if err != nil {
+			return nil, err
+		}
+		if token == "" {
+			view, err := a.sessionView(ctx, c)
+			return &cookieOutput[SessionView]{Body: view}, err
+		}
+		return a.signedIn(ctx, c, token)
+	})
 }
 
 type registrationInput struct {
@@ -56,19 +67,4 @@ type registrationInput struct {
 		SetupCode  string `json:"setup_code,omitempty" maxLength:"100"`
 		Invitation string `json:"invitation,omitempty" maxLength:"200" doc:"Invitation token. The account joins the workspace of the invitation, and no workspace is created."`
 	}
-}
-
-func (a *handlers) createRegistration(ctx context.Context, c *adminapi.Call, in *registrationInput) (*cookieOutput[SessionView], error) {
-	_, token, err := a.Registrar.Register(ctx, account.Registration{
-		Email: in.Body.Email, Password: in.Body.Password, Name: in.Body.Name, Workspace: in.Body.Workspace,
-		SetupCode: in.Body.SetupCode, Invitation: in.Body.Invitation, Visitor: c.Visitor,
-	})
-	if err != nil {
-		return nil, err
-	}
-	if token == "" {
-		view, err := a.sessionView(ctx, c)
-		return &cookieOutput[SessionView]{Body: view}, err
-	}
-	return a.signedIn(ctx, c, token)
 }

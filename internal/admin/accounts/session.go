@@ -70,36 +70,57 @@ func (a *handlers) registerSession() {
 	adminapi.Register(a.Server, adminapi.Public, huma.Operation{
 		OperationID: "get-session", Method: http.MethodGet, Path: "/session", Tags: tags,
 		Summary: "Get the current account and information about the gateway",
-	}, a.getSession)
+	}, func(ctx context.Context, c *adminapi.Call, in *cookieInput) (*adminapi.Output[SessionView], error) {
+		if in.Token != "" {
+			if err := a.recall(ctx, c, in.Token); err != nil {
+				return nil, err
+			}
+		}
+		view, err := a.sessionView(ctx, c)
+		if err != nil {
+			return nil, err
+		}
+		return adminapi.Respond(view), nil
+	})
 	adminapi.Register(a.Server, adminapi.Public, huma.Operation{
 		OperationID: "create-session", Method: http.MethodPost, Path: "/session", Tags: tags,
 		Summary: "Sign in", DefaultStatus: http.StatusCreated,
-	}, a.createSession)
+	}, func(ctx context.Context, c *adminapi.Call, in *loginInput) (*cookieOutput[SessionView], error) {
+		credentials := account.Credentials{Email: in.Body.Email, Password: in.Body.Password, Code: in.Body.Code}
+		if len(in.Body.Passkey) > 0 && in.Body.Email != "" {
+			credentials.Passkey = &account.PasskeyResponse{Response: in.Body.Passkey, Cookie: in.Challenge, RequestURL: c.BaseURL()}
+		}
+		_, token, err := a.Sessions.SignIn(ctx, credentials, c.Visitor)
+		if err != nil {
+			return nil, err
+		}
+		return a.signedIn(ctx, c, token)
+	})
 	adminapi.Register(a.Server, adminapi.Public, huma.Operation{
 		OperationID: "delete-session", Method: http.MethodDelete, Path: "/session", Tags: tags,
 		Summary: "Sign out", DefaultStatus: http.StatusNoContent,
-	}, a.deleteSession)
+	}, func(ctx context.Context, c *adminapi.Call, in *cookieInput) (*signedOut, error) {
+		if in.Token != "" {
+			if err := a.Sessions.Logout(ctx, in.Token); err != nil {
+				return nil, err
+			}
+		}
+		return &signedOut{SetCookie: cookie(c, adminapi.SessionCookie, "", 0)}, nil
+	})
 	adminapi.Register(a.Server, adminapi.SignedIn, huma.Operation{
 		OperationID: "list-workspaces", Method: http.MethodGet, Path: "/workspaces", Tags: []string{"workspaces"},
 		Summary: "List your workspaces with roles and permissions",
-	}, a.listWorkspaces)
+	}, func(ctx context.Context, c *adminapi.Call, _ *struct{}) (*adminapi.Output[WorkspaceList], error) {
+		list, err := a.membershipViews(ctx, c)
+		if err != nil {
+			return nil, err
+		}
+		return adminapi.Respond(WorkspaceList{Workspaces: list}), nil
+	})
 }
 
 type cookieInput struct {
 	Token string `cookie:"fairlead_session" doc:"Session token."`
-}
-
-func (a *handlers) getSession(ctx context.Context, c *adminapi.Call, in *cookieInput) (*adminapi.Output[SessionView], error) {
-	if in.Token != "" {
-		if err := a.recall(ctx, c, in.Token); err != nil {
-			return nil, err
-		}
-	}
-	view, err := a.sessionView(ctx, c)
-	if err != nil {
-		return nil, err
-	}
-	return adminapi.Respond(view), nil
 }
 
 // recall sets the session of a token on the call. It ignores an expired session.
@@ -122,18 +143,6 @@ type loginInput struct {
 	}
 }
 
-func (a *handlers) createSession(ctx context.Context, c *adminapi.Call, in *loginInput) (*cookieOutput[SessionView], error) {
-	credentials := account.Credentials{Email: in.Body.Email, Password: in.Body.Password, Code: in.Body.Code}
-	if len(in.Body.Passkey) > 0 && in.Body.Email != "" {
-		credentials.Passkey = &account.PasskeyResponse{Response: in.Body.Passkey, Cookie: in.Challenge, RequestURL: c.BaseURL()}
-	}
-	_, token, err := a.Sessions.SignIn(ctx, credentials, c.Visitor)
-	if err != nil {
-		return nil, err
-	}
-	return a.signedIn(ctx, c, token)
-}
-
 // signedIn returns a new session with its cookies.
 func (a *handlers) signedIn(ctx context.Context, c *adminapi.Call, token string) (*cookieOutput[SessionView], error) {
 	if err := a.recall(ctx, c, token); err != nil {
@@ -146,15 +155,6 @@ func (a *handlers) signedIn(ctx context.Context, c *adminapi.Call, token string)
 	device := a.Sessions.DeviceToken(c.Account, c.Visitor.Device)
 	cookies := []string{cookie(c, adminapi.SessionCookie, token, sessionLife), cookie(c, adminapi.DeviceCookie, device, deviceLife)}
 	return &cookieOutput[SessionView]{SetCookie: cookies, Body: view}, nil
-}
-
-func (a *handlers) deleteSession(ctx context.Context, c *adminapi.Call, in *cookieInput) (*signedOut, error) {
-	if in.Token != "" {
-		if err := a.Sessions.Logout(ctx, in.Token); err != nil {
-			return nil, err
-		}
-	}
-	return &signedOut{SetCookie: cookie(c, adminapi.SessionCookie, "", 0)}, nil
 }
 
 // cookie returns a cookie that scripts cannot read. An empty token removes the cookie.
@@ -205,14 +205,6 @@ func membershipView(name string, actor account.Actor) MembershipView {
 // WorkspaceList holds the workspaces of an account.
 type WorkspaceList struct {
 	Workspaces []MembershipView `json:"workspaces"`
-}
-
-func (a *handlers) listWorkspaces(ctx context.Context, c *adminapi.Call, _ *struct{}) (*adminapi.Output[WorkspaceList], error) {
-	list, err := a.membershipViews(ctx, c)
-	if err != nil {
-		return nil, err
-	}
-	return adminapi.Respond(WorkspaceList{Workspaces: list}), nil
 }
 
 // membershipViews lists the caller's workspaces with permissions.

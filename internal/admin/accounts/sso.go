@@ -31,25 +31,33 @@ func (a *handlers) registerSSO() {
 	adminapi.Register(a.Server, adminapi.Public, huma.Operation{
 		OperationID: "start-sso", Method: http.MethodGet, Path: ssoPath + "/sign-in", Tags: tags, DefaultStatus: http.StatusSeeOther,
 		Summary: "Sign in through the identity provider", Description: "For browsers: redirects to the identity provider, which redirects to the callback.",
-	}, a.startSSO)
+	}, func(ctx context.Context, c *adminapi.Call, in *startSSOInput) (*redirectOutput, error) {
+		to, err := a.SSO.Begin(ctx, c.BaseURL()+adminapi.Prefix+callbackPath, in.Return, c.Visitor)
+		if err != nil {
+			return refusedSSO(c, err)
+		}
+		return &redirectOutput{Status: http.StatusSeeOther, Location: to.URL, SetCookie: []string{flowCookie(c, to.Cookie, sso.FlowLife)}}, nil
+	})
 	adminapi.Register(a.Server, adminapi.Public, huma.Operation{
 		OperationID: "finish-sso", Method: http.MethodGet, Path: callbackPath, Tags: tags, DefaultStatus: http.StatusSeeOther,
 		Summary:     "Finish a sign-in through the identity provider",
 		Description: "The identity provider redirects browsers here. Redirects to the dashboard: with a session, or to /sign-in?sso=REASON if the sign-in was refused.",
 		Metadata:    map[string]any{adminapi.AnyQuery: true}, // providers add parameters such as session_state
-	}, a.finishSSO)
+	}, func(ctx context.Context, c *adminapi.Call, in *finishSSOInput) (*redirectOutput, error) {
+		done, err := a.SSO.Finish(ctx, sso.Callback{
+			Code: in.Code, State: in.State, Error: in.Error, ErrorText: in.ErrorText, Issuer: in.Issuer, Cookie: in.Flow,
+		}, c.Visitor)
+		if err != nil {
+			return refusedSSO(c, err)
+		}
+		return &redirectOutput{Status: http.StatusSeeOther, Location: done.Return, SetCookie: []string{
+			cookie(c, adminapi.SessionCookie, done.Token, sessionLife), flowCookie(c, "", 0),
+		}}, nil
+	})
 }
 
 type startSSOInput struct {
 	Return string `query:"return" maxLength:"1024" doc:"Path of the dashboard to open after the sign-in."`
-}
-
-func (a *handlers) startSSO(ctx context.Context, c *adminapi.Call, in *startSSOInput) (*redirectOutput, error) {
-	to, err := a.SSO.Begin(ctx, c.BaseURL()+adminapi.Prefix+callbackPath, in.Return, c.Visitor)
-	if err != nil {
-		return refusedSSO(c, err)
-	}
-	return &redirectOutput{Status: http.StatusSeeOther, Location: to.URL, SetCookie: []string{flowCookie(c, to.Cookie, sso.FlowLife)}}, nil
 }
 
 type finishSSOInput struct {
@@ -59,18 +67,6 @@ type finishSSOInput struct {
 	ErrorText string `query:"error_description" maxLength:"4096"`
 	Issuer    string `query:"iss" maxLength:"2048"`
 	Flow      string `cookie:"fairlead_sso" doc:"Sign-in in progress, encrypted."`
-}
-
-func (a *handlers) finishSSO(ctx context.Context, c *adminapi.Call, in *finishSSOInput) (*redirectOutput, error) {
-	done, err := a.SSO.Finish(ctx, sso.Callback{
-		Code: in.Code, State: in.State, Error: in.Error, ErrorText: in.ErrorText, Issuer: in.Issuer, Cookie: in.Flow,
-	}, c.Visitor)
-	if err != nil {
-		return refusedSSO(c, err)
-	}
-	return &redirectOutput{Status: http.StatusSeeOther, Location: done.Return, SetCookie: []string{
-		cookie(c, adminapi.SessionCookie, done.Token, sessionLife), flowCookie(c, "", 0),
-	}}, nil
 }
 
 // refusedSSO sends the browser to the sign-in page, which shows a sentence for the reason.

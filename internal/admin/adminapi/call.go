@@ -57,11 +57,6 @@ func (c *Call) Context() context.Context {
 	return context.WithValue(c.humaContext.Context(), callKey{}, c)
 }
 
-func callOf(ctx context.Context) *Call {
-	c, _ := ctx.Value(callKey{}).(*Call) // set by guard for every operation
-	return c
-}
-
 // BaseURL returns the address of the gateway for links.
 func (c *Call) BaseURL() string { return c.baseURL }
 
@@ -80,7 +75,10 @@ func (c *Call) SetStatus(status int) {
 func (s *Server) guard(perm account.Permission) func(huma.Context, func(huma.Context)) {
 	return func(ctx huma.Context, next func(huma.Context)) {
 		r, w := humago.Unwrap(ctx)
-		c := s.newCall(ctx, r, w)
+		c := &Call{
+			humaContext: ctx, request: r, baseURL: s.baseURL(r), RequestID: w.Header().Get("X-Request-Id"), Params: r.URL.Query(), Visitor: s.visitor(r),
+			Secure: r.TLS != nil || (s.TrustProxy && r.Header.Get("X-Forwarded-Proto") == "https"),
+		}
 		if err := s.admit(r, c, perm); err != nil {
 			c.fault = s.ClientError(r.Context(), c, err)
 			headers(w.Header(), c.fault)
@@ -90,14 +88,6 @@ func (s *Server) guard(perm account.Permission) func(huma.Context, func(huma.Con
 		}
 		next(c)
 	}
-}
-
-func (s *Server) newCall(ctx huma.Context, r *http.Request, w http.ResponseWriter) *Call {
-	c := &Call{humaContext: ctx, request: r, Params: r.URL.Query(), Visitor: s.visitor(r)}
-	c.RequestID = w.Header().Get("X-Request-Id")
-	c.baseURL = s.baseURL(r)
-	c.Secure = r.TLS != nil || (s.TrustProxy && r.Header.Get("X-Forwarded-Proto") == "https")
-	return c
 }
 
 // admit authenticates the caller and checks the permission and the parameters.
@@ -123,7 +113,11 @@ func (c *Call) Unwrap() (*http.Request, http.ResponseWriter) { return humago.Unw
 
 // identify authenticates the caller by the key in the Authorization header, or by the session.
 func (s *Server) identify(r *http.Request, c *Call, perm account.Permission) error {
-	if sendsKey(r) {
+	bearer := slices.ContainsFunc(r.Header.Values("Authorization"), func(value string) bool {
+		scheme, _, _ := strings.Cut(strings.TrimSpace(value), " ")
+		return strings.EqualFold(scheme, "bearer") // other schemes can be meant for a proxy
+	})
+	if bearer {
 		return s.identifyKey(r, c, perm)
 	}
 	// Another site can make the browser send its cookies, but not a key.
@@ -199,25 +193,6 @@ func Denied(by account.Actor, perm account.Permission) error {
 	}
 	return llm.Errorf(llm.PermissionDenied, "Your role in this workspace (%s) does not include the %q permission. Ask an owner or admin.", by.Role, perm).
 		With("permission", perm)
-}
-
-// trustedOrigins returns a check that rejects changes from other origins. It trusts publicURL, because a proxy can change the
-// Host header.
-func trustedOrigins(publicURL string) (*http.CrossOriginProtection, error) {
-	protection := http.NewCrossOriginProtection()
-	public, err := url.Parse(publicURL)
-	if err != nil || public.Host == "" {
-		return protection, err
-	}
-	return protection, protection.AddTrustedOrigin(public.Scheme + "://" + public.Host)
-}
-
-// sendsKey reports whether the request has a bearer token. Other authorization schemes can be meant for a proxy.
-func sendsKey(r *http.Request) bool {
-	return slices.ContainsFunc(r.Header.Values("Authorization"), func(value string) bool {
-		scheme, _, _ := strings.Cut(strings.TrimSpace(value), " ")
-		return strings.EqualFold(scheme, "bearer")
-	})
 }
 
 // checkParams rejects unknown query parameters, because a misspelt filter would otherwise select everything. It also rejects

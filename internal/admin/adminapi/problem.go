@@ -152,6 +152,7 @@ func (s *Server) fromHuma(ctx huma.Context, m *huma.ErrorModel) *llm.Error {
 func (s *Server) problems(op *huma.Operation, details []*huma.ErrorDetail) []Problem {
 	slices.SortStableFunc(details, func(a, b *huma.ErrorDetail) int { return cmp.Compare(a.Location, b.Location) })
 	list := []Problem{}
+	before, after, _ := strings.Cut(validation.MsgExpectedRequiredProperty, "%s")
 	for _, d := range details[:min(len(details), MaxProblems)] {
 		in, param, _ := strings.Cut(d.Location, ".")
 		p := Problem{In: in, Param: param, Message: d.Message}
@@ -159,7 +160,8 @@ func (s *Server) problems(op *huma.Operation, details []*huma.ErrorDetail) []Pro
 			p.Message = "unknown field"
 			p.Suggestion = s.nearestField(op, param)
 		}
-		if name, ok := requiredName(d.Message); ok { // huma reports the parent object
+		rest, missing := strings.CutPrefix(d.Message, before)
+		if name, ok := strings.CutSuffix(rest, after); missing && ok { // huma reports the parent object
 			p.Param, p.Message = strings.TrimPrefix(param+"."+name, "."), "is required"
 		}
 		list = append(list, p)
@@ -168,14 +170,6 @@ func (s *Server) problems(op *huma.Operation, details []*huma.ErrorDetail) []Pro
 		list = append(list, Problem{In: "body", Message: "does not match the schema"})
 	}
 	return list
-}
-
-// requiredName returns the name of the missing field in a huma error message.
-func requiredName(message string) (string, bool) {
-	before, after, _ := strings.Cut(validation.MsgExpectedRequiredProperty, "%s")
-	rest, ok := strings.CutPrefix(message, before)
-	name, complete := strings.CutSuffix(rest, after)
-	return name, ok && complete
 }
 
 // headers sets the error headers, so that clients do not have to parse the body.

@@ -64,7 +64,7 @@ func Register[I, O any](s *Server, perm account.Permission, op huma.Operation, h
 	}
 	s.operations = append(s.operations, Operation{ID: op.OperationID, Method: op.Method, Path: op.Path, Permission: perm})
 	huma.Register(s.huma, op, func(ctx context.Context, in *I) (*O, error) {
-		c := callOf(ctx)
+		c, _ := ctx.Value(callKey{}).(*Call) // set by guard for every operation
 		out, err := handle(ctx, c, in)
 		if err != nil {
 			return nil, problem{s.ClientError(ctx, c, err)}

@@ -79,7 +79,11 @@ func New(o Options, mount func(*Server)) (*Server, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	origins, err := trustedOrigins(o.PublicURL)
+	origins := http.NewCrossOriginProtection()
+	public, err := url.Parse(o.PublicURL)
+	if err == nil && public.Host != "" { // trusted, because a proxy can change the Host header
+		err = origins.AddTrustedOrigin(public.Scheme + "://" + public.Host)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("trust public URL %q: %w", o.PublicURL, err)
 	}
@@ -125,29 +129,21 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	defer s.catch(out, r)
 	s.ready()
-	s.serve(out, r)
-}
-
-func (s *Server) serve(w *writer, r *http.Request) {
 	if r.URL.Path == "/api/openapi.json" && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
-		s.serveDocument(w, r)
+		document, err := s.document()
+		if err != nil {
+			s.reject(out, r, llm.AsError(err))
+			return
+		}
+		h.Set("Content-Type", "application/openapi+json")
+		_, _ = out.Write(document) // an error means that the client has disconnected
 		return
 	}
 	if fault := s.misdirected(r); fault != nil {
-		s.reject(w, r, fault)
+		s.reject(out, r, fault)
 		return
 	}
-	s.mux.ServeHTTP(w, r)
-}
-
-func (s *Server) serveDocument(w *writer, r *http.Request) {
-	document, err := s.document()
-	if err != nil {
-		s.reject(w, r, llm.AsError(err))
-		return
-	}
-	w.Header().Set("Content-Type", "application/openapi+json")
-	_, _ = w.Write(document) // an error means that the client has disconnected
+	s.mux.ServeHTTP(out, r)
 }
 
 // misdirected returns an error if no operation matches the request. Otherwise the mux would respond in plain text or redirect.
@@ -205,10 +201,8 @@ func (s *Server) catch(w *writer, r *http.Request) {
 	if w.started {
 		panic(http.ErrAbortHandler) // abort the connection, so that the partial response is not mistaken for a complete one
 	}
-	s.reject(w, r, llm.AsError(errPanic))
+	s.reject(w, r, llm.AsError(errors.New("panic")))
 }
-
-var errPanic = errors.New("panic")
 
 // writer records whether the response has started.
 type writer struct {

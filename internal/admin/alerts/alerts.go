@@ -140,14 +140,38 @@ func Mount(s *adminapi.Server, d Deps) {
 	}, a.createRule)
 	adminapi.Register(s, account.ReadWorkspace, huma.Operation{
 		OperationID: "get-alert-rule", Method: http.MethodGet, Path: "/alerts/rules/{id}", Tags: tags, Summary: "Get an alert rule",
-	}, a.getRule)
+	}, func(ctx context.Context, c *adminapi.Call, in *path) (*adminapi.Output[AlertRule], error) {
+		r, err := a.Alerts.Rule(ctx, c.WorkspaceID, in.ID)
+		if err != nil {
+			return nil, err
+		}
+		return a.respondRule(ctx, c, &r)
+	})
 	adminapi.Register(s, account.ManageAlerts, huma.Operation{
 		OperationID: "update-alert-rule", Method: http.MethodPatch, Path: "/alerts/rules/{id}", Tags: tags, Summary: "Change, mute or disable an alert rule",
 		Description: "Disabling a rule ends its firing alerts without a notification.",
-	}, a.changeRule)
+	}, func(ctx context.Context, c *adminapi.Call, in *updateAlertRuleInput) (*adminapi.Output[AlertRule], error) {
+		b := &in.Body
+		before, after, err := a.Alerts.ChangeRule(ctx, c.Actor, in.ID, alert.RuleDraft{
+			Name: b.Name, Threshold: b.Threshold, Window: (*alert.Window)(b.Window), KeyID: b.KeyID.OrZero(), Channels: b.Channels, Enabled: b.Enabled, MutedUntil: b.MutedUntil.OrZero(),
+		})
+		if err != nil {
+			return nil, err
+		}
+		if err := a.Record(ctx, c.Actor, "alert_rule.update", in.ID, NoteRule(&before), NoteRule(&after)); err != nil {
+			return nil, err
+		}
+		return a.respondRule(ctx, c, &after)
+	})
 	adminapi.Register(s, account.ManageAlerts, huma.Operation{
 		OperationID: "delete-alert-rule", Method: http.MethodDelete, Path: "/alerts/rules/{id}", Tags: tags, Summary: "Delete an alert rule",
-	}, a.deleteRule)
+	}, func(ctx context.Context, c *adminapi.Call, in *path) (*adminapi.NoContent, error) {
+		r, err := a.Alerts.RemoveRule(ctx, c.Actor, in.ID)
+		if err != nil {
+			return nil, err
+		}
+		return nil, a.Record(ctx, c.Actor, "alert_rule.delete", in.ID, NoteRule(&r), nil)
+	})
 	a.mountChannels(tags)
 }
 
@@ -155,18 +179,53 @@ func (a *handlers) mountChannels(tags []string) {
 	adminapi.Register(a.Server, account.ManageAlerts, huma.Operation{
 		OperationID: "create-alert-channel", Method: http.MethodPost, Path: "/alerts/channels", Tags: tags, DefaultStatus: http.StatusCreated,
 		Summary: "Add a channel", Description: "The destination is stored encrypted. A workspace can have 20 channels.",
-	}, a.createChannel)
+	}, func(ctx context.Context, c *adminapi.Call, in *createAlertChannelInput) (*adminapi.Output[NewAlertChannel], error) {
+		b := &in.Body
+		made, key, err := a.Alerts.AddChannel(ctx, c.Actor, alert.ChannelDraft{Name: b.Name, Type: alert.ChannelType(b.Type), URL: b.URL, To: b.To})
+		if err != nil {
+			return nil, err
+		}
+		if err := a.Record(ctx, c.Actor, "alert_channel.create", made.ID, nil, NoteChannel(&made)); err != nil {
+			return nil, err
+		}
+		return adminapi.Respond(NewAlertChannel{channelView(&made, c.Actor), adminapi.NonEmpty(key)}), nil
+	})
 	adminapi.Register(a.Server, account.ManageAlerts, huma.Operation{
 		OperationID: "update-alert-channel", Method: http.MethodPatch, Path: "/alerts/channels/{id}", Tags: tags, Summary: "Change the name or the destination of a channel",
-	}, a.changeChannel)
+	}, func(ctx context.Context, c *adminapi.Call, in *updateAlertChannelInput) (*adminapi.Output[AlertChannel], error) {
+		b := &in.Body
+		before, after, err := a.Alerts.ChangeChannel(ctx, c.Actor, in.ID, alert.ChannelDraft{Name: b.Name, URL: b.URL, To: b.To})
+		if err != nil {
+			return nil, err
+		}
+		if err := a.Record(ctx, c.Actor, "alert_channel.update", in.ID, NoteChannel(&before), NoteChannel(&after)); err != nil {
+			return nil, err
+		}
+		return adminapi.Respond(channelView(&after, c.Actor)), nil
+	})
 	adminapi.Register(a.Server, account.ManageAlerts, huma.Operation{
 		OperationID: "delete-alert-channel", Method: http.MethodDelete, Path: "/alerts/channels/{id}", Tags: tags,
 		Summary: "Delete a channel", Description: "A channel that a rule uses cannot be deleted.",
-	}, a.deleteChannel)
+	}, func(ctx context.Context, c *adminapi.Call, in *path) (*adminapi.NoContent, error) {
+		removed, err := a.Alerts.RemoveChannel(ctx, c.Actor, in.ID)
+		if err != nil {
+			return nil, err
+		}
+		return nil, a.Record(ctx, c.Actor, "alert_channel.delete", in.ID, NoteChannel(&removed), nil)
+	})
 	adminapi.Register(a.Server, account.ManageAlerts, huma.Operation{
 		OperationID: "test-alert-channel", Method: http.MethodPost, Path: "/alerts/channels/{id}/test", Tags: tags,
 		Summary: "Send a test notification", Description: "Makes one attempt and returns its result, which is also part of the history. A workspace can send 6 tests in a minute.",
-	}, a.testChannel)
+	}, func(ctx context.Context, c *adminapi.Call, in *path) (*adminapi.Output[AlertDelivery], error) {
+		d, err := a.Alerts.Test(ctx, c.Actor, in.ID)
+		if err != nil {
+			return nil, err
+		}
+		if err := a.Record(ctx, c.Actor, "alert_channel.test", in.ID, nil, map[string]string{"state": string(d.State)}); err != nil {
+			return nil, err
+		}
+		return adminapi.Respond(deliveryView(&d)), nil
+	})
 }
 
 func (a *handlers) list(ctx context.Context, c *adminapi.Call, _ *struct{}) (*adminapi.Output[AlertList], error) {
@@ -190,22 +249,19 @@ func (a *handlers) list(ctx context.Context, c *adminapi.Call, _ *struct{}) (*ad
 		list.Channels = append(list.Channels, channelView(&channels[i], c.Actor))
 	}
 	for _, k := range alert.Kinds() {
-		if !k.Instance || c.Actor.May(account.ManageProviders) {
-			list.Kinds = append(list.Kinds, kindView(k))
+		if k.Instance && !c.Actor.May(account.ManageProviders) {
+			continue
 		}
+		kind := AlertKind{
+			Kind: string(k.Kind), Name: k.Name, Unit: string(k.Unit), Below: k.Below, Min: k.Min, Max: k.Max, Threshold: k.Usual, Windows: []string{},
+			PerKey: k.PerKey, Instance: k.Instance,
+		}
+		for _, w := range k.Windows {
+			kind.Windows = append(kind.Windows, string(w))
+		}
+		list.Kinds = append(list.Kinds, kind)
 	}
 	return adminapi.Respond(list), nil
-}
-
-func kindView(k alert.KindInfo) AlertKind {
-	v := AlertKind{
-		Kind: string(k.Kind), Name: k.Name, Unit: string(k.Unit), Below: k.Below, Min: k.Min, Max: k.Max, Threshold: k.Usual, Windows: []string{},
-		PerKey: k.PerKey, Instance: k.Instance,
-	}
-	for _, w := range k.Windows {
-		v.Windows = append(v.Windows, string(w))
-	}
-	return v
 }
 
 // RuleView returns the public form of a rule.

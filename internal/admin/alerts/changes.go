@@ -81,42 +81,12 @@ func (a *handlers) createRule(ctx context.Context, c *adminapi.Call, in *createA
 	return adminapi.Respond(RuleView(&r, nil, a.Now())), nil
 }
 
-func (a *handlers) getRule(ctx context.Context, c *adminapi.Call, in *path) (*adminapi.Output[AlertRule], error) {
-	r, err := a.Alerts.Rule(ctx, c.WorkspaceID, in.ID)
-	if err != nil {
-		return nil, err
-	}
-	return a.respondRule(ctx, c, &r)
-}
-
 func (a *handlers) respondRule(ctx context.Context, c *adminapi.Call, r *alert.Rule) (*adminapi.Output[AlertRule], error) {
 	states, err := a.Alerts.History.WorkspaceStates(ctx, c.WorkspaceID)
 	if err != nil {
 		return nil, err
 	}
 	return adminapi.Respond(RuleView(r, states, a.Now())), nil
-}
-
-func (a *handlers) changeRule(ctx context.Context, c *adminapi.Call, in *updateAlertRuleInput) (*adminapi.Output[AlertRule], error) {
-	b := &in.Body
-	before, after, err := a.Alerts.ChangeRule(ctx, c.Actor, in.ID, alert.RuleDraft{
-		Name: b.Name, Threshold: b.Threshold, Window: (*alert.Window)(b.Window), KeyID: b.KeyID.OrZero(), Channels: b.Channels, Enabled: b.Enabled, MutedUntil: b.MutedUntil.OrZero(),
-	})
-	if err != nil {
-		return nil, err
-	}
-	if err := a.Record(ctx, c.Actor, "alert_rule.update", in.ID, NoteRule(&before), NoteRule(&after)); err != nil {
-		return nil, err
-	}
-	return a.respondRule(ctx, c, &after)
-}
-
-func (a *handlers) deleteRule(ctx context.Context, c *adminapi.Call, in *path) (*adminapi.NoContent, error) {
-	r, err := a.Alerts.RemoveRule(ctx, c.Actor, in.ID)
-	if err != nil {
-		return nil, err
-	}
-	return nil, a.Record(ctx, c.Actor, "alert_rule.delete", in.ID, NoteRule(&r), nil)
 }
 
 type createAlertChannelInput struct {
@@ -135,47 +105,4 @@ type updateAlertChannelInput struct {
 		URL  string   `json:"url,omitempty" maxLength:"2000" writeOnly:"true"`
 		To   []string `json:"to,omitempty" maxItems:"10"`
 	}
-}
-
-func (a *handlers) createChannel(ctx context.Context, c *adminapi.Call, in *createAlertChannelInput) (*adminapi.Output[NewAlertChannel], error) {
-	b := &in.Body
-	made, key, err := a.Alerts.AddChannel(ctx, c.Actor, alert.ChannelDraft{Name: b.Name, Type: alert.ChannelType(b.Type), URL: b.URL, To: b.To})
-	if err != nil {
-		return nil, err
-	}
-	if err := a.Record(ctx, c.Actor, "alert_channel.create", made.ID, nil, NoteChannel(&made)); err != nil {
-		return nil, err
-	}
-	return adminapi.Respond(NewAlertChannel{channelView(&made, c.Actor), adminapi.NonEmpty(key)}), nil
-}
-
-func (a *handlers) changeChannel(ctx context.Context, c *adminapi.Call, in *updateAlertChannelInput) (*adminapi.Output[AlertChannel], error) {
-	b := &in.Body
-	before, after, err := a.Alerts.ChangeChannel(ctx, c.Actor, in.ID, alert.ChannelDraft{Name: b.Name, URL: b.URL, To: b.To})
-	if err != nil {
-		return nil, err
-	}
-	if err := a.Record(ctx, c.Actor, "alert_channel.update", in.ID, NoteChannel(&before), NoteChannel(&after)); err != nil {
-		return nil, err
-	}
-	return adminapi.Respond(channelView(&after, c.Actor)), nil
-}
-
-func (a *handlers) deleteChannel(ctx context.Context, c *adminapi.Call, in *path) (*adminapi.NoContent, error) {
-	removed, err := a.Alerts.RemoveChannel(ctx, c.Actor, in.ID)
-	if err != nil {
-		return nil, err
-	}
-	return nil, a.Record(ctx, c.Actor, "alert_channel.delete", in.ID, NoteChannel(&removed), nil)
-}
-
-func (a *handlers) testChannel(ctx context.Context, c *adminapi.Call, in *path) (*adminapi.Output[AlertDelivery], error) {
-	d, err := a.Alerts.Test(ctx, c.Actor, in.ID)
-	if err != nil {
-		return nil, err
-	}
-	if err := a.Record(ctx, c.Actor, "alert_channel.test", in.ID, nil, map[string]string{"state": string(d.State)}); err != nil {
-		return nil, err
-	}
-	return adminapi.Respond(deliveryView(&d)), nil
 }

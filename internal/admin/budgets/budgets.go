@@ -124,73 +124,57 @@ func Mount(s *adminapi.Server, d Deps) {
 	tags := []string{"budgets"}
 	adminapi.Register(s, account.ReadRequests, huma.Operation{
 		OperationID: "list-budgets", Method: http.MethodGet, Path: "/budgets", Tags: tags, Summary: "List budgets with their use and forecast",
-	}, a.list)
+	}, func(ctx context.Context, c *adminapi.Call, _ *struct{}) (*adminapi.Output[BudgetList], error) {
+		owned, err := a.Budgets.Owned(ctx, c.WorkspaceID)
+		if err != nil {
+			return nil, err
+		}
+		shared, more, err := a.Budgets.Shared(ctx, c.WorkspaceID)
+		if err != nil {
+			return nil, err
+		}
+		list := BudgetList{Budgets: make([]Budget, 0, len(owned)+len(shared)), More: more}
+		for _, items := range [][]budget.Item{owned, shared} {
+			for i := range items {
+				list.Budgets = append(list.Budgets, View(&items[i], c.Actor))
+			}
+		}
+		return adminapi.Respond(list), nil
+	})
 	adminapi.Register(s, account.ReadRequests, huma.Operation{
 		OperationID: "get-budget", Method: http.MethodGet, Path: "/budgets/{id}", Tags: tags, Summary: "Get a budget with its curve, spenders and rejected requests",
 		Description: "Change a budget by changing its key or its workspace.",
-	}, a.get)
-}
-
-func (a *handlers) list(ctx context.Context, c *adminapi.Call, _ *struct{}) (*adminapi.Output[BudgetList], error) {
-	owned, err := a.Budgets.Owned(ctx, c.WorkspaceID)
-	if err != nil {
-		return nil, err
-	}
-	shared, more, err := a.Budgets.Shared(ctx, c.WorkspaceID)
-	if err != nil {
-		return nil, err
-	}
-	list := BudgetList{Budgets: make([]Budget, 0, len(owned)+len(shared)), More: more}
-	for _, items := range [][]budget.Item{owned, shared} {
-		for i := range items {
-			list.Budgets = append(list.Budgets, View(&items[i], c.Actor))
+	}, func(ctx context.Context, c *adminapi.Call, in *budgetInput) (*adminapi.Output[BudgetDetail], error) {
+		d, err := a.Budgets.Describe(ctx, c.WorkspaceID, in.ID)
+		if err != nil {
+			return nil, err
 		}
-	}
-	return adminapi.Respond(list), nil
+		return adminapi.Respond(DetailView(&d, c.Actor)), nil
+	})
 }
 
 type budgetInput struct {
 	ID string `path:"id" maxLength:"300" doc:"ID of the workspace or of a key, or the id of a listed budget."`
 }
 
-func (a *handlers) get(ctx context.Context, c *adminapi.Call, in *budgetInput) (*adminapi.Output[BudgetDetail], error) {
-	d, err := a.Budgets.Describe(ctx, c.WorkspaceID, in.ID)
-	if err != nil {
-		return nil, err
-	}
-	return adminapi.Respond(DetailView(&d, c.Actor)), nil
-}
-
 // View returns the public form of a budget.
 func View(i *budget.Item, by account.Actor) Budget {
-	b, s := &i.Budget, &i.Status
+	b, s, f := &i.Budget, &i.Status, &i.Forecast
+	// Changes are made with the operations of keys and workspaces, which check the permission themselves.
+	edits := by.May(account.ManageKeys) || (by.May(account.ManageOwnKeys) && by.AccountID != "" && by.AccountID == i.CreatedBy)
+	if i.Kind == budget.OfWorkspace {
+		edits = by.May(account.ManageWorkspace)
+	}
+	forecast := BudgetForecast{Outlook: string(f.Outlook), PerDay: f.PerDay, UsedUpAt: adminapi.Time(f.UsedUp), Earliest: adminapi.Time(f.Earliest), Latest: adminapi.Time(f.Latest)}
+	if f.Outlook != budget.Unknown && !s.End.IsZero() {
+		forecast.Expected, forecast.Low, forecast.High = &f.Expected, &f.Low, &f.High
+	}
 	return Budget{
 		ID: i.ID, Kind: string(i.Kind), Name: b.Name, KeyID: adminapi.NonEmpty(i.KeyID), KeyName: adminapi.NonEmpty(i.KeyName),
 		Amount: b.Amount, Spent: s.Spent, Held: s.Held, Left: i.Left(), Percent: adminapi.Percent(s.Spent, b.Amount),
 		Period: string(b.Period), Zone: b.Zone, WarnPercent: b.WarnPercent, WarnOnly: b.WarnOnly, Downgrade: i.Downgrade,
-		StartsAt: adminapi.Time(s.Start), ResetsAt: adminapi.Time(s.End), ByPolicy: i.ByPolicy, CanEdit: canEdit(i, by), Forecast: forecastView(i),
+		StartsAt: adminapi.Time(s.Start), ResetsAt: adminapi.Time(s.End), ByPolicy: i.ByPolicy, CanEdit: edits && !i.ByPolicy, Forecast: forecast,
 	}
-}
-
-// canEdit reports whether the caller may change the amount. Changes are made with the operations of keys and workspaces, which check the
-// permission themselves.
-func canEdit(i *budget.Item, by account.Actor) bool {
-	if i.ByPolicy {
-		return false
-	}
-	if i.Kind == budget.OfWorkspace {
-		return by.May(account.ManageWorkspace)
-	}
-	return by.May(account.ManageKeys) || (by.May(account.ManageOwnKeys) && by.AccountID != "" && by.AccountID == i.CreatedBy)
-}
-
-func forecastView(i *budget.Item) BudgetForecast {
-	f := &i.Forecast
-	v := BudgetForecast{Outlook: string(f.Outlook), PerDay: f.PerDay, UsedUpAt: adminapi.Time(f.UsedUp), Earliest: adminapi.Time(f.Earliest), Latest: adminapi.Time(f.Latest)}
-	if f.Outlook != budget.Unknown && !i.Status.End.IsZero() {
-		v.Expected, v.Low, v.High = &f.Expected, &f.Low, &f.High
-	}
-	return v
 }
 
 // DetailView returns the public form of a budget with its history.

@@ -132,7 +132,13 @@ func Mount(s *adminapi.Server, d Deps) {
 	adminapi.Register(a.Server, account.ReadWorkspace, huma.Operation{
 		OperationID: "get-comparison", Method: http.MethodGet, Path: "/workspace/comparison", Tags: tags,
 		Summary: "Get the comparison with a baseline model",
-	}, a.get)
+	}, func(ctx context.Context, c *adminapi.Call, _ *struct{}) (*adminapi.Output[ComparisonState], error) {
+		w, err := a.Workspaces.Workspace(ctx, c.WorkspaceID)
+		if err != nil {
+			return nil, err
+		}
+		return a.state(ctx, &w)
+	})
 	adminapi.Register(a.Server, account.ManageWorkspace, huma.Operation{
 		OperationID: "set-comparison", Method: http.MethodPut, Path: "/workspace/comparison", Tags: tags,
 		Summary:     "Start, change or end the comparison with a baseline model",
@@ -141,11 +147,30 @@ func Mount(s *adminapi.Server, d Deps) {
 	adminapi.Register(a.Server, account.ReadWorkspace, huma.Operation{
 		OperationID: "forecast-comparison", Method: http.MethodPost, Path: "/workspace/comparison/forecast", Tags: tags,
 		Summary: "Forecast the cost of a comparison", Description: "Uses the traffic of the last 7 days. Changes nothing.",
-	}, a.forecast)
+	}, func(ctx context.Context, c *adminapi.Call, in *forecastInput) (*adminapi.Output[proof.Forecast], error) {
+		f, err := a.Comparer.Forecast(ctx, c.WorkspaceID, new(account.Comparison(in.Body)))
+		if err != nil {
+			return nil, err
+		}
+		return adminapi.Respond(f), nil
+	})
 	adminapi.Register(a.Server, account.ManageWorkspace, huma.Operation{
 		OperationID: "measure-judge", Method: http.MethodPost, Path: "/workspace/comparison/judge", Tags: tags,
 		Summary: "Measure the bias of the configured judge", Description: "Judges the built-in pairs in both orders. The comparison budget pays for the calls.",
-	}, a.measure)
+	}, func(ctx context.Context, c *adminapi.Call, _ *struct{}) (*adminapi.Output[JudgeView], error) {
+		w, err := a.Workspaces.Workspace(ctx, c.WorkspaceID)
+		if err != nil {
+			return nil, err
+		}
+		if w.Comparison == nil || w.Comparison.Judge == "" {
+			return nil, adminapi.Invalid("body", "judge", "is not configured; set a judge first")
+		}
+		bias, err := a.Comparer.MeasureJudge(ctx, &w, w.Comparison)
+		if err != nil {
+			return nil, adminapi.Invalid("body", "judge", "could not be measured: "+err.Error())
+		}
+		return adminapi.Respond(JudgeView{Bias: bias, Model: w.Comparison.Judge, Prompt: judge.PromptVersion, MeasuredAt: a.Now().UTC()}), nil
+	})
 	adminapi.Register(a.Server, account.ReadRequests, huma.Operation{
 		OperationID: "list-comparisons", Method: http.MethodGet, Path: "/workspace/comparison/records", Tags: tags,
 		Summary: "List compared requests, newest first",
@@ -154,14 +179,6 @@ func Mount(s *adminapi.Server, d Deps) {
 
 // recent is the time that the counts of a state cover.
 const recent = 30 * 24 * time.Hour
-
-func (a *handlers) get(ctx context.Context, c *adminapi.Call, _ *struct{}) (*adminapi.Output[ComparisonState], error) {
-	w, err := a.Workspaces.Workspace(ctx, c.WorkspaceID)
-	if err != nil {
-		return nil, err
-	}
-	return a.state(ctx, &w)
-}
 
 func (a *handlers) state(ctx context.Context, w *account.Workspace) (*adminapi.Output[ComparisonState], error) {
 	tally, err := a.Store.Tally(ctx, w.ID, a.Now().Add(-recent))
@@ -256,29 +273,6 @@ func (a *handlers) validate(ctx context.Context, workspaceID string, s *account.
 }
 
 type forecastInput struct{ Body ComparisonSettings }
-
-func (a *handlers) forecast(ctx context.Context, c *adminapi.Call, in *forecastInput) (*adminapi.Output[proof.Forecast], error) {
-	f, err := a.Comparer.Forecast(ctx, c.WorkspaceID, new(account.Comparison(in.Body)))
-	if err != nil {
-		return nil, err
-	}
-	return adminapi.Respond(f), nil
-}
-
-func (a *handlers) measure(ctx context.Context, c *adminapi.Call, _ *struct{}) (*adminapi.Output[JudgeView], error) {
-	w, err := a.Workspaces.Workspace(ctx, c.WorkspaceID)
-	if err != nil {
-		return nil, err
-	}
-	if w.Comparison == nil || w.Comparison.Judge == "" {
-		return nil, adminapi.Invalid("body", "judge", "is not configured; set a judge first")
-	}
-	bias, err := a.Comparer.MeasureJudge(ctx, &w, w.Comparison)
-	if err != nil {
-		return nil, adminapi.Invalid("body", "judge", "could not be measured: "+err.Error())
-	}
-	return adminapi.Respond(JudgeView{Bias: bias, Model: w.Comparison.Judge, Prompt: judge.PromptVersion, MeasuredAt: a.Now().UTC()}), nil
-}
 
 type listInput struct {
 	From  time.Time `query:"from" doc:"Start of the range. Defaults to 30 days ago."`

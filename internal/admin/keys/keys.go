@@ -31,7 +31,13 @@ func (a *handlers) registerKeys() {
 	adminapi.Register(a.Server, account.ReadKeys, huma.Operation{
 		OperationID: "get-key", Method: http.MethodGet, Path: "/keys/{id}", Tags: tags,
 		Summary: "Get an API key",
-	}, a.getKey)
+	}, func(ctx context.Context, c *adminapi.Call, in *KeyPath) (*adminapi.Output[KeyView], error) {
+		key, err := a.Keys.Key(ctx, c.WorkspaceID, in.ID)
+		if err != nil {
+			return nil, err
+		}
+		return a.keyAnswer(ctx, key)
+	})
 	adminapi.Register(a.Server, account.ManageOwnKeys, huma.Operation{
 		OperationID: "update-key", Method: http.MethodPatch, Path: "/keys/{id}", Tags: tags,
 		Summary: "Change an API key", Description: "Members without manage_keys can change only keys that they created.",
@@ -39,11 +45,30 @@ func (a *handlers) registerKeys() {
 	adminapi.Register(a.Server, account.ManageOwnKeys, huma.Operation{
 		OperationID: "rotate-key", Method: http.MethodPost, Path: "/keys/{id}/rotate", Tags: tags,
 		Summary: "Rotate an API key", Description: "The response contains the new key, which is shown only once. Without a grace period, the old key stops working immediately.",
-	}, a.rotateKey)
+	}, func(ctx context.Context, c *adminapi.Call, in *rotateKeyInput) (*adminapi.Output[NewKey], error) {
+		key, secret, err := a.Keys.RotateKey(ctx, c.Actor, in.ID, account.Grace{
+			For:      time.Duration(in.Body.GraceMS) * time.Millisecond,
+			AfterUse: time.Duration(in.Body.GraceAfterUseMS) * time.Millisecond,
+		})
+		if err != nil {
+			return nil, err
+		}
+		spent, err := a.spendings(ctx, c.WorkspaceID)
+		if err != nil {
+			return nil, err
+		}
+		return adminapi.Respond(NewKey{KeyView: a.keyView(&key, spent), Secret: secret}), nil
+	})
 	adminapi.Register(a.Server, account.ManageOwnKeys, huma.Operation{
 		OperationID: "revoke-key", Method: http.MethodDelete, Path: "/keys/{id}", Tags: tags,
 		Summary: "Revoke an API key", DefaultStatus: http.StatusOK,
-	}, a.revokeKey)
+	}, func(ctx context.Context, c *adminapi.Call, in *KeyPath) (*adminapi.Output[KeyView], error) {
+		key, err := a.Keys.RevokeKey(ctx, c.Actor, in.ID)
+		if err != nil {
+			return nil, err
+		}
+		return a.keyAnswer(ctx, key)
+	})
 }
 
 // spendings holds the costs and budget usage of all keys of a workspace.
@@ -87,14 +112,6 @@ func (a *handlers) listKeys(ctx context.Context, c *adminapi.Call, _ *struct{}) 
 // KeyPath is a key ID in a path. It is exported because huma requires it for embedded fields.
 type KeyPath struct {
 	ID string `path:"id" maxLength:"64" doc:"Key ID."`
-}
-
-func (a *handlers) getKey(ctx context.Context, c *adminapi.Call, in *KeyPath) (*adminapi.Output[KeyView], error) {
-	key, err := a.Keys.Key(ctx, c.WorkspaceID, in.ID)
-	if err != nil {
-		return nil, err
-	}
-	return a.keyAnswer(ctx, key)
 }
 
 func (a *handlers) keyAnswer(ctx context.Context, key account.Key) (*adminapi.Output[KeyView], error) {
@@ -205,27 +222,4 @@ type rotateKeyInput struct {
 		GraceMS         int64 `json:"grace_ms,omitempty" minimum:"0" maximum:"7776000000" doc:"How long the old secret remains valid."`
 		GraceAfterUseMS int64 `json:"grace_after_use_ms,omitempty" minimum:"0" maximum:"7776000000" doc:"How long the old secret remains valid after the first use of the new one."`
 	}
-}
-
-func (a *handlers) rotateKey(ctx context.Context, c *adminapi.Call, in *rotateKeyInput) (*adminapi.Output[NewKey], error) {
-	key, secret, err := a.Keys.RotateKey(ctx, c.Actor, in.ID, account.Grace{
-		For:      time.Duration(in.Body.GraceMS) * time.Millisecond,
-		AfterUse: time.Duration(in.Body.GraceAfterUseMS) * time.Millisecond,
-	})
-	if err != nil {
-		return nil, err
-	}
-	spent, err := a.spendings(ctx, c.WorkspaceID)
-	if err != nil {
-		return nil, err
-	}
-	return adminapi.Respond(NewKey{KeyView: a.keyView(&key, spent), Secret: secret}), nil
-}
-
-func (a *handlers) revokeKey(ctx context.Context, c *adminapi.Call, in *KeyPath) (*adminapi.Output[KeyView], error) {
-	key, err := a.Keys.RevokeKey(ctx, c.Actor, in.ID)
-	if err != nil {
-		return nil, err
-	}
-	return a.keyAnswer(ctx, key)
 }

@@ -61,15 +61,6 @@ func (s *SessionLimits) limits() *account.SessionLimits {
 	}
 }
 
-func sessionLimits(s *account.SessionLimits) *SessionLimits {
-	if s == nil {
-		return nil
-	}
-	return &SessionLimits{
-		Budget: spending.ViewOf(s.Budget), UserBudget: spending.ViewOf(s.UserBudget), Downgrade: s.Downgrade, TurnsPerMinute: s.TurnsPerMinute, SpendPerMinute: s.SpendPerMinute,
-	}
-}
-
 // ResponseCache is the use of the response cache by a key.
 type ResponseCache struct {
 	Mode       string `json:"mode" enum:"on_request,always" doc:"on_request: for requests with the header x-fairlead-cache: on. always: for all requests."`
@@ -82,13 +73,6 @@ func (c *ResponseCache) settings() *account.ResponseCache {
 		return nil
 	}
 	return &account.ResponseCache{Mode: account.CacheMode(c.Mode), TTL: time.Duration(c.TTLSeconds) * time.Second, Shared: c.Shared}
-}
-
-func responseCache(c *account.ResponseCache) *ResponseCache {
-	if c == nil {
-		return nil
-	}
-	return &ResponseCache{Mode: string(c.Mode), TTLSeconds: int64(c.TTL / time.Second), Shared: c.Shared}
 }
 
 // KeySecret describes a secret without revealing it.
@@ -116,10 +100,18 @@ func (a *handlers) keyView(k *account.Key, spent spendings) KeyView {
 	v := KeyView{
 		ID: k.ID, Name: k.Name, State: State(k, a.Now()), Scopes: make([]string, 0, len(k.Scopes)), AllowedModels: k.AllowedModels,
 		Limits: KeyLimits(k.Limits), Budget: spending.ViewOf(k.Budget), BudgetUse: spending.UseViewOf(spent.use, k.ID, k.Budget),
-		Sessions: sessionLimits(k.Sessions), Spend30d: spent.recent[k.ID], Baseline: adminapi.NonEmpty(k.Baseline), LogBodies: k.LogBodies, Cache: responseCache(k.Cache), ErrorFormat: adminapi.NonEmpty(k.ErrorFormat),
+		Spend30d: spent.recent[k.ID], Baseline: adminapi.NonEmpty(k.Baseline), LogBodies: k.LogBodies, ErrorFormat: adminapi.NonEmpty(k.ErrorFormat),
 		AllowUnpriced: k.AllowUnpriced, Tags: k.Tags, Secrets: make([]KeySecret, 0, len(k.Secrets)),
 		CreatedBy: adminapi.NonEmpty(k.CreatedBy), CreatedAt: k.CreatedAt.UTC(), ExpiresAt: adminapi.Time(k.ExpiresAt), RevokedAt: adminapi.Time(k.RevokedAt),
 		LastUsedAt: adminapi.Time(k.LastUsedAt), LastUsedBy: adminapi.NonEmpty(k.LastUsedBy),
+	}
+	if s := k.Sessions; s != nil {
+		v.Sessions = &SessionLimits{
+			Budget: spending.ViewOf(s.Budget), UserBudget: spending.ViewOf(s.UserBudget), Downgrade: s.Downgrade, TurnsPerMinute: s.TurnsPerMinute, SpendPerMinute: s.SpendPerMinute,
+		}
+	}
+	if c := k.Cache; c != nil {
+		v.Cache = &ResponseCache{Mode: string(c.Mode), TTLSeconds: int64(c.TTL / time.Second), Shared: c.Shared}
 	}
 	for _, s := range k.Scopes {
 		v.Scopes = append(v.Scopes, string(s))

@@ -80,7 +80,7 @@ type SignalTrust struct {
 	Needed int `json:"needed" doc:"Minimum number of requests with the signal and a verdict for the signal to have a weight."`
 }
 
-// ExplorationUse is the use of exploration since the start of this replica.
+// ExplorationUse is the use of exploration by all replicas since the settings of learning were changed.
 type ExplorationUse struct {
 	Requests int64        `json:"requests"`
 	Trials   int64        `json:"trials" doc:"Requests that another model served as a trial."`
@@ -120,7 +120,17 @@ func Mount(s *adminapi.Server, d Deps) {
 	adminapi.Register(a.Server, account.ManagePolicies, huma.Operation{
 		OperationID: "set-learning", Method: http.MethodPut, Path: "/routing/learning", Tags: tags,
 		Summary: "Change how the router learns from outcomes",
-	}, a.set)
+	}, func(ctx context.Context, c *adminapi.Call, in *setInput) (*adminapi.Output[LearningState], error) {
+		before := a.Learner.Learning(c.WorkspaceID)
+		settings := feedback.Settings{Disabled: !in.Body.Enabled, Explore: in.Body.Explore, Floor: in.Body.Floor}
+		if err := a.Learner.Configure(ctx, c.WorkspaceID, settings); err != nil {
+			return nil, err
+		}
+		if err := a.Record(ctx, c.Actor, "learning.update", "learning", settingsOf(before.Settings), in.Body); err != nil {
+			return nil, err
+		}
+		return a.get(ctx, c, nil)
+	})
 	adminapi.Register(a.Server, account.ManagePolicies, huma.Operation{
 		OperationID: "reset-learning", Method: http.MethodPost, Path: "/routing/learning/reset", Tags: tags,
 		Summary:     "Reset what the router learned",
@@ -161,18 +171,6 @@ func settingsOf(s feedback.Settings) LearningSettings {
 }
 
 type setInput struct{ Body LearningSettings }
-
-func (a *handlers) set(ctx context.Context, c *adminapi.Call, in *setInput) (*adminapi.Output[LearningState], error) {
-	before := a.Learner.Learning(c.WorkspaceID)
-	settings := feedback.Settings{Disabled: !in.Body.Enabled, Explore: in.Body.Explore, Floor: in.Body.Floor}
-	if err := a.Learner.Configure(ctx, c.WorkspaceID, settings); err != nil {
-		return nil, err
-	}
-	if err := a.Record(ctx, c.Actor, "learning.update", "learning", settingsOf(before.Settings), in.Body); err != nil {
-		return nil, err
-	}
-	return a.get(ctx, c, nil)
-}
 
 type resetInput struct {
 	Body struct {

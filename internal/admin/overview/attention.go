@@ -44,15 +44,13 @@ func (a *handlers) registerAttention() {
 		OperationID: "get-attention", Method: http.MethodGet, Path: "/attention", Tags: []string{"overview"},
 		Summary:     "List items of the gateway that need attention",
 		Description: "Covers providers, circuits and, for operators, storage. Keys and prices are part of the overview. Does not query the database, so it can be polled.",
-	}, a.getAttention)
-}
-
-func (a *handlers) getAttention(_ context.Context, c *adminapi.Call, _ *struct{}) (*adminapi.Output[AttentionList], error) {
-	list := AttentionList{Attention: a.gatewayAttention(c, a.Now())}
-	if c.Actor.Operator {
-		list.ConfigFile = adminapi.NonEmpty(a.Instance.Facts().ConfigFile)
-	}
-	return adminapi.Respond(list), nil
+	}, func(_ context.Context, c *adminapi.Call, _ *struct{}) (*adminapi.Output[AttentionList], error) {
+		list := AttentionList{Attention: a.gatewayAttention(c, a.Now())}
+		if c.Actor.Operator {
+			list.ConfigFile = adminapi.NonEmpty(a.Instance.Facts().ConfigFile)
+		}
+		return adminapi.Respond(list), nil
+	})
 }
 
 // gatewayAttention lists the items that affect all workspaces.
@@ -62,25 +60,22 @@ func (a *handlers) gatewayAttention(c *adminapi.Call, now time.Time) []Attention
 		list = append(storageAttention(a.Instance.Disk()), list...)
 	}
 	// The item that no provider is available comes first.
-	slices.SortStableFunc(list, func(x, y Attention) int { return cmp.Compare(pressing(x), pressing(y)) })
+	rank := map[string]int{"no_provider": -2, "storage_low": -1}
+	slices.SortStableFunc(list, func(x, y Attention) int { return cmp.Compare(rank[x.Kind], rank[y.Kind]) })
 	return list
-}
-
-func pressing(f Attention) int {
-	switch f.Kind {
-	case "no_provider":
-		return 0
-	case "storage_low":
-		return 1
-	}
-	return 2
 }
 
 // attention lists all items, most urgent first.
 func (a *handlers) attention(ctx context.Context, c *adminapi.Call, now time.Time) ([]Attention, error) {
-	list, err := a.alertAttention(ctx, c, now)
+	firing, err := a.Alerts.Firing(ctx, c.WorkspaceID)
 	if err != nil {
 		return nil, err
+	}
+	list := []Attention{}
+	for i := range firing {
+		if one := &firing[i]; !one.Rule.Muted(now) {
+			list = append(list, Attention{Kind: "alert_firing", Severity: "error", Object: one.Rule.ID, Label: one.Rule.Name, Message: one.Sentence()})
+		}
 	}
 	list = append(list, a.gatewayAttention(c, now)...)
 	ofKeys, err := a.keyAttention(ctx, c, now)
@@ -89,7 +84,8 @@ func (a *handlers) attention(ctx context.Context, c *adminapi.Call, now time.Tim
 	}
 	list = append(list, ofKeys...)
 	for _, m := range a.Fleet.Models() {
-		if len(m.Targets) > 0 && !priced(m.Targets) {
+		priced := slices.ContainsFunc(m.Targets, func(t providers.TargetState) bool { return t.Target.Price != nil })
+		if len(m.Targets) > 0 && !priced {
 			list = append(list, Attention{
 				Kind: "price_unknown", Severity: "warning", Object: m.Model.Name, Label: m.Model.Name,
 				Message: "The price of this model is unknown. auto never selects it, and its cost is not included in figures.",
@@ -97,27 +93,6 @@ func (a *handlers) attention(ctx context.Context, c *adminapi.Call, now time.Tim
 		}
 	}
 	return list, nil
-}
-
-// alertAttention lists the firing alerts that are not muted.
-func (a *handlers) alertAttention(ctx context.Context, c *adminapi.Call, now time.Time) ([]Attention, error) {
-	list := []Attention{}
-	firing, err := a.Alerts.Firing(ctx, c.WorkspaceID)
-	for i := range firing {
-		if one := &firing[i]; !one.Rule.Muted(now) {
-			list = append(list, Attention{Kind: "alert_firing", Severity: "error", Object: one.Rule.ID, Label: one.Rule.Name, Message: one.Sentence()})
-		}
-	}
-	return list, err
-}
-
-func priced(targets []providers.TargetState) bool {
-	for _, t := range targets {
-		if t.Target.Price != nil {
-			return true
-		}
-	}
-	return false
 }
 
 func fleetAttention(states []providers.ProviderState, operator bool, now time.Time) []Attention {

@@ -61,40 +61,35 @@ func (a *handlers) registerRequestFigures() {
 	adminapi.Register(a.Server, account.ReadFigures, huma.Operation{
 		OperationID: "get-request-facets", Method: http.MethodGet, Path: "/requests/facets", Tags: tags,
 		Summary: "List filter values with request counts", Description: "Computed from roll-ups.",
-	}, a.getFacets)
+	}, func(ctx context.Context, c *adminapi.Call, in *requests.FigureFilters) (*adminapi.Output[Facets], error) {
+		rollup, err := requests.ParseRollup(c, in, a.Now())
+		if err != nil {
+			return nil, err
+		}
+		groups, err := a.breakdowns(ctx, rollup, 0)
+		if err != nil {
+			return nil, err
+		}
+		total, err := a.total(ctx, rollup)
+		if err != nil {
+			return nil, err
+		}
+		return adminapi.Respond(Facets{
+			Decision: []Facet{
+				{string(route.Expected), string(route.Expected), &total.Expected},
+				{string(route.Fallback), string(route.Fallback), &total.Fallbacks},
+				{string(route.Policy), string(route.Policy), &total.Policies},
+			},
+			Outcome:  outcomeFacets(total),
+			Provider: facets(groups.Provider), Model: facets(groups.Model), Key: facets(groups.Key), Policy: facets(groups.Policy),
+		}), nil
+	})
 	adminapi.Register(a.Server, account.ReadFigures, huma.Operation{
 		OperationID: "get-request-histogram", Method: http.MethodGet, Path: "/requests/histogram", Tags: tags,
 		Summary: "Get the number of requests over time",
 		Description: "Computed from roll-ups if the filter uses only from, to, model, provider, policy, key, simulated and source. Other filters count " +
 			"individual requests, newest first, for at most one second. If that is not enough, partial is true.",
 	}, a.getHistogram)
-}
-
-func (a *handlers) getFacets(ctx context.Context, c *adminapi.Call, in *requests.FigureFilters) (*adminapi.Output[Facets], error) {
-	rollup, err := requests.ParseRollup(c, in, a.Now())
-	if err != nil {
-		return nil, err
-	}
-	groups, err := a.breakdowns(ctx, rollup, 0)
-	if err != nil {
-		return nil, err
-	}
-	total, err := a.total(ctx, rollup)
-	if err != nil {
-		return nil, err
-	}
-	return adminapi.Respond(Facets{
-		Decision: decisionFacets(total), Outcome: outcomeFacets(total),
-		Provider: facets(groups.Provider), Model: facets(groups.Model), Key: facets(groups.Key), Policy: facets(groups.Policy),
-	}), nil
-}
-
-func decisionFacets(f requests.FigureSet) []Facet {
-	return []Facet{
-		{string(route.Expected), string(route.Expected), &f.Expected},
-		{string(route.Fallback), string(route.Fallback), &f.Fallbacks},
-		{string(route.Policy), string(route.Policy), &f.Policies},
-	}
 }
 
 // outcomeFacets lists all outcomes. Only the number of rejected requests is known, because roll-ups do not count other outcomes.
@@ -146,20 +141,16 @@ func (a *handlers) getHistogram(ctx context.Context, c *adminapi.Call, in *histo
 	if err != nil {
 		return nil, err
 	}
-	if rolled(f) {
+	others := f // filters that roll-ups do not support
+	others.From, others.To = time.Time{}, time.Time{}
+	others.Key, others.Model, others.Provider, others.Policy, others.Simulated, others.Source = nil, nil, nil, nil, nil, ""
+	if len(others.Values()) == 0 {
 		return a.rolledHistogram(ctx, &f, zone)
 	}
 	if !c.Actor.May(account.ReadRequests) {
 		return nil, adminapi.Denied(c.Actor, account.ReadRequests) // counts with arbitrary filters reveal request contents
 	}
 	return a.countedHistogram(ctx, &f, zone)
-}
-
-// rolled reports whether roll-ups support the filter.
-func rolled(f requestlog.Filter) bool {
-	f.From, f.To = time.Time{}, time.Time{}
-	f.Key, f.Model, f.Provider, f.Policy, f.Simulated, f.Source = nil, nil, nil, nil, nil, ""
-	return len(f.Values()) == 0
 }
 
 func newHistogram(f *requestlog.Filter, counted string) Histogram {

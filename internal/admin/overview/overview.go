@@ -1,6 +1,7 @@
 package overview
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"slices"
@@ -86,60 +87,58 @@ func (a *handlers) registerOverview() {
 		OperationID: "get-overview", Method: http.MethodGet, Path: "/overview", Tags: []string{"overview"},
 		Summary:     "Get totals, time series, breakdowns and items that need attention",
 		Description: "Computed from roll-ups. All parts use the same filters. Playground requests are excluded unless source is set.",
-	}, a.getOverview)
+	}, func(ctx context.Context, c *adminapi.Call, in *overviewInput) (*adminapi.Output[Overview], error) {
+		now := a.Now()
+		zone, err := in.Location()
+		if err != nil {
+			return nil, err
+		}
+		rollup, err := requests.ParseRollup(c, &in.FigureFilters, now)
+		if err != nil {
+			return nil, err
+		}
+		if in.Source == "" {
+			rollup.Source = requestlog.SourceKey // exclude the playground by default
+		}
+		span := rollup.To.Sub(rollup.From)
+		step := stepFor(span)
+		before := rollup
+		before.From, before.To = rollup.From.Add(-span), rollup.From
+		result := Overview{From: rollup.From.UTC(), To: rollup.To.UTC(), StepMS: step.Milliseconds(), Series: []FigureBin{}}
+
+		if result.Current, err = a.total(ctx, rollup); err != nil {
+			return nil, err
+		}
+		if result.Previous, err = a.total(ctx, before); err != nil {
+			return nil, err
+		}
+		earlier := before
+		earlier.From, earlier.To = before.From.Add(-span), before.From
+		earliest, err := a.total(ctx, earlier)
+		if err != nil {
+			return nil, err
+		}
+		result.PreviousComplete = earliest.Requests > 0
+		buckets, err := a.Figures.Series(ctx, requestlog.SeriesQuery{RollupFilter: rollup, Step: step, Zone: zone})
+		if err != nil {
+			return nil, err
+		}
+		result.Days = daysOf(starts(buckets), step, zone)
+		for i := range buckets {
+			result.Series = append(result.Series, FigureBin{Start: buckets[i].Start.UTC(), FigureSet: requests.FiguresOf(&buckets[i].Figures)})
+		}
+		if result.Breakdowns, err = a.breakdowns(ctx, rollup, result.Current.Requests); err != nil {
+			return nil, err
+		}
+		if result.Attention, err = a.attention(ctx, c, now); err != nil {
+			return nil, err
+		}
+		return adminapi.Respond(result), nil
+	})
 }
 
 // breakdownRows is the maximum number of groups of a breakdown.
 const breakdownRows = 200
-
-func (a *handlers) getOverview(ctx context.Context, c *adminapi.Call, in *overviewInput) (*adminapi.Output[Overview], error) {
-	now := a.Now()
-	zone, err := in.Location()
-	if err != nil {
-		return nil, err
-	}
-	rollup, err := requests.ParseRollup(c, &in.FigureFilters, now)
-	if err != nil {
-		return nil, err
-	}
-	if in.Source == "" {
-		rollup.Source = requestlog.SourceKey // exclude the playground by default
-	}
-	span := rollup.To.Sub(rollup.From)
-	step := stepFor(span)
-	before := rollup
-	before.From, before.To = rollup.From.Add(-span), rollup.From
-	result := Overview{From: rollup.From.UTC(), To: rollup.To.UTC(), StepMS: step.Milliseconds(), Series: []FigureBin{}}
-
-	if result.Current, err = a.total(ctx, rollup); err != nil {
-		return nil, err
-	}
-	if result.Previous, err = a.total(ctx, before); err != nil {
-		return nil, err
-	}
-	earlier := before
-	earlier.From, earlier.To = before.From.Add(-span), before.From
-	earliest, err := a.total(ctx, earlier)
-	if err != nil {
-		return nil, err
-	}
-	result.PreviousComplete = earliest.Requests > 0
-	buckets, err := a.Figures.Series(ctx, requestlog.SeriesQuery{RollupFilter: rollup, Step: step, Zone: zone})
-	if err != nil {
-		return nil, err
-	}
-	result.Days = daysOf(starts(buckets), step, zone)
-	for i := range buckets {
-		result.Series = append(result.Series, FigureBin{Start: buckets[i].Start.UTC(), FigureSet: requests.FiguresOf(&buckets[i].Figures)})
-	}
-	if result.Breakdowns, err = a.breakdowns(ctx, rollup, result.Current.Requests); err != nil {
-		return nil, err
-	}
-	if result.Attention, err = a.attention(ctx, c, now); err != nil {
-		return nil, err
-	}
-	return adminapi.Respond(result), nil
-}
 
 func starts(buckets []requestlog.Bucket) []time.Time {
 	list := make([]time.Time, len(buckets))
@@ -171,9 +170,10 @@ func (a *handlers) breakdowns(ctx context.Context, f requestlog.RollupFilter, to
 		}
 		*part.into = make([]FigureGroup, 0, len(groups))
 		for i := range groups {
-			group := figureGroup(&groups[i], total)
+			g := &groups[i]
+			group := FigureGroup{Name: g.Name, Label: cmp.Or(g.Label, g.Name), FigureSet: requests.FiguresOf(&g.Figures), SharePercent: adminapi.Share(g.Requests, total)}
 			if part.by == "model" || part.by == "provider" {
-				group.FigureSet = requests.AttemptFigures(&groups[i].Figures)
+				group.FigureSet = requests.AttemptFigures(&g.Figures)
 			}
 			*part.into = append(*part.into, group)
 		}
@@ -202,14 +202,6 @@ func (a *handlers) nameKeys(ctx context.Context, workspaceID string, groups []Fi
 		}
 	}
 	return nil
-}
-
-func figureGroup(g *requestlog.Group, total int64) FigureGroup {
-	v := FigureGroup{Name: g.Name, Label: g.Label, FigureSet: requests.FiguresOf(&g.Figures), SharePercent: adminapi.Share(g.Requests, total)}
-	if v.Label == "" {
-		v.Label = g.Name
-	}
-	return v
 }
 
 // stepFor returns a bucket width that gives a chart a few dozen to a few hundred buckets.

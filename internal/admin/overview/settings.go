@@ -117,52 +117,47 @@ type MessageView struct {
 	SavedPercent    float64   `json:"saved_percent" doc:"Part of request_bytes that sharing and compression save."`
 }
 
-// messageView returns nil when there are no such requests.
-func messageView(u MessageUse) *MessageView {
-	if u.Requests <= 0 || u.RequestBytes <= 0 {
-		return nil
-	}
-	stored := max(u.StoredBytes, 0)
-	return &MessageView{
-		Since: u.Since, Requests: u.Requests, RequestBytes: u.RequestBytes, StoredBytes: stored, BytesPerRequest: stored / u.Requests,
-		SavedPercent: max(0, 100*(1-float64(stored)/float64(u.RequestBytes))),
-	}
-}
-
 func (a *handlers) registerSettings() {
 	adminapi.Register(a.Server, account.ReadWorkspace, huma.Operation{
 		OperationID: "get-settings", Method: http.MethodGet, Path: "/settings", Tags: []string{"settings"},
 		Summary: "Get the configuration, retention, limits and storage use of the gateway",
-	}, a.getSettings)
-}
-
-func (a *handlers) getSettings(ctx context.Context, c *adminapi.Call, _ *struct{}) (*adminapi.Output[SettingsView], error) {
-	f := a.Instance.Facts()
-	v := SettingsView{
-		Version: f.Version, StartedAt: f.StartedAt.UTC(), Simulated: f.Simulated, Registration: f.Registration,
-		Store: f.Store, DefaultModel: adminapi.NonEmpty(f.DefaultModel), LogBodies: f.LogBodies,
-		EntryRetentionMS: adminapi.Millis(f.EntryRetention), BodyRetentionMS: adminapi.Millis(f.BodyRetention),
-		Redaction: redactionFacts(f.Redact), CatalogVersion: f.Catalog, RouterVersion: f.Router,
-		PredictorVersion: f.Predictor, Policies: f.Policies,
-		Limits: LimitsView{
-			BodyBytes: f.Limits.BodyBytes, AnswerBytes: f.Limits.AnswerBytes, StoredBytes: f.Limits.StoredBytes,
-			Concurrent: f.Limits.Concurrent, Attempts: f.Limits.Attempts, TotalMS: adminapi.Millis(f.Limits.Total),
-		},
-	}
-	if !c.Actor.Operator {
-		return adminapi.Respond(v), nil // only operators may see paths and disks
-	}
-	v.ConfigSource = f.ConfigSource
-	use, err := a.Instance.Storage(ctx)
-	if err != nil {
-		return nil, err
-	}
-	v.Storage = StorageView{
-		DatabaseBytes: known(use.DatabaseBytes), SpoolBytes: known(use.SpoolBytes), SpoolLimit: known(use.SpoolLimit),
-		FreeBytes: known(use.FreeBytes), OldestEntry: adminapi.Time(use.OldestEntry), Forecast: new(forecast(use, a.Now())),
-		Messages: messageView(use.Messages),
-	}
-	return adminapi.Respond(v), nil
+	}, func(ctx context.Context, c *adminapi.Call, _ *struct{}) (*adminapi.Output[SettingsView], error) {
+		f := a.Instance.Facts()
+		v := SettingsView{
+			Version: f.Version, StartedAt: f.StartedAt.UTC(), Simulated: f.Simulated, Registration: f.Registration,
+			Store: f.Store, DefaultModel: adminapi.NonEmpty(f.DefaultModel), LogBodies: f.LogBodies,
+			EntryRetentionMS: adminapi.Millis(f.EntryRetention), BodyRetentionMS: adminapi.Millis(f.BodyRetention),
+			Redaction: RedactionFacts{Default: append([]string{}, f.Redact...), Builtin: []RedactionBuiltinRule{}}, CatalogVersion: f.Catalog, RouterVersion: f.Router,
+			PredictorVersion: f.Predictor, Policies: f.Policies,
+			Limits: LimitsView{
+				BodyBytes: f.Limits.BodyBytes, AnswerBytes: f.Limits.AnswerBytes, StoredBytes: f.Limits.StoredBytes,
+				Concurrent: f.Limits.Concurrent, Attempts: f.Limits.Attempts, TotalMS: adminapi.Millis(f.Limits.Total),
+			},
+		}
+		for _, b := range redact.Builtins() {
+			v.Redaction.Builtin = append(v.Redaction.Builtin, RedactionBuiltinRule{Name: b.Name, Description: b.Doc})
+		}
+		if !c.Actor.Operator {
+			return adminapi.Respond(v), nil // only operators may see paths and disks
+		}
+		v.ConfigSource = f.ConfigSource
+		use, err := a.Instance.Storage(ctx)
+		if err != nil {
+			return nil, err
+		}
+		v.Storage = StorageView{
+			DatabaseBytes: known(use.DatabaseBytes), SpoolBytes: known(use.SpoolBytes), SpoolLimit: known(use.SpoolLimit),
+			FreeBytes: known(use.FreeBytes), OldestEntry: adminapi.Time(use.OldestEntry), Forecast: new(forecast(use, a.Now())),
+		}
+		if m := use.Messages; m.Requests > 0 && m.RequestBytes > 0 {
+			stored := max(m.StoredBytes, 0)
+			v.Storage.Messages = &MessageView{
+				Since: m.Since, Requests: m.Requests, RequestBytes: m.RequestBytes, StoredBytes: stored, BytesPerRequest: stored / m.Requests,
+				SavedPercent: max(0, 100*(1-float64(stored)/float64(m.RequestBytes))),
+			}
+		}
+		return adminapi.Respond(v), nil
+	})
 }
 
 // known returns a pointer to n, or nil if n is negative, which means unknown.
@@ -192,12 +187,4 @@ type RedactionFacts struct {
 type RedactionBuiltinRule struct {
 	Name        string `json:"name"`
 	Description string `json:"description" doc:"What the rule matches."`
-}
-
-func redactionFacts(standard []string) RedactionFacts {
-	f := RedactionFacts{Default: append([]string{}, standard...), Builtin: []RedactionBuiltinRule{}}
-	for _, b := range redact.Builtins() {
-		f.Builtin = append(f.Builtin, RedactionBuiltinRule{Name: b.Name, Description: b.Doc})
-	}
-	return f
 }

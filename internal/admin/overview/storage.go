@@ -100,8 +100,14 @@ type StorageForecast struct {
 
 // forecast extrapolates the database growth of the last days. It assumes constant traffic.
 func forecast(u StorageUse, now time.Time) StorageForecast {
-	first, ok := firstSample(u.Samples, now)
-	if !ok || u.DatabaseBytes < 0 {
+	var first StorageSample // the oldest one of the last week that is at least a day old
+	for _, s := range u.Samples {
+		age := now.Sub(s.At)
+		if age >= forecastLeast && age <= forecastSpan && (first.At.IsZero() || s.At.Before(first.At)) {
+			first = s
+		}
+	}
+	if first.At.IsZero() || u.DatabaseBytes < 0 {
 		return StorageForecast{Outlook: outlookUnknown}
 	}
 	span := now.Sub(first.At)
@@ -112,7 +118,9 @@ func forecast(u StorageUse, now time.Time) StorageForecast {
 	}
 	f.Outlook = outlookGrows
 	if u.FreeBytes >= 0 && !u.DiskElsewhere {
-		f.FullAt = after(now, float64(u.FreeBytes)/float64(growth))
+		if days := float64(u.FreeBytes) / float64(growth); days <= forecastEnd {
+			f.FullAt = new(now.Add(time.Duration(days * 24 * float64(time.Hour))).UTC())
+		}
 	}
 	if u.Retention > 0 && !u.OldestEntry.IsZero() && u.OldestEntry.Add(u.Retention).After(now) {
 		at := u.OldestEntry.Add(u.Retention).UTC()
@@ -126,25 +134,4 @@ func forecast(u StorageUse, now time.Time) StorageForecast {
 		f.Outlook = outlookFills
 	}
 	return f
-}
-
-// firstSample returns the oldest sample of the last week that is at least a day old.
-func firstSample(samples []StorageSample, now time.Time) (StorageSample, bool) {
-	var first StorageSample
-	for _, s := range samples {
-		age := now.Sub(s.At)
-		if age >= forecastLeast && age <= forecastSpan && (first.At.IsZero() || s.At.Before(first.At)) {
-			first = s
-		}
-	}
-	return first, !first.At.IsZero()
-}
-
-// after returns the time that is the given number of days from now, or nil if it is too far in the future.
-func after(now time.Time, days float64) *time.Time {
-	if days > forecastEnd {
-		return nil
-	}
-	at := now.Add(time.Duration(days * 24 * float64(time.Hour))).UTC()
-	return &at
 }

@@ -32,14 +32,12 @@ func (a *handlers) registerPlayground() {
 			"application/json":  {Schema: &huma.Schema{Type: huma.TypeObject}},
 			"text/event-stream": {Schema: &huma.Schema{Type: huma.TypeString}},
 		}}},
-	}, a.playgroundChat)
-}
-
-func (a *handlers) playgroundChat(ctx context.Context, c *adminapi.Call, in *playgroundInput) (*huma.StreamResponse, error) {
-	return &huma.StreamResponse{Body: func(huma.Context) {
-		r, w := c.Unwrap() // the huma.Context argument is c itself, which humago.Unwrap does not accept
-		r = r.Clone(ctx)
-		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(in.RawBody)), int64(len(in.RawBody))
-		a.Playground.ServeAs(w, r, c.Actor.AccountID, c.WorkspaceID)
-	}}, nil
+	}, func(ctx context.Context, c *adminapi.Call, in *playgroundInput) (*huma.StreamResponse, error) {
+		return &huma.StreamResponse{Body: func(huma.Context) {
+			r, w := c.Unwrap() // the huma.Context argument is c itself, which humago.Unwrap does not accept
+			r = r.Clone(ctx)
+			r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(in.RawBody)), int64(len(in.RawBody))
+			a.Playground.ServeAs(w, r, c.Actor.AccountID, c.WorkspaceID)
+		}}, nil
+	})
 }

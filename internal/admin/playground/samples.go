@@ -47,23 +47,21 @@ func (a *handlers) registerSamples() {
 		Responses: map[string]*huma.Response{"200": {Description: "Server-sent events.", Content: map[string]*huma.MediaType{
 			"text/event-stream": {Schema: progress},
 		}}},
-	}, a.createSamples)
-}
-
-func (a *handlers) createSamples(ctx context.Context, c *adminapi.Call, _ *struct{}) (*huma.StreamResponse, error) {
-	if a.Samples == nil || !a.Samples.Available() {
-		return nil, llm.Errorf(llm.Conflict, "Sample traffic requires the simulator, which is disabled. Set simulator: \"on\" in the configuration to enable it.")
-	}
-	if !a.beginSampling(ctx) {
-		return nil, llm.Errorf(llm.Conflict, "Sample traffic is already being created. Wait until it is complete.")
-	}
-	return &huma.StreamResponse{Body: func(out huma.Context) {
-		defer func() { <-a.sampling }()
-		out.SetHeader("Content-Type", "text/event-stream")
-		out.SetHeader("X-Accel-Buffering", "no")
-		out.SetStatus(http.StatusOK)
-		a.sendSamples(ctx, c, out)
-	}}, nil
+	}, func(ctx context.Context, c *adminapi.Call, _ *struct{}) (*huma.StreamResponse, error) {
+		if a.Samples == nil || !a.Samples.Available() {
+			return nil, llm.Errorf(llm.Conflict, "Sample traffic requires the simulator, which is disabled. Set simulator: \"on\" in the configuration to enable it.")
+		}
+		if !a.beginSampling(ctx) {
+			return nil, llm.Errorf(llm.Conflict, "Sample traffic is already being created. Wait until it is complete.")
+		}
+		return &huma.StreamResponse{Body: func(out huma.Context) {
+			defer func() { <-a.sampling }()
+			out.SetHeader("Content-Type", "text/event-stream")
+			out.SetHeader("X-Accel-Buffering", "no")
+			out.SetStatus(http.StatusOK)
+			a.sendSamples(ctx, c, out)
+		}}, nil
+	})
 }
 
 // beginSampling reserves the only run and reports whether it succeeded. It waits briefly for a cancelled run to end, because a

@@ -29,8 +29,6 @@ type backtests struct {
 	jobs   map[string][]*backtest // by workspace, oldest first
 }
 
-func newBacktests() *backtests { return &backtests{jobs: map[string][]*backtest{}} }
-
 // backtest is a running or finished backtest.
 type backtest struct {
 	id          string

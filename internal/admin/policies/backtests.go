@@ -81,19 +81,56 @@ func (a *handlers) registerBacktests() {
 		Summary: "Start a backtest of a policy draft, an objective or further providers on past requests",
 		Description: "Selects requests with the same parameters as list-requests. from defaults to seven days ago. Only reads the log and calls no provider. " +
 			"At most two backtests run at a time in a workspace. The newest twenty results are kept for an hour in the process that ran them.",
-	}, a.startBacktest)
+	}, func(ctx context.Context, c *adminapi.Call, in *startBacktestInput) (*adminapi.Output[Backtest], error) {
+		q, err := a.backtestQuery(c, in)
+		if err != nil {
+			return nil, err
+		}
+		job := &backtest{
+			query: q, workspaceID: c.WorkspaceID, filter: requests.OnlyFilters(c.Params).Encode(), objective: in.Body.Objective, connect: in.Body.Connect, started: a.Now(),
+		}
+		if err := a.backtests.start(context.WithoutCancel(ctx), job, a.runBacktest, a.Now); err != nil {
+			return nil, err
+		}
+		return adminapi.Respond(job.view(a.Now(), true)), nil
+	})
 	adminapi.Register(a.Server, account.ReadPolicies, huma.Operation{
 		OperationID: "list-backtests", Method: http.MethodGet, Path: "/backtests", Tags: tags,
 		Summary: "List backtests, newest first",
-	}, a.listBacktests)
+	}, func(_ context.Context, c *adminapi.Call, _ *struct{}) (*adminapi.Output[BacktestList], error) {
+		now := a.Now()
+		list := BacktestList{Backtests: []Backtest{}}
+		for _, job := range a.backtests.of(c.WorkspaceID, now) {
+			list.Backtests = append(list.Backtests, job.view(now, false))
+		}
+		return adminapi.Respond(list), nil
+	})
 	adminapi.Register(a.Server, account.ReadPolicies, huma.Operation{
 		OperationID: "get-backtest", Method: http.MethodGet, Path: "/backtests/{id}", Tags: tags,
 		Summary: "Get the progress and result of a backtest",
-	}, a.getBacktest)
+	}, func(_ context.Context, c *adminapi.Call, in *backtestPath) (*adminapi.Output[Backtest], error) {
+		job := a.backtests.find(c.WorkspaceID, in.ID, a.Now())
+		if job == nil {
+			return nil, adminapi.NotFound()
+		}
+		return adminapi.Respond(job.view(a.Now(), true)), nil
+	})
 	adminapi.Register(a.Server, account.ReadPolicies, huma.Operation{
 		OperationID: "cancel-backtest", Method: http.MethodDelete, Path: "/backtests/{id}", Tags: tags, DefaultStatus: http.StatusOK,
 		Summary: "Cancel a backtest",
-	}, a.cancelBacktest)
+	}, func(ctx context.Context, c *adminapi.Call, in *backtestPath) (*adminapi.Output[Backtest], error) {
+		job := a.backtests.find(c.WorkspaceID, in.ID, a.Now())
+		if job == nil {
+			return nil, adminapi.NotFound()
+		}
+		job.cancel()
+		select {
+		case <-job.ended:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		return adminapi.Respond(job.view(a.Now(), true)), nil
+	})
 }
 
 type startBacktestInput struct {
@@ -104,20 +141,6 @@ type startBacktestInput struct {
 		Connect   []BacktestVendor `json:"connect,omitempty" maxItems:"5" doc:"Vendors to assume as connected, at catalog prices, to see their effect. No provider is called."`
 		Limit     int64            `json:"limit,omitempty" minimum:"1" maximum:"1000000" default:"50000" doc:"Maximum number of requests to process, newest first."`
 	}
-}
-
-func (a *handlers) startBacktest(ctx context.Context, c *adminapi.Call, in *startBacktestInput) (*adminapi.Output[Backtest], error) {
-	q, err := a.backtestQuery(c, in)
-	if err != nil {
-		return nil, err
-	}
-	job := &backtest{
-		query: q, workspaceID: c.WorkspaceID, filter: requests.OnlyFilters(c.Params).Encode(), objective: in.Body.Objective, connect: in.Body.Connect, started: a.Now(),
-	}
-	if err := a.backtests.start(context.WithoutCancel(ctx), job, a.runBacktest, a.Now); err != nil {
-		return nil, err
-	}
-	return adminapi.Respond(job.view(a.Now(), true)), nil
 }
 
 func (a *handlers) backtestQuery(c *adminapi.Call, in *startBacktestInput) (BacktestQuery, error) {
@@ -180,37 +203,6 @@ func (a *handlers) runBacktest(ctx context.Context, q BacktestQuery, onProgress 
 	return report, err
 }
 
-func (a *handlers) listBacktests(_ context.Context, c *adminapi.Call, _ *struct{}) (*adminapi.Output[BacktestList], error) {
-	now := a.Now()
-	list := BacktestList{Backtests: []Backtest{}}
-	for _, job := range a.backtests.of(c.WorkspaceID, now) {
-		list.Backtests = append(list.Backtests, job.view(now, false))
-	}
-	return adminapi.Respond(list), nil
-}
-
 type backtestPath struct {
 	ID string `path:"id" maxLength:"64" doc:"Backtest ID."`
-}
-
-func (a *handlers) getBacktest(_ context.Context, c *adminapi.Call, in *backtestPath) (*adminapi.Output[Backtest], error) {
-	job := a.backtests.find(c.WorkspaceID, in.ID, a.Now())
-	if job == nil {
-		return nil, adminapi.NotFound()
-	}
-	return adminapi.Respond(job.view(a.Now(), true)), nil
-}
-
-func (a *handlers) cancelBacktest(ctx context.Context, c *adminapi.Call, in *backtestPath) (*adminapi.Output[Backtest], error) {
-	job := a.backtests.find(c.WorkspaceID, in.ID, a.Now())
-	if job == nil {
-		return nil, adminapi.NotFound()
-	}
-	job.cancel()
-	select {
-	case <-job.ended:
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-	return adminapi.Respond(job.view(a.Now(), true)), nil
 }

@@ -13,7 +13,6 @@ import (
 	"fairlead/internal/policy"
 	"fairlead/internal/replay"
 	"fairlead/internal/requestlog"
-	"fairlead/internal/route"
 )
 
 const (
@@ -52,35 +51,33 @@ func (a *handlers) registerPolicyTrial() {
 		OperationID: "try-policies", Method: http.MethodPost, Path: "/policies/dry-run", Tags: []string{"routing"},
 		Summary:     "Compare a policy draft with the active policies",
 		Description: "Calls no provider and stores nothing. An invalid draft is rejected like in save-policies.",
-	}, a.tryPolicies)
-}
-
-func (a *handlers) tryPolicies(ctx context.Context, c *adminapi.Call, in *tryPoliciesInput) (*adminapi.Output[PolicyTrial], error) {
-	draft, err := a.draft("source", in.Body.Source)
-	if err != nil {
-		return nil, err
-	}
-	if err := a.knownKey(ctx, c.WorkspaceID, in.Body.KeyID); err != nil {
-		return nil, err
-	}
-	queries := in.queries(c.WorkspaceID)
-	if len(queries) == 0 && in.Body.Recent == 0 {
-		return nil, adminapi.Invalid("body", "request", "set request, request_ids or recent")
-	}
-	result := PolicyTrial{Trials: make([]TrialView, 0, len(queries))}
-	for _, q := range queries {
-		one, err := a.trial(ctx, q, draft)
+	}, func(ctx context.Context, c *adminapi.Call, in *tryPoliciesInput) (*adminapi.Output[PolicyTrial], error) {
+		draft, err := a.draft("source", in.Body.Source)
 		if err != nil {
 			return nil, err
 		}
-		result.Trials = append(result.Trials, one)
-	}
-	if in.Body.Recent > 0 {
-		if result.Recent, err = a.recent(ctx, c.WorkspaceID, draft, in.Body.Recent); err != nil {
+		if err := a.knownKey(ctx, c.WorkspaceID, in.Body.KeyID); err != nil {
 			return nil, err
 		}
-	}
-	return adminapi.Respond(result), nil
+		queries := in.queries(c.WorkspaceID)
+		if len(queries) == 0 && in.Body.Recent == 0 {
+			return nil, adminapi.Invalid("body", "request", "set request, request_ids or recent")
+		}
+		result := PolicyTrial{Trials: make([]TrialView, 0, len(queries))}
+		for _, q := range queries {
+			one, err := a.trial(ctx, q, draft)
+			if err != nil {
+				return nil, err
+			}
+			result.Trials = append(result.Trials, one)
+		}
+		if in.Body.Recent > 0 {
+			if result.Recent, err = a.recent(ctx, c.WorkspaceID, draft, in.Body.Recent); err != nil {
+				return nil, err
+			}
+		}
+		return adminapi.Respond(result), nil
+	})
 }
 
 func (in *tryPoliciesInput) queries(workspaceID string) []ExplainQuery {
@@ -117,13 +114,9 @@ func (e *Explanation) Choice() string {
 	if e.Refusal != nil || e.Decision == nil {
 		return ""
 	}
-	return firstChoice(e.Decision)
-}
-
-func firstChoice(d *route.Decision) string {
-	for i := range d.Candidates {
-		if d.Candidates[i].Rank == 1 {
-			return d.Candidates[i].Target
+	for i := range e.Decision.Candidates {
+		if c := &e.Decision.Candidates[i]; c.Rank == 1 {
+			return c.Target
 		}
 	}
 	return ""

@@ -36,27 +36,25 @@ func (a *handlers) registerExplain() {
 	adminapi.Register(a.Server, account.ReadPolicies, huma.Operation{
 		OperationID: "explain-route", Method: http.MethodPost, Path: "/routing/explain", Tags: []string{"routing"},
 		Summary: "Explain how a request would be routed",
-	}, a.explainRoute)
-}
-
-func (a *handlers) explainRoute(ctx context.Context, c *adminapi.Call, in *explainInput) (*adminapi.Output[Explanation], error) {
-	q := ExplainQuery{
-		WorkspaceID: c.WorkspaceID, KeyID: in.Body.KeyID, Endpoint: in.Body.Endpoint, Body: in.Body.Request, Tradeoff: in.Body.Tradeoff,
-	}
-	if err := a.knownKey(ctx, c.WorkspaceID, q.KeyID); err != nil {
-		return nil, err
-	}
-	if in.Body.Draft != nil {
-		var err error
-		if q.Draft, err = a.draft("draft", *in.Body.Draft); err != nil {
+	}, func(ctx context.Context, c *adminapi.Call, in *explainInput) (*adminapi.Output[Explanation], error) {
+		q := ExplainQuery{
+			WorkspaceID: c.WorkspaceID, KeyID: in.Body.KeyID, Endpoint: in.Body.Endpoint, Body: in.Body.Request, Tradeoff: in.Body.Tradeoff,
+		}
+		if err := a.knownKey(ctx, c.WorkspaceID, q.KeyID); err != nil {
 			return nil, err
 		}
-	}
-	result, err := a.explained(ctx, q)
-	if err != nil {
-		return nil, err
-	}
-	return adminapi.Respond(result), nil
+		if in.Body.Draft != nil {
+			var err error
+			if q.Draft, err = a.draft("draft", *in.Body.Draft); err != nil {
+				return nil, err
+			}
+		}
+		result, err := a.explained(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		return adminapi.Respond(result), nil
+	})
 }
 
 // knownKey rejects an unknown key. An empty ID is allowed.

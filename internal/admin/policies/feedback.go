@@ -73,7 +73,23 @@ func (a *handlers) getFeedback(ctx context.Context, c *adminapi.Call, _ *struct{
 	if err != nil {
 		return nil, err
 	}
-	return adminapi.Respond(feedbackSummary(&sum)), nil
+	v := FeedbackSummary{
+		Version: sum.Version, Models: make([]ModelFeedback, len(sum.Models)), Signals: make([]SignalCount, len(sum.Signals)), Labels: feedback.Labels(),
+	}
+	for i := range sum.Models {
+		m := &sum.Models[i]
+		tasks := make([]TaskFeedback, len(m.Tasks))
+		for j, t := range m.Tasks {
+			tasks[j] = TaskFeedback{Task: string(t.Task), Words: t.String(), RatingFigures: ratingFigures(t.Figures, m.Corrected)}
+		}
+		v.Models[i] = ModelFeedback{
+			Model: m.Model, Corrected: m.Corrected, Outdated: m.Outdated, Total: ratingFigures(m.Total, m.Corrected), Tasks: tasks,
+		}
+	}
+	for i, n := range sum.Signals {
+		v.Signals[i] = SignalCount{Model: n.Model, Task: string(n.Task), Signal: string(n.Signal), Count: n.Count}
+	}
+	return adminapi.Respond(v), nil
 }
 
 type resetFeedbackInput struct {
@@ -124,30 +140,6 @@ func countedRatings(s *feedback.Summary, model string) map[string]int {
 		}
 	}
 	return counts
-}
-
-func feedbackSummary(s *feedback.Summary) FeedbackSummary {
-	v := FeedbackSummary{
-		Version: s.Version, Models: make([]ModelFeedback, len(s.Models)), Signals: make([]SignalCount, len(s.Signals)), Labels: feedback.Labels(),
-	}
-	for i := range s.Models {
-		v.Models[i] = modelFeedback(&s.Models[i])
-	}
-	for i, n := range s.Signals {
-		v.Signals[i] = SignalCount{Model: n.Model, Task: string(n.Task), Signal: string(n.Signal), Count: n.Count}
-	}
-	return v
-}
-
-func modelFeedback(m *feedback.ModelSummary) ModelFeedback {
-	v := ModelFeedback{
-		Model: m.Model, Corrected: m.Corrected, Outdated: m.Outdated,
-		Total: ratingFigures(m.Total, m.Corrected), Tasks: make([]TaskFeedback, len(m.Tasks)),
-	}
-	for i, t := range m.Tasks {
-		v.Tasks[i] = TaskFeedback{Task: string(t.Task), Words: t.String(), RatingFigures: ratingFigures(t.Figures, m.Corrected)}
-	}
-	return v
 }
 
 // ratingFigures converts the figures of ratings. Without ratings it omits the means.

@@ -52,48 +52,46 @@ func (a *handlers) registerPolicyTraffic() {
 		OperationID: "get-policy-hits", Method: http.MethodGet, Path: "/policies/hits", Tags: []string{"routing"},
 		Summary:     "Get requests and savings by policy",
 		Description: "Computed from roll-ups. Excludes playground requests.",
-	}, a.getPolicyTraffic)
+	}, func(ctx context.Context, c *adminapi.Call, in *policyTrafficInput) (*adminapi.Output[PolicyTraffic], error) {
+		f, err := requests.ParseRollup(c, &requests.FigureFilters{From: in.From, To: in.To}, a.Now())
+		if err != nil {
+			return nil, err
+		}
+		f.Source = requestlog.SourceKey
+		all, err := a.Figures.Breakdown(ctx, requestlog.BreakdownQuery{RollupFilter: f, Limit: 1})
+		if err != nil {
+			return nil, err
+		}
+		total := int64(0)
+		if len(all) > 0 {
+			total = all[0].Requests
+		}
+		groups, err := a.Figures.Breakdown(ctx, requestlog.BreakdownQuery{RollupFilter: f, By: "policy", Limit: policyRows})
+		if err != nil {
+			return nil, err
+		}
+		tally := policyTally{figures: map[string]*requestlog.Figures{}, requests: total, list: []PolicyHits{}}
+		for i := range groups {
+			if groups[i].Name != "" { // the empty name stands for requests that no policy changed
+				tally.figures[groups[i].Name] = &groups[i].Figures
+			}
+		}
+		tally.add("instance", a.Policies.Instance())
+		tally.add(workspaceSet, a.Policies.Own(c.WorkspaceID))
+		for i := range groups {
+			if tally.figures[groups[i].Name] != nil { // not listed by add, so the policy was removed
+				tally.list = append(tally.list, tally.hits(groups[i].Name, "gone", false))
+			}
+		}
+		return adminapi.Respond(PolicyTraffic{From: f.From.UTC(), To: f.To.UTC(), Requests: total, Policies: tally.list}), nil
+	})
 }
 
-func (a *handlers) getPolicyTraffic(ctx context.Context, c *adminapi.Call, in *policyTrafficInput) (*adminapi.Output[PolicyTraffic], error) {
-	f, err := requests.ParseRollup(c, &requests.FigureFilters{From: in.From, To: in.To}, a.Now())
-	if err != nil {
-		return nil, err
-	}
-	f.Source = requestlog.SourceKey
-	all, err := a.Figures.Breakdown(ctx, requestlog.BreakdownQuery{RollupFilter: f, Limit: 1})
-	if err != nil {
-		return nil, err
-	}
-	total := int64(0)
-	if len(all) > 0 {
-		total = all[0].Requests
-	}
-	groups, err := a.Figures.Breakdown(ctx, requestlog.BreakdownQuery{RollupFilter: f, By: "policy", Limit: policyRows})
-	if err != nil {
-		return nil, err
-	}
-	hits := newPolicyTally(groups, total)
-	hits.add("instance", a.Policies.Instance())
-	hits.add(workspaceSet, a.Policies.Own(c.WorkspaceID))
-	return adminapi.Respond(PolicyTraffic{From: f.From.UTC(), To: f.To.UTC(), Requests: total, Policies: hits.all(groups)}), nil
-}
-
-// policyTally collects policies and their figures.
+// policyTally collects policies and their figures. The figures of listed policies are removed.
 type policyTally struct {
 	figures  map[string]*requestlog.Figures
 	requests int64
 	list     []PolicyHits
-}
-
-func newPolicyTally(groups []requestlog.Group, requests int64) *policyTally {
-	t := &policyTally{figures: map[string]*requestlog.Figures{}, requests: requests, list: []PolicyHits{}}
-	for i := range groups {
-		if groups[i].Name != "" { // the empty name stands for requests that no policy changed
-			t.figures[groups[i].Name] = &groups[i].Figures
-		}
-	}
-	return t
 }
 
 // add lists the policies of a set. If two sets have a policy with the same name, the figures belong to the first set, which is
@@ -103,16 +101,6 @@ func (t *policyTally) add(source string, set *policy.Set) {
 		t.list = append(t.list, t.hits(p.Name, source, p.Active()))
 		delete(t.figures, p.Name)
 	}
-}
-
-// all returns the listed policies, followed by the removed policies of groups.
-func (t *policyTally) all(groups []requestlog.Group) []PolicyHits {
-	for i := range groups {
-		if t.figures[groups[i].Name] != nil {
-			t.list = append(t.list, t.hits(groups[i].Name, "gone", false))
-		}
-	}
-	return t.list
 }
 
 func (t *policyTally) hits(name, source string, enabled bool) PolicyHits {

@@ -38,7 +38,7 @@ type handlers struct {
 
 // Mount registers the operations.
 func Mount(s *adminapi.Server, d Deps) {
-	a := &handlers{Deps: d, Server: s, backtests: newBacktests()}
+	a := &handlers{Deps: d, Server: s, backtests: &backtests{jobs: map[string][]*backtest{}}}
 	s.OnClose(a.backtests.close)
 	s.DocumentAs(reflect.TypeFor[replay.Report](), reflect.TypeFor[BacktestReport]())
 	a.registerExplain()

@@ -78,7 +78,23 @@ func (a *handlers) registerPolicies() {
 	adminapi.Register(a.Server, account.ReadPolicies, huma.Operation{
 		OperationID: "get-policies", Method: http.MethodGet, Path: "/policies", Tags: tags,
 		Summary: "Get the active policies and the names available to them",
-	}, a.getPolicies)
+	}, func(ctx context.Context, c *adminapi.Call, _ *struct{}) (*adminapi.Output[PolicyBook], error) {
+		own, err := a.workspacePolicies(ctx, c)
+		if err != nil {
+			return nil, err
+		}
+		world := a.Policies.Inventory()
+		book := PolicyBook{
+			Instance: a.instancePolicies(c), Workspace: own, Fields: []PolicyField{},
+			Names: PolicyNames{Models: sorted(world.Models), Providers: sorted(world.Providers), Targets: sorted(world.Targets), Tags: sorted(world.Tags)},
+		}
+		for _, f := range condition.Fields() {
+			book.Fields = append(book.Fields, PolicyField{Name: f.Name, Type: f.Type, Doc: f.Doc, Values: f.Values})
+		}
+		book.Reason = adminapi.NonEmpty(a.policiesClosed(c))
+		book.Editable = book.Reason == nil
+		return adminapi.Respond(book), nil
+	})
 	adminapi.Register(a.Server, account.ReadPolicies, huma.Operation{
 		OperationID: "check-policies", Method: http.MethodPost, Path: "/policies/check", Tags: tags,
 		Summary:     "Validate policies without saving them",
@@ -89,37 +105,15 @@ func (a *handlers) registerPolicies() {
 		Summary: "Save the workspace's policies as a new version",
 		Description: "Takes effect immediately, and within seconds on other replicas. Invalid policies are rejected with details.problems, " +
 			"each with line and column. If based_on is not the newest version, the call is rejected with the newest version in details.version.",
-	}, a.savePolicies)
-}
-
-func (a *handlers) getPolicies(ctx context.Context, c *adminapi.Call, _ *struct{}) (*adminapi.Output[PolicyBook], error) {
-	own, err := a.workspacePolicies(ctx, c)
-	if err != nil {
-		return nil, err
-	}
-	world := a.Policies.Inventory()
-	book := PolicyBook{
-		Instance: a.instancePolicies(c), Workspace: own, Fields: policyFields(),
-		Names: PolicyNames{Models: sorted(world.Models), Providers: sorted(world.Providers), Targets: sorted(world.Targets), Tags: sorted(world.Tags)},
-	}
-	book.Reason = adminapi.NonEmpty(a.policiesClosed(c))
-	book.Editable = book.Reason == nil
-	return adminapi.Respond(book), nil
+	}, func(ctx context.Context, c *adminapi.Call, in *savePoliciesInput) (*adminapi.Output[WorkspacePolicies], error) {
+		return a.replacePolicies(ctx, c, "policies.save", in.Body.Source, in.Body.BasedOn, in.Body.Note)
+	})
 }
 
 func sorted(names []string) []string {
 	list := slices.Clone(names)
 	slices.Sort(list)
 	return slices.Compact(list)
-}
-
-func policyFields() []PolicyField {
-	fields := condition.Fields()
-	list := make([]PolicyField, len(fields))
-	for i, f := range fields {
-		list[i] = PolicyField{Name: f.Name, Type: f.Type, Doc: f.Doc, Values: f.Values}
-	}
-	return list
 }
 
 // policiesClosed returns why the caller cannot save policies, or an empty string.
@@ -205,10 +199,6 @@ type savePoliciesInput struct {
 	}
 }
 
-func (a *handlers) savePolicies(ctx context.Context, c *adminapi.Call, in *savePoliciesInput) (*adminapi.Output[WorkspacePolicies], error) {
-	return a.replacePolicies(ctx, c, "policies.save", in.Body.Source, in.Body.BasedOn, in.Body.Note)
-}
-
 // replacePolicies saves policies as a new version, writes an audit event and returns the active policies.
 func (a *handlers) replacePolicies(ctx context.Context, c *adminapi.Call, action, source string, basedOn int64, note string) (*adminapi.Output[WorkspacePolicies], error) {
 	if closed := a.policiesClosed(c); closed != "" {
@@ -220,7 +210,14 @@ func (a *handlers) replacePolicies(ctx context.Context, c *adminapi.Call, action
 	}
 	saved, problems, err := a.Versions.Save(ctx, c.WorkspaceID, source, basedOn, note, cmp.Or(c.Actor.AccountID, c.Actor.KeyID))
 	if errors.Is(err, policystore.ErrConflict) {
-		return nil, a.conflict(ctx, c.WorkspaceID, err)
+		newest, missing := a.newestPolicies(ctx, c.WorkspaceID)
+		if missing != nil {
+			return nil, missing
+		}
+		e := llm.Errorf(llm.Conflict, "The policies have changed: the newest version is %d. Compare it with your version and save again.", newest.Number).
+			With("version", newest.Number)
+		e.Err = err
+		return nil, e
 	}
 	if err != nil {
 		return nil, err
@@ -238,18 +235,6 @@ func (a *handlers) replacePolicies(ctx context.Context, c *adminapi.Call, action
 		return nil, err
 	}
 	return adminapi.Respond(view), nil
-}
-
-// conflict returns the error for saving policies that are not based on the newest version.
-func (a *handlers) conflict(ctx context.Context, workspaceID string, cause error) error {
-	newest, err := a.newestPolicies(ctx, workspaceID)
-	if err != nil {
-		return err
-	}
-	e := llm.Errorf(llm.Conflict, "The policies have changed: the newest version is %d. Compare it with your version and save again.", newest.Number).
-		With("version", newest.Number)
-	e.Err = cause
-	return e
 }
 
 // notedVersion describes a version in the audit log, without its source.

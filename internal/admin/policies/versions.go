@@ -39,15 +39,52 @@ func (a *handlers) registerPolicyVersions() {
 	adminapi.Register(a.Server, account.ReadPolicies, huma.Operation{
 		OperationID: "list-policy-versions", Method: http.MethodGet, Path: "/policies/versions", Tags: tags,
 		Summary: "List policy versions, newest first",
-	}, a.listPolicyVersions)
+	}, func(ctx context.Context, c *adminapi.Call, _ *struct{}) (*adminapi.Output[PolicyVersionList], error) {
+		versions, err := a.Versions.Versions(ctx, c.WorkspaceID)
+		if err != nil {
+			return nil, err
+		}
+		list, err := a.policyVersions(ctx, c, versions)
+		if err != nil {
+			return nil, err
+		}
+		return adminapi.Respond(PolicyVersionList{Versions: list}), nil
+	})
 	adminapi.Register(a.Server, account.ReadPolicies, huma.Operation{
 		OperationID: "get-policy-version", Method: http.MethodGet, Path: "/policies/versions/{n}", Tags: tags,
 		Summary: "Get a policy version",
-	}, a.getPolicyVersion)
+	}, func(ctx context.Context, c *adminapi.Call, in *policyVersionPath) (*adminapi.Output[PolicyVersionText], error) {
+		v, err := a.Versions.Version(ctx, c.WorkspaceID, in.N)
+		if err != nil {
+			return nil, err
+		}
+		views, err := a.policyVersions(ctx, c, []policystore.Version{v})
+		if err != nil {
+			return nil, err
+		}
+		_, problems := policy.Parse(workspaceSet, []byte(v.Source), a.Policies.Inventory())
+		return adminapi.Respond(PolicyVersionText{
+			PolicyVersion: views[0], Source: v.Source, Policies: a.written(v.Source), Problems: policyProblems(problems),
+		}), nil
+	})
 	adminapi.Register(a.Server, account.ReadPolicies, huma.Operation{
 		OperationID: "diff-policies", Method: http.MethodGet, Path: "/policies/diff", Tags: tags,
 		Summary: "Compare two policy versions",
-	}, a.diffPolicies)
+	}, func(ctx context.Context, c *adminapi.Call, in *diffPoliciesInput) (*adminapi.Output[PolicyDiff], error) {
+		var before policystore.Version
+		if in.From > 0 {
+			var err error
+			if before, err = a.Versions.Version(ctx, c.WorkspaceID, in.From); err != nil {
+				return nil, err
+			}
+		}
+		after, err := a.Versions.Version(ctx, c.WorkspaceID, in.To)
+		if err != nil {
+			return nil, err
+		}
+		unified := policy.Diff([]byte(before.Source), []byte(after.Source))
+		return adminapi.Respond(PolicyDiff{From: before.Number, To: after.Number, Text: unified, Lines: diffLines(unified)}), nil
+	})
 	adminapi.Register(a.Server, account.ManagePolicies, huma.Operation{
 		OperationID: "roll-back-policies", Method: http.MethodPost, Path: "/policies/rollback", Tags: tags,
 		Summary:     "Restore an earlier policy version",
@@ -55,56 +92,13 @@ func (a *handlers) registerPolicyVersions() {
 	}, a.rollBackPolicies)
 }
 
-func (a *handlers) listPolicyVersions(ctx context.Context, c *adminapi.Call, _ *struct{}) (*adminapi.Output[PolicyVersionList], error) {
-	versions, err := a.Versions.Versions(ctx, c.WorkspaceID)
-	if err != nil {
-		return nil, err
-	}
-	list, err := a.policyVersions(ctx, c, versions)
-	if err != nil {
-		return nil, err
-	}
-	return adminapi.Respond(PolicyVersionList{Versions: list}), nil
-}
-
 type policyVersionPath struct {
 	N int64 `path:"n" minimum:"1" doc:"Version number."`
-}
-
-func (a *handlers) getPolicyVersion(ctx context.Context, c *adminapi.Call, in *policyVersionPath) (*adminapi.Output[PolicyVersionText], error) {
-	v, err := a.Versions.Version(ctx, c.WorkspaceID, in.N)
-	if err != nil {
-		return nil, err
-	}
-	views, err := a.policyVersions(ctx, c, []policystore.Version{v})
-	if err != nil {
-		return nil, err
-	}
-	_, problems := policy.Parse(workspaceSet, []byte(v.Source), a.Policies.Inventory())
-	return adminapi.Respond(PolicyVersionText{
-		PolicyVersion: views[0], Source: v.Source, Policies: a.written(v.Source), Problems: policyProblems(problems),
-	}), nil
 }
 
 type diffPoliciesInput struct {
 	From int64 `query:"from" minimum:"0" doc:"Earlier version. 0 or omitted compares with an empty document."`
 	To   int64 `query:"to" minimum:"0" doc:"Later version. 0 or omitted selects the newest version."`
-}
-
-func (a *handlers) diffPolicies(ctx context.Context, c *adminapi.Call, in *diffPoliciesInput) (*adminapi.Output[PolicyDiff], error) {
-	var before policystore.Version
-	if in.From > 0 {
-		var err error
-		if before, err = a.Versions.Version(ctx, c.WorkspaceID, in.From); err != nil {
-			return nil, err
-		}
-	}
-	after, err := a.Versions.Version(ctx, c.WorkspaceID, in.To)
-	if err != nil {
-		return nil, err
-	}
-	unified := policy.Diff([]byte(before.Source), []byte(after.Source))
-	return adminapi.Respond(PolicyDiff{From: before.Number, To: after.Number, Text: unified, Lines: diffLines(unified)}), nil
 }
 
 type rollBackInput struct {

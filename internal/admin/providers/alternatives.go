@@ -9,7 +9,6 @@ import (
 	"fairlead/internal/admin/adminapi"
 	"fairlead/internal/admin/requests"
 	"fairlead/internal/catalog"
-	"fairlead/internal/predict"
 	"fairlead/internal/requestlog"
 )
 
@@ -147,12 +146,4 @@ func needsOf(m *catalog.Model) []string {
 		}
 	}
 	return needs
-}
-
-func taskNames() []string {
-	var names []string
-	for _, t := range predict.Tasks() {
-		names = append(names, string(t))
-	}
-	return names
 }

@@ -68,7 +68,19 @@ func (a *handlers) registerConnections() {
 		OperationID: "disconnect-provider", Method: http.MethodDelete, Path: "/providers/{name}", Tags: tags,
 		Summary:     "Delete a provider and its keys",
 		Description: "Only a provider that was added in the dashboard, with this API or on the command line can be deleted.",
-	}, a.disconnectProvider)
+	}, func(ctx context.Context, c *adminapi.Call, in *ProviderPath) (*adminapi.NoContent, error) {
+		if a.Connector == nil {
+			return nil, errFixed()
+		}
+		before, err := a.provider(in.Name)
+		if err != nil {
+			return nil, err
+		}
+		if err := a.Connector.Disconnect(ctx, in.Name); err != nil {
+			return nil, err
+		}
+		return nil, a.Record(ctx, c.Actor, "provider.delete", in.Name, connectionNote{BaseURL: before.BaseURL}, nil)
+	})
 }
 
 func (a *handlers) listVendors(context.Context, *adminapi.Call, *struct{}) (*adminapi.Output[VendorList], error) {
@@ -150,20 +162,6 @@ func (a *handlers) connectProvider(ctx context.Context, c *adminapi.Call, in *co
 		view.Found = append(view.Found, FoundModelView{Model: m.Name, Price: priceView(m.Price)})
 	}
 	return adminapi.Respond(view), nil
-}
-
-func (a *handlers) disconnectProvider(ctx context.Context, c *adminapi.Call, in *ProviderPath) (*adminapi.NoContent, error) {
-	if a.Connector == nil {
-		return nil, errFixed()
-	}
-	before, err := a.provider(in.Name)
-	if err != nil {
-		return nil, err
-	}
-	if err := a.Connector.Disconnect(ctx, in.Name); err != nil {
-		return nil, err
-	}
-	return nil, a.Record(ctx, c.Actor, "provider.delete", in.Name, connectionNote{BaseURL: before.BaseURL}, nil)
 }
 
 // errFixed returns the error for an instance without stored providers.

@@ -20,16 +20,50 @@ func (a *handlers) registerCredentials() {
 		OperationID: "add-credential", Method: http.MethodPost, Path: "/providers/{name}/credentials", Tags: tags,
 		Summary: "Add a credential to a provider", DefaultStatus: http.StatusCreated,
 		Description: "The credential is stored encrypted, sent only to this provider, and never returned.",
-	}, a.addCredential)
+	}, func(ctx context.Context, c *adminapi.Call, in *addCredentialInput) (*adminapi.Output[CredentialView], error) {
+		if a.Credentials == nil {
+			return nil, llm.Errorf(llm.Conflict, "On this instance, credentials can be set only in the configuration.")
+		}
+		added, err := a.Credentials.AddCredential(ctx, in.Name, in.Body.Secret, c.Actor.AccountID)
+		if err != nil {
+			return nil, err
+		}
+		view := credentialView(added)
+		if err := a.Record(ctx, c.Actor, "credential.add", in.Name+"/"+added.ID, nil, view); err != nil {
+			return nil, err
+		}
+		return adminapi.Respond(view), nil
+	})
 	adminapi.Register(a.Server, account.ConnectProviders, huma.Operation{
 		OperationID: "rotate-credential", Method: http.MethodPost, Path: "/providers/{name}/credentials/{id}/rotate", Tags: tags,
 		Summary:     "Replace the secret of a credential that was added in the dashboard",
 		Description: "The new secret is used from the next request on. The credential keeps its ID.",
-	}, a.rotateCredential)
+	}, func(ctx context.Context, c *adminapi.Call, in *rotateCredentialInput) (*adminapi.Output[CredentialView], error) {
+		if err := a.stored(&in.CredentialPath, "Change"); err != nil {
+			return nil, err
+		}
+		changed, err := a.Credentials.ReplaceCredential(ctx, in.Name, in.ID, in.Body.Secret, c.Actor.AccountID)
+		if err != nil {
+			return nil, err
+		}
+		view := credentialView(changed)
+		if err := a.Record(ctx, c.Actor, "credential.rotate", in.Name+"/"+in.ID, nil, view); err != nil {
+			return nil, err
+		}
+		return adminapi.Respond(view), nil
+	})
 	adminapi.Register(a.Server, account.ConnectProviders, huma.Operation{
 		OperationID: "remove-credential", Method: http.MethodDelete, Path: "/providers/{name}/credentials/{id}", Tags: tags,
 		Summary: "Remove a credential that was added in the dashboard",
-	}, a.removeCredential)
+	}, func(ctx context.Context, c *adminapi.Call, in *CredentialPath) (*adminapi.NoContent, error) {
+		if err := a.stored(in, "Remove"); err != nil {
+			return nil, err
+		}
+		if err := a.Credentials.RemoveCredential(ctx, in.Name, in.ID); err != nil {
+			return nil, err
+		}
+		return nil, a.Record(ctx, c.Actor, "credential.remove", in.Name+"/"+in.ID, nil, nil)
+	})
 }
 
 type addCredentialInput struct {
@@ -37,21 +71,6 @@ type addCredentialInput struct {
 	Body struct {
 		Secret string `json:"secret" minLength:"1" maxLength:"16384" writeOnly:"true" doc:"API key of the provider."`
 	}
-}
-
-func (a *handlers) addCredential(ctx context.Context, c *adminapi.Call, in *addCredentialInput) (*adminapi.Output[CredentialView], error) {
-	if a.Credentials == nil {
-		return nil, llm.Errorf(llm.Conflict, "On this instance, credentials can be set only in the configuration.")
-	}
-	added, err := a.Credentials.AddCredential(ctx, in.Name, in.Body.Secret, c.Actor.AccountID)
-	if err != nil {
-		return nil, err
-	}
-	view := credentialView(added)
-	if err := a.Record(ctx, c.Actor, "credential.add", in.Name+"/"+added.ID, nil, view); err != nil {
-		return nil, err
-	}
-	return adminapi.Respond(view), nil
 }
 
 // CredentialPath identifies a credential in a path. It is exported because huma requires it for embedded fields.
@@ -82,31 +101,6 @@ type rotateCredentialInput struct {
 	Body struct {
 		Secret string `json:"secret" minLength:"1" maxLength:"16384" writeOnly:"true" doc:"New API key of the provider."`
 	}
-}
-
-func (a *handlers) rotateCredential(ctx context.Context, c *adminapi.Call, in *rotateCredentialInput) (*adminapi.Output[CredentialView], error) {
-	if err := a.stored(&in.CredentialPath, "Change"); err != nil {
-		return nil, err
-	}
-	changed, err := a.Credentials.ReplaceCredential(ctx, in.Name, in.ID, in.Body.Secret, c.Actor.AccountID)
-	if err != nil {
-		return nil, err
-	}
-	view := credentialView(changed)
-	if err := a.Record(ctx, c.Actor, "credential.rotate", in.Name+"/"+in.ID, nil, view); err != nil {
-		return nil, err
-	}
-	return adminapi.Respond(view), nil
-}
-
-func (a *handlers) removeCredential(ctx context.Context, c *adminapi.Call, in *CredentialPath) (*adminapi.NoContent, error) {
-	if err := a.stored(in, "Remove"); err != nil {
-		return nil, err
-	}
-	if err := a.Credentials.RemoveCredential(ctx, in.Name, in.ID); err != nil {
-		return nil, err
-	}
-	return nil, a.Record(ctx, c.Actor, "credential.remove", in.Name+"/"+in.ID, nil, nil)
 }
 
 func credentialView(s CredentialState) CredentialView {

@@ -15,6 +15,7 @@ import (
 	"fairlead/internal/admin/requests"
 	"fairlead/internal/catalog"
 	"fairlead/internal/money"
+	"fairlead/internal/predict"
 	"fairlead/internal/quality"
 )
 
@@ -211,7 +212,10 @@ func (a *handlers) listCatalog(ctx context.Context, c *adminapi.Call, _ *struct{
 			offered[o.Model] = append(offered[o.Model], o.Provider)
 		}
 	}
-	list := CatalogList{Models: []CatalogModelView{}, Tasks: taskNames()}
+	list := CatalogList{Models: []CatalogModelView{}}
+	for _, t := range predict.Tasks() {
+		list.Tasks = append(list.Tasks, string(t))
+	}
 	for _, l := range a.listings(c.WorkspaceID) {
 		m, t := l.model, traffic[l.model.Name]
 		v := CatalogModelView{

@@ -1,6 +1,7 @@
 package providers
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"time"
@@ -99,32 +100,39 @@ func (a *handlers) registerModels() {
 	adminapi.Register(a.Server, account.ReadModels, huma.Operation{
 		OperationID: "list-models", Method: http.MethodGet, Path: "/models", Tags: []string{"models"},
 		Summary: "List models with targets, prices, health and share of traffic",
-	}, a.listModels)
+	}, func(ctx context.Context, c *adminapi.Call, _ *struct{}) (*adminapi.Output[ModelList], error) {
+		traffic, requests, err := a.traffic(ctx, c.WorkspaceID, "model", trafficSpan)
+		if err != nil {
+			return nil, err
+		}
+		models := a.Fleet.Models()
+		list := ModelList{Models: make([]ModelView, 0, len(models))}
+		for i := range models {
+			v := modelView(&models[i])
+			if !c.Actor.Operator {
+				hideCalls(v.Targets)
+			}
+			v.Traffic = traffic[v.Name]
+			v.SharePercent = adminapi.Share(v.Traffic.Requests, requests)
+			list.Models = append(list.Models, v)
+		}
+		return adminapi.Respond(list), nil
+	})
 	adminapi.Register(a.Server, account.ReadModels, huma.Operation{
 		OperationID: "list-new-models", Method: http.MethodGet, Path: "/new-models", Tags: []string{"models"},
 		Summary:     "List the models that a provider lists and neither the catalog nor the configuration has",
 		Description: "The price of such a model is unknown, so auto never selects it. Requests that name it need allow_unpriced. Set its price with set-price, the configuration or the command line.",
-	}, a.listNewModels)
-	a.registerPrices()
-}
-
-func (a *handlers) listModels(ctx context.Context, c *adminapi.Call, _ *struct{}) (*adminapi.Output[ModelList], error) {
-	traffic, requests, err := a.traffic(ctx, c.WorkspaceID, "model", trafficSpan)
-	if err != nil {
-		return nil, err
-	}
-	models := a.Fleet.Models()
-	list := ModelList{Models: make([]ModelView, 0, len(models))}
-	for i := range models {
-		v := modelView(&models[i])
-		if !c.Actor.Operator {
-			hideCalls(v.Targets)
+	}, func(context.Context, *adminapi.Call, *struct{}) (*adminapi.Output[NewModelList], error) {
+		list := NewModelList{Models: []NewModelView{}}
+		for _, m := range a.Fleet.NewModels() {
+			list.Models = append(list.Models, NewModelView{
+				Provider: m.Provider, Model: m.Model, Kind: string(m.Op), FirstSeen: m.FirstSeen.UTC(), LastSeen: m.LastSeen.UTC(), Callable: m.Callable,
+				Config: m.Config, Command: m.Command,
+			})
 		}
-		v.Traffic = traffic[v.Name]
-		v.SharePercent = adminapi.Share(v.Traffic.Requests, requests)
-		list.Models = append(list.Models, v)
-	}
-	return adminapi.Respond(list), nil
+		return adminapi.Respond(list), nil
+	})
+	a.registerPrices()
 }
 
 // NewModelView is a model that is only in the provider's model list.
@@ -142,17 +150,6 @@ type NewModelView struct {
 // NewModelList holds the new models, newest first.
 type NewModelList struct {
 	Models []NewModelView `json:"models"`
-}
-
-func (a *handlers) listNewModels(context.Context, *adminapi.Call, *struct{}) (*adminapi.Output[NewModelList], error) {
-	list := NewModelList{Models: []NewModelView{}}
-	for _, m := range a.Fleet.NewModels() {
-		list.Models = append(list.Models, NewModelView{
-			Provider: m.Provider, Model: m.Model, Kind: string(m.Op), FirstSeen: m.FirstSeen.UTC(), LastSeen: m.LastSeen.UTC(), Callable: m.Callable,
-			Config: m.Config, Command: m.Command,
-		})
-	}
-	return adminapi.Respond(list), nil
 }
 
 // traffic returns the figures of a period until now by model or provider, and the total number of requests.
@@ -189,9 +186,18 @@ func modelView(s *ModelState) ModelView {
 func targetViews(targets []TargetState) []TargetView {
 	list := make([]TargetView, 0, len(targets))
 	for _, t := range targets {
+		h := &t.Health
+		health := TargetHealthView{
+			Circuit: cmp.Or(h.Circuit, "closed"), Reason: adminapi.NonEmpty(h.Reason), ReasonText: adminapi.NonEmpty(requests.FailureText(h.Reason)),
+			Summary: adminapi.NonEmpty(circuitText(h)), Since: adminapi.Time(h.Since), NextProbe: adminapi.Time(h.NextProbe), TTFTMS: adminapi.Millis(h.Latency),
+			Calls: h.Calls, ErrorPercent: adminapi.Share(h.Failures, h.Calls),
+		}
+		if h.TokensPS > 0 {
+			health.TokensPS = new(h.TokensPS)
+		}
 		list = append(list, TargetView{
 			Target: t.Target.ID(), Model: t.Target.Model.Name, Provider: t.Target.Provider, Upstream: t.Target.Upstream,
-			Simulated: t.Target.Simulated, Collects: t.Target.Collects, Price: priceView(t.Target.Price), PriceSet: t.PriceSet, Health: healthView(t.Health),
+			Simulated: t.Target.Simulated, Collects: t.Target.Collects, Price: priceView(t.Target.Price), PriceSet: t.PriceSet, Health: health,
 			ListedUntil: adminapi.Time(t.ListedUntil),
 		})
 	}
@@ -204,21 +210,6 @@ func hideCalls(targets []TargetView) {
 	for i := range targets {
 		targets[i].Health.Calls, targets[i].Health.ErrorPercent = 0, nil
 	}
-}
-
-func healthView(h TargetHealth) TargetHealthView {
-	v := TargetHealthView{
-		Circuit: h.Circuit, Reason: adminapi.NonEmpty(h.Reason), ReasonText: adminapi.NonEmpty(requests.FailureText(h.Reason)),
-		Summary: adminapi.NonEmpty(circuitText(&h)), Since: adminapi.Time(h.Since), NextProbe: adminapi.Time(h.NextProbe), TTFTMS: adminapi.Millis(h.Latency),
-		Calls: h.Calls, ErrorPercent: adminapi.Share(h.Failures, h.Calls),
-	}
-	if v.Circuit == "" {
-		v.Circuit = "closed"
-	}
-	if h.TokensPS > 0 {
-		v.TokensPS = new(h.TokensPS)
-	}
-	return v
 }
 
 func priceView(p *catalog.Price) *PriceView {

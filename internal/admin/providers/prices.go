@@ -37,33 +37,29 @@ func (a *handlers) registerPrices() {
 		OperationID: "set-price", Method: http.MethodPut, Path: "/models/{name}/prices/{provider}", Tags: tags,
 		Summary:     "Override the price of a model at a provider",
 		Description: "Applies to the next request and survives restarts. Takes precedence over the catalog and the configuration. Costs of earlier requests do not change.",
-	}, a.setPrice)
+	}, func(ctx context.Context, c *adminapi.Call, in *setPriceInput) (*adminapi.Output[TargetView], error) {
+		price, err := in.Body.price(a.Now())
+		if err != nil {
+			return nil, err
+		}
+		changed, err := a.changePrice(ctx, c, in.PricePath, "price.set", price)
+		if err != nil {
+			return nil, err
+		}
+		return adminapi.Respond(targetViews([]TargetState{*changed})[0]), nil
+	})
 	adminapi.Register(a.Server, account.ManageModels, huma.Operation{
 		OperationID: "delete-price", Method: http.MethodDelete, Path: "/models/{name}/prices/{provider}", Tags: tags,
 		Summary: "Remove a price override", DefaultStatus: http.StatusNoContent,
-	}, a.deletePrice)
+	}, func(ctx context.Context, c *adminapi.Call, in *PricePath) (*adminapi.NoContent, error) {
+		_, err := a.changePrice(ctx, c, *in, "price.delete", nil)
+		return nil, err
+	})
 }
 
 type setPriceInput struct {
 	PricePath
 	Body PriceInput
-}
-
-func (a *handlers) setPrice(ctx context.Context, c *adminapi.Call, in *setPriceInput) (*adminapi.Output[TargetView], error) {
-	price, err := in.Body.price(a.Now())
-	if err != nil {
-		return nil, err
-	}
-	changed, err := a.changePrice(ctx, c, in.PricePath, "price.set", price)
-	if err != nil {
-		return nil, err
-	}
-	return adminapi.Respond(targetViews([]TargetState{*changed})[0]), nil
-}
-
-func (a *handlers) deletePrice(ctx context.Context, c *adminapi.Call, in *PricePath) (*adminapi.NoContent, error) {
-	_, err := a.changePrice(ctx, c, *in, "price.delete", nil)
-	return nil, err
 }
 
 // changePrice sets or removes a price, writes an audit event and returns the changed target.

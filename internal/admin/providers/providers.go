@@ -73,7 +73,18 @@ func (a *handlers) registerProviders() {
 	adminapi.Register(a.Server, account.ReadProviders, huma.Operation{
 		OperationID: "list-providers", Method: http.MethodGet, Path: "/providers", Tags: tags,
 		Summary: "List providers with credentials, health and traffic",
-	}, a.listProviders)
+	}, func(ctx context.Context, c *adminapi.Call, _ *struct{}) (*adminapi.Output[ProviderList], error) {
+		traffic, requests, err := a.traffic(ctx, c.WorkspaceID, "provider", trafficSpan)
+		if err != nil {
+			return nil, err
+		}
+		providers := a.Fleet.Providers()
+		list := ProviderList{Providers: make([]ProviderView, 0, len(providers))}
+		for i := range providers {
+			list.Providers = append(list.Providers, shownTo(c, &providers[i], traffic[providers[i].Name], requests))
+		}
+		return adminapi.Respond(list), nil
+	})
 	adminapi.Register(a.Server, account.ReadProviders, huma.Operation{
 		OperationID: "get-provider", Method: http.MethodGet, Path: "/providers/{name}", Tags: tags,
 		Summary:     "Get a provider with its backoffs and its status on each of the last 30 days",
@@ -87,24 +98,22 @@ func (a *handlers) registerProviders() {
 	adminapi.Register(a.Server, account.ManageProviders, huma.Operation{
 		OperationID: "test-provider", Method: http.MethodPost, Path: "/providers/{name}/test", Tags: tags,
 		Summary: "Test the connection to a provider",
-	}, a.testProvider)
+	}, func(ctx context.Context, _ *adminapi.Call, in *ProviderPath) (*adminapi.Output[ProviderTest], error) {
+		result, err := a.Prober.Test(ctx, in.Name)
+		if err != nil {
+			return nil, err
+		}
+		return adminapi.Respond(testView(result)), nil
+	})
 	adminapi.Register(a.Server, account.ManageProviders, huma.Operation{
 		OperationID: "reset-provider", Method: http.MethodPost, Path: "/providers/{name}/reset", Tags: tags,
 		Summary: "Close the circuits of a provider and end the backoff of its credentials", DefaultStatus: http.StatusNoContent,
-	}, a.resetProvider)
-}
-
-func (a *handlers) listProviders(ctx context.Context, c *adminapi.Call, _ *struct{}) (*adminapi.Output[ProviderList], error) {
-	traffic, requests, err := a.traffic(ctx, c.WorkspaceID, "provider", trafficSpan)
-	if err != nil {
-		return nil, err
-	}
-	providers := a.Fleet.Providers()
-	list := ProviderList{Providers: make([]ProviderView, 0, len(providers))}
-	for i := range providers {
-		list.Providers = append(list.Providers, shownTo(c, &providers[i], traffic[providers[i].Name], requests))
-	}
-	return adminapi.Respond(list), nil
+	}, func(ctx context.Context, c *adminapi.Call, in *ProviderPath) (*adminapi.NoContent, error) {
+		if err := a.Prober.ResetCircuits(ctx, in.Name); err != nil {
+			return nil, err
+		}
+		return nil, a.Record(ctx, c.Actor, "provider.reset", in.Name, nil, nil)
+	})
 }
 
 // shownTo returns a provider as the caller may see it: only operators see connection details.
@@ -194,25 +203,10 @@ type switched struct {
 	Enabled bool `json:"enabled"`
 }
 
-func (a *handlers) testProvider(ctx context.Context, _ *adminapi.Call, in *ProviderPath) (*adminapi.Output[ProviderTest], error) {
-	result, err := a.Prober.Test(ctx, in.Name)
-	if err != nil {
-		return nil, err
-	}
-	return adminapi.Respond(testView(result)), nil
-}
-
 func testView(r ProbeResult) ProviderTest {
 	return ProviderTest{
 		OK: r.OK, Tested: !r.Untested, LatencyMS: adminapi.Millis(r.Latency), Status: adminapi.Positive(r.Status), Models: r.Models, Error: adminapi.NonEmpty(r.Error),
 	}
-}
-
-func (a *handlers) resetProvider(ctx context.Context, c *adminapi.Call, in *ProviderPath) (*adminapi.NoContent, error) {
-	if err := a.Prober.ResetCircuits(ctx, in.Name); err != nil {
-		return nil, err
-	}
-	return nil, a.Record(ctx, c.Actor, "provider.reset", in.Name, nil, nil)
 }
 
 // provider looks up a provider.

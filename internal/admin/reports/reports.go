@@ -48,7 +48,13 @@ func Mount(s *adminapi.Server, d Deps) {
 		Description: "Computed from roll-ups. Playground requests are excluded unless source is set. Totals are exact; notes names everything that is " +
 			"not: estimated latencies, groups from a sample, values that the roll-ups do not keep, requests stored by earlier versions, and a rounded range. " +
 			"Grouping or filtering by user, session, client or tag requires read_requests.",
-	}, a.get)
+	}, func(ctx context.Context, c *adminapi.Call, _ *Parameters) (*adminapi.Output[Report], error) {
+		r, err := a.run(ctx, c)
+		if err != nil {
+			return nil, err
+		}
+		return adminapi.Respond(*r), nil
+	})
 	adminapi.Register(s, account.ReadFigures, huma.Operation{
 		OperationID: "get-report-series", Method: http.MethodGet, Path: "/report/series", Tags: tags,
 		Summary:     "Get figures over time by one dimension",
@@ -61,7 +67,21 @@ func Mount(s *adminapi.Server, d Deps) {
 		Responses: map[string]*huma.Response{"200": {Description: "The report.", Content: map[string]*huma.MediaType{
 			"text/csv": {Schema: &huma.Schema{Type: huma.TypeString}},
 		}}},
-	}, a.export)
+	}, func(ctx context.Context, c *adminapi.Call, _ *Parameters) (*huma.StreamResponse, error) {
+		r, err := a.run(ctx, c)
+		if err != nil {
+			return nil, err
+		}
+		return &huma.StreamResponse{Body: func(out huma.Context) {
+			out.SetHeader("Content-Type", "text/csv; charset=utf-8")
+			out.SetHeader("Content-Disposition", `attachment; filename="report.csv"`)
+			out.SetStatus(http.StatusOK)
+			if err := r.WriteCSV(out.BodyWriter()); err != nil {
+				a.Log.WarnContext(ctx, "export ended early", "request_id", c.RequestID, "error", err)
+				panic(http.ErrAbortHandler) // abort the connection, so that the partial export is not mistaken for a complete one
+			}
+		}}, nil
+	})
 }
 
 // Parameters are the query parameters of a report.
@@ -82,14 +102,6 @@ type Parameters struct {
 	Tag       string `query:"tag" doc:"A tag as name=value, or name for any value."`
 	Simulated string `query:"simulated" doc:"true or false. Defaults to both."`
 	Source    string `query:"source" enum:"key,playground,all" doc:"Origin of the request: an API key or the dashboard's playground. Defaults to key."`
-}
-
-func (a *handlers) get(ctx context.Context, c *adminapi.Call, _ *Parameters) (*adminapi.Output[Report], error) {
-	r, err := a.run(ctx, c)
-	if err != nil {
-		return nil, err
-	}
-	return adminapi.Respond(*r), nil
 }
 
 type seriesInput struct {
@@ -115,22 +127,6 @@ func (a *handlers) series(ctx context.Context, c *adminapi.Call, in *seriesInput
 		return nil, err
 	}
 	return adminapi.Respond(newSeries(&q, result, names)), nil
-}
-
-func (a *handlers) export(ctx context.Context, c *adminapi.Call, _ *Parameters) (*huma.StreamResponse, error) {
-	r, err := a.run(ctx, c)
-	if err != nil {
-		return nil, err
-	}
-	return &huma.StreamResponse{Body: func(out huma.Context) {
-		out.SetHeader("Content-Type", "text/csv; charset=utf-8")
-		out.SetHeader("Content-Disposition", `attachment; filename="report.csv"`)
-		out.SetStatus(http.StatusOK)
-		if err := r.WriteCSV(out.BodyWriter()); err != nil {
-			a.Log.WarnContext(ctx, "export ended early", "request_id", c.RequestID, "error", err)
-			panic(http.ErrAbortHandler) // abort the connection, so that the partial export is not mistaken for a complete one
-		}
-	}}, nil
 }
 
 func (a *handlers) run(ctx context.Context, c *adminapi.Call) (*Report, error) {

@@ -1,7 +1,6 @@
 package requests
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -64,14 +63,25 @@ func exportColumns() []column {
 		logged("simulated"),
 		logged("session"),
 		logged("end_user"),
-		{"tags", func(r *exportRow) any { return tagText(r.Tags) }},
+		{"tags", func(r *exportRow) any {
+			parts := []string{}
+			for _, name := range slices.Sorted(maps.Keys(r.Tags)) {
+				parts = append(parts, name+"="+r.Tags[name])
+			}
+			return strings.Join(parts, ";")
+		}},
 		logged("client"),
 		{"ip", func(r *exportRow) any { return r.IP }},
 		{"fallback_reason", func(r *exportRow) any { return orNil(r.Fallback) }},
 		{"source", func(r *exportRow) any { return r.Source }},
 		{"preview", func(r *exportRow) any { return r.Preview }},
 		logged("cache"),
-		{"cache_saved_usd", func(r *exportRow) any { return r.cacheSaved() }},
+		{"cache_saved_usd", func(r *exportRow) any {
+			if r.CacheUse == nil {
+				return nil
+			}
+			return orNil(r.CacheUse.Saved)
+		}},
 	}
 	for _, c := range requestlog.Columns() {
 		if !slices.ContainsFunc(list, func(listed column) bool { return listed.name == c.Export }) {
@@ -79,14 +89,6 @@ func exportColumns() []column {
 		}
 	}
 	return list
-}
-
-// cacheSaved returns what a hit of the response cache saved, or nil.
-func (r *exportRow) cacheSaved() any {
-	if r.CacheUse == nil {
-		return nil
-	}
-	return orNil(r.CacheUse.Saved)
 }
 
 // logged returns the request log column with the export name name.
@@ -124,29 +126,6 @@ func (r *RequestRow) failure() Failure {
 	}
 	return *r.Error
 }
-
-func tagText(tags map[string]string) string {
-	parts := []string{}
-	for _, name := range slices.Sorted(maps.Keys(tags)) {
-		parts = append(parts, name+"="+tags[name])
-	}
-	return strings.Join(parts, ";")
-}
-
-// cell returns the value of the column as CSV. Only strings are neutralized, so that negative numbers are unchanged.
-func (c column) cell(r *exportRow) string {
-	switch v := c.value(r).(type) {
-	case nil:
-		return ""
-	case string:
-		return Neutral(v)
-	default:
-		return fmt.Sprint(v)
-	}
-}
-
-// json returns the value of the column as JSON.
-func (c column) json(r *exportRow) ([]byte, error) { return json.Marshal(c.value(r)) }
 
 func columnNames() []string {
 	names := make([]string, 0, len(columns))

@@ -29,27 +29,25 @@ func (a *handlers) registerErase() {
 		Summary:       "Delete matching requests and their bodies",
 		Description:   "Only counts, unless dry_run=false. Budgets and figures do not change.",
 		DefaultStatus: http.StatusOK,
-	}, a.deleteRequests)
-}
-
-func (a *handlers) deleteRequests(ctx context.Context, c *adminapi.Call, in *eraseInput) (*adminapi.Output[Erased], error) {
-	f, _, err := ParseFilter(c, a.Now())
-	if err != nil {
-		return nil, err
-	}
-	filters := OnlyFilters(c.Params)
-	if len(filters) == 0 && !in.All {
-		return nil, adminapi.Invalid("query", "all", "set a filter, or all=true to select every request of the workspace")
-	}
-	n, err := a.Eraser.DeleteEntries(ctx, f, in.DryRun)
-	if n > 0 && !in.DryRun { // even if deleting was interrupted
-		facts := deletedRequests{Count: n, Filter: filters.Encode()}
-		err = errors.Join(err, a.Record(ctx, c.Actor, "requests.delete", "requests", nil, facts))
-	}
-	if err != nil {
-		return nil, err
-	}
-	return adminapi.Respond(Erased{Count: n, DryRun: in.DryRun}), nil
+	}, func(ctx context.Context, c *adminapi.Call, in *eraseInput) (*adminapi.Output[Erased], error) {
+		f, _, err := ParseFilter(c, a.Now())
+		if err != nil {
+			return nil, err
+		}
+		filters := OnlyFilters(c.Params)
+		if len(filters) == 0 && !in.All {
+			return nil, adminapi.Invalid("query", "all", "set a filter, or all=true to select every request of the workspace")
+		}
+		n, err := a.Eraser.DeleteEntries(ctx, f, in.DryRun)
+		if n > 0 && !in.DryRun { // even if deleting was interrupted
+			facts := deletedRequests{Count: n, Filter: filters.Encode()}
+			err = errors.Join(err, a.Record(ctx, c.Actor, "requests.delete", "requests", nil, facts))
+		}
+		if err != nil {
+			return nil, err
+		}
+		return adminapi.Respond(Erased{Count: n, DryRun: in.DryRun}), nil
+	})
 }
 
 type deletedRequests struct {

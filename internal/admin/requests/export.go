@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/csv"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -44,38 +45,40 @@ func (a *handlers) registerExport() {
 			"text/csv":             {Schema: &huma.Schema{Type: huma.TypeString}},
 			"application/x-ndjson": {Schema: &huma.Schema{Type: huma.TypeString}},
 		}}},
-	}, a.exportRequests)
-}
-
-func (a *handlers) exportRequests(ctx context.Context, c *adminapi.Call, in *exportInput) (*huma.StreamResponse, error) {
-	f, _, err := ParseFilter(c, a.Now())
-	if err != nil {
-		return nil, err
-	}
-	chosen, err := chooseColumns(in.Columns)
-	if err != nil {
-		return nil, err
-	}
-	zone, err := ZoneChoice{in.Zone}.Location()
-	if err != nil {
-		return nil, err
-	}
-	if f.To.IsZero() {
-		f.To = a.Now() // exclude requests that arrive during the export
-	}
-	first, next, err := a.exportPage(ctx, f, "")
-	if err != nil {
-		return nil, err // the status has not been sent yet
-	}
-	return &huma.StreamResponse{Body: func(out huma.Context) {
-		out.SetHeader("Content-Type", map[string]string{"csv": "text/csv; charset=utf-8", "jsonl": "application/x-ndjson"}[in.Format])
-		out.SetHeader("Content-Disposition", `attachment; filename="requests.`+in.Format+`"`)
-		out.SetStatus(http.StatusOK)
-		if err := a.export(ctx, c.Actor, f, first, next, inZone(zone, newSheet(in.Format, out.BodyWriter(), chosen))); err != nil {
-			a.Log.WarnContext(ctx, "export ended early", "request_id", c.RequestID, "error", err)
-			panic(http.ErrAbortHandler) // abort the connection, so that the partial export is not mistaken for a complete one
+	}, func(ctx context.Context, c *adminapi.Call, in *exportInput) (*huma.StreamResponse, error) {
+		f, _, err := ParseFilter(c, a.Now())
+		if err != nil {
+			return nil, err
 		}
-	}}, nil
+		chosen, err := chooseColumns(in.Columns)
+		if err != nil {
+			return nil, err
+		}
+		zone, err := ZoneChoice{in.Zone}.Location()
+		if err != nil {
+			return nil, err
+		}
+		if f.To.IsZero() {
+			f.To = a.Now() // exclude requests that arrive during the export
+		}
+		first, next, err := a.exportPage(ctx, f, "")
+		if err != nil {
+			return nil, err // the status has not been sent yet
+		}
+		return &huma.StreamResponse{Body: func(out huma.Context) {
+			out.SetHeader("Content-Type", map[string]string{"csv": "text/csv; charset=utf-8", "jsonl": "application/x-ndjson"}[in.Format])
+			out.SetHeader("Content-Disposition", `attachment; filename="requests.`+in.Format+`"`)
+			out.SetStatus(http.StatusOK)
+			rows := newSheet(in.Format, out.BodyWriter(), chosen)
+			if zone != nil {
+				rows = zonedSheet{rows, zone}
+			}
+			if err := a.export(ctx, c.Actor, f, first, next, rows); err != nil {
+				a.Log.WarnContext(ctx, "export ended early", "request_id", c.RequestID, "error", err)
+				panic(http.ErrAbortHandler) // abort the connection, so that the partial export is not mistaken for a complete one
+			}
+		}}, nil
+	})
 }
 
 // exportPage returns a page and the cursor of the next page, which is empty on the last page. A search that reaches its time
@@ -130,18 +133,10 @@ func newSheet(format string, w io.Writer, columns []column) sheet {
 	return &csvSheet{out: w, w: csv.NewWriter(w), columns: columns}
 }
 
-// zonedSheet writes times in a time zone.
+// zonedSheet writes times in a time zone instead of UTC.
 type zonedSheet struct {
 	sheet
 	zone *time.Location
-}
-
-// inZone returns a sheet that writes times in the time zone. nil means UTC.
-func inZone(zone *time.Location, s sheet) sheet {
-	if zone == nil {
-		return s
-	}
-	return zonedSheet{s, zone}
 }
 
 func (s zonedSheet) row(r *exportRow) error {
@@ -167,7 +162,14 @@ func (s *csvSheet) begin() error {
 func (s *csvSheet) row(r *exportRow) error {
 	cells := []string{}
 	for _, c := range s.columns {
-		cells = append(cells, c.cell(r))
+		switch v := c.value(r).(type) {
+		case nil:
+			cells = append(cells, "")
+		case string:
+			cells = append(cells, Neutral(v)) // not for other types, so that negative numbers are unchanged
+		default:
+			cells = append(cells, fmt.Sprint(v))
+		}
 	}
 	return s.w.Write(cells)
 }
@@ -243,7 +245,7 @@ func (s *lineSheet) row(r *exportRow) error {
 		line = append(line, '"')
 		line = append(line, c.name...)
 		line = append(line, '"', ':')
-		value, err := c.json(r)
+		value, err := json.Marshal(c.value(r))
 		if err != nil {
 			return err
 		}

@@ -3,6 +3,7 @@ package requests
 import (
 	"context"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -43,7 +44,20 @@ func (a *handlers) registerFeedback() {
 	adminapi.Register(a.Server, account.ReadRequests, huma.Operation{
 		OperationID: "get-request-feedback", Method: http.MethodGet, Path: "/requests/{id}/feedback", Tags: []string{"requests"},
 		Summary: "List the ratings of a response",
-	}, a.getRequestFeedback)
+	}, func(ctx context.Context, c *adminapi.Call, in *requestPath) (*adminapi.Output[RatingList], error) {
+		if _, err := a.entry(ctx, c.WorkspaceID, in.ID); err != nil {
+			return nil, err
+		}
+		ratings, err := a.Ratings.Of(ctx, c.WorkspaceID, in.ID)
+		if err != nil {
+			return nil, err
+		}
+		list := RatingList{Ratings: make([]RatingView, len(ratings))}
+		for i := range ratings {
+			list.Ratings[i] = ratingView(&ratings[i], c.Actor)
+		}
+		return adminapi.Respond(list), nil
+	})
 }
 
 type rateRequestInput struct {
@@ -64,9 +78,13 @@ func (a *handlers) rateRequest(ctx context.Context, c *adminapi.Call, in *rateRe
 		RequestID: in.ID, WorkspaceID: c.WorkspaceID, AccountID: c.Actor.AccountID, KeyID: c.Actor.KeyID,
 		Score: score, Label: label, Comment: in.Body.Comment, Source: feedback.FromDashboard,
 	}
-	before, err := a.earlierRating(ctx, &given)
+	ratings, err := a.Ratings.Of(ctx, given.WorkspaceID, given.RequestID)
 	if err != nil {
 		return nil, err
+	}
+	var before any // the previous rating by the same rater
+	if i := slices.IndexFunc(ratings, func(r feedback.Rating) bool { return r.Rater() == given.Rater() }); i >= 0 {
+		before = notedRating{Score: ratings[i].Score, Label: ratings[i].Label}
 	}
 	saved, err := a.Ratings.Rate(ctx, given)
 	if err != nil {
@@ -82,35 +100,6 @@ func (a *handlers) rateRequest(ctx context.Context, c *adminapi.Call, in *rateRe
 type notedRating struct {
 	Score float64 `json:"score"`
 	Label string  `json:"label,omitempty"`
-}
-
-// earlierRating returns the previous rating by the same rater, or nil.
-func (a *handlers) earlierRating(ctx context.Context, r *feedback.Rating) (any, error) {
-	ratings, err := a.Ratings.Of(ctx, r.WorkspaceID, r.RequestID)
-	if err != nil {
-		return nil, err
-	}
-	for i := range ratings {
-		if ratings[i].Rater() == r.Rater() {
-			return notedRating{Score: ratings[i].Score, Label: ratings[i].Label}, nil
-		}
-	}
-	return nil, nil
-}
-
-func (a *handlers) getRequestFeedback(ctx context.Context, c *adminapi.Call, in *requestPath) (*adminapi.Output[RatingList], error) {
-	if _, err := a.entry(ctx, c.WorkspaceID, in.ID); err != nil {
-		return nil, err
-	}
-	ratings, err := a.Ratings.Of(ctx, c.WorkspaceID, in.ID)
-	if err != nil {
-		return nil, err
-	}
-	list := RatingList{Ratings: make([]RatingView, len(ratings))}
-	for i := range ratings {
-		list.Ratings[i] = ratingView(&ratings[i], c.Actor)
-	}
-	return adminapi.Respond(list), nil
 }
 
 func ratingView(r *feedback.Rating, by account.Actor) RatingView {

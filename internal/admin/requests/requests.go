@@ -87,12 +87,29 @@ func (a *handlers) registerRequests() {
 	adminapi.Register(a.Server, account.ReadRequests, huma.Operation{
 		OperationID: "count-requests", Method: http.MethodGet, Path: "/requests/count", Tags: []string{"requests"},
 		Summary: "Count matching requests",
-	}, a.countRequests)
+	}, func(ctx context.Context, c *adminapi.Call, _ *Filters) (*adminapi.Output[RequestCount], error) {
+		f, _, err := ParseFilter(c, a.Now())
+		if err != nil {
+			return nil, err
+		}
+		n, err := a.Requests.Count(ctx, f, countLimit)
+		_, partial := errors.AsType[*requestlog.UnfinishedError](err)
+		if err != nil && !partial {
+			return nil, err
+		}
+		return adminapi.Respond(RequestCount{Count: n, More: partial || n >= countLimit}), nil
+	})
 	adminapi.Register(a.Server, account.ReadRequests, huma.Operation{
 		OperationID: "get-request", Method: http.MethodGet, Path: "/requests/{id}", Tags: []string{"requests"},
 		Summary:     "Get a request with its trace, attempts and cost breakdown",
 		Description: "Waits up to two seconds for a recent request that is not yet in the log.",
-	}, a.getRequest)
+	}, func(ctx context.Context, c *adminapi.Call, in *requestPath) (*adminapi.Output[RequestDetail], error) {
+		entry, err := a.entry(ctx, c.WorkspaceID, in.ID)
+		if err != nil {
+			return nil, err
+		}
+		return adminapi.Respond(requestDetail(&entry, c.Actor)), nil
+	})
 	adminapi.Register(a.Server, account.ReadBodies, huma.Operation{
 		OperationID: "get-request-body", Method: http.MethodGet, Path: "/requests/{id}/body", Tags: []string{"requests"},
 		Summary: "Get the stored bodies of a request",
@@ -131,27 +148,6 @@ func (a *handlers) listRequests(ctx context.Context, c *adminapi.Call, in *listR
 		result.Before, result.Unfinished = &unfinished.Before, true
 	}
 	return adminapi.Respond(result), nil
-}
-
-func (a *handlers) countRequests(ctx context.Context, c *adminapi.Call, _ *Filters) (*adminapi.Output[RequestCount], error) {
-	f, _, err := ParseFilter(c, a.Now())
-	if err != nil {
-		return nil, err
-	}
-	n, err := a.Requests.Count(ctx, f, countLimit)
-	_, partial := errors.AsType[*requestlog.UnfinishedError](err)
-	if err != nil && !partial {
-		return nil, err
-	}
-	return adminapi.Respond(RequestCount{Count: n, More: partial || n >= countLimit}), nil
-}
-
-func (a *handlers) getRequest(ctx context.Context, c *adminapi.Call, in *requestPath) (*adminapi.Output[RequestDetail], error) {
-	entry, err := a.entry(ctx, c.WorkspaceID, in.ID)
-	if err != nil {
-		return nil, err
-	}
-	return adminapi.Respond(requestDetail(&entry, c.Actor)), nil
 }
 
 const (
@@ -217,7 +213,7 @@ func absentBody(state requestlog.BodyState) *adminapi.Output[RequestBody] {
 		requestlog.BodyExpired:           "The bodies were deleted because they are older than the body retention.",
 		requestlog.BodyTooLarge:          "The bodies exceed the maximum stored size.",
 		requestlog.BodyRedactionTimeout:  "The bodies were not stored because the redaction rules of the workspace took too long.",
-		requestlog.BodyMedia:             "The bodies of audio, image, rerank, file and batch requests are not stored.",
+		requestlog.BodyMedia:             "The bodies of audio, image, rerank, realtime, file and batch requests are not stored.",
 		requestlog.BodyNone:              "The request failed before there was a body to store.",
 	}
 	if reasons[state] == "" {

@@ -47,50 +47,43 @@ func (a *handlers) registerSearch() {
 		Summary: "Search the text of stored requests and responses",
 		Description: "Returns the newest matches with excerpts. A text is found in the request that stored it first on its day, not in the later turns that repeat it. " +
 			"Use list-requests with text to combine the search with other filters and to get further pages.",
-	}, a.searchRequests)
-}
-
-func (a *handlers) searchRequests(ctx context.Context, c *adminapi.Call, in *searchInput) (*adminapi.Output[TextMatches], error) {
-	values := map[string][]string{"text": {in.Text}}
-	f, page, err := requestlog.ParseFilter(values, a.Now())
-	if err != nil {
-		return nil, err
-	}
-	query, err := fulltext.Parse(in.Text)
-	if err != nil {
-		return nil, err
-	}
-	f.WorkspaceID, page.Limit, page.Within = c.WorkspaceID, in.Limit, searchTime
-	entries, err := a.Requests.Entries(ctx, f, page)
-	_, partial := errors.AsType[*requestlog.UnfinishedError](err)
-	if err != nil && !partial {
-		return nil, err
-	}
-	result := TextMatches{Matches: make([]TextMatch, 0, len(entries)), Unfinished: partial}
-	for i := range entries {
-		e := &entries[i]
-		match := TextMatch{
-			ID: e.ID, Time: e.Time.UTC(), Model: adminapi.NonEmpty(e.Model), Session: adminapi.NonEmpty(e.Session), Preview: e.Preview, Excerpt: []ExcerptSpan{},
-		}
-		body, err := a.Requests.EntryBody(ctx, c.WorkspaceID, e.ID)
-		if err != nil && !errors.Is(err, requestlog.ErrNotFound) {
+	}, func(ctx context.Context, c *adminapi.Call, in *searchInput) (*adminapi.Output[TextMatches], error) {
+		values := map[string][]string{"text": {in.Text}}
+		f, page, err := requestlog.ParseFilter(values, a.Now())
+		if err != nil {
 			return nil, err
 		}
-		for _, span := range excerpt(query, &body) {
-			match.Excerpt = append(match.Excerpt, ExcerptSpan{span.Text, span.Match})
+		query, err := fulltext.Parse(in.Text)
+		if err != nil {
+			return nil, err
 		}
-		result.Matches = append(result.Matches, match)
-	}
-	return adminapi.Respond(result), nil
-}
-
-// excerpt returns the part of a body that matches a query: of the response, or else of the request.
-func excerpt(query fulltext.Query, body *requestlog.Body) []fulltext.Span {
-	e := fulltext.NewExcerpter(query)
-	for _, text := range [][]byte{body.Response, body.Request} {
-		if !e.Done() {
-			(&fulltext.Scanner{}).Scan(text, e.Add)
+		f.WorkspaceID, page.Limit, page.Within = c.WorkspaceID, in.Limit, searchTime
+		entries, err := a.Requests.Entries(ctx, f, page)
+		_, partial := errors.AsType[*requestlog.UnfinishedError](err)
+		if err != nil && !partial {
+			return nil, err
 		}
-	}
-	return e.Excerpt()
+		result := TextMatches{Matches: make([]TextMatch, 0, len(entries)), Unfinished: partial}
+		for i := range entries {
+			e := &entries[i]
+			match := TextMatch{
+				ID: e.ID, Time: e.Time.UTC(), Model: adminapi.NonEmpty(e.Model), Session: adminapi.NonEmpty(e.Session), Preview: e.Preview, Excerpt: []ExcerptSpan{},
+			}
+			body, err := a.Requests.EntryBody(ctx, c.WorkspaceID, e.ID)
+			if err != nil && !errors.Is(err, requestlog.ErrNotFound) {
+				return nil, err
+			}
+			excerpter := fulltext.NewExcerpter(query)
+			for _, text := range [][]byte{body.Response, body.Request} {
+				if !excerpter.Done() {
+					(&fulltext.Scanner{}).Scan(text, excerpter.Add)
+				}
+			}
+			for _, span := range excerpter.Excerpt() {
+				match.Excerpt = append(match.Excerpt, ExcerptSpan{span.Text, span.Match})
+			}
+			result.Matches = append(result.Matches, match)
+		}
+		return adminapi.Respond(result), nil
+	})
 }

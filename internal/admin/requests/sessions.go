@@ -9,6 +9,7 @@ import (
 
 	"fairlead/internal/account"
 	"fairlead/internal/admin/adminapi"
+	"fairlead/internal/budget"
 	"fairlead/internal/id"
 	"fairlead/internal/money"
 	"fairlead/internal/requestlog"
@@ -64,13 +65,13 @@ type SessionBudget struct {
 	Percent     *float64     `json:"percent"`
 	WarnPercent int          `json:"warn_percent"`
 	Downgrade   bool         `json:"downgrade" doc:"Whether requests are served by auto:cost once warn_percent is spent."`
+	ByPolicy    bool         `json:"by_policy" doc:"Whether a policy sets the budget, instead of the API key."`
 	ResetsAt    *time.Time   `json:"resets_at"`
 }
 
-// SessionBudgets reads the use of the budgets of a session.
+// SessionBudgets reads the budgets of a session with their use.
 type SessionBudgets interface {
-	// SessionBudgets returns the budgets of the session's key that apply to it. It returns none if the key does not exist.
-	SessionBudgets(ctx context.Context, s requestlog.Session) ([]SessionBudget, error)
+	ForSession(ctx context.Context, s *requestlog.Session) ([]budget.Item, error)
 }
 
 type listSessionsInput struct {
@@ -101,7 +102,23 @@ func (a *handlers) registerSessions() {
 	adminapi.Register(a.Server, account.ReadRequests, huma.Operation{
 		OperationID: "list-session-turns", Method: http.MethodGet, Path: "/sessions/{id}/turns", Tags: tags,
 		Summary: "List the requests of a session, oldest first",
-	}, a.listTurns)
+	}, func(ctx context.Context, c *adminapi.Call, in *listTurnsInput) (*adminapi.Output[TurnPage], error) {
+		if _, err := a.Sessions.Session(ctx, c.WorkspaceID, in.ID); err != nil {
+			return nil, err
+		}
+		turns, err := Turns(ctx, a.Requests, a.Sessions, c.Actor, c.WorkspaceID, in.ID, in.After, in.Limit)
+		if err != nil {
+			return nil, err
+		}
+		page := TurnPage{Turns: turns}
+		if in.After == "" && len(turns) > 0 {
+			page.Gone = turns[0].Number - 1
+		}
+		if len(turns) == in.Limit {
+			page.After = &turns[len(turns)-1].ID
+		}
+		return adminapi.Respond(page), nil
+	})
 	adminapi.Register(a.Server, account.ReadBodies, huma.Operation{
 		OperationID: "get-session-turn-messages", Method: http.MethodGet, Path: "/sessions/{id}/turns/{request}/messages", Tags: tags,
 		Summary: "Get the messages that are new in a turn, and its response",
@@ -148,14 +165,20 @@ func (a *handlers) getSession(ctx context.Context, c *adminapi.Call, in *Session
 	if err != nil {
 		return nil, err
 	}
-	budgets, err := a.Budgets.SessionBudgets(ctx, s)
+	items, err := a.Budgets.ForSession(ctx, &s)
 	if err != nil {
 		return nil, err
 	}
-	if budgets == nil {
-		budgets = []SessionBudget{}
+	detail := SessionDetail{SessionSummary: sessionView(&s, c.Actor), Budgets: make([]SessionBudget, 0, len(items))}
+	for i := range items {
+		item := &items[i]
+		detail.Budgets = append(detail.Budgets, SessionBudget{
+			Of: string(item.Kind), Amount: item.Budget.Amount, Spent: item.Status.Spent, Held: item.Status.Held,
+			Percent: adminapi.Percent(item.Status.Spent, item.Budget.Amount), WarnPercent: item.Budget.WarnPercent,
+			Downgrade: item.Downgrade, ByPolicy: item.ByPolicy, ResetsAt: adminapi.Time(item.Status.End),
+		})
 	}
-	return adminapi.Respond(SessionDetail{SessionSummary: sessionView(&s, c.Actor), Budgets: budgets}), nil
+	return adminapi.Respond(detail), nil
 }
 
 // SessionOf returns the view of a session for the command line.

@@ -51,47 +51,45 @@ func (a *handlers) registerTail() {
 		Responses: map[string]*huma.Response{"200": {Description: "Server-sent events.", Content: map[string]*huma.MediaType{
 			"text/event-stream": {Schema: batch},
 		}}},
-	}, a.tailRequests)
-}
-
-func (a *handlers) tailRequests(ctx context.Context, c *adminapi.Call, in *tailInput) (*huma.StreamResponse, error) {
-	f, _, err := ParseFilter(c, a.Now())
-	if err != nil {
-		return nil, err
-	}
-	f.To = time.Time{} // a live view has no end
-	if c.Method() == http.MethodHead {
-		return nil, nil
-	}
-	if in.LastEventID != "" {
-		in.After = in.LastEventID
-	}
-	if in.Rows == "none" {
-		in.After = "" // the client reloads its data after each count
-	}
-	if !a.tails.enter(c.WorkspaceID) {
-		return nil, llm.Errorf(llm.Overloaded, "Too many live views are open. Close some, or try again later.")
-	}
-	backlog, err := a.backlog(ctx, f, in.After)
-	if err != nil {
-		a.tails.leave(c.WorkspaceID)
-		return nil, err
-	}
-	return &huma.StreamResponse{Body: func(out huma.Context) {
-		defer a.tails.leave(c.WorkspaceID)
-		out.SetHeader("Content-Type", "text/event-stream")
-		out.SetHeader("X-Accel-Buffering", "no") // disable buffering in proxies
-		out.SetStatus(http.StatusOK)
-		watch, cancel := context.WithCancel(ctx)
-		defer cancel()
-		t := &tail{api: a, call: c, out: out, sent: map[string]bool{}, every: tailBatch}
+	}, func(ctx context.Context, c *adminapi.Call, in *tailInput) (*huma.StreamResponse, error) {
+		f, _, err := ParseFilter(c, a.Now())
+		if err != nil {
+			return nil, err
+		}
+		f.To = time.Time{} // a live view has no end
+		if c.Method() == http.MethodHead {
+			return nil, nil
+		}
+		if in.LastEventID != "" {
+			in.After = in.LastEventID
+		}
 		if in.Rows == "none" {
-			t.counting, t.every = true, tailCounts
+			in.After = "" // the client reloads its data after each count
 		}
-		if err := t.run(watch, a.Live.Subscribe(watch, f, in.After), backlog); err != nil && ctx.Err() == nil {
-			a.Log.WarnContext(ctx, "tail ended", "request_id", c.RequestID, "error", err)
+		if !a.tails.enter(c.WorkspaceID) {
+			return nil, llm.Errorf(llm.Overloaded, "Too many live views are open. Close some, or try again later.")
 		}
-	}}, nil
+		backlog, err := a.backlog(ctx, f, in.After)
+		if err != nil {
+			a.tails.leave(c.WorkspaceID)
+			return nil, err
+		}
+		return &huma.StreamResponse{Body: func(out huma.Context) {
+			defer a.tails.leave(c.WorkspaceID)
+			out.SetHeader("Content-Type", "text/event-stream")
+			out.SetHeader("X-Accel-Buffering", "no") // disable buffering in proxies
+			out.SetStatus(http.StatusOK)
+			watch, cancel := context.WithCancel(ctx)
+			defer cancel()
+			t := &tail{api: a, call: c, out: out, sent: map[string]bool{}, every: tailBatch}
+			if in.Rows == "none" {
+				t.counting, t.every = true, tailCounts
+			}
+			if err := t.run(watch, a.Live.Subscribe(watch, f, in.After), backlog); err != nil && ctx.Err() == nil {
+				a.Log.WarnContext(ctx, "tail ended", "request_id", c.RequestID, "error", err)
+			}
+		}}, nil
+	})
 }
 
 // tails counts the open event streams of each workspace.
@@ -174,7 +172,8 @@ func (t *tail) run(ctx context.Context, s *requestlog.Subscription, backlog []re
 		if now := t.api.Now(); now.Sub(checked) >= tailCheck {
 			checked = now
 			if err := t.recheck(); err != nil {
-				return t.end(ctx, err)
+				e := t.api.ClientError(ctx, t.call, err)
+				return t.write(fmt.Sprintf("event: error\ndata: %s\n\n", t.call.ErrorBody(e)))
 			}
 		}
 		if err := t.batch(updates, lost); err != nil {
@@ -209,12 +208,6 @@ func (t *tail) recheck() error {
 	t.call.Actor = again.Actor
 	_, _, err = ParseFilter(again, t.api.Now())
 	return err
-}
-
-// end sends the error that ends the stream.
-func (t *tail) end(ctx context.Context, cause error) error {
-	e := t.api.ClientError(ctx, t.call, cause)
-	return t.write(fmt.Sprintf("event: error\ndata: %s\n\n", t.call.ErrorBody(e)))
 }
 
 // batch writes updates as one event. It omits requests that were sent with the backlog.

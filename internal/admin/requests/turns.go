@@ -46,24 +46,6 @@ type listTurnsInput struct {
 	Limit int    `query:"limit" minimum:"1" maximum:"100" default:"50"`
 }
 
-func (a *handlers) listTurns(ctx context.Context, c *adminapi.Call, in *listTurnsInput) (*adminapi.Output[TurnPage], error) {
-	if _, err := a.Sessions.Session(ctx, c.WorkspaceID, in.ID); err != nil {
-		return nil, err
-	}
-	turns, err := Turns(ctx, a.Requests, a.Sessions, c.Actor, c.WorkspaceID, in.ID, in.After, in.Limit)
-	if err != nil {
-		return nil, err
-	}
-	page := TurnPage{Turns: turns}
-	if in.After == "" && len(turns) > 0 {
-		page.Gone = turns[0].Number - 1
-	}
-	if len(turns) == in.Limit {
-		page.After = &turns[len(turns)-1].ID
-	}
-	return adminapi.Respond(page), nil
-}
-
 // Turns returns the turns of a session after a request, oldest first. An empty request begins with the first turn.
 func Turns(ctx context.Context, log requestlog.Reader, sessions requestlog.SessionReader, by account.Actor, workspace, session, after string, limit int) ([]Turn, error) {
 	var previous *requestlog.Entry
@@ -163,8 +145,11 @@ func (a *handlers) getTurnMessages(ctx context.Context, c *adminapi.Call, in *tu
 		return nil, requestlog.ErrNotFound
 	}
 	request, response, absent, err := a.chatBody(ctx, &entry)
-	if err != nil || absent != nil {
-		return adminapi.Respond(TurnMessages{RequestBody: orEmpty(absent), Previous: "none"}), err
+	if err != nil {
+		return nil, err
+	}
+	if absent != nil {
+		return adminapi.Respond(TurnMessages{RequestBody: *absent, Previous: "none"}), nil
 	}
 	earlier, err := a.Requests.Entries(ctx, requestlog.Filter{WorkspaceID: c.WorkspaceID, Session: []string{entry.Session}}, requestlog.Page{Before: entry.ID, Limit: 1})
 	if err != nil {
@@ -193,13 +178,6 @@ func (a *handlers) getTurnMessages(ctx context.Context, c *adminapi.Call, in *tu
 	body := storedBody(response)
 	body.Request = bodyText(fresh)
 	return adminapi.Respond(TurnMessages{RequestBody: body, Known: known, Previous: previous}), nil
-}
-
-func orEmpty(b *RequestBody) RequestBody {
-	if b == nil {
-		return RequestBody{}
-	}
-	return *b
 }
 
 // chatBody returns the stored bodies of an entry in the chat format, or why they are not available.
@@ -232,7 +210,11 @@ func newMessages(before, request []byte) (fresh []byte, known int) {
 		return request, 0
 	}
 	if before != nil && json.Unmarshal(before, &old) == nil {
-		for known < len(old.Messages) && known < len(now.Messages) && sameMessage(old.Messages[known], now.Messages[known]) {
+		for known < min(len(old.Messages), len(now.Messages)) {
+			a, b := old.Messages[known], now.Messages[known]
+			if !bytes.Equal(a, b) && !bytes.Equal(withoutMarks(a), withoutMarks(b)) { // clients move cache marks from turn to turn
+				break
+			}
 			known++
 		}
 		for known > 0 && known < len(now.Messages) && roleOf(now.Messages[known]) == "assistant" {
@@ -256,11 +238,6 @@ func roleOf(message json.RawMessage) string {
 	}
 	_ = json.Unmarshal(message, &m) // a message without a role has none
 	return m.Role
-}
-
-// sameMessage reports whether two messages are equal apart from cache marks, which clients move from turn to turn.
-func sameMessage(a, b json.RawMessage) bool {
-	return bytes.Equal(a, b) || bytes.Equal(withoutMarks(a), withoutMarks(b))
 }
 
 func withoutMarks(message json.RawMessage) []byte {

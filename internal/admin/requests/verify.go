@@ -31,24 +31,22 @@ func (a *handlers) registerVerify() {
 		OperationID: "verify-request", Method: http.MethodGet, Path: "/requests/{id}/verify", Tags: []string{"requests"},
 		Summary:     "Verify a logged decision",
 		Description: "Recomputes the decision with the targets, prices, policies and corrections of that time. Calls no provider.",
-	}, a.verifyRequest)
-}
-
-func (a *handlers) verifyRequest(ctx context.Context, c *adminapi.Call, in *requestPath) (*adminapi.Output[Verification], error) {
-	entry, err := a.entry(ctx, c.WorkspaceID, in.ID)
-	if err != nil {
-		return nil, err
-	}
-	result, err := a.Verifier.Verify(ctx, &entry)
-	if err != nil {
-		return nil, err
-	}
-	view := Verification{
-		Same: result.Same, Recomputed: result.Same || len(result.Differences) > 0, FeaturesVerified: result.FeaturesVerified,
-		Differences: make([]Difference, 0, len(result.Differences)), Missing: result.Missing,
-	}
-	for _, d := range result.Differences {
-		view.Differences = append(view.Differences, Difference(d))
-	}
-	return adminapi.Respond(view), nil
+	}, func(ctx context.Context, c *adminapi.Call, in *requestPath) (*adminapi.Output[Verification], error) {
+		entry, err := a.entry(ctx, c.WorkspaceID, in.ID)
+		if err != nil {
+			return nil, err
+		}
+		result, err := a.Verifier.Verify(ctx, &entry)
+		if err != nil {
+			return nil, err
+		}
+		view := Verification{
+			Same: result.Same, Recomputed: result.Same || len(result.Differences) > 0, FeaturesVerified: result.FeaturesVerified,
+			Differences: make([]Difference, 0, len(result.Differences)), Missing: result.Missing,
+		}
+		for _, d := range result.Differences {
+			view.Differences = append(view.Differences, Difference(d))
+		}
+		return adminapi.Respond(view), nil
+	})
 }

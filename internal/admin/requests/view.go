@@ -72,17 +72,6 @@ type CacheUse struct {
 	Inputs     *int          `json:"cached_inputs" doc:"Inputs of an embeddings request that were served from the cache."`
 }
 
-func cacheUse(c *requestlog.Cache) *CacheUse {
-	if c == nil {
-		return nil
-	}
-	use := &CacheUse{Status: string(c.Status), Reason: adminapi.NonEmpty(c.Reason), Source: adminapi.NonEmpty(c.Source), Saved: c.Saved, Inputs: adminapi.Positive(c.Inputs)}
-	if c.Status == requestlog.CacheHit {
-		use.AgeSeconds = new(int64(c.Age / time.Second))
-	}
-	return use
-}
-
 // Tokens are the token counts of a request. Each token is counted in one class, except that output includes reasoning.
 type Tokens struct {
 	Input      int64 `json:"input" doc:"Uncached input tokens."`
@@ -178,7 +167,7 @@ func requestRow(e *requestlog.Entry, by account.Actor) RequestRow {
 		Outcome: adminapi.NonEmpty(string(e.Outcome)), Status: adminapi.Positive(e.Status),
 		Endpoint: e.Endpoint, Stream: e.Stream, Preview: e.Preview, Requested: e.Requested,
 		Model: adminapi.NonEmpty(e.Model), Provider: adminapi.NonEmpty(e.Provider), Simulated: e.Simulated,
-		Decision: adminapi.NonEmpty(string(e.DecisionKind)), Policy: adminapi.NonEmpty(e.Policy), Fallback: adminapi.NonEmpty(fallbackReason(e)), Escalated: adminapi.NonEmpty(e.Escalation()), Attempts: len(e.Attempts), Finish: adminapi.NonEmpty(e.Finish), CacheUse: cacheUse(e.Cache),
+		Decision: adminapi.NonEmpty(string(e.DecisionKind)), Policy: adminapi.NonEmpty(e.Policy), Fallback: adminapi.NonEmpty(fallbackReason(e)), Escalated: adminapi.NonEmpty(e.Escalation()), Attempts: len(e.Attempts), Finish: adminapi.NonEmpty(e.Finish),
 		Tokens: tokens(e.Usage), Cost: e.Cost, BaselineModel: adminapi.NonEmpty(e.BaselineModel), BaselineCost: e.BaselineCost,
 		LatencyMS: adminapi.Millis(e.Latency), TTFTMS: adminapi.Millis(e.TTFT),
 		KeyID: adminapi.NonEmpty(e.KeyID), KeyName: adminapi.NonEmpty(e.KeyName), Source: e.Source(), AccountID: adminapi.NonEmpty(e.AccountID),
@@ -188,8 +177,12 @@ func requestRow(e *requestlog.Entry, by account.Actor) RequestRow {
 		row.OverheadUS = new(e.Overhead.Microseconds())
 		row.WaitMS = new(e.Wait.Milliseconds())
 	}
-	if e.Cache != nil {
-		row.Cache = new(string(e.Cache.Status))
+	if c := e.Cache; c != nil {
+		row.Cache = new(string(c.Status))
+		row.CacheUse = &CacheUse{Status: string(c.Status), Reason: adminapi.NonEmpty(c.Reason), Source: adminapi.NonEmpty(c.Source), Saved: c.Saved, Inputs: adminapi.Positive(c.Inputs)}
+		if c.Status == requestlog.CacheHit {
+			row.CacheUse.AgeSeconds = new(int64(c.Age / time.Second))
+		}
 	}
 	if e.Error != nil {
 		row.Error = &Failure{Code: e.Error.Code, Message: e.Error.Message, Origin: string(e.Error.Origin)}
@@ -199,22 +192,12 @@ func requestRow(e *requestlog.Entry, by account.Actor) RequestRow {
 	}
 	if !by.May(account.ReadBodies) {
 		row.Preview = ""
-		if row.Error != nil {
-			row.Error.Message = withoutText(row.Error)
+		if f := row.Error; f != nil && f.Origin != string(llm.FromGateway) && f.Origin != string(llm.FromPolicy) {
+			// Errors from providers and errors about malformed requests can quote the request.
+			f.Message = "Hidden because it can quote the request and you do not have the \"read_bodies\" permission."
 		}
 	}
 	return row
-}
-
-// withoutText returns the message of a failure, or a fixed text if the message can quote the request, as errors from providers
-// and errors about malformed requests can.
-func withoutText(f *Failure) string {
-	switch llm.Origin(f.Origin) {
-	case llm.FromGateway, llm.FromPolicy:
-		return f.Message
-	default:
-		return "Hidden because it can quote the request and you do not have the \"read_bodies\" permission."
-	}
 }
 
 func requestDetail(e *requestlog.Entry, by account.Actor) RequestDetail {

@@ -71,7 +71,19 @@ func Mount(s *adminapi.Server, d Deps) {
 	adminapi.Register(s, account.ReadRequests, huma.Operation{
 		OperationID: "list-views", Method: http.MethodGet, Path: "/views", Tags: tags,
 		Summary: "List the saved views of the request list or the report",
-	}, a.list)
+	}, func(ctx context.Context, c *adminapi.Call, in *listInput) (*adminapi.Output[SavedViewList], error) {
+		all, err := a.Store.Views(ctx, c.WorkspaceID)
+		if err != nil {
+			return nil, err
+		}
+		list := SavedViewList{Views: make([]SavedView, 0, len(all))}
+		for i := range all {
+			if all[i].Page == pageOf(in.Page) {
+				list.Views = append(list.Views, viewOf(&all[i], c.Actor))
+			}
+		}
+		return adminapi.Respond(list), nil
+	})
 	adminapi.Register(s, account.ManageViews, huma.Operation{
 		OperationID: "create-view", Method: http.MethodPost, Path: "/views", Tags: tags,
 		Summary: "Save a view", DefaultStatus: http.StatusCreated,
@@ -83,25 +95,20 @@ func Mount(s *adminapi.Server, d Deps) {
 	adminapi.Register(s, account.ManageViews, huma.Operation{
 		OperationID: "delete-view", Method: http.MethodDelete, Path: "/views/{id}", Tags: tags,
 		Summary: "Delete a saved view", DefaultStatus: http.StatusNoContent,
-	}, a.delete)
+	}, func(ctx context.Context, c *adminapi.Call, in *viewPath) (*adminapi.NoContent, error) {
+		before, err := a.find(ctx, c.WorkspaceID, in.ID)
+		if err != nil {
+			return nil, err
+		}
+		if err := a.Store.DeleteView(ctx, c.WorkspaceID, in.ID); err != nil {
+			return nil, asError(err)
+		}
+		return nil, a.Record(ctx, c.Actor, "view.delete", in.ID, noteOf(&before), nil)
+	})
 }
 
 type listInput struct {
 	Page string `query:"page" enum:"requests,report" default:"requests" doc:"Page that shows the views."`
-}
-
-func (a *handlers) list(ctx context.Context, c *adminapi.Call, in *listInput) (*adminapi.Output[SavedViewList], error) {
-	all, err := a.Store.Views(ctx, c.WorkspaceID)
-	if err != nil {
-		return nil, err
-	}
-	list := SavedViewList{Views: make([]SavedView, 0, len(all))}
-	for i := range all {
-		if all[i].Page == pageOf(in.Page) {
-			list.Views = append(list.Views, viewOf(&all[i], c.Actor))
-		}
-	}
-	return adminapi.Respond(list), nil
 }
 
 type createInput struct{ Body ViewSettings }
@@ -153,17 +160,6 @@ func (a *handlers) replace(ctx context.Context, c *adminapi.Call, in *replaceInp
 	return adminapi.Respond(viewOf(&v, c.Actor)), nil
 }
 
-func (a *handlers) delete(ctx context.Context, c *adminapi.Call, in *viewPath) (*adminapi.NoContent, error) {
-	before, err := a.find(ctx, c.WorkspaceID, in.ID)
-	if err != nil {
-		return nil, err
-	}
-	if err := a.Store.DeleteView(ctx, c.WorkspaceID, in.ID); err != nil {
-		return nil, asError(err)
-	}
-	return nil, a.Record(ctx, c.Actor, "view.delete", in.ID, noteOf(&before), nil)
-}
-
 func (a *handlers) find(ctx context.Context, workspaceID, viewID string) (savedview.View, error) {
 	all, err := a.Store.Views(ctx, workspaceID)
 	if err != nil {
@@ -183,7 +179,13 @@ func (a *handlers) parse(s *ViewSettings, page string) (savedview.View, error) {
 		return v, adminapi.Invalid("body", "name", "is required")
 	}
 	values := url.Values{}
-	known := parameters(page)
+	known := report.Parameters()
+	if page != savedview.Report {
+		known = nil
+		for _, p := range requestlog.Parameters() {
+			known = append(known, p.Name)
+		}
+	}
 	for name, value := range s.Filters {
 		if !slices.Contains(known, name) {
 			return v, adminapi.Invalid("body", "filters."+name, "is not a parameter of the page")
@@ -196,7 +198,13 @@ func (a *handlers) parse(s *ViewSettings, page string) (savedview.View, error) {
 			values.Set(name, value)
 		}
 	}
-	if err := validate(page, values, a.Now()); err != nil {
+	var err error
+	if page == savedview.Report {
+		_, err = report.Parse(values, a.Now())
+	} else {
+		_, _, err = requestlog.ParseFilter(values, a.Now())
+	}
+	if err != nil {
 		return v, adminapi.Invalid("body", "filters", adminapi.AsError(err).Message)
 	}
 	for _, column := range v.Columns {
@@ -205,28 +213,6 @@ func (a *handlers) parse(s *ViewSettings, page string) (savedview.View, error) {
 		}
 	}
 	return v, nil
-}
-
-// parameters lists the parameters of a page.
-func parameters(page string) []string {
-	if page == savedview.Report {
-		return report.Parameters()
-	}
-	var names []string
-	for _, p := range requestlog.Parameters() {
-		names = append(names, p.Name)
-	}
-	return names
-}
-
-// validate checks the values of the parameters of a page.
-func validate(page string, values url.Values, now time.Time) error {
-	if page == savedview.Report {
-		_, err := report.Parse(values, now)
-		return err
-	}
-	_, _, err := requestlog.ParseFilter(values, now)
-	return err
 }
 
 // pageOf returns the stored name of a page.

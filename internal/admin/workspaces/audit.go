@@ -42,33 +42,31 @@ func (a *handlers) registerAudit() {
 	adminapi.Register(a.Server, account.ReadAudit, huma.Operation{
 		OperationID: "list-audit", Method: http.MethodGet, Path: "/audit", Tags: []string{"settings"},
 		Summary: "List audit events, newest first",
-	}, a.listAudit)
-}
-
-func (a *handlers) listAudit(ctx context.Context, c *adminapi.Call, in *auditInput) (*adminapi.Output[AuditPage], error) {
-	events, err := a.Audit.Audit(ctx, c.WorkspaceID, in.Before, in.Limit)
-	if err != nil {
-		return nil, err
-	}
-	ids := make([]string, 0, 2*len(events))
-	for i := range events {
-		ids = append(ids, events[i].Actor, events[i].Object)
-	}
-	names, err := a.Labels.Labels(ctx, c, ids)
-	if err != nil {
-		return nil, err
-	}
-	page := AuditPage{Events: make([]AuditEntry, 0, len(events))}
-	for _, e := range events {
-		v := AuditEntry{ID: e.ID, At: e.At.UTC(), Actor: e.Actor, Label: names[e.Actor], Action: e.Action, Object: e.Object, Before: e.Before, After: e.After}
-		v.Label = cmp.Or(v.Label, e.Actor)
-		v.Target = cmp.Or(names[e.Object], invitationLabel(&e), e.Object)
-		page.Events = append(page.Events, v)
-	}
-	if len(events) == in.Limit {
-		page.Before = new(events[len(events)-1].ID)
-	}
-	return adminapi.Respond(page), nil
+	}, func(ctx context.Context, c *adminapi.Call, in *auditInput) (*adminapi.Output[AuditPage], error) {
+		events, err := a.Audit.Audit(ctx, c.WorkspaceID, in.Before, in.Limit)
+		if err != nil {
+			return nil, err
+		}
+		ids := make([]string, 0, 2*len(events))
+		for i := range events {
+			ids = append(ids, events[i].Actor, events[i].Object)
+		}
+		names, err := a.Labels.Labels(ctx, c, ids)
+		if err != nil {
+			return nil, err
+		}
+		page := AuditPage{Events: make([]AuditEntry, 0, len(events))}
+		for _, e := range events {
+			v := AuditEntry{ID: e.ID, At: e.At.UTC(), Actor: e.Actor, Label: names[e.Actor], Action: e.Action, Object: e.Object, Before: e.Before, After: e.After}
+			v.Label = cmp.Or(v.Label, e.Actor)
+			v.Target = cmp.Or(names[e.Object], invitationLabel(&e), e.Object)
+			page.Events = append(page.Events, v)
+		}
+		if len(events) == in.Limit {
+			page.Before = new(events[len(events)-1].ID)
+		}
+		return adminapi.Respond(page), nil
+	})
 }
 
 // invitationLabel returns the label of an open invitation, or an empty string for other objects.

@@ -42,31 +42,43 @@ func (a *handlers) registerInvitations() {
 	adminapi.Register(a.Server, account.ManageMembers, huma.Operation{
 		OperationID: "list-invitations", Method: http.MethodGet, Path: "/workspace/invitations", Tags: tags,
 		Summary: "List open invitations",
-	}, a.listInvitations)
+	}, func(ctx context.Context, c *adminapi.Call, _ *struct{}) (*adminapi.Output[InvitationList], error) {
+		open, err := a.Invitations.Invitations(ctx, c.WorkspaceID)
+		if err != nil {
+			return nil, err
+		}
+		list := InvitationList{Invitations: make([]InvitationView, 0, len(open))}
+		for _, i := range open {
+			list.Invitations = append(list.Invitations, invitationView(i))
+		}
+		return adminapi.Respond(list), nil
+	})
 	adminapi.Register(a.Server, account.ManageMembers, huma.Operation{
 		OperationID: "create-invitation", Method: http.MethodPost, Path: "/workspace/invitations", Tags: tags,
 		Summary: "Invite a person", DefaultStatus: http.StatusCreated,
-	}, a.createInvitation)
+	}, func(ctx context.Context, c *adminapi.Call, in *createInvitationInput) (*adminapi.Output[NewInvitation], error) {
+		made, token, err := a.Invitations.Invite(ctx, c.Actor, account.Role(in.Body.Role))
+		if err != nil {
+			return nil, err
+		}
+		return adminapi.Respond(NewInvitation{InvitationView: invitationView(made), Token: token}), nil
+	})
 	adminapi.Register(a.Server, account.ManageMembers, huma.Operation{
 		OperationID: "revoke-invitation", Method: http.MethodDelete, Path: "/workspace/invitations/{id}", Tags: tags,
 		Summary: "Revoke an invitation", DefaultStatus: http.StatusNoContent,
-	}, a.revokeInvitation)
+	}, func(ctx context.Context, c *adminapi.Call, in *invitationPath) (*adminapi.NoContent, error) {
+		return nil, a.Invitations.RevokeInvitation(ctx, c.Actor, in.ID)
+	})
 	adminapi.Register(a.Server, adminapi.SignedIn, huma.Operation{
 		OperationID: "accept-invitation", Method: http.MethodPost, Path: "/invitations/accept", Tags: tags,
 		Summary: "Accept an invitation", Description: "For accounts that already exist. Without an account, pass the token to create-registration.",
-	}, a.acceptInvitation)
-}
-
-func (a *handlers) listInvitations(ctx context.Context, c *adminapi.Call, _ *struct{}) (*adminapi.Output[InvitationList], error) {
-	open, err := a.Invitations.Invitations(ctx, c.WorkspaceID)
-	if err != nil {
-		return nil, err
-	}
-	list := InvitationList{Invitations: make([]InvitationView, 0, len(open))}
-	for _, i := range open {
-		list.Invitations = append(list.Invitations, invitationView(i))
-	}
-	return adminapi.Respond(list), nil
+	}, func(ctx context.Context, c *adminapi.Call, in *acceptInvitationInput) (*adminapi.Output[Joined], error) {
+		member, err := a.Invitations.AcceptInvitation(ctx, c.Account.ID, in.Body.Token)
+		if err != nil {
+			return nil, err
+		}
+		return adminapi.Respond(Joined{WorkspaceID: member.WorkspaceID, Role: string(member.Role)}), nil
+	})
 }
 
 type createInvitationInput struct {
@@ -75,34 +87,14 @@ type createInvitationInput struct {
 	}
 }
 
-func (a *handlers) createInvitation(ctx context.Context, c *adminapi.Call, in *createInvitationInput) (*adminapi.Output[NewInvitation], error) {
-	made, token, err := a.Invitations.Invite(ctx, c.Actor, account.Role(in.Body.Role))
-	if err != nil {
-		return nil, err
-	}
-	return adminapi.Respond(NewInvitation{InvitationView: invitationView(made), Token: token}), nil
-}
-
 type invitationPath struct {
 	ID string `path:"id" maxLength:"64" doc:"Invitation ID."`
-}
-
-func (a *handlers) revokeInvitation(ctx context.Context, c *adminapi.Call, in *invitationPath) (*adminapi.NoContent, error) {
-	return nil, a.Invitations.RevokeInvitation(ctx, c.Actor, in.ID)
 }
 
 type acceptInvitationInput struct {
 	Body struct {
 		Token string `json:"token" minLength:"1" maxLength:"200"`
 	}
-}
-
-func (a *handlers) acceptInvitation(ctx context.Context, c *adminapi.Call, in *acceptInvitationInput) (*adminapi.Output[Joined], error) {
-	member, err := a.Invitations.AcceptInvitation(ctx, c.Account.ID, in.Body.Token)
-	if err != nil {
-		return nil, err
-	}
-	return adminapi.Respond(Joined{WorkspaceID: member.WorkspaceID, Role: string(member.Role)}), nil
 }
 
 func invitationView(i account.Invitation) InvitationView {

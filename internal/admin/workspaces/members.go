@@ -35,33 +35,37 @@ func (a *handlers) registerMembers() {
 	adminapi.Register(a.Server, account.ReadMembers, huma.Operation{
 		OperationID: "list-members", Method: http.MethodGet, Path: "/workspace/members", Tags: tags,
 		Summary: "List members",
-	}, a.listMembers)
+	}, func(ctx context.Context, c *adminapi.Call, _ *struct{}) (*adminapi.Output[MemberList], error) {
+		members, err := a.Members.Members(ctx, c.WorkspaceID)
+		if err != nil {
+			return nil, err
+		}
+		list := MemberList{Members: make([]MemberView, 0, len(members))}
+		for _, m := range members {
+			list.Members = append(list.Members, MemberView{
+				AccountID: m.AccountID, Email: m.Email, Name: m.Name, Role: string(m.Role), JoinedAt: m.JoinedAt.UTC(),
+			})
+		}
+		return adminapi.Respond(list), nil
+	})
 	adminapi.Register(a.Server, account.ManageMembers, huma.Operation{
 		OperationID: "update-member", Method: http.MethodPatch, Path: "/workspace/members/{account_id}", Tags: tags,
 		Summary: "Change the role of a member", DefaultStatus: http.StatusNoContent,
-	}, a.updateMember)
+	}, func(ctx context.Context, c *adminapi.Call, in *updateMemberInput) (*adminapi.NoContent, error) {
+		return nil, a.Members.SetRole(ctx, c.Actor, in.AccountID, account.Role(in.Body.Role))
+	})
 	adminapi.Register(a.Server, account.ManageMembers, huma.Operation{
 		OperationID: "remove-member", Method: http.MethodDelete, Path: "/workspace/members/{account_id}", Tags: tags,
 		Summary: "Remove a member from the workspace", Description: "Revokes the API keys that the member created in the workspace, unless keep_keys is set.",
-	}, a.removeMember)
+	}, func(ctx context.Context, c *adminapi.Call, in *removeMemberInput) (*adminapi.Output[RemovedMember], error) {
+		return a.endMembership(ctx, c, in.AccountID, in.KeepKeys.KeepKeys)
+	})
 	adminapi.Register(a.Server, account.ReadWorkspace, huma.Operation{
 		OperationID: "leave-workspace", Method: http.MethodPost, Path: "/workspace/leave", Tags: tags,
 		Summary: "Leave the workspace", Description: "Revokes the API keys that you created in the workspace, unless keep_keys is set, which requires manage_keys.",
-	}, a.leaveWorkspace)
-}
-
-func (a *handlers) listMembers(ctx context.Context, c *adminapi.Call, _ *struct{}) (*adminapi.Output[MemberList], error) {
-	members, err := a.Members.Members(ctx, c.WorkspaceID)
-	if err != nil {
-		return nil, err
-	}
-	list := MemberList{Members: make([]MemberView, 0, len(members))}
-	for _, m := range members {
-		list.Members = append(list.Members, MemberView{
-			AccountID: m.AccountID, Email: m.Email, Name: m.Name, Role: string(m.Role), JoinedAt: m.JoinedAt.UTC(),
-		})
-	}
-	return adminapi.Respond(list), nil
+	}, func(ctx context.Context, c *adminapi.Call, in *KeepKeys) (*adminapi.Output[RemovedMember], error) {
+		return a.endMembership(ctx, c, c.Actor.AccountID, in.KeepKeys)
+	})
 }
 
 type updateMemberInput struct {
@@ -69,10 +73,6 @@ type updateMemberInput struct {
 	Body struct {
 		Role string `json:"role" enum:"owner,admin,developer,viewer"`
 	}
-}
-
-func (a *handlers) updateMember(ctx context.Context, c *adminapi.Call, in *updateMemberInput) (*adminapi.NoContent, error) {
-	return nil, a.Members.SetRole(ctx, c.Actor, in.AccountID, account.Role(in.Body.Role))
 }
 
 // RemovedMember lists the keys that were revoked when a member was removed.
@@ -95,14 +95,6 @@ type KeepKeys struct {
 type removeMemberInput struct {
 	MemberPath
 	KeepKeys
-}
-
-func (a *handlers) removeMember(ctx context.Context, c *adminapi.Call, in *removeMemberInput) (*adminapi.Output[RemovedMember], error) {
-	return a.endMembership(ctx, c, in.AccountID, in.KeepKeys.KeepKeys)
-}
-
-func (a *handlers) leaveWorkspace(ctx context.Context, c *adminapi.Call, in *KeepKeys) (*adminapi.Output[RemovedMember], error) {
-	return a.endMembership(ctx, c, c.Actor.AccountID, in.KeepKeys)
 }
 
 func (a *handlers) endMembership(ctx context.Context, c *adminapi.Call, accountID string, keepKeys bool) (*adminapi.Output[RemovedMember], error) {

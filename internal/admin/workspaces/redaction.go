@@ -36,7 +36,33 @@ func (a *handlers) registerRedaction() {
 		OperationID: "test-redaction", Method: http.MethodPost, Path: "/workspace/redaction/test", Tags: []string{"workspaces"},
 		Summary:     "Test redaction rules",
 		Description: "Returns the text as it would be stored. Stores neither the text nor the rules.",
-	}, a.testRedaction)
+	}, func(ctx context.Context, c *adminapi.Call, in *testRedactionInput) (*adminapi.Output[RedactionResult], error) {
+		w, err := a.Workspaces.Workspace(ctx, c.WorkspaceID)
+		if err != nil {
+			return nil, err
+		}
+		rules := redact.Rules{Builtin: a.DefaultRedaction()}
+		if w.Redaction != nil {
+			rules = *w.Redaction
+		}
+		if in.Body.Rules != nil {
+			rules = *in.Body.Rules.rules()
+			if err := validateRedaction("rules", &rules); err != nil {
+				return nil, err
+			}
+		}
+		redactor, err := redact.New(rules)
+		if err != nil {
+			return nil, err
+		}
+		end := a.Now().Add(redactionTestTime)
+		pass := redactor.Begin(func() bool { return a.Now().After(end) })
+		text := pass.Text(in.Body.Text)
+		if pass.Stopped() {
+			return nil, adminapi.Invalid("body", "rules", "take too long for this text; simplify the patterns")
+		}
+		return adminapi.Respond(RedactionResult{Text: text, Counts: pass.Counts()}), nil
+	})
 }
 
 type testRedactionInput struct {
@@ -48,53 +74,6 @@ type testRedactionInput struct {
 
 // redactionTestTime is the time limit for a test.
 const redactionTestTime = 500 * time.Millisecond
-
-func (a *handlers) testRedaction(ctx context.Context, c *adminapi.Call, in *testRedactionInput) (*adminapi.Output[RedactionResult], error) {
-	rules, err := a.rulesInForce(ctx, c.WorkspaceID)
-	if err != nil {
-		return nil, err
-	}
-	if in.Body.Rules != nil {
-		rules = *in.Body.Rules.rules()
-		if err := validateRedaction("rules", &rules); err != nil {
-			return nil, err
-		}
-	}
-	redactor, err := redact.New(rules)
-	if err != nil {
-		return nil, err
-	}
-	end := a.Now().Add(redactionTestTime)
-	pass := redactor.Begin(func() bool { return a.Now().After(end) })
-	text := pass.Text(in.Body.Text)
-	if pass.Stopped() {
-		return nil, adminapi.Invalid("body", "rules", "take too long for this text; simplify the patterns")
-	}
-	return adminapi.Respond(RedactionResult{Text: text, Counts: pass.Counts()}), nil
-}
-
-func (a *handlers) rulesInForce(ctx context.Context, workspaceID string) (redact.Rules, error) {
-	w, err := a.Workspaces.Workspace(ctx, workspaceID)
-	if err != nil {
-		return redact.Rules{}, err
-	}
-	if w.Redaction != nil {
-		return *w.Redaction, nil
-	}
-	return redact.Rules{Builtin: a.DefaultRedaction()}, nil
-}
-
-// redactionChange validates changed redaction rules. null selects the instance's rules.
-func redactionChange(f adminapi.Field[RedactionView]) (**redact.Rules, error) {
-	if !f.Given {
-		return nil, nil
-	}
-	rules := f.Value.rules()
-	if err := validateRedaction("redaction", rules); err != nil {
-		return nil, err
-	}
-	return &rules, nil
-}
 
 // validateRedaction returns all problems of the rules in one error.
 func validateRedaction(param string, rules *redact.Rules) error {

@@ -33,11 +33,33 @@ func (a *handlers) registerWorkspaces() {
 	adminapi.Register(a.Server, adminapi.SignedIn, huma.Operation{
 		OperationID: "create-workspace", Method: http.MethodPost, Path: "/workspaces", Tags: tags,
 		Summary: "Create a workspace", DefaultStatus: http.StatusCreated,
-	}, a.createWorkspace)
+	}, func(ctx context.Context, c *adminapi.Call, in *createWorkspaceInput) (*adminapi.Output[WorkspaceView], error) {
+		by := account.Actor{AccountID: c.Account.ID}
+		memberships, err := a.Memberships.Workspaces(ctx, c.Account.ID)
+		if err != nil {
+			return nil, err
+		}
+		if len(memberships) > 0 {
+			if by, err = a.Memberships.Actor(ctx, c.Account.ID, memberships[0].Workspace.ID); err != nil {
+				return nil, err
+			}
+		}
+		made, err := a.Workspaces.CreateWorkspace(ctx, by, in.Body.Name)
+		if err != nil {
+			return nil, err
+		}
+		return adminapi.Respond(workspaceView(made, nil)), nil
+	})
 	adminapi.Register(a.Server, account.ReadWorkspace, huma.Operation{
 		OperationID: "get-workspace", Method: http.MethodGet, Path: "/workspace", Tags: tags,
 		Summary: "Get the workspace and its settings",
-	}, a.getWorkspace)
+	}, func(ctx context.Context, c *adminapi.Call, _ *struct{}) (*adminapi.Output[WorkspaceView], error) {
+		w, err := a.Workspaces.Workspace(ctx, c.WorkspaceID)
+		if err != nil {
+			return nil, err
+		}
+		return a.workspaceAnswer(ctx, w)
+	})
 	adminapi.Register(a.Server, account.ManageWorkspace, huma.Operation{
 		OperationID: "update-workspace", Method: http.MethodPatch, Path: "/workspace", Tags: tags,
 		Summary: "Change the settings of the workspace", Description: "Only operators can raise or remove the budget.",
@@ -45,39 +67,22 @@ func (a *handlers) registerWorkspaces() {
 	adminapi.Register(a.Server, account.ManageInstance, huma.Operation{
 		OperationID: "set-workspace-budget", Method: http.MethodPut, Path: "/instance/workspaces/{id}/budget", Tags: []string{"settings"},
 		Summary: "Set or remove the budget of a workspace",
-	}, a.setWorkspaceBudget)
+	}, func(ctx context.Context, c *adminapi.Call, in *workspaceBudgetInput) (*adminapi.Output[WorkspaceView], error) {
+		if !in.Body.Budget.Given {
+			return nil, adminapi.Invalid("body", "budget", "is required; use null to remove the budget")
+		}
+		changed, err := a.Workspaces.UpdateWorkspace(ctx, c.Actor, in.ID, account.WorkspaceChange{Budget: spending.Change(in.Body.Budget)})
+		if err != nil {
+			return nil, err
+		}
+		return a.workspaceAnswer(ctx, changed)
+	})
 }
 
 type createWorkspaceInput struct {
 	Body struct {
 		Name string `json:"name" minLength:"1" maxLength:"100"`
 	}
-}
-
-func (a *handlers) createWorkspace(ctx context.Context, c *adminapi.Call, in *createWorkspaceInput) (*adminapi.Output[WorkspaceView], error) {
-	by := account.Actor{AccountID: c.Account.ID}
-	memberships, err := a.Memberships.Workspaces(ctx, c.Account.ID)
-	if err != nil {
-		return nil, err
-	}
-	if len(memberships) > 0 {
-		if by, err = a.Memberships.Actor(ctx, c.Account.ID, memberships[0].Workspace.ID); err != nil {
-			return nil, err
-		}
-	}
-	made, err := a.Workspaces.CreateWorkspace(ctx, by, in.Body.Name)
-	if err != nil {
-		return nil, err
-	}
-	return adminapi.Respond(workspaceView(made, nil)), nil
-}
-
-func (a *handlers) getWorkspace(ctx context.Context, c *adminapi.Call, _ *struct{}) (*adminapi.Output[WorkspaceView], error) {
-	w, err := a.Workspaces.Workspace(ctx, c.WorkspaceID)
-	if err != nil {
-		return nil, err
-	}
-	return a.workspaceAnswer(ctx, w)
 }
 
 func (a *handlers) workspaceAnswer(ctx context.Context, w account.Workspace) (*adminapi.Output[WorkspaceView], error) {
@@ -115,8 +120,12 @@ func (a *handlers) updateWorkspace(ctx context.Context, c *adminapi.Call, in *up
 	if change.BodyRetention, err = retention("body_retention_ms", b.BodyRetentionMS); err != nil {
 		return nil, err
 	}
-	if change.Redaction, err = redactionChange(b.Redaction); err != nil {
-		return nil, err
+	if b.Redaction.Given {
+		rules := b.Redaction.Value.rules() // nil selects the instance's rules
+		if err := validateRedaction("redaction", rules); err != nil {
+			return nil, err
+		}
+		change.Redaction = &rules
 	}
 	changed, err := a.Workspaces.UpdateWorkspace(ctx, c.Actor, c.WorkspaceID, change)
 	if err != nil {
@@ -160,17 +169,6 @@ type workspaceBudgetInput struct {
 	Body struct {
 		Budget adminapi.Field[spending.BudgetView] `json:"budget,omitzero" doc:"Required. null removes the budget."`
 	}
-}
-
-func (a *handlers) setWorkspaceBudget(ctx context.Context, c *adminapi.Call, in *workspaceBudgetInput) (*adminapi.Output[WorkspaceView], error) {
-	if !in.Body.Budget.Given {
-		return nil, adminapi.Invalid("body", "budget", "is required; use null to remove the budget")
-	}
-	changed, err := a.Workspaces.UpdateWorkspace(ctx, c.Actor, in.ID, account.WorkspaceChange{Budget: spending.Change(in.Body.Budget)})
-	if err != nil {
-		return nil, err
-	}
-	return a.workspaceAnswer(ctx, changed)
 }
 
 func workspaceView(w account.Workspace, use *spending.BudgetUseView) WorkspaceView {
