@@ -39,18 +39,16 @@ func NewConsole(env []string, version, commit string) *Console {
 	return &Console{
 		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: env, Version: version, commit: commit,
 		Terminal: out, progress: errs, CanAsk: errs && term.IsTerminal(int(os.Stdin.Fd())),
-		Width: terminalWidth, Zone: time.Local, Now: time.Now,
+		Width: func() int {
+			width, _, err := term.GetSize(int(os.Stdout.Fd()))
+			if err != nil {
+				return 0 // not a terminal
+			}
+			return width
+		},
+		Zone: time.Local, Now: time.Now,
 		Secret: func(ctx context.Context) (string, error) { return readSecret(ctx, int(os.Stdin.Fd())) },
 	}
-}
-
-// terminalWidth returns the width of the terminal, or 0 if there is none.
-func terminalWidth() int {
-	width, _, err := term.GetSize(int(os.Stdout.Fd()))
-	if err != nil {
-		return 0
-	}
-	return width
 }
 
 // readSecret reads a line without echo. It restores the terminal even if reading is cancelled.
@@ -147,7 +145,13 @@ func (c *Console) PrintTable(o *Options, t *Table) error {
 	if err := c.Print(strings.Join(t.Lines(width, c.Coloured(o)), "\n") + "\n"); err != nil {
 		return err
 	}
-	if hidden := t.hidden(width); len(hidden) > 0 {
+	var hidden []string
+	for i, w := range t.Widths(width) {
+		if w == hiddenColumn {
+			hidden = append(hidden, t.Columns[i].Title)
+		}
+	}
+	if len(hidden) > 0 {
 		c.Infof(o, "hidden columns: %s. Use a wider terminal or --json", strings.Join(hidden, ", "))
 	}
 	return nil

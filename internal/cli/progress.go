@@ -53,13 +53,11 @@ func (p *Progress) Add(n int) {
 	if p.Terminal {
 		every = redrawEvery
 	}
-	if now := p.Now(); p.Out != nil && now.Sub(p.Shown) >= every {
-		p.Shown = now
-		p.tell(now)
+	now := p.Now()
+	if p.Out == nil || now.Sub(p.Shown) < every {
+		return
 	}
-}
-
-func (p *Progress) tell(now time.Time) {
+	p.Shown = now
 	if !p.Terminal {
 		fmt.Fprintln(p.Out, p.text(now))
 		return
@@ -75,12 +73,9 @@ func (p *Progress) text(now time.Time) string {
 		return fmt.Sprintf("%s, %s/s", Plural(p.Done, "request"), Count(int64(rate)))
 	}
 	left := time.Duration(float64(p.Total-p.Done) / max(rate, 0.001) * float64(time.Second)).Round(time.Second)
-	return fmt.Sprintf("[%s] %s/%s, %s/s, %s left", p.bar(), Count(int64(p.Done)), Count(int64(p.Total)), Count(int64(rate)), max(left, 0))
-}
-
-func (p *Progress) bar() string {
 	full := min(barWidth, barWidth*p.Done/p.Total)
-	return strings.Repeat("#", full) + strings.Repeat(".", barWidth-full)
+	bar := strings.Repeat("#", full) + strings.Repeat(".", barWidth-full)
+	return fmt.Sprintf("[%s] %s/%s, %s/s, %s left", bar, Count(int64(p.Done)), Count(int64(p.Total)), Count(int64(rate)), max(left, 0))
 }
 
 // End removes the bar.

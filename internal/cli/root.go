@@ -39,19 +39,23 @@ func NewRoot(c *Console, commands ...Command) *cobra.Command {
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpTemplate(helpTemplate)
 	root.SetUsageTemplate(usageTemplate)
-	root.SetGlobalNormalizationFunc(dashes)
-	o.register(root.PersistentFlags())
+	root.SetGlobalNormalizationFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+		return pflag.NormalizedName(strings.ReplaceAll(name, "_", "-")) // query parameters use underscores
+	})
+	flags := root.PersistentFlags()
+	flags.StringVar(&o.Config, "config", "", "path of the configuration file (default: fairlead.yaml in ., $XDG_CONFIG_HOME/fairlead or /etc/fairlead)")
+	flags.StringVar(&o.dataDir, "data-dir", "", "directory for the database, the spool and the master key")
+	flags.BoolVar(&o.JSON, "json", false, "print JSON: one object, or one object per line for lists")
+	flags.BoolVar(&o.Quiet, "quiet", false, "print results only")
+	flags.BoolVar(&o.noColor, "no-color", false, "do not use colors (also: NO_COLOR=1)")
+	flags.BoolVar(&o.yes, "yes", false, "answer yes to all questions")
+	flags.BoolVar(&o.utc, "utc", false, "show times in UTC instead of the local time zone")
 	root.AddCommand(newOpenAPI(c), newCompletion(c), newVersion(c, o))
 	for _, newCommand := range commands {
 		root.AddCommand(newCommand(c, o))
 	}
 	root.SetHelpCommand(newHelp())
 	return root
-}
-
-// dashes accepts flags with underscores, which query parameters use.
-func dashes(_ *pflag.FlagSet, name string) pflag.NormalizedName {
-	return pflag.NormalizedName(strings.ReplaceAll(name, "_", "-"))
 }
 
 // Run executes a command line and returns its exit code.

@@ -166,17 +166,6 @@ func (t *Table) hideOne(widths []int) bool {
 	return true
 }
 
-// hidden returns the titles of the columns that do not fit into width.
-func (t *Table) hidden(width int) []string {
-	var titles []string
-	for i, w := range t.Widths(width) {
-		if w == hiddenColumn {
-			titles = append(titles, t.Columns[i].Title)
-		}
-	}
-	return titles
-}
-
 // line formats one row. The last cell of a short row extends over the missing columns.
 func (t *Table) line(row []Cell, widths []int, width int, coloured bool) string {
 	var b strings.Builder

@@ -161,7 +161,14 @@ func newAdminRemove(c *cli.Console, o *cli.Options) *cobra.Command {
 				if err != nil {
 					return accountError(err)
 				}
-				return tellRemoved(c, o, removedView{Email: email, WorkspaceID: w.ID, RevokedKeys: revoked})
+				if o.JSON {
+					return c.PrintJSON(removedView{Email: email, WorkspaceID: w.ID, RevokedKeys: revoked})
+				}
+				c.Infof(o, "Removed %s from workspace %s and revoked %d API keys.", cli.Clean(email), w.ID, len(revoked))
+				for _, key := range revoked {
+					c.Infof(o, "  %s  %s", key.ID, cli.Clean(key.Name))
+				}
+				return nil
 			})
 		},
 	}
@@ -169,17 +176,6 @@ func newAdminRemove(c *cli.Console, o *cli.Options) *cobra.Command {
 	cmd.Flags().StringVar(&workspace, "workspace", "", "workspace id (default: the first workspace)")
 	cmd.Flags().BoolVar(&keepKeys, "keep-keys", false, "do not revoke the API keys that the member created")
 	return cmd
-}
-
-func tellRemoved(c *cli.Console, o *cli.Options, view removedView) error {
-	if o.JSON {
-		return c.PrintJSON(view)
-	}
-	c.Infof(o, "Removed %s from workspace %s and revoked %d API keys.", cli.Clean(view.Email), view.WorkspaceID, len(view.RevokedKeys))
-	for _, key := range view.RevokedKeys {
-		c.Infof(o, "  %s  %s", key.ID, cli.Clean(key.Name))
-	}
-	return nil
 }
 
 // passwordFlag adds the flag --password-stdin. No flag takes the password itself, because command lines are visible to other

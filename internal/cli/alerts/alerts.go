@@ -140,26 +140,18 @@ func (a *alertCommands) list(rules []alert.Rule, states []alert.State) error {
 		if v.MutedUntil != nil {
 			state += " (muted)"
 		}
-		t.Row(cli.Clean(v.Name), state, v.Kind, boundText(&rules[i]), cli.OrDash(string(rules[i].Window)), cli.OrDash(worst(v)), v.ID)
+		value := "" // of a firing subject, or of the first one
+		if at := slices.IndexFunc(v.Values, func(one adminalerts.AlertValue) bool { return one.Firing }); at >= 0 {
+			value = v.Values[at].Text
+		} else if len(v.Values) > 0 {
+			value = v.Values[0].Text
+		}
+		t.Row(cli.Clean(v.Name), state, v.Kind, boundText(&rules[i]), cli.OrDash(string(rules[i].Window)), cli.OrDash(value), v.ID)
 	}
 	if a.options.JSON {
 		return nil
 	}
 	return a.console.PrintTable(a.options, t)
-}
-
-// worst returns the value of a firing subject, or of the first one.
-func worst(v adminalerts.AlertRule) string {
-	text := ""
-	for _, value := range v.Values {
-		if text == "" || value.Firing {
-			text = value.Text
-		}
-		if value.Firing {
-			break
-		}
-	}
-	return text
 }
 
 func boundText(r *alert.Rule) string {

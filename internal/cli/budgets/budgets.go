@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -198,10 +197,13 @@ func find(ctx context.Context, s *budget.Service, workspaceID, given string) (st
 }
 
 func (b *budgetCommands) show(d *budget.Detail) error {
-	f := &d.Forecast
+	f, period := &d.Forecast, "per "+string(d.Budget.Period)
+	if d.Budget.Period == ledger.Total {
+		period = "never resets"
+	}
 	lines := []string{
 		fmt.Sprintf("%s (%s)", cli.Clean(d.Budget.Name), owner(&d.Item)),
-		fmt.Sprintf("  spent     %s of %s (%.0f %%), %s", cli.Dollars(d.Status.Spent), cli.Dollars(d.Budget.Amount), d.Status.Percent, periodText(d.Budget.Period)),
+		fmt.Sprintf("  spent     %s of %s (%.0f %%), %s", cli.Dollars(d.Status.Spent), cli.Dollars(d.Budget.Amount), d.Status.Percent, period),
 		"  forecast  " + b.outlook(&d.Item),
 	}
 	if f.Outlook != budget.Unknown {
@@ -211,7 +213,11 @@ func (b *budgetCommands) show(d *budget.Detail) error {
 		}
 	}
 	if f.Outlook == budget.RunsOut {
-		lines = append(lines, "  used up   "+b.between(f.Earliest, f.Latest))
+		latest := "after the reset"
+		if !f.Latest.IsZero() {
+			latest = b.console.FormatTime(b.options, f.Latest, cli.RowTime)
+		}
+		lines = append(lines, fmt.Sprintf("  used up   80 %% interval from %s to %s", b.console.FormatTime(b.options, f.Earliest, cli.RowTime), latest))
 	}
 	if err := b.console.Print(strings.Join(lines, "\n") + "\n"); err != nil {
 		return err
@@ -245,20 +251,4 @@ func (b *budgetCommands) section(t *cli.Table) error {
 		return err
 	}
 	return b.console.PrintTable(b.options, t)
-}
-
-// between describes the interval of the time at which a budget is used up. The zero time is after the reset.
-func (b *budgetCommands) between(earliest, latest time.Time) string {
-	text := "80 % interval from " + b.console.FormatTime(b.options, earliest, cli.RowTime)
-	if latest.IsZero() {
-		return text + " to after the reset"
-	}
-	return text + " to " + b.console.FormatTime(b.options, latest, cli.RowTime)
-}
-
-func periodText(p ledger.Period) string {
-	if p == ledger.Total {
-		return "never resets"
-	}
-	return "per " + string(p)
 }

@@ -2,7 +2,6 @@
 package catalogs
 
 import (
-	"crypto/ed25519"
 	"fmt"
 	"os"
 	"time"
@@ -107,7 +106,11 @@ func newSign(c *cli.Console, o *cli.Options) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			key, err := readKey(keyFile)
+			text, err := file.Read(keyFile, largestKey)
+			if err != nil {
+				return fmt.Errorf("read the secret key: %s", file.Describe(keyFile, err))
+			}
+			key, err := bundle.ParseSecret(text)
 			if err != nil {
 				return err
 			}
@@ -220,14 +223,6 @@ func open(path string) (*bundle.Bundle, error) {
 		return nil, fmt.Errorf("read the catalog file: %s", file.Describe(path, err))
 	}
 	return bundle.Parse(text)
-}
-
-func readKey(path string) (ed25519.PrivateKey, error) {
-	text, err := file.Read(path, largestKey)
-	if err != nil {
-		return nil, fmt.Errorf("read the secret key: %s", file.Describe(path, err))
-	}
-	return bundle.ParseSecret(text)
 }
 
 // create writes a new file. It returns an error if the file exists.

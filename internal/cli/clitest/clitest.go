@@ -27,7 +27,6 @@ import (
 	"fairlead/internal/llm"
 	"fairlead/internal/replay"
 	"fairlead/internal/requestlog"
-	"fairlead/internal/route"
 )
 
 var update = flag.Bool("update", false, "write the output of commands to testdata")
@@ -68,26 +67,21 @@ func (s *syncBuffer) String() string {
 func New(t *testing.T, commands ...cli.Command) *Lab {
 	t.Helper()
 	home := t.TempDir()
+	empty := filepath.Join(home, "empty.yaml") // so that no configuration file of this machine is found
+	if err := os.WriteFile(empty, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	l := &Lab{T: t, Dir: filepath.Join(home, "data"), Out: &bytes.Buffer{}, Err: &syncBuffer{}, Commands: commands}
 	l.Console = &cli.Console{
 		In: strings.NewReader(""), Out: l.Out, Err: l.Err, Width: func() int { return 0 }, Zone: time.UTC, Version: "dev",
 		Now: func() time.Time { return Noon },
 		Env: []string{
 			"HOME=" + home, "XDG_CONFIG_HOME=" + home, "FAIRLEAD_DETECT=false", "FAIRLEAD_DATA_DIR=" + l.Dir,
-			"FAIRLEAD_CONFIG=" + l.emptyConfig(home),
+			"FAIRLEAD_CONFIG=" + empty,
 		},
 		Secret: func(context.Context) (string, error) { t.Error("asked for a secret"); return "", nil },
 	}
 	return l
-}
-
-// emptyConfig writes an empty configuration file, so that no configuration file of this machine is found.
-func (l *Lab) emptyConfig(dir string) string {
-	path := filepath.Join(dir, "empty.yaml")
-	if err := os.WriteFile(path, nil, 0o600); err != nil {
-		l.T.Fatal(err)
-	}
-	return path
 }
 
 // Run executes a command line, checks its exit code and returns its output.
@@ -262,7 +256,11 @@ func (l *Lab) StoreDecided(change func(*requestlog.Entry), prompts ...string) []
 		if err != nil {
 			l.T.Fatal(err)
 		}
-		e := decidedEntry(d, n)
+		e, first := Served(), d.Plan[0]
+		e.ID, e.Decision, e.Versions = RequestID(e.Time, n), d, d.Versions
+		e.Model, e.Provider, e.Policy = first.Model.Name, first.Provider, d.Policy
+		e.Usage = llm.Usage{Input: 1000, Output: 500}
+		e.Cost = new(first.Price.Cost(e.Usage))
 		e.WorkspaceID, e.Body.Request, e.BodyState = w.ID, body, requestlog.BodyStored
 		if change != nil {
 			change(&e)
@@ -277,16 +275,6 @@ func (l *Lab) StoreDecided(change func(*requestlog.Entry), prompts ...string) []
 		l.T.Fatal(err)
 	}
 	return ids
-}
-
-func decidedEntry(d *route.Decision, n int) requestlog.Entry {
-	e := Served()
-	e.ID, e.Decision, e.Versions = RequestID(e.Time, n), d, d.Versions
-	first := d.Plan[0]
-	e.Model, e.Provider, e.Policy = first.Model.Name, first.Provider, d.Policy
-	e.Usage = llm.Usage{Input: 1000, Output: 500}
-	e.Cost = new(first.Price.Cost(e.Usage))
-	return e
 }
 
 // Seeded stores the sample entries and returns the lab.

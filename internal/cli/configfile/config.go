@@ -3,6 +3,7 @@ package configfile
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -47,7 +48,14 @@ func newConfigCheck(c *cli.Console, o *cli.Options) *cobra.Command {
 			if warning != "" {
 				c.Infof(o, "warning: %s", cli.Clean(warning))
 			}
-			return showFine(c, o, loaded)
+			for _, warning := range loaded.Warnings {
+				c.Infof(o, "warning: %s", cli.Clean(warning))
+			}
+			if o.JSON {
+				return nil // with --json, no problems means no output
+			}
+			name, cfg := cmp.Or(loaded.Path, "no file, using defaults and environment"), loaded.Config
+			return c.Print(fmt.Sprintf("%s: ok – %s, listen %s, data directory %s\n", cli.Clean(name), cli.Plural(len(cfg.Providers), "provider"), cfg.Listen, cfg.DataDir))
 		},
 	}
 }
@@ -76,21 +84,6 @@ func showProblems(c *cli.Console, o *cli.Options, problems *config.Problems) err
 		}
 	}
 	return found
-}
-
-func showFine(c *cli.Console, o *cli.Options, loaded *config.Loaded) error {
-	for _, warning := range loaded.Warnings {
-		c.Infof(o, "warning: %s", cli.Clean(warning))
-	}
-	if o.JSON {
-		return nil // with --json, no problems means no output
-	}
-	name := loaded.Path
-	if name == "" {
-		name = "no file, using defaults and environment"
-	}
-	cfg := loaded.Config
-	return c.Print(fmt.Sprintf("%s: ok – %s, listen %s, data directory %s\n", cli.Clean(name), cli.Plural(len(cfg.Providers), "provider"), cfg.Listen, cfg.DataDir))
 }
 
 func newConfigPrint(c *cli.Console, o *cli.Options) *cobra.Command {

@@ -106,7 +106,10 @@ func (r *decisionCommands) backtestFilter(cmd *cobra.Command, f backtestFlags) (
 			if text == "" {
 				text = end.usual
 			}
-			values.Set(end.name, ago(text))
+			if d, err := unit.ParseDuration(text); err == nil && d > 0 {
+				text = "now-" + text
+			}
+			values.Set(end.name, text)
 			instead[end.name] = end.flag
 		}
 	}
@@ -142,14 +145,6 @@ func candidates(from instance.Routed, names []string) (*route.Snapshot, error) {
 		return nil, cli.Usagef("see the vendors with  fairlead providers add --help  and the models with  fairlead models list", "--connect: %s", e.Message)
 	}
 	return targets, err
-}
-
-// ago converts a duration to a time before now. Other values are unchanged.
-func ago(text string) string {
-	if d, err := unit.ParseDuration(text); err == nil && d > 0 {
-		return "now-" + text
-	}
-	return text
 }
 
 // parseObjective parses the name or number of an objective. It returns nil for an empty string.

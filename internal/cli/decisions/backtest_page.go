@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"fairlead/internal/cli"
-	"fairlead/internal/money"
 	"fairlead/internal/replay"
 )
 
@@ -21,7 +20,14 @@ type backtestPage struct {
 const caution = "Costs are for the logged tokens; another model might have produced a different number. Quality is predicted; measured quality corrects predictions by ratings."
 
 func (p *backtestPage) report(r *replay.Report) {
-	p.Paragraph(p.headline(r), 0)
+	headline := "No requests match"
+	if r.Considered > 0 {
+		headline = fmt.Sprintf("%s from %s to %s, %s of them re-run", cli.Plural(int(r.Considered), "request"), p.at(r.From), p.at(r.To), cli.Count(r.Decided))
+		if r.Limited {
+			headline += "; older requests were not included"
+		}
+	}
+	p.Paragraph(headline+".", 0)
 	p.WriteString("\n")
 	p.Field("rules", rulesText(r))
 	for _, s := range r.Skipped {
@@ -36,23 +42,22 @@ func (p *backtestPage) report(r *replay.Report) {
 	}
 	if len(r.Policies) > 0 {
 		p.Section("Policies")
-		p.Table(policyFigures(r.Policies))
+		t := &cli.Table{Columns: []cli.Column{
+			{Title: "POLICY", Soft: true}, {Title: "MATCHED", Right: true}, {Title: "DECIDED", Right: true}, {Title: "DENIED", Right: true}, {Title: "SAVED", Right: true},
+		}}
+		for _, f := range r.Policies {
+			saved := cli.Dash
+			if f.Priced > 0 {
+				saved = cli.Dollars(f.Saved)
+			}
+			t.Row(f.Name, cli.Count(f.Matched), cli.Count(f.Decided), cli.Count(f.Denied), saved)
+		}
+		p.Table(t)
 	}
 	p.changes("Largest cost changes", r.Logged.ByCost)
 	p.changes("Largest changes in predicted quality", r.Logged.ByQuality)
 	p.WriteString("\n")
 	p.Paragraph(caution, 0)
-}
-
-func (p *backtestPage) headline(r *replay.Report) string {
-	if r.Considered == 0 {
-		return "No requests match."
-	}
-	text := fmt.Sprintf("%s from %s to %s, %s of them re-run", cli.Plural(int(r.Considered), "request"), p.at(r.From), p.at(r.To), cli.Count(r.Decided))
-	if r.Limited {
-		text += "; older requests were not included"
-	}
-	return text + "."
 }
 
 func rulesText(r *replay.Report) string {
@@ -79,7 +84,11 @@ func (p *backtestPage) comparison(title string, c *replay.Comparison) {
 	for _, r := range c.Rejected {
 		total += r.Requests
 	}
-	p.Field("routes", fmt.Sprintf("%s (%s) use another model, %s the same model at another provider, %s are unchanged", cli.Count(c.Changed), portion(c.Changed, total), cli.Count(c.Moved), cli.Count(c.Unchanged)))
+	portion := cli.Dash
+	if total > 0 {
+		portion = strconv.FormatFloat(100*float64(c.Changed)/float64(total), 'f', 1, 64) + " %"
+	}
+	p.Field("routes", fmt.Sprintf("%s (%s) use another model, %s the same model at another provider, %s are unchanged", cli.Count(c.Changed), portion, cli.Count(c.Moved), cli.Count(c.Unchanged)))
 	for _, r := range c.Rejected {
 		p.Field("rejected", strings.TrimSuffix(fmt.Sprintf("%s with %s by policy %s", cli.Count(r.Requests), r.Code, r.Policy), " by policy "))
 	}
@@ -87,25 +96,26 @@ func (p *backtestPage) comparison(title string, c *replay.Comparison) {
 		p.Field("accepted", cli.Count(c.Accepted)+" that were rejected before")
 	}
 	p.Field("cost", costChange(&c.Cost))
-	p.Field("quality", qualityChange(&c.Quality))
-	if c.Measured != nil {
-		p.Field("measured", measuredChange(c.Measured))
-		if c.Measured.Warning != "" {
-			p.Field("warning", c.Measured.Warning)
+	const change = "%s → %s, change %+.4f (95 %%: %+.4f to %+.4f) over %s"
+	quality := "unknown"
+	if q := &c.Quality; q.Requests > 0 {
+		quality = fmt.Sprintf(change, chance(q.Before), chance(q.After), q.Change, q.Low, q.High, cli.Plural(int(q.Requests), "request"))
+	}
+	p.Field("quality", quality)
+	if m := c.Measured; m != nil { // estimated from ratings
+		measured := "unknown"
+		if m.Change != nil {
+			measured = fmt.Sprintf(change, chance(m.Before.Value), chance(m.After.Value), m.Change.Value, m.Change.Low, m.Change.High, cli.Plural(int(m.Requests), "rated request"))
+		}
+		p.Field("measured", measured)
+		if m.Warning != "" {
+			p.Field("warning", m.Warning)
 		}
 	}
 	if len(c.Routes) > 0 {
 		p.WriteString("\n")
 		p.Table(flows(c.Routes))
 	}
-}
-
-// portion formats part as a percentage of whole.
-func portion(part, whole int64) string {
-	if whole == 0 {
-		return cli.Dash
-	}
-	return strconv.FormatFloat(100*float64(part)/float64(whole), 'f', 1, 64) + " %"
 }
 
 func costChange(c *replay.Costs) string {
@@ -119,21 +129,6 @@ func costChange(c *replay.Costs) string {
 	return text + fmt.Sprintf("; known for %s %% of requests", strconv.FormatFloat(100*c.Coverage, 'f', 1, 64))
 }
 
-func qualityChange(q *replay.Quality) string {
-	if q.Requests == 0 {
-		return "unknown"
-	}
-	return fmt.Sprintf("%s → %s, change %+.4f (95 %%: %+.4f to %+.4f) over %s", chance(q.Before), chance(q.After), q.Change, q.Low, q.High, cli.Plural(int(q.Requests), "request"))
-}
-
-// measuredChange formats the quality that is estimated from ratings.
-func measuredChange(m *replay.Measured) string {
-	if m.Change == nil {
-		return "unknown"
-	}
-	return fmt.Sprintf("%s → %s, change %+.4f (95 %%: %+.4f to %+.4f) over %s", chance(m.Before.Value), chance(m.After.Value), m.Change.Value, m.Change.Low, m.Change.High, cli.Plural(int(m.Requests), "rated request"))
-}
-
 func flows(list []replay.Flow) *cli.Table {
 	t := &cli.Table{Columns: []cli.Column{
 		{Title: "FROM", Soft: true}, {Title: "TO", Soft: true}, {Title: "REQUESTS", Right: true}, {Title: "COST CHANGE", Right: true}, {Title: "PRICED", Right: true},
@@ -143,7 +138,14 @@ func flows(list []replay.Flow) *cli.Table {
 		if from == replay.Others {
 			from, to = "others", "others"
 		}
-		t.Row(refusedOr(from), refusedOr(to), cli.Count(f.Requests), moreOrLess(f.Change, f.Priced), cli.Count(f.Priced))
+		change := cli.Dash
+		if f.Priced > 0 {
+			change = cli.Dollars(f.Change)
+			if f.Change > 0 {
+				change = "+" + change
+			}
+		}
+		t.Row(refusedOr(from), refusedOr(to), cli.Count(f.Requests), change, cli.Count(f.Priced))
 	}
 	return t
 }
@@ -154,31 +156,6 @@ func refusedOr(model string) string {
 		return "rejected"
 	}
 	return model
-}
-
-// moreOrLess formats a cost change with its sign, or a dash if no request has a price.
-func moreOrLess(a money.Amount, priced int64) string {
-	switch {
-	case priced == 0:
-		return cli.Dash
-	case a > 0:
-		return "+" + cli.Dollars(a)
-	}
-	return cli.Dollars(a)
-}
-
-func policyFigures(list []replay.PolicyFigures) *cli.Table {
-	t := &cli.Table{Columns: []cli.Column{
-		{Title: "POLICY", Soft: true}, {Title: "MATCHED", Right: true}, {Title: "DECIDED", Right: true}, {Title: "DENIED", Right: true}, {Title: "SAVED", Right: true},
-	}}
-	for _, f := range list {
-		saved := cli.Dash
-		if f.Priced > 0 {
-			saved = cli.Dollars(f.Saved)
-		}
-		t.Row(f.Name, cli.Count(f.Matched), cli.Count(f.Decided), cli.Count(f.Denied), saved)
-	}
-	return t
 }
 
 func (p *backtestPage) changes(title string, list []replay.Change) {

@@ -13,7 +13,6 @@ import (
 	"fairlead/internal/cli"
 	"fairlead/internal/cli/instance"
 	"fairlead/internal/llm"
-	"fairlead/internal/route"
 )
 
 // decisionCommands holds the state shared by the decision commands.
@@ -95,17 +94,13 @@ func (r *decisionCommands) explain(ctx context.Context, from instance.Routed, bo
 		return cli.AsUsageError(err)
 	}
 	if r.Options.JSON {
-		return r.Console.PrintJSON(explanationOf(decision, refusal))
+		explanation := adminpolicies.Explanation{Decision: decision}
+		if refusal != nil {
+			explanation.Refusal = &adminrequests.Failure{Code: refusal.Kind.Code(), Message: refusal.Message, Origin: string(refusal.Kind.Origin())}
+		}
+		return r.Console.PrintJSON(explanation)
 	}
 	p := &decisionPage{cli.Page{Width: r.Console.PageWidth(60, 120), Coloured: r.Console.Coloured(r.Options)}}
 	p.explanation(decision, refusal)
 	return r.Console.Print(p.String())
-}
-
-func explanationOf(d *route.Decision, refusal *llm.Error) adminpolicies.Explanation {
-	answer := adminpolicies.Explanation{Decision: d}
-	if refusal != nil {
-		answer.Refusal = &adminrequests.Failure{Code: refusal.Kind.Code(), Message: refusal.Message, Origin: string(refusal.Kind.Origin())}
-	}
-	return answer
 }

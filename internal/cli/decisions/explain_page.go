@@ -7,7 +7,6 @@ import (
 
 	"fairlead/internal/cli"
 	"fairlead/internal/llm"
-	"fairlead/internal/predict"
 	"fairlead/internal/route"
 )
 
@@ -21,15 +20,21 @@ func (p *decisionPage) explanation(d *route.Decision, refusal *llm.Error) {
 	p.seen(d)
 	if len(d.Policies) > 0 {
 		p.Section("Policies")
-		for i := range d.Policies {
-			p.policy(&d.Policies[i])
+		for _, hit := range d.Policies {
+			result, text := "skipped", hit.Reason() // the condition that did not match
+			if hit.Matched {
+				result, text = "matched", hit.Effect()
+			}
+			p.Field(result, strings.TrimSuffix(hit.Name+": "+text, ": "))
 		}
 	}
 	ranked, excluded := 0, 0
+	excludedTable := &cli.Table{Columns: []cli.Column{{Title: "TARGET", Soft: true}, {Title: "CODE"}, {Title: "REASON"}}}
 	for i := range d.Candidates {
-		if d.Candidates[i].Excluded == nil {
+		if c := &d.Candidates[i]; c.Excluded == nil {
 			ranked++
 		} else {
+			excludedTable.Row(c.Target, string(c.Excluded.Code), c.Excluded.Reason())
 			excluded++
 		}
 	}
@@ -39,7 +44,7 @@ func (p *decisionPage) explanation(d *route.Decision, refusal *llm.Error) {
 	}
 	if excluded > 0 {
 		p.Section("Excluded")
-		p.Table(excludedTable(d))
+		p.Table(excludedTable)
 	}
 	p.choice(d)
 }
@@ -70,7 +75,11 @@ func outcome(d *route.Decision, refusal *llm.Error) string {
 func (p *decisionPage) seen(d *route.Decision) {
 	in := &d.Input
 	if in.Features.Task != "" {
-		p.Field("task", taskText(&in.Features))
+		task := string(in.Features.Task)
+		if in.Features.Language != "" {
+			task += ", language " + in.Features.Language
+		}
+		p.Field("task", fmt.Sprintf("%s; %s %% similar to training prompts", task, strconv.FormatFloat(100*in.Features.Known, 'f', 0, 64)))
 	}
 	p.Field("features", Features(in))
 	if d.QualityTarget != (route.QualityTarget{}) {
@@ -90,24 +99,6 @@ func (p *decisionPage) seen(d *route.Decision) {
 	}
 	v := d.Versions
 	p.Field("versions", fmt.Sprintf("router %s, predictor %s, catalog %s, policies %s, feedback %s", cli.OrDash(v.Router), cli.OrDash(v.Predictor), cli.OrDash(v.Catalog), cli.OrDash(v.Policy), cli.OrDash(v.Feedback)))
-}
-
-// taskText describes the task of the prompt and its similarity to training prompts.
-func taskText(s *predict.Features) string {
-	text := string(s.Task)
-	if s.Language != "" {
-		text += ", language " + s.Language
-	}
-	return fmt.Sprintf("%s; %s %% similar to training prompts", text, strconv.FormatFloat(100*s.Known, 'f', 0, 64))
-}
-
-// policy describes the effect of a matching policy, or the condition that did not match.
-func (p *decisionPage) policy(hit *route.PolicyHit) {
-	if hit.Matched {
-		p.Field("matched", strings.TrimSuffix(hit.Name+": "+hit.Effect(), ": "))
-		return
-	}
-	p.Field("skipped", strings.TrimSuffix(hit.Name+": "+hit.Reason(), ": "))
 }
 
 func rankedTable(d *route.Decision) *cli.Table {
@@ -134,38 +125,21 @@ func rankedTable(d *route.Decision) *cli.Table {
 		if c.Effort != "" {
 			target += " (effort " + c.Effort + ")"
 		}
-		t.Add(cli.Cell{Text: strconv.Itoa(c.Rank)}, cli.Cell{Text: target, Paint: look}, cli.Cell{Text: chanceSpread(c)}, cli.Cell{Text: cli.Cost(c.Price)}, cli.Cell{Text: cli.Count(c.Output)},
-			cli.Cell{Text: warmText(c.Cache)}, cli.Cell{Text: Expected(c.Latency)}, cli.Cell{Text: cli.Score(c.Score)})
-	}
-	return t
-}
-
-func excludedTable(d *route.Decision) *cli.Table {
-	t := &cli.Table{Columns: []cli.Column{{Title: "TARGET", Soft: true}, {Title: "CODE"}, {Title: "REASON"}}}
-	for i := range d.Candidates {
-		if c := &d.Candidates[i]; c.Excluded != nil {
-			t.Row(c.Target, string(c.Excluded.Code), c.Excluded.Reason())
+		quality, cached := cli.Dash, cli.Dash
+		if c.Quality != 0 {
+			quality = chance(c.Quality) + " ± " + chance(c.Spread)
 		}
+		if c.Cache.Read != 0 {
+			cached = cli.Count(c.Cache.Read)
+		}
+		t.Add(cli.Cell{Text: strconv.Itoa(c.Rank)}, cli.Cell{Text: target, Paint: look}, cli.Cell{Text: quality}, cli.Cell{Text: cli.Cost(c.Price)}, cli.Cell{Text: cli.Count(c.Output)},
+			cli.Cell{Text: cached}, cli.Cell{Text: Expected(c.Latency)}, cli.Cell{Text: cli.Score(c.Score)})
 	}
 	return t
 }
 
 // chance formats a success probability with three decimals.
 func chance(f float64) string { return strconv.FormatFloat(f, 'f', 3, 64) }
-
-func chanceSpread(c *route.Candidate) string {
-	if c.Quality == 0 {
-		return cli.Dash
-	}
-	return chance(c.Quality) + " ± " + chance(c.Spread)
-}
-
-func warmText(w route.CacheHit) string {
-	if w.Read == 0 {
-		return cli.Dash
-	}
-	return cli.Count(w.Read)
-}
 
 func (p *decisionPage) choice(d *route.Decision) {
 	if d.Baseline == nil && d.RunnerUp == "" && d.Stay == nil && d.Cascade == nil {
@@ -185,19 +159,15 @@ func (p *decisionPage) choice(d *route.Decision) {
 		}
 		p.Field("kept", fmt.Sprintf("%s, because %s: switching to %s would cost %s more", d.Stay.Target, because, d.Stay.Alternative, cli.Dollars(d.Stay.Switch)))
 	}
-	if d.Cascade != nil {
-		p.Field("checked", cascadeText(d.Cascade))
+	if c := d.Cascade; c != nil {
+		checks := "by " + strings.Join(c.Checks, ", ") + ": "
+		if len(c.Steps) < 2 {
+			p.Field("checked", checks+c.Skipped.Target+" is skipped, because it fails too often to save money")
+			return
+		}
+		p.Field("checked", fmt.Sprintf("%s%s, which fails with %.0f %%, then %s; expected %s, %s with the second alone",
+			checks, c.Steps[0].Target, 100*c.Steps[0].Failure, c.Steps[1].Target, cli.Dollars(c.Cost), cli.Dollars(c.Without)))
 	}
-}
-
-// cascadeText describes the checks of a response and the order of the models.
-func cascadeText(c *route.Cascade) string {
-	text := "by " + strings.Join(c.Checks, ", ")
-	if len(c.Steps) < 2 {
-		return text + ": " + c.Skipped.Target + " is skipped, because it fails too often to save money"
-	}
-	return fmt.Sprintf("%s: %s, which fails with %.0f %%, then %s; expected %s, %s with the second alone",
-		text, c.Steps[0].Target, 100*c.Steps[0].Failure, c.Steps[1].Target, cli.Dollars(c.Cost), cli.Dollars(c.Without))
 }
 
 // Features describes the features of a request.

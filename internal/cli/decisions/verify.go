@@ -81,15 +81,11 @@ func (r *decisionCommands) showVerified(e *requestlog.Entry, v replay.Verificati
 	}
 	if len(v.Differences) > 0 {
 		p.Section("Differences")
-		p.Table(differences(v.Differences))
+		t := &cli.Table{Columns: []cli.Column{{Title: "WHAT"}, {Title: "LOGGED", Soft: true}, {Title: "RECOMPUTED", Soft: true}}}
+		for _, d := range v.Differences {
+			t.Row(d.What, cli.OrDash(d.Logged), cli.OrDash(d.Recomputed))
+		}
+		p.Table(t)
 	}
 	return r.Console.Print(p.String())
-}
-
-func differences(list []replay.Difference) *cli.Table {
-	t := &cli.Table{Columns: []cli.Column{{Title: "WHAT"}, {Title: "LOGGED", Soft: true}, {Title: "RECOMPUTED", Soft: true}}}
-	for _, d := range list {
-		t.Row(d.What, cli.OrDash(d.Logged), cli.OrDash(d.Recomputed))
-	}
-	return t
 }

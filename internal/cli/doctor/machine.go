@@ -138,7 +138,8 @@ func (d *doctor) data(context.Context) []finding {
 	if err != nil {
 		return []finding{{check, broken, "write to the data directory: " + err.Error(), fix}}
 	}
-	return []finding{space(dir, app.FreeBytes(dir), int64(d.loaded.Config.Spool.Limit))}
+	free, _ := app.DiskBytes(dir)
+	return []finding{space(dir, free, int64(d.loaded.Config.Spool.Limit))}
 }
 
 // space checks the free space of the disk. The spool can grow up to its limit.

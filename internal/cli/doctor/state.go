@@ -177,18 +177,13 @@ func provided(p *adminproviders.ProviderState, r adminproviders.ProbeResult) fin
 		text += ", the key is accepted"
 	}
 	text += ", lists " + cli.Plural(len(r.Models), "model")
-	if len(r.Models) > 0 && !offersListed(p, r.Models) {
+	// The list may be only the first page of the provider's models, so one of the targets is enough.
+	if len(r.Models) > 0 && !slices.ContainsFunc(p.Targets, func(t adminproviders.TargetState) bool {
+		return slices.Contains(r.Models, t.Target.Upstream) || slices.Contains(r.Models, t.Target.Model.Name)
+	}) {
 		return finding{check, doubt, text + ", but none of the configured ones", "correct the model names in the configuration:  name,  or upstream if the provider uses another name"}
 	}
 	return finding{check, fine, text, ""}
-}
-
-// offersListed reports whether at least one of the provider's targets is in listed, which may be only the first page of its
-// models.
-func offersListed(p *adminproviders.ProviderState, listed []string) bool {
-	return slices.ContainsFunc(p.Targets, func(t adminproviders.TargetState) bool {
-		return slices.Contains(listed, t.Target.Upstream) || slices.Contains(listed, t.Target.Model.Name)
-	})
 }
 
 // remedy returns the fix for a failing provider.

@@ -32,8 +32,10 @@ const (
 // LoadConfig loads the configuration for a command. Problems that are only in flags are a usage error.
 func LoadConfig(c *cli.Console, o *cli.Options, flags map[string]string) (*config.Loaded, error) {
 	loaded, err := config.Load(ConfigSources(c, o, flags))
-	if problems, ok := errors.AsType[*config.Problems](err); ok && onlyFlags(problems) {
-		return nil, &cli.UsageError{Err: err}
+	if problems, ok := errors.AsType[*config.Problems](err); ok {
+		if !slices.ContainsFunc(problems.List, func(p config.Problem) bool { return !strings.HasPrefix(p.Source, "--") }) {
+			return nil, &cli.UsageError{Err: err}
+		}
 	}
 	return loaded, err
 }
@@ -41,11 +43,6 @@ func LoadConfig(c *cli.Console, o *cli.Options, flags map[string]string) (*confi
 // ConfigSources returns the configuration sources for a command.
 func ConfigSources(c *cli.Console, o *cli.Options, flags map[string]string) config.Options {
 	return config.Options{Path: o.Config, Env: c.Env, Flags: flags, Vendors: providerset.VendorNames(), Missing: providerset.MissingAddress}
-}
-
-// onlyFlags reports whether all problems are in flags.
-func onlyFlags(problems *config.Problems) bool {
-	return !slices.ContainsFunc(problems.List, func(p config.Problem) bool { return !strings.HasPrefix(p.Source, "--") })
 }
 
 // openInstance opens the instance given by the configuration.
@@ -169,7 +166,11 @@ func FindKey(ctx context.Context, i *Instance, w account.Workspace, text string)
 	}
 	switch len(valid) {
 	case 0:
-		return account.Key{}, noSuchKey(text, names)
+		fix := "see  fairlead keys list"
+		if near := spelling.Closest(text, names); near != "" {
+			fix = fmt.Sprintf("did you mean %q? See  fairlead keys list", cli.Clean(near))
+		}
+		return account.Key{}, cli.WithFix(fmt.Errorf("key %q not found", cli.Clean(text)), "%s", fix)
 	case 1:
 		return valid[0], nil
 	}
@@ -178,14 +179,6 @@ func FindKey(ctx context.Context, i *Instance, w account.Workspace, text string)
 		ids = append(ids, key.ID)
 	}
 	return account.Key{}, cli.WithFix(fmt.Errorf("%d keys have the name %q", len(valid), cli.Clean(text)), "use an id: %s", cli.JoinOr(ids))
-}
-
-func noSuchKey(text string, names []string) error {
-	err := fmt.Errorf("key %q not found", cli.Clean(text))
-	if near := spelling.Closest(text, names); near != "" {
-		return cli.WithFix(err, "did you mean %q? See  fairlead keys list", cli.Clean(near))
-	}
-	return cli.WithFix(err, "see  fairlead keys list")
 }
 
 // ResolveKeys replaces key names in a filter by key IDs. Other values are unchanged, because entries of deleted keys remain.

@@ -2,7 +2,6 @@ package keys
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,7 +12,6 @@ import (
 	"fairlead/internal/account"
 	"fairlead/internal/cli"
 	"fairlead/internal/cli/instance"
-	"fairlead/internal/config"
 	"fairlead/internal/config/unit"
 	"fairlead/internal/money"
 	"fairlead/internal/requestlog"
@@ -103,10 +101,17 @@ func (f *keyFlags) draft(now time.Time) (account.KeyDraft, error) {
 	if f.cache != "off" {
 		d.Cache = &account.ResponseCache{Mode: account.CacheMode(f.cache), TTL: f.cacheTTL, Shared: f.shared}
 	}
-	var err error
-	if d.Tags, err = parseTags(f.tags); err != nil {
-		return d, err
+	for _, text := range f.tags {
+		name, value, ok := strings.Cut(text, "=")
+		if !ok || name == "" {
+			return d, cli.Usagef("write it as name=value", "--tags: %q is not a tag", text)
+		}
+		if d.Tags == nil {
+			d.Tags = map[string]string{}
+		}
+		d.Tags[name] = value
 	}
+	var err error
 	if d.ExpiresAt, err = parseEnd(f.expires, now); err != nil {
 		return d, err
 	}
@@ -138,21 +143,6 @@ func parseBudget(flag, text string, period account.Period, warn int) (*account.B
 	return &account.Budget{Amount: limit, Period: period, WarnPercent: warn}, nil
 }
 
-func parseTags(texts []string) (map[string]string, error) {
-	if len(texts) == 0 {
-		return nil, nil
-	}
-	tags := map[string]string{}
-	for _, text := range texts {
-		name, value, ok := strings.Cut(text, "=")
-		if !ok || name == "" {
-			return nil, cli.Usagef("write it as name=value", "--tags: %q is not a tag", text)
-		}
-		tags[name] = value
-	}
-	return tags, nil
-}
-
 // parseEnd parses an expiry, given as a duration from now or as a time. An empty text means never.
 func parseEnd(text string, now time.Time) (time.Time, error) {
 	if text == "" {
@@ -181,17 +171,9 @@ func (k *keyCommands) create(ctx context.Context, i *instance.Instance, w accoun
 		return err
 	}
 	if slices.Contains(key.Scopes, account.Inference) {
-		k.console.Infof(k.options, "\nTry it:\n%s", curl(i.Config, text))
+		k.console.Infof(k.options, "\nTry it:\n"+
+			"  curl %s/proxy/v1/chat/completions \\\n    -H 'Authorization: Bearer %s' -H 'Content-Type: application/json' \\\n"+
+			`    -d '{"messages":[{"content":"Hello","role":"user"}],"model":"auto"}'`, instance.BaseURL(i.Config), text)
 	}
 	return nil
-}
-
-// curl returns an example curl command that uses the key.
-func curl(c config.Config, key string) string {
-	body, err := json.Marshal(map[string]any{"model": "auto", "messages": []any{map[string]any{"role": "user", "content": "Hello"}}})
-	if err != nil {
-		return ""
-	}
-	return fmt.Sprintf("  curl %s/proxy/v1/chat/completions \\\n    -H 'Authorization: Bearer %s' -H 'Content-Type: application/json' \\\n    -d '%s'",
-		instance.BaseURL(c), key, body)
 }

@@ -82,8 +82,12 @@ func (k *keyCommands) newRotate() *cobra.Command {
   fairlead keys rotate ci --grace 24h              the old secret works for another day
   fairlead keys rotate ci --grace-after-use 1h     until one hour after the first use of the new one`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			g, err := parseGrace(grace, afterUse)
-			if err != nil {
+			var g account.Grace
+			var err error
+			if g.For, err = parseSpan("grace", grace); err != nil {
+				return err
+			}
+			if g.AfterUse, err = parseSpan("grace-after-use", afterUse); err != nil {
 				return err
 			}
 			return k.with(cmd.Context(), func(i *instance.Instance, w account.Workspace) error {
@@ -94,14 +98,6 @@ func (k *keyCommands) newRotate() *cobra.Command {
 	cmd.Flags().StringVar(&grace, "grace", "", "how long the old secret stays valid, for example 24h or 7d (default 0)")
 	cmd.Flags().StringVar(&afterUse, "grace-after-use", "", "how long the old secret stays valid after the first use of the new one (default 0)")
 	return cmd
-}
-
-func parseGrace(grace, afterUse string) (g account.Grace, err error) {
-	if g.For, err = parseSpan("grace", grace); err != nil {
-		return g, err
-	}
-	g.AfterUse, err = parseSpan("grace-after-use", afterUse)
-	return g, err
 }
 
 // parseSpan parses the value of a flag as a duration such as 90d. It returns 0 for an empty text.
@@ -132,11 +128,6 @@ func (k *keyCommands) rotate(ctx context.Context, i *instance.Instance, w accoun
 	if err := k.console.Print(text + "\n"); err != nil {
 		return err
 	}
-	k.console.Infof(k.options, "\n%s", graceText(g))
-	return nil
-}
-
-func graceText(g account.Grace) string {
 	var ends []string
 	if g.For > 0 {
 		ends = append(ends, unit.FormatDuration(g.For)+" from now")
@@ -145,9 +136,11 @@ func graceText(g account.Grace) string {
 		ends = append(ends, unit.FormatDuration(g.AfterUse)+" after the first use of the new one")
 	}
 	if len(ends) == 0 {
-		return "The old secret has been revoked."
+		k.console.Infof(k.options, "\nThe old secret has been revoked.")
+		return nil
 	}
-	return "The old secret is valid until " + strings.Join(ends, ", or ") + "."
+	k.console.Infof(k.options, "\nThe old secret is valid until %s.", strings.Join(ends, ", or "))
+	return nil
 }
 
 func (k *keyCommands) newRevoke() *cobra.Command {

@@ -100,11 +100,32 @@ func (k *keyCommands) table(keys []account.Key, now time.Time) *cli.Table {
 	}}
 	for i := range keys {
 		key := &keys[i]
-		state := State(key, now)
-		t.Add(cli.Cell{Text: key.Name, Paint: cli.Bold}, cli.Cell{Text: key.ID}, cli.Cell{Text: secretText(key)}, cli.Cell{Text: scopesText(key.Scopes)},
-			cli.Cell{Text: limitsText(key.Limits)}, cli.Cell{Text: budgetText(key.Budget)},
+		state := cli.Cell{Text: State(key, now), Paint: cli.Yellow}
+		switch state.Text {
+		case "active":
+			state.Paint = cli.Green
+		case "revoked":
+			state.Paint = cli.Red
+		}
+		secret := cli.Dash
+		if n := len(key.Secrets); n > 0 {
+			secret = key.Secrets[n-1].Start + "…" + key.Secrets[n-1].End
+		}
+		scopes := make([]string, len(key.Scopes))
+		for i, scope := range key.Scopes {
+			scopes[i] = string(scope)
+		}
+		budget := "none"
+		if b := key.Budget; b != nil {
+			budget = cli.Dollars(b.Amount) + "/" + string(b.Period)
+			if b.Period == account.Total {
+				budget = cli.Dollars(b.Amount) + " total"
+			}
+		}
+		t.Add(cli.Cell{Text: key.Name, Paint: cli.Bold}, cli.Cell{Text: key.ID}, cli.Cell{Text: secret}, cli.Cell{Text: strings.Join(scopes, ",")},
+			cli.Cell{Text: limitsText(key.Limits)}, cli.Cell{Text: budget},
 			cli.Cell{Text: k.moment(key.LastUsedAt, "never")}, cli.Cell{Text: k.moment(key.ExpiresAt, "never")},
-			cli.Cell{Text: state, Paint: statePaint(state)})
+			state)
 	}
 	return t
 }
@@ -114,33 +135,6 @@ func (k *keyCommands) moment(t time.Time, none string) string {
 		return none
 	}
 	return k.console.FormatTime(k.options, t, "2006-01-02 15:04")
-}
-
-func statePaint(state string) cli.Paint {
-	switch state {
-	case "active":
-		return cli.Green
-	case "revoked":
-		return cli.Red
-	}
-	return cli.Yellow
-}
-
-// secretText formats the visible characters of the current secret.
-func secretText(k *account.Key) string {
-	if len(k.Secrets) == 0 {
-		return cli.Dash
-	}
-	s := k.Secrets[len(k.Secrets)-1]
-	return s.Start + "…" + s.End
-}
-
-func scopesText(scopes []account.Scope) string {
-	texts := make([]string, len(scopes))
-	for i, s := range scopes {
-		texts[i] = string(s)
-	}
-	return strings.Join(texts, ",")
 }
 
 func limitsText(l account.Limits) string {
@@ -157,14 +151,4 @@ func limitsText(l account.Limits) string {
 		return "none"
 	}
 	return strings.Join(parts, ", ")
-}
-
-func budgetText(b *account.Budget) string {
-	switch {
-	case b == nil:
-		return "none"
-	case b.Period == account.Total:
-		return cli.Dollars(b.Amount) + " total"
-	}
-	return cli.Dollars(b.Amount) + "/" + string(b.Period)
 }

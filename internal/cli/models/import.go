@@ -124,7 +124,14 @@ type changeView struct {
 func (f *importFlags) show(c *cli.Console, o *cli.Options, diff importer.Diff) error {
 	if o.JSON {
 		for _, change := range diff.Changes {
-			if err := c.PrintJSON(viewChange(change)); err != nil {
+			v := changeView{State: change.State, Provider: change.Provider, Model: change.Model, Factor: known(change.Factor), Reason: change.Reason}
+			if change.Old != nil {
+				v.OldInput, v.OldOutput = rateAmount(&change.Old.Input), rateAmount(&change.Old.Output)
+			}
+			if change.New != nil {
+				v.NewInput, v.NewOutput = rateAmount(&change.New.Input), rateAmount(&change.New.Output)
+			}
+			if err := c.PrintJSON(v); err != nil {
 				return err
 			}
 		}
@@ -162,22 +169,15 @@ func changes(diff importer.Diff) *cli.Table {
 		if change.Factor > 0 {
 			times = strconv.FormatFloat(change.Factor, 'g', 3, 64) + "×"
 		}
+		why := change.Reason
+		if why == "" && change.Old != nil && change.New != nil && change.Old.Input == change.New.Input && change.Old.Output == change.New.Output {
+			why = "other rates"
+		}
 		t.Add(state, cli.Cell{Text: change.Provider}, cli.Cell{Text: change.Model},
 			cli.Cell{Text: arrow(change, func(p *catalog.Price) *money.Rate { return &p.Input })},
-			cli.Cell{Text: arrow(change, func(p *catalog.Price) *money.Rate { return &p.Output })}, cli.Cell{Text: times}, cli.Cell{Text: why(change)})
+			cli.Cell{Text: arrow(change, func(p *catalog.Price) *money.Rate { return &p.Output })}, cli.Cell{Text: times}, cli.Cell{Text: why})
 	}
 	return t
-}
-
-// why returns the reason of a change, or "other rates" if neither the input nor the output rate changed.
-func why(change importer.Change) string {
-	if change.Reason != "" || change.Old == nil || change.New == nil {
-		return change.Reason
-	}
-	if change.Old.Input == change.New.Input && change.Old.Output == change.New.Output {
-		return "other rates"
-	}
-	return ""
 }
 
 // arrow formats a rate before and after a change, separated by an arrow.
@@ -193,15 +193,4 @@ func arrow(change importer.Change, of func(*catalog.Price) *money.Rate) string {
 		return after
 	}
 	return before + " → " + after
-}
-
-func viewChange(change importer.Change) changeView {
-	v := changeView{State: change.State, Provider: change.Provider, Model: change.Model, Factor: known(change.Factor), Reason: change.Reason}
-	if change.Old != nil {
-		v.OldInput, v.OldOutput = rateAmount(&change.Old.Input), rateAmount(&change.Old.Output)
-	}
-	if change.New != nil {
-		v.NewInput, v.NewOutput = rateAmount(&change.New.Input), rateAmount(&change.New.Output)
-	}
-	return v
 }

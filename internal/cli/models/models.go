@@ -74,7 +74,7 @@ type modelTarget struct {
 func gather(set *instance.ProviderSet, f modelFlags, now time.Time) []offered {
 	byName := map[string]*offered{}
 	add := func(m *catalog.Model, t modelTarget) {
-		if (f.provider != "" && t.provider != f.provider) || !ofKind(m, f.kind) {
+		if (f.provider != "" && t.provider != f.provider) || (f.kind == "chat" && m.Op != llm.Chat) || (f.kind == "embedding" && m.Op != llm.Embed) {
 			return
 		}
 		o := byName[m.Name]
@@ -93,7 +93,14 @@ func gather(set *instance.ProviderSet, f modelFlags, now time.Time) []offered {
 		add(t.Model, modelTarget{provider: t.Provider, upstream: t.Upstream, price: t.Price, here: true})
 	}
 	if f.all {
-		addCatalog(set.Catalog(), add)
+		known := set.Catalog()
+		for _, name := range known.Providers() {
+			for _, offer := range known.Offers(name) {
+				if m := known.At(offer); m != nil {
+					add(m, modelTarget{provider: name, upstream: offer.Upstream, price: offer.Price})
+				}
+			}
+		}
 	}
 	var list []offered
 	for _, o := range byName {
@@ -101,26 +108,6 @@ func gather(set *instance.ProviderSet, f modelFlags, now time.Time) []offered {
 	}
 	slices.SortFunc(list, func(x, y offered) int { return cmp.Compare(x.model.Name, y.model.Name) })
 	return list
-}
-
-func addCatalog(known *catalog.Catalog, add func(*catalog.Model, modelTarget)) {
-	for _, name := range known.Providers() {
-		for _, offer := range known.Offers(name) {
-			if m := known.At(offer); m != nil {
-				add(m, modelTarget{provider: name, upstream: offer.Upstream, price: offer.Price})
-			}
-		}
-	}
-}
-
-func ofKind(m *catalog.Model, kind string) bool {
-	switch kind {
-	case "chat":
-		return m.Op == llm.Chat
-	case "embedding":
-		return m.Op == llm.Embed
-	}
-	return true
 }
 
 func listModels(c *cli.Console, o *cli.Options, f modelFlags, models []offered) error {
@@ -148,8 +135,11 @@ func listModels(c *cli.Console, o *cli.Options, f modelFlags, models []offered) 
 	}}
 	for i := range models {
 		m := &models[i]
-		p := m.cheapest()
-		t.Row(m.model.Name, m.providersText(), cli.Tokens(m.model.Context), priceIn(p), priceOut(p, m.model.Op), priceCached(p),
+		p, cached := m.cheapest(), cli.Dash
+		if p != nil {
+			cached = cli.Rate(p.CacheRead)
+		}
+		t.Row(m.model.Name, m.providersText(), cli.Tokens(m.model.Context), priceIn(p), priceOut(p, m.model.Op), cached,
 			qualityText(m.model.Quality), cli.OrDash(strings.Join(m.model.Abilities.Names(), ",")))
 	}
 	return c.PrintTable(o, t)
@@ -199,13 +189,6 @@ func priceOut(p *catalog.Price, op llm.Op) string {
 		return cli.Dash
 	}
 	return cli.Rate(&p.Output)
-}
-
-func priceCached(p *catalog.Price) string {
-	if p == nil {
-		return cli.Dash
-	}
-	return cli.Rate(p.CacheRead)
 }
 
 func qualityText(q float64) string {

@@ -51,9 +51,12 @@ Prices in the configuration file take precedence.`,
 			if f.remove && (f.input != "" || f.output != "") {
 				return cli.Usagef("omit --remove, or omit the prices", "--remove cannot be combined with a price")
 			}
-			at, err := f.moment(c.Now())
-			if err != nil {
-				return err
+			at := c.Now().UTC().Truncate(time.Second)
+			if f.from != "" {
+				var err error
+				if at, err = requestlog.ParseTime(f.from, c.Now()); err != nil {
+					return cli.Usagef("write a day such as 2027-01-01", "invalid time --from %q", cli.Clean(f.from))
+				}
 			}
 			return instance.With(cmd.Context(), c, o, func(i *instance.Instance) error {
 				if f.remove {
@@ -63,11 +66,6 @@ Prices in the configuration file take precedence.`,
 			})
 		},
 	}
-	f.register(cmd)
-	return cmd
-}
-
-func (f *priceFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.input, "input", "", "dollars per million input tokens")
 	flags.StringVar(&f.output, "output", "", "dollars per million output tokens")
@@ -80,17 +78,7 @@ func (f *priceFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.perSearches, "per-1k-searches", "", "dollars per 1,000 web searches that the provider runs (default: the published fee)")
 	flags.StringVar(&f.from, "from", "", "day from which the price applies, such as 2027-01-01, in the past or future (default: now)")
 	flags.BoolVar(&f.remove, "remove", false, "remove the override and use the built-in price")
-}
-
-func (f *priceFlags) moment(now time.Time) (time.Time, error) {
-	if f.from == "" {
-		return now.UTC().Truncate(time.Second), nil
-	}
-	at, err := requestlog.ParseTime(f.from, now)
-	if err != nil {
-		return at, cli.Usagef("write a day such as 2027-01-01", "invalid time --from %q", cli.Clean(f.from))
-	}
-	return at, nil
+	return cmd
 }
 
 func (f *priceFlags) set(ctx context.Context, c *cli.Console, o *cli.Options, i *instance.Instance, provider, model string, at time.Time) error {

@@ -225,24 +225,20 @@ func (p *modelPage) history(o *offered) *cli.Table {
 			continue
 		}
 		for _, period := range one.price.History() {
-			card := period.Price
+			card, what := period.Price, "former price"
+			switch {
+			case period.Name != "":
+				what = period.Name
+			case period.Until.IsZero():
+				what = "list price"
+			case period.Until.After(p.now):
+				what = "list price until then"
+			}
 			t.Row(one.provider, dayOr(period.From), dayOr(period.Until), priceIn(&card), priceOut(&card, o.model.Op), cli.Rate(card.CacheRead),
-				p.what(period), strings.TrimSuffix(card.Source+", "+card.AsOf, ", "))
+				what, strings.TrimSuffix(card.Source+", "+card.AsOf, ", "))
 		}
 	}
 	return t
-}
-
-func (p *modelPage) what(period catalog.Period) string {
-	switch {
-	case period.Name != "":
-		return period.Name
-	case period.Until.IsZero():
-		return "list price"
-	case period.Until.After(p.now):
-		return "list price until then"
-	}
-	return "former price"
 }
 
 // dayOr formats the start or the exclusive end of a period, with the time if it is not midnight in UTC. It returns a dash for the

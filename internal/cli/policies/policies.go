@@ -2,7 +2,6 @@
 package policies
 
 import (
-	"context"
 	"fmt"
 	"strings"
 
@@ -124,24 +123,22 @@ func (p *policyCommands) newShow() *cobra.Command {
 					return err
 				}
 			}
-			return p.WithRouting(cmd.Context(), func(from instance.Routed) error { return p.show(cmd.Context(), from, number) })
+			return p.WithRouting(cmd.Context(), func(from instance.Routed) error {
+				v, err := p.version(cmd.Context(), from, number)
+				if err != nil {
+					return err
+				}
+				if p.Options.JSON {
+					return p.Console.PrintJSON(savedOf(&v))
+				}
+				if v.Number == 0 {
+					p.Console.Infof(p.Options, "the workspace has no policies")
+					return nil
+				}
+				return p.Console.Print(strings.TrimRight(cli.CleanLines(v.Source), "\n") + "\n")
+			})
 		},
 	}
-}
-
-func (p *policyCommands) show(ctx context.Context, from instance.Routed, number int64) error {
-	v, err := p.version(ctx, from, number)
-	if err != nil {
-		return err
-	}
-	if p.Options.JSON {
-		return p.Console.PrintJSON(savedOf(&v))
-	}
-	if v.Number == 0 {
-		p.Console.Infof(p.Options, "the workspace has no policies")
-		return nil
-	}
-	return p.Console.Print(strings.TrimRight(cli.CleanLines(v.Source), "\n") + "\n")
 }
 
 func (p *policyCommands) newValidate() *cobra.Command {
@@ -150,22 +147,20 @@ func (p *policyCommands) newValidate() *cobra.Command {
 		Example: `  fairlead policies validate policies.yaml
   fairlead policies validate policies.yaml --json | jq -r .message`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return p.WithRouting(cmd.Context(), func(from instance.Routed) error { return p.validate(from, args[0]) })
+			return p.WithRouting(cmd.Context(), func(from instance.Routed) error {
+				source, err := p.Read(args[0], policy.MaxBytes)
+				if err != nil {
+					return err
+				}
+				set, problems := policy.Parse("workspace", source, from.Rules.Inventory())
+				if len(problems) > 0 {
+					return p.ShowPolicyProblems(p.Console.Out, args[0], source, problems)
+				}
+				if p.Options.JSON {
+					return nil // with --json, no problems means no output
+				}
+				return p.Console.Print(fmt.Sprintf("%s: ok – %s\n", cli.Clean(args[0]), cli.PluralPolicies(len(set.Policies()))))
+			})
 		},
 	}
-}
-
-func (p *policyCommands) validate(from instance.Routed, path string) error {
-	source, err := p.Read(path, policy.MaxBytes)
-	if err != nil {
-		return err
-	}
-	set, problems := policy.Parse("workspace", source, from.Rules.Inventory())
-	if len(problems) > 0 {
-		return p.ShowPolicyProblems(p.Console.Out, path, source, problems)
-	}
-	if p.Options.JSON {
-		return nil // with --json, no problems means no output
-	}
-	return p.Console.Print(fmt.Sprintf("%s: ok – %s\n", cli.Clean(path), cli.PluralPolicies(len(set.Policies()))))
 }

@@ -260,23 +260,21 @@ func (p *policyCommands) newRollback() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return p.WithRouting(cmd.Context(), func(from instance.Routed) error { return p.rollback(cmd.Context(), from, number) })
+			return p.WithRouting(cmd.Context(), func(from instance.Routed) error {
+				old, err := p.version(cmd.Context(), from, number)
+				if err != nil {
+					return err
+				}
+				before, err := p.version(cmd.Context(), from, 0)
+				if err != nil {
+					return err
+				}
+				saved, problems, err := from.RollBack(cmd.Context(), from.Workspace.ID, number)
+				if len(problems) > 0 {
+					return p.ShowPolicyProblems(p.Console.Err, fmt.Sprintf("version-%d.yaml", number), []byte(old.Source), problems)
+				}
+				return p.saved(before, saved, err)
+			})
 		},
 	}
-}
-
-func (p *policyCommands) rollback(ctx context.Context, from instance.Routed, number int64) error {
-	old, err := p.version(ctx, from, number)
-	if err != nil {
-		return err
-	}
-	before, err := p.version(ctx, from, 0)
-	if err != nil {
-		return err
-	}
-	saved, problems, err := from.RollBack(ctx, from.Workspace.ID, number)
-	if len(problems) > 0 {
-		return p.ShowPolicyProblems(p.Console.Err, fmt.Sprintf("version-%d.yaml", number), []byte(old.Source), problems)
-	}
-	return p.saved(before, saved, err)
 }

@@ -47,9 +47,13 @@ func newProvidersAdd(c *cli.Console, o *cli.Options) *cobra.Command {
   fairlead providers add custom --name house --base-url https://models.example.com/v1 --free < /dev/null`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			in.Vendor, in.Test = args[0], !untested
-			var err error
-			if in.Options, err = parseOptions(options); err != nil {
-				return err
+			in.Options = map[string]string{}
+			for _, text := range options {
+				name, value, found := strings.Cut(text, "=")
+				if !found {
+					return cli.Usagef("write --option region=eu-central-1", "--option %q has no value", cli.Clean(text))
+				}
+				in.Options[name] = value
 			}
 			return instance.WithProviders(cmd.Context(), c, o, func(set *instance.ProviderSet) error { return add(cmd.Context(), c, o, set, in) })
 		},
@@ -62,18 +66,6 @@ func newProvidersAdd(c *cli.Console, o *cli.Options) *cobra.Command {
 	flags.BoolVar(&in.Free, "free", false, "the models of a custom endpoint cost nothing")
 	flags.BoolVar(&untested, "no-test", false, "store the provider without a test call")
 	return cmd
-}
-
-func parseOptions(texts []string) (map[string]string, error) {
-	all := map[string]string{}
-	for _, text := range texts {
-		name, value, found := strings.Cut(text, "=")
-		if !found {
-			return nil, cli.Usagef("write --option region=eu-central-1", "--option %q has no value", cli.Clean(text))
-		}
-		all[name] = value
-	}
-	return all, nil
 }
 
 func add(ctx context.Context, c *cli.Console, o *cli.Options, set *instance.ProviderSet, in adminproviders.Connection) error {

@@ -56,7 +56,15 @@ func newProvidersList(c *cli.Console, o *cli.Options) *cobra.Command {
 func listProviders(c *cli.Console, o *cli.Options, providers []adminproviders.ProviderState) error {
 	if o.JSON {
 		for i := range providers {
-			if err := c.PrintJSON(viewProvider(&providers[i])); err != nil {
+			p := &providers[i]
+			v := providerView{Name: p.Name, Title: p.Title, Source: p.Source, ManagedBy: p.ManagedBy, BaseURL: p.BaseURL, Simulated: p.Simulated, Enabled: p.Enabled}
+			for _, key := range p.Credentials {
+				v.Credentials = append(v.Credentials, credentialView{key.ID, key.Hint, key.Source})
+			}
+			for _, t := range p.Targets {
+				v.Models = append(v.Models, t.Target.Model.Name)
+			}
+			if err := c.PrintJSON(v); err != nil {
 				return err
 			}
 		}
@@ -94,17 +102,6 @@ func Credentials(credentials []adminproviders.CredentialState) string {
 		texts[i] = strings.TrimPrefix(c.Source, "env ") + " " + c.Hint
 	}
 	return strings.Join(texts, ", ")
-}
-
-func viewProvider(p *adminproviders.ProviderState) providerView {
-	v := providerView{Name: p.Name, Title: p.Title, Source: p.Source, ManagedBy: p.ManagedBy, BaseURL: p.BaseURL, Simulated: p.Simulated, Enabled: p.Enabled}
-	for _, c := range p.Credentials {
-		v.Credentials = append(v.Credentials, credentialView{c.ID, c.Hint, c.Source})
-	}
-	for _, t := range p.Targets {
-		v.Models = append(v.Models, t.Target.Model.Name)
-	}
-	return v
 }
 
 // testView is the JSON form of a test result.
@@ -195,7 +192,17 @@ func testProviders(ctx context.Context, c *cli.Console, o *cli.Options, set test
 			}
 			continue
 		}
-		addResult(t, name, result)
+		shown, models, text := cli.Cell{Text: "ok", Paint: cli.Green}, cli.Count(int64(len(result.Models))), result.Error
+		switch {
+		case result.Untested:
+			shown, models = cli.Cell{Text: "not tested", Paint: cli.Yellow}, cli.Dash
+		case !result.OK:
+			shown, models = cli.Cell{Text: "failed", Paint: cli.Red}, cli.Dash
+			if result.Status > 0 {
+				text = fmt.Sprintf("%d: %s", result.Status, text)
+			}
+		}
+		t.Add(cli.Cell{Text: name, Paint: cli.Bold}, shown, cli.Cell{Text: cli.DurationOrDash(result.Latency)}, cli.Cell{Text: models}, cli.Cell{Text: text})
 	}
 	if !o.JSON {
 		if err := c.PrintTable(o, t); err != nil {
@@ -207,19 +214,4 @@ func testProviders(ctx context.Context, c *cli.Console, o *cli.Options, set test
 		return &cli.ProblemsError{Count: failed}
 	}
 	return nil
-}
-
-func addResult(t *cli.Table, name string, r adminproviders.ProbeResult) {
-	result, found := cli.Cell{Text: "ok", Paint: cli.Green}, cli.Count(int64(len(r.Models)))
-	text := r.Error
-	switch {
-	case r.Untested:
-		result, found = cli.Cell{Text: "not tested", Paint: cli.Yellow}, cli.Dash
-	case !r.OK:
-		result, found = cli.Cell{Text: "failed", Paint: cli.Red}, cli.Dash
-		if r.Status > 0 {
-			text = fmt.Sprintf("%d: %s", r.Status, text)
-		}
-	}
-	t.Add(cli.Cell{Text: name, Paint: cli.Bold}, result, cli.Cell{Text: cli.DurationOrDash(r.Latency)}, cli.Cell{Text: found}, cli.Cell{Text: text})
 }

@@ -2,7 +2,6 @@
 package reports
 
 import (
-	"context"
 	"fmt"
 	"strings"
 
@@ -40,7 +39,9 @@ func New(c *cli.Console, o *cli.Options) *cobra.Command {
 					return err
 				}
 				q.WorkspaceID, q.Key = w.ID, f.Key
-				r, err := run(cmd.Context(), c, i, q)
+				i.AwaitEntries(cmd.Context())
+				deps := adminreports.Deps{Figures: i.Store.Figures, Facts: i.Store.Report, Keys: i.Accounts, Members: i.Accounts}
+				r, err := adminreports.Run(cmd.Context(), deps, q, c.Now())
 				switch {
 				case err != nil:
 					return filter.FlagError(err, nil)
@@ -55,25 +56,16 @@ func New(c *cli.Console, o *cli.Options) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&workspace, "workspace", "", instance.WorkspaceHelp)
 	cmd.Flags().BoolVar(&asCSV, "csv", false, "print CSV")
+	var measures []string
+	for _, m := range report.Measures() {
+		measures = append(measures, string(m))
+	}
 	filter.AddSome(cmd, report.Filters(),
 		requestlog.Parameter{Name: "by", Help: "First level, such as model or tag:team (default: the total only)"},
 		requestlog.Parameter{Name: "then", Help: "Second level"},
-		requestlog.Parameter{Name: "measure", Help: "Order of the groups: spend, savings, requests, latency or errors (default spend)", Values: measures()},
+		requestlog.Parameter{Name: "measure", Help: "Order of the groups: spend, savings, requests, latency or errors (default spend)", Values: measures},
 		requestlog.Parameter{Name: "limit", Help: "Maximum number of groups on each level, up to 500 (default 20)"})
 	return cmd
-}
-
-func measures() []string {
-	var all []string
-	for _, m := range report.Measures() {
-		all = append(all, string(m))
-	}
-	return all
-}
-
-func run(ctx context.Context, c *cli.Console, i *instance.Instance, q report.Query) (*adminreports.Report, error) {
-	i.AwaitEntries(ctx)
-	return adminreports.Run(ctx, adminreports.Deps{Figures: i.Store.Figures, Facts: i.Store.Report, Keys: i.Accounts, Members: i.Accounts}, q, c.Now())
 }
 
 // printReport prints a report as a table. Groups of the second level are indented.

@@ -90,8 +90,39 @@ func (r *requestCommands) table() *cli.Table {
 }
 
 func (r *requestCommands) addRow(t *cli.Table, e *requestlog.Entry) {
-	t.Add(cli.Cell{Text: e.ID}, cli.Cell{Text: r.rowTime(e.Time)}, outcomeCell(e), decisionCell(e),
-		cli.Cell{Text: cli.OrDash(e.Model)}, cli.Cell{Text: providerText(e)}, cli.Cell{Text: costText(e)}, cli.Cell{Text: versusBaseline(e)},
+	outcome := cli.Cell{Text: string(e.Outcome), Paint: cli.Yellow}
+	if e.Status > 0 {
+		outcome.Text = strconv.Itoa(e.Status) + " " + outcome.Text
+	}
+	switch e.Outcome {
+	case requestlog.OK:
+		outcome.Paint = cli.Green
+	case requestlog.UpstreamError, requestlog.GatewayError, requestlog.Partial, requestlog.Interrupted:
+		outcome.Paint = cli.Red
+	default:
+	}
+	decision := cli.Cell{Text: string(e.DecisionKind)}
+	if e.Policy != "" {
+		decision.Text = strings.TrimSpace(decision.Text + " (" + e.Policy + ")")
+	}
+	decision.Text = cli.OrDash(decision.Text)
+	if e.DecisionKind == "fallback" {
+		decision.Paint = cli.Yellow
+	}
+	provider := cli.OrDash(e.Provider)
+	if e.Simulated && e.Provider != "" {
+		provider += " SIMULATED"
+	}
+	cost := cli.Cost(e.Cost)
+	if e.Model == "" { // "free" is for free models, not for a request that no model served
+		cost = cli.Amount(e.Cost)
+	}
+	versusBaseline := cli.Dash
+	if saved, ok := e.Saved(); ok {
+		versusBaseline = cli.CostChange(saved, *e.BaselineCost)
+	}
+	t.Add(cli.Cell{Text: e.ID}, cli.Cell{Text: r.rowTime(e.Time)}, outcome, decision,
+		cli.Cell{Text: cli.OrDash(e.Model)}, cli.Cell{Text: provider}, cli.Cell{Text: cost}, cli.Cell{Text: versusBaseline},
 		cli.Cell{Text: cli.DurationOrDash(e.Latency)}, cli.Cell{Text: cli.Count(e.Usage.Prompt())}, cli.Cell{Text: cli.Count(e.Usage.Output)},
 		cli.Cell{Text: cli.OrDash(e.Requested)}, cli.Cell{Text: cli.OrDash(e.KeyName)})
 }
@@ -113,59 +144,3 @@ func (r *requestCommands) rowTime(t time.Time) string {
 
 // wideEnough is the minimum terminal width for rows with date and time.
 const wideEnough = 90
-
-func outcomeCell(e *requestlog.Entry) cli.Cell {
-	text := string(e.Outcome)
-	if e.Status > 0 {
-		text = strconv.Itoa(e.Status) + " " + text
-	}
-	return cli.Cell{Text: text, Paint: outcomePaint(e.Outcome)}
-}
-
-func outcomePaint(o requestlog.Outcome) cli.Paint {
-	switch o {
-	case requestlog.OK:
-		return cli.Green
-	case requestlog.UpstreamError, requestlog.GatewayError, requestlog.Partial, requestlog.Interrupted:
-		return cli.Red
-	default:
-		return cli.Yellow
-	}
-}
-
-func decisionCell(e *requestlog.Entry) cli.Cell {
-	text := string(e.DecisionKind)
-	if e.Policy != "" {
-		text = strings.TrimSpace(text + " (" + e.Policy + ")")
-	}
-	if e.DecisionKind == "fallback" {
-		return cli.Cell{Text: cli.OrDash(text), Paint: cli.Yellow}
-	}
-	return cli.Cell{Text: cli.OrDash(text)}
-}
-
-// providerText returns the provider. It marks simulated responses.
-func providerText(e *requestlog.Entry) string {
-	if e.Simulated && e.Provider != "" {
-		return e.Provider + " SIMULATED"
-	}
-	return cli.OrDash(e.Provider)
-}
-
-// costText formats the cost of a request. A request that no model served has a cost of zero and is not shown as "free", which is
-// for free models.
-func costText(e *requestlog.Entry) string {
-	if e.Model == "" {
-		return cli.Amount(e.Cost)
-	}
-	return cli.Cost(e.Cost)
-}
-
-// versusBaseline formats the difference between the cost and the baseline cost.
-func versusBaseline(e *requestlog.Entry) string {
-	saved, ok := e.Saved()
-	if !ok {
-		return cli.Dash
-	}
-	return cli.CostChange(saved, *e.BaselineCost)
-}

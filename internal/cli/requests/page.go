@@ -59,7 +59,11 @@ func (p *entryPage) decision(e *requestlog.Entry, d *route.Decision) {
 	p.Field("kind", fmt.Sprintf("%s (decided in %s µs, router %s, catalog %s)", how, cli.Count(d.Micros), cli.OrDash(d.Versions.Router), cli.OrDash(d.Versions.Catalog)))
 	p.Field("features", decisions.Features(&d.Input))
 	for _, hit := range d.Policies {
-		p.Field("policy", policyText(hit))
+		result := " skipped: " + hit.Reason()
+		if hit.Matched {
+			result = " matched: " + hit.Effect()
+		}
+		p.Field("policy", strings.TrimSuffix(hit.Name+result, ": "))
 	}
 	if d.Baseline != nil {
 		p.Field("baseline", d.Baseline.Model+", "+decisions.BaselineSource(d.Baseline.Source))
@@ -71,13 +75,6 @@ func (p *entryPage) decision(e *requestlog.Entry, d *route.Decision) {
 		p.Section("Candidates")
 		p.Table(candidates(e, d))
 	}
-}
-
-func policyText(hit route.PolicyHit) string {
-	if hit.Matched {
-		return strings.TrimSuffix(hit.Name+" matched: "+hit.Effect(), ": ")
-	}
-	return strings.TrimSuffix(hit.Name+" skipped: "+hit.Reason(), ": ")
 }
 
 func candidates(e *requestlog.Entry, d *route.Decision) *cli.Table {
@@ -167,7 +164,16 @@ func (p *entryPage) metadata(e *requestlog.Entry) {
 	fact("requested", e.Requested)
 	fact("served as", e.ServedAs)
 	fact("finish", e.Finish)
-	fact("cache", cacheText(e.Cache))
+	if c := e.Cache; c != nil {
+		text := string(c.Status)
+		switch {
+		case c.Status == requestlog.CacheHit:
+			text = fmt.Sprintf("hit, %s old, saved %s (made for %s)", cli.Duration(c.Age), cli.Amount(c.Saved), c.Source)
+		case c.Reason != "":
+			text += ": " + c.Reason
+		}
+		fact("cache", text)
+	}
 	fact("session", e.Session)
 	fact("end user", e.EndUser)
 	fact("tags", pairs(e.Tags))
@@ -177,19 +183,6 @@ func (p *entryPage) metadata(e *requestlog.Entry) {
 	fact("bytes", cli.Count(e.BytesIn)+" in, "+cli.Count(e.BytesOut)+" out")
 	fact("prompt", e.Preview)
 	fact("bodies", string(e.BodyState))
-}
-
-// cacheText describes how a request used the response cache.
-func cacheText(c *requestlog.Cache) string {
-	switch {
-	case c == nil:
-		return ""
-	case c.Status == requestlog.CacheHit:
-		return fmt.Sprintf("hit, %s old, saved %s (made for %s)", cli.Duration(c.Age), cli.Amount(c.Saved), c.Source)
-	case c.Reason != "":
-		return string(c.Status) + ": " + c.Reason
-	}
-	return string(c.Status)
 }
 
 func pairs(m map[string]string) string {
@@ -216,15 +209,11 @@ func (p *entryPage) body(b *adminrequests.RequestBody) {
 			p.Paragraph("none", 2)
 			continue
 		}
-		p.WriteString(cli.CleanLines(strings.TrimRight(readable(*part.text), "\n")) + "\n")
+		text := *part.text
+		var indented bytes.Buffer
+		if json.Indent(&indented, []byte(text), "", "  ") == nil {
+			text = indented.String()
+		}
+		p.WriteString(cli.CleanLines(strings.TrimRight(text, "\n")) + "\n")
 	}
-}
-
-// readable indents text that is JSON. Other text is unchanged.
-func readable(text string) string {
-	var b bytes.Buffer
-	if json.Indent(&b, []byte(text), "", "  ") != nil {
-		return text
-	}
-	return b.String()
 }

@@ -5,10 +5,10 @@ import (
 	"slices"
 	"strings"
 
+	"fairlead/internal/bill"
 	"fairlead/internal/catalog"
 	"fairlead/internal/cli"
 	"fairlead/internal/cli/decisions"
-	"fairlead/internal/llm"
 	"fairlead/internal/requestlog"
 )
 
@@ -56,9 +56,15 @@ func (p *entryPage) money(e *requestlog.Entry) {
 		}
 		t.Row(texts...)
 	}
+	u := e.Usage
+	classTokens := map[string]int64{
+		"input": u.Input - u.AudioInput, "input_audio": u.AudioInput, "cache_read": u.CacheRead,
+		"cache_write": u.CacheWrite - u.CacheWriteLong, "cache_write_1h": u.CacheWriteLong,
+		"output": u.Output - u.AudioOutput, "output_audio": u.AudioOutput, "reasoning": u.Reasoning,
+	}
 	for _, c := range classNames {
 		own, base := billRow(e.Bill, c.class), billRow(e.BaselineBill, c.class)
-		tokens := classTokens(e.Usage, c.class)
+		tokens := classTokens[c.class]
 		switch {
 		case c.class == "reasoning" && tokens > 0:
 			add(c.name, cli.Count(tokens), "", "", "", "")
@@ -94,27 +100,31 @@ func (p *entryPage) saving(e *requestlog.Entry) {
 	if e.Cost == nil {
 		p.Field("cost", "unknown: no price set for "+e.Model)
 	}
-	if e.Bill != nil {
-		p.Field("prices", pricesText(e.Bill))
-	}
-	if e.Bill != nil && slices.Contains(e.Bill.Excluded, catalog.WebSearch) {
-		p.Field("", "The fee of the web searches is not included: no price per search is known for "+e.Model+" at "+e.Provider+".")
+	if b := e.Bill; b != nil {
+		prices := cli.OrDash(b.Source)
+		if b.AsOf != "" {
+			prices += ", " + b.AsOf
+		}
+		if b.Card != "" && b.Card != "base" { // the price tier that was applied
+			prices += " (" + b.Card + ")"
+		}
+		p.Field("prices", prices)
+		for _, class := range b.Excluded {
+			switch class {
+			case catalog.WebSearch:
+				p.Field("", "The fee of the web searches is not included: no price per search is known for "+e.Model+" at "+e.Provider+".")
+			case bill.AudioInput:
+				p.Field("", "The audio input is not included: no price is known for "+e.Provider+".")
+			case bill.AudioOutput:
+				p.Field("", "The audio output is not included: no price is known for "+e.Provider+".")
+			case bill.Transcription:
+				p.Field("", "The transcriptions are not included: no price is known for "+e.Provider+".")
+			}
+		}
 	}
 	if e.Usage.Estimated {
 		p.Field("tokens", "counted by the gateway: the provider reported no usage, or implausible usage")
 	}
-}
-
-// pricesText describes the source of a bill's prices and the price tier that was applied.
-func pricesText(b *catalog.Bill) string {
-	text := cli.OrDash(b.Source)
-	if b.AsOf != "" {
-		text += ", " + b.AsOf
-	}
-	if b.Card != "" && b.Card != "base" {
-		text += " (" + b.Card + ")"
-	}
-	return text
 }
 
 func billRow(b *catalog.Bill, class string) *catalog.Row {
@@ -148,14 +158,6 @@ func searchAmount(b *catalog.Bill) string {
 		return cli.Dollars(0) // the fee is part of another row
 	}
 	return rowAmount(billRow(b, catalog.WebSearch))
-}
-
-func classTokens(u llm.Usage, class string) int64 {
-	return map[string]int64{
-		"input": u.Input - u.AudioInput, "input_audio": u.AudioInput, "cache_read": u.CacheRead,
-		"cache_write": u.CacheWrite - u.CacheWriteLong, "cache_write_1h": u.CacheWriteLong,
-		"output": u.Output - u.AudioOutput, "output_audio": u.AudioOutput, "reasoning": u.Reasoning,
-	}[class]
 }
 
 // savedText compares the cost with the baseline.

@@ -46,7 +46,7 @@ func (r *requestCommands) tail(ctx context.Context, store requestlog.Reader, f r
 	if err != nil {
 		return err
 	}
-	out := r.follower()
+	out := &follower{requests: r}
 	if err := out.write(earlier[max(0, len(earlier)-last):]); err != nil {
 		return err
 	}
@@ -127,8 +127,6 @@ type follower struct {
 	widths   []int
 }
 
-func (r *requestCommands) follower() *follower { return &follower{requests: r} }
-
 func (f *follower) write(entries []requestlog.Entry) error {
 	r := f.requests
 	if len(entries) == 0 {
@@ -143,7 +141,7 @@ func (f *follower) write(entries []requestlog.Entry) error {
 	}
 	first := f.widths == nil
 	if first {
-		t.MinWidths = usualWidths
+		t.MinWidths = []int{30, 15, 18, 8, 20, 10, 10, 7, 9, 7, 7, 10, 6} // keeps the columns of later rows aligned
 	} else {
 		t.MinWidths = f.widths
 	}
@@ -160,6 +158,3 @@ func (f *follower) write(entries []requestlog.Entry) error {
 	}
 	return nil
 }
-
-// usualWidths are the minimum column widths of a tail, which keep its columns aligned.
-var usualWidths = []int{30, 15, 18, 8, 20, 10, 10, 7, 9, 7, 7, 10, 6}

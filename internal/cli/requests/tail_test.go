@@ -139,7 +139,7 @@ func TestTailShowsEveryRequestOnce(t *testing.T) {
 func TestTailColumnsStayAligned(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	out := (&requestCommands{console: l.Console, options: &cli.Options{}}).follower()
+	out := &follower{requests: &requestCommands{console: l.Console, options: &cli.Options{}}}
 	for _, e := range []requestlog.Entry{at(1, 1), at(2, 2)} {
 		if err := out.write([]requestlog.Entry{e}); err != nil {
 			t.Fatal(err)

@@ -20,8 +20,14 @@ func verdict(e *requestlog.Entry) string {
 	} else {
 		text += "."
 	}
-	if advice := advice(e); advice != "" {
-		text += " " + advice
+	switch e.Outcome { // the messages of other failures suggest a fix
+	case requestlog.UpstreamError:
+		text += " See the attempts below. Test the providers:  fairlead providers test"
+	case requestlog.Interrupted:
+		text += " Retry the request."
+	case requestlog.GatewayError:
+		text += " Retry the request. If it fails again, report its id."
+	default:
 	}
 	if e.Model != "" && len(e.Attempts) > 0 && e.Cost != nil && *e.Cost > 0 {
 		text += fmt.Sprintf(" Cost: %s.", cli.Dollars(*e.Cost))
@@ -99,18 +105,4 @@ func rejecter(e *requestlog.Entry) string {
 		return "the permissions of the key"
 	}
 	return "the gateway"
-}
-
-// advice returns a suggested fix for a failure whose message has none.
-func advice(e *requestlog.Entry) string {
-	switch e.Outcome {
-	case requestlog.UpstreamError:
-		return "See the attempts below. Test the providers:  fairlead providers test"
-	case requestlog.Interrupted:
-		return "Retry the request."
-	case requestlog.GatewayError:
-		return "Retry the request. If it fails again, report its id."
-	default:
-		return ""
-	}
 }

@@ -2,12 +2,10 @@ package router
 
 import (
 	"bufio"
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"regexp"
 	"slices"
@@ -42,15 +40,28 @@ divided by the smaller one. A text with the mark "[... N characters cut ...]" co
 			if err != nil {
 				return err
 			}
-			t, err := measureAgents(c.In, predictor)
-			if err != nil {
+			t := &agentTally{predictor: predictor, single: map[string]*protocol.Factors{}, session: map[string]*protocol.Factors{}}
+			lines := bufio.NewScanner(c.In)
+			lines.Buffer(make([]byte, 1<<20), maxAgentLine)
+			for lines.Scan() {
+				if err := t.run(lines.Bytes()); err != nil {
+					return fmt.Errorf("line %d: %w", t.runs+1, err)
+				}
+			}
+			if err := lines.Err(); err != nil {
 				return err
+			}
+			var costs strings.Builder
+			for _, source := range slices.Sorted(maps.Keys(t.session)) {
+				one, all := t.single[source].Error(), t.session[source].Error()
+				fmt.Fprintf(&costs, "cost of a run, %s, %d runs: expected by its first request alone, error factor %.2f (p90 %.2f); with the expected session %.2f (p90 %.2f)\n",
+					cmp.Or(source, "unnamed source"), len(*t.session[source]), one.Median, one.P90, all.Median, all.P90)
 			}
 			_, err = fmt.Fprintf(c.Out, `runs: %d, requests: %d
 healthy runs: %d, escalated: %.2f per 100
 solved runs: %d, escalated: %.2f per 100
 stuck runs: %d, escalated within 3 turns: %.1f %%
-`+"%s", t.runs, t.requests, t.healthy, percent(t.falseHealthy, t.healthy), t.solved, percent(t.falseSolved, t.solved), t.stuck, percent(t.caught, t.stuck), t.costs())
+`+"%s", t.runs, t.requests, t.healthy, percent(t.falseHealthy, t.healthy), t.solved, percent(t.falseSolved, t.solved), t.stuck, percent(t.caught, t.stuck), costs.String())
 			return err
 		},
 	}
@@ -75,23 +86,8 @@ const (
 	maxAgentLine = 64 << 20
 )
 
-// measureAgents reads runs, one a line.
-func measureAgents(in io.Reader, predictor *predict.Predictor) (*agentTally, error) {
-	t := &agentTally{predictor: predictor, single: map[string]*protocol.Factors{}, session: map[string]*protocol.Factors{}}
-	lines := bufio.NewScanner(in)
-	lines.Buffer(make([]byte, 1<<20), maxAgentLine)
-	for lines.Scan() {
-		if err := t.run(lines.Bytes()); err != nil {
-			return nil, fmt.Errorf("line %d: %w", t.runs+1, err)
-		}
-	}
-	return t, lines.Err()
-}
-
 // looksFailing is a rough sign of a failing result that does not depend on how the gateway reads results.
 var looksFailing = regexp.MustCompile(`(?i)\b(error|exception|traceback|failed|failure|not found|no such file|invalid|denied|cannot|timed out)\b`)
-
-var errNoMessages = errors.New(`"messages" is missing`)
 
 // agentRun is a line of the input.
 type agentRun struct {
@@ -112,7 +108,7 @@ func (t *agentTally) run(line []byte) error {
 		return err
 	}
 	if len(r.Messages) == 0 {
-		return errNoMessages
+		return errors.New(`"messages" is missing`)
 	}
 	t.runs++
 	t.cost(&r)
@@ -124,13 +120,16 @@ func (t *agentTally) run(line []byte) error {
 		case "assistant":
 			if i > 0 {
 				t.requests++
-				if escalates(body) && escalatedAt < 0 {
+				whole := slices.Concat(body, []byte("]}"))
+				req := &llm.Request{Op: llm.Chat, Body: whole, Needs: llm.Tools, Fields: []llm.Field{{Name: "messages", Value: len(`{"messages":`), End: len(whole) - 1}}}
+				if conversation.Read(req).Findings.Trouble.Level >= conversation.Troubled && escalatedAt < 0 {
 					escalatedAt = turn
 				}
 				turn++
 			}
 		case "tool":
-			if streak++; !looksFailing.MatchString(head(m.Get("content").String())) {
+			text := m.Get("content").String()
+			if streak++; !looksFailing.MatchString(text[:min(len(text), 1500)]) {
 				streak = 0
 			}
 			if worst = max(worst, streak); streak == stuckStreak && stuckAt < 0 {
@@ -170,13 +169,18 @@ func (t *agentTally) cost(r *agentRun) {
 		return
 	}
 	var missing int64
-	for _, m := range r.Messages[:first+1] {
+	messages := []byte("[")
+	for i, m := range r.Messages[:first+1] {
+		if i > 0 {
+			messages = append(messages, ',')
+		}
+		messages = append(messages, m...)
 		for _, found := range shortened.FindAllSubmatch(m, -1) {
 			n, _ := strconv.ParseInt(string(found[1]), 10, 64) // digits only
 			missing += n
 		}
 	}
-	line := promptLine{Messages: slices.Concat([]byte("["), bytes.Join(rawMessages(r.Messages[:first+1]), []byte(",")), []byte("]")), Tools: r.Tools}
+	line := promptLine{Messages: append(messages, ']'), Tools: r.Tools}
 	asked, err := line.read()
 	if err != nil {
 		return
@@ -194,37 +198,9 @@ func (t *agentTally) cost(r *agentRun) {
 	add(t.session, input, output)
 }
 
-func rawMessages(list []json.RawMessage) [][]byte {
-	parts := make([][]byte, len(list))
-	for i, m := range list {
-		parts[i] = m
-	}
-	return parts
-}
-
-// costs describes the errors of the expected costs.
-func (t *agentTally) costs() string {
-	var b strings.Builder
-	for _, source := range slices.Sorted(maps.Keys(t.session)) {
-		one, all := t.single[source].Error(), t.session[source].Error()
-		fmt.Fprintf(&b, "cost of a run, %s, %d runs: expected by its first request alone, error factor %.2f (p90 %.2f); with the expected session %.2f (p90 %.2f)\n",
-			cmp.Or(source, "unnamed source"), len(*t.session[source]), one.Median, one.P90, all.Median, all.P90)
-	}
-	return b.String()
-}
-
 func count(yes bool) int {
 	if yes {
 		return 1
 	}
 	return 0
-}
-
-func head(text string) string { return text[:min(len(text), 1500)] }
-
-// escalates reports whether a request with the messages of body, which lacks its end, is escalated.
-func escalates(body []byte) bool {
-	whole := slices.Concat(body, []byte("]}"))
-	req := &llm.Request{Op: llm.Chat, Body: whole, Needs: llm.Tools, Fields: []llm.Field{{Name: "messages", Value: len(`{"messages":`), End: len(whole) - 1}}}
-	return conversation.Read(req).Findings.Trouble.Level >= conversation.Troubled
 }

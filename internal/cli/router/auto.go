@@ -149,7 +149,13 @@ func (e *evaluation) poolOf(pool *protocol.Pool, prices map[string]*catalog.Pric
 	roster := e.guess.roster
 	known := func(model string) bool { return e.guess.ability(model) != nil }
 	rows, models := protocol.PoolRows(*pool, e.rows, known)
-	price := meanCost(rows)
+	price := func(model string) *catalog.Price { // the mean recorded cost
+		sum := 0.0
+		for _, r := range rows {
+			sum += r.Costs[model]
+		}
+		return &catalog.Price{PerRequest: money.Amount(sum / float64(len(rows)) * float64(money.Dollar)), Source: "recorded"}
+	}
 	if !protocol.HasCosts(rows, models) {
 		price = func(model string) *catalog.Price {
 			if p := prices[model]; p != nil {
@@ -171,17 +177,6 @@ func otherName(known *catalog.Catalog, name string, list []string) bool {
 		return false
 	}
 	return slices.Contains(list, m.Name) || slices.Contains(list, ability.Canonical(m.Name))
-}
-
-// meanCost prices each model by its mean recorded cost.
-func meanCost(rows []*protocol.Row) func(model string) *catalog.Price {
-	return func(model string) *catalog.Price {
-		sum := 0.0
-		for _, r := range rows {
-			sum += r.Costs[model]
-		}
-		return &catalog.Price{PerRequest: money.Amount(sum / float64(len(rows)) * float64(money.Dollar)), Source: "recorded"}
-	}
 }
 
 // readPrices reads a file with the prices of models that the catalog does not list.

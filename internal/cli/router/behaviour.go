@@ -52,9 +52,19 @@ func (e *evaluation) behaviour(ctx context.Context, path string, only []string) 
 			if err != nil {
 				return fmt.Errorf("decide %s: %w", request.ID, err)
 			}
+			// The part of a decision that the relations are about.
+			j := protocol.Judged{Model: decision.Candidates[0].Model, Success: map[string]float64{}, Cost: map[string]float64{}}
+			for i := range decision.Candidates {
+				if c := &decision.Candidates[i]; c.Excluded == nil {
+					j.Success[c.Model] = c.Quality
+					if c.Price != nil {
+						j.Cost[c.Model] = c.Price.Dollars()
+					}
+				}
+			}
 			mu.Lock()
 			item.Requests[request.Role] = request.ID
-			decisions[request.ID] = judged(decision)
+			decisions[request.ID] = j
 			mu.Unlock()
 		}
 		mu.Lock()
@@ -66,20 +76,6 @@ func (e *evaluation) behaviour(ctx context.Context, path string, only []string) 
 		return nil, err
 	}
 	return protocol.EvaluateBehaviour(items, decisions), nil
-}
-
-// judged returns the part of a decision that the relations are about.
-func judged(d *route.Decision) protocol.Judged {
-	j := protocol.Judged{Model: d.Candidates[0].Model, Success: map[string]float64{}, Cost: map[string]float64{}}
-	for i := range d.Candidates {
-		if c := &d.Candidates[i]; c.Excluded == nil {
-			j.Success[c.Model] = c.Quality
-			if c.Price != nil {
-				j.Cost[c.Model] = c.Price.Dollars()
-			}
-		}
-	}
-	return j
 }
 
 // catalogDecider returns a decider among the current chat models of the catalog that take tools and have a price, scores and

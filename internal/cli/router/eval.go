@@ -200,8 +200,6 @@ type outcomeLine struct {
 	Group        string             `json:"group"`
 }
 
-var errNoSource = errors.New(`"source" or "scores" is missing`)
-
 func (e *evaluation) readOutcomes(ctx context.Context, path string) error {
 	return e.readFile(ctx, path, func(line []byte) error {
 		var in outcomeLine
@@ -209,7 +207,7 @@ func (e *evaluation) readOutcomes(ctx context.Context, path string) error {
 			return err
 		}
 		if in.Source == "" || len(in.Scores) == 0 {
-			return errNoSource
+			return errors.New(`"source" or "scores" is missing`)
 		}
 		wanted, all := e.wanted(in.Source)
 		if len(wanted) == 0 && !all {
@@ -225,15 +223,23 @@ func (e *evaluation) readOutcomes(ctx context.Context, path string) error {
 		}
 		var guessed map[string]float64
 		if e.guess != nil {
-			guessed = e.guess.chances(prompt.prompt, wanted)
+			features := e.guess.roster.predictor.Features(prompt.prompt)
+			guessed = make(map[string]float64, len(wanted))
+			for _, name := range wanted {
+				if a := e.guess.ability(name); a != nil {
+					guessed[name] = predict.Success(&features, a).Probability
+				}
+			}
 		}
 		e.mu.Lock()
 		defer e.mu.Unlock()
 		e.rows = append(e.rows, row)
-		if e.guess != nil {
-			e.predictions[row.ID] = guessed
+		if e.guess == nil {
+			return nil
 		}
-		if e.guess != nil && (e.inPool(row.Source) || e.inLengths(row.Source)) {
+		e.predictions[row.ID] = guessed
+		inPool := slices.ContainsFunc(e.plan.Pools, func(p protocol.Pool) bool { return slices.Contains(p.Sources, row.Source) })
+		if inPool || slices.Contains(e.plan.Lengths, row.Source) {
 			e.prompts[row.ID] = prompt
 		}
 		return nil
@@ -257,10 +263,6 @@ func (e *evaluation) wanted(source string) (models []string, all bool) {
 		models = append(models, p.Models...)
 	}
 	return models, slices.ContainsFunc(e.plan.Costed, func(c protocol.Costed) bool { return slices.Contains(c.Sources, source) })
-}
-
-func (e *evaluation) inPool(source string) bool {
-	return slices.ContainsFunc(e.plan.Pools, func(p protocol.Pool) bool { return slices.Contains(p.Sources, source) })
 }
 
 func (e *evaluation) canonical(byName map[string]float64) map[string]float64 {
@@ -334,17 +336,6 @@ func (f *evalFlags) guesser() (*guesser, error) {
 		g.only = append(g.only, ability.Canonical(name))
 	}
 	return g, nil
-}
-
-func (g *guesser) chances(p predict.Prompt, models []string) map[string]float64 {
-	sketch := g.roster.predictor.Features(p)
-	chances := make(map[string]float64, len(models))
-	for _, name := range models {
-		if a := g.ability(name); a != nil {
-			chances[name] = predict.Success(&sketch, a).Probability
-		}
-	}
-	return chances
 }
 
 func (g *guesser) ability(name string) *predict.Ability {

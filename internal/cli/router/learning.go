@@ -1,6 +1,7 @@
 package router
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"hash/fnv"
@@ -191,12 +192,15 @@ func newSimulation(e *evaluation, pool protocol.Pool, o route.Objective, prices 
 		for _, m := range models {
 			cost := r.Costs[m]
 			if !recorded {
-				cost = priceIn(d, m)
+				priced := func(c route.Candidate) bool { return c.Model == m && c.Price != nil }
+				if k := slices.IndexFunc(d.Candidates, priced); k >= 0 {
+					cost = d.Candidates[k].Price.Dollars()
+				}
 			}
 			p.scores, p.costs = append(p.scores, r.Scores[m]), append(p.costs, cost)
 		}
 		h := fnv.New32a()
-		_, _ = h.Write([]byte(groupOf(r)))
+		_, _ = h.Write([]byte(cmp.Or(r.Group, r.ID)))
 		if h.Sum32()%2 == 0 {
 			s.traffic = append(s.traffic, p)
 		} else {
@@ -210,29 +214,6 @@ func newSimulation(e *evaluation, pool protocol.Pool, o route.Objective, prices 
 		s.static = append(s.static, s.spend(s.judged, float64(step)/20, nil))
 	}
 	return s, nil
-}
-
-func groupOf(r *protocol.Row) string {
-	if r.Group != "" {
-		return r.Group
-	}
-	return r.ID
-}
-
-func priceIn(d *route.Decision, model string) float64 {
-	for i := range d.Candidates {
-		if c := &d.Candidates[i]; c.Model == model && c.Price != nil {
-			return c.Price.Dollars()
-		}
-	}
-	return 0
-}
-
-// choose returns the index of the model that serves a prompt.
-func (s *simulation) choose(p *simPrompt, tradeoff float64, c *feedback.Corrections) int {
-	in := p.input
-	in.Objective = route.Objective{Name: "number", Tradeoff: tradeoff}
-	return slices.Index(s.models, s.decide(&in, c).Candidates[0].Model)
 }
 
 func (s *simulation) decide(in *route.Input, c *feedback.Corrections) *route.Decision {
@@ -251,7 +232,9 @@ func (s *simulation) decide(in *route.Input, c *feedback.Corrections) *route.Dec
 func (s *simulation) spend(prompts []simPrompt, tradeoff float64, c *feedback.Corrections) protocol.Spend {
 	var total protocol.Spend
 	for i := range prompts {
-		k := s.choose(&prompts[i], tradeoff, c)
+		in := prompts[i].input
+		in.Objective = route.Objective{Name: "number", Tradeoff: tradeoff}
+		k := slices.Index(s.models, s.decide(&in, c).Candidates[0].Model)
 		total.Quality += prompts[i].scores[k]
 		total.Cost += prompts[i].costs[k]
 	}
@@ -274,28 +257,9 @@ func (s *simulation) staticAt(cost float64) float64 {
 		}
 	}
 	if best == 0 { // below the cheapest trade-off
-		best = slices.MinFunc(s.static, compareCost).Quality
+		best = slices.MinFunc(s.static, func(a, b protocol.Spend) int { return cmp.Compare(a.Cost, b.Cost) }).Quality
 	}
 	return best
-}
-
-func compareCost(a, b protocol.Spend) int {
-	if a.Cost < b.Cost {
-		return -1
-	}
-	return 1
-}
-
-// compare returns the mean quality of the learned router over trade-offs from 0.1 to 0.9, and that of the static router at the same
-// costs.
-func (s *simulation) compare(c *feedback.Corrections) (learned, static float64) {
-	const n = 9
-	for step := 1; step <= n; step++ {
-		spend := s.spend(s.judged, float64(step)/(n+1), c)
-		learned += spend.Quality / n
-		static += s.staticAt(spend.Cost) / n
-	}
-	return learned, static
 }
 
 // run makes the runs of a pool.
@@ -307,7 +271,13 @@ func (s *simulation) run(ctx context.Context, f *learningFlags) (learningResult,
 		}
 		t := &simTraffic{simulation: s, flags: f, random: rand.New(rand.NewPCG(uint64(run), 7))}
 		t.serve()
-		learned, static := s.compare(t.corrections)
+		learned, static := 0.0, 0.0 // mean qualities over trade-offs from 0.1 to 0.9, at the same costs
+		const steps = 9
+		for step := 1; step <= steps; step++ {
+			spend := s.spend(s.judged, float64(step)/(steps+1), t.corrections)
+			learned += spend.Quality / steps
+			static += s.staticAt(spend.Cost) / steps
+		}
 		r.Runs++
 		r.Learned += learned
 		r.Static += static
@@ -345,9 +315,12 @@ const simDays = 30
 
 func (t *simTraffic) serve() {
 	n := int(float64(t.flags.outcomes) / t.flags.share)
-	best, worst := t.extremes()
-	value := t.pointDollars()
-	baseline := t.baseline()
+	best, worst := t.extremes(func(p *simPrompt) []float64 { return p.scores })
+	baseline, _ := t.extremes(func(p *simPrompt) []float64 { return p.costs })
+	// The value of a percentage point of quality in dollars: auto pays 0.2 reference costs for it at the default trade-off. The
+	// mean cost of the static router stands for the reference cost.
+	reference := t.spend(t.traffic[:min(len(t.traffic), 2000)], t.objective.Tradeoff, nil).Cost
+	value := 0.2 * t.objective.Tradeoff / math.Max(1-t.objective.Tradeoff, 1e-9) * reference
 	for i := range n {
 		p := t.traffic[t.random.IntN(len(t.traffic))]
 		scores := p.scores
@@ -398,11 +371,11 @@ func (t *simTraffic) learn(now time.Time) {
 	t.corrections = c
 }
 
-// extremes returns the models with the best and the worst mean score in the traffic.
-func (t *simTraffic) extremes() (best, worst int) {
+// extremes returns the models with the highest and the lowest mean of a figure in the traffic.
+func (t *simTraffic) extremes(figures func(*simPrompt) []float64) (best, worst int) {
 	means := make([]float64, len(t.models))
 	for i := range t.traffic {
-		for k, v := range t.traffic[i].scores {
+		for k, v := range figures(&t.traffic[i]) {
 			means[k] += v
 		}
 	}
@@ -415,28 +388,4 @@ func (t *simTraffic) extremes() (best, worst int) {
 		}
 	}
 	return best, worst
-}
-
-// baseline returns the most expensive model.
-func (t *simTraffic) baseline() int {
-	means := make([]float64, len(t.models))
-	for i := range t.traffic {
-		for k, v := range t.traffic[i].costs {
-			means[k] += v
-		}
-	}
-	most := 0
-	for k := range means {
-		if means[k] > means[most] {
-			most = k
-		}
-	}
-	return most
-}
-
-// pointDollars returns the value of a percentage point of quality in dollars: auto pays 0.2 reference costs for it at the default
-// trade-off. The mean cost of the static router stands for the reference cost.
-func (t *simTraffic) pointDollars() float64 {
-	s := t.spend(t.traffic[:min(len(t.traffic), 2000)], t.objective.Tradeoff, nil)
-	return 0.2 * t.objective.Tradeoff / math.Max(1-t.objective.Tradeoff, 1e-9) * s.Cost
 }

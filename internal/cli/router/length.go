@@ -7,7 +7,6 @@ import (
 	"fairlead/internal/catalog"
 	"fairlead/internal/length"
 	"fairlead/internal/llm"
-	"fairlead/internal/predict"
 	"fairlead/internal/predict/protocol"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/route"
@@ -34,7 +33,7 @@ func (e *evaluation) lengths(prices map[string]*catalog.Price) []protocol.Length
 			correction := observed.Factors(source, features.Task).Visible
 			expected := func(model string) expectation {
 				raw := float64(features.Output)
-				return expectation{constantOutput, raw, raw * orOne(correction) * orOne(observed.Model(target(model)))}
+				return expectation{constantOutput, raw, raw * orOne(correction) * orOne(observed.Model("recorded/"+model))}
 			}
 			outputs := map[string]float64{}
 			for model, chars := range row.Chars {
@@ -62,33 +61,27 @@ func (e *evaluation) lengths(prices map[string]*catalog.Price) []protocol.Length
 			}
 			if models := slices.Sorted(maps.Keys(outputs)); len(models) > 0 { // one model serves each request
 				model := models[i%len(models)]
-				observed.Observe(served(source, model, features, int64(outputs[model])))
+				observed.Observe(&requestlog.Entry{
+					WorkspaceID: source, Provider: "recorded", Model: model, Outcome: requestlog.OK, Finish: "stop", Usage: llm.Usage{Output: int64(outputs[model])},
+					Decision: &route.Decision{Input: route.Input{Op: llm.Chat, Choices: 1, Predictor: "recorded", Features: features}},
+				})
 			}
 		}
 		for _, t := range []*lengthTally{tokens, dollars} {
 			if len(t.expected) > 0 {
-				results = append(results, t.result())
+				t.Count, t.Constant, t.Expected, t.Corrected = len(t.expected), t.constant.Error(), t.expected.Error(), t.corrected.Error()
+				results = append(results, t.LengthResult)
 			}
 		}
 	}
 	return results
 }
 
-func target(model string) string { return "recorded/" + model }
-
 func orOne(factor float64) float64 {
 	if factor == 0 {
 		return 1
 	}
 	return factor
-}
-
-// served returns the entry of a recorded response in a workspace that is named after its source.
-func served(source, model string, f predict.Features, output int64) *requestlog.Entry {
-	return &requestlog.Entry{
-		WorkspaceID: source, Provider: "recorded", Model: model, Outcome: requestlog.OK, Finish: "stop", Usage: llm.Usage{Output: output},
-		Decision: &route.Decision{Input: route.Input{Op: llm.Chat, Choices: 1, Predictor: "recorded", Features: f}},
-	}
 }
 
 // expectation holds an output or a cost under three assumptions about the length.
@@ -109,11 +102,3 @@ func (t *lengthTally) add(x expectation, real float64) {
 	t.expected.Add(x.raw, real)
 	t.corrected.Add(x.corrected, real)
 }
-
-func (t *lengthTally) result() protocol.LengthResult {
-	t.Count, t.Constant, t.Expected, t.Corrected = len(t.expected), t.constant.Error(), t.expected.Error(), t.corrected.Error()
-	return t.LengthResult
-}
-
-// inLengths reports whether the plan compares the lengths of a source.
-func (e *evaluation) inLengths(source string) bool { return slices.Contains(e.plan.Lengths, source) }

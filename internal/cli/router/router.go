@@ -61,7 +61,18 @@ func newRoster(path, artefact string) (*roster, error) {
 		return nil, fmt.Errorf("open the abilities: %w", err)
 	}
 	defer f.Close()
-	if err := r.read(f); err != nil {
+	err = eachRow(f, scoreHeader, func(row []string) error {
+		value, err := strconv.ParseFloat(strings.TrimSpace(row[2]), 64)
+		if err != nil || !(value >= 0 && value <= 100) {
+			return fmt.Errorf("%q is neither a share from 0 to 1 nor a percentage", row[2])
+		}
+		if r.given[row[0]] == nil {
+			r.order = append(r.order, row[0])
+		}
+		r.given[row[0]] = append(r.given[row[0]], ability.Score{Benchmark: row[1], Value: value})
+		return nil
+	})
+	if err != nil {
 		return nil, cli.WithFix(fmt.Errorf("read the abilities in %s: %w", path, err), "give each line a model, a benchmark and a value, below the header  %s", scoreHeader)
 	}
 	return r, nil
@@ -80,20 +91,6 @@ func readPredictor(path string) (*predict.Predictor, error) {
 }
 
 const scoreHeader = "model,benchmark,value"
-
-func (r *roster) read(from io.Reader) error {
-	return eachRow(from, scoreHeader, func(row []string) error {
-		value, err := strconv.ParseFloat(strings.TrimSpace(row[2]), 64)
-		if err != nil || !(value >= 0 && value <= 100) {
-			return fmt.Errorf("%q is neither a share from 0 to 1 nor a percentage", row[2])
-		}
-		if r.given[row[0]] == nil {
-			r.order = append(r.order, row[0])
-		}
-		r.given[row[0]] = append(r.given[row[0]], ability.Score{Benchmark: row[1], Value: value})
-		return nil
-	})
-}
 
 // readTable reads a CSV file with this header. An empty path has no rows.
 func readTable(path, header string, add func(row []string) error) error {
@@ -140,22 +137,16 @@ func eachRow(from io.Reader, header string, add func(row []string) error) error 
 
 // ability returns the ability of a model by any of its names. The file takes precedence.
 func (r *roster) ability(name string) (predict.Ability, bool) {
-	if scores := r.scores(name); scores != nil {
+	scores := r.given[name]
+	for i := 0; scores == nil && i < len(r.order); i++ {
+		if ability.Canonical(r.order[i]) == ability.Canonical(name) {
+			scores = r.given[r.order[i]]
+		}
+	}
+	if scores != nil {
 		return r.fitter.Ability("", scores, 0), true
 	}
 	return r.fitter.Named(r.catalog, name)
-}
-
-func (r *roster) scores(name string) []ability.Score {
-	if scores := r.given[name]; scores != nil {
-		return scores
-	}
-	for _, other := range r.order {
-		if ability.Canonical(other) == ability.Canonical(name) {
-			return r.given[other]
-		}
-	}
-	return nil
 }
 
 // rate returns the abilities of the requested models; of all models of the file when none is requested.

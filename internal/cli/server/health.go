@@ -50,7 +50,20 @@ func NewHealth(c *cli.Console, o *cli.Options) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return askHealth(cmd.Context(), c, o, u, own)
+			status, state, err := AskReady(cmd.Context(), u, own)
+			if err != nil {
+				return err
+			}
+			text := state.String()
+			if o.JSON {
+				err = c.PrintJSON(state)
+			} else {
+				err = c.Print(cli.Clean(text) + "\n")
+			}
+			if err == nil && status != http.StatusOK {
+				return &cli.ReportedError{Err: errors.New(text)}
+			}
+			return err
 		},
 	}
 	cmd.Flags().StringVar(&address, "url", "", "address of the server (default: the configured address, http://127.0.0.1:8080)")
@@ -66,14 +79,6 @@ func ParseAddress(address string) (*url.URL, error) {
 	return u, nil
 }
 
-func askHealth(ctx context.Context, c *cli.Console, o *cli.Options, u *url.URL, own bool) error {
-	status, state, err := AskReady(ctx, u, own)
-	if err != nil {
-		return err
-	}
-	return tellHealth(c, o, status, state)
-}
-
 // AskReady requests the readiness of a server. own is true for the server of this machine and configuration.
 func AskReady(ctx context.Context, u *url.URL, own bool) (status int, state Readiness, err error) {
 	ctx, cancel := context.WithTimeout(ctx, healthTime)
@@ -83,7 +88,8 @@ func AskReady(ctx context.Context, u *url.URL, own bool) (status int, state Read
 		return 0, state, err
 	}
 	// The certificate of this server's listener is issued for its public name, not for loopback.
-	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: own && isLoopback(u)}}
+	ip, _ := netip.ParseAddr(u.Hostname()) // a name is not a loopback address
+	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: own && ip.IsLoopback()}}
 	defer transport.CloseIdleConnections()
 	resp, err := transport.RoundTrip(req)
 	if err != nil {
@@ -108,21 +114,6 @@ func UnwrapNet(err error) error {
 	return err
 }
 
-func tellHealth(c *cli.Console, o *cli.Options, status int, state Readiness) error {
-	ready := status == http.StatusOK
-	text := state.String()
-	var err error
-	if o.JSON {
-		err = c.PrintJSON(state)
-	} else {
-		err = c.Print(cli.Clean(text) + "\n")
-	}
-	if err == nil && !ready {
-		return &cli.ReportedError{Err: errors.New(text)}
-	}
-	return err
-}
-
 // String describes the state in one line and lists failed checks.
 func (r Readiness) String() string {
 	var bad []string
@@ -132,9 +123,4 @@ func (r Readiness) String() string {
 		}
 	}
 	return strings.TrimSuffix(r.Status+" – "+strings.Join(bad, ", "), " – ")
-}
-
-func isLoopback(u *url.URL) bool {
-	ip, err := netip.ParseAddr(u.Hostname())
-	return err == nil && ip.IsLoopback()
 }

@@ -41,9 +41,6 @@ func (s *sessionCommands) with(ctx context.Context, do func(*instance.Instance, 
 	return instance.WithWorkspace(ctx, s.console, s.options, s.workspace, do)
 }
 
-// filters are the flags of list that requests have too.
-var filters = []string{"from", "to", "key", "user", "model", "session", "simulated"}
-
 func (s *sessionCommands) newList() *cobra.Command {
 	var minTurns int64
 	var source string
@@ -77,7 +74,8 @@ func (s *sessionCommands) newList() *cobra.Command {
 			})
 		},
 	}
-	filter.AddSome(cmd, filters, requestlog.Parameter{Name: "limit", Help: "Maximum number of sessions, up to 200 (default 50)"},
+	shared := []string{"from", "to", "key", "user", "model", "session", "simulated"} // with the commands on requests
+	filter.AddSome(cmd, shared, requestlog.Parameter{Name: "limit", Help: "Maximum number of sessions, up to 200 (default 50)"},
 		requestlog.Parameter{Name: "before", Help: "List sessions whose latest request is older than this request id"})
 	cmd.Flags().Int64Var(&minTurns, "min-turns", 0, "minimum number of requests")
 	cmd.Flags().StringVar(&source, "source", "", "given for sessions that clients named, derived for the others")
@@ -157,7 +155,7 @@ func (s *sessionCommands) newShow() *cobra.Command {
 				i.AwaitEntries(cmd.Context())
 				found, err := i.Store.Log.Session(cmd.Context(), w.ID, args[0])
 				if errors.Is(err, requestlog.ErrNotFound) {
-					return notFound(args[0], w.ID)
+					return cli.WithFix(fmt.Errorf("session %q not found in workspace %s", cli.Clean(args[0]), w.ID), "see  fairlead sessions list,  or use another --workspace or --data-dir")
 				}
 				if err != nil {
 					return err
@@ -186,10 +184,6 @@ func (s *sessionCommands) newShow() *cobra.Command {
 			})
 		},
 	}
-}
-
-func notFound(session, workspace string) error {
-	return cli.WithFix(fmt.Errorf("session %q not found in workspace %s", cli.Clean(session), workspace), "see  fairlead sessions list,  or use another --workspace or --data-dir")
 }
 
 // summary describes a session in a few lines.

@@ -50,9 +50,12 @@ func New(c *cli.Console, o *cli.Options) *cobra.Command {
 			if !slices.Contains([]string{"html", "json"}, f.format) {
 				return cli.Usagef("use  --format html  or  --format json", "unknown format %q", cli.Clean(f.format))
 			}
-			month, err := s.month(f.month)
-			if err != nil {
-				return err
+			month := statement.PreviousMonth(s.Console.Now())
+			if f.month != "" {
+				var err error
+				if month, err = statement.ParseMonth(f.month); err != nil {
+					return cli.Usagef("use a month such as 2026-11", "--month: %w", err)
+				}
 			}
 			return instance.WithWorkspace(cmd.Context(), c, o, s.Workspace, func(i *instance.Instance, w account.Workspace) error {
 				return s.write(cmd.Context(), i, w, month, f)
@@ -67,18 +70,6 @@ func New(c *cli.Console, o *cli.Options) *cobra.Command {
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"html", "json"}, cobra.ShellCompDirectiveNoFileComp))
 	cmd.AddCommand(s.newVerify())
 	return cmd
-}
-
-// month returns the start of the month given as text, or of the previous month if text is empty.
-func (s *statementCommands) month(text string) (time.Time, error) {
-	if text == "" {
-		return statement.PreviousMonth(s.Console.Now()), nil
-	}
-	month, err := statement.ParseMonth(text)
-	if err != nil {
-		return month, cli.Usagef("use a month such as 2026-11", "--month: %w", err)
-	}
-	return month, nil
 }
 
 // sourcesOf returns the data of the instance that statements are computed from.
