@@ -129,8 +129,15 @@ func (s *Store) DeleteAccount(ctx context.Context, accountID string, event accou
 		if err != nil {
 			return err
 		}
-		if err := leavable(ctx, tx, accountID); err != nil {
-			return err
+		const blocked = `select count(*) from members m where m.account_id = $1 and m.role = 'owner'
+			and exists (select 1 from members o where o.workspace_id = m.workspace_id and o.account_id <> $1)
+			and not exists (select 1 from members o where o.workspace_id = m.workspace_id and o.account_id <> $1 and o.role = 'owner')`
+		var workspaces int
+		if err := tx.QueryRowContext(ctx, blocked, accountID).Scan(&workspaces); err != nil {
+			return notFound(err)
+		}
+		if workspaces > 0 {
+			return account.ErrLastOwner
 		}
 		const ending = `update keys set revoked_at = $2, revision = $3 where revoked_at = 0 and workspace_id in (
 			select m.workspace_id from members m where m.account_id = $1 and (keys.created_by = $1
@@ -146,21 +153,6 @@ func (s *Store) DeleteAccount(ctx context.Context, accountID string, event accou
 		}
 		return writeAudit(ctx, tx, event)
 	})
-}
-
-// leavable returns an error when the account is the only owner of a workspace with other members.
-func leavable(ctx context.Context, tx *sql.Tx, accountID string) error {
-	const q = `select count(*) from members m where m.account_id = $1 and m.role = 'owner'
-		and exists (select 1 from members o where o.workspace_id = m.workspace_id and o.account_id <> $1)
-		and not exists (select 1 from members o where o.workspace_id = m.workspace_id and o.account_id <> $1 and o.role = 'owner')`
-	var stuck int
-	if err := tx.QueryRowContext(ctx, q, accountID).Scan(&stuck); err != nil {
-		return notFound(err)
-	}
-	if stuck > 0 {
-		return account.ErrLastOwner
-	}
-	return nil
 }
 
 // writeAudit records a change in the transaction that makes it.

@@ -49,7 +49,12 @@ func (r *keyRow) asSecret() account.Secret {
 func (r *keyRow) asKey(same *alike) (_ *account.Key, err error) {
 	k := r.key
 	k.WorkspaceID, k.CreatedBy = same.text(k.WorkspaceID), same.text(k.CreatedBy)
-	if k.Scopes, err = once(same.scopes, r.scopes, splitScopes); err != nil {
+	if k.Scopes, err = once(same.scopes, r.scopes, func(text string) (scopes []account.Scope, _ error) {
+		for scope := range strings.SplitSeq(text, ",") {
+			scopes = append(scopes, account.Scope(scope))
+		}
+		return scopes, nil
+	}); err != nil {
 		return nil, err
 	}
 	if k.AllowedModels, err = once(same.models, r.models, fromText[[]string]); err != nil {
@@ -86,13 +91,6 @@ type alike struct {
 	texts    map[string]string
 }
 
-func newAlike() *alike {
-	return &alike{
-		scopes: map[string][]account.Scope{}, models: map[string][]string{}, tags: map[string]map[string]string{},
-		budgets: map[string]*account.Budget{}, sessions: map[string]*account.SessionLimits{}, caches: map[string]*account.ResponseCache{}, texts: map[string]string{},
-	}
-}
-
 func (a *alike) text(text string) string {
 	same, _ := once(a.texts, text, func(text string) (string, error) { return text, nil }) // never fails
 	return same
@@ -110,18 +108,14 @@ func once[T any](known map[string]T, text string, read func(string) (T, error)) 
 	return value, err
 }
 
-func splitScopes(text string) (scopes []account.Scope, _ error) {
-	for scope := range strings.SplitSeq(text, ",") {
-		scopes = append(scopes, account.Scope(scope))
-	}
-	return scopes, nil
-}
-
 // visitKeys combines the rows of each key and calls visit for each key.
 func visitKeys(rows *sql.Rows, visit func(*account.Key) error) (err error) {
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	var current *account.Key
-	same := newAlike()
+	same := &alike{
+		scopes: map[string][]account.Scope{}, models: map[string][]string{}, tags: map[string]map[string]string{},
+		budgets: map[string]*account.Budget{}, sessions: map[string]*account.SessionLimits{}, caches: map[string]*account.ResponseCache{}, texts: map[string]string{},
+	}
 	for rows.Next() {
 		var r keyRow
 		if err := r.scan(rows); err != nil {
@@ -187,15 +181,24 @@ func keyArguments(k account.Key, revision int64) ([]any, error) {
 	}, nil
 }
 
-// CreateKey writes a key with its secrets. It returns account.ErrTooMany when the creator already has limit active keys.
+// CreateKey writes a key with its secrets. It returns account.ErrTooMany when the creator already has limit active keys. Keys
+// without an account are counted per workspace.
 func (s *Store) CreateKey(ctx context.Context, k account.Key, limit int, event account.AuditEvent) error {
 	return s.db.InTx(ctx, func(tx *sql.Tx) error {
 		revision, err := sqldb.NextRevision(ctx, tx, "keys") // serializes the creation of keys, so that the count is exact
 		if err != nil {
 			return err
 		}
-		if err := checkKeyCount(ctx, tx, k, limit); err != nil {
-			return err
+		if limit > 0 {
+			const q = `select count(*) from keys where created_by = $1 and (created_by <> '' or workspace_id = $2)
+				and revoked_at = 0 and (expires_at = 0 or expires_at > $3)`
+			var active int
+			if err := tx.QueryRowContext(ctx, q, k.CreatedBy, k.WorkspaceID, sqldb.Millis(k.CreatedAt)).Scan(&active); err != nil {
+				return err
+			}
+			if active >= limit {
+				return account.ErrTooMany
+			}
 		}
 		args, err := keyArguments(k, revision)
 		if err != nil {
@@ -212,24 +215,6 @@ func (s *Store) CreateKey(ctx context.Context, k account.Key, limit int, event a
 		}
 		return writeAudit(ctx, tx, event)
 	})
-}
-
-// checkKeyCount returns account.ErrTooMany when the creator of the key already has limit active keys. Keys without an
-// account are counted per workspace.
-func checkKeyCount(ctx context.Context, tx *sql.Tx, k account.Key, limit int) error {
-	if limit <= 0 {
-		return nil
-	}
-	const q = `select count(*) from keys where created_by = $1 and (created_by <> '' or workspace_id = $2)
-		and revoked_at = 0 and (expires_at = 0 or expires_at > $3)`
-	var active int
-	if err := tx.QueryRowContext(ctx, q, k.CreatedBy, k.WorkspaceID, sqldb.Millis(k.CreatedAt)).Scan(&active); err != nil {
-		return err
-	}
-	if active >= limit {
-		return account.ErrTooMany
-	}
-	return nil
 }
 
 // writeSecrets replaces the stored secrets with those of the key. The recorded first use of a secret is kept.

@@ -20,22 +20,19 @@ func New(db *sqldb.DB) *Store { return &Store{db: db} }
 
 const ruleColumns = `select id, workspace_id, name, kind, threshold, time_window, key_id, channels, enabled, muted_until, created_by, created_at from alert_rules `
 
-func scanRule(row sqldb.Scanner) (alert.Rule, error) {
-	var r alert.Rule
-	var channels string
-	var enabled, muted, created int64
-	if err := row.Scan(&r.ID, &r.WorkspaceID, &r.Name, &r.Kind, &r.Threshold, &r.Window, &r.KeyID, &channels, &enabled, &muted, &r.CreatedBy, &created); err != nil {
-		return r, err
-	}
-	r.Enabled, r.MutedUntil, r.CreatedAt = enabled != 0, sqldb.FromMillis(muted), sqldb.FromMillis(created)
-	return r, json.Unmarshal([]byte(channels), &r.Channels)
-}
-
 func (s *Store) rules(ctx context.Context, where string, args ...any) ([]alert.Rule, error) {
 	ctx, cancel := s.db.Bounded(ctx)
 	defer cancel()
 	rows, err := s.db.Query(ctx, ruleColumns+where, args...)
-	rules, err := sqldb.Collect(rows, err, scanRule)
+	rules, err := sqldb.Collect(rows, err, func(row sqldb.Scanner) (r alert.Rule, err error) {
+		var channels string
+		var enabled, muted, created int64
+		if err := row.Scan(&r.ID, &r.WorkspaceID, &r.Name, &r.Kind, &r.Threshold, &r.Window, &r.KeyID, &channels, &enabled, &muted, &r.CreatedBy, &created); err != nil {
+			return r, err
+		}
+		r.Enabled, r.MutedUntil, r.CreatedAt = enabled != 0, sqldb.FromMillis(muted), sqldb.FromMillis(created)
+		return r, json.Unmarshal([]byte(channels), &r.Channels)
+	})
 	if err != nil {
 		return nil, fmt.Errorf("read alert rules: %w", err)
 	}

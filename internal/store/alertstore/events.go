@@ -12,19 +12,16 @@ import (
 
 const stateColumns = `select s.rule_id, s.subject, s.label, s.firing, s.since, s.value, s.detail, s.seen_at, s.event_id, s.notified, s.revision from alert_states s `
 
-func scanState(row sqldb.Scanner) (alert.State, error) {
-	var s alert.State
-	var firing, since, seen, notified int64
-	err := row.Scan(&s.RuleID, &s.Subject, &s.Label, &firing, &since, &s.Value, &s.Detail, &seen, &s.EventID, &notified, &s.Revision)
-	s.Firing, s.Since, s.SeenAt, s.Notified = firing != 0, sqldb.FromMillis(since), sqldb.FromMillis(seen), notified != 0
-	return s, err
-}
-
 func (s *Store) states(ctx context.Context, rest string, args ...any) ([]alert.State, error) {
 	ctx, cancel := s.db.Bounded(ctx)
 	defer cancel()
 	rows, err := s.db.Query(ctx, stateColumns+rest, args...)
-	states, err := sqldb.Collect(rows, err, scanState)
+	states, err := sqldb.Collect(rows, err, func(row sqldb.Scanner) (s alert.State, err error) {
+		var firing, since, seen, notified int64
+		err = row.Scan(&s.RuleID, &s.Subject, &s.Label, &firing, &since, &s.Value, &s.Detail, &seen, &s.EventID, &notified, &s.Revision)
+		s.Firing, s.Since, s.SeenAt, s.Notified = firing != 0, sqldb.FromMillis(since), sqldb.FromMillis(seen), notified != 0
+		return s, err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("read alert states: %w", err)
 	}

@@ -5,6 +5,7 @@ package entryblock
 import (
 	"encoding/binary"
 	"errors"
+	"slices"
 
 	"fairlead/internal/requestlog"
 )
@@ -62,7 +63,7 @@ func CutSized(b []byte) (part, rest []byte, err error) {
 
 // EncodeSlots returns the compressed slots; nil when all are empty.
 func (c *Codec) EncodeSlots(all Slots) []byte {
-	if all.used() == 0 {
+	if !slices.ContainsFunc(all, func(slot []byte) bool { return len(slot) > 0 }) {
 		return nil
 	}
 	var raw []byte
@@ -95,17 +96,6 @@ func (s Slots) At(i int64) []byte {
 		return nil
 	}
 	return s[i]
-}
-
-// used counts the slots that belong to an entry.
-func (s Slots) used() int {
-	n := 0
-	for _, slot := range s {
-		if len(slot) > 0 {
-			n++
-		}
-	}
-	return n
 }
 
 // clear empties the slots for which gone returns true.

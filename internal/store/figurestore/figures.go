@@ -104,7 +104,12 @@ func (s *Store) segmentFigures(ctx context.Context, f *requestlog.RollupFilter, 
 	if f.Source != "" {
 		w.And("playground = %s", sqldb.Flag(f.Source == requestlog.SourcePlayground))
 	}
-	rows, err := s.db.Query(ctx, s.rollupSelect(span.unit, w), w.Args...) //nolint:rowserrcheck // Each checks it
+	columns := strings.Join(slices.Concat([]string{"start", "key_id", "model", "provider", "policy"}, countColumns(), histogramColumns()), ",")
+	q := fmt.Sprintf("select %s from %s where %s", columns, span.unit.table(), w)
+	if s.db.Dialect() == sqldb.Postgres { // also the rows queued for the roll-up
+		q += fmt.Sprintf(" union all select %s from rollup_waiting where unit = '%s' and %s", columns, span.unit.table(), w)
+	}
+	rows, err := s.db.Query(ctx, q, w.Args...) //nolint:rowserrcheck // Each checks it
 	return sqldb.Each(rows, err, func(row sqldb.Scanner) error {
 		var r figureRow
 		var start int64
@@ -127,16 +132,6 @@ func scanSums(row sqldb.Scanner, s *requestlog.Sums, first ...any) error {
 		return err
 	}
 	return mergeHistograms(s, latency, ttft)
-}
-
-// rollupSelect builds the statement that reads a roll-up table and the rows queued for it.
-func (s *Store) rollupSelect(u unit, w *sqldb.Where) string {
-	columns := strings.Join(slices.Concat([]string{"start", "key_id", "model", "provider", "policy"}, countColumns(), histogramColumns()), ",")
-	q := fmt.Sprintf("select %s from %s where %s", columns, u.table(), w)
-	if s.db.Dialect() == sqldb.Postgres {
-		q += fmt.Sprintf(" union all select %s from rollup_waiting where unit = '%s' and %s", columns, u.table(), w)
-	}
-	return q
 }
 
 // Series returns figures in buckets of a minute, an hour or a day, without gaps. Minutes are kept for two days; a range
@@ -180,25 +175,20 @@ func (s *Store) Series(ctx context.Context, q requestlog.SeriesQuery) ([]request
 	if to.Sub(first) > MaxBuckets*width {
 		return nil, TooManyBuckets()
 	}
-	return fill(sums, cut(first), to, next), nil
+	var out []requestlog.Bucket
+	for at := cut(first); at.Before(to) && len(out) <= MaxBuckets; at = next(at) {
+		b := requestlog.Bucket{Start: at}
+		if sum := sums[at]; sum != nil {
+			b.Figures = sum.Total()
+		}
+		out = append(out, b)
+	}
+	return out, nil
 }
 
 // TooManyBuckets returns the error for a range with requests in more than MaxBuckets buckets.
 func TooManyBuckets() error {
 	return &llm.Error{Kind: llm.InvalidRequest, Param: "from", Message: fmt.Sprintf("The range has more than %d buckets. Choose a shorter range.", MaxBuckets)}
-}
-
-// fill returns every bucket from first to to. Buckets without requests are zero.
-func fill(sums map[time.Time]*requestlog.Sums, first, to time.Time, next func(time.Time) time.Time) []requestlog.Bucket {
-	var out []requestlog.Bucket
-	for at := first; at.Before(to) && len(out) <= MaxBuckets; at = next(at) {
-		b := requestlog.Bucket{Start: at}
-		if s := sums[at]; s != nil {
-			b.Figures = s.Total()
-		}
-		out = append(out, b)
-	}
-	return out
 }
 
 // span returns the start of a query.

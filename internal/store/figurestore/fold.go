@@ -17,18 +17,6 @@ const rollupLock = 0x726f6c6c757073
 // foldRows is the number of queued rows that one transaction adds to the roll-ups.
 const foldRows = 2000
 
-// queue writes the sums of a batch to rollup_waiting, in the transaction of the batch.
-func (s *Store) queue(ctx context.Context, tx *sql.Tx, sums rollups) error {
-	var rows [][]any
-	for u := range unitCount {
-		for key, sum := range sums[u] {
-			rows = append(rows, append([]any{u.table()}, rollupRow(key.id(), key, sum)...))
-		}
-	}
-	_, err := s.db.Insert(ctx, tx, s.insertWaiting, rows)
-	return err
-}
-
 // Fold adds queued sums to the roll-ups and reports whether more are queued. Readers see each sum once, in the queue or
 // in the roll-ups. SQLite has no queue.
 func (s *Store) Fold(ctx context.Context) (more bool, err error) {

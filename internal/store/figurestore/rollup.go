@@ -28,8 +28,15 @@ type Store struct {
 // New returns a store that uses db.
 func New(db *sqldb.DB) *Store {
 	s := &Store{db: db, insertWaiting: sqldb.NewInserter("rollup_waiting", slices.Concat(sqldb.TextFields("unit"), rollupFields()), "")}
-	for u := range unitCount {
-		s.insert[u] = u.inserter()
+	for u := range unitCount { // adds to the counts of an existing row and replaces its histograms
+		var sets []string
+		for _, c := range countColumns() {
+			sets = append(sets, fmt.Sprintf("%s = %s.%s + excluded.%s", c, u.table(), c, c))
+		}
+		for _, h := range histogramColumns() {
+			sets = append(sets, h+" = excluded."+h)
+		}
+		s.insert[u] = sqldb.NewInserter(u.table(), rollupFields(), "on conflict (id) do update set "+strings.Join(sets, ", "))
 	}
 	return s
 }
@@ -216,10 +223,18 @@ func rollupFields() []sqldb.Field {
 // Write adds the sums of a batch in the transaction that writes its entries. In PostgreSQL the sums are queued until a
 // replica adds them to the roll-ups.
 func (s *Store) Write(ctx context.Context, tx *sql.Tx, b Batch) error {
-	if s.db.Dialect() == sqldb.Postgres {
-		return s.queue(ctx, tx, b.rollups())
+	sums := b.rollups()
+	if s.db.Dialect() != sqldb.Postgres {
+		return s.merge(ctx, tx, sums)
 	}
-	return s.merge(ctx, tx, b.rollups())
+	var rows [][]any
+	for u := range unitCount {
+		for key, sum := range sums[u] {
+			rows = append(rows, append([]any{u.table()}, rollupRow(key.id(), key, sum)...))
+		}
+	}
+	_, err := s.db.Insert(ctx, tx, s.insertWaiting, rows)
+	return err
 }
 
 // merge adds sums to the tables. The database adds the counts; histograms are read, merged and written back, which is safe
@@ -297,18 +312,6 @@ func mergeHistograms(s *requestlog.Sums, latency, ttft string) error {
 	s.Latency.Merge(l)
 	s.TTFT.Merge(t)
 	return nil
-}
-
-// inserter returns an inserter that adds to the counts of an existing row and replaces its histograms.
-func (u unit) inserter() *sqldb.Inserter {
-	var sets []string
-	for _, c := range countColumns() {
-		sets = append(sets, fmt.Sprintf("%s = %s.%s + excluded.%s", c, u.table(), c, c))
-	}
-	for _, h := range histogramColumns() {
-		sets = append(sets, h+" = excluded."+h)
-	}
-	return sqldb.NewInserter(u.table(), rollupFields(), "on conflict (id) do update set "+strings.Join(sets, ", "))
 }
 
 func rollupRow(id string, k rollupKey, s *requestlog.Sums) []any {

@@ -32,7 +32,12 @@ func scans(w *sqldb.Where, f *requestlog.Filter) []scan {
 		return []scan{{from: fromRequests, id: "r.id"}}
 	}
 	if len(f.Tag) > 0 {
-		return tagScans(w, f.Tag)
+		var out []scan
+		for _, tag := range f.Tag { // the workspace is the statement's first argument
+			out = append(out, scan{from: fromTags, id: "g.request_id", cond: "g.workspace_id = $1 and g.tag = " + w.Arg(requestlog.Term(tag)) +
+				" and r.workspace_id = g.workspace_id and r.id = g.request_id"})
+		}
+		return out
 	}
 	for _, c := range indexedColumns() {
 		if c.Kind == requestlog.Text && c.Covered(f) {
@@ -54,16 +59,6 @@ func indexedColumns() []requestlog.Column {
 	indexed := slices.DeleteFunc(slices.Clone(requestlog.Columns()), func(c requestlog.Column) bool { return c.Rank == 0 })
 	slices.SortFunc(indexed, func(a, b requestlog.Column) int { return cmp.Compare(a.Rank, b.Rank) })
 	return indexed
-}
-
-// tagScans begins with the tags. The workspace is the statement's first argument.
-func tagScans(w *sqldb.Where, tags []string) []scan {
-	var out []scan
-	for _, tag := range tags {
-		out = append(out, scan{from: fromTags, id: "g.request_id", cond: "g.workspace_id = $1 and g.tag = " + w.Arg(requestlog.Term(tag)) +
-			" and r.workspace_id = g.workspace_id and r.id = g.request_id"})
-	}
-	return out
 }
 
 // figureScans chooses an index by numbers. Without a condition on numbers it is the order of ids, or an index in that order
@@ -112,6 +107,11 @@ func classScans(column string, low, high *int64) []scan {
 
 // Listing builds the statement that lists the ids of matching entries in order, at most limit of them.
 func (b Builder) Listing(f *requestlog.Filter, bounds Bounds, limit int) (string, []any) {
+	return b.ListingOf("r.id as id", f, bounds, limit)
+}
+
+// ListingOf is Listing with other columns of requests, which is named r. One of them is id.
+func (b Builder) ListingOf(columns string, f *requestlog.Filter, bounds Bounds, limit int) (string, []any) {
 	w := &sqldb.Where{}
 	rest := *f
 	byText := f.Text != "" && b.Dialect == sqldb.SQLite && len(f.ID) == 0
@@ -138,16 +138,16 @@ func (b Builder) Listing(f *requestlog.Filter, bounds Bounds, limit int) (string
 		if s.cond != "" {
 			conds = append(conds, s.cond)
 		}
-		selects = append(selects, fmt.Sprintf("select r.id as id from %s where %s order by %s %s limit %d",
-			s.from, strings.Join(conds, " and "), s.id, bounds.direction(), limit))
+		selects = append(selects, fmt.Sprintf("select %s from %s where %s order by %s %s limit %d",
+			columns, s.from, strings.Join(conds, " and "), s.id, bounds.direction(), limit))
 	}
 	if len(selects) == 1 {
 		return selects[0], w.Args
 	}
 	for i, s := range selects {
-		selects[i] = fmt.Sprintf("select id from (%s) part%d", s, i)
+		selects[i] = fmt.Sprintf("select * from (%s) part%d", s, i)
 	}
-	return fmt.Sprintf("select id from (%s) parts order by id %s limit %d", strings.Join(selects, " union "), bounds.direction(), limit), w.Args
+	return fmt.Sprintf("select * from (%s) parts order by id %s limit %d", strings.Join(selects, " union "), bounds.direction(), limit), w.Args
 }
 
 // Indexed reports whether an index leads from one matching entry to the next. A filter with several conditions, a text
@@ -171,17 +171,13 @@ func (b Builder) Indexed(f *requestlog.Filter) bool {
 	return f.Stream == nil && (f.Simulated == nil || *f.Simulated) && (f.MinSaved == nil && f.MaxSaved == nil || onlyLosses(f))
 }
 
-// Counting builds the statement that counts matching entries, at most limit of them.
+// Counting builds the statement that counts matching entries, at most limit of them. Entries are counted by their tags alone,
+// without reading them, if the filter has no other condition. An entry with several tags counts once.
 func (b Builder) Counting(f *requestlog.Filter, bounds Bounds, limit int) (string, []any) {
-	if len(f.Tag) > 0 && f.Conditions() == 1 {
-		return countingTags(f, bounds, limit)
+	if len(f.Tag) == 0 || f.Conditions() > 1 {
+		w := b.Where(f, bounds)
+		return fmt.Sprintf(`select count(*) from (select 1 from requests r where %s limit %d) matching`, w, max(limit, 0)), w.Args
 	}
-	w := b.Where(f, bounds)
-	return fmt.Sprintf(`select count(*) from (select 1 from requests r where %s limit %d) matching`, w, max(limit, 0)), w.Args
-}
-
-// countingTags counts entries by their tags alone, without reading the entries. An entry with several tags counts once.
-func countingTags(f *requestlog.Filter, bounds Bounds, limit int) (string, []any) {
 	w := &sqldb.Where{}
 	w.And("g.workspace_id = %s", f.WorkspaceID)
 	w.In("g.tag", requestlog.Terms(f.Tag))

@@ -128,8 +128,16 @@ func matchColumn(w *sqldb.Where, c *requestlog.Column, f *requestlog.Filter) {
 			w.Conds = append(w.Conds, fmt.Sprintf("%s = %d", column, sqldb.Flag(*want)))
 		}
 	case requestlog.Amount, requestlog.Duration:
+		// The class repeats the bound in a form that an index can use.
 		low, high := c.Range(f)
-		between(w, column, low, high)
+		if low != nil {
+			w.And(column+" >= %s", *low)
+			w.And(column+"_class >= %s", Class(*low))
+		}
+		if high != nil {
+			w.And(column+" <= %s", *high)
+			w.And(column+"_class <= %s", Class(*high))
+		}
 	}
 }
 
@@ -139,10 +147,14 @@ func (b Builder) matchText(w *sqldb.Where, text string) {
 	if strings.Trim(text, idLetters) == "" {
 		columns = append(columns, "r.id")
 	}
-	pattern := w.Arg("%" + escapeLike(text) + "%")
+	like := "like" // ignores the case of ASCII letters
+	if b.Dialect == sqldb.Postgres {
+		like = "ilike"
+	}
+	pattern := w.Arg("%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(text) + "%")
 	parts := make([]string, len(columns))
 	for i, column := range columns {
-		parts[i] = fmt.Sprintf(`%s %s %s escape '\'`, column, b.like(), pattern)
+		parts[i] = fmt.Sprintf(`%s %s %s escape '\'`, column, like, pattern)
 	}
 	if b.BodiesFrom != "" { // expired text must not be found either
 		parts[0] = "(" + parts[0] + " and r.id >= " + w.Arg(b.BodiesFrom) + ")"
@@ -152,31 +164,6 @@ func (b Builder) matchText(w *sqldb.Where, text string) {
 
 // idLetters are the letters of request ids, in lower case.
 const idLetters = "_0123456789abcdefghjkmnpqrstvwxyz"
-
-// like returns the operator that ignores the case of ASCII letters.
-func (b Builder) like() string {
-	if b.Dialect == sqldb.Postgres {
-		return "ilike"
-	}
-	return "like"
-}
-
-// escapeLike escapes the wildcards of a pattern.
-func escapeLike(s string) string {
-	return strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(s)
-}
-
-// between bounds a column that has a class column. The class repeats the bound in a form that an index can use.
-func between(w *sqldb.Where, column string, low, high *int64) {
-	if low != nil {
-		w.And(column+" >= %s", *low)
-		w.And(column+"_class >= %s", Class(*low))
-	}
-	if high != nil {
-		w.And(column+" <= %s", *high)
-		w.And(column+"_class <= %s", Class(*high))
-	}
-}
 
 // losses selects the rows of the index on savings: requests that cost more than their baseline.
 const losses = "r.saved_class < 0"

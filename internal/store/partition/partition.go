@@ -93,9 +93,6 @@ func (t Table) partition(day time.Time) string { return t.Name + "_d" + day.Form
 // Default returns the partition for entries whose day has no partition.
 func (t Table) Default() string { return t.Name + "_rest" }
 
-// before returns the partition with the entries from before partitioning.
-func (t Table) before() string { return t.Name + "_before" }
-
 // day parses the day from a partition name.
 func (t Table) day(partition string) (time.Time, bool) {
 	digits, ok := strings.CutPrefix(partition, t.Name+"_d")
@@ -257,7 +254,7 @@ func (s *Set) Expired(ctx context.Context, t Table, bound time.Time) ([]string, 
 	since := s.cache.since
 	s.cache.mu.Unlock()
 	return slices.DeleteFunc(names, func(name string) bool {
-		if name == t.before() {
+		if name == t.Name+"_before" { // the entries from before partitioning
 			return since.After(bound)
 		}
 		day, ok := t.day(name)

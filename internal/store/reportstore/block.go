@@ -249,8 +249,15 @@ func (b *block) texts(d report.Dimension) (texts, error) {
 	i := rank(d)
 	values, err := b.text[i].values()
 	found := texts{values, b.text[i].index}
-	if name, tag := d.Tag(); tag {
-		found = found.tag(name)
+	if name, ok := d.Tag(); ok { // the column has all tags
+		found.values = make([]string, len(values))
+		for i, text := range values {
+			eachTag(text, func(tag, value string) {
+				if tag == name {
+					found.values[i] = value
+				}
+			})
+		}
 	}
 	if b.parsed == nil {
 		b.parsed = map[report.Dimension]texts{}

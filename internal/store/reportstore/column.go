@@ -121,19 +121,6 @@ type texts struct {
 	index  column
 }
 
-// tag returns the values of a tag in a column of tags.
-func (t texts) tag(name string) texts {
-	found := texts{make([]string, len(t.values)), t.index}
-	for i, text := range t.values {
-		eachTag(text, func(tag, value string) {
-			if tag == name {
-				found.values[i] = value
-			}
-		})
-	}
-	return found
-}
-
 func appendText[T string | []byte](to []byte, text T) []byte {
 	return append(binary.AppendUvarint(to, uint64(len(text))), text...)
 }

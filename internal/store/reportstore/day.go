@@ -168,15 +168,12 @@ func (d *storedDay) weigh(i int, m report.Measure) (measure, requests int64) {
 	}
 }
 
-func (d *storedDay) figures(i int) (f requestlog.Figures) {
+func (d *storedDay) addTo(i int, r *report.Row) error {
+	var f requestlog.Figures
 	for k, n := range f.Counts() {
 		*n = d.counts[k].signed(i)
 	}
-	return f
-}
-
-func (d *storedDay) addTo(i int, r *report.Row) error {
-	r.Merge(&requestlog.Sums{Figures: d.figures(i)})
+	r.Merge(&requestlog.Sums{Figures: f})
 	start, end := uint64(0), d.ends.at(i)
 	if i > 0 {
 		start = d.ends.at(i - 1)

@@ -270,7 +270,11 @@ func (s *Store) addDays(ctx context.Context, query query, st *step, whole *build
 		d.prune(g.limit())
 		st.days = append(st.days, []any{st.at.workspace, g.String(), st.at.start, st.at.class, s.codec.Pack(d.encode())})
 	}
-	if _, marked := stored[otherTags]; !marked && hasOther(whole, tags) {
+	other := false
+	for _, text := range whole.text[tagColumn].values {
+		eachTag(text, func(name, _ string) { other = other || !slices.Contains(tags, name) })
+	}
+	if _, marked := stored[otherTags]; !marked && other {
 		st.days = append(st.days, []any{st.at.workspace, otherTags, st.at.start, st.at.class, []byte{}})
 	}
 	return nil
@@ -278,14 +282,6 @@ func (s *Store) addDays(ctx context.Context, query query, st *step, whole *build
 
 // otherTags is the grain that marks a day with more than maxTags tag names.
 const otherTags = "other tags"
-
-func hasOther(facts *builder, tags []string) bool {
-	other := false
-	for _, text := range facts.text[tagColumn].values {
-		eachTag(text, func(name, _ string) { other = other || !slices.Contains(tags, name) })
-	}
-	return other
-}
 
 // start sets the stored sums of a grain. A tag that the day did not have until now is empty in all earlier requests.
 func (d *day) start(g grain, stored map[string][]byte) error {

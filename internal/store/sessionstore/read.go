@@ -98,7 +98,14 @@ func (s *Store) Session(ctx context.Context, workspaceID, id string) (requestlog
 // read runs a query for columns and adds the models and the first prompt of each session.
 func (s *Store) read(ctx context.Context, workspace, q string, args []any) ([]requestlog.Session, error) {
 	rows, err := s.db.Query(ctx, q, args...)
-	found, err := sqldb.Collect(rows, err, func(row sqldb.Scanner) (requestlog.Session, error) { return scan(row, workspace) })
+	found, err := sqldb.Collect(rows, err, func(row sqldb.Scanner) (requestlog.Session, error) {
+		v := requestlog.Session{WorkspaceID: workspace}
+		var simulated, latency, overhead int64
+		err := row.Scan(&v.ID, &v.FirstID, &v.LastID, &v.Source, &v.KeyID, &v.EndUser, &v.Client, &simulated,
+			&v.Turns, &v.Errors, &v.Rejected, &v.Unpriced, &v.Cost, &v.ComparedCost, &v.BaselineCost, &v.InputTokens, &v.CachedTokens, &v.OutputTokens, &latency, &overhead)
+		v.Simulated, v.Latency, v.Overhead = simulated == 1, time.Duration(latency), time.Duration(overhead)
+		return v, err
+	})
 	if err != nil || len(found) == 0 {
 		return found, err
 	}
@@ -136,15 +143,6 @@ func (s *Store) pairs(ctx context.Context, q, workspace string, ids []string, ea
 		}
 		return err
 	})
-}
-
-func scan(row sqldb.Scanner, workspace string) (requestlog.Session, error) {
-	v := requestlog.Session{WorkspaceID: workspace}
-	var simulated, latency, overhead int64
-	err := row.Scan(&v.ID, &v.FirstID, &v.LastID, &v.Source, &v.KeyID, &v.EndUser, &v.Client, &simulated,
-		&v.Turns, &v.Errors, &v.Rejected, &v.Unpriced, &v.Cost, &v.ComparedCost, &v.BaselineCost, &v.InputTokens, &v.CachedTokens, &v.OutputTokens, &latency, &overhead)
-	v.Simulated, v.Latency, v.Overhead = simulated == 1, time.Duration(latency), time.Duration(overhead)
-	return v, err
 }
 
 // TurnNumber implements requestlog.SessionReader.

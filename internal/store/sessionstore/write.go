@@ -119,7 +119,12 @@ func (s *Store) Write(ctx context.Context, tx *sql.Tx, b Batch) error {
 	})
 	rows := make([][]any, len(keys))
 	for i, k := range keys {
-		rows[i] = row(b.sessions[k])
+		s := b.sessions[k]
+		rows[i] = []any{
+			s.WorkspaceID, s.ID, s.FirstID, s.LastID, s.Source, s.KeyID, s.EndUser, s.Client, sqldb.Flag(s.Simulated),
+			s.Turns, s.Errors, s.Rejected, s.Unpriced, int64(s.Cost), int64(s.ComparedCost), int64(s.BaselineCost),
+			s.InputTokens, s.CachedTokens, s.OutputTokens, int64(s.Latency), int64(s.Overhead),
+		}
 	}
 	if _, err := s.db.Insert(ctx, tx, s.sessions, rows); err != nil {
 		return err
@@ -136,14 +141,6 @@ func (s *Store) Write(ctx context.Context, tx *sql.Tx, b Batch) error {
 	}
 	_, err := s.db.Insert(ctx, tx, s.charges, b.charges)
 	return err
-}
-
-func row(s requestlog.Session) []any {
-	return []any{
-		s.WorkspaceID, s.ID, s.FirstID, s.LastID, s.Source, s.KeyID, s.EndUser, s.Client, sqldb.Flag(s.Simulated),
-		s.Turns, s.Errors, s.Rejected, s.Unpriced, int64(s.Cost), int64(s.ComparedCost), int64(s.BaselineCost),
-		s.InputTokens, s.CachedTokens, s.OutputTokens, int64(s.Latency), int64(s.Overhead),
-	}
 }
 
 // DeleteEmpty deletes those of the sessions that have no entry left.

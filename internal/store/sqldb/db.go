@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
 )
 
 // DB is an open database. It is safe for concurrent use.
@@ -228,10 +230,20 @@ func (db *DB) Bounded(ctx context.Context) (context.Context, context.CancelFunc)
 
 // IsRetryable reports whether the database aborted a statement because of a conflict with another one. The statement
 // changed nothing and may succeed when it is repeated.
-func IsRetryable(err error) bool { return isBusy(err) || isSerialization(err) }
+func IsRetryable(err error) bool {
+	if e, ok := errors.AsType[*sqlite.Error](err); ok {
+		return e.Code()&0xff == sqlite3.SQLITE_BUSY || e.Code()&0xff == sqlite3.SQLITE_LOCKED
+	}
+	return HasState(err, "40001", "40P01")
+}
 
 // IsUnique reports whether a statement violated a unique constraint.
-func IsUnique(err error) bool { return isSQLiteUnique(err) || isPostgresUnique(err) }
+func IsUnique(err error) bool {
+	if e, ok := errors.AsType[*sqlite.Error](err); ok {
+		return e.Code() == sqlite3.SQLITE_CONSTRAINT_UNIQUE || e.Code() == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY
+	}
+	return HasState(err, "23505")
+}
 
 // IsNotFound reports whether a query found no row. PostgreSQL rejects some arguments as invalid text (22021), which no
 // row can contain.

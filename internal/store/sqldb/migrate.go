@@ -103,7 +103,13 @@ func (db *DB) apply(ctx context.Context, step migration) error {
 			if s.only != "" && s.only != db.dialect {
 				continue
 			}
-			if _, err := tx.ExecContext(ctx, db.dialect.translate(s.text)); err != nil {
+			text := s.text
+			if db.dialect == SQLite {
+				// Migrations are written for PostgreSQL. SQLite compares text byte by byte by default, has blob instead of
+				// bytea, and stores a table marked as narrow inside its primary key.
+				text = strings.NewReplacer(` collate "C"`, "", " bytea", " blob", "/* narrow */", "without rowid").Replace(text)
+			}
+			if _, err := tx.ExecContext(ctx, text); err != nil {
 				return fmt.Errorf("%w in: %s", err, s.text)
 			}
 		}
@@ -118,15 +124,6 @@ func (db *DB) lockSchema(ctx context.Context, tx *sql.Tx) error {
 	}
 	_, err := tx.ExecContext(ctx, `select pg_advisory_xact_lock($1)`, migrateLock)
 	return err
-}
-
-// translate adapts a migration statement to the dialect. Migrations are written for PostgreSQL. SQLite compares text
-// byte by byte by default, has blob instead of bytea, and stores a table marked as narrow inside its primary key.
-func (d Dialect) translate(text string) string {
-	if d == SQLite {
-		return strings.NewReplacer(` collate "C"`, "", " bytea", " blob", "/* narrow */", "without rowid").Replace(text)
-	}
-	return text
 }
 
 // embedded returns the migrations of this program in order. It panics if one is invalid, because they are part of the

@@ -97,10 +97,6 @@ func (c *timeoutConn) SetReadDeadline(t time.Time) error {
 	return c.Conn.SetReadDeadline(t)
 }
 
-func isSerialization(err error) bool { return HasState(err, "40001", "40P01") }
-
-func isPostgresUnique(err error) bool { return HasState(err, "23505") }
-
 // HasState reports whether err is a PostgreSQL error with one of the SQLSTATE codes.
 func HasState(err error, states ...string) bool {
 	e, ok := errors.AsType[*pgconn.PgError](err)

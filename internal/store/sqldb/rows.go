@@ -56,7 +56,14 @@ type Inserter struct {
 // NewInserter builds the statements once. suffix follows the values.
 func NewInserter(table string, fields []Field, suffix string) *Inserter {
 	into := " into " + table + " (" + strings.Join(FieldNames(fields), ",") + ") "
-	return &Inserter{table, fields, rowsText(into, len(fields), 1, suffix), rowsText(into, len(fields), sqliteRows, suffix), arraysText(into, fields, suffix)}
+	// PostgreSQL has one array per column. The text does not depend on the number of rows, so the server plans it once per
+	// connection.
+	marks := make([]string, len(fields))
+	for i, f := range fields {
+		marks[i] = fmt.Sprintf("$%d::%s[]", i+1, f.Kind)
+	}
+	arrays := "insert" + into + "select * from unnest(" + strings.Join(marks, ",") + ") " + suffix
+	return &Inserter{table, fields, rowsText(into, len(fields), 1, suffix), rowsText(into, len(fields), sqliteRows, suffix), arrays}
 }
 
 const (
@@ -74,8 +81,19 @@ func (db *DB) Insert(ctx context.Context, tx *sql.Tx, in *Inserter, rows [][]any
 	var args []any // reused by each statement
 	for len(rows) > 0 {
 		n := in.group(db.dialect, rows)
-		args = in.args(db.dialect, args[:0], rows[:n])
-		res, err := db.insertGroup(ctx, tx, in.text(db.dialect, n), args)
+		q := in.many
+		if n == 1 {
+			q = in.one
+		}
+		if db.dialect == Postgres {
+			q, args = in.arrays, columnsOf(rows[:n], len(in.fields))
+		} else {
+			args = args[:0]
+			for _, row := range rows[:n] {
+				args = append(args, row...)
+			}
+		}
+		res, err := db.insertGroup(ctx, tx, q, args)
 		if err != nil {
 			return written, fmt.Errorf("insert into %s: %w", in.table, err)
 		}
@@ -118,28 +136,6 @@ func length(row []any) int {
 		}
 	}
 	return n
-}
-
-// text returns the statement for the given number of rows.
-func (in *Inserter) text(d Dialect, rows int) string {
-	switch {
-	case d == Postgres:
-		return in.arrays
-	case rows == 1:
-		return in.one
-	}
-	return in.many
-}
-
-// args appends the statement arguments for the given rows.
-func (in *Inserter) args(d Dialect, to []any, rows [][]any) []any {
-	if d == Postgres {
-		return columnsOf(rows, len(in.fields))
-	}
-	for _, row := range rows {
-		to = append(to, row...)
-	}
-	return to
 }
 
 func (db *DB) insertGroup(ctx context.Context, tx *sql.Tx, q string, args []any) (sql.Result, error) {
@@ -209,16 +205,6 @@ func (db *DB) QueryPrepared(ctx context.Context, tx *sql.Tx, q string, args []an
 func rowsText(into string, fields, rows int, suffix string) string {
 	row := "(" + strings.TrimSuffix(strings.Repeat("?,", fields), ",") + ")"
 	return "insert or fail" + into + "values " + strings.TrimSuffix(strings.Repeat(row+",", rows), ",") + " " + suffix
-}
-
-// arraysText builds a PostgreSQL statement with one array per column. Its text does not depend on the number of rows, so the
-// server plans it once per connection.
-func arraysText(into string, fields []Field, suffix string) string {
-	marks := make([]string, len(fields))
-	for i, f := range fields {
-		marks[i] = fmt.Sprintf("$%d::%s[]", i+1, f.Kind)
-	}
-	return "insert" + into + "select * from unnest(" + strings.Join(marks, ",") + ") " + suffix
 }
 
 // columnArray presents one column of rows as an array that pgx encodes without a copy.

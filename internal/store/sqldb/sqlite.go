@@ -8,9 +8,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-
-	"modernc.org/sqlite"
-	sqlite3 "modernc.org/sqlite/lib"
 )
 
 // walLimit is the size of the write-ahead file at which a commit truncates it. It is far below the 256 MiB that the
@@ -28,48 +25,36 @@ func (db *DB) openSQLite(dataDir string, readers int) error {
 		return fmt.Errorf("create data directory: %w", err)
 	}
 	db.dialect, db.path = SQLite, filepath.Join(dataDir, "fairlead.db")
-	if err := createPrivate(db.path); err != nil {
+	// Only the owner can read the file. SQLite gives its other files the same mode.
+	f, err := os.OpenFile(db.path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err == nil {
+		err = f.Close()
+	}
+	if err != nil {
 		return fmt.Errorf("create database: %w", err)
 	}
 	db.walLimit = walLimit
 	db.walNext.Store(walLimit)
-	var err error
-	if db.write, err = sql.Open("sqlite", sqliteDSN(db.path, "immediate", writerPragmas())); err != nil {
+	// The order matters: auto_vacuum must precede the first written page. secure_delete overwrites deleted text; Shrink
+	// returns its pages. With synchronous(full), a commit is on disk when it returns, which is required because the spool
+	// deletes a batch once it is stored here; batches keep syncs rare. A checkpoint every 12,000 pages stays below walLimit,
+	// and a batch rewrites many of its about 1,000 pages. Keys grow with time, so writes touch only the ends of tables and
+	// indexes: caches of 16, 4 and 2 MiB give the same write throughput.
+	pragmas := []string{
+		busyTimeout, "auto_vacuum(incremental)", "journal_mode(wal)", "synchronous(full)",
+		"foreign_keys(1)", "secure_delete(1)", "journal_size_limit(67108864)", "wal_autocheckpoint(12000)", "cache_size(-2048)", "temp_store(memory)",
+	}
+	if db.write, err = sql.Open("sqlite", sqliteDSN(db.path, "immediate", pragmas)); err != nil {
 		return fmt.Errorf("open database: %w", err)
 	}
 	db.write.SetMaxOpenConns(1)
-	if db.read, err = sql.Open("sqlite", sqliteDSN(db.path, "deferred", readerPragmas())); err != nil {
+	pragmas = []string{busyTimeout, "query_only(1)", "cache_size(-16384)", "temp_store(memory)"}
+	if db.read, err = sql.Open("sqlite", sqliteDSN(db.path, "deferred", pragmas)); err != nil {
 		return fmt.Errorf("open database: %w", err)
 	}
 	db.read.SetMaxOpenConns(readers)
 	db.read.SetMaxIdleConns(readers)
 	return nil
-}
-
-// createPrivate creates a file that only its owner can read. SQLite gives its other files the same mode.
-func createPrivate(path string) error {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return err
-	}
-	return f.Close()
-}
-
-// writerPragmas returns the settings of the write connection. The order matters: auto_vacuum must precede the first
-// written page. secure_delete overwrites deleted text; Shrink returns its pages. With synchronous(full), a commit is on
-// disk when it returns, which is required because the spool deletes a batch once it is stored here; batches keep syncs
-// rare. A checkpoint every 12,000 pages stays below walLimit, and a batch rewrites many of its about 1,000 pages. Keys
-// grow with time, so writes touch only the ends of tables and indexes: caches of 16, 4 and 2 MiB give the same write
-// throughput.
-func writerPragmas() []string {
-	return []string{
-		busyTimeout, "auto_vacuum(incremental)", "journal_mode(wal)", "synchronous(full)",
-		"foreign_keys(1)", "secure_delete(1)", "journal_size_limit(67108864)", "wal_autocheckpoint(12000)", "cache_size(-2048)", "temp_store(memory)",
-	}
-}
-
-func readerPragmas() []string {
-	return []string{busyTimeout, "query_only(1)", "cache_size(-16384)", "temp_store(memory)"}
 }
 
 func sqliteDSN(path, lock string, pragmas []string) string {
@@ -118,16 +103,6 @@ func (db *DB) checkpoint(ctx context.Context) (err error) {
 		return errors.New("truncate write-ahead file: in use by a reader")
 	}
 	return nil
-}
-
-func isBusy(err error) bool {
-	e, ok := errors.AsType[*sqlite.Error](err)
-	return ok && (e.Code()&0xff == sqlite3.SQLITE_BUSY || e.Code()&0xff == sqlite3.SQLITE_LOCKED)
-}
-
-func isSQLiteUnique(err error) bool {
-	e, ok := errors.AsType[*sqlite.Error](err)
-	return ok && (e.Code() == sqlite3.SQLITE_CONSTRAINT_UNIQUE || e.Code() == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY)
 }
 
 // vacuumPages is the number of pages freed per statement. It is limited so that writers never wait long.

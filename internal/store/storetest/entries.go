@@ -14,6 +14,7 @@ import (
 
 	"fairlead/internal/llm"
 	"fairlead/internal/requestlog"
+	"fairlead/internal/route"
 	"fairlead/internal/store"
 )
 
@@ -65,6 +66,58 @@ func writtenEntriesReadBackWhole(t *testing.T, db *store.DB) {
 	want.Body = requestlog.Body{}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("entry: %s", diff)
+	}
+}
+
+// figurePagesHaveTheFiguresOfEntries compares pages with the fields of figures with pages of whole entries.
+func figurePagesHaveTheFiguresOfEntries(t *testing.T, db *store.DB) {
+	ctx, ws := t.Context(), newWorkspace()
+	all := make([]requestlog.Entry, 70)
+	for i := range all {
+		all[i] = sample(ws, now.Add(-time.Duration(i)*time.Hour))
+		e := &all[i]
+		switch i % 5 {
+		case 1:
+			e.KeyID, e.KeyName, e.Cost, e.BaselineCost, e.Simulated = "", "", nil, nil, true
+		case 2:
+			e.KeyName, e.Model = `a "quoted" \ käse`+"\n", ""
+			e.Usage = llm.Usage{CacheWrite: 7, CacheWriteLong: 3, AudioInput: 1, AudioOutput: 2, Searches: 4, Estimated: true, ServiceTier: "flex"}
+		case 3:
+			e.Cache = &requestlog.Cache{Status: requestlog.CacheHit, Age: time.Minute, Source: "req_1", Saved: amountOf("0.5")}
+			e.Versions = route.Versions{Router: "1", Catalog: "2", Snapshot: "3", Predictor: "4", Policy: "5", Feedback: "6"}
+		case 4:
+			e.Cost, e.Outcome, e.Status, e.DecisionKind = amountOf("-1.000000001"), requestlog.UpstreamError, 502, route.Fallback
+		}
+	}
+	write(t, db, all...)
+	_, err := db.Log.DeleteEntries(ctx, requestlog.Filter{WorkspaceID: ws, ID: []string{all[3].ID, all[40].ID}}, false)
+	must(t, err)
+
+	for name, f := range map[string]requestlog.Filter{
+		"all": {}, "not simulated": {Simulated: new(false)}, "two keys": {Key: []string{"key_1", "key_2"}}, "two days": {From: now.Add(-30 * time.Hour), To: now.Add(-time.Hour)},
+	} {
+		f.WorkspaceID = ws
+		want, err := db.Log.Entries(ctx, f, requestlog.Page{Limit: requestlog.MaxLimit})
+		must(t, err)
+		for i, e := range want {
+			want[i] = requestlog.Entry{
+				ID: e.ID, WorkspaceID: ws, KeyID: e.KeyID, KeyName: e.KeyName, Time: e.Time, Latency: e.Latency, TTFT: e.TTFT, Endpoint: e.Endpoint,
+				Requested: e.Requested, Model: e.Model, Provider: e.Provider, Simulated: e.Simulated, Policy: e.Policy, DecisionKind: e.DecisionKind,
+				Outcome: e.Outcome, Status: e.Status, Usage: e.Usage, Cost: e.Cost, BaselineModel: e.BaselineModel, BaselineCost: e.BaselineCost,
+				Cache: e.Cache, Versions: e.Versions,
+			}
+		}
+		var got []requestlog.Entry
+		for before := ""; ; before = got[len(got)-1].ID {
+			page, err := db.Log.Entries(ctx, f, requestlog.Page{Before: before, Limit: 16, Figures: true})
+			must(t, err)
+			if got = append(got, page...); len(page) < 16 {
+				break
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" || len(got) < 20 {
+			t.Errorf("%s: %d entries, %s", name, len(got), diff)
+		}
 	}
 }
 

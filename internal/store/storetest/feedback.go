@@ -8,18 +8,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/account"
 	"fairlead/internal/feedback"
 	"fairlead/internal/predict"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/store"
 	"fairlead/internal/store/logstore"
-	"fairlead/internal/store/storetest/accounttest"
 )
-
-func enrolment(w account.Workspace) account.Enrolment {
-	return account.Enrolment{Account: accounttest.Person(w.Name), Workspace: w, Event: accounttest.Event("", "account.register")}
-}
 
 // rated returns a rating with every field set that a rating by a key has.
 func rated(workspace, requestID string, at time.Time, score float64) feedback.Rating {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"fairlead/internal/account"
 	"fairlead/internal/policystore"
 	"fairlead/internal/store"
 	"fairlead/internal/store/configstore"
@@ -61,7 +62,7 @@ func Routing(t *testing.T, open func(t testing.TB) *store.DB) {
 func newTenant(t *testing.T, db *store.DB) string {
 	t.Helper()
 	w := accounttest.Workspace(fmt.Sprint("tenant", serial.Add(1)), now)
-	_, err := db.Accounts.Enrol(t.Context(), enrolment(w))
+	_, err := db.Accounts.Enrol(t.Context(), account.Enrolment{Account: accounttest.Person(w.Name), Workspace: w, Event: accounttest.Event("", "account.register")})
 	must(t, err)
 	return w.ID
 }

@@ -17,6 +17,7 @@ func Run(t *testing.T, open func(t testing.TB) *store.DB) {
 		run  func(*testing.T, *store.DB)
 	}{
 		{"WrittenEntriesReadBackWhole", writtenEntriesReadBackWhole},
+		{"FigurePagesHaveTheFiguresOfEntries", figurePagesHaveTheFiguresOfEntries},
 		{"WritingAgainChangesNothing", writingAgainChangesNothing},
 		{"BatchesMayOverlap", batchesMayOverlap},
 		{"InterruptedNeverReplacesComplete", interruptedNeverReplacesComplete},
@@ -42,6 +43,7 @@ func Run(t *testing.T, open func(t testing.TB) *store.DB) {
 		{"ChargesAreSummedByIntervals", chargesAreSummedByIntervals},
 		{"ComparisonsReadBack", comparisonsReadBack},
 		{"OutcomesReadBack", outcomesReadBack},
+		{"ReplicasShareExploration", replicasShareExploration},
 		{"ComparisonsAreCharged", comparisonsAreCharged},
 		{"SavedViewsReadBack", savedViewsReadBack},
 		{"ProviderObjectsReadBack", providerObjectsReadBack},
