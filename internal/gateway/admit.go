@@ -36,64 +36,17 @@ func (f *inflight) enter(ctx context.Context, key string, limit int) (context.Co
 	ctx, cancel := context.WithCancelCause(ctx)
 	req := &runningRequest{key: key, cancel: cancel}
 	f.running[req] = struct{}{}
-	return ctx, func() { f.leave(req) }, nil
-}
-
-func (f *inflight) leave(req *runningRequest) {
-	req.cancel(nil)
-	f.slots.Release(req.key)
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	delete(f.running, req)
-	if f.closing && len(f.running) == 0 {
-		close(f.idle)
-	}
-}
-
-// cancel ends the running requests of a key.
-func (f *inflight) cancel(key string, cause error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for req := range f.running {
-		if req.key == key {
-			req.cancel(cause)
-		}
-	}
-}
-
-func (f *inflight) draining() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.closing
-}
-
-func (f *inflight) count() int {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return len(f.running)
-}
-
-// drain rejects new requests, waits for running ones until ctx ends, then cancels the rest and waits for their error responses.
-func (f *inflight) drain(ctx context.Context) {
-	f.mu.Lock()
-	if !f.closing {
-		f.closing = true
-		if len(f.running) == 0 {
+	leave := func() {
+		cancel(nil)
+		f.slots.Release(key)
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		delete(f.running, req)
+		if f.closing && len(f.running) == 0 {
 			close(f.idle)
 		}
 	}
-	f.mu.Unlock()
-	select {
-	case <-f.idle:
-		return
-	case <-ctx.Done():
-	}
-	f.mu.Lock()
-	for req := range f.running {
-		req.cancel(shutdownError())
-	}
-	f.mu.Unlock()
-	<-f.idle
+	return ctx, leave, nil
 }
 
 // overloaded returns the error for a request that is shed.

@@ -40,7 +40,8 @@ func describeForAnthropic(m modelInfo) anthropicModel {
 	return anthropicModel{Type: "model", ID: m.ID, DisplayName: name, CreatedAt: time.Unix(m.Created, 0).UTC()}
 }
 
-// pageForAnthropic returns the page of the chat models that the query selects. Each variant of auto is listed under both names.
+// pageForAnthropic returns the page of the chat models that limit, after_id and before_id select. Each variant of auto is listed under
+// both names.
 func pageForAnthropic(models []modelInfo, query url.Values) (anthropicPage, error) {
 	var aliases, all []anthropicModel
 	for _, m := range models {
@@ -53,11 +54,7 @@ func pageForAnthropic(models []modelInfo, query url.Values) (anthropicPage, erro
 			all = append(all, describeForAnthropic(m))
 		}
 	}
-	return selectPage(append(aliases, all...), query)
-}
-
-// selectPage applies limit, after_id and before_id.
-func selectPage(all []anthropicModel, query url.Values) (anthropicPage, error) {
+	all = append(aliases, all...)
 	limit := 20
 	if text := query.Get("limit"); text != "" {
 		n, err := strconv.Atoi(text)

@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"slices"
 	"sync"
@@ -78,16 +77,6 @@ func (d *delivery) newTask(a *attempt.Attempt, id string, estimate llm.Usage) *b
 	}
 }
 
-// follow completes the entry when the provider has finished the response.
-func (g *Gateway) follow(task *backgroundTask) {
-	go func() {
-		defer g.background.end(task.d.grant.Key.ID)
-		ctx, cancel := context.WithTimeout(g.background.ctx, backgroundTime)
-		defer cancel()
-		g.completeTask(task, g.awaitUsage(ctx, task))
-	}()
-}
-
 // awaitUsage polls the provider until the response has ended. It returns an event without usage if the usage stays unknown.
 func (g *Gateway) awaitUsage(ctx context.Context, task *backgroundTask) llm.Event {
 	for pause := firstPoll; ; pause = min(2*pause, lastPoll) {
@@ -96,38 +85,36 @@ func (g *Gateway) awaitUsage(ctx context.Context, task *backgroundTask) llm.Even
 			return llm.Event{}
 		case <-time.After(pause):
 		}
-		ev, err := g.pollStored(ctx, task.stored)
-		if err == nil && ev.Finish != "" || errors.Is(err, errStoredGone) {
+		if ev, ended := g.pollStored(ctx, task.stored); ended {
 			return ev
 		}
 	}
 }
 
-// errStoredGone is returned for a stored response that cannot be read anymore.
-var errStoredGone = errors.New("the stored response is gone")
-
-// pollStored reads a stored response once.
-func (g *Gateway) pollStored(ctx context.Context, stored llm.StoredResponse) (llm.Event, error) {
+// pollStored reads a stored response once. It reports whether the response has ended or cannot be read anymore.
+func (g *Gateway) pollStored(ctx context.Context, stored llm.StoredResponse) (ev llm.Event, ended bool) {
 	p, ok := g.snapshot.Load().Provider(stored.Provider)
 	if !ok || !holdsStored(p, stored) {
-		return llm.Event{}, errStoredGone
+		return llm.Event{}, true
 	}
 	settings := g.settings.Load()
 	stream, err := g.Dispatcher.CallStored(ctx, p, &provider.StoredOperation{Response: stored, Method: http.MethodGet}, settings.Attempts.Idle)
 	if err != nil {
-		if llm.AsError(err).UpstreamStatus == http.StatusNotFound {
-			return llm.Event{}, errStoredGone
-		}
-		return llm.Event{}, err
+		return llm.Event{}, llm.AsError(err).UpstreamStatus == http.StatusNotFound
 	}
 	defer stream.Close()
-	ev, _, err := stream.Next()
-	return ev, err
+	ev, _, err = stream.Next()
+	return ev, err == nil && ev.Finish != ""
 }
 
-// completeTask charges a response from the background and completes its entry. Without a plausible usage, it charges the estimate.
-func (g *Gateway) completeTask(task *backgroundTask, last llm.Event) {
+// completeTask waits until the provider has finished a response in the background, charges it and completes its entry. Without a plausible
+// usage, it charges the estimate.
+func (g *Gateway) completeTask(task *backgroundTask) {
 	d, e := task.d, task.d.rec.entry
+	defer g.background.end(d.grant.Key.ID)
+	ctx, cancel := context.WithTimeout(g.background.ctx, backgroundTime)
+	defer cancel()
+	last := g.awaitUsage(ctx, task)
 	usage, target := task.estimate, task.call.Target
 	if last.Usage != nil && bill.Plausible(*last.Usage, task.call) {
 		usage = *last.Usage

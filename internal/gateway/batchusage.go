@@ -59,16 +59,7 @@ func (c *batchCharge) add(u llm.Usage, at time.Time) {
 		c.bill = &b
 		return
 	}
-	for _, row := range b.Rows {
-		same := func(r catalog.Row) bool { return r.Class == row.Class && r.Rate == row.Rate }
-		if i := slices.IndexFunc(c.bill.Rows, same); i >= 0 {
-			c.bill.Rows[i].Tokens += row.Tokens
-			c.bill.Rows[i].Amount = c.bill.Rows[i].Amount.Add(row.Amount)
-		} else {
-			c.bill.Rows = append(c.bill.Rows, row)
-		}
-	}
-	c.bill.Total = c.bill.Total.Add(b.Total)
+	c.bill.Add(b)
 }
 
 // settleBatch records the usage of a batch that has ended: one entry for each model, charged to the key that created the batch. It does

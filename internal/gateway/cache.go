@@ -81,27 +81,21 @@ func (g *Gateway) cacheAge(in *incoming, grant *account.Grant, p plan, header ca
 	case !enabled:
 		return 0, notEnabled
 	}
-	return age, uncacheable(p, rec)
-}
-
-// uncacheable returns why the response to a request is never cached; empty if it can be. A repeated tool call could act twice.
-func uncacheable(p plan, rec *recorder) string {
-	req := p.req
-	switch {
+	switch req := p.req; {
 	case !bill.Generates(req.Op) && req.Op != llm.Embed:
-		return otherEndpoint
-	case req.Needs.Has(llm.Tools) || req.Hosted:
-		return offersTools
+		return 0, otherEndpoint
+	case req.Needs.Has(llm.Tools) || req.Hosted: // a repeated tool call could act twice
+		return 0, offersTools
 	case req.Background || req.Previous != "" || req.Account != "" || req.Stores:
-		return providerState
+		return 0, providerState
 	case req.Needs.Has(llm.AudioOut):
-		return audioOutput
+		return 0, audioOutput
 	case req.Choices > 1:
-		return manyChoices
+		return 0, manyChoices
 	case retention(p, rec) == reasoning.Discard:
-		return zeroRetention
+		return 0, zeroRetention
 	}
-	return ""
+	return age, ""
 }
 
 // cacheUse is where the response of a miss is recorded. The zero value records nothing.
@@ -126,8 +120,11 @@ func (g *Gateway) lookup(ctx context.Context, in *incoming, who caller, p plan, 
 	found, flight, err := g.Cache.Get(ctx, responsecache.Query{
 		Key: responsecache.KeyOf(identity(in, who, p), p.req), MaxAge: age, Shared: retention(p, rec) == reasoning.Shared, Refresh: header == cacheRefresh,
 	})
-	if err != nil {
-		return nil, cacheWaitError(ctx, err)
+	if err != nil { // the request ended while it waited for an equal one
+		if e := llm.AsError(err); e.Kind != llm.Internal {
+			return nil, e // the key was revoked, or the gateway is shutting down
+		}
+		return nil, llm.Cancelled(ctx)
 	}
 	rec.cache.flight = flight
 	rec.recordCache(found)
@@ -135,14 +132,6 @@ func (g *Gateway) lookup(ctx context.Context, in *incoming, who caller, p plan, 
 		g.readings.keep(p.reading, &reading{p.decision.Input.Features, p.decision.Input.Conversation})
 	}
 	return found, nil
-}
-
-// cacheWaitError returns the error of a request that ended while it waited for an equal one.
-func cacheWaitError(ctx context.Context, cause error) error {
-	if e := llm.AsError(cause); e.Kind != llm.Internal {
-		return e // the key was revoked, or the gateway is shutting down
-	}
-	return llm.Cancelled(ctx)
 }
 
 // identity returns what the response to a request depends on in addition to its body. Targets that are unavailable at the moment count as
@@ -246,6 +235,3 @@ func (r *recorder) recordStored(t *provider.Target, d *route.Decision) {
 	}
 	r.entry.Cache.Reason = r.cache.flight.Reason()
 }
-
-// endCache ends the flight of a request whose response was not stored.
-func (r *recorder) endCache(client context.Context) { r.cache.flight.End(client.Err() != nil) }

@@ -53,7 +53,10 @@ func (g *Gateway) open(ctx context.Context, d *delivery) (*attempt.Attempt, erro
 	if err != nil || g.Checker == nil || !checkable(d.plan) {
 		return first, err
 	}
-	next := d.secondStep(first.Target())
+	next, steps := -1, d.plan.decision.Cascade.Steps
+	if first.Target().Model.Name == steps[0].Model {
+		next = slices.IndexFunc(d.series.Plan, func(t *provider.Target) bool { return t.Model.Name == steps[1].Model })
+	}
 	result, events := g.check(ctx, d, first)
 	if result.State != requestlog.CheckFailed || next < 0 {
 		d.rec.recordCheck(result)
@@ -76,15 +79,6 @@ func (g *Gateway) open(ctx context.Context, d *delivery) (*attempt.Attempt, erro
 func checkable(p plan) bool {
 	c := p.decision.Cascade
 	return c != nil && len(c.Steps) > 1 && !p.req.Background
-}
-
-// secondStep returns the index of the second model of the cascade in the plan, or -1 if it does not follow the target.
-func (d *delivery) secondStep(after *provider.Target) int {
-	steps, targets := d.plan.decision.Cascade.Steps, d.series.Plan
-	if after.Model.Name != steps[0].Model {
-		return -1
-	}
-	return slices.IndexFunc(targets, func(t *provider.Target) bool { return t.Model.Name == steps[1].Model })
 }
 
 // check reads the whole response of an attempt and checks it. It returns the events of the response.
@@ -146,28 +140,5 @@ func (r *recorder) recordCheck(result CheckResult) {
 	case requestlog.NotChecked:
 		r.warnings = append(r.warnings, "the response was not checked: "+result.Reason)
 	case requestlog.CheckPassed:
-	}
-}
-
-// chargedFirst returns the targets of the first model of a cascade, whose response the client also pays for when it fails its checks.
-func chargedFirst(p plan) []*provider.Target {
-	if !checkable(p) {
-		return nil
-	}
-	targets, first := p.decision.Plan, p.decision.Cascade.Steps[0].Model
-	end := slices.IndexFunc(targets, func(t *provider.Target) bool { return t.Model.Name != first })
-	return targets[:max(end, 0)]
-}
-
-// observeChecks adds the observed results of checks to the states of targets.
-func (g *Gateway) observeChecks(states func(string) route.State, in *route.Input) func(string) route.State {
-	if g.Checker == nil || in.Op != llm.Chat {
-		return states
-	}
-	workspace, task := in.Workspace.ID, in.Features.Task // the closure must not keep the large input
-	return func(target string) route.State {
-		s := states(target)
-		s.Checked, s.CheckFailed = g.Checker.Observed(workspace, task, target)
-		return s
 	}
 }

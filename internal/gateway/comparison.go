@@ -75,15 +75,6 @@ func (g *Gateway) comparison(in *incoming, who caller, req *llm.Request) *accoun
 	return c
 }
 
-// holdout returns the input of the holdout draw, or nil if the workspace has no holdout.
-func (g *Gateway) holdout(in *incoming, who caller, req *llm.Request) *route.Holdout {
-	c := g.comparison(in, who, req)
-	if c == nil || c.Holdout <= 0 {
-		return nil
-	}
-	return &route.Holdout{Model: in.snap.Canonical(c.Baseline), Share: c.Holdout, Draw: Draw(in.id)}
-}
-
 // sample returns where to capture the response of a request, or nil if the request is not chosen for comparison.
 func (g *Gateway) sample(in *incoming, who caller, p plan) *sample {
 	buffer := response.Buffer{Limit: maxCompared}
@@ -106,36 +97,20 @@ func (g *Gateway) sample(in *incoming, who caller, p plan) *sample {
 	return &sample{other: in.snap.Canonical(c.Baseline), propensity: propensity, buffer: buffer}
 }
 
-// capture stores an event of a response that is compared.
-func (s *sample) capture(ev *llm.Event, stream bool) {
-	if s != nil {
-		s.buffer.Add(ev, stream)
-	}
-}
-
-// captured returns the captured response. It reports false for a response that is too long.
-func (r *recorder) captured() (requestlog.Body, bool) {
-	if r.sample == nil || r.sample.buffer.Full {
-		return requestlog.Body{}, false
-	}
-	body := requestlog.Body{Response: r.sample.buffer.Bytes(nil), Streamed: r.req.Stream, Folded: r.out.Streams()}
-	if r.sample.buffer.InBlocks() {
-		r.sample.buffer.Reset()
-	}
-	return body, true
-}
-
 // offer passes on a complete response that was chosen for comparison. The client has received the whole response.
 func (g *Gateway) offer(d *delivery) {
-	body, ok := d.rec.captured()
-	switch {
-	case !ok:
+	e, s := d.rec.entry, d.rec.sample
+	if s == nil || s.buffer.Full {
 		return
-	case d.in.shadow != nil:
+	}
+	body := requestlog.Body{Response: s.buffer.Bytes(nil), Streamed: d.rec.req.Stream, Folded: d.out.Streams()}
+	if s.buffer.InBlocks() {
+		s.buffer.Reset()
+	}
+	if d.in.shadow != nil {
 		d.in.shadow.response = body
 		return
 	}
-	e, s := d.rec.entry, d.rec.sample
 	header := d.in.http.Header.Clone()
 	for _, name := range []string{"Authorization", "X-Api-Key", "X-Goog-Api-Key", "Api-Key", "Cookie", "X-Fairlead-Dry-Run", "X-Fairlead-Trace", "Content-Length"} {
 		header.Del(name)

@@ -52,7 +52,10 @@ func (g *Gateway) decide(ctx context.Context, in *incoming, who caller, p *promp
 		p.fingerprint.Outlook = p.cache.Outlook()
 	}
 	g.nameSession(who, p)
-	g.limitSession(ctx, who.grant, p)
+	p.budgets = g.Sessions.Budgets(who.grant, p.req.Controls.SessionID, p.req.EndUser)
+	if len(p.budgets) > 0 && who.grant.Key.Sessions.Downgrade {
+		g.downgrade(ctx, p, p.budgets)
+	}
 	if err := llm.Cancelled(in.http.Context()); err != nil { //nolint:contextcheck // the context of the HTTP request shows whether the client is connected
 		return plan{}, err
 	}
@@ -130,30 +133,28 @@ func (g *Gateway) route(in *incoming, who caller, p *prompt, policies *policy.Se
 
 // decideOn makes the decision for an input and measures its duration.
 func (g *Gateway) decideOn(input *route.Input, in *incoming, policies *policy.Set, cache *promptcache.View) (*route.Decision, error) {
-	c := route.Conditions{State: g.states(), Policies: policies, CacheHit: cacheHits(cache)}
-	if policies.Verifies() {
-		c.State = g.observeChecks(c.State, input)
+	workspace, task := input.Workspace.ID, input.Features.Task // the closure must not keep the large input
+	states, checked := g.Health.States(time.Now()), g.Checker != nil && input.Op == llm.Chat && policies.Verifies()
+	c := route.Conditions{State: states, Policies: policies, CacheHit: cacheHits(cache)}
+	if g.Routing.Lengths != nil || checked {
+		c.State = func(target string) route.State {
+			s := states(target)
+			if g.Routing.Lengths != nil {
+				s.Length = g.Routing.Lengths.Model(target)
+			}
+			if checked {
+				s.Checked, s.CheckFailed = g.Checker.Observed(workspace, task, target)
+			}
+			return s
+		}
 	}
-	if corrections := g.Routing.Feedback.For(input.Workspace.ID); corrections != nil {
+	if corrections := g.Routing.Feedback.For(workspace); corrections != nil {
 		c.Corrections, c.Feedback = corrections, corrections.Version
 	}
 	began := time.Now()
 	d, err := route.Decide(input, in.snap, c)
 	d.Micros = time.Since(began).Microseconds()
 	return d, err
-}
-
-// states returns a function that reports the state of a target.
-func (g *Gateway) states() func(target string) route.State {
-	states := g.Health.States(time.Now())
-	if g.Routing.Lengths == nil {
-		return states
-	}
-	return func(target string) route.State {
-		s := states(target)
-		s.Length = g.Routing.Lengths.Model(target)
-		return s
-	}
 }
 
 // pinEmbedding makes the chosen model the workspace's embedding model. If another request has already pinned a model, it
@@ -298,7 +299,9 @@ func (g *Gateway) fillInput(input *route.Input, in *incoming, who caller, p *pro
 			input.Draw = g.Routing.Draw()
 		}
 	}
-	input.Holdout = g.holdout(in, who, req)
+	if c := g.comparison(in, who, req); c != nil && c.Holdout > 0 {
+		input.Holdout = &route.Holdout{Model: in.snap.Canonical(c.Baseline), Share: c.Holdout, Draw: Draw(in.id)}
+	}
 	return nil
 }
 

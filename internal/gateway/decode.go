@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"context"
 	"errors"
 	"strings"
 
@@ -70,7 +69,13 @@ func (g *Gateway) decodeBody(in *incoming, keyID string, body *upload.Body, turn
 	if err := llm.Cancelled(ctx); err != nil {
 		return nil, err
 	}
-	req, err := decodeTurn(ctx, in.route, body.Bytes, turn)
+	var req *llm.Request
+	var err error
+	if f, ok := in.route.Format.(wire.TurnDecoder); ok { // continues from an earlier turn of the conversation
+		req, err = f.DecodeTurn(ctx, in.route.Op, body.Bytes, turn)
+	} else {
+		req, err = in.route.Format.DecodeRequest(ctx, in.route.Op, body.Bytes)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -80,12 +85,4 @@ func (g *Gateway) decodeBody(in *incoming, keyID string, body *upload.Body, turn
 	}
 	req.Measure()
 	return req, llm.Cancelled(ctx)
-}
-
-// decodeTurn decodes a body and continues from an earlier turn of the conversation if the format can.
-func decodeTurn(ctx context.Context, r Route, body []byte, turn *turncache.Turn) (*llm.Request, error) {
-	if f, ok := r.Format.(wire.TurnDecoder); ok {
-		return f.DecodeTurn(ctx, r.Op, body, turn)
-	}
-	return r.Format.DecodeRequest(ctx, r.Op, body)
 }

@@ -21,6 +21,7 @@ import (
 	"fairlead/internal/policy"
 	"fairlead/internal/predict"
 	"fairlead/internal/promptcache"
+	"fairlead/internal/realtime"
 	"fairlead/internal/reasoning"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/responsecache"
@@ -164,10 +165,11 @@ type Settings struct {
 	MaxConcurrent int
 	Upload        upload.Limits
 	Attempts      attempt.Settings
-	Rescue        bool          // continue interrupted streams at another target
-	Hold          time.Duration // maximum wait for the first token before headers are sent
-	Ping          time.Duration // longest silence towards the client
-	ReadPause     time.Duration // maximum pause of a client while it reads
+	Rescue        bool            // continue interrupted streams at another target
+	Hold          time.Duration   // maximum wait for the first token before headers are sent
+	Ping          time.Duration   // longest silence towards the client
+	ReadPause     time.Duration   // maximum pause of a client while it reads
+	Realtime      realtime.Limits // Ping and Write are those above
 	PublicURL     ingress.PublicURL
 }
 
@@ -227,20 +229,52 @@ func (g *Gateway) Targets() *route.Snapshot { return g.snapshot.Load() }
 // Drain rejects new requests and waits for running ones until ctx ends; then it ends the remaining ones with an error. It completes
 // the entries of background responses with an estimate.
 func (g *Gateway) Drain(ctx context.Context) {
-	g.inflight.drain(ctx)
+	f := &g.inflight
+	f.mu.Lock()
+	if !f.closing {
+		f.closing = true
+		if len(f.running) == 0 {
+			close(f.idle)
+		}
+	}
+	f.mu.Unlock()
+	select {
+	case <-f.idle:
+	case <-ctx.Done():
+		f.mu.Lock()
+		for req := range f.running {
+			req.cancel(shutdownError())
+		}
+		f.mu.Unlock()
+		<-f.idle // after the error responses
+	}
 	g.background.stop()
 	g.background.tasks.Wait()
 }
 
 // Draining reports whether new requests are rejected.
-func (g *Gateway) Draining() bool { return g.inflight.draining() }
+func (g *Gateway) Draining() bool {
+	g.inflight.mu.Lock()
+	defer g.inflight.mu.Unlock()
+	return g.inflight.closing
+}
 
 // InFlight returns the number of running requests.
-func (g *Gateway) InFlight() int { return g.inflight.count() }
+func (g *Gateway) InFlight() int {
+	g.inflight.mu.Lock()
+	defer g.inflight.mu.Unlock()
+	return len(g.inflight.running)
+}
 
 // Revoke ends the running requests of a key.
 func (g *Gateway) Revoke(keyID string) {
-	g.inflight.cancel(keyID, llm.Errorf(llm.RevokedAPIKey, "This API key was revoked during the request. Use another key."))
+	g.inflight.mu.Lock()
+	defer g.inflight.mu.Unlock()
+	for req := range g.inflight.running {
+		if req.key == keyID {
+			req.cancel(llm.Errorf(llm.RevokedAPIKey, "This API key was revoked during the request. Use another key."))
+		}
+	}
 }
 
 // noRouting is used without a predictor, a prompt-cache store or stored responses.

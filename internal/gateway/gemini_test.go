@@ -262,13 +262,3 @@ func TestGeminiEmbeddingsAreTranslated(t *testing.T) {
 		}
 	}
 }
-
-// The Realtime API is not offered: a client that asks for a WebSocket gets the usual error.
-func TestRealtimeIsNotFound(t *testing.T) {
-	t.Parallel()
-	k := newKit(t)
-	got := k.do(k.request(http.MethodGet, "/realtime?model=large", "", "Connection", "Upgrade", "Upgrade", "websocket"))
-	if got.status != http.StatusNotFound || got.code(t) != "NOT_FOUND" || got.json(t)["details"] == nil {
-		t.Errorf("%d %s", got.status, got.body)
-	}
-}

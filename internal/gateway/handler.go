@@ -52,6 +52,12 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		return
 	}
+	if i := g.routeIndex(path); i >= 0 && g.Routes[i].Op == llm.Realtime {
+		if g.requireMethod(w, r, requestID, http.MethodGet) && g.checkUpgrade(w, r, requestID) {
+			g.handle(w, withProtocols(r), requestID, g.Routes[i], g.identifyKey)
+		}
+		return
+	}
 	if i := g.routeIndex(path); i >= 0 && !namesModel(g.Routes[i]) {
 		if g.requireMethod(w, r, requestID, http.MethodPost) {
 			g.handle(w, r, requestID, g.Routes[i], g.identifyKey)
@@ -158,7 +164,9 @@ func (g *Gateway) reject(w http.ResponseWriter, r *http.Request, requestID strin
 	if i := g.routeIndex(endpoint(r.URL.Path)); i >= 0 {
 		format = g.Routes[i].Format
 	} else if _, ok := g.namedPath(r, endpoint(r.URL.Path)); ok {
-		format = g.namedFormat()
+		if i := slices.IndexFunc(g.Routes, namesModel); i >= 0 {
+			format = g.Routes[i].Format
+		}
 	}
 	linked := e.Linked(g.settings.Load().PublicURL.For(r), "")
 	response.WriteError(w, e, wire.ErrorBody(format, errorClient(r, nil), linked, requestID))
@@ -194,7 +202,7 @@ func (g *Gateway) handle(w http.ResponseWriter, r *http.Request, requestID strin
 		in.shadow.entry = rec.entry
 	}
 	if rec.task != nil {
-		g.follow(rec.task) //nolint:contextcheck // the task continues after the request
+		go g.completeTask(rec.task) //nolint:contextcheck // the task continues after the request
 		return
 	}
 	g.observe(r.Context(), rec)
@@ -203,10 +211,18 @@ func (g *Gateway) handle(w http.ResponseWriter, r *http.Request, requestID strin
 	}
 }
 
-// observe reports a complete entry.
+// observe reports a complete entry. It logs a usage that was not charged as the provider reported it.
 func (g *Gateway) observe(ctx context.Context, rec *recorder) {
-	if rec.entry.UsageFlag != "" {
-		g.logUsage(ctx, rec.entry)
+	if e := rec.entry; e.UsageFlag != "" {
+		attrs := []any{
+			"request_id", e.ID, "provider", e.Provider, "model", e.Model, "flag", string(e.UsageFlag),
+			"charged_input", e.Usage.Prompt(), "charged_output", e.Usage.Output,
+		}
+		if i := slices.IndexFunc(e.Attempts, func(a requestlog.Attempt) bool { return a.Reported != nil }); i >= 0 {
+			reported := e.Attempts[i].Reported
+			attrs = append(attrs, "reported_input", reported.Prompt(), "reported_output", reported.Output)
+		}
+		g.Logger.WarnContext(ctx, "provider usage was not charged as reported", attrs...)
 	}
 	if rec.logged() {
 		g.Observe(rec.entry)
@@ -220,10 +236,14 @@ func (g *Gateway) serveSafely(ctx context.Context, in *incoming, identify identi
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 		}
 	}()
-	if in.route.Op == llm.FileObjects || in.route.Op == llm.BatchObjects {
+	switch in.route.Op {
+	case llm.FileObjects, llm.BatchObjects:
 		return g.serveObject(ctx, in, identify, out, rec)
+	case llm.Realtime:
+		return g.serveRealtime(ctx, in, identify, out, rec)
+	default:
+		return g.serve(ctx, in, identify, out, rec)
 	}
-	return g.serve(ctx, in, identify, out, rec)
 }
 
 // fail records a failed request and reports the error to the client.

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"slices"
 
 	"fairlead/internal/account"
 	"fairlead/internal/attempt"
@@ -10,6 +11,7 @@ import (
 	"fairlead/internal/llm"
 	"fairlead/internal/money"
 	"fairlead/internal/provider"
+	"fairlead/internal/session"
 )
 
 // reserve reserves the maximum cost of the request on every budget that applies, and returns the terms that the cost assumes. When the
@@ -19,7 +21,11 @@ func (g *Gateway) reserve(ctx context.Context, in *incoming, grant *account.Gran
 	budgets, targets := append(Budgets(grant), p.budgets...), p.decision.Plan
 	terms := bill.Terms{
 		Request: p.req, Client: in.route.Format, Counter: g.counter, At: in.start, MaxOutput: p.maxOutput, Budgeted: canReject(grant) || p.limited,
-		Before: chargedFirst(p),
+	}
+	if checkable(p) { // the client also pays for a response of the first model that fails its checks
+		first := p.decision.Cascade.Steps[0].Model
+		end := slices.IndexFunc(targets, func(t *provider.Target) bool { return t.Model.Name != first })
+		terms.Before = targets[:max(end, 0)]
 	}
 	if in.shadow != nil {
 		budgets = []ledger.Budget{in.shadow.Budget}
@@ -124,7 +130,15 @@ func (g *Gateway) newSeries(in *incoming, grant *account.Grant, p plan, terms bi
 		Plan: p.decision.Plan, Terms: terms, StoresText: storesText,
 	}
 	if p.req.Op == llm.Chat && !p.decision.NoCacheMarks {
-		key := g.cacheKey(grant, p)
+		// The key sends the turns of a session to the same prompt cache, unless the client sets a key itself. Most derived sessions without
+		// tools have one turn, and providers find the prompts that they share without a key.
+		key := ""
+		set := slices.ContainsFunc(p.req.Fields, func(f llm.Field) bool {
+			return f.Name == "prompt_cache_key" && string(p.req.Body[f.Value:f.End]) != "null"
+		})
+		if !set && (p.session == session.Given || p.req.Needs.Has(llm.Tools)) {
+			key = g.Sessions.CacheKey(grant.Workspace.ID, p.req.Controls.SessionID)
+		}
 		s.Cache = func(t *provider.Target) (hints provider.CacheHints) {
 			hints.Mark = p.fingerprint.EndMark(bill.CacheRules(t)).Lifetime()
 			if t.CacheKey {

@@ -137,16 +137,3 @@ func headerFlag(h http.Header, name string, fallback bool) (bool, error) {
 	e.Param = name
 	return fallback, e
 }
-
-// traceID returns the trace id of a traceparent header.
-func traceID(r *http.Request) string {
-	header := r.Header.Get("Traceparent")
-	if strings.Count(header, "-") != 3 {
-		return ""
-	}
-	_, rest, _ := strings.Cut(header, "-")
-	if id, _, _ := strings.Cut(rest, "-"); len(id) == 32 {
-		return id
-	}
-	return ""
-}

@@ -12,6 +12,7 @@ import (
 	"net/netip"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -29,6 +30,7 @@ import (
 	"fairlead/internal/promptcache"
 	"fairlead/internal/provider"
 	"fairlead/internal/provider/compatible"
+	"fairlead/internal/realtime"
 	"fairlead/internal/reasoning"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/responsecache"
@@ -81,6 +83,7 @@ func newKit(t *testing.T, adjust ...func(*kit)) *kit {
 			Upload:   upload.Limits{Body: 1 << 20, Total: 8 << 20, Pause: time.Minute},
 			Attempts: attempt.Settings{Attempts: 3, Backoff: time.Millisecond, Idle: 5 * time.Second, Total: time.Minute},
 			Hold:     10 * time.Second, Ping: 15 * time.Second, ReadPause: time.Minute,
+			Realtime: realtime.Limits{Message: 1 << 20, Idle: time.Minute, Total: time.Hour},
 		},
 	}
 	for _, f := range adjust {
@@ -129,6 +132,7 @@ func routes() []gateway.Route {
 		{Path: "/audio/transcriptions", Op: llm.Transcribe, Format: media.Format{}},
 		{Path: "/images/generations", Op: llm.Draw, Format: media.Format{}},
 		{Path: "/rerank", Op: llm.Rerank, Format: media.Format{}},
+		{Path: "/realtime", Op: llm.Realtime, Format: media.Format{}},
 		{Path: "/files", Op: llm.FileObjects, Format: media.Format{}},
 		{Path: "/batches", Op: llm.BatchObjects, Format: media.Format{}},
 		{Path: "/generateContent", Op: llm.Chat, Format: geminiapi.Format{}},
@@ -287,6 +291,7 @@ func streaming(model string) string {
 type fakeKeys struct {
 	grant  *account.Grant
 	others map[string]*account.Grant // by key
+	ended  atomic.Bool               // whether the key has expired
 }
 
 func newFakeKeys() *fakeKeys {
@@ -299,6 +304,9 @@ func newFakeKeys() *fakeKeys {
 func (f *fakeKeys) Authenticate(h http.Header) (*account.Grant, error) {
 	switch token := cmp.Or(strings.TrimPrefix(h.Get("Authorization"), "Bearer "), h.Get("X-Goog-Api-Key")); token {
 	case "good":
+		if f.ended.Load() {
+			return nil, llm.Errorf(llm.ExpiredAPIKey, "The API key has expired.")
+		}
 		return f.grant, nil
 	case "":
 		return nil, llm.Errorf(llm.MissingAPIKey, "Send an API key.")

@@ -5,6 +5,8 @@ import (
 	"net/http"
 
 	"fairlead/internal/llm"
+	"fairlead/internal/money"
+	"fairlead/internal/requestlog"
 	"fairlead/internal/response"
 	"fairlead/internal/route"
 	"fairlead/internal/token"
@@ -14,7 +16,9 @@ import (
 // countTokens responds with our own estimate of the length of a conversation. It calls no provider and charges nothing. The entry does not
 // store the conversation, which is logged when it is sent to a model.
 func (g *Gateway) countTokens(in *incoming, req *llm.Request, rec *recorder) error {
-	rec.recordCount()
+	e := rec.entry
+	e.Outcome, e.Status, e.Cost = requestlog.OK, http.StatusOK, new(money.Amount)
+	e.BodyState, e.Preview, e.Body = requestlog.BodyNone, "", requestlog.Body{}
 	if rec.logged() {
 		if err := g.Log.End(rec.complete()); err != nil {
 			return err

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"time"
@@ -114,28 +115,25 @@ func (g *Gateway) offered(grant *account.Grant, targets []*provider.Target) []mo
 			models[i].Providers = append(models[i].Providers, t.Provider)
 			continue
 		}
-		models = append(models, describeModel(t))
+		m := t.Model
+		models = append(models, modelInfo{
+			ID: m.Name, Object: "model", OwnedBy: cmp.Or(m.Vendor, t.Provider), Kind: string(m.Op), Context: m.Context, MaxOutput: m.MaxOutput,
+			Abilities: m.Abilities.Names(), Providers: []string{t.Provider}, Created: released(m),
+		})
 	}
-	newest := newestRelease(g.snapshot.Load().Targets())
+	newest := int64(0)
+	for _, t := range g.snapshot.Load().Targets() {
+		newest = max(newest, released(t.Model))
+	}
+	if newest == 0 { // clients show the date and expect one
+		newest = time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC).Unix()
+	}
 	for i := range models {
 		if models[i].Created == 0 { // auto, or a model whose release date is unknown
 			models[i].Created = newest
 		}
 	}
 	return models
-}
-
-// newestRelease returns the release date of the newest model. Without any known date it is the first of 2025: clients show the
-// date and expect one.
-func newestRelease(targets []*provider.Target) int64 {
-	newest := int64(0)
-	for _, t := range targets {
-		newest = max(newest, released(t.Model))
-	}
-	if newest == 0 {
-		return time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC).Unix()
-	}
-	return newest
 }
 
 // released returns the release date of a model, which the catalog has as a day, a month or a year; 0 when unknown.
@@ -146,16 +144,4 @@ func released(m *catalog.Model) int64 {
 		}
 	}
 	return 0
-}
-
-func describeModel(t *provider.Target) modelInfo {
-	m := t.Model
-	info := modelInfo{
-		ID: m.Name, Object: "model", OwnedBy: m.Vendor, Kind: string(m.Op), Context: m.Context, MaxOutput: m.MaxOutput,
-		Abilities: m.Abilities.Names(), Providers: []string{t.Provider}, Created: released(m),
-	}
-	if info.OwnedBy == "" {
-		info.OwnedBy = t.Provider
-	}
-	return info
 }

@@ -3,7 +3,6 @@ package gateway
 import (
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 
 	"fairlead/internal/llm"
@@ -34,14 +33,6 @@ func (g *Gateway) namedPath(r *http.Request, path string) (rest string, ok bool)
 func namesModel(rt Route) bool {
 	_, ok := rt.Format.(wire.ModelPath)
 	return ok
-}
-
-// namedFormat returns the format of the endpoints that name the model in the path; nil if the gateway has none.
-func (g *Gateway) namedFormat() wire.Format {
-	if i := slices.IndexFunc(g.Routes, namesModel); i >= 0 {
-		return g.Routes[i].Format
-	}
-	return nil
 }
 
 // serveNamed handles the endpoints models, models/{model} and models/{model}:{method}. A model name may contain slashes and colons.

@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"context"
 	"encoding/json"
 	"net"
 	"net/http"
@@ -15,12 +14,12 @@ import (
 	"fairlead/internal/bill"
 	"fairlead/internal/ledger"
 	"fairlead/internal/llm"
-	"fairlead/internal/money"
 	"fairlead/internal/provider"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/rescue"
 	"fairlead/internal/response"
 	"fairlead/internal/route"
+	"fairlead/internal/turncache"
 )
 
 // recorder turns the results of the steps into the log entry of a request. Nothing else writes to the entry.
@@ -48,12 +47,18 @@ func newRecorder(in *incoming, out *response.Writer) *recorder {
 	if err != nil {
 		host = r.RemoteAddr
 	}
+	traceparent := r.Header.Get("Traceparent")
+	_, rest, _ := strings.Cut(traceparent, "-")
+	traceID, _, _ := strings.Cut(rest, "-")
+	if strings.Count(traceparent, "-") != 3 || len(traceID) != 32 {
+		traceID = ""
+	}
 	return &recorder{
 		start: in.start, settings: in.settings, out: out,
 		entry: &requestlog.Entry{
 			ID: in.id, Time: in.start, Endpoint: strings.TrimPrefix(in.route.Path, "/"), Format: in.route.Format.Name(),
 			Attempts: []requestlog.Attempt{}, BodyState: requestlog.BodyNone,
-			Client: shorten(r.UserAgent()), IP: host, TraceID: traceID(r),
+			Client: shorten(r.UserAgent()), IP: host, TraceID: traceID,
 		},
 	}
 }
@@ -96,7 +101,7 @@ func (r *recorder) logged() bool { return r.caller.grant != nil && !r.dryRun }
 func (r *recorder) storesText() bool { return r.entry.BodyState == requestlog.BodyStored }
 
 // recordRequest records the request.
-func (r *recorder) recordRequest(req *llm.Request, body []byte) {
+func (r *recorder) recordRequest(req *llm.Request, body []byte, turn *turncache.Turn) {
 	r.req = req
 	e := r.entry
 	e.BytesIn, e.Requested, e.Stream = int64(len(body)), req.Model, req.Stream
@@ -109,7 +114,7 @@ func (r *recorder) recordRequest(req *llm.Request, body []byte) {
 		e.BodyState = requestlog.BodyTooLarge
 	}
 	if r.storesText() {
-		e.Preview, e.Body = req.Preview, requestlog.Body{Request: body}
+		e.Preview, e.Body = req.Preview, requestlog.Body{Request: body, Turn: turn}
 	}
 }
 
@@ -188,18 +193,14 @@ func (r *recorder) recordWarnings(a *attempt.Attempt) {
 	r.entry.Warnings = slices.Concat(r.warnings, a.Warnings())
 }
 
-// recordContinuation records that another target continues the response.
-func (r *recorder) recordContinuation(warning string) {
-	r.warnings = append(slices.Clone(r.entry.Warnings), warning)
-	r.cache.flight.Discard(rescued)
-}
-
 // recordEvent records an event that the client receives.
 func (r *recorder) recordEvent(ev *llm.Event) {
 	if r.entry.TTFT == 0 && ev.Content {
 		r.entry.TTFT = time.Since(r.start)
 	}
-	r.sample.capture(ev, r.out.Streams())
+	if r.sample != nil {
+		r.sample.buffer.Add(ev, r.out.Streams())
+	}
 	r.cache.flight.Add(ev)
 	if r.buffer.Limit == 0 || r.buffer.Full {
 		return
@@ -250,13 +251,6 @@ func (r *recorder) recordResponse(received *bill.UsageCounter, repeated bool) {
 		e.Signals = append(e.Signals, "retry")
 	}
 	e.Outcome, e.Status = requestlog.OK, http.StatusOK
-}
-
-// recordCount records a token count, which needs no provider.
-func (r *recorder) recordCount() {
-	e := r.entry
-	e.Outcome, e.Status, e.Cost = requestlog.OK, http.StatusOK, new(money.Amount)
-	e.BodyState, e.Preview, e.Body = requestlog.BodyNone, "", requestlog.Body{}
 }
 
 // recordError records an error. started reports whether a part of the response was sent.
@@ -439,19 +433,4 @@ func headerText(s string) string {
 		}
 		return r
 	}, s)
-}
-
-// logUsage logs that the usage a provider reported was not charged as reported.
-func (g *Gateway) logUsage(ctx context.Context, e *requestlog.Entry) {
-	attrs := []any{
-		"request_id", e.ID, "provider", e.Provider, "model", e.Model, "flag", string(e.UsageFlag),
-		"charged_input", e.Usage.Prompt(), "charged_output", e.Usage.Output,
-	}
-	for _, a := range e.Attempts {
-		if a.Reported != nil {
-			attrs = append(attrs, "reported_input", a.Reported.Prompt(), "reported_output", a.Reported.Output)
-			break
-		}
-	}
-	g.Logger.WarnContext(ctx, "provider usage was not charged as reported", attrs...)
 }

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"slices"
 
 	"fairlead/internal/account"
 	"fairlead/internal/attempt"
@@ -194,7 +195,8 @@ func (g *Gateway) rescue(ctx context.Context, d *delivery, broken *attempt.Attem
 	spent := broken.Spent()
 	d.spent.Tokens += spent.Tokens
 	d.spent.Cost = d.spent.Cost.Add(spent.Cost)
-	d.rec.recordContinuation(r.Warning(broken, next))
+	d.rec.warnings = append(slices.Clone(d.rec.entry.Warnings), r.Warning(broken, next))
+	d.rec.cache.flight.Discard(rescued)
 	paid.Settle(spent.Cost)
 	return next, nil
 }

@@ -31,7 +31,7 @@ func (g *Gateway) serve(ctx context.Context, in *incoming, identify identifier, 
 		return err
 	}
 	defer body.Release()
-	rec.recordRequest(prompt.req, body.Bytes)
+	rec.recordRequest(prompt.req, body.Bytes, prompt.turn)
 	if prompt.req.Stream && bill.Generates(in.route.Op) {
 		out.StartStream(in.settings.Hold, in.settings.Ping)
 	}
@@ -66,7 +66,8 @@ func (g *Gateway) serve(ctx context.Context, in *incoming, identify identifier, 
 	if cached != nil {
 		return g.replay(ctx, &delivery{in: in, grant: who.grant, plan: plan, rec: rec, out: out, slot: slot}, cached)
 	}
-	defer rec.endCache(in.http.Context()) //nolint:contextcheck // the context of the HTTP request shows whether the client is connected
+	// The context of the HTTP request shows whether the client is connected.
+	defer func() { rec.cache.flight.End(in.http.Context().Err() != nil) }()
 	rec.sample = g.sample(in, who, plan)
 	kept := g.recall(ctx, in, who.grant, plan, rec)
 	hold, terms, err := g.hold(ctx, in, who.grant, plan)

@@ -33,15 +33,6 @@ func (g *Gateway) nameSession(who caller, p *prompt) {
 	}
 }
 
-// limitSession sets the budgets of the session and of the end user. If the key asks for it and one of them has reached its warning
-// threshold, the request is routed by auto:cost, also if it names a model.
-func (g *Gateway) limitSession(ctx context.Context, grant *account.Grant, p *prompt) {
-	p.budgets = g.Sessions.Budgets(grant, p.req.Controls.SessionID, p.req.EndUser)
-	if len(p.budgets) > 0 && grant.Key.Sessions.Downgrade {
-		g.downgrade(ctx, p, p.budgets)
-	}
-}
-
 // limitByPolicy sets the budget of the session to that of a policy, unless the key has a lower one. It reports whether the request must be
 // routed again, by auto:cost.
 func (g *Gateway) limitByPolicy(ctx context.Context, grant *account.Grant, p *prompt, limit policy.SessionLimit) bool {
@@ -62,7 +53,7 @@ func (g *Gateway) limitByPolicy(ctx context.Context, grant *account.Grant, p *pr
 	return p.downgrade != ""
 }
 
-// downgrade routes a chat request by auto:cost if one of the budgets has reached its warning threshold.
+// downgrade routes a chat request by auto:cost if one of the budgets has reached its warning threshold, also if the request names a model.
 func (g *Gateway) downgrade(ctx context.Context, p *prompt, budgets []ledger.Budget) {
 	if p.req.Op != llm.Chat {
 		return
@@ -154,18 +145,4 @@ func sessionRate(err error, name string, l *account.SessionLimits) error {
 	}
 	e.RetryAfter = rejected.RetryAfter
 	return e.With("limit", details).With("session", name).With("resumable", true)
-}
-
-// cacheKey returns the key that sends the turns of a session to the same prompt cache. It is empty if the client sets a key itself, and for
-// derived sessions without tools: most of them have one turn, and providers find the prompts that they share without a key.
-func (g *Gateway) cacheKey(grant *account.Grant, p plan) string {
-	if p.session != session.Given && !p.req.Needs.Has(llm.Tools) {
-		return ""
-	}
-	for _, f := range p.req.Fields {
-		if f.Name == "prompt_cache_key" && string(p.req.Body[f.Value:f.End]) != "null" {
-			return ""
-		}
-	}
-	return g.Sessions.CacheKey(grant.Workspace.ID, p.req.Controls.SessionID)
 }

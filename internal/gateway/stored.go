@@ -158,7 +158,13 @@ func (g *Gateway) callStored(ctx context.Context, in *incoming, who caller, id s
 	if e != nil {
 		return e
 	}
-	op.Response, op.ModelName = stored, modelNames(in.snap, p.Name)
+	op.Response = stored
+	op.ModelName = func(reported string) string { // the name that clients see
+		if targets := in.snap.Named(p.Name + "/" + reported); len(targets) > 0 {
+			return targets[0].Model.Name
+		}
+		return reported
+	}
 	if op.Stream {
 		out.StartStream(in.settings.Hold, in.settings.Ping)
 	}
@@ -181,16 +187,6 @@ func (g *Gateway) callStored(ctx context.Context, in *incoming, who caller, id s
 		if err := out.Event(&ev, storedSummary{p.Name}); err != nil {
 			return &llm.Error{Kind: llm.ClientCancelled, Message: "The client stopped reading the response.", Err: err}
 		}
-	}
-}
-
-// modelNames returns a function that converts the provider's name of a model to the name that clients see.
-func modelNames(snap *route.Snapshot, provider string) func(string) string {
-	return func(reported string) string {
-		if targets := snap.Named(provider + "/" + reported); len(targets) > 0 {
-			return targets[0].Model.Name
-		}
-		return reported
 	}
 }
 

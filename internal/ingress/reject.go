@@ -74,16 +74,10 @@ func parsePlainError(p []byte) (status int, reason string, ok bool) {
 	case http.StatusHTTPVersionNotSupported:
 		return status, "Unsupported HTTP version. Use HTTP/1.1, or HTTP/2 over TLS.", true
 	}
-	return status, "Malformed HTTP request" + detail(line) + ".", true
-}
-
-// detail returns the text that net/http appends to some status lines, as in "HTTP/1.1 400 Bad Request: missing required Host
-// header".
-func detail(line []byte) string {
-	if _, text, ok := bytes.Cut(line, []byte(": ")); ok {
-		return ": " + string(text)
+	if _, text, ok := bytes.Cut(line, []byte(": ")); ok { // as in "HTTP/1.1 400 Bad Request: missing required Host header"
+		return status, "Malformed HTTP request: " + string(text) + ".", true
 	}
-	return ""
+	return status, "Malformed HTTP request.", true
 }
 
 // bufferedResponse is an http.ResponseWriter that buffers the response.

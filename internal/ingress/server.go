@@ -95,7 +95,16 @@ func (s *Server) limitConn(ctx context.Context, c net.Conn) context.Context {
 
 // serveHTTP calls the handler with a writer that ends responses that the client does not read.
 func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
-	defer s.recoverPanic()
+	defer func() {
+		p := recover()
+		if p == nil {
+			return
+		}
+		if p != http.ErrAbortHandler { //nolint:errorlint // the value of a panic is not wrapped
+			s.options.Logger.Error("handler panicked", "error", fmt.Sprint(p), "stack", string(debug.Stack()))
+		}
+		panic(http.ErrAbortHandler) // closes the connection
+	}()
 	if r.Method == http.MethodConnect {
 		s.options.Reject(w, http.StatusBadRequest, "CONNECT is not supported.")
 		return
@@ -108,7 +117,7 @@ func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 		defer func() { _ = control.SetReadDeadline(time.Now().Add(drainTime)) }()
 	}
 	if r.ProtoMajor > 1 {
-		limited := newStreamWriter(w, s.options.ReadPause)
+		limited := &streamWriter{ResponseWriter: w, control: http.NewResponseController(w), pause: s.options.ReadPause}
 		defer limited.end()
 		s.options.Handler.ServeHTTP(limited, r)
 		return
@@ -120,18 +129,9 @@ func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	conn := r.Context().Value(connKey{}).(*connState)
 	limited := &connWriter{ResponseWriter: w, control: http.NewResponseController(w), conn: conn, pause: s.options.ReadPause}
-	defer limited.end()
+	defer func() { // the server sends the rest of the response after the handler has returned
+		limited.own = false
+		limited.extendDeadline()
+	}()
 	s.options.Handler.ServeHTTP(limited, r)
-}
-
-// recoverPanic logs a panic of the handler and aborts its connection.
-func (s *Server) recoverPanic() {
-	p := recover()
-	if p == nil {
-		return
-	}
-	if p != http.ErrAbortHandler { //nolint:errorlint // the value of a panic is not wrapped
-		s.options.Logger.Error("handler panicked", "error", fmt.Sprint(p), "stack", string(debug.Stack()))
-	}
-	panic(http.ErrAbortHandler)
 }

@@ -91,12 +91,6 @@ func (w *connWriter) resetUnread(err error) error {
 	return err
 }
 
-// end extends the deadline for the rest of the response, which the server sends after the handler has returned.
-func (w *connWriter) end() {
-	w.own = false
-	w.extendDeadline()
-}
-
 // streamWriter is the http.ResponseWriter of an HTTP/2 request. In HTTP/2 a write deadline ends the stream even if the handler is
 // not writing, so it is set only when a write has taken too long.
 type streamWriter struct {
@@ -107,10 +101,6 @@ type streamWriter struct {
 	mu    sync.Mutex
 	timer *time.Timer
 	ended bool // whether the handler has returned
-}
-
-func newStreamWriter(w http.ResponseWriter, pause time.Duration) *streamWriter {
-	return &streamWriter{ResponseWriter: w, control: http.NewResponseController(w), pause: pause}
 }
 
 // Unwrap lets http.ResponseController access the underlying writer.
@@ -147,20 +137,17 @@ func (s *streamWriter) watch() (stop func() bool) {
 	case s.pause <= 0:
 		return func() bool { return true }
 	case s.timer == nil:
-		s.timer = time.AfterFunc(s.pause, s.reset)
+		s.timer = time.AfterFunc(s.pause, func() {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			if !s.ended { // the underlying writer must not be used after the handler has returned
+				_ = s.control.SetWriteDeadline(time.Unix(1, 0))
+			}
+		})
 	default:
 		s.timer.Reset(s.pause)
 	}
 	return s.timer.Stop
-}
-
-// reset ends the stream unless the handler has returned, because the underlying writer must not be used after that.
-func (s *streamWriter) reset() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.ended {
-		_ = s.control.SetWriteDeadline(time.Unix(1, 0))
-	}
 }
 
 // end sets a deadline for the rest of the response, which the server sends after the handler has returned.

@@ -61,6 +61,7 @@ type option struct {
 func (r *Rescuer) Continue(ctx context.Context, broken *attempt.Attempt, e *llm.Error) *attempt.Attempt {
 	s := r.series
 	options := r.options(ctx, broken, e)
+	byPrefill := []llm.Kind{llm.UpstreamRejected, llm.UpstreamUnsupported, llm.Untranslatable, llm.ContinuationMismatch} // it may be the cause
 	for len(options) > 0 && s.Left() > 0 {
 		o, before := options[0], len(s.Attempts)
 		options = options[1:]
@@ -73,7 +74,7 @@ func (r *Rescuer) Continue(ctx context.Context, broken *attempt.Attempt, e *llm.
 			return next
 		case ctx.Err() != nil:
 			return nil
-		case o.prefill && rejectsPrefill(err):
+		case o.prefill && slices.Contains(byPrefill, llm.AsError(err).Kind):
 			for i := before; i < len(s.Attempts); i++ { // the provider's message may quote text that the caller did not send
 				s.Attempts[i].Message = "did not continue the delivered text"
 			}
@@ -179,14 +180,4 @@ func (r *Rescuer) try(ctx context.Context, o option, last bool) (*attempt.Attemp
 		a.Prefilled = r.tokens(o.target)
 	}
 	return a, err
-}
-
-// rejectsPrefill reports whether an error may be caused by the prefill.
-func rejectsPrefill(err error) bool {
-	switch llm.AsError(err).Kind {
-	case llm.UpstreamRejected, llm.UpstreamUnsupported, llm.Untranslatable, llm.ContinuationMismatch:
-		return true
-	default:
-		return false
-	}
 }

@@ -86,8 +86,12 @@ func (w *Writer) StartStream(hold, interval time.Duration) {
 			return
 		}
 		w.sendStreamHeader()
+		ignored := ": waiting\n\n"
+		if t, ok := w.framing.(wire.StreamType); ok {
+			ignored = t.KeepAlive()
+		}
 		_ = w.flush(func(out io.Writer) error { // a disconnected client is detected by the request's context
-			_, err := io.WriteString(out, w.keepAliveText())
+			_, err := io.WriteString(out, ignored)
 			return err
 		})
 		w.keepAlive.timer.Reset(w.keepAlive.interval)
@@ -259,14 +263,6 @@ func (w *Writer) close() {
 	if w.keepAlive.timer != nil {
 		w.keepAlive.timer.Stop()
 	}
-}
-
-// keepAliveText returns bytes that clients ignore.
-func (w *Writer) keepAliveText() string {
-	if t, ok := w.framing.(wire.StreamType); ok {
-		return t.KeepAlive()
-	}
-	return ": waiting\n\n"
 }
 
 func (w *Writer) sendStreamHeader() {

@@ -20,6 +20,7 @@ import (
 	"fairlead/internal/ingress"
 	"fairlead/internal/llm"
 	"fairlead/internal/money"
+	"fairlead/internal/realtime"
 	"fairlead/internal/sso"
 	"fairlead/internal/store/logstore"
 	"fairlead/internal/upload"
@@ -91,6 +92,7 @@ func Gateway(c config.Config) gateway.Settings {
 			Hedge: c.Hedging.Enabled, HedgeAfter: c.Hedging.After, Idle: c.Timeouts.Idle, Total: c.Timeouts.Total,
 		},
 		Rescue: c.Rescue == "continue", Hold: 10 * time.Second, Ping: 15 * time.Second, ReadPause: c.Limits.ReadPause,
+		Realtime:  realtime.Limits{Message: int64(c.Realtime.Message), Idle: c.Realtime.Idle, Total: c.Realtime.Total},
 		PublicURL: PublicURL(c),
 	}
 }
@@ -110,6 +112,7 @@ func Routes() []gateway.Route {
 		{Path: "/audio/transcriptions", Op: llm.Transcribe, Format: media.Format{}},
 		{Path: "/images/generations", Op: llm.Draw, Format: media.Format{}},
 		{Path: "/rerank", Op: llm.Rerank, Format: media.Format{}},
+		{Path: "/realtime", Op: llm.Realtime, Format: media.Format{}},
 		{Path: "/files", Op: llm.FileObjects, Format: media.Format{}},
 		{Path: "/batches", Op: llm.BatchObjects, Format: media.Format{}},
 		{Path: "/generateContent", Op: llm.Chat, Format: geminiapi.Format{}},
