@@ -40,8 +40,29 @@ func holdBody(req *http.Request) *sentBody {
 		return nil
 	}
 	b := &sentBody{bytes: held, first: bytes.NewReader(held)}
-	req.Body, req.GetBody = io.NopCloser(b.first), b.get
+	req.Body = io.NopCloser(b.first)
+	req.GetBody = func() (io.ReadCloser, error) { // net/http calls it to send the request again on another connection
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.retried = true
+		return io.NopCloser(bytes.NewReader(b.bytes)), nil
+	}
 	return b
+}
+
+// record records that net/http has written the request, or that the response has begun, so that net/http will not send the request
+// again. After both, it releases the bytes. It does nothing for a nil body.
+func (b *sentBody) record(written, begun bool) {
+	if b == nil {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.written, b.begun = b.written || written, b.begun || begun
+	if b.written && b.begun && !b.retried {
+		b.first.Reset(nil)
+		b.bytes = nil
+	}
 }
 
 // contents receives the bytes of a reader in memory, which writes all of them in one call. They are kept without a copy, because the
@@ -55,41 +76,4 @@ func (c *contents) Write(p []byte) (int, error) {
 	}
 	*c = p
 	return len(p), nil
-}
-
-// get returns a new reader of the body. net/http calls it to send the request again on another connection.
-func (b *sentBody) get() (io.ReadCloser, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.retried = true
-	return io.NopCloser(bytes.NewReader(b.bytes)), nil
-}
-
-// wrote records that net/http has written the request. It does nothing for a nil body.
-func (b *sentBody) wrote() {
-	if b != nil {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		b.written = true
-		b.release()
-	}
-}
-
-// responded records that the response has begun, so that net/http will not send the request again. It does nothing for a nil
-// body.
-func (b *sentBody) responded() {
-	if b != nil {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		b.begun = true
-		b.release()
-	}
-}
-
-// release drops the bytes if they are no longer needed.
-func (b *sentBody) release() {
-	if b.written && b.begun && !b.retried {
-		b.first.Reset(nil)
-		b.bytes = nil
-	}
 }

@@ -1,6 +1,7 @@
 package egress
 
 import (
+	"cmp"
 	"context"
 	"net"
 	"net/netip"
@@ -20,20 +21,7 @@ func (c *Client) CheckURL(ctx context.Context, raw string) error {
 	if err != nil {
 		return badURL("This is not a URL.")
 	}
-	if err := checkShape(u); err != nil {
-		return err
-	}
-	private, err := s.checkHost(ctx, u)
-	if err != nil {
-		return err
-	}
-	if u.Scheme == "http" && !private && !s.guard.hosts[hostPort(u)] {
-		return badURL("The address must start with https://: over http:// the credential can be read in transit.")
-	}
-	return nil
-}
-
-func checkShape(u *url.URL) error {
+	port, portErr := strconv.ParseUint(cmp.Or(u.Port(), "443"), 10, 16)
 	switch {
 	case u.Scheme != "https" && u.Scheme != "http":
 		return badURL("The address must start with https://.")
@@ -43,10 +31,17 @@ func checkShape(u *url.URL) error {
 		return badURL("The address must not contain a user name or password.")
 	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
 		return badURL("The address must not have a query or fragment.")
-	case !validPort(u):
+	case strings.HasSuffix(u.Host, ":") || portErr != nil || port == 0:
 		return badURL("The address has an invalid port.")
 	case isNumber(u.Hostname()):
 		return badURL("The host is an IP address in an unusual notation.")
+	}
+	private, err := s.checkHost(ctx, u)
+	if err != nil {
+		return err
+	}
+	if u.Scheme == "http" && !private && !s.guard.hosts[hostPort(u)] {
+		return badURL("The address must start with https://: over http:// the credential can be read in transit.")
 	}
 	return nil
 }
@@ -92,14 +87,6 @@ func (s *settings) resolve(ctx context.Context, host string) []netip.Addr {
 		return nil
 	}
 	return addrs
-}
-
-func validPort(u *url.URL) bool {
-	if u.Port() == "" {
-		return !strings.HasSuffix(u.Host, ":")
-	}
-	n, err := strconv.ParseUint(u.Port(), 10, 16)
-	return err == nil && n > 0
 }
 
 // isNumber reports whether host is a number such as 2130706433, 0x7f.1 or 127.1, which some resolvers interpret as an IPv4

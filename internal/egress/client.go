@@ -86,11 +86,18 @@ func (c *Client) Close() { c.current.Load().transport.CloseIdleConnections() }
 
 // Do makes one call. Redirects are returned like any other response. If the context is cancelled, the error matches
 // context.Canceled. Every other failure is an *llm.Error of kind UpstreamConnect or UpstreamTimeout. The caller closes the
-// response body.
+// response body. The body of a 101 response is the connection; the context does not end it.
 func (c *Client) Do(req *http.Request) (*http.Response, error) {
 	s := c.current.Load()
-	if err := s.admit(req.URL); err != nil {
-		return nil, err
+	u := req.URL
+	if u.Scheme != "https" && u.Scheme != "http" {
+		return nil, llm.Errorf(llm.UpstreamConnect, "The provider's address must start with https:// or http://, not %q.", u.Scheme)
+	}
+	// Without a proxy, the guard checks the resolved address when connecting.
+	if addr, err := netip.ParseAddr(u.Hostname()); err == nil && s.options.Proxy != nil {
+		if err := s.guard.check(hostPort(u), addr); err != nil {
+			return nil, rejection(u.Hostname(), err)
+		}
 	}
 	return Send(s.transport, req)
 }
@@ -104,22 +111,6 @@ func Send(rt http.RoundTripper, req *http.Request) (*http.Response, error) {
 		return nil, failure(req, err)
 	}
 	return resp, nil
-}
-
-// admit rejects URLs that can be rejected before connecting.
-func (s *settings) admit(u *url.URL) error {
-	if u.Scheme != "https" && u.Scheme != "http" {
-		return llm.Errorf(llm.UpstreamConnect, "The provider's address must start with https:// or http://, not %q.", u.Scheme)
-	}
-	if s.options.Proxy == nil {
-		return nil // the guard checks the resolved address when connecting
-	}
-	if addr, err := netip.ParseAddr(u.Hostname()); err == nil {
-		if err := s.guard.check(hostPort(u), addr); err != nil {
-			return rejection(u.Hostname(), err)
-		}
-	}
-	return nil
 }
 
 func newSettings(o Options) *settings {

@@ -27,24 +27,18 @@ func (d *dialer) dial(ctx context.Context, network, address string) (net.Conn, e
 			Enable: true, Idle: keepAliveIdle, Interval: keepAliveInterval, Count: keepAliveCount,
 		},
 		ControlContext: func(_ context.Context, network, resolved string, conn syscall.RawConn) error {
-			if err := d.control(requested, network, resolved); err != nil {
+			if network != "tcp" && network != "tcp4" && network != "tcp6" {
+				return fmt.Errorf("network %q is not TCP", network)
+			}
+			to, err := netip.ParseAddrPort(resolved)
+			if err != nil {
+				return fmt.Errorf("parse resolved address %q: %w", resolved, err)
+			}
+			if err := d.guard.check(requested, to.Addr()); err != nil {
 				return err
 			}
 			return setUserTimeout(conn)
 		},
 	}
 	return nd.DialContext(ctx, network, address)
-}
-
-func (d *dialer) control(requested, network, resolved string) error {
-	switch network {
-	case "tcp", "tcp4", "tcp6":
-	default:
-		return fmt.Errorf("network %q is not TCP", network)
-	}
-	to, err := netip.ParseAddrPort(resolved)
-	if err != nil {
-		return fmt.Errorf("parse resolved address %q: %w", resolved, err)
-	}
-	return d.guard.check(requested, to.Addr())
 }

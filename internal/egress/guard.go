@@ -93,7 +93,10 @@ type guard struct {
 func newGuard(o Options) guard {
 	g := guard{prefixes: make([]netip.Prefix, 0, len(o.AllowPrivate)), hosts: map[string]bool{}}
 	for _, p := range o.AllowPrivate {
-		g.prefixes = append(g.prefixes, plainPrefix(p))
+		if p.Addr().Is4In6() && p.Bits() >= 96 { // mapped IPv4 addresses become IPv4, as in plain
+			p = netip.PrefixFrom(p.Addr().Unmap(), p.Bits()-96)
+		}
+		g.prefixes = append(g.prefixes, p)
 	}
 	for _, h := range o.AllowHosts {
 		g.hosts[normalHost(h)] = true
@@ -102,14 +105,6 @@ func newGuard(o Options) guard {
 		g.hosts[hostPort(o.Proxy)] = true
 	}
 	return g
-}
-
-// plainPrefix converts a prefix of mapped IPv4 addresses to IPv4, like plain does for addresses.
-func plainPrefix(p netip.Prefix) netip.Prefix {
-	if p.Addr().Is4In6() && p.Bits() >= 96 {
-		return netip.PrefixFrom(p.Addr().Unmap(), p.Bits()-96)
-	}
-	return p
 }
 
 // guardError is the error for an address that was rejected before connecting.

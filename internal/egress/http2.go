@@ -94,7 +94,10 @@ func roundTripWatched(rt http.RoundTripper, req *http.Request, onStall func()) (
 		limit:  time.Duration((1 + stallJitter*(2*rand.Float64()-1)) * float64(stallAfter)),
 		cancel: cancel, onStall: onStall,
 	}
-	timing := timingOf(ctx)
+	timing, ok := ctx.Value(timingKey{}).(*Timing)
+	if !ok {
+		timing = &Timing{} // not used otherwise
+	}
 	var body *sentBody
 	// A single trace is used for both, because net/http combines two traces by reflection.
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
@@ -103,19 +106,23 @@ func roundTripWatched(rt http.RoundTripper, req *http.Request, onStall func()) (
 			w.begin(http2Conn(info.Conn))
 		},
 		WroteRequest: func(httptrace.WroteRequestInfo) {
-			timing.mark(&timing.wrote)
-			w.wrote()
-			body.wrote()
+			w.mu.Lock()
+			w.from = time.Now() // before, a large body may have delayed pings
+			w.mu.Unlock()
+			body.record(true, false)
 		},
-		GotFirstResponseByte: func() { timing.mark(&timing.firstByte) },
 	})
 	req = req.WithContext(ctx)
 	body = holdBody(req)
 	resp, err := rt.RoundTrip(req)
-	body.responded()
+	body.record(false, true)
 	if err != nil {
 		w.stop()
 		return nil, w.explain(ctx, err)
+	}
+	if resp.StatusCode == http.StatusSwitchingProtocols {
+		w.stop() // the caller owns the connection, to which the body also writes
+		return resp, nil
 	}
 	resp.Body = &watchedBody{ReadCloser: resp.Body, ctx: ctx, watch: w}
 	return resp, nil
@@ -133,13 +140,6 @@ func (w *stallWatch) begin(c *watchedConn) {
 	default:
 		w.timer.Reset(w.limit)
 	}
-}
-
-// wrote starts the measurement. Until the request is written, a large body may delay pings.
-func (w *stallWatch) wrote() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.from = time.Now()
 }
 
 // check cancels the call if no data arrived on its connection for the limit. Otherwise it checks again after the remaining time.

@@ -42,29 +42,21 @@ func newTransport(o Options, d *dialer) *transport {
 // RoundTrip implements http.RoundTripper. It returns errStalled if the HTTP/2 connection of the call stalls.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	key := req.URL.Scheme + "|" + req.URL.Host
-	host := t.host(key)
-	return roundTripWatched(host, req, func() { t.replace(key, host) })
-}
-
-func (t *transport) host(key string) *http.Transport {
 	t.mu.Lock()
-	defer t.mu.Unlock()
 	host := t.hosts[key]
 	if host == nil {
 		host = t.settings.Clone()
 		t.hosts[key] = host
 	}
-	return host
-}
-
-// replace replaces the stalled http.Transport of a host by a new one.
-func (t *transport) replace(key string, stalled *http.Transport) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.hosts[key] == stalled {
-		t.hosts[key] = t.settings.Clone()
-	}
-	stalled.CloseIdleConnections()
+	t.mu.Unlock()
+	return roundTripWatched(host, req, func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		if t.hosts[key] == host {
+			t.hosts[key] = t.settings.Clone()
+		}
+		host.CloseIdleConnections()
+	})
 }
 
 // CloseIdleConnections closes idle connections immediately, and the others when their calls end.

@@ -81,6 +81,7 @@ type Provider struct {
 	Complete    Exchange
 	Moderate    Exchange
 	Media       Exchange // audio, images and reranking
+	Realtime    Exchange // WebSocket sessions; its requests are the handshake, and it decodes no events
 	Stored      Exchange // operations on stored responses; its calls have no target and no request
 	Objects     Exchange // files and batches; its calls have no target and no request
 	Targets     []*Target
@@ -107,10 +108,11 @@ func (p *Provider) Secrets(secret string) []string {
 
 // Exchange returns the provider's implementation of op, or nil.
 func (p *Provider) Exchange(op llm.Op) Exchange {
-	if op.Media() {
-		return p.Media
-	}
 	switch op {
+	case llm.Realtime:
+		return p.Realtime
+	case llm.Speech, llm.Transcribe, llm.Draw, llm.Rerank:
+		return p.Media
 	case llm.Embed:
 		return p.Embed
 	case llm.Complete:

@@ -24,9 +24,6 @@ import (
 	"fairlead/internal/wire/fault"
 )
 
-// managers maps the source of a provider to its owner. The environment owns all other providers.
-var managers = map[string]string{fromFile: adminproviders.ManagedByFile, fromDashboard: adminproviders.ManagedByDashboard}
-
 // section returns a stored provider in the form of a section of the configuration file.
 func section(c provider.Connected) config.Provider {
 	return config.Provider{Name: c.Name, Vendor: c.Vendor, Format: c.Format, BaseURL: c.BaseURL, Options: c.Options}
@@ -144,11 +141,11 @@ func (c *Connector) Change(ctx context.Context, name string, change adminprovide
 			return err
 		}
 	}
-	hasKeys, err := c.hasStoredKeys(ctx, name)
+	keys, err := c.storedKeys(ctx, name)
 	if err != nil {
 		return err
 	}
-	if key == "" && hasKeys && c.hostOf(stored) != c.hostOf(next) {
+	if key == "" && len(keys) > 0 && c.hostOf(stored) != c.hostOf(next) {
 		return &llm.Error{Kind: llm.InvalidRequest, Message: "Enter a key for the new address: a stored key is sent only to the host that it was entered for.", Param: "key"}
 	}
 	if key != "" {
@@ -256,11 +253,6 @@ func notConnected(err error) error {
 func (c *Connector) storedKeys(ctx context.Context, name string) ([]vault.Credential, error) {
 	all, err := c.Loader.Vault.Credentials(ctx)
 	return slices.DeleteFunc(all, func(one vault.Credential) bool { return one.Provider != name }), err
-}
-
-func (c *Connector) hasStoredKeys(ctx context.Context, name string) (bool, error) {
-	keys, err := c.storedKeys(ctx, name)
-	return len(keys) > 0, err
 }
 
 func (c *Connector) removeKeys(ctx context.Context, name string) error {

@@ -44,9 +44,13 @@ func (f *Set) NewModels(seen []provider.ListedModel) []adminproviders.NewModel {
 		if at >= 0 && !p.Targets[at].NamedOnly() || f.inCatalog(p.Name, m.Model) {
 			continue
 		}
+		target := m.Provider + "/" + m.Model
+		if !plainName.MatchString(target) {
+			target = "'" + strings.ReplaceAll(target, "'", `'\''`) + "'"
+		}
 		list = append(list, adminproviders.NewModel{
 			Provider: m.Provider, Model: m.Model, Op: localModel(f.Catalog, m.Model).Op, FirstSeen: m.FirstSeen, LastSeen: m.LastSeen, Callable: at >= 0,
-			Config: f.priceSection(p, m.Model), Command: priceCommand(m.Provider, m.Model),
+			Config: f.priceSection(p, m.Model), Command: fmt.Sprintf("fairlead models price %s --input %s --output %s", target, pricePlaceholder, pricePlaceholder),
 		})
 	}
 	slices.SortStableFunc(list, func(a, b adminproviders.NewModel) int {
@@ -92,15 +96,6 @@ func (f *Set) priceSection(p *provider.Provider, model string) string {
 
 // plainName matches names that need no quotes in YAML and in a shell.
 var plainName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9._/-]*$`)
-
-// priceCommand returns the command that sets the price of a model.
-func priceCommand(providerName, model string) string {
-	target := providerName + "/" + model
-	if !plainName.MatchString(target) {
-		target = "'" + strings.ReplaceAll(target, "'", `'\''`) + "'"
-	}
-	return fmt.Sprintf("fairlead models price %s --input %s --output %s", target, pricePlaceholder, pricePlaceholder)
-}
 
 // Unlisted returns the time of the last list that contained the model, by target, for models that the provider no
 // longer lists. Models that were never in a list are omitted, because some providers do not list all models that they

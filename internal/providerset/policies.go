@@ -24,7 +24,14 @@ const instanceSet = "instance"
 // provider is configured, and the names of this instance. A rule about a provider stays valid while the provider has no
 // credential.
 func (f *Set) World() policy.Inventory {
-	w := policy.Inventory{Canonical: f.canonical, Tags: slices.Clone(derivedTags), Zone: time.LoadLocation}
+	canonical := func(name string) (string, bool) {
+		m, ok := f.Catalog.Model(name)
+		if !ok {
+			return "", false
+		}
+		return m.Name, true
+	}
+	w := policy.Inventory{Canonical: canonical, Tags: []string{tagCollects, tagLocal, tagOpenWeights, tagSimulated, tagZDR}, Zone: time.LoadLocation}
 	for _, m := range f.Catalog.Models() {
 		w.Models = append(w.Models, m.Name)
 	}
@@ -45,15 +52,6 @@ func (f *Set) World() policy.Inventory {
 		*list = slices.Compact(*list)
 	}
 	return w
-}
-
-// canonical returns the canonical name of a model.
-func (f *Set) canonical(name string) (string, bool) {
-	m, ok := f.Catalog.Model(name)
-	if !ok {
-		return "", false
-	}
-	return m.Name, true
 }
 
 // ReadPolicies parses the policies of a configuration. It returns nil when there are none. The error is a

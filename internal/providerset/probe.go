@@ -52,12 +52,18 @@ func probeWith(ctx context.Context, client *egress.Client, p *provider.Provider,
 		p.Authorize(req.Header, secret)
 	}
 	began := time.Now()
-	resp, err := send(client, p, req)
+	var resp *http.Response
+	if p.Transport != nil {
+		resp, err = egress.Send(p.Transport, req)
+	} else {
+		resp, err = client.Do(req)
+	}
 	if err != nil {
 		return providers.ProbeResult{Latency: time.Since(began), Error: llm.AsError(err).Message, Cause: err}
 	}
 	defer resp.Body.Close()
-	result := providers.ProbeResult{Latency: time.Since(began), Status: resp.StatusCode, OK: resp.StatusCode == http.StatusOK, Clock: clockOf(resp)}
+	clock, _ := http.ParseTime(resp.Header.Get("Date")) // zero when it is missing
+	result := providers.ProbeResult{Latency: time.Since(began), Status: resp.StatusCode, OK: resp.StatusCode == http.StatusOK, Clock: clock}
 	if !result.OK {
 		result.Error = p.Chat.Failure(&provider.Call{Secret: secret, Secrets: p.Secrets(c.Secret)}, resp).Message
 		return result
@@ -66,20 +72,4 @@ func probeWith(ctx context.Context, client *egress.Client, p *provider.Provider,
 		result.OK, result.Error = false, "the response is not a model list"
 	}
 	return result
-}
-
-func send(client *egress.Client, p *provider.Provider, req *http.Request) (*http.Response, error) {
-	if p.Transport != nil {
-		return egress.Send(p.Transport, req)
-	}
-	return client.Do(req)
-}
-
-// clockOf returns the time in the Date header of a response; zero when it is missing.
-func clockOf(resp *http.Response) time.Time {
-	at, err := http.ParseTime(resp.Header.Get("Date"))
-	if err != nil {
-		return time.Time{}
-	}
-	return at
 }

@@ -64,7 +64,16 @@ func (b Builder) Assemble() (*Set, error) {
 	}
 	base := active.Catalog
 	priced := base.With(b.Book.Overrides(base))
-	f := &Set{Catalog: priced.With(overrides(b.Config)), Sources: map[string]string{}, Priced: map[string]bool{}, sections: map[string]config.Provider{}}
+	var overrides catalog.Overrides // the models of the file
+	for _, m := range b.Config.Models {
+		overrides = append(overrides, override("", m))
+	}
+	for _, p := range b.Config.Providers {
+		for _, m := range p.Models {
+			overrides = append(overrides, override(p.Name, m))
+		}
+	}
+	f := &Set{Catalog: priced.With(overrides), Sources: map[string]string{}, Priced: map[string]bool{}, sections: map[string]config.Provider{}}
 	f.allow(b.Config.Catalog.URL)
 	f.allow(b.Config.Catalog.File.Source)
 	for _, p := range b.Config.Providers {
@@ -153,7 +162,12 @@ func vendor(p config.Provider) provider.Vendor {
 func (b Builder) fromFile(f *Set, p config.Provider) *provider.Provider {
 	v := vendor(p)
 	f.sections[p.Name] = p
-	secrets := secretsOf(p.Name, p.APIKeys, fromFile)
+	var secrets []provider.Credential
+	for i, key := range p.APIKeys {
+		if key != "" {
+			secrets = append(secrets, provider.Credential{ID: fmt.Sprintf("%s#%d", p.Name, i+1), Secret: key, Source: fromFile})
+		}
+	}
 	address, _ := v.Address(b.Env) // config requires base_url where there is no default
 	if len(p.APIKeys) == 0 && (p.BaseURL == "" || p.BaseURL == address) {
 		secrets = b.fromVariables(f, p.Name, v) // the vendor's default key is sent only to the vendor's own address
@@ -238,16 +252,6 @@ func (b Builder) fromVariables(f *Set, name string, v provider.Vendor) []provide
 		return nil
 	}
 	return []provider.Credential{{ID: name + "#1", Secret: secret, Source: "env " + variable}}
-}
-
-func secretsOf(name string, secrets []string, source string) []provider.Credential {
-	var list []provider.Credential
-	for i, s := range secrets {
-		if s != "" {
-			list = append(list, provider.Credential{ID: fmt.Sprintf("%s#%d", name, i+1), Secret: s, Source: source})
-		}
-	}
-	return list
 }
 
 // addLocal adds the model servers found on loopback addresses. Their models are free.
@@ -387,20 +391,6 @@ func PricedInFile(c config.Config, providerName, model string) bool {
 	})
 }
 
-// overrides converts the models of the file to catalog overrides.
-func overrides(c config.Config) catalog.Overrides {
-	var list catalog.Overrides
-	for _, m := range c.Models {
-		list = append(list, override("", m))
-	}
-	for _, p := range c.Providers {
-		for _, m := range p.Models {
-			list = append(list, override(p.Name, m))
-		}
-	}
-	return list
-}
-
 func override(providerName string, m config.Model) catalog.Override {
 	o := catalog.Override{
 		Model: m.Name, Provider: providerName, Upstream: m.Upstream, Aliases: m.Aliases,
@@ -426,6 +416,8 @@ func override(providerName string, m config.Model) catalog.Override {
 		o.Op = llm.Draw
 	case "rerank":
 		o.Op = llm.Rerank
+	case "realtime":
+		o.Op = llm.Realtime
 	}
 	if m.Dimensions > 0 {
 		o.Dimensions = []int64{m.Dimensions}
@@ -475,8 +467,13 @@ func (f *Set) EgressOptions(c config.Config) egress.Options {
 
 // State returns the state of a provider, enabled or not, without its targets.
 func (f *Set) State(p *provider.Provider) adminproviders.ProviderState {
-	one := adminproviders.ProviderState{Name: p.Name, Title: p.Title, BaseURL: p.BaseURL, Source: f.Sources[p.Name], ManagedBy: managers[f.Sources[p.Name]], Simulated: p.Simulated}
-	one.ManagedBy = cmp.Or(one.ManagedBy, adminproviders.ManagedByEnvironment)
+	one := adminproviders.ProviderState{Name: p.Name, Title: p.Title, BaseURL: p.BaseURL, Source: f.Sources[p.Name], ManagedBy: adminproviders.ManagedByEnvironment, Simulated: p.Simulated}
+	switch one.Source {
+	case fromFile:
+		one.ManagedBy = adminproviders.ManagedByFile
+	case fromDashboard:
+		one.ManagedBy = adminproviders.ManagedByDashboard
+	}
 	for _, c := range p.Credentials {
 		one.Credentials = append(one.Credentials, adminproviders.CredentialState{ID: c.ID, Hint: c.Hint(), Source: c.Source})
 	}

@@ -18,8 +18,6 @@ const (
 	tagOpenWeights = "open_weights" // the model's weights are published
 )
 
-var derivedTags = []string{tagCollects, tagLocal, tagOpenWeights, tagSimulated, tagZDR}
-
 // label sets the tags of a provider's targets: the operator's tags and tags derived from known facts.
 func label(p *provider.Provider) {
 	local := !p.Simulated && isPrivate(p.BaseURL)
@@ -44,9 +42,6 @@ func label(p *provider.Provider) {
 	}
 }
 
-// privateNames are suffixes of host names that have no public DNS records.
-var privateNames = []string{".localhost", ".local", ".internal", ".home.arpa"}
-
 // isPrivate reports whether an address is certainly on this machine or its network: a loopback or private address, or a
 // name that is resolved only in private networks. Other names would require a DNS lookup.
 func isPrivate(baseURL string) bool {
@@ -59,5 +54,5 @@ func isPrivate(baseURL string) bool {
 		ip = ip.Unmap()
 		return ip.IsLoopback() || ip.IsPrivate() || ip.IsLinkLocalUnicast()
 	}
-	return !strings.Contains(host, ".") || slices.ContainsFunc(privateNames, func(end string) bool { return strings.HasSuffix(host, end) })
+	return !strings.Contains(host, ".") || slices.ContainsFunc([]string{".localhost", ".local", ".internal", ".home.arpa"}, func(end string) bool { return strings.HasSuffix(host, end) })
 }

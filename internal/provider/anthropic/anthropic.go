@@ -40,7 +40,10 @@ func Plain(name, title string) provider.Vendor {
 
 func newProvider(name, title, address string, s provider.Settings) *provider.Provider {
 	name = cmp.Or(s.Name, name)
-	base := versioned(cmp.Or(s.BaseURL, address))
+	base := strings.TrimRight(cmp.Or(s.BaseURL, address), "/")
+	if !regexp.MustCompile(`/v[0-9]+[a-z0-9]*$`).MatchString(base) { // Anthropic's own tools are configured without the version
+		base += "/v1"
+	}
 	targets := provider.Signing(messages.Name, s.Narrowed(Lacks|llm.Transport, false))
 	if address != "" {
 		AllowSearch(targets)
@@ -62,17 +65,6 @@ func AllowSearch(targets []*provider.Target) {
 			t.Lacks &^= llm.WebSearch
 		}
 	}
-}
-
-var endsInVersion = regexp.MustCompile(`/v[0-9]+[a-z0-9]*$`)
-
-// versioned returns the address with the API version. Anthropic's own tools are configured without the version.
-func versioned(base string) string {
-	base = strings.TrimRight(base, "/")
-	if endsInVersion.MatchString(base) {
-		return base
-	}
-	return base + "/v1"
 }
 
 func authorize(h http.Header, secret string) {

@@ -26,20 +26,38 @@ func (m model) rewrite(c *provider.Call) [][]byte {
 		a.edit.NoSystemTurns = true
 		c.Warn("messages of role system were sent as user messages: the model does not support the role")
 	}
-	a.length()
+	if most := c.Target.Model.MaxOutput; most > 0 && c.Request.MaxOutput > most {
+		c.Warn("max_tokens was set to %d, the maximum of the model", most)
+		a.edit.Set["max_tokens"] = strconv.AppendInt(nil, most, 10)
+	}
 	a.sampling()
 	if !m.guessed { // otherwise the client's value is kept
 		a.thinking()
 		a.effort()
 	}
-	if a.thinks() {
-		a.thinkingSampling()
+	thinking := a.value("thinking").Get("type").String()
+	if set := a.edit.Set["thinking"]; set != nil {
+		thinking = rawjson.Get(set, "type").String()
+	}
+	thinks := (thinking == "enabled" || thinking == "adaptive") && !slices.Contains(a.edit.Drop, "thinking")
+	if thinks { // the provider accepts few sampling settings together with thinking
+		for _, name := range c.Request.Sampling {
+			v := a.value(name).Float()
+			accepted := name == "temperature" && v == 1 || name == "top_p" && v >= 0.95
+			if !accepted && !slices.Contains(a.edit.Drop, name) {
+				a.edit.Drop = append(a.edit.Drop, name)
+				c.Warn("%s was dropped: the provider does not accept it together with thinking", name)
+			}
+		}
 	}
 	body, lost := messages.Pieces(c.Request, a.edit)
-	if lost && a.budgeted() {
-		c.Warn("thinking was disabled: some of the thinking in the history was signed by another provider")
-		a.edit.Set["thinking"] = []byte(`{"type":"disabled"}`)
-		body, _ = messages.Pieces(c.Request, a.edit)
+	// With a thinking budget, every turn with a call needs its thinking.
+	if lost && m.Thinking == messagesconv.BudgetThinking && !slices.Contains(a.edit.Drop, "thinking") {
+		if kind := a.value("thinking").Get("type").String(); kind != "" && kind != disabled {
+			c.Warn("thinking was disabled: some of the thinking in the history was signed by another provider")
+			a.edit.Set["thinking"] = []byte(`{"type":"disabled"}`)
+			body, _ = messages.Pieces(c.Request, a.edit)
+		}
 	}
 	return body
 }
@@ -55,14 +73,6 @@ func (a *adaptation) raw(name string) []byte {
 	}
 	f := a.call.Request.Fields[i]
 	return a.call.Request.Body[f.Value:f.End]
-}
-
-// length limits the output to the model's maximum.
-func (a *adaptation) length() {
-	if most := a.call.Target.Model.MaxOutput; most > 0 && a.call.Request.MaxOutput > most {
-		a.call.Warn("max_tokens was set to %d, the maximum of the model", most)
-		a.edit.Set["max_tokens"] = strconv.AppendInt(nil, most, 10)
-	}
 }
 
 // sampling drops non-default sampling values for a model with fixed sampling.
@@ -99,7 +109,14 @@ func (a *adaptation) thinking() {
 		a.call.Warn("the thinking budget was dropped: the model decides how much it thinks")
 		a.edit.Set["thinking"] = []byte(`{"type":"adaptive"}`)
 	case kind == "adaptive" && a.Thinking == messagesconv.BudgetThinking:
-		a.budget()
+		budget := llm.Effort{Adaptive: true}.ThinkingBudget(a.call.Request.MaxOutput)
+		if budget == 0 {
+			a.call.Warn("thinking was dropped: it needs more than %d output tokens", llm.MinThinkingBudget)
+			a.edit.Drop = append(a.edit.Drop, "thinking")
+			return
+		}
+		a.call.Warn("adaptive thinking was sent as a budget of %d tokens: the model requires a budget", budget)
+		a.edit.Set["thinking"] = []byte(`{"type":"enabled","budget_tokens":` + strconv.FormatInt(budget, 10) + `}`)
 	}
 }
 
@@ -124,45 +141,6 @@ func forcesCall(c *provider.Call) bool {
 	a := adaptation{call: c}
 	kind := a.value("tool_choice").Get("type").String()
 	return kind == "any" || kind == "tool"
-}
-
-// thinks reports whether the rewritten request asks for thinking.
-func (a *adaptation) thinks() bool {
-	kind := a.value("thinking").Get("type").String()
-	if set := a.edit.Set["thinking"]; set != nil {
-		kind = rawjson.Get(set, "type").String()
-	}
-	return (kind == "enabled" || kind == "adaptive") && !slices.Contains(a.edit.Drop, "thinking")
-}
-
-// thinkingSampling drops sampling settings that the provider rejects together with thinking.
-func (a *adaptation) thinkingSampling() {
-	for _, name := range a.call.Request.Sampling {
-		v := a.value(name).Float()
-		accepted := name == "temperature" && v == 1 || name == "top_p" && v >= 0.95
-		if !accepted && !slices.Contains(a.edit.Drop, name) {
-			a.edit.Drop = append(a.edit.Drop, name)
-			a.call.Warn("%s was dropped: the provider does not accept it together with thinking", name)
-		}
-	}
-}
-
-// budget replaces adaptive thinking for a model that needs a budget.
-func (a *adaptation) budget() {
-	budget := llm.Effort{Adaptive: true}.ThinkingBudget(a.call.Request.MaxOutput)
-	if budget == 0 {
-		a.call.Warn("thinking was dropped: it needs more than %d output tokens", llm.MinThinkingBudget)
-		a.edit.Drop = append(a.edit.Drop, "thinking")
-		return
-	}
-	a.call.Warn("adaptive thinking was sent as a budget of %d tokens: the model requires a budget", budget)
-	a.edit.Set["thinking"] = []byte(`{"type":"enabled","budget_tokens":` + strconv.FormatInt(budget, 10) + `}`)
-}
-
-// budgeted reports whether a thinking budget is requested. With a budget, every turn with a call needs its thinking.
-func (a *adaptation) budgeted() bool {
-	kind := a.value("thinking").Get("type").String()
-	return a.Thinking == messagesconv.BudgetThinking && kind != "" && kind != disabled && !slices.Contains(a.edit.Drop, "thinking")
 }
 
 // effort sets the effort that the router chose, or drops an effort that the model does not support.

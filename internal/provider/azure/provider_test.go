@@ -1,6 +1,7 @@
 package azure
 
 import (
+	"net/http"
 	"slices"
 	"testing"
 	"time"
@@ -107,6 +108,27 @@ func TestDeploymentsInThePath(t *testing.T) {
 	}
 	if got := r.URL.RequestURI(); got != "/openai/deployments/my%20gpt%2F4%25/completions?api-version=2024-10-21" {
 		t.Errorf("calls %s", got)
+	}
+}
+
+func TestHandshakesOfRealtimeSessions(t *testing.T) {
+	t.Parallel()
+	req := &llm.Request{Op: llm.Realtime, Beta: "realtime=v1"}
+	target := &provider.Target{Model: &catalog.Model{Name: "m", Op: llm.Realtime}, Upstream: "my voice"}
+	for version, want := range map[string]string{
+		"":                   "/openai/v1/realtime?model=my+voice",
+		"2025-04-01-preview": "/openai/realtime?api-version=2025-04-01-preview&deployment=my+voice",
+	} {
+		for secret, header := range map[string]string{"k": "Api-Key", "Bearer t": "Authorization"} {
+			p := New(provider.Settings{BaseURL: "https://res.openai.azure.com", Options: map[string]string{OptionVersion: version}})
+			r, err := p.Realtime.NewRequest(t.Context(), &provider.Call{Target: target, Secret: secret, Request: req})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := r.URL.RequestURI(); got != want || r.Method != http.MethodGet || r.Header.Get(header) != secret || r.Header.Get("Openai-Beta") != "realtime=v1" || r.ContentLength != 0 {
+				t.Errorf("%s %s with %v", r.Method, got, r.Header)
+			}
+		}
 	}
 }
 

@@ -64,11 +64,15 @@ const deployment = "{deployment}"
 
 // New returns a provider with the given settings.
 func New(s provider.Settings) *provider.Provider {
-	base, version := root(s), s.Options[OptionVersion]
+	base, version := strings.TrimRight(s.BaseURL, "/"), s.Options[OptionVersion]
+	if base == "" && s.Options[OptionResource] != "" {
+		base = "https://" + s.Options[OptionResource] + ".openai.azure.com"
+	}
+	base = strings.TrimSuffix(strings.TrimSuffix(base, "/openai/v1"), "/openai") // base_url may contain a path
 	row := compatible.Row{
 		Name: name, Title: title, Auth: "Api-Key", Takes: chatconv.Accepts{AllowedTools: true, CustomTools: true},
 		ChatPath: "/chat/completions", ResponsesPath: "/responses", EmbedPath: "/embeddings", ModelsPath: "/models",
-		CompletePath: "/completions", PromptsApart: true, CacheKey: version == "",
+		CompletePath: "/completions", RealtimePath: "/realtime", PromptsApart: true, CacheKey: version == "",
 	}
 	s.BaseURL = base + "/openai/v1"
 	if version != "" {
@@ -78,15 +82,19 @@ func New(s provider.Settings) *provider.Provider {
 		row.EmbedPath = "/deployments/" + deployment + row.EmbedPath + query
 		row.CompletePath = "/deployments/" + deployment + row.CompletePath + query
 		row.ModelsPath += query
+		row.RealtimePath += query
 		row.ResponsesPath += query
 		if version < firstWithResponses {
 			row.ResponsesPath = ""
 		}
 		row.Asks = askedBy(version)
 	}
-	s.Targets = slices.DeleteFunc(slices.Clone(s.Targets), speaksMessages)
+	s.Targets = slices.DeleteFunc(slices.Clone(s.Targets), func(t *provider.Target) bool {
+		return t.Model.Vendor == "Anthropic" // served only in the messages format, at another address
+	})
 	p := compatible.New(row, s)
 	p.Chat, p.Embed, p.Complete, p.Authorize = exchange{p.Chat}, exchange{p.Embed}, exchange{p.Complete}, authorize
+	p.Realtime = exchange{p.Realtime}
 	if p.Stored != nil {
 		p.Stored = exchange{p.Stored}
 	}
@@ -99,18 +107,6 @@ func New(s provider.Settings) *provider.Provider {
 		return []string{app.secret}
 	}
 	return p
-}
-
-// speaksMessages reports whether Azure serves a model only in the messages format, at another address.
-func speaksMessages(t *provider.Target) bool { return t.Model.Vendor == "Anthropic" }
-
-// root returns the address of the resource without a path. base_url may contain a path.
-func root(s provider.Settings) string {
-	base := strings.TrimRight(s.BaseURL, "/")
-	if base == "" && s.Options[OptionResource] != "" {
-		return "https://" + s.Options[OptionResource] + ".openai.azure.com"
-	}
-	return strings.TrimSuffix(strings.TrimSuffix(base, "/openai/v1"), "/openai")
 }
 
 // askedBy returns the restrictions of old API versions that do not support some fields.
@@ -137,6 +133,14 @@ func (e exchange) NewRequest(ctx context.Context, c *provider.Call) (*http.Reque
 		upstream := c.Target.Upstream
 		r.URL.RawPath = pathOf(before) + url.PathEscape(upstream) + pathOf(after)
 		r.URL.Path = before + upstream + after
+	}
+	if c.Request == nil || c.Request.Op != llm.Realtime {
+		return r, nil
+	}
+	if query := r.URL.Query(); query.Has("api-version") { // dated API versions name the deployment in a handshake
+		query.Set("deployment", query.Get("model"))
+		query.Del("model")
+		r.URL.RawQuery = query.Encode()
 	}
 	return r, nil
 }

@@ -28,8 +28,12 @@ func (e conversation) NewRequest(ctx context.Context, c *provider.Call) (*http.R
 	if !marked {
 		c.Cache.Mark = ""
 	}
+	signers := []string{c.Target.Provider} // providers whose thinking signatures are valid for the target
+	if isClaude(c.Target) {
+		signers = append(signers, name, "anthropic")
+	}
 	body, warnings, err := converse.Render(ctx, conv, converse.RenderOptions{
-		Dialect: f.dialect, Signers: signers(c.Target), MaxOutput: c.MaxOutput, ModelOutput: c.Target.Model.MaxOutput,
+		Dialect: f.dialect, Signers: signers, MaxOutput: c.MaxOutput, ModelOutput: c.Target.Model.MaxOutput,
 	})
 	if err != nil {
 		return nil, err
@@ -43,50 +47,30 @@ func (e conversation) NewRequest(ctx context.Context, c *provider.Call) (*http.R
 	return e.post(ctx, c, "converse-stream", body, acceptStream)
 }
 
-// signers returns the providers whose thinking signatures are valid for the target: the target's own provider and, for
-// Anthropic's models, Anthropic.
-func signers(t *provider.Target) []string {
-	if isClaude(t) {
-		return []string{t.Provider, name, "anthropic"}
-	}
-	return []string{t.Provider}
-}
-
 // isClaude reports whether the model is Anthropic's.
 func isClaude(t *provider.Target) bool {
 	return strings.Contains(t.Upstream, "claude") || strings.Contains(t.Model.Name, "claude")
 }
 
 func (e conversation) Events(c *provider.Call, resp *http.Response) llm.Stream {
-	plan, err := planOf(c)
-	if err != nil {
-		return llm.Single(llm.Event{}, err)
+	var plan converse.Plan // empty for a request without tools and schema
+	if c.Request.Needs&(llm.Tools|llm.JSONSchema) != 0 {
+		conv, err := c.Client.Conversation(context.Background(), c.Request)
+		if err != nil {
+			return llm.Single(llm.Event{}, err)
+		}
+		plan = converse.NewPlan(conv, familyOf(c.Target.Upstream, c.Target.Model).dialect)
 	}
 	return llm.Pull(c.Client.EncodeResponse(c.Request, c.Target.Model.Name, converse.Deltas(resp.Body, converse.DeltaOptions{
 		Plan: plan, ID: resp.Header.Get("X-Amzn-Requestid"), Provider: c.Target.Provider,
 		MaxMessage: e.settings.MaxLine, MaxAnswer: e.settings.MaxAnswer,
-		Stop: func() string { return onlyStop(c) },
+		Stop: func() string {
+			conv, err := c.Client.Conversation(context.Background(), c.Request)
+			if err != nil || len(conv.Stop) != 1 {
+				return ""
+			}
+			return conv.Stop[0]
+		},
 		Warn: func(what string) { c.Warn("%s", what) },
 	})))
-}
-
-// onlyStop returns the request's stop sequence if the request has exactly one.
-func onlyStop(c *provider.Call) string {
-	conv, err := c.Client.Conversation(context.Background(), c.Request)
-	if err != nil || len(conv.Stop) != 1 {
-		return ""
-	}
-	return conv.Stop[0]
-}
-
-// planOf returns the plan of the request, which is empty if the request has no tools and no schema.
-func planOf(c *provider.Call) (converse.Plan, error) {
-	if c.Request.Needs&(llm.Tools|llm.JSONSchema) == 0 {
-		return converse.Plan{}, nil
-	}
-	conv, err := c.Client.Conversation(context.Background(), c.Request)
-	if err != nil {
-		return converse.Plan{}, err
-	}
-	return converse.NewPlan(conv, familyOf(c.Target.Upstream, c.Target.Model).dialect), nil
 }

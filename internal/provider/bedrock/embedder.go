@@ -11,16 +11,10 @@ type oldTitanRequest struct {
 	Text string `json:"inputText"`
 }
 
-func writeOldTitan(o embedOptions) any { return oldTitanRequest{o.texts[0]} }
-
 type titanRequest struct {
 	Text       string `json:"inputText"`
 	Dimensions int64  `json:"dimensions,omitempty"`
 	Normalize  bool   `json:"normalize"`
-}
-
-func writeTitan(o embedOptions) any {
-	return titanRequest{Text: o.texts[0], Dimensions: o.dimensions, Normalize: true}
 }
 
 func readTitan(body []byte) ([]json.RawMessage, *int64, error) {
@@ -42,10 +36,6 @@ type cohereRequest struct {
 	InputType string   `json:"input_type"`
 	Types     []string `json:"embedding_types"`
 	Dimension int64    `json:"output_dimension,omitempty"`
-}
-
-func writeCohere(o embedOptions) any {
-	return cohereRequest{Texts: o.texts, InputType: o.inputType, Types: []string{"float"}, Dimension: o.dimensions}
 }
 
 // readCohere decodes a list of vectors, or one list per embedding type.
@@ -83,13 +73,6 @@ type novaParams struct {
 type novaText struct {
 	Truncation string `json:"truncationMode"`
 	Value      string `json:"value"`
-}
-
-// writeNova disables truncation, which would silently drop part of a text.
-func writeNova(o embedOptions) any {
-	return novaRequest{Task: "SINGLE_EMBEDDING", Params: novaParams{
-		Purpose: "GENERIC_INDEX", Dimension: o.dimensions, Text: novaText{Truncation: "NONE", Value: o.texts[0]},
-	}}
 }
 
 func readNova(body []byte) ([]json.RawMessage, *int64, error) {

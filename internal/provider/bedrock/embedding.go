@@ -40,13 +40,22 @@ type embedOptions struct {
 func embedderOf(upstream string) embedder {
 	switch {
 	case strings.Contains(upstream, "cohere.embed"):
-		return embedder{most: 96, write: writeCohere, read: readCohere}
+		return embedder{most: 96, read: readCohere, write: func(o embedOptions) any {
+			return cohereRequest{Texts: o.texts, InputType: o.inputType, Types: []string{"float"}, Dimension: o.dimensions}
+		}}
 	case strings.Contains(upstream, "nova"):
-		return embedder{most: 1, write: writeNova, read: readNova}
+		return embedder{most: 1, read: readNova, write: func(o embedOptions) any {
+			return novaRequest{Task: "SINGLE_EMBEDDING", Params: novaParams{
+				// Truncation would silently drop part of a text.
+				Purpose: "GENERIC_INDEX", Dimension: o.dimensions, Text: novaText{Truncation: "NONE", Value: o.texts[0]},
+			}}
+		}}
 	case strings.Contains(upstream, "titan-embed-text-v1"), strings.Contains(upstream, "titan-embed-g1"):
-		return embedder{most: 1, write: writeOldTitan, read: readTitan}
+		return embedder{most: 1, read: readTitan, write: func(o embedOptions) any { return oldTitanRequest{o.texts[0]} }}
 	}
-	return embedder{most: 1, write: writeTitan, read: readTitan}
+	return embedder{most: 1, read: readTitan, write: func(o embedOptions) any {
+		return titanRequest{Text: o.texts[0], Dimensions: o.dimensions, Normalize: true}
+	}}
 }
 
 func (e embedding) NewRequest(ctx context.Context, c *provider.Call) (*http.Request, error) {

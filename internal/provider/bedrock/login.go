@@ -26,11 +26,6 @@ const (
 	credentialService = "The AWS credential service"
 )
 
-// metadataHosts are the fixed addresses of the instance metadata service, the container agent and EKS Pod Identity.
-var metadataHosts = []string{
-	"169.254.169.254:80", "[fd00:ec2::254]:80", "169.254.170.2:80", "169.254.170.23:80", "[fd00:ec2::23]:80",
-}
-
 // login finds access keys in the same way as the AWS SDK, and assumes roles.
 type login struct {
 	settings provider.Settings
@@ -57,11 +52,13 @@ func (l *login) token(ctx context.Context, secret string) (string, error) {
 }
 
 func (l *login) fetch(ctx context.Context, base aws.CredentialsProvider) (provider.Token, error) {
-	hosts := metadataHosts
+	hosts := []string{ // fixed addresses of the instance metadata service, the container agent and EKS Pod Identity
+		"169.254.169.254:80", "[fd00:ec2::254]:80", "169.254.170.2:80", "169.254.170.23:80", "[fd00:ec2::23]:80",
+	}
 	endpoint := l.settings.Options[optionMetadata]
 	for _, address := range []string{endpoint, l.settings.Options[optionContainer]} {
 		if u, err := url.Parse(address); err == nil && u.Host != "" {
-			hosts = append(hosts[:len(hosts):len(hosts)], provider.HostPort(u))
+			hosts = append(hosts, provider.HostPort(u))
 		}
 	}
 	client := l.settings.TokenClient(hosts...)

@@ -5,22 +5,20 @@ import (
 	"strings"
 )
 
-// profiledModels lists the models that must be called through an inference profile. The profile's name is the model
-// name with a prefix for the geography in which the model may run.
-var profiledModels = []string{
-	"anthropic.claude-3-5-haiku", "anthropic.claude-3-7", "anthropic.claude-haiku", "anthropic.claude-opus", "anthropic.claude-sonnet",
-	"anthropic.claude-fable", "anthropic.claude-mythos", "amazon.nova-lite", "amazon.nova-micro", "amazon.nova-pro", "amazon.nova-premier",
-	"amazon.nova-2-lite", "amazon.nova-2-pro", "meta.llama3-1", "meta.llama3-2", "meta.llama3-3", "meta.llama4", "deepseek.r1",
-	"mistral.pixtral", "cohere.embed-v4",
-}
-
-// profiled returns the name under which a model is called. Names with a prefix and ARNs are returned unchanged.
+// profiled returns the name under which a model is called. Some models must be called through an inference profile, whose
+// name is the model name with a prefix for the geography in which the model may run. Names with a prefix and ARNs are
+// returned unchanged.
 func (c caller) profiled(model string) string {
 	prefix := cmp.Or(c.settings.Options[OptionProfile], profileOf(c.region, model))
 	if prefix == "none" || prefix == "" {
 		return model
 	}
-	for _, begin := range profiledModels {
+	for _, begin := range []string{
+		"anthropic.claude-3-5-haiku", "anthropic.claude-3-7", "anthropic.claude-haiku", "anthropic.claude-opus", "anthropic.claude-sonnet",
+		"anthropic.claude-fable", "anthropic.claude-mythos", "amazon.nova-lite", "amazon.nova-micro", "amazon.nova-pro", "amazon.nova-premier",
+		"amazon.nova-2-lite", "amazon.nova-2-pro", "meta.llama3-1", "meta.llama3-2", "meta.llama3-3", "meta.llama4", "deepseek.r1",
+		"mistral.pixtral", "cohere.embed-v4",
+	} {
 		if strings.HasPrefix(model, begin) {
 			return prefix + "." + model
 		}

@@ -103,14 +103,12 @@ func address(s provider.Settings) string {
 	return "https://bedrock-runtime." + region + "." + domain
 }
 
-var regionInHost = regexp.MustCompile(`bedrock-runtime(?:-fips)?\.([a-z0-9-]+)\.`)
-
 // regionOf returns the region for signatures: the configured region, or the region in the address.
 func regionOf(s provider.Settings, base string) string {
 	if region := s.Options[OptionRegion]; region != "" {
 		return region
 	}
-	if found := regionInHost.FindStringSubmatch(base); found != nil {
+	if found := regexp.MustCompile(`bedrock-runtime(?:-fips)?\.([a-z0-9-]+)\.`).FindStringSubmatch(base); found != nil {
 		return found[1]
 	}
 	return "us-east-1"

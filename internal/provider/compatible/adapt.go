@@ -58,20 +58,10 @@ func (a *adaptation) shape() {
 				if a.call.Request.Needs&part.of == 0 {
 					continue // no effect
 				}
-				a.warn("%s was dropped: %s does not accept it for %s.", name, a.row.Title, a.call.Target.Model.Name)
+				a.call.Warn("%s was dropped: %s does not accept it for %s.", name, a.row.Title, a.call.Target.Model.Name)
 			}
 		}
 	}
-}
-
-// embedEdit is chatEdit for embeddings.
-func (r *Row) embedEdit(c *provider.Call) chat.Edit {
-	a := adaptation{row: r, call: c, edit: chat.Edit{Model: c.Target.Upstream, Rename: map[string]string{}}}
-	if r.Asks.NoBase64 {
-		a.edit.Drop = append(a.edit.Drop, "encoding_format") // every vendor returns numbers by default
-	}
-	a.members()
-	return a.edit
 }
 
 // promptEdit is chatEdit for legacy completions, whose limit is always max_tokens.
@@ -86,20 +76,11 @@ func (r *Row) promptEdit(c *provider.Call) chat.Edit {
 	return a.edit
 }
 
-// moderateEdit is chatEdit for moderations.
-func (r *Row) moderateEdit(c *provider.Call) chat.Edit {
-	a := adaptation{row: r, call: c, edit: chat.Edit{Model: c.Target.Upstream, Rename: map[string]string{}}}
-	a.members()
-	return a.edit
-}
-
 type adaptation struct {
 	row  *Row
 	call *provider.Call
 	edit chat.Edit
 }
-
-func (a *adaptation) warn(format string, args ...any) { a.call.Warn(format, args...) }
 
 // streamUsage requests usage in a stream, if the vendor supports it.
 func (a *adaptation) streamUsage() {
@@ -127,7 +108,12 @@ func (a *adaptation) effort() string {
 // them null, or no limit although a budget requires one.
 func (a *adaptation) outputLimit() {
 	if a.call.MaxOutput > 0 {
-		a.setOutputLimit()
+		name, other := maxTokens, maxCompletionTokens
+		if a.call.Target.Model.CompletionTokens && !a.row.Asks.MaxTokensOnly {
+			name, other = other, name
+		}
+		a.edit.Drop = append(a.edit.Drop, other) // its value can only be null
+		a.setLimit(name)
 		return
 	}
 	var from, to string
@@ -153,16 +139,6 @@ func (a *adaptation) outputLimit() {
 	}
 }
 
-// setOutputLimit sets the limit of a request that has none.
-func (a *adaptation) setOutputLimit() {
-	name, other := maxTokens, maxCompletionTokens
-	if a.call.Target.Model.CompletionTokens && !a.row.Asks.MaxTokensOnly {
-		name, other = other, name
-	}
-	a.edit.Drop = append(a.edit.Drop, other) // its value can only be null
-	a.setLimit(name)
-}
-
 func (a *adaptation) setLimit(name string) {
 	a.edit.Set = append(a.edit.Set, chat.Member{Name: name, Value: strconv.AppendInt(nil, a.call.MaxOutput, 10)})
 	a.call.WarnBound(name)
@@ -175,7 +151,7 @@ func (a *adaptation) parameters() (effort string) {
 	for _, name := range rule.Rejects {
 		if value := a.value(name); value != nil && !isNull(value) && string(value) != `"medium"` {
 			a.edit.Drop = append(a.edit.Drop, name)
-			a.warn("%s was dropped: %s does not support it.", name, a.call.Target.Model.Name)
+			a.call.Warn("%s was dropped: %s does not support it.", name, a.call.Target.Model.Name)
 		}
 	}
 	if chosen := a.call.Target.Effort; chosen != "" {
@@ -185,7 +161,7 @@ func (a *adaptation) parameters() (effort string) {
 	effort = rawjson.Parse(a.value(reasoningEffort)).String()
 	if nearest := llm.NearestEffort(effort, rule.Efforts); effort != "" && nearest != effort {
 		a.edit.Set = append(a.edit.Set, chat.Member{Name: reasoningEffort, Value: rawjson.AppendString(nil, nearest)})
-		a.warn("%s was sent as %s: %s does not support %s.", reasoningEffort, nearest, a.call.Target.Model.Name, effort)
+		a.call.Warn("%s was sent as %s: %s does not support %s.", reasoningEffort, nearest, a.call.Target.Model.Name, effort)
 		return nearest
 	}
 	return effort
@@ -204,7 +180,7 @@ func (a *adaptation) sampling(effort string) {
 	}
 	for _, name := range a.call.Request.Sampling {
 		a.edit.Drop = append(a.edit.Drop, name)
-		a.warn("%s was dropped: %s does not support sampling settings.", name, model.Name)
+		a.call.Warn("%s was dropped: %s does not support sampling settings.", name, model.Name)
 	}
 }
 
@@ -219,7 +195,7 @@ func (a *adaptation) members() {
 		if refused {
 			a.edit.Drop = append(a.edit.Drop, f.Name)
 			if !isNull(a.call.Request.Body[f.Value:f.End]) {
-				a.warn("%s was dropped: %s does not support it.", plain(f.Name), a.row.Title)
+				a.call.Warn("%s was dropped: %s does not support it.", plain(f.Name), a.row.Title)
 			}
 			continue
 		}
@@ -241,7 +217,7 @@ func (a *adaptation) values() {
 		}
 		if weaker, ok := a.row.Asks.Weaker[f.Name][string(value)]; ok {
 			a.edit.Set = append(a.edit.Set, chat.Member{Name: f.Name, Value: []byte(weaker)})
-			a.warn("%s was sent as %s: %s does not support %s.", f.Name, weaker, a.row.Title, value)
+			a.call.Warn("%s was sent as %s: %s does not support %s.", f.Name, weaker, a.row.Title, value)
 		}
 	}
 }

@@ -22,17 +22,6 @@ type conversation struct {
 
 var _ provider.Exchange = conversation{}
 
-func newConversation(c caller, base string) conversation {
-	var e conversation
-	if c.row.ChatPath != "" {
-		e.chat = c.at(base + c.row.ChatPath)
-	}
-	if c.row.ResponsesPath != "" {
-		e.responses = c.at(base + c.row.ResponsesPath)
-	}
-	return e
-}
-
 func (e conversation) NewRequest(ctx context.Context, c *provider.Call) (*http.Request, error) {
 	if e.usesResponses(c) {
 		return e.responses.newResponsesRequest(ctx, c)
@@ -112,7 +101,12 @@ func (e embedding) NewRequest(ctx context.Context, c *provider.Call) (*http.Requ
 	if e.row.Asks.NoTokenIDs && c.Request.TokenIDs > 0 {
 		return nil, llm.Errorf(llm.Untranslatable, "%s accepts text for embeddings, not token IDs. Send the text.", e.row.Title)
 	}
-	return e.newRequest(ctx, c.Secret, provider.AcceptJSON, chat.Pieces(c.Request, e.row.embedEdit(c))...)
+	a := adaptation{row: &e.row, call: c, edit: chat.Edit{Model: c.Target.Upstream, Rename: map[string]string{}}}
+	if e.row.Asks.NoBase64 {
+		a.edit.Drop = append(a.edit.Drop, "encoding_format") // every vendor returns numbers by default
+	}
+	a.members()
+	return e.newRequest(ctx, c.Secret, provider.AcceptJSON, chat.Pieces(c.Request, a.edit)...)
 }
 
 func (e embedding) Events(c *provider.Call, resp *http.Response) llm.Stream {
@@ -146,7 +140,9 @@ type moderation struct{ *caller }
 var _ provider.Exchange = moderation{}
 
 func (e moderation) NewRequest(ctx context.Context, c *provider.Call) (*http.Request, error) {
-	return e.newRequest(ctx, c.Secret, provider.AcceptJSON, chat.Pieces(c.Request, e.row.moderateEdit(c))...)
+	a := adaptation{row: &e.row, call: c, edit: chat.Edit{Model: c.Target.Upstream, Rename: map[string]string{}}}
+	a.members()
+	return e.newRequest(ctx, c.Secret, provider.AcceptJSON, chat.Pieces(c.Request, a.edit)...)
 }
 
 func (e moderation) Events(c *provider.Call, resp *http.Response) llm.Stream {

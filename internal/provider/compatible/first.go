@@ -13,6 +13,7 @@ const (
 	completePath  = "/completions"
 	moderatePath  = "/moderations"
 	modelsPath    = "/models"
+	realtimePath  = "/realtime"
 )
 
 // keep lists members that refer to the client's OpenAI account. Other vendors reject them.
@@ -30,7 +31,7 @@ var first = []Row{
 		Env: []string{"OPENAI_API_KEY"}, URLEnv: "OPENAI_BASE_URL",
 		Takes:    chatconv.Accepts{AllowedTools: true, CustomTools: true},
 		ChatPath: chatPath, ResponsesPath: responsesPath, EmbedPath: embedPath, ModelsPath: modelsPath,
-		CompletePath: completePath, PromptsApart: true, ModeratePath: moderatePath, CacheKey: true, Asks: Asks{Drop: extensions}, Batches: true,
+		CompletePath: completePath, PromptsApart: true, ModeratePath: moderatePath, CacheKey: true, Asks: Asks{Drop: extensions}, RealtimePath: realtimePath, Batches: true,
 	},
 	{
 		Name: "mistral", Title: "Mistral AI", BaseURL: "https://api.mistral.ai/v1", Env: []string{"MISTRAL_API_KEY"},

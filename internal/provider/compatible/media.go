@@ -9,11 +9,6 @@ import (
 	"fairlead/internal/wire/media"
 )
 
-// mediaPaths are the paths of the endpoints for audio, images and reranking. All vendors that offer them use the same paths.
-var mediaPaths = map[llm.Op]string{
-	llm.Speech: "/audio/speech", llm.Transcribe: "/audio/transcriptions", llm.Draw: "/images/generations", llm.Rerank: "/rerank",
-}
-
 // passing implements provider.Exchange for the endpoints whose bodies pass through.
 type passing struct {
 	*caller
@@ -30,7 +25,19 @@ func (e passing) NewRequest(ctx context.Context, c *provider.Call) (*http.Reques
 	if err != nil {
 		return nil, err
 	}
-	r, err := e.at(e.base+mediaPaths[c.Request.Op]).newRequest(ctx, c.Secret, "*/*", body)
+	path := "" // the same at all vendors
+	switch c.Request.Op {
+	case llm.Speech:
+		path = "/audio/speech"
+	case llm.Transcribe:
+		path = "/audio/transcriptions"
+	case llm.Draw:
+		path = "/images/generations"
+	case llm.Rerank:
+		path = "/rerank"
+	default:
+	}
+	r, err := e.at(e.base+path).newRequest(ctx, c.Secret, "*/*", body)
 	if err != nil {
 		return nil, err
 	}

@@ -17,20 +17,32 @@ import (
 func New(row Row, s provider.Settings) *provider.Provider {
 	base := strings.TrimRight(cmp.Or(s.BaseURL, row.BaseURL), "/")
 	row.Title = cmp.Or(row.Title, s.Name, row.Name)
+	lacks := row.Lacks // abilities that the vendor does not support for any model
+	if row.Prefill == NoPrefill {
+		lacks |= llm.Prefill
+	}
+	if row.ResponsesPath == "" {
+		lacks |= llm.Transport
+	}
 	p := &provider.Provider{
 		Name: cmp.Or(s.Name, row.Name), Title: row.Title, BaseURL: base,
 		Credentials: s.Credentials, ModelsPath: row.ModelsPath, Authorize: row.authorize,
-		Targets: s.Narrowed(row.lacks(), row.Collects),
+		Targets: s.Narrowed(lacks, row.Collects),
 	}
 	if row.ResponsesPath == "" {
 		p.Targets = slices.DeleteFunc(p.Targets, func(t *provider.Target) bool { return t.ResponsesOnly })
 	}
 	call := caller{row: row, settings: s}
-	if row.ChatPath != "" || row.ResponsesPath != "" {
-		p.Chat = newConversation(call, base)
+	var chat conversation
+	if row.ChatPath != "" {
+		chat.chat = call.at(base + row.ChatPath)
 	}
 	if row.ResponsesPath != "" {
+		chat.responses = call.at(base + row.ResponsesPath)
 		p.Stored = storedResponses{call.at(base + row.ResponsesPath)}
+	}
+	if row.ChatPath != "" || row.ResponsesPath != "" {
+		p.Chat = chat
 	}
 	for _, t := range p.Targets {
 		t.CacheKey = row.CacheKey
@@ -64,22 +76,13 @@ func New(row Row, s provider.Settings) *provider.Provider {
 	if row.ChatPath != "" {
 		p.Media = passing{call.at(base), base}
 	}
+	if row.RealtimePath != "" {
+		p.Realtime = realtime{call.at(base + row.RealtimePath)}
+	}
 	if row.Batches {
 		p.Objects = objects{call.at(base)}
 	}
 	return p
-}
-
-// lacks returns the abilities that the vendor does not support for any model.
-func (r Row) lacks() llm.Abilities {
-	lacks := r.Lacks
-	if r.Prefill == NoPrefill {
-		lacks |= llm.Prefill
-	}
-	if r.ResponsesPath == "" {
-		lacks |= llm.Transport
-	}
-	return lacks
 }
 
 // authHeader returns the header that carries the secret.

@@ -123,23 +123,23 @@ func (a *adaptation) responsesParameters() {
 	case !model.Assumed && !model.Abilities.Has(llm.Reasoning):
 		a.edit.Drop = append(a.edit.Drop, "reasoning")
 		if llm.Reasons(effort) {
-			a.warn("reasoning was dropped: %s does not reason.", model.Name)
+			a.call.Warn("reasoning was dropped: %s does not reason.", model.Name)
 		}
 	case nearest != effort:
 		a.set("reasoning", "effort", rawjson.AppendString(nil, nearest))
-		a.warn("reasoning.effort was sent as %s: %s does not support %s.", nearest, model.Name, effort)
+		a.call.Warn("reasoning.effort was sent as %s: %s does not support %s.", nearest, model.Name, effort)
 	}
 	if !model.Assumed && !model.Abilities.Has(llm.Reasoning) {
 		excluded = append(excluded, "reasoning.encrypted_content") // no effect
 	}
 	if level := rawjson.Get(a.value("text"), "verbosity").String(); level != "" && level != "medium" && slices.Contains(rule.Rejects, "verbosity") {
 		a.set("text", "verbosity", nil)
-		a.warn("text.verbosity was dropped: %s does not support it.", model.Name)
+		a.call.Warn("text.verbosity was dropped: %s does not support it.", model.Name)
 	}
 	if model.FixedSampling && nearest != "none" {
 		for _, name := range a.call.Request.Sampling {
 			a.edit.Drop = append(a.edit.Drop, name)
-			a.warn("%s was dropped: %s accepts no sampling parameters.", name, model.Name)
+			a.call.Warn("%s was dropped: %s accepts no sampling parameters.", name, model.Name)
 		}
 		excluded = append(excluded, responses.IncludeLogprobs)
 	}
@@ -177,7 +177,7 @@ func (a *adaptation) include(excluded []string) {
 	w.CloseList()
 	a.edit.Set = append(a.edit.Set, chat.Member{Name: "include", Value: w.Out})
 	if slices.ContainsFunc(list, func(v rawjson.Value) bool { return v.String() == responses.IncludeLogprobs }) && slices.Contains(excluded, responses.IncludeLogprobs) {
-		a.warn("%s was dropped: %s does not return log probabilities.", responses.IncludeLogprobs, a.call.Target.Model.Name)
+		a.call.Warn("%s was dropped: %s does not return log probabilities.", responses.IncludeLogprobs, a.call.Target.Model.Name)
 	}
 }
 

@@ -27,6 +27,7 @@ type Row struct {
 	CompletePath  string // path of legacy completions
 	ModeratePath  string
 	ModelsPath    string
+	RealtimePath  string // path of WebSocket sessions; empty without them
 	Batches       bool   // offers files and batches at /files and /batches
 	Auth          string // header that carries the bare key; empty for Authorization: Bearer
 	// PromptsApart means that legacy completions have separate models: chat models reject them.
@@ -112,7 +113,7 @@ func PlainResponses(name, title string) provider.Vendor {
 func Plain(name, title string) provider.Vendor {
 	return Row{
 		Name: name, Title: title,
-		ChatPath: chatPath, EmbedPath: embedPath, CompletePath: completePath, ModeratePath: moderatePath, ModelsPath: modelsPath,
+		ChatPath: chatPath, EmbedPath: embedPath, CompletePath: completePath, ModeratePath: moderatePath, ModelsPath: modelsPath, RealtimePath: realtimePath,
 		Prefill: PlainPrefill,
 	}.Vendor()
 }

@@ -22,7 +22,7 @@ func TestRowsAreValid(t *testing.T) {
 		names[v.Name] = true
 		check(v.Title != "", "has a title")
 		check(v.ChatPath != "" || v.EmbedPath != "", "offers something")
-		for _, path := range []string{v.ChatPath, v.EmbedPath, v.CompletePath, v.ModeratePath, v.ModelsPath} {
+		for _, path := range []string{v.ChatPath, v.EmbedPath, v.CompletePath, v.ModeratePath, v.ModelsPath, v.RealtimePath} {
 			check(path == "" || strings.HasPrefix(path, "/"), "paths begin with a slash")
 		}
 		check(!v.PromptsApart || v.CompletePath != "", "separates legacy completions only if it supports them")

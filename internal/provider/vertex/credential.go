@@ -86,12 +86,6 @@ func (c credential) project() string { return cmp.Or(c.ProjectID, c.QuotaProject
 // parts returns the secret values of a credential file.
 func (c credential) parts() []string { return []string{c.PrivateKey, c.ClientSecret, c.RefreshToken} }
 
-// tokenHosts are the hosts of Google's token service.
-var tokenHosts = []string{
-	"sts.googleapis.com", "sts.mtls.googleapis.com", "iamcredentials.googleapis.com", "iamcredentials.mtls.googleapis.com",
-	"oauth2.googleapis.com", "oauth2.mtls.googleapis.com", "accounts.google.com", "www.googleapis.com",
-}
-
 // tokenURL returns the address at which the credential is exchanged: the configured one, or the file's own if it
 // belongs to Google. A credential file can be entered in the dashboard, so its token_uri must not determine where the
 // credential is sent.
@@ -117,7 +111,10 @@ func (c credential) tokenURL(configured string) (string, error) {
 // googleURL reports whether an address belongs to Google's token services.
 func googleURL(address string) bool {
 	u, err := url.Parse(address)
-	return err == nil && u.Scheme == "https" && u.User == nil && slices.Contains(tokenHosts, u.Host)
+	return err == nil && u.Scheme == "https" && u.User == nil && slices.Contains([]string{
+		"sts.googleapis.com", "sts.mtls.googleapis.com", "iamcredentials.googleapis.com", "iamcredentials.mtls.googleapis.com",
+		"oauth2.googleapis.com", "oauth2.mtls.googleapis.com", "accounts.google.com", "www.googleapis.com",
+	}, u.Host)
 }
 
 // fetch requests a token from the token service at address.
@@ -154,12 +151,6 @@ func (c credential) fetch(ctx context.Context, client *http.Client, address stri
 	return nil, fmt.Errorf("credentials of type %q are not supported; use a service account, or an external account with a file, a URL or AWS as its source", c.Type)
 }
 
-// Variables of Google's tools and of common clients.
-var (
-	projectEnv  = []string{"GOOGLE_VERTEX_PROJECT", "VERTEXAI_PROJECT", "GOOGLE_CLOUD_PROJECT"}
-	locationEnv = []string{"GOOGLE_VERTEX_LOCATION", "VERTEXAI_LOCATION", "GOOGLE_CLOUD_LOCATION"}
-)
-
 const fileEnv = "GOOGLE_APPLICATION_CREDENTIALS"
 
 // maxFile is the maximum size of a credential file. Typical files have two or three kilobytes.
@@ -168,7 +159,11 @@ const maxFile = 64 << 10
 // options reads project and location from the environment.
 func options(lookup func(string) string) map[string]string {
 	found := map[string]string{}
-	for option, variables := range map[string][]string{Project: projectEnv, Location: locationEnv, MetadataHost: {"GCE_METADATA_HOST"}} {
+	for option, variables := range map[string][]string{ // variables of Google's tools and of common clients
+		Project:      {"GOOGLE_VERTEX_PROJECT", "VERTEXAI_PROJECT", "GOOGLE_CLOUD_PROJECT"},
+		Location:     {"GOOGLE_VERTEX_LOCATION", "VERTEXAI_LOCATION", "GOOGLE_CLOUD_LOCATION"},
+		MetadataHost: {"GCE_METADATA_HOST"},
+	} {
 		for _, name := range variables {
 			if value := strings.TrimSpace(lookup(name)); value != "" && found[option] == "" {
 				found[option] = value

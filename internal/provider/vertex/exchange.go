@@ -9,7 +9,6 @@ import (
 
 	"fairlead/internal/llm"
 	"fairlead/internal/provider"
-	"fairlead/internal/provider/anthropic"
 	geminivendor "fairlead/internal/provider/gemini"
 	"fairlead/internal/rawjson"
 	"fairlead/internal/wire/embeddings"
@@ -61,10 +60,6 @@ const (
 type conversation struct {
 	caller
 	claude provider.Exchange
-}
-
-func newConversation(c caller) conversation {
-	return conversation{caller: c, claude: anthropic.NewChat(c.settings, c.postClaude)}
 }
 
 // postClaude builds a call to an Anthropic model. The address contains the model instead of the body, and the body

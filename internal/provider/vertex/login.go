@@ -33,10 +33,6 @@ type login struct {
 	cache    *provider.TokenCache
 }
 
-func newLogin(s provider.Settings) *login {
-	return &login{settings: s, cache: provider.NewTokenCache(s.Clock())}
-}
-
 // token returns the value to send for a credential. A secret that is neither a credential file nor the machine's
 // identity is already a token.
 func (l *login) token(ctx context.Context, secret string) (string, error) {
@@ -87,8 +83,6 @@ func (l *login) classify(err error, secrets []string) error {
 	return l.rejected(tokenService, rejected.Response, rejected.Body, secrets)
 }
 
-var errorCode = regexp.MustCompile(`"error"\s*:\s*"([a-z_]{1,40})"`)
-
 // federationError classifies a failed exchange of a federated identity. The library's error contains the response body,
 // which may repeat the subject token, so only the error code is kept.
 func federationError(status int, err error) *llm.Error {
@@ -101,6 +95,7 @@ func federationError(status int, err error) *llm.Error {
 	}
 	if status >= 300 {
 		e.Message = "The federated credential for Google Cloud was rejected with status " + strconv.Itoa(status)
+		errorCode := regexp.MustCompile(`"error"\s*:\s*"([a-z_]{1,40})"`)
 		if code := errorCode.FindStringSubmatch(err.Error()); code != nil {
 			e.Message += " (" + code[1] + ")"
 		}

@@ -45,12 +45,16 @@ var Vendor = provider.Vendor{
 
 // New returns a provider with the given settings.
 func New(s provider.Settings) *provider.Provider {
-	call := caller{name: cmp.Or(s.Name, name), settings: s, project: project(s)}
+	call := caller{name: cmp.Or(s.Name, name), settings: s, project: s.Options[Project]}
+	for _, c := range s.Credentials {
+		call.project = cmp.Or(call.project, read(c.Secret).project())
+	}
 	call.base, call.err = base(s, call.project)
+	login := &login{settings: s, cache: provider.NewTokenCache(s.Clock())}
 	return &provider.Provider{
 		Name: call.name, Title: title, BaseURL: cmp.Or(call.base, s.BaseURL, address), Credentials: s.Credentials,
-		Authorize: authorize, Login: newLogin(s).token, Parts: func(secret string) []string { return read(secret).parts() }, Targets: targets(s),
-		Chat: newConversation(call), Embed: embedding{call},
+		Authorize: authorize, Login: login.token, Parts: func(secret string) []string { return read(secret).parts() }, Targets: targets(s),
+		Chat: conversation{caller: call, claude: anthropic.NewChat(s, call.postClaude)}, Embed: embedding{call},
 	}
 }
 
@@ -59,15 +63,6 @@ const (
 	embedBatch    = 1   // newer models
 	embedBatchOld = 250 // models whose names start with text-
 )
-
-// project returns the configured project, or the project of a credential.
-func project(s provider.Settings) string {
-	chosen := s.Options[Project]
-	for _, c := range s.Credentials {
-		chosen = cmp.Or(chosen, read(c.Secret).project())
-	}
-	return chosen
-}
 
 // base returns the address of a project in a location.
 func base(s provider.Settings, project string) (string, error) {
@@ -80,19 +75,16 @@ func base(s provider.Settings, project string) (string, error) {
 	}
 	root := strings.TrimRight(s.BaseURL, "/")
 	if root == "" || root == address {
-		root = "https://" + host(location) + "/v1"
+		host := location + "-aiplatform.googleapis.com"
+		switch location {
+		case global:
+			host = "aiplatform.googleapis.com"
+		case "us", "eu":
+			host = "aiplatform." + location + ".rep.googleapis.com"
+		}
+		root = "https://" + host + "/v1"
 	}
 	return root + "/projects/" + url.PathEscape(project) + "/locations/" + location, nil
-}
-
-func host(location string) string {
-	switch location {
-	case global:
-		return "aiplatform.googleapis.com"
-	case "us", "eu":
-		return "aiplatform." + location + ".rep.googleapis.com"
-	}
-	return location + "-aiplatform.googleapis.com"
 }
 
 func authorize(h http.Header, token string) {
