@@ -35,7 +35,6 @@ import (
 	"fairlead/internal/pricebook"
 	"fairlead/internal/provider"
 	"fairlead/internal/providerset"
-	"fairlead/internal/requestlog"
 	"fairlead/internal/route"
 	"fairlead/internal/samples"
 	"fairlead/internal/settings"
@@ -79,12 +78,14 @@ func (a *App) adminParts() admin.Parts {
 		},
 		Keys: keys.Deps{Keys: a.accounts, Figures: a.db.Figures, Spending: b},
 		Requests: requests.Deps{
-			Requests: requestLog, Sessions: a.db.Log, Budgets: b, Live: a.feed, Eraser: eraser{a}, Verifier: a.decisions, Ratings: ratings{a}, Transcript: transcript.ToChat,
+			Requests: requestLog, Sessions: a.db.Log, Budgets: a.budgets, Live: a.feed, Eraser: eraser{a}, Verifier: a.decisions, Ratings: ratings{a.feedback, a}, Transcript: transcript.ToChat,
 		},
-		Overview:  overview.Deps{Requests: requestLog, Figures: a.db.Figures, Keys: a.accounts, Spending: b, Fleet: b, Instance: b, Alerts: a.alerts.service},
-		Providers: providers.Deps{Fleet: b, Prober: b, Credentials: b, Connector: a.connector(), Switch: b, Prices: b, Market: market{a}, Figures: a.db.Figures},
+		Overview: overview.Deps{Requests: requestLog, Figures: a.db.Figures, Keys: a.accounts, Spending: b, Fleet: b, Instance: b, Alerts: a.alerts.service},
+		Providers: providers.Deps{Fleet: b, Prober: b, Credentials: b, Switch: b, Prices: b, Market: market{a}, Figures: a.db.Figures, Connector: &providerset.Connector{
+			Loader: a.loader, Lists: a.db.Config, Config: func() config.Config { return a.loaded().Config }, Set: a.providers.Load, Apply: a.rebuild, Now: time.Now,
+		}},
 		Policies: policies.Deps{
-			Policies: a.policies, Versions: a.policies, Explainer: a.decisions, Backtester: a.decisions, Candidates: market{a}, Feedback: ratings{a}, Requests: requestLog, Figures: a.db.Figures, Keys: a.accounts, Labels: labels,
+			Policies: a.policies, Versions: a.policies, Explainer: a.decisions, Backtester: a.decisions, Candidates: market{a}, Feedback: ratings{a.feedback, a}, Requests: requestLog, Figures: a.db.Figures, Keys: a.accounts, Labels: labels,
 			ReadOnly:   func() string { return b.Facts().PoliciesClosed },
 			ConfigFile: func() string { return b.Facts().ConfigFile },
 		},
@@ -99,13 +100,6 @@ func (a *App) adminParts() admin.Parts {
 			Statements: statement.Sources{Log: requestLog, Samples: a.db.Proof, Costs: a.db.Proof},
 			Figures:    a.db.Figures, Keys: a.accounts, Workspaces: a.accounts, Version: a.version, Models: b, Prices: a.decisions,
 		},
-	}
-}
-
-// connector connects providers to this instance.
-func (a *App) connector() *providerset.Connector {
-	return &providerset.Connector{
-		Loader: a.loader, Lists: a.db.Config, Config: func() config.Config { return a.loaded().Config }, Set: a.providers.Load, Apply: a.rebuild, Now: time.Now,
 	}
 }
 
@@ -171,16 +165,12 @@ func (b adminBackend) Known(name string) (bool, []string) {
 func (b adminBackend) health() map[string]providers.TargetHealth {
 	states := map[string]providers.TargetHealth{}
 	for _, h := range b.app.health.Snapshot() {
-		states[h.Target] = targetHealth(h)
+		states[h.Target] = providers.TargetHealth{
+			Circuit: circuitName(h), Reason: h.Reason, Cause: h.Cause, Since: h.Since, Share: h.Share, NextProbe: h.NextProbe, Latency: h.TTFT, TokensPS: h.TokensPS,
+			Calls: h.Calls, Failures: h.Failures,
+		}
 	}
 	return states
-}
-
-func targetHealth(h health.TargetHealth) providers.TargetHealth {
-	return providers.TargetHealth{
-		Circuit: circuitName(h), Reason: h.Reason, Cause: h.Cause, Since: h.Since, Share: h.Share, NextProbe: h.NextProbe, Latency: h.TTFT, TokensPS: h.TokensPS,
-		Calls: h.Calls, Failures: h.Failures,
-	}
 }
 
 // Test makes one cheap call to the provider and returns the result.
@@ -267,7 +257,7 @@ func (b adminBackend) Storage(ctx context.Context) (overview.StorageUse, error) 
 // Disk returns disk and spool usage without querying the database.
 func (b adminBackend) Disk() overview.DiskUse {
 	c := b.app.loaded().Config
-	free, total := diskBytes(c.DataDir)
+	free, total := DiskBytes(c.DataDir)
 	return overview.DiskUse{FreeBytes: free, TotalBytes: total, SpoolBytes: b.app.spool.Stats().Bytes, SpoolLimit: int64(c.Spool.Limit)}
 }
 
@@ -295,33 +285,6 @@ func (b adminBackend) BudgetUse(ctx context.Context, workspaceID string) (map[st
 		}
 	}
 	return use, nil
-}
-
-// SessionBudgets returns the use of the budgets that apply to a session.
-func (b adminBackend) SessionBudgets(ctx context.Context, s requestlog.Session) ([]requests.SessionBudget, error) {
-	if s.KeyID == "" {
-		return nil, nil
-	}
-	key, err := b.app.accounts.Key(ctx, s.WorkspaceID, s.KeyID)
-	if err != nil || key.Sessions == nil { // a deleted key has no limits
-		return nil, nil //nolint:nilerr // the session remains readable
-	}
-	workspace := account.Workspace{ID: s.WorkspaceID}
-	var list []requests.SessionBudget
-	for _, budget := range b.app.gateway.Sessions.Budgets(&account.Grant{Key: &key, Workspace: &workspace}, s.ID, s.EndUser) {
-		status := b.app.ledger.Status(budget)
-		if !status.Loaded {
-			if status.Spent, err = b.app.spent(ctx, budget.ID, status.Start); err != nil {
-				return nil, err
-			}
-		}
-		of, _, _ := strings.Cut(budget.ID, ":")
-		list = append(list, requests.SessionBudget{
-			Of: of, Amount: budget.Amount, Spent: status.Spent, Held: status.Held, Percent: adminapi.Percent(status.Spent, budget.Amount),
-			WarnPercent: budget.WarnPercent, Downgrade: key.Sessions.Downgrade, ResetsAt: adminapi.Time(status.End),
-		})
-	}
-	return list, nil
 }
 
 // SetEnabled enables or disables a provider permanently.

@@ -40,9 +40,18 @@ func (a *App) openAlerts(c config.Config) {
 			},
 		},
 		engine: &alert.Engine{
-			Store: a.db.Alerts, Reports: a.db.Alerts, Sender: sender, Expire: a.db.Alerts.Expire, Local: facts.local, Report: a.report, Now: time.Now,
+			Store: a.db.Alerts, Reports: a.db.Alerts, Sender: sender, Expire: a.db.Alerts.Expire, Report: a.report, Now: time.Now,
 			Meter:   alert.NewMeter(alert.Sources{Figures: a.db.Figures, Samples: a.db.Proof, Facts: facts, Reports: a.db.Alerts}),
 			Replica: alert.NewReplica(time.Now()), Wake: wake,
+			Local: func() []alert.Report {
+				var open []string
+				for _, h := range a.health.Snapshot() {
+					if circuitName(h) == "open" {
+						open = append(open, h.Target)
+					}
+				}
+				return []alert.Report{alert.CircuitReport(open), alert.SpoolReport(a.spool.Stats().Bytes, int64(a.loaded().Config.Spool.Limit))}
+			},
 		},
 	}
 }
@@ -64,15 +73,4 @@ func (f alertFacts) Operators(ctx context.Context) (string, error) {
 // Budgets returns the budgets of a workspace and its keys, as the admin API shows them.
 func (f alertFacts) Budgets(ctx context.Context, workspaceID string) ([]budget.Item, error) {
 	return f.app.budgets.Owned(ctx, workspaceID)
-}
-
-// local returns the open circuits and the spool of this replica.
-func (f alertFacts) local() []alert.Report {
-	var open []string
-	for _, h := range f.app.health.Snapshot() {
-		if circuitName(h) == "open" {
-			open = append(open, h.Target)
-		}
-	}
-	return []alert.Report{alert.CircuitReport(open), alert.SpoolReport(f.app.spool.Stats().Bytes, int64(f.app.loaded().Config.Spool.Limit))}
 }

@@ -9,9 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"math/rand/v2"
-	"net"
 	"net/http"
-	"net/netip"
 	"os"
 	"path/filepath"
 	"sync"
@@ -100,7 +98,7 @@ type App struct {
 	unlock                  func() error
 	master                  []byte
 	db                      *store.DB
-	storeName               string
+	storeName               string // path of the SQLite file, or address of the database without its password
 	storeNew                bool
 	spool                   *spool.Spool
 	partKey                 *outline.Key   // of the parts of request bodies
@@ -161,7 +159,8 @@ func Run(ctx context.Context, o Options) error {
 		return err
 	}
 	a := &App{options: o, version: o.Version, started: began}
-	a.log = newLogger(o, loaded.Config.Log, &a.level)
+	format := loaded.Config.Log.Format
+	a.log = telemetry.NewLogger(o.Err, format == "json" || (format != "text" && !o.Terminal), &a.level)
 	a.setLevel(loaded.Config.Log)
 	a.config.Store(loaded)
 	if err := a.open(ctx); err != nil {
@@ -177,8 +176,11 @@ func Run(ctx context.Context, o Options) error {
 	case <-ctx.Done():
 	case err = <-a.listener.failed:
 		a.listener.failed <- err // stop also waits for this error
+		if errors.Is(err, http.ErrServerClosed) {
+			err = nil
+		}
 	}
-	return errors.Join(ignoreClosed(err), a.stop(ctx))
+	return errors.Join(err, a.stop(ctx))
 }
 
 func (a *App) warnBaseline() {
@@ -187,23 +189,10 @@ func (a *App) warnBaseline() {
 	}
 }
 
-// newLogger returns a logger that writes text to a terminal and JSON lines otherwise, unless the configuration sets the format.
-func newLogger(o Options, c config.Log, level slog.Leveler) *slog.Logger {
-	asJSON := c.Format == "json" || (c.Format != "text" && !o.Terminal)
-	return telemetry.NewLogger(o.Err, asJSON, level)
-}
-
 func (a *App) setLevel(c config.Log) {
 	if level, err := telemetry.ParseLevel(c.Level); err == nil { // config rejects unknown names
 		a.level.Set(level)
 	}
-}
-
-func ignoreClosed(err error) error {
-	if errors.Is(err, http.ErrServerClosed) {
-		return nil
-	}
-	return err
 }
 
 func (a *App) loaded() *config.Loaded { return a.config.Load() }
@@ -211,7 +200,15 @@ func (a *App) loaded() *config.Loaded { return a.config.Load() }
 // open builds the components, dependencies first.
 func (a *App) open(ctx context.Context) error {
 	c := a.loaded().Config
-	if err := a.openData(c); err != nil {
+	if err := os.MkdirAll(c.DataDir, 0o700); err != nil {
+		return fmt.Errorf("create data directory: %w", err)
+	}
+	lock, err := store.Lock(c.DataDir)
+	if err != nil {
+		return err
+	}
+	a.unlock = lock
+	if a.master, err = vault.LoadOrCreateMasterKey(c.DataDir, c.MasterKey); err != nil {
 		return err
 	}
 	if err := a.listen(ctx, c); err != nil {
@@ -226,28 +223,16 @@ func (a *App) open(ctx context.Context) error {
 	if err := a.openGateway(ctx, c); err != nil {
 		return err
 	}
-	if err := a.openAdmin(); err != nil {
-		return err
+	if a.admin, err = admin.New(a.adminParts()); err != nil {
+		return fmt.Errorf("build admin API: %w", err)
 	}
+	a.manual = manual.New(docs.Files, http.HandlerFunc(a.notFound))
+	a.dashboard = web.Handler(a.version, http.HandlerFunc(a.notFound))
 	a.listener.serve(a.devOnly(a.public()))
 	if a.adminListener != nil {
 		a.adminListener.serve(a.private())
 	}
 	return nil
-}
-
-// openData creates and locks the data directory and loads the master key.
-func (a *App) openData(c config.Config) error {
-	if err := os.MkdirAll(c.DataDir, 0o700); err != nil {
-		return fmt.Errorf("create data directory: %w", err)
-	}
-	lock, err := store.Lock(c.DataDir)
-	if err != nil {
-		return err
-	}
-	a.unlock = lock
-	a.master, err = vault.LoadOrCreateMasterKey(c.DataDir, c.MasterKey)
-	return err
 }
 
 func (a *App) listen(ctx context.Context, c config.Config) (err error) {
@@ -270,9 +255,12 @@ func (a *App) listen(ctx context.Context, c config.Config) (err error) {
 
 // openStore opens the database and waits until it is reachable.
 func (a *App) openStore(ctx context.Context, c config.Config) error {
-	a.storeName = storeName(c)
-	_, statErr := os.Stat(a.storeName)
-	a.storeNew = errors.Is(statErr, os.ErrNotExist) && c.Store == "sqlite"
+	a.storeName = store.Redact(c.Store)
+	if c.Store == "sqlite" {
+		a.storeName = filepath.Join(c.DataDir, "fairlead.db")
+		_, err := os.Stat(a.storeName)
+		a.storeNew = errors.Is(err, os.ErrNotExist)
+	}
 	return a.retryWhileUnreachable(ctx, func() (err error) {
 		if a.db, err = store.Open(ctx, c.Store, c.DataDir, store.Options{}); err == nil {
 			a.db.Log.SetTextIndex(c.Log.Search)
@@ -296,14 +284,6 @@ func (a *App) retryWhileUnreachable(ctx context.Context, step func() error) erro
 		case <-time.After(wait):
 		}
 	}
-}
-
-// storeName returns the path of the SQLite file, or the database address without its password.
-func storeName(c config.Config) string {
-	if c.Store == "sqlite" {
-		return filepath.Join(c.DataDir, "fairlead.db")
-	}
-	return store.Redact(c.Store)
 }
 
 func (a *App) openAccounts(ctx context.Context, c config.Config) (err error) {
@@ -362,11 +342,6 @@ func (a *App) passwordAllowed(email string) bool {
 
 // shedding reports whether model requests are being rejected because of overload.
 func (a *App) shedding() bool { return a.admission != nil && a.admission.Overloaded() }
-
-func isLoopback(address net.Addr) bool {
-	ap, err := netip.ParseAddrPort(address.String())
-	return err == nil && ap.Addr().Unmap().IsLoopback()
-}
 
 // report logs an error from a background task that will retry. It ignores nil and cancellation.
 func (a *App) report(doing string, err error) {
@@ -443,7 +418,7 @@ func (a *App) openGateway(ctx context.Context, c config.Config) (err error) {
 		Log: a.spool, Observe: a.observe, Started: a.observeStart,
 		Logger: a.log, Settings: settings.Gateway(c), Snapshot: f.Snapshot(), Reasoning: kept, Sessions: sessions, Comparer: a.comparer, Checker: cascade.New(a.shadowEgress), Cache: cache,
 		Routing: gateway.Routing{
-			Predictor: a.predictor, Policies: a.policies, Feedback: ratings{a}, Prefixes: a.prefixes, Lengths: a.lengths, Pins: pins{a.accounts}, Draw: rand.Float64,
+			Predictor: a.predictor, Policies: a.policies, Feedback: ratings{a.feedback, a}, Prefixes: a.prefixes, Lengths: a.lengths, Pins: pins{a.accounts}, Draw: rand.Float64,
 		},
 	}
 	if a.traces != nil {
@@ -474,17 +449,6 @@ func (a *App) build(ctx context.Context, loaded *config.Loaded) (*providerset.Se
 	}
 	set.Policies, err = a.instancePolicies(loaded, set)
 	return set, err
-}
-
-func (a *App) openAdmin() error {
-	api, err := admin.New(a.adminParts())
-	if err != nil {
-		return fmt.Errorf("build admin API: %w", err)
-	}
-	a.admin = api
-	a.manual = manual.New(docs.Files, http.HandlerFunc(a.notFound))
-	a.dashboard = web.Handler(a.version, http.HandlerFunc(a.notFound))
-	return nil
 }
 
 // announce prints a banner with the addresses to a terminal, or logs them.

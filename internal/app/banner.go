@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"net"
@@ -16,12 +17,24 @@ func (a *App) printBanner(w io.Writer, took time.Duration) {
 	line := func(name, text string) { fmt.Fprintf(&b, "  %-10s %s\n", name, text) }
 	fmt.Fprintf(&b, "fairlead %s (%s/%s, %s)\n", a.version, runtime.GOOS, runtime.GOARCH, runtime.Version())
 	line("config", a.configText())
-	line("data", a.dataText())
+	data := a.storeName
+	if a.storeNew {
+		data += " (new)"
+	}
+	line("data", data)
 	line("providers", a.providersText())
-	line("policies", fmt.Sprintf("%-34s baseline  %s", a.policiesText(), a.baselineText()))
+	policies := "0 – routing by score only"
+	if n := a.policies.Instance().Len(); n > 0 { // workspace policies are not counted
+		policies = fmt.Sprintf("%d from the configuration", n)
+	}
+	line("policies", fmt.Sprintf("%-34s baseline  %s", policies, cmp.Or(a.loaded().Config.DefaultModel, "caller's model")))
 	base, others := a.addresses()
 	line("API", base+"/proxy/v1")
-	line("dashboard", base+otherAddresses(others))
+	dashboard := base
+	if len(others) > 0 {
+		dashboard += "   (also " + strings.Join(others, ", ") + ")"
+	}
+	line("dashboard", dashboard)
 	if text := a.setupText(); text != "" {
 		line("setup", text)
 	}
@@ -30,33 +43,7 @@ func (a *App) printBanner(w io.Writer, took time.Duration) {
 }
 
 func (a *App) configText() string {
-	if path := a.loaded().Path; path != "" {
-		return path
-	}
-	return "none – using defaults and environment"
-}
-
-func (a *App) dataText() string {
-	text := a.storeName
-	if a.storeNew {
-		text += " (new)"
-	}
-	return text
-}
-
-// policiesText describes the instance policies. Workspace policies are not counted.
-func (a *App) policiesText() string {
-	if n := a.policies.Instance().Len(); n > 0 {
-		return fmt.Sprintf("%d from the configuration", n)
-	}
-	return "0 – routing by score only"
-}
-
-func (a *App) baselineText() string {
-	if model := a.loaded().Config.DefaultModel; model != "" {
-		return model
-	}
-	return "caller's model"
+	return cmp.Or(a.loaded().Path, "none – using defaults and environment")
 }
 
 func (a *App) providersText() string {
@@ -94,7 +81,8 @@ func (a *App) setupText() string {
 	return fmt.Sprintf("%s/welcome#%s   first account, valid 1 h   (or: fairlead admin create)", base, a.setupCode)
 }
 
-// addresses returns the addresses to open. For a wildcard listen address these are loopback and the addresses of the machine.
+// addresses returns the addresses to open. For a wildcard listen address these are loopback and the IPv4
+// addresses at which other machines reach this one.
 func (a *App) addresses() (first string, others []string) {
 	scheme := "http"
 	if a.loaded().Config.TLS.Cert != "" {
@@ -111,30 +99,11 @@ func (a *App) addresses() (first string, others []string) {
 	if err != nil || !ip.IsUnspecified() {
 		return scheme + "://" + net.JoinHostPort(host, port), nil
 	}
-	for _, own := range ownAddresses() {
-		others = append(others, scheme+"://"+net.JoinHostPort(own, port))
-	}
-	return scheme + "://" + net.JoinHostPort("127.0.0.1", port), others
-}
-
-// ownAddresses returns the IPv4 addresses of the machine that other machines can reach.
-func ownAddresses() []string {
-	addresses, err := net.InterfaceAddrs()
-	if err != nil {
-		return nil
-	}
-	var own []string
-	for _, address := range addresses {
+	machine, _ := net.InterfaceAddrs() // if they cannot be read, loopback remains
+	for _, address := range machine {
 		if n, ok := address.(*net.IPNet); ok && n.IP.IsGlobalUnicast() && n.IP.To4() != nil {
-			own = append(own, n.IP.String())
+			others = append(others, scheme+"://"+net.JoinHostPort(n.IP.String(), port))
 		}
 	}
-	return own
-}
-
-func otherAddresses(others []string) string {
-	if len(others) == 0 {
-		return ""
-	}
-	return "   (also " + strings.Join(others, ", ") + ")"
+	return scheme + "://" + net.JoinHostPort("127.0.0.1", port), others
 }

@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -12,8 +11,10 @@ import (
 	"fairlead/internal/cluster"
 	"fairlead/internal/config"
 	"fairlead/internal/health"
+	"fairlead/internal/id"
 	"fairlead/internal/ledger"
 	"fairlead/internal/limit"
+	"fairlead/internal/outline"
 	"fairlead/internal/reasoning"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/responsecache"
@@ -37,7 +38,9 @@ type clusterParts struct {
 
 // openCluster creates the limits and budgets, either for this process only or shared through Redis.
 func (a *App) openCluster(ctx context.Context, c config.Config) error {
-	budgets := ledger.Options{Spent: a.spent, OnWarn: a.warnBudget}
+	budgets := ledger.Options{Spent: a.spent, OnWarn: func(b ledger.Budget, s ledger.Status) {
+		a.log.Warn("budget warning level exceeded", "budget", b.ID, "name", b.Name, "spent", s.Spent.String(), "of", b.Amount.String())
+	}}
 	if c.Redis == "" {
 		a.limits, a.ledger = limit.NewMemory(time.Now), ledger.New(budgets)
 		return nil
@@ -47,7 +50,16 @@ func (a *App) openCluster(ctx context.Context, c config.Config) error {
 		return err
 	}
 	p := &clusterParts{redis: redisClient, hints: make(chan health.Hint, hintQueue)}
-	p.client = cluster.New(redisClient, cluster.Options{Seen: cluster.StoredReplicas(ctx, a.db), OnStateChange: func(err error) { a.reportRedis(p, err) }})
+	p.client = cluster.New(redisClient, cluster.Options{Seen: cluster.StoredReplicas(ctx, a.db), OnStateChange: func(err error) {
+		if err == nil {
+			a.log.Debug("redis available")
+			return
+		}
+		now, last := time.Now().UnixNano(), p.warned.Load()
+		if now-last > int64(warnInterval) && p.warned.CompareAndSwap(last, now) {
+			a.log.Warn("redis unavailable, using per-replica limits", "replicas", p.client.State().Replicas, "error", err.Error())
+		}
+	}})
 	p.liveness = cluster.NewLiveness(p.client, a.db)
 	a.cluster = p // used by a.now
 	budgets.Now, budgets.OthersReachRedis = a.now, p.liveness.OthersReachRedis
@@ -87,34 +99,6 @@ func (a *App) responseCache(c config.ResponseCache) (*responsecache.Cache, error
 	return responsecache.New(o), nil
 }
 
-// reportRedis logs that Redis became unavailable or available again. The number of warnings is limited.
-func (a *App) reportRedis(p *clusterParts, err error) {
-	if err == nil {
-		a.log.Debug("redis available")
-		return
-	}
-	now, last := time.Now().UnixNano(), p.warned.Load()
-	if now-last > int64(warnInterval) && p.warned.CompareAndSwap(last, now) {
-		a.log.Warn("redis unavailable, using per-replica limits", "replicas", p.client.State().Replicas, "error", err.Error())
-	}
-}
-
-// startCluster starts the tasks that exchange state between replicas.
-func (a *App) startCluster(ctx context.Context) {
-	a.tasks.Go(func() { a.db.Listen(ctx, a.keyring.Nudge) })
-	p := a.cluster
-	if p == nil {
-		return
-	}
-	a.tasks.Go(func() { p.run(ctx) })
-	a.tasks.Go(func() { p.client.Listen(ctx, a.onMessage) })
-	a.tasks.Go(func() { p.client.StoreReplicas(ctx, a.db) })
-	a.tasks.Go(func() { p.publishHints(ctx) })
-	if a.loaded().Config.Store != "sqlite" { // replicas do not share a SQLite file
-		a.tasks.Go(func() { p.liveness.Run(ctx) })
-	}
-}
-
 // onHint queues a hint about a provider's health for the other replicas. It never blocks; hints are dropped when the queue is
 // full.
 func (a *App) onHint(h health.Hint) {
@@ -142,17 +126,6 @@ func (p *clusterParts) publishHints(ctx context.Context) {
 	}
 }
 
-// run sends heartbeats until the ledger has sent its last settlements, because settlements of a replica that has left the cluster
-// are ignored.
-func (p *clusterParts) run(ctx context.Context) {
-	beating, stop := context.WithCancel(context.WithoutCancel(ctx))
-	var heartbeat sync.WaitGroup
-	heartbeat.Go(func() { p.client.Run(beating) })
-	p.ledger.Run(ctx)
-	stop()
-	heartbeat.Wait()
-}
-
 // now returns the time of the Redis clock, which all replicas share, or the local time without Redis. It is used for budget
 // periods and key expiry.
 func (a *App) now() time.Time {
@@ -164,17 +137,22 @@ func (a *App) now() time.Time {
 
 // onDelivered notes which parts of each request have been written to the database and adds their costs to the shared ledger.
 func (a *App) onDelivered(entries []requestlog.Entry) {
-	a.rememberParts(entries)
-	if a.cluster == nil {
-		return
-	}
 	for i := range entries {
-		if e := &entries[i]; e.Cost != nil && !requestlog.IsSampleKey(e.KeyID) {
-			a.cluster.ledger.Delivered("key:"+e.KeyID, e.Time, *e.Cost)
-			a.cluster.ledger.Delivered("ws:"+e.WorkspaceID, e.Time, *e.Cost)
-			for _, subject := range e.Subjects {
-				a.cluster.ledger.Delivered(subject, e.Time, *e.Cost)
+		e := &entries[i]
+		if at, ok := id.Time(e.ID); ok && e.Body.Split {
+			if len(e.Body.Missing) > 0 { // another replica deleted requests that had these parts
+				a.known.Clear()
+			} else {
+				a.known.Add(outline.DayOf(at), e.Body.Parts)
 			}
+		}
+		if a.cluster == nil || e.Cost == nil || requestlog.IsSampleKey(e.KeyID) {
+			continue
+		}
+		a.cluster.ledger.Delivered("key:"+e.KeyID, e.Time, *e.Cost)
+		a.cluster.ledger.Delivered("ws:"+e.WorkspaceID, e.Time, *e.Cost)
+		for _, subject := range e.Subjects {
+			a.cluster.ledger.Delivered(subject, e.Time, *e.Cost)
 		}
 	}
 }
@@ -203,14 +181,4 @@ func (a *App) publishEnding(ctx context.Context, e account.Ending) {
 		err = a.cluster.client.Publish(ctx, message)
 	}
 	a.report("publish key revocation", err)
-}
-
-// redisCheck returns the readiness check for Redis, and false if Redis is not configured. The check never fails, because requests
-// are served without Redis.
-func (a *App) redisCheck() (check, bool) {
-	if a.cluster == nil {
-		return check{}, false
-	}
-	state := a.cluster.client.State()
-	return check{Name: "redis", OK: true, Note: note(!state.Ready, "unavailable, using per-replica limits")}, true
 }

@@ -32,7 +32,7 @@ func (a *App) openComparison(c config.Config, f *providerset.Set) {
 		Dispatcher: &attempt.Dispatcher{Admission: tracker, Health: tracker, Egress: a.shadowEgress, Batches: chat.Format{}, Draw: rand.Float64},
 		Log:        noLog{}, Observe: func(*requestlog.Entry) {}, Started: func(*requestlog.Entry) {},
 		Logger: a.log, Settings: shadowSettings(c), Snapshot: f.Snapshot(),
-		Routing: gateway.Routing{Predictor: a.predictor, Policies: a.policies, Feedback: ratings{a}, Draw: rand.Float64},
+		Routing: gateway.Routing{Predictor: a.predictor, Policies: a.policies, Feedback: ratings{a.feedback, a}, Draw: rand.Float64},
 	})
 	a.comparer = shadow.New(shadow.Options{
 		Caller: a.shadow, Store: a.db.Proof, Hooks: a.shadowEgress, Redact: a.redaction.RedactBatch, Report: a.report,
@@ -41,7 +41,17 @@ func (a *App) openComparison(c config.Config, f *providerset.Set) {
 				a.cluster.ledger.Delivered(c.Budget, c.At, c.Amount)
 			}
 		},
-		Verdict: a.storeVerdict, Wait: a.waitForCapacity,
+		Verdict: a.storeVerdict,
+		Wait: func(ctx context.Context) bool {
+			for a.shedding() {
+				select {
+				case <-ctx.Done():
+					return false
+				case <-time.After(time.Second):
+				}
+			}
+			return ctx.Err() == nil
+		},
 	})
 }
 
@@ -50,21 +60,6 @@ func shadowSettings(c config.Config) gateway.Settings {
 	s := settings.Gateway(c)
 	s.Explore, s.AllowUnpriced, s.Rescue, s.Attempts.Hedge = 0, false, false, false
 	return s
-}
-
-// busyPause is how often a comparison checks whether the gateway still rejects requests of clients.
-const busyPause = time.Second
-
-// waitForCapacity waits until the gateway no longer rejects requests of clients because of overload. It returns false when ctx ends.
-func (a *App) waitForCapacity(ctx context.Context) bool {
-	for a.shedding() {
-		select {
-		case <-ctx.Done():
-			return false
-		case <-time.After(busyPause):
-		}
-	}
-	return ctx.Err() == nil
 }
 
 // noLog discards the entries of shadow calls, which package shadow stores.

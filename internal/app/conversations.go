@@ -10,8 +10,8 @@ import (
 )
 
 // splitRequest returns an entry whose request body is split, without the parts that this process has delivered to the database before.
-// Parts are shared by the requests of one workspace that are redacted by the same rules.
-func (a *App) splitRequest(e *requestlog.Entry) *requestlog.Entry {
+// Parts are shared by the requests of one workspace that are redacted by the same rules. The parts use the given memory.
+func (a *App) splitRequest(e *requestlog.Entry, memory []byte) *requestlog.Entry {
 	at, ok := id.Time(e.ID)
 	if !ok || e.BodyState != requestlog.BodyStored {
 		return e
@@ -25,30 +25,14 @@ func (a *App) splitRequest(e *requestlog.Entry) *requestlog.Entry {
 		known = func(outline.Address) bool { return false } // the response is compared with the schema in the request
 	}
 	rules := a.redaction.Version(e.WorkspaceID)
-	request, parts, ok := a.partKey.Scope(e.WorkspaceID+"\x00"+rules).Split(body, known)
+	request, parts, ok := a.partKey.Scope(e.WorkspaceID+"\x00"+rules).SplitTurn(body, e.Body.Turn, memory, known)
 	if !ok {
 		return e
 	}
 	split := *e
-	split.Body.Split, split.Body.Request, split.Body.Parts, split.Body.Whole = true, request, parts, len(body)
+	split.Body.Turn, split.Body.Split, split.Body.Request, split.Body.Parts, split.Body.Whole = nil, true, request, parts, len(body)
 	if rules != "" {
 		split.Preview = redaction.PreviewSource(e)
 	}
 	return &split
-}
-
-// rememberParts records which parts of requests the database has.
-func (a *App) rememberParts(entries []requestlog.Entry) {
-	for i := range entries {
-		e := &entries[i]
-		at, ok := id.Time(e.ID)
-		if !ok || !e.Body.Split {
-			continue
-		}
-		if len(e.Body.Missing) > 0 { // another replica deleted requests that had these parts
-			a.known.Clear()
-			continue
-		}
-		a.known.Add(outline.DayOf(at), e.Body.Parts)
-	}
 }

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
-	"slices"
 	"strings"
 
 	"fairlead/internal/account"
@@ -21,7 +20,7 @@ const devEmail = "dev@localhost"
 
 // openDev creates the developer account and signs it in. Its password is random, changes at each start and is never shown.
 func (a *App) openDev(ctx context.Context) error {
-	if !isLoopback(a.listener.Addr()) {
+	if at, err := netip.ParseAddrPort(a.listener.Addr().String()); err != nil || !at.Addr().Unmap().IsLoopback() {
 		return fmt.Errorf("--dev signs in every visitor and must listen on a loopback address, not on %s", a.listener.Addr())
 	}
 	password := rand.Text()
@@ -32,7 +31,12 @@ func (a *App) openDev(ctx context.Context) error {
 		if err := a.accounts.ResetPassword(ctx, devEmail, password); err != nil {
 			return fmt.Errorf("reset the developer account: %w", err)
 		}
-		if err := a.resetDevFactor(ctx); err != nil {
+		dev, err := a.accounts.AccountByEmail(ctx, devEmail)
+		if err != nil {
+			return fmt.Errorf("reset the developer account: %w", err)
+		}
+		// The account signs in without a user, who would have to enter the code of a second factor.
+		if err := a.factors.Reset(ctx, dev.ID); err != nil && !errors.Is(err, account.ErrNotFound) {
 			return fmt.Errorf("reset the developer account: %w", err)
 		}
 	}
@@ -41,18 +45,6 @@ func (a *App) openDev(ctx context.Context) error {
 		return fmt.Errorf("sign in to the developer account: %w", err)
 	}
 	a.devToken = token
-	return nil
-}
-
-// resetDevFactor removes the second factor of the developer account, which signs in without a user.
-func (a *App) resetDevFactor(ctx context.Context) error {
-	dev, err := a.accounts.AccountByEmail(ctx, devEmail)
-	if err != nil {
-		return err
-	}
-	if err := a.factors.Reset(ctx, dev.ID); !errors.Is(err, account.ErrNotFound) {
-		return err
-	}
 	return nil
 }
 
@@ -75,27 +67,27 @@ func (a *App) devOnly(next http.Handler) http.Handler {
 // counts as present, because a client may send one to make the proxy's own header the second value.
 func direct(r *http.Request) bool {
 	from, err := netip.ParseAddrPort(r.RemoteAddr)
-	if err != nil || !from.Addr().Unmap().IsLoopback() || !loopbackHost(r.Host) {
+	if err != nil || !from.Addr().Unmap().IsLoopback() {
+		return false
+	}
+	host := strings.ToLower((&url.URL{Host: r.Host}).Hostname())
+	if addr, err := netip.ParseAddr(host); err == nil {
+		if !addr.Unmap().IsLoopback() {
+			return false
+		}
+	} else if host != "localhost" && !strings.HasSuffix(host, ".localhost") {
 		return false
 	}
 	for name := range r.Header {
-		if strings.HasPrefix(name, "X-Forwarded") || slices.Contains(proxyHeaders, name) {
+		switch name {
+		case "Forwarded", "Via", "X-Real-Ip", "X-Client-Ip", "X-Original-Host", "X-Envoy-External-Address", "True-Client-Ip", "Cf-Connecting-Ip":
+			return false
+		}
+		if strings.HasPrefix(name, "X-Forwarded") {
 			return false
 		}
 	}
 	return true
-}
-
-// proxyHeaders are headers that proxies add, in addition to X-Forwarded-*.
-var proxyHeaders = []string{"Forwarded", "Via", "X-Real-Ip", "X-Client-Ip", "X-Original-Host", "X-Envoy-External-Address", "True-Client-Ip", "Cf-Connecting-Ip"}
-
-// loopbackHost reports whether a Host header names this machine.
-func loopbackHost(host string) bool {
-	name := strings.ToLower((&url.URL{Host: host}).Hostname())
-	if addr, err := netip.ParseAddr(name); err == nil {
-		return addr.Unmap().IsLoopback()
-	}
-	return name == "localhost" || strings.HasSuffix(name, ".localhost")
 }
 
 // signIn sets the developer's session cookie if a page is opened without one.

@@ -63,15 +63,3 @@ func (a *App) openExport(ctx context.Context, c config.Config) error {
 	a.log.InfoContext(ctx, "exporting telemetry", s.Describe()...)
 	return nil
 }
-
-// closeExport exports the last traces and metrics.
-func (a *App) closeExport(ctx context.Context) {
-	if a.traces == nil {
-		return
-	}
-	ctx, cancel := context.WithTimeout(ctx, exportTime)
-	defer cancel()
-	if err := a.traces.Close(ctx); err != nil {
-		a.log.WarnContext(ctx, "some telemetry was not exported", "error", err.Error())
-	}
-}

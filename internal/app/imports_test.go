@@ -129,6 +129,7 @@ var layers = [][]string{
 		"internal/batch",
 		"internal/bill",
 		"internal/length",
+		"internal/realtime",
 		"internal/response",
 		"internal/session",
 		"internal/sso",

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"fairlead/internal/health"
-	"fairlead/internal/ledger"
 	"fairlead/internal/money"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/session"
@@ -55,19 +54,31 @@ func (a *App) spent(ctx context.Context, budgetID string, since time.Time) (mone
 	return stored.Add(waiting), nil
 }
 
-func (a *App) warnBudget(b ledger.Budget, s ledger.Status) {
-	a.log.Warn("budget warning level exceeded", "budget", b.ID, "name", b.Name, "spent", s.Spent.String(), "of", b.Amount.String())
-}
-
 // gauges returns the functions that metrics call when they are scraped.
 func (a *App) gauges() telemetry.Sources {
 	return telemetry.Sources{
 		InFlight:     func() int64 { return int64(a.gateway.InFlight()) },
 		SpoolEntries: func() int64 { return a.spool.Stats().Entries },
 		SpoolBytes:   func() int64 { return a.spool.Stats().Bytes },
-		Circuits:     a.circuits,
-		ModelLists:   a.modelLists,
-
+		Circuits: func() []telemetry.Circuit {
+			var list []telemetry.Circuit
+			for _, h := range a.health.Snapshot() {
+				name, model, _ := strings.Cut(h.Target, "/")
+				list = append(list, telemetry.Circuit{Provider: name, Model: model, State: telemetry.CircuitState(circuitName(h))})
+			}
+			return list
+		},
+		ModelLists: func() []telemetry.ModelList {
+			fresh := map[string]int{}
+			for _, m := range a.providers.Load().NewModels(a.loader.Listed.Seen()) {
+				fresh[m.Provider]++
+			}
+			var list []telemetry.ModelList
+			for _, s := range a.loader.Listed.States() {
+				list = append(list, telemetry.ModelList{Provider: s.Provider, Models: s.Models, New: fresh[s.Provider], Failing: s.Failing})
+			}
+			return list
+		},
 		DroppedComparisons: func() int64 { return a.comparer.Dropped() },
 		CatalogFailing: func() int64 {
 			if a.catalogFailing.Load() {
@@ -76,27 +87,6 @@ func (a *App) gauges() telemetry.Sources {
 			return 0
 		},
 	}
-}
-
-func (a *App) modelLists() []telemetry.ModelList {
-	fresh := map[string]int{}
-	for _, m := range a.providers.Load().NewModels(a.loader.Listed.Seen()) {
-		fresh[m.Provider]++
-	}
-	var list []telemetry.ModelList
-	for _, s := range a.loader.Listed.States() {
-		list = append(list, telemetry.ModelList{Provider: s.Provider, Models: s.Models, New: fresh[s.Provider], Failing: s.Failing})
-	}
-	return list
-}
-
-func (a *App) circuits() []telemetry.Circuit {
-	var list []telemetry.Circuit
-	for _, h := range a.health.Snapshot() {
-		name, model, _ := strings.Cut(h.Target, "/")
-		list = append(list, telemetry.Circuit{Provider: name, Model: model, State: telemetry.CircuitState(circuitName(h))})
-	}
-	return list
 }
 
 // circuitName returns the name of a circuit state in metrics and the admin API.

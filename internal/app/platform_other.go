@@ -4,7 +4,8 @@ package app
 
 import "syscall"
 
-// reloadSignal is never sent on this platform; changes of the file are still detected.
-const reloadSignal = syscall.SIGHUP
+// ReloadSignal is never sent on this platform; changes of the file are still detected.
+const ReloadSignal = syscall.SIGHUP
 
-func diskBytes(string) (free, total int64) { return -1, -1 }
+// DiskBytes returns -1 for the free and total size of a disk, because they are unknown on this platform.
+func DiskBytes(string) (free, total int64) { return -1, -1 }

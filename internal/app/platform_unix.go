@@ -8,10 +8,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-const reloadSignal = syscall.SIGHUP
+// ReloadSignal is the signal that makes a running server reload its configuration.
+const ReloadSignal = syscall.SIGHUP
 
-// diskBytes returns the free and total size of the disk that holds a directory, or -1 if they are unknown.
-func diskBytes(dir string) (free, total int64) {
+// DiskBytes returns the free and total size of the disk that holds a directory, or -1 if they are unknown.
+func DiskBytes(dir string) (free, total int64) {
 	var s unix.Statfs_t
 	if err := unix.Statfs(dir, &s); err != nil {
 		return -1, -1

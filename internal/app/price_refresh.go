@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"time"
@@ -55,7 +56,7 @@ func (a *App) refreshPrices(ctx context.Context, c config.Config, now time.Time)
 	if err != nil || now.Sub(book.Checked) < c.Catalog.Refresh {
 		return err
 	}
-	text, err := pricebook.FetchList(ctx, a.egress, listAddress(c.Catalog), "fairlead/"+a.version)
+	text, err := pricebook.FetchList(ctx, a.egress, cmp.Or(c.Catalog.URL, importer.Address(c.Catalog.From)), "fairlead/"+a.version)
 	if err != nil {
 		return err
 	}
@@ -75,11 +76,4 @@ func (a *App) refreshPrices(ctx context.Context, c config.Config, now time.Time)
 	a.log.Info("prices refreshed", "source", diff.Source, "new", diff.Count(importer.New), "changed", diff.Count(importer.Changed),
 		"rejected", diff.Count(importer.Rejected), "unchanged", diff.Unchanged)
 	return nil
-}
-
-func listAddress(c config.Catalog) string {
-	if c.URL != "" {
-		return c.URL
-	}
-	return importer.Address(c.From)
 }

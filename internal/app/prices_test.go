@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"fairlead/internal/catalog"
+	"fairlead/internal/catalog/importer"
 	"fairlead/internal/config"
 	"fairlead/internal/egress"
 	"fairlead/internal/money"
@@ -135,12 +136,9 @@ func TestPriceRefreshRejectsImplausibleChanges(t *testing.T) {
 
 func TestPriceListsHaveAnAddress(t *testing.T) {
 	t.Parallel()
-	for _, c := range []config.Catalog{{From: "models.dev"}, {From: "litellm"}} {
-		if got := listAddress(c); !strings.HasPrefix(got, "https://") {
-			t.Errorf("%s: %q", c.From, got)
+	for _, source := range []string{"models.dev", "litellm"} {
+		if got := importer.Address(source); !strings.HasPrefix(got, "https://") {
+			t.Errorf("%s: %q", source, got)
 		}
-	}
-	if got := listAddress(config.Catalog{From: "litellm", URL: "https://mirror.example/x"}); got != "https://mirror.example/x" {
-		t.Errorf("the operator's own address does not win: %q", got)
 	}
 }

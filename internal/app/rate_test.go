@@ -92,7 +92,7 @@ func TestRatingIsCompletedFromTheLogEntry(t *testing.T) {
 	}
 	for _, e := range []requestlog.Entry{old, fresh} {
 		given := feedback.Rating{RequestID: e.ID, WorkspaceID: workspaceID, KeyID: "key_1", Score: 1, Label: "good", Source: feedback.FromAPI}
-		got, err := ratings{a}.Rate(t.Context(), given)
+		got, err := ratings{a.feedback, a}.Rate(t.Context(), given)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -101,7 +101,7 @@ func TestRatingIsCompletedFromTheLogEntry(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Error(diff)
 		}
-		said, err := ratings{a}.Of(t.Context(), workspaceID, e.ID)
+		said, err := ratings{a.feedback, a}.Of(t.Context(), workspaceID, e.ID)
 		if err != nil || len(said) != 1 || said[0].Score != 1 {
 			t.Errorf("%+v, %v", said, err)
 		}
@@ -109,14 +109,14 @@ func TestRatingIsCompletedFromTheLogEntry(t *testing.T) {
 	if err := a.feedback.Recompute(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	sum, err := ratings{a}.Summary(t.Context(), workspaceID)
+	sum, err := ratings{a.feedback, a}.Summary(t.Context(), workspaceID)
 	if err != nil || len(sum.Models) != 1 || sum.Models[0].Total.Ratings != 2 || a.feedback.For(workspaceID) == nil {
 		t.Errorf("%+v, %v", sum, err)
 	}
-	if err := (ratings{a}).Reset(t.Context(), workspaceID, ""); err != nil {
+	if err := (ratings{a.feedback, a}).Reset(t.Context(), workspaceID, ""); err != nil {
 		t.Fatal(err)
 	}
-	if c := (ratings{a}).For(workspaceID); c != nil && c.Version != "" {
+	if c := (ratings{a.feedback, a}).For(workspaceID); c != nil && c.Version != "" {
 		t.Errorf("%+v is left after a reset", c)
 	}
 }
@@ -137,7 +137,7 @@ func TestRatingsOfUnknownRequestsAreRejected(t *testing.T) {
 		"no id at all":      {workspaceID, "nonsense", llm.InvalidRequest},
 		"of something else": {workspaceID, id.New("key", time.Now().Add(-time.Hour)), llm.NotFound},
 	} {
-		_, err := a.Rate(t.Context(), feedback.Rating{
+		_, err := ratings{a.feedback, a}.Rate(t.Context(), feedback.Rating{
 			RequestID: c.requestID, WorkspaceID: c.workspaceID, KeyID: "key_1", Score: 1, Source: feedback.FromAPI,
 		})
 		if e := llm.AsError(err); e.Kind != c.kind || e.Param != "request_id" {

@@ -13,23 +13,6 @@ type check struct {
 	Note string `json:"note,omitempty"` // reason for a failure or restriction, without secrets
 }
 
-// checks runs the readiness checks. A short database outage does not fail them, because cached keys keep working.
-func (a *App) checks() []check {
-	list := []check{
-		{Name: "accepting", OK: !a.gateway.Draining(), Note: note(a.gateway.Draining(), "shutting down")},
-	}
-	spoolErr := a.spool.Ready()
-	list = append(list, check{Name: "spool", OK: spoolErr == nil, Note: note(spoolErr != nil, "entries cannot be written to disk")})
-	stale := a.keyring.Stale()
-	known := stale < keysOutliveStore
-	list = append(list, check{Name: "keys", OK: known, Note: note(stale > 10*time.Second, "the database has been unavailable for "+stale.Round(time.Second).String())})
-	if redis, ok := a.redisCheck(); ok {
-		list = append(list, redis)
-	}
-	usable := len(a.gateway.Targets().Targets()) > 0
-	return append(list, check{Name: "providers", OK: usable, Note: note(!usable, "no provider offers a model")})
-}
-
 func note(applies bool, text string) string {
 	if applies {
 		return text
@@ -42,9 +25,20 @@ func serveHealth(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, r, http.StatusOK, map[string]any{"status": "ok"})
 }
 
-// serveReady reports whether a request would be served now.
+// serveReady reports whether a request would be served now. A short database outage does not fail the checks, because cached keys
+// keep working.
 func (a *App) serveReady(w http.ResponseWriter, r *http.Request) {
-	checks := a.checks()
+	draining, spoolErr, stale := a.gateway.Draining(), a.spool.Ready(), a.keyring.Stale()
+	checks := []check{
+		{Name: "accepting", OK: !draining, Note: note(draining, "shutting down")},
+		{Name: "spool", OK: spoolErr == nil, Note: note(spoolErr != nil, "entries cannot be written to disk")},
+		{Name: "keys", OK: stale < keysOutliveStore, Note: note(stale > 10*time.Second, "the database has been unavailable for "+stale.Round(time.Second).String())},
+	}
+	if a.cluster != nil { // never fails, because requests are served without Redis
+		checks = append(checks, check{Name: "redis", OK: true, Note: note(!a.cluster.client.State().Ready, "unavailable, using per-replica limits")})
+	}
+	usable := len(a.gateway.Targets().Targets()) > 0
+	checks = append(checks, check{Name: "providers", OK: usable, Note: note(!usable, "no provider offers a model")})
 	status, word := http.StatusOK, "ready"
 	for _, c := range checks {
 		if !c.OK {
@@ -52,15 +46,6 @@ func (a *App) serveReady(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	writeJSON(w, r, status, map[string]any{"status": word, "checks": checks})
-}
-
-// serveStarting reports that the store is not open yet.
-func serveStarting(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("Retry-After", "1")
-	writeJSON(w, r, http.StatusServiceUnavailable, map[string]any{
-		"status": "not ready",
-		"checks": []check{{Name: "store", Note: "the database is not available yet"}},
-	})
 }
 
 func writeJSON(w http.ResponseWriter, r *http.Request, status int, body any) {

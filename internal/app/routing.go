@@ -39,7 +39,7 @@ func (a *App) openRouting(ctx context.Context, c config.Config, f *providerset.S
 	}
 	a.feedback = feedback.NewIndex(a.db.Feedback, a.db.Feedback, feedback.Options{
 		Base: func(model string) (predict.Ability, bool) { return a.providers.Load().Snapshot().Ability(model) }, Predictor: a.predictor.Version(),
-		HalfLife: a.halfLife, MinVerdicts: feedback.MinVerdicts, Guard: true,
+		HalfLife: func() time.Duration { return a.loaded().Config.Routing.HalfLife }, MinVerdicts: feedback.MinVerdicts, Guard: true,
 		Keep: func(ctx context.Context, c *feedback.Corrections) error {
 			return replay.Keep(ctx, a.db.Config, nil, nil, c)
 		},
@@ -55,16 +55,8 @@ func (a *App) openRouting(ctx context.Context, c config.Config, f *providerset.S
 	}
 	a.keeper = explain.NewVersionKeeper(a.decisions, a.report)
 	a.lengths = length.NewTracker()
-	return a.openPrefixes(c)
-}
-
-// halfLife returns the configured half-life of ratings.
-func (a *App) halfLife() time.Duration { return a.loaded().Config.Routing.HalfLife }
-
-// openPrefixes creates the store of cached prompt prefixes. It is in memory, and shared through Redis if configured.
-func (a *App) openPrefixes(c config.Config) error {
-	memory := promptcache.NewMemory(promptcache.DefaultLinks)
-	a.prefixes = memory
+	prefixes := promptcache.NewMemory(promptcache.DefaultLinks)
+	a.prefixes = prefixes
 	if c.Redis == "" {
 		return nil
 	}
@@ -73,21 +65,13 @@ func (a *App) openPrefixes(c config.Config) error {
 		return fmt.Errorf("parse redis url: %w", err)
 	}
 	a.redis = redis.NewClient(options)
-	a.shared = promptcache.NewShared(memory, promptcache.NewRedis(a.redis))
+	a.shared = promptcache.NewShared(prefixes, promptcache.NewRedis(a.redis))
 	a.prefixes = a.shared
 	return nil
 }
 
-// startRouting starts the background tasks of routing.
-func (a *App) startRouting(ctx context.Context) {
-	a.tasks.Go(func() { a.keepRouting(ctx) })
-	a.tasks.Go(func() { a.keeper.Run(ctx) })
-	a.tasks.Go(func() { a.signals.Run(ctx) })
-	if a.shared != nil {
-		a.tasks.Go(func() { a.shared.Run(ctx) })
-	}
-}
-
+// keepRouting loads the policies and ratings that other processes saved. It rebuilds the provider set when another process has changed
+// the stored providers or credentials.
 func (a *App) keepRouting(ctx context.Context) {
 	tick := time.NewTicker(freshness)
 	defer tick.Stop()
@@ -99,17 +83,12 @@ func (a *App) keepRouting(ctx context.Context) {
 		}
 		a.report("read policies", a.policies.Reload(ctx))
 		a.report("read ratings", a.feedback.Refresh(ctx))
-		a.report("read providers", a.refreshProviders(ctx))
+		changed, err := a.loader.Changed(ctx)
+		if changed && err == nil {
+			err = a.rebuild(ctx)
+		}
+		a.report("read providers", err)
 	}
-}
-
-// refreshProviders rebuilds the provider set when another process has changed the stored providers or credentials.
-func (a *App) refreshProviders(ctx context.Context) error {
-	changed, err := a.loader.Changed(ctx)
-	if err != nil || !changed {
-		return err
-	}
-	return a.rebuild(ctx)
 }
 
 // refreshModelLists reads the model lists of providers periodically. It rebuilds the provider set when the models that requests

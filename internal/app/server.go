@@ -48,7 +48,7 @@ func listen(ctx context.Context, address string, cert *tls.Config, c *config.Con
 	l := &listener{Listener: ln, failed: make(chan error, 1), hangUp: hangUp}
 	l.handler.Store(&h)
 	l.server = ingress.New(ingress.Options{
-		Handler:    http.HandlerFunc(l.dispatch),
+		Handler:    http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { (*l.handler.Load()).ServeHTTP(w, r) }),
 		Reject:     reject,
 		Context:    func() context.Context { return base },
 		HeaderSize: int(c.Headers.Size),
@@ -61,11 +61,6 @@ func listen(ctx context.Context, address string, cert *tls.Config, c *config.Con
 	})
 	go func() { l.failed <- l.server.Serve(ln) }()
 	return l, nil
-}
-
-// dispatch passes the request to the current handler.
-func (l *listener) dispatch(w http.ResponseWriter, r *http.Request) {
-	(*l.handler.Load()).ServeHTTP(w, r)
 }
 
 func (l *listener) serve(h http.Handler) { l.handler.Store(&h) }
@@ -127,29 +122,22 @@ func (a *App) serveProbe(w http.ResponseWriter, r *http.Request) {
 	serveHealth(w, r)
 }
 
-// serveMetrics returns the metrics if the key has permission. The admin listener requires no key.
+// serveMetrics returns the metrics to keys of the operator's workspace, because metrics include the requests and costs of all
+// workspaces. The admin listener requires no key.
 func (a *App) serveMetrics(w http.ResponseWriter, r *http.Request) {
-	if err := a.admitToMetrics(r); err != nil {
+	var actor account.Actor
+	grant, err := a.keyring.Authenticate(r.Header)
+	if err == nil {
+		actor, err = a.accounts.KeyActor(r.Context(), grant.Key)
+	}
+	if err == nil && (!actor.Operator || !actor.May(account.ReadFigures)) {
+		err = llm.Errorf(llm.ScopeDenied, "Metrics require an API key of the operator's workspace with the \"read\" scope. The admin listener serves metrics without a key.")
+	}
+	if err != nil {
 		a.reject(w, r, llm.AsError(err))
 		return
 	}
 	a.metrics.Handler().ServeHTTP(w, r)
-}
-
-// admitToMetrics accepts only keys of the operator's workspace, because metrics include the requests and costs of all workspaces.
-func (a *App) admitToMetrics(r *http.Request) error {
-	grant, err := a.keyring.Authenticate(r.Header)
-	if err != nil {
-		return err
-	}
-	actor, err := a.accounts.KeyActor(r.Context(), grant.Key)
-	if err != nil {
-		return err
-	}
-	if !actor.Operator || !actor.May(account.ReadFigures) {
-		return llm.Errorf(llm.ScopeDenied, "Metrics require an API key of the operator's workspace with the \"read\" scope. The admin listener serves metrics without a key.")
-	}
-	return nil
 }
 
 // private returns the handler of the admin listener.
@@ -172,11 +160,14 @@ func (a *App) starting() http.Handler {
 		case "/health", "/livez":
 			serveHealth(w, r)
 		case "/readyz":
-			serveStarting(w, r)
-		default:
-			e := llm.Errorf(llm.LedgerUnavailable, "The gateway is starting and its database is not available yet. Retry in 1 second.")
 			w.Header().Set("Retry-After", "1")
-			a.reject(w, r, e)
+			writeJSON(w, r, http.StatusServiceUnavailable, map[string]any{
+				"status": "not ready",
+				"checks": []check{{Name: "store", Note: "the database is not available yet"}},
+			})
+		default:
+			w.Header().Set("Retry-After", "1")
+			a.reject(w, r, llm.Errorf(llm.LedgerUnavailable, "The gateway is starting and its database is not available yet. Retry in 1 second."))
 		}
 	})
 }

@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"errors"
-	"os"
 	"reflect"
 	"sync"
 	"time"
@@ -41,8 +40,31 @@ func (a *App) start(ctx context.Context) {
 	a.tasks.Go(func() { a.comparer.Run(ctx) })
 	a.tasks.Go(func() { a.alerts.engine.Follow(ctx) })
 	a.tasks.Go(func() { a.sso.Run(ctx) })
-	a.startRouting(ctx)
-	a.startCluster(ctx)
+	a.tasks.Go(func() { a.keepRouting(ctx) })
+	a.tasks.Go(func() { a.keeper.Run(ctx) })
+	a.tasks.Go(func() { a.signals.Run(ctx) })
+	if a.shared != nil {
+		a.tasks.Go(func() { a.shared.Run(ctx) })
+	}
+	a.tasks.Go(func() { a.db.Listen(ctx, a.keyring.Nudge) })
+	if p := a.cluster; p != nil {
+		a.tasks.Go(func() {
+			// Heartbeats continue until the ledger has sent its last settlements, because settlements of a replica that has left the
+			// cluster are ignored.
+			beating, stop := context.WithCancel(context.WithoutCancel(ctx))
+			var heartbeat sync.WaitGroup
+			heartbeat.Go(func() { p.client.Run(beating) })
+			p.ledger.Run(ctx)
+			stop()
+			heartbeat.Wait()
+		})
+		a.tasks.Go(func() { p.client.Listen(ctx, a.onMessage) })
+		a.tasks.Go(func() { p.client.StoreReplicas(ctx, a.db) })
+		a.tasks.Go(func() { p.publishHints(ctx) })
+		if a.loaded().Config.Store != "sqlite" { // replicas do not share a SQLite file
+			a.tasks.Go(func() { p.liveness.Run(ctx) })
+		}
+	}
 	if loaded := a.loaded(); loaded.Path != "" {
 		a.tasks.Go(func() {
 			a.report("watch configuration", loaded.Watch(ctx, func() { a.reload(ctx, "file changed") }))
@@ -149,7 +171,13 @@ func (a *App) stop(ctx context.Context) error {
 	if flushErr := a.spool.Flush(flush); flushErr != nil {
 		a.log.Warn("entries remain in the spool until the next start", "error", flushErr.Error())
 	}
-	a.closeExport(ctx)
+	if a.traces != nil {
+		export, exported := context.WithTimeout(ctx, exportTime)
+		defer exported()
+		if exportErr := a.traces.Close(export); exportErr != nil {
+			a.log.Warn("some telemetry was not exported", "error", exportErr.Error())
+		}
+	}
 	a.endTasks()
 	a.tasks.Wait()
 	a.redaction.Wait()
@@ -188,6 +216,3 @@ func (a *App) close() error {
 	}
 	return errors.Join(errs...)
 }
-
-// ReloadSignal is the signal that makes a running server reload its configuration.
-var ReloadSignal os.Signal = reloadSignal

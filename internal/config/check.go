@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"fairlead/internal/config/unit"
 	"fairlead/internal/document"
@@ -19,23 +20,25 @@ const shortestMasterKey = 32
 
 // check validates first single values by their tags, then combinations.
 func (l *loader) check(o Options) {
-	l.checkTimeouts() // first, because these checks are stricter than the tags
+	// Top-level timeouts must be positive, because they have nothing to inherit from. Only the headers timeout can be zero; the
+	// first-token timeout then applies. This check is the first, because it is stricter than the tags.
+	visit(reflect.ValueOf(&l.config.Timeouts).Elem(), "timeouts", func(path string, f field, v reflect.Value) {
+		if f.name != "headers" {
+			f.check = "positive"
+		}
+		l.checkDuration(path, f, time.Duration(v.Int()))
+	})
 	visit(reflect.ValueOf(&l.config).Elem(), "", l.checkField)
 	l.checkServer()
-	l.checkCatalogFile()
-	l.checkSSO()
-	l.checkProviders(o)
-	l.checkModels("models", l.config.Models)
-}
-
-// checkCatalogFile rejects a catalog file that is protected by neither a signature nor a hash.
-func (l *loader) checkCatalogFile() {
 	if f := l.config.Catalog.File; f.Source != "" && len(f.PublicKeys) == 0 && f.SHA256 == "" {
 		l.complain("catalog.file.source", fault{
 			code: BadValue, message: "source requires public_keys or sha256, which protect models and prices against tampering",
 			fix: "set catalog.file.public_keys or catalog.file.sha256",
 		})
 	}
+	l.checkSSO()
+	l.checkProviders(o)
+	l.checkModels("models", l.config.Models)
 }
 
 // complain reports a problem unless the path already has one.
@@ -124,7 +127,18 @@ func (l *loader) checkServer() {
 		}
 		l.complain(set, fault{code: Contradictory, message: "tls needs both cert and key", fix: "set both, or neither"})
 	}
-	l.checkMasterKey()
+	if key := c.MasterKey; key != "" { // without one, a master key is generated
+		wrong := ""
+		switch n := utf8.RuneCountInString(key); {
+		case strings.TrimSpace(key) == "":
+			wrong = "master_key is blank"
+		case n < shortestMasterKey:
+			wrong = fmt.Sprintf("master_key has %d characters, but needs at least %d", n, shortestMasterKey)
+		}
+		if wrong != "" {
+			l.complain("master_key", fault{code: WeakSecret, message: wrong, fix: "generate one with  openssl rand -hex 32"})
+		}
+	}
 	if c.Limits.Buffered < c.Limits.Body && c.Limits.Buffered > 0 {
 		path := "limits.body"
 		if _, ok := l.origins["limits.buffered"]; ok {
@@ -134,40 +148,19 @@ func (l *loader) checkServer() {
 	}
 }
 
-func (l *loader) checkMasterKey() {
-	key := l.config.MasterKey
-	var wrong string
-	switch n := len([]rune(key)); {
-	case key == "":
-		return // a master key is generated
-	case strings.TrimSpace(key) == "":
-		wrong = "master_key is blank"
-	case n < shortestMasterKey:
-		wrong = fmt.Sprintf("master_key has %d characters, but needs at least %d", n, shortestMasterKey)
-	default:
-		return
-	}
-	l.complain("master_key", fault{code: WeakSecret, message: wrong, fix: "generate one with  openssl rand -hex 32"})
-}
-
-// checkTimeouts requires positive top-level timeouts, because they have nothing to inherit from. Only the headers timeout can be
-// zero; the first-token timeout then applies.
-func (l *loader) checkTimeouts() {
-	visit(reflect.ValueOf(&l.config.Timeouts).Elem(), "timeouts", func(path string, f field, v reflect.Value) {
-		if f.name != "headers" {
-			f.check = "positive"
-		}
-		l.checkDuration(path, f, time.Duration(v.Int()))
-	})
-}
-
 func (l *loader) checkProviders(o Options) {
 	seen := map[string]string{}
 	for i, p := range l.config.Providers {
 		path := at("providers", i)
 		l.checkName(path, "provider", p.Name, seen)
 		l.checkVendor(path, p, o.Vendors)
-		l.checkAddress(path, p, o)
+		known := slices.Contains(o.Vendors, cmp.Or(p.Vendor, p.Name))
+		if known && o.Missing != nil && !p.Disabled && !l.damaged[join(path, "base_url")] && !l.damaged[join(path, "format")] {
+			lookup := func(name string) string { return l.environ[name] }
+			if fix := o.Missing(p, lookup); fix != "" { // an option that the address depends on, such as a region
+				l.complain(join(path, "name"), fault{code: MissingField, message: fmt.Sprintf("provider %s has no address", document.Quote(p.Name)), fix: fix})
+			}
+		}
 		l.checkModels(join(path, "models"), p.Models)
 	}
 }
@@ -189,17 +182,6 @@ func (l *loader) checkVendor(path string, p Provider, vendors []string) {
 			suggestion: spelling.Closest(p.Name, vendors),
 			fix:        "add base_url: https://host/v1, or name a known vendor",
 		})
-	}
-}
-
-// checkAddress checks that a provider has the options that its address depends on, such as a region.
-func (l *loader) checkAddress(path string, p Provider, o Options) {
-	if o.Missing == nil || p.Disabled || !slices.Contains(o.Vendors, cmp.Or(p.Vendor, p.Name)) || l.damaged[join(path, "base_url")] || l.damaged[join(path, "format")] {
-		return
-	}
-	lookup := func(name string) string { return l.environ[name] }
-	if fix := o.Missing(p, lookup); fix != "" {
-		l.complain(join(path, "name"), fault{code: MissingField, message: fmt.Sprintf("provider %s has no address", document.Quote(p.Name)), fix: fix})
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"net"
+	"net/mail"
 	"net/netip"
 	"net/url"
 	"path/filepath"
@@ -28,22 +29,95 @@ import (
 var checks = map[string]func(name, text string) *fault{
 	"listen":     checkListen,
 	"url":        checkURL,
-	"catalog":    checkCatalogSource,
-	"public_key": checkPublicKey,
-	"sha256":     checkSHA256,
 	"store":      checkStore,
 	"redis":      checkRedis,
 	"cidr":       checkCIDR,
 	"name":       checkSlug,
-	"model":      checkModelName,
-	"ability":    checkAbility,
 	"credential": checkCredential,
-	"redact":     checkRedact,
-	"tag":        checkTag,
-	"server":     checkServer,
 	"issuer":     checkIssuer,
-	"domain":     checkDomain,
-	"email":      checkEmail,
+	"catalog": func(name, text string) *fault {
+		u, err := url.Parse(text)
+		if filepath.IsAbs(text) || err == nil && u.Scheme == "https" && u.Hostname() != "" && u.User == nil && u.Fragment == "" {
+			return nil
+		}
+		return &fault{code: BadValue, message: fmt.Sprintf("%s is not an https URL or an absolute path", name), fix: "write https://host/catalog.txt or /etc/fairlead/catalog.txt"}
+	},
+	"public_key": func(name, text string) *fault {
+		if raw, err := base64.StdEncoding.DecodeString(text); err == nil && len(raw) == ed25519.PublicKeySize {
+			return nil
+		}
+		return &fault{code: BadValue, message: fmt.Sprintf("%s is not an Ed25519 public key in base64", name), fix: "copy the key printed by  fairlead catalog keygen"}
+	},
+	"sha256": func(name, text string) *fault {
+		if raw, err := hex.DecodeString(text); err == nil && len(raw) == sha256.Size {
+			return nil
+		}
+		return &fault{code: BadValue, message: fmt.Sprintf("%s is not a SHA-256 hash in hexadecimal", name), fix: "copy the hash printed by  fairlead catalog show FILE"}
+	},
+	"model": func(name, text string) *fault {
+		if lower := strings.TrimPrefix(strings.ToLower(text), "claude-"); lower == "auto" || strings.HasPrefix(lower, "auto:") {
+			return &fault{code: BadValue, message: fmt.Sprintf("%s cannot be %s, which is reserved for routing", name, document.Quote(text)), fix: "choose another name"}
+		}
+		if modelName.MatchString(text) {
+			return nil
+		}
+		return &fault{code: BadValue, message: fmt.Sprintf("%s is not a valid model name: %s", name, document.Quote(text)), fix: "use at most 200 letters, digits and . - _ : / @ +"}
+	},
+	"ability": func(name, text string) *fault {
+		return checkOneOf(name, "capability", text, (^llm.Abilities(0)).Names())
+	},
+	"redact": func(name, text string) *fault { return checkOneOf(name, "built-in rule", text, redact.Names()) },
+	"tag": func(name, text string) *fault {
+		fix := ""
+		switch text { // policies can rely on these tags; local is missing, because only the operator knows which providers are local
+		case "zdr":
+			fix = "set zero_retention: true instead"
+		case "collects":
+			fix = "set collects: true instead"
+		case "simulated":
+			fix = "remove it; the simulator sets it"
+		case "open_weights":
+			fix = "remove it; the catalog sets it for models with published weights"
+		default:
+			return checkSlug(name, text)
+		}
+		return &fault{code: NotAllowed, message: fmt.Sprintf("%s: %s is set automatically", name, document.Quote(text)), fix: fix}
+	},
+	"server": func(name, text string) *fault { // host:port of another machine
+		host, port, err := net.SplitHostPort(text)
+		n, bad := strconv.ParseUint(port, 10, 16)
+		if _, addr := netip.ParseAddr(host); err != nil || bad != nil || n == 0 || (addr != nil && !hostName.MatchString(host)) {
+			return &fault{code: BadValue, message: fmt.Sprintf("%s is not a valid server address: %s", name, document.Quote(text)), fix: "write host:port, such as smtp.example.com:587"}
+		}
+		return nil
+	},
+	"domain": func(name, text string) *fault {
+		if text == strings.ToLower(text) && hostName.MatchString(text) && strings.Contains(text, ".") {
+			return nil
+		}
+		return &fault{code: BadValue, message: fmt.Sprintf("%s: %s is not a domain in lower case", name, document.Quote(text)), fix: "write a domain such as example.com"}
+	},
+	"email": func(name, text string) *fault {
+		if parsed, err := mail.ParseAddress(text); err == nil && parsed.Address == text {
+			return nil
+		}
+		return &fault{code: BadValue, message: fmt.Sprintf("%s: %s is not an email address", name, document.Quote(text)), fix: "write an address such as ops@example.com"}
+	},
+}
+
+var (
+	hostName   = regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9_.-]{0,252}[A-Za-z0-9_])?$`)
+	modelName  = regexp.MustCompile(`^[A-Za-z0-9@][A-Za-z0-9@._:/+-]{0,199}$`)
+	slug       = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
+	headerName = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$")
+)
+
+// checkOneOf accepts one of the known words.
+func checkOneOf(name, what, text string, known []string) *fault {
+	if slices.Contains(known, text) {
+		return nil
+	}
+	return &fault{code: NotAllowed, message: fmt.Sprintf("%s: unknown %s %s", name, what, document.Quote(text)), suggestion: spelling.Closest(text, known), fix: "use " + strings.Join(known, ", ")}
 }
 
 func checkListen(name, text string) *fault {
@@ -65,18 +139,6 @@ func checkListen(name, text string) *fault {
 	}
 	return nil
 }
-
-// checkServer accepts host:port of another machine.
-func checkServer(name, text string) *fault {
-	host, port, err := net.SplitHostPort(text)
-	n, bad := strconv.ParseUint(port, 10, 16)
-	if _, addr := netip.ParseAddr(host); err != nil || bad != nil || n == 0 || (addr != nil && !hostName.MatchString(host)) {
-		return &fault{code: BadValue, message: fmt.Sprintf("%s is not a valid server address: %s", name, document.Quote(text)), fix: "write host:port, such as smtp.example.com:587"}
-	}
-	return nil
-}
-
-var hostName = regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9_.-]{0,252}[A-Za-z0-9_])?$`)
 
 func checkURL(name, text string) *fault {
 	u, err := url.Parse(text)
@@ -102,28 +164,6 @@ func checkURL(name, text string) *fault {
 		return bad("has an invalid host", "write an address such as https://host/v1")
 	}
 	return nil
-}
-
-func checkCatalogSource(name, text string) *fault {
-	u, err := url.Parse(text)
-	if filepath.IsAbs(text) || err == nil && u.Scheme == "https" && u.Hostname() != "" && u.User == nil && u.Fragment == "" {
-		return nil
-	}
-	return &fault{code: BadValue, message: fmt.Sprintf("%s is not an https URL or an absolute path", name), fix: "write https://host/catalog.txt or /etc/fairlead/catalog.txt"}
-}
-
-func checkPublicKey(name, text string) *fault {
-	if raw, err := base64.StdEncoding.DecodeString(text); err == nil && len(raw) == ed25519.PublicKeySize {
-		return nil
-	}
-	return &fault{code: BadValue, message: fmt.Sprintf("%s is not an Ed25519 public key in base64", name), fix: "copy the key printed by  fairlead catalog keygen"}
-}
-
-func checkSHA256(name, text string) *fault {
-	if raw, err := hex.DecodeString(text); err == nil && len(raw) == sha256.Size {
-		return nil
-	}
-	return &fault{code: BadValue, message: fmt.Sprintf("%s is not a SHA-256 hash in hexadecimal", name), fix: "copy the hash printed by  fairlead catalog show FILE"}
 }
 
 func checkStore(name, text string) *fault {
@@ -175,8 +215,6 @@ func checkCIDR(name, text string) *fault {
 	return wrong
 }
 
-var slug = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
-
 // ValidName reports whether a text is a valid name of a provider.
 func ValidName(text string) bool { return slug.MatchString(text) }
 
@@ -189,51 +227,6 @@ func checkSlug(name, text string) *fault {
 		wrong.suggestion = better
 	}
 	return wrong
-}
-
-var modelName = regexp.MustCompile(`^[A-Za-z0-9@][A-Za-z0-9@._:/+-]{0,199}$`)
-
-func checkModelName(name, text string) *fault {
-	if lower := strings.TrimPrefix(strings.ToLower(text), "claude-"); lower == "auto" || strings.HasPrefix(lower, "auto:") {
-		return &fault{code: BadValue, message: fmt.Sprintf("%s cannot be %s, which is reserved for routing", name, document.Quote(text)), fix: "choose another name"}
-	}
-	if modelName.MatchString(text) {
-		return nil
-	}
-	return &fault{code: BadValue, message: fmt.Sprintf("%s is not a valid model name: %s", name, document.Quote(text)), fix: "use at most 200 letters, digits and . - _ : / @ +"}
-}
-
-func checkAbility(name, text string) *fault {
-	_, err := llm.ParseAbility(text)
-	if err == nil {
-		return nil
-	}
-	known := (^llm.Abilities(0)).Names()
-	return &fault{code: NotAllowed, message: fmt.Sprintf("%s: unknown capability %s", name, document.Quote(text)), suggestion: spelling.Closest(text, known), fix: "use " + strings.Join(known, ", ")}
-}
-
-// ownTags maps tags that are set automatically to the fix for setting them by hand. Policies can rely on these tags. The tag
-// local is not listed, because only the operator knows which providers are local.
-var ownTags = map[string]string{
-	"zdr":          "set zero_retention: true instead",
-	"collects":     "set collects: true instead",
-	"simulated":    "remove it; the simulator sets it",
-	"open_weights": "remove it; the catalog sets it for models with published weights",
-}
-
-func checkTag(name, text string) *fault {
-	if fix := ownTags[text]; fix != "" {
-		return &fault{code: NotAllowed, message: fmt.Sprintf("%s: %s is set automatically", name, document.Quote(text)), fix: fix}
-	}
-	return checkSlug(name, text)
-}
-
-func checkRedact(name, text string) *fault {
-	if redact.Known(text) {
-		return nil
-	}
-	known := redact.Names()
-	return &fault{code: NotAllowed, message: fmt.Sprintf("%s: unknown built-in rule %s", name, document.Quote(text)), suggestion: spelling.Closest(text, known), fix: "use " + strings.Join(known, ", ")}
 }
 
 // checkCredential validates a credential. Control characters are rejected, because a line break would end the header. Exception:
@@ -256,19 +249,15 @@ func checkCredential(name, text string) *fault {
 	return nil
 }
 
-var headerName = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$")
-
-// ownHeaders are set by the transport and cannot be overridden.
-var ownHeaders = []string{"connection", "content-length", "host", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade"}
-
 // checkHeaders validates a map whose entries may become headers.
 func (l *loader) checkHeaders(path, field string, headers map[string]string) {
+	ours := []string{"connection", "content-length", "host", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade"}
 	for _, name := range slices.Sorted(maps.Keys(headers)) {
 		value := headers[name]
 		switch {
 		case !headerName.MatchString(name):
 			l.complain(join(path, name), fault{code: BadValue, message: fmt.Sprintf("%s: %s is not a valid header name", field, document.Quote(name)), fix: "use letters, digits and dashes"})
-		case slices.Contains(ownHeaders, strings.ToLower(name)):
+		case slices.Contains(ours, strings.ToLower(name)):
 			l.complain(join(path, name), fault{code: NotAllowed, message: fmt.Sprintf("%s: %s is set by the gateway", field, name), fix: "remove it"})
 		case document.Clean(value) != value:
 			l.complain(join(path, name), fault{code: BadValue, message: fmt.Sprintf("%s: the value of %s contains control characters", field, name), fix: "remove them"})

@@ -44,6 +44,7 @@ type Config struct {
 	Rescue                string        `yaml:"rescue" reload:"true" doc:"What to do when a stream is interrupted after its first token: continue at another target, or off." enum:"continue,off"`
 	Headers               Headers       `yaml:"headers" doc:"Limits on request headers, on every listener."`
 	Limits                Limits        `yaml:"limits" reload:"true" doc:"Limits on request sizes and concurrency."`
+	Realtime              Realtime      `yaml:"realtime" reload:"true" doc:"Limits on WebSocket sessions of the Realtime API."`
 	Log                   Log           `yaml:"log" reload:"true" doc:"The request log, and the log lines of the process."`
 	Spool                 Spool         `yaml:"spool" doc:"Local queue in front of the database."`
 	ResponseCache         ResponseCache `yaml:"response_cache" doc:"Sizes of the response cache. API keys and policies enable it."`
@@ -127,7 +128,7 @@ type Provider struct {
 type Model struct {
 	Name                string   `yaml:"name" check:"model" doc:"Model name used by clients."`
 	Upstream            string   `yaml:"upstream" check:"model" doc:"Model name used by the provider. Defaults to name."`
-	Kind                string   `yaml:"kind" doc:"chat, embedding, moderation, speech, transcription, image, rerank, or completion for models that only accept plain prompts." enum:"chat,embedding,moderation,completion,speech,transcription,image,rerank"`
+	Kind                string   `yaml:"kind" doc:"chat, embedding, moderation, speech, transcription, image, rerank, realtime, or completion for models that only accept plain prompts." enum:"chat,embedding,moderation,completion,speech,transcription,image,rerank,realtime"`
 	Aliases             []string `yaml:"aliases" check:"model" doc:"Alternative names for clients."`
 	InputPerMtok        *float64 `yaml:"input_per_mtok" min:"0" max:"1000000" doc:"US dollars per million input tokens."`
 	OutputPerMtok       *float64 `yaml:"output_per_mtok" min:"0" max:"1000000" doc:"US dollars per million output tokens."`
@@ -222,6 +223,13 @@ type Limits struct {
 	ShedAfter  time.Duration `yaml:"shed_after" doc:"Maximum time that a request waits for a CPU. Under overload, requests of the busiest keys that would wait longer are rejected with OVERLOADED. 0 disables load shedding."`
 	BodyPause  time.Duration `yaml:"body_pause" check:"positive" doc:"Maximum pause while receiving a request body."`
 	ReadPause  time.Duration `yaml:"read_pause" check:"positive" doc:"Maximum time for which a client can stop reading a response before it is disconnected."`
+}
+
+// Realtime configures limits on WebSocket sessions.
+type Realtime struct {
+	Message unit.Size     `yaml:"message" min:"1024" max:"268435456" doc:"Maximum size of a message."`
+	Idle    time.Duration `yaml:"idle" check:"positive" doc:"Maximum time without a message. The session is then closed."`
+	Total   time.Duration `yaml:"total" check:"positive" doc:"Maximum duration of a session."`
 }
 
 // Log configures the request log and the process log.

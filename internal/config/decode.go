@@ -68,7 +68,7 @@ func (d *decoder) section(n *yaml.Node, v reflect.Value, name, path string) {
 		d.wrongType(n, path, name, "a section of fields")
 		return
 	}
-	fields := fieldsOf(v.Type())
+	fields := tables[v.Type()]
 	d.pairs(n, path, func(key, value *yaml.Node) {
 		for _, f := range fields {
 			if f.name == key.Value {
@@ -114,10 +114,14 @@ func (d *decoder) unknown(key, value *yaml.Node, fields []field, path string) {
 	if path != "" {
 		message += " in " + path
 	}
-	suggestion := spelling.Closest(key.Value, names(fields))
+	valid := make([]string, 0, len(fields))
+	for _, f := range fields {
+		valid = append(valid, f.name)
+	}
+	suggestion := spelling.Closest(key.Value, valid)
 	fix := "correct the field"
 	if suggestion == "" {
-		fix = "remove it; the valid fields are " + strings.Join(names(fields), ", ")
+		fix = "remove it; the valid fields are " + strings.Join(valid, ", ")
 	}
 	if secretName.MatchString(suggestion) {
 		d.hide(value)

@@ -1,8 +1,6 @@
 package config
 
 import (
-	"path/filepath"
-	"strings"
 	"time"
 
 	"fairlead/internal/config/unit"
@@ -45,6 +43,7 @@ func Default() Config {
 			BodyPause:  15 * time.Second,
 			ReadPause:  time.Minute,
 		},
+		Realtime: Realtime{Message: 16 * unit.MiB, Idle: 10 * time.Minute, Total: time.Hour},
 		Log: Log{
 			Bodies:         true,
 			BodyLimit:      unit.MiB,
@@ -58,31 +57,4 @@ func Default() Config {
 		Alerts:        Alerts{SMTP: SMTP{TLS: "starttls"}},
 		Telemetry:     Telemetry{Protocol: "auto", Traces: true, Metrics: true, SampleRatio: 1},
 	}
-}
-
-// dataDir returns the default data directory: the state directory set by a service manager, the user's data directory, or the
-// system directory without a home directory, as in most containers.
-func dataDir(env func(string) (string, bool)) string {
-	if dirs, _ := env("STATE_DIRECTORY"); dirs != "" {
-		first, _, _ := strings.Cut(dirs, ":")
-		return first
-	}
-	if dir, _ := env("XDG_DATA_HOME"); filepath.IsAbs(dir) {
-		return filepath.Join(dir, "fairlead")
-	}
-	if home, _ := env("HOME"); filepath.IsAbs(home) && home != "/" {
-		return filepath.Join(home, ".local", "share", "fairlead")
-	}
-	return "/var/lib/fairlead"
-}
-
-// searchDirs returns the directories that are searched for a configuration file.
-func searchDirs(env func(string) (string, bool)) []string {
-	dirs := []string{"."}
-	if dir, _ := env("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
-		dirs = append(dirs, filepath.Join(dir, "fairlead"))
-	} else if home, _ := env("HOME"); filepath.IsAbs(home) {
-		dirs = append(dirs, filepath.Join(home, ".config", "fairlead"))
-	}
-	return append(dirs, "/etc/fairlead")
 }

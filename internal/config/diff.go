@@ -8,8 +8,10 @@ import (
 // Diff lists the paths whose values differ, separated into values that can be reloaded and values that require a restart.
 func Diff(before, after *Config) (reloadable, needRestart []string) {
 	pairs(reflect.ValueOf(before).Elem(), reflect.ValueOf(after).Elem(), "", func(path string, reload bool, a, b reflect.Value) {
+		bothEmpty := a.Kind() == reflect.Slice && a.Len() == 0 && b.Len() == 0                                       // nil equals an empty list
+		samePolicies := a.Type() == policiesType && strings.Trim(a.String(), "\n") == strings.Trim(b.String(), "\n") // anywhere in the file
 		switch {
-		case same(a, b):
+		case bothEmpty, samePolicies, reflect.DeepEqual(a.Interface(), b.Interface()):
 		case reload:
 			reloadable = append(reloadable, path)
 		default:
@@ -32,7 +34,7 @@ func KeepUntilRestart(running, next *Config) {
 // pairs calls see for the fields of two sections, including nested sections. A nested field is reloadable if all enclosing
 // sections are.
 func pairs(a, b reflect.Value, path string, see func(path string, reload bool, a, b reflect.Value)) {
-	for _, f := range fieldsOf(a.Type()) {
+	for _, f := range tables[a.Type()] {
 		fa, fb, fpath := a.Field(f.index), b.Field(f.index), join(path, f.name)
 		if f.typ.Kind() != reflect.Struct {
 			see(fpath, f.reload, fa, fb)
@@ -40,13 +42,4 @@ func pairs(a, b reflect.Value, path string, see func(path string, reload bool, a
 		}
 		pairs(fa, fb, fpath, func(path string, reload bool, a, b reflect.Value) { see(path, reload && f.reload, a, b) })
 	}
-}
-
-// same reports whether two values are equal. nil equals an empty list. The position of policies in the file is ignored.
-func same(a, b reflect.Value) bool {
-	if a.Type() == policiesType && strings.Trim(a.String(), "\n") == strings.Trim(b.String(), "\n") {
-		return true
-	}
-	bothEmpty := a.Kind() == reflect.Slice && a.Len() == 0 && b.Len() == 0
-	return bothEmpty || reflect.DeepEqual(a.Interface(), b.Interface())
 }

@@ -72,7 +72,7 @@ func TestGuideListsSettingsThatRequireRestart(t *testing.T) {
 	_, list, _ := strings.Cut(string(text), "These settings require a restart")
 	list, _, _ = strings.Cut(list, ".\n")
 	want := []string{"log.format"}
-	for _, f := range fieldsOf(reflect.TypeFor[Config]()) {
+	for _, f := range tables[reflect.TypeFor[Config]()] {
 		if !f.reload {
 			want = append(want, f.name)
 		}

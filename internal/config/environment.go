@@ -14,11 +14,11 @@ import (
 // environment applies the environment variables FAIRLEAD_*. An empty variable is ignored, because compose files and charts pass
 // unset values this way. An empty secret is reported as a problem.
 func (l *loader) environment() {
-	known := settings(reflect.TypeFor[Config](), "")
+	known := settings(reflect.TypeFor[Config](), "", nil)
 	byVariable := make([]string, 0, len(known))
 	for _, s := range known {
 		byVariable = append(byVariable, s.variable)
-		value, ok := l.env(s.variable)
+		value, ok := l.environ[s.variable]
 		if ok && (value != "" || s.field.secret == "true") {
 			l.assign(s, value, Origin{Kind: FromEnvironment, Source: s.variable})
 		}
@@ -36,7 +36,7 @@ func (l *loader) environment() {
 
 // flags applies the flags.
 func (l *loader) flags(flags map[string]string) {
-	known := settings(reflect.TypeFor[Config](), "")
+	known := settings(reflect.TypeFor[Config](), "", nil)
 	for _, s := range known {
 		if value, ok := flags[s.path]; ok {
 			l.assign(s, value, Origin{Kind: FromFlag, Source: flagOf(s.path)})
@@ -56,47 +56,39 @@ func flagOf(path string) string {
 // assign sets a field from a variable or flag. Lists of strings are comma-separated, maps are comma-separated pairs name=value, and
 // lists of sections are YAML.
 func (l *loader) assign(s setting, text string, o Origin) {
-	v := lookUp(reflect.ValueOf(&l.config).Elem(), s.path)
+	v := reflect.ValueOf(&l.config).Elem().FieldByIndex(s.index)
 	delete(l.damaged, s.path) // problems in lower layers no longer apply
 	switch {
 	case isStructs(s.field.typ), s.field.typ == policiesType:
 		l.assignYAML(s, v, text, o)
 	case v.Kind() == reflect.Slice:
-		l.assignList(s, v, text, o)
+		var parts []string
+		for part := range strings.SplitSeq(text, ",") {
+			if part = strings.TrimSpace(part); part != "" {
+				parts = append(parts, part)
+			}
+		}
+		forget(l.origins, s.path)
+		l.origins[s.path] = o
+		v.Set(reflect.ValueOf(parts))
 	case v.Kind() == reflect.Map:
-		l.assignMap(s, v, text, o)
+		m := map[string]string{}
+		for pair := range strings.SplitSeq(text, ",") {
+			name, value, ok := strings.Cut(strings.TrimSpace(pair), "=")
+			if !ok {
+				l.damaged[s.path] = true
+				l.report(s.path, o, fault{code: BadValue, message: s.field.name + " has an entry without a value", fix: "write name=value, separated by commas"})
+				return
+			}
+			m[strings.TrimSpace(name)] = strings.TrimSpace(value)
+		}
+		forget(l.origins, s.path)
+		l.origins[s.path] = o
+		v.Set(reflect.ValueOf(m))
 	default:
 		l.origins[s.path] = o
 		l.set(v, s.field, text, s.path, o)
 	}
-}
-
-func (l *loader) assignList(s setting, v reflect.Value, text string, o Origin) {
-	var parts []string
-	for part := range strings.SplitSeq(text, ",") {
-		if part = strings.TrimSpace(part); part != "" {
-			parts = append(parts, part)
-		}
-	}
-	forget(l.origins, s.path)
-	l.origins[s.path] = o
-	v.Set(reflect.ValueOf(parts))
-}
-
-func (l *loader) assignMap(s setting, v reflect.Value, text string, o Origin) {
-	m := map[string]string{}
-	for pair := range strings.SplitSeq(text, ",") {
-		name, value, ok := strings.Cut(strings.TrimSpace(pair), "=")
-		if !ok {
-			l.damaged[s.path] = true
-			l.report(s.path, o, fault{code: BadValue, message: s.field.name + " has an entry without a value", fix: "write name=value, separated by commas"})
-			return
-		}
-		m[strings.TrimSpace(name)] = strings.TrimSpace(value)
-	}
-	forget(l.origins, s.path)
-	l.origins[s.path] = o
-	v.Set(reflect.ValueOf(m))
 }
 
 func (l *loader) assignYAML(s setting, v reflect.Value, text string, o Origin) {

@@ -42,7 +42,7 @@ func (l *loader) variable(match string) (string, *fault) {
 	if !closed || !referenceName.MatchString(name) {
 		return "", &fault{code: BadValue, message: "invalid variable reference", fix: "write ${NAME} or ${NAME:-default}; write $${ for a literal ${"}
 	}
-	value, ok := l.env(name)
+	value, ok := l.environ[name]
 	switch {
 	case ok && value != "":
 		return value, nil

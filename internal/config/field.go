@@ -2,6 +2,7 @@ package config
 
 import (
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -32,25 +33,10 @@ type field struct {
 // tables holds the fields of every section type.
 var tables = addTables(map[reflect.Type][]field{}, reflect.TypeFor[Config]())
 
+// addTables reads the tags of a section and of the sections in it. A section in the configuration is reloadable, and so are its fields
+// unless they have reload:"false".
 func addTables(to map[reflect.Type][]field, t reflect.Type) map[reflect.Type][]field {
-	to[t] = readFields(t, t != reflect.TypeFor[Config]())
-	for _, f := range to[t] {
-		section := f.typ
-		if isStructs(section) {
-			section = section.Elem()
-		}
-		if section.Kind() == reflect.Struct && to[section] == nil {
-			addTables(to, section)
-		}
-	}
-	return to
-}
-
-func fieldsOf(t reflect.Type) []field { return tables[t] }
-
-// readFields reads the tags of a section. If inside is true, the section is reloadable, and so are its fields unless they have
-// reload:"false".
-func readFields(t reflect.Type, inside bool) []field {
+	inside := t != reflect.TypeFor[Config]()
 	fields := make([]field, 0, t.NumField())
 	for i := range t.NumField() {
 		f := t.Field(i)
@@ -70,15 +56,17 @@ func readFields(t reflect.Type, inside bool) []field {
 		}
 		fields = append(fields, one)
 	}
-	return fields
-}
-
-func names(fields []field) []string {
-	list := make([]string, 0, len(fields))
+	to[t] = fields
 	for _, f := range fields {
-		list = append(list, f.name)
+		section := f.typ
+		if isStructs(section) {
+			section = section.Elem()
+		}
+		if section.Kind() == reflect.Struct && to[section] == nil {
+			addTables(to, section)
+		}
 	}
-	return list
+	return to
 }
 
 // isStructs reports whether t is a list of sections.
@@ -97,7 +85,7 @@ func at(path string, i int) string { return path + "[" + strconv.Itoa(i) + "]" }
 
 // visit calls see for every field of v and its sections, in struct order.
 func visit(v reflect.Value, path string, see func(path string, f field, v reflect.Value)) {
-	for _, f := range fieldsOf(v.Type()) {
+	for _, f := range tables[v.Type()] {
 		fv, fpath := v.Field(f.index), join(path, f.name)
 		switch {
 		case f.typ.Kind() == reflect.Struct:
@@ -115,33 +103,21 @@ func visit(v reflect.Value, path string, see func(path string, f field, v reflec
 // setting is a field that can be set by a variable or flag.
 type setting struct {
 	path     string
+	index    []int // of the field in Config and its sections
 	variable string
 	field    field
 }
 
 // settings lists the fields that variables and flags can set: all fields outside of lists, and lists as a whole.
-func settings(t reflect.Type, path string) []setting {
+func settings(t reflect.Type, path string, index []int) []setting {
 	var list []setting
-	for _, f := range fieldsOf(t) {
-		fpath := join(path, f.name)
+	for _, f := range tables[t] {
+		fpath, findex := join(path, f.name), append(slices.Clip(index), f.index)
 		if f.typ.Kind() == reflect.Struct {
-			list = append(list, settings(f.typ, fpath)...)
+			list = append(list, settings(f.typ, fpath, findex)...)
 			continue
 		}
-		list = append(list, setting{path: fpath, variable: "FAIRLEAD_" + strings.ToUpper(strings.ReplaceAll(fpath, ".", "_")), field: f})
+		list = append(list, setting{path: fpath, index: findex, variable: "FAIRLEAD_" + strings.ToUpper(strings.ReplaceAll(fpath, ".", "_")), field: f})
 	}
 	return list
-}
-
-// lookUp returns the value at a path. The path must not contain list indexes.
-func lookUp(v reflect.Value, path string) reflect.Value {
-	for name := range strings.SplitSeq(path, ".") {
-		for _, f := range fieldsOf(v.Type()) {
-			if f.name == name {
-				v = v.Field(f.index)
-				break
-			}
-		}
-	}
-	return v
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -120,23 +121,20 @@ func newLoader(o Options) *loader {
 	return l
 }
 
-func (l *loader) env(name string) (string, bool) {
-	value, ok := l.environ[name]
-	return value, ok
-}
-
 // find returns the content of the configuration file. An explicitly given file must exist.
 func (l *loader) find(o Options) ([]byte, bool) {
-	named := o.Path
-	if named == "" {
-		named, _ = l.env("FAIRLEAD_CONFIG")
-	}
-	if named != "" {
+	if named := cmp.Or(o.Path, l.environ["FAIRLEAD_CONFIG"]); named != "" {
 		return l.read(named)
 	}
 	dirs := o.Dirs
 	if dirs == nil {
-		dirs = searchDirs(l.env)
+		dirs = []string{"."}
+		if dir := l.environ["XDG_CONFIG_HOME"]; filepath.IsAbs(dir) {
+			dirs = append(dirs, filepath.Join(dir, "fairlead"))
+		} else if home := l.environ["HOME"]; filepath.IsAbs(home) {
+			dirs = append(dirs, filepath.Join(home, ".config", "fairlead"))
+		}
+		dirs = append(dirs, "/etc/fairlead")
 	}
 	for _, dir := range dirs {
 		path := filepath.Join(dir, FileName)
@@ -187,12 +185,23 @@ func parse(text []byte) (root *yaml.Node, wrong *fault, line int) {
 	return nil, &fault{code: Malformed, message: "invalid YAML: " + syntax.Message, fix: "check indentation and quotes on this line and the following lines"}, syntax.Line
 }
 
-// finishPaths sets the default data directory and expands ~.
+// finishPaths sets the default data directory and expands ~. The default is the state directory set by a service manager, the
+// user's data directory, or the system directory without a home directory, as in most containers.
 func (l *loader) finishPaths() {
+	home := l.environ["HOME"]
 	if l.config.DataDir == "" {
-		l.config.DataDir = dataDir(l.env)
+		first, _, _ := strings.Cut(l.environ["STATE_DIRECTORY"], ":")
+		switch dir := l.environ["XDG_DATA_HOME"]; {
+		case l.environ["STATE_DIRECTORY"] != "":
+			l.config.DataDir = first
+		case filepath.IsAbs(dir):
+			l.config.DataDir = filepath.Join(dir, "fairlead")
+		case filepath.IsAbs(home) && home != "/":
+			l.config.DataDir = filepath.Join(home, ".local", "share", "fairlead")
+		default:
+			l.config.DataDir = "/var/lib/fairlead"
+		}
 	}
-	home, _ := l.env("HOME")
 	for _, path := range []*string{&l.config.DataDir, &l.config.TLS.Cert, &l.config.TLS.Key} {
 		if rest, ok := strings.CutPrefix(*path, "~/"); ok && home != "" {
 			*path = filepath.Join(home, rest)

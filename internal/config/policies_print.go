@@ -14,21 +14,16 @@ func (p *printer) policies(text, name, path string, depth int) {
 	}
 	p.add(depth, name+":", "")
 	for i, policy := range document.Resolve(root.Content[document.Key(root, policiesField)+1]).Content {
-		p.policy(document.Resolve(policy), at(path, i), depth+1)
-	}
-}
-
-func (p *printer) policy(n *yaml.Node, path string, depth int) {
-	if n.Kind != yaml.MappingNode || len(n.Content) == 0 {
-		p.add(depth, "- "+document.Inline(n), originOf(p.origins, path).String())
-		return
-	}
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		lead := "  "
-		if i == 0 {
-			lead = "- "
+		n, one := document.Resolve(policy), at(path, i)
+		if n.Kind != yaml.MappingNode || len(n.Content) == 0 {
+			p.add(depth+1, "- "+document.Inline(n), originOf(p.origins, one).String())
+			continue
 		}
-		key := n.Content[i]
-		p.add(depth, lead+document.InlineKey(key)+": "+document.Inline(n.Content[i+1]), originOf(p.origins, join(path, key.Value)).String())
+		lead := "- "
+		for j := 0; j+1 < len(n.Content); j += 2 {
+			key := n.Content[j]
+			p.add(depth+1, lead+document.InlineKey(key)+": "+document.Inline(n.Content[j+1]), originOf(p.origins, join(one, key.Value)).String())
+			lead = "  "
+		}
 	}
 }

@@ -1,12 +1,6 @@
 package config
 
-// policies returns the schema of the list. The fields are those of policy.Policy.
-func (s *schemaWriter) policies() map[string]any {
-	s.defs["Policy"] = policySchema()
-	s.defs["Selector"] = selectorSchema()
-	return map[string]any{"type": []string{"array", "null"}, "items": map[string]any{"$ref": "#/$defs/Policy"}}
-}
-
+// policySchema describes the fields of policy.Policy.
 func policySchema() map[string]any {
 	text := func(doc string) map[string]any { return described(doc, "string") }
 	selector := func(doc string) map[string]any {

@@ -23,9 +23,11 @@ func (l *Loaded) Print(w io.Writer, withOrigin bool) error {
 	p := &printer{origins: l.Origins}
 	p.section(reflect.ValueOf(l.Config), "", 0)
 	out := bufio.NewWriter(w)
-	width := 0
-	if withOrigin {
-		width = p.width()
+	width := 0 // column at which origins start; long lines are not considered
+	for _, line := range p.lines {
+		if n := len([]rune(line.text)); n <= 60 {
+			width = max(width, n)
+		}
 	}
 	for _, line := range p.lines {
 		text := line.text
@@ -49,24 +51,12 @@ type printer struct {
 
 type printed struct{ text, origin string }
 
-// width returns the column at which origins start. Long lines are not considered.
-func (p *printer) width() int {
-	const widest = 60
-	width := 0
-	for _, line := range p.lines {
-		if n := len([]rune(line.text)); n <= widest {
-			width = max(width, n)
-		}
-	}
-	return width
-}
-
 func (p *printer) add(depth int, text, origin string) {
 	p.lines = append(p.lines, printed{strings.Repeat("  ", depth) + text, origin})
 }
 
 func (p *printer) section(v reflect.Value, path string, depth int) {
-	for _, f := range fieldsOf(v.Type()) {
+	for _, f := range tables[v.Type()] {
 		p.field(v.Field(f.index), f, join(path, f.name), depth)
 	}
 }
@@ -90,10 +80,20 @@ func (p *printer) field(v reflect.Value, f field, path string, depth int) {
 	case isStructs(f.typ):
 		p.add(depth, f.name+":", "")
 		for i := range v.Len() {
-			p.element(v.Index(i), at(path, i), depth+1)
+			first := len(p.lines)
+			p.section(v.Index(i), at(path, i), depth+2)
+			if len(p.lines) == first {
+				p.add(depth+1, "- {}", "")
+				continue
+			}
+			p.lines[first].text = strings.Repeat("  ", depth+1) + "- " + strings.TrimLeft(p.lines[first].text, " ")
 		}
 	case v.Kind() == reflect.Slice:
-		p.add(depth, f.name+": ["+strings.Join(texts(v, f), ", ")+"]", origin)
+		list := make([]string, 0, v.Len())
+		for i := range v.Len() {
+			list = append(list, show(v.Index(i), f))
+		}
+		p.add(depth, f.name+": ["+strings.Join(list, ", ")+"]", origin)
 	case v.Kind() == reflect.Map:
 		p.add(depth, f.name+":", "")
 		m := v.Interface().(map[string]string)
@@ -103,26 +103,6 @@ func (p *printer) field(v reflect.Value, f field, path string, depth int) {
 	default:
 		p.add(depth, f.name+": "+show(v, f), origin)
 	}
-}
-
-// element prints a section that is an element of a list.
-func (p *printer) element(v reflect.Value, path string, depth int) {
-	first := len(p.lines)
-	p.section(v, path, depth+1)
-	if len(p.lines) == first {
-		p.add(depth, "- {}", "")
-		return
-	}
-	text := p.lines[first].text
-	p.lines[first].text = strings.Repeat("  ", depth) + "- " + strings.TrimLeft(text, " ")
-}
-
-func texts(v reflect.Value, f field) []string {
-	list := make([]string, 0, v.Len())
-	for i := range v.Len() {
-		list = append(list, show(v.Index(i), f))
-	}
-	return list
 }
 
 // show formats a value as in the file, with masked secrets.

@@ -129,6 +129,10 @@ limits:
   shed_after: 100ms                                        # default
   body_pause: 15s                                          # default
   read_pause: 1m                                           # default
+realtime:
+  message: 16MiB                                           # default
+  idle: 10m                                                # default
+  total: 1h                                                # default
 log:
   bodies: true                                             # default
   body_limit: 1MiB                                         # default

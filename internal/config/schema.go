@@ -34,19 +34,23 @@ type schemaWriter struct{ defs map[string]any }
 // section returns the schema of a struct. Non-zero values are the defaults.
 func (s *schemaWriter) section(v reflect.Value) map[string]any {
 	properties := map[string]any{}
-	for _, f := range fieldsOf(v.Type()) {
-		properties[f.name] = s.field(f, v.Field(f.index))
+	for _, f := range tables[v.Type()] {
+		value := v.Field(f.index)
+		property := s.shape(f, value)
+		property["description"] = f.doc
+		if !value.IsZero() && f.typ.Kind() != reflect.Struct {
+			switch f.typ {
+			case durationType:
+				property["default"] = unit.FormatDuration(time.Duration(value.Int()))
+			case sizeType:
+				property["default"] = unit.Size(value.Int()).String()
+			default:
+				property["default"] = value.Interface()
+			}
+		}
+		properties[f.name] = property
 	}
 	return map[string]any{"type": "object", "additionalProperties": false, "properties": properties}
-}
-
-func (s *schemaWriter) field(f field, value reflect.Value) map[string]any {
-	described := s.shape(f, value)
-	described["description"] = f.doc
-	if !value.IsZero() && f.typ.Kind() != reflect.Struct {
-		described["default"] = defaultOf(value)
-	}
-	return described
 }
 
 func (s *schemaWriter) shape(f field, value reflect.Value) map[string]any {
@@ -56,7 +60,8 @@ func (s *schemaWriter) shape(f field, value reflect.Value) map[string]any {
 	}
 	switch {
 	case t == policiesType:
-		return s.policies()
+		s.defs["Policy"], s.defs["Selector"] = policySchema(), selectorSchema()
+		return map[string]any{"type": []string{"array", "null"}, "items": map[string]any{"$ref": "#/$defs/Policy"}}
 	case t.Kind() == reflect.Struct:
 		return s.section(value)
 	case isStructs(t):
@@ -114,14 +119,4 @@ func bound(text string) any {
 		return 0
 	}
 	return n
-}
-
-func defaultOf(v reflect.Value) any {
-	switch {
-	case v.Type() == durationType:
-		return unit.FormatDuration(time.Duration(v.Int()))
-	case v.Type() == sizeType:
-		return unit.Size(v.Int()).String()
-	}
-	return v.Interface()
 }

@@ -2,18 +2,12 @@
 package unit
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"regexp"
 	"strconv"
 	"strings"
 	"time"
-)
-
-var (
-	errDuration = errors.New("not a duration")
-	errSize     = errors.New("not a size")
 )
 
 // Day is the duration of a day, which the time package does not define.
@@ -29,7 +23,7 @@ func ParseDuration(text string) (time.Duration, error) {
 	if m := daysPattern.FindStringSubmatch(text); m != nil {
 		n, err := strconv.Atoi(m[1])
 		if err != nil || n > math.MaxInt64/int(Day) {
-			return 0, fmt.Errorf("%q: %w", text, errDuration)
+			return 0, fmt.Errorf("%q: not a duration", text)
 		}
 		if days, rest = time.Duration(n)*Day, m[2]; rest == "" {
 			return days, nil
@@ -37,7 +31,7 @@ func ParseDuration(text string) (time.Duration, error) {
 	}
 	d, err := time.ParseDuration(rest)
 	if err != nil || (days > 0 && (d < 0 || d > math.MaxInt64-days || rest[0] == '+')) {
-		return 0, fmt.Errorf("%q: %w", text, errDuration)
+		return 0, fmt.Errorf("%q: not a duration", text)
 	}
 	return days + d, nil
 }
@@ -88,7 +82,7 @@ func ParseSize(text string) (Size, error) {
 	}
 	n, err := strconv.ParseUint(digits, 10, 63)
 	if err != nil || n > math.MaxInt64/uint64(unit) {
-		return 0, fmt.Errorf("%q: %w", text, errSize)
+		return 0, fmt.Errorf("%q: not a size", text)
 	}
 	return Size(n) * unit, nil
 }
