@@ -74,7 +74,7 @@ func TestRestrictionsApplyWhenCostLimitIsExceeded(t *testing.T) {
 	heavy := `request.metadata.exists(k, request.metadata.exists(v, request.metadata[v].contains("b")))`
 	source := func(effect string) []byte { return []byte(repeated(1, effect, heavy)) }
 	for effect, check := range map[string]func(Outcome) bool{
-		`deny: "No."`:                    func(o Outcome) bool { return o.Denies() && o.Deny.Message == "No." },
+		`deny: "No."`:                    func(o Outcome) bool { return o.Deny != nil && o.Deny.Message == "No." },
 		"allow: {models: [gpt-4.1]}":     func(o Outcome) bool { return o.Excludes("anthropic", "claude-sonnet", nil) != nil },
 		"exclude: {providers: [openai]}": func(o Outcome) bool { return o.Excludes("openai", "gpt-4.1", nil) != nil },
 		"max_cost_usd: 0.01":             func(o Outcome) bool { return o.MaxCost.IsSet() },
@@ -94,7 +94,7 @@ func TestRestrictionsApplyWhenCostLimitIsExceeded(t *testing.T) {
 		if !check(o) || !strings.Contains(hit.Effect()+hit.Reason(largest()), "exceeded their cost limit") {
 			t.Errorf("%s: effect %q, reason %q", effect, hit.Effect(), hit.Reason(largest()))
 		}
-		if o := set.Evaluate(facts()); o.Denies() || strings.Contains(o.Hits[0].Effect()+o.Hits[0].Reason(facts()), "exceeded") {
+		if o := set.Evaluate(facts()); o.Deny != nil || strings.Contains(o.Hits[0].Effect()+o.Hits[0].Reason(facts()), "exceeded") {
 			t.Errorf("%s: a small request exceeds the bound", effect)
 		}
 	}

@@ -25,7 +25,9 @@ type field struct {
 func fields() []field {
 	return []field{
 		{"name", (*reader).readName},
-		{"description", (*reader).readDescription},
+		{"description", func(p *reader, n *yaml.Node, path string, policy *Policy, _ *rule) {
+			policy.Description, _ = p.text(n, path, maxDescription)
+		}},
 		{"enabled", func(p *reader, n *yaml.Node, path string, policy *Policy, _ *rule) {
 			policy.Enabled = p.boolean(n, path)
 		}},
@@ -52,8 +54,14 @@ func fields() []field {
 		{"verify", (*reader).readVerify},
 		{"baseline", (*reader).readBaseline},
 		{"response_cache", (*reader).readResponseCache},
-		{"cache_marks", (*reader).readCacheMarks},
-		{"log_bodies", (*reader).readLogBodies},
+		{"cache_marks", func(p *reader, n *yaml.Node, path string, policy *Policy, r *rule) {
+			policy.CacheMarks = p.off(n, path, "prompt-cache marks")
+			r.has |= disablesMarks
+		}},
+		{"log_bodies", func(p *reader, n *yaml.Node, path string, policy *Policy, r *rule) {
+			policy.LogBodies = p.off(n, path, "body logging")
+			r.has |= disablesBodies
+		}},
 	}
 }
 
@@ -91,27 +99,21 @@ func (p *reader) rule(n *yaml.Node, path string) (Policy, *rule) {
 	if given["name"] == nil {
 		p.report(n, MissingField, below(path, "name"), "the policy has no name", "add name: my-policy")
 	}
-	p.effects(n, path, r, given, before)
+	if r.has == 0 && len(p.problems) == before {
+		p.report(n, NoEffect, path, "the policy has no effect", "add one of "+strings.Join(fieldNames()[4:], ", "))
+	}
+	if r.has&denies != 0 && r.has != denies {
+		for _, name := range fieldNames()[4:] {
+			if key := given[name]; key != nil && name != "deny" {
+				p.report(key, NoEffect, below(path, name), name+" has no effect with deny, which rejects the request", "remove one of the two")
+			}
+		}
+	}
 	r.name = policy.Name
 	r.allow.buildReasons(r.name)
 	r.exclude.buildReasons(r.name)
 	r.describe(&policy)
 	return policy, r
-}
-
-// effects reports a policy without an effect, and other effects next to deny.
-func (p *reader) effects(n *yaml.Node, path string, r *rule, given map[string]*yaml.Node, before int) {
-	if r.has == 0 && len(p.problems) == before {
-		p.report(n, NoEffect, path, "the policy has no effect", "add one of "+strings.Join(fieldNames()[4:], ", "))
-	}
-	if r.has&denies == 0 || r.has == denies {
-		return
-	}
-	for _, name := range fieldNames()[4:] {
-		if key := given[name]; key != nil && name != "deny" {
-			p.report(key, NoEffect, below(path, name), name+" has no effect with deny, which rejects the request", "remove one of the two")
-		}
-	}
 }
 
 func (p *reader) unknown(key *yaml.Node, path, of string, known []string) {
@@ -137,10 +139,6 @@ func (p *reader) readName(n *yaml.Node, path string, policy *Policy, _ *rule) {
 		p.report(n, BadValue, path, "invalid policy name "+document.Quote(text), hint)
 	}
 	policy.Name = text
-}
-
-func (p *reader) readDescription(n *yaml.Node, path string, policy *Policy, _ *rule) {
-	policy.Description, _ = p.text(n, path, maxDescription)
 }
 
 // readCondition reads the CEL condition of a policy.
@@ -205,7 +203,17 @@ func (p *reader) noSuchModel(n *yaml.Node, path, name string) {
 	hint := nearest(name, p.world.Models, p.world.Targets)
 	before, after, isTarget := strings.Cut(name, "/")
 	if model, known := p.world.model(after); isTarget && known && slices.Contains(p.world.Providers, before) {
-		p.report(n, UnknownName, path, fmt.Sprintf("provider %s does not offer model %s", document.Quote(before), document.Quote(after)), p.offers(model))
+		var targets []string
+		for _, t := range p.world.Targets {
+			if strings.HasSuffix(t, "/"+model) && len(targets) < 5 {
+				targets = append(targets, t)
+			}
+		}
+		hint = ""
+		if len(targets) > 0 {
+			hint = "available: " + strings.Join(targets, ", ")
+		}
+		p.report(n, UnknownName, path, fmt.Sprintf("provider %s does not offer model %s", document.Quote(before), document.Quote(after)), hint)
 		return
 	}
 	what := "unknown model "
@@ -213,20 +221,6 @@ func (p *reader) noSuchModel(n *yaml.Node, path, name string) {
 		what = "no model matches "
 	}
 	p.report(n, UnknownName, path, what+document.Quote(name), hint)
-}
-
-// offers lists the targets of a model.
-func (p *reader) offers(model string) string {
-	var targets []string
-	for _, t := range p.world.Targets {
-		if strings.HasSuffix(t, "/"+model) && len(targets) < 5 {
-			targets = append(targets, t)
-		}
-	}
-	if len(targets) == 0 {
-		return ""
-	}
-	return "available: " + strings.Join(targets, ", ")
 }
 
 func (p *reader) readBaseline(n *yaml.Node, path string, policy *Policy, r *rule) {
@@ -363,18 +357,11 @@ func (p *reader) readResponseCache(n *yaml.Node, path string, policy *Policy, r 
 	}
 }
 
-func (p *reader) readCacheMarks(n *yaml.Node, path string, policy *Policy, r *rule) {
-	r.has |= disablesMarks
-	policy.CacheMarks = p.boolean(n, path)
-	if policy.CacheMarks != nil && *policy.CacheMarks {
-		p.report(n, BadValue, path, "a policy can only disable prompt-cache marks", "write false, or remove the field")
+// off reads a field that can only be false, because a policy can disable the feature but not enable it.
+func (p *reader) off(n *yaml.Node, path, feature string) *bool {
+	value := p.boolean(n, path)
+	if value != nil && *value {
+		p.report(n, BadValue, path, "a policy can only disable "+feature, "write false, or remove the field")
 	}
-}
-
-func (p *reader) readLogBodies(n *yaml.Node, path string, policy *Policy, r *rule) {
-	r.has |= disablesBodies
-	policy.LogBodies = p.boolean(n, path)
-	if policy.LogBodies != nil && *policy.LogBodies {
-		p.report(n, BadValue, path, "a policy can only disable body logging", "write false, or remove the field")
-	}
+	return value
 }

@@ -123,12 +123,9 @@ func isBare(text string) bool {
 	case "true", "false", "null", "yes", "no", "on", "off", "y", "n":
 		return false
 	}
-	return isLetter && !strings.ContainsAny(text, "\n\t:#{}[],&*!|>%@`\\\"'") || isLetter && isExpression(text)
-}
-
-// isExpression reports whether the operators in a condition have no special meaning in YAML.
-func isExpression(text string) bool {
-	return !strings.Contains(text, ": ") && !strings.Contains(text, " #") && !strings.HasSuffix(text, ":") && !strings.ContainsAny(text, "\n\t{}")
+	// The operators of most conditions have no special meaning in YAML.
+	isExpression := !strings.Contains(text, ": ") && !strings.Contains(text, " #") && !strings.HasSuffix(text, ":") && !strings.ContainsAny(text, "\n\t{}")
+	return isLetter && (isExpression || !strings.ContainsAny(text, "\n\t:#{}[],&*!|>%@`\\\"'"))
 }
 
 func isBlock(text string) bool {

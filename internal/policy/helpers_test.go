@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -35,7 +36,7 @@ func zone(name string) (*time.Location, error) {
 	case "Europe/Berlin":
 		return time.FixedZone(name, 2*60*60), nil
 	}
-	return nil, errNoZone
+	return nil, errors.New("unknown time zone")
 }
 
 // facts returns the facts of an ordinary request in the night from Friday to Saturday.

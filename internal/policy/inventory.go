@@ -23,8 +23,6 @@ type Inventory struct {
 	AllowUnknown bool
 }
 
-var errNoZone = errors.New("unknown time zone")
-
 func (w *Inventory) zone(name string) (*time.Location, error) {
 	switch {
 	case w.Zone != nil:
@@ -32,7 +30,7 @@ func (w *Inventory) zone(name string) (*time.Location, error) {
 	case name == "UTC":
 		return time.UTC, nil
 	}
-	return nil, errNoZone
+	return nil, errors.New("unknown time zone")
 }
 
 // model returns the canonical name of a model.

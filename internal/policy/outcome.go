@@ -52,9 +52,6 @@ type Preference struct {
 	Pattern Pattern
 }
 
-// Denies reports whether the request is rejected.
-func (o *Outcome) Denies() bool { return o.Deny != nil }
-
 // Restricts reports whether the outcome can exclude targets.
 func (o *Outcome) Restricts() bool { return len(o.allow) > 0 || len(o.exclude) > 0 }
 

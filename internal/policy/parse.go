@@ -3,6 +3,8 @@ package policy
 import (
 	"bytes"
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
@@ -77,7 +79,12 @@ func (p *reader) set(list *yaml.Node) (*Set, []Problem) {
 		zones = p.language.Zones()
 	}
 	s := newSet(p.name, rules, zones)
-	s.source, s.policies, s.version = bytes.Clone(p.source), policies, versionOf(policies)
+	s.source, s.policies = bytes.Clone(p.source), policies
+	if len(policies) > 0 {
+		const length = 12
+		sum := sha256.Sum256(Format(policies))
+		s.version = hex.EncodeToString(sum[:])[:length]
+	}
 	return s, nil
 }
 
@@ -141,11 +148,14 @@ func nameNode(n *yaml.Node) *yaml.Node {
 // pairs calls each for every field of a mapping. It reports duplicate fields and skips them.
 func (p *reader) pairs(n *yaml.Node, path string, each func(key, value *yaml.Node)) {
 	if n.Kind != yaml.MappingNode {
-		what := "the document"
+		what, example := "the document", "policies: [...]"
 		if path != "" {
-			what = path[strings.LastIndexByte(path, '.')+1:]
+			what, example = path[strings.LastIndexByte(path, '.')+1:], "models: [...]"
 		}
-		p.report(n, WrongType, path, what+" must have fields, such as "+exampleFor(path), "")
+		if strings.HasSuffix(path, "]") {
+			example = "name: my-policy"
+		}
+		p.report(n, WrongType, path, what+" must have fields, such as "+example, "")
 		return
 	}
 	seen := map[string]int{}
@@ -162,16 +172,6 @@ func (p *reader) pairs(n *yaml.Node, path string, each func(key, value *yaml.Nod
 		seen[key.Value] = key.Line
 		each(key, value)
 	}
-}
-
-func exampleFor(path string) string {
-	switch {
-	case path == "":
-		return "policies: [...]"
-	case strings.HasSuffix(path, "]"):
-		return "name: my-policy"
-	}
-	return "models: [...]"
 }
 
 func below(path, field string) string {

@@ -62,46 +62,28 @@ func (m *matcher) buildReasons(policy string) {
 		list *patternList
 		what string
 	}{{&m.models, "models "}, {&m.providers, "providers "}, {&m.tags, "targets tagged "}} {
+		const shown = 5
 		one.list.within = make([]Exclusion, len(one.list.patterns))
+		var allowed []string
 		for i, p := range one.list.patterns {
 			one.list.within[i] = Exclusion{policy, "the policy excludes " + one.what + string(p)}
+			if i < shown {
+				allowed = append(allowed, string(p))
+			}
 		}
-		one.list.outside = Exclusion{policy, "the policy allows only " + one.what + join(one.list.patterns)}
+		if len(one.list.patterns) > shown {
+			allowed = append(allowed, "…")
+		}
+		one.list.outside = Exclusion{policy, "the policy allows only " + one.what + strings.Join(allowed, ", ")}
 	}
 }
 
-// target returns the index of the first pattern that matches the target, or -1.
-func (l *patternList) target(provider, model string) int {
-	for i, p := range l.patterns {
-		if p.MatchTarget(provider, model) {
-			return i
-		}
-	}
-	return -1
-}
-
-// name returns the index of the first pattern that matches the name, or -1.
-func (l *patternList) name(name string) int {
-	for i, p := range l.patterns {
-		if p.Match(name) {
-			return i
-		}
-	}
-	return -1
-}
-
-// tag returns the index of the first pattern that matches one of the tags, or -1.
-func (l *patternList) tag(tags []string) int {
-	for i, p := range l.patterns {
-		if slices.ContainsFunc(tags, p.Match) {
-			return i
-		}
-	}
-	return -1
-}
-
+// places returns the indexes of the first patterns that match the target, or -1.
 func (m *matcher) places(provider, model string, tags []string) (ofModel, ofProvider, ofTag int) {
-	return m.models.target(provider, model), m.providers.name(provider), m.tags.tag(tags)
+	ofModel = slices.IndexFunc(m.models.patterns, func(p Pattern) bool { return p.MatchTarget(provider, model) })
+	ofProvider = slices.IndexFunc(m.providers.patterns, func(p Pattern) bool { return p.Match(provider) })
+	ofTag = slices.IndexFunc(m.tags.patterns, func(p Pattern) bool { return slices.ContainsFunc(tags, p.Match) })
+	return ofModel, ofProvider, ofTag
 }
 
 // excluded returns the exclusion of a target that matches one of the lists, or nil.
@@ -130,17 +112,4 @@ func (m *matcher) unlisted(provider, model string, tags []string) *Exclusion {
 		return &m.tags.outside
 	}
 	return nil
-}
-
-// join formats a list of patterns for messages. Long lists are truncated.
-func join(list []Pattern) string {
-	const shown = 5
-	var texts []string
-	for _, p := range list[:min(len(list), shown)] {
-		texts = append(texts, string(p))
-	}
-	if len(list) > shown {
-		texts = append(texts, "…")
-	}
-	return strings.Join(texts, ", ")
 }

@@ -69,23 +69,19 @@ func Pretty(file string, source []byte, problems []Problem) string {
 			line, column := document.Window(lines[p.Line-1], p.Column)
 			b.WriteString(document.Excerpt(p.Line, line, max(1, column), p.Width, p.Hint))
 		}
-		fmt.Fprintf(&b, "  fix: %s, then run  fairlead policies validate %s        [%s]\n", p.fix(), document.Clean(file), p.Code)
+		fix := "correct it" // the hint has the details
+		switch p.Code {
+		case UnknownField:
+			fix = "correct the field"
+		case UnknownName:
+			fix = "correct the name"
+		case BadSyntax, UnknownVariable, WrongCondition, TooCostly:
+			fix = "correct the condition"
+		case NoEffect:
+			fix = "give the policy an effect"
+		default:
+		}
+		fmt.Fprintf(&b, "  fix: %s, then run  fairlead policies validate %s        [%s]\n", fix, document.Clean(file), p.Code)
 	}
 	return b.String()
-}
-
-// fix returns a general instruction to fix the problem. The hint has the details.
-func (p Problem) fix() string {
-	switch p.Code {
-	case UnknownField:
-		return "correct the field"
-	case UnknownName:
-		return "correct the name"
-	case BadSyntax, UnknownVariable, WrongCondition, TooCostly:
-		return "correct the condition"
-	case NoEffect:
-		return "give the policy an effect"
-	default:
-		return "correct it"
-	}
 }

@@ -91,7 +91,7 @@ func TestWorkspaceCannotUndoInstance(t *testing.T) {
 			}
 		}
 		switch {
-		case alone.Denies() && !cmp.Equal(alone.Deny, joined.Deny):
+		case alone.Deny != nil && !cmp.Equal(alone.Deny, joined.Deny):
 			t.Fatal("another denial")
 		case alone.Pin.IsSet() && alone.Pin != joined.Pin, alone.Objective.IsSet() && alone.Objective != joined.Objective, alone.Baseline.IsSet() && alone.Baseline != joined.Baseline:
 			t.Fatal("a setting changed")

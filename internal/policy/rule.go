@@ -71,6 +71,10 @@ func (r *rule) describe(p *Policy) {
 			r.effectTexts = append(r.effectTexts, effectText{e, text})
 		}
 	}
+	escalation := "no escalation"
+	if r.maxEscalation != 0 {
+		escalation = "escalation by at most " + strconv.FormatInt(r.maxEscalation, 10) + " of 3 steps"
+	}
 	add(denies, "deny")
 	add(pins, "pin "+p.Pin)
 	add(allows, "allow "+p.Allow.String())
@@ -79,7 +83,7 @@ func (r *rule) describe(p *Policy) {
 	add(aims, "objective "+p.Objective)
 	add(limitsCost, "at most "+p.MaxCost.Display())
 	add(limitsOutput, "at most "+strconv.FormatInt(p.MaxOutput, 10)+" output tokens")
-	add(limitsEscalation, escalationText(r.maxEscalation))
+	add(limitsEscalation, escalation)
 	add(limitsSession, "at most "+r.sessionBudget.Amount.Display()+" per session")
 	add(verifies, r.verify.String())
 	add(compares, "baseline "+p.Baseline)
@@ -88,13 +92,6 @@ func (r *rule) describe(p *Policy) {
 	add(disablesMarks, "no prompt-cache marks")
 	add(disablesBodies, "no bodies in the log")
 	r.all = r.effect(0)
-}
-
-func escalationText(steps int64) string {
-	if steps == 0 {
-		return "no escalation"
-	}
-	return "escalation by at most " + strconv.FormatInt(steps, 10) + " of 3 steps"
 }
 
 func (r *rule) effect(overruled effects) string {

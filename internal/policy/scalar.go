@@ -14,7 +14,16 @@ import (
 func (p *reader) text(n *yaml.Node, path string, limit int) (string, bool) {
 	name := path[strings.LastIndexByte(path, '.')+1:]
 	if n.Kind != yaml.ScalarNode || document.IsNull(n) {
-		p.report(n, WrongType, path, fmt.Sprintf("%s must be a single value, not %s", name, kindName(n)), "")
+		kind := "a single value"
+		switch {
+		case n.Kind == yaml.SequenceNode:
+			kind = "a list"
+		case n.Kind == yaml.MappingNode:
+			kind = "a group of fields"
+		case document.IsNull(n):
+			kind = "nothing"
+		}
+		p.report(n, WrongType, path, fmt.Sprintf("%s must be a single value, not %s", name, kind), "")
 		return "", false
 	}
 	length := utf8.RuneCountInString(n.Value)
@@ -34,19 +43,6 @@ func (p *reader) text(n *yaml.Node, path string, limit int) (string, bool) {
 // isControl reports whether a character could corrupt a message or a log line.
 func isControl(r rune) bool {
 	return (r < ' ' && r != '\n' && r != '\t') || (r >= 0x7f && r < 0xa0) || r == utf8.RuneError || r == '\ufeff' || r == '\u2028' || r == '\u2029'
-}
-
-func kindName(n *yaml.Node) string {
-	switch {
-	case n.Kind == yaml.SequenceNode:
-		return "a list"
-	case n.Kind == yaml.MappingNode:
-		return "a group of fields"
-	case document.IsNull(n):
-		return "nothing"
-	default:
-		return "a single value"
-	}
 }
 
 func (p *reader) boolean(n *yaml.Node, path string) *bool {

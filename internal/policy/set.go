@@ -1,8 +1,6 @@
 package policy
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"maps"
 	"slices"
 	"time"
@@ -24,8 +22,6 @@ type Set struct {
 	evaluator                     *condition.Evaluator
 	allows, excludes, preferences int // maximum numbers of elements in an outcome
 }
-
-const versionLength = 12
 
 // newSet returns a set of rules.
 func newSet(name string, rules []*rule, zones map[string]*time.Location) *Set {
@@ -85,15 +81,6 @@ func (s *Set) Version() string {
 		return ""
 	}
 	return s.version
-}
-
-// versionOf returns the hash of the policies in the form that Format writes.
-func versionOf(policies []Policy) string {
-	if len(policies) == 0 {
-		return ""
-	}
-	sum := sha256.Sum256(Format(policies))
-	return hex.EncodeToString(sum[:])[:versionLength]
 }
 
 // Join combines the policies of the instance with those of a workspace. Instance policies come first, and later policies cannot

@@ -74,10 +74,17 @@ func (p *reader) readVerify(n *yaml.Node, path string, policy *Policy, r *rule) 
 	} else {
 		p.pairs(n, path, func(key, value *yaml.Node) { p.readVerifyField(key, value, below(path, key.Value), v) })
 	}
-	if len(p.problems) == before {
-		p.completeVerify(n, path, v)
-	}
 	r.verify = *v
+	uses := slices.Contains(v.Checks, CheckHook)
+	switch {
+	case len(p.problems) > before:
+	case len(v.Checks) == 0:
+		p.report(n, MissingField, below(path, "checks"), "the verification has no checks", "add checks: [schema, tools]")
+	case uses && v.Hook == "":
+		p.report(n, MissingField, below(path, "hook"), "the check hook has no URL", "write verify: {checks: [hook], hook: https://checks.example.com/score}")
+	case !uses && (v.Hook != "" || v.Threshold != nil):
+		p.report(n, BadValue, path, "hook and threshold have no effect without the check hook", "add hook to checks, or remove them")
+	}
 }
 
 func (p *reader) readVerifyField(key, value *yaml.Node, at string, v *ResponseChecks) {
@@ -126,17 +133,4 @@ func (p *reader) checks(n *yaml.Node, path string) []string {
 		return name
 	})
 	return slices.DeleteFunc(Checks(), func(name string) bool { return !slices.Contains(named, name) })
-}
-
-// completeVerify reports a verification without checks, and a hook that is missing or not used.
-func (p *reader) completeVerify(n *yaml.Node, path string, v *ResponseChecks) {
-	uses := slices.Contains(v.Checks, CheckHook)
-	switch {
-	case len(v.Checks) == 0:
-		p.report(n, MissingField, below(path, "checks"), "the verification has no checks", "add checks: [schema, tools]")
-	case uses && v.Hook == "":
-		p.report(n, MissingField, below(path, "hook"), "the check hook has no URL", "write verify: {checks: [hook], hook: https://checks.example.com/score}")
-	case !uses && (v.Hook != "" || v.Threshold != nil):
-		p.report(n, BadValue, path, "hook and threshold have no effect without the check hook", "add hook to checks, or remove them")
-	}
 }

@@ -40,9 +40,16 @@ func (v *view) compileRestrictions(source string, problems []policy.Problem) *po
 		return nil
 	}
 	for i := range policyIndexes(problems) {
-		if i < len(list.Content) {
-			removeFields(list.Content[i], "pin", "prefer", "objective", "baseline")
+		if i >= len(list.Content) || list.Content[i].Kind != yaml.MappingNode {
+			continue
 		}
+		var kept []*yaml.Node
+		for fields := range slices.Chunk(list.Content[i].Content, 2) {
+			if !slices.Contains([]string{"pin", "prefer", "objective", "baseline"}, fields[0].Value) {
+				kept = append(kept, fields...)
+			}
+		}
+		list.Content[i].Content = kept
 	}
 	set, problems := parseNode(&document, open)
 	if len(problems) == 0 {
@@ -82,20 +89,6 @@ func policiesOf(document *yaml.Node) *yaml.Node {
 		}
 	}
 	return nil
-}
-
-// removeFields removes fields from a mapping.
-func removeFields(n *yaml.Node, names ...string) {
-	if n.Kind != yaml.MappingNode {
-		return
-	}
-	var kept []*yaml.Node
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		if !slices.Contains(names, n.Content[i].Value) {
-			kept = append(kept, n.Content[i], n.Content[i+1])
-		}
-	}
-	n.Content = kept
 }
 
 // policyIndexes returns the indexes of the policies that have problems.

@@ -137,7 +137,7 @@ func reload(t testing.TB, b *Store) {
 // activeIn summarizes the effects of a workspace's policies on a code request.
 func activeIn(b *Store, workspaceID string) string {
 	o := b.For(workspaceID).Evaluate(&condition.Facts{Request: condition.Request{Model: "auto", Task: "code"}, Time: condition.Time{At: start}})
-	if o.Denies() {
+	if o.Deny != nil {
 		return "deny " + o.Deny.Message
 	}
 	var effects []string

@@ -50,7 +50,13 @@ func escalation(t *conversation.Trouble) int {
 // adjusted returns the objective after the effects of the conversation and the escalation step. Callers that ask for the
 // cheapest, the best or the fastest model keep their objective, and an objective of a policy applies to housekeeping too.
 func (r *rules) adjusted(in *Input) (o Objective, step int) {
-	o = r.objective(in.Objective)
+	o = in.Objective
+	if r.Objective.IsSet() {
+		named, ok := NamedObjective(r.Objective.Value.Name)
+		if o = named; !ok {
+			o = Objective{Name: "number", Tradeoff: r.Objective.Value.Tradeoff}
+		}
+	}
 	if in.Op != llm.Chat || !IsAuto(in.Model) {
 		return o, 0
 	}
@@ -69,9 +75,6 @@ func (r *rules) adjusted(in *Input) (o Objective, step int) {
 	o.Tradeoff += (1 - o.Tradeoff) * escalations[step].shift
 	return o, step
 }
-
-// strained returns the features with the effects of the escalation step.
-func (r *ranking) strained() predict.Features { return strain(r.in.Features, r.step, r.snap.typical) }
 
 // Strained returns the features that predictions use in a conversation with this trouble, if no policy limits the escalation.
 // Typical are the skills of a prompt about which nothing is known.

@@ -2,8 +2,6 @@ package route
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 
@@ -32,16 +30,6 @@ type archivedModel struct {
 
 // Version returns a hash of the snapshot's content.
 func (s *Snapshot) Version() string { return s.version }
-
-// hash returns 6 bytes of SHA-256, enough to distinguish the snapshots of one installation.
-func (s *Snapshot) hash() string {
-	data, err := s.Archive()
-	if err != nil {
-		return ""
-	}
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:6])
-}
 
 // Archive encodes the data that decisions depend on, for Restore.
 func (s *Snapshot) Archive() ([]byte, error) {

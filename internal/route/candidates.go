@@ -26,7 +26,7 @@ func AsAuto(name string) string {
 
 // collect adds the targets that the request's model names match. A policy's pin replaces the requested model.
 func (r *ranking) collect() error {
-	if pin := r.rules.pin(); pin != "" {
+	if pin := r.rules.Pin.Value; pin != "" {
 		return r.addNamed([]string{pin}, false)
 	}
 	if IsAuto(r.in.Model) && len(r.in.Controls.Models) == 0 {
@@ -81,16 +81,19 @@ func (r *ranking) addNamed(names []string, restrict bool) error {
 }
 
 func (r *ranking) add(s *targetEntry, c *currentPrice, order int, named bool) {
-	t, listed := s.target, r.in.Controls.Provider.Order
+	t, listed, preference := s.target, r.in.Controls.Provider.Order, 0
 	providerOrder := slices.Index(listed, t.Provider)
 	if providerOrder < 0 {
 		providerOrder = len(listed) // unlisted providers come last
+	}
+	if len(r.rules.Prefer) > 0 {
+		preference = r.rules.Rank(t.Provider, t.Model.Name)
 	}
 	r.candidates = append(r.candidates, candidate{
 		Candidate: Candidate{Target: s.id, Model: t.Model.Name, Provider: t.Provider},
 		entry:     s, target: t, model: s.model, price: c, fallbackOrder: order, named: named,
 		providerOrder: providerOrder,
-		preference:    r.rules.preference(t),
+		preference:    preference,
 	})
 }
 

@@ -89,7 +89,9 @@ func (r *ranking) cascade() *Cascade {
 	first, second := r.cheaperFirst(choice), choice
 	if first == nil {
 		first, second = choice, r.stronger(choice)
-		if r.skips(first, second) {
+		prefers := second != nil && first.preference != second.preference && first.fallbackOrder == second.fallbackOrder && first.providerOrder == second.providerOrder
+		// A policy prefers the first model, but the second alone is expected to cost less than trying the first.
+		if prefers && first.cost < second.cost && cascadeCost(first, second) >= second.cost {
 			skipped := first.step()
 			first, c.Skipped = second, &skipped
 			second = r.stronger(first)
@@ -151,12 +153,6 @@ func (r *ranking) stronger(choice *candidate) *candidate {
 	return nil
 }
 
-// skips reports whether the second model alone is expected to cost less than trying the first, which a policy prefers.
-func (r *ranking) skips(first, second *candidate) bool {
-	return second != nil && first.preference != second.preference && first.fallbackOrder == second.fallbackOrder && first.providerOrder == second.providerOrder &&
-		first.cost < second.cost && cascadeCost(first, second) >= second.cost
-}
-
 // moveToFront moves the models of candidates to the front of the plan, in this order. Targets that the caller or a policy ranks behind
 // the candidate stay where they are.
 func (r *ranking) moveToFront(leaders ...*candidate) {
@@ -174,17 +170,4 @@ func (r *ranking) moveToFront(leaders ...*candidate) {
 		}
 	}
 	r.ready = ordered
-}
-
-// attributeCascade records the policy that changed the choice by a cascade.
-func (d *Decision) attributeCascade(before, after *candidate) {
-	if d.Cascade == nil || before.Model == after.Model {
-		return
-	}
-	if d.Policy == "" {
-		d.Policy, d.Alone = d.Cascade.Policy, before.Target
-	}
-	if d.Kind != Fallback {
-		d.Kind = Policy
-	}
 }

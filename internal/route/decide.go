@@ -50,13 +50,22 @@ func Decide(in *Input, snap *Snapshot, c Conditions) (*Decision, error) {
 	if d.Explored || d.HeldOut != "" {
 		d.Cascade = nil // the drawn model serves the request alone
 	}
-	d.attributeCascade(choice, first)
+	if d.Cascade != nil && choice.Model != first.Model {
+		if d.Policy == "" {
+			d.Policy, d.Alone = d.Cascade.Policy, choice.Target
+		}
+		if d.Kind != Fallback {
+			d.Kind = Policy
+		}
+	}
 	d.QualityTarget = r.target
 	d.Adjustments = r.adjustments()
 	d.Candidates = r.results()
 	d.Plan = make([]*provider.Target, len(r.ready))
 	for i, cand := range r.ready {
-		d.Plan[i] = cand.planned()
+		if d.Plan[i] = cand.target; cand.Effort != "" {
+			d.Plan[i] = cand.effort.target // with the effort that the router chose
+		}
 	}
 	if len(r.ready) > 1 {
 		d.RunnerUp = r.ready[1].Target
@@ -165,10 +174,12 @@ func (r *ranking) rank() {
 	r.restrictFallbacks()
 }
 
-// evaluate filters and scores the candidates. While none remains, it drops needs in the order of relaxations.
+// evaluate filters and scores the candidates. While none remains, it drops more needs, and the adapter omits their fields with a
+// warning.
 func (r *ranking) evaluate() {
 	r.target, r.reference, r.discards = r.qualityTarget(), r.referenceCost(), r.discarded()
-	for i, without := range relaxations {
+	const optional = llm.ParallelTools | llm.Logprobs | llm.WebSearch
+	for i, without := range [...]llm.Abilities{0, optional, optional | llm.ManyChoices | llm.Reasoning} {
 		if i > 0 && (len(r.ranked) > 0 || r.in.Needs&without == 0 || r.in.Controls.Provider.RequireParameters) {
 			continue
 		}
@@ -210,7 +221,14 @@ func (r *ranking) admits(cand *candidate, needs llm.Abilities, x *Exclusion) boo
 		return false
 	}
 	r.score(cand)
-	return !r.rules.aboveMaxCost(cand, x)
+	if !r.rules.above(cand) {
+		return true
+	}
+	if r.rules.costReason == "" {
+		r.rules.costReason = "the expected cost is above max_cost_usd " + r.rules.MaxCost.Value.String()
+	}
+	x.set(Exclusion{Code: ExcludedByPolicy, format: "policy %s: %s", subject: r.rules.MaxCost.Policy, cause: r.rules.costReason})
+	return false
 }
 
 // outputTokens returns the tokens that a context window must have left for the output.

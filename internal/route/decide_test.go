@@ -165,6 +165,8 @@ func TestDecideNeverPicksWorseQualityForMoreMoney(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		snap, in := NewSnapshot(cat, field(t), nil), anyInput(t)
 		in.MaxOutput = 100 // so that all write the same
+		// An optional need that no affordable model meets would be dropped, and a better model without that ability chosen.
+		in.Controls.Provider.RequireParameters = true
 		cents := rapid.IntRange(1, 500).Draw(t, "limit")
 		poor, err := Decide(&in, snap, Conditions{Policies: atMost(t, cents)})
 		if err != nil {

@@ -238,17 +238,3 @@ type Conditions struct {
 	Corrections Corrections
 	Feedback    string // version of the corrections
 }
-
-func (c *Conditions) state(target string) State {
-	if c.State == nil {
-		return State{}
-	}
-	return c.State(target)
-}
-
-func (c *Conditions) cacheHit(t *provider.Target, prompt int64, marks bool) CacheHit {
-	if c.CacheHit == nil {
-		return CacheHit{}
-	}
-	return c.CacheHit(t, prompt, marks)
-}

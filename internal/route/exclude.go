@@ -12,8 +12,28 @@ import (
 // permanentlyExcluded reports whether the target can never serve the request, and sets why. Checks return bool because they
 // run for every target of every request and most targets pass.
 func permanentlyExcluded(in *Input, e *candidate, needs llm.Abilities, output int64, why *Exclusion) bool {
-	return operation(in, e, why) || retired(in, e, why) || permission(in, e, why) || preferences(in, e, why) || format(in, e, why) ||
-		abilities(in, e, needs, why) || contextSize(in, e, output, why) || vector(in, e, why) || price(in, e, why)
+	w, t := &in.Controls.Provider, e.target
+	switch {
+	case !t.Serves(in.Op):
+		return why.set(Exclusion{Code: MissingCapability, format: "only supports %s", subject: string(t.Model.Op)})
+	case t.Model.Deprecated && !e.named: // callers may still name deprecated models
+		return why.set(Exclusion{Code: Retired, format: "deprecated by its vendor"})
+	case !Allowed(in.AllowedModels, t):
+		return why.set(Exclusion{Code: NotAllowedByKey, format: "not in the key's allowed models"})
+	case len(w.Only) > 0 && !slices.Contains(w.Only, t.Provider):
+		return why.set(Exclusion{Code: NotRequested, format: "provider.only does not list %s", subject: t.Provider})
+	case slices.Contains(w.Ignore, t.Provider):
+		return why.set(Exclusion{Code: ProviderIgnored, format: "provider.ignore lists %s", subject: t.Provider})
+	case w.NoFallbacks && len(w.Order) > 0 && !slices.Contains(w.Order, t.Provider):
+		return why.set(Exclusion{Code: NotRequested, format: "provider.order does not list %s, and fallbacks are not allowed", subject: t.Provider})
+	case w.DenyCollection && t.Collects:
+		return why.set(Exclusion{Code: DataCollection, format: "%s may store or train on prompts", subject: t.Provider})
+	case w.ZeroRetention && !t.ZeroRetention:
+		return why.set(Exclusion{Code: DataRetention, format: "%s has no zero data retention", subject: t.Provider})
+	case w.RequireParameters && t.Model.FixedSampling && len(in.Sampling) > 0:
+		return why.set(Exclusion{Code: Unsupported, format: "ignores %s", subject: strings.Join(in.Sampling, ", ")})
+	}
+	return format(in, e, why) || abilities(in, e, needs, why) || contextSize(in, e, output, why) || vector(in, e, why) || price(in, e, why)
 }
 
 // temporarilyExcluded reports whether the target is unavailable at the moment, and sets why.
@@ -31,49 +51,19 @@ func temporarilyExcluded(cand *candidate, why *Exclusion) bool {
 	return false
 }
 
-func operation(in *Input, e *candidate, why *Exclusion) bool {
-	if !e.target.Serves(in.Op) {
-		return why.set(Exclusion{Code: MissingCapability, format: "only supports %s", subject: string(e.target.Model.Op)})
-	}
-	return false
-}
-
-// retired excludes deprecated models from auto. Callers may still name them.
-func retired(_ *Input, e *candidate, why *Exclusion) bool {
-	if e.target.Model.Deprecated && !e.named {
-		return why.set(Exclusion{Code: Retired, format: "deprecated by its vendor"})
-	}
-	return false
-}
-
-func permission(in *Input, e *candidate, why *Exclusion) bool {
-	if Allowed(in.AllowedModels, e.target) {
-		return false
-	}
-	return why.set(Exclusion{Code: NotAllowedByKey, format: "not in the key's allowed models"})
-}
-
 // Allowed reports whether a list of allowed models (names, provider/model, or prefixes ending in *) admits the target.
 func Allowed(list []string, t *provider.Target) bool {
-	return len(list) == 0 || matchesAny(list, t)
-}
-
-// matchesAny reports whether a pattern of the list matches the target.
-func matchesAny(list []string, t *provider.Target) bool {
-	return slices.ContainsFunc(list, func(pattern string) bool { return matchesTarget(pattern, t) })
-}
-
-// matchesTarget reports whether a pattern (a name, provider/model, or a prefix ending in *) matches the target.
-func matchesTarget(pattern string, t *provider.Target) bool {
-	if matchesName(pattern, t.Model.Name) || slices.Contains(t.Model.Aliases, pattern) {
-		return true
-	}
-	rest, ok := strings.CutPrefix(pattern, t.Provider)
-	if ok && strings.HasPrefix(rest, "/") {
-		return matchesName(rest[1:], t.Model.Name)
-	}
-	prefix, wild := strings.CutSuffix(pattern, "*")
-	return wild && strings.HasPrefix(t.Provider, prefix) // open* matches every target of openai
+	return len(list) == 0 || slices.ContainsFunc(list, func(pattern string) bool {
+		if matchesName(pattern, t.Model.Name) || slices.Contains(t.Model.Aliases, pattern) {
+			return true
+		}
+		rest, ok := strings.CutPrefix(pattern, t.Provider)
+		if ok && strings.HasPrefix(rest, "/") {
+			return matchesName(rest[1:], t.Model.Name)
+		}
+		prefix, wild := strings.CutSuffix(pattern, "*")
+		return wild && strings.HasPrefix(t.Provider, prefix) // open* matches every target of openai
+	})
 }
 
 func matchesName(pattern, name string) bool {
@@ -81,25 +71,6 @@ func matchesName(pattern, name string) bool {
 		return strings.HasPrefix(name, prefix)
 	}
 	return pattern == name
-}
-
-func preferences(in *Input, e *candidate, why *Exclusion) bool {
-	w, t := &in.Controls.Provider, e.target
-	switch {
-	case len(w.Only) > 0 && !slices.Contains(w.Only, t.Provider):
-		return why.set(Exclusion{Code: NotRequested, format: "provider.only does not list %s", subject: t.Provider})
-	case slices.Contains(w.Ignore, t.Provider):
-		return why.set(Exclusion{Code: ProviderIgnored, format: "provider.ignore lists %s", subject: t.Provider})
-	case w.NoFallbacks && len(w.Order) > 0 && !slices.Contains(w.Order, t.Provider):
-		return why.set(Exclusion{Code: NotRequested, format: "provider.order does not list %s, and fallbacks are not allowed", subject: t.Provider})
-	case w.DenyCollection && t.Collects:
-		return why.set(Exclusion{Code: DataCollection, format: "%s may store or train on prompts", subject: t.Provider})
-	case w.ZeroRetention && !t.ZeroRetention:
-		return why.set(Exclusion{Code: DataRetention, format: "%s has no zero data retention", subject: t.Provider})
-	case w.RequireParameters && t.Model.FixedSampling && len(in.Sampling) > 0:
-		return why.set(Exclusion{Code: Unsupported, format: "ignores %s", subject: strings.Join(in.Sampling, ", ")})
-	}
-	return false
 }
 
 // optionalNeeds are dropped with best_effort.
@@ -119,14 +90,6 @@ func format(in *Input, e *candidate, why *Exclusion) bool {
 		return why.set(Exclusion{Code: MissingCapability, format: "%s does not accept image URLs", subject: e.target.Provider})
 	}
 	return false
-}
-
-// relaxations are the needs that auto drops, in this order, when no target supports all of them. The adapter omits the field
-// and adds a warning.
-var relaxations = [...]llm.Abilities{
-	0,
-	llm.ParallelTools | llm.Logprobs | llm.WebSearch,
-	llm.ParallelTools | llm.Logprobs | llm.WebSearch | llm.ManyChoices | llm.Reasoning,
 }
 
 // abilities excludes targets without a required capability. A model that the caller named is sent to the provider anyway,

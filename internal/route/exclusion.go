@@ -33,24 +33,28 @@ const (
 	Unsupported           Reason = "unsupported_field"
 )
 
-// formerReasons maps codes in older entries to current ones.
-var formerReasons = map[string]Reason{
-	"lacks_ability":      MissingCapability,
-	"output_too_large":   OutputLimitExceeded,
-	"key_forbids":        NotAllowedByKey,
-	"policy_forbids":     ExcludedByPolicy,
-	"too_dear":           PriceLimitExceeded,
-	"credential_resting": CredentialBackingOff,
-	"collects_data":      DataCollection,
-	"keeps_data":         DataRetention,
-	"wrong_dimensions":   UnsupportedDimensions,
-}
-
 // UnmarshalText decodes a stored code. It accepts former codes.
 func (r *Reason) UnmarshalText(text []byte) error {
 	*r = Reason(text)
-	if renamed, ok := formerReasons[string(text)]; ok {
-		*r = renamed
+	switch string(text) {
+	case "lacks_ability":
+		*r = MissingCapability
+	case "output_too_large":
+		*r = OutputLimitExceeded
+	case "key_forbids":
+		*r = NotAllowedByKey
+	case "policy_forbids":
+		*r = ExcludedByPolicy
+	case "too_dear":
+		*r = PriceLimitExceeded
+	case "credential_resting":
+		*r = CredentialBackingOff
+	case "collects_data":
+		*r = DataCollection
+	case "keeps_data":
+		*r = DataRetention
+	case "wrong_dimensions":
+		*r = UnsupportedDimensions
 	}
 	return nil
 }

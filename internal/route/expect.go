@@ -141,8 +141,13 @@ func (r *ranking) expect(cand *candidate) {
 	rates := cand.price.ratesFor(cand.prompt)
 	uncachedCost := rates.Cost(&u)
 	cand.cost = uncachedCost
-	if cand.Cache.Read != 0 || cand.Cache.Write != 0 {
-		cand.Cache.apply(&u)
+	if cached := &cand.Cache; cached.Read != 0 || cached.Write != 0 {
+		u.CacheRead = min(cached.Read, u.Input)
+		u.CacheWrite = min(cached.Write, u.Input-u.CacheRead)
+		if cached.Long {
+			u.CacheWriteLong = u.CacheWrite
+		}
+		u.Input -= u.CacheRead + u.CacheWrite
 		cand.cost = rates.Cost(&u)
 	}
 	cand.total, cand.totalUncached = cand.cost, uncachedCost
@@ -182,16 +187,6 @@ func (r *ranking) discarded() money.Amount {
 	return 0
 }
 
-// apply moves tokens from fresh input to cache reads and writes.
-func (w *CacheHit) apply(u *llm.Usage) {
-	u.CacheRead = min(w.Read, u.Input)
-	u.CacheWrite = min(w.Write, u.Input-u.CacheRead)
-	if w.Long {
-		u.CacheWriteLong = u.CacheWrite
-	}
-	u.Input -= u.CacheRead + u.CacheWrite
-}
-
 // output estimates the output tokens for a prompt. A limit of 0 means none.
 func (a outputPrior) output(in *Input, cand *candidate, limit int64) int64 {
 	if in.Op == llm.Embed || in.Op == llm.Moderate || in.Op.Media() {
@@ -201,35 +196,36 @@ func (a outputPrior) output(in *Input, cand *candidate, limit int64) int64 {
 	if in.Features.Task == predict.Translation {
 		n = cand.prompt + cand.prompt/10
 	}
-	n += cand.reasoning(a.reasoning)
+	switch {
+	case !cand.target.Model.Abilities.Has(llm.Reasoning):
+	case cand.effort == nil:
+		n += a.reasoning
+	default:
+		n += int64(cand.effort.length * float64(a.reasoning))
+	}
 	if limit > 0 {
 		n = min(n, limit)
 	}
 	return n * int64(max(in.Choices, 1))
 }
 
-// promptFor returns the prompt tokens for the candidate's model.
+// promptFor returns the prompt tokens for the candidate's model. An input stored without text statistics has only the
+// model-independent estimate.
 func (r *ranking) promptFor(cand *candidate) int64 {
-	n := &r.prompt[cand.model]
-	if *n == 0 {
-		*n = r.tokens(&cand.entry.vocabulary)
+	in, n := r.in, &r.prompt[cand.model]
+	if *n != 0 {
+		return *n
 	}
+	if !r.measured {
+		if in.Text.Empty() && len(in.ImageSizes) == 0 {
+			*n = in.InputTokens
+			return *n
+		}
+		r.tokenMeter, r.measured = token.NewMeter(token.Prompt{
+			Text: in.Text, Messages: in.Messages, Tools: in.Needs.Has(llm.Tools),
+			Images: in.Images, Sizes: in.ImageSizes, Attached: in.AttachedBytes, Unsized: in.Unsized,
+		}), true
+	}
+	*n = r.tokenMeter.Prompt(&cand.entry.vocabulary)
 	return *n
-}
-
-// tokens estimates the prompt tokens for a vocabulary. An input stored without text statistics has only the model-independent
-// estimate.
-func (r *ranking) tokens(v *token.Vocabulary) int64 {
-	if r.measured {
-		return r.tokenMeter.Prompt(v)
-	}
-	if r.in.Text.Empty() && len(r.in.ImageSizes) == 0 {
-		return r.in.InputTokens
-	}
-	r.tokenMeter, r.measured = token.NewMeter(r.in.prompt()), true
-	return r.tokenMeter.Prompt(v)
-}
-
-func (in *Input) prompt() token.Prompt {
-	return token.Prompt{Text: in.Text, Messages: in.Messages, Tools: in.Needs.Has(llm.Tools), Images: in.Images, Sizes: in.ImageSizes, Attached: in.AttachedBytes, Unsized: in.Unsized}
 }

@@ -15,7 +15,13 @@ func (r *ranking) sort(list []*candidate) { slices.SortFunc(list, r.order(list))
 
 // order returns the comparison function of sort. Names are compared last because that is slow.
 func (r *ranking) order(list []*candidate) func(a, b *candidate) int {
-	best := r.bestOfModels(list)
+	best := r.bestByModel
+	for i := range best {
+		best[i] = math.Inf(1)
+	}
+	for _, cand := range list {
+		best[cand.model] = min(best[cand.model], cand.penalty)
+	}
 	return func(a, b *candidate) int {
 		switch {
 		case a.fallbackOrder != b.fallbackOrder:
@@ -33,23 +39,13 @@ func (r *ranking) order(list []*candidate) func(a, b *candidate) int {
 	}
 }
 
-// bestOfModels returns the smallest penalty of each model's targets.
-func (r *ranking) bestOfModels(list []*candidate) []float64 {
-	for i := range r.bestByModel {
-		r.bestByModel[i] = math.Inf(1)
-	}
-	for _, cand := range list {
-		r.bestByModel[cand.model] = min(r.bestByModel[cand.model], cand.penalty)
-	}
-	return r.bestByModel
-}
-
 // keptTarget returns a Stay if another target would have been chosen without cached prompts, or without the reasoning that a switch
 // discards.
 func (r *ranking) keptTarget() *Stay {
 	chosen := r.ready[0]
 	if chosen.Cache.Read > 0 {
-		if stay := r.keptFor(r.uncachedPenalty); stay != nil {
+		uncached := func(cand *candidate) float64 { return cand.penaltyWithoutCost + r.price(cand.totalUncached) }
+		if stay := r.keptFor(uncached); stay != nil {
 			return stay
 		}
 	}
@@ -81,18 +77,17 @@ func (r *ranking) keptFor(penaltyOf func(*candidate) float64) *Stay {
 	return &Stay{Target: chosen.Target, Alternative: other.Target, Switch: other.total.Sub(chosen.total)}
 }
 
-// uncachedPenalty returns the penalty without cached prompts.
-func (r *ranking) uncachedPenalty(cand *candidate) float64 {
-	return cand.penaltyWithoutCost + r.price(cand.totalUncached)
-}
-
 // baseline returns the model named by caller, policy, key or workspace, else the most expensive eligible candidate.
 func (r *ranking) baseline() *Baseline {
 	in := r.in
 	if !IsAuto(in.Model) {
 		return &Baseline{Model: r.snap.Canonical(in.Model), Source: BaselineCaller}
 	}
-	if hint := r.rules.baseline(in.Baseline); hint.Model != "" {
+	hint := in.Baseline
+	if policy := r.rules.Baseline; policy.IsSet() && hint.Source != "header" {
+		hint = Baseline{Model: policy.Value, Source: BaselinePolicy}
+	}
+	if hint.Model != "" {
 		m, known := r.snap.Catalog.Model(hint.Model)
 		if !known || m.Op == in.Op {
 			return &Baseline{Model: r.snap.Canonical(hint.Model), Source: hint.Source}

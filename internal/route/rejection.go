@@ -13,14 +13,25 @@ import (
 func (r *ranking) rejection() error {
 	out := slices.Concat(r.excluded, r.ranked)
 	excluded := make([]map[string]any, 0, len(out))
-	count := map[Reason]int{}
+	count, sentences := map[Reason]int{}, map[string]int{}
+	mainReason := "" // the most frequent one
+	need := int64(0) // smallest token count of the targets excluded only for their context size
 	for _, cand := range out {
-		count[cand.excluded.Code]++
+		code, reason := cand.excluded.Code, cand.excluded.Reason()
+		count[code]++
+		if sentences[reason]++; mainReason == "" || sentences[reason] > sentences[mainReason] {
+			mainReason = reason
+		}
 		if len(excluded) < 50 {
-			excluded = append(excluded, map[string]any{"target": cand.Target, "code": cand.excluded.Code, "reason": cand.excluded.Reason()})
+			excluded = append(excluded, map[string]any{"target": cand.Target, "code": code, "reason": reason})
+		}
+		if code != ContextTooSmall && code != OutputLimitExceeded || r.rules.forbid(cand, &Exclusion{}) {
+			continue
+		}
+		if n := r.in.longest(cand.prompt) + r.outputTokens(); need == 0 || n < need {
+			need = n
 		}
 	}
-	need := r.minTokens(out)
 	switch {
 	case need > 0 && count[CircuitOpen]+count[CredentialBackingOff] == 0:
 		return llm.Errorf(llm.ContextTooLong,
@@ -33,21 +44,8 @@ func (r *ranking) rejection() error {
 	case count[CircuitOpen]+count[CredentialBackingOff] > 0:
 		return unavailable(out).With("excluded", excluded)
 	}
-	return llm.Errorf(llm.NoRoute, "No model meets the constraints of this request: %s. See details.excluded for the reason of each model.", mainReason(out)).
+	return llm.Errorf(llm.NoRoute, "No model meets the constraints of this request: %s. See details.excluded for the reason of each model.", mainReason).
 		With("excluded", excluded)
-}
-
-// minTokens returns the smallest token count of the targets excluded only for their context size; 0 without such targets.
-func (r *ranking) minTokens(out []*candidate) (need int64) {
-	for _, cand := range out {
-		if cand.excluded.Code != ContextTooSmall && cand.excluded.Code != OutputLimitExceeded || r.rules.forbid(cand, &Exclusion{}) {
-			continue
-		}
-		if n := r.in.longest(cand.prompt) + r.outputTokens(); need == 0 || n < need {
-			need = n
-		}
-	}
-	return need
 }
 
 // unavailable returns the error when every eligible target backs off or has an open circuit. It is retryable unless every
@@ -73,32 +71,13 @@ func unavailable(out []*candidate) *llm.Error {
 	if open == 0 {
 		kind, why = llm.UpstreamRateLimited, "is rate-limited"
 	}
-	e := llm.Errorf(kind, "Every provider that could serve this request %s. Retry in %s.", why, formatWait(wait))
+	shown := "a few seconds"
+	if minutes, seconds := math.Ceil(wait.Minutes()), math.Ceil(wait.Seconds()); minutes > 2 {
+		shown = fmt.Sprintf("%.0f minutes", minutes)
+	} else if seconds > 5 {
+		shown = fmt.Sprintf("%.0f seconds", seconds)
+	}
+	e := llm.Errorf(kind, "Every provider that could serve this request %s. Retry in %s.", why, shown)
 	e.RetryAfter = wait
 	return e
-}
-
-// formatWait formats a wait, rounded up.
-func formatWait(wait time.Duration) string {
-	if minutes := math.Ceil(wait.Minutes()); minutes > 2 {
-		return fmt.Sprintf("%.0f minutes", minutes)
-	}
-	if seconds := math.Ceil(wait.Seconds()); seconds > 5 {
-		return fmt.Sprintf("%.0f seconds", seconds)
-	}
-	return "a few seconds"
-}
-
-// mainReason returns the most frequent reason.
-func mainReason(out []*candidate) string {
-	count := map[string]int{}
-	best := ""
-	for _, cand := range out {
-		text := cand.excluded.Reason()
-		count[text]++
-		if best == "" || count[text] > count[best] {
-			best = text
-		}
-	}
-	return best
 }

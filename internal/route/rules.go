@@ -6,7 +6,6 @@ import (
 	"fairlead/internal/llm"
 	"fairlead/internal/policy"
 	"fairlead/internal/policy/condition"
-	"fairlead/internal/provider"
 )
 
 // rules is the combined effect of policies on one request. The zero value has no effect.
@@ -52,9 +51,12 @@ func (r *ranking) applyPolicies(d *Decision, set *policy.Set) error {
 func (r *ranking) setRules(rules *rules) {
 	r.rules = rules
 	r.objective, r.step = rules.adjusted(r.in)
-	r.features = r.strained()
+	r.features = strain(r.in.Features, r.step, r.snap.typical)
 	r.weights = weigh(r.in, r.objective)
-	r.maxOutput = rules.maxOutput(r.in.MaxOutput)
+	r.maxOutput = r.in.MaxOutput
+	if limit := rules.MaxOutput; limit.IsSet() && (r.maxOutput <= 0 || limit.Value < r.maxOutput) {
+		r.maxOutput = limit.Value
+	}
 }
 
 // factsOf returns the values that policy conditions can read.
@@ -80,27 +82,6 @@ func (r *rules) restrict() bool {
 	return r.Pin.IsSet() || r.Objective.IsSet() || r.MaxEscalation.IsSet() || r.MaxCost.IsSet() || r.MaxOutput.IsSet() || len(r.Prefer) > 0 || r.Restricts()
 }
 
-// maxOutput returns the lower of the output limits of caller and policies; 0 for no limit.
-func (r *rules) maxOutput(requested int64) int64 {
-	if !r.MaxOutput.IsSet() || requested > 0 && requested < r.MaxOutput.Value {
-		return requested
-	}
-	return r.MaxOutput.Value
-}
-
-func (r *rules) pin() string { return r.Pin.Value }
-
-// objective returns the policies' objective, or requested if they set none.
-func (r *rules) objective(requested Objective) Objective {
-	if !r.Objective.IsSet() {
-		return requested
-	}
-	if named, ok := NamedObjective(r.Objective.Value.Name); ok {
-		return named
-	}
-	return Objective{Name: "number", Tradeoff: r.Objective.Value.Tradeoff}
-}
-
 // forbid reports whether policies exclude a target, and sets why.
 func (r *rules) forbid(cand *candidate, why *Exclusion) bool {
 	if !r.Restricts() {
@@ -110,36 +91,9 @@ func (r *rules) forbid(cand *candidate, why *Exclusion) bool {
 	return x != nil && why.set(Exclusion{Code: ExcludedByPolicy, format: "policy %s: %s", subject: x.Policy, cause: x.Reason})
 }
 
-// aboveMaxCost reports whether a target costs more than policies allow, and sets why.
-func (r *rules) aboveMaxCost(cand *candidate, why *Exclusion) bool {
-	if !r.above(cand) {
-		return false
-	}
-	if r.costReason == "" {
-		r.costReason = "the expected cost is above max_cost_usd " + r.MaxCost.Value.String()
-	}
-	return why.set(Exclusion{Code: ExcludedByPolicy, format: "policy %s: %s", subject: r.MaxCost.Policy, cause: r.costReason})
-}
-
 // above reports whether a target costs more than policies allow.
 func (r *rules) above(cand *candidate) bool {
 	return r.MaxCost.IsSet() && cand.priced() && cand.cost > r.MaxCost.Value
-}
-
-// preference returns the index of a target among the policies' preferences.
-func (r *rules) preference(t *provider.Target) int {
-	if len(r.Prefer) == 0 {
-		return 0
-	}
-	return r.Rank(t.Provider, t.Model.Name)
-}
-
-// baseline returns the policies' baseline unless the caller set one with a header.
-func (r *rules) baseline(hint Baseline) Baseline {
-	if r.Baseline.IsSet() && hint.Source != "header" {
-		return Baseline{Model: r.Baseline.Value, Source: BaselinePolicy}
-	}
-	return hint
 }
 
 // reason returns the policy that kept the router from choosing this target.

@@ -2,12 +2,15 @@ package route
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"maps"
 	"math"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"fairlead/internal/catalog"
 	"fairlead/internal/llm"
@@ -60,7 +63,15 @@ type targetEntry struct {
 
 func (s *Snapshot) newTargetEntry(t *provider.Target) targetEntry {
 	vocabulary := token.Model{Vendor: t.Model.Vendor, Name: t.Model.Name}.Vocabulary()
-	return targetEntry{target: t, id: t.ID(), model: s.index[t.Model.Name], vocabulary: vocabulary, efforts: newEffortEntries(t)}
+	efforts := make([]effortEntry, len(t.Efforts))
+	for i, e := range t.Efforts {
+		chosen := *t
+		length := llm.EffortLength(e.Level)
+		chosen.Effort = e.Level
+		chosen.FirstToken = time.Duration(max(length, 1) * float64(t.FirstToken)) // the model reasons before the first token
+		efforts[i] = effortEntry{level: e.Level, logit: e.Logit, length: length, target: &chosen}
+	}
+	return targetEntry{target: t, id: t.ID(), model: s.index[t.Model.Name], vocabulary: vocabulary, efforts: efforts}
 }
 
 // entryOf returns the entry of a target. The target may be a copy with the name of a dated snapshot.
@@ -112,7 +123,10 @@ func NewSnapshot(cat *catalog.Catalog, providers []*provider.Provider, p Predict
 		s.typical = t.Typical()
 	}
 	s.nearlyBest, s.best = s.cheapest(0.95), s.cheapest(0.99)
-	s.version = s.hash()
+	if data, err := s.Archive(); err == nil {
+		sum := sha256.Sum256(data)
+		s.version = hex.EncodeToString(sum[:6]) // enough to distinguish the snapshots of one installation
+	}
 	return s
 }
 

@@ -16,21 +16,13 @@ type Sighting struct {
 // policiesChangedRanking reports whether policies affected the ranking. Often they match but exclude no target; the ranking
 // without policies is then the same and need not be computed.
 func (r *ranking) policiesChangedRanking() bool {
-	if r.rules.pin() != "" || len(r.rules.Prefer) > 0 || r.maxOutput != r.in.MaxOutput || r.differsFromAlone() {
+	if r.rules.Pin.Value != "" || len(r.rules.Prefer) > 0 || r.maxOutput != r.in.MaxOutput {
 		return true
 	}
-	for i := range r.reasons {
-		if r.reasons[i].Code == ExcludedByPolicy {
-			return true
-		}
+	if objective, step := noRules.adjusted(r.in); step != r.step || r.weights != weigh(r.in, objective) {
+		return true
 	}
-	return false
-}
-
-// differsFromAlone reports whether policies changed the objective or the escalation.
-func (r *ranking) differsFromAlone() bool {
-	objective, step := noRules.adjusted(r.in)
-	return step != r.step || r.weights != weigh(r.in, objective)
+	return slices.ContainsFunc(r.reasons, func(x Exclusion) bool { return x.Code == ExcludedByPolicy })
 }
 
 // attributeToPolicy computes the ranking without policies and records the policy that changed the choice.
@@ -57,7 +49,7 @@ func (d *Decision) attributeToPolicy(r *ranking) {
 
 // rankWithoutPolicies evaluates the candidates without policies. It returns false if there are none.
 func (r *ranking) rankWithoutPolicies(governed *ranking) bool {
-	if governed.rules.pin() != "" || governed.maxOutput != r.maxOutput { // a pin changed the candidates, or a policy limits the output
+	if governed.rules.Pin.Value != "" || governed.maxOutput != r.maxOutput { // a pin changed the candidates, or a policy limits the output
 		if r.collect() != nil {
 			return false
 		}
@@ -92,27 +84,17 @@ func (r *ranking) unlistedSightings(alone *ranking) []Sighting {
 	var list []Sighting
 	for i := range alone.candidates {
 		cand := &alone.candidates[i]
-		if (cand.Seen == State{} && cand.Cache == CacheHit{}) || r.sameSighting(cand, i) {
+		if (cand.Seen == State{} && cand.Cache == CacheHit{}) {
+			continue
+		}
+		at := i // a target usually has the same index in both
+		if at >= len(r.candidates) || r.candidates[at].target != cand.target {
+			at = slices.IndexFunc(r.candidates, func(own candidate) bool { return own.target == cand.target })
+		}
+		if at >= 0 && r.candidates[at].Seen == cand.Seen && r.candidates[at].Cache == cand.Cache {
 			continue
 		}
 		list = append(list, Sighting{Target: cand.Target, Seen: cand.Seen, Cache: cand.Cache})
 	}
 	return list
-}
-
-// sameSighting reports whether this ranking has the same observation of the target, which usually has the same index in both.
-func (r *ranking) sameSighting(other *candidate, place int) bool {
-	if place < len(r.candidates) && r.candidates[place].target == other.target {
-		return r.candidates[place].seesSame(other)
-	}
-	for i := range r.candidates {
-		if cand := &r.candidates[i]; cand.target == other.target {
-			return cand.seesSame(other)
-		}
-	}
-	return false
-}
-
-func (r *candidate) seesSame(other *candidate) bool {
-	return r.Seen == other.Seen && r.Cache == other.Cache
 }

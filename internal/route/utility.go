@@ -125,8 +125,12 @@ func (r *ranking) successOf(model int) predict.Estimate {
 // choose it. They do not depend on other candidates, so removing one never changes the order of the others.
 func (r *ranking) score(cand *candidate) {
 	cand.scored = true
-	cand.Seen = r.c.state(cand.Target)
-	cand.Cache = r.c.cacheHit(cand.target, cand.prompt, !r.policyRules.CacheMarks.IsSet())
+	if r.c.State != nil {
+		cand.Seen = r.c.State(cand.Target)
+	}
+	if r.c.CacheHit != nil {
+		cand.Cache = r.c.CacheHit(cand.target, cand.prompt, !r.policyRules.CacheMarks.IsSet())
+	}
 	efforts := r.efforts(cand)
 	if len(efforts) == 0 {
 		r.estimate(cand)
@@ -155,7 +159,7 @@ func (r *ranking) estimate(cand *candidate) {
 		cand.total, cand.totalUncached = cand.total.Add(r.discards), cand.totalUncached.Add(r.discards)
 	}
 	if cand.priced() {
-		cand.Cost = round(1 - costs.position(cand.cost.Dollars()))
+		cand.Cost = round(1 - position(cand.cost.Dollars(), minCost, costSpan))
 	}
 	if r.in.Op == llm.Chat || r.in.Op == llm.Complete {
 		success := r.successOf(cand.model)
@@ -164,10 +168,17 @@ func (r *ranking) estimate(cand *candidate) {
 		}
 		cand.Quality, cand.Spread = round(success.Probability), round(success.Spread)
 	}
-	latency := expectedLatency(cand.Seen, cand.Output)
+	latency, rate := cand.Seen.Latency, cand.Seen.TokensPS
+	if latency <= 0 {
+		latency = unseenLatency
+	}
+	if rate <= 0 {
+		rate = unseenTokensPS
+	}
+	latency += time.Duration(float64(cand.Output) / rate * float64(time.Second))
 	cand.Latency = latency.Milliseconds()
-	cand.Speed = round(1 - waits.position(latency.Seconds()))
-	cand.delay = doublings(latency.Seconds(), minLatency)
+	cand.Speed = round(1 - position(latency.Seconds(), minLatency, latencySpan))
+	cand.delay = math.Log2(max(latency.Seconds(), minLatency) / minLatency)
 	r.rate(cand)
 }
 
@@ -198,39 +209,18 @@ func (r *ranking) price(a money.Amount) float64 {
 	return w.cost * math.Log2(max(v, minAmount/minCost))
 }
 
-// doublings returns how often least must be doubled to reach v.
-func doublings(v, least float64) float64 { return math.Log2(max(v, least) / least) }
-
-// scale maps positive numbers to 0..1 logarithmically.
-type scale struct {
-	low  float64
-	span float64 // logarithm of high/low
-}
-
-func newScale(low, high float64) scale { return scale{low, math.Log(high / low)} }
-
-var (
-	costs = newScale(minCost, 1)
-	waits = newScale(minLatency, 100)
+// Natural logarithms of the ratio of both ends of a scale.
+const (
+	costSpan    = 6 * math.Ln10 // from minCost to 1 dollar
+	latencySpan = 3 * math.Ln10 // from minLatency to 100 seconds
 )
 
-// position returns the position of v on the scale.
-func (s *scale) position(v float64) float64 {
-	if v <= s.low {
+// position maps a positive number to 0..1 on a logarithmic scale.
+func position(v, low, span float64) float64 {
+	if v <= low {
 		return 0
 	}
-	return min(1, math.Log(v/s.low)/s.span)
-}
-
-func expectedLatency(s State, output int64) time.Duration {
-	first, rate := s.Latency, s.TokensPS
-	if first <= 0 {
-		first = unseenLatency
-	}
-	if rate <= 0 {
-		rate = unseenTokensPS
-	}
-	return first + time.Duration(float64(output)/rate*float64(time.Second))
+	return min(1, math.Log(v/low)/span)
 }
 
 // ParseObjective parses the objective of `auto`, `auto:cost` and similar names. A trade-off number takes precedence.

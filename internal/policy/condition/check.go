@@ -63,7 +63,10 @@ func (l *Language) Compile(source string, allowUnknown bool) (*Condition, []Prob
 func (c *compiler) compile() ([]conjunct, error) {
 	parsed, issues := c.env.Parse(c.source)
 	if len(issues.Errors()) > 0 {
-		c.reportSyntax(issues.Errors())
+		// Only the first, because the others usually result from it.
+		e := slices.MinFunc(issues.Errors(), func(a, b *cel.Error) int { return c.offsetOf(a.Location) - c.offsetOf(b.Location) })
+		message, hint, width := plainSyntax(e.Message)
+		c.report(BadSyntax, c.offsetOf(e.Location), width, message, hint)
 		return nil, nil
 	}
 	c.info = parsed.NativeRep().SourceInfo()
@@ -160,7 +163,19 @@ func (c *compiler) checkPath(path []string, ends []ast.Expr, bound []string) {
 			return
 		}
 	}
-	fields, groups := c.fieldsOf(root)
+	var fields, groups []string // the fields of the group, and all groups
+	for _, v := range c.list {
+		group, field, _ := strings.Cut(v.name, ".")
+		if v.hidden() {
+			continue
+		}
+		if group == root {
+			fields = append(fields, field)
+		}
+		if !slices.Contains(groups, group) {
+			groups = append(groups, group)
+		}
+	}
 	at := c.start(ends[0])
 	switch {
 	case len(fields) == 0:
@@ -174,23 +189,6 @@ func (c *compiler) checkPath(path []string, ends []ast.Expr, bound []string) {
 		}
 		c.report(UnknownVariable, c.start(ends[1])+1, len([]rune(path[1])), fmt.Sprintf("%s has no field %s", root, document.Quote(path[1])), hint)
 	}
-}
-
-// fieldsOf lists the fields of a group, and the names of all groups.
-func (c *compiler) fieldsOf(group string) (fields, groups []string) {
-	for _, v := range c.list {
-		of, field, _ := strings.Cut(v.name, ".")
-		if v.hidden() {
-			continue
-		}
-		if of == group {
-			fields = append(fields, field)
-		}
-		if !slices.Contains(groups, of) {
-			groups = append(groups, of)
-		}
-	}
-	return fields, groups
 }
 
 // suggestion returns a hint with the name that was probably intended: a group, or a field without its group.

@@ -166,14 +166,6 @@ func children(e ast.Expr) []ast.Expr {
 	}
 }
 
-func (r variableRef) value(n *names, from scope) ref.Val {
-	value := n.list[r.slot].get(from)
-	if m, ok := value.(interface{ Get(ref.Val) ref.Val }); ok && r.keyed {
-		return m.Get(types.String(r.key))
-	}
-	return value
-}
-
 // appendShown appends a value in a readable form.
 func appendShown(to []byte, v ref.Val) []byte {
 	switch v := v.(type) {
@@ -184,20 +176,16 @@ func appendShown(to []byte, v ref.Val) []byte {
 	case types.Int:
 		return strconv.AppendInt(to, int64(v), 10)
 	case *labels:
-		return append(to, v.shown()...)
+		if len(v.texts) == 0 {
+			return append(to, "empty"...)
+		}
+		var pairs []string
+		for keys := v.Iterator(); keys.HasNext() == types.True; {
+			key := keys.Next()
+			pairs = append(pairs, fmt.Sprintf("%s=%s", key.Value(), v.Get(key).Value()))
+		}
+		return append(to, document.Shorten(strings.Join(pairs, " "))...)
 	default:
 		return fmt.Append(to, v.Value())
 	}
-}
-
-func (l *labels) shown() string {
-	if len(l.texts) == 0 {
-		return "empty"
-	}
-	var pairs []string
-	for keys := l.Iterator(); keys.HasNext() == types.True; {
-		key := keys.Next()
-		pairs = append(pairs, fmt.Sprintf("%s=%s", key.Value(), l.Get(key).Value()))
-	}
-	return document.Shorten(strings.Join(pairs, " "))
 }

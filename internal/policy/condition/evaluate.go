@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/interpreter"
 
 	"fairlead/internal/document"
@@ -115,11 +116,16 @@ func (c *Condition) Explain(r Result, f *Facts) string {
 	}
 	before, end := " (", ""
 	for _, read := range failed.reads {
-		if !read.whole {
-			text = append(append(append(text, before...), read.text...), " is "...)
-			text = appendShown(text, read.value(c.names, from))
-			before, end = ", ", ")"
+		if read.whole {
+			continue
 		}
+		value := c.names.list[read.slot].get(from)
+		if m, ok := value.(interface{ Get(ref.Val) ref.Val }); ok && read.keyed {
+			value = m.Get(types.String(read.key))
+		}
+		text = append(append(append(text, before...), read.text...), " is "...)
+		text = appendShown(text, value)
+		before, end = ", ", ")"
 	}
 	return string(append(text, end...))
 }

@@ -2,7 +2,6 @@ package condition
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/google/cel-go/common"
@@ -24,13 +23,6 @@ func (c *compiler) offsetOf(at common.Location) int {
 		offset += len([]rune(line))
 	}
 	return max(0, offset+at.Column())
-}
-
-// reportSyntax reports a syntax error in plain words. It reports only the first one, because the others usually result from it.
-func (c *compiler) reportSyntax(errors []*common.Error) {
-	e := slices.MinFunc(errors, func(a, b *common.Error) int { return c.offsetOf(a.Location) - c.offsetOf(b.Location) })
-	message, hint, width := plainSyntax(e.Message)
-	c.report(BadSyntax, c.offsetOf(e.Location), width, message, hint)
 }
 
 // unexpected matches the token that the CEL parser rejected.

@@ -36,18 +36,18 @@ func Fields() []Field {
 type variable struct {
 	name string
 	kind
-	doc    string
-	values []string
+	doc string
 }
 
 // kind is the type of a variable with the function that returns its value.
 type kind struct {
-	typ *cel.Type
-	get func(scope) ref.Val
+	typ    *cel.Type
+	get    func(scope) ref.Val
+	values []string // all possible values, if there is a fixed set
 }
 
 func text(get func(*Facts) string) kind {
-	return kind{cel.StringType, func(s scope) ref.Val { return types.String(get(s.facts)) }}
+	return kind{typ: cel.StringType, get: func(s scope) ref.Val { return types.String(get(s.facts)) }}
 }
 
 // enum returns the kind of a string field with a fixed set of values. The CEL values are created once to avoid allocations.
@@ -56,7 +56,7 @@ func enum(values []string, get func(*Facts) string) kind {
 	for _, v := range values {
 		made[v] = types.String(v)
 	}
-	return kind{cel.StringType, func(s scope) ref.Val {
+	return kind{values: values, typ: cel.StringType, get: func(s scope) ref.Val {
 		text := get(s.facts)
 		if v, ok := made[text]; ok {
 			return v
@@ -66,43 +66,46 @@ func enum(values []string, get func(*Facts) string) kind {
 }
 
 func number(get func(*Facts) int64) kind {
-	return kind{cel.IntType, func(s scope) ref.Val { return types.Int(get(s.facts)) }}
+	return kind{typ: cel.IntType, get: func(s scope) ref.Val { return types.Int(get(s.facts)) }}
 }
 
 func flag(get func(*Facts) bool) kind {
-	return kind{cel.BoolType, func(s scope) ref.Val { return types.Bool(get(s.facts)) }}
-}
-
-func timestamp(get func(*Facts) time.Time) kind {
-	return kind{cel.TimestampType, func(s scope) ref.Val { return types.Timestamp{Time: get(s.facts)} }}
+	return kind{typ: cel.BoolType, get: func(s scope) ref.Val { return types.Bool(get(s.facts)) }}
 }
 
 func stringMap(get func(*Facts) map[string]string) kind {
-	return kind{cel.MapType(cel.StringType, cel.StringType), func(s scope) ref.Val { return &labels{texts: get(s.facts)} }}
+	return kind{typ: cel.MapType(cel.StringType, cel.StringType), get: func(s scope) ref.Val { return &labels{texts: get(s.facts)} }}
 }
 
 // byZone returns the kind of a map from time zones to local times.
 func byZone(typ *cel.Type, of func(time.Time) ref.Val) kind {
-	return kind{cel.MapType(cel.StringType, typ), func(s scope) ref.Val { return &clock{at: s.facts.Time.At, zones: s.zones, of: of} }}
+	return kind{typ: cel.MapType(cel.StringType, typ), get: func(s scope) ref.Val { return &clock{at: s.facts.Time.At, zones: s.zones, of: of} }}
 }
 
 // hidden reports whether the variable implements a function. Its name starts with @, so conditions cannot use it directly.
 func (v variable) hidden() bool { return strings.HasPrefix(v.name, "@") }
 
 func variables() []variable {
+	hour := func(t time.Time) int64 { return int64(t.Hour()) }
+	weekday := func(t time.Time) string { return strings.ToLower(t.Weekday().String()) }
+	date := func(t time.Time) string { return t.Format(time.DateOnly) }
+	var weekdays []string
+	for d := time.Sunday; d <= time.Saturday; d++ {
+		weekdays = append(weekdays, strings.ToLower(d.String()))
+	}
 	return append(requestVariables(), []variable{
 		{name: "key.id", kind: text(func(f *Facts) string { return f.Key.ID }), doc: "id of the API key; empty in the playground"},
 		{name: "key.name", kind: text(func(f *Facts) string { return f.Key.Name }), doc: "name of the API key"},
 		{name: "key.tags", kind: stringMap(func(f *Facts) map[string]string { return f.Key.Tags }), doc: "tags of the API key, which its caller cannot change; a missing tag is empty"},
 		{name: "workspace.id", kind: text(func(f *Facts) string { return f.Workspace.ID }), doc: "id of the workspace"},
 		{name: "workspace.name", kind: text(func(f *Facts) string { return f.Workspace.Name }), doc: "name of the workspace"},
-		{name: "time.at", kind: timestamp(func(f *Facts) time.Time { return f.Time.At }), doc: "when the request was received"},
-		{name: "time.hour", kind: number(func(f *Facts) int64 { return hourIn(f.Time.At.UTC()) }), doc: "hour of the day, 0 to 23, in UTC; time.hour(\"Europe/Berlin\") in another zone"},
-		{name: "time.weekday", kind: enum(weekdays(), func(f *Facts) string { return weekdayIn(f.Time.At.UTC()) }), doc: "day of the week in UTC; time.weekday(\"Europe/Berlin\") in another zone", values: weekdays()},
-		{name: "time.date", kind: text(func(f *Facts) string { return dateIn(f.Time.At.UTC()) }), doc: "date in UTC, such as 2026-12-24; time.date(\"Europe/Berlin\") in another zone"},
-		{name: "@hour", kind: byZone(cel.IntType, func(t time.Time) ref.Val { return types.Int(hourIn(t)) })},
-		{name: "@weekday", kind: byZone(cel.StringType, func(t time.Time) ref.Val { return types.String(weekdayIn(t)) })},
-		{name: "@date", kind: byZone(cel.StringType, func(t time.Time) ref.Val { return types.String(dateIn(t)) })},
+		{name: "time.at", kind: kind{typ: cel.TimestampType, get: func(s scope) ref.Val { return types.Timestamp{Time: s.facts.Time.At} }}, doc: "when the request was received"},
+		{name: "time.hour", kind: number(func(f *Facts) int64 { return hour(f.Time.At.UTC()) }), doc: "hour of the day, 0 to 23, in UTC; time.hour(\"Europe/Berlin\") in another zone"},
+		{name: "time.weekday", kind: enum(weekdays, func(f *Facts) string { return weekday(f.Time.At.UTC()) }), doc: "day of the week in UTC; time.weekday(\"Europe/Berlin\") in another zone"},
+		{name: "time.date", kind: text(func(f *Facts) string { return date(f.Time.At.UTC()) }), doc: "date in UTC, such as 2026-12-24; time.date(\"Europe/Berlin\") in another zone"},
+		{name: "@hour", kind: byZone(cel.IntType, func(t time.Time) ref.Val { return types.Int(hour(t)) })},
+		{name: "@weekday", kind: byZone(cel.StringType, func(t time.Time) ref.Val { return types.String(weekday(t)) })},
+		{name: "@date", kind: byZone(cel.StringType, func(t time.Time) ref.Val { return types.String(date(t)) })},
 	}...)
 }
 
@@ -110,20 +113,22 @@ func requestVariables() []variable {
 	needs := func(a llm.Abilities) func(*Facts) bool {
 		return func(f *Facts) bool { return f.Request.Needs&a != 0 }
 	}
+	ops := texts(llm.Chat, llm.Embed, llm.Complete, llm.Moderate, llm.Count, llm.Speech, llm.Transcribe, llm.Draw, llm.Rerank, llm.Realtime)
+	modes := texts(conversation.Plan, conversation.Subagent)
 	return []variable{
 		{name: "request.model", kind: text(func(f *Facts) string { return f.Request.Model }), doc: "model as the caller wrote it"},
 		{name: "request.auto", kind: flag(func(f *Facts) bool { return f.Request.Auto }), doc: "the router chooses the model"},
-		{name: "request.op", kind: enum(ops(), func(f *Facts) string { return string(f.Request.Op) }), doc: "requested operation", values: ops()},
-		{name: "request.format", kind: enum([]string{"chat", "responses", "messages", "gemini"}, func(f *Facts) string { return f.Request.Format }), doc: "wire format of the request", values: []string{"chat", "responses", "messages", "gemini"}},
-		{name: "request.source", kind: enum([]string{"key", "playground"}, func(f *Facts) string { return f.Request.Source }), doc: "where the request came from", values: []string{"key", "playground"}},
-		{name: "request.task", kind: enum(tasks(), func(f *Facts) string { return string(f.Request.Task) }), doc: "kind of work, estimated from the prompt", values: tasks()},
+		{name: "request.op", kind: enum(ops, func(f *Facts) string { return string(f.Request.Op) }), doc: "requested operation"},
+		{name: "request.format", kind: enum([]string{"chat", "responses", "messages", "gemini"}, func(f *Facts) string { return f.Request.Format }), doc: "wire format of the request"},
+		{name: "request.source", kind: enum([]string{"key", "playground"}, func(f *Facts) string { return f.Request.Source }), doc: "where the request came from"},
+		{name: "request.task", kind: enum(texts(predict.Tasks()...), func(f *Facts) string { return string(f.Request.Task) }), doc: "kind of work, estimated from the prompt"},
 		{name: "request.language", kind: text(func(f *Facts) string { return f.Request.Language }), doc: "language of the prompt as two letters, such as de; empty if unknown"},
 		{name: "request.tokens", kind: number(func(f *Facts) int64 { return f.Request.Tokens }), doc: "estimated input tokens"},
 		{name: "request.max_output", kind: number(func(f *Facts) int64 { return f.Request.MaxOutput }), doc: "output tokens the caller allows; 0 without a limit"},
 		{name: "request.messages", kind: number(func(f *Facts) int64 { return int64(f.Request.Messages) }), doc: "messages in the conversation"},
 		{name: "request.client", kind: text(func(f *Facts) string { return f.Request.Client }), doc: "recognised client, such as claude_code; empty if unknown"},
-		{name: "request.mode", kind: enum(modes(), func(f *Facts) string { return string(f.Request.Mode) }), doc: "mode of an agent; empty if unknown", values: modes()},
-		{name: "request.purpose", kind: enum(purposes(), func(f *Facts) string { return string(f.Request.Purpose) }), doc: "purpose of a housekeeping call of an agent; empty for a task of the user", values: purposes()},
+		{name: "request.mode", kind: enum(modes, func(f *Facts) string { return string(f.Request.Mode) }), doc: "mode of an agent; empty if unknown"},
+		{name: "request.purpose", kind: enum(texts(conversation.Purposes()...), func(f *Facts) string { return string(f.Request.Purpose) }), doc: "purpose of a housekeeping call of an agent; empty for a task of the user"},
 		{name: "request.trouble", kind: number(func(f *Facts) int64 { return int64(f.Request.Trouble) }), doc: "how stuck the task is, from 0 to 6; escalation starts at 3"},
 		{name: "request.images", kind: number(func(f *Facts) int64 { return int64(f.Request.Images) }), doc: "images in the conversation"},
 		{name: "request.choices", kind: number(func(f *Facts) int64 { return int64(f.Request.Choices) }), doc: "requested number of choices (n)"},
@@ -134,7 +139,7 @@ func requestVariables() []variable {
 		{name: "request.files", kind: flag(needs(llm.Files)), doc: "files are attached"},
 		{name: "request.json", kind: flag(needs(llm.JSONMode | llm.JSONSchema)), doc: "the response must be JSON"},
 		{name: "request.reasoning", kind: flag(needs(llm.Reasoning)), doc: "the caller asks for reasoning"},
-		{name: "request.objective", kind: enum(append(Objectives(), "auto", "number"), func(f *Facts) string { return f.Request.Objective }), doc: "objective of auto set by the caller; number if the caller gave a number", values: append(Objectives(), "auto", "number")},
+		{name: "request.objective", kind: enum(append(Objectives(), "auto", "number"), func(f *Facts) string { return f.Request.Objective }), doc: "objective of auto set by the caller; number if the caller gave a number"},
 		{name: "request.end_user", kind: text(func(f *Facts) string { return f.Request.EndUser }), doc: "user ID set by the caller (user, safety_identifier)"},
 		{name: "request.session", kind: text(func(f *Facts) string { return f.Request.Session }), doc: "session ID set by the caller; empty without one"},
 		{name: "request.metadata", kind: stringMap(func(f *Facts) map[string]string { return f.Request.Metadata }), doc: "the metadata field of the request; a missing entry is empty"},
@@ -142,45 +147,16 @@ func requestVariables() []variable {
 	}
 }
 
-func ops() []string {
-	return []string{string(llm.Chat), string(llm.Embed), string(llm.Complete), string(llm.Moderate), string(llm.Count), string(llm.Speech), string(llm.Transcribe), string(llm.Draw), string(llm.Rerank)}
-}
-
-func modes() []string { return []string{string(conversation.Plan), string(conversation.Subagent)} }
-
-func purposes() []string {
-	var names []string
-	for _, p := range conversation.Purposes() {
-		names = append(names, string(p))
+func texts[T ~string](values ...T) []string {
+	list := make([]string, len(values))
+	for i, v := range values {
+		list[i] = string(v)
 	}
-	return names
-}
-
-func tasks() []string {
-	var names []string
-	for _, t := range []predict.Task{
-		predict.Chat, predict.Code, predict.Maths, predict.Reasoning, predict.Knowledge,
-		predict.Translation, predict.Extraction, predict.ToolUse, predict.Vision, predict.LongContext,
-	} {
-		names = append(names, string(t))
-	}
-	return names
+	return list
 }
 
 // Objectives lists the named routing objectives.
 func Objectives() []string { return []string{"cost", "quality", "speed"} }
-
-func weekdays() []string {
-	var names []string
-	for d := time.Sunday; d <= time.Saturday; d++ {
-		names = append(names, strings.ToLower(d.String()))
-	}
-	return names
-}
-
-func hourIn(t time.Time) int64     { return int64(t.Hour()) }
-func weekdayIn(t time.Time) string { return strings.ToLower(t.Weekday().String()) }
-func dateIn(t time.Time) string    { return t.Format(time.DateOnly) }
 
 // typeName returns a readable name of a type.
 func typeName(t *cel.Type) string {
