@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 )
@@ -39,7 +40,7 @@ func Restore(data []byte) (*Catalog, error) {
 		models[kept.Models[i].Name] = &kept.Models[i]
 	}
 	if slices.ContainsFunc(kept.Offers, func(o Offer) bool { return models[o.Model] == nil }) {
-		return nil, fmt.Errorf("read archived catalog: %w: an offer has no model", errTable)
+		return nil, errors.New("read archived catalog: invalid catalog: an offer has no model")
 	}
 	return index(models, kept.Offers, kept.Version), nil
 }

@@ -14,7 +14,15 @@ const familySource = "family: "
 // the predecessor that its quality comes from.
 func readBenchmarks(files fs.FS, sum hash.Hash, models map[string]*Model) error {
 	err := eachRow(files, "data/benchmarks.csv", scoreColumns, sum, func(row record) {
-		b := row.benchmark()
+		b := Benchmark{Name: row.text("benchmark"), Source: row.text("source"), AsOf: row.text("as_of")}
+		if b.Name == "" || b.Source == "" || b.AsOf == "" {
+			row.fail("a benchmark needs a name, a source and a date")
+		}
+		value, err := strconv.ParseFloat(row.text("value"), 64)
+		if err != nil || !(value >= 0 && value <= 1) {
+			row.fail("value %q is not a number from 0 to 1", row.text("value"))
+		}
+		b.Value = value
 		m := models[row.text("model")]
 		switch {
 		case m == nil:
@@ -29,31 +37,10 @@ func readBenchmarks(files fs.FS, sum hash.Hash, models map[string]*Model) error 
 		return err
 	}
 	for _, m := range models {
-		if len(m.Benchmarks) == 0 {
-			m.Benchmarks = inherited(models, m)
+		name, inherits := strings.CutPrefix(m.QualitySource, familySource)
+		if kin := models[name]; len(m.Benchmarks) == 0 && inherits && kin != nil && !strings.HasPrefix(kin.QualitySource, familySource) {
+			m.Benchmarks = kin.Benchmarks
 		}
 	}
 	return nil
-}
-
-// inherited returns the predecessor's scores.
-func inherited(models map[string]*Model, m *Model) []Benchmark {
-	name, ok := strings.CutPrefix(m.QualitySource, familySource)
-	if kin := models[name]; ok && kin != nil && !strings.HasPrefix(kin.QualitySource, familySource) {
-		return kin.Benchmarks
-	}
-	return nil
-}
-
-func (r record) benchmark() Benchmark {
-	b := Benchmark{Name: r.text("benchmark"), Source: r.text("source"), AsOf: r.text("as_of")}
-	if b.Name == "" || b.Source == "" || b.AsOf == "" {
-		r.fail("a benchmark needs a name, a source and a date")
-	}
-	value, err := strconv.ParseFloat(r.text("value"), 64)
-	if err != nil || !(value >= 0 && value <= 1) {
-		r.fail("value %q is not a number from 0 to 1", r.text("value"))
-	}
-	b.Value = value
-	return b
 }

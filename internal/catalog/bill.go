@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -36,12 +37,24 @@ const WebSearch = "web_search"
 func (p *Price) Bill(u llm.Usage) Bill {
 	const usual = 4 // rows of a typical bill
 	bill := Bill{Rows: make([]Row, 0, usual), Source: p.Source, AsOf: p.AsOf, Card: p.cardName(u)}
-	for _, row := range p.rows(u) {
-		if row.Tokens == 0 && optional(row.Class) {
-			continue
+	rates := p.Rates(u.Prompt(), u.ServiceTier)
+	audioIn, audioOut, long := parts(&u)
+	for _, one := range [...]struct { // classes that do not overlap
+		Row
+		optional bool // omitted without tokens
+	}{
+		{Row: row("input", u.Input-audioIn, rates.Input)},
+		{Row: row("input_audio", audioIn, rates.AudioInput), optional: true},
+		{Row: row("cache_read", u.CacheRead, rates.CacheRead)},
+		{Row: row("cache_write", u.CacheWrite-long, rates.CacheWrite)},
+		{Row: row("cache_write_1h", long, rates.CacheWriteLong), optional: true},
+		{Row: row("output", u.Output-audioOut, rates.Output)},
+		{Row: row("output_audio", audioOut, rates.AudioOutput), optional: true},
+	} {
+		if one.Tokens != 0 || !one.optional {
+			bill.Rows = append(bill.Rows, one.Row)
+			bill.Total = bill.Total.Add(one.Amount)
 		}
-		bill.Rows = append(bill.Rows, row)
-		bill.Total = bill.Total.Add(row.Amount)
 	}
 	switch {
 	case u.Searches <= 0:
@@ -57,6 +70,25 @@ func (p *Price) Bill(u llm.Usage) Bill {
 		bill.Total = bill.Total.Add(p.PerRequest)
 	}
 	return bill
+}
+
+// Add adds another bill. Rows with the same class and rate become one.
+func (b *Bill) Add(other Bill) {
+	for _, row := range other.Rows {
+		same := func(r Row) bool { return r.Class == row.Class && r.Rate == row.Rate }
+		if i := slices.IndexFunc(b.Rows, same); i >= 0 {
+			b.Rows[i].Tokens += row.Tokens
+			b.Rows[i].Amount = b.Rows[i].Amount.Add(row.Amount)
+		} else {
+			b.Rows = append(b.Rows, row)
+		}
+	}
+	for _, class := range other.Excluded {
+		if !slices.Contains(b.Excluded, class) {
+			b.Excluded = append(b.Excluded, class)
+		}
+	}
+	b.Total = b.Total.Add(other.Total)
 }
 
 // Cost returns the total of Bill.
@@ -76,7 +108,13 @@ type Rates struct {
 // Rates returns the rates for a prompt of the given length in a service tier. Classes without their own rate have the
 // standard rate of their kind.
 func (p *Price) Rates(prompt int64, service string) Rates {
-	card := p.card(prompt, service)
+	card := p.Base()
+	if tier := p.tier(prompt); tier != nil {
+		card = *tier
+	}
+	if s := p.service(service); s != nil {
+		card = card.scale(s.Factor)
+	}
 	write := rateOr(card.CacheWrite, card.Input)
 	return Rates{
 		Input: card.Input, AudioInput: rateOr(card.AudioInput, card.Input), CacheRead: rateOr(card.CacheRead, card.Input),
@@ -91,27 +129,10 @@ func (r *Rates) Cost(u *llm.Usage) money.Amount {
 	total := r.Input.Cost(u.Input - audioIn).Add(r.AudioInput.Cost(audioIn))
 	total = total.Add(r.CacheRead.Cost(u.CacheRead)).Add(r.CacheWrite.Cost(u.CacheWrite - long)).Add(r.CacheWriteLong.Cost(long))
 	total = total.Add(r.Output.Cost(u.Output - audioOut)).Add(r.AudioOutput.Cost(audioOut))
-	return total.Add(r.PerRequest).Add(r.Search.cost(u))
-}
-
-// optional reports whether a class without tokens is omitted from a bill.
-func optional(class string) bool {
-	return class == "input_audio" || class == "cache_write_1h" || class == "output_audio"
-}
-
-// rows splits the usage into classes that do not overlap.
-func (p *Price) rows(u llm.Usage) [7]Row {
-	rates := p.Rates(u.Prompt(), u.ServiceTier)
-	audioIn, audioOut, long := parts(&u)
-	return [7]Row{
-		row("input", u.Input-audioIn, rates.Input),
-		row("input_audio", audioIn, rates.AudioInput),
-		row("cache_read", u.CacheRead, rates.CacheRead),
-		row("cache_write", u.CacheWrite-long, rates.CacheWrite),
-		row("cache_write_1h", long, rates.CacheWriteLong),
-		row("output", u.Output-audioOut, rates.Output),
-		row("output_audio", audioOut, rates.AudioOutput),
+	if u.Searches > 0 && r.Search.known() {
+		total = total.Add(r.Search.Rate.Cost(r.Search.charged(u)))
 	}
+	return total.Add(r.PerRequest)
 }
 
 // parts returns the counts that are part of another count, limited to that count: a provider that reports more audio
@@ -125,18 +146,6 @@ func row(class string, tokens int64, rate money.Rate) Row {
 }
 
 func clampPart(n, whole int64) int64 { return min(max(n, 0), max(whole, 0)) }
-
-// card selects the rates by prompt length and then by service tier.
-func (p *Price) card(prompt int64, service string) Tier {
-	card := p.Base()
-	if tier := p.tier(prompt); tier != nil {
-		card = *tier
-	}
-	if s := p.service(service); s != nil {
-		card = card.scale(s.Factor)
-	}
-	return card
-}
 
 func (p *Price) tier(prompt int64) *Tier {
 	var found *Tier
@@ -169,31 +178,23 @@ func isStandardTier(service string) bool {
 // base is the name of the card without adjustments.
 const base = "base"
 
-// shortened truncates a name given by a caller.
-func shortened(name string) string {
-	const most = 32
-	return strings.ToValidUTF8(name[:min(most, len(name))], "")
-}
-
 func (p *Price) cardName(u llm.Usage) string {
 	name := p.Card
 	if tier := p.tier(u.Prompt()); tier != nil {
-		name = join(name, ">"+thousands(tier.Above))
+		above := strconv.FormatInt(tier.Above, 10)
+		if tier.Above%1000 == 0 {
+			above = strconv.FormatInt(tier.Above/1000, 10) + "k"
+		}
+		name = join(name, ">"+above)
 	}
 	switch {
 	case p.service(u.ServiceTier) != nil:
 		name = join(name, u.ServiceTier)
 	case !isStandardTier(u.ServiceTier):
-		name = join(cmp.Or(name, base), "unknown service tier "+shortened(u.ServiceTier))
+		const most = 32 // bytes of a name given by a caller
+		name = join(cmp.Or(name, base), "unknown service tier "+strings.ToValidUTF8(u.ServiceTier[:min(most, len(u.ServiceTier))], ""))
 	}
 	return cmp.Or(name, base)
-}
-
-func thousands(n int64) string {
-	if n%1000 == 0 {
-		return strconv.FormatInt(n/1000, 10) + "k"
-	}
-	return strconv.FormatInt(n, 10)
 }
 
 func rateOr(rate *money.Rate, otherwise money.Rate) money.Rate {

@@ -20,9 +20,6 @@ import (
 //go:embed data/providers.csv data/vocabularies.csv data/images.csv data/caches.csv data/trained_names.csv data/efforts.csv data/parameters.csv data/searches.csv
 var embedded embed.FS
 
-// errColumn is returned for a table with unexpected columns.
-var errColumn = errors.New("unexpected columns")
-
 const (
 	modelColumns  = "name,vendor,family,op,home,context,max_input,max_output,abilities,traits,quality,quality_source,dimensions,released,deprecated,open_weights"
 	offerColumns  = "model,provider,upstream,needs,context,lacks,input,output,cache_read,cache_write,cache_write_1h,audio_input,audio_output,per_request,tiers,services,hours,source,as_of"
@@ -55,7 +52,15 @@ func read(files fs.FS) (*Catalog, error) {
 	}
 	var offers []Offer
 	err = eachRow(files, "data/offers.csv", offerColumns, sum, func(row record) {
-		o := row.offer()
+		o := Offer{
+			Model: row.text("model"), Provider: row.text("provider"), Upstream: row.text("upstream"), Needs: row.text("needs"),
+			Context: row.number("context"), Unsupported: row.abilities("lacks"),
+		}
+		if row.text("input") == "" {
+			o.Unpriced = row.text("source")
+		} else {
+			o.Price = row.price()
+		}
 		if models[o.Model] == nil {
 			row.fail("offer of unknown model %q", o.Model)
 		}
@@ -109,7 +114,7 @@ func eachRow(files fs.FS, name, columns string, sum io.Writer, do func(record)) 
 		return fmt.Errorf("read catalog table %s: %w", name, err)
 	}
 	if strings.Join(head, ",") != columns {
-		return fmt.Errorf("read catalog table %s: %w", name, errColumn)
+		return fmt.Errorf("read catalog table %s: unexpected columns", name)
 	}
 	row := record{columns: map[string]int{}}
 	for i, column := range head {
@@ -168,19 +173,6 @@ func (r record) model() *Model {
 		m.Dimensions = append(m.Dimensions, r.parseNumber(text))
 	}
 	return m
-}
-
-func (r record) offer() Offer {
-	o := Offer{
-		Model: r.text("model"), Provider: r.text("provider"), Upstream: r.text("upstream"), Needs: r.text("needs"),
-		Context: r.number("context"), Unsupported: r.abilities("lacks"),
-	}
-	if r.text("input") == "" {
-		o.Unpriced = r.text("source")
-		return o
-	}
-	o.Price = r.price()
-	return o
 }
 
 func (r record) fail(format string, args ...any) {

@@ -59,35 +59,31 @@ func readPeriods(files fs.FS, sum hash.Hash, offers []Offer) error {
 	})
 }
 
+// tiers parses cells of ">ABOVE INPUT OUTPUT CACHE_READ CACHE_WRITE [CACHE_WRITE_1H]", where "-" means an unknown rate.
 func (r record) tiers() []Tier {
-	var list []Tier
-	for one := range r.parts("tiers") {
-		list = append(list, r.tier(one))
-	}
-	return list
-}
-
-// tier parses ">ABOVE INPUT OUTPUT CACHE_READ CACHE_WRITE [CACHE_WRITE_1H]", where "-" means an unknown rate.
-func (r record) tier(text string) Tier {
-	parts := strings.Fields(text)
-	if len(parts) < 5 || len(parts) > 6 || !strings.HasPrefix(parts[0], ">") {
-		r.fail("tier %q is not >ABOVE INPUT OUTPUT CACHE_READ CACHE_WRITE [CACHE_WRITE_1H]", text)
-		return Tier{}
-	}
 	known := func(text string) *money.Rate {
 		if text == "-" {
 			return nil
 		}
 		return new(r.rate(text))
 	}
-	t := Tier{
-		Above: r.parseNumber(parts[0][1:]), Input: r.rate(parts[1]), Output: r.rate(parts[2]),
-		CacheRead: known(parts[3]), CacheWrite: known(parts[4]),
+	var list []Tier
+	for text := range r.parts("tiers") {
+		parts := strings.Fields(text)
+		if len(parts) < 5 || len(parts) > 6 || !strings.HasPrefix(parts[0], ">") {
+			r.fail("tier %q is not >ABOVE INPUT OUTPUT CACHE_READ CACHE_WRITE [CACHE_WRITE_1H]", text)
+			return nil
+		}
+		t := Tier{
+			Above: r.parseNumber(parts[0][1:]), Input: r.rate(parts[1]), Output: r.rate(parts[2]),
+			CacheRead: known(parts[3]), CacheWrite: known(parts[4]),
+		}
+		if len(parts) == 6 {
+			t.CacheWriteLong = known(parts[5])
+		}
+		list = append(list, t)
 	}
-	if len(parts) == 6 {
-		t.CacheWriteLong = known(parts[5])
-	}
-	return t
+	return list
 }
 
 // hours parses "NAME FACTOR Mon-Fri 00:00-01:00 04:00-06:00; Sat-Sun 00:00-24:00".
@@ -114,10 +110,8 @@ func (r record) hours(text string) Hours {
 	return h
 }
 
-var weekdays = []string{"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"}
-
 func (r record) weekday(text string) time.Weekday {
-	i := slices.Index(weekdays, text)
+	i := slices.Index([]string{"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"}, text)
 	if i < 0 {
 		r.fail("%q is not a day of the week", text)
 	}

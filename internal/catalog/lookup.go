@@ -38,12 +38,6 @@ func index(models map[string]*Model, offers []Offer, version string) *Catalog {
 	slices.SortStableFunc(c.offers, func(a, b Offer) int {
 		return cmp.Or(cmp.Compare(a.Provider, b.Provider), cmp.Compare(a.Model, b.Model))
 	})
-	c.indexNames()
-	c.indexUpstreams()
-	return c
-}
-
-func (c *Catalog) indexNames() {
 	for _, m := range c.sorted {
 		c.folded[strings.ToLower(m.Name)] = m
 		c.orgs[org(m, m.Vendor)] = true
@@ -59,13 +53,9 @@ func (c *Catalog) indexNames() {
 			}
 		}
 	}
-}
-
-// indexUpstreams indexes the names used by providers, if they are unambiguous.
-func (c *Catalog) indexUpstreams() {
 	claim := func(name string, m *Model) {
 		if other, taken := c.upstream[name]; taken && other != m {
-			m = nil
+			m = nil // ambiguous
 		}
 		c.upstream[name] = m
 	}
@@ -79,6 +69,7 @@ func (c *Catalog) indexUpstreams() {
 		}
 		c.orgs[org(m, o.Provider)] = true
 	}
+	return c
 }
 
 func org(m *Model, prefix string) string { return m.Vendor + "\x00" + strings.ToLower(prefix) }

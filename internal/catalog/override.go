@@ -55,26 +55,33 @@ func (c *Catalog) With(o Overrides) *Catalog {
 	if len(o) == 0 {
 		return c
 	}
-	models, list := maps.Clone(c.models), newOfferList(c.offers)
+	models := maps.Clone(c.models)
+	list := &offerList{offers: slices.Clone(c.offers), byModel: map[string][]int{}, everywhere: map[string]Overrides{}}
+	for i := range list.offers {
+		list.byModel[list.offers[i].Model] = append(list.byModel[list.offers[i].Model], i)
+	}
 	for _, one := range o {
 		models[one.Model] = c.describe(models[one.Model], one)
 		list.apply(models[one.Model], one)
 	}
-	return index(models, list.offers, c.versionWith(o))
-}
-
-func (c *Catalog) versionWith(o Overrides) string {
-	// Overrides contain only numbers and strings, so encoding cannot fail.
-	text, _ := json.Marshal(o)
+	text, _ := json.Marshal(o) // overrides contain only numbers and strings, so encoding cannot fail
 	sum := sha256.Sum256(append([]byte(c.version), text...))
-	return hex.EncodeToString(sum[:])[:versionLength]
+	return index(models, list.offers, hex.EncodeToString(sum[:])[:versionLength])
 }
 
 // describe returns the model with the override applied.
 func (c *Catalog) describe(known *Model, o Override) *Model {
-	m := c.newModel(o)
+	m := &Model{Name: o.Model, Op: llm.Chat, Abilities: Common, Assumed: true}
 	if known != nil {
 		*m = *known
+	} else {
+		if kin, ok := c.Model(o.Model); ok { // a dated ID inherits the facts of the catalog model
+			*m = *kin
+			m.Name, m.Aliases = o.Model, nil
+		}
+		if (o.Op == llm.Embed || o.Op == llm.Moderate || o.Op.Media()) && m.Op != o.Op {
+			m.Abilities = 0
+		}
 	}
 	if o.Op != "" {
 		m.Op = o.Op
@@ -100,20 +107,6 @@ func (c *Catalog) describe(known *Model, o Override) *Model {
 	return m
 }
 
-// newModel returns a model of which only the name is known. If the name resolves to a catalog model, as a dated ID
-// does, the new model inherits its facts.
-func (c *Catalog) newModel(o Override) *Model {
-	m := &Model{Name: o.Model, Op: llm.Chat, Abilities: Common, Assumed: true}
-	if kin, ok := c.Model(o.Model); ok {
-		*m = *kin
-		m.Name, m.Aliases = o.Model, nil
-	}
-	if (o.Op == llm.Embed || o.Op == llm.Moderate || o.Op.Media()) && m.Op != o.Op {
-		m.Abilities = 0
-	}
-	return m
-}
-
 // offerList is a list of offers that overrides are applied to.
 type offerList struct {
 	offers     []Offer
@@ -121,21 +114,26 @@ type offerList struct {
 	everywhere map[string]Overrides // by model: overrides without a provider, which also apply to offers added later
 }
 
-func newOfferList(offers []Offer) *offerList {
-	l := &offerList{offers: slices.Clone(offers), byModel: map[string][]int{}, everywhere: map[string]Overrides{}}
-	for i := range l.offers {
-		l.byModel[l.offers[i].Model] = append(l.byModel[l.offers[i].Model], i)
-	}
-	return l
-}
-
 // apply applies the override's price and upstream name to the offers of the model and adds a missing offer.
 func (l *offerList) apply(m *Model, o Override) {
 	found := false
 	for _, i := range l.byModel[o.Model] {
-		if at := &l.offers[i]; o.Provider == "" || at.Provider == o.Provider {
-			found = true
-			o.change(m, at)
+		at := &l.offers[i]
+		if o.Provider != "" && at.Provider != o.Provider {
+			continue
+		}
+		found = true
+		if at.Price = o.price(m, at.Price); at.Price != nil {
+			at.Unpriced = ""
+		}
+		if o.Provider != "" {
+			at.Upstream = cmp.Or(o.Upstream, at.Upstream)
+			if o.Price == nil && at.Needs != NeedsResponses {
+				at.Needs = "" // an explicit override means that the requirement is met
+			}
+		}
+		if o.Context > 0 {
+			at.Context = 0
 		}
 	}
 	if o.Provider == "" {
@@ -155,22 +153,6 @@ func (l *offerList) apply(m *Model, o Override) {
 	})
 }
 
-// change applies the override to an offer.
-func (o Override) change(m *Model, at *Offer) {
-	if at.Price = o.price(m, at.Price); at.Price != nil {
-		at.Unpriced = ""
-	}
-	if o.Provider != "" {
-		at.Upstream = cmp.Or(o.Upstream, at.Upstream)
-		if o.Price == nil && at.Needs != NeedsResponses {
-			at.Needs = "" // an explicit override means that the requirement is met
-		}
-	}
-	if o.Context > 0 {
-		at.Context = 0
-	}
-}
-
 // OverrideSource is the source of a price that was set manually.
 const OverrideSource = "override"
 
@@ -181,7 +163,8 @@ func (o Override) price(m *Model, known *Price) *Price {
 	if o.Price != nil {
 		known = o.Price
 	}
-	if o.Input == nil && o.Output == nil && o.PerRequest == nil && o.Search == nil && !o.partial() {
+	if o.Input == nil && o.Output == nil && o.PerRequest == nil && o.Search == nil &&
+		o.CacheRead == nil && o.CacheWrite == nil && o.CacheWriteLong == nil && o.AudioInput == nil && o.AudioOutput == nil {
 		return known
 	}
 	var p Price
@@ -214,23 +197,12 @@ func (o Override) price(m *Model, known *Price) *Price {
 		p.Search = &SearchFee{Rate: o.Search}
 	}
 	p.Source, p.AsOf = OverrideSource, ""
-	p.Periods = o.during(m, p.Periods)
-	return &p
-}
-
-// during applies the override's rates to every period of the price.
-func (o Override) during(m *Model, periods []Period) []Period {
-	o.Price = nil
-	changed := slices.Clone(periods)
-	for i := range changed {
-		changed[i].Price = *o.price(m, &changed[i].Price)
+	o.Price = nil // the rates apply to every period of the price
+	p.Periods = slices.Clone(p.Periods)
+	for i := range p.Periods {
+		p.Periods[i].Price = *o.price(m, &p.Periods[i].Price)
 	}
-	return changed
-}
-
-// partial reports whether the override sets a cache or audio rate.
-func (o Override) partial() bool {
-	return o.CacheRead != nil || o.CacheWrite != nil || o.CacheWriteLong != nil || o.AudioInput != nil || o.AudioOutput != nil
+	return &p
 }
 
 func copyRate(to, from *money.Rate) bool {

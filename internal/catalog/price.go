@@ -98,7 +98,10 @@ func (p *Price) During(t time.Time) *Price {
 	card, name := *p, p.Card
 	for i := range p.Periods {
 		if one := &p.Periods[i]; one.Contains(t) {
-			card, name = one.Price, one.label()
+			card, name = one.Price, cmp.Or(one.Name, "price")
+			if !one.Until.IsZero() {
+				name += " until " + one.Until.UTC().Add(-time.Nanosecond).Format(time.DateOnly) // the last day
+			}
 			break
 		}
 	}
@@ -110,15 +113,6 @@ func (p *Price) During(t time.Time) *Price {
 // Contains reports whether t is in the period.
 func (p Period) Contains(t time.Time) bool {
 	return (p.From.IsZero() || !t.Before(p.From)) && (p.Until.IsZero() || t.Before(p.Until))
-}
-
-// label names a period for a bill, with its last day.
-func (p Period) label() string {
-	name := cmp.Or(p.Name, "price")
-	if p.Until.IsZero() {
-		return name
-	}
-	return name + " until " + p.Until.UTC().Add(-time.Nanosecond).Format(time.DateOnly)
 }
 
 func (h Hours) contains(t time.Time) bool {

@@ -37,11 +37,6 @@ type Listing struct {
 
 const historyVersion = 1
 
-var (
-	errHistoryVersion = errors.New("unsupported version of the price history")
-	errListing        = errors.New("invalid listing")
-)
-
 // ReadPriceHistory parses the output of Encode. Empty text is an empty history.
 func ReadPriceHistory(text []byte) (*PriceHistory, error) {
 	b := &PriceHistory{Version: historyVersion}
@@ -52,7 +47,7 @@ func ReadPriceHistory(text []byte) (*PriceHistory, error) {
 		return nil, fmt.Errorf("decode price history: %w", err)
 	}
 	if b.Version != historyVersion {
-		return nil, fmt.Errorf("decode price history: %w: %d", errHistoryVersion, b.Version)
+		return nil, fmt.Errorf("decode price history: unsupported version of the price history: %d", b.Version)
 	}
 	for i := range b.Listings {
 		if err := b.Listings[i].validate(); err != nil {
@@ -66,13 +61,13 @@ func ReadPriceHistory(text []byte) (*PriceHistory, error) {
 // validate rejects listings that cannot be used for billing.
 func (l *Listing) validate() error {
 	if l.Provider == "" || l.Model == "" {
-		return fmt.Errorf("%w: missing provider or model", errListing)
+		return errors.New("invalid listing: missing provider or model")
 	}
 	if l.Price != nil && !l.Price.wellFormed() {
-		return fmt.Errorf("%w: %s at %s has a negative rate or an invalid factor", errListing, l.Model, l.Provider)
+		return fmt.Errorf("invalid listing: %s at %s has a negative rate or an invalid factor", l.Model, l.Provider)
 	}
 	if slices.ContainsFunc(l.Former, func(p Period) bool { return !p.Price.wellFormed() }) {
-		return fmt.Errorf("%w: %s at %s has a negative rate or an invalid factor in its history", errListing, l.Model, l.Provider)
+		return fmt.Errorf("invalid listing: %s at %s has a negative rate or an invalid factor in its history", l.Model, l.Provider)
 	}
 	return nil
 }
@@ -137,7 +132,14 @@ func (b *PriceHistory) Set(c *Catalog, l Listing, at time.Time) {
 		l.Price = next
 	}
 	if known := b.Find(l.Provider, l.Model); known != nil {
-		*known = l.mergedOver(*known)
+		l.Upstream, l.Needs, l.Op = cmp.Or(l.Upstream, known.Upstream), cmp.Or(l.Needs, known.Needs), cmp.Or(l.Op, known.Op)
+		l.Context, l.MaxOutput = cmp.Or(l.Context, known.Context), cmp.Or(l.MaxOutput, known.MaxOutput)
+		l.Abilities = cmp.Or(l.Abilities, known.Abilities)
+		if len(l.Dimensions) == 0 {
+			l.Dimensions = known.Dimensions
+		}
+		l.Former = nil
+		*known = l
 		return
 	}
 	b.Listings = append(b.Listings, l)
@@ -146,18 +148,6 @@ func (b *PriceHistory) Set(c *Catalog, l Listing, at time.Time) {
 
 // Manual reports whether the price was set manually rather than imported.
 func (l *Listing) Manual() bool { return l.Price != nil && l.Price.Source == OverrideSource }
-
-// mergedOver returns the listing with missing facts taken from known.
-func (l Listing) mergedOver(known Listing) Listing {
-	l.Upstream, l.Needs, l.Op = cmp.Or(l.Upstream, known.Upstream), cmp.Or(l.Needs, known.Needs), cmp.Or(l.Op, known.Op)
-	l.Context, l.MaxOutput = cmp.Or(l.Context, known.Context), cmp.Or(l.MaxOutput, known.MaxOutput)
-	l.Abilities = cmp.Or(l.Abilities, known.Abilities)
-	if len(l.Dimensions) == 0 {
-		l.Dimensions = known.Dimensions
-	}
-	l.Former = nil
-	return l
-}
 
 // Remove removes a price from time at, so that the built-in price applies again. It keeps the history. It reports
 // whether a price was removed.

@@ -42,7 +42,12 @@ func readRules(files fs.FS) (*rules, error) {
 		file, columns string
 		add           func(record)
 	}{
-		{"data/providers.csv", providerColumns, r.addProvider},
+		{"data/providers.csv", providerColumns, func(row record) {
+			r.providers = append(r.providers, Provider{
+				Name: row.text("name"), LiteLLM: row.list("litellm"), LiteLLMPrefix: row.text("litellm_prefix"),
+				LiteLLMRegions: row.boolean("litellm_regions"), ModelsDev: row.list("models_dev"),
+			})
+		}},
 		{"data/vocabularies.csv", vocabularyColumns, r.addVocabulary},
 		{"data/images.csv", imageColumns, r.addImage},
 		{"data/caches.csv", cacheColumns, r.addCache},
@@ -71,13 +76,6 @@ type Provider struct {
 func ListedProviders() []Provider {
 	r, _ := embeddedRules() // Default reports the error
 	return r.providers
-}
-
-func (r *rules) addProvider(row record) {
-	r.providers = append(r.providers, Provider{
-		Name: row.text("name"), LiteLLM: row.list("litellm"), LiteLLMPrefix: row.text("litellm_prefix"),
-		LiteLLMRegions: row.boolean("litellm_regions"), ModelsDev: row.list("models_dev"),
-	})
 }
 
 // TrainedName returns the spelling or dated edition of a model in the predictor's training data. It returns false if no

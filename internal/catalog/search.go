@@ -36,14 +36,6 @@ func (f *SearchFee) charged(u *llm.Usage) int64 {
 	return u.Searches
 }
 
-// cost returns the fee for the searches of a usage; 0 if the fee is unknown.
-func (f *SearchFee) cost(u *llm.Usage) money.Amount {
-	if u.Searches <= 0 || !f.known() {
-		return 0
-	}
-	return f.Rate.Cost(f.charged(u))
-}
-
 // WithSearchFee returns the price with the published search fee of a model at a provider, unless the price has one. A nil
 // price stays nil.
 func (p *Price) WithSearchFee(provider, model string) *Price {

@@ -79,16 +79,6 @@ func bare(name string) string {
 // distance returns 0 for equal names and 1 for unrelated ones.
 func distance(a, b string) float64 {
 	letters := float64(spelling.Edits(a, b)) / float64(max(len(a), len(b)))
-	words := 1 - overlap(a, b)
-	d := 0.6*letters + 0.4*words
-	if strings.HasPrefix(a, b) || strings.HasPrefix(b, a) {
-		d *= 0.5
-	}
-	return d
-}
-
-// overlap returns the share of words that both names have.
-func overlap(a, b string) float64 {
 	split := func(r rune) bool { return r == '-' || r == '_' || r == ':' || r == ' ' || r == '@' }
 	wordsA, wordsB := strings.FieldsFunc(a, split), strings.FieldsFunc(b, split)
 	shared := 0
@@ -97,5 +87,10 @@ func overlap(a, b string) float64 {
 			shared++
 		}
 	}
-	return float64(2*shared) / float64(max(1, len(wordsA)+len(wordsB)))
+	words := 1 - float64(2*shared)/float64(max(1, len(wordsA)+len(wordsB)))
+	d := 0.6*letters + 0.4*words
+	if strings.HasPrefix(a, b) || strings.HasPrefix(b, a) {
+		d *= 0.5
+	}
+	return d
 }

@@ -1,7 +1,6 @@
 package catalog
 
 import (
-	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -29,8 +28,6 @@ func EmbeddedTables() (map[string]string, error) {
 	return tables, nil
 }
 
-var errTable = errors.New("invalid catalog")
-
 // maxRate is the highest plausible rate, in dollars per million tokens.
 const maxRate = 100_000
 
@@ -38,7 +35,7 @@ const maxRate = 100_000
 // the tables come from outside the program.
 func ReadTables(tables map[string]string) (*Catalog, error) {
 	if want := slices.Sorted(slices.Values(TableNames())); !slices.Equal(want, slices.Sorted(maps.Keys(tables))) {
-		return nil, fmt.Errorf("%w: the tables must be %v", errTable, TableNames())
+		return nil, fmt.Errorf("invalid catalog: the tables must be %v", TableNames())
 	}
 	if _, err := embeddedRules(); err != nil {
 		return nil, err
@@ -49,20 +46,20 @@ func ReadTables(tables map[string]string) (*Catalog, error) {
 	}
 	for _, m := range c.sorted {
 		if m.Name == "" || !(m.Quality >= 0 && m.Quality <= 1) {
-			return nil, fmt.Errorf("%w: model %q has no name or a quality outside 0 to 1", errTable, m.Name)
+			return nil, fmt.Errorf("invalid catalog: model %q has no name or a quality outside 0 to 1", m.Name)
 		}
 	}
 	for i := range c.offers {
 		o := &c.offers[i]
 		switch {
 		case o.Provider == "" || o.Upstream == "":
-			return nil, fmt.Errorf("%w: an offer of %s has no provider or no upstream name", errTable, o.Model)
+			return nil, fmt.Errorf("invalid catalog: an offer of %s has no provider or no upstream name", o.Model)
 		case i > 0 && o.Provider == c.offers[i-1].Provider && o.Model == c.offers[i-1].Model:
-			return nil, fmt.Errorf("%w: %s at %s is listed twice", errTable, o.Model, o.Provider)
+			return nil, fmt.Errorf("invalid catalog: %s at %s is listed twice", o.Model, o.Provider)
 		case o.Price != nil && !o.Price.wellFormed():
-			return nil, fmt.Errorf("%w: %s at %s has a negative rate or an invalid factor", errTable, o.Model, o.Provider)
+			return nil, fmt.Errorf("invalid catalog: %s at %s has a negative rate or an invalid factor", o.Model, o.Provider)
 		case o.Price != nil && max(o.Price.Input, o.Price.Output) > money.PerMillion(maxRate):
-			return nil, fmt.Errorf("%w: %s at %s costs more than $%d per million tokens", errTable, o.Model, o.Provider, maxRate)
+			return nil, fmt.Errorf("invalid catalog: %s at %s costs more than $%d per million tokens", o.Model, o.Provider, maxRate)
 		}
 	}
 	return c, nil

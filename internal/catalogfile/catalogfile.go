@@ -47,10 +47,12 @@ func Active(c config.Config) (*bundle.Bundle, error) {
 	if err != nil || c.Catalog.File.Source == "" {
 		return embedded, err
 	}
-	stored, err := load(path(c))
+	text, err := file.Read(path(c), bundle.MaxSize+maxSignature)
 	if err != nil {
 		return embedded, nil //nolint:nilerr // Update fetches a file that is missing or unreadable again
 	}
+	signature, rest, _ := strings.Cut(string(text), "\n")
+	stored := signed{text: []byte(rest), signature: signature}
 	b, err := stored.open(c.Catalog.File)
 	if err != nil || c.Catalog.File.SHA256 == "" && !b.Created.After(embedded.Created) {
 		return embedded, nil //nolint:nilerr // signed by a key that was removed, or superseded by the program
@@ -89,7 +91,10 @@ func Update(ctx context.Context, client *egress.Client, c config.Config, userAge
 	if err != nil {
 		return nil, fmt.Errorf("check the catalog file: %w", err)
 	}
-	return b, next.save(path(c))
+	if err := os.MkdirAll(filepath.Dir(path(c)), 0o700); err != nil {
+		return b, fmt.Errorf("store the catalog file: %w", err)
+	}
+	return b, file.Replace(path(c), append([]byte(next.signature+"\n"), next.text...))
 }
 
 // Check validates a file on disk and its signature in the same way as Update. It stores nothing.
@@ -178,19 +183,3 @@ func fetch(ctx context.Context, client *egress.Client, address string, limit int
 
 // path returns the path of the stored file. Its first line is the signature, so that both are replaced together.
 func path(c config.Config) string { return filepath.Join(c.DataDir, "catalog", "catalog.txt") }
-
-func load(path string) (signed, error) {
-	text, err := file.Read(path, bundle.MaxSize+maxSignature)
-	if err != nil {
-		return signed{}, err
-	}
-	signature, rest, _ := strings.Cut(string(text), "\n")
-	return signed{text: []byte(rest), signature: signature}, nil
-}
-
-func (s signed) save(path string) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return fmt.Errorf("store the catalog file: %w", err)
-	}
-	return file.Replace(path, append([]byte(s.signature+"\n"), s.text...))
-}

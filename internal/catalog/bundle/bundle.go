@@ -62,7 +62,9 @@ func Parse(text []byte) (*Bundle, error) {
 	for at := 0; at < len(rest); {
 		line, _, _ := strings.Cut(rest[at:], "\n")
 		next := min(at+len(line)+1, len(rest))
-		if table, ok := tableName(line); ok {
+		table, opens := strings.CutPrefix(strings.TrimSuffix(line, "\r"), "-- ") // such as "-- models.csv --"
+		table, closes := strings.CutSuffix(table, " --")
+		if opens && closes {
 			if name != "" {
 				tables[name] = rest[start:at]
 			}
@@ -83,15 +85,6 @@ func Parse(text []byte) (*Bundle, error) {
 		return nil, err
 	}
 	return &Bundle{Created: created, Catalog: c, Text: text}, nil
-}
-
-// tableName returns the name in a line such as "-- models.csv --".
-func tableName(line string) (string, bool) {
-	name, ok := strings.CutPrefix(strings.TrimSuffix(line, "\r"), "-- ")
-	if !ok {
-		return "", false
-	}
-	return strings.CutSuffix(name, " --")
 }
 
 // Embedded returns the built-in catalog. Its creation time is the date of its latest price.

@@ -37,7 +37,8 @@ func CheckChange(active, next *catalog.Catalog, factor float64) error {
 			what     string
 			old, new money.Rate
 		}{{"input", before.Price.Input, after.Price.Input}, {"output", before.Price.Output, after.Price.Output}} {
-			if rateJumps(one.old, one.new, factor) {
+			ratio := float64(one.new) / float64(one.old)
+			if one.old != 0 && (ratio > factor || ratio < 1/factor) { // a free model may get a price
 				jumps = append(jumps, fmt.Sprintf("%s/%s %s from $%s to $%s", before.Provider, before.Model, one.what, money.Amount(one.old), money.Amount(one.new)))
 			}
 		}
@@ -53,13 +54,4 @@ func CheckChange(active, next *catalog.Catalog, factor float64) error {
 		return fmt.Errorf("%w: a rate changes by more than a factor of %g: %s%s", ErrChange, factor, strings.Join(jumps[:min(len(jumps), maxNamed)], ", "), more)
 	}
 	return nil
-}
-
-// rateJumps reports whether a rate changes by more than the factor. A free model may get a price.
-func rateJumps(before, after money.Rate, factor float64) bool {
-	if before == 0 {
-		return false
-	}
-	ratio := float64(after) / float64(before)
-	return ratio > factor || ratio < 1/factor
 }

@@ -120,7 +120,16 @@ func (m *comparison) add(row Row) {
 		m.diff.Unknown++
 	default:
 		m.taken[key(row.Provider, name)] = true
-		m.addNew(row, name)
+		change := Change{Provider: row.Provider, Model: name, row: row, newModel: true}
+		if row.Price != nil {
+			change.New = merge(nil, row.Price, m.options.At)
+		}
+		m.classify(&change, nil)
+		if change.State == Rejected {
+			m.diff.Unknown++ // no usable price
+			return
+		}
+		m.diff.Changes = append(m.diff.Changes, change)
 	}
 }
 
@@ -148,20 +157,6 @@ func (m *comparison) compare(row Row, model, upstream string, known *catalog.Pri
 		reference = list.During(m.options.At)
 	}
 	m.classify(&change, reference)
-	m.diff.Changes = append(m.diff.Changes, change)
-}
-
-// addNew adds the price of a new model.
-func (m *comparison) addNew(row Row, name string) {
-	change := Change{Provider: row.Provider, Model: name, row: row, newModel: true}
-	if row.Price != nil {
-		change.New = merge(nil, row.Price, m.options.At)
-	}
-	m.classify(&change, nil)
-	if change.State == Rejected {
-		m.diff.Unknown++ // no usable price
-		return
-	}
 	m.diff.Changes = append(m.diff.Changes, change)
 }
 

@@ -4,7 +4,6 @@ package importer
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -46,11 +45,6 @@ type Row struct {
 	Deprecated bool
 }
 
-var (
-	errSource = errors.New("unknown price list")
-	errShape  = errors.New("unexpected format")
-)
-
 // Read parses a list. It skips entries that are not chat or embedding models of a known provider. It also skips
 // malformed entries, so that the other entries can still be used.
 func Read(source string, text []byte) ([]Row, error) {
@@ -62,13 +56,13 @@ func Read(source string, text []byte) ([]Row, error) {
 	case ModelsDev:
 		rows, err = readModelsDev(text)
 	default:
-		return nil, fmt.Errorf("%q: %w", source, errSource)
+		return nil, fmt.Errorf("%q: unknown price list", source)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read price list %s: %w", source, err)
 	}
 	if len(rows) == 0 {
-		return nil, fmt.Errorf("read price list %s: %w: no models", source, errShape)
+		return nil, fmt.Errorf("read price list %s: unexpected format: no models", source)
 	}
 	slices.SortStableFunc(rows, func(a, b Row) int {
 		return cmp.Or(cmp.Compare(a.Provider, b.Provider), cmp.Compare(strings.ToLower(a.ID), strings.ToLower(b.ID)))

@@ -18,7 +18,7 @@ import (
 func readLiteLLM(text []byte) ([]Row, error) {
 	var entries map[string]json.RawMessage
 	if err := json.Unmarshal(text, &entries); err != nil {
-		return nil, fmt.Errorf("%w: %w", errShape, err)
+		return nil, fmt.Errorf("unexpected format: %w", err)
 	}
 	providers := map[string]catalog.Provider{}
 	for _, p := range catalog.ListedProviders() {
@@ -48,8 +48,17 @@ func readLiteLLM(text []byte) ([]Row, error) {
 type liteLLMEntry struct{ fields map[string]json.RawMessage }
 
 func (e liteLLMEntry) row(provider catalog.Provider, key string) (Row, bool) {
-	op, needs := e.mode()
-	if op == "" || key == "sample_spec" {
+	op, needs := llm.Chat, ""
+	switch e.text("mode") {
+	case "chat":
+	case "responses":
+		needs = "responses"
+	case "embedding":
+		op = llm.Embed
+	default:
+		return Row{}, false
+	}
+	if key == "sample_spec" {
 		return Row{}, false
 	}
 	id, _ := strings.CutPrefix(key, provider.LiteLLMPrefix)
@@ -68,18 +77,6 @@ func (e liteLLMEntry) row(provider catalog.Provider, key string) (Row, bool) {
 		row.MaxOutput = 0
 	}
 	return row, true
-}
-
-func (e liteLLMEntry) mode() (op llm.Op, needs string) {
-	switch e.text("mode") {
-	case "chat":
-		return llm.Chat, ""
-	case "responses":
-		return llm.Chat, "responses"
-	case "embedding":
-		return llm.Embed, ""
-	}
-	return "", ""
 }
 
 func (e liteLLMEntry) text(name string) string {

@@ -17,7 +17,7 @@ import (
 func readModelsDev(text []byte) ([]Row, error) {
 	var providers map[string]json.RawMessage
 	if err := json.Unmarshal(text, &providers); err != nil {
-		return nil, fmt.Errorf("%w: %w", errShape, err)
+		return nil, fmt.Errorf("unexpected format: %w", err)
 	}
 	names := map[string]string{}
 	for _, p := range catalog.ListedProviders() {
@@ -98,7 +98,7 @@ func (m modelsDevModel) row(provider string) Row {
 	if m.Provider.Shape == "responses" {
 		row.Needs = "responses"
 	}
-	if m.embeds() {
+	if strings.Contains(m.Family, "embed") || strings.Contains(strings.ToLower(m.ID), "embed") || slices.Contains(m.Modalities.Output, "embedding") {
 		row.Op, row.MaxOutput = llm.Embed, 0 // the list sometimes has the vector size here
 	} else {
 		row.Abilities = m.abilities()
@@ -110,10 +110,6 @@ func (m modelsDevModel) row(provider string) Row {
 		}
 	}
 	return row
-}
-
-func (m modelsDevModel) embeds() bool {
-	return strings.Contains(m.Family, "embed") || strings.Contains(strings.ToLower(m.ID), "embed") || slices.Contains(m.Modalities.Output, "embedding")
 }
 
 func (m modelsDevModel) abilities() llm.Abilities {
