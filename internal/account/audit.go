@@ -1,6 +1,7 @@
 package account
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -51,24 +52,8 @@ func (s *Service) event(by Actor, action, object string, before, after any) Audi
 	now := s.now()
 	return AuditEvent{
 		ID: id.New("aud", now), WorkspaceID: by.WorkspaceID, At: now,
-		Actor: by.name(), Action: action, Object: object, Before: facts(before), After: facts(after),
+		Actor: cmp.Or(by.KeyID, by.AccountID, commandLine), Action: action, Object: object, Before: facts(before), After: facts(after),
 	}
-}
-
-// operator is the actor that a workspace's audit log shows for changes made from the operator's workspace. It hides the
-// operator's account.
-const operator = "operator"
-
-// in returns the event for the audit log of workspaceID. If that is not the event's workspace, the actor is replaced by operator.
-func (e AuditEvent) in(workspaceID string) AuditEvent {
-	if e.WorkspaceID == workspaceID {
-		return e
-	}
-	e.ID, e.WorkspaceID = id.New("aud", e.At), workspaceID
-	if e.Actor != commandLine {
-		e.Actor = operator
-	}
-	return e
 }
 
 // facts encodes an object for the audit log. It returns nil for nil.

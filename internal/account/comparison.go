@@ -50,8 +50,3 @@ func checkComparison(c *Comparison) error {
 	}
 	return nil
 }
-
-// raisesComparison reports whether a change allows more spending on comparisons.
-func raisesComparison(old, replacement *Comparison) bool {
-	return replacement != nil && (old == nil || replacement.Budget > old.Budget)
-}

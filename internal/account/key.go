@@ -142,32 +142,28 @@ func (s *Service) UpdateKey(ctx context.Context, by Actor, keyID string, c KeyCh
 			return conflict(nil, "The key is revoked. Create a new key.")
 		}
 		before := *k
-		c.apply(k)
+		set(&k.Name, c.Name)
+		if c.Scopes != nil {
+			k.Scopes = sortedScopes(*c.Scopes)
+		}
+		set(&k.AllowedModels, c.AllowedModels)
+		set(&k.Limits, c.Limits)
+		set(&k.Budget, c.Budget)
+		set(&k.Sessions, c.Sessions)
+		set(&k.Baseline, c.Baseline)
+		set(&k.LogBodies, c.LogBodies)
+		set(&k.Cache, c.Cache)
+		set(&k.ErrorFormat, c.ErrorFormat)
+		set(&k.AllowUnpriced, c.AllowUnpriced)
+		set(&k.Tags, c.Tags)
+		if c.ExpiresAt != nil {
+			k.ExpiresAt = stored(*c.ExpiresAt)
+		}
 		if err := checkKey(*k); err != nil {
 			return err
 		}
 		return m.mayGrant(before, *k)
 	})
-}
-
-func (c KeyChange) apply(k *Key) {
-	set(&k.Name, c.Name)
-	if c.Scopes != nil {
-		k.Scopes = sortedScopes(*c.Scopes)
-	}
-	set(&k.AllowedModels, c.AllowedModels)
-	set(&k.Limits, c.Limits)
-	set(&k.Budget, c.Budget)
-	set(&k.Sessions, c.Sessions)
-	set(&k.Baseline, c.Baseline)
-	set(&k.LogBodies, c.LogBodies)
-	set(&k.Cache, c.Cache)
-	set(&k.ErrorFormat, c.ErrorFormat)
-	set(&k.AllowUnpriced, c.AllowUnpriced)
-	set(&k.Tags, c.Tags)
-	if c.ExpiresAt != nil {
-		k.ExpiresAt = stored(*c.ExpiresAt)
-	}
 }
 
 // RotateKey adds a secret to a key and returns the secret's text. The actor must be able to grant all permissions of the key,
@@ -199,7 +195,12 @@ func (s *Service) RotateKey(ctx context.Context, by Actor, keyID string, g Grace
 
 // Rotate appends the secret and limits the validity of the older ones.
 func (k *Key) Rotate(secret Secret, g Grace, now time.Time) error {
-	live := k.liveSecrets(now)
+	var live []int // indexes of the valid secrets
+	for i := range k.Secrets {
+		if end := k.SecretEnd(i, nil); end.IsZero() || end.After(now) {
+			live = append(live, i)
+		}
+	}
 	if len(live) >= maxLive && g != (Grace{}) {
 		return conflict(nil, "The key has %d valid secrets. Wait until one expires, or rotate without a grace period.", len(live))
 	}
@@ -220,17 +221,6 @@ func (k *Key) Rotate(secret Secret, g Grace, now time.Time) error {
 		k.Secrets = k.Secrets[over:]
 	}
 	return nil
-}
-
-// liveSecrets returns the indexes of the valid secrets.
-func (k *Key) liveSecrets(now time.Time) []int {
-	var live []int
-	for i := range k.Secrets {
-		if end := k.SecretEnd(i, nil); end.IsZero() || end.After(now) {
-			live = append(live, i)
-		}
-	}
-	return live
 }
 
 // SecretEnd returns the time when secret i becomes invalid, or zero for never. firstUse, if not nil, returns first uses of
@@ -274,7 +264,8 @@ func (s *Service) changeKey(ctx context.Context, by Actor, keyID, action string,
 		return Key{}, err
 	}
 	key, err := s.store.Keys.ChangeKey(ctx, by.WorkspaceID, keyID, func(k *Key) (AuditEvent, error) {
-		if !by.mayManage(*k) {
+		own := by.KeyID == "" && by.AccountID != "" && by.AccountID == k.CreatedBy && by.May(ManageOwnKeys)
+		if !own && !by.May(ManageKeys) {
 			return AuditEvent{}, denied("You do not have permission to change this API key. Ask its creator, an owner or an admin.")
 		}
 		before := keyFacts(*k)
@@ -293,15 +284,6 @@ func (s *Service) changeKey(ctx context.Context, by Actor, keyID, action string,
 		s.ended(ctx, ending)
 	}
 	return key, nil
-}
-
-// mayManage reports whether the actor may manage the key: any key with ManageKeys, keys created by the actor with ManageOwnKeys.
-func (a Actor) mayManage(k Key) bool {
-	if a.May(ManageKeys) {
-		return true
-	}
-	own := a.KeyID == "" && a.AccountID != "" && a.AccountID == k.CreatedBy
-	return own && a.May(ManageOwnKeys)
 }
 
 // maker is an actor with the API key that it authenticated with, if any.

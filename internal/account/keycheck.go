@@ -97,22 +97,13 @@ func checkKey(k Key) error {
 	if err := checkSessions(k.Sessions); err != nil {
 		return err
 	}
-	if err := checkCache(k.Cache); err != nil {
-		return err
-	}
-	return checkBudget(k.Budget)
-}
-
-func checkCache(c *ResponseCache) error {
-	switch {
-	case c == nil:
-		return nil
-	case c.Mode != CacheOnRequest && c.Mode != CacheAlways:
+	if c := k.Cache; c != nil && c.Mode != CacheOnRequest && c.Mode != CacheAlways {
 		return invalid("cache.mode", "Unknown cache mode. Use on_request or always, or remove the setting to disable the cache.")
-	case c.TTL < MinCacheTTL || c.TTL > MaxCacheTTL:
+	}
+	if c := k.Cache; c != nil && (c.TTL < MinCacheTTL || c.TTL > MaxCacheTTL) {
 		return invalid("cache.ttl_seconds", "The maximum age of a cached response must be between 1 second and 30 days.")
 	}
-	return nil
+	return checkBudget(k.Budget)
 }
 
 func checkSessions(s *SessionLimits) error {
@@ -187,8 +178,8 @@ func checkBudget(b *Budget) error {
 	return checkZone("budget.zone", b.Zone)
 }
 
-// mayGrant rejects a change that gives a key more permissions than its maker has. It ignores unchanged settings, so that an actor
-// can rename a key created by a user with more permissions.
+// mayGrant rejects a change that gives a key more than its maker has or the maker's own key allows. It ignores unchanged settings, so
+// that an actor can rename a key created by a user with more permissions.
 func (m maker) mayGrant(before, after Key) error {
 	for _, scope := range after.Scopes {
 		if !slices.Contains(before.Scopes, scope) && !m.mayGrantScope(scope) {
@@ -198,12 +189,8 @@ func (m maker) mayGrant(before, after Key) error {
 	if m.key == nil {
 		return nil
 	}
-	return within(*m.key, before, after)
-}
-
-// within rejects a change that gives a key more than the maker's own key allows.
-func within(maker, before, after Key) error {
-	made := before.ID == ""
+	maker, made := *m.key, before.ID == ""
+	limit := maker.ExpiresAt // zero for never
 	switch {
 	case maker.Budget != nil && slices.Contains(after.Scopes, Inference) && (made || !slices.Contains(before.Scopes, Inference) || !sameBudget(before.Budget, after.Budget)):
 		return tooMuch("budget", "A key with a budget cannot give other keys the \"inference\" scope or change their budgets.")
@@ -217,15 +204,10 @@ func within(maker, before, after Key) error {
 		return tooMuch("cache", "The key in use does not share cached responses, so it cannot let another key read them.")
 	case after.AllowUnpriced && !before.AllowUnpriced && !maker.AllowUnpriced:
 		return tooMuch("allow_unpriced", "The key in use does not allow models without a price.")
-	case (made || !before.ExpiresAt.Equal(after.ExpiresAt)) && outlasts(after.ExpiresAt, maker.ExpiresAt):
+	case (made || !before.ExpiresAt.Equal(after.ExpiresAt)) && !limit.IsZero() && (after.ExpiresAt.IsZero() || after.ExpiresAt.After(limit)):
 		return tooMuch("expires_at", "The key must not expire later than the key in use.")
 	}
 	return nil
-}
-
-// outlasts reports whether a key that expires at end is still valid after limit. A zero time means never.
-func outlasts(end, limit time.Time) bool {
-	return !limit.IsZero() && (end.IsZero() || end.After(limit))
 }
 
 func tooMuch(param, message string) error {

@@ -134,7 +134,14 @@ func (s *Service) checkFactor(ctx context.Context, accountID string, c Credentia
 		return err
 	}
 	if c.Code == "" {
-		return llm.Errorf(llm.SecondFactorRequired, "%s", factorPrompt(methods)).With("methods", methods)
+		prompt := "Use your passkey, or enter the code of your authenticator app or a recovery code."
+		switch {
+		case !slices.Contains(methods, MethodPasskey):
+			prompt = "Enter the code of your authenticator app or a recovery code."
+		case !slices.Contains(methods, MethodApp):
+			prompt = "Use your passkey or enter a recovery code."
+		}
+		return llm.Errorf(llm.SecondFactorRequired, "%s", prompt).With("methods", methods)
 	}
 	accepted, err := s.factor.Accept(ctx, accountID, c.Code)
 	if err != nil {
@@ -148,18 +155,6 @@ func (s *Service) checkFactor(ctx context.Context, accountID string, c Credentia
 
 func wrongFactor(param, message string) error {
 	return &llm.Error{Kind: llm.WrongCredentials, Message: message, Param: param}
-}
-
-// factorPrompt returns the sentence that asks for one of the methods.
-func factorPrompt(methods []string) string {
-	switch {
-	case !slices.Contains(methods, MethodPasskey):
-		return "Enter the code of your authenticator app or a recovery code."
-	case !slices.Contains(methods, MethodApp):
-		return "Use your passkey or enter a recovery code."
-	default:
-		return "Use your passkey, or enter the code of your authenticator app or a recovery code."
-	}
 }
 
 // ConfirmPassword checks the password of a signed-in account before a sensitive change.
@@ -204,7 +199,9 @@ func (s *Service) verify(ctx context.Context, email, password, device string, wr
 		return Account{}, fmt.Errorf("count a sign-in attempt: %w", err)
 	}
 	if wait > 0 {
-		return Account{}, tooManyGuesses(wait)
+		e := llm.Errorf(llm.RateLimited, "Too many sign-in attempts. Wait a while and try again.")
+		e.RetryAfter = max(wait, time.Second)
+		return Account{}, e
 	}
 	stored := account.PasswordHash
 	if !known || !account.HasPassword() {
@@ -241,10 +238,4 @@ func (s *Service) Unlock(ctx context.Context, email string) error {
 	}
 	event := s.event(Actor{}, "account.unlock", account.ID, nil, nil)
 	return wrapStoreError(s.store.Passwords.ForgetGuesses(ctx, s.guessSubject(account.Email), event), "account", "unlock an account")
-}
-
-func tooManyGuesses(wait time.Duration) error {
-	e := llm.Errorf(llm.RateLimited, "Too many sign-in attempts. Wait a while and try again.")
-	e.RetryAfter = max(wait, time.Second)
-	return e
 }

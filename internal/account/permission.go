@@ -37,31 +37,26 @@ const (
 // instanceWide lists the permissions that affect every workspace. Only actors of the operator's workspace have them.
 var instanceWide = []Permission{ManageProviders, ConnectProviders, ManageModels, ManageInstance}
 
-var (
-	viewerRights = []Permission{
+// roleRights and scopeRights map roles and scopes to their permissions.
+var roleRights, scopeRights = rights()
+
+func rights() (map[Role][]Permission, map[Scope][]Permission) {
+	viewer := []Permission{
 		ReadWorkspace, ReadFigures, ReadRequests, ReadModels, ReadProviders, ReadPolicies, ReadKeys, ReadMembers,
 	}
-	developerRights = append(slices.Clone(viewerRights), ReadBodies, UseModels, UsePlayground, ManageOwnKeys, ManageViews)
-	adminRights     = append(slices.Clone(developerRights),
+	developer := append(slices.Clone(viewer), ReadBodies, UseModels, UsePlayground, ManageOwnKeys, ManageViews)
+	admin := append(slices.Clone(developer),
 		ReadAudit, ManageKeys, ManagePolicies, ManageWorkspace, ManageAlerts, DeleteRequests, ManageMembers, ManageProviders, ConnectProviders, ManageModels)
-	ownerRights = append(slices.Clone(adminRights), ManageInstance)
+	owner := append(slices.Clone(admin), ManageInstance)
 
-	readRights = []Permission{
+	read := []Permission{
 		ReadWorkspace, ReadFigures, ReadRequests, ReadBodies, ReadModels, ReadProviders, ReadPolicies, ReadKeys,
 	}
-	manageRights = append(slices.Clone(readRights),
+	manage := append(slices.Clone(read),
 		ReadAudit, ManageOwnKeys, ManageViews, ManageKeys, ManagePolicies, ManageWorkspace, ManageAlerts, ManageProviders, ConnectProviders, ManageModels)
-)
-
-// roleRights and scopeRights map roles and scopes to their permissions.
-var (
-	roleRights = map[Role][]Permission{
-		Viewer: viewerRights, Developer: developerRights, Admin: adminRights, Owner: ownerRights,
-	}
-	scopeRights = map[Scope][]Permission{
-		Inference: {UseModels}, Read: readRights, Manage: manageRights,
-	}
-)
+	return map[Role][]Permission{Viewer: viewer, Developer: developer, Admin: admin, Owner: owner},
+		map[Scope][]Permission{Inference: {UseModels}, Read: read, Manage: manage}
+}
 
 // roleRank orders the roles. It is 0 for an unknown role.
 var roleRank = map[Role]int{Viewer: 1, Developer: 2, Admin: 3, Owner: 4}
@@ -70,7 +65,7 @@ var roleRank = map[Role]int{Viewer: 1, Developer: 2, Admin: 3, Owner: 4}
 func (r Role) AtLeast(other Role) bool { return roleRank[r] >= roleRank[other] }
 
 // Permissions lists all permissions.
-func Permissions() []Permission { return slices.Clone(ownerRights) }
+func Permissions() []Permission { return slices.Clone(roleRights[Owner]) }
 
 // Actor is the caller of an operation: a member of a workspace with a session, or a key.
 type Actor struct {
@@ -107,17 +102,6 @@ func (a Actor) mayGrantScope(s Scope) bool {
 // mayGrantRole reports whether the actor may manage members and the role is not above its own.
 func (a Actor) mayGrantRole(r Role) bool {
 	return a.May(ManageMembers) && roleRank[r] > 0 && roleRank[r] <= roleRank[a.Role]
-}
-
-// name returns the actor's name in the audit log.
-func (a Actor) name() string {
-	switch {
-	case a.KeyID != "":
-		return a.KeyID
-	case a.AccountID != "":
-		return a.AccountID
-	}
-	return commandLine
 }
 
 // commandLine is the name of the actor in the audit log for changes made on the command line.

@@ -74,7 +74,12 @@ func (s *Service) ChangePassword(ctx context.Context, accountID, old, replacemen
 	if err := secret.ValidatePassword("new_password", replacement, account.Email); err != nil {
 		return "", err
 	}
-	if _, err := s.verify(ctx, account.Email, old, v.Device, wrongOldPassword, nil); err != nil {
+	wrong := func() error {
+		e := llm.Errorf(llm.WrongCredentials, "The current password is incorrect.")
+		e.Param = "old_password"
+		return e
+	}
+	if _, err := s.verify(ctx, account.Email, old, v.Device, wrong, nil); err != nil {
 		return "", err
 	}
 	hash, err := s.hasher.Hash(ctx, replacement)
@@ -87,12 +92,6 @@ func (s *Service) ChangePassword(ctx context.Context, accountID, old, replacemen
 		return "", wrapStoreError(err, "account", "set a password")
 	}
 	return token, nil
-}
-
-func wrongOldPassword() error {
-	e := llm.Errorf(llm.WrongCredentials, "The current password is incorrect.")
-	e.Param = "old_password"
-	return e
 }
 
 // ResetPassword sets a new password, ends all sessions of the account and unlocks it. It is called from the command line.

@@ -131,9 +131,10 @@ func (s *Service) admit(ctx context.Context, r Registration) (admission, error) 
 }
 
 func (s *Service) draftAccount(r Registration) (Account, error) {
-	email, err := normalEmail(r.Email)
-	if err != nil {
-		return Account{}, err
+	email := strings.ToLower(strings.TrimSpace(r.Email)) // as it is stored and compared
+	parsed, err := mail.ParseAddress(email)
+	if err != nil || parsed.Address != email || parsed.Name != "" || len(email) > maxEmail || hasControl(email) {
+		return Account{}, invalid("email", "This is not a valid email address.")
 	}
 	if err := secret.ValidatePassword("password", r.Password, email); err != nil {
 		return Account{}, err
@@ -190,16 +191,6 @@ func invitationOver() error {
 	e.Param = "invitation"
 	e.Err = ErrNotFound
 	return e
-}
-
-// normalEmail returns the address in lower case, as it is stored and compared.
-func normalEmail(text string) (string, error) {
-	email := strings.ToLower(strings.TrimSpace(text))
-	parsed, err := mail.ParseAddress(email)
-	if err != nil || parsed.Address != email || parsed.Name != "" || len(email) > maxEmail || hasControl(email) {
-		return "", invalid("email", "This is not a valid email address.")
-	}
-	return email, nil
 }
 
 // checkName rejects names that are empty, too long or contain control characters.

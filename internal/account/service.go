@@ -123,7 +123,7 @@ func New(store Stores, o Options) (*Service, error) {
 		o.HashSlots = secret.PasswordSlots(runtime.GOMAXPROCS(0))
 	}
 	s.hasher = secret.NewPasswordHasher(o.HashSlots, o.Busy)
-	s.setup = newSetupCode(s.guessHash)
+	s.setup = &setupCode{hash: s.guessHash}
 	return s, nil
 }
 

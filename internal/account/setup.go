@@ -31,8 +31,6 @@ type setupCode struct {
 	expires time.Time
 }
 
-func newSetupCode(hash secret.KeyedHash) *setupCode { return &setupCode{hash: hash} }
-
 // renew creates a code and invalidates the previous one.
 func (c *setupCode) renew(now time.Time) (code string, expires time.Time) {
 	text := secret.Random(setupAlphabet, setupLength)

@@ -123,19 +123,35 @@ func (s *Service) UpdateWorkspace(ctx context.Context, by Actor, workspaceID str
 		if c.Budget != nil && !by.May(ManageInstance) && !stricter(w.Budget, *c.Budget) {
 			return AuditEvent{}, denied("Only operators can raise or remove the budget of a workspace.")
 		}
-		if c.Comparison != nil && w.Budget != nil && !by.May(ManageInstance) && raisesComparison(w.Comparison, *c.Comparison) {
-			// The budget of the workspace does not include comparisons, so a comparison would get around it.
-			return AuditEvent{}, denied("Only operators can raise the comparison budget of a workspace that has a budget.")
+		if c.Comparison != nil && *c.Comparison != nil && w.Budget != nil && !by.May(ManageInstance) {
+			if w.Comparison == nil || (*c.Comparison).Budget > w.Comparison.Budget {
+				// The budget of the workspace does not include comparisons, so a comparison would get around it.
+				return AuditEvent{}, denied("Only operators can raise the comparison budget of a workspace that has a budget.")
+			}
 		}
-		c.apply(w)
+		set(&w.Name, c.Name)
+		set(&w.DefaultModel, c.DefaultModel)
+		set(&w.LogBodies, c.LogBodies)
+		set(&w.EntryRetention, c.EntryRetention)
+		set(&w.BodyRetention, c.BodyRetention)
+		set(&w.Redaction, c.Redaction)
+		set(&w.Budget, c.Budget)
+		set(&w.Comparison, c.Comparison)
 		event = s.event(by, "workspace.update", workspaceID, before, workspaceFacts(*w))
-		return event.in(workspaceID), nil
+		shown := event
+		if by.WorkspaceID != workspaceID { // the other workspace's audit log names only "operator", which hides the account
+			shown.ID, shown.WorkspaceID = id.New("aud", event.At), workspaceID
+			if event.Actor != commandLine {
+				shown.Actor = "operator"
+			}
+		}
+		return shown, nil
 	})
 	if err != nil {
 		return Workspace{}, wrapStoreError(err, "workspace", "change a workspace")
 	}
 	s.changed(ctx)
-	if by.WorkspaceID != workspaceID { // the other workspace's audit log names only "operator"
+	if by.WorkspaceID != workspaceID {
 		if err := s.store.Audit.WriteAudit(ctx, event); err != nil {
 			return Workspace{}, fmt.Errorf("record the change of another workspace: %w", err)
 		}
@@ -172,17 +188,6 @@ func (c WorkspaceChange) check() error {
 		return checkComparison(*c.Comparison)
 	}
 	return nil
-}
-
-func (c WorkspaceChange) apply(w *Workspace) {
-	set(&w.Name, c.Name)
-	set(&w.DefaultModel, c.DefaultModel)
-	set(&w.LogBodies, c.LogBodies)
-	set(&w.EntryRetention, c.EntryRetention)
-	set(&w.BodyRetention, c.BodyRetention)
-	set(&w.Redaction, c.Redaction)
-	set(&w.Budget, c.Budget)
-	set(&w.Comparison, c.Comparison)
 }
 
 // stricter reports whether replacement allows at most the spending that old allows.

@@ -34,11 +34,6 @@ func (o Options) matching(groups []string) []Mapping {
 	return found
 }
 
-// needsGroups reports whether a mapping names a group.
-func (o Options) needsGroups() bool {
-	return slices.ContainsFunc(o.Groups, func(m Mapping) bool { return m.Group != Everyone })
-}
-
 // read returns the person of a response. token is the verified ID token; nil for a refresh response without one, which is completed by
 // the userinfo endpoint. Claims that the ID token lacks are read from the userinfo endpoint.
 func (c *connection) read(ctx context.Context, p *oidc.Provider, token *oidc.IDToken, access *oauth2.Token) (person, error) {
@@ -51,7 +46,8 @@ func (c *connection) read(ctx context.Context, p *oidc.Provider, token *oidc.IDT
 		}
 	}
 	_, hasGroups := claim(claims, c.options.GroupsClaim)
-	if token == nil || claims["email"] == nil || c.options.needsGroups() && !hasGroups {
+	needsGroups := slices.ContainsFunc(c.options.Groups, func(m Mapping) bool { return m.Group != Everyone })
+	if token == nil || claims["email"] == nil || needsGroups && !hasGroups {
 		more, err := c.userInfo(ctx, p, access, subject)
 		if err != nil {
 			return person{}, err

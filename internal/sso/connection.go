@@ -37,14 +37,6 @@ type connection struct {
 	downUntil  time.Time
 }
 
-func newConnection(o Options, do func(*http.Request) (*http.Response, error), now func() time.Time) *connection {
-	return &connection{options: o, now: now, client: &http.Client{
-		Transport:     bounded{do},
-		Timeout:       callTimeout,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}}
-}
-
 // bounded is a transport that limits the size of responses.
 type bounded struct {
 	do func(*http.Request) (*http.Response, error)
@@ -135,23 +127,6 @@ func (c *connection) oauth(p *oidc.Provider, redirect string) *oauth2.Config {
 		ClientID: c.options.ClientID, ClientSecret: c.options.ClientSecret, Endpoint: p.Endpoint(),
 		RedirectURL: redirect, Scopes: c.options.Scopes,
 	}
-}
-
-// verify checks the signature, issuer, audience and expiry of the ID token in a response.
-func (c *connection) verify(ctx context.Context, p *oidc.Provider, raw string) (*oidc.IDToken, error) {
-	token, err := p.Verifier(&oidc.Config{ClientID: c.options.ClientID, Now: c.now}).Verify(c.context(ctx), raw)
-	if err != nil {
-		return nil, err
-	}
-	if len(token.Audience) > 1 {
-		var claims struct {
-			AuthorizedParty string `json:"azp"`
-		}
-		if err := token.Claims(&claims); err != nil || claims.AuthorizedParty != c.options.ClientID {
-			return nil, errors.New("the ID token was issued to another client")
-		}
-	}
-	return token, nil
 }
 
 // down reports whether the provider could not be reached recently.

@@ -53,9 +53,12 @@ func (s *Service) Begin(ctx context.Context, callback, returnTo string, v accoun
 		s.record(ctx, r, person{}, c.options.Issuer, v)
 		return Redirect{}, r
 	}
+	if !strings.HasPrefix(returnTo, "/") || strings.HasPrefix(returnTo, "//") || len(returnTo) > maxReturn || strings.ContainsAny(returnTo, "\\\r\n\t") {
+		returnTo = "/" // a link to the sign-in must not lead to another site
+	}
 	f := flow{
 		State: secret.Token(), Nonce: secret.Token(), Verifier: oauth2.GenerateVerifier(), Issuer: c.options.Issuer,
-		Redirect: callback, Return: localPath(returnTo), Expires: s.now().Add(FlowLife),
+		Redirect: callback, Return: returnTo, Expires: s.now().Add(FlowLife),
 	}
 	text, err := json.Marshal(f)
 	if err != nil {
@@ -73,14 +76,6 @@ func (s *Service) Begin(ctx context.Context, callback, returnTo string, v accoun
 
 // maxReturn is the maximum length of a path to return to.
 const maxReturn = 1024
-
-// localPath returns a path of the dashboard, or / for anything else, so that a link to the sign-in cannot lead to another site.
-func localPath(path string) string {
-	if !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//") || len(path) > maxReturn || strings.ContainsAny(path, "\\\r\n\t") {
-		return "/"
-	}
-	return path
-}
 
 // Callback is the provider's response, with the cookie of the browser.
 type Callback struct {
@@ -183,13 +178,21 @@ func exchangeRefusal(err error) *RefusalError {
 	return refused(Unavailable, "the token endpoint failed", err)
 }
 
-// idToken verifies the ID token of a response. A nonce that is not empty must match.
+// idToken verifies the signature, issuer, audience and expiry of the ID token in a response. A nonce that is not empty must match.
 func (s *Service) idToken(ctx context.Context, c *connection, p *oidc.Provider, token *oauth2.Token, nonce string) (*oidc.IDToken, error) {
 	raw, _ := token.Extra("id_token").(string)
 	if raw == "" {
 		return nil, refused(TokenInvalid, "the response has no ID token", nil)
 	}
-	verified, err := c.verify(ctx, p, raw)
+	verified, err := p.Verifier(&oidc.Config{ClientID: c.options.ClientID, Now: c.now}).Verify(c.context(ctx), raw)
+	if err == nil && len(verified.Audience) > 1 {
+		var claims struct {
+			AuthorizedParty string `json:"azp"`
+		}
+		if verified.Claims(&claims) != nil || claims.AuthorizedParty != c.options.ClientID {
+			err = errors.New("the ID token was issued to another client")
+		}
+	}
 	if expired, ok := errors.AsType[*oidc.TokenExpiredError](err); ok {
 		return nil, refused(TokenExpired, "the ID token has expired", expired)
 	}

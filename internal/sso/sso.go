@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -181,7 +182,11 @@ func (s *Service) Configure(o Options) {
 		s.active.Store(nil)
 		return
 	}
-	s.active.Store(newConnection(o, s.Do, s.now))
+	s.active.Store(&connection{options: o, now: s.now, client: &http.Client{
+		Transport:     bounded{s.Do},
+		Timeout:       callTimeout,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}})
 }
 
 // now returns the current time in UTC with millisecond precision, as stored.
@@ -199,21 +204,14 @@ func (s *Service) resolve(ctx context.Context, o Options, groups []string) ([]Gr
 			}
 			g.WorkspaceID = first.ID
 		}
-		grants = strongest(grants, g)
-	}
-	return grants, nil
-}
-
-func strongest(grants []Grant, g Grant) []Grant {
-	for i := range grants {
-		if grants[i].WorkspaceID == g.WorkspaceID {
-			if g.Role.AtLeast(grants[i].Role) {
-				grants[i] = g
-			}
-			return grants
+		at := slices.IndexFunc(grants, func(other Grant) bool { return other.WorkspaceID == g.WorkspaceID })
+		if at < 0 {
+			grants = append(grants, g)
+		} else if g.Role.AtLeast(grants[at].Role) {
+			grants[at] = g
 		}
 	}
-	return append(grants, g)
+	return grants, nil
 }
 
 // apply informs the other parts of the process of a changed account.

@@ -112,11 +112,6 @@ func createMasterKey(path string) (err error) {
 	if err := os.Link(file.Name(), path); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	return syncDir(dir)
-}
-
-// syncDir makes the new directory entry durable.
-func syncDir(dir string) error {
 	if runtime.GOOS == "windows" { // directories cannot be synced on Windows
 		return nil
 	}
@@ -124,5 +119,5 @@ func syncDir(dir string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(d.Sync(), d.Close())
+	return errors.Join(d.Sync(), d.Close()) // makes the new directory entry durable
 }

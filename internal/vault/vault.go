@@ -162,23 +162,15 @@ func (v *Vault) sealed(provider, credentialID, text, accountID string) (Credenti
 		return Credential{}, err
 	}
 	now := v.now().UTC().Truncate(time.Millisecond)
-	c := Credential{ID: credentialID, Provider: provider, Hint: hint(text), CreatedBy: accountID, CreatedAt: now}
-	c.Sealed = v.Seal(provider, c.ID, text)
-	return c, nil
-}
-
-// hint returns the last characters of a credential, or an empty string if it is too short.
-func hint(text string) string {
-	if len(text) < 4*hintLength {
-		return ""
-	}
-	end := text[len(text)-hintLength:]
-	for _, c := range []byte(end) {
-		if c <= ' ' || c > '~' {
-			return "" // the text ends like a file, not like a key
+	c := Credential{ID: credentialID, Provider: provider, CreatedBy: accountID, CreatedAt: now}
+	if len(text) >= 4*hintLength {
+		end := text[len(text)-hintLength:]
+		if !strings.ContainsFunc(end, func(r rune) bool { return r <= ' ' || r > '~' }) { // otherwise it ends like a file
+			c.Hint = end
 		}
 	}
-	return end
+	c.Sealed = v.Seal(provider, c.ID, text)
+	return c, nil
 }
 
 // Credentials returns all stored credentials, sealed.

@@ -172,23 +172,18 @@ func (s *Service) Begin(ctx context.Context, a account.Account, gateway string) 
 	if err != nil {
 		return Setup{}, fmt.Errorf("store a second factor: %w", err)
 	}
-	uri := keyURI(gateway, a.Email, text)
-	qr, err := qrCode(uri)
-	if err != nil {
-		return Setup{}, fmt.Errorf("draw a QR code: %w", err)
-	}
-	return Setup{Secret: text, URI: uri, QR: qr}, nil
-}
-
-// keyURI returns the address that authenticator apps read from a QR code.
-func keyURI(gateway, email, text string) string {
 	issuer := "Fairlead"
 	if gateway != "" {
 		issuer += " (" + gateway + ")"
 	}
 	query := url.Values{"secret": {text}, "issuer": {issuer}, "algorithm": {"SHA1"}, "digits": {digits.String()}, "period": {fmt.Sprint(int(period.Seconds()))}}
-	u := url.URL{Scheme: "otpauth", Host: "totp", Path: "/" + issuer + ":" + email, RawQuery: strings.ReplaceAll(query.Encode(), "+", "%20")}
-	return u.String()
+	address := url.URL{Scheme: "otpauth", Host: "totp", Path: "/" + issuer + ":" + a.Email, RawQuery: strings.ReplaceAll(query.Encode(), "+", "%20")}
+	uri := address.String()
+	qr, err := qrCode(uri)
+	if err != nil {
+		return Setup{}, fmt.Errorf("draw a QR code: %w", err)
+	}
+	return Setup{Secret: text, URI: uri, QR: qr}, nil
 }
 
 // Confirm activates the factor with a first code and returns its recovery codes, which are shown once.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -28,10 +29,6 @@ func (s *slot) hash() []byte { return s.key.Secrets[s.position].Hash }
 
 // firstUses holds the first use of each secret of a key until it is stored.
 type firstUses []atomic.Int64
-
-func (f *firstUses) mark(position int, at time.Time) bool {
-	return (*f)[position].CompareAndSwap(0, at.UnixMilli())
-}
 
 func (f *firstUses) at(position int) time.Time {
 	ms := (*f)[position].Load()
@@ -65,16 +62,6 @@ func (x *keyIndex) find(hash keyHash) *slot {
 		return nil
 	}
 	return (*shard)[hash]
-}
-
-func (x *keyIndex) len() int {
-	n := 0
-	for i := range x.shards {
-		if shard := x.shards[i].Load(); shard != nil {
-			n += len(*shard)
-		}
-	}
-	return n
 }
 
 // space returns the shared pointer of a workspace. It holds nil until the workspace is loaded.
@@ -117,7 +104,14 @@ func (x *keyIndex) put(e edits, key *account.Key) (ended bool) {
 		x.unpriced.Store(true)
 	}
 	if old != nil {
-		x.remove(e, old, key, uses)
+		for i, secret := range old.key.Secrets {
+			hash := keyHash(secret.Hash)
+			delete(e.shard(x, shardOf(hash)), hash)
+			j := slices.IndexFunc(key.Secrets, func(s account.Secret) bool { return keyHash(s.Hash) == hash })
+			if j >= 0 { // keeps a first use that is not stored yet
+				uses[j].Store((*old.firstUses)[i].Load())
+			}
+		}
 	}
 	var last *slot
 	for i := range key.Secrets {
@@ -148,19 +142,6 @@ func newestHash(k *account.Key) []byte {
 		return nil
 	}
 	return k.Secrets[len(k.Secrets)-1].Hash
-}
-
-// remove deletes the secrets of the old key and copies first uses that are not stored yet to uses.
-func (x *keyIndex) remove(e edits, old *slot, key *account.Key, uses firstUses) {
-	for i := range old.key.Secrets {
-		hash := keyHash(old.key.Secrets[i].Hash)
-		delete(e.shard(x, shardOf(hash)), hash)
-		for j := range key.Secrets {
-			if keyHash(key.Secrets[j].Hash) == hash {
-				uses[j].Store((*old.firstUses)[i].Load())
-			}
-		}
-	}
 }
 
 // publish makes the edited shards visible.

@@ -75,7 +75,7 @@ func New(store Store, masterKey []byte, o Options) (*Ring, error) {
 	}
 	r := &Ring{
 		store: store, hash: hash, now: o.Now, poll: o.Poll, flush: o.Flush, maxStale: o.MaxStale,
-		health: health{report: o.Report}, next: make(chan struct{}), wake: make(chan struct{}, 1),
+		health: health{report: o.Report}, next: make(chan struct{}), wake: make(chan struct{}, 1), uses: useBook{uses: map[string]*KeyUse{}},
 	}
 	if r.now == nil {
 		r.now = time.Now
@@ -90,7 +90,6 @@ func New(store Store, masterKey []byte, o Options) (*Ring, error) {
 		r.maxStale = defaultMaxStale
 	}
 	r.index.Store(newKeyIndex())
-	r.uses.init()
 	return r, nil
 }
 
@@ -110,9 +109,6 @@ func (r *Ring) Stale() time.Duration {
 	}
 	return max(0, time.Since(*last)) // not r.now, which is only for key expiry
 }
-
-// Len returns the number of secrets.
-func (r *Ring) Len() int { return r.index.Load().len() }
 
 // AllowsUnpriced reports whether any key has allowed models without a price since the process started.
 func (r *Ring) AllowsUnpriced() bool { return r.index.Load().unpriced.Load() }
@@ -147,7 +143,10 @@ func (r *Ring) Authenticate(h http.Header) (*account.Grant, error) {
 		return nil, err
 	}
 	if err := secret.ParseKey(text); err != nil {
-		return nil, malformed(err)
+		if errors.Is(err, secret.ErrKeyChecksum) {
+			return nil, llm.Errorf(llm.InvalidAPIKey, "The API key is mistyped or incomplete. Copy it again, or create a new key in the dashboard under API keys.")
+		}
+		return nil, llm.Errorf(llm.InvalidAPIKey, "This is not an API key of this gateway. Keys start with fl_ and have %d characters. Create one in the dashboard under API keys.", secret.KeyLength)
 	}
 	sum := r.hash.Sum(text)
 	found := r.index.Load().find(sum)
@@ -183,7 +182,7 @@ func (r *Ring) grant(found *slot) (*account.Grant, error) {
 	if ended {
 		return nil, llm.Errorf(llm.ExpiredAPIKey, "This API key was rotated, and this secret expired on %s. Use the new secret.", ending.Before.UTC().Format(time.RFC3339))
 	}
-	if key.Secrets[found.position].UsedAt.IsZero() && found.firstUses.mark(found.position, now) {
+	if key.Secrets[found.position].UsedAt.IsZero() && (*found.firstUses)[found.position].CompareAndSwap(0, now.UnixMilli()) {
 		r.uses.first(key.ID, SecretUse{Hash: found.hash(), At: now})
 	}
 	return &account.Grant{Key: key, Workspace: found.workspace.Load()}, nil // never nil, see takeInto
@@ -195,8 +194,8 @@ func (r *Ring) grant(found *slot) (*account.Grant, error) {
 func keyFrom(h http.Header) (string, error) {
 	text := ""
 	for _, value := range h.Values("Authorization") {
-		token, ok := bearer(value)
-		if !ok {
+		scheme, token, _ := strings.Cut(strings.TrimSpace(value), " ")
+		if token = strings.TrimSpace(token); token == "" || !strings.EqualFold(scheme, "Bearer") {
 			continue
 		}
 		if text != "" && token != text {
@@ -221,23 +220,10 @@ func keyFrom(h http.Header) (string, error) {
 	return text, nil
 }
 
-func bearer(value string) (string, bool) {
-	scheme, token, _ := strings.Cut(strings.TrimSpace(value), " ")
-	token = strings.TrimSpace(token)
-	return token, strings.EqualFold(scheme, "Bearer") && token != ""
-}
-
 func twoKeys() error {
 	e := llm.Errorf(llm.InvalidRequest, "The request contains two different API keys. Send only one.")
 	e.Param = "Authorization"
 	return e
-}
-
-func malformed(cause error) error {
-	if errors.Is(cause, secret.ErrKeyChecksum) {
-		return llm.Errorf(llm.InvalidAPIKey, "The API key is mistyped or incomplete. Copy it again, or create a new key in the dashboard under API keys.")
-	}
-	return llm.Errorf(llm.InvalidAPIKey, "This is not an API key of this gateway. Keys start with fl_ and have %d characters. Create one in the dashboard under API keys.", secret.KeyLength)
 }
 
 func storeAway() error {
@@ -262,7 +248,7 @@ func (r *Ring) await() error {
 	r.mu.Lock()
 	polled := r.next
 	r.mu.Unlock()
-	r.nudge()
+	r.Nudge()
 	timer := time.NewTimer(unknownKeyWait)
 	defer timer.Stop()
 	select {
@@ -280,13 +266,11 @@ func (r *Ring) End(e account.Ending) {
 	if r.ended.add(e) {
 		r.publishRevoked([]string{e.KeyID})
 	}
-	r.nudge()
+	r.Nudge()
 }
 
 // Nudge makes Run poll immediately.
-func (r *Ring) Nudge() { r.nudge() }
-
-func (r *Ring) nudge() {
+func (r *Ring) Nudge() {
 	select {
 	case r.wake <- struct{}{}:
 	default: // a poll is already requested
@@ -295,7 +279,12 @@ func (r *Ring) nudge() {
 
 // Touch records the use of a key. It is written to the store within seconds.
 func (r *Ring) Touch(keyID, client string, at time.Time) {
-	r.uses.touch(keyID, account.ClientName(client), at)
+	client = account.ClientName(client)
+	r.uses.mu.Lock()
+	defer r.uses.mu.Unlock()
+	if use := r.uses.of(keyID); at.After(use.At) {
+		use.At, use.Client = at, client
+	}
 }
 
 // Load fills or updates the keyring.

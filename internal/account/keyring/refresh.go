@@ -29,25 +29,17 @@ func (r *Ring) Refresh(ctx context.Context) error {
 	r.refreshMu.Lock()
 	defer r.refreshMu.Unlock()
 	began := time.Now()
-	revisions, err := r.revisions(ctx)
+	polling, cancel := context.WithTimeout(ctx, pollTimeout)
+	revisions, err := r.store.Revisions(polling)
+	cancel()
 	if err != nil {
-		return err
+		return fmt.Errorf("check for changed keys: %w", err)
 	}
 	if err := r.take(ctx, revisions); err != nil {
 		return err
 	}
 	r.refreshed.Store(&began) // the data is as old as the start of the query
 	return nil
-}
-
-func (r *Ring) revisions(ctx context.Context) (map[string]int64, error) {
-	ctx, cancel := context.WithTimeout(ctx, pollTimeout)
-	defer cancel()
-	revisions, err := r.store.Revisions(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("check for changed keys: %w", err)
-	}
-	return revisions, nil
 }
 
 // take loads changes up to the given revisions. If a revision decreased, the store was replaced or restored from a backup, so
@@ -184,7 +176,10 @@ func (r *Ring) Run(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
-			r.release()
+			r.mu.Lock()
+			close(r.next) // releases the waiting requests
+			r.next = make(chan struct{})
+			r.mu.Unlock()
 			r.health.mention(r.record(context.WithoutCancel(ctx)))
 			return
 		case <-flush.C:
@@ -193,7 +188,9 @@ func (r *Ring) Run(ctx context.Context) {
 			poll.Reset(max(0, forcedPollEvery-time.Since(polled)))
 		case <-poll.C:
 			polled = time.Now()
-			r.health.note(r.pollOnce(ctx))
+			err := r.pollOnce(ctx)
+			r.health.mention(err)
+			r.health.sick = err != nil
 			poll.Reset(r.poll)
 		}
 	}
@@ -213,24 +210,10 @@ func (r *Ring) pollOnce(ctx context.Context) error {
 	return err
 }
 
-// release releases the waiting requests at the end of Run.
-func (r *Ring) release() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	close(r.next)
-	r.next = make(chan struct{})
-}
-
 // health calls report for the first error after a success.
 type health struct {
 	report func(error)
 	sick   bool
-}
-
-// note records the result of a poll.
-func (h *health) note(err error) {
-	h.mention(err)
-	h.sick = err != nil
 }
 
 // mention reports an error if it is the first since a success. A nil error does not count as a success, because there is often

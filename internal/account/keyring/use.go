@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 )
 
 // useBatch is the number of uses recorded in one transaction.
@@ -18,8 +17,6 @@ type useBook struct {
 	uses map[string]*KeyUse
 }
 
-func (b *useBook) init() { b.uses = map[string]*KeyUse{} }
-
 func (b *useBook) of(keyID string) *KeyUse {
 	use := b.uses[keyID]
 	if use == nil {
@@ -29,33 +26,11 @@ func (b *useBook) of(keyID string) *KeyUse {
 	return use
 }
 
-func (b *useBook) touch(keyID, client string, at time.Time) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if use := b.of(keyID); at.After(use.At) {
-		use.At, use.Client = at, client
-	}
-}
-
 func (b *useBook) first(keyID string, secret SecretUse) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	use := b.of(keyID)
 	use.First = append(use.First, secret)
-}
-
-// drain removes and returns all uses, sorted by key ID so that replicas lock rows in the same order.
-func (b *useBook) drain() []KeyUse {
-	b.mu.Lock()
-	taken := b.uses
-	b.uses = map[string]*KeyUse{}
-	b.mu.Unlock()
-	uses := make([]KeyUse, 0, len(taken))
-	for _, use := range taken {
-		uses = append(uses, *use)
-	}
-	slices.SortFunc(uses, func(a, b KeyUse) int { return strings.Compare(a.KeyID, b.KeyID) })
-	return uses
 }
 
 // putBack restores uses that could not be recorded, unless newer ones exist.
@@ -75,7 +50,15 @@ func (b *useBook) putBack(uses []KeyUse) {
 func (r *Ring) record(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, flushTimeout)
 	defer cancel()
-	uses := r.uses.drain()
+	r.uses.mu.Lock()
+	taken := r.uses.uses
+	r.uses.uses = map[string]*KeyUse{}
+	r.uses.mu.Unlock()
+	uses := make([]KeyUse, 0, len(taken))
+	for _, use := range taken {
+		uses = append(uses, *use)
+	}
+	slices.SortFunc(uses, func(a, b KeyUse) int { return strings.Compare(a.KeyID, b.KeyID) }) // replicas lock rows in the same order
 	for len(uses) > 0 {
 		batch := uses[:min(len(uses), useBatch)]
 		if err := r.store.RecordUses(ctx, batch); err != nil {

@@ -75,20 +75,16 @@ func (u user) WebAuthnDisplayName() string { return u.account.Name }
 func (u user) WebAuthnCredentials() []webauthn.Credential {
 	list := make([]webauthn.Credential, 0, len(u.passkeys))
 	for _, p := range u.passkeys {
-		list = append(list, p.credential())
+		c := webauthn.Credential{
+			ID: p.CredentialID, PublicKey: p.PublicKey, Flags: webauthn.NewCredentialFlags(protocol.AuthenticatorFlags(p.Flags)),
+			Authenticator: webauthn.Authenticator{SignCount: p.SignCount},
+		}
+		for _, t := range p.Transports {
+			c.Transport = append(c.Transport, protocol.AuthenticatorTransport(t))
+		}
+		list = append(list, c)
 	}
 	return list
-}
-
-func (p Passkey) credential() webauthn.Credential {
-	c := webauthn.Credential{
-		ID: p.CredentialID, PublicKey: p.PublicKey, Flags: webauthn.NewCredentialFlags(protocol.AuthenticatorFlags(p.Flags)),
-		Authenticator: webauthn.Authenticator{SignCount: p.SignCount},
-	}
-	for _, t := range p.Transports {
-		c.Transport = append(c.Transport, protocol.AuthenticatorTransport(t))
-	}
-	return c
 }
 
 // BackedUp reports whether the passkey is stored by a service that copies it to other devices.

@@ -32,7 +32,8 @@ func ParseKey(s string) error {
 		return ErrKeyForm
 	}
 	for i := len(KeyPrefix); i < len(s); i++ {
-		if !isBase62(s[i]) {
+		c := s[i]
+		if base62 := '0' <= c && c <= '9' || 'A' <= c && c <= 'Z' || 'a' <= c && c <= 'z'; !base62 {
 			return ErrKeyForm
 		}
 	}
@@ -52,8 +53,4 @@ func KeyChecksum(s string) string {
 		sum /= 62
 	}
 	return string(text[:])
-}
-
-func isBase62(c byte) bool {
-	return '0' <= c && c <= '9' || 'A' <= c && c <= 'Z' || 'a' <= c && c <= 'z'
 }
