@@ -80,10 +80,6 @@ func (b Behaviour) serve(w http.ResponseWriter, r *http.Request, call *Call) boo
 	if streams {
 		return b.stream(w, r, call)
 	}
-	return b.whole(w, call)
-}
-
-func (b Behaviour) whole(w http.ResponseWriter, call *Call) bool {
 	body := b.body(call)
 	if b.CutAfter > 0 && b.CutAfter < len(body) {
 		b.write(w, body[:b.CutAfter])
@@ -94,7 +90,13 @@ func (b Behaviour) whole(w http.ResponseWriter, call *Call) bool {
 
 func (b Behaviour) stream(w http.ResponseWriter, r *http.Request, call *Call) bool {
 	_ = http.NewResponseController(w).Flush()
-	events := b.events(call)
+	events := b.Events
+	if events == nil {
+		events = b.chunks(call)
+	}
+	if !b.NoDone && !b.Unterminated {
+		events = append(events[:len(events):len(events)], "[DONE]")
+	}
 	for i, data := range events {
 		if b.BeforeEvent != nil {
 			b.BeforeEvent(call, i)
@@ -158,17 +160,6 @@ func (b Behaviour) write(w http.ResponseWriter, data []byte) bool {
 		data = data[step:]
 	}
 	return true
-}
-
-func (b Behaviour) events(call *Call) []string {
-	events := b.Events
-	if events == nil {
-		events = b.chunks(call)
-	}
-	if !b.NoDone && !b.Unterminated {
-		events = append(events[:len(events):len(events)], "[DONE]")
-	}
-	return events
 }
 
 // chunks returns the stream events in OpenAI's format.
@@ -244,7 +235,7 @@ func (b Behaviour) embeddings(call *Call) []byte {
 // prompted returns the response of the legacy completions endpoint.
 func (b Behaviour) prompted(call *Call) openai.Response {
 	return openai.Response{
-		ID: promptID(call.Number), Created: 1_790_000_000, Model: b.model(call),
+		ID: "cmpl-mock" + strconv.Itoa(call.Number), Created: 1_790_000_000, Model: b.model(call),
 		Choices: []openai.Choice{{Text: b.text(call), Finish: "stop"}},
 	}
 }
@@ -313,6 +304,3 @@ func (b Behaviour) usage() json.RawMessage {
 func forPrompts(path string) bool {
 	return strings.HasSuffix(path, "/completions") && !strings.HasSuffix(path, "/chat/completions")
 }
-
-// promptID returns the ID of a response of the legacy completions endpoint.
-func promptID(number int) string { return "cmpl-mock" + strconv.Itoa(number) }

@@ -37,26 +37,22 @@ func (c *prefixCache) visit(steps []uint64) int64 {
 		cached = int64(i+1) * cacheStep
 	}
 	for _, step := range steps {
-		c.remember(step)
+		if c.known[step] {
+			continue
+		}
+		c.known[step] = true
+		if len(c.ring) < cacheEntries {
+			c.ring = append(c.ring, step)
+			continue
+		}
+		delete(c.known, c.ring[c.next])
+		c.ring[c.next] = step
+		c.next = (c.next + 1) % cacheEntries
 	}
 	if cached < cacheMinimum {
 		return 0
 	}
 	return cached
-}
-
-func (c *prefixCache) remember(step uint64) {
-	if c.known[step] {
-		return
-	}
-	c.known[step] = true
-	if len(c.ring) < cacheEntries {
-		c.ring = append(c.ring, step)
-		return
-	}
-	delete(c.known, c.ring[c.next])
-	c.ring[c.next] = step
-	c.next = (c.next + 1) % cacheEntries
 }
 
 // promptMeter counts a prompt's tokens and computes the hashes for the cache.

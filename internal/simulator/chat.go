@@ -50,7 +50,7 @@ func (s *Simulator) serveChat(w http.ResponseWriter, r *http.Request) {
 		s.writeStream(w, r, p, a, fault, q.StreamOptions.IncludeUsage)
 		return
 	}
-	s.writeWhole(w, r, p, a, fault)
+	s.writeAfter(w, r, p, a, openai.Encode(a.Completion()), fault)
 }
 
 // answer validates the request and composes the response.
@@ -103,11 +103,6 @@ func writeFailure(w http.ResponseWriter, err error) {
 		return
 	}
 	writeError(w, openai.Error{Status: http.StatusInternalServerError, Message: "SIMULATED: internal error in the simulator.", Type: "server_error"})
-}
-
-// writeWhole sends the response in one piece, after the time that its tokens take.
-func (s *Simulator) writeWhole(w http.ResponseWriter, r *http.Request, p profile, a openai.Response, fault Fault) {
-	s.writeAfter(w, r, p, a, openai.Encode(a.Completion()), fault)
 }
 
 // writeAfter sends the body of a response after the time that its longest choice takes.

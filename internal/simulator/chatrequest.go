@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"slices"
 	"strings"
 
@@ -107,17 +105,6 @@ func (m *metadata) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-func readBody(r *http.Request) ([]byte, error) {
-	body, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
-	if err != nil {
-		return nil, openai.BadRequest("The request body could not be read.", "", "")
-	}
-	if len(body) > maxBody {
-		return nil, openai.Error{Status: http.StatusRequestEntityTooLarge, Message: "The request is too large.", Type: openai.InvalidRequest}
-	}
-	return body, nil
-}
-
 // check rejects requests that the model does not support, with OpenAI's error messages.
 func (q *chatRequest) check(p profile) error {
 	if len(q.Messages) == 0 {
@@ -137,7 +124,15 @@ func (q *chatRequest) check(p profile) error {
 	if p.fixed {
 		return q.checkFixed()
 	}
-	return q.checkAbilities(p)
+	switch {
+	case len(q.Tools) > 0 && !p.abilities.Has(llm.Tools):
+		return openai.BadRequest("tools is not supported in this model.", "tools", "unsupported_parameter")
+	case q.format() == "json_schema" && !p.abilities.Has(llm.JSONSchema):
+		return openai.BadRequest("Invalid parameter: 'response_format' of type 'json_schema' is not supported with this model.", "response_format", "unsupported_parameter")
+	case q.Logprobs && !p.abilities.Has(llm.Logprobs):
+		return openai.BadRequest("Unsupported parameter: 'logprobs' is not supported with this model.", "logprobs", "unsupported_parameter")
+	}
+	return nil
 }
 
 func (q *chatRequest) checkNumbers(p profile) error {
@@ -173,41 +168,11 @@ func (q *chatRequest) checkFixed() error {
 	return nil
 }
 
-func (q *chatRequest) checkAbilities(p profile) error {
-	switch {
-	case len(q.Tools) > 0 && !p.abilities.Has(llm.Tools):
-		return openai.BadRequest("tools is not supported in this model.", "tools", "unsupported_parameter")
-	case q.format() == "json_schema" && !p.abilities.Has(llm.JSONSchema):
-		return openai.BadRequest("Invalid parameter: 'response_format' of type 'json_schema' is not supported with this model.", "response_format", "unsupported_parameter")
-	case q.Logprobs && !p.abilities.Has(llm.Logprobs):
-		return openai.BadRequest("Unsupported parameter: 'logprobs' is not supported with this model.", "logprobs", "unsupported_parameter")
-	}
-	return nil
-}
-
 func (q *chatRequest) format() string {
 	if q.ResponseFormat == nil {
 		return ""
 	}
 	return q.ResponseFormat.Type
-}
-
-func (q *chatRequest) choices() int {
-	if q.N == nil {
-		return 1
-	}
-	return *q.N
-}
-
-// limit returns the maximum number of tokens of one choice.
-func (q *chatRequest) limit(p profile) int64 {
-	limit := p.maxOutput
-	for _, asked := range []*int64{q.MaxTokens, q.MaxCompletionTokens} {
-		if asked != nil {
-			limit = min(limit, *asked)
-		}
-	}
-	return limit
 }
 
 // lastUser returns the text of the last user message.

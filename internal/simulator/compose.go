@@ -11,7 +11,11 @@ import (
 func (q *chatRequest) compose(p profile, prompt, cached int64) openai.Response {
 	a := openai.Response{Model: p.name, Logprobs: q.Logprobs, Top: min(max(q.TopLogprobs, 0), 20)}
 	u := &openai.Usage{PromptTokens: prompt, PromptDetails: openai.PromptDetails{CachedTokens: cached}}
-	for i := range q.choices() {
+	n := 1
+	if q.N != nil {
+		n = *q.N
+	}
+	for i := range n {
 		c, written, reasoned := q.choice(p, i)
 		a.Choices = append(a.Choices, c)
 		u.CompletionTokens += written
@@ -25,7 +29,12 @@ func (q *chatRequest) compose(p profile, prompt, cached int64) openai.Response {
 // choice composes one choice within the token limit. It returns the number of tokens and how many of them are
 // reasoning.
 func (q *chatRequest) choice(p profile, index int) (c openai.Choice, written, reasoned int64) {
-	left := q.limit(p)
+	left := p.maxOutput
+	for _, asked := range []*int64{q.MaxTokens, q.MaxCompletionTokens} {
+		if asked != nil {
+			left = min(left, *asked)
+		}
+	}
 	if p.abilities.Has(llm.Reasoning) {
 		c.Reasoning = firstTokens(openai.Tokenize(q.thoughts()), left)
 		reasoned = int64(len(c.Reasoning))
@@ -35,7 +44,14 @@ func (q *chatRequest) choice(p profile, index int) (c openai.Choice, written, re
 		c.Calls, c.Finish = calls, "tool_calls"
 		return c, reasoned + callTokens(calls), reasoned
 	}
-	tokens := openai.Tokenize(cutAt(q.text(p, index), q.Stop))
+	text := q.text(p, index)
+	end := len(text) // before the earliest stop sequence
+	for _, stop := range q.Stop {
+		if i := strings.Index(text, stop); i >= 0 {
+			end = min(end, i)
+		}
+	}
+	tokens := openai.Tokenize(text[:end])
 	c.Text, c.Finish = firstTokens(tokens, left), "stop"
 	if len(c.Text) < len(tokens) || left <= 0 {
 		c.Finish = "length"
@@ -68,17 +84,6 @@ func (q *chatRequest) text(p profile, index int) string {
 
 func firstTokens(tokens []string, limit int64) []string {
 	return tokens[:min(int64(len(tokens)), max(limit, 0))]
-}
-
-// cutAt truncates the text before the earliest stop sequence.
-func cutAt(text string, stops []string) string {
-	end := len(text)
-	for _, stop := range stops {
-		if i := strings.Index(text, stop); i >= 0 && i < end {
-			end = i
-		}
-	}
-	return text[:end]
 }
 
 func callTokens(calls []openai.ToolCall) int64 {

@@ -1,7 +1,6 @@
 package simulator
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 
@@ -81,7 +80,7 @@ func writeBody(w http.ResponseWriter, r *http.Request, body []byte, fault Fault)
 		writeRaw(w, openai.ContentType(false), string(body[:len(body)/2]))
 		_ = http.NewResponseController(w).Flush()
 		if fault == FaultStall {
-			stall(r.Context())
+			<-r.Context().Done()
 			return
 		}
 		panic(http.ErrAbortHandler)
@@ -98,6 +97,3 @@ func (s *Simulator) fault(label, model string) (Fault, error) {
 	}
 	return s.faults.pick(model), nil
 }
-
-// stall sends nothing until the client disconnects.
-func stall(ctx context.Context) { <-ctx.Done() }

@@ -66,15 +66,31 @@ func (s *Simulator) SetFault(rule FaultRule) error {
 	if rule.Model != "" && !slices.ContainsFunc(s.profiles, func(p profile) bool { return p.name == rule.Model }) {
 		return fmt.Errorf("fault %s: no simulated model is named %q", rule.Fault, rule.Model)
 	}
-	s.faults.set(rule)
+	b := s.faults
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.rules = slices.DeleteFunc(b.rules, func(r *activeRule) bool { return r.Model == rule.Model && r.Fault == rule.Fault })
+	b.rules = append(b.rules, &activeRule{FaultRule: rule})
 	return nil
 }
 
 // Faults lists the active rules in the order in which they were set.
-func (s *Simulator) Faults() []FaultRule { return s.faults.list() }
+func (s *Simulator) Faults() []FaultRule {
+	s.faults.mu.Lock()
+	defer s.faults.mu.Unlock()
+	rules := make([]FaultRule, 0, len(s.faults.rules))
+	for _, r := range s.faults.rules {
+		rules = append(rules, r.FaultRule)
+	}
+	return rules
+}
 
 // ClearFaults deactivates the faults of a model, or all faults when model is empty.
-func (s *Simulator) ClearFaults(model string) { s.faults.clear(model) }
+func (s *Simulator) ClearFaults(model string) {
+	s.faults.mu.Lock()
+	defer s.faults.mu.Unlock()
+	s.faults.rules = slices.DeleteFunc(s.faults.rules, func(r *activeRule) bool { return model == "" || r.Model == model })
+}
 
 // faultBox holds the active rules.
 type faultBox struct {
@@ -87,36 +103,19 @@ type activeRule struct {
 	due float64 // increases by the rate with each call; a call fails when it reaches 1
 }
 
-func (b *faultBox) set(rule FaultRule) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.rules = slices.DeleteFunc(b.rules, func(r *activeRule) bool { return r.Model == rule.Model && r.Fault == rule.Fault })
-	b.rules = append(b.rules, &activeRule{FaultRule: rule})
-}
-
-func (b *faultBox) list() []FaultRule {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	rules := make([]FaultRule, 0, len(b.rules))
-	for _, r := range b.rules {
-		rules = append(rules, r.FaultRule)
-	}
-	return rules
-}
-
-func (b *faultBox) clear(model string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.rules = slices.DeleteFunc(b.rules, func(r *activeRule) bool { return model == "" || r.Model == model })
-}
-
 // pick returns the fault for one call, or "".
 func (b *faultBox) pick(model string) Fault {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for i, r := range b.rules {
-		if r.Model != "" && r.Model != model || !r.strikes() {
+		if r.Model != "" && r.Model != model {
 			continue
+		}
+		if r.Rate > 0 && r.Rate < 1 {
+			if r.due += r.Rate; r.due < 1 {
+				continue
+			}
+			r.due--
 		}
 		if r.Times == 1 {
 			b.rules = slices.Delete(b.rules, i, i+1)
@@ -126,18 +125,6 @@ func (b *faultBox) pick(model string) Fault {
 		return r.Fault
 	}
 	return ""
-}
-
-func (r *activeRule) strikes() bool {
-	if r.Rate == 0 || r.Rate == 1 {
-		return true
-	}
-	r.due += r.Rate
-	if r.due < 1 {
-		return false
-	}
-	r.due--
-	return true
 }
 
 // parseFaults parses metadata.simulate: faults separated by commas, each for all models or, after an @, for one model.

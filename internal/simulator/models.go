@@ -106,11 +106,3 @@ func (s *Simulator) Offers() []catalog.Offer {
 	}
 	return offers
 }
-
-func (s *Simulator) profile(name string, op llm.Op) (profile, bool) {
-	i := slices.IndexFunc(s.profiles, func(p profile) bool { return p.name == name && p.op == op })
-	if i < 0 {
-		return profile{}, false
-	}
-	return s.profiles[i], true
-}

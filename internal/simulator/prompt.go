@@ -144,32 +144,26 @@ func (q *promptRequest) counts(p profile) (n, best int, err error) {
 }
 
 // readPrompts parses a text, a list of texts, a list of token IDs, or a list of such lists.
-func readPrompts(raw json.RawMessage) ([]promptText, error) {
+func readPrompts(raw json.RawMessage) (prompts []promptText, err error) {
 	var one string
 	var texts []string
 	if len(raw) > 0 && raw[0] == '"' && json.Unmarshal(raw, &one) == nil {
 		texts = []string{one}
 	} else if json.Unmarshal(raw, &texts) != nil {
-		return readTokenPrompts(raw)
+		inputs, err := openai.ParseInputs(raw)
+		if err != nil {
+			return nil, openai.BadRequest("'prompt' must be a string, a list of strings, a list of token ids or a list of such lists.", "prompt", "invalid_type")
+		}
+		for _, input := range inputs {
+			prompts = append(prompts, promptText{text: strings.Join(input.Words, " "), tokens: input.Tokens})
+		}
+		return prompts, nil
 	}
 	if len(texts) == 0 || len(texts) > openai.MaxInputs {
 		return nil, openai.BadRequest("'prompt' must have between 1 and 2048 entries.", "prompt", "invalid_value")
 	}
-	var prompts []promptText
 	for _, text := range texts {
 		prompts = append(prompts, promptText{text: text, tokens: max(openai.CountTokens(text), 1)})
-	}
-	return prompts, nil
-}
-
-func readTokenPrompts(raw json.RawMessage) ([]promptText, error) {
-	inputs, err := openai.ParseInputs(raw)
-	if err != nil {
-		return nil, openai.BadRequest("'prompt' must be a string, a list of strings, a list of token ids or a list of such lists.", "prompt", "invalid_type")
-	}
-	var prompts []promptText
-	for _, input := range inputs {
-		prompts = append(prompts, promptText{text: strings.Join(input.Words, " "), tokens: input.Tokens})
 	}
 	return prompts, nil
 }

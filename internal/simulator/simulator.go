@@ -5,6 +5,7 @@ package simulator
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"net/http"
 	"time"
 
@@ -116,9 +117,12 @@ func writeError(w http.ResponseWriter, e openai.Error) {
 
 // decode decodes the body of a request into value.
 func decode(r *http.Request, value any) error {
-	body, err := readBody(r)
+	body, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
 	if err != nil {
-		return err
+		return openai.BadRequest("The request body could not be read.", "", "")
+	}
+	if len(body) > maxBody {
+		return openai.Error{Status: http.StatusRequestEntityTooLarge, Message: "The request is too large.", Type: openai.InvalidRequest}
 	}
 	if err := json.Unmarshal(body, value); err != nil {
 		return openai.BadRequest("We could not parse the JSON body of your request: "+err.Error(), "", "")
@@ -131,14 +135,15 @@ func (s *Simulator) lookup(name string, op llm.Op) (profile, error) {
 	if name == "" {
 		return profile{}, openai.BadRequest("you must provide a model parameter", "", "")
 	}
-	p, ok := s.profile(name, op)
-	if ok {
-		return p, nil
-	}
-	for _, other := range s.profiles {
-		if other.name == name {
-			return profile{}, openai.BadRequest("The model `"+name+"` does not support this endpoint.", "model", "unsupported_model")
+	known := false
+	for _, p := range s.profiles {
+		if p.name == name && p.op == op {
+			return p, nil
 		}
+		known = known || p.name == name
+	}
+	if known {
+		return profile{}, openai.BadRequest("The model `"+name+"` does not support this endpoint.", "model", "unsupported_model")
 	}
 	return profile{}, unknownModel(name)
 }

@@ -42,7 +42,7 @@ func (s *Simulator) play(w http.ResponseWriter, r *http.Request, p profile, show
 			send(w, errorEvent)
 			return
 		case i == half && fault == FaultStall:
-			stall(r.Context())
+			<-r.Context().Done()
 			return
 		case i == half && fault == FaultCut:
 			panic(http.ErrAbortHandler)

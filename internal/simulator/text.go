@@ -45,8 +45,14 @@ func (q *chatRequest) prose(model string, choice int) string {
 	d := &openai.Rand{State: q.seed() + uint64(choice)}
 	var out strings.Builder
 	fmt.Fprintf(&out, "SIMULATED answer to “%s”.", quote(q.lastUser()))
-	if images := q.images(); images > 0 {
-		fmt.Fprintf(&out, " You sent %s.", plural(images, "image"))
+	images := 0
+	for _, m := range q.Messages {
+		images += len(m.Content.Images)
+	}
+	if images == 1 {
+		out.WriteString(" You sent 1 image.")
+	} else if images > 1 {
+		fmt.Fprintf(&out, " You sent %d images.", images)
 	}
 	if last := q.Messages[len(q.Messages)-1]; last.Role == "tool" {
 		fmt.Fprintf(&out, " The tool answered “%s”.", quote(last.Content.Text))
@@ -64,21 +70,6 @@ func (q *chatRequest) prose(model string, choice int) string {
 	}
 	fmt.Fprintf(&out, "\n\n(SIMULATED by %s)", model)
 	return out.String()
-}
-
-func (q *chatRequest) images() int {
-	n := 0
-	for _, m := range q.Messages {
-		n += len(m.Content.Images)
-	}
-	return n
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // thoughts returns the reasoning text of a reasoning model.

@@ -33,7 +33,7 @@ func (g *sampler) object(s schema, at spot) json.RawMessage {
 		if !ok {
 			described = json.RawMessage(`{"type":"string"}`)
 		}
-		out.Write(g.value(described, at.member(name)))
+		out.Write(g.value(described, spot{name: name, nth: at.nth, depth: at.depth + 1}))
 	}
 	out.WriteByte('}')
 	return out.Bytes()
@@ -62,7 +62,7 @@ func (g *sampler) array(s schema, at spot) json.RawMessage {
 		if item == nil {
 			item = json.RawMessage(`{"type":"string"}`)
 		}
-		out.Write(g.value(item, at.item(i)))
+		out.Write(g.value(item, spot{name: at.name, nth: i, depth: at.depth + 1}))
 	}
 	out.WriteByte(']')
 	return out.Bytes()
@@ -114,7 +114,10 @@ func (s numeric) bounds(integer bool) (low, high float64) {
 	if s.ExclusiveMaximum != nil {
 		below = min(high, *s.ExclusiveMaximum)
 	}
-	away := margin(above, below, integer)
+	away := (below - above) / 4 // the distance to keep from an exclusive bound
+	if integer || math.IsInf(below-above, 0) {
+		away = 1
+	}
 	if s.ExclusiveMinimum != nil {
 		low = max(low, *s.ExclusiveMinimum+away)
 	}
@@ -122,14 +125,6 @@ func (s numeric) bounds(integer bool) (low, high float64) {
 		high = min(high, *s.ExclusiveMaximum-away)
 	}
 	return low, high
-}
-
-// margin returns the distance to keep from an exclusive bound.
-func margin(low, high float64, integer bool) float64 {
-	if integer || math.IsInf(high-low, 0) {
-		return 1
-	}
-	return (high - low) / 4
 }
 
 func inside(v, low, high float64) float64 {
@@ -142,17 +137,13 @@ func inside(v, low, high float64) float64 {
 	return v
 }
 
-// formats returns a valid value for each format that validators commonly check.
-func formats() map[string]string {
-	return map[string]string{
+func (g *sampler) text(s text, at spot) string {
+	formats := map[string]string{ // a valid value for each format that validators commonly check
 		"date-time": "2026-01-01T12:00:00Z", "date": "2026-01-01", "time": "12:00:00Z", "duration": "PT1H",
 		"email": "simulated@example.com", "hostname": "simulated.example.com", "ipv4": "192.0.2.1", "ipv6": "2001:db8::1",
 		"uuid": "00000000-0000-4000-8000-000000000000", "uri": "https://example.com/simulated", "url": "https://example.com/simulated",
 	}
-}
-
-func (g *sampler) text(s text, at spot) string {
-	if value, ok := formats()[s.Format]; ok {
+	if value, ok := formats[s.Format]; ok {
 		return value
 	}
 	if s.Pattern != "" {

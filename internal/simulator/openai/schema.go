@@ -93,10 +93,6 @@ type spot struct {
 	depth int
 }
 
-func (s spot) member(name string) spot { return spot{name: name, nth: s.nth, depth: s.depth + 1} }
-
-func (s spot) item(nth int) spot { return spot{name: s.name, nth: nth, depth: s.depth + 1} }
-
 // Instance returns JSON that satisfies the schema, as far as the schema uses the supported keywords. The same schema
 // and seed give the same JSON.
 func Instance(raw json.RawMessage, seed uint64) json.RawMessage {
