@@ -2,6 +2,7 @@ package requestlog
 
 import (
 	"slices"
+	"strconv"
 	"time"
 
 	"fairlead/internal/money"
@@ -98,7 +99,11 @@ var columns = []Column{
 		terms:  func(f *Filter) *[]string { return &f.Decision }, text: func(e *Entry) string { return string(e.DecisionKind) },
 	},
 	{
-		Name: "outcome", Label: "outcome", Help: "Outcomes.", Stored: "outcome", Export: "outcome", Rank: 4, Partial: true, Common: string(OK), Values: outcomes(),
+		Name: "outcome", Label: "outcome", Help: "Outcomes.", Stored: "outcome", Export: "outcome", Rank: 4, Partial: true, Common: string(OK),
+		Values: []string{
+			string(OK), string(ClientError), string(UpstreamError), string(Rejected), string(Cancelled), string(Partial), string(Interrupted),
+			string(GatewayError),
+		},
 		terms: func(f *Filter) *[]string { return &f.Outcome }, text: func(e *Entry) string { return string(e.Outcome) },
 	},
 	{
@@ -166,7 +171,12 @@ var columns = []Column{
 	{
 		Name: "cost", Label: "cost", Help: "Cost in US dollars.", Example: "USD", Stored: "cost", Export: "cost_usd", Kind: Amount,
 		bounds: func(f *Filter) bounds { return bounds{minAmount: &f.MinCost, maxAmount: &f.MaxCost} },
-		number: func(e *Entry) (int64, bool) { return amountNumber(e.Cost) },
+		number: func(e *Entry) (int64, bool) {
+			if e.Cost == nil {
+				return 0, false
+			}
+			return int64(*e.Cost), true
+		},
 	},
 	{
 		Name: "latency", Label: "latency", Help: "Latency in milliseconds, or a duration such as 2s.", Example: "ms or 2s", Stored: "latency", Export: "latency_ms", Kind: Duration,
@@ -260,7 +270,7 @@ func (c *Column) Covered(f *Filter) bool {
 		return false
 	}
 	if c.Kind == Number {
-		return len(c.Codes(f)) > 0 && (!c.Partial || !slices.ContainsFunc(c.Codes(f), func(n int) bool { return numberText(n) == c.Common }))
+		return len(c.Codes(f)) > 0 && (!c.Partial || !slices.ContainsFunc(c.Codes(f), func(n int) bool { return strconv.Itoa(n) == c.Common }))
 	}
 	terms := c.Terms(f)
 	return len(terms) > 0 && (!c.Partial || !slices.Contains(terms, c.Common))
@@ -293,13 +303,6 @@ func truthNumber(b bool) int64 {
 		return 1
 	}
 	return 0
-}
-
-func amountNumber(a *money.Amount) (int64, bool) {
-	if a == nil {
-		return 0, false
-	}
-	return int64(*a), true
 }
 
 func amountBound(a *money.Amount) *int64 {

@@ -14,6 +14,7 @@ import (
 	"fairlead/internal/outline"
 	"fairlead/internal/route"
 	"fairlead/internal/tracecontext"
+	"fairlead/internal/turncache"
 )
 
 // Outcome is how a request ended.
@@ -182,11 +183,14 @@ func (e *Entry) CacheHit() bool { return e.Cache != nil && e.Cache.Status == Cac
 
 // Served reports whether a target served the request. The latency of any other request is not that of a model.
 func (e *Entry) Served() bool {
-	return e.Model != "" && !e.CacheHit() && e.Endpoint != BatchEndpoint
+	return e.Model != "" && !e.CacheHit() && e.Endpoint != BatchEndpoint && e.Endpoint != RealtimeEndpoint
 }
 
 // BatchEndpoint is the endpoint of requests about batches. An entry with this endpoint and a model is the usage of a batch.
 const BatchEndpoint = "batches"
+
+// RealtimeEndpoint is the endpoint of realtime sessions, whose length depends on the client.
+const RealtimeEndpoint = "realtime"
 
 // SampleKey is a key of sample traffic. No client has it. Sample traffic is always simulated and not charged to a budget.
 type SampleKey struct{ ID, Name string }
@@ -243,7 +247,7 @@ const (
 	BodyExpired           BodyState = "expired"
 	BodyTooLarge          BodyState = "too_large"
 	BodyRedactionTimeout  BodyState = "redaction_timeout" // the redaction rules took too long
-	BodyMedia             BodyState = "media"             // bodies of audio, image, rerank, file and batch requests are not stored
+	BodyMedia             BodyState = "media"             // bodies of audio, image, rerank, realtime, file and batch requests are not stored
 	BodyNone              BodyState = "none"              // the request failed before its body was read
 )
 
@@ -270,6 +274,7 @@ func (s *BodyState) UnmarshalText(text []byte) error {
 // package outline.
 type Body struct {
 	Request  []byte
+	Turn     *turncache.Turn // earlier turns of the conversation that begin like Request; nil for a split, short or read request
 	Response []byte
 	Streamed bool // Response is still a list of events
 	Folded   bool // the events are encoded by a Folder

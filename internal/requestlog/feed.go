@@ -38,24 +38,18 @@ func (f *Feed) Publish(u Update) {
 	u.Entry.Decision, u.Entry.Bill, u.Entry.BaselineBill, u.Entry.Body = nil, nil, nil, Body{}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.remember(u)
+	if !u.Running {
+		delete(f.running, u.Entry.ID)
+		if len(f.recent) == feedRecent {
+			f.recent = slices.Delete(f.recent, 0, feedRecent/4) // in large steps, because deleting moves the whole list
+		}
+		f.recent = append(f.recent, u)
+	} else if len(f.running) < feedRunning {
+		f.running[u.Entry.ID] = u.Entry
+	}
 	for s := range f.subs {
 		s.offer(u)
 	}
-}
-
-func (f *Feed) remember(u Update) {
-	if u.Running {
-		if len(f.running) < feedRunning {
-			f.running[u.Entry.ID] = u.Entry
-		}
-		return
-	}
-	delete(f.running, u.Entry.ID)
-	if len(f.recent) == feedRecent {
-		f.recent = slices.Delete(f.recent, 0, feedRecent/4) // in large steps, because deleting moves the whole list
-	}
-	f.recent = append(f.recent, u)
 }
 
 // Subscribe subscribes to entries that match the filter until ctx ends. The first updates are the running requests and, if
@@ -65,8 +59,12 @@ func (f *Feed) Subscribe(ctx context.Context, filter Filter, afterID string) *Su
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if afterID != "" {
-		for _, u := range f.since(afterID) {
-			s.offer(u)
+		// If the entry is not recorded any more, the requests with a later id are sent.
+		last := slices.IndexFunc(f.recent, func(u Update) bool { return u.Entry.ID == afterID })
+		for i, u := range f.recent {
+			if last >= 0 && i > last || last < 0 && u.Entry.ID > afterID {
+				s.offer(u)
+			}
 		}
 	}
 	for _, e := range f.running {
@@ -79,20 +77,6 @@ func (f *Feed) Subscribe(ctx context.Context, filter Filter, afterID string) *Su
 		delete(f.subs, s)
 	})
 	return s
-}
-
-// since returns the requests that ended after the entry, or, if the entry is not recorded any more, those with a later id.
-func (f *Feed) since(id string) []Update {
-	if i := slices.IndexFunc(f.recent, func(u Update) bool { return u.Entry.ID == id }); i >= 0 {
-		return f.recent[i+1:]
-	}
-	var later []Update
-	for _, u := range f.recent {
-		if u.Entry.ID > id {
-			later = append(later, u)
-		}
-	}
-	return later
 }
 
 // Subscription receives the updates of a feed.

@@ -47,6 +47,8 @@ type Page struct {
 	Limit  int
 	Sort   string
 	Within time.Duration // time after which a search by time ends with an UnfinishedError; 0 for the maximum of the Reader
+	// Figures reads the fields that figures are computed from, and at most MaxFigures entries: not attempts, texts, tags and other data.
+	Figures bool
 }
 
 // Reader reads entries. Every call is limited in rows and time.

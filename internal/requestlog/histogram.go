@@ -38,9 +38,17 @@ func (h *Histogram) Add(d time.Duration) {
 // Merge adds the counts of another histogram. It grows the list once and fills it from the end, so that every count moves at
 // most once.
 func (h *Histogram) Merge(other Histogram) {
-	fresh := h.lacks(other)
+	at, fresh := 0, 0 // fresh is the number of buckets that only the other histogram has
+	for _, c := range other.counts {
+		for at < len(h.counts) && h.counts[at].bucket < c.bucket {
+			at++
+		}
+		if at == len(h.counts) || h.counts[at].bucket != c.bucket {
+			fresh++
+		}
+	}
 	if fresh == 0 {
-		at := 0
+		at = 0
 		for _, c := range other.counts {
 			at = h.addCount(c, at)
 		}
@@ -62,20 +70,6 @@ func (h *Histogram) Merge(other Histogram) {
 			theirs--
 		}
 	}
-}
-
-// lacks returns the number of buckets of another histogram that this one does not have.
-func (h *Histogram) lacks(other Histogram) (n int) {
-	at := 0
-	for _, c := range other.counts {
-		for at < len(h.counts) && h.counts[at].bucket < c.bucket {
-			at++
-		}
-		if at == len(h.counts) || h.counts[at].bucket != c.bucket {
-			n++
-		}
-	}
-	return n
 }
 
 // addCount adds to a bucket, searching from an index, and returns the index of the bucket.

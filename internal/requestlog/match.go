@@ -77,7 +77,8 @@ func (e *Entry) Unpriced() bool { return e.Cost == nil && e.Model != "" }
 // Match reports whether the filter selects the entry. A Reader's listing selects the same entries. Text is only found in the index of a
 // Reader: with it, Match reports false.
 func (f *Filter) Match(e *Entry) bool {
-	if f.WorkspaceID != e.WorkspaceID || !f.matchTime(e.Stamp()) {
+	t := e.Stamp()
+	if f.WorkspaceID != e.WorkspaceID || !f.From.IsZero() && t.Before(f.From) || !f.To.IsZero() && !t.Before(f.To) {
 		return false
 	}
 	for i := range columns {
@@ -85,14 +86,14 @@ func (f *Filter) Match(e *Entry) bool {
 			return false
 		}
 	}
-	return f.Text == "" && oneOf(f.Tag, e.TagTerms()...) &&
-		(f.Source == "" || f.Source == e.Source()) &&
-		(!f.Unpriced || e.Unpriced()) &&
-		f.matchText(e)
-}
-
-func (f *Filter) matchTime(t time.Time) bool {
-	return (f.From.IsZero() || !t.Before(f.From)) && (f.To.IsZero() || t.Before(f.To))
+	if f.Text != "" || !oneOf(f.Tag, e.TagTerms()...) || f.Source != "" && f.Source != e.Source() || f.Unpriced && !e.Unpriced() {
+		return false
+	}
+	if f.Q == "" {
+		return true
+	}
+	q := Fold(f.Q)
+	return strings.Contains(Fold(e.ID), q) || strings.Contains(Fold(e.PreviewText()), q) || strings.Contains(Fold(e.FailureText()), q)
 }
 
 // oneOf reports whether the list contains the value or is empty.
@@ -108,14 +109,6 @@ func oneOf(wanted []string, values ...string) bool {
 		}
 	}
 	return false
-}
-
-func (f *Filter) matchText(e *Entry) bool {
-	if f.Q == "" {
-		return true
-	}
-	q := Fold(f.Q)
-	return strings.Contains(Fold(e.ID), q) || strings.Contains(Fold(e.PreviewText()), q) || strings.Contains(Fold(e.FailureText()), q)
 }
 
 // Fold converts ASCII letters to lower case, the case folding that both databases support.

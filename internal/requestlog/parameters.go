@@ -1,6 +1,7 @@
 package requestlog
 
 import (
+	"fmt"
 	"net/url"
 	"slices"
 	"strconv"
@@ -8,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"fairlead/internal/fulltext"
 	"fairlead/internal/money"
 )
 
@@ -28,9 +30,7 @@ type Parameter struct {
 // Parameters returns all filters in the order in which users see them.
 func Parameters() []Parameter { return slices.Clone(parameters()) }
 
-var parameters = sync.OnceValue(newParameters)
-
-func newParameters() []Parameter {
+var parameters = sync.OnceValue(func() []Parameter {
 	all := []Parameter{
 		{
 			Name: "from", Label: "from", Help: "Start, inclusive: RFC 3339, or relative such as now-24h.", Example: "now-24h",
@@ -42,7 +42,12 @@ func newParameters() []Parameter {
 		},
 		{
 			Name: "preset", Label: "preset", Help: "A named filter; the other parameters refine it.", Values: Presets(),
-			parse: parsePreset, // only validated here: it is applied after all others
+			parse: func(_ *Filter, _ *Page, value string, _ time.Time) error {
+				if _, _, ok := Preset(value); !ok { // only validated here: it is applied after all others
+					return fmt.Errorf("%q is not one of %s", value, strings.Join(Presets(), ", "))
+				}
+				return nil
+			},
 			write: func(*Filter) string { return "" },
 		},
 	}
@@ -57,11 +62,36 @@ func newParameters() []Parameter {
 		},
 		Parameter{
 			Name: "source", Label: "source", Help: "How requests came in: with an API key, or from the dashboard's playground; all by default.",
-			Values: []string{SourceKey, SourcePlayground, "all"}, parse: parseSource, write: func(f *Filter) string { return f.Source },
+			Values: []string{SourceKey, SourcePlayground, "all"},
+			parse: func(f *Filter, _ *Page, value string, _ time.Time) error {
+				switch value {
+				case SourceKey, SourcePlayground:
+					f.Source = value
+				case "all":
+					f.Source = ""
+				default:
+					return fmt.Errorf("%q is not one of key, playground, all", value)
+				}
+				return nil
+			},
+			write: func(f *Filter) string { return f.Source },
 		},
 		Parameter{
-			Name: "unpriced", Label: "unpriced", Help: "Requests whose cost is unknown.", Switch: true, parse: parseUnpriced,
-			write: func(f *Filter) string { return trueText(f.Unpriced) },
+			Name: "unpriced", Label: "unpriced", Help: "Requests whose cost is unknown.", Switch: true,
+			parse: func(f *Filter, _ *Page, value string, _ time.Time) error {
+				b, err := strconv.ParseBool(value)
+				if err != nil {
+					return fmt.Errorf("%q is not true or false", value)
+				}
+				f.Unpriced = b
+				return nil
+			},
+			write: func(f *Filter) string {
+				if !f.Unpriced {
+					return ""
+				}
+				return "true"
+			},
 		},
 		Parameter{
 			Name: "q", Label: "search", Help: "Text to search in previews, IDs and errors. Requires read_bodies.",
@@ -70,10 +100,15 @@ func newParameters() []Parameter {
 		},
 		Parameter{
 			Name: "text", Label: "text", Help: `Words to search in stored requests and responses: word, "a phrase", -excluded, begin*. Requires read_bodies.`, Example: "connection reset -retry",
-			parse: parseText, write: func(f *Filter) string { return f.Text },
+			parse: func(f *Filter, _ *Page, value string, _ time.Time) error {
+				_, err := fulltext.Parse(value)
+				f.Text = value
+				return err
+			},
+			write: func(f *Filter) string { return f.Text },
 		},
 	)
-}
+})
 
 // parameters returns the filters of a column.
 func (c *Column) parameters() []Parameter {
@@ -82,9 +117,20 @@ func (c *Column) parameters() []Parameter {
 	case Text:
 		p.List, p.parse, p.write = true, parseTerms(c.terms, c.Values), func(f *Filter) string { return joinList(c.Terms(f)) }
 	case Number:
-		p.List, p.parse, p.write = true, parseCodes(c.codes), func(f *Filter) string { return codesText(c.Codes(f)) }
+		p.List, p.parse, p.write = true, parseCodes(c.codes), func(f *Filter) string {
+			var texts []string
+			for _, n := range c.Codes(f) {
+				texts = append(texts, strconv.Itoa(n))
+			}
+			return strings.Join(texts, ",")
+		}
 	case Truth:
-		p.Switch, p.parse, p.write = true, parseTruth(c.truth), func(f *Filter) string { return truthText(c.Truth(f)) }
+		p.Switch, p.parse, p.write = true, parseTruth(c.truth), func(f *Filter) string {
+			if want := c.Truth(f); want != nil {
+				return strconv.FormatBool(*want)
+			}
+			return ""
+		}
 	case Amount, Duration:
 		return c.rangeParameters()
 	}
@@ -136,20 +182,6 @@ func momentText(t time.Time) string {
 	return t.UTC().Format(time.RFC3339Nano)
 }
 
-func trueText(b bool) string {
-	if !b {
-		return ""
-	}
-	return "true"
-}
-
-func truthText(b *bool) string {
-	if b == nil {
-		return ""
-	}
-	return strconv.FormatBool(*b)
-}
-
 func amountText(a *money.Amount) string {
 	if a == nil {
 		return ""
@@ -162,14 +194,4 @@ func durationText(d time.Duration) string {
 		return ""
 	}
 	return d.String()
-}
-
-func numberText(n int) string { return strconv.Itoa(n) }
-
-func codesText(codes []int) string {
-	texts := make([]string, len(codes))
-	for i, n := range codes {
-		texts[i] = numberText(n)
-	}
-	return strings.Join(texts, ",")
 }

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"fairlead/internal/fulltext"
 	"fairlead/internal/llm"
 	"fairlead/internal/money"
 	"fairlead/internal/spelling"
@@ -18,6 +17,9 @@ import (
 
 // MaxLimit is the maximum number of entries on a page.
 const MaxLimit = 200
+
+// MaxFigures is the maximum number of entries on a page with Figures.
+const MaxFigures = 500
 
 // maxValues is the maximum number of values in one parameter.
 const maxValues = 50
@@ -28,9 +30,9 @@ func ParseFilter(values url.Values, now time.Time) (Filter, Page, error) {
 	var f Filter
 	var p Page
 	for _, name := range slices.Sorted(maps.Keys(values)) {
-		parse, ok := parserOf(name)
-		if !ok {
-			return f, p, unknown(name)
+		parse, err := parserOf(name)
+		if err != nil {
+			return f, p, err
 		}
 		for _, value := range values[name] {
 			if value == "" {
@@ -43,7 +45,16 @@ func ParseFilter(values url.Values, now time.Time) (Filter, Page, error) {
 	}
 	if name := values.Get("preset"); name != "" {
 		preset, page, _ := Preset(name)
-		f.fill(&preset)
+		if len(f.Outcome) == 0 {
+			f.Outcome = preset.Outcome
+		}
+		if len(f.Decision) == 0 {
+			f.Decision = preset.Decision
+		}
+		if f.MaxSaved == nil {
+			f.MaxSaved = preset.MaxSaved
+		}
+		f.Unpriced = f.Unpriced || preset.Unpriced
 		p.Sort = cmp.Or(p.Sort, page.Sort)
 	}
 	if !f.From.IsZero() && !f.To.IsZero() && f.To.Before(f.From) {
@@ -55,32 +66,49 @@ func ParseFilter(values url.Values, now time.Time) (Filter, Page, error) {
 // parser decodes one parameter into a filter or a page.
 type parser = func(f *Filter, p *Page, value string, now time.Time) error
 
-// parserOf returns the parser of a filter or a page parameter.
-func parserOf(name string) (parser, bool) {
-	if i := slices.IndexFunc(parameters(), func(p Parameter) bool { return p.Name == name }); i >= 0 {
-		return parameters()[i].parse, true
+// parserOf returns the parser of a filter or a page parameter. The error for an unknown parameter has the closest name or all names.
+func parserOf(name string) (parser, error) {
+	known := []string{"after", "before", "limit", "sort"}
+	for _, p := range parameters() {
+		if p.Name == name {
+			return p.parse, nil
+		}
+		known = append(known, p.Name)
 	}
-	parse, ok := map[string]parser{
-		"before": func(_ *Filter, p *Page, value string, _ time.Time) error { p.Before = value; return nil }, //nolint:unparam // a parser
-		"after":  func(_ *Filter, p *Page, value string, _ time.Time) error { p.After = value; return nil },  //nolint:unparam // a parser
-		"sort":   parseSort,
-		"limit":  parseLimit,
-	}[name]
-	return parse, ok
+	switch name {
+	case "before":
+		return func(_ *Filter, p *Page, value string, _ time.Time) error { p.Before = value; return nil }, nil
+	case "after":
+		return func(_ *Filter, p *Page, value string, _ time.Time) error { p.After = value; return nil }, nil
+	case "sort":
+		return func(_ *Filter, p *Page, value string, _ time.Time) error {
+			if !slices.Contains([]string{"time", "cost", "latency", "tokens"}, value) {
+				return fmt.Errorf("%q is not one of time, cost, latency, tokens", value)
+			}
+			p.Sort = value
+			return nil
+		}, nil
+	case "limit":
+		return func(_ *Filter, p *Page, value string, _ time.Time) error {
+			n, err := strconv.Atoi(value)
+			if err != nil || n < 1 || n > MaxLimit {
+				return fmt.Errorf("%q is not a number from 1 to %d", value, MaxLimit)
+			}
+			p.Limit = n
+			return nil
+		}, nil
+	}
+	slices.Sort(known)
+	if near := spelling.Closest(name, known); near != "" {
+		return nil, invalid(name, "Unknown parameter %q. Did you mean %q?", name, near)
+	}
+	return nil, invalid(name, "Unknown parameter %q. Use one of %s.", name, strings.Join(known, ", "))
 }
 
 func invalid(param, format string, args ...any) error {
 	e := llm.Errorf(llm.InvalidRequest, format, args...)
 	e.Param = param
 	return e
-}
-
-func outcomes() []string {
-	var out []string
-	for _, o := range []Outcome{OK, ClientError, UpstreamError, Rejected, Cancelled, Partial, Interrupted, GatewayError} {
-		out = append(out, string(o))
-	}
-	return out
 }
 
 // parseTerms decodes values between commas; a backslash escapes the next character.
@@ -163,33 +191,6 @@ func parseTruth(field func(*Filter) **bool) parser {
 	}
 }
 
-func parseSource(f *Filter, _ *Page, value string, _ time.Time) error {
-	switch value {
-	case SourceKey, SourcePlayground:
-		f.Source = value
-	case "all":
-		f.Source = ""
-	default:
-		return fmt.Errorf("%q is not one of key, playground, all", value)
-	}
-	return nil
-}
-
-func parseText(f *Filter, _ *Page, value string, _ time.Time) error {
-	_, err := fulltext.Parse(value)
-	f.Text = value
-	return err
-}
-
-func parseUnpriced(f *Filter, _ *Page, value string, _ time.Time) error {
-	b, err := strconv.ParseBool(value)
-	if err != nil {
-		return fmt.Errorf("%q is not true or false", value)
-	}
-	f.Unpriced = b
-	return nil
-}
-
 func parseDollars(field func(*Filter) **money.Amount) parser {
 	return func(f *Filter, _ *Page, value string, _ time.Time) error {
 		amount, err := money.Parse(strings.TrimPrefix(value, "$"))
@@ -227,30 +228,6 @@ func parseMoment(field func(*Filter) *time.Time) parser {
 	}
 }
 
-func parsePreset(_ *Filter, _ *Page, value string, _ time.Time) error {
-	if _, _, ok := Preset(value); !ok {
-		return fmt.Errorf("%q is not one of %s", value, strings.Join(Presets(), ", "))
-	}
-	return nil
-}
-
-func parseSort(_ *Filter, p *Page, value string, _ time.Time) error {
-	if !slices.Contains([]string{"time", "cost", "latency", "tokens"}, value) {
-		return fmt.Errorf("%q is not one of time, cost, latency, tokens", value)
-	}
-	p.Sort = value
-	return nil
-}
-
-func parseLimit(_ *Filter, p *Page, value string, _ time.Time) error {
-	n, err := strconv.Atoi(value)
-	if err != nil || n < 1 || n > MaxLimit {
-		return fmt.Errorf("%q is not a number from 1 to %d", value, MaxLimit)
-	}
-	p.Limit = n
-	return nil
-}
-
 // ParseTime parses "now", "now-24h" (units s, m, h, d, w), a day such as 2026-11-15 (UTC), or RFC 3339.
 func ParseTime(s string, now time.Time) (time.Time, error) {
 	if rest, ok := strings.CutPrefix(s, "now"); ok {
@@ -283,17 +260,4 @@ func parseAge(s string) (time.Duration, error) {
 		return 0, strconv.ErrSyntax
 	}
 	return time.Duration(n) * unit, nil
-}
-
-// unknown returns the error for an unknown parameter, with the closest name or all names.
-func unknown(name string) error {
-	known := []string{"after", "before", "limit", "sort"}
-	for _, p := range parameters() {
-		known = append(known, p.Name)
-	}
-	slices.Sort(known)
-	if near := spelling.Closest(name, known); near != "" {
-		return invalid(name, "Unknown parameter %q. Did you mean %q?", name, near)
-	}
-	return invalid(name, "Unknown parameter %q. Use one of %s.", name, strings.Join(known, ", "))
 }

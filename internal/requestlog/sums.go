@@ -16,8 +16,20 @@ type Sums struct {
 // Add counts one entry without its attempts, which count for their own targets.
 func (s *Sums) Add(e *Entry) {
 	s.Requests++
-	s.countOutcome(e.Outcome)
-	s.countDecision(e.DecisionKind)
+	if e.Outcome.IsError() {
+		s.Errors++
+	}
+	if e.Outcome == Rejected {
+		s.Rejected++
+	}
+	switch e.DecisionKind {
+	case route.Expected:
+		s.Expected++
+	case route.Fallback:
+		s.Fallbacks++
+	case route.Policy:
+		s.Policies++
+	}
 	if e.CacheHit() {
 		s.CacheHits++
 	} else if e.Cost != nil {
@@ -47,26 +59,6 @@ func (s *Sums) AddAttempt(a *Attempt) {
 	s.Attempts++
 	if a.Failed() {
 		s.Failed++
-	}
-}
-
-func (s *Sums) countOutcome(o Outcome) {
-	if o.IsError() {
-		s.Errors++
-	}
-	if o == Rejected {
-		s.Rejected++
-	}
-}
-
-func (s *Sums) countDecision(kind route.Kind) {
-	switch kind {
-	case route.Expected:
-		s.Expected++
-	case route.Fallback:
-		s.Fallbacks++
-	case route.Policy:
-		s.Policies++
 	}
 }
 

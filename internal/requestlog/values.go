@@ -54,20 +54,6 @@ func Preset(name string) (Filter, Page, bool) {
 	return f, p, true
 }
 
-// fill sets the conditions of the preset that the filter does not set.
-func (f *Filter) fill(preset *Filter) {
-	if len(f.Outcome) == 0 {
-		f.Outcome = preset.Outcome
-	}
-	if len(f.Decision) == 0 {
-		f.Decision = preset.Decision
-	}
-	if f.MaxSaved == nil {
-		f.MaxSaved = preset.MaxSaved
-	}
-	f.Unpriced = f.Unpriced || preset.Unpriced
-}
-
 // Presets lists the names of all presets.
 func Presets() []string {
 	names := make([]string, len(presets))

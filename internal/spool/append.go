@@ -21,17 +21,6 @@ type begun struct {
 	ending  bool // its end is in a batch
 }
 
-// newBegun keeps a begin record, in the memory of one that is not needed any more. The caller holds the lock.
-func (s *Spool) newBegun(rec []byte) *begun {
-	b := &begun{}
-	if last := len(s.spent) - 1; last >= 0 {
-		b = s.spent[last]
-		s.spent = s.spent[:last]
-	}
-	*b = begun{record: append(b.record[:0], rec...)}
-	return b
-}
-
 // forgetBegun lets the next request have the memory of a begin. The caller holds the lock.
 func (s *Spool) forgetBegun(id string, b *begun) {
 	delete(s.begun, id)
@@ -62,10 +51,16 @@ func newBatch(buf []byte, ops []op) *batch {
 	return &batch{buf: buf[:0], ops: ops[:0], done: make(chan struct{})}
 }
 
-var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+// buffer is the memory of a record while it is encoded.
+type buffer struct {
+	bytes.Buffer
+	parts []byte // of a split request
+}
 
-func giveBack(b *bytes.Buffer) {
-	if b.Cap() <= keepBuffer {
+var buffers = sync.Pool{New: func() any { return new(buffer) }}
+
+func giveBack(b *buffer) {
+	if b.Cap() <= keepBuffer && cap(b.parts) <= keepBuffer {
 		b.Reset()
 		buffers.Put(b)
 	}
@@ -74,9 +69,9 @@ func giveBack(b *bytes.Buffer) {
 // Begin records that a request is about to be dispatched. When it returns nil the beginning survives the process, and
 // there is room for the end. Otherwise the error is an *llm.Error of kind LedgerUnavailable.
 func (s *Spool) Begin(e *requestlog.Entry) error {
-	b := buffers.Get().(*bytes.Buffer)
+	b := buffers.Get().(*buffer)
 	defer giveBack(b)
-	rec, err := encodeBegin(b, e, s.salt)
+	rec, err := encodeBegin(&b.Buffer, e, s.salt)
 	if err != nil {
 		return unavailable(err)
 	}
@@ -89,7 +84,12 @@ func (s *Spool) Begin(e *requestlog.Entry) error {
 		s.mu.Unlock()
 		return err
 	}
-	s.begun[e.ID] = s.newBegun(rec)
+	kept := &begun{}
+	if last := len(s.spent) - 1; last >= 0 { // the memory of a request that has ended
+		kept, s.spent = s.spent[last], s.spent[:last]
+	}
+	*kept = begun{record: append(kept.record[:0], rec...)}
+	s.begun[e.ID] = kept
 	batch := s.put(rec, op{kind: beginKind, id: e.ID})
 	s.mu.Unlock()
 	if err := s.wait(batch); err != nil {
@@ -106,9 +106,13 @@ func (s *Spool) Begin(e *requestlog.Entry) error {
 // begun is always written.
 // What the entry points to must not change from here on: delivery reads it.
 func (s *Spool) End(e *requestlog.Entry) error {
-	b := buffers.Get().(*bytes.Buffer)
+	b := buffers.Get().(*buffer)
 	defer giveBack(b)
-	rec, err := encodeWhole(b, s.o.Split(e), s.salt)
+	split := s.o.Split(e, b.parts[:0])
+	if split.Body.Split {
+		b.parts = split.Body.Parts
+	}
+	rec, err := encodeWhole(&b.Buffer, split, s.salt)
 	if err != nil {
 		return unavailable(err)
 	}
@@ -120,7 +124,7 @@ func (s *Spool) End(e *requestlog.Entry) error {
 	if size := int64(len(rec.bytes)); !s.fits(size, e.ID) || !s.shares(e.WorkspaceID, size) {
 		s.mu.Unlock()
 		b.Reset()
-		if rec, err = encodeWhole(b, withoutBodies(e), s.salt); err != nil {
+		if rec, err = encodeWhole(&b.Buffer, withoutBodies(e), s.salt); err != nil {
 			return unavailable(err)
 		}
 		s.mu.Lock()
@@ -219,7 +223,15 @@ func (s *Spool) write() {
 		seg, b.err = s.create()
 	}
 	if b.err == nil {
-		b.err = s.writeTo(seg, b.buf)
+		_, b.err = seg.file.WriteAt(b.buf, seg.size)
+	}
+	if b.err == nil {
+		s.mu.Lock()
+		seg.written = seg.size + int64(len(b.buf))
+		s.mu.Unlock()
+		if s.o.Strict {
+			b.err = s.sync()
+		}
 	}
 	s.mu.Lock()
 	if b.err == nil {
@@ -239,57 +251,33 @@ func (s *Spool) write() {
 	close(b.done)
 }
 
-func (s *Spool) writeTo(seg *segment, buf []byte) error {
-	_, err := seg.file.WriteAt(buf, seg.size)
-	if err != nil {
-		return err
-	}
-	s.mu.Lock()
-	seg.written = seg.size + int64(len(buf))
-	s.mu.Unlock()
-	if s.o.Strict {
-		return s.sync()
-	}
-	return nil
-}
-
 // commit makes a written batch count. The caller holds the lock.
 func (s *Spool) commit(seg *segment, b *batch) {
 	seg.size += int64(len(b.buf))
 	for _, o := range b.ops {
+		begun := s.begun[o.id]
+		if begun != nil && begun.segment != nil && o.kind != noteKind {
+			begun.segment.open--
+		}
 		switch o.kind {
 		case beginKind:
-			s.moveBegin(s.begun[o.id], seg)
+			if begun != nil {
+				begun.segment = seg
+				seg.open++
+			}
 		case endKind:
-			s.commitEnd(o.id)
+			if begun != nil {
+				s.forgetBegun(o.id, begun)
+			}
+			s.dropLate(o.id)
+			if s.backlog == 0 {
+				s.oldest = s.o.Now()
+			}
+			if s.backlog++; s.backlog >= s.wanted {
+				s.poke()
+			}
 		case noteKind:
 		}
-	}
-}
-
-func (s *Spool) moveBegin(b *begun, seg *segment) {
-	if b == nil {
-		return
-	}
-	if b.segment != nil {
-		b.segment.open--
-	}
-	b.segment = seg
-	seg.open++
-}
-
-func (s *Spool) commitEnd(id string) {
-	if b := s.begun[id]; b != nil {
-		b.segment.open--
-		s.forgetBegun(id, b)
-	}
-	s.dropLate(id)
-	if s.backlog == 0 {
-		s.oldest = s.o.Now()
-	}
-	s.backlog++
-	if s.backlog >= s.wanted {
-		s.poke()
 	}
 }
 

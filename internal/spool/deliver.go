@@ -115,7 +115,7 @@ func (d *delivery) deliverOrphans(ctx context.Context) error {
 // makeWay pauses delivery while requests need the CPU. The fuller the queue, the shorter the pause; callers that wait for an
 // empty queue are not delayed.
 func (d *delivery) makeWay(ctx context.Context, worked time.Duration) error {
-	for d.o.Busy() && d.spool.roomy() {
+	for d.o.Busy() && d.spool.fullness() < 0.5 {
 		if err := d.sleep(ctx, d.o.Linger); err != nil {
 			return err
 		}
@@ -149,7 +149,9 @@ func (d *delivery) step(ctx context.Context) (more bool, err error) {
 		}
 	}
 	if len(p.entries) > 0 {
-		s.setOldest(p.entries[0].Time.Add(p.entries[0].Latency))
+		s.mu.Lock()
+		s.oldest = p.entries[0].Time.Add(p.entries[0].Latency)
+		s.mu.Unlock()
 		if err := d.deliver(ctx, p.entries); err != nil {
 			return false, err
 		}
@@ -247,7 +249,10 @@ func (d *delivery) idle(ctx context.Context) error {
 // gather waits for more when what came in the meantime is little: in a steady stream every batch would be as small as the one before it
 // was quick, and most of what a small one costs does not depend on its size.
 func (d *delivery) gather(ctx context.Context) error {
-	if d.full || d.spool.waiting() == 0 {
+	d.spool.mu.Lock()
+	empty := d.spool.backlog == 0
+	d.spool.mu.Unlock()
+	if d.full || empty {
 		return nil
 	}
 	return d.linger(ctx)
@@ -269,13 +274,6 @@ func (d *delivery) linger(ctx context.Context) error {
 	return nil
 }
 
-// waiting is how many ended entries are not delivered.
-func (s *Spool) waiting() int64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.backlog
-}
-
 // want says whether so many ended entries are not delivered. If not, delivery is woken as soon as they are: to be woken for
 // every one of them costs a request more than some of its own steps.
 func (s *Spool) want(entries int) bool {
@@ -292,13 +290,6 @@ func (s *Spool) hurry() bool {
 	return s.flushing > 0 || s.reading > 0
 }
 
-// roomy reports whether the queue is far from full and no caller waits for it to be empty.
-func (s *Spool) roomy() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.flushing == 0 && s.used < s.o.Limit/2
-}
-
 // fullness returns the used fraction of the queue, and 1 when a caller waits for it to be empty.
 func (s *Spool) fullness() float64 {
 	s.mu.Lock()
@@ -307,12 +298,6 @@ func (s *Spool) fullness() float64 {
 		return 1
 	}
 	return min(float64(s.used)/float64(s.o.Limit), 1)
-}
-
-func (s *Spool) setOldest(t time.Time) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.oldest = t
 }
 
 // advance makes the position pass a delivered piece. Losing the position file only means delivering again.

@@ -250,7 +250,7 @@ func TestDeliveryMakesWayForRequests(t *testing.T) {
 		}
 		busy.Store(true)
 		time.Sleep(time.Second)
-		for i := 3; s.roomy(); i++ {
+		for i := 3; s.fullness() < 0.5; i++ {
 			mustRecord(t, s, fmt.Sprintf("req_%d", i))
 		}
 		time.Sleep(time.Second)

@@ -34,13 +34,6 @@ var errClosed = errors.New("the spool is closed")
 // directory implements FS on the local file system.
 type directory string
 
-func prepare(dir string, fs FS) error {
-	if _, ok := fs.(directory); !ok {
-		return nil
-	}
-	return os.MkdirAll(dir, 0o700)
-}
-
 func (d directory) OpenFile(name string, flag int) (File, error) {
 	f, err := os.OpenFile(filepath.Join(string(d), name), os.O_RDWR|flag, 0o600)
 	if err != nil {

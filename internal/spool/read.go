@@ -90,10 +90,15 @@ func (s *Spool) read(p *piece, from position, limit int) error {
 	p.next, p.full = from, false
 	bytes := int64(0)
 	for p.count() < limit && bytes < batchBytes {
-		seg, size, sealed := s.segmentAt(p.next)
-		if seg == nil {
+		s.mu.Lock()
+		i := slices.IndexFunc(s.segments, func(seg *segment) bool { return seg.number >= p.next.segment })
+		if i < 0 {
+			s.mu.Unlock()
 			return nil
 		}
+		seg, sealed := s.segments[i], s.segments[i] != s.active
+		size := seg.size
+		s.mu.Unlock()
 		if seg.number > p.next.segment {
 			p.next = position{seg.number, 0}
 		}
@@ -113,18 +118,6 @@ func (s *Spool) read(p *piece, from position, limit int) error {
 	}
 	p.full = true
 	return nil
-}
-
-// segmentAt returns the segment that a position is in, or the one after it.
-func (s *Spool) segmentAt(p position) (seg *segment, size int64, sealed bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, seg := range s.segments {
-		if seg.number >= p.segment {
-			return seg, seg.size, seg != s.active
-		}
-	}
-	return nil, 0, false
 }
 
 // readChunk adds the entries of the next chunk to the piece and returns where the last one ended. When the chunk begins

@@ -2,8 +2,10 @@ package spool
 
 import (
 	"cmp"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io/fs"
 	"os"
 	"slices"
@@ -13,7 +15,14 @@ import (
 
 // restore reads what an earlier process left: which entries are not delivered, and which requests it cut off.
 func (s *Spool) restore() error {
-	s.openPosition()
+	// Without a valid position, delivery starts at the first segment: delivering again is safe.
+	if f, err := s.o.FS.OpenFile(positionName, 0); err == nil {
+		s.posFile = f
+		b := make([]byte, positionSize)
+		if n, _ := f.ReadAt(b, 0); n == positionSize && binary.LittleEndian.Uint32(b[16:]) == crc32.Checksum(b[:16], castagnoli) {
+			s.pos = position{binary.LittleEndian.Uint64(b), int64(binary.LittleEndian.Uint64(b[8:]))}
+		}
+	}
 	names, err := s.o.FS.Names()
 	if err != nil {
 		return fmt.Errorf("list spool: %w", err)
@@ -42,19 +51,8 @@ func (s *Spool) restore() error {
 	return nil
 }
 
-// openPosition begins at the beginning when the position cannot be read: delivering again is safe.
-func (s *Spool) openPosition() {
-	f, err := s.o.FS.OpenFile(positionName, 0)
-	if err != nil {
-		return
-	}
-	s.posFile = f
-	b := make([]byte, positionSize)
-	n, _ := f.ReadAt(b, 0)
-	s.pos = decodePosition(b[:n])
-}
-
-// savePosition may fail without harm: entries are then delivered again after a restart.
+// savePosition may fail without harm: entries are then delivered again after a restart. The position has a checksum, because it is
+// overwritten in place and a torn one must not be used.
 func (s *Spool) savePosition(p position) error {
 	if s.posFile == nil {
 		f, err := s.o.FS.OpenFile(positionName, os.O_CREATE)
@@ -63,7 +61,11 @@ func (s *Spool) savePosition(p position) error {
 		}
 		s.posFile = f
 	}
-	_, err := s.posFile.WriteAt(p.encode(), 0)
+	b := make([]byte, positionSize)
+	binary.LittleEndian.PutUint64(b, p.segment)
+	binary.LittleEndian.PutUint64(b[8:], uint64(p.offset))
+	binary.LittleEndian.PutUint32(b[16:], crc32.Checksum(b[:16], castagnoli))
+	_, err := s.posFile.WriteAt(b, 0)
 	return err
 }
 
@@ -115,7 +117,10 @@ func (s *Spool) walk(seg *segment, b []byte, offset int64, last bool, f func(r r
 			if skip < 0 {
 				break
 			}
-			s.damaged(seg, offset+int64(at), int64(skip))
+			s.o.Log.Error("skipped corrupt records", "segment", seg.name, "offset", offset+int64(at), "bytes", int64(skip))
+			s.mu.Lock()
+			s.corrupt += int64(skip)
+			s.mu.Unlock()
 			at += skip
 			continue
 		}
@@ -125,13 +130,6 @@ func (s *Spool) walk(seg *segment, b []byte, offset int64, last bool, f func(r r
 		}
 	}
 	return offset + int64(at)
-}
-
-func (s *Spool) damaged(seg *segment, offset, bytes int64) {
-	s.o.Log.Error("skipped corrupt records", "segment", seg.name, "offset", offset, "bytes", bytes)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.corrupt += bytes
 }
 
 // adoptOrphans turns the requests that the earlier process did not end into entries. They are kept in memory only:

@@ -1,9 +1,7 @@
 package spool
 
 import (
-	"encoding/binary"
 	"fmt"
-	"hash/crc32"
 	"os"
 	"time"
 )
@@ -62,36 +60,7 @@ func (p position) before(q position) bool {
 	return p.segment < q.segment || (p.segment == q.segment && p.offset < q.offset)
 }
 
-// within is how much of the segment lies before the position.
-func (p position) within(seg *segment) int64 {
-	switch {
-	case seg.number < p.segment:
-		return seg.size
-	case seg.number == p.segment:
-		return min(p.offset, seg.size)
-	default:
-		return 0
-	}
-}
-
 const (
 	positionName = "position"
 	positionSize = 20
 )
-
-// encode writes the position with a checksum: it is overwritten in place, and a torn one must not be believed.
-func (p position) encode() []byte {
-	b := make([]byte, positionSize)
-	binary.LittleEndian.PutUint64(b, p.segment)
-	binary.LittleEndian.PutUint64(b[8:], uint64(p.offset))
-	binary.LittleEndian.PutUint32(b[16:], crc32.Checksum(b[:16], castagnoli))
-	return b
-}
-
-// decodePosition returns the zero position for anything that is none: entries are then delivered again, which is safe.
-func decodePosition(b []byte) position {
-	if len(b) != positionSize || binary.LittleEndian.Uint32(b[16:]) != crc32.Checksum(b[:16], castagnoli) {
-		return position{}
-	}
-	return position{binary.LittleEndian.Uint64(b), int64(binary.LittleEndian.Uint64(b[8:]))}
-}

@@ -11,6 +11,7 @@ import (
 	"crypto/rand"
 	"encoding/binary"
 	"log/slog"
+	"os"
 	"sync"
 	"time"
 
@@ -28,8 +29,9 @@ type Options struct {
 	Now         func() time.Time
 	Log         *slog.Logger
 	FS          FS // the directory; nil for the real one
-	// Split returns the entry with a split request body, or the entry itself. nil splits none.
-	Split func(e *requestlog.Entry) *requestlog.Entry
+	// Split returns the entry with a split request body, or the entry itself. It appends the parts of the body to the memory, which is
+	// used again after the entry was written. nil splits none.
+	Split func(e *requestlog.Entry, memory []byte) *requestlog.Entry
 }
 
 func (o Options) withDefaults(dir string) Options {
@@ -56,7 +58,7 @@ func (o Options) withDefaults(dir string) Options {
 		o.FS = directory(dir)
 	}
 	if o.Split == nil {
-		o.Split = func(e *requestlog.Entry) *requestlog.Entry { return e }
+		o.Split = func(e *requestlog.Entry, _ []byte) *requestlog.Entry { return e }
 	}
 	return o
 }
@@ -64,8 +66,8 @@ func (o Options) withDefaults(dir string) Options {
 // Spool is the queue. Its methods may be called from any goroutine.
 type Spool struct {
 	o    Options
-	salt uint32
-	room int64 // what Begin keeps free for the End of an admitted request
+	salt uint32 // makes checksums unguessable, so that bytes in a body never pass for a record when damage is skipped
+	room int64  // what Begin keeps free for the End of an admitted request
 
 	turn    chan struct{} // who sends into it may write the open batch and change the active segment
 	syncing sync.Mutex    // one sync at a time: a second must not pass before the first has ended
@@ -111,12 +113,16 @@ type Spool struct {
 // disk too. A torn end of a segment is cut off; damage in the middle is logged and skipped.
 func Open(dir string, o Options) (*Spool, error) {
 	o = o.withDefaults(dir)
-	if err := prepare(dir, o.FS); err != nil {
-		return nil, err
+	if _, ok := o.FS.(directory); ok {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return nil, err
+		}
 	}
+	var salt [4]byte
+	_, _ = rand.Read(salt[:]) // never fails: crypto/rand ends the process instead
 	s := &Spool{
 		o:        o,
-		salt:     newSalt(),
+		salt:     binary.LittleEndian.Uint32(salt[:]),
 		room:     min(max(o.Limit/1024, 2<<10), 16<<10),
 		turn:     make(chan struct{}, 1),
 		batch:    newBatch(nil, nil),
@@ -135,13 +141,6 @@ func Open(dir string, o Options) (*Spool, error) {
 	}
 	s.stopped.Go(s.keep)
 	return s, nil
-}
-
-// newSalt makes checksums unguessable, so that bytes in a body can never pass for a record when damage is skipped.
-func newSalt() uint32 {
-	var b [4]byte
-	_, _ = rand.Read(b[:]) // never fails: crypto/rand ends the process instead
-	return binary.LittleEndian.Uint32(b[:])
 }
 
 // Close syncs and closes the files. Run must have ended.
@@ -216,7 +215,12 @@ func (s *Spool) Stats() Stats {
 		Open: len(s.begun), Rejected: s.rejected, Corrupt: s.corrupt,
 	}
 	for _, seg := range s.segments {
-		st.Bytes += seg.size - s.pos.within(seg)
+		switch {
+		case seg.number > s.pos.segment:
+			st.Bytes += seg.size
+		case seg.number == s.pos.segment:
+			st.Bytes += max(seg.size-s.pos.offset, 0)
+		}
 	}
 	if s.backlog > 0 {
 		st.Oldest = max(s.o.Now().Sub(s.oldest), 0)

@@ -15,7 +15,10 @@ func (s *Spool) keep() {
 			return
 		case <-tick.C:
 		}
-		if s.failed() {
+		s.mu.Lock()
+		failed := s.failure != nil
+		s.mu.Unlock()
+		if failed {
 			s.heal()
 			continue
 		}
@@ -25,12 +28,6 @@ func (s *Spool) keep() {
 			<-s.turn
 		}
 	}
-}
-
-func (s *Spool) failed() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.failure != nil
 }
 
 // sync makes everything written so far durable: names first, then contents.
