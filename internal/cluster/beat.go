@@ -42,7 +42,11 @@ func (l *Client) Run(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
-			l.leave(ctx)
+			if l.state.Load().Up { // leave the set of live replicas, so that the shares of the others grow immediately
+				ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveTime)
+				defer cancel()
+				_ = l.client.ZRem(ctx, l.Members(), l.o.ID).Err() // on an error, its lease expires
+			}
 			return
 		case <-l.wake:
 		case <-timer.C:
@@ -80,7 +84,11 @@ func (l *Client) Beat(ctx context.Context) error {
 	if !l.state.CompareAndSwap(old, &hooked) {
 		return ErrUnavailable
 	}
-	l.callHooks(ctx, state)
+	for _, hook := range l.hooks {
+		limited, cancel := context.WithTimeout(ctx, hookTime)
+		hook(limited, state)
+		cancel()
+	}
 	if !l.state.CompareAndSwap(&hooked, &state) {
 		return ErrUnavailable
 	}
@@ -88,14 +96,6 @@ func (l *Client) Beat(ctx context.Context) error {
 		l.o.OnStateChange(nil)
 	}
 	return nil
-}
-
-func (l *Client) callHooks(ctx context.Context, s State) {
-	for _, hook := range l.hooks {
-		limited, cancel := context.WithTimeout(ctx, hookTime)
-		hook(limited, s)
-		cancel()
-	}
 }
 
 func (l *Client) heartbeat(ctx context.Context) (State, error) {
@@ -134,16 +134,6 @@ func (l *Client) read(reply []any, at time.Time) (State, error) {
 		Up: true, Ready: age >= l.o.Settling || age < 0, // age is negative if the clock was set back
 		Epoch: epoch, Replicas: max(int(count), 1), clock: time.UnixMilli(now), read: at,
 	}, nil
-}
-
-// leave removes this replica from the set of live replicas, so that the shares of the others grow immediately.
-func (l *Client) leave(ctx context.Context) {
-	if !l.state.Load().Up {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveTime)
-	defer cancel()
-	_ = l.client.ZRem(ctx, l.Members(), l.o.ID).Err() // on an error, its lease expires
 }
 
 // AwaitReady sends heartbeats until Redis is ready. It returns false after the time limit patience.

@@ -87,16 +87,29 @@ func (c *circuit) share(now time.Time) float64 {
 	if c.open {
 		return 0
 	}
-	return c.ramp.share(now)
+	if !c.ramp.active() {
+		return 1
+	}
+	u := (now.Sub(c.ramp.since) - time.Second).Seconds()
+	return min(1, rampStart+(1-rampStart)*max(0, u)/(rampSpan-time.Second).Seconds())
 }
 
 // report records the result of an attempt.
 func (c *circuit) report(o *Options, now time.Time, v outcome, probe bool, why string) {
 	if c.open {
-		if probe {
-			c.reportProbe(o, now, v, why)
+		if !probe {
+			return // the attempt started before the circuit opened
 		}
-		return // ignore attempts that started before the circuit opened
+		c.probing = time.Time{}
+		switch v {
+		case failed:
+			c.trip(o, now, why, Cause{Rule: FailedProbe, Failures: c.openings})
+		case served, rejected:
+			back := ramp{since: now, normal: c.normal, taken: 1}
+			*c = circuit{credential: c.credential, normal: c.normal, ramp: back, openings: c.openings, since: c.since}
+		case inconclusive: // the next attempt may be a probe
+		}
+		return
 	}
 	if c.ramp.over(now) {
 		c.ramp = ramp{}
@@ -119,17 +132,6 @@ func (c *circuit) report(o *Options, now time.Time, v outcome, probe bool, why s
 	}
 	if cause, tripped := c.tripped(o, now); tripped {
 		c.trip(o, now, why, cause)
-	}
-}
-
-func (c *circuit) reportProbe(o *Options, now time.Time, v outcome, why string) {
-	c.probing = time.Time{}
-	switch v {
-	case failed:
-		c.trip(o, now, why, Cause{Rule: FailedProbe, Failures: c.openings})
-	case served, rejected:
-		*c = circuit{credential: c.credential, normal: c.normal, ramp: newRamp(now, c.normal), openings: c.openings, since: c.since}
-	case inconclusive: // the next attempt may be a probe
 	}
 }
 
@@ -177,19 +179,5 @@ func (c *circuit) trip(o *Options, now time.Time, why string, cause Cause) {
 	*c = circuit{
 		credential: c.credential, normal: normal, open: true, reason: why, cause: cause, since: since,
 		openings: c.openings + 1, nextProbe: now.Add(wait),
-	}
-}
-
-// describe returns the state shown in the dashboard.
-func (c *circuit) describe(now time.Time) (state, reason string, nextProbe time.Time) {
-	switch {
-	case !c.open && c.share(now) < 1:
-		return "half-open", "traffic returns after an outage", time.Time{}
-	case !c.open:
-		return "closed", "", time.Time{}
-	case !c.probing.IsZero():
-		return "half-open", c.reason, time.Time{}
-	default:
-		return "open", c.reason, c.nextProbe
 	}
 }

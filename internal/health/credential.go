@@ -38,26 +38,15 @@ type rotation struct {
 	next int
 }
 
-// credentials returns the provider's credentials. It returns nil if the provider was not used yet.
+// keyless is the credential list for a provider without credentials.
+var keyless = []string{""}
+
+// credentials returns the provider's credentials. It returns keyless if the provider was not used yet or has none.
 func (r *rotation) credentials() []string {
-	if r == nil {
-		return nil
+	if r == nil || len(r.ids) == 0 {
+		return keyless
 	}
 	return r.ids
-}
-
-// rotationOf returns the rotation of the target's provider and updates its credentials.
-func (t *Tracker) rotationOf(targetID string, ids []string) *rotation {
-	name := providerOf(targetID)
-	r := t.providers[name]
-	if r == nil {
-		r = &rotation{}
-		t.providers[name] = r
-	}
-	if !slices.Equal(r.ids, ids) {
-		r.ids = slices.Clone(ids)
-	}
-	return r
 }
 
 // HasOtherCredential reports whether a target can be called immediately with a credential other than the failed one.
@@ -95,38 +84,16 @@ func (t *Tracker) backingOff(tg *target, ids []string, now time.Time) (left time
 		if t.ready(tg, id, now) {
 			return 0, false
 		}
-		b := t.longest(tg, id)
+		b := t.credentials[id] // or the backoff of the target with the credential, if it ends later
+		if tg != nil && tg.backoffs[id] != nil && (b == nil || b.until.Before(tg.backoffs[id].until)) {
+			b = tg.backoffs[id]
+		}
 		rejected = rejected && b.reason != llm.UpstreamRateLimited
 		if left := b.until.Sub(now); shortest < 0 || left < shortest {
 			shortest = left
 		}
 	}
 	return shortest, rejected
-}
-
-// keyless is the credential list for a provider without credentials.
-var keyless = []string{""}
-
-// longest returns the backoff that ends last: that of the credential or that of the target with the credential.
-func (t *Tracker) longest(tg *target, id string) *backoff {
-	own := t.credentials[id]
-	if tg == nil || tg.backoffs[id] == nil {
-		return own
-	}
-	if own == nil || own.until.Before(tg.backoffs[id].until) {
-		return tg.backoffs[id]
-	}
-	return own
-}
-
-func (t *Tracker) alerts(ids []string) []string {
-	var names []string
-	for _, id := range ids {
-		if c := t.credentials[id]; c != nil && c.alert {
-			names = append(names, id)
-		}
-	}
-	return names
 }
 
 func (t *Tracker) credential(id string, now time.Time) *backoff {
@@ -223,12 +190,8 @@ func doubled(first time.Duration, times int, limit time.Duration) time.Duration 
 
 // describeBackoff describes a target that backs off with all credentials as open until the first backoff ends.
 func (t *Tracker) describeBackoff(h *TargetHealth, tg *target, p *rotation, now time.Time) {
-	ids := p.credentials()
-	if len(ids) == 0 {
-		ids = keyless
-	}
 	var first *backoff
-	for _, id := range ids {
+	for _, id := range p.credentials() {
 		b := tg.backoffs[id]
 		if b.over(now) {
 			return
@@ -289,7 +252,19 @@ func (t *Tracker) Credentials() []CredentialHealth {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	now := t.now()
-	found := t.backingOffEverywhere(now)
+	// The backoffs that end first of the credentials that cannot be used at any target.
+	found, usable := map[string]*backoff{}, map[string]bool{"": true}
+	for _, tg := range t.targets {
+		for _, c := range tg.circuits {
+			b := tg.backoffs[c.credential]
+			if b.over(now) {
+				usable[c.credential] = true
+			} else if old := found[c.credential]; old == nil || b.until.Before(old.until) {
+				found[c.credential] = b
+			}
+		}
+	}
+	maps.DeleteFunc(found, func(id string, _ *backoff) bool { return usable[id] })
 	for id, c := range t.credentials {
 		if !c.over(now) || c.alert {
 			found[id] = c
@@ -305,22 +280,4 @@ func (t *Tracker) Credentials() []CredentialHealth {
 		all = append(all, h)
 	}
 	return all
-}
-
-// backingOffEverywhere returns the credentials that back off at all targets that were called with them, each with the backoff
-// that ends first.
-func (t *Tracker) backingOffEverywhere(now time.Time) map[string]*backoff {
-	first, usable := map[string]*backoff{}, map[string]bool{"": true}
-	for _, tg := range t.targets {
-		for _, c := range tg.circuits {
-			b := tg.backoffs[c.credential]
-			if b.over(now) {
-				usable[c.credential] = true
-			} else if old := first[c.credential]; old == nil || b.until.Before(old.until) {
-				first[c.credential] = b
-			}
-		}
-	}
-	maps.DeleteFunc(first, func(id string, _ *backoff) bool { return usable[id] })
-	return first
 }

@@ -3,6 +3,7 @@
 package health
 
 import (
+	"cmp"
 	"maps"
 	"math"
 	"math/rand/v2"
@@ -117,31 +118,18 @@ func (tg *target) find(credential string) *circuit {
 // they call the same provider.
 func (tg *target) sendable(o *Options, credential string, now time.Time) bool {
 	c := tg.find(credential)
-	return c == nil || !c.open || (c.sendable(o, now) && !tg.probing(o, now))
+	probing := func(c *circuit) bool { return c.open && c.busy(o, now) }
+	return c == nil || !c.open || (c.sendable(o, now) && !slices.ContainsFunc(tg.circuits, probing))
 }
 
 // down reports whether the circuits of all the provider's credentials are open.
 func (tg *target) down(p *rotation) bool {
-	if p == nil || len(p.ids) == 0 {
-		c := tg.find("")
-		return c != nil && c.open
-	}
-	for _, id := range p.ids {
+	for _, id := range p.credentials() {
 		if c := tg.find(id); c == nil || !c.open {
 			return false
 		}
 	}
 	return true
-}
-
-// probing reports whether a probe is running.
-func (tg *target) probing(o *Options, now time.Time) bool {
-	for _, c := range tg.circuits {
-		if c.open && c.busy(o, now) {
-			return true
-		}
-	}
-	return false
 }
 
 // backoff returns the target's backoff with a credential. It creates the backoff if needed.
@@ -204,7 +192,11 @@ func (t *Tracker) Report(r Report) {
 	}
 	c, p := tg.circuit(r.Credential), t.providers[providerOf(r.Target)]
 	wasOpen, wasDown := c.open, tg.down(p)
-	c.report(&t.o, now, v, r.Probe, reason(r.Err))
+	why := ""
+	if r.Err != nil {
+		why = string(r.Err.Kind)
+	}
+	c.report(&t.o, now, v, r.Probe, why)
 	if wasDown && !tg.down(p) {
 		tg.speed.resume(now)
 	}
@@ -214,13 +206,6 @@ func (t *Tracker) Report(r Report) {
 		t.o.OnHint(Hint{Target: r.Target, Credential: r.Credential})
 	}
 	t.reportBackoff(now, tg, r)
-}
-
-func reason(e *llm.Error) string {
-	if e == nil {
-		return ""
-	}
-	return string(e.Kind)
 }
 
 // Pass is the permission for an attempt, or the reason for its rejection.
@@ -242,13 +227,21 @@ func (t *Tracker) Admit(targetID string, credentials []string, last bool) (Pass,
 	tg := t.target(targetID, now)
 	p, ok := t.choose(tg, targetID, credentials, last, now)
 	if ok {
-		tg.repeats.count(now)
+		tg.repeats.attempts[tg.repeats.advance(now)]++
 	}
 	return p, ok
 }
 
 func (t *Tracker) choose(tg *target, targetID string, credentials []string, last bool, now time.Time) (Pass, bool) {
-	r := t.rotationOf(targetID, credentials)
+	name := providerOf(targetID)
+	r := t.providers[name]
+	if r == nil {
+		r = &rotation{}
+		t.providers[name] = r
+	}
+	if !slices.Equal(r.ids, credentials) {
+		r.ids = slices.Clone(credentials)
+	}
 	if left, rejected := t.backingOff(tg, credentials, now); left > 0 {
 		return Pass{BackingOff: left, Rejected: rejected}, false
 	}
@@ -294,7 +287,7 @@ func reserve(circuits []*circuit, now time.Time) (Pass, bool) {
 	if best == nil {
 		return Pass{}, false
 	}
-	best.ramp.reserve()
+	best.ramp.taken++
 	return p, true
 }
 
@@ -317,24 +310,13 @@ func (t *Tracker) States(now time.Time) func(targetID string) route.State {
 		tg, p := t.targets[targetID], t.providers[providerOf(targetID)]
 		s.BackingOff, s.Rejected = t.backingOff(tg, p.credentials(), now)
 		if tg != nil {
-			s.Open = s.BackingOff == 0 && !t.usable(tg, p, now)
+			s.Open = s.BackingOff == 0 && !slices.ContainsFunc(p.credentials(), func(id string) bool {
+				return t.ready(tg, id, now) && tg.sendable(&t.o, id, now)
+			})
 			s.Latency, s.TokensPS = tg.speed.observed(now, tg.down(p))
 		}
 		return s
 	}
-}
-
-// usable reports whether an attempt may be admitted with one of the provider's credentials.
-func (t *Tracker) usable(tg *target, p *rotation, now time.Time) bool {
-	if p == nil || len(p.ids) == 0 {
-		return tg.sendable(&t.o, "", now)
-	}
-	for _, id := range p.ids {
-		if t.ready(tg, id, now) && tg.sendable(&t.o, id, now) {
-			return true
-		}
-	}
-	return false
 }
 
 // Reset closes the circuits of a target and ends its backoffs.
@@ -396,33 +378,33 @@ type TargetHealth struct {
 
 // describe sets the state of the healthiest circuit, because a target is usable with one working credential.
 func (tg *target) describe(h *TargetHealth, p *rotation, now time.Time) {
+	circuits := tg.circuits
+	if p != nil && len(p.ids) > 0 { // the current credentials; one that was not used yet has a closed circuit
+		circuits = nil
+		for _, id := range p.ids {
+			circuits = append(circuits, cmp.Or(tg.find(id), &circuit{}))
+		}
+	}
 	best := &circuit{}
-	for i, c := range tg.inUse(p) {
+	for i, c := range circuits {
 		if i == 0 || c.share(now) > best.share(now) || (c.open && best.open && c.nextProbe.Before(best.nextProbe)) {
 			best = c
 		}
 	}
 	h.Share = best.share(now)
-	h.Circuit, h.Reason, h.NextProbe = best.describe(now)
+	switch {
+	case !best.open && h.Share < 1:
+		h.Circuit, h.Reason = "half-open", "traffic returns after an outage"
+	case !best.open:
+		h.Circuit = "closed"
+	case !best.probing.IsZero():
+		h.Circuit, h.Reason = "half-open", best.reason
+	default:
+		h.Circuit, h.Reason, h.NextProbe = "open", best.reason, best.nextProbe
+	}
 	if h.Circuit != "closed" {
 		h.Cause, h.Since = best.cause, best.since
 	}
-}
-
-// inUse returns the circuits of the provider's current credentials. A credential that was not used yet has a closed circuit.
-func (tg *target) inUse(p *rotation) []*circuit {
-	if p == nil || len(p.ids) == 0 {
-		return tg.circuits
-	}
-	var list []*circuit
-	for _, id := range p.ids {
-		if c := tg.find(id); c != nil {
-			list = append(list, c)
-		} else {
-			list = append(list, &circuit{})
-		}
-	}
-	return list
 }
 
 // Snapshot returns the state of all targets that were used, ordered by name.
@@ -437,11 +419,19 @@ func (t *Tracker) Snapshot() []TargetHealth {
 		p := t.providers[providerOf(id)]
 		tg.describe(&h, p, now)
 		t.describeBackoff(&h, tg, p, now)
-		h.ErrorRate, h.TTFT = tg.speed.errorRate(now), tg.speed.medianTTFT(now)
+		tg.speed.decay(now)
+		if tg.speed.calls >= 0.01 { // fewer are too old to be meaningful
+			h.ErrorRate = tg.speed.failures / tg.speed.calls
+		}
+		if recent := tg.speed.recent(now, nil); len(recent) > 0 {
+			h.TTFT = recent[(len(recent)-1)/2]
+		}
 		h.Calls, h.Failures = int64(math.Round(tg.speed.calls)), int64(math.Round(tg.speed.failures))
 		_, h.TokensPS = tg.speed.observed(now, tg.down(p))
-		if p != nil {
-			h.Alerts = t.alerts(p.ids)
+		for _, credential := range p.credentials() {
+			if c := t.credentials[credential]; c != nil && c.alert {
+				h.Alerts = append(h.Alerts, credential)
+			}
 		}
 		all = append(all, h)
 	}

@@ -27,8 +27,6 @@ type ramp struct {
 	taken  float64   // admitted and scheduled attempts, including the probe
 }
 
-func newRamp(now time.Time, normal float64) ramp { return ramp{since: now, normal: normal, taken: 1} }
-
 func (r *ramp) active() bool { return !r.since.IsZero() }
 
 // over reports whether the ramp has ended: the share has reached 1 and no attempt is waiting.
@@ -64,18 +62,6 @@ func (r *ramp) wait(now time.Time) (time.Duration, bool) {
 	t := now.Sub(r.since)
 	due := r.due(t)
 	return due - t, due-t <= rampWait && due < rampEnd
-}
-
-// reserve schedules an attempt at the time returned by wait.
-func (r *ramp) reserve() { r.taken++ }
-
-// share returns the admitted share of normal traffic.
-func (r *ramp) share(now time.Time) float64 {
-	if !r.active() {
-		return 1
-	}
-	u := (now.Sub(r.since) - time.Second).Seconds()
-	return min(1, rampStart+(1-rampStart)*max(0, u)/(rampSpan-time.Second).Seconds())
 }
 
 // allowance returns how many seconds of normal traffic can be sent within t after the outage: the integral of the share.

@@ -147,7 +147,7 @@ func (s *rampRun) profile(seconds int) (list []int) {
 func TestLightTrafficHardlyWaitsAfterAnOutage(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1_700_000_000, 0)
-	r := newRamp(now, 0.1)
+	r := ramp{since: now, normal: 0.1, taken: 1}
 	for i := range 20 { // one request every 700 ms, without another target
 		at := now.Add(time.Duration(i+1) * 700 * time.Millisecond)
 		if r.over(at) || r.admit(at) {
@@ -157,7 +157,7 @@ func TestLightTrafficHardlyWaitsAfterAnOutage(t *testing.T) {
 		if !ok || wait > 500*time.Millisecond {
 			t.Errorf("request %d waits %s, %v", i, wait, ok)
 		}
-		r.reserve()
+		r.taken++
 	}
 }
 

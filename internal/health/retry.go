@@ -16,22 +16,7 @@ func (t *Tracker) AllowRepeat(targetID string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	now := t.now()
-	return t.target(targetID, now).repeats.allow(now)
-}
-
-// repeatWindow counts the recent attempts at a target and the repeats among them. The zero value is ready to use.
-type repeatWindow struct {
-	begun    time.Time
-	second   int64
-	attempts [repeatWindowSeconds]int64
-	repeats  [repeatWindowSeconds]int64
-}
-
-// count counts an attempt.
-func (w *repeatWindow) count(now time.Time) { w.attempts[w.advance(now)]++ }
-
-// allow reports whether the share of recent repeats is below the limit, and counts the repeat if so.
-func (w *repeatWindow) allow(now time.Time) bool {
+	w := &t.target(targetID, now).repeats
 	slot := w.advance(now)
 	var attempts, repeats int64
 	for i := range repeatWindowSeconds {
@@ -43,6 +28,14 @@ func (w *repeatWindow) allow(now time.Time) bool {
 	}
 	w.repeats[slot]++
 	return true
+}
+
+// repeatWindow counts the recent attempts at a target and the repeats among them. The zero value is ready to use.
+type repeatWindow struct {
+	begun    time.Time
+	second   int64
+	attempts [repeatWindowSeconds]int64
+	repeats  [repeatWindowSeconds]int64
 }
 
 // advance moves to the current second and returns its slot. It ignores a clock that steps back.

@@ -50,13 +50,9 @@ func (s *speed) report(now time.Time, v outcome, r Report, stale bool) {
 		s.present, s.usual = pace{}, pace{}
 	}
 	s.seen = now
-	if v == served && !stale {
-		s.learn(now, r)
+	if v != served || stale {
+		return
 	}
-}
-
-// learn records the speed of a response.
-func (s *speed) learn(now time.Time, r Report) {
 	s.present.add(now, r, presentPace)
 	if !s.unsettled(now) {
 		s.usual.add(now, r, usualPace)
@@ -93,14 +89,6 @@ func (s *speed) decay(now time.Time) {
 	s.counted = now
 }
 
-func (s *speed) errorRate(now time.Time) float64 {
-	s.decay(now)
-	if s.calls < 0.01 { // too old to be meaningful
-		return 0
-	}
-	return s.failures / s.calls
-}
-
 // minSamples is the minimum number of first-token times for a percentile.
 const minSamples = 8
 
@@ -118,14 +106,6 @@ func (t *Tracker) FirstToken(targetID string) time.Duration {
 		return 0
 	}
 	return recent[(len(recent)-1)*95/100]
-}
-
-func (s *speed) medianTTFT(now time.Time) time.Duration {
-	recent := s.recent(now, make([]time.Duration, 0, samples))
-	if len(recent) == 0 {
-		return 0
-	}
-	return recent[(len(recent)-1)/2]
 }
 
 // recent appends the recent first-token times to space in ascending order.

@@ -61,30 +61,47 @@ func (q *AdmissionQueue) Configure(maxWait time.Duration) {
 // is cancelled first. After success the caller must call Release, and until then must block on nothing except the CPU.
 func (q *AdmissionQueue) Acquire(ctx context.Context, key string) error {
 	q.mu.Lock()
-	if q.running >= q.slots && q.maxWait.Load() > 0 {
-		now := time.Now()
-		if q.full(key, now) {
-			q.mu.Unlock()
-			q.rejected.Store(now.UnixNano())
-			return ErrOverloaded
-		}
-		granted := q.enqueue(key)
+	if q.running < q.slots || q.maxWait.Load() <= 0 {
+		q.running++
+		q.admitted++
 		q.mu.Unlock()
-		select {
-		case <-granted:
-			return nil
-		case <-ctx.Done():
-			q.cancel(key, granted)
-			return ctx.Err()
-		}
+		// Hold the slot while goroutines that were ready earlier run. Requests beyond the capacity then wait in this queue, which is
+		// fair and bounded, and not in the scheduler's queue. A request that has waited here continues immediately, so that rejecting
+		// new requests cannot use up the CPU.
+		runtime.Gosched()
+		return nil
 	}
-	q.grant()
+	now := time.Now()
+	if q.full(key, now) {
+		q.mu.Unlock()
+		q.rejected.Store(now.UnixNano())
+		return ErrOverloaded
+	}
+	if q.queues == nil {
+		q.queues = map[string][]chan struct{}{}
+	}
+	if len(q.queues[key]) == 0 {
+		q.keys = append(q.keys, key)
+	}
+	granted := make(chan struct{})
+	q.queues[key] = append(q.queues[key], granted)
+	q.waiting++
 	q.mu.Unlock()
-	// Hold the slot while goroutines that were ready earlier run. Requests beyond the capacity then wait in this queue, which is
-	// fair and bounded, and not in the scheduler's queue. A request that has waited here continues immediately, so that rejecting
-	// new requests cannot use up the CPU.
-	runtime.Gosched()
-	return nil
+	select {
+	case <-granted:
+		return nil
+	case <-ctx.Done():
+	}
+	q.mu.Lock()
+	i := slices.Index(q.queues[key], granted)
+	if i >= 0 {
+		q.remove(key, i)
+	}
+	q.mu.Unlock()
+	if i < 0 {
+		q.Release() // the request was admitted in the meantime
+	}
+	return ctx.Err()
 }
 
 // Release returns a slot and admits the next waiting request.
@@ -97,7 +114,8 @@ func (q *AdmissionQueue) Release() {
 		granted := q.queues[key][0]
 		q.keys = append(q.keys[1:], key)
 		q.remove(key, 0)
-		q.grant()
+		q.running++
+		q.admitted++
 		close(granted)
 	}
 }
@@ -106,11 +124,6 @@ func (q *AdmissionQueue) Release() {
 func (q *AdmissionQueue) Overloaded() bool {
 	last := q.rejected.Load()
 	return last != 0 && time.Since(time.Unix(0, last)) < overloadMemory
-}
-
-func (q *AdmissionQueue) grant() {
-	q.running++
-	q.admitted++
 }
 
 // full reports whether the queue has no capacity for another request of key. That is the case if as many requests are waiting as
@@ -128,33 +141,6 @@ func (q *AdmissionQueue) full(key string, now time.Time) bool {
 	}
 	capacity := max(q.rate*time.Duration(q.maxWait.Load()).Seconds(), float64(minQueuePerCPU*q.slots/slotsPerCPU))
 	return float64(q.waiting) >= capacity && float64(len(q.queues[key])*len(q.keys)) >= capacity
-}
-
-// enqueue appends a request to the queue of its key. The returned channel is closed when the request is admitted.
-func (q *AdmissionQueue) enqueue(key string) chan struct{} {
-	if q.queues == nil {
-		q.queues = map[string][]chan struct{}{}
-	}
-	if len(q.queues[key]) == 0 {
-		q.keys = append(q.keys, key)
-	}
-	granted := make(chan struct{})
-	q.queues[key] = append(q.queues[key], granted)
-	q.waiting++
-	return granted
-}
-
-// cancel removes a request from the queue. If the request was admitted in the meantime, its slot is released.
-func (q *AdmissionQueue) cancel(key string, granted chan struct{}) {
-	q.mu.Lock()
-	i := slices.Index(q.queues[key], granted)
-	if i >= 0 {
-		q.remove(key, i)
-	}
-	q.mu.Unlock()
-	if i < 0 {
-		q.Release()
-	}
 }
 
 // remove removes the i-th waiting request of key. If it was the last one, key is removed from the round-robin order.

@@ -3,6 +3,7 @@ package limit
 import (
 	"context"
 	"hash/maphash"
+	"maps"
 	"sync"
 	"time"
 )
@@ -49,7 +50,13 @@ func (m *Memory) Take(_ context.Context, id string, l Limits, tokens int64) (*Sl
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	at := s.clock.read()
-	s.sweep(at)
+	if at-s.swept >= sweepEvery { // remove IDs without running requests and without counts in the window
+		s.swept = at
+		maps.DeleteFunc(s.ids, func(_ string, c *counts) bool {
+			c.advance(second(at))
+			return c.running == 0 && c.requests.sum == 0 && c.tokens.sum == 0
+		})
+	}
 	c := s.ids[id]
 	if c == nil {
 		c = &counts{}
@@ -75,20 +82,6 @@ func (m *Memory) used(id string) int64 {
 	}
 	c.advance(second(s.clock.read()))
 	return c.tokens.sum
-}
-
-// sweep removes IDs without running requests and without counts in the window.
-func (s *shard) sweep(at time.Duration) {
-	if at-s.swept < sweepEvery {
-		return
-	}
-	s.swept = at
-	for id, c := range s.ids {
-		c.advance(second(at))
-		if c.running == 0 && c.requests.sum == 0 && c.tokens.sum == 0 {
-			delete(s.ids, id)
-		}
-	}
 }
 
 // grant is the Grant of a request counted in memory.

@@ -1,9 +1,11 @@
 package limit
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"strconv"
 	"time"
 
@@ -34,7 +36,10 @@ func NewRedis(link *cluster.Client, now func() time.Time) *Redis {
 	if local == nil {
 		local = time.Now
 	}
-	r := &Redis{link: link, now: now, views: newViews(local)}
+	r := &Redis{link: link, now: now, views: &viewSet{seed: maphash.MakeSeed()}}
+	for i := range r.views.shards {
+		r.views.shards[i].clock, r.views.shards[i].ids = &clock{now: local}, map[string]*replicaView{}
+	}
 	link.OnBeat(r.sync)
 	return r
 }
@@ -46,9 +51,12 @@ func (r *Redis) Take(ctx context.Context, id string, l Limits, tokens int64) (*S
 	}
 	tokens = min(max(tokens, 0), maxExact)
 	if l.TokensPerMinute > 0 && tokens > l.TokensPerMinute {
-		return nil, RejectTooLarge(Rejection{TokensPerMinute, l.TokensPerMinute, r.views.used(id)}, tokens)
+		used := int64(0)
+		r.views.with(id, func(x *replicaView, _ time.Duration) { used = x.seen.tokens.sum })
+		return nil, RejectTooLarge(Rejection{TokensPerMinute, l.TokensPerMinute, used}, tokens)
 	}
-	defer r.views.beginCall(id)()
+	r.views.with(id, func(x *replicaView, _ time.Duration) { x.pendingCalls++ })
+	defer r.views.with(id, func(x *replicaView, _ time.Duration) { x.pendingCalls-- })
 	slot, err := r.take(ctx, id, l, tokens)
 	if !errors.Is(err, cluster.ErrUnavailable) {
 		return slot, err
@@ -100,27 +108,27 @@ func (r *Redis) take(ctx context.Context, id string, l Limits, tokens int64) (*S
 	}
 	requests, used := number(reply[4]), number(reply[5])
 	if reply[0] != int64(1) {
-		r.views.setTotals(id, requests, used)
+		r.views.with(id, func(x *replicaView, at time.Duration) { x.setTotals(at, requests, used) })
 		name, _ := reply[1].(string)
 		wait := time.Duration(number(reply[3])) * time.Microsecond
-		return nil, Reject(Rejection{name, l.of(name), number(reply[2])}, wait)
+		limit := l.RequestsPerMinute
+		switch name {
+		case Concurrent:
+			limit = l.Concurrent
+		case TokensPerMinute:
+			limit = l.TokensPerMinute
+		}
+		return nil, Reject(Rejection{name, limit, number(reply[2])}, wait)
 	}
 	windowID, _ := reply[1].(string)
-	r.views.recordTake(id, state.Epoch, tokens, requests, used)
+	r.views.with(id, func(x *replicaView, at time.Duration) {
+		x.epoch = cmp.Or(x.epoch, state.Epoch)
+		x.setTotals(at, requests, used)
+		x.own.add(tokens)
+		x.running++
+	})
 	g := &redisGrant{limiter: r, id: id, limits: l, tokens: tokens, windowID: windowID, taken: number(reply[2])}
 	return NewSlot(g), nil
-}
-
-// of returns the value of the limit with the given name.
-func (l Limits) of(name string) int64 {
-	switch name {
-	case Concurrent:
-		return l.Concurrent
-	case TokensPerMinute:
-		return l.TokensPerMinute
-	default:
-		return l.RequestsPerMinute
-	}
 }
 
 // redisGrant is the Grant of a request counted in Redis.
@@ -157,13 +165,16 @@ func (g *redisGrant) Settle(tokens int64) {
 		r.views.recordUnreportedSettlement(g.id, tokens-g.tokens)
 		return
 	}
-	r.views.recordSettlement(g.id, tokens-g.tokens, number(reply[0]), number(reply[1]))
+	r.views.with(g.id, func(x *replicaView, at time.Duration) {
+		x.setTotals(at, number(reply[0]), number(reply[1]))
+		x.own.tokens.add(x.own.at, max(tokens-g.tokens, 0))
+	})
 }
 
 // Release implements Grant. It calls Redis only if there is a concurrency limit.
 func (g *redisGrant) Release() {
 	r := g.limiter
-	r.views.recordRelease(g.id)
+	r.views.with(g.id, func(x *replicaView, _ time.Duration) { x.running = max(x.running-1, 0) })
 	if g.limits.Concurrent <= 0 {
 		return
 	}
@@ -194,7 +205,16 @@ func (r *Redis) sync(ctx context.Context, s cluster.State) {
 		if err != nil || ctx.Err() != nil {
 			return // the next heartbeat retries
 		}
-		r.views.confirmReport(&one, s.Ready, number(reply[0]), number(reply[1]))
+		r.views.with(one.id, func(x *replicaView, at time.Duration) {
+			x.unreported.subtract(&one.unreported)
+			x.epoch = one.epoch
+			if one.running >= 0 {
+				x.uncertain = x.running != one.running
+			}
+			if s.Ready { // all replicas have sent their counts
+				x.setTotals(at, number(reply[0]), number(reply[1]))
+			}
+		})
 	}
 }
 

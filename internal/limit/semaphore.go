@@ -52,7 +52,14 @@ func (p *FairSemaphore) Acquire(ctx context.Context, id string, size int, wait t
 	case <-timer.C:
 	case <-ctx.Done():
 	}
-	return p.leaveQueue(w)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	i := slices.Index(p.queue, w)
+	if i < 0 {
+		return true // a slot was granted in the meantime
+	}
+	p.queue = slices.Delete(p.queue, i, i+1)
+	return false
 }
 
 // enter takes a slot or joins the queue. If it joins the queue, it returns a waiter.
@@ -75,18 +82,6 @@ func (p *FairSemaphore) enter(id string, size int, wait bool) (w *waiter, ok boo
 	w = &waiter{id: id, size: size, ready: make(chan struct{})}
 	p.queue = append(p.queue, w)
 	return w, false
-}
-
-// leaveQueue removes w from the queue. It returns true if a slot was granted in the meantime.
-func (p *FairSemaphore) leaveQueue(w *waiter) (taken bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	i := slices.Index(p.queue, w)
-	if i < 0 {
-		return true
-	}
-	p.queue = slices.Delete(p.queue, i, i+1)
-	return false
 }
 
 // Release returns a slot. The waiting ID that holds the fewest slots gets the next one. A nil semaphore does nothing.
@@ -137,11 +132,4 @@ func (p *FairSemaphore) hasCapacity(id string, size int) bool {
 	}
 	alone := p.changed.IsZero() || time.Since(p.changed) > aloneFor
 	return p.held[id] < fairShare*left || !p.Reserve && alone
-}
-
-// Running returns the number of slots in use.
-func (p *FairSemaphore) Running() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.running
 }

@@ -25,8 +25,8 @@ func TestSlotsAreLimited(t *testing.T) {
 		}
 	}
 	p.Release("a")
-	if !p.Acquire(t.Context(), "a", 4, 0) || p.Running() != 4 {
-		t.Errorf("a place that was given back is not taken: %d", p.Running())
+	if !p.Acquire(t.Context(), "a", 4, 0) || p.running != 4 {
+		t.Errorf("a place that was given back is not taken: %d", p.running)
 	}
 }
 

@@ -60,19 +60,13 @@ func (p part) admit(l Limits, tokens int64) (Rejection, time.Duration, bool) {
 // fits reports whether n more are within this replica's share of the remaining capacity. One request per minute always fits if
 // the total limit has capacity, because a share may be smaller than a single request.
 func (p part) fits(limit, seen, since, n int64) bool {
-	if p.unknown() {
+	const fresh = 3 * time.Second // a few heartbeats
+	known := p.view.known && p.outage-p.view.updatedAt < fresh
+	if !known && p.at-p.outage < Window { // the use by other replicas in the last minute is unknown
 		seen = max(seen, int64(unknownUse*float64(limit)))
 	}
 	left := limit - seen
 	return since <= left/p.replicas-n || (since == 0 && n <= left)
-}
-
-// unknown reports whether the usage by other replicas in the last minute is unknown: Redis became unavailable less than a minute
-// ago, and the ID was not in use here at that time.
-func (p part) unknown() bool {
-	const fresh = 3 * time.Second // a few heartbeats
-	known := p.view.known && p.outage-p.view.updatedAt < fresh
-	return !known && p.at-p.outage < Window
 }
 
 // wait returns how long it takes until a count leaves the window.

@@ -35,14 +35,6 @@ type replicaView struct {
 	epoch        string // epoch of the Redis data that has all counts
 }
 
-func newViews(now func() time.Time) *viewSet {
-	v := &viewSet{seed: maphash.MakeSeed()}
-	for i := range v.shards {
-		v.shards[i].clock, v.shards[i].ids = &clock{now: now}, map[string]*replicaView{}
-	}
-	return v
-}
-
 // with calls do with the view of an ID, after advancing it to the current time.
 func (v *viewSet) with(id string, do func(x *replicaView, at time.Duration)) {
 	s := &v.shards[maphash.String(v.seed, id)%shardCount]
@@ -86,28 +78,6 @@ func (x *replicaView) setTotals(at time.Duration, requests, tokens int64) {
 	x.updatedAt, x.known = at, true
 }
 
-func (v *viewSet) setTotals(id string, requests, tokens int64) {
-	v.with(id, func(x *replicaView, at time.Duration) { x.setTotals(at, requests, tokens) })
-}
-
-func (v *viewSet) recordTake(id, epoch string, tokens, requests, used int64) {
-	v.with(id, func(x *replicaView, at time.Duration) {
-		if x.epoch == "" {
-			x.epoch = epoch
-		}
-		x.setTotals(at, requests, used)
-		x.own.add(tokens)
-		x.running++
-	})
-}
-
-func (v *viewSet) recordSettlement(id string, more, requests, used int64) {
-	v.with(id, func(x *replicaView, at time.Duration) {
-		x.setTotals(at, requests, used)
-		x.own.tokens.add(x.own.at, max(more, 0))
-	})
-}
-
 // recordUnreportedSettlement counts tokens beyond an estimate that cannot be sent to Redis now. An excess estimate is not
 // subtracted; it counts until it leaves the window.
 func (v *viewSet) recordUnreportedSettlement(id string, more int64) {
@@ -118,26 +88,8 @@ func (v *viewSet) recordUnreportedSettlement(id string, more int64) {
 	})
 }
 
-// beginCall counts a pending call to Redis until the returned function is called.
-func (v *viewSet) beginCall(id string) func() {
-	v.with(id, func(x *replicaView, _ time.Duration) { x.pendingCalls++ })
-	return func() {
-		v.with(id, func(x *replicaView, _ time.Duration) { x.pendingCalls-- })
-	}
-}
-
-func (v *viewSet) recordRelease(id string) {
-	v.with(id, func(x *replicaView, _ time.Duration) { x.running = max(x.running-1, 0) })
-}
-
 func (v *viewSet) markUncertain(id string) {
 	v.with(id, func(x *replicaView, _ time.Duration) { x.uncertain = true })
-}
-
-// used returns the token count of an ID for an error message.
-func (v *viewSet) used(id string) (sum int64) {
-	v.with(id, func(x *replicaView, _ time.Duration) { sum = x.seen.tokens.sum })
-	return sum
 }
 
 // report holds the counts of one ID that are sent to Redis.
@@ -159,39 +111,16 @@ func (v *viewSet) reports(epoch string) []report {
 		s.sweep(at)
 		for id, x := range s.ids {
 			x.advance(at)
-			all = append(all, x.report(id, epoch))
+			missing, running := &x.unreported, int64(-1)
+			if x.epoch != epoch && x.epoch != "" {
+				missing, x.uncertain = &x.own, true
+			}
+			if x.uncertain {
+				running = x.running
+			}
+			all = append(all, report{id: id, running: running, missing: missing.ages(), epoch: epoch, unreported: x.unreported.copy()})
 		}
 		s.mu.Unlock()
 	}
 	return all
-}
-
-func (x *replicaView) report(id, epoch string) report {
-	one := report{id: id, running: -1, epoch: epoch}
-	source := &x.unreported
-	if x.epoch != epoch && x.epoch != "" {
-		source = &x.own
-		x.uncertain = true
-	}
-	one.missing = source.ages()
-	one.unreported = x.unreported.copy()
-	if x.uncertain {
-		one.running = x.running
-	}
-	return one
-}
-
-// confirmReport records that Redis has received a report. It stores the totals only if whole is set, which means that all
-// replicas have sent their counts.
-func (v *viewSet) confirmReport(one *report, whole bool, requests, tokens int64) {
-	v.with(one.id, func(x *replicaView, at time.Duration) {
-		x.unreported.subtract(&one.unreported)
-		x.epoch = one.epoch
-		if one.running >= 0 {
-			x.uncertain = x.running != one.running
-		}
-		if whole {
-			x.setTotals(at, requests, tokens)
-		}
-	})
 }
