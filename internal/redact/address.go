@@ -5,13 +5,11 @@ import (
 	"strings"
 )
 
-var addressSet = setOf(digits + "abcdefABCDEF:.")
-
 const longestAddress = 45 // length of an IPv6 address that ends with an IPv4 address
 
 // findAddresses finds IP addresses in runs of address characters.
 func findAddresses(s string, found func(start, end int)) {
-	eachRun(s, addressSet, func(start, end int) {
+	eachRun(s, sets.address, func(start, end int) {
 		for start < end && s[start] == '.' {
 			start++
 		}

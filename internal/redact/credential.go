@@ -68,13 +68,21 @@ func (m *Masker) Scan(d Document) (hold bool) {
 	for i := range m.finders {
 		m.finders[i].scan(m)
 	}
-	if !m.unfinished() {
-		return false
-	}
-	if m.size > maxHeld {
-		for i := range m.finders {
-			m.finders[i].maskUnfinished(m)
+	full := m.size > maxHeld // beginnings of credentials can no longer be held back
+	for i := range m.finders {
+		for _, t := range m.finders[i].tracks {
+			for _, part := range []matcher{t.outer, t.inner} {
+				if part.matched < holdFrom || part.ranges[len(part.ranges)-1].doc < m.taken {
+					continue
+				}
+				hold = true
+				if full {
+					m.cover(part.ranges)
+				}
+			}
 		}
+	}
+	if !hold || full {
 		return false
 	}
 	m.own(len(m.docs) - 1)
@@ -133,18 +141,6 @@ func (m *Masker) cover(ranges []byteRange) {
 	}
 }
 
-// unfinished reports whether a document that Take has not returned contains the beginning of a credential.
-func (m *Masker) unfinished() bool {
-	for i := range m.finders {
-		for _, t := range m.finders[i].tracks {
-			if t.outer.unfinished(m.taken) || t.inner.unfinished(m.taken) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 // credentialFinder finds one credential.
 type credentialFinder struct {
 	secret []byte
@@ -201,7 +197,13 @@ func (f *credentialFinder) scan(m *Masker) {
 		}
 		member = m.last()[start:end]
 		if bytes.HasSuffix(member, []byte("index")) {
-			index = leadingInt(rest[1:])
+			index = 0
+			for _, digit := range bytes.TrimLeft(rest[1:], " \t\r\n") {
+				if digit < '0' || digit > '9' || index > 1<<20 {
+					break
+				}
+				index = index*10 + int(digit-'0')
+			}
 		}
 	}
 }
@@ -237,17 +239,6 @@ func (f *credentialFinder) value(m *Masker, member []byte, index, start, end int
 
 func trackKey(member []byte, index int) string {
 	return strconv.Itoa(index) + string(member)
-}
-
-// leadingInt returns the number at the beginning of data, or 0.
-func leadingInt(data []byte) (n int) {
-	for _, c := range bytes.TrimLeft(data, " \t\r\n") {
-		if c < '0' || c > '9' || n > 1<<20 {
-			return n
-		}
-		n = n*10 + int(c-'0')
-	}
-	return n
 }
 
 // closingQuote returns the index of the quote that ends the JSON string, or the length of data.
@@ -366,22 +357,6 @@ func (f *credentialFinder) border(n int) int {
 		}
 	}
 	return f.fail[n-1]
-}
-
-// unfinished reports whether the match is long enough to hold back documents after the first taken ones.
-func (t *matcher) unfinished(taken int) bool {
-	return t.matched >= holdFrom && t.ranges[len(t.ranges)-1].doc >= taken
-}
-
-// maskUnfinished masks the beginnings of credentials that can no longer be held back.
-func (f *credentialFinder) maskUnfinished(m *Masker) {
-	for _, t := range f.tracks {
-		for _, part := range []matcher{t.outer, t.inner} {
-			if part.unfinished(m.taken) {
-				m.cover(part.ranges)
-			}
-		}
-	}
 }
 
 // noMatch represents a character that cannot occur in a credential. Credentials are ASCII, because they are sent in

@@ -21,29 +21,23 @@ func findEmails(s string, found func(start, end int)) {
 		}
 		i += from
 		from = i + 1
-		start := localStart(s, max(last, i-longestLocal), i)
+		start, least := i, max(last, i-longestLocal)
+		for start > least {
+			r, size := utf8.DecodeLastRuneInString(s[least:start])
+			if !inAddress(r) && !strings.ContainsRune("._%+'&=~#-", r) {
+				break
+			}
+			start -= size
+		}
+		for start < i && strings.IndexByte(".'=&#", s[start]) >= 0 {
+			start++
+		}
 		end := domainEnd(s, i+1)
 		if start < i && end > i {
 			found(start, end)
 			from, last = end, end
 		}
 	}
-}
-
-// localStart returns the start of the local part before the @.
-func localStart(s string, least, at int) int {
-	start := at
-	for start > least {
-		r, size := utf8.DecodeLastRuneInString(s[least:start])
-		if !inAddress(r) && !strings.ContainsRune("._%+'&=~#-", r) {
-			break
-		}
-		start -= size
-	}
-	for start < at && strings.IndexByte(".'=&#", s[start]) >= 0 {
-		start++
-	}
-	return start
 }
 
 // domainEnd returns the end of the domain, or 0 if it is not a domain.

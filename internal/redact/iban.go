@@ -24,7 +24,10 @@ func findIBANs(s string, found func(start, end int)) {
 // ibanEnd returns the end of the number that starts at start, or 0 if its check digits are wrong. Single spaces
 // between characters are skipped.
 func ibanEnd(s string, start int) int {
-	want := ibanLength(strings.ToUpper(s[start : start+2]))
+	want := 0
+	if at := strings.Index(ibanLengths, strings.ToUpper(s[start:start+2])); at >= 0 {
+		want = int(ibanLengths[at+2]-'0')*10 + int(ibanLengths[at+3]-'0')
+	}
 	compact := make([]byte, 0, 34)
 	i := start
 	for ; i < len(s) && len(compact) < want; i++ {
@@ -40,14 +43,6 @@ func ibanEnd(s string, start int) int {
 		return 0
 	}
 	return i
-}
-
-func ibanLength(country string) int {
-	i := strings.Index(ibanLengths, country)
-	if i < 0 {
-		return 0
-	}
-	return int(ibanLengths[i+2]-'0')*10 + int(ibanLengths[i+3]-'0')
 }
 
 // checkDigits verifies the IBAN modulo 97: the first four characters are moved to the end, and letters count from 10.

@@ -37,11 +37,15 @@ func (p *Pass) JSONPart(part []byte) []byte {
 		if e.from[i] != '"' {
 			continue
 		}
-		start := i + 1
-		end := stringEnd(e.from, start)
+		start, end := i+1, i+1
+		for ; e.from[end] != '"'; end++ {
+			if e.from[end] == '\\' {
+				end++
+			}
+		}
 		i = end // the closing quote
-		if isKey(e.from, end+1) {
-			continue
+		if strings.HasPrefix(strings.TrimLeft(e.from[end+1:], " \t\r\n"), ":") {
+			continue // a key: in a valid document, a colon follows only keys
 		}
 		p.value(&e, start, end)
 		if p.stopped {
@@ -52,28 +56,6 @@ func (p *Pass) JSONPart(part []byte) []byte {
 		return part
 	}
 	return append(e.into, e.from[e.at:]...)
-}
-
-// stringEnd returns the index of the closing quote of a valid string.
-func stringEnd(s string, i int) int {
-	for ; s[i] != '"'; i++ {
-		if s[i] == '\\' {
-			i++
-		}
-	}
-	return i
-}
-
-// isKey reports whether a colon follows. In a valid document, a colon follows only keys.
-func isKey(s string, i int) bool {
-	for ; i < len(s); i++ {
-		switch s[i] {
-		case ' ', '\t', '\r', '\n':
-		default:
-			return s[i] == ':'
-		}
-	}
-	return false
 }
 
 // value redacts the string content between start and end.

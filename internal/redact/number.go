@@ -3,9 +3,6 @@ package redact
 import "regexp"
 
 var (
-	numberSet = setOf(digits + " -")
-	phoneSet  = setOf(digits + "+() .-/")
-
 	ssn = regexp.MustCompile(`\d{3}-\d{2}-\d{4}`)
 
 	// Phone numbers in three forms: with a plus sign and a country code, in North American groups, and with the leading
@@ -23,7 +20,7 @@ const (
 
 // findPhones applies the pattern only to runs with enough digits.
 func findPhones(s string, found func(start, end int)) {
-	eachRun(s, phoneSet, func(start, end int) {
+	eachRun(s, sets.phone, func(start, end int) {
 		if countDigits(s[start:end]) < fewestPhoneDigits {
 			return
 		}
@@ -50,7 +47,7 @@ func isIsolated(s string, start, end int) bool {
 
 // findSSNs finds US social security numbers. It excludes numbers that were never assigned.
 func findSSNs(s string, found func(start, end int)) {
-	eachRun(s, numberSet, func(start, end int) {
+	eachRun(s, sets.number, func(start, end int) {
 		if end-start < len("000-00-0000") {
 			return
 		}
@@ -71,7 +68,7 @@ const (
 
 // findCards checks for a card number at the start of each group of digits, longest number first.
 func findCards(s string, found func(start, end int)) {
-	eachRun(s, numberSet, func(start, end int) {
+	eachRun(s, sets.number, func(start, end int) {
 		for i := start; i < end; {
 			if !isDigit(s[i]) || (i > start && isDigit(s[i-1])) {
 				i++

@@ -104,8 +104,6 @@ const (
 	shortestMedia    = 512 // bytes of base64 treated as media without a data URL prefix
 )
 
-var base64Set = setOf(digits + letters + "+/=_-")
-
 // isMedia reports whether a text is encoded media or a vector. A match in such a text is a coincidence, and a mark
 // would corrupt the data.
 func isMedia(s string) bool {
@@ -119,7 +117,7 @@ func isMedia(s string) bool {
 
 func isBase64(s string) bool {
 	for i := range len(s) {
-		if !base64Set[s[i]] {
+		if !sets.base64[s[i]] {
 			return false
 		}
 	}

@@ -178,6 +178,19 @@ const (
 	letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 )
 
+// sets holds the characters that occur in the values that the built-in rules find.
+var sets = struct{ plain, name, upper, bearer, jwt, number, phone, address, base64 *[256]bool }{
+	plain:   setOf(digits + letters),
+	name:    setOf(digits + letters + "_-"),
+	upper:   setOf(digits + letters[:26]),
+	bearer:  setOf(digits + letters + "-._~+/="),
+	jwt:     setOf(digits + letters + "_-."),
+	number:  setOf(digits + " -"),
+	phone:   setOf(digits + "+() .-/"),
+	address: setOf(digits + "abcdefABCDEF:."),
+	base64:  setOf(digits + letters + "+/=_-"),
+}
+
 func countDigits(s string) int {
 	n := 0
 	for i := range len(s) {

@@ -9,69 +9,62 @@ type vendorKey struct {
 	least  int
 }
 
-var (
-	plainSet  = setOf(digits + letters)
-	nameSet   = setOf(digits + letters + "_-")
-	upperSet  = setOf(digits + letters[:26])
-	bearerSet = setOf(digits + letters + "-._~+/=")
-	jwtSet    = setOf(digits + letters + "_-.")
-)
-
-// vendorKeys lists the key formats of vendors and of the gateway.
-var vendorKeys = []vendorKey{
-	{"sk-", nameSet, 16},
-	{"sk_live_", plainSet, 16},
-	{"sk_test_", plainSet, 16},
-	{"rk_live_", plainSet, 16},
-	{"ghp_", plainSet, 30},
-	{"gho_", plainSet, 30},
-	{"ghu_", plainSet, 30},
-	{"ghs_", plainSet, 30},
-	{"ghr_", plainSet, 30},
-	{"github_pat_", nameSet, 22},
-	{"glpat-", nameSet, 20},
-	{"xoxb-", nameSet, 10},
-	{"xoxp-", nameSet, 10},
-	{"xoxa-", nameSet, 10},
-	{"xoxs-", nameSet, 10},
-	{"xapp-", nameSet, 10},
-	{"AKIA", upperSet, 16},
-	{"ASIA", upperSet, 16},
-	{"AIza", nameSet, 35},
-	{"ya29.", nameSet, 20},
-	{"hf_", plainSet, 30},
-	{"gsk_", plainSet, 40},
-	{"xai-", nameSet, 40},
-	{"r8_", plainSet, 37},
-	{"pplx-", plainSet, 40},
-	{"npm_", plainSet, 36},
-	{"pypi-", nameSet, 40},
-	{"SG.", jwtSet, 40},
-	{"dop_v1_", plainSet, 40},
-	{"shpat_", plainSet, 32},
-	{"fl_", plainSet, 30},
-	{"eyJ", jwtSet, 30},
+// secretIndex holds what can begin with a byte.
+type secretIndex struct {
+	keys  [256][]vendorKey
+	start [256]bool // also for the word Bearer
 }
 
-// keysByFirstByte indexes vendorKeys; secretStart holds the first bytes of keys and of the word Bearer.
-var keysByFirstByte, secretStart = sortTokens()
-
-func sortTokens() (by [256][]vendorKey, start [256]bool) {
-	for _, t := range vendorKeys {
-		first := t.prefix[0]
-		by[first], start[first] = append(by[first], t), true
+// secrets holds the key formats of vendors and of the gateway.
+var secrets = func() (index secretIndex) {
+	for _, k := range []vendorKey{
+		{"sk-", sets.name, 16},
+		{"sk_live_", sets.plain, 16},
+		{"sk_test_", sets.plain, 16},
+		{"rk_live_", sets.plain, 16},
+		{"ghp_", sets.plain, 30},
+		{"gho_", sets.plain, 30},
+		{"ghu_", sets.plain, 30},
+		{"ghs_", sets.plain, 30},
+		{"ghr_", sets.plain, 30},
+		{"github_pat_", sets.name, 22},
+		{"glpat-", sets.name, 20},
+		{"xoxb-", sets.name, 10},
+		{"xoxp-", sets.name, 10},
+		{"xoxa-", sets.name, 10},
+		{"xoxs-", sets.name, 10},
+		{"xapp-", sets.name, 10},
+		{"AKIA", sets.upper, 16},
+		{"ASIA", sets.upper, 16},
+		{"AIza", sets.name, 35},
+		{"ya29.", sets.name, 20},
+		{"hf_", sets.plain, 30},
+		{"gsk_", sets.plain, 40},
+		{"xai-", sets.name, 40},
+		{"r8_", sets.plain, 37},
+		{"pplx-", sets.plain, 40},
+		{"npm_", sets.plain, 36},
+		{"pypi-", sets.name, 40},
+		{"SG.", sets.jwt, 40},
+		{"dop_v1_", sets.plain, 40},
+		{"shpat_", sets.plain, 32},
+		{"fl_", sets.plain, 30},
+		{"eyJ", sets.jwt, 30},
+	} {
+		first := k.prefix[0]
+		index.keys[first], index.start[first] = append(index.keys[first], k), true
 	}
-	start['b'], start['B'] = true, true
-	return by, start
-}
+	index.start['b'], index.start['B'] = true, true
+	return index
+}()
 
 // findSecrets finds API keys and bearer tokens at the start of words, then private keys and passwords in URLs.
 func findSecrets(s string, found func(start, end int)) {
 	for i := 0; i < len(s); i++ {
-		if !secretStart[s[i]] || isWord(before(s, i)) {
+		if !secrets.start[s[i]] || isWord(before(s, i)) {
 			continue
 		}
-		if end := tokenEnd(s, i, keysByFirstByte[s[i]]); end > i {
+		if end := tokenEnd(s, i, secrets.keys[s[i]]); end > i {
 			found(i, end)
 			i = end - 1
 		} else if start, end := bearerSpan(s, i); end > i {
@@ -125,7 +118,7 @@ func bearerSpan(s string, word int) (start, end int) {
 	for start < len(s) && s[start] == ' ' {
 		start++
 	}
-	if end = spanEnd(s, start, bearerSet); end-start < leastBearer {
+	if end = spanEnd(s, start, sets.bearer); end-start < leastBearer {
 		return 0, 0
 	}
 	return start, end

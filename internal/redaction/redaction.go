@@ -105,7 +105,12 @@ func (r *Filter) of(workspaceID string) *tenantRules {
 		rules = *own
 	}
 	if !rules.Empty() {
-		t.version = versionOf(rules)
+		text, err := json.Marshal(rules)
+		if err != nil {
+			panic(err) // rules are strings
+		}
+		sum := sha256.Sum256(text)
+		t.version = hex.EncodeToString(sum[:])
 		redactor, err := redact.New(rules)
 		t.redactor, t.broken = redactor, err != nil
 		if err != nil {
@@ -118,15 +123,6 @@ func (r *Filter) of(workspaceID string) *tenantRules {
 
 // Version identifies the rules of a workspace; it is empty when there are none.
 func (r *Filter) Version(workspaceID string) string { return r.of(workspaceID).version }
-
-func versionOf(rules redact.Rules) string {
-	text, err := json.Marshal(rules)
-	if err != nil {
-		panic(err) // rules are strings
-	}
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:])
-}
 
 // RedactBatch redacts the entries of a batch that is about to be written, the workspaces in parallel. Entries that are not ready
 // in time lose their texts.
