@@ -58,16 +58,13 @@ type KindInfo struct {
 	Instance bool     // whether the figure belongs to the gateway; only operators may use it
 }
 
-var (
-	missing  = []Window{"15m", "5m", "1h", "6h", "24h", "7d"}
-	traffic  = []Window{"15m", "5m", "1h", "6h", "24h", "7d", "30d"}
-	spending = []Window{"24h", "1h", "6h", "7d", "30d", "day", "week", "month"}
-	slow     = []Window{"7d", "24h", "30d"}
-	measured = []Window{"30d", "7d"}
-)
-
 // Kinds lists the kinds of rules in the order in which they are offered.
 func Kinds() []KindInfo {
+	missing := []Window{"15m", "5m", "1h", "6h", "24h", "7d"}
+	traffic := []Window{"15m", "5m", "1h", "6h", "24h", "7d", "30d"}
+	spending := []Window{"24h", "1h", "6h", "7d", "30d", "day", "week", "month"}
+	slow := []Window{"7d", "24h", "30d"}
+	measured := []Window{"30d", "7d"}
 	return []KindInfo{
 		{Kind: Spend, Name: "Spend", Unit: Dollars, Min: 0.000001, Max: 1e9, Usual: 100, Windows: spending, PerKey: true},
 		{Kind: Budget, Name: "Budget used", Unit: Percent, Min: 1, Max: 1000, Usual: 80, PerKey: true},
@@ -129,19 +126,6 @@ func (w Window) Duration() time.Duration {
 		return 30 * 24 * time.Hour
 	}
 	return 0
-}
-
-// text describes the window in a sentence.
-func (w Window) text() string {
-	switch w {
-	case "":
-		return ""
-	case "day":
-		return "today"
-	case "week", "month":
-		return "this " + string(w)
-	}
-	return "last " + string(w)
 }
 
 // Rule compares a figure of a workspace with a threshold.

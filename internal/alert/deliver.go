@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
+	"strings"
 	"time"
 
 	"fairlead/internal/llm"
@@ -74,9 +76,26 @@ func (s *Sender) Send(ctx context.Context, c *Channel, e *Event, now time.Time) 
 		if err != nil {
 			return err
 		}
-		return s.post(ctx, secrets.URL, body, func(h http.Header) error { return sign(h, secrets.Key, e.ID, now, body) })
+		// The headers of the Standard Webhooks specification. The receiver checks the signature and the age of the timestamp, and
+		// ignores an id that it has seen.
+		return s.post(ctx, secrets.URL, body, func(h http.Header) error {
+			signature, err := Sign(secrets.Key, e.ID, now, body)
+			if err != nil {
+				return err
+			}
+			h.Set("Webhook-Id", e.ID)
+			h.Set("Webhook-Timestamp", strconv.FormatInt(now.Unix(), 10))
+			h.Set("Webhook-Signature", signature)
+			h.Set("Idempotency-Key", e.ID)
+			return nil
+		})
 	case Slack:
-		body, err := e.slackBody(dashboard)
+		escape := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;") // links and mentions begin with these characters
+		text := "*" + escape.Replace(e.Title()) + "*\n" + escape.Replace(e.Sentence())
+		if link := e.link(dashboard); link != "" {
+			text += "\n<" + link + "|Open alerts>"
+		}
+		body, err := json.Marshal(map[string]string{"text": text})
 		if err != nil {
 			return err
 		}
@@ -99,8 +118,14 @@ func (s *Sender) post(ctx context.Context, url string, body []byte, headers func
 		return err
 	}
 	resp, err := s.HTTP.Do(req)
-	if err != nil {
-		return sendError(ctx, err)
+	if err != nil { // an error without the address, which may be secret
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			return fmt.Errorf("no response within %s", sendTime)
+		}
+		if e, ok := errors.AsType[*llm.Error](err); ok {
+			return errors.New(e.Message)
+		}
+		return errors.New("the endpoint could not be reached")
 	}
 	defer func() { _ = resp.Body.Close() }()
 	_, _ = io.CopyN(io.Discard, resp.Body, maxAnswer) // the body is not used
@@ -108,17 +133,6 @@ func (s *Sender) post(ctx context.Context, url string, body []byte, headers func
 		return fmt.Errorf("the endpoint returned status %d", resp.StatusCode)
 	}
 	return nil
-}
-
-// sendError returns an error without the address, which may be secret.
-func sendError(ctx context.Context, err error) error {
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return fmt.Errorf("no response within %s", sendTime)
-	}
-	if e, ok := errors.AsType[*llm.Error](err); ok {
-		return errors.New(e.Message)
-	}
-	return errors.New("the endpoint could not be reached")
 }
 
 // finish sets the result of an attempt.

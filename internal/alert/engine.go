@@ -3,6 +3,7 @@ package alert
 import (
 	"context"
 	"errors"
+	"math"
 	"sync"
 	"time"
 
@@ -146,12 +147,17 @@ func (e *Engine) evaluate(ctx context.Context, round *round, r *Rule, states []S
 		old[s.Subject] = s
 	}
 	for _, change := range Evaluate(r, states, measured, now) {
-		if !worthSaving(old[change.Next.Subject], &change) {
+		const refresh = 5 * time.Minute // how often an unchanged value is stored
+		was, next := old[change.Next.Subject], &change.Next
+		same := change.Event == nil && !change.Remove && was.Revision != 0 && was.Detail == next.Detail && was.Label == next.Label
+		if same && !(math.Abs(was.Value-next.Value) > 0.01*math.Abs(was.Value)) && next.SeenAt.Sub(was.SeenAt) < refresh {
 			continue
 		}
 		var deliveries []Delivery
 		if change.Event != nil && !change.Event.Muted {
-			deliveries = deliveriesOf(r, change.Event)
+			for _, channel := range r.Channels {
+				deliveries = append(deliveries, newDelivery(change.Event, channel))
+			}
 		}
 		// Another replica that has evaluated the rule at the same time has recorded the same crossing.
 		if _, err := e.Store.Apply(ctx, &change, deliveries); err != nil {
@@ -159,14 +165,6 @@ func (e *Engine) evaluate(ctx context.Context, round *round, r *Rule, states []S
 		}
 	}
 	return nil
-}
-
-func deliveriesOf(r *Rule, e *Event) []Delivery {
-	list := make([]Delivery, 0, len(r.Channels))
-	for _, channel := range r.Channels {
-		list = append(list, newDelivery(e, channel))
-	}
-	return list
 }
 
 func newDelivery(e *Event, channel string) Delivery {

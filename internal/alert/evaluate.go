@@ -26,29 +26,15 @@ type Change struct {
 // hysteresis is the share of the threshold by which a value must return before an alert recovers.
 const hysteresis = 0.1
 
-// leastMargin returns the smallest margin of recovery, for thresholds near 0.
-func leastMargin(u Unit) float64 {
-	switch u {
-	case Percent, Points:
-		return 0.5
-	case Dollars, Milliseconds, Days, Count:
-	}
-	return 0
-}
-
-// crosses reports whether a value is beyond the threshold of a rule.
-func crosses(info *KindInfo, threshold, value float64) bool {
-	if info.Below {
-		return value < threshold
-	}
-	return value >= threshold
-}
-
 // clears reports whether a value has returned far enough that a firing alert recovers.
 func clears(info *KindInfo, threshold, value float64) bool {
-	margin := max(math.Abs(threshold)*hysteresis, leastMargin(info.Unit))
-	if info.Unit == Count {
+	margin := math.Abs(threshold) * hysteresis
+	switch info.Unit {
+	case Percent, Points:
+		margin = max(margin, 0.5) // for thresholds near 0
+	case Count:
 		margin = math.Floor(margin) // one request ends an alert that none was received
+	case Dollars, Milliseconds, Days:
 	}
 	if info.Below {
 		return value >= threshold+margin
@@ -101,8 +87,12 @@ func Evaluate(r *Rule, states []State, measured []Measurement, now time.Time) []
 func step(r *Rule, info *KindInfo, state State, m Measurement, now time.Time) Change {
 	next := state
 	next.Label, next.Value, next.Detail, next.SeenAt = m.Label, m.Value, m.Detail, now
+	beyond := m.Value >= r.Threshold
+	if info.Below {
+		beyond = m.Value < r.Threshold
+	}
 	switch {
-	case !state.Firing && crosses(info, r.Threshold, m.Value):
+	case !state.Firing && beyond:
 		e := r.event(Firing, &next, now)
 		next.Firing, next.Since, next.EventID, next.Notified = true, now, e.ID, !e.Muted
 		return Change{Next: next, Event: e}
@@ -126,15 +116,4 @@ func (r *Rule) event(t EventType, s *State, now time.Time) *Event {
 		ID: id.New("alrt", now), WorkspaceID: r.WorkspaceID, Type: t, RuleID: r.ID, RuleName: r.Name, Kind: r.Kind, Threshold: r.Threshold, Window: r.Window,
 		Subject: s.Subject, Label: s.Label, Value: s.Value, Detail: s.Detail, At: now, Muted: r.Muted(now) || len(r.Channels) == 0,
 	}
-}
-
-// refresh is how often a value without a crossing is stored even if it has not changed.
-const refresh = 5 * time.Minute
-
-// worthSaving reports whether a change must be stored: crossings, new values, and from time to time unchanged ones.
-func worthSaving(old State, c *Change) bool {
-	if c.Event != nil || c.Remove || old.Revision == 0 || old.Detail != c.Next.Detail || old.Label != c.Next.Label {
-		return true
-	}
-	return math.Abs(old.Value-c.Next.Value) > 0.01*math.Abs(old.Value) || c.Next.SeenAt.Sub(old.SeenAt) >= refresh
 }

@@ -117,9 +117,15 @@ func (m *round) measure(ctx context.Context, r *Rule) ([]Measurement, error) {
 		one.Known = false // a rule that is added before the first request must not fire immediately
 	}
 	if r.KeyID != "" {
-		one.Subject = r.KeyID
-		if one.Label, err = m.keyName(ctx, r); err != nil {
+		one.Subject, one.Label = r.KeyID, r.KeyID
+		keys, err := m.workspaceKeys(ctx, r.WorkspaceID)
+		if err != nil {
 			return nil, err
+		}
+		for i := range keys {
+			if keys[i].ID == r.KeyID {
+				one.Label = keys[i].Name
+			}
 		}
 	}
 	return []Measurement{one}, nil
@@ -187,16 +193,6 @@ func (m *round) workspaceKeys(ctx context.Context, workspace string) ([]account.
 	return keys, err
 }
 
-func (m *round) keyName(ctx context.Context, r *Rule) (string, error) {
-	keys, err := m.workspaceKeys(ctx, r.WorkspaceID)
-	for i := range keys {
-		if keys[i].ID == r.KeyID {
-			return keys[i].Name, nil
-		}
-	}
-	return r.KeyID, err
-}
-
 func (m *round) measureKeys(ctx context.Context, r *Rule) ([]Measurement, error) {
 	keys, err := m.workspaceKeys(ctx, r.WorkspaceID)
 	if err != nil {
@@ -239,24 +235,19 @@ func (m *round) measureBudgets(ctx context.Context, r *Rule) ([]Measurement, err
 			}
 			// Without enough data, the forecast is the amount spent: the rule fires when that reaches the threshold.
 			spent = b.Forecast.Expected
-			one.Detail += forecastText(&b.Forecast)
+			if b.Forecast.Outlook == budget.Unknown {
+				one.Detail += " Not enough data for a forecast."
+			} else {
+				one.Detail += fmt.Sprintf(" Expected at the end of the period: %s.", spent.Display())
+			}
+			if b.Forecast.Outlook == budget.RunsOut {
+				one.Detail += " Used up about " + b.Forecast.UsedUp.UTC().Format("2 January 15:04 UTC") + "."
+			}
 		}
 		one.Value = 100 * spent.Dollars() / amount.Dollars()
 		list = append(list, one)
 	}
 	return list, nil
-}
-
-// forecastText describes a forecast as a sentence that follows another one.
-func forecastText(f *budget.Forecast) string {
-	if f.Outlook == budget.Unknown {
-		return " Not enough data for a forecast."
-	}
-	text := fmt.Sprintf(" Expected at the end of the period: %s.", f.Expected.Display())
-	if f.Outlook == budget.RunsOut {
-		text += " Used up about " + f.UsedUp.UTC().Format("2 January 15:04 UTC") + "."
-	}
-	return text
 }
 
 func (m *round) measureQuality(ctx context.Context, r *Rule) ([]Measurement, error) {

@@ -8,8 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -69,18 +67,6 @@ func (e *Event) link(dashboard string) string {
 	return strings.TrimSuffix(dashboard, "/") + "/alerts"
 }
 
-// slackEscape replaces the characters that begin links and mentions.
-var slackEscape = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
-
-// slackBody encodes an event for an incoming webhook.
-func (e *Event) slackBody(dashboard string) ([]byte, error) {
-	text := "*" + slackEscape.Replace(e.Title()) + "*\n" + slackEscape.Replace(e.Sentence())
-	if link := e.link(dashboard); link != "" {
-		text += "\n<" + link + "|Open alerts>"
-	}
-	return json.Marshal(map[string]string{"text": text})
-}
-
 // keyPrefix is the start of a signing key, as in the Standard Webhooks specification.
 const keyPrefix = "whsec_"
 
@@ -101,18 +87,4 @@ func Sign(key, id string, at time.Time, body []byte) (string, error) {
 	_, _ = fmt.Fprintf(mac, "%s.%d.", id, at.Unix()) // a hash never fails
 	_, _ = mac.Write(body)
 	return "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil)), nil
-}
-
-// sign adds the headers of the Standard Webhooks specification. The receiver checks the signature and the age of the timestamp, and
-// ignores an id that it has seen.
-func sign(h http.Header, key, id string, at time.Time, body []byte) error {
-	signature, err := Sign(key, id, at, body)
-	if err != nil {
-		return err
-	}
-	h.Set("Webhook-Id", id)
-	h.Set("Webhook-Timestamp", strconv.FormatInt(at.Unix(), 10))
-	h.Set("Webhook-Signature", signature)
-	h.Set("Idempotency-Key", id)
-	return nil
 }

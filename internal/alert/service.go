@@ -218,7 +218,11 @@ func (s *Service) checkRule(ctx context.Context, by account.Actor, r *Rule, info
 	case len(info.Windows) == 0 && r.Window != "":
 		return invalid("window", fmt.Sprintf("Rules of the kind %s have no window.", r.Kind))
 	case len(info.Windows) > 0 && !slices.Contains(info.Windows, r.Window):
-		return invalid("window", fmt.Sprintf("Use one of %s.", joinWindows(info.Windows)))
+		texts := make([]string, len(info.Windows))
+		for i, w := range info.Windows {
+			texts[i] = string(w)
+		}
+		return invalid("window", fmt.Sprintf("Use one of %s.", strings.Join(texts, ", ")))
 	case r.KeyID != "" && !info.PerKey:
 		return invalid("key_id", fmt.Sprintf("Rules of the kind %s cannot be limited to one key.", r.Kind))
 	case r.MutedUntil.Sub(s.Now()) > maxMute:
@@ -253,14 +257,6 @@ func (s *Service) checkChannels(ctx context.Context, r *Rule) error {
 		}
 	}
 	return nil
-}
-
-func joinWindows(all []Window) string {
-	texts := make([]string, len(all))
-	for i, w := range all {
-		texts[i] = string(w)
-	}
-	return strings.Join(texts, ", ")
 }
 
 func checkName(name string) (string, error) {

@@ -69,8 +69,14 @@ func (e *Event) Sentence() string {
 	if e.Type == Recovered {
 		text = fmt.Sprintf("%s: %s. It was %s the threshold of %s for %s", what, value, side, bound, e.At.Sub(e.Since).Round(time.Second))
 	}
-	if window := e.Window.text(); window != "" {
-		text += " (" + window + ")"
+	switch e.Window {
+	case "":
+	case "day":
+		text += " (today)"
+	case "week", "month":
+		text += " (this " + string(e.Window) + ")"
+	default:
+		text += " (last " + string(e.Window) + ")"
 	}
 	text += "."
 	if e.Detail != "" {

@@ -4,11 +4,6 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
-
-	"go.opentelemetry.io/otel/attribute"
-
-	"fairlead/internal/requestlog"
-	"fairlead/internal/transcript"
 )
 
 // maxText is the maximum size of the texts in one attribute. For a longer conversation, only the newest messages are exported.
@@ -55,18 +50,6 @@ type part struct {
 	Name      string `json:"name,omitempty"`
 	Arguments string `json:"arguments,omitempty"`
 	Response  string `json:"response,omitempty"`
-}
-
-// contentAttributes returns the messages of a request and its response. It leaves out bodies that cannot be decoded.
-func contentAttributes(e *requestlog.Entry) []attribute.KeyValue {
-	request, response := e.Body.Request, e.Body.Response
-	if asked, answered := transcript.ToChat(e.Format, e.Body); asked != nil || answered != nil {
-		request, response = asked, answered
-	}
-	var list attributes
-	list.text("gen_ai.input.messages", encode(inputMessages(request)))
-	list.text("gen_ai.output.messages", encode(outputMessages(response)))
-	return list
 }
 
 func inputMessages(body []byte) []message {

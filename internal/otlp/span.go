@@ -14,6 +14,7 @@ import (
 	"fairlead/internal/money"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/tracecontext"
+	"fairlead/internal/transcript"
 )
 
 // record creates the spans of a finished request: one for the request, and one for each attempt.
@@ -25,10 +26,24 @@ func (x *Exporter) record(ctx context.Context, e *requestlog.Entry) {
 	defer span.End(trace.WithTimestamp(end))
 	span.SetAttributes(x.requestAttributes(e)...)
 	if x.settings.Config.Content {
-		span.SetAttributes(contentAttributes(e)...) //nolint:contextcheck // decoding is not cancelled
+		request, response := e.Body.Request, e.Body.Response
+		if asked, answered := transcript.ToChat(e.Format, e.Body); asked != nil || answered != nil { //nolint:contextcheck // decoding is not cancelled
+			request, response = asked, answered
+		}
+		var content attributes // bodies that cannot be decoded are omitted
+		content.text("gen_ai.input.messages", encode(inputMessages(request)))
+		content.text("gen_ai.output.messages", encode(outputMessages(response)))
+		span.SetAttributes(content...)
 	}
 	if e.Outcome.IsError() {
-		span.SetStatus(codes.Error, x.failure(e))
+		description := string(e.Outcome)
+		if e.Error != nil {
+			description = e.Error.Code
+			if x.settings.Config.Content && e.Error.Message != "" { // the message may quote the prompt
+				description = e.Error.Message
+			}
+		}
+		span.SetStatus(codes.Error, description)
 	}
 	for i := range e.Attempts {
 		x.recordAttempt(ctx, e, i)
@@ -166,7 +181,11 @@ func (x *Exporter) requestAttributes(e *requestlog.Entry) []attribute.KeyValue {
 	}
 	a.text("gen_ai.conversation.id", e.Session)
 	a.usage(e.Usage)
-	a.text("http.request.method", "POST")
+	method := "POST"
+	if e.Endpoint == requestlog.RealtimeEndpoint {
+		method = "GET"
+	}
+	a.text("http.request.method", method)
 	a.text("http.route", "/proxy/v1/"+e.Endpoint)
 	a.count("http.response.status_code", int64(e.Status))
 	a.text("user_agent.original", e.Client)
@@ -223,17 +242,6 @@ func (x *Exporter) attemptAttributes(e *requestlog.Entry, i int) []attribute.Key
 	a.seconds("fairlead.attempt.connect", at.Connect)
 	a.flag("fairlead.attempt.hedge", at.Hedge)
 	return a
-}
-
-// failure returns the description of a failed request. The message of an error may quote the prompt.
-func (x *Exporter) failure(e *requestlog.Entry) string {
-	switch {
-	case e.Error == nil:
-		return string(e.Outcome)
-	case x.settings.Config.Content && e.Error.Message != "":
-		return e.Error.Message
-	}
-	return e.Error.Code
 }
 
 // ids is an ID generator that returns the ids in the context.

@@ -115,13 +115,3 @@ func (g *gauges) collectCircuits(out chan<- prometheus.Metric) {
 		}
 	}
 }
-
-func buildInfo(b Build) prometheus.Collector {
-	g := prometheus.NewGauge(prometheus.GaugeOpts{
-		Name:        "fairlead_build_info",
-		Help:        "Always 1. The labels identify the build.",
-		ConstLabels: prometheus.Labels{"version": b.Version, "commit": b.Commit, "go": b.Go},
-	})
-	g.Set(1)
-	return g
-}

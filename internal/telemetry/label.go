@@ -5,7 +5,6 @@ import (
 
 	"fairlead/internal/llm"
 	"fairlead/internal/requestlog"
-	"fairlead/internal/route"
 )
 
 // Label values for a missing name and for a name that is not configured.
@@ -43,13 +42,11 @@ func (n *names) provider(name string) string { return label(name, n.providers[na
 
 func (n *names) model(name string) string { return label(name, n.models[name]) }
 
-func (n *names) endpoint(name string) string { return label(name, endpoints[name]) }
-
 // endpoints lists the endpoints of the model API.
 var endpoints = set([]string{
 	"audio/speech", "audio/transcriptions", "batchEmbedContents", "batches", "chat/completions", "completions", "countTokens", "embedContent",
 	"embeddings", "feedback", "files", "generateContent",
-	"images/generations", "messages", "messages/count_tokens", "models", "rerank", "responses", "streamGenerateContent",
+	"images/generations", "messages", "messages/count_tokens", "models", "realtime", "rerank", "responses", "streamGenerateContent",
 })
 
 func outcome(o requestlog.Outcome) string {
@@ -58,24 +55,6 @@ func outcome(o requestlog.Outcome) string {
 		requestlog.Partial, requestlog.Interrupted, requestlog.GatewayError,
 	}, o))
 }
-
-func decision(k route.Kind) string {
-	return label(string(k), k == route.Expected || k == route.Fallback || k == route.Policy)
-}
-
-func origin(o llm.Origin) string {
-	return label(string(o), slices.Contains([]llm.Origin{llm.FromClient, llm.FromGateway, llm.FromPolicy, llm.FromProvider}, o))
-}
-
-// class returns the failure class of an attempt, or "ok".
-func class(k llm.Kind) string {
-	if k == "" {
-		return "ok"
-	}
-	return label(string(k), classes[k])
-}
-
-func code(c string) string { return label(c, codes[c]) }
 
 // codes contains all error codes, and classes all failure classes.
 var codes, classes = func() (map[string]bool, map[llm.Kind]bool) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -14,7 +15,16 @@ import (
 // NewLogger returns a logger that writes one line per record, as JSON or as text. Control characters in values are escaped, and
 // attributes with names of secrets are masked.
 func NewLogger(w io.Writer, json bool, level slog.Leveler) *slog.Logger {
-	options := &slog.HandlerOptions{Level: level, ReplaceAttr: mask}
+	options := &slog.HandlerOptions{Level: level, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		switch strings.ToLower(a.Key) {
+		case "authorization", "proxy-authorization", "cookie", "set-cookie", "x-api-key", "x-goog-api-key",
+			"api_key", "api_keys", "apikey", "password", "secret", "token", "credential", "master_key":
+			if a.Value.String() != "" {
+				return slog.String(a.Key, "[secret]")
+			}
+		}
+		return a
+	}}
 	lines := &lineWriter{w: w}
 	if json {
 		return slog.New(slog.NewJSONHandler(lines, options))
@@ -31,20 +41,6 @@ func ParseLevel(name string) (slog.Level, error) {
 	return level, nil
 }
 
-// secretNames are the names of attributes whose values are masked.
-var secretNames = map[string]bool{
-	"authorization": true, "proxy-authorization": true, "cookie": true, "set-cookie": true, "x-api-key": true, "x-goog-api-key": true,
-	"api_key": true, "api_keys": true, "apikey": true, "password": true, "secret": true, "token": true,
-	"credential": true, "master_key": true,
-}
-
-func mask(_ []string, a slog.Attr) slog.Attr {
-	if secretNames[strings.ToLower(a.Key)] && a.Value.String() != "" {
-		return slog.String(a.Key, "[secret]")
-	}
-	return a
-}
-
 // lineWriter escapes control characters that the handler does not escape. The handler calls Write once per record and never
 // concurrently.
 type lineWriter struct {
@@ -59,7 +55,7 @@ func (l *lineWriter) Write(line []byte) (int, error) {
 	if n := len(body); n > 0 && body[n-1] == '\n' {
 		body = body[:n-1]
 	}
-	if !harmless(body) {
+	if slices.ContainsFunc(body, func(b byte) bool { return b < ' ' || b >= 0x7f }) {
 		escaped := append(escape(make([]byte, 0, len(line)+64), body), '\n')
 		if _, err := l.w.Write(escaped); err != nil {
 			return 0, err
@@ -67,15 +63,6 @@ func (l *lineWriter) Write(line []byte) (int, error) {
 		return len(line), nil
 	}
 	return l.w.Write(line)
-}
-
-func harmless(line []byte) bool {
-	for _, b := range line {
-		if b < ' ' || b >= 0x7f {
-			return false
-		}
-	}
-	return true
 }
 
 // escape encodes control characters as \u00xx, which is valid in JSON strings and in quoted text.

@@ -11,6 +11,7 @@ import (
 
 	"fairlead/internal/llm"
 	"fairlead/internal/requestlog"
+	"fairlead/internal/route"
 )
 
 // Build identifies the build of the running program.
@@ -61,9 +62,15 @@ func NewMetrics(build Build, sources Sources) *Metrics {
 	m.attempts = m.counter("fairlead_attempts_total", "Calls to targets by failure class, or ok for successful calls.", "provider", "model", "class")
 	m.cache = m.counter("fairlead_response_cache_requests_total", "Requests that used the response cache, or asked for it, by status: hit, miss or bypass.", "endpoint", "status")
 	m.cached = m.counter("fairlead_response_cache_saved_dollars_total", "Cost that hits of the response cache saved.", "provider", "model")
+	info := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name:        "fairlead_build_info",
+		Help:        "Always 1. The labels identify the build.",
+		ConstLabels: prometheus.Labels{"version": build.Version, "commit": build.Commit, "go": build.Go},
+	})
+	info.Set(1)
 	m.registry.MustRegister(
 		m.overhead,
-		buildInfo(build),
+		info,
 		&gauges{metrics: m, sources: sources},
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
@@ -90,17 +97,32 @@ func (m *Metrics) Gather() ([]*dto.MetricFamily, error) { return m.registry.Gath
 // Observe updates the metrics for a finished request.
 func (m *Metrics) Observe(e *requestlog.Entry) {
 	n := m.names.Load()
-	endpoint, provider, model := n.endpoint(e.Endpoint), n.provider(e.Provider), n.model(e.Model)
-	m.requests.WithLabelValues(endpoint, outcome(e.Outcome), decision(e.DecisionKind), provider, model).Inc()
+	endpoint, provider, model := label(e.Endpoint, endpoints[e.Endpoint]), n.provider(e.Provider), n.model(e.Model)
+	kind := e.DecisionKind
+	decision := label(string(kind), kind == route.Expected || kind == route.Fallback || kind == route.Policy)
+	m.requests.WithLabelValues(endpoint, outcome(e.Outcome), decision, provider, model).Inc()
 	if e.Error != nil {
-		m.errors.WithLabelValues(code(e.Error.Code), origin(e.Error.Origin)).Inc()
+		from := e.Error.Origin
+		origin := label(string(from), from == llm.FromClient || from == llm.FromGateway || from == llm.FromPolicy || from == llm.FromProvider)
+		m.errors.WithLabelValues(label(e.Error.Code, codes[e.Error.Code]), origin).Inc()
 	}
 	m.latency.WithLabelValues(endpoint, provider, model).Observe(e.Latency.Seconds())
 	if e.TTFT > 0 {
 		m.ttft.WithLabelValues(provider, model).Observe(e.TTFT.Seconds())
 	}
 	m.overhead.Observe(e.Overhead.Seconds())
-	m.observeUsage(e.Usage, provider, model)
+	u := e.Usage
+	for _, one := range [...]struct {
+		class  string
+		tokens int64
+	}{{"input", u.Input}, {"cache_read", u.CacheRead}, {"cache_write", u.CacheWrite}, {"output", u.Output}} {
+		if one.tokens > 0 {
+			m.tokens.WithLabelValues(provider, model, one.class).Add(float64(one.tokens))
+		}
+	}
+	if u.Reasoning > 0 {
+		m.reasoning.WithLabelValues(provider, model).Add(float64(u.Reasoning))
+	}
 	m.observeCost(e, provider, model)
 	if e.UsageFlag != "" {
 		m.flagged.WithLabelValues(provider, model, string(e.UsageFlag)).Inc()
@@ -112,21 +134,11 @@ func (m *Metrics) Observe(e *requestlog.Entry) {
 		}
 	}
 	for _, a := range e.Attempts {
-		m.attempts.WithLabelValues(n.provider(a.Provider), n.model(a.Model), class(a.Class)).Inc()
-	}
-}
-
-func (m *Metrics) observeUsage(u llm.Usage, provider, model string) {
-	for _, one := range [...]struct {
-		class  string
-		tokens int64
-	}{{"input", u.Input}, {"cache_read", u.CacheRead}, {"cache_write", u.CacheWrite}, {"output", u.Output}} {
-		if one.tokens > 0 {
-			m.tokens.WithLabelValues(provider, model, one.class).Add(float64(one.tokens))
+		class := "ok"
+		if a.Class != "" {
+			class = label(string(a.Class), classes[a.Class])
 		}
-	}
-	if u.Reasoning > 0 {
-		m.reasoning.WithLabelValues(provider, model).Add(float64(u.Reasoning))
+		m.attempts.WithLabelValues(n.provider(a.Provider), n.model(a.Model), class).Inc()
 	}
 }
 
