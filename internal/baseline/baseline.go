@@ -65,7 +65,7 @@ func New(ctx context.Context, log Log, snapshots Snapshots, o Options) (*Report,
 	r.Model, r.From = current.Canonical(o.Model), o.Filter.From.UTC()
 	deadline := time.Now().Add(o.Within)
 	for before := ""; ; {
-		page, err := log.Entries(ctx, o.Filter, requestlog.Page{Before: before, Limit: requestlog.MaxLimit})
+		page, err := log.Entries(ctx, o.Filter, requestlog.Page{Before: before, Limit: requestlog.MaxFigures, Figures: true})
 		unfinished, partial := errors.AsType[*requestlog.UnfinishedError](err)
 		if err != nil && !partial {
 			return nil, fmt.Errorf("read requests: %w", err)
@@ -76,7 +76,7 @@ func New(ctx context.Context, log Log, snapshots Snapshots, o Options) (*Report,
 		switch {
 		case partial: // continues a search that reached its time limit
 			before = unfinished.Before
-		case len(page) < requestlog.MaxLimit:
+		case len(page) < requestlog.MaxFigures:
 			r.Complete = true
 			return &r.Report, nil
 		default:

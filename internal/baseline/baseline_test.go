@@ -152,7 +152,8 @@ func TestCostIsThatOfTheRecordedTokensAtThePriceOfTheTime(t *testing.T) {
 func TestReportSumsByModelAndKey(t *testing.T) {
 	t.Parallel()
 	log := &memoryLog{}
-	for i := range 450 { // three pages
+	const n = 1350 // three pages
+	for i := range n {
 		log.entries = append(log.entries, served(time.Duration(i+1)*time.Minute, func(e *requestlog.Entry) {
 			e.KeyID = fmt.Sprintf("key_%d", i%2)
 			if i%3 == 0 {
@@ -160,11 +161,11 @@ func TestReportSumsByModelAndKey(t *testing.T) {
 			}
 		}))
 	}
-	r := compute(t, log, Options{}, map[string]*route.Snapshot{"now": snapshot(t, 10)})
-	if r.Logged != 450 || r.Total.Compared != 450 || r.Total.BaselineCost != 9*money.Dollar || log.pages != 3 || !r.Complete {
+	r := compute(t, log, Options{Limit: 2000}, map[string]*route.Snapshot{"now": snapshot(t, 10)})
+	if r.Logged != n || r.Total.Compared != n || r.Total.BaselineCost != 27*money.Dollar || log.pages != 3 || !r.Complete {
 		t.Errorf("%+v in %d pages, %s", r.Coverage, log.pages, r.Total.BaselineCost)
 	}
-	if r.Models["our-large"].Requests != 150 || r.Models["our-small"].BaselineCost != 6*money.Dollar || r.Keys["key_1"].Requests != 225 {
+	if r.Models["our-large"].Requests != n/3 || r.Models["our-small"].BaselineCost != 18*money.Dollar || r.Keys["key_1"].Requests != n/2 {
 		t.Errorf("models %v, keys %v", r.Models, r.Keys)
 	}
 }
@@ -172,11 +173,11 @@ func TestReportSumsByModelAndKey(t *testing.T) {
 func TestReportCoversTheNewestRequestsUpToTheLimit(t *testing.T) {
 	t.Parallel()
 	log := &memoryLog{}
-	for i := range 1000 {
+	for i := range 1200 {
 		log.entries = append(log.entries, served(time.Duration(i+1)*time.Minute, nil))
 	}
-	r := compute(t, log, Options{Limit: 300}, map[string]*route.Snapshot{"now": snapshot(t, 10)})
-	if r.Complete || r.Logged != 400 || !r.From.Equal(noon.Add(-400*time.Minute)) {
+	r := compute(t, log, Options{Limit: 700}, map[string]*route.Snapshot{"now": snapshot(t, 10)})
+	if r.Complete || r.Logged != 1000 || !r.From.Equal(noon.Add(-1000*time.Minute)) { // two pages
 		t.Errorf("%+v", r.Coverage)
 	}
 }

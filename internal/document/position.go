@@ -1,6 +1,7 @@
 package document
 
 import (
+	"slices"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -35,7 +36,14 @@ func Positions(source []byte, n *yaml.Node) []Position {
 	for _, r := range value {
 		positions = append(positions, c.take(r))
 	}
-	return append(positions, c.end(positions))
+	end := Position{c.line + 1, c.column + 1}
+	for _, p := range slices.Backward(positions) { // after the last character that is not blank
+		if p.Line <= len(c.lines) && p.Column <= len(c.lines[p.Line-1]) && c.lines[p.Line-1][p.Column-1] != ' ' {
+			end = Position{p.Line, p.Column + 1}
+			break
+		}
+	}
+	return append(positions, end)
 }
 
 // cursor moves through the document in step with the value.
@@ -80,7 +88,10 @@ func (c *cursor) take(r rune) Position {
 			c.line, c.column = c.line+1, 0
 		}
 	case c.escaped && line[c.column] == '\\':
-		c.column += escapeLength(line[c.column:])
+		if c.column++; c.column < len(line) {
+			digits := map[rune]int{'x': 2, 'u': 4, 'U': 8}[line[c.column]]
+			c.column = min(len(line), c.column+1+digits)
+		}
 	case c.doubled && line[c.column] == '\'':
 		c.column += 2
 	case line[c.column] == r:
@@ -101,24 +112,4 @@ func (c *cursor) skipBlanks() {
 			return
 		}
 	}
-}
-
-// escapeLength returns the length of an escape sequence in double quotes.
-func escapeLength(text []rune) int {
-	if len(text) < 2 {
-		return len(text)
-	}
-	digits := map[rune]int{'x': 2, 'u': 4, 'U': 8}[text[1]]
-	return min(len(text), 2+digits)
-}
-
-// end returns the position after the last character that is not blank.
-func (c *cursor) end(positions []Position) Position {
-	for i := len(positions) - 1; i >= 0; i-- {
-		p := positions[i]
-		if p.Line <= len(c.lines) && p.Column <= len(c.lines[p.Line-1]) && c.lines[p.Line-1][p.Column-1] != ' ' {
-			return Position{p.Line, p.Column + 1}
-		}
-	}
-	return Position{c.line + 1, c.column + 1}
 }

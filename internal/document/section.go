@@ -39,49 +39,22 @@ func excise(text string, root *yaml.Node, i int) string {
 	if !flow {
 		return strings.Join(kept, "\n")
 	}
+	edit := func(n *yaml.Node, change func(before, after []rune) string) {
+		if n.Line >= 1 && n.Line <= len(kept) {
+			line := []rune(kept[n.Line-1])
+			at := min(max(0, n.Column-1), len(line))
+			kept[n.Line-1] = change(line[:at], line[at:])
+		}
+	}
 	if next != nil {
-		replaceLine(kept, next.Line, before(kept, next.Line, next.Column)+"}")
+		edit(next, func(before, _ []rune) string { return string(before) + "}" })
 	}
-	blank(kept, key.Line, key.Column)
-	brace(kept, root.Line, root.Column)
+	edit(key, func(before, after []rune) string { return strings.Repeat(" ", len(before)) + string(after) })
+	edit(root, func(before, after []rune) string {
+		blanks := strings.Repeat(" ", max(0, root.Column-1-len(before)))
+		return string(before) + blanks + "{" + string(after[min(1, len(after)):])
+	})
 	return strings.Join(kept, "\n")
-}
-
-// before returns the part of a line that precedes a column.
-func before(lines []string, line, column int) string {
-	if line < 1 || line > len(lines) {
-		return ""
-	}
-	runes := []rune(lines[line-1])
-	return string(runes[:min(max(0, column-1), len(runes))])
-}
-
-func replaceLine(lines []string, line int, text string) {
-	if line >= 1 && line <= len(lines) {
-		lines[line-1] = text
-	}
-}
-
-// blank replaces the characters that precede a column with spaces.
-func blank(lines []string, line, column int) {
-	if line < 1 || line > len(lines) {
-		return
-	}
-	head := before(lines, line, column)
-	replaceLine(lines, line, strings.Repeat(" ", len([]rune(head)))+lines[line-1][len(head):])
-}
-
-// brace writes an opening brace at the position.
-func brace(lines []string, line, column int) {
-	if line < 1 || line > len(lines) {
-		return
-	}
-	runes := []rune(lines[line-1])
-	for len(runes) < column {
-		runes = append(runes, ' ')
-	}
-	runes[max(0, column-1)] = '{'
-	replaceLine(lines, line, string(runes))
 }
 
 // withoutTail removes the comments after the list, which usually describe the next section.

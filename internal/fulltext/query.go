@@ -49,7 +49,12 @@ func Parse(text string) (Query, error) {
 			}
 			part, rest = rest[:end], rest[end:]
 		}
-		t := newTerm(part)
+		var t term
+		eachWord([]byte(part), func(word []byte, _, _ int) bool {
+			t.words = append(t.words, string(word))
+			return true
+		})
+		t.prefix = len(t.words) > 0 && strings.HasSuffix(part, "*") && len(t.words[len(t.words)-1]) >= minPrefix
 		switch {
 		case len(t.words) == 0:
 		case excluded:
@@ -62,16 +67,6 @@ func Parse(text string) (Query, error) {
 		return q, ErrNoWords
 	}
 	return q, nil
-}
-
-func newTerm(part string) term {
-	var t term
-	eachWord([]byte(part), func(word []byte, _, _ int) bool {
-		t.words = append(t.words, string(word))
-		return true
-	})
-	t.prefix = len(t.words) > 0 && strings.HasSuffix(part, "*") && len(t.words[len(t.words)-1]) >= minPrefix
-	return t
 }
 
 // FTS5 returns the query in the syntax of SQLite for the documents with a tag.

@@ -246,10 +246,12 @@ func checkExact(x *Exchange) (Verdict, bool) {
 		return Verdict{}, false
 	}
 	a, b := normalize(x.Routed.Text), normalize(x.Baseline.Text)
-	switch {
-	case a == b:
+	if a == b {
 		return Verdict{0, Exact, "Both responses have the same text."}, true
-	case isNumber(a) && isNumber(b) && equalNumbers(plainNumber(a), plainNumber(b)):
+	}
+	first, ok := parseNumber(a)
+	second, also := parseNumber(b)
+	if ok && also && equalNumbers(first, second) {
 		return Verdict{0, Exact, "Both responses are the same number."}, true
 	}
 	return Verdict{}, false
@@ -260,11 +262,11 @@ func normalize(text string) string {
 	return strings.TrimRightFunc(strings.Trim(text, "*`\"'"), func(r rune) bool { return r == '.' || r == '!' || unicode.IsSpace(r) })
 }
 
-func plainNumber(text string) string { return strings.ReplaceAll(text, ",", "") }
-
-func isNumber(text string) bool {
-	_, ok := new(big.Rat).SetString(plainNumber(text))
-	return ok && len(text) <= 40 && !strings.ContainsAny(text, "/eExXpP_")
+// parseNumber returns a text that is a number, without separators of thousands. It reports false for any other text.
+func parseNumber(text string) (plain string, ok bool) {
+	plain = strings.ReplaceAll(text, ",", "")
+	_, ok = new(big.Rat).SetString(plain)
+	return plain, ok && len(text) <= 40 && !strings.ContainsAny(text, "/eExXpP_")
 }
 
 // checkCode applies when both responses have code blocks in a language that can be parsed here: JSON and Go. A response with a
@@ -276,12 +278,8 @@ func checkCode(x *Exchange) (Verdict, bool) {
 		if len(a) == 0 || len(b) == 0 {
 			continue
 		}
-		parse := parsesJSON
-		if language == "go" {
-			parse = parsesGo
-		}
 		all := func(blocks []string) bool {
-			return !slices.ContainsFunc(blocks, func(s string) bool { return !parse(s) })
+			return !slices.ContainsFunc(blocks, func(s string) bool { return !parses(language, s) })
 		}
 		if v, ok := prefer(Code, all(a), all(b), "has a code block that does not parse as "+language); ok {
 			return v, true
@@ -314,10 +312,11 @@ func codeBlocks(text string) map[string][]string {
 	return blocks
 }
 
-func parsesJSON(text string) bool { return json.Valid([]byte(text)) }
-
-// parsesGo accepts a file, declarations, or statements.
-func parsesGo(text string) bool {
+// parses reports whether a text is JSON, or a file, declarations or statements in Go.
+func parses(language, text string) bool {
+	if language == "json" {
+		return json.Valid([]byte(text))
+	}
 	for _, source := range []string{text, "package p\n" + text, "package p\nfunc _() {\n" + text + "\n}"} {
 		if _, err := parser.ParseFile(token.NewFileSet(), "", source, parser.SkipObjectResolution); err == nil {
 			return true

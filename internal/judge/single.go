@@ -93,7 +93,7 @@ func hasValidCode(_ []byte, r Response) (applies bool, failure string) {
 	for _, language := range []string{"json", "go"} {
 		for _, block := range blocks[language] {
 			applies = true
-			if language == "json" && !parsesJSON(block) || language == "go" && !parsesGo(block) {
+			if !parses(language, block) {
 				return true, "The response has a code block that does not parse as " + language + "."
 			}
 		}

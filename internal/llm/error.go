@@ -28,6 +28,7 @@ const (
 	PayloadTooLarge      Kind = "payload_too_large"
 	NotFound             Kind = "not_found"
 	MethodNotAllowed     Kind = "method_not_allowed"
+	UpgradeRequired      Kind = "upgrade_required"
 	ModelNotFound        Kind = "model_not_found"
 	ContextTooLong       Kind = "context_too_long"
 	PolicyRejected       Kind = "policy_rejected"
@@ -112,6 +113,7 @@ var kinds = map[Kind]kindFacts{
 	PayloadTooLarge:      {"PAYLOAD_TOO_LARGE", 413, FromClient, false, false},
 	NotFound:             {"NOT_FOUND", 404, FromClient, false, false},
 	MethodNotAllowed:     {"METHOD_NOT_ALLOWED", 405, FromClient, false, false},
+	UpgradeRequired:      {"UPGRADE_REQUIRED", 426, FromClient, false, false},
 	ModelNotFound:        {"MODEL_NOT_FOUND", 404, FromClient, false, false},
 	ContextTooLong:       {"CONTEXT_TOO_LONG", 400, FromClient, false, false},
 	PolicyRejected:       {"POLICY_REJECTED", 403, FromPolicy, false, false},

@@ -22,13 +22,16 @@ const (
 	Transcribe Op = "transcriptions" // text from audio
 	Draw       Op = "images"         // images from a text
 	Rerank     Op = "rerank"         // documents by their relevance for a query
+	Realtime   Op = "realtime"       // conversation in text and audio over a WebSocket
 
 	FileObjects  Op = "files"   // files of a provider account; calls no model
 	BatchObjects Op = "batches" // requests that a provider serves later
 )
 
 // Media reports whether the operation is about audio, images or reranking. Bodies of such requests pass through and are not stored.
-func (o Op) Media() bool { return o == Speech || o == Transcribe || o == Draw || o == Rerank }
+func (o Op) Media() bool {
+	return o == Speech || o == Transcribe || o == Draw || o == Rerank || o == Realtime
+}
 
 // Request is a client request that its wire format has validated. Body holds the bytes as received. The other fields
 // hold the properties needed for routing, limits and the log.
@@ -85,6 +88,8 @@ type Request struct {
 	ServiceTier string
 	// Beta is the header that enables features of the caller's format. It is sent only to providers of the same format.
 	Beta string
+	// Subprotocol is the WebSocket subprotocol that the client offers; empty for none.
+	Subprotocol string
 
 	Sample Sample // sample of the prompt until Measure has filled Text
 }

@@ -113,17 +113,13 @@ func (s *Sample) windows(body []byte, sum *weightedCounts) {
 		size := one.end - one.start
 		for at := one.first(shift); at < one.at+size; at += 1 << shift {
 			width := min(size, sampleWindow)
-			from := (at - one.at + windowOffset(at, shift)) % (size - width + 1)
+			// The pseudo-random offset below 1<<shift keeps windows from aligning with repetitions in the text.
+			offset := int32(uint64(at+1) * 0x9E3779B97F4A7C15 >> (64 - shift))
+			from := (at - one.at + offset) % (size - width + 1)
 			window := body[one.start+from : one.start+from+width]
 			sum.add(window, float64(int32(1)<<shift)/float64(width), from > 0)
 		}
 	}
-}
-
-// windowOffset returns a deterministic pseudo-random offset below 1<<shift for a window, so that windows do not align
-// with repetitions in the text.
-func windowOffset(at int32, shift uint8) int32 {
-	return int32(uint64(at+1) * 0x9E3779B97F4A7C15 >> (64 - shift))
 }
 
 // weightedCounts is a weighted sum of character counts.
@@ -176,23 +172,19 @@ func unescape(dst, raw []byte) []byte {
 			dst = utf8.AppendRune(dst, r)
 			continue
 		}
-		dst = append(dst, escaped(raw[1]))
-		raw = raw[2:]
+		c := raw[1]
+		switch c {
+		case 'n', 'r':
+			c = '\n'
+		case 't':
+			c = '\t'
+		}
+		dst, raw = append(dst, c), raw[2:]
 	}
 	return dst
 }
 
 const lowSurrogate = 0xDC00
-
-func escaped(c byte) byte {
-	switch c {
-	case 'n', 'r':
-		return '\n'
-	case 't':
-		return '\t'
-	}
-	return c
-}
 
 func hex4(b []byte) (r rune) {
 	for _, c := range b {

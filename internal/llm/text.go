@@ -68,12 +68,9 @@ func (t *Text) Add(s string) {
 		part.measure(block, b > 0)
 		measured += len(block)
 	}
-	t.addScaled(part, float64(len(s))/float64(measured))
-}
-
-func (t *Text) addScaled(part Text, by float64) {
+	scale := float64(len(s)) / float64(measured)
 	for i, n := range part.Counts {
-		t.Counts[i] += max(0, int32(float64(n)*by+0.5))
+		t.Counts[i] += max(0, int32(float64(n)*scale+0.5))
 	}
 }
 

@@ -46,8 +46,19 @@ func (t *Tasks) Lead(ctx context.Context) {
 			t.report("delete expired entries", err)
 		})
 	})
-	all.Go(func() { repeat(ctx, rollUpEvery, func() { t.rollUp(ctx) }) })
-	all.Go(func() { repeat(ctx, foldEvery, func() { t.fold(ctx) }) })
+	fold := func(task string, limit time.Duration, step func(context.Context) (bool, error)) {
+		for more := true; more; {
+			limited, cancel := context.WithTimeout(ctx, limit)
+			var err error
+			more, err = step(limited)
+			cancel()
+			t.report(task, err)
+		}
+	}
+	all.Go(func() { repeat(ctx, rollUpEvery, func() { fold("update roll-ups", rollUpTime, t.store.Figures.Fold) }) })
+	all.Go(func() {
+		repeat(ctx, foldEvery, func() { fold("update report roll-ups", foldTime, t.store.Report.Fold) })
+	})
 	all.Go(func() { t.sampleSize(ctx) })
 	all.Wait()
 }
@@ -76,27 +87,5 @@ func repeat(ctx context.Context, every time.Duration, do func()) {
 			return
 		case <-tick.C:
 		}
-	}
-}
-
-// rollUp adds all waiting entries to the roll-ups in steps of limited duration.
-func (t *Tasks) rollUp(ctx context.Context) {
-	for more := true; more; {
-		step, cancel := context.WithTimeout(ctx, rollUpTime)
-		var err error
-		more, err = t.store.Figures.Fold(step)
-		cancel()
-		t.report("update roll-ups", err)
-	}
-}
-
-// fold adds the facts of finished hours to the report roll-ups in steps of limited duration.
-func (t *Tasks) fold(ctx context.Context) {
-	for more := true; more; {
-		step, cancel := context.WithTimeout(ctx, foldTime)
-		var err error
-		more, err = t.store.Report.Fold(step)
-		cancel()
-		t.report("update report roll-ups", err)
 	}
 }

@@ -57,7 +57,15 @@ func (t *Tasks) sample(ctx context.Context, now time.Time) (time.Duration, error
 	}
 	samples = append(samples, overview.StorageSample{At: now, Bytes: bytes})
 	t.samples.Store(&samples)
-	return sampleEvery, t.saveSamples(ctx, samples)
+	stored := make([]storedSample, len(samples))
+	for i, s := range samples {
+		stored[i] = storedSample{At: s.At.UnixMilli(), Bytes: s.Bytes}
+	}
+	text, err := json.Marshal(stored)
+	if err != nil {
+		return sampleEvery, err
+	}
+	return sampleEvery, t.store.SetSetting(ctx, samplesSetting, string(text))
 }
 
 // recent removes old samples and samples in the future, which exist if the clock was set back.
@@ -85,16 +93,4 @@ func (t *Tasks) loadSamples(ctx context.Context) ([]overview.StorageSample, erro
 		samples[i] = overview.StorageSample{At: time.UnixMilli(s.At), Bytes: s.Bytes}
 	}
 	return samples, nil
-}
-
-func (t *Tasks) saveSamples(ctx context.Context, samples []overview.StorageSample) error {
-	stored := make([]storedSample, len(samples))
-	for i, s := range samples {
-		stored[i] = storedSample{At: s.At.UnixMilli(), Bytes: s.Bytes}
-	}
-	text, err := json.Marshal(stored)
-	if err != nil {
-		return err
-	}
-	return t.store.SetSetting(ctx, samplesSetting, string(text))
 }

@@ -72,7 +72,8 @@ func (s *Site) read() *content {
 		if err != nil {
 			return err
 		}
-		p := &page{name: name, title: titleOf(source), source: source}
+		heading, _, _ := strings.Cut(string(source), "\n")
+		p := &page{name: name, title: strings.ReplaceAll(strings.TrimPrefix(heading, "# "), "`", ""), source: source}
 		p.render = sync.OnceValue(func() rendered { return c.renderPage(s.files, p) })
 		c.pages[name] = p
 		return nil
@@ -83,11 +84,6 @@ func (s *Site) read() *content {
 	c.groups = c.navigation()
 	c.search = sync.OnceValue(c.sections)
 	return c
-}
-
-func titleOf(source []byte) string {
-	line, _, _ := bytes.Cut(source, []byte("\n"))
-	return strings.ReplaceAll(strings.TrimPrefix(string(line), "# "), "`", "")
 }
 
 // url returns the address of a page.
@@ -102,19 +98,14 @@ func (p *page) url() string {
 func (p *page) summary() string {
 	for block := range bytes.SplitSeq(p.source, []byte("\n\n")) {
 		if len(block) > 0 && block[0] != '#' {
-			return plainText(string(block))
+			plain := strings.ReplaceAll(markdownLink.ReplaceAllString(string(block), "$1"), "`", "")
+			return strings.Join(strings.Fields(plain), " ")
 		}
 	}
 	return ""
 }
 
 var markdownLink = regexp.MustCompile(`\[([^\]]*)\]\([^)\s]*\)`)
-
-// plainText removes links and code marks from a paragraph.
-func plainText(paragraph string) string {
-	paragraph = markdownLink.ReplaceAllString(paragraph, "$1")
-	return strings.Join(strings.Fields(strings.ReplaceAll(paragraph, "`", "")), " ")
-}
 
 func newMarkdown() goldmark.Markdown {
 	// The default method writes style attributes, which the content security policy forbids.
@@ -152,13 +143,12 @@ func (c *content) renderPage(files fs.FS, p *page) rendered {
 	if err := md.Renderer().Render(&out, p.source, doc); err != nil {
 		panic(fmt.Errorf("render %s: %w", p.name, err)) // a buffer accepts all writes
 	}
+	// Lets the keyboard scroll wide tables and code. Code is escaped, so the tags occur only as tags.
+	scrollable := strings.NewReplacer(
+		"<pre>", `<pre tabindex="0">`, "<table>", `<div class="table" tabindex="0"><table>`, "</table>", "</table></div>",
+	)
 	return rendered{html: template.HTML(scrollable.Replace(out.String())), sections: sections} //nolint:gosec // our own Markdown; goldmark escapes raw HTML
 }
-
-// scrollable lets the keyboard scroll wide tables and code. Code is escaped, so the tags occur only as tags.
-var scrollable = strings.NewReplacer(
-	"<pre>", `<pre tabindex="0">`, "<table>", `<div class="table" tabindex="0"><table>`, "</table>", "</table></div>",
-)
 
 // nodes lists a tree, so that it can be changed meanwhile.
 func nodes(root ast.Node) []ast.Node {

@@ -203,9 +203,13 @@ func (l *lite) model(path string, m liteModel) {
 		l.add(Taken, path, "all models of %s in the catalog", cmp.Or(vendor, p.name))
 		return
 	}
-	kind, ok := kindOf(text(m.Info["mode"]))
-	if !ok {
-		l.add(Unsupported, path, "models with the mode %s", text(m.Info["mode"]))
+	kind := text(m.Info["mode"])
+	switch kind {
+	case "", "chat", "responses":
+		kind = "chat"
+	case "embedding", "completion", "moderation":
+	default:
+		l.add(Unsupported, path, "models with the mode %s", kind)
 		return
 	}
 	if !validName(m.Name) {
@@ -214,7 +218,19 @@ func (l *lite) model(path string, m liteModel) {
 	}
 	one := &model{name: m.Name, upstream: upstream, kind: kind, price: priceOf(m)}
 	known := l.lookUp(vendor, upstream, m)
-	l.sizes(path, one, m)
+	if n, ok := number(m.Info["max_input_tokens"]); ok {
+		one.context = int64(n)
+	}
+	if n, ok := number(m.Info["max_output_tokens"]); ok {
+		one.maxOutput = int64(n)
+	}
+	if n, ok := number(m.Params["timeout"]); ok && n > 0 {
+		one.total = seconds(n)
+	}
+	if n, ok := number(m.Params["stream_timeout"]); ok && n > 0 {
+		one.first = seconds(n)
+		l.add(Changed, path+" stream_timeout", "limits the time to the first token (timeouts.first_token)")
+	}
 	l.name(path, one, known, vendor, m)
 	l.place(p, one)
 	l.rest(path, m)
@@ -248,16 +264,6 @@ func (l *lite) name(path string, one *model, known *catalog.Model, vendor string
 	}
 }
 
-func kindOf(mode string) (kind string, ok bool) {
-	switch mode {
-	case "", "chat", "responses":
-		return "chat", true
-	case "embedding", "completion", "moderation":
-		return mode, true
-	}
-	return "", false
-}
-
 // priceOf returns the price in a deployment.
 func priceOf(m liteModel) price {
 	find := func(name string) *float64 {
@@ -272,23 +278,6 @@ func priceOf(m liteModel) price {
 	return price{input: find("input_cost_per_token"), output: find("output_cost_per_token"), cacheRead: find("cache_read_input_token_cost"), cacheWrite: find("cache_creation_input_token_cost")}
 }
 
-// sizes converts context, output limit and timeouts.
-func (l *lite) sizes(path string, one *model, m liteModel) {
-	if n, ok := number(m.Info["max_input_tokens"]); ok {
-		one.context = int64(n)
-	}
-	if n, ok := number(m.Info["max_output_tokens"]); ok {
-		one.maxOutput = int64(n)
-	}
-	if n, ok := number(m.Params["timeout"]); ok && n > 0 {
-		one.total = seconds(n)
-	}
-	if n, ok := number(m.Params["stream_timeout"]); ok && n > 0 {
-		one.first = seconds(n)
-		l.add(Changed, path+" stream_timeout", "limits the time to the first token (timeouts.first_token)")
-	}
-}
-
 // instance returns the provider of a deployment, without models.
 func (l *lite) instance(path, vendor string, m liteModel) *instance {
 	params := m.Params
@@ -300,7 +289,8 @@ func (l *lite) instance(path, vendor string, m liteModel) *instance {
 	case vendor == "":
 		p.name = "custom"
 		if u, err := url.Parse(p.baseURL); err == nil && u.Hostname() != "" {
-			p.name = slug(u.Hostname())
+			name := strings.Trim(notSlug.ReplaceAllString(strings.ToLower(u.Hostname()), "-"), "-._")
+			p.name = cmp.Or(name[:min(len(name), 56)], "custom")
 		}
 	case (vendor == "ollama" || vendor == "anthropic") && strings.HasPrefix(p.baseURL, "http") && !strings.Contains(strings.TrimPrefix(p.baseURL, "http"), "/v1"):
 		p.baseURL = strings.TrimSuffix(p.baseURL, "/") + "/v1"

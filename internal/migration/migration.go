@@ -284,12 +284,6 @@ var (
 	reservedName = regexp.MustCompile(`(?i)^(claude-)?auto(:.*)?$`)
 )
 
-// slug turns a text into the name of a provider.
-func slug(text string) string {
-	s := strings.Trim(notSlug.ReplaceAllString(strings.ToLower(text), "-"), "-._")
-	return cmp.Or(s[:min(len(s), 56)], "custom")
-}
-
 // validName reports whether clients can use a model name.
 func validName(name string) bool {
 	return validModel.MatchString(name) && !reservedName.MatchString(name)

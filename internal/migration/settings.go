@@ -28,19 +28,36 @@ func (l *lite) settings(w *writer) {
 		w.line(1, "attempts: %d  # the first attempt and its retries, over all providers", attempts)
 		l.add(Taken, path, "retries.attempts: %d", attempts)
 	}
-	if n, path := find("timeout", "router_settings"); path != "" {
-		l.total(w, path, n)
-	} else if n, path := find("request_timeout", "litellm_settings"); path != "" {
-		l.total(w, path, n)
+	timeout, path := find("timeout", "router_settings")
+	if path == "" {
+		timeout, path = find("request_timeout", "litellm_settings")
+	}
+	if timeout > 0 {
+		w.line(0, "timeouts:")
+		w.line(1, "total: %s", seconds(timeout))
+		l.add(Taken, path, "timeouts.total: %s", seconds(timeout))
 	}
 	l.breaker(w, find)
-	if n, path := find("max_parallel_requests", "general_settings"); path != "" {
-		l.concurrent(w, path, n)
-	} else if n, path := find("global_max_parallel_requests", "general_settings"); path != "" {
-		l.concurrent(w, path, n)
+	parallel, path := find("max_parallel_requests", "general_settings")
+	if path == "" {
+		parallel, path = find("global_max_parallel_requests", "general_settings")
+	}
+	if parallel >= 1 {
+		w.line(0, "limits:")
+		w.line(1, "concurrent: %d", min(1_000_000, int(parallel)))
+		l.add(Taken, path, "limits.concurrent: %d", min(1_000_000, int(parallel)))
 	}
 	l.redis(w, done)
-	l.bodies(w, done)
+	// Prompts are not stored unless it is enabled in LiteLLM, whose default is off.
+	stored := text(l.file.General["store_prompts_in_spend_logs"]) == "true" && text(l.file.Lite["turn_off_message_logging"]) != "true"
+	done["general_settings.store_prompts_in_spend_logs"], done["litellm_settings.turn_off_message_logging"] = true, true
+	w.line(0, "log:")
+	w.line(1, "bodies: %v  # whether prompts and responses are stored", stored)
+	if !stored {
+		l.add(Changed, "general_settings.store_prompts_in_spend_logs", "log.bodies: false, as in LiteLLM; the default of this gateway is true")
+	} else {
+		l.add(Taken, "general_settings.store_prompts_in_spend_logs", "log.bodies: true")
+	}
 	l.fallbacks(done)
 	l.budget(done)
 	l.remaining(done)
@@ -48,15 +65,6 @@ func (l *lite) settings(w *writer) {
 
 func (l *lite) section(name string) map[string]any {
 	return map[string]map[string]any{"litellm_settings": l.file.Lite, "router_settings": l.file.Router, "general_settings": l.file.General}[name]
-}
-
-func (l *lite) total(w *writer, path string, n float64) {
-	if n <= 0 {
-		return
-	}
-	w.line(0, "timeouts:")
-	w.line(1, "total: %s", seconds(n))
-	l.add(Taken, path, "timeouts.total: %s", seconds(n))
 }
 
 func (l *lite) breaker(w *writer, find func(string, ...string) (float64, string)) {
@@ -74,15 +82,6 @@ func (l *lite) breaker(w *writer, find func(string, ...string) (float64, string)
 		w.line(1, "probe_after: %s", seconds(after))
 		l.add(Taken, afterPath, "breaker.probe_after: %s", seconds(after))
 	}
-}
-
-func (l *lite) concurrent(w *writer, path string, n float64) {
-	if n < 1 {
-		return
-	}
-	w.line(0, "limits:")
-	w.line(1, "concurrent: %d", min(1_000_000, int(n)))
-	l.add(Taken, path, "limits.concurrent: %d", min(1_000_000, int(n)))
 }
 
 // redis converts the Redis server of the router, which shares limits between replicas.
@@ -113,19 +112,6 @@ func (l *lite) redis(w *writer, done map[string]bool) {
 	l.add(Taken, path, "redis")
 }
 
-// bodies disables the storage of prompts unless it is enabled in LiteLLM, whose default is off.
-func (l *lite) bodies(w *writer, done map[string]bool) {
-	stored := text(l.file.General["store_prompts_in_spend_logs"]) == "true" && text(l.file.Lite["turn_off_message_logging"]) != "true"
-	done["general_settings.store_prompts_in_spend_logs"], done["litellm_settings.turn_off_message_logging"] = true, true
-	w.line(0, "log:")
-	w.line(1, "bodies: %v  # whether prompts and responses are stored", stored)
-	if !stored {
-		l.add(Changed, "general_settings.store_prompts_in_spend_logs", "log.bodies: false, as in LiteLLM; the default of this gateway is true")
-	} else {
-		l.add(Taken, "general_settings.store_prompts_in_spend_logs", "log.bodies: true")
-	}
-}
-
 // fallbacks reports fallbacks between models. Requests name them, because another model changes the response.
 func (l *lite) fallbacks(done map[string]bool) {
 	for _, section := range []string{"litellm_settings", "router_settings"} {
@@ -149,7 +135,8 @@ func (l *lite) fallbacks(done map[string]bool) {
 					for _, other := range others {
 						names = append(names, text(other))
 					}
-					l.add(Changed, path+" "+model, `clients send "models": %s; providers of the same model are tried without it`, jsonList(names))
+					list, _ := json.Marshal(names) // strings always encode
+					l.add(Changed, path+" "+model, `clients send "models": %s; providers of the same model are tried without it`, list)
 				}
 				if from == nil {
 					l.add(Changed, path, "clients list the alternatives in models, or request auto")
@@ -157,14 +144,6 @@ func (l *lite) fallbacks(done map[string]bool) {
 			}
 		}
 	}
-}
-
-func jsonList(names []string) string {
-	data, err := json.Marshal(names)
-	if err != nil {
-		return "[]" // strings always encode
-	}
-	return string(data)
 }
 
 // budget reports the budget of the proxy and the defaults of keys.

@@ -3,6 +3,7 @@
 package money
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -118,19 +119,14 @@ func (a Amount) Display() string {
 	}
 	if n >= dollar {
 		cents := (n + dollar/200) / (dollar / 100)
-		return fmt.Sprintf("%s$%s.%02d", sign, groupDigits(cents/100), cents%100)
+		whole := strconv.FormatUint(cents/100, 10)
+		for i := len(whole) - 3; i > 0; i -= 3 {
+			whole = whole[:i] + "," + whole[i:]
+		}
+		return fmt.Sprintf("%s$%s.%02d", sign, whole, cents%100)
 	}
 	zeros := 9 - len(strconv.FormatUint(n, 10)) // zeros between the decimal point and the first digit
 	return sign + "$0." + fmt.Sprintf("%09d", n)[:min(9, 4+zeros)]
-}
-
-// groupDigits formats a number with thousands separators.
-func groupDigits(n uint64) string {
-	digits := strconv.FormatUint(n, 10)
-	for i := len(digits) - 3; i > 0; i -= 3 {
-		digits = digits[:i] + "," + digits[i:]
-	}
-	return digits
 }
 
 // Parse parses the output of String.
@@ -179,7 +175,9 @@ func (a Amount) MarshalJSON() ([]byte, error) { return []byte(`"` + a.String() +
 // UnmarshalJSON decodes a string of dollars, or a number without an exponent.
 func (a *Amount) UnmarshalJSON(b []byte) error {
 	text := string(b)
-	if len(b) > 0 && b[0] == '"' {
+	if n := len(b); n > 1 && b[0] == '"' && b[n-1] == '"' && !bytes.ContainsAny(b, `\`) {
+		text = string(b[1 : n-1]) // as MarshalJSON writes it
+	} else if n > 0 && b[0] == '"' {
 		if err := json.Unmarshal(b, &text); err != nil {
 			return err
 		}

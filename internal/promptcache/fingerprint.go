@@ -81,7 +81,9 @@ func BuildTurn(req *llm.Request, tokens int64, turn *turncache.Turn) Fingerprint
 	b.readOptions(req)
 	list := listOf(req)
 	if known, at := list.progress(turn); known != nil && (known.inside && list.inside || b.addHeads(req) == known.head) {
-		b.resume(known)
+		b.head, b.hash, b.weight, b.afterModel, b.pending, b.mark = known.head, known.hash, known.weight, known.afterModel, false, Unmarked
+		fp.Opening, fp.Previous = known.opening, known.previous
+		fp.Links = append(fp.Links, known.links...)
 		b.addMessages(list, at)
 	} else {
 		if known == nil { // otherwise the comparison has added them
@@ -91,12 +93,20 @@ func BuildTurn(req *llm.Request, tokens int64, turn *turncache.Turn) Fingerprint
 	}
 	b.endLink()
 	b.keep(list)
-	if value, ok := member(req, "cache_control"); ok && len(fp.Links) > 0 {
-		// At the top level, cache_control marks the last message.
-		last := &fp.Links[len(fp.Links)-1]
+	if len(fp.Links) == 0 {
+		return fp
+	}
+	last := &fp.Links[len(fp.Links)-1]
+	if value, ok := member(req, "cache_control"); ok { // at the top level, it marks the last message
 		last.Mark = max(last.Mark, markOf(value))
 	}
-	assignTokens(fp.Links, tokens)
+	each := 0.25 // tokens per byte; without an estimate of the whole prompt, about four bytes per token
+	if tokens > 0 {
+		each = float64(tokens) / float64(max(last.Tokens, 1))
+	}
+	for i := range fp.Links {
+		fp.Links[i].Tokens = int64(float64(fp.Links[i].Tokens)*each + 0.5)
+	}
 	fp.thin()
 	return fp
 }
@@ -164,17 +174,6 @@ func lifetime(raw []byte) time.Duration {
 	return min(d, maxRetention)
 }
 
-// addHead adds a member that precedes the messages.
-func (b *builder) addHead(name string, raw []byte) {
-	b.write([]byte(name))
-	b.pending = true
-	if text, mark, ok := soleText(raw); ok {
-		b.mark = max(b.mark, mark)
-		raw = text
-	}
-	eachElement(raw, 0, func(at int) int { return b.addElement(raw, at) })
-}
-
 // addMessages adds the messages of the list from an offset on: 0, or the end of a message.
 func (b *builder) addMessages(list list, from int) {
 	raw := list.raw
@@ -215,21 +214,6 @@ func (b *builder) endLink() {
 	}
 	b.fingerprint.Links = append(b.fingerprint.Links, Link{Hash: b.hash.Sum64(), Tokens: b.weight, Mark: b.mark})
 	b.pending, b.mark = false, Unmarked
-}
-
-// assignTokens converts the sizes of the links from bytes to tokens.
-func assignTokens(links []Link, tokens int64) {
-	if len(links) == 0 {
-		return
-	}
-	whole := float64(max(links[len(links)-1].Tokens, 1))
-	each := float64(tokens) / whole
-	if tokens <= 0 {
-		each = 0.25 // about four bytes per token
-	}
-	for i := range links {
-		links[i].Tokens = int64(float64(links[i].Tokens)*each + 0.5)
-	}
 }
 
 // thin removes links from a long chain. The choice depends only on a link's index, so that the next turn keeps mostly

@@ -64,7 +64,9 @@ func NewMemory(links int) *Memory {
 	for few > maxInitialBuckets {
 		few = (few + 1) / 2
 	}
-	return &Memory{names: newTargetTable(), initialBuckets: few, maxBuckets: most, buckets: make([]bucket, few)}
+	names := &targetTable{}
+	names.table.Store(&targetSnapshot{ids: map[string]uint16{}, names: []string{""}, rates: []*hitRate{{}}})
+	return &Memory{names: names, initialBuckets: few, maxBuckets: most, buckets: make([]bucket, few)}
 }
 
 // linkKey identifies a link of a workspace.
@@ -155,7 +157,7 @@ func (m *Memory) learn(id uint16, before View, rules catalog.CacheRule, u llm.Us
 		return
 	}
 	expected := float64(held) / float64(before.fingerprint.Tokens()) * float64(u.Prompt())
-	m.names.learn(id, min(max(float64(u.CacheRead)/expected, 0), 1))
+	m.names.table.Load().rates[id].learn(min(max(float64(u.CacheRead)/expected, 0), 1))
 }
 
 // tolerance is the allowed difference between our share of a link and the provider's, because token estimates differ.
@@ -220,17 +222,13 @@ func (m *Memory) grow(from int) {
 		b := &m.buckets[i]
 		for k, key := range b.keys {
 			if key != 0 {
-				fresh[bucketAt(key, len(fresh))].add(key, b.entries[k])
+				to := &fresh[bucketAt(key, len(fresh))]
+				free := slices.Index(to.keys[:], 0)
+				to.keys[free], to.entries[free] = key, b.entries[k]
 			}
 		}
 	}
 	m.buckets = fresh
-}
-
-// add stores an entry in a free slot.
-func (b *bucket) add(key uint64, e entry) {
-	i := slices.Index(b.keys[:], 0)
-	b.keys[i], b.entries[i] = key, e
 }
 
 // isFull reports whether adding the link would evict a live link.
@@ -272,9 +270,19 @@ func (m *Memory) put(p linkKey, n entryUpdate) {
 		b, lock = m.bucketOf(p)
 	}
 	defer lock.Unlock()
-	e := b.find(p, n.at, create)
-	if e == nil {
+	e := b.at(p)
+	if e == nil && !create {
 		return
+	}
+	if e == nil {
+		evicted := 0
+		for i := range b.keys {
+			if b.rank(i, n.at) < b.rank(evicted, n.at) {
+				evicted = i
+			}
+		}
+		b.keys[evicted], b.entries[evicted] = p.key, entry{owner: p.owner}
+		e = &b.entries[evicted]
 	}
 	e.seen = max(e.seen, n.at)
 	if n.turn > 0 {
@@ -283,22 +291,6 @@ func (m *Memory) put(p linkKey, n entryUpdate) {
 	if n.until > 0 {
 		e.setExpiry(n.target, n.until, n.at, n.refresh)
 	}
-}
-
-// find returns the entry of a link. If create is set, it adds a missing entry and evicts another one if necessary.
-func (b *bucket) find(p linkKey, now uint32, create bool) *entry {
-	if e := b.at(p); e != nil || !create {
-		return e
-	}
-	oldest := 0
-	for i := range b.keys {
-		if b.rank(i, now) < b.rank(oldest, now) {
-			oldest = i
-		}
-	}
-	b.keys[oldest] = p.key
-	b.entries[oldest] = entry{owner: p.owner}
-	return &b.entries[oldest]
 }
 
 // rank orders the slots of a bucket for eviction: free, expired, least recently used.

@@ -110,7 +110,7 @@ func soleText(raw []byte) (text []byte, mark Mark, ok bool) {
 	part := object{raw, 1}
 	for key, one, ok := part.next(); ok; key, one, ok = part.next() {
 		switch {
-		case string(key) == `"type"` && plainText(one.raw):
+		case string(key) == `"type"` && (string(one.raw) == `"text"` || string(one.raw) == `"input_text"` || string(one.raw) == `"output_text"`):
 		case string(key) == `"text"` && len(one.raw) > 1 && one.raw[0] == '"':
 			text = one.raw
 		case isMark(key):
@@ -123,8 +123,4 @@ func soleText(raw []byte) (text []byte, mark Mark, ok bool) {
 		return nil, Unmarked, false
 	}
 	return text, mark, text != nil
-}
-
-func plainText(kind []byte) bool {
-	return string(kind) == `"text"` || string(kind) == `"input_text"` || string(kind) == `"output_text"`
 }

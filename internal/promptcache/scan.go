@@ -68,11 +68,6 @@ func stringEnd(b []byte, i int) int {
 	return len(b)
 }
 
-// isMedia reports whether a string is probably encoded media rather than text.
-func isMedia(text []byte) bool {
-	return len(text) > mediaBytes && !bytes.ContainsAny(text[:mediaSample], " \\")
-}
-
 // scanValue returns the value that starts at i.
 func scanValue(b []byte, i int) value {
 	var v value
@@ -84,7 +79,7 @@ func scanValue(b []byte, i int) value {
 			if isMark(b[i:end]) {
 				v.marked = true
 			}
-			if isMedia(b[i:end]) {
+			if end-i > mediaBytes && !bytes.ContainsAny(b[i:i+mediaSample], " \\") { // probably encoded media rather than text
 				v.excess += end - i - mediaWeight
 			}
 			i = end

@@ -78,7 +78,15 @@ func (s *Shared) fetch(ctx context.Context, workspaceID string, fp Fingerprint, 
 	default:
 		return false // too many reads in progress to finish in time
 	}
-	places := linksToFetch(workspaceID, fp)
+	workspace := xxhash.Sum64String(workspaceID)
+	places := make([]linkKey, 0, readLinks+1)
+	from := max(len(fp.Links)-readLinks, 0)
+	if from > 0 {
+		places = append(places, linkKeyOf(workspace, fp.Links[0].Hash))
+	}
+	for _, link := range fp.Links[from:] {
+		places = append(places, linkKeyOf(workspace, link.Hash))
+	}
 	done := make(chan bool, 1)
 	ctx = context.WithoutCancel(ctx) // a client disconnect must not close the connection to the Remote
 	go func() {
@@ -118,24 +126,17 @@ func (s *Shared) read(ctx context.Context, places []linkKey, now uint32) bool {
 	return true
 }
 
-// linksToFetch returns the links worth reading from the Remote.
-func linksToFetch(workspaceID string, fp Fingerprint) []linkKey {
-	workspace := xxhash.Sum64String(workspaceID)
-	places := make([]linkKey, 0, readLinks+1)
-	from := max(len(fp.Links)-readLinks, 0)
-	if from > 0 {
-		places = append(places, linkKeyOf(workspace, fp.Links[0].Hash))
-	}
-	for _, link := range fp.Links[from:] {
-		places = append(places, linkKeyOf(workspace, link.Hash))
-	}
-	return places
-}
-
 // Record implements Store.
 func (s *Shared) Record(workspaceID string, fp Fingerprint, target string, rules catalog.CacheRule, u llm.Usage, now time.Time) {
 	s.memory.Record(workspaceID, fp, target, rules, u, now)
-	for _, p := range linksToPublish(workspaceID, fp) {
+	workspace := xxhash.Sum64String(workspaceID)
+	for i, link := range fp.Links {
+		// A target that has the last link cached has all links before it, and the next turn looks up the last link. Other
+		// conversations share the first link. Marked links are cached individually. Other replicas need no other link.
+		if i > 0 && i < len(fp.Links)-1 && link.Mark == Unmarked {
+			continue
+		}
+		p := linkKeyOf(workspace, link.Hash)
 		e, ok := s.memory.get(p)
 		if !ok {
 			continue
@@ -150,20 +151,6 @@ func (s *Shared) Record(workspaceID string, fp Fingerprint, target string, rules
 			s.dropped.Add(1)
 		}
 	}
-}
-
-// linksToPublish returns the links that other replicas need. A target that has the last link cached has all links
-// before it, and the next turn looks up the last link. Other conversations share the first link. Marked links are
-// cached individually.
-func linksToPublish(workspaceID string, fp Fingerprint) []linkKey {
-	workspace := xxhash.Sum64String(workspaceID)
-	var places []linkKey
-	for i, link := range fp.Links {
-		if i == 0 || i == len(fp.Links)-1 || link.Mark != Unmarked {
-			places = append(places, linkKeyOf(workspace, link.Hash))
-		}
-	}
-	return places
 }
 
 // Run publishes records until ctx ends, then publishes one last batch. It returns when no read is in progress.

@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/cespare/xxhash/v2"
+
 	"fairlead/internal/llm"
 )
 
@@ -239,7 +241,7 @@ func FuzzMerge(f *testing.F) {
 	f.Add("2 1 1 p")
 	f.Fuzz(func(t *testing.T, text string) {
 		m, d, at := NewMemory(100), chain(1, 5000), seconds(noon)
-		p := linksToFetch("ws", d)[0]
+		p := linkKeyOf(xxhash.Sum64String("ws"), d.Links[0].Hash)
 		m.merge(p, text, at)
 		e, ok := m.get(p)
 		if !ok {

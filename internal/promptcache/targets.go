@@ -4,8 +4,6 @@ import (
 	"maps"
 	"sync"
 	"sync/atomic"
-
-	"fairlead/internal/catalog"
 )
 
 // maxNames bounds the number of targets.
@@ -22,12 +20,6 @@ type targetSnapshot struct {
 	ids   map[string]uint16
 	names []string
 	rates []*hitRate
-}
-
-func newTargetTable() *targetTable {
-	n := &targetTable{}
-	n.table.Store(&targetSnapshot{ids: map[string]uint16{}, names: []string{""}, rates: []*hitRate{{}}})
-	return n
 }
 
 func (n *targetTable) id(name string) (uint16, bool) {
@@ -87,9 +79,3 @@ func (r *hitRate) estimate(guess float64) float64 {
 	defer r.mu.Unlock()
 	return (guess*priorWeight + r.hits) / (priorWeight + r.hits + r.misses)
 }
-
-func (n *targetTable) hitRate(id uint16, rules catalog.CacheRule) float64 {
-	return n.table.Load().rates[id].estimate(rules.HitRate)
-}
-
-func (n *targetTable) learn(id uint16, share float64) { n.table.Load().rates[id].learn(share) }

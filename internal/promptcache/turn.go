@@ -63,9 +63,17 @@ type progress struct {
 // addHeads adds the members that precede the messages in the prompt and returns the state after them.
 func (b *builder) addHeads(req *llm.Request) head {
 	for _, name := range headMembers {
-		if value, ok := member(req, name); ok {
-			b.addHead(name, value)
+		raw, ok := member(req, name)
+		if !ok {
+			continue
 		}
+		b.write([]byte(name))
+		b.pending = true
+		if text, mark, ok := soleText(raw); ok {
+			b.mark = max(b.mark, mark)
+			raw = text
+		}
+		eachElement(raw, 0, func(at int) int { return b.addElement(raw, at) })
 	}
 	b.head = head{b.hash.Sum64(), b.weight, b.mark, b.pending}
 	return b.head
@@ -83,13 +91,6 @@ func (l list) progress(turn *turncache.Turn) (*progress, int) {
 		return known, at
 	}
 	return nil, 0
-}
-
-// resume sets the state after known messages.
-func (b *builder) resume(p *progress) {
-	b.head, b.hash, b.weight, b.afterModel, b.pending, b.mark = p.head, p.hash, p.weight, p.afterModel, false, Unmarked
-	b.fingerprint.Opening, b.fingerprint.Previous = p.opening, p.previous
-	b.fingerprint.Links = append(b.fingerprint.Links, p.links...)
 }
 
 // maxKept bounds the links of a state that is kept.

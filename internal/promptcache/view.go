@@ -58,7 +58,10 @@ func (v *View) addTargets(link int, e *entry, now uint32) bool {
 		}
 		if e.until[i] > now {
 			cached = true
-			v.add(hit{target, int16(link), e.until[i]})
+			if _, longer := v.hit(target); !longer && v.count < maxHits {
+				v.hits[v.count] = hit{target, int16(link), e.until[i]}
+				v.count++
+			}
 		} else {
 			all = false
 		}
@@ -67,18 +70,6 @@ func (v *View) addTargets(link int, e *entry, now uint32) bool {
 		v.covered = e.targets
 	}
 	return cached
-}
-
-func (v *View) add(h hit) {
-	for i := range v.hits[:v.count] {
-		if v.hits[i].target == h.target {
-			return // has a longer prefix
-		}
-	}
-	if v.count < maxHits {
-		v.hits[v.count] = h
-		v.count++
-	}
 }
 
 // Turns returns the number of known earlier turns of the conversation.
@@ -104,8 +95,13 @@ func (v View) CacheHit(target string, rules catalog.CacheRule) CacheHit {
 		return w
 	}
 	v.fingerprint = v.fingerprint.withEndMark(rules)
-	if id, ok := v.id(target); ok {
-		w.HitRate = v.names.hitRate(id, rules)
+	var id uint16
+	known := false
+	if v.names != nil {
+		id, known = v.names.id(target)
+	}
+	if known {
+		w.HitRate = v.names.table.Load().rates[id].estimate(rules.HitRate)
 		if isBaseline(target) {
 			w.HitRate = 1 // a baseline is never called and so never misses: assume a perfect cache
 		}
@@ -121,14 +117,7 @@ func (v View) CacheHit(target string, rules catalog.CacheRule) CacheHit {
 	return w
 }
 
-func (v View) id(target string) (uint16, bool) {
-	if v.names == nil {
-		return 0, false
-	}
-	return v.names.id(target)
-}
-
-func (v View) hit(target uint16) (hit, bool) {
+func (v *View) hit(target uint16) (hit, bool) {
 	for _, h := range v.hits[:v.count] {
 		if h.target == target {
 			return h, true
@@ -140,8 +129,14 @@ func (v View) hit(target uint16) (hit, bool) {
 // cachedTokens returns how many tokens a target can read that has everything up to a link cached.
 func (v View) cachedTokens(link int, rules catalog.CacheRule) int64 {
 	tokens := v.fingerprint.Links[link].Tokens
-	if rules.Granularity == catalog.CacheMarks && !v.isReachable(link, rules.Lookback) {
-		return 0
+	if rules.Granularity == catalog.CacheMarks {
+		reachable := false // the prompt has a mark from which the provider finds the cached link
+		for i := link; i < len(v.fingerprint.Links) && !reachable; i++ {
+			reachable = v.fingerprint.Links[i].Mark != Unmarked && (rules.Lookback == 0 || i-link <= rules.Lookback)
+		}
+		if !reachable {
+			return 0
+		}
 	}
 	if rules.Step > 0 {
 		tokens -= tokens % rules.Step
@@ -150,16 +145,6 @@ func (v View) cachedTokens(link int, rules catalog.CacheRule) int64 {
 		return 0
 	}
 	return tokens
-}
-
-// isReachable reports whether the prompt has a mark from which the provider finds the cached link.
-func (v View) isReachable(link, lookback int) bool {
-	for i := link; i < len(v.fingerprint.Links); i++ {
-		if v.fingerprint.Links[i].Mark != Unmarked && (lookback == 0 || i-link <= lookback) {
-			return true
-		}
-	}
-	return false
 }
 
 // writes returns how much of the prompt is written to the cache and billed, when read tokens are read from it.

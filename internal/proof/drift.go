@@ -98,7 +98,9 @@ func usable(samples []Sample, floor float64) (list []Sample, used float64) {
 	list = make([]Sample, 0, len(samples))
 	smallest := 1.0
 	for i := range samples {
-		if s := &samples[i]; s.valid() && s.Propensity >= floor {
+		s := &samples[i]
+		inRange := s.Difference >= -1 && s.Difference <= 1 && s.Propensity > 0 && s.Propensity <= 1 // false for NaN
+		if inRange && s.Propensity >= floor {
 			list = append(list, *s)
 			smallest = min(smallest, s.Propensity)
 		}
@@ -108,9 +110,4 @@ func usable(samples []Sample, floor float64) (list []Sample, used float64) {
 		floor = smallest
 	}
 	return list, floor
-}
-
-// valid reports whether the difference and the propensity are in their ranges. Both comparisons are false for NaN.
-func (s *Sample) valid() bool {
-	return s.Difference >= -1 && s.Difference <= 1 && s.Propensity > 0 && s.Propensity <= 1
 }

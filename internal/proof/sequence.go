@@ -48,17 +48,15 @@ type atom struct {
 	count      float64
 }
 
-func (a *atom) compare(b *atom) int {
-	return cmp.Or(cmp.Compare(a.propensity, b.propensity), cmp.Compare(a.low, b.low), cmp.Compare(a.high, b.high))
-}
-
 func (s *sequence) add(value, propensity float64) {
 	s.n++
 	s.addAtom(atom{propensity, math.Floor(value*levels) / levels, math.Ceil(value*levels) / levels, 1})
 }
 
 func (s *sequence) addAtom(a atom) {
-	i, found := slices.BinarySearchFunc(s.atoms, a, func(x, y atom) int { return x.compare(&y) })
+	i, found := slices.BinarySearchFunc(s.atoms, a, func(x, y atom) int {
+		return cmp.Or(cmp.Compare(x.propensity, y.propensity), cmp.Compare(x.low, y.low), cmp.Compare(x.high, y.high))
+	})
 	if !found {
 		s.atoms = slices.Insert(s.atoms, i, a)
 		return

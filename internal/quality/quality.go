@@ -66,14 +66,6 @@ type evidence struct {
 	count   int
 }
 
-func evidenceOf(m *catalog.Model) evidence {
-	e := evidence{name: m.Name, quality: m.Quality, source: m.QualitySource, count: len(m.Benchmarks)}
-	if len(m.Benchmarks) > 0 {
-		e.scores = &m.Benchmarks[0]
-	}
-	return e
-}
-
 // New returns a rater.
 func New(abilities Abilities, features Features) *Rater {
 	return &Rater{abilities: abilities, known: map[evidence]predict.Ability{}, tasks: sync.OnceValue(func() map[predict.Task][]predict.Features {
@@ -91,9 +83,12 @@ func New(abilities Abilities, features Features) *Rater {
 const maxKnown = 4096
 
 func (r *Rater) ability(m *catalog.Model) predict.Ability {
+	key := evidence{name: m.Name, quality: m.Quality, source: m.QualitySource, count: len(m.Benchmarks)}
+	if len(m.Benchmarks) > 0 {
+		key.scores = &m.Benchmarks[0]
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	key := evidenceOf(m)
 	a, ok := r.known[key]
 	if !ok {
 		if len(r.known) >= maxKnown {
@@ -124,9 +119,14 @@ func (r *Rater) Rate(m *catalog.Model, corrections Corrections) *Rating {
 		if corrections != nil {
 			best = corrections.Ability(m.Name, task, &base)
 		}
-		mean := over(r.tasks()[task], best)
+		prompts := r.tasks()[task]
+		var mean Interval // the bounds are means too, because the error of an ability is the same for all prompts
+		for i := range prompts {
+			mean.add(bounds(predict.Success(&prompts[i], best)))
+		}
+		mean = mean.divided(len(prompts))
 		rating.Tasks = append(rating.Tasks, Task{Task: task, Interval: mean, Learned: best != &base})
-		if onlyText(task) {
+		if task != predict.ToolUse && task != predict.Vision && task != predict.LongContext {
 			texts++
 			rating.Overall.add(mean)
 		}
@@ -148,19 +148,6 @@ func can(m *catalog.Model, task predict.Task) bool {
 	return true
 }
 
-func onlyText(task predict.Task) bool {
-	return task != predict.ToolUse && task != predict.Vision && task != predict.LongContext
-}
-
-// over returns the mean over prompts. The bounds are means too, because the error of an ability is the same for all prompts.
-func over(prompts []predict.Features, a *predict.Ability) Interval {
-	var sum Interval
-	for i := range prompts {
-		sum.add(bounds(predict.Success(&prompts[i], a)))
-	}
-	return sum.divided(len(prompts))
-}
-
 // bounds returns the 95 % interval of an estimate, which is symmetric in logits.
 func bounds(e predict.Estimate) Interval {
 	p := e.Probability
@@ -168,10 +155,9 @@ func bounds(e predict.Estimate) Interval {
 		return Interval{p, p, p}
 	}
 	d := 1.96 * e.Spread / (p * (1 - p))
-	return Interval{Mean: p, Low: shifted(p, -d), High: shifted(p, d)}
+	shifted := func(d float64) float64 { return 1 / (1 + (1-p)/p*math.Exp(-d)) }
+	return Interval{Mean: p, Low: shifted(-d), High: shifted(d)}
 }
-
-func shifted(p, d float64) float64 { return 1 / (1 + (1-p)/p*math.Exp(-d)) }
 
 func (i *Interval) add(other Interval) {
 	i.Mean += other.Mean

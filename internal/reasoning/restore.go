@@ -138,7 +138,9 @@ func (r *Recalled) restoreTurn(messages []llm.Message, model string, used map[st
 				if p.Call.ID != first {
 					parts = append(parts, call.thinkingParts()...)
 				}
-				p.Call = call.signed(p.Call)
+				signed := *p.Call
+				signed.Signature, signed.Provider = call.Signature, call.Provider
+				p.Call = &signed
 			}
 			parts = append(parts, p)
 		}
@@ -151,10 +153,4 @@ func (c *Call) thinkingParts() (parts []llm.Part) {
 		parts = append(parts, llm.Part{Kind: llm.ThinkingPart, Thinking: &c.Thinking[i]})
 	}
 	return parts
-}
-
-func (c *Call) signed(call *llm.ToolCall) *llm.ToolCall {
-	signed := *call
-	signed.Signature, signed.Provider = c.Signature, c.Provider
-	return &signed
 }

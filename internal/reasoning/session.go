@@ -83,7 +83,8 @@ func (c *client) EncodeResponse(req *llm.Request, model string, deltas iter.Seq2
 				collected.add(&d)
 			}
 			if d.Kind == llm.FinishDelta && err == nil {
-				c.session.store.keep(context.Background(), c.session.workspace, collected.take(), c.retention)
+				c.session.store.keep(context.Background(), c.session.workspace, collected.calls, c.retention)
+				collected.calls = nil
 			}
 			if !yield(d, err) {
 				return
@@ -153,11 +154,4 @@ func (c *collector) call(before *reasoningBefore, call *llm.ToolCall) {
 	if call.ID != "" && made.size() > 0 && !tooLong {
 		c.calls = append(c.calls, made)
 	}
-}
-
-// take returns the collected calls and removes them from the collector.
-func (c *collector) take() []Call {
-	calls := c.calls
-	c.calls = nil
-	return calls
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"fairlead/internal/llm"
@@ -90,7 +91,12 @@ func (q *Query) Conditions() []Condition {
 		}
 	}
 	for _, tag := range q.Tag {
-		all = append(all, tagCondition(tag))
+		name, value, valued := strings.Cut(tag, "=")
+		c := Condition{Dimension: Tag(requestlog.Term(name)), Any: !valued}
+		if valued {
+			c.Values = []string{requestlog.Term(value)}
+		}
+		all = append(all, c)
 	}
 	return all
 }

@@ -150,7 +150,10 @@ func (c *Cache) load(ctx context.Context, q Query) *Response {
 
 // put stores a response in memory. A response that is larger than the limit is not stored.
 func (c *Cache) put(key Key, r *Response) {
-	size := r.size()
+	size := int64(responseOverhead + len(r.Provider) + len(r.Model) + len(r.ServedAs))
+	for i := range r.Events {
+		size += int64(eventOverhead + len(r.Events[i].Data))
+	}
 	if size > c.o.Memory {
 		return
 	}

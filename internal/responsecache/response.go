@@ -42,14 +42,6 @@ const (
 	eventOverhead    = 96
 )
 
-func (r *Response) size() int64 {
-	n := int64(responseOverhead + len(r.Provider) + len(r.Model) + len(r.ServedAs))
-	for i := range r.Events {
-		n += int64(eventOverhead + len(r.Events[i].Data))
-	}
-	return n
-}
-
 // Age returns the age of the response.
 func (r *Response) Age(now time.Time) time.Duration { return max(0, now.Sub(r.Created)) }
 

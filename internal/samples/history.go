@@ -61,7 +61,15 @@ func (h *history) write(ctx context.Context, templates []requestlog.Entry, to re
 		}
 		entries := make([]requestlog.Entry, len(batch))
 		for i, at := range batch {
-			entries[i] = h.repeat(h.pick(at, steady, failing), at)
+			share := failureShare * float64(len(failing)) / float64(len(steady)+len(failing))
+			if h.inIncident(at) {
+				share = incidentShare
+			}
+			from := steady
+			if len(failing) > 0 && h.rnd.Float64() < share {
+				from = failing
+			}
+			entries[i] = h.repeat(&from[h.rnd.IntN(len(from))], at)
 		}
 		if err := to.WriteEntries(ctx, entries); err != nil {
 			return err
@@ -107,19 +115,6 @@ func weight(at time.Time) float64 {
 		w *= 0.35
 	}
 	return w
-}
-
-// pick returns the request to repeat at a time.
-func (h *history) pick(at time.Time, steady, failing []requestlog.Entry) *requestlog.Entry {
-	share := failureShare * float64(len(failing)) / float64(len(steady)+len(failing))
-	if h.inIncident(at) {
-		share = incidentShare
-	}
-	from := steady
-	if len(failing) > 0 && h.rnd.Float64() < share {
-		from = failing
-	}
-	return &from[h.rnd.IntN(len(from))]
 }
 
 // inIncident reports whether the provider fails at a time.

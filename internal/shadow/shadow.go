@@ -139,7 +139,12 @@ func (c *Comparer) Compare(ctx context.Context, s *gateway.Served) {
 	ctx, cancel := context.WithTimeout(ctx, compareTime)
 	defer cancel()
 	settings := s.Grant.Workspace.Comparison
-	run := &comparison{Comparer: c, served: s, settings: settings, grant: shadowGrant(s.Grant, settings), excluded: exclusions(s.Decision)}
+	run := &comparison{Comparer: c, served: s, settings: settings, grant: shadowGrant(s.Grant, settings), excluded: map[string]route.Reason{}}
+	for _, cand := range s.Decision.Candidates {
+		if x := cand.Excluded; x != nil && x.Code != route.CircuitOpen && x.Code != route.CredentialBackingOff { // temporary reasons are not rules
+			run.excluded[cand.Target] = x.Code
+		}
+	}
 	heldOut := s.Decision.HeldOut != ""
 	r := &run.record
 	*r = proof.Record{
@@ -158,13 +163,18 @@ func (c *Comparer) Compare(ctx context.Context, s *gateway.Served) {
 		c.review(ctx, r, settings.Share)
 		return
 	}
-	if c.isPaused(r.Workspace) {
+	c.mu.Lock()
+	paused := time.Now().Before(c.paused[r.Workspace])
+	c.mu.Unlock()
+	if paused {
 		c.dropped.Add(1)
 		return
 	}
 	entry := run.compare(ctx)
 	if e := entry.Error; e != nil && e.Code == llm.BudgetExceeded.Code() {
-		c.pause(r.Workspace)
+		c.mu.Lock()
+		c.paused[r.Workspace] = time.Now().Add(budgetPause)
+		c.mu.Unlock()
 	}
 	run.store(ctx, entry)
 	if c.o.Verdict != nil {
@@ -175,18 +185,6 @@ func (c *Comparer) Compare(ctx context.Context, s *gateway.Served) {
 
 // budgetPause is how long a workspace makes no comparisons after its budget was found spent. It bounds the records of failed comparisons.
 const budgetPause = time.Minute
-
-func (c *Comparer) isPaused(workspace string) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return time.Now().Before(c.paused[workspace])
-}
-
-func (c *Comparer) pause(workspace string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.paused[workspace] = time.Now().Add(budgetPause)
-}
 
 // comparison is one comparison in progress.
 type comparison struct {
@@ -216,7 +214,7 @@ func (c *comparison) compare(ctx context.Context) *requestlog.Entry {
 	switch {
 	case !ok:
 		r.Reason = "A response has neither text nor tool calls."
-	case entry.Finish == "length" && rawLimit(s) == 0:
+	case entry.Finish == "length" && s.Decision.Input.MaxOutput == 0:
 		r.Reason = "The shadow response was cut off at the output limit of comparisons."
 	default:
 		c.judge(ctx, x)
@@ -300,17 +298,6 @@ func shadowGrant(g *account.Grant, s *account.Comparison) *account.Grant {
 	return &account.Grant{Key: &key, Workspace: &workspace}
 }
 
-// exclusions returns the targets that the rules of a request exclude, with the reason. Temporary reasons are not rules.
-func exclusions(d *route.Decision) map[string]route.Reason {
-	excluded := map[string]route.Reason{}
-	for _, cand := range d.Candidates {
-		if x := cand.Excluded; x != nil && x.Code != route.CircuitOpen && x.Code != route.CredentialBackingOff {
-			excluded[cand.Target] = x.Code
-		}
-	}
-	return excluded
-}
-
 // forbids reports whether the request could not have been sent to a target. The targets of a request that lists its models are limited to
 // the candidates.
 func (c *comparison) forbids(t *provider.Target) bool {
@@ -345,9 +332,6 @@ func withoutStorage(s *gateway.Served) []byte {
 	}
 	return body
 }
-
-// rawLimit returns the output limit that the request set itself; 0 for none.
-func rawLimit(s *gateway.Served) int64 { return s.Decision.Input.MaxOutput }
 
 // failureOf describes the error of a call. Messages of providers may quote the request.
 func failureOf(e *requestlog.Entry, err error, stored bool) string {

@@ -60,13 +60,27 @@ func (s *Collector) Add(e *requestlog.Entry) {
 	for _, name := range found {
 		s.add(r, name)
 	}
-	if len(found) == 0 && e.Outcome == requestlog.OK && in.Predictor != "" && sampled(e.ID) {
-		s.add(r, feedback.Quiet)
+	if len(found) == 0 && e.Outcome == requestlog.OK && in.Predictor != "" {
+		h := fnv.New32a() // of the ID only, so that replicas agree
+		_, _ = h.Write([]byte(e.ID))
+		if float64(h.Sum32()) < learn.QuietShare*math.MaxUint32 {
+			s.add(r, feedback.Quiet)
+		}
 	}
 	if e.Session == "" {
 		return
 	}
-	before := s.follow(session{e.WorkspaceID, e.Session}, r)
+	of := session{e.WorkspaceID, e.Session}
+	s.mu.Lock()
+	before, known := s.last[of]
+	if !known && len(s.last) >= maxSessions {
+		for old := range s.last {
+			delete(s.last, old)
+			break
+		}
+	}
+	s.last[of] = r
+	s.mu.Unlock()
 	if before.RequestID == "" || in.Predictor == "" {
 		return
 	}
@@ -84,28 +98,6 @@ func (s *Collector) add(r feedback.Rating, signal feedback.Signal) {
 	case s.waiting <- r:
 	default:
 	}
-}
-
-// follow makes r the latest response of a session and returns the one before.
-func (s *Collector) follow(of session, r feedback.Rating) feedback.Rating {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	before, known := s.last[of]
-	if !known && len(s.last) >= maxSessions {
-		for old := range s.last {
-			delete(s.last, old)
-			break
-		}
-	}
-	s.last[of] = r
-	return before
-}
-
-// sampled reports whether a request without signals is recorded. It depends only on the ID, so that replicas agree.
-func sampled(requestID string) bool {
-	h := fnv.New32a()
-	_, _ = h.Write([]byte(requestID))
-	return float64(h.Sum32()) < learn.QuietShare*math.MaxUint32
 }
 
 // ownSignals returns the signals of a response.

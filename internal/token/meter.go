@@ -38,15 +38,10 @@ func NewMeter(p Prompt) Meter { return Meter{prompt: p, features: Features(p.Tex
 
 // Prompt estimates the tokens of the prompt in a vocabulary, at least one.
 func (m *Meter) Prompt(v *Vocabulary) int64 {
-	return max(1, m.text(v)+v.nonText(&m.prompt))
-}
-
-// text estimates the tokens of the text.
-func (m *Meter) text(v *Vocabulary) int64 {
 	if !m.summed[v.index] {
 		m.sums[v.index], m.summed[v.index] = weightedSum(v.family, &m.features), true
 	}
-	return withMargin(m.sums[v.index], v.rule.Margin)
+	return max(1, int64(math.Ceil(m.sums[v.index]*v.rule.Margin))+v.nonText(&m.prompt))
 }
 
 // weightedSum returns the sum of the features times their weights.
@@ -56,5 +51,3 @@ func weightedSum(f Family, features *[Dims]float64) (sum float64) {
 	}
 	return sum
 }
-
-func withMargin(sum, margin float64) int64 { return int64(math.Ceil(sum * margin)) }

@@ -112,7 +112,7 @@ func (m Model) Text(t llm.Text) int64 {
 
 func (v *Vocabulary) text(t llm.Text) int64 {
 	features := Features(t)
-	return withMargin(weightedSum(v.family, &features), v.rule.Margin)
+	return int64(math.Ceil(weightedSum(v.family, &features) * v.rule.Margin))
 }
 
 // Output estimates the tokens of generated text from its size in bytes. Bytes outside ASCII are assumed to be in the

@@ -29,21 +29,24 @@ func AssembleResponse(e *requestlog.Entry) {
 		return
 	}
 	e.Body.Unfold()
-	if whole, err := assemble(e.Format, e.Body.Response); err == nil {
-		e.Body.Response, e.Body.Streamed = whole, false
-	}
-}
-
-func assemble(format string, events []byte) ([]byte, error) {
-	switch format {
+	var whole []byte
+	var err error
+	switch events := e.Body.Response; e.Format {
 	case messages.Name:
-		return first(messages.Format{}.EncodeResponse(&llm.Request{}, "", messagesPieces(events, true)))
+		err = chatstream.ErrNoChunks
+		for ev, failed := range (messages.Format{}).EncodeResponse(&llm.Request{}, "", messagesPieces(events, true)) {
+			whole, err = ev.Data, failed
+			break
+		}
 	case responses.Name:
-		return responses.Assemble(events)
+		whole, err = responses.Assemble(events)
 	case geminiapi.Name:
-		return geminiapi.Assemble(events)
+		whole, err = geminiapi.Assemble(events)
 	default:
-		return chatstream.Assemble(events)
+		whole, err = chatstream.Assemble(events)
+	}
+	if err == nil {
+		e.Body.Response, e.Body.Streamed = whole, false
 	}
 }
 
@@ -54,17 +57,13 @@ func messagesPieces(stored []byte, streamed bool) iter.Seq2[llm.Delta, error] {
 		return messagesconv.Deltas(bytes.NewReader(stored), options)
 	}
 	var wired bytes.Buffer
+	wired.Grow(len(stored) + 8*(1+bytes.Count(stored, []byte("\n"))))
 	for line := range bytes.Lines(stored) {
-		fmt.Fprintf(&wired, "data: %s\n\n", bytes.TrimSpace(line))
+		wired.WriteString("data: ")
+		wired.Write(bytes.TrimSpace(line))
+		wired.WriteString("\n\n")
 	}
 	return messagesconv.Deltas(&wired, options)
-}
-
-func first(events iter.Seq2[llm.Event, error]) ([]byte, error) {
-	for ev, err := range events {
-		return ev.Data, err
-	}
-	return nil, chatstream.ErrNoChunks
 }
 
 // AsChat returns a stored request and its assembled response in the chat format. A part that cannot be converted is returned as it is.
@@ -149,15 +148,12 @@ func responsesAnswer(body requestlog.Body) []byte {
 	if !message.Exists() {
 		return nil
 	}
-	return fmt.Appendf(nil, `{"object":"chat.completion","model":%s,"choices":[{"index":0,"message":%s,"finish_reason":%s}]}`,
-		quoted(answer.Get("model")), message.Raw, finishOf(answer, message))
-}
-
-func quoted(text rawjson.Value) string {
-	if text.Kind != rawjson.Text {
-		return `""`
+	model := `""`
+	if value := answer.Get("model"); value.Kind == rawjson.Text {
+		model = value.Raw
 	}
-	return text.Raw
+	return fmt.Appendf(nil, `{"object":"chat.completion","model":%s,"choices":[{"index":0,"message":%s,"finish_reason":%s}]}`,
+		model, message.Raw, finishOf(answer, message))
 }
 
 // finishOf returns the finish reason in the chat format; null for an incomplete response.

@@ -136,11 +136,17 @@ func (b *Body) reserveDecoding(op llm.Op) error {
 func (b *Body) readAll(r io.Reader) error {
 	for {
 		if len(b.Bytes) == cap(b.Bytes) {
-			n := b.missing()
+			have := int64(len(b.Bytes))
+			n := b.announced + 1 - have // one more byte lets Read return EOF without growing the buffer
+			if n <= 0 {
+				n = max(have, firstBuffer)
+			} else if have == 0 && n > firstBuffer {
+				n = firstRead
+			}
 			if err := b.take(n); err != nil {
 				return err
 			}
-			b.Bytes = append(make([]byte, 0, int64(len(b.Bytes))+n), b.Bytes...) // slices.Grow would add a quarter
+			b.Bytes = append(make([]byte, 0, have+n), b.Bytes...) // slices.Grow would add a quarter
 		}
 		n, err := r.Read(b.Bytes[len(b.Bytes):cap(b.Bytes)])
 		b.Bytes = b.Bytes[:len(b.Bytes)+n]
@@ -151,19 +157,6 @@ func (b *Body) readAll(r io.Reader) error {
 			return err
 		}
 	}
-}
-
-// missing returns by how many bytes the full buffer must grow.
-func (b *Body) missing() int64 {
-	have := int64(len(b.Bytes))
-	rest := b.announced + 1 - have // one more byte lets Read return EOF without growing the buffer
-	switch {
-	case rest <= 0:
-		return max(have, firstBuffer)
-	case have == 0 && rest > firstBuffer:
-		return firstRead
-	}
-	return rest
 }
 
 // take reserves n more bytes.
