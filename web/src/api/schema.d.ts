@@ -6088,6 +6088,8 @@ export interface components {
         SessionBudget: {
             /** @example 12.5 */
             amount_usd: string;
+            /** @description Whether a policy sets the budget, instead of the API key. */
+            by_policy: boolean;
             /** @description Whether requests are served by auto:cost once warn_percent is spent. */
             downgrade: boolean;
             /**

@@ -4,7 +4,7 @@ import { type FormEvent, type ReactNode, useState } from "react";
 
 import { api, must, type Schema } from "../../api/client";
 import { asApiError } from "../../api/errors";
-import { CopyButton } from "../../components/CopyButton";
+import { CopyField } from "../../components/CopyField";
 import { ErrorPanel } from "../../components/ErrorPanel";
 import { Icon } from "../../components/Icon";
 import { notifyDone } from "../../lib/notify";
@@ -227,17 +227,7 @@ export function SigningKeyDialog({
             Copy the key now. It won’t be shown again. Your endpoint needs it to verify the signature of each
             message.
           </Alert>
-          <Group align="flex-end" gap="xs" wrap="nowrap">
-            <TextInput
-              label="Signing key"
-              readOnly
-              flex={1}
-              value={created.signing_key}
-              styles={{ input: { fontFamily: "var(--mantine-font-family-monospace)" } }}
-              onFocus={(event) => event.currentTarget.select()}
-            />
-            <CopyButton text={created.signing_key} variant="filled" size="sm" />
-          </Group>
+          <CopyField label="Signing key" value={created.signing_key} />
           <Group justify="flex-end">
             <Button onClick={onClose}>I have stored the key</Button>
           </Group>

@@ -1,10 +1,10 @@
-import { Alert, Anchor, Button, Group, Modal, Stack, Text, TextInput } from "@mantine/core";
+import { Alert, Anchor, Button, Group, Modal, Stack, Text } from "@mantine/core";
 import { useMutation } from "@tanstack/react-query";
 
 import type { Schema } from "../../api/client";
 import { sendTestRequest, type TestResult } from "../../api/testRequest";
 import { CodeBlock } from "../../components/CodeBlock";
-import { CopyButton } from "../../components/CopyButton";
+import { CopyField } from "../../components/CopyField";
 import { ErrorPanel } from "../../components/ErrorPanel";
 import { Icon } from "../../components/Icon";
 import { formatMoney } from "../../lib/money";
@@ -53,17 +53,7 @@ function Secret({ created, onClose }: { created: Schema["NewKey"]; onClose: () =
         Copy the key now. It won’t be shown again. Store it as a secret on your servers, never in a web page
         or a repository.
       </Alert>
-      <Group align="flex-end" gap="xs" wrap="nowrap">
-        <TextInput
-          label="API key"
-          readOnly
-          flex={1}
-          value={created.secret}
-          styles={{ input: { fontFamily: "var(--mantine-font-family-monospace)" } }}
-          onFocus={(event) => event.currentTarget.select()}
-        />
-        <CopyButton text={created.secret} variant="filled" size="sm" />
-      </Group>
+      <CopyField label="API key" value={created.secret} />
       <CodeBlock text={curl} />
       <Group gap="sm">
         <Button

@@ -12,6 +12,7 @@ import {
   type Axis,
   type CatalogModel,
   frontier,
+  labelsOf,
   logScale,
   neighbour,
   type Point,
@@ -187,16 +188,9 @@ function Drawing({ points, axis, width }: { points: Point[]; axis: Axis; width: 
               onClick={() => open(p)}
             />
           ))}
-          {labelled(points, best, x.at, y.at, inner.width).map(({ point, left, top, end }) => (
-            <text
-              key={point.model.name}
-              x={left}
-              y={top}
-              textAnchor={end ? "end" : "start"}
-              className={classes.name}
-              aria-hidden
-            >
-              {point.model.name}
+          {labelsOf(points, best, x.at, y.at, inner.width).map(({ name, left, baseline }) => (
+            <text key={name} x={left} y={baseline} className={classes.name} aria-hidden>
+              {name}
             </text>
           ))}
         </g>
@@ -214,32 +208,6 @@ function Drawing({ points, axis, width }: { points: Point[]; axis: Axis; width: 
 function steps(best: Point[], x: (v: number) => number, y: (v: number) => number, width: number): string {
   const moves = best.map((p, i) => (i === 0 ? `M${x(p.x)},${y(p.y)}` : `H${x(p.x)}V${y(p.y)}`));
   return moves.length === 0 ? "" : `${moves.join("")}H${width}`;
-}
-
-const letterWidth = 6.4;
-
-/** Names of the models with the most traffic and of the best ones, without those that would overlap. */
-function labelled(
-  points: Point[],
-  best: Point[],
-  x: (v: number) => number,
-  y: (v: number) => number,
-  width: number,
-) {
-  const used = points.filter((p) => p.model.requests > 0);
-  const order = [...used.sort((a, b) => b.model.requests - a.model.requests).slice(0, 8), ...best];
-  const placed: { left: number; right: number; top: number }[] = [];
-  return [...new Set(order)].flatMap((point) => {
-    const size = point.model.name.length * letterWidth;
-    const at = x(point.x);
-    const end = at + size > width;
-    const box = { left: end ? at - size : at, right: end ? at : at + size, top: y(point.y) - 8 };
-    if (placed.some((o) => o.left < box.right && box.left < o.right && Math.abs(o.top - box.top) < 13)) {
-      return [];
-    }
-    placed.push(box);
-    return [{ point, left: at, top: box.top, end }];
-  });
 }
 
 /** A point in words. */

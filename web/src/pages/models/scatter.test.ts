@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import {
   type CatalogModel,
   frontier,
+  labelsOf,
   logScale,
   neighbour,
   pointsOf,
@@ -95,4 +96,45 @@ describe("arrow keys", () => {
     [3, "ArrowDown", 4],
     [2, "Enter", 2],
   ])("from %d, %s leads to %d", (from, key, to) => expect(neighbour(points, from, key)).toBe(to));
+});
+
+describe("labelsOf", () => {
+  const at = (value: number) => value;
+  const point = (name: string, x: number, y: number, requests = 0) => ({
+    x,
+    y,
+    model: model(name, "1", 0.5, { requests }),
+  });
+
+  it("names a used model above its bubble and keeps the name inside the drawing", () => {
+    expect(labelsOf([point("large", 100, 50, 10)], [], at, at, 200)).toEqual([
+      { name: "large", left: 84, baseline: 26 },
+    ]);
+    expect(labelsOf([point("large", 0, 50, 10)], [], at, at, 200)[0]?.left).toBe(0);
+    expect(labelsOf([point("large", 200, 50, 10)], [], at, at, 200)[0]?.left).toBe(168);
+  });
+
+  it("names the less used of two close models below its bubble", () => {
+    const points = [point("first", 100, 50, 10), point("second", 104, 52, 9)];
+    expect(
+      labelsOf(points, [], at, at, 200).map(({ name, baseline }) => [name, Math.round(baseline)]),
+    ).toEqual([
+      ["first", 26],
+      ["second", 82],
+    ]);
+  });
+
+  it("omits a name that has no free place", () => {
+    const crowd = [0, 1, 2].map((i) => point(`model-${i}`, 100 + i, 50, 10 - i));
+    expect(labelsOf(crowd, [], at, at, 200)).toHaveLength(2);
+    const best = point("best", 102, 50);
+    expect(labelsOf([...crowd, best], [best], at, at, 200).map(({ name }) => name)).not.toContain("best");
+  });
+
+  it("names the best models without traffic", () => {
+    const best = point("best", 60, 20);
+    expect(labelsOf([best, point("other", 150, 90)], [best], at, at, 200).map(({ name }) => name)).toEqual([
+      "best",
+    ]);
+  });
 });

@@ -89,6 +89,53 @@ export function radiusOf(requests: number, most: number): number {
   return requests === 0 || most === 0 ? 4 : 5 + 15 * Math.sqrt(requests / most);
 }
 
+const letterWidth = 6.4;
+
+/** The name of a model beside its point. */
+export interface Label {
+  name: string;
+  left: number;
+  baseline: number;
+}
+
+/**
+ * Names of the eight models with the most traffic, then of the best ones, above or below their points. A name that would cover another
+ * name or a bubble is omitted.
+ */
+export function labelsOf(
+  points: Point[],
+  best: Point[],
+  x: (v: number) => number,
+  y: (v: number) => number,
+  width: number,
+): Label[] {
+  const used = points.filter((p) => p.model.requests > 0).sort((a, b) => b.model.requests - a.model.requests);
+  const most = used[0]?.model.requests ?? 0;
+  const taken = used.map((p) => {
+    const radius = radiusOf(p.model.requests, most);
+    return { left: x(p.x) - radius, right: x(p.x) + radius, top: y(p.y) - radius, bottom: y(p.y) + radius };
+  });
+  const labels: Label[] = [];
+  for (const { model, ...at } of new Set([...used.slice(0, 8), ...best])) {
+    const size = model.name.length * letterWidth;
+    const left = Math.max(0, Math.min(width - size, x(at.x) - size / 2));
+    const radius = radiusOf(model.requests, most);
+    for (const baseline of [y(at.y) - radius - 4, y(at.y) + radius + 11]) {
+      const box = { left, right: left + size, top: baseline - 9, bottom: baseline + 3 };
+      if (
+        !taken.some(
+          (o) => o.left < box.right && box.left < o.right && o.top < box.bottom && box.top < o.bottom,
+        )
+      ) {
+        taken.push(box);
+        labels.push({ name: model.name, left, baseline });
+        break;
+      }
+    }
+  }
+  return labels;
+}
+
 /** The point that an arrow key leads to: left and right by x, up and down by y. */
 export function neighbour(points: Point[], at: number, key: string): number {
   const last = points.length - 1;

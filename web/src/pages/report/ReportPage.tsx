@@ -95,20 +95,22 @@ export function ReportPage() {
           value={selection.measure}
           onChange={(value) => change({ measure: value as Measure })}
         />
-        {!server.simulated && (
+        <Stack gap={2}>
+          {!server.simulated && (
+            <Switch
+              size="xs"
+              label="Simulated"
+              checked={selection.simulated === "include"}
+              onChange={(event) => change({ simulated: event.currentTarget.checked ? "include" : undefined })}
+            />
+          )}
           <Switch
-            size="sm"
-            label="Simulated"
-            checked={selection.simulated === "include"}
-            onChange={(event) => change({ simulated: event.currentTarget.checked ? "include" : undefined })}
+            size="xs"
+            label="Playground"
+            checked={selection.source === "all"}
+            onChange={(event) => change({ source: event.currentTarget.checked ? "all" : undefined })}
           />
-        )}
-        <Switch
-          size="sm"
-          label="Playground"
-          checked={selection.source === "all"}
-          onChange={(event) => change({ source: event.currentTarget.checked ? "all" : undefined })}
-        />
+        </Stack>
       </Group>
       <ActiveFilters selection={selection} onRemove={(name) => change({ [name]: undefined })} />
       <InvalidRange ends={invalidEnds(search)} range={range} />

@@ -151,6 +151,7 @@ function Budget({ budget }: { budget: Schema["SessionBudget"] }) {
       <Group justify="space-between" gap="xs">
         <Text size="sm" fw={600}>
           {label}
+          {budget.by_policy && ", set by a policy"}
         </Text>
         <Text size="sm" c="dimmed">
           {formatMoney(budget.spent_usd)} of {formatMoney(budget.amount_usd)} spent
@@ -163,7 +164,8 @@ function Budget({ budget }: { budget: Schema["SessionBudget"] }) {
       />
       {used >= 100 ? (
         <Alert mt="xs" color="red" title="Budget used up">
-          New requests are rejected. Raise the budget in the session limits of the API key to resume.
+          New requests are rejected. To resume, raise the budget in{" "}
+          {budget.by_policy ? "the policy that sets it" : "the session limits of the API key"}.
         </Alert>
       ) : (
         used >= warn &&

@@ -22,5 +22,9 @@ describe("excludedNote", () => {
     expect(excludedNote(undefined)).toBe("");
     expect(excludedNote({ excluded: [] })).toBe("");
     expect(excludedNote({ excluded: ["web_search"] })).toContain("not included");
+    expect(excludedNote({ excluded: ["input_audio", "transcription"] })).toBe(
+      "The audio input is not included, because its price is unknown. " +
+        "The transcriptions are not included, because their price is unknown. ",
+    );
   });
 });
