@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"fairlead/internal/id"
+	"fairlead/internal/judge"
+	"fairlead/internal/proof"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/route"
 )
@@ -108,4 +110,32 @@ func (g *generator) pick(at time.Time) int {
 		return g.fallbacks[g.rnd.IntN(len(g.fallbacks))]
 	}
 	return g.rnd.IntN(len(g.templates))
+}
+
+// Outcomes of the comparisons, as shares. The rest are ties.
+const (
+	comparedShare = 0.1
+	winShare      = 0.025
+	lossShare     = 0.03
+)
+
+// comparison compares a part of the routed requests with a baseline model. Most responses are equally good.
+func (g *generator) comparison(e *requestlog.Entry, baseline string) (proof.Record, bool) {
+	if baseline == "" || e.Model == "" || e.Model == baseline || e.Decision == nil || e.BaselineCost == nil || g.rnd.Float64() >= comparedShare {
+		return proof.Record{}, false
+	}
+	r := proof.Record{
+		Sample: proof.Sample{
+			Request: e.ID, At: e.Time, Key: e.KeyID, Task: string(e.Decision.Input.Features.Task), Model: e.Model, Baseline: baseline, Propensity: comparedShare,
+			Method: "judge", Reason: "Both responses answer the question.",
+		},
+		Workspace: e.WorkspaceID, State: proof.Compared, Cost: *e.BaselineCost, Versions: judge.PromptVersion,
+	}
+	switch u := g.rnd.Float64(); {
+	case u < winShare:
+		r.Difference, r.Reason = 1, "The routed response names the delivery date; the other one does not."
+	case u < winShare+lossShare:
+		r.Difference, r.Reason = -1, "The routed response leaves the second question open."
+	}
+	return r, true
 }

@@ -33,6 +33,7 @@ func run(ctx context.Context, args []string) (err error) {
 	workspace := flags.String("workspace", "", "id of the workspace to read requests from")
 	days := flags.Int("days", 35, "length of the history in days")
 	rows := flags.Int("rows", 40_000, "approximate number of requests to write")
+	baseline := flags.String("baseline", "", "model that a part of the requests was compared with; empty writes no comparisons")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -43,7 +44,7 @@ func run(ctx context.Context, args []string) (err error) {
 	if len(templates) == 0 {
 		return errors.New("the log has no requests to repeat")
 	}
-	return write(ctx, *to, newGenerator(templates, time.Now(), *days, *rows))
+	return write(ctx, *to, newGenerator(templates, time.Now(), *days, *rows), *baseline)
 }
 
 // read returns the workspace's requests with their bodies, oldest first.
@@ -74,7 +75,7 @@ func read(ctx context.Context, dir, workspace string) (all []requestlog.Entry, e
 	}
 }
 
-func write(ctx context.Context, dir string, g *generator) (err error) {
+func write(ctx context.Context, dir string, g *generator, baseline string) (err error) {
 	db, err := store.Open(ctx, "sqlite", dir, store.Options{})
 	if err != nil {
 		return err
@@ -82,6 +83,11 @@ func write(ctx context.Context, dir string, g *generator) (err error) {
 	defer func() { err = errors.Join(err, db.Close()) }()
 	var entries []requestlog.Entry
 	for entry := range g.entries() {
+		if record, ok := g.comparison(&entry, baseline); ok {
+			if err := db.Proof.Save(ctx, &record); err != nil {
+				return err
+			}
+		}
 		if entries = append(entries, entry); len(entries) == batchSize {
 			if err := db.Log.WriteEntries(ctx, entries); err != nil {
 				return err

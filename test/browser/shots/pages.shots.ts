@@ -68,6 +68,7 @@ async function withSample(run: (sample: Sample) => Promise<void>): Promise<void>
       await client.call("POST", `/requests/${id}/feedback`, { score: 1, comment: "to the point" });
     }
     await client.call("POST", "/alerts/rules", sampleAlert);
+    await client.call("PUT", "/workspace/comparison", { settings: { share: 0.1, baseline: "gpt-6-sol", budget_usd: "50" } });
     await client.call("POST", "/alerts/channels", { name: "ops", type: "webhook", url: "https://example.com/hooks/fairlead" });
     await run({ gateway, client, keys, ids });
   } finally {
@@ -201,7 +202,7 @@ async function documentation(page: Page, url: string, id: string): Promise<void>
     [`/requests/${id}`, "request", 680, page.getByRole("region", { name: /^Message \d/ }).first()],
     ["/sessions/refund-4471", "session", 720, page.getByRole("group", { name: "Turn 1", exact: true })],
     ["/report?from=now-30d&by=tag:feature&then=model", "report", 900, page.getByRole("img", { name: /^Spend over time by/ })],
-    ["/proof?from=now-30d&baseline=gpt-6-sol", "proof", 470, page.getByText(/against gpt-6-sol\./).first()],
+    ["/proof?from=now-30d&baseline=gpt-6-sol", "proof", 900, page.getByText(/against gpt-6-sol\./).first()],
     ["/routing/models", "models", 900, page.getByRole("group", { name: /^Models\. Move/ })],
     ["/models/gpt-5-mini", "model", 950, page.getByRole("heading", { level: 1, name: "gpt-5-mini" })],
     ["/providers", "providers", 800, page.getByRole("link", { name: "OpenAI" }).first()],
