@@ -65,7 +65,15 @@ func (s *site) waysToPresentAKey(t *testing.T) int {
 			n++
 			header := http.Header{"X-Fairlead-Error-Format": {"flat"}}
 			maps.Copy(header, way.header)
-			a := g.Call(t, harness.Request{Path: path + way.query, Body: "{}", Header: header})
+			request := harness.Request{Path: path + way.query, Body: "{}", Header: header}
+			if strings.HasSuffix(path, "/realtime") { // a WebSocket
+				request.Method, request.Body = http.MethodGet, ""
+				header.Set("Connection", "Upgrade")
+				header.Set("Upgrade", "websocket")
+				header.Set("Sec-WebSocket-Version", "13")
+				header.Set("Sec-WebSocket-Key", "AAAAAAAAAAAAAAAAAAAAAA==")
+			}
+			a := g.Call(t, request)
 			if way.status == 0 {
 				if a.Status == http.StatusUnauthorized || a.Status == http.StatusForbidden {
 					t.Errorf("%s with a key as %s: %d %s", path, way.name, a.Status, scenario.Clip(a.Body))

@@ -82,7 +82,7 @@ func buildIn(t *testing.T, root, dir string, env []string) string {
 // copySource copies the files that a build reads: the module, the packages, and the built dashboard.
 func copySource(t *testing.T, root, dir string) {
 	t.Helper()
-	for _, name := range []string{"go.mod", "go.sum", "cmd", "internal", "web/embed.go", "web/stub"} {
+	for _, name := range []string{"go.mod", "go.sum", "cmd", "docs", "internal", "web/embed.go", "web/stub"} {
 		err := filepath.WalkDir(filepath.Join(root, name), func(path string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() {
 				return err
