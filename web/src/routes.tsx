@@ -1,6 +1,7 @@
-import { lazyRouteComponent, type RouteComponent } from "@tanstack/react-router";
+import type { RouteComponent } from "@tanstack/react-router";
 
 import type { IconName } from "./components/Icon";
+import { lazyPage } from "./lib/lazyPage";
 import { OverviewPage } from "./pages/overview/OverviewPage";
 
 /** The groups of the navigation, in order. */
@@ -40,21 +41,21 @@ export const pages: Page[] = [
     icon: "list",
     shortcut: "r",
     permission: "read_requests",
-    component: lazyRouteComponent(() => import("./pages/requests/RequestsPage"), "RequestsPage"),
+    component: lazyPage(() => import("./pages/requests/RequestsPage"), "RequestsPage"),
   },
   {
     path: "/requests/compare",
     title: "Compare requests",
     icon: "list",
     permission: "read_requests",
-    component: lazyRouteComponent(() => import("./pages/requests/ComparePage"), "ComparePage"),
+    component: lazyPage(() => import("./pages/requests/ComparePage"), "ComparePage"),
   },
   {
     path: "/requests/$id",
     title: "Request",
     icon: "list",
     permission: "read_requests",
-    component: lazyRouteComponent(() => import("./pages/requests/RequestPage"), "RequestPage"),
+    component: lazyPage(() => import("./pages/requests/RequestPage"), "RequestPage"),
   },
   {
     path: "/report",
@@ -62,7 +63,7 @@ export const pages: Page[] = [
     group: "Observe",
     icon: "chart",
     permission: "read_figures",
-    component: lazyRouteComponent(() => import("./pages/report/ReportPage"), "ReportPage"),
+    component: lazyPage(() => import("./pages/report/ReportPage"), "ReportPage"),
   },
   {
     path: "/sessions",
@@ -71,14 +72,14 @@ export const pages: Page[] = [
     icon: "layers",
     shortcut: "s",
     permission: "read_requests",
-    component: lazyRouteComponent(() => import("./pages/sessions/SessionsPage"), "SessionsPage"),
+    component: lazyPage(() => import("./pages/sessions/SessionsPage"), "SessionsPage"),
   },
   {
     path: "/sessions/$id",
     title: "Session",
     icon: "layers",
     permission: "read_requests",
-    component: lazyRouteComponent(() => import("./pages/sessions/SessionPage"), "SessionPage"),
+    component: lazyPage(() => import("./pages/sessions/SessionPage"), "SessionPage"),
   },
   {
     path: "/proof",
@@ -86,7 +87,7 @@ export const pages: Page[] = [
     group: "Observe",
     icon: "shield",
     permission: "read_figures",
-    component: lazyRouteComponent(() => import("./pages/proof/ProofPage"), "ProofPage"),
+    component: lazyPage(() => import("./pages/proof/ProofPage"), "ProofPage"),
   },
   {
     path: "/budgets",
@@ -95,14 +96,14 @@ export const pages: Page[] = [
     icon: "wallet",
     shortcut: "b",
     permission: "read_requests",
-    component: lazyRouteComponent(() => import("./pages/budgets/BudgetsPage"), "BudgetsPage"),
+    component: lazyPage(() => import("./pages/budgets/BudgetsPage"), "BudgetsPage"),
   },
   {
     path: "/budgets/$id",
     title: "Budget",
     icon: "wallet",
     permission: "read_requests",
-    component: lazyRouteComponent(() => import("./pages/budgets/BudgetPage"), "BudgetPage"),
+    component: lazyPage(() => import("./pages/budgets/BudgetPage"), "BudgetPage"),
   },
   {
     path: "/alerts",
@@ -110,7 +111,7 @@ export const pages: Page[] = [
     group: "Observe",
     icon: "alert",
     permission: "read_workspace",
-    component: lazyRouteComponent(() => import("./pages/alerts/AlertsPage"), "AlertsPage"),
+    component: lazyPage(() => import("./pages/alerts/AlertsPage"), "AlertsPage"),
   },
   {
     path: "/playground",
@@ -119,7 +120,7 @@ export const pages: Page[] = [
     icon: "play",
     shortcut: "p",
     permission: "use_playground",
-    component: lazyRouteComponent(() => import("./pages/playground/PlaygroundPage"), "PlaygroundPage"),
+    component: lazyPage(() => import("./pages/playground/PlaygroundPage"), "PlaygroundPage"),
   },
   {
     path: "/quickstart",
@@ -127,7 +128,7 @@ export const pages: Page[] = [
     group: "Try",
     icon: "rocket",
     shortcut: "q",
-    component: lazyRouteComponent(() => import("./pages/quickstart/QuickstartPage"), "QuickstartPage"),
+    component: lazyPage(() => import("./pages/quickstart/QuickstartPage"), "QuickstartPage"),
   },
   {
     path: "/routing/policies",
@@ -135,7 +136,7 @@ export const pages: Page[] = [
     group: "Route",
     icon: "route",
     permission: "read_policies",
-    component: lazyRouteComponent(() => import("./pages/policies/PoliciesPage"), "PoliciesPage"),
+    component: lazyPage(() => import("./pages/policies/PoliciesPage"), "PoliciesPage"),
   },
   {
     path: "/routing/models",
@@ -145,21 +146,21 @@ export const pages: Page[] = [
     icon: "cpu",
     shortcut: "m",
     permission: "read_models",
-    component: lazyRouteComponent(() => import("./pages/models/ModelsPage"), "ModelsPage"),
+    component: lazyPage(() => import("./pages/models/ModelsPage"), "ModelsPage"),
   },
   {
     path: "/models/$name",
     title: "Model",
     icon: "cpu",
     permission: "read_models",
-    component: lazyRouteComponent(() => import("./pages/models/ModelPage"), "ModelPage"),
+    component: lazyPage(() => import("./pages/models/ModelPage"), "ModelPage"),
   },
   {
     path: "/providers/$name",
     title: "Provider",
     icon: "server",
     permission: "read_providers",
-    component: lazyRouteComponent(() => import("./pages/providers/ProviderPage"), "ProviderPage"),
+    component: lazyPage(() => import("./pages/providers/ProviderPage"), "ProviderPage"),
   },
   {
     path: "/providers",
@@ -167,7 +168,7 @@ export const pages: Page[] = [
     group: "Route",
     icon: "server",
     permission: "read_providers",
-    component: lazyRouteComponent(() => import("./pages/providers/ProvidersPage"), "ProvidersPage"),
+    component: lazyPage(() => import("./pages/providers/ProvidersPage"), "ProvidersPage"),
   },
   {
     path: "/settings/keys",
@@ -176,7 +177,7 @@ export const pages: Page[] = [
     icon: "key",
     shortcut: "k",
     permission: "read_keys",
-    component: lazyRouteComponent(() => import("./pages/keys/KeysPage"), "KeysPage"),
+    component: lazyPage(() => import("./pages/keys/KeysPage"), "KeysPage"),
   },
   {
     path: "/settings/members",
@@ -184,7 +185,7 @@ export const pages: Page[] = [
     group: "Manage",
     icon: "users",
     permission: "read_members",
-    component: lazyRouteComponent(() => import("./pages/members/MembersPage"), "MembersPage"),
+    component: lazyPage(() => import("./pages/members/MembersPage"), "MembersPage"),
   },
   {
     path: "/settings/data",
@@ -192,14 +193,14 @@ export const pages: Page[] = [
     group: "Manage",
     icon: "database",
     permission: "read_workspace",
-    component: lazyRouteComponent(() => import("./pages/data/DataPage"), "DataPage"),
+    component: lazyPage(() => import("./pages/data/DataPage"), "DataPage"),
   },
   {
     path: "/settings/account",
     title: "Account",
     group: "Manage",
     icon: "user",
-    component: lazyRouteComponent(() => import("./pages/account/AccountPage"), "AccountPage"),
+    component: lazyPage(() => import("./pages/account/AccountPage"), "AccountPage"),
   },
   {
     path: "/settings/audit",
@@ -207,6 +208,6 @@ export const pages: Page[] = [
     group: "Manage",
     icon: "history",
     permission: "read_audit",
-    component: lazyRouteComponent(() => import("./pages/audit/AuditPage"), "AuditPage"),
+    component: lazyPage(() => import("./pages/audit/AuditPage"), "AuditPage"),
   },
 ];

@@ -30,6 +30,13 @@ describe("reloadOnce", () => {
     expect(await reloadOnce(reload, 1_070_000)).toBe(true);
   });
 
+  it("reloads once when two parts of the page fail at the same time", async () => {
+    vi.spyOn(window, "fetch").mockImplementation(() => Promise.resolve(new Response()));
+    const reloads = [reloadOnce(reload, 2_000_000), reloadOnce(reload, 2_000_000)];
+    expect(await Promise.all(reloads)).toEqual([true, false]);
+    expect(reload).toHaveBeenCalledTimes(1);
+  });
+
   it.each<[string, () => Promise<Response>]>([
     ["cannot be reached", () => Promise.reject(new TypeError("Failed to fetch"))],
     ["is not healthy", () => Promise.resolve(new Response("", { status: 503 }))],

@@ -10,9 +10,12 @@ const loopMs = 60_000;
 const messages =
   /^(Unable to preload CSS|Failed to fetch dynamically imported module|error loading dynamically imported module|Importing a module script failed)/i;
 
+/** A dashboard file could not be loaded. */
+export class LoadError extends Error {}
+
 /** Reports whether an error means that a dashboard file could not be loaded. */
 export function isLoadError(error: unknown): boolean {
-  return error instanceof Error && messages.test(error.message);
+  return error instanceof LoadError || (error instanceof Error && messages.test(error.message));
 }
 
 /**
@@ -23,11 +26,9 @@ export async function reloadOnce(
   reload: () => void = () => location.reload(),
   now = Date.now(),
 ): Promise<boolean> {
-  if (now - lastReload() < loopMs) {
-    return false;
-  }
   const response = await fetch("/health", { cache: "no-store" }).catch(() => undefined);
-  if (!response?.ok) {
+  // Checked after the wait: another call may have reloaded the page meanwhile.
+  if (!response?.ok || now - lastReload() < loopMs) {
     return false;
   }
   try {
