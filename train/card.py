@@ -149,7 +149,8 @@ def served(m):
     lines = [
         "## Choices of auto", "", "Decisions of the gateway at the default trade-off, out of fold, with the abilities that it serves (`train/auto.py`). Quality is the share",
         "of good responses; costs are dollars per thousand prompts, recorded ones where the source has them, otherwise list prices at the expected",
-        "output. *Mix* is the best fixed mixture of models at the cost of auto. Flips: choices that a polite frame around the prompt changes.", "",
+        "output. *Mix* is the best fixed mixture of models at the cost of auto. Flips: choices that a polite frame around the prompt changes, with",
+        "the shipped predictor.", "",
         "| pool | prompts | models | auto | mix | gain | cheapest | best | random | oracle | flips |", "|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     cell = lambda v: f"{v[0]:.3f} at {v[1]:.3g}"

@@ -7,25 +7,45 @@ import (
 )
 
 const (
-	politeClause  = 90 // bytes of a clause that may be polite
-	politeClauses = 3  // clauses removed at each end
+	politeClause  = 150 // bytes of a clause that may be polite
+	politeWords   = 18  // words of such a clause
+	politeClauses = 5   // clauses removed at each end
+	wordsOfName   = 3   // words of a name in a greeting or a signature
 )
 
-// withoutCourtesy removes greetings, thanks and polite clauses at both ends of a text, and white space that has no
-// meaning. A text that consists of them alone is returned as it is.
+// withoutCourtesy removes greetings, thanks, polite clauses and signatures at both ends of a text, and white space that has
+// no meaning. A text that consists of them alone is returned as it is.
 func withoutCourtesy(text string) string {
 	text = squeeze(text)
 	if len(text) <= politeClause && isPolite(strings.TrimRight(text, clauseEnds)) {
 		return text
 	}
-	rest := text
+	rest := withoutClosing(withoutOpening(text))
+	if !strings.ContainsFunc(rest, isWordRune) {
+		return text
+	}
+	return rest
+}
+
+// withoutOpening removes polite clauses at the beginning of a text.
+func withoutOpening(text string) string {
+	rest, next, marks := text, text, greeting|polite|appeal
 	for range politeClauses {
-		at := strings.IndexAny(head(rest, politeClause), clauseEnds)
-		if at < 0 || !isPolite(rest[:at]) {
+		at := strings.IndexAny(head(next, politeClause), clauseEnds)
+		if at < 0 {
 			break
 		}
-		_, size := utf8.DecodeRuneInString(rest[at:])
-		rest = strings.TrimLeftFunc(rest[at+size:], isFiller)
+		tone := toneOf(next[:at], marks)
+		if tone == aboutTask && !greetsName(next[:at]) {
+			break
+		}
+		_, size := utf8.DecodeRuneInString(next[at:])
+		next = strings.TrimLeftFunc(next[at+size:], isFiller)
+		if tone == neutral {
+			marks = polite | appeal // a word that greets may mean something else here
+		} else if strings.ContainsFunc(next, isWordRune) {
+			rest = next
+		}
 	}
 	for range 2 {
 		word, after, _ := strings.Cut(rest, " ")
@@ -34,25 +54,71 @@ func withoutCourtesy(text string) string {
 		}
 		rest = strings.TrimLeftFunc(after, isFiller)
 	}
+	return rest
+}
+
+// withoutClosing removes polite clauses and a signature at the end of a text. A neutral clause is removed with a polite one beside it,
+// and so are symbols after a clause.
+func withoutClosing(text string) string {
+	rest, end := text, withoutSignature(text)
 	for range politeClauses {
-		end := strings.TrimRight(rest, clauseEnds+" ") // the last clause may end with punctuation
-		from := max(0, len(end)-politeClause)
-		at := strings.LastIndexAny(end[from:], clauseEnds)
-		if at < 0 {
+		before, clause := cutClause(end)
+		tone := toneOf(clause, polite|appeal)
+		symbols := !strings.ContainsFunc(clause, isWordRune)
+		if tone == aboutTask || tone == neutral && !symbols && strings.Count(clause, " ") < 2 { // a short one may be a heading: "Answer:"
 			break
 		}
-		_, size := utf8.DecodeRuneInString(end[from+at:])
-		at += from + size
-		if !isPolite(end[at:]) {
-			break
+		if tone == courteous || len(rest) < len(text) && !symbols {
+			rest = strings.TrimRightFunc(before, unicode.IsSpace)
 		}
-		rest = strings.TrimRightFunc(rest[:at], unicode.IsSpace)
-	}
-	if rest == "" {
-		return text
+		end = before
 	}
 	return rest
 }
+
+// withoutSignature returns a text without the name after its last polite clause.
+func withoutSignature(text string) string {
+	before, name := cutClause(text)
+	if !isName(name) {
+		return text
+	}
+	if _, clause := cutClause(before); toneOf(clause, polite|appeal) != courteous {
+		return text
+	}
+	return before
+}
+
+// cutClause cuts a text before its last clause. before is empty for a text of one clause.
+func cutClause(text string) (before, clause string) {
+	end := strings.TrimRight(text, clauseEnds+" ") // the last clause may end with punctuation
+	from := max(0, len(end)-politeClause)
+	at := strings.LastIndexAny(end[from:], clauseEnds)
+	if at < 0 {
+		return "", end
+	}
+	_, size := utf8.DecodeRuneInString(end[from+at:])
+	return end[:from+at+size], end[from+at+size:]
+}
+
+// greetsName reports whether a clause greets a person by name, as in "Dear Mr Miller".
+func greetsName(clause string) bool {
+	word, name, _ := strings.Cut(strings.TrimSpace(clause), " ")
+	return lexicon[strings.ToLower(word)]&opener != 0 && isName(name) && !strings.EqualFold(name, "world")
+}
+
+// isName reports whether a text consists of a few capitalized words that have no other use here.
+func isName(text string) bool {
+	words := 0
+	for word := range strings.FieldsSeq(text) {
+		first, _ := utf8.DecodeRuneInString(word)
+		if words++; !unicode.IsUpper(first) || lexicon[strings.ToLower(word)] != 0 || strings.ContainsFunc(word, func(r rune) bool { return !unicode.IsLetter(r) && r != '-' && r != '\'' }) {
+			return false
+		}
+	}
+	return words > 0 && words <= wordsOfName
+}
+
+func isWordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
 func isFiller(r rune) bool {
 	return unicode.IsSpace(r) || r == '!' || r == ',' || r == ':' || r == '-' || r == '–'
@@ -63,29 +129,58 @@ const clauseEnds = ".!?,:;。！？，：；、।؟،\n"
 
 // isPolite reports whether a clause consists of greetings, thanks and polite requests.
 func isPolite(clause string) bool {
-	clause = strings.TrimSpace(clause)
-	if clause == "" || len(clause) > politeClause {
-		return false
-	}
-	found := false
-	if !isASCII(clause) {
-		for _, phrase := range scriptPhrases[polite] {
-			if strings.Contains(clause, phrase) {
-				clause, found = strings.ReplaceAll(clause, phrase, " "), true
-			}
-		}
-	}
-	count := 0
 	for word := range wordsOf(clause) {
-		count++
-		switch use := lexicon[word]; {
-		case use&(greeting|polite) != 0:
-			found = true
-		case use&filler == 0:
+		if use := lexicon[word]; use&common != 0 && use&(greeting|polite|filler) == 0 {
 			return false
 		}
 	}
-	return found && count <= 10
+	return toneOf(clause, greeting|polite) == courteous
+}
+
+// tone is what a clause at one end of a text says.
+type tone int
+
+const (
+	aboutTask tone = iota
+	neutral        // has only words that also occur in polite clauses
+	courteous      // says nothing about the task
+)
+
+// toneOf returns the tone of a clause. A courteous clause has only words of greetings, thanks and requests for help, and at least
+// one that has one of the marking uses.
+func toneOf(clause string, marks wordUse) tone {
+	clause = strings.ToLower(strings.TrimSpace(clause))
+	if len(clause) > politeClause || strings.ContainsAny(clause, `[]{}<>="`) {
+		return aboutTask
+	}
+	words, marked, appeals := 0, false, false
+	if !isASCII(clause) {
+		for _, phrase := range scriptPhrases[polite] {
+			if strings.Contains(clause, phrase) {
+				clause, marked = strings.ReplaceAll(clause, phrase, " "), true
+			}
+		}
+	}
+	for word := range wordsOf(clause) {
+		words++
+		use := lexicon[word]
+		if use&(greeting|polite|filler|appeal|common) == 0 {
+			return aboutTask
+		}
+		marked = marked || use&marks&(greeting|polite) != 0
+		appeals = appeals || use&appeal != 0
+	}
+	if !marked && marks&appeal != 0 && words > 1 { // one word may be a heading
+		marked = appeals || turnPhrases.has(clause, pleasantry)
+	}
+	switch {
+	case words > politeWords:
+		return aboutTask
+	case marked:
+		return courteous
+	default:
+		return neutral
+	}
 }
 
 // squeeze trims a text and its lines, and reduces blank lines to one. Indentation is kept, because it matters in code.

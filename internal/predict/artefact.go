@@ -50,7 +50,7 @@ var errArtefact = errors.New("predictor file")
 
 // featureVersion is the version of the code that computes features. Increase it with every change of their values: logged decisions
 // name it, and only decisions with features of the current version can be compared.
-const featureVersion = 6
+const featureVersion = 7
 
 // Version identifies the content of the artefact and the code that computes features.
 func (p *Predictor) Version() string { return p.version }

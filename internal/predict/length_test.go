@@ -41,7 +41,7 @@ func TestExpectedOutputLength(t *testing.T) {
 func TestFeatureVersionChangesWithTheFeatures(t *testing.T) {
 	t.Parallel()
 	p := embeddedPredictor(t)
-	const version, digest = 6, "af85d84f8cfd9058"
+	const version, digest = 7, "af85d84f8cfd9058"
 	var all []Features
 	for _, text := range []string{
 		"", "hi", "What is 17*23?", "Write a python function to find the longest word in a list.", "Translate into French: Where is the station?",
