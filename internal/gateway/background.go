@@ -13,6 +13,7 @@ import (
 	"fairlead/internal/llm"
 	"fairlead/internal/provider"
 	"fairlead/internal/requestlog"
+	"fairlead/internal/wire/show"
 )
 
 const (
@@ -127,7 +128,7 @@ func (g *Gateway) completeTask(task *backgroundTask) {
 		e.Attempts[n-1].Usage, e.Attempts[n-1].Cost = new(charge.Usage), charge.Attempt
 	}
 	if e.Outcome == requestlog.OK {
-		e.Finish = shorten(last.Finish)
+		e.Finish = show.Shorten(last.Finish)
 	}
 	g.recordCache(d, target, charge.Usage)
 	d.settle(charge)

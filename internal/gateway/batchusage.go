@@ -19,6 +19,7 @@ import (
 	"fairlead/internal/provider"
 	"fairlead/internal/rawjson"
 	"fairlead/internal/requestlog"
+	"fairlead/internal/wire/show"
 )
 
 // batchPrice returns the price of a target at a time; nil if its price for batches is unknown.
@@ -175,7 +176,7 @@ func (o *objectRequest) batchEntry(of batch.Object, key *account.Key, c *batchCh
 	e := &requestlog.Entry{
 		ID: id.New("req", o.in.start), WorkspaceID: of.WorkspaceID, KeyID: of.KeyID, KeyName: key.Name, Time: o.in.start,
 		Endpoint: requestlog.BatchEndpoint, Format: o.in.route.Format.Name(), Requested: c.model, Model: c.model, Provider: of.Provider, Tags: key.Tags,
-		Outcome: requestlog.OK, Status: http.StatusOK, Finish: shorten(rawjson.Get(of.Data, "status").String()), Usage: c.usage,
+		Outcome: requestlog.OK, Status: http.StatusOK, Finish: show.Shorten(rawjson.Get(of.Data, "status").String()), Usage: c.usage,
 		Metadata: map[string]string{"batch_id": of.ID}, BodyState: requestlog.BodyMedia,
 	}
 	attempt := requestlog.Attempt{Provider: of.Provider, Model: c.model, Credential: of.Credential, Status: http.StatusOK, Usage: &c.usage}

@@ -20,6 +20,7 @@ import (
 	"fairlead/internal/token"
 	"fairlead/internal/turncache"
 	"fairlead/internal/wire"
+	"fairlead/internal/wire/show"
 )
 
 // plan is the routing decision for a request, with the prompt after the decision's output limit was applied.
@@ -277,7 +278,7 @@ func (g *Gateway) fillInput(input *route.Input, in *incoming, who caller, p *pro
 		Tags:          who.tags,
 		Features:      f,
 	}
-	header := shortenName(in.http.Header.Get("X-Fairlead-Baseline"))
+	header := show.ShortenName(in.http.Header.Get("X-Fairlead-Baseline"))
 	defaultModel := cmp.Or(workspace.DefaultModel, in.settings.DefaultModel)
 	switch {
 	case header != "":

@@ -8,6 +8,7 @@ import (
 
 	"fairlead/internal/llm"
 	"fairlead/internal/route"
+	"fairlead/internal/wire/show"
 )
 
 // googleModel is a model as Google's clients expect it.
@@ -88,7 +89,7 @@ func pageForGoogle(models []modelInfo, query url.Values) (page googlePage, err e
 func (g *Gateway) showGoogleModel(w http.ResponseWriter, r *http.Request, requestID, name string) {
 	model, err := g.findModel(r, name)
 	if err == nil && !servesChat(model) {
-		err = llm.Errorf(llm.ModelNotFound, "Model %q is not a chat model.", shorten(name))
+		err = llm.Errorf(llm.ModelNotFound, "Model %q is not a chat model.", show.Shorten(name))
 	}
 	if err != nil {
 		g.reject(w, r, requestID, err)

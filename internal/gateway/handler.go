@@ -20,6 +20,7 @@ import (
 	"fairlead/internal/response"
 	"fairlead/internal/route"
 	"fairlead/internal/wire"
+	"fairlead/internal/wire/show"
 )
 
 // Prefix is the path of the model API.
@@ -88,7 +89,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			names = append(names, strings.TrimPrefix(rt.Path, "/"))
 		}
 		g.reject(w, r, requestID, llm.Errorf(llm.NotFound,
-			"%s does not exist. The model API has %s and models below %s.", shorten(r.URL.Path), strings.Join(names, ", "), Prefix))
+			"%s does not exist. The model API has %s and models below %s.", show.Shorten(r.URL.Path), strings.Join(names, ", "), Prefix))
 	}
 }
 
@@ -151,7 +152,7 @@ func (g *Gateway) requireMethod(w http.ResponseWriter, r *http.Request, requestI
 		g.reject(w, r, requestID, browserError())
 	default:
 		w.Header().Set("Allow", strings.Join(allowed, ", "))
-		g.reject(w, r, requestID, llm.Errorf(llm.MethodNotAllowed, "Method %s is not allowed for %s. Use %s.", shorten(r.Method), shorten(r.URL.Path), strings.Join(allowed, " or ")))
+		g.reject(w, r, requestID, llm.Errorf(llm.MethodNotAllowed, "Method %s is not allowed for %s. Use %s.", show.Shorten(r.Method), show.Shorten(r.URL.Path), strings.Join(allowed, " or ")))
 	}
 	return false
 }
@@ -297,17 +298,4 @@ func writeJSON(w http.ResponseWriter, r *http.Request, v any) {
 	if r.Method != http.MethodHead {
 		_, _ = w.Write(body) // fails only when the client has disconnected
 	}
-}
-
-// shorten truncates a value from a client or provider for an entry or an error.
-func shorten(s string) string { return shortenTo(s, 80) }
-
-// shortenName truncates a model name at a length that no known name has.
-func shortenName(s string) string { return shortenTo(s, 256) }
-
-func shortenTo(s string, limit int) string {
-	if len(s) <= limit {
-		return s
-	}
-	return strings.ToValidUTF8(s[:limit], "") + "…"
 }

@@ -10,6 +10,7 @@ import (
 	"fairlead/internal/account"
 	"fairlead/internal/llm"
 	"fairlead/internal/policy"
+	"fairlead/internal/wire/show"
 )
 
 // caller is the authenticated sender of a request. Its grant is nil until authentication succeeds.
@@ -33,7 +34,7 @@ func (g *Gateway) identifyKey(in *incoming) (caller, error) {
 	if err != nil {
 		return caller{}, err
 	}
-	g.Keys.Touch(grant.Key.ID, shorten(in.http.UserAgent()), in.start)
+	g.Keys.Touch(grant.Key.ID, show.Shorten(in.http.UserAgent()), in.start)
 	return caller{grant: grant, tags: tags(grant.Key.Tags, in.http.Header)}, checkScope(grant)
 }
 
@@ -78,7 +79,7 @@ func tags(ofKey map[string]string, h http.Header) map[string]string {
 	if header == "" {
 		return ofKey
 	}
-	normalize := func(name string) string { return strings.ToLower(shorten(strings.TrimSpace(name))) }
+	normalize := func(name string) string { return strings.ToLower(show.Shorten(strings.TrimSpace(name))) }
 	all := map[string]string{}
 	maps.Copy(all, ofKey)
 	reserved := map[string]bool{}
@@ -87,9 +88,9 @@ func tags(ofKey map[string]string, h http.Header) map[string]string {
 	}
 	for pair := range strings.SplitSeq(header, ",") {
 		name, value, _ := strings.Cut(pair, "=")
-		name = shorten(strings.TrimSpace(name))
+		name = show.Shorten(strings.TrimSpace(name))
 		if name != "" && !reserved[normalize(name)] && len(all) < maxTags {
-			all[name] = shorten(strings.TrimSpace(value))
+			all[name] = show.Shorten(strings.TrimSpace(value))
 		}
 	}
 	return all

@@ -11,6 +11,7 @@ import (
 	"fairlead/internal/llm"
 	"fairlead/internal/provider"
 	"fairlead/internal/route"
+	"fairlead/internal/wire/show"
 )
 
 // modelInfo is a model in the OpenAI list format. The fields after OwnedBy are extensions.
@@ -76,7 +77,7 @@ func (g *Gateway) findModel(r *http.Request, name string) (modelInfo, error) {
 	models := g.offered(grant, snap.Named(name)) // only one provider's targets when the name includes the provider
 	i := slices.IndexFunc(models, func(m modelInfo) bool { return m.ID == canonical })
 	if i < 0 {
-		e := llm.Errorf(llm.ModelNotFound, "Model %q is not available for this key. GET %s/models lists the available models.", shorten(name), Prefix)
+		e := llm.Errorf(llm.ModelNotFound, "Model %q is not available for this key. GET %s/models lists the available models.", show.Shorten(name), Prefix)
 		var names []string
 		for _, m := range g.offered(grant, snap.Targets()) {
 			names = append(names, m.ID)
@@ -96,7 +97,7 @@ func (g *Gateway) authenticateReader(r *http.Request) (*account.Grant, error) {
 	if err != nil {
 		return nil, err
 	}
-	g.Keys.Touch(grant.Key.ID, shorten(r.UserAgent()), time.Now())
+	g.Keys.Touch(grant.Key.ID, show.Shorten(r.UserAgent()), time.Now())
 	return grant, nil
 }
 

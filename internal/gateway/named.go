@@ -7,6 +7,7 @@ import (
 
 	"fairlead/internal/llm"
 	"fairlead/internal/wire"
+	"fairlead/internal/wire/show"
 )
 
 // namedPrefix is where the endpoints are that name the model in the path: /proxy/v1beta instead of /proxy/v1.
@@ -68,7 +69,7 @@ func (g *Gateway) serveNamed(w http.ResponseWriter, r *http.Request, requestID, 
 		}
 	}
 	g.reject(w, r, requestID, llm.Errorf(llm.NotFound, "%s does not exist. This API has models, models/{model} and models/{model}:{method} with the methods %s.",
-		shorten(r.URL.Path), strings.Join(methods, ", ")))
+		show.Shorten(r.URL.Path), strings.Join(methods, ", ")))
 }
 
 // withQueryKey returns the request with the API key of its query in a header, and a query without it, so that the key is not logged.

@@ -22,6 +22,7 @@ import (
 	"fairlead/internal/requestlog"
 	"fairlead/internal/response"
 	"fairlead/internal/route"
+	"fairlead/internal/wire/show"
 	"fairlead/internal/wire/strict"
 )
 
@@ -68,7 +69,7 @@ func (g *Gateway) checkObject(w http.ResponseWriter, r *http.Request, requestID,
 	case part == "cancel" && !files:
 		return g.requireMethod(w, r, requestID, http.MethodPost)
 	}
-	g.reject(w, r, requestID, llm.Errorf(llm.NotFound, "%s does not exist. A file has content, and a batch has cancel.", shorten(r.URL.Path)))
+	g.reject(w, r, requestID, llm.Errorf(llm.NotFound, "%s does not exist. A file has content, and a batch has cancel.", show.Shorten(r.URL.Path)))
 	return false
 }
 
@@ -196,7 +197,7 @@ func (o *objectRequest) choose(uses []batch.Use) (*provider.Provider, map[string
 	switch {
 	case len(offering) == 0 && name != "":
 		if _, known := snap.Provider(name); !known {
-			return nil, nil, strict.Reject(strict.Problem{Param: objectProvider, Message: fmt.Sprintf("Provider %q does not exist. Name a connected provider.", shorten(name))})
+			return nil, nil, strict.Reject(strict.Problem{Param: objectProvider, Message: fmt.Sprintf("Provider %q does not exist. Name a connected provider.", show.Shorten(name))})
 		}
 		return nil, nil, llm.Errorf(llm.NoRoute, "Provider %q does not offer files and batches.", name).With("provider", name)
 	case len(offering) == 0:
@@ -221,7 +222,7 @@ func targetsAt(snap *route.Snapshot, p *provider.Provider, uses []batch.Use) (ma
 	for _, use := range uses {
 		found := snap.Named(p.Name + "/" + strings.TrimPrefix(use.Model, p.Name+"/"))
 		if len(found) == 0 || !found[0].Serves(use.Op) {
-			return nil, llm.Errorf(llm.ModelNotFound, "Model %q of the file is not available for this endpoint at %s. Name a model of the provider.", shortenName(use.Model), p.Name)
+			return nil, llm.Errorf(llm.ModelNotFound, "Model %q of the file is not available for this endpoint at %s. Name a model of the provider.", show.ShortenName(use.Model), p.Name)
 		}
 		targets[use.Model] = found[0]
 	}
@@ -537,7 +538,7 @@ func objectNotFound(kind batch.Kind, id string) error {
 	if kind == batch.Batch {
 		name = "Batch"
 	}
-	return llm.Errorf(llm.NotFound, "%s %q was not found.", name, shorten(id))
+	return llm.Errorf(llm.NotFound, "%s %q was not found.", name, show.Shorten(id))
 }
 
 // objectFailure returns the error of a provider for the client.

@@ -25,6 +25,7 @@ import (
 	"fairlead/internal/response"
 	"fairlead/internal/route"
 	"fairlead/internal/session"
+	"fairlead/internal/wire/show"
 	"fairlead/internal/wire/strict"
 )
 
@@ -44,7 +45,7 @@ func (g *Gateway) checkUpgrade(w http.ResponseWriter, r *http.Request, requestID
 	case r.ProtoMajor != 1 || !has("Connection", "upgrade") || !has("Upgrade", "websocket") || !has("Sec-Websocket-Version", "13"):
 		w.Header().Set("Upgrade", "websocket")
 		w.Header().Set("Sec-Websocket-Version", "13")
-		g.reject(w, r, requestID, llm.Errorf(llm.UpgradeRequired, "%s is a WebSocket. Connect with a WebSocket client over HTTP/1.1.", shorten(r.URL.Path)))
+		g.reject(w, r, requestID, llm.Errorf(llm.UpgradeRequired, "%s is a WebSocket. Connect with a WebSocket client over HTTP/1.1.", show.Shorten(r.URL.Path)))
 	case err != nil || len(key) != 16 || len(r.Header.Values("Sec-Websocket-Key")) > 1:
 		g.reject(w, r, requestID, strict.Reject(strict.Problem{Param: "Sec-WebSocket-Key", Message: "Sec-WebSocket-Key must be 16 bytes in base64."}))
 	default:
@@ -94,7 +95,7 @@ func realtimeRequest(r *http.Request, format string) (*llm.Request, error) {
 	var problems []strict.Problem
 	for name := range query {
 		if name != "model" { // call_id, for example, would join the call of another workspace
-			problems = append(problems, strict.Problem{Param: shorten(name), Message: fmt.Sprintf("The parameter %s is not supported. Configure the session with session.update.", shorten(name))})
+			problems = append(problems, strict.Problem{Param: show.Shorten(name), Message: fmt.Sprintf("The parameter %s is not supported. Configure the session with session.update.", show.Shorten(name))})
 		}
 	}
 	req := &llm.Request{

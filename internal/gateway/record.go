@@ -20,6 +20,7 @@ import (
 	"fairlead/internal/response"
 	"fairlead/internal/route"
 	"fairlead/internal/turncache"
+	"fairlead/internal/wire/show"
 )
 
 // recorder turns the results of the steps into the log entry of a request. Nothing else writes to the entry.
@@ -58,7 +59,7 @@ func newRecorder(in *incoming, out *response.Writer) *recorder {
 		entry: &requestlog.Entry{
 			ID: in.id, Time: in.start, Endpoint: strings.TrimPrefix(in.route.Path, "/"), Format: in.route.Format.Name(),
 			Attempts: []requestlog.Attempt{}, BodyState: requestlog.BodyNone,
-			Client: shorten(r.UserAgent()), IP: host, TraceID: traceID,
+			Client: show.Shorten(r.UserAgent()), IP: host, TraceID: traceID,
 		},
 	}
 }
@@ -240,7 +241,7 @@ func (r *recorder) recordCharge(c bill.Charge, rejected bool) {
 // recordResponse records a complete response. Signals are indirect evidence of a bad response; each also has other causes.
 func (r *recorder) recordResponse(received *bill.UsageCounter, repeated bool) {
 	e := r.entry
-	e.Finish, e.ServedAs = shorten(received.Finish), shortenName(received.Model)
+	e.Finish, e.ServedAs = show.Shorten(received.Finish), show.ShortenName(received.Model)
 	switch received.Finish {
 	case "length":
 		e.Signals = append(e.Signals, "truncation")

@@ -15,6 +15,7 @@ import (
 	"fairlead/internal/response"
 	"fairlead/internal/route"
 	"fairlead/internal/wire"
+	"fairlead/internal/wire/show"
 )
 
 // storedPath is the endpoint whose responses providers store.
@@ -25,7 +26,7 @@ const storedPath = "/responses"
 func (g *Gateway) findStored(snap *route.Snapshot, workspaceID, id string) (llm.StoredResponse, *provider.Provider, *llm.Error) {
 	stored, ok := g.StoredIDs.Open(workspaceID, id)
 	if !ok {
-		return stored, nil, llm.Errorf(llm.NotFound, "Response %q was not found.", shorten(id))
+		return stored, nil, llm.Errorf(llm.NotFound, "Response %q was not found.", show.Shorten(id))
 	}
 	p, ok := snap.Provider(stored.Provider)
 	if ok && holdsStored(p, stored) {
@@ -116,7 +117,7 @@ func (g *Gateway) serveStored(w http.ResponseWriter, r *http.Request, requestID 
 			return
 		}
 	default:
-		g.reject(w, r, requestID, llm.Errorf(llm.NotFound, "%s does not exist. A stored response has input_items and cancel.", shorten(r.URL.Path)))
+		g.reject(w, r, requestID, llm.Errorf(llm.NotFound, "%s does not exist. A stored response has input_items and cancel.", show.Shorten(r.URL.Path)))
 		return
 	}
 	if r.Method == http.MethodHead {
@@ -193,7 +194,7 @@ func (g *Gateway) callStored(ctx context.Context, in *incoming, who caller, id s
 // storedFailure returns the error for the client. The provider's 404 means that the response was deleted or has expired.
 func storedFailure(p *provider.Provider, id string, e *llm.Error) *llm.Error {
 	if e.UpstreamStatus == http.StatusNotFound {
-		return llm.Errorf(llm.NotFound, "Response %q was not found. It was deleted, or %s stores it no longer.", shorten(id), p.Title).With("provider", p.Name)
+		return llm.Errorf(llm.NotFound, "Response %q was not found. It was deleted, or %s stores it no longer.", show.Shorten(id), p.Title).With("provider", p.Name)
 	}
 	if e.UpstreamStatus == 0 {
 		return e

@@ -55,3 +55,16 @@ func Preview(s string, limit int) string {
 	s = strings.TrimLeft(s, " \n\r\t")
 	return Cut(OneLine(Cut(s, limit+utf8.UTFMax)), limit)
 }
+
+// Shorten truncates a value from a client or provider for an entry or an error.
+func Shorten(s string) string { return shortenTo(s, 80) }
+
+// ShortenName truncates a model name at a length that no known name has.
+func ShortenName(s string) string { return shortenTo(s, 256) }
+
+func shortenTo(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	return strings.ToValidUTF8(s[:limit], "") + "…"
+}
