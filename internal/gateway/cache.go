@@ -3,7 +3,6 @@ package gateway
 import (
 	"context"
 	"net/http"
-	"strings"
 	"time"
 
 	"fairlead/internal/account"
@@ -17,33 +16,6 @@ import (
 	"fairlead/internal/route"
 	"fairlead/internal/wire"
 )
-
-// cacheHeader is the value of the header X-Fairlead-Cache in a request.
-type cacheHeader string
-
-const (
-	cacheUnset   cacheHeader = ""
-	cacheOn      cacheHeader = "on"
-	cacheOff     cacheHeader = "off"     // neither read nor store
-	cacheRefresh cacheHeader = "refresh" // store, but do not read
-)
-
-// readCacheHeader returns the value of X-Fairlead-Cache, or InvalidRequest for an unknown one.
-func readCacheHeader(h http.Header) (cacheHeader, error) {
-	values := h.Values("X-Fairlead-Cache")
-	if len(values) == 0 {
-		return cacheUnset, nil
-	}
-	switch v := cacheHeader(strings.ToLower(strings.TrimSpace(values[0]))); v {
-	case cacheUnset, cacheOn, cacheOff, cacheRefresh:
-		if len(values) == 1 {
-			return v, nil
-		}
-	}
-	e := llm.Errorf(llm.InvalidRequest, "Header X-Fairlead-Cache must be on, off or refresh, once.")
-	e.Param = "X-Fairlead-Cache"
-	return cacheUnset, e
-}
 
 // The reasons why a request does not use the response cache, or why its response is not stored.
 const (
@@ -63,8 +35,8 @@ const (
 
 // cacheAge returns the maximum age of a cached response for a request, or why the request does not use the cache. Both are empty if neither
 // the request, nor its key, nor a policy asks for the cache.
-func (g *Gateway) cacheAge(in *incoming, grant *account.Grant, p plan, header cacheHeader, rec *recorder) (age time.Duration, reason string) {
-	if k := grant.Key.Cache; k != nil && (k.Mode == account.CacheAlways || header == cacheOn || header == cacheRefresh) {
+func (g *Gateway) cacheAge(in *incoming, grant *account.Grant, p plan, header responsecache.Header, rec *recorder) (age time.Duration, reason string) {
+	if k := grant.Key.Cache; k != nil && (k.Mode == account.CacheAlways || header == responsecache.HeaderOn || header == responsecache.HeaderRefresh) {
 		age = k.TTL
 	}
 	policy := p.decision.ResponseCache
@@ -74,9 +46,9 @@ func (g *Gateway) cacheAge(in *incoming, grant *account.Grant, p plan, header ca
 	switch enabled := age > 0 && g.Cache != nil && in.shadow == nil; {
 	case policy != nil && *policy == 0:
 		return 0, byPolicy
-	case !enabled && header == cacheUnset:
+	case !enabled && header == responsecache.HeaderUnset:
 		return 0, ""
-	case header == cacheOff:
+	case header == responsecache.HeaderOff:
 		return 0, byRequest
 	case !enabled:
 		return 0, notEnabled
@@ -101,11 +73,11 @@ func (g *Gateway) cacheAge(in *incoming, grant *account.Grant, p plan, header ca
 // cacheUse is where the response of a miss is recorded. The zero value records nothing.
 type cacheUse struct {
 	flight *responsecache.Flight // nil if the response is not cached as a whole
-	inputs *cachedInputs         // nil unless the request is for embeddings
+	inputs *responsecache.Inputs // nil unless the request is for embeddings
 }
 
 // lookup returns the cached response of a request, or nil. Without one, the recorder gets a flight that records the response.
-func (g *Gateway) lookup(ctx context.Context, in *incoming, who caller, p plan, header cacheHeader, rec *recorder) (*responsecache.Response, error) {
+func (g *Gateway) lookup(ctx context.Context, in *incoming, who caller, p plan, header responsecache.Header, rec *recorder) (*responsecache.Response, error) {
 	age, reason := g.cacheAge(in, who.grant, p, header, rec)
 	switch {
 	case reason != "":
@@ -115,10 +87,10 @@ func (g *Gateway) lookup(ctx context.Context, in *incoming, who caller, p plan, 
 		return nil, nil
 	}
 	if f, ok := in.route.Format.(wire.InputFormat); ok && p.req.Op == llm.Embed {
-		return g.lookupInputs(ctx, in, who, p, inputQuery{f, age, retention(p, rec) == reasoning.Shared, header == cacheRefresh}, rec)
+		return g.lookupInputs(ctx, in, who, p, responsecache.InputQuery{Format: f, MaxAge: age, Shared: retention(p, rec) == reasoning.Shared, Refresh: header == responsecache.HeaderRefresh}, rec)
 	}
 	found, flight, err := g.Cache.Get(ctx, responsecache.Query{
-		Key: responsecache.KeyOf(identity(in, who, p), p.req), MaxAge: age, Shared: retention(p, rec) == reasoning.Shared, Refresh: header == cacheRefresh,
+		Key: responsecache.KeyOf(identity(in, who, p), p.req), MaxAge: age, Shared: retention(p, rec) == reasoning.Shared, Refresh: header == responsecache.HeaderRefresh,
 	})
 	if err != nil { // the request ended while it waited for an equal one
 		if e := llm.AsError(err); e.Kind != llm.Internal {
@@ -132,6 +104,26 @@ func (g *Gateway) lookup(ctx context.Context, in *incoming, who caller, p plan, 
 		g.readings.keep(p.reading, &reading{p.decision.Input.Features, p.decision.Input.Conversation})
 	}
 	return found, nil
+}
+
+// lookupInputs returns the response to an embeddings request if every vector is cached. Otherwise it reduces the request to the missing inputs.
+func (g *Gateway) lookupInputs(ctx context.Context, in *incoming, who caller, p plan, q responsecache.InputQuery, rec *recorder) (*responsecache.Response, error) {
+	inputs := g.Cache.FindInputs(ctx, identity(in, who, p), p.req, q)
+	whole := inputs.Whole()
+	rec.recordCache(whole)
+	if whole != nil {
+		rec.entry.Cache.Inputs = inputs.Known
+		return whole, nil
+	}
+	part, err := inputs.Reduce(ctx, p.req)
+	if err != nil {
+		return nil, err
+	}
+	if inputs.Known > 0 {
+		rec.entry.Cache.Inputs, rec.entry.Cache.Saved = inputs.Known, &inputs.Saved
+	}
+	p.req, rec.cache.inputs = part, inputs
+	return nil, nil
 }
 
 // identity returns what the response to a request depends on in addition to its body. Targets that are unavailable at the moment count as
@@ -192,7 +184,9 @@ func (g *Gateway) replay(ctx context.Context, d *delivery, found *responsecache.
 func (g *Gateway) keep(ctx context.Context, d *delivery, t *provider.Target) {
 	e := d.rec.entry
 	if inputs := d.rec.cache.inputs; inputs != nil {
-		g.keepInputs(ctx, d, inputs)
+		g.Cache.KeepInputs(ctx, inputs, responsecache.Response{
+			RequestID: e.ID, Provider: e.Provider, Model: e.Model, ServedAs: e.ServedAs, Simulated: e.Simulated, Cost: e.Cost,
+		})
 	}
 	d.rec.cache.flight.Store(ctx, responsecache.Response{
 		RequestID: e.ID, Provider: t.Provider, Model: t.Model.Name, ServedAs: e.ServedAs, Finish: e.Finish, Simulated: t.Simulated, Cost: e.Cost,

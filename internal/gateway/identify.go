@@ -10,6 +10,7 @@ import (
 	"fairlead/internal/account"
 	"fairlead/internal/llm"
 	"fairlead/internal/policy"
+	"fairlead/internal/responsecache"
 	"fairlead/internal/wire/show"
 )
 
@@ -100,7 +101,7 @@ func tags(ofKey map[string]string, h http.Header) map[string]string {
 type flags struct {
 	dryRun  bool // return the decision without calling a provider
 	noStore bool // do not store the text
-	cache   cacheHeader
+	cache   responsecache.Header
 }
 
 // readFlags reads the headers for a dry run, for storing text and for the response cache. If a value is invalid, it returns an error and flags that disable storing.
@@ -113,7 +114,7 @@ func readFlags(h http.Header) (flags, error) {
 	if err != nil {
 		return flags{dryRun: dryRun, noStore: !store}, err
 	}
-	cache, err := readCacheHeader(h)
+	cache, err := responsecache.ReadHeader(h)
 	return flags{dryRun: dryRun, noStore: !store, cache: cache}, err
 }
 

@@ -79,7 +79,7 @@ func (d *delivery) send(ev *llm.Event) error {
 		return nil
 	}
 	if d.rec.cache.inputs != nil {
-		whole, err := d.rec.cache.inputs.merge(ev)
+		whole, err := d.rec.cache.inputs.Merge(ev)
 		if err != nil {
 			return err
 		}

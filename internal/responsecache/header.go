@@ -1,0 +1,36 @@
+package responsecache
+
+import (
+	"net/http"
+	"strings"
+
+	"fairlead/internal/llm"
+)
+
+// Header is the value of the header X-Fairlead-Cache in a request.
+type Header string
+
+// The values of the header.
+const (
+	HeaderUnset   Header = ""
+	HeaderOn      Header = "on"
+	HeaderOff     Header = "off"     // neither read nor store
+	HeaderRefresh Header = "refresh" // store, but do not read
+)
+
+// ReadHeader returns the value of X-Fairlead-Cache, or InvalidRequest for an unknown one.
+func ReadHeader(h http.Header) (Header, error) {
+	values := h.Values("X-Fairlead-Cache")
+	if len(values) == 0 {
+		return HeaderUnset, nil
+	}
+	switch v := Header(strings.ToLower(strings.TrimSpace(values[0]))); v {
+	case HeaderUnset, HeaderOn, HeaderOff, HeaderRefresh:
+		if len(values) == 1 {
+			return v, nil
+		}
+	}
+	e := llm.Errorf(llm.InvalidRequest, "Header X-Fairlead-Cache must be on, off or refresh, once.")
+	e.Param = "X-Fairlead-Cache"
+	return HeaderUnset, e
+}

@@ -1,0 +1,151 @@
+package responsecache
+
+import (
+	"bytes"
+	"context"
+	"time"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/money"
+	"fairlead/internal/rawjson"
+	"fairlead/internal/wire"
+)
+
+// InputQuery asks for the cached vectors of an embeddings request.
+type InputQuery struct {
+	Format  wire.InputFormat
+	MaxAge  time.Duration
+	Shared  bool // with the other replicas
+	Refresh bool // ignore stored vectors
+}
+
+// Inputs is an embeddings request whose inputs are cached separately. Only missing inputs are sent to the provider.
+type Inputs struct {
+	InputQuery
+	Known   int          // number of cached inputs
+	Saved   money.Amount // cost of the cached vectors
+	inputs  [][]byte
+	keys    []Key
+	found   []*Response // by input; nil for a missing one, until Merge has set it
+	missing []int       // indexes of missing inputs
+}
+
+// FindInputs looks up the vectors of an embeddings request.
+func (c *Cache) FindInputs(ctx context.Context, id *Identity, req *llm.Request, q InputQuery) *Inputs {
+	in := &Inputs{InputQuery: q, inputs: q.Format.Inputs(req)}
+	in.keys = InputKeys(id, req, in.inputs)
+	if in.found = make([]*Response, len(in.keys)); !q.Refresh {
+		in.found = c.GetInputs(ctx, in.keys, q.MaxAge, q.Shared)
+	}
+	for i, r := range in.found {
+		switch {
+		case r == nil:
+			in.missing = append(in.missing, i)
+		case r.Cost != nil:
+			in.Saved = in.Saved.Add(*r.Cost)
+		}
+	}
+	in.Known = len(in.found) - len(in.missing)
+	return in
+}
+
+// Reduce returns the request for the missing inputs only.
+func (c *Inputs) Reduce(ctx context.Context, req *llm.Request) (*llm.Request, error) {
+	if c.Known == 0 {
+		return req, nil
+	}
+	rest := make([][]byte, len(c.missing))
+	for n, i := range c.missing {
+		rest[n] = c.inputs[i]
+	}
+	part, err := c.Format.WithInputs(ctx, req, rest)
+	if err != nil {
+		return nil, err
+	}
+	part.Model, part.Controls, part.EndUser, part.Beta = req.Model, req.Controls, req.EndUser, req.Beta
+	part.Measure()
+	return part, nil
+}
+
+// Whole returns the response to a request whose vectors are all known, or nil. It is as old as its oldest vector.
+func (c *Inputs) Whole() *Response {
+	if len(c.missing) > 0 || len(c.found) == 0 {
+		return nil
+	}
+	first := c.found[0]
+	r := &Response{
+		RequestID: first.RequestID, Created: first.Created, TTL: first.TTL, Provider: first.Provider, Model: first.Model, ServedAs: first.ServedAs,
+		Simulated: first.Simulated, Cost: new(money.Amount),
+	}
+	vectors := make([][]byte, len(c.found))
+	for i, f := range c.found {
+		vectors[i] = f.Events[0].Data
+		r.Tokens += f.Tokens
+		if f.Created.Before(r.Created) {
+			r.Created, r.RequestID = f.Created, f.RequestID
+		}
+		if r.Cost != nil && f.Cost != nil {
+			r.Cost = new(r.Cost.Add(*f.Cost))
+		} else {
+			r.Cost = nil
+		}
+	}
+	r.Events = []Event{{Data: c.Format.Document(first.Model, vectors, r.Tokens), Content: true}}
+	return r
+}
+
+// Merge adds the cached vectors to the response for the missing ones.
+func (c *Inputs) Merge(ev *llm.Event) (llm.Event, error) {
+	vectors := c.Format.Vectors(ev.Data)
+	if len(vectors) != len(c.missing) {
+		return llm.Event{}, llm.Errorf(llm.UpstreamMalformed, "The provider sent %d vectors for %d inputs.", len(vectors), len(c.missing))
+	}
+	length := 0
+	for _, i := range c.missing {
+		length += len(c.inputs[i])
+	}
+	tokens, all, known := int64(0), make([][]byte, len(c.inputs)), int64(0)
+	if ev.Usage != nil {
+		tokens = ev.Usage.Prompt()
+	}
+	for n, i := range c.missing {
+		// The provider reports the tokens of all inputs together.
+		share := tokens * int64(len(c.inputs[i])) / int64(max(length, 1))
+		c.found[i] = &Response{Tokens: share, Events: []Event{{Data: bytes.Clone(vectors[n]), Content: true}}}
+	}
+	for i, f := range c.found {
+		all[i] = f.Events[0].Data
+		if f.Created.IsZero() {
+			continue
+		}
+		known += f.Tokens
+	}
+	if len(c.missing) == len(c.inputs) {
+		return ev.Clone(), nil
+	}
+	whole := *ev
+	whole.Data, whole.Own = c.Format.Document(rawjson.Get(ev.Data, "model").String(), all, tokens+known), true
+	return whole, nil
+}
+
+// KeepInputs stores the vectors that the provider sent for a response. A vector has the share of the cost that its input has of the text.
+func (c *Cache) KeepInputs(ctx context.Context, in *Inputs, whole Response) {
+	length := 0
+	for _, i := range in.missing {
+		length += len(in.inputs[i])
+	}
+	keys, responses := make([]Key, len(in.missing)), make([]*Response, len(in.missing))
+	now := time.Now()
+	for n, i := range in.missing {
+		r := in.found[i]
+		if r == nil {
+			return // the provider sent no vectors
+		}
+		r.RequestID, r.Created, r.TTL, r.Provider, r.Model, r.ServedAs, r.Simulated = whole.RequestID, now, in.MaxAge, whole.Provider, whole.Model, whole.ServedAs, whole.Simulated
+		if whole.Cost != nil {
+			r.Cost = new(money.Amount(int64(*whole.Cost) * int64(len(in.inputs[i])) / int64(max(length, 1))))
+		}
+		keys[n], responses[n] = in.keys[i], r
+	}
+	c.PutInputs(ctx, keys, responses, in.Shared)
+}
