@@ -27,9 +27,9 @@ import (
 	"fairlead/internal/admin/spending"
 	"fairlead/internal/admin/views"
 	"fairlead/internal/admin/workspaces"
+	"fairlead/internal/budget"
 	"fairlead/internal/catalog"
 	"fairlead/internal/config"
-	"fairlead/internal/gateway"
 	"fairlead/internal/health"
 	"fairlead/internal/llm"
 	"fairlead/internal/pricebook"
@@ -273,7 +273,7 @@ func (b adminBackend) BudgetUse(ctx context.Context, workspaceID string) (map[st
 	}
 	use := map[string]spending.BudgetUse{}
 	for i := range keys {
-		for _, budget := range gateway.Budgets(&account.Grant{Key: &keys[i], Workspace: &workspace}) {
+		for _, budget := range budget.Applied(&account.Grant{Key: &keys[i], Workspace: &workspace}) {
 			status := b.app.ledger.Status(budget)
 			if !status.Loaded {
 				if status.Spent, err = b.app.spent(ctx, budget.ID, status.Start); err != nil {

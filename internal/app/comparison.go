@@ -14,6 +14,7 @@ import (
 	"fairlead/internal/health"
 	"fairlead/internal/judge"
 	"fairlead/internal/limit"
+	"fairlead/internal/modelapi"
 	"fairlead/internal/proof"
 	"fairlead/internal/providerset"
 	"fairlead/internal/requestlog"
@@ -56,7 +57,7 @@ func (a *App) openComparison(c config.Config, f *providerset.Set) {
 }
 
 // shadowSettings returns the settings for shadow calls: one target after another, without exploration, hedging and continuation.
-func shadowSettings(c config.Config) gateway.Settings {
+func shadowSettings(c config.Config) modelapi.Settings {
 	s := settings.Gateway(c)
 	s.Explore, s.AllowUnpriced, s.Rescue, s.Attempts.Hedge = 0, false, false, false
 	return s

@@ -113,6 +113,7 @@ var layers = [][]string{
 	{
 		"internal/alert",
 		"internal/baseline",
+		"internal/modelapi",
 		"internal/replay",
 		"internal/report",
 		"internal/rescue",
@@ -250,15 +251,19 @@ var only = map[string][]string{
 
 // never lists packages that a package must not import although they are below it.
 var never = map[string][]string{
-	// Packages that all formats share, such as strict, do not depend on a vendor.
-	"internal/gateway": {
-		"internal/admin/*", "internal/store", "internal/store/*", "internal/provider/*",
-		"internal/wire/chat", "internal/wire/chatconv", "internal/wire/chatstream", "internal/wire/embeddings",
-		"internal/wire/messages", "internal/wire/messagesconv", "internal/wire/messagesstream",
-		"internal/wire/responses", "internal/wire/responsesconv", "internal/wire/responsesstream", "internal/wire/gemini", "internal/wire/geminiapi", "internal/wire/converse", "internal/wire/media",
-	},
+	"internal/gateway":  serving,
+	"internal/modelapi": serving,
+
 	"internal/admin/*": {"internal/store", "internal/store/*", "internal/provider/*", "internal/wire/*"},
 	"internal/admin":   {"internal/store", "internal/store/*", "internal/provider/*", "internal/wire/*"},
+}
+
+// serving lists packages that the model API must not import. Packages that all formats share, such as strict, do not depend on a vendor.
+var serving = []string{
+	"internal/admin/*", "internal/store", "internal/store/*", "internal/provider/*",
+	"internal/wire/chat", "internal/wire/chatconv", "internal/wire/chatstream", "internal/wire/embeddings",
+	"internal/wire/messages", "internal/wire/messagesconv", "internal/wire/messagesstream",
+	"internal/wire/responses", "internal/wire/responsesconv", "internal/wire/responsesstream", "internal/wire/gemini", "internal/wire/geminiapi", "internal/wire/converse", "internal/wire/media",
 }
 
 // pure lists packages that receive the time and random numbers as arguments. They use no network, disk, clock or randomness.

@@ -82,8 +82,6 @@ type Service struct {
 	Requests requestlog.Reader
 	Figures  requestlog.FigureReader
 	Namer    *session.Namer
-	// Applied returns the budgets of the key and of the workspace of a grant.
-	Applied func(*account.Grant) []ledger.Budget
 	// LimitsSessions reports whether an active policy of a workspace sets budgets of sessions; nil when that is unknown.
 	LimitsSessions func(workspaceID string) bool
 	Now            func() time.Time
@@ -117,12 +115,12 @@ func (s *Service) Owned(ctx context.Context, workspaceID string) ([]Item, error)
 // ownItems returns the budgets of a workspace and of some of its keys, without their use.
 func (s *Service) ownItems(w *account.Workspace, keys []account.Key) []Item {
 	var items []Item
-	for _, b := range s.Applied(&account.Grant{Key: &account.Key{}, Workspace: w}) {
+	for _, b := range Applied(&account.Grant{Key: &account.Key{}, Workspace: w}) {
 		items = append(items, Item{ID: w.ID, Kind: OfWorkspace, Budget: b, since: w.CreatedAt})
 	}
 	for i := range keys {
 		k := &keys[i]
-		for _, b := range s.Applied(&account.Grant{Key: k, Workspace: &account.Workspace{}}) {
+		for _, b := range Applied(&account.Grant{Key: k, Workspace: &account.Workspace{}}) {
 			items = append(items, Item{ID: k.ID, Kind: OfKey, Budget: b, KeyID: k.ID, KeyName: k.Name, CreatedBy: k.CreatedBy, since: k.CreatedAt})
 		}
 	}

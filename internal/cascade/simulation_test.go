@@ -16,12 +16,14 @@ import (
 
 	"fairlead/internal/account"
 	"fairlead/internal/attempt"
+	"fairlead/internal/budget"
 	"fairlead/internal/catalog"
 	"fairlead/internal/gateway"
 	"fairlead/internal/health"
 	"fairlead/internal/ledger"
 	"fairlead/internal/limit"
 	"fairlead/internal/llm"
+	"fairlead/internal/modelapi"
 	"fairlead/internal/money"
 	"fairlead/internal/policy"
 	"fairlead/internal/provider"
@@ -110,11 +112,11 @@ func newSimulation(t *testing.T, policies string) *simulation {
 	s.ledger = ledger.New(ledger.Options{Spent: func(context.Context, string, time.Time) (money.Amount, error) { return 0, nil }, Now: time.Now})
 	tracker := health.New(health.Options{})
 	s.gateway = gateway.New(gateway.Parts{
-		Routes: []gateway.Route{{Path: "/chat/completions", Op: llm.Chat, Format: chat.Format{}}},
+		Routes: []modelapi.Route{{Path: "/chat/completions", Op: llm.Chat, Format: chat.Format{}}},
 		Keys:   s, Limits: limit.NewMemory(time.Now), Ledger: s.ledger, Health: tracker, Log: s,
 		Dispatcher: &attempt.Dispatcher{Admission: tracker, Health: tracker, Batches: chat.Format{}, Draw: func() float64 { return 0.5 }},
 		Observe:    func(*requestlog.Entry) {}, Started: func(*requestlog.Entry) {}, Logger: slog.New(slog.DiscardHandler),
-		Settings: gateway.Settings{
+		Settings: modelapi.Settings{
 			BodyLimit: 1 << 20, MaxConcurrent: 10, Upload: upload.Limits{Body: 1 << 20, Total: 64 << 20, Pause: time.Minute},
 			Attempts: attempt.Settings{Attempts: 3, Backoff: time.Millisecond, Idle: 5 * time.Second, Total: time.Minute}, Hold: 10 * time.Second, Ping: 15 * time.Second, ReadPause: time.Minute,
 		},
@@ -151,7 +153,7 @@ func (s *simulation) run(t *testing.T, model string, tasks int) result {
 	for i := range s.entries {
 		spent = spent.Add(*s.entries[i].Cost)
 	}
-	if status := s.ledger.Status(gateway.Budgets(s.grant)[0]); status.Spent != spent || status.Held != 0 {
+	if status := s.ledger.Status(budget.Applied(s.grant)[0]); status.Spent != spent || status.Held != 0 {
 		t.Errorf("the entries cost %s, the budget has %s spent and %s held", spent, status.Spent, status.Held)
 	}
 	r.cost = spent.Dollars()

@@ -16,6 +16,7 @@ import (
 	"fairlead/internal/gateway"
 	"fairlead/internal/id"
 	"fairlead/internal/llm"
+	"fairlead/internal/modelapi"
 	"fairlead/internal/policy"
 	"fairlead/internal/policystore"
 	"fairlead/internal/predict"
@@ -43,7 +44,7 @@ type Service struct {
 	Store     *store.DB
 	Spool     *spool.Spool // nil in a command
 	Catalog   func() *catalog.Catalog
-	Routes    []gateway.Route // formats of stored requests
+	Routes    []modelapi.Route // formats of stored requests
 }
 
 // Explain computes the routing decision for a request without sending it. If no target is available, it returns the decision and

@@ -16,6 +16,7 @@ import (
 	"fairlead/internal/health"
 	"fairlead/internal/ledger"
 	"fairlead/internal/limit"
+	"fairlead/internal/modelapi"
 	"fairlead/internal/money"
 	"fairlead/internal/provider"
 	"fairlead/internal/provider/compatible"
@@ -119,7 +120,7 @@ func silentGateway(t testing.TB, reply http.RoundTripper) *gateway.Gateway {
 		Log: noLog{}, Logger: slog.New(slog.DiscardHandler),
 		Observe: func(*requestlog.Entry) {}, Started: func(*requestlog.Entry) {},
 		Snapshot: route.NewSnapshot(cat, []*provider.Provider{p}, nil),
-		Settings: gateway.Settings{
+		Settings: modelapi.Settings{
 			LogBodies: true, BodyLimit: 1 << 20, MaxConcurrent: 100,
 			Upload:   upload.Limits{Body: 1 << 20, Total: 8 << 20, Pause: time.Minute},
 			Attempts: attempt.Settings{Attempts: 3, Idle: 5 * time.Second, Total: time.Minute},

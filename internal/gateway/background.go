@@ -11,6 +11,7 @@ import (
 	"fairlead/internal/bill"
 	"fairlead/internal/limit"
 	"fairlead/internal/llm"
+	"fairlead/internal/modelapi"
 	"fairlead/internal/provider"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/wire/show"
@@ -47,7 +48,7 @@ type backgroundTask struct {
 // admitBackground reserves the capacity to follow a background response. release frees it unless the recorder has a task.
 func (g *Gateway) admitBackground(ctx context.Context, keyID string, rec *recorder) (release func(), err error) {
 	if !g.background.slots.Acquire(ctx, keyID, maxBackground, 0) {
-		return nil, overloaded("The gateway is at its limit of background responses. Retry later, or send the request without background.")
+		return nil, modelapi.Overloaded("The gateway is at its limit of background responses. Retry later, or send the request without background.")
 	}
 	g.background.tasks.Add(1) // before the request ends, so that Drain waits for the task
 	return func() {

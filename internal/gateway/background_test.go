@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fairlead/internal/account"
-	"fairlead/internal/gateway"
+	"fairlead/internal/budget"
 	"fairlead/internal/money"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/simulator/inprocess"
@@ -204,6 +204,6 @@ func TestCompleteBackgroundStreamIsChargedImmediately(t *testing.T) {
 }
 
 // held returns the reserved amount of the key's budget, and spent the spent amount.
-func (k *kit) held() money.Amount { return k.ledger.Status(gateway.Budgets(k.keys.grant)[0]).Held }
+func (k *kit) held() money.Amount { return k.ledger.Status(budget.Applied(k.keys.grant)[0]).Held }
 
-func (k *kit) spent() money.Amount { return k.ledger.Status(gateway.Budgets(k.keys.grant)[0]).Spent }
+func (k *kit) spent() money.Amount { return k.ledger.Status(budget.Applied(k.keys.grant)[0]).Spent }

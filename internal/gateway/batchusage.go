@@ -12,6 +12,7 @@ import (
 
 	"fairlead/internal/account"
 	"fairlead/internal/batch"
+	"fairlead/internal/budget"
 	"fairlead/internal/catalog"
 	"fairlead/internal/id"
 	"fairlead/internal/llm"
@@ -77,7 +78,7 @@ func (o *objectRequest) settleBatch(ctx context.Context, p *provider.Provider, o
 	if key == nil {
 		key = &account.Key{ID: of.KeyID, WorkspaceID: of.WorkspaceID}
 	}
-	budgets := Budgets(&account.Grant{Key: key, Workspace: o.who.grant.Workspace})
+	budgets := budget.Applied(&account.Grant{Key: key, Workspace: o.who.Grant.Workspace})
 	for i := range budgets {
 		budgets[i].WarnOnly = true // the cost has been incurred
 	}
@@ -131,7 +132,7 @@ func (o *objectRequest) batchCharges(ctx context.Context, p *provider.Provider, 
 			return []*batchCharge{sum}, nil
 		}
 	}
-	stream, err := o.Dispatcher.CallObject(ctx, p, &provider.ObjectOperation{Credential: of.Credential, Method: http.MethodGet, Path: []string{"files", results, "content"}}, o.in.settings.Attempts.Idle)
+	stream, err := o.Dispatcher.CallObject(ctx, p, &provider.ObjectOperation{Credential: of.Credential, Method: http.MethodGet, Path: []string{"files", results, "content"}}, o.in.Settings.Attempts.Idle)
 	if err != nil {
 		return nil, objectFailure(p, err)
 	}
@@ -165,7 +166,7 @@ func (o *objectRequest) newCharge(p *provider.Provider, of batch.Object, reporte
 		name = of.Uses[0].Model
 	}
 	c := &batchCharge{model: name}
-	if targets := o.in.snap.Named(p.Name + "/" + name); name != "" && len(targets) > 0 {
+	if targets := o.in.Snapshot.Named(p.Name + "/" + name); name != "" && len(targets) > 0 {
 		c.target, c.model = targets[0], targets[0].Model.Name
 	}
 	return c
@@ -174,8 +175,8 @@ func (o *objectRequest) newCharge(p *provider.Provider, of batch.Object, reporte
 // batchEntry returns the entry with the usage of a model in a batch.
 func (o *objectRequest) batchEntry(of batch.Object, key *account.Key, c *batchCharge) *requestlog.Entry {
 	e := &requestlog.Entry{
-		ID: id.New("req", o.in.start), WorkspaceID: of.WorkspaceID, KeyID: of.KeyID, KeyName: key.Name, Time: o.in.start,
-		Endpoint: requestlog.BatchEndpoint, Format: o.in.route.Format.Name(), Requested: c.model, Model: c.model, Provider: of.Provider, Tags: key.Tags,
+		ID: id.New("req", o.in.Start), WorkspaceID: of.WorkspaceID, KeyID: of.KeyID, KeyName: key.Name, Time: o.in.Start,
+		Endpoint: requestlog.BatchEndpoint, Format: o.in.Route.Format.Name(), Requested: c.model, Model: c.model, Provider: of.Provider, Tags: key.Tags,
 		Outcome: requestlog.OK, Status: http.StatusOK, Finish: show.Shorten(rawjson.Get(of.Data, "status").String()), Usage: c.usage,
 		Metadata: map[string]string{"batch_id": of.ID}, BodyState: requestlog.BodyMedia,
 	}

@@ -8,6 +8,7 @@ import (
 	"fairlead/internal/account"
 	"fairlead/internal/bill"
 	"fairlead/internal/llm"
+	"fairlead/internal/modelapi"
 	"fairlead/internal/money"
 	"fairlead/internal/provider"
 	"fairlead/internal/reasoning"
@@ -77,8 +78,8 @@ type cacheUse struct {
 }
 
 // lookup returns the cached response of a request, or nil. Without one, the recorder gets a flight that records the response.
-func (g *Gateway) lookup(ctx context.Context, in *incoming, who caller, p plan, header responsecache.Header, rec *recorder) (*responsecache.Response, error) {
-	age, reason := g.cacheAge(in, who.grant, p, header, rec)
+func (g *Gateway) lookup(ctx context.Context, in *incoming, who modelapi.Caller, p plan, header responsecache.Header, rec *recorder) (*responsecache.Response, error) {
+	age, reason := g.cacheAge(in, who.Grant, p, header, rec)
 	switch {
 	case reason != "":
 		rec.entry.Cache = &requestlog.Cache{Status: requestlog.CacheBypass, Reason: reason}
@@ -86,7 +87,7 @@ func (g *Gateway) lookup(ctx context.Context, in *incoming, who caller, p plan, 
 	case age == 0:
 		return nil, nil
 	}
-	if f, ok := in.route.Format.(wire.InputFormat); ok && p.req.Op == llm.Embed {
+	if f, ok := in.Route.Format.(wire.InputFormat); ok && p.req.Op == llm.Embed {
 		return g.lookupInputs(ctx, in, who, p, responsecache.InputQuery{Format: f, MaxAge: age, Shared: retention(p, rec) == reasoning.Shared, Refresh: header == responsecache.HeaderRefresh}, rec)
 	}
 	found, flight, err := g.Cache.Get(ctx, responsecache.Query{
@@ -107,7 +108,7 @@ func (g *Gateway) lookup(ctx context.Context, in *incoming, who caller, p plan, 
 }
 
 // lookupInputs returns the response to an embeddings request if every vector is cached. Otherwise it reduces the request to the missing inputs.
-func (g *Gateway) lookupInputs(ctx context.Context, in *incoming, who caller, p plan, q responsecache.InputQuery, rec *recorder) (*responsecache.Response, error) {
+func (g *Gateway) lookupInputs(ctx context.Context, in *incoming, who modelapi.Caller, p plan, q responsecache.InputQuery, rec *recorder) (*responsecache.Response, error) {
 	inputs := g.Cache.FindInputs(ctx, identity(in, who, p), p.req, q)
 	whole := inputs.Whole()
 	rec.recordCache(whole)
@@ -128,14 +129,14 @@ func (g *Gateway) lookupInputs(ctx context.Context, in *incoming, who caller, p 
 
 // identity returns what the response to a request depends on in addition to its body. Targets that are unavailable at the moment count as
 // targets, so that an outage does not change the identity.
-func identity(in *incoming, who caller, p plan) *responsecache.Identity {
+func identity(in *incoming, who modelapi.Caller, p plan) *responsecache.Identity {
 	d := p.decision
 	id := &responsecache.Identity{
-		Workspace: who.grant.Workspace.ID, Key: who.grant.Key.ID, Endpoint: in.route.Path, Features: p.req.Beta,
+		Workspace: who.Grant.Workspace.ID, Key: who.Grant.Key.ID, Endpoint: in.Route.Path, Features: p.req.Beta,
 		Requested: d.Input.Model, Objective: d.Input.Objective.Name, Tradeoff: d.Input.Objective.Tradeoff, MaxOutput: d.MaxOutput,
 		Versions: []string{d.Versions.Router, d.Versions.Snapshot, d.Versions.Policy},
 	}
-	if k := who.grant.Key.Cache; k != nil && k.Shared {
+	if k := who.Grant.Key.Cache; k != nil && k.Shared {
 		id.Key = ""
 	}
 	for i := range d.Candidates {
@@ -175,7 +176,7 @@ func (g *Gateway) replay(ctx context.Context, d *delivery, found *responsecache.
 	}
 	d.rec.releaseText()
 	if err := d.out.End(d.rec); err != nil {
-		g.Logger.DebugContext(ctx, "client disconnected during the last bytes", "request_id", d.in.id, "error", err.Error())
+		g.Logger.DebugContext(ctx, "client disconnected during the last bytes", "request_id", d.in.ID, "error", err.Error())
 	}
 	return nil
 }

@@ -97,7 +97,7 @@ func (g *Gateway) check(ctx context.Context, d *delivery, a *attempt.Attempt) (C
 			}
 		}
 		result = g.Checker.Check(ctx, &CheckedResponse{
-			ID: d.in.id, Workspace: d.grant.Workspace.ID, Format: d.in.route.Format.Name(), Target: a.Target(), Decision: d.plan.decision, Stored: d.rec.storesText(),
+			ID: d.in.ID, Workspace: d.grant.Workspace.ID, Format: d.in.Route.Format.Name(), Target: a.Target(), Decision: d.plan.decision, Stored: d.rec.storesText(),
 			Body: requestlog.Body{Request: d.plan.req.Body, Response: buffer.Bytes(nil), Streamed: d.plan.req.Stream, Folded: d.out.Streams()},
 		})
 		if buffer.InBlocks() {
@@ -128,7 +128,7 @@ func (g *Gateway) escalate(ctx context.Context, d *delivery, first *attempt.Atte
 	}
 	first.Reject(reason, charge)
 	d.rec.recordTarget(first.Target(), d.plan.decision)
-	g.Routing.Prefixes.Record(d.grant.Workspace.ID, d.plan.fingerprint, first.Target().ID(), bill.CacheRules(first.Target()), charge.Usage, d.in.start)
+	g.Routing.Prefixes.Record(d.grant.Workspace.ID, d.plan.fingerprint, first.Target().ID(), bill.CacheRules(first.Target()), charge.Usage, d.in.Start)
 	return second, err
 }
 

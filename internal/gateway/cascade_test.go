@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fairlead/internal/account"
+	"fairlead/internal/budget"
 	"fairlead/internal/cascade"
 	"fairlead/internal/gateway"
 	"fairlead/internal/mockprovider"
@@ -137,7 +138,7 @@ func TestResponsesAreCheckedBeforeTheyAreServed(t *testing.T) {
 			if diff := cmp.Diff(tc.attempts, attempts); diff != "" {
 				t.Errorf("attempts (-want +got):\n%s", diff)
 			}
-			s := k.ledger.Status(gateway.Budgets(k.keys.grant)[0])
+			s := k.ledger.Status(budget.Applied(k.keys.grant)[0])
 			if e.Cost == nil || *e.Cost != tc.cost || s.Spent != tc.cost || s.Held != 0 || e.Bill.Total != tc.cost {
 				t.Errorf("cost %v, %s spent and %s held, want %s", e.Cost, s.Spent, s.Held, tc.cost)
 			}
@@ -155,7 +156,7 @@ func TestHoldCoversBothAttempts(t *testing.T) {
 	t.Parallel()
 	k := newKit(t, checking(t, "[schema]", nil))
 	var held []money.Amount
-	status := func() { held = append(held, k.ledger.Status(gateway.Budgets(k.keys.grant)[0]).Held) }
+	status := func() { held = append(held, k.ledger.Status(budget.Applied(k.keys.grant)[0]).Held) }
 	small, large := says("Ada"), says(person)
 	// The provider reports all tokens that the hold covers.
 	small.Usage = `{"prompt_tokens":11,"completion_tokens":50,"total_tokens":61}`
@@ -234,7 +235,7 @@ func TestDisconnectDuringTheSecondAttemptIsCharged(t *testing.T) {
 	leave()
 	<-done
 	e := k.entry()
-	s := k.ledger.Status(gateway.Budgets(k.keys.grant)[0])
+	s := k.ledger.Status(budget.Applied(k.keys.grant)[0])
 	if e.Outcome != requestlog.Cancelled || e.Cost == nil || *e.Cost <= smallCost || s.Spent != *e.Cost || s.Held != 0 {
 		t.Errorf("%s, cost %v, %s spent, %s held", e.Outcome, e.Cost, s.Spent, s.Held)
 	}

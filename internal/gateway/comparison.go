@@ -9,6 +9,7 @@ import (
 
 	"fairlead/internal/account"
 	"fairlead/internal/llm"
+	"fairlead/internal/modelapi"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/response"
 	"fairlead/internal/route"
@@ -64,9 +65,9 @@ type sample struct {
 
 // comparison returns the comparison settings for a request, or nil if the request does not take part. Requests that refer to data
 // stored by a provider cannot be sent to another one. Dashboard and sample traffic is not representative.
-func (g *Gateway) comparison(in *incoming, who caller, req *llm.Request) *account.Comparison {
-	c := who.grant.Workspace.Comparison
-	if c == nil || g.Comparer == nil || in.id == "" || in.shadow != nil || who.accountID != "" || who.sample {
+func (g *Gateway) comparison(in *incoming, who modelapi.Caller, req *llm.Request) *account.Comparison {
+	c := who.Grant.Workspace.Comparison
+	if c == nil || g.Comparer == nil || in.ID == "" || in.shadow != nil || who.AccountID != "" || who.Sample {
 		return nil
 	}
 	if req.Op != llm.Chat || !route.IsAuto(req.Model) || req.Choices > 1 || req.Background || req.Previous != "" || req.Account != "" || len(req.Body) > maxCompared {
@@ -76,7 +77,7 @@ func (g *Gateway) comparison(in *incoming, who caller, req *llm.Request) *accoun
 }
 
 // sample returns where to capture the response of a request, or nil if the request is not chosen for comparison.
-func (g *Gateway) sample(in *incoming, who caller, p plan) *sample {
+func (g *Gateway) sample(in *incoming, who modelapi.Caller, p plan) *sample {
 	buffer := response.Buffer{Limit: maxCompared}
 	if in.shadow != nil {
 		return &sample{buffer: buffer}
@@ -85,7 +86,7 @@ func (g *Gateway) sample(in *incoming, who caller, p plan) *sample {
 	if c == nil {
 		return nil
 	}
-	draw, propensity := Draw(in.id), c.Holdout+g.Comparer.Share(who.grant.Workspace.ID, string(p.decision.Input.Features.Task), c.Share)
+	draw, propensity := Draw(in.ID), c.Holdout+g.Comparer.Share(who.Grant.Workspace.ID, string(p.decision.Input.Features.Task), c.Share)
 	if p.decision.HeldOut != "" {
 		i := slices.IndexFunc(p.decision.Candidates, func(c route.Candidate) bool { return c.Target == p.decision.HeldOut })
 		return &sample{other: p.decision.Candidates[i].Model, propensity: propensity, buffer: buffer}
@@ -94,7 +95,7 @@ func (g *Gateway) sample(in *incoming, who caller, p plan) *sample {
 	if draw >= propensity {
 		return nil
 	}
-	return &sample{other: in.snap.Canonical(c.Baseline), propensity: propensity, buffer: buffer}
+	return &sample{other: in.Snapshot.Canonical(c.Baseline), propensity: propensity, buffer: buffer}
 }
 
 // offer passes on a complete response that was chosen for comparison. The client has received the whole response.
@@ -111,12 +112,12 @@ func (g *Gateway) offer(d *delivery) {
 		d.in.shadow.response = body
 		return
 	}
-	header := d.in.http.Header.Clone()
+	header := d.in.HTTP.Header.Clone()
 	for _, name := range []string{"Authorization", "X-Api-Key", "X-Goog-Api-Key", "Api-Key", "Cookie", "X-Fairlead-Dry-Run", "X-Fairlead-Trace", "Content-Length"} {
 		header.Del(name)
 	}
 	g.Comparer.Offer(&Served{
-		ID: e.ID, Time: e.Time, Grant: d.grant, Tags: e.Tags, Endpoint: d.in.route.Path, Header: header, Format: e.Format,
+		ID: e.ID, Time: e.Time, Grant: d.grant, Tags: e.Tags, Endpoint: d.in.Route.Path, Header: header, Format: e.Format,
 		Request: slices.Clone(d.plan.req.Body), Response: body, Stored: d.rec.storesText(), Simulated: e.Simulated, Model: e.Model, Other: s.other,
 		Decision: d.plan.decision, Propensity: s.propensity,
 	})

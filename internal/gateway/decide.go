@@ -11,6 +11,7 @@ import (
 	"fairlead/internal/catalog"
 	"fairlead/internal/conversation"
 	"fairlead/internal/llm"
+	"fairlead/internal/modelapi"
 	"fairlead/internal/policy"
 	"fairlead/internal/policy/condition"
 	"fairlead/internal/predict"
@@ -40,34 +41,34 @@ func (p plan) baseline(snap *route.Snapshot) bill.Baseline {
 
 // decide plans the request. For embeddings it pins the workspace's model on first use. When no target can serve the request, the plan
 // contains the decision that explains the error.
-func (g *Gateway) decide(ctx context.Context, in *incoming, who caller, p *prompt, dryRun bool) (plan, error) {
-	if err := g.bindStored(in.snap, who.grant.Workspace.ID, p.req); err != nil {
+func (g *Gateway) decide(ctx context.Context, in *incoming, who modelapi.Caller, p *prompt, dryRun bool) (plan, error) {
+	if err := g.bindStored(in.Snapshot, who.Grant.Workspace.ID, p.req); err != nil {
 		return plan{}, err
 	}
-	if err := checkAccount(in.snap, p.req); err != nil {
+	if err := checkAccount(in.Snapshot, p.req); err != nil {
 		return plan{}, err
 	}
 	if p.req.Op == llm.Chat {
 		p.fingerprint = promptcache.BuildTurn(p.req, p.tokens, p.turn)
-		p.cache = g.Routing.Prefixes.Lookup(ctx, who.grant.Workspace.ID, p.fingerprint, in.start)
+		p.cache = g.Routing.Prefixes.Lookup(ctx, who.Grant.Workspace.ID, p.fingerprint, in.Start)
 		p.fingerprint.Outlook = p.cache.Outlook()
 	}
 	g.nameSession(who, p)
-	p.budgets = g.Sessions.Budgets(who.grant, p.req.Controls.SessionID, p.req.EndUser)
-	if len(p.budgets) > 0 && who.grant.Key.Sessions.Downgrade {
+	p.budgets = g.Sessions.Budgets(who.Grant, p.req.Controls.SessionID, p.req.EndUser)
+	if len(p.budgets) > 0 && who.Grant.Key.Sessions.Downgrade {
 		g.downgrade(ctx, p, p.budgets)
 	}
-	if err := llm.Cancelled(in.http.Context()); err != nil { //nolint:contextcheck // the context of the HTTP request shows whether the client is connected
+	if err := llm.Cancelled(in.HTTP.Context()); err != nil { //nolint:contextcheck // the context of the HTTP request shows whether the client is connected
 		return plan{}, err
 	}
-	policies := policy.Join(g.Routing.Policies.For(who.grant.Workspace.ID), who.policies)
+	policies := policy.Join(g.Routing.Policies.For(who.Grant.Workspace.ID), who.Policies)
 	// Features are computed before route allocates its large input, so that both never share the stack: a grown stack stays large until
 	// the next garbage collection, once per open stream.
-	features, state := g.features(in, who.grant.Workspace.ID, p, policies)
+	features, state := g.features(in, who.Grant.Workspace.ID, p, policies)
 	d, err := g.route(in, who, p, policies, features, state)
 	if err == nil && d.SessionBudget != nil {
 		// Routed again, the request has a model with a price, and the cheapest one near the end of the budget.
-		if g.limitByPolicy(ctx, who.grant, p, *d.SessionBudget) || d.Input.AllowUnpriced {
+		if g.limitByPolicy(ctx, who.Grant, p, *d.SessionBudget) || d.Input.AllowUnpriced {
 			d, err = g.route(in, who, p, policies, features, state)
 		}
 	}
@@ -93,7 +94,7 @@ func (g *Gateway) decide(ctx context.Context, in *incoming, who caller, p *promp
 	case p.req.MaxOutput == 0:
 		planned.maxOutput = limit
 	case p.req.MaxOutput > limit:
-		p.req, err = wire.LimitOutput(ctx, in.route.Format, p.req, limit)
+		p.req, err = wire.LimitOutput(ctx, in.Route.Format, p.req, limit)
 	}
 	return planned, err
 }
@@ -105,19 +106,19 @@ func (g *Gateway) Explain(ctx context.Context, grant *account.Grant, req *llm.Re
 	h.Set("X-Fairlead-Tradeoff", tradeoff)
 	req.Model = route.AsAuto(req.Model)
 	req.Measure()
-	in := &incoming{http: &http.Request{Header: h}, start: time.Now(), settings: g.settings.Load(), snap: g.snapshot.Load()}
+	in := &incoming{Request: modelapi.Request{HTTP: &http.Request{Header: h}, Start: time.Now(), Settings: g.settings.Load(), Snapshot: g.snapshot.Load()}}
 	p := &prompt{req: req, tokens: token.PromptOf(req).Estimate()}
 	policies := g.Routing.Policies.For(grant.Workspace.ID)
 	if draft != nil {
 		policies = draft
 	}
-	p.cache = g.Routing.Prefixes.Lookup(ctx, grant.Workspace.ID, promptcache.Build(req, p.tokens), in.start)
+	p.cache = g.Routing.Prefixes.Lookup(ctx, grant.Workspace.ID, promptcache.Build(req, p.tokens), in.Start)
 	features, state := g.features(in, grant.Workspace.ID, p, policies)
-	return g.route(in, caller{grant: grant, tags: grant.Key.Tags}, p, policies, features, state)
+	return g.route(in, modelapi.Caller{Grant: grant, Tags: grant.Key.Tags}, p, policies, features, state)
 }
 
 // route decides on a request. When no target can serve the request, it returns the decision and an *llm.Error.
-func (g *Gateway) route(in *incoming, who caller, p *prompt, policies *policy.Set, f predict.Features, state conversation.Findings) (*route.Decision, error) {
+func (g *Gateway) route(in *incoming, who modelapi.Caller, p *prompt, policies *policy.Set, f predict.Features, state conversation.Findings) (*route.Decision, error) {
 	var input route.Input
 	if err := g.fillInput(&input, in, who, p, f); err != nil {
 		return nil, err
@@ -153,16 +154,16 @@ func (g *Gateway) decideOn(input *route.Input, in *incoming, policies *policy.Se
 		c.Corrections, c.Feedback = corrections, corrections.Version
 	}
 	began := time.Now()
-	d, err := route.Decide(input, in.snap, c)
+	d, err := route.Decide(input, in.Snapshot, c)
 	d.Micros = time.Since(began).Microseconds()
 	return d, err
 }
 
 // pinEmbedding makes the chosen model the workspace's embedding model. If another request has already pinned a model, it
 // decides again with that model.
-func (g *Gateway) pinEmbedding(ctx context.Context, in *incoming, who caller, d *route.Decision, policies *policy.Set) (*route.Decision, error) {
+func (g *Gateway) pinEmbedding(ctx context.Context, in *incoming, who modelapi.Caller, d *route.Decision, policies *policy.Set) (*route.Decision, error) {
 	chosen := d.Plan[0].Model.Name
-	pinned, err := g.Routing.Pins.PinEmbedding(ctx, who.grant.Workspace.ID, chosen)
+	pinned, err := g.Routing.Pins.PinEmbedding(ctx, who.Grant.Workspace.ID, chosen)
 	if err != nil {
 		return d, &llm.Error{Kind: llm.LedgerUnavailable, Message: "The workspace's embedding model cannot be set while the database is unavailable. Name a model or retry later.", Err: err}
 	}
@@ -184,7 +185,7 @@ func (g *Gateway) features(in *incoming, workspace string, p *prompt, policies *
 		return predict.Features{}, conversation.Findings{}
 	}
 	if g.Cache != nil && p.turn == nil && len(req.Body) > 0 {
-		key := g.readings.keyOf(workspace, in.route.Path, req.Body)
+		key := g.readings.keyOf(workspace, in.Route.Path, req.Body)
 		if known := g.readings.find(key); known != nil {
 			return known.features, known.state
 		}
@@ -232,9 +233,9 @@ func usesFeatures(req *llm.Request, policies *policy.Set) bool {
 }
 
 // fillInput sets everything about the request that the decision depends on.
-func (g *Gateway) fillInput(input *route.Input, in *incoming, who caller, p *prompt, f predict.Features) error {
-	req, key, workspace := p.req, who.grant.Key, who.grant.Workspace
-	tradeoff := in.http.Header.Get("X-Fairlead-Tradeoff")
+func (g *Gateway) fillInput(input *route.Input, in *incoming, who modelapi.Caller, p *prompt, f predict.Features) error {
+	req, key, workspace := p.req, who.Grant.Key, who.Grant.Workspace
+	tradeoff := in.HTTP.Header.Get("X-Fairlead-Tradeoff")
 	if p.downgrade != "" {
 		tradeoff = ""
 	}
@@ -243,7 +244,7 @@ func (g *Gateway) fillInput(input *route.Input, in *incoming, who caller, p *pro
 		return err
 	}
 	*input = route.Input{
-		At:            in.start.UTC().Truncate(time.Second),
+		At:            in.Start.UTC().Truncate(time.Second),
 		Op:            req.Op,
 		Format:        req.Format,
 		Model:         req.Model,
@@ -268,18 +269,18 @@ func (g *Gateway) fillInput(input *route.Input, in *incoming, who caller, p *pro
 		TokenInput:    req.TokenIDs > 0,
 		Controls:      req.Controls,
 		AllowedModels: key.AllowedModels,
-		AllowUnpriced: in.settings.allowsUnpriced(who.grant) && !p.limited,
+		AllowUnpriced: in.Settings.AllowsUnpriced(who.Grant) && !p.limited,
 		PinnedEmbed:   workspace.PinnedEmbed,
 		Turns:         max(req.Answers, p.cache.Turns()),
 		Last:          p.cache.Last(),
 		Workspace:     condition.Workspace{ID: workspace.ID, Name: workspace.Name},
 		EndUser:       req.EndUser,
 		Metadata:      req.Metadata,
-		Tags:          who.tags,
+		Tags:          who.Tags,
 		Features:      f,
 	}
-	header := show.ShortenName(in.http.Header.Get("X-Fairlead-Baseline"))
-	defaultModel := cmp.Or(workspace.DefaultModel, in.settings.DefaultModel)
+	header := show.ShortenName(in.HTTP.Header.Get("X-Fairlead-Baseline"))
+	defaultModel := cmp.Or(workspace.DefaultModel, in.Settings.DefaultModel)
 	switch {
 	case header != "":
 		input.Baseline = route.Baseline{Model: header, Source: route.BaselineHeader}
@@ -288,11 +289,11 @@ func (g *Gateway) fillInput(input *route.Input, in *incoming, who caller, p *pro
 	case defaultModel != "":
 		input.Baseline = route.Baseline{Model: defaultModel, Source: route.BaselineDefault}
 	}
-	if who.accountID == "" && key.ID != "" {
+	if who.AccountID == "" && key.ID != "" {
 		input.Key = condition.Key{ID: key.ID, Name: key.Name, Tags: key.Tags}
 	}
 	if route.IsAuto(req.Model) {
-		input.Explore = in.settings.Explore
+		input.Explore = in.Settings.Explore
 		if share, floor := g.Routing.Feedback.Explore(workspace.ID); share > 0 {
 			input.Explore, input.Trial = share, &route.Trial{Floor: floor}
 		}
@@ -301,7 +302,7 @@ func (g *Gateway) fillInput(input *route.Input, in *incoming, who caller, p *pro
 		}
 	}
 	if c := g.comparison(in, who, req); c != nil && c.Holdout > 0 {
-		input.Holdout = &route.Holdout{Model: in.snap.Canonical(c.Baseline), Share: c.Holdout, Draw: Draw(in.id)}
+		input.Holdout = &route.Holdout{Model: in.Snapshot.Canonical(c.Baseline), Share: c.Holdout, Draw: Draw(in.ID)}
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"fairlead/internal/ledger"
 	"fairlead/internal/limit"
 	"fairlead/internal/llm"
+	"fairlead/internal/modelapi"
 	"fairlead/internal/promptcache"
 	"fairlead/internal/route"
 	"fairlead/internal/session"
@@ -31,23 +32,23 @@ type prompt struct {
 }
 
 // decode reads and decodes the body. The body counts against the memory of all requests until it is released.
-func (g *Gateway) decode(in *incoming, who caller) (*upload.Body, *prompt, error) {
-	body, err := g.uploads.Read(in.w, in.http, in.route.Op, who.grant.Workspace.ID, in.settings.Upload)
+func (g *Gateway) decode(in *incoming, who modelapi.Caller) (*upload.Body, *prompt, error) {
+	body, err := g.uploads.Read(in.W, in.HTTP, in.Route.Op, who.Grant.Workspace.ID, in.Settings.Upload)
 	if err != nil {
 		return nil, nil, err
 	}
-	turn := g.turns.Turn(who.grant.Workspace.ID, in.route.Path, body.Bytes)
-	req, err := g.decodeBody(in, who.grant.Key.ID, body, turn)
+	turn := g.turns.Turn(who.Grant.Workspace.ID, in.Route.Path, body.Bytes)
+	req, err := g.decodeBody(in, who.Grant.Key.ID, body, turn)
 	if err != nil {
 		body.Release()
 		return nil, nil, err
 	}
-	req.Controls.SessionID, req.EndUser = session.Named(req, in.http.Header), session.EndUser(req.EndUser)
-	if f, ok := in.route.Format.(wire.FeatureHeader); ok {
-		req.Beta = strings.Join(in.http.Header.Values(f.FeatureHeader()), ",")
+	req.Controls.SessionID, req.EndUser = session.Named(req, in.HTTP.Header), session.EndUser(req.EndUser)
+	if f, ok := in.Route.Format.(wire.FeatureHeader); ok {
+		req.Beta = strings.Join(in.HTTP.Header.Values(f.FeatureHeader()), ",")
 	}
 	p := &prompt{req: req, turn: turn}
-	if in.route.Op != llm.Count {
+	if in.Route.Op != llm.Count {
 		p.tokens = token.PromptOf(req).Estimate()
 	}
 	return body, p, nil
@@ -56,11 +57,11 @@ func (g *Gateway) decode(in *incoming, who caller) (*upload.Body, *prompt, error
 // decodeBody parses the body after acquiring a CPU slot. It returns Overloaded when the admission queue is full. A large body is
 // decoded without a slot, because other requests would wait for the slot too long.
 func (g *Gateway) decodeBody(in *incoming, keyID string, body *upload.Body, turn *turncache.Turn) (*llm.Request, error) {
-	ctx := in.http.Context()
+	ctx := in.HTTP.Context()
 	if !body.Large() {
 		err := g.Admission.Acquire(ctx, keyID)
 		if errors.Is(err, limit.ErrOverloaded) {
-			return nil, overloaded("The gateway is overloaded. Retry in 1 second.")
+			return nil, modelapi.Overloaded("The gateway is overloaded. Retry in 1 second.")
 		}
 		if err == nil {
 			defer g.Admission.Release()
@@ -71,10 +72,10 @@ func (g *Gateway) decodeBody(in *incoming, keyID string, body *upload.Body, turn
 	}
 	var req *llm.Request
 	var err error
-	if f, ok := in.route.Format.(wire.TurnDecoder); ok { // continues from an earlier turn of the conversation
-		req, err = f.DecodeTurn(ctx, in.route.Op, body.Bytes, turn)
+	if f, ok := in.Route.Format.(wire.TurnDecoder); ok { // continues from an earlier turn of the conversation
+		req, err = f.DecodeTurn(ctx, in.Route.Op, body.Bytes, turn)
 	} else {
-		req, err = in.route.Format.DecodeRequest(ctx, in.route.Op, body.Bytes)
+		req, err = in.Route.Format.DecodeRequest(ctx, in.Route.Op, body.Bytes)
 	}
 	if err != nil {
 		return nil, err

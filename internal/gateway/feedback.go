@@ -10,6 +10,7 @@ import (
 
 	"fairlead/internal/feedback"
 	"fairlead/internal/llm"
+	"fairlead/internal/modelapi"
 	"fairlead/internal/upload"
 	"fairlead/internal/wire/show"
 	"fairlead/internal/wire/strict"
@@ -33,20 +34,20 @@ func (g *Gateway) serveFeedback(w http.ResponseWriter, r *http.Request, requestI
 		g.reject(w, r, requestID, err)
 		return
 	}
-	writeJSON(w, r, map[string]any{
+	modelapi.WriteJSON(w, r, map[string]any{
 		"object": "feedback", "id": saved.ID, "request_id": saved.RequestID, "score": saved.Score, "label": saved.Label, "model": saved.Model,
 	})
 }
 
 func (g *Gateway) saveRating(w http.ResponseWriter, r *http.Request) (feedback.Rating, error) {
-	if err := checkOrigin(r, g.settings.Load()); err != nil {
+	if err := modelapi.CheckOrigin(r, g.settings.Load()); err != nil {
 		return feedback.Rating{}, err
 	}
 	grant, err := g.Keys.Authenticate(r.Header)
 	if err != nil {
 		return feedback.Rating{}, err
 	}
-	if err := checkScope(grant); err != nil { // a rating changes later decisions
+	if err := modelapi.CheckScope(grant); err != nil { // a rating changes later decisions
 		return feedback.Rating{}, err
 	}
 	if err := upload.CheckMedia(r.Header); err != nil {

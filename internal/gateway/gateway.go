@@ -9,19 +9,17 @@ import (
 	"sync/atomic"
 	"time"
 
-	"fairlead/internal/account"
 	"fairlead/internal/attempt"
 	"fairlead/internal/batch"
 	"fairlead/internal/catalog"
 	"fairlead/internal/feedback"
-	"fairlead/internal/ingress"
 	"fairlead/internal/ledger"
 	"fairlead/internal/limit"
 	"fairlead/internal/llm"
+	"fairlead/internal/modelapi"
 	"fairlead/internal/policy"
 	"fairlead/internal/predict"
 	"fairlead/internal/promptcache"
-	"fairlead/internal/realtime"
 	"fairlead/internal/reasoning"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/responsecache"
@@ -31,18 +29,7 @@ import (
 	"fairlead/internal/tracecontext"
 	"fairlead/internal/turncache"
 	"fairlead/internal/upload"
-	"fairlead/internal/wire"
 )
-
-// Keys authenticates callers.
-type Keys interface {
-	// Authenticate returns the key in the headers with its workspace, or an *llm.Error.
-	Authenticate(h http.Header) (*account.Grant, error)
-	// Touch records that a key was used. It never blocks.
-	Touch(keyID, client string, at time.Time)
-	// Key returns a key by its id, or nil if it is unknown.
-	Key(keyID string) *account.Key
-}
 
 // Log records requests durably.
 type Log interface {
@@ -109,13 +96,6 @@ type Tracing interface {
 	Propagate(h http.Header, e *requestlog.Entry, provider string, attempt int)
 }
 
-// Route is one path of the model API with its operation and format.
-type Route struct {
-	Path   string // below Prefix, such as /chat/completions
-	Op     llm.Op
-	Format wire.Format
-}
-
 // Routing holds the inputs of routing decisions other than the request and the snapshot. Predictor, Policies, Feedback and Prefixes may
 // be nil.
 type Routing struct {
@@ -130,8 +110,8 @@ type Routing struct {
 
 // Parts are the dependencies of a Gateway.
 type Parts struct {
-	Routes     []Route // model endpoints below Prefix
-	Keys       Keys
+	Routes     []modelapi.Route // model endpoints below Prefix
+	Keys       modelapi.Keys
 	Limits     limit.Limiter
 	Admission  *limit.AdmissionQueue // nil for none
 	Ledger     ledger.Ledger
@@ -143,7 +123,7 @@ type Parts struct {
 	Observe    func(*requestlog.Entry) // called for every finished request
 	Started    func(*requestlog.Entry) // called for every dispatched request
 	Logger     *slog.Logger
-	Settings   Settings
+	Settings   modelapi.Settings
 	Snapshot   *route.Snapshot
 	Routing    Routing
 	Reasoning  *reasoning.Store     // nil for none
@@ -154,31 +134,12 @@ type Parts struct {
 	Tracing    Tracing              // nil if requests are not traced
 }
 
-// Settings can change while the gateway runs.
-type Settings struct {
-	DefaultModel  string // baseline when none is named
-	AllowBrowsers bool
-	AllowUnpriced bool
-	Explore       float64 // share of `auto` requests that try a model other than the best
-	LogBodies     bool
-	BodyLimit     int64 // maximum stored bytes per request and per response
-	MaxConcurrent int
-	Upload        upload.Limits
-	Attempts      attempt.Settings
-	Rescue        bool            // continue interrupted streams at another target
-	Hold          time.Duration   // maximum wait for the first token before headers are sent
-	Ping          time.Duration   // longest silence towards the client
-	ReadPause     time.Duration   // maximum pause of a client while it reads
-	Realtime      realtime.Limits // Ping and Write are those above
-	PublicURL     ingress.PublicURL
-}
-
 // Gateway serves the model API.
 type Gateway struct {
 	Parts
-	settings atomic.Pointer[Settings]
+	settings atomic.Pointer[modelapi.Settings]
 	snapshot atomic.Pointer[route.Snapshot]
-	inflight inflight
+	inflight *modelapi.Inflight
 	uploads  upload.Budget
 	counter  *token.Counter
 	turns    *turncache.Cache
@@ -191,7 +152,7 @@ type Gateway struct {
 func New(p Parts) *Gateway {
 	g := &Gateway{
 		Parts: p, counter: token.NewCounter(), turns: turncache.New(turncache.DefaultBytes),
-		inflight: inflight{running: map[*runningRequest]struct{}{}, idle: make(chan struct{}), slots: limit.FairSemaphore{Reserve: true}},
+		inflight: modelapi.NewInflight(),
 	}
 	g.background.ctx, g.background.stop = context.WithCancel(context.Background())
 	g.background.slots.Reserve = true
@@ -218,7 +179,7 @@ func New(p Parts) *Gateway {
 }
 
 // Update replaces settings and targets. Running requests keep those they started with.
-func (g *Gateway) Update(s Settings, snap *route.Snapshot) {
+func (g *Gateway) Update(s modelapi.Settings, snap *route.Snapshot) {
 	g.settings.Store(&s)
 	g.snapshot.Store(snap)
 }
@@ -229,53 +190,19 @@ func (g *Gateway) Targets() *route.Snapshot { return g.snapshot.Load() }
 // Drain rejects new requests and waits for running ones until ctx ends; then it ends the remaining ones with an error. It completes
 // the entries of background responses with an estimate.
 func (g *Gateway) Drain(ctx context.Context) {
-	f := &g.inflight
-	f.mu.Lock()
-	if !f.closing {
-		f.closing = true
-		if len(f.running) == 0 {
-			close(f.idle)
-		}
-	}
-	f.mu.Unlock()
-	select {
-	case <-f.idle:
-	case <-ctx.Done():
-		f.mu.Lock()
-		for req := range f.running {
-			req.cancel(shutdownError())
-		}
-		f.mu.Unlock()
-		<-f.idle // after the error responses
-	}
+	g.inflight.Drain(ctx)
 	g.background.stop()
 	g.background.tasks.Wait()
 }
 
 // Draining reports whether new requests are rejected.
-func (g *Gateway) Draining() bool {
-	g.inflight.mu.Lock()
-	defer g.inflight.mu.Unlock()
-	return g.inflight.closing
-}
+func (g *Gateway) Draining() bool { return g.inflight.Draining() }
 
 // InFlight returns the number of running requests.
-func (g *Gateway) InFlight() int {
-	g.inflight.mu.Lock()
-	defer g.inflight.mu.Unlock()
-	return len(g.inflight.running)
-}
+func (g *Gateway) InFlight() int { return g.inflight.Len() }
 
 // Revoke ends the running requests of a key.
-func (g *Gateway) Revoke(keyID string) {
-	g.inflight.mu.Lock()
-	defer g.inflight.mu.Unlock()
-	for req := range g.inflight.running {
-		if req.key == keyID {
-			req.cancel(llm.Errorf(llm.RevokedAPIKey, "This API key was revoked during the request. Use another key."))
-		}
-	}
-}
+func (g *Gateway) Revoke(keyID string) { g.inflight.Revoke(keyID) }
 
 // noRouting is used without a predictor, a prompt-cache store or stored responses.
 type noRouting struct{}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"fairlead/internal/llm"
+	"fairlead/internal/modelapi"
 	"fairlead/internal/route"
 	"fairlead/internal/wire/show"
 )
@@ -58,7 +59,7 @@ func (g *Gateway) listGoogleModels(w http.ResponseWriter, r *http.Request, reque
 		g.reject(w, r, requestID, err)
 		return
 	}
-	writeJSON(w, r, page)
+	modelapi.WriteJSON(w, r, page)
 }
 
 // pageForGoogle applies pageSize and pageToken, which is the index of the first model.
@@ -95,5 +96,5 @@ func (g *Gateway) showGoogleModel(w http.ResponseWriter, r *http.Request, reques
 		g.reject(w, r, requestID, err)
 		return
 	}
-	writeJSON(w, r, describeForGoogle(model))
+	modelapi.WriteJSON(w, r, describeForGoogle(model))
 }

@@ -2,23 +2,21 @@ package gateway
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"runtime/debug"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"fairlead/internal/account"
 	"fairlead/internal/id"
 	"fairlead/internal/llm"
+	"fairlead/internal/modelapi"
 	"fairlead/internal/policy"
 	"fairlead/internal/rawjson"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/response"
-	"fairlead/internal/route"
 	"fairlead/internal/wire"
 	"fairlead/internal/wire/show"
 )
@@ -26,17 +24,14 @@ import (
 // Prefix is the path of the model API.
 const Prefix = "/proxy/v1"
 
-// incoming is an HTTP request to the model API, with the settings and the snapshot that apply to it throughout.
+// incoming is a request of a client or of a shadow call.
 type incoming struct {
-	id       string
-	route    Route
-	w        http.ResponseWriter
-	http     *http.Request
-	start    time.Time
-	settings *Settings
-	snap     *route.Snapshot
-	shadow   *shadowRun // nil for a request of a client
+	modelapi.Request
+	shadow *shadowRun // nil for a request of a client
 }
+
+// identifier returns the caller of a request. The grant may be set together with an error.
+type identifier func(in *incoming) (modelapi.Caller, error)
 
 // ServeHTTP handles every path below Prefix. It collapses repeated slashes: clients whose base URL ends with a slash send them, and a
 // redirect would turn their POST into a GET.
@@ -95,10 +90,10 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // ServeAs handles a chat request of a dashboard user with a valid session, in the format of the first route.
 func (g *Gateway) ServeAs(w http.ResponseWriter, r *http.Request, workspace *account.Workspace, accountID string) {
-	g.handle(w, r, assignRequestID(w), g.Routes[0], func(in *incoming) (caller, error) {
+	g.handle(w, r, assignRequestID(w), g.Routes[0], func(in *incoming) (modelapi.Caller, error) {
 		// The rules of the workspace apply, not those of a key.
 		key := &account.Key{ID: accountID, WorkspaceID: workspace.ID, Name: "playground"}
-		return caller{grant: &account.Grant{Key: key, Workspace: workspace}, accountID: accountID, tags: tags(nil, in.http.Header)}, nil
+		return modelapi.Caller{Grant: &account.Grant{Key: key, Workspace: workspace}, AccountID: accountID, Tags: modelapi.Tags(nil, in.HTTP.Header)}, nil
 	})
 }
 
@@ -113,11 +108,11 @@ type Sample struct {
 // ServeSample handles a request of the sample traffic.
 func (g *Gateway) ServeSample(w http.ResponseWriter, r *http.Request, workspace *account.Workspace, s Sample) {
 	i := max(0, g.routeIndex("/"+s.Endpoint))
-	g.handle(w, r, assignRequestID(w), g.Routes[i], func(in *incoming) (caller, error) {
+	g.handle(w, r, assignRequestID(w), g.Routes[i], func(in *incoming) (modelapi.Caller, error) {
 		free := *workspace
 		free.Budget = nil // costs are simulated
 		key := &account.Key{ID: s.Key.ID, WorkspaceID: workspace.ID, Name: s.Key.Name, AllowedModels: s.Models}
-		return caller{grant: &account.Grant{Key: key, Workspace: &free}, tags: tags(nil, in.http.Header), sample: true, policies: s.Policies}, nil
+		return modelapi.Caller{Grant: &account.Grant{Key: key, Workspace: &free}, Tags: modelapi.Tags(nil, in.HTTP.Header), Sample: true, Policies: s.Policies}, nil
 	})
 }
 
@@ -131,7 +126,7 @@ func endpoint(path string) string {
 
 // routeIndex returns the index of the route with this endpoint, or -1.
 func (g *Gateway) routeIndex(endpoint string) int {
-	return slices.IndexFunc(g.Routes, func(rt Route) bool { return rt.Path == endpoint })
+	return slices.IndexFunc(g.Routes, func(rt modelapi.Route) bool { return rt.Path == endpoint })
 }
 
 // assignRequestID creates the request id and sets both headers that client libraries read it from.
@@ -149,7 +144,7 @@ func (g *Gateway) requireMethod(w http.ResponseWriter, r *http.Request, requestI
 	case slices.Contains(allowed, r.Method), r.Method == http.MethodHead && slices.Contains(allowed, http.MethodGet):
 		return true
 	case r.Method == http.MethodOptions && r.Header.Get("Origin") != "":
-		g.reject(w, r, requestID, browserError())
+		g.reject(w, r, requestID, modelapi.BrowserError())
 	default:
 		w.Header().Set("Allow", strings.Join(allowed, ", "))
 		g.reject(w, r, requestID, llm.Errorf(llm.MethodNotAllowed, "Method %s is not allowed for %s. Use %s.", show.Shorten(r.Method), show.Shorten(r.URL.Path), strings.Join(allowed, " or ")))
@@ -170,26 +165,21 @@ func (g *Gateway) reject(w http.ResponseWriter, r *http.Request, requestID strin
 		}
 	}
 	linked := e.Linked(g.settings.Load().PublicURL.For(r), "")
-	response.WriteError(w, e, wire.ErrorBody(format, errorClient(r, nil), linked, requestID))
+	response.WriteError(w, e, wire.ErrorBody(format, modelapi.ErrorClient(r, nil), linked, requestID))
 }
+
+// identifyKey authenticates the API key of a request.
+func (g *Gateway) identifyKey(in *incoming) (modelapi.Caller, error) { return in.Authenticate(g.Keys) }
 
 // ErrorBody returns the error object in the shape that the client of r can read, for an error outside the model API.
 func ErrorBody(r *http.Request, e *llm.Error, requestID string) []byte {
-	return wire.ErrorBody(nil, errorClient(r, nil), e, requestID)
-}
-
-func errorClient(r *http.Request, grant *account.Grant) wire.ErrorClient {
-	c := wire.ErrorClient{Requested: r.Header.Get("X-Fairlead-Error-Format"), UserAgent: r.UserAgent()}
-	if grant != nil {
-		c.KeyFormat = grant.Key.ErrorFormat
-	}
-	return c
+	return wire.ErrorBody(nil, modelapi.ErrorClient(r, nil), e, requestID)
 }
 
 // handle serves one request and completes its log entry.
-func (g *Gateway) handle(w http.ResponseWriter, r *http.Request, requestID string, route Route, identify identifier) {
+func (g *Gateway) handle(w http.ResponseWriter, r *http.Request, requestID string, route modelapi.Route, identify identifier) {
 	settings := g.settings.Load()
-	in := &incoming{id: requestID, route: route, w: w, http: r, start: time.Now(), settings: settings, snap: g.snapshot.Load()}
+	in := &incoming{Request: modelapi.Request{ID: requestID, Route: route, W: w, HTTP: r, Start: time.Now(), Settings: settings, Snapshot: g.snapshot.Load()}}
 	out := response.NewWriter(w, route.Format.Framing(), settings.ReadPause, r.Header.Get("X-Fairlead-Trace") == "full")
 	rec := newRecorder(in, out)
 	if g.Tracing != nil {
@@ -237,7 +227,7 @@ func (g *Gateway) serveSafely(ctx context.Context, in *incoming, identify identi
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 		}
 	}()
-	switch in.route.Op {
+	switch in.Route.Op {
 	case llm.FileObjects, llm.BatchObjects:
 		return g.serveObject(ctx, in, identify, out, rec)
 	case llm.Realtime:
@@ -249,7 +239,7 @@ func (g *Gateway) serveSafely(ctx context.Context, in *incoming, identify identi
 
 // fail records a failed request and reports the error to the client.
 func (g *Gateway) fail(ctx context.Context, in *incoming, out *response.Writer, rec *recorder, e *llm.Error) {
-	g.logInternal(ctx, in.id, e)
+	g.logInternal(ctx, in.ID, e)
 	started := out.StopKeepAlive()
 	if rec.logged() {
 		rec.recordError(e, started)
@@ -266,10 +256,10 @@ func (g *Gateway) fail(ctx context.Context, in *incoming, out *response.Writer, 
 	}
 	entryID := ""
 	if rec.logged() {
-		entryID = in.id
+		entryID = in.ID
 	}
-	linked := e.Linked(in.settings.PublicURL.For(in.http), entryID)
-	body := wire.ErrorBody(in.route.Format, errorClient(in.http, rec.caller.grant), linked, in.id)
+	linked := e.Linked(in.Settings.PublicURL.For(in.HTTP), entryID)
+	body := wire.ErrorBody(in.Route.Format, modelapi.ErrorClient(in.HTTP, rec.caller.Grant), linked, in.ID)
 	if out.Traces() && rec.entry.Decision != nil {
 		body = rawjson.AppendMember(body, "fairlead", rec.Trace())
 	}
@@ -282,20 +272,5 @@ func (g *Gateway) fail(ctx context.Context, in *incoming, out *response.Writer, 
 func (g *Gateway) logInternal(ctx context.Context, requestID string, e *llm.Error) {
 	if e.Kind == llm.Internal {
 		g.Logger.ErrorContext(ctx, "internal error", "request_id", requestID, "error", e.Error())
-	}
-}
-
-// writeJSON responds with v as JSON.
-func writeJSON(w http.ResponseWriter, r *http.Request, v any) {
-	body, err := json.Marshal(v)
-	if err != nil {
-		response.WriteError(w, llm.AsError(err), llm.AsError(err).Body(w.Header().Get("X-Request-Id")))
-		return
-	}
-	h := w.Header()
-	h.Set("Content-Type", "application/json")
-	h.Set("Content-Length", strconv.Itoa(len(body)))
-	if r.Method != http.MethodHead {
-		_, _ = w.Write(body) // fails only when the client has disconnected
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fairlead/internal/account"
 	"fairlead/internal/attempt"
 	"fairlead/internal/bill"
+	"fairlead/internal/budget"
 	"fairlead/internal/ledger"
 	"fairlead/internal/llm"
 	"fairlead/internal/money"
@@ -18,9 +19,9 @@ import (
 // caller sets no output limit and a budget has too little left for the longest output, reserve lowers the limit to what the budget can pay.
 // It waits only while the rest of a budget is reserved by other requests.
 func (g *Gateway) reserve(ctx context.Context, in *incoming, grant *account.Grant, p plan) (*ledger.Hold, bill.Terms, error) {
-	budgets, targets := append(Budgets(grant), p.budgets...), p.decision.Plan
+	budgets, targets := append(budget.Applied(grant), p.budgets...), p.decision.Plan
 	terms := bill.Terms{
-		Request: p.req, Client: in.route.Format, Counter: g.counter, At: in.start, MaxOutput: p.maxOutput, Budgeted: canReject(grant) || p.limited,
+		Request: p.req, Client: in.Route.Format, Counter: g.counter, At: in.Start, MaxOutput: p.maxOutput, Budgeted: budget.CanReject(grant) || p.limited,
 	}
 	if checkable(p) { // the client also pays for a response of the first model that fails its checks
 		first := p.decision.Cascade.Steps[0].Model
@@ -93,40 +94,10 @@ func (g *Gateway) left(budgets []ledger.Budget, reserved bool) money.Amount {
 	return least
 }
 
-// Budgets returns the budgets that apply to a request: the key's and the workspace's.
-func Budgets(grant *account.Grant) []ledger.Budget {
-	var all []ledger.Budget
-	add := func(id, name string, b *account.Budget) {
-		if b != nil {
-			all = append(all, ledger.Budget{
-				ID: id, Name: name, Amount: b.Amount, Period: ledger.Period(b.Period), Zone: b.Zone, WarnPercent: b.WarnPercent, WarnOnly: b.WarnOnly,
-			})
-		}
-	}
-	add("key:"+grant.Key.ID, grant.Key.Name, grant.Key.Budget)
-	add("ws:"+grant.Workspace.ID, grant.Workspace.Name, grant.Workspace.Budget)
-	return all
-}
-
-// canReject reports whether a budget can reject the request.
-func canReject(grant *account.Grant) bool {
-	rejects := func(b *account.Budget) bool { return b != nil && !b.WarnOnly }
-	if s := grant.Key.Sessions; s != nil && (rejects(s.Budget) || rejects(s.UserBudget)) {
-		return true
-	}
-	return rejects(grant.Key.Budget) || rejects(grant.Workspace.Budget)
-}
-
-// allowsUnpriced reports whether requests of the key may name models without a price. A budget that can reject requests excludes such
-// models: their cost cannot be reserved.
-func (s *Settings) allowsUnpriced(grant *account.Grant) bool {
-	return (s.AllowUnpriced || grant.Key.AllowUnpriced) && !canReject(grant)
-}
-
 // newSeries returns a series without attempts for a request.
 func (g *Gateway) newSeries(in *incoming, grant *account.Grant, p plan, terms bill.Terms, storesText bool) *attempt.Series {
 	s := &attempt.Series{
-		Dispatcher: g.Dispatcher, Settings: &in.settings.Attempts, Snapshot: in.snap, Format: in.route.Format, KeyID: grant.Key.ID, Workspace: grant.Workspace.ID, Session: p.req.Controls.SessionID,
+		Dispatcher: g.Dispatcher, Settings: &in.Settings.Attempts, Snapshot: in.Snapshot, Format: in.Route.Format, KeyID: grant.Key.ID, Workspace: grant.Workspace.ID, Session: p.req.Controls.SessionID,
 		Plan: p.decision.Plan, Terms: terms, StoresText: storesText,
 	}
 	if p.req.Op == llm.Chat && !p.decision.NoCacheMarks {
@@ -147,9 +118,9 @@ func (g *Gateway) newSeries(in *incoming, grant *account.Grant, p plan, terms bi
 			return hints
 		}
 	}
-	if in.settings.Attempts.Hedge {
+	if in.Settings.Attempts.Hedge {
 		s.TryHold = func(ctx context.Context, amount money.Amount) (*ledger.Hold, error) {
-			return g.Ledger.TryHold(ctx, append(Budgets(grant), p.budgets...), amount)
+			return g.Ledger.TryHold(ctx, append(budget.Applied(grant), p.budgets...), amount)
 		}
 	}
 	return s

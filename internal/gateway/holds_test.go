@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"fairlead/internal/account"
-	"fairlead/internal/gateway"
+	"fairlead/internal/budget"
 	"fairlead/internal/mockprovider"
 	"fairlead/internal/money"
 	"fairlead/internal/rawjson"
@@ -22,8 +22,8 @@ func TestConcurrentRequestsStayWithinTheBudget(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		k := newKit(t, func(k *kit) { k.inside = true })
-		budget := &account.Budget{Amount: money.Dollar / 20, Period: account.Daily}
-		k.keys.grant.Key.Budget = budget
+		limit := &account.Budget{Amount: money.Dollar / 20, Period: account.Daily}
+		k.keys.grant.Key.Budget = limit
 		lying := slow(time.Second, "alpha")
 		lying.Usage = `{"prompt_tokens":90000,"completion_tokens":9e5,"total_tokens":990000}`
 		k.alpha.Always(lying)
@@ -45,9 +45,9 @@ func TestConcurrentRequestsStayWithinTheBudget(t *testing.T) {
 			}
 			billed = billed.Add(money.PerMillion(2).Cost(int64(len(call.Body)))).Add(money.PerMillion(8).Cost(most))
 		}
-		s := k.ledger.Status(gateway.Budgets(k.keys.grant)[0])
-		if len(calls) == 0 || len(k.beta.Calls()) > 0 || billed > budget.Amount || s.Spent > budget.Amount || s.Held != 0 {
-			t.Errorf("%d calls of %s, %s spent and %s held of %s", len(calls), billed, s.Spent, s.Held, budget.Amount)
+		s := k.ledger.Status(budget.Applied(k.keys.grant)[0])
+		if len(calls) == 0 || len(k.beta.Calls()) > 0 || billed > limit.Amount || s.Spent > limit.Amount || s.Held != 0 {
+			t.Errorf("%d calls of %s, %s spent and %s held of %s", len(calls), billed, s.Spent, s.Held, limit.Amount)
 		}
 	})
 }
@@ -123,11 +123,11 @@ func TestOutputIsAtMostTheRequestedLimit(t *testing.T) {
 func TestUsageAboveTheHoldIsChargedAtTheHold(t *testing.T) {
 	t.Parallel()
 	k := newKit(t)
-	budget := &account.Budget{Amount: money.Dollar, Period: account.Daily}
-	k.keys.grant.Key.Budget = budget
+	limit := &account.Budget{Amount: money.Dollar, Period: account.Daily}
+	k.keys.grant.Key.Budget = limit
 	var held money.Amount
 	k.alpha.Always(mockprovider.Behaviour{Usage: `{"prompt_tokens":15000,"completion_tokens":3}`, Before: func(*mockprovider.Call) {
-		held = k.ledger.Status(gateway.Budgets(k.keys.grant)[0]).Held
+		held = k.ledger.Status(budget.Applied(k.keys.grant)[0]).Held
 	}})
 	k.post("/chat/completions", strings.Replace(hello, "{", `{"max_tokens":5,`, 1))
 	e := k.entry()
@@ -135,7 +135,7 @@ func TestUsageAboveTheHoldIsChargedAtTheHold(t *testing.T) {
 	if *e.Cost != held || e.UsageFlag != requestlog.UsageAboveHold || last.Class != "above_hold" || last.Amount >= 0 {
 		t.Errorf("%s charged, %s held, flagged %q, %+v", e.Cost, held, e.UsageFlag, e.Bill)
 	}
-	if s := k.ledger.Status(gateway.Budgets(k.keys.grant)[0]); s.Spent != held || s.Held != 0 {
+	if s := k.ledger.Status(budget.Applied(k.keys.grant)[0]); s.Spent != held || s.Held != 0 {
 		t.Errorf("%s spent, %s held", s.Spent, s.Held)
 	}
 }

@@ -26,6 +26,7 @@ import (
 	"fairlead/internal/limit"
 	"fairlead/internal/llm"
 	"fairlead/internal/mockprovider"
+	"fairlead/internal/modelapi"
 	"fairlead/internal/money"
 	"fairlead/internal/promptcache"
 	"fairlead/internal/provider"
@@ -55,7 +56,7 @@ type kit struct {
 	log         *fakeLog
 	pins        *fakePins
 	ledger      *ledger.Memory
-	settings    gateway.Settings
+	settings    modelapi.Settings
 	policies    gateway.Policies
 	feedback    gateway.Feedback
 	prefixes    promptcache.Store
@@ -78,7 +79,7 @@ func newKit(t *testing.T, adjust ...func(*kit)) *kit {
 	k := &kit{
 		T: t, alpha: mockprovider.NewMock(), beta: mockprovider.NewMock(),
 		keys: newFakeKeys(), log: &fakeLog{ended: make(chan *requestlog.Entry, 100)}, pins: &fakePins{},
-		settings: gateway.Settings{
+		settings: modelapi.Settings{
 			LogBodies: true, BodyLimit: 1 << 20, MaxConcurrent: 100, Rescue: true,
 			Upload:   upload.Limits{Body: 1 << 20, Total: 8 << 20, Pause: time.Minute},
 			Attempts: attempt.Settings{Attempts: 3, Backoff: time.Millisecond, Idle: 5 * time.Second, Total: time.Minute},
@@ -119,8 +120,8 @@ func newKit(t *testing.T, adjust ...func(*kit)) *kit {
 	return k
 }
 
-func routes() []gateway.Route {
-	return []gateway.Route{
+func routes() []modelapi.Route {
+	return []modelapi.Route{
 		{Path: "/chat/completions", Op: llm.Chat, Format: chat.Format{}},
 		{Path: "/embeddings", Op: llm.Embed, Format: chat.Format{}},
 		{Path: "/completions", Op: llm.Complete, Format: chat.Format{}},

@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"fairlead/internal/llm"
+	"fairlead/internal/modelapi"
 	"fairlead/internal/money"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/response"
@@ -25,19 +26,19 @@ func (g *Gateway) countTokens(in *incoming, req *llm.Request, rec *recorder) err
 		}
 	}
 	m := token.Model{Name: req.Model}
-	if targets := in.snap.Named(req.Model); len(targets) > 0 {
+	if targets := in.Snapshot.Named(req.Model); len(targets) > 0 {
 		m = token.Model{Vendor: targets[0].Model.Vendor, Name: targets[0].Model.Name}
-	} else if known, ok := in.snap.Catalog.Model(req.Model); ok {
+	} else if known, ok := in.Snapshot.Catalog.Model(req.Model); ok {
 		m = token.Model{Vendor: known.Vendor, Name: known.Name}
-	} else if f, ok := in.route.Format.(wire.VendorFormat); ok {
+	} else if f, ok := in.Route.Format.(wire.VendorFormat); ok {
 		m.Vendor = f.Vendor() // the most likely vendor of an unknown model
 	}
 	count := m.Prompt(token.PromptOf(req))
-	if f, ok := in.route.Format.(wire.TokenCounter); ok {
-		writeJSON(in.w, in.http, f.TokenCount(count))
+	if f, ok := in.Route.Format.(wire.TokenCounter); ok {
+		modelapi.WriteJSON(in.W, in.HTTP, f.TokenCount(count))
 		return nil
 	}
-	writeJSON(in.w, in.http, struct {
+	modelapi.WriteJSON(in.W, in.HTTP, struct {
 		InputTokens int64 `json:"input_tokens"`
 	}{count})
 	return nil
@@ -45,13 +46,13 @@ func (g *Gateway) countTokens(in *incoming, req *llm.Request, rec *recorder) err
 
 // respondDryRun responds with the decision without calling a provider, charging or logging.
 func respondDryRun(in *incoming, out *response.Writer, d *route.Decision) error {
-	body, err := json.Marshal(map[string]any{"object": "fairlead.decision", "request_id": in.id, "decision": d})
+	body, err := json.Marshal(map[string]any{"object": "fairlead.decision", "request_id": in.ID, "decision": d})
 	if err != nil {
 		return err
 	}
 	out.StopKeepAlive()
-	in.w.Header().Set("Content-Type", "application/json")
-	in.w.WriteHeader(http.StatusOK)
-	_, _ = in.w.Write(body) // fails only when the client has disconnected
+	in.W.Header().Set("Content-Type", "application/json")
+	in.W.WriteHeader(http.StatusOK)
+	_, _ = in.W.Write(body) // fails only when the client has disconnected
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"fairlead/internal/account"
 	"fairlead/internal/catalog"
 	"fairlead/internal/llm"
+	"fairlead/internal/modelapi"
 	"fairlead/internal/provider"
 	"fairlead/internal/route"
 	"fairlead/internal/wire/show"
@@ -41,10 +42,10 @@ func (g *Gateway) listModels(w http.ResponseWriter, r *http.Request, requestID s
 			g.reject(w, r, requestID, err)
 			return
 		}
-		writeJSON(w, r, page)
+		modelapi.WriteJSON(w, r, page)
 		return
 	}
-	writeJSON(w, r, struct {
+	modelapi.WriteJSON(w, r, struct {
 		Object string      `json:"object"`
 		Data   []modelInfo `json:"data"`
 	}{"list", models})
@@ -57,9 +58,9 @@ func (g *Gateway) showModel(w http.ResponseWriter, r *http.Request, requestID, n
 	case err != nil:
 		g.reject(w, r, requestID, err)
 	case wantsAnthropicModels(r):
-		writeJSON(w, r, describeForAnthropic(model))
+		modelapi.WriteJSON(w, r, describeForAnthropic(model))
 	default:
-		writeJSON(w, r, model)
+		modelapi.WriteJSON(w, r, model)
 	}
 }
 
@@ -90,15 +91,7 @@ func (g *Gateway) findModel(r *http.Request, name string) (modelInfo, error) {
 
 // authenticateReader authenticates a call that lists models.
 func (g *Gateway) authenticateReader(r *http.Request) (*account.Grant, error) {
-	if err := checkOrigin(r, g.settings.Load()); err != nil {
-		return nil, err
-	}
-	grant, err := g.Keys.Authenticate(r.Header)
-	if err != nil {
-		return nil, err
-	}
-	g.Keys.Touch(grant.Key.ID, show.Shorten(r.UserAgent()), time.Now())
-	return grant, nil
+	return modelapi.AuthenticateReader(r, g.settings.Load(), g.Keys, time.Now())
 }
 
 // offered returns the variants of auto and the models that the key may use at the targets.
@@ -108,7 +101,7 @@ func (g *Gateway) offered(grant *account.Grant, targets []*provider.Target) []mo
 		models = append(models, modelInfo{ID: name, Object: "model", OwnedBy: "fairlead", Kind: "auto"})
 	}
 	for _, t := range targets {
-		if !route.Allowed(grant.Key.AllowedModels, t) || t.NamedOnly() && !g.settings.Load().allowsUnpriced(grant) {
+		if !route.Allowed(grant.Key.AllowedModels, t) || t.NamedOnly() && !g.settings.Load().AllowsUnpriced(grant) {
 			continue
 		}
 		i := slices.IndexFunc(models, func(m modelInfo) bool { return m.ID == t.Model.Name })

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"fairlead/internal/llm"
+	"fairlead/internal/modelapi"
 	"fairlead/internal/wire"
 	"fairlead/internal/wire/show"
 )
@@ -31,7 +32,7 @@ func (g *Gateway) namedPath(r *http.Request, path string) (rest string, ok bool)
 }
 
 // namesModel reports whether requests of a route name the model in the path.
-func namesModel(rt Route) bool {
+func namesModel(rt modelapi.Route) bool {
 	_, ok := rt.Format.(wire.ModelPath)
 	return ok
 }

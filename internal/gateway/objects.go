@@ -13,8 +13,10 @@ import (
 	"time"
 
 	"fairlead/internal/batch"
+	"fairlead/internal/budget"
 	"fairlead/internal/limit"
 	"fairlead/internal/llm"
+	"fairlead/internal/modelapi"
 	"fairlead/internal/money"
 	"fairlead/internal/policy"
 	"fairlead/internal/provider"
@@ -43,7 +45,7 @@ func (g *Gateway) objectRoute(path string) int {
 		return -1
 	}
 	collection, _, _ := objectPath(path)
-	return slices.IndexFunc(g.Routes, func(rt Route) bool {
+	return slices.IndexFunc(g.Routes, func(rt modelapi.Route) bool {
 		return (rt.Op == llm.FileObjects || rt.Op == llm.BatchObjects) && rt.Path == collection
 	})
 }
@@ -77,7 +79,7 @@ func (g *Gateway) checkObject(w http.ResponseWriter, r *http.Request, requestID,
 type objectRequest struct {
 	*Gateway
 	in   *incoming
-	who  caller
+	who  modelapi.Caller
 	rec  *recorder
 	out  *response.Writer
 	kind batch.Kind
@@ -91,26 +93,26 @@ func (g *Gateway) serveObject(ctx context.Context, in *incoming, identify identi
 	if err != nil {
 		return err
 	}
-	ctx, leave, err := g.inflight.enter(ctx, who.grant.Key.ID, in.settings.MaxConcurrent)
+	ctx, leave, err := g.inflight.Enter(ctx, who.Grant.Key.ID, in.Settings.MaxConcurrent)
 	if err != nil {
 		return err
 	}
 	defer leave()
-	slot, err := g.Limits.Take(ctx, who.grant.Key.ID, limit.Limits(who.grant.Key.Limits), 0)
+	slot, err := g.Limits.Take(ctx, who.Grant.Key.ID, limit.Limits(who.Grant.Key.Limits), 0)
 	if err != nil {
 		return err
 	}
 	defer slot.Release()
-	ctx, stop := context.WithTimeout(ctx, in.settings.Attempts.Total)
+	ctx, stop := context.WithTimeout(ctx, in.Settings.Attempts.Total)
 	defer stop()
 	o := &objectRequest{Gateway: g, in: in, who: who, rec: rec, out: out, kind: batch.File}
-	if in.route.Op == llm.BatchObjects {
+	if in.Route.Op == llm.BatchObjects {
 		o.kind = batch.Batch
 	}
 	rec.entry.BodyState = requestlog.BodyMedia
-	_, id, part := objectPath(endpoint(in.http.URL.Path))
+	_, id, part := objectPath(endpoint(in.HTTP.URL.Path))
 	var data []byte
-	switch create := in.http.Method == http.MethodPost; {
+	switch create := in.HTTP.Method == http.MethodPost; {
 	case id != "":
 		data, err = o.one(ctx, id, part)
 	case !create:
@@ -137,13 +139,13 @@ func (g *Gateway) serveObject(ctx context.Context, in *incoming, identify identi
 
 // upload sends a file for a batch to the provider.
 func (o *objectRequest) upload(ctx context.Context) ([]byte, error) {
-	body, err := o.uploads.Read(o.in.w, o.in.http, o.in.route.Op, o.who.grant.Workspace.ID, o.in.settings.Upload)
+	body, err := o.uploads.Read(o.in.W, o.in.HTTP, o.in.Route.Op, o.who.Grant.Workspace.ID, o.in.Settings.Upload)
 	if err != nil {
 		return nil, err
 	}
 	defer body.Release()
 	o.rec.entry.BytesIn = int64(len(body.Bytes))
-	form, err := batch.ReadForm(o.in.http.Header.Get("Content-Type"), body.Bytes)
+	form, err := batch.ReadForm(o.in.HTTP.Header.Get("Content-Type"), body.Bytes)
 	if err != nil {
 		return nil, err
 	}
@@ -173,7 +175,7 @@ func (o *objectRequest) upload(ctx context.Context) ([]byte, error) {
 // newObject returns an object that the caller is about to create. The first credential of a provider holds the objects.
 func (o *objectRequest) newObject(p *provider.Provider) batch.Object {
 	o.rec.entry.Provider = p.Name
-	made := batch.Object{WorkspaceID: o.who.grant.Workspace.ID, Kind: o.kind, KeyID: o.who.grant.Key.ID, Provider: p.Name, CreatedAt: o.in.start}
+	made := batch.Object{WorkspaceID: o.who.Grant.Workspace.ID, Kind: o.kind, KeyID: o.who.Grant.Key.ID, Provider: p.Name, CreatedAt: o.in.Start}
 	if len(p.Credentials) > 0 {
 		made.Credential = p.Credentials[0].ID
 	}
@@ -183,7 +185,7 @@ func (o *objectRequest) newObject(p *provider.Provider) batch.Object {
 // choose returns the provider of a file and its targets by the names in the file. The provider is named in a header or before the names
 // of the models; otherwise only one provider may qualify.
 func (o *objectRequest) choose(uses []batch.Use) (*provider.Provider, map[string]*provider.Target, error) {
-	snap, name := o.in.snap, o.in.http.Header.Get(objectProvider)
+	snap, name := o.in.Snapshot, o.in.HTTP.Header.Get(objectProvider)
 	var offering, able []*provider.Provider
 	for _, p := range snap.Providers {
 		if p.Objects == nil || name != "" && p.Name != name {
@@ -231,9 +233,9 @@ func targetsAt(snap *route.Snapshot, p *provider.Provider, uses []batch.Use) (ma
 
 // create creates a batch at the provider that holds its input file.
 func (o *objectRequest) create(ctx context.Context) ([]byte, error) {
-	limits := o.in.settings.Upload
+	limits := o.in.Settings.Upload
 	limits.Body = min(limits.Body, maxObject)
-	body, err := o.uploads.Read(o.in.w, o.in.http, o.in.route.Op, o.who.grant.Workspace.ID, limits)
+	body, err := o.uploads.Read(o.in.W, o.in.HTTP, o.in.Route.Op, o.who.Grant.Workspace.ID, limits)
 	if err != nil {
 		return nil, err
 	}
@@ -261,7 +263,7 @@ func (o *objectRequest) create(ctx context.Context) ([]byte, error) {
 			return nil, err
 		}
 	}
-	hold, err := o.Ledger.Hold(ctx, Budgets(o.who.grant), 0) // rejected if a budget is used up
+	hold, err := o.Ledger.Hold(ctx, budget.Applied(o.who.Grant), 0) // rejected if a budget is used up
 	if err != nil {
 		return nil, err
 	}
@@ -275,10 +277,10 @@ func (o *objectRequest) create(ctx context.Context) ([]byte, error) {
 
 // permit rejects a model that the caller may not use at the provider: by the key, by a policy, or because its batch price is unknown.
 func (o *objectRequest) permit(p *provider.Provider, use batch.Use) error {
-	req := &llm.Request{Op: use.Op, Format: o.in.route.Format.Name(), Model: p.Name + "/" + use.Model, Choices: 1}
+	req := &llm.Request{Op: use.Op, Format: o.in.Route.Format.Name(), Model: p.Name + "/" + use.Model, Choices: 1}
 	prompted := &prompt{req: req}
-	policies := policy.Join(o.Routing.Policies.For(o.who.grant.Workspace.ID), o.who.policies)
-	features, state := o.features(o.in, o.who.grant.Workspace.ID, prompted, policies)
+	policies := policy.Join(o.Routing.Policies.For(o.who.Grant.Workspace.ID), o.who.Policies)
+	features, state := o.features(o.in, o.who.Grant.Workspace.ID, prompted, policies)
 	d, err := o.route(o.in, o.who, prompted, policies, features, state)
 	if err != nil {
 		return err
@@ -286,7 +288,7 @@ func (o *objectRequest) permit(p *provider.Provider, use batch.Use) error {
 	if t := d.Plan[0]; t.Provider != p.Name || t.Model.Name != use.Model {
 		return llm.Errorf(llm.PolicyRejected, "A policy sends requests for %s to %s. A batch stays at the provider of its file.", use.Model, t.ID()).With("policy", d.Policy)
 	}
-	if batchPrice(d.Plan[0], o.in.start) == nil && !o.in.settings.allowsUnpriced(o.who.grant) {
+	if batchPrice(d.Plan[0], o.in.Start) == nil && !o.in.Settings.AllowsUnpriced(o.who.Grant) {
 		return llm.Errorf(llm.NoRoute, "The batch price of %s is unknown. Use another model, or allow models without a price for the key.", d.Plan[0].ID())
 	}
 	return nil
@@ -295,7 +297,7 @@ func (o *objectRequest) permit(p *provider.Provider, use batch.Use) error {
 // make creates an object and records its owner. The call continues when the client disconnects: otherwise a batch could run without an
 // owner.
 func (o *objectRequest) make(ctx context.Context, p *provider.Provider, made batch.Object, op *provider.ObjectOperation) ([]byte, error) {
-	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), o.in.settings.Attempts.Total)
+	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), o.in.Settings.Attempts.Total)
 	defer stop()
 	data, err := o.call(ctx, p, op)
 	if err != nil {
@@ -319,7 +321,7 @@ func (o *objectRequest) make(ctx context.Context, p *provider.Provider, made bat
 
 // find returns an object of the workspace and the provider that holds it.
 func (o *objectRequest) find(ctx context.Context, kind batch.Kind, id string) (batch.Object, *provider.Provider, error) {
-	found, err := o.Objects.Object(ctx, o.who.grant.Workspace.ID, kind, id)
+	found, err := o.Objects.Object(ctx, o.who.Grant.Workspace.ID, kind, id)
 	if errors.Is(err, batch.ErrNotFound) {
 		return found, nil, objectNotFound(kind, id)
 	}
@@ -332,7 +334,7 @@ func (o *objectRequest) find(ctx context.Context, kind batch.Kind, id string) (b
 
 // holder returns the provider that holds an object.
 func (o *objectRequest) holder(of batch.Object) (*provider.Provider, error) {
-	p, ok := o.in.snap.Provider(of.Provider)
+	p, ok := o.in.Snapshot.Provider(of.Provider)
 	if !ok || p.Objects == nil || of.Credential != "" && !slices.ContainsFunc(p.Credentials, func(c provider.Credential) bool { return c.ID == of.Credential }) {
 		return nil, llm.Errorf(llm.NotFound, "The %s cannot be reached: the provider account that stores it was removed from the configuration.", of.Kind)
 	}
@@ -346,7 +348,7 @@ func (o *objectRequest) one(ctx context.Context, id, part string) ([]byte, error
 	if err != nil {
 		return nil, err
 	}
-	op := &provider.ObjectOperation{Credential: found.Credential, Method: o.in.http.Method, Path: []string{string(o.in.route.Op), id}}
+	op := &provider.ObjectOperation{Credential: found.Credential, Method: o.in.HTTP.Method, Path: []string{string(o.in.Route.Op), id}}
 	if op.Method == http.MethodHead {
 		op.Method = http.MethodGet
 	}
@@ -383,7 +385,7 @@ func (o *objectRequest) gone(ctx context.Context, p *provider.Provider, of batch
 
 // content sends the content of a file to the client.
 func (o *objectRequest) content(ctx context.Context, p *provider.Provider, of batch.Object, op *provider.ObjectOperation) error {
-	stream, err := o.Dispatcher.CallObject(ctx, p, op, o.in.settings.Attempts.Idle)
+	stream, err := o.Dispatcher.CallObject(ctx, p, op, o.in.Settings.Attempts.Idle)
 	if err != nil {
 		return o.gone(ctx, p, of, err)
 	}
@@ -412,7 +414,7 @@ func (o *objectRequest) received(ctx context.Context, p *provider.Provider, of b
 	ctx = context.WithoutCancel(ctx)
 	if of.Kind == batch.Batch {
 		for _, id := range batch.Files(of.Data) {
-			file := batch.Object{WorkspaceID: of.WorkspaceID, Kind: batch.File, ID: id, KeyID: of.KeyID, Provider: of.Provider, Credential: of.Credential, CreatedAt: o.in.start}
+			file := batch.Object{WorkspaceID: of.WorkspaceID, Kind: batch.File, ID: id, KeyID: of.KeyID, Provider: of.Provider, Credential: of.Credential, CreatedAt: o.in.Start}
 			if err := o.Objects.AddObject(ctx, file); err != nil {
 				return databaseError(err)
 			}
@@ -429,7 +431,7 @@ func (o *objectRequest) received(ctx context.Context, p *provider.Provider, of b
 
 // list returns the objects of the workspace, newest first. Batches that have not ended are read from their providers.
 func (o *objectRequest) list(ctx context.Context) ([]byte, error) {
-	query := o.in.http.URL.Query()
+	query := o.in.HTTP.URL.Query()
 	count := defaultObjects
 	if text := query.Get("limit"); text != "" {
 		n, err := strconv.Atoi(text)
@@ -441,7 +443,7 @@ func (o *objectRequest) list(ctx context.Context) ([]byte, error) {
 	if order := query.Get("order"); order != "" && order != "desc" {
 		return nil, strict.Reject(strict.Problem{Param: "order", Message: "The list is always in descending order of creation. Send order desc, or leave it out."})
 	}
-	objects, err := o.Objects.Objects(ctx, o.who.grant.Workspace.ID, o.kind, query.Get("after"), count+1)
+	objects, err := o.Objects.Objects(ctx, o.who.Grant.Workspace.ID, o.kind, query.Get("after"), count+1)
 	if errors.Is(err, batch.ErrNotFound) {
 		return nil, objectNotFound(o.kind, query.Get("after"))
 	}
@@ -457,7 +459,7 @@ func (o *objectRequest) list(ctx context.Context) ([]byte, error) {
 	w.OpenList("data")
 	for _, one := range objects {
 		expires, purpose := rawjson.Get(one.Data, "expires_at"), query.Get("purpose")
-		expired := one.Kind == batch.File && expires.Kind == rawjson.Number && expires.Int() <= o.in.start.Unix()
+		expired := one.Kind == batch.File && expires.Kind == rawjson.Number && expires.Int() <= o.in.Start.Unix()
 		if len(one.Data) > 0 && !expired && (purpose == "" || rawjson.Get(one.Data, "purpose").String() == purpose) {
 			w.Element(one.Data)
 		}
@@ -490,7 +492,7 @@ func (o *objectRequest) refresh(ctx context.Context, objects []batch.Object) {
 		slots <- struct{}{}
 		tasks.Go(func() {
 			defer func() { <-slots }()
-			data, err := o.call(ctx, p, &provider.ObjectOperation{Credential: one.Credential, Method: http.MethodGet, Path: []string{string(o.in.route.Op), one.ID}})
+			data, err := o.call(ctx, p, &provider.ObjectOperation{Credential: one.Credential, Method: http.MethodGet, Path: []string{string(o.in.Route.Op), one.ID}})
 			if err != nil {
 				if llm.AsError(err).UpstreamStatus == http.StatusNotFound {
 					one.Data = nil
@@ -509,7 +511,7 @@ func (o *objectRequest) refresh(ctx context.Context, objects []batch.Object) {
 
 // call performs an operation and returns the JSON object of the response.
 func (o *objectRequest) call(ctx context.Context, p *provider.Provider, op *provider.ObjectOperation) ([]byte, error) {
-	stream, err := o.Dispatcher.CallObject(ctx, p, op, o.in.settings.Attempts.Idle)
+	stream, err := o.Dispatcher.CallObject(ctx, p, op, o.in.Settings.Attempts.Idle)
 	if err != nil {
 		return nil, err
 	}

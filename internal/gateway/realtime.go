@@ -14,10 +14,12 @@ import (
 	"fairlead/internal/account"
 	"fairlead/internal/attempt"
 	"fairlead/internal/bill"
+	"fairlead/internal/budget"
 	"fairlead/internal/catalog"
 	"fairlead/internal/ledger"
 	"fairlead/internal/limit"
 	"fairlead/internal/llm"
+	"fairlead/internal/modelapi"
 	"fairlead/internal/money"
 	"fairlead/internal/provider"
 	"fairlead/internal/realtime"
@@ -126,46 +128,46 @@ func (g *Gateway) serveRealtime(ctx context.Context, in *incoming, identify iden
 	if err != nil {
 		return err
 	}
-	flags, err := readFlags(in.http.Header)
+	flags, err := modelapi.ReadFlags(in.HTTP.Header)
 	rec.recordFlags(flags)
 	if err != nil {
 		return err
 	}
-	ctx, leave, err := g.inflight.enter(ctx, who.grant.Key.ID, in.settings.MaxConcurrent)
+	ctx, leave, err := g.inflight.Enter(ctx, who.Grant.Key.ID, in.Settings.MaxConcurrent)
 	if err != nil {
 		return err
 	}
 	defer leave()
-	req, err := realtimeRequest(in.http, in.route.Format.Name())
+	req, err := realtimeRequest(in.HTTP, in.Route.Format.Name())
 	if err != nil {
 		return err
 	}
 	rec.recordRequest(req, nil, nil)
-	slot, err := g.Limits.Take(ctx, who.grant.Key.ID, limit.Limits(who.grant.Key.Limits), 0)
+	slot, err := g.Limits.Take(ctx, who.Grant.Key.ID, limit.Limits(who.Grant.Key.Limits), 0)
 	if err != nil {
 		return err
 	}
 	defer slot.Release()
 	p := &prompt{req: req}
-	plan, err := g.decide(ctx, in, who, p, flags.dryRun)
+	plan, err := g.decide(ctx, in, who, p, flags.DryRun)
 	rec.recordSession(p)
 	rec.recordDecision(plan.decision)
 	if err != nil {
 		return err
 	}
-	if err := requireAudioPrice(in, who.grant, plan); err != nil {
+	if err := requireAudioPrice(in, who.Grant, plan); err != nil {
 		return err
 	}
-	if flags.dryRun {
+	if flags.DryRun {
 		return respondDryRun(in, out, plan.decision)
 	}
-	hold, terms, err := g.hold(ctx, in, who.grant, plan)
+	hold, terms, err := g.hold(ctx, in, who.Grant, plan)
 	if err != nil {
 		return err
 	}
 	m := &realtimeMeter{Gateway: g, in: in, plan: plan, hold: hold, turn: slot}
 	defer m.release()
-	series := g.newSeries(in, who.grant, plan, terms, false)
+	series := g.newSeries(in, who.Grant, plan, terms, false)
 	if err := g.begin(rec, series); err != nil {
 		return err
 	}
@@ -179,26 +181,26 @@ func (g *Gateway) serveRealtime(ctx context.Context, in *incoming, identify iden
 	m.begin(a.Target())
 	rec.recordTarget(a.Target(), plan.decision)
 	rec.recordWarnings(a)
-	rec.SetHeaders(in.w.Header())
+	rec.SetHeaders(in.W.Header())
 	// The key authenticates the client, not a cookie, so that the origin needs no check here: identify has rejected web pages unless the
 	// operator allows them.
-	client, err := websocket.Accept(in.w, in.http, &websocket.AcceptOptions{Subprotocols: []string{realtimeProtocol}, InsecureSkipVerify: true})
+	client, err := websocket.Accept(in.W, in.HTTP, &websocket.AcceptOptions{Subprotocols: []string{realtimeProtocol}, InsecureSkipVerify: true})
 	if err != nil {
 		a.Finish(nil, bill.Charge{})
 		return &llm.Error{Kind: llm.ClientCancelled, Message: "The client closed the connection before the session began.", Err: err}
 	}
-	limits := in.settings.Realtime
-	limits.Ping, limits.Write = in.settings.Ping, in.settings.ReadPause
+	limits := in.Settings.Realtime
+	limits.Ping, limits.Write = in.Settings.Ping, in.Settings.ReadPause
 	g.endSession(ctx, rec, a, m, realtime.Run(ctx, client, a.Socket(), limits, m))
 	return nil
 }
 
 // requireAudioPrice removes targets without a price for audio if a budget can reject the request, because their cost cannot be reserved.
 func requireAudioPrice(in *incoming, grant *account.Grant, p plan) error {
-	if !canReject(grant) && !p.limited {
+	if !budget.CanReject(grant) && !p.limited {
 		return nil
 	}
-	unknown := func(t *provider.Target) bool { return t.Price == nil || !bill.PricesAudio(t.Price.At(in.start)) }
+	unknown := func(t *provider.Target) bool { return t.Price == nil || !bill.PricesAudio(t.Price.At(in.Start)) }
 	first := p.decision.Plan[0]
 	p.decision.Plan = slices.DeleteFunc(p.decision.Plan, unknown)
 	if len(p.decision.Plan) > 0 {
@@ -258,7 +260,7 @@ type realtimeMeter struct {
 func (m *realtimeMeter) begin(t *provider.Target) {
 	m.target = t
 	m.charge.Bill = m.empty(t.Price)
-	m.baseline = m.plan.baseline(m.in.snap).Price
+	m.baseline = m.plan.baseline(m.in.Snapshot).Price
 	m.charge.Baseline = m.empty(m.baseline)
 }
 
@@ -267,7 +269,7 @@ func (m *realtimeMeter) empty(p *catalog.Price) *catalog.Bill {
 	if p == nil {
 		return nil
 	}
-	b := p.At(m.in.start).Bill(llm.Usage{})
+	b := p.At(m.in.Start).Bill(llm.Usage{})
 	b.Rows, b.Total = b.Rows[:0], 0
 	return &b
 }
@@ -312,11 +314,11 @@ func (m *realtimeMeter) Transcription(_ context.Context, model string, u *llm.Us
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var price *catalog.Price
-	if targets := m.in.snap.Named(m.target.Provider + "/" + model); model != "" && len(targets) > 0 && targets[0].Serves(llm.Transcribe) {
+	if targets := m.in.Snapshot.Named(m.target.Provider + "/" + model); model != "" && len(targets) > 0 && targets[0].Serves(llm.Transcribe) {
 		price = targets[0].Price
 	}
 	switch {
-	case price == nil, u == nil && price.At(m.in.start).PerRequest == 0:
+	case price == nil, u == nil && price.At(m.in.Start).PerRequest == 0:
 		if m.charge.Bill != nil {
 			m.charge.Bill.Add(catalog.Bill{Excluded: []string{bill.Transcription}})
 		}
@@ -335,7 +337,7 @@ func (m *realtimeMeter) add(p *catalog.Price, u llm.Usage, response bool) money.
 	sum.AudioInput, sum.AudioOutput = sum.AudioInput+u.AudioInput, sum.AudioOutput+u.AudioOutput
 	var cost money.Amount
 	if p != nil && m.charge.Bill != nil {
-		b := bill.Realtime(p.At(m.in.start), u)
+		b := bill.Realtime(p.At(m.in.Start), u)
 		if held := m.hold.Amount(); response && b.Total > held {
 			b.Rows = append(b.Rows, catalog.Row{Class: "above_hold", Amount: held.Sub(b.Total)})
 			b.Total, m.charge.Flag = held, requestlog.UsageAboveHold
@@ -350,7 +352,7 @@ func (m *realtimeMeter) add(p *catalog.Price, u llm.Usage, response bool) money.
 			at = p
 		}
 		if at != nil {
-			m.charge.Baseline.Add(bill.Realtime(at.At(m.in.start), u))
+			m.charge.Baseline.Add(bill.Realtime(at.At(m.in.Start), u))
 		}
 	}
 	return cost
@@ -363,11 +365,11 @@ func (m *realtimeMeter) Check() error {
 }
 
 func (m *realtimeMeter) authenticate() (*account.Grant, error) {
-	grant, err := m.Keys.Authenticate(m.in.http.Header)
+	grant, err := m.Keys.Authenticate(m.in.HTTP.Header)
 	if err != nil {
 		return nil, err
 	}
-	return grant, checkScope(grant)
+	return grant, modelapi.CheckScope(grant)
 }
 
 // release frees what the next response would have used, and charges the last transcriptions.

@@ -15,6 +15,7 @@ import (
 	"github.com/coder/websocket"
 
 	"fairlead/internal/account"
+	"fairlead/internal/budget"
 	"fairlead/internal/catalog"
 	"fairlead/internal/gateway"
 	"fairlead/internal/llm"
@@ -357,7 +358,7 @@ func TestRealtimeSessionEndsWithItsBudget(t *testing.T) {
 		t.Errorf("entry %+v, error %+v", e, e.Error)
 	}
 	<-first.closed
-	s := k.ledger.Status(gateway.Budgets(k.keys.grant)[0])
+	s := k.ledger.Status(budget.Applied(k.keys.grant)[0])
 	if s.Spent != 2*doneCost || s.Held != 0 {
 		t.Errorf("spent %s, held %s", s.Spent, s.Held)
 	}

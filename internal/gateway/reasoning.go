@@ -23,11 +23,11 @@ func (g *Gateway) recall(ctx context.Context, in *incoming, grant *account.Grant
 	session := g.Reasoning.Begin(grant.Workspace.ID, retention(p, rec))
 	if p.req.Answers > 0 {
 		// A request that cannot be converted fails the attempts at targets of other formats, not those at targets of its own.
-		if conv, err := in.route.Format.Conversation(ctx, p.req); err == nil {
+		if conv, err := in.Route.Format.Conversation(ctx, p.req); err == nil {
 			p.req.RestoredBytes = session.Recall(ctx, p.req, conv)
 		}
 	}
-	format := provider.Client(in.route.Format)
+	format := provider.Client(in.Route.Format)
 	return func(t *provider.Target) provider.Client {
 		if !losesSignatures(p.req, t) {
 			return format

@@ -14,6 +14,7 @@ import (
 	"fairlead/internal/bill"
 	"fairlead/internal/ledger"
 	"fairlead/internal/llm"
+	"fairlead/internal/modelapi"
 	"fairlead/internal/provider"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/rescue"
@@ -27,9 +28,9 @@ import (
 type recorder struct {
 	entry    *requestlog.Entry
 	start    time.Time
-	settings *Settings
+	settings *modelapi.Settings
 	out      *response.Writer
-	caller   caller
+	caller   modelapi.Caller
 	dryRun   bool
 	storage  requestlog.BodyState // copied to the entry once the request is decoded
 	req      *llm.Request         // nil before the request is decoded
@@ -43,7 +44,7 @@ type recorder struct {
 }
 
 func newRecorder(in *incoming, out *response.Writer) *recorder {
-	r := in.http
+	r := in.HTTP
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
 		host = r.RemoteAddr
@@ -55,9 +56,9 @@ func newRecorder(in *incoming, out *response.Writer) *recorder {
 		traceID = ""
 	}
 	return &recorder{
-		start: in.start, settings: in.settings, out: out,
+		start: in.Start, settings: in.Settings, out: out,
 		entry: &requestlog.Entry{
-			ID: in.id, Time: in.start, Endpoint: strings.TrimPrefix(in.route.Path, "/"), Format: in.route.Format.Name(),
+			ID: in.ID, Time: in.Start, Endpoint: strings.TrimPrefix(in.Route.Path, "/"), Format: in.Route.Format.Name(),
 			Attempts: []requestlog.Attempt{}, BodyState: requestlog.BodyNone,
 			Client: show.Shorten(r.UserAgent()), IP: host, TraceID: traceID,
 		},
@@ -65,24 +66,24 @@ func newRecorder(in *incoming, out *response.Writer) *recorder {
 }
 
 // recordCaller records the caller, whose grant may be nil.
-func (r *recorder) recordCaller(c caller) {
+func (r *recorder) recordCaller(c modelapi.Caller) {
 	r.caller = c
-	if c.grant == nil {
+	if c.Grant == nil {
 		return
 	}
 	e := r.entry
-	e.WorkspaceID, e.AccountID, e.Tags, e.Simulated = c.grant.Workspace.ID, c.accountID, c.tags, c.sample
-	if c.accountID == "" {
-		e.KeyID, e.KeyName = c.grant.Key.ID, c.grant.Key.Name
+	e.WorkspaceID, e.AccountID, e.Tags, e.Simulated = c.Grant.Workspace.ID, c.AccountID, c.Tags, c.Sample
+	if c.AccountID == "" {
+		e.KeyID, e.KeyName = c.Grant.Key.ID, c.Grant.Key.Name
 	}
 }
 
 // recordFlags records the options of the request, and whether its text may be stored.
-func (r *recorder) recordFlags(f flags) {
-	r.dryRun = f.dryRun
-	key, workspace := r.caller.grant.Key, r.caller.grant.Workspace
+func (r *recorder) recordFlags(f modelapi.Flags) {
+	r.dryRun = f.DryRun
+	key, workspace := r.caller.Grant.Key, r.caller.Grant.Workspace
 	switch {
-	case f.noStore:
+	case f.NoStore:
 		r.storage = requestlog.BodyDisabledByRequest
 	case !r.settings.LogBodies:
 		r.storage = requestlog.BodyDisabled
@@ -96,7 +97,7 @@ func (r *recorder) recordFlags(f flags) {
 }
 
 // logged reports whether the request appears in the log: the caller is authenticated and the request is not a dry run.
-func (r *recorder) logged() bool { return r.caller.grant != nil && !r.dryRun }
+func (r *recorder) logged() bool { return r.caller.Grant != nil && !r.dryRun }
 
 // storesText reports whether the text of the request is stored.
 func (r *recorder) storesText() bool { return r.entry.BodyState == requestlog.BodyStored }

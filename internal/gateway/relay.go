@@ -7,6 +7,7 @@ import (
 	"fairlead/internal/account"
 	"fairlead/internal/attempt"
 	"fairlead/internal/bill"
+	"fairlead/internal/budget"
 	"fairlead/internal/ledger"
 	"fairlead/internal/limit"
 	"fairlead/internal/llm"
@@ -89,7 +90,7 @@ func (d *delivery) send(ev *llm.Event) error {
 		own := ev.Clone()
 		ev = &own
 	}
-	if f, ok := d.in.route.Format.(wire.VectorEncoder); ok && d.plan.req.Op == llm.Embed {
+	if f, ok := d.in.Route.Format.(wire.VectorEncoder); ok && d.plan.req.Op == llm.Embed {
 		ev.Data = f.EncodeVectors(ev.Data)
 	}
 	d.rec.recordEvent(ev)
@@ -113,7 +114,7 @@ func (g *Gateway) finish(ctx context.Context, d *delivery, a *attempt.Attempt, r
 	d.rec.releaseText()
 	if err := d.out.End(d.rec); err != nil {
 		// The entry on disk is not changed: whether the client read the last bytes is unknown.
-		g.Logger.DebugContext(ctx, "client disconnected during the last bytes", "request_id", d.in.id, "error", err.Error())
+		g.Logger.DebugContext(ctx, "client disconnected during the last bytes", "request_id", d.in.ID, "error", err.Error())
 	}
 	g.keep(ctx, d, a.Target())
 	g.offer(d)
@@ -125,7 +126,7 @@ func (g *Gateway) recordCache(d *delivery, t *provider.Target, u llm.Usage) {
 	if d.plan.req.Op != llm.Chat {
 		return
 	}
-	store, workspace, start := g.Routing.Prefixes, d.grant.Workspace.ID, d.in.start
+	store, workspace, start := g.Routing.Prefixes, d.grant.Workspace.ID, d.in.Start
 	store.Record(workspace, d.plan.fingerprint, t.ID(), bill.CacheRules(t), u, start)
 	if b := d.baseline; b.Model != "" {
 		store.Record(workspace, d.plan.fingerprint, promptcache.Baseline(b.Model), b.Rules, u, start)
@@ -149,7 +150,7 @@ func (g *Gateway) detach(ctx context.Context, d *delivery, a *attempt.Attempt, r
 	d.rec.recordResponse(received, d.plan.cache.Repeats())
 	d.rec.complete()
 	if err := d.out.End(d.rec); err != nil {
-		g.Logger.DebugContext(ctx, "client disconnected during the last bytes", "request_id", d.in.id, "error", err.Error())
+		g.Logger.DebugContext(ctx, "client disconnected during the last bytes", "request_id", d.in.ID, "error", err.Error())
 	}
 	return nil
 }
@@ -172,7 +173,7 @@ func (g *Gateway) interrupted(ctx context.Context, d *delivery, a *attempt.Attem
 
 // rescue returns an attempt that continues the delivered text of a broken one. If there is none, it returns the error for the client.
 func (g *Gateway) rescue(ctx context.Context, d *delivery, broken *attempt.Attempt, e *llm.Error) (*attempt.Attempt, error) {
-	if ctx.Err() != nil || !d.in.settings.Rescue || !rescue.Supports(d.plan.req) || d.rec.buffer.Full {
+	if ctx.Err() != nil || !d.in.Settings.Rescue || !rescue.Supports(d.plan.req) || d.rec.buffer.Full {
 		return broken, e
 	}
 	r, ok := rescue.New(d.series, e, d.rec.buffer.Bytes(nil))
@@ -180,7 +181,7 @@ func (g *Gateway) rescue(ctx context.Context, d *delivery, broken *attempt.Attem
 		return broken, e
 	}
 	// The request's hold pays for the attempt that continues, so the broken attempt needs its own.
-	paid, err := g.Ledger.Hold(ctx, Budgets(d.grant), broken.Spent().Cost)
+	paid, err := g.Ledger.Hold(ctx, budget.Applied(d.grant), broken.Spent().Cost)
 	if err != nil {
 		return broken, e // the budget has too little left for a second response
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"fairlead/internal/llm"
+	"fairlead/internal/modelapi"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/response"
 	"fairlead/internal/upload"
@@ -31,7 +32,7 @@ func discarding(t testing.TB) *delivery {
 	t.Cleanup(func() { out.StopKeepAlive() })
 	req := &llm.Request{Op: llm.Chat, Stream: true}
 	rec := &recorder{
-		entry: &requestlog.Entry{BodyState: requestlog.BodyStored}, start: time.Now(), out: out, req: req, settings: &Settings{},
+		entry: &requestlog.Entry{BodyState: requestlog.BodyStored}, start: time.Now(), out: out, req: req, settings: &modelapi.Settings{},
 		buffer: response.Buffer{Limit: 1 << 30},
 	}
 	return &delivery{plan: plan{prompt: &prompt{req: req}}, rec: rec, out: out}
@@ -71,7 +72,7 @@ func TestRequestOfADisconnectedClientIsNotDecoded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	in := &incoming{http: r, route: Route{Format: undecodable{t: t}}}
+	in := &incoming{Request: modelapi.Request{HTTP: r, Route: modelapi.Route{Format: undecodable{t: t}}}}
 	_, err = (&Gateway{}).decodeBody(in, "", &upload.Body{Bytes: make([]byte, upload.Large)}, nil)
 	if err == nil || llm.AsError(err).Kind != llm.ClientCancelled {
 		t.Errorf("got %v", err)

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fairlead/internal/account"
-	"fairlead/internal/gateway"
+	"fairlead/internal/budget"
 	"fairlead/internal/llm"
 	"fairlead/internal/mockprovider"
 	"fairlead/internal/money"
@@ -167,11 +167,11 @@ func TestStreamsTooLongToStoreAreNotContinued(t *testing.T) {
 func TestBudgetForOneResponsePreventsAContinuation(t *testing.T) {
 	t.Parallel()
 	k := newKit(t, func(k *kit) { k.inside = true })
-	budget := &account.Budget{Amount: money.Dollar, Period: account.Monthly}
-	k.keys.grant.Key.Budget = budget
+	limit := &account.Budget{Amount: money.Dollar, Period: account.Monthly}
+	k.keys.grant.Key.Budget = limit
 	k.prefills("beta")
 	k.alpha.Always(mockprovider.Behaviour{Text: []string{"one ", "two "}, CutAfter: 3, Before: func(*mockprovider.Call) {
-		budget.Amount = k.ledger.Status(gateway.Budgets(k.keys.grant)[0]).Held // exactly the hold of one request
+		limit.Amount = k.ledger.Status(budget.Applied(k.keys.grant)[0]).Held // exactly the hold of one request
 	}})
 	k.beta.Always(mockprovider.Behaviour{Text: []string{" three"}})
 
@@ -180,7 +180,7 @@ func TestBudgetForOneResponsePreventsAContinuation(t *testing.T) {
 	if got.status != 200 || !got.failed() || len(k.beta.Calls()) > 0 {
 		t.Fatalf("status %d, %d calls: %s", got.status, len(k.beta.Calls()), got.body)
 	}
-	for _, b := range gateway.Budgets(k.keys.grant) {
+	for _, b := range budget.Applied(k.keys.grant) {
 		if s := k.ledger.Status(b); s.Held != 0 || s.Spent != *k.entry().Cost {
 			t.Errorf("%s spent, %s held", s.Spent, s.Held)
 		}

@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"fairlead/internal/account"
-	"fairlead/internal/gateway"
+	"fairlead/internal/budget"
 	"fairlead/internal/llm"
 	"fairlead/internal/mockprovider"
 	"fairlead/internal/money"
@@ -164,7 +164,7 @@ func TestEveryAttemptOfAnInterruptedStreamIsCharged(t *testing.T) {
 	if rows != *e.Cost || e.Bill.Total != *e.Cost || e.Bill.Rows[len(e.Bill.Rows)-1].Class != "broken_attempts" {
 		t.Errorf("bill %+v", e.Bill)
 	}
-	for _, b := range gateway.Budgets(k.keys.grant) {
+	for _, b := range budget.Applied(k.keys.grant) {
 		if s := k.ledger.Status(b); s.Spent != *e.Cost || s.Held != 0 {
 			t.Errorf("%s spent, %s held, the request cost %s", s.Spent, s.Held, e.Cost)
 		}

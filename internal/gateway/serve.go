@@ -6,6 +6,7 @@ import (
 	"fairlead/internal/bill"
 	"fairlead/internal/limit"
 	"fairlead/internal/llm"
+	"fairlead/internal/modelapi"
 	"fairlead/internal/response"
 )
 
@@ -16,12 +17,12 @@ func (g *Gateway) serve(ctx context.Context, in *incoming, identify identifier, 
 	if err != nil {
 		return err
 	}
-	flags, err := readFlags(in.http.Header)
+	flags, err := modelapi.ReadFlags(in.HTTP.Header)
 	rec.recordFlags(flags)
 	if err != nil {
 		return err
 	}
-	ctx, leave, err := g.inflight.enter(ctx, who.grant.Key.ID, in.settings.MaxConcurrent)
+	ctx, leave, err := g.inflight.Enter(ctx, who.Grant.Key.ID, in.Settings.MaxConcurrent)
 	if err != nil {
 		return err
 	}
@@ -32,50 +33,50 @@ func (g *Gateway) serve(ctx context.Context, in *incoming, identify identifier, 
 	}
 	defer body.Release()
 	rec.recordRequest(prompt.req, body.Bytes, prompt.turn)
-	if prompt.req.Stream && bill.Generates(in.route.Op) {
-		out.StartStream(in.settings.Hold, in.settings.Ping)
+	if prompt.req.Stream && bill.Generates(in.Route.Op) {
+		out.StartStream(in.Settings.Hold, in.Settings.Ping)
 	}
 	if prompt.req.Background {
-		release, err := g.admitBackground(ctx, who.grant.Key.ID, rec)
+		release, err := g.admitBackground(ctx, who.Grant.Key.ID, rec)
 		if err != nil {
 			return err
 		}
 		defer release()
 	}
-	slot, err := g.Limits.Take(ctx, who.grant.Key.ID, limit.Limits(who.grant.Key.Limits), prompt.tokens)
+	slot, err := g.Limits.Take(ctx, who.Grant.Key.ID, limit.Limits(who.Grant.Key.Limits), prompt.tokens)
 	if err != nil {
 		return err
 	}
 	defer slot.Release()
-	if in.route.Op == llm.Count {
+	if in.Route.Op == llm.Count {
 		return g.countTokens(in, prompt.req, rec)
 	}
-	plan, err := g.decide(ctx, in, who, prompt, flags.dryRun)
+	plan, err := g.decide(ctx, in, who, prompt, flags.DryRun)
 	rec.recordSession(prompt)
 	rec.recordDecision(plan.decision)
 	if err != nil {
 		return err
 	}
-	if flags.dryRun {
+	if flags.DryRun {
 		return respondDryRun(in, out, plan.decision)
 	}
-	cached, err := g.lookup(ctx, in, who, plan, flags.cache, rec)
+	cached, err := g.lookup(ctx, in, who, plan, flags.Cache, rec)
 	if err != nil {
 		return err
 	}
 	if cached != nil {
-		return g.replay(ctx, &delivery{in: in, grant: who.grant, plan: plan, rec: rec, out: out, slot: slot}, cached)
+		return g.replay(ctx, &delivery{in: in, grant: who.Grant, plan: plan, rec: rec, out: out, slot: slot}, cached)
 	}
 	// The context of the HTTP request shows whether the client is connected.
-	defer func() { rec.cache.flight.End(in.http.Context().Err() != nil) }()
+	defer func() { rec.cache.flight.End(in.HTTP.Context().Err() != nil) }()
 	rec.sample = g.sample(in, who, plan)
-	kept := g.recall(ctx, in, who.grant, plan, rec)
-	hold, terms, err := g.hold(ctx, in, who.grant, plan)
+	kept := g.recall(ctx, in, who.Grant, plan, rec)
+	hold, terms, err := g.hold(ctx, in, who.Grant, plan)
 	if err != nil {
 		return err
 	}
 	defer rec.releaseHold(hold) // no-op after settlement
-	series := g.newSeries(in, who.grant, plan, terms, rec.storesText())
+	series := g.newSeries(in, who.Grant, plan, terms, rec.storesText())
 	series.Client = kept
 	if err := g.begin(rec, series); err != nil {
 		return err
@@ -83,7 +84,7 @@ func (g *Gateway) serve(ctx context.Context, in *incoming, identify identifier, 
 	ctx, stop := series.WithDeadline(ctx)
 	defer stop()
 	d := &delivery{
-		in: in, grant: who.grant, plan: plan, baseline: plan.baseline(in.snap), series: series, rec: rec, out: out, hold: hold, slot: slot,
+		in: in, grant: who.Grant, plan: plan, baseline: plan.baseline(in.Snapshot), series: series, rec: rec, out: out, hold: hold, slot: slot,
 	}
 	first, err := g.open(ctx, d)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fairlead/internal/account"
+	"fairlead/internal/budget"
 	"fairlead/internal/gateway"
 	"fairlead/internal/llm"
 	"fairlead/internal/mockprovider"
@@ -583,7 +584,7 @@ func TestReservedBudgetIsAwaitedThenRateLimited(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				k := newKit(t, func(k *kit) { k.inside = true })
 				k.keys.grant.Key.Budget = &account.Budget{Amount: 100 * money.Dollar / 1000, Period: account.Daily}
-				running, err := k.ledger.Hold(t.Context(), gateway.Budgets(k.keys.grant), 99*money.Dollar/1000)
+				running, err := k.ledger.Hold(t.Context(), budget.Applied(k.keys.grant), 99*money.Dollar/1000)
 				if err != nil {
 					t.Fatal(err)
 				}

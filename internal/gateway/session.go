@@ -11,6 +11,7 @@ import (
 	"fairlead/internal/ledger"
 	"fairlead/internal/limit"
 	"fairlead/internal/llm"
+	"fairlead/internal/modelapi"
 	"fairlead/internal/money"
 	"fairlead/internal/policy"
 	"fairlead/internal/route"
@@ -19,14 +20,14 @@ import (
 
 // nameSession sets the session of a request that names none: that of the response it continues, or one derived from the beginning of
 // the conversation. The fingerprint keeps the client's name only.
-func (g *Gateway) nameSession(who caller, p *prompt) {
+func (g *Gateway) nameSession(who modelapi.Caller, p *prompt) {
 	switch req := p.req; {
 	case req.Controls.SessionID != "":
 		p.session = session.Given
 	case req.Stored != nil && req.Stored.Session != "":
 		req.Controls.SessionID, p.session = req.Stored.Session, session.Given
 	default:
-		by := session.Caller{Workspace: who.grant.Workspace.ID, Key: cmp.Or(who.accountID, who.grant.Key.ID), EndUser: req.EndUser}
+		by := session.Caller{Workspace: who.Grant.Workspace.ID, Key: cmp.Or(who.AccountID, who.Grant.Key.ID), EndUser: req.EndUser}
 		if req.Controls.SessionID = g.Sessions.Derive(by, p.fingerprint.Opening); req.Controls.SessionID != "" {
 			p.session = session.Derived
 		}

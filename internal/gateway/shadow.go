@@ -10,6 +10,7 @@ import (
 	"fairlead/internal/account"
 	"fairlead/internal/ledger"
 	"fairlead/internal/llm"
+	"fairlead/internal/modelapi"
 	"fairlead/internal/provider"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/wire"
@@ -57,9 +58,9 @@ func (g *Gateway) Shadow(ctx context.Context, call *ShadowCall) (*requestlog.Ent
 	if f, ok := route.Format.(wire.ModelPath); ok {
 		route.Format = f.ForModel(call.Model, nil)
 	}
-	g.handle(discard{http.Header{}}, r, call.ID, route, func(in *incoming) (caller, error) {
+	g.handle(discard{http.Header{}}, r, call.ID, route, func(in *incoming) (modelapi.Caller, error) {
 		in.shadow = run
-		return caller{grant: call.Grant, tags: tags(call.Grant.Key.Tags, in.http.Header)}, nil
+		return modelapi.Caller{Grant: call.Grant, Tags: modelapi.Tags(call.Grant.Key.Tags, in.HTTP.Header)}, nil
 	})
 	e := run.entry
 	e.Body = run.response

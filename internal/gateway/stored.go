@@ -11,6 +11,7 @@ import (
 
 	"fairlead/internal/limit"
 	"fairlead/internal/llm"
+	"fairlead/internal/modelapi"
 	"fairlead/internal/provider"
 	"fairlead/internal/response"
 	"fairlead/internal/route"
@@ -127,7 +128,7 @@ func (g *Gateway) serveStored(w http.ResponseWriter, r *http.Request, requestID 
 	op.Stream = stream && part == "" && op.Method == http.MethodGet
 
 	settings := g.settings.Load()
-	in := &incoming{id: requestID, w: w, http: r, start: time.Now(), settings: settings, snap: g.snapshot.Load()}
+	in := &incoming{Request: modelapi.Request{ID: requestID, W: w, HTTP: r, Start: time.Now(), Settings: settings, Snapshot: g.snapshot.Load()}}
 	out := response.NewWriter(w, format.Framing(), settings.ReadPause, false)
 	who, err := g.identifyKey(in)
 	if err == nil {
@@ -139,13 +140,13 @@ func (g *Gateway) serveStored(w http.ResponseWriter, r *http.Request, requestID 
 	e := llm.AsError(err)
 	g.logInternal(r.Context(), requestID, e)
 	out.StopKeepAlive()
-	out.Fail(e, wire.ErrorBody(format, errorClient(r, who.grant), e.Linked(settings.PublicURL.For(r), ""), requestID))
+	out.Fail(e, wire.ErrorBody(format, modelapi.ErrorClient(r, who.Grant), e.Linked(settings.PublicURL.For(r), ""), requestID))
 }
 
 // callStored sends an operation to the provider account that holds the response and delivers the answer.
-func (g *Gateway) callStored(ctx context.Context, in *incoming, who caller, id string, op *provider.StoredOperation, out *response.Writer) error {
-	key, workspace := who.grant.Key, who.grant.Workspace
-	ctx, leave, err := g.inflight.enter(ctx, key.ID, in.settings.MaxConcurrent)
+func (g *Gateway) callStored(ctx context.Context, in *incoming, who modelapi.Caller, id string, op *provider.StoredOperation, out *response.Writer) error {
+	key, workspace := who.Grant.Key, who.Grant.Workspace
+	ctx, leave, err := g.inflight.Enter(ctx, key.ID, in.Settings.MaxConcurrent)
 	if err != nil {
 		return err
 	}
@@ -155,23 +156,23 @@ func (g *Gateway) callStored(ctx context.Context, in *incoming, who caller, id s
 		return err
 	}
 	defer slot.Release()
-	stored, p, e := g.findStored(in.snap, workspace.ID, id)
+	stored, p, e := g.findStored(in.Snapshot, workspace.ID, id)
 	if e != nil {
 		return e
 	}
 	op.Response = stored
 	op.ModelName = func(reported string) string { // the name that clients see
-		if targets := in.snap.Named(p.Name + "/" + reported); len(targets) > 0 {
+		if targets := in.Snapshot.Named(p.Name + "/" + reported); len(targets) > 0 {
 			return targets[0].Model.Name
 		}
 		return reported
 	}
 	if op.Stream {
-		out.StartStream(in.settings.Hold, in.settings.Ping)
+		out.StartStream(in.Settings.Hold, in.Settings.Ping)
 	}
-	ctx, stop := context.WithTimeout(ctx, in.settings.Attempts.Total)
+	ctx, stop := context.WithTimeout(ctx, in.Settings.Attempts.Total)
 	defer stop()
-	stream, err := g.Dispatcher.CallStored(ctx, p, op, in.settings.Attempts.Idle)
+	stream, err := g.Dispatcher.CallStored(ctx, p, op, in.Settings.Attempts.Idle)
 	if err != nil {
 		return storedFailure(p, id, llm.AsError(err))
 	}

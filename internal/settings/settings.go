@@ -16,9 +16,9 @@ import (
 	"fairlead/internal/attempt"
 	"fairlead/internal/config"
 	"fairlead/internal/egress"
-	"fairlead/internal/gateway"
 	"fairlead/internal/ingress"
 	"fairlead/internal/llm"
+	"fairlead/internal/modelapi"
 	"fairlead/internal/money"
 	"fairlead/internal/realtime"
 	"fairlead/internal/sso"
@@ -82,8 +82,8 @@ func PublicURL(c config.Config) ingress.PublicURL {
 }
 
 // Gateway returns the settings of the model API.
-func Gateway(c config.Config) gateway.Settings {
-	return gateway.Settings{
+func Gateway(c config.Config) modelapi.Settings {
+	return modelapi.Settings{
 		DefaultModel: c.DefaultModel, AllowBrowsers: c.AllowBrowsers, AllowUnpriced: c.AllowUnpriced, Explore: c.Routing.Explore,
 		LogBodies: c.Log.Bodies, BodyLimit: int64(c.Log.BodyLimit), MaxConcurrent: c.Limits.Concurrent,
 		Upload: upload.Limits{Body: int64(c.Limits.Body), Total: int64(c.Limits.Buffered), Pause: c.Limits.BodyPause},
@@ -98,9 +98,9 @@ func Gateway(c config.Config) gateway.Settings {
 }
 
 // Routes returns the paths of the model API with their wire formats.
-func Routes() []gateway.Route {
+func Routes() []modelapi.Route {
 	openAI := chat.Format{Now: time.Now}
-	return []gateway.Route{
+	return []modelapi.Route{
 		{Path: "/chat/completions", Op: llm.Chat, Format: openAI},
 		{Path: "/embeddings", Op: llm.Embed, Format: openAI},
 		{Path: "/completions", Op: llm.Complete, Format: openAI},

@@ -27,6 +27,7 @@ import (
 	"fairlead/internal/ledger"
 	"fairlead/internal/limit"
 	"fairlead/internal/llm"
+	"fairlead/internal/modelapi"
 	"fairlead/internal/money"
 	"fairlead/internal/proof"
 	"fairlead/internal/provider"
@@ -129,7 +130,7 @@ func (k *kit) gateway(calls *callList, tracker *health.Tracker, l ledger.Ledger,
 	}
 	slices.SortFunc(providers, func(a, b *provider.Provider) int { return strings.Compare(a.Name, b.Name) })
 	return gateway.New(gateway.Parts{
-		Routes: []gateway.Route{
+		Routes: []modelapi.Route{
 			{Path: "/chat/completions", Op: llm.Chat, Format: chat.Format{}},
 			{Path: "/messages", Op: llm.Chat, Format: messages.Format{}},
 			{Path: "/responses", Op: llm.Chat, Format: responses.Format{}},
@@ -137,7 +138,7 @@ func (k *kit) gateway(calls *callList, tracker *health.Tracker, l ledger.Ledger,
 		Keys: fakeKeys{k.grant}, Limits: limit.NewMemory(time.Now), Ledger: l, Health: tracker, Log: log,
 		Dispatcher: &attempt.Dispatcher{Admission: tracker, Health: tracker, Batches: chat.Format{}, Draw: rand.New(rand.NewPCG(1, 2)).Float64}, //nolint:gosec // the same draws in every run
 		Observe:    func(*requestlog.Entry) {}, Started: func(*requestlog.Entry) {}, Logger: slog.New(slog.DiscardHandler),
-		Settings: gateway.Settings{
+		Settings: modelapi.Settings{
 			LogBodies: true, BodyLimit: 1 << 20, MaxConcurrent: 2000, Upload: upload.Limits{Body: 1 << 20, Total: 64 << 20, Pause: time.Minute},
 			Attempts: attempt.Settings{Attempts: 2, Backoff: time.Millisecond, Idle: 5 * time.Second, Total: time.Minute},
 			Hold:     10 * time.Second, Ping: 15 * time.Second, ReadPause: time.Minute,

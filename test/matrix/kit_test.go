@@ -23,6 +23,7 @@ import (
 	"fairlead/internal/ledger"
 	"fairlead/internal/limit"
 	"fairlead/internal/llm"
+	"fairlead/internal/modelapi"
 	"fairlead/internal/money"
 	"fairlead/internal/provider"
 	"fairlead/internal/providerset"
@@ -94,7 +95,7 @@ func newWorld(t testing.TB) *world {
 	}
 	tracker := health.New(health.Options{})
 	w.gateway = gateway.New(gateway.Parts{
-		Routes: []gateway.Route{
+		Routes: []modelapi.Route{
 			{Path: "/chat/completions", Op: llm.Chat, Format: chat.Format{}},
 			{Path: "/messages", Op: llm.Chat, Format: messages.Format{}},
 			{Path: "/responses", Op: llm.Chat, Format: responses.Format{}},
@@ -108,7 +109,7 @@ func newWorld(t testing.TB) *world {
 		},
 		Observe: func(*requestlog.Entry) {}, Started: func(*requestlog.Entry) {}, Logger: slog.New(slog.DiscardHandler),
 		Snapshot: set.Routes,
-		Settings: gateway.Settings{
+		Settings: modelapi.Settings{
 			MaxConcurrent: 100, Upload: upload.Limits{Body: 1 << 20, Total: 8 << 20, Pause: time.Minute},
 			Attempts: attempt.Settings{Attempts: 1, Idle: time.Minute, Total: time.Minute},
 			Hold:     time.Minute, Ping: time.Minute, ReadPause: time.Minute,

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"fairlead/internal/budget"
-	"fairlead/internal/gateway"
 	"fairlead/internal/ledger"
 	"fairlead/internal/money"
 )
@@ -18,6 +17,6 @@ func (i *Instance) Budgets(now func() time.Time) *budget.Service {
 			return i.Store.Charged(ctx, budgetID, since)
 		},
 		Charges: i.Store.Figures, Subjects: i.Store.Sessions, Sessions: i.Store.Log, Requests: i.Store.Log, Figures: i.Store.Figures,
-		Namer: i.names, Applied: gateway.Budgets, Now: now,
+		Namer: i.names, Now: now,
 	}
 }

@@ -1,4 +1,4 @@
-package gateway
+package modelapi
 
 import (
 	"net/http"

@@ -1,4 +1,4 @@
-package gateway
+package modelapi
 
 import (
 	"maps"
@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"fairlead/internal/account"
 	"fairlead/internal/llm"
@@ -14,41 +15,57 @@ import (
 	"fairlead/internal/wire/show"
 )
 
-// caller is the authenticated sender of a request. Its grant is nil until authentication succeeds.
-type caller struct {
-	grant     *account.Grant
-	accountID string            // of a dashboard user; such a request has no key
-	tags      map[string]string // of the key and the request
-	sample    bool              // sample traffic, always simulated
-	policies  *policy.Set       // of sample traffic, in addition to those of the workspace; nil for none
+// Keys authenticates callers.
+type Keys interface {
+	// Authenticate returns the key in the headers with its workspace, or an *llm.Error.
+	Authenticate(h http.Header) (*account.Grant, error)
+	// Touch records that a key was used. It never blocks.
+	Touch(keyID, client string, at time.Time)
+	// Key returns a key by its id, or nil if it is unknown.
+	Key(keyID string) *account.Key
 }
 
-// identifier returns the caller of a request. The grant may be set together with an error.
-type identifier func(in *incoming) (caller, error)
+// Caller is the authenticated sender of a request. Its grant is nil until authentication succeeds.
+type Caller struct {
+	Grant     *account.Grant
+	AccountID string            // of a dashboard user; such a request has no key
+	Tags      map[string]string // of the key and the request
+	Sample    bool              // sample traffic, always simulated
+	Policies  *policy.Set       // of sample traffic, in addition to those of the workspace; nil for none
+}
 
-// identifyKey authenticates the API key of a request.
-func (g *Gateway) identifyKey(in *incoming) (caller, error) {
-	if err := checkOrigin(in.http, in.settings); err != nil {
-		return caller{}, err
-	}
-	grant, err := g.Keys.Authenticate(in.http.Header)
+// Authenticate authenticates the API key of a request. The grant may be set together with an error.
+func (in *Request) Authenticate(keys Keys) (Caller, error) {
+	grant, err := AuthenticateReader(in.HTTP, in.Settings, keys, in.Start)
 	if err != nil {
-		return caller{}, err
+		return Caller{}, err
 	}
-	g.Keys.Touch(grant.Key.ID, show.Shorten(in.http.UserAgent()), in.start)
-	return caller{grant: grant, tags: tags(grant.Key.Tags, in.http.Header)}, checkScope(grant)
+	return Caller{Grant: grant, Tags: Tags(grant.Key.Tags, in.HTTP.Header)}, CheckScope(grant)
 }
 
-// checkScope rejects keys that may not use the model API.
-func checkScope(grant *account.Grant) error {
+// AuthenticateReader authenticates the API key of a request that calls no model. The key needs no scope.
+func AuthenticateReader(r *http.Request, s *Settings, keys Keys, at time.Time) (*account.Grant, error) {
+	if err := CheckOrigin(r, s); err != nil {
+		return nil, err
+	}
+	grant, err := keys.Authenticate(r.Header)
+	if err != nil {
+		return nil, err
+	}
+	keys.Touch(grant.Key.ID, show.Shorten(r.UserAgent()), at)
+	return grant, nil
+}
+
+// CheckScope rejects keys that may not use the model API.
+func CheckScope(grant *account.Grant) error {
 	if !slices.Contains(grant.Key.Scopes, account.Inference) {
 		return llm.Errorf(llm.ScopeDenied, "Key %q may not call models: it lacks the scope inference. Add the scope in API key settings, or use another key.", grant.Key.Name)
 	}
 	return nil
 }
 
-// checkOrigin rejects calls from a web page: every visitor could read the key. The dashboard may test a key that it has just created.
-func checkOrigin(r *http.Request, s *Settings) error {
+// CheckOrigin rejects calls from a web page: every visitor could read the key. The dashboard may test a key that it has just created.
+func CheckOrigin(r *http.Request, s *Settings) error {
 	origin, site := r.Header.Get("Origin"), r.Header.Get("Sec-Fetch-Site")
 	// Node's fetch also sends Sec-Fetch-Mode: cors, but accepts any language and names no site, unlike browsers.
 	node := r.Header.Get("Accept-Language") == "*" && site == ""
@@ -63,19 +80,20 @@ func checkOrigin(r *http.Request, s *Settings) error {
 			return nil
 		}
 	}
-	return browserError()
+	return BrowserError()
 }
 
-func browserError() error {
+// BrowserError returns the error for a call from a web page.
+func BrowserError() error {
 	return llm.Errorf(llm.BrowserNotAllowed, "This looks like a call from a web page, where every visitor could read the API key. Call Fairlead from a server, or set allow_browsers.")
 }
 
 // maxTags limits the tags of one request, including those of its key.
 const maxTags = 32
 
-// tags returns the tags of the key and of the request: X-Fairlead-Tags: a=b, c=d. Policies and cost reports rely on the key's tags, so a
+// Tags returns the tags of the key and of the request: X-Fairlead-Tags: a=b, c=d. Policies and cost reports rely on the key's tags, so a
 // request cannot replace one, nor add one whose name differs only in case or spaces.
-func tags(ofKey map[string]string, h http.Header) map[string]string {
+func Tags(ofKey map[string]string, h http.Header) map[string]string {
 	header := h.Get("X-Fairlead-Tags")
 	if header == "" {
 		return ofKey
@@ -97,25 +115,25 @@ func tags(ofKey map[string]string, h http.Header) map[string]string {
 	return all
 }
 
-// flags are the options of a request that its headers set.
-type flags struct {
-	dryRun  bool // return the decision without calling a provider
-	noStore bool // do not store the text
-	cache   responsecache.Header
+// Flags are the options of a request that its headers set.
+type Flags struct {
+	DryRun  bool // return the decision without calling a provider
+	NoStore bool // do not store the text
+	Cache   responsecache.Header
 }
 
-// readFlags reads the headers for a dry run, for storing text and for the response cache. If a value is invalid, it returns an error and flags that disable storing.
-func readFlags(h http.Header) (flags, error) {
+// ReadFlags reads the headers for a dry run, for storing text and for the response cache. If a value is invalid, it returns an error and flags that disable storing.
+func ReadFlags(h http.Header) (Flags, error) {
 	store, err := headerFlag(h, "X-Fairlead-Log-Body", true)
 	if err != nil {
-		return flags{noStore: true}, err
+		return Flags{NoStore: true}, err
 	}
 	dryRun, err := headerFlag(h, "X-Fairlead-Dry-Run", false)
 	if err != nil {
-		return flags{dryRun: dryRun, noStore: !store}, err
+		return Flags{DryRun: dryRun, NoStore: !store}, err
 	}
 	cache, err := responsecache.ReadHeader(h)
-	return flags{dryRun: dryRun, noStore: !store, cache: cache}, err
+	return Flags{DryRun: dryRun, NoStore: !store, Cache: cache}, err
 }
 
 // headerFlag returns the value of a boolean header, or fallback when the header is absent or empty. It returns InvalidRequest for a value

@@ -1,0 +1,88 @@
+// Package modelapi holds what the operations of the model API share: the incoming request and its caller, the settings, and the running
+// requests.
+package modelapi
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"time"
+
+	"fairlead/internal/account"
+	"fairlead/internal/attempt"
+	"fairlead/internal/budget"
+	"fairlead/internal/ingress"
+	"fairlead/internal/llm"
+	"fairlead/internal/realtime"
+	"fairlead/internal/response"
+	"fairlead/internal/route"
+	"fairlead/internal/upload"
+	"fairlead/internal/wire"
+)
+
+// Route is one path of the model API with its operation and format.
+type Route struct {
+	Path   string // below the prefix of the API, such as /chat/completions
+	Op     llm.Op
+	Format wire.Format
+}
+
+// Request is an HTTP request to the model API, with the settings and the snapshot that apply to it throughout.
+type Request struct {
+	ID       string
+	Route    Route
+	W        http.ResponseWriter
+	HTTP     *http.Request
+	Start    time.Time
+	Settings *Settings
+	Snapshot *route.Snapshot
+}
+
+// Settings can change while the gateway runs.
+type Settings struct {
+	DefaultModel  string // baseline when none is named
+	AllowBrowsers bool
+	AllowUnpriced bool
+	Explore       float64 // share of `auto` requests that try a model other than the best
+	LogBodies     bool
+	BodyLimit     int64 // maximum stored bytes per request and per response
+	MaxConcurrent int
+	Upload        upload.Limits
+	Attempts      attempt.Settings
+	Rescue        bool            // continue interrupted streams at another target
+	Hold          time.Duration   // maximum wait for the first token before headers are sent
+	Ping          time.Duration   // longest silence towards the client
+	ReadPause     time.Duration   // maximum pause of a client while it reads
+	Realtime      realtime.Limits // Ping and Write are those above
+	PublicURL     ingress.PublicURL
+}
+
+// AllowsUnpriced reports whether requests of the key may name models without a price. A budget that can reject requests excludes such
+// models: their cost cannot be reserved.
+func (s *Settings) AllowsUnpriced(grant *account.Grant) bool {
+	return (s.AllowUnpriced || grant.Key.AllowUnpriced) && !budget.CanReject(grant)
+}
+
+// ErrorClient describes the client that gets an error. The grant is nil before authentication.
+func ErrorClient(r *http.Request, grant *account.Grant) wire.ErrorClient {
+	c := wire.ErrorClient{Requested: r.Header.Get("X-Fairlead-Error-Format"), UserAgent: r.UserAgent()}
+	if grant != nil {
+		c.KeyFormat = grant.Key.ErrorFormat
+	}
+	return c
+}
+
+// WriteJSON responds with v as JSON.
+func WriteJSON(w http.ResponseWriter, r *http.Request, v any) {
+	body, err := json.Marshal(v)
+	if err != nil {
+		response.WriteError(w, llm.AsError(err), llm.AsError(err).Body(w.Header().Get("X-Request-Id")))
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	if r.Method != http.MethodHead {
+		_, _ = w.Write(body) // fails only when the client has disconnected
+	}
+}
