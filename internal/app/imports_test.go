@@ -111,6 +111,9 @@ var layers = [][]string{
 		"internal/store/migrations",
 	},
 	{
+		"internal/recording",
+	},
+	{
 		"internal/alert",
 		"internal/baseline",
 		"internal/modelapi",
@@ -251,8 +254,9 @@ var only = map[string][]string{
 
 // never lists packages that a package must not import although they are below it.
 var never = map[string][]string{
-	"internal/gateway":  serving,
-	"internal/modelapi": serving,
+	"internal/gateway":   serving,
+	"internal/modelapi":  serving,
+	"internal/recording": serving,
 
 	"internal/admin/*": {"internal/store", "internal/store/*", "internal/provider/*", "internal/wire/*"},
 	"internal/admin":   {"internal/store", "internal/store/*", "internal/provider/*", "internal/wire/*"},

@@ -13,6 +13,7 @@ import (
 	"fairlead/internal/llm"
 	"fairlead/internal/modelapi"
 	"fairlead/internal/provider"
+	"fairlead/internal/recording"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/wire/show"
 )
@@ -46,13 +47,13 @@ type backgroundTask struct {
 }
 
 // admitBackground reserves the capacity to follow a background response. release frees it unless the recorder has a task.
-func (g *Gateway) admitBackground(ctx context.Context, keyID string, rec *recorder) (release func(), err error) {
+func (g *Gateway) admitBackground(ctx context.Context, keyID string, rec *recording.Recorder) (release func(), err error) {
 	if !g.background.slots.Acquire(ctx, keyID, maxBackground, 0) {
 		return nil, modelapi.Overloaded("The gateway is at its limit of background responses. Retry later, or send the request without background.")
 	}
 	g.background.tasks.Add(1) // before the request ends, so that Drain waits for the task
 	return func() {
-		if rec.task == nil {
+		if rec.Task == nil {
 			g.background.end(keyID)
 		}
 	}, nil
@@ -69,9 +70,9 @@ func (d *delivery) newTask(a *attempt.Attempt, id string, estimate llm.Usage) *b
 	req, target := *d.plan.req, a.Target()
 	req.Body, req.Fields, req.Asked, req.Instructed = nil, nil, llm.LazyText{}, llm.LazyText{}
 	d.series.Terms.Request, d.plan.req = &req, &req
-	if e := d.rec.entry; len(e.Body.Request) > maxBackgroundText || d.rec.buffer.Size() > maxBackgroundText {
+	if e := d.rec.Entry; len(e.Body.Request) > maxBackgroundText || d.rec.Buffer.Size() > maxBackgroundText {
 		e.BodyState, e.Preview, e.Body = requestlog.BodyTooLarge, "", requestlog.Body{}
-		d.rec.buffer.Reset()
+		d.rec.Buffer.Reset()
 	}
 	return &backgroundTask{
 		d: d, call: &provider.Call{Target: target, Request: &req, MaxOutput: d.series.Terms.OutputLimit(target)}, estimate: estimate,
@@ -112,7 +113,7 @@ func (g *Gateway) pollStored(ctx context.Context, stored llm.StoredResponse) (ev
 // completeTask waits until the provider has finished a response in the background, charges it and completes its entry. Without a plausible
 // usage, it charges the estimate.
 func (g *Gateway) completeTask(task *backgroundTask) {
-	d, e := task.d, task.d.rec.entry
+	d, e := task.d, task.d.rec.Entry
 	defer g.background.end(d.grant.Key.ID)
 	ctx, cancel := context.WithTimeout(g.background.ctx, backgroundTime)
 	defer cancel()
@@ -124,7 +125,7 @@ func (g *Gateway) completeTask(task *backgroundTask) {
 		e.Warnings = append(slices.Clone(e.Warnings), "the final usage of the background response is unknown: only the prompt and the delivered output are charged, as estimated")
 	}
 	charge := d.series.Terms.Charge(target, usage, 0, d.spent, d.baseline)
-	d.rec.recordCharge(charge, last.Usage != nil && usage.Estimated)
+	d.rec.RecordCharge(charge, last.Usage != nil && usage.Estimated)
 	if n := len(e.Attempts); n > 0 {
 		e.Attempts[n-1].Usage, e.Attempts[n-1].Cost = new(charge.Usage), charge.Attempt
 	}
@@ -137,7 +138,7 @@ func (g *Gateway) completeTask(task *backgroundTask) {
 	if err := g.Log.End(e); err != nil {
 		g.Logger.Error("background response was not logged", "request_id", e.ID, "error", err.Error())
 	} else {
-		d.rec.releaseText()
+		d.rec.ReleaseText()
 	}
 	g.observe(context.WithoutCancel(g.background.ctx), d.rec)
 }

@@ -2,41 +2,24 @@ package gateway
 
 import (
 	"context"
-	"net/http"
 	"time"
 
 	"fairlead/internal/account"
 	"fairlead/internal/bill"
 	"fairlead/internal/llm"
 	"fairlead/internal/modelapi"
-	"fairlead/internal/money"
 	"fairlead/internal/provider"
 	"fairlead/internal/reasoning"
+	"fairlead/internal/recording"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/responsecache"
 	"fairlead/internal/route"
 	"fairlead/internal/wire"
 )
 
-// The reasons why a request does not use the response cache, or why its response is not stored.
-const (
-	notEnabled    = "not_enabled" // neither the key nor a policy enables the cache
-	byRequest     = "disabled_by_request"
-	byPolicy      = "disabled_by_policy"
-	otherEndpoint = "endpoint"
-	offersTools   = "tools"
-	providerState = "provider_state" // the request reads or writes data that a provider stores
-	audioOutput   = "audio_output"
-	manyChoices   = "choices" // one of several choices may be incomplete
-	zeroRetention = "zero_retention"
-	otherModel    = "fallback_model"
-	rescued       = "rescued"
-	notVerified   = "not_verified" // a policy requires checks, and the response did not pass them
-)
-
 // cacheAge returns the maximum age of a cached response for a request, or why the request does not use the cache. Both are empty if neither
 // the request, nor its key, nor a policy asks for the cache.
-func (g *Gateway) cacheAge(in *incoming, grant *account.Grant, p plan, header responsecache.Header, rec *recorder) (age time.Duration, reason string) {
+func (g *Gateway) cacheAge(in *incoming, grant *account.Grant, p plan, header responsecache.Header, rec *recording.Recorder) (age time.Duration, reason string) {
 	if k := grant.Key.Cache; k != nil && (k.Mode == account.CacheAlways || header == responsecache.HeaderOn || header == responsecache.HeaderRefresh) {
 		age = k.TTL
 	}
@@ -46,43 +29,37 @@ func (g *Gateway) cacheAge(in *incoming, grant *account.Grant, p plan, header re
 	}
 	switch enabled := age > 0 && g.Cache != nil && in.shadow == nil; {
 	case policy != nil && *policy == 0:
-		return 0, byPolicy
+		return 0, responsecache.ByPolicy
 	case !enabled && header == responsecache.HeaderUnset:
 		return 0, ""
 	case header == responsecache.HeaderOff:
-		return 0, byRequest
+		return 0, responsecache.ByRequest
 	case !enabled:
-		return 0, notEnabled
+		return 0, responsecache.NotEnabled
 	}
 	switch req := p.req; {
 	case !bill.Generates(req.Op) && req.Op != llm.Embed:
-		return 0, otherEndpoint
+		return 0, responsecache.OtherEndpoint
 	case req.Needs.Has(llm.Tools) || req.Hosted: // a repeated tool call could act twice
-		return 0, offersTools
+		return 0, responsecache.OffersTools
 	case req.Background || req.Previous != "" || req.Account != "" || req.Stores:
-		return 0, providerState
+		return 0, responsecache.ProviderState
 	case req.Needs.Has(llm.AudioOut):
-		return 0, audioOutput
+		return 0, responsecache.AudioOutput
 	case req.Choices > 1:
-		return 0, manyChoices
+		return 0, responsecache.ManyChoices
 	case retention(p, rec) == reasoning.Discard:
-		return 0, zeroRetention
+		return 0, responsecache.ZeroRetention
 	}
 	return age, ""
 }
 
-// cacheUse is where the response of a miss is recorded. The zero value records nothing.
-type cacheUse struct {
-	flight *responsecache.Flight // nil if the response is not cached as a whole
-	inputs *responsecache.Inputs // nil unless the request is for embeddings
-}
-
 // lookup returns the cached response of a request, or nil. Without one, the recorder gets a flight that records the response.
-func (g *Gateway) lookup(ctx context.Context, in *incoming, who modelapi.Caller, p plan, header responsecache.Header, rec *recorder) (*responsecache.Response, error) {
+func (g *Gateway) lookup(ctx context.Context, in *incoming, who modelapi.Caller, p plan, header responsecache.Header, rec *recording.Recorder) (*responsecache.Response, error) {
 	age, reason := g.cacheAge(in, who.Grant, p, header, rec)
 	switch {
 	case reason != "":
-		rec.entry.Cache = &requestlog.Cache{Status: requestlog.CacheBypass, Reason: reason}
+		rec.Entry.Cache = &requestlog.Cache{Status: requestlog.CacheBypass, Reason: reason}
 		return nil, nil
 	case age == 0:
 		return nil, nil
@@ -99,8 +76,8 @@ func (g *Gateway) lookup(ctx context.Context, in *incoming, who modelapi.Caller,
 		}
 		return nil, llm.Cancelled(ctx)
 	}
-	rec.cache.flight = flight
-	rec.recordCache(found)
+	rec.Cache.Flight = flight
+	rec.RecordCache(found)
 	if p.reading != (readingKey{}) {
 		g.readings.keep(p.reading, &reading{p.decision.Input.Features, p.decision.Input.Conversation})
 	}
@@ -108,12 +85,12 @@ func (g *Gateway) lookup(ctx context.Context, in *incoming, who modelapi.Caller,
 }
 
 // lookupInputs returns the response to an embeddings request if every vector is cached. Otherwise it reduces the request to the missing inputs.
-func (g *Gateway) lookupInputs(ctx context.Context, in *incoming, who modelapi.Caller, p plan, q responsecache.InputQuery, rec *recorder) (*responsecache.Response, error) {
+func (g *Gateway) lookupInputs(ctx context.Context, in *incoming, who modelapi.Caller, p plan, q responsecache.InputQuery, rec *recording.Recorder) (*responsecache.Response, error) {
 	inputs := g.Cache.FindInputs(ctx, identity(in, who, p), p.req, q)
 	whole := inputs.Whole()
-	rec.recordCache(whole)
+	rec.RecordCache(whole)
 	if whole != nil {
-		rec.entry.Cache.Inputs = inputs.Known
+		rec.Entry.Cache.Inputs = inputs.Known
 		return whole, nil
 	}
 	part, err := inputs.Reduce(ctx, p.req)
@@ -121,9 +98,9 @@ func (g *Gateway) lookupInputs(ctx context.Context, in *incoming, who modelapi.C
 		return nil, err
 	}
 	if inputs.Known > 0 {
-		rec.entry.Cache.Inputs, rec.entry.Cache.Saved = inputs.Known, &inputs.Saved
+		rec.Entry.Cache.Inputs, rec.Entry.Cache.Saved = inputs.Known, &inputs.Saved
 	}
-	p.req, rec.cache.inputs = part, inputs
+	p.req, rec.Cache.Inputs = part, inputs
 	return nil, nil
 }
 
@@ -162,19 +139,19 @@ func (g *Gateway) replay(ctx context.Context, d *delivery, found *responsecache.
 		turn.Release()
 	}
 	d.slot.Settle(0)
-	d.rec.recordHit(found, d.plan.decision)
+	d.rec.RecordHit(found, d.plan.decision)
 	events := make([]llm.Event, len(found.Events))
 	for i := range found.Events {
 		events[i] = found.Events[i].LLM()
-		d.rec.recordEvent(&events[i])
+		d.rec.RecordEvent(&events[i])
 	}
 	if err := d.out.Events(events, d.rec); err != nil {
 		return &llm.Error{Kind: llm.ClientCancelled, Message: "The client stopped reading the response.", Err: err}
 	}
-	if err := g.Log.End(d.rec.complete()); err != nil {
+	if err := g.Log.End(d.rec.Complete()); err != nil {
 		return err
 	}
-	d.rec.releaseText()
+	d.rec.ReleaseText()
 	if err := d.out.End(d.rec); err != nil {
 		g.Logger.DebugContext(ctx, "client disconnected during the last bytes", "request_id", d.in.ID, "error", err.Error())
 	}
@@ -183,50 +160,13 @@ func (g *Gateway) replay(ctx context.Context, d *delivery, found *responsecache.
 
 // keep stores a complete response in the cache.
 func (g *Gateway) keep(ctx context.Context, d *delivery, t *provider.Target) {
-	e := d.rec.entry
-	if inputs := d.rec.cache.inputs; inputs != nil {
+	e := d.rec.Entry
+	if inputs := d.rec.Cache.Inputs; inputs != nil {
 		g.Cache.KeepInputs(ctx, inputs, responsecache.Response{
 			RequestID: e.ID, Provider: e.Provider, Model: e.Model, ServedAs: e.ServedAs, Simulated: e.Simulated, Cost: e.Cost,
 		})
 	}
-	d.rec.cache.flight.Store(ctx, responsecache.Response{
+	d.rec.Cache.Flight.Store(ctx, responsecache.Response{
 		RequestID: e.ID, Provider: t.Provider, Model: t.Model.Name, ServedAs: e.ServedAs, Finish: e.Finish, Simulated: t.Simulated, Cost: e.Cost,
 	})
-}
-
-// recordCache records the use of the cache. found is nil for a miss.
-func (r *recorder) recordCache(found *responsecache.Response) {
-	r.entry.Cache = &requestlog.Cache{Status: requestlog.CacheMiss}
-	if found != nil {
-		r.entry.Cache = &requestlog.Cache{Status: requestlog.CacheHit, Age: found.Age(time.Now()), Source: found.RequestID, Saved: found.Cost}
-	}
-}
-
-// recordHit records a response from the cache. The cost of a hit is not compared with the baseline, because its savings are not an effect of routing.
-func (r *recorder) recordHit(found *responsecache.Response, d *route.Decision) {
-	e := r.entry
-	e.Model, e.Provider, e.Simulated, e.ServedAs, e.Finish = found.Model, found.Provider, found.Simulated, found.ServedAs, found.Finish
-	e.DecisionKind = d.Kind
-	e.Outcome, e.Status = requestlog.OK, http.StatusOK
-	e.Cost = new(money.Amount)
-	if r.storesText() {
-		r.buffer.Limit = r.settings.BodyLimit
-	}
-}
-
-// recordStored records why the response of a miss is not stored. It discards an incomplete response and one of another model.
-func (r *recorder) recordStored(t *provider.Target, d *route.Decision) {
-	if r.cache.flight == nil {
-		return
-	}
-	switch {
-	case r.entry.Finish != "stop":
-		r.cache.flight.Discard(responsecache.Incomplete)
-	case t.Model.Name != d.Plan[0].Model.Name:
-		r.cache.flight.Discard(otherModel)
-	}
-	if checked := r.entry.Checked(); checked != "" && checked != requestlog.CheckPassed {
-		r.cache.flight.Discard(notVerified)
-	}
-	r.entry.Cache.Reason = r.cache.flight.Reason()
 }

@@ -59,7 +59,7 @@ func (g *Gateway) open(ctx context.Context, d *delivery) (*attempt.Attempt, erro
 	}
 	result, events := g.check(ctx, d, first)
 	if result.State != requestlog.CheckFailed || next < 0 {
-		d.rec.recordCheck(result)
+		d.recordCheck(result)
 		return first, nil
 	}
 	second, err := g.escalate(ctx, d, first, events, next, result.Reason)
@@ -71,7 +71,7 @@ func (g *Gateway) open(ctx context.Context, d *delivery) (*attempt.Attempt, erro
 	} else {
 		result, _ = g.check(ctx, d, second)
 	}
-	d.rec.recordCheck(result)
+	d.recordCheck(result)
 	return second, nil
 }
 
@@ -97,7 +97,7 @@ func (g *Gateway) check(ctx context.Context, d *delivery, a *attempt.Attempt) (C
 			}
 		}
 		result = g.Checker.Check(ctx, &CheckedResponse{
-			ID: d.in.ID, Workspace: d.grant.Workspace.ID, Format: d.in.Route.Format.Name(), Target: a.Target(), Decision: d.plan.decision, Stored: d.rec.storesText(),
+			ID: d.in.ID, Workspace: d.grant.Workspace.ID, Format: d.in.Route.Format.Name(), Target: a.Target(), Decision: d.plan.decision, Stored: d.rec.StoresText(),
 			Body: requestlog.Body{Request: d.plan.req.Body, Response: buffer.Bytes(nil), Streamed: d.plan.req.Stream, Folded: d.out.Streams()},
 		})
 		if buffer.InBlocks() {
@@ -127,18 +127,18 @@ func (g *Gateway) escalate(ctx context.Context, d *delivery, first *attempt.Atte
 		return first, nil
 	}
 	first.Reject(reason, charge)
-	d.rec.recordTarget(first.Target(), d.plan.decision)
+	d.rec.RecordTarget(first.Target(), d.plan.decision)
 	g.Routing.Prefixes.Record(d.grant.Workspace.ID, d.plan.fingerprint, first.Target().ID(), bill.CacheRules(first.Target()), charge.Usage, d.in.Start)
 	return second, err
 }
 
 // recordCheck records the result of the checks of the response that is delivered.
-func (r *recorder) recordCheck(result CheckResult) {
+func (d *delivery) recordCheck(result CheckResult) {
 	switch result.State {
 	case requestlog.CheckFailed:
-		r.warnings = append(r.warnings, "the response failed its checks: "+result.Reason)
+		d.rec.Warnings = append(d.rec.Warnings, "the response failed its checks: "+result.Reason)
 	case requestlog.NotChecked:
-		r.warnings = append(r.warnings, "the response was not checked: "+result.Reason)
+		d.rec.Warnings = append(d.rec.Warnings, "the response was not checked: "+result.Reason)
 	case requestlog.CheckPassed:
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"fairlead/internal/account"
 	"fairlead/internal/llm"
 	"fairlead/internal/modelapi"
+	"fairlead/internal/recording"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/response"
 	"fairlead/internal/route"
@@ -56,13 +57,6 @@ func Draw(requestID string) float64 {
 	return float64(binary.BigEndian.Uint64(sum[:])>>(64-drawBits)) / (1 << drawBits)
 }
 
-// sample is a response that is captured for a comparison.
-type sample struct {
-	other      string // model to compare with; empty in a shadow call
-	propensity float64
-	buffer     response.Buffer
-}
-
 // comparison returns the comparison settings for a request, or nil if the request does not take part. Requests that refer to data
 // stored by a provider cannot be sent to another one. Dashboard and sample traffic is not representative.
 func (g *Gateway) comparison(in *incoming, who modelapi.Caller, req *llm.Request) *account.Comparison {
@@ -77,10 +71,10 @@ func (g *Gateway) comparison(in *incoming, who modelapi.Caller, req *llm.Request
 }
 
 // sample returns where to capture the response of a request, or nil if the request is not chosen for comparison.
-func (g *Gateway) sample(in *incoming, who modelapi.Caller, p plan) *sample {
+func (g *Gateway) sample(in *incoming, who modelapi.Caller, p plan) *recording.Sample {
 	buffer := response.Buffer{Limit: maxCompared}
 	if in.shadow != nil {
-		return &sample{buffer: buffer}
+		return &recording.Sample{Buffer: buffer}
 	}
 	c := g.comparison(in, who, p.req)
 	if c == nil {
@@ -89,24 +83,24 @@ func (g *Gateway) sample(in *incoming, who modelapi.Caller, p plan) *sample {
 	draw, propensity := Draw(in.ID), c.Holdout+g.Comparer.Share(who.Grant.Workspace.ID, string(p.decision.Input.Features.Task), c.Share)
 	if p.decision.HeldOut != "" {
 		i := slices.IndexFunc(p.decision.Candidates, func(c route.Candidate) bool { return c.Target == p.decision.HeldOut })
-		return &sample{other: p.decision.Candidates[i].Model, propensity: propensity, buffer: buffer}
+		return &recording.Sample{Other: p.decision.Candidates[i].Model, Propensity: propensity, Buffer: buffer}
 	}
 	// A request that could not be held out is compared in the other direction, so that every request has the same propensity.
 	if draw >= propensity {
 		return nil
 	}
-	return &sample{other: in.Snapshot.Canonical(c.Baseline), propensity: propensity, buffer: buffer}
+	return &recording.Sample{Other: in.Snapshot.Canonical(c.Baseline), Propensity: propensity, Buffer: buffer}
 }
 
 // offer passes on a complete response that was chosen for comparison. The client has received the whole response.
 func (g *Gateway) offer(d *delivery) {
-	e, s := d.rec.entry, d.rec.sample
-	if s == nil || s.buffer.Full {
+	e, s := d.rec.Entry, d.rec.Sample
+	if s == nil || s.Buffer.Full {
 		return
 	}
-	body := requestlog.Body{Response: s.buffer.Bytes(nil), Streamed: d.rec.req.Stream, Folded: d.out.Streams()}
-	if s.buffer.InBlocks() {
-		s.buffer.Reset()
+	body := requestlog.Body{Response: s.Buffer.Bytes(nil), Streamed: d.rec.Req.Stream, Folded: d.out.Streams()}
+	if s.Buffer.InBlocks() {
+		s.Buffer.Reset()
 	}
 	if d.in.shadow != nil {
 		d.in.shadow.response = body
@@ -118,7 +112,7 @@ func (g *Gateway) offer(d *delivery) {
 	}
 	g.Comparer.Offer(&Served{
 		ID: e.ID, Time: e.Time, Grant: d.grant, Tags: e.Tags, Endpoint: d.in.Route.Path, Header: header, Format: e.Format,
-		Request: slices.Clone(d.plan.req.Body), Response: body, Stored: d.rec.storesText(), Simulated: e.Simulated, Model: e.Model, Other: s.other,
-		Decision: d.plan.decision, Propensity: s.propensity,
+		Request: slices.Clone(d.plan.req.Body), Response: body, Stored: d.rec.StoresText(), Simulated: e.Simulated, Model: e.Model, Other: s.Other,
+		Decision: d.plan.decision, Propensity: s.Propensity,
 	})
 }

@@ -15,6 +15,7 @@ import (
 	"fairlead/internal/modelapi"
 	"fairlead/internal/policy"
 	"fairlead/internal/rawjson"
+	"fairlead/internal/recording"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/response"
 	"fairlead/internal/wire"
@@ -181,19 +182,19 @@ func (g *Gateway) handle(w http.ResponseWriter, r *http.Request, requestID strin
 	settings := g.settings.Load()
 	in := &incoming{Request: modelapi.Request{ID: requestID, Route: route, W: w, HTTP: r, Start: time.Now(), Settings: settings, Snapshot: g.snapshot.Load()}}
 	out := response.NewWriter(w, route.Format.Framing(), settings.ReadPause, r.Header.Get("X-Fairlead-Trace") == "full")
-	rec := newRecorder(in, out)
+	rec := recording.New(&in.Request, out)
 	if g.Tracing != nil {
-		rec.entry.Trace = g.Tracing.Begin(requestID, r.Header)
-		rec.entry.TraceID = rec.entry.Trace.TraceID
+		rec.Entry.Trace = g.Tracing.Begin(requestID, r.Header)
+		rec.Entry.TraceID = rec.Entry.Trace.TraceID
 	}
 	if err := g.serveSafely(r.Context(), in, identify, out, rec); err != nil {
 		g.fail(r.Context(), in, out, rec, llm.AsError(err))
 	}
 	if in.shadow != nil {
-		in.shadow.entry = rec.entry
+		in.shadow.entry = rec.Entry
 	}
-	if rec.task != nil {
-		go g.completeTask(rec.task) //nolint:contextcheck // the task continues after the request
+	if rec.Task != nil {
+		go rec.Task()
 		return
 	}
 	g.observe(r.Context(), rec)
@@ -203,8 +204,8 @@ func (g *Gateway) handle(w http.ResponseWriter, r *http.Request, requestID strin
 }
 
 // observe reports a complete entry. It logs a usage that was not charged as the provider reported it.
-func (g *Gateway) observe(ctx context.Context, rec *recorder) {
-	if e := rec.entry; e.UsageFlag != "" {
+func (g *Gateway) observe(ctx context.Context, rec *recording.Recorder) {
+	if e := rec.Entry; e.UsageFlag != "" {
 		attrs := []any{
 			"request_id", e.ID, "provider", e.Provider, "model", e.Model, "flag", string(e.UsageFlag),
 			"charged_input", e.Usage.Prompt(), "charged_output", e.Usage.Output,
@@ -215,13 +216,13 @@ func (g *Gateway) observe(ctx context.Context, rec *recorder) {
 		}
 		g.Logger.WarnContext(ctx, "provider usage was not charged as reported", attrs...)
 	}
-	if rec.logged() {
-		g.Observe(rec.entry)
+	if rec.Logged() {
+		g.Observe(rec.Entry)
 	}
 }
 
 // serveSafely converts a panic into an error: one request never ends the process.
-func (g *Gateway) serveSafely(ctx context.Context, in *incoming, identify identifier, out *response.Writer, rec *recorder) (err error) {
+func (g *Gateway) serveSafely(ctx context.Context, in *incoming, identify identifier, out *response.Writer, rec *recording.Recorder) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
@@ -238,32 +239,32 @@ func (g *Gateway) serveSafely(ctx context.Context, in *incoming, identify identi
 }
 
 // fail records a failed request and reports the error to the client.
-func (g *Gateway) fail(ctx context.Context, in *incoming, out *response.Writer, rec *recorder, e *llm.Error) {
+func (g *Gateway) fail(ctx context.Context, in *incoming, out *response.Writer, rec *recording.Recorder, e *llm.Error) {
 	g.logInternal(ctx, in.ID, e)
 	started := out.StopKeepAlive()
-	if rec.logged() {
-		rec.recordError(e, started)
-		if rec.task != nil {
-			rec.complete() // the entry ends with the response
-		} else if err := g.Log.End(rec.complete()); err != nil {
+	if rec.Logged() {
+		rec.RecordError(e, started)
+		if rec.Task != nil {
+			rec.Complete() // the entry ends with the response
+		} else if err := g.Log.End(rec.Complete()); err != nil {
 			e = llm.AsError(err)
 		} else {
-			rec.releaseText()
+			rec.ReleaseText()
 		}
 	}
 	if e.Kind == llm.ClientCancelled && started {
 		return // before the start, the client may have closed only its sending side, and still reads
 	}
 	entryID := ""
-	if rec.logged() {
+	if rec.Logged() {
 		entryID = in.ID
 	}
 	linked := e.Linked(in.Settings.PublicURL.For(in.HTTP), entryID)
-	body := wire.ErrorBody(in.Route.Format, modelapi.ErrorClient(in.HTTP, rec.caller.Grant), linked, in.ID)
-	if out.Traces() && rec.entry.Decision != nil {
+	body := wire.ErrorBody(in.Route.Format, modelapi.ErrorClient(in.HTTP, rec.Caller.Grant), linked, in.ID)
+	if out.Traces() && rec.Entry.Decision != nil {
 		body = rawjson.AppendMember(body, "fairlead", rec.Trace())
 	}
-	if rec.entry.Model != "" && !started {
+	if rec.Entry.Model != "" && !started {
 		rec.SetHeaders(out.Header())
 	}
 	out.Fail(e, body)

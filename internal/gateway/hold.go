@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"net/http"
 	"slices"
 
 	"fairlead/internal/account"
@@ -12,6 +13,7 @@ import (
 	"fairlead/internal/llm"
 	"fairlead/internal/money"
 	"fairlead/internal/provider"
+	"fairlead/internal/recording"
 	"fairlead/internal/session"
 )
 
@@ -124,4 +126,19 @@ func (g *Gateway) newSeries(in *incoming, grant *account.Grant, p plan, terms bi
 		}
 	}
 	return s
+}
+
+// begin records the request durably before the first provider is called.
+func (g *Gateway) begin(rec *recording.Recorder, s *attempt.Series) error {
+	rec.Begin(s)
+	if g.Tracing != nil {
+		s.Propagate = func(h http.Header, provider string, attempt int) {
+			g.Tracing.Propagate(h, rec.Entry, provider, attempt)
+		}
+	}
+	if err := g.Log.Begin(rec.Entry); err != nil {
+		return err
+	}
+	g.Started(rec.Entry)
+	return nil
 }

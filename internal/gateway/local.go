@@ -7,6 +7,7 @@ import (
 	"fairlead/internal/llm"
 	"fairlead/internal/modelapi"
 	"fairlead/internal/money"
+	"fairlead/internal/recording"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/response"
 	"fairlead/internal/route"
@@ -16,12 +17,12 @@ import (
 
 // countTokens responds with our own estimate of the length of a conversation. It calls no provider and charges nothing. The entry does not
 // store the conversation, which is logged when it is sent to a model.
-func (g *Gateway) countTokens(in *incoming, req *llm.Request, rec *recorder) error {
-	e := rec.entry
+func (g *Gateway) countTokens(in *incoming, req *llm.Request, rec *recording.Recorder) error {
+	e := rec.Entry
 	e.Outcome, e.Status, e.Cost = requestlog.OK, http.StatusOK, new(money.Amount)
 	e.BodyState, e.Preview, e.Body = requestlog.BodyNone, "", requestlog.Body{}
-	if rec.logged() {
-		if err := g.Log.End(rec.complete()); err != nil {
+	if rec.Logged() {
+		if err := g.Log.End(rec.Complete()); err != nil {
 			return err
 		}
 	}

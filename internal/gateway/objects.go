@@ -21,6 +21,7 @@ import (
 	"fairlead/internal/policy"
 	"fairlead/internal/provider"
 	"fairlead/internal/rawjson"
+	"fairlead/internal/recording"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/response"
 	"fairlead/internal/route"
@@ -80,16 +81,16 @@ type objectRequest struct {
 	*Gateway
 	in   *incoming
 	who  modelapi.Caller
-	rec  *recorder
+	rec  *recording.Recorder
 	out  *response.Writer
 	kind batch.Kind
 }
 
 // serveObject handles the operations on files and batches. A key reaches only objects of its workspace, although workspaces share the
 // accounts of providers.
-func (g *Gateway) serveObject(ctx context.Context, in *incoming, identify identifier, out *response.Writer, rec *recorder) error {
+func (g *Gateway) serveObject(ctx context.Context, in *incoming, identify identifier, out *response.Writer, rec *recording.Recorder) error {
 	who, err := identify(in)
-	rec.recordCaller(who)
+	rec.RecordCaller(who)
 	if err != nil {
 		return err
 	}
@@ -109,7 +110,7 @@ func (g *Gateway) serveObject(ctx context.Context, in *incoming, identify identi
 	if in.Route.Op == llm.BatchObjects {
 		o.kind = batch.Batch
 	}
-	rec.entry.BodyState = requestlog.BodyMedia
+	rec.Entry.BodyState = requestlog.BodyMedia
 	_, id, part := objectPath(endpoint(in.HTTP.URL.Path))
 	var data []byte
 	switch create := in.HTTP.Method == http.MethodPost; {
@@ -125,12 +126,12 @@ func (g *Gateway) serveObject(ctx context.Context, in *incoming, identify identi
 	if err != nil {
 		return err
 	}
-	e, summary := rec.entry, storedSummary{rec.entry.Provider}
+	e, summary := rec.Entry, storedSummary{rec.Entry.Provider}
 	e.Outcome, e.Status, e.Cost = requestlog.OK, http.StatusOK, new(money.Amount)
 	if data != nil { // otherwise the content of a file was sent
 		_ = out.Event(&llm.Event{Data: data, Own: true}, summary) // held until the end
 	}
-	if err := g.Log.End(rec.complete()); err != nil {
+	if err := g.Log.End(rec.Complete()); err != nil {
 		return err
 	}
 	_ = out.End(summary) // fails only when the client has disconnected
@@ -144,7 +145,7 @@ func (o *objectRequest) upload(ctx context.Context) ([]byte, error) {
 		return nil, err
 	}
 	defer body.Release()
-	o.rec.entry.BytesIn = int64(len(body.Bytes))
+	o.rec.Entry.BytesIn = int64(len(body.Bytes))
 	form, err := batch.ReadForm(o.in.HTTP.Header.Get("Content-Type"), body.Bytes)
 	if err != nil {
 		return nil, err
@@ -164,7 +165,7 @@ func (o *objectRequest) upload(ctx context.Context) ([]byte, error) {
 	for _, use := range named {
 		made.Uses = append(made.Uses, batch.Use{Model: targets[use.Model].Model.Name, Op: use.Op})
 	}
-	o.rec.entry.Requested = made.Uses[0].Model
+	o.rec.Entry.Requested = made.Uses[0].Model
 	op := &provider.ObjectOperation{Credential: made.Credential, Method: http.MethodPost, Path: []string{"files"}}
 	if op.Body, op.ContentType, err = form.Encode(); err != nil {
 		return nil, err
@@ -174,7 +175,7 @@ func (o *objectRequest) upload(ctx context.Context) ([]byte, error) {
 
 // newObject returns an object that the caller is about to create. The first credential of a provider holds the objects.
 func (o *objectRequest) newObject(p *provider.Provider) batch.Object {
-	o.rec.entry.Provider = p.Name
+	o.rec.Entry.Provider = p.Name
 	made := batch.Object{WorkspaceID: o.who.Grant.Workspace.ID, Kind: o.kind, KeyID: o.who.Grant.Key.ID, Provider: p.Name, CreatedAt: o.in.Start}
 	if len(p.Credentials) > 0 {
 		made.Credential = p.Credentials[0].ID
@@ -240,7 +241,7 @@ func (o *objectRequest) create(ctx context.Context) ([]byte, error) {
 		return nil, err
 	}
 	defer body.Release()
-	o.rec.entry.BytesIn = int64(len(body.Bytes))
+	o.rec.Entry.BytesIn = int64(len(body.Bytes))
 	if _, err := strict.Object(ctx, body.Bytes); err != nil {
 		return nil, err
 	}
@@ -257,7 +258,7 @@ func (o *objectRequest) create(ctx context.Context) ([]byte, error) {
 	if len(file.Uses) == 0 {
 		return nil, strict.Reject(strict.Problem{Param: "input_file_id", Message: "The file is the result of a batch. Upload a file with requests."})
 	}
-	o.rec.entry.Requested = file.Uses[0].Model
+	o.rec.Entry.Requested = file.Uses[0].Model
 	for _, use := range file.Uses {
 		if err := o.permit(p, use); err != nil {
 			return nil, err
@@ -338,7 +339,7 @@ func (o *objectRequest) holder(of batch.Object) (*provider.Provider, error) {
 	if !ok || p.Objects == nil || of.Credential != "" && !slices.ContainsFunc(p.Credentials, func(c provider.Credential) bool { return c.ID == of.Credential }) {
 		return nil, llm.Errorf(llm.NotFound, "The %s cannot be reached: the provider account that stores it was removed from the configuration.", of.Kind)
 	}
-	o.rec.entry.Provider = p.Name
+	o.rec.Entry.Provider = p.Name
 	return p, nil
 }
 
@@ -471,7 +472,7 @@ func (o *objectRequest) list(ctx context.Context) ([]byte, error) {
 	}
 	w.Bool("has_more", more)
 	w.Close()
-	o.rec.entry.Provider = ""
+	o.rec.Entry.Provider = ""
 	return w.Out, nil
 }
 

@@ -23,6 +23,7 @@ import (
 	"fairlead/internal/money"
 	"fairlead/internal/provider"
 	"fairlead/internal/realtime"
+	"fairlead/internal/recording"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/response"
 	"fairlead/internal/route"
@@ -122,14 +123,14 @@ func realtimeRequest(r *http.Request, format string) (*llm.Request, error) {
 
 // serveRealtime handles a WebSocket session: the steps of serve up to the handshake with a provider, then the upgrade of the client's
 // connection and the session. Errors after the upgrade are events of the session.
-func (g *Gateway) serveRealtime(ctx context.Context, in *incoming, identify identifier, out *response.Writer, rec *recorder) error {
+func (g *Gateway) serveRealtime(ctx context.Context, in *incoming, identify identifier, out *response.Writer, rec *recording.Recorder) error {
 	who, err := identify(in)
-	rec.recordCaller(who)
+	rec.RecordCaller(who)
 	if err != nil {
 		return err
 	}
 	flags, err := modelapi.ReadFlags(in.HTTP.Header)
-	rec.recordFlags(flags)
+	rec.RecordFlags(flags)
 	if err != nil {
 		return err
 	}
@@ -142,7 +143,7 @@ func (g *Gateway) serveRealtime(ctx context.Context, in *incoming, identify iden
 	if err != nil {
 		return err
 	}
-	rec.recordRequest(req, nil, nil)
+	rec.RecordRequest(req, nil, nil)
 	slot, err := g.Limits.Take(ctx, who.Grant.Key.ID, limit.Limits(who.Grant.Key.Limits), 0)
 	if err != nil {
 		return err
@@ -150,8 +151,8 @@ func (g *Gateway) serveRealtime(ctx context.Context, in *incoming, identify iden
 	defer slot.Release()
 	p := &prompt{req: req}
 	plan, err := g.decide(ctx, in, who, p, flags.DryRun)
-	rec.recordSession(p)
-	rec.recordDecision(plan.decision)
+	rec.RecordSession(p.req.Controls.SessionID, p.session, p.budgets, p.downgrade)
+	rec.RecordDecision(plan.decision)
 	if err != nil {
 		return err
 	}
@@ -179,8 +180,8 @@ func (g *Gateway) serveRealtime(ctx context.Context, in *incoming, identify iden
 	}
 	defer a.Close()
 	m.begin(a.Target())
-	rec.recordTarget(a.Target(), plan.decision)
-	rec.recordWarnings(a)
+	rec.RecordTarget(a.Target(), plan.decision)
+	rec.RecordWarnings(a)
 	rec.SetHeaders(in.W.Header())
 	// The key authenticates the client, not a cookie, so that the origin needs no check here: identify has rejected web pages unless the
 	// operator allows them.
@@ -210,7 +211,7 @@ func requireAudioPrice(in *incoming, grant *account.Grant, p plan) error {
 }
 
 // endSession records a session that has ended.
-func (g *Gateway) endSession(ctx context.Context, rec *recorder, a *attempt.Attempt, m *realtimeMeter, r realtime.Result) {
+func (g *Gateway) endSession(ctx context.Context, rec *recording.Recorder, a *attempt.Attempt, m *realtimeMeter, r realtime.Result) {
 	m.mu.Lock()
 	charge := m.charge
 	m.mu.Unlock()
@@ -222,18 +223,18 @@ func (g *Gateway) endSession(ctx context.Context, rec *recorder, a *attempt.Atte
 		failure = r.Err
 	}
 	a.Finish(failure, charge)
-	e := rec.entry
-	rec.recordCharge(charge, false)
+	e := rec.Entry
+	rec.RecordCharge(charge, false)
 	e.Finish, e.Outcome, e.Status = r.Reason, requestlog.OK, http.StatusSwitchingProtocols
 	if r.Err != nil {
 		g.logInternal(ctx, e.ID, r.Err)
-		rec.recordError(r.Err, true)
+		rec.RecordError(r.Err, true)
 		e.Status = http.StatusSwitchingProtocols
 	}
 	if n := r.Unfinished + m.unreported; n > 0 {
 		e.Warnings = append(e.Warnings, fmt.Sprintf("the provider reported no usage for %d responses, whose cost is unknown", n))
 	}
-	rec.complete()
+	rec.Complete()
 	e.BytesIn, e.BytesOut = r.Sent, r.Received
 	if err := g.Log.End(e); err != nil { // the client has received the session
 		g.Logger.ErrorContext(ctx, "realtime session was not recorded", "request_id", e.ID, "error", err.Error())

@@ -8,13 +8,14 @@ import (
 	"fairlead/internal/llm"
 	"fairlead/internal/provider"
 	"fairlead/internal/reasoning"
+	"fairlead/internal/recording"
 	"fairlead/internal/requestlog"
 )
 
 // recall looks up the signed reasoning of earlier tool calls that the client did not send back, and adds its length to the request, so
 // that the hold covers it. The returned function selects the client's format of an attempt: requests to targets that sign their reasoning
 // contain the recalled reasoning, and the reasoning of their responses is kept. It is nil when no target of the plan needs it.
-func (g *Gateway) recall(ctx context.Context, in *incoming, grant *account.Grant, p plan, rec *recorder) func(*provider.Target) provider.Client {
+func (g *Gateway) recall(ctx context.Context, in *incoming, grant *account.Grant, p plan, rec *recording.Recorder) func(*provider.Target) provider.Client {
 	needed := g.Reasoning != nil && p.req.Op == llm.Chat && p.req.Needs.Has(llm.Tools) &&
 		slices.ContainsFunc(p.decision.Plan, func(t *provider.Target) bool { return losesSignatures(p.req, t) })
 	if !needed {
@@ -44,11 +45,11 @@ func losesSignatures(req *llm.Request, t *provider.Target) bool {
 
 // retention returns where the reasoning of a response may be kept: nowhere for a caller that requires zero data retention, and only in the
 // memory of this process when the text of the request is not stored.
-func retention(p plan, rec *recorder) reasoning.Retention {
+func retention(p plan, rec *recording.Recorder) reasoning.Retention {
 	switch {
 	case p.req.Controls.Provider.ZeroRetention:
 		return reasoning.Discard
-	case p.decision.OmitBodies || rec.entry.BodyState != requestlog.BodyStored && rec.entry.BodyState != requestlog.BodyTooLarge:
+	case p.decision.OmitBodies || rec.Entry.BodyState != requestlog.BodyStored && rec.Entry.BodyState != requestlog.BodyTooLarge:
 		return reasoning.Local
 	}
 	return reasoning.Shared

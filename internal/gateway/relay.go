@@ -13,8 +13,10 @@ import (
 	"fairlead/internal/llm"
 	"fairlead/internal/promptcache"
 	"fairlead/internal/provider"
+	"fairlead/internal/recording"
 	"fairlead/internal/rescue"
 	"fairlead/internal/response"
+	"fairlead/internal/responsecache"
 	"fairlead/internal/wire"
 )
 
@@ -25,7 +27,7 @@ type delivery struct {
 	plan     plan
 	baseline bill.Baseline
 	series   *attempt.Series
-	rec      *recorder
+	rec      *recording.Recorder
 	out      *response.Writer
 	hold     *ledger.Hold
 	slot     *limit.Slot
@@ -37,8 +39,8 @@ type delivery struct {
 func (g *Gateway) relay(ctx context.Context, d *delivery, a *attempt.Attempt) error {
 	defer func() { a.Close() }()
 	for {
-		d.rec.recordTarget(a.Target(), d.plan.decision)
-		d.rec.recordWarnings(a)
+		d.rec.RecordTarget(a.Target(), d.plan.decision)
+		d.rec.RecordWarnings(a)
 		var received bill.UsageCounter
 		err := d.deliver(a, &received)
 		switch {
@@ -79,8 +81,8 @@ func (d *delivery) send(ev *llm.Event) error {
 	if ev.Data == nil || ev.Bare && !d.plan.req.IncludeUsage {
 		return nil
 	}
-	if d.rec.cache.inputs != nil {
-		whole, err := d.rec.cache.inputs.Merge(ev)
+	if d.rec.Cache.Inputs != nil {
+		whole, err := d.rec.Cache.Inputs.Merge(ev)
 		if err != nil {
 			return err
 		}
@@ -93,7 +95,7 @@ func (d *delivery) send(ev *llm.Event) error {
 	if f, ok := d.in.Route.Format.(wire.VectorEncoder); ok && d.plan.req.Op == llm.Embed {
 		ev.Data = f.EncodeVectors(ev.Data)
 	}
-	d.rec.recordEvent(ev)
+	d.rec.RecordEvent(ev)
 	if err := d.out.Event(ev, d.rec); err != nil {
 		return &llm.Error{Kind: llm.ClientCancelled, Message: "The client stopped reading the response.", Err: err}
 	}
@@ -106,12 +108,12 @@ func (g *Gateway) finish(ctx context.Context, d *delivery, a *attempt.Attempt, r
 	a.Finish(nil, charge)
 	g.recordCache(d, a.Target(), charge.Usage)
 	d.settle(charge)
-	d.rec.recordResponse(received, d.plan.cache.Repeats())
-	d.rec.recordStored(a.Target(), d.plan.decision)
-	if err := g.Log.End(d.rec.complete()); err != nil {
+	d.rec.RecordResponse(received, d.plan.cache.Repeats())
+	d.rec.RecordStored(a.Target(), d.plan.decision)
+	if err := g.Log.End(d.rec.Complete()); err != nil {
 		return err
 	}
-	d.rec.releaseText()
+	d.rec.ReleaseText()
 	if err := d.out.End(d.rec); err != nil {
 		// The entry on disk is not changed: whether the client read the last bytes is unknown.
 		g.Logger.DebugContext(ctx, "client disconnected during the last bytes", "request_id", d.in.ID, "error", err.Error())
@@ -142,13 +144,14 @@ func (g *Gateway) detach(ctx context.Context, d *delivery, a *attempt.Attempt, r
 	}
 	usage, _ := a.Usage(received)
 	a.Finish(e, bill.Charge{Usage: usage})
-	d.rec.recordWarnings(a)
-	d.rec.task = d.newTask(a, received.Pending, usage)
+	d.rec.RecordWarnings(a)
+	task := d.newTask(a, received.Pending, usage)
+	d.rec.Task = func() { g.completeTask(task) } //nolint:contextcheck // the task continues after the request
 	if err != nil {
 		return err
 	}
-	d.rec.recordResponse(received, d.plan.cache.Repeats())
-	d.rec.complete()
+	d.rec.RecordResponse(received, d.plan.cache.Repeats())
+	d.rec.Complete()
 	if err := d.out.End(d.rec); err != nil {
 		g.Logger.DebugContext(ctx, "client disconnected during the last bytes", "request_id", d.in.ID, "error", err.Error())
 	}
@@ -173,10 +176,10 @@ func (g *Gateway) interrupted(ctx context.Context, d *delivery, a *attempt.Attem
 
 // rescue returns an attempt that continues the delivered text of a broken one. If there is none, it returns the error for the client.
 func (g *Gateway) rescue(ctx context.Context, d *delivery, broken *attempt.Attempt, e *llm.Error) (*attempt.Attempt, error) {
-	if ctx.Err() != nil || !d.in.Settings.Rescue || !rescue.Supports(d.plan.req) || d.rec.buffer.Full {
+	if ctx.Err() != nil || !d.in.Settings.Rescue || !rescue.Supports(d.plan.req) || d.rec.Buffer.Full {
 		return broken, e
 	}
-	r, ok := rescue.New(d.series, e, d.rec.buffer.Bytes(nil))
+	r, ok := rescue.New(d.series, e, d.rec.Buffer.Bytes(nil))
 	if !ok {
 		return broken, e
 	}
@@ -196,8 +199,8 @@ func (g *Gateway) rescue(ctx context.Context, d *delivery, broken *attempt.Attem
 	spent := broken.Spent()
 	d.spent.Tokens += spent.Tokens
 	d.spent.Cost = d.spent.Cost.Add(spent.Cost)
-	d.rec.warnings = append(slices.Clone(d.rec.entry.Warnings), r.Warning(broken, next))
-	d.rec.cache.flight.Discard(rescued)
+	d.rec.Warnings = append(slices.Clone(d.rec.Entry.Warnings), r.Warning(broken, next))
+	d.rec.Cache.Flight.Discard(responsecache.Rescued)
 	paid.Settle(spent.Cost)
 	return next, nil
 }
@@ -206,8 +209,8 @@ func (g *Gateway) rescue(ctx context.Context, d *delivery, broken *attempt.Attem
 func (d *delivery) charge(a *attempt.Attempt, received *bill.UsageCounter) bill.Charge {
 	u, rejected := a.Usage(received)
 	c := d.series.Terms.Charge(a.Target(), u, a.Prefilled, d.spent, d.baseline)
-	d.rec.recordCharge(c, rejected)
-	d.rec.recordWarnings(a)
+	d.rec.RecordCharge(c, rejected)
+	d.rec.RecordWarnings(a)
 	return c
 }
 
@@ -230,8 +233,8 @@ func (d *delivery) settleFailure() {
 		d.settle(bill.Charge{}) // a response that failed its checks, if any
 		return
 	}
-	d.rec.recordTarget(target, d.plan.decision)
+	d.rec.RecordTarget(target, d.plan.decision)
 	c := d.series.Terms.Charge(target, usage, 0, d.spent, d.baseline)
-	d.rec.recordCharge(c, false)
+	d.rec.RecordCharge(c, false)
 	d.settle(c)
 }

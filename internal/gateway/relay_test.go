@@ -8,6 +8,7 @@ import (
 
 	"fairlead/internal/llm"
 	"fairlead/internal/modelapi"
+	"fairlead/internal/recording"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/response"
 	"fairlead/internal/upload"
@@ -31,11 +32,10 @@ func discarding(t testing.TB) *delivery {
 	out.StartStream(time.Hour, time.Hour)
 	t.Cleanup(func() { out.StopKeepAlive() })
 	req := &llm.Request{Op: llm.Chat, Stream: true}
-	rec := &recorder{
-		entry: &requestlog.Entry{BodyState: requestlog.BodyStored}, start: time.Now(), out: out, req: req, settings: &modelapi.Settings{},
-		buffer: response.Buffer{Limit: 1 << 30},
-	}
-	return &delivery{plan: plan{prompt: &prompt{req: req}}, rec: rec, out: out}
+	in := &modelapi.Request{HTTP: &http.Request{}, Route: modelapi.Route{Format: chat.Format{}}, Start: time.Now(), Settings: &modelapi.Settings{}}
+	rec := recording.New(in, out)
+	rec.Entry.BodyState, rec.Req, rec.Buffer.Limit = requestlog.BodyStored, req, 1<<30
+	return &delivery{in: &incoming{Request: *in}, plan: plan{prompt: &prompt{req: req}}, rec: rec, out: out}
 }
 
 // BenchmarkSend delivers one event of a stream and stores it for the log.
@@ -47,8 +47,8 @@ func BenchmarkSend(b *testing.B) {
 		if err := d.send(&ev); err != nil {
 			b.Fatal(err)
 		}
-		if d.rec.buffer.Size() > 8<<10 {
-			d.rec.buffer.Reset()
+		if d.rec.Buffer.Size() > 8<<10 {
+			d.rec.Buffer.Reset()
 		}
 	}
 }

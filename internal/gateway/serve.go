@@ -7,18 +7,19 @@ import (
 	"fairlead/internal/limit"
 	"fairlead/internal/llm"
 	"fairlead/internal/modelapi"
+	"fairlead/internal/recording"
 	"fairlead/internal/response"
 )
 
 // serve handles one request. rec turns the result of each step into the log entry.
-func (g *Gateway) serve(ctx context.Context, in *incoming, identify identifier, out *response.Writer, rec *recorder) error {
+func (g *Gateway) serve(ctx context.Context, in *incoming, identify identifier, out *response.Writer, rec *recording.Recorder) error {
 	who, err := identify(in)
-	rec.recordCaller(who)
+	rec.RecordCaller(who)
 	if err != nil {
 		return err
 	}
 	flags, err := modelapi.ReadFlags(in.HTTP.Header)
-	rec.recordFlags(flags)
+	rec.RecordFlags(flags)
 	if err != nil {
 		return err
 	}
@@ -32,7 +33,7 @@ func (g *Gateway) serve(ctx context.Context, in *incoming, identify identifier, 
 		return err
 	}
 	defer body.Release()
-	rec.recordRequest(prompt.req, body.Bytes, prompt.turn)
+	rec.RecordRequest(prompt.req, body.Bytes, prompt.turn)
 	if prompt.req.Stream && bill.Generates(in.Route.Op) {
 		out.StartStream(in.Settings.Hold, in.Settings.Ping)
 	}
@@ -52,8 +53,8 @@ func (g *Gateway) serve(ctx context.Context, in *incoming, identify identifier, 
 		return g.countTokens(in, prompt.req, rec)
 	}
 	plan, err := g.decide(ctx, in, who, prompt, flags.DryRun)
-	rec.recordSession(prompt)
-	rec.recordDecision(plan.decision)
+	rec.RecordSession(prompt.req.Controls.SessionID, prompt.session, prompt.budgets, prompt.downgrade)
+	rec.RecordDecision(plan.decision)
 	if err != nil {
 		return err
 	}
@@ -68,15 +69,15 @@ func (g *Gateway) serve(ctx context.Context, in *incoming, identify identifier, 
 		return g.replay(ctx, &delivery{in: in, grant: who.Grant, plan: plan, rec: rec, out: out, slot: slot}, cached)
 	}
 	// The context of the HTTP request shows whether the client is connected.
-	defer func() { rec.cache.flight.End(in.HTTP.Context().Err() != nil) }()
-	rec.sample = g.sample(in, who, plan)
+	defer func() { rec.Cache.Flight.End(in.HTTP.Context().Err() != nil) }()
+	rec.Sample = g.sample(in, who, plan)
 	kept := g.recall(ctx, in, who.Grant, plan, rec)
 	hold, terms, err := g.hold(ctx, in, who.Grant, plan)
 	if err != nil {
 		return err
 	}
-	defer rec.releaseHold(hold) // no-op after settlement
-	series := g.newSeries(in, who.Grant, plan, terms, rec.storesText())
+	defer rec.ReleaseHold(hold) // no-op after settlement
+	series := g.newSeries(in, who.Grant, plan, terms, rec.StoresText())
 	series.Client = kept
 	if err := g.begin(rec, series); err != nil {
 		return err

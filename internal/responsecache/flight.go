@@ -7,11 +7,23 @@ import (
 	"fairlead/internal/llm"
 )
 
-// The reasons why a response is not stored.
+// The reasons why a request does not use the response cache, or why its response is not stored.
 const (
-	Incomplete  = "incomplete"  // it did not end normally
-	TooLarge    = "too_large"   // it is longer than the limit
-	Overflowing = "overflowing" // too many responses are recorded at the same time
+	Incomplete    = "incomplete"  // it did not end normally
+	TooLarge      = "too_large"   // it is longer than the limit
+	Overflowing   = "overflowing" // too many responses are recorded at the same time
+	NotEnabled    = "not_enabled" // neither the key nor a policy enables the cache
+	ByRequest     = "disabled_by_request"
+	ByPolicy      = "disabled_by_policy"
+	OtherEndpoint = "endpoint"
+	OffersTools   = "tools"
+	ProviderState = "provider_state" // the request reads or writes data that a provider stores
+	AudioOutput   = "audio_output"
+	ManyChoices   = "choices" // one of several choices may be incomplete
+	ZeroRetention = "zero_retention"
+	OtherModel    = "fallback_model"
+	Rescued       = "rescued"
+	NotVerified   = "not_verified" // a policy requires checks, and the response did not pass them
 )
 
 // Flight is a request whose response may be stored. It records the response. A nil Flight does nothing. It is used by one goroutine.

@@ -1,4 +1,5 @@
-package gateway
+// Package recording builds the log entry of a request to the model API from the results of its steps.
+package recording
 
 import (
 	"encoding/json"
@@ -20,30 +21,39 @@ import (
 	"fairlead/internal/rescue"
 	"fairlead/internal/response"
 	"fairlead/internal/route"
+	"fairlead/internal/session"
 	"fairlead/internal/turncache"
 	"fairlead/internal/wire/show"
 )
 
-// recorder turns the results of the steps into the log entry of a request. Nothing else writes to the entry.
-type recorder struct {
-	entry    *requestlog.Entry
+// Recorder turns the results of the steps into the log entry of a request.
+type Recorder struct {
+	Entry    *requestlog.Entry
 	start    time.Time
 	settings *modelapi.Settings
 	out      *response.Writer
-	caller   modelapi.Caller
+	Caller   modelapi.Caller
 	dryRun   bool
 	storage  requestlog.BodyState // copied to the entry once the request is decoded
-	req      *llm.Request         // nil before the request is decoded
+	Req      *llm.Request         // nil before the request is decoded
 	series   *attempt.Series      // nil before the first attempt
-	buffer   response.Buffer      // the delivered response
-	warnings []string             // from interrupted attempts and the recorder
+	Buffer   response.Buffer      // the delivered response
+	Warnings []string             // from interrupted attempts and the recorder
 	text     *[]byte              // pooled buffer of the stored response
-	task     *backgroundTask      // completes the entry later; nil unless the response is generated in the background
-	cache    cacheUse             // records the response for the cache
-	sample   *sample              // captures the response for a comparison; nil if the request is not compared
+	Task     func()               // completes the entry later; nil unless the response is generated in the background
+	Cache    CacheUse             // records the response for the cache
+	Sample   *Sample              // captures the response for a comparison; nil if the request is not compared
 }
 
-func newRecorder(in *incoming, out *response.Writer) *recorder {
+// Sample is a response that is captured for a comparison.
+type Sample struct {
+	Other      string // model to compare with; empty in a shadow call
+	Propensity float64
+	Buffer     response.Buffer
+}
+
+// New returns the recorder of a request.
+func New(in *modelapi.Request, out *response.Writer) *Recorder {
 	r := in.HTTP
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
@@ -55,9 +65,9 @@ func newRecorder(in *incoming, out *response.Writer) *recorder {
 	if strings.Count(traceparent, "-") != 3 || len(traceID) != 32 {
 		traceID = ""
 	}
-	return &recorder{
+	return &Recorder{
 		start: in.Start, settings: in.Settings, out: out,
-		entry: &requestlog.Entry{
+		Entry: &requestlog.Entry{
 			ID: in.ID, Time: in.Start, Endpoint: strings.TrimPrefix(in.Route.Path, "/"), Format: in.Route.Format.Name(),
 			Attempts: []requestlog.Attempt{}, BodyState: requestlog.BodyNone,
 			Client: show.Shorten(r.UserAgent()), IP: host, TraceID: traceID,
@@ -65,23 +75,23 @@ func newRecorder(in *incoming, out *response.Writer) *recorder {
 	}
 }
 
-// recordCaller records the caller, whose grant may be nil.
-func (r *recorder) recordCaller(c modelapi.Caller) {
-	r.caller = c
+// RecordCaller records the caller, whose grant may be nil.
+func (r *Recorder) RecordCaller(c modelapi.Caller) {
+	r.Caller = c
 	if c.Grant == nil {
 		return
 	}
-	e := r.entry
+	e := r.Entry
 	e.WorkspaceID, e.AccountID, e.Tags, e.Simulated = c.Grant.Workspace.ID, c.AccountID, c.Tags, c.Sample
 	if c.AccountID == "" {
 		e.KeyID, e.KeyName = c.Grant.Key.ID, c.Grant.Key.Name
 	}
 }
 
-// recordFlags records the options of the request, and whether its text may be stored.
-func (r *recorder) recordFlags(f modelapi.Flags) {
+// RecordFlags records the options of the request, and whether its text may be stored.
+func (r *Recorder) RecordFlags(f modelapi.Flags) {
 	r.dryRun = f.DryRun
-	key, workspace := r.caller.Grant.Key, r.caller.Grant.Workspace
+	key, workspace := r.Caller.Grant.Key, r.Caller.Grant.Workspace
 	switch {
 	case f.NoStore:
 		r.storage = requestlog.BodyDisabledByRequest
@@ -96,49 +106,50 @@ func (r *recorder) recordFlags(f modelapi.Flags) {
 	}
 }
 
-// logged reports whether the request appears in the log: the caller is authenticated and the request is not a dry run.
-func (r *recorder) logged() bool { return r.caller.Grant != nil && !r.dryRun }
+// Logged reports whether the request appears in the log: the caller is authenticated and the request is not a dry run.
+func (r *Recorder) Logged() bool { return r.Caller.Grant != nil && !r.dryRun }
 
-// storesText reports whether the text of the request is stored.
-func (r *recorder) storesText() bool { return r.entry.BodyState == requestlog.BodyStored }
+// StoresText reports whether the text of the request is stored.
+func (r *Recorder) StoresText() bool { return r.Entry.BodyState == requestlog.BodyStored }
 
-// recordRequest records the request.
-func (r *recorder) recordRequest(req *llm.Request, body []byte, turn *turncache.Turn) {
-	r.req = req
-	e := r.entry
+// RecordRequest records the request.
+func (r *Recorder) RecordRequest(req *llm.Request, body []byte, turn *turncache.Turn) {
+	r.Req = req
+	e := r.Entry
 	e.BytesIn, e.Requested, e.Stream = int64(len(body)), req.Model, req.Stream
 	e.EndUser, e.Metadata, e.Session = req.EndUser, req.Metadata, req.Controls.SessionID
 	e.BodyState = r.storage
 	if req.Op.Media() {
 		e.BodyState = requestlog.BodyMedia
 	}
-	if r.storesText() && int64(len(req.Body)) > r.settings.BodyLimit {
+	if r.StoresText() && int64(len(req.Body)) > r.settings.BodyLimit {
 		e.BodyState = requestlog.BodyTooLarge
 	}
-	if r.storesText() {
+	if r.StoresText() {
 		e.Preview, e.Body = req.Preview, requestlog.Body{Request: body, Turn: turn}
 	}
 }
 
-// recordSession records the session, which is known once the prompt has been read.
-func (r *recorder) recordSession(p *prompt) {
-	r.entry.Session, r.entry.SessionSource = p.req.Controls.SessionID, string(p.session)
-	for _, b := range p.budgets {
-		r.entry.Subjects = append(r.entry.Subjects, b.ID)
+// RecordSession records the session, which is known once the prompt has been read, and the budgets of the session and the end user.
+// downgrade is why the request is routed by auto:cost; empty if it is routed as requested.
+func (r *Recorder) RecordSession(name string, source session.Source, budgets []ledger.Budget, downgrade string) {
+	r.Entry.Session, r.Entry.SessionSource = name, string(source)
+	for _, b := range budgets {
+		r.Entry.Subjects = append(r.Entry.Subjects, b.ID)
 	}
-	if p.downgrade != "" {
-		r.warnings = append(r.warnings, "served by auto:cost: "+p.downgrade)
+	if downgrade != "" {
+		r.Warnings = append(r.Warnings, "served by auto:cost: "+downgrade)
 	}
 }
 
-// recordDecision records the decision, which may be nil. Its kind is recorded with the target that serves the request.
-func (r *recorder) recordDecision(d *route.Decision) {
+// RecordDecision records the decision, which may be nil. Its kind is recorded with the target that serves the request.
+func (r *Recorder) RecordDecision(d *route.Decision) {
 	if d == nil {
 		return
 	}
-	e := r.entry
+	e := r.Entry
 	e.Decision, e.Versions, e.Policy = d, d.Versions, d.Policy
-	if d.OmitBodies && r.storesText() {
+	if d.OmitBodies && r.StoresText() {
 		e.BodyState, e.Preview, e.Body = requestlog.BodyDisabledByPolicy, "", requestlog.Body{}
 	}
 	if i := slices.IndexFunc(d.Adjustments, func(a route.Adjustment) bool { return a.Code == route.Escalated }); i >= 0 {
@@ -152,37 +163,27 @@ func (r *recorder) recordDecision(d *route.Decision) {
 	}
 }
 
-// begin records the request durably before the first provider is called.
-func (g *Gateway) begin(r *recorder, s *attempt.Series) error {
+// Begin records that the attempts of the series begin. It limits the text of the response that is stored or that a rescue can continue.
+func (r *Recorder) Begin(s *attempt.Series) {
 	r.series = s
-	if g.Tracing != nil {
-		s.Propagate = func(h http.Header, provider string, attempt int) {
-			g.Tracing.Propagate(h, r.entry, provider, attempt)
-		}
-	}
 	switch {
-	case r.storesText():
-		r.buffer.Limit = r.settings.BodyLimit
-	case r.settings.Rescue && rescue.Supports(r.req):
-		r.buffer.Limit = rescue.MaxBytes
+	case r.StoresText():
+		r.Buffer.Limit = r.settings.BodyLimit
+	case r.settings.Rescue && rescue.Supports(r.Req):
+		r.Buffer.Limit = rescue.MaxBytes
 	}
-	if err := g.Log.Begin(r.entry); err != nil {
-		return err
-	}
-	g.Started(r.entry)
-	return nil
 }
 
-// releaseHold releases the hold of a request unless a background task will settle it.
-func (r *recorder) releaseHold(hold *ledger.Hold) {
-	if r.task == nil {
+// ReleaseHold releases the hold of a request unless a background task will settle it.
+func (r *Recorder) ReleaseHold(hold *ledger.Hold) {
+	if r.Task == nil {
 		hold.Release()
 	}
 }
 
-// recordTarget records the target of the response. A target other than the first of the plan makes the decision a fallback.
-func (r *recorder) recordTarget(t *provider.Target, d *route.Decision) {
-	e := r.entry
+// RecordTarget records the target of the response. A target other than the first of the plan makes the decision a fallback.
+func (r *Recorder) RecordTarget(t *provider.Target, d *route.Decision) {
+	e := r.Entry
 	e.Model, e.Provider, e.Simulated = t.Model.Name, t.Provider, t.Simulated
 	if t != d.Plan[0] {
 		d.Kind = route.Fallback
@@ -190,40 +191,40 @@ func (r *recorder) recordTarget(t *provider.Target, d *route.Decision) {
 	e.DecisionKind = d.Kind
 }
 
-// recordWarnings records the warnings of an attempt after those of earlier ones.
-func (r *recorder) recordWarnings(a *attempt.Attempt) {
-	r.entry.Warnings = slices.Concat(r.warnings, a.Warnings())
+// RecordWarnings records the warnings of an attempt after those of earlier ones.
+func (r *Recorder) RecordWarnings(a *attempt.Attempt) {
+	r.Entry.Warnings = slices.Concat(r.Warnings, a.Warnings())
 }
 
-// recordEvent records an event that the client receives.
-func (r *recorder) recordEvent(ev *llm.Event) {
-	if r.entry.TTFT == 0 && ev.Content {
-		r.entry.TTFT = time.Since(r.start)
+// RecordEvent records an event that the client receives.
+func (r *Recorder) RecordEvent(ev *llm.Event) {
+	if r.Entry.TTFT == 0 && ev.Content {
+		r.Entry.TTFT = time.Since(r.start)
 	}
-	if r.sample != nil {
-		r.sample.buffer.Add(ev, r.out.Streams())
+	if r.Sample != nil {
+		r.Sample.Buffer.Add(ev, r.out.Streams())
 	}
-	r.cache.flight.Add(ev)
-	if r.buffer.Limit == 0 || r.buffer.Full {
+	r.Cache.Flight.Add(ev)
+	if r.Buffer.Limit == 0 || r.Buffer.Full {
 		return
 	}
-	r.buffer.Add(ev, r.out.Streams())
-	if !r.storesText() {
+	r.Buffer.Add(ev, r.out.Streams())
+	if !r.StoresText() {
 		return
 	}
-	r.entry.Body.Streamed, r.entry.Body.Folded = r.req.Stream, r.out.Streams()
-	if r.buffer.Full {
+	r.Entry.Body.Streamed, r.Entry.Body.Folded = r.Req.Stream, r.out.Streams()
+	if r.Buffer.Full {
 		stored := "nothing"
 		if r.out.Streams() {
 			stored = "only the beginning"
 		}
-		r.warnings = append(r.warnings, "the log stores "+stored+" of the response, which is longer than log.body_limit")
+		r.Warnings = append(r.Warnings, "the log stores "+stored+" of the response, which is longer than log.body_limit")
 	}
 }
 
-// recordCharge records the usage and the cost.
-func (r *recorder) recordCharge(c bill.Charge, rejected bool) {
-	e := r.entry
+// RecordCharge records the usage and the cost.
+func (r *Recorder) RecordCharge(c bill.Charge, rejected bool) {
+	e := r.Entry
 	e.Usage = c.Usage
 	if rejected {
 		e.UsageFlag = requestlog.UsageRejected
@@ -239,9 +240,9 @@ func (r *recorder) recordCharge(c bill.Charge, rejected bool) {
 	}
 }
 
-// recordResponse records a complete response. Signals are indirect evidence of a bad response; each also has other causes.
-func (r *recorder) recordResponse(received *bill.UsageCounter, repeated bool) {
-	e := r.entry
+// RecordResponse records a complete response. Signals are indirect evidence of a bad response; each also has other causes.
+func (r *Recorder) RecordResponse(received *bill.UsageCounter, repeated bool) {
+	e := r.Entry
 	e.Finish, e.ServedAs = show.Shorten(received.Finish), show.ShortenName(received.Model)
 	switch received.Finish {
 	case "length":
@@ -255,16 +256,16 @@ func (r *recorder) recordResponse(received *bill.UsageCounter, repeated bool) {
 	e.Outcome, e.Status = requestlog.OK, http.StatusOK
 }
 
-// recordError records an error. started reports whether a part of the response was sent.
-func (r *recorder) recordError(e *llm.Error, started bool) {
-	entry := r.entry
+// RecordError records an error. started reports whether a part of the response was sent.
+func (r *Recorder) RecordError(e *llm.Error, started bool) {
+	entry := r.Entry
 	entry.Status = e.Status()
 	entry.Error = &requestlog.Failure{Code: e.Kind.Code(), Message: e.Message, Origin: e.Kind.Origin()}
 	entry.Outcome = outcome(e.Kind)
-	if !r.storesText() && e.Kind.FromUpstream() {
+	if !r.StoresText() && e.Kind.FromUpstream() {
 		entry.Error.Message = "" // a provider may quote the prompt
 	}
-	invalid := r.req == nil && (e.Kind == llm.InvalidJSON || e.Kind == llm.InvalidRequest)
+	invalid := r.Req == nil && (e.Kind == llm.InvalidJSON || e.Kind == llm.InvalidRequest)
 	if invalid && r.storage != requestlog.BodyStored { // the message may quote the request
 		entry.Error.Message = "The request was invalid. The error message is not stored because it may quote the request."
 	}
@@ -300,30 +301,30 @@ var texts = sync.Pool{New: func() any { return new([]byte) }}
 // maxText is the largest buffer that returns to the pool.
 const maxText = 64 << 10
 
-// complete sets the times, sizes and texts of the entry and returns it. It may be called again when writing the log failed.
-func (r *recorder) complete() *requestlog.Entry {
-	e := r.entry
+// Complete sets the times, sizes and texts of the entry and returns it. It may be called again when writing the log failed.
+func (r *Recorder) Complete() *requestlog.Entry {
+	e := r.Entry
 	e.Latency = time.Since(r.start)
 	e.Overhead = r.overhead()
 	e.BytesOut = r.out.Size()
 	r.copyAttempts()
-	if r.storesText() {
+	if r.StoresText() {
 		if r.text == nil {
 			r.text = texts.Get().(*[]byte)
 		}
-		e.Body.Response = r.buffer.Bytes((*r.text)[:0])
+		e.Body.Response = r.Buffer.Bytes((*r.text)[:0])
 	}
 	return e
 }
 
-// releaseText frees the memory of the stored response after the log has recorded it.
-func (r *recorder) releaseText() {
+// ReleaseText frees the memory of the stored response after the log has recorded it.
+func (r *Recorder) ReleaseText() {
 	if r.text == nil {
 		return
 	}
-	if r.buffer.InBlocks() {
-		*r.text, r.entry.Body.Response = r.entry.Body.Response, nil
-		r.buffer.Reset()
+	if r.Buffer.InBlocks() {
+		*r.text, r.Entry.Body.Response = r.Entry.Body.Response, nil
+		r.Buffer.Reset()
 	}
 	if cap(*r.text) <= maxText {
 		texts.Put(r.text)
@@ -331,18 +332,18 @@ func (r *recorder) releaseText() {
 	r.text = nil
 }
 
-func (r *recorder) copyAttempts() {
+func (r *Recorder) copyAttempts() {
 	if r.series == nil {
 		return
 	}
-	r.entry.Wait = r.series.Clock.Waited
+	r.Entry.Wait = r.series.Clock.Waited
 	if len(r.series.Attempts) > 0 {
-		r.entry.Attempts = r.series.Attempts
+		r.Entry.Attempts = r.series.Attempts
 	}
 }
 
 // overhead returns the time so far that was spent in the gateway.
-func (r *recorder) overhead() time.Duration {
+func (r *Recorder) overhead() time.Duration {
 	spent := time.Since(r.start)
 	if r.series != nil {
 		spent -= r.series.Clock.Upstream()
@@ -351,9 +352,9 @@ func (r *recorder) overhead() time.Duration {
 }
 
 // Trace implements response.Summary.
-func (r *recorder) Trace() []byte {
+func (r *Recorder) Trace() []byte {
 	r.copyAttempts()
-	e := r.entry
+	e := r.Entry
 	data, err := json.Marshal(map[string]any{
 		"request_id":        e.ID,
 		"decision":          e.DecisionKind,
@@ -376,9 +377,9 @@ func (r *recorder) Trace() []byte {
 }
 
 // SetHeaders implements response.Summary.
-func (r *recorder) SetHeaders(h http.Header) {
+func (r *Recorder) SetHeaders(h http.Header) {
 	r.copyAttempts()
-	e := r.entry
+	e := r.Entry
 	values := make([]string, 0, 13) // one allocation for all values
 	set := func(name, value string) {
 		values = append(values, value)

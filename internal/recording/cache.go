@@ -1,0 +1,55 @@
+package recording
+
+import (
+	"net/http"
+	"time"
+
+	"fairlead/internal/money"
+	"fairlead/internal/provider"
+	"fairlead/internal/requestlog"
+	"fairlead/internal/responsecache"
+	"fairlead/internal/route"
+)
+
+// CacheUse is where the response of a miss is recorded. The zero value records nothing.
+type CacheUse struct {
+	Flight *responsecache.Flight // nil if the response is not cached as a whole
+	Inputs *responsecache.Inputs // nil unless the request is for embeddings
+}
+
+// RecordCache records the use of the cache. found is nil for a miss.
+func (r *Recorder) RecordCache(found *responsecache.Response) {
+	r.Entry.Cache = &requestlog.Cache{Status: requestlog.CacheMiss}
+	if found != nil {
+		r.Entry.Cache = &requestlog.Cache{Status: requestlog.CacheHit, Age: found.Age(time.Now()), Source: found.RequestID, Saved: found.Cost}
+	}
+}
+
+// RecordHit records a response from the cache. The cost of a hit is not compared with the baseline, because its savings are not an effect of routing.
+func (r *Recorder) RecordHit(found *responsecache.Response, d *route.Decision) {
+	e := r.Entry
+	e.Model, e.Provider, e.Simulated, e.ServedAs, e.Finish = found.Model, found.Provider, found.Simulated, found.ServedAs, found.Finish
+	e.DecisionKind = d.Kind
+	e.Outcome, e.Status = requestlog.OK, http.StatusOK
+	e.Cost = new(money.Amount)
+	if r.StoresText() {
+		r.Buffer.Limit = r.settings.BodyLimit
+	}
+}
+
+// RecordStored records why the response of a miss is not stored. It discards an incomplete response and one of another model.
+func (r *Recorder) RecordStored(t *provider.Target, d *route.Decision) {
+	if r.Cache.Flight == nil {
+		return
+	}
+	switch {
+	case r.Entry.Finish != "stop":
+		r.Cache.Flight.Discard(responsecache.Incomplete)
+	case t.Model.Name != d.Plan[0].Model.Name:
+		r.Cache.Flight.Discard(responsecache.OtherModel)
+	}
+	if checked := r.Entry.Checked(); checked != "" && checked != requestlog.CheckPassed {
+		r.Cache.Flight.Discard(responsecache.NotVerified)
+	}
+	r.Entry.Cache.Reason = r.Cache.Flight.Reason()
+}
