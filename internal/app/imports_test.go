@@ -111,6 +111,7 @@ var layers = [][]string{
 		"internal/store/migrations",
 	},
 	{
+		"internal/modellist",
 		"internal/recording",
 	},
 	{
@@ -256,6 +257,7 @@ var only = map[string][]string{
 var never = map[string][]string{
 	"internal/gateway":   serving,
 	"internal/modelapi":  serving,
+	"internal/modellist": serving,
 	"internal/recording": serving,
 
 	"internal/admin/*": {"internal/store", "internal/store/*", "internal/provider/*", "internal/wire/*"},

@@ -133,7 +133,7 @@ func (s *simulation) run(t *testing.T, model string, tasks int) result {
 	var r result
 	for i := range tasks {
 		body := fmt.Sprintf(`{"model":%q,"messages":[{"role":"user","content":"Read invoice %d: number A-%d, total %d.50."}],"response_format":{"type":"json_schema","json_schema":{"name":"invoice","schema":%s}}}`, model, i, i, i, schema)
-		req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, gateway.Prefix+"/chat/completions", strings.NewReader(body))
+		req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, modelapi.Prefix+"/chat/completions", strings.NewReader(body))
 		req.Header.Set("Authorization", "Bearer good")
 		req.Header.Set("Content-Type", "application/json")
 		w := httptest.NewRecorder()

@@ -13,6 +13,7 @@ import (
 	"fairlead/bench/agent"
 	"fairlead/internal/catalog"
 	"fairlead/internal/gateway"
+	"fairlead/internal/modelapi"
 	"fairlead/internal/predict"
 	"fairlead/internal/promptcache"
 	"fairlead/internal/provider"
@@ -82,7 +83,7 @@ func agentGateway(t testing.TB, format string) func(body []byte) {
 	parts.Routing = gateway.Routing{Predictor: predictor, Prefixes: promptcache.NewMemory(0), Draw: func() float64 { return 0.5 }}
 	parts.Snapshot = route.NewSnapshot(benchCatalog(t), []*provider.Provider{providerOf(format)}, nil)
 	g = gateway.New(parts)
-	same := httptest.NewRequestWithContext(t.Context(), http.MethodPost, gateway.Prefix+agent.Path(format), http.NoBody)
+	same := httptest.NewRequestWithContext(t.Context(), http.MethodPost, modelapi.Prefix+agent.Path(format), http.NoBody)
 	same.Header.Set("Authorization", "Bearer good")
 	same.Header.Set("Content-Type", "application/json")
 	return func(body []byte) {

@@ -81,7 +81,7 @@ func asker(t testing.TB, stream bool) func() {
 func askerOf(t testing.TB, endpoint, body string, reply canned) func() {
 	t.Helper()
 	g := silentGateway(t, reply)
-	same := httptest.NewRequestWithContext(t.Context(), http.MethodPost, gateway.Prefix+endpoint, strings.NewReader(body))
+	same := httptest.NewRequestWithContext(t.Context(), http.MethodPost, modelapi.Prefix+endpoint, strings.NewReader(body))
 	same.Header.Set("Authorization", "Bearer good")
 	same.Header.Set("Content-Type", "application/json")
 	return func() {

@@ -9,6 +9,7 @@ import (
 
 	"fairlead/internal/account"
 	"fairlead/internal/gateway"
+	"fairlead/internal/modelapi"
 	"fairlead/internal/predict"
 	"fairlead/internal/promptcache"
 	"fairlead/internal/spool"
@@ -38,7 +39,7 @@ func BenchmarkCacheHit(b *testing.B) {
 			parts.Log, parts.Settings, parts.Snapshot = log, k.settings, k.snapshot
 			parts.Routing.Predictor, parts.Routing.Prefixes = predictor, promptcache.NewMemory(0)
 			g := gateway.New(parts)
-			same := httptest.NewRequestWithContext(b.Context(), http.MethodPost, gateway.Prefix+"/chat/completions", http.NoBody)
+			same := httptest.NewRequestWithContext(b.Context(), http.MethodPost, modelapi.Prefix+"/chat/completions", http.NoBody)
 			same.Header.Set("Authorization", "Bearer good")
 			same.Header.Set("Content-Type", "application/json")
 			send := func() string {

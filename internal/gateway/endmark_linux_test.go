@@ -13,6 +13,7 @@ import (
 
 	"fairlead/bench/agent"
 	"fairlead/internal/gateway"
+	"fairlead/internal/modelapi"
 	"fairlead/internal/money"
 	"fairlead/internal/policy"
 	"fairlead/internal/promptcache"
@@ -84,7 +85,7 @@ func markedGateway(t *testing.T, up *cachingProvider, policies gateway.Policies)
 	parts.Routing = gateway.Routing{Prefixes: promptcache.NewMemory(0), Policies: policies, Draw: func() float64 { return 0.5 }}
 	g := gateway.New(parts)
 	return func(path string, body []byte) *requestlog.Entry {
-		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, gateway.Prefix+path, bytes.NewReader(body))
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, modelapi.Prefix+path, bytes.NewReader(body))
 		r.Header.Set("Authorization", "Bearer good")
 		r.Header.Set("Content-Type", "application/json")
 		g.ServeHTTP(&sink{header: http.Header{}}, r)
@@ -220,7 +221,7 @@ func TestTurnsOfASessionHaveOneCacheKey(t *testing.T) {
 			parts.Routing = gateway.Routing{Prefixes: promptcache.NewMemory(0), Policies: tc.policies, Draw: func() float64 { return 0.5 }}
 			g := gateway.New(parts)
 			for _, body := range tc.bodies {
-				r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, gateway.Prefix+tc.path, strings.NewReader(body))
+				r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, modelapi.Prefix+tc.path, strings.NewReader(body))
 				r.Header.Set("Authorization", "Bearer good")
 				r.Header.Set("Content-Type", "application/json")
 				g.ServeHTTP(&sink{header: http.Header{}}, r)

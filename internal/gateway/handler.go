@@ -13,6 +13,7 @@ import (
 	"fairlead/internal/id"
 	"fairlead/internal/llm"
 	"fairlead/internal/modelapi"
+	"fairlead/internal/modellist"
 	"fairlead/internal/policy"
 	"fairlead/internal/rawjson"
 	"fairlead/internal/recording"
@@ -21,9 +22,6 @@ import (
 	"fairlead/internal/wire"
 	"fairlead/internal/wire/show"
 )
-
-// Prefix is the path of the model API.
-const Prefix = "/proxy/v1"
 
 // incoming is a request of a client or of a shadow call.
 type incoming struct {
@@ -70,11 +68,12 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	case path == "/models":
 		if g.requireMethod(w, r, requestID, http.MethodGet) {
-			g.listModels(w, r, requestID)
+			g.serveModels(w, r, requestID, func(o modellist.Offer) (any, error) { return o.List(r) })
 		}
 	case strings.HasPrefix(path, "/models/"):
 		if g.requireMethod(w, r, requestID, http.MethodGet) {
-			g.showModel(w, r, requestID, strings.TrimPrefix(path, "/models/"))
+			name := strings.TrimPrefix(path, "/models/")
+			g.serveModels(w, r, requestID, func(o modellist.Offer) (any, error) { return o.Show(r, name) })
 		}
 	default:
 		var names []string
@@ -85,7 +84,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			names = append(names, strings.TrimPrefix(rt.Path, "/"))
 		}
 		g.reject(w, r, requestID, llm.Errorf(llm.NotFound,
-			"%s does not exist. The model API has %s and models below %s.", show.Shorten(r.URL.Path), strings.Join(names, ", "), Prefix))
+			"%s does not exist. The model API has %s and models below %s.", show.Shorten(r.URL.Path), strings.Join(names, ", "), modelapi.Prefix))
 	}
 }
 
@@ -122,7 +121,7 @@ func endpoint(path string) string {
 	for strings.Contains(path, "//") {
 		path = strings.ReplaceAll(path, "//", "/")
 	}
-	return strings.TrimSuffix(strings.TrimPrefix(path, Prefix), "/")
+	return strings.TrimSuffix(strings.TrimPrefix(path, modelapi.Prefix), "/")
 }
 
 // routeIndex returns the index of the route with this endpoint, or -1.

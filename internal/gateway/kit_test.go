@@ -237,7 +237,7 @@ func (k *kit) post(path, body string, headers ...string) clientResponse {
 
 func (k *kit) request(method, path, body string, headers ...string) *http.Request {
 	k.Helper()
-	req, err := http.NewRequestWithContext(k.Context(), method, k.url+gateway.Prefix+path, strings.NewReader(body))
+	req, err := http.NewRequestWithContext(k.Context(), method, k.url+modelapi.Prefix+path, strings.NewReader(body))
 	if err != nil {
 		k.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"fairlead/internal/llm"
 	"fairlead/internal/modelapi"
+	"fairlead/internal/modellist"
 	"fairlead/internal/wire"
 	"fairlead/internal/wire/show"
 )
@@ -44,7 +45,7 @@ func (g *Gateway) serveNamed(w http.ResponseWriter, r *http.Request, requestID, 
 	switch {
 	case path == "models":
 		if g.requireMethod(w, r, requestID, http.MethodGet) {
-			g.listGoogleModels(w, r, requestID)
+			g.serveModels(w, r, requestID, func(o modellist.Offer) (any, error) { return o.ListForGoogle(r.URL.Query()) })
 		}
 		return
 	case inList && colon > 0:
@@ -59,7 +60,7 @@ func (g *Gateway) serveNamed(w http.ResponseWriter, r *http.Request, requestID, 
 	}
 	if inList && name != "" && r.Method != http.MethodPost {
 		if g.requireMethod(w, r, requestID, http.MethodGet) {
-			g.showGoogleModel(w, r, requestID, name)
+			g.serveModels(w, r, requestID, func(o modellist.Offer) (any, error) { return o.ShowForGoogle(name) })
 		}
 		return
 	}

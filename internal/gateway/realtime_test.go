@@ -17,8 +17,8 @@ import (
 	"fairlead/internal/account"
 	"fairlead/internal/budget"
 	"fairlead/internal/catalog"
-	"fairlead/internal/gateway"
 	"fairlead/internal/llm"
+	"fairlead/internal/modelapi"
 	"fairlead/internal/money"
 	"fairlead/internal/provider"
 	"fairlead/internal/provider/compatible"
@@ -154,7 +154,7 @@ func (k *kit) dial(query string, header http.Header, protocols ...string) (*talk
 	if header == nil {
 		header = http.Header{"Authorization": {"Bearer good"}}
 	}
-	conn, resp, err := websocket.Dial(k.Context(), k.url+gateway.Prefix+"/realtime?"+query, &websocket.DialOptions{HTTPHeader: header, Subprotocols: protocols})
+	conn, resp, err := websocket.Dial(k.Context(), k.url+modelapi.Prefix+"/realtime?"+query, &websocket.DialOptions{HTTPHeader: header, Subprotocols: protocols})
 	if err != nil {
 		return nil, resp, err
 	}

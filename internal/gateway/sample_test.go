@@ -11,6 +11,7 @@ import (
 
 	"fairlead/internal/account"
 	"fairlead/internal/gateway"
+	"fairlead/internal/modelapi"
 	"fairlead/internal/money"
 	"fairlead/internal/policy"
 	"fairlead/internal/provider"
@@ -56,7 +57,7 @@ func (k *kit) sample(one simulator.Sample, workspace *account.Workspace) *reques
 	k.Helper()
 	ctx, leave := context.WithCancel(k.Context())
 	defer leave()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://gateway.invalid"+gateway.Prefix+"/"+one.Endpoint, bytes.NewReader(one.Body))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://gateway.invalid"+modelapi.Prefix+"/"+one.Endpoint, bytes.NewReader(one.Body))
 	if err != nil {
 		k.Fatal(err)
 	}

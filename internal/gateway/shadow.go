@@ -45,7 +45,7 @@ func (g *Gateway) Shadow(ctx context.Context, call *ShadowCall) (*requestlog.Ent
 	if i < 0 {
 		return &requestlog.Entry{ID: call.ID}, llm.Errorf(llm.NotFound, "%s does not exist.", call.Endpoint)
 	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://gateway.invalid"+Prefix+call.Endpoint, bytes.NewReader(call.Body))
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://gateway.invalid"+modelapi.Prefix+call.Endpoint, bytes.NewReader(call.Body))
 	if err != nil {
 		return &requestlog.Entry{ID: call.ID}, err
 	}

@@ -20,9 +20,12 @@ import (
 	"fairlead/internal/wire"
 )
 
+// Prefix is the path of the model API.
+const Prefix = "/proxy/v1"
+
 // Route is one path of the model API with its operation and format.
 type Route struct {
-	Path   string // below the prefix of the API, such as /chat/completions
+	Path   string // below Prefix, such as /chat/completions
 	Op     llm.Op
 	Format wire.Format
 }

@@ -17,6 +17,7 @@ import (
 
 	"fairlead/internal/account"
 	"fairlead/internal/gateway"
+	"fairlead/internal/modelapi"
 	"fairlead/internal/policy"
 	"fairlead/internal/provider"
 	"fairlead/internal/replay"
@@ -129,7 +130,7 @@ func sendAll(ctx context.Context, samples []simulator.Sample, send func(context.
 func (s Sender) send(ctx context.Context, workspace *account.Workspace, one simulator.Sample, policies *policy.Set) (id string, err error) {
 	call, disconnect := context.WithCancel(ctx)
 	defer disconnect()
-	req, err := http.NewRequestWithContext(call, http.MethodPost, "http://gateway.invalid"+gateway.Prefix+"/"+one.Endpoint, bytes.NewReader(one.Body))
+	req, err := http.NewRequestWithContext(call, http.MethodPost, "http://gateway.invalid"+modelapi.Prefix+"/"+one.Endpoint, bytes.NewReader(one.Body))
 	if err != nil {
 		return "", err
 	}

@@ -177,7 +177,7 @@ func (k *kit) send(path, body string, headers ...string) *httptest.ResponseRecor
 }
 
 func (k *kit) serve(path, body string, headers ...string) *httptest.ResponseRecorder {
-	r := httptest.NewRequestWithContext(k.Context(), http.MethodPost, gateway.Prefix+path, strings.NewReader(body))
+	r := httptest.NewRequestWithContext(k.Context(), http.MethodPost, modelapi.Prefix+path, strings.NewReader(body))
 	r.Header.Set("Authorization", "Bearer good")
 	r.Header.Set("Content-Type", "application/json")
 	for i := 0; i < len(headers); i += 2 {

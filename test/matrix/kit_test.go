@@ -151,7 +151,7 @@ type outcome struct {
 func (w *world) post(t testing.TB, path, body string) outcome {
 	t.Helper()
 	w.call = nil
-	req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, gateway.Prefix+path, strings.NewReader(body))
+	req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, modelapi.Prefix+path, strings.NewReader(body))
 	req.Header.Set("Authorization", "Bearer any")
 	req.Header.Set("Content-Type", "application/json")
 	recorder := httptest.NewRecorder()

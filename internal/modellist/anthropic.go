@@ -1,4 +1,4 @@
-package gateway
+package modellist
 
 import (
 	"net/http"
@@ -27,8 +27,8 @@ type anthropicPage struct {
 	LastID  *string          `json:"last_id"`
 }
 
-// wantsAnthropicModels reports whether a client expects Anthropic's description of models. Claude Code sends limit without a version.
-func wantsAnthropicModels(r *http.Request) bool {
+// wantsAnthropic reports whether a client expects Anthropic's description of models. Claude Code sends limit without a version.
+func wantsAnthropic(r *http.Request) bool {
 	return r.Header.Get("Anthropic-Version") != "" || r.URL.Query().Has("limit")
 }
 

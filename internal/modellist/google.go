@@ -1,13 +1,11 @@
-package gateway
+package modellist
 
 import (
-	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
 
 	"fairlead/internal/llm"
-	"fairlead/internal/modelapi"
 	"fairlead/internal/route"
 	"fairlead/internal/wire/show"
 )
@@ -46,20 +44,9 @@ func describeForGoogle(m modelInfo) googleModel {
 // servesChat reports whether a model has the endpoints of chat models.
 func servesChat(m modelInfo) bool { return m.Kind == "auto" || m.Kind == string(llm.Chat) }
 
-// listGoogleModels lists the chat models that the key may use in Google's shape.
-func (g *Gateway) listGoogleModels(w http.ResponseWriter, r *http.Request, requestID string) {
-	grant, err := g.authenticateReader(r)
-	if err != nil {
-		g.reject(w, r, requestID, err)
-		return
-	}
-	models := slices.DeleteFunc(g.offered(grant, g.snapshot.Load().Targets()), func(m modelInfo) bool { return !servesChat(m) })
-	page, err := pageForGoogle(models, r.URL.Query())
-	if err != nil {
-		g.reject(w, r, requestID, err)
-		return
-	}
-	modelapi.WriteJSON(w, r, page)
+// ListForGoogle returns the chat models that the key may use in Google's shape.
+func (o Offer) ListForGoogle(query url.Values) (any, error) {
+	return pageForGoogle(slices.DeleteFunc(o.models(o.Snapshot.Targets()), func(m modelInfo) bool { return !servesChat(m) }), query)
 }
 
 // pageForGoogle applies pageSize and pageToken, which is the index of the first model.
@@ -86,15 +73,14 @@ func pageForGoogle(models []modelInfo, query url.Values) (page googlePage, err e
 	return page, nil
 }
 
-// showGoogleModel returns one model in Google's shape.
-func (g *Gateway) showGoogleModel(w http.ResponseWriter, r *http.Request, requestID, name string) {
-	model, err := g.findModel(r, name)
-	if err == nil && !servesChat(model) {
-		err = llm.Errorf(llm.ModelNotFound, "Model %q is not a chat model.", show.Shorten(name))
-	}
+// ShowForGoogle returns one model in Google's shape.
+func (o Offer) ShowForGoogle(name string) (any, error) {
+	model, err := o.find(name)
 	if err != nil {
-		g.reject(w, r, requestID, err)
-		return
+		return nil, err
 	}
-	modelapi.WriteJSON(w, r, describeForGoogle(model))
+	if !servesChat(model) {
+		return nil, llm.Errorf(llm.ModelNotFound, "Model %q is not a chat model.", show.Shorten(name))
+	}
+	return describeForGoogle(model), nil
 }

@@ -1,0 +1,127 @@
+// Package modellist lists the models that a key may use, in the shapes of OpenAI, Anthropic and Google.
+package modellist
+
+import (
+	"cmp"
+	"net/http"
+	"slices"
+	"time"
+
+	"fairlead/internal/account"
+	"fairlead/internal/catalog"
+	"fairlead/internal/llm"
+	"fairlead/internal/modelapi"
+	"fairlead/internal/provider"
+	"fairlead/internal/route"
+	"fairlead/internal/wire/show"
+)
+
+// modelInfo is a model in the OpenAI list format. The fields after OwnedBy are extensions.
+type modelInfo struct {
+	ID        string   `json:"id"`
+	Object    string   `json:"object"`
+	Created   int64    `json:"created"`
+	OwnedBy   string   `json:"owned_by"`
+	Kind      string   `json:"kind"`
+	Context   int64    `json:"context_window,omitempty"`
+	MaxOutput int64    `json:"max_output_tokens,omitempty"`
+	Abilities []string `json:"abilities,omitempty"`
+	Providers []string `json:"providers,omitempty"`
+}
+
+// Offer is what the list depends on.
+type Offer struct {
+	Grant    *account.Grant
+	Snapshot *route.Snapshot
+	Unpriced bool // list models without a price
+}
+
+// List returns the models that the key may use, starting with the variants of auto, in OpenAI's shape or in Anthropic's.
+func (o Offer) List(r *http.Request) (any, error) {
+	models := o.models(o.Snapshot.Targets())
+	if wantsAnthropic(r) {
+		return pageForAnthropic(models, r.URL.Query())
+	}
+	return struct {
+		Object string      `json:"object"`
+		Data   []modelInfo `json:"data"`
+	}{"list", models}, nil
+}
+
+// Show returns one model. Its name may contain slashes.
+func (o Offer) Show(r *http.Request, name string) (any, error) {
+	model, err := o.find(name)
+	if err != nil {
+		return nil, err
+	}
+	if wantsAnthropic(r) {
+		return describeForAnthropic(model), nil
+	}
+	return model, nil
+}
+
+// find returns a model that the key may use, under the requested name.
+func (o Offer) find(name string) (modelInfo, error) {
+	canonical := route.AsAuto(name)
+	if !route.IsAuto(canonical) {
+		canonical = o.Snapshot.Canonical(name)
+	}
+	models := o.models(o.Snapshot.Named(name)) // only one provider's targets when the name includes the provider
+	i := slices.IndexFunc(models, func(m modelInfo) bool { return m.ID == canonical })
+	if i < 0 {
+		e := llm.Errorf(llm.ModelNotFound, "Model %q is not available for this key. GET %s/models lists the available models.", show.Shorten(name), modelapi.Prefix)
+		var names []string
+		for _, m := range o.models(o.Snapshot.Targets()) {
+			names = append(names, m.ID)
+		}
+		return modelInfo{}, e.With("suggestions", catalog.Nearest(name, names, 5))
+	}
+	models[i].ID = name
+	return models[i], nil
+}
+
+// models returns the variants of auto and the models that the key may use at the targets.
+func (o Offer) models(targets []*provider.Target) []modelInfo {
+	models := []modelInfo{}
+	for _, name := range []string{"auto", "auto:cost", "auto:quality", "auto:speed"} {
+		models = append(models, modelInfo{ID: name, Object: "model", OwnedBy: "fairlead", Kind: "auto"})
+	}
+	for _, t := range targets {
+		if !route.Allowed(o.Grant.Key.AllowedModels, t) || t.NamedOnly() && !o.Unpriced {
+			continue
+		}
+		i := slices.IndexFunc(models, func(m modelInfo) bool { return m.ID == t.Model.Name })
+		if i >= 0 {
+			models[i].Providers = append(models[i].Providers, t.Provider)
+			continue
+		}
+		m := t.Model
+		models = append(models, modelInfo{
+			ID: m.Name, Object: "model", OwnedBy: cmp.Or(m.Vendor, t.Provider), Kind: string(m.Op), Context: m.Context, MaxOutput: m.MaxOutput,
+			Abilities: m.Abilities.Names(), Providers: []string{t.Provider}, Created: released(m),
+		})
+	}
+	newest := int64(0)
+	for _, t := range o.Snapshot.Targets() {
+		newest = max(newest, released(t.Model))
+	}
+	if newest == 0 { // clients show the date and expect one
+		newest = time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC).Unix()
+	}
+	for i := range models {
+		if models[i].Created == 0 { // auto, or a model whose release date is unknown
+			models[i].Created = newest
+		}
+	}
+	return models
+}
+
+// released returns the release date of a model, which the catalog has as a day, a month or a year; 0 when unknown.
+func released(m *catalog.Model) int64 {
+	for _, layout := range []string{time.DateOnly, "2006-01", "2006"} {
+		if date, err := time.Parse(layout, m.Released); err == nil {
+			return date.Unix()
+		}
+	}
+	return 0
+}
