@@ -111,6 +111,9 @@ var layers = [][]string{
 		"internal/store/migrations",
 	},
 	{
+		"internal/objects",
+	},
+	{
 		"internal/modellist",
 		"internal/recording",
 	},
@@ -258,6 +261,7 @@ var never = map[string][]string{
 	"internal/gateway":   serving,
 	"internal/modelapi":  serving,
 	"internal/modellist": serving,
+	"internal/objects":   serving,
 	"internal/recording": serving,
 
 	"internal/admin/*": {"internal/store", "internal/store/*", "internal/provider/*", "internal/wire/*"},

@@ -17,6 +17,7 @@ import (
 	"fairlead/internal/limit"
 	"fairlead/internal/llm"
 	"fairlead/internal/modelapi"
+	"fairlead/internal/objects"
 	"fairlead/internal/policy"
 	"fairlead/internal/predict"
 	"fairlead/internal/promptcache"
@@ -144,6 +145,7 @@ type Gateway struct {
 	counter  *token.Counter
 	turns    *turncache.Cache
 	readings readings
+	objects  objects.Service
 
 	background background
 }
@@ -153,6 +155,9 @@ func New(p Parts) *Gateway {
 	g := &Gateway{
 		Parts: p, counter: token.NewCounter(), turns: turncache.New(turncache.DefaultBytes),
 		inflight: modelapi.NewInflight(),
+	}
+	g.objects = objects.Service{
+		Store: p.Objects, Dispatcher: p.Dispatcher, Ledger: p.Ledger, Uploads: &g.uploads, Keys: p.Keys, Log: p.Log, Observe: p.Observe, Logger: p.Logger,
 	}
 	g.background.ctx, g.background.stop = context.WithCancel(context.Background())
 	g.background.slots.Reserve = true

@@ -1,43 +1,19 @@
 package gateway
 
 import (
-	"bytes"
 	"context"
-	"errors"
-	"fmt"
 	"net/http"
 	"slices"
-	"strconv"
-	"strings"
-	"sync"
-	"time"
 
-	"fairlead/internal/batch"
-	"fairlead/internal/budget"
 	"fairlead/internal/limit"
 	"fairlead/internal/llm"
 	"fairlead/internal/modelapi"
-	"fairlead/internal/money"
+	"fairlead/internal/objects"
 	"fairlead/internal/policy"
-	"fairlead/internal/provider"
-	"fairlead/internal/rawjson"
 	"fairlead/internal/recording"
-	"fairlead/internal/requestlog"
 	"fairlead/internal/response"
 	"fairlead/internal/route"
 	"fairlead/internal/wire/show"
-	"fairlead/internal/wire/strict"
-)
-
-const (
-	// maxObject limits the JSON of a file or a batch.
-	maxObject = 1 << 20
-	// defaultObjects and maxObjects are the numbers of objects in a list.
-	defaultObjects, maxObjects = 20, 100
-	// refreshing is the number of batches that a list reads from providers at the same time.
-	refreshing = 4
-	// objectProvider is the header that names the provider of a file.
-	objectProvider = "X-Fairlead-Provider"
 )
 
 // objectRoute returns the index of the route of files or batches that a path belongs to, or -1.
@@ -45,49 +21,23 @@ func (g *Gateway) objectRoute(path string) int {
 	if g.Objects == nil {
 		return -1
 	}
-	collection, _, _ := objectPath(path)
+	collection, _, _ := objects.Split(path)
 	return slices.IndexFunc(g.Routes, func(rt modelapi.Route) bool {
 		return (rt.Op == llm.FileObjects || rt.Op == llm.BatchObjects) && rt.Path == collection
 	})
 }
 
-// objectPath splits /files/file-1/content into /files, file-1 and content.
-func objectPath(path string) (collection, id, part string) {
-	collection, rest, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
-	id, part, _ = strings.Cut(rest, "/")
-	return "/" + collection, id, part
-}
-
 // checkObject rejects unknown paths and methods below files and batches.
 func (g *Gateway) checkObject(w http.ResponseWriter, r *http.Request, requestID, path string) bool {
-	collection, id, part := objectPath(path)
-	files := collection == "/files"
-	switch {
-	case id == "":
-		return g.requireMethod(w, r, requestID, http.MethodGet, http.MethodPost)
-	case part == "" && files:
-		return g.requireMethod(w, r, requestID, http.MethodGet, http.MethodDelete)
-	case part == "", part == "content" && files:
-		return g.requireMethod(w, r, requestID, http.MethodGet)
-	case part == "cancel" && !files:
-		return g.requireMethod(w, r, requestID, http.MethodPost)
+	methods := objects.Methods(path)
+	if methods == nil {
+		g.reject(w, r, requestID, llm.Errorf(llm.NotFound, "%s does not exist. A file has content, and a batch has cancel.", show.Shorten(r.URL.Path)))
+		return false
 	}
-	g.reject(w, r, requestID, llm.Errorf(llm.NotFound, "%s does not exist. A file has content, and a batch has cancel.", show.Shorten(r.URL.Path)))
-	return false
+	return g.requireMethod(w, r, requestID, methods...)
 }
 
-// objectRequest is a request to files or batches of a workspace.
-type objectRequest struct {
-	*Gateway
-	in   *incoming
-	who  modelapi.Caller
-	rec  *recording.Recorder
-	out  *response.Writer
-	kind batch.Kind
-}
-
-// serveObject handles the operations on files and batches. A key reaches only objects of its workspace, although workspaces share the
-// accounts of providers.
+// serveObject handles the operations on files and batches.
 func (g *Gateway) serveObject(ctx context.Context, in *incoming, identify identifier, out *response.Writer, rec *recording.Recorder) error {
 	who, err := identify(in)
 	rec.RecordCaller(who)
@@ -106,459 +56,12 @@ func (g *Gateway) serveObject(ctx context.Context, in *incoming, identify identi
 	defer slot.Release()
 	ctx, stop := context.WithTimeout(ctx, in.Settings.Attempts.Total)
 	defer stop()
-	o := &objectRequest{Gateway: g, in: in, who: who, rec: rec, out: out, kind: batch.File}
-	if in.Route.Op == llm.BatchObjects {
-		o.kind = batch.Batch
+	o := &objects.Request{Service: &g.objects, In: &in.Request, Caller: who, Rec: rec, Out: out}
+	o.Decide = func(op llm.Op, model string) (*route.Decision, error) {
+		p := &prompt{req: &llm.Request{Op: op, Format: in.Route.Format.Name(), Model: model, Choices: 1}}
+		policies := policy.Join(g.Routing.Policies.For(who.Grant.Workspace.ID), who.Policies)
+		features, state := g.features(in, who.Grant.Workspace.ID, p, policies)
+		return g.route(in, who, p, policies, features, state)
 	}
-	rec.Entry.BodyState = requestlog.BodyMedia
-	_, id, part := objectPath(endpoint(in.HTTP.URL.Path))
-	var data []byte
-	switch create := in.HTTP.Method == http.MethodPost; {
-	case id != "":
-		data, err = o.one(ctx, id, part)
-	case !create:
-		data, err = o.list(ctx)
-	case o.kind == batch.File:
-		data, err = o.upload(ctx)
-	default:
-		data, err = o.create(ctx)
-	}
-	if err != nil {
-		return err
-	}
-	e, summary := rec.Entry, storedSummary{rec.Entry.Provider}
-	e.Outcome, e.Status, e.Cost = requestlog.OK, http.StatusOK, new(money.Amount)
-	if data != nil { // otherwise the content of a file was sent
-		_ = out.Event(&llm.Event{Data: data, Own: true}, summary) // held until the end
-	}
-	if err := g.Log.End(rec.Complete()); err != nil {
-		return err
-	}
-	_ = out.End(summary) // fails only when the client has disconnected
-	return nil
-}
-
-// upload sends a file for a batch to the provider.
-func (o *objectRequest) upload(ctx context.Context) ([]byte, error) {
-	body, err := o.uploads.Read(o.in.W, o.in.HTTP, o.in.Route.Op, o.who.Grant.Workspace.ID, o.in.Settings.Upload)
-	if err != nil {
-		return nil, err
-	}
-	defer body.Release()
-	o.rec.Entry.BytesIn = int64(len(body.Bytes))
-	form, err := batch.ReadForm(o.in.HTTP.Header.Get("Content-Type"), body.Bytes)
-	if err != nil {
-		return nil, err
-	}
-	named, err := form.Models(ctx)
-	if err != nil {
-		return nil, err
-	}
-	p, targets, err := o.choose(named)
-	if err != nil {
-		return nil, err
-	}
-	if err := form.Rename(ctx, func(model string) string { return targets[model].Upstream }); err != nil {
-		return nil, err
-	}
-	made := o.newObject(p)
-	for _, use := range named {
-		made.Uses = append(made.Uses, batch.Use{Model: targets[use.Model].Model.Name, Op: use.Op})
-	}
-	o.rec.Entry.Requested = made.Uses[0].Model
-	op := &provider.ObjectOperation{Credential: made.Credential, Method: http.MethodPost, Path: []string{"files"}}
-	if op.Body, op.ContentType, err = form.Encode(); err != nil {
-		return nil, err
-	}
-	return o.make(ctx, p, made, op)
-}
-
-// newObject returns an object that the caller is about to create. The first credential of a provider holds the objects.
-func (o *objectRequest) newObject(p *provider.Provider) batch.Object {
-	o.rec.Entry.Provider = p.Name
-	made := batch.Object{WorkspaceID: o.who.Grant.Workspace.ID, Kind: o.kind, KeyID: o.who.Grant.Key.ID, Provider: p.Name, CreatedAt: o.in.Start}
-	if len(p.Credentials) > 0 {
-		made.Credential = p.Credentials[0].ID
-	}
-	return made
-}
-
-// choose returns the provider of a file and its targets by the names in the file. The provider is named in a header or before the names
-// of the models; otherwise only one provider may qualify.
-func (o *objectRequest) choose(uses []batch.Use) (*provider.Provider, map[string]*provider.Target, error) {
-	snap, name := o.in.Snapshot, o.in.HTTP.Header.Get(objectProvider)
-	var offering, able []*provider.Provider
-	for _, p := range snap.Providers {
-		if p.Objects == nil || name != "" && p.Name != name {
-			continue
-		}
-		offering = append(offering, p)
-		if targets, _ := targetsAt(snap, p, uses); targets != nil {
-			able = append(able, p)
-		}
-	}
-	switch {
-	case len(offering) == 0 && name != "":
-		if _, known := snap.Provider(name); !known {
-			return nil, nil, strict.Reject(strict.Problem{Param: objectProvider, Message: fmt.Sprintf("Provider %q does not exist. Name a connected provider.", show.Shorten(name))})
-		}
-		return nil, nil, llm.Errorf(llm.NoRoute, "Provider %q does not offer files and batches.", name).With("provider", name)
-	case len(offering) == 0:
-		return nil, nil, llm.Errorf(llm.NoRoute, "No connected provider offers files and batches.")
-	case len(able) == 0:
-		_, err := targetsAt(snap, offering[0], uses)
-		return nil, nil, err
-	case len(able) > 1:
-		var names []string
-		for _, p := range able {
-			names = append(names, p.Name)
-		}
-		return nil, nil, strict.Reject(strict.Problem{Param: objectProvider, Message: fmt.Sprintf("Several providers can serve the batch: %s. Name one in the header %s.", strings.Join(names, ", "), strings.ToLower(objectProvider))})
-	}
-	targets, err := targetsAt(snap, able[0], uses)
-	return able[0], targets, err
-}
-
-// targetsAt returns the targets of a provider by the names in a file, which may begin with the provider.
-func targetsAt(snap *route.Snapshot, p *provider.Provider, uses []batch.Use) (map[string]*provider.Target, error) {
-	targets := map[string]*provider.Target{}
-	for _, use := range uses {
-		found := snap.Named(p.Name + "/" + strings.TrimPrefix(use.Model, p.Name+"/"))
-		if len(found) == 0 || !found[0].Serves(use.Op) {
-			return nil, llm.Errorf(llm.ModelNotFound, "Model %q of the file is not available for this endpoint at %s. Name a model of the provider.", show.ShortenName(use.Model), p.Name)
-		}
-		targets[use.Model] = found[0]
-	}
-	return targets, nil
-}
-
-// create creates a batch at the provider that holds its input file.
-func (o *objectRequest) create(ctx context.Context) ([]byte, error) {
-	limits := o.in.Settings.Upload
-	limits.Body = min(limits.Body, maxObject)
-	body, err := o.uploads.Read(o.in.W, o.in.HTTP, o.in.Route.Op, o.who.Grant.Workspace.ID, limits)
-	if err != nil {
-		return nil, err
-	}
-	defer body.Release()
-	o.rec.Entry.BytesIn = int64(len(body.Bytes))
-	if _, err := strict.Object(ctx, body.Bytes); err != nil {
-		return nil, err
-	}
-	id := rawjson.Get(body.Bytes, "input_file_id")
-	if id.Kind != rawjson.Text || id.String() == "" {
-		return nil, strict.Reject(strict.Problem{Param: "input_file_id", Message: "input_file_id is required. Upload a file and send its id."})
-	}
-	file, p, err := o.find(ctx, batch.File, id.String())
-	if err != nil {
-		e := *llm.AsError(err)
-		e.Param = "input_file_id"
-		return nil, &e
-	}
-	if len(file.Uses) == 0 {
-		return nil, strict.Reject(strict.Problem{Param: "input_file_id", Message: "The file is the result of a batch. Upload a file with requests."})
-	}
-	o.rec.Entry.Requested = file.Uses[0].Model
-	for _, use := range file.Uses {
-		if err := o.permit(p, use); err != nil {
-			return nil, err
-		}
-	}
-	hold, err := o.Ledger.Hold(ctx, budget.Applied(o.who.Grant), 0) // rejected if a budget is used up
-	if err != nil {
-		return nil, err
-	}
-	hold.Release()
-	made := o.newObject(p)
-	made.Credential, made.Uses = file.Credential, file.Uses
-	return o.make(ctx, p, made, &provider.ObjectOperation{
-		Credential: file.Credential, Method: http.MethodPost, Path: []string{"batches"}, Body: body.Bytes, ContentType: "application/json",
-	})
-}
-
-// permit rejects a model that the caller may not use at the provider: by the key, by a policy, or because its batch price is unknown.
-func (o *objectRequest) permit(p *provider.Provider, use batch.Use) error {
-	req := &llm.Request{Op: use.Op, Format: o.in.Route.Format.Name(), Model: p.Name + "/" + use.Model, Choices: 1}
-	prompted := &prompt{req: req}
-	policies := policy.Join(o.Routing.Policies.For(o.who.Grant.Workspace.ID), o.who.Policies)
-	features, state := o.features(o.in, o.who.Grant.Workspace.ID, prompted, policies)
-	d, err := o.route(o.in, o.who, prompted, policies, features, state)
-	if err != nil {
-		return err
-	}
-	if t := d.Plan[0]; t.Provider != p.Name || t.Model.Name != use.Model {
-		return llm.Errorf(llm.PolicyRejected, "A policy sends requests for %s to %s. A batch stays at the provider of its file.", use.Model, t.ID()).With("policy", d.Policy)
-	}
-	if batchPrice(d.Plan[0], o.in.Start) == nil && !o.in.Settings.AllowsUnpriced(o.who.Grant) {
-		return llm.Errorf(llm.NoRoute, "The batch price of %s is unknown. Use another model, or allow models without a price for the key.", d.Plan[0].ID())
-	}
-	return nil
-}
-
-// make creates an object and records its owner. The call continues when the client disconnects: otherwise a batch could run without an
-// owner.
-func (o *objectRequest) make(ctx context.Context, p *provider.Provider, made batch.Object, op *provider.ObjectOperation) ([]byte, error) {
-	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), o.in.Settings.Attempts.Total)
-	defer stop()
-	data, err := o.call(ctx, p, op)
-	if err != nil {
-		return nil, objectFailure(p, err)
-	}
-	made.Data, made.ID = data, rawjson.Get(data, "id").String()
-	if made.ID == "" {
-		return nil, llm.Errorf(llm.UpstreamMalformed, "%s returned no id for the new %s.", p.Title, made.Kind)
-	}
-	if err := o.Objects.AddObject(ctx, made); err != nil {
-		undo := &provider.ObjectOperation{Credential: made.Credential, Method: http.MethodDelete, Path: []string{"files", made.ID}}
-		if made.Kind == batch.Batch {
-			undo.Method, undo.Path = http.MethodPost, []string{"batches", made.ID, "cancel"}
-		}
-		_, undone := o.call(ctx, p, undo)
-		o.Logger.ErrorContext(ctx, "owner of a provider object was not recorded", "provider", p.Name, "object", made.ID, "undone", undone == nil, "error", err.Error())
-		return nil, databaseError(err)
-	}
-	return data, nil
-}
-
-// find returns an object of the workspace and the provider that holds it.
-func (o *objectRequest) find(ctx context.Context, kind batch.Kind, id string) (batch.Object, *provider.Provider, error) {
-	found, err := o.Objects.Object(ctx, o.who.Grant.Workspace.ID, kind, id)
-	if errors.Is(err, batch.ErrNotFound) {
-		return found, nil, objectNotFound(kind, id)
-	}
-	if err != nil {
-		return found, nil, databaseError(err)
-	}
-	p, err := o.holder(found)
-	return found, p, err
-}
-
-// holder returns the provider that holds an object.
-func (o *objectRequest) holder(of batch.Object) (*provider.Provider, error) {
-	p, ok := o.in.Snapshot.Provider(of.Provider)
-	if !ok || p.Objects == nil || of.Credential != "" && !slices.ContainsFunc(p.Credentials, func(c provider.Credential) bool { return c.ID == of.Credential }) {
-		return nil, llm.Errorf(llm.NotFound, "The %s cannot be reached: the provider account that stores it was removed from the configuration.", of.Kind)
-	}
-	o.rec.Entry.Provider = p.Name
-	return p, nil
-}
-
-// one performs an operation on one object. It returns nil if it has sent the content of a file.
-func (o *objectRequest) one(ctx context.Context, id, part string) ([]byte, error) {
-	found, p, err := o.find(ctx, o.kind, id)
-	if err != nil {
-		return nil, err
-	}
-	op := &provider.ObjectOperation{Credential: found.Credential, Method: o.in.HTTP.Method, Path: []string{string(o.in.Route.Op), id}}
-	if op.Method == http.MethodHead {
-		op.Method = http.MethodGet
-	}
-	if part != "" {
-		op.Path = append(op.Path, part)
-	}
-	if part == "content" {
-		return nil, o.content(ctx, p, found, op)
-	}
-	data, err := o.call(ctx, p, op)
-	if err != nil {
-		return nil, o.gone(ctx, p, found, err)
-	}
-	if op.Method == http.MethodDelete {
-		if err := o.Objects.RemoveObject(context.WithoutCancel(ctx), found); err != nil {
-			return nil, databaseError(err)
-		}
-		return data, nil
-	}
-	found.Data = data
-	return data, o.received(ctx, p, found)
-}
-
-// gone forgets an object that the provider does not have anymore, and returns the error for the client.
-func (o *objectRequest) gone(ctx context.Context, p *provider.Provider, of batch.Object, err error) error {
-	if llm.AsError(err).UpstreamStatus != http.StatusNotFound {
-		return objectFailure(p, err)
-	}
-	if err := o.Objects.RemoveObject(context.WithoutCancel(ctx), of); err != nil {
-		return databaseError(err)
-	}
-	return objectNotFound(of.Kind, of.ID)
-}
-
-// content sends the content of a file to the client.
-func (o *objectRequest) content(ctx context.Context, p *provider.Provider, of batch.Object, op *provider.ObjectOperation) error {
-	stream, err := o.Dispatcher.CallObject(ctx, p, op, o.in.Settings.Attempts.Idle)
-	if err != nil {
-		return o.gone(ctx, p, of, err)
-	}
-	defer stream.Close()
-	summary, kind := storedSummary{p.Name}, "application/octet-stream"
-	for {
-		ev, ok, err := stream.Next()
-		if err != nil {
-			return objectFailure(p, err)
-		}
-		if ok && ev.Type != "" {
-			kind = ev.Type
-		}
-		// An empty file has headers, too.
-		if err := o.out.Bytes(ev.Data, kind, summary); err != nil {
-			return &llm.Error{Kind: llm.ClientCancelled, Message: "The client stopped reading the response.", Err: err}
-		}
-		if !ok {
-			return nil
-		}
-	}
-}
-
-// received records an object as the provider returned it: the files of a batch, and once its usage.
-func (o *objectRequest) received(ctx context.Context, p *provider.Provider, of batch.Object) error {
-	ctx = context.WithoutCancel(ctx)
-	if of.Kind == batch.Batch {
-		for _, id := range batch.Files(of.Data) {
-			file := batch.Object{WorkspaceID: of.WorkspaceID, Kind: batch.File, ID: id, KeyID: of.KeyID, Provider: of.Provider, Credential: of.Credential, CreatedAt: o.in.Start}
-			if err := o.Objects.AddObject(ctx, file); err != nil {
-				return databaseError(err)
-			}
-		}
-		if err := o.settleBatch(ctx, p, of); err != nil {
-			return err
-		}
-	}
-	if err := o.Objects.SaveObject(ctx, of); err != nil {
-		return databaseError(err)
-	}
-	return nil
-}
-
-// list returns the objects of the workspace, newest first. Batches that have not ended are read from their providers.
-func (o *objectRequest) list(ctx context.Context) ([]byte, error) {
-	query := o.in.HTTP.URL.Query()
-	count := defaultObjects
-	if text := query.Get("limit"); text != "" {
-		n, err := strconv.Atoi(text)
-		if err != nil || n < 1 {
-			return nil, strict.Reject(strict.Problem{Param: "limit", Message: "limit must be a positive number."})
-		}
-		count = min(n, maxObjects)
-	}
-	if order := query.Get("order"); order != "" && order != "desc" {
-		return nil, strict.Reject(strict.Problem{Param: "order", Message: "The list is always in descending order of creation. Send order desc, or leave it out."})
-	}
-	objects, err := o.Objects.Objects(ctx, o.who.Grant.Workspace.ID, o.kind, query.Get("after"), count+1)
-	if errors.Is(err, batch.ErrNotFound) {
-		return nil, objectNotFound(o.kind, query.Get("after"))
-	}
-	if err != nil {
-		return nil, databaseError(err)
-	}
-	more := len(objects) > count
-	objects = objects[:min(count, len(objects))]
-	o.refresh(ctx, objects)
-	w := rawjson.Writer{}
-	w.Open()
-	w.Str("object", "list")
-	w.OpenList("data")
-	for _, one := range objects {
-		expires, purpose := rawjson.Get(one.Data, "expires_at"), query.Get("purpose")
-		expired := one.Kind == batch.File && expires.Kind == rawjson.Number && expires.Int() <= o.in.Start.Unix()
-		if len(one.Data) > 0 && !expired && (purpose == "" || rawjson.Get(one.Data, "purpose").String() == purpose) {
-			w.Element(one.Data)
-		}
-	}
-	w.CloseList()
-	if len(objects) > 0 {
-		w.Str("first_id", objects[0].ID)
-		w.Str("last_id", objects[len(objects)-1].ID)
-	}
-	w.Bool("has_more", more)
-	w.Close()
-	o.rec.Entry.Provider = ""
-	return w.Out, nil
-}
-
-// refresh reads batches that have not ended, and files that no response has described, from their providers. An object that cannot be read
-// keeps its last state.
-func (o *objectRequest) refresh(ctx context.Context, objects []batch.Object) {
-	slots := make(chan struct{}, refreshing)
-	var tasks sync.WaitGroup
-	for i := range objects {
-		one := &objects[i]
-		if len(one.Data) > 0 && (one.Kind == batch.File || one.Settled) {
-			continue
-		}
-		p, err := o.holder(*one)
-		if err != nil {
-			continue
-		}
-		slots <- struct{}{}
-		tasks.Go(func() {
-			defer func() { <-slots }()
-			data, err := o.call(ctx, p, &provider.ObjectOperation{Credential: one.Credential, Method: http.MethodGet, Path: []string{string(o.in.Route.Op), one.ID}})
-			if err != nil {
-				if llm.AsError(err).UpstreamStatus == http.StatusNotFound {
-					one.Data = nil
-				}
-				return
-			}
-			read := *one
-			read.Data = data
-			if err := o.received(ctx, p, read); err == nil {
-				one.Data = data
-			}
-		})
-	}
-	tasks.Wait()
-}
-
-// call performs an operation and returns the JSON object of the response.
-func (o *objectRequest) call(ctx context.Context, p *provider.Provider, op *provider.ObjectOperation) ([]byte, error) {
-	stream, err := o.Dispatcher.CallObject(ctx, p, op, o.in.Settings.Attempts.Idle)
-	if err != nil {
-		return nil, err
-	}
-	defer stream.Close()
-	var out bytes.Buffer
-	for {
-		ev, ok, err := stream.Next()
-		switch {
-		case err != nil:
-			return nil, err
-		case ok:
-			if out.Write(ev.Data); out.Len() <= maxObject {
-				continue
-			}
-		}
-		data := out.Bytes()
-		if len(data) > maxObject || !rawjson.Parse(data).IsObject() || !rawjson.Valid(data) {
-			return nil, llm.Errorf(llm.UpstreamMalformed, "The provider's response is not a JSON object of at most %d bytes.", maxObject)
-		}
-		return data, nil
-	}
-}
-
-func objectNotFound(kind batch.Kind, id string) error {
-	name := "File"
-	if kind == batch.Batch {
-		name = "Batch"
-	}
-	return llm.Errorf(llm.NotFound, "%s %q was not found.", name, show.Shorten(id))
-}
-
-// objectFailure returns the error of a provider for the client.
-func objectFailure(p *provider.Provider, err error) error {
-	e := llm.AsError(err)
-	if e.UpstreamStatus == 0 {
-		return e
-	}
-	shown := *e
-	shown.Message = fmt.Sprintf("%s returned an error: %s", p.Name, strings.TrimSpace(e.Message))
-	return shown.With("provider", p.Name)
-}
-
-// databaseError returns the error for an operation that needs the owner of an object.
-func databaseError(err error) error {
-	if _, ok := errors.AsType[*llm.Error](err); ok {
-		return err
-	}
-	return &llm.Error{Kind: llm.LedgerUnavailable, Message: "Files and batches are unavailable while the database is unreachable. Retry later.", Err: err, RetryAfter: time.Second}
+	return o.Serve(ctx, endpoint(in.HTTP.URL.Path))
 }

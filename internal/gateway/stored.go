@@ -183,10 +183,10 @@ func (g *Gateway) callStored(ctx context.Context, in *incoming, who modelapi.Cal
 		case err != nil:
 			return storedFailure(p, id, llm.AsError(err))
 		case !ok:
-			_ = out.End(storedSummary{p.Name}) // fails only when the client has disconnected
+			_ = out.End(response.ProviderSummary(p.Name)) // fails only when the client has disconnected
 			return nil
 		}
-		if err := out.Event(&ev, storedSummary{p.Name}); err != nil {
+		if err := out.Event(&ev, response.ProviderSummary(p.Name)); err != nil {
 			return &llm.Error{Kind: llm.ClientCancelled, Message: "The client stopped reading the response.", Err: err}
 		}
 	}
@@ -204,12 +204,3 @@ func storedFailure(p *provider.Provider, id string, e *llm.Error) *llm.Error {
 	shown.Message = fmt.Sprintf("%s returned an error: %s", p.Name, strings.TrimSpace(e.Message))
 	return shown.With("provider", p.Name)
 }
-
-// storedSummary describes an operation on a stored response.
-type storedSummary struct{ provider string }
-
-// SetHeaders implements response.Summary.
-func (s storedSummary) SetHeaders(h http.Header) { h.Set("X-Fairlead-Provider", s.provider) }
-
-// Trace implements response.Summary.
-func (storedSummary) Trace() []byte { return nil }

@@ -353,3 +353,12 @@ func WriteError(w http.ResponseWriter, e *llm.Error, body []byte) {
 	w.WriteHeader(status)
 	_, _ = w.Write(body) // fails only when the client has disconnected
 }
+
+// ProviderSummary describes an operation at a provider that calls no model.
+type ProviderSummary string
+
+// SetHeaders implements Summary.
+func (s ProviderSummary) SetHeaders(h http.Header) { h.Set("X-Fairlead-Provider", string(s)) }
+
+// Trace implements Summary.
+func (ProviderSummary) Trace() []byte { return nil }

@@ -1,4 +1,4 @@
-package gateway
+package objects
 
 import (
 	"context"
@@ -66,7 +66,7 @@ func (c *batchCharge) add(u llm.Usage, at time.Time) {
 
 // settleBatch records the usage of a batch that has ended: one entry for each model, charged to the key that created the batch. It does
 // nothing if that was done before.
-func (o *objectRequest) settleBatch(ctx context.Context, p *provider.Provider, of batch.Object) error {
+func (o *Request) settleBatch(ctx context.Context, p *provider.Provider, of batch.Object) error {
 	if of.Settled || !batch.Ended(of.Data) {
 		return nil
 	}
@@ -78,7 +78,7 @@ func (o *objectRequest) settleBatch(ctx context.Context, p *provider.Provider, o
 	if key == nil {
 		key = &account.Key{ID: of.KeyID, WorkspaceID: of.WorkspaceID}
 	}
-	budgets := budget.Applied(&account.Grant{Key: key, Workspace: o.who.Grant.Workspace})
+	budgets := budget.Applied(&account.Grant{Key: key, Workspace: o.Caller.Grant.Workspace})
 	for i := range budgets {
 		budgets[i].WarnOnly = true // the cost has been incurred
 	}
@@ -87,7 +87,7 @@ func (o *objectRequest) settleBatch(ctx context.Context, p *provider.Provider, o
 		return err
 	}
 	defer hold.Release() // no-op after settlement
-	first, err := o.Objects.SettleObject(ctx, of, true)
+	first, err := o.Store.SettleObject(ctx, of, true)
 	if err != nil {
 		return databaseError(err)
 	}
@@ -99,7 +99,7 @@ func (o *objectRequest) settleBatch(ctx context.Context, p *provider.Provider, o
 		e := o.batchEntry(of, key, c)
 		if err := o.Log.End(e); err != nil {
 			if i == 0 { // nothing was recorded, so that the next request may try again
-				_, undo := o.Objects.SettleObject(ctx, of, false)
+				_, undo := o.Store.SettleObject(ctx, of, false)
 				return errors.Join(err, undo)
 			}
 			return err
@@ -115,7 +115,7 @@ func (o *objectRequest) settleBatch(ctx context.Context, p *provider.Provider, o
 
 // batchCharges returns the usage of a batch that has ended: from the batch itself, or from the file with its results if the batch reports
 // no usage or its price depends on single requests.
-func (o *objectRequest) batchCharges(ctx context.Context, p *provider.Provider, of batch.Object) ([]*batchCharge, error) {
+func (o *Request) batchCharges(ctx context.Context, p *provider.Provider, of batch.Object) ([]*batchCharge, error) {
 	model, u, reported := batch.Usage(of.Data)
 	results := batch.Results(of.Data)
 	if reported && u.Total() == 0 || !reported && results == "" {
@@ -132,7 +132,7 @@ func (o *objectRequest) batchCharges(ctx context.Context, p *provider.Provider, 
 			return []*batchCharge{sum}, nil
 		}
 	}
-	stream, err := o.Dispatcher.CallObject(ctx, p, &provider.ObjectOperation{Credential: of.Credential, Method: http.MethodGet, Path: []string{"files", results, "content"}}, o.in.Settings.Attempts.Idle)
+	stream, err := o.Dispatcher.CallObject(ctx, p, &provider.ObjectOperation{Credential: of.Credential, Method: http.MethodGet, Path: []string{"files", results, "content"}}, o.In.Settings.Attempts.Idle)
 	if err != nil {
 		return nil, objectFailure(p, err)
 	}
@@ -160,23 +160,23 @@ func (o *objectRequest) batchCharges(ctx context.Context, p *provider.Provider, 
 }
 
 // newCharge returns an empty charge for a model under the provider's name. Without a name, the batch must have only one model.
-func (o *objectRequest) newCharge(p *provider.Provider, of batch.Object, reported string) *batchCharge {
+func (o *Request) newCharge(p *provider.Provider, of batch.Object, reported string) *batchCharge {
 	name := reported
 	if len(of.Uses) == 1 { // a provider may report the name of a dated snapshot that the catalog does not have
 		name = of.Uses[0].Model
 	}
 	c := &batchCharge{model: name}
-	if targets := o.in.Snapshot.Named(p.Name + "/" + name); name != "" && len(targets) > 0 {
+	if targets := o.In.Snapshot.Named(p.Name + "/" + name); name != "" && len(targets) > 0 {
 		c.target, c.model = targets[0], targets[0].Model.Name
 	}
 	return c
 }
 
 // batchEntry returns the entry with the usage of a model in a batch.
-func (o *objectRequest) batchEntry(of batch.Object, key *account.Key, c *batchCharge) *requestlog.Entry {
+func (o *Request) batchEntry(of batch.Object, key *account.Key, c *batchCharge) *requestlog.Entry {
 	e := &requestlog.Entry{
-		ID: id.New("req", o.in.Start), WorkspaceID: of.WorkspaceID, KeyID: of.KeyID, KeyName: key.Name, Time: o.in.Start,
-		Endpoint: requestlog.BatchEndpoint, Format: o.in.Route.Format.Name(), Requested: c.model, Model: c.model, Provider: of.Provider, Tags: key.Tags,
+		ID: id.New("req", o.In.Start), WorkspaceID: of.WorkspaceID, KeyID: of.KeyID, KeyName: key.Name, Time: o.In.Start,
+		Endpoint: requestlog.BatchEndpoint, Format: o.In.Route.Format.Name(), Requested: c.model, Model: c.model, Provider: of.Provider, Tags: key.Tags,
 		Outcome: requestlog.OK, Status: http.StatusOK, Finish: show.Shorten(rawjson.Get(of.Data, "status").String()), Usage: c.usage,
 		Metadata: map[string]string{"batch_id": of.ID}, BodyState: requestlog.BodyMedia,
 	}
