@@ -129,6 +129,7 @@ var layers = [][]string{
 	{
 		"internal/attempt",
 		"internal/budget",
+		"internal/realtime/meter",
 	},
 	{
 		"internal/account/factor",
@@ -258,11 +259,13 @@ var only = map[string][]string{
 
 // never lists packages that a package must not import although they are below it.
 var never = map[string][]string{
-	"internal/gateway":   serving,
-	"internal/modelapi":  serving,
-	"internal/modellist": serving,
-	"internal/objects":   serving,
-	"internal/recording": serving,
+	"internal/gateway":        serving,
+	"internal/modelapi":       serving,
+	"internal/modellist":      serving,
+	"internal/objects":        serving,
+	"internal/realtime":       serving,
+	"internal/realtime/meter": serving,
+	"internal/recording":      serving,
 
 	"internal/admin/*": {"internal/store", "internal/store/*", "internal/provider/*", "internal/wire/*"},
 	"internal/admin":   {"internal/store", "internal/store/*", "internal/provider/*", "internal/wire/*"},

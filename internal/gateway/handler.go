@@ -16,6 +16,7 @@ import (
 	"fairlead/internal/modellist"
 	"fairlead/internal/policy"
 	"fairlead/internal/rawjson"
+	"fairlead/internal/realtime"
 	"fairlead/internal/recording"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/response"
@@ -49,7 +50,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if i := g.routeIndex(path); i >= 0 && g.Routes[i].Op == llm.Realtime {
 		if g.requireMethod(w, r, requestID, http.MethodGet) && g.checkUpgrade(w, r, requestID) {
-			g.handle(w, withProtocols(r), requestID, g.Routes[i], g.identifyKey)
+			g.handle(w, realtime.WithProtocols(r), requestID, g.Routes[i], g.identifyKey)
 		}
 		return
 	}

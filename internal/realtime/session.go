@@ -1,5 +1,5 @@
-// Package realtime copies the messages of a WebSocket session between a client and a provider, and reads the usage that the provider
-// reports. Messages pass unchanged. The package neither authenticates nor charges: a Meter does.
+// Package realtime reads the handshake of a WebSocket session, copies its messages between a client and a provider, and reads the usage
+// that the provider reports. Messages pass unchanged. The package neither authenticates nor charges: a Meter does.
 package realtime
 
 import (

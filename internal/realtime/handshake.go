@@ -1,0 +1,98 @@
+package realtime
+
+import (
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/route"
+	"fairlead/internal/wire/show"
+	"fairlead/internal/wire/strict"
+)
+
+const (
+	// Protocol is the WebSocket subprotocol of a session.
+	Protocol = "realtime"
+	// keyProtocol and betaProtocol are the beginnings of subprotocols in which browsers send headers, because they cannot set any.
+	keyProtocol, betaProtocol = "openai-insecure-api-key.", "openai-beta."
+)
+
+// CheckUpgrade returns an error for a request that does not open a WebSocket.
+func CheckUpgrade(r *http.Request) error {
+	has := func(header, token string) bool {
+		return slices.ContainsFunc(offers(r.Header, header), func(s string) bool { return strings.EqualFold(s, token) })
+	}
+	switch key, err := base64.StdEncoding.DecodeString(strings.TrimSpace(r.Header.Get("Sec-Websocket-Key"))); {
+	case r.ProtoMajor != 1 || !has("Connection", "upgrade") || !has("Upgrade", "websocket") || !has("Sec-Websocket-Version", "13"):
+		return llm.Errorf(llm.UpgradeRequired, "%s is a WebSocket. Connect with a WebSocket client over HTTP/1.1.", show.Shorten(r.URL.Path))
+	case err != nil || len(key) != 16 || len(r.Header.Values("Sec-Websocket-Key")) > 1:
+		return strict.Reject(strict.Problem{Param: "Sec-WebSocket-Key", Message: "Sec-WebSocket-Key must be 16 bytes in base64."})
+	}
+	return nil
+}
+
+// offers returns the elements of a header with a list of values.
+func offers(h http.Header, name string) []string {
+	var all []string
+	for _, value := range h.Values(name) {
+		for one := range strings.SplitSeq(value, ",") {
+			all = append(all, strings.TrimSpace(one))
+		}
+	}
+	return all
+}
+
+// WithProtocols returns the request with the API key and the beta of its subprotocols in headers. Headers of the client take precedence.
+func WithProtocols(r *http.Request) *http.Request {
+	moved := r.Clone(r.Context())
+	var rest []string
+	for _, one := range offers(r.Header, "Sec-Websocket-Protocol") {
+		if key, ok := strings.CutPrefix(one, keyProtocol); ok {
+			if moved.Header.Get("Authorization") == "" {
+				moved.Header.Set("Authorization", "Bearer "+key)
+			}
+		} else if beta, ok := strings.CutPrefix(one, betaProtocol); ok {
+			if moved.Header.Get("Openai-Beta") == "" {
+				moved.Header.Set("Openai-Beta", strings.Replace(beta, "-", "=", 1)) // realtime-v1 is realtime=v1
+			}
+		} else {
+			rest = append(rest, one)
+		}
+	}
+	moved.Header.Del("Sec-Websocket-Protocol") // the key must not appear in a response or in a log
+	if len(rest) > 0 {
+		moved.Header.Set("Sec-Websocket-Protocol", strings.Join(rest, ", "))
+	}
+	return moved
+}
+
+// ReadRequest returns the request of a handshake, whose query names the model.
+func ReadRequest(r *http.Request, format string) (*llm.Request, error) {
+	query := r.URL.Query()
+	var problems []strict.Problem
+	for name := range query {
+		if name != "model" { // call_id, for example, would join the call of another workspace
+			problems = append(problems, strict.Problem{Param: show.Shorten(name), Message: fmt.Sprintf("The parameter %s is not supported. Configure the session with session.update.", show.Shorten(name))})
+		}
+	}
+	req := &llm.Request{
+		Op: llm.Realtime, Format: format, Model: query.Get("model"), Choices: 1, Unsized: 1, Beta: strings.Join(r.Header.Values("Openai-Beta"), ","),
+	}
+	switch {
+	case len(query["model"]) != 1 || req.Model == "":
+		problems = append(problems, strict.Problem{Param: "model", Message: "model is required once. Name a model in the query: /realtime?model=NAME."})
+	case route.IsAuto(route.AsAuto(req.Model)):
+		problems = append(problems, strict.Problem{Param: "model", Message: "This endpoint has no automatic choice of the model. Name a model."})
+	}
+	if len(problems) > 0 {
+		slices.SortFunc(problems, func(a, b strict.Problem) int { return strings.Compare(a.Param, b.Param) })
+		return nil, strict.Reject(problems...)
+	}
+	if slices.Contains(offers(r.Header, "Sec-Websocket-Protocol"), Protocol) {
+		req.Subprotocol = Protocol
+	}
+	return req, nil
+}

@@ -1,0 +1,163 @@
+// Package meter charges the responses of realtime sessions.
+package meter
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"fairlead/internal/bill"
+	"fairlead/internal/catalog"
+	"fairlead/internal/ledger"
+	"fairlead/internal/limit"
+	"fairlead/internal/llm"
+	"fairlead/internal/money"
+	"fairlead/internal/provider"
+	"fairlead/internal/requestlog"
+	"fairlead/internal/route"
+)
+
+// Admission is what a session needs from the gateway before each response.
+type Admission struct {
+	// Check authenticates the key again, so that an expired or rotated key ends its sessions.
+	Check func() error
+	// Next counts the next response on the limits of the key and holds its maximum cost. It may return the slot together with an error.
+	Next func(ctx context.Context) (*limit.Slot, *ledger.Hold, error)
+}
+
+// Meter implements realtime.Meter. It holds the maximum cost of one response at a time.
+type Meter struct {
+	admission Admission
+	snapshot  *route.Snapshot
+	start     time.Time // of the session, whose prices apply
+	target    *provider.Target
+
+	mu         sync.Mutex
+	hold       *ledger.Hold
+	turn       *limit.Slot  // counts the tokens of the next response
+	owed       money.Amount // transcriptions, charged with the next response
+	charge     bill.Charge
+	baseline   *catalog.Price // nil for none
+	unreported int64          // responses without usage
+}
+
+// New returns the meter of a session whose first response has a slot and a hold.
+func New(a Admission, snap *route.Snapshot, start time.Time, turn *limit.Slot, hold *ledger.Hold) *Meter {
+	return &Meter{admission: a, snapshot: snap, start: start, turn: turn, hold: hold}
+}
+
+// Begin starts the charge of a session at a target. The price of the baseline may be nil.
+func (m *Meter) Begin(t *provider.Target, baseline *catalog.Price) {
+	m.target = t
+	m.charge.Bill = m.empty(t.Price)
+	m.baseline = baseline
+	m.charge.Baseline = m.empty(m.baseline)
+}
+
+// Charge returns the charge of the session so far, and the number of responses without usage.
+func (m *Meter) Charge() (charge bill.Charge, unreported int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	charge = m.charge
+	if charge.Bill != nil {
+		charge.Attempt = new(charge.Bill.Total)
+	}
+	return charge, m.unreported
+}
+
+// empty returns a bill without rows; nil for an unknown price.
+func (m *Meter) empty(p *catalog.Price) *catalog.Bill {
+	if p == nil {
+		return nil
+	}
+	b := p.At(m.start).Bill(llm.Usage{})
+	b.Rows, b.Total = b.Rows[:0], 0
+	return &b
+}
+
+// Response implements realtime.Meter. It charges the response, counts it on the limits of the key and holds the cost of the next one.
+func (m *Meter) Response(ctx context.Context, u *llm.Usage) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var cost money.Amount
+	var used llm.Usage
+	if u == nil {
+		m.unreported++
+	} else {
+		used = *u
+		cost = m.add(m.target.Price, used, true)
+	}
+	m.hold.Settle(cost.Add(m.owed))
+	m.owed = 0
+	m.turn.Settle(used.Total())
+	turn, hold, err := m.admission.Next(ctx)
+	if turn != nil {
+		m.turn = turn
+	}
+	if err != nil {
+		return err
+	}
+	m.hold = hold
+	return nil
+}
+
+// Transcription implements realtime.Meter. The price is that of the model at the same provider.
+func (m *Meter) Transcription(_ context.Context, model string, u *llm.Usage) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var price *catalog.Price
+	if targets := m.snapshot.Named(m.target.Provider + "/" + model); model != "" && len(targets) > 0 && targets[0].Serves(llm.Transcribe) {
+		price = targets[0].Price
+	}
+	switch {
+	case price == nil, u == nil && price.At(m.start).PerRequest == 0:
+		if m.charge.Bill != nil {
+			m.charge.Bill.Add(catalog.Bill{Excluded: []string{bill.Transcription}})
+		}
+	case u == nil:
+		m.owed = m.owed.Add(m.add(price, llm.Usage{}, false))
+	default:
+		m.owed = m.owed.Add(m.add(price, *u, false))
+	}
+	return nil
+}
+
+// add adds a usage at a price to the charge, and returns its cost. A response costs at most the hold.
+func (m *Meter) add(p *catalog.Price, u llm.Usage, response bool) money.Amount {
+	sum := &m.charge.Usage
+	sum.Input, sum.CacheRead, sum.Output = sum.Input+u.Input, sum.CacheRead+u.CacheRead, sum.Output+u.Output
+	sum.AudioInput, sum.AudioOutput = sum.AudioInput+u.AudioInput, sum.AudioOutput+u.AudioOutput
+	var cost money.Amount
+	if p != nil && m.charge.Bill != nil {
+		b := bill.Realtime(p.At(m.start), u)
+		if held := m.hold.Amount(); response && b.Total > held {
+			b.Rows = append(b.Rows, catalog.Row{Class: "above_hold", Amount: held.Sub(b.Total)})
+			b.Total, m.charge.Flag = held, requestlog.UsageAboveHold
+		}
+		b.Rows = slices.DeleteFunc(b.Rows, func(r catalog.Row) bool { return r.Tokens == 0 && r.Amount == 0 })
+		cost = b.Total
+		m.charge.Bill.Add(b)
+	}
+	if m.baseline != nil {
+		at := m.baseline
+		if !response {
+			at = p
+		}
+		if at != nil {
+			m.charge.Baseline.Add(bill.Realtime(at.At(m.start), u))
+		}
+	}
+	return cost
+}
+
+// Check implements realtime.Meter.
+func (m *Meter) Check() error { return m.admission.Check() }
+
+// Release frees what the next response would have used, and charges the last transcriptions.
+func (m *Meter) Release() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.turn.Settle(0)
+	m.hold.Settle(m.owed)
+}
