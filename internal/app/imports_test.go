@@ -116,6 +116,7 @@ var layers = [][]string{
 	{
 		"internal/modellist",
 		"internal/recording",
+		"internal/storedresponse",
 	},
 	{
 		"internal/alert",
@@ -266,6 +267,7 @@ var never = map[string][]string{
 	"internal/realtime":       serving,
 	"internal/realtime/meter": serving,
 	"internal/recording":      serving,
+	"internal/storedresponse": serving,
 
 	"internal/admin/*": {"internal/store", "internal/store/*", "internal/provider/*", "internal/wire/*"},
 	"internal/admin":   {"internal/store", "internal/store/*", "internal/provider/*", "internal/wire/*"},

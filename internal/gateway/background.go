@@ -15,6 +15,7 @@ import (
 	"fairlead/internal/provider"
 	"fairlead/internal/recording"
 	"fairlead/internal/requestlog"
+	"fairlead/internal/storedresponse"
 	"fairlead/internal/wire/show"
 )
 
@@ -97,7 +98,7 @@ func (g *Gateway) awaitUsage(ctx context.Context, task *backgroundTask) llm.Even
 // pollStored reads a stored response once. It reports whether the response has ended or cannot be read anymore.
 func (g *Gateway) pollStored(ctx context.Context, stored llm.StoredResponse) (ev llm.Event, ended bool) {
 	p, ok := g.snapshot.Load().Provider(stored.Provider)
-	if !ok || !holdsStored(p, stored) {
+	if !ok || !storedresponse.Holds(p, stored) {
 		return llm.Event{}, true
 	}
 	settings := g.settings.Load()

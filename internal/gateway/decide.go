@@ -18,6 +18,7 @@ import (
 	"fairlead/internal/promptcache"
 	"fairlead/internal/provider"
 	"fairlead/internal/route"
+	"fairlead/internal/storedresponse"
 	"fairlead/internal/token"
 	"fairlead/internal/turncache"
 	"fairlead/internal/wire"
@@ -42,10 +43,10 @@ func (p plan) baseline(snap *route.Snapshot) bill.Baseline {
 // decide plans the request. For embeddings it pins the workspace's model on first use. When no target can serve the request, the plan
 // contains the decision that explains the error.
 func (g *Gateway) decide(ctx context.Context, in *incoming, who modelapi.Caller, p *prompt, dryRun bool) (plan, error) {
-	if err := g.bindStored(in.Snapshot, who.Grant.Workspace.ID, p.req); err != nil {
+	if err := storedresponse.Bind(g.StoredIDs, in.Snapshot, who.Grant.Workspace.ID, p.req); err != nil {
 		return plan{}, err
 	}
-	if err := checkAccount(in.Snapshot, p.req); err != nil {
+	if err := storedresponse.CheckAccount(in.Snapshot, p.req); err != nil {
 		return plan{}, err
 	}
 	if p.req.Op == llm.Chat {

@@ -26,6 +26,7 @@ import (
 	"fairlead/internal/responsecache"
 	"fairlead/internal/route"
 	"fairlead/internal/session"
+	"fairlead/internal/storedresponse"
 	"fairlead/internal/token"
 	"fairlead/internal/tracecontext"
 	"fairlead/internal/turncache"
@@ -83,12 +84,6 @@ type Pinner interface {
 	PinEmbedding(ctx context.Context, workspaceID, model string) (string, error)
 }
 
-// StoredIDs parses the ids of stored responses that clients send.
-type StoredIDs interface {
-	// Open returns the response that an id names. It reports false for an id that was not made for the workspace.
-	Open(workspaceID, id string) (llm.StoredResponse, bool)
-}
-
 // Tracing connects requests with the traces of their callers.
 type Tracing interface {
 	// Begin returns the place of a request in a trace.
@@ -118,8 +113,8 @@ type Parts struct {
 	Ledger     ledger.Ledger
 	Health     Health
 	Dispatcher *attempt.Dispatcher
-	StoredIDs  StoredIDs   // nil if providers store no responses
-	Objects    batch.Store // nil if the gateway offers no files and batches
+	StoredIDs  storedresponse.IDs // nil if providers store no responses
+	Objects    batch.Store        // nil if the gateway offers no files and batches
 	Log        Log
 	Observe    func(*requestlog.Entry) // called for every finished request
 	Started    func(*requestlog.Entry) // called for every dispatched request

@@ -11,6 +11,7 @@ import (
 
 	"fairlead/internal/account"
 	"fairlead/internal/id"
+	"fairlead/internal/limit"
 	"fairlead/internal/llm"
 	"fairlead/internal/modelapi"
 	"fairlead/internal/modellist"
@@ -171,6 +172,23 @@ func (g *Gateway) reject(w http.ResponseWriter, r *http.Request, requestID strin
 
 // identifyKey authenticates the API key of a request.
 func (g *Gateway) identifyKey(in *incoming) (modelapi.Caller, error) { return in.Authenticate(g.Keys) }
+
+// admit counts a request that calls no model as a running request, and on the limits of its key.
+func (g *Gateway) admit(ctx context.Context, in *modelapi.Request, key *account.Key) (context.Context, func(), error) {
+	ctx, leave, err := g.inflight.Enter(ctx, key.ID, in.Settings.MaxConcurrent)
+	if err != nil {
+		return nil, nil, err
+	}
+	slot, err := g.Limits.Take(ctx, key.ID, limit.Limits(key.Limits), 0)
+	if err != nil {
+		leave()
+		return nil, nil, err
+	}
+	return ctx, func() {
+		slot.Release()
+		leave()
+	}, nil
+}
 
 // ErrorBody returns the error object in the shape that the client of r can read, for an error outside the model API.
 func ErrorBody(r *http.Request, e *llm.Error, requestID string) []byte {

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"slices"
 
-	"fairlead/internal/limit"
 	"fairlead/internal/llm"
 	"fairlead/internal/modelapi"
 	"fairlead/internal/objects"
@@ -44,16 +43,11 @@ func (g *Gateway) serveObject(ctx context.Context, in *incoming, identify identi
 	if err != nil {
 		return err
 	}
-	ctx, leave, err := g.inflight.Enter(ctx, who.Grant.Key.ID, in.Settings.MaxConcurrent)
+	ctx, leave, err := g.admit(ctx, &in.Request, who.Grant.Key)
 	if err != nil {
 		return err
 	}
 	defer leave()
-	slot, err := g.Limits.Take(ctx, who.Grant.Key.ID, limit.Limits(who.Grant.Key.Limits), 0)
-	if err != nil {
-		return err
-	}
-	defer slot.Release()
 	ctx, stop := context.WithTimeout(ctx, in.Settings.Attempts.Total)
 	defer stop()
 	o := &objects.Request{Service: &g.objects, In: &in.Request, Caller: who, Rec: rec, Out: out}

@@ -1,0 +1,185 @@
+// Package storedresponse finds the responses that providers store, and delivers the results of operations on them.
+package storedresponse
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"fairlead/internal/attempt"
+	"fairlead/internal/llm"
+	"fairlead/internal/modelapi"
+	"fairlead/internal/provider"
+	"fairlead/internal/response"
+	"fairlead/internal/route"
+	"fairlead/internal/wire/show"
+)
+
+// IDs parses the ids of stored responses that clients send.
+type IDs interface {
+	// Open returns the response that an id names. It reports false for an id that was not made for the workspace.
+	Open(workspaceID, id string) (llm.StoredResponse, bool)
+}
+
+// find returns the stored response that a client's id names, and the provider that holds it. An id of another workspace is
+// unknown.
+func find(ids IDs, snap *route.Snapshot, workspaceID, id string) (llm.StoredResponse, *provider.Provider, *llm.Error) {
+	stored, ok := ids.Open(workspaceID, id)
+	if !ok {
+		return stored, nil, llm.Errorf(llm.NotFound, "Response %q was not found.", show.Shorten(id))
+	}
+	p, ok := snap.Provider(stored.Provider)
+	if ok && Holds(p, stored) {
+		return stored, p, nil
+	}
+	return stored, nil, llm.Errorf(llm.NotFound, "The response cannot be reached: the provider account that stored it was removed from the configuration.")
+}
+
+// Holds reports whether the provider has the credential of a stored response. A local server has none.
+func Holds(p *provider.Provider, stored llm.StoredResponse) bool {
+	if p.Stored == nil || stored.Credential == "" {
+		return p.Stored != nil && len(p.Credentials) == 0
+	}
+	return slices.ContainsFunc(p.Credentials, func(c provider.Credential) bool { return c.ID == stored.Credential })
+}
+
+// Bind binds a request that continues a stored response to the provider account that holds it.
+func Bind(ids IDs, snap *route.Snapshot, workspaceID string, req *llm.Request) error {
+	if req.Previous == "" {
+		return nil
+	}
+	stored, _, e := find(ids, snap, workspaceID, req.Previous)
+	if e != nil {
+		e.Param, e.Message = "previous_response_id", e.Message+" Send the whole conversation in input."
+		return e
+	}
+	only := &req.Controls.Provider.Only
+	if len(*only) > 0 && !slices.Contains(*only, stored.Provider) {
+		e := llm.Errorf(llm.InvalidRequest, "The previous response is stored by %s, which provider.only excludes.", stored.Provider)
+		e.Param = "previous_response_id"
+		return e
+	}
+	*only, req.Stored = []string{stored.Provider}, &stored
+	return nil
+}
+
+// CheckAccount rejects a request that refers to an object of one provider account, such as a conversation, if several accounts
+// could serve it: the id of the object does not name its account.
+func CheckAccount(snap *route.Snapshot, req *llm.Request) error {
+	if req.Account == "" || req.Stored != nil {
+		return nil
+	}
+	var targets []*provider.Target
+	for _, name := range append([]string{req.Model}, req.Controls.Models...) {
+		if route.IsAuto(name) {
+			targets = append(targets, snap.Targets()...)
+		} else {
+			targets = append(targets, snap.Named(name)...)
+		}
+	}
+	only, ignore := req.Controls.Provider.Only, req.Controls.Provider.Ignore
+	accounts := map[string]int{}
+	for _, t := range targets {
+		if t.Lacks.Has(llm.ResponsesAPI) || len(only) > 0 && !slices.Contains(only, t.Provider) || slices.Contains(ignore, t.Provider) {
+			continue
+		}
+		if p, ok := snap.Provider(t.Provider); ok {
+			accounts[p.Name] = max(1, len(p.Credentials))
+		}
+	}
+	count := 0
+	for _, credentials := range accounts {
+		count += credentials
+	}
+	if count <= 1 {
+		return nil
+	}
+	e := llm.Errorf(llm.InvalidRequest, "%s refers to an object of one provider account, and %d accounts could serve the request. Select a provider with one credential in provider.only, or continue a response with previous_response_id.", req.Account, count)
+	e.Param = req.Account
+	return e
+}
+
+// Methods returns the methods of a stored response or of a part of it; nil for an unknown part.
+func Methods(part string) []string {
+	switch part {
+	case "":
+		return []string{http.MethodGet, http.MethodDelete}
+	case "input_items":
+		return []string{http.MethodGet}
+	case "cancel":
+		return []string{http.MethodPost}
+	}
+	return nil
+}
+
+// Operation is an operation of a client on a stored response. It calls no model and costs nothing.
+type Operation struct {
+	IDs        IDs
+	Dispatcher *attempt.Dispatcher
+	In         *modelapi.Request
+	Workspace  string
+	ID         string // of the response, as the client knows it
+	Part       string // of the response; empty for the response itself
+	Out        *response.Writer
+}
+
+// Serve sends the operation to the provider account that holds the response and delivers the answer.
+func (o *Operation) Serve(ctx context.Context) error {
+	in, out := o.In, o.Out
+	op := &provider.StoredOperation{Method: in.HTTP.Method, Part: o.Part, Query: in.HTTP.URL.Query()}
+	if op.Method == http.MethodHead {
+		op.Method = http.MethodGet
+	}
+	stream, _ := strconv.ParseBool(op.Query.Get("stream")) // the provider rejects other values
+	op.Stream = stream && op.Part == "" && op.Method == http.MethodGet
+	stored, p, e := find(o.IDs, in.Snapshot, o.Workspace, o.ID)
+	if e != nil {
+		return e
+	}
+	op.Response = stored
+	op.ModelName = func(reported string) string { // the name that clients see
+		if targets := in.Snapshot.Named(p.Name + "/" + reported); len(targets) > 0 {
+			return targets[0].Model.Name
+		}
+		return reported
+	}
+	if op.Stream {
+		out.StartStream(in.Settings.Hold, in.Settings.Ping)
+	}
+	ctx, stop := context.WithTimeout(ctx, in.Settings.Attempts.Total)
+	defer stop()
+	answer, err := o.Dispatcher.CallStored(ctx, p, op, in.Settings.Attempts.Idle)
+	if err != nil {
+		return failure(p, o.ID, llm.AsError(err))
+	}
+	defer answer.Close()
+	for {
+		ev, ok, err := answer.Next()
+		switch {
+		case err != nil:
+			return failure(p, o.ID, llm.AsError(err))
+		case !ok:
+			_ = out.End(response.ProviderSummary(p.Name)) // fails only when the client has disconnected
+			return nil
+		}
+		if err := out.Event(&ev, response.ProviderSummary(p.Name)); err != nil {
+			return &llm.Error{Kind: llm.ClientCancelled, Message: "The client stopped reading the response.", Err: err}
+		}
+	}
+}
+
+// failure returns the error for the client. The provider's 404 means that the response was deleted or has expired.
+func failure(p *provider.Provider, id string, e *llm.Error) *llm.Error {
+	if e.UpstreamStatus == http.StatusNotFound {
+		return llm.Errorf(llm.NotFound, "Response %q was not found. It was deleted, or %s stores it no longer.", show.Shorten(id), p.Title).With("provider", p.Name)
+	}
+	if e.UpstreamStatus == 0 {
+		return e
+	}
+	shown := *e
+	shown.Message = fmt.Sprintf("%s returned an error: %s", p.Name, strings.TrimSpace(e.Message))
+	return shown.With("provider", p.Name)
+}
