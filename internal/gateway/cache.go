@@ -130,7 +130,7 @@ func identity(in *incoming, who modelapi.Caller, p plan) *responsecache.Identity
 
 // replay sends a cached response. It counts as a request and costs nothing.
 func (g *Gateway) replay(ctx context.Context, d *delivery, found *responsecache.Response) error {
-	turn, err := g.takeTurn(ctx, d.grant, d.plan.req)
+	turn, err := g.Sessions.TakeTurn(ctx, g.Limits, d.grant, d.plan.req.Controls.SessionID)
 	if err != nil {
 		return err
 	}

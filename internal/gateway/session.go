@@ -3,13 +3,11 @@ package gateway
 import (
 	"cmp"
 	"context"
-	"errors"
 	"slices"
 
 	"fairlead/internal/account"
 	"fairlead/internal/bill"
 	"fairlead/internal/ledger"
-	"fairlead/internal/limit"
 	"fairlead/internal/llm"
 	"fairlead/internal/modelapi"
 	"fairlead/internal/money"
@@ -83,7 +81,7 @@ func (g *Gateway) downgrade(ctx context.Context, p *prompt, budgets []ledger.Bud
 // hold counts the request on the limits of its session and reserves its maximum cost on every budget that applies. It returns the terms
 // that the cost assumes.
 func (g *Gateway) hold(ctx context.Context, in *incoming, grant *account.Grant, p plan) (*ledger.Hold, bill.Terms, error) {
-	turn, err := g.takeTurn(ctx, grant, p.req)
+	turn, err := g.Sessions.TakeTurn(ctx, g.Limits, grant, p.req.Controls.SessionID)
 	if err != nil {
 		return nil, bill.Terms{}, err
 	}
@@ -98,52 +96,7 @@ func (g *Gateway) hold(ctx context.Context, in *incoming, grant *account.Grant, 
 	}
 	return ledger.NewHold(hold.Amount(), func(cost money.Amount) {
 		hold.Settle(cost)
-		turn.Settle(int64(cost) / spendUnit)
+		turn.Settle(int64(cost) / session.SpendUnit)
 		turn.Release()
 	}), terms, nil
-}
-
-// spendUnit is the amount, in nano-dollars, that counts as one token in the limit on the spending of a session in a minute.
-const spendUnit = 1000
-
-// takeTurn counts a request on the limits of its session in a minute. It returns nil if there are none. The cost counts when it is known:
-// a request that starts below the limit on spending may exceed it.
-func (g *Gateway) takeTurn(ctx context.Context, grant *account.Grant, req *llm.Request) (*limit.Slot, error) {
-	l := grant.Key.Sessions
-	if l == nil || l.TurnsPerMinute == 0 && l.SpendPerMinute == 0 {
-		return nil, nil
-	}
-	name := req.Controls.SessionID
-	subject := g.Sessions.Subject(session.OfSession, grant.Workspace.ID, grant.Key.ID, name)
-	if subject == "" {
-		return nil, nil
-	}
-	limits := limit.Limits{RequestsPerMinute: l.TurnsPerMinute}
-	if l.SpendPerMinute > 0 {
-		limits.TokensPerMinute = max(int64(l.SpendPerMinute)/spendUnit, 1)
-	}
-	turn, err := g.Limits.Take(ctx, subject, limits, min(limits.TokensPerMinute, 1))
-	if err != nil {
-		return nil, sessionRate(err, name, l)
-	}
-	return turn, nil
-}
-
-// sessionRate returns the error for a session that exceeds one of its limits in a minute.
-func sessionRate(err error, name string, l *account.SessionLimits) error {
-	rejected, ok := errors.AsType[*llm.Error](err)
-	if !ok || rejected.Kind != llm.RateLimited {
-		return err
-	}
-	exceeded, _ := rejected.Details["limit"].(limit.Rejection)
-	const advice = "An agent may be repeating itself. Resume the session later, or raise the session limits of the API key."
-	e := llm.Errorf(llm.RateLimited, "Session %q may send %d requests a minute and has sent %d. %s", name, l.TurnsPerMinute, exceeded.Used, advice)
-	details := map[string]any{"name": "session_turns_per_minute", "limit": l.TurnsPerMinute, "used": exceeded.Used}
-	if exceeded.Name == limit.TokensPerMinute {
-		used := money.Amount(exceeded.Used * spendUnit)
-		e = llm.Errorf(llm.RateLimited, "Session %q may spend %s a minute and has spent %s. %s", name, l.SpendPerMinute.Display(), used.Display(), advice)
-		details = map[string]any{"name": "session_spend_per_minute_usd", "limit": l.SpendPerMinute.String(), "used": used.String()}
-	}
-	e.RetryAfter = rejected.RetryAfter
-	return e.With("limit", details).With("session", name).With("resumable", true)
 }

@@ -1,6 +1,6 @@
 // Package session identifies the session of a request: the conversation or agent run that it belongs to. A client names it in a
-// header or in the body; otherwise it is derived from the beginning of the conversation. The package also names what session and
-// end-user budgets are charged to.
+// header or in the body; otherwise it is derived from the beginning of the conversation. The package also applies the limits of sessions
+// and names what session and end-user budgets are charged to.
 package session
 
 import (
