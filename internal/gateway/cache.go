@@ -78,8 +78,8 @@ func (g *Gateway) lookup(ctx context.Context, in *incoming, who modelapi.Caller,
 	}
 	rec.Cache.Flight = flight
 	rec.RecordCache(found)
-	if p.reading != (readingKey{}) {
-		g.readings.keep(p.reading, &reading{p.decision.Input.Features, p.decision.Input.Conversation})
+	if p.reading != (responsecache.ReadingKey{}) {
+		g.readings.Keep(p.reading, &responsecache.Reading{Features: p.decision.Input.Features, State: p.decision.Input.Conversation})
 	}
 	return found, nil
 }

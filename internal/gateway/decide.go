@@ -186,9 +186,9 @@ func (g *Gateway) features(in *incoming, workspace string, p *prompt, policies *
 		return predict.Features{}, conversation.Findings{}
 	}
 	if g.Cache != nil && p.turn == nil && len(req.Body) > 0 {
-		key := g.readings.keyOf(workspace, in.Route.Path, req.Body)
-		if known := g.readings.find(key); known != nil {
-			return known.features, known.state
+		key := g.readings.Key(workspace, in.Route.Path, req.Body)
+		if known := g.readings.Find(key); known != nil {
+			return known.Features, known.State
 		}
 		p.reading = key
 	}

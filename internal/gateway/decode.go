@@ -9,6 +9,7 @@ import (
 	"fairlead/internal/llm"
 	"fairlead/internal/modelapi"
 	"fairlead/internal/promptcache"
+	"fairlead/internal/responsecache"
 	"fairlead/internal/route"
 	"fairlead/internal/session"
 	"fairlead/internal/token"
@@ -23,12 +24,12 @@ type prompt struct {
 	tokens      int64 // estimate that does not depend on a model; 0 for operations without model tokens
 	fingerprint promptcache.Fingerprint
 	cache       promptcache.View
-	session     session.Source  // empty before the session is known, and for requests without one
-	budgets     []ledger.Budget // of the session and the end user
-	limited     bool            // a policy limits the session
-	downgrade   string          // why the request is routed by auto:cost; empty if it is routed as requested
-	turn        *turncache.Turn // nil for a short body
-	reading     readingKey      // of features to keep if the request uses the cache; zero for none
+	session     session.Source           // empty before the session is known, and for requests without one
+	budgets     []ledger.Budget          // of the session and the end user
+	limited     bool                     // a policy limits the session
+	downgrade   string                   // why the request is routed by auto:cost; empty if it is routed as requested
+	turn        *turncache.Turn          // nil for a short body
+	reading     responsecache.ReadingKey // of features to keep if the request uses the cache; zero for none
 }
 
 // decode reads and decodes the body. The body counts against the memory of all requests until it is released.

@@ -139,7 +139,7 @@ type Gateway struct {
 	uploads  upload.Budget
 	counter  *token.Counter
 	turns    *turncache.Cache
-	readings readings
+	readings responsecache.Readings
 	objects  objects.Service
 
 	background background

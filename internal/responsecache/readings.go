@@ -1,4 +1,4 @@
-package gateway
+package responsecache
 
 import (
 	"hash/maphash"
@@ -11,26 +11,27 @@ import (
 // maxReadings limits the readings in memory, which take about 1 KB each.
 const maxReadings = 1024
 
-// readings holds the features of short requests that use the response cache: computing them takes longer than the rest of a hit. The
+// Readings holds the features of short requests that use the response cache: computing them takes longer than the rest of a hit. The
 // features of a long request are held by turncache. A reading belongs to a workspace, so that the duration of a request reveals nothing
 // about the requests of other workspaces. The zero value is ready to use.
-type readings struct {
+type Readings struct {
 	once  sync.Once
 	seeds [2]maphash.Seed
 	mu    sync.Mutex
-	known map[readingKey]*reading
+	known map[ReadingKey]*Reading
 }
 
-// readingKey is an unpredictable hash of a workspace, an endpoint and a body. The zero key stands for no reading.
-type readingKey [2]uint64
+// ReadingKey is an unpredictable hash of a workspace, an endpoint and a body. The zero key stands for no reading.
+type ReadingKey [2]uint64
 
-type reading struct {
-	features predict.Features
-	state    conversation.Findings
+// Reading holds the features of a prompt and the state of its conversation.
+type Reading struct {
+	Features predict.Features
+	State    conversation.Findings
 }
 
-// keyOf returns the key of a request.
-func (r *readings) keyOf(workspace, path string, body []byte) (key readingKey) {
+// Key returns the key of a request.
+func (r *Readings) Key(workspace, path string, body []byte) (key ReadingKey) {
 	r.once.Do(func() { r.seeds = [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()} })
 	for i := range key {
 		var h maphash.Hash
@@ -45,19 +46,19 @@ func (r *readings) keyOf(workspace, path string, body []byte) (key readingKey) {
 	return key
 }
 
-// find returns the reading of a request, or nil.
-func (r *readings) find(key readingKey) *reading {
+// Find returns the reading of a request, or nil.
+func (r *Readings) Find(key ReadingKey) *Reading {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.known[key]
 }
 
-// keep stores the reading of a request. A full table is emptied: its readings are computed again.
-func (r *readings) keep(key readingKey, one *reading) {
+// Keep stores the reading of a request. A full table is emptied: its readings are computed again.
+func (r *Readings) Keep(key ReadingKey, one *Reading) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.known == nil || len(r.known) >= maxReadings {
-		r.known = map[readingKey]*reading{}
+		r.known = map[ReadingKey]*Reading{}
 	}
 	r.known[key] = one
 }
