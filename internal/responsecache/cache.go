@@ -175,8 +175,8 @@ func (c *Cache) remove(element *list.Element) {
 	c.size -= e.size
 }
 
-// GetInputs returns the stored responses of the inputs of an embeddings request, in order; nil for a missing one.
-func (c *Cache) GetInputs(ctx context.Context, keys []Key, maxAge time.Duration, shared bool) []*Response {
+// getInputs returns the stored responses of the inputs of an embeddings request, in order; nil for a missing one.
+func (c *Cache) getInputs(ctx context.Context, keys []Key, maxAge time.Duration, shared bool) []*Response {
 	found := make([]*Response, len(keys))
 	var missing []Key
 	var at []int
@@ -204,8 +204,8 @@ func (c *Cache) GetInputs(ctx context.Context, keys []Key, maxAge time.Duration,
 	return found
 }
 
-// PutInputs stores the responses of inputs of an embeddings request.
-func (c *Cache) PutInputs(ctx context.Context, keys []Key, responses []*Response, shared bool) {
+// putInputs stores the responses of inputs of an embeddings request.
+func (c *Cache) putInputs(ctx context.Context, keys []Key, responses []*Response, shared bool) {
 	for i, key := range keys {
 		c.put(key, responses[i])
 	}

@@ -208,8 +208,8 @@ func TestInputsAreStoredSeparately(t *testing.T) {
 	response := func(text string) *Response {
 		return &Response{Created: now, TTL: time.Hour, Events: []Event{{Data: []byte(text)}}}
 	}
-	c.PutInputs(t.Context(), []Key{keyOf(1), keyOf(3)}, []*Response{response("a"), response("c")}, true)
-	found := c.GetInputs(t.Context(), []Key{keyOf(1), keyOf(2), keyOf(3)}, time.Hour, true)
+	c.putInputs(t.Context(), []Key{keyOf(1), keyOf(3)}, []*Response{response("a"), response("c")}, true)
+	found := c.getInputs(t.Context(), []Key{keyOf(1), keyOf(2), keyOf(3)}, time.Hour, true)
 	if found[0] == nil || found[1] != nil || string(found[2].Events[0].Data) != "c" {
 		t.Errorf("%v", found)
 	}

@@ -35,7 +35,7 @@ func (c *Cache) FindInputs(ctx context.Context, id *Identity, req *llm.Request, 
 	in := &Inputs{InputQuery: q, inputs: q.Format.Inputs(req)}
 	in.keys = InputKeys(id, req, in.inputs)
 	if in.found = make([]*Response, len(in.keys)); !q.Refresh {
-		in.found = c.GetInputs(ctx, in.keys, q.MaxAge, q.Shared)
+		in.found = c.getInputs(ctx, in.keys, q.MaxAge, q.Shared)
 	}
 	for i, r := range in.found {
 		switch {
@@ -147,5 +147,5 @@ func (c *Cache) KeepInputs(ctx context.Context, in *Inputs, whole Response) {
 		}
 		keys[n], responses[n] = in.keys[i], r
 	}
-	c.PutInputs(ctx, keys, responses, in.Shared)
+	c.putInputs(ctx, keys, responses, in.Shared)
 }
