@@ -133,9 +133,9 @@ type Parts struct {
 // Gateway serves the model API.
 type Gateway struct {
 	Parts
+	*modelapi.Inflight
 	settings atomic.Pointer[modelapi.Settings]
 	snapshot atomic.Pointer[route.Snapshot]
-	inflight *modelapi.Inflight
 	uploads  upload.Budget
 	counter  *token.Counter
 	turns    *turncache.Cache
@@ -149,7 +149,7 @@ type Gateway struct {
 func New(p Parts) *Gateway {
 	g := &Gateway{
 		Parts: p, counter: token.NewCounter(), turns: turncache.New(turncache.DefaultBytes),
-		inflight: modelapi.NewInflight(),
+		Inflight: modelapi.NewInflight(),
 	}
 	g.objects = objects.Service{
 		Store: p.Objects, Dispatcher: p.Dispatcher, Ledger: p.Ledger, Uploads: &g.uploads, Keys: p.Keys, Log: p.Log, Observe: p.Observe, Logger: p.Logger,
@@ -190,19 +190,10 @@ func (g *Gateway) Targets() *route.Snapshot { return g.snapshot.Load() }
 // Drain rejects new requests and waits for running ones until ctx ends; then it ends the remaining ones with an error. It completes
 // the entries of background responses with an estimate.
 func (g *Gateway) Drain(ctx context.Context) {
-	g.inflight.Drain(ctx)
+	g.Inflight.Drain(ctx)
 	g.background.stop()
 	g.background.tasks.Wait()
 }
-
-// Draining reports whether new requests are rejected.
-func (g *Gateway) Draining() bool { return g.inflight.Draining() }
-
-// InFlight returns the number of running requests.
-func (g *Gateway) InFlight() int { return g.inflight.Len() }
-
-// Revoke ends the running requests of a key.
-func (g *Gateway) Revoke(keyID string) { g.inflight.Revoke(keyID) }
 
 // noRouting is used without a predictor, a prompt-cache store or stored responses.
 type noRouting struct{}

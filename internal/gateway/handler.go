@@ -175,7 +175,7 @@ func (g *Gateway) identifyKey(in *incoming) (modelapi.Caller, error) { return in
 
 // admit counts a request that calls no model as a running request, and on the limits of its key.
 func (g *Gateway) admit(ctx context.Context, in *modelapi.Request, key *account.Key) (context.Context, func(), error) {
-	ctx, leave, err := g.inflight.Enter(ctx, key.ID, in.Settings.MaxConcurrent)
+	ctx, leave, err := g.Enter(ctx, key.ID, in.Settings.MaxConcurrent)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -52,7 +52,7 @@ func (g *Gateway) serveRealtime(ctx context.Context, in *incoming, identify iden
 	if err != nil {
 		return err
 	}
-	ctx, leave, err := g.inflight.Enter(ctx, who.Grant.Key.ID, in.Settings.MaxConcurrent)
+	ctx, leave, err := g.Enter(ctx, who.Grant.Key.ID, in.Settings.MaxConcurrent)
 	if err != nil {
 		return err
 	}

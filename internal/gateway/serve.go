@@ -23,7 +23,7 @@ func (g *Gateway) serve(ctx context.Context, in *incoming, identify identifier, 
 	if err != nil {
 		return err
 	}
-	ctx, leave, err := g.inflight.Enter(ctx, who.Grant.Key.ID, in.Settings.MaxConcurrent)
+	ctx, leave, err := g.Enter(ctx, who.Grant.Key.ID, in.Settings.MaxConcurrent)
 	if err != nil {
 		return err
 	}

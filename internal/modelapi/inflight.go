@@ -83,8 +83,8 @@ func (f *Inflight) Draining() bool {
 	return f.closing
 }
 
-// Len returns the number of running requests.
-func (f *Inflight) Len() int {
+// InFlight returns the number of running requests.
+func (f *Inflight) InFlight() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return len(f.running)
