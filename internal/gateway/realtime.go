@@ -115,7 +115,7 @@ func (g *Gateway) serveRealtime(ctx context.Context, in *incoming, identify iden
 	return nil
 }
 
-// admission returns what the meter of a session needs before each response.
+// admission returns the functions that decide whether a session may continue: they apply the limits and the budgets of the key.
 func (g *Gateway) admission(in *incoming, p plan) meter.Admission {
 	authenticate := func() (*account.Grant, error) {
 		grant, err := g.Keys.Authenticate(in.HTTP.Header)

@@ -1,5 +1,5 @@
-// Package modelapi holds what the operations of the model API share: the incoming request and its caller, the settings, and the running
-// requests.
+// Package modelapi defines the types that the operations of the model API share: the incoming request and its caller, the settings, and
+// the running requests.
 package modelapi
 
 import (

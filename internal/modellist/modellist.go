@@ -29,7 +29,7 @@ type modelInfo struct {
 	Providers []string `json:"providers,omitempty"`
 }
 
-// Offer is what the list depends on.
+// Offer holds the inputs of the list.
 type Offer struct {
 	Grant    *account.Grant
 	Snapshot *route.Snapshot

@@ -18,7 +18,7 @@ import (
 	"fairlead/internal/route"
 )
 
-// Admission is what a session needs from the gateway before each response.
+// Admission holds the functions of the gateway that decide whether a session may continue.
 type Admission struct {
 	// Check authenticates the key again, so that an expired or rotated key ends its sessions.
 	Check func() error
