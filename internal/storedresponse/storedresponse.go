@@ -102,7 +102,7 @@ func CheckAccount(snap *route.Snapshot, req *llm.Request) error {
 	return e
 }
 
-// Methods returns the methods of a stored response or of a part of it; nil for an unknown part.
+// Methods returns the methods of a stored response, or of its part input_items or cancel; nil for another part.
 func Methods(part string) []string {
 	switch part {
 	case "":
