@@ -90,6 +90,9 @@ var layers = [][]string{
 		"internal/store/logstore",
 	},
 	{
+		"internal/store/messagestore",
+	},
+	{
 		"internal/store/accountstore",
 		"internal/store/alertstore",
 		"internal/store/batchstore",

@@ -14,7 +14,6 @@ import (
 	jsonv1 "github.com/go-json-experiment/json/v1"
 
 	"fairlead/internal/llm"
-	"fairlead/internal/outline"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/store/logquery"
 	"fairlead/internal/store/sqldb"
@@ -179,18 +178,10 @@ func (s *Store) EntryBody(ctx context.Context, workspaceID, id string) (requestl
 	if err != nil || !body.Split {
 		return body, err
 	}
-	parts, err := s.reachable(ctx, s.db.Query, scopeOf(workspaceID, id), [][]byte{body.Request}, true)
-	if err != nil {
-		return requestlog.Body{}, fmt.Errorf("read messages: %w", err)
+	if body.Request, body.Gone, err = s.messages.Join(ctx, workspaceID, id, body.Request); err != nil {
+		return requestlog.Body{}, err
 	}
-	request, gone, err := outline.Join(body.Request, func(a outline.Address) ([]byte, bool) {
-		content := parts[a]
-		return content, content != nil
-	})
-	if err != nil {
-		return requestlog.Body{}, fmt.Errorf("join the request: %w", err)
-	}
-	body.Request, body.Split, body.Gone = request, false, gone
+	body.Split = false
 	return body, nil
 }
 

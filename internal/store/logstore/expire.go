@@ -12,6 +12,7 @@ import (
 	"fairlead/internal/requestlog"
 	"fairlead/internal/store/feedbackstore"
 	"fairlead/internal/store/logquery"
+	"fairlead/internal/store/messagestore"
 	"fairlead/internal/store/proofstore"
 	"fairlead/internal/store/reportstore"
 	"fairlead/internal/store/sqldb"
@@ -55,7 +56,7 @@ func (s *Store) expire(ctx context.Context, r *retentionBounds, total *Expired) 
 			return err
 		}
 	}
-	if err := s.expireParts(ctx, r); err != nil {
+	if err := s.messages.Expire(ctx, func(workspace string, day int64) bool { return r.of(workspace).expired(day, r.now) }); err != nil {
 		return err
 	}
 	if err := s.expireTexts(ctx, r); err != nil {
@@ -219,13 +220,13 @@ func (s *Store) DeleteEntries(ctx context.Context, f requestlog.Filter, dryRun b
 		if err := s.valuesOf(ctx, tx, f.WorkspaceID, ids, values); err != nil {
 			return 0, err
 		}
-		if err := markForSweep(ctx, tx, f.WorkspaceID, ids); err != nil {
+		if err := messagestore.MarkForSweep(ctx, tx, f.WorkspaceID, ids); err != nil {
 			return 0, err
 		}
 		return len(ids), s.deleteEntries(ctx, tx, f.WorkspaceID, ids)
 	})
 	if err == nil {
-		err = s.sweepAll(ctx, f.WorkspaceID)
+		err = s.messages.Sweep(ctx, f.WorkspaceID)
 	}
 	if err == nil {
 		err = s.mergeTexts(ctx, nil)

@@ -115,7 +115,7 @@ func TestDefaultPartitionIsEmptied(t *testing.T) {
 		t.Fatal(diff)
 	}
 	for _, e := range late {
-		if _, err := db.Exec(t.Context(), `insert into messages values ($1, 'ws', '\x01', '\x00')`, scopeOf("ws", e.ID).day); err != nil {
+		if _, err := db.Exec(t.Context(), `insert into messages values ($1, 'ws', '\x01', '\x00')`, dayOf(e.ID)); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := db.Exec(t.Context(), `insert into request_text values ('ws', $1, '')`, e.ID); err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"fairlead/internal/outline"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/store/sqldb"
 )
@@ -23,6 +24,11 @@ func (r Retention) or(defaults Retention) Retention {
 		r.Bodies = defaults.Bodies
 	}
 	return r
+}
+
+// expired reports whether the bodies of a whole day are past the retention.
+func (r Retention) expired(day int64, now time.Time) bool {
+	return r.Bodies > 0 && day < outline.DayOf(now.Add(-r.Bodies)) || r.Entries > 0 && day < outline.DayOf(now.Add(-r.Entries))
 }
 
 // minPartitioned is the retention from which PostgreSQL drops whole days instead of deleting rows. With a shorter

@@ -15,6 +15,7 @@ import (
 	"fairlead/internal/store/feedbackstore"
 	"fairlead/internal/store/figurestore"
 	"fairlead/internal/store/logquery"
+	"fairlead/internal/store/messagestore"
 	"fairlead/internal/store/partition"
 	"fairlead/internal/store/proofstore"
 	"fairlead/internal/store/reportstore"
@@ -32,6 +33,7 @@ type Store struct {
 	proof      *proofstore.Store
 	config     *configstore.Store
 	partitions *partition.Set
+	messages   *messagestore.Store
 	codec      *entryblock.Codec
 	inserters  inserters
 	statements []string                        // of a batch in SQLite
@@ -55,13 +57,13 @@ func New(db *sqldb.DB, figures *figurestore.Store, reports *reportstore.Store, s
 			bodies:     sqldb.NewInserter("bodies", slices.Concat(text("workspace_id", "request_id"), bytes("request", "response"), number("streamed")), sqldb.KeepExisting),
 			blocks:     sqldb.NewInserter("packs", slices.Concat(number("number", "size"), bytes("summaries", "traces")), ""),
 			bodyBlocks: sqldb.NewInserter("packed_bodies", slices.Concat(number("number", "size"), text("workspace_id", "oldest"), number("held"), bytes("content")), ""),
-			messages:   sqldb.NewInserter("messages", slices.Concat(number("day"), text("workspace_id"), bytes("address", "content")), sqldb.KeepExisting),
 			tags:       sqldb.NewInserter("tags", text("workspace_id", "tag", "request_id"), sqldb.KeepExisting),
 			ledger:     sqldb.NewInserter("ledger", slices.Concat(text("request_id", "workspace_id", "key_id"), number("at", "amount")), sqldb.KeepExisting),
 		},
 	}
-	s.statements = slices.Concat(figures.Statements(), reports.Statements(), sessions.Statements())
-	for _, in := range []*sqldb.Inserter{s.inserters.placed, s.inserters.blocks, s.inserters.bodyBlocks, s.inserters.messages, s.inserters.tags, s.inserters.ledger} {
+	s.messages = messagestore.New(db, s.codec, s.outlines)
+	s.statements = slices.Concat(figures.Statements(), reports.Statements(), sessions.Statements(), s.messages.Statements())
+	for _, in := range []*sqldb.Inserter{s.inserters.placed, s.inserters.blocks, s.inserters.bodyBlocks, s.inserters.tags, s.inserters.ledger} {
 		s.statements = append(s.statements, in.Statements()...)
 	}
 	return s
@@ -91,7 +93,6 @@ type inserters struct {
 	bodies     *sqldb.Inserter
 	blocks     *sqldb.Inserter
 	bodyBlocks *sqldb.Inserter
-	messages   *sqldb.Inserter
 	tags       *sqldb.Inserter
 	ledger     *sqldb.Inserter
 }

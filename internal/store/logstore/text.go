@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"fairlead/internal/fulltext"
+	"fairlead/internal/id"
 	"fairlead/internal/outline"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/store/logquery"
@@ -23,6 +24,12 @@ type passage struct {
 
 // SetTextIndex sets whether the texts of entries that are written from now on are indexed, and whether Filter.Text is supported.
 func (s *Store) SetTextIndex(on bool) { s.indexed.Store(on) }
+
+// dayOf returns the day of an entry. It is negative for an id without a time.
+func dayOf(requestID string) int64 {
+	at, _ := id.Time(requestID)
+	return outline.DayOf(at)
+}
 
 func passagesOf(b *requestlog.Body) []passage {
 	var all []passage
@@ -85,8 +92,9 @@ func (s *Store) indexTexts(ctx context.Context, tx *sql.Tx, fresh []record, b ba
 		return nil
 	}
 	type owned struct {
-		scope partScope
-		part  outline.Address
+		day       int64
+		workspace string
+		part      outline.Address
 	}
 	taken := map[owned]*requestlog.Entry{}
 	days := map[int64][][]any{}
@@ -96,26 +104,27 @@ func (s *Store) indexTexts(ctx context.Context, tx *sql.Tx, fresh []record, b ba
 		if !ok {
 			continue
 		}
-		scope := scopeOf(r.entry.WorkspaceID, r.entry.ID)
-		if scope.day < 0 {
+		day, workspace := dayOf(r.entry.ID), r.entry.WorkspaceID
+		if day < 0 {
 			continue // an id without a time
 		}
-		words := append([]byte(fulltext.Tag(scope.workspace)), ' ')
+		words := append([]byte(fulltext.Tag(workspace)), ' ')
 		for _, p := range passages {
 			if p.part != (outline.Address{}) {
-				owner := taken[owned{scope, p.part}]
-				if b.parts[scope].exists[p.part] || owner != nil && owner != r.entry {
+				key := owned{day, workspace, p.part}
+				owner := taken[key]
+				if b.parts.Existed(r.entry, p.part) || owner != nil && owner != r.entry {
 					continue
 				}
-				taken[owned{scope, p.part}] = r.entry // a list has several passages
+				taken[key] = r.entry // a list has several passages
 			}
 			words = append(words, p.words...)
 		}
 		words = fulltext.CutWords(words, fulltext.MaxWords)
 		if s.db.Dialect() == sqldb.Postgres {
-			rows = append(rows, [3]string{scope.workspace, r.entry.ID, fulltext.TSVector(words)})
+			rows = append(rows, [3]string{workspace, r.entry.ID, fulltext.TSVector(words)})
 		} else {
-			days[scope.day] = append(days[scope.day], []any{r.place, string(words)})
+			days[day] = append(days[day], []any{r.place, string(words)})
 		}
 	}
 	if err := insertVectors(ctx, tx, rows); err != nil {
@@ -224,7 +233,7 @@ func (s *Store) deleteTexts(ctx context.Context, tx *sql.Tx, workspace string, i
 		if err := row.Scan(&id, &place); err != nil {
 			return err
 		}
-		day := scopeOf(workspace, id).day
+		day := dayOf(id)
 		days[day] = append(days[day], place)
 		return nil
 	}); err != nil {
@@ -259,7 +268,7 @@ func (s *Store) expireTexts(ctx context.Context, r *retentionBounds) error {
 		return err
 	}
 	for _, day := range days {
-		if !r.expired(day, r.now) {
+		if !r.longest.expired(day, r.now) {
 			continue
 		}
 		if err := s.db.InTx(ctx, func(tx *sql.Tx) error {
@@ -273,12 +282,7 @@ func (s *Store) expireTexts(ctx context.Context, r *retentionBounds) error {
 		}
 	}
 	// A day that is dropped tomorrow loses documents with every run. Merging it each time would write it again and again.
-	return s.mergeTexts(ctx, func(day int64) bool { return r.expired(day, r.now.Add(24*time.Hour)) })
-}
-
-// expired reports whether the bodies of all workspaces of a day have expired.
-func (r *retentionBounds) expired(day int64, now time.Time) bool {
-	return expiredDay(day, now, r.longest.Bodies) || expiredDay(day, now, r.longest.Entries)
+	return s.mergeTexts(ctx, func(day int64) bool { return r.longest.expired(day, r.now.Add(24*time.Hour)) })
 }
 
 // mergePages is the number of pages that one transaction of mergeTexts writes.

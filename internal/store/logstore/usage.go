@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"fairlead/internal/id"
-	"fairlead/internal/outline"
 	"fairlead/internal/requestlog"
+	"fairlead/internal/store/messagestore"
 	"fairlead/internal/store/sqldb"
 )
 
@@ -17,19 +17,8 @@ type Usage struct {
 	Entries int64     // in all workspaces
 	Bodies  int64     // entries with bodies
 	Oldest  time.Time // time of the oldest entry; zero when there is none
-	Turns   TurnUsage
+	Turns   messagestore.Usage
 }
-
-// TurnUsage is how requests that share their messages with others were stored in the last days.
-type TurnUsage struct {
-	Since        time.Time
-	Requests     int64
-	RequestBytes int64 // of the whole requests
-	StoredBytes  int64 // of their outlines and parts
-}
-
-// turnDays is the number of days, with the present one, that TurnUsage counts.
-const turnDays = 7
 
 // Usage measures the database.
 func (s *Store) Usage(ctx context.Context) (Usage, error) {
@@ -48,13 +37,10 @@ func (s *Store) Usage(ctx context.Context) (Usage, error) {
 	if t, ok := id.Time(oldest); ok {
 		u.Oldest = t.UTC()
 	}
-	today := outline.DayOf(s.db.Now())
-	u.Turns.Since = time.Unix((today-turnDays+1)*24*60*60, 0).UTC()
-	const turns = `select coalesce(sum(turns), 0), coalesce(sum(request_bytes), 0), coalesce(sum(stored_bytes), 0) from message_days where day > $1`
-	if err := s.db.QueryRow(ctx, turns, today-turnDays).Scan(&u.Turns.Requests, &u.Turns.RequestBytes, &u.Turns.StoredBytes); err != nil {
-		return u, requestlog.WrapTimeout(ctx, fmt.Errorf("sum the figures of messages: %w", err))
-	}
 	var err error
+	if u.Turns, err = s.messages.Usage(ctx); err != nil {
+		return u, requestlog.WrapTimeout(ctx, err)
+	}
 	if u.Bytes, err = s.db.Size(ctx); err != nil {
 		return u, fmt.Errorf("measure the database: %w", err)
 	}

@@ -12,6 +12,7 @@ import (
 	"fairlead/internal/route"
 	"fairlead/internal/store/entryblock"
 	"fairlead/internal/store/figurestore"
+	"fairlead/internal/store/messagestore"
 	"fairlead/internal/store/reportstore"
 	"fairlead/internal/store/sessionstore"
 	"fairlead/internal/store/sqldb"
@@ -39,7 +40,7 @@ type record struct {
 type batch struct {
 	records []record
 	blocks  []entryblock.Block // SQLite: runs of the records, in their order
-	parts   partBatch
+	parts   messagestore.Batch
 	texts   map[*requestlog.Entry][]passage // nil when texts are not indexed
 }
 
@@ -78,7 +79,7 @@ func (s *Store) batch(entries []requestlog.Entry, buffers *batchBuffers) (batch,
 		}
 		b.blocks = blocks
 	}
-	parts, err := s.partBatch(chosen)
+	parts, err := s.messages.Batch(chosen)
 	if err != nil {
 		return b, err
 	}
@@ -176,15 +177,18 @@ func (s *Store) writeBatch(ctx context.Context, tx *sql.Tx, b batch) error {
 	if s.db.Dialect() == sqldb.Postgres {
 		insert = s.insertOwn
 	}
-	stored, err := s.insertParts(ctx, tx, b.parts)
-	if err != nil {
+	if err := s.messages.Write(ctx, tx, b.parts); err != nil {
 		return err
 	}
 	fresh, err := insert(ctx, tx, b)
 	if err != nil {
 		return err
 	}
-	if err := s.addTurns(ctx, tx, fresh, stored); err != nil || len(fresh) == 0 {
+	written := make([]*requestlog.Entry, len(fresh))
+	for i, r := range fresh {
+		written[i] = r.entry
+	}
+	if err := s.messages.AddTurns(ctx, tx, b.parts, written); err != nil || len(fresh) == 0 {
 		return err
 	}
 	if err := s.indexTexts(ctx, tx, fresh, b); err != nil {

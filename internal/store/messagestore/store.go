@@ -1,4 +1,6 @@
-package logstore
+// Package messagestore stores the messages of requests, which the turns of a conversation share. The log has the outline of a
+// split request; its parts are here, once per day and workspace, until the last entry that refers to them is deleted.
+package messagestore
 
 import (
 	"bytes"
@@ -7,12 +9,34 @@ import (
 	"database/sql"
 	"fmt"
 	"slices"
+	"time"
 
 	"fairlead/internal/id"
 	"fairlead/internal/outline"
 	"fairlead/internal/requestlog"
+	"fairlead/internal/store/entryblock"
 	"fairlead/internal/store/sqldb"
 )
+
+// Outlines returns the outlines of a workspace's entries with ids from low up to, but not including, high.
+type Outlines func(ctx context.Context, tx *sql.Tx, workspace, low, high string) ([][]byte, error)
+
+// Store stores the parts of split requests.
+type Store struct {
+	db       *sqldb.DB
+	codec    *entryblock.Codec
+	outlines Outlines
+	inserter *sqldb.Inserter
+}
+
+// New returns the parts stored in db. It reads the outlines of stored entries to find out which parts are in use.
+func New(db *sqldb.DB, codec *entryblock.Codec, outlines Outlines) *Store {
+	fields := slices.Concat(sqldb.NumberFields("day"), sqldb.TextFields("workspace_id"), sqldb.BytesFields("address", "content"))
+	return &Store{db: db, codec: codec, outlines: outlines, inserter: sqldb.NewInserter("messages", fields, sqldb.KeepExisting)}
+}
+
+// Statements returns the SQLite statements of Write, for Prepare.
+func (s *Store) Statements() []string { return s.inserter.Statements() }
 
 // partScope is where parts are shared: a day of a workspace.
 type partScope struct {
@@ -26,20 +50,21 @@ func scopeOf(workspace, requestID string) partScope {
 	return partScope{outline.DayOf(at), workspace}
 }
 
-// partBatch is the parts of a batch of entries.
-type partBatch map[partScope]*scopeParts
+// Batch is the parts of a batch of entries.
+type Batch map[partScope]*scopeParts
 
 // scopeParts are the parts of a batch in one scope.
 type scopeParts struct {
 	content  map[outline.Address][]byte   // packed
 	wanted   map[outline.Address]struct{} // referred to by the batch, and not in it
 	referrer map[*requestlog.Entry][]outline.Address
-	exists   map[outline.Address]bool // stored before the batch; set by insertParts
+	exists   map[outline.Address]bool // stored before the batch; set by Write
+	stored   int64                    // bytes that Write stored
 }
 
-// partBatch encodes the parts of the entries that have split requests.
-func (s *Store) partBatch(entries []*requestlog.Entry) (partBatch, error) {
-	batch := partBatch{}
+// Batch encodes the parts of the entries that have split requests.
+func (s *Store) Batch(entries []*requestlog.Entry) (Batch, error) {
+	batch := Batch{}
 	for _, e := range entries {
 		if !e.Body.Split || e.BodyState != requestlog.BodyStored {
 			continue
@@ -50,7 +75,7 @@ func (s *Store) partBatch(entries []*requestlog.Entry) (partBatch, error) {
 			p = &scopeParts{content: map[outline.Address][]byte{}, wanted: map[outline.Address]struct{}{}, referrer: map[*requestlog.Entry][]outline.Address{}}
 			batch[scope] = p
 		}
-		if err := s.addParts(p, e); err != nil {
+		if err := s.add(p, e); err != nil {
 			return nil, fmt.Errorf("encode the parts of %s: %w", e.ID, err)
 		}
 	}
@@ -62,7 +87,7 @@ func (s *Store) partBatch(entries []*requestlog.Entry) (partBatch, error) {
 	return batch, nil
 }
 
-func (s *Store) addParts(p *scopeParts, e *requestlog.Entry) error {
+func (s *Store) add(p *scopeParts, e *requestlog.Entry) error {
 	if err := outline.EachPart(e.Body.Parts, func(part outline.Part) error {
 		if p.content[part.Address] == nil {
 			p.content[part.Address] = s.codec.AppendPart(nil, part.Content)
@@ -81,11 +106,16 @@ func (s *Store) addParts(p *scopeParts, e *requestlog.Entry) error {
 	return err
 }
 
-// partLock is the key of the advisory lock that is shared by writers of parts and held exclusively while unused parts are deleted.
-const partLock = 0x7061727473
+// Existed reports whether a part that an entry of the batch refers to was stored before the batch was written.
+func (b Batch) Existed(e *requestlog.Entry, a outline.Address) bool {
+	return b[scopeOf(e.WorkspaceID, e.ID)].exists[a]
+}
 
-// lockParts keeps parts from being deleted until the transaction ends; exclusive keeps them from being written. SQLite has one writer.
-func (s *Store) lockParts(ctx context.Context, tx *sql.Tx, exclusive bool) error {
+// lockKey is the key of the advisory lock that is shared by writers of parts and held exclusively while unused parts are deleted.
+const lockKey = 0x7061727473
+
+// lock keeps parts from being deleted until the transaction ends; exclusive keeps them from being written. SQLite has one writer.
+func (s *Store) lock(ctx context.Context, tx *sql.Tx, exclusive bool) error {
 	if s.db.Dialect() != sqldb.Postgres {
 		return nil
 	}
@@ -93,20 +123,19 @@ func (s *Store) lockParts(ctx context.Context, tx *sql.Tx, exclusive bool) error
 	if exclusive {
 		q = `select pg_advisory_xact_lock($1)`
 	}
-	_, err := tx.ExecContext(ctx, q, partLock)
+	_, err := tx.ExecContext(ctx, q, lockKey)
 	return err
 }
 
-// insertParts inserts the parts that are not stored, in the order of their keys so that replicas do not block each other, and returns
-// the bytes stored per scope. It sets Body.Missing of entries that refer to parts which are not stored.
-func (s *Store) insertParts(ctx context.Context, tx *sql.Tx, batch partBatch) (map[partScope]int64, error) {
+// Write inserts the parts that are not stored, in the order of their keys so that replicas do not block each other. It sets
+// Body.Missing of entries that refer to parts which are not stored.
+func (s *Store) Write(ctx context.Context, tx *sql.Tx, batch Batch) error {
 	if len(batch) == 0 {
-		return nil, nil
+		return nil
 	}
-	if err := s.lockParts(ctx, tx, false); err != nil {
-		return nil, err
+	if err := s.lock(ctx, tx, false); err != nil {
+		return err
 	}
-	stored := map[partScope]int64{}
 	var rows [][]any
 	for scope, p := range batch {
 		addresses := make([]outline.Address, 0, len(p.content)+len(p.wanted))
@@ -116,46 +145,48 @@ func (s *Store) insertParts(ctx context.Context, tx *sql.Tx, batch partBatch) (m
 		for a := range p.wanted {
 			addresses = append(addresses, a)
 		}
-		exists := make(map[outline.Address]bool, len(addresses))
-		if err := s.eachPart(ctx, tx.QueryContext, scope, addresses, false, func(a outline.Address, _ []byte) error {
-			exists[a] = true
+		p.exists, p.stored = make(map[outline.Address]bool, len(addresses)), 0
+		if err := s.each(ctx, tx.QueryContext, scope, addresses, false, func(a outline.Address, _ []byte) error {
+			p.exists[a] = true
 			return nil
 		}); err != nil {
-			return nil, fmt.Errorf("look up messages: %w", err)
+			return fmt.Errorf("look up messages: %w", err)
 		}
 		for a, content := range p.content {
-			if !exists[a] {
+			if !p.exists[a] {
 				rows = append(rows, []any{scope.day, scope.workspace, a[:], content})
-				stored[scope] += int64(len(content))
+				p.stored += int64(len(content))
 			}
 		}
-		p.exists = exists
-		p.setMissing(exists)
+		p.setMissing()
 	}
 	slices.SortFunc(rows, func(a, b []any) int {
 		return cmp.Or(cmp.Compare(a[0].(int64), b[0].(int64)), cmp.Compare(a[1].(string), b[1].(string)), bytes.Compare(a[2].([]byte), b[2].([]byte)))
 	})
-	_, err := s.db.Insert(ctx, tx, s.inserters.messages, rows)
-	return stored, err
+	_, err := s.db.Insert(ctx, tx, s.inserter, rows)
+	return err
 }
 
 // setMissing reports the parts that are neither in the batch nor stored to the entries that refer to them.
-func (p *scopeParts) setMissing(exists map[outline.Address]bool) {
+func (p *scopeParts) setMissing() {
 	for e, refers := range p.referrer {
 		e.Body.Missing = nil
 		for _, a := range refers {
-			if _, inBatch := p.content[a]; !inBatch && !exists[a] {
+			if _, inBatch := p.content[a]; !inBatch && !p.exists[a] {
 				e.Body.Missing = append(e.Body.Missing, a)
 			}
 		}
 	}
 }
 
+// queryFunc runs a query on a database or in a transaction.
+type queryFunc func(ctx context.Context, q string, args ...any) (*sql.Rows, error)
+
 // maxLookup is the number of parts that one statement looks up.
 const maxLookup = 500
 
-// eachPart calls fn with those of the parts that are stored; the content is valid only during the call, and nil unless wanted.
-func (s *Store) eachPart(ctx context.Context, query queryFunc, scope partScope, addresses []outline.Address, content bool, fn func(a outline.Address, content []byte) error) error {
+// each calls fn with those of the parts that are stored; the content is valid only during the call, and nil unless wanted.
+func (s *Store) each(ctx context.Context, query queryFunc, scope partScope, addresses []outline.Address, content bool, fn func(a outline.Address, content []byte) error) error {
 	column := "null"
 	if content {
 		column = "content"
@@ -191,16 +222,18 @@ func (s *Store) eachPart(ctx context.Context, query queryFunc, scope partScope, 
 	return nil
 }
 
-// addTurns adds new entries with split requests, and the bytes of their parts, to the figures of their day.
-func (s *Store) addTurns(ctx context.Context, tx *sql.Tx, fresh []record, stored map[partScope]int64) error {
+// AddTurns adds the entries of a batch that did not exist before, and the bytes that Write stored, to the figures of their day.
+func (s *Store) AddTurns(ctx context.Context, tx *sql.Tx, batch Batch, fresh []*requestlog.Entry) error {
 	type figures struct{ turns, request, stored int64 }
 	days := map[partScope]*figures{}
-	for scope, bytes := range stored {
-		days[scope] = &figures{stored: bytes}
+	for scope, p := range batch {
+		if p.stored > 0 {
+			days[scope] = &figures{stored: p.stored}
+		}
 	}
-	for _, r := range fresh {
-		if b := &r.entry.Body; b.Split && r.entry.BodyState == requestlog.BodyStored {
-			scope := scopeOf(r.entry.WorkspaceID, r.entry.ID)
+	for _, e := range fresh {
+		if b := &e.Body; b.Split && e.BodyState == requestlog.BodyStored {
+			scope := scopeOf(e.WorkspaceID, e.ID)
 			if days[scope] == nil {
 				days[scope] = &figures{}
 			}
@@ -226,6 +259,22 @@ func (s *Store) addTurns(ctx context.Context, tx *sql.Tx, fresh []record, stored
 		}
 	}
 	return nil
+}
+
+// Join returns a split request in one piece. Parts that have expired are replaced by outline.Gone and counted.
+func (s *Store) Join(ctx context.Context, workspaceID, id string, steps []byte) (request []byte, gone int, err error) {
+	parts, err := s.reachable(ctx, s.db.Query, scopeOf(workspaceID, id), [][]byte{steps}, true)
+	if err != nil {
+		return nil, 0, fmt.Errorf("read messages: %w", err)
+	}
+	request, gone, err = outline.Join(steps, func(a outline.Address) ([]byte, bool) {
+		content := parts[a]
+		return content, content != nil
+	})
+	if err != nil {
+		return nil, 0, fmt.Errorf("join the request: %w", err)
+	}
+	return request, gone, nil
 }
 
 // reachable returns the parts that outlines refer to, directly or through lists. The parts that are not stored are nil. Without
@@ -255,7 +304,7 @@ func (s *Store) reachable(ctx context.Context, query queryFunc, scope partScope,
 			}
 		}
 		outlines = nil
-		if err := s.eachPart(ctx, query, scope, addresses, true, func(a outline.Address, packed []byte) error {
+		if err := s.each(ctx, query, scope, addresses, true, func(a outline.Address, packed []byte) error {
 			text, err := s.codec.AppendUnpacked([]byte{}, packed)
 			if parts[a] = text; lists[a] {
 				outlines = append(outlines, text)
@@ -266,4 +315,26 @@ func (s *Store) reachable(ctx context.Context, query queryFunc, scope partScope,
 		}
 	}
 	return parts, nil
+}
+
+// Usage is how requests that share their messages with others were stored in the last days.
+type Usage struct {
+	Since        time.Time
+	Requests     int64
+	RequestBytes int64 // of the whole requests
+	StoredBytes  int64 // of their outlines and parts
+}
+
+// usageDays is the number of days, with the present one, that Usage counts.
+const usageDays = 7
+
+// Usage sums the figures of the last days.
+func (s *Store) Usage(ctx context.Context) (Usage, error) {
+	today := outline.DayOf(s.db.Now())
+	u := Usage{Since: time.Unix((today-usageDays+1)*24*60*60, 0).UTC()}
+	const q = `select coalesce(sum(turns), 0), coalesce(sum(request_bytes), 0), coalesce(sum(stored_bytes), 0) from message_days where day > $1`
+	if err := s.db.QueryRow(ctx, q, today-usageDays).Scan(&u.Requests, &u.RequestBytes, &u.StoredBytes); err != nil {
+		return u, fmt.Errorf("sum the figures of messages: %w", err)
+	}
+	return u, nil
 }
