@@ -91,6 +91,7 @@ var layers = [][]string{
 	},
 	{
 		"internal/store/messagestore",
+		"internal/store/textstore",
 	},
 	{
 		"internal/store/accountstore",

@@ -28,7 +28,7 @@ const (
 func (s *Store) Entries(ctx context.Context, f requestlog.Filter, p requestlog.Page) ([]requestlog.Entry, error) {
 	ctx, cancel := s.db.Bounded(ctx)
 	defer cancel()
-	if err := s.prepareText(ctx, &f); err != nil {
+	if err := s.texts.Prepare(ctx, &f); err != nil {
 		return nil, err
 	}
 	if p.Figures {
@@ -239,7 +239,7 @@ const countTime = 600 * time.Millisecond
 func (s *Store) Count(ctx context.Context, f requestlog.Filter, limit int) (int, error) {
 	ctx, cancel := s.db.Bounded(ctx)
 	defer cancel()
-	if err := s.prepareText(ctx, &f); err != nil {
+	if err := s.texts.Prepare(ctx, &f); err != nil {
 		return 0, err
 	}
 	timeless, b := s.query().Within(&f, requestlog.Page{})

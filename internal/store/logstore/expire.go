@@ -59,7 +59,7 @@ func (s *Store) expire(ctx context.Context, r *retentionBounds, total *Expired) 
 	if err := s.messages.Expire(ctx, func(workspace string, day int64) bool { return r.of(workspace).expired(day, r.now) }); err != nil {
 		return err
 	}
-	if err := s.expireTexts(ctx, r); err != nil {
+	if err := s.texts.Expire(ctx, r.now, r.longest.expired); err != nil {
 		return err
 	}
 	if err := s.expireSessions(ctx, r); err != nil {
@@ -125,7 +125,7 @@ func (s *Store) expireWorkspace(ctx context.Context, workspace string, now time.
 		if err != nil {
 			return 0, err
 		}
-		if err := s.deleteTexts(ctx, tx, workspace, ids); err != nil {
+		if err := s.texts.Delete(ctx, tx, workspace, ids); err != nil {
 			return 0, err
 		}
 		return len(ids), forIDs(ctx, tx, workspace, ids, markExpired, `delete from bodies where workspace_id = $1 and request_id in (%s)`)
@@ -163,7 +163,7 @@ func (s *Store) deleteEntries(ctx context.Context, tx *sql.Tx, workspace string,
 	if err := s.deleteTags(ctx, tx, workspace, ids); err != nil {
 		return err
 	}
-	if err := s.deleteTexts(ctx, tx, workspace, ids); err != nil {
+	if err := s.texts.Delete(ctx, tx, workspace, ids); err != nil {
 		return err
 	}
 	if err := s.deleteFromBlocks(ctx, tx, workspace, ids); err != nil {
@@ -199,7 +199,7 @@ func forIDs(ctx context.Context, tx *sql.Tx, workspace string, ids []string, sta
 // and the roll-ups stay, except that deleting all simulated entries also deletes their figures, and the end users,
 // sessions and tags that no remaining entry has are removed from the report.
 func (s *Store) DeleteEntries(ctx context.Context, f requestlog.Filter, dryRun bool) (int64, error) {
-	if err := s.prepareText(ctx, &f); err != nil {
+	if err := s.texts.Prepare(ctx, &f); err != nil {
 		return 0, err
 	}
 	if dryRun {
@@ -229,7 +229,7 @@ func (s *Store) DeleteEntries(ctx context.Context, f requestlog.Filter, dryRun b
 		err = s.messages.Sweep(ctx, f.WorkspaceID)
 	}
 	if err == nil {
-		err = s.mergeTexts(ctx, nil)
+		err = s.texts.Merge(ctx, nil)
 	}
 	if err == nil && f.Simulated != nil && *f.Simulated && f.Conditions() == 1 {
 		err = errors.Join(s.figures.DeleteSimulated(ctx, f.WorkspaceID), s.reports.DeleteSimulated(ctx, f.WorkspaceID))

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fairlead/internal/id"
+	"fairlead/internal/outline"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/store/partition"
 	"fairlead/internal/store/pgtest"
@@ -115,7 +116,7 @@ func TestDefaultPartitionIsEmptied(t *testing.T) {
 		t.Fatal(diff)
 	}
 	for _, e := range late {
-		if _, err := db.Exec(t.Context(), `insert into messages values ($1, 'ws', '\x01', '\x00')`, dayOf(e.ID)); err != nil {
+		if _, err := db.Exec(t.Context(), `insert into messages values ($1, 'ws', '\x01', '\x00')`, outline.DayOf(e.Time)); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := db.Exec(t.Context(), `insert into request_text values ('ws', $1, '')`, e.ID); err != nil {

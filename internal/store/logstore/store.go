@@ -21,6 +21,7 @@ import (
 	"fairlead/internal/store/reportstore"
 	"fairlead/internal/store/sessionstore"
 	"fairlead/internal/store/sqldb"
+	"fairlead/internal/store/textstore"
 )
 
 // Store implements requestlog.Reader, requestlog.Writer and replay.Source.
@@ -34,13 +35,12 @@ type Store struct {
 	config     *configstore.Store
 	partitions *partition.Set
 	messages   *messagestore.Store
+	texts      *textstore.Store
 	codec      *entryblock.Codec
 	inserters  inserters
 	statements []string                        // of a batch in SQLite
 	buffers    sync.Pool                       // of *batchBuffers
 	retention  atomic.Pointer[retentionBounds] // nil until Retain is called
-	indexed    atomic.Bool                     // texts are indexed
-	textDays   atomic.Pointer[[]int64]         // SQLite: the days with an index, as last read
 }
 
 // New returns the request log stored in db. Writing a batch also writes its figures, report facts and sessions; deleting entries also deletes their
@@ -48,7 +48,7 @@ type Store struct {
 func New(db *sqldb.DB, figures *figurestore.Store, reports *reportstore.Store, sessions *sessionstore.Store, feedback *feedbackstore.Store, proof *proofstore.Store, config *configstore.Store) *Store {
 	text, number, bytes := sqldb.TextFields, sqldb.NumberFields, sqldb.BytesFields
 	s := &Store{
-		db: db, figures: figures, reports: reports, sessions: sessions, feedback: feedback, proof: proof, config: config, partitions: partition.NewSet(db),
+		db: db, figures: figures, reports: reports, sessions: sessions, feedback: feedback, proof: proof, config: config, partitions: partition.NewSet(db), texts: textstore.New(db),
 		codec: entryblock.NewCodec(), buffers: sync.Pool{New: func() any { return &batchBuffers{} }},
 		inserters: inserters{
 			requests:   sqldb.NewInserter("requests", requestFields(), sqldb.KeepExisting),
@@ -73,14 +73,14 @@ func New(db *sqldb.DB, figures *figurestore.Store, reports *reportstore.Store, s
 // SQLite has no partitions.
 func (s *Store) MaintainPartitions(ctx context.Context) error { return s.partitions.Maintain(ctx) }
 
+// SetTextIndex sets whether the texts of entries that are written from now on are indexed, and whether Filter.Text is supported.
+func (s *Store) SetTextIndex(on bool) { s.texts.Enable(on) }
+
 // query returns a statement builder that hides expired entries and bodies.
 func (s *Store) query() logquery.Builder {
-	b := logquery.Builder{Dialect: s.db.Dialect()}
+	b := logquery.Builder{Dialect: s.db.Dialect(), TextDays: s.texts.Days()}
 	if r := s.retention.Load(); r != nil {
 		b.EntriesFrom, b.BodiesFrom = r.entriesFrom, r.bodiesFrom
-	}
-	if days := s.textDays.Load(); days != nil {
-		b.TextDays = *days
 	}
 	return b
 }

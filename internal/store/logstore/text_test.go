@@ -19,7 +19,7 @@ func TestTextSearchBeginsWithTheIndex(t *testing.T) {
 	if err := db.WriteEntries(t.Context(), []requestlog.Entry{e}); err != nil {
 		t.Fatal(err)
 	}
-	if err := db.prepareText(t.Context(), &f); err != nil {
+	if err := db.texts.Prepare(t.Context(), &f); err != nil {
 		t.Fatal(err)
 	}
 	q, args := db.query().Listing(&f, logquery.Bounds{Descending: true}, 50)

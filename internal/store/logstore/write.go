@@ -16,6 +16,7 @@ import (
 	"fairlead/internal/store/reportstore"
 	"fairlead/internal/store/sessionstore"
 	"fairlead/internal/store/sqldb"
+	"fairlead/internal/store/textstore"
 )
 
 // trace is the part of an entry that only its own page shows.
@@ -41,7 +42,7 @@ type batch struct {
 	records []record
 	blocks  []entryblock.Block // SQLite: runs of the records, in their order
 	parts   messagestore.Batch
-	texts   map[*requestlog.Entry][]passage // nil when texts are not indexed
+	texts   textstore.Batch
 }
 
 // WriteEntries stores a batch with its ledger rows and roll-ups in one transaction. An existing entry is left unchanged and
@@ -83,10 +84,7 @@ func (s *Store) batch(entries []requestlog.Entry, buffers *batchBuffers) (batch,
 	if err != nil {
 		return b, err
 	}
-	b.parts, b.records = parts, make([]record, len(chosen))
-	if s.indexed.Load() {
-		b.texts = make(map[*requestlog.Entry][]passage, len(chosen))
-	}
+	b.parts, b.texts, b.records = parts, s.texts.Batch(chosen), make([]record, len(chosen))
 	for i, e := range chosen {
 		r := &b.records[i]
 		r.entry, r.request = e, requestRow(e)
@@ -100,10 +98,6 @@ func (s *Store) batch(entries []requestlog.Entry, buffers *batchBuffers) (batch,
 		}
 		if e.Cost != nil && !requestlog.IsSampleKey(e.KeyID) { // sample traffic is not charged
 			r.ledger = []any{e.ID, e.WorkspaceID, e.KeyID, e.Time.UnixMilli(), int64(*e.Cost)}
-		}
-		// Only parts that the entry carries are read: the others were stored, and indexed, with earlier entries.
-		if b.texts != nil && e.BodyState == requestlog.BodyStored {
-			b.texts[e] = passagesOf(&e.Body)
 		}
 	}
 	return b, nil
@@ -184,14 +178,14 @@ func (s *Store) writeBatch(ctx context.Context, tx *sql.Tx, b batch) error {
 	if err != nil {
 		return err
 	}
-	written := make([]*requestlog.Entry, len(fresh))
+	written, documents := make([]*requestlog.Entry, len(fresh)), make([]textstore.Document, len(fresh))
 	for i, r := range fresh {
-		written[i] = r.entry
+		written[i], documents[i] = r.entry, textstore.Document{Entry: r.entry, Place: r.place}
 	}
 	if err := s.messages.AddTurns(ctx, tx, b.parts, written); err != nil || len(fresh) == 0 {
 		return err
 	}
-	if err := s.indexTexts(ctx, tx, fresh, b); err != nil {
+	if err := s.texts.Write(ctx, tx, b.texts, documents, b.parts.Existed); err != nil {
 		return err
 	}
 	var tags, ledger [][]any

@@ -1,4 +1,6 @@
-package logstore
+// Package textstore indexes the texts of stored requests and responses for full-text search. PostgreSQL has one row with the
+// words of each entry; SQLite has one index per day. Package logquery builds the statements that search them.
+package textstore
 
 import (
 	"bytes"
@@ -6,6 +8,7 @@ import (
 	"database/sql"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"fairlead/internal/fulltext"
@@ -16,19 +19,49 @@ import (
 	"fairlead/internal/store/sqldb"
 )
 
+// Store writes and deletes the words of entries.
+type Store struct {
+	db      *sqldb.DB
+	enabled atomic.Bool
+	days    atomic.Pointer[[]int64] // SQLite: the days with an index, as last read
+}
+
+// New returns the indexed texts in db.
+func New(db *sqldb.DB) *Store { return &Store{db: db} }
+
+// Enable sets whether the texts of entries that are written from now on are indexed, and whether Filter.Text is supported.
+func (s *Store) Enable(on bool) { s.enabled.Store(on) }
+
+// Days returns the days with an index in SQLite, newest first, as last read.
+func (s *Store) Days() []int64 {
+	if days := s.days.Load(); days != nil {
+		return *days
+	}
+	return nil
+}
+
+// Batch is the texts of a batch of entries. It is nil when texts are not indexed.
+type Batch map[*requestlog.Entry][]passage
+
 // passage is the words of a piece of an entry's text.
 type passage struct {
 	part  outline.Address // the part that has the text; zero for text of the entry alone
 	words []byte
 }
 
-// SetTextIndex sets whether the texts of entries that are written from now on are indexed, and whether Filter.Text is supported.
-func (s *Store) SetTextIndex(on bool) { s.indexed.Store(on) }
-
-// dayOf returns the day of an entry. It is negative for an id without a time.
-func dayOf(requestID string) int64 {
-	at, _ := id.Time(requestID)
-	return outline.DayOf(at)
+// Batch reads the words of entries with stored bodies. Only parts that an entry carries are read: the others were stored, and
+// indexed, with earlier entries.
+func (s *Store) Batch(entries []*requestlog.Entry) Batch {
+	if !s.enabled.Load() {
+		return nil
+	}
+	batch := make(Batch, len(entries))
+	for _, e := range entries {
+		if e.BodyState == requestlog.BodyStored {
+			batch[e] = passagesOf(&e.Body)
+		}
+	}
+	return batch
 }
 
 func passagesOf(b *requestlog.Body) []passage {
@@ -60,7 +93,7 @@ func passagesOf(b *requestlog.Body) []passage {
 		carried[p.Address] = p
 		return nil
 	}); err != nil {
-		return all // addParts reports it
+		return all // messagestore reports it
 	}
 	var walk func(steps []byte, list outline.Address)
 	walk = func(steps []byte, list outline.Address) {
@@ -86,9 +119,22 @@ func passagesOf(b *requestlog.Body) []passage {
 	return all
 }
 
-// indexTexts writes the documents of new entries. The words of a part belong to the first entry that stores the part.
-func (s *Store) indexTexts(ctx context.Context, tx *sql.Tx, fresh []record, b batch) error {
-	if b.texts == nil {
+// Document is an entry that did not exist before, with its place among the blocks in SQLite.
+type Document struct {
+	Entry *requestlog.Entry
+	Place int64
+}
+
+// dayOf returns the day of an entry. It is negative for an id without a time.
+func dayOf(requestID string) int64 {
+	at, _ := id.Time(requestID)
+	return outline.DayOf(at)
+}
+
+// Write writes the words of documents. The words of a part belong to the first entry that stores the part: existed reports whether
+// a part was stored before the batch.
+func (s *Store) Write(ctx context.Context, tx *sql.Tx, batch Batch, documents []Document, existed func(*requestlog.Entry, outline.Address) bool) error {
+	if batch == nil {
 		return nil
 	}
 	type owned struct {
@@ -99,12 +145,12 @@ func (s *Store) indexTexts(ctx context.Context, tx *sql.Tx, fresh []record, b ba
 	taken := map[owned]*requestlog.Entry{}
 	days := map[int64][][]any{}
 	var rows [][3]string
-	for _, r := range fresh {
-		passages, ok := b.texts[r.entry]
+	for _, d := range documents {
+		passages, ok := batch[d.Entry]
 		if !ok {
 			continue
 		}
-		day, workspace := dayOf(r.entry.ID), r.entry.WorkspaceID
+		day, workspace := dayOf(d.Entry.ID), d.Entry.WorkspaceID
 		if day < 0 {
 			continue // an id without a time
 		}
@@ -113,18 +159,18 @@ func (s *Store) indexTexts(ctx context.Context, tx *sql.Tx, fresh []record, b ba
 			if p.part != (outline.Address{}) {
 				key := owned{day, workspace, p.part}
 				owner := taken[key]
-				if b.parts.Existed(r.entry, p.part) || owner != nil && owner != r.entry {
+				if existed(d.Entry, p.part) || owner != nil && owner != d.Entry {
 					continue
 				}
-				taken[key] = r.entry // a list has several passages
+				taken[key] = d.Entry // a list has several passages
 			}
 			words = append(words, p.words...)
 		}
 		words = fulltext.CutWords(words, fulltext.MaxWords)
 		if s.db.Dialect() == sqldb.Postgres {
-			rows = append(rows, [3]string{workspace, r.entry.ID, fulltext.TSVector(words)})
+			rows = append(rows, [3]string{workspace, d.Entry.ID, fulltext.TSVector(words)})
 		} else {
-			days[day] = append(days[day], []any{r.place, string(words)})
+			days[day] = append(days[day], []any{d.Place, string(words)})
 		}
 	}
 	if err := insertVectors(ctx, tx, rows); err != nil {
@@ -187,23 +233,23 @@ func insertDocuments(ctx context.Context, tx *sql.Tx, day int64, documents [][]a
 	return nil
 }
 
-// prepareText reads which days have an index, for a filter that uses it. It returns an error when texts are not indexed.
-func (s *Store) prepareText(ctx context.Context, f *requestlog.Filter) error {
+// Prepare reads which days have an index, for a filter that uses it. It returns an error when texts are not indexed.
+func (s *Store) Prepare(ctx context.Context, f *requestlog.Filter) error {
 	if f.Text == "" {
 		return nil
 	}
-	if !s.indexed.Load() {
+	if !s.enabled.Load() {
 		return requestlog.ErrTextNotIndexed()
 	}
 	if s.db.Dialect() != sqldb.SQLite {
 		return nil
 	}
-	_, err := s.loadTextDays(ctx)
+	_, err := s.loadDays(ctx)
 	return err
 }
 
-// loadTextDays returns the days with an index in SQLite, newest first.
-func (s *Store) loadTextDays(ctx context.Context) ([]int64, error) {
+// loadDays returns the days with an index in SQLite, newest first.
+func (s *Store) loadDays(ctx context.Context) ([]int64, error) {
 	rows, err := s.db.Query(ctx, `select day from text_days order by day desc`)
 	days, err := sqldb.Collect(rows, err, func(row sqldb.Scanner) (day int64, err error) {
 		err = row.Scan(&day)
@@ -212,20 +258,22 @@ func (s *Store) loadTextDays(ctx context.Context) ([]int64, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list the days of indexed texts: %w", err)
 	}
-	s.textDays.Store(&days)
+	s.days.Store(&days)
 	return days, nil
 }
 
-// deleteTexts deletes the documents of entries. In SQLite their words stay in the file until mergeTexts.
-func (s *Store) deleteTexts(ctx context.Context, tx *sql.Tx, workspace string, ids []string) error {
+// Delete deletes the words of entries, before the entries. In SQLite they stay in the file until Merge.
+func (s *Store) Delete(ctx context.Context, tx *sql.Tx, workspace string, ids []string) error {
 	if len(ids) == 0 {
 		return nil
 	}
+	marks, args := sqldb.Placeholders(2, len(ids)), append([]any{workspace}, sqldb.Args(ids)...)
 	if s.db.Dialect() == sqldb.Postgres {
-		return forIDs(ctx, tx, workspace, ids, `delete from request_text where workspace_id = $1 and request_id in (%s)`)
+		_, err := tx.ExecContext(ctx, `delete from request_text where workspace_id = $1 and request_id in (`+marks+`)`, args...)
+		return err
 	}
-	q := fmt.Sprintf(`select id, place from requests where workspace_id = $1 and id in (%s) and place is not null`, sqldb.Placeholders(2, len(ids)))
-	rows, err := tx.QueryContext(ctx, q, append([]any{workspace}, sqldb.Args(ids)...)...) //nolint:rowserrcheck // Each checks it
+	q := `select id, place from requests where workspace_id = $1 and id in (` + marks + `) and place is not null`
+	rows, err := tx.QueryContext(ctx, q, args...) //nolint:rowserrcheck // Each checks it
 	days := map[int64][]any{}
 	if err := sqldb.Each(rows, err, func(row sqldb.Scanner) error {
 		var id string
@@ -258,17 +306,17 @@ func (s *Store) deleteTexts(ctx context.Context, tx *sql.Tx, workspace string, i
 	return nil
 }
 
-// expireTexts drops the indexes of days past the longest retention in SQLite, and merges the others.
-func (s *Store) expireTexts(ctx context.Context, r *retentionBounds) error {
+// Expire drops the indexes of days that have expired in SQLite, and merges the others.
+func (s *Store) Expire(ctx context.Context, now time.Time, expired func(day int64, now time.Time) bool) error {
 	if s.db.Dialect() != sqldb.SQLite {
 		return nil
 	}
-	days, err := s.loadTextDays(ctx)
+	days, err := s.loadDays(ctx)
 	if err != nil {
 		return err
 	}
 	for _, day := range days {
-		if !r.longest.expired(day, r.now) {
+		if !expired(day, now) {
 			continue
 		}
 		if err := s.db.InTx(ctx, func(tx *sql.Tx) error {
@@ -282,14 +330,14 @@ func (s *Store) expireTexts(ctx context.Context, r *retentionBounds) error {
 		}
 	}
 	// A day that is dropped tomorrow loses documents with every run. Merging it each time would write it again and again.
-	return s.mergeTexts(ctx, func(day int64) bool { return r.longest.expired(day, r.now.Add(24*time.Hour)) })
+	return s.Merge(ctx, func(day int64) bool { return expired(day, now.Add(24*time.Hour)) })
 }
 
-// mergePages is the number of pages that one transaction of mergeTexts writes.
+// mergePages is the number of pages that one transaction of Merge writes.
 const mergePages = 400
 
-// mergeTexts removes the words of deleted documents from the indexes, except of the days that skip selects.
-func (s *Store) mergeTexts(ctx context.Context, skip func(day int64) bool) error {
+// Merge removes the words of deleted documents from the indexes, except of the days that skip selects.
+func (s *Store) Merge(ctx context.Context, skip func(day int64) bool) error {
 	if s.db.Dialect() != sqldb.SQLite {
 		return nil
 	}
