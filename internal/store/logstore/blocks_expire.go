@@ -24,7 +24,7 @@ func (s *Store) expireSome(ctx context.Context, tx *sql.Tx, workspace, before st
 	}
 	var ids []string
 	for _, number := range numbers {
-		_, all, err := s.blockAt(ctx, tx, "packed_bodies", "content", number)
+		_, all, err := s.blocks.at(ctx, tx, "packed_bodies", "content", number)
 		if err != nil {
 			return 0, 0, err
 		}
@@ -40,7 +40,7 @@ func (s *Store) expireSome(ctx context.Context, tx *sql.Tx, workspace, before st
 				ids, all[i] = append(ids, string(id)), nil
 			}
 		}
-		if err := s.updateBodies(ctx, tx, number, all); err != nil {
+		if err := s.blocks.updateBodies(ctx, tx, number, all); err != nil {
 			return 0, 0, err
 		}
 	}
@@ -50,9 +50,12 @@ func (s *Store) expireSome(ctx context.Context, tx *sql.Tx, workspace, before st
 	return len(numbers), len(ids), forIDs(ctx, tx, workspace, ids, markExpired)
 }
 
-// deleteFromBlocks removes entries from their blocks. Rewriting a block overwrites the deleted text.
-func (s *Store) deleteFromBlocks(ctx context.Context, tx *sql.Tx, workspace string, ids []string) error {
-	if s.db.Dialect() != sqldb.SQLite || len(ids) == 0 {
+// blockTables changes the blocks of stored entries in SQLite.
+type blockTables struct{ codec *entryblock.Codec }
+
+// remove removes entries from their blocks. Rewriting a block overwrites the deleted text.
+func (t blockTables) remove(ctx context.Context, tx *sql.Tx, workspace string, ids []string) error {
+	if len(ids) == 0 {
 		return nil
 	}
 	q := fmt.Sprintf(`select place from requests where workspace_id = $1 and id in (%s) and place is not null`, sqldb.Placeholders(2, len(ids)))
@@ -62,8 +65,8 @@ func (s *Store) deleteFromBlocks(ctx context.Context, tx *sql.Tx, workspace stri
 	}
 	slices.Sort(places)
 	for _, column := range []string{"summaries", "traces"} {
-		if err := s.clearSlots(ctx, tx, "packs", column, places, func(number int64, all entryblock.Slots) error {
-			if content := s.codec.EncodeSlots(all); content != nil {
+		if err := t.clearSlots(ctx, tx, "packs", column, places, func(number int64, all entryblock.Slots) error {
+			if content := t.codec.EncodeSlots(all); content != nil {
 				_, err := tx.ExecContext(ctx, `update packs set `+column+` = $2 where number = $1`, number, content)
 				return err
 			}
@@ -73,15 +76,15 @@ func (s *Store) deleteFromBlocks(ctx context.Context, tx *sql.Tx, workspace stri
 			return err
 		}
 	}
-	return s.clearSlots(ctx, tx, "packed_bodies", "content", places, func(number int64, all entryblock.Slots) error {
-		return s.updateBodies(ctx, tx, number, all)
+	return t.clearSlots(ctx, tx, "packed_bodies", "content", places, func(number int64, all entryblock.Slots) error {
+		return t.updateBodies(ctx, tx, number, all)
 	})
 }
 
 // clearSlots empties the slots at the given places, which are sorted, in a column of blocks.
-func (s *Store) clearSlots(ctx context.Context, tx *sql.Tx, table, column string, places []int64, update func(number int64, all entryblock.Slots) error) error {
+func (t blockTables) clearSlots(ctx context.Context, tx *sql.Tx, table, column string, places []int64, update func(number int64, all entryblock.Slots) error) error {
 	for len(places) > 0 {
-		number, all, err := s.blockAt(ctx, tx, table, column, places[0])
+		number, all, err := t.at(ctx, tx, table, column, places[0])
 		if err != nil {
 			return err
 		}
@@ -99,8 +102,8 @@ func (s *Store) clearSlots(ctx context.Context, tx *sql.Tx, table, column string
 	return nil
 }
 
-// blockAt reads one column of the block that contains the given position. It returns nil if no block contains the position.
-func (s *Store) blockAt(ctx context.Context, tx *sql.Tx, table, column string, place int64) (number int64, all entryblock.Slots, err error) {
+// at reads one column of the block that contains the given position. It returns nil if no block contains the position.
+func (t blockTables) at(ctx context.Context, tx *sql.Tx, table, column string, place int64) (number int64, all entryblock.Slots, err error) {
 	q := fmt.Sprintf(`select number, %[2]s from %[1]s where number = (select max(number) from %[1]s where number <= $1) and $1 < number + size`, table, column)
 	var content []byte
 	if err := tx.QueryRowContext(ctx, q, place).Scan(&number, &content); err != nil {
@@ -109,15 +112,15 @@ func (s *Store) blockAt(ctx context.Context, tx *sql.Tx, table, column string, p
 		}
 		return 0, nil, err
 	}
-	if all, err = s.codec.DecodeSlots(content); err != nil {
+	if all, err = t.codec.DecodeSlots(content); err != nil {
 		return 0, nil, fmt.Errorf("%s %d: %w", table, number, err)
 	}
 	return number, all, nil
 }
 
 // updateBodies writes a block of bodies, and deletes a block that has become empty.
-func (s *Store) updateBodies(ctx context.Context, tx *sql.Tx, number int64, all entryblock.Slots) error {
-	b, err := s.codec.EncodeBodies(all)
+func (t blockTables) updateBodies(ctx context.Context, tx *sql.Tx, number int64, all entryblock.Slots) error {
+	b, err := t.codec.EncodeBodies(all)
 	if err != nil {
 		return err
 	}

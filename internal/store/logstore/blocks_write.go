@@ -11,8 +11,8 @@ import (
 	"fairlead/internal/store/sqldb"
 )
 
-// blocks encodes the blocks of a batch, whose entries are ordered by workspace.
-func (s *Store) blocks(entries []*requestlog.Entry, buffers *batchBuffers) ([]entryblock.Block, error) {
+// encodeBlocks encodes the blocks of a batch, whose entries are ordered by workspace.
+func (s *Store) encodeBlocks(entries []*requestlog.Entry, buffers *batchBuffers) ([]entryblock.Block, error) {
 	blocks := make([]entryblock.Block, 0, len(entries)/entryblock.MaxEntries+1)
 	for len(entries) > 0 {
 		n, size := 0, 0
@@ -23,7 +23,7 @@ func (s *Store) blocks(entries []*requestlog.Entry, buffers *batchBuffers) ([]en
 			}
 			n++
 		}
-		b, err := s.block(entries[:n], buffers)
+		b, err := s.encodeBlock(entries[:n], buffers)
 		if err != nil {
 			return nil, err
 		}
@@ -32,7 +32,7 @@ func (s *Store) blocks(entries []*requestlog.Entry, buffers *batchBuffers) ([]en
 	return blocks, nil
 }
 
-func (s *Store) block(entries []*requestlog.Entry, buffers *batchBuffers) (entryblock.Block, error) {
+func (s *Store) encodeBlock(entries []*requestlog.Entry, buffers *batchBuffers) (entryblock.Block, error) {
 	b := entryblock.Block{Workspace: entries[0].WorkspaceID, Size: len(entries)}
 	buffers.summaries, buffers.traces, buffers.bodies = buffers.summaries[:0], buffers.traces[:0], buffers.bodies[:0]
 	for _, e := range entries {

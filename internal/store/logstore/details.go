@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 
+	"fairlead/internal/store/entryblock"
 	"fairlead/internal/store/sqldb"
 )
 
@@ -24,19 +25,25 @@ type detailParts struct {
 	trace   bool
 }
 
+// detailReader reads entries without their bodies.
+type detailReader struct {
+	dialect sqldb.Dialect
+	codec   *entryblock.Codec
+}
+
 // queryFunc runs a query on a database or in a transaction.
 type queryFunc func(ctx context.Context, q string, args ...any) (*sql.Rows, error)
 
 // joinBlock joins the block of a table that contains the place of a request.
 const joinBlock = ` left join %[1]s p on p.number = (select max(number) from %[1]s where number <= r.place) and r.place < p.number + p.size`
 
-// eachDetail calls fn for each of the entries that exists, in any order. The detail stays valid after fn has returned.
-func (s *Store) eachDetail(ctx context.Context, query queryFunc, parts detailParts, workspaceID string, ids []string, fn func(detail) error) error {
+// each calls fn for each of the entries that exists, in any order. The detail stays valid after fn has returned.
+func (r detailReader) each(ctx context.Context, query queryFunc, parts detailParts, workspaceID string, ids []string, fn func(detail) error) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	if s.db.Dialect() == sqldb.SQLite {
-		return s.eachBlockDetail(ctx, query, parts, workspaceID, ids, fn)
+	if r.dialect == sqldb.SQLite {
+		return r.eachInBlocks(ctx, query, parts, workspaceID, ids, fn)
 	}
 	q, args := postgresDetails(parts, workspaceID, ids)
 	rows, err := query(ctx, q, args...)
@@ -50,7 +57,7 @@ func (s *Store) eachDetail(ctx context.Context, query queryFunc, parts detailPar
 		if err := rows.Scan(&d.id, &d.preview, &d.state, &d.summary, &trace); err != nil {
 			return err
 		}
-		d.trace = s.unpacked(trace)
+		d.trace = r.unpacked(trace)
 		if err := d.call(fn); err != nil {
 			return err
 		}
@@ -70,8 +77,8 @@ func (d *detail) call(fn func(detail) error) error {
 }
 
 // unpacked returns a function that appends a packed trace.
-func (s *Store) unpacked(trace []byte) func(to []byte) ([]byte, error) {
-	return func(to []byte) ([]byte, error) { return s.codec.AppendUnpacked(to, trace) }
+func (r detailReader) unpacked(trace []byte) func(to []byte) ([]byte, error) {
+	return func(to []byte) ([]byte, error) { return r.codec.AppendUnpacked(to, trace) }
 }
 
 // postgresDetails builds the statement that reads entries from PostgreSQL.
@@ -110,20 +117,20 @@ type placed struct {
 	place int64
 }
 
-// eachBlockDetail is eachDetail for SQLite.
-func (s *Store) eachBlockDetail(ctx context.Context, query queryFunc, parts detailParts, workspaceID string, ids []string, fn func(detail) error) error {
+// eachInBlocks is each for SQLite.
+func (r detailReader) eachInBlocks(ctx context.Context, query queryFunc, parts detailParts, workspaceID string, ids []string, fn func(detail) error) error {
 	list, err := json.Marshal(ids)
 	if err != nil {
 		return err
 	}
 	const requests = `select workspace_id, id, preview, body_state, place from requests
 		where workspace_id = $1 and id in (select value from json_each($2))`
-	return s.eachListed(ctx, query, parts, requests, []any{workspaceID, string(list)}, func(string) {}, fn)
+	return r.eachListed(ctx, query, parts, requests, []any{workspaceID, string(list)}, func(string) {}, fn)
 }
 
 // eachListed calls listed with the id of each request that a statement for SQLite selects, in order, and then fn for each of them that
 // exists, in any order.
-func (s *Store) eachListed(ctx context.Context, query queryFunc, parts detailParts, requests string, args []any, listed func(id string), fn func(detail) error) error {
+func (r detailReader) eachListed(ctx context.Context, query queryFunc, parts detailParts, requests string, args []any, listed func(id string), fn func(detail) error) error {
 	trace, traces := "null", "null"
 	if parts.trace {
 		trace, traces = "d.trace", "p.traces"
@@ -150,7 +157,7 @@ func (s *Store) eachListed(ctx context.Context, query queryFunc, parts detailPar
 				waiting = append(waiting, p)
 				continue
 			}
-			p.summary, p.trace = slices.Clone(summary), s.unpacked(slices.Clone(trace))
+			p.summary, p.trace = slices.Clone(summary), r.unpacked(slices.Clone(trace))
 			own = append(own, p.detail)
 			continue
 		}
@@ -165,7 +172,7 @@ func (s *Store) eachListed(ctx context.Context, query queryFunc, parts detailPar
 		for n < len(waiting) && waiting[n].place < p.place+size {
 			n++
 		}
-		if err := s.readBlock(waiting[:n], p.place, summary, trace, fn); err != nil {
+		if err := r.readBlock(waiting[:n], p.place, summary, trace, fn); err != nil {
 			return err
 		}
 		waiting = waiting[n:]
@@ -179,12 +186,12 @@ func (s *Store) eachListed(ctx context.Context, query queryFunc, parts detailPar
 }
 
 // readBlock calls fn for requests of a block.
-func (s *Store) readBlock(list []placed, number int64, summaries, traces []byte, fn func(detail) error) error {
-	summary, err := s.codec.DecodeSlots(summaries)
+func (r detailReader) readBlock(list []placed, number int64, summaries, traces []byte, fn func(detail) error) error {
+	summary, err := r.codec.DecodeSlots(summaries)
 	if err != nil {
 		return err
 	}
-	trace, err := s.codec.DecodeSlots(traces)
+	trace, err := r.codec.DecodeSlots(traces)
 	if err != nil {
 		return err
 	}

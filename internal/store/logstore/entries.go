@@ -102,7 +102,7 @@ func (s *Store) summaries(ctx context.Context, workspaceID string, ids []string,
 		position[id] = i
 	}
 	entries := make([]requestlog.Entry, len(ids))
-	if err := s.eachDetail(ctx, s.db.Query, detailParts{request: true}, workspaceID, ids, func(d detail) error {
+	if err := s.details.each(ctx, s.db.Query, detailParts{request: true}, workspaceID, ids, func(d detail) error {
 		e := &entries[position[d.id]]
 		if err := decode(e, &d); err != nil {
 			return err
@@ -146,7 +146,7 @@ func (s *Store) Entry(ctx context.Context, workspaceID, id string) (requestlog.E
 	}
 	var e requestlog.Entry
 	found := false
-	if err := s.eachDetail(ctx, s.db.Query, detailParts{request: true, trace: true}, workspaceID, []string{id}, func(d detail) error {
+	if err := s.details.each(ctx, s.db.Query, detailParts{request: true, trace: true}, workspaceID, []string{id}, func(d detail) error {
 		text, err := d.trace(nil)
 		if err != nil {
 			return err

@@ -166,8 +166,10 @@ func (s *Store) deleteEntries(ctx context.Context, tx *sql.Tx, workspace string,
 	if err := s.texts.Delete(ctx, tx, workspace, ids); err != nil {
 		return err
 	}
-	if err := s.deleteFromBlocks(ctx, tx, workspace, ids); err != nil {
-		return err
+	if s.db.Dialect() == sqldb.SQLite {
+		if err := s.blocks.remove(ctx, tx, workspace, ids); err != nil {
+			return err
+		}
 	}
 	sessions, err := s.sessions.SessionsOf(ctx, tx, workspace, ids)
 	if err != nil {
@@ -260,7 +262,7 @@ func (s *Store) valuesOf(ctx context.Context, tx *sql.Tx, workspace string, ids 
 	}); err != nil {
 		return err
 	}
-	return s.eachDetail(ctx, tx.QueryContext, detailParts{}, workspace, ids, func(d detail) error {
+	return s.details.each(ctx, tx.QueryContext, detailParts{}, workspace, ids, func(d detail) error {
 		var tagged struct {
 			Tags map[string]string `json:"tags"`
 		}
@@ -302,7 +304,7 @@ func (s *Store) forget(ctx context.Context, workspace string, values reportstore
 // deleteTags deletes the tags of entries. No index finds them by request, so the summaries tell which tags exist.
 func (s *Store) deleteTags(ctx context.Context, tx *sql.Tx, workspace string, ids []string) error {
 	tagged := map[string][]string{}
-	if err := s.eachDetail(ctx, tx.QueryContext, detailParts{}, workspace, ids, func(d detail) error {
+	if err := s.details.each(ctx, tx.QueryContext, detailParts{}, workspace, ids, func(d detail) error {
 		var e requestlog.Entry
 		if err := json.Unmarshal(d.summary, &struct {
 			Tags *map[string]string `json:"tags"`

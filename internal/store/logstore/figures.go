@@ -54,7 +54,7 @@ func (s *Store) figuresWithin(ctx context.Context, reader *figureReader, f *requ
 	var ids []string
 	var list []requestlog.Entry
 	position := make(map[string]int)
-	err := s.eachListed(ctx, s.db.Query, detailParts{}, q, args, func(id string) {
+	err := s.details.eachListed(ctx, s.db.Query, detailParts{}, q, args, func(id string) {
 		position[id] = len(ids)
 		ids = append(ids, id)
 	}, func(d detail) error {

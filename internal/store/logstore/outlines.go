@@ -11,7 +11,7 @@ import (
 // outlines implements messagestore.Outlines.
 func (s *Store) outlines(ctx context.Context, tx *sql.Tx, workspace, low, high string) ([][]byte, error) {
 	if s.db.Dialect() == sqldb.SQLite {
-		return s.blockOutlines(ctx, tx, workspace, low, high)
+		return s.blocks.outlines(ctx, tx, workspace, low, high)
 	}
 	const q = `select request from bodies where workspace_id = $1 and request_id >= $2 and request_id < $3 and request is not null`
 	rows, err := tx.QueryContext(ctx, q, workspace, low, high) //nolint:rowserrcheck // Each checks it
@@ -28,8 +28,8 @@ func (s *Store) outlines(ctx context.Context, tx *sql.Tx, workspace, low, high s
 	return outlines, err
 }
 
-// blockOutlines is outlines for SQLite.
-func (s *Store) blockOutlines(ctx context.Context, tx *sql.Tx, workspace, low, high string) ([][]byte, error) {
+// outlines returns the outlines of a workspace's entries between two ids.
+func (t blockTables) outlines(ctx context.Context, tx *sql.Tx, workspace, low, high string) ([][]byte, error) {
 	const q = `select distinct p.number from requests r join packed_bodies p on p.number = (select max(number) from packed_bodies where number <= r.place)
 		and r.place < p.number + p.size where r.workspace_id = $1 and r.id >= $2 and r.id < $3`
 	numbers, err := sqldb.Column[int64](ctx, tx, q, workspace, low, high)
@@ -38,7 +38,7 @@ func (s *Store) blockOutlines(ctx context.Context, tx *sql.Tx, workspace, low, h
 	}
 	var outlines [][]byte
 	for _, number := range numbers {
-		_, all, err := s.blockAt(ctx, tx, "packed_bodies", "content", number)
+		_, all, err := t.at(ctx, tx, "packed_bodies", "content", number)
 		if err != nil {
 			return nil, err
 		}
@@ -50,7 +50,7 @@ func (s *Store) blockOutlines(ctx context.Context, tx *sql.Tx, workspace, low, h
 			if err != nil {
 				return nil, err
 			}
-			body, err := s.codec.DecodeSlotBody(slot)
+			body, err := t.codec.DecodeSlotBody(slot)
 			if err != nil {
 				return nil, err
 			}

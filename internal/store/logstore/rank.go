@@ -73,7 +73,7 @@ func (s *Store) mostTokens(ctx context.Context, f *requestlog.Filter, p requestl
 	}
 	var all []counted
 	for chunk := range slices.Chunk(ids, 500) {
-		if err := s.eachDetail(ctx, s.db.Query, detailParts{}, f.WorkspaceID, chunk, func(d detail) error {
+		if err := s.details.each(ctx, s.db.Query, detailParts{}, f.WorkspaceID, chunk, func(d detail) error {
 			var e struct {
 				Usage llm.Usage `json:"usage"`
 			}

@@ -37,6 +37,8 @@ type Store struct {
 	messages   *messagestore.Store
 	texts      *textstore.Store
 	codec      *entryblock.Codec
+	details    detailReader
+	blocks     blockTables
 	inserters  inserters
 	statements []string                        // of a batch in SQLite
 	buffers    sync.Pool                       // of *batchBuffers
@@ -46,10 +48,11 @@ type Store struct {
 // New returns the request log stored in db. Writing a batch also writes its figures, report facts and sessions; deleting entries also deletes their
 // feedback and comparisons, and expiry covers figures and archived versions.
 func New(db *sqldb.DB, figures *figurestore.Store, reports *reportstore.Store, sessions *sessionstore.Store, feedback *feedbackstore.Store, proof *proofstore.Store, config *configstore.Store) *Store {
+	codec := entryblock.NewCodec()
 	text, number, bytes := sqldb.TextFields, sqldb.NumberFields, sqldb.BytesFields
 	s := &Store{
 		db: db, figures: figures, reports: reports, sessions: sessions, feedback: feedback, proof: proof, config: config, partitions: partition.NewSet(db), texts: textstore.New(db),
-		codec: entryblock.NewCodec(), buffers: sync.Pool{New: func() any { return &batchBuffers{} }},
+		codec: codec, details: detailReader{db.Dialect(), codec}, blocks: blockTables{codec}, buffers: sync.Pool{New: func() any { return &batchBuffers{} }},
 		inserters: inserters{
 			requests:   sqldb.NewInserter("requests", requestFields(), sqldb.KeepExisting),
 			placed:     sqldb.NewInserter("requests", slices.Concat(requestFields(), number("place")), sqldb.KeepExisting),
@@ -61,7 +64,7 @@ func New(db *sqldb.DB, figures *figurestore.Store, reports *reportstore.Store, s
 			ledger:     sqldb.NewInserter("ledger", slices.Concat(text("request_id", "workspace_id", "key_id"), number("at", "amount")), sqldb.KeepExisting),
 		},
 	}
-	s.messages = messagestore.New(db, s.codec, s.outlines)
+	s.messages = messagestore.New(db, codec, s.outlines)
 	s.statements = slices.Concat(figures.Statements(), reports.Statements(), sessions.Statements(), s.messages.Statements())
 	for _, in := range []*sqldb.Inserter{s.inserters.placed, s.inserters.blocks, s.inserters.bodyBlocks, s.inserters.tags, s.inserters.ledger} {
 		s.statements = append(s.statements, in.Statements()...)

@@ -34,7 +34,7 @@ func (s *Store) Traced(ctx context.Context, f requestlog.Filter, before string, 
 // traces reads details in the order of the ids. It omits entries that were deleted in the meantime.
 func (s *Store) traces(ctx context.Context, workspaceID string, ids []string) ([]replay.Row, error) {
 	byID := make(map[string]replay.Row, len(ids))
-	if err := s.eachDetail(ctx, s.db.Query, detailParts{trace: true}, workspaceID, ids, func(d detail) error {
+	if err := s.details.each(ctx, s.db.Query, detailParts{trace: true}, workspaceID, ids, func(d detail) error {
 		byID[d.id] = replay.Row{ID: d.id, Summary: d.summary, Trace: d.trace}
 		return nil
 	}); err != nil {

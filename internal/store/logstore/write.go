@@ -74,7 +74,7 @@ func (s *Store) batch(entries []requestlog.Entry, buffers *batchBuffers) (batch,
 	var b batch
 	if s.db.Dialect() == sqldb.SQLite { // a block has entries of one workspace
 		slices.SortStableFunc(chosen, func(a, b *requestlog.Entry) int { return strings.Compare(a.WorkspaceID, b.WorkspaceID) })
-		blocks, err := s.blocks(chosen, buffers)
+		blocks, err := s.encodeBlocks(chosen, buffers)
 		if err != nil {
 			return b, err
 		}
