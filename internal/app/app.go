@@ -305,7 +305,7 @@ func (a *App) openAccounts(ctx context.Context, c config.Config) (err error) {
 	if a.factors, err = factor.New(a.db.Accounts, a.vault, a.master, nil); err != nil {
 		return err
 	}
-	a.passkeys = passkey.New(passkey.Parts{Store: a.db.Accounts, Sealer: a.vault, Recovery: a.factors, PublicURL: c.PublicURL, Allowed: a.passwordAllowed})
+	a.passkeys = passkey.New(passkey.Parts{Store: a.db.Accounts.Passkeys(), Sealer: a.vault, Recovery: a.factors, PublicURL: c.PublicURL, Allowed: a.passwordAllowed})
 	changed := func(ctx context.Context) { a.report("read keys", a.keyring.Refresh(ctx)) }
 	if a.accounts, err = account.New(a.db.Accounts.Stores(), account.Options{
 		MasterKey: a.master, Registration: c.Registration, Quota: settings.Quota(c.Accounts), Busy: a.shedding,

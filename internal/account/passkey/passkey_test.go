@@ -74,7 +74,7 @@ func (f *fixture) start(publicURL string) *replica {
 	r.factors, err = factor.New(f.db.Accounts, sealer, master, f.now)
 	f.must(err)
 	allowed := func(string) bool { return !f.ssoOnly.Load() }
-	r.Service = passkey.New(passkey.Parts{Store: f.db.Accounts, Sealer: sealer, Recovery: r.factors, PublicURL: publicURL, Allowed: allowed, Now: f.now})
+	r.Service = passkey.New(passkey.Parts{Store: f.db.Accounts.Passkeys(), Sealer: sealer, Recovery: r.factors, PublicURL: publicURL, Allowed: allowed, Now: f.now})
 	r.accounts, err = account.New(f.db.Accounts.Stores(), account.Options{
 		MasterKey: master, Now: f.now, HashSlots: 2, SecondFactor: r.factors, Passkeys: r.Service, Passwords: allowed,
 	})

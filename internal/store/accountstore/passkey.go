@@ -29,19 +29,25 @@ func scanPasskey(row sqldb.Scanner) (passkey.Passkey, error) {
 	return p, notFound(err)
 }
 
+// Passkeys implements passkey.Store.
+type Passkeys struct{ db *sqldb.DB }
+
+// Passkeys returns the passkeys of the accounts.
+func (s *Store) Passkeys() Passkeys { return Passkeys{s.db} }
+
 // PasskeysOf implements passkey.Store.
-func (s *Store) PasskeysOf(ctx context.Context, accountID string) ([]passkey.Passkey, error) {
+func (s Passkeys) PasskeysOf(ctx context.Context, accountID string) ([]passkey.Passkey, error) {
 	rows, err := s.db.Query(ctx, `select `+passkeyColumns+` from passkeys where account_id = $1 order by created_at, id`, accountID)
 	return sqldb.Collect(rows, err, scanPasskey)
 }
 
 // PasskeyByCredential implements passkey.Store.
-func (s *Store) PasskeyByCredential(ctx context.Context, credentialID []byte) (passkey.Passkey, error) {
+func (s Passkeys) PasskeyByCredential(ctx context.Context, credentialID []byte) (passkey.Passkey, error) {
 	return scanPasskey(s.db.QueryRow(ctx, `select `+passkeyColumns+` from passkeys where credential_id = $1`, credentialID))
 }
 
 // AddPasskey implements passkey.Store.
-func (s *Store) AddPasskey(ctx context.Context, a passkey.Addition) (first bool, err error) {
+func (s Passkeys) AddPasskey(ctx context.Context, a passkey.Addition) (first bool, err error) {
 	p := a.Passkey
 	err = s.db.InTx(ctx, func(tx *sql.Tx) error {
 		factors, err := countFactors(ctx, tx, p.AccountID)
@@ -88,7 +94,7 @@ func useChallenge(ctx context.Context, tx *sql.Tx, c passkey.Challenge, now time
 }
 
 // UsePasskey implements passkey.Store.
-func (s *Store) UsePasskey(ctx context.Context, u passkey.Use) error {
+func (s Passkeys) UsePasskey(ctx context.Context, u passkey.Use) error {
 	var regressed bool
 	err := s.db.InTx(ctx, func(tx *sql.Tx) error {
 		if err := useChallenge(ctx, tx, u.Challenge, u.At); err != nil {
@@ -109,7 +115,7 @@ func (s *Store) UsePasskey(ctx context.Context, u passkey.Use) error {
 }
 
 // RenamePasskey implements passkey.Store.
-func (s *Store) RenamePasskey(ctx context.Context, accountID, passkeyID, name string, event account.AuditEvent) error {
+func (s Passkeys) RenamePasskey(ctx context.Context, accountID, passkeyID, name string, event account.AuditEvent) error {
 	return s.db.InTx(ctx, func(tx *sql.Tx) error {
 		if err := affect(ctx, tx, `update passkeys set name = $3 where account_id = $1 and id = $2`, accountID, passkeyID, name); err != nil {
 			return err
@@ -119,7 +125,7 @@ func (s *Store) RenamePasskey(ctx context.Context, accountID, passkeyID, name st
 }
 
 // DeletePasskey implements passkey.Store.
-func (s *Store) DeletePasskey(ctx context.Context, accountID, passkeyID string, event account.AuditEvent) error {
+func (s Passkeys) DeletePasskey(ctx context.Context, accountID, passkeyID string, event account.AuditEvent) error {
 	return s.db.InTx(ctx, func(tx *sql.Tx) error {
 		if err := affect(ctx, tx, `delete from passkeys where account_id = $1 and id = $2`, accountID, passkeyID); err != nil {
 			return err

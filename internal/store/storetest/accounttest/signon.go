@@ -156,7 +156,7 @@ func secondFactorsWorkOnce(t *testing.T, db *store.DB) {
 }
 
 func passkeysWorkOncePerChallenge(t *testing.T, db *store.DB) {
-	ctx, s := t.Context(), db.Accounts
+	ctx, s, passkeys := t.Context(), db.Accounts, db.Accounts.Passkeys()
 	out, err := s.SignInIdentity(ctx, signIn("ann", "x"))
 	must(t, err)
 	id := out.Account.ID
@@ -169,23 +169,23 @@ func passkeysWorkOncePerChallenge(t *testing.T, db *store.DB) {
 		Transports: []string{"usb", "nfc"}, Flags: 0xff, SignCount: 1<<32 - 2, CreatedAt: now,
 	}
 	add := passkey.Addition{Passkey: p, Challenge: challenge("add"), Recovery: codes, Maximum: 2, Event: Event("", "x")}
-	if first, err := s.AddPasskey(ctx, add); !first || err != nil {
+	if first, err := passkeys.AddPasskey(ctx, add); !first || err != nil {
 		t.Errorf("first passkey: %v, %v", first, err)
 	}
 	add.Passkey.ID, add.Passkey.CredentialID = "pk_2", []byte("two")
-	if _, err := s.AddPasskey(ctx, add); !errors.Is(err, account.ErrConflict) {
+	if _, err := passkeys.AddPasskey(ctx, add); !errors.Is(err, account.ErrConflict) {
 		t.Errorf("used challenge: %v", err)
 	}
 	add.Challenge, add.Passkey.CredentialID = challenge("add 2"), []byte("one")
-	if _, err := s.AddPasskey(ctx, add); !errors.Is(err, account.ErrConflict) {
+	if _, err := passkeys.AddPasskey(ctx, add); !errors.Is(err, account.ErrConflict) {
 		t.Errorf("registered credential: %v", err)
 	}
 	add.Passkey.CredentialID, add.Event = []byte("two"), Event("", "x")
-	if first, err := s.AddPasskey(ctx, add); first || err != nil {
+	if first, err := passkeys.AddPasskey(ctx, add); first || err != nil {
 		t.Errorf("second passkey: %v, %v", first, err)
 	}
 	add.Passkey.ID, add.Passkey.CredentialID, add.Challenge, add.Event = "pk_3", []byte("three"), challenge("add 3"), Event("", "x")
-	if _, err := s.AddPasskey(ctx, add); !errors.Is(err, account.ErrTooMany) {
+	if _, err := passkeys.AddPasskey(ctx, add); !errors.Is(err, account.ErrTooMany) {
 		t.Errorf("third passkey: %v", err)
 	}
 	for _, tc := range []struct {
@@ -196,29 +196,29 @@ func passkeysWorkOncePerChallenge(t *testing.T, db *store.DB) {
 		{"1", 1<<32 - 1, nil}, {"1", 1<<32 - 1, account.ErrConflict}, {"2", 1<<32 - 1, passkey.ErrCounter}, {"2", 0, account.ErrConflict},
 	} {
 		use := passkey.Use{PasskeyID: "pk_1", Challenge: challenge(tc.challenge), SignCount: tc.count, Flags: 5, At: now.Add(time.Second), Refusal: Event("", "x")}
-		if err := s.UsePasskey(ctx, use); !errors.Is(err, tc.want) {
+		if err := passkeys.UsePasskey(ctx, use); !errors.Is(err, tc.want) {
 			t.Errorf("challenge %s with counter %d: %v, want %v", tc.challenge, tc.count, err, tc.want)
 		}
 	}
 	p.SignCount, p.Flags, p.LastUsedAt = 1<<32-1, 5, now.Add(time.Second)
-	got, err := s.PasskeyByCredential(ctx, []byte("one"))
+	got, err := passkeys.PasskeyByCredential(ctx, []byte("one"))
 	if diff := cmp.Diff(p, got); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)
 	}
 	if f, err := s.FactorOf(ctx, id); err != nil || f.Passkeys != 2 || f.Recovery != 2 || len(f.Sealed) != 0 {
 		t.Errorf("factor %+v, %v", f, err)
 	}
-	must(t, s.DeletePasskey(ctx, id, "pk_1", Event("", "x")))
+	must(t, passkeys.DeletePasskey(ctx, id, "pk_1", Event("", "x")))
 	must(t, s.ReplaceRecovery(ctx, id, codes[:1], Event("", "x")))
 	if f, err := s.FactorOf(ctx, id); err != nil || f.Passkeys != 1 || f.Recovery != 1 {
 		t.Errorf("factor %+v, %v", f, err)
 	}
-	must(t, s.DeletePasskey(ctx, id, "pk_2", Event("", "x")))
+	must(t, passkeys.DeletePasskey(ctx, id, "pk_2", Event("", "x")))
 	if f, err := s.FactorOf(ctx, id); err != nil || f.Passkeys != 0 || f.Recovery != 0 {
 		t.Errorf("factor %+v, %v", f, err)
 	}
 	for doing, err := range map[string]error{
-		"delete": s.DeletePasskey(ctx, id, "pk_2", Event("", "x")), "rename": s.RenamePasskey(ctx, id, "pk_2", "x", Event("", "x")),
+		"delete": passkeys.DeletePasskey(ctx, id, "pk_2", Event("", "x")), "rename": passkeys.RenamePasskey(ctx, id, "pk_2", "x", Event("", "x")),
 		"replace codes": s.ReplaceRecovery(ctx, id, codes, Event("", "x")), "reset": s.DeleteFactors(ctx, id, Event("", "x")),
 	} {
 		if !errors.Is(err, account.ErrNotFound) {
