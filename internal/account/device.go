@@ -15,20 +15,23 @@ const deviceIDLength = 16
 // valid, otherwise a new one. The token is not a credential. It only separates the browser's wrong passwords from those of other
 // clients in the attempt limit. It is not stored, and a password change invalidates it.
 func (s *Service) DeviceToken(a Account, presented string) string {
-	if s.knowsDevice(a, presented) {
+	if s.devices.know(a, presented) {
 		return presented
 	}
 	id := secret.Random(secret.Base62, deviceIDLength)
-	return id + "." + s.deviceMAC(a, id)
+	return id + "." + s.devices.mac(a, id)
 }
 
-// knowsDevice reports whether the token was issued for the account with its current password.
-func (s *Service) knowsDevice(a Account, token string) bool {
+// devices computes and checks the tokens of devices.
+type devices struct{ hash secret.KeyedHash }
+
+// know reports whether the token was issued for the account with its current password.
+func (d devices) know(a Account, token string) bool {
 	id, mac, _ := strings.Cut(token, ".")
-	same := subtle.ConstantTimeCompare([]byte(mac), []byte(s.deviceMAC(a, id))) == 1
+	same := subtle.ConstantTimeCompare([]byte(mac), []byte(d.mac(a, id))) == 1
 	return same && len(id) == deviceIDLength && a.ID != ""
 }
 
-func (s *Service) deviceMAC(a Account, id string) string {
-	return hex.EncodeToString(s.deviceHash.Bytes(id + "\n" + a.ID + "\n" + a.PasswordHash))
+func (d devices) mac(a Account, id string) string {
+	return hex.EncodeToString(d.hash.Bytes(id + "\n" + a.ID + "\n" + a.PasswordHash))
 }

@@ -92,7 +92,7 @@ func (s *Service) CreateKey(ctx context.Context, by Actor, d KeyDraft) (Key, str
 	if maker.key != nil {
 		key.CreatedBy = maker.key.CreatedBy
 	}
-	text, secret := s.newSecret(now)
+	text, secret := newSecret(s.keyHash, now)
 	key.Secrets = []Secret{secret}
 	event := s.event(by, "key.create", key.ID, nil, keyFacts(key))
 	most := s.quota.Keys
@@ -110,10 +110,10 @@ func (s *Service) CreateKey(ctx context.Context, by Actor, d KeyDraft) (Key, str
 	return key, text, nil
 }
 
-func (s *Service) newSecret(now time.Time) (string, Secret) {
+func newSecret(hash secret.KeyedHash, now time.Time) (string, Secret) {
 	text := secret.NewKey()
 	return text, Secret{
-		Hash: s.keyHash.Bytes(text), Start: text[:len(secret.KeyPrefix)+4], End: text[len(text)-4:], CreatedAt: now,
+		Hash: hash.Bytes(text), Start: text[:len(secret.KeyPrefix)+4], End: text[len(text)-4:], CreatedAt: now,
 	}
 }
 
@@ -173,7 +173,7 @@ func (s *Service) RotateKey(ctx context.Context, by Actor, keyID string, g Grace
 		return Key{}, "", invalid("grace", "The grace period must be between 0 and 90 days.")
 	}
 	now := s.now()
-	text, secret := s.newSecret(now)
+	text, secret := newSecret(s.keyHash, now)
 	key, err := s.changeKey(ctx, by, keyID, "key.rotate", func(m maker, k *Key) error {
 		switch {
 		case !k.RevokedAt.IsZero():

@@ -190,8 +190,8 @@ func (s *Service) verify(ctx context.Context, email, password, device string, wr
 	if err != nil && !errors.Is(err, ErrNotFound) {
 		return Account{}, fmt.Errorf("look up an account: %w", err)
 	}
-	subject, at := s.guessSubject(stated), s.now()
-	if s.knowsDevice(account, device) {
+	subject, at := guessSubject(s.guessHash, stated), s.now()
+	if s.devices.know(account, device) {
 		subject = s.guessHash.Bytes("device " + device)
 	}
 	wait, err := s.store.Passwords.TakeGuess(ctx, subject, at, guessWindow, guessLimit)
@@ -228,7 +228,7 @@ func (s *Service) verify(ctx context.Context, email, password, device string, wr
 }
 
 // guessSubject returns the key under which wrong passwords for an address are counted.
-func (s *Service) guessSubject(email string) []byte { return s.guessHash.Bytes("login " + email) }
+func guessSubject(hash secret.KeyedHash, email string) []byte { return hash.Bytes("login " + email) }
 
 // Unlock removes the recorded wrong passwords of an account, so that its user can sign in again.
 func (s *Service) Unlock(ctx context.Context, email string) error {
@@ -237,5 +237,5 @@ func (s *Service) Unlock(ctx context.Context, email string) error {
 		return err
 	}
 	event := s.event(Actor{}, "account.unlock", account.ID, nil, nil)
-	return wrapStoreError(s.store.Passwords.ForgetGuesses(ctx, s.guessSubject(account.Email), event), "account", "unlock an account")
+	return wrapStoreError(s.store.Passwords.ForgetGuesses(ctx, guessSubject(s.guessHash, account.Email), event), "account", "unlock an account")
 }

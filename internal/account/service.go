@@ -73,7 +73,8 @@ type Service struct {
 	setup        *setupCode
 	first        atomic.Pointer[string] // ID of the oldest workspace; never changes once set
 
-	keyHash, sessionHash, invitationHash, guessHash, deviceHash secret.KeyedHash
+	keyHash, sessionHash, invitationHash, guessHash secret.KeyedHash
+	devices                                         devices
 }
 
 // New returns a service. The master key must have 32 bytes or more.
@@ -84,7 +85,7 @@ func New(store Stores, o Options) (*Service, error) {
 	}
 	for purpose, hash := range map[string]*secret.KeyedHash{
 		"keys": &s.keyHash, "sessions": &s.sessionHash, "invitations": &s.invitationHash, "guesses": &s.guessHash,
-		"devices": &s.deviceHash,
+		"devices": &s.devices.hash,
 	} {
 		var err error
 		if *hash, err = secret.NewKeyedHash(o.MasterKey, purpose); err != nil {
