@@ -201,7 +201,7 @@ func (b adminBackend) ResetCircuits(_ context.Context, name string) error {
 func (b adminBackend) ServeAs(w http.ResponseWriter, r *http.Request, accountID, workspaceID string) {
 	workspace, err := b.app.accounts.Workspace(r.Context(), workspaceID)
 	if err != nil {
-		b.app.reject(w, r, llm.AsError(err))
+		b.app.edge.reject(w, r, llm.AsError(err))
 		return
 	}
 	b.app.gateway.ServeAs(w, r, &workspace, accountID)

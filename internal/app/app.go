@@ -34,7 +34,6 @@ import (
 	"fairlead/internal/feedback"
 	"fairlead/internal/gateway"
 	"fairlead/internal/health"
-	"fairlead/internal/ingress"
 	"fairlead/internal/ledger"
 	"fairlead/internal/length"
 	"fairlead/internal/limit"
@@ -139,12 +138,11 @@ type App struct {
 	admin                   *adminapi.Server
 	dashboard               http.Handler
 	manual                  *manual.Site
-	publicURL               ingress.PublicURL // for links in errors
+	edge                    edge
 	metrics                 *telemetry.Metrics
 	traces                  *otlp.Exporter // nil if nothing is exported by OTLP
 	catalogFailing          atomic.Bool    // whether the last read of the catalog file failed
 	setupCode               string
-	devToken                string
 
 	reloading sync.Mutex
 	tasks     sync.WaitGroup
@@ -226,9 +224,9 @@ func (a *App) open(ctx context.Context) error {
 	if a.admin, err = admin.New(a.adminParts()); err != nil {
 		return fmt.Errorf("build admin API: %w", err)
 	}
-	a.manual = manual.New(docs.Files, http.HandlerFunc(a.notFound))
-	a.dashboard = web.Handler(a.version, http.HandlerFunc(a.notFound))
-	a.listener.serve(a.devOnly(a.public()))
+	a.manual = manual.New(docs.Files, http.HandlerFunc(a.edge.notFound))
+	a.dashboard = web.Handler(a.version, http.HandlerFunc(a.edge.notFound))
+	a.listener.serve(a.edge.devOnly(a.public()))
 	if a.adminListener != nil {
 		a.adminListener.serve(a.private())
 	}
@@ -236,7 +234,7 @@ func (a *App) open(ctx context.Context) error {
 }
 
 func (a *App) listen(ctx context.Context, c config.Config) (err error) {
-	a.publicURL = settings.PublicURL(c)
+	a.edge.publicURL = settings.PublicURL(c)
 	var cert *tls.Config
 	pair, err := a.loaded().Certificate()
 	if err != nil {
@@ -245,11 +243,11 @@ func (a *App) listen(ctx context.Context, c config.Config) (err error) {
 	if pair != nil {
 		cert = &tls.Config{Certificates: []tls.Certificate{*pair}, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}
 	}
-	a.listener, err = listen(ctx, c.Listen, cert, &c, a.log, a.starting(), a.rejectMalformed)
+	a.listener, err = listen(ctx, c.Listen, cert, &c, a.log, a.edge.starting(), a.edge.rejectMalformed)
 	if err != nil || c.AdminListen == "" {
 		return err
 	}
-	a.adminListener, err = listen(ctx, c.AdminListen, nil, &c, a.log, a.starting(), a.rejectMalformed)
+	a.adminListener, err = listen(ctx, c.AdminListen, nil, &c, a.log, a.edge.starting(), a.edge.rejectMalformed)
 	return err
 }
 
@@ -388,11 +386,11 @@ func (a *App) openGateway(ctx context.Context, c config.Config) (err error) {
 	if err := a.openCluster(ctx, c); err != nil {
 		return err
 	}
-	kept, err := a.reasoningStore()
+	kept, err := a.cluster.reasoningStore(a.master)
 	if err != nil {
 		return err
 	}
-	cache, err := a.responseCache(c.ResponseCache)
+	cache, err := a.cluster.responseCache(c.ResponseCache, a.master)
 	if err != nil {
 		return err
 	}
@@ -457,10 +455,10 @@ func (a *App) announce(took time.Duration) {
 		a.printBanner(a.options.Out, took)
 		return
 	}
-	base, _ := a.addresses()
+	base, others := addresses(&a.loaded().Config, a.listener.Addr())
 	a.log.Info("ready", "version", a.version, "listen", a.listener.Addr().String(), "api", base+"/proxy/v1", "dashboard", base,
-		"config", a.configText(), "data", a.storeName, "providers", a.providersText(), "ms", took.Milliseconds())
+		"config", a.configText(), "data", a.storeName, "providers", providersText(a.providers.Load()), "ms", took.Milliseconds())
 	if a.setupCode != "" {
-		a.log.Info("no account exists, open the setup link to create the owner account", "setup", a.setupText())
+		a.log.Info("no account exists, open the setup link to create the owner account", "setup", setupText(a.setupCode, base, others))
 	}
 }

@@ -9,6 +9,9 @@ import (
 	"runtime"
 	"strings"
 	"time"
+
+	"fairlead/internal/config"
+	"fairlead/internal/providerset"
 )
 
 // printBanner writes the start-up banner for a terminal. It contains no complete secret and only addresses that can be opened.
@@ -22,20 +25,20 @@ func (a *App) printBanner(w io.Writer, took time.Duration) {
 		data += " (new)"
 	}
 	line("data", data)
-	line("providers", a.providersText())
+	line("providers", providersText(a.providers.Load()))
 	policies := "0 – routing by score only"
 	if n := a.policies.Instance().Len(); n > 0 { // workspace policies are not counted
 		policies = fmt.Sprintf("%d from the configuration", n)
 	}
 	line("policies", fmt.Sprintf("%-34s baseline  %s", policies, cmp.Or(a.loaded().Config.DefaultModel, "caller's model")))
-	base, others := a.addresses()
+	base, others := addresses(&a.loaded().Config, a.listener.Addr())
 	line("API", base+"/proxy/v1")
 	dashboard := base
 	if len(others) > 0 {
 		dashboard += "   (also " + strings.Join(others, ", ") + ")"
 	}
 	line("dashboard", dashboard)
-	if text := a.setupText(); text != "" {
+	if text := setupText(a.setupCode, base, others); text != "" {
 		line("setup", text)
 	}
 	fmt.Fprintf(&b, "ready in %d ms\n", took.Milliseconds())
@@ -46,8 +49,7 @@ func (a *App) configText() string {
 	return cmp.Or(a.loaded().Path, "none – using defaults and environment")
 }
 
-func (a *App) providersText() string {
-	f := a.providers.Load()
+func providersText(f *providerset.Set) string {
 	var parts []string
 	for _, p := range f.Providers {
 		n := len(p.Targets)
@@ -70,30 +72,29 @@ func (a *App) providersText() string {
 }
 
 // setupText returns the link that creates the first account, or an empty string if an account exists.
-func (a *App) setupText() string {
-	if a.setupCode == "" {
+func setupText(code, base string, others []string) string {
+	if code == "" {
 		return ""
 	}
-	base, others := a.addresses()
 	if len(others) > 0 {
 		base = others[0] // reachable from this and other machines
 	}
-	return fmt.Sprintf("%s/welcome#%s   first account, valid 1 h   (or: fairlead admin create)", base, a.setupCode)
+	return fmt.Sprintf("%s/welcome#%s   first account, valid 1 h   (or: fairlead admin create)", base, code)
 }
 
 // addresses returns the addresses to open. For a wildcard listen address these are loopback and the IPv4
 // addresses at which other machines reach this one.
-func (a *App) addresses() (first string, others []string) {
+func addresses(c *config.Config, listening net.Addr) (first string, others []string) {
 	scheme := "http"
-	if a.loaded().Config.TLS.Cert != "" {
+	if c.TLS.Cert != "" {
 		scheme = "https"
 	}
-	if public := a.loaded().Config.PublicURL; public != "" {
+	if public := c.PublicURL; public != "" {
 		return strings.TrimSuffix(public, "/"), nil
 	}
-	host, port, err := net.SplitHostPort(a.listener.Addr().String())
+	host, port, err := net.SplitHostPort(listening.String())
 	if err != nil {
-		return scheme + "://" + a.listener.Addr().String(), nil
+		return scheme + "://" + listening.String(), nil
 	}
 	ip, err := netip.ParseAddr(host)
 	if err != nil || !ip.IsUnspecified() {

@@ -72,11 +72,11 @@ func (a *App) openCluster(ctx context.Context, c config.Config) error {
 }
 
 // reasoningStore creates the store of signed reasoning. It is in memory, and shared through Redis if configured.
-func (a *App) reasoningStore() (*reasoning.Store, error) {
-	if a.cluster == nil {
+func (p *clusterParts) reasoningStore(master []byte) (*reasoning.Store, error) {
+	if p == nil {
 		return reasoning.New(nil), nil
 	}
-	remote, err := reasoning.NewRedis(a.cluster.client, a.master)
+	remote, err := reasoning.NewRedis(p.client, master)
 	if err != nil {
 		return nil, err
 	}
@@ -84,13 +84,13 @@ func (a *App) reasoningStore() (*reasoning.Store, error) {
 }
 
 // responseCache creates the response cache. It is in memory, and shared through Redis if configured.
-func (a *App) responseCache(c config.ResponseCache) (*responsecache.Cache, error) {
+func (p *clusterParts) responseCache(c config.ResponseCache, master []byte) (*responsecache.Cache, error) {
 	if c.Memory == 0 {
 		return nil, nil
 	}
 	o := responsecache.Options{Memory: int64(c.Memory), Entry: int64(c.Entry)}
-	if a.cluster != nil && c.Redis > 0 {
-		remote, err := responsecache.NewRedis(a.cluster.client, a.master, int64(c.Redis))
+	if p != nil && c.Redis > 0 {
+		remote, err := responsecache.NewRedis(p.client, master, int64(c.Redis))
 		if err != nil {
 			return nil, err
 		}

@@ -44,19 +44,19 @@ func (a *App) openDev(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("sign in to the developer account: %w", err)
 	}
-	a.devToken = token
+	a.edge.devToken = token
 	return nil
 }
 
 // devOnly rejects requests that do not come directly from a client on this machine. Development mode signs in every visitor, so
 // it must not be reachable through a proxy or through a host name that resolves to loopback.
-func (a *App) devOnly(next http.Handler) http.Handler {
-	if a.devToken == "" {
+func (h edge) devOnly(next http.Handler) http.Handler {
+	if h.devToken == "" {
 		return next
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !direct(r) {
-			a.reject(w, r, llm.Errorf(llm.PermissionDenied, "The gateway runs in development mode and accepts only direct requests to localhost. Start it without --dev to use it through a proxy or another host name."))
+			h.reject(w, r, llm.Errorf(llm.PermissionDenied, "The gateway runs in development mode and accepts only direct requests to localhost. Start it without --dev to use it through a proxy or another host name."))
 			return
 		}
 		next.ServeHTTP(w, r)
@@ -91,12 +91,12 @@ func direct(r *http.Request) bool {
 }
 
 // signIn sets the developer's session cookie if a page is opened without one.
-func (a *App) signIn(w http.ResponseWriter, r *http.Request) {
-	if a.devToken == "" {
+func (h edge) signIn(w http.ResponseWriter, r *http.Request) {
+	if h.devToken == "" {
 		return
 	}
 	if _, err := r.Cookie(adminapi.SessionCookie); err == nil {
 		return
 	}
-	http.SetCookie(w, &http.Cookie{Name: adminapi.SessionCookie, Value: a.devToken, Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode})
+	http.SetCookie(w, &http.Cookie{Name: adminapi.SessionCookie, Value: h.devToken, Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode})
 }

@@ -36,8 +36,8 @@ func TestDevModeServesOnlyDirectLoopbackRequests(t *testing.T) {
 				r := httptest.NewRequestWithContext(t.Context(), "GET", path, nil)
 				r.RemoteAddr, r.Host, r.Header = tc.remote, tc.host, tc.header
 				w := httptest.NewRecorder()
-				a := &App{devToken: "token"}
-				a.devOnly(http.HandlerFunc(a.signIn)).ServeHTTP(w, r)
+				h := edge{devToken: "token"}
+				h.devOnly(http.HandlerFunc(h.signIn)).ServeHTTP(w, r)
 				if got := w.Header().Get("Set-Cookie") != ""; got != tc.want || tc.want == (w.Code == http.StatusForbidden) {
 					t.Errorf("%s: signed in %v, status %d", path, got, w.Code)
 				}
@@ -51,8 +51,8 @@ func TestOutsideDevModeRequestsAreNeitherRejectedNorSignedIn(t *testing.T) {
 	r := httptest.NewRequestWithContext(t.Context(), "GET", "/", nil)
 	r.Header.Set("X-Forwarded-For", "198.51.100.1")
 	w := httptest.NewRecorder()
-	a := &App{}
-	a.devOnly(http.HandlerFunc(a.signIn)).ServeHTTP(w, r)
+	h := edge{}
+	h.devOnly(http.HandlerFunc(h.signIn)).ServeHTTP(w, r)
 	if w.Code != http.StatusOK || w.Header().Get("Set-Cookie") != "" {
 		t.Errorf("status %d, cookie %q", w.Code, w.Header().Get("Set-Cookie"))
 	}

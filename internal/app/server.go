@@ -76,9 +76,15 @@ func (l *listener) stop(ctx context.Context) error {
 	return err
 }
 
+// edge handles requests outside of the model API, the admin API and the dashboard.
+type edge struct {
+	publicURL ingress.PublicURL // for links in errors
+	devToken  string            // session token of the developer; empty without --dev
+}
+
 // notFound handles unknown paths. It names the model API because many clients look for it below /v1.
-func (a *App) notFound(w http.ResponseWriter, r *http.Request) {
-	a.reject(w, r, llm.Errorf(llm.NotFound, "Not found. The model API is below /proxy/v1."))
+func (h edge) notFound(w http.ResponseWriter, r *http.Request) {
+	h.reject(w, r, llm.Errorf(llm.NotFound, "Not found. The model API is below /proxy/v1."))
 }
 
 // public returns the handler of the public listener. Unknown paths under /proxy and /api get a JSON error. All other paths are
@@ -95,15 +101,15 @@ func (a *App) public() http.Handler {
 		case path == "/metrics":
 			a.serveMetrics(w, r)
 		case path == "/config.schema.json":
-			a.serveSchema(w, r)
+			a.edge.serveSchema(w, r)
 		case manual.Serves(path):
 			a.manual.ServeHTTP(w, r)
 		case path == "/api", strings.HasPrefix(path, "/api/"):
 			a.admin.ServeHTTP(w, r)
 		case path == "/proxy", strings.HasPrefix(path, "/proxy/"):
-			a.notFound(w, r)
+			a.edge.notFound(w, r)
 		default:
-			a.signIn(w, r)
+			a.edge.signIn(w, r)
 			a.dashboard.ServeHTTP(w, r)
 		}
 	})
@@ -112,7 +118,7 @@ func (a *App) public() http.Handler {
 func (a *App) serveProbe(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
-		a.reject(w, r, llm.Errorf(llm.MethodNotAllowed, "Method %s is not allowed. Use GET or HEAD.", r.Method))
+		a.edge.reject(w, r, llm.Errorf(llm.MethodNotAllowed, "Method %s is not allowed. Use GET or HEAD.", r.Method))
 		return
 	}
 	if r.URL.Path == "/readyz" {
@@ -134,7 +140,7 @@ func (a *App) serveMetrics(w http.ResponseWriter, r *http.Request) {
 		err = llm.Errorf(llm.ScopeDenied, "Metrics require an API key of the operator's workspace with the \"read\" scope. The admin listener serves metrics without a key.")
 	}
 	if err != nil {
-		a.reject(w, r, llm.AsError(err))
+		a.edge.reject(w, r, llm.AsError(err))
 		return
 	}
 	a.metrics.Handler().ServeHTTP(w, r)
@@ -148,13 +154,13 @@ func (a *App) private() http.Handler {
 	mux.HandleFunc("GET /livez", serveHealth)
 	mux.HandleFunc("GET /readyz", a.serveReady)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		a.reject(w, r, llm.Errorf(llm.NotFound, "Not found. This listener serves /metrics, /health and /readyz."))
+		a.edge.reject(w, r, llm.Errorf(llm.NotFound, "Not found. This listener serves /metrics, /health and /readyz."))
 	})
 	return mux
 }
 
 // starting returns the handler for the time before the store is open.
-func (a *App) starting() http.Handler {
+func (h edge) starting() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/health", "/livez":
@@ -167,21 +173,21 @@ func (a *App) starting() http.Handler {
 			})
 		default:
 			w.Header().Set("Retry-After", "1")
-			a.reject(w, r, llm.Errorf(llm.LedgerUnavailable, "The gateway is starting and its database is not available yet. Retry in 1 second."))
+			h.reject(w, r, llm.Errorf(llm.LedgerUnavailable, "The gateway is starting and its database is not available yet. Retry in 1 second."))
 		}
 	})
 }
 
 // rejectMalformed rejects a malformed HTTP request with the usual error body.
-func (a *App) rejectMalformed(w http.ResponseWriter, status int, why string) {
+func (h edge) rejectMalformed(w http.ResponseWriter, status int, why string) {
 	e, requestID := llm.Errorf(llm.InvalidRequest, "%s", why), id.New("req", time.Now())
-	writeError(w, status, e, requestID, e.Linked(a.publicURL.For(&http.Request{}), "").Body(requestID))
+	writeError(w, status, e, requestID, e.Linked(h.publicURL.For(&http.Request{}), "").Body(requestID))
 }
 
 // reject writes an error outside of the model and admin APIs, in the error format of the client.
-func (a *App) reject(w http.ResponseWriter, r *http.Request, e *llm.Error) {
+func (h edge) reject(w http.ResponseWriter, r *http.Request, e *llm.Error) {
 	requestID := id.New("req", time.Now())
-	writeError(w, e.Status(), e, requestID, gateway.ErrorBody(r, e.Linked(a.publicURL.For(r), ""), requestID))
+	writeError(w, e.Status(), e, requestID, gateway.ErrorBody(r, e.Linked(h.publicURL.For(r), ""), requestID))
 }
 
 func writeError(w http.ResponseWriter, status int, e *llm.Error, requestID string, body []byte) {
@@ -196,10 +202,10 @@ func writeError(w http.ResponseWriter, status int, e *llm.Error, requestID strin
 }
 
 // serveSchema returns the JSON Schema of the configuration file, for editors.
-func (a *App) serveSchema(w http.ResponseWriter, r *http.Request) {
+func (h edge) serveSchema(w http.ResponseWriter, r *http.Request) {
 	schema, err := config.Schema()
 	if err != nil {
-		a.reject(w, r, llm.AsError(err))
+		h.reject(w, r, llm.AsError(err))
 		return
 	}
 	w.Header().Set("Content-Type", "application/schema+json")
