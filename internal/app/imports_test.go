@@ -464,6 +464,7 @@ type goPackage struct {
 	imports map[string]bool // imported packages of this module, as paths in the repository
 	others  map[string]bool
 	calls   map[string]bool // such as os.Getenv
+	size    size
 }
 
 // packages parses all files. It does not run the go command, because a test that does gets stale results from the test cache.
@@ -488,7 +489,7 @@ func packages(t *testing.T) map[string]*goPackage {
 			}
 			name := filepath.ToSlash(dir)
 			if found[name] == nil {
-				found[name] = &goPackage{imports: map[string]bool{}, others: map[string]bool{}, calls: map[string]bool{}}
+				found[name] = &goPackage{imports: map[string]bool{}, others: map[string]bool{}, calls: map[string]bool{}, size: size{methods: map[string]int{}, interfaces: map[string]int{}}}
 			}
 			return found[name].read(file)
 		})
@@ -503,9 +504,16 @@ func packages(t *testing.T) map[string]*goPackage {
 }
 
 func (p *goPackage) read(file string) error {
-	tree, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ParseComments|parser.SkipObjectResolution)
+	source, err := os.ReadFile(file)
 	if err != nil {
 		return err
+	}
+	tree, err := parser.ParseFile(token.NewFileSet(), file, source, parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil {
+		return err
+	}
+	if !ast.IsGenerated(tree) {
+		p.size.add(source, tree)
 	}
 	if tree.Doc != nil {
 		p.doc = tree.Doc.Text()
