@@ -77,7 +77,7 @@ func New(db *sqldb.DB, figures *figurestore.Store, reports *reportstore.Store, s
 func (s *Store) MaintainPartitions(ctx context.Context) error { return s.partitions.Maintain(ctx) }
 
 // SetTextIndex sets whether the texts of entries that are written from now on are indexed, and whether Filter.Text is supported.
-func (s *Store) SetTextIndex(on bool) { s.texts.Enable(on) }
+func (s *Store) SetTextIndex(on bool) { s.texts.Enabled.Store(on) }
 
 // query returns a statement builder that hides expired entries and bodies.
 func (s *Store) query() logquery.Builder {

@@ -158,25 +158,20 @@ func (s *Store) Write(ctx context.Context, tx *sql.Tx, batch Batch) error {
 				p.stored += int64(len(content))
 			}
 		}
-		p.setMissing()
+		for e, refers := range p.referrer {
+			e.Body.Missing = nil
+			for _, a := range refers {
+				if _, inBatch := p.content[a]; !inBatch && !p.exists[a] {
+					e.Body.Missing = append(e.Body.Missing, a)
+				}
+			}
+		}
 	}
 	slices.SortFunc(rows, func(a, b []any) int {
 		return cmp.Or(cmp.Compare(a[0].(int64), b[0].(int64)), cmp.Compare(a[1].(string), b[1].(string)), bytes.Compare(a[2].([]byte), b[2].([]byte)))
 	})
 	_, err := s.db.Insert(ctx, tx, s.inserter, rows)
 	return err
-}
-
-// setMissing reports the parts that are neither in the batch nor stored to the entries that refer to them.
-func (p *scopeParts) setMissing() {
-	for e, refers := range p.referrer {
-		e.Body.Missing = nil
-		for _, a := range refers {
-			if _, inBatch := p.content[a]; !inBatch && !p.exists[a] {
-				e.Body.Missing = append(e.Body.Missing, a)
-			}
-		}
-	}
 }
 
 // queryFunc runs a query on a database or in a transaction.

@@ -21,16 +21,13 @@ import (
 
 // Store writes and deletes the words of entries.
 type Store struct {
+	Enabled atomic.Bool // texts of entries are indexed, and Filter.Text is supported
 	db      *sqldb.DB
-	enabled atomic.Bool
 	days    atomic.Pointer[[]int64] // SQLite: the days with an index, as last read
 }
 
 // New returns the indexed texts in db.
 func New(db *sqldb.DB) *Store { return &Store{db: db} }
-
-// Enable sets whether the texts of entries that are written from now on are indexed, and whether Filter.Text is supported.
-func (s *Store) Enable(on bool) { s.enabled.Store(on) }
 
 // Days returns the days with an index in SQLite, newest first, as last read.
 func (s *Store) Days() []int64 {
@@ -52,7 +49,7 @@ type passage struct {
 // Batch reads the words of entries with stored bodies. Only parts that an entry carries are read: the others were stored, and
 // indexed, with earlier entries.
 func (s *Store) Batch(entries []*requestlog.Entry) Batch {
-	if !s.enabled.Load() {
+	if !s.Enabled.Load() {
 		return nil
 	}
 	batch := make(Batch, len(entries))
@@ -238,7 +235,7 @@ func (s *Store) Prepare(ctx context.Context, f *requestlog.Filter) error {
 	if f.Text == "" {
 		return nil
 	}
-	if !s.enabled.Load() {
+	if !s.Enabled.Load() {
 		return requestlog.ErrTextNotIndexed()
 	}
 	if s.db.Dialect() != sqldb.SQLite {
