@@ -190,7 +190,7 @@ func (s *Service) verify(ctx context.Context, email, password, device string, wr
 	if err != nil && !errors.Is(err, ErrNotFound) {
 		return Account{}, fmt.Errorf("look up an account: %w", err)
 	}
-	subject, at := guessSubject(s.guessHash, stated), s.now()
+	subject, at := s.guessHash.Bytes("login " + stated), s.now()
 	if s.devices.know(account, device) {
 		subject = s.guessHash.Bytes("device " + device)
 	}
@@ -227,9 +227,6 @@ func (s *Service) verify(ctx context.Context, email, password, device string, wr
 	return account, refused
 }
 
-// guessSubject returns the key under which wrong passwords for an address are counted.
-func guessSubject(hash secret.KeyedHash, email string) []byte { return hash.Bytes("login " + email) }
-
 // Unlock removes the recorded wrong passwords of an account, so that its user can sign in again.
 func (s *Service) Unlock(ctx context.Context, email string) error {
 	account, err := s.AccountByEmail(ctx, email)
@@ -237,5 +234,5 @@ func (s *Service) Unlock(ctx context.Context, email string) error {
 		return err
 	}
 	event := s.event(Actor{}, "account.unlock", account.ID, nil, nil)
-	return wrapStoreError(s.store.Passwords.ForgetGuesses(ctx, guessSubject(s.guessHash, account.Email), event), "account", "unlock an account")
+	return wrapStoreError(s.store.Passwords.ForgetGuesses(ctx, s.guessHash.Bytes("login "+account.Email), event), "account", "unlock an account")
 }
