@@ -190,7 +190,7 @@ func (s *Service) verify(ctx context.Context, email, password, device string, wr
 	if err != nil && !errors.Is(err, ErrNotFound) {
 		return Account{}, fmt.Errorf("look up an account: %w", err)
 	}
-	subject, at := s.guessHash.Bytes("login " + stated), s.now()
+	subject, at := s.guessHash.Bytes("login "+stated), s.now()
 	if s.devices.know(account, device) {
 		subject = s.guessHash.Bytes("device " + device)
 	}
