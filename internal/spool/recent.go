@@ -14,6 +14,7 @@ const recentBytes = 16 << 20
 type recent struct {
 	entries map[string]*ended
 	bytes   int
+	spare   []*ended // memory of delivered entries, for those to come; empty, and mostSpare at most
 }
 
 // ended is an entry with the position of the decision in the JSON of its record.
@@ -32,32 +33,43 @@ func (r *recent) add(e *requestlog.Entry, decision span) {
 		r.forget(e.ID)
 		return
 	}
-	light := &ended{Entry: *e, decision: decision}
+	if r.bytes+weight(e) > recentBytes {
+		return
+	}
+	light := &ended{}
+	if last := len(r.spare) - 1; last >= 0 {
+		light, r.spare = r.spare[last], r.spare[:last]
+	}
+	light.Entry, light.decision = *e, decision
 	light.Body = requestlog.Body{}
 	if d := e.Decision; d != nil && len(d.Candidates) > manyCandidates {
 		short := *d
 		short.Candidates = nil
 		light.Decision, light.short = &short, true
 	}
-	if r.bytes+weight(&light.Entry) > recentBytes {
-		return
-	}
 	light.Time = e.Time.Round(0) // as it would come back from the disk: without the monotonic clock
 	r.entries[e.ID] = light
 	r.bytes += weight(&light.Entry)
 }
 
+// forget drops an entry. Readers have copied it under the lock, so that its memory is free for another one.
 func (r *recent) forget(id string) {
-	if e := r.entries[id]; e != nil {
-		r.bytes -= weight(&e.Entry)
-		delete(r.entries, id)
+	e := r.entries[id]
+	if e == nil {
+		return
+	}
+	r.bytes -= weight(&e.Entry)
+	delete(r.entries, id)
+	if len(r.spare) < mostSpare {
+		*e = ended{}
+		r.spare = append(r.spare, e)
 	}
 }
 
 // weight estimates the memory of an entry without its bodies. The candidates of the decision take the most.
 func weight(e *requestlog.Entry) int {
 	const entry, candidate = 3 << 10, 400
-	if e.Decision == nil {
+	if e.Decision == nil || len(e.Decision.Candidates) > manyCandidates {
 		return entry
 	}
 	return entry + candidate*len(e.Decision.Candidates)
@@ -65,19 +77,23 @@ func weight(e *requestlog.Entry) int {
 
 // decode reads an end record's entry, from memory where it is still there.
 func (s *Spool) decode(r record, e *requestlog.Entry) error {
+	var decision span
+	var short bool
 	s.mu.Lock()
 	known := s.recent.entries[r.id]
+	if known != nil {
+		*e, decision, short = known.Entry, known.decision, known.short
+	}
 	s.mu.Unlock()
 	if known == nil {
 		return decodeEnd(r.rest, e)
 	}
 	meta, bodies, ok := cutSized(r.rest)
-	if !ok || len(bodies) < 1 || known.decision.to > len(meta) {
+	if !ok || len(bodies) < 1 || decision.to > len(meta) {
 		return errCorrupt
 	}
-	*e = known.Entry
 	if e.Decision != nil {
-		e.Recorded = requestlog.Recorded{Decision: e.Decision, JSON: meta[known.decision.from:known.decision.to], Short: known.short}
+		e.Recorded = requestlog.Recorded{Decision: e.Decision, JSON: meta[decision.from:decision.to], Short: short}
 	}
 	return decodeBody(bodies, e)
 }

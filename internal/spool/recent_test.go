@@ -81,6 +81,35 @@ func TestMemoryOfEntriesIsBoundedAndGivenBack(t *testing.T) {
 	}
 }
 
+func TestEntryInReusedMemoryHasNothingOfTheFormerOne(t *testing.T) {
+	t.Parallel()
+	s := open(t, newMemFS(), Options{})
+	former := entry("req_1")
+	former.Decision, former.Warnings, former.TraceID = manyConsidered(), []string{"former"}, "former"
+	must(t, s.End(former))
+	memory := s.recent.entries["req_1"]
+	drain(t, s, newDatabase())
+	next := entry("req_2")
+	next.Decision = &route.Decision{Kind: route.Expected, Policies: []route.PolicyHit{}, Candidates: []route.Candidate{{Target: "p/m"}}}
+	must(t, s.End(next))
+	if s.recent.entries["req_2"] != memory {
+		t.Fatal("the memory of the delivered entry is not used again")
+	}
+
+	var quick, slow piece
+	must(t, s.read(&quick, s.pos, 10))
+	clear(s.recent.entries)
+	must(t, s.read(&slow, s.pos, 10))
+
+	if quick.entries[0].Recorded.Short {
+		t.Error("the entry has the mark of an entry with many candidates")
+	}
+	quick.entries[0].Recorded = requestlog.Recorded{}
+	if diff := cmp.Diff(slow.entries, quick.entries); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // Buffers read from disk are freed once their entries are decoded, because a whole batch is in memory at a time.
 func TestBatchFreesItsReadBuffers(t *testing.T) {
 	t.Parallel()
