@@ -117,7 +117,8 @@ func (w *Writer) Event(ev *llm.Event, s Summary) error {
 	return w.writeEvent(*ev)
 }
 
-// Events writes the events of a complete stream. It frames them together to save writes.
+// Events writes the events of a complete stream. It frames them together to save writes. The last of them may reach the client only with
+// the end of the response.
 func (w *Writer) Events(events []llm.Event, s Summary) error {
 	if !w.Streams() || w.trace {
 		for i := range events {
@@ -135,7 +136,7 @@ func (w *Writer) Events(events []llm.Event, s Summary) error {
 	w.sendStreamHeader()
 	for len(events) > 0 {
 		n := 0
-		if err := w.flush(func(out io.Writer) error {
+		if err := w.write(func(out io.Writer) error {
 			for size := 0; n < len(events) && size < sendSize; n++ {
 				if err := w.framing.WriteEvent(out, events[n]); err != nil {
 					return err
@@ -294,6 +295,14 @@ const (
 
 // flush frames one event and sends it immediately.
 func (w *Writer) flush(frame func(io.Writer) error) error {
+	if err := w.write(frame); err != nil {
+		return err
+	}
+	return w.conn.Flush()
+}
+
+// write frames events into the buffer of the connection.
+func (w *Writer) write(frame func(io.Writer) error) error {
 	buf := frames.Get().(*bytes.Buffer)
 	defer func() {
 		if buf.Cap() <= maxFrame {
@@ -304,10 +313,7 @@ func (w *Writer) flush(frame func(io.Writer) error) error {
 	if err := frame(buf); err != nil {
 		return err
 	}
-	if err := w.send(buf.Bytes()); err != nil {
-		return err
-	}
-	return w.conn.Flush()
+	return w.send(buf.Bytes())
 }
 
 // send writes in chunks, so that a slow reader is not mistaken for one that has stopped reading.
