@@ -76,7 +76,12 @@ func ParseAbility(name string) (Abilities, error) {
 }
 
 // MarshalJSON encodes the abilities as a list of names.
-func (a Abilities) MarshalJSON() ([]byte, error) { return json.Marshal(a.Names()) }
+func (a Abilities) MarshalJSON() ([]byte, error) {
+	if a == 0 {
+		return []byte("[]"), nil
+	}
+	return json.Marshal(a.Names())
+}
 
 // UnmarshalJSON decodes a list of names.
 func (a *Abilities) UnmarshalJSON(b []byte) error {

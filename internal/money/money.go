@@ -170,7 +170,10 @@ func (a Amount) AppendText(to []byte) ([]byte, error) {
 }
 
 // MarshalJSON encodes the amount as a string, because common JSON parsers lose digits of numbers.
-func (a Amount) MarshalJSON() ([]byte, error) { return []byte(`"` + a.String() + `"`), nil }
+func (a Amount) MarshalJSON() ([]byte, error) {
+	text, err := a.AppendText(append(make([]byte, 0, 24), '"'))
+	return append(text, '"'), err
+}
 
 // UnmarshalJSON decodes a string of dollars, or a number without an exponent.
 func (a *Amount) UnmarshalJSON(b []byte) error {
