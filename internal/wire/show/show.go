@@ -14,12 +14,25 @@ const MaxWarnings = 32
 
 // OneLine replaces every Harmful character by a space.
 func OneLine(s string) string {
+	if printable(s) {
+		return s
+	}
 	return strings.Map(func(r rune) rune {
 		if Harmful(r) {
 			return ' '
 		}
 		return r
 	}, s)
+}
+
+// printable reports whether s has only printable ASCII characters, none of which is Harmful.
+func printable(s string) bool {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] > '~' {
+			return false
+		}
+	}
+	return true
 }
 
 // Harmful reports whether a character can break or spoof a line on a page or in a terminal: control characters, line
