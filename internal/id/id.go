@@ -38,7 +38,9 @@ func encode(prefix string, t time.Time, random [10]byte) string {
 		carry = b << 6
 	}
 	raw[16] = carry
-	return prefix + "_" + crockford.EncodeToString(raw[:])[:26]
+	var text [28]byte
+	crockford.Encode(text[:], raw[:])
+	return prefix + "_" + string(text[:26])
 }
 
 // Time returns the creation time of an ID. It returns false if s is not an ID.
