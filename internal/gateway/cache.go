@@ -111,7 +111,7 @@ func identity(in *incoming, who modelapi.Caller, p plan) *responsecache.Identity
 	id := &responsecache.Identity{
 		Workspace: who.Grant.Workspace.ID, Key: who.Grant.Key.ID, Endpoint: in.Route.Path, Features: p.req.Beta,
 		Requested: d.Input.Model, Objective: d.Input.Objective.Name, Tradeoff: d.Input.Objective.Tradeoff, MaxOutput: d.MaxOutput,
-		Versions: []string{d.Versions.Router, d.Versions.Snapshot, d.Versions.Policy},
+		Versions: []string{d.Versions.Router, d.Versions.Snapshot, d.Versions.Policy}, Targets: make([]string, 0, len(d.Candidates)),
 	}
 	if k := who.Grant.Key.Cache; k != nil && k.Shared {
 		id.Key = ""
