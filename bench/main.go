@@ -72,7 +72,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	p := plan{full: true, rounds: 4, slice: 5 * time.Second, warmup: 1500 * time.Millisecond, hold: 15 * time.Second, open: manyStreams(), soak: 5 * time.Minute, sessions: 3}
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.StringVar(&p.binary, "fairlead", "bin/fairlead", "path of the binary to measure")
-	only := flags.String("only", "", "what to measure, with commas between: one-caller, chat-1k, chat-10k, chat-100k, stream-200, hold, memory, agent, decide, log-sqlite, log-postgres")
+	only := flags.String("only", "", "what to measure, with commas between: one-caller, chat-1k, chat-10k, chat-100k, chat-100k-new, stream-200, hold, memory, agent, decide, log-sqlite, log-postgres")
 	quick := flags.Bool("quick", false, "fewer and shorter rounds, fewer open streams, nothing but what callers see")
 	growth := flags.String("growth", "", "measure Fairlead alone as something grows: prompt, models, policies, keys or log")
 	against := flags.String("against", "", "path of a second build: measure both in turn, without and with TLS")

@@ -27,11 +27,14 @@ func (p plan) workloads() []workload {
 	held.spec.Hold, held.spec.Duration = true, p.hold
 	held.spec.Spread = time.Duration(p.open)*time.Millisecond + 4*time.Second
 	held.spec.Warmup = held.spec.Spread * 4 / 3 // time for late callers on a busy machine
+	unrelated := of("chat-100k-new", 32, 100<<10)
+	unrelated.spec.Unrelated = true
 	all := []workload{
 		of("one-caller", 1, 1<<10),
 		of("chat-1k", 64, 1<<10),
 		of("chat-10k", 64, 10<<10),
 		of("chat-100k", 32, 100<<10),
+		unrelated,
 		streaming(of("stream-200", 200, 1<<10), upstream.Pace{First: 50 * time.Millisecond, Gap: 20 * time.Millisecond, Chunks: 50}),
 		held,
 	}

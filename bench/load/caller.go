@@ -23,7 +23,7 @@ type caller struct {
 	conn     net.Conn    // nil when the next request needs a new one
 	forget   func() bool // stops the function that closes the connection when the run ends
 	request  []byte
-	serialAt []byte // serial number in the request
+	serialAt [][]byte // serial numbers in the request
 	answer   []byte
 	took     []time.Duration // durations until the last byte
 	first    []time.Duration // durations until the first byte of the body
@@ -35,9 +35,14 @@ type caller struct {
 
 func newCaller(r *run) *caller {
 	c := &caller{run: r, in: newReader(r.Hold), request: request(r.Target, r.Spec), failures: map[string]int{}, end: streamEnd(agent.Chat)}
-	at := bytes.LastIndex(c.request, []byte(serial))
-	c.serialAt = c.request[at : at : at+len(serial)]
-	return c
+	for rest := c.request; ; {
+		at := bytes.Index(rest, []byte(serial))
+		if at < 0 {
+			return c
+		}
+		c.serialAt = append(c.serialAt, rest[at:at+len(serial)])
+		rest = rest[at+len(serial):]
+	}
 }
 
 // newReader returns a reader of answers. Its buffer is small for one of many callers.
@@ -93,8 +98,9 @@ func (c *caller) call(ctx context.Context) error {
 			return err
 		}
 	}
-	if c.serialAt != nil {
-		_ = fmt.Appendf(c.serialAt, "%0*d", len(serial), c.sent.Add(1)%1e10)
+	number := fmt.Sprintf("%0*d", len(serial), c.sent.Add(1)%1e10)
+	for _, at := range c.serialAt {
+		copy(at, number)
 	}
 	if _, err := c.conn.Write(c.request); err != nil {
 		return err

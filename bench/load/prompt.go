@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// serial is the part of a request that differs in every request.
+// serial is the part of a message that differs in every request.
 const serial = "0000000000"
 
 // request returns a complete HTTP request.
@@ -20,19 +20,22 @@ func post(t Target, body []byte) []byte {
 		t.Path, t.Address, t.Key, len(body), body)
 }
 
-// body returns a conversation of about the length in the spec. The last message contains the serial number.
+// body returns a conversation of about the length in the spec. The last message begins with the serial number; those of an unrelated
+// conversation all do.
 func body(model string, s Spec) string {
 	const usual = 5000 // bytes of a message and its response in a long conversation
 	count := 2 * max(1, s.Prompt/usual)
 	roles := [2]string{"assistant", "user"}
 	words := rand.New(rand.NewPCG(1, uint64(s.Prompt))) // deterministic
-	messages := []string{message("system", s.Preface+text(words, s.Prompt/count))}
-	for i := 1; i < count; i++ {
-		start := ""
-		if i == count-1 {
-			start = serial + ". "
+	start := func(i int) string {
+		if s.Unrelated || i == count-1 {
+			return serial + ". "
 		}
-		messages = append(messages, message(roles[i%2], start+text(words, s.Prompt/count)))
+		return ""
+	}
+	messages := []string{message("system", s.Preface+start(0)+text(words, s.Prompt/count))}
+	for i := 1; i < count; i++ {
+		messages = append(messages, message(roles[i%2], start(i)+text(words, s.Prompt/count)))
 	}
 	stream := ""
 	if s.Stream {

@@ -24,14 +24,15 @@ type Target struct {
 
 // Spec is a kind of traffic.
 type Spec struct {
-	Callers  int // each sends a request when it has received the last response
-	Prompt   int // bytes of text
-	Stream   bool
-	Preface  string        // beginning of the prompt
-	Spread   time.Duration // time over which the callers start one after the other
-	Warmup   time.Duration // not measured; includes the spread
-	Duration time.Duration
-	Hold     bool // responses do not end; connections are closed at the end of the run
+	Callers   int  // each sends a request when it has received the last response
+	Prompt    int  // bytes of text
+	Unrelated bool // all messages of a prompt are new, not only the last one
+	Stream    bool
+	Preface   string        // beginning of the prompt
+	Spread    time.Duration // time over which the callers start one after the other
+	Warmup    time.Duration // not measured; includes the spread
+	Duration  time.Duration
+	Hold      bool // responses do not end; connections are closed at the end of the run
 }
 
 // Result is the measurement between the warm-up and the end.
