@@ -26,6 +26,32 @@ func BenchmarkRead(b *testing.B) {
 	}
 }
 
+// BenchmarkReadChat measures chats of about this many bytes without tools, in which long turns of the user have escapes and characters
+// outside ASCII.
+func BenchmarkReadChat(b *testing.B) {
+	for _, size := range []int{10 << 10, 100 << 10} {
+		b.Run(fmt.Sprintf("%dKB", size>>10), func(b *testing.B) {
+			turn := strings.Repeat("Please explain why this \"test\" fails on my machine, only when the cache is cold → déjà vu.\n\n* C:\\Users\\me \n", 25)
+			var messages []map[string]string
+			for i := range size / len(turn) {
+				messages = append(messages, map[string]string{"role": []string{"user", "assistant"}[i%2], "content": fmt.Sprint(i, " ", turn)})
+			}
+			body, err := json.Marshal(map[string]any{"messages": messages})
+			if err != nil {
+				b.Fatal(err)
+			}
+			req := &llm.Request{Op: llm.Chat, Body: body, Fields: []llm.Field{{Name: "messages", Value: len(`{"messages":`), End: len(body) - 1}}}
+			b.SetBytes(int64(len(body)))
+			b.ReportAllocs()
+			for b.Loop() {
+				if Read(req).Text == "" {
+					b.Fatal("no task")
+				}
+			}
+		})
+	}
+}
+
 func agentBody(b *testing.B, size int) []byte {
 	b.Helper()
 	var messages []map[string]any

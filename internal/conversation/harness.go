@@ -161,15 +161,17 @@ func isToolOutput(text string) bool {
 func withoutHarness(text string) string {
 	text = strings.TrimSpace(text)
 	for _, s := range sections {
-		at := strings.Index(text, s.marker)
-		switch {
-		case at < 0:
-		case s.kind == requestMarker:
-			text = text[at+len(s.marker):]
-		case s.kind == trailer:
-			text = text[:at]
-		case at == 0:
-			return ""
+		switch s.kind {
+		case requestMarker:
+			if _, after, found := strings.Cut(text, s.marker); found {
+				text = after
+			}
+		case trailer:
+			text, _, _ = strings.Cut(text, s.marker)
+		case preamble:
+			if strings.HasPrefix(text, s.marker) {
+				return ""
+			}
 		}
 	}
 	if strings.IndexByte(text, '<') < 0 {

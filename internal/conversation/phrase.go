@@ -3,12 +3,25 @@ package conversation
 // phraseSet finds any of many phrases in one pass over a text, ignoring the case of ASCII letters. It looks up the first three
 // bytes of a phrase at every position.
 type phraseSet struct {
-	starts  [1 << 16 / 64]uint64 // one bit for the first three bytes of every phrase
-	phrases map[uint16][]numbered
+	starts  [1 << startBits / 64]uint64 // one bit for the first three bytes of every phrase
+	phrases [1 << 10][]numbered         // by the last bits of the start; a list has phrases with other starts too
 }
 
-// startOf returns a hash of three bytes that differs for different ASCII letters.
-func startOf(a, b, c byte) uint16 { return uint16(a)<<11 ^ uint16(b)<<5 ^ uint16(c) }
+// startBits is the number of bits of a start: five for each of three bytes, so that ASCII letters differ.
+const startBits = 15
+
+// nextStart returns a hash of the last three bytes in lower case, from the hash up to the byte before c.
+func nextStart(start uint16, c byte) uint16 {
+	return (start<<5 ^ uint16(folded[c])) & (1<<startBits - 1)
+}
+
+// folded maps ASCII letters to lower case.
+var folded = func() (table [256]byte) {
+	for i := range table {
+		table[i] = fold(byte(i))
+	}
+	return table
+}()
 
 // numbered is a phrase in lower case with its list and its index there.
 type numbered struct {
@@ -18,16 +31,17 @@ type numbered struct {
 
 // newPhraseSet returns a set of phrases of at least three bytes.
 func newPhraseSet(lists [][]string) *phraseSet {
-	s := &phraseSet{phrases: map[uint16][]numbered{}}
+	s := &phraseSet{}
 	for n, list := range lists {
 		for index, phrase := range list {
-			folded := make([]byte, len(phrase))
+			lower := make([]byte, len(phrase))
 			for i := range len(phrase) {
-				folded[i] = fold(phrase[i])
+				lower[i] = fold(phrase[i])
 			}
-			start := startOf(folded[0], folded[1], folded[2])
+			start := nextStart(nextStart(nextStart(0, lower[0]), lower[1]), lower[2])
 			s.starts[start/64] |= 1 << (start % 64)
-			s.phrases[start] = append(s.phrases[start], numbered{string(folded), n, index})
+			same := &s.phrases[start%uint16(len(s.phrases))]
+			*same = append(*same, numbered{string(lower), n, index})
 		}
 	}
 	return s
@@ -46,15 +60,13 @@ func (s *phraseSet) each(text string, found func(list, index, at, length int) bo
 	if len(text) < 3 {
 		return
 	}
-	first, second := fold(text[0]), fold(text[1])
+	start := nextStart(nextStart(0, text[0]), text[1])
 	for i := 2; i < len(text); i++ {
-		third := fold(text[i])
-		start := startOf(first, second, third)
-		first, second = second, third
+		start = nextStart(start, text[i])
 		if s.starts[start/64]&(1<<(start%64)) == 0 {
 			continue
 		}
-		for _, p := range s.phrases[start] {
+		for _, p := range s.phrases[start%uint16(len(s.phrases))] {
 			if hasFolded(text[i-2:], p.text) && !found(p.list, p.index, i-2, len(p.text)) {
 				return
 			}
@@ -77,7 +89,7 @@ func hasFolded(text, phrase string) bool {
 		return false
 	}
 	for i := range len(phrase) {
-		if fold(text[i]) != phrase[i] {
+		if folded[text[i]] != phrase[i] {
 			return false
 		}
 	}

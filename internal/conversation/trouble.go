@@ -262,12 +262,13 @@ func (m *message) readAsk(answer *message) ask {
 	if turn == "" {
 		return ask{}
 	}
-	lower := strings.ToLower(ends(turn))
-	a := ask{
-		words: true, long: len(lower) > maxFollowUp/12, complaint: isComplaint(lower), leaves: endsTopic(lower), signature: xxhash.Sum64String(lower),
-	}
-	if len(turn) > 2*askEnd {
-		a.signature = xxhash.Sum64String(turn) // the middle counts too; in lower case it would cost more
+	a := ask{words: true}
+	if len(turn) > longAsk {
+		a.long, a.leaves, a.signature = true, endsTopic(strings.ToLower(head(turn, 4*newTopicWithin))), xxhash.Sum64String(turn)
+	} else {
+		lower := strings.ToLower(turn)
+		a.long, a.complaint, a.leaves = len(lower) > maxFollowUp/12, isComplaint(lower), endsTopic(lower)
+		a.signature = xxhash.Sum64String(lower)
 	}
 	if len(turn) > maxFollowUp || answer != nil {
 		a.compared, a.newTask = true, m.opensTask(answer)
@@ -306,21 +307,13 @@ func (l *loop) userTurn(m *message) {
 	}
 }
 
-// ends returns the beginning and the end of a long turn, where complaints and changes of topic are.
-func ends(turn string) string {
-	if len(turn) <= 2*askEnd {
-		return turn
-	}
-	return head(turn, askEnd) + tail(turn, askEnd)
-}
-
 const (
-	askEnd       = 512 // bytes that are read at each end of a turn
-	askWeight    = 2   // levels for the second and each further repeated request
-	recurring    = 3   // times from which an equal failure weighs more
-	resultHead   = 700 // bytes read of a result
-	resultWhole  = 400 // bytes up to which a result is read for weak signs of failure
-	resultErrors = 32  // distinct failures that are kept
+	longAsk      = 1 << 10 // bytes above which a turn is no complaint, and of which only the beginning is converted to lower case
+	askWeight    = 2       // levels for the second and each further repeated request
+	recurring    = 3       // times from which an equal failure weighs more
+	resultHead   = 700     // bytes read of a result
+	resultWhole  = 400     // bytes up to which a result is read for weak signs of failure
+	resultErrors = 32      // distinct failures that are kept
 )
 
 // outcome adds a good or failing result. A failure that recurs for the third time weighs more; good results lower the level by
