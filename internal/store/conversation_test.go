@@ -3,7 +3,9 @@ package store_test
 import (
 	"bytes"
 	"context"
+	"flag"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
@@ -102,21 +104,46 @@ func databaseSize(t testing.TB, db *store.DB) int64 {
 	return n
 }
 
+// readSessions is the number of sessions of 200 turns from which BenchmarkReadTurn reads.
+var readSessions = flag.Int("read.sessions", 50, "number of stored sessions of 200 turns, a multiple of 50")
+
+// BenchmarkReadTurn reads the last turns of sessions in random order. The sessions have the same texts, but share no stored part.
 func BenchmarkReadTurn(b *testing.B) {
-	db := openSQLite(b)
-	w := storetest.NewWriter(b, "ws")
+	db, last := openSQLite(b), make([]string, 0, *readSessions)
+	turns := outlinetest.Session{Format: "chat", Turns: 200, Growth: 3000, Seed: 1}.Make()
 	at := time.Date(2026, 11, 15, 0, 0, 1, 0, time.UTC)
-	var id string
-	for s := range 5 {
-		for i, turn := range (outlinetest.Session{Format: "chat", Turns: 200, Growth: 3000, Seed: uint64(s)}).Make() {
-			e := w.Entry(b, "ws", at.Add(time.Duration(i)*time.Second), turn)
-			w.Write(b, db, e)
-			id = e.ID
+	for len(last) < *readSessions {
+		writers := make([]*storetest.Writer, 50) // sessions at the same time
+		for i := range writers {
+			writers[i] = storetest.NewWriter(b, fmt.Sprint(len(last)+i))
+		}
+		var batch []requestlog.Entry
+		for _, turn := range turns {
+			at, batch = at.Add(50*time.Millisecond), batch[:0]
+			for _, w := range writers {
+				batch = append(batch, w.Entry(b, "ws", at, turn))
+			}
+			if err := db.Log.WriteEntries(b.Context(), batch); err != nil {
+				b.Fatal(err)
+			}
+			for i, w := range writers {
+				w.Remember(&batch[i])
+			}
+		}
+		for i := range batch {
+			last = append(last, batch[i].ID)
 		}
 	}
+	var times []time.Duration
 	for b.Loop() {
-		if body, err := db.Log.EntryBody(b.Context(), "ws", id); err != nil || body.Gone > 0 {
+		began := time.Now()
+		body, err := db.Log.EntryBody(b.Context(), "ws", last[rand.IntN(len(last))]) //nolint:gosec // any order
+		if err != nil || body.Gone > 0 {
 			b.Fatal(fmt.Errorf("%d parts are gone: %w", body.Gone, err))
 		}
+		times = append(times, time.Since(began))
 	}
+	slices.Sort(times)
+	b.ReportMetric(float64(times[len(times)*99/100].Microseconds())/1000, "p99-ms")
+	b.ReportMetric(float64(databaseSize(b, db))/(1<<20), "MiB")
 }

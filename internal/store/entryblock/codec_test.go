@@ -23,6 +23,24 @@ func TestUnpackReversesPack(t *testing.T) {
 	}
 }
 
+func TestPartsAreUnpackedAndShorter(t *testing.T) {
+	t.Parallel()
+	p := NewCodec()
+	for name, pack := range map[string]func(to, b []byte) []byte{"zstd": p.AppendPart, "s2": p.AppendPartFast} {
+		for _, text := range []string{"", "short", strings.Repeat("words of a part ", minPart/16), strings.Repeat("a part that repeats itself ", 200), strings.Repeat("a long part ", maxZstd)} {
+			before := []byte("before")
+			packed, ok := bytes.CutPrefix(pack(before, []byte(text)), before)
+			if !ok {
+				t.Errorf("%s: the existing content has changed", name)
+			}
+			if len(text) >= minPart && len(packed) > len(text)/3 {
+				t.Errorf("%s: %d bytes were packed from %d", name, len(packed), len(text))
+			}
+			checkUnpacked(t, p, packed, text)
+		}
+	}
+}
+
 func TestUnpackReadsDeflatedText(t *testing.T) {
 	t.Parallel()
 	p := NewCodec()

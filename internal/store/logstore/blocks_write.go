@@ -49,9 +49,9 @@ func (s *Store) encodeBlock(entries []*requestlog.Entry, buffers *batchBuffers) 
 			b.Bodies.Hold(e.ID)
 		}
 	}
-	b.Summaries, b.Traces = buffers.compress(s.codec, buffers.summaries), buffers.compress(s.codec, buffers.traces)
+	b.Summaries, b.Traces = buffers.compress(s.codec.AppendPacked, buffers.summaries), buffers.compress(s.codec.AppendPacked, buffers.traces)
 	if b.Bodies.Held > 0 {
-		b.Bodies.Content = buffers.compress(s.codec, buffers.bodies)
+		b.Bodies.Content = buffers.compress(s.codec.AppendPacked, buffers.bodies)
 	}
 	return b, nil
 }

@@ -47,14 +47,14 @@ func (s *Store) release(r *batchBuffers) {
 	s.buffers.Put(r)
 }
 
-// compress encodes a text for storage; nil stays nil.
-func (r *batchBuffers) compress(codec *entryblock.Codec, b []byte) []byte {
+// compress encodes a text for storage with a method of entryblock.Codec; nil stays nil.
+func (r *batchBuffers) compress(pack func(to, b []byte) []byte, b []byte) []byte {
 	if b == nil {
 		return nil
 	}
 	to := r.chunk(entryblock.MaxPacked(len(b)))
 	from := len(*to)
-	*to = codec.AppendPacked(*to, b)
+	*to = pack(*to, b)
 	return (*to)[from:len(*to):len(*to)]
 }
 

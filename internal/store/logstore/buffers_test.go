@@ -23,7 +23,7 @@ func TestCompressedTextsStayValid(t *testing.T) {
 			if _, err := noise.Read(text); err != nil {
 				t.Fatal(err)
 			}
-			texts, packed = append(texts, text), append(packed, r.compress(db.codec, text))
+			texts, packed = append(texts, text), append(packed, r.compress(db.codec.AppendPacked, text))
 		}
 		for i, text := range texts {
 			if got, err := db.codec.Unpack(packed[i]); err != nil || !bytes.Equal(got, text) {
@@ -32,7 +32,7 @@ func TestCompressedTextsStayValid(t *testing.T) {
 		}
 		db.release(r)
 	}
-	if got := (&batchBuffers{}).compress(db.codec, nil); got != nil {
+	if got := (&batchBuffers{}).compress(db.codec.AppendPacked, nil); got != nil {
 		t.Errorf("nil became %x", got)
 	}
 }
@@ -45,7 +45,7 @@ func TestReleasedBuffersAreBounded(t *testing.T) {
 			t.Parallel()
 			r := &batchBuffers{}
 			for range 2*maxBufferBytes/max(length, minChunk) + 1 {
-				r.compress(db.codec, make([]byte, length))
+				r.compress(db.codec.AppendPacked, make([]byte, length))
 				r.filling = len(r.chunks) // as if it were full
 			}
 			db.release(r)

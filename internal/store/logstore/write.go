@@ -80,7 +80,7 @@ func (s *Store) batch(entries []requestlog.Entry, buffers *batchBuffers) (batch,
 		}
 		b.blocks = blocks
 	}
-	parts, err := s.messages.Batch(chosen)
+	parts, err := s.messages.Batch(chosen, buffers.compress)
 	if err != nil {
 		return b, err
 	}
@@ -133,16 +133,14 @@ func (s *Store) ownRows(r *record, buffers *batchBuffers) error {
 	if buffers.text, err = appendTrace(text[:0], e); err != nil {
 		return err
 	}
-	r.detail[3] = buffers.compress(s.codec, buffers.text)
+	r.detail[3] = buffers.compress(s.codec.AppendPart, buffers.text)
 	switch {
 	case e.BodyState == requestlog.BodyStored:
-		response := buffers.compress(s.codec, e.Body.Response)
-		var request []byte
+		response, packRequest := buffers.compress(s.codec.AppendPart, e.Body.Response), s.codec.AppendPart
 		if e.Body.Split {
-			request = s.codec.AppendOutline(nil, e.Body.Request)
-		} else {
-			request = buffers.compress(s.codec, e.Body.Request)
+			packRequest = s.codec.AppendOutline
 		}
+		request := buffers.compress(packRequest, e.Body.Request)
 		r.body = []any{e.WorkspaceID, e.ID, request, response, sqldb.Flag(e.Body.Streamed)}
 	case e.Preview != "":
 		r.body = []any{e.WorkspaceID, e.ID, []byte(nil), []byte(nil), 0}

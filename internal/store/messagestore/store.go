@@ -9,6 +9,7 @@ import (
 	"database/sql"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"fairlead/internal/id"
@@ -62,8 +63,11 @@ type scopeParts struct {
 	stored   int64                    // bytes that Write stored
 }
 
+// Compress packs a text with a method of entryblock.Codec into memory that the caller reuses.
+type Compress func(pack func(to, text []byte) []byte, text []byte) []byte
+
 // Batch encodes the parts of the entries that have split requests.
-func (s *Store) Batch(entries []*requestlog.Entry) (Batch, error) {
+func (s *Store) Batch(entries []*requestlog.Entry, compress Compress) (Batch, error) {
 	batch := Batch{}
 	for _, e := range entries {
 		if !e.Body.Split || e.BodyState != requestlog.BodyStored {
@@ -75,7 +79,7 @@ func (s *Store) Batch(entries []*requestlog.Entry) (Batch, error) {
 			p = &scopeParts{content: map[outline.Address][]byte{}, wanted: map[outline.Address]struct{}{}, referrer: map[*requestlog.Entry][]outline.Address{}}
 			batch[scope] = p
 		}
-		if err := s.add(p, e); err != nil {
+		if err := s.add(p, e, compress); err != nil {
 			return nil, fmt.Errorf("encode the parts of %s: %w", e.ID, err)
 		}
 	}
@@ -87,10 +91,14 @@ func (s *Store) Batch(entries []*requestlog.Entry) (Batch, error) {
 	return batch, nil
 }
 
-func (s *Store) add(p *scopeParts, e *requestlog.Entry) error {
+func (s *Store) add(p *scopeParts, e *requestlog.Entry, compress Compress) error {
+	pack := s.codec.AppendPart
+	if s.db.Dialect() == sqldb.SQLite { // its rows are smaller, and compression would take the most time of a batch
+		pack = s.codec.AppendPartFast
+	}
 	if err := outline.EachPart(e.Body.Parts, func(part outline.Part) error {
 		if p.content[part.Address] == nil {
-			p.content[part.Address] = s.codec.AppendPart(nil, part.Content)
+			p.content[part.Address] = compress(pack, part.Content)
 		}
 		return nil
 	}); err != nil {
@@ -188,7 +196,8 @@ func (s *Store) each(ctx context.Context, query queryFunc, scope partScope, addr
 	}
 	for some := range slices.Chunk(addresses, maxLookup) {
 		args := []any{scope.day, scope.workspace}
-		marks := sqldb.Placeholders(3, len(some))
+		// Without numbers, because SQLite compares each numbered parameter with all before it.
+		marks := strings.Repeat(",?", len(some))[1:]
 		if s.db.Dialect() == sqldb.Postgres { // one parameter, so that the statement is prepared once
 			list := make([][]byte, len(some))
 			for i := range some {
