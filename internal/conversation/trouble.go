@@ -308,7 +308,7 @@ func (l *loop) userTurn(m *message) {
 }
 
 const (
-	longAsk      = 1 << 10 // bytes above which a turn is no complaint, and of which only the beginning is converted to lower case
+	longAsk      = 1 << 10 // bytes above which a turn does not count as a complaint, and only its beginning is converted to lower case
 	askWeight    = 2       // levels for the second and each further repeated request
 	recurring    = 3       // times from which an equal failure weighs more
 	resultHead   = 700     // bytes read of a result
