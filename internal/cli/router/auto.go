@@ -32,6 +32,15 @@ type decider struct {
 
 // newDecider returns a decider among models at these prices and efforts. The abilities are those of the roster.
 func newDecider(r *roster, objective route.Objective, models []string, price func(model string) *catalog.Price, efforts func(*catalog.Model) []catalog.Effort) *decider {
+	known := func(name string) predict.Ability {
+		a, _ := r.ability(name)
+		return a
+	}
+	return newDeciderBy(r, objective, models, price, efforts, known)
+}
+
+// newDeciderBy is like newDecider, with these abilities.
+func newDeciderBy(r *roster, objective route.Objective, models []string, price func(model string) *catalog.Price, efforts func(*catalog.Model) []catalog.Effort, known func(model string) predict.Ability) *decider {
 	p := &provider.Provider{Name: poolProvider}
 	abilities := poolAbilities{byModel: map[string]predict.Ability{}, typical: r.predictor.Typical()}
 	for _, name := range models {
@@ -41,7 +50,7 @@ func newDecider(r *roster, objective route.Objective, models []string, price fun
 			m.Name, m.Deprecated = name, false
 		}
 		m.Abilities |= llm.Tools | llm.JSONMode | llm.JSONSchema
-		abilities.byModel[name], _ = r.ability(name)
+		abilities.byModel[name] = known(name)
 		p.Targets = append(p.Targets, &provider.Target{Provider: p.Name, Model: &m, Upstream: name, Price: price(name), Efforts: efforts(&m)})
 	}
 	return &decider{r.predictor, route.NewSnapshot(r.catalog, []*provider.Provider{p}, abilities), objective}

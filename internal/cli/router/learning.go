@@ -17,6 +17,7 @@ import (
 	"fairlead/internal/cli"
 	"fairlead/internal/feedback"
 	"fairlead/internal/learn"
+	"fairlead/internal/predict"
 	"fairlead/internal/predict/protocol"
 	"fairlead/internal/route"
 )
@@ -31,6 +32,8 @@ type learningFlags struct {
 	drift    bool
 	runs     int
 	every    int
+
+	unrecorded int
 }
 
 func newRouterLearning(c *cli.Console, o *cli.Options) *cobra.Command {
@@ -73,6 +76,7 @@ during its traffic, in per cent of the spending: quality and cost of both router
 	cmd.Flags().BoolVar(&f.compare, "compare", false, "make verdicts of comparisons with the most expensive model instead of ratings")
 	cmd.Flags().BoolVar(&f.drift, "drift", false, "exchange the outcomes of the best and the worst model after half of the traffic")
 	cmd.Flags().IntVar(&f.runs, "runs", 5, "number of runs with different traffic")
+	cmd.Flags().IntVar(&f.unrecorded, "unrecorded", 0, "number of models, at random in each run, whose recorded outcomes the predictor does not use")
 	cmd.Flags().IntVar(&f.every, "every", 50, "outcomes after which the router learns again")
 	cmd.Flags().Float64Var(&f.tradeoff, "tradeoff", 0.5, "trade-off of auto from 0 (cheapest) to 1 (best)")
 	cmd.Flags().StringVar(&f.predictor, "predictor", "", "predictor file written by train/train.py (default: the one in the binary)")
@@ -160,6 +164,7 @@ type simulation struct {
 	name      string
 	models    []string
 	decider   *decider
+	without   func(hidden []string) *decider // without the recorded outcomes of these models
 	traffic   []simPrompt
 	judged    []simPrompt
 	objective route.Objective
@@ -180,7 +185,17 @@ func newSimulation(e *evaluation, pool protocol.Pool, o route.Objective, prices 
 	if len(models) < 2 || len(rows) < minRows {
 		return nil, nil //nolint:nilnil // the data has no such pool
 	}
-	s := &simulation{name: pool.Name, models: models, decider: newDecider(e.guess.roster, o, models, price, recordedEffort), objective: o}
+	roster := e.guess.roster
+	s := &simulation{name: pool.Name, models: models, decider: newDecider(roster, o, models, price, recordedEffort), objective: o}
+	s.without = func(hidden []string) *decider {
+		return newDeciderBy(roster, o, models, price, recordedEffort, func(name string) predict.Ability {
+			if slices.Contains(hidden, name) {
+				return roster.unrecorded(name)
+			}
+			a, _ := roster.ability(name)
+			return a
+		})
+	}
 	recorded := protocol.HasCosts(rows, models)
 	for _, r := range rows {
 		a := e.prompts[r.ID]
@@ -210,10 +225,28 @@ func newSimulation(e *evaluation, pool protocol.Pool, o route.Objective, prices 
 	if len(s.traffic) == 0 || len(s.judged) == 0 {
 		return nil, nil //nolint:nilnil // nothing to judge
 	}
+	s.judgeStatic()
+	return s, nil
+}
+
+// judgeStatic computes the spending of the static router.
+func (s *simulation) judgeStatic() {
+	s.static = nil
 	for step := 0; step <= 20; step++ {
 		s.static = append(s.static, s.spend(s.judged, float64(step)/20, nil))
 	}
-	return s, nil
+}
+
+// hide returns the simulation without the recorded outcomes of n random models.
+func (s *simulation) hide(n int, random *rand.Rand) *simulation {
+	hidden := *s
+	var names []string
+	for _, k := range random.Perm(len(s.models))[:min(n, len(s.models))] {
+		names = append(names, s.models[k])
+	}
+	hidden.decider = s.without(names)
+	hidden.judgeStatic()
+	return &hidden
 }
 
 func (s *simulation) decide(in *route.Input, c *feedback.Corrections) *route.Decision {
@@ -269,7 +302,12 @@ func (s *simulation) run(ctx context.Context, f *learningFlags) (learningResult,
 		if err := ctx.Err(); err != nil {
 			return r, err
 		}
-		t := &simTraffic{simulation: s, flags: f, random: rand.New(rand.NewPCG(uint64(run), 7))}
+		random := rand.New(rand.NewPCG(uint64(run), 7))
+		s := s
+		if f.unrecorded > 0 {
+			s = s.hide(f.unrecorded, rand.New(rand.NewPCG(uint64(run), 8)))
+		}
+		t := &simTraffic{simulation: s, flags: f, random: random}
 		t.serve()
 		learned, static := 0.0, 0.0 // mean qualities over trade-offs from 0.1 to 0.9, at the same costs
 		const steps = 9

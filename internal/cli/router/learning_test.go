@@ -40,6 +40,11 @@ func TestLearningFindsThatThePredictorIsWrong(t *testing.T) {
 	}
 	out, _ = l.Run(cli.ExitOK, "router", "learning", dir, "--outcomes", "60", "--share", "0.5", "--runs", "1", "--drift", "--explore", "0.1")
 	clitest.MustContain(t, out, "POOL", "routerbench", "WORST LOSS")
+	recorded, _ := l.Run(cli.ExitOK, "router", "learning", dir, "--outcomes", "60", "--share", "0.5", "--runs", "1", "--json")
+	without, _ := l.Run(cli.ExitOK, "router", "learning", dir, "--outcomes", "60", "--share", "0.5", "--runs", "1", "--unrecorded", "2", "--json")
+	if recorded == without {
+		t.Errorf("the recorded outcomes of the models are used: %s", without)
+	}
 	_, err := l.Run(cli.ExitUsage, "router", "learning")
 	clitest.MustContain(t, err, "the data is missing")
 }

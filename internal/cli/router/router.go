@@ -149,6 +149,17 @@ func (r *roster) ability(name string) (predict.Ability, bool) {
 	return r.fitter.Named(r.catalog, name)
 }
 
+// unrecorded returns the ability that a model would have without recorded outcomes: from its published scores, or the mean of
+// the recorded models if it has none.
+func (r *roster) unrecorded(name string) predict.Ability {
+	if m, ok := r.catalog.Model(name); ok {
+		m := *m
+		m.QualitySource = catalog.OverrideSource // ignores the name
+		return r.fitter.Of(&m)
+	}
+	return r.fitter.Ability("", nil, 0)
+}
+
 // rate returns the abilities of the requested models; of all models of the file when none is requested.
 func (r *roster) rate(names []string) ([]rated, error) {
 	if len(names) == 0 {
