@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/coder/websocket"
@@ -11,6 +12,7 @@ import (
 	"fairlead/internal/health"
 	"fairlead/internal/llm"
 	"fairlead/internal/provider"
+	"fairlead/internal/redact"
 )
 
 // handshakeTime limits the handshake of a WebSocket, which needs no model.
@@ -67,6 +69,11 @@ func (a *Attempt) openSocket(ctx context.Context, exchange provider.Exchange) er
 
 // Socket returns the WebSocket of a realtime session. Close closes it.
 func (a *Attempt) Socket() *websocket.Conn { return a.socket }
+
+// Mask masks the credentials of the attempt in a message of its WebSocket.
+func (a *Attempt) Mask(message []byte) []byte {
+	return redact.Credentials(message, append(slices.Clip(a.call.Secrets), a.call.Secret)...)
+}
 
 type roundTripper func(*http.Request) (*http.Response, error)
 

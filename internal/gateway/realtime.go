@@ -111,7 +111,7 @@ func (g *Gateway) serveRealtime(ctx context.Context, in *incoming, identify iden
 	}
 	limits := in.Settings.Realtime
 	limits.Ping, limits.Write = in.Settings.Ping, in.Settings.ReadPause
-	g.endSession(ctx, rec, a, m, realtime.Run(ctx, client, a.Socket(), limits, m))
+	g.endSession(ctx, rec, a, m, realtime.Run(ctx, client, a.Socket(), limits, m, a.Mask))
 	return nil
 }
 

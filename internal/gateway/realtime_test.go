@@ -37,7 +37,7 @@ const doneEvent = `{"type":"response.done","response":{"id":"r","status":"comple
 const doneCost = money.Amount(10*4_000 + 60*32_000 + 30*400 + 10*16_000 + 40*64_000)
 
 // voice is a provider of realtime sessions. It responds to the client events response.create, start (a response without an end), transcribe,
-// large, flood, freeze, die and close, and returns every other message unchanged.
+// large, flood, freeze, die, close and leak, and returns every other message unchanged.
 type voice struct {
 	mu      sync.Mutex
 	status  int // of rejected handshakes; 0 to accept
@@ -101,6 +101,10 @@ func (v *voice) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			_ = conn.CloseNow()
 		case "close":
 			_ = conn.Close(4001, "enough")
+		case "leak":
+			sent := r.Header.Get("Authorization")
+			send(`{"type":"leak","message":"wrong key `+sent+`","nested":"{\"key\":\"\u0073k-alpha\"}"}`)
+			_ = conn.Close(4002, "wrong key "+sent)
 		default:
 			_ = conn.Write(ctx, kind, data)
 		}
@@ -434,6 +438,21 @@ func TestRealtimeSessionEndsWithTheProvider(t *testing.T) {
 		if e.Outcome != requestlog.Partial || e.Finish != want.finish || *e.Cost != doneCost || e.Attempts[0].Class != want.class || len(e.Warnings) != 1 {
 			t.Errorf("%s: entry %+v with %+v, warnings %v", event, e, e.Attempts, e.Warnings)
 		}
+	}
+}
+
+func TestRealtimeCredentialOfTheProviderIsMasked(t *testing.T) {
+	t.Parallel()
+	k, _, _ := voiceKit(t)
+	c := k.talk("model=alpha/voice")
+	c.sayType("leak")
+	got := c.expect("leak")
+	if text := got.Get("message").String() + got.Get("nested").String(); text != `wrong key Bearer ********{"key":"*************"}` {
+		t.Errorf("the client received %s", text)
+	}
+	_, _, err := c.conn.Read(t.Context())
+	if closed, ok := errors.AsType[websocket.CloseError](err); !ok || closed.Code != 4002 || closed.Reason != "wrong key Bearer ********" {
+		t.Errorf("the session ended with %v", err)
 	}
 }
 

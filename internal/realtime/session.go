@@ -1,5 +1,6 @@
 // Package realtime reads the handshake of a WebSocket session, copies its messages between a client and a provider, and reads the usage
-// that the provider reports. Messages pass unchanged. The package neither authenticates nor charges: a Meter does.
+// that the provider reports. Messages pass unchanged, except that credentials in messages of the provider are masked. The package neither
+// authenticates nor charges: a Meter does.
 package realtime
 
 import (
@@ -97,6 +98,7 @@ type session struct {
 	client, provider peer
 	limits           Limits
 	meter            Meter
+	mask             func([]byte) []byte
 
 	ended chan ending
 	over  atomic.Bool // messages are not passed on anymore
@@ -120,9 +122,9 @@ type ending struct {
 type notice struct{ kind, code, message string }
 
 // Run passes messages between the peers until one of them closes the session, a limit is reached or ctx ends. It closes both connections.
-// If the cause of ctx is an *llm.Error, the client receives it as an error event.
-func Run(ctx context.Context, client, provider *websocket.Conn, limits Limits, meter Meter) Result {
-	s := &session{limits: limits, meter: meter, ended: make(chan ending, 1), done: make(chan struct{}), settled: make(chan struct{}, 1)}
+// If the cause of ctx is an *llm.Error, the client receives it as an error event. mask removes credentials from a message of the provider.
+func Run(ctx context.Context, client, provider *websocket.Conn, limits Limits, meter Meter, mask func([]byte) []byte) Result {
+	s := &session{limits: limits, meter: meter, mask: mask, ended: make(chan ending, 1), done: make(chan struct{}), settled: make(chan struct{}, 1)}
 	s.client.conn, s.provider.conn = client, provider
 	for _, p := range []*peer{&s.client, &s.provider} {
 		p.conn.SetReadLimit(limits.Message)
@@ -237,6 +239,10 @@ func (s *session) fromProvider(ctx context.Context) {
 			_, err = buffer.ReadFrom(message)
 		}
 		if err != nil {
+			if closed, ok := errors.AsType[websocket.CloseError](err); ok {
+				closed.Reason = string(s.mask([]byte(closed.Reason)))
+				err = closed
+			}
 			s.end(providerEnding(err))
 			return
 		}
@@ -252,7 +258,7 @@ func (s *session) fromProvider(ctx context.Context) {
 		s.count(read.kind)
 		if !s.over.Load() {
 			//nolint:contextcheck // see session
-			err := s.client.write(func() error { return s.client.conn.Write(context.Background(), kind, buffer.Bytes()) })
+			err := s.client.write(func() error { return s.client.conn.Write(context.Background(), kind, s.mask(buffer.Bytes())) })
 			if err != nil {
 				_ = s.client.conn.CloseNow() // fromClient reports why the client is gone
 			}
