@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -303,6 +304,9 @@ func newFakeKeys() *fakeKeys {
 }
 
 func (f *fakeKeys) Authenticate(h http.Header) (*account.Grant, error) {
+	if sent := slices.Compact(slices.Clone(h.Values("Authorization"))); len(sent) > 1 {
+		return nil, llm.Errorf(llm.InvalidRequest, "The request contains two different API keys.")
+	}
 	switch token := cmp.Or(strings.TrimPrefix(h.Get("Authorization"), "Bearer "), h.Get("X-Goog-Api-Key")); token {
 	case "good":
 		if f.ended.Load() {

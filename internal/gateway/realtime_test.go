@@ -316,6 +316,11 @@ func TestRealtimeKeyOfABrowserIsASubprotocol(t *testing.T) {
 	if _, resp, err := k.dial("model=voice", http.Header{}, "realtime", "openai-insecure-api-key.bad"); err == nil || resp.StatusCode != http.StatusUnauthorized {
 		t.Errorf("a wrong key: %v", err)
 	}
+	for _, protocols := range [][]string{{"openai-insecure-api-key.bad"}, {"openai-insecure-api-key.good", "openai-insecure-api-key.bad"}} {
+		if _, resp, err := k.dial("model=voice", nil, protocols...); err == nil || resp.StatusCode != http.StatusBadRequest {
+			t.Errorf("two keys in %v: %v", protocols, err)
+		}
+	}
 }
 
 func TestRealtimeFallsBackBeforeTheSession(t *testing.T) {

@@ -45,15 +45,14 @@ func offers(h http.Header, name string) []string {
 	return all
 }
 
-// WithProtocols returns the request with the API key and the beta of its subprotocols in headers. Headers of the client take precedence.
+// WithProtocols returns the request with the API key and the beta of its subprotocols in headers. The header of the client with the beta
+// takes precedence.
 func WithProtocols(r *http.Request) *http.Request {
 	moved := r.Clone(r.Context())
 	var rest []string
 	for _, one := range offers(r.Header, "Sec-Websocket-Protocol") {
 		if key, ok := strings.CutPrefix(one, keyProtocol); ok {
-			if moved.Header.Get("Authorization") == "" {
-				moved.Header.Set("Authorization", "Bearer "+key)
-			}
+			moved.Header.Add("Authorization", "Bearer "+key) // a different key in the header or in another subprotocol is rejected
 		} else if beta, ok := strings.CutPrefix(one, betaProtocol); ok {
 			if moved.Header.Get("Openai-Beta") == "" {
 				moved.Header.Set("Openai-Beta", strings.Replace(beta, "-", "=", 1)) // realtime-v1 is realtime=v1
