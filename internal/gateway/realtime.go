@@ -16,6 +16,7 @@ import (
 	"fairlead/internal/limit"
 	"fairlead/internal/llm"
 	"fairlead/internal/modelapi"
+	"fairlead/internal/money"
 	"fairlead/internal/provider"
 	"fairlead/internal/realtime"
 	"fairlead/internal/realtime/meter"
@@ -85,8 +86,8 @@ func (g *Gateway) serveRealtime(ctx context.Context, in *incoming, identify iden
 	if err != nil {
 		return err
 	}
-	m := meter.New(g.admission(in, plan), in.Snapshot, in.Start, slot, hold)
-	defer m.Release()
+	m := meter.New(g.admission(in, who.Grant, plan), in.Snapshot, in.Start, slot, hold)
+	defer m.Release(ctx)
 	series := g.newSeries(in, who.Grant, plan, terms, false)
 	if err := g.begin(rec, series); err != nil {
 		return err
@@ -116,7 +117,7 @@ func (g *Gateway) serveRealtime(ctx context.Context, in *incoming, identify iden
 }
 
 // admission returns the functions that decide whether a session may continue: they apply the limits and the budgets of the key.
-func (g *Gateway) admission(in *incoming, p plan) meter.Admission {
+func (g *Gateway) admission(in *incoming, grant *account.Grant, p plan) meter.Admission {
 	authenticate := func() (*account.Grant, error) {
 		grant, err := g.Keys.Authenticate(in.HTTP.Header)
 		if err != nil {
@@ -129,21 +130,36 @@ func (g *Gateway) admission(in *incoming, p plan) meter.Admission {
 		return err
 	}
 	next := func(ctx context.Context) (*limit.Slot, *ledger.Hold, error) {
-		grant, err := authenticate()
+		current, err := authenticate()
 		if err != nil {
 			return nil, nil, err
 		}
-		limits := limit.Limits(grant.Key.Limits)
+		limits := limit.Limits(current.Key.Limits)
 		limits.Concurrent = 0 // the session is one concurrent request
-		turn, err := g.Limits.Take(ctx, grant.Key.ID, limits, 1)
+		turn, err := g.Limits.Take(ctx, current.Key.ID, limits, 1)
 		if err != nil {
 			return nil, nil, err
 		}
 		turn.Release()
-		hold, _, err := g.hold(ctx, in, grant, p)
+		hold, _, err := g.hold(ctx, in, current, p)
+		if err == nil {
+			grant = current
+		}
 		return turn, hold, err
 	}
-	return meter.Admission{Check: check, Next: next}
+	charge := func(ctx context.Context, cost money.Amount) {
+		budgets := append(budget.Applied(grant), p.budgets...)
+		for i := range budgets {
+			budgets[i].WarnOnly = true
+		}
+		hold, err := g.Ledger.Hold(context.WithoutCancel(ctx), budgets, 0)
+		if err != nil { // the log entry has the cost, and budgets are rebuilt from the log
+			g.Logger.ErrorContext(ctx, "cost of a realtime session was not charged", "key", grant.Key.ID, "error", err.Error())
+			return
+		}
+		hold.Settle(cost)
+	}
+	return meter.Admission{Check: check, Next: next, Charge: charge}
 }
 
 // requireAudioPrice removes targets without a price for audio if a budget can reject the request, because their cost cannot be reserved.

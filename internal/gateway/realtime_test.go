@@ -103,7 +103,7 @@ func (v *voice) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			_ = conn.Close(4001, "enough")
 		case "leak":
 			sent := r.Header.Get("Authorization")
-			send(`{"type":"leak","message":"wrong key `+sent+`","nested":"{\"key\":\"\u0073k-alpha\"}"}`)
+			send(`{"type":"leak","message":"wrong key ` + sent + `","nested":"{\"key\":\"\u0073k-alpha\"}"}`)
 			_ = conn.Close(4002, "wrong key "+sent)
 		default:
 			_ = conn.Write(ctx, kind, data)
@@ -373,6 +373,28 @@ func TestRealtimeSessionEndsWithItsBudget(t *testing.T) {
 	}
 	if _, resp, err := k.dial("model=voice", nil); err == nil || resp.StatusCode != http.StatusPaymentRequired {
 		t.Errorf("a new session: %v", err)
+	}
+}
+
+// Responses can run at the same time. Those that end after the session has lost its reservation are charged to the budget, too.
+func TestRealtimeResponsesAfterTheEndOfTheBudgetAreCharged(t *testing.T) {
+	t.Parallel()
+	k, first, _ := voiceKit(t)
+	k.keys.grant.Key.Budget = &account.Budget{Amount: voiceHold, Period: account.Total}
+	c := k.talk("model=voice")
+	for range 2 {
+		c.sayType("start")
+		c.expect("response.created")
+	}
+	c.sayType("response.cancel") // ends the first response
+	if code, _ := c.end(); code != "BUDGET_EXCEEDED" {
+		t.Errorf("the session ended with %q", code)
+	}
+	e := k.entry()
+	<-first.closed
+	s := k.ledger.Status(budget.Applied(k.keys.grant)[0])
+	if *e.Cost != 2*doneCost || s.Spent != *e.Cost || s.Held != 0 {
+		t.Errorf("cost %s, spent %s, held %s", e.Cost, s.Spent, s.Held)
 	}
 }
 

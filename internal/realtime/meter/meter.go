@@ -24,6 +24,8 @@ type Admission struct {
 	Check func() error
 	// Next counts the next response on the limits of the key and holds its maximum cost. It may return the slot together with an error.
 	Next func(ctx context.Context) (*limit.Slot, *ledger.Hold, error)
+	// Charge charges a cost that has no hold. It is not called at the same time as Next.
+	Charge func(ctx context.Context, cost money.Amount)
 }
 
 // Meter implements realtime.Meter. It holds the maximum cost of one response at a time.
@@ -35,6 +37,7 @@ type Meter struct {
 
 	mu         sync.Mutex
 	hold       *ledger.Hold
+	settled    bool         // the hold is settled and was not renewed
 	turn       *limit.Slot  // counts the tokens of the next response
 	owed       money.Amount // transcriptions, charged with the next response
 	charge     bill.Charge
@@ -88,7 +91,7 @@ func (m *Meter) Response(ctx context.Context, u *llm.Usage) error {
 		used = *u
 		cost = m.add(m.target.Price, used, true)
 	}
-	m.hold.Settle(cost.Add(m.owed))
+	m.settle(ctx, cost.Add(m.owed))
 	m.owed = 0
 	m.turn.Settle(used.Total())
 	turn, hold, err := m.admission.Next(ctx)
@@ -98,8 +101,19 @@ func (m *Meter) Response(ctx context.Context, u *llm.Usage) error {
 	if err != nil {
 		return err
 	}
-	m.hold = hold
+	m.hold, m.settled = hold, false
 	return nil
+}
+
+// settle charges a cost to the budgets. A response can end after the session has lost its hold: its cost has been incurred.
+func (m *Meter) settle(ctx context.Context, cost money.Amount) {
+	switch {
+	case !m.settled:
+		m.hold.Settle(cost)
+		m.settled = true
+	case cost != 0:
+		m.admission.Charge(ctx, cost)
+	}
 }
 
 // Transcription implements realtime.Meter. The price is that of the model at the same provider.
@@ -155,9 +169,9 @@ func (m *Meter) add(p *catalog.Price, u llm.Usage, response bool) money.Amount {
 func (m *Meter) Check() error { return m.admission.Check() }
 
 // Release frees what the next response would have used, and charges the last transcriptions.
-func (m *Meter) Release() {
+func (m *Meter) Release(ctx context.Context) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.turn.Settle(0)
-	m.hold.Settle(m.owed)
+	m.settle(ctx, m.owed)
 }
