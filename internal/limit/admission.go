@@ -34,8 +34,8 @@ var ErrOverloaded = errors.New("admission queue is full")
 // that can be admitted within the configured wait; further requests are rejected on arrival. The zero value admits everything. It
 // is safe for concurrent use.
 type AdmissionQueue struct {
-	maxWait  atomic.Int64 // time.Duration; 0 admits everything
-	rejected atomic.Int64 // time of the latest rejection in Unix nanoseconds
+	maxWait  atomic.Int64              // time.Duration; 0 admits everything
+	rejected atomic.Pointer[time.Time] // time of the latest rejection; nil for none
 
 	mu         sync.Mutex
 	slots      int
@@ -74,7 +74,7 @@ func (q *AdmissionQueue) Acquire(ctx context.Context, key string) error {
 	now := time.Now()
 	if q.full(key, now) {
 		q.mu.Unlock()
-		q.rejected.Store(now.UnixNano())
+		q.rejected.Store(new(now))
 		return ErrOverloaded
 	}
 	if q.queues == nil {
@@ -123,7 +123,7 @@ func (q *AdmissionQueue) Release() {
 // Overloaded reports whether a request was rejected recently.
 func (q *AdmissionQueue) Overloaded() bool {
 	last := q.rejected.Load()
-	return last != 0 && time.Since(time.Unix(0, last)) < overloadMemory
+	return last != nil && time.Since(*last) < overloadMemory
 }
 
 // full reports whether the queue has no capacity for another request of key. That is the case if as many requests are waiting as

@@ -74,23 +74,24 @@ const (
 // peer is one side of a session.
 type peer struct {
 	conn    *websocket.Conn
-	active  atomic.Int64 // when the last part of a message arrived, in Unix nanoseconds
-	blocked atomic.Int64 // since when a message is written to the peer; 0 if none is
+	began   time.Time    // of the session, on the monotonic clock
+	active  atomic.Int64 // when the last part of a message arrived, in nanoseconds since the beginning
+	blocked atomic.Int64 // since when a message is written to the peer, in nanoseconds since the beginning; 0 if none is
 	pinging atomic.Bool
 }
 
-func (p *peer) touch() { p.active.Store(time.Now().UnixNano()) }
+func (p *peer) touch() { p.active.Store(int64(time.Since(p.began))) }
 
 // write calls f, which writes to the peer.
 func (p *peer) write(f func() error) error {
-	p.blocked.Store(time.Now().UnixNano())
+	p.blocked.Store(max(int64(time.Since(p.began)), 1))
 	err := f()
 	p.blocked.Store(0)
 	return err
 }
 
 // silence returns the time since the last part of a message.
-func (p *peer) silence(now time.Time) time.Duration { return now.Sub(time.Unix(0, p.active.Load())) }
+func (p *peer) silence(now time.Time) time.Duration { return now.Sub(p.began) - time.Duration(p.active.Load()) }
 
 // session is a running session. Connections are read and written without a deadline, because the library drops a connection without
 // a close code when a context ends; watch enforces the limits.
@@ -128,7 +129,7 @@ func Run(ctx context.Context, client, provider *websocket.Conn, limits Limits, m
 	s.client.conn, s.provider.conn = client, provider
 	for _, p := range []*peer{&s.client, &s.provider} {
 		p.conn.SetReadLimit(limits.Message)
-		p.touch()
+		p.began = time.Now()
 	}
 	ctx, stop := context.WithTimeoutCause(ctx, limits.Total, errTotal)
 	defer stop()
@@ -306,7 +307,7 @@ func (s *session) watch() {
 		now := time.Now()
 		stuck := func(p *peer) bool {
 			since := p.blocked.Load()
-			return since != 0 && now.Sub(time.Unix(0, since)) > s.limits.Write
+			return since != 0 && now.Sub(p.began)-time.Duration(since) > s.limits.Write
 		}
 		switch {
 		case stuck(&s.client):
