@@ -47,6 +47,8 @@ func TestFormsAreChecked(t *testing.T) {
 		"empty":       head + "\r\n--b1--\r\n",
 		"not a form":  `{}`,
 		"many fields": strings.Repeat("--b1\r\n\r\n\r\n", 40) + "--b1--\r\n",
+		"two names":   head + "x\r\n--b1\r\nContent-Disposition: form-data; name=\"a\"; name=\"file\"\r\n\r\ny\r\n--b1--\r\n",
+		"no name":     head + "x\r\n--b1\r\nContent-Disposition: form-data\r\n\r\ny\r\n--b1--\r\n",
 	} {
 		if _, err := batch.ReadForm("multipart/form-data; boundary=b1", []byte(body)); err == nil || llm.AsError(err).Kind != llm.InvalidRequest {
 			t.Errorf("%s: %v", name, err)
