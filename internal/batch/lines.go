@@ -65,6 +65,9 @@ func ReadForm(contentType string, body []byte) (*Form, error) {
 		if err != nil || len(f.parts) == maxParts {
 			return nil, invalid("", "The body is not a complete multipart form with at most %d parts.", maxParts)
 		}
+		if p.Header, err = strict.PartHeader(p.Header); err != nil {
+			return nil, err
+		}
 		one := part{header: p.Header, name: p.FormName()}
 		if one.body, err = io.ReadAll(p); err != nil {
 			return nil, invalid("", "The body is not a complete multipart form with at most %d parts.", maxParts)

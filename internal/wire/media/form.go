@@ -39,6 +39,9 @@ func parts(body []byte, read func(part *multipart.Part) error) error {
 		if err != nil || n == maxParts {
 			return errNoForm
 		}
+		if part.Header, err = strict.PartHeader(part.Header); err != nil {
+			return err
+		}
 		if err := read(part); err != nil {
 			return err
 		}
@@ -72,6 +75,9 @@ func (d *decoder) form(body []byte) error {
 		d.field(name, string(value))
 		return nil
 	})
+	if e, ok := errors.AsType[*llm.Error](err); ok {
+		return e
+	}
 	if err != nil {
 		return strict.Reject(strict.Problem{Message: "The body is not a complete multipart form with at most 64 parts."})
 	}
@@ -99,11 +105,7 @@ func Render(req *llm.Request, model string) (body []byte, contentType string, er
 	}
 	var out bytes.Buffer
 	out.Grow(len(req.Body) + len(model))
-	w := multipart.NewWriter(&out)
-	name, _ := boundary(req.Body)
-	if err := w.SetBoundary(name); err != nil {
-		return nil, "", strict.Reject(strict.Problem{Message: "The boundary of the form is not valid."})
-	}
+	w := multipart.NewWriter(&out) // with a boundary that the client does not know, so that no value can contain it
 	err = parts(req.Body, func(part *multipart.Part) error {
 		to, err := w.CreatePart(part.Header)
 		if err != nil {
