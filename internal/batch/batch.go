@@ -107,7 +107,8 @@ func Usage(object []byte) (model string, u llm.Usage, ok bool) {
 	return text(object, "model"), u, ok && (u.Total() > 0 || v.Get("request_counts.completed").Int() == 0)
 }
 
-// usageOf reads a usage in the names of the Responses API or of chat completions. ok is false if the figures contradict each other.
+// usageOf reads a usage in the names of the Responses API or of chat completions. ok is false if the figures contradict each other or are
+// implausibly high.
 func usageOf(v rawjson.Value) (u llm.Usage, ok bool) {
 	first := func(names ...string) int64 {
 		for _, name := range names {
@@ -125,7 +126,7 @@ func usageOf(v rawjson.Value) (u llm.Usage, ok bool) {
 		AudioInput:  first("prompt_tokens_details.audio_tokens"),
 		AudioOutput: first("completion_tokens_details.audio_tokens"),
 	}
-	ok = u.Input >= 0 && cached >= 0 && output >= 0 && u.Reasoning >= 0 && u.Reasoning <= output &&
+	ok = u.Input >= 0 && cached >= 0 && prompt <= llm.MaxTokenCount && output >= 0 && output <= llm.MaxTokenCount && u.Reasoning >= 0 && u.Reasoning <= output &&
 		u.AudioInput >= 0 && u.AudioInput <= u.Input && u.AudioOutput >= 0 && u.AudioOutput <= output
 	return u, ok
 }

@@ -15,6 +15,7 @@ import (
 	"fairlead/internal/rawjson"
 	"fairlead/internal/wire/show"
 	"fairlead/internal/wire/strict"
+	"fairlead/internal/wire/validate"
 )
 
 const (
@@ -182,10 +183,11 @@ type Result struct {
 }
 
 // ReadResults calls add for every successful request in a file of results. It returns an error for a file that cannot be read to its end,
-// and for a successful response without a plausible usage.
+// for a successful response without a plausible usage, and for more models than a file may name.
 func ReadResults(r io.Reader, add func(Result)) error {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, maxLine)
+	models := map[string]bool{}
 	for lines.Scan() {
 		v := rawjson.Parse(lines.Bytes())
 		if status := v.Get("response").Get("status_code").Int(); status < 200 || status > 299 {
@@ -196,7 +198,11 @@ func ReadResults(r io.Reader, add func(Result)) error {
 		if !ok || !body.Get("usage").IsObject() {
 			return fmt.Errorf("the result %s has no plausible usage", show.Quote(v.Get("custom_id").String()))
 		}
-		add(Result{Model: body.Get("model").String(), Usage: u})
+		model := body.Get("model").String()
+		if models[model] = true; len(models) > MaxModels || len(model) > validate.MaxName {
+			return fmt.Errorf("the results name more than %d models, or one with a name that is too long", MaxModels)
+		}
+		add(Result{Model: model, Usage: u})
 	}
 	if err := lines.Err(); err != nil {
 		return fmt.Errorf("read results: %w", err)

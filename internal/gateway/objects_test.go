@@ -282,6 +282,10 @@ func TestBatchIsChargedOnce(t *testing.T) {
 	line := func(in, cached, out int) string {
 		return fmt.Sprintf(`{"custom_id":"a","response":{"status_code":200,"body":{"model":"large-2026","usage":{"prompt_tokens":%d,"completion_tokens":%d,"prompt_tokens_details":{"cached_tokens":%d}}}}}`+"\n", in, out, cached)
 	}
+	var names strings.Builder
+	for i := range batch.MaxModels + 1 {
+		names.WriteString(strings.Replace(line(1, 0, 1), "large-2026", fmt.Sprintf("large-%d", i), 1))
+	}
 	half := money.PerMillion(1).Cost(1_000_000).Add(money.PerMillion(4).Cost(500_000)) // 2 and 8 dollars at half price
 	for name, tc := range map[string]struct {
 		ended, results string
@@ -295,6 +299,9 @@ func TestBatchIsChargedOnce(t *testing.T) {
 		"zero usage":   {`"status":"completed","usage":{"input_tokens":0,"output_tokens":0},"request_counts":{"completed":2},"output_file_id":"file-9"`, line(1_000_000, 0, 500_000), &half, 1},
 		"no usage":     {`"status":"completed","output_file_id":"file-9"`, `{"response":{"status_code":200,"body":{"model":"large-2026"}}}`, nil, 1},
 		"in progress":  {`"status":"finalizing","usage":{"input_tokens":5,"output_tokens":5}`, "", nil, 0},
+		"many models":  {`"status":"completed","output_file_id":"file-9"`, names.String(), nil, 1},
+		"implausible":  {`"status":"completed","usage":{"input_tokens":9000000000000000000,"output_tokens":5},"output_file_id":"file-9"`, line(1_000_000, 0, 500_000), &half, 1},
+		"huge results": {`"status":"completed","output_file_id":"file-9"`, line(9_000_000_000_000_000_000, 0, 5), nil, 1},
 		"contradicted": {`"status":"completed","usage":{"input_tokens":-5,"output_tokens":5},"output_file_id":"file-9"`, line(1_000_000, 0, 500_000), &half, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
