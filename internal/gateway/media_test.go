@@ -134,7 +134,9 @@ func TestTranscriptionsAreForms(t *testing.T) {
 	if e := k.entry(); e.Cost != nil || e.Outcome != requestlog.OK || e.Requested != "whisper" {
 		t.Errorf("entry %+v", e)
 	}
-	if want := "/v1/audio/transcriptions " + kind + " " + strings.Replace(form, "whisper", "whisper-2026", 1); len(first.calls) != 1 || first.calls[0] != want {
+	_, rest, _ := strings.Cut(first.calls[0], "boundary=")
+	boundary, _, _ := strings.Cut(rest, " ")
+	if want := "/v1/audio/transcriptions " + kind + " " + strings.Replace(form, "whisper", "whisper-2026", 1); len(first.calls) != 1 || strings.ReplaceAll(first.calls[0], boundary, "b1") != want {
 		t.Errorf("sent %q", first.calls)
 	}
 	k.keys.grant.Key.Budget = &account.Budget{Amount: money.Dollar, Period: account.Total}
