@@ -12,6 +12,8 @@ import (
 	"fmt"
 	"time"
 
+	jsonv2 "github.com/go-json-experiment/json"
+
 	"fairlead/internal/money"
 	"fairlead/internal/proof"
 	"fairlead/internal/requestlog"
@@ -44,6 +46,8 @@ type Statement struct {
 	Versions []Version `json:"versions" doc:"Versions that the decisions were computed with."`
 	Method   []string  `json:"method" doc:"How the figures are computed."`
 	Checksum string    `json:"checksum" doc:"SHA-256 of the statement as JSON without this field."`
+
+	page []byte // the page that Parse has read; nil for JSON
 }
 
 // Line sums requests.
@@ -126,22 +130,28 @@ func PreviousMonth(now time.Time) time.Time {
 
 // New computes the statement of a month.
 func New(ctx context.Context, sources Sources, o Options) (*Statement, error) {
-	end := o.Month.AddDate(0, 1, 0)
 	s := &Statement{
-		Format: Format, Month: o.Month.Format("2006-01"), From: o.Month, To: end, Complete: !o.Now.Before(end), CreatedAt: o.Now.UTC().Truncate(time.Second),
+		Format: Format, Month: o.Month.Format("2006-01"), CreatedAt: o.Now.UTC().Truncate(time.Second),
 		Program: o.Program, WorkspaceID: o.WorkspaceID, Workspace: o.Workspace, Simulated: o.Simulated, Method: method,
 	}
+	s.setPeriod(o.Month)
 	if !o.Now.After(s.From) {
 		return nil, ErrFuture
-	}
-	if !s.Complete {
-		s.To = s.CreatedAt
 	}
 	if err := s.compute(ctx, sources); err != nil {
 		return nil, err
 	}
 	s.Checksum = s.sum()
 	return s, nil
+}
+
+// setPeriod sets the period of a statement that was created at s.CreatedAt.
+func (s *Statement) setPeriod(month time.Time) {
+	s.From, s.To = month, month.AddDate(0, 1, 0)
+	s.Complete = !s.CreatedAt.Before(s.To)
+	if !s.Complete {
+		s.To = s.CreatedAt
+	}
 }
 
 // method explains the figures of this format.
@@ -207,13 +217,15 @@ func (s *Statement) JSON() ([]byte, error) {
 	return append(text, '\n'), err
 }
 
-// Parse reads a statement from JSON or from a page that HTML wrote.
+// Parse reads a statement from JSON or from a page that HTML wrote. Unknown and repeated members are errors, because Verify would not
+// compare them with the log.
 func Parse(text []byte) (*Statement, error) {
+	var s Statement
 	if _, rest, found := bytes.Cut(text, []byte(scriptStart)); found {
+		s.page = text
 		text, _, _ = bytes.Cut(rest, []byte("</script>"))
 	}
-	var s Statement
-	if err := json.Unmarshal(text, &s); err != nil {
+	if err := jsonv2.Unmarshal(text, &s, jsonv2.RejectUnknownMembers(true)); err != nil {
 		return nil, fmt.Errorf("read statement: %w", err)
 	}
 	if s.Format != Format {

@@ -294,6 +294,61 @@ func TestVerifyFindsChanges(t *testing.T) {
 	}
 }
 
+// TestVerifyFindsForgedFiles changes a file and corrects its checksum.
+func TestVerifyFindsForgedFiles(t *testing.T) {
+	t.Parallel()
+	written := func(s *Statement, page bool) string {
+		var out bytes.Buffer
+		err := s.HTML(&out)
+		if !page {
+			var text []byte
+			text, err = s.JSON()
+			out = *bytes.NewBuffer(text)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out.String()
+	}
+	for name, c := range map[string]struct {
+		forge func(*Statement)
+		page  func(string) string
+		want  string
+	}{
+		"repeated line":   {forge: func(s *Statement) { s.Days = append([]Line{{Name: s.Days[0].Name, Cost: 1}}, s.Days...) }, want: "days 2026-11-01 (2): cost_usd is"},
+		"other month":     {forge: func(s *Statement) { s.Month = "2026-10" }, want: "statement: from is"},
+		"shorter period":  {forge: func(s *Statement) { s.To = s.From.AddDate(0, 0, 3) }, want: "statement: to is"},
+		"incomplete":      {forge: func(s *Statement) { s.Complete = false }, want: "statement: complete is"},
+		"visible figures": {page: func(s string) string { return strings.Replace(s, "<td", "<td data-x", 1) }, want: "statement: page is"},
+		"second data":     {page: func(s string) string { return strings.Replace(s, "</body>", scriptStart+"{}</script></body>", 1) }, want: "statement: page is"},
+	} {
+		s := made(t, sourcesOf(november2026()), options())
+		if c.forge != nil {
+			c.forge(s)
+			s.Checksum = s.sum()
+		}
+		for _, page := range []bool{false, true} {
+			content := written(s, page)
+			if c.page != nil {
+				if content = c.page(content); !page {
+					continue
+				}
+			}
+			read, err := Parse([]byte(content))
+			if err != nil {
+				t.Fatal(err)
+			}
+			found, err := Verify(t.Context(), sourcesOf(november2026()), read)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.ContainsFunc(found, func(d Difference) bool { return strings.HasPrefix(d.String(), c.want) }) {
+				t.Errorf("%s (page %t): %v", name, page, found)
+			}
+		}
+	}
+}
+
 func TestPageEscapesNames(t *testing.T) {
 	t.Parallel()
 	log := november2026()
@@ -340,7 +395,7 @@ func TestReadErrorIsReturned(t *testing.T) {
 
 func TestInvalidFilesAreRejected(t *testing.T) {
 	t.Parallel()
-	for _, text := range []string{"", "{}", `{"format": 99}`, "<html></html>", scriptStart + `{"format"`} {
+	for _, text := range []string{"", "{}", `{"format": 99}`, "<html></html>", scriptStart + `{"format"`, `{"format": 1, "other": 1}`, `{"format": 1, "total": {}, "total": {}}`, `{"format": 1, "Total": {}}`, `{"format": 1} {}`} {
 		if _, err := Parse([]byte(text)); err == nil {
 			t.Errorf("%q was read", text)
 		}

@@ -1,6 +1,7 @@
 package statement
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -25,17 +26,31 @@ func (d Difference) String() string {
 // absent is the value of a figure that only one of both has.
 const absent = "absent"
 
-// Verify recomputes a statement from the log and returns the differences. The first one is that of the statement's own checksum,
-// if the file was changed.
+// Verify recomputes a statement from the log and returns the differences. The first ones are those of the statement's own checksum and of
+// the page around it, if the file was changed.
 func Verify(ctx context.Context, sources Sources, s *Statement) ([]Difference, error) {
 	var list []Difference
 	if sum := s.sum(); sum != s.Checksum {
 		list = append(list, Difference{"statement", "checksum", s.Checksum, sum + " for the content of the file"})
 	}
+	if s.page != nil { // readers see the page, not the data in it
+		var page bytes.Buffer
+		if err := s.HTML(&page); err != nil {
+			return nil, err
+		}
+		if !bytes.Equal(withoutCR(s.page), withoutCR(page.Bytes())) {
+			list = append(list, Difference{"statement", "page", "changed or written by another version", "computed from the data of the file"})
+		}
+	}
+	month, err := ParseMonth(s.Month)
+	if err != nil {
+		return nil, err
+	}
 	again := &Statement{
-		Format: s.Format, Month: s.Month, From: s.From, To: s.To, Complete: s.Complete, CreatedAt: s.CreatedAt, Program: s.Program,
+		Format: s.Format, Month: s.Month, CreatedAt: s.CreatedAt, Program: s.Program,
 		WorkspaceID: s.WorkspaceID, Workspace: s.Workspace, Simulated: s.Simulated, Method: method, Checksum: s.Checksum,
 	}
+	again.setPeriod(month)
 	if err := again.compute(ctx, sources); err != nil {
 		return nil, err
 	}
@@ -65,6 +80,9 @@ func Verify(ctx context.Context, sources Sources, s *Statement) ([]Difference, e
 	}
 	return list, nil
 }
+
+// withoutCR returns text with line feeds as line ends.
+func withoutCR(text []byte) []byte { return bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")) }
 
 // place is the position of a figure.
 type place struct{ line, field string }
@@ -101,6 +119,7 @@ func collect(all map[place]string, line, field string, value any) {
 			collect(all, line, name, member)
 		}
 	case []any:
+		seen := map[string]int{}
 		for i, element := range v {
 			name := strconv.Itoa(i + 1)
 			if object, ok := element.(map[string]any); ok {
@@ -110,6 +129,9 @@ func collect(all map[place]string, line, field string, value any) {
 				case object["kind"] != nil:
 					name = fmt.Sprint(object["kind"], " ", object["version"])
 				}
+			}
+			if seen[name]++; seen[name] > 1 { // a repeated line must not replace the first one
+				name += fmt.Sprintf(" (%d)", seen[name])
 			}
 			if line != "statement" {
 				name = line + " " + field + " " + name
