@@ -93,11 +93,19 @@ func (d *decoder) member(m llm.Field) {
 		return
 	}
 	d.seen[name] = true
+	if inner, ok := nestedSettings[name]; ok {
+		v := rawjson.Parse(d.req.Body[m.Value:m.End])
+		d.rejectSpellings(name+".", v)
+		d.rejectSpellings(name+"."+inner+".", get(v, inner))
+	}
 	requestFields.ReadMember(&d.Reader, []byte(m.Name), d)
 	if d.Pos == m.Value {
 		d.req.ExtraBytes += d.CountText(d.req, rawjson.Parse(d.req.Body[m.Value:m.End])) // the provider may add an unknown member to the prompt
 	}
 }
+
+// nestedSettings maps members with settings to the object of further settings in them.
+var nestedSettings = map[string]string{"generationConfig": "thinkingConfig", "toolConfig": "functionCallingConfig"}
 
 // finish sets the properties that depend on several members.
 func (d *decoder) finish(body []byte) {

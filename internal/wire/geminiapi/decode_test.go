@@ -100,6 +100,11 @@ func TestProblemsAreListed(t *testing.T) {
 		`{"contents":[{"parts":[{"text":"x"}]}],"systemInstruction":"x","tools":{},"toolConfig":[]}`:                                      "systemInstruction tools toolConfig",
 		`{"contents":[{"parts":[{"text":"x"}]}],"systemInstruction":{"parts":[]},"system_instruction":{"parts":[]}}`:                      "systemInstruction",
 		`{"Contents":[{"parts":[{"text":"x"}]}],"contents":[{"parts":[{"Text":"x"}]}],"models":[1],"tools":[{"functionDeclarations":1}]}`: "Contents contents[0].parts[0].Text models tools[0].functionDeclarations",
+		`{"contents":[{"parts":[{"text":"x"}]}],"generationConfig":{"maxOutputTokens":5000,"max_output_tokens":5}}`:                       "generationConfig.maxOutputTokens",
+		`{"contents":[{"parts":[{"text":"x"}]}],"generationConfig":{"thinkingConfig":{"thinking_budget":1,"thinkingBudget":2}}}`:          "generationConfig.thinkingConfig.thinkingBudget",
+		`{"contents":[{"parts":[{"text":"x"}]}],"toolConfig":{"functionCallingConfig":{},"function_calling_config":{}}}`:                  "toolConfig.functionCallingConfig",
+		`{"contents":[{"parts":[{"functionCall":{"name":"f"},"function_call":{"name":"g"}}]}]}`:                                           "contents[0].parts[0].functionCall contents[0].parts[0]",
+		`{"contents":[{"parts":[{"text":"x","functionCall":{"name":"f"}}]}]}`:                                                             "contents[0].parts[0]",
 	} {
 		_, err := geminiapi.Format{Model: "m"}.DecodeRequest(t.Context(), llm.Chat, []byte(body))
 		e := llm.AsError(err)

@@ -35,11 +35,33 @@ func (d *decoder) active() bool { return d.Context.Err() == nil }
 // rejectLookAlikes checks the keys of an object. path is the path of the object, with a dot at the end.
 func (d *decoder) rejectLookAlikes(path string, v rawjson.Value, known []string) {
 	if v.IsObject() && d.active() {
+		underscores := false
 		v.ForEach(func(key, _ rawjson.Value) bool {
-			d.RejectLookAlikes(path, key.String(), known...)
+			name := key.String()
+			underscores = underscores || strings.Contains(name, "_")
+			d.RejectLookAlikes(path, name, known...)
 			return true
 		})
+		if underscores {
+			d.rejectSpellings(path, v)
+		}
 	}
+}
+
+// rejectSpellings rejects an object that has a member in both spellings, because the provider may use the other one.
+func (d *decoder) rejectSpellings(path string, v rawjson.Value) {
+	if !v.IsObject() {
+		return
+	}
+	seen := map[string]bool{}
+	v.ForEach(func(key, _ rawjson.Value) bool {
+		name := canonical(key.String())
+		if seen[name] {
+			d.Problem(path+name, "%s%s appears in two spellings. Send it once.", path, name)
+		}
+		seen[name] = true
+		return d.active()
+	})
 }
 
 // system decodes the instructions. They count as a message.
@@ -111,8 +133,12 @@ func (d *decoder) content(where string, v rawjson.Value) (first rawjson.Value) {
 
 // part counts one part and returns its text, unless it is a thought.
 func (d *decoder) part(where string, v rawjson.Value) (text rawjson.Value) {
-	thought := false
+	thought, kinds := false, 0
 	members(v, func(name string, value rawjson.Value) {
+		switch name {
+		case "text", "inlineData", "fileData", "functionCall", "functionResponse", "executableCode", "codeExecutionResult":
+			kinds++
+		}
 		switch name {
 		case "text":
 			if d.IsKind(where+".text", value, false, "a string", rawjson.Text) {
@@ -136,6 +162,9 @@ func (d *decoder) part(where string, v rawjson.Value) (text rawjson.Value) {
 			d.req.ExtraBytes += d.CountText(d.req, value) // the provider may add an unknown member to the prompt
 		}
 	})
+	if kinds > 1 {
+		d.Problem(where, "%s has several kinds of content. Send one part for each.", where)
+	}
 	if thought {
 		return rawjson.Value{}
 	}
