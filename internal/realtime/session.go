@@ -91,7 +91,9 @@ func (p *peer) write(f func() error) error {
 }
 
 // silence returns the time since the last part of a message.
-func (p *peer) silence(now time.Time) time.Duration { return now.Sub(p.began) - time.Duration(p.active.Load()) }
+func (p *peer) silence(now time.Time) time.Duration {
+	return now.Sub(p.began) - time.Duration(p.active.Load())
+}
 
 // session is a running session. Connections are read and written without a deadline, because the library drops a connection without
 // a close code when a context ends; watch enforces the limits.
