@@ -8,20 +8,20 @@ import (
 )
 
 const (
-	keepBuffer = 1 << 20  // larger buffers are given back
-	keepBatch  = 4 << 20  // as keepBuffer, for the two batches: one has the entries of many requests
-	mostSpare  = 256      // begins whose memory is kept; each is about a kilobyte
-	lateLimit  = 16 << 20 // bytes of ends kept in memory while the disk does not take them
+	keepBuffer = 1 << 20  // maximum capacity of a buffer that returns to the pool
+	keepBatch  = 4 << 20  // like keepBuffer, for the two batches, which hold the entries of many requests
+	mostSpare  = 256      // number of begin records whose memory is reused; each is about a kilobyte
+	lateLimit  = 16 << 20 // bytes of end records kept in memory while they cannot be written to disk
 )
 
 // begun is a request that has begun and not ended.
 type begun struct {
-	segment *segment // of its latest begin; nil until that is written
+	segment *segment // segment of the latest begin record; nil until the record is written
 	record  []byte
-	ending  bool // its end is in a batch
+	ending  bool // the end record is in a batch
 }
 
-// forgetBegun lets the next request have the memory of a begin. The caller holds the lock.
+// forgetBegun makes the memory of a begin record available to the next request. The caller holds the lock.
 func (s *Spool) forgetBegun(id string, b *begun) {
 	delete(s.begun, id)
 	if len(s.spent) < mostSpare {
@@ -37,16 +37,16 @@ type batch struct {
 	err  error
 }
 
-// op is what a record means once it is written.
+// op is the effect of a record, which is applied when the record is written.
 type op struct {
 	kind      kind
 	id        string
-	carry     bool   // a begin written again so that an old segment can go
-	workspace string // of an end
-	size      int64  // of an end
+	carry     bool   // a begin record that is written again so that an old segment can be removed
+	workspace string // of an end record
+	size      int64  // of an end record
 }
 
-// newBatch makes a batch in the memory of one that is written.
+// newBatch returns a batch that reuses the memory of a written batch.
 func newBatch(buf []byte, ops []op) *batch {
 	return &batch{buf: buf[:0], ops: ops[:0], done: make(chan struct{})}
 }
@@ -54,7 +54,7 @@ func newBatch(buf []byte, ops []op) *batch {
 // buffer is the memory of a record while it is encoded.
 type buffer struct {
 	bytes.Buffer
-	parts []byte // of a split request
+	parts []byte // parts of a split request
 }
 
 var buffers = sync.Pool{New: func() any { return new(buffer) }}
@@ -66,8 +66,8 @@ func giveBack(b *buffer) {
 	}
 }
 
-// Begin records that a request is about to be dispatched. When it returns nil the beginning survives the process, and
-// there is room for the end. Otherwise the error is an *llm.Error of kind LedgerUnavailable.
+// Begin records that a request is about to be dispatched. When it returns nil, the record survives the end of the process, and
+// space for the end record is reserved. Otherwise the error is an *llm.Error of kind LedgerUnavailable.
 func (s *Spool) Begin(e *requestlog.Entry) error {
 	b := buffers.Get().(*buffer)
 	defer giveBack(b)
@@ -85,7 +85,7 @@ func (s *Spool) Begin(e *requestlog.Entry) error {
 		return err
 	}
 	kept := &begun{}
-	if last := len(s.spent) - 1; last >= 0 { // the memory of a request that has ended
+	if last := len(s.spent) - 1; last >= 0 { // reuse the memory of a request that has ended
 		kept, s.spent = s.spent[last], s.spent[:last]
 	}
 	*kept = begun{record: append(kept.record[:0], rec...)}
@@ -98,13 +98,12 @@ func (s *Spool) Begin(e *requestlog.Entry) error {
 	return nil
 }
 
-// End records the whole entry, with or without a Begin before. When it returns nil the entry survives the process
-// (and a power cut, when strict) and will be delivered. Otherwise the error is an *llm.Error of kind LedgerUnavailable;
-// the entry is then kept in memory without its bodies and written when the disk recovers, unless End is repeated first.
+// End records the whole entry. An earlier call of Begin is not required. When End returns nil, the entry survives the end of the
+// process (and a power cut, when strict) and will be delivered. Otherwise the error is an *llm.Error of kind LedgerUnavailable. The
+// entry is then kept in memory without its bodies and written when the disk recovers, unless End is called again first.
 //
 // Bodies are omitted if the queue, or the workspace's share of the queue, has no space for them. The entry of a request that has
-// begun is always written.
-// What the entry points to must not change from here on: delivery reads it.
+// begun is always written. Values that the entry points to must not change afterwards, because delivery reads them.
 func (s *Spool) End(e *requestlog.Entry) error {
 	b := buffers.Get().(*buffer)
 	defer giveBack(b)
@@ -147,7 +146,7 @@ func (s *Spool) End(e *requestlog.Entry) error {
 	return nil
 }
 
-// fits says whether a record leaves enough room for the ends of the other open requests. The caller holds the lock.
+// fits reports whether a record leaves enough space for the end records of the other open requests. The caller holds the lock.
 func (s *Spool) fits(size int64, id string) bool {
 	others := len(s.begun)
 	if s.begun[id] != nil {
@@ -156,7 +155,7 @@ func (s *Spool) fits(size int64, id string) bool {
 	return s.used+size+s.room*int64(others) <= s.o.Limit
 }
 
-// endRecord is an end as it is written.
+// endRecord is an encoded end record.
 type endRecord struct {
 	bytes    []byte
 	entry    *requestlog.Entry // the recorded entry
@@ -186,7 +185,7 @@ func withoutBodies(e *requestlog.Entry) *requestlog.Entry {
 	return &light
 }
 
-// put adds a record to the open batch. The caller holds the lock and waits for the batch after giving it up.
+// put adds a record to the open batch. The caller holds the lock, and waits for the batch after releasing it.
 func (s *Spool) put(rec []byte, o op) *batch {
 	s.batch.buf = append(s.batch.buf, rec...)
 	s.batch.ops = append(s.batch.ops, o)
@@ -194,8 +193,8 @@ func (s *Spool) put(rec []byte, o op) *batch {
 	return s.batch
 }
 
-// wait returns when the batch is written. One of those who wait writes it, together with everything that was added
-// while the batch before it was being written.
+// wait returns when the batch is written. One of the waiting goroutines writes the batch, with all records that were added while
+// the previous batch was being written.
 func (s *Spool) wait(b *batch) error {
 	select {
 	case <-b.done:
@@ -219,7 +218,7 @@ func (s *Spool) write() {
 	seg := s.active
 	s.mu.Unlock()
 
-	if seg == nil || seg.size >= s.o.SegmentSize { // size changes only by those who have the turn
+	if seg == nil || seg.size >= s.o.SegmentSize { // only the holder of the turn changes size
 		seg, b.err = s.create()
 	}
 	if b.err == nil {
@@ -251,7 +250,7 @@ func (s *Spool) write() {
 	close(b.done)
 }
 
-// commit makes a written batch count. The caller holds the lock.
+// commit applies the effects of a written batch. The caller holds the lock.
 func (s *Spool) commit(seg *segment, b *batch) {
 	seg.size += int64(len(b.buf))
 	for _, o := range b.ops {
@@ -281,7 +280,7 @@ func (s *Spool) commit(seg *segment, b *batch) {
 	}
 }
 
-// rollBack forgets a batch that was not written. The caller holds the lock.
+// rollBack discards a batch that was not written. The caller holds the lock.
 func (s *Spool) rollBack(b *batch) {
 	s.used -= int64(len(b.buf))
 	for _, o := range b.ops {

@@ -9,17 +9,17 @@ import (
 	"fairlead/internal/requestlog"
 )
 
-// RunOptions set up delivery; zero values are replaced by the defaults named.
+// RunOptions configures delivery. Zero values select the defaults given below.
 type RunOptions struct {
-	Batch       int                              // most entries in one write; 1,000
-	Linger      time.Duration                    // how long a short batch waits for more; 400 ms
-	Timeout     time.Duration                    // of one write; 30 s
-	Backoff     time.Duration                    // first wait after a failed write, doubled up to MaxBackoff; 100 ms
-	MaxBackoff  time.Duration                    // 2 s
-	Busy        func() bool                      // whether requests need the processors more; nil for never
-	Away        func(error) bool                 // whether a failure says that the writer is away, and nothing of the entries; nil for never
+	Batch       int                              // maximum number of entries in one write; default 1,000
+	Linger      time.Duration                    // how long a short batch waits for more entries; default 400 ms
+	Timeout     time.Duration                    // timeout of one write; default 30 s
+	Backoff     time.Duration                    // first wait after a failed write, doubled up to MaxBackoff; default 100 ms
+	MaxBackoff  time.Duration                    // default 2 s
+	Busy        func() bool                      // reports whether requests need the CPU; nil for never
+	Away        func(error) bool                 // reports whether a failure means that the writer is unreachable, so that the entries are not the cause; nil for never
 	Prepare     func(entries []requestlog.Entry) // called with the entries of a batch before they are written; may change them
-	OnDelivered func(entries []requestlog.Entry) // called with what the writer took
+	OnDelivered func(entries []requestlog.Entry) // called with the entries that the writer accepted
 }
 
 func (o RunOptions) withDefaults() RunOptions {
@@ -50,8 +50,9 @@ func (o RunOptions) withDefaults() RunOptions {
 // longestRest is the maximum pause of delivery between two batches while requests need the CPU.
 const longestRest = 500 * time.Millisecond
 
-// Run delivers entries to the writer until the context ends. It is called once at a time. A failing writer is tried
-// again for ever; an entry that the writer refuses again and again while it takes others is put aside.
+// Run delivers entries to the writer until the context ends. Only one call may run at a time. If the writer fails, Run retries
+// until it succeeds. An entry that the writer rejects repeatedly while it accepts others is written to the file of rejected
+// entries.
 func (s *Spool) Run(ctx context.Context, w requestlog.Writer, o RunOptions) error {
 	d := &delivery{spool: s, writer: w, o: o.withDefaults(), strikes: map[string]int{}}
 	if err := d.deliverOrphans(ctx); err != nil {
@@ -84,14 +85,14 @@ type delivery struct {
 	spool   *Spool
 	writer  requestlog.Writer
 	o       RunOptions
-	good    *requestlog.Entry // one that the writer took
+	good    *requestlog.Entry // an entry that the writer accepted
 	strikes map[string]int    // number of times the writer rejected an entry while accepting others
 	rounds  int               // rounds of isolating rejected entries
 	piece   piece             // the piece being delivered
-	full    bool              // whether the latest one left something behind
+	full    bool              // whether entries remained after the latest piece
 }
 
-// deliverOrphans delivers the requests that an earlier process cut off.
+// deliverOrphans delivers the requests that were running when an earlier process ended.
 func (d *delivery) deliverOrphans(ctx context.Context) error {
 	s := d.spool
 	for {
@@ -112,7 +113,7 @@ func (d *delivery) deliverOrphans(ctx context.Context) error {
 	}
 }
 
-// makeWay pauses delivery while requests need the CPU. The fuller the queue, the shorter the pause; callers that wait for an
+// makeWay pauses delivery while requests need the CPU. The pause is shorter when the queue is fuller. Callers that wait for an
 // empty queue are not delayed.
 func (d *delivery) makeWay(ctx context.Context, worked time.Duration) error {
 	for d.o.Busy() && d.spool.fullness() < 0.5 {
@@ -126,7 +127,7 @@ func (d *delivery) makeWay(ctx context.Context, worked time.Duration) error {
 	return nil
 }
 
-// step delivers one batch and says whether there may be more.
+// step delivers one batch and reports whether there may be more.
 func (d *delivery) step(ctx context.Context) (more bool, err error) {
 	s := d.spool
 	s.mu.Lock()
@@ -160,7 +161,7 @@ func (d *delivery) step(ctx context.Context) (more bool, err error) {
 	return true, nil
 }
 
-// deliver returns when every entry is stored or put aside, or with the context's end.
+// deliver returns when every entry is stored or rejected, or when the context ends.
 func (d *delivery) deliver(ctx context.Context, entries []requestlog.Entry) error {
 	if d.o.Prepare != nil {
 		d.o.Prepare(entries)
@@ -178,7 +179,7 @@ func (d *delivery) deliver(ctx context.Context, entries []requestlog.Entry) erro
 		if tries == 1 || tries%30 == 0 {
 			d.spool.o.Log.Error("spool: entries cannot be delivered; they stay in the queue", "entries", len(entries), "tries", tries, "error", err)
 		}
-		// One by one they would lose their order, so that is done only when it may be an entry's own fault.
+		// Writing entries one by one can change their order, so it is done only when an entry may be the cause.
 		if !d.o.Away(err) {
 			refused++
 		}
@@ -210,13 +211,13 @@ func (d *delivery) took(entries []requestlog.Entry) {
 		return
 	}
 	d.good = withoutBodies(&entries[len(entries)-1])
-	d.good.Recorded = requestlog.Recorded{} // that text is gone with the next read
+	d.good.Recorded = requestlog.Recorded{} // the next read overwrites the text
 	if d.o.OnDelivered != nil {
 		d.o.OnDelivered(entries)
 	}
 }
 
-// sleep waits for about the span, less up to a fifth so that replicas do not come back in step.
+// sleep waits for the span minus a random part of up to a fifth, so that replicas do not retry at the same time.
 func (d *delivery) sleep(ctx context.Context, span time.Duration) error {
 	timer := time.NewTimer(span - time.Duration(rand.Int64N(int64(span)/5+1)))
 	defer timer.Stop()
@@ -228,7 +229,7 @@ func (d *delivery) sleep(ctx context.Context, span time.Duration) error {
 	}
 }
 
-// idle waits until there is something to deliver and, when that is little, a moment longer for more.
+// idle waits until there are entries to deliver. If they are few, it waits a little longer for more.
 func (d *delivery) idle(ctx context.Context) error {
 	s := d.spool
 	if s.want(1) {
@@ -246,8 +247,8 @@ func (d *delivery) idle(ctx context.Context) error {
 	return d.linger(ctx)
 }
 
-// gather waits for more when what came in the meantime is little: in a steady stream every batch would be as small as the one before it
-// was quick, and most of what a small one costs does not depend on its size.
+// gather waits for more entries if few arrived during the last delivery. Without this wait, a steady stream of entries would be
+// written in many small batches, and most of the cost of a small batch does not depend on its size.
 func (d *delivery) gather(ctx context.Context) error {
 	d.spool.mu.Lock()
 	empty := d.spool.backlog == 0
@@ -274,8 +275,8 @@ func (d *delivery) linger(ctx context.Context) error {
 	return nil
 }
 
-// want says whether so many ended entries are not delivered. If not, delivery is woken as soon as they are: to be woken for
-// every one of them costs a request more than some of its own steps.
+// want reports whether at least the given number of ended entries is not delivered. If not, delivery is woken when that number is
+// reached. Waking it for every entry would cost a request more than some of its own steps.
 func (s *Spool) want(entries int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -300,7 +301,7 @@ func (s *Spool) fullness() float64 {
 	return min(float64(s.used)/float64(s.o.Limit), 1)
 }
 
-// advance makes the position pass a delivered piece. Losing the position file only means delivering again.
+// advance moves the position past a delivered piece. If the position file is lost, entries are delivered again.
 func (s *Spool) advance(p *piece) {
 	s.mu.Lock()
 	s.pos = p.next
@@ -312,7 +313,7 @@ func (s *Spool) advance(p *piece) {
 		s.addQueued(workspace, -size)
 	}
 	if !p.next.before(s.end()) {
-		s.backlog = 0 // what damage took is not waited for
+		s.backlog = 0 // entries lost to damage are not waited for
 		clear(s.queued)
 	}
 	s.announce()
@@ -322,7 +323,7 @@ func (s *Spool) advance(p *piece) {
 	}
 }
 
-// end is the position after everything written so far. The caller holds the lock.
+// end returns the position after all records written so far. The caller holds the lock.
 func (s *Spool) end() position {
 	if len(s.segments) == 0 {
 		return position{}
@@ -331,7 +332,7 @@ func (s *Spool) end() position {
 	return position{last.number, last.size}
 }
 
-// announce wakes those who wait for progress. The caller holds the lock.
+// announce wakes the goroutines that wait for progress. The caller holds the lock.
 func (s *Spool) announce() {
 	close(s.progress)
 	s.progress = make(chan struct{})
@@ -345,8 +346,8 @@ func (s *Spool) Flush(ctx context.Context) error {
 	return nil
 }
 
-// Settle waits until everything written so far is delivered, so that a reader of the database finds it. It gives up after the
-// limit and does not wait for a writer that is failing. Unlike Flush it leaves the processors to requests under load.
+// Settle waits until all entries written so far are delivered, so that a reader of the database finds them. It stops waiting after
+// the limit and does not wait for a failing writer. Unlike Flush, it does not take priority over requests under load.
 func (s *Spool) Settle(ctx context.Context, limit time.Duration) {
 	s.mu.Lock()
 	idle := s.failing || s.backlog == 0

@@ -45,7 +45,8 @@ func TestEntryIsEncodedAsByJSONMarshal(t *testing.T) {
 	}
 }
 
-// Older versions recorded a whole entry as the begin. Both forms must decode to the same entry, so the fields have the same names.
+// Older versions recorded a whole entry as the begin record. Both forms must decode to the same entry, so the fields have the same
+// names.
 func TestBeginIsReadLikeAnEntry(t *testing.T) {
 	t.Parallel()
 	var full beginning
@@ -70,7 +71,7 @@ func TestBeginIsReadLikeAnEntry(t *testing.T) {
 	}
 }
 
-// fill sets everything to something.
+// fill sets all fields to a non-zero value.
 func fill(v reflect.Value, n int) {
 	if v.Type() == reflect.TypeFor[time.Time]() {
 		v.Set(reflect.ValueOf(time.Date(2026, 11, 15, 12, 0, 0, 123, time.UTC)))

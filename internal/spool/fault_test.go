@@ -16,20 +16,20 @@ import (
 	"fairlead/internal/requestlog"
 )
 
-// small keeps the number of offsets to try within reason.
+// small limits the number of offsets to try.
 func small(id string) *requestlog.Entry {
 	return &requestlog.Entry{ID: id, Body: requestlog.Body{Request: []byte("?"), Response: []byte("!")}}
 }
 
-// Every prefix of a segment opens cleanly and loses nothing before the tear; so does one followed by zeros, which is
-// what a power cut leaves of a file that had grown.
+// Every truncated segment opens without an error and loses no record before the end. The same holds for a truncated segment
+// followed by zeros, which a power cut can leave in a file that had grown.
 func TestTornAtEveryByte(t *testing.T) {
 	t.Parallel()
 	fs := newMemFS()
 	s := open(t, fs, Options{})
 	type mark struct {
 		size int
-		ids  []string // that must be there, interrupted or whole, once the segment has this size
+		ids  []string // requests that must be found, interrupted or whole, once the segment has this size
 	}
 	var marks []mark
 	var ids []string
@@ -53,7 +53,7 @@ func TestTornAtEveryByte(t *testing.T) {
 			}
 		}
 		tails := [][]byte{nil, make([]byte, 50), bytes.Repeat([]byte{0xff}, 9)}
-		for _, tail := range tails[:1+2*(cut%8/7)] { // the others at every eighth byte
+		for _, tail := range tails[:1+2*(cut%8/7)] { // test the other segments at every eighth byte
 			torn := fs.only(name, append(bytes.Clone(data[:cut]), tail...))
 			next, err := Open("", Options{FS: torn})
 			must(t, err)
@@ -73,7 +73,7 @@ func TestTornAtEveryByte(t *testing.T) {
 	}
 }
 
-// A flipped byte anywhere costs at most the record it is in.
+// A flipped byte damages at most the record that contains it.
 func TestDamageCostsOneRecord(t *testing.T) {
 	t.Parallel()
 	fs := newMemFS()
@@ -97,7 +97,7 @@ func TestDamageCostsOneRecord(t *testing.T) {
 	}
 }
 
-// A body can hold the bytes of a record without ever being taken for one.
+// A body that contains the bytes of a record is never read as a record.
 func TestBodyNeverPassesForARecord(t *testing.T) {
 	t.Parallel()
 	var forged bytes.Buffer
@@ -109,7 +109,7 @@ func TestBodyNeverPassesForARecord(t *testing.T) {
 	e.Body.Request = rec
 	must(t, s.End(e))
 	name, data := fs.segment()
-	data[headerSize+3] ^= 1 // damage the record around it
+	data[headerSize+3] ^= 1 // damage the record that contains the body
 	next := open(t, fs.only(name, data), Options{})
 	must(t, next.Pending(func(e *requestlog.Entry) { t.Errorf("entry %s came out of a body", e.ID) }))
 }
@@ -151,7 +151,7 @@ func TestDiskFailuresRefuseAndRecover(t *testing.T) {
 				must(t, s.Flush(t.Context()))
 				stop()
 				must(t, s.Close())
-				// The end that was refused was kept and written when the disk was well again.
+				// The end record that could not be written was kept, and written when the disk recovered.
 				if diff := cmp.Diff([]string{"req_before", "req_open", "req_after"}, db.ids()); diff != "" {
 					t.Error(diff)
 				}
@@ -175,7 +175,7 @@ func TestBackgroundSyncFailureRefusesUntilItWorks(t *testing.T) {
 		fs, db := newMemFS(), newDatabase()
 		s := open(t, fs, Options{})
 		fs.set(func() { fs.failSync = syscall.EIO })
-		mustRecord(t, s, "req_1") // within the second before the disk is asked
+		mustRecord(t, s, "req_1") // within the second before the disk is tried again
 		time.Sleep(1500 * time.Millisecond)
 		wantUnavailable(t, s.Begin(entry("req_2")))
 		time.Sleep(3 * time.Second)
@@ -309,7 +309,7 @@ func TestOutageDuringIsolationPutsNothingAside(t *testing.T) {
 		must(t, s.Flush(t.Context()))
 		began := time.Now()
 		db.set(func(batch []requestlog.Entry) error {
-			// Batches fail, single entries get through for a while, then nothing does for a minute.
+			// Batches fail, single entries are accepted for a while, then every write fails for a minute.
 			if since := time.Since(began); (since < 10*time.Second && len(batch) > 1) || (since > time.Second && since < time.Minute) {
 				return errors.New("database is going away")
 			}
@@ -378,7 +378,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// A writer that comes back while its entries were being looked at one by one would get them out of order.
+// A writer that recovers while entries are written one by one would receive them out of order.
 func TestOutageKeepsTheOrderWhenItEndsAtAnyWrite(t *testing.T) {
 	t.Parallel()
 	for back := range 12 {

@@ -15,11 +15,11 @@ type FS interface {
 	Names() ([]string, error)
 	// Remove deletes a file.
 	Remove(name string) error
-	// SyncDir makes names durable that were created.
+	// SyncDir makes the names of created files durable.
 	SyncDir() error
 }
 
-// File is what a spool needs of a file.
+// File is the part of a file's interface that a spool uses.
 type File interface {
 	io.ReaderAt
 	io.WriterAt

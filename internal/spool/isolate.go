@@ -13,12 +13,13 @@ import (
 const (
 	rejectedName = "rejected.jsonl"
 	maxStrikes   = 3
-	blindTries   = 3 // failures after which, with no success to compare, the writer is taken to be out
+	blindTries   = 3 // failures without a success after which the writer is considered unavailable
 )
 
-// isolate writes entries one by one after a batch failed, and returns those that are still to be written. An entry is
-// put aside when it was refused several times and each time an entry that the writer had taken before was taken again
-// right after: then it is the entry and not the writer. Nothing is put aside during an outage.
+// isolate writes entries one by one after a batch failed, and returns the entries that remain. After each rejected entry, it writes
+// an entry that the writer has accepted before. If the writer accepts that entry again, the rejected entry is the cause and not the
+// writer. An entry that was rejected several times in this way is written to the file of rejected entries. No entry is rejected
+// during an outage.
 func (d *delivery) isolate(ctx context.Context, entries []requestlog.Entry) []requestlog.Entry {
 	d.rounds++
 	begin := d.rounds * blindTries % len(entries) // start at another entry each time, so that a few bad ones do not block the others
@@ -56,7 +57,7 @@ func (d *delivery) remaining(entries []requestlog.Entry, begin, done int) []requ
 	return left
 }
 
-// strike counts a refusal, and puts the entry aside when it was the last.
+// strike counts a rejection of an entry. After the last allowed rejection, it writes the entry to the file of rejected entries.
 func (d *delivery) strike(e requestlog.Entry, cause error) (aside bool) {
 	d.strikes[e.ID]++
 	if d.strikes[e.ID] < maxStrikes {
@@ -75,7 +76,7 @@ func (d *delivery) strike(e requestlog.Entry, cause error) (aside bool) {
 	return true
 }
 
-// rejection is a line of the file of entries that the writer never took.
+// rejection is a line of the file of rejected entries, which the writer never accepted.
 type rejection struct {
 	Time     time.Time         `json:"time"`
 	ID       string            `json:"id"`
@@ -83,10 +84,10 @@ type rejection struct {
 	Entry    *requestlog.Entry `json:"entry,omitempty"`
 	Request  []byte            `json:"request,omitempty"`
 	Response []byte            `json:"response,omitempty"`
-	Raw      []byte            `json:"raw,omitempty"` // a record that could not be understood
+	Raw      []byte            `json:"raw,omitempty"` // a record that could not be decoded
 }
 
-// reject appends to the file of rejected entries and syncs it: the entry leaves the queue after this.
+// reject appends an entry to the file of rejected entries and syncs the file, because the entry leaves the queue afterwards.
 func (s *Spool) reject(r rejection) (err error) {
 	r.Time = s.o.Now()
 	line, err := json.Marshal(r)

@@ -14,9 +14,9 @@ import (
 // memFS is an in-memory directory that records which writes were synced, fails on demand and simulates power failures.
 type memFS struct {
 	mu    sync.Mutex
-	files map[string]*memFile // as a reader sees them
-	named map[string]*memFile // names that a power cut keeps
-	room  int64               // bytes until ENOSPC; negative for no end
+	files map[string]*memFile // content as a reader sees it
+	named map[string]*memFile // names that survive a power cut
+	room  int64               // bytes until ENOSPC; negative for no limit
 
 	failWrite, failSync, failOpen error
 	tearWrites                    bool // a failing write leaves half of its bytes behind
@@ -26,7 +26,7 @@ type memFile struct {
 	fs      *memFS
 	data    []byte
 	durable []byte
-	pending []memWrite // since the last sync
+	pending []memWrite // writes since the last sync
 }
 
 type memWrite struct {
@@ -130,7 +130,7 @@ func (f *memFile) Sync() error {
 	f.fs.mu.Lock()
 	defer f.fs.mu.Unlock()
 	if f.fs.failSync != nil {
-		f.pending = nil // as the kernel does: what could not be written is forgotten, and the next sync says yes
+		f.pending = nil // like the kernel: failed writes are dropped, and the next sync reports success
 		return f.fs.failSync
 	}
 	f.durable = slices.Clone(f.data)
@@ -153,7 +153,7 @@ func (f *memFile) Size() (int64, error) {
 
 func (f *memFile) Close() error { return nil }
 
-// kill is the directory that the next process finds after kill -9: everything that was written.
+// kill returns the directory that the next process finds after kill -9: it contains all written data.
 func (m *memFS) kill() *memFS {
 	m.mu.Lock()
 	defer m.mu.Unlock()

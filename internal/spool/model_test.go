@@ -14,8 +14,8 @@ import (
 	"fairlead/internal/requestlog"
 )
 
-// Whatever happens in whatever order, every request that began or ended is in the database exactly once at the end:
-// whole if its end was acknowledged, as interrupted if its process died first.
+// After any sequence of events, every request that began or ended is in the database exactly once: as a whole entry if its end was
+// acknowledged, and as interrupted if its process died first.
 func TestExactlyOnceAgainstModel(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -233,7 +233,7 @@ func powerCut(t *testing.T, strict bool, seed uint64) {
 	}
 }
 
-// A begin that is carried on behind its own end would bring the request back after a restart.
+// A begin record that is written again after its own end record would restore the request after a restart.
 func TestBeginIsNotCarriedBehindItsEnd(t *testing.T) {
 	t.Parallel()
 	s := open(t, newMemFS(), Options{})

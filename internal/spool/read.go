@@ -12,13 +12,13 @@ import (
 
 const (
 	chunkSize  = 256 << 10
-	batchBytes = 8 << 20 // a batch ends here, however few entries it has
+	batchBytes = 8 << 20 // maximum size of a batch, regardless of its number of entries
 )
 
-// chunks are used again by one read after the other.
+// chunks pools the memory of reads.
 var chunks = sync.Pool{New: func() any { return new([chunkSize]byte) }}
 
-// unreadable is a whole record whose entry cannot be understood.
+// unreadable is a complete record whose entry cannot be decoded.
 type unreadable struct {
 	id   string
 	rest []byte
@@ -30,9 +30,9 @@ type unreadable struct {
 type piece struct {
 	entries []requestlog.Entry
 	broken  []unreadable
-	sizes   map[string]int64 // of the records, by workspace
+	sizes   map[string]int64 // sizes of the records, by workspace
 	next    position
-	full    bool // there may be more
+	full    bool // there may be more entries
 	reading *[chunkSize]byte
 	rest    []byte // unused part of the last chunk
 	chunks  []*[chunkSize]byte
@@ -43,7 +43,7 @@ func (p *piece) count() int { return len(p.entries) + len(p.broken) }
 
 // room returns memory to read into.
 func (p *piece) room(size int64) []byte {
-	if p.shared = size > chunkSize || size < chunkSize/8; p.shared { // few are as long as a chunk, and a little needs none
+	if p.shared = size > chunkSize || size < chunkSize/8; p.shared { // few records are longer than a chunk, and short ones need no chunk
 		return make([]byte, size)
 	}
 	if p.reading == nil {
@@ -83,8 +83,8 @@ func (p *piece) empty() {
 	p.entries, p.broken, p.reading, p.rest, p.chunks = p.entries[:0], nil, nil, nil, p.chunks[:0]
 }
 
-// read collects up to limit ended entries from a position on, in place of what the piece had. An empty piece whose next is the
-// position itself means that there is nothing more.
+// read replaces the content of the piece by up to limit ended entries from a position on. If no entries remain, the piece is empty
+// and its next position is from.
 func (s *Spool) read(p *piece, from position, limit int) error {
 	p.empty()
 	p.next, p.full = from, false
@@ -120,8 +120,9 @@ func (s *Spool) read(p *piece, from position, limit int) error {
 	return nil
 }
 
-// readChunk adds the entries of the next chunk to the piece and returns where the last one ended. When the chunk begins
-// with a record that is longer, or with damage, it is read again to the length of the one or to the segment's end.
+// readChunk adds the entries of the next chunk to the piece and returns the end of the last one. If the chunk begins with a record
+// that is longer than the chunk, it is read again with the length of that record. If it begins with damage, it is read again to the
+// end of the segment.
 func (s *Spool) readChunk(seg *segment, from, size int64, limit int, p *piece) (int64, error) {
 	want := int64(chunkSize)
 	for {
@@ -133,7 +134,7 @@ func (s *Spool) readChunk(seg *segment, from, size int64, limit int, p *piece) (
 		last := want == size-from
 		end := s.collect(seg, b, from, last, limit, p)
 		if last && p.count() < limit {
-			return size, nil // whatever is left is damage
+			return size, nil // the rest is damaged
 		}
 		if end > from {
 			return end, nil
@@ -169,8 +170,8 @@ func (s *Spool) collect(seg *segment, b []byte, from int64, last bool, limit int
 	})
 }
 
-// Pending calls f with each ended entry that may not be delivered yet, oldest first, to rebuild the money spent. After a crash up to
-// one batch of them may be in the database already.
+// Pending calls f with each ended entry that may not be delivered yet, oldest first. It is used to rebuild the amounts spent. After
+// a crash, up to one batch of these entries may already be in the database.
 func (s *Spool) Pending(f func(e *requestlog.Entry)) error {
 	s.files.RLock()
 	defer s.files.RUnlock()

@@ -2,15 +2,16 @@ package spool
 
 import "fairlead/internal/requestlog"
 
-// manyCandidates is from how many on they are left to the disk: they would be most of an entry, and most readers do without.
+// manyCandidates is the number of candidates from which they are not kept in memory but read from disk. They would use most of the
+// memory of an entry, and most readers do not need them.
 const manyCandidates = 32
 
 // recentBytes limits the estimated memory of entries that are kept for delivery. Decoding them from disk would slow down delivery
 // when it is already behind.
 const recentBytes = 16 << 20
 
-// recent holds the latest ended entries, by id, without their bodies, so that delivery does not decode what this process has
-// just encoded. It is a shortcut only: whatever is not in it is read from the disk. The spool's lock guards it.
+// recent holds the latest ended entries, by id, without their bodies, so that delivery does not decode entries that this process
+// has just encoded. Entries that are not in it are read from the disk. The spool's lock guards it.
 type recent struct {
 	entries map[string]*ended
 	bytes   int
@@ -27,7 +28,7 @@ type ended struct {
 // span is a part of a text.
 type span struct{ from, to int }
 
-// add keeps an entry while there is room. One that ends a second time is left to the disk, which has both.
+// add keeps an entry while there is space. An entry that ends a second time is read from the disk, which has both records.
 func (r *recent) add(e *requestlog.Entry, decision span) {
 	if r.entries[e.ID] != nil {
 		r.forget(e.ID)
@@ -75,7 +76,7 @@ func weight(e *requestlog.Entry) int {
 	return entry + candidate*len(e.Decision.Candidates)
 }
 
-// decode reads an end record's entry, from memory where it is still there.
+// decode returns the entry of an end record, from memory if it is still there.
 func (s *Spool) decode(r record, e *requestlog.Entry) error {
 	var decision span
 	var short bool

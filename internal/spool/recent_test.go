@@ -44,7 +44,7 @@ func TestEntriesFromMemoryAreAsOnDisk(t *testing.T) {
 	if diff := cmp.Diff(slow.entries[1].Decision, decision); diff != "" || decision == nil {
 		t.Errorf("the decision was recorded as %v: %s", decision, diff)
 	}
-	for i := range quick.entries { // the rest is as on the disk
+	for i := range quick.entries { // the other fields equal the entry on disk
 		e := &quick.entries[i]
 		whole, err := e.WholeDecision()
 		must(t, err)
@@ -117,7 +117,7 @@ func TestBatchFreesItsReadBuffers(t *testing.T) {
 	const n, size = 400, 1 << 10
 	for i := range n {
 		e := entry(fmt.Sprintf("req_%03d", i))
-		e.Warnings = []string{strings.Repeat("w", 4*size)} // decoded, or in memory anyway
+		e.Warnings = []string{strings.Repeat("w", 4*size)} // decoded, or already in memory
 		e.BodyState, e.Body = requestlog.BodyStored, requestlog.Body{Request: bytes.Repeat([]byte{byte(i)}, size), Response: bytes.Repeat([]byte{byte(i >> 4)}, size)}
 		must(t, s.End(e))
 	}
@@ -134,7 +134,7 @@ func TestBatchFreesItsReadBuffers(t *testing.T) {
 	}
 }
 
-// Long texts stay where they were read, and those between them are not lost.
+// Long texts stay in the memory of the read, and the texts between them are not lost.
 func TestLongAndShortTextsInOneBatch(t *testing.T) {
 	t.Parallel()
 	s := open(t, newMemFS(), Options{})
@@ -145,7 +145,7 @@ func TestLongAndShortTextsInOneBatch(t *testing.T) {
 		must(t, s.End(e))
 	}
 	var p piece
-	for range 2 { // the second time in the memory of the first
+	for range 2 { // the second read reuses the memory of the first
 		must(t, s.read(&p, position{}, 1000))
 		if len(p.entries) != 4*len(sizes) {
 			t.Fatalf("%d entries", len(p.entries))

@@ -24,7 +24,7 @@ const (
 	maxPayload = 256 << 20
 )
 
-// beginning is what an interrupted entry needs to say, by the names that an entry has for it.
+// beginning holds the fields that an interrupted entry needs. They have the same names as in an entry.
 type beginning struct {
 	ID          string            `json:"id"`
 	WorkspaceID string            `json:"workspace_id"`
@@ -58,7 +58,7 @@ type kind byte
 const (
 	beginKind kind = 1
 	endKind   kind = 2
-	noteKind  kind = 3 // carries nothing: it proves that the disk takes writes
+	noteKind  kind = 3 // has no content; it shows that the disk accepts writes
 )
 
 // Flags of a body.
@@ -85,7 +85,7 @@ func checksum(salt uint32, header, payload []byte) uint32 {
 	return crc32.Update(sum, castagnoli, payload)
 }
 
-// parse reads the record at the beginning of b and says how long it is.
+// parse reads the record at the beginning of b and returns its length.
 func parse(b []byte, salt uint32) (record, int, error) {
 	if len(b) < headerSize {
 		return record{}, 0, errTorn
@@ -109,7 +109,7 @@ func parse(b []byte, salt uint32) (record, int, error) {
 	return record{kind: kind(b[12]), id: string(payload[1:end]), rest: payload[end:]}, size, nil
 }
 
-// resync finds the next record after damage at the beginning of b; -1 when there is none.
+// resync returns the offset of the next record after damage at the beginning of b, or -1 if there is none.
 func resync(b []byte, salt uint32) int {
 	for at := 1; at < len(b); at++ {
 		i := bytes.Index(b[at:], magic)
@@ -124,7 +124,7 @@ func resync(b []byte, salt uint32) int {
 	return -1
 }
 
-// begin starts a record in an empty buffer; seal completes it.
+// begin starts a record in an empty buffer. seal completes the record.
 func begin(b *bytes.Buffer, id string) error {
 	if len(id) > 255 {
 		return fmt.Errorf("request id of %d bytes is too long", len(id))
@@ -288,7 +288,7 @@ func cutSized(b []byte) (head, tail []byte, ok bool) {
 	return b[4 : 4+n : 4+n], b[4+n:], true
 }
 
-// interrupted makes the entry of a request that its process did not live to end.
+// interrupted returns the entry of a request whose process ended before the request did.
 func interrupted(begin []byte) (requestlog.Entry, error) {
 	var e requestlog.Entry
 	if err := json.Unmarshal(begin, &e); err != nil {

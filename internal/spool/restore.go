@@ -13,7 +13,8 @@ import (
 	"fairlead/internal/requestlog"
 )
 
-// restore reads what an earlier process left: which entries are not delivered, and which requests it cut off.
+// restore reads the files of an earlier process. It finds the entries that are not delivered, and the requests that were running
+// when the process ended.
 func (s *Spool) restore() error {
 	// Without a valid position, delivery starts at the first segment: delivering again is safe.
 	if f, err := s.o.FS.OpenFile(positionName, 0); err == nil {
@@ -41,7 +42,7 @@ func (s *Spool) restore() error {
 			return fmt.Errorf("read spool segment %s: %w", seg.name, err)
 		}
 	}
-	// A number that was used once is not used again: the position may speak of a segment that a power cut took.
+	// A segment number is never used again, because the position may refer to a segment that was lost in a power cut.
 	s.next = s.pos.segment + 1
 	if n := len(s.segments); n > 0 {
 		s.next = max(s.next, s.segments[n-1].number+1)
@@ -102,9 +103,9 @@ func (s *Spool) restoreSegment(seg *segment, open map[string][]byte) error {
 	return nil
 }
 
-// walk calls f for each record in b, which begins at an offset of the segment, with the offset of the record's end,
-// until f returns false. It returns the end of the last record. When b is the last of the segment, damage between records is
-// logged and skipped, and damage after the last one is a torn end and ignored; otherwise the first damage ends the walk.
+// walk calls f for each record in b, which begins at an offset of the segment, with the offset of the record's end, until f returns
+// false. It returns the end of the last record. If b is the last part of the segment, damage between records is logged and skipped,
+// and damage after the last record is ignored as an incomplete write. Otherwise the first damage ends the walk.
 func (s *Spool) walk(seg *segment, b []byte, offset int64, last bool, f func(r record, end int64) bool) int64 {
 	at := 0
 	for at < len(b) {
@@ -132,8 +133,8 @@ func (s *Spool) walk(seg *segment, b []byte, offset int64, last bool, f func(r r
 	return offset + int64(at)
 }
 
-// adoptOrphans turns the requests that the earlier process did not end into entries. They are kept in memory only:
-// until they are delivered their segments stay, and a further restart finds them again.
+// adoptOrphans creates entries for the requests that the earlier process did not end. The entries are only in memory. Their
+// segments are kept until they are delivered, so that another restart finds them again.
 func (s *Spool) adoptOrphans(open map[string][]byte) {
 	for id, begin := range open {
 		e, err := interrupted(begin)
@@ -148,8 +149,8 @@ func (s *Spool) adoptOrphans(open map[string][]byte) {
 	})
 }
 
-// Waiting counts the ended entries in a directory that are not delivered, for a process beside the one that owns the directory. It
-// changes nothing.
+// Waiting counts the ended entries in a directory that are not delivered. It is for a process other than the owner of the
+// directory. It changes nothing.
 func Waiting(dir string) (int64, error) {
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		return 0, nil

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// segment is one file of the queue. Its number and salt are in its name, where damage to the file cannot reach them.
+// segment is one file of the queue. Its number and salt are in its name, so that damage to the content does not affect them.
 type segment struct {
 	number  uint64
 	salt    uint32
@@ -17,8 +17,8 @@ type segment struct {
 	// Guarded by the spool's lock.
 	size    int64 // bytes of whole, acknowledged records
 	written int64 // bytes handed to the file
-	synced  int64 // of these, known to be durable
-	open    int   // requests whose latest begin is here and that have not ended
+	synced  int64 // bytes that are known to be durable
+	open    int   // requests whose latest begin record is in this segment and that have not ended
 }
 
 const segmentName = "%016d-%08x.log"
@@ -30,7 +30,7 @@ func parseName(name string) (number uint64, salt uint32, ok bool) {
 	return number, salt, name == fmt.Sprintf(segmentName, number, salt)
 }
 
-// create begins a segment. The caller has the turn.
+// create starts a segment. The caller holds the turn.
 func (s *Spool) create() (*segment, error) {
 	s.mu.Lock()
 	number := s.next

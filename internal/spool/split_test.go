@@ -67,7 +67,7 @@ func (r *replica) delivered(entries []requestlog.Entry) {
 	}
 }
 
-// TestEveryTurnOfASessionIsDeliveredWhole kills the process at every other turn, and the database fails now and then.
+// TestEveryTurnOfASessionIsDeliveredWhole kills the process at every other turn. The database fails occasionally.
 func TestEveryTurnOfASessionIsDeliveredWhole(t *testing.T) {
 	t.Parallel()
 	disk, db := newMemFS(), &partsDatabase{newDatabase(), map[outline.Address][]byte{}}

@@ -1,7 +1,7 @@
-// Package spool is the durable local queue in front of the database. A request's beginning and its whole entry are on
-// disk when Begin and End return, whatever the database does; Run delivers entries later, in order, and again after a
-// crash when their delivery is uncertain: the writer ignores entries it has. Requests that a dead process left
-// open become entries with the outcome interrupted.
+// Package spool is the durable local queue in front of the database. A request's begin record is on disk when Begin returns, and
+// its whole entry when End returns, even if the database is unavailable. Run delivers entries later, in order. After a crash it may
+// deliver entries again; the writer ignores entries that it already has. Requests that were running when a process died become
+// entries with the outcome interrupted.
 //
 // The queue is a directory of segments, files that only grow and are removed when everything in them is delivered.
 // One process uses a directory at a time; that is ensured elsewhere.
@@ -19,16 +19,16 @@ import (
 	"fairlead/internal/requestlog"
 )
 
-// Options set up a Spool; zero values are replaced by the defaults named.
+// Options configures a Spool. Zero values select the defaults given below.
 type Options struct {
-	Limit       int64         // most bytes on disk; 256 MiB
+	Limit       int64         // maximum bytes on disk; default 256 MiB
 	Strict      bool          // sync before Begin and End return, so that a power cut loses nothing acknowledged
-	SegmentSize int64         // where a new segment begins; 8 MiB, and an eighth of Limit at most
-	SyncEvery   time.Duration // longest that something written stays unsynced; 1 s
-	IdleAfter   time.Duration // age at which a delivered segment is given up, so that text does not linger; 1 min
+	SegmentSize int64         // size at which a new segment begins; default 8 MiB, at most an eighth of Limit
+	SyncEvery   time.Duration // maximum time that written data stays unsynced; default 1 s
+	IdleAfter   time.Duration // age at which a delivered segment is ended and removed, so that its text does not stay on disk; default 1 min
 	Now         func() time.Time
 	Log         *slog.Logger
-	FS          FS // the directory; nil for the real one
+	FS          FS // file system; nil for the operating system's
 	// Split returns the entry with a split request body, or the entry itself. It appends the parts of the body to the memory, which is
 	// used again after the entry was written. nil splits none.
 	Split func(e *requestlog.Entry, memory []byte) *requestlog.Entry
@@ -66,36 +66,36 @@ func (o Options) withDefaults(dir string) Options {
 // Spool is the queue. Its methods may be called from any goroutine.
 type Spool struct {
 	o    Options
-	salt uint32 // makes checksums unguessable, so that bytes in a body never pass for a record when damage is skipped
-	room int64  // what Begin keeps free for the End of an admitted request
+	salt uint32 // makes checksums unpredictable, so that bytes in a body are never read as a record when damage is skipped
+	room int64  // bytes that Begin reserves for the end record of an admitted request
 
-	turn    chan struct{} // who sends into it may write the open batch and change the active segment
-	syncing sync.Mutex    // one sync at a time: a second must not pass before the first has ended
+	turn    chan struct{} // the sender may write the open batch and change the active segment
+	syncing sync.Mutex    // serializes syncs: a second sync must not return before the first has ended
 	files   sync.RWMutex  // held for writing while segment files are closed and removed
 
 	mu       sync.Mutex
 	closed   bool
-	batch    *batch             // being filled
+	batch    *batch             // batch that is being filled
 	spare    []byte             // buffer for the next batch
-	spareOps []op               // the same for its meaning
-	spent    []*begun           // begins of requests that have ended, for those to come
+	spareOps []op               // ops buffer for the next batch
+	spent    []*begun           // memory of ended requests, for reuse
 	segments []*segment         // oldest first
-	active   *segment           // the last one while it still grows
+	active   *segment           // last segment, while it still grows
 	next     uint64             // number of the next segment
 	used     int64              // bytes on disk and in batches
 	queued   map[string]int64   // bytes of ended entries that are not delivered, by workspace; no zeros
-	failing  bool               // the writer did not take the latest batch
+	failing  bool               // the writer rejected the latest batch
 	begun    map[string]*begun  // requests that have begun and not ended
 	late     map[string][]byte  // records of ends that could not be written
 	recent   recent             // ended entries that delivery need not decode
 	lateSize int64              // bytes in late
-	failure  error              // why the disk does not take entries at present
+	failure  error              // why entries cannot be written to disk now; nil if they can
 	newNames bool               // the directory has names that are not synced
 	orphans  []requestlog.Entry // interrupted requests of an earlier process, until delivered
-	pos      position           // everything before it is delivered
+	pos      position           // entries before this position are delivered
 	backlog  int64              // ended entries from pos on
-	wanted   int64              // how many of them delivery waits for
-	oldest   time.Time          // end of the first of them
+	wanted   int64              // number of entries that delivery waits for
+	oldest   time.Time          // time when the oldest entry of the backlog ended
 	rejected int64
 	corrupt  int64
 	flushing int
@@ -109,8 +109,8 @@ type Spool struct {
 	closing sync.Once
 }
 
-// Open reads the entries of an earlier process and prepares the queue. It writes nothing, so that it works on a full
-// disk too. A torn end of a segment is cut off; damage in the middle is logged and skipped.
+// Open reads the entries of an earlier process and prepares the queue. It writes nothing, so that it also works on a full disk. An
+// incomplete record at the end of a segment is ignored. Damage in the middle is logged and skipped.
 func Open(dir string, o Options) (*Spool, error) {
 	o = o.withDefaults(dir)
 	if _, ok := o.FS.(directory); ok {
@@ -149,7 +149,7 @@ func (s *Spool) Close() error {
 	s.closing.Do(func() {
 		close(s.stop)
 		s.stopped.Wait()
-		s.turn <- struct{}{} // kept, so that no further writes happen
+		s.turn <- struct{}{} // never released, so that no further writes happen
 		err = s.sync()
 		s.mu.Lock()
 		s.closed = true
@@ -199,10 +199,10 @@ func (s *Spool) Ready() error {
 type Stats struct {
 	Entries  int64         // ended and not yet delivered
 	Bytes    int64         // written and not yet delivered
-	Oldest   time.Duration // age of the oldest of them
+	Oldest   time.Duration // age of the oldest waiting entry
 	Disk     int64         // bytes of all segments
 	Open     int           // requests that have begun and not ended
-	Rejected int64         // entries that the writer never took, kept in the file of rejected ones
+	Rejected int64         // entries that the writer never accepted, kept in the file of rejected entries
 	Corrupt  int64         // bytes that could not be read
 }
 
@@ -228,7 +228,7 @@ func (s *Spool) Stats() Stats {
 	return st
 }
 
-// beginRoom is what a begin is taken to need, so that Ready and Begin always agree.
+// beginRoom is the assumed size of a begin record. Ready and Begin use the same value, so that they always agree.
 const beginRoom = 1 << 10
 
 // admit returns the error for a request of a workspace that may not begin. The caller holds the lock.
@@ -251,7 +251,7 @@ func (s *Spool) admit(workspace string) *llm.Error {
 }
 
 // queueShare is how many times the free space a workspace may have queued: one workspace can use three quarters of the queue, and
-// each further one three quarters of what the others leave.
+// each further workspace can use three quarters of the space that the others leave free.
 const queueShare = 3
 
 // shares reports whether a workspace may queue so many bytes more. The caller holds the lock.

@@ -188,8 +188,8 @@ func TestManyCallersShareWrites(t *testing.T) {
 	}
 }
 
-// TestASteadyStreamIsWrittenInLargeBatches writes entries one after the other: each batch waits for its time, whatever came while the
-// one before it was written.
+// TestASteadyStreamIsWrittenInLargeBatches writes entries one after the other. Each batch waits for its full time, even if entries
+// arrived while the previous batch was written.
 func TestASteadyStreamIsWrittenInLargeBatches(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -212,7 +212,7 @@ func TestASteadyStreamIsWrittenInLargeBatches(t *testing.T) {
 	})
 }
 
-// TestLargeEntriesAreNotWaitedFor has more bytes behind than one batch takes.
+// TestLargeEntriesAreNotWaitedFor queues more bytes than fit in one batch.
 func TestLargeEntriesAreNotWaitedFor(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -243,7 +243,7 @@ func TestCutOffRequestsAppearOnceAsInterrupted(t *testing.T) {
 	second := fs.kill()
 	repeated := second.kill()
 	drain(t, open(t, second, Options{}), db)
-	drain(t, open(t, repeated, Options{}), db) // and one that knows nothing of the delivery repeats it
+	drain(t, open(t, repeated, Options{}), db) // a process without the saved position delivers them again
 	if st := open(t, second.kill(), Options{}).Stats(); st.Entries != 0 {
 		t.Errorf("%d entries left after delivery", st.Entries)
 	}
@@ -277,7 +277,7 @@ func TestLimitRefusesBeginsAndKeepsRoomForEnds(t *testing.T) {
 	for _, id := range begun {
 		e := entry(id)
 		e.Body.Response = bytes.Repeat([]byte("x"), 20<<10)
-		must(t, s.End(e)) // whatever its bodies' size
+		must(t, s.End(e)) // regardless of the size of its bodies
 	}
 	if st := s.Stats(); st.Disk > 64<<10 {
 		t.Errorf("%d bytes on disk, want at most the limit", st.Disk)
@@ -387,7 +387,7 @@ func TestAnotherProcessSeesWhatIsWaiting(t *testing.T) {
 	got := []int64{waiting(t.TempDir()), waiting(dir)}
 	mustRecord(t, s, "req_1")
 	mustRecord(t, s, "req_2")
-	must(t, s.Begin(entry("req_running"))) // is not waited for
+	must(t, s.Begin(entry("req_running"))) // a running request is not counted
 	got = append(got, waiting(dir))
 	drain(t, s, newDatabase())
 	must(t, s.Begin(entry("req_running_2")))

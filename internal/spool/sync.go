@@ -70,9 +70,9 @@ func (s *Spool) sync() error {
 	return failures
 }
 
-// abandon stops using the active segment after a failure, and rejects requests until heal succeeds. Records that
-// were not acknowledged are truncated if the disk allows it; otherwise they may be delivered once after a restart. The caller has
-// the turn.
+// abandon stops using the active segment after a failure, and rejects requests until heal succeeds. Records that were not
+// acknowledged are truncated if the disk allows it; otherwise they may be delivered once after a restart. The caller holds the
+// turn.
 func (s *Spool) abandon(cause error) {
 	s.mu.Lock()
 	seg := s.active
@@ -96,8 +96,8 @@ func (s *Spool) abandon(cause error) {
 	s.remove(seg)
 }
 
-// heal writes the entries that wait for the disk, or a note, to a new segment, and syncs it. Only then are requests
-// admitted again.
+// heal writes the entries that wait for the disk to a new segment and syncs the segment. Without waiting entries it writes an empty
+// record. Requests are admitted again only after that.
 func (s *Spool) heal() {
 	s.mu.Lock()
 	note := seal(append(make([]byte, headerSize), 0), noteKind, s.salt)

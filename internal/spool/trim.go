@@ -1,8 +1,8 @@
 package spool
 
-// trim removes delivered segments, oldest first. A request that began in one of them and still runs would keep it, and
-// with it everything after it, for as long as a stream lasts; its begin is therefore written again further on, and
-// synced, before the old segment goes.
+// trim removes delivered segments, oldest first. A running request whose begin record is in the segment would prevent the removal
+// of this and all later segments for as long as a stream lasts. Therefore the begin record is written again to the active segment
+// and synced before the old segment is removed.
 func (s *Spool) trim() {
 	for {
 		seg, carried, ok := s.oldestDelivered()
@@ -24,8 +24,8 @@ func (s *Spool) trim() {
 	}
 }
 
-// oldestDelivered returns the first segment if it can go, and the batch that carries its open begins on, if any.
-// Segments of an earlier process hold no requests that could still end: Run delivers those before anything else.
+// oldestDelivered returns the first segment if it can be removed, and the batch that writes its open begin records again, if any.
+// Segments of an earlier process contain no running requests, because Run delivers those requests first.
 func (s *Spool) oldestDelivered() (*segment, *batch, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -40,7 +40,7 @@ func (s *Spool) oldestDelivered() (*segment, *batch, bool) {
 		return seg, nil, true
 	}
 	for _, b := range s.begun {
-		if b.segment == seg && b.ending { // its end is on the way; a begin after it would bring the request back
+		if b.segment == seg && b.ending { // the end record is being written; a begin record after it would restore the request
 			return nil, nil, false
 		}
 	}
@@ -53,8 +53,8 @@ func (s *Spool) oldestDelivered() (*segment, *batch, bool) {
 	return seg, carried, true
 }
 
-// remove closes and deletes a segment. If deleting fails the segment is found again after a restart and its entries are
-// delivered again, which is safe.
+// remove closes and deletes a segment. If deleting fails, the next restart finds the segment and delivers its entries again, which
+// is safe.
 func (s *Spool) remove(seg *segment) {
 	s.files.Lock()
 	defer s.files.Unlock()
@@ -73,7 +73,7 @@ func (s *Spool) remove(seg *segment) {
 	s.used -= seg.size
 }
 
-// sealIdle ends an active segment of some age once all of it is delivered, so that it is removed.
+// sealIdle ends the active segment if it is old enough and all its entries are delivered, so that the segment can be removed.
 func (s *Spool) sealIdle() bool {
 	if !s.mayGo() {
 		return false
