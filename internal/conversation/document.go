@@ -12,8 +12,8 @@ const (
 	minInstruction = 6       // letters of an instruction
 )
 
-// instruction returns what a turn asks for. A long turn is usually a document with an instruction before or after it; its
-// length says nothing about the difficulty. A turn without a recognisable instruction is returned whole.
+// instruction returns the instruction in a turn. A long turn is usually a document with an instruction before or after it, so the
+// length of the turn does not indicate its difficulty. A turn without a recognisable instruction is returned whole.
 func instruction(text string) string {
 	if len(text) <= longTurn {
 		return text

@@ -43,7 +43,7 @@ var resultMarks = newPhraseSet([][]string{
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
-// judge reports whether a result of a tool says that the call failed, and whether it says that a check succeeded.
+// judge reports whether a tool result indicates that the call failed, and whether it indicates that a check succeeded.
 func judge(text string) (failed, passed bool) {
 	text = head(strings.TrimSpace(text), resultHead)
 	var (

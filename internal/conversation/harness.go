@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// treatment is what happens to a block of text that a client adds to a user turn.
+// treatment selects how a block of text that a client adds to a user turn is handled.
 type treatment uint8
 
 const (
@@ -16,8 +16,9 @@ const (
 	orderBlock                     // instructions: dropped if the user wrote anything else
 )
 
-// tagWords says how to treat a block by the words of its tag: <environment_details>, <userRequest>, <ide-selection>.
-// The first row with a word of the tag applies. Clients invent tags often but name them alike.
+// tagWords maps words in the tag of a block to the treatment of the block. Examples of tags are <environment_details>,
+// <userRequest> and <ide-selection>. The first row with a word of the tag applies. Words are more stable than whole tags, because
+// clients often add tags with similar names.
 var tagWords = []struct {
 	treatment treatment
 	words     map[string]bool
@@ -147,8 +148,8 @@ func (c *conversation) identify(text string) {
 // markerBytes is how much of each end of a text is searched for markers.
 const markerBytes = 1500
 
-// isToolOutput reports whether a user turn is the result of a tool, as clients send it that describe tools in the prompt:
-// "[execute_command for 'make'] Result:".
+// isToolOutput reports whether a user turn is the result of a tool. Clients that describe tools in the prompt send results in this
+// form: "[execute_command for 'make'] Result:".
 func isToolOutput(text string) bool {
 	if !strings.HasPrefix(text, "[") {
 		return false

@@ -158,10 +158,11 @@ func member(v rawjson.Value, keys ...string) (found rawjson.Value) {
 	return found
 }
 
-// maxRaw bounds the bytes that are decoded of a text: its beginning, three quarters, and its end.
+// maxRaw is the maximum number of bytes of a text that are decoded. Three quarters are taken from its beginning, the rest from its
+// end.
 const maxRaw = 32 << 10
 
-// contentText returns about most bytes of the texts of a content: a string or a list of parts.
+// contentText returns the texts of a content, which is a string or a list of parts. The result has at most about most bytes.
 func contentText(content rawjson.Value, most int) string {
 	if content.Kind == rawjson.Text {
 		return decode(content.Raw, most)
@@ -193,8 +194,8 @@ func contentText(content rawjson.Value, most int) string {
 	return text
 }
 
-// decode returns a copy of an encoded string. A string longer than most bytes is shortened to its beginning, three
-// quarters, and its end.
+// decode returns a copy of an encoded string. A string longer than most bytes is shortened: three quarters of the result are its
+// beginning, the rest is its end.
 func decode(raw string, most int) string {
 	inner := raw[1 : len(raw)-1]
 	return llm.RawText(unsafe.Slice(unsafe.StringData(inner), len(inner))).Text(most) // read only

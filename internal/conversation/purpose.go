@@ -13,13 +13,13 @@ type Purpose string
 // The purposes of housekeeping calls.
 const (
 	Title      Purpose = "title"      // a name for the conversation
-	Topic      Purpose = "topic"      // whether the topic changes
+	Topic      Purpose = "topic"      // detection of a new topic
 	Summary    Purpose = "summary"    // a summary that replaces the conversation
-	Suggestion Purpose = "suggestion" // what the user may ask next
+	Suggestion Purpose = "suggestion" // suggestions for the user's next question
 	Label      Purpose = "label"      // tags, a category or the language of a message
 	Command    Purpose = "command"    // properties of a shell command
 	Commit     Purpose = "commit"     // a commit message
-	Probe      Purpose = "probe"      // whether the model answers
+	Probe      Purpose = "probe"      // test of the connection
 )
 
 // Purposes lists all purposes.
@@ -63,8 +63,8 @@ var prompts = []struct {
 	{"librechat", Title, "5-word-or-less title for the conversation"},
 }
 
-// concept is an idea of instructions for housekeeping. Its stems are word beginnings in many languages. A stem matches at the start
-// of a word; in scripts without spaces anywhere.
+// concept is a topic that instructions for housekeeping mention. Its stems are word beginnings in many languages. A stem matches at
+// the start of a word; in scripts without spaces anywhere.
 type concept int
 
 const (

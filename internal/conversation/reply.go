@@ -22,8 +22,8 @@ const (
 	maxFollowUp      = 240 // maximum length of a follow-up in bytes
 	maxComplaint     = 160
 	minScriptReply   = 24 // bytes of a reply in a script without spaces
-	leftOverAllowed  = 2  // characters that may remain of a reply after removing its phrases
-	newTopicWithin   = 80 // bytes of the beginning in which a topic is ended
+	leftOverAllowed  = 2  // characters of a reply that may remain after its phrases are removed
+	newTopicWithin   = 80 // bytes at the beginning of a turn that are searched for the end of a topic
 	questionMarks    = "?？؟;"
 	quotesAndSymbols = "\"“«「='`()/\\<>{}[]+*"
 )

@@ -88,7 +88,7 @@ type loop struct {
 // call is a tool call.
 type call struct {
 	id        uint64 // hash
-	signature uint64 // of name and arguments
+	signature uint64 // signature of name and arguments
 	malformed bool   // the arguments are not JSON
 }
 
@@ -249,7 +249,7 @@ type ask struct {
 	leaves         bool   // whether the words leave the topic
 	compared       bool   // whether newTask is set
 	newTask        bool   // whether the words begin a new task after the model's last message
-	signature      uint64 // of the output or the words
+	signature      uint64 // signature of the output or the words
 }
 
 // readAsk reads a turn of the user. answer is the model's last message before it; nil if it is not known.
@@ -276,7 +276,7 @@ func (m *message) readAsk(answer *message) ask {
 	return a
 }
 
-// opensTask reports whether a turn of the user is a new task. A long turn is one, whatever the answer before it.
+// opensTask reports whether a turn of the user is a new task. A long turn always begins a new task.
 func (m *message) opensTask(answer *message) bool {
 	turn := m.turn()
 	return len(turn) > maxFollowUp || relationOf(turn, tail(answer.text(), 200)) == newTask

@@ -8,12 +8,12 @@ import (
 	"fairlead/internal/turncache"
 )
 
-// reading is what the next turn of a conversation need not read again. It depends only on the body up to end.
+// reading is the state from which the next turn of a conversation continues. It depends only on the body up to end.
 type reading struct {
 	list     int // position of the list of messages
 	end      int // position after the last message
 	messages []position
-	facts    []*facts // of the last messages
+	facts    []*facts // facts of the last messages
 }
 
 // position is where a message is in the body.
@@ -24,11 +24,11 @@ type position struct {
 	wordless bool // the message has no text outside calls and results of tools
 }
 
-// facts is what a message contributes to a tool loop.
+// facts are the properties of a message that matter for a tool loop.
 type facts struct {
 	calls   []call
 	results []result
-	ask     ask // of the user
+	ask     ask // turn of the user
 }
 
 const (
@@ -36,7 +36,7 @@ const (
 	earlier      = 4       // messages between the two readings that are stored, because clients change their last messages
 )
 
-// keep stores what the next turn need not read again, and returns the positions up to which the next turn may have the same body.
+// keep stores the state for the next turn. It returns the positions up to which the body of the next turn may be the same.
 func (c *conversation) keep(turn *turncache.Turn, start, end int) (ends []int) {
 	n := len(c.messages)
 	if turn == nil || end > math.MaxInt32 || n == 0 || n > maxPositions {

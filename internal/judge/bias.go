@@ -27,7 +27,7 @@ const (
 	maxCorrected = 2    // points, after judging in both orders
 	maxLength    = 25   // points
 	maxFamily    = 50   // points; an upper bound, because the judge's own response may be better
-	minAccuracy  = 0.75 // of the pairs with a known better response
+	minAccuracy  = 0.75 // share of correct verdicts on the pairs with a known better response
 )
 
 // measuring is the number of pairs that are judged at the same time.
@@ -94,8 +94,8 @@ type tally struct {
 	position, corrected, longer, own       float64
 }
 
-// add adds a pair. one is the verdict on the listed order, other that on the reverse order; both are positive for the response
-// that was shown first.
+// add adds a pair. one is the verdict in the listed order, and other is the verdict in the reverse order. Both are positive for the
+// response that was shown first.
 func (t *tally) add(p KnownPair, reversed bool, one, other float64) {
 	t.pairs++
 	t.position += (one + other) / 2

@@ -23,7 +23,7 @@ const (
 
 // Verdict is the result of a comparison.
 type Verdict struct {
-	// Difference is the quality of the routed response minus that of the baseline response, from -1 to 1.
+	// Difference is the quality of the routed response minus the quality of the baseline response, from -1 to 1.
 	Difference float64
 	Method     string
 	Reason     string

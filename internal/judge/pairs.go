@@ -1,6 +1,6 @@
 package judge
 
-// PairKind is what a built-in pair measures.
+// PairKind is the property of a judge that a built-in pair measures.
 type PairKind int
 
 // The kinds of built-in pairs.

@@ -43,7 +43,7 @@ func Rubric(task string) string {
 	}
 }
 
-// Prompt is what a judge model receives.
+// Prompt is the input of a judge model.
 type Prompt struct {
 	System string
 	User   string

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// Check compares predictions of later outcomes by abilities learned from earlier ones with those of the static abilities.
+// Check compares two predictions of later outcomes: one with the abilities learned from earlier outcomes, and one with the static
+// abilities.
 type Check struct {
 	Outcomes int     `json:"outcomes"` // outcomes that were predicted
 	Static   float64 `json:"static"`   // mean squared error of the static abilities
@@ -79,7 +80,7 @@ func (f *fitter) errors(x *Outcome, known *fitted) (static, learned float64) {
 }
 
 const (
-	driftStep  = 20  // outcomes between the times that the test for changes considers
+	driftStep  = 20  // outcomes between two points in time that the test for changes considers
 	minSide    = 30  // outcomes before and after a change
 	driftLimit = 4.0 // difference of the means before and after, in standard errors
 )

@@ -75,7 +75,7 @@ type Model struct {
 	Tasks    map[predict.Task]float64 // further change of the logit by task
 	Outcomes int                      // number of outcomes that count
 	Dropped  int                      // earlier outcomes that no longer count because the quality changed
-	Changed  time.Time                // time of that change; zero if none was found
+	Changed  time.Time                // time of the change; zero if none was found
 }
 
 // logit returns the learned logit of a prompt.
@@ -84,7 +84,7 @@ func (m *Model) logit(task predict.Task, skills []float64) float64 {
 }
 
 const (
-	rounds     = 3    // of adapting the labels of comparisons
+	rounds     = 3    // rounds in which the labels of comparisons are adapted
 	taskSpread = 0.4  // standard deviation of a model's ability by task, in logits, beyond its skills
 	hardSpread = 0.5  // standard deviation of the difficulty of a workspace's prompts by task, in logits
 	maxShift   = 2    // largest change by task, in logits
@@ -279,8 +279,8 @@ func (m *Model) update(list []taskLabel) {
 	}
 }
 
-// shiftOf returns the most probable change of the logit of labels, whose offsets are their logits. It is rounded so that stored states
-// stay short. Spread is the standard deviation of the change before the labels are known.
+// shiftOf returns the most probable change of the logit, given labels whose offsets are their logits. The result is rounded so that
+// stored states stay short. spread is the standard deviation of the change before the labels are known.
 func shiftOf(list []ability.Label, spread float64) float64 {
 	shift := 0.0
 	for range 8 {

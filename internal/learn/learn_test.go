@@ -143,7 +143,7 @@ func TestRatingsOfOneModelAreLearned(t *testing.T) {
 	}
 }
 
-// Ratings that are lower for every model say that the prompts are hard, not that the models are worse than predicted.
+// Ratings that are lower for every model mean that the prompts are hard, not that the models are worse than predicted.
 func TestHardPromptsDoNotChangeTheOrderOfModels(t *testing.T) {
 	t.Parallel()
 	w := newWorld(3, map[string]float64{"small": -1, "large": -1})
@@ -279,8 +279,8 @@ func TestSignalsAreTrustedAsFarAsTheyAgreeWithVerdicts(t *testing.T) {
 	}
 }
 
-// Signals of requests without a verdict count once the signal is trusted. A model with many of them loses, one with as many as expected
-// does not.
+// Signals of requests without a verdict count once the signal is trusted. The ability of a model with more signals than expected
+// falls. With as many as expected, it does not.
 func TestTrustedSignalsLowerTheModelThatCausesThem(t *testing.T) {
 	t.Parallel()
 	w := newWorld(10, nil)
@@ -326,7 +326,7 @@ func TestLearningSoonAgainBoundsTheLoss(t *testing.T) {
 	}
 }
 
-// simulated sums up the losses of simulated runs against the static router, per request.
+// simulated holds the losses per request of simulated runs, compared with the static router.
 type simulated struct {
 	mean, worst float64
 	losing      int // runs that lose more than 0.01

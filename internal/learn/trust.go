@@ -98,7 +98,7 @@ func trustOf(name string, with, without mean) Trust {
 		return t
 	}
 	t.Weight = t.Low * t.Low
-	// Of the bad responses, the share with the signal; the same of the good ones.
+	// The shares of the bad and of the good responses that have the signal.
 	all := float64(with.n + without.n)
 	withShare := float64(with.n) / all
 	isBad := withShare*bad + (1-withShare)*usual

@@ -29,7 +29,7 @@ type Tracker struct {
 	known map[subject]*state
 }
 
-// subject is what a factor applies to: the tasks of a kind in a workspace, or a model.
+// subject identifies a factor: it belongs to a kind of task in a workspace, or to a model.
 type subject struct {
 	workspace string
 	task      predict.Task
@@ -86,8 +86,8 @@ func (t *Tracker) Model(target string) float64 {
 	return 0
 }
 
-// Observe learns from a finished request. It ignores responses whose length says nothing about the prediction: incomplete ones,
-// simulated ones, and those with several choices, an output limit or an estimated usage.
+// Observe learns from a finished request. It ignores responses whose length cannot be compared with the prediction: incomplete or
+// simulated responses, and responses with several choices, an output limit or an estimated usage.
 func (t *Tracker) Observe(e *requestlog.Entry) {
 	d := e.Decision
 	if d == nil || e.Outcome != requestlog.OK || e.Simulated || e.Usage.Estimated || (e.Finish != "stop" && e.Finish != "tool_calls") {

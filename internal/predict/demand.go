@@ -8,16 +8,16 @@ import (
 )
 
 // The demand of a prompt is how much harder it looks than an average one, in logits. It replaces the learned difficulty where the
-// prompt is unlike the training data: benchmarks state hard questions briefly, so that the learned difficulty takes any short text for
+// prompt is unlike the training data: benchmarks state hard questions briefly, so the learned difficulty treats every short text as
 // easy.
 const (
 	maxDemand       = 3
-	wordDemand      = 0.8 // of each demanding word, up to maxDemanding
+	wordDemand      = 0.8 // demand of each demanding word, up to maxDemanding
 	maxDemanding    = 3
-	sizeDemand      = 0.3 // for each doubling of the word count above plainWords, at most maxDoublings times
+	sizeDemand      = 0.3 // demand for each doubling of the word count above plainWords, at most maxDoublings times
 	plainWords      = 16
 	maxDoublings    = 2
-	technicalDemand = 8      // per share of technical words above usualTechnical
+	technicalDemand = 8      // demand per share of technical words above usualTechnical
 	usualTechnical  = 0.08   // share of long words and abbreviations in plain text
 	longWord        = 10     // letters
 	idealWord       = 0.6    // words that one character of a script without spaces stands for

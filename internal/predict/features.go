@@ -44,8 +44,8 @@ func (p *Predictor) Features(prompt Prompt) Features {
 	return s
 }
 
-// favourAgents replaces the equal family shares of a prompt unlike the training data by those of agents. The text of an agent's
-// task says little about it, but a model's success with tools depends on other skills than its success with questions.
+// favourAgents replaces the equal family shares of a prompt unlike the training data by the family shares of agents. The text of an
+// agent's task is a weak indication of its kind, but success with tools depends on other skills than success with questions.
 func (p *Predictor) favourAgents(f *Features) {
 	unknown := 1 - f.Known
 	if unknown == 0 || p.agents == 0 {
@@ -207,8 +207,7 @@ func (n *net) join(sums []float64) ([]float64, float64) {
 	return skills, math.Round(known*1000) / 1000
 }
 
-// Typical returns the skills of a prompt about which nothing is known. The success probability of a model on it is the
-// model's general ability.
+// Typical returns the typical skills of an unknown prompt. The success probability of a model on it is the model's general ability.
 func (p *Predictor) Typical() []float64 {
 	n := p.net
 	skills := make([]float64, n.shared+n.families+len(n.heads))

@@ -13,8 +13,8 @@ type lengthPrior struct {
 	power  float64
 }
 
-// taskLengths apply to prompts unlike the training data. They follow the recorded lengths of chat models, whose responses to prompts of
-// eight words are as long as those to a hundred, and of agents.
+// taskLengths apply to prompts unlike the training data. They follow the recorded lengths of chat models and agents. Chat responses
+// to prompts of eight words are as long as responses to prompts of a hundred words.
 var taskLengths = map[Task]lengthPrior{
 	Chat:        {400, 15, 0.15},
 	Code:        {450, 40, 0.3},
@@ -29,7 +29,7 @@ var taskLengths = map[Task]lengthPrior{
 }
 
 // familyLengths apply to prompts of the families of the training data. They are estimates for responses with an explanation: the
-// training data have no lengths. Questions of the other families have the length of their task.
+// training data have no lengths. For questions of other families, the length of their task is used.
 var familyLengths = map[string]lengthPrior{
 	"mmlu":     {150, 60, 0.2},
 	"mmlu_pro": {260, 80, 0.2},
@@ -45,8 +45,8 @@ const (
 	sumLength      = 50   // tokens of the response to a sum such as 17*23
 	maxSum         = 24   // bytes of such a prompt
 	bytesPerWord   = 6    // with the space
-	maxGrowth      = 1.6  // of the length for a long prompt
-	demandGrowth   = 0.15 // of the length per logit of demand
+	maxGrowth      = 1.6  // growth of the length for a long prompt
+	demandGrowth   = 0.15 // growth of the length per logit of demand
 )
 
 func (l lengthPrior) at(words float64) float64 {
@@ -56,9 +56,8 @@ func (l lengthPrior) at(words float64) float64 {
 	return l.tokens * min(maxGrowth, math.Pow(max(words, 1)/l.words, l.power))
 }
 
-// outputLength returns the expected number of visible output tokens: the mean of the families weighted by their shares, and the length of
-// the task for the rest. It returns 0 for translations, whose length is
-// that of the prompt.
+// outputLength returns the expected number of visible output tokens: the mean of the families weighted by their shares, and the
+// length of the task for the rest. It returns 0 for translations, which are as long as the prompt.
 func (p *Predictor) outputLength(f *Features, text string) int64 {
 	if f.Task == Translation {
 		return 0

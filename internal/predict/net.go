@@ -14,10 +14,10 @@ type net struct {
 	shared, families      int       // skills of prompts without a family, and the number of families
 	heads                 []int
 	table                 []byte    // buckets × lanes
-	scale, offset         []float64 // of each lane
+	scale, offset         []float64 // scale and offset of each lane
 	dense                 []float64 // denseCount × lanes
 	denseMean, denseScale []float64
-	sharpness, clip       float64   // of the family scores; of the lanes
+	sharpness, clip       float64   // sharpness of the family scores; clip of the lanes
 	typical               []float64 // lowest score that a family gives to nearly all of its own prompts
 	knownWeights          []float64 // offset and slope over the best family score, relative to the typical one, and the minimum
 }

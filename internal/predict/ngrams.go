@@ -87,7 +87,7 @@ func runeStart(text string, at int) int {
 	return at
 }
 
-// normalise appends the normal form of a part and counts what the form loses.
+// normalise appends the normal form of a part and counts the features that the form does not preserve.
 func (s *textStats) normalise(dst []byte, part string) []byte {
 	for lineStart := true; part != ""; {
 		if part[0] >= utf8.RuneSelf {

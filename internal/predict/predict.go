@@ -35,7 +35,7 @@ const (
 	FromPrior      = "prior"
 )
 
-// Ability describes what a model can do.
+// Ability describes the skills of a model.
 type Ability struct {
 	Vector []float64 `json:"vector"` // intercept, then one weight per skill
 	Spread float64   `json:"spread"` // standard deviation of the logit due to uncertainty of the vector
@@ -53,7 +53,7 @@ type Ability struct {
 
 // Estimate is a success probability with its uncertainty.
 type Estimate struct {
-	Probability float64 // of a good response, 0 to 1
+	Probability float64 // probability of a good response, 0 to 1
 	Spread      float64 // one standard deviation
 }
 
@@ -72,8 +72,8 @@ func Success(s *Features, a *Ability) Estimate {
 	return Estimate{Probability: p, Spread: p * (1 - p) * math.Hypot(a.Spread, unknownSpread*(1-s.Known))}
 }
 
-// unknownSpread is the standard deviation of the logit for a prompt unlike the training data, in addition to that of the
-// ability. It is that of the difference between predicted and observed success over the sources without training data.
+// unknownSpread is an additional standard deviation of the logit for a prompt unlike the training data. It was measured as the
+// standard deviation of the difference between predicted and observed success on sources without training data.
 const unknownSpread = 0.8
 
 // Shift returns the estimate with the logit of the probability moved by d. The spread of the logit is unchanged.

@@ -15,10 +15,10 @@ type QualityChange struct {
 // block is the number of samples after which the drift test looks again.
 const block = 50
 
-// Changes returns the times at which the mean difference changed, oldest first. It compares the samples before each block
-// with those of the next 1, 2, 4 … blocks and reports a change where the two intervals do not overlap. Both intervals are valid
-// at any time, and the levels of all comparisons sum to 5 %: if the mean never changes, the probability of ever reporting a
-// change is at most 5 %, no matter how often the test runs. Samples must be in order of time.
+// Changes returns the times at which the mean difference changed, oldest first. It compares the samples before each block with the
+// samples of the next 1, 2, 4 … blocks. It reports a change if the two intervals do not overlap. Both intervals are valid at any
+// time, and the levels of all comparisons sum to 5 %: if the mean never changes, the probability of ever reporting a change is at
+// most 5 %, no matter how often the test runs. Samples must be in order of time.
 func Changes(samples []Sample, floor float64) []QualityChange {
 	samples, floor = usable(samples, floor)
 	var starts []int

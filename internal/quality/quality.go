@@ -36,7 +36,7 @@ type Interval struct {
 // Rating is the predicted quality of a model.
 type Rating struct {
 	Overall Interval // mean over the kinds of task that need only text
-	Source  string   // of the ability: trained, benchmarks or quality
+	Source  string   // source of the ability: trained, benchmarks or quality
 	Tasks   []Task   // kinds of task that the model can do, in the order of predict.Tasks
 }
 
@@ -50,14 +50,14 @@ type Task struct {
 // Rater rates models. It is safe for concurrent use.
 type Rater struct {
 	abilities Abilities
-	tasks     func() map[predict.Task][]predict.Features // of the reference prompts, computed on first use
+	tasks     func() map[predict.Task][]predict.Features // features of the reference prompts, computed on first use
 
 	mu    sync.Mutex
 	known map[evidence]predict.Ability
 }
 
-// evidence is what an ability is fitted to. Fitting takes milliseconds, and a change of a price or a provider makes a new catalog
-// with the same evidence, so abilities are stored by it.
+// evidence is the data that an ability is fitted to. Abilities are cached by their evidence, because fitting takes milliseconds and
+// a changed price or provider creates a new catalog with the same evidence.
 type evidence struct {
 	name    string
 	quality float64

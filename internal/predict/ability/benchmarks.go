@@ -216,9 +216,9 @@ func (g *abilityFitter) equated(b board, value float64) target {
 	return t
 }
 
-// withStrength adds a target for each general family that no score is about: the mean of a model of the same strength. The
-// prior was learned from weaker models, and would predict too little for the strongest ones. Scores on the recorded
-// benchmarks themselves have no strength.
+// withStrength adds a target for each general family without a score: the mean of a model of the same strength. The prior was
+// learned from weaker models, so its predictions for the strongest models would be too low. Scores on the recorded benchmarks
+// themselves have no strength.
 func (g *abilityFitter) withStrength(targets []target) []target {
 	if !published(targets) {
 		return targets

@@ -1,5 +1,5 @@
-// Package ability estimates what models can do: it fits ability vectors to published benchmark scores or to a mean
-// quality, and corrects them by ratings. Success probabilities are computed by package predict. It performs no I/O.
+// Package ability estimates the abilities of models. It fits ability vectors to published benchmark scores or to a mean quality,
+// and corrects them by ratings. Success probabilities are computed by package predict. It performs no I/O.
 package ability
 
 import (
@@ -126,7 +126,7 @@ func newAbilityFitter(p Source) *abilityFitter {
 	for _, name := range p.Benchmarks() {
 		g.pools[fold(name)] = &anchorPool{thin(p.Anchors(name))}
 	}
-	for name, prompts := range probes { // for benchmarks that the artefact does not have
+	for name, prompts := range probes { // used for benchmarks that the artefact does not have
 		if g.pools[fold(name)] != nil {
 			continue
 		}
@@ -193,10 +193,10 @@ func normalise(anchors []predict.Anchor) []predict.Anchor {
 	return scaled
 }
 
-// atQuality returns the ability of a model that is known by its quality: that of a model of the same strength. The
-// quality is on the scale of the catalog, so that a configured figure means the same as the catalog's.
+// atQuality returns the ability of a model of which only the quality is known. It is the ability of a model of the same strength.
+// The quality is on the scale of the catalog, so that a configured figure means the same as the catalog's.
 func (g *abilityFitter) atQuality(quality float64) predict.Ability {
-	const centre, slope = 1.04, 1.04 // of quality over strength, for the 196 models of the catalog that have a quality and scores
+	const centre, slope = 1.04, 1.04 // fitted line of quality over strength, for the 196 catalog models with a quality and scores
 	strength := (logit(quality) - centre) / slope
 	targets := make([]target, len(generalFamilies))
 	for i, name := range generalFamilies {

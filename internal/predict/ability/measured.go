@@ -9,14 +9,14 @@ import (
 )
 
 const (
-	minRecords    = 100  // outcomes from which a family of prompts counts as measured for a model
-	scoreOutcomes = 25   // recorded outcomes that the scores of a model are worth, for a standard deviation of 0.4 of the logit
-	minLinks      = 4    // models with records and scores from which the scores of a family are trusted alone
+	minRecords    = 100  // minimum number of outcomes at which a family of prompts counts as measured for a model
+	scoreOutcomes = 25   // weight of a model's scores as a number of recorded outcomes, for a standard deviation of 0.4 of the logit
+	minLinks      = 4    // minimum number of models with records and scores at which the scores of a family are used alone
 	meanStrength  = -1.2 // mean strength of the recorded models
 	// strengthShrinkage and derivedShrinkage are the number of recorded families from which a model's own strength counts
 	// more than meanStrength, and from which the prior's covariance counts more than the strength.
 	strengthShrinkage, derivedShrinkage = 0.6, 3
-	shrinkage                           = 1.0 // number of models that the mean offset of all families counts as, against those of one family
+	shrinkage                           = 1.0 // weight of the mean offset of all families when it is averaged with the offset of one family, as a number of models
 )
 
 // recordedFamily is a family of the training data.
@@ -33,8 +33,8 @@ type recordedFamily struct {
 // recorded outcomes over the models of the catalog that have both.
 func (g *abilityFitter) addRecorded(p Source) {
 	for _, f := range p.Families() {
-		// The anchors whose largest family share is that of f. Names with a slash are parts of a benchmark and would count its
-		// prompts twice.
+		// The anchors whose largest family share belongs to family f. Names with a slash are parts of a benchmark and would count
+		// its prompts twice.
 		var anchors []predict.Anchor
 		for _, name := range p.Benchmarks() {
 			if strings.Contains(name, "/") {
@@ -73,7 +73,7 @@ type link struct {
 func (g *abilityFitter) linked(p Source) []link {
 	known, err := catalog.Default()
 	if err != nil {
-		return nil // the callers that serve requests report it
+		return nil // callers that serve requests report the error
 	}
 	var list []link
 	seen := map[string]bool{}
@@ -125,7 +125,7 @@ func (f *recordedFamily) logit(vector []float64) float64 {
 // because leaderboards ask and grade differently than the recorded benchmarks.
 func (g *abilityFitter) scored(targets []target) predict.Ability {
 	a := g.fit(g.prior, g.withStrength(targets), predict.FromBenchmarks)
-	_, curvature := g.prior.slope(a.Vector, targets) // strength is not further evidence
+	_, curvature := g.prior.slope(a.Vector, targets) // do not count the strength as additional evidence
 	a.Spread, a.Precision = g.spread(curvature), curvature.v
 	if published(targets) {
 		g.addOffsets(a.Vector)

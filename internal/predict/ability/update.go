@@ -17,8 +17,8 @@ type Label struct {
 
 const (
 	interceptSpread = 0.2 // standard deviation by which a workspace may rate a model better or worse overall than its fit
-	minSpread       = 0.5 // the same for a vector of which only the spread is known
-	skillsShare     = 0.2 // share of the variance that ratings may explain by skills in that case; the rest is the intercept's
+	minSpread       = 0.5 // the same, for a vector without a known precision
+	skillsShare     = 0.2 // share of the variance that is assigned to skills in that case; the rest is assigned to the intercept
 	updateRounds    = 12
 	enoughClose     = 1e-5
 	spreadOver      = 100 // labels at which the new spread is measured
@@ -57,7 +57,7 @@ func Update(prior predict.Ability, labels []Label) predict.Ability {
 type update struct {
 	start     []float64
 	vector    []float64
-	precision square // of the prior, full matrix
+	precision square // precision of the prior, full matrix
 	rows      [][]float64
 	labels    []Label
 	weight    float64 // total of all labels

@@ -11,7 +11,7 @@ import (
 	"fairlead/internal/predict"
 )
 
-// stranger returns a trained model's ability fitted from its scores only, and the trained vector that it should find.
+// stranger returns a trained model's ability fitted from its scores only, and the trained vector that the fit should reproduce.
 func stranger(p *predict.Predictor, name string) (fitted predict.Ability, truth []float64) {
 	a, _ := p.Known(name)
 	var scores []Score
@@ -43,7 +43,7 @@ func misjudged(p *predict.Predictor, benchmark string, a predict.Ability, truth 
 	return sum
 }
 
-// A hundred ratings say little more about a model's level than its scores, and less about other kinds of prompts.
+// A hundred ratings add little to the level known from a model's scores, and less for other kinds of prompts.
 func TestAHundredRatingsDoNotSpoilAFit(t *testing.T) {
 	t.Parallel()
 	p, err := predict.Embedded()

@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// FrontierResult is the mean quality over the budgets between the cheapest and the most expensive model: of the
-// router, of the best mixtures of single models, and of a router that knows the outcomes.
+// FrontierResult is the mean quality over the budgets between the cheapest and the most expensive model: of the router, of the best
+// mixtures of single models, and of a router that is given the outcomes.
 type FrontierResult struct {
 	Name    string   `json:"name"`
 	Prompts int      `json:"prompts"`
@@ -41,7 +41,7 @@ func evaluateFrontier(name string, rows []*Row, predictions Predictions) (Fronti
 	}
 	low := slices.MinFunc(single, byCost).cost
 	high := slices.MaxFunc(single, byCost).cost
-	usual := make([]float64, len(models)) // the router knows the mean cost of a model, not its cost for this prompt
+	usual := make([]float64, len(models)) // the router is given the mean cost of a model, not its cost for this prompt
 	for k, o := range single {
 		usual[k] = o.cost
 	}

@@ -2,7 +2,7 @@ package protocol
 
 import "slices"
 
-// ErrorFactor is how far expected and real lengths or costs are apart, as the larger one divided by the smaller one.
+// ErrorFactor is the ratio of an expected and a real length or cost: the larger value divided by the smaller one.
 type ErrorFactor struct {
 	Median float64 `json:"median"`
 	P90    float64 `json:"p90"` // 90 % of the factors are smaller
@@ -13,8 +13,8 @@ type LengthResult struct {
 	Source   string      `json:"source"`
 	Unit     string      `json:"unit"` // output tokens, dollars
 	Count    int         `json:"count"`
-	Constant ErrorFactor `json:"constant"` // of a constant output length
-	Expected ErrorFactor `json:"expected"` // of the lengths that the router expects
+	Constant ErrorFactor `json:"constant"` // error of a constant output length
+	Expected ErrorFactor `json:"expected"` // error of the lengths that the router expects
 	// Corrected is the error of the lengths corrected by earlier responses of the source, one for each prompt.
 	Corrected ErrorFactor `json:"corrected"`
 }

@@ -56,7 +56,7 @@ type PairResult struct {
 	Pair
 	Gap
 	Prompts int     `json:"prompts"`
-	Lead    float64 `json:"lead"` // mean score of the strong model minus that of the weak one
+	Lead    float64 `json:"lead"` // mean score of the strong model minus the mean score of the weak model
 	Low     float64 `json:"apgr_low"`
 	High    float64 `json:"apgr_high"` // low to high: 90 % of the bootstrap samples
 	Skipped bool    `json:"skipped,omitempty"`
@@ -83,7 +83,7 @@ type Report struct {
 
 const (
 	minPrompts = 40  // minimum number of prompts for a pair
-	samples    = 100 // of the bootstrap
+	samples    = 100 // bootstrap samples
 	poolShare  = 300 // prompts per source in the mixture
 	poolDraws  = 20  // mixtures averaged, because a single one varies by a point
 	poolFewest = 100

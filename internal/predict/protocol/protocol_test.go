@@ -11,7 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// drawer is a generator that is easy to write in any language, so that figures can be checked elsewhere.
+// drawer is a random number generator that is easy to write in any language, so that the figures can be checked with other
+// programs.
 type drawer struct{ x uint64 }
 
 func (d *drawer) next() float64 {
@@ -21,7 +22,7 @@ func (d *drawer) next() float64 {
 
 var pair = Pair{Source: "s", Strong: "big", Weak: "small"}
 
-// drawn is 250 prompts on which a big model beats a small one where the advantage is predicted, mostly.
+// drawn returns 250 prompts. A big model usually beats a small one on the prompts for which an advantage is predicted.
 func drawn() ([]Row, Predictions) {
 	d := &drawer{42}
 	var rows []Row
