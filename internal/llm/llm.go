@@ -21,7 +21,7 @@ const (
 	Speech     Op = "speech"         // audio from a text
 	Transcribe Op = "transcriptions" // text from audio
 	Draw       Op = "images"         // images from a text
-	Rerank     Op = "rerank"         // documents by their relevance for a query
+	Rerank     Op = "rerank"         // order of documents by their relevance to a query
 	Realtime   Op = "realtime"       // conversation in text and audio over a WebSocket
 
 	FileObjects  Op = "files"   // files of a provider account; calls no model

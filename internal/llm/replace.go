@@ -1,7 +1,7 @@
 package llm
 
-// Replace returns a copy of the body in which with replaces the values of top-level members. with returns the new value
-// of a member, or nil to keep it. All other bytes stay the same.
+// Replace returns a copy of the body in which values of top-level members are replaced. The function with returns the new value of
+// a member, or nil to keep it. All other bytes stay the same.
 func (r *Request) Replace(with func(name string, value []byte) []byte) []byte {
 	body, from := make([]byte, 0, len(r.Body)), 0
 	for _, f := range r.Fields {

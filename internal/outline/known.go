@@ -67,7 +67,7 @@ func (k *Known) Add(day int64, block []byte) {
 	})
 }
 
-// Clear empties the set: the database does not have what the set says.
+// Clear empties the set. It is called when the database may not have the parts in the set.
 func (k *Known) Clear() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -75,7 +75,7 @@ func (k *Known) Clear() {
 	clear(k.older)
 }
 
-// Pause makes no part known until resume is called. Entries may be deleted meanwhile, and parts with them.
+// Pause empties the set and adds no parts until resume is called. It is used while entries and their parts are deleted.
 func (k *Known) Pause() (resume func()) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -73,7 +73,7 @@ func (k *Key) Scope(name string) Scope {
 	return Scope{key: k, tweak: Address(sum[:AddressSize])}
 }
 
-// Scope computes the addresses of parts that may be shared: those of one workspace that were redacted by the same rules.
+// Scope computes the addresses of parts that may be shared: parts of one workspace that were redacted by the same rules.
 type Scope struct {
 	key   *Key
 	tweak Address

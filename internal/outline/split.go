@@ -16,7 +16,7 @@ const (
 	// minRun is the length from which other text is a part. Shorter messages are stored together with the next ones.
 	minRun = 256
 	// minGroup, maxGroup and groupMask bound the steps of a list. A list ends at an address whose last bits are zero, so that equal
-	// sequences of parts give equal lists wherever they begin.
+	// sequences of parts give equal lists at any position.
 	minGroup  = 4
 	maxGroup  = 32
 	groupMask = 7
@@ -29,10 +29,10 @@ var growing = map[string]bool{"messages": true, "input": true, "contents": true}
 // step is a step of an outline before it is encoded: the text of the body from begin to start, and a part.
 type step struct {
 	begin, start int
-	end          int // of the part; start if the step has none, or a list
+	end          int // end of the part; equal to start for a step without a part or with a list
 	kind         Kind
 	address      Address
-	list         *list // of kind List
+	list         *list // content of a part of kind List
 }
 
 // list is a part that consists of steps.
@@ -46,9 +46,9 @@ type splitter struct {
 	scope  Scope
 	body   []byte
 	from   int      // beginning of the text that belongs to no part yet
-	top    []step   // of the outline
+	top    []step   // steps of the outline
 	open   bool     // whether a list of the body is open
-	levels [][]step // of the open list: steps that are in no list yet, then lists of steps, lists of lists, ...
+	levels [][]step // levels of the open list: steps that are in no list yet, then lists of steps, lists of lists, ...
 	parts  int      // number of parts so far
 
 	turn   *turncache.Turn         // nil if no states are kept
@@ -251,8 +251,8 @@ func (c *splitter) part(kind Kind, start, end int) {
 	c.add(0, s)
 }
 
-// add adds a step to a level of the open list. Enough steps become a list, and enough lists a list again, so that the outline stays short
-// however many steps there are.
+// add adds a step to a level of the open list. Enough steps become a list, and enough lists become a list of lists, so that the
+// outline stays short for any number of steps.
 func (c *splitter) add(level int, s step) {
 	if level == len(c.levels) {
 		c.levels = append(c.levels, nil)

@@ -5,7 +5,7 @@ package rawjson
 type Checkpoint struct {
 	Pos             int
 	size            Size
-	keys            []string // of the document's object
+	keys            []string // keys of the document's object
 	ascii, nonASCII int
 }
 

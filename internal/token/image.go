@@ -48,9 +48,8 @@ func (v *Vocabulary) image(i llm.Image) int64 {
 	return r.Base + int64(math.Ceil(tiles*r.PerTile))
 }
 
-// imageBound returns the most tokens that an image can have. A caller that asks for less detail does not lower it. An
-// image of unknown size counts as the shape that has the most tiles at OpenAI, or as the largest image that providers
-// accept.
+// imageBound returns the maximum number of tokens that an image can have. A lower requested detail does not reduce it. An image of
+// unknown size counts as the shape that has the most tiles at OpenAI, or as the largest image that providers accept.
 func (v *Vocabulary) imageBound(i llm.Image) int64 {
 	sides := [][2]int{{768, 2048}, {16384, 16384}}
 	if i.Width > 0 && i.Height > 0 {

@@ -89,8 +89,8 @@ func turnFormats() map[string]turnFormat {
 	}
 }
 
-// conversation draws the turns of a conversation. Later turns may change the last messages, as clients do that move a cache mark or
-// edit a message, and may add elements that are rejected.
+// conversation draws the turns of a conversation. Later turns may change the last messages, like clients that move a cache mark or
+// edit a message. They may also add elements that are rejected.
 func conversation(f turnFormat, r *rand.Rand, turns int) (bodies [][]byte) {
 	pick := func(list []string) string { return list[r.IntN(len(list))] }
 	element := func(of string) string {

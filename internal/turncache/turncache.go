@@ -28,20 +28,21 @@ type Kind uint8
 
 // The readers.
 const (
-	Decoding  Kind = iota // wire formats
-	Reading               // package conversation
+	Decoding  Kind = iota // used by the wire formats
+	Reading               // used by package conversation
 	Features              // features of the task
-	Prompts               // package promptcache
-	Splitting             // package outline
+	Prompts               // used by package promptcache
+	Splitting             // used by package outline
 )
 
-// Cache holds the states of readers. It is safe for concurrent use. When it is full, the least recently used states go first.
+// Cache holds the states of readers. It is safe for concurrent use. When it is full, the least recently used states are removed
+// first.
 type Cache struct {
 	seeds [2]maphash.Seed
 	limit int
 
 	mu     sync.Mutex
-	groups map[key]*list.Element // of *group
+	groups map[key]*list.Element // elements hold *group
 	recent list.List             // most recently used first
 	bytes  int
 }
@@ -86,7 +87,7 @@ type Turn struct {
 	workspace string
 	scope     string
 	body      []byte
-	sums      [][2]uint64 // of the body up to each multiple of block, except 0
+	sums      [][2]uint64 // hashes of the body up to each multiple of block, except 0
 }
 
 // Turn returns the body of a request of a workspace. scope distinguishes readers of the same kind, such as wire formats. It returns nil

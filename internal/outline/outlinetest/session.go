@@ -13,7 +13,7 @@ import (
 type Session struct {
 	Format string // chat, messages or responses
 	Turns  int
-	Growth int // bytes that a turn adds, about
+	Growth int // approximate number of bytes that a turn adds
 	Seed   uint64
 	Marks  bool // in the messages format, mark the last message with cache_control, as clients do
 }
@@ -97,7 +97,7 @@ func mark(message json.RawMessage) json.RawMessage {
 		Role    string `json:"role"`
 		Content any    `json:"content"`
 	}
-	_ = json.Unmarshal(message, &m) // made by encode
+	_ = json.Unmarshal(message, &m) // from encode
 	if text, ok := m.Content.(string); ok {
 		m.Content = []any{map[string]any{"type": "text", "text": text}}
 	}
@@ -175,7 +175,7 @@ func (w writer) tools(format string) []json.RawMessage {
 func encode(v any) []byte {
 	text, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // the values are made here
+		panic(err) // the values are known to be valid
 	}
 	return text
 }

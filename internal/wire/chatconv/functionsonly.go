@@ -134,8 +134,8 @@ func asFunction(v rawjson.Value, members func(w *rawjson.Writer)) []byte {
 	return w.Out
 }
 
-// changeElements returns a list with elements replaced by the result of change, which is nil for those that stay. It returns nil if
-// all of them stay.
+// changeElements returns a list with elements replaced by the result of change, which is nil for elements that stay unchanged. It
+// returns nil if all elements stay unchanged.
 func changeElements(list rawjson.Value, change func(rawjson.Value) []byte) []byte {
 	if !list.IsList() {
 		return nil

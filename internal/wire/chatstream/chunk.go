@@ -196,7 +196,7 @@ func (c *chunk) choice(s *rawjson.Scanner) {
 	}
 }
 
-// finishReason maps vendor-specific finish reasons to those of the chat format.
+// finishReason maps vendor-specific finish reasons to the finish reasons of the chat format.
 func finishReason(reason []byte) string {
 	switch string(reason) {
 	case "stop", "eos", "end_turn", "stop_sequence":

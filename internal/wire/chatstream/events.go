@@ -64,7 +64,7 @@ type responseReader struct {
 
 	ascii, other int64 // bytes of text
 
-	events sse.Reader // of a streamed response
+	events sse.Reader // reader of a streamed response
 	framed bool       // the response is streamed
 	chunks [][]byte   // remaining chunks of a non-streamed response that is split
 	whole  bool       // whether a non-streamed response is split

@@ -36,7 +36,7 @@ type Dialect struct {
 // Force describes how a tool call can be forced.
 type Force int
 
-// Values of Force. Each value includes the ones before it.
+// Values of Force. Each value includes the previous values.
 const (
 	ForceNone  Force = iota // unsupported
 	ForceAny                // any tool
@@ -58,11 +58,11 @@ const (
 // Cache describes where cache points are allowed.
 type Cache int
 
-// Values of Cache. Each value includes the ones before it.
+// Values of Cache. Each value includes the previous values.
 const (
 	CacheNowhere Cache = iota
 	CacheText          // after system messages and messages
-	CacheTools         // also after tools
+	CacheTools         // after system messages, messages and tools
 )
 
 // maxCachePoints is the maximum number of cache points in a request.

@@ -170,7 +170,7 @@ func (c *converter) convert(raw json.RawMessage, trail []string) *schema {
 	}
 	c.enumerate(s, m)
 	c.alternatives(s, m, down)
-	// The title and the description take precedence over those of a referenced schema.
+	// The title and the description take precedence over the title and the description of a referenced schema.
 	if title := text(m.get("title")); title != "" {
 		s.Title = title
 	}

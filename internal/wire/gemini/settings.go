@@ -111,7 +111,7 @@ func (r *renderer) thinking() *thinkingConfig {
 			r.warn("the reasoning effort %s was sent as %s: this model does not support it.", show.Quote(e.Level), level)
 		}
 		config.Level = level
-	default: // the budgets are those of Google's own OpenAI-compatible API
+	default: // the budgets are the same as in Google's own OpenAI-compatible API
 		switch e.Level {
 		case "none":
 			if can.Off {

@@ -171,8 +171,8 @@ func (d *decoder) part(where string, v rawjson.Value) (text rawjson.Value) {
 	return text
 }
 
-// inline counts a file in the body. The tokens of images are estimated from their size; those of other files can only be counted by
-// the provider.
+// inline counts a file in the body. The tokens of images are estimated from their size. Only the provider can count the tokens of
+// other files.
 func (d *decoder) inline(where string, v rawjson.Value) {
 	if !d.IsKind(where, v, false, "an object", rawjson.Object) {
 		return

@@ -11,8 +11,8 @@ import (
 	"fairlead/internal/wire/strict"
 )
 
-// decodeEmbed decodes a request of embedContent or batchEmbedContents. It returns the equal request in OpenAI's format, which every
-// provider of embeddings accepts; EncodeVectors translates the response. Fields that have no equal are rejected.
+// decodeEmbed decodes a request of embedContent or batchEmbedContents. It returns the equivalent request in OpenAI's format, which
+// every provider of embeddings accepts. EncodeVectors translates the response. Fields without an equivalent are rejected.
 func (f Format) decodeEmbed(ctx context.Context, body []byte, fields []llm.Field) (*llm.Request, error) {
 	root := rawjson.Parse(body)
 	requests := []rawjson.Value{root}

@@ -64,7 +64,7 @@ type passing struct {
 	usage    *llm.Usage
 }
 
-// add records what a delta says about the document being read. Deltas without a document come after the last one.
+// add records the properties of a delta for the document being read. Deltas without a document come after the last one.
 func (p *passing) add(d llm.Delta) {
 	text := d.Text
 	switch d.Kind {

@@ -201,7 +201,7 @@ func writeText(w *rawjson.Writer, thought bool, text string) {
 	w.Close()
 }
 
-// progress reports generated text that is not sent yet, so that the target is not taken for a silent one.
+// progress reports generated text that is not sent yet, so that the target does not count as silent.
 func (e *encoder) progress(text string) {
 	ev := llm.Event{Content: true, Model: e.reported}
 	e.count(&ev, text)

@@ -32,7 +32,7 @@ func (d *decoder) resume(c *checkpoint) int {
 	d.seen, d.asked, d.instructed, d.special = maps.Clone(c.seen), c.asked, c.instructed, c.special
 	list := len(c.prefix.Fields)
 	rest := strings.TrimLeft(string(body[c.prefix.End():fields[list].End]), " \t\r\n")
-	// The rest of the list begins with a comma, or ends it. The bracket replaces the messages before it.
+	// The rest begins with a comma or with the end of the list. An opening bracket replaces the messages before it.
 	d.base = fields[list].End - len(rest)
 	rest = "[" + strings.TrimPrefix(rest, ",")
 	if rest == "[]" {

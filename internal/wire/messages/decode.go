@@ -45,7 +45,7 @@ func (f Format) DecodeRequest(ctx context.Context, op llm.Op, body []byte) (*llm
 
 // DecodeTurn implements wire.TurnDecoder.
 func (Format) DecodeTurn(ctx context.Context, op llm.Op, body []byte, turn *turncache.Turn) (*llm.Request, error) {
-	var known *checkpoint // of an earlier turn
+	var known *checkpoint // checkpoint of an earlier turn
 	var from *strict.Prefix
 	if _, state := turn.Find(turncache.Decoding); state != nil {
 		known = state.(*checkpoint)

@@ -14,7 +14,7 @@ type Counts struct {
 
 	tier   string
 	told   bool
-	Final  bool // whether the output count is final, not that of the start of a stream
+	Final  bool // whether the output count is final and not the count at the start of a stream
 	absurd bool
 }
 

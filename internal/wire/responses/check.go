@@ -23,8 +23,8 @@ type requestReader struct {
 	toolNames      map[string]string           // by call id
 	callSignatures map[string]wrappedSignature // by call id
 
-	last             llm.Role       // of the last message
-	hasText, hasCall bool           // of the last message
+	last             llm.Role       // role of the last message
+	hasText, hasCall bool           // content of the last message
 	asked            rawjson.String // first text of the last user message that has one
 	instructed       rawjson.String // the instructions, or the first text of the first system message
 	stored           bool           // the provider adds stored text to the input

@@ -126,7 +126,7 @@ func (r *requestReader) describe() {
 	req.Instructed = llm.RawText(r.Data[r.instructed.Start:r.instructed.End])
 	if !r.asked.Empty() {
 		raw := r.Data[r.asked.Start:r.asked.End]
-		const lookahead = 2 * llm.PreviewBytes // of which white space is removed
+		const lookahead = 2 * llm.PreviewBytes // bytes that are read before white space is removed
 		var room [lookahead + 4]byte
 		req.Preview = show.Preview(string(rawjson.Unescape(room[:0], raw, lookahead)), llm.PreviewBytes)
 		req.Asked = llm.RawText(raw)
@@ -195,7 +195,7 @@ func (r *requestReader) settings() (s settings) {
 func (r *requestReader) maxToolCalls() int64 {
 	for _, f := range r.req.Fields {
 		if f.Name == "max_tool_calls" {
-			n, _ := rawjson.ParseInteger(r.req.Body[f.Value:f.End]) // 0 for another value, which the provider rejects
+			n, _ := rawjson.ParseInteger(r.req.Body[f.Value:f.End]) // 0 for any other value, which the provider rejects
 			return max(n, 0)
 		}
 	}
@@ -234,7 +234,8 @@ func (r *requestReader) count(v value) {
 	}
 }
 
-// countText adds text to the prompt that is not a string of the body. Its characters are assumed to be those of the other text.
+// countText adds text to the prompt that is not a string of the body. The characters are assumed to be distributed as in the other
+// text.
 func (r *requestReader) countText(texts ...string) {
 	for _, text := range texts {
 		ascii, other := bytesOf(text)

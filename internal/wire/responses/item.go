@@ -13,12 +13,12 @@ type item struct {
 	index  int // position in the output
 	status string
 
-	parts     []*part         // of a message
+	parts     []*part         // parts of a message
 	text      strings.Builder // the summary of reasoning, or the arguments of a call
 	spoken    bool            // reasoning: its summary has begun
 	encrypted string
-	call      llm.ToolCall // without its arguments
-	namespace string       // of the tool
+	call      llm.ToolCall // call without its arguments
+	namespace string       // namespace of the tool
 	place     int          // index among the calls
 }
 

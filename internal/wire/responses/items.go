@@ -49,8 +49,8 @@ func (r *requestReader) readInput() {
 	}
 }
 
-// item decodes item n of the input, which comes next. Parts are decoded where they are when the item's type comes before them, as most clients
-// send it.
+// item decodes item n of the input, which comes next. Parts are decoded in place if the item's type comes before them, as in the
+// requests of most clients.
 func (r *requestReader) item(n int) {
 	r.Limit(strict.CheckMessages(n + 1))
 	at := place{list: "input", n: n}
@@ -93,8 +93,8 @@ func (r *requestReader) item(n int) {
 	case "compaction", "compaction_trigger":
 		r.Problem(at.member("type"), "An item of type %s is not supported. Send the items of the conversation.", show.Quote(kind))
 	default:
-		// Results of client-side tools must reach the model, and only the Responses API accepts those of its own tools. Records of
-		// hosted tools are part of the response anyway.
+		// Results of client-side tools must reach the model, and only the Responses API accepts the results of its own tools.
+		// Records of hosted tools are part of the response anyway.
 		if strings.HasSuffix(kind, "_output") || kind == "mcp_approval_response" {
 			r.req.Needs |= llm.ResponsesAPI
 			r.req.Unsized++ // such as a screenshot
@@ -208,8 +208,8 @@ func (r *requestReader) result(o *object, c content) {
 	r.add(llm.User, result)
 }
 
-// reasoning decodes thinking. The gateway wrapped its own signatures; data that OpenAI or another gateway encrypted is
-// dropped.
+// reasoning decodes a reasoning item. It unwraps signatures that the gateway has wrapped. Data that OpenAI or another gateway
+// encrypted is dropped.
 func (r *requestReader) reasoning(o *object) {
 	var thinking *llm.Thinking
 	if s, ours := unwrapSignature(r.str(o, "encrypted_content")); ours {

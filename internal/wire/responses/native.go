@@ -32,9 +32,9 @@ func WithEffort(reasoning []byte, effort string) []byte {
 	return w.Out
 }
 
-// NativeInput returns the input for a provider of the same format when it must differ from the client's: without the reasoning
-// items that the gateway made from another provider's response, which the provider cannot decrypt, and for a model that does not
-// reason without any. It returns nil when the client's input can be sent unchanged.
+// NativeInput returns the input for a provider of the same format if it must differ from the client's input. It removes the
+// reasoning items that the gateway made from another provider's response, because the provider cannot decrypt them. For a model
+// that does not reason, it removes all reasoning items. It returns nil if the client's input can be sent unchanged.
 func NativeInput(req *llm.Request, reasons bool) []byte {
 	part := `"` + signaturePrefix
 	if req.Plain && reasons {

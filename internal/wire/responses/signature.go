@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// wrappedSignature is the signature of a provider of another format, sent as encrypted reasoning. It names the provider, so
-// that it is sent to no other.
+// wrappedSignature is the signature of a provider of another format, sent as encrypted reasoning. It names the provider, so that it
+// is sent only to that provider.
 type wrappedSignature struct {
 	Text      string `json:"t,omitempty"`
 	Signature string `json:"s,omitempty"`

@@ -17,9 +17,9 @@ const storedPrefix = "resp_fl_"
 // macSize is the number of bytes of the keyed hash in an id.
 const macSize = 16
 
-// StoredIDs converts between the provider's ids of stored responses and the ids that clients see. A client's id names the
-// provider and the credential, so that every replica reaches the account that holds the response without storing anything, and the
-// session, so that a request that continues the response belongs to the same one. A keyed hash binds the id to a workspace.
+// StoredIDs converts between the provider's ids of stored responses and the ids that clients see. A client's id names the provider
+// and the credential, so that every replica finds the account that holds the response without storing anything. It also names the
+// session, so that a request that continues the response belongs to the same session. A keyed hash binds the id to a workspace.
 type StoredIDs struct{ hash secret.KeyedHash }
 
 // NewStoredIDs derives the key of the ids from the master key.

@@ -46,7 +46,7 @@ func (w *responseWriter) write(deltas iter.Seq2[llm.Delta, error]) iter.Seq2[llm
 type responseWriter struct {
 	stream   bool
 	response response
-	body     []byte // of the request
+	body     []byte // body of the request
 	nanos    int64
 
 	namespaced map[string]namespacedTool // tools of the request by joined name
@@ -62,7 +62,7 @@ type responseWriter struct {
 	finish   string
 
 	ascii, other int
-	characters   int // of the text
+	characters   int // number of characters of the text
 	ready        []llm.Event
 }
 

@@ -14,7 +14,7 @@ import (
 	"fairlead/internal/wire/sse"
 )
 
-// DeltaOptions says how a response is read.
+// DeltaOptions configures how a response is read.
 type DeltaOptions struct {
 	messagesstream.Reading
 	Signer string // provider that encrypts the reasoning, so that it is returned only there
@@ -45,9 +45,9 @@ type deltaReader struct {
 	calls    map[int64]*openCall // by output index
 	thinking int64               // output index + 1 of the reasoning item whose text was sent last
 
-	characters int      // of the text
+	characters int      // number of characters of the text
 	part       [2]int64 // output and content index + 1 of the text that was sent last
-	partStart  int      // its first character
+	partStart  int      // first character of the text part
 	searches   int64    // web searches so far
 }
 
@@ -209,7 +209,7 @@ func (d *deltaReader) addArguments(output int64, text string) {
 	}
 }
 
-// closeItem adds what only the complete item has: arguments that were not streamed, and encrypted reasoning.
+// closeItem adds the data that only the complete item has: arguments that were not streamed, and encrypted reasoning.
 func (d *deltaReader) closeItem(output int64, item rawjson.Value) {
 	switch kind := item.Get("type").String(); kind {
 	case "function_call", "custom_tool_call":

@@ -14,7 +14,7 @@ import (
 	"fairlead/internal/wire/websearch"
 )
 
-// RenderOptions says for which target a conversation is rendered.
+// RenderOptions describes the target for which a conversation is rendered.
 type RenderOptions struct {
 	Model     string
 	Stream    bool
@@ -28,7 +28,7 @@ type RenderOptions struct {
 	Signer string
 }
 
-// Render writes a Responses request. The second result names what the format has no place for.
+// Render writes a Responses request. The second result names unsupported content.
 func Render(conv *llm.Conversation, o RenderOptions) (body []byte, dropped []string) {
 	r := renderer{conv: conv, o: o, dropped: slices.Clone(conv.Dropped), custom: map[string]bool{}}
 	w := &r.w
@@ -38,7 +38,7 @@ func Render(conv *llm.Conversation, o RenderOptions) (body []byte, dropped []str
 	if o.Stream {
 		w.Bool("stream", true)
 	}
-	w.Bool("store", false) // the conversation travels with every request, so nothing needs to be stored
+	w.Bool("store", false) // every request contains the whole conversation, so nothing needs to be stored
 	if r.tools() {
 		r.toolChoice()
 		if conv.ParallelTools != nil {
@@ -84,7 +84,7 @@ type renderer struct {
 	custom  map[string]bool // ids of the calls of tools that take free text
 }
 
-// drop records a member that the format has no place for.
+// drop records a member that the format does not support.
 func (r *renderer) drop(name string) {
 	if len(r.dropped) < llm.MaxDropped && !slices.Contains(r.dropped, name) {
 		r.dropped = append(r.dropped, name)

@@ -7,7 +7,7 @@ import (
 
 // frame is an event of a stream, read in one pass.
 type frame struct {
-	name         []byte // its type, or the name of the event
+	name         []byte // type of the frame, or the name of the event
 	data         []byte
 	response     span // the "response" member
 	item         span // the "item" member

@@ -16,7 +16,7 @@ type object struct {
 	ascii, other               int  // bytes of the text that the model wrote
 
 	edits [3]edit // members that the client sees with another value, in order
-	count int     // of edits
+	count int     // number of edits
 }
 
 // edit is a member whose value may be replaced.

@@ -13,7 +13,7 @@ import (
 	"fairlead/internal/wire/sse"
 )
 
-// Options says how a response is passed on to a client of the same format.
+// Options configures how a response is passed on to a client of the same format.
 type Options struct {
 	messagesstream.Reading
 	Model string // name that the client sees; empty for ModelName
@@ -40,8 +40,8 @@ type responseStream struct {
 	from   io.Reader
 	stored bool // the response is read again after it was created
 
-	events   *sse.Reader // of a response that is a stream
-	pending  []llm.Event // of a whole response to a streaming request
+	events   *sse.Reader // reader of a streamed response
+	pending  []llm.Event // events of a whole response to a streaming request
 	reported string      // model name that the provider reports
 	id       string      // id that the provider reports
 	sealed   string      // id that the client sees
@@ -134,7 +134,7 @@ func (s *responseStream) next() (frame, bool, error) {
 
 // event passes one event on.
 func (s *responseStream) event(f frame) (llm.Event, error) {
-	if string(f.name) != s.name { // most events have the name of the one before
+	if string(f.name) != s.name { // most events have the same name as the previous event
 		s.name = string(f.name)
 	}
 	ev := llm.Event{Name: s.name, Data: f.data}
@@ -270,7 +270,7 @@ func (s *responseStream) replace(e edit) (replaced string, changed bool) {
 		}
 		return "", false
 	case editID:
-		if string(e.value) != s.id || s.sealed == "" { // it is the same in all events of a stream
+		if string(e.value) != s.id || s.sealed == "" { // the ID is the same in all events of a stream
 			s.id = string(e.value)
 			if s.o.ResponseID != nil {
 				s.sealed = s.o.ResponseID(s.id)

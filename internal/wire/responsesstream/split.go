@@ -148,7 +148,8 @@ func (w *splitter) summary(at []member, part rawjson.Value) {
 	w.emit(llm.Event{}, "response.reasoning_summary_part.done", with(at, member{"part", []byte(part.Raw)})...)
 }
 
-// delta adds the one delta of a text and its end. more are further members of the end; those of a text are also in its delta.
+// delta adds the single delta of a text, and the event that ends the text. more are further members of the end event. For a text,
+// they are also in the delta.
 func (w *splitter) delta(at []member, kind, name, value string, more ...member) {
 	if value != "" {
 		ev := llm.Event{Content: true}

@@ -29,7 +29,7 @@ func Object(ctx context.Context, body []byte) ([]llm.Field, error) {
 type Prefix struct {
 	scanner rawjson.Checkpoint
 	Fields  []llm.Field // before the list
-	List    llm.Field   // its end is not known
+	List    llm.Field   // the end of the list is not known
 	Next    int         // index of the next element
 }
 
