@@ -28,7 +28,7 @@ const MaxExplore = 0.2
 // Learned describes the state that was learned from the outcomes of a workspace.
 type Learned struct {
 	Settings    Settings
-	Version     string // of the corrections; empty while the static abilities are used
+	Version     string // version of the corrections; empty while the static abilities are used
 	Verdicts    int    // ratings and verdicts that count
 	MinVerdicts int    // number below which the static abilities are used
 	Active      bool   // the router uses the learned abilities

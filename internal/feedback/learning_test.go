@@ -20,7 +20,7 @@ func guarded(shelf *shelf, c *clock) (*Index, *[]string) {
 	}), kept
 }
 
-// compare stores verdicts in which small loses most often, though the predictor takes the models for nearly equal.
+// compare stores verdicts in which small loses most often, although the predictor rates the models nearly equal.
 func compare(t *testing.T, b *Index, c *clock, from, n int) {
 	t.Helper()
 	for i := range n {
@@ -103,8 +103,8 @@ func TestBusyWorkspaceIsComputedLater(t *testing.T) {
 	}
 }
 
-// traffic serves requests of replicas in turn and refreshes them now and then. Requests cost 100, trials 300. It returns the number of
-// trials.
+// traffic serves requests with each replica in turn and refreshes the replicas occasionally. Requests cost 100, trials 300. It
+// returns the number of trials.
 func traffic(t *testing.T, c *clock, replicas []*Index, requests int) (trials int) {
 	t.Helper()
 	for i := range requests {

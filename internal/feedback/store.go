@@ -34,12 +34,12 @@ type Writer interface {
 	SaveRating(ctx context.Context, r Rating) error
 	// SaveSignals stores signals. Existing ones are ignored.
 	SaveSignals(ctx context.Context, signals []Rating) error
-	// ResetFeedback excludes outcomes up to time at from corrections: those of one model, or all if model is empty.
+	// ResetFeedback excludes outcomes up to time at from corrections: the outcomes of one model, or all if model is empty.
 	ResetFeedback(ctx context.Context, workspaceID, model string, at time.Time) error
 	// SaveLearning stores the settings of a workspace and sets its exploration to zero.
 	SaveLearning(ctx context.Context, workspaceID string, s Settings) error
-	// SyncExploration adds the trials of a replica to those of its workspace, and replaces the claim of the replica. It returns the
-	// trials of all replicas and the granted amount.
+	// SyncExploration adds the trials of a replica to the trials of its workspace, and replaces the claim of the replica. It
+	// returns the trials of all replicas and the granted amount.
 	SyncExploration(ctx context.Context, c Claim) (total Exploration, granted money.Amount, err error)
 }
 
@@ -54,6 +54,6 @@ type SignalCount struct {
 // OutcomePage selects a page of outcomes: those after an outcome in the order of the list. The zero page is the first one.
 type OutcomePage struct {
 	Request string // ID of the request of that outcome
-	Rater   string // its rater
+	Rater   string // rater of that outcome
 	Limit   int
 }

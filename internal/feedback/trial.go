@@ -16,7 +16,7 @@ type Exploration struct {
 	Trials   int64        // requests that another model served as a trial
 	Spent    money.Amount // cost of all requests that took part
 	Tried    money.Amount // cost of the trials
-	Extra    money.Amount // expected cost of the trials minus that of the router's choices; negative if trials were cheaper
+	Extra    money.Amount // expected cost of the trials minus the expected cost of the router's choices; negative if trials were cheaper
 	Quality  float64      // sum of the predicted quality that trials gave up
 }
 
@@ -29,8 +29,8 @@ func (e Exploration) plus(o Exploration, sign int64) Exploration {
 	}
 }
 
-// Claim asks for the right to spend a part of the share of exploration on trials. Replicas claim before they spend, so that all of them
-// together stay within the share.
+// Claim requests an amount to spend on trials. Replicas claim before they spend, so that all of them together stay within the share
+// of exploration.
 type Claim struct {
 	WorkspaceID string
 	Replica     string
@@ -40,8 +40,8 @@ type Claim struct {
 	Expires     time.Time // when other replicas may claim the amount again
 }
 
-// Grant returns the amount that a replica gets: half of the unused share, so that other replicas get a part, too. Total are the trials of all
-// replicas, claimed the claims of the others.
+// Grant returns the amount that a replica gets: half of the unused share, so that other replicas get a part, too. total contains
+// the trials of all replicas, and claimed the claims of the other replicas.
 func (c *Claim) Grant(total *Exploration, claimed money.Amount) money.Amount {
 	limit := money.Amount(c.Share * float64(total.Spent))
 	return max(limit.Sub(total.Tried).Sub(claimed)/2, 0)
@@ -61,13 +61,14 @@ type trials struct {
 
 // workspaceTrials are the trials of a workspace.
 type workspaceTrials struct {
-	total   Exploration // of all replicas, at the last exchange
-	added   Exploration // of this replica since then
+	total   Exploration // trials of all replicas at the last exchange
+	added   Exploration // trials of this replica since the last exchange
 	claim   money.Amount
 	expires time.Time
 }
 
-// maxTrialCost is the cost of a trial in mean costs of a request that must be left. Trials may cost four times the router's choice.
+// maxTrialCost is the amount that must remain for a trial, as a multiple of the mean cost of a request. Trials may cost four times
+// the router's choice.
 const maxTrialCost = 4
 
 // allowed reports whether a trial fits into the claim of this replica.
@@ -157,12 +158,12 @@ func (b *Index) syncTrials(ctx context.Context) error {
 type Trial struct {
 	Explored bool         // another model served the request
 	Cost     money.Amount // actual cost
-	Extra    money.Amount // expected cost minus that of the router's choice
-	Loss     float64      // predicted quality of the router's choice minus that of the model; 0 if it is higher
+	Extra    money.Amount // expected cost minus the expected cost of the router's choice
+	Loss     float64      // predicted quality of the router's choice minus the model's predicted quality; 0 if the model's is higher
 }
 
-// Explore returns the share of spending that trials may have, and the least predicted quality of a tried model. The share is 0 while
-// exploration is off or its share is used up.
+// Explore returns the share of spending that trials may have, and the minimum predicted quality of a tried model. The share is 0
+// while exploration is off or its share is used up.
 func (b *Index) Explore(workspaceID string) (share, floor float64) {
 	s := (*b.workspaces.Load())[workspaceID]
 	if s == nil || s.learned.Settings.Disabled || s.learned.Settings.Explore <= 0 || !b.trials.allowed(workspaceID, b.options.Now()) {

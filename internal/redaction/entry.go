@@ -72,8 +72,8 @@ func redactValues(p *redact.Pass, values map[string]string) map[string]string {
 	return values
 }
 
-// redactBodies redacts the request and response bodies and rebuilds the preview: the old preview may end in the middle of a
-// secret, where no rule matches.
+// redactBodies redacts the request and response bodies and rebuilds the preview. The old preview may end in the middle of a secret,
+// so that no rule would match.
 func redactBodies(p *redact.Pass, e *requestlog.Entry) {
 	if e.Body.Split {
 		redactSplit(p, e)
@@ -83,7 +83,8 @@ func redactBodies(p *redact.Pass, e *requestlog.Entry) {
 		e.Preview = redactPreview(p, e, e.Body.Request, original)
 	}
 	if e.Body.Streamed {
-		// Stored events without a joined response: a secret may be split between events, where no rule matches.
+		// Stored events without a joined response are dropped, because a secret may be split between events and then no rule
+		// matches.
 		e.Body.Response, e.Body.Streamed = nil, false
 		return
 	}
@@ -117,11 +118,11 @@ func redactSplit(p *redact.Pass, e *requestlog.Entry) {
 // shorten makes a preview of a text.
 func shorten(text string) string { return show.Cut(show.OneLine(text), llm.PreviewBytes) }
 
-// PreviewSource returns the text that the preview of an entry is made from, long enough for redaction rules to match what begins in
-// the preview. Redaction of a split request makes the preview from it.
+// PreviewSource returns the text from which the preview of an entry is made. It is longer than the preview, so that redaction rules
+// find matches that begin in the preview. The preview of a split request is made from this text.
 func PreviewSource(e *requestlog.Entry) string {
 	if len(e.Preview) <= llm.PreviewBytes-4 {
-		return e.Preview // it is complete
+		return e.Preview // the preview has the complete text
 	}
 	op, body := operation(e), e.Body.Request
 	if op == "" {

@@ -25,7 +25,7 @@ const (
 	redactEntryTime = 2 * time.Second        // one entry
 	redactShownTime = 100 * time.Millisecond // one row of the live view, on the request path
 	redactBatchTime = 250 * time.Millisecond // every batch, regardless of the remaining allowance
-	redactFree      = 50 * time.Nanosecond   // one byte, not charged: twice the time of all built-in rules
+	redactFree      = 50 * time.Nanosecond   // time per byte that is not charged: twice the time of all built-in rules
 	redactWarnEvery = time.Minute
 )
 
@@ -55,14 +55,14 @@ type tenantRules struct {
 // tenantUsage is the time a workspace uses for redaction. It survives changes of the rules.
 type tenantUsage struct {
 	*allowance
-	busy   atomic.Bool  // a worker is running, perhaps after its batch has ended
+	busy   atomic.Bool  // a worker is running; its batch may already have ended
 	warned atomic.Int64 // unix nanoseconds
 }
 
 // allowance is an amount of time that is consumed and refilled.
 type allowance struct {
 	most   time.Duration
-	refill time.Duration // refill rate: one second per this many
+	refill time.Duration // refill rate: the allowance grows by one second in this many seconds
 
 	mu   sync.Mutex
 	left time.Duration

@@ -31,7 +31,7 @@ func newTestRedaction(own *redact.Rules, standard ...string) *Filter {
 	}, func() []string { return standard }, slog.New(slog.DiscardHandler))
 }
 
-// leaky has the address wherever callers and providers can put a text.
+// leaky returns an entry with the address in every field that callers and providers can set.
 func leaky() requestlog.Entry {
 	return requestlog.Entry{
 		ID: "req_1", WorkspaceID: "ws_1", Endpoint: "chat/completions", BodyState: requestlog.BodyStored,
@@ -137,7 +137,7 @@ func TestTheLiveViewShowsNothingThatARuleFinds(t *testing.T) {
 	before := everythingOf(t, &e)
 	got := r.RedactRow(&e)
 	if text := everythingOf(t, got); strings.Contains(text, "ann") {
-		t.Error(text) // also not the beginning of it, which the preview alone would have left
+		t.Error(text) // not even its beginning, which would remain if the old preview were kept
 	}
 	if !strings.HasPrefix(got.Preview, long+"[red") || len(got.Preview) > llm.PreviewBytes {
 		t.Error(got.Preview)
@@ -180,7 +180,7 @@ func TestEventsThatMakeNoAnswerAreNotKept(t *testing.T) {
 	}
 }
 
-// clock moves on by itself, so that everything takes time.
+// clock advances with every reading, so that every step takes time.
 type clock struct {
 	at   time.Time
 	step time.Duration
@@ -202,7 +202,7 @@ func TestSlowRulesTakeTheTextsAwayAndRecover(t *testing.T) {
 		t.Errorf("%s", text)
 	}
 	c.step = 0
-	c.at = c.at.Add(-time.Second) // a clock that is set back grants nothing
+	c.at = c.at.Add(-time.Second) // setting the clock back does not add to the allowance
 	r.of("ws_1").usage.spend(5 * time.Second)
 	e = leaky()
 	prepareOne(r, &e)
@@ -265,7 +265,7 @@ func slowEntry(workspace string) requestlog.Entry {
 
 const slowTenants = 4
 
-// newSlowRedaction has one workspace with a quick rule, and others with slow ones.
+// newSlowRedaction returns a filter with one workspace that has a fast rule, and others that have slow rules.
 func newSlowRedaction() *Filter {
 	workspaces := map[string]*account.Workspace{"ws_1": {ID: "ws_1", Redaction: &redact.Rules{Builtin: []string{"email"}}}}
 	for i := range slowTenants {
@@ -275,8 +275,8 @@ func newSlowRedaction() *Filter {
 	return New(func(id string) *account.Workspace { return workspaces[id] }, func() []string { return nil }, slog.New(slog.DiscardHandler))
 }
 
-// prepareSlowBatches returns how long the batches took and the last entry of each, which is of the workspace with the quick rule. It
-// fails where a text is stored that the slow rules had no time for.
+// prepareSlowBatches returns how long the batches took and the last entry of each batch, which belongs to the workspace with the
+// fast rule. It fails the test if a text is stored that was not redacted in time.
 func prepareSlowBatches(t *testing.T, r *Filter, batches int) (took time.Duration, quick []requestlog.Entry) {
 	t.Helper()
 	began := time.Now()
@@ -299,7 +299,8 @@ func prepareSlowBatches(t *testing.T, r *Filter, batches int) (took time.Duratio
 	return took, quick
 }
 
-// generous is far above the time that is allowed, for a busy machine, and far below the minutes that the rules would take.
+// generous is far longer than the allowed time, because the machine may be busy, and far shorter than the minutes that the rules
+// would take.
 const generous = 30 * time.Second
 
 func TestSlowRulesDoNotKeepTheTextsOfOthersFromTheLog(t *testing.T) {
@@ -323,7 +324,8 @@ func TestWaitingForSlowRulesIsBounded(t *testing.T) {
 	for i := range slowTenants {
 		r.of(fmt.Sprintf("ws_slow_%d", i)).usage.allowance = newAllowance(time.Hour, 1, time.Now())
 	}
-	// Ten batches with two entries of two seconds for each workspace: 40 s and more, of which two are waited for.
+	// Ten batches with two entries per workspace, two seconds each, would take at least 40 s. Delivery waits for two seconds of
+	// them.
 	if took, _ := prepareSlowBatches(t, r, 10); took > generous {
 		t.Errorf("took %s", took)
 	}

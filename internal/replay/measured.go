@@ -15,9 +15,10 @@ type Ratings interface {
 	FeedbackOfAll(ctx context.Context, workspaceID string, requestIDs []string) (map[string][]feedback.Rating, error)
 }
 
-// Measured compares the quality of two sets of choices on rated requests. The estimates are doubly robust: the predicted
-// quality of each choice is corrected by the difference of rating and prediction, weighted by how much more probable the rated
-// model is under the choices than in the log. They are right if the recorded probabilities are, even where predictions are wrong.
+// Measured compares the quality of two sets of choices on rated requests. The estimates are doubly robust: the predicted quality of
+// each choice is corrected by the difference of rating and prediction, weighted by how much more probable the rated model is under
+// the choices than in the log. The estimates are correct if the recorded probabilities are correct, even if the predictions are
+// wrong.
 type Measured struct {
 	Requests  int64           `json:"requests"`         // rated requests with a prediction for all models that could be chosen
 	Before    *proof.Estimate `json:"before,omitempty"` // mean quality; nil for too few requests
@@ -109,8 +110,8 @@ func outcomes(ctx context.Context, source Ratings, workspaceID string, rows []Ro
 // evidence is a rated request with the predictions for the models that its decisions could choose.
 type evidence struct {
 	model   string             // model that was chosen and responded
-	quality float64            // its measured quality
-	logged  chances            // of the logged decision
+	quality float64            // measured quality of the model
+	logged  chances            // probabilities in the logged decision
 	predict map[string]float64 // predicted quality by model
 }
 

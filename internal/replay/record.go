@@ -39,9 +39,9 @@ type record struct {
 	chances  chances // probability of each model, if the decision could explore
 
 	checked    string        // target whose response was checked first; empty if none was checked
-	escalated  bool          // that response failed, and another target served the request
-	firstCost  *money.Amount // of the response that failed; nil if unknown
-	secondCost *money.Amount // of the response that was served after it
+	escalated  bool          // the checked response failed, and another target served the request
+	firstCost  *money.Amount // cost of the response that failed; nil if unknown
+	secondCost *money.Amount // cost of the response that was served instead
 
 	buffer []byte            // buffer of the last trace, for reuse
 	names  map[string]string // names of targets, so that each is allocated once
@@ -90,8 +90,8 @@ func (r *record) read(row *Row) error {
 	if summary.Model != "" {
 		r.served = summary.Provider + "/" + summary.Model
 	}
-	// The response that was checked first. If it failed and another target served the request, its cost is separated from that of the
-	// response that was served: the cost of the request includes both.
+	// The response that was checked first. If it failed and another target served the request, the costs of the two responses are
+	// separated, because the cost of the request includes both.
 	i := slices.IndexFunc(summary.Attempts, func(a attempt) bool { return a.Check != "" })
 	if i < 0 {
 		return nil

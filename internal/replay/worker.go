@@ -202,9 +202,9 @@ func (w *worker) cost(t *provider.Target) *money.Amount {
 	return new(t.Price.At(r.in.At).Cost(usageWith(r.usage, r.seen[id].cache))) // with the expected cached prefix at this target
 }
 
-// cascadeCost returns the cost of a decision: that of its first target and, if the response is checked, that of the second model. If a
-// response of the first target was checked in the log, the logged result counts. Otherwise the cost of the second model counts in
-// proportion to the expected failures.
+// cascadeCost returns the cost of a decision: the cost of its first target and, if the response is checked, the cost of the second
+// model. If a response of the first target was checked in the log, the logged result counts. Otherwise the cost of the second model
+// counts in proportion to the expected failures.
 func (w *worker) cascadeCost(by *Rules, d *route.Decision) *money.Amount {
 	first := w.cost(d.Plan[0])
 	if first == nil || d.Cascade == nil || len(d.Cascade.Steps) < 2 {

@@ -122,7 +122,7 @@ type Reader interface {
 	Slices(ctx context.Context, q *Query) (Slices, error)
 }
 
-// Slices is what a Reader found.
+// Slices is the result of a Reader.
 type Slices struct {
 	Rows    []Row
 	Kept    bool      // the roll-ups have all values
@@ -153,7 +153,7 @@ type Result struct {
 	// Since is the time from which requests are grouped, when it is later than From. Earlier requests are in Total and Uncovered only.
 	Since     time.Time
 	Uncovered *requestlog.Figures // nil when all requests are covered, or when their number is unknown
-	Sampled   bool                // the figures of groups are estimates from a sample; those of the last level if there are two. Total is exact.
+	Sampled   bool                // the figures of groups are estimates from a sample; with two levels, only the figures of the last level are. Total is exact.
 	Notes     []Note
 }
 
@@ -172,7 +172,7 @@ const (
 	NoteQuantiles = "latency_estimated"
 )
 
-// Source has the two kinds of roll-ups: those of the overview, and those by every dimension.
+// Source has the two kinds of roll-ups: the roll-ups of the overview, and the roll-ups by every dimension.
 type Source struct {
 	Figures Reader
 	Facts   Reader
@@ -271,8 +271,8 @@ func rolledOnly(all []Dimension) bool {
 	return !slices.ContainsFunc(all, func(d Dimension) bool { return !d.rolled() })
 }
 
-// read reads the roll-ups that answer a query fastest. Those of the overview have all values and reach back to the first request; those by
-// every dimension are faster for two dimensions.
+// read reads the roll-ups that answer a query fastest. The roll-ups of the overview have all values and reach back to the first
+// request. The roll-ups by every dimension are faster for two dimensions.
 func (s *Source) read(ctx context.Context, q *Query) (found Slices, err error) {
 	stored := *q
 	if q.Source == requestlog.SourceKey { // every request has a key, and the key names the member
@@ -424,9 +424,9 @@ func (r *Result) note(asked *Query, kept bool) {
 	}
 }
 
-// The number of values that the roll-ups of a day keep by cost, and as many by requests.
+// The numbers of values that the roll-ups of a day keep: this many with the highest cost, and this many with the most requests.
 const (
-	TopValues     = 800  // of a dimension
+	TopValues     = 800  // values of a dimension
 	TopConfigured = 5000 // pairs of model, provider, key, policy and member
 	TopPairs      = 600  // other pairs
 )

@@ -50,7 +50,7 @@ func TestQueriesReadTheFastestRollups(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		query          string
-		figures, facts int // number of reads, including that of the total
+		figures, facts int // number of reads, including the read of the total
 	}{
 		{"by=model", 2, 0},
 		{"by=key", 1, 1},

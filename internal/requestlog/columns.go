@@ -70,7 +70,7 @@ type Column struct {
 
 	// Rank orders the indexed columns of kind Text and Number by selectivity, 1 first; 0 when the column has no index.
 	Rank int
-	// Partial says that the index omits the rows with the value Common, which most rows have.
+	// Partial means that the index omits the rows with the value Common, which most rows have.
 	Partial bool
 	Common  string
 

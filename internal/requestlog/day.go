@@ -2,9 +2,9 @@ package requestlog
 
 import "time"
 
-// DayStart returns the start of the day of a time in a zone, rounded to the nearest whole hour of UTC, because figures are
-// summed by hours of UTC. For zones with an offset of whole hours it is midnight. Of two equally near hours it is the earlier.
-// A nil zone is UTC.
+// DayStart returns the start of the day of a time in a zone, rounded to the nearest whole hour of UTC, because figures are summed
+// by hours of UTC. For zones with an offset of whole hours it is midnight. If two hours are equally near, it is the earlier one. A
+// nil zone is UTC.
 func DayStart(t time.Time, zone *time.Location) time.Time {
 	if zone == nil {
 		zone = time.UTC
@@ -19,7 +19,7 @@ func DayStart(t time.Time, zone *time.Location) time.Time {
 	return start.Truncate(time.Hour)
 }
 
-// NextDay returns the start of the day after that of a time.
+// NextDay returns the start of the day that follows the day of a time.
 func NextDay(t time.Time, zone *time.Location) time.Time {
 	start := DayStart(t, zone)
 	// A day has 23 to 25 hours, so 36 hours after its start is around noon of the next day.

@@ -49,7 +49,7 @@ func TestDaysBeginAtMidnightOrTheNearestHour(t *testing.T) {
 	}
 }
 
-// TestDaysFollowEachOther holds for every moment: it is inside of its day, and a day begins where the one before ends.
+// TestDaysFollowEachOther checks that every time is inside its day, and that each day begins where the previous day ends.
 func TestDaysFollowEachOther(t *testing.T) {
 	t.Parallel()
 	zones := []string{

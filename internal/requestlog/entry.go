@@ -25,7 +25,7 @@ const (
 	OK            Outcome = "ok"
 	ClientError   Outcome = "client_error"
 	UpstreamError Outcome = "upstream_error"
-	Rejected      Outcome = "rejected"  // by the permissions of a key, a limit, a budget or a policy
+	Rejected      Outcome = "rejected"  // rejected by the permissions of a key, a limit, a budget or a policy
 	Cancelled     Outcome = "cancelled" // the client disconnected
 	Partial       Outcome = "partial"   // ended with an error after content had been delivered
 	Interrupted   Outcome = "interrupted"
@@ -172,16 +172,16 @@ type Cache struct {
 	Status CacheStatus `json:"status"`
 	// Reason is why the cache was bypassed, or why the response of a miss was not stored; empty for a stored response.
 	Reason string        `json:"reason,omitempty"`
-	Age    time.Duration `json:"age_ns,omitempty"`    // of a hit
+	Age    time.Duration `json:"age_ns,omitempty"`    // age of the cached response of a hit
 	Source string        `json:"source,omitempty"`    // request that the response of a hit was made for
-	Saved  *money.Amount `json:"saved_usd,omitempty"` // what that response cost; nil if unknown
+	Saved  *money.Amount `json:"saved_usd,omitempty"` // cost of that response; nil if unknown
 	Inputs int           `json:"inputs,omitempty"`    // embeddings: inputs served from the cache
 }
 
 // CacheHit reports whether the response cache served the whole request.
 func (e *Entry) CacheHit() bool { return e.Cache != nil && e.Cache.Status == CacheHit }
 
-// Served reports whether a target served the request. The latency of any other request is not that of a model.
+// Served reports whether a target served the request. The latency of any other request is not the latency of a model.
 func (e *Entry) Served() bool {
 	return e.Model != "" && !e.CacheHit() && e.Endpoint != BatchEndpoint && e.Endpoint != RealtimeEndpoint
 }

@@ -97,7 +97,7 @@ type RollupFilter struct {
 type SeriesQuery struct {
 	RollupFilter
 	Step time.Duration // width of a bucket: a minute, an hour or a day; other widths are rounded up to one of these
-	// Zone is the time zone of days (see DayStart); nil for UTC. Days whose hours have been deleted are those of UTC.
+	// Zone is the time zone of days (see DayStart); nil for UTC. Days whose hours have been deleted are UTC days.
 	Zone *time.Location
 }
 

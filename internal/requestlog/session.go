@@ -14,7 +14,7 @@ type Session struct {
 	Source      string // given or derived
 	FirstID     string // first request
 	LastID      string // latest request
-	KeyID       string // of the first request
+	KeyID       string // from the first request
 	EndUser     string
 	Client      string
 	Simulated   bool
@@ -32,8 +32,8 @@ type Session struct {
 	Latency      time.Duration
 	Overhead     time.Duration
 
-	Models  []string // that served a request, sorted
-	Preview string   // of the first request
+	Models  []string // models that served a request, sorted
+	Preview string   // from the first request
 }
 
 // NewSession returns the session of a single entry.
@@ -44,7 +44,7 @@ func NewSession(e *Entry) Session {
 		InputTokens: e.Usage.Prompt(), CachedTokens: e.Usage.CacheRead, OutputTokens: e.Usage.Output,
 	}
 	if s.Source == "" {
-		s.Source = "given" // by an earlier version, which derived none
+		s.Source = "given" // written by an earlier version, which did not derive sessions
 	}
 	switch {
 	case e.Outcome.IsError():

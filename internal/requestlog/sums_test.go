@@ -20,7 +20,7 @@ func TestSumsCountWhatEntriesSay(t *testing.T) {
 			Usage: llm.Usage{Input: 10, CacheRead: 5, CacheWrite: 1, Output: 7, Reasoning: 3},
 		},
 		{Model: "small", Outcome: Partial, DecisionKind: route.Fallback, Cost: &cost, Latency: 100 * time.Millisecond},
-		{Outcome: Rejected, BaselineCost: &baseline, Latency: time.Millisecond}, // of no model
+		{Outcome: Rejected, BaselineCost: &baseline, Latency: time.Millisecond}, // without a model
 		{Outcome: UpstreamError, DecisionKind: route.Policy, Latency: time.Hour},
 		{Outcome: GatewayError},
 		{Outcome: Interrupted},

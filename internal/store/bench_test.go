@@ -83,7 +83,7 @@ func prose(b *testing.B) func(n int) []byte {
 	}
 }
 
-// benchmarkWrite writes batches like the spool under load. body is the length of generated bodies; 0 for those of
+// benchmarkWrite writes batches like the spool under load. body is the length of generated bodies; 0 selects the bodies of
 // benchEntry.
 func benchmarkWrite(b *testing.B, db *store.DB, body int) {
 	b.Helper()

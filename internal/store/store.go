@@ -63,8 +63,8 @@ func Open(ctx context.Context, dsn, dataDir string, o Options) (*DB, error) {
 	return db, nil
 }
 
-// Charged returns what a budget of the ledger was charged since a time. It excludes the given requests: the caller counts them itself,
-// whether or not they are stored yet.
+// Charged returns the amount that a budget of the ledger was charged since a time. It excludes the given requests, which the caller
+// counts itself, whether or not they are stored yet.
 func (db *DB) Charged(ctx context.Context, budgetID string, since time.Time, except ...string) (spent money.Amount, err error) {
 	switch kind, owner, _ := strings.Cut(budgetID, ":"); kind {
 	case "ws":

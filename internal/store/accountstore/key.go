@@ -217,7 +217,7 @@ func (s *Store) CreateKey(ctx context.Context, k account.Key, limit int, event a
 	})
 }
 
-// writeSecrets replaces the stored secrets with those of the key. The recorded first use of a secret is kept.
+// writeSecrets replaces the stored secrets with the secrets of the key. The recorded first use of a secret is kept.
 func writeSecrets(ctx context.Context, tx *sql.Tx, k account.Key) error {
 	args := []any{k.ID}
 	for position, s := range k.Secrets {

@@ -10,8 +10,8 @@ import (
 	"fairlead/internal/store/sqldb"
 )
 
-// SyncExploration adds the trials of a replica to those of the workspace and replaces the claim of the replica. Replicas take turns,
-// because each of them first changes the row of the workspace.
+// SyncExploration adds the trials of a replica to the trials of the workspace and replaces the claim of the replica. Replicas take
+// turns, because each of them first changes the row of the workspace.
 func (s *Store) SyncExploration(ctx context.Context, c feedback.Claim) (total feedback.Exploration, granted money.Amount, err error) {
 	err = s.db.InTx(ctx, func(tx *sql.Tx) error {
 		// The workspace may have been deleted.
@@ -54,7 +54,7 @@ func (s *Store) SyncExploration(ctx context.Context, c feedback.Claim) (total fe
 	return total, granted, nil
 }
 
-// restartExploration forgets the trials of a workspace.
+// restartExploration deletes the trials of a workspace.
 func restartExploration(ctx context.Context, tx *sql.Tx, workspaceID string) error {
 	for _, q := range []string{`delete from exploration where workspace_id = $1`, `delete from exploration_claims where workspace_id = $1`} {
 		if _, err := tx.ExecContext(ctx, q, workspaceID); err != nil {

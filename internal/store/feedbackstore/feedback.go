@@ -69,8 +69,8 @@ func (s *Store) SaveRating(ctx context.Context, r feedback.Rating) error {
 	return nil
 }
 
-// SaveSignals stores signals. They are frequent and their effect is small, so they do not change the revision: the next computation of
-// corrections, at the latest that of the next day, includes them.
+// SaveSignals stores signals. They are frequent and their effect is small, so they do not change the revision: the next computation
+// of corrections, which happens at least once a day, includes them.
 func (s *Store) SaveSignals(ctx context.Context, signals []feedback.Rating) error {
 	rows := make([][]any, len(signals))
 	for i := range signals {

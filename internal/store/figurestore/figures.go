@@ -106,7 +106,7 @@ func (s *Store) segmentFigures(ctx context.Context, f *requestlog.RollupFilter, 
 	}
 	columns := strings.Join(slices.Concat([]string{"start", "key_id", "model", "provider", "policy"}, countColumns(), histogramColumns()), ",")
 	q := fmt.Sprintf("select %s from %s where %s", columns, span.unit.table(), w)
-	if s.db.Dialect() == sqldb.Postgres { // also the rows queued for the roll-up
+	if s.db.Dialect() == sqldb.Postgres { // include the rows that are queued for the roll-up
 		q += fmt.Sprintf(" union all select %s from rollup_waiting where unit = '%s' and %s", columns, span.unit.table(), w)
 	}
 	rows, err := s.db.Query(ctx, q, w.Args...) //nolint:rowserrcheck // Each checks it

@@ -148,8 +148,7 @@ type batchKey struct {
 	units unit // number of units, coarsest first, that still store this time
 }
 
-// Add counts an entry. An attempt counts for the model and provider that were tried, which may differ from those that
-// served the request.
+// Add counts an entry. An attempt counts for the model and provider that were tried, even if another one served the request.
 func (b Batch) Add(e *requestlog.Entry, now time.Time) {
 	at := e.Stamp()
 	key := batchKey{rollupKey: rollupKey{
@@ -279,7 +278,7 @@ func (s *Store) Statements() []string {
 	return all
 }
 
-// mergeStored adds the stored histograms to those of the batch.
+// mergeStored adds the stored histograms to the histograms of the batch.
 func (s *Store) mergeStored(ctx context.Context, tx *sql.Tx, u unit, ids []string, byID map[string]*requestlog.Sums) error {
 	args := make([]any, mergeRows)
 	for some := range slices.Chunk(ids, mergeRows) {

@@ -88,7 +88,7 @@ func (s *Store) WorkspaceCharges(ctx context.Context, workspaceID string, since 
 	return found[""], err
 }
 
-// KeyCharges returns the spending of keys of a workspace in intervals like those of WorkspaceCharges.
+// KeyCharges returns the spending of keys of a workspace in the same intervals as WorkspaceCharges.
 func (s *Store) KeyCharges(ctx context.Context, workspaceID string, keys []string, since time.Time, step time.Duration) (map[string][]budget.Charge, error) {
 	all := map[string][]budget.Charge{}
 	for some := range slices.Chunk(keys, 500) {

@@ -150,9 +150,9 @@ func (b Builder) ListingOf(columns string, f *requestlog.Filter, bounds Bounds, 
 	return fmt.Sprintf("select * from (%s) parts order by id %s limit %d", strings.Join(selects, " union "), bounds.direction(), limit), w.Args
 }
 
-// Indexed reports whether an index leads from one matching entry to the next. A filter with several conditions, a text
-// search, or a value that the index omits may have to skip any number of entries. So may ranges in PostgreSQL, where
-// scanning each class would mean one scan for each class of each day.
+// Indexed reports whether an index can be used to find the next matching entry directly. A filter with several conditions, a text
+// search, or a value that the index omits may have to skip any number of entries. The same applies to ranges in PostgreSQL, where
+// each class of each day would need a separate scan.
 func (b Builder) Indexed(f *requestlog.Filter) bool {
 	switch conditions := f.Conditions(); {
 	case conditions == 0:

@@ -216,8 +216,8 @@ func DeleteOf(ctx context.Context, tx *sql.Tx, workspace string, ids []string) e
 	return err
 }
 
-// Expire deletes comparisons of requests that are older than the workspace's retention of entries, and the texts of those older than its
-// retention of bodies; 0 is unlimited.
+// Expire deletes comparisons of requests that are older than the workspace's retention of entries, and the texts of comparisons
+// that are older than its retention of bodies; 0 is unlimited.
 func (s *Store) Expire(ctx context.Context, now time.Time, retention func(workspace string) (entries, bodies time.Duration)) error {
 	for workspace := ""; ; {
 		var next sql.NullString

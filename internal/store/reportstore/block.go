@@ -36,7 +36,7 @@ const (
 	numberColumns
 )
 
-// The flags of a fact. Two bits have the decision.
+// The flags of a fact. Two bits hold the decision.
 const (
 	flagServed = 1 << iota
 	flagError
@@ -51,7 +51,7 @@ const (
 type builder struct {
 	n                    int
 	text                 [textColumns]dictionary
-	minutes              []uint64 // of the day
+	minutes              []uint64 // minutes of the day
 	flags, latency, ttft []byte
 	numbers              [numberColumns][]uint64 // zigzag encoded
 }

@@ -51,7 +51,7 @@ func TestGrainsHaveOneName(t *testing.T) {
 	}
 }
 
-// The measure of a stored group is that of its figures.
+// The measure of a stored group equals the measure of its figures.
 func TestDaysWeighGroupsByMeasure(t *testing.T) {
 	t.Parallel()
 	d := &day{}

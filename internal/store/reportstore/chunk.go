@@ -77,7 +77,7 @@ func (s *Store) addChunks(st *step, whole *builder, number int64) error {
 		return err
 	}
 	st.samples = append(st.samples, []any{st.at.workspace, st.at.start, number, st.at.class, int64(stride), s.codec.Pack(sample.encode())})
-	var order [2][]int // of the values of end users and sessions
+	var order [2][]int // order of the values of end users and sessions
 	for k, column := range [...]int{rank(report.User), rank(report.Session)} {
 		order[k] = ranks(whole.text[column].values)
 	}

@@ -7,7 +7,7 @@ import (
 	"fairlead/internal/report"
 )
 
-// column is a list of numbers with 0, 1, 2, 4 or 8 bytes each, so that a number is read without those before it.
+// column is a list of numbers with 0, 1, 2, 4 or 8 bytes each, so that a number can be read without reading the numbers before it.
 type column struct {
 	width int
 	data  []byte
@@ -175,7 +175,7 @@ func (c *cursor) dictionary(n int) (t textColumn, ok bool) {
 	return t, ok
 }
 
-// rows are facts, or the sums of a day: what a query groups and adds.
+// rows are the input of a query, which groups and adds them: facts, or the sums of a day.
 type rows interface {
 	len() int
 	texts(d report.Dimension) (texts, error)

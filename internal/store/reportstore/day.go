@@ -70,7 +70,7 @@ func grains(tags []string) []grain {
 // day is the sums of a day by one grain.
 type day struct {
 	grouping
-	rest requestlog.Sums // of groups that were dropped
+	rest requestlog.Sums // sums of groups that were dropped
 }
 
 // encode returns the stored form of a day without compression: the rest, the values, every figure as a column, and the histograms.
@@ -106,7 +106,7 @@ type storedDay struct {
 	rest       requestlog.Sums
 	names      [2]textColumn
 	counts     [19]column
-	ends       column // of the histograms of each group
+	ends       column // ends of the histograms of each group
 	histograms []byte
 }
 
@@ -213,7 +213,7 @@ func (d *day) prune(n int) {
 // maxTags is the number of tag names by which the requests of a day are grouped.
 const maxTags = 12
 
-// tagsOf returns the tag names of a day: those that it has, and the most frequent ones of the facts up to maxTags.
+// tagsOf returns the tag names of a day: the stored ones, and the most frequent ones of the facts up to maxTags.
 func tagsOf(stored []string, b *builder) []string {
 	tags := slices.Clone(stored)
 	counts := map[string]int{}

@@ -15,8 +15,8 @@ import (
 	"fairlead/internal/store/sqldb"
 )
 
-// Slices implements report.Reader. A query with a filter by end user or session, or with more than two dimensions in its groups and filters, reads
-// facts only. If they are more than Limits.Facts, it reads the sample.
+// Slices implements report.Reader. A query with a filter by end user or session, or with more than two dimensions in its groups and
+// filters, reads facts only. If there are more than Limits.Facts of them, it reads the sample.
 func (s *Store) Slices(ctx context.Context, q *report.Query) (report.Slices, error) {
 	ctx, cancel := s.db.Bounded(ctx)
 	defer cancel()
@@ -39,8 +39,8 @@ type reading struct {
 	found  report.Slices
 }
 
-// sum adds the rows of all tables to the groups. It first finds the groups with the highest measure from two figures of each row, or for the latency
-// those with the most requests, and then adds all figures and histograms of these groups.
+// sum adds the rows of all tables to the groups. It first finds the groups with the highest measure from two figures of each row,
+// or, for the latency, the groups with the most requests, and then adds all figures and histograms of these groups.
 func (r *reading) sum(ctx context.Context) error {
 	conditions, all := r.q.Conditions(), &grouping{}
 	if len(r.q.Within) > 0 {

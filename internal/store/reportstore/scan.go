@@ -7,7 +7,7 @@ import (
 	"fairlead/internal/report"
 )
 
-// selection is what to sum: up to two dimensions, and the conditions of a filter.
+// selection describes a query: up to two dimensions, and the conditions of a filter.
 type selection struct {
 	by, then   report.Dimension
 	conditions []condition

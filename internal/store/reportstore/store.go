@@ -156,7 +156,7 @@ func wrapFold(err error) error {
 	return nil
 }
 
-// step is what one call of Fold writes.
+// step holds the rows that one call of Fold writes.
 type step struct {
 	at      place
 	waiting []int64    // queued rows to delete

@@ -159,8 +159,8 @@ func (s *Store) TurnNumber(ctx context.Context, workspaceID, id, requestID strin
 	return position + max(gone, 0), nil
 }
 
-// Spent returns what a session or an end user was charged since a moment. It excludes the given requests: the caller counts them itself,
-// whether or not they are stored yet.
+// Spent returns the amount that a session or an end user was charged since a time. It excludes the given requests, which the caller
+// counts itself, whether or not they are stored yet.
 func (s *Store) Spent(ctx context.Context, subject string, since time.Time, except ...string) (money.Amount, error) {
 	const sum = `select cast(coalesce(sum(amount), 0) as bigint) from subject_charges where subject = $1 and at >= $2`
 	var spent money.Amount

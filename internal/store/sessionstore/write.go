@@ -44,8 +44,8 @@ func sumColumns() []string {
 	}
 }
 
-// merge adds the sums of a row to those of the session. Entries may arrive out of order, so the row of the first request decides the
-// key, the end user and the client.
+// merge adds the sums of a row to the sums of the session. Entries may arrive out of order, so the key, the end user and the client
+// are taken from the row of the first request.
 func merge() string {
 	var sets []string
 	for _, c := range sumColumns() {
@@ -143,7 +143,7 @@ func (s *Store) Write(ctx context.Context, tx *sql.Tx, b Batch) error {
 	return err
 }
 
-// DeleteEmpty deletes those of the sessions that have no entry left.
+// DeleteEmpty deletes the given sessions if they have no entries.
 func (s *Store) DeleteEmpty(ctx context.Context, tx *sql.Tx, workspace string, sessions []string) error {
 	const empty = ` where workspace_id = $1 and session in (%s) and not exists
 		(select 1 from requests r where r.workspace_id = $1 and r.session = %s.session and r.session <> '')`

@@ -49,7 +49,7 @@ func (w *Writer) Write(t testing.TB, db *store.DB, entries ...requestlog.Entry) 
 	}
 }
 
-// Remember remembers the parts of an entry that was written.
+// Remember records the parts of an entry that was written.
 func (w *Writer) Remember(e *requestlog.Entry) {
 	if len(e.Body.Missing) > 0 {
 		w.known.Clear()
@@ -131,7 +131,7 @@ func sharedMessagesGoWithTheirLastRequest(t *testing.T, db *store.DB) {
 	healed := w.Entry(t, ws, now.Add(2*time.Minute), turns[9])
 	w.Write(t, db, healed)
 	checkTurn(t, db, ws, healed.ID, turns[9])
-	checkTurn(t, db, ws, late.ID, turns[9]) // its parts are stored again
+	checkTurn(t, db, ws, late.ID, turns[9]) // the parts of the late entry are stored again
 
 	remove(ids[8], late.ID, healed.ID)
 	if left := messagesOf(t, db, ws); left != 0 {

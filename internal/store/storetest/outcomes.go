@@ -56,7 +56,7 @@ func outcomesReadBack(t *testing.T, db *store.DB) {
 	}
 }
 
-// replicasShareExploration lets two indexes, as those of two replicas, spend the share of one workspace.
+// replicasShareExploration lets two indexes, like the indexes of two replicas, spend the share of one workspace.
 func replicasShareExploration(t *testing.T, db *store.DB) {
 	ctx, ws := t.Context(), newTenant(t, db)
 	clock := now
