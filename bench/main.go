@@ -6,7 +6,7 @@
 //	go build -o bin/fairlead ./cmd/fairlead && go run ./bench
 //	go run ./bench -quick                    # a few minutes instead of a quarter of an hour
 //	go run ./bench -only chat-1k,stream-200
-//	go run ./bench -growth models            # what more of something costs
+//	go run ./bench -growth models            # cost as the number of models grows
 //	go run ./bench -against other/fairlead   # two builds in turn, without and with TLS
 package main
 
@@ -44,10 +44,10 @@ type plan struct {
 	slice  time.Duration
 	warmup time.Duration
 	hold   time.Duration // how long open streams are watched
-	open   int           // of them
-	soak   time.Duration // load before memory is read
+	open   int           // number of open streams
+	soak   time.Duration // duration of the load before memory is read
 
-	sessions int // of agents, for each of eight callers in a round
+	sessions int // agent sessions of each of the eight callers in a round
 }
 
 // manyStreams returns ten thousand, or fewer if a process may not open two files per stream.

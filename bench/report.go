@@ -118,7 +118,7 @@ func median(list []load.Result, of func(load.Result) float64) float64 {
 	return middle(values)
 }
 
-// middle is the median of values; 0 of none.
+// middle returns the median of values, or 0 if there are none.
 func middle(values []float64) float64 {
 	if len(values) == 0 {
 		return 0

@@ -54,7 +54,7 @@ func (b *bench) start(cmd *exec.Cmd, read func(*bufio.Reader) error) error {
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("start %s: %w", cmd.Path, err)
 	}
-	_ = in.Close() // the process has its own
+	_ = in.Close() // the process has its own copy
 	c := &child{cmd: cmd, done: make(chan struct{})}
 	b.running = append(b.running, c)
 	reader := bufio.NewReader(out)

@@ -14,18 +14,18 @@ import (
 // AgentSpec is the traffic of coding agents. All sessions run their turns at the same time, so that the CPU time of a target can be
 // attributed to a turn.
 type AgentSpec struct {
-	Format   string // of package agent
-	Sessions int    // at the same time
+	Format   string // client format, as named in package agent
+	Sessions int    // sessions that run at the same time
 	Repeat   int    // sessions of each caller, one after the other; one more is not measured
-	Preface  string // what the instructions begin with
+	Preface  string // beginning of the instructions
 	Fields   string // further members of the body, each with a trailing comma
 }
 
 // AgentResult is the CPU time of a target by turn.
 type AgentResult struct {
-	Turns    [agent.Turns]time.Duration // for all sessions
-	Sessions int                        // that were measured
-	Took     []time.Duration            // of each turn until its last byte
+	Turns    [agent.Turns]time.Duration // CPU time of all sessions
+	Sessions int                        // number of measured sessions
+	Took     []time.Duration            // duration of each turn until its last byte
 	Failures map[string]int
 }
 
@@ -47,7 +47,7 @@ func RunAgent(ctx context.Context, t Target, s AgentSpec) (AgentResult, error) {
 		callers[i] = &caller{run: r, in: newReader(false), failures: map[string]int{}, end: streamEnd(s.Format)}
 		defer callers[i].drop()
 	}
-	seed := uint64(time.Now().UnixMicro()) // other sessions than in the run before
+	seed := uint64(time.Now().UnixMicro()) // use other sessions than the previous run
 	var result AgentResult
 	for round := range s.Repeat + 1 {
 		sessions := make([]*agent.Session, len(callers))

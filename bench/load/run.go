@@ -39,7 +39,7 @@ type Spec struct {
 type Result struct {
 	Took          time.Duration // duration of the measurement
 	Requests      int           // requests with a complete response
-	Answers       float64       // responses received, including fractions of those that began earlier or ended later
+	Answers       float64       // responses received, including fractions of responses that began earlier or ended later
 	P50, P99      time.Duration
 	FirstP99      time.Duration // until the response began
 	CPU, Own      time.Duration // CPU time of the target and of this process
@@ -70,7 +70,7 @@ const grace = 15 * time.Second
 // Run sends requests for a while. The result includes failures of requests. It returns an error instead of a result if the run could not start or finish.
 func Run(ctx context.Context, t Target, s Spec) (Result, error) {
 	r := &run{Spec: s, Target: t}
-	r.sent.Store(time.Now().UnixMicro()) // start with other numbers than the run before
+	r.sent.Store(time.Now().UnixMicro()) // use other numbers than the previous run
 	idle, err := UsageOf(t.PID)
 	if err != nil {
 		return Result{}, err

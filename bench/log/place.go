@@ -52,7 +52,7 @@ func keptDatabase(ctx context.Context, name string) (place, error) {
 		return place{}, fmt.Errorf("-keep requires a server in %s", pgtest.Variable)
 	}
 	err = execute(ctx, address.String(), `create database "`+name+`"`)
-	if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == "42P04" { // it exists
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == "42P04" { // the database exists
 		err = nil
 	}
 	address.Path = "/" + name

@@ -18,7 +18,7 @@ import (
 // object is a rendered document of the chart.
 type object map[string]any
 
-// at walks down the fields of a document; numbers are places in lists. It returns nil where there is nothing.
+// at follows a path of fields through a document. A number in the path is the index in a list. It returns nil for a missing field.
 func (o object) at(path ...any) any {
 	var here any = map[string]any(o)
 	for _, step := range path {
@@ -45,7 +45,7 @@ func (o object) want(t *testing.T, want string, path ...any) {
 	}
 }
 
-// helm runs the pinned tool: `make deploy-check` installs it.
+// helm runs the pinned version of Helm, which `make deploy-check` installs.
 func helm(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	tool := filepath.Join(root(t), "bin", "tools", "helm")
@@ -192,7 +192,8 @@ func TestChartRunsTheBinaryWithFewRights(t *testing.T) {
 	wantPinned(t, fmt.Sprint(set.at(append(slices.Clone(container), "image")...)))
 }
 
-// The file that the chart makes is one that the gateway accepts, with the secrets where the pod mounts them.
+// The gateway accepts the configuration file that the chart renders. The file names the secrets at the paths where the pod mounts
+// them.
 func TestChartWritesAConfigurationThatIsAccepted(t *testing.T) {
 	t.Parallel()
 	list := rendered(t, "publicURL=https://models.example.com", "config.log.bodies=false", "metrics.port=9100")
@@ -224,7 +225,7 @@ func TestChartWithEverything(t *testing.T) {
 		t.Errorf("rendered %v, want %v", got, want)
 	}
 	set := find(t, list, "StatefulSet")
-	set.want(t, "<nil>", "spec", "replicas") // the autoscaler's
+	set.want(t, "<nil>", "spec", "replicas") // the autoscaler sets the number of replicas
 	set.want(t, "providers", "spec", "template", "spec", "containers", 0, "envFrom", 0, "secretRef", "name")
 	if sum := fmt.Sprint(set.at("spec", "template", "metadata", "annotations", "checksum/config")); len(sum) != 64 {
 		t.Errorf("a change of the file restarts nothing: %s", sum)
@@ -236,7 +237,7 @@ func TestChartWithEverything(t *testing.T) {
 	monitor.want(t, "metrics", "spec", "selector", "matchLabels", "app.kubernetes.io/component")
 }
 
-// Services find the pods, and the metrics are on the inner one alone.
+// The selectors of the services match the pods. Only the internal service exposes the metrics.
 func TestChartServicesFindThePods(t *testing.T) {
 	t.Parallel()
 	list := rendered(t)

@@ -41,7 +41,7 @@ type service struct {
 	Healthcheck map[string]any `yaml:"healthcheck"`
 }
 
-// variable is how compose reads the environment; with :? it refuses to go on without.
+// variable matches a reference to an environment variable in a compose file. With :?, compose fails if the variable is not set.
 var variable = regexp.MustCompile(`\$\{([A-Z_]+)(:\?[^}]+)?\}`)
 
 // readCompose reads the file as compose does with these variables.
@@ -84,7 +84,7 @@ func TestComposeServicesAreHardened(t *testing.T) {
 		if len(s.Healthcheck) == 0 || s.Restart != "unless-stopped" || !slices.Contains(s.SecurityOpt, "no-new-privileges:true") {
 			t.Errorf("%s has no health check, no restart, or may gain privileges", name)
 		}
-		if name != "postgres" && (!s.ReadOnly || !slices.Equal(s.CapDrop, []string{"ALL"})) { // its own start-up changes owners
+		if name != "postgres" && (!s.ReadOnly || !slices.Equal(s.CapDrop, []string{"ALL"})) { // the start-up of postgres changes file owners
 			t.Errorf("%s can write to its image or has capabilities", name)
 		}
 		if len(s.Ports) > 0 && name != "balancer" {
@@ -151,7 +151,7 @@ func TestComposeNamesWhatExists(t *testing.T) {
 	}
 }
 
-// Without the image's name and the domain compose refuses; there is no default to forget.
+// Compose fails without the name of the image and the domain. Neither has a default, which could be left unchanged by mistake.
 func TestComposeAsksForWhatIsNotSet(t *testing.T) {
 	t.Parallel()
 	names := map[string]bool{}
@@ -220,7 +220,7 @@ func makeSecrets(t *testing.T, script string) map[string]string {
 	return made
 }
 
-// wantHost checks that an address leads to a service of the file with its password.
+// wantHost checks that an address has the host and the password of a service in the file.
 func wantHost(t *testing.T, c compose, address, name, password string) {
 	t.Helper()
 	u, err := url.Parse(address)

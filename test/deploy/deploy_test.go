@@ -35,7 +35,7 @@ func root(t *testing.T) string {
 // secretFile is a setting that is read from a file.
 var secretFile = regexp.MustCompile(`file:(/run/secrets/\S+)`)
 
-// loadConfig checks a configuration file as the gateway would, with the secrets it names in a directory of the test.
+// loadConfig validates a configuration file like the gateway. The secrets that it names are in a directory of the test.
 func loadConfig(t *testing.T, text string, secrets map[string]string, env ...string) *config.Loaded {
 	t.Helper()
 	dir := t.TempDir()
@@ -80,7 +80,7 @@ func wantSettings(t *testing.T, env map[string]string) {
 	}
 }
 
-// pinned is an image whose version does not move: a full version or a digest.
+// pinned matches an image with a fixed version: a full version or a digest.
 var pinned = regexp.MustCompile(`^[a-z0-9./-]+(:v?\d+\.\d+(\.\d+)?(-[a-z0-9.-]+)?|@sha256:[0-9a-f]{64})$`)
 
 func wantPinned(t *testing.T, image string) {

@@ -15,7 +15,7 @@ var (
 	target = regexp.MustCompile("`make ([a-z-]+)")
 )
 
-// The pages about reliability name targets and files that exist.
+// The targets and files that the pages about reliability name must exist.
 func TestPagesNameWhatExists(t *testing.T) {
 	t.Parallel()
 	makefile := read(t, "Makefile")
@@ -34,7 +34,7 @@ func TestPagesNameWhatExists(t *testing.T) {
 	}
 }
 
-// The table of figures is one that the catalogue has made: each of its rows is a case that exists.
+// The catalogue generates the table of figures, so each row must be an existing case.
 func TestTableOfFiguresNamesCasesThatExist(t *testing.T) {
 	t.Parallel()
 	_, rest, found := strings.Cut(read(t, "docs", "reliability.md"), "<!-- figures: made by make faults-table -->\n")

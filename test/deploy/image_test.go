@@ -98,7 +98,8 @@ func TestImageIsBuiltLikeTheBinary(t *testing.T) {
 	}
 }
 
-// The compiler of the image must be able to build the module: GOTOOLCHAIN=local lets it fetch no other.
+// The compiler in the image must be able to build the module, because GOTOOLCHAIN=local prevents it from downloading another
+// version.
 func TestImageHasACompilerNewEnough(t *testing.T) {
 	t.Parallel()
 	needed := regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindStringSubmatch(read(t, "go.mod"))

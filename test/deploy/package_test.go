@@ -107,7 +107,7 @@ func TestReleaseContainsFilesThatExist(t *testing.T) {
 	}
 }
 
-// The unit names the binary of an installation by hand. release-files.sh changes the folder for packages.
+// The unit contains the path of a manually installed binary. release-files.sh replaces the path for packages.
 func TestPackagedUnitRunsThePackagedBinary(t *testing.T) {
 	t.Parallel()
 	from, to := "/usr/local/bin/", release(t).Nfpms[0].Bindir+"/"
@@ -124,7 +124,7 @@ func TestPackagedUnitRunsThePackagedBinary(t *testing.T) {
 	}
 }
 
-// runScript runs a maintainer script with recording programs instead of the system's and returns their command lines.
+// runScript runs a maintainer script with fake system programs that record their command lines, and returns these.
 func runScript(t *testing.T, name, argument string, systemd bool, programs ...string) []string {
 	t.Helper()
 	dir := t.TempDir()
@@ -157,7 +157,7 @@ func runScript(t *testing.T, name, argument string, systemd bool, programs ...st
 	return strings.FieldsFunc(string(calls), func(r rune) bool { return r == '\n' })
 }
 
-// A failing systemctl must not fail the installation: the recorded one always fails.
+// A failing systemctl must not fail the installation, so the fake one always fails.
 func TestMaintainerScripts(t *testing.T) {
 	t.Parallel()
 	const reload, restart, stop = "systemctl daemon-reload", "systemctl try-restart fairlead.service", "systemctl disable --now fairlead.service"

@@ -72,7 +72,7 @@ func TestUnitIsHardened(t *testing.T) {
 		"Service.SystemCallArchitectures": {"native"},
 		"Service.SystemCallFilter":        {"@system-service", "~@privileged @resources"},
 		"Service.ReadWritePaths":          nil,
-		"Service.Environment":             nil, // a secret in a unit can be read by everybody
+		"Service.Environment":             nil, // every user can read a secret in a unit
 	}
 	for _, name := range []string{
 		"ProtectHome", "PrivateTmp", "PrivateDevices", "NoNewPrivileges", "RestrictSUIDSGID", "RestrictNamespaces", "RestrictRealtime",
@@ -97,7 +97,7 @@ func TestUnitsStateIsTheDataDirectory(t *testing.T) {
 	}
 }
 
-// The page about the unit reads the master key from where systemd puts the credential that it loads.
+// The page about the unit reads the master key from the path at which systemd provides the credential.
 func TestPageReadsTheCredentialThatTheUnitLoads(t *testing.T) {
 	t.Parallel()
 	page := read(t, "docs", "guides", "deploy.md")

@@ -9,10 +9,10 @@ import (
 	"testing"
 )
 
-// built makes the binary once for all tests of a process.
+// built builds the binary once for all tests of a process.
 var built = sync.OnceValues(build)
 
-// Binary is the path of the gateway: what FAIRLEAD_TEST_BINARY names, or else one built from this tree.
+// Binary returns the path of the gateway: the value of FAIRLEAD_TEST_BINARY, or a binary built from this tree.
 func Binary(t testing.TB) string {
 	t.Helper()
 	path, err := built()
@@ -43,7 +43,7 @@ func build() (string, error) {
 	return path, nil
 }
 
-// Root is the top of the source tree: the nearest folder upwards with cmd/fairlead in it.
+// Root returns the root of the source tree: the nearest parent folder that contains cmd/fairlead.
 func Root() (string, error) {
 	start, err := os.Getwd()
 	if err != nil {

@@ -11,17 +11,17 @@ import (
 	"time"
 )
 
-// client has no time limit of its own: the test's context ends calls.
+// client has no timeout. The test's context ends calls.
 var client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 100, DisableCompression: true}}
 
 // Request is one call to the gateway.
 type Request struct {
-	Method string // POST when empty
-	Path   string // from the root; POSTs without one go to chat completions
+	Method string // default POST
+	Path   string // path from the root; the default of a POST is chat completions
 	Key    string // sent as a bearer token when not empty
 	Body   string
 	Host   string      // Host header; the gateway's address when empty
-	Header http.Header // added last
+	Header http.Header // headers that are added last
 }
 
 // Answer is what came back, whole.
@@ -43,7 +43,8 @@ func (g *Gateway) Call(t testing.TB, r Request) Answer {
 	return Answer{Status: resp.StatusCode, Header: resp.Header, Body: body}
 }
 
-// Open sends a request and returns its answer as soon as the headers are there: for streams. Closing its body leaves.
+// Open sends a request and returns the response as soon as its headers arrive. It is used for streams. Closing the body disconnects
+// the client.
 func (g *Gateway) Open(t testing.TB, r Request) *http.Response {
 	t.Helper()
 	path := cmp.Or(r.Path, "/proxy/v1/chat/completions")

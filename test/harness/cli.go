@@ -18,7 +18,7 @@ func (g *Gateway) CLI(t testing.TB, args ...string) (stdout, stderr string, code
 	return g.run(t, "", append(args, g.common()...))
 }
 
-// CLI runs a command of the binary without a gateway: for commands that need none, and for starts that must fail.
+// CLI runs a command of the binary without a gateway. It is used for commands that need no gateway, and for starts that must fail.
 func CLI(t testing.TB, o Options, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	g := prepare(t, o)
@@ -38,7 +38,7 @@ func (g *Gateway) run(t testing.TB, stdin string, args []string) (stdout, stderr
 	return out.String(), err.String(), cmd.ProcessState.ExitCode()
 }
 
-// Key makes an API key with the command line and returns its text. Flags are those of `keys create`.
+// Key creates an API key on the command line and returns its text. flags are passed to `keys create`.
 func (g *Gateway) Key(t testing.TB, flags ...string) string {
 	t.Helper()
 	args := append([]string{"keys", "create", "--json", "--name", fmt.Sprintf("test-%d", keyNumber.Add(1))}, flags...)
@@ -53,8 +53,8 @@ func (g *Gateway) Key(t testing.TB, flags ...string) string {
 	return made.Key
 }
 
-// CreateAccount creates an account on the command line, without a setup code or an invitation. The first account owns the
-// first workspace, every other one a workspace of its own.
+// CreateAccount creates an account on the command line, without a setup code or an invitation. The first account owns the first
+// workspace. Every other account owns a new workspace.
 func (g *Gateway) CreateAccount(t testing.TB, email, password string) {
 	t.Helper()
 	args := append([]string{"admin", "create", "--email", email, "--password-stdin"}, g.common()...)
@@ -77,5 +77,5 @@ func (g *Gateway) SetupCode(t testing.TB) string {
 	return codes[len(codes)-1][1]
 }
 
-// keyNumber makes the names of keys different from each other.
+// keyNumber makes the names of keys unique.
 var keyNumber atomic.Int64

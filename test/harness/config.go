@@ -13,7 +13,7 @@ import (
 type Provider struct {
 	Name       string            `yaml:"name"`
 	Vendor     string            `yaml:"vendor,omitempty"`
-	Format     string            `yaml:"format"` // chat when empty
+	Format     string            `yaml:"format"` // default chat
 	BaseURL    string            `yaml:"base_url"`
 	APIKeys    []string          `yaml:"api_keys,omitempty"`
 	Options    map[string]string `yaml:"options,omitempty"`
@@ -21,7 +21,7 @@ type Provider struct {
 	Models     []Model           `yaml:"models"`
 }
 
-// Model is a model that a provider offers. Prices are dollars per million tokens; nil is unknown.
+// Model is a model that a provider offers. Prices are in dollars per million tokens; nil means unknown.
 type Model struct {
 	Name       string   `yaml:"name"`
 	Upstream   string   `yaml:"upstream,omitempty"`

@@ -45,9 +45,9 @@ type Entry struct {
 		Status   int    `json:"status"`
 		Class    string `json:"class"`
 		Message  string `json:"message"`
-	} `json:"-"` // only Entry fills it: lists hold the number alone
+	} `json:"-"` // set only by Entry, because lists contain only the number
 
-	Raw json.RawMessage `json:"-"` // everything else
+	Raw json.RawMessage `json:"-"` // all other members
 }
 
 // Entry returns the record of one request with its attempts, waiting until it has been delivered.
@@ -80,8 +80,9 @@ func decodeEntry(t testing.TB, data []byte) Entry {
 	return entry
 }
 
-// Entries returns the records that match a query such as "outcome=ok&model=sim-small", newest first, waiting until
-// there are n of them. More than n fail the test; n below zero takes what there is. At most 200 are looked at.
+// Entries returns the records that match a query such as "outcome=ok&model=sim-small", newest first. It waits until there are n
+// records, and fails the test if there are more. A negative n returns the records found without waiting. At most 200 records are
+// read.
 func (g *Gateway) Entries(t testing.TB, query string, n int) []Entry {
 	t.Helper()
 	var entries []Entry

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Forward is a TCP address that leads to another one while it is up: it makes services appear and vanish for a gateway
-// that knows only this address.
+// Forward is a TCP proxy that can be switched on and off. A gateway that uses its address sees the service behind it appear and
+// disappear.
 type Forward struct {
 	address string
 	target  string
@@ -19,7 +19,7 @@ type Forward struct {
 	running  sync.WaitGroup
 }
 
-// NewForward takes a loopback address that leads to target once Up is called. It goes down with the test.
+// NewForward reserves a loopback address that forwards to target after Up is called. It stops when the test ends.
 func NewForward(t testing.TB, target string) *Forward {
 	t.Helper()
 	f := &Forward{address: FreeAddress(t), target: target, open: map[net.Conn]struct{}{}, stalled: map[net.Conn]struct{}{}}
@@ -30,7 +30,7 @@ func NewForward(t testing.TB, target string) *Forward {
 // Address is where to connect to.
 func (f *Forward) Address() string { return f.address }
 
-// Up lets connections through.
+// Up starts accepting connections.
 func (f *Forward) Up(t testing.TB) {
 	t.Helper()
 	listener, err := net.Listen("tcp", f.address)
@@ -43,7 +43,7 @@ func (f *Forward) Up(t testing.TB) {
 	f.running.Go(func() { f.accept(listener) })
 }
 
-// Down refuses new connections and breaks those that are open.
+// Down refuses new connections and closes the open ones.
 func (f *Forward) Down() {
 	f.mu.Lock()
 	if f.listener != nil {
@@ -61,7 +61,7 @@ func (f *Forward) accept(listener net.Listener) {
 	for {
 		near, err := listener.Accept()
 		if err != nil {
-			return // it is down
+			return // the proxy is down
 		}
 		far, err := net.Dial("tcp", f.target)
 		if err != nil {
@@ -73,7 +73,7 @@ func (f *Forward) accept(listener net.Listener) {
 		}
 		for _, pair := range [][2]net.Conn{{near, far}, {far, near}} {
 			f.running.Go(func() {
-				f.carry(pair[0], pair[1]) // one side has ended: so does the other
+				f.carry(pair[0], pair[1]) // one side has closed, so close the other
 				_ = pair[0].Close()
 				_ = pair[1].Close()
 				f.forget(pair[0])
@@ -82,7 +82,7 @@ func (f *Forward) accept(listener net.Listener) {
 	}
 }
 
-// keep notes connections for Down; it closes them where that has come first.
+// keep records connections for Down. It closes a connection if Down was called first.
 func (f *Forward) keep(listener net.Listener, conns ...net.Conn) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -96,7 +96,7 @@ func (f *Forward) keep(listener net.Listener, conns ...net.Conn) bool {
 	return f.listener == listener
 }
 
-// Stall stops carrying bytes on the connections that are open, without closing them: a link that is cut silently. New connections are
+// Stall stops forwarding data on the open connections without closing them, like a link that is cut silently. New connections are
 // not affected.
 func (f *Forward) Stall() {
 	f.mu.Lock()

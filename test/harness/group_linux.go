@@ -34,7 +34,7 @@ func GroupCPU(cmd *exec.Cmd) time.Duration {
 		if len(fields) < 15 || fields[2] != strconv.Itoa(cmd.Process.Pid) {
 			continue
 		}
-		for _, ticks := range fields[11:15] { // of the process and of the children it has waited for
+		for _, ticks := range fields[11:15] { // CPU time of the process and of the children it has waited for
 			n, _ := strconv.ParseInt(ticks, 10, 64)
 			sum += time.Duration(n) * perTick
 		}

@@ -1,6 +1,5 @@
-// Package harness runs the built gateway as a process of its own, so that tests see what users see: the binary, its
-// flags, its ports and its files. It also serves scripted providers for the gateway to call. It knows nothing of the
-// gateway's inside.
+// Package harness runs the built gateway as a separate process, so that tests use it like users: the binary, its flags, its ports
+// and its files. It also serves scripted providers that the gateway calls. It does not access the gateway's internal state.
 package harness
 
 import (
@@ -11,19 +10,19 @@ import (
 	"time"
 )
 
-// patience is how long anything that should happen soon may take on a busy machine.
+// patience is the time limit for events that should happen soon, even on a busy machine.
 const patience = 20 * time.Second
 
-// Options are what a gateway is started with. The zero value starts one with nothing but its simulator.
+// Options are the options of a gateway process. The zero value starts one with nothing but its simulator.
 type Options struct {
-	Binary   string   // path of the gateway; what Binary says when empty
-	Config   string   // text of the configuration file; empty for none. Config makes one
+	Binary   string   // path of the gateway; default the result of Binary
+	Config   string   // text of the configuration file, such as the result of Config; empty for none
 	Env      []string // NAME=value, added to a clean environment; detecting providers is off unless set here
-	Args     []string // more arguments of serve
-	DataDir  string   // a fresh one when empty
-	Listen   string   // 127.0.0.1 and a free port when empty
-	Terminal bool     // standard output is a terminal: people's text instead of JSON lines
-	Early    bool     // do not wait until it is ready, only until it answers at all
+	Args     []string // additional arguments of serve
+	DataDir  string   // default a new directory
+	Listen   string   // default 127.0.0.1 and a free port
+	Terminal bool     // standard output is a terminal, so that the log is text instead of JSON lines
+	Early    bool     // wait only until the gateway responds, not until it is ready
 }
 
 // Gateway is a process that serves. Its methods fail the test by themselves.
@@ -56,7 +55,7 @@ func Start(t testing.TB, o Options) *Gateway {
 	return g
 }
 
-// prepare lays out the files of a gateway.
+// prepare creates the files of a gateway.
 func prepare(t testing.TB, o Options) *Gateway {
 	t.Helper()
 	g := &Gateway{options: o, binary: o.Binary, home: t.TempDir(), DataDir: o.DataDir, address: o.Listen}
@@ -73,7 +72,7 @@ func prepare(t testing.TB, o Options) *Gateway {
 	return g
 }
 
-// SetConfig replaces the configuration file in one step. A gateway started without one does not see it.
+// SetConfig replaces the configuration file in one step. A gateway that was started without a configuration file does not read it.
 func (g *Gateway) SetConfig(t testing.TB, text string) {
 	t.Helper()
 	next := g.config + ".next"
@@ -92,7 +91,7 @@ func (g *Gateway) URL() string {
 	return "http://" + g.address
 }
 
-// BaseURL is what clients of the model API are given.
+// BaseURL is the base URL for clients of the model API.
 func (g *Gateway) BaseURL() string { return g.URL() + "/proxy/v1" }
 
 // Log is everything the process has written so far, over all its starts.

@@ -8,10 +8,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// dieWithParent lets no gateway outlive a test process that was killed.
+// dieWithParent ends the gateway when the test process is killed.
 func dieWithParent() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }
 
-// openTerminal opens a pseudo-terminal: bytes written to theirs can be read from ours.
+// openTerminal opens a pseudo-terminal. Bytes written to theirs can be read from ours.
 func openTerminal() (ours, theirs *os.File, err error) {
 	if ours, err = os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0); err != nil {
 		return nil, nil, err

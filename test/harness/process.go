@@ -19,16 +19,16 @@ import (
 	"time"
 )
 
-// stopTime is how long a gateway may take to drain and end: its own limit, and something for a busy machine.
+// stopTime is the time that a gateway may take to drain and exit: its own limit, plus a margin for a busy machine.
 const stopTime = 45 * time.Second
 
 // process is one run of the binary.
 type process struct {
 	cmd   *exec.Cmd
-	ready chan string   // the address it listens on, once
-	done  chan struct{} // closed when it has ended and all its output is read
-	err   error         // of its end; read after done
-	asked atomic.Bool   // to end
+	ready chan string   // receives the listen address once
+	done  chan struct{} // closed when the process has ended and all its output is read
+	err   error         // exit error; valid after done is closed
+	asked atomic.Bool   // the process was asked to end
 }
 
 // start runs the binary and waits until it serves.
@@ -36,7 +36,7 @@ func (g *Gateway) start(t testing.TB) {
 	t.Helper()
 	g.mu.Lock()
 	if g.address == "" && g.options.Early {
-		g.address = FreeAddress(t) // it does not tell its address before it is ready
+		g.address = FreeAddress(t) // the gateway logs its address only when it is ready
 	}
 	listen := g.address
 	g.mu.Unlock()
@@ -77,7 +77,7 @@ func (g *Gateway) common() []string {
 	return flags
 }
 
-// environment holds nothing of the machine's but what any process needs: no provider keys, no settings.
+// environment returns the few variables of the machine that every process needs, without provider keys and settings.
 func (g *Gateway) environment() []string {
 	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + g.home, "TMPDIR=" + os.TempDir(), "FAIRLEAD_DETECT=false"}
 	return append(env, g.options.Env...)
@@ -99,7 +99,7 @@ func (g *Gateway) launch(args []string) (*process, error) {
 	p := &process{cmd: cmd, ready: make(chan string, 1), done: make(chan struct{})}
 	begun := make(chan error)
 	go func() {
-		// The child dies with the thread that started it, so this one must outlive it.
+		// The child dies with the thread that started it, so this thread must run as long as the child.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		err := cmd.Start()
@@ -119,7 +119,7 @@ func (g *Gateway) launch(args []string) (*process, error) {
 	return p, <-begun
 }
 
-// stdout is where the process's standard output can be read; started is called once it runs.
+// stdout returns a reader of the process's standard output. started is called when the process runs.
 func (g *Gateway) stdout(cmd *exec.Cmd) (r io.Reader, started func(), err error) {
 	if !g.options.Terminal {
 		r, err = cmd.StdoutPipe()
@@ -133,7 +133,7 @@ func (g *Gateway) stdout(cmd *exec.Cmd) (r io.Reader, started func(), err error)
 	return ours, func() { _ = theirs.Close() }, nil
 }
 
-// follow keeps every line and looks for the one that says where the gateway listens.
+// follow stores every line and finds the line with the listen address of the gateway.
 func (g *Gateway) follow(r io.Reader, p *process) {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, 16<<20)
@@ -147,7 +147,7 @@ func (g *Gateway) follow(r io.Reader, p *process) {
 			}
 		}
 	}
-	_, _ = io.Copy(io.Discard, r) // a line beyond all measure must not block the process
+	_, _ = io.Copy(io.Discard, r) // an extremely long line must not block the process
 }
 
 // apiLine is the start-up text's line with the address, on a terminal.
@@ -188,11 +188,11 @@ func (g *Gateway) await(t testing.TB, p *process, path string) {
 	})
 }
 
-// Stop asks the process to end, unless it was asked before, and expects that it drains and exits with 0.
+// Stop sends the stop signal unless it was sent before. It expects that the process drains and exits with 0.
 func (g *Gateway) Stop(t testing.TB) {
 	t.Helper()
 	p := g.running(t)
-	if !p.asked.Load() { // asked again it would not drain
+	if !p.asked.Load() { // a second signal would prevent draining
 		g.Signal(t, syscall.SIGTERM)
 	}
 	select {
@@ -269,7 +269,7 @@ func (g *Gateway) end() {
 	p := g.process
 	g.mu.Unlock()
 	if p != nil && !p.ended() {
-		_ = p.cmd.Process.Kill() // it may be ending by itself
+		_ = p.cmd.Process.Kill() // the process may be exiting already
 		<-p.done
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"fairlead/internal/mockprovider"
 )
 
-// Upstream serves a scripted provider on loopback until the test ends. The address is what base_url takes.
+// Upstream serves a scripted provider on loopback until the test ends. The address can be used as base_url.
 func Upstream(t testing.TB) (mock *mockprovider.Mock, baseURL string) {
 	t.Helper()
 	mock = mockprovider.NewMock()
@@ -21,7 +21,7 @@ func Serve(t testing.TB, h http.Handler) string {
 	t.Helper()
 	server := httptest.NewServer(h)
 	t.Cleanup(func() {
-		server.CloseClientConnections() // a scripted provider may be waiting for its caller to leave
+		server.CloseClientConnections() // a scripted provider may be waiting for its client to disconnect
 		server.Close()
 	})
 	return server.URL
@@ -34,6 +34,6 @@ func FreeAddress(t testing.TB) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = listener.Close() }() // only its number was wanted
+	defer func() { _ = listener.Close() }() // only the port number is needed
 	return listener.Addr().String()
 }

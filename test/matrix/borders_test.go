@@ -21,16 +21,16 @@ var targets = []struct{ title, model string }{
 	{"Bedrock", "bedrock/claude-sonnet-4-5"},
 }
 
-// feature is a row of the table. Each format has its own members for it, or none. sent matches the vendor's request when the
-// feature crossed.
+// feature is a row of the table. Each format has its own members for it, or none. sent matches the vendor's request if the feature
+// reached the vendor.
 type feature struct {
 	name  string
 	sent  string
 	add   map[string]string // members by format
 	parts map[string]string // content of the user message by format
 
-	omits string // the feature also crossed when the vendor's request does not match this
-	hint  bool   // does not affect the response: it may be lost without a warning
+	omits string // the feature also counts as sent if the vendor's request does not match this
+	hint  bool   // does not affect the response, so it may be dropped without a warning
 }
 
 var features = []feature{
@@ -247,7 +247,7 @@ func cross(t *testing.T, w *world, in ingress, f feature, model string) string {
 	strict := w.post(t, in.path, f.body(in.name, model, `,"provider":{"require_parameters":true}`))
 	notSent := strict.sent == nil && rejectionReason(strict) != ""
 	switch {
-	case o.sent != nil && o.sent.Refuse != "" && notSent: // a named model is called although the catalog says that it lacks an ability
+	case o.sent != nil && o.sent.Refuse != "" && notSent: // a model that the request names is called even if the catalog does not list the required ability
 		return rejected
 	case o.sent == nil && rejectionReason(o) != "":
 		return rejected
@@ -269,7 +269,8 @@ func cross(t *testing.T, w *world, in ingress, f feature, model string) string {
 	return warned
 }
 
-// TestBordersAreDocumented writes what crosses which border and compares it with the guide. Run it with -update to write the guide.
+// TestBordersAreDocumented compares the table in the guide with the features that reach each vendor from each client format. Run it
+// with -update to write the table.
 func TestBordersAreDocumented(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -23,7 +23,7 @@ var models = []string{
 // every combination is sent to several models.
 var complete = flag.Bool("complete", false, "send every combination to every model")
 
-const share = 5 // divides no period of images and streams
+const share = 5 // no divisor of the periods at which images and streams alternate
 
 func TestVendorsAcceptEveryCombination(t *testing.T) {
 	t.Parallel()
@@ -45,7 +45,8 @@ func TestVendorsAcceptEveryCombination(t *testing.T) {
 					n++
 					o := w.post(t, in.path, body)
 					if o.sent != nil && o.sent.Refuse != "" && lacksAbility(q) {
-						// A named model is called even if the catalog says that it lacks an ability. With require_parameters it is not.
+						// A model that the request names is called even if the catalog does not list a required ability, but not
+						// with require_parameters.
 						o = w.post(t, in.path, strings.Replace(body, "{", `{"provider":{"require_parameters":true},`, 1))
 					}
 					found.judge(o, body)
@@ -59,11 +60,11 @@ func TestVendorsAcceptEveryCombination(t *testing.T) {
 // blind are the models without vision.
 var blind = []string{"bedrock/llama-3.3-70b-instruct", "bedrock/devstral-2512"}
 
-// lacksAbility reports whether the model lacks something that the question needs.
+// lacksAbility reports whether the model lacks an ability that the question needs.
 func lacksAbility(q question) bool { return q.image && slices.Contains(blind, q.model) }
 
-// questions yields every combination for a model. Images and streams alternate, so that each meets every value of the other
-// dimensions; the rest is complete.
+// questions yields the combinations for a model. Images and streams alternate, so that each occurs with every value of the other
+// dimensions. All other dimensions are combined completely.
 func questions(model string) func(yield func(question) bool) {
 	return func(yield func(question) bool) {
 		n := 0

@@ -23,8 +23,8 @@ const (
 	state    = "/var/lib/fairlead"
 )
 
-// TestPackageInstallsServesAndPurges installs the package on this machine. It needs root, dpkg and permission: make release-install. It runs the
-// command line of the unit as the account of the package, because systemd does not run everywhere.
+// TestPackageInstallsServesAndPurges installs the package on this machine. It needs root and dpkg, and runs only with make
+// release-install. It runs the command line of the unit as the account of the package, because systemd does not run everywhere.
 func TestPackageInstallsServesAndPurges(t *testing.T) {
 	if os.Getenv("FAIRLEAD_RELEASE_INSTALL") == "" {
 		t.Skip("FAIRLEAD_RELEASE_INSTALL is not set: make release-install installs the package on this machine")

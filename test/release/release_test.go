@@ -1,4 +1,4 @@
-// Package release tries the files that scripts/release.sh has built: archives, packages, checksums, bills of materials and the
+// Package release tests the files that scripts/release.sh has built: archives, packages, checksums, bills of materials and the
 // Homebrew cask. Its tests are skipped unless FAIRLEAD_RELEASE names the folder.
 package release
 
@@ -188,7 +188,7 @@ func TestPackageHasAValidUnitAndAccount(t *testing.T) {
 	if err != nil || !strings.Contains(string(unit), "ExecStart=/usr/bin/fairlead serve\n") {
 		t.Fatalf("the unit does not start the packaged binary: %v\n%s", err, unit)
 	}
-	// systemd-analyze checks that the binary exists: verify a copy that names the unpacked one.
+	// systemd-analyze requires that the binary exists, so verify a copy of the unit that names the unpacked binary.
 	verified := filepath.Join(dir, "fairlead.service")
 	if err := os.WriteFile(verified, []byte(strings.ReplaceAll(string(unit), "/usr/bin/fairlead", dir+"/usr/bin/fairlead")), 0o600); err != nil {
 		t.Fatal(err)

@@ -22,11 +22,11 @@ import (
 // agent is a coding agent, with the settings that docs/guides/agents.md describes.
 type agent struct {
 	program  string
-	args     []string // before the prompt
+	args     []string // arguments before the prompt
 	env      []string
 	settings map[string]string // content of files by path below the home directory
-	endpoint string            // route that it calls
-	unasked  bool              // does not ask for reasoning: models that reason only on request do not
+	endpoint string            // route that the agent calls
+	unasked  bool              // the agent does not ask for reasoning, so models that reason only on request do not reason
 	cached   string            // file below the home directory that must list claude-auto afterwards
 }
 
@@ -111,8 +111,8 @@ func aider(gateway *harness.Gateway, key string) agent {
 	}
 }
 
-// codexCatalog writes the file with the properties of auto: those of a model that Codex knows, with the name of auto. Codex offers
-// apply_patch only to models that it knows.
+// codexCatalog writes the file with the properties of auto, copied from a model that Codex knows. Codex offers apply_patch only to
+// models that it knows.
 func codexCatalog(t *testing.T, root string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), agentProgram(root, "codex"), "debug", "models")
@@ -150,12 +150,13 @@ func agentProgram(root, name string) string {
 	return filepath.Join(root, ".cache", "sdk", "agents", "node_modules", ".bin", name)
 }
 
-// agentVendor is the only vendor behind the gateway, with one model: the strictest about what a client has to send back.
+// agentVendor is the only vendor behind the gateway. It has one model, which has the strictest rules about the data that a client
+// must send back.
 type agentVendor struct {
 	name, path string
 	mock       func(vendormock.Options) *vendormock.Server
 	model      string
-	reasoning  string // path of what the vendor signed or encrypted, in a request
+	reasoning  string // path of the signed or encrypted data in a request
 }
 
 var agentVendors = []agentVendor{
@@ -222,8 +223,8 @@ func TestCodingAgentsWithoutToolsEditFiles(t *testing.T) {
 	}
 }
 
-// checkPatches expects that the agent edited the file with patches, which a model writes as free text or in the one argument of a
-// function, and not with shell commands.
+// checkPatches expects that the agent edited the file with patches and not with shell commands. A model writes a patch as free text
+// or as the only argument of a function.
 func checkPatches(t *testing.T, calls []vendormock.Call) {
 	t.Helper()
 	last := calls[len(calls)-1].Body
@@ -263,7 +264,7 @@ func checkLoop(t *testing.T, vendor agentVendor, a agent, calls []vendormock.Cal
 	}
 }
 
-// edit runs the agent in a project with one file, and checks the file and what the agent reports.
+// edit runs the agent in a project with one file, and checks the file and the output of the agent.
 func (a agent) edit(t *testing.T, root string, mock *vendormock.Server) {
 	t.Helper()
 	home := t.TempDir()

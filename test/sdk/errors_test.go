@@ -21,8 +21,8 @@ var sentences = map[string]string{
 // broken is part of the message of a stream that ends early.
 const broken = "The connection to the provider broke before the response was complete."
 
-// TestErrorsShowTheirSentence runs the clients into every class of error and expects the message of the gateway in the text of
-// the exception, which is often all that a user sees.
+// TestErrorsShowTheirSentence causes every class of error in each client. It expects the gateway's message in the text of the
+// exception, because users often see only that text.
 func TestErrorsShowTheirSentence(t *testing.T) {
 	root := install(t)
 	python := []string{filepath.Join(root, ".cache", "sdk", "python", "bin", "python"), "sentences.py"}

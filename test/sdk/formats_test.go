@@ -13,7 +13,7 @@ import (
 	"fairlead/test/vendormock/openai"
 )
 
-// scenarios is what the official clients of OpenAI do with every vendor behind the gateway.
+// scenarios are the cases that the official clients of OpenAI run with every vendor behind the gateway.
 var scenarios = []string{
 	"chat", "stream", "tool-loop", "tool-loop-streamed", "tool-choice", "vision", "json-schema", "reasoning", "reasoning-tools",
 	"reasoning-tools-streamed", "stop-sequence",
@@ -22,10 +22,10 @@ var scenarios = []string{
 // vendorWorld is a vendor's mock with its gateway configuration.
 type vendorWorld struct {
 	mock     func(vendormock.Options) *vendormock.Server
-	provider harness.Provider // its address is added to that of the mock
-	model    string           // the vendor's names of a model without and one with reasoning
+	provider harness.Provider // its path is appended to the address of the mock
+	model    string           // the vendor's names of a model without reasoning and of a model with reasoning
 	reasoner string
-	silent   bool // the vendor does not say how many tokens were reasoning
+	silent   bool // the vendor does not report the number of reasoning tokens
 }
 
 // worlds are the vendors that the gateway can reach.
@@ -73,8 +73,8 @@ func chatClients(root string) []suite {
 	}
 }
 
-// The clients play the scenarios against the mocks of OpenAI and Azure alone, which holds these mocks to the clients and
-// shows that the scenarios themselves are right.
+// The clients run the scenarios directly against the mocks of OpenAI and Azure. This checks that the mocks match the clients and
+// that the scenarios are correct.
 func TestScenariosWithoutGateway(t *testing.T) {
 	root := install(t)
 	for _, s := range chatClients(root) {
@@ -126,8 +126,8 @@ func TestScenariosOverEveryFormat(t *testing.T) {
 func TestForgetfulClientKeepsReasoning(t *testing.T) {
 	root := install(t)
 	for name, want := range map[string]struct {
-		result    string // of a tool, in a request to the vendor
-		reasoning string // in every such request
+		result    string // pattern of a tool result in a request to the vendor
+		reasoning string // pattern in every request with a tool result
 		never     string
 	}{
 		"anthropic-older": {`"tool_result"`, `"signature":"`, `"thinking":{"type":"disabled"}`},

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// cases is what every suite must report: one that leaves a case out fails.
+// cases lists the cases that every suite must report. A suite without one of them fails.
 var cases = []string{
 	"chat", "chat-auto", "headers", "stream-usage", "stream-without-usage", "stream-helper",
 	"tool-call", "tool-call-streamed", "tool-calls-parallel", "json-schema-parse", "vision",
@@ -24,7 +24,7 @@ var cases = []string{
 
 // suite is one client library and how its program is run.
 type suite struct {
-	name    string // also the ending of the models that are scripted for it
+	name    string // also the suffix of the model names that are scripted for the suite
 	dir     string
 	command []string
 	env     []string
@@ -64,7 +64,7 @@ func run(t *testing.T, s suite, env []string) string {
 	return out.String()
 }
 
-// clientSettings begin the names of variables that client libraries read.
+// clientSettings are prefixes of the environment variables that client libraries read.
 var clientSettings = []string{"OPENAI_", "ANTHROPIC_", "GOOGLE_", "GEMINI_", "AWS_"}
 
 // plainEnv is what programs need to run, without the machine's settings for clients.
@@ -78,7 +78,7 @@ func plainEnv() []string {
 	return env
 }
 
-// check turns the lines of a suite into tests of their own, and misses those that are not there.
+// check turns the lines of a suite into subtests. A missing line fails.
 func check(t *testing.T, output string, cases []string) {
 	t.Helper()
 	t.Log("\n" + output)

@@ -11,10 +11,10 @@ import (
 	"fairlead/test/vendormock/openai"
 )
 
-// surface is an API that the gateway offers beside chat, its official client, and the vendor behind.
+// surface is an API that the gateway offers in addition to chat, with its official client and the vendor that serves it.
 type surface struct {
-	program []string // of the folder python or node
-	vendor  string   // in vendorWorlds
+	program []string // command of the program in the folder python or node
+	vendor  string   // name in vendorWorlds
 	path    string   // path of the URL given to the client
 	cases   []string
 }
@@ -65,8 +65,8 @@ func (s surface) suite(root, name string) suite {
 	return suite{name: name, dir: s.program[0], command: command, env: []string{"PYTHONDONTWRITEBYTECODE=1", "OPENAI_PACKAGE=openai"}}
 }
 
-// TestVendorsOwnClients plays the cases of clients that need models of the catalog, under the vendor's own name: batches have a price
-// there, and embeddings their dimensions.
+// TestVendorsOwnClients runs the cases that need models of the catalog under the vendor's own name, such as batches, which need a
+// price, and embeddings, which need dimensions.
 func TestVendorsOwnClients(t *testing.T) {
 	root := install(t)
 	google := []string{"chat", "stream", "tool-call", "embeddings", "models", "count-tokens", "gateway-errors"}

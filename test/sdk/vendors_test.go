@@ -24,7 +24,7 @@ type reference struct {
 	cases   []string
 }
 
-// shared is what every reference client goes through.
+// shared lists the cases that every reference client runs.
 var shared = []string{
 	"chat", "stream", "tool-loop", "tool-loop-streamed", "tool-choice", "tool-failure", "vision", "json-schema", "reasoning",
 	"reasoning-signatures", "cached", "stop-sequence", "max-tokens", "refusal", "error-429", "overloaded", "error-in-stream",
@@ -55,8 +55,7 @@ func TestReferenceClients(t *testing.T) {
 	}
 }
 
-// install installs the clients, unless they are there, and returns the root of the repository. They are never skipped: a
-// client that cannot be installed fails the test.
+// install installs missing clients and returns the root of the repository. A client that cannot be installed fails the test.
 func install(t *testing.T) string {
 	t.Helper()
 	root, err := harness.Root()

@@ -11,8 +11,8 @@ import (
 	"fairlead/test/harness"
 )
 
-// Limits of a client program. They do not depend on how busy the machine is: time counts as waiting only while the program and its
-// children use almost no processor time, and a program that works is limited by processor time.
+// Limits of a client program. They do not depend on how busy the machine is: the time limit applies only while the program and its
+// children use almost no processor time. Otherwise, the processor time is limited.
 const (
 	maxWaiting = 2 * time.Minute  // without a request to the vendor and without output
 	maxWorking = 10 * time.Minute // processor time of the whole run
@@ -23,7 +23,7 @@ var (
 	errWorking = errors.New("the program uses too much processor time")
 )
 
-// output collects what a program prints.
+// output collects the output of a program.
 type output struct {
 	mu   sync.Mutex
 	text bytes.Buffer

@@ -13,13 +13,13 @@ import (
 	"fairlead/test/harness"
 )
 
-// world is what the suites meet: a gateway with its simulator, one in front of a scripted provider, and the control
-// address where they ask what happened behind the gateway.
+// world is the environment of the suites: a gateway with its simulator, a gateway in front of a scripted provider, and a control
+// address that reports the requests behind the gateway.
 type world struct {
 	simulated *harness.Gateway
 	scripted  *harness.Gateway
 	mock      *mockprovider.Mock
-	reader    string // a key that may read what the scripted gateway logs
+	reader    string // a key that can read the log of the scripted gateway
 	control   string
 }
 
@@ -28,7 +28,7 @@ func newWorld(t *testing.T, all []suite) *world {
 	mock, baseURL := harness.Upstream(t)
 	w := &world{mock: mock}
 	w.simulated = harness.Start(t, harness.Options{})
-	// One attempt each, so that it is the client that repeats; no rescue, so that a broken stream stays broken.
+	// One attempt per request, so that only the client retries. No rescue, so that an interrupted stream is not continued.
 	w.scripted = harness.Start(t, harness.Options{Config: harness.Config(t, w.providers(t, all, baseURL),
 		"retries: {attempts: 1}", "rescue: off", "limits: {body: 2MiB}")})
 	w.reader = w.scripted.Key(t, "--scopes", "read")
@@ -36,7 +36,7 @@ func newWorld(t *testing.T, all []suite) *world {
 	return w
 }
 
-// scripts are the models that each suite has to itself, and what the provider does with them.
+// scripts are the models of each suite and the behaviour of the provider for them.
 func scripts() map[string][]mockprovider.Behaviour {
 	return map[string][]mockprovider.Behaviour{
 		"echo":          {{Echo: true}},
@@ -92,13 +92,13 @@ func (w *world) env(t *testing.T, s suite) []string {
 	}
 }
 
-// routes answer what the suites ask about the other side of the gateway.
+// routes serves the control address, where suites query the requests behind the gateway.
 func (w *world) routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /calls", func(rw http.ResponseWriter, r *http.Request) {
 		reply(rw, http.StatusOK, map[string]any{"calls": len(w.calls(r.FormValue("model")))})
 	})
-	// How soon a client that left is seen is measured where nothing else runs, by fault F22.
+	// Fault F22 measures how soon a disconnect is detected, on an idle machine.
 	mux.HandleFunc("GET /gone", func(rw http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), 10*time.Second)
 		defer cancel()
@@ -127,7 +127,7 @@ func (w *world) serveEntry(rw http.ResponseWriter, r *http.Request) {
 			rw.Write(body)
 			return
 		}
-		time.Sleep(20 * time.Millisecond) // the log is another process's: there is nothing to wait on
+		time.Sleep(20 * time.Millisecond) // the log belongs to another process, so the test must poll
 	}
 }
 
@@ -162,5 +162,5 @@ func (w *world) calls(model string) []*mockprovider.Call {
 func reply(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(body) // a suite that left needs no answer
+	_ = json.NewEncoder(w).Encode(body) // a suite that has disconnected needs no response
 }

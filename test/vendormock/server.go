@@ -140,7 +140,7 @@ func (s *Server) Next(texts ...string) {
 	}
 }
 
-// listCalls returns the received calls for test clients in other languages. setNext is the counterpart of Next.
+// listCalls returns the received calls to test clients in other languages. For these clients, setNext replaces the method Next.
 func (s *Server) listCalls(w http.ResponseWriter, _ *http.Request) {
 	list := []map[string]any{}
 	for _, call := range s.Calls() {
@@ -255,7 +255,7 @@ func (v *Request) Converse() {
 	writeRaw(v.Writer, http.StatusOK, "application/json", body)
 }
 
-// wishes returns the instructions in the prompt, and those that a test has set for this request.
+// wishes returns the instructions in the prompt and the instructions that a test has set for this request.
 func (s *Server) wishes(c *Conversation) []string {
 	asked := words(c.Prompt())
 	s.mu.Lock()

@@ -211,8 +211,8 @@ func (s Shapes) checkUnion(shape *shape, path string, object map[string]any) []P
 // untagged is the row of a union for objects without the tag member.
 const untagged = "_"
 
-// checkTypes returns the problems of the best alternative: the one with the fewest problems among those of the value's
-// JSON type.
+// checkTypes returns the problems of the best alternative: of the alternatives with the value's JSON type, the one with the fewest
+// problems.
 func (s Shapes) checkTypes(types []typ, path string, value any) []Problem {
 	wants, accepted := []string{}, false
 	var best []Problem

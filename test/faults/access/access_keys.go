@@ -181,7 +181,7 @@ func (s *site) foreignIDs(t *testing.T, ops []operation) int {
 
 const filterPath = "/requests?key=ID"
 
-// unharmed checks that the other workspace has not changed anything of the owner's.
+// unharmed checks that the other workspace has not changed the owner's data.
 func (s *site) unharmed(t *testing.T) {
 	t.Helper()
 	for _, path := range []string{"/keys/" + s.inference.ID, "/requests/" + s.request, "/backtests/" + s.backtest, "/policies/versions/1"} {

@@ -78,7 +78,7 @@ func views(t *testing.T, p scenario.Person, k scenario.Key) map[string]string {
 		case "/policies/diff":
 			continue // needs two versions
 		case "/sso/sign-in", "/sso/callback":
-			continue // redirect to pages of the dashboard, which contain a new nonce each
+			continue // redirects to pages of the dashboard, each of which contains a new nonce
 		case "/settings":
 			continue // sizes of the store, which grow with the requests of all workspaces
 		case "/statement":
@@ -86,7 +86,7 @@ func views(t *testing.T, p scenario.Person, k scenario.Key) map[string]string {
 		}
 		text := string(p.Call(t, http.MethodGet, op.path, "").Body)
 		if strings.HasPrefix(op.path, "/statement") {
-			end := strings.LastIndex(text, `"checksum"`) // which contains the time of the statement
+			end := strings.LastIndex(text, `"checksum"`) // the checksum includes the time of the statement
 			if end < 0 {
 				t.Fatalf("%s returned %s", op.path, scenario.Clip([]byte(text)))
 			}

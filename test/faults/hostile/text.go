@@ -75,7 +75,7 @@ func HeaderHygiene(t *testing.T, _ scenario.Size) string {
 	return fmt.Sprintf("%d headers of the client and %d of the provider kept apart", len(mine), len(theirs))
 }
 
-// ours lists the response headers of the model API except those of the decision.
+// ours lists the response headers of the model API except the headers of the decision.
 var ours = []string{
 	"Cache-Control", "Connection", "Content-Length", "Content-Type", "Date", "Request-Id", "Retry-After", "X-Accel-Buffering", "X-Request-Id", "X-Should-Retry",
 }

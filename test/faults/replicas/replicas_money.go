@@ -17,7 +17,7 @@ import (
 // thousandth is a fee of a thousandth of a dollar in nano-dollars.
 const thousandth = 1_000_000
 
-// spending returns what a key has spent and holds according to one replica, in fees.
+// spending returns the amounts that a key has spent and holds according to one replica, in fees.
 func (w *world) spending(t *testing.T, i int, reader, k scenario.Key) (spent, held int) {
 	t.Helper()
 	s := scenario.SpendingOf(t, w.gateways[i], reader.Text, k.ID)
@@ -150,7 +150,7 @@ func bothStoresGone(t *testing.T, size scenario.Size) string {
 }
 
 // oneCutOff tests promises P3 and P10 of docs/reliability.md: a replica that loses Redis but still reaches the database never
-// overspends the budget together with the others, however long the outage lasts.
+// overspends the budget together with the others, regardless of the length of the outage.
 func oneCutOff(t *testing.T, size scenario.Size) string {
 	w := startReplicas(t, setting{apart: true})
 	allowed := size.Of(150, 500)

@@ -86,7 +86,7 @@ func checkSession(t *testing.T, g *harness.Gateway, reader, session string, deli
 	}
 }
 
-// run is an agent that works through sessions until it is stopped. A turn that was cut is sent again.
+// run is an agent that works through sessions until it is stopped. An interrupted turn is sent again.
 type run struct {
 	agent
 	name      string

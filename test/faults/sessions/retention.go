@@ -18,8 +18,8 @@ import (
 	"fairlead/test/harness"
 )
 
-// expiredDays is F64: a session began 100 days ago, continued 40 days ago and continues today. The entries of the first day and the bodies
-// of the second have expired. The turns of today are whole, and the session says which of its earlier turns are gone.
+// expiredDays is F64: a session began 100 days ago, continued 40 days ago and continues today. The entries of the first day and the
+// bodies of the second have expired. The turns of today are whole, and the session shows which of its earlier turns are gone.
 func expiredDays(t *testing.T, _ scenario.Size) string {
 	for name, dsn := range map[string]string{"SQLite": "sqlite", "PostgreSQL": pgtest.Start(t)} {
 		expireDays(t, name, dsn)
@@ -69,7 +69,7 @@ func expireDays(t *testing.T, name, dsn string) {
 			t.Errorf("%s: turn %d has number %d", name, i+3, one.Number)
 		}
 	}
-	// The turns 3 and 4 are those of the second day, turn 5 is the one from before the restart.
+	// Turns 3 and 4 are from the second day. Turn 5 was sent before the restart.
 	if want := []string{"expired", "expired", "stored", "stored", "stored", "stored"}; !slices.Equal(states, want) {
 		t.Fatalf("%s: bodies are %v, want %v", name, states, want)
 	}

@@ -117,7 +117,7 @@ func limitedKey(t *testing.T, g *harness.Gateway, limits string) string {
 	return made.Secret
 }
 
-// budgetOf returns what a session has spent of its budget, in nano-dollars, once nothing is held.
+// budgetOf returns the spent part of a session's budget, in nano-dollars. It waits until nothing is held.
 func budgetOf(t *testing.T, g *harness.Gateway, reader, session string) (spent int64) {
 	t.Helper()
 	harness.Eventually(t, "nothing is held", func() bool {

@@ -74,7 +74,7 @@ const answerTokens = 20
 type turn struct {
 	id     string // request id
 	body   []byte // as sent
-	marker string // of the answer as received
+	marker string // marker of the answer as received
 }
 
 // agent sends the turns of one session.

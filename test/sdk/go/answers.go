@@ -20,7 +20,7 @@ import (
 // pixel is one red pixel.
 const pixel = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="
 
-// answers are the cases of whole answers: chat, tools, structured output, images, embeddings, models.
+// answers are the cases of complete responses: chat, tools, structured output, images, embeddings, models.
 func answers() []testCase {
 	return []testCase{
 		{"chat", chat},
@@ -202,7 +202,7 @@ func vision(ctx context.Context) error {
 	)
 }
 
-// embeddings compares both encodings; this client decodes only one of them itself.
+// embeddings compares both encodings. This client decodes only one of them itself.
 func embeddings(ctx context.Context) error {
 	client := sim()
 	params := openai.EmbeddingNewParams{

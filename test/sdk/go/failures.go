@@ -16,7 +16,7 @@ import (
 	"github.com/openai/openai-go/v3/option"
 )
 
-// failures are the cases of errors and of what the client repeats.
+// failures are the cases of errors and retries of the client.
 func failures() []testCase {
 	key := func(name string) option.RequestOption { return option.WithAPIKey(os.Getenv(name)) }
 	wrong := option.WithAPIKey("fl_wrong")

@@ -18,7 +18,7 @@ import (
 // simulated is the simulator's model that most cases use.
 const simulated = "sim-small"
 
-// testCase is one thing that must work; its name is the one that the driver expects.
+// testCase is one case that must pass. The driver expects a case with this name.
 type testCase struct {
 	name string
 	run  func(ctx context.Context) error
@@ -27,10 +27,10 @@ type testCase struct {
 func main() {
 	failed := 0
 	suite := [][]testCase{answers(), streams(), prompts(), failures()}
-	if os.Getenv("CHAT_URL") != "" { // the driver wants the scenarios that every vendor is held to
+	if os.Getenv("CHAT_URL") != "" { // run the scenarios that all vendors share
 		suite = [][]testCase{scenarios()}
 	}
-	if os.Getenv("SENTENCES") != "" { // the driver wants to know what errors show
+	if os.Getenv("SENTENCES") != "" { // run the cases about error messages
 		suite = [][]testCase{sentences()}
 	}
 	for _, list := range suite {
@@ -106,7 +106,7 @@ func control(ctx context.Context, path string, query url.Values, into any) error
 	return json.NewDecoder(resp.Body).Decode(into)
 }
 
-// outcome is how the log says that a request ended.
+// outcome returns the outcome of a request in the log.
 func outcome(ctx context.Context, requestID, want string) error {
 	var entry struct{ Outcome string }
 	if err := control(ctx, "entry", url.Values{"id": {requestID}}, &entry); err != nil {

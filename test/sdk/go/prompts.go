@@ -12,7 +12,7 @@ import (
 
 const bare = "Once upon a time"
 
-// prompts are what older programs call: bare prompts, and moderations.
+// prompts are the cases of endpoints that older programs call: legacy completions and moderations.
 func prompts() []testCase {
 	return []testCase{
 		{"completions", completions},

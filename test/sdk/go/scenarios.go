@@ -11,7 +11,7 @@ import (
 	"github.com/openai/openai-go/v3/shared"
 )
 
-// What the mocked vendors ask for and answer, as the other clients have it too.
+// Prompts and expected answers of the mocked vendors. The suites of the other clients use the same texts.
 const (
 	loopPrompt = "Compare Paris and Rome. [tool loop]"
 	summary    = `get_temperature {"city":"Paris"} gave 21. get_temperature {"city":"Rome"} gave 17. add {"a":21,"b":17} gave 38. clock {} gave 12:00.`

@@ -12,11 +12,11 @@ import (
 	"github.com/openai/openai-go/v3/responses"
 )
 
-// sentences are the cases of what the text of an error contains.
+// sentences are the cases about the text of errors.
 func sentences() []testCase {
 	wanted := map[string]string{}
 	if err := json.Unmarshal([]byte(os.Getenv("SENTENCES")), &wanted); err != nil {
-		panic(err) // the driver's mistake
+		panic(err) // unreachable: the driver passes valid arguments
 	}
 	key := func(name string) option.RequestOption { return option.WithAPIKey(os.Getenv(name)) }
 	asks := func(model string, options ...option.RequestOption) func(context.Context) error {

@@ -12,7 +12,7 @@ import (
 	"github.com/openai/openai-go/v3/packages/ssestream"
 )
 
-// streams are the cases of streams: the accumulator, their ends, and leaving them.
+// streams are the cases of streamed responses: the accumulator, the end of a stream, and disconnects.
 func streams() []testCase {
 	return []testCase{
 		{"stream-usage", streamUsage},
