@@ -167,12 +167,12 @@ type Budget struct {
 
 // SessionLimits bound the spending of each session and of each end user of a key.
 type SessionLimits struct {
-	Budget     *Budget `json:"budget,omitempty"`      // of each session; its period is Total
-	UserBudget *Budget `json:"user_budget,omitempty"` // of each end user
+	Budget     *Budget `json:"budget,omitempty"`      // budget of each session; its period is Total
+	UserBudget *Budget `json:"user_budget,omitempty"` // budget of each end user
 	// Downgrade serves requests by auto:cost once the warning threshold of a budget is reached.
 	Downgrade      bool         `json:"downgrade,omitempty"`
-	TurnsPerMinute int64        `json:"turns_per_minute,omitempty"`     // of each session; 0 means unlimited
-	SpendPerMinute money.Amount `json:"spend_per_minute_usd,omitempty"` // of each session; 0 means unlimited
+	TurnsPerMinute int64        `json:"turns_per_minute,omitempty"`     // limit of each session; 0 means unlimited
+	SpendPerMinute money.Amount `json:"spend_per_minute_usd,omitempty"` // limit of each session; 0 means unlimited
 }
 
 // CacheMode selects the requests of a key whose responses are cached.

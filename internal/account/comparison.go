@@ -6,7 +6,7 @@ import (
 	"fairlead/internal/money"
 )
 
-// Comparison configures how routed responses are compared with those of a baseline model.
+// Comparison configures how routed responses are compared with the responses of a baseline model.
 type Comparison struct {
 	Share    float64      `json:"share"`             // share of routed requests that are also sent to the baseline model
 	Holdout  float64      `json:"holdout,omitempty"` // share of routed requests that the baseline model serves

@@ -18,7 +18,7 @@ const (
 	guessWindow = 15 * time.Minute
 )
 
-// Credentials are what a user enters to sign in.
+// Credentials are the sign-in data of a user.
 type Credentials struct {
 	Email    string
 	Password string

@@ -15,7 +15,7 @@ import (
 	"fairlead/internal/requestlog"
 )
 
-// budgetShelf has the budget of a key and that of an end user.
+// budgetShelf has the budgets of a key and of an end user.
 type budgetShelf struct{}
 
 func (budgetShelf) key() budget.Item {

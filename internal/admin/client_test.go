@@ -159,8 +159,8 @@ func (s *site) raw(method, path, body string, changes ...with) response {
 	return a
 }
 
-// check checks what every response must have: a request ID, no CORS headers, the common error form, and a body that matches its
-// schema.
+// check checks the properties that every response must have: a request ID, no CORS headers, the common error form, and a body that
+// matches its schema.
 func (s *site) check(r *http.Request, a response) {
 	s.Helper()
 	if a.Header().Get("X-Request-Id") == "" {

@@ -411,10 +411,10 @@ func (w *world) Disk() overview.DiskUse { return w.disk }
 type fleet struct {
 	enabled map[string]bool
 	added   []string
-	circuit string         // of acme/gpt; open when empty
-	reason  string         // of the circuit
-	set     *catalog.Price // of acme/odd
-	fresh   *catalog.Price // of acme/fresh, which only the provider lists
+	circuit string         // circuit state of acme/gpt; open when empty
+	reason  string         // reason for the circuit state
+	set     *catalog.Price // price set for acme/odd
+	fresh   *catalog.Price // price set for acme/fresh, which only the provider lists
 
 	connected   *providers.Connection // the provider that was connected, if any
 	connectedBy string

@@ -196,7 +196,7 @@ type Event struct {
 	Kind        Kind
 	Threshold   float64
 	Window      Window
-	Subject     string // ID of the key or workspace whose figure it is; empty for the whole workspace or gateway
+	Subject     string // ID of the key or workspace that the figure describes; empty for the whole workspace or gateway
 	Label       string // name of the subject
 	Value       float64
 	Detail      string
@@ -225,8 +225,8 @@ type Delivery struct {
 	ChannelName string
 	State       DeliveryState
 	Attempts    int
-	NextAt      time.Time // of the next attempt, while pending
-	Error       string    // of the last attempt
+	NextAt      time.Time // time of the next attempt, while pending
+	Error       string    // error of the last attempt
 	UpdatedAt   time.Time
 }
 
@@ -236,12 +236,12 @@ type State struct {
 	Subject  string
 	Label    string
 	Firing   bool
-	Since    time.Time // of the last change of Firing
+	Since    time.Time // time of the last change of Firing
 	Value    float64
 	Detail   string
-	SeenAt   time.Time // of Value
-	EventID  string    // of the event that fired
-	Notified bool      // whether that event was sent
+	SeenAt   time.Time // time of Value
+	EventID  string    // ID of the event that fired
+	Notified bool      // whether the event was sent
 	Revision int64     // incremented with every change; 0 if not stored yet
 }
 

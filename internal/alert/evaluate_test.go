@@ -164,7 +164,7 @@ func TestRequestsRuleWaitsForAWholeWindow(t *testing.T) {
 	}
 }
 
-// budgetFacts are budgets without anything else.
+// budgetFacts are facts that contain only budgets.
 type budgetFacts []budget.Item
 
 func (f budgetFacts) Keys(context.Context, string) ([]account.Key, error)    { return nil, nil }

@@ -14,7 +14,7 @@ import (
 
 // Payload is the body of a webhook.
 type Payload struct {
-	ID        string         `json:"id"`   // of the event; the same for every attempt
+	ID        string         `json:"id"`   // ID of the event; the same for every attempt
 	Type      string         `json:"type"` // alert.firing, alert.recovered or alert.test
 	Time      time.Time      `json:"time"`
 	Workspace string         `json:"workspace_id"`
@@ -24,7 +24,7 @@ type Payload struct {
 	Subject   PayloadSubject `json:"subject"`
 	Value     float64        `json:"value"`
 	Since     *time.Time     `json:"since,omitempty"`
-	URL       string         `json:"url,omitempty"` // of the dashboard
+	URL       string         `json:"url,omitempty"` // address of the dashboard
 }
 
 // PayloadRule is the rule of a notification.

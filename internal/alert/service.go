@@ -271,7 +271,7 @@ func checkName(name string) (string, error) {
 type ChannelDraft struct {
 	Name string
 	Type ChannelType
-	URL  string   // of a webhook or Slack channel
+	URL  string   // URL of a webhook or Slack channel
 	To   []string // addresses of an e-mail channel
 }
 

@@ -87,7 +87,7 @@ func TestRulesAreValidated(t *testing.T) {
 		name  string
 		by    account.Actor
 		draft RuleDraft
-		param string // of the error; "-" for a missing permission, empty for none
+		param string // parameter that the error names; "-" for a missing permission, empty for none
 	}{
 		{"defaults", tenant, RuleDraft{Kind: new(ErrorRate)}, ""},
 		{"of one key", tenant, RuleDraft{Kind: new(Spend), Window: new(Window("month")), KeyID: new("key_1")}, ""},

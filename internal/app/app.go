@@ -100,7 +100,7 @@ type App struct {
 	storeName               string // path of the SQLite file, or address of the database without its password
 	storeNew                bool
 	spool                   *spool.Spool
-	partKey                 *outline.Key   // of the parts of request bodies
+	partKey                 *outline.Key   // computes the addresses of request body parts
 	known                   *outline.Known // parts that the database has
 	feed                    *requestlog.Feed
 	redaction               *redaction.Filter
@@ -110,7 +110,7 @@ type App struct {
 	factors                 *factor.Service
 	passkeys                *passkey.Service
 	sso                     *sso.Service
-	ssoEgress               *egress.Client // of the identity provider
+	ssoEgress               *egress.Client // calls the identity provider
 	egress                  *egress.Client
 	health                  *health.Tracker
 	admission               *limit.AdmissionQueue
@@ -131,7 +131,7 @@ type App struct {
 	signals                 *signals.Collector
 	gateway                 *gateway.Gateway
 	shadow                  *gateway.Gateway // makes the calls of comparisons
-	shadowEgress            *egress.Client   // of shadow
+	shadowEgress            *egress.Client   // calls providers for shadow
 	comparer                *shadow.Comparer
 	alerts                  alertParts
 	budgets                 *budget.Service

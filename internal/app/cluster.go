@@ -135,7 +135,7 @@ func (a *App) now() time.Time {
 	return a.cluster.client.Now()
 }
 
-// onDelivered notes which parts of each request have been written to the database and adds their costs to the shared ledger.
+// onDelivered records which parts of each request are in the database, and adds the costs of the requests to the shared ledger.
 func (a *App) onDelivered(entries []requestlog.Entry) {
 	for i := range entries {
 		e := &entries[i]

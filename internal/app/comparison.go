@@ -23,8 +23,8 @@ import (
 	"fairlead/internal/wire/chat"
 )
 
-// openComparison creates the comparer and the gateway that makes its calls. The gateway shares neither limits, connections nor health,
-// prompt-cache estimates, sessions or the request log with the gateway of clients, so that comparisons cannot affect clients.
+// openComparison creates the comparer and the gateway that makes its calls. The gateway has its own limits, connections, health,
+// prompt-cache estimates, sessions and request log, so that comparisons cannot affect clients.
 func (a *App) openComparison(c config.Config, f *providerset.Set) {
 	a.shadowEgress = egress.New(f.EgressOptions(c))
 	tracker := health.New(health.Options{Failures: c.Breaker.Failures, ProbeAfter: c.Breaker.ProbeAfter})

@@ -248,8 +248,8 @@ var beside = map[string][]string{
 // only lists all packages of this module that a package may import.
 var only = map[string][]string{
 	"internal/provider/*":      {"internal/provider", "internal/wire", "internal/wire/*", "internal/catalog", "internal/llm", "internal/money", "internal/rawjson"},
-	"internal/provider/azure":  {"internal/provider/compatible"},                            // it speaks the same format
-	"internal/provider/vertex": {"internal/provider/anthropic", "internal/provider/gemini"}, // it serves Anthropic's and Google's models
+	"internal/provider/azure":  {"internal/provider/compatible"},                            // azure uses the same format
+	"internal/provider/vertex": {"internal/provider/anthropic", "internal/provider/gemini"}, // vertex serves the models of Anthropic and Google
 	"docs":                     {},
 	"web":                      {},
 	"internal/llm":             {},

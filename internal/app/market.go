@@ -17,7 +17,7 @@ type market struct{ app *App }
 // Catalog returns the active catalog.
 func (m market) Catalog() *catalog.Catalog { return m.app.providers.Load().Catalog }
 
-// Rating returns the predicted quality of a model, with what the workspace has learned.
+// Rating returns the predicted quality of a model, corrected by the outcomes of the workspace.
 func (m market) Rating(workspaceID string, model *catalog.Model) *quality.Rating {
 	if learned := m.app.feedback.For(workspaceID); learned != nil {
 		return m.app.quality.Rate(model, learned)
@@ -41,7 +41,7 @@ func (m market) Backoffs(providerName string) []health.ActiveBackoff {
 	})
 }
 
-// WithCandidates returns the connected targets and those of vendors that are not connected.
+// WithCandidates returns the connected targets and the targets of vendors that are not connected.
 func (m market) WithCandidates(list []policies.BacktestVendor) (*route.Snapshot, error) {
 	return m.app.loader.WithCandidates(m.app.providers.Load(), m.app.loaded().Config, list)
 }

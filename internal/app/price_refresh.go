@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// refreshLook is the interval between checks whether a refresh is due.
+	// refreshLook is the interval at which the price list is checked for a due refresh.
 	refreshLook = time.Minute
 	// refreshAgain is the minimum time between two refresh attempts.
 	refreshAgain = 15 * time.Minute

@@ -26,7 +26,7 @@ import (
 const (
 	// freshness is the interval at which policies, ratings and providers saved by other processes are loaded.
 	freshness = 5 * time.Second
-	// listLook is the interval between checks whether a model list is due. It is never shorter than minListLook.
+	// listLook is the interval at which the model lists are checked for due reads. It is never shorter than minListLook.
 	listLook    = 30 * time.Second
 	minListLook = 250 * time.Millisecond
 )

@@ -31,7 +31,7 @@ type Attempt struct {
 	timing    *egress.Timing // nil before the call
 	body      countingReader
 	stream    llm.Stream
-	socket    *websocket.Conn // of a realtime session; nil for all other calls
+	socket    *websocket.Conn // connection of a realtime session; nil for all other calls
 	pending   []llm.Event     // up to and including the first content
 	joiner    Joiner          // nil unless the attempt continues another one
 	Prefilled int64           // tokens of the partial response that was sent to the target as a prefill

@@ -119,7 +119,7 @@ func (r result) attempt() (*Attempt, error) {
 func (a *Attempt) openAsync(results chan<- result) {
 	var err error
 	defer func() {
-		if p := recover(); p != nil { // the handler of the request cannot recover it
+		if p := recover(); p != nil { // the request handler cannot recover a panic of this goroutine
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 		}
 		results <- result{a, err}

@@ -96,11 +96,11 @@ type report struct {
 	Report
 	snapshots Snapshots
 
-	// Of the latest version, because neighbouring requests usually have the same one.
+	// Cache the latest version, because neighbouring requests usually have the same one.
 	versions route.Versions
 	snap     *route.Snapshot
 	stored   bool
-	price    *catalog.Price // of the chosen model; nil if unknown
+	price    *catalog.Price // price of the chosen model; nil if unknown
 	cache    catalog.CacheRule
 }
 

@@ -29,7 +29,7 @@ const Purpose = "batch"
 // ErrNotFound is returned for an object that the workspace does not own.
 var ErrNotFound = errors.New("file or batch not found")
 
-// Object is a file or a batch at a provider, with its owner. Ids are those of the provider.
+// Object is a file or a batch at a provider, with its owner. Ids are assigned by the provider.
 type Object struct {
 	WorkspaceID string
 	Kind        Kind

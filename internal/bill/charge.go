@@ -14,10 +14,10 @@ import (
 
 // Spent is the usage and cost of earlier attempts that the client pays for.
 type Spent struct {
-	Tokens int64 // of interrupted attempts that delivered part of the response
+	Tokens int64 // tokens of interrupted attempts that delivered part of the response
 	Cost   money.Amount
 
-	CheckedTokens int64 // of responses that failed their checks
+	CheckedTokens int64 // tokens of responses that failed their checks
 	CheckedCost   money.Amount
 }
 

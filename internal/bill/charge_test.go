@@ -124,7 +124,7 @@ func TestHoldCoversTheSearches(t *testing.T) {
 	for name, tc := range map[string]struct {
 		req      llm.Request
 		fee      *catalog.SearchFee
-		searches int64        // that the provider reports
+		searches int64        // searches that the provider reports
 		want     money.Amount // fee that is charged
 		counted  int64
 	}{

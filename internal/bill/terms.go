@@ -66,7 +66,7 @@ func (t Terms) OutputLimit(target *provider.Target) int64 {
 	return limit
 }
 
-// MaxCost returns the maximum that any of the targets can charge for the request, after those in Before.
+// MaxCost returns the maximum that any of the targets can charge for the request, in addition to the tokens in Before.
 func (t Terms) MaxCost(targets []*provider.Target) (most money.Amount) {
 	for _, target := range targets {
 		if target.Price != nil {
@@ -81,7 +81,7 @@ func (t Terms) MaxCost(targets []*provider.Target) (most money.Amount) {
 	return most.Add(t.MaxCost(before))
 }
 
-// Affordable returns the number of output tokens that the amount pays for at the most expensive target, after those in Before.
+// Affordable returns the number of output tokens that the amount pays for at the most expensive target, after the tokens in Before.
 func (t Terms) Affordable(targets []*provider.Target, amount money.Amount) int64 {
 	tokens := int64(DefaultOutput)
 	var basePrompt, baseOutput money.Amount

@@ -17,7 +17,7 @@ import (
 // Detail is a budget with its history.
 type Detail struct {
 	Item
-	Start    time.Time // of the curve: that of the period, or the first charge of a budget that never resets
+	Start    time.Time // start of the period, or time of the first charge for a budget that never resets
 	Step     time.Duration
 	Spent    []Charge // total spent at times since Start, ascending
 	Expected []Point  // from now on
@@ -37,7 +37,7 @@ type Spender struct {
 const (
 	maxSpenders  = 8
 	maxRejected  = 10
-	searchedRows = 200 // rejected requests that are searched for those of one budget
+	searchedRows = 200 // maximum number of rejected requests that are searched for one budget
 	listTime     = 2 * time.Second
 )
 

@@ -82,12 +82,12 @@ type curve struct {
 	rate   float64       // per interval
 	spread float64       // standard deviation of the spending in an interval
 	count  float64       // number of intervals observed
-	factor float64       // of the 80 % interval
+	factor float64       // factor of the 80 % interval
 	step   time.Duration // length of an interval
 }
 
-// at returns the expected spending and its bounds at a time. The variance is that of the remaining intervals plus that of the rate, which
-// is known only from count intervals.
+// at returns the expected spending and its bounds at a time. The variance is the sum of two parts: the variance of the remaining
+// intervals, and the variance of the rate, which was estimated from count intervals.
 func (c curve) at(t time.Time) (expected, low, high float64) {
 	n := max(t.Sub(c.from), 0).Hours() / c.step.Hours()
 	half := c.factor * c.spread * math.Sqrt(n+n*n/c.count)

@@ -18,24 +18,24 @@ import (
 	"fairlead/internal/session"
 )
 
-// Kind is what a budget limits.
+// Kind is the kind of owner that a budget limits.
 type Kind string
 
 // Kinds of budgets.
 const (
 	OfWorkspace Kind = "workspace"
 	OfKey       Kind = "key"
-	OfSession   Kind = "session" // of a key
+	OfSession   Kind = "session" // session of a key
 	OfUser      Kind = "user"    // end user of a key
 )
 
 // Item is a budget with its use and its forecast.
 type Item struct {
-	ID        string // in the API: that of the workspace or the key, otherwise made of the kind, the key and the name
+	ID        string // ID in the API: the ID of the workspace or the key; otherwise built from the kind, the key and the name
 	Kind      Kind
 	Budget    ledger.Budget
 	Status    ledger.Status
-	KeyID     string // of a key, session or end user
+	KeyID     string // key of the budget, or of its session or end user
 	KeyName   string
 	CreatedBy string // account that created the key
 	Downgrade bool   // whether requests are served by auto:cost from the warning threshold on
@@ -65,7 +65,7 @@ type ChargeReader interface {
 	KeyCharges(ctx context.Context, workspaceID string, keys []string, since time.Time, step time.Duration) (map[string][]Charge, error)
 }
 
-// SubjectReader sums the charges of sessions and end users, whose names are those of session.Namer.
+// SubjectReader sums the charges of sessions and end users. It uses the names that session.Namer derives.
 type SubjectReader interface {
 	SubjectCharges(ctx context.Context, subjects []string, since time.Time, step time.Duration) (map[string][]Charge, error)
 }
@@ -245,7 +245,8 @@ func (s *Service) Shared(ctx context.Context, workspaceID string) (items []Item,
 	return items, len(found) == listedSessions, nil
 }
 
-// ForSession returns the budgets that apply to a session: its own and that of its end user. A session whose key was deleted has none.
+// ForSession returns the budgets that apply to a session: the session's own budget and the budget of its end user. A session whose
+// key was deleted has none.
 func (s *Service) ForSession(ctx context.Context, one *requestlog.Session) ([]Item, error) {
 	key, err := s.Accounts.Key(ctx, one.WorkspaceID, one.KeyID)
 	if errors.Is(err, account.ErrNotFound) {

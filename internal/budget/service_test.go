@@ -77,9 +77,9 @@ func TestSessionBudgetsOfPoliciesAreListed(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := &shelf{limits: map[string]*policy.SessionLimit{
-		"onekey_a": {Amount: 2 * money.Dollar},                  // lower than that of the key
-		"twokey_a": {Amount: 5 * money.Dollar},                  // higher
-		"onekey_b": {Amount: 4 * money.Dollar, Downgrade: true}, // the key has none
+		"onekey_a": {Amount: 2 * money.Dollar},                  // lower than the key's budget
+		"twokey_a": {Amount: 5 * money.Dollar},                  // higher than the key's budget
+		"onekey_b": {Amount: 4 * money.Dollar, Downgrade: true}, // the key has no budget
 	}}
 	service := &Service{
 		Accounts: s, Sessions: s, Requests: s, Subjects: s, Namer: names, Now: func() time.Time { return noon },

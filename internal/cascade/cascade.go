@@ -29,7 +29,7 @@ type Doer interface {
 
 const (
 	hookTime  = 5 * time.Second
-	hookBytes = 64 << 10 // of the response of a hook
+	hookBytes = 64 << 10 // maximum size of a hook's response
 	maxReason = 500      // characters of the reason of a hook
 	hookPause = 10 * time.Second
 	maxPaused = 1000 // hooks that are paused
@@ -81,7 +81,7 @@ func (c *Checker) check(ctx context.Context, r *gateway.CheckedResponse) gateway
 		return gateway.CheckResult{State: requestlog.NotChecked, Reason: "The hook returned no score: " + err.Error() + "."}
 	case score < threshold(plan.Verify):
 		if !r.Stored {
-			reason = "" // it may quote the response
+			reason = "" // the reason may quote the response
 		}
 		return gateway.CheckResult{State: requestlog.CheckFailed, Reason: fmt.Sprintf("hook: score %g is below %g. %s", score, threshold(plan.Verify), reason)}
 	}

@@ -22,7 +22,7 @@ import (
 	"fairlead/internal/route"
 )
 
-// data is a folder with recorded outcomes: one JSON object a line with scores and costs by model.
+// data is a folder with recorded outcomes: one JSON object per line, with scores and costs by model.
 var data = flag.String("data", "", "folder with recorded outcomes of models, such as bfcl.jsonl")
 
 // outcome is a prompt with the score and the cost of each model.
@@ -43,8 +43,8 @@ type result struct {
 
 func (r result) String() string { return fmt.Sprintf("%d passed for $%.6f", r.passed, r.cost) }
 
-// replayOutcomes routes prompts as the gateway does with the check hook, and returns the result of the cascade and of every single model.
-// The qualities are those of other prompts, in training.
+// replayOutcomes routes prompts as the gateway does with the check hook, and returns the result of the cascade and of every single
+// model. The qualities were measured on other prompts, which belong to the training set.
 func replayOutcomes(t *testing.T, prompts, training []outcome, prices map[string]float64) (cascade result, single map[string]result) {
 	t.Helper()
 	quality, single := map[string]float64{}, map[string]result{}
@@ -112,7 +112,7 @@ func replayOutcomes(t *testing.T, prompts, training []outcome, prices map[string
 	return cascade, single
 }
 
-// bestSingle returns the single model with the most passed checks; of equal ones, the cheapest.
+// bestSingle returns the single model with the most passed checks. If several models are equal, it returns the cheapest.
 func bestSingle(single map[string]result) (name string, r result) {
 	for _, model := range slices.Sorted(maps.Keys(single)) {
 		if s := single[model]; name == "" || s.passed > r.passed || s.passed == r.passed && s.cost < r.cost {

@@ -5,7 +5,7 @@ import (
 	"fairlead/internal/money"
 )
 
-// SearchFee is what a provider charges for the web searches that it runs for a model.
+// SearchFee is the fee of a provider for the web searches that it runs for a model.
 type SearchFee struct {
 	Rate *money.Rate `json:"rate,omitempty"` // nano-dollars per million searches; nil if unknown
 	// Once means that a request with several searches is charged for one.

@@ -103,7 +103,7 @@ func visit(v reflect.Value, path string, see func(path string, f field, v reflec
 // setting is a field that can be set by a variable or flag.
 type setting struct {
 	path     string
-	index    []int // of the field in Config and its sections
+	index    []int // index path of the field in Config and its sections
 	variable string
 	field    field
 }

@@ -64,7 +64,7 @@ func verifySchema() map[string]any {
 	}
 	threshold := described("Minimum score of the hook for a response to pass. Default: 0.5.", "number")
 	threshold["minimum"], threshold["maximum"] = 0, 1
-	// The keywords of lists apply to the short form, those of objects to the long one.
+	// The keywords for lists apply to the short form. The keywords for objects apply to the long form.
 	return map[string]any{
 		"description": "Checks the response before it is served: a list of checks, or a group of fields. If the response fails, the next model serves the request.",
 		"type":        []string{"array", "object"}, "items": checks["items"], "additionalProperties": false, "required": []string{"checks"},

@@ -107,15 +107,15 @@ func (s *Service) ActiveRules(workspaceID string, draft *policy.Set) replay.Rule
 	return rules
 }
 
-// Trial is what a backtest tries instead of the active rules. A zero field keeps the active value.
+// Trial holds the rules and targets that a backtest uses instead of the active ones. A zero field keeps the active value.
 type Trial struct {
 	Policies  *policy.Set
 	Objective *route.Objective // replaces the objective of the requests
 	Targets   *route.Snapshot  // for example with a provider that is not connected
 }
 
-// BacktestOptions returns the rules of a backtest: those of the trial, or the active rules for a zero trial. The caller selects the
-// requests.
+// BacktestOptions returns the rules of a backtest: the rules of the trial, or the active rules for a zero trial. The caller selects
+// the requests.
 func (s *Service) BacktestOptions(workspaceID string, try Trial) replay.Options {
 	o := replay.Options{Live: s.ActiveRules(workspaceID, nil), Predictor: s.Predictor.Version(), Ratings: s.Store.Feedback}
 	if try == (Trial{}) {

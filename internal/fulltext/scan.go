@@ -20,7 +20,7 @@ var unsearched = map[string]bool{
 
 // Scanner finds the texts in the pieces of a JSON document. The pieces are passed in their order; a string is never cut.
 type Scanner struct {
-	// SkipAnswers leaves out messages with the role of a model: requests repeat the responses of earlier turns.
+	// SkipAnswers skips messages with the role of a model, because requests repeat the responses of earlier turns.
 	SkipAnswers bool
 
 	key     []byte // name of the latest member

@@ -37,7 +37,7 @@ type call struct {
 type Cause struct {
 	Rule     Rule
 	Failures int // failed calls that the rule counts
-	Of       int // calls that the rule looks at, for FailureShare
+	Of       int // calls that the rule considers, for FailureShare
 }
 
 // Rule is a reason to open a circuit.

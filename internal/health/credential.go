@@ -84,7 +84,7 @@ func (t *Tracker) backingOff(tg *target, ids []string, now time.Time) (left time
 		if t.ready(tg, id, now) {
 			return 0, false
 		}
-		b := t.credentials[id] // or the backoff of the target with the credential, if it ends later
+		b := t.credentials[id] // replaced below if the backoff of the target with the credential ends later
 		if tg != nil && tg.backoffs[id] != nil && (b == nil || b.until.Before(tg.backoffs[id].until)) {
 			b = tg.backoffs[id]
 		}
@@ -213,7 +213,7 @@ type ActiveBackoff struct {
 	Strikes    int // consecutive backoffs without a success
 }
 
-// Backoffs returns the backoffs that have not ended, those that end first first.
+// Backoffs returns the backoffs that have not ended, sorted by their end.
 func (t *Tracker) Backoffs() []ActiveBackoff {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -252,7 +252,7 @@ func (t *Tracker) Credentials() []CredentialHealth {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	now := t.now()
-	// The backoffs that end first of the credentials that cannot be used at any target.
+	// For each credential that cannot be used at any target, the backoff that ends first.
 	found, usable := map[string]*backoff{}, map[string]bool{"": true}
 	for _, tg := range t.targets {
 		for _, c := range tg.circuits {

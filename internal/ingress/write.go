@@ -73,8 +73,8 @@ func (w *connWriter) extendDeadline() {
 	}
 }
 
-// setDeadline sets the write deadline of the connection to t, which is left in the future. It keeps the current deadline if that
-// is at most left/16 earlier than t, because setting a deadline costs as much as a small write.
+// setDeadline sets the write deadline of the connection to t. left is the time until t. setDeadline keeps the current deadline if
+// that is at most left/16 earlier than t, because setting a deadline costs as much as a small write.
 func (w *connWriter) setDeadline(t time.Time, left time.Duration) error {
 	if earlier := t.Sub(w.conn.deadline); earlier >= 0 && earlier < left/16 {
 		return nil

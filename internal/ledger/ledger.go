@@ -25,7 +25,7 @@ const (
 // Budget limits the spending of a key, a workspace, or a session or end user of a key.
 type Budget struct {
 	ID          string // such as "key:key_01J…" or "ws:ws_01J…"
-	Name        string // of the key, the workspace, the session or the end user
+	Name        string // name of the key, the workspace, the session or the end user
 	Amount      money.Amount
 	Period      Period
 	Zone        string // IANA name; empty for UTC

@@ -43,7 +43,7 @@ type waitQueue struct {
 	waiting atomic.Int64 // requests in all queues
 
 	mu       sync.Mutex
-	byBudget map[string]*list.List // of *waiter; no empty lists
+	byBudget map[string]*list.List // lists of *waiter; no empty lists
 }
 
 // waiter is a request's place in the queue of a budget.

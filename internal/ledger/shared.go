@@ -255,7 +255,7 @@ func (s *Shared) end(states []*budgetState, versions []stateVersion, amount, cos
 	for i, t := range states {
 		ids[i] = t.budget.ID
 		if t.rolls != versions[i].rolls {
-			continue // its window has ended
+			continue // the window of the hold has ended
 		}
 		if t.settle(amount, cost, at) {
 			warnings = append(warnings, warning{t.budget, t.status(t.budget.Amount)})

@@ -20,8 +20,8 @@ import (
 	"fairlead/internal/money"
 )
 
-// The model keeps every charge and every hold of all replicas. Redis may lose all data or become unavailable, and
-// replicas may crash. In no case is more admitted than the budget allows, and while Redis keeps its data, no less.
+// The model keeps every charge and every hold of all replicas. Redis may lose all data or become unavailable, and replicas may
+// crash. The replicas never admit more than the budget allows. While Redis keeps its data, they also never admit less.
 func TestSharedLedgerAgainstModel(t *testing.T) {
 	t.Parallel()
 	address := redistest.Start(t)
@@ -337,7 +337,7 @@ func (m *sharedModel) goAway(t *rapid.T) {
 	if m.cut.down.Load() {
 		t.Skip("this step does not apply while Redis is away")
 	}
-	m.beat(t) // it goes within a moment of a heartbeat
+	m.beat(t) // Redis fails right after a heartbeat
 	m.cut.down.Store(true)
 	for _, n := range m.nodes {
 		if n.link.Beat(t.Context()) == nil {

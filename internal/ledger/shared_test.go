@@ -150,7 +150,7 @@ func TestThousandConcurrentHoldsOnThreeReplicas(t *testing.T) {
 		})
 	}
 	all.Wait()
-	d.beat(t) // in the first round every replica writes its sums, in the second it reads those of the others
+	d.beat(t) // in the first round every replica writes its sums, in the second it reads the sums of the others
 	for i := range d.ledgers {
 		s, w := d.ledgers[i].Status(b), d.ledgers[i].Status(ws)
 		if admitted.Load() != 100 || s.Spent != 10*cent || s.Held != 0 || w.Spent != 10*cent || w.Held != 0 {
@@ -351,7 +351,7 @@ func TestLocalAllowancesWhileRedisIsUnavailable(t *testing.T) {
 	d.rejects(t, 0, llm.LedgerUnavailable, b, cent)
 
 	for i := range d.ledgers {
-		d.ledgers[i].askEvery = time.Nanosecond // as if it had been away for long
+		d.ledgers[i].askEvery = time.Nanosecond // as if Redis had been unavailable for a long time
 	}
 	if n := use(); n == 0 || spent > money.Dollar {
 		t.Errorf("%d more from shares, %s total", n, spent)
@@ -540,8 +540,8 @@ func TestUndeliveredChargesSurviveLossOfRedis(t *testing.T) {
 	}
 }
 
-// After Redis lost its data, a replica that has the charges in its own sum and in the base does not call the budget exhausted, also while
-// it cannot reach Redis. The database settles which of the two is right.
+// After Redis lost its data, a replica may count charges twice: in its own sum and in the base. It must not report the budget as
+// exhausted, even while it cannot reach Redis. The database then determines the correct sum.
 func TestSumThatMayCountTwiceNeverEndsABudget(t *testing.T) {
 	t.Parallel()
 	d := newDeployment(t, 3)
@@ -653,12 +653,12 @@ func TestSharedBudgetSurvivesClockSteps(t *testing.T) {
 		}
 		return cents
 	}
-	if n := spend(); n > 100 || n < 60 { // a part may be kept for others for a moment
+	if n := spend(); n > 100 || n < 60 { // a part may briefly be reserved for other replicas
 		t.Errorf("%d cents of a dollar were spent", n)
 	}
 	now = now.Add(20 * time.Minute) // the new day has begun for all
 	d.mu.Lock()
-	d.charged[b.ID] = 0 // by the database's sum since its beginning
+	d.charged[b.ID] = 0 // the sum in the database since the start of the window
 	d.mu.Unlock()
 	first := spend()
 	skews[0] -= time.Hour

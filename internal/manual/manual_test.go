@@ -243,7 +243,7 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-// The pages of a site are those of its folder; links to other files of the repository become text.
+// A site has one page per file in its folder. Links to other files of the repository become text.
 func TestLinksOutsideTheFolderBecomeText(t *testing.T) {
 	t.Parallel()
 	site := manual.New(fstest.MapFS{

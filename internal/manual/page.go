@@ -173,8 +173,8 @@ func unlink(link ast.Node) {
 	parent.RemoveChild(parent, link)
 }
 
-// resolve returns the address of a link on a page. ok is false if the site does not have the file. With an extension,
-// the address is that of the file.
+// resolve returns the address of a link on a page. ok is false if the site does not have the file. If the link has an extension,
+// the address is the address of the file.
 func (c *content) resolve(p *page, destination, extension string) (address string, ok bool) {
 	target, fragment, hasFragment := strings.Cut(destination, "#")
 	if target == "" || strings.Contains(target, ":") || strings.HasPrefix(target, "/") {

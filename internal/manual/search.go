@@ -42,8 +42,8 @@ func find(sections []searchable, terms []string) []result {
 	return results
 }
 
-// score rates a section: matches in the heading count most, then those in the title of the page. Decisions are for developers
-// and come after guides.
+// score rates a section: matches in the heading count most, then matches in the title of the page. Decisions are for developers and
+// come after guides.
 func (s *searchable) score(terms []string) int {
 	total := 0
 	for _, term := range terms {

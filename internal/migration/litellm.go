@@ -236,8 +236,8 @@ func (l *lite) model(path string, m liteModel) {
 	l.rest(path, m)
 }
 
-// name sets the name of a model. This is the name in the catalog, with the LiteLLM name as an alias. If the LiteLLM name stands for several
-// models, or is the name of another model in the catalog, it is the LiteLLM name.
+// name sets the name of a model. Usually the model gets its name in the catalog, with the LiteLLM name as an alias. If the LiteLLM
+// name stands for several models, or is the name of another catalog model, the model gets the LiteLLM name.
 func (l *lite) name(path string, one *model, known *catalog.Model, vendor string, m liteModel) {
 	same, taken := l.catalog.Model(m.Name)
 	switch {
@@ -313,7 +313,7 @@ func (l *lite) instance(path, vendor string, m liteModel) *instance {
 	return p
 }
 
-// credential returns the parameters of a deployment with those of a named credential.
+// credential returns the parameters of a deployment together with the parameters of a named credential.
 func (l *lite) credential(path, name string, params map[string]any) map[string]any {
 	for _, c := range l.file.Credentials {
 		if c.Name != name {

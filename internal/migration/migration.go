@@ -13,7 +13,7 @@ import (
 	"fairlead/internal/catalog"
 )
 
-// Kind is what happened to a setting.
+// Kind is the result of converting a setting.
 type Kind string
 
 // The kinds of findings.
@@ -128,7 +128,8 @@ func merge(list []*instance) []*instance {
 	return merged
 }
 
-// describe copies the properties of a model of the catalog to a separate model, whose name may be that of another model.
+// describe copies the properties of a catalog model to a separate model. The separate model may have the name of another catalog
+// model.
 func (m *model) describe(c *catalog.Catalog, vendor string, known *catalog.Model) {
 	m.comment = "Prices and limits of " + known.Name + "."
 	if m.price.input == nil {

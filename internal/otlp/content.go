@@ -12,8 +12,8 @@ const maxText = 64 << 10
 // chatBody has the fields of a request or response in the chat format that have content.
 type chatBody struct {
 	Messages []chatMessage   `json:"messages"`
-	Prompt   json.RawMessage `json:"prompt"` // of a completion
-	Input    json.RawMessage `json:"input"`  // of embeddings and moderations
+	Prompt   json.RawMessage `json:"prompt"` // prompt of a completion
+	Input    json.RawMessage `json:"input"`  // input of embeddings and moderations
 	Choices  []struct {
 		Message chatMessage `json:"message"`
 		Text    string      `json:"text"`

@@ -30,7 +30,7 @@ const maxContent = 64 << 20
 
 // Parts are the dependencies of an Exporter.
 type Parts struct {
-	// Redact redacts an entry and its bodies, which are those of the client's format.
+	// Redact redacts an entry and its bodies, which are in the client's format.
 	Redact func(*requestlog.Entry)
 	// Vendor returns the vendor of a provider; empty if it is unknown.
 	Vendor   func(provider string) string
@@ -134,7 +134,7 @@ func (x *Exporter) Record(e *requestlog.Entry) {
 	}
 	queued := *e
 	queued.Decision, queued.Recorded, queued.Body = nil, requestlog.Recorded{}, requestlog.Body{}
-	queued.Attempts = slices.Clone(e.Attempts) // a lost hedge may still end
+	queued.Attempts = slices.Clone(e.Attempts) // a cancelled hedged attempt may still end
 	var size int64
 	if x.settings.Config.Content && e.BodyState == requestlog.BodyStored {
 		size = int64(len(e.Body.Request) + len(e.Body.Response))

@@ -274,7 +274,7 @@ func TestRecordNeverWaitsAndCountsDroppedSpans(t *testing.T) { //nolint:parallel
 		before := time.Now()
 		for range 100 {
 			x.Record(served())
-			synctest.Wait() // the worker takes all it can
+			synctest.Wait() // the worker takes all queued requests
 		}
 		if waited := time.Since(before); waited > 0 {
 			t.Errorf("Record waited %v", waited)

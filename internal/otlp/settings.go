@@ -87,7 +87,7 @@ func protocol(configured string, env func(string) string, own string) (string, e
 	return protocolHTTP, nil
 }
 
-// sampler returns the sampler of a ratio below 1, or that of the variables.
+// sampler returns the sampler for a configured ratio below 1, otherwise the sampler that the variables select.
 func sampler(ratio float64, name, argument string) (sdktrace.Sampler, error) {
 	if ratio < 1 {
 		return sdktrace.ParentBased(sdktrace.TraceIDRatioBased(ratio)), nil

@@ -120,7 +120,7 @@ func (x *Exporter) providerName(provider string) string {
 	return cmp.Or(providerNames[vendor], vendor, provider)
 }
 
-// attributes collects attributes, and leaves out those without a value.
+// attributes collects attributes. It skips attributes without a value.
 type attributes []attribute.KeyValue
 
 func (a *attributes) text(key, value string) {

@@ -10,13 +10,13 @@ type Outcome struct {
 	Deny          *Denial // set if the request is rejected; of the other effects, only LogBodies applies then
 	Pin           Setting[string]
 	Objective     Setting[Objective]
-	MaxCost       Setting[money.Amount]    // lowest of all policies
-	MaxOutput     Setting[int64]           // lowest of all policies
-	MaxEscalation Setting[int64]           // lowest of all policies
-	SessionBudget Setting[SessionLimit]    // of all policies, the one with the lowest amount
+	MaxCost       Setting[money.Amount]    // lowest limit of all policies
+	MaxOutput     Setting[int64]           // lowest limit of all policies
+	MaxEscalation Setting[int64]           // lowest limit of all policies
+	SessionBudget Setting[SessionLimit]    // the lowest amount of all policies
 	Verify        Setting[*ResponseChecks] // must not be changed
 	Baseline      Setting[string]
-	ResponseCache Setting[CacheAge] // lowest of all policies
+	ResponseCache Setting[CacheAge] // lowest limit of all policies
 	CacheMarks    Setting[bool]     // false if set: the gateway sets no prompt-cache marks
 	LogBodies     Setting[bool]     // false if set: bodies must not be stored
 	Prefer        []Preference      // best first

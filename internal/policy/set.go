@@ -83,8 +83,8 @@ func (s *Set) Version() string {
 	return s.version
 }
 
-// Join combines the policies of the instance with those of a workspace. Instance policies come first, and later policies cannot
-// undo them, so a workspace can only add restrictions and set values that are not set. Either argument may be nil.
+// Join combines the policies of the instance with the policies of a workspace. Instance policies come first, and later policies
+// cannot undo them, so a workspace can only add restrictions and set values that are not set. Either argument may be nil.
 func Join(instance, workspace *Set) *Set {
 	switch {
 	case workspace == nil || len(workspace.policies) == 0:

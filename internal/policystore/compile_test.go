@@ -87,7 +87,7 @@ func TestInvalidConditionDisablesOnlyItsPolicy(t *testing.T) {
 	if got := activeIn(b, "ws_1"); got != "deny Never." {
 		t.Fatalf("before: %q", got)
 	}
-	b.SetInstance(nil, defaultInventory()) // this inventory knows only UTC
+	b.SetInstance(nil, defaultInventory()) // this inventory has only UTC
 	if got := activeIn(b, "ws_1"); got != "deny Never ever." || len(b.Problems("ws_1")) != 1 {
 		t.Errorf("after: %q, %v", got, b.Problems("ws_1"))
 	}

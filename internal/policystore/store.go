@@ -55,7 +55,7 @@ func (s *Store) For(workspaceID string) *policy.Set {
 	return v.instance
 }
 
-// Own returns the active policies of a workspace without those of the instance.
+// Own returns the active policies of a workspace without the policies of the instance.
 func (s *Store) Own(workspaceID string) *policy.Set {
 	if w := s.view.Load().workspaces[workspaceID]; w != nil {
 		return w.own

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Replicas exchange links as text: one line with the turn number, the time of last use and the serving target, then
-// one line per target that has the link cached. Text in another format, such as that of a later version, is ignored.
+// Replicas exchange links as text: one line with the turn number, the time of last use and the serving target, then one line per
+// target that has the link cached. Text in another format, such as the format of a later version, is ignored.
 const codecVersion = "1"
 
 // remoteKey returns the key of a link in the Remote.

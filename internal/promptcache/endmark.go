@@ -6,14 +6,15 @@ import (
 	"fairlead/internal/catalog"
 )
 
-// Outlook is what earlier turns of a conversation say about the next one. The zero value expects no other turn.
+// Outlook is the expectation about the next turn of a conversation, based on earlier turns. The zero value expects no other turn.
 type Outlook struct {
 	Another float64       // probability of another turn
 	Gap     time.Duration // time since the previous turn
 }
 
-// outlook returns the outlook of a conversation with so many earlier turns. A first turn expects no other one: most prompts are sent
-// once, and a mark would make them more expensive. After k turns that were followed by another one, the probability is (k+1)/(k+2).
+// outlook returns the outlook of a conversation with the given number of earlier turns. After a first turn no other turn is
+// expected, because most prompts are sent once and a mark would make them more expensive. After k turns that were followed by
+// another one, the probability is (k+1)/(k+2).
 func outlook(turns int, gap time.Duration) Outlook {
 	if turns == 0 {
 		return Outlook{}
@@ -21,8 +22,8 @@ func outlook(turns int, gap time.Duration) Outlook {
 	return Outlook{Another: float64(turns+1) / float64(turns+2), Gap: gap}
 }
 
-// EndMark returns the mark that the gateway sets at the end of the prompt for a target with these rules: the one for whose lifetime the
-// expected reads pay for the write. It returns Unmarked if the caller has set marks of its own.
+// EndMark returns the mark that the gateway sets at the end of the prompt for a target with these rules. It selects a lifetime
+// within which the expected reads save more than the write costs. It returns Unmarked if the caller has set marks of its own.
 func (fp Fingerprint) EndMark(rules catalog.CacheRule) Mark {
 	if !rules.EndMark || fp.Tokens() < rules.Minimum || fp.Outlook.Another <= 0 || fp.Outlook.Another >= 1 {
 		return Unmarked
@@ -57,7 +58,7 @@ func (fp Fingerprint) withEndMark(rules catalog.CacheRule) Fingerprint {
 	return fp
 }
 
-// Outlook returns what the earlier turns say about the next one.
+// Outlook returns the expectation about the next turn, based on the earlier turns.
 func (v View) Outlook() Outlook { return v.fingerprint.Outlook }
 
 // Lifetime returns the lifetime of a mark as providers write it: 5m, 1h, or empty for none.

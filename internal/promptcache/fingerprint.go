@@ -131,7 +131,7 @@ type builder struct {
 	afterModel  bool  // the previous message was written by the model
 
 	turn   *turncache.Turn            // nil if no states are kept
-	head   head                       // of this request
+	head   head                       // head of this request
 	recent turncache.Recent[progress] // after the last messages
 }
 

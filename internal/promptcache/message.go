@@ -6,7 +6,7 @@ type author int
 const (
 	byOther  author = iota
 	bySystem        // system or developer
-	byModel         // the model, in an earlier turn
+	byModel         // written by the model in an earlier turn
 )
 
 // authorOf returns the author of the message at an offset. Usually the first member decides.
@@ -32,8 +32,8 @@ func authorOf(raw []byte, at int) author {
 	return kind
 }
 
-// addElement adds the message, tool or instruction block at an offset and returns its end. It leaves out cache marks,
-// because callers move them from turn to turn while the prompt stays the same.
+// addElement adds the message, tool or instruction block at an offset and returns its end. It skips cache marks, because callers
+// move them from turn to turn while the prompt stays the same.
 func (b *builder) addElement(raw []byte, at int) (end int) {
 	message := object{raw, at}
 	for key, one, ok := message.next(); ok; key, one, ok = message.next() {
@@ -86,7 +86,7 @@ func (b *builder) addValue(v value) {
 			if comma >= 0 {
 				cut = comma // remove the member with the preceding comma
 			} else if following := skipSpace(raw, next); following < len(raw) && raw[following] == ',' {
-				next = skipSpace(raw, following+1) // or with the following one
+				next = skipSpace(raw, following+1) // remove the member with the following comma
 			}
 			b.write(raw[from:cut])
 			i, from, comma = next, next, -1

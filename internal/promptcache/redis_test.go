@@ -121,7 +121,7 @@ func TestReplicasShareLinksThroughRedis(t *testing.T) {
 	var running sync.WaitGroup
 	for i := range replicas {
 		replicas[i] = NewShared(NewMemory(1000), NewRedis(realRedis(t)))
-		replicas[i].readTimeout = time.Minute // the timeout is not what this test is about
+		replicas[i].readTimeout = time.Minute // long, because this test is not about the timeout
 		running.Go(func() { replicas[i].Run(ctx) })
 	}
 	t.Cleanup(func() { cancel(); running.Wait() })

@@ -36,8 +36,8 @@ type Item struct {
 	Lifetime   time.Duration
 }
 
-// Shared is a Store that includes what other replicas recorded. It reads the Remote only if its own memory does not
-// know the previous turn, and waits at most readTimeout. It publishes records in the background.
+// Shared is a Store that includes the records of other replicas. It reads the Remote only if its own memory does not know the
+// previous turn, and waits at most readTimeout. It publishes records in the background.
 type Shared struct {
 	memory       *Memory
 	remote       Remote

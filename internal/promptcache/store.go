@@ -12,8 +12,8 @@ import (
 // Store remembers which prompts targets have read. It is safe for concurrent use. Workspaces share only the hit rate
 // of each target, which is a property of the provider.
 type Store interface {
-	// Lookup returns what targets have cached of a prompt. It waits a few milliseconds for the network at most and
-	// never fails: without the network it returns less.
+	// Lookup returns which parts of a prompt targets have cached. It waits for the network for at most a few milliseconds and never
+	// fails. Without the network it returns only the records of this replica.
 	Lookup(ctx context.Context, workspaceID string, fp Fingerprint, now time.Time) View
 	// Record stores that a target has read a prompt and the usage it reported. now is the time the prompt was sent,
 	// because cache lifetimes start there. A target named by Baseline counts as having read the prompt regardless of

@@ -147,7 +147,7 @@ func (v View) cachedTokens(link int, rules catalog.CacheRule) int64 {
 	return tokens
 }
 
-// writes returns how much of the prompt is written to the cache and billed, when read tokens are read from it.
+// writes returns how much of the prompt is written to the cache and billed, if the given number of tokens is read from the cache.
 func (v View) writes(rules catalog.CacheRule, read int64) (tokens int64, long bool) {
 	if !rules.Writes {
 		return 0, false

@@ -19,7 +19,7 @@ type Connected struct {
 	Format    string // wire format; empty for the vendor's format
 	BaseURL   string // empty for the vendor's address
 	Options   map[string]string
-	Free      bool   // listed models cost nothing, such as those of a server of the operator
+	Free      bool   // listed models cost nothing, such as models of the operator's own server
 	CreatedBy string // account ID; empty for the command line
 	CreatedAt time.Time
 }

@@ -173,7 +173,7 @@ type Call struct {
 	// Counter estimates usage that the provider does not report, for clients that get usage. It may be nil.
 	Counter  llm.Counter
 	Warnings []string // changes to the request for this target, added by the adapter
-	// Workspace is the id of the caller's workspace, Session that of the session.
+	// Workspace is the id of the caller's workspace, and Session the id of the session.
 	Workspace, Session string
 	// SealID returns the id that the client sees for a response that the provider stores. nil keeps the provider's id.
 	SealID func(llm.StoredResponse) string
@@ -206,7 +206,7 @@ type ObjectOperation struct {
 	Method      string
 	Path        []string // segments below the address of the provider, such as files, file-1, content
 	Body        []byte   // nil for none
-	ContentType string   // of Body
+	ContentType string   // content type of Body
 }
 
 // Warn records a change to the request as a message for the client.

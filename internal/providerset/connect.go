@@ -29,8 +29,8 @@ func section(c provider.Connected) config.Provider {
 	return config.Provider{Name: c.Name, Vendor: c.Vendor, Format: c.Format, BaseURL: c.BaseURL, Options: c.Options}
 }
 
-// fromStore builds a stored provider. It returns the address that may be private: only an address that the operator has
-// set in the environment may, never one that was entered in the dashboard.
+// fromStore builds a stored provider. It also returns the address if the address may be private. Only an address that the operator
+// set in the environment may be private, never an address that was entered in the dashboard.
 func (b Builder) fromStore(f *Set, c provider.Connected) (built *provider.Provider, trusted string) {
 	p := section(c)
 	v := vendor(p)
@@ -392,7 +392,7 @@ func (c *Connector) try(ctx context.Context, p provider.Connected, key string) (
 		b.Vault[p.Name] = []provider.Credential{{ID: p.Name, Secret: key, Source: provider.Dashboard}}
 	}
 	candidate, _ := b.fromStore(c.blank(), p)
-	candidate.Credentials = b.Vault[p.Name] // the entered key is tested, not one of the environment
+	candidate.Credentials = b.Vault[p.Name] // test the entered key, not a key from the environment
 	probe := Probe(ctx, c.Loader.Client(), candidate)
 	if !probe.OK && !probe.Untested {
 		return nil, nil, testError(candidate, probe)
@@ -417,8 +417,8 @@ func testError(p *provider.Provider, probe adminproviders.ProbeResult) *llm.Erro
 	return e.With("test_failed", true)
 }
 
-// found returns the listed models with their prices, priced models first. If the provider lists no models, it returns those
-// of the catalog.
+// found returns the listed models with their prices, priced models first. If the provider lists no models, it returns the models of
+// the catalog.
 func found(f *Set, p *provider.Provider, listed []string) []adminproviders.FoundModel {
 	var list []adminproviders.FoundModel
 	for _, name := range listed {

@@ -16,7 +16,7 @@ import (
 // CustomVendor is the name under which the gallery lists an endpoint of an unknown vendor.
 const CustomVendor = "custom"
 
-// galleryRow holds what the gallery shows about a vendor in addition to its provider.Vendor.
+// galleryRow holds the data about a vendor that the gallery shows in addition to its provider.Vendor.
 type galleryRow struct {
 	hint   string // form of a key
 	keys   string // page on which keys are created

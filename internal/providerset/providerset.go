@@ -341,7 +341,7 @@ func localModel(cat *catalog.Catalog, name string) *catalog.Model {
 	return &m
 }
 
-// timeouts returns the timeouts that apply to a model at a provider, most specific first: those of the model at the
+// timeouts returns the timeouts that apply to a model at a provider, most specific first: the timeouts of the model at the
 // provider, of the model, and of the provider.
 func (b Builder) timeouts(m *catalog.Model, p config.Provider) []config.Timeouts {
 	var list []config.Timeouts

@@ -22,7 +22,7 @@ func cancelled(cause error) ending {
 	return clientEnding(cause)
 }
 
-// expired returns the ending of a session that has reached a limit in time. The code is that of OpenAI for the same case.
+// expired returns the ending of a session that has reached a limit in time. OpenAI uses the same code in this case.
 func expired(reason, message string) ending {
 	return ending{
 		reason: reason, client: websocket.StatusGoingAway, provider: websocket.StatusNormalClosure, text: reason,

@@ -8,8 +8,8 @@ import (
 // event is the part of a provider message that the gateway reads.
 type event struct {
 	kind   string
-	usage  *llm.Usage // of a response or a transcription; nil if the provider reports no tokens
-	billed bool       // whether the event reports the usage of something, with tokens or without
+	usage  *llm.Usage // usage of a response or a transcription; nil if the provider reports no tokens
+	billed bool       // whether the event reports a usage, with or without tokens
 	model  string     // model that transcribes the input, in a description of the session
 }
 

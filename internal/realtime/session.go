@@ -57,7 +57,7 @@ const (
 	MessageTooLarge    = "message_too_large"
 	IdleTimeout        = "idle_timeout"
 	TotalTimeout       = "session_timeout"
-	Ended              = "ended" // by the meter, a revoked key or the shutdown; the error has the reason
+	Ended              = "ended" // ended by the meter, a revoked key or the shutdown; the error has the reason
 )
 
 const (
@@ -369,7 +369,7 @@ func (s *session) finish(e ending) {
 		_ = s.client.conn.Close(e.client, e.text) // the client may be gone
 	})
 	select {
-	case <-s.settled: // by an earlier response
+	case <-s.settled: // signalled by an earlier response
 	default:
 	}
 	if s.active.Load() > 0 && e.provider != 0 {

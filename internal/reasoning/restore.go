@@ -100,8 +100,8 @@ func (r *Recalled) restore(conv *llm.Conversation, model string) *llm.Conversati
 	return &restored
 }
 
-// restoreTurn restores the reasoning of one turn if the reasoning of its first call is known. The reasoning of the
-// first call is inserted at the start of the turn, that of other calls before the call. Reasoning without a signature
+// restoreTurn restores the reasoning of one turn if the reasoning of its first call is known. The reasoning of the first call is
+// inserted at the start of the turn. The reasoning of each other call is inserted before that call. Reasoning without a signature
 // is removed, because it repeats the restored text.
 func (r *Recalled) restoreTurn(messages []llm.Message, model string, used map[string]bool) {
 	calls := map[string]*Call{}

@@ -54,7 +54,7 @@ type Retention int
 const (
 	Discard Retention = iota // not stored
 	Local                    // in the memory of this process
-	Shared                   // also in the Remote
+	Shared                   // in memory and in the Remote
 )
 
 // Remote is a store that the replicas share. Keys are opaque.
@@ -84,14 +84,14 @@ type Store struct {
 
 	mu         sync.Mutex
 	entries    map[Key]*entry
-	order      *list.List // of *entry, least recently used first
+	order      *list.List // list of *entry, least recently used first
 	bytes      int
 	workspaces map[string]*shelf
 }
 
 // shelf holds the entries of one workspace.
 type shelf struct {
-	order *list.List // of *entry, least recently used first
+	order *list.List // list of *entry, least recently used first
 	bytes int
 }
 

@@ -9,7 +9,7 @@ type vendorKey struct {
 	least  int
 }
 
-// secretIndex holds what can begin with a byte.
+// secretIndex finds the secret formats that can begin with a byte.
 type secretIndex struct {
 	keys  [256][]vendorKey
 	start [256]bool // also for the word Bearer

@@ -61,7 +61,7 @@ type option struct {
 func (r *Rescuer) Continue(ctx context.Context, broken *attempt.Attempt, e *llm.Error) *attempt.Attempt {
 	s := r.series
 	options := r.options(ctx, broken, e)
-	byPrefill := []llm.Kind{llm.UpstreamRejected, llm.UpstreamUnsupported, llm.Untranslatable, llm.ContinuationMismatch} // it may be the cause
+	byPrefill := []llm.Kind{llm.UpstreamRejected, llm.UpstreamUnsupported, llm.Untranslatable, llm.ContinuationMismatch} // errors that the prefill may have caused
 	for len(options) > 0 && s.Left() > 0 {
 		o, before := options[0], len(s.Attempts)
 		options = options[1:]

@@ -37,7 +37,7 @@ type Cache struct {
 	recording atomic.Int64 // bytes of responses that are being recorded
 
 	mu      sync.Mutex
-	entries map[Key]*list.Element // of *entry
+	entries map[Key]*list.Element // elements hold *entry
 	order   *list.List            // most recently used first
 	size    int64
 	flights map[Key]*Flight

@@ -95,7 +95,7 @@ func TestIncompleteResponsesAreNotStored(t *testing.T) {
 		reason string
 	}{
 		"complete":         {[]llm.Event{{Data: []byte("a")}, {Data: []byte("b"), Finish: "stop"}}, ""},
-		"without finish":   {[]llm.Event{{Data: []byte("a")}}, ""}, // embeddings have none
+		"without finish":   {[]llm.Event{{Data: []byte("a")}}, ""}, // embeddings have no finish reason
 		"length":           {[]llm.Event{{Data: []byte("a"), Finish: "length"}}, Incomplete},
 		"tool calls":       {[]llm.Event{{Data: []byte("a"), Finish: "tool_calls"}}, Incomplete},
 		"one of two":       {[]llm.Event{{Data: []byte("a"), Finish: "length"}, {Data: []byte("b"), Finish: "stop"}}, Incomplete},

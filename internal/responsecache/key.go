@@ -14,7 +14,7 @@ import (
 // Key identifies a response. Two requests have the same key only if everything that influences their responses is equal.
 type Key [sha256.Size]byte
 
-// Identity is what a response depends on in addition to the body of its request.
+// Identity holds the data that a response depends on in addition to the body of its request.
 type Identity struct {
 	Workspace string
 	Key       string // id of the API key; empty if the keys of the workspace share their responses
@@ -23,7 +23,7 @@ type Identity struct {
 	Requested string // model that was routed, such as auto:cost
 	Objective string
 	Tradeoff  float64
-	Model     string // that the router chose
+	Model     string // model that the router chose
 	Effort    string // reasoning effort that the router chose
 	MaxOutput int64  // output limit of a policy; 0 for none
 	Versions  []string

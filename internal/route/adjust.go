@@ -77,7 +77,7 @@ func (r *rules) adjusted(in *Input) (o Objective, step int) {
 }
 
 // Strained returns the features that predictions use in a conversation with this trouble, if no policy limits the escalation.
-// Typical are the skills of a prompt about which nothing is known.
+// typical contains the skills of an unknown prompt.
 func Strained(f predict.Features, t *conversation.Trouble, typical []float64) predict.Features {
 	return strain(f, escalation(t), typical)
 }

@@ -13,7 +13,7 @@ import (
 // the second model serves the request.
 type Cascade struct {
 	Policy string        `json:"policy"`
-	Checks []string      `json:"checks"` // those that can apply to the request
+	Checks []string      `json:"checks"` // checks that can apply to the request
 	Steps  []CascadeStep `json:"steps"`  // first and second model
 	// Cost is the expected cost of the steps: the first, and the second in proportion to the failures of the first.
 	Cost money.Amount `json:"expected_cost_usd"`
@@ -27,10 +27,10 @@ type Cascade struct {
 
 // CascadeStep is a model of a cascade.
 type CascadeStep struct {
-	Target  string       `json:"target"` // its first target
+	Target  string       `json:"target"` // first target of the model
 	Model   string       `json:"model"`
 	Price   money.Amount `json:"expected_cost_usd"`
-	Failure float64      `json:"failure_probability"` // of the checks
+	Failure float64      `json:"failure_probability"` // probability that the response fails the checks
 }
 
 // checkPrior is the weight of the predicted success probability in checked responses. Observed failures outweigh the prediction soon,

@@ -18,7 +18,7 @@ func TestCascadeTriesACheaperModelFirstWhereItSaves(t *testing.T) {
 	no := false
 	for name, tc := range map[string]struct {
 		change func(in *Input, v *policy.ResponseChecks, r *ranking)
-		steps  string // of the cascade; empty for none
+		steps  string // steps of the cascade; empty for none
 		plan   string
 		cost   money.Amount
 	}{

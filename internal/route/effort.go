@@ -13,8 +13,8 @@ type effortEntry struct {
 	target *provider.Target // the target with this effort
 }
 
-// efforts returns the efforts to compare: those of the target that leave room for the response within the caller's output limit, or
-// only the one that the caller set. It returns nil if the effort is unknown or the caller named the model.
+// efforts returns the efforts to compare: the efforts of the target that leave enough of the caller's output limit for the
+// response, or only the effort that the caller set. It returns nil if the effort is unknown or the caller named the model.
 func (r *ranking) efforts(cand *candidate) []effortEntry {
 	all := cand.entry.efforts
 	if r.in.Effort != "" {

@@ -28,8 +28,8 @@ func reasonerSnapshot(t *testing.T) *Snapshot {
 func TestEffortIsChosenWithTheModel(t *testing.T) {
 	t.Parallel()
 	type outcome struct {
-		Effort  string // of the first candidate
-		Sent    string // to the provider
+		Effort  string // effort of the first candidate
+		Sent    string // effort sent to the provider
 		Quality float64
 		Output  int64
 	}

@@ -29,7 +29,7 @@ var outputPriors = map[predict.Task]outputPrior{
 	"":                  {400, 1100},
 }
 
-const reasoningGrowth = 0.4 // of the reasoning tokens per logit of demand
+const reasoningGrowth = 0.4 // growth of the reasoning tokens per logit of demand
 
 // expectedOutput returns the expected output for a request, corrected by the lengths observed in the workspace.
 func expectedOutput(in *Input) outputPrior {
@@ -130,7 +130,7 @@ func ExpectedTokens(in *Input) (input, output int64) {
 	return in.InputTokens + u.Input, prior.visible + u.Output
 }
 
-// expect estimates the cost of the request at a target: cached tokens at the cached price, and that of the rest of the
+// expect estimates the cost of the request at a target, with cached tokens at the cached price, and the cost of the rest of the
 // conversation.
 func (r *ranking) expect(cand *candidate) {
 	u := llm.Usage{Input: cand.prompt, Output: r.outputPrior.output(r.in, cand, r.maxOutput)}

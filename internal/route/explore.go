@@ -46,7 +46,7 @@ type Trial struct {
 }
 
 const (
-	// maxQualityLoss is how much lower the predicted quality of a tried model may be than that of the best choice.
+	// maxQualityLoss is the maximum difference between the predicted quality of the best choice and of a tried model.
 	maxQualityLoss = 0.05
 	// trialHope is the number of standard deviations within which a tried model must be as good as the best choice.
 	trialHope = 1.645

@@ -29,7 +29,7 @@ type Predictor interface {
 	Ability(m *catalog.Model) predict.Ability
 }
 
-// typicalPredictor is a Predictor that knows the skills of a prompt about which nothing is known.
+// typicalPredictor is a Predictor that provides typical skills for an unknown prompt.
 type typicalPredictor interface{ Typical() []float64 }
 
 // Snapshot is an immutable view of targets, prices and abilities. A reload makes a new one.
@@ -41,7 +41,7 @@ type Snapshot struct {
 	targets  []*provider.Target // sorted by ID, so that the order of the configuration has no effect
 	entries  []targetEntry      // targets with precomputed values
 	models   []modelEntry
-	typical  []float64      // skills of a prompt about which nothing is known; nil without a trained predictor
+	typical  []float64      // typical skills of an unknown prompt; nil without a trained predictor
 	index    map[string]int // index in models by name
 	byModel  map[string][]*provider.Target
 	byName   map[string]*provider.Provider

@@ -82,8 +82,8 @@ func (r *ranking) qualityTarget() QualityTarget {
 }
 
 // referenceCost returns the dollars that weights.cost refers to. Up to the default trade-off it is the cost of the request at the
-// cheapest target that is nearly as good as the best one; then it approaches that of the best one. Otherwise a single cheap
-// and good model would make every better one too expensive at any trade-off.
+// cheapest target that is nearly as good as the best one; above that, it approaches the cost at the best target. Otherwise a single
+// cheap and good model would make every better one too expensive at any trade-off.
 func (r *ranking) referenceCost() float64 {
 	if !r.weights.relative {
 		return minCost

@@ -19,8 +19,8 @@ const (
 	incidentAgo   = 4   // days before the end, on the nearest working day: weekends have little traffic
 	incidentFrom  = 13  // hour of the day, UTC
 	incidentTo    = 17
-	incidentShare = 0.6 // of the requests in these hours
-	failureShare  = 0.3 // of the requests at other times that may fail
+	incidentShare = 0.6 // share of failing requests in these hours
+	failureShare  = 0.3 // share of the possible failures that occur at other times
 )
 
 // history repeats requests over the past days: more by day than by night and on working days, and an afternoon in which a

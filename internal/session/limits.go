@@ -44,7 +44,7 @@ func (n *Namer) PolicyBudget(grant *account.Grant, session string, limit policy.
 }
 
 // Exhausts returns why a request is served by auto:cost: how much of a budget is spent. It returns "" while less than the warning
-// threshold is.
+// threshold is spent.
 func Exhausts(b ledger.Budget, s ledger.Status) string {
 	threshold := b.WarnPercent
 	if threshold <= 0 {

@@ -31,8 +31,8 @@ type Caller struct {
 	EndUser   string
 }
 
-// Derive returns the id of a conversation that begins with the given hash of its instructions and its first message. It is the same for
-// every turn of the conversation. It returns "" for the hash 0, which is that of a request without messages, and for a nil Namer.
+// Derive returns the id of a conversation that begins with the given hash of its instructions and its first message. It is the same
+// for every turn of the conversation. It returns "" for a request without messages, whose hash is 0, and for a nil Namer.
 func (n *Namer) Derive(c Caller, opening uint64) string {
 	if n == nil || opening == 0 {
 		return ""
@@ -57,7 +57,7 @@ func (n *Namer) CacheKey(workspace, session string) string {
 	return "session_" + n.sum(workspace, "cache", session)
 }
 
-// Kind is what a subject is.
+// Kind is the kind of a subject.
 type Kind string
 
 // The kinds of subjects.

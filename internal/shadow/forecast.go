@@ -13,7 +13,7 @@ import (
 const (
 	// forecastDays is the number of days of a month.
 	forecastDays = 30
-	// judgeTokens is the length of a judge's instructions, and answerTokens that of its answer.
+	// judgeTokens is the length of a judge's instructions, and answerTokens the length of its answer.
 	judgeTokens, answerTokens = 350, 60
 )
 

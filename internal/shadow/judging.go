@@ -46,7 +46,7 @@ func (c *comparison) judge(ctx context.Context, x *judge.Exchange) {
 
 const (
 	hookTime  = 30 * time.Second
-	hookBytes = 64 << 10 // of the response of a hook
+	hookBytes = 64 << 10 // maximum size of a hook's response
 )
 
 // hookRequest is the body that a hook receives.

@@ -1,5 +1,5 @@
-// Package shadow compares routed responses with those of a baseline model. A share of the served requests is sent to the other model
-// after the client has its response, and both responses are judged. The calls have their own budget and affect no client.
+// Package shadow compares routed responses with responses of a baseline model. A share of the served requests is sent to the other
+// model after the client has its response, and both responses are judged. The calls have their own budget and affect no client.
 package shadow
 
 import (
@@ -25,7 +25,7 @@ import (
 	"fairlead/internal/transcript"
 )
 
-// Caller makes calls. Its limits, health and caches must not be those of the gateway that serves clients.
+// Caller makes calls. Its limits, health and caches must be separate from the gateway that serves clients.
 type Caller interface {
 	Shadow(ctx context.Context, call *gateway.ShadowCall) (*requestlog.Entry, error)
 	Targets() *route.Snapshot
@@ -64,7 +64,7 @@ const (
 	queuedBytes = 32 << 20 // requests and responses in the queue
 	// compareTime limits one comparison.
 	compareTime = 10 * time.Minute
-	// minOutput is the least output limit of a shadow call for a request without one. Longer routed responses raise it by
+	// minOutput is the lowest output limit of a shadow call for a request without one. Longer routed responses raise it by
 	// outputFactor, because the budget must be able to reserve the limit.
 	minOutput    = 4096
 	outputFactor = 4
@@ -157,7 +157,7 @@ func (c *Comparer) Compare(ctx context.Context, s *gateway.Served) {
 	if heldOut {
 		r.Model, r.Baseline = s.Other, s.Model
 	}
-	if s.Model == s.Other { // a tie that needs no call; leaving it out would compare only the requests that were routed elsewhere
+	if s.Model == s.Other { // a tie that needs no call; without it, only the requests that were routed to other models would be compared
 		r.State, r.Method, r.Reason, r.Entry = proof.Compared, judge.Exact, "The baseline model served the request.", "{}"
 		c.o.Report("store comparison", c.o.Store.Save(ctx, r))
 		c.review(ctx, r, settings.Share)

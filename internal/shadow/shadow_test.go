@@ -264,7 +264,7 @@ func TestFullQueueDropsRequests(t *testing.T) {
 	}
 }
 
-// visible is what clients, operators and the request log see of requests.
+// visible is the information about requests that clients, operators and the request log get.
 type visible struct {
 	Responses []string
 	Calls     []string
@@ -274,7 +274,7 @@ type visible struct {
 	Limits    []int
 }
 
-// traffic sends the same requests and returns what can be seen of them.
+// traffic sends the same requests and returns the visible information about them.
 func traffic(t *testing.T, c *account.Comparison) (visible, int) {
 	t.Helper()
 	k := newKit(t, c, simulator.Judging{})
@@ -312,7 +312,7 @@ func clientView(w *httptest.ResponseRecorder) string {
 	}
 	body := strings.ReplaceAll(w.Body.String(), w.Header().Get("X-Request-Id"), "id")
 	if w.Code != http.StatusOK {
-		body = "" // the error says when to retry
+		body = "" // the error contains the time to wait
 	}
 	return fmt.Sprint(w.Code, h, body)
 }

@@ -16,7 +16,7 @@ const (
 
 // shares holds the tasks of a workspace whose differences are known precisely.
 type shares struct {
-	compared int             // since the last review
+	compared int             // comparisons since the last review
 	precise  map[string]bool // by task
 }
 
@@ -30,7 +30,7 @@ func (c *Comparer) Share(workspace, task string, configured float64) float64 {
 	return configured
 }
 
-// review computes from time to time which tasks of the workspace of a comparison need fewer comparisons.
+// review periodically computes which tasks of a workspace need fewer comparisons.
 func (c *Comparer) review(ctx context.Context, r *proof.Record, configured float64) {
 	c.mu.Lock()
 	s := c.shares[r.Workspace]

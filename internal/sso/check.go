@@ -193,7 +193,7 @@ func (s *Service) refresh(ctx context.Context, c *connection, i Identity) (perso
 	token, err := c.oauth(p, "").TokenSource(c.context(ctx), &oauth2.Token{RefreshToken: stored}).Token()
 	if err != nil {
 		r := exchangeRefusal(err)
-		if r.Reason == ProviderError { // such as invalid_client after a change of the configuration: says nothing about the person
+		if r.Reason == ProviderError { // such as invalid_client after a change of the configuration, which is not about the person
 			r.Reason = Unavailable
 		}
 		return person{}, nil, r

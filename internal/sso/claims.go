@@ -15,7 +15,7 @@ import (
 // maxGroups limits the groups of a person.
 const maxGroups = 2000
 
-// person is what the provider asserts about a person.
+// person holds the claims of the provider about a person.
 type person struct {
 	subject string
 	email   string // lower case, verified

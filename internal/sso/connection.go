@@ -73,7 +73,7 @@ func (c *connection) discover(ctx context.Context) (*oidc.Provider, error) {
 		return c.provider, c.unless(c.lastError)
 	}
 	c.tried = now
-	// A provider keeps the HTTP client of its context for the lifetime of its keys, so the context must not be that of a request.
+	// A provider keeps the HTTP client of its context for the lifetime of its keys, so the context of a request must not be used.
 	found, err := oidc.NewProvider(c.context(context.WithoutCancel(ctx)), c.options.Issuer)
 	if err == nil {
 		err = checkEndpoints(c.options.Issuer, found)

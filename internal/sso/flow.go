@@ -88,7 +88,7 @@ type Callback struct {
 // Done is a finished sign-in.
 type Done struct {
 	Account account.Account
-	Token   string // of the session
+	Token   string // token of the session
 	Return  string // path of the dashboard
 }
 

@@ -36,7 +36,7 @@ type provider struct {
 	now    func() time.Time
 
 	mu       sync.Mutex
-	claims   map[string]any                              // of the person
+	claims   map[string]any                              // claims of the person
 	falsify  func(claims map[string]any)                 // changes the claims of an ID token
 	sign     func(claims map[string]any) (string, error) // nil for the provider's key
 	metadata map[string]any                              // replaces metadata

@@ -26,7 +26,7 @@ type Options struct {
 	ClientSecret   string // empty for a public client
 	Scopes         []string
 	GroupsClaim    string
-	AllowedDomains []string          // of email addresses, in lower case; empty for all
+	AllowedDomains []string          // domains of email addresses, in lower case; empty for all
 	Groups         []Mapping         // workspaces and roles by group
 	Params         map[string]string // additional parameters of the authorization request
 	TrustEmail     bool              // accept an address without the claim email_verified

@@ -93,7 +93,7 @@ func (g *gauges) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-// collectCircuits exports the circuit states. Of targets with the same labels it exports the worst state, because a series may
+// collectCircuits exports the circuit states. For targets with the same labels it exports the worst state, because a series may
 // occur only once.
 func (g *gauges) collectCircuits(out chan<- prometheus.Metric) {
 	n := g.metrics.names.Load()

@@ -48,7 +48,7 @@ func Read(h http.Header) Context {
 	return c
 }
 
-// Write sets the headers that continue the trace c in the span spanID. The sampled flag is that of c.
+// Write sets the headers that continue the trace c in the span spanID. The sampled flag is copied from c.
 func (c Context) Write(h http.Header, spanID string) {
 	flags := "00"
 	if c.Sampled {

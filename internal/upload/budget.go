@@ -2,8 +2,8 @@ package upload
 
 import "sync"
 
-// Budget limits the memory of all request bodies, in total and per workspace, so that the bodies of one workspace cannot block
-// those of all others. The zero Budget is ready to use.
+// Budget limits the memory of all request bodies, in total and per workspace, so that the bodies of one workspace cannot block the
+// bodies of other workspaces. The zero Budget is ready to use.
 type Budget struct {
 	mu          sync.Mutex
 	held        int64

@@ -22,7 +22,7 @@ func TestBudgetReservesMemoryForOtherWorkspaces(t *testing.T) {
 		taken     bool
 	}{
 		{"a", 60, 0, true},  // a single body is always allowed
-		{"a", 30, 60, true}, // and it may grow
+		{"a", 30, 60, true}, // the single body may grow
 		{"a", 1, 0, false},  // a second body would exceed half of the total
 		{"b", 11, 0, false}, // exceeds the total
 		{"b", 10, 0, true},  // other workspaces get the rest

@@ -118,8 +118,8 @@ func (r *Ring) Workspace(workspaceID string) *account.Workspace {
 	return r.index.Load().workspace(workspaceID)
 }
 
-// Key returns a key by its id, or nil if it is unknown. It looks at every key, so it is not for the path of every request. The caller must
-// not change the key.
+// Key returns a key by its id, or nil if it is unknown. It visits every key, so it must not be called for every request. The caller
+// must not change the key.
 func (r *Ring) Key(keyID string) *account.Key {
 	index := r.index.Load()
 	for i := range index.shards {

@@ -120,7 +120,7 @@ func TestUsesWaitForTheStore(t *testing.T) {
 	}
 	ring.Touch(keyID, "second", start.Add(time.Second))
 	shelf.setAway(false)
-	for range 2 { // the second time nothing is left to write
+	for range 2 { // the second call has nothing to write
 		if err := ring.record(t.Context()); err != nil {
 			t.Fatal(err)
 		}

@@ -43,7 +43,7 @@ func Random(alphabet string, n int) string {
 }
 
 // KeyedHash hashes secrets with a key, so that guesses cannot be tested with only a copy of the database.
-type KeyedHash struct{ ready *sync.Pool } // of hash.Hash
+type KeyedHash struct{ ready *sync.Pool } // pool of hash.Hash
 
 // NewKeyedHash derives the key for a purpose from the master key.
 func NewKeyedHash(masterKey []byte, purpose string) (KeyedHash, error) {

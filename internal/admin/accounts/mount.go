@@ -64,7 +64,7 @@ type Profiles interface {
 	UpdateAccount(ctx context.Context, accountID string, c account.ProfileChange) (account.Account, error)
 	ChangePassword(ctx context.Context, accountID, old, replacement string, v account.Visitor) (string, error)
 	DeleteAccount(ctx context.Context, accountID, password string, v account.Visitor) error
-	// ConfirmPassword returns WrongCredentials unless the password is that of the account.
+	// ConfirmPassword returns WrongCredentials unless the password matches the account.
 	ConfirmPassword(ctx context.Context, accountID, password string, v account.Visitor) (account.Account, error)
 }
 

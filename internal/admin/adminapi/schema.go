@@ -19,7 +19,7 @@ func (s *Server) OpenAPI() ([]byte, error) { return s.document() }
 // config disables the pages, schema links and documents that huma adds by default.
 func (s *Server) config() huma.Config {
 	c := huma.DefaultConfig("Fairlead admin API", "1")
-	c.CreateHooks = nil // its only hook adds $schema to bodies
+	c.CreateHooks = nil // the only default hook adds $schema to bodies
 	c.OpenAPIPath, c.DocsPath, c.SchemasPath = "", "", ""
 	c.Formats = map[string]huma.Format{"application/json": jsonFormat(), "json": jsonFormat()} // "json" matches media types that end in +json
 	c.Transformers = []huma.Transformer{s.transform}

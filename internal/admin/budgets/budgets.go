@@ -62,8 +62,8 @@ type Budget struct {
 	Forecast    BudgetForecast `json:"forecast"`
 }
 
-// BudgetForecast is the expected spending if the recent rate continues: that of the last 24 hours for a daily budget, otherwise that of
-// the last 7 days.
+// BudgetForecast is the expected spending if the recent rate continues. The recent rate is measured over the last 24 hours for a
+// daily budget, otherwise over the last 7 days.
 type BudgetForecast struct {
 	Outlook  string        `json:"outlook" enum:"unknown,idle,lasts,runs_out,used_up" doc:"unknown: fewer than 3 hours of data for a daily budget, or fewer than 3 days. idle: no recent spending. lasts: until the reset, or for a year if the budget never resets. runs_out: before the reset."`
 	PerDay   money.Amount  `json:"per_day_usd" doc:"Recent spending in 24 hours."`

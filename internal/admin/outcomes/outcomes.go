@@ -1,4 +1,4 @@
-// Package outcomes serves the outcomes of a workspace and what the router learned from them.
+// Package outcomes serves the outcomes of a workspace and the learned state of the router.
 package outcomes
 
 import (
@@ -48,7 +48,7 @@ type LearningSettings struct {
 	Floor   float64 `json:"floor" minimum:"0" maximum:"1" doc:"Minimum predicted quality of a model that is tried."`
 }
 
-// LearningState is what the router learned from the outcomes of a workspace.
+// LearningState is the state that the router learned from the outcomes of a workspace.
 type LearningState struct {
 	Settings    LearningSettings `json:"settings"`
 	Active      bool             `json:"active" doc:"Whether routing uses the learned abilities. It does not while there are too few outcomes, or while they do not predict later outcomes better than the static abilities."`

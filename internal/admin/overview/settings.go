@@ -51,7 +51,7 @@ type StorageUse struct {
 	SpoolLimit    int64
 	FreeBytes     int64
 	OldestEntry   time.Time
-	Samples       []StorageSample // of the last days
+	Samples       []StorageSample // samples of the last days
 	Retention     time.Duration   // longest of all workspaces; 0 if kept forever
 	DiskElsewhere bool            // the database is on another disk than FreeBytes
 	Messages      MessageUse

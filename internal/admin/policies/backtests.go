@@ -35,8 +35,8 @@ type BacktestVendor struct {
 
 // Candidates returns targets as they would be with other providers.
 type Candidates interface {
-	// WithCandidates returns the connected targets and those of the candidates. No provider is called. It returns an *llm.Error with
-	// Param for an unknown vendor or model.
+	// WithCandidates returns the connected targets and the targets of the candidates. No provider is called. It returns an
+	// *llm.Error with Param for an unknown vendor or model.
 	WithCandidates(list []BacktestVendor) (*route.Snapshot, error)
 }
 

@@ -30,7 +30,7 @@ type Deps struct {
 	Statements statement.Sources
 	Models     Models
 	Prices     Prices
-	Version    string // of the program
+	Version    string // version of the program
 }
 
 // Models looks up model names.

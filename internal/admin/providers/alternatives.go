@@ -19,8 +19,8 @@ const (
 	maxAlternatives = 5
 )
 
-// alternatives returns the models that are as good and cheaper, and those that are better at a similar price. Simulated models are
-// compared only with each other.
+// alternatives returns two lists: models that are as good and cheaper, and models that are better at a similar price. Simulated
+// models are compared only with each other.
 func alternatives(of *listing, all []listing) (cheaper, better []AlternativeView) {
 	cheaper, better = []AlternativeView{}, []AlternativeView{}
 	if of.price == nil || of.rating == nil {

@@ -10,7 +10,7 @@ import (
 const (
 	ManagedByFile        = "file"
 	ManagedByEnvironment = "environment" // environment variables, detected local servers and the simulator
-	ManagedByDashboard   = "dashboard"   // also the command line
+	ManagedByDashboard   = "dashboard"   // connected in the dashboard or on the command line
 )
 
 // Connector connects, changes and disconnects stored providers. Errors are *llm.Error: Conflict for a provider that the

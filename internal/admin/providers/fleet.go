@@ -28,7 +28,7 @@ type Market interface {
 	Catalog() *catalog.Catalog
 	// Rating returns the predicted quality of a model for a workspace, or nil if nothing is known about the model.
 	Rating(workspaceID string, m *catalog.Model) *quality.Rating
-	// Backoffs returns the active backoffs of a provider, those that end first first.
+	// Backoffs returns the active backoffs of a provider, sorted by their end.
 	Backoffs(providerName string) []health.ActiveBackoff
 }
 

@@ -28,8 +28,8 @@ type column struct {
 // columns are all columns of an export, in default order.
 var columns = exportColumns()
 
-// exportColumns returns all columns: those of the request log and those that exist only in exports. Log columns that are not in
-// the list below are appended.
+// exportColumns returns all columns: the columns of the request log, and the columns that exist only in exports. Log columns that
+// are not in the list below are appended.
 func exportColumns() []column {
 	list := []column{
 		logged("id"),

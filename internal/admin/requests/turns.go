@@ -236,7 +236,7 @@ func roleOf(message json.RawMessage) string {
 	var m struct {
 		Role string `json:"role"`
 	}
-	_ = json.Unmarshal(message, &m) // a message without a role has none
+	_ = json.Unmarshal(message, &m) // the role is empty for a message without one
 	return m.Role
 }
 

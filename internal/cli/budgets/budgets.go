@@ -109,7 +109,7 @@ func (b *budgetCommands) list(items []budget.Item, by account.Actor) error {
 	return b.console.PrintTable(b.options, t)
 }
 
-// owner describes what a budget limits.
+// owner describes the owner of a budget.
 func owner(i *budget.Item) string {
 	switch i.Kind {
 	case budget.OfSession:

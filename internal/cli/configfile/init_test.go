@@ -65,7 +65,7 @@ func TestStartingFileOverwritesNothing(t *testing.T) {
 	clitest.MustContain(t, err, "the directory does not exist", "fix: create the directory")
 }
 
-// The written file is the one that a server started with the same options reads.
+// A server that is started with the same options reads the written file.
 func TestStartingFileIsWrittenWhereServerReadsIt(t *testing.T) {
 	l := newLab(t)
 	t.Chdir(t.TempDir())

@@ -9,7 +9,7 @@ import (
 	"fairlead/internal/money"
 )
 
-// Budgets returns the budgets of the instance. They have no holds: only a running server knows those.
+// Budgets returns the budgets of the instance. They do not include holds, which only a running server has.
 func (i *Instance) Budgets(now func() time.Time) *budget.Service {
 	return &budget.Service{
 		Accounts: i.Accounts, Status: ledger.New(ledger.Options{Now: now}).Status,

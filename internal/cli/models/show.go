@@ -60,7 +60,7 @@ func findModel(set *instance.ProviderSet, name string) *catalog.Model {
 	return nil
 }
 
-// targetsOf lists the targets of a model: first those of this instance, then those of the catalog.
+// targetsOf lists the targets of a model: first the targets of this instance, then the targets of the catalog.
 func targetsOf(set *instance.ProviderSet, model string) []modelTarget {
 	var list []modelTarget
 	add := func(t modelTarget) {

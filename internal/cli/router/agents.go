@@ -72,12 +72,12 @@ func percent(part, whole int) float64 { return 100 * float64(part) / float64(max
 // agentTally counts runs of agents.
 type agentTally struct {
 	runs, requests        int
-	healthy, falseHealthy int // solved without two failing results in a row; of them escalated
+	healthy, falseHealthy int // runs solved without two failing results in a row, and how many of them were escalated
 	solved, falseSolved   int
-	stuck, caught         int // with three failing results in a row; of them escalated within stuckTurns
+	stuck, caught         int // runs with three failing results in a row, and how many of them were escalated within stuckTurns
 
 	predictor       *predict.Predictor
-	single, session map[string]*protocol.Factors // error of the cost of a run by source: of its first request alone, and as expected
+	single, session map[string]*protocol.Factors // error of the run's cost by source: if only the first request counts, and with the expected turns
 }
 
 const (
@@ -162,7 +162,8 @@ const outputWeight = 5
 // shortened is the mark of a text that the data has in part, with the number of missing characters.
 var shortened = regexp.MustCompile(`\[\.\.\. (\d+) characters cut \.\.\.\]`)
 
-// cost compares the tokens of a run, weighted like their prices, with those that its first request lets expect.
+// cost compares the tokens of a run with the tokens that are expected after its first request. Tokens are weighted by typical
+// prices.
 func (t *agentTally) cost(r *agentRun) {
 	first := slices.IndexFunc(r.Messages, func(m json.RawMessage) bool { return rawjson.Parse(m).Get("role").String() == "user" })
 	if r.Tokens == nil || r.Tokens.In <= 0 || r.Tokens.Out <= 0 || first < 0 {

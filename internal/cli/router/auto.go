@@ -30,7 +30,7 @@ type decider struct {
 	objective route.Objective
 }
 
-// newDecider returns a decider among models at these prices and efforts. The abilities are those of the roster.
+// newDecider returns a decider among models at these prices and efforts. The abilities come from the roster.
 func newDecider(r *roster, objective route.Objective, models []string, price func(model string) *catalog.Price, efforts func(*catalog.Model) []catalog.Effort) *decider {
 	known := func(name string) predict.Ability {
 		a, _ := r.ability(name)
@@ -56,7 +56,7 @@ func newDeciderBy(r *roster, objective route.Objective, models []string, price f
 	return &decider{r.predictor, route.NewSnapshot(r.catalog, []*provider.Provider{p}, abilities), objective}
 }
 
-// recordedEffort leaves the effort to the model: outcomes were recorded at one effort only.
+// recordedEffort does not set an effort, because outcomes were recorded at the default effort only.
 func recordedEffort(*catalog.Model) []catalog.Effort { return nil }
 
 // poolAbilities are the abilities of the models of a pool.
@@ -71,7 +71,7 @@ func (a poolAbilities) Ability(m *catalog.Model) predict.Ability { return a.byMo
 // Typical returns the skills of a prompt about which nothing is known.
 func (a poolAbilities) Typical() []float64 { return a.typical }
 
-// pricedAt is the time of the decisions; list prices hold at all times.
+// pricedAt is the time of the decisions. It does not matter, because list prices apply at all times.
 var pricedAt = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
 // decide returns the decision for a prompt or a conversation.

@@ -186,7 +186,7 @@ type evaluation struct {
 	mu          sync.Mutex
 	rows        []protocol.Row
 	predictions protocol.Predictions
-	prompts     map[string]asked  // of the pools, by row
+	prompts     map[string]asked  // prompts of the pools, by row
 	names       map[string]string // models by other names in the data
 }
 

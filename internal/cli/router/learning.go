@@ -89,17 +89,17 @@ during its traffic, in per cent of the spending: quality and cost of both router
 // learningResult is the result of a pool.
 type learningResult struct {
 	Name    string  `json:"name"`
-	Prompts int     `json:"prompts"` // of the traffic
+	Prompts int     `json:"prompts"` // prompts in the traffic
 	Models  int     `json:"models"`
 	Runs    int     `json:"runs"`
 	Learned float64 `json:"learned"`        // mean quality of the learned router over trade-offs
 	Static  float64 `json:"static"`         // mean quality of the static router at the same costs
 	Gain    float64 `json:"gain"`           // mean of Learned minus Static
-	Low     float64 `json:"gain_low"`       // smallest gain of a run
+	Low     float64 `json:"gain_low"`       // smallest gain in any run
 	Active  float64 `json:"active"`         // share of runs whose learned state was in use at the end
 	Loss    float64 `json:"loss_mean"`      // mean loss during the traffic, in shares of the spending; negative for a gain
-	Worst   float64 `json:"loss_worst"`     // largest loss of a run
-	Tried   float64 `json:"explored_spent"` // largest share of the spending on trials
+	Worst   float64 `json:"loss_worst"`     // largest loss in any run
+	Tried   float64 `json:"explored_spent"` // largest share of the spending in any run that went to trials
 }
 
 func showLearning(c *cli.Console, o *cli.Options, results []learningResult) error {
@@ -168,7 +168,7 @@ type simulation struct {
 	traffic   []simPrompt
 	judged    []simPrompt
 	objective route.Objective
-	static    []protocol.Spend // of the static router on judged, by trade-off
+	static    []protocol.Spend // results of the static router on judged, by trade-off
 }
 
 // simPrompt is a prompt with the outcome and the cost of each model.
@@ -341,8 +341,8 @@ type simTraffic struct {
 	random      *rand.Rand
 	outcomes    []learn.Outcome
 	corrections *feedback.Corrections
-	spent       float64 // by the static router
-	lost        float64 // by the learned router against the static one, in dollars
+	spent       float64 // amount that the static router spent
+	lost        float64 // loss of the learned router compared with the static router, in dollars
 	tried       float64 // cost of trials
 }
 

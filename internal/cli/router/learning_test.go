@@ -11,7 +11,7 @@ import (
 	"fairlead/internal/cli/clitest"
 )
 
-// The recorded outcomes contradict the predictor: the model that it takes for the better one fails.
+// The recorded outcomes contradict the predictor: the model with the better prediction fails.
 func TestLearningFindsThatThePredictorIsWrong(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)

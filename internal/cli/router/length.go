@@ -14,10 +14,10 @@ import (
 
 const (
 	constantOutput = 400 // output tokens that the expected lengths are compared with
-	charsPerToken  = 4.3 // of responses in English
+	charsPerToken  = 4.3 // characters per token in English responses
 )
 
-// lengths compares the expected output and cost of requests with recorded ones, for models that are known.
+// lengths compares the expected output and cost of requests with the recorded values. It skips unknown models.
 func (e *evaluation) lengths(prices map[string]*catalog.Price) []protocol.LengthResult {
 	var results []protocol.LengthResult
 	for _, source := range e.plan.Lengths {

@@ -14,7 +14,7 @@ import (
 	"fairlead/internal/quality"
 )
 
-// TestScoresEqualTheQualityOfModels compares the means of printed scores with what the dashboard shows.
+// TestScoresEqualTheQualityOfModels compares the means of printed scores with the figures in the dashboard.
 func TestScoresEqualTheQualityOfModels(t *testing.T) {
 	t.Parallel()
 	p, err := predict.Embedded()

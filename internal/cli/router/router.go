@@ -33,7 +33,7 @@ type rated struct {
 	ability predict.Ability
 }
 
-// roster provides the abilities of models: from a file of scores, from training, from the catalog.
+// roster provides the abilities of models. It uses a file of scores, the training data or the catalog.
 type roster struct {
 	predictor *predict.Predictor
 	fitter    *ability.Fitter

@@ -4,5 +4,5 @@ package redistest
 
 import "os/exec"
 
-// endWithParent does nothing: only Linux can tie a process to its parent's life.
+// endWithParent does nothing: only Linux can end a process together with its parent.
 func endWithParent(*exec.Cmd) {}

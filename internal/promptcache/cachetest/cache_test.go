@@ -23,7 +23,7 @@ func TestReadFindsCachedPrefix(t *testing.T) {
 		settings      Settings
 		first, second []string
 		after         time.Duration
-		want          llm.Usage // of the second
+		want          llm.Usage // usage of the second prompt
 	}{
 		"a longer prompt":          {blocks, []string{text("a", 2000)}, []string{text("a", 2000), text("b", 100)}, 0, llm.Usage{Input: 180, CacheRead: 1920}},
 		"in the middle of a text":  {blocks, []string{text("a", 2000)}, []string{text("a", 1500) + text("b", 100)}, 0, llm.Usage{Input: 192, CacheRead: 1408}},

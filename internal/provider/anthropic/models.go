@@ -11,7 +11,7 @@ import (
 type model struct {
 	name string
 	messagesconv.Traits
-	ownSeals bool // accepts only its own thinking signatures, not those of related models
+	ownSeals bool // accepts only its own thinking signatures, not the signatures of related models
 	guessed  bool // whether the model is missing from the table
 	// systemTurns models accept messages with the role system between other messages.
 	systemTurns bool

@@ -112,7 +112,7 @@ func (a *adaptation) outputLimit() {
 		if a.call.Target.Model.CompletionTokens && !a.row.Asks.MaxTokensOnly {
 			name, other = other, name
 		}
-		a.edit.Drop = append(a.edit.Drop, other) // its value can only be null
+		a.edit.Drop = append(a.edit.Drop, other) // the value of this member can only be null
 		a.setLimit(name)
 		return
 	}

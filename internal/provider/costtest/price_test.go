@@ -14,7 +14,7 @@ import (
 	"fairlead/internal/money"
 )
 
-// price reads a card of rates in dollars per million tokens, and below it what makes another card of it:
+// price reads a card of rates in dollars per million tokens, followed by lines that change the rates under a condition:
 //
 //	input 3 output 15 cache_read 0.30 per_request 0.005
 //	above 200000: input 6 output 22.50

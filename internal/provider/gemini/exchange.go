@@ -86,7 +86,7 @@ func Body(ctx context.Context, c *provider.Call, providerName string, traits gem
 func Events(c *provider.Call, resp *http.Response, providerName string, traits gemini.Traits, s provider.Settings) llm.Stream {
 	o := gemini.DeltaOptions{
 		Stream: c.Request.Stream, ContentType: resp.Header.Get("Content-Type"), Provider: providerName, Request: c.Request.Body, Search: c.Request.Needs.Has(llm.WebSearch),
-		ServiceTier: resp.Header.Get("X-Gemini-Service-Tier"), // of AI Studio only
+		ServiceTier: resp.Header.Get("X-Gemini-Service-Tier"), // only AI Studio sends this header
 		MaxLine:     s.MaxLine, MaxAnswer: s.MaxAnswer, SizeHint: resp.ContentLength,
 		Warn: func(what string) { c.Warn("%s", what) },
 	}
