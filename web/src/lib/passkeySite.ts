@@ -22,9 +22,9 @@ export function thisBrowser(): Browser {
 export function passkeyProblem(site: Site, browser: Browser = thisBrowser()): string | undefined {
   switch (site.reason) {
     case "no_public_url":
-      return "Passkeys need the gateway’s address: the operator sets public_url to its https:// address.";
+      return "Passkeys need the gateway’s address: the operator must set public_url to its https:// address.";
     case "not_https":
-      return "Passkeys need HTTPS: the operator sets public_url to an https:// address.";
+      return "Passkeys need HTTPS: the operator must set public_url to an https:// address.";
     case "ip_address":
       return "Passkeys need a host name: public_url contains an IP address.";
     default:

@@ -62,7 +62,7 @@ export function SecondFactor() {
       {data && !data.authenticator_app && (
         <Stack gap="sm">
           <Text size="sm" c="dimmed">
-            Signing in with your password also asks for a code of an authenticator app.
+            Signing in with your password also asks for a code from an authenticator app.
           </Text>
           <PasswordAction
             button="Set up"
@@ -95,7 +95,7 @@ function Enabled({
           Enabled
         </Badge>
         <Text size="sm" c="dimmed">
-          {state.authenticator_app ? "" : "By your passkeys. "}
+          {state.authenticator_app ? "" : "Through your passkeys. "}
           {plural(state.recovery_codes, "recovery code")} left.
         </Text>
       </Group>

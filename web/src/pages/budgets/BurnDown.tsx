@@ -22,8 +22,8 @@ export function BurnDown({ budget }: { budget: BudgetDetail }) {
       table={<Rows budget={budget} />}
       note={
         known
-          ? "The range contains the actual spending in 80 % of cases if it varies as recently. The curve is summed by hours of UTC."
-          : "Not enough data for a forecast yet. The curve is summed by hours of UTC."
+          ? "The range contains the actual spending in 80 % of cases if spending varies as it did recently. The curve uses UTC hours."
+          : "Not enough data for a forecast yet. The curve uses UTC hours."
       }
     />
   );

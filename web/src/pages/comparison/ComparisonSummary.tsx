@@ -23,7 +23,7 @@ export function ComparisonSummary({ editable }: { editable: boolean }) {
             <Money amount={data.cost_usd} />.
           </>
         ) : (
-          "Off. Compare routed responses with a baseline model to measure what routing costs in quality."
+          "Off. Compare routed responses with a baseline model to measure how routing affects quality."
         )}
       </Text>
       {editable && (

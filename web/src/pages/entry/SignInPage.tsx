@@ -166,7 +166,7 @@ function PasswordSignIn({ primary, passkeys }: { primary: boolean; passkeys: boo
 
 function codeHint(methods: string[]): string {
   return methods.includes("authenticator_app")
-    ? "Enter the code of your authenticator app, or a recovery code."
+    ? "Enter the code from your authenticator app, or a recovery code."
     : "Use your passkey, or enter a recovery code.";
 }
 

@@ -4,7 +4,7 @@ const reasons: Record<string, string> = {
   expired: "The sign-in took too long, or the browser does not accept cookies. Try again.",
   state_mismatch: "The response belongs to another sign-in. Start the sign-in in this tab again.",
   denied: "The identity provider did not grant the sign-in.",
-  provider_error: "The identity provider returned an error. The operator finds it in the audit log.",
+  provider_error: "The identity provider returned an error. The operator can find it in the audit log.",
   code_rejected: "The identity provider rejected the sign-in code. Try again.",
   token_invalid: "The identity provider returned a token that is not valid for this gateway.",
   token_expired: "The identity provider returned an expired token. Check the clocks of both servers.",
@@ -14,7 +14,7 @@ const reasons: Record<string, string> = {
   domain_not_allowed: "The domain of your email address is not allowed on this gateway.",
   no_group: "None of your groups has access to this gateway. Ask its operator.",
   no_refresh_token:
-    "The identity provider did not allow continued checks of your access. The operator needs to request a refresh token.",
+    "The identity provider did not allow continued checks of your access. The operator must enable refresh tokens for this gateway.",
   account_exists:
     "An account with your email address exists and is not linked to the identity provider. Ask the operator.",
 };

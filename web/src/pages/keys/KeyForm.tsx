@@ -328,7 +328,7 @@ function CacheFields({ draft, onChange, problems }: Props) {
           />
           <Switch
             label="Share with other keys of the workspace"
-            description="Keys that share responses also receive those made for each other"
+            description="Keys that share the cache also receive responses that were created for the other keys"
             checked={draft.cacheShared}
             onChange={(event) => onChange({ cacheShared: event.currentTarget.checked })}
           />

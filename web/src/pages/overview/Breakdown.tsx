@@ -182,7 +182,7 @@ function columns(dimension: Dimension, searchOf: (group: Group) => Search): Colu
       numeric: true,
       hint:
         dimension === "model" || dimension === "provider"
-          ? "Failed attempts, including those of requests that another target served"
+          ? "Failed attempts, including attempts of requests that another target served"
           : "Failed requests",
       sort: (g) => failureShare(g, dimension),
       render: (g) => failureText(g, dimension),

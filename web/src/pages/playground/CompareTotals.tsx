@@ -40,8 +40,8 @@ export function CompareTotals({ columns, turns, baseline, onBaseline }: Props) {
             onChange={(id) => id && onBaseline(id)}
           />
           <Text size="xs" c="dimmed" flex="1 1 240px">
-            Ratios compare the mean per prompt with that of the baseline column. ± is the standard deviation
-            of the responses.
+            Ratios compare the mean per prompt with the mean of the baseline column. ± is the standard
+            deviation of the responses.
           </Text>
         </Group>
       )}

@@ -193,7 +193,7 @@ function field({ effect, policy, names, error, onChange, label }: Props & { labe
           </Text>
           <Text size="xs" c="dimmed">
             {effect === "cache_marks"
-              ? "Requests are sent without marks of Fairlead."
+              ? "Fairlead adds no prompt-cache marks to requests."
               : "Prompts and responses are not stored."}
           </Text>
           {error && (
