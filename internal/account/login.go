@@ -134,10 +134,10 @@ func (s *Service) checkFactor(ctx context.Context, accountID string, c Credentia
 		return err
 	}
 	if c.Code == "" {
-		prompt := "Use your passkey, or enter the code of your authenticator app or a recovery code."
+		prompt := "Use your passkey, or enter the code from your authenticator app or a recovery code."
 		switch {
 		case !slices.Contains(methods, MethodPasskey):
-			prompt = "Enter the code of your authenticator app or a recovery code."
+			prompt = "Enter the code from your authenticator app or a recovery code."
 		case !slices.Contains(methods, MethodApp):
 			prompt = "Use your passkey or enter a recovery code."
 		}

@@ -18,9 +18,9 @@ import (
 // Errors that stores return.
 var (
 	// ErrNotFirst means that an account already exists.
-	ErrNotFirst = errors.New("not the first account")
+	ErrNotFirst = errors.New("an account already exists")
 	// ErrLastOwner means that the workspace would have no owner.
-	ErrLastOwner = errors.New("the last owner")
+	ErrLastOwner = errors.New("the workspace would have no owner")
 	// ErrTooMany means that an account owns the maximum number of workspaces or has created the maximum number of keys.
 	ErrTooMany = errors.New("limit reached")
 )

@@ -86,7 +86,7 @@ func ReadForm(contentType string, body []byte) (*Form, error) {
 		f.parts = append(f.parts, one)
 	}
 	if f.file < 0 || len(f.parts[f.file].body) == 0 {
-		return nil, invalid("file", "file is required. Send it.")
+		return nil, invalid("file", "The field file is missing. Send the file.")
 	}
 	if purpose != Purpose {
 		return nil, invalid("purpose", "The purpose %s is not supported. The gateway accepts files for batches: send purpose %s.", show.Quote(purpose), Purpose)
@@ -119,7 +119,7 @@ func (f *Form) Models(ctx context.Context) ([]Use, error) {
 			return nil
 		}
 		if len(uses) == MaxModels {
-			return invalid("file", "Line %d of the file names another model. One file may name %d.", number, MaxModels)
+			return invalid("file", "Line %d of the file names another model. A file can name at most %d models.", number, MaxModels)
 		}
 		uses = append(uses, use)
 		return nil
@@ -162,7 +162,7 @@ func (f *Form) each(ctx context.Context, read func(number int, line []byte, at r
 		case use.Op == "":
 			return invalid("file", "Line %d of the file has no supported url. Use /v1/chat/completions, /v1/responses, /v1/embeddings, /v1/completions or /v1/moderations.", number)
 		case at.Kind != rawjson.Text || at.String() == "":
-			return invalid("file", "Line %d of the file names no model in body.", number)
+			return invalid("file", "Line %d of the file has no model in its body.", number)
 		}
 		use.Model = at.String()
 		requests++

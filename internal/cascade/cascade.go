@@ -115,7 +115,7 @@ func (c *Checker) askHook(ctx context.Context, r *gateway.CheckedResponse, reque
 	until := c.paused[address]
 	c.mu.Unlock()
 	if c.rates.now().Before(until) {
-		return 0, "", errors.New("it failed recently and is not called for a few seconds")
+		return 0, "", errors.New("the hook failed recently and is paused for a few seconds")
 	}
 	body, err := json.Marshal(hookRequest{r.ID, string(r.Decision.Input.Features.Task), r.Target.Model.Name, request, parsed})
 	if err != nil {

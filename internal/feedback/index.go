@@ -112,7 +112,7 @@ func (b *Index) Rate(ctx context.Context, r Rating) (Rating, error) {
 		return r, err
 	}
 	if !r.Source.IsRating() {
-		return r, fmt.Errorf("rate %s: source %s", r.RequestID, r.Source)
+		return r, fmt.Errorf("rate %s: unexpected source %s", r.RequestID, r.Source)
 	}
 	if err := b.writer.SaveRating(ctx, r); err != nil {
 		return r, err

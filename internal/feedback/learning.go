@@ -85,7 +85,7 @@ func (b *Index) Verdict(ctx context.Context, r Rating) error {
 		return err
 	}
 	if !r.Source.IsVerdict() {
-		return fmt.Errorf("store verdict on %s: source %s", r.RequestID, r.Source)
+		return fmt.Errorf("store verdict on %s: unexpected source %s", r.RequestID, r.Source)
 	}
 	if err := b.writer.SaveRating(ctx, r); err != nil {
 		return err

@@ -14,8 +14,8 @@ const (
 
 // The errors of Parse.
 var (
-	ErrLong    = errors.New("a search has at most 256 bytes")
-	ErrNoWords = errors.New("a search needs a word that is not excluded")
+	ErrLong    = errors.New("the search text has more than 256 bytes")
+	ErrNoWords = errors.New("the search text has no word that is not excluded")
 )
 
 // Query is a parsed search. A document matches when it has all required terms and none of the excluded ones.

@@ -9,7 +9,7 @@ var (
 	// ErrNotConnected is returned when the store has no provider of this name.
 	ErrNotConnected = errors.New("provider not found")
 	// ErrConnected is returned when the store already has a provider of this name.
-	ErrConnected = errors.New("a provider of this name exists")
+	ErrConnected = errors.New("a provider with this name exists")
 )
 
 // Connected is a provider that was connected in the dashboard or on the command line. The vault holds its credentials.

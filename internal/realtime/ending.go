@@ -58,7 +58,7 @@ func failed(err error) ending {
 func clientEnding(err error) ending {
 	if errors.Is(err, websocket.ErrMessageTooBig) { // the library has closed the connection with this code
 		return ending{
-			reason: MessageTooLarge, err: llm.Errorf(llm.PayloadTooLarge, "A message of the client is larger than realtime.message."),
+			reason: MessageTooLarge, err: llm.Errorf(llm.PayloadTooLarge, "A client message exceeds the limit realtime.message."),
 			client: websocket.StatusMessageTooBig, provider: websocket.StatusGoingAway,
 		}
 	}
@@ -76,7 +76,7 @@ func clientEnding(err error) ending {
 func providerEnding(err error) ending {
 	if errors.Is(err, websocket.ErrMessageTooBig) {
 		return ending{
-			reason: MessageTooLarge, err: llm.Errorf(llm.UpstreamMalformed, "A message of the provider is larger than realtime.message."),
+			reason: MessageTooLarge, err: llm.Errorf(llm.UpstreamMalformed, "A provider message exceeds the limit realtime.message."),
 			client: websocket.StatusMessageTooBig, text: "provider message too large",
 		}
 	}

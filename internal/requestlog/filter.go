@@ -10,7 +10,7 @@ import (
 )
 
 // ErrNotFound is returned when no entry of the workspace has the id.
-var ErrNotFound = errors.New("no such request")
+var ErrNotFound = errors.New("request not found")
 
 // ErrTooSlow is returned when a search takes too long.
 var ErrTooSlow = errors.New("the search took too long; choose a shorter range of time or a narrower filter")

@@ -11,7 +11,7 @@ const Max = 100
 
 var (
 	// ErrNotFound is returned when the workspace has no view with the ID.
-	ErrNotFound = errors.New("no such view")
+	ErrNotFound = errors.New("saved view not found")
 	// ErrNameTaken is returned when another view of the workspace has the name.
 	ErrNameTaken = errors.New("a view with this name exists")
 	// ErrTooMany is returned when the workspace has Max views.

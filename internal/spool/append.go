@@ -309,7 +309,7 @@ func (s *Spool) keepLate(e *requestlog.Entry) {
 	defer s.mu.Unlock()
 	s.dropLate(e.ID)
 	if s.lateSize+int64(len(rec.bytes)) > lateLimit {
-		s.o.Log.Error("spool: too many entries wait in memory for the disk; one that has begun will show as interrupted after a restart", "request_id", e.ID)
+		s.o.Log.Error("spool: too many entries wait for the disk; a request will be logged as interrupted after a restart", "request_id", e.ID)
 		return
 	}
 	s.late[e.ID] = rec.bytes

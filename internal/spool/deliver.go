@@ -145,7 +145,7 @@ func (d *delivery) step(ctx context.Context) (more bool, err error) {
 	}
 	for _, b := range p.broken {
 		if err := s.reject(rejection{ID: b.id, Raw: b.rest, Reason: b.err.Error()}); err != nil {
-			s.o.Log.Error("spool: an entry cannot be put aside", "request_id", b.id, "error", err)
+			s.o.Log.Error("spool: rejected entry cannot be written", "request_id", b.id, "error", err)
 			return true, d.sleep(ctx, d.o.MaxBackoff)
 		}
 	}

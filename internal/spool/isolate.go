@@ -65,11 +65,11 @@ func (d *delivery) strike(e requestlog.Entry, cause error) (aside bool) {
 	}
 	var err error
 	if e.Decision, err = e.WholeDecision(); err != nil {
-		d.spool.o.Log.Error("spool: an entry is put aside without its decision", "request_id", e.ID, "error", err)
+		d.spool.o.Log.Error("spool: entry rejected, written without its decision", "request_id", e.ID, "error", err)
 	}
 	err = d.spool.reject(rejection{ID: e.ID, Entry: &e, Request: e.Body.JoinedRequest(), Response: e.Body.Response, Reason: cause.Error()})
 	if err != nil {
-		d.spool.o.Log.Error("spool: an entry cannot be put aside", "request_id", e.ID, "error", err)
+		d.spool.o.Log.Error("spool: rejected entry cannot be written", "request_id", e.ID, "error", err)
 		return false
 	}
 	delete(d.strikes, e.ID)
@@ -115,6 +115,6 @@ func (s *Spool) reject(r rejection) (err error) {
 	s.mu.Lock()
 	s.rejected++
 	s.mu.Unlock()
-	s.o.Log.Error("spool: the database does not take an entry; it is kept in "+rejectedName, "request_id", r.ID, "reason", r.Reason)
+	s.o.Log.Error("spool: the database rejected an entry, keeping it in "+rejectedName, "request_id", r.ID, "reason", r.Reason)
 	return nil
 }

@@ -139,7 +139,7 @@ func (s *Spool) adoptOrphans(open map[string][]byte) {
 	for id, begin := range open {
 		e, err := interrupted(begin)
 		if err != nil {
-			s.o.Log.Error("spool: the beginning of a request cannot be read", "request_id", id, "error", err)
+			s.o.Log.Error("spool: begin record cannot be decoded", "request_id", id, "error", err)
 			continue
 		}
 		s.orphans = append(s.orphans, e)

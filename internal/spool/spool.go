@@ -271,13 +271,13 @@ func (s *Spool) addQueued(workspace string, size int64) {
 }
 
 func full() *llm.Error {
-	e := llm.Errorf(llm.LedgerUnavailable, "The queue of request records is full because the database does not take them, so requests cannot be recorded. Repeat the request in a few seconds.")
+	e := llm.Errorf(llm.LedgerUnavailable, "The queue of request records is full because they cannot be written to the database. Retry in a few seconds.")
 	e.RetryAfter = 5 * time.Second
 	return e
 }
 
 func unavailable(cause error) *llm.Error {
-	e := llm.Errorf(llm.LedgerUnavailable, "Requests cannot be recorded right now because the disk does not take them. Repeat the request in a few seconds.")
+	e := llm.Errorf(llm.LedgerUnavailable, "Requests cannot be recorded because the gateway cannot write to its disk. Retry in a few seconds.")
 	e.RetryAfter = 2 * time.Second
 	e.Err = cause
 	return e

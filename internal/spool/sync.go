@@ -81,7 +81,7 @@ func (s *Spool) abandon(cause error) {
 	s.failure = cause
 	s.mu.Unlock()
 	if fresh {
-		s.o.Log.Error("spool: the disk does not take entries; requests are refused until it does", "error", cause)
+		s.o.Log.Error("spool: entries cannot be written to disk, rejecting requests", "error", cause)
 	}
 	if seg == nil {
 		return
@@ -124,5 +124,5 @@ func (s *Spool) heal() {
 	s.mu.Lock()
 	s.failure = nil
 	s.mu.Unlock()
-	s.o.Log.Info("spool: the disk takes entries again")
+	s.o.Log.Info("spool: entries can be written to disk again")
 }

@@ -46,7 +46,7 @@ Prices in the configuration file take precedence.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			provider, model, found := strings.Cut(args[0], "/")
 			if !found || provider == "" || model == "" {
-				return cli.Usagef("write it as in  fairlead models price openai/gpt-4.1", "%q is not PROVIDER/MODEL", cli.Clean(args[0]))
+				return cli.Usagef("write it as in  fairlead models price openai/gpt-4.1", "%q does not have the form PROVIDER/MODEL", cli.Clean(args[0]))
 			}
 			if f.remove && (f.input != "" || f.output != "") {
 				return cli.Usagef("omit --remove, or omit the prices", "--remove cannot be combined with a price")

@@ -62,7 +62,7 @@ Predictions are made here unless a file has them. Figures on data that the predi
 use predictions made by cross-validation, or a predictor trained without them ("train/train.py --hold-out").`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 && f.behaviour == "" {
-				return cli.Usagef("run  "+cmd.CommandPath()+" outcomes/", "the data is missing: files, or a directory of .jsonl files")
+				return cli.Usagef("run  "+cmd.CommandPath()+" outcomes/", "no data given; name .jsonl files or a directory that contains them")
 			}
 			return nil
 		},
@@ -150,7 +150,7 @@ func (f *evalFlags) plan() (protocol.Plan, error) {
 		source, models, ok1 := strings.Cut(text, ":")
 		slash := strings.LastIndexByte(models, '/') // the strong model's vendor may precede an earlier one
 		if !ok1 || source == "" || slash < 1 || slash == len(models)-1 {
-			return plan, cli.Usagef("write it as  --pair mmlu:gpt-4o/gpt-4o-mini", "--pair %q is not SOURCE:STRONG/WEAK", text)
+			return plan, cli.Usagef("write it as  --pair mmlu:gpt-4o/gpt-4o-mini", "--pair %q does not have the form SOURCE:STRONG/WEAK", text)
 		}
 		plan.Pairs = append(plan.Pairs, protocol.Pair{Source: source, Strong: ability.Canonical(models[:slash]), Weak: ability.Canonical(models[slash+1:])})
 	}
@@ -172,7 +172,7 @@ func dataFiles(args []string) ([]string, error) {
 		}
 		found, err := filepath.Glob(filepath.Join(arg, "*.jsonl"))
 		if err != nil || len(found) == 0 {
-			return nil, errors.Join(err, fmt.Errorf("read the outcomes: there is no .jsonl file in %s", arg))
+			return nil, errors.Join(err, fmt.Errorf("read the outcomes: %s contains no .jsonl files", arg))
 		}
 		paths = append(paths, found...)
 	}

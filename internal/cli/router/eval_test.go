@@ -89,17 +89,17 @@ func TestEvalSaysWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	_, err := l.Run(cli.ExitUsage, "router", "eval")
-	clitest.MustContain(t, err, "the data is missing")
+	clitest.MustContain(t, err, "no data given")
 	_, err = l.Run(cli.ExitFailed, "router", "eval", filepath.Join(l.Dir, "nowhere"))
 	clitest.MustContain(t, err, "read the outcomes", "no such file")
 	_, err = l.Run(cli.ExitFailed, "router", "eval", t.TempDir())
-	clitest.MustContain(t, err, "there is no .jsonl file in")
+	clitest.MustContain(t, err, "contains no .jsonl files")
 	_, err = l.Run(cli.ExitUsage, "router", "eval", writeOutcomes(l), "--pair", "sums")
-	clitest.MustContain(t, err, `--pair "sums" is not SOURCE:STRONG/WEAK`)
+	clitest.MustContain(t, err, `--pair "sums" does not have the form SOURCE:STRONG/WEAK`)
 	_, err = l.Run(cli.ExitFailed, "router", "eval", l.File("bad.jsonl", `{"id": 1, "prompt": "x"}`))
 	clitest.MustContain(t, err, `bad.jsonl: line 1: "source" or "scores" is missing`)
 	_, err = l.Run(cli.ExitUsage, "router", "eval", writeOutcomes(l), "--models", "house-model")
-	clitest.MustContain(t, err, "nothing is known about the model")
+	clitest.MustContain(t, err, "no data about the model")
 }
 
 // Auto is evaluated with the decisions of the gateway, at recorded costs or list prices.

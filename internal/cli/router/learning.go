@@ -52,7 +52,7 @@ trade-offs at the same costs; GAIN is the difference. LOSS is the largest loss o
 during its traffic, in per cent of the spending: quality and cost of both routers are compared with the value that auto gives to quality.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return cli.Usagef("run  "+cmd.CommandPath()+" outcomes/", "the data is missing: files, or a directory of .jsonl files")
+				return cli.Usagef("run  "+cmd.CommandPath()+" outcomes/", "no data given; name .jsonl files or a directory that contains them")
 			}
 			return nil
 		},

@@ -46,5 +46,5 @@ func TestLearningFindsThatThePredictorIsWrong(t *testing.T) {
 		t.Errorf("the recorded outcomes of the models are used: %s", without)
 	}
 	_, err := l.Run(cli.ExitUsage, "router", "learning")
-	clitest.MustContain(t, err, "the data is missing")
+	clitest.MustContain(t, err, "no data given")
 }

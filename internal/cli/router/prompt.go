@@ -66,7 +66,7 @@ func (c *promptContent) UnmarshalJSON(data []byte) error {
 var (
 	errNoID     = errors.New(`"id" is missing`)
 	errBadID    = errors.New(`"id" is neither a text nor a number`)
-	errNoPrompt = errors.New(`there is neither a "prompt" nor "messages"`)
+	errNoPrompt = errors.New(`"prompt" or "messages" is missing`)
 )
 
 // asked is a prompt or a conversation as the gateway reads it.

@@ -166,7 +166,7 @@ func (r *roster) rate(names []string) ([]rated, error) {
 		names = r.order
 	}
 	if len(names) == 0 {
-		return nil, cli.Usagef("name them with  --models A,B  or give scores with  --abilities FILE", "there are no models to score")
+		return nil, cli.Usagef("name them with  --models A,B  or give scores with  --abilities FILE", "no models to score")
 	}
 	var models []rated
 	for _, name := range names {
@@ -177,7 +177,7 @@ func (r *roster) rate(names []string) ([]rated, error) {
 		ability, ok := r.ability(name)
 		if !ok {
 			return nil, cli.Usagef("give its benchmark scores with  --abilities FILE, a CSV with the columns "+scoreHeader,
-				"nothing is known about the model %q", name)
+				"no data about the model %q", name)
 		}
 		models = append(models, rated{name, ability})
 	}

@@ -87,7 +87,7 @@ func TestAWrongLineIsNamed(t *testing.T) {
 		"no JSON":           {`{"id": 1, "prompt": `, "line 3: unexpected end of JSON input"},
 		"no id":             {`{"prompt": "x"}`, `line 3: "id" is missing`},
 		"an id that is odd": {`{"id": {}, "prompt": "x"}`, `line 3: "id" is neither a text nor a number`},
-		"nothing asked":     {`{"id": 1}`, `line 3: there is neither a "prompt" nor "messages"`},
+		"nothing asked":     {`{"id": 1}`, `line 3: "prompt" or "messages" is missing`},
 		"a prompt of parts": {`{"id": 1, "prompt": ["x"]}`, "line 3:"},
 		"odd content":       {`{"id": 1, "messages": [{"role": "user", "content": 7}]}`, "line 3:"},
 	} {
@@ -109,11 +109,11 @@ func TestScoreNeedsModelsItKnows(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	_, err := l.Run(cli.ExitUsage, "router", "score", "--models", "gpt-4o,house-model")
-	clitest.MustContain(t, err, `nothing is known about the model "house-model"`, "--abilities FILE", "model,benchmark,value")
+	clitest.MustContain(t, err, `no data about the model "house-model"`, "--abilities FILE", "model,benchmark,value")
 	_, err = l.Run(cli.ExitUsage, "router", "score")
-	clitest.MustContain(t, err, "there are no models to score", "--models A,B")
+	clitest.MustContain(t, err, "no models to score", "--models A,B")
 	_, err = l.Run(cli.ExitUsage, "router", "score", "--models", "text-embedding-3-small")
-	clitest.MustContain(t, err, "nothing is known about")
+	clitest.MustContain(t, err, "no data about")
 }
 
 func TestModelsGivenByTheirScores(t *testing.T) {

@@ -194,7 +194,7 @@ func (r *requestReader) call(o *object, arguments string) {
 func (r *requestReader) result(o *object, c content) {
 	id := r.textOf(o, "call_id")
 	if id.text.Empty() {
-		r.Problem(o.at.member("call_id"), "%s.call_id is missing. Name the call whose result this is.", o.at)
+		r.Problem(o.at.member("call_id"), "%s.call_id is missing. Send the ID of the call that the result belongs to.", o.at)
 	}
 	r.count(id)
 	var result content // the text of a result is not a text of its message

@@ -74,7 +74,7 @@ func failingDisk(t *testing.T, size scenario.Size, name, inject, config string) 
 	if status := readiness(t, g); status != http.StatusServiceUnavailable {
 		t.Errorf("%s: readyz is %d while requests are refused", name, status)
 	}
-	if !strings.Contains(g.Log(), "the disk does not take entries") {
+	if !strings.Contains(g.Log(), "entries cannot be written to disk") {
 		t.Errorf("%s: the log does not say why requests are refused", name)
 	}
 	if len(ids) != during {
