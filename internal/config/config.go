@@ -90,7 +90,7 @@ type SSO struct {
 	GroupsClaim    string            `yaml:"groups_claim" doc:"Claim with the groups of a person. A path such as realm_access.roles selects a nested claim."`
 	AllowedDomains []string          `yaml:"allowed_domains" check:"domain" doc:"Domains of the email addresses that can sign in. Empty for all."`
 	Groups         []Group           `yaml:"groups" doc:"Workspaces and roles of the groups. A person without a mapped group cannot sign in."`
-	SignIn         string            `yaml:"sign_in" enum:"any,sso_only" doc:"any also accepts passwords. sso_only rejects passwords, except those of break_glass."`
+	SignIn         string            `yaml:"sign_in" enum:"any,sso_only" doc:"any also accepts passwords. sso_only rejects passwords, except for the accounts in break_glass."`
 	BreakGlass     []string          `yaml:"break_glass" check:"email" doc:"Email addresses of accounts that can sign in with a password when sign_in is sso_only."`
 	LinkByEmail    bool              `yaml:"link_by_email" doc:"Link an existing account to the identity with the same verified email address at its first sign-in. Otherwise such a sign-in is rejected."`
 	TrustEmail     bool              `yaml:"trust_email" doc:"Accept email addresses without the claim email_verified, for identity providers that do not send it. An address with email_verified: false is always rejected."`
@@ -152,7 +152,7 @@ type Catalog struct {
 	Refresh  time.Duration `yaml:"refresh" doc:"Update interval of prices, such as 24h. 0 disables updates."`
 	From     string        `yaml:"from" doc:"Published price list to read." enum:"models.dev,litellm"`
 	URL      string        `yaml:"url" check:"url" doc:"URL of the price list. Defaults to the URL at which it is published."`
-	Discover time.Duration `yaml:"discover" doc:"Interval at which the model lists of the providers are read to find new models. 0 reads only the lists that requests depend on: those of providers without known models, and all of them if unpriced models are allowed."`
+	Discover time.Duration `yaml:"discover" doc:"Interval at which the model lists of the providers are read to find new models. 0 reads only the lists that requests depend on: the lists of providers without known models, and all lists if unpriced models are allowed."`
 	File     CatalogFile   `yaml:"file" doc:"A signed or pinned catalog file that replaces the built-in models and prices."`
 }
 

@@ -69,7 +69,7 @@ func Mount(s *adminapi.Server, d Deps) {
 		OperationID: "get-proof", Method: http.MethodGet, Path: "/proof", Tags: tags,
 		Summary: "Get the savings of a period and the measured quality difference to the baseline models",
 		Description: "Savings are computed from roll-ups, without playground requests. With baseline, they are computed from the log: the recorded tokens of at most the newest 100,000 requests, priced at the prices of the time of each request. " +
-			"Only one such report is computed at a time. The quality is that of compared requests, with intervals that are valid at any time. " +
+			"Only one such report is computed at a time. The quality is measured on compared requests, with intervals that are valid at any time. " +
 			"Examples are included only with the permission read_requests.",
 	}, a.getProof)
 	adminapi.Register(s, account.ReadFigures, huma.Operation{
