@@ -147,7 +147,7 @@ func slidingMinute(t *testing.T, s *suite, slack Slack) {
 		}
 	}
 	if len(times) < 150 {
-		t.Errorf("%d admitted in three minutes, want room to return", len(times))
+		t.Errorf("%d admitted in three minutes, want capacity to return", len(times))
 	}
 }
 
@@ -186,7 +186,7 @@ func tokens(t *testing.T, s *suite) {
 	slot.Settle(0) // only the first call counts
 	slot.Release()
 	if slot, _ := s.take(t, l, 900); slot == nil {
-		t.Error("refused although the first used only 100 tokens")
+		t.Error("rejected although the first request used only 100 tokens")
 	}
 	_, e = s.take(t, l, 1)
 	refusal(t, e)
@@ -196,10 +196,10 @@ func tooLarge(t *testing.T, s *suite) {
 	l := limit.Limits{TokensPerMinute: 1000, Concurrent: 1}
 	_, e := s.take(t, l, 1001)
 	if refusal(t, e); e.Retryable() || e.RetryAfter != 0 {
-		t.Errorf("retryable %v after %v, want a final refusal", e.Retryable(), e.RetryAfter)
+		t.Errorf("retryable %v after %v, want a rejection that is not retryable", e.Retryable(), e.RetryAfter)
 	}
 	if n := s.admitted(t, l, 1000, 1); n != 1 {
-		t.Error("a request of exactly the limit is refused")
+		t.Error("a request of exactly the limit is rejected")
 	}
 }
 
@@ -212,7 +212,7 @@ func lateTokens(t *testing.T, s *suite) {
 	refusal(t, e)
 	s.Advance(61 * time.Second)
 	if n := s.admitted(t, l, 10, 1); n != 1 {
-		t.Error("refused a minute later")
+		t.Error("rejected a minute later")
 	}
 }
 
@@ -231,11 +231,11 @@ func concurrent(t *testing.T, s *suite) {
 		t.Fatalf("refused after a release: %v", e)
 	}
 	if slot, _ := s.take(t, l, 0); slot != nil {
-		t.Error("releasing twice freed two places")
+		t.Error("releasing twice freed two slots")
 	}
 	s.Advance(time.Hour) // running requests never expire
 	if slot, _ := s.take(t, l, 0); slot != nil {
-		t.Error("running requests were forgotten")
+		t.Error("running requests are not counted")
 	}
 	second.Release()
 	third.Release()
@@ -264,11 +264,11 @@ func stepBack(t *testing.T, s *suite) {
 	s.admitted(t, l, 0, 10)
 	s.Advance(-time.Hour)
 	if n := s.admitted(t, l, 0, 5); n != 0 {
-		t.Errorf("the step back admitted %d more", n)
+		t.Errorf("%d more requests were admitted after the clock stepped back", n)
 	}
 	s.Advance(61 * time.Second)
 	if n := s.admitted(t, l, 0, 20); n != 10 {
-		t.Errorf("admitted %d a minute after the step, want 10", n)
+		t.Errorf("admitted %d requests a minute after the clock step, want 10", n)
 	}
 }
 

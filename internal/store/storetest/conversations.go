@@ -82,7 +82,7 @@ func conversationsReadBackExactly(t *testing.T, db *store.DB) {
 		for i, turn := range turns {
 			e := w.Entry(t, ws, now.Add(time.Duration(i)*time.Second), turn)
 			if i > 0 && len(e.Body.Parts) > 2*turn.New+2000 {
-				t.Errorf("turn %d carries %d bytes, new are %d", i, len(e.Body.Parts), turn.New)
+				t.Errorf("turn %d carries %d bytes, but only %d are new", i, len(e.Body.Parts), turn.New)
 			}
 			ids[i] = e.ID
 			w.Write(t, db, e)
@@ -115,7 +115,7 @@ func sharedMessagesGoWithTheirLastRequest(t *testing.T, db *store.DB) {
 
 	remove(ids[9])
 	if left := messagesOf(t, db, ws); left >= whole {
-		t.Errorf("%d of %d messages are left after deleting the last turn", left, whole)
+		t.Errorf("%d of %d messages remain after deleting the last turn", left, whole)
 	}
 	checkTurn(t, db, ws, ids[8], turns[8])
 	remove(ids[:8]...)
@@ -135,7 +135,7 @@ func sharedMessagesGoWithTheirLastRequest(t *testing.T, db *store.DB) {
 
 	remove(ids[8], late.ID, healed.ID)
 	if left := messagesOf(t, db, ws); left != 0 {
-		t.Errorf("%d messages are left without a request", left)
+		t.Errorf("%d messages remain without a request", left)
 	}
 }
 
@@ -156,7 +156,7 @@ func conversationsExpireByDay(t *testing.T, db *store.DB) {
 	must(t, err)
 
 	if left := messagesOf(t, db, ws); left == 0 || left > all*2/3 {
-		t.Errorf("%d of %d messages are left after the first day", left, all)
+		t.Errorf("%d of %d messages remain after the first day", left, all)
 	}
 	if _, err := db.Log.EntryBody(ctx, ws, second.ID); err == nil {
 		t.Error("an expired body is readable")

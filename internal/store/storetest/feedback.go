@@ -78,10 +78,10 @@ func ratingsReadBack(t *testing.T, db *store.DB) {
 		t.Error(diff)
 	}
 	if none, err := db.Feedback.FeedbackOfAll(ctx, ws, nil); err != nil || len(none) > 0 {
-		t.Errorf("feedback of nothing is %v, %v", none, err)
+		t.Errorf("feedback without ratings is %v, %v", none, err)
 	}
 	if err := db.Feedback.SaveRating(ctx, rated("ws_nobody", one, now, 1)); err == nil {
-		t.Error("a rating in a workspace that is not there was saved")
+		t.Error("a rating in a workspace that does not exist was saved")
 	}
 }
 
@@ -186,7 +186,7 @@ func resetRatings(t *testing.T, db *store.DB) {
 	kept, err := db.Feedback.FeedbackOf(ctx, ws, request)
 	must(t, err)
 	if diff := cmp.Diff([]feedback.Rating{old}, kept); diff != "" {
-		t.Errorf("a rating that counts no longer is not kept: %s", diff)
+		t.Errorf("a rating that no longer counts was deleted: %s", diff)
 	}
 }
 

@@ -300,7 +300,7 @@ func volumesTellWhatTheyLeftOut(t *testing.T, db *store.DB) {
 	}
 	q.Step, q.Within = time.Second, time.Minute
 	if _, err := db.Log.Volumes(t.Context(), q); err == nil {
-		t.Error("any number of buckets is made")
+		t.Error("the number of buckets is not limited")
 	}
 }
 
@@ -468,6 +468,6 @@ func spendingComesFromTheLedger(t *testing.T, db *store.DB) {
 		t.Error(diff)
 	}
 	if _, err := db.Figures.Spent(ctx, "planet", ws, day); err == nil {
-		t.Error("a planet has spent something")
+		t.Error("an unknown kind of owner has spending")
 	}
 }

@@ -126,6 +126,6 @@ func tracesAreFiltered(t *testing.T, db *store.DB) {
 		t.Error(diff)
 	}
 	if rows, next, err := db.Log.Traced(t.Context(), requestlog.Filter{WorkspaceID: newWorkspace()}, "", 5); err != nil || next != "" || len(rows) > 0 {
-		t.Errorf("%d rows of a workspace without any, %q, %v", len(rows), next, err)
+		t.Errorf("%d rows of a workspace without requests, %q, %v", len(rows), next, err)
 	}
 }

@@ -126,7 +126,7 @@ func oneEditorWins(t *testing.T, db *store.DB) {
 		}
 	}
 	if _, err := db.Config.AddPolicies(ctx, ws, 2, draft("from the future")); won != 1 || !errors.Is(err, policystore.ErrConflict) {
-		t.Errorf("%d editors won; basing on a version that is not there: %v", won, err)
+		t.Errorf("%d editors saved; a draft based on a version that does not exist: %v", won, err)
 	}
 	versions, err := db.Config.PolicyVersions(ctx, ws)
 	if err != nil || len(versions) != 1 || versions[0].Number != 1 {
@@ -168,13 +168,13 @@ func changedPoliciesAreNewest(t *testing.T, db *store.DB) {
 	}
 	stop := errors.New("enough")
 	if err := db.Config.ChangedPolicies(ctx, 0, func(string, policystore.Version) error { return stop }); !errors.Is(err, stop) {
-		t.Errorf("an error of the visitor came back as %v", err)
+		t.Errorf("an error of the visitor was returned as %v", err)
 	}
 }
 
 func policiesNeedWorkspace(t *testing.T, db *store.DB) {
 	if _, err := db.Config.AddPolicies(t.Context(), "ws_nobody", 0, draft("x")); err == nil {
-		t.Error("policies of a workspace that is not there were saved")
+		t.Error("policies of a workspace that does not exist were saved")
 	}
 }
 
@@ -234,7 +234,7 @@ func versionsAreKept(t *testing.T, db *store.DB) {
 		got, err := db.Config.KeptVersion(ctx, "snapshot", version)
 
 		if err != nil || !bytes.Equal(got, body) {
-			t.Errorf("%d bytes come back as %d, %v", len(body), len(got), err)
+			t.Errorf("%d bytes were read back as %d bytes, %v", len(body), len(got), err)
 		}
 	}
 	for _, missing := range [][2]string{{"policies", "v5"}, {"snapshot", "v6"}} {

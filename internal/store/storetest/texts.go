@@ -150,7 +150,7 @@ func textsExpire(t *testing.T, db *store.DB) {
 		q = `select count(*) from sqlite_master where name glob 'text_[0-9]*'`
 	}
 	if must(t, db.QueryRow(t.Context(), q).Scan(&left)); left > 0 {
-		t.Errorf("%d rows or tables are left", left)
+		t.Errorf("%d rows or tables remain", left)
 	}
 }
 

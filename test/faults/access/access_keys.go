@@ -156,7 +156,7 @@ func (s *site) foreignIDs(t *testing.T, ops []operation) int {
 		ids, ok := owned[op.path]
 		if !ok {
 			if !slices.Contains(shared, op.path) {
-				t.Errorf("%s %s names something by an id: say in owned or in shared whose it is", op.method, op.path)
+				t.Errorf("%s %s has an id in its path: add it to owned or to shared", op.method, op.path)
 			}
 			continue
 		}
@@ -190,10 +190,10 @@ func (s *site) unharmed(t *testing.T) {
 		}
 	}
 	if a := s.owner.Call(t, http.MethodGet, "/workspace/invitations", ""); !strings.Contains(string(a.Body), s.invitation) {
-		t.Errorf("the invitation is gone: %s", scenario.Clip(a.Body))
+		t.Errorf("the invitation was deleted: %s", scenario.Clip(a.Body))
 	}
 	if a := s.view.Call(t, http.MethodGet, "/keys", ""); a.Status != http.StatusOK {
-		t.Errorf("the viewer is gone: %d", a.Status)
+		t.Errorf("the viewer was removed: %d", a.Status)
 	}
 	if a := s.gateway.Call(t, harness.Request{Key: s.inference.Text, Body: scenario.Chat("m")}); a.Status != http.StatusOK {
 		t.Errorf("the key is gone: %d", a.Status)

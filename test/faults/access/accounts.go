@@ -106,7 +106,7 @@ func (s *site) greedyKeys(t *testing.T) int {
 		scenario.WantError(t, "a key with "+try.name, a, http.StatusForbidden, "PERMISSION_DENIED")
 	}
 	if a := s.gateway.Call(t, harness.Request{Path: "/api/v1/keys", Key: bound.Text, Body: `{"name":"modest","scopes":["inference"],` + own + `}`}); a.Status != http.StatusCreated {
-		t.Errorf("a key within its maker's bounds: %d %s", a.Status, scenario.Clip(a.Body))
+		t.Errorf("a key with the permissions of its creator: %d %s", a.Status, scenario.Clip(a.Body))
 	}
 	roles := 0
 	for _, try := range []struct {
@@ -154,7 +154,7 @@ func SafeAsShipped(t *testing.T, size scenario.Size) string {
 		t.Errorf("with the code: %d %s", a.Status, a.Body)
 	}
 	if a := first(code); a.Status < 400 {
-		t.Errorf("the code was taken twice: %d", a.Status)
+		t.Errorf("the code was accepted twice: %d", a.Status)
 	}
 	closed := 0
 	for _, path := range []string{
@@ -238,7 +238,7 @@ func Guessing(t *testing.T, size scenario.Size) string {
 	known, unknown := signInTimes(t, g, size.Of(2, 10))
 	apart := (known - unknown).Abs()
 	if most := time.Duration(size.Of(30, 5)) * time.Millisecond; apart > most { // the fast form runs concurrently with other tests
-		t.Errorf("a known account takes %s, an unknown one %s", known, unknown)
+		t.Errorf("requests for a known account take %s, for an unknown one %s", known, unknown)
 	}
 	return fmt.Sprintf("of 2 × %d guesses %d were refused unchecked; medians %s known, %s unknown", n, refused.Load(), known.Round(100*time.Microsecond), unknown.Round(100*time.Microsecond))
 }
@@ -265,7 +265,7 @@ func signInTimes(t *testing.T, g *harness.Gateway, accounts int) (known, unknown
 				answers[j] = fmt.Sprint(a.Status) + adminID.ReplaceAllString(string(a.Body), "-")
 			}
 			if answers[0] != answers[1] {
-				t.Errorf("a known account is answered %s, an unknown one %s", answers[0], answers[1])
+				t.Errorf("the response for a known account is %s, for an unknown one %s", answers[0], answers[1])
 			}
 		}
 	}

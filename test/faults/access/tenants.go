@@ -45,7 +45,7 @@ func Tenants(t *testing.T, size scenario.Size) string {
 	after := views(t, bob, his)
 	for path, was := range before {
 		if is := after[path]; is != was {
-			t.Errorf("%s changed by what another workspace did:\nwas %s\nis  %s", path, scenario.Clip([]byte(was)), scenario.Clip([]byte(is)))
+			t.Errorf("activity in another workspace changed %s:\nwas %s\nis  %s", path, scenario.Clip([]byte(was)), scenario.Clip([]byte(is)))
 		}
 		if strings.Contains(after[path], "canary") {
 			t.Errorf("%s contains data of another workspace: %s", path, after[path])

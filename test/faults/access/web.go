@@ -47,7 +47,7 @@ func Sessions(t *testing.T, _ scenario.Size) string {
 	}
 	for i, p := range append(others, ann) {
 		if got := p.Call(t, http.MethodGet, "/keys", ""); got.Status != http.StatusUnauthorized {
-			t.Errorf("session %d outlives the password: %d", i, got.Status)
+			t.Errorf("session %d is valid after the password change: %d", i, got.Status)
 		}
 	}
 	ended := time.Since(at)
@@ -190,6 +190,6 @@ func fenced(t *testing.T, page string, h http.Header) {
 		t.Errorf("%s: the policy allows too much: %s", page, policy)
 	}
 	if h.Get("X-Frame-Options") != "DENY" || h.Get("Referrer-Policy") != "no-referrer" {
-		t.Errorf("%s: frames %q, referrer %q", page, h.Get("X-Frame-Options"), h.Get("Referrer-Policy"))
+		t.Errorf("%s: frame policy %q, referrer policy %q", page, h.Get("X-Frame-Options"), h.Get("Referrer-Policy"))
 	}
 }

@@ -84,7 +84,7 @@ func LargeBodies(t *testing.T, size scenario.Size) string {
 		conn, in := rawPost(t, g, k, int64(len(body)))
 		if a, early := firstAnswer(conn, in, body); early {
 			if a.Status != http.StatusServiceUnavailable {
-				t.Errorf("surplus was answered with %d %s", a.Status, scenario.Clip(a.Body))
+				t.Errorf("the additional body got %d %s", a.Status, scenario.Clip(a.Body))
 			}
 			refused.Add(1)
 			return
@@ -93,7 +93,7 @@ func LargeBodies(t *testing.T, size scenario.Size) string {
 	})
 	peak := stop()
 	if held.Load() == 0 || held.Load()*int64(len(body)) > all || refused.Load() == 0 {
-		t.Errorf("%d bodies of %s are held, %d refused; the bound is %s", held.Load(), scenario.Mib(int64(len(body))), refused.Load(), scenario.Mib(all))
+		t.Errorf("%d bodies of %s are held, %d rejected; the limit is %s", held.Load(), scenario.Mib(int64(len(body))), refused.Load(), scenario.Mib(all))
 	}
 	if peak > 1<<30 {
 		t.Errorf("memory rose to %s", scenario.Mib(peak))
@@ -148,7 +148,7 @@ func Bombs(t *testing.T, size scenario.Size) string {
 	}
 	bombed := stop() - before
 	if bombed > 64<<20 {
-		t.Errorf("memory grew by %s over compressed bodies", scenario.Mib(bombed))
+		t.Errorf("memory grew by %s with compressed bodies", scenario.Mib(bombed))
 	}
 	stop = scenario.WatchMemory(t, g)
 	endless := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -165,7 +165,7 @@ func Bombs(t *testing.T, size scenario.Size) string {
 
 	grown := stop() - before
 	if allowed := int64(64<<20) + 3*int64(answerLimit)<<20; grown > allowed { // a response is buffered completely, and the buffer doubles
-		t.Errorf("memory grew by %s over an endless answer", scenario.Mib(grown))
+		t.Errorf("memory grew by %s with an endless response", scenario.Mib(grown))
 	}
 	if a := g.Call(t, harness.Request{Key: k, Body: scenario.Chat("m")}); a.Status != http.StatusOK {
 		t.Errorf("afterwards: %d", a.Status)
@@ -258,7 +258,7 @@ func JSON(t *testing.T, _ scenario.Size) string {
 			}
 		}
 		if slowest = max(slowest, best); best > 100*time.Millisecond {
-			t.Errorf("%s was refused after %s", name, best)
+			t.Errorf("%s was rejected after %s", name, best)
 		}
 	}
 	if n := len(mock.Calls()); n != 0 {

@@ -96,7 +96,7 @@ func canariesIn(t *testing.T, name, dsn string) (files, answered int) {
 	for what, secret := range secrets {
 		for i, a := range answers {
 			if strings.Contains(string(a.Body)+fmt.Sprint(a.Header), secret) {
-				t.Errorf("%s: the %s is in answer %d: %d %s", name, what, i, a.Status, scenario.Clip(a.Body))
+				t.Errorf("%s: the %s is in response %d: %d %s", name, what, i, a.Status, scenario.Clip(a.Body))
 			}
 		}
 		if strings.Contains(said.String()+g.Log(), secret) {

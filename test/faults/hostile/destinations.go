@@ -61,7 +61,7 @@ func Destinations(t *testing.T, _ scenario.Size) string {
 		}
 	}
 	if n := called.Load(); n != 0 {
-		t.Errorf("the gateway called elsewhere %d times", n)
+		t.Errorf("the gateway called other addresses %d times", n)
 	}
 	hooks := hooksOfPolicies(t, []string{canary, "http://169.254.169.254/latest/", "http://[::1]:80/", "https://10.0.0.1/score"})
 	if n := called.Load(); n != 0 {
@@ -135,7 +135,7 @@ func onlyGuardedAddressFields(t *testing.T, g *harness.Gateway) {
 		for _, name := range w.Fields {
 			field := w.Method + " " + w.Path + " " + name
 			if addressField.MatchString(name) && !slices.Contains(guarded, field) {
-				t.Errorf("%s: is it judged when it is saved?", field)
+				t.Errorf("%s: the address was not checked when it was saved", field)
 			}
 		}
 	}

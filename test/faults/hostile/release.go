@@ -144,7 +144,7 @@ func startWithoutNetwork(t *testing.T) string {
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir}
 	out, _ := cmd.CombinedOutput() // ended by timeout
 	if !strings.Contains(string(out), `"msg":"ready"`) {
-		t.Errorf("without a network it did not start: %s", scenario.Clip(out))
+		t.Errorf("the gateway did not start without a network: %s", scenario.Clip(out))
 	}
 	return "starts without a network"
 }

@@ -30,7 +30,7 @@ func SlowReaders(t *testing.T, size scenario.Size) string {
 	cut := stalled(t, g, mock, k, n, pause)
 	peak := cut.peak - before
 	if most := int64(n)*(256<<10) + 32<<20; peak > most {
-		t.Errorf("memory grew by %s over %d unread streams", scenario.Mib(peak), n)
+		t.Errorf("memory grew by %s with %d unread streams", scenario.Mib(peak), n)
 	}
 	if cut.first < pause/2 || cut.last > pause+3*time.Second {
 		t.Errorf("unread streams were cut off between %s and %s, want %s", cut.first, cut.last, pause)
@@ -39,7 +39,7 @@ func SlowReaders(t *testing.T, size scenario.Size) string {
 	paused := pausing(t, g, mock, k, pause)
 	steady := steadily(t, g, mock, k, pause)
 	if a := g.Call(t, harness.Request{Key: k, Body: scenario.Chat("m")}); a.Status != http.StatusOK {
-		t.Errorf("the provider was blamed: %d %s", a.Status, scenario.Clip(a.Body))
+		t.Errorf("the error was attributed to the provider: %d %s", a.Status, scenario.Clip(a.Body))
 	}
 	scenario.Settled(t, g, reader)
 	return fmt.Sprintf("%d unread streams cut after %s–%s, memory %+d MiB; one that paused %s had all, one that took %s too",
@@ -152,29 +152,29 @@ func SlowWriters(t *testing.T, size scenario.Size) string {
 		}
 		a, err := readAnswer(in)
 		if err != nil {
-			t.Errorf("a body that does not come: %v", err)
+			t.Errorf("a body that is never sent: %v", err)
 			return
 		}
 		if _, err := in.ReadByte(); err == nil {
-			t.Error("the connection of an unfinished body goes on")
+			t.Error("the connection of an unfinished body stays open")
 		}
 		if a.Status == http.StatusServiceUnavailable { // rejected for lack of memory
 			scenario.WantError(t, "a body beyond the memory limit", a, http.StatusServiceUnavailable, "OVERLOADED")
 			if took := time.Since(began); size.Strict() && took > pause/2 {
-				t.Errorf("there is no room for a body, and it was refused after %s", took)
+				t.Errorf("a body above the memory limit was rejected after %s", took)
 			}
 			refused.Add(1)
 			return
 		}
-		scenario.WantError(t, "a body that does not come", a, http.StatusBadRequest, "INVALID_REQUEST")
+		scenario.WantError(t, "a body that is never sent", a, http.StatusBadRequest, "INVALID_REQUEST")
 		given.Add(1)
 		last.Store(max(last.Load(), int64(time.Since(began))))
 	})
 	if took := time.Duration(last.Load()); took > pause+2*time.Second {
-		t.Errorf("unfinished bodies were given up after %s", took)
+		t.Errorf("unfinished bodies were dropped after %s", took)
 	}
 	if given.Load() < 40 {
-		t.Errorf("of %d unfinished bodies only %d found room", n, given.Load())
+		t.Errorf("only %[2]d of %[1]d unfinished bodies fit in memory", n, given.Load())
 	}
 
 	// Bodies with one missing byte use at most half of the memory, so another client's body still fits.
@@ -191,10 +191,10 @@ func SlowWriters(t *testing.T, size scenario.Size) string {
 	}
 	harness.Eventually(t, "bodies are held", func() bool { return held.Load() >= 3 })
 	if a := g.Call(t, harness.Request{Key: his, Body: string(full)}); a.Status != http.StatusOK {
-		t.Errorf("another workspace's body beside %d held ones: %d %s", held.Load(), a.Status, scenario.Clip(a.Body))
+		t.Errorf("a body of another workspace while %d bodies are held: %d %s", held.Load(), a.Status, scenario.Clip(a.Body))
 	}
 	if h := held.Load(); h > 4 {
-		t.Errorf("one workspace holds %d bodies of 8 that there is room for", h)
+		t.Errorf("one workspace holds %d bodies, but only 8 fit in memory", h)
 	}
 	release()
 	for range cap(holders) {

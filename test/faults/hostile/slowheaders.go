@@ -43,7 +43,7 @@ func SlowHeaders(t *testing.T, size scenario.Size) string {
 			mu.Lock()
 			defer mu.Unlock()
 			if longest = max(longest, time.Since(began)); err != nil && time.Since(began) > allowed+20*time.Second {
-				t.Errorf("connection %d was not cut: %v", i, err)
+				t.Errorf("connection %d was not closed: %v", i, err)
 			}
 		})
 	}
@@ -60,10 +60,10 @@ func SlowHeaders(t *testing.T, size scenario.Size) string {
 		t.Errorf("memory rose to %s", scenario.Mib(peak))
 	}
 	if longest > allowed+2*time.Second {
-		t.Errorf("the last connection was cut after %s", longest)
+		t.Errorf("the last connection was closed after %s", longest)
 	}
 	if size == scenario.Full && p99 > 2*quiet+10*time.Millisecond {
-		t.Errorf("others took %s, without the fault %s", p99, quiet)
+		t.Errorf("other requests took %s, without the fault %s", p99, quiet)
 	}
 	return fmt.Sprintf("%d connections%s, the last cut after %s, memory ≤ %s; others p99 %s (quiet %s)",
 		n, note, longest.Round(10*time.Millisecond), scenario.Mib(peak), p99.Round(time.Millisecond), quiet.Round(time.Millisecond))

@@ -35,7 +35,7 @@ func Smuggling(t *testing.T, _ scenario.Size) string {
 			"<#INNER>", fmt.Sprint(len(inner)), "<#ALL>", fmt.Sprint(len("0\r\n\r\n"+inner))).Replace(s.text)
 		answers := exchangeRaw(t, g, s.name, text)
 		if len(answers) > 1 {
-			t.Errorf("%s was answered %d times: %v", s.name, len(answers), answers)
+			t.Errorf("%s got %d responses: %v", s.name, len(answers), answers)
 		}
 		if len(answers) == 1 && answers[0] == http.StatusOK {
 			served.Add(1)
@@ -48,7 +48,7 @@ func Smuggling(t *testing.T, _ scenario.Size) string {
 	for _, call := range mock.Calls() {
 		if strings.Contains(string(call.Body), "SMUGGLED") {
 			strays++
-			t.Errorf("a stray reached the provider: %s", scenario.Clip(call.Body))
+			t.Errorf("an unexpected request reached the provider: %s", scenario.Clip(call.Body))
 		}
 		if seen[string(call.Body)]++; seen[string(call.Body)] > 1 {
 			doubles++
@@ -56,11 +56,11 @@ func Smuggling(t *testing.T, _ scenario.Size) string {
 		}
 	}
 	if served.Load() != int64(len(seen)) {
-		t.Errorf("%d shapes were answered with 200, and %d of them served", served.Load(), len(seen))
+		t.Errorf("%d shapes got status 200, and %d of them were served", served.Load(), len(seen))
 	}
 	bled := unreadBodies(t, g, k)
 	if n := len(mock.Calls()) - len(seen); n != doubles {
-		t.Errorf("%d calls came of unread bodies", n-doubles)
+		t.Errorf("unread bodies caused %d calls", n-doubles)
 	}
 	return fmt.Sprintf("%d shapes: %d refused, %d one request each, %d strays; %d unread bodies never became a request", len(list), refused.Load(), served.Load(), strays, bled)
 }
@@ -99,7 +99,7 @@ func exchangeRaw(t *testing.T, g *harness.Gateway, name, text string) []int {
 		}
 		if err != nil {
 			if len(statuses) > 0 && statuses[0] == http.StatusBadRequest && a.Header.Get("Connection") == "close" && errors.Is(err, os.ErrDeadlineExceeded) {
-				t.Errorf("%s: refused, but the connection stays open", name)
+				t.Errorf("%s: rejected, but the connection stays open", name)
 			}
 			return statuses
 		}
@@ -168,10 +168,10 @@ func unread(t *testing.T, g *harness.Gateway, name, head, body string, chunked b
 		data, _ := io.ReadAll(resp.Body) // an incomplete response is allowed if the connection is closed
 		_ = resp.Body.Close()
 		if i == 1 && (resp.StatusCode != http.StatusOK || !strings.Contains(string(data), "ok")) {
-			t.Errorf("%s: what followed an unread body was answered with %d %s", name, resp.StatusCode, scenario.Clip(data))
+			t.Errorf("%s: the request after an unread body got %d %s", name, resp.StatusCode, scenario.Clip(data))
 		}
 		if i == 2 {
-			t.Errorf("%s: three answers to two requests", name)
+			t.Errorf("%s: three responses to two requests", name)
 		}
 		if resp.StatusCode != http.StatusContinue {
 			method = http.MethodGet

@@ -126,7 +126,7 @@ func ControlCharacters(t *testing.T, _ scenario.Size) string {
 		}
 	}
 	if requests != sent {
-		t.Errorf("%d requests made %d log lines", sent, requests)
+		t.Errorf("%d requests wrote %d log lines", sent, requests)
 	}
 	for _, args := range [][]string{{"requests", "list"}, {"requests", "list", "--json"}, {"requests", "export", "--format", "csv", "--quiet"}} {
 		stdout, stderr, code := g.CLI(t, args...)
@@ -168,7 +168,7 @@ func neutral(t *testing.T, g *harness.Gateway, reader string) int {
 		for _, cell := range row {
 			cells++
 			if cell != "" && strings.ContainsAny(cell[:1], "=+-@\t\r") {
-				t.Errorf("a cell begins as a formula: %q", cell)
+				t.Errorf("a cell begins like a formula: %q", cell)
 			}
 		}
 	}

@@ -58,7 +58,7 @@ func FailedCharges(t *testing.T, size scenario.Size) string {
 	entry := g.Entry(t, a.Header.Get("X-Request-Id"))
 	s := scenario.SpendingOf(t, g, reader, k.ID)
 	if entry.Outcome != "partial" || entry.Tokens.Output == 0 || entry.Tokens.Output > 4 || scenario.Nano(t, s.Budget.Spent) != scenario.Nano(t, *entry.Cost) {
-		t.Errorf("a cut answer: %s, %d tokens, cost %s, charged %s", entry.Outcome, entry.Tokens.Output, *entry.Cost, s.Budget.Spent)
+		t.Errorf("an interrupted response: %s, %d tokens, cost %s, charged %s", entry.Outcome, entry.Tokens.Output, *entry.Cost, s.Budget.Spent)
 	}
 	return fmt.Sprintf("%d classes × %d: nothing held after a second, nothing charged; a cut answer %s", len(names), n, *entry.Cost)
 }

@@ -46,7 +46,7 @@ func Revocation(t *testing.T, size scenario.Size) string {
 		}
 	}
 	if refused > time.Second || streams > 10*time.Second {
-		t.Errorf("refused after %s, streams ended after %s", refused, streams)
+		t.Errorf("rejected after %s, streams ended after %s", refused, streams)
 	}
 	if a := g.Call(t, harness.Request{Method: http.MethodGet, Path: "/proxy/v1/models", Key: other.Text}); a.Status != http.StatusOK {
 		t.Errorf("another key: %d", a.Status)
@@ -91,7 +91,7 @@ func JunkKeys(t *testing.T, size scenario.Size) string {
 	}
 	rate := float64(len(all)) / d.Seconds()
 	if rate < 100 {
-		t.Errorf("only %.0f a second were sent", rate)
+		t.Errorf("only %.0f requests per second were sent", rate)
 	}
 	beside.Wait()
 	grown := scenario.Resident(t, g) - before
@@ -99,7 +99,7 @@ func JunkKeys(t *testing.T, size scenario.Size) string {
 		t.Errorf("memory grew by %s", scenario.Mib(grown))
 	}
 	if p99 := scenario.Quantile(busy, 0.99); size == scenario.Full && p99 > 2*quiet+10*time.Millisecond {
-		t.Errorf("p99 of a valid key is %s beside them, %s without", p99, quiet)
+		t.Errorf("p99 of a valid key is %s with junk keys, %s without", p99, quiet)
 	}
 	if a := g.Call(t, harness.Request{Key: k, Body: scenario.Chat("m")}); a.Status != http.StatusOK {
 		t.Errorf("a valid key afterwards: %d", a.Status)

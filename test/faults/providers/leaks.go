@@ -95,7 +95,7 @@ func mixed(t *testing.T, g *harness.Gateway, key string, n int) {
 		defer resp.Body.Close()
 		_, _ = io.Copy(io.Discard, resp.Body) // other cases check how the response ends
 		if resp.StatusCode == http.StatusInternalServerError {
-			t.Errorf("request %d was answered with 500", i)
+			t.Errorf("request %d got status 500", i)
 		}
 	})
 }

@@ -51,7 +51,7 @@ func BudgetRace(t *testing.T, size scenario.Size) string {
 		t.Errorf("spent %s and held %s with %d served; the budget is %s", spent.Budget.Spent, spent.Budget.Held, served.Load(), budget)
 	}
 	if calls != served.Load() || served.Load() < int64(n/10) {
-		t.Errorf("%d provider calls, %d served, %d refused", calls, served.Load(), refused.Load())
+		t.Errorf("%d provider calls, %d served, %d rejected", calls, served.Load(), refused.Load())
 	}
 	return fmt.Sprintf("%d parallel requests on $%s: spent $%s, %d rejected without a call", n, budget, spent.Budget.Spent, refused.Load())
 }
@@ -122,7 +122,7 @@ func NoBudget(t *testing.T, _ scenario.Size) string {
 		scenario.WantError(t, name, g.Call(t, r), http.StatusPaymentRequired, "BUDGET_EXCEEDED")
 	}
 	if n := len(mock.Calls()); n != 0 {
-		t.Errorf("%d calls were made on no budget", n)
+		t.Errorf("%d calls were made without a budget", n)
 	}
 	return fmt.Sprintf("%d ways refused, 0 provider calls", tried)
 }

@@ -68,13 +68,13 @@ func OneDown(t *testing.T, size scenario.Size) string {
 	}
 	firstSecond := alpha.Between(back, back.Add(time.Second))
 	if firstSecond > rate/10+2 {
-		t.Errorf("%d of %d requests a second came back in the first second", firstSecond, rate)
+		t.Errorf("%d of %d requests per second returned in the first second", firstSecond, rate)
 	}
 	figure := fmt.Sprintf("%d of %d served, %d of %d tried it, back after %s with %d/s", good, len(all), tries, asked, back.Sub(ended).Round(10*time.Millisecond), firstSecond)
 	if size == scenario.Full {
 		late := alpha.Between(back.Add(30*time.Second), back.Add(31*time.Second))
 		if late < rate*9/10 {
-			t.Errorf("30 s after it was back it has %d of %d requests a second", late, rate)
+			t.Errorf("30 s after its return the provider has %d of %d requests per second", late, rate)
 		}
 		other := beta.Between(back.Add(30*time.Second), back.Add(31*time.Second))
 		figure += fmt.Sprintf(", %d/s after 30 s and %d/s at the other", late, other)
@@ -192,7 +192,7 @@ func SlowProvider(t *testing.T, size scenario.Size) string {
 	}
 	good, p99 := len(scenario.Times(all, scenario.Answered)), scenario.Quantile(scenario.Times(all, scenario.Answered), 0.99)
 	if good != len(all) || size.Strict() && p99 > 2*calm+10*time.Millisecond {
-		t.Errorf("%d of %d others were served, p99 %s, %s without the fault", good, len(all), p99, calm)
+		t.Errorf("%d of %d other requests were served, p99 %s, %s without the fault", good, len(all), p99, calm)
 	}
 	g.Kill(t) // do not wait half a minute for the drain
 	<-done

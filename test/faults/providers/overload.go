@@ -136,7 +136,7 @@ func unanswered(t testing.TB, all []scenario.Shot) int {
 	t.Helper()
 	n := len(scenario.Times(all, func(s scenario.Shot) bool { return s.Status == 0 }))
 	if n > 0 {
-		t.Errorf("%d of %d requests had no answer", n, len(all))
+		t.Errorf("%d of %d requests had no response", n, len(all))
 	}
 	return n
 }
@@ -218,21 +218,21 @@ func Overload(t *testing.T, size scenario.Size) string {
 		}
 	}
 	if size == scenario.Fast && (len(refused) == 0 || len(good) == 0) {
-		t.Errorf("%d were answered and %d refused", len(good), len(refused))
+		t.Errorf("%d requests were served and %d rejected", len(good), len(refused))
 	}
 	if size.Strict() && goodput*10 < min(able, rate)*9 {
-		t.Errorf("%d a second were answered under overload, %d are possible", goodput, able)
+		t.Errorf("%d requests per second were served under overload, %d are possible", goodput, able)
 	}
 	p99 := scenario.Quantile(refused, 0.99)
 	if size.Strict() && p99 > 50*time.Millisecond {
-		t.Errorf("p99 of %d refusals is %s", len(refused), p99)
+		t.Errorf("p99 of %d rejections is %s", len(refused), p99)
 	}
 	admin := <-watched
 	time.Sleep(time.Duration(size.Of(3, 10)) * time.Second) // by then the gateway must have recovered
 	after := scenario.Fire(t, g, k, scenario.Chat("plain"), 20, 2*time.Second)
 	was, is := scenario.Quantile(scenario.Times(calm, scenario.Answered), 0.99), scenario.Quantile(scenario.Times(after, scenario.Answered), 0.99)
 	if len(scenario.Times(after, scenario.Answered)) != len(after) || size.Strict() && is > 2*was+10*time.Millisecond {
-		t.Errorf("afterwards %d of %d were answered, p99 %s, before %s", len(scenario.Times(after, scenario.Answered)), len(after), is, was)
+		t.Errorf("afterwards %d of %d requests were served, p99 %s, before %s", len(scenario.Times(after, scenario.Answered)), len(after), is, was)
 	}
 	return fmt.Sprintf("of %d/s %d/s answered where %d/s are possible, %d shed with p50 %s p99 %s, %d unanswered, admin p99 %s; afterwards p99 %s (before %s)",
 		rate, goodput, able, len(refused), scenario.Quantile(refused, 0.5).Round(time.Millisecond), p99.Round(time.Millisecond), lost, scenario.Quantile(admin, 0.99).Round(time.Millisecond), is.Round(time.Millisecond), was.Round(time.Millisecond)) + beyond(t, n, size, able)
@@ -290,14 +290,14 @@ func FloodOfOne(t *testing.T, size scenario.Size) string {
 	good := len(scenario.Times(during, scenario.Answered))
 	was, is := scenario.Quantile(scenario.Times(calm, scenario.Answered), 0.99), scenario.Quantile(scenario.Times(during, scenario.Answered), 0.99)
 	if good != len(during) {
-		t.Errorf("%d of %d requests of the other key were answered", good, len(during))
+		t.Errorf("%d of %d requests of the other key were served", good, len(during))
 	}
 	if size.Strict() && is > 2*was+10*time.Millisecond {
 		t.Errorf("the other key's p99 is %s, %s without the flood", is, was)
 	}
 	refused := scenario.Times(flood, shed)
 	if len(refused) == 0 {
-		t.Error("nothing of the flood was refused")
+		t.Error("no request of the flood was rejected")
 	}
 	return fmt.Sprintf("the other key %d of %d, p99 %s (calm %s); of the flood %d answered and %d shed with p99 %s, %d unanswered", good, len(during),
 		is.Round(time.Millisecond), was.Round(time.Millisecond), len(scenario.Times(flood, scenario.Answered)), len(refused), scenario.Quantile(refused, 0.99).Round(time.Millisecond), unanswered(t, flood))

@@ -162,18 +162,18 @@ func RefusedCredential(t *testing.T, size scenario.Size) string {
 			t.Errorf("%d %s", a.Status, scenario.Clip(a.Body))
 		}
 		if strings.Contains(string(a.Body), bad) {
-			t.Error("the answer holds the credential")
+			t.Error("the response contains the credential")
 		}
 	}
 	if refusals.Load() != 1 {
-		t.Errorf("the refused credential was used %d times, want once", refusals.Load())
+		t.Errorf("the rejected credential was used %d times, want once", refusals.Load())
 	}
 	if until := backoffs(t, g, manager)["alpha#1"]; until.IsZero() {
-		t.Error("the refused credential does not show as put aside")
+		t.Error("the rejected credential is not listed as backing off")
 	}
 	overview := g.Call(t, harness.Request{Method: http.MethodGet, Path: "/api/v1/overview", Key: manager})
 	if !strings.Contains(string(overview.Body), `"credential_backing_off"`) {
-		t.Error("the overview does not say that a credential needs attention")
+		t.Error("the overview does not list the credential under attention")
 	}
 	if strings.Contains(g.Log(), bad) || strings.Contains(string(overview.Body), bad) {
 		t.Error("the response contains the credential")

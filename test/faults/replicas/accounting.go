@@ -171,7 +171,7 @@ func clampedAnswers(t *testing.T, _ scenario.Size) string {
 	g, mock := scenario.Single(t)
 	const dollars, most = "0.005", 3125 // output tokens that the amount pays for at the price of m
 	k := scenario.NewKey(t, g, "--budget", dollars, "--period", "total")
-	scenario.WantError(t, "too long an answer", g.Call(t, harness.Request{Key: k.Text, Body: scenario.Chat("m", `"max_tokens":4000`)}), http.StatusPaymentRequired, "BUDGET_EXCEEDED")
+	scenario.WantError(t, "an output limit above the budget", g.Call(t, harness.Request{Key: k.Text, Body: scenario.Chat("m", `"max_tokens":4000`)}), http.StatusPaymentRequired, "BUDGET_EXCEEDED")
 	if a := g.Call(t, harness.Request{Key: k.Text, Body: scenario.Chat("m")}); a.Status != http.StatusOK {
 		t.Fatalf("an answer without a bound: %d %s", a.Status, scenario.Clip(a.Body))
 	}
@@ -210,10 +210,10 @@ func unknownPrice(t *testing.T, _ scenario.Size) string {
 		scenario.WantError(t, name, g.Call(t, r), http.StatusBadRequest, "NO_ROUTE")
 	}
 	if n := len(mock.Calls()); n != 0 {
-		t.Errorf("%d calls were made at an unknown price", n)
+		t.Errorf("%d calls were made without a known price", n)
 	}
 	if a := g.Call(t, harness.Request{Key: free.Text, Body: scenario.Chat("unpriced")}); a.Status != http.StatusOK {
-		t.Errorf("named, without a budget, where that is allowed: %d %s", a.Status, scenario.Clip(a.Body))
+		t.Errorf("a named model without a budget, with allow_unpriced: %d %s", a.Status, scenario.Clip(a.Body))
 	}
 	return fmt.Sprintf("%d ways refused, 0 provider calls", tried)
 }

@@ -35,7 +35,7 @@ func hintsOverReplicas(t *testing.T, _ scenario.Size) string {
 	}
 	for i, n := range others {
 		if n != 1 {
-			t.Errorf("replica %d called a failing target %d times, though another had found it out in %d", i+1, n, first)
+			t.Errorf("replica %d called a failing target %d times, although another replica had opened its circuit after %d calls", i+1, n, first)
 		}
 	}
 	return fmt.Sprintf("found out with %d calls by one, %v by the others", first, others)

@@ -118,7 +118,7 @@ func redisKilled(t *testing.T, size scenario.Size) string {
 		t.Errorf("the greedy key got %d, its limit is %d", got, limit)
 	}
 	if back > 5*time.Second {
-		t.Errorf("Redis was in use again %s after its return", back)
+		t.Errorf("Redis was used again %s after its return", back)
 	}
 	return fmt.Sprintf("0 failures of %d; %d admitted of a limit of %d; in use again after %s", calm.of("served"), flood.of("served"), limit, back.Round(time.Millisecond))
 }

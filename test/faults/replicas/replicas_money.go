@@ -61,7 +61,7 @@ func sharedBudget(t *testing.T, size scenario.Size) string {
 		return r.code == "BUDGET_EXCEEDED"
 	})
 	if served < allowed-1 || served > allowed+1 {
-		t.Errorf("%d served in the end, the budget is for %d", served, allowed)
+		t.Errorf("%d requests were served at the end, the budget is for %d", served, allowed)
 	}
 	w.agree(t, reader, k, served)
 	return fmt.Sprintf("%d parallel requests over %d replicas on $0.%03d: spent $0.%03d in %s, %d rejected", n, replicas, allowed, served, took.Round(time.Millisecond), n-c.of("served"))
@@ -116,7 +116,7 @@ func bothStoresGone(t *testing.T, size scenario.Size) string {
 	during := w.atOnce(t, 12, 2*allowed, k, short("fee"))
 	alone := during.of("served")
 	if others := during.others("served", "LEDGER_UNAVAILABLE"); len(others) > 0 {
-		t.Errorf("without stores also %v", others)
+		t.Errorf("other results without stores: %v", others)
 	}
 	if alone > allowed-before || during.of("LEDGER_UNAVAILABLE") == 0 {
 		t.Errorf("%d served before and %d without stores, the budget is for %d", before, alone, allowed)
@@ -231,7 +231,7 @@ func crashedHolds(t *testing.T, size scenario.Size) string {
 		return held == n
 	})
 	if r := w.send(t, 0, k, short("fee")); r.code != "RATE_LIMITED" { // not exceeded: the holds may be released
-		t.Errorf("beside holds of the whole budget: %+v", r)
+		t.Errorf("a request while the whole budget is held: %+v", r)
 	}
 	w.gateways[2].Kill(t)
 	killed := time.Now()

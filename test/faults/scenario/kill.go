@@ -210,7 +210,7 @@ func CompareLog(t *testing.T, seen []Transcript, rows []Row) Verdict {
 		v.Twice += max(0, len(found)-1)
 		if s.Unsent {
 			if len(found) > 0 {
-				t.Errorf("%s was refused unread and is in the log", s.Session)
+				t.Errorf("%s was rejected unread but is in the log", s.Session)
 			}
 			continue
 		}
@@ -225,7 +225,7 @@ func CompareLog(t *testing.T, seen []Transcript, rows []Row) Verdict {
 		}
 		v.Cut++
 		if len(found) > 0 && !slices.Contains([]string{"interrupted", "ok", "cancelled", "partial"}, found[0].Outcome) {
-			t.Errorf("a cut request is in the log as %+v", found[0])
+			t.Errorf("an interrupted request is in the log as %+v", found[0])
 		}
 	}
 	for _, r := range log.left() {

@@ -353,7 +353,7 @@ func HoldDatabase(t testing.TB, g *harness.Gateway) (release func()) {
 	t.Cleanup(func() { _ = db.Close() })
 	return func() {
 		if _, err := conn.ExecContext(t.Context(), "rollback"); err != nil {
-			t.Errorf("let the database go: %v", err)
+			t.Errorf("release the database: %v", err)
 		}
 		_ = conn.Close()
 	}

@@ -32,14 +32,14 @@ func SpoolFull(t *testing.T, size scenario.Size) string {
 	}
 	scenario.WantError(t, "with a full spool", refused, http.StatusServiceUnavailable, "LEDGER_UNAVAILABLE")
 	if refused.Header.Get("Retry-After") == "" {
-		t.Error("the refusal comes without Retry-After")
+		t.Error("the rejection has no Retry-After")
 	}
 	if ready := g.Call(t, harness.Request{Method: http.MethodGet, Path: "/readyz"}); ready.Status != http.StatusServiceUnavailable {
-		t.Errorf("readyz is %d while requests are refused", ready.Status)
+		t.Errorf("readyz is %d while requests are rejected", ready.Status)
 	}
 	scenario.Together(4, size.Of(20, 200), func(int) {
 		if a := g.Call(t, harness.Request{Key: k, Body: scenario.Chat("m")}); a.Status == http.StatusOK {
-			t.Error("a request was served that cannot be recorded")
+			t.Error("a request that cannot be recorded was served")
 		}
 	})
 

@@ -68,10 +68,10 @@ func databaseAway(t *testing.T, size scenario.Size) string {
 		}
 	}
 	if failed > 0 {
-		t.Errorf("with the database away: %v", codes)
+		t.Errorf("without the database: %v", codes)
 	}
 	if n := <-ready; n > 0 {
-		t.Errorf("readyz said %d times that known keys would not be served", n)
+		t.Errorf("readyz reported %d times that known keys would not be served", n)
 	}
 	verdict := scenario.CompareLog(t, l.Seen, scenario.Export(t, g, reader))
 	verdict.CheckSums(t, scenario.SpendingOf(t, g, reader, k.ID))
@@ -137,7 +137,7 @@ func checkOrder(t *testing.T, db *sql.DB, seen []scenario.Transcript) {
 		t.Fatal(err)
 	}
 	if wrong > 0 {
-		t.Errorf("%d entries came after those of requests that began later than they ended", wrong)
+		t.Errorf("%d entries were stored after entries of requests that began later", wrong)
 	}
 }
 

@@ -55,7 +55,7 @@ func failingDisk(t *testing.T, size scenario.Size, name, inject, config string) 
 	}
 	scenario.Together(4, size.Of(20, 200), func(int) {
 		if status := ask(); status != http.StatusOK {
-			t.Errorf("%s: %d before anything failed", name, status)
+			t.Errorf("%s: %d before the fault", name, status)
 		}
 	})
 
@@ -67,18 +67,18 @@ func failingDisk(t *testing.T, size scenario.Size, name, inject, config string) 
 		a := g.Call(t, harness.Request{Key: k, Body: scenario.Chat("m")})
 		scenario.WantError(t, name, a, http.StatusServiceUnavailable, "LEDGER_UNAVAILABLE")
 		if a.Header.Get("Retry-After") == "" {
-			t.Errorf("%s: the refusal comes without Retry-After", name)
+			t.Errorf("%s: the rejection has no Retry-After", name)
 		}
 		refusals.Add(1)
 	})
 	if status := readiness(t, g); status != http.StatusServiceUnavailable {
-		t.Errorf("%s: readyz is %d while requests are refused", name, status)
+		t.Errorf("%s: readyz is %d while requests are rejected", name, status)
 	}
 	if !strings.Contains(g.Log(), "entries cannot be written to disk") {
-		t.Errorf("%s: the log does not say why requests are refused", name)
+		t.Errorf("%s: the log does not contain the reason for the rejections", name)
 	}
 	if len(ids) != during {
-		t.Errorf("%s: %d requests were served that cannot be recorded", name, len(ids)-during)
+		t.Errorf("%s: %d requests that cannot be recorded were served", name, len(ids)-during)
 	}
 	mend()
 	well := within(t, 10*time.Second, name+": requests are served again", func() bool { return ask() == http.StatusOK })
@@ -187,7 +187,7 @@ func manyWriters(t *testing.T, size scenario.Size) string {
 	all.Wait()
 	scenario.Settled(t, g, reader)
 	if log := strings.ToLower(g.Log()); strings.Contains(log, "locked") || strings.Contains(log, "busy") {
-		t.Error("the log speaks of a lock")
+		t.Error("the log mentions a lock")
 	}
 	if n := int64(len(scenario.Export(t, g, reader))); n != written.Load() {
 		t.Errorf("%d entries of %d requests", n, written.Load())

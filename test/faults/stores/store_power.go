@@ -149,7 +149,7 @@ func checkCut(t *testing.T, rec *recording, base string, at time.Time, seen []sc
 	for _, s := range seen {
 		if age := at.Sub(s.Ended); s.Complete && age >= 0 && logged[s.ID] == 0 {
 			if oldest = max(oldest, age); age > allowed {
-				t.Errorf("%s was answered %s before the power went, and is lost (strict %t)", s.ID, age, strict)
+				t.Errorf("%s got its response %s before the power cut and is lost (strict %t)", s.ID, age, strict)
 			}
 		}
 	}
@@ -179,7 +179,7 @@ func deliver(t *testing.T, dir string) {
 		t.Errorf("deliver after a power cut: %v", err)
 	}
 	if n := queue.Stats().Rejected; n > 0 {
-		t.Errorf("%d entries were put aside", n)
+		t.Errorf("%d entries were rejected", n)
 	}
 	stop()
 	<-ended

@@ -146,7 +146,7 @@ func parseCall(t *testing.T, name, args, dir string) (call, bool) {
 	case "unlink", "unlinkat":
 		c.action = removed
 	default:
-		t.Errorf("%s changes %s, and this case does not know how", name, inside)
+		t.Errorf("%s changes %s in a way that this case does not support", name, inside)
 	}
 	return c, true
 }

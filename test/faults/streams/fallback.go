@@ -141,7 +141,7 @@ func AllFail(t *testing.T, _ scenario.Size) string {
 			t.Errorf("%s: Retry-After is %q", c.name, a.Header.Get("Retry-After"))
 		}
 		if entry := g.Entry(t, a.Header.Get("X-Request-Id")); entry.Outcome != "upstream_error" || entry.Error.Code != c.code || entry.Status != c.status {
-			t.Errorf("%s: the entry says %s %d %+v", c.name, entry.Outcome, entry.Status, entry.Error)
+			t.Errorf("%s: the entry has %s %d %+v", c.name, entry.Outcome, entry.Status, entry.Error)
 		}
 	}
 	return fmt.Sprintf("%d kinds, status within %s", len(cases), slowest.Round(10*time.Millisecond))

@@ -128,7 +128,7 @@ func (m mischief) check(t *testing.T, g *harness.Gateway, key string, stream, al
 		t.Errorf("%s: took %s", what, took)
 	}
 	if m.class != "" && (len(entry.Attempts) == 0 || entry.Attempts[0].Class != m.class) && !backsOff(entry) && (!alone || m.alone != 0) {
-		t.Errorf("%s: the log says %+v, want the class %s", what, entry.Attempts, m.class)
+		t.Errorf("%s: the log has %+v, want the class %s", what, entry.Attempts, m.class)
 	}
 	m.judge(t, what, a, entry, stream, alone)
 	return took
@@ -145,9 +145,9 @@ func (m mischief) judge(t *testing.T, what string, a harness.Answer, entry harne
 	refused := a.Status >= 400 && strings.Contains(string(a.Body), `"request_id"`) && a.Header.Get("X-Fairlead-Error-Code") != ""
 	switch {
 	case !whole && !broken && !refused:
-		t.Errorf("%s: neither an answer nor an error: %d %s", what, a.Status, scenario.Clip(a.Body))
+		t.Errorf("%s: neither a response nor an error: %d %s", what, a.Status, scenario.Clip(a.Body))
 	case whole && entry.Outcome != "ok", broken && entry.Outcome != "partial", refused && entry.Outcome == "ok":
-		t.Errorf("%s: the client got %d, the log says %s", what, a.Status, entry.Outcome)
+		t.Errorf("%s: the client got %d, the log has %s", what, a.Status, entry.Outcome)
 	case !alone && (m.helped || m.rescued) && !whole:
 		t.Errorf("%s: another provider did not help: %d %s", what, a.Status, scenario.Clip(a.Body))
 	case alone && m.rescued && !whole && !broken, alone && m.alone == 0 && !whole:

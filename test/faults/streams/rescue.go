@@ -65,7 +65,7 @@ func RescuedStream(t *testing.T, _ scenario.Size) string {
 			what := cause + ", " + name
 			entry := g.Entry(t, resp.Header.Get("X-Request-Id"))
 			if strings.Contains(strings.Join(e.Data, ""), "prefill") {
-				t.Errorf("%s: the client sees the refusal: %v", what, e.Data)
+				t.Errorf("%s: the client received the rejection: %v", what, e.Data)
 			}
 			if c.text == "" {
 				ended++
@@ -79,7 +79,7 @@ func RescuedStream(t *testing.T, _ scenario.Size) string {
 				t.Errorf("%s: text %q, outcome %s %s by %s, events %v", what, e.Text(), entry.Outcome, entry.Decision, entry.Provider, e.Data)
 			}
 			if ids := answerIDs(e); len(ids) != 1 {
-				t.Errorf("%s: the chunks are of answers %v", what, ids)
+				t.Errorf("%s: the chunks belong to the responses %v", what, ids)
 			}
 			if entry.Cost == nil || scenario.Nano(t, *entry.Cost) <= 0 {
 				t.Errorf("%s: cost %v", what, entry.Cost)

@@ -40,7 +40,7 @@ func CutStream(t *testing.T, _ scenario.Size) string {
 		}
 		entry := g.Entry(t, resp.Header.Get("X-Request-Id"))
 		if entry.Outcome != "partial" || entry.Status != 200 || entry.Cost == nil || scenario.Nano(t, *entry.Cost) <= 0 || entry.Tokens.Output == 0 {
-			t.Errorf("%s: the entry says %s %d, cost %v, %+v", name, entry.Outcome, entry.Status, entry.Cost, entry.Tokens)
+			t.Errorf("%s: the entry has %s %d, cost %v, %+v", name, entry.Outcome, entry.Status, entry.Cost, entry.Tokens)
 		}
 	}
 	return fmt.Sprintf("%d kinds of interruption, each reported by an error event and charged", len(forms))
@@ -111,7 +111,7 @@ func ClientLeaves(t *testing.T, size scenario.Size) string {
 			slowest = max(slowest, time.Since(left))
 			leftEntry(t, g, f.name, session, f.reads)
 			if n := len(mock.Calls()); n != before+1 {
-				t.Errorf("%s: %d calls were made for a client that had left", f.name, n-before)
+				t.Errorf("%s: %d calls were made for a disconnected client", f.name, n-before)
 			}
 		}
 	}
@@ -143,7 +143,7 @@ func partly(ctx context.Context, t *testing.T, c *http.Client, g *harness.Gatewa
 		n, err := resp.Body.Read(chunk)
 		seen.Write(chunk[:n])
 		if err != nil {
-			t.Errorf("%s: the stream broke: %v", session, err)
+			t.Errorf("%s: the stream was interrupted: %v", session, err)
 			return
 		}
 	}

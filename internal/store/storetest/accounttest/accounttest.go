@@ -118,7 +118,7 @@ func firstAccountOnce(t *testing.T, db *store.DB) {
 		}
 	}
 	if has, err := db.Accounts.HasAccounts(t.Context()); won != 1 || !has || err != nil {
-		t.Errorf("%d first accounts; any: %v, %v", won, has, err)
+		t.Errorf("%d accounts became the first account; any account: %v, %v", won, has, err)
 	}
 }
 
@@ -135,7 +135,7 @@ func firstAccountTakesOver(t *testing.T, db *store.DB) {
 		t.Errorf("the same address again: %v", err)
 	}
 	if _, err := db.Accounts.WorkspaceByID(ctx, "ws_x"); !errors.Is(err, account.ErrNotFound) {
-		t.Errorf("a refused registration left its workspace: %v", err)
+		t.Errorf("the workspace of a rejected registration remains: %v", err)
 	}
 }
 
@@ -269,7 +269,7 @@ func guessesAreCounted(t *testing.T, db *store.DB) {
 	must(t, db.Accounts.ReturnGuess(ctx, subject, now))
 	for i, want := range []time.Duration{0, window - time.Second} {
 		if wait, err := db.Accounts.TakeGuess(ctx, subject, now.Add(time.Second), window, 10); err != nil || wait != want {
-			t.Errorf("guess %d after one was given back: wait %s, %v, want %s", i, wait, err, want)
+			t.Errorf("guess %d after one was returned: wait %s, %v, want %s", i, wait, err, want)
 		}
 	}
 	if wait, err := db.Accounts.TakeGuess(ctx, []byte("another"), now, window, 10); err != nil || wait != 0 {
@@ -317,7 +317,7 @@ func workspacesReadBack(t *testing.T, db *store.DB) {
 		return Event(want.ID, "workspace.update"), refused
 	})
 	if stored, _ := db.Accounts.WorkspaceByID(ctx, want.ID); !errors.Is(err, refused) || stored.Name != "renamed" {
-		t.Errorf("a refused change: %v, name %s", err, stored.Name)
+		t.Errorf("a rejected change: %v, name %s", err, stored.Name)
 	}
 }
 

@@ -64,7 +64,7 @@ func keysReadBack(t *testing.T, db *store.DB) {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff(stored, changed); diff != "" {
-		t.Errorf("what the change returned: %s", diff)
+		t.Errorf("the change returned: %s", diff)
 	}
 }
 
@@ -284,7 +284,7 @@ func credentialsAreKept(t *testing.T, db *store.DB) {
 	must(t, db.Config.SaveCredential(ctx, a))
 	must(t, db.Config.SaveCredential(ctx, b))
 	if err := db.Config.DeleteCredential(ctx, "mistral", "cred_a"); !errors.Is(err, vault.ErrNotFound) {
-		t.Errorf("of another provider: %v", err)
+		t.Errorf("credential of another provider: %v", err)
 	}
 	all, err := db.Config.Credentials(ctx)
 	must(t, err)
@@ -294,7 +294,7 @@ func credentialsAreKept(t *testing.T, db *store.DB) {
 	b.Sealed, b.Hint, b.CreatedBy = []byte{3}, "wxyz", "acc_bob"
 	must(t, db.Config.ReplaceCredential(ctx, b))
 	if err := db.Config.ReplaceCredential(ctx, vault.Credential{ID: "cred_b", Provider: "openai", Sealed: []byte{4}}); !errors.Is(err, vault.ErrNotFound) {
-		t.Errorf("replace of another provider: %v", err)
+		t.Errorf("replace a credential of another provider: %v", err)
 	}
 	must(t, db.Config.DeleteCredential(ctx, "openai", "cred_a"))
 	revisions, err := db.Revisions(ctx)

@@ -151,7 +151,7 @@ func secondFactorsWorkOnce(t *testing.T, db *store.DB) {
 		t.Errorf("after the deletion: %+v, %v", got, err)
 	}
 	if _, err := s.FactorOf(ctx, "acc_unknown"); !errors.Is(err, account.ErrNotFound) {
-		t.Errorf("of an unknown account: %v", err)
+		t.Errorf("factors of an unknown account: %v", err)
 	}
 }
 
