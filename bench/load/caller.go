@@ -45,7 +45,7 @@ func newCaller(r *run) *caller {
 	}
 }
 
-// newReader returns a reader of answers. Its buffer is small for one of many callers.
+// newReader returns a reader of responses. Its buffer is small if there are many callers.
 func newReader(many bool) *http1.Reader {
 	if many {
 		return http1.NewReader(nil, 4<<10)
@@ -53,7 +53,7 @@ func newReader(many bool) *http1.Reader {
 	return http1.NewReader(nil, 16<<10)
 }
 
-// work calls until the run is over, from the moment on that is the i-th caller's.
+// work sends requests until the run is over. The start of caller i is delayed by its part of the spread.
 func (c *caller) work(ctx context.Context, i int) {
 	if c.Spread > 0 {
 		sleep(ctx, c.Spread*time.Duration(i)/time.Duration(c.Callers))

@@ -22,7 +22,7 @@ type EngineStore interface {
 	Apply(ctx context.Context, c *Change, deliveries []Delivery) (bool, error)
 	// Due returns pending deliveries whose next attempt is due, oldest first.
 	Due(ctx context.Context, now time.Time, limit int) ([]Delivery, error)
-	// Update stores a delivery unless it has another number of attempts than given. It returns false if it has.
+	// Update stores a delivery if its stored number of attempts equals the given number. Otherwise it returns false.
 	Update(ctx context.Context, d *Delivery, attempts int) (bool, error)
 	// Notification returns the event and the channel of a delivery. It returns ErrNoChannel if the channel was deleted.
 	Notification(ctx context.Context, d *Delivery) (Event, Channel, error)

@@ -12,7 +12,7 @@ import (
 	"fairlead/internal/config"
 )
 
-// catalogLook is the interval between checks whether the catalog file must be read.
+// catalogLook is the interval at which the catalog file is checked for a due read.
 const catalogLook = time.Second
 
 // keepCatalogFile reads the configured catalog file at startup, periodically and when its configuration changes, until ctx is

@@ -150,7 +150,7 @@ func (c *conversation) purpose(users int) Purpose {
 	if c.system != "" {
 		return duty(c.system)
 	}
-	// A client without instructions puts the order before or after the conversation, which is in a block.
+	// A client that sends no system prompt puts its instruction before or after the conversation, which is in a block.
 	if strings.Contains(last, "</") {
 		var order strings.Builder
 		(&blocks{own: &order, orders: &order, outside: true}).read(last)

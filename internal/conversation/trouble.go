@@ -10,7 +10,7 @@ import (
 	"fairlead/internal/rawjson"
 )
 
-// Trouble is how the current task is going, from the results of tools and the user's turns.
+// Trouble describes how stuck the current task is, based on tool results and the user's turns.
 type Trouble struct {
 	Level            int  `json:"level,omitempty"`             // 0 (none) to MaxTrouble; rises with failures, falls with progress
 	Failing          int  `json:"failing,omitempty"`           // failing results in a row, at the end

@@ -78,7 +78,7 @@ const (
 	pleasantry        // in a clause of fillers alone: says nothing about the task
 )
 
-// turnPhrases are phrases of several words that tell how a turn relates to the turns before it.
+// turnPhrases are phrases of several words that indicate how a turn relates to earlier turns.
 var turnPhrases = newPhraseSet([][]string{
 	newTopic: {
 		"leave that", "leave it", "forget that", "forget it", "forget about", "never mind", "nevermind", "different question", "another question", "other question", "new question", "new topic",

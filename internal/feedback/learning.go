@@ -12,7 +12,7 @@ import (
 	"fairlead/internal/predict"
 )
 
-// Settings are how a workspace learns from outcomes. The zero value learns without exploration.
+// Settings configures how a workspace learns from outcomes. The zero value learns without exploration.
 type Settings struct {
 	Disabled bool    `json:"disabled,omitempty"` // models keep their static abilities
 	Explore  float64 `json:"explore,omitempty"`  // share of the spending that trials of other models may have, 0 to MaxExplore

@@ -17,7 +17,7 @@ const (
 // certainty is the quantile of the lower bound: 95 % one-sided.
 const certainty = 1.645
 
-// Trust is how well a signal agrees with verdicts on the same requests.
+// Trust measures how well a signal agrees with verdicts on the same requests.
 type Trust struct {
 	Signal  string  `json:"signal"`
 	With    int     `json:"with"`    // requests with the signal and a verdict

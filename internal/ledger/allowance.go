@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	// shareOf divides a replica's share of the remaining budget: while Redis is unavailable, the replica takes one
-	// quarter of its share at a time. Spending by other replicas is visible only after the next database read, and with
-	// a quarter the budget cannot run out before that.
+	// shareOf is the number of parts of a replica's share of the remaining budget. While Redis is unavailable, the replica takes
+	// one part at a time. Spending of other replicas is visible only after the next database read, and small parts ensure that the
+	// budget is not used up before that.
 	shareOf = 4
 	// askEvery is the interval between database reads. It is long enough for log entries to be delivered.
 	askEvery = 2 * time.Second

@@ -150,7 +150,7 @@ func (c *content) renderPage(files fs.FS, p *page) rendered {
 	return rendered{html: template.HTML(scrollable.Replace(out.String())), sections: sections} //nolint:gosec // our own Markdown; goldmark escapes raw HTML
 }
 
-// nodes lists a tree, so that it can be changed meanwhile.
+// nodes returns the nodes of a tree as a list, so that the tree can be changed while the list is read.
 func nodes(root ast.Node) []ast.Node {
 	var list []ast.Node
 	_ = ast.Walk(root, func(n ast.Node, entering bool) (ast.WalkStatus, error) { // the function returns no error

@@ -349,7 +349,7 @@ func (l *lite) key(path, owner, key string) string {
 	return "${" + variable + "}"
 }
 
-// place adds a model to an instance that differs in nothing and does not have the model yet.
+// place adds a model to an instance with the same settings that does not have another model with this name.
 func (l *lite) place(p *instance, one *model) {
 	for _, other := range l.instances {
 		sameKeys := slices.Equal(other.keys, p.keys)

@@ -48,7 +48,7 @@ func (l *lite) settings(w *writer) {
 		l.add(Taken, path, "limits.concurrent: %d", min(1_000_000, int(parallel)))
 	}
 	l.redis(w, done)
-	// Prompts are not stored unless it is enabled in LiteLLM, whose default is off.
+	// Prompts are not stored unless LiteLLM stores them, which is off by default.
 	stored := text(l.file.General["store_prompts_in_spend_logs"]) == "true" && text(l.file.Lite["turn_off_message_logging"]) != "true"
 	done["general_settings.store_prompts_in_spend_logs"], done["litellm_settings.turn_off_message_logging"] = true, true
 	w.line(0, "log:")

@@ -217,7 +217,7 @@ func (p *Predictor) Typical() []float64 {
 	return skills
 }
 
-// known is low if no family scores the prompt like its own prompts.
+// known returns a low value if no family scores the prompt as high as its own prompts.
 func (n *net) known(scores []float64) float64 {
 	best := 0
 	for f, s := range scores {

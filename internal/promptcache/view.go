@@ -126,7 +126,7 @@ func (v *View) hit(target uint16) (hit, bool) {
 	return hit{}, false
 }
 
-// cachedTokens returns how many tokens a target can read that has everything up to a link cached.
+// cachedTokens returns how many tokens a target can read from its cache if it has cached all links up to the given one.
 func (v View) cachedTokens(link int, rules catalog.CacheRule) int64 {
 	tokens := v.fingerprint.Links[link].Tokens
 	if rules.Granularity == catalog.CacheMarks {

@@ -12,7 +12,7 @@ type QualityChange struct {
 	After  Estimate  `json:"after" doc:"Difference after the change, until the next one."`
 }
 
-// block is the number of samples after which the drift test looks again.
+// block is the number of samples after which the drift test runs again.
 const block = 50
 
 // Changes returns the times at which the mean difference changed, oldest first. It compares the samples before each block with the

@@ -93,7 +93,7 @@ var references = []struct {
 	}},
 }
 
-// Prompts returns the reference prompts of a task. Their features are those that qualities are computed from.
+// Prompts returns the reference prompts of a task, from which qualities are computed.
 func Prompts(task predict.Task) []predict.Prompt {
 	var list []predict.Prompt
 	for _, r := range references {

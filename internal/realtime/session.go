@@ -112,7 +112,7 @@ type session struct {
 	settled                chan struct{} // receives a value when no response is in progress
 }
 
-// ending is why a session ends, with the codes that the peers receive.
+// ending is the reason for the end of a session, with the codes that the peers receive.
 type ending struct {
 	reason           string
 	err              *llm.Error

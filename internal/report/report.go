@@ -281,7 +281,7 @@ func (s *Source) read(ctx context.Context, q *Query) (found Slices, err error) {
 			stored.Then = ""
 		}
 	}
-	if q.By == Member || q.Then == Member { // several values can become one
+	if q.By == Member || q.Then == Member { // several keys can belong to one member
 		stored.Limit = 0
 	}
 	needed := stored.Needed()

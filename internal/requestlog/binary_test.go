@@ -10,7 +10,7 @@ import (
 	"fairlead/internal/money"
 )
 
-// Binary sums are added like others, and malformed ones are rejected.
+// Binary sums are added like other sums. Malformed sums are rejected.
 func TestBinarySumsAreMerged(t *testing.T) {
 	t.Parallel()
 	sums := func(n int64) *Sums {

@@ -17,7 +17,7 @@ func news(id string, running bool) Update {
 	return Update{Entry: &Entry{ID: id, WorkspaceID: "ws", Decision: &route.Decision{}, Body: Body{Request: []byte("text")}}, Running: running}
 }
 
-// read returns what waits for a subscriber, each as "id" or "id running".
+// read returns the updates that wait for a subscriber, each as "id" or "id running".
 func read(t *testing.T, s *Subscription) (seen []string, lost int) {
 	t.Helper()
 	updates, lost, err := s.Next(t.Context())

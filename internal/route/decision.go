@@ -14,7 +14,7 @@ import (
 	"fairlead/internal/provider"
 )
 
-// Kind is whether the router's first choice, a fallback or a policy determined the served model.
+// Kind states whether the router's first choice, a fallback or a policy determined the served model.
 type Kind string
 
 // The kinds of a decision.
@@ -108,7 +108,7 @@ type Stay struct {
 	Reason      StayReason   `json:"reason,omitempty"`
 }
 
-// StayReason is why a conversation keeps its target. It is empty for a cached prompt.
+// StayReason is the reason why a conversation keeps its target. It is empty for a cached prompt.
 type StayReason string
 
 // StayReasoning means that another target could not read the reasoning of the tool loop.

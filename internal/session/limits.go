@@ -11,7 +11,7 @@ import (
 // DowngradePercent is the share of a budget from which requests are served by auto:cost if the budget has no warning threshold.
 const DowngradePercent = 80
 
-// Budgets returns the budgets of a session and of an end user of a key. Names that are empty have no budget.
+// Budgets returns the budgets of a session and of an end user of a key. An empty name has no budget.
 func (n *Namer) Budgets(grant *account.Grant, session, endUser string) []ledger.Budget {
 	l := grant.Key.Sessions
 	if n == nil || l == nil {

@@ -24,7 +24,7 @@ func NewNamer(masterKey []byte) (*Namer, error) {
 	return &Namer{hash}, nil
 }
 
-// Caller is who sends the requests of a session. Two callers never share a derived session.
+// Caller identifies the sender of a request. Two callers never share a derived session.
 type Caller struct {
 	Workspace string
 	Key       string // id of the key, or of the account for requests from the dashboard

@@ -141,7 +141,7 @@ func (c *Comparer) Compare(ctx context.Context, s *gateway.Served) {
 	settings := s.Grant.Workspace.Comparison
 	run := &comparison{Comparer: c, served: s, settings: settings, grant: shadowGrant(s.Grant, settings), excluded: map[string]route.Reason{}}
 	for _, cand := range s.Decision.Candidates {
-		if x := cand.Excluded; x != nil && x.Code != route.CircuitOpen && x.Code != route.CredentialBackingOff { // temporary reasons are not rules
+		if x := cand.Excluded; x != nil && x.Code != route.CircuitOpen && x.Code != route.CredentialBackingOff { // temporary exclusions do not apply to the shadow call
 			run.excluded[cand.Target] = x.Code
 		}
 	}

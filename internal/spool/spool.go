@@ -254,7 +254,7 @@ func (s *Spool) admit(workspace string) *llm.Error {
 // each further workspace can use three quarters of the space that the others leave free.
 const queueShare = 3
 
-// shares reports whether a workspace may queue so many bytes more. The caller holds the lock.
+// shares reports whether a workspace may queue the given number of additional bytes. The caller holds the lock.
 func (s *Spool) shares(workspace string, size int64) bool {
 	queued := s.queued[workspace]
 	return queued == 0 || queued+size <= queueShare*(s.o.Limit-s.used-size)

@@ -23,7 +23,7 @@ func (d Difference) String() string {
 	return fmt.Sprintf("%s: %s is %s in the statement, %s in the log", d.Line, d.Field, d.Statement, d.Log)
 }
 
-// absent is the value of a figure that only one of both has.
+// absent is shown for a figure that is missing in the statement or in the log.
 const absent = "absent"
 
 // Verify recomputes a statement from the log and returns the differences. The first ones are those of the statement's own checksum and of

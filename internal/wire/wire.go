@@ -55,7 +55,7 @@ type ErrorFormat interface {
 type InputFormat interface {
 	// Inputs returns the inputs of a validated embeddings request as JSON.
 	Inputs(req *llm.Request) [][]byte
-	// WithInputs returns the request with other inputs. It sets only what DecodeRequest sets.
+	// WithInputs returns the request with other inputs. It sets only the fields that DecodeRequest sets.
 	WithInputs(ctx context.Context, req *llm.Request, inputs [][]byte) (*llm.Request, error)
 	// Vectors returns the vectors of a response as JSON, in the order of the inputs.
 	Vectors(data []byte) [][]byte

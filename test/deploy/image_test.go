@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// instruction is one of the Dockerfile, with continued lines joined.
+// instruction is an instruction of the Dockerfile, with continued lines joined.
 type instruction struct {
 	word string
 	rest string

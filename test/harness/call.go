@@ -73,7 +73,7 @@ func Decode(t testing.TB, data []byte, v any) {
 	}
 }
 
-// Eventually waits until the condition holds, looking often, and fails the test when it takes too long.
+// Eventually polls the condition until it holds. It fails the test after a time limit.
 func Eventually(t testing.TB, what string, holds func() bool) {
 	t.Helper()
 	deadline := time.Now().Add(patience)

@@ -102,7 +102,7 @@ func (g *Gateway) Entries(t testing.TB, query string, n int) []Entry {
 	return entries
 }
 
-// admin reads from the admin API with a key that sees everything, the operator's cost included.
+// admin reads from the admin API with a key that can read all data, including the operator's cost.
 func (g *Gateway) admin(t testing.TB, path string) Answer {
 	t.Helper()
 	g.mu.Lock()

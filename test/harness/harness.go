@@ -13,7 +13,7 @@ import (
 // patience is the time limit for events that should happen soon, even on a busy machine.
 const patience = 20 * time.Second
 
-// Options are the options of a gateway process. The zero value starts one with nothing but its simulator.
+// Options are the options of a gateway process. The zero value starts a gateway that has only the simulator.
 type Options struct {
 	Binary   string   // path of the gateway; default the result of Binary
 	Config   string   // text of the configuration file, such as the result of Config; empty for none
@@ -25,7 +25,7 @@ type Options struct {
 	Early    bool     // wait only until the gateway responds, not until it is ready
 }
 
-// Gateway is a process that serves. Its methods fail the test by themselves.
+// Gateway is a running gateway process. Its methods fail the test on errors.
 type Gateway struct {
 	DataDir string
 
@@ -94,5 +94,5 @@ func (g *Gateway) URL() string {
 // BaseURL is the base URL for clients of the model API.
 func (g *Gateway) BaseURL() string { return g.URL() + "/proxy/v1" }
 
-// Log is everything the process has written so far, over all its starts.
+// Log returns the output of the process so far, including earlier starts.
 func (g *Gateway) Log() string { return g.log.text() }

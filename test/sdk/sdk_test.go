@@ -67,7 +67,7 @@ func run(t *testing.T, s suite, env []string) string {
 // clientSettings are prefixes of the environment variables that client libraries read.
 var clientSettings = []string{"OPENAI_", "ANTHROPIC_", "GOOGLE_", "GEMINI_", "AWS_"}
 
-// plainEnv is what programs need to run, without the machine's settings for clients.
+// plainEnv returns the environment that programs need, without the machine's settings for clients.
 func plainEnv() []string {
 	var env []string
 	for _, pair := range os.Environ() {

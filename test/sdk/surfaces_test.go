@@ -28,7 +28,7 @@ var (
 	responses     = []string{"chat", "stream", "tool-loop", "tool-loop-streamed", "vision", "json-schema", "reasoning", "max-tokens"}
 )
 
-// surfaces are the pairs of API and vendor that there are scenarios for.
+// surfaces lists the pairs of API and vendor that have scenarios.
 var surfaces = map[string]surface{
 	"messages-over-openai":         {program: []string{"python", "messages.py"}, vendor: "openai", path: "/proxy", cases: overChat},
 	"messages-over-anthropic":      {program: []string{"python", "messages.py"}, vendor: "anthropic", path: "/proxy", cases: overAnthropic},

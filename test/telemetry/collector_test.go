@@ -127,7 +127,7 @@ func TestCollectorReceivesTraceOfFallback(t *testing.T) {
 	}
 }
 
-// checkTrace checks the three spans of the request that was answered with a.
+// checkTrace checks the three spans of the request with the response a.
 func checkTrace(t *testing.T, c *collector, a harness.Answer) {
 	t.Helper()
 	var request ptrace.Span

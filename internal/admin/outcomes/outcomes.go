@@ -41,7 +41,7 @@ type handlers struct {
 	*adminapi.Server
 }
 
-// LearningSettings are how a workspace learns from outcomes.
+// LearningSettings configures how a workspace learns from outcomes.
 type LearningSettings struct {
 	Enabled bool    `json:"enabled" doc:"Whether outcomes change the abilities of models."`
 	Explore float64 `json:"explore" minimum:"0" maximum:"0.2" doc:"Share of the spending on trials of other models. 0 disables trials."`

@@ -57,7 +57,7 @@ type StorageUse struct {
 	Messages      MessageUse
 }
 
-// MessageUse is how requests that share messages with others were stored in the last days.
+// MessageUse describes the storage of requests in the last days whose messages are shared with other requests.
 type MessageUse struct {
 	Since        time.Time
 	Requests     int64
@@ -107,7 +107,7 @@ type StorageView struct {
 	Messages      *MessageView     `json:"messages,omitempty" doc:"How the messages of the last seven days are stored. Absent without such requests, and for callers who are not operators."`
 }
 
-// MessageView is how requests are stored whose messages are stored once per workspace and day.
+// MessageView describes the storage of requests whose messages are stored once per workspace and day.
 type MessageView struct {
 	Since           time.Time `json:"since"`
 	Requests        int64     `json:"requests" doc:"Requests longer than 2 KB whose bodies are stored."`

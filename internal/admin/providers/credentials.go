@@ -79,7 +79,7 @@ type CredentialPath struct {
 	ID string `path:"id" maxLength:"100" doc:"Credential ID."`
 }
 
-// stored returns an error unless the credential is one that was added in the dashboard, or unknown.
+// stored returns an error if the credential was not added in the dashboard. An unknown credential is not an error here.
 func (a *handlers) stored(in *CredentialPath, doing string) error {
 	owner, err := a.provider(in.Name)
 	if err != nil {

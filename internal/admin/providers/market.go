@@ -68,7 +68,7 @@ type CatalogList struct {
 	Tasks  []string           `json:"tasks" doc:"Kinds of task."`
 }
 
-// ModelDetail is a model with everything that is known about it.
+// ModelDetail is a model with all known facts.
 type ModelDetail struct {
 	ModelView
 	Connected    bool               `json:"connected"`

@@ -109,7 +109,7 @@ func (a *handlers) backoffs(c *adminapi.Call, s *ProviderState) []BackoffView {
 	return list
 }
 
-// statusOf returns the status of every day from from to now, from the figures of its hours.
+// statusOf computes the status of every day since from. It uses the hourly figures of each day.
 func statusOf(hours []requestlog.Bucket, from, now time.Time, zone *time.Location) []StatusDay {
 	days := []StatusDay{}
 	for at := from; !at.After(now); at = requestlog.NextDay(at, zone) {

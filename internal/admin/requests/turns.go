@@ -93,7 +93,7 @@ func Turns(ctx context.Context, log requestlog.Reader, sessions requestlog.Sessi
 	return turns, nil
 }
 
-// notes returns what affected the choice of the model, from the stored decision.
+// notes returns the effects on the choice of the model, from the stored decision.
 func notes(ctx context.Context, log requestlog.Reader, e, previous *requestlog.Entry) ([]TurnNote, error) {
 	list := []TurnNote{}
 	if previous != nil && previous.Requested != e.Requested {

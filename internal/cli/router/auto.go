@@ -68,7 +68,7 @@ type poolAbilities struct {
 // Ability implements route.Predictor.
 func (a poolAbilities) Ability(m *catalog.Model) predict.Ability { return a.byModel[m.Name] }
 
-// Typical returns the skills of a prompt about which nothing is known.
+// Typical returns the typical skills of an unknown prompt.
 func (a poolAbilities) Typical() []float64 { return a.typical }
 
 // pricedAt is the time of the decisions. It does not matter, because list prices apply at all times.

@@ -33,7 +33,7 @@ var kinds = map[string][]string{
 	},
 }
 
-// level is the mean chance of a model on the prompts of a kind.
+// level returns the mean success probability of a model on the prompts of a kind.
 func level(r *roster, name, kind string) float64 {
 	ability, _ := r.ability(name)
 	sum := 0.0

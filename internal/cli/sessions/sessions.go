@@ -276,7 +276,7 @@ func (s *sessionCommands) newTail() *cobra.Command {
 	}
 }
 
-// tail writes the turns of a session, first those so far, until ctx ends.
+// tail writes the existing turns of a session and then the new ones, until ctx ends.
 func (s *sessionCommands) tail(ctx context.Context, i *instance.Instance, w account.Workspace, session string) error {
 	tick := time.NewTicker(tailEvery)
 	defer tick.Stop()

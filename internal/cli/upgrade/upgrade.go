@@ -103,12 +103,12 @@ func (r report) print(c *cli.Console, o *cli.Options) error {
 // precedes the release that it follows.
 var described = regexp.MustCompile(`-[0-9]+-g[0-9a-f]+(-dirty)?$|-dirty$`)
 
-// isRelease reports whether a version is one of a release. Other versions cannot be compared with releases.
+// isRelease reports whether a version belongs to a release. Other versions cannot be compared with releases.
 func isRelease(version string) bool {
 	return semver.IsValid("v"+version) && !described.MatchString(version)
 }
 
-// program returns the path of this program, without symbolic links where they can be resolved.
+// program returns the path of this program, with symbolic links resolved if possible.
 func program() string {
 	path, err := os.Executable()
 	if err != nil {

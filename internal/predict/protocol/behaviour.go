@@ -35,7 +35,7 @@ type BehaviourResult struct {
 const (
 	inheritLimit  = 0.10  // difference between a short reply and its task
 	orderMargin   = 0.02  // difference between an easier and a harder request
-	riseLimit     = 0.005 // rise of the probability with more failures that rounding explains
+	riseLimit     = 0.005 // allowed rise of the probability with more failures, due to rounding
 	troubleFall   = 0.05  // fall of the probability after three identical failures
 	cheapMultiple = 2     // cost of a housekeeping call relative to the cheapest model
 )

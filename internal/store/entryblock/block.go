@@ -107,7 +107,7 @@ func (s Slots) clear(gone func(i int) bool) {
 	}
 }
 
-// Without returns the block with the slots emptied for which gone returns true.
+// Without returns the block without the slots for which gone returns true.
 func (b Block) Without(codec *Codec, gone func(i int) bool) (Block, error) {
 	for _, content := range []*[]byte{&b.Summaries, &b.Traces} {
 		all, err := codec.DecodeSlots(*content)

@@ -15,7 +15,7 @@ import (
 const (
 	// maxTextDays is the number of days that one search covers in SQLite: each has its own index.
 	maxTextDays = 400
-	// maxTextMatches is the number of documents of a day, the newest, that a list by text considers in SQLite.
+	// maxTextMatches is the number of documents per day that a text search considers in SQLite. It considers the newest ones.
 	maxTextMatches = 20_000
 )
 
@@ -86,7 +86,7 @@ func (b Builder) matchWords(w *sqldb.Where, f *requestlog.Filter, bounds Bounds)
 	w.Conds = append(w.Conds, "("+strings.Join(days, " or ")+")")
 }
 
-// textScans begins with the indexes of texts, one scan per day.
+// textScans returns scans that start with the full-text indexes, one per day.
 func (b Builder) textScans(w *sqldb.Where, f *requestlog.Filter, bounds Bounds) []scan {
 	none := []scan{{from: fromRequests, id: "r.id", cond: "1 = 0"}}
 	query, err := fulltext.Parse(f.Text)

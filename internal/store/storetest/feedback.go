@@ -15,7 +15,7 @@ import (
 	"fairlead/internal/store/logstore"
 )
 
-// rated returns a rating with every field set that a rating by a key has.
+// rated returns a rating by a key with all fields set.
 func rated(workspace, requestID string, at time.Time, score float64) feedback.Rating {
 	return feedback.Rating{
 		ID: fmt.Sprintf("rat_%08d", serial.Add(1)), RequestID: requestID, WorkspaceID: workspace, KeyID: "key_1",

@@ -197,7 +197,7 @@ func (r *requestReader) result(o *object, c content) {
 		r.Problem(o.at.member("call_id"), "%s.call_id is missing. Send the ID of the call that the result belongs to.", o.at)
 	}
 	r.count(id)
-	var result content // the text of a result is not a text of its message
+	var result content // do not use the text of a result as the text of its message
 	if r.build {
 		name, called := r.toolNames[id.String()]
 		if !called {

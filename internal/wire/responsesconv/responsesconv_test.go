@@ -243,7 +243,8 @@ func TestFinishReasons(t *testing.T) {
 	}
 }
 
-// TestOwnResponsesAreReadBack encodes deltas as the gateway does for its clients and reads the result as a provider's.
+// TestOwnResponsesAreReadBack encodes deltas like the gateway does for its clients, and decodes the result like a response of a
+// provider.
 func TestOwnResponsesAreReadBack(t *testing.T) {
 	t.Parallel()
 	want := []llm.Delta{

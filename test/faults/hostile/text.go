@@ -141,7 +141,7 @@ func ControlCharacters(t *testing.T, _ scenario.Size) string {
 	return fmt.Sprintf("%d requests, one line each; %d cells without a formula", sent, cells)
 }
 
-// loggedHeaders returns the headers that are logged, with a text in each as far as a header can contain it.
+// loggedHeaders returns the logged headers, each with the part of a text that a header can contain.
 func loggedHeaders(text string) http.Header {
 	fit := strings.Map(func(r rune) rune {
 		if r == '\r' || r == '\n' || r == 0 || r < ' ' && r != '\t' || r == 0x7f {

@@ -85,7 +85,7 @@ func runawayLoop(t *testing.T, size scenario.Size) string {
 	return fmt.Sprintf("stopped after %d turns at $%.4f of $%.2f; %d turns of %d healthy sessions, none rejected", turns, float64(used)/1e9, budget, served.Load(), sessions)
 }
 
-// healthyTurns is the length of the sessions beside the loop.
+// healthyTurns is the length of the healthy sessions that run during the loop.
 const healthyTurns = 3
 
 // healthySession runs a short session and returns the number of served turns.

@@ -73,7 +73,7 @@ const answerTokens = 20
 // turn is a request of a session that was answered completely.
 type turn struct {
 	id     string // request id
-	body   []byte // as sent
+	body   []byte // request body as sent
 	marker string // marker of the answer as received
 }
 

@@ -36,7 +36,7 @@ func failures() []testCase {
 	}
 }
 
-// wantError checks that an error is the client's own, with code and sentence, and returns it.
+// wantError checks that an error has the client's own type, with the code and the message, and returns it.
 func wantError(err error, status int, code string) (*openai.Error, error) {
 	var e *openai.Error
 	if !errors.As(err, &e) {

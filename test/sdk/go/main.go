@@ -74,7 +74,7 @@ func client(address, key string, options ...option.RequestOption) openai.Client 
 	return openai.NewClient(append(first, options...)...)
 }
 
-// scripted is a model of the scripted provider that is this suite's own.
+// scripted returns a model of the scripted provider that only this suite uses.
 func scripted(name string) string { return name + "-" + os.Getenv("SDK_NAME") }
 
 func ask(model, text string) openai.ChatCompletionNewParams {
