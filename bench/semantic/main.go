@@ -21,7 +21,7 @@ import (
 //go:embed pairs.txt
 var list string
 
-// same is the difference of pairs with equal answers.
+// same marks pairs whose prompts have the same answer.
 const same = "="
 
 // pair is two prompts and what differs between them.

@@ -182,7 +182,7 @@ func (b *Index) current(ratings []Rating) []Rating {
 	return slices.DeleteFunc(slices.Clone(ratings), func(r Rating) bool { return r.Predictor != b.options.Predictor })
 }
 
-// FromState returns the corrections of a state: none unless it is active.
+// FromState returns the corrections of a state, or none if the state is not active.
 func FromState(state *learn.State) (*Corrections, error) {
 	c := &Corrections{Abilities: map[string]*Shift{}}
 	for name, m := range state.Models {

@@ -212,7 +212,7 @@ func (t *Tool) DescribeGrammar() (description string, grammar bool) {
 
 // Search holds the options of a web search that the provider runs.
 type Search struct {
-	Allowed, Blocked []string // domains; empty for all and none
+	Allowed, Blocked []string // allowed and blocked domains; empty for no restriction
 	MaxUses          int64    // maximum number of searches; 0 when not given
 	ContextSize      string   // low, medium, high; empty when not given
 	Place            Place    // location of the user

@@ -8,8 +8,8 @@ const (
 	translationTail = 60  // bytes at its end, where some prompts name the language again
 )
 
-// languageNames reports whether a language has many texts, by names in English and in some of these languages. A prompt that names a
-// language with fewer texts is not an easy translation.
+// languageNames maps names of languages, in English and in some of these languages, to whether the language has many texts. A
+// translation from or to a language with few texts is not easy.
 var languageNames = func() map[string]bool {
 	names := map[string]bool{}
 	for name := range strings.FieldsSeq(`

@@ -75,8 +75,8 @@ func TestChunkedBodies(t *testing.T) {
 		t.Errorf("the provider got %s", got.Body)
 	}
 
-	// A body without an end is rejected before it ends. It needs a new connection, because a chunked body ends the
-	// connection.
+	// A body without an end is rejected while it is sent. The request needs a new connection, because the connection of a chunked
+	// body is closed.
 	if _, err := w.in.ReadByte(); err == nil {
 		t.Error("the connection goes on after a body in chunks")
 	}
