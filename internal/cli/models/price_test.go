@@ -143,7 +143,7 @@ func TestPriceCommandRejectsInvalidInput(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	for want, args := range map[string][]string{
-		`"gpt-4.1" does not have the form PROVIDER/MODEL`:                             {"gpt-4.1", "--input", "1"},
+		`"gpt-4.1" does not have the form PROVIDER/MODEL`:             {"gpt-4.1", "--input", "1"},
 		`invalid price --input "cheap"`:                               {"openai/gpt-4.1", "--input", "cheap"},
 		`invalid price --output "-1"`:                                 {"openai/gpt-4.1", "--output=-1"},
 		`a price requires --input or --output`:                        {"openai/gpt-4.1", "--cache-read", "1"},
