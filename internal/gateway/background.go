@@ -82,14 +82,14 @@ func (d *delivery) newTask(a *attempt.Attempt, id string, estimate llm.Usage) *b
 }
 
 // awaitUsage polls the provider until the response has ended. It returns an event without usage if the usage stays unknown.
-func (g *Gateway) awaitUsage(ctx context.Context, task *backgroundTask) llm.Event {
+func (t *backgroundTask) awaitUsage(ctx context.Context) llm.Event {
 	for pause := firstPoll; ; pause = min(2*pause, lastPoll) {
 		select {
 		case <-ctx.Done():
 			return llm.Event{}
 		case <-time.After(pause):
 		}
-		if ev, ended := g.pollStored(ctx, task.stored); ended {
+		if ev, ended := t.d.gateway.pollStored(ctx, t.stored); ended {
 			return ev
 		}
 	}
@@ -111,16 +111,16 @@ func (g *Gateway) pollStored(ctx context.Context, stored llm.StoredResponse) (ev
 	return ev, err == nil && ev.Finish != ""
 }
 
-// completeTask waits until the provider has finished a response in the background, charges it and completes its entry. Without a plausible
+// complete waits until the provider has finished a response in the background, charges it and completes its entry. Without a plausible
 // usage, it charges the estimate.
-func (g *Gateway) completeTask(task *backgroundTask) {
-	d, e := task.d, task.d.rec.Entry
+func (t *backgroundTask) complete() {
+	d, e, g := t.d, t.d.rec.Entry, t.d.gateway
 	defer g.background.end(d.grant.Key.ID)
 	ctx, cancel := context.WithTimeout(g.background.ctx, backgroundTime)
 	defer cancel()
-	last := g.awaitUsage(ctx, task)
-	usage, target := task.estimate, task.call.Target
-	if last.Usage != nil && bill.Plausible(*last.Usage, task.call) {
+	last := t.awaitUsage(ctx)
+	usage, target := t.estimate, t.call.Target
+	if last.Usage != nil && bill.Plausible(*last.Usage, t.call) {
 		usage = *last.Usage
 	} else {
 		e.Warnings = append(slices.Clone(e.Warnings), "the final usage of the background response is unknown: only the prompt and the delivered output are charged, as estimated")
@@ -133,7 +133,7 @@ func (g *Gateway) completeTask(task *backgroundTask) {
 	if e.Outcome == requestlog.OK {
 		e.Finish = show.Shorten(last.Finish)
 	}
-	g.recordCache(d, target, charge.Usage)
+	d.recordCache(target, charge.Usage)
 	d.settle(charge)
 	d.hold.Release() // no-op unless the price is unknown
 	if err := g.Log.End(e); err != nil {

@@ -129,8 +129,8 @@ func identity(in *incoming, who modelapi.Caller, p plan) *responsecache.Identity
 }
 
 // replay sends a cached response. It counts as a request and costs nothing.
-func (g *Gateway) replay(ctx context.Context, d *delivery, found *responsecache.Response) error {
-	turn, err := g.Sessions.TakeTurn(ctx, g.Limits, d.grant, d.plan.req.Controls.SessionID)
+func (d *delivery) replay(ctx context.Context, found *responsecache.Response) error {
+	turn, err := d.gateway.Sessions.TakeTurn(ctx, d.gateway.Limits, d.grant, d.plan.req.Controls.SessionID)
 	if err != nil {
 		return err
 	}
@@ -148,21 +148,21 @@ func (g *Gateway) replay(ctx context.Context, d *delivery, found *responsecache.
 	if err := d.out.Events(events, d.rec); err != nil {
 		return &llm.Error{Kind: llm.ClientCancelled, Message: "The client stopped reading the response.", Err: err}
 	}
-	if err := g.Log.End(d.rec.Complete()); err != nil {
+	if err := d.gateway.Log.End(d.rec.Complete()); err != nil {
 		return err
 	}
 	d.rec.ReleaseText()
 	if err := d.out.End(d.rec); err != nil {
-		g.Logger.DebugContext(ctx, "client disconnected during the last bytes", "request_id", d.in.ID, "error", err.Error())
+		d.gateway.Logger.DebugContext(ctx, "client disconnected during the last bytes", "request_id", d.in.ID, "error", err.Error())
 	}
 	return nil
 }
 
 // keep stores a complete response in the cache.
-func (g *Gateway) keep(ctx context.Context, d *delivery, t *provider.Target) {
+func (d *delivery) keep(ctx context.Context, t *provider.Target) {
 	e := d.rec.Entry
 	if inputs := d.rec.Cache.Inputs; inputs != nil {
-		g.Cache.KeepInputs(ctx, inputs, responsecache.Response{
+		d.gateway.Cache.KeepInputs(ctx, inputs, responsecache.Response{
 			RequestID: e.ID, Provider: e.Provider, Model: e.Model, ServedAs: e.ServedAs, Simulated: e.Simulated, Cost: e.Cost,
 		})
 	}

@@ -48,28 +48,28 @@ const (
 
 // open returns the attempt whose response is delivered. If a policy checks responses and the response of the first model fails, the
 // second model serves the request; the client pays for both. The response of the last model is delivered in any case.
-func (g *Gateway) open(ctx context.Context, d *delivery) (*attempt.Attempt, error) {
+func (d *delivery) open(ctx context.Context) (*attempt.Attempt, error) {
 	first, err := d.series.First(ctx)
-	if err != nil || g.Checker == nil || !checkable(d.plan) {
+	if err != nil || d.gateway.Checker == nil || !checkable(d.plan) {
 		return first, err
 	}
 	next, steps := -1, d.plan.decision.Cascade.Steps
 	if first.Target().Model.Name == steps[0].Model {
 		next = slices.IndexFunc(d.series.Plan, func(t *provider.Target) bool { return t.Model.Name == steps[1].Model })
 	}
-	result, events := g.check(ctx, d, first)
+	result, events := d.check(ctx, first)
 	if result.State != requestlog.CheckFailed || next < 0 {
 		d.recordCheck(result)
 		return first, nil
 	}
-	second, err := g.escalate(ctx, d, first, events, next, result.Reason)
+	second, err := d.escalate(ctx, first, events, next, result.Reason)
 	if err != nil {
 		return nil, err
 	}
 	if second == first {
 		result.Reason += " The next model did not respond."
 	} else {
-		result, _ = g.check(ctx, d, second)
+		result, _ = d.check(ctx, second)
 	}
 	d.recordCheck(result)
 	return second, nil
@@ -82,7 +82,7 @@ func checkable(p plan) bool {
 }
 
 // check reads the whole response of an attempt and checks it. It returns the events of the response.
-func (g *Gateway) check(ctx context.Context, d *delivery, a *attempt.Attempt) (CheckResult, []llm.Event) {
+func (d *delivery) check(ctx context.Context, a *attempt.Attempt) (CheckResult, []llm.Event) {
 	if len(d.plan.req.Body) > maxCheckedRequest {
 		a.SetCheck(requestlog.NotChecked)
 		return CheckResult{requestlog.NotChecked, "The request is too long."}, nil
@@ -96,7 +96,7 @@ func (g *Gateway) check(ctx context.Context, d *delivery, a *attempt.Attempt) (C
 				buffer.Add(ev, d.out.Streams())
 			}
 		}
-		result = g.Checker.Check(ctx, &CheckedResponse{
+		result = d.gateway.Checker.Check(ctx, &CheckedResponse{
 			ID: d.in.ID, Workspace: d.grant.Workspace.ID, Format: d.in.Route.Format.Name(), Target: a.Target(), Decision: d.plan.decision, Stored: d.rec.StoresText(),
 			Body: requestlog.Body{Request: d.plan.req.Body, Response: buffer.Bytes(nil), Streamed: d.plan.req.Stream, Folded: d.out.Streams()},
 		})
@@ -110,7 +110,7 @@ func (g *Gateway) check(ctx context.Context, d *delivery, a *attempt.Attempt) (C
 
 // escalate sends the request to the second model after the response of the first has failed its checks. The hold of the request covers
 // both. It returns the first attempt if no other target responds.
-func (g *Gateway) escalate(ctx context.Context, d *delivery, first *attempt.Attempt, events []llm.Event, next int, reason string) (*attempt.Attempt, error) {
+func (d *delivery) escalate(ctx context.Context, first *attempt.Attempt, events []llm.Event, next int, reason string) (*attempt.Attempt, error) {
 	var received bill.UsageCounter
 	for i := range events {
 		received.Add(&events[i])
@@ -128,7 +128,7 @@ func (g *Gateway) escalate(ctx context.Context, d *delivery, first *attempt.Atte
 	}
 	first.Reject(reason, charge)
 	d.rec.RecordTarget(first.Target(), d.plan.decision)
-	g.Routing.Prefixes.Record(d.grant.Workspace.ID, d.plan.fingerprint, first.Target().ID(), bill.CacheRules(first.Target()), charge.Usage, d.in.Start)
+	d.gateway.Routing.Prefixes.Record(d.grant.Workspace.ID, d.plan.fingerprint, first.Target().ID(), bill.CacheRules(first.Target()), charge.Usage, d.in.Start)
 	return second, err
 }
 

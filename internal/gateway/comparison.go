@@ -93,7 +93,7 @@ func (g *Gateway) sample(in *incoming, who modelapi.Caller, p plan) *recording.S
 }
 
 // offer passes on a complete response that was chosen for comparison. The client has received the whole response.
-func (g *Gateway) offer(d *delivery) {
+func (d *delivery) offer() {
 	e, s := d.rec.Entry, d.rec.Sample
 	if s == nil || s.Buffer.Full {
 		return
@@ -110,7 +110,7 @@ func (g *Gateway) offer(d *delivery) {
 	for _, name := range []string{"Authorization", "X-Api-Key", "X-Goog-Api-Key", "Api-Key", "Cookie", "X-Fairlead-Dry-Run", "X-Fairlead-Trace", "Content-Length"} {
 		header.Del(name)
 	}
-	g.Comparer.Offer(&Served{
+	d.gateway.Comparer.Offer(&Served{
 		ID: e.ID, Time: e.Time, Grant: d.grant, Tags: e.Tags, Endpoint: d.in.Route.Path, Header: header, Format: e.Format,
 		Request: slices.Clone(d.plan.req.Body), Response: body, Stored: d.rec.StoresText(), Simulated: e.Simulated, Model: e.Model, Other: s.Other,
 		Decision: d.plan.decision, Propensity: s.Propensity,

@@ -22,6 +22,7 @@ import (
 
 // delivery is the response to one request on its way to the client. Several attempts may contribute to it.
 type delivery struct {
+	gateway  *Gateway
 	in       *incoming
 	grant    *account.Grant
 	plan     plan
@@ -36,7 +37,7 @@ type delivery struct {
 
 // relay delivers the response of an attempt. If the attempt is interrupted, another one continues. Charging and recording happen before
 // the last byte is sent.
-func (g *Gateway) relay(ctx context.Context, d *delivery, a *attempt.Attempt) error {
+func (d *delivery) relay(ctx context.Context, a *attempt.Attempt) error {
 	defer func() { a.Close() }()
 	for {
 		d.rec.RecordTarget(a.Target(), d.plan.decision)
@@ -45,11 +46,11 @@ func (g *Gateway) relay(ctx context.Context, d *delivery, a *attempt.Attempt) er
 		err := d.deliver(a, &received)
 		switch {
 		case received.Pending != "" && (err != nil || received.Finish == ""):
-			return g.detach(ctx, d, a, &received, err)
+			return d.detach(ctx, a, &received, err)
 		case err == nil:
-			return g.finish(ctx, d, a, &received)
+			return d.finish(ctx, a, &received)
 		}
-		if a, err = g.interrupted(ctx, d, a, &received, llm.AsError(err)); err != nil {
+		if a, err = d.interrupted(ctx, a, &received, llm.AsError(err)); err != nil {
 			return err
 		}
 	}
@@ -103,32 +104,32 @@ func (d *delivery) send(ev *llm.Event) error {
 }
 
 // finish charges and records a complete response, then ends it.
-func (g *Gateway) finish(ctx context.Context, d *delivery, a *attempt.Attempt, received *bill.UsageCounter) error {
+func (d *delivery) finish(ctx context.Context, a *attempt.Attempt, received *bill.UsageCounter) error {
 	charge := d.charge(a, received)
 	a.Finish(nil, charge)
-	g.recordCache(d, a.Target(), charge.Usage)
+	d.recordCache(a.Target(), charge.Usage)
 	d.settle(charge)
 	d.rec.RecordResponse(received, d.plan.cache.Repeats())
 	d.rec.RecordStored(a.Target(), d.plan.decision)
-	if err := g.Log.End(d.rec.Complete()); err != nil {
+	if err := d.gateway.Log.End(d.rec.Complete()); err != nil {
 		return err
 	}
 	d.rec.ReleaseText()
 	if err := d.out.End(d.rec); err != nil {
 		// The entry on disk is not changed: whether the client read the last bytes is unknown.
-		g.Logger.DebugContext(ctx, "client disconnected during the last bytes", "request_id", d.in.ID, "error", err.Error())
+		d.gateway.Logger.DebugContext(ctx, "client disconnected during the last bytes", "request_id", d.in.ID, "error", err.Error())
 	}
-	g.keep(ctx, d, a.Target())
-	g.offer(d)
+	d.keep(ctx, a.Target())
+	d.offer()
 	return nil
 }
 
 // recordCache records that the target has cached the conversation, and that the baseline would have, too.
-func (g *Gateway) recordCache(d *delivery, t *provider.Target, u llm.Usage) {
+func (d *delivery) recordCache(t *provider.Target, u llm.Usage) {
 	if d.plan.req.Op != llm.Chat {
 		return
 	}
-	store, workspace, start := g.Routing.Prefixes, d.grant.Workspace.ID, d.in.Start
+	store, workspace, start := d.gateway.Routing.Prefixes, d.grant.Workspace.ID, d.in.Start
 	store.Record(workspace, d.plan.fingerprint, t.ID(), bill.CacheRules(t), u, start)
 	if b := d.baseline; b.Model != "" {
 		store.Record(workspace, d.plan.fingerprint, promptcache.Baseline(b.Model), b.Rules, u, start)
@@ -137,7 +138,7 @@ func (g *Gateway) recordCache(d *delivery, t *provider.Target, u llm.Usage) {
 
 // detach ends the request of a response that the provider continues to generate in the background. A task charges the response
 // and completes the entry. err is why the client does not get the whole response; nil if it asked for none.
-func (g *Gateway) detach(ctx context.Context, d *delivery, a *attempt.Attempt, received *bill.UsageCounter, err error) error {
+func (d *delivery) detach(ctx context.Context, a *attempt.Attempt, received *bill.UsageCounter, err error) error {
 	var e *llm.Error
 	if err != nil {
 		e = llm.AsError(err)
@@ -146,26 +147,26 @@ func (g *Gateway) detach(ctx context.Context, d *delivery, a *attempt.Attempt, r
 	a.Finish(e, bill.Charge{Usage: usage})
 	d.rec.RecordWarnings(a)
 	task := d.newTask(a, received.Pending, usage)
-	d.rec.Task = func() { g.completeTask(task) } //nolint:contextcheck // the task continues after the request
+	d.rec.Task = task.complete //nolint:contextcheck // the task continues after the request
 	if err != nil {
 		return err
 	}
 	d.rec.RecordResponse(received, d.plan.cache.Repeats())
 	d.rec.Complete()
 	if err := d.out.End(d.rec); err != nil {
-		g.Logger.DebugContext(ctx, "client disconnected during the last bytes", "request_id", d.in.ID, "error", err.Error())
+		d.gateway.Logger.DebugContext(ctx, "client disconnected during the last bytes", "request_id", d.in.ID, "error", err.Error())
 	}
 	return nil
 }
 
 // interrupted charges an incomplete response and returns the attempt that continues it, or the error for the client.
-func (g *Gateway) interrupted(ctx context.Context, d *delivery, a *attempt.Attempt, received *bill.UsageCounter, e *llm.Error) (*attempt.Attempt, error) {
+func (d *delivery) interrupted(ctx context.Context, a *attempt.Attempt, received *bill.UsageCounter, e *llm.Error) (*attempt.Attempt, error) {
 	charge := d.charge(a, received)
 	a.Finish(e, charge)
 	a.Close()
 	next, err := a, error(e)
 	if received.Finish == "" {
-		next, err = g.rescue(ctx, d, a, e)
+		next, err = d.rescue(ctx, a, e)
 	}
 	if err != nil {
 		d.settle(charge)
@@ -175,7 +176,7 @@ func (g *Gateway) interrupted(ctx context.Context, d *delivery, a *attempt.Attem
 }
 
 // rescue returns an attempt that continues the delivered text of a broken one. If there is none, it returns the error for the client.
-func (g *Gateway) rescue(ctx context.Context, d *delivery, broken *attempt.Attempt, e *llm.Error) (*attempt.Attempt, error) {
+func (d *delivery) rescue(ctx context.Context, broken *attempt.Attempt, e *llm.Error) (*attempt.Attempt, error) {
 	if ctx.Err() != nil || !d.in.Settings.Rescue || !rescue.Supports(d.plan.req) || d.rec.Buffer.Full {
 		return broken, e
 	}
@@ -184,7 +185,7 @@ func (g *Gateway) rescue(ctx context.Context, d *delivery, broken *attempt.Attem
 		return broken, e
 	}
 	// The request's hold pays for the attempt that continues, so the broken attempt needs its own.
-	paid, err := g.Ledger.Hold(ctx, budget.Applied(d.grant), broken.Spent().Cost)
+	paid, err := d.gateway.Ledger.Hold(ctx, budget.Applied(d.grant), broken.Spent().Cost)
 	if err != nil {
 		return broken, e // the budget has too little left for a second response
 	}

@@ -66,7 +66,7 @@ func (g *Gateway) serve(ctx context.Context, in *incoming, identify identifier, 
 		return err
 	}
 	if cached != nil {
-		return g.replay(ctx, &delivery{in: in, grant: who.Grant, plan: plan, rec: rec, out: out, slot: slot}, cached)
+		return (&delivery{gateway: g, in: in, grant: who.Grant, plan: plan, rec: rec, out: out, slot: slot}).replay(ctx, cached)
 	}
 	// The context of the HTTP request shows whether the client is connected.
 	defer func() { rec.Cache.Flight.End(in.HTTP.Context().Err() != nil) }()
@@ -85,13 +85,13 @@ func (g *Gateway) serve(ctx context.Context, in *incoming, identify identifier, 
 	ctx, stop := series.WithDeadline(ctx)
 	defer stop()
 	d := &delivery{
-		in: in, grant: who.Grant, plan: plan, baseline: plan.baseline(in.Snapshot), series: series, rec: rec, out: out, hold: hold, slot: slot,
+		gateway: g, in: in, grant: who.Grant, plan: plan, baseline: plan.baseline(in.Snapshot), series: series, rec: rec, out: out, hold: hold, slot: slot,
 	}
-	first, err := g.open(ctx, d)
+	first, err := d.open(ctx)
 	if err != nil {
 		d.settleFailure()
 		return err
 	}
 	body.ReleaseDecoding()
-	return g.relay(ctx, d, first)
+	return d.relay(ctx, first)
 }

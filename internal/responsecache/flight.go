@@ -9,8 +9,8 @@ import (
 
 // The reasons why a request does not use the response cache, or why its response is not stored.
 const (
-	Incomplete    = "incomplete"  // it did not end normally
-	TooLarge      = "too_large"   // it is longer than the limit
+	Incomplete    = "incomplete"  // the response did not end normally
+	TooLarge      = "too_large"   // the response is longer than the limit
 	Overflowing   = "overflowing" // too many responses are recorded at the same time
 	NotEnabled    = "not_enabled" // neither the key nor a policy enables the cache
 	ByRequest     = "disabled_by_request"
