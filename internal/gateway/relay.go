@@ -147,7 +147,7 @@ func (d *delivery) detach(ctx context.Context, a *attempt.Attempt, received *bil
 	a.Finish(e, bill.Charge{Usage: usage})
 	d.rec.RecordWarnings(a)
 	task := d.newTask(a, received.Pending, usage)
-	d.rec.Task = task.complete //nolint:contextcheck // the task continues after the request
+	d.rec.Task = task.complete // continues after the request
 	if err != nil {
 		return err
 	}
