@@ -148,7 +148,9 @@ func (r *report) cost(ctx context.Context, e *requestlog.Entry) *money.Amount {
 	if !r.stored {
 		r.CurrentPrices++
 	}
-	if e.Model != r.Model && r.cacheMatters(&e.Usage) {
+	// The cost may depend on the part of the prompt that the model would have cached, which is not recorded.
+	u := &e.Usage
+	if cached := u.CacheRead > 0 || u.CacheWrite > 0 || r.cache.Granularity != catalog.NoCache && u.Prompt() >= r.cache.Minimum; cached && e.Model != r.Model {
 		r.CacheUnknown++
 	}
 	price := r.price.At(e.Time)
@@ -173,11 +175,6 @@ func (r *report) load(ctx context.Context, v route.Versions) {
 	}
 	r.price = r.snap.Price(r.Model)
 	r.cache = catalog.CacheRuleFor(vendor, r.Model, r.price)
-}
-
-// cacheMatters reports whether the cost of a prompt depends on the part that the model would have cached. That part is not recorded.
-func (r *report) cacheMatters(u *llm.Usage) bool {
-	return u.CacheRead > 0 || u.CacheWrite > 0 || r.cache.Granularity != catalog.NoCache && u.Prompt() >= r.cache.Minimum
 }
 
 // withSearchFee returns the price with the fee for web searches of the target that served the request: the searches are the same for

@@ -16,10 +16,6 @@ const (
 // names holds the allowed label values. It is immutable.
 type names struct{ providers, models map[string]bool }
 
-func newNames(providers, models []string) *names {
-	return &names{providers: set(providers), models: set(models)}
-}
-
 func set(list []string) map[string]bool {
 	s := make(map[string]bool, len(list))
 	for _, one := range list {

@@ -46,7 +46,7 @@ type Metrics struct {
 // NewMetrics returns metrics whose gauges are read from sources at each scrape.
 func NewMetrics(build Build, sources Sources) *Metrics {
 	m := &Metrics{registry: prometheus.NewRegistry()}
-	m.names.Store(newNames(nil, nil))
+	m.SetNames(nil, nil)
 	m.requests = m.counter("fairlead_requests_total", "Finished requests.", "endpoint", "outcome", "decision", "provider", "model")
 	m.errors = m.counter("fairlead_errors_total", "Requests that failed, by error code.", "code", "origin")
 	m.latency = m.histogram("fairlead_request_duration_seconds", "Time from the first byte of the request to the last byte of the response.", slow, "endpoint", "provider", "model")
@@ -80,7 +80,9 @@ func NewMetrics(build Build, sources Sources) *Metrics {
 
 // SetNames sets the names of configured providers and models. Other names are labelled "other", so that clients cannot increase
 // the number of series.
-func (m *Metrics) SetNames(providers, models []string) { m.names.Store(newNames(providers, models)) }
+func (m *Metrics) SetNames(providers, models []string) {
+	m.names.Store(&names{providers: set(providers), models: set(models)})
+}
 
 // Handler serves the metrics in the Prometheus text format. It does not authenticate clients, so do not use it on public
 // listeners.

@@ -41,7 +41,7 @@ func Read(h http.Header) Context {
 	case !isHex(version) || !isHex(flags) || !isID(traceID) || !isID(spanID):
 		return Context{}
 	}
-	c := Context{TraceID: strings.Clone(traceID), SpanID: strings.Clone(spanID), Sampled: hexDigit(flags[1])&1 == 1}
+	c := Context{TraceID: strings.Clone(traceID), SpanID: strings.Clone(spanID), Sampled: strings.Contains("13579bdf", flags[1:])}
 	if state := strings.Join(h.Values("Tracestate"), ","); len(state) <= maxState {
 		c.State = state
 	}
@@ -82,11 +82,4 @@ func isHex(s string) bool {
 		}
 	}
 	return true
-}
-
-func hexDigit(c byte) byte {
-	if c >= 'a' {
-		return c - 'a' + 10
-	}
-	return c - '0'
 }
