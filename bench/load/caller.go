@@ -60,7 +60,7 @@ func (c *caller) work(ctx context.Context, i int) {
 	}
 	defer c.drop()
 	for ctx.Err() == nil && !c.over.Load() {
-		if err := c.call(ctx); err != nil && !c.over.Load() {
+		if err := c.call(ctx); err != nil {
 			c.fail(cause(err))
 			c.drop()
 			sleep(ctx, 10*time.Millisecond) // do not retry a failing server continuously
@@ -160,8 +160,9 @@ func (c *caller) whole() bool {
 	return bytes.Contains(c.answer, []byte(`"usage":`))
 }
 
+// fail counts a failure. Responses that end because the run is over are not failures.
 func (c *caller) fail(what string) {
-	if c.measuring.Load() || c.Hold {
+	if !c.over.Load() && (c.measuring.Load() || c.Hold) {
 		c.failures[what]++
 	}
 }
