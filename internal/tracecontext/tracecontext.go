@@ -41,7 +41,7 @@ func Read(h http.Header) Context {
 	case !isHex(version) || !isHex(flags) || !isID(traceID) || !isID(spanID):
 		return Context{}
 	}
-	c := Context{TraceID: strings.Clone(traceID), SpanID: strings.Clone(spanID), Sampled: strings.Contains("13579bdf", flags[1:])}
+	c := Context{TraceID: strings.Clone(traceID), SpanID: strings.Clone(spanID), Sampled: strings.ContainsAny(flags[1:], "13579bdf")}
 	if state := strings.Join(h.Values("Tracestate"), ","); len(state) <= maxState {
 		c.State = state
 	}
