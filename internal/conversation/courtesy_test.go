@@ -52,7 +52,7 @@ func TestTasksKeepClausesLikeCourtesy(t *testing.T) {
 		"Nothing is good without qualification except\nA. right action\nB. a good will\nAnswer:", "Morning glories are plants. Which pigment do they have?",
 		"Can you help me find a recipe for bread?", "I have a question about Go: when does a map grow?", "Translate into German: Thank you, Anna, for the flowers.",
 		"Who wrote \"Hello, I must be going\"?", "In the evening, is the sky red?", "Is it kind to help strangers?", "Which is correct: Good, Better",
-		"Help! I need somebody, by which band?",
+		"Help! I am stuck in a lift, a novel by whom?",
 	} {
 		if got := Read(chat(t, task)).Text; got != task {
 			t.Errorf("%q is read as %q", task, got)

@@ -23,7 +23,7 @@ var data = flag.String("data", "", "folder with recorded outcomes of models, suc
 func TestLimitOfLearning(t *testing.T) {
 	t.Parallel()
 	if *data == "" {
-		t.Skip("needs -data")
+		t.Skip("a measurement on recorded outcomes, which are not part of the repository; run it with -data DIR")
 	}
 	for _, s := range recordedPools(t) {
 		prompts := slices.Concat(s.traffic, s.judged)
