@@ -227,7 +227,7 @@ var beside = map[string][]string{
 	"internal/app":          {"docs", "web"},
 	"internal/telemetry":    {"internal/requestlog"},
 	"internal/route":        {"internal/provider", "internal/policy"}, // routing evaluates the policies
-	"internal/wire/*":       {"internal/wire", "internal/wire/sse", "internal/wire/fault", "internal/wire/show", "internal/wire/strict", "internal/wire/validate", "internal/wire/websearch"},
+	"internal/wire/*":       {"internal/wire", "internal/wire/sse", "internal/wire/fault", "internal/wire/show", "internal/wire/strict", "internal/wire/upstream", "internal/wire/validate", "internal/wire/websearch"},
 	"internal/catalog":      {},
 	"internal/token":        {"internal/catalog"}, // the catalog names the vocabulary of each model
 

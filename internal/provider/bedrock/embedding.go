@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"strconv"
 	"strings"
@@ -16,6 +14,7 @@ import (
 	"fairlead/internal/wire/chatstream"
 	"fairlead/internal/wire/embeddings"
 	"fairlead/internal/wire/strict"
+	"fairlead/internal/wire/upstream"
 )
 
 // embedding implements provider.Exchange for embeddings. Each model family has its own request and response format.
@@ -85,12 +84,9 @@ func (e embedding) Events(c *provider.Call, resp *http.Response) llm.Stream {
 
 func (e embedding) vectors(c *provider.Call, resp *http.Response) (llm.Event, error) {
 	most := cmp.Or(e.settings.MaxAnswer, chatstream.DefaultMaxAnswer)
-	body, err := io.ReadAll(io.LimitReader(resp.Body, most+1))
-	switch {
-	case err != nil:
-		return llm.Event{}, broken(err)
-	case int64(len(body)) > most:
-		return llm.Event{}, &llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider's response exceeds the size limit."}
+	body, err := upstream.ReadAll(resp.Body, nil, most, resp.ContentLength)
+	if err != nil {
+		return llm.Event{}, err
 	}
 	if err := strict.CheckResponse(body, max(c.Request.Inputs, 1)); err != nil {
 		return llm.Event{}, err
@@ -101,15 +97,6 @@ func (e embedding) vectors(c *provider.Call, resp *http.Response) (llm.Event, er
 	}
 	v := llm.Vectors{Data: data, Usage: embedUsage(resp.Header, tokens)}
 	return embeddings.WriteVectors(c.Request, c.Target.Model.Name, v)
-}
-
-// broken returns classified and context errors unchanged. Any other error becomes an interrupted stream.
-func broken(err error) error {
-	_, classified := errors.AsType[*llm.Error](err)
-	if classified || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return fmt.Errorf("read response: %w", err)
-	}
-	return &llm.Error{Kind: llm.StreamInterrupted, Message: "The connection to the provider broke before the response was complete.", Err: err}
 }
 
 // embedUsage returns the usage from the token count of the response, or else from the response header.

@@ -5,6 +5,7 @@ import (
 
 	"fairlead/internal/llm"
 	"fairlead/internal/wire/fault"
+	"fairlead/internal/wire/upstream"
 )
 
 // Document is a response that consists of one JSON object other than a chat completion, such as embeddings.
@@ -19,7 +20,7 @@ type Document struct {
 func ReadDocument(r io.Reader, o EventOptions) (Document, error) {
 	reader := newResponseReader(r, o)
 	reader.takeChunk()
-	data, err := reader.readAll(r, nil)
+	data, err := upstream.ReadAll(r, nil, reader.o.MaxAnswer, reader.o.SizeHint)
 	if err != nil {
 		return Document{}, err
 	}

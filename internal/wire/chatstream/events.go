@@ -4,7 +4,6 @@ package chatstream
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +13,7 @@ import (
 	"fairlead/internal/rawjson"
 	"fairlead/internal/wire/fault"
 	"fairlead/internal/wire/sse"
+	"fairlead/internal/wire/upstream"
 )
 
 // DefaultMaxAnswer is the default of EventOptions.MaxAnswer.
@@ -88,18 +88,6 @@ func malformed(message string) *llm.Error {
 	return &llm.Error{Kind: llm.UpstreamMalformed, Message: message}
 }
 
-// readError returns context errors and *llm.Error values unchanged. Any other error is treated as a broken connection.
-func (a *responseReader) readError(err error) error {
-	_, classified := errors.AsType[*llm.Error](err)
-	switch {
-	case errors.Is(err, sse.ErrTooLong):
-		return &llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider sent a line longer than allowed.", Err: err}
-	case classified, errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("read response: %w", err)
-	}
-	return &llm.Error{Kind: llm.StreamInterrupted, Message: "The connection to the provider broke before the response was complete.", Err: err}
-}
-
 func (a *responseReader) warn(format string, args ...any) {
 	if a.o.Warn != nil {
 		a.o.Warn(fmt.Sprintf(format, args...))
@@ -151,7 +139,7 @@ func (a *responseReader) begin() error {
 	case errors.Is(err, io.EOF):
 		return malformed("The provider sent an empty response.")
 	case err != nil:
-		return a.readError(err)
+		return upstream.Failure(err)
 	case first == '{' || first == '[':
 		return a.split(a.events.Rest())
 	}
@@ -171,7 +159,7 @@ func (a *responseReader) streamed() (llm.Event, bool, error) {
 		a.over = true // an error after the finish is ignored
 		return llm.Event{}, false, nil
 	case err != nil:
-		return llm.Event{}, false, a.readError(err)
+		return llm.Event{}, false, upstream.Failure(err)
 	}
 	if a.size += int64(len(in.Data)); a.size > a.o.MaxAnswer {
 		return llm.Event{}, false, malformed(fmt.Sprintf("The provider's response is larger than %d bytes.", a.o.MaxAnswer))

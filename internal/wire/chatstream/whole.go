@@ -12,42 +12,15 @@ import (
 	"fairlead/internal/wire/fault"
 	"fairlead/internal/wire/show"
 	"fairlead/internal/wire/strict"
+	"fairlead/internal/wire/upstream"
 )
 
 const (
-	firstRead       = 4 << 10
 	maxPooledBuffer = 64 << 10 // maximum capacity of a pooled buffer
 )
 
 // responseBuffers pools the buffers into which complete responses are read. Events have a copy of the data.
 var responseBuffers = sync.Pool{New: func() any { return new([]byte) }}
-
-// readAll reads a response up to its limit. It uses buf as long as its capacity suffices.
-func (a *responseReader) readAll(r io.Reader, buf []byte) ([]byte, error) {
-	size := int64(firstRead)
-	if a.o.SizeHint > 0 && a.o.SizeHint <= a.o.MaxAnswer {
-		size = a.o.SizeHint + 1 // capacity to detect the end without growing
-	}
-	if int64(cap(buf)) < size {
-		buf = make([]byte, 0, size)
-	}
-	for {
-		n, err := r.Read(buf[len(buf):cap(buf)])
-		buf = buf[:len(buf)+n]
-		if int64(len(buf)) > a.o.MaxAnswer {
-			return nil, malformed(fmt.Sprintf("The provider's response is larger than %d bytes.", a.o.MaxAnswer))
-		}
-		if err == io.EOF {
-			return buf, nil
-		}
-		if err != nil {
-			return nil, a.readError(err)
-		}
-		if len(buf) == cap(buf) {
-			buf = append(buf, 0)[:len(buf)]
-		}
-	}
-}
 
 // withoutMark removes a byte order mark.
 func withoutMark(data []byte) []byte { return bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")) }
@@ -85,7 +58,7 @@ func (a *responseReader) contentType() string {
 // single decodes the response to a request without streaming.
 func (a *responseReader) single() (llm.Event, bool, error) {
 	room := responseBuffers.Get().(*[]byte)
-	read, err := a.readAll(a.from, (*room)[:0])
+	read, err := upstream.ReadAll(a.from, (*room)[:0], a.o.MaxAnswer, a.o.SizeHint)
 	if err != nil {
 		return llm.Event{}, false, err
 	}
@@ -111,7 +84,7 @@ func (a *responseReader) single() (llm.Event, bool, error) {
 
 // split converts a non-streamed response to a streaming request into the equivalent chunks.
 func (a *responseReader) split(r io.Reader) error {
-	read, err := a.readAll(r, nil)
+	read, err := upstream.ReadAll(r, nil, a.o.MaxAnswer, a.o.SizeHint)
 	if err != nil {
 		return err
 	}

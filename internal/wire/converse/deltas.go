@@ -3,10 +3,8 @@ package converse
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"iter"
 	"maps"
@@ -15,6 +13,7 @@ import (
 	"fairlead/internal/llm"
 	"fairlead/internal/wire/fault"
 	"fairlead/internal/wire/strict"
+	"fairlead/internal/wire/upstream"
 )
 
 // Defaults of DeltaOptions.
@@ -55,7 +54,7 @@ func Deltas(r io.Reader, o DeltaOptions) iter.Seq2[llm.Delta, error] {
 		case errors.Is(err, io.EOF):
 			a.fail(malformed("The provider sent an empty response."))
 		case err != nil:
-			a.fail(readError(err))
+			a.fail(upstream.Failure(err))
 		case first[0] >= '\t': // JSON: a stream begins with the length of its first message, whose first byte is small
 			a.whole(buffered)
 		default:
@@ -182,7 +181,7 @@ func stopSequence(additional json.RawMessage) string {
 func (a *answer) whole(r io.Reader) {
 	body, err := io.ReadAll(r)
 	if err != nil {
-		a.fail(readError(err))
+		a.fail(upstream.Failure(err))
 		return
 	}
 	if err := strict.CheckResponse(body, 0); err != nil {
@@ -247,8 +246,6 @@ func cut(err error) *llm.Error {
 	return &llm.Error{Kind: llm.StreamInterrupted, Message: "The provider's stream ended before the response was complete.", Err: err}
 }
 
-var errTooLarge = errors.New("response is larger than allowed")
-
 // bounded limits the number of bytes that are read.
 type bounded struct {
 	r    io.Reader
@@ -261,21 +258,9 @@ func (b *bounded) Read(p []byte) (int, error) {
 		if n, err := b.r.Read(one[:]); n == 0 {
 			return 0, err
 		}
-		return 0, errTooLarge
+		return 0, malformed("The provider's response is larger than allowed.")
 	}
 	n, err := b.r.Read(p[:min(int64(len(p)), b.left)])
 	b.left -= int64(n)
 	return n, err
-}
-
-// readError returns context errors and *llm.Error values unchanged. Any other error is treated as a broken connection.
-func readError(err error) error {
-	_, classified := errors.AsType[*llm.Error](err)
-	switch {
-	case errors.Is(err, errTooLarge):
-		return malformed("The provider's response is larger than allowed.")
-	case classified, errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("read response: %w", err)
-	}
-	return &llm.Error{Kind: llm.StreamInterrupted, Message: "The connection to the provider broke before the response was complete.", Err: err}
 }

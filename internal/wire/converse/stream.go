@@ -11,6 +11,7 @@ import (
 
 	"fairlead/internal/llm"
 	"fairlead/internal/wire/fault"
+	"fairlead/internal/wire/upstream"
 )
 
 const (
@@ -99,7 +100,7 @@ func frameError(err error) error {
 	if errors.As(err, new(eventstream.ChecksumError)) || errors.As(err, new(eventstream.LengthError)) {
 		return &llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider sent a stream message that cannot be decoded.", Err: err}
 	}
-	return readError(err)
+	return upstream.Failure(err)
 }
 
 func header(m eventstream.Message, name string) string {

@@ -2,11 +2,9 @@ package gemini
 
 import (
 	"bytes"
-	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"iter"
 	"maps"
@@ -18,6 +16,7 @@ import (
 	"fairlead/internal/wire/show"
 	"fairlead/internal/wire/sse"
 	"fairlead/internal/wire/strict"
+	"fairlead/internal/wire/upstream"
 )
 
 // Limits of a response.
@@ -102,7 +101,7 @@ func (a *answer) read(r io.Reader) error {
 	case errors.Is(err, io.EOF):
 		return malformed("The provider sent an empty response.")
 	case err != nil:
-		return readError(err)
+		return upstream.Failure(err)
 	case first == '{' || first == '[':
 		return a.whole(events.Rest())
 	case !a.o.Stream:
@@ -118,21 +117,9 @@ func (a *answer) contentType() string {
 	return " but " + show.Quote(a.o.ContentType)
 }
 
-// readError returns context errors and *llm.Error values unchanged. Any other error is treated as a broken connection.
-func readError(err error) error {
-	_, classified := errors.AsType[*llm.Error](err)
-	switch {
-	case errors.Is(err, sse.ErrTooLong):
-		return &llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider sent a line longer than allowed.", Err: err}
-	case classified, errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("read response: %w", err)
-	}
-	return &llm.Error{Kind: llm.StreamInterrupted, Message: "The connection to the provider broke before the response was complete.", Err: err}
-}
-
 // whole decodes a response that is one document: one object, or the list of events that the API sends without alt=sse.
 func (a *answer) whole(r io.Reader) error {
-	data, err := readAll(r, a.o.MaxAnswer, a.o.SizeHint)
+	data, err := upstream.ReadAll(r, nil, a.o.MaxAnswer, a.o.SizeHint)
 	if err != nil {
 		return err
 	}
@@ -158,22 +145,6 @@ func (a *answer) whole(r io.Reader) error {
 	return a.complete()
 }
 
-// readAll reads a document of at most limit bytes.
-func readAll(r io.Reader, limit, hint int64) ([]byte, error) {
-	var out bytes.Buffer
-	if hint > 0 && hint < limit {
-		out.Grow(int(hint) + bytes.MinRead)
-	}
-	n, err := out.ReadFrom(io.LimitReader(r, limit+1))
-	switch {
-	case err != nil:
-		return nil, readError(err)
-	case n > limit:
-		return nil, malformed("The provider's response is larger than %d bytes.", limit)
-	}
-	return out.Bytes(), nil
-}
-
 // stream decodes events until the connection ends, because the API has no end marker.
 func (a *answer) stream(events *sse.Reader) error {
 	a.streamed = true
@@ -183,7 +154,7 @@ func (a *answer) stream(events *sse.Reader) error {
 			return a.complete()
 		}
 		if err != nil {
-			return readError(err)
+			return upstream.Failure(err)
 		}
 		if a.size += int64(len(in.Data)); a.size > a.o.MaxAnswer {
 			return malformed("The provider's response is larger than %d bytes.", a.o.MaxAnswer)

@@ -9,6 +9,7 @@ import (
 	"fairlead/internal/llm"
 	"fairlead/internal/wire/fault"
 	"fairlead/internal/wire/strict"
+	"fairlead/internal/wire/upstream"
 )
 
 // EmbedOptions holds the settings of an embeddings request.
@@ -87,7 +88,7 @@ func Vectors(r io.Reader, o VectorOptions) (llm.Vectors, error) {
 	if o.MaxAnswer <= 0 {
 		o.MaxAnswer = DefaultMaxAnswer
 	}
-	data, err := readAll(r, o.MaxAnswer, o.SizeHint)
+	data, err := upstream.ReadAll(r, nil, o.MaxAnswer, o.SizeHint)
 	if err != nil {
 		return llm.Vectors{}, err
 	}

@@ -1,9 +1,7 @@
 package media
 
 import (
-	"context"
-	"errors"
-	"fmt"
+	"cmp"
 	"io"
 	"mime"
 	"slices"
@@ -12,6 +10,7 @@ import (
 	"fairlead/internal/llm"
 	"fairlead/internal/rawjson"
 	"fairlead/internal/wire/fault"
+	"fairlead/internal/wire/upstream"
 )
 
 // defaultMaxAnswer is the default of ReadOptions.MaxAnswer.
@@ -42,19 +41,11 @@ func renderJSON(req *llm.Request, model string) []byte {
 
 // Read reads a provider's 2xx response. JSON is checked and gets the client's name of the model; other content passes unchanged.
 func Read(r io.Reader, o ReadOptions) (llm.Event, error) {
-	limit := o.MaxAnswer
-	if limit <= 0 {
-		limit = defaultMaxAnswer
+	data, err := upstream.ReadAll(r, nil, cmp.Or(o.MaxAnswer, defaultMaxAnswer), 0)
+	if err != nil {
+		return llm.Event{}, err
 	}
-	data, err := io.ReadAll(io.LimitReader(r, limit+1))
-	switch {
-	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return llm.Event{}, fmt.Errorf("read response: %w", err)
-	case err != nil:
-		return llm.Event{}, &llm.Error{Kind: llm.StreamInterrupted, Message: "The connection to the provider broke before the response was complete.", Err: err}
-	case int64(len(data)) > limit:
-		return llm.Event{}, llm.Errorf(llm.UpstreamMalformed, "The provider's response is larger than %d bytes.", limit)
-	case len(data) == 0:
+	if len(data) == 0 {
 		return llm.Event{}, llm.Errorf(llm.UpstreamMalformed, "The provider sent an empty response.")
 	}
 	ev := llm.Event{Data: data, Own: true, Content: true, Type: ContentType(o.ContentType)}

@@ -13,6 +13,7 @@ import (
 	"fairlead/internal/rawjson"
 	"fairlead/internal/wire/messagesstream"
 	"fairlead/internal/wire/sse"
+	"fairlead/internal/wire/upstream"
 )
 
 // DeltaOptions holds the settings for decoding a response into deltas.
@@ -95,7 +96,7 @@ func (p *deltaReader) read(r io.Reader) error {
 	case errors.Is(err, io.EOF):
 		return messagesstream.Malformed("The provider sent an empty response.")
 	case err != nil:
-		return messagesstream.Failure(err)
+		return upstream.Failure(err)
 	case first == '{' || first == '[' || !p.o.Stream:
 		return p.message(events.Rest())
 	}

@@ -8,6 +8,7 @@ import (
 	"fairlead/internal/llm"
 	"fairlead/internal/rawjson"
 	"fairlead/internal/wire/sse"
+	"fairlead/internal/wire/upstream"
 )
 
 // EventOptions holds the settings for forwarding a response to a client of the same format.
@@ -85,7 +86,7 @@ func (p *responseStream) begin() error {
 	case errors.Is(err, io.EOF):
 		return Malformed("The provider sent an empty response.")
 	case err != nil:
-		return Failure(err)
+		return upstream.Failure(err)
 	case first == '{' || first == '[':
 		return p.divide(events.Rest())
 	}

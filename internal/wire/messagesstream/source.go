@@ -4,11 +4,9 @@ package messagesstream
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 
 	"fairlead/internal/llm"
 	"fairlead/internal/rawjson"
@@ -16,6 +14,7 @@ import (
 	"fairlead/internal/wire/show"
 	"fairlead/internal/wire/sse"
 	"fairlead/internal/wire/strict"
+	"fairlead/internal/wire/upstream"
 )
 
 // DefaultMaxAnswer is the default of Reading.MaxAnswer.
@@ -60,18 +59,6 @@ func Malformed(format string, args ...any) *llm.Error {
 	return llm.Errorf(llm.UpstreamMalformed, format, args...)
 }
 
-// Failure returns context errors and *llm.Error values unchanged. Any other error is treated as a broken connection.
-func Failure(err error) error {
-	_, classified := errors.AsType[*llm.Error](err)
-	switch {
-	case errors.Is(err, sse.ErrTooLong):
-		return &llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider sent a line longer than allowed.", Err: err}
-	case classified, errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("read response: %w", err)
-	}
-	return &llm.Error{Kind: llm.StreamInterrupted, Message: "The connection to the provider broke before the response was complete.", Err: err}
-}
-
 // AddSize counts bytes of the response. It returns an error when the response is too large.
 func (s *Source) AddSize(n int) error {
 	s.size += int64(n)
@@ -112,32 +99,12 @@ func (s *Source) Bytes(r io.Reader) ([]byte, error) {
 	return data, strict.CheckResponse(data, 0)
 }
 
-// firstRead is the size of the buffer for a response of unknown length.
-const firstRead = 4 << 10
-
 // Append reads a response that should be one JSON object into buf, which is empty and grows if necessary. It does not check the
 // response.
 func (s *Source) Append(buf []byte, r io.Reader) ([]byte, error) {
-	size := int64(firstRead)
-	if s.o.SizeHint > 0 && s.o.SizeHint <= s.o.MaxAnswer {
-		size = s.o.SizeHint + 1 // capacity to detect the end without growing
-	}
-	buf = slices.Grow(buf, int(size))
-	for {
-		n, err := r.Read(buf[len(buf):cap(buf)])
-		buf = buf[:len(buf)+n]
-		if tooLarge := s.AddSize(n); tooLarge != nil {
-			return nil, tooLarge
-		}
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			return nil, Failure(err)
-		}
-		if len(buf) == cap(buf) {
-			buf = append(buf, 0)[:len(buf)]
-		}
+	buf, err := upstream.ReadAll(r, buf, s.o.MaxAnswer, s.o.SizeHint)
+	if err != nil {
+		return nil, err
 	}
 	buf = bytes.TrimSpace(bytes.TrimPrefix(buf, []byte("\xef\xbb\xbf")))
 	if len(buf) == 0 {
@@ -222,7 +189,7 @@ func (s *Source) NextData(events *sse.Reader) (sse.Event, bool, error) {
 			return sse.Event{}, false, nil // an error after the finish is ignored
 		}
 		if err != nil {
-			return sse.Event{}, false, Failure(err)
+			return sse.Event{}, false, upstream.Failure(err)
 		}
 		if err := s.AddSize(len(in.Data)); err != nil {
 			return sse.Event{}, false, err

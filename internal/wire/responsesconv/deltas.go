@@ -12,6 +12,7 @@ import (
 	"fairlead/internal/wire/responsesstream"
 	"fairlead/internal/wire/show"
 	"fairlead/internal/wire/sse"
+	"fairlead/internal/wire/upstream"
 )
 
 // DeltaOptions configures how a response is read.
@@ -67,7 +68,7 @@ func (d *deltaReader) read(r io.Reader) error {
 	case errors.Is(err, io.EOF):
 		return messagesstream.Malformed("The provider sent an empty response.")
 	case err != nil:
-		return messagesstream.Failure(err)
+		return upstream.Failure(err)
 	case first == '{':
 		d.Warn("the provider answered a streaming request in one piece")
 		return d.whole(events.Rest())

@@ -11,6 +11,7 @@ import (
 	"fairlead/internal/wire/fault"
 	"fairlead/internal/wire/messagesstream"
 	"fairlead/internal/wire/sse"
+	"fairlead/internal/wire/upstream"
 )
 
 // Options configures how a response is passed on to a client of the same format.
@@ -87,7 +88,7 @@ func (s *responseStream) step() (llm.Event, bool, error) {
 		case errors.Is(err, io.EOF):
 			return llm.Event{}, false, messagesstream.Malformed("The provider sent an empty response.")
 		case err != nil:
-			return llm.Event{}, false, messagesstream.Failure(err)
+			return llm.Event{}, false, upstream.Failure(err)
 		case first == '{' && s.stored:
 			return llm.Event{}, false, messagesstream.Malformed("The provider did not send a stream.")
 		case first == '{':
