@@ -207,11 +207,16 @@ func (g *bulk) entry(i int) requestlog.Entry {
 		t = pick(g.rnd, g.targets)
 	}
 	e := requestlog.Entry{
-		ID: "req_" + strconv.Itoa(i), WorkspaceID: workspaceID, Time: g.moment(i), Model: t.model, Provider: t.provider, KeyID: g.keys[key],
-		DecisionKind: route.Expected, Outcome: requestlog.OK, Status: 200, Session: s.name, EndUser: s.user, Client: "client/" + strconv.Itoa(key%bulkClients),
-		TTFT:  time.Duration(t.quick*g.spread(0.4)*1000) * time.Microsecond,
-		Usage: llm.Usage{Input: int64(600 * g.spread(1.1)), Output: int64(220 * g.spread(0.9))},
-		Tags:  map[string]string{"team": teams[key%len(teams)], "stage": pick(g.rnd, stages), "feature": "f-" + strconv.Itoa(number%40)},
+		ID: "req_" + strconv.Itoa(i), Owner: requestlog.Owner{WorkspaceID: workspaceID, KeyID: g.keys[key]},
+		Timing:  requestlog.Timing{Time: g.moment(i), TTFT: time.Duration(t.quick*g.spread(0.4)*1000) * time.Microsecond},
+		Routing: requestlog.Routing{Model: t.model, Provider: t.provider, DecisionKind: route.Expected},
+		Result:  requestlog.Result{Outcome: requestlog.OK, Status: 200},
+		Labels: requestlog.Labels{
+			Session: s.name, EndUser: s.user,
+			Tags: map[string]string{"team": teams[key%len(teams)], "stage": pick(g.rnd, stages), "feature": "f-" + strconv.Itoa(number%40)},
+		},
+		Connection: requestlog.Connection{Client: "client/" + strconv.Itoa(key%bulkClients)},
+		Charge:     requestlog.Charge{Usage: llm.Usage{Input: int64(600 * g.spread(1.1)), Output: int64(220 * g.spread(0.9))}},
 	}
 	e.Latency = e.TTFT + time.Duration(e.Usage.Output)*9*time.Millisecond
 	e.Cost, e.BaselineCost = new(price(e.Usage, t)), new(price(e.Usage, targets[0]))

@@ -117,14 +117,21 @@ func (g *generator) entry(i int) requestlog.Entry {
 	}
 	floor := id.Floor("req", at)
 	e := requestlog.Entry{
-		ID: fmt.Sprintf("%s%05d%07d", floor[:len(floor)-12], g.rnd.IntN(100_000), i%10_000_000), WorkspaceID: workspaceID, Time: at,
-		Endpoint: "chat/completions", Format: "chat", Stream: g.chance(0.6), Requested: pick(g.rnd, requested),
-		Model: t.model, Provider: t.provider, ServedAs: t.model + "-2026",
-		DecisionKind: route.Expected, Outcome: requestlog.OK, Status: 200, Finish: "stop",
-		Session: fmt.Sprintf("s-%06d", max(0, i/8+g.rnd.IntN(200)-100)), EndUser: fmt.Sprintf("u-%05d", g.rnd.IntN(20_000)),
-		Client: pick(g.rnd, clients), IP: fmt.Sprintf("10.1.%d.%d", g.rnd.IntN(256), g.rnd.IntN(256)),
-		Preview:  pick(g.rnd, verbs) + " " + pick(g.rnd, subjects) + " " + pick(g.rnd, endings),
-		Versions: route.Versions{Router: "3", Catalog: "2026-11-01"}, BodyState: requestlog.BodyDisabled,
+		ID:    fmt.Sprintf("%s%05d%07d", floor[:len(floor)-12], g.rnd.IntN(100_000), i%10_000_000),
+		Owner: requestlog.Owner{WorkspaceID: workspaceID}, Timing: requestlog.Timing{Time: at},
+		Call: requestlog.Call{
+			Endpoint: "chat/completions", Format: "chat", Stream: g.chance(0.6), Requested: pick(g.rnd, requested),
+			Preview: pick(g.rnd, verbs) + " " + pick(g.rnd, subjects) + " " + pick(g.rnd, endings),
+		},
+		Routing: requestlog.Routing{
+			Model: t.model, Provider: t.provider, ServedAs: t.model + "-2026",
+			DecisionKind: route.Expected,
+			Versions:     route.Versions{Router: "3", Catalog: "2026-11-01"},
+		},
+		Result:     requestlog.Result{Outcome: requestlog.OK, Status: 200, Finish: "stop"},
+		Labels:     requestlog.Labels{Session: fmt.Sprintf("s-%06d", max(0, i/8+g.rnd.IntN(200)-100)), EndUser: fmt.Sprintf("u-%05d", g.rnd.IntN(20_000))},
+		Connection: requestlog.Connection{Client: pick(g.rnd, clients), IP: fmt.Sprintf("10.1.%d.%d", g.rnd.IntN(256), g.rnd.IntN(256))},
+		BodyState:  requestlog.BodyDisabled,
 	}
 	key := int(math.Abs(g.rnd.NormFloat64()) * 5)
 	e.KeyID, e.KeyName = fmt.Sprintf("key_01JCX5T4M5D9X0Q3W8Z6F2V7%02d", key), fmt.Sprintf("service %d", key)

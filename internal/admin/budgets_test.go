@@ -47,7 +47,7 @@ func (s budgetShelf) Describe(_ context.Context, _, id string) (budget.Detail, e
 	d := budget.Detail{Item: s.key(), Start: noon.AddDate(0, 0, -14), Spent: []budget.Charge{{At: noon, Amount: 9 * money.Dollar}}}
 	d.Expected = d.Forecast.Points(d.Status.End)
 	d.Spenders = []budget.Spender{{By: "model", Name: "large", Label: "large", Requests: 3, Cost: 9 * money.Dollar}}
-	d.Rejected = []requestlog.Entry{{ID: "req_1", Time: noon, KeyID: "key_read", KeyName: "read", Error: &requestlog.Failure{Message: `Key "read" has used its budget.`, Origin: llm.FromGateway}}}
+	d.Rejected = []requestlog.Entry{{ID: "req_1", Timing: requestlog.Timing{Time: noon}, Owner: requestlog.Owner{KeyID: "key_read", KeyName: "read"}, Result: requestlog.Result{Error: &requestlog.Failure{Message: `Key "read" has used its budget.`, Origin: llm.FromGateway}}}}
 	return d, nil
 }
 

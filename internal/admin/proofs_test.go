@@ -113,8 +113,12 @@ func TestProofAgainstAChosenModelIsComputedFromTheLog(t *testing.T) {
 	for i := range 4 {
 		at := noon.Add(-time.Duration(4-i) * time.Hour)
 		e := requestlog.Entry{
-			ID: id.Floor("req", at), WorkspaceID: home, KeyID: "key_read", Time: at, Model: "small", Provider: "acme", Outcome: requestlog.OK,
-			Usage: llm.Usage{Input: 1_000_000, Output: 1_000_000}, Cost: new(money.Dollar), BaselineCost: new(9 * money.Dollar), BaselineModel: "other", Versions: route.Versions{Snapshot: "v1"},
+			ID: id.Floor("req", at), Owner: requestlog.Owner{WorkspaceID: home, KeyID: "key_read"},
+			Timing:   requestlog.Timing{Time: at},
+			Routing:  requestlog.Routing{Model: "small", Provider: "acme", Versions: route.Versions{Snapshot: "v1"}},
+			Result:   requestlog.Result{Outcome: requestlog.OK},
+			Charge:   requestlog.Charge{Usage: llm.Usage{Input: 1_000_000, Output: 1_000_000}, Cost: new(money.Dollar)},
+			Baseline: requestlog.Baseline{BaselineCost: new(9 * money.Dollar), BaselineModel: "other"},
 		}
 		if i == 0 {
 			e.KeyID, e.AccountID = "", "acc_owner" // sent from the playground, which savings exclude
@@ -136,8 +140,11 @@ func TestStatementIsDownloaded(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.log.entries = append(s.log.entries, requestlog.Entry{
-		ID: id.Floor("req", noon.Add(-time.Hour)), WorkspaceID: home, KeyID: "key_read", Time: noon.Add(-time.Hour), Model: "small", Provider: "acme",
-		Outcome: requestlog.OK, Cost: new(money.Dollar), BaselineCost: new(3 * money.Dollar),
+		ID: id.Floor("req", noon.Add(-time.Hour)), Owner: requestlog.Owner{WorkspaceID: home, KeyID: "key_read"},
+		Timing:  requestlog.Timing{Time: noon.Add(-time.Hour)},
+		Routing: requestlog.Routing{Model: "small", Provider: "acme"},
+		Result:  requestlog.Result{Outcome: requestlog.OK}, Charge: requestlog.Charge{Cost: new(money.Dollar)},
+		Baseline: requestlog.Baseline{BaselineCost: new(3 * money.Dollar)},
 	})
 	got := s.call("GET", "/statement?month=2026-11&format=json", "", as("acc_viewer")).want(200)
 	made, err := statement.Parse(got.Body.Bytes())

@@ -25,13 +25,21 @@ func entry(id, workspaceID string) requestlog.Entry {
 	usage := llm.Usage{Input: 1000, Output: 500, Reasoning: 100}
 	bill := price.Bill(usage)
 	return requestlog.Entry{
-		ID: id, WorkspaceID: workspaceID, KeyID: "key_read", KeyName: "ci", Time: noon.Add(-time.Minute), Latency: 412 * time.Millisecond, TTFT: 180 * time.Millisecond,
-		Overhead: 900 * time.Microsecond, Endpoint: "chat/completions", Format: "chat", Requested: "auto", Model: "gpt", Provider: "acme",
-		DecisionKind: route.Expected, Decision: &route.Decision{Kind: route.Expected, Input: route.Input{Needs: llm.Tools}},
-		Attempts: []requestlog.Attempt{{Provider: "acme", Model: "gpt", Upstream: "gpt-1", Duration: 400 * time.Millisecond, Status: 200, Usage: &usage}},
-		Outcome:  requestlog.OK, Status: 200, Usage: usage, Cost: &bill.Total, Bill: &bill,
-		BaselineModel: "large", BaselineCost: new(9 * bill.Total / 3), BaselineSource: "default",
-		Preview: "how do I", BodyState: requestlog.BodyStored,
+		ID: id, Owner: requestlog.Owner{WorkspaceID: workspaceID, KeyID: "key_read", KeyName: "ci"},
+		Timing: requestlog.Timing{
+			Time: noon.Add(-time.Minute), Latency: 412 * time.Millisecond, TTFT: 180 * time.Millisecond,
+			Overhead: 900 * time.Microsecond,
+		},
+		Call: requestlog.Call{Endpoint: "chat/completions", Format: "chat", Requested: "auto", Preview: "how do I"},
+		Routing: requestlog.Routing{
+			Model: "gpt", Provider: "acme",
+			DecisionKind: route.Expected, Decision: &route.Decision{Kind: route.Expected, Input: route.Input{Needs: llm.Tools}},
+			Attempts: []requestlog.Attempt{{Provider: "acme", Model: "gpt", Upstream: "gpt-1", Duration: 400 * time.Millisecond, Status: 200, Usage: &usage}},
+		},
+		Result:    requestlog.Result{Outcome: requestlog.OK, Status: 200},
+		Charge:    requestlog.Charge{Usage: usage, Cost: &bill.Total, Bill: &bill},
+		Baseline:  requestlog.Baseline{BaselineModel: "large", BaselineCost: new(9 * bill.Total / 3), BaselineSource: "default"},
+		BodyState: requestlog.BodyStored,
 	}
 }
 
@@ -170,7 +178,7 @@ func TestDetailHasExactAmounts(t *testing.T) {
 func TestUnknownIsNull(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	s.log.entries = []requestlog.Entry{{ID: "req_1", WorkspaceID: home, Time: noon, Outcome: requestlog.Rejected, Status: 429, BodyState: requestlog.BodyNone}}
+	s.log.entries = []requestlog.Entry{{ID: "req_1", Owner: requestlog.Owner{WorkspaceID: home}, Timing: requestlog.Timing{Time: noon}, Result: requestlog.Result{Outcome: requestlog.Rejected, Status: 429}, BodyState: requestlog.BodyNone}}
 	var got map[string]any
 	s.call("GET", "/requests/req_1", "", as("acc_owner")).want(200).into(&got)
 	for _, name := range []string{"cost_usd", "baseline_cost_usd", "saved_usd", "saved_percent", "model", "provider", "decision", "latency_ms", "ttft_ms", "key_id"} {

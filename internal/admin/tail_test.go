@@ -103,7 +103,7 @@ func events(t *testing.T, text string) (batches [][]string, last string) {
 }
 
 func running(id string) requestlog.Update {
-	return requestlog.Update{Running: true, Entry: &requestlog.Entry{ID: id, WorkspaceID: home, Time: noon, Requested: "auto"}}
+	return requestlog.Update{Running: true, Entry: &requestlog.Entry{ID: id, Owner: requestlog.Owner{WorkspaceID: home}, Timing: requestlog.Timing{Time: noon}, Call: requestlog.Call{Requested: "auto"}}}
 }
 
 func done(id string) requestlog.Update { return requestlog.Update{Entry: new(entry(id, home))} }

@@ -72,11 +72,15 @@ func ratedApp(t *testing.T) (*App, string) {
 
 func servedEntry(workspaceID string, at time.Time) requestlog.Entry {
 	return requestlog.Entry{
-		ID: id.New("req", at), WorkspaceID: workspaceID, KeyID: "key_1", Time: at, Endpoint: "chat/completions", Requested: "auto",
-		Model: "gpt", Provider: "acme", Outcome: requestlog.OK, Status: 200, DecisionKind: route.Expected,
-		Decision: &route.Decision{Kind: route.Expected, Input: route.Input{
-			Op: llm.Chat, Model: "auto", Predictor: "p-1", Features: predict.Features{Task: predict.Code, Skills: []float64{0.5}},
-		}},
+		ID: id.New("req", at), Owner: requestlog.Owner{WorkspaceID: workspaceID, KeyID: "key_1"},
+		Timing: requestlog.Timing{Time: at}, Call: requestlog.Call{Endpoint: "chat/completions", Requested: "auto"},
+		Routing: requestlog.Routing{
+			Model: "gpt", Provider: "acme", DecisionKind: route.Expected,
+			Decision: &route.Decision{Kind: route.Expected, Input: route.Input{
+				Op: llm.Chat, Model: "auto", Predictor: "p-1", Features: predict.Features{Task: predict.Code, Skills: []float64{0.5}},
+			}},
+		},
+		Result: requestlog.Result{Outcome: requestlog.OK, Status: 200},
 	}
 }
 

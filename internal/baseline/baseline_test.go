@@ -80,9 +80,12 @@ func (l *memoryLog) Entries(_ context.Context, f requestlog.Filter, p requestlog
 func served(age time.Duration, change func(*requestlog.Entry)) requestlog.Entry {
 	at := noon.Add(-age)
 	e := requestlog.Entry{
-		ID: id.Floor("req", at), WorkspaceID: "ws", KeyID: "key_1", Time: at, Endpoint: "chat/completions", Model: "our-small", Provider: "acme",
-		Outcome: requestlog.OK, Usage: llm.Usage{Input: 1000, Output: 500}, Cost: new(money.Dollar / 100),
-		BaselineModel: "other", BaselineCost: new(9 * money.Dollar), Versions: route.Versions{Snapshot: "now"},
+		ID: id.Floor("req", at), Owner: requestlog.Owner{WorkspaceID: "ws", KeyID: "key_1"},
+		Timing: requestlog.Timing{Time: at}, Call: requestlog.Call{Endpoint: "chat/completions"},
+		Routing:  requestlog.Routing{Model: "our-small", Provider: "acme", Versions: route.Versions{Snapshot: "now"}},
+		Result:   requestlog.Result{Outcome: requestlog.OK},
+		Charge:   requestlog.Charge{Usage: llm.Usage{Input: 1000, Output: 500}, Cost: new(money.Dollar / 100)},
+		Baseline: requestlog.Baseline{BaselineModel: "other", BaselineCost: new(9 * money.Dollar)},
 	}
 	if change != nil {
 		change(&e)

@@ -58,9 +58,12 @@ func logRequest(t *testing.T, s *explain.Service, workspaceID string) requestlog
 	}
 	first := d.Plan[0]
 	e := requestlog.Entry{
-		ID: id.New("req", at), WorkspaceID: workspaceID, KeyID: "key_1", Time: at, Endpoint: "chat/completions", Format: "chat", Requested: "auto",
-		Model: first.Model.Name, Provider: first.Provider, Outcome: requestlog.OK, Status: 200, DecisionKind: d.Kind, Decision: d, Versions: d.Versions,
-		Usage: llm.Usage{Input: 100, Output: 200},
+		ID: id.New("req", at), Owner: requestlog.Owner{WorkspaceID: workspaceID, KeyID: "key_1"},
+		Timing:  requestlog.Timing{Time: at},
+		Call:    requestlog.Call{Endpoint: "chat/completions", Format: "chat", Requested: "auto"},
+		Routing: requestlog.Routing{Model: first.Model.Name, Provider: first.Provider, DecisionKind: d.Kind, Decision: d, Versions: d.Versions},
+		Result:  requestlog.Result{Outcome: requestlog.OK, Status: 200},
+		Charge:  requestlog.Charge{Usage: llm.Usage{Input: 100, Output: 200}},
 	}
 	if err := s.Store.Log.WriteEntries(t.Context(), []requestlog.Entry{e}); err != nil {
 		t.Fatal(err)

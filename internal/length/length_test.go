@@ -19,12 +19,16 @@ func response(workspace, model string, visible, reasoning int64) *requestlog.Ent
 		Features: predict.Features{Task: predict.ToolUse, Output: 100},
 	}
 	return &requestlog.Entry{
-		WorkspaceID: workspace, Provider: "acme", Model: model, Outcome: requestlog.OK, Finish: "stop",
-		Usage: llm.Usage{Output: visible + reasoning, Reasoning: reasoning},
-		Decision: &route.Decision{
-			Input:      in,
-			Candidates: []route.Candidate{{Target: "acme/" + model, Output: 300}},
+		Owner: requestlog.Owner{WorkspaceID: workspace},
+		Routing: requestlog.Routing{
+			Provider: "acme", Model: model,
+			Decision: &route.Decision{
+				Input:      in,
+				Candidates: []route.Candidate{{Target: "acme/" + model, Output: 300}},
+			},
 		},
+		Result: requestlog.Result{Outcome: requestlog.OK, Finish: "stop"},
+		Charge: requestlog.Charge{Usage: llm.Usage{Output: visible + reasoning, Reasoning: reasoning}},
 	}
 }
 

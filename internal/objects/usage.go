@@ -175,10 +175,14 @@ func (o *Request) newCharge(p *provider.Provider, of batch.Object, reported stri
 // batchEntry returns the entry with the usage of a model in a batch.
 func (o *Request) batchEntry(of batch.Object, key *account.Key, c *batchCharge) *requestlog.Entry {
 	e := &requestlog.Entry{
-		ID: id.New("req", o.In.Start), WorkspaceID: of.WorkspaceID, KeyID: of.KeyID, KeyName: key.Name, Time: o.In.Start,
-		Endpoint: requestlog.BatchEndpoint, Format: o.In.Route.Format.Name(), Requested: c.model, Model: c.model, Provider: of.Provider, Tags: key.Tags,
-		Outcome: requestlog.OK, Status: http.StatusOK, Finish: show.Shorten(rawjson.Get(of.Data, "status").String()), Usage: c.usage,
-		Metadata: map[string]string{"batch_id": of.ID}, BodyState: requestlog.BodyMedia,
+		ID:      id.New("req", o.In.Start),
+		Owner:   requestlog.Owner{WorkspaceID: of.WorkspaceID, KeyID: of.KeyID, KeyName: key.Name},
+		Timing:  requestlog.Timing{Time: o.In.Start},
+		Call:    requestlog.Call{Endpoint: requestlog.BatchEndpoint, Format: o.In.Route.Format.Name(), Requested: c.model},
+		Routing: requestlog.Routing{Model: c.model, Provider: of.Provider},
+		Labels:  requestlog.Labels{Tags: key.Tags, Metadata: map[string]string{"batch_id": of.ID}},
+		Result:  requestlog.Result{Outcome: requestlog.OK, Status: http.StatusOK, Finish: show.Shorten(rawjson.Get(of.Data, "status").String())},
+		Charge:  requestlog.Charge{Usage: c.usage}, BodyState: requestlog.BodyMedia,
 	}
 	attempt := requestlog.Attempt{Provider: of.Provider, Model: c.model, Credential: of.Credential, Status: http.StatusOK, Usage: &c.usage}
 	if c.target != nil {

@@ -36,17 +36,24 @@ var began = time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
 // served is an entry of a streamed request that failed at its first target.
 func served() *requestlog.Entry {
 	e := &requestlog.Entry{
-		ID: "req_1", WorkspaceID: "ws_1", KeyID: "key_1", Time: began, Latency: 3 * time.Second, TTFT: 1500 * time.Millisecond, Overhead: time.Millisecond,
-		Endpoint: "chat/completions", Format: "chat", Stream: true, Requested: "auto", Model: "gpt-4.1", Provider: "prod", ServedAs: "gpt-4.1-2025",
-		Policy: "house rule", DecisionKind: route.Fallback, Outcome: requestlog.OK, Status: 200, Finish: "stop", Session: "s-1",
-		Usage: llm.Usage{Input: 10, CacheRead: 90, CacheWrite: 5, Output: 20, Reasoning: 7}, Cost: new(2 * money.Dollar), BaselineModel: "big", BaselineCost: new(5 * money.Dollar),
-		Attempts: []requestlog.Attempt{
-			{Provider: "other", Model: "claude", Upstream: "claude-9", Start: 10 * time.Millisecond, Duration: time.Second, Status: 529, Class: llm.UpstreamOverloaded, Message: "you said SECRET"},
-			{
-				Provider: "prod", Model: "gpt-4.1", Upstream: "gpt-4.1-upstream", Start: 1100 * time.Millisecond, Duration: 1900 * time.Millisecond, FirstToken: 400 * time.Millisecond, Status: 200,
-				Usage: &llm.Usage{Input: 10, CacheRead: 90, CacheWrite: 5, Output: 20, Reasoning: 7}, Cost: new(2 * money.Dollar),
+		ID: "req_1", Owner: requestlog.Owner{WorkspaceID: "ws_1", KeyID: "key_1"},
+		Timing: requestlog.Timing{Time: began, Latency: 3 * time.Second, TTFT: 1500 * time.Millisecond, Overhead: time.Millisecond},
+		Call:   requestlog.Call{Endpoint: "chat/completions", Format: "chat", Stream: true, Requested: "auto"},
+		Routing: requestlog.Routing{
+			Model: "gpt-4.1", Provider: "prod", ServedAs: "gpt-4.1-2025",
+			Policy: "house rule", DecisionKind: route.Fallback,
+			Attempts: []requestlog.Attempt{
+				{Provider: "other", Model: "claude", Upstream: "claude-9", Start: 10 * time.Millisecond, Duration: time.Second, Status: 529, Class: llm.UpstreamOverloaded, Message: "you said SECRET"},
+				{
+					Provider: "prod", Model: "gpt-4.1", Upstream: "gpt-4.1-upstream", Start: 1100 * time.Millisecond, Duration: 1900 * time.Millisecond, FirstToken: 400 * time.Millisecond, Status: 200,
+					Usage: &llm.Usage{Input: 10, CacheRead: 90, CacheWrite: 5, Output: 20, Reasoning: 7}, Cost: new(2 * money.Dollar),
+				},
 			},
 		},
+		Result:    requestlog.Result{Outcome: requestlog.OK, Status: 200, Finish: "stop"},
+		Labels:    requestlog.Labels{Session: "s-1"},
+		Charge:    requestlog.Charge{Usage: llm.Usage{Input: 10, CacheRead: 90, CacheWrite: 5, Output: 20, Reasoning: 7}, Cost: new(2 * money.Dollar)},
+		Baseline:  requestlog.Baseline{BaselineModel: "big", BaselineCost: new(5 * money.Dollar)},
 		BodyState: requestlog.BodyStored,
 		Body: requestlog.Body{
 			Request:  []byte(`{"model":"auto","messages":[{"role":"system","content":"Be brief."},{"role":"user","content":[{"type":"text","text":"SECRET"},{"type":"image_url","image_url":{"url":"data:x"}}]}]}`),

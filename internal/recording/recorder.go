@@ -68,9 +68,10 @@ func New(in *modelapi.Request, out *response.Writer) *Recorder {
 	return &Recorder{
 		start: in.Start, settings: in.Settings, out: out,
 		Entry: &requestlog.Entry{
-			ID: in.ID, Time: in.Start, Endpoint: strings.TrimPrefix(in.Route.Path, "/"), Format: in.Route.Format.Name(),
-			Attempts: []requestlog.Attempt{}, BodyState: requestlog.BodyNone,
-			Client: show.Shorten(r.UserAgent()), IP: host, TraceID: traceID,
+			ID: in.ID, Timing: requestlog.Timing{Time: in.Start},
+			Call:    requestlog.Call{Endpoint: strings.TrimPrefix(in.Route.Path, "/"), Format: in.Route.Format.Name()},
+			Routing: requestlog.Routing{Attempts: []requestlog.Attempt{}}, BodyState: requestlog.BodyNone,
+			Connection: requestlog.Connection{Client: show.Shorten(r.UserAgent()), IP: host, TraceID: traceID},
 		},
 	}
 }

@@ -34,18 +34,22 @@ func newTestRedaction(own *redact.Rules, standard ...string) *Filter {
 // leaky returns an entry with the address in every field that callers and providers can set.
 func leaky() requestlog.Entry {
 	return requestlog.Entry{
-		ID: "req_1", WorkspaceID: "ws_1", Endpoint: "chat/completions", BodyState: requestlog.BodyStored,
-		Session: "of " + address, EndUser: address, Tags: map[string]string{"who": address, "team": "search"}, Metadata: map[string]string{"by": address},
-		Warnings: []string{"dropped " + address}, Error: &requestlog.Failure{Code: "X", Message: "said " + address},
-		Attempts: []requestlog.Attempt{{Message: "no " + address}, {}},
-		Decision: &route.Decision{
-			Input: route.Input{
-				Controls: llm.Controls{SessionID: "of " + address}, EndUser: address, Metadata: map[string]string{"by": address},
-				Tags: map[string]string{"who": address, "team": "search"}, Key: condition.Key{Tags: map[string]string{"owner": address}},
+		ID: "req_1", Owner: requestlog.Owner{WorkspaceID: "ws_1"},
+		Call:      requestlog.Call{Endpoint: "chat/completions", Preview: "I am " + address},
+		BodyState: requestlog.BodyStored,
+		Labels:    requestlog.Labels{Session: "of " + address, EndUser: address, Tags: map[string]string{"who": address, "team": "search"}, Metadata: map[string]string{"by": address}},
+		Routing: requestlog.Routing{
+			Warnings: []string{"dropped " + address},
+			Attempts: []requestlog.Attempt{{Message: "no " + address}, {}},
+			Decision: &route.Decision{
+				Input: route.Input{
+					Controls: llm.Controls{SessionID: "of " + address}, EndUser: address, Metadata: map[string]string{"by": address},
+					Tags: map[string]string{"who": address, "team": "search"}, Key: condition.Key{Tags: map[string]string{"owner": address}},
+				},
+				Policies: []route.PolicyHit{route.NewPolicyHit("p", "workspace", false, "", `request.end_user is "`+address+`"`)},
 			},
-			Policies: []route.PolicyHit{route.NewPolicyHit("p", "workspace", false, "", `request.end_user is "`+address+`"`)},
 		},
-		Preview: "I am " + address,
+		Result: requestlog.Result{Error: &requestlog.Failure{Code: "X", Message: "said " + address}},
 		Body: requestlog.Body{
 			Request:  []byte(`{"model":"auto","messages":[{"role":"user","content":"I am ` + address + `"}],"user":"` + address + `"}`),
 			Response: []byte(`{"choices":[{"message":{"content":"Hello ann\u0040example.com"}}]}`),
@@ -154,7 +158,7 @@ func TestPreviewsWithoutTheirRequest(t *testing.T) {
 		"I am " + address: "I am [redacted: email]",
 		(strings.Repeat("x", 150) + " " + address)[:llm.PreviewBytes]: "", // cut in the middle
 	} {
-		e := requestlog.Entry{WorkspaceID: "ws_1", Preview: preview, BodyState: requestlog.BodyNone, Attempts: []requestlog.Attempt{}}
+		e := requestlog.Entry{Owner: requestlog.Owner{WorkspaceID: "ws_1"}, Call: requestlog.Call{Preview: preview}, BodyState: requestlog.BodyNone, Routing: requestlog.Routing{Attempts: []requestlog.Attempt{}}}
 		if prepareOne(r, &e); e.Preview != want {
 			t.Errorf("%q became %q", preview, e.Preview)
 		}

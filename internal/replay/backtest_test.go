@@ -65,7 +65,7 @@ func logged(t testing.TB, n int, in route.Input, snap *route.Snapshot, c route.C
 	t.Helper()
 	d, err := route.Decide(&in, snap, c)
 	at := noon.Add(-time.Duration(n) * time.Minute)
-	e := requestlog.Entry{ID: id.Floor("req", at), Time: at, Decision: d}
+	e := requestlog.Entry{ID: id.Floor("req", at), Timing: requestlog.Timing{Time: at}, Routing: requestlog.Routing{Decision: d}}
 	if err == nil {
 		first := d.Plan[0]
 		e.Model, e.Provider, e.Usage = first.Model.Name, first.Provider, llm.Usage{Input: 1000, Output: 500}

@@ -349,7 +349,7 @@ func stored(t testing.TB, d *route.Decision) *route.Decision {
 // entry returns the log entry of a request that was served by its first choice.
 func (m maker) entry(n int, d *route.Decision, snap *route.Snapshot) requestlog.Entry {
 	at := noon.Add(-time.Duration(n) * time.Second)
-	e := requestlog.Entry{ID: id.Floor("req", at), WorkspaceID: "ws_1", Time: at, Requested: d.Input.Model, Decision: d, Versions: d.Versions, Outcome: requestlog.OK}
+	e := requestlog.Entry{ID: id.Floor("req", at), Owner: requestlog.Owner{WorkspaceID: "ws_1"}, Timing: requestlog.Timing{Time: at}, Call: requestlog.Call{Requested: d.Input.Model}, Routing: requestlog.Routing{Decision: d, Versions: d.Versions}, Result: requestlog.Result{Outcome: requestlog.OK}}
 	if len(d.Plan) == 0 {
 		e.Outcome = requestlog.Rejected
 		return e

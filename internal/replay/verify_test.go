@@ -68,7 +68,7 @@ func verifyWorld(t *testing.T, seed uint64, n int, seen map[string]int) {
 		}
 		d, err := route.Decide(new(m.input(snap)), snap, c)
 		note(seen, d, err)
-		e := requestlog.Entry{Decision: stored(t, d)}
+		e := requestlog.Entry{Routing: requestlog.Routing{Decision: stored(t, d)}}
 
 		got := Verify(&e, library.World(t.Context(), e.Decision.Versions), &e.Decision.Input.Features)
 
@@ -148,7 +148,7 @@ func decided(t *testing.T) (*requestlog.Entry, World) {
 		c.Policies = policies
 		d, err := route.Decide(new(m.input(snap)), snap, c)
 		if err == nil && d.Kind == route.Policy && len(d.Plan) > 2 && lastExcludedForGood(d) && d.Baseline != nil {
-			e := &requestlog.Entry{ID: "req_1", Decision: stored(t, d)}
+			e := &requestlog.Entry{ID: "req_1", Routing: requestlog.Routing{Decision: stored(t, d)}}
 			return e, NewLibrary(archive, m.catalog, nil).World(t.Context(), d.Versions)
 		}
 	}
@@ -286,7 +286,7 @@ func TestMissingDataIsReported(t *testing.T) {
 			if diff := cmp.Diff(test.want, world.Missing); diff != "" {
 				t.Error(diff)
 			}
-			got := Verify(&requestlog.Entry{Decision: &route.Decision{}}, world, nil)
+			got := Verify(&requestlog.Entry{Routing: requestlog.Routing{Decision: &route.Decision{}}}, world, nil)
 			if len(test.want) > 0 && (got.Same || len(got.Differences) > 0 || cmp.Diff(test.want, got.Missing) != "") {
 				t.Errorf("%+v", got)
 			}

@@ -37,14 +37,37 @@ func (o Outcome) IsError() bool {
 	return o == UpstreamError || o == GatewayError || o == Partial || o == Interrupted
 }
 
-// Entry is the record of one request. Zero values mean "unknown" or "did not happen".
+// Entry is the record of one request. Zero values mean "unknown" or "did not happen". Its parts are embedded, so that the JSON has
+// their fields as members of the entry.
 type Entry struct {
-	ID          string `json:"id"`
+	ID string `json:"id"`
+	Owner
+	Timing
+	Call
+	Routing
+	Result
+	Charge
+	Baseline
+	Cache *Cache `json:"cache,omitempty"` // nil if the response cache was not used
+	Labels
+	Connection
+
+	BodyState BodyState `json:"body_state"`
+	Body      Body      `json:"-"` // stored separately
+	// Trace is the place of the request in a trace. It is not stored, and empty if requests are not traced.
+	Trace tracecontext.Context `json:"-"`
+}
+
+// Owner is the workspace of a request, and the key or account that sent it.
+type Owner struct {
 	WorkspaceID string `json:"workspace_id"`
 	KeyID       string `json:"key_id,omitempty"`
 	KeyName     string `json:"key_name,omitempty"`
 	AccountID   string `json:"account_id,omitempty"` // set instead of a key when a dashboard session sent it
+}
 
+// Timing is the start of a request and its durations.
+type Timing struct {
 	Time     time.Time     `json:"time"`
 	Latency  time.Duration `json:"latency_ns"`  // from first byte in to last byte out
 	TTFT     time.Duration `json:"ttft_ns"`     // to the first content out
@@ -52,11 +75,19 @@ type Entry struct {
 	// Wait is the time without an attempt in flight that was spent waiting for a provider: the sum of the attempts' Wait, and
 	// a wait after the last attempt.
 	Wait time.Duration `json:"wait_ns,omitempty"`
+}
 
-	Endpoint  string   `json:"endpoint"` // such as "chat/completions"
-	Format    string   `json:"format"`
-	Stream    bool     `json:"stream"`
-	Requested string   `json:"requested_model"`
+// Call is the model call that the client made.
+type Call struct {
+	Endpoint  string `json:"endpoint"` // such as "chat/completions"
+	Format    string `json:"format"`
+	Stream    bool   `json:"stream"`
+	Requested string `json:"requested_model"`
+	Preview   string `json:"preview,omitempty"` // beginning of the prompt
+}
+
+// Routing is the model that served a request, the decision that selected it, and the attempts.
+type Routing struct {
 	Model     string   `json:"model,omitempty"`    // canonical name of the model that served the request
 	Provider  string   `json:"provider,omitempty"` // provider that served the request
 	ServedAs  string   `json:"served_as,omitempty"`
@@ -68,23 +99,37 @@ type Entry struct {
 
 	DecisionKind route.Kind      `json:"decision,omitempty"`
 	Decision     *route.Decision `json:"trace,omitempty"`
+	Recorded     Recorded        `json:"-"` // JSON of the decision, if it was encoded before
+	Versions     route.Versions  `json:"versions"`
 	Attempts     []Attempt       `json:"attempts"`
+}
 
-	Outcome        Outcome              `json:"outcome"`
-	Status         int                  `json:"status"` // HTTP status sent to the client
-	Error          *Failure             `json:"error,omitempty"`
-	Finish         string               `json:"finish_reason,omitempty"`
-	Usage          llm.Usage            `json:"usage"`
-	UsageFlag      UsageFlag            `json:"usage_flag,omitempty"` // set where the provider's usage was not charged as reported
-	Cost           *money.Amount        `json:"cost_usd"`             // nil if unknown
-	Bill           *catalog.Bill        `json:"bill,omitempty"`
+// Result is the response that the client received.
+type Result struct {
+	Outcome Outcome  `json:"outcome"`
+	Status  int      `json:"status"` // HTTP status sent to the client
+	Error   *Failure `json:"error,omitempty"`
+	Finish  string   `json:"finish_reason,omitempty"`
+}
+
+// Charge is the usage of a request and its cost.
+type Charge struct {
+	Usage     llm.Usage     `json:"usage"`
+	UsageFlag UsageFlag     `json:"usage_flag,omitempty"` // set where the provider's usage was not charged as reported
+	Cost      *money.Amount `json:"cost_usd"`             // nil if unknown
+	Bill      *catalog.Bill `json:"bill,omitempty"`
+}
+
+// Baseline is the cost of the same request on the model that savings are computed against.
+type Baseline struct {
 	BaselineModel  string               `json:"baseline_model,omitempty"`
 	BaselineSource route.BaselineSource `json:"baseline_source,omitempty"`
 	BaselineCost   *money.Amount        `json:"baseline_cost_usd"` // nil if unknown
 	BaselineBill   *catalog.Bill        `json:"baseline_bill,omitempty"`
-	Cache          *Cache               `json:"cache,omitempty"` // nil if the response cache was not used
+}
 
-	Preview string `json:"preview,omitempty"`
+// Labels are the session, the end user and the tags of a request.
+type Labels struct {
 	Session string `json:"session,omitempty"`
 	// SessionSource is given or derived: whether the client named the session. It is empty for an entry without a session.
 	SessionSource string `json:"session_source,omitempty"`
@@ -93,18 +138,15 @@ type Entry struct {
 	EndUser  string            `json:"end_user,omitempty"`
 	Tags     map[string]string `json:"tags,omitempty"`
 	Metadata map[string]string `json:"metadata,omitempty"`
-	Client   string            `json:"client,omitempty"` // user agent, shortened
-	IP       string            `json:"ip,omitempty"`
-	TraceID  string            `json:"trace_id,omitempty"`
-	Versions route.Versions    `json:"versions"`
-	BytesIn  int64             `json:"bytes_in"`
-	BytesOut int64             `json:"bytes_out"`
+}
 
-	BodyState BodyState `json:"body_state"`
-	Body      Body      `json:"-"` // stored separately
-	Recorded  Recorded  `json:"-"` // JSON of the decision, if it was encoded before
-	// Trace is the place of the request in a trace. It is not stored, and empty if requests are not traced.
-	Trace tracecontext.Context `json:"-"`
+// Connection is the client and the amount of data that was exchanged with it.
+type Connection struct {
+	Client   string `json:"client,omitempty"` // user agent, shortened
+	IP       string `json:"ip,omitempty"`
+	TraceID  string `json:"trace_id,omitempty"`
+	BytesIn  int64  `json:"bytes_in"`
+	BytesOut int64  `json:"bytes_out"`
 }
 
 // Recorded is the JSON of a decision. It is valid only while the entry has that same decision: code that changes the decision
@@ -115,12 +157,12 @@ type Recorded struct {
 	Short    bool // the decoded decision has no candidates
 }
 
-// DecisionJSON returns the recorded JSON of the entry's decision, or nil.
-func (e *Entry) DecisionJSON() []byte {
-	if e.Decision == nil || e.Recorded.Decision != e.Decision {
+// DecisionJSON returns the recorded JSON of the decision, or nil.
+func (r *Routing) DecisionJSON() []byte {
+	if r.Decision == nil || r.Recorded.Decision != r.Decision {
 		return nil
 	}
-	return e.Recorded.JSON
+	return r.Recorded.JSON
 }
 
 // WholeDecision returns the entry's decision with all candidates, or nil if it has no decision.
@@ -145,10 +187,10 @@ func (e *Entry) Saved() (saved money.Amount, ok bool) {
 }
 
 // OperatorCost returns the cost of all attempts, including those that are not charged to the client. It is nil if none is known.
-func (e *Entry) OperatorCost() *money.Amount {
+func (r *Routing) OperatorCost() *money.Amount {
 	var sum *money.Amount
-	for i := range e.Attempts {
-		if cost := e.Attempts[i].Cost; cost != nil && sum == nil {
+	for i := range r.Attempts {
+		if cost := r.Attempts[i].Cost; cost != nil && sum == nil {
 			sum = new(*cost)
 		} else if cost != nil {
 			*sum = sum.Add(*cost)
@@ -227,8 +269,8 @@ const (
 )
 
 // Source returns the source of the request.
-func (e *Entry) Source() string {
-	if e.KeyID == "" {
+func (o *Owner) Source() string {
+	if o.KeyID == "" {
 		return SourcePlayground
 	}
 	return SourceKey
@@ -351,9 +393,9 @@ const (
 )
 
 // Checked returns the result of the checks of the response that was served; empty if no policy checks it.
-func (e *Entry) Checked() CheckState {
-	for i := len(e.Attempts) - 1; i >= 0; i-- {
-		if state := e.Attempts[i].Check; state != "" {
+func (r *Routing) Checked() CheckState {
+	for i := len(r.Attempts) - 1; i >= 0; i-- {
+		if state := r.Attempts[i].Check; state != "" {
 			return state
 		}
 	}
@@ -362,13 +404,13 @@ func (e *Entry) Checked() CheckState {
 
 // Escalation returns why the request was escalated to a stronger model: its task was stuck, or the response of the first model
 // failed its checks. It is empty for other requests.
-func (e *Entry) Escalation() string {
-	if e.Escalated != "" {
-		return e.Escalated
+func (r *Routing) Escalation() string {
+	if r.Escalated != "" {
+		return r.Escalated
 	}
-	for i := range e.Attempts {
-		if e.Attempts[i].Check == CheckFailed && i < len(e.Attempts)-1 {
-			return "The response of " + e.Attempts[i].Model + " failed its checks."
+	for i := range r.Attempts {
+		if r.Attempts[i].Check == CheckFailed && i < len(r.Attempts)-1 {
+			return "The response of " + r.Attempts[i].Model + " failed its checks."
 		}
 	}
 	return ""

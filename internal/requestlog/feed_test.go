@@ -14,7 +14,7 @@ import (
 )
 
 func news(id string, running bool) Update {
-	return Update{Entry: &Entry{ID: id, WorkspaceID: "ws", Decision: &route.Decision{}, Body: Body{Request: []byte("text")}}, Running: running}
+	return Update{Entry: &Entry{ID: id, Owner: Owner{WorkspaceID: "ws"}, Routing: Routing{Decision: &route.Decision{}}, Body: Body{Request: []byte("text")}}, Running: running}
 }
 
 // read returns the updates that wait for a subscriber, each as "id" or "id running".
@@ -44,7 +44,7 @@ func TestSubscribersSeeWhatTheirFilterSelects(t *testing.T) {
 	one := feed.Subscribe(t.Context(), Filter{WorkspaceID: "ws", ID: []string{"b"}}, "")
 
 	feed.Publish(news("a", true))
-	feed.Publish(Update{Entry: &Entry{ID: "x", WorkspaceID: "other"}})
+	feed.Publish(Update{Entry: &Entry{ID: "x", Owner: Owner{WorkspaceID: "other"}}})
 	feed.Publish(news("b", false))
 	feed.Publish(news("a", false))
 

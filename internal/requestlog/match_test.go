@@ -16,10 +16,13 @@ func TestFilterMatchesEntries(t *testing.T) {
 	at := time.Date(2026, 11, 15, 12, 0, 0, int(5*time.Millisecond), time.UTC)
 	cost, baseline := money.Amount(300), money.Amount(200)
 	entry := Entry{
-		ID: id.New("req", at), WorkspaceID: "ws", KeyID: "key_1", Time: at, Latency: time.Second, Stream: true, Requested: "auto",
-		Model: "small-b", Provider: "openai", Policy: "cheap", DecisionKind: route.Policy, Outcome: OK, Status: 200,
-		Cost: &cost, BaselineCost: &baseline, Preview: "Say 100%_ Ärger", Session: strings.Repeat("s", 500), EndUser: "u",
-		Tags: map[string]string{"team": "search"}, Error: &Failure{Code: "NO_ROUTE", Message: "none left"},
+		ID: id.New("req", at), Owner: Owner{WorkspaceID: "ws", KeyID: "key_1"},
+		Timing:  Timing{Time: at, Latency: time.Second},
+		Call:    Call{Stream: true, Requested: "auto", Preview: "Say 100%_ Ärger"},
+		Routing: Routing{Model: "small-b", Provider: "openai", Policy: "cheap", DecisionKind: route.Policy},
+		Result:  Result{Outcome: OK, Status: 200, Error: &Failure{Code: "NO_ROUTE", Message: "none left"}},
+		Charge:  Charge{Cost: &cost}, Baseline: Baseline{BaselineCost: &baseline},
+		Labels: Labels{Session: strings.Repeat("s", 500), EndUser: "u", Tags: map[string]string{"team": "search"}},
 	}
 	yes, no := true, false
 	amount := func(n int64) *money.Amount { a := money.Amount(n); return &a }
@@ -78,7 +81,7 @@ func TestFilterMatchesEntries(t *testing.T) {
 func TestUnknownAmountsAreWithinNoBound(t *testing.T) {
 	t.Parallel()
 	zero, lots := money.Amount(0), money.Max
-	entry := Entry{Model: "m", BaselineCost: &zero}
+	entry := Entry{Routing: Routing{Model: "m"}, Baseline: Baseline{BaselineCost: &zero}}
 	for _, f := range []Filter{{MinCost: &zero}, {MaxCost: &lots}, {MinSaved: &zero}, {MaxSaved: &lots}} {
 		if f.Match(&entry) {
 			t.Errorf("%v matches an entry without a cost", f.Values())
@@ -114,14 +117,14 @@ func TestEscalationNamesItsReason(t *testing.T) {
 		entry Entry
 		want  string
 	}{
-		{"none", Entry{Attempts: []Attempt{{Model: "small"}}}, ""},
-		{"a stuck task", Entry{Escalated: "3 identical tool errors"}, "3 identical tool errors"},
+		{"none", Entry{Routing: Routing{Attempts: []Attempt{{Model: "small"}}}}, ""},
+		{"a stuck task", Entry{Routing: Routing{Escalated: "3 identical tool errors"}}, "3 identical tool errors"},
 		{
 			"a failed check",
-			Entry{Attempts: []Attempt{{Model: "small", Check: CheckFailed}, {Model: "large", Check: CheckPassed}}},
+			Entry{Routing: Routing{Attempts: []Attempt{{Model: "small", Check: CheckFailed}, {Model: "large", Check: CheckPassed}}}},
 			"The response of small failed its checks.",
 		},
-		{"a failed check without another attempt", Entry{Attempts: []Attempt{{Model: "small", Check: CheckFailed}}}, ""},
+		{"a failed check without another attempt", Entry{Routing: Routing{Attempts: []Attempt{{Model: "small", Check: CheckFailed}}}}, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

@@ -16,16 +16,18 @@ func TestSumsCountWhatEntriesSay(t *testing.T) {
 	cost, baseline := money.Amount(30), money.Amount(100)
 	entries := []Entry{
 		{
-			Model: "small", Outcome: OK, DecisionKind: route.Expected, Cost: &cost, BaselineCost: &baseline, Latency: 100 * time.Millisecond, TTFT: 50 * time.Millisecond,
-			Usage: llm.Usage{Input: 10, CacheRead: 5, CacheWrite: 1, Output: 7, Reasoning: 3},
+			Routing: Routing{Model: "small", DecisionKind: route.Expected}, Result: Result{Outcome: OK},
+			Charge:   Charge{Cost: &cost, Usage: llm.Usage{Input: 10, CacheRead: 5, CacheWrite: 1, Output: 7, Reasoning: 3}},
+			Baseline: Baseline{BaselineCost: &baseline},
+			Timing:   Timing{Latency: 100 * time.Millisecond, TTFT: 50 * time.Millisecond},
 		},
-		{Model: "small", Outcome: Partial, DecisionKind: route.Fallback, Cost: &cost, Latency: 100 * time.Millisecond},
-		{Outcome: Rejected, BaselineCost: &baseline, Latency: time.Millisecond}, // without a model
-		{Outcome: UpstreamError, DecisionKind: route.Policy, Latency: time.Hour},
-		{Outcome: GatewayError},
-		{Outcome: Interrupted},
-		{Outcome: Cancelled},
-		{Outcome: ClientError},
+		{Routing: Routing{Model: "small", DecisionKind: route.Fallback}, Result: Result{Outcome: Partial}, Charge: Charge{Cost: &cost}, Timing: Timing{Latency: 100 * time.Millisecond}},
+		{Result: Result{Outcome: Rejected}, Baseline: Baseline{BaselineCost: &baseline}, Timing: Timing{Latency: time.Millisecond}}, // without a model
+		{Result: Result{Outcome: UpstreamError}, Routing: Routing{DecisionKind: route.Policy}, Timing: Timing{Latency: time.Hour}},
+		{Result: Result{Outcome: GatewayError}},
+		{Result: Result{Outcome: Interrupted}},
+		{Result: Result{Outcome: Cancelled}},
+		{Result: Result{Outcome: ClientError}},
 	}
 	var left, right Sums
 	for i := range entries {

@@ -25,8 +25,12 @@ func (r *recorder) WriteEntries(_ context.Context, entries []requestlog.Entry) e
 func templates() []requestlog.Entry {
 	entry := func(kind route.Kind, outcome requestlog.Outcome) requestlog.Entry {
 		return requestlog.Entry{
-			ID: id.New("req", time.Now()), WorkspaceID: "ws_1", KeyID: requestlog.SampleKeys()[0].ID, Simulated: true, DecisionKind: kind, Outcome: outcome,
-			Latency: time.Second, Overhead: time.Millisecond, Session: "chat", Attempts: []requestlog.Attempt{{Duration: time.Second}},
+			ID:      id.New("req", time.Now()),
+			Owner:   requestlog.Owner{WorkspaceID: "ws_1", KeyID: requestlog.SampleKeys()[0].ID},
+			Routing: requestlog.Routing{Simulated: true, DecisionKind: kind, Attempts: []requestlog.Attempt{{Duration: time.Second}}},
+			Result:  requestlog.Result{Outcome: outcome},
+			Timing:  requestlog.Timing{Latency: time.Second, Overhead: time.Millisecond},
+			Labels:  requestlog.Labels{Session: "chat"},
 		}
 	}
 	return []requestlog.Entry{

@@ -32,9 +32,9 @@ func TestSchemaViolationsAreDetected(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			e := &requestlog.Entry{
-				Format: "chat", Outcome: requestlog.OK, Finish: tc.finish,
-				Decision: &route.Decision{Input: route.Input{Needs: tc.needs}},
-				Body:     requestlog.Body{Request: []byte(tc.request), Response: []byte(`{"choices":[{"message":{"content":"` + tc.content + `"}}]}`)},
+				Call: requestlog.Call{Format: "chat"}, Result: requestlog.Result{Outcome: requestlog.OK, Finish: tc.finish},
+				Routing: requestlog.Routing{Decision: &route.Decision{Input: route.Input{Needs: tc.needs}}},
+				Body:    requestlog.Body{Request: []byte(tc.request), Response: []byte(`{"choices":[{"message":{"content":"` + tc.content + `"}}]}`)},
 			}
 			if got := violates(e); got != tc.want {
 				t.Errorf("violates: %v, want %v", got, tc.want)
@@ -46,7 +46,7 @@ func TestSchemaViolationsAreDetected(t *testing.T) {
 func TestSignalsAreCollectedAndBounded(t *testing.T) {
 	t.Parallel()
 	s := New(func(context.Context, []feedback.Rating) error { return nil }, func(error) {})
-	e := &requestlog.Entry{ID: "req_1", WorkspaceID: "ws_1", Model: "m", Signals: []string{"truncation"}, Decision: &route.Decision{}}
+	e := &requestlog.Entry{ID: "req_1", Owner: requestlog.Owner{WorkspaceID: "ws_1"}, Routing: requestlog.Routing{Model: "m", Signals: []string{"truncation"}, Decision: &route.Decision{}}}
 	for range 5000 {
 		s.Add(e)
 	}

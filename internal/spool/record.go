@@ -26,26 +26,19 @@ const (
 
 // beginning holds the fields that an interrupted entry needs. They have the same names as in an entry.
 type beginning struct {
-	ID          string            `json:"id"`
-	WorkspaceID string            `json:"workspace_id"`
-	KeyID       string            `json:"key_id,omitempty"`
-	KeyName     string            `json:"key_name,omitempty"`
-	AccountID   string            `json:"account_id,omitempty"`
-	Time        time.Time         `json:"time"`
-	Endpoint    string            `json:"endpoint"`
-	Format      string            `json:"format"`
-	Stream      bool              `json:"stream"`
-	Requested   string            `json:"requested_model"`
-	Preview     string            `json:"preview,omitempty"`
-	Session     string            `json:"session,omitempty"`
-	EndUser     string            `json:"end_user,omitempty"`
-	Tags        map[string]string `json:"tags,omitempty"`
-	Client      string            `json:"client,omitempty"`
-	IP          string            `json:"ip,omitempty"`
-	TraceID     string            `json:"trace_id,omitempty"`
-	Versions    route.Versions    `json:"versions"`
-	BytesIn     int64             `json:"bytes_in"`
-	Simulated   bool              `json:"simulated,omitempty"`
+	ID string `json:"id"`
+	requestlog.Owner
+	Time time.Time `json:"time"`
+	requestlog.Call
+	Session   string            `json:"session,omitempty"`
+	EndUser   string            `json:"end_user,omitempty"`
+	Tags      map[string]string `json:"tags,omitempty"`
+	Client    string            `json:"client,omitempty"`
+	IP        string            `json:"ip,omitempty"`
+	TraceID   string            `json:"trace_id,omitempty"`
+	Versions  route.Versions    `json:"versions"`
+	BytesIn   int64             `json:"bytes_in"`
+	Simulated bool              `json:"simulated,omitempty"`
 }
 
 var (
@@ -150,10 +143,8 @@ func encodeBegin(b *bytes.Buffer, e *requestlog.Entry, salt uint32) ([]byte, err
 		return nil, err
 	}
 	short := beginning{
-		ID: e.ID, WorkspaceID: e.WorkspaceID, KeyID: e.KeyID, KeyName: e.KeyName, AccountID: e.AccountID,
-		Time: e.Time, Endpoint: e.Endpoint, Format: e.Format, Stream: e.Stream, Requested: e.Requested,
-		Preview: e.Preview, Session: e.Session, EndUser: e.EndUser, Tags: e.Tags, Client: e.Client, IP: e.IP,
-		TraceID: e.TraceID, Versions: e.Versions, BytesIn: e.BytesIn, Simulated: e.Simulated,
+		ID: e.ID, Owner: e.Owner, Time: e.Time, Call: e.Call, Session: e.Session, EndUser: e.EndUser, Tags: e.Tags,
+		Client: e.Client, IP: e.IP, TraceID: e.TraceID, Versions: e.Versions, BytesIn: e.BytesIn, Simulated: e.Simulated,
 	}
 	if err := encodeJSON(b, &short); err != nil {
 		return nil, err

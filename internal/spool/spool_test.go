@@ -69,13 +69,14 @@ func (d *database) ids() []string {
 func entry(id string) *requestlog.Entry {
 	cost := money.Amount(1234)
 	return &requestlog.Entry{
-		ID: id, WorkspaceID: "ws_1", KeyID: "key_1", KeyName: "ci",
-		Time:     time.Date(2026, 11, 3, 10, 0, 0, 0, time.UTC),
-		Latency:  120 * time.Millisecond,
-		Endpoint: "chat/completions", Format: "chat", Requested: "auto", Model: "m", Provider: "p",
-		Outcome: requestlog.OK, Status: 200, Cost: &cost, Attempts: []requestlog.Attempt{{Provider: "p", Model: "m"}},
-		Usage: llm.Usage{Input: 10, Output: 5}, BodyState: requestlog.BodyStored,
-		Body: requestlog.Body{Request: []byte(`{"model":"auto"}`), Response: []byte("data: \xff\x00\n" + id), Streamed: true, Folded: true},
+		ID: id, Owner: requestlog.Owner{WorkspaceID: "ws_1", KeyID: "key_1", KeyName: "ci"},
+		Timing:    requestlog.Timing{Time: time.Date(2026, 11, 3, 10, 0, 0, 0, time.UTC), Latency: 120 * time.Millisecond},
+		Call:      requestlog.Call{Endpoint: "chat/completions", Format: "chat", Requested: "auto"},
+		Routing:   requestlog.Routing{Model: "m", Provider: "p", Attempts: []requestlog.Attempt{{Provider: "p", Model: "m"}}},
+		Result:    requestlog.Result{Outcome: requestlog.OK, Status: 200},
+		Charge:    requestlog.Charge{Cost: &cost, Usage: llm.Usage{Input: 10, Output: 5}},
+		BodyState: requestlog.BodyStored,
+		Body:      requestlog.Body{Request: []byte(`{"model":"auto"}`), Response: []byte("data: \xff\x00\n" + id), Streamed: true, Folded: true},
 	}
 }
 

@@ -74,9 +74,12 @@ func november2026() *memoryLog {
 	for i := range 900 {
 		at := november.Add(time.Duration(i) * 48 * time.Minute)
 		e := requestlog.Entry{
-			ID: id.Floor("req", at), WorkspaceID: "ws_1", KeyID: "key_ci", KeyName: "ci", Time: at, Requested: "auto", Model: "small", Provider: "east",
-			Outcome: requestlog.OK, Status: 200, Usage: llm.Usage{Input: 100, Output: 50}, Cost: new(money.Amount(1_000_001)), BaselineModel: "large",
-			BaselineCost: new(money.Amount(3_000_000)), Versions: route.Versions{Router: "utility-2", Catalog: "c1"},
+			ID: id.Floor("req", at), Owner: requestlog.Owner{WorkspaceID: "ws_1", KeyID: "key_ci", KeyName: "ci"},
+			Timing: requestlog.Timing{Time: at}, Call: requestlog.Call{Requested: "auto"},
+			Routing:  requestlog.Routing{Model: "small", Provider: "east", Versions: route.Versions{Router: "utility-2", Catalog: "c1"}},
+			Result:   requestlog.Result{Outcome: requestlog.OK, Status: 200},
+			Charge:   requestlog.Charge{Usage: llm.Usage{Input: 100, Output: 50}, Cost: new(money.Amount(1_000_001))},
+			Baseline: requestlog.Baseline{BaselineModel: "large", BaselineCost: new(money.Amount(3_000_000))},
 		}
 		switch {
 		case i%10 == 0:
@@ -94,7 +97,7 @@ func november2026() *memoryLog {
 		all = append(all, e)
 	}
 	for _, at := range []time.Time{november.Add(-time.Second), november.AddDate(0, 1, 0)} {
-		all = append(all, requestlog.Entry{ID: id.Floor("req", at), WorkspaceID: "ws_1", Time: at, Model: "other", Cost: new(money.Dollar)})
+		all = append(all, requestlog.Entry{ID: id.Floor("req", at), Owner: requestlog.Owner{WorkspaceID: "ws_1"}, Timing: requestlog.Timing{Time: at}, Routing: requestlog.Routing{Model: "other"}, Charge: requestlog.Charge{Cost: new(money.Dollar)}})
 	}
 	slices.SortFunc(all, func(a, b requestlog.Entry) int { return strings.Compare(b.ID, a.ID) })
 	return &memoryLog{entries: all}

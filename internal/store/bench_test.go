@@ -40,15 +40,28 @@ func benchEntry(b *testing.B, i int, at time.Time) requestlog.Entry {
 		b.Fatal(err)
 	}
 	return requestlog.Entry{
-		Recorded: requestlog.Recorded{Decision: decision, JSON: recorded},
-		ID:       id.New("req", at), WorkspaceID: "ws_01JCX5T4M5D9X0Q3W8Z6F2V7RB", KeyID: fmt.Sprintf("key_01JCX5T4M5D9X0Q3W8Z6F2V7%02d", i%10), KeyName: "ci",
-		Time: at, Latency: time.Duration(300+i%1000) * time.Millisecond, TTFT: time.Duration(100+i%300) * time.Millisecond,
-		Endpoint: "chat/completions", Format: "chat", Requested: "auto", Model: fmt.Sprintf("model-%d", i%5), Provider: fmt.Sprintf("provider-%d", i%3),
-		DecisionKind: route.Expected, Decision: decision, Attempts: []requestlog.Attempt{{Provider: "provider-1", Model: "model-1", Status: 200}},
-		Outcome: requestlog.OK, Status: 200, Finish: "stop", Usage: llm.Usage{Input: 500, Output: 200}, Cost: &cost, BaselineCost: &baseline,
-		Bill: &catalog.Bill{Rows: []catalog.Row{{Class: "input", Tokens: 500, Rate: 3, Amount: cost}}, Total: cost}, BaselineModel: "large-a",
-		Preview: fmt.Sprintf("Please summarise document %d for me, and be brief", i), Session: fmt.Sprintf("s-%d", i/8), EndUser: fmt.Sprintf("u-%d", i%500),
-		Tags: map[string]string{"team": "search"}, Client: "openai-python/2", BodyState: requestlog.BodyStored,
+		Routing: requestlog.Routing{
+			Recorded: requestlog.Recorded{Decision: decision, JSON: recorded}, Model: fmt.Sprintf("model-%d", i%5), Provider: fmt.Sprintf("provider-%d", i%3),
+			DecisionKind: route.Expected, Decision: decision, Attempts: []requestlog.Attempt{{Provider: "provider-1", Model: "model-1", Status: 200}},
+		},
+		ID:     id.New("req", at),
+		Owner:  requestlog.Owner{WorkspaceID: "ws_01JCX5T4M5D9X0Q3W8Z6F2V7RB", KeyID: fmt.Sprintf("key_01JCX5T4M5D9X0Q3W8Z6F2V7%02d", i%10), KeyName: "ci"},
+		Timing: requestlog.Timing{Time: at, Latency: time.Duration(300+i%1000) * time.Millisecond, TTFT: time.Duration(100+i%300) * time.Millisecond},
+		Call: requestlog.Call{
+			Endpoint: "chat/completions", Format: "chat", Requested: "auto",
+			Preview: fmt.Sprintf("Please summarise document %d for me, and be brief", i),
+		},
+		Result: requestlog.Result{Outcome: requestlog.OK, Status: 200, Finish: "stop"},
+		Charge: requestlog.Charge{
+			Usage: llm.Usage{Input: 500, Output: 200}, Cost: &cost,
+			Bill: &catalog.Bill{Rows: []catalog.Row{{Class: "input", Tokens: 500, Rate: 3, Amount: cost}}, Total: cost},
+		},
+		Baseline: requestlog.Baseline{BaselineCost: &baseline, BaselineModel: "large-a"},
+		Labels: requestlog.Labels{
+			Session: fmt.Sprintf("s-%d", i/8), EndUser: fmt.Sprintf("u-%d", i%500),
+			Tags: map[string]string{"team": "search"},
+		},
+		Connection: requestlog.Connection{Client: "openai-python/2"}, BodyState: requestlog.BodyStored,
 		Body: requestlog.Body{
 			Request:  []byte(strings.Repeat(fmt.Sprintf(`{"role":"user","content":"text number %d"}`, i), 30)),
 			Response: []byte(strings.Repeat(fmt.Sprintf(`{"content":"answer %d"}`, i), 30)),

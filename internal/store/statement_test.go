@@ -115,11 +115,18 @@ func (noAbilities) Ability(*catalog.Model) predict.Ability { return predict.Abil
 func statementEntry(i int, at time.Time) requestlog.Entry {
 	floor := id.Floor("req", at)
 	return requestlog.Entry{
-		ID: fmt.Sprintf("%s%06d", floor[:len(floor)-6], i), WorkspaceID: "ws_1", KeyID: fmt.Sprintf("key_%d", i%10), KeyName: "ci", Time: at.Truncate(time.Millisecond),
-		Endpoint: "chat/completions", Format: "chat", Requested: "auto", Model: fmt.Sprintf("model-%d", i%5), Provider: "east",
-		DecisionKind: route.Expected, Decision: &route.Decision{Kind: route.Expected}, Attempts: []requestlog.Attempt{{Provider: "east", Model: "model-1", Status: 200}},
-		Outcome: requestlog.OK, Status: 200, Finish: "stop", Usage: llm.Usage{Input: 500, Output: 200}, Cost: new(money.Amount(310_000 + i%977*1000)),
-		BaselineModel: "large", BaselineCost: new(money.Amount(941_000)), Preview: "Please summarise this document", Client: "openai-python/2",
-		Versions: route.Versions{Router: "utility-2", Catalog: "c1"},
+		ID:     fmt.Sprintf("%s%06d", floor[:len(floor)-6], i),
+		Owner:  requestlog.Owner{WorkspaceID: "ws_1", KeyID: fmt.Sprintf("key_%d", i%10), KeyName: "ci"},
+		Timing: requestlog.Timing{Time: at.Truncate(time.Millisecond)},
+		Call:   requestlog.Call{Endpoint: "chat/completions", Format: "chat", Requested: "auto", Preview: "Please summarise this document"},
+		Routing: requestlog.Routing{
+			Model: fmt.Sprintf("model-%d", i%5), Provider: "east",
+			DecisionKind: route.Expected, Decision: &route.Decision{Kind: route.Expected}, Attempts: []requestlog.Attempt{{Provider: "east", Model: "model-1", Status: 200}},
+			Versions: route.Versions{Router: "utility-2", Catalog: "c1"},
+		},
+		Result:     requestlog.Result{Outcome: requestlog.OK, Status: 200, Finish: "stop"},
+		Charge:     requestlog.Charge{Usage: llm.Usage{Input: 500, Output: 200}, Cost: new(money.Amount(310_000 + i%977*1000))},
+		Baseline:   requestlog.Baseline{BaselineModel: "large", BaselineCost: new(money.Amount(941_000))},
+		Connection: requestlog.Connection{Client: "openai-python/2"},
 	}
 }

@@ -19,18 +19,27 @@ import (
 
 func servedEntry() *requestlog.Entry {
 	return &requestlog.Entry{
-		ID: "req_1", WorkspaceID: "ws_1", KeyID: "key_1", KeyName: "ci", Endpoint: "chat/completions", Stream: true,
-		Time: time.Unix(1700000000, 0).UTC(), Latency: 412 * time.Millisecond, TTFT: 180 * time.Millisecond, Overhead: 350 * time.Microsecond,
-		Requested: "auto", Model: "small", Provider: "local", DecisionKind: route.Fallback, Outcome: requestlog.OK, Status: 200,
-		Usage:        llm.Usage{Input: 100, CacheRead: 20, CacheWrite: 3, Output: 50, Reasoning: 10},
-		Cost:         new(money.Amount(310_000)),
-		BaselineCost: new(money.Amount(941_000)),
-		Attempts: []requestlog.Attempt{
-			{Provider: "other-cloud", Model: "large", Class: llm.UpstreamTimeout},
-			{Provider: "local", Model: "small"},
+		ID: "req_1", Owner: requestlog.Owner{WorkspaceID: "ws_1", KeyID: "key_1", KeyName: "ci"},
+		Call:   requestlog.Call{Endpoint: "chat/completions", Stream: true, Requested: "auto", Preview: "CANARY prompt"},
+		Timing: requestlog.Timing{Time: time.Unix(1700000000, 0).UTC(), Latency: 412 * time.Millisecond, TTFT: 180 * time.Millisecond, Overhead: 350 * time.Microsecond},
+		Routing: requestlog.Routing{
+			Model: "small", Provider: "local", DecisionKind: route.Fallback,
+			Attempts: []requestlog.Attempt{
+				{Provider: "other-cloud", Model: "large", Class: llm.UpstreamTimeout},
+				{Provider: "local", Model: "small"},
+			},
 		},
-		Preview: "CANARY prompt", EndUser: "CANARY user", Session: "CANARY session", Metadata: map[string]string{"a": "CANARY"},
-		Tags: map[string]string{"a": "CANARY"}, Body: requestlog.Body{Request: []byte("CANARY"), Response: []byte("CANARY")},
+		Result: requestlog.Result{Outcome: requestlog.OK, Status: 200},
+		Charge: requestlog.Charge{
+			Usage: llm.Usage{Input: 100, CacheRead: 20, CacheWrite: 3, Output: 50, Reasoning: 10},
+			Cost:  new(money.Amount(310_000)),
+		},
+		Baseline: requestlog.Baseline{BaselineCost: new(money.Amount(941_000))},
+		Labels: requestlog.Labels{
+			EndUser: "CANARY user", Session: "CANARY session", Metadata: map[string]string{"a": "CANARY"},
+			Tags: map[string]string{"a": "CANARY"},
+		},
+		Body: requestlog.Body{Request: []byte("CANARY"), Response: []byte("CANARY")},
 	}
 }
 
@@ -56,8 +65,12 @@ func TestLogEntryOfAServedRequest(t *testing.T) {
 func TestLogEntryOfARefusedRequest(t *testing.T) {
 	t.Parallel()
 	got := line(t, &requestlog.Entry{
-		ID: "req_2", Endpoint: "embeddings", Requested: strings.Repeat("é", 5000), Outcome: requestlog.Rejected, Status: 402, Simulated: true,
-		Error: &requestlog.Failure{Code: "BUDGET_EXCEEDED", Message: "CANARY message of a provider", Origin: llm.FromGateway},
+		ID: "req_2", Call: requestlog.Call{Endpoint: "embeddings", Requested: strings.Repeat("é", 5000)},
+		Result: requestlog.Result{
+			Outcome: requestlog.Rejected, Status: 402,
+			Error: &requestlog.Failure{Code: "BUDGET_EXCEEDED", Message: "CANARY message of a provider", Origin: llm.FromGateway},
+		},
+		Routing: requestlog.Routing{Simulated: true},
 	})
 	if !strings.Contains(got, "outcome=rejected status=402 code=BUDGET_EXCEEDED origin=gateway") || !strings.Contains(got, "simulated=true") {
 		t.Errorf("got %s", got)

@@ -76,8 +76,11 @@ func TestObserveCountsARefusedRequest(t *testing.T) {
 	t.Parallel()
 	m := newTestMetrics(Sources{})
 	m.Observe(&requestlog.Entry{
-		Endpoint: "embeddings", Outcome: requestlog.Rejected, Status: 429,
-		Error: &requestlog.Failure{Code: "RATE_LIMITED", Origin: llm.FromGateway},
+		Call: requestlog.Call{Endpoint: "embeddings"},
+		Result: requestlog.Result{
+			Outcome: requestlog.Rejected, Status: 429,
+			Error: &requestlog.Failure{Code: "RATE_LIMITED", Origin: llm.FromGateway},
+		},
 	})
 	got := scrape(t, m)
 	for _, want := range []string{
@@ -129,9 +132,11 @@ func TestLabelsAreBounded(t *testing.T) {
 	for i := range 1000 {
 		name := fmt.Sprintf("evil-%d", i)
 		m.Observe(&requestlog.Entry{
-			Endpoint: name, Outcome: requestlog.Outcome(name), DecisionKind: route.Kind(name), Provider: name, Model: name, Requested: name,
-			Error: &requestlog.Failure{Code: name, Origin: llm.Origin(name)}, Attempts: []requestlog.Attempt{{Provider: name, Model: name, Class: llm.Kind(name)}},
-			Usage: llm.Usage{Input: 1}, TTFT: 1, Cost: new(money.Amount(1)), BaselineCost: new(money.Amount(1)),
+			Call:    requestlog.Call{Endpoint: name, Requested: name},
+			Result:  requestlog.Result{Outcome: requestlog.Outcome(name), Error: &requestlog.Failure{Code: name, Origin: llm.Origin(name)}},
+			Routing: requestlog.Routing{DecisionKind: route.Kind(name), Provider: name, Model: name, Attempts: []requestlog.Attempt{{Provider: name, Model: name, Class: llm.Kind(name)}}},
+			Charge:  requestlog.Charge{Usage: llm.Usage{Input: 1}, Cost: new(money.Amount(1))},
+			Timing:  requestlog.Timing{TTFT: 1}, Baseline: requestlog.Baseline{BaselineCost: new(money.Amount(1))},
 		})
 	}
 	series := scrape(t, m)

@@ -68,7 +68,7 @@ func messagesPieces(stored []byte, streamed bool) iter.Seq2[llm.Delta, error] {
 
 // AsChat returns a stored request and its assembled response in the chat format. A part that cannot be converted is returned as it is.
 func AsChat(format string, body requestlog.Body) (request, response []byte) {
-	e := requestlog.Entry{Format: format, Body: body}
+	e := requestlog.Entry{Call: requestlog.Call{Format: format}, Body: body}
 	AssembleResponse(&e)
 	request, response = ToChat(format, e.Body)
 	if request == nil {

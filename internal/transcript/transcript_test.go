@@ -113,7 +113,7 @@ func TestTranscriptConvertsOtherFormatsToChat(t *testing.T) {
 	for name, tc := range foreign {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			e := requestlog.Entry{Format: name, Body: requestlog.Body{
+			e := requestlog.Entry{Call: requestlog.Call{Format: name}, Body: requestlog.Body{
 				Request: []byte(tc.request), Response: stored(t, tc.format, said()), Streamed: true,
 			}}
 			_, streamed := ToChat(name, e.Body)

@@ -68,7 +68,7 @@ func TestPostgresHidesExpiredEntriesUntilTheirPartitionIsDropped(t *testing.T) {
 	var entries []requestlog.Entry
 	for _, age := range []time.Duration{47 * time.Hour, 48*time.Hour + time.Minute} {
 		at := time.Now().Add(-age)
-		entries = append(entries, requestlog.Entry{ID: id.New("req", at), Time: at, WorkspaceID: key.Workspace, Outcome: requestlog.OK, Status: http.StatusOK})
+		entries = append(entries, requestlog.Entry{ID: id.New("req", at), Timing: requestlog.Timing{Time: at}, Owner: requestlog.Owner{WorkspaceID: key.Workspace}, Result: requestlog.Result{Outcome: requestlog.OK, Status: http.StatusOK}})
 	}
 	if err := db.Log.WriteEntries(t.Context(), entries); err != nil {
 		t.Fatal(err)

@@ -22,9 +22,14 @@ func TestExportOfLogColumnEqualsFieldOfRow(t *testing.T) {
 	for name, e := range map[string]requestlog.Entry{
 		"empty": {},
 		"full": {
-			ID: "req_1", Outcome: requestlog.OK, Status: 200, Stream: true, Requested: "auto", Model: "small", Provider: "openai",
-			DecisionKind: route.Policy, Policy: "p", Cost: new(money.Amount(5)), BaselineCost: new(money.Amount(3)), Latency: 1500 * time.Millisecond,
-			KeyID: "key_1", Finish: "stop", Session: "s", EndUser: "u", Client: "curl/8", Simulated: true, Cache: &requestlog.Cache{Status: requestlog.CacheHit},
+			ID: "req_1", Result: requestlog.Result{Outcome: requestlog.OK, Status: 200, Finish: "stop"},
+			Call:     requestlog.Call{Stream: true, Requested: "auto"},
+			Routing:  requestlog.Routing{Model: "small", Provider: "openai", DecisionKind: route.Policy, Policy: "p", Simulated: true},
+			Charge:   requestlog.Charge{Cost: new(money.Amount(5))},
+			Baseline: requestlog.Baseline{BaselineCost: new(money.Amount(3))},
+			Timing:   requestlog.Timing{Latency: 1500 * time.Millisecond}, Owner: requestlog.Owner{KeyID: "key_1"},
+			Labels: requestlog.Labels{Session: "s", EndUser: "u"}, Connection: requestlog.Connection{Client: "curl/8"},
+			Cache: &requestlog.Cache{Status: requestlog.CacheHit},
 		},
 	} {
 		row := exportRow{RowOf(&e), &e}

@@ -42,8 +42,11 @@ func TestBudgetsCommands(t *testing.T) {
 	var entries []requestlog.Entry
 	add := func(at time.Time, change func(*requestlog.Entry)) {
 		e := requestlog.Entry{
-			ID: id.New("req", at), WorkspaceID: w.ID, KeyID: key.ID, KeyName: "ci", Time: at, Outcome: requestlog.OK, Status: 200, Model: "large", Requested: "auto",
-			Session: "run", SessionSource: "given", Cost: new(money.Dollar), BodyState: requestlog.BodyDisabled, Attempts: []requestlog.Attempt{},
+			ID: id.New("req", at), Owner: requestlog.Owner{WorkspaceID: w.ID, KeyID: key.ID, KeyName: "ci"},
+			Timing: requestlog.Timing{Time: at}, Result: requestlog.Result{Outcome: requestlog.OK, Status: 200},
+			Routing: requestlog.Routing{Model: "large", Attempts: []requestlog.Attempt{}},
+			Call:    requestlog.Call{Requested: "auto"}, Labels: requestlog.Labels{Session: "run", SessionSource: "given"},
+			Charge: requestlog.Charge{Cost: new(money.Dollar)}, BodyState: requestlog.BodyDisabled,
 		}
 		change(&e)
 		entries = append(entries, e)

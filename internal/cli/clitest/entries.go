@@ -29,37 +29,44 @@ func Served() requestlog.Entry {
 	use := llm.Usage{Input: 1200, CacheRead: 800, Output: 450, Reasoning: 120}
 	ownBill, baseBill := own.Bill(use), base.Bill(use)
 	return requestlog.Entry{
-		ID: RequestID(at, 1), KeyID: "key_1", KeyName: "ci", Time: at,
-		Latency: 412 * time.Millisecond, TTFT: 180 * time.Millisecond, Overhead: 640 * time.Microsecond,
-		Endpoint: "chat/completions", Format: "chat", Stream: true, Requested: "auto", Model: "small-b", Provider: "provider-x", ServedAs: "small-b-2026",
-		DecisionKind: route.Expected,
-		Decision: &route.Decision{
-			Kind: route.Expected,
-			Input: route.Input{
-				Op: llm.Chat, Model: "auto", Objective: route.Objective{Name: "auto", Tradeoff: 0.5}, InputTokens: 2010, MaxOutput: 1000,
-				Choices: 1, Needs: llm.Tools | llm.JSONSchema, Stream: true, Messages: 3,
-			},
-			Candidates: []route.Candidate{
-				{Target: "provider-x/small-b", Provider: "provider-x", Model: "small-b", Rank: 1, Score: 0.8123, Quality: 0.7, Cost: 0.95, Speed: 0.61, Price: Nano(360_000), Latency: 900},
-				{Target: "provider-y/large-a", Provider: "provider-y", Model: "large-a", Rank: 2, Score: 0.7811, Quality: 0.92, Cost: 0.62, Speed: 0.4, Price: Nano(7_200_000), Latency: 2400},
-				{Target: "local/tiny", Provider: "local", Model: "tiny", Excluded: new(route.NewExclusion(route.MissingCapability, "it cannot do tools"))},
-				{Target: "provider-z/small-b", Provider: "provider-z", Model: "small-b", Excluded: new(route.NewExclusion(route.CircuitOpen, "its circuit is open after repeated failures"))},
-			},
-			Baseline: &route.Baseline{Model: "large-a", Source: "default"},
-			RunnerUp: "provider-y/large-a", Margin: 0.0312,
-			Policies: []route.PolicyHit{route.NewPolicyHit("night", "", false, "", "time.hour < 6")},
-			Versions: route.Versions{Router: "prior-1", Catalog: "c91d73960d7b"}, Micros: 27,
+		ID: RequestID(at, 1), Owner: requestlog.Owner{KeyID: "key_1", KeyName: "ci"},
+		Timing: requestlog.Timing{Time: at, Latency: 412 * time.Millisecond, TTFT: 180 * time.Millisecond, Overhead: 640 * time.Microsecond},
+		Call: requestlog.Call{
+			Endpoint: "chat/completions", Format: "chat", Stream: true, Requested: "auto",
+			Preview: "=Write a haiku\x1b[2J about the sea",
 		},
-		Attempts: []requestlog.Attempt{{
-			Provider: "provider-x", Model: "small-b", Upstream: "small-b", Start: 300 * time.Microsecond, Connect: 12 * time.Millisecond,
-			Headers: 150 * time.Millisecond, FirstToken: 180 * time.Millisecond, Duration: 411 * time.Millisecond, Status: 200,
-		}},
-		Outcome: requestlog.OK, Status: 200, Finish: "stop", Usage: use,
-		Cost: &ownBill.Total, Bill: &ownBill, BaselineModel: "large-a", BaselineSource: "default", BaselineCost: &baseBill.Total, BaselineBill: &baseBill,
-		Preview: "=Write a haiku\x1b[2J about the sea", Session: "s-1", EndUser: "u-1", Tags: map[string]string{"team": "search", "stage": "prod"},
-		Client: "openai-python/2.1", IP: "10.0.0.7", BytesIn: 3210, BytesOut: 15004, Versions: route.Versions{Router: "prior-1", Catalog: "c91d73960d7b"},
-		BodyState: requestlog.BodyStored,
-		Body:      requestlog.Body{Request: []byte(`{"model":"auto","messages":[{"role":"user","content":"Hi"}]}`), Response: []byte("not \x1b[31mJSON")},
+		Routing: requestlog.Routing{
+			Model: "small-b", Provider: "provider-x", ServedAs: "small-b-2026",
+			DecisionKind: route.Expected,
+			Decision: &route.Decision{
+				Kind: route.Expected,
+				Input: route.Input{
+					Op: llm.Chat, Model: "auto", Objective: route.Objective{Name: "auto", Tradeoff: 0.5}, InputTokens: 2010, MaxOutput: 1000,
+					Choices: 1, Needs: llm.Tools | llm.JSONSchema, Stream: true, Messages: 3,
+				},
+				Candidates: []route.Candidate{
+					{Target: "provider-x/small-b", Provider: "provider-x", Model: "small-b", Rank: 1, Score: 0.8123, Quality: 0.7, Cost: 0.95, Speed: 0.61, Price: Nano(360_000), Latency: 900},
+					{Target: "provider-y/large-a", Provider: "provider-y", Model: "large-a", Rank: 2, Score: 0.7811, Quality: 0.92, Cost: 0.62, Speed: 0.4, Price: Nano(7_200_000), Latency: 2400},
+					{Target: "local/tiny", Provider: "local", Model: "tiny", Excluded: new(route.NewExclusion(route.MissingCapability, "it cannot do tools"))},
+					{Target: "provider-z/small-b", Provider: "provider-z", Model: "small-b", Excluded: new(route.NewExclusion(route.CircuitOpen, "its circuit is open after repeated failures"))},
+				},
+				Baseline: &route.Baseline{Model: "large-a", Source: "default"},
+				RunnerUp: "provider-y/large-a", Margin: 0.0312,
+				Policies: []route.PolicyHit{route.NewPolicyHit("night", "", false, "", "time.hour < 6")},
+				Versions: route.Versions{Router: "prior-1", Catalog: "c91d73960d7b"}, Micros: 27,
+			},
+			Attempts: []requestlog.Attempt{{
+				Provider: "provider-x", Model: "small-b", Upstream: "small-b", Start: 300 * time.Microsecond, Connect: 12 * time.Millisecond,
+				Headers: 150 * time.Millisecond, FirstToken: 180 * time.Millisecond, Duration: 411 * time.Millisecond, Status: 200,
+			}}, Versions: route.Versions{Router: "prior-1", Catalog: "c91d73960d7b"},
+		},
+		Result:     requestlog.Result{Outcome: requestlog.OK, Status: 200, Finish: "stop"},
+		Charge:     requestlog.Charge{Usage: use, Cost: &ownBill.Total, Bill: &ownBill},
+		Baseline:   requestlog.Baseline{BaselineModel: "large-a", BaselineSource: "default", BaselineCost: &baseBill.Total, BaselineBill: &baseBill},
+		Labels:     requestlog.Labels{Session: "s-1", EndUser: "u-1", Tags: map[string]string{"team": "search", "stage": "prod"}},
+		Connection: requestlog.Connection{Client: "openai-python/2.1", IP: "10.0.0.7", BytesIn: 3210, BytesOut: 15004},
+		BodyState:  requestlog.BodyStored,
+		Body:       requestlog.Body{Request: []byte(`{"model":"auto","messages":[{"role":"user","content":"Hi"}]}`), Response: []byte("not \x1b[31mJSON")},
 	}
 }
 
@@ -88,13 +95,19 @@ func FellBack() requestlog.Entry {
 func Failed() requestlog.Entry {
 	at := Noon.Add(-10 * time.Minute)
 	return requestlog.Entry{
-		ID: RequestID(at, 3), KeyID: "key_2", KeyName: "batch", Time: at, Latency: 12345 * time.Millisecond, Overhead: time.Millisecond,
-		Endpoint: "chat/completions", Requested: "large-a", Outcome: requestlog.UpstreamError, Status: 502,
-		Decision: &route.Decision{Input: route.Input{Model: "large-a", InputTokens: 12, Messages: 1}, Micros: 9},
-		Attempts: []requestlog.Attempt{
-			{Provider: "provider-y", Model: "large-a", Duration: 12 * time.Second, Class: llm.UpstreamConnect, Message: "connection refused"},
+		ID: RequestID(at, 3), Owner: requestlog.Owner{KeyID: "key_2", KeyName: "batch"},
+		Timing: requestlog.Timing{Time: at, Latency: 12345 * time.Millisecond, Overhead: time.Millisecond},
+		Call:   requestlog.Call{Endpoint: "chat/completions", Requested: "large-a"},
+		Result: requestlog.Result{
+			Outcome: requestlog.UpstreamError, Status: 502,
+			Error: &requestlog.Failure{Code: "PROVIDER_UPSTREAM_ERROR", Message: "Every provider of large-a failed.", Origin: llm.FromProvider},
 		},
-		Error:     &requestlog.Failure{Code: "PROVIDER_UPSTREAM_ERROR", Message: "Every provider of large-a failed.", Origin: llm.FromProvider},
+		Routing: requestlog.Routing{
+			Decision: &route.Decision{Input: route.Input{Model: "large-a", InputTokens: 12, Messages: 1}, Micros: 9},
+			Attempts: []requestlog.Attempt{
+				{Provider: "provider-y", Model: "large-a", Duration: 12 * time.Second, Class: llm.UpstreamConnect, Message: "connection refused"},
+			},
+		},
 		BodyState: requestlog.BodyDisabledForKey,
 	}
 }
@@ -103,8 +116,11 @@ func Failed() requestlog.Entry {
 func Unpriced() requestlog.Entry {
 	at := Noon.Add(-5 * time.Minute)
 	return requestlog.Entry{
-		ID: RequestID(at, 4), Time: at, Latency: 90 * time.Millisecond, Endpoint: "chat/completions", Requested: "house-model", Model: "house-model",
-		Provider: "local", DecisionKind: route.Expected, Outcome: requestlog.OK, Status: 200, Usage: llm.Usage{Input: 10, Output: 20}, BodyState: requestlog.BodyDisabled,
+		ID: RequestID(at, 4), Timing: requestlog.Timing{Time: at, Latency: 90 * time.Millisecond},
+		Call:    requestlog.Call{Endpoint: "chat/completions", Requested: "house-model"},
+		Routing: requestlog.Routing{Model: "house-model", Provider: "local", DecisionKind: route.Expected},
+		Result:  requestlog.Result{Outcome: requestlog.OK, Status: 200},
+		Charge:  requestlog.Charge{Usage: llm.Usage{Input: 10, Output: 20}}, BodyState: requestlog.BodyDisabled,
 	}
 }
 

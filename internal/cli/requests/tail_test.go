@@ -55,7 +55,7 @@ func (g *growing) Entries(ctx context.Context, _ requestlog.Filter, p requestlog
 
 func at(second, n int) requestlog.Entry {
 	moment := clitest.Noon.Add(time.Duration(second) * time.Second)
-	return requestlog.Entry{ID: clitest.RequestID(moment, n), Time: moment, Outcome: requestlog.OK, Status: 200}
+	return requestlog.Entry{ID: clitest.RequestID(moment, n), Timing: requestlog.Timing{Time: moment}, Result: requestlog.Result{Outcome: requestlog.OK, Status: 200}}
 }
 
 func ids(entries ...requestlog.Entry) []string {

@@ -62,8 +62,13 @@ func (e *evaluation) lengths(prices map[string]*catalog.Price) []protocol.Length
 			if models := slices.Sorted(maps.Keys(outputs)); len(models) > 0 { // one model serves each request
 				model := models[i%len(models)]
 				observed.Observe(&requestlog.Entry{
-					WorkspaceID: source, Provider: "recorded", Model: model, Outcome: requestlog.OK, Finish: "stop", Usage: llm.Usage{Output: int64(outputs[model])},
-					Decision: &route.Decision{Input: route.Input{Op: llm.Chat, Choices: 1, Predictor: "recorded", Features: features}},
+					Owner: requestlog.Owner{WorkspaceID: source},
+					Routing: requestlog.Routing{
+						Provider: "recorded", Model: model,
+						Decision: &route.Decision{Input: route.Input{Op: llm.Chat, Choices: 1, Predictor: "recorded", Features: features}},
+					},
+					Result: requestlog.Result{Outcome: requestlog.OK, Finish: "stop"},
+					Charge: requestlog.Charge{Usage: llm.Usage{Output: int64(outputs[model])}},
 				})
 			}
 		}

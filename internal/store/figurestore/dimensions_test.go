@@ -36,7 +36,7 @@ func TestMigrationAddsRollupDimensions(t *testing.T) {
 	t.Parallel()
 	pgtest.EachDialect(t, func(t *testing.T, dsn, dir string) {
 		db := migrated(t, dsn, dir, 3)
-		entry := requestlog.Entry{ID: id.New("req", time.Now()), WorkspaceID: "ws", Time: time.Now()}
+		entry := requestlog.Entry{ID: id.New("req", time.Now()), Owner: requestlog.Owner{WorkspaceID: "ws"}, Timing: requestlog.Timing{Time: time.Now()}}
 		entry.Model, entry.KeyID = "small", "key_a"
 		start := hours.floor(entry.Stamp()).UnixMilli()
 		for i, row := range []struct{ id, model, latency string }{{"1", "small", "100:2 120:1"}, {"2", "small", "90:1 120:3"}, {"3", "large", ""}} {
@@ -113,7 +113,7 @@ func TestMigrationSeparatesPlaygroundAndServed(t *testing.T) {
 	t.Parallel()
 	pgtest.EachDialect(t, func(t *testing.T, dsn, dir string) {
 		db := migrated(t, dsn, dir, 5)
-		entry := requestlog.Entry{ID: id.New("req", time.Now()), WorkspaceID: "ws", Time: time.Now()}
+		entry := requestlog.Entry{ID: id.New("req", time.Now()), Owner: requestlog.Owner{WorkspaceID: "ws"}, Timing: requestlog.Timing{Time: time.Now()}}
 		entry.Model, entry.KeyID, entry.Latency = "small", "key_a", 0
 		start := hours.floor(entry.Stamp()).UnixMilli()
 		for _, row := range []struct{ id, grain, key, model, latency string }{

@@ -21,9 +21,12 @@ import (
 // storedEntry returns an entry with a trace and bodies of its own.
 func storedEntry(workspace, name string, at time.Time) requestlog.Entry {
 	return requestlog.Entry{
-		ID: id.New("req", at), WorkspaceID: workspace, Time: at.UTC().Truncate(time.Millisecond), Preview: "preview of " + name, BodyState: requestlog.BodyStored,
-		Decision: &route.Decision{Kind: route.Expected, Alone: name}, Tags: map[string]string{"name": name},
-		Body: requestlog.Body{Request: []byte("request of " + name), Response: []byte(strings.Repeat("response to "+name, 300)), Streamed: true},
+		ID: id.New("req", at), Owner: requestlog.Owner{WorkspaceID: workspace},
+		Timing: requestlog.Timing{Time: at.UTC().Truncate(time.Millisecond)},
+		Call:   requestlog.Call{Preview: "preview of " + name}, BodyState: requestlog.BodyStored,
+		Routing: requestlog.Routing{Decision: &route.Decision{Kind: route.Expected, Alone: name}},
+		Labels:  requestlog.Labels{Tags: map[string]string{"name": name}},
+		Body:    requestlog.Body{Request: []byte("request of " + name), Response: []byte(strings.Repeat("response to "+name, 300)), Streamed: true},
 	}
 }
 

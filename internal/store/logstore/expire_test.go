@@ -25,7 +25,7 @@ func TestExpireUsesRetentionOfWorkspace(t *testing.T) {
 		var entries []requestlog.Entry
 		for _, workspace := range []string{"short", "long", "usual"} {
 			for _, age := range []time.Duration{0, 10 * day, 60 * day} {
-				entries = append(entries, requestlog.Entry{ID: id.New("req", now.Add(-age)), WorkspaceID: workspace, Time: now.Add(-age)})
+				entries = append(entries, requestlog.Entry{ID: id.New("req", now.Add(-age)), Owner: requestlog.Owner{WorkspaceID: workspace}, Timing: requestlog.Timing{Time: now.Add(-age)}})
 			}
 		}
 		if err := db.WriteEntries(t.Context(), entries); err != nil {

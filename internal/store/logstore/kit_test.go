@@ -54,5 +54,5 @@ func connectTo(t *testing.T, dsn, dir string) *testDB {
 
 func textEntry(preview string) requestlog.Entry {
 	now := time.Now()
-	return requestlog.Entry{ID: id.New("req", now), WorkspaceID: "ws", Time: now, Preview: preview}
+	return requestlog.Entry{ID: id.New("req", now), Owner: requestlog.Owner{WorkspaceID: "ws"}, Timing: requestlog.Timing{Time: now}, Call: requestlog.Call{Preview: preview}}
 }

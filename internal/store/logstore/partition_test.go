@@ -31,7 +31,8 @@ func openAtNoon(t *testing.T, dsn string) *testDB {
 func aged(age time.Duration) requestlog.Entry {
 	at := noon.Add(-age)
 	return requestlog.Entry{
-		ID: id.New("req", at), WorkspaceID: "ws", Time: at, Preview: "secret words", Tags: map[string]string{"a": "b"},
+		ID: id.New("req", at), Owner: requestlog.Owner{WorkspaceID: "ws"}, Timing: requestlog.Timing{Time: at},
+		Call: requestlog.Call{Preview: "secret words"}, Labels: requestlog.Labels{Tags: map[string]string{"a": "b"}},
 		BodyState: requestlog.BodyStored, Body: requestlog.Body{Request: []byte("?"), Response: []byte("!")},
 	}
 }
@@ -240,8 +241,8 @@ func TestUnpartitionedLogBecomesOnePartition(t *testing.T) {
 		}
 	}
 	now := time.Now()
-	old := requestlog.Entry{ID: id.New("req", now.Add(-time.Hour)), WorkspaceID: "ws", Time: now}
-	future := requestlog.Entry{ID: id.New("req", now.Add(50*time.Hour)), WorkspaceID: "ws", Time: now}
+	old := requestlog.Entry{ID: id.New("req", now.Add(-time.Hour)), Owner: requestlog.Owner{WorkspaceID: "ws"}, Timing: requestlog.Timing{Time: now}}
+	future := requestlog.Entry{ID: id.New("req", now.Add(50*time.Hour)), Owner: requestlog.Owner{WorkspaceID: "ws"}, Timing: requestlog.Timing{Time: now}}
 	insert(old)
 	insert(future)
 

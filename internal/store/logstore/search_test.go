@@ -21,7 +21,7 @@ func minutely(t *testing.T, newest time.Time, entries int) *testDB {
 	var batch []requestlog.Entry
 	for i := range entries {
 		at := newest.Add(-time.Duration(i) * time.Minute)
-		batch = append(batch, requestlog.Entry{ID: id.New("req", at), WorkspaceID: "ws", Time: at})
+		batch = append(batch, requestlog.Entry{ID: id.New("req", at), Owner: requestlog.Owner{WorkspaceID: "ws"}, Timing: requestlog.Timing{Time: at}})
 	}
 	if err := db.WriteEntries(t.Context(), batch); err != nil {
 		t.Fatal(err)

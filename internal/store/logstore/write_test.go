@@ -15,9 +15,9 @@ func TestTraceUsesRecordedDecision(t *testing.T) {
 	t.Parallel()
 	decision := &route.Decision{Kind: route.Expected, Margin: 0.5, Candidates: []route.Candidate{{Target: "p/m"}}}
 	for name, e := range map[string]requestlog.Entry{
-		"alone":      {Decision: decision},
-		"with bills": {Decision: decision, Bill: &catalog.Bill{Total: 1}, BaselineBill: &catalog.Bill{Total: 2}},
-		"none":       {Bill: &catalog.Bill{Total: 1}},
+		"alone":      {Routing: requestlog.Routing{Decision: decision}},
+		"with bills": {Routing: requestlog.Routing{Decision: decision}, Charge: requestlog.Charge{Bill: &catalog.Bill{Total: 1}}, Baseline: requestlog.Baseline{BaselineBill: &catalog.Bill{Total: 2}}},
+		"none":       {Charge: requestlog.Charge{Bill: &catalog.Bill{Total: 1}}},
 	} {
 		want, err := appendTrace([]byte("x"), &e)
 		if err != nil {
@@ -41,7 +41,7 @@ func TestTraceUsesRecordedDecision(t *testing.T) {
 func TestTraceEncodesChangedDecision(t *testing.T) {
 	t.Parallel()
 	recorded := &route.Decision{Alone: "secret"}
-	e := requestlog.Entry{Decision: recorded, Recorded: requestlog.Recorded{Decision: recorded, JSON: []byte(`{"alone":"secret"}`)}}
+	e := requestlog.Entry{Routing: requestlog.Routing{Decision: recorded, Recorded: requestlog.Recorded{Decision: recorded, JSON: []byte(`{"alone":"secret"}`)}}}
 	changed := *recorded
 	changed.Alone = "[redacted]"
 	e.Decision = &changed

@@ -14,7 +14,7 @@ func TestMalformedBlocksAreRejected(t *testing.T) {
 	t.Parallel()
 	b := &builder{}
 	for i := range 5 {
-		b.add(&requestlog.Entry{Model: string(rune('a' + i)), Time: time.Unix(int64(i), 0), Tags: map[string]string{"team": "x"}})
+		b.add(&requestlog.Entry{Routing: requestlog.Routing{Model: string(rune('a' + i))}, Timing: requestlog.Timing{Time: time.Unix(int64(i), 0)}, Labels: requestlog.Labels{Tags: map[string]string{"team": "x"}}})
 	}
 	data := b.encode()
 	read := func(data []byte) error {

@@ -101,10 +101,14 @@ func figurePagesHaveTheFiguresOfEntries(t *testing.T, db *store.DB) {
 		must(t, err)
 		for i, e := range want {
 			want[i] = requestlog.Entry{
-				ID: e.ID, WorkspaceID: ws, KeyID: e.KeyID, KeyName: e.KeyName, Time: e.Time, Latency: e.Latency, TTFT: e.TTFT, Endpoint: e.Endpoint,
-				Requested: e.Requested, Model: e.Model, Provider: e.Provider, Simulated: e.Simulated, Policy: e.Policy, DecisionKind: e.DecisionKind,
-				Outcome: e.Outcome, Status: e.Status, Usage: e.Usage, Cost: e.Cost, BaselineModel: e.BaselineModel, BaselineCost: e.BaselineCost,
-				Cache: e.Cache, Versions: e.Versions,
+				ID: e.ID, Owner: requestlog.Owner{WorkspaceID: ws, KeyID: e.KeyID, KeyName: e.KeyName},
+				Timing:   requestlog.Timing{Time: e.Time, Latency: e.Latency, TTFT: e.TTFT},
+				Call:     requestlog.Call{Endpoint: e.Endpoint, Requested: e.Requested},
+				Routing:  requestlog.Routing{Model: e.Model, Provider: e.Provider, Simulated: e.Simulated, Policy: e.Policy, DecisionKind: e.DecisionKind, Versions: e.Versions},
+				Result:   requestlog.Result{Outcome: e.Outcome, Status: e.Status},
+				Charge:   requestlog.Charge{Usage: e.Usage, Cost: e.Cost},
+				Baseline: requestlog.Baseline{BaselineModel: e.BaselineModel, BaselineCost: e.BaselineCost},
+				Cache:    e.Cache,
 			}
 		}
 		var got []requestlog.Entry
@@ -186,7 +190,7 @@ func interruptedNeverReplacesComplete(t *testing.T, db *store.DB) {
 	earlier, within := sample(ws, now), sample(ws, now)
 	write(t, db, earlier)
 	cut := func(e requestlog.Entry) requestlog.Entry {
-		return requestlog.Entry{ID: e.ID, WorkspaceID: ws, Time: e.Time, Outcome: requestlog.Interrupted}
+		return requestlog.Entry{ID: e.ID, Owner: requestlog.Owner{WorkspaceID: ws}, Timing: requestlog.Timing{Time: e.Time}, Result: requestlog.Result{Outcome: requestlog.Interrupted}}
 	}
 
 	write(t, db, cut(earlier), cut(within), within)

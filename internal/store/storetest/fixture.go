@@ -48,28 +48,38 @@ func amountOf(dollars string) *money.Amount {
 // sample returns an entry with every field set.
 func sample(workspace string, at time.Time) requestlog.Entry {
 	return requestlog.Entry{
-		ID: entryID(at), WorkspaceID: workspace, KeyID: "key_1", KeyName: "ci", Time: at,
-		Latency: 412 * time.Millisecond, TTFT: 180 * time.Millisecond, Overhead: 700 * time.Microsecond,
-		Endpoint: "chat/completions", Format: "chat", Stream: true, Requested: "auto", Model: "small-b", Provider: "openai",
-		ServedAs: "small-b-2026", Policy: "cheap-first", Warnings: []string{"top_k dropped"},
-		DecisionKind: route.Policy,
-		Decision: &route.Decision{
-			Kind: route.Policy, Candidates: []route.Candidate{{Target: "openai/small-b", Rank: 1, Score: 0.8}},
-			Policies: []route.PolicyHit{{Name: "cheap-first", Matched: true}}, Micros: 12,
+		ID: entryID(at), Owner: requestlog.Owner{WorkspaceID: workspace, KeyID: "key_1", KeyName: "ci"},
+		Timing: requestlog.Timing{Time: at, Latency: 412 * time.Millisecond, TTFT: 180 * time.Millisecond, Overhead: 700 * time.Microsecond},
+		Call: requestlog.Call{
+			Endpoint: "chat/completions", Format: "chat", Stream: true, Requested: "auto",
+			Preview: "Write a haiku about 100%_ sure things",
 		},
-		Attempts: []requestlog.Attempt{
-			{Provider: "mistral", Model: "small-b", Class: llm.UpstreamServer, Status: 500, Message: "oops"},
-			{Provider: "openai", Model: "small-b", Status: 200, Usage: &llm.Usage{Input: 10, Output: 5}, Cost: amountOf("0.00031")},
+		Routing: requestlog.Routing{
+			Model: "small-b", Provider: "openai",
+			ServedAs: "small-b-2026", Policy: "cheap-first", Warnings: []string{"top_k dropped"},
+			DecisionKind: route.Policy,
+			Decision: &route.Decision{
+				Kind: route.Policy, Candidates: []route.Candidate{{Target: "openai/small-b", Rank: 1, Score: 0.8}},
+				Policies: []route.PolicyHit{{Name: "cheap-first", Matched: true}}, Micros: 12,
+			},
+			Attempts: []requestlog.Attempt{
+				{Provider: "mistral", Model: "small-b", Class: llm.UpstreamServer, Status: 500, Message: "oops"},
+				{Provider: "openai", Model: "small-b", Status: 200, Usage: &llm.Usage{Input: 10, Output: 5}, Cost: amountOf("0.00031")},
+			}, Versions: route.Versions{Router: "1", Catalog: "2"},
 		},
-		Outcome: requestlog.OK, Status: 200, Finish: "stop",
-		Usage: llm.Usage{Input: 100, CacheRead: 50, Output: 20, Reasoning: 5},
-		Cost:  amountOf("0.00031"), Bill: &catalog.Bill{Rows: []catalog.Row{{Class: "input", Tokens: 100, Rate: 3, Amount: 310_000}}, Total: 310_000},
-		BaselineModel: "large-a", BaselineSource: "default", BaselineCost: amountOf("0.000941"), BaselineBill: &catalog.Bill{Total: 941_000},
-		Preview: "Write a haiku about 100%_ sure things", Session: "s-1", EndUser: "u-1",
-		Tags: map[string]string{"team": "search", "stage": "prod"}, Metadata: map[string]string{"a": "b"},
-		Client: "openai-python/2", IP: "127.0.0.1", TraceID: "abc", Versions: route.Versions{Router: "1", Catalog: "2"},
-		BytesIn: 300, BytesOut: 900, BodyState: requestlog.BodyStored,
-		Body: requestlog.Body{Request: []byte(`{"model":"auto"}`), Response: []byte("data: {}\n"), Streamed: true},
+		Result: requestlog.Result{Outcome: requestlog.OK, Status: 200, Finish: "stop"},
+		Charge: requestlog.Charge{
+			Usage: llm.Usage{Input: 100, CacheRead: 50, Output: 20, Reasoning: 5},
+			Cost:  amountOf("0.00031"), Bill: &catalog.Bill{Rows: []catalog.Row{{Class: "input", Tokens: 100, Rate: 3, Amount: 310_000}}, Total: 310_000},
+		},
+		Baseline: requestlog.Baseline{BaselineModel: "large-a", BaselineSource: "default", BaselineCost: amountOf("0.000941"), BaselineBill: &catalog.Bill{Total: 941_000}},
+		Labels: requestlog.Labels{
+			Session: "s-1", EndUser: "u-1",
+			Tags: map[string]string{"team": "search", "stage": "prod"}, Metadata: map[string]string{"a": "b"},
+		},
+		Connection: requestlog.Connection{Client: "openai-python/2", IP: "127.0.0.1", TraceID: "abc", BytesIn: 300, BytesOut: 900},
+		BodyState:  requestlog.BodyStored,
+		Body:       requestlog.Body{Request: []byte(`{"model":"auto"}`), Response: []byte("data: {}\n"), Streamed: true},
 	}
 }
 
@@ -87,24 +97,39 @@ func drawEntry(t *rapid.T, workspace string, span time.Duration) requestlog.Entr
 	at := now.Add(-time.Duration(rapid.Int64Range(0, span.Milliseconds()).Draw(t, "age")) * time.Millisecond)
 	word := rapid.SampledFrom(words)
 	e := requestlog.Entry{
-		ID: entryID(at), WorkspaceID: workspace, Time: at.Truncate(time.Millisecond),
-		KeyID: rapid.SampledFrom([]string{"", "key_1", "key_2"}).Draw(t, "key"), Stream: rapid.Bool().Draw(t, "stream"),
-		Requested: word.Draw(t, "requested"), Model: word.Draw(t, "model"), Provider: word.Draw(t, "provider"), Policy: word.Draw(t, "policy"),
-		Simulated:    rapid.Bool().Draw(t, "simulated"),
-		DecisionKind: rapid.SampledFrom([]route.Kind{"", route.Expected, route.Fallback, route.Policy}).Draw(t, "decision"),
-		Outcome: rapid.SampledFrom([]requestlog.Outcome{
-			requestlog.OK, requestlog.ClientError, requestlog.UpstreamError, requestlog.Rejected, requestlog.Partial, requestlog.Interrupted,
-		}).Draw(t, "outcome"),
-		Status:  rapid.SampledFrom([]int{0, 200, 400, 429, 502}).Draw(t, "status"),
-		Latency: time.Duration(rapid.SampledFrom([]int64{0, 1, 3e6, 250e6, 400e6, 1600e6, 90e9}).Draw(t, "latency")),
-		TTFT:    time.Duration(rapid.Int64Range(0, 5e9).Draw(t, "ttft")),
-		Usage:   llm.Usage{Input: rapid.Int64Range(0, 1000).Draw(t, "input"), CacheRead: rapid.Int64Range(0, 100).Draw(t, "cached"), Output: 7},
-		Cost:    drawAmount(t, "cost"), BaselineCost: drawAmount(t, "baseline"),
-		Preview: word.Draw(t, "preview"), Session: word.Draw(t, "session"), EndUser: word.Draw(t, "user"),
-		Cache:     rapid.SampledFrom([]*requestlog.Cache{nil, {Status: requestlog.CacheHit, Saved: new(money.Amount(7_000_000)), Source: "req_0"}, {Status: requestlog.CacheMiss}}).Draw(t, "cache"),
-		Finish:    rapid.SampledFrom([]string{"", "stop", "length", "tool_calls"}).Draw(t, "finish"),
-		Client:    rapid.SampledFrom([]string{"", "curl/8", "agent (KHTML, like \\x)"}).Draw(t, "client"),
-		BodyState: requestlog.BodyDisabled,
+		ID:    entryID(at),
+		Owner: requestlog.Owner{WorkspaceID: workspace, KeyID: rapid.SampledFrom([]string{"", "key_1", "key_2"}).Draw(t, "key")},
+		Timing: requestlog.Timing{
+			Time:    at.Truncate(time.Millisecond),
+			Latency: time.Duration(rapid.SampledFrom([]int64{0, 1, 3e6, 250e6, 400e6, 1600e6, 90e9}).Draw(t, "latency")),
+			TTFT:    time.Duration(rapid.Int64Range(0, 5e9).Draw(t, "ttft")),
+		},
+		Call: requestlog.Call{
+			Stream:    rapid.Bool().Draw(t, "stream"),
+			Requested: word.Draw(t, "requested"),
+			Preview:   word.Draw(t, "preview"),
+		},
+		Routing: requestlog.Routing{
+			Model: word.Draw(t, "model"), Provider: word.Draw(t, "provider"), Policy: word.Draw(t, "policy"),
+			Simulated:    rapid.Bool().Draw(t, "simulated"),
+			DecisionKind: rapid.SampledFrom([]route.Kind{"", route.Expected, route.Fallback, route.Policy}).Draw(t, "decision"),
+		},
+		Result: requestlog.Result{
+			Outcome: rapid.SampledFrom([]requestlog.Outcome{
+				requestlog.OK, requestlog.ClientError, requestlog.UpstreamError, requestlog.Rejected, requestlog.Partial, requestlog.Interrupted,
+			}).Draw(t, "outcome"),
+			Status: rapid.SampledFrom([]int{0, 200, 400, 429, 502}).Draw(t, "status"),
+			Finish: rapid.SampledFrom([]string{"", "stop", "length", "tool_calls"}).Draw(t, "finish"),
+		},
+		Charge: requestlog.Charge{
+			Usage: llm.Usage{Input: rapid.Int64Range(0, 1000).Draw(t, "input"), CacheRead: rapid.Int64Range(0, 100).Draw(t, "cached"), Output: 7},
+			Cost:  drawAmount(t, "cost"),
+		},
+		Baseline:   requestlog.Baseline{BaselineCost: drawAmount(t, "baseline")},
+		Labels:     requestlog.Labels{Session: word.Draw(t, "session"), EndUser: word.Draw(t, "user")},
+		Cache:      rapid.SampledFrom([]*requestlog.Cache{nil, {Status: requestlog.CacheHit, Saved: new(money.Amount(7_000_000)), Source: "req_0"}, {Status: requestlog.CacheMiss}}).Draw(t, "cache"),
+		Connection: requestlog.Connection{Client: rapid.SampledFrom([]string{"", "curl/8", "agent (KHTML, like \\x)"}).Draw(t, "client")},
+		BodyState:  requestlog.BodyDisabled,
 	}
 	for range rapid.IntRange(0, 3).Draw(t, "attempts") {
 		e.Attempts = append(e.Attempts, requestlog.Attempt{

@@ -18,9 +18,14 @@ import (
 // sessionEntry returns the turn of a session.
 func sessionEntry(workspace, session string, at time.Time, change func(*requestlog.Entry)) requestlog.Entry {
 	e := requestlog.Entry{
-		ID: id.New("req", at), WorkspaceID: workspace, KeyID: "key_1", Time: at, Session: session, SessionSource: "given", Outcome: requestlog.OK, Status: 200,
-		Model: "large", Client: "agent/1", Latency: time.Second, Overhead: time.Millisecond, Usage: llm.Usage{Input: 10, CacheRead: 90, Output: 5},
-		Cost: new(money.Amount(100)), BaselineCost: new(money.Amount(150)), BodyState: requestlog.BodyDisabled, Attempts: []requestlog.Attempt{},
+		ID: id.New("req", at), Owner: requestlog.Owner{WorkspaceID: workspace, KeyID: "key_1"},
+		Timing:     requestlog.Timing{Time: at, Latency: time.Second, Overhead: time.Millisecond},
+		Labels:     requestlog.Labels{Session: session, SessionSource: "given"},
+		Result:     requestlog.Result{Outcome: requestlog.OK, Status: 200},
+		Routing:    requestlog.Routing{Model: "large", Attempts: []requestlog.Attempt{}},
+		Connection: requestlog.Connection{Client: "agent/1"},
+		Charge:     requestlog.Charge{Usage: llm.Usage{Input: 10, CacheRead: 90, Output: 5}, Cost: new(money.Amount(100))},
+		Baseline:   requestlog.Baseline{BaselineCost: new(money.Amount(150))}, BodyState: requestlog.BodyDisabled,
 	}
 	if change != nil {
 		change(&e)
