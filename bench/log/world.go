@@ -163,7 +163,7 @@ func (g *generator) serve(e *requestlog.Entry, t target) {
 	e.Cost, e.BaselineCost, e.BaselineModel, e.BaselineSource = &cost, &baseline, targets[0].model, "default"
 	e.Bill = &catalog.Bill{Rows: []catalog.Row{{Class: "input", Tokens: e.Usage.Input, Amount: cost / 2}, {Class: "output", Tokens: e.Usage.Output, Amount: cost - cost/2}}, Total: cost, Source: "catalog", AsOf: "2026-11-01"}
 	e.BaselineBill = &catalog.Bill{Total: baseline, Source: "catalog", AsOf: "2026-11-01"}
-	e.Attempts = []requestlog.Attempt{{Provider: t.provider, Model: t.model, Upstream: e.ServedAs, Status: 200, FirstToken: e.TTFT, Duration: e.Latency, Usage: &e.Usage, Cost: &cost}}
+	e.Attempts = []requestlog.Attempt{{Target: requestlog.Target{Provider: t.provider, Model: t.model, Upstream: e.ServedAs}, AttemptResult: requestlog.AttemptResult{Status: 200}, AttemptTiming: requestlog.AttemptTiming{FirstToken: e.TTFT, Duration: e.Latency}, Usage: &e.Usage, Cost: &cost}}
 	e.Decision = g.decision(&cost)
 	e.BytesIn, e.BytesOut = e.Usage.Input*4, e.Usage.Output*4
 }
@@ -194,7 +194,7 @@ func (g *generator) trouble(e *requestlog.Entry) {
 		e.DecisionKind, e.Policy = route.Policy, pick(g.rnd, policies)
 	case n < 90:
 		e.DecisionKind = route.Fallback
-		e.Attempts = append([]requestlog.Attempt{{Provider: "openai", Model: "gpt-4.1", Status: 503, Class: llm.UpstreamServer, Message: "The server is overloaded."}}, e.Attempts...)
+		e.Attempts = append([]requestlog.Attempt{{Target: requestlog.Target{Provider: "openai", Model: "gpt-4.1"}, AttemptResult: requestlog.AttemptResult{Status: 503, Class: llm.UpstreamServer, Message: "The server is overloaded."}}}, e.Attempts...)
 	case n < 99:
 		g.fail(e, requestlog.UpstreamError, pick(g.rnd, []int{502, 502, 503, 504}), "PROVIDER_UPSTREAM_ERROR", "every attempt failed")
 	case n < 109:

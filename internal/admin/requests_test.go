@@ -34,7 +34,7 @@ func entry(id, workspaceID string) requestlog.Entry {
 		Routing: requestlog.Routing{
 			Model: "gpt", Provider: "acme",
 			DecisionKind: route.Expected, Decision: &route.Decision{Kind: route.Expected, Input: route.Input{Needs: llm.Tools}},
-			Attempts: []requestlog.Attempt{{Provider: "acme", Model: "gpt", Upstream: "gpt-1", Duration: 400 * time.Millisecond, Status: 200, Usage: &usage}},
+			Attempts: []requestlog.Attempt{{Target: requestlog.Target{Provider: "acme", Model: "gpt", Upstream: "gpt-1"}, AttemptTiming: requestlog.AttemptTiming{Duration: 400 * time.Millisecond}, AttemptResult: requestlog.AttemptResult{Status: 200}, Usage: &usage}},
 		},
 		Result:    requestlog.Result{Outcome: requestlog.OK, Status: 200},
 		Charge:    requestlog.Charge{Usage: usage, Cost: &bill.Total, Bill: &bill},
@@ -290,16 +290,16 @@ func TestOnlyFiltersDropsPaging(t *testing.T) {
 
 func TestRowsHaveFallbackReason(t *testing.T) {
 	t.Parallel()
-	failed := requestlog.Attempt{Provider: "other", Model: "gpt", Class: llm.UpstreamOverloaded, Status: 503}
+	failed := requestlog.Attempt{Target: requestlog.Target{Provider: "other", Model: "gpt"}, AttemptResult: requestlog.AttemptResult{Class: llm.UpstreamOverloaded, Status: 503}}
 	for name, test := range map[string]struct {
 		decision route.Kind
 		attempts []requestlog.Attempt
 		want     string
 	}{
-		"the first choice failed":        {route.Fallback, []requestlog.Attempt{failed, {Provider: "acme"}}, "other/gpt was overloaded (503)"},
-		"it never answered":              {route.Fallback, []requestlog.Attempt{{Provider: "p", Model: "m", Class: llm.UpstreamTimeout}}, "p/m timed out"},
-		"an unknown class":               {route.Fallback, []requestlog.Attempt{{Provider: "p", Model: "m", Class: "new"}}, "p/m new"},
-		"the first choice was not tried": {route.Fallback, []requestlog.Attempt{{Provider: "acme"}}, "the first choice was backing off or at its limit and was not tried"},
+		"the first choice failed":        {route.Fallback, []requestlog.Attempt{failed, {Target: requestlog.Target{Provider: "acme"}}}, "other/gpt was overloaded (503)"},
+		"it never answered":              {route.Fallback, []requestlog.Attempt{{Target: requestlog.Target{Provider: "p", Model: "m"}, AttemptResult: requestlog.AttemptResult{Class: llm.UpstreamTimeout}}}, "p/m timed out"},
+		"an unknown class":               {route.Fallback, []requestlog.Attempt{{Target: requestlog.Target{Provider: "p", Model: "m"}, AttemptResult: requestlog.AttemptResult{Class: "new"}}}, "p/m new"},
+		"the first choice was not tried": {route.Fallback, []requestlog.Attempt{{Target: requestlog.Target{Provider: "acme"}}}, "the first choice was backing off or at its limit and was not tried"},
 		"no fallback":                    {route.Expected, []requestlog.Attempt{failed}, ""},
 	} {
 		e := entry("req_1", home)

@@ -25,8 +25,8 @@ func canaryEntry(workspaceID string) requestlog.Entry {
 	e.Preview = textCanary
 	e.Outcome, e.Error = requestlog.UpstreamError, &requestlog.Failure{Code: "PROVIDER_UPSTREAM_ERROR", Message: "invalid content: " + textCanary, Origin: llm.FromProvider}
 	e.Attempts = []requestlog.Attempt{
-		{Provider: "acme", Model: "gpt", Credential: operatorCanary, Status: 400, Class: llm.UpstreamRejected, Message: "invalid content: " + textCanary},
-		{Provider: "acme", Model: "gpt", Credential: operatorCanary, Status: 500, Class: llm.UpstreamServer, Cost: new(money.Amount(777_000_123))},
+		{Target: requestlog.Target{Provider: "acme", Model: "gpt", Credential: operatorCanary}, AttemptResult: requestlog.AttemptResult{Status: 400, Class: llm.UpstreamRejected, Message: "invalid content: " + textCanary}},
+		{Target: requestlog.Target{Provider: "acme", Model: "gpt", Credential: operatorCanary}, AttemptResult: requestlog.AttemptResult{Status: 500, Class: llm.UpstreamServer}, Cost: new(money.Amount(777_000_123))},
 	}
 	return e
 }

@@ -114,8 +114,8 @@ func (s *Series) prepare(ctx context.Context, t *provider.Target, last bool, c *
 			Workspace: s.Workspace, Session: s.Session, SealID: s.Dispatcher.SealID,
 		},
 		note: note{index: len(s.Attempts), probe: pass.Probe, Attempt: requestlog.Attempt{
-			Provider: t.Provider, Model: t.Model.Name, Upstream: t.Upstream, Credential: pass.Credential,
-			Start: time.Since(s.Terms.At), Wait: s.Clock.paused,
+			Target:        requestlog.Target{Provider: t.Provider, Model: t.Model.Name, Upstream: t.Upstream, Credential: pass.Credential},
+			AttemptTiming: requestlog.AttemptTiming{Start: time.Since(s.Terms.At), Wait: s.Clock.paused},
 		}},
 	}
 	a.call.Counter = a

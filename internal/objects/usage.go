@@ -184,7 +184,7 @@ func (o *Request) batchEntry(of batch.Object, key *account.Key, c *batchCharge) 
 		Result:  requestlog.Result{Outcome: requestlog.OK, Status: http.StatusOK, Finish: show.Shorten(rawjson.Get(of.Data, "status").String())},
 		Charge:  requestlog.Charge{Usage: c.usage}, BodyState: requestlog.BodyMedia,
 	}
-	attempt := requestlog.Attempt{Provider: of.Provider, Model: c.model, Credential: of.Credential, Status: http.StatusOK, Usage: &c.usage}
+	attempt := requestlog.Attempt{Target: requestlog.Target{Provider: of.Provider, Model: c.model, Credential: of.Credential}, AttemptResult: requestlog.AttemptResult{Status: http.StatusOK}, Usage: &c.usage}
 	if c.target != nil {
 		attempt.Upstream = c.target.Upstream
 	}

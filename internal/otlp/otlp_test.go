@@ -43,10 +43,13 @@ func served() *requestlog.Entry {
 			Model: "gpt-4.1", Provider: "prod", ServedAs: "gpt-4.1-2025",
 			Policy: "house rule", DecisionKind: route.Fallback,
 			Attempts: []requestlog.Attempt{
-				{Provider: "other", Model: "claude", Upstream: "claude-9", Start: 10 * time.Millisecond, Duration: time.Second, Status: 529, Class: llm.UpstreamOverloaded, Message: "you said SECRET"},
+				{Target: requestlog.Target{Provider: "other", Model: "claude", Upstream: "claude-9"}, AttemptTiming: requestlog.AttemptTiming{Start: 10 * time.Millisecond, Duration: time.Second}, AttemptResult: requestlog.AttemptResult{Status: 529, Class: llm.UpstreamOverloaded, Message: "you said SECRET"}},
 				{
-					Provider: "prod", Model: "gpt-4.1", Upstream: "gpt-4.1-upstream", Start: 1100 * time.Millisecond, Duration: 1900 * time.Millisecond, FirstToken: 400 * time.Millisecond, Status: 200,
-					Usage: &llm.Usage{Input: 10, CacheRead: 90, CacheWrite: 5, Output: 20, Reasoning: 7}, Cost: new(2 * money.Dollar),
+					Target:        requestlog.Target{Provider: "prod", Model: "gpt-4.1", Upstream: "gpt-4.1-upstream"},
+					AttemptTiming: requestlog.AttemptTiming{Start: 1100 * time.Millisecond, Duration: 1900 * time.Millisecond, FirstToken: 400 * time.Millisecond},
+					AttemptResult: requestlog.AttemptResult{Status: 200},
+					Usage:         &llm.Usage{Input: 10, CacheRead: 90, CacheWrite: 5, Output: 20, Reasoning: 7},
+					Cost:          new(2 * money.Dollar),
 				},
 			},
 		},

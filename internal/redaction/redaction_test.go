@@ -40,7 +40,7 @@ func leaky() requestlog.Entry {
 		Labels:    requestlog.Labels{Session: "of " + address, EndUser: address, Tags: map[string]string{"who": address, "team": "search"}, Metadata: map[string]string{"by": address}},
 		Routing: requestlog.Routing{
 			Warnings: []string{"dropped " + address},
-			Attempts: []requestlog.Attempt{{Message: "no " + address}, {}},
+			Attempts: []requestlog.Attempt{{AttemptResult: requestlog.AttemptResult{Message: "no " + address}}, {}},
 			Decision: &route.Decision{
 				Input: route.Input{
 					Controls: llm.Controls{SessionID: "of " + address}, EndUser: address, Metadata: map[string]string{"by": address},

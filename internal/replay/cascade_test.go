@@ -22,7 +22,7 @@ func TestBacktestPricesBothAttemptsOfACascade(t *testing.T) {
 		return route.State{}
 	}
 	attempt := func(model string, check requestlog.CheckState, cost string) requestlog.Attempt {
-		return requestlog.Attempt{Provider: "east", Model: model, Check: check, Cost: amount(cost)}
+		return requestlog.Attempt{Target: requestlog.Target{Provider: "east", Model: model}, Check: check, Cost: amount(cost)}
 	}
 	failure := 4 * (1 - qualityOf(0, 0.5)) / 100
 	expected := func(first, second string) money.Amount {
@@ -59,7 +59,7 @@ func TestBacktestPricesBothAttemptsOfACascade(t *testing.T) {
 			1, verify, "", []requestlog.Attempt{attempt("small", requestlog.CheckPassed, "0.0015")}, *amount("0.024"),
 		},
 		"the next model did not respond, and the failed response was served": {
-			1, verify, verify, []requestlog.Attempt{attempt("small", requestlog.CheckFailed, "0.0015"), {Provider: "east", Model: "large", Class: llm.Overloaded}}, *amount("0.0015"),
+			1, verify, verify, []requestlog.Attempt{attempt("small", requestlog.CheckFailed, "0.0015"), {Target: requestlog.Target{Provider: "east", Model: "large"}, AttemptResult: requestlog.AttemptResult{Class: llm.Overloaded}}}, *amount("0.0015"),
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

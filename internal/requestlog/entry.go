@@ -349,28 +349,50 @@ const (
 	UsageAboveHold UsageFlag = "above_hold" // the usage costs more than was held; the charge is the hold
 )
 
-// Attempt is one call to one target.
+// Attempt is one call to one target. Like those of an entry, its parts are embedded.
 type Attempt struct {
-	Provider   string        `json:"provider"`
-	Model      string        `json:"model"`
-	Upstream   string        `json:"upstream"`
-	Credential string        `json:"credential,omitempty"`
-	Start      time.Duration `json:"start_ns"` // after the request's start
+	Target
+	AttemptTiming
+	AttemptResult
+	Usage    *llm.Usage    `json:"usage,omitempty"`
+	Reported *llm.Usage    `json:"reported_usage,omitempty"` // usage reported by the provider, if it was rejected
+	Cost     *money.Amount `json:"cost_usd,omitempty"`
+	Bytes    int64         `json:"bytes"`
+	Hedge    bool          `json:"hedge,omitempty"` // made in parallel to an attempt without a response
+	PromptCache
+	// Check is the result of the checks of the response; empty if it was not checked by a policy.
+	Check CheckState `json:"check,omitempty"`
+}
+
+// Target is the target of an attempt and the credential that was used.
+type Target struct {
+	Provider   string `json:"provider"`
+	Model      string `json:"model"`
+	Upstream   string `json:"upstream"`
+	Credential string `json:"credential,omitempty"`
+}
+
+// AttemptTiming is the start of an attempt and its durations.
+type AttemptTiming struct {
+	Start time.Duration `json:"start_ns"` // after the request's start
 	// Wait is the time spent waiting before the attempt: backoff, a provider slot, returning traffic after an outage.
 	Wait       time.Duration `json:"wait_ns,omitempty"`
 	Connect    time.Duration `json:"connect_ns"` // until the connection was ready
 	Headers    time.Duration `json:"headers_ns"` // until the response headers
 	FirstToken time.Duration `json:"first_token_ns"`
 	Duration   time.Duration `json:"duration_ns"`
+}
+
+// AttemptResult is the response of the target, or the failure of the attempt.
+type AttemptResult struct {
 	Status     int           `json:"status,omitempty"`
 	Class      llm.Kind      `json:"class,omitempty"` // class of the failure; empty if the attempt served the request
 	Message    string        `json:"message,omitempty"`
 	RetryAfter time.Duration `json:"retry_after_ns,omitempty"`
-	Usage      *llm.Usage    `json:"usage,omitempty"`
-	Reported   *llm.Usage    `json:"reported_usage,omitempty"` // usage reported by the provider, if it was rejected
-	Cost       *money.Amount `json:"cost_usd,omitempty"`
-	Bytes      int64         `json:"bytes"`
-	Hedge      bool          `json:"hedge,omitempty"` // made in parallel to an attempt without a response
+}
+
+// PromptCache is how the gateway used the prompt cache of the provider.
+type PromptCache struct {
 	// CacheMark is the lifetime of the prompt-cache mark that the gateway set, 5m or 1h; empty for none.
 	CacheMark string `json:"cache_mark,omitempty"`
 	// CacheKey is the prompt_cache_key that the gateway set; empty for none.
@@ -378,8 +400,6 @@ type Attempt struct {
 	// CacheSaved is how much less the attempt cost with that mark than without a prompt cache. It is negative when the prompt was
 	// written to the cache, and nil when unknown.
 	CacheSaved *money.Amount `json:"cache_saved_usd,omitempty"`
-	// Check is the result of the checks of the response; empty if it was not checked by a policy.
-	Check CheckState `json:"check,omitempty"`
 }
 
 // CheckState is the result of the checks of a response.
@@ -417,7 +437,7 @@ func (r *Routing) Escalation() string {
 }
 
 // Failed reports whether the provider failed. A disconnected client and an invalid request are not failures of a provider.
-func (a *Attempt) Failed() bool { return a.Class != "" && a.Class.Origin() == llm.FromProvider }
+func (r *AttemptResult) Failed() bool { return r.Class != "" && r.Class.Origin() == llm.FromProvider }
 
 // Failure is the error that the client received.
 type Failure struct {

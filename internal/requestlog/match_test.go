@@ -117,14 +117,14 @@ func TestEscalationNamesItsReason(t *testing.T) {
 		entry Entry
 		want  string
 	}{
-		{"none", Entry{Routing: Routing{Attempts: []Attempt{{Model: "small"}}}}, ""},
+		{"none", Entry{Routing: Routing{Attempts: []Attempt{{Target: Target{Model: "small"}}}}}, ""},
 		{"a stuck task", Entry{Routing: Routing{Escalated: "3 identical tool errors"}}, "3 identical tool errors"},
 		{
 			"a failed check",
-			Entry{Routing: Routing{Attempts: []Attempt{{Model: "small", Check: CheckFailed}, {Model: "large", Check: CheckPassed}}}},
+			Entry{Routing: Routing{Attempts: []Attempt{{Target: Target{Model: "small"}, Check: CheckFailed}, {Target: Target{Model: "large"}, Check: CheckPassed}}}},
 			"The response of small failed its checks.",
 		},
-		{"a failed check without another attempt", Entry{Routing: Routing{Attempts: []Attempt{{Model: "small", Check: CheckFailed}}}}, ""},
+		{"a failed check without another attempt", Entry{Routing: Routing{Attempts: []Attempt{{Target: Target{Model: "small"}, Check: CheckFailed}}}}, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

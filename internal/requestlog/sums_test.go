@@ -38,7 +38,7 @@ func TestSumsCountWhatEntriesSay(t *testing.T) {
 		}
 	}
 	for _, class := range []llm.Kind{"", llm.UpstreamTimeout, llm.UpstreamRejected, llm.ClientCancelled} {
-		right.AddAttempt(&Attempt{Class: class})
+		right.AddAttempt(&Attempt{AttemptResult: AttemptResult{Class: class}})
 	}
 	left.Merge(&right)
 

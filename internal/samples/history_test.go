@@ -27,7 +27,7 @@ func templates() []requestlog.Entry {
 		return requestlog.Entry{
 			ID:      id.New("req", time.Now()),
 			Owner:   requestlog.Owner{WorkspaceID: "ws_1", KeyID: requestlog.SampleKeys()[0].ID},
-			Routing: requestlog.Routing{Simulated: true, DecisionKind: kind, Attempts: []requestlog.Attempt{{Duration: time.Second}}},
+			Routing: requestlog.Routing{Simulated: true, DecisionKind: kind, Attempts: []requestlog.Attempt{{AttemptTiming: requestlog.AttemptTiming{Duration: time.Second}}}},
 			Result:  requestlog.Result{Outcome: outcome},
 			Timing:  requestlog.Timing{Latency: time.Second, Overhead: time.Millisecond},
 			Labels:  requestlog.Labels{Session: "chat"},

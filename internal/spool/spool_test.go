@@ -72,7 +72,7 @@ func entry(id string) *requestlog.Entry {
 		ID: id, Owner: requestlog.Owner{WorkspaceID: "ws_1", KeyID: "key_1", KeyName: "ci"},
 		Timing:    requestlog.Timing{Time: time.Date(2026, 11, 3, 10, 0, 0, 0, time.UTC), Latency: 120 * time.Millisecond},
 		Call:      requestlog.Call{Endpoint: "chat/completions", Format: "chat", Requested: "auto"},
-		Routing:   requestlog.Routing{Model: "m", Provider: "p", Attempts: []requestlog.Attempt{{Provider: "p", Model: "m"}}},
+		Routing:   requestlog.Routing{Model: "m", Provider: "p", Attempts: []requestlog.Attempt{{Target: requestlog.Target{Provider: "p", Model: "m"}}}},
 		Result:    requestlog.Result{Outcome: requestlog.OK, Status: 200},
 		Charge:    requestlog.Charge{Cost: &cost, Usage: llm.Usage{Input: 10, Output: 5}},
 		BodyState: requestlog.BodyStored,

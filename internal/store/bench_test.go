@@ -42,7 +42,7 @@ func benchEntry(b *testing.B, i int, at time.Time) requestlog.Entry {
 	return requestlog.Entry{
 		Routing: requestlog.Routing{
 			Recorded: requestlog.Recorded{Decision: decision, JSON: recorded}, Model: fmt.Sprintf("model-%d", i%5), Provider: fmt.Sprintf("provider-%d", i%3),
-			DecisionKind: route.Expected, Decision: decision, Attempts: []requestlog.Attempt{{Provider: "provider-1", Model: "model-1", Status: 200}},
+			DecisionKind: route.Expected, Decision: decision, Attempts: []requestlog.Attempt{{Target: requestlog.Target{Provider: "provider-1", Model: "model-1"}, AttemptResult: requestlog.AttemptResult{Status: 200}}},
 		},
 		ID:     id.New("req", at),
 		Owner:  requestlog.Owner{WorkspaceID: "ws_01JCX5T4M5D9X0Q3W8Z6F2V7RB", KeyID: fmt.Sprintf("key_01JCX5T4M5D9X0Q3W8Z6F2V7%02d", i%10), KeyName: "ci"},

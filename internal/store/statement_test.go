@@ -121,7 +121,7 @@ func statementEntry(i int, at time.Time) requestlog.Entry {
 		Call:   requestlog.Call{Endpoint: "chat/completions", Format: "chat", Requested: "auto", Preview: "Please summarise this document"},
 		Routing: requestlog.Routing{
 			Model: fmt.Sprintf("model-%d", i%5), Provider: "east",
-			DecisionKind: route.Expected, Decision: &route.Decision{Kind: route.Expected}, Attempts: []requestlog.Attempt{{Provider: "east", Model: "model-1", Status: 200}},
+			DecisionKind: route.Expected, Decision: &route.Decision{Kind: route.Expected}, Attempts: []requestlog.Attempt{{Target: requestlog.Target{Provider: "east", Model: "model-1"}, AttemptResult: requestlog.AttemptResult{Status: 200}}},
 			Versions: route.Versions{Router: "utility-2", Catalog: "c1"},
 		},
 		Result:     requestlog.Result{Outcome: requestlog.OK, Status: 200, Finish: "stop"},

@@ -25,8 +25,8 @@ func servedEntry() *requestlog.Entry {
 		Routing: requestlog.Routing{
 			Model: "small", Provider: "local", DecisionKind: route.Fallback,
 			Attempts: []requestlog.Attempt{
-				{Provider: "other-cloud", Model: "large", Class: llm.UpstreamTimeout},
-				{Provider: "local", Model: "small"},
+				{Target: requestlog.Target{Provider: "other-cloud", Model: "large"}, AttemptResult: requestlog.AttemptResult{Class: llm.UpstreamTimeout}},
+				{Target: requestlog.Target{Provider: "local", Model: "small"}},
 			},
 		},
 		Result: requestlog.Result{Outcome: requestlog.OK, Status: 200},

@@ -134,7 +134,7 @@ func TestLabelsAreBounded(t *testing.T) {
 		m.Observe(&requestlog.Entry{
 			Call:    requestlog.Call{Endpoint: name, Requested: name},
 			Result:  requestlog.Result{Outcome: requestlog.Outcome(name), Error: &requestlog.Failure{Code: name, Origin: llm.Origin(name)}},
-			Routing: requestlog.Routing{DecisionKind: route.Kind(name), Provider: name, Model: name, Attempts: []requestlog.Attempt{{Provider: name, Model: name, Class: llm.Kind(name)}}},
+			Routing: requestlog.Routing{DecisionKind: route.Kind(name), Provider: name, Model: name, Attempts: []requestlog.Attempt{{Target: requestlog.Target{Provider: name, Model: name}, AttemptResult: requestlog.AttemptResult{Class: llm.Kind(name)}}}},
 			Charge:  requestlog.Charge{Usage: llm.Usage{Input: 1}, Cost: new(money.Amount(1))},
 			Timing:  requestlog.Timing{TTFT: 1}, Baseline: requestlog.Baseline{BaselineCost: new(money.Amount(1))},
 		})

@@ -56,8 +56,12 @@ func Served() requestlog.Entry {
 				Versions: route.Versions{Router: "prior-1", Catalog: "c91d73960d7b"}, Micros: 27,
 			},
 			Attempts: []requestlog.Attempt{{
-				Provider: "provider-x", Model: "small-b", Upstream: "small-b", Start: 300 * time.Microsecond, Connect: 12 * time.Millisecond,
-				Headers: 150 * time.Millisecond, FirstToken: 180 * time.Millisecond, Duration: 411 * time.Millisecond, Status: 200,
+				Target: requestlog.Target{Provider: "provider-x", Model: "small-b", Upstream: "small-b"},
+				AttemptTiming: requestlog.AttemptTiming{
+					Start: 300 * time.Microsecond, Connect: 12 * time.Millisecond,
+					Headers: 150 * time.Millisecond, FirstToken: 180 * time.Millisecond, Duration: 411 * time.Millisecond,
+				},
+				AttemptResult: requestlog.AttemptResult{Status: 200},
 			}}, Versions: route.Versions{Router: "prior-1", Catalog: "c91d73960d7b"},
 		},
 		Result:     requestlog.Result{Outcome: requestlog.OK, Status: 200, Finish: "stop"},
@@ -77,8 +81,12 @@ func FellBack() requestlog.Entry {
 	e.DecisionKind, e.Stream, e.Policy = route.Fallback, false, "cheap-first"
 	e.Attempts = []requestlog.Attempt{
 		{
-			Provider: "provider-y", Model: "large-a", Start: 200 * time.Microsecond, Connect: 9 * time.Millisecond, Headers: 30 * time.Millisecond,
-			Duration: 31 * time.Millisecond, Status: 429, Class: llm.UpstreamRateLimited, Message: "Rate limit reached for requests", RetryAfter: 20 * time.Second,
+			Target: requestlog.Target{Provider: "provider-y", Model: "large-a"},
+			AttemptTiming: requestlog.AttemptTiming{
+				Start: 200 * time.Microsecond, Connect: 9 * time.Millisecond, Headers: 30 * time.Millisecond,
+				Duration: 31 * time.Millisecond,
+			},
+			AttemptResult: requestlog.AttemptResult{Status: 429, Class: llm.UpstreamRateLimited, Message: "Rate limit reached for requests", RetryAfter: 20 * time.Second},
 		},
 		e.Attempts[0],
 	}
@@ -105,7 +113,7 @@ func Failed() requestlog.Entry {
 		Routing: requestlog.Routing{
 			Decision: &route.Decision{Input: route.Input{Model: "large-a", InputTokens: 12, Messages: 1}, Micros: 9},
 			Attempts: []requestlog.Attempt{
-				{Provider: "provider-y", Model: "large-a", Duration: 12 * time.Second, Class: llm.UpstreamConnect, Message: "connection refused"},
+				{Target: requestlog.Target{Provider: "provider-y", Model: "large-a"}, AttemptTiming: requestlog.AttemptTiming{Duration: 12 * time.Second}, AttemptResult: requestlog.AttemptResult{Class: llm.UpstreamConnect, Message: "connection refused"}},
 			},
 		},
 		BodyState: requestlog.BodyDisabledForKey,

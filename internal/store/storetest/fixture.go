@@ -63,8 +63,8 @@ func sample(workspace string, at time.Time) requestlog.Entry {
 				Policies: []route.PolicyHit{{Name: "cheap-first", Matched: true}}, Micros: 12,
 			},
 			Attempts: []requestlog.Attempt{
-				{Provider: "mistral", Model: "small-b", Class: llm.UpstreamServer, Status: 500, Message: "oops"},
-				{Provider: "openai", Model: "small-b", Status: 200, Usage: &llm.Usage{Input: 10, Output: 5}, Cost: amountOf("0.00031")},
+				{Target: requestlog.Target{Provider: "mistral", Model: "small-b"}, AttemptResult: requestlog.AttemptResult{Class: llm.UpstreamServer, Status: 500, Message: "oops"}},
+				{Target: requestlog.Target{Provider: "openai", Model: "small-b"}, AttemptResult: requestlog.AttemptResult{Status: 200}, Usage: &llm.Usage{Input: 10, Output: 5}, Cost: amountOf("0.00031")},
 			}, Versions: route.Versions{Router: "1", Catalog: "2"},
 		},
 		Result: requestlog.Result{Outcome: requestlog.OK, Status: 200, Finish: "stop"},
@@ -133,8 +133,8 @@ func drawEntry(t *rapid.T, workspace string, span time.Duration) requestlog.Entr
 	}
 	for range rapid.IntRange(0, 3).Draw(t, "attempts") {
 		e.Attempts = append(e.Attempts, requestlog.Attempt{
-			Model: word.Draw(t, "tried model"), Provider: word.Draw(t, "tried provider"),
-			Class: rapid.SampledFrom([]llm.Kind{"", llm.UpstreamTimeout, llm.ClientCancelled}).Draw(t, "class"),
+			Target:        requestlog.Target{Model: word.Draw(t, "tried model"), Provider: word.Draw(t, "tried provider")},
+			AttemptResult: requestlog.AttemptResult{Class: rapid.SampledFrom([]llm.Kind{"", llm.UpstreamTimeout, llm.ClientCancelled}).Draw(t, "class")},
 		})
 	}
 	if rapid.Bool().Draw(t, "failed") {
