@@ -109,8 +109,19 @@ const (
 
 // Key is an API key of a workspace with its restrictions. Its secrets are stored as keyed hashes.
 type Key struct {
-	ID            string
-	WorkspaceID   string
+	ID          string
+	WorkspaceID string
+	KeySettings
+	CreatedBy  string // account ID; empty for a key created on the command line
+	CreatedAt  time.Time
+	RevokedAt  time.Time // zero if not revoked
+	LastUsedAt time.Time
+	LastUsedBy string // client of the last use
+	Secrets    []Secret
+}
+
+// KeySettings are the settings of a key. Only the name is required. The default scope of a new key is Inference.
+type KeySettings struct {
 	Name          string
 	Scopes        []Scope
 	AllowedModels []string // empty allows all; entries may end in *
@@ -123,13 +134,7 @@ type Key struct {
 	ErrorFormat   string         // "" or "openai"
 	AllowUnpriced bool
 	Tags          map[string]string
-	CreatedBy     string // account ID; empty for a key created on the command line
-	CreatedAt     time.Time
 	ExpiresAt     time.Time // zero for never
-	RevokedAt     time.Time // zero if not revoked
-	LastUsedAt    time.Time
-	LastUsedBy    string // client of the last use
-	Secrets       []Secret
 }
 
 // Grant is a valid key with its workspace. Both are shared and must not be changed.

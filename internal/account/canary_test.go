@@ -22,7 +22,7 @@ func TestSecretsAreNeverStored(t *testing.T) {
 	owner := f.actor(ann.ID, f.home(ann.ID).ID)
 	_, invitation, err := f.Invite(f.ctx, owner, account.Viewer)
 	f.must(err)
-	key, first, err := f.CreateKey(f.ctx, owner, account.KeyDraft{Name: "ci"})
+	key, first, err := f.CreateKey(f.ctx, owner, account.KeySettings{Name: "ci"})
 	f.must(err)
 	_, second, err := f.RotateKey(f.ctx, owner, key.ID, account.Grace{})
 	f.must(err)

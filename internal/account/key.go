@@ -11,23 +11,6 @@ import (
 	"fairlead/internal/llm"
 )
 
-// KeyDraft holds the settings of a new key. Only the name is required. The default scope is Inference.
-type KeyDraft struct {
-	Name          string
-	Scopes        []Scope
-	AllowedModels []string
-	Limits        Limits
-	Budget        *Budget
-	Sessions      *SessionLimits
-	Baseline      string
-	LogBodies     *bool
-	Cache         *ResponseCache
-	ErrorFormat   string
-	AllowUnpriced bool
-	Tags          map[string]string
-	ExpiresAt     time.Time // zero for never
-}
-
 // KeyChange holds changed settings; nil fields are unchanged.
 type KeyChange struct {
 	Name          *string
@@ -62,7 +45,7 @@ const (
 // CreateKey creates a key in the actor's workspace. It also returns the key's text, which is shown once and not stored. It
 // returns a Conflict when the account has created too many active keys. A key created with another key counts toward the account
 // of the first key in the chain.
-func (s *Service) CreateKey(ctx context.Context, by Actor, d KeyDraft) (Key, string, error) {
+func (s *Service) CreateKey(ctx context.Context, by Actor, d KeySettings) (Key, string, error) {
 	if !by.May(ManageKeys) && !by.May(ManageOwnKeys) {
 		return Key{}, "", denied("You do not have permission to create API keys in this workspace. Ask an owner or admin.")
 	}
@@ -70,12 +53,8 @@ func (s *Service) CreateKey(ctx context.Context, by Actor, d KeyDraft) (Key, str
 		d.Scopes = []Scope{Inference}
 	}
 	now := s.now()
-	key := Key{
-		ID: id.New("key", now), WorkspaceID: by.WorkspaceID, Name: d.Name, Scopes: sortedScopes(d.Scopes),
-		AllowedModels: d.AllowedModels, Limits: d.Limits, Budget: d.Budget, Sessions: d.Sessions, Baseline: d.Baseline, LogBodies: d.LogBodies, Cache: d.Cache,
-		ErrorFormat: d.ErrorFormat, AllowUnpriced: d.AllowUnpriced, Tags: d.Tags,
-		CreatedBy: by.AccountID, CreatedAt: now, ExpiresAt: stored(d.ExpiresAt),
-	}
+	d.Scopes, d.ExpiresAt = sortedScopes(d.Scopes), stored(d.ExpiresAt)
+	key := Key{ID: id.New("key", now), WorkspaceID: by.WorkspaceID, KeySettings: d, CreatedBy: by.AccountID, CreatedAt: now}
 	if err := checkKey(key); err != nil {
 		return Key{}, "", err
 	}

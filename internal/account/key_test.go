@@ -23,26 +23,26 @@ func TestKeySettingsAreChecked(t *testing.T) {
 	owner := f.owner("ann@example.com")
 	tests := []struct {
 		name  string
-		draft account.KeyDraft
+		draft account.KeySettings
 		param string
 	}{
-		{"no name", account.KeyDraft{}, "name"},
-		{"long name", account.KeyDraft{Name: strings.Repeat("x", 101)}, "name"},
-		{"unknown scope", account.KeyDraft{Name: "x", Scopes: []account.Scope{"admin"}}, "scopes"},
-		{"empty model", account.KeyDraft{Name: "x", AllowedModels: []string{""}}, "allowed_models"},
-		{"star inside", account.KeyDraft{Name: "x", AllowedModels: []string{"gpt*mini"}}, "allowed_models"},
-		{"negative rate", account.KeyDraft{Name: "x", Limits: account.Limits{RequestsPerMinute: -1}}, "limits.requests_per_minute"},
-		{"huge rate", account.KeyDraft{Name: "x", Limits: account.Limits{TokensPerMinute: 1 << 62}}, "limits.tokens_per_minute"},
-		{"negative concurrency", account.KeyDraft{Name: "x", Limits: account.Limits{Concurrent: -1}}, "limits.concurrent"},
-		{"negative budget", account.KeyDraft{Name: "x", Budget: &account.Budget{Amount: -1, Period: account.Daily}}, "budget.amount_usd"},
-		{"unknown period", account.KeyDraft{Name: "x", Budget: &account.Budget{Period: "hour"}}, "budget.period"},
-		{"unknown zone", account.KeyDraft{Name: "x", Budget: &account.Budget{Period: account.Daily, Zone: "Nowhere"}}, "budget.zone"},
-		{"zone of the machine", account.KeyDraft{Name: "x", Budget: &account.Budget{Period: account.Daily, Zone: "Local"}}, "budget.zone"},
-		{"warning beyond", account.KeyDraft{Name: "x", Budget: &account.Budget{Period: account.Daily, WarnPercent: 101}}, "budget.warn_percent"},
-		{"unknown error format", account.KeyDraft{Name: "x", ErrorFormat: "xml"}, "error_format"},
-		{"baseline with a line break", account.KeyDraft{Name: "x", Baseline: "a\nb"}, "baseline"},
-		{"tag without name", account.KeyDraft{Name: "x", Tags: map[string]string{"": "v"}}, "tags"},
-		{"already expired", account.KeyDraft{Name: "x", ExpiresAt: f.clock.now()}, "expires_at"},
+		{"no name", account.KeySettings{}, "name"},
+		{"long name", account.KeySettings{Name: strings.Repeat("x", 101)}, "name"},
+		{"unknown scope", account.KeySettings{Name: "x", Scopes: []account.Scope{"admin"}}, "scopes"},
+		{"empty model", account.KeySettings{Name: "x", AllowedModels: []string{""}}, "allowed_models"},
+		{"star inside", account.KeySettings{Name: "x", AllowedModels: []string{"gpt*mini"}}, "allowed_models"},
+		{"negative rate", account.KeySettings{Name: "x", Limits: account.Limits{RequestsPerMinute: -1}}, "limits.requests_per_minute"},
+		{"huge rate", account.KeySettings{Name: "x", Limits: account.Limits{TokensPerMinute: 1 << 62}}, "limits.tokens_per_minute"},
+		{"negative concurrency", account.KeySettings{Name: "x", Limits: account.Limits{Concurrent: -1}}, "limits.concurrent"},
+		{"negative budget", account.KeySettings{Name: "x", Budget: &account.Budget{Amount: -1, Period: account.Daily}}, "budget.amount_usd"},
+		{"unknown period", account.KeySettings{Name: "x", Budget: &account.Budget{Period: "hour"}}, "budget.period"},
+		{"unknown zone", account.KeySettings{Name: "x", Budget: &account.Budget{Period: account.Daily, Zone: "Nowhere"}}, "budget.zone"},
+		{"zone of the machine", account.KeySettings{Name: "x", Budget: &account.Budget{Period: account.Daily, Zone: "Local"}}, "budget.zone"},
+		{"warning beyond", account.KeySettings{Name: "x", Budget: &account.Budget{Period: account.Daily, WarnPercent: 101}}, "budget.warn_percent"},
+		{"unknown error format", account.KeySettings{Name: "x", ErrorFormat: "xml"}, "error_format"},
+		{"baseline with a line break", account.KeySettings{Name: "x", Baseline: "a\nb"}, "baseline"},
+		{"tag without name", account.KeySettings{Name: "x", Tags: map[string]string{"": "v"}}, "tags"},
+		{"already expired", account.KeySettings{Name: "x", ExpiresAt: f.clock.now()}, "expires_at"},
 	}
 	for _, tt := range tests {
 		t.Log(tt.name)
@@ -56,7 +56,7 @@ func TestKeyLifecycle(t *testing.T) {
 	f := newFixture(t, "invitation")
 	owner := f.owner("ann@example.com")
 	f.clock.pass(time.Second)
-	key, text, err := f.CreateKey(f.ctx, owner, account.KeyDraft{Name: "ci"})
+	key, text, err := f.CreateKey(f.ctx, owner, account.KeySettings{Name: "ci"})
 	f.must(err)
 	f.must(secret.ParseKey(text))
 	if s := key.Secrets[0]; s.Start != text[:7] || s.End != text[len(text)-4:] || len(s.Hash) != 32 {
@@ -119,7 +119,7 @@ func TestGracesAreBounded(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, "invitation")
 	owner := f.owner("ann@example.com")
-	key, _, err := f.CreateKey(f.ctx, owner, account.KeyDraft{Name: "ci"})
+	key, _, err := f.CreateKey(f.ctx, owner, account.KeySettings{Name: "ci"})
 	f.must(err)
 	for range 4 {
 		_, _, err = f.RotateKey(f.ctx, owner, key.ID, account.Grace{AfterUse: time.Hour})
@@ -148,7 +148,7 @@ func TestKeysOfOtherWorkspacesAreNotFound(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, "invitation")
 	ann, bob := f.owner("ann@example.com"), f.owner("bob@example.com")
-	key, _, err := f.CreateKey(f.ctx, ann, account.KeyDraft{Name: "ci"})
+	key, _, err := f.CreateKey(f.ctx, ann, account.KeySettings{Name: "ci"})
 	f.must(err)
 	calls := map[string]func(keyID string) error{
 		"read":   func(keyID string) error { _, err := f.Key(f.ctx, bob.WorkspaceID, keyID); return err },
@@ -173,11 +173,11 @@ func TestGrantsAreLimitedToOwnPermissions(t *testing.T) {
 	other := f.member(owner, "other@example.com", account.Developer)
 	viewer := f.member(owner, "viewer@example.com", account.Viewer)
 
-	_, _, err := f.CreateKey(f.ctx, viewer, account.KeyDraft{Name: "x"})
+	_, _, err := f.CreateKey(f.ctx, viewer, account.KeySettings{Name: "x"})
 	f.refused(err, llm.PermissionDenied)
-	_, _, err = f.CreateKey(f.ctx, developer, account.KeyDraft{Name: "x", Scopes: []account.Scope{account.Manage}})
+	_, _, err = f.CreateKey(f.ctx, developer, account.KeySettings{Name: "x", Scopes: []account.Scope{account.Manage}})
 	f.refused(err, llm.PermissionDenied, "scopes")
-	own, _, err := f.CreateKey(f.ctx, developer, account.KeyDraft{Name: "x", Scopes: []account.Scope{account.Read, account.Inference, account.Read}})
+	own, _, err := f.CreateKey(f.ctx, developer, account.KeySettings{Name: "x", Scopes: []account.Scope{account.Read, account.Inference, account.Read}})
 	f.must(err)
 	_, err = f.UpdateKey(f.ctx, developer, own.ID, account.KeyChange{Scopes: &[]account.Scope{account.Manage}})
 	f.refused(err, llm.PermissionDenied, "scopes")
@@ -204,7 +204,7 @@ func TestKeysMadeByAKeyStayWithinIt(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, "invitation")
 	owner := f.owner("owner@example.com")
-	make := func(d account.KeyDraft) account.Actor {
+	make := func(d account.KeySettings) account.Actor {
 		t.Helper()
 		d.Name, d.Scopes = "maker", []account.Scope{account.Inference, account.Manage}
 		key, _, err := f.CreateKey(f.ctx, owner, d)
@@ -216,23 +216,23 @@ func TestKeysMadeByAKeyStayWithinIt(t *testing.T) {
 	soon := f.clock.now().Add(time.Hour)
 	tests := []struct {
 		name  string
-		maker account.KeyDraft
-		draft account.KeyDraft
+		maker account.KeySettings
+		draft account.KeySettings
 		param string // empty when allowed
 	}{
-		{"nothing bounded", account.KeyDraft{}, account.KeyDraft{}, ""},
-		{"all models", account.KeyDraft{AllowedModels: []string{"gpt*"}}, account.KeyDraft{}, "allowed_models"},
-		{"other models", account.KeyDraft{AllowedModels: []string{"gpt*"}}, account.KeyDraft{AllowedModels: []string{"g*"}}, "allowed_models"},
-		{"some models", account.KeyDraft{AllowedModels: []string{"gpt*"}}, account.KeyDraft{AllowedModels: []string{"gpt-4.1", "gpt-5*"}}, ""},
-		{"no limit", account.KeyDraft{Limits: account.Limits{Concurrent: 3}}, account.KeyDraft{}, "limits"},
-		{"higher limit", account.KeyDraft{Limits: account.Limits{Concurrent: 3}}, account.KeyDraft{Limits: account.Limits{Concurrent: 4}}, "limits"},
-		{"lower limit", account.KeyDraft{Limits: account.Limits{Concurrent: 3}}, account.KeyDraft{Limits: account.Limits{Concurrent: 2}}, ""},
-		{"no end", account.KeyDraft{ExpiresAt: soon}, account.KeyDraft{}, "expires_at"},
-		{"later end", account.KeyDraft{ExpiresAt: soon}, account.KeyDraft{ExpiresAt: soon.Add(1e6)}, "expires_at"},
-		{"same end", account.KeyDraft{ExpiresAt: soon}, account.KeyDraft{ExpiresAt: soon}, ""},
-		{"unpriced", account.KeyDraft{}, account.KeyDraft{AllowUnpriced: true}, "allow_unpriced"},
-		{"a budget's second use", account.KeyDraft{Budget: &account.Budget{Amount: 1, Period: account.Daily}}, account.KeyDraft{Budget: &account.Budget{Amount: 1, Period: account.Daily}}, "budget"},
-		{"reading needs no budget", account.KeyDraft{Budget: &account.Budget{Amount: 1, Period: account.Daily}}, account.KeyDraft{Scopes: []account.Scope{account.Read}}, ""},
+		{"nothing bounded", account.KeySettings{}, account.KeySettings{}, ""},
+		{"all models", account.KeySettings{AllowedModels: []string{"gpt*"}}, account.KeySettings{}, "allowed_models"},
+		{"other models", account.KeySettings{AllowedModels: []string{"gpt*"}}, account.KeySettings{AllowedModels: []string{"g*"}}, "allowed_models"},
+		{"some models", account.KeySettings{AllowedModels: []string{"gpt*"}}, account.KeySettings{AllowedModels: []string{"gpt-4.1", "gpt-5*"}}, ""},
+		{"no limit", account.KeySettings{Limits: account.Limits{Concurrent: 3}}, account.KeySettings{}, "limits"},
+		{"higher limit", account.KeySettings{Limits: account.Limits{Concurrent: 3}}, account.KeySettings{Limits: account.Limits{Concurrent: 4}}, "limits"},
+		{"lower limit", account.KeySettings{Limits: account.Limits{Concurrent: 3}}, account.KeySettings{Limits: account.Limits{Concurrent: 2}}, ""},
+		{"no end", account.KeySettings{ExpiresAt: soon}, account.KeySettings{}, "expires_at"},
+		{"later end", account.KeySettings{ExpiresAt: soon}, account.KeySettings{ExpiresAt: soon.Add(1e6)}, "expires_at"},
+		{"same end", account.KeySettings{ExpiresAt: soon}, account.KeySettings{ExpiresAt: soon}, ""},
+		{"unpriced", account.KeySettings{}, account.KeySettings{AllowUnpriced: true}, "allow_unpriced"},
+		{"a budget's second use", account.KeySettings{Budget: &account.Budget{Amount: 1, Period: account.Daily}}, account.KeySettings{Budget: &account.Budget{Amount: 1, Period: account.Daily}}, "budget"},
+		{"reading needs no budget", account.KeySettings{Budget: &account.Budget{Amount: 1, Period: account.Daily}}, account.KeySettings{Scopes: []account.Scope{account.Read}}, ""},
 	}
 	for _, tt := range tests {
 		maker := make(tt.maker)
@@ -249,10 +249,10 @@ func TestKeysMadeByAKeyStayWithinIt(t *testing.T) {
 		}
 	}
 
-	bounded := make(account.KeyDraft{Limits: account.Limits{Concurrent: 3}})
+	bounded := make(account.KeySettings{Limits: account.Limits{Concurrent: 3}})
 	_, err := f.UpdateKey(f.ctx, bounded, bounded.KeyID, account.KeyChange{Limits: &account.Limits{}})
 	f.refused(err, llm.PermissionDenied)
-	free := make(account.KeyDraft{})
+	free := make(account.KeySettings{})
 	_, _, err = f.RotateKey(f.ctx, bounded, free.KeyID, account.Grace{})
 	f.refused(err, llm.PermissionDenied, "limits")
 	_, err = f.UpdateKey(f.ctx, bounded, free.KeyID, account.KeyChange{Name: new("renamed")})
@@ -261,7 +261,7 @@ func TestKeysMadeByAKeyStayWithinIt(t *testing.T) {
 	f.must(err)
 	_, err = f.RevokeKey(f.ctx, owner, bounded.KeyID)
 	f.must(err)
-	_, _, err = f.CreateKey(f.ctx, bounded, account.KeyDraft{Name: "late", Limits: account.Limits{Concurrent: 1}})
+	_, _, err = f.CreateKey(f.ctx, bounded, account.KeySettings{Name: "late", Limits: account.Limits{Concurrent: 1}})
 	f.refused(err, llm.RevokedAPIKey)
 }
 
@@ -273,7 +273,7 @@ func TestServiceAndKeyringAgree(t *testing.T) {
 	f.Service, err = account.New(f.db.Accounts.Stores(), account.Options{MasterKey: master, Now: f.clock.now, Changed: func(ctx context.Context) { f.must(ring.Refresh(ctx)) }})
 	f.must(err)
 	owner := f.owner("ann@example.com")
-	key, text, err := f.CreateKey(f.ctx, owner, account.KeyDraft{Name: "ci"})
+	key, text, err := f.CreateKey(f.ctx, owner, account.KeySettings{Name: "ci"})
 	f.must(err)
 	answer := func(text string) llm.Kind {
 		_, err := ring.Authenticate(http.Header{"Authorization": {"Bearer " + text}})

@@ -162,7 +162,7 @@ func TestFirstAccountOwnsCommandLineWorkspace(t *testing.T) {
 	f := newFixture(t, "invitation")
 	w, err := f.FirstWorkspace(f.ctx)
 	f.must(err)
-	key, _, err := f.CreateKey(f.ctx, account.CommandLine(w.ID), account.KeyDraft{Name: "ci"})
+	key, _, err := f.CreateKey(f.ctx, account.CommandLine(w.ID), account.KeySettings{Name: "ci"})
 	f.must(err)
 	owner := f.owner("first@example.com")
 	if owner.WorkspaceID != w.ID || owner.Role != account.Owner || !owner.Operator || key.CreatedBy != "" {

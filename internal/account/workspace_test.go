@@ -244,17 +244,17 @@ func TestQuotaOfAnAccount(t *testing.T) {
 	_, err = f.CreateWorkspace(f.ctx, tenant, "third")
 	f.refused(err, llm.Conflict)
 
-	manage, _, err := f.CreateKey(f.ctx, tenant, account.KeyDraft{Name: "one", Scopes: []account.Scope{account.Manage}})
+	manage, _, err := f.CreateKey(f.ctx, tenant, account.KeySettings{Name: "one", Scopes: []account.Scope{account.Manage}})
 	f.must(err)
 	byKey := account.Actor{KeyID: manage.ID, WorkspaceID: tenant.WorkspaceID, Scopes: manage.Scopes}
-	_, _, err = f.CreateKey(f.ctx, byKey, account.KeyDraft{Name: "two", Scopes: []account.Scope{account.Read}})
+	_, _, err = f.CreateKey(f.ctx, byKey, account.KeySettings{Name: "two", Scopes: []account.Scope{account.Read}})
 	f.must(err)
 	for _, by := range []account.Actor{tenant, byKey, f.actor(tenant.AccountID, w.ID)} { // neither a key nor another workspace bypasses the limit
-		_, _, err = f.CreateKey(f.ctx, by, account.KeyDraft{Name: "three", Scopes: []account.Scope{account.Read}})
+		_, _, err = f.CreateKey(f.ctx, by, account.KeySettings{Name: "three", Scopes: []account.Scope{account.Read}})
 		f.refused(err, llm.Conflict)
 	}
 	for range 3 { // the operator's command line has no limit
-		_, _, err = f.CreateKey(f.ctx, account.CommandLine(tenant.WorkspaceID), account.KeyDraft{Name: "ci"})
+		_, _, err = f.CreateKey(f.ctx, account.CommandLine(tenant.WorkspaceID), account.KeySettings{Name: "ci"})
 		f.must(err)
 	}
 }
@@ -284,7 +284,7 @@ func TestRemovingAMemberRevokesTheirKeys(t *testing.T) {
 	}
 	for i, tt := range tests {
 		dev := f.member(owner, fmt.Sprintf("dev%d@example.com", i), account.Developer)
-		key, _, err := f.CreateKey(f.ctx, dev, account.KeyDraft{Name: "ci"})
+		key, _, err := f.CreateKey(f.ctx, dev, account.KeySettings{Name: "ci"})
 		f.must(err)
 		endings = nil
 		got, err := f.RemoveMember(f.ctx, tt.by(dev), dev.AccountID, tt.keep)

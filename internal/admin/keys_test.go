@@ -49,7 +49,7 @@ func TestNewKeyIsShownOnce(t *testing.T) {
 	if made.Secret == "" {
 		t.Fatal("no secret")
 	}
-	want := account.KeyDraft{
+	want := account.KeySettings{
 		Name: "ci", Scopes: []account.Scope{account.Inference, account.Read}, AllowedModels: []string{"gpt*"},
 		Limits: account.Limits{RequestsPerMinute: 60}, Budget: &account.Budget{Amount: 50 * money.Dollar, Period: account.Monthly, WarnPercent: 80},
 		Tags: map[string]string{"team": "a"}, ExpiresAt: time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC), LogBodies: new(bool),

@@ -60,7 +60,7 @@ type world struct {
 	noPeople    bool
 	registered  account.Registration
 	keyChange   account.KeyChange
-	keyDraft    account.KeyDraft
+	keyDraft    account.KeySettings
 	grace       account.Grace
 	wsChange    account.WorkspaceChange
 	redact      []string
@@ -110,8 +110,9 @@ func tokenOf(accountID string) string { return "token-" + accountID }
 
 func (w *world) addKey(workspaceID, keyID, secret string, scopes ...account.Scope) {
 	w.keys[workspaceID] = append(w.keys[workspaceID], account.Key{
-		ID: keyID, WorkspaceID: workspaceID, Name: keyID, Scopes: scopes, CreatedAt: noon,
-		Secrets: []account.Secret{{Hash: []byte(secret), Start: "fl_abcd", End: "wxyz", CreatedAt: noon}},
+		ID: keyID, WorkspaceID: workspaceID, KeySettings: account.KeySettings{Name: keyID, Scopes: scopes},
+		CreatedAt: noon,
+		Secrets:   []account.Secret{{Hash: []byte(secret), Start: "fl_abcd", End: "wxyz", CreatedAt: noon}},
 	})
 	w.secrets[secret] = keyID
 }
@@ -275,7 +276,7 @@ func (w *world) RemoveMember(_ context.Context, by account.Actor, accountID stri
 	if keepKeys {
 		return nil, w.member(by.WorkspaceID, accountID)
 	}
-	return []account.Key{{ID: "key_of_member", Name: "ci"}}, w.member(by.WorkspaceID, accountID)
+	return []account.Key{{ID: "key_of_member", KeySettings: account.KeySettings{Name: "ci"}}}, w.member(by.WorkspaceID, accountID)
 }
 
 func (w *world) Invitations(_ context.Context, workspaceID string) ([]account.Invitation, error) {
@@ -312,7 +313,7 @@ func (w *world) Key(_ context.Context, workspaceID, keyID string) (account.Key, 
 	return account.Key{}, missing("key")
 }
 
-func (w *world) CreateKey(_ context.Context, by account.Actor, d account.KeyDraft) (account.Key, string, error) {
+func (w *world) CreateKey(_ context.Context, by account.Actor, d account.KeySettings) (account.Key, string, error) {
 	w.keyDraft = d
 	w.made++
 	secret := fmt.Sprintf("fl_secret%d", w.made)

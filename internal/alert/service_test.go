@@ -61,7 +61,7 @@ func (m *memory) AddEvent(_ context.Context, e *Event) error {
 }
 
 func (m *memory) Keys(context.Context, string) ([]account.Key, error) {
-	return []account.Key{{ID: "key_1", Name: "ci"}}, nil
+	return []account.Key{{ID: "key_1", KeySettings: account.KeySettings{Name: "ci"}}}, nil
 }
 
 func (m *memory) Members(context.Context, string) ([]account.Member, error) {

@@ -27,7 +27,7 @@ type shelf struct {
 
 func (*shelf) Keys(context.Context, string) ([]account.Key, error) {
 	limit := &account.SessionLimits{Budget: &account.Budget{Amount: 3 * money.Dollar, Period: account.Total}}
-	return []account.Key{{ID: "key_a", Name: "a", Sessions: limit}, {ID: "key_b", Name: "b"}}, nil
+	return []account.Key{{ID: "key_a", KeySettings: account.KeySettings{Name: "a", Sessions: limit}}, {ID: "key_b", KeySettings: account.KeySettings{Name: "b"}}}, nil
 }
 
 func (s *shelf) Key(ctx context.Context, workspaceID, id string) (account.Key, error) {

@@ -88,7 +88,7 @@ func (f fixedPolicies) For(string) *policy.Set { return f.set }
 func newSimulation(t *testing.T, policies string) *simulation {
 	t.Helper()
 	s := &simulation{grant: &account.Grant{
-		Key:       &account.Key{ID: "key_1", WorkspaceID: "ws_1", Name: "ci", Scopes: []account.Scope{account.Inference}, Budget: &account.Budget{Amount: 100 * money.Dollar, Period: account.Monthly}},
+		Key:       &account.Key{ID: "key_1", WorkspaceID: "ws_1", KeySettings: account.KeySettings{Name: "ci", Scopes: []account.Scope{account.Inference}, Budget: &account.Budget{Amount: 100 * money.Dollar, Period: account.Monthly}}},
 		Workspace: &account.Workspace{ID: "ws_1", Name: "Home"},
 	}}
 	set, problems := policy.Parse("workspace", []byte(policies), policy.Inventory{AllowUnknown: true})

@@ -242,8 +242,11 @@ func TestCacheIsPrivateToWorkspaceAndKey(t *testing.T) {
 	grant := func(workspace, key string, shared bool) *account.Grant {
 		return &account.Grant{
 			Key: &account.Key{
-				ID: key, WorkspaceID: workspace, Name: key, Scopes: []account.Scope{account.Inference},
-				Cache: &account.ResponseCache{Mode: account.CacheAlways, TTL: time.Hour, Shared: shared},
+				ID: key, WorkspaceID: workspace,
+				KeySettings: account.KeySettings{
+					Name: key, Scopes: []account.Scope{account.Inference},
+					Cache: &account.ResponseCache{Mode: account.CacheAlways, TTL: time.Hour, Shared: shared},
+				},
 			},
 			Workspace: &account.Workspace{ID: workspace, Name: workspace, LogBodies: true},
 		}

@@ -94,7 +94,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (g *Gateway) ServeAs(w http.ResponseWriter, r *http.Request, workspace *account.Workspace, accountID string) {
 	g.handle(w, r, assignRequestID(w), g.Routes[0], func(in *incoming) (modelapi.Caller, error) {
 		// The rules of the workspace apply, not those of a key.
-		key := &account.Key{ID: accountID, WorkspaceID: workspace.ID, Name: "playground"}
+		key := &account.Key{ID: accountID, WorkspaceID: workspace.ID, KeySettings: account.KeySettings{Name: "playground"}}
 		return modelapi.Caller{Grant: &account.Grant{Key: key, Workspace: workspace}, AccountID: accountID, Tags: modelapi.Tags(nil, in.HTTP.Header)}, nil
 	})
 }
@@ -113,7 +113,7 @@ func (g *Gateway) ServeSample(w http.ResponseWriter, r *http.Request, workspace 
 	g.handle(w, r, assignRequestID(w), g.Routes[i], func(in *incoming) (modelapi.Caller, error) {
 		free := *workspace
 		free.Budget = nil // costs are simulated
-		key := &account.Key{ID: s.Key.ID, WorkspaceID: workspace.ID, Name: s.Key.Name, AllowedModels: s.Models}
+		key := &account.Key{ID: s.Key.ID, WorkspaceID: workspace.ID, KeySettings: account.KeySettings{Name: s.Key.Name, AllowedModels: s.Models}}
 		return modelapi.Caller{Grant: &account.Grant{Key: key, Workspace: &free}, Tags: modelapi.Tags(nil, in.HTTP.Header), Sample: true, Policies: s.Policies}, nil
 	})
 }

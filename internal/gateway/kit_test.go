@@ -298,7 +298,7 @@ type fakeKeys struct {
 
 func newFakeKeys() *fakeKeys {
 	return &fakeKeys{grant: &account.Grant{
-		Key:       &account.Key{ID: "key_1", WorkspaceID: "ws_1", Name: "ci", Scopes: []account.Scope{account.Inference}},
+		Key:       &account.Key{ID: "key_1", WorkspaceID: "ws_1", KeySettings: account.KeySettings{Name: "ci", Scopes: []account.Scope{account.Inference}}},
 		Workspace: &account.Workspace{ID: "ws_1", Name: "Home", LogBodies: true},
 	}}
 }

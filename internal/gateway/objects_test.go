@@ -158,7 +158,7 @@ func batchKit(t *testing.T, adjust ...func(*kit)) (*kit, *batchVendor) {
 	p := k.vendor("openai", v, large, target("small", 1, 1))
 	k.use(p, k.vendor("other", http.NotFoundHandler(), target("large", 1, 1)))
 	k.keys.others = map[string]*account.Grant{"stranger": {
-		Key:       &account.Key{ID: "key_2", WorkspaceID: "ws_2", Name: "stranger", Scopes: []account.Scope{account.Inference}},
+		Key:       &account.Key{ID: "key_2", WorkspaceID: "ws_2", KeySettings: account.KeySettings{Name: "stranger", Scopes: []account.Scope{account.Inference}}},
 		Workspace: &account.Workspace{ID: "ws_2", Name: "Other"},
 	}}
 	return k, v
@@ -312,7 +312,7 @@ func TestBatchIsChargedOnce(t *testing.T) {
 			k.send("good", "POST", "/batches", `{"input_file_id":"file-0"}`)
 			v.ended, v.files["file-9"] = tc.ended, tc.results
 			reader := *k.keys.grant
-			reader.Key = &account.Key{ID: "key_3", WorkspaceID: "ws_1", Name: "reader", Scopes: []account.Scope{account.Inference}}
+			reader.Key = &account.Key{ID: "key_3", WorkspaceID: "ws_1", KeySettings: account.KeySettings{Name: "reader", Scopes: []account.Scope{account.Inference}}}
 			k.keys.others["reader"] = &reader
 			var charged []*requestlog.Entry
 			for range 3 {

@@ -314,7 +314,7 @@ func TestReasoningIsNotSharedBetweenWorkspaces(t *testing.T) {
 	t.Parallel()
 	k := newKit(t, func(k *kit) { k.reasoning = reasoning.New(nil) })
 	k.keys.others = map[string]*account.Grant{"other": {
-		Key:       &account.Key{ID: "key_2", WorkspaceID: "ws_2", Name: "other", Scopes: []account.Scope{account.Inference}},
+		Key:       &account.Key{ID: "key_2", WorkspaceID: "ws_2", KeySettings: account.KeySettings{Name: "other", Scopes: []account.Scope{account.Inference}}},
 		Workspace: &account.Workspace{ID: "ws_2", Name: "Other"},
 	}}
 	claude := anthropicVendor()

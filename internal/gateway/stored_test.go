@@ -178,7 +178,7 @@ func TestStoredOperationsAreChecked(t *testing.T) {
 	t.Parallel()
 	k, server := newResponsesKit(t, respond(200, storedResponse), "openai#1")
 	path := "/responses/" + sealed("openai#1", "resp_1")
-	k.keys.others = map[string]*account.Grant{"reader": {Key: &account.Key{ID: "key_2", Name: "reader"}, Workspace: k.keys.grant.Workspace}}
+	k.keys.others = map[string]*account.Grant{"reader": {Key: &account.Key{ID: "key_2", KeySettings: account.KeySettings{Name: "reader"}}, Workspace: k.keys.grant.Workspace}}
 	for name, c := range map[string]struct {
 		method, path, key string
 		status            int

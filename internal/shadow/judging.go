@@ -240,7 +240,7 @@ func (c *Comparer) Measure(ctx context.Context, workspace *account.Workspace, s 
 	if err := CheckVendor(c.o.Caller.Targets(), s.Judge, s.Baseline); err != nil {
 		return judge.Bias{}, err
 	}
-	key := &account.Key{ID: "comparison", WorkspaceID: workspace.ID, Name: "comparison", Scopes: []account.Scope{account.Inference}}
+	key := &account.Key{ID: "comparison", WorkspaceID: workspace.ID, KeySettings: account.KeySettings{Name: "comparison", Scopes: []account.Scope{account.Inference}}}
 	grant := shadowGrant(&account.Grant{Key: key, Workspace: workspace}, s)
 	run := &comparison{Comparer: c, settings: s, grant: grant, served: &gateway.Served{Decision: &route.Decision{}}}
 	run.record.Workspace = workspace.ID

@@ -79,8 +79,11 @@ func newKit(t *testing.T, c *account.Comparison, judging simulator.Judging) *kit
 		T: t, served: &callList{}, made: &callList{}, offered: &offers{}, store: newFakeStore(), log: &fakeLog{}, health: health.New(health.Options{}),
 		grant: &account.Grant{
 			Key: &account.Key{
-				ID: "key_1", WorkspaceID: "ws_1", Name: "ci", Scopes: []account.Scope{account.Inference},
-				Budget: &account.Budget{Amount: money.Dollar, Period: account.Monthly}, Limits: account.Limits{RequestsPerMinute: 1000, TokensPerMinute: 1_000_000, Concurrent: 50},
+				ID: "key_1", WorkspaceID: "ws_1",
+				KeySettings: account.KeySettings{
+					Name: "ci", Scopes: []account.Scope{account.Inference},
+					Budget: &account.Budget{Amount: money.Dollar, Period: account.Monthly}, Limits: account.Limits{RequestsPerMinute: 1000, TokensPerMinute: 1_000_000, Concurrent: 50},
+				},
 			},
 			Workspace: &account.Workspace{ID: "ws_1", Name: "Home", LogBodies: true, Comparison: c},
 		},

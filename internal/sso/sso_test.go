@@ -353,7 +353,7 @@ func TestRemovedGroupEndsAccessWithinAMinute(t *testing.T) {
 	f.must(err)
 	actor, err := f.accounts.Actor(f.ctx, done.Account.ID, f.first.ID)
 	f.must(err)
-	key, _, err := f.accounts.CreateKey(f.ctx, actor, account.KeyDraft{Name: "agent", Scopes: []account.Scope{account.Inference}})
+	key, _, err := f.accounts.CreateKey(f.ctx, actor, account.KeySettings{Name: "agent", Scopes: []account.Scope{account.Inference}})
 	f.must(err)
 
 	for range 10 { // five minutes of use with unchanged groups, with rotating refresh tokens

@@ -124,7 +124,7 @@ type keys struct{}
 
 func (keys) Authenticate(http.Header) (*account.Grant, error) {
 	return &account.Grant{
-		Key:       &account.Key{ID: "key_1", WorkspaceID: "ws_1", Name: "test", Scopes: []account.Scope{account.Inference}},
+		Key:       &account.Key{ID: "key_1", WorkspaceID: "ws_1", KeySettings: account.KeySettings{Name: "test", Scopes: []account.Scope{account.Inference}}},
 		Workspace: &account.Workspace{ID: "ws_1", Name: "Home"},
 	}, nil
 }

@@ -105,7 +105,7 @@ func BenchmarkRefreshOneOfMany(b *testing.B) {
 	for n := 0; b.Loop(); n++ {
 		sum := hash.Sum(fmt.Sprint(n))
 		one := edits{}
-		index.put(one, &account.Key{ID: fmt.Sprint(n), WorkspaceID: "ws_1", Secrets: []account.Secret{{Hash: sum[:]}}, Name: "changed"})
+		index.put(one, &account.Key{ID: fmt.Sprint(n), WorkspaceID: "ws_1", Secrets: []account.Secret{{Hash: sum[:]}}, KeySettings: account.KeySettings{Name: "changed"}})
 		index.publish(one)
 	}
 }

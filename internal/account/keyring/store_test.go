@@ -84,7 +84,7 @@ func (s *keyShelf) add(change func(*account.Key)) (keyID, text string) {
 	text, secret := s.secret(time.Time{})
 	s.mu.Lock()
 	s.made++
-	key := account.Key{ID: fmt.Sprintf("key_%06d", s.made), WorkspaceID: "ws_1", Scopes: []account.Scope{account.Inference}, Secrets: []account.Secret{secret}}
+	key := account.Key{ID: fmt.Sprintf("key_%06d", s.made), WorkspaceID: "ws_1", KeySettings: account.KeySettings{Scopes: []account.Scope{account.Inference}}, Secrets: []account.Secret{secret}}
 	s.mu.Unlock()
 	if change != nil {
 		change(&key)

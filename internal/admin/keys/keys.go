@@ -145,7 +145,7 @@ func (a *handlers) createKey(ctx context.Context, c *adminapi.Call, in *createKe
 	if err := validateExpiry(b.ExpiresAt); err != nil {
 		return nil, err
 	}
-	draft := account.KeyDraft{
+	draft := account.KeySettings{
 		Name: b.Name, Scopes: scopes(b.Scopes), AllowedModels: b.AllowedModels, Limits: account.Limits(b.Limits),
 		Budget: b.Budget.Budget(), Sessions: b.Sessions.limits(), Baseline: b.Baseline, LogBodies: b.LogBodies, Cache: b.Cache.settings(), ErrorFormat: b.ErrorFormat,
 		AllowUnpriced: b.AllowUnpriced, Tags: b.Tags,

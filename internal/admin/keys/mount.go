@@ -32,7 +32,7 @@ func Mount(s *adminapi.Server, d Deps) {
 type Keys interface {
 	Keys(ctx context.Context, workspaceID string) ([]account.Key, error)
 	Key(ctx context.Context, workspaceID, keyID string) (account.Key, error)
-	CreateKey(ctx context.Context, by account.Actor, d account.KeyDraft) (account.Key, string, error)
+	CreateKey(ctx context.Context, by account.Actor, d account.KeySettings) (account.Key, string, error)
 	UpdateKey(ctx context.Context, by account.Actor, keyID string, c account.KeyChange) (account.Key, error)
 	RotateKey(ctx context.Context, by account.Actor, keyID string, g account.Grace) (account.Key, string, error)
 	RevokeKey(ctx context.Context, by account.Actor, keyID string) (account.Key, error)

@@ -103,7 +103,7 @@ func TestRemoveMemberRevokesAndListsKeys(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	key, _, err := i.Accounts.CreateKey(t.Context(), account.Actor{AccountID: b.ID, WorkspaceID: w.ID, Role: account.Developer}, account.KeyDraft{Name: "ci"})
+	key, _, err := i.Accounts.CreateKey(t.Context(), account.Actor{AccountID: b.ID, WorkspaceID: w.ID, Role: account.Developer}, account.KeySettings{Name: "ci"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,14 +28,14 @@ func TestBudgetsCommands(t *testing.T) {
 
 	i, w := l.Open()
 	by := account.CommandLine(w.ID)
-	key, _, failed := i.Accounts.CreateKey(t.Context(), by, account.KeyDraft{
+	key, _, failed := i.Accounts.CreateKey(t.Context(), by, account.KeySettings{
 		Name: "ci", Budget: &account.Budget{Amount: 40 * money.Dollar, Period: account.Monthly, WarnPercent: 80},
 		Sessions: &account.SessionLimits{UserBudget: &account.Budget{Amount: 100 * money.Dollar, Period: account.Total}},
 	})
 	if failed != nil {
 		t.Fatal(failed)
 	}
-	if _, _, failed = i.Accounts.CreateKey(t.Context(), by, account.KeyDraft{Name: "new", Budget: &account.Budget{Amount: money.Dollar, Period: account.Daily}}); failed != nil {
+	if _, _, failed = i.Accounts.CreateKey(t.Context(), by, account.KeySettings{Name: "new", Budget: &account.Budget{Amount: money.Dollar, Period: account.Daily}}); failed != nil {
 		t.Fatal(failed)
 	}
 	user := i.Budgets(l.Console.Now).Namer.Subject(session.OfUser, w.ID, key.ID, "anna")

@@ -60,7 +60,7 @@ func TestInstanceOpensWhileAServerIsRunning(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	key, text, err := first.Accounts.CreateKey(t.Context(), account.CommandLine(w.ID), account.KeyDraft{Name: "ci"})
+	key, text, err := first.Accounts.CreateKey(t.Context(), account.CommandLine(w.ID), account.KeySettings{Name: "ci"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -90,8 +90,8 @@ func (f *keyFlags) register(cmd *cobra.Command) {
 	_ = cmd.RegisterFlagCompletionFunc("period", cobra.FixedCompletions([]string{"day", "week", "month", "total"}, cobra.ShellCompDirectiveNoFileComp))
 }
 
-func (f *keyFlags) draft(now time.Time) (account.KeyDraft, error) {
-	d := account.KeyDraft{Name: f.name, AllowedModels: f.models, Limits: f.limits}
+func (f *keyFlags) draft(now time.Time) (account.KeySettings, error) {
+	d := account.KeySettings{Name: f.name, AllowedModels: f.models, Limits: f.limits}
 	for _, scope := range f.scopes {
 		d.Scopes = append(d.Scopes, account.Scope(scope))
 	}
@@ -158,7 +158,7 @@ func parseEnd(text string, now time.Time) (time.Time, error) {
 	return end, nil
 }
 
-func (k *keyCommands) create(ctx context.Context, i *instance.Instance, w account.Workspace, draft account.KeyDraft) error {
+func (k *keyCommands) create(ctx context.Context, i *instance.Instance, w account.Workspace, draft account.KeySettings) error {
 	key, text, err := i.Accounts.CreateKey(ctx, account.CommandLine(w.ID), draft)
 	if err != nil {
 		return cli.AsUsageError(err)

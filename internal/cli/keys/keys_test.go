@@ -69,11 +69,14 @@ func TestCreateKeyAppliesEverySetting(t *testing.T) {
 	}
 	off := false
 	want := account.Key{
-		ID: key.ID, WorkspaceID: w.ID, Name: "batch", Scopes: []account.Scope{account.Inference, account.Read}, AllowedModels: []string{"gpt-4.1*", "sim-small"},
-		Limits:    account.Limits{RequestsPerMinute: 60, TokensPerMinute: 90000, Concurrent: 4},
-		Budget:    &account.Budget{Amount: 50 * money.Dollar, Period: account.Weekly, WarnPercent: 80},
-		LogBodies: &off, Tags: map[string]string{"team": "search", "stage": "prod"},
-		CreatedAt: key.CreatedAt, ExpiresAt: clitest.Noon.Add(90 * 24 * time.Hour), Secrets: key.Secrets,
+		ID: key.ID, WorkspaceID: w.ID,
+		KeySettings: account.KeySettings{
+			Name: "batch", Scopes: []account.Scope{account.Inference, account.Read}, AllowedModels: []string{"gpt-4.1*", "sim-small"},
+			Limits:    account.Limits{RequestsPerMinute: 60, TokensPerMinute: 90000, Concurrent: 4},
+			Budget:    &account.Budget{Amount: 50 * money.Dollar, Period: account.Weekly, WarnPercent: 80},
+			LogBodies: &off, Tags: map[string]string{"team": "search", "stage": "prod"}, ExpiresAt: clitest.Noon.Add(90 * 24 * time.Hour),
+		},
+		CreatedAt: key.CreatedAt, Secrets: key.Secrets,
 	}
 	if diff := cmp.Diff(want, key); diff != "" {
 		t.Error(diff)

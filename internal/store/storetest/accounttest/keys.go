@@ -21,11 +21,14 @@ func sampleKey(workspaceID string) account.Key {
 	n := serial.Add(1)
 	off := false
 	return account.Key{
-		ID: fmt.Sprintf("key_%08d", n), WorkspaceID: workspaceID, Name: "it's \"ci\" ä€😀", Scopes: []account.Scope{account.Inference, account.Read},
-		AllowedModels: []string{"gpt-4.1*", "a,b"}, Limits: account.Limits{RequestsPerMinute: 1, TokensPerMinute: 2, Concurrent: 3},
-		Budget:   &account.Budget{Amount: 50 * money.Dollar, Period: account.Monthly, Zone: "Europe/Paris", WarnPercent: 80},
-		Baseline: "gpt-4.1", LogBodies: &off, ErrorFormat: "openai", AllowUnpriced: true, Tags: map[string]string{"team": "search"},
-		CreatedBy: "acc_ann", CreatedAt: now, ExpiresAt: now.Add(time.Hour),
+		ID: fmt.Sprintf("key_%08d", n), WorkspaceID: workspaceID,
+		KeySettings: account.KeySettings{
+			Name: "it's \"ci\" ä€😀", Scopes: []account.Scope{account.Inference, account.Read},
+			AllowedModels: []string{"gpt-4.1*", "a,b"}, Limits: account.Limits{RequestsPerMinute: 1, TokensPerMinute: 2, Concurrent: 3},
+			Budget:   &account.Budget{Amount: 50 * money.Dollar, Period: account.Monthly, Zone: "Europe/Paris", WarnPercent: 80},
+			Baseline: "gpt-4.1", LogBodies: &off, ErrorFormat: "openai", AllowUnpriced: true, Tags: map[string]string{"team": "search"}, ExpiresAt: now.Add(time.Hour),
+		},
+		CreatedBy: "acc_ann", CreatedAt: now,
 		Secrets: []account.Secret{
 			{Hash: fmt.Appendf(nil, "%032d", 2*n), Start: "fl_aaaa", End: "zzzz", CreatedAt: now, ExpiresAt: now.Add(time.Minute), AfterUse: time.Hour},
 			{Hash: fmt.Appendf(nil, "%032d", 2*n+1), Start: "fl_bbbb", End: "yyyy", CreatedAt: now.Add(time.Second)},
@@ -37,7 +40,7 @@ func keysReadBack(t *testing.T, db *store.DB) {
 	ctx := t.Context()
 	Enrol(t, db, "ann")
 	full := sampleKey("ws_ann")
-	plain := account.Key{ID: "key_zplain", WorkspaceID: "ws_ann", Name: "plain", Scopes: []account.Scope{account.Inference}, CreatedAt: now, Secrets: sampleKey("").Secrets[:1]}
+	plain := account.Key{ID: "key_zplain", WorkspaceID: "ws_ann", KeySettings: account.KeySettings{Name: "plain", Scopes: []account.Scope{account.Inference}}, CreatedAt: now, Secrets: sampleKey("").Secrets[:1]}
 	must(t, db.Accounts.CreateKey(ctx, full, 0, Event("ws_ann", "key.create")))
 	must(t, db.Accounts.CreateKey(ctx, plain, 0, Event("ws_ann", "key.create")))
 	keys, err := db.Accounts.KeysOf(ctx, "ws_ann")
