@@ -58,7 +58,7 @@ func TestBacktestReturnsReport(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	q := s.past.queries[0]
-	want := requestlog.Filter{WorkspaceID: home, Model: []string{"gpt"}, From: noon.Add(-48 * time.Hour), To: noon}
+	want := requestlog.Filter{WorkspaceID: home, Lists: requestlog.Lists{Model: []string{"gpt"}}, From: noon.Add(-48 * time.Hour), To: noon}
 	if diff := cmp.Diff(want, q.Filter); diff != "" {
 		t.Error(diff)
 	}

@@ -86,7 +86,8 @@ func (b adminBackend) Forecast(ctx context.Context, workspaceID string, s *accou
 	}
 	volumes, err := b.app.db.Log.Volumes(ctx, requestlog.VolumeQuery{
 		Filter: requestlog.Filter{
-			WorkspaceID: workspaceID, From: from, To: to, Source: requestlog.SourceKey, Requested: []string{"auto", "auto:cost", "auto:quality", "auto:speed"},
+			WorkspaceID: workspaceID, From: from, To: to, Source: requestlog.SourceKey,
+			Lists: requestlog.Lists{Requested: []string{"auto", "auto:cost", "auto:quality", "auto:speed"}},
 		},
 		Step: 24 * time.Hour, Within: 2 * time.Second,
 	})

@@ -14,33 +14,43 @@ import (
 type Filter struct {
 	WorkspaceID string
 	From, To    time.Time
-	ID          []string
-	Decision    []string
-	Outcome     []string
-	Status      []int
-	Model       []string
-	Requested   []string
-	Provider    []string
-	Policy      []string
-	Key         []string
-	Tag         []string // "name=value", or "name" for any value
-	Finish      []string
-	Cache       []string
-	Session     []string
-	User        []string
-	Client      []string
-	Stream      *bool
-	MinCost     *money.Amount
-	MaxCost     *money.Amount
-	MinLatency  time.Duration
-	MaxLatency  time.Duration
-	MinSaved    *money.Amount
-	MaxSaved    *money.Amount
-	Unpriced    bool
-	Simulated   *bool
-	Source      string // SourceKey or SourcePlayground; empty for both
-	Q           string // literal text searched in previews, ids and errors
-	Text        string // words searched in stored bodies, in the syntax of package fulltext
+	Lists
+	Ranges
+	Stream    *bool
+	Unpriced  bool
+	Simulated *bool
+	Source    string // SourceKey or SourcePlayground; empty for both
+	Q         string // literal text searched in previews, ids and errors
+	Text      string // words searched in stored bodies, in the syntax of package fulltext
+}
+
+// Lists are the accepted values of columns. An empty list accepts all.
+type Lists struct {
+	ID        []string
+	Decision  []string
+	Outcome   []string
+	Status    []int
+	Model     []string
+	Requested []string
+	Provider  []string
+	Policy    []string
+	Key       []string
+	Tag       []string // "name=value", or "name" for any value
+	Finish    []string
+	Cache     []string
+	Session   []string
+	User      []string
+	Client    []string
+}
+
+// Ranges are the accepted amounts and durations, bounds included. A nil amount and a zero duration accept all.
+type Ranges struct {
+	MinCost    *money.Amount
+	MaxCost    *money.Amount
+	MinLatency time.Duration
+	MaxLatency time.Duration
+	MinSaved   *money.Amount
+	MaxSaved   *money.Amount
 }
 
 // Kind is the type of a column. It determines how the column is stored, and how its filter is parsed and compared.
@@ -57,7 +67,7 @@ const (
 
 // Column declares a column of the request log once. The columns of the requests table, the filters of the API, the command
 // line and the dashboard, their documentation, exports, and redaction derive from it. To add a filterable column, add a field to
-// Filter, a row to columns, and a migration that adds the stored column.
+// Lists or Ranges, a row to columns, and a migration that adds the stored column.
 type Column struct {
 	Name    string   // filter parameter; a range has the parameters min_NAME and max_NAME
 	Label   string   // display name

@@ -41,7 +41,7 @@ func TestSubscribersSeeWhatTheirFilterSelects(t *testing.T) {
 	t.Parallel()
 	feed := NewFeed()
 	mine := feed.Subscribe(t.Context(), Filter{WorkspaceID: "ws"}, "")
-	one := feed.Subscribe(t.Context(), Filter{WorkspaceID: "ws", ID: []string{"b"}}, "")
+	one := feed.Subscribe(t.Context(), Filter{WorkspaceID: "ws", Lists: Lists{ID: []string{"b"}}}, "")
 
 	feed.Publish(news("a", true))
 	feed.Publish(Update{Entry: &Entry{ID: "x", Owner: Owner{WorkspaceID: "other"}}})

@@ -35,26 +35,26 @@ func TestFilterMatchesEntries(t *testing.T) {
 		"from later":                       {Filter{From: at.Add(time.Microsecond)}, false},
 		"to is exclusive":                  {Filter{To: at}, false},
 		"to later":                         {Filter{To: at.Add(time.Microsecond)}, true},
-		"one of several models":            {Filter{Model: []string{"large", "small-b"}}, true},
-		"and between fields":               {Filter{Model: []string{"small-b"}, Provider: []string{"other"}}, false},
-		"long values by their beginning":   {Filter{Session: []string{strings.Repeat("s", 600)}}, true},
-		"tag with value":                   {Filter{Tag: []string{"team=search"}}, true},
-		"tag with another value":           {Filter{Tag: []string{"team=sales"}}, false},
-		"tag with any value":               {Filter{Tag: []string{"team"}}, true},
-		"status":                           {Filter{Status: []int{404, 200}}, true},
-		"other status":                     {Filter{Status: []int{404}}, false},
+		"one of several models":            {Filter{Lists: Lists{Model: []string{"large", "small-b"}}}, true},
+		"and between fields":               {Filter{Lists: Lists{Model: []string{"small-b"}, Provider: []string{"other"}}}, false},
+		"long values by their beginning":   {Filter{Lists: Lists{Session: []string{strings.Repeat("s", 600)}}}, true},
+		"tag with value":                   {Filter{Lists: Lists{Tag: []string{"team=search"}}}, true},
+		"tag with another value":           {Filter{Lists: Lists{Tag: []string{"team=sales"}}}, false},
+		"tag with any value":               {Filter{Lists: Lists{Tag: []string{"team"}}}, true},
+		"status":                           {Filter{Lists: Lists{Status: []int{404, 200}}}, true},
+		"other status":                     {Filter{Lists: Lists{Status: []int{404}}}, false},
 		"streams":                          {Filter{Stream: &yes}, true},
 		"no streams":                       {Filter{Stream: &no}, false},
 		"simulated":                        {Filter{Simulated: &yes}, false},
 		"sent with a key":                  {Filter{Source: SourceKey}, true},
 		"sent from the playground":         {Filter{Source: SourcePlayground}, false},
-		"least cost":                       {Filter{MinCost: amount(300)}, true},
-		"more cost":                        {Filter{MinCost: amount(301)}, false},
-		"most cost":                        {Filter{MaxCost: amount(299)}, false},
-		"negative savings":                 {Filter{MaxSaved: amount(-1)}, true},
-		"saved at least":                   {Filter{MinSaved: amount(0)}, false},
-		"slow":                             {Filter{MinLatency: time.Second, MaxLatency: time.Second}, true},
-		"faster":                           {Filter{MaxLatency: time.Millisecond}, false},
+		"least cost":                       {Filter{Ranges: Ranges{MinCost: amount(300)}}, true},
+		"more cost":                        {Filter{Ranges: Ranges{MinCost: amount(301)}}, false},
+		"most cost":                        {Filter{Ranges: Ranges{MaxCost: amount(299)}}, false},
+		"negative savings":                 {Filter{Ranges: Ranges{MaxSaved: amount(-1)}}, true},
+		"saved at least":                   {Filter{Ranges: Ranges{MinSaved: amount(0)}}, false},
+		"slow":                             {Filter{Ranges: Ranges{MinLatency: time.Second, MaxLatency: time.Second}}, true},
+		"faster":                           {Filter{Ranges: Ranges{MaxLatency: time.Millisecond}}, false},
 		"unpriced":                         {Filter{Unpriced: true}, false},
 		"text is literal":                  {Filter{Q: "100%_"}, true},
 		"wildcards mean nothing":           {Filter{Q: "1%_"}, false},
@@ -63,10 +63,10 @@ func TestFilterMatchesEntries(t *testing.T) {
 		"text in the error":                {Filter{Q: "no_route none"}, true},
 		"text in the id":                   {Filter{Q: "REQ_"}, true},
 		"text nowhere":                     {Filter{Q: "elsewhere"}, false},
-		"decision":                         {Filter{Decision: []string{"policy"}}, true},
-		"key":                              {Filter{Key: []string{"key_2"}}, false},
-		"id":                               {Filter{ID: []string{entry.ID}}, true},
-		"outcome, policy, user, requested": {Filter{Outcome: []string{"ok"}, Policy: []string{"cheap"}, User: []string{"u"}, Requested: []string{"auto"}}, true},
+		"decision":                         {Filter{Lists: Lists{Decision: []string{"policy"}}}, true},
+		"key":                              {Filter{Lists: Lists{Key: []string{"key_2"}}}, false},
+		"id":                               {Filter{Lists: Lists{ID: []string{entry.ID}}}, true},
+		"outcome, policy, user, requested": {Filter{Lists: Lists{Outcome: []string{"ok"}, Policy: []string{"cheap"}, User: []string{"u"}, Requested: []string{"auto"}}}, true},
 	} {
 		test.filter.WorkspaceID = "ws"
 		if got := test.filter.Match(&entry); got != test.want {
@@ -82,7 +82,7 @@ func TestUnknownAmountsAreWithinNoBound(t *testing.T) {
 	t.Parallel()
 	zero, lots := money.Amount(0), money.Max
 	entry := Entry{Routing: Routing{Model: "m"}, Baseline: Baseline{BaselineCost: &zero}}
-	for _, f := range []Filter{{MinCost: &zero}, {MaxCost: &lots}, {MinSaved: &zero}, {MaxSaved: &lots}} {
+	for _, f := range []Filter{{Ranges: Ranges{MinCost: &zero}}, {Ranges: Ranges{MaxCost: &lots}}, {Ranges: Ranges{MinSaved: &zero}}, {Ranges: Ranges{MaxSaved: &lots}}} {
 		if f.Match(&entry) {
 			t.Errorf("%v matches an entry without a cost", f.Values())
 		}

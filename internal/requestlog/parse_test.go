@@ -31,10 +31,15 @@ func TestParseFilterReadsEveryParameter(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := Filter{
-		From: testNow.Add(-24 * time.Hour), To: testNow, ID: []string{"req_1"}, Decision: []string{"expected", "policy"}, Outcome: []string{"ok", "partial"},
-		Status: []int{200, 429}, Model: []string{"a,b", "c"}, Requested: []string{"auto"}, Provider: []string{"p"}, Policy: []string{"x"},
-		Key: []string{"key_1"}, Tag: []string{"team=search", "stage"}, Session: []string{"s"}, User: []string{"u"}, Stream: &yes, Simulated: &yes,
-		MinCost: &cost, MaxCost: &cost, MinSaved: &saved, MinLatency: 500 * time.Millisecond, MaxLatency: 2 * time.Second, Unpriced: true, Source: SourcePlayground, Q: "100%",
+		From: testNow.Add(-24 * time.Hour), To: testNow,
+		Lists: Lists{
+			ID: []string{"req_1"}, Decision: []string{"expected", "policy"}, Outcome: []string{"ok", "partial"},
+			Status: []int{200, 429}, Model: []string{"a,b", "c"}, Requested: []string{"auto"}, Provider: []string{"p"}, Policy: []string{"x"},
+			Key: []string{"key_1"}, Tag: []string{"team=search", "stage"}, Session: []string{"s"}, User: []string{"u"},
+		},
+		Stream: &yes, Simulated: &yes,
+		Ranges:   Ranges{MinCost: &cost, MaxCost: &cost, MinSaved: &saved, MinLatency: 500 * time.Millisecond, MaxLatency: 2 * time.Second},
+		Unpriced: true, Source: SourcePlayground, Q: "100%",
 	}
 	if diff := cmp.Diff(want, f); diff != "" {
 		t.Errorf("filter: %s", diff)
@@ -89,13 +94,13 @@ func TestPresetsFillWhatIsLeftOpen(t *testing.T) {
 		Filter Filter
 		Page   Page
 	}{
-		"preset=errors":                 {Filter{Outcome: []string{"upstream_error", "gateway_error", "partial", "interrupted"}}, Page{}},
-		"preset=errors&outcome=partial": {Filter{Outcome: []string{"partial"}}, Page{}},
-		"preset=fallbacks":              {Filter{Decision: []string{"fallback"}}, Page{}},
-		"preset=policy&model=m":         {Filter{Decision: []string{"policy"}, Model: []string{"m"}}, Page{}},
+		"preset=errors":                 {Filter{Lists: Lists{Outcome: []string{"upstream_error", "gateway_error", "partial", "interrupted"}}}, Page{}},
+		"preset=errors&outcome=partial": {Filter{Lists: Lists{Outcome: []string{"partial"}}}, Page{}},
+		"preset=fallbacks":              {Filter{Lists: Lists{Decision: []string{"fallback"}}}, Page{}},
+		"preset=policy&model=m":         {Filter{Lists: Lists{Decision: []string{"policy"}, Model: []string{"m"}}}, Page{}},
 		"preset=expensive":              {Filter{}, Page{Sort: "cost"}},
 		"preset=slowest&limit=5":        {Filter{}, Page{Sort: "latency", Limit: 5}},
-		"preset=negative_savings":       {Filter{MaxSaved: &loss}, Page{}},
+		"preset=negative_savings":       {Filter{Ranges: Ranges{MaxSaved: &loss}}, Page{}},
 		"preset=unpriced":               {Filter{Unpriced: true}, Page{}},
 		"preset=":                       {},
 	} {

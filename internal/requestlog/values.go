@@ -31,15 +31,15 @@ type preset struct {
 
 var presets = []preset{
 	{"errors", func() (Filter, Page) {
-		return Filter{Outcome: []string{string(UpstreamError), string(GatewayError), string(Partial), string(Interrupted)}}, Page{}
+		return Filter{Lists: Lists{Outcome: []string{string(UpstreamError), string(GatewayError), string(Partial), string(Interrupted)}}}, Page{}
 	}},
-	{"fallbacks", func() (Filter, Page) { return Filter{Decision: []string{string(route.Fallback)}}, Page{} }},
-	{"policy", func() (Filter, Page) { return Filter{Decision: []string{string(route.Policy)}}, Page{} }},
+	{"fallbacks", func() (Filter, Page) { return Filter{Lists: Lists{Decision: []string{string(route.Fallback)}}}, Page{} }},
+	{"policy", func() (Filter, Page) { return Filter{Lists: Lists{Decision: []string{string(route.Policy)}}}, Page{} }},
 	{"expensive", func() (Filter, Page) { return Filter{}, Page{Sort: "cost"} }},
 	{"slowest", func() (Filter, Page) { return Filter{}, Page{Sort: "latency"} }},
 	{"negative_savings", func() (Filter, Page) {
 		loss := money.Amount(-1)
-		return Filter{MaxSaved: &loss}, Page{}
+		return Filter{Ranges: Ranges{MaxSaved: &loss}}, Page{}
 	}},
 	{"unpriced", func() (Filter, Page) { return Filter{Unpriced: true}, Page{} }},
 }

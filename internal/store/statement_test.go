@@ -66,7 +66,7 @@ func TestStatementOfAMonth(t *testing.T) {
 	checkRepricing(t, db, month, now)
 
 	changed := statementEntry(7, month.Add(span/time.Duration(*statementEntries)*7))
-	if _, err := db.Log.DeleteEntries(t.Context(), requestlog.Filter{WorkspaceID: "ws_1", ID: []string{changed.ID}}, false); err != nil {
+	if _, err := db.Log.DeleteEntries(t.Context(), requestlog.Filter{WorkspaceID: "ws_1", Lists: requestlog.Lists{ID: []string{changed.ID}}}, false); err != nil {
 		t.Fatal(err)
 	}
 	changed.Cost = new(changed.Cost.Add(1))

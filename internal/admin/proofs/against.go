@@ -34,8 +34,9 @@ func (a *handlers) against(ctx context.Context, p *Proof, rollup requestlog.Roll
 	defer a.end()
 	report, err := baseline.New(ctx, a.Statements.Log, a.Prices.PastSnapshots(), baseline.Options{
 		Filter: requestlog.Filter{
-			WorkspaceID: rollup.WorkspaceID, From: rollup.From, To: rollup.To, Source: rollup.Source, Simulated: rollup.Simulated,
-			Key: rollup.Key, Model: rollup.Model, Provider: rollup.Provider, Policy: rollup.Policy,
+			WorkspaceID: rollup.WorkspaceID, From: rollup.From, To: rollup.To, Source: rollup.Source,
+			Simulated: rollup.Simulated,
+			Lists:     requestlog.Lists{Key: rollup.Key, Model: rollup.Model, Provider: rollup.Provider, Policy: rollup.Policy},
 		},
 		Model: name, Limit: maxRepriced, Within: repriceTime,
 	})

@@ -58,7 +58,7 @@ func Turns(ctx context.Context, log requestlog.Reader, sessions requestlog.Sessi
 	} else {
 		after = "req_" // before the first id
 	}
-	entries, err := log.Entries(ctx, requestlog.Filter{WorkspaceID: workspace, Session: []string{session}}, requestlog.Page{After: after, Limit: limit})
+	entries, err := log.Entries(ctx, requestlog.Filter{WorkspaceID: workspace, Lists: requestlog.Lists{Session: []string{session}}}, requestlog.Page{After: after, Limit: limit})
 	if err != nil {
 		return nil, err
 	}
@@ -151,7 +151,7 @@ func (a *handlers) getTurnMessages(ctx context.Context, c *adminapi.Call, in *tu
 	if absent != nil {
 		return adminapi.Respond(TurnMessages{RequestBody: *absent, Previous: "none"}), nil
 	}
-	earlier, err := a.Requests.Entries(ctx, requestlog.Filter{WorkspaceID: c.WorkspaceID, Session: []string{entry.Session}}, requestlog.Page{Before: entry.ID, Limit: 1})
+	earlier, err := a.Requests.Entries(ctx, requestlog.Filter{WorkspaceID: c.WorkspaceID, Lists: requestlog.Lists{Session: []string{entry.Session}}}, requestlog.Page{Before: entry.ID, Limit: 1})
 	if err != nil {
 		return nil, err
 	}

@@ -34,7 +34,7 @@ func New(c *cli.Console, o *cli.Options) *cobra.Command {
 				return filter.FlagError(err, nil)
 			}
 			return instance.WithWorkspace(cmd.Context(), c, o, workspace, func(i *instance.Instance, w account.Workspace) error {
-				f := requestlog.Filter{WorkspaceID: w.ID, Key: q.Key}
+				f := requestlog.Filter{WorkspaceID: w.ID, Lists: requestlog.Lists{Key: q.Key}}
 				if err := instance.ResolveKeys(cmd.Context(), i, &f); err != nil {
 					return err
 				}

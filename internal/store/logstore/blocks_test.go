@@ -117,7 +117,7 @@ func TestDeletedEntryIsRemovedFromItsBlock(t *testing.T) {
 		t.Fatal("the text is not in the files before")
 	}
 
-	if n, err := db.DeleteEntries(t.Context(), requestlog.Filter{WorkspaceID: "ws", ID: []string{goes.ID}}, false); n != 1 || err != nil {
+	if n, err := db.DeleteEntries(t.Context(), requestlog.Filter{WorkspaceID: "ws", Lists: requestlog.Lists{ID: []string{goes.ID}}}, false); n != 1 || err != nil {
 		t.Fatalf("%d deleted, %v", n, err)
 	}
 
@@ -213,7 +213,7 @@ func TestDeflatedBodiesAreReadFromBlocks(t *testing.T) {
 
 	checkStored(t, db, stays)
 	checkStored(t, db, goes)
-	if n, err := db.DeleteEntries(t.Context(), requestlog.Filter{WorkspaceID: "ws", ID: []string{goes.ID}}, false); n != 1 || err != nil {
+	if n, err := db.DeleteEntries(t.Context(), requestlog.Filter{WorkspaceID: "ws", Lists: requestlog.Lists{ID: []string{goes.ID}}}, false); n != 1 || err != nil {
 		t.Fatalf("%d deleted, %v", n, err)
 	}
 	checkStored(t, db, stays)

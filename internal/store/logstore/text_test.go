@@ -15,7 +15,7 @@ func TestTextSearchBeginsWithTheIndex(t *testing.T) {
 	db.SetTextIndex(true)
 	e := textEntry("")
 	e.BodyState, e.Body = requestlog.BodyStored, requestlog.Body{Request: []byte(`{"content":"word"}`)}
-	f := requestlog.Filter{WorkspaceID: "ws", Text: "word", Model: []string{""}}
+	f := requestlog.Filter{WorkspaceID: "ws", Text: "word", Lists: requestlog.Lists{Model: []string{""}}}
 	if err := db.WriteEntries(t.Context(), []requestlog.Entry{e}); err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +33,7 @@ func TestDeletedWordsAreRemovedFromTheFiles(t *testing.T) {
 	const canary, other = "quokkacanary", "remainingword"
 	for name, remove := range map[string]func(db *testDB, id string) error{
 		"deleted": func(db *testDB, id string) error {
-			_, err := db.DeleteEntries(t.Context(), requestlog.Filter{WorkspaceID: "ws", ID: []string{id}}, false)
+			_, err := db.DeleteEntries(t.Context(), requestlog.Filter{WorkspaceID: "ws", Lists: requestlog.Lists{ID: []string{id}}}, false)
 			return err
 		},
 		"expired": func(db *testDB, _ string) error {

@@ -107,7 +107,7 @@ func sharedMessagesGoWithTheirLastRequest(t *testing.T, db *store.DB) {
 	whole := messagesOf(t, db, ws)
 	remove := func(ids ...string) {
 		t.Helper()
-		n, err := db.Log.DeleteEntries(ctx, requestlog.Filter{WorkspaceID: ws, ID: ids}, false)
+		n, err := db.Log.DeleteEntries(ctx, requestlog.Filter{WorkspaceID: ws, Lists: requestlog.Lists{ID: ids}}, false)
 		if err != nil || n != int64(len(ids)) {
 			t.Fatalf("deleted %d of %d: %v", n, len(ids), err)
 		}

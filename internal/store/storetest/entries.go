@@ -90,11 +90,11 @@ func figurePagesHaveTheFiguresOfEntries(t *testing.T, db *store.DB) {
 		}
 	}
 	write(t, db, all...)
-	_, err := db.Log.DeleteEntries(ctx, requestlog.Filter{WorkspaceID: ws, ID: []string{all[3].ID, all[40].ID}}, false)
+	_, err := db.Log.DeleteEntries(ctx, requestlog.Filter{WorkspaceID: ws, Lists: requestlog.Lists{ID: []string{all[3].ID, all[40].ID}}}, false)
 	must(t, err)
 
 	for name, f := range map[string]requestlog.Filter{
-		"all": {}, "not simulated": {Simulated: new(false)}, "two keys": {Key: []string{"key_1", "key_2"}}, "two days": {From: now.Add(-30 * time.Hour), To: now.Add(-time.Hour)},
+		"all": {}, "not simulated": {Simulated: new(false)}, "two keys": {Lists: requestlog.Lists{Key: []string{"key_1", "key_2"}}}, "two days": {From: now.Add(-30 * time.Hour), To: now.Add(-time.Hour)},
 	} {
 		f.WorkspaceID = ws
 		want, err := db.Log.Entries(ctx, f, requestlog.Page{Limit: requestlog.MaxLimit})
@@ -167,7 +167,7 @@ func batchesMayOverlap(t *testing.T, db *store.DB) {
 	write(t, db, all...)
 	write(t, db, all...)
 
-	n, err := db.Log.Count(ctx, requestlog.Filter{WorkspaceID: ws, Tag: []string{"team=search"}}, 1000)
+	n, err := db.Log.Count(ctx, requestlog.Filter{WorkspaceID: ws, Lists: requestlog.Lists{Tag: []string{"team=search"}}}, 1000)
 	must(t, err)
 	groups, err := db.Figures.Breakdown(ctx, requestlog.BreakdownQuery{RollupFilter: requestlog.RollupFilter{WorkspaceID: ws}})
 	must(t, err)
@@ -214,7 +214,7 @@ func strangeTextIsStored(t *testing.T, db *store.DB) {
 
 	write(t, db, e)
 
-	list, err := db.Log.Entries(ctx, requestlog.Filter{WorkspaceID: ws, Session: []string{e.Session}, Tag: []string{strings.Repeat("t", 10_000)}}, requestlog.Page{})
+	list, err := db.Log.Entries(ctx, requestlog.Filter{WorkspaceID: ws, Lists: requestlog.Lists{Session: []string{e.Session}, Tag: []string{strings.Repeat("t", 10_000)}}}, requestlog.Page{})
 	must(t, err)
 	if len(list) != 1 {
 		t.Fatalf("found %d entries, want 1", len(list))
@@ -348,7 +348,7 @@ func tailsGoForward(t *testing.T, db *store.DB) {
 	}
 	write(t, db, entries...)
 
-	got, err := db.Log.Entries(t.Context(), requestlog.Filter{WorkspaceID: ws, Model: []string{"small-b"}}, requestlog.Page{After: entries[1].ID, Limit: 2})
+	got, err := db.Log.Entries(t.Context(), requestlog.Filter{WorkspaceID: ws, Lists: requestlog.Lists{Model: []string{"small-b"}}}, requestlog.Page{After: entries[1].ID, Limit: 2})
 	must(t, err)
 
 	if diff := cmp.Diff(ids(entries[2:4]), ids(got)); diff != "" {

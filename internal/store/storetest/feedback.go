@@ -201,7 +201,7 @@ func ratingsGoWithRequests(t *testing.T, db *store.DB) {
 	}
 
 	heard := moved(t, db, ws, func() {
-		_, err := db.Log.DeleteEntries(ctx, requestlog.Filter{WorkspaceID: ws, Session: []string{"gone"}}, false)
+		_, err := db.Log.DeleteEntries(ctx, requestlog.Filter{WorkspaceID: ws, Lists: requestlog.Lists{Session: []string{"gone"}}}, false)
 		must(t, err)
 	})
 

@@ -154,7 +154,8 @@ func figuresEqualRecomputation(t *testing.T, db *store.DB) {
 func selected[K comparable](f requestlog.RollupFilter, entries []requestlog.Entry, group func(*requestlog.Entry) K) map[K]counted {
 	whole := requestlog.Filter{
 		WorkspaceID: f.WorkspaceID, From: f.From, To: f.To,
-		Key: f.Key, Model: f.Model, Provider: f.Provider, Policy: f.Policy, Simulated: f.Simulated, Source: f.Source,
+		Lists:     requestlog.Lists{Key: f.Key, Model: f.Model, Provider: f.Provider, Policy: f.Policy},
+		Simulated: f.Simulated, Source: f.Source,
 	}
 	groups := map[K]counted{}
 	for _, e := range entries {

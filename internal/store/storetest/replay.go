@@ -113,7 +113,7 @@ func tracesAreFiltered(t *testing.T, db *store.DB) {
 			want = append(want, e.ID)
 		}
 	}
-	f := requestlog.Filter{WorkspaceID: ws, Requested: []string{"auto"}, Stream: new(true), From: now.Add(-8 * time.Hour)}
+	f := requestlog.Filter{WorkspaceID: ws, Lists: requestlog.Lists{Requested: []string{"auto"}}, Stream: new(true), From: now.Add(-8 * time.Hour)}
 
 	rows, _, err := db.Log.Traced(t.Context(), f, "", 50)
 	must(t, err)

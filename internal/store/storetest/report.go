@@ -125,7 +125,8 @@ func reportsEqualRecomputation(t *testing.T, db *store.DB) {
 		for i := range all {
 			e := &all[i]
 			f := requestlog.Filter{
-				WorkspaceID: ws, From: q.From, To: q.To, Model: q.Model, User: q.User, Tag: q.Tag, Simulated: q.Simulated, Source: q.Source,
+				WorkspaceID: ws, From: q.From, To: q.To, Lists: requestlog.Lists{Model: q.Model, User: q.User, Tag: q.Tag},
+				Simulated: q.Simulated, Source: q.Source,
 			}
 			if len(q.Tag) > 0 && q.Tag[0] == "team" && e.Tags["team"] == "" { // an empty value counts as none
 				continue
@@ -273,7 +274,7 @@ func deletedUsersLeaveTheReport(t *testing.T, db *store.DB) {
 		}
 	}
 	fold(t, db)
-	_, err := db.Log.DeleteEntries(t.Context(), requestlog.Filter{WorkspaceID: ws, User: []string{"ann"}}, false)
+	_, err := db.Log.DeleteEntries(t.Context(), requestlog.Filter{WorkspaceID: ws, Lists: requestlog.Lists{User: []string{"ann"}}}, false)
 	must(t, err)
 	for _, then := range []report.Dimension{report.Model, report.Client, report.Tag("team")} {
 		q := report.Query{By: report.User, Then: then, Measure: report.Requests}
@@ -344,7 +345,7 @@ func factsOfEndedDaysAreSorted(t *testing.T, db *store.DB) {
 	check(report.Query{By: report.Model, Then: report.Provider, User: []string{user, "u-0001"}, Client: []string{"sdk"}}, func(e *requestlog.Entry) bool {
 		return e.Client == "sdk" && (e.EndUser == user || e.EndUser == "u-0001")
 	})
-	_, err := db.Log.DeleteEntries(t.Context(), requestlog.Filter{WorkspaceID: ws, User: []string{user}}, false)
+	_, err := db.Log.DeleteEntries(t.Context(), requestlog.Filter{WorkspaceID: ws, Lists: requestlog.Lists{User: []string{user}}}, false)
 	must(t, err)
 	check(report.Query{By: report.Session, Then: report.Client, User: []string{user}}, func(*requestlog.Entry) bool { return false })
 	check(report.Query{By: report.Client, Then: report.Model, User: []string{"u-0001"}}, func(e *requestlog.Entry) bool { return e.EndUser == "u-0001" })

@@ -57,7 +57,7 @@ func bodiesExpireBeforeEntries(t *testing.T, db *store.DB) {
 	if spent != *amountOf("0.31124") {
 		t.Errorf("spent %s after expiry, want it unchanged", spent)
 	}
-	if n, err := db.Log.Count(ctx, requestlog.Filter{WorkspaceID: ws, Tag: []string{"team"}}, 10); err != nil || n != 3 {
+	if n, err := db.Log.Count(ctx, requestlog.Filter{WorkspaceID: ws, Lists: requestlog.Lists{Tag: []string{"team"}}}, 10); err != nil || n != 3 {
 		t.Errorf("%d tagged entries, %v; want 3", n, err)
 	}
 }

@@ -94,10 +94,10 @@ func sessionsSumTheirTurns(t *testing.T, db *store.DB) {
 			t.Errorf("%s: %s, %v, want %s", name, text, err, tc.want)
 		}
 	}
-	if _, err := db.Log.DeleteEntries(t.Context(), requestlog.Filter{WorkspaceID: workspace, Session: []string{"b"}}, false); err != nil {
+	if _, err := db.Log.DeleteEntries(t.Context(), requestlog.Filter{WorkspaceID: workspace, Lists: requestlog.Lists{Session: []string{"b"}}}, false); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := db.Log.DeleteEntries(t.Context(), requestlog.Filter{WorkspaceID: workspace, ID: []string{turns[0].ID}}, false); err != nil {
+	if _, err := db.Log.DeleteEntries(t.Context(), requestlog.Filter{WorkspaceID: workspace, Lists: requestlog.Lists{ID: []string{turns[0].ID}}}, false); err != nil {
 		t.Fatal(err)
 	}
 	found, err := db.Log.Sessions(t.Context(), requestlog.SessionFilter{WorkspaceID: workspace}, requestlog.SessionPage{})

@@ -86,9 +86,9 @@ func textsAreFound(t *testing.T, db *store.DB) {
 		}
 	}
 	for name, f := range map[string]requestlog.Filter{
-		"tag":  {Text: "reset", Tag: []string{"team=blue"}},
+		"tag":  {Text: "reset", Lists: requestlog.Lists{Tag: []string{"team=blue"}}},
 		"time": {Text: "reset", From: now.Add(-2 * time.Hour), To: now.Add(time.Hour)},
-		"id":   {Text: "reset", ID: []string{b.ID, c.ID}},
+		"id":   {Text: "reset", Lists: requestlog.Lists{ID: []string{b.ID, c.ID}}},
 	} {
 		f.WorkspaceID = ws
 		if diff := cmp.Diff([]string{b.ID}, foundTexts(t, db, f)); diff != "" {
