@@ -17,7 +17,7 @@ func TestModelPricesAreDecimalStrings(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.log.groups["model"] = []requestlog.Group{
-		{Name: "gpt", Figures: requestlog.Figures{Requests: 3}}, {Name: "other", Figures: requestlog.Figures{Requests: 1}},
+		{Name: "gpt", Figures: requestlog.Figures{RequestCounts: requestlog.RequestCounts{Requests: 3}}}, {Name: "other", Figures: requestlog.Figures{RequestCounts: requestlog.RequestCounts{Requests: 1}}},
 	}
 	var got providers.ModelList
 	s.call("GET", "/models", "", as("acc_viewer")).want(200).into(&got)

@@ -17,7 +17,7 @@ import (
 func TestKeysAreListedWithSpendingInOneCall(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	s.log.groups["key"] = []requestlog.Group{{Name: "key_read", Figures: requestlog.Figures{Cost: 12 * money.Dollar}}}
+	s.log.groups["key"] = []requestlog.Group{{Name: "key_read", Figures: requestlog.Figures{Spending: requestlog.Spending{Cost: 12 * money.Dollar}}}}
 	s.world.keys[home][1].Budget = &account.Budget{Amount: 10 * money.Dollar, Period: account.Monthly}
 	s.world.keys[home][0].RevokedAt = noon
 	s.world.keys[home][2].ExpiresAt = noon

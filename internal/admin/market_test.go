@@ -59,7 +59,7 @@ func (f *fleet) WithCandidates(list []policies.BacktestVendor) (*route.Snapshot,
 func TestCatalogListsModelsWithoutAProvider(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	s.log.groups["model"] = []requestlog.Group{{Name: "gpt", Figures: requestlog.Figures{Requests: 40, Cost: 5_000_000_000, TTFTP50: 210, Attempts: 50, Failed: 5}}}
+	s.log.groups["model"] = []requestlog.Group{{Name: "gpt", Figures: requestlog.Figures{RequestCounts: requestlog.RequestCounts{Requests: 40, Attempts: 50, Failed: 5}, Spending: requestlog.Spending{Cost: 5_000_000_000}, Quantiles: requestlog.Quantiles{TTFTP50: 210}}}}
 	var got providers.CatalogList
 	s.call("GET", "/catalog", "", as("acc_viewer")).want(200).into(&got)
 	find := func(name string) providers.CatalogModelView {
@@ -87,8 +87,8 @@ func TestCatalogListsModelsWithoutAProvider(t *testing.T) {
 func TestModelHasQualityTrafficAndAlternatives(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	s.log.groups["model"] = []requestlog.Group{{Name: "gpt", Figures: requestlog.Figures{Requests: 30}}, {Name: "odd", Figures: requestlog.Figures{Requests: 10}}}
-	s.log.groups["provider"] = []requestlog.Group{{Name: "acme", Figures: requestlog.Figures{Requests: 30, Attempts: 40, Failed: 10, LatencyP50: 900}}}
+	s.log.groups["model"] = []requestlog.Group{{Name: "gpt", Figures: requestlog.Figures{RequestCounts: requestlog.RequestCounts{Requests: 30}}}, {Name: "odd", Figures: requestlog.Figures{RequestCounts: requestlog.RequestCounts{Requests: 10}}}}
+	s.log.groups["provider"] = []requestlog.Group{{Name: "acme", Figures: requestlog.Figures{RequestCounts: requestlog.RequestCounts{Requests: 30, Attempts: 40, Failed: 10}, Quantiles: requestlog.Quantiles{LatencyP50: 900}}}}
 	var got providers.ModelDetail
 	s.call("GET", "/models/gpt", "", as("acc_viewer")).want(200).into(&got)
 	if !got.Connected || *got.MonthPercent != 75 || got.Rating.Mean != 0.7 || got.Rating.Low != 0.6 || got.Rating.Source != "benchmarks" {
@@ -135,7 +135,7 @@ func TestProviderStatusComesFromHours(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	hour := func(day, hour int, calls, failed int64) requestlog.Bucket {
-		return requestlog.Bucket{Start: time.Date(2026, 11, day, hour, 0, 0, 0, time.UTC), Figures: requestlog.Figures{Attempts: calls, Failed: failed}}
+		return requestlog.Bucket{Start: time.Date(2026, 11, day, hour, 0, 0, 0, time.UTC), Figures: requestlog.Figures{RequestCounts: requestlog.RequestCounts{Attempts: calls, Failed: failed}}}
 	}
 	s.log.buckets = []requestlog.Bucket{
 		hour(10, 3, 1000, 1),

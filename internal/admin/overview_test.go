@@ -22,11 +22,12 @@ func TestOverviewReturnsAllParts(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	figures := requestlog.Figures{
-		Requests: 110, Served: 100, Attempts: 120, Failed: 24, Errors: 2, Fallbacks: 5, Expected: 95, Priced: 99, Compared: 98,
-		Cost: 10 * money.Dollar, ComparedCost: 9 * money.Dollar, BaselineCost: 30 * money.Dollar, LatencyP50: 412,
+		RequestCounts: requestlog.RequestCounts{Requests: 110, Served: 100, Attempts: 120, Failed: 24, Errors: 2, Fallbacks: 5, Expected: 95, Priced: 99, Compared: 98},
+		Spending:      requestlog.Spending{Cost: 10 * money.Dollar, ComparedCost: 9 * money.Dollar, BaselineCost: 30 * money.Dollar},
+		Quantiles:     requestlog.Quantiles{LatencyP50: 412},
 	}
 	s.log.groups[""] = []requestlog.Group{{Figures: figures}}
-	s.log.groups["key"] = []requestlog.Group{{Name: "key_read", Figures: requestlog.Figures{Requests: 25}}, {Name: "", Figures: requestlog.Figures{Requests: 1}}}
+	s.log.groups["key"] = []requestlog.Group{{Name: "key_read", Figures: requestlog.Figures{RequestCounts: requestlog.RequestCounts{Requests: 25}}}, {Name: "", Figures: requestlog.Figures{RequestCounts: requestlog.RequestCounts{Requests: 1}}}}
 	s.world.keys[home][1].Name = "ci"
 	var got overview.Overview
 	s.call("GET", "/overview?from=now-1h&model=gpt&simulated=false", "", as("acc_viewer")).want(200).into(&got)
@@ -55,7 +56,7 @@ func TestOverviewReportsWhetherThePreviousPeriodIsComplete(t *testing.T) {
 	s := newSite(t)
 	for name, since := range map[string]time.Time{"recorded before": noon.Add(-3 * time.Hour), "began within it": noon.Add(-90 * time.Minute)} {
 		s.log.since = since
-		s.log.groups[""] = []requestlog.Group{{Figures: requestlog.Figures{Requests: 7}}}
+		s.log.groups[""] = []requestlog.Group{{Figures: requestlog.Figures{RequestCounts: requestlog.RequestCounts{Requests: 7}}}}
 		var got overview.Overview
 		s.call("GET", "/overview?from=now-1h", "", as("acc_viewer")).want(200).into(&got)
 		if want := name == "recorded before"; got.PreviousComplete != want || got.Previous.Requests != 7 {
@@ -109,8 +110,8 @@ func TestAttentionListsItems(t *testing.T) {
 func TestFacetsAndHistogram(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	s.log.groups[""] = []requestlog.Group{{Figures: requestlog.Figures{Requests: 9, Expected: 6, Fallbacks: 2, Policies: 1, Rejected: 4}}}
-	s.log.groups["model"] = []requestlog.Group{{Name: "gpt", Figures: requestlog.Figures{Requests: 8}}, {Name: ""}}
+	s.log.groups[""] = []requestlog.Group{{Figures: requestlog.Figures{RequestCounts: requestlog.RequestCounts{Requests: 9, Expected: 6, Fallbacks: 2, Policies: 1, Rejected: 4}}}}
+	s.log.groups["model"] = []requestlog.Group{{Name: "gpt", Figures: requestlog.Figures{RequestCounts: requestlog.RequestCounts{Requests: 8}}}, {Name: ""}}
 	var got overview.Facets
 	s.call("GET", "/requests/facets", "", as("acc_viewer")).want(200).into(&got)
 	if len(got.Decision) != 3 || *got.Decision[1].Count != 2 || len(got.Outcome) != 8 || *got.Outcome[3].Count != 4 || got.Outcome[0].Count != nil {
@@ -144,8 +145,8 @@ func TestOverviewExcludesPlaygroundByDefault(t *testing.T) {
 func TestProviderErrorsAreFailedAttempts(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	rescued := []requestlog.Group{{Name: "acme", Figures: requestlog.Figures{Attempts: 4, Failed: 3}}}
-	s.log.groups["provider"], s.log.groups["model"] = rescued, []requestlog.Group{{Name: "gpt", Figures: requestlog.Figures{Requests: 2, Errors: 1}}}
+	rescued := []requestlog.Group{{Name: "acme", Figures: requestlog.Figures{RequestCounts: requestlog.RequestCounts{Attempts: 4, Failed: 3}}}}
+	s.log.groups["provider"], s.log.groups["model"] = rescued, []requestlog.Group{{Name: "gpt", Figures: requestlog.Figures{RequestCounts: requestlog.RequestCounts{Requests: 2, Errors: 1}}}}
 	var o overview.Overview
 	var p providers.ProviderList
 	var m providers.ModelList
@@ -263,7 +264,7 @@ func TestFacetsListAllKeys(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	for i := range 120 {
-		s.log.groups["key"] = append(s.log.groups["key"], requestlog.Group{Name: fmt.Sprintf("key_%d", i), Figures: requestlog.Figures{Requests: 1}})
+		s.log.groups["key"] = append(s.log.groups["key"], requestlog.Group{Name: fmt.Sprintf("key_%d", i), Figures: requestlog.Figures{RequestCounts: requestlog.RequestCounts{Requests: 1}}})
 	}
 
 	var got overview.Facets

@@ -299,11 +299,11 @@ func TestPolicyHitsCombineRollUpsAndActivePolicies(t *testing.T) {
 	s.instanceRules("policies:\n  - {name: house, exclude: {tags: [eu]}}\n")
 	s.save("policies:\n  - {name: quiet, enabled: false, pin: gpt}\n  - {name: pinned, pin: gpt}\n", 0)
 	s.log.groups = map[string][]requestlog.Group{
-		"": {{Figures: requestlog.Figures{Requests: 200}}},
+		"": {{Figures: requestlog.Figures{RequestCounts: requestlog.RequestCounts{Requests: 200}}}},
 		"policy": {
-			{Name: "", Figures: requestlog.Figures{Requests: 150}},
-			{Name: "pinned", Figures: requestlog.Figures{Requests: 40, Rejected: 4, Priced: 30, Compared: 20, Cost: 3e9, ComparedCost: 2e9, BaselineCost: 8e9}},
-			{Name: "once", Figures: requestlog.Figures{Requests: 10}},
+			{Name: "", Figures: requestlog.Figures{RequestCounts: requestlog.RequestCounts{Requests: 150}}},
+			{Name: "pinned", Figures: requestlog.Figures{RequestCounts: requestlog.RequestCounts{Requests: 40, Rejected: 4, Priced: 30, Compared: 20}, Spending: requestlog.Spending{Cost: 3e9, ComparedCost: 2e9, BaselineCost: 8e9}}},
+			{Name: "once", Figures: requestlog.Figures{RequestCounts: requestlog.RequestCounts{Requests: 10}}},
 		},
 	}
 	var got policies.PolicyTraffic

@@ -51,7 +51,7 @@ func TestProofReturnsSavingsAndQuality(t *testing.T) {
 	t.Parallel()
 	compared := &measured{}
 	s := newSite(t, func(p *Parts) { p.Proofs.Statements.Samples, p.Proofs.Statements.Costs = compared, compared })
-	figures := requestlog.Figures{Requests: 110, Served: 100, Priced: 99, Compared: 98, Cost: 10 * money.Dollar, ComparedCost: 9 * money.Dollar, BaselineCost: 30 * money.Dollar}
+	figures := requestlog.Figures{RequestCounts: requestlog.RequestCounts{Requests: 110, Served: 100, Priced: 99, Compared: 98}, Spending: requestlog.Spending{Cost: 10 * money.Dollar, ComparedCost: 9 * money.Dollar, BaselineCost: 30 * money.Dollar}}
 	s.log.groups[""] = []requestlog.Group{{Figures: figures}}
 	s.log.groups["model"] = []requestlog.Group{{Name: "small", Figures: figures}, {Name: "only attempts"}}
 	s.log.groups["key"] = []requestlog.Group{{Name: "key_read", Figures: figures}}
@@ -109,7 +109,7 @@ func TestProofAgainstAChosenModelIsComputedFromTheLog(t *testing.T) {
 		{Provider: "acme", Model: &catalog.Model{Name: "odd", Op: llm.Chat}, Upstream: "odd", Price: price},
 	}}}, noAbilities{})
 	s := newSite(t, func(p *Parts) { p.Proofs.Prices = pastPrices{snap} })
-	s.log.groups[""] = []requestlog.Group{{Figures: requestlog.Figures{Requests: 5, Compared: 5, BaselineCost: 90 * money.Dollar}}}
+	s.log.groups[""] = []requestlog.Group{{Figures: requestlog.Figures{RequestCounts: requestlog.RequestCounts{Requests: 5, Compared: 5}, Spending: requestlog.Spending{BaselineCost: 90 * money.Dollar}}}}
 	for i := range 4 {
 		at := noon.Add(-time.Duration(4-i) * time.Hour)
 		e := requestlog.Entry{

@@ -19,7 +19,7 @@ type sliceReader struct{}
 
 func (sliceReader) Slices(_ context.Context, q *report.Query) (report.Slices, error) {
 	sums := func(requests int64, cost money.Amount) requestlog.Sums {
-		return requestlog.Sums{Figures: requestlog.Figures{Requests: requests, Served: requests, Priced: requests, Cost: cost}}
+		return requestlog.Sums{Figures: requestlog.Figures{RequestCounts: requestlog.RequestCounts{Requests: requests, Served: requests, Priced: requests}, Spending: requestlog.Spending{Cost: cost}}}
 	}
 	if q.By == "" {
 		return report.Slices{Kept: true, Rows: []report.Row{{Sums: sums(10, 5*money.Dollar)}}}, nil

@@ -694,7 +694,7 @@ func (l *entryLog) Series(_ context.Context, q requestlog.SeriesQuery) ([]reques
 		list = append(list, requestlog.Bucket{Start: start})
 	}
 	if len(list) == 0 {
-		list = append(list, requestlog.Bucket{Start: q.From, Figures: requestlog.Figures{Requests: 3, Errors: 1, Fallbacks: 1}})
+		list = append(list, requestlog.Bucket{Start: q.From, Figures: requestlog.Figures{RequestCounts: requestlog.RequestCounts{Requests: 3, Errors: 1, Fallbacks: 1}}})
 	}
 	return list, nil
 }

@@ -82,7 +82,7 @@ func (d *desk) Notification(context.Context, *Delivery) (Event, Channel, error) 
 func (d *desk) Breakdown(context.Context, requestlog.BreakdownQuery) ([]requestlog.Group, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return []requestlog.Group{{Figures: requestlog.Figures{Requests: 100, Errors: d.errors}}}, nil
+	return []requestlog.Group{{Figures: requestlog.Figures{RequestCounts: requestlog.RequestCounts{Requests: 100, Errors: d.errors}}}}, nil
 }
 
 func (d *desk) Series(context.Context, requestlog.SeriesQuery) ([]requestlog.Bucket, error) {

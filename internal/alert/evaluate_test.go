@@ -132,14 +132,16 @@ func TestEveryKindHasUsableDefaults(t *testing.T) {
 func TestFiguresBecomeValues(t *testing.T) {
 	t.Parallel()
 	f := requestlog.Figures{
-		Requests: 100, Served: 80, Errors: 7, Fallbacks: 8, Compared: 50, Cost: 3 * money.Dollar, ComparedCost: 2 * money.Dollar, BaselineCost: 8 * money.Dollar, LatencyP95: 1200,
+		RequestCounts: requestlog.RequestCounts{Requests: 100, Served: 80, Errors: 7, Fallbacks: 8, Compared: 50},
+		Spending:      requestlog.Spending{Cost: 3 * money.Dollar, ComparedCost: 2 * money.Dollar, BaselineCost: 8 * money.Dollar},
+		Quantiles:     requestlog.Quantiles{LatencyP95: 1200},
 	}
 	for kind, want := range map[Kind]float64{Spend: 3, ErrorRate: 7, FallbackRate: 10, LatencyP95: 1200, Requests: 100, Savings: 75} {
 		if got := fromFigures(kind, &f); !got.Known || got.Value != want {
 			t.Errorf("%s: %+v, want %v", kind, got, want)
 		}
 	}
-	few := requestlog.Figures{Requests: 19, Served: 19, Errors: 19, Compared: 19}
+	few := requestlog.Figures{RequestCounts: requestlog.RequestCounts{Requests: 19, Served: 19, Errors: 19, Compared: 19}}
 	for _, kind := range []Kind{ErrorRate, FallbackRate, LatencyP95, Savings} {
 		if got := fromFigures(kind, &few); got.Known {
 			t.Errorf("%s of 19 requests is known: %+v", kind, got)

@@ -30,7 +30,7 @@ func (r *reader) Slices(_ context.Context, q *Query) (Slices, error) {
 }
 
 func row(by, then string, requests, cost int64) Row {
-	return Row{By: by, Then: then, Sums: requestlog.Sums{Figures: requestlog.Figures{Requests: requests, Cost: money.Amount(cost)}}}
+	return Row{By: by, Then: then, Sums: requestlog.Sums{Figures: requestlog.Figures{RequestCounts: requestlog.RequestCounts{Requests: requests}, Spending: requestlog.Spending{Cost: money.Amount(cost)}}}}
 }
 
 func query(t *testing.T, text string) Query {

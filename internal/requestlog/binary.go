@@ -127,4 +127,4 @@ func (f *Figures) Without(part *Figures) Figures {
 }
 
 // Saved returns the baseline cost minus the cost of the compared requests.
-func (f *Figures) Saved() money.Amount { return f.BaselineCost.Sub(f.ComparedCost) }
+func (s *Spending) Saved() money.Amount { return s.BaselineCost.Sub(s.ComparedCost) }

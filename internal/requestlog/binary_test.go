@@ -14,7 +14,7 @@ import (
 func TestBinarySumsAreMerged(t *testing.T) {
 	t.Parallel()
 	sums := func(n int64) *Sums {
-		s := &Sums{Figures: Figures{Requests: n, Errors: 2 * n, Cost: money.Amount(3 * n), CacheSaved: money.Amount(-n)}}
+		s := &Sums{Figures: Figures{RequestCounts: RequestCounts{Requests: n, Errors: 2 * n}, Spending: Spending{Cost: money.Amount(3 * n)}, CacheSaved: money.Amount(-n)}}
 		for i := range n {
 			s.Latency.Add(time.Duration(i*i) * time.Millisecond)
 			s.TTFT.Add(time.Duration(n) * time.Second)

@@ -127,28 +127,48 @@ type Volume struct {
 // Figures are sums over requests. Attempts count for the model and provider that were called, even if another one served the
 // request.
 type Figures struct {
-	Requests     int64        `json:"requests"`
-	Served       int64        `json:"served"`          // requests that a target served; only these have latencies and costs
-	Attempts     int64        `json:"attempts"`        // calls made to providers
-	Failed       int64        `json:"failed_attempts"` // attempts that failed
-	Errors       int64        `json:"errors"`          // upstream and gateway errors, partial and interrupted
-	Rejected     int64        `json:"rejected"`
-	Expected     int64        `json:"expected"`
-	Fallbacks    int64        `json:"fallbacks"`
-	Policies     int64        `json:"policies"`
-	Priced       int64        `json:"priced"`   // requests with a known cost
-	Compared     int64        `json:"compared"` // requests with a known cost and a known baseline cost
+	RequestCounts
+	Spending
+	Tokens
+	CacheHits  int64        `json:"cache_hits"`      // requests that the response cache served
+	CacheSaved money.Amount `json:"cache_saved_usd"` // known cost that the response cache saved
+	Quantiles
+}
+
+// RequestCounts are numbers of requests and attempts.
+type RequestCounts struct {
+	Requests  int64 `json:"requests"`
+	Served    int64 `json:"served"`          // requests that a target served; only these have latencies and costs
+	Attempts  int64 `json:"attempts"`        // calls made to providers
+	Failed    int64 `json:"failed_attempts"` // attempts that failed
+	Errors    int64 `json:"errors"`          // upstream and gateway errors, partial and interrupted
+	Rejected  int64 `json:"rejected"`
+	Expected  int64 `json:"expected"`
+	Fallbacks int64 `json:"fallbacks"`
+	Policies  int64 `json:"policies"`
+	Priced    int64 `json:"priced"`   // requests with a known cost
+	Compared  int64 `json:"compared"` // requests with a known cost and a known baseline cost
+}
+
+// Spending is the cost of requests and their cost at the baseline model.
+type Spending struct {
 	Cost         money.Amount `json:"cost_usd"`
-	ComparedCost money.Amount `json:"compared_cost_usd"` // cost of the compared requests
+	ComparedCost money.Amount `json:"compared_cost_usd"` // cost of the requests with a known baseline cost
 	BaselineCost money.Amount `json:"baseline_cost_usd"`
-	InputTokens  int64        `json:"input_tokens"`
-	CachedTokens int64        `json:"cached_tokens"`
-	OutputTokens int64        `json:"output_tokens"`
-	CacheHits    int64        `json:"cache_hits"`      // requests that the response cache served
-	CacheSaved   money.Amount `json:"cache_saved_usd"` // known cost that the response cache saved
-	LatencyP50   int64        `json:"latency_p50_ms"`  // quantiles are estimated from histograms, within 10 %
-	LatencyP95   int64        `json:"latency_p95_ms"`
-	TTFTP50      int64        `json:"ttft_p50_ms"`
+}
+
+// Tokens are sums of tokens. InputTokens includes CachedTokens.
+type Tokens struct {
+	InputTokens  int64 `json:"input_tokens"`
+	CachedTokens int64 `json:"cached_tokens"`
+	OutputTokens int64 `json:"output_tokens"`
+}
+
+// Quantiles are estimated from histograms, within 10 %.
+type Quantiles struct {
+	LatencyP50 int64 `json:"latency_p50_ms"`
+	LatencyP95 int64 `json:"latency_p95_ms"`
+	TTFTP50    int64 `json:"ttft_p50_ms"`
 }
 
 // Bucket is Figures over a span of time.

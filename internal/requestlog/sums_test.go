@@ -43,9 +43,10 @@ func TestSumsCountWhatEntriesSay(t *testing.T) {
 	left.Merge(&right)
 
 	want := Figures{
-		Requests: 8, Served: 2, Attempts: 4, Failed: 1, Errors: 4, Rejected: 1, Expected: 1, Fallbacks: 1, Policies: 1, Priced: 2, Compared: 1,
-		Cost: 60, ComparedCost: 30, BaselineCost: 100, InputTokens: 16, CachedTokens: 5, OutputTokens: 7,
-		LatencyP50: 97, LatencyP95: 97, TTFTP50: 48,
+		RequestCounts: RequestCounts{Requests: 8, Served: 2, Attempts: 4, Failed: 1, Errors: 4, Rejected: 1, Expected: 1, Fallbacks: 1, Policies: 1, Priced: 2, Compared: 1},
+		Spending:      Spending{Cost: 60, ComparedCost: 30, BaselineCost: 100},
+		Tokens:        Tokens{InputTokens: 16, CachedTokens: 5, OutputTokens: 7},
+		Quantiles:     Quantiles{LatencyP50: 97, LatencyP95: 97, TTFTP50: 48},
 	}
 	got := left.Total()
 	for _, q := range []struct {

@@ -38,7 +38,7 @@ func (s *alertSite) pass(d time.Duration) { s.now.Add(d.Milliseconds()) }
 
 // Breakdown returns the current figures.
 func (s *alertSite) Breakdown(context.Context, requestlog.BreakdownQuery) ([]requestlog.Group, error) {
-	return []requestlog.Group{{Figures: requestlog.Figures{Requests: 100, Errors: s.errors.Load()}}}, nil
+	return []requestlog.Group{{Figures: requestlog.Figures{RequestCounts: requestlog.RequestCounts{Requests: 100, Errors: s.errors.Load()}}}}, nil
 }
 
 // Series implements requestlog.FigureReader.
