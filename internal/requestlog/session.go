@@ -3,8 +3,6 @@ package requestlog
 import (
 	"context"
 	"time"
-
-	"fairlead/internal/money"
 )
 
 // Session is the sum of the requests of one session. Sums include requests that were deleted since.
@@ -18,30 +16,34 @@ type Session struct {
 	EndUser     string
 	Client      string
 	Simulated   bool
-	Turns       int64 // requests
-	Errors      int64
-	Rejected    int64
-	Unpriced    int64 // served requests without a known cost
-
-	Cost         money.Amount
-	ComparedCost money.Amount // cost of the requests with a known baseline cost
-	BaselineCost money.Amount
-	InputTokens  int64 // including cached ones
-	CachedTokens int64
-	OutputTokens int64
-	Latency      time.Duration
-	Overhead     time.Duration
+	SessionFigures
 
 	Models  []string // models that served a request, sorted
 	Preview string   // from the first request
 }
 
+// SessionFigures are the sums over the requests of a session.
+type SessionFigures struct {
+	Turns    int64 // requests
+	Errors   int64
+	Rejected int64
+	Unpriced int64 // served requests without a known cost
+	Spending
+	Tokens
+	Latency  time.Duration
+	Overhead time.Duration
+}
+
 // NewSession returns the session of a single entry.
 func NewSession(e *Entry) Session {
 	s := Session{
-		WorkspaceID: e.WorkspaceID, ID: Term(e.Session), Source: e.SessionSource, FirstID: e.ID, LastID: e.ID, KeyID: e.KeyID, EndUser: Term(e.EndUser), Client: e.Client,
-		Simulated: e.Simulated, Turns: 1, Latency: e.Latency, Overhead: e.Overhead,
-		InputTokens: e.Usage.Prompt(), CachedTokens: e.Usage.CacheRead, OutputTokens: e.Usage.Output,
+		WorkspaceID: e.WorkspaceID, ID: Term(e.Session), Source: e.SessionSource, FirstID: e.ID, LastID: e.ID,
+		KeyID: e.KeyID, EndUser: Term(e.EndUser), Client: e.Client,
+		Simulated: e.Simulated,
+		SessionFigures: SessionFigures{
+			Turns: 1, Latency: e.Latency, Overhead: e.Overhead,
+			Tokens: Tokens{InputTokens: e.Usage.Prompt(), CachedTokens: e.Usage.CacheRead, OutputTokens: e.Usage.Output},
+		},
 	}
 	if s.Source == "" {
 		s.Source = "given" // written by an earlier version, which did not derive sessions

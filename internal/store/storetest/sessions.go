@@ -52,9 +52,13 @@ func sessionsSumTheirTurns(t *testing.T, db *store.DB) {
 		}
 	}
 	want := requestlog.Session{
-		WorkspaceID: workspace, ID: "a", Source: "given", FirstID: turns[0].ID, LastID: turns[2].ID, KeyID: "key_1", EndUser: "anna", Client: "agent/1",
-		Turns: 3, Errors: 1, Unpriced: 1, Cost: 200, ComparedCost: 100, BaselineCost: 150, InputTokens: 300, CachedTokens: 270, OutputTokens: 15,
-		Latency: 3 * time.Second, Overhead: 3 * time.Millisecond, Models: []string{"large", "small"}, Preview: "first prompt",
+		WorkspaceID: workspace, ID: "a", Source: "given", FirstID: turns[0].ID, LastID: turns[2].ID, KeyID: "key_1",
+		EndUser: "anna", Client: "agent/1",
+		SessionFigures: requestlog.SessionFigures{
+			Turns: 3, Errors: 1, Unpriced: 1, Spending: requestlog.Spending{Cost: 200, ComparedCost: 100, BaselineCost: 150}, Tokens: requestlog.Tokens{InputTokens: 300, CachedTokens: 270, OutputTokens: 15},
+			Latency: 3 * time.Second, Overhead: 3 * time.Millisecond,
+		},
+		Models: []string{"large", "small"}, Preview: "first prompt",
 	}
 	got, err := db.Log.Session(t.Context(), workspace, "a")
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
