@@ -79,8 +79,8 @@ func TestOutcomesAreListedInPages(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.learner.outcomes = []feedback.Rating{
-		{RequestID: "req_2", Source: feedback.FromShadow, Score: 0.5, Model: "gpt", Other: "odd", Label: "judge"},
-		{RequestID: "req_1", Source: feedback.FromSignal, Signal: feedback.Refusal, Model: "gpt"},
+		{RequestID: "req_2", Source: feedback.FromShadow, Score: 0.5, Rated: feedback.Rated{Model: "gpt", Other: "odd"}, Label: "judge"},
+		{RequestID: "req_1", Source: feedback.FromSignal, Signal: feedback.Refusal, Rated: feedback.Rated{Model: "gpt"}},
 	}
 	var page outcomes.OutcomeList
 	s.call("GET", "/routing/outcomes?limit=1", "", as("acc_viewer")).want(200).into(&page)

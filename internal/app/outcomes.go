@@ -41,7 +41,8 @@ func (a *App) storeVerdict(ctx context.Context, r *proof.Record, d *route.Decisi
 		source = feedback.FromHook
 	}
 	return a.feedback.Verdict(ctx, feedback.Rating{
-		RequestID: r.Request, WorkspaceID: r.Workspace, Source: source, Score: (1 + min(max(r.Difference, -1), 1)) / 2, Label: r.Method,
-		Model: r.Model, Other: r.Baseline, Task: d.Input.Features.Task, Skills: d.Input.Features.Skills, Predictor: d.Input.Predictor,
+		RequestID: r.Request, WorkspaceID: r.Workspace, Source: source, Score: (1 + min(max(r.Difference, -1), 1)) / 2,
+		Label: r.Method,
+		Rated: feedback.Rated{Model: r.Model, Other: r.Baseline, Task: d.Input.Features.Task, Skills: d.Input.Features.Skills, Predictor: d.Input.Predictor},
 	})
 }

@@ -75,7 +75,11 @@ type Rating struct {
 	Comment     string
 	Source      Source
 	Signal      Signal // set only for signals
+	Rated
+}
 
+// Rated is the model that a rating is about, and the prompt that the model responded to.
+type Rated struct {
 	Model     string       // model that responded
 	Other     string       // model whose response was compared, for a verdict
 	Task      predict.Task // task of the prompt, as classified by the predictor

@@ -243,7 +243,7 @@ func requestID(n int) string {
 func draft(n int, model string, score float64) Rating {
 	return Rating{
 		RequestID: requestID(n), WorkspaceID: "ws_1", KeyID: "key_1", Score: score, Source: FromAPI,
-		Model: model, Task: predict.Code, Skills: []float64{0.4, 0.2}, Predictor: "p1",
+		Rated: Rated{Model: model, Task: predict.Code, Skills: []float64{0.4, 0.2}, Predictor: "p1"},
 	}
 }
 

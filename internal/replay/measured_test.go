@@ -147,8 +147,8 @@ func TestBacktestMeasuresQualityFromRatings(t *testing.T) {
 			e := logged(t, n, in, snap, route.Conditions{})
 			rows = append(rows, row(t, &e))
 			ratings[e.ID] = []feedback.Rating{
-				{Model: e.Model, Score: scores[e.Model], Source: feedback.FromAPI},
-				{Model: e.Model, Score: 0, Source: feedback.FromSignal, Signal: feedback.Retry},
+				{Rated: feedback.Rated{Model: e.Model}, Score: scores[e.Model], Source: feedback.FromAPI},
+				{Rated: feedback.Rated{Model: e.Model}, Score: 0, Source: feedback.FromSignal, Signal: feedback.Retry},
 			}
 		}
 		return rows, ratings

@@ -53,8 +53,8 @@ func (s *Collector) Add(e *requestlog.Entry) {
 	}
 	in := &e.Decision.Input
 	r := feedback.Rating{
-		RequestID: e.ID, WorkspaceID: e.WorkspaceID, Source: feedback.FromSignal, Model: e.Model,
-		Task: in.Features.Task, Skills: in.Features.Skills, Predictor: in.Predictor,
+		RequestID: e.ID, WorkspaceID: e.WorkspaceID, Source: feedback.FromSignal,
+		Rated: feedback.Rated{Model: e.Model, Task: in.Features.Task, Skills: in.Features.Skills, Predictor: in.Predictor},
 	}
 	found := ownSignals(e)
 	for _, name := range found {

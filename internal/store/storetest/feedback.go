@@ -20,7 +20,7 @@ func rated(workspace, requestID string, at time.Time, score float64) feedback.Ra
 	return feedback.Rating{
 		ID: fmt.Sprintf("rat_%08d", serial.Add(1)), RequestID: requestID, WorkspaceID: workspace, KeyID: "key_1",
 		Time: at, Score: score, Label: "good", Comment: "it's 100%_ right ä€😀", Source: feedback.FromAPI,
-		Model: "small-b", Task: predict.Code, Skills: []float64{0.125, -1.5, 0}, Predictor: "p1",
+		Rated: feedback.Rated{Model: "small-b", Task: predict.Code, Skills: []float64{0.125, -1.5, 0}, Predictor: "p1"},
 	}
 }
 
