@@ -191,19 +191,24 @@ type Event struct {
 	ID          string
 	WorkspaceID string
 	Type        EventType
-	RuleID      string // empty for a test
-	RuleName    string
-	Kind        Kind
-	Threshold   float64
-	Window      Window
-	Subject     string // ID of the key or workspace that the figure describes; empty for the whole workspace or gateway
-	Label       string // name of the subject
-	Value       float64
-	Detail      string
-	At          time.Time
-	Since       time.Time // when the alert fired; set for a recovery
-	Muted       bool
-	Deliveries  []Delivery
+	EventRule
+	Subject    string // ID of the key or workspace that the figure describes; empty for the whole workspace or gateway
+	Label      string // name of the subject
+	Value      float64
+	Detail     string
+	At         time.Time
+	Since      time.Time // when the alert fired; set for a recovery
+	Muted      bool
+	Deliveries []Delivery
+}
+
+// EventRule is the rule of an event as it was when the event occurred.
+type EventRule struct {
+	RuleID    string // empty for a test
+	RuleName  string
+	Kind      Kind
+	Threshold float64
+	Window    Window
 }
 
 // DeliveryState is the progress of a delivery.

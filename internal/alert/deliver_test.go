@@ -51,7 +51,9 @@ func channelOf(t *testing.T, kind ChannelType, s Secrets) *Channel {
 }
 
 var crossing = Event{
-	ID: "alrt_1", WorkspaceID: "ws_1", Type: Firing, RuleID: "rule_1", RuleName: "Errors <b> & co", Kind: ErrorRate, Threshold: 5, Window: "15m", Value: 12.5, At: noon,
+	ID: "alrt_1", WorkspaceID: "ws_1", Type: Firing,
+	EventRule: EventRule{RuleID: "rule_1", RuleName: "Errors <b> & co", Kind: ErrorRate, Threshold: 5, Window: "15m"},
+	Value:     12.5, At: noon,
 }
 
 // verify is the example of docs/guides/alerts.md.

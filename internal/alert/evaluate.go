@@ -113,7 +113,9 @@ func recovery(r *Rule, state State, detail string, now time.Time) Change {
 
 func (r *Rule) event(t EventType, s *State, now time.Time) *Event {
 	return &Event{
-		ID: id.New("alrt", now), WorkspaceID: r.WorkspaceID, Type: t, RuleID: r.ID, RuleName: r.Name, Kind: r.Kind, Threshold: r.Threshold, Window: r.Window,
-		Subject: s.Subject, Label: s.Label, Value: s.Value, Detail: s.Detail, At: now, Muted: r.Muted(now) || len(r.Channels) == 0,
+		ID: id.New("alrt", now), WorkspaceID: r.WorkspaceID, Type: t,
+		EventRule: EventRule{RuleID: r.ID, RuleName: r.Name, Kind: r.Kind, Threshold: r.Threshold, Window: r.Window},
+		Subject:   s.Subject, Label: s.Label, Value: s.Value, Detail: s.Detail, At: now,
+		Muted: r.Muted(now) || len(r.Channels) == 0,
 	}
 }

@@ -454,7 +454,7 @@ func (s *Service) Test(ctx context.Context, by account.Actor, channelID string) 
 		return Delivery{}, err
 	}
 	now := s.Now().UTC().Truncate(time.Millisecond)
-	e := Event{ID: id.New("alrt", now), WorkspaceID: by.WorkspaceID, Type: Test, RuleName: "Test of " + c.Name, At: now}
+	e := Event{ID: id.New("alrt", now), WorkspaceID: by.WorkspaceID, Type: Test, EventRule: EventRule{RuleName: "Test of " + c.Name}, At: now}
 	d := newDelivery(&e, c.ID)
 	d.ChannelName, d.Attempts = c.Name, len(retries)+1 // a test is not repeated
 	d.finish(s.Sender.Send(ctx, &c, &e, now), s.Now())
