@@ -8,10 +8,9 @@ import (
 )
 
 const (
-	keepBuffer = 1 << 20  // maximum capacity of a buffer that returns to the pool
-	keepBatch  = 4 << 20  // like keepBuffer, for the two batches, which hold the entries of many requests
-	mostSpare  = 256      // number of begin records whose memory is reused; each is about a kilobyte
-	lateLimit  = 16 << 20 // bytes of end records kept in memory while they cannot be written to disk
+	keepBuffer = 1 << 20 // maximum capacity of a buffer that returns to the pool
+	keepBatch  = 4 << 20 // like keepBuffer, for the two batches, which hold the entries of many requests
+	mostSpare  = 256     // number of begin records whose memory is reused; each is about a kilobyte
 )
 
 // begun is a request that has begun and not ended.
@@ -21,12 +20,36 @@ type begun struct {
 	ending  bool // the end record is in a batch
 }
 
-// forgetBegun makes the memory of a begin record available to the next request. The caller holds the lock.
-func (s *Spool) forgetBegun(id string, b *begun) {
-	delete(s.begun, id)
-	if len(s.spent) < mostSpare {
-		s.spent = append(s.spent, b)
+// inFlight holds the requests that have begun and not ended. The spool's lock guards it.
+type inFlight struct {
+	requests map[string]*begun // by id
+	spent    []*begun          // memory of ended requests, for reuse
+}
+
+// add keeps the begin record of a request.
+func (r *inFlight) add(id string, record []byte) {
+	kept := &begun{}
+	if last := len(r.spent) - 1; last >= 0 {
+		kept, r.spent = r.spent[last], r.spent[:last]
 	}
+	*kept = begun{record: append(kept.record[:0], record...)}
+	r.requests[id] = kept
+}
+
+// forget makes the memory of a begin record available to the next request.
+func (r *inFlight) forget(id string, b *begun) {
+	delete(r.requests, id)
+	if len(r.spent) < mostSpare {
+		r.spent = append(r.spent, b)
+	}
+}
+
+// others returns the number of requests other than the given one.
+func (r *inFlight) others(id string) int {
+	if r.requests[id] != nil {
+		return len(r.requests) - 1
+	}
+	return len(r.requests)
 }
 
 // batch is a group of records that are written together. Callers add to it while the batch before it is being written.
@@ -44,6 +67,29 @@ type op struct {
 	carry     bool   // a begin record that is written again so that an old segment can be removed
 	workspace string // of an end record
 	size      int64  // of an end record
+}
+
+// batches holds the batch that is being filled, and the memory of a written one. The spool's lock guards it.
+type batches struct {
+	open     *batch
+	spare    []byte // buffer for the next batch
+	spareOps []op   // ops buffer for the next batch
+}
+
+// take returns the open batch and opens the next one.
+func (b *batches) take() *batch {
+	taken := b.open
+	b.open, b.spare, b.spareOps = newBatch(b.spare, b.spareOps), nil, nil
+	return taken
+}
+
+// reuse keeps the memory of a written batch for the one after the open batch.
+func (b *batches) reuse(written *batch) {
+	if cap(written.buf) <= keepBatch {
+		b.spare, written.buf = written.buf, nil
+	}
+	clear(written.ops) // releases the ids
+	b.spareOps, written.ops = written.ops, nil
 }
 
 // newBatch returns a batch that reuses the memory of a written batch.
@@ -76,7 +122,7 @@ func (s *Spool) Begin(e *requestlog.Entry) error {
 		return unavailable(err)
 	}
 	s.mu.Lock()
-	if s.begun[e.ID] != nil {
+	if s.inFlight.requests[e.ID] != nil {
 		s.mu.Unlock()
 		return nil
 	}
@@ -84,12 +130,7 @@ func (s *Spool) Begin(e *requestlog.Entry) error {
 		s.mu.Unlock()
 		return err
 	}
-	kept := &begun{}
-	if last := len(s.spent) - 1; last >= 0 { // reuse the memory of a request that has ended
-		kept, s.spent = s.spent[last], s.spent[:last]
-	}
-	*kept = begun{record: append(kept.record[:0], rec...)}
-	s.begun[e.ID] = kept
+	s.inFlight.add(e.ID, rec)
 	batch := s.put(rec, op{kind: beginKind, id: e.ID})
 	s.mu.Unlock()
 	if err := s.wait(batch); err != nil {
@@ -120,23 +161,23 @@ func (s *Spool) End(e *requestlog.Entry) error {
 		s.mu.Unlock()
 		return unavailable(errClosed)
 	}
-	if size := int64(len(rec.bytes)); !s.fits(size, e.ID) || !s.shares(e.WorkspaceID, size) {
+	if size := int64(len(rec.bytes)); !s.space.fits(size, s.inFlight.others(e.ID)) || !s.space.shares(e.WorkspaceID, size) {
 		s.mu.Unlock()
 		b.Reset()
 		if rec, err = encodeWhole(&b.Buffer, withoutBodies(e), s.salt); err != nil {
 			return unavailable(err)
 		}
 		s.mu.Lock()
-		if s.begun[e.ID] == nil && !s.fits(int64(len(rec.bytes)), e.ID) {
+		if s.inFlight.requests[e.ID] == nil && !s.space.fits(int64(len(rec.bytes)), len(s.inFlight.requests)) {
 			s.mu.Unlock()
 			return full()
 		}
 	}
-	if begun := s.begun[e.ID]; begun != nil {
+	if begun := s.inFlight.requests[e.ID]; begun != nil {
 		begun.ending = true
 	}
 	batch := s.put(rec.bytes, op{kind: endKind, id: e.ID, workspace: e.WorkspaceID, size: int64(len(rec.bytes))})
-	s.addQueued(e.WorkspaceID, int64(len(rec.bytes)))
+	s.space.add(e.WorkspaceID, int64(len(rec.bytes)))
 	s.recent.add(rec.entry, rec.decision)
 	s.mu.Unlock()
 	if err := s.wait(batch); err != nil {
@@ -144,15 +185,6 @@ func (s *Spool) End(e *requestlog.Entry) error {
 		return unavailable(err)
 	}
 	return nil
-}
-
-// fits reports whether a record leaves enough space for the end records of the other open requests. The caller holds the lock.
-func (s *Spool) fits(size int64, id string) bool {
-	others := len(s.begun)
-	if s.begun[id] != nil {
-		others--
-	}
-	return s.used+size+s.room*int64(others) <= s.o.Limit
 }
 
 // endRecord is an encoded end record.
@@ -187,10 +219,10 @@ func withoutBodies(e *requestlog.Entry) *requestlog.Entry {
 
 // put adds a record to the open batch. The caller holds the lock, and waits for the batch after releasing it.
 func (s *Spool) put(rec []byte, o op) *batch {
-	s.batch.buf = append(s.batch.buf, rec...)
-	s.batch.ops = append(s.batch.ops, o)
-	s.used += int64(len(rec))
-	return s.batch
+	b := s.batches.open
+	b.buf, b.ops = append(b.buf, rec...), append(b.ops, o)
+	s.space.used += int64(len(rec))
+	return b
 }
 
 // wait returns when the batch is written. One of the waiting goroutines writes the batch, with all records that were added while
@@ -213,9 +245,8 @@ func (s *Spool) wait(b *batch) error {
 // write writes the open batch. The caller has the turn.
 func (s *Spool) write() {
 	s.mu.Lock()
-	b := s.batch
-	s.batch, s.spare, s.spareOps = newBatch(s.spare, s.spareOps), nil, nil
-	seg := s.active
+	b := s.batches.take()
+	seg := s.disk.active
 	s.mu.Unlock()
 
 	if seg == nil || seg.size >= s.o.SegmentSize { // only the holder of the turn changes size
@@ -238,11 +269,7 @@ func (s *Spool) write() {
 	} else {
 		s.rollBack(b)
 	}
-	if cap(b.buf) <= keepBatch {
-		s.spare, b.buf = b.buf, nil
-	}
-	clear(b.ops) // releases the ids
-	s.spareOps, b.ops = b.ops, nil
+	s.batches.reuse(b)
 	s.mu.Unlock()
 	if b.err != nil {
 		s.abandon(b.err)
@@ -254,7 +281,7 @@ func (s *Spool) write() {
 func (s *Spool) commit(seg *segment, b *batch) {
 	seg.size += int64(len(b.buf))
 	for _, o := range b.ops {
-		begun := s.begun[o.id]
+		begun := s.inFlight.requests[o.id]
 		if begun != nil && begun.segment != nil && o.kind != noteKind {
 			begun.segment.open--
 		}
@@ -266,14 +293,14 @@ func (s *Spool) commit(seg *segment, b *batch) {
 			}
 		case endKind:
 			if begun != nil {
-				s.forgetBegun(o.id, begun)
+				s.inFlight.forget(o.id, begun)
 			}
-			s.dropLate(o.id)
-			if s.backlog == 0 {
-				s.oldest = s.o.Now()
+			s.outage.drop(o.id)
+			if s.backlog.entries == 0 {
+				s.backlog.oldest = s.o.Now()
 			}
-			if s.backlog++; s.backlog >= s.wanted {
-				s.poke()
+			if s.backlog.entries++; s.backlog.entries >= s.backlog.wanted {
+				s.backlog.poke()
 			}
 		case noteKind:
 		}
@@ -282,49 +309,19 @@ func (s *Spool) commit(seg *segment, b *batch) {
 
 // rollBack discards a batch that was not written. The caller holds the lock.
 func (s *Spool) rollBack(b *batch) {
-	s.used -= int64(len(b.buf))
+	s.space.used -= int64(len(b.buf))
 	for _, o := range b.ops {
 		s.recent.forget(o.id)
 		if o.kind == endKind {
-			s.addQueued(o.workspace, -o.size)
+			s.space.add(o.workspace, -o.size)
 		}
-		begun := s.begun[o.id]
+		begun := s.inFlight.requests[o.id]
 		switch {
 		case begun == nil:
 		case o.kind == endKind:
 			begun.ending = false
 		case o.kind == beginKind && !o.carry:
-			s.forgetBegun(o.id, begun)
+			s.inFlight.forget(o.id, begun)
 		}
-	}
-}
-
-// keepLate keeps an entry that could not be written, for when the disk recovers.
-func (s *Spool) keepLate(e *requestlog.Entry) {
-	rec, err := encodeWhole(new(bytes.Buffer), withoutBodies(e), s.salt)
-	if err != nil {
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.dropLate(e.ID)
-	if s.lateSize+int64(len(rec.bytes)) > lateLimit {
-		s.o.Log.Error("spool: too many entries wait for the disk; a request will be logged as interrupted after a restart", "request_id", e.ID)
-		return
-	}
-	s.late[e.ID] = rec.bytes
-	s.lateSize += int64(len(rec.bytes))
-}
-
-func (s *Spool) dropLate(id string) {
-	s.lateSize -= int64(len(s.late[id]))
-	delete(s.late, id)
-}
-
-// poke signals Run that entries are waiting.
-func (s *Spool) poke() {
-	select {
-	case s.wake <- struct{}{}:
-	default:
 	}
 }

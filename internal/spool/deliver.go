@@ -81,6 +81,37 @@ func (s *Spool) Run(ctx context.Context, w requestlog.Writer, o RunOptions) erro
 	}
 }
 
+// backlog holds what is not delivered, and the goroutines that wait for its delivery. The spool's lock guards it, except for wake
+// and file.
+type backlog struct {
+	orphans  []requestlog.Entry // interrupted requests of an earlier process, until delivered
+	pos      position           // entries before this position are delivered
+	entries  int64              // ended entries from pos on
+	oldest   time.Time          // time when the oldest of these entries ended
+	wanted   int64              // number of entries that delivery waits for
+	failing  bool               // the writer rejected the latest batch
+	rejected int64              // entries that the writer never accepted
+	flushing int                // callers that wait for an empty queue
+	reading  int                // readers that wait for queued entries
+	progress chan struct{}      // closed and replaced after a delivery
+	wake     chan struct{}      // signals a full batch or a waiting caller
+	file     File               // stores pos; used by Run and Close
+}
+
+// announce wakes the goroutines that wait for progress.
+func (b *backlog) announce() {
+	close(b.progress)
+	b.progress = make(chan struct{})
+}
+
+// poke signals Run that entries are waiting.
+func (b *backlog) poke() {
+	select {
+	case b.wake <- struct{}{}:
+	default:
+	}
+}
+
 type delivery struct {
 	spool   *Spool
 	writer  requestlog.Writer
@@ -97,8 +128,8 @@ func (d *delivery) deliverOrphans(ctx context.Context) error {
 	s := d.spool
 	for {
 		s.mu.Lock()
-		n := min(len(s.orphans), d.o.Batch)
-		batch := append([]requestlog.Entry{}, s.orphans[:n]...)
+		n := min(len(s.backlog.orphans), d.o.Batch)
+		batch := append([]requestlog.Entry{}, s.backlog.orphans[:n]...)
 		s.mu.Unlock()
 		if n == 0 {
 			return nil
@@ -107,8 +138,8 @@ func (d *delivery) deliverOrphans(ctx context.Context) error {
 			return err
 		}
 		s.mu.Lock()
-		s.orphans = s.orphans[n:]
-		s.announce()
+		s.backlog.orphans = s.backlog.orphans[n:]
+		s.backlog.announce()
 		s.mu.Unlock()
 	}
 }
@@ -131,7 +162,7 @@ func (d *delivery) makeWay(ctx context.Context, worked time.Duration) error {
 func (d *delivery) step(ctx context.Context) (more bool, err error) {
 	s := d.spool
 	s.mu.Lock()
-	from := s.pos
+	from := s.backlog.pos
 	s.mu.Unlock()
 	p := &d.piece
 	defer p.empty()
@@ -151,7 +182,7 @@ func (d *delivery) step(ctx context.Context) (more bool, err error) {
 	}
 	if len(p.entries) > 0 {
 		s.mu.Lock()
-		s.oldest = p.entries[0].Time.Add(p.entries[0].Latency)
+		s.backlog.oldest = p.entries[0].Time.Add(p.entries[0].Latency)
 		s.mu.Unlock()
 		if err := d.deliver(ctx, p.entries); err != nil {
 			return false, err
@@ -202,7 +233,7 @@ func (d *delivery) write(ctx context.Context, entries []requestlog.Entry) error 
 	err := d.writer.WriteEntries(ctx, entries)
 	d.spool.mu.Lock()
 	defer d.spool.mu.Unlock()
-	d.spool.failing = err != nil
+	d.spool.backlog.failing = err != nil
 	return err
 }
 
@@ -242,7 +273,7 @@ func (d *delivery) idle(ctx context.Context) error {
 		return ctx.Err()
 	case <-timer.C:
 		return nil
-	case <-s.wake:
+	case <-s.backlog.wake:
 	}
 	return d.linger(ctx)
 }
@@ -251,7 +282,7 @@ func (d *delivery) idle(ctx context.Context) error {
 // written in many small batches, and most of the cost of a small batch does not depend on its size.
 func (d *delivery) gather(ctx context.Context) error {
 	d.spool.mu.Lock()
-	empty := d.spool.backlog == 0
+	empty := d.spool.backlog.entries == 0
 	d.spool.mu.Unlock()
 	if d.full || empty {
 		return nil
@@ -269,7 +300,7 @@ func (d *delivery) linger(ctx context.Context) error {
 			return ctx.Err()
 		case <-timer.C:
 			return nil
-		case <-d.spool.wake:
+		case <-d.spool.backlog.wake:
 		}
 	}
 	return nil
@@ -280,67 +311,52 @@ func (d *delivery) linger(ctx context.Context) error {
 func (s *Spool) want(entries int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.wanted = int64(entries)
-	return s.backlog >= s.wanted
+	s.backlog.wanted = int64(entries)
+	return s.backlog.entries >= s.backlog.wanted
 }
 
 // hurry reports whether a caller waits for delivery.
 func (s *Spool) hurry() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.flushing > 0 || s.reading > 0
+	return s.backlog.flushing > 0 || s.backlog.reading > 0
 }
 
 // fullness returns the used fraction of the queue, and 1 when a caller waits for it to be empty.
 func (s *Spool) fullness() float64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.flushing > 0 {
+	if s.backlog.flushing > 0 {
 		return 1
 	}
-	return min(float64(s.used)/float64(s.o.Limit), 1)
+	return min(float64(s.space.used)/float64(s.o.Limit), 1)
 }
 
 // advance moves the position past a delivered piece. If the position file is lost, entries are delivered again.
 func (s *Spool) advance(p *piece) {
 	s.mu.Lock()
-	s.pos = p.next
+	s.backlog.pos = p.next
 	for i := range p.entries {
 		s.recent.forget(p.entries[i].ID)
 	}
-	s.backlog = max(s.backlog-int64(p.count()), 0)
+	s.backlog.entries = max(s.backlog.entries-int64(p.count()), 0)
 	for workspace, size := range p.sizes {
-		s.addQueued(workspace, -size)
+		s.space.add(workspace, -size)
 	}
-	if !p.next.before(s.end()) {
-		s.backlog = 0 // entries lost to damage are not waited for
-		clear(s.queued)
+	if !p.next.before(s.disk.end()) {
+		s.backlog.entries = 0 // entries lost to damage are not waited for
+		clear(s.space.queued)
 	}
-	s.announce()
+	s.backlog.announce()
 	s.mu.Unlock()
 	if err := s.savePosition(p.next); err != nil {
 		s.o.Log.Warn("spool: the position cannot be written; after a restart entries are delivered again", "error", err)
 	}
 }
 
-// end returns the position after all records written so far. The caller holds the lock.
-func (s *Spool) end() position {
-	if len(s.segments) == 0 {
-		return position{}
-	}
-	last := s.segments[len(s.segments)-1]
-	return position{last.number, last.size}
-}
-
-// announce wakes the goroutines that wait for progress. The caller holds the lock.
-func (s *Spool) announce() {
-	close(s.progress)
-	s.progress = make(chan struct{})
-}
-
 // Flush waits until everything written so far is delivered.
 func (s *Spool) Flush(ctx context.Context) error {
-	if err := s.await(ctx, &s.flushing); err != nil {
+	if err := s.await(ctx, &s.backlog.flushing); err != nil {
 		return fmt.Errorf("flush spool: %w", err)
 	}
 	return nil
@@ -350,23 +366,23 @@ func (s *Spool) Flush(ctx context.Context) error {
 // the limit and does not wait for a failing writer. Unlike Flush, it does not take priority over requests under load.
 func (s *Spool) Settle(ctx context.Context, limit time.Duration) {
 	s.mu.Lock()
-	idle := s.failing || s.backlog == 0
+	idle := s.backlog.failing || s.backlog.entries == 0
 	s.mu.Unlock()
 	if idle {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	_ = s.await(ctx, &s.reading) // entries that are not delivered are missing from the result
+	_ = s.await(ctx, &s.backlog.reading) // entries that are not delivered are missing from the result
 }
 
 // await waits until everything written so far is delivered, and counts itself in waiters meanwhile.
 func (s *Spool) await(ctx context.Context, waiters *int) error {
 	s.mu.Lock()
-	target := s.end()
+	target := s.disk.end()
 	*waiters++
 	s.mu.Unlock()
-	s.poke()
+	s.backlog.poke()
 	defer func() {
 		s.mu.Lock()
 		*waiters--
@@ -374,8 +390,8 @@ func (s *Spool) await(ctx context.Context, waiters *int) error {
 	}()
 	for {
 		s.mu.Lock()
-		done := !s.pos.before(target) && len(s.orphans) == 0
-		progress := s.progress
+		done := !s.backlog.pos.before(target) && len(s.backlog.orphans) == 0
+		progress := s.backlog.progress
 		s.mu.Unlock()
 		if done {
 			return nil

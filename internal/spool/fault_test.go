@@ -58,7 +58,7 @@ func TestTornAtEveryByte(t *testing.T) {
 			next, err := Open("", Options{FS: torn})
 			must(t, err)
 			got := map[string]bool{}
-			for _, e := range next.orphans {
+			for _, e := range next.backlog.orphans {
 				got[e.ID] = true
 			}
 			must(t, next.Pending(func(e *requestlog.Entry) { got[e.ID] = true }))

@@ -113,7 +113,7 @@ func (s *Spool) reject(r rejection) (err error) {
 		return fmt.Errorf("sync spool directory: %w", err)
 	}
 	s.mu.Lock()
-	s.rejected++
+	s.backlog.rejected++
 	s.mu.Unlock()
 	s.o.Log.Error("spool: the database rejected an entry, keeping it in "+rejectedName, "request_id", r.ID, "reason", r.Reason)
 	return nil

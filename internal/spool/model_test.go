@@ -240,7 +240,7 @@ func TestBeginIsNotCarriedBehindItsEnd(t *testing.T) {
 	must(t, s.Begin(entry("req_1")))
 	s.turn <- struct{}{} // block other writers
 	s.mu.Lock()
-	s.pos, s.active = position{2, 0}, nil // delivered and sealed
+	s.backlog.pos, s.disk.active = position{2, 0}, nil // delivered and sealed
 	s.mu.Unlock()
 	ended := make(chan error, 1)
 	go func() { ended <- s.End(entry("req_1")) }()
@@ -261,5 +261,5 @@ func TestBeginIsNotCarriedBehindItsEnd(t *testing.T) {
 func (s *Spool) ops() []op {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.batch.ops
+	return s.batches.open.ops
 }

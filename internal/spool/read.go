@@ -91,12 +91,12 @@ func (s *Spool) read(p *piece, from position, limit int) error {
 	bytes := int64(0)
 	for p.count() < limit && bytes < batchBytes {
 		s.mu.Lock()
-		i := slices.IndexFunc(s.segments, func(seg *segment) bool { return seg.number >= p.next.segment })
+		i := slices.IndexFunc(s.disk.segments, func(seg *segment) bool { return seg.number >= p.next.segment })
 		if i < 0 {
 			s.mu.Unlock()
 			return nil
 		}
-		seg, sealed := s.segments[i], s.segments[i] != s.active
+		seg, sealed := s.disk.segments[i], s.disk.segments[i] != s.disk.active
 		size := seg.size
 		s.mu.Unlock()
 		if seg.number > p.next.segment {
@@ -173,10 +173,10 @@ func (s *Spool) collect(seg *segment, b []byte, from int64, last bool, limit int
 // Pending calls f with each ended entry that may not be delivered yet, oldest first. It is used to rebuild the amounts spent. After
 // a crash, up to one batch of these entries may already be in the database.
 func (s *Spool) Pending(f func(e *requestlog.Entry)) error {
-	s.files.RLock()
-	defer s.files.RUnlock()
+	s.disk.files.RLock()
+	defer s.disk.files.RUnlock()
 	s.mu.Lock()
-	at := s.pos
+	at := s.backlog.pos
 	s.mu.Unlock()
 	var p piece
 	defer p.empty()

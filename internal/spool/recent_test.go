@@ -97,9 +97,9 @@ func TestEntryInReusedMemoryHasNothingOfTheFormerOne(t *testing.T) {
 	}
 
 	var quick, slow piece
-	must(t, s.read(&quick, s.pos, 10))
+	must(t, s.read(&quick, s.backlog.pos, 10))
 	clear(s.recent.entries)
-	must(t, s.read(&slow, s.pos, 10))
+	must(t, s.read(&slow, s.backlog.pos, 10))
 
 	if quick.entries[0].Recorded.Short {
 		t.Error("the entry has the mark of an entry with many candidates")

@@ -18,10 +18,10 @@ import (
 func (s *Spool) restore() error {
 	// Without a valid position, delivery starts at the first segment: delivering again is safe.
 	if f, err := s.o.FS.OpenFile(positionName, 0); err == nil {
-		s.posFile = f
+		s.backlog.file = f
 		b := make([]byte, positionSize)
 		if n, _ := f.ReadAt(b, 0); n == positionSize && binary.LittleEndian.Uint32(b[16:]) == crc32.Checksum(b[:16], castagnoli) {
-			s.pos = position{binary.LittleEndian.Uint64(b), int64(binary.LittleEndian.Uint64(b[8:]))}
+			s.backlog.pos = position{binary.LittleEndian.Uint64(b), int64(binary.LittleEndian.Uint64(b[8:]))}
 		}
 	}
 	names, err := s.o.FS.Names()
@@ -33,21 +33,21 @@ func (s *Spool) restore() error {
 		if !ok {
 			continue
 		}
-		s.segments = append(s.segments, &segment{number: number, salt: salt, name: name, created: s.o.Now()})
+		s.disk.segments = append(s.disk.segments, &segment{number: number, salt: salt, name: name, created: s.o.Now()})
 	}
-	slices.SortFunc(s.segments, func(a, b *segment) int { return cmp.Compare(a.number, b.number) })
+	slices.SortFunc(s.disk.segments, func(a, b *segment) int { return cmp.Compare(a.number, b.number) })
 	open := map[string][]byte{}
-	for _, seg := range s.segments {
+	for _, seg := range s.disk.segments {
 		if err := s.restoreSegment(seg, open); err != nil {
 			return fmt.Errorf("read spool segment %s: %w", seg.name, err)
 		}
 	}
 	// A segment number is never used again, because the position may refer to a segment that was lost in a power cut.
-	s.next = s.pos.segment + 1
-	if n := len(s.segments); n > 0 {
-		s.next = max(s.next, s.segments[n-1].number+1)
+	s.disk.next = s.backlog.pos.segment + 1
+	if n := len(s.disk.segments); n > 0 {
+		s.disk.next = max(s.disk.next, s.disk.segments[n-1].number+1)
 	}
-	s.oldest = s.o.Now()
+	s.backlog.oldest = s.o.Now()
 	s.adoptOrphans(open)
 	return nil
 }
@@ -55,18 +55,18 @@ func (s *Spool) restore() error {
 // savePosition may fail without harm: entries are then delivered again after a restart. The position has a checksum, because it is
 // overwritten in place and a torn one must not be used.
 func (s *Spool) savePosition(p position) error {
-	if s.posFile == nil {
+	if s.backlog.file == nil {
 		f, err := s.o.FS.OpenFile(positionName, os.O_CREATE)
 		if err != nil {
 			return err
 		}
-		s.posFile = f
+		s.backlog.file = f
 	}
 	b := make([]byte, positionSize)
 	binary.LittleEndian.PutUint64(b, p.segment)
 	binary.LittleEndian.PutUint64(b[8:], uint64(p.offset))
 	binary.LittleEndian.PutUint32(b[16:], crc32.Checksum(b[:16], castagnoli))
-	_, err := s.posFile.WriteAt(b, 0)
+	_, err := s.backlog.file.WriteAt(b, 0)
 	return err
 }
 
@@ -91,15 +91,15 @@ func (s *Spool) restoreSegment(seg *segment, open map[string][]byte) error {
 			open[r.id] = slices.Clone(r.rest)
 		case endKind:
 			delete(open, r.id)
-			if s.pos.before(position{seg.number, end}) {
-				s.backlog++
+			if s.backlog.pos.before(position{seg.number, end}) {
+				s.backlog.entries++
 			}
 		case noteKind:
 		}
 		return true
 	})
 	seg.written, seg.synced = seg.size, 0
-	s.used += seg.size
+	s.space.used += seg.size
 	return nil
 }
 
@@ -120,7 +120,7 @@ func (s *Spool) walk(seg *segment, b []byte, offset int64, last bool, f func(r r
 			}
 			s.o.Log.Error("skipped corrupt records", "segment", seg.name, "offset", offset+int64(at), "bytes", int64(skip))
 			s.mu.Lock()
-			s.corrupt += int64(skip)
+			s.disk.corrupt += int64(skip)
 			s.mu.Unlock()
 			at += skip
 			continue
@@ -142,9 +142,9 @@ func (s *Spool) adoptOrphans(open map[string][]byte) {
 			s.o.Log.Error("spool: begin record cannot be decoded", "request_id", id, "error", err)
 			continue
 		}
-		s.orphans = append(s.orphans, e)
+		s.backlog.orphans = append(s.backlog.orphans, e)
 	}
-	slices.SortFunc(s.orphans, func(a, b requestlog.Entry) int {
+	slices.SortFunc(s.backlog.orphans, func(a, b requestlog.Entry) int {
 		return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.ID, b.ID))
 	})
 }
@@ -160,5 +160,5 @@ func Waiting(dir string) (int64, error) {
 	if err := s.restore(); err != nil {
 		return 0, err
 	}
-	return s.backlog, nil
+	return s.backlog.entries, nil
 }

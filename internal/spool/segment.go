@@ -3,6 +3,7 @@ package spool
 import (
 	"fmt"
 	"os"
+	"sync"
 	"time"
 )
 
@@ -21,6 +22,41 @@ type segment struct {
 	open    int   // requests whose latest begin record is in this segment and that have not ended
 }
 
+// disk holds the segments. The spool's lock guards the fields after the two locks.
+type disk struct {
+	syncing sync.Mutex   // serializes syncs: a second sync must not return before the first has ended
+	files   sync.RWMutex // held for writing while segment files are closed and removed
+
+	segments []*segment // oldest first
+	active   *segment   // last segment, while it still grows
+	next     uint64     // number of the next segment
+	newNames bool       // the directory has names that are not synced
+	corrupt  int64      // bytes that could not be read
+}
+
+// end returns the position after all records written so far.
+func (d *disk) end() position {
+	if len(d.segments) == 0 {
+		return position{}
+	}
+	last := d.segments[len(d.segments)-1]
+	return position{last.number, last.size}
+}
+
+// since returns the number of bytes after a position.
+func (d *disk) since(p position) int64 {
+	bytes := int64(0)
+	for _, seg := range d.segments {
+		switch {
+		case seg.number > p.segment:
+			bytes += seg.size
+		case seg.number == p.segment:
+			bytes += max(seg.size-p.offset, 0)
+		}
+	}
+	return bytes
+}
+
 const segmentName = "%016d-%08x.log"
 
 func parseName(name string) (number uint64, salt uint32, ok bool) {
@@ -33,8 +69,8 @@ func parseName(name string) (number uint64, salt uint32, ok bool) {
 // create starts a segment. The caller holds the turn.
 func (s *Spool) create() (*segment, error) {
 	s.mu.Lock()
-	number := s.next
-	s.next++
+	number := s.disk.next
+	s.disk.next++
 	s.mu.Unlock()
 	name := fmt.Sprintf(segmentName, number, s.salt)
 	f, err := s.o.FS.OpenFile(name, os.O_CREATE|os.O_EXCL)
@@ -43,9 +79,9 @@ func (s *Spool) create() (*segment, error) {
 	}
 	seg := &segment{number: number, salt: s.salt, name: name, file: f, created: s.o.Now()}
 	s.mu.Lock()
-	s.segments = append(s.segments, seg)
-	s.active = seg
-	s.newNames = true
+	s.disk.segments = append(s.disk.segments, seg)
+	s.disk.active = seg
+	s.disk.newNames = true
 	s.mu.Unlock()
 	return seg, nil
 }

@@ -66,44 +66,20 @@ func (o Options) withDefaults(dir string) Options {
 // Spool is the queue. Its methods may be called from any goroutine.
 type Spool struct {
 	o    Options
-	salt uint32 // makes checksums unpredictable, so that bytes in a body are never read as a record when damage is skipped
-	room int64  // bytes that Begin reserves for the end record of an admitted request
+	salt uint32        // makes checksums unpredictable, so that bytes in a body are never read as a record when damage is skipped
+	turn chan struct{} // the sender may write the open batch and change the active segment
+	disk disk
 
-	turn    chan struct{} // the sender may write the open batch and change the active segment
-	syncing sync.Mutex    // serializes syncs: a second sync must not return before the first has ended
-	files   sync.RWMutex  // held for writing while segment files are closed and removed
-
+	// mu guards the fields below, and the fields of disk after its locks. An update often changes several of them together.
 	mu       sync.Mutex
 	closed   bool
-	batch    *batch             // batch that is being filled
-	spare    []byte             // buffer for the next batch
-	spareOps []op               // ops buffer for the next batch
-	spent    []*begun           // memory of ended requests, for reuse
-	segments []*segment         // oldest first
-	active   *segment           // last segment, while it still grows
-	next     uint64             // number of the next segment
-	used     int64              // bytes on disk and in batches
-	queued   map[string]int64   // bytes of ended entries that are not delivered, by workspace; no zeros
-	failing  bool               // the writer rejected the latest batch
-	begun    map[string]*begun  // requests that have begun and not ended
-	late     map[string][]byte  // records of ends that could not be written
-	recent   recent             // ended entries that delivery need not decode
-	lateSize int64              // bytes in late
-	failure  error              // why entries cannot be written to disk now; nil if they can
-	newNames bool               // the directory has names that are not synced
-	orphans  []requestlog.Entry // interrupted requests of an earlier process, until delivered
-	pos      position           // entries before this position are delivered
-	backlog  int64              // ended entries from pos on
-	wanted   int64              // number of entries that delivery waits for
-	oldest   time.Time          // time when the oldest entry of the backlog ended
-	rejected int64
-	corrupt  int64
-	flushing int
-	reading  int           // readers that wait for queued entries
-	progress chan struct{} // closed and replaced after a delivery
+	space    space
+	batches  batches
+	inFlight inFlight
+	outage   outage
+	recent   recent // ended entries that delivery need not decode
+	backlog  backlog
 
-	wake    chan struct{} // signals a full batch or a waiting caller
-	posFile File
 	stop    chan struct{}
 	stopped sync.WaitGroup
 	closing sync.Once
@@ -123,16 +99,14 @@ func Open(dir string, o Options) (*Spool, error) {
 	s := &Spool{
 		o:        o,
 		salt:     binary.LittleEndian.Uint32(salt[:]),
-		room:     min(max(o.Limit/1024, 2<<10), 16<<10),
 		turn:     make(chan struct{}, 1),
-		batch:    newBatch(nil, nil),
-		next:     1,
-		queued:   map[string]int64{},
-		begun:    map[string]*begun{},
-		late:     map[string][]byte{},
+		disk:     disk{next: 1},
+		space:    space{limit: o.Limit, reserve: min(max(o.Limit/1024, 2<<10), 16<<10), queued: map[string]int64{}},
+		batches:  batches{open: newBatch(nil, nil)},
+		inFlight: inFlight{requests: map[string]*begun{}},
+		outage:   outage{late: map[string][]byte{}},
 		recent:   recent{entries: map[string]*ended{}},
-		progress: make(chan struct{}),
-		wake:     make(chan struct{}, 1),
+		backlog:  backlog{progress: make(chan struct{}), wake: make(chan struct{}, 1)},
 		stop:     make(chan struct{}),
 	}
 	if err := s.restore(); err != nil {
@@ -153,9 +127,9 @@ func (s *Spool) Close() error {
 		err = s.sync()
 		s.mu.Lock()
 		s.closed = true
-		waiting := s.batch
+		waiting := s.batches.open
 		waiting.err = errClosed
-		s.batch = newBatch(nil, nil)
+		s.batches.open = newBatch(nil, nil)
 		s.mu.Unlock()
 		close(waiting.done)
 		s.closeFiles()
@@ -164,15 +138,15 @@ func (s *Spool) Close() error {
 }
 
 func (s *Spool) closeFiles() {
-	s.files.Lock()
-	defer s.files.Unlock()
-	for _, seg := range s.segments {
+	s.disk.files.Lock()
+	defer s.disk.files.Unlock()
+	for _, seg := range s.disk.segments {
 		if seg.file != nil {
 			_ = seg.file.Close()
 		}
 	}
-	if s.posFile != nil {
-		_ = s.posFile.Close()
+	if s.backlog.file != nil {
+		_ = s.backlog.file.Close()
 	}
 }
 
@@ -183,7 +157,7 @@ func (s *Spool) Ready() error {
 	defer s.mu.Unlock()
 	err := s.admit("") // no workspace has this id, so its share is free
 	if err == nil {
-		for workspace := range s.queued {
+		for workspace := range s.space.queued {
 			if err = s.admit(workspace); err == nil {
 				break
 			}
@@ -211,19 +185,11 @@ func (s *Spool) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	st := Stats{
-		Entries: s.backlog + int64(len(s.orphans)), Disk: s.used,
-		Open: len(s.begun), Rejected: s.rejected, Corrupt: s.corrupt,
+		Entries: s.backlog.entries + int64(len(s.backlog.orphans)), Bytes: s.disk.since(s.backlog.pos), Disk: s.space.used,
+		Open: len(s.inFlight.requests), Rejected: s.backlog.rejected, Corrupt: s.disk.corrupt,
 	}
-	for _, seg := range s.segments {
-		switch {
-		case seg.number > s.pos.segment:
-			st.Bytes += seg.size
-		case seg.number == s.pos.segment:
-			st.Bytes += max(seg.size-s.pos.offset, 0)
-		}
-	}
-	if s.backlog > 0 {
-		st.Oldest = max(s.o.Now().Sub(s.oldest), 0)
+	if s.backlog.entries > 0 {
+		st.Oldest = max(s.o.Now().Sub(s.backlog.oldest), 0)
 	}
 	return st
 }
@@ -236,38 +202,18 @@ func (s *Spool) admit(workspace string) *llm.Error {
 	if s.closed {
 		return unavailable(errClosed)
 	}
-	if s.failure != nil {
-		return unavailable(s.failure)
+	if s.outage.cause != nil {
+		return unavailable(s.outage.cause)
 	}
-	if s.used+beginRoom+s.room*int64(len(s.begun)+1) > s.o.Limit {
+	if !s.space.fits(beginRoom, len(s.inFlight.requests)+1) {
 		return full()
 	}
-	if !s.shares(workspace, beginRoom+s.room) {
+	if !s.space.shares(workspace, beginRoom+s.space.reserve) {
 		e := llm.Errorf(llm.LedgerUnavailable, "Too many request records of this workspace are waiting for the database. Retry in 5 seconds.")
 		e.RetryAfter = 5 * time.Second
 		return e
 	}
 	return nil
-}
-
-// queueShare is how many times the free space a workspace may have queued: one workspace can use three quarters of the queue, and
-// each further workspace can use three quarters of the space that the others leave free.
-const queueShare = 3
-
-// shares reports whether a workspace may queue the given number of additional bytes. The caller holds the lock.
-func (s *Spool) shares(workspace string, size int64) bool {
-	queued := s.queued[workspace]
-	return queued == 0 || queued+size <= queueShare*(s.o.Limit-s.used-size)
-}
-
-// addQueued counts bytes that a workspace has queued, or no longer has. Entries of an earlier process were never added. The caller
-// holds the lock.
-func (s *Spool) addQueued(workspace string, size int64) {
-	if n := s.queued[workspace] + size; n > 0 {
-		s.queued[workspace] = n
-	} else {
-		delete(s.queued, workspace)
-	}
 }
 
 func full() *llm.Error {

@@ -324,8 +324,8 @@ func TestAWorkspaceCannotFillTheQueue(t *testing.T) {
 		drain(t, s, db)
 		must(t, record("ws_hog_0", -1))
 		drain(t, s, db)
-		if len(s.queued) != 0 {
-			t.Errorf("queued: %v after everything is delivered", s.queued)
+		if len(s.space.queued) != 0 {
+			t.Errorf("queued: %v after everything is delivered", s.space.queued)
 		}
 	}
 }

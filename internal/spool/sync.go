@@ -1,8 +1,11 @@
 package spool
 
 import (
+	"bytes"
 	"errors"
 	"time"
+
+	"fairlead/internal/requestlog"
 )
 
 // keep syncs written records periodically, and retries after a disk failure.
@@ -16,7 +19,7 @@ func (s *Spool) keep() {
 		case <-tick.C:
 		}
 		s.mu.Lock()
-		failed := s.failure != nil
+		failed := s.outage.cause != nil
 		s.mu.Unlock()
 		if failed {
 			s.heal()
@@ -32,19 +35,19 @@ func (s *Spool) keep() {
 
 // sync makes everything written so far durable: names first, then contents.
 func (s *Spool) sync() error {
-	s.syncing.Lock()
-	defer s.syncing.Unlock()
-	s.files.RLock()
-	defer s.files.RUnlock()
+	s.disk.syncing.Lock()
+	defer s.disk.syncing.Unlock()
+	s.disk.files.RLock()
+	defer s.disk.files.RUnlock()
 	s.mu.Lock()
-	names := s.newNames
-	s.newNames = false
+	names := s.disk.newNames
+	s.disk.newNames = false
 	type dirty struct {
 		seg *segment
 		to  int64
 	}
 	var todo []dirty
-	for _, seg := range s.segments {
+	for _, seg := range s.disk.segments {
 		if seg.written > seg.synced {
 			todo = append(todo, dirty{seg, seg.written})
 		}
@@ -53,7 +56,7 @@ func (s *Spool) sync() error {
 	if names {
 		if err := s.o.FS.SyncDir(); err != nil {
 			s.mu.Lock()
-			s.newNames = true
+			s.disk.newNames = true
 			s.mu.Unlock()
 			return err
 		}
@@ -75,10 +78,10 @@ func (s *Spool) sync() error {
 // turn.
 func (s *Spool) abandon(cause error) {
 	s.mu.Lock()
-	seg := s.active
-	s.active = nil
-	fresh := s.failure == nil
-	s.failure = cause
+	seg := s.disk.active
+	s.disk.active = nil
+	fresh := s.outage.cause == nil
+	s.outage.cause = cause
 	s.mu.Unlock()
 	if fresh {
 		s.o.Log.Error("spool: entries cannot be written to disk, rejecting requests", "error", cause)
@@ -96,14 +99,47 @@ func (s *Spool) abandon(cause error) {
 	s.remove(seg)
 }
 
+// lateLimit is the maximum size of the end records that are kept in memory while they cannot be written to disk.
+const lateLimit = 16 << 20
+
+// outage is the state of a disk failure. The spool's lock guards it.
+type outage struct {
+	cause error             // why entries cannot be written to disk now; nil if they can
+	late  map[string][]byte // records of ends that could not be written, by the id of the request
+	size  int64             // bytes in late
+}
+
+// drop removes the record of a request.
+func (o *outage) drop(id string) {
+	o.size -= int64(len(o.late[id]))
+	delete(o.late, id)
+}
+
+// keepLate keeps an entry that could not be written, for when the disk recovers.
+func (s *Spool) keepLate(e *requestlog.Entry) {
+	rec, err := encodeWhole(new(bytes.Buffer), withoutBodies(e), s.salt)
+	if err != nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.outage.drop(e.ID)
+	if s.outage.size+int64(len(rec.bytes)) > lateLimit {
+		s.o.Log.Error("spool: too many entries wait for the disk; a request will be logged as interrupted after a restart", "request_id", e.ID)
+		return
+	}
+	s.outage.late[e.ID] = rec.bytes
+	s.outage.size += int64(len(rec.bytes))
+}
+
 // heal writes the entries that wait for the disk to a new segment and syncs the segment. Without waiting entries it writes an empty
 // record. Requests are admitted again only after that.
 func (s *Spool) heal() {
 	s.mu.Lock()
 	note := seal(append(make([]byte, headerSize), 0), noteKind, s.salt)
 	b := s.put(note, op{kind: noteKind})
-	for id, rec := range s.late {
-		if begun := s.begun[id]; begun != nil {
+	for id, rec := range s.outage.late {
+		if begun := s.inFlight.requests[id]; begun != nil {
 			if begun.ending {
 				continue
 			}
@@ -122,7 +158,7 @@ func (s *Spool) heal() {
 		return
 	}
 	s.mu.Lock()
-	s.failure = nil
+	s.outage.cause = nil
 	s.mu.Unlock()
 	s.o.Log.Info("spool: entries can be written to disk again")
 }

@@ -29,23 +29,23 @@ func (s *Spool) trim() {
 func (s *Spool) oldestDelivered() (*segment, *batch, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.segments) == 0 {
+	if len(s.disk.segments) == 0 {
 		return nil, nil, false
 	}
-	seg := s.segments[0]
-	if seg == s.active || s.pos.segment <= seg.number {
+	seg := s.disk.segments[0]
+	if seg == s.disk.active || s.backlog.pos.segment <= seg.number {
 		return nil, nil, false
 	}
 	if seg.open == 0 {
 		return seg, nil, true
 	}
-	for _, b := range s.begun {
+	for _, b := range s.inFlight.requests {
 		if b.segment == seg && b.ending { // the end record is being written; a begin record after it would restore the request
 			return nil, nil, false
 		}
 	}
 	var carried *batch
-	for id, b := range s.begun {
+	for id, b := range s.inFlight.requests {
 		if b.segment == seg {
 			carried = s.put(b.record, op{kind: beginKind, id: id, carry: true})
 		}
@@ -56,21 +56,21 @@ func (s *Spool) oldestDelivered() (*segment, *batch, bool) {
 // remove closes and deletes a segment. If deleting fails, the next restart finds the segment and delivers its entries again, which
 // is safe.
 func (s *Spool) remove(seg *segment) {
-	s.files.Lock()
-	defer s.files.Unlock()
+	s.disk.files.Lock()
+	defer s.disk.files.Unlock()
 	_ = seg.file.Close()
 	if err := s.o.FS.Remove(seg.name); err != nil {
 		s.o.Log.Warn("spool: a delivered segment cannot be deleted", "segment", seg.name, "error", err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for i := range s.segments {
-		if s.segments[i] == seg {
-			s.segments = append(s.segments[:i:i], s.segments[i+1:]...)
+	for i := range s.disk.segments {
+		if s.disk.segments[i] == seg {
+			s.disk.segments = append(s.disk.segments[:i:i], s.disk.segments[i+1:]...)
 			break
 		}
 	}
-	s.used -= seg.size
+	s.space.used -= seg.size
 }
 
 // sealIdle ends the active segment if it is old enough and all its entries are delivered, so that the segment can be removed.
@@ -85,12 +85,12 @@ func (s *Spool) sealIdle() bool {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.active = nil
+	s.disk.active = nil
 	return true
 }
 
 func (s *Spool) mayGo() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.active != nil && !s.pos.before(s.end()) && s.o.Now().Sub(s.active.created) >= s.o.IdleAfter
+	return s.disk.active != nil && !s.backlog.pos.before(s.disk.end()) && s.o.Now().Sub(s.disk.active.created) >= s.o.IdleAfter
 }
