@@ -25,32 +25,9 @@ func totalsOf(reply []any, i int) totals {
 // guarded by the ledger's lock.
 type budgetState struct {
 	calls sync.RWMutex // read-locked during a call that adds to the sums in Redis, write-locked during a call that replaces them
-
-	budget     Budget // as last seen
-	zone       *time.Location
-	start, end time.Time
-	rolls      int64 // number of windows that have ended
-	used       time.Time
-
-	// Amounts of this replica.
-	held           money.Amount
-	localAllowance money.Amount // amount that this replica may spend without Redis
-	charged        money.Amount // charges since the base in Redis was loaded
-	charges        amountLog    // charges of this replica in this window
-	delivered      amountLog    // the part of charges that is in the database
-	unsentFreed    money.Amount // settled holds that Redis does not have yet
-	unsentCost     money.Amount // settled costs that Redis does not have yet
-
-	sendingFreed money.Amount // the part of unsentFreed in a running call
-	sendingCost  money.Amount // the part of unsentCost in a running call
-
-	// State of this replica in Redis.
-	baseID           string // base that charged is relative to; empty before the first
-	generation       int64
-	epoch            string // Redis epoch that has all amounts of this replica
-	outcomeUnknown   bool   // whether the outcome of the last call is unknown
-	allowanceReduced bool   // whether localAllowance is smaller than the one stored in Redis
-	mayDoubleCount   bool   // whether charged may include amounts that the base includes
+	budgetWindow
+	ownAmounts
+	redisState
 
 	known bool // whether the totals were received or loaded
 	totals
@@ -62,25 +39,55 @@ type budgetState struct {
 	retry            time.Time // when to retry the load
 }
 
+// budgetWindow is the current window of a budget.
+type budgetWindow struct {
+	budget     Budget // as last seen
+	zone       *time.Location
+	start, end time.Time
+	rolls      int64 // number of windows that have ended
+	used       time.Time
+}
+
+// ownAmounts are the amounts of this replica in the current window.
+type ownAmounts struct {
+	held           money.Amount
+	localAllowance money.Amount // amount that this replica may spend without Redis
+	charged        money.Amount // charges since the base in Redis was loaded
+	charges        amountLog    // charges of this replica in this window
+	delivered      amountLog    // the part of charges that is in the database
+	unsentFreed    money.Amount // settled holds that Redis does not have yet
+	unsentCost     money.Amount // settled costs that Redis does not have yet
+	sendingFreed   money.Amount // the part of unsentFreed in a running call
+	sendingCost    money.Amount // the part of unsentCost in a running call
+}
+
+// redisState is the state of this replica in Redis.
+type redisState struct {
+	baseID           string // base that charged is relative to; empty before the first
+	generation       int64
+	epoch            string // Redis epoch that has all amounts of this replica
+	outcomeUnknown   bool   // whether the outcome of the last call is unknown
+	allowanceReduced bool   // whether localAllowance is smaller than the one stored in Redis
+	mayDoubleCount   bool   // whether charged may include amounts that the base includes
+}
+
 func newBudgetState(b *Budget, zone *time.Location, now time.Time) *budgetState {
-	t := &budgetState{budget: *b, zone: zone, used: now}
-	t.start, t.end = Window(b.Period, zone, now)
-	return t
+	start, end := Window(b.Period, zone, now)
+	return &budgetState{budgetWindow: budgetWindow{budget: *b, zone: zone, start: start, end: end, used: now}}
 }
 
 // spanOf returns the period and zone of a budget as text.
 func spanOf(b *Budget) string { return string(b.Period) + " " + b.Zone }
 
-func (t *budgetState) over(now time.Time) bool { return !t.end.IsZero() && !now.Before(t.end) }
+func (w *budgetWindow) over(now time.Time) bool { return !w.end.IsZero() && !now.Before(w.end) }
 
 // roll begins the next window. Nothing has been spent in it, and open holds belong to the previous one.
 func (t *budgetState) roll(now time.Time) {
 	t.start, t.end = Window(t.budget.Period, t.zone, now)
 	t.rolls++
-	t.held, t.charged, t.charges, t.delivered, t.unsentFreed, t.unsentCost = 0, 0, amountLog{}, amountLog{}, 0, 0
-	t.sendingFreed, t.sendingCost = 0, 0
+	t.ownAmounts = ownAmounts{}
 	t.baseID, t.outcomeUnknown, t.mayDoubleCount = "", false, false
-	t.localAllowance, t.totals, t.refresh, t.failure = 0, totals{}, allowanceRefresh{}, nil
+	t.totals, t.refresh, t.failure = totals{}, allowanceRefresh{}, nil
 }
 
 // edit begins a window after the period or zone was edited. Holds are kept; the amount spent must be loaded.
@@ -125,11 +132,11 @@ func (t *budgetState) idle() bool {
 
 // missing returns this replica's charges that a base loaded at the given time does not include. ours is true if this
 // replica loaded the base.
-func (t *budgetState) missing(at time.Time, ours bool) money.Amount {
+func (a *ownAmounts) missing(at time.Time, ours bool) money.Amount {
 	if ours { // the base includes the entries in this replica's spool
-		return t.charges.since(at)
+		return a.charges.since(at)
 	}
-	return max(t.charges.sum.Sub(t.delivered.sum.Sub(t.delivered.since(at))), 0)
+	return max(a.charges.sum.Sub(a.delivered.sum.Sub(a.delivered.since(at))), 0)
 }
 
 const (
