@@ -31,10 +31,8 @@ type Shared struct {
 	client  *cluster.Client
 	started time.Time // start of this process
 
-	queue      waitQueue
-	wait       time.Duration // maximum wait for reserved money
-	outageWait time.Duration // maximum wait for Redis to recover
-	askEvery   time.Duration // how often the database is read while Redis is unavailable
+	queue waitQueue
+	waits
 
 	loads singleflight.Group
 	wake  chan struct{} // signals that settlements are waiting
@@ -50,10 +48,20 @@ type Shared struct {
 	cursor        changeCursor // used by the heartbeat only
 }
 
+// waits are the waits of a shared ledger. Tests shorten them.
+type waits struct {
+	wait       time.Duration // maximum wait for reserved money
+	outageWait time.Duration // maximum wait for Redis to recover
+	askEvery   time.Duration // how often the database is read while Redis is unavailable
+}
+
 // NewShared returns a ledger that uses the cluster client. Settlements are sent only while Run is running.
 func NewShared(link *cluster.Client, o Options) *Shared {
 	o = o.withDefaults()
-	s := &Shared{o: o, started: o.Now(), wait: reservedWait, outageWait: returnTime, askEvery: askEvery, client: link, wake: make(chan struct{}, 1), budgets: map[string]*budgetState{}, observed: map[string]observation{}, zones: zones{}}
+	s := &Shared{
+		o: o, client: link, started: o.Now(), waits: waits{wait: reservedWait, outageWait: returnTime, askEvery: askEvery},
+		wake: make(chan struct{}, 1), budgets: map[string]*budgetState{}, observed: map[string]observation{}, zones: zones{},
+	}
 	link.OnBeat(s.sync)
 	return s
 }
