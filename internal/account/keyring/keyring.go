@@ -53,18 +53,31 @@ type Ring struct {
 
 	index     atomic.Pointer[keyIndex]
 	refreshed atomic.Pointer[time.Time] // start of the last successful poll; nil before the first
-	running   atomic.Bool
-	waiting   atomic.Int64
-
-	refreshMu sync.Mutex // one refresh at a time
+	refreshMu sync.Mutex                // one refresh at a time
+	polls     polls
 
 	mu       sync.Mutex
-	next     chan struct{} // closed after a poll that started after this channel was read
-	wake     chan struct{} // makes Run poll immediately
 	onRevoke []func(keyID string)
 
 	ended endings
 	uses  useBook
+}
+
+// polls lets requests with unknown keys wait for the next poll.
+type polls struct {
+	running atomic.Bool   // Run is running; otherwise requests do not wait
+	waiting atomic.Int64  // requests that wait
+	wake    chan struct{} // makes Run poll immediately
+	mu      sync.Mutex
+	next    chan struct{} // closed after a poll that started after this channel was read
+}
+
+// begin returns the channel of the requests that wait for the poll that begins. Later requests wait for the next one.
+func (p *polls) begin() (waiters chan struct{}) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	waiters, p.next = p.next, make(chan struct{})
+	return waiters
 }
 
 // New returns an empty keyring. It rejects every key until it is loaded.
@@ -75,7 +88,7 @@ func New(store Store, masterKey []byte, o Options) (*Ring, error) {
 	}
 	r := &Ring{
 		store: store, hash: hash, now: o.Now, poll: o.Poll, flush: o.Flush, maxStale: o.MaxStale,
-		health: health{report: o.Report}, next: make(chan struct{}), wake: make(chan struct{}, 1), uses: useBook{uses: map[string]*KeyUse{}},
+		health: health{report: o.Report}, polls: polls{next: make(chan struct{}), wake: make(chan struct{}, 1)}, uses: useBook{uses: map[string]*KeyUse{}},
 	}
 	if r.now == nil {
 		r.now = time.Now
@@ -235,19 +248,19 @@ func storeAway() error {
 // await waits for a poll that starts after the call, because another process may just have created the key. It returns nil after
 // the poll, or immediately if Run is not running.
 func (r *Ring) await() error {
-	if !r.running.Load() {
+	if !r.polls.running.Load() {
 		return nil
 	}
-	defer r.waiting.Add(-1)
-	if r.waiting.Add(1) > unknownKeyQueue {
+	defer r.polls.waiting.Add(-1)
+	if r.polls.waiting.Add(1) > unknownKeyQueue {
 		e := llm.Errorf(llm.Overloaded, "Too many unknown API keys are being verified. Retry in 1 second.")
 		e.RetryAfter = time.Second
 		return e
 	}
 	asked := time.Now()
-	r.mu.Lock()
-	polled := r.next
-	r.mu.Unlock()
+	r.polls.mu.Lock()
+	polled := r.polls.next
+	r.polls.mu.Unlock()
 	r.Nudge()
 	timer := time.NewTimer(unknownKeyWait)
 	defer timer.Stop()
@@ -272,7 +285,7 @@ func (r *Ring) End(e account.Ending) {
 // Nudge makes Run poll immediately.
 func (r *Ring) Nudge() {
 	select {
-	case r.wake <- struct{}{}:
+	case r.polls.wake <- struct{}{}:
 	default: // a poll is already requested
 	}
 }

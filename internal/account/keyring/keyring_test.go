@@ -157,7 +157,7 @@ func TestMalformedKeysCauseNoLookup(t *testing.T) {
 	t.Parallel()
 	shelf := newShelf(t)
 	ring := loaded(t, shelf, Options{})
-	ring.running.Store(true) // an unknown key would wait for a poll that never happens
+	ring.polls.running.Store(true) // an unknown key would wait for a poll that never happens
 	before := shelf.count()
 	good := secret.NewKey()
 	for i := range 10_000 {
@@ -236,8 +236,8 @@ func TestUnknownKeysShareFewPolls(t *testing.T) {
 func TestTooManyUnknownKeysAreShed(t *testing.T) {
 	t.Parallel()
 	ring := loaded(t, newShelf(t), Options{})
-	ring.running.Store(true)
-	ring.waiting.Store(unknownKeyQueue)
+	ring.polls.running.Store(true)
+	ring.polls.waiting.Store(unknownKeyQueue)
 	if got := answer(ring, withKey(secret.NewKey())); got != llm.Overloaded {
 		t.Errorf("got %q", got)
 	}

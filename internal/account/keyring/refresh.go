@@ -167,8 +167,8 @@ func (r *Ring) publishRevoked(revoked []string) {
 
 // Run keeps the keyring current and records uses until ctx is cancelled. It records the remaining uses before it returns.
 func (r *Ring) Run(ctx context.Context) {
-	r.running.Store(true)
-	defer r.running.Store(false)
+	r.polls.running.Store(true)
+	defer r.polls.running.Store(false)
 	poll, flush := time.NewTimer(0), time.NewTicker(r.flush)
 	defer poll.Stop()
 	defer flush.Stop()
@@ -176,15 +176,12 @@ func (r *Ring) Run(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
-			r.mu.Lock()
-			close(r.next) // releases the waiting requests
-			r.next = make(chan struct{})
-			r.mu.Unlock()
+			close(r.polls.begin()) // releases the waiting requests
 			r.health.mention(r.record(context.WithoutCancel(ctx)))
 			return
 		case <-flush.C:
 			r.health.mention(r.record(ctx))
-		case <-r.wake:
+		case <-r.polls.wake:
 			poll.Reset(max(0, forcedPollEvery-time.Since(polled)))
 		case <-poll.C:
 			polled = time.Now()
@@ -198,11 +195,7 @@ func (r *Ring) Run(ctx context.Context) {
 
 // pollOnce refreshes the keyring and releases the waiting requests.
 func (r *Ring) pollOnce(ctx context.Context) error {
-	r.mu.Lock()
-	waiters := r.next
-	r.next = make(chan struct{})
-	r.mu.Unlock()
-	defer close(waiters)
+	defer close(r.polls.begin())
 	err := r.Refresh(ctx)
 	if ctx.Err() != nil {
 		return nil
