@@ -33,14 +33,19 @@ type Metrics struct {
 	overhead  prometheus.Histogram
 	tokens    *prometheus.CounterVec
 	reasoning *prometheus.CounterVec
-	cost      *prometheus.CounterVec
-	compared  *prometheus.CounterVec
-	baseline  *prometheus.CounterVec
-	unpriced  *prometheus.CounterVec
-	flagged   *prometheus.CounterVec
-	attempts  *prometheus.CounterVec
-	cache     *prometheus.CounterVec
-	cached    *prometheus.CounterVec
+	costCounters
+	flagged  *prometheus.CounterVec
+	attempts *prometheus.CounterVec
+	cache    *prometheus.CounterVec
+	cached   *prometheus.CounterVec
+}
+
+// costCounters count the cost of requests.
+type costCounters struct {
+	cost     *prometheus.CounterVec
+	compared *prometheus.CounterVec
+	baseline *prometheus.CounterVec
+	unpriced *prometheus.CounterVec
 }
 
 // NewMetrics returns metrics whose gauges are read from sources at each scrape.
@@ -125,7 +130,7 @@ func (m *Metrics) Observe(e *requestlog.Entry) {
 	if u.Reasoning > 0 {
 		m.reasoning.WithLabelValues(provider, model).Add(float64(u.Reasoning))
 	}
-	m.observeCost(e, provider, model)
+	m.costCounters.observe(e, provider, model)
 	if e.UsageFlag != "" {
 		m.flagged.WithLabelValues(provider, model, string(e.UsageFlag)).Inc()
 	}
@@ -144,21 +149,21 @@ func (m *Metrics) Observe(e *requestlog.Entry) {
 	}
 }
 
-// observeCost adds costs as floats, which are accurate enough for charts. The ledger has the exact sums.
-func (m *Metrics) observeCost(e *requestlog.Entry, provider, model string) {
+// observe adds costs as floats, which are accurate enough for charts. The ledger has the exact sums.
+func (c *costCounters) observe(e *requestlog.Entry, provider, model string) {
 	if e.Cost == nil {
 		if e.Outcome == requestlog.OK {
-			m.unpriced.WithLabelValues(provider, model).Inc()
+			c.unpriced.WithLabelValues(provider, model).Inc()
 		}
 		return
 	}
-	add := func(c *prometheus.CounterVec, dollars float64) {
-		c.WithLabelValues(provider, model).Add(max(0, dollars)) // counters must not decrease
+	add := func(counter *prometheus.CounterVec, dollars float64) {
+		counter.WithLabelValues(provider, model).Add(max(0, dollars)) // counters must not decrease
 	}
-	add(m.cost, e.Cost.Dollars())
+	add(c.cost, e.Cost.Dollars())
 	if e.BaselineCost != nil {
-		add(m.compared, e.Cost.Dollars())
-		add(m.baseline, e.BaselineCost.Dollars())
+		add(c.compared, e.Cost.Dollars())
+		add(c.baseline, e.BaselineCost.Dollars())
 	}
 }
 
