@@ -73,8 +73,13 @@ type Service struct {
 	setup        *setupCode
 	first        atomic.Pointer[string] // ID of the oldest workspace; never changes once set
 
+	hashes
+	devices devices
+}
+
+// hashes are the keyed hashes of secrets, by their purpose.
+type hashes struct {
 	keyHash, sessionHash, invitationHash, guessHash secret.KeyedHash
-	devices                                         devices
 }
 
 // New returns a service. The master key must have 32 bytes or more.
