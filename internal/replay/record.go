@@ -38,13 +38,18 @@ type record struct {
 	seen     sightings
 	chances  chances // probability of each model, if the decision could explore
 
+	checkResult
+
+	buffer []byte            // buffer of the last trace, for reuse
+	names  map[string]string // names of targets, so that each is allocated once
+}
+
+// checkResult is the result of checking the first response.
+type checkResult struct {
 	checked    string        // target whose response was checked first; empty if none was checked
 	escalated  bool          // the checked response failed, and another target served the request
 	firstCost  *money.Amount // cost of the response that failed; nil if unknown
 	secondCost *money.Amount // cost of the response that was served instead
-
-	buffer []byte            // buffer of the last trace, for reuse
-	names  map[string]string // names of targets, so that each is allocated once
 }
 
 // sightings holds the observations of a decision by target.
