@@ -26,13 +26,8 @@ import (
 
 // Store implements requestlog.Reader, requestlog.Writer and replay.Source.
 type Store struct {
-	db         *sqldb.DB
-	figures    *figurestore.Store
-	sessions   *sessionstore.Store
-	reports    *reportstore.Store
-	feedback   *feedbackstore.Store
-	proof      *proofstore.Store
-	config     *configstore.Store
+	db *sqldb.DB
+	related
 	partitions *partition.Set
 	messages   *messagestore.Store
 	texts      *textstore.Store
@@ -45,13 +40,24 @@ type Store struct {
 	retention  atomic.Pointer[retentionBounds] // nil until Retain is called
 }
 
+// related are the stores of data about requests.
+type related struct {
+	figures  *figurestore.Store
+	sessions *sessionstore.Store
+	reports  *reportstore.Store
+	feedback *feedbackstore.Store
+	proof    *proofstore.Store
+	config   *configstore.Store
+}
+
 // New returns the request log stored in db. Writing a batch also writes its figures, report facts and sessions; deleting entries also deletes their
 // feedback and comparisons, and expiry covers figures and archived versions.
 func New(db *sqldb.DB, figures *figurestore.Store, reports *reportstore.Store, sessions *sessionstore.Store, feedback *feedbackstore.Store, proof *proofstore.Store, config *configstore.Store) *Store {
 	codec := entryblock.NewCodec()
 	text, number, bytes := sqldb.TextFields, sqldb.NumberFields, sqldb.BytesFields
 	s := &Store{
-		db: db, figures: figures, reports: reports, sessions: sessions, feedback: feedback, proof: proof, config: config, partitions: partition.NewSet(db), texts: textstore.New(db),
+		db: db, related: related{figures: figures, reports: reports, sessions: sessions, feedback: feedback, proof: proof, config: config},
+		partitions: partition.NewSet(db), texts: textstore.New(db),
 		codec: codec, details: detailReader{db.Dialect(), codec}, blocks: blockTables{codec}, buffers: sync.Pool{New: func() any { return &batchBuffers{} }},
 		inserters: inserters{
 			requests:   sqldb.NewInserter("requests", requestFields(), sqldb.KeepExisting),
