@@ -81,7 +81,7 @@ func (s *Spool) Run(ctx context.Context, w requestlog.Writer, o RunOptions) erro
 	}
 }
 
-// backlog holds what is not delivered, and the goroutines that wait for its delivery. The spool's lock guards it, except for wake
+// backlog holds the entries to deliver, and counts the goroutines that wait for their delivery. The spool's lock guards it, except for wake
 // and file.
 type backlog struct {
 	orphans  []requestlog.Entry // interrupted requests of an earlier process, until delivered
