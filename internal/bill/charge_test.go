@@ -38,7 +38,7 @@ func TestChargeUsesTheServedTierAndThePriceOfTheRequestTime(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			terms, target := priced(llm.Request{ServiceTier: tc.requested})
+			terms, target := priced(llm.Request{ResponseOptions: llm.ResponseOptions{ServiceTier: tc.requested}})
 			c := terms.Charge(target, llm.Usage{Input: 1000, ServiceTier: tc.served}, 0, Spent{}, Baseline{Model: "m", Price: target.Price})
 			if *c.Attempt != tc.want || c.Bill.Total != tc.want || c.Bill.Card != tc.card || c.Baseline.Total != tc.want {
 				t.Errorf("%v by %q, baseline %v; want %v by %q", c.Bill.Total, c.Bill.Card, c.Baseline.Total, tc.want, tc.card)
@@ -53,10 +53,10 @@ func TestChargeUsesTheServedTierAndThePriceOfTheRequestTime(t *testing.T) {
 func TestMaxCostCoversTheMostExpensiveUseOfATarget(t *testing.T) {
 	t.Parallel()
 	for name, req := range map[string]llm.Request{
-		"text":             {Body: make([]byte, 4000), MaxOutput: 100},
-		"priority":         {Body: make([]byte, 4000), MaxOutput: 100, ServiceTier: "priority"},
-		"flex is rejected": {Body: make([]byte, 4000), MaxOutput: 100, ServiceTier: "flex"},
-		"audio":            {Body: make([]byte, 4000), MaxOutput: 100, Needs: llm.AudioIn | llm.AudioOut},
+		"text":             {Payload: llm.Payload{Body: make([]byte, 4000)}, ResponseOptions: llm.ResponseOptions{MaxOutput: 100}},
+		"priority":         {Payload: llm.Payload{Body: make([]byte, 4000)}, ResponseOptions: llm.ResponseOptions{MaxOutput: 100, ServiceTier: "priority"}},
+		"flex is rejected": {Payload: llm.Payload{Body: make([]byte, 4000)}, ResponseOptions: llm.ResponseOptions{MaxOutput: 100, ServiceTier: "flex"}},
+		"audio":            {Payload: llm.Payload{Body: make([]byte, 4000)}, ResponseOptions: llm.ResponseOptions{MaxOutput: 100}, Needs: llm.AudioIn | llm.AudioOut},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -84,7 +84,7 @@ func TestMaxCostCoversTheMostExpensiveUseOfATarget(t *testing.T) {
 
 func TestMinPromptIsLimitedByTheContextWindow(t *testing.T) {
 	t.Parallel()
-	req := &llm.Request{ASCIIBytes: 1_000_000, NonASCIIBytes: 24_000}
+	req := &llm.Request{PromptSize: llm.PromptSize{ASCIIBytes: 1_000_000, NonASCIIBytes: 24_000}}
 	for want, m := range map[int64]catalog.Model{
 		8000: {Context: 200_000},
 		4096: {Context: 4096},
@@ -128,12 +128,12 @@ func TestHoldCoversTheSearches(t *testing.T) {
 		want     money.Amount // fee that is charged
 		counted  int64
 	}{
-		"as many as allowed":     {llm.Request{Needs: llm.WebSearch, MaxSearches: 3}, each, 3, 30_000_000, 3},
+		"as many as allowed":     {llm.Request{Needs: llm.WebSearch, ResponseOptions: llm.ResponseOptions{MaxSearches: 3}}, each, 3, 30_000_000, 3},
 		"without a limit":        {llm.Request{Needs: llm.WebSearch}, each, defaultSearches, defaultSearches * 10_000_000, defaultSearches},
 		"unknown fee":            {llm.Request{Needs: llm.WebSearch}, nil, 4, 0, 4},
 		"in every request":       {llm.Request{}, &catalog.SearchFee{Rate: each.Rate, Always: true}, 0, 10_000_000, 1},
 		"no search":              {llm.Request{Needs: llm.WebSearch}, each, 0, 0, 0},
-		"more than the provider": {llm.Request{Needs: llm.WebSearch, MaxSearches: 1 << 60}, each, 2, 20_000_000, 2},
+		"more than the provider": {llm.Request{Needs: llm.WebSearch, ResponseOptions: llm.ResponseOptions{MaxSearches: 1 << 60}}, each, 2, 20_000_000, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -157,7 +157,7 @@ func TestHoldCoversTheSearches(t *testing.T) {
 			}
 		})
 	}
-	terms, target := priced(llm.Request{Needs: llm.WebSearch, MaxSearches: 1, MaxOutput: 1, Body: make([]byte, 4)})
+	terms, target := priced(llm.Request{Needs: llm.WebSearch, ResponseOptions: llm.ResponseOptions{MaxSearches: 1, MaxOutput: 1}, Payload: llm.Payload{Body: make([]byte, 4)}})
 	terms = fee(terms, target, each)
 	if c := terms.Charge(target, llm.Usage{Input: 1, Output: 1, Searches: 5000}, 0, Spent{}, Baseline{}); *c.Attempt != *terms.Held || c.Flag == "" {
 		t.Errorf("searches above the limit cost %v, %v is held", *c.Attempt, *terms.Held)

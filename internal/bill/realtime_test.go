@@ -12,7 +12,7 @@ import (
 
 func TestRealtimeHoldCoversAResponse(t *testing.T) {
 	t.Parallel()
-	terms, target := priced(llm.Request{Unsized: 1})
+	terms, target := priced(llm.Request{Attachments: llm.Attachments{Unsized: 1}})
 	terms.Request.Op = llm.Realtime
 	target.Model.Op, target.Model.Context = llm.Realtime, 30_000
 	held := terms.MaxCost([]*provider.Target{target})

@@ -14,7 +14,7 @@ func BenchmarkRead(b *testing.B) {
 	for _, size := range []int{1 << 10, 10 << 10, 100 << 10, 1 << 20} {
 		b.Run(fmt.Sprintf("%dKB", size>>10), func(b *testing.B) {
 			body := agentBody(b, size)
-			req := &llm.Request{Op: llm.Chat, Body: body, Needs: llm.Tools, Fields: []llm.Field{{Name: "messages", Value: len(`{"messages":`), End: len(body) - 1}}}
+			req := &llm.Request{Op: llm.Chat, Payload: llm.Payload{Body: body, Fields: []llm.Field{{Name: "messages", Value: len(`{"messages":`), End: len(body) - 1}}}, Needs: llm.Tools}
 			b.SetBytes(int64(len(body)))
 			b.ReportAllocs()
 			for b.Loop() {
@@ -40,7 +40,7 @@ func BenchmarkReadChat(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			req := &llm.Request{Op: llm.Chat, Body: body, Fields: []llm.Field{{Name: "messages", Value: len(`{"messages":`), End: len(body) - 1}}}
+			req := &llm.Request{Op: llm.Chat, Payload: llm.Payload{Body: body, Fields: []llm.Field{{Name: "messages", Value: len(`{"messages":`), End: len(body) - 1}}}}
 			b.SetBytes(int64(len(body)))
 			b.ReportAllocs()
 			for b.Loop() {

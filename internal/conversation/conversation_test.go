@@ -66,7 +66,7 @@ func request(t *testing.T, body []byte) *llm.Request {
 	if !json.Valid(body) {
 		t.Fatalf("not JSON: %s", body)
 	}
-	req := &llm.Request{Op: llm.Chat, Body: body}
+	req := &llm.Request{Op: llm.Chat, Payload: llm.Payload{Body: body}}
 	rawjson.Parse(body).ForEach(func(key, value rawjson.Value) bool {
 		req.Fields = append(req.Fields, llm.Field{Name: key.String(), Value: value.Index, End: value.Index + len(value.Raw)})
 		switch key.String() {

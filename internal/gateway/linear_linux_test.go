@@ -111,7 +111,7 @@ func TestResponseCostIsLinear(t *testing.T) { //nolint:paralleltest // measures 
 	for _, in := range append(ingresses[:3:3], ingresses[7]) {
 		for _, stream := range []bool{false, true} {
 			write := func(n int) {
-				req := &llm.Request{Op: llm.Chat, Format: in.format.Name(), Stream: stream, Body: []byte("{}")}
+				req := &llm.Request{Op: llm.Chat, Payload: llm.Payload{Format: in.format.Name(), Body: []byte("{}")}, ResponseOptions: llm.ResponseOptions{Stream: stream}}
 				for range in.format.EncodeResponse(req, "m", func(yield func(llm.Delta, error) bool) {
 					for i := range n {
 						call := &llm.ToolCall{ID: "c" + strconv.Itoa(i), Name: "f"}
@@ -130,7 +130,7 @@ func TestResponseCostIsLinear(t *testing.T) { //nolint:paralleltest // measures 
 	}
 	p := singleTarget(anthropic.Vendor, "claude-sonnet-4-5", llm.Chat)
 	read := func(body []byte) {
-		call := &provider.Call{Target: p.Targets[0], Client: chat.Format{}, Request: &llm.Request{Op: llm.Chat, Format: "chat", Stream: true, Body: []byte("{}")}}
+		call := &provider.Call{Target: p.Targets[0], Client: chat.Format{}, Request: &llm.Request{Op: llm.Chat, Payload: llm.Payload{Format: "chat", Body: []byte("{}")}, ResponseOptions: llm.ResponseOptions{Stream: true}}}
 		resp := &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: io.NopCloser(bytes.NewReader(body))}
 		events := p.Chat.Events(call, resp)
 		for range llm.All(events) {

@@ -52,7 +52,7 @@ func (g *Gateway) serveObject(ctx context.Context, in *incoming, identify identi
 	defer stop()
 	o := &objects.Request{Service: &g.objects, In: &in.Request, Caller: who, Rec: rec, Out: out}
 	o.Decide = func(op llm.Op, model string) (*route.Decision, error) {
-		p := &prompt{req: &llm.Request{Op: op, Format: in.Route.Format.Name(), Model: model, Choices: 1}}
+		p := &prompt{req: &llm.Request{Op: op, Payload: llm.Payload{Format: in.Route.Format.Name()}, Model: model, ResponseOptions: llm.ResponseOptions{Choices: 1}}}
 		policies := policy.Join(g.Routing.Policies.For(who.Grant.Workspace.ID), who.Policies)
 		features, state := g.features(in, who.Grant.Workspace.ID, p, policies)
 		return g.route(in, who, p, policies, features, state)

@@ -31,7 +31,7 @@ func discarding(t testing.TB) *delivery {
 	out := response.NewWriter(discardConn{http.Header{}}, chat.Format{}.Framing(), time.Minute, false)
 	out.StartStream(time.Hour, time.Hour)
 	t.Cleanup(func() { out.StopKeepAlive() })
-	req := &llm.Request{Op: llm.Chat, Stream: true}
+	req := &llm.Request{Op: llm.Chat, ResponseOptions: llm.ResponseOptions{Stream: true}}
 	in := &modelapi.Request{HTTP: &http.Request{}, Route: modelapi.Route{Format: chat.Format{}}, Start: time.Now(), Settings: &modelapi.Settings{}}
 	rec := recording.New(in, out)
 	rec.Entry.BodyState, rec.Req, rec.Buffer.Limit = requestlog.BodyStored, req, 1<<30

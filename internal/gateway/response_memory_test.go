@@ -81,7 +81,7 @@ func TestResponsesOfManyPartsUseLittleMemory(t *testing.T) { //nolint:parallelte
 					}
 					p := singleTarget(out.vendor, out.model, op)
 					call := &provider.Call{Target: p.Targets[0], Secret: "s", Client: client, Request: &llm.Request{
-						Op: op, Format: client.Name(), Inputs: 2, Choices: 1, Stream: stream, Body: []byte("{}"),
+						Op: op, Payload: llm.Payload{Format: client.Name(), Body: []byte("{}")}, EmbeddingOptions: llm.EmbeddingOptions{Inputs: 2}, ResponseOptions: llm.ResponseOptions{Choices: 1, Stream: stream},
 					}}
 					resp := &http.Response{
 						StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}},

@@ -36,62 +36,104 @@ func (o Op) Media() bool {
 // Request is a client request that its wire format has validated. Body holds the bytes as received. The other fields
 // hold the properties needed for routing, limits and the log.
 type Request struct {
-	Op     Op
+	Op       Op
+	Model    string // as the caller wrote it
+	Needs    Abilities
+	Controls Controls
+	Payload
+	ResponseOptions
+	ProviderState
+	Prompt
+	PromptSize
+	Attachments
+	EmbeddingOptions
+	Labels
+	Headers
+}
+
+// Payload is a body in a wire format.
+type Payload struct {
 	Format string // wire format of Body, such as "chat"
 	Body   []byte
 	Fields []Field // top-level members of Body, in order
+}
 
-	Model        string // as the caller wrote it
+// ResponseOptions are the caller's settings for the response and the way the provider generates it.
+type ResponseOptions struct {
 	Stream       bool
-	IncludeUsage bool  // the caller wants a usage event at the end of the stream
-	MaxOutput    int64 // maximum number of output tokens; 0 when not given
-	MaxSearches  int64 // maximum number of web searches; 0 when not given
-	Choices      int   // number of requested responses (n), at least 1
-	Needs        Abilities
-	Hosted       bool            // the provider may run tools, whose results become part of the prompt
-	Sampling     []string        // sampling fields in the body that some models reject: temperature, top_p, ...
-	Effort       string          // reasoning effort that the caller set, CustomEffort for other reasoning settings; empty for none
-	Previous     string          // id of the response that the request continues, as the client sent it
-	Stored       *StoredResponse // response that Previous names; nil until the gateway has resolved it
-	Background   bool            // the provider generates the response in the background
-	Stores       bool            // the request asks the provider to store the response
-	Account      string          // field that refers to an object of one provider account; empty for none
+	IncludeUsage bool     // the caller wants a usage event at the end of the stream
+	MaxOutput    int64    // maximum number of output tokens; 0 when not given
+	MaxSearches  int64    // maximum number of web searches; 0 when not given
+	Choices      int      // number of requested responses (n), at least 1
+	Hosted       bool     // the provider may run tools, whose results become part of the prompt
+	Sampling     []string // sampling fields in the body that some models reject: temperature, top_p, ...
+	Effort       string   // reasoning effort that the caller set, CustomEffort for other reasoning settings; empty for none
+	ServiceTier  string
+}
 
+// ProviderState refers to objects that a provider stores: earlier responses, this response, files.
+type ProviderState struct {
+	Previous   string          // id of the response that the request continues, as the client sent it
+	Stored     *StoredResponse // response that Previous names; nil until the gateway has resolved it
+	Background bool            // the provider generates the response in the background
+	Stores     bool            // the request asks the provider to store the response
+	Account    string          // field that refers to an object of one provider account; empty for none
+}
+
+// Prompt describes the messages.
+type Prompt struct {
 	Messages      int
-	ASCIIBytes    int // bytes of prompt text in ASCII
-	NonASCIIBytes int // bytes of prompt text outside ASCII
-	Text          Text
-	Images        int
-	ImageURLs     int      // number of Images that the provider has to fetch
-	ImageSizes    []Image  // first MaxImageSizes images of known size
-	ImageBytes    int      // bytes of Body that are inline images
-	AttachedBytes int      // bytes of Body that are inline audio, video or documents
-	Unsized       int      // attachments that only the provider can count: audio, video, documents, parts of unknown type
-	ExtraBytes    int      // part of ASCIIBytes and NonASCIIBytes in unknown members, which a provider may ignore
-	Predicted     int      // bytes of predicted output; rejected predictions are billed as output
+	Answers       int      // number of assistant messages
 	Preview       string   // beginning of the last user message, for lists; at most PreviewBytes
 	Asked         LazyText // first text of the last user message
 	Instructed    LazyText // first text of a system message
-	Answers       int      // number of assistant messages
-	RestoredBytes int      // reasoning that the gateway adds because the client did not send it back
 	HasSignatures bool     // messages contain signatures of other providers, added by earlier responses of the gateway
 	Plain         bool     // nothing that only some providers of the format accept: custom tools, wrapped signatures, system turns
+}
 
-	Inputs      int     // embeddings: number of inputs
-	Longest     float64 // share of the longest input in the total
-	TokenIDs    int64   // embeddings: token ids given instead of text
-	Dimensions  int64   // embeddings: requested vector size; 0 when not given
-	Base64      bool    // embeddings: the caller wants base64 vectors
-	Controls    Controls
-	EndUser     string            // the caller's own end-user name (`user`, `safety_identifier`)
-	Metadata    map[string]string // the caller's labels
-	ServiceTier string
+// PromptSize is the amount of text in the prompt.
+type PromptSize struct {
+	ASCIIBytes    int // bytes of prompt text in ASCII
+	NonASCIIBytes int // bytes of prompt text outside ASCII
+	ExtraBytes    int // part of ASCIIBytes and NonASCIIBytes in unknown members, which a provider may ignore
+	RestoredBytes int // reasoning that the gateway adds because the client did not send it back
+	Predicted     int // bytes of predicted output; rejected predictions are billed as output
+	Text          Text
+	Sample        Sample // sample of the prompt until Measure has filled Text
+}
+
+// Attachments are the parts of the prompt that are not text.
+type Attachments struct {
+	Images        int
+	ImageURLs     int     // number of Images that the provider has to fetch
+	ImageSizes    []Image // first MaxImageSizes images of known size
+	ImageBytes    int     // bytes of Body that are inline images
+	AttachedBytes int     // bytes of Body that are inline audio, video or documents
+	Unsized       int     // attachments that only the provider can count: audio, video, documents, parts of unknown type
+}
+
+// EmbeddingOptions describe the inputs and the vectors of a request for embeddings. Requests for completions and moderation
+// have several inputs too.
+type EmbeddingOptions struct {
+	Inputs     int     // number of inputs
+	Longest    float64 // share of the longest input in the total
+	TokenIDs   int64   // token ids given instead of text
+	Dimensions int64   // requested vector size; 0 when not given
+	Base64     bool    // the caller wants base64 vectors
+}
+
+// Labels are the caller's own names for the request.
+type Labels struct {
+	EndUser  string            // name of the caller's end user (`user`, `safety_identifier`)
+	Metadata map[string]string // the caller's labels
+}
+
+// Headers are the values of request headers that a provider needs.
+type Headers struct {
 	// Beta is the header that enables features of the caller's format. It is sent only to providers of the same format.
 	Beta string
 	// Subprotocol is the WebSocket subprotocol that the client offers; empty for none.
 	Subprotocol string
-
-	Sample Sample // sample of the prompt until Measure has filled Text
 }
 
 // StoredResponse is a response that a provider stores.
@@ -103,10 +145,10 @@ type StoredResponse struct {
 	Session    string // session of the request that created it; empty if unknown
 }
 
-// PreviewBytes is the maximum length of Request.Preview.
+// PreviewBytes is the maximum length of Prompt.Preview.
 const PreviewBytes = 160
 
-// MaxImageSizes is the maximum length of Request.ImageSizes, which is stored with the decision.
+// MaxImageSizes is the maximum length of Attachments.ImageSizes, which is stored with the decision.
 const MaxImageSizes = 32
 
 // Image holds the properties of an image that determine its tokens.
@@ -126,9 +168,9 @@ func (r *Request) Clone() Request {
 }
 
 // AddImage records the size of an image that Images already counts.
-func (r *Request) AddImage(i Image) {
-	if i != (Image{}) && len(r.ImageSizes) < MaxImageSizes {
-		r.ImageSizes = append(r.ImageSizes, i)
+func (a *Attachments) AddImage(i Image) {
+	if i != (Image{}) && len(a.ImageSizes) < MaxImageSizes {
+		a.ImageSizes = append(a.ImageSizes, i)
 	}
 }
 

@@ -5,9 +5,9 @@ import "testing"
 func TestReplaceKeepsOtherMembers(t *testing.T) {
 	t.Parallel()
 	body := `{ "a" : 1, "b":[ 2 ] ,"c":null}`
-	req := &Request{Body: []byte(body), Fields: []Field{
+	req := &Request{Payload: Payload{Body: []byte(body), Fields: []Field{
 		{Name: "a", KeyStart: 2, Value: 8, End: 9}, {Name: "b", KeyStart: 11, Value: 15, End: 20}, {Name: "c", KeyStart: 22, Value: 26, End: 30},
-	}}
+	}}}
 	for name, c := range map[string]struct {
 		with map[string]string
 		want string

@@ -141,7 +141,7 @@ func FuzzText(f *testing.F) {
 				t.Errorf("class %d is %d of %d bytes", class, n, len(s))
 			}
 		}
-		req := Request{ASCIIBytes: len(raw), Body: raw}
+		req := Request{PromptSize: PromptSize{ASCIIBytes: len(raw)}, Payload: Payload{Body: raw}}
 		req.Sample.Add(0, len(raw))
 		req.Measure()
 	})
@@ -151,7 +151,7 @@ func BenchmarkMeasure(b *testing.B) {
 	raw := []byte(strings.Repeat(`The harbour master asked why the line chafed.\nWe moved it through the \"other\" lead, and it held: `, 1000))
 	b.SetBytes(int64(len(raw)))
 	for b.Loop() {
-		req := Request{ASCIIBytes: len(raw), Body: raw}
+		req := Request{PromptSize: PromptSize{ASCIIBytes: len(raw)}, Payload: Payload{Body: raw}}
 		req.Sample.Add(0, len(raw))
 		req.Measure()
 	}

@@ -242,12 +242,12 @@ func FuzzBuild(f *testing.F) {
 	f.Add([]byte(`[{"prompt_cache_breakpoint"`), []byte(`{"cache_control":`))
 	f.Fuzz(func(t *testing.T, list, head []byte) {
 		body := append(append([]byte(nil), list...), head...)
-		req := &llm.Request{Op: llm.Chat, Body: body, Fields: []llm.Field{
+		req := &llm.Request{Op: llm.Chat, Payload: llm.Payload{Body: body, Fields: []llm.Field{
 			{Name: "messages", Value: 0, End: len(list)},
 			{Name: "tools", Value: len(list), End: len(body)},
 			{Name: "prompt_cache_options", Value: len(list), End: len(body)},
 			{Name: "cache_control", Value: len(list), End: len(body)},
-		}}
+		}}}
 		d := Build(req, 5000)
 		if len(d.Links) > MaxLinks || d.Previous >= len(d.Links) {
 			t.Fatalf("%d links, previous %d", len(d.Links), d.Previous)
@@ -268,8 +268,8 @@ func FuzzBuild(f *testing.F) {
 		if err != nil {
 			return
 		}
-		more := &llm.Request{Op: llm.Chat, Body: longer, Fields: []llm.Field{{Name: "messages", Value: 0, End: len(longer)}}}
-		short := Build(&llm.Request{Op: llm.Chat, Body: list, Fields: []llm.Field{{Name: "messages", Value: 0, End: len(list)}}}, 0)
+		more := &llm.Request{Op: llm.Chat, Payload: llm.Payload{Body: longer, Fields: []llm.Field{{Name: "messages", Value: 0, End: len(longer)}}}}
+		short := Build(&llm.Request{Op: llm.Chat, Payload: llm.Payload{Body: list, Fields: []llm.Field{{Name: "messages", Value: 0, End: len(list)}}}}, 0)
 		long := Build(more, 0)
 		if n := len(short.Links); n > 0 && n < MaxLinks && (len(long.Links) < n+1 || long.Links[n-1].Hash != short.Links[n-1].Hash) {
 			t.Fatalf("%s: %d links became %d", list, n, len(long.Links))

@@ -78,7 +78,10 @@ func ReadRequest(r *http.Request, format string) (*llm.Request, error) {
 		}
 	}
 	req := &llm.Request{
-		Op: llm.Realtime, Format: format, Model: query.Get("model"), Choices: 1, Unsized: 1, Beta: strings.Join(r.Header.Values("Openai-Beta"), ","),
+		Op: llm.Realtime, Model: query.Get("model"), Payload: llm.Payload{Format: format},
+		ResponseOptions: llm.ResponseOptions{Choices: 1},
+		Attachments:     llm.Attachments{Unsized: 1},
+		Headers:         llm.Headers{Beta: strings.Join(r.Header.Values("Openai-Beta"), ",")},
 	}
 	switch {
 	case len(query["model"]) != 1 || req.Model == "":

@@ -264,7 +264,7 @@ func BenchmarkPrompt100KB(b *testing.B) {
 	b.SetBytes(int64(len(body)))
 	b.ReportAllocs()
 	for b.Loop() {
-		req := llm.Request{Body: body, ASCIIBytes: len(body), Messages: len(spans)}
+		req := llm.Request{Payload: llm.Payload{Body: body}, PromptSize: llm.PromptSize{ASCIIBytes: len(body)}, Prompt: llm.Prompt{Messages: len(spans)}}
 		for _, s := range spans {
 			req.Sample.Add(s[0], s[1])
 		}

@@ -118,7 +118,7 @@ func asChat(f wire.Format, body []byte) []byte {
 // answerOf encodes a response in the chat format. It is encoded as a stream, because the stored response may be an incomplete stream.
 func answerOf(deltas iter.Seq2[llm.Delta, error]) []byte {
 	var chunks bytes.Buffer
-	for ev, err := range (chat.Format{}).EncodeResponse(&llm.Request{Stream: true}, "", deltas) {
+	for ev, err := range (chat.Format{}).EncodeResponse(&llm.Request{ResponseOptions: llm.ResponseOptions{Stream: true}}, "", deltas) {
 		if err != nil {
 			break
 		}

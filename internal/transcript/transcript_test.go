@@ -45,7 +45,7 @@ func each(pieces []llm.Delta) iter.Seq2[llm.Delta, error] {
 func stored(t *testing.T, f wire.Format, pieces []llm.Delta) []byte {
 	t.Helper()
 	var lines []string
-	for ev, err := range f.EncodeResponse(&llm.Request{Stream: true}, "m", each(pieces)) {
+	for ev, err := range f.EncodeResponse(&llm.Request{ResponseOptions: llm.ResponseOptions{Stream: true}}, "m", each(pieces)) {
 		if err != nil {
 			break // the stream is interrupted
 		}

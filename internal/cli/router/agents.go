@@ -121,7 +121,7 @@ func (t *agentTally) run(line []byte) error {
 			if i > 0 {
 				t.requests++
 				whole := slices.Concat(body, []byte("]}"))
-				req := &llm.Request{Op: llm.Chat, Body: whole, Needs: llm.Tools, Fields: []llm.Field{{Name: "messages", Value: len(`{"messages":`), End: len(whole) - 1}}}
+				req := &llm.Request{Op: llm.Chat, Payload: llm.Payload{Body: whole, Fields: []llm.Field{{Name: "messages", Value: len(`{"messages":`), End: len(whole) - 1}}}, Needs: llm.Tools}
 				if conversation.Read(req).Findings.Trouble.Level >= conversation.Troubled && escalatedAt < 0 {
 					escalatedAt = turn
 				}

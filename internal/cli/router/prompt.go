@@ -111,7 +111,7 @@ func (in *promptLine) read() (a asked, err error) {
 	if len(messages) == 0 {
 		return a, errNoPrompt
 	}
-	req := &llm.Request{Op: llm.Chat, Messages: len(messages)}
+	req := &llm.Request{Op: llm.Chat, Prompt: llm.Prompt{Messages: len(messages)}}
 	req.Body = slices.Concat([]byte(`{"messages":`), in.Messages, []byte("}"))
 	req.Fields = []llm.Field{{Name: "messages", Value: len(`{"messages":`), End: len(req.Body) - 1}}
 	size := len(in.System)

@@ -113,7 +113,7 @@ func TestDeploymentsInThePath(t *testing.T) {
 
 func TestHandshakesOfRealtimeSessions(t *testing.T) {
 	t.Parallel()
-	req := &llm.Request{Op: llm.Realtime, Beta: "realtime=v1"}
+	req := &llm.Request{Op: llm.Realtime, Headers: llm.Headers{Beta: "realtime=v1"}}
 	target := &provider.Target{Model: &catalog.Model{Name: "m", Op: llm.Realtime}, Upstream: "my voice"}
 	for version, want := range map[string]string{
 		"":                   "/openai/v1/realtime?model=my+voice",

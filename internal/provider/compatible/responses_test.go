@@ -80,7 +80,7 @@ func TestResponsesRequestPassesUnchanged(t *testing.T) {
 
 func TestResponsesRequestIsAdapted(t *testing.T) {
 	t.Parallel()
-	own := (responses.Format{}).EncodeResponse(&llm.Request{Body: []byte(`{}`)}, "m", func(yield func(llm.Delta, error) bool) {
+	own := (responses.Format{}).EncodeResponse(&llm.Request{Payload: llm.Payload{Body: []byte(`{}`)}}, "m", func(yield func(llm.Delta, error) bool) {
 		_ = yield(llm.Delta{Kind: llm.BeginDelta}, nil) && yield(llm.Delta{Kind: llm.ThinkingDelta, Text: "t"}, nil) &&
 			yield(llm.Delta{Kind: llm.SignatureDelta, Thinking: &llm.Thinking{Signature: "s", Provider: "anthropic"}}, nil) && yield(llm.Delta{Kind: llm.FinishDelta, Finish: "stop"}, nil)
 	})

@@ -46,7 +46,7 @@ func (a another) EncodeResponse(_ *llm.Request, model string, pieces iter.Seq2[l
 func foreignCall(client another, model *catalog.Model, stream bool) *provider.Call {
 	return &provider.Call{
 		Target: &provider.Target{Provider: "vee", Model: model, Upstream: "up"}, Client: client,
-		Request: &llm.Request{Op: llm.Chat, Format: "other", Model: "auto", Stream: stream},
+		Request: &llm.Request{Op: llm.Chat, Payload: llm.Payload{Format: "other"}, Model: "auto", ResponseOptions: llm.ResponseOptions{Stream: stream}},
 	}
 }
 

@@ -47,7 +47,7 @@ func (f Format) DecodeRequest(ctx context.Context, op llm.Op, body []byte) (*llm
 func (Format) DecodeTurn(ctx context.Context, op llm.Op, body []byte, turn *turncache.Turn) (*llm.Request, error) {
 	d := decoder{
 		Reader: validate.Reader{Scanner: rawjson.NewStrict(ctx, body)},
-		req:    &llm.Request{Op: op, Format: Name, Body: body, Choices: 1},
+		req:    &llm.Request{Op: op, Payload: llm.Payload{Format: Name, Body: body}, ResponseOptions: llm.ResponseOptions{Choices: 1}},
 	}
 	if op == llm.Chat {
 		d.turn = turn

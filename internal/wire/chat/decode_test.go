@@ -65,44 +65,44 @@ func TestDecodeChatDescribesTheRequest(t *testing.T) {
 	}{
 		"minimal": {
 			request(""),
-			llm.Request{Model: "auto", Choices: 1, Messages: 1, ASCIIBytes: 2, Preview: "hi"},
+			llm.Request{Model: "auto", ResponseOptions: llm.ResponseOptions{Choices: 1}, Prompt: llm.Prompt{Messages: 1, Preview: "hi"}, PromptSize: llm.PromptSize{ASCIIBytes: 2}},
 		},
 		"null fields are absent": {
 			request(`"stream":null,"stream_options":null,"n":null,"max_tokens":null,"max_completion_tokens":null,"tools":null,
 				"response_format":null,"models":null,"provider":null,"session_id":null,"user":null,"metadata":null,"temperature":null,
 				"logprobs":null,"logit_bias":null,"reasoning_effort":null,"reasoning":null,"thinking":null,"modalities":null,
 				"parallel_tool_calls":null,"functions":null,"service_tier":null,"safety_identifier":null,"top_p":null`),
-			llm.Request{Model: "auto", Choices: 1, Messages: 1, ASCIIBytes: 2, Preview: "hi"},
+			llm.Request{Model: "auto", ResponseOptions: llm.ResponseOptions{Choices: 1}, Prompt: llm.Prompt{Messages: 1, Preview: "hi"}, PromptSize: llm.PromptSize{ASCIIBytes: 2}},
 		},
 		"numbers": {
 			request(`"n":3,"max_tokens":1e3,"stream":true,"stream_options":{"include_usage":true,"include_obfuscation":false}`),
-			llm.Request{Model: "auto", Choices: 3, Messages: 1, ASCIIBytes: 2, Preview: "hi", MaxOutput: 1000, Stream: true, IncludeUsage: true, Needs: llm.ManyChoices},
+			llm.Request{Model: "auto", ResponseOptions: llm.ResponseOptions{Choices: 3, MaxOutput: 1000, Stream: true, IncludeUsage: true}, Prompt: llm.Prompt{Messages: 1, Preview: "hi"}, PromptSize: llm.PromptSize{ASCIIBytes: 2}, Needs: llm.ManyChoices},
 		},
 		"both limits with one value": {
 			request(`"max_tokens":10,"max_completion_tokens":10.0`),
-			llm.Request{Model: "auto", Choices: 1, Messages: 1, ASCIIBytes: 2, Preview: "hi", MaxOutput: 10},
+			llm.Request{Model: "auto", ResponseOptions: llm.ResponseOptions{Choices: 1, MaxOutput: 10}, Prompt: llm.Prompt{Messages: 1, Preview: "hi"}, PromptSize: llm.PromptSize{ASCIIBytes: 2}},
 		},
 		"one limit and a null": {
 			request(`"max_tokens":null,"max_completion_tokens":7`),
-			llm.Request{Model: "auto", Choices: 1, Messages: 1, ASCIIBytes: 2, Preview: "hi", MaxOutput: 7},
+			llm.Request{Model: "auto", ResponseOptions: llm.ResponseOptions{Choices: 1, MaxOutput: 7}, Prompt: llm.Prompt{Messages: 1, Preview: "hi"}, PromptSize: llm.PromptSize{ASCIIBytes: 2}},
 		},
 		"sampling in the order sent": {
 			request(`"top_p":1,"temperature":0,"logprobs":false,"presence_penalty":0.5,"frequency_penalty":1,"top_logprobs":2,"logit_bias":{}`),
-			llm.Request{Model: "auto", Choices: 1, Messages: 1, ASCIIBytes: 2, Preview: "hi", Sampling: []string{"top_p", "temperature", "logprobs", "presence_penalty", "frequency_penalty", "top_logprobs", "logit_bias"}},
+			llm.Request{Model: "auto", ResponseOptions: llm.ResponseOptions{Choices: 1, Sampling: []string{"top_p", "temperature", "logprobs", "presence_penalty", "frequency_penalty", "top_logprobs", "logit_bias"}}, Prompt: llm.Prompt{Messages: 1, Preview: "hi"}, PromptSize: llm.PromptSize{ASCIIBytes: 2}},
 		},
 		"accounts": {
 			request(`"user":"u","safety_identifier":"s","service_tier":"flex","metadata":{"a":"b","n":1,"o":{"a":"x"}},"session_id":"s-1"`),
-			llm.Request{Model: "auto", Choices: 1, Messages: 1, ASCIIBytes: 2, Preview: "hi", EndUser: "u", ServiceTier: "flex", Metadata: map[string]string{"a": "b"}, Controls: llm.Controls{SessionID: "s-1"}},
+			llm.Request{Model: "auto", ResponseOptions: llm.ResponseOptions{Choices: 1, ServiceTier: "flex"}, Prompt: llm.Prompt{Messages: 1, Preview: "hi"}, PromptSize: llm.PromptSize{ASCIIBytes: 2}, Labels: llm.Labels{EndUser: "u", Metadata: map[string]string{"a": "b"}}, Controls: llm.Controls{SessionID: "s-1"}},
 		},
 		"safety identifier instead of user": {
 			request(`"safety_identifier":"s"`),
-			llm.Request{Model: "auto", Choices: 1, Messages: 1, ASCIIBytes: 2, Preview: "hi", EndUser: "s"},
+			llm.Request{Model: "auto", ResponseOptions: llm.ResponseOptions{Choices: 1}, Prompt: llm.Prompt{Messages: 1, Preview: "hi"}, PromptSize: llm.PromptSize{ASCIIBytes: 2}, Labels: llm.Labels{EndUser: "s"}},
 		},
 		"routing preferences": {
 			request(`"models":["a","b/c"],"provider":{"order":["x"],"only":["y"],"ignore":["z"],"allow_fallbacks":false,"require_parameters":true,
 				"sort":"price","max_price":{"prompt":"1.5","completion":2,"image":9},"data_collection":"deny","zdr":true,"quantizations":["fp8"]}`),
 			llm.Request{
-				Model: "auto", Choices: 1, Messages: 1, ASCIIBytes: 2, Preview: "hi",
+				Model: "auto", ResponseOptions: llm.ResponseOptions{Choices: 1}, Prompt: llm.Prompt{Messages: 1, Preview: "hi"}, PromptSize: llm.PromptSize{ASCIIBytes: 2},
 				Controls: llm.Controls{Models: []string{"a", "b/c"}, Provider: llm.ProviderPreferences{
 					Order: []string{"x"}, Only: []string{"y"}, Ignore: []string{"z"}, NoFallbacks: true, RequireParameters: true, Sort: "price",
 					MaxPrice: &llm.MaxPrice{Prompt: new(1.5), Completion: new(2.0)}, DenyCollection: true, ZeroRetention: true,
@@ -111,44 +111,44 @@ func TestDecodeChatDescribesTheRequest(t *testing.T) {
 		},
 		"null fallbacks are allowed": {
 			request(`"provider":{"allow_fallbacks":null,"sort":null,"max_price":null,"order":null}`),
-			llm.Request{Model: "auto", Choices: 1, Messages: 1, ASCIIBytes: 2, Preview: "hi"},
+			llm.Request{Model: "auto", ResponseOptions: llm.ResponseOptions{Choices: 1}, Prompt: llm.Prompt{Messages: 1, Preview: "hi"}, PromptSize: llm.PromptSize{ASCIIBytes: 2}},
 		},
 		"parts": {
 			`{"messages":[{"content":[{"type":"text","text":"see"},{"image_url":{"url":"data:image/png;base64,AAAA"},"type":"image_url"},
 				{"type":"image_url","image_url":{"url":"https://example.com/a.png"}},{"type":"input_audio","input_audio":{"data":"AAAA","format":"wav"}},
 				{"type":"file","file":{"file_data":"data:application/pdf;base64,AAAA"}},{"type":"text","text":"this"}],"role":"user"}],"model":"m"}`,
-			llm.Request{Model: "m", Choices: 1, Messages: 1, ASCIIBytes: 7, Preview: "see", Images: 2, ImageURLs: 1, ImageBytes: 26, AttachedBytes: 78, Unsized: 2, Needs: llm.Vision | llm.AudioIn | llm.Files},
+			llm.Request{Model: "m", ResponseOptions: llm.ResponseOptions{Choices: 1}, Prompt: llm.Prompt{Messages: 1, Preview: "see"}, PromptSize: llm.PromptSize{ASCIIBytes: 7}, Attachments: llm.Attachments{Images: 2, ImageURLs: 1, ImageBytes: 26, AttachedBytes: 78, Unsized: 2}, Needs: llm.Vision | llm.AudioIn | llm.Files},
 		},
 		"escapes count as the character they stand for": {
 			`{"model":"m","messages":[{"role":"user","content":"a\n\u00e9\ud83d\ude42\u20ac\u0000ü"}]}`,
-			llm.Request{Model: "m", Choices: 1, Messages: 1, ASCIIBytes: 3, NonASCIIBytes: 11, Preview: "a é🙂€ ü"},
+			llm.Request{Model: "m", ResponseOptions: llm.ResponseOptions{Choices: 1}, Prompt: llm.Prompt{Messages: 1, Preview: "a é🙂€ ü"}, PromptSize: llm.PromptSize{ASCIIBytes: 3, NonASCIIBytes: 11}},
 		},
 		"tool loops": {
 			`{"model":"m","messages":[{"role":"user","content":"go"},{"role":"assistant","content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"f","arguments":"{}"}}]},
 				{"role":"tool","tool_call_id":"c1","content":"ok"}],"tools":[{"type":"function","function":{"name":"f"}}],"parallel_tool_calls":true}`,
-			llm.Request{Model: "m", Choices: 1, Messages: 3, ASCIIBytes: 71, Preview: "go", Needs: llm.Tools | llm.ParallelTools},
+			llm.Request{Model: "m", ResponseOptions: llm.ResponseOptions{Choices: 1}, Prompt: llm.Prompt{Messages: 3, Preview: "go"}, PromptSize: llm.PromptSize{ASCIIBytes: 71}, Needs: llm.Tools | llm.ParallelTools},
 		},
 		"empty tools need no capability": {
 			request(`"tools":[],"functions":[]`),
-			llm.Request{Model: "auto", Choices: 1, Messages: 1, ASCIIBytes: 2, Preview: "hi"},
+			llm.Request{Model: "auto", ResponseOptions: llm.ResponseOptions{Choices: 1}, Prompt: llm.Prompt{Messages: 1, Preview: "hi"}, PromptSize: llm.PromptSize{ASCIIBytes: 2}},
 		},
 		"functions": {
 			request(`"functions":[{"name":"f"}]`),
-			llm.Request{Model: "auto", Choices: 1, Messages: 1, ASCIIBytes: 7, Preview: "hi", Needs: llm.Tools},
+			llm.Request{Model: "auto", ResponseOptions: llm.ResponseOptions{Choices: 1}, Prompt: llm.Prompt{Messages: 1, Preview: "hi"}, PromptSize: llm.PromptSize{ASCIIBytes: 7}, Needs: llm.Tools},
 		},
 		"formats": {
 			request(`"response_format":{"type":"json_schema","json_schema":{"name":"n"}},"modalities":["text","audio"],"logprobs":true,"reasoning_effort":"low"`),
-			llm.Request{Model: "auto", Choices: 1, Messages: 1, ASCIIBytes: 7, Preview: "hi", Sampling: []string{"logprobs"}, Needs: llm.JSONSchema | llm.AudioOut | llm.Logprobs | llm.Reasoning, Effort: "low"},
+			llm.Request{Model: "auto", ResponseOptions: llm.ResponseOptions{Choices: 1, Sampling: []string{"logprobs"}, Effort: "low"}, Prompt: llm.Prompt{Messages: 1, Preview: "hi"}, PromptSize: llm.PromptSize{ASCIIBytes: 7}, Needs: llm.JSONSchema | llm.AudioOut | llm.Logprobs | llm.Reasoning},
 		},
 		"JSON mode": {
 			request(`"response_format":{"type":"json_object"}`),
-			llm.Request{Model: "auto", Choices: 1, Messages: 1, ASCIIBytes: 2, Preview: "hi", Needs: llm.JSONMode},
+			llm.Request{Model: "auto", ResponseOptions: llm.ResponseOptions{Choices: 1}, Prompt: llm.Prompt{Messages: 1, Preview: "hi"}, PromptSize: llm.PromptSize{ASCIIBytes: 2}, Needs: llm.JSONMode},
 		},
-		"thinking enabled":  {request(`"thinking":{"type":"enabled","budget_tokens":1024}`), llm.Request{Effort: llm.CustomEffort, Model: "auto", Choices: 1, Messages: 1, ASCIIBytes: 2, Preview: "hi", Needs: llm.Reasoning}},
-		"thinking disabled": {request(`"thinking":{"type":"disabled"},"reasoning":{"effort":"none"},"reasoning_effort":"none"`), llm.Request{Effort: "none", Model: "auto", Choices: 1, Messages: 1, ASCIIBytes: 2, Preview: "hi"}},
+		"thinking enabled":  {request(`"thinking":{"type":"enabled","budget_tokens":1024}`), llm.Request{ResponseOptions: llm.ResponseOptions{Effort: llm.CustomEffort, Choices: 1}, Model: "auto", Prompt: llm.Prompt{Messages: 1, Preview: "hi"}, PromptSize: llm.PromptSize{ASCIIBytes: 2}, Needs: llm.Reasoning}},
+		"thinking disabled": {request(`"thinking":{"type":"disabled"},"reasoning":{"effort":"none"},"reasoning_effort":"none"`), llm.Request{ResponseOptions: llm.ResponseOptions{Effort: "none", Choices: 1}, Model: "auto", Prompt: llm.Prompt{Messages: 1, Preview: "hi"}, PromptSize: llm.PromptSize{ASCIIBytes: 2}}},
 		"the last user message is previewed": {
 			`{"model":"m","messages":[{"role":"user","content":"one"},{"role":"user","content":" \n\ttwo"},{"role":"assistant","content":"three"}]}`,
-			llm.Request{Model: "m", Choices: 1, Messages: 3, ASCIIBytes: 14, Preview: "two"},
+			llm.Request{Model: "m", ResponseOptions: llm.ResponseOptions{Choices: 1}, Prompt: llm.Prompt{Messages: 3, Preview: "two"}, PromptSize: llm.PromptSize{ASCIIBytes: 14}},
 		},
 	}
 	for name, tc := range tests {
@@ -369,12 +369,12 @@ func TestDecodeEmbeddings(t *testing.T) {
 		body string
 		want llm.Request
 	}{
-		"a text":         {`{"model":"e","input":"héllo","encoding_format":"base64","dimensions":256,"user":"u"}`, llm.Request{Model: "e", Inputs: 1, ASCIIBytes: 4, NonASCIIBytes: 2, Base64: true, Dimensions: 256, Preview: "héllo", EndUser: "u"}},
-		"texts":          {`{"model":"e","input":["a","","bc"],"encoding_format":null,"dimensions":null}`, llm.Request{Model: "e", Inputs: 3, Longest: 2.0 / 3, ASCIIBytes: 3, Preview: "a"}},
-		"token ids":      {`{"model":"e","input":[1,2,300],"encoding_format":"float"}`, llm.Request{Model: "e", Inputs: 1, TokenIDs: 3}},
-		"token id lists": {`{"model":"e","input":[[1,2],[3]]}`, llm.Request{Model: "e", Inputs: 2, Longest: 2.0 / 3, TokenIDs: 3}},
+		"a text":         {`{"model":"e","input":"héllo","encoding_format":"base64","dimensions":256,"user":"u"}`, llm.Request{Model: "e", EmbeddingOptions: llm.EmbeddingOptions{Inputs: 1, Base64: true, Dimensions: 256}, PromptSize: llm.PromptSize{ASCIIBytes: 4, NonASCIIBytes: 2}, Prompt: llm.Prompt{Preview: "héllo"}, Labels: llm.Labels{EndUser: "u"}}},
+		"texts":          {`{"model":"e","input":["a","","bc"],"encoding_format":null,"dimensions":null}`, llm.Request{Model: "e", EmbeddingOptions: llm.EmbeddingOptions{Inputs: 3, Longest: 2.0 / 3}, PromptSize: llm.PromptSize{ASCIIBytes: 3}, Prompt: llm.Prompt{Preview: "a"}}},
+		"token ids":      {`{"model":"e","input":[1,2,300],"encoding_format":"float"}`, llm.Request{Model: "e", EmbeddingOptions: llm.EmbeddingOptions{Inputs: 1, TokenIDs: 3}}},
+		"token id lists": {`{"model":"e","input":[[1,2],[3]]}`, llm.Request{Model: "e", EmbeddingOptions: llm.EmbeddingOptions{Inputs: 2, Longest: 2.0 / 3, TokenIDs: 3}}},
 		"chat fields are ignored": {
-			`{"model":"e","input":"a","stream":"x","n":0}`, llm.Request{Model: "e", Inputs: 1, ASCIIBytes: 2, ExtraBytes: 1, Preview: "a"},
+			`{"model":"e","input":"a","stream":"x","n":0}`, llm.Request{Model: "e", EmbeddingOptions: llm.EmbeddingOptions{Inputs: 1}, PromptSize: llm.PromptSize{ASCIIBytes: 2, ExtraBytes: 1}, Prompt: llm.Prompt{Preview: "a"}},
 		},
 	}
 	for name, tc := range tests {

@@ -24,7 +24,7 @@ const lookahead = 4096
 // Preview returns the beginning of the last user message, or of the first input of an embeddings request. It applies
 // edited before it shortens the text. ok is false when the body is not such a request.
 func Preview(op llm.Op, body []byte, edited func(string) string) (text string, ok bool) {
-	d := decoder{Reader: validate.Reader{Scanner: rawjson.Scanner{Data: body, Strict: true}}, req: &llm.Request{Op: op, Body: body}}
+	d := decoder{Reader: validate.Reader{Scanner: rawjson.Scanner{Data: body, Strict: true}}, req: &llm.Request{Op: op, Payload: llm.Payload{Body: body}}}
 	if d.decode(op) != nil {
 		return "", false
 	}

@@ -147,7 +147,7 @@ func TestPrefixIsMarkedForVendorsThatRequireIt(t *testing.T) {
 func FuzzResume(f *testing.F) {
 	f.Add([]byte(`{"id":"a","created":7,"model":"m","choices":[{"index":0,"delta":{"content":"x"}}]}`))
 	f.Add([]byte("\n{}\n[]\nnull"))
-	req := &llm.Request{Op: llm.Chat, Stream: true}
+	req := &llm.Request{Op: llm.Chat, ResponseOptions: llm.ResponseOptions{Stream: true}}
 	f.Fuzz(func(t *testing.T, sent []byte) {
 		if rest, ok := (Format{}).Resume(req, sent); ok && rest.Text == "" {
 			t.Error("resumed without content")

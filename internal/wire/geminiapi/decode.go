@@ -58,7 +58,7 @@ func (f Format) DecodeRequest(ctx context.Context, op llm.Op, body []byte) (*llm
 	}
 	d := decoder{
 		Reader: validate.Reader{Scanner: rawjson.Scanner{Data: body, Context: ctx}},
-		req:    &llm.Request{Op: op, Format: Name, Body: body, Fields: fields, Choices: 1, Stream: f.Stream, IncludeUsage: true},
+		req:    &llm.Request{Op: op, Payload: llm.Payload{Format: Name, Body: body, Fields: fields}, ResponseOptions: llm.ResponseOptions{Choices: 1, Stream: f.Stream, IncludeUsage: true}},
 		seen:   make(map[string]bool, len(fields)),
 	}
 	for _, m := range fields {

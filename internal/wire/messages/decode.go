@@ -65,7 +65,7 @@ func (Format) DecodeTurn(ctx context.Context, op llm.Op, body []byte, turn *turn
 	}
 	d := decoder{
 		Reader: validate.Reader{Scanner: rawjson.Scanner{Data: body, Context: ctx}},
-		req:    &llm.Request{Op: op, Format: Name, Body: body, Fields: fields, Choices: 1},
+		req:    &llm.Request{Op: op, Payload: llm.Payload{Format: Name, Body: body, Fields: fields}, ResponseOptions: llm.ResponseOptions{Choices: 1}},
 		seen:   make(map[string]bool, len(fields)),
 	}
 	for prefix := range recent.Kept() {

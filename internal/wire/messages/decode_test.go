@@ -41,10 +41,12 @@ func TestDecodeDescribesTheRequest(t *testing.T) {
 				{"type":"document","source":{"type":"base64","media_type":"application/pdf","data":"JVBERi0="}}]}]}`)
 	price := 1.5
 	want := &llm.Request{
-		Op: llm.Chat, Format: "messages", Model: "auto:cost", Stream: true, MaxOutput: 100, Choices: 1,
-		Needs: llm.Tools | llm.Vision | llm.Files | llm.JSONSchema | llm.Reasoning, Effort: llm.CustomEffort,
-		Sampling: []string{"temperature"}, Messages: 4, Images: 2, ImageURLs: 1, ImageBytes: 14, AttachedBytes: 66, Unsized: 1,
-		Preview: "Und nun, Käpt'n? Ja.", EndUser: "u-1", ServiceTier: "auto",
+		Op: llm.Chat, Model: "auto:cost", Payload: llm.Payload{Format: "messages"},
+		Needs:           llm.Tools | llm.Vision | llm.Files | llm.JSONSchema | llm.Reasoning,
+		ResponseOptions: llm.ResponseOptions{Stream: true, MaxOutput: 100, Choices: 1, Effort: llm.CustomEffort, Sampling: []string{"temperature"}, ServiceTier: "auto"},
+		Prompt:          llm.Prompt{Messages: 4, Preview: "Und nun, Käpt'n? Ja."},
+		Attachments:     llm.Attachments{Images: 2, ImageURLs: 1, ImageBytes: 14, AttachedBytes: 66, Unsized: 1},
+		Labels:          llm.Labels{EndUser: "u-1"},
 		Controls: llm.Controls{Models: []string{"a", "b"}, SessionID: "s-1", Provider: llm.ProviderPreferences{
 			Order: []string{"x"}, NoFallbacks: true, Sort: "price", MaxPrice: &llm.MaxPrice{Prompt: &price}, DenyCollection: true, ZeroRetention: true,
 		}},

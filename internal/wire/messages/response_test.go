@@ -46,7 +46,7 @@ var someAnswer = []llm.Delta{
 
 func TestEncodeResponseAsStream(t *testing.T) {
 	t.Parallel()
-	req := &llm.Request{Stream: true, Body: []byte("{}")}
+	req := &llm.Request{ResponseOptions: llm.ResponseOptions{Stream: true}, Payload: llm.Payload{Body: []byte("{}")}}
 	var got []string
 	var content, finish int
 	for ev, err := range (Format{}).EncodeResponse(req, "claude-x", seq(someAnswer, nil)) {
@@ -142,7 +142,7 @@ func TestUsageIsEstimatedUntilItIsReported(t *testing.T) {
 
 func TestEncodeWholeResponse(t *testing.T) {
 	t.Parallel()
-	req := &llm.Request{Body: []byte("{}")}
+	req := &llm.Request{Payload: llm.Payload{Body: []byte("{}")}}
 	events := collect(t, Format{}.EncodeResponse(req, "claude-x", seq(someAnswer, nil)))
 	if len(events) != 1 || !events[0].Content || events[0].Finish != "tool_calls" || events[0].Usage.Output != 9 || events[0].NonASCIIBytes != 2 {
 		t.Fatalf("%+v", events)
@@ -174,7 +174,7 @@ func collect(t *testing.T, events iter.Seq2[llm.Event, error]) []llm.Event {
 // A client sends the signatures of a response back in its next request.
 func TestSignaturesRoundTrip(t *testing.T) {
 	t.Parallel()
-	events := collect(t, Format{}.EncodeResponse(&llm.Request{Body: []byte("{}")}, "m", seq(someAnswer, nil)))
+	events := collect(t, Format{}.EncodeResponse(&llm.Request{Payload: llm.Payload{Body: []byte("{}")}}, "m", seq(someAnswer, nil)))
 	content := rawjson.Get(events[0].Data, "content").Raw
 	req := decoded(t, `{"model":"a","max_tokens":1,"messages":[{"role":"user","content":"x"},{"role":"assistant","content":`+content+`}]}`)
 	conv, err := Format{}.Conversation(t.Context(), req)
@@ -208,7 +208,7 @@ func TestEncodeResponseReturnsErrors(t *testing.T) {
 		var failed error
 		var used *llm.Usage
 		pieces := []llm.Delta{someAnswer[0], {Kind: llm.UsageDelta, Usage: &llm.Usage{Input: 7}}, {Kind: llm.TextDelta, Text: strings.Repeat("x", 40)}}
-		for ev, err := range (Format{}).EncodeResponse(&llm.Request{Stream: stream}, "m", seq(pieces, broken)) {
+		for ev, err := range (Format{}).EncodeResponse(&llm.Request{ResponseOptions: llm.ResponseOptions{Stream: stream}}, "m", seq(pieces, broken)) {
 			if ev.Finish != "" || ev.Name == "message_stop" {
 				t.Errorf("ended as if complete: %s", ev.Data)
 			}
@@ -220,7 +220,7 @@ func TestEncodeResponseReturnsErrors(t *testing.T) {
 		if !errors.Is(failed, broken) || used == nil || used.Input != 7 || used.Output != 13 || !used.Estimated {
 			t.Errorf("%v, %+v", failed, used)
 		}
-		for _, err := range (Format{}).EncodeResponse(&llm.Request{Stream: stream}, "m", seq(pieces, nil)) {
+		for _, err := range (Format{}).EncodeResponse(&llm.Request{ResponseOptions: llm.ResponseOptions{Stream: stream}}, "m", seq(pieces, nil)) {
 			failed = err
 		}
 		if e, ok := errors.AsType[*llm.Error](failed); !ok || e.Kind != llm.StreamInterrupted {
@@ -237,7 +237,7 @@ func TestEncodeResponseRejectsInterleavedCalls(t *testing.T) {
 		{Kind: llm.ArgumentsDelta, Index: 0, Text: "{}"},
 	}
 	var failed error
-	for _, err := range (Format{}).EncodeResponse(&llm.Request{Stream: true}, "m", seq(pieces, nil)) {
+	for _, err := range (Format{}).EncodeResponse(&llm.Request{ResponseOptions: llm.ResponseOptions{Stream: true}}, "m", seq(pieces, nil)) {
 		failed = err
 	}
 	if e, ok := errors.AsType[*llm.Error](failed); !ok || e.Kind != llm.UpstreamMalformed {
@@ -247,10 +247,10 @@ func TestEncodeResponseRejectsInterleavedCalls(t *testing.T) {
 
 func TestEncodeResponseStopsWithTheConsumer(t *testing.T) {
 	t.Parallel()
-	all := len(collect(t, Format{}.EncodeResponse(&llm.Request{Stream: true}, "m", seq(someAnswer, nil))))
+	all := len(collect(t, Format{}.EncodeResponse(&llm.Request{ResponseOptions: llm.ResponseOptions{Stream: true}}, "m", seq(someAnswer, nil))))
 	for n := range all {
 		seen := 0
-		for range (Format{}).EncodeResponse(&llm.Request{Stream: true}, "m", seq(someAnswer, nil)) {
+		for range (Format{}).EncodeResponse(&llm.Request{ResponseOptions: llm.ResponseOptions{Stream: true}}, "m", seq(someAnswer, nil)) {
 			if seen == n {
 				break
 			}
@@ -310,7 +310,7 @@ func TestResponseRoundTrip(t *testing.T) {
 			llm.Delta{Kind: llm.UsageDelta, Usage: &llm.Usage{Input: 1, CacheRead: 2, CacheWrite: 5, CacheWriteLong: 3, Output: 6, Reasoning: 4}})
 		stream := rapid.Bool().Draw(t, "stream")
 		var wire bytes.Buffer
-		for ev, err := range (Format{}).EncodeResponse(&llm.Request{Stream: stream, Body: []byte("{}")}, "m", seq(list, nil)) {
+		for ev, err := range (Format{}).EncodeResponse(&llm.Request{ResponseOptions: llm.ResponseOptions{Stream: stream}, Payload: llm.Payload{Body: []byte("{}")}}, "m", seq(list, nil)) {
 			if err != nil {
 				t.Fatal(err)
 			}

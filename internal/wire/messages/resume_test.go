@@ -28,7 +28,7 @@ func eventsOf(t rapid.TB, events iter.Seq2[llm.Event, error]) []llm.Event {
 
 func TestResumedResponseEqualsAnUninterruptedOne(t *testing.T) {
 	t.Parallel()
-	req := &llm.Request{Op: llm.Chat, Stream: true, Body: []byte("{}")}
+	req := &llm.Request{Op: llm.Chat, ResponseOptions: llm.ResponseOptions{Stream: true}, Payload: llm.Payload{Body: []byte("{}")}}
 	rapid.Check(t, func(t *rapid.T) {
 		texts := rapid.SliceOfN(rapid.StringN(1, 10, -1), 1, 8).Draw(t, "texts")
 		n := rapid.IntRange(1, len(texts)).Draw(t, "model-before-the-break")

@@ -27,7 +27,7 @@ func (Format) DecodeTurn(ctx context.Context, op llm.Op, body []byte, turn *turn
 	if op != llm.Chat {
 		return nil, strict.Reject(strict.Problem{Message: "The responses format does not support the operation " + string(op) + "."})
 	}
-	req := &llm.Request{Op: op, Format: Name, Body: body, Choices: 1}
+	req := &llm.Request{Op: op, Payload: llm.Payload{Format: Name, Body: body}, ResponseOptions: llm.ResponseOptions{Choices: 1}}
 	r := requestReader{
 		Reader: validate.Reader{Scanner: rawjson.NewStrict(ctx, body)}, req: req, conv: &llm.Conversation{Choices: 1},
 		source: unsafe.String(unsafe.SliceData(body), len(body)), // the request only keeps copies of it, and the body itself

@@ -43,7 +43,7 @@ func TestDecodeDescribesTheRequest(t *testing.T) {
 	}{
 		"a text": {
 			`{"model":"auto","input":"  h\u00e9llo\nyou"}`,
-			llm.Request{Model: "auto", Stores: true, Messages: 1, ASCIIBytes: 10, NonASCIIBytes: 2, Preview: "h\u00e9llo you"},
+			llm.Request{Model: "auto", ProviderState: llm.ProviderState{Stores: true}, Prompt: llm.Prompt{Messages: 1, Preview: "h\u00e9llo you"}, PromptSize: llm.PromptSize{ASCIIBytes: 10, NonASCIIBytes: 2}},
 		},
 		"everything that routing needs": {
 			`{"model":"m","stream":true,"instructions":"be","max_output_tokens":9,"temperature":0.1,"top_p":1,"parallel_tool_calls":true,"user":"u","safety_identifier":"s",` +
@@ -52,9 +52,14 @@ func TestDecodeDescribesTheRequest(t *testing.T) {
 				`"input":[{"role":"user","content":[{"type":"input_text","text":"see"},{"type":"input_image","image_url":"https://x","detail":"auto"},{"type":"input_image","image_url":"data:image/png;base64,AAEC"},` +
 				`{"type":"input_file","file_id":"f"},{"type":"input_audio","input_audio":{"data":"AAEC","format":"wav"}}]}]}`,
 			llm.Request{
-				Model: "m", Stream: true, Stores: true, MaxOutput: 9, Messages: 2, Images: 2, ImageURLs: 1, ImageBytes: 4, AttachedBytes: 4, Unsized: 2, ASCIIBytes: len("be") + len("see") + len("f") + len("n") + len(`{"a":1}`),
-				Needs: llm.Tools | llm.ParallelTools | llm.Vision | llm.Files | llm.AudioIn | llm.JSONSchema | llm.Reasoning, Effort: "low",
-				Sampling: []string{"temperature", "top_p"}, EndUser: "u", Metadata: map[string]string{"a": "b"}, ServiceTier: "flex", Preview: "see",
+				Model:           "m",
+				Needs:           llm.Tools | llm.ParallelTools | llm.Vision | llm.Files | llm.AudioIn | llm.JSONSchema | llm.Reasoning,
+				ResponseOptions: llm.ResponseOptions{Stream: true, MaxOutput: 9, Effort: "low", Sampling: []string{"temperature", "top_p"}, ServiceTier: "flex"},
+				ProviderState:   llm.ProviderState{Stores: true},
+				Prompt:          llm.Prompt{Messages: 2, Preview: "see"},
+				PromptSize:      llm.PromptSize{ASCIIBytes: len("be") + len("see") + len("f") + len("n") + len(`{"a":1}`)},
+				Attachments:     llm.Attachments{Images: 2, ImageURLs: 1, ImageBytes: 4, AttachedBytes: 4, Unsized: 2},
+				Labels:          llm.Labels{EndUser: "u", Metadata: map[string]string{"a": "b"}},
 				Controls: llm.Controls{Models: []string{"x"}, SessionID: "s", Provider: llm.ProviderPreferences{
 					Order: []string{"a"}, NoFallbacks: true, MaxPrice: &llm.MaxPrice{Prompt: new(1.5)}, DenyCollection: true, Sort: "price", ZeroRetention: true,
 				}},
@@ -62,15 +67,15 @@ func TestDecodeDescribesTheRequest(t *testing.T) {
 		},
 		"null fields are absent": {
 			`{"model":"m","input":"x","instructions":null,"tools":null,"text":null,"reasoning":null,"previous_response_id":null,"conversation":null,"background":null,"stream":null,"max_output_tokens":null,"provider":null,"metadata":null}`,
-			llm.Request{Model: "m", Stores: true, Messages: 1, ASCIIBytes: 1, Preview: "x"},
+			llm.Request{Model: "m", ProviderState: llm.ProviderState{Stores: true}, Prompt: llm.Prompt{Messages: 1, Preview: "x"}, PromptSize: llm.PromptSize{ASCIIBytes: 1}},
 		},
 		"a response that is not stored": {
 			`{"model":"m","input":"x","store":false}`,
-			llm.Request{Model: "m", Messages: 1, ASCIIBytes: 1, Preview: "x"},
+			llm.Request{Model: "m", Prompt: llm.Prompt{Messages: 1, Preview: "x"}, PromptSize: llm.PromptSize{ASCIIBytes: 1}},
 		},
 		"JSON without a schema": {
 			`{"model":"m","input":"x","text":{"format":{"type":"json_object"}},"reasoning":{"effort":"none"},"background":false,"store":true}`,
-			llm.Request{Model: "m", Stores: true, Messages: 1, ASCIIBytes: 1, Preview: "x", Needs: llm.JSONMode, Effort: "none"},
+			llm.Request{Model: "m", ProviderState: llm.ProviderState{Stores: true}, Prompt: llm.Prompt{Messages: 1, Preview: "x"}, PromptSize: llm.PromptSize{ASCIIBytes: 1}, Needs: llm.JSONMode, ResponseOptions: llm.ResponseOptions{Effort: "none"}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

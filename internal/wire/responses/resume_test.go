@@ -62,7 +62,7 @@ func TestOnlyPlainTextCanBeResumed(t *testing.T) {
 		part  = `{"type":"response.content_part.added","sequence_number":2,"part":{"type":"output_text"}}` + "\n"
 		text  = `{"type":"response.output_text.delta","sequence_number":3,"delta":"x"}` + "\n"
 	)
-	req := &llm.Request{Op: llm.Chat, Stream: true}
+	req := &llm.Request{Op: llm.Chat, ResponseOptions: llm.ResponseOptions{Stream: true}}
 	if _, ok := (Format{}).Resume(req, []byte(start+item+part+text)); !ok {
 		t.Error("not resumed with a text")
 	}
@@ -117,7 +117,7 @@ func TestPrefillAppendsAnAssistantMessage(t *testing.T) {
 func FuzzResume(f *testing.F) {
 	f.Add([]byte(`{"type":"response.output_text.delta","sequence_number":3,"delta":"x"}`))
 	f.Add([]byte("\n{}\n[]\nnull"))
-	req := &llm.Request{Op: llm.Chat, Stream: true}
+	req := &llm.Request{Op: llm.Chat, ResponseOptions: llm.ResponseOptions{Stream: true}}
 	f.Fuzz(func(t *testing.T, sent []byte) {
 		if rest, ok := (Format{}).Resume(req, sent); ok && rest.Text == "" {
 			t.Error("resumed without content")

@@ -259,7 +259,7 @@ func TestOwnResponsesAreReadBack(t *testing.T) {
 		{Kind: llm.FinishDelta, Finish: "tool_calls"},
 	}
 	for _, streamed := range []bool{true, false} {
-		req := &llm.Request{Op: llm.Chat, Format: responses.Name, Stream: streamed, Body: []byte(`{"model":"m","input":"x"}`)}
+		req := &llm.Request{Op: llm.Chat, Payload: llm.Payload{Format: responses.Name, Body: []byte(`{"model":"m","input":"x"}`)}, ResponseOptions: llm.ResponseOptions{Stream: streamed}}
 		var wire strings.Builder
 		for ev, err := range (responses.Format{}).EncodeResponse(req, "m", deltas(want)) {
 			if err != nil {

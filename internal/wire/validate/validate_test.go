@@ -115,7 +115,7 @@ func TestValidValuesAreStored(t *testing.T) {
 	}
 	price := 2.5
 	want := &llm.Request{
-		Model: "m", ServiceTier: "flex", MaxOutput: 7, Metadata: map[string]string{"team": "a"},
+		Model: "m", ResponseOptions: llm.ResponseOptions{ServiceTier: "flex", MaxOutput: 7}, Labels: llm.Labels{Metadata: map[string]string{"team": "a"}},
 		Controls: llm.Controls{
 			Models: []string{"a", "b"}, SessionID: "s",
 			Provider: llm.ProviderPreferences{
