@@ -97,7 +97,7 @@ func BuildTurn(req *llm.Request, tokens int64, turn *turncache.Turn) Fingerprint
 		return fp
 	}
 	last := &fp.Links[len(fp.Links)-1]
-	if value, ok := member(req, "cache_control"); ok { // at the top level, it marks the last message
+	if value, ok := member(&req.Payload, "cache_control"); ok { // at the top level, it marks the last message
 		last.Mark = max(last.Mark, markOf(value))
 	}
 	each := 0.25 // tokens per byte; without an estimate of the whole prompt, about four bytes per token
@@ -112,10 +112,10 @@ func BuildTurn(req *llm.Request, tokens int64, turn *turncache.Turn) Fingerprint
 }
 
 // member returns a top-level member of the request body.
-func member(req *llm.Request, name string) ([]byte, bool) {
-	for _, f := range req.Fields {
-		if f.Name == name && f.Value >= 0 && f.Value <= f.End && f.End <= len(req.Body) {
-			return req.Body[f.Value:f.End], true
+func member(p *llm.Payload, name string) ([]byte, bool) {
+	for _, f := range p.Fields {
+		if f.Name == name && f.Value >= 0 && f.Value <= f.End && f.End <= len(p.Body) {
+			return p.Body[f.Value:f.End], true
 		}
 	}
 	return nil, false
@@ -141,10 +141,10 @@ func (b *builder) write(p []byte) {
 
 // readOptions reads the cache options that apply to the whole request.
 func (b *builder) readOptions(req *llm.Request) {
-	if value, ok := member(req, "prompt_cache_retention"); ok {
+	if value, ok := member(&req.Payload, "prompt_cache_retention"); ok {
 		b.fingerprint.Retention = lifetime(value)
 	}
-	value, ok := member(req, "prompt_cache_options")
+	value, ok := member(&req.Payload, "prompt_cache_options")
 	if !ok {
 		return
 	}

@@ -511,7 +511,7 @@ func BenchmarkBuild(b *testing.B) {
 		}
 	})
 	b.Run("encoding json", func(b *testing.B) {
-		messages, _ := member(turn.Request, "messages")
+		messages, _ := member(&turn.Request.Payload, "messages")
 		b.SetBytes(int64(len(turn.Request.Body)))
 		b.ReportAllocs()
 		for b.Loop() {

@@ -19,7 +19,7 @@ type list struct {
 
 func listOf(req *llm.Request) (l list) {
 	for _, name := range messageMembers {
-		if value, ok := member(req, name); ok {
+		if value, ok := member(&req.Payload, name); ok {
 			l = list{name: name, raw: value, inside: true}
 			break
 		}
@@ -63,7 +63,7 @@ type progress struct {
 // addHeads adds the members that precede the messages in the prompt and returns the state after them.
 func (b *builder) addHeads(req *llm.Request) head {
 	for _, name := range headMembers {
-		raw, ok := member(req, name)
+		raw, ok := member(&req.Payload, name)
 		if !ok {
 			continue
 		}

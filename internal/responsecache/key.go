@@ -35,13 +35,13 @@ type Identity struct {
 func KeyOf(id *Identity, req *llm.Request) Key {
 	// One call of the hash function for all parts: a call for each takes longer than hashing a short request.
 	space := make([]byte, 0, 4<<10)
-	return sha256.Sum256(appendFields(id.append(space), req, ""))
+	return sha256.Sum256(appendFields(id.append(space), &req.Payload, ""))
 }
 
 // InputKeys returns the keys of the inputs of an embeddings request, which are JSON. A key depends on the other fields of the request,
 // but not on its other inputs.
 func InputKeys(id *Identity, req *llm.Request, inputs [][]byte) []Key {
-	base := sha256.Sum256(appendFields(id.append(nil), req, "input"))
+	base := sha256.Sum256(appendFields(id.append(nil), &req.Payload, "input"))
 	keys := make([]Key, len(inputs))
 	var space []byte
 	for i, input := range inputs {
@@ -76,13 +76,13 @@ func appendText(to []byte, text string) []byte {
 }
 
 // appendFields appends the members of a body sorted by name, except for one.
-func appendFields(to []byte, req *llm.Request, except string) []byte {
-	to = slices.Grow(to, len(req.Body))
-	fields := append(make([]llm.Field, 0, 16), req.Fields...)
+func appendFields(to []byte, p *llm.Payload, except string) []byte {
+	to = slices.Grow(to, len(p.Body))
+	fields := append(make([]llm.Field, 0, 16), p.Fields...)
 	slices.SortFunc(fields, func(a, b llm.Field) int { return cmp.Compare(a.Name, b.Name) })
 	for _, f := range fields {
 		if f.Name != except {
-			to = appendValue(appendText(to, f.Name), req.Body[f.Value:f.End])
+			to = appendValue(appendText(to, f.Name), p.Body[f.Value:f.End])
 		}
 	}
 	return to

@@ -116,7 +116,7 @@ func responsesEdit(call *provider.Call) chat.Edit {
 func (a *adaptation) responsesParameters() {
 	model, rule := a.call.Target.Model, parameterRule(a.call.Target)
 	var excluded []string // values of include
-	effort := cmp.Or(a.call.Target.Effort, responses.Effort(a.call.Request))
+	effort := cmp.Or(a.call.Target.Effort, responses.Effort(&a.call.Request.Payload))
 	nearest := llm.NearestEffort(effort, rule.Efforts)
 	switch {
 	case a.value("reasoning") == nil || isNull(a.value("reasoning")):
@@ -190,7 +190,7 @@ func (c *caller) responsesEvents(call *provider.Call, resp *http.Response) llm.S
 	}
 	if call.Request.Format == responses.Name && !call.Joins {
 		o := responsesstream.Options{Reading: reading, Model: call.Target.Model.Name, Background: call.Request.Background, Split: call.Request.Stream && call.Target.NoStream}
-		if responses.Stores(call.Request) || call.Request.Stored != nil {
+		if responses.Stores(&call.Request.Payload) || call.Request.Stored != nil {
 			o.ResponseID = func(id string) string { return call.ResponseID(call.Target.Provider, id) }
 		}
 		return responsesstream.Read(resp.Body, o)

@@ -93,7 +93,7 @@ type callWriter struct {
 }
 
 func newResponseWriter(req *llm.Request, model string, now func() time.Time) *responseWriter {
-	w := &responseWriter{req: req, model: model, stream: req.Stream, legacyFunctions: has(req, "functions") && !has(req, "tools")}
+	w := &responseWriter{req: req, model: model, stream: req.Stream, legacyFunctions: has(&req.Payload, "functions") && !has(&req.Payload, "tools")}
 	if now != nil {
 		date := now()
 		w.created, w.nanos = date.Unix(), date.UnixNano()
@@ -101,8 +101,8 @@ func newResponseWriter(req *llm.Request, model string, now func() time.Time) *re
 	return w
 }
 
-func has(req *llm.Request, name string) bool {
-	return slices.ContainsFunc(req.Fields, func(f llm.Field) bool { return f.Name == name })
+func has(p *llm.Payload, name string) bool {
+	return slices.ContainsFunc(p.Fields, func(f llm.Field) bool { return f.Name == name })
 }
 
 // add adds one delta to the response.

@@ -100,7 +100,7 @@ func (d *decoder) member(m llm.Field) {
 	}
 	requestFields.ReadMember(&d.Reader, []byte(m.Name), d)
 	if d.Pos == m.Value {
-		d.req.ExtraBytes += d.CountText(d.req, rawjson.Parse(d.req.Body[m.Value:m.End])) // the provider may add an unknown member to the prompt
+		d.req.ExtraBytes += d.CountText(&d.req.PromptSize, rawjson.Parse(d.req.Body[m.Value:m.End])) // the provider may add an unknown member to the prompt
 	}
 }
 
@@ -201,6 +201,6 @@ func sampled(member, name string) field {
 func (d *decoder) outputSchema(v rawjson.Value) {
 	if d.IsKind("generationConfig.responseSchema", v, false, "an object", rawjson.Object) {
 		d.schema = true
-		d.CountText(d.req, v)
+		d.CountText(&d.req.PromptSize, v)
 	}
 }

@@ -142,7 +142,7 @@ func (d *decoder) part(where string, v rawjson.Value) (text rawjson.Value) {
 		switch name {
 		case "text":
 			if d.IsKind(where+".text", value, false, "a string", rawjson.Text) {
-				d.CountText(d.req, value)
+				d.CountText(&d.req.PromptSize, value)
 				text = value
 			}
 		case "thought":
@@ -153,13 +153,13 @@ func (d *decoder) part(where string, v rawjson.Value) (text rawjson.Value) {
 			d.file(where+".fileData", value)
 		case "functionCall", "functionResponse":
 			if d.IsKind(where+"."+name, value, false, "an object", rawjson.Object) {
-				d.CountText(d.req, value)
+				d.CountText(&d.req.PromptSize, value)
 			}
 		case "executableCode", "codeExecutionResult":
-			d.CountText(d.req, value)
+			d.CountText(&d.req.PromptSize, value)
 		case "thoughtSignature", "videoMetadata", "mediaResolution", "partMetadata":
 		default:
-			d.req.ExtraBytes += d.CountText(d.req, value) // the provider may add an unknown member to the prompt
+			d.req.ExtraBytes += d.CountText(&d.req.PromptSize, value) // the provider may add an unknown member to the prompt
 		}
 	})
 	if kinds > 1 {
@@ -262,7 +262,7 @@ func (d *decoder) tools(v rawjson.Value) {
 			default:
 				d.req.Hosted = true
 			}
-			d.CountText(d.req, value)
+			d.CountText(&d.req.PromptSize, value)
 		})
 		return d.active()
 	})

@@ -101,7 +101,7 @@ func (d *decoder) field(name, value string) {
 // gateway's own members.
 func Render(req *llm.Request, model string) (body []byte, contentType string, err error) {
 	if req.Op != llm.Transcribe {
-		return renderJSON(req, model), "application/json", nil
+		return renderJSON(&req.Payload, model), "application/json", nil
 	}
 	var out bytes.Buffer
 	out.Grow(len(req.Body) + len(model))

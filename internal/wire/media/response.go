@@ -23,16 +23,16 @@ type ReadOptions struct {
 	MaxAnswer   int64 // maximum bytes; 0 means 64 MiB
 }
 
-func renderJSON(req *llm.Request, model string) []byte {
-	w := rawjson.Writer{Out: make([]byte, 0, len(req.Body)+len(model))}
+func renderJSON(p *llm.Payload, model string) []byte {
+	w := rawjson.Writer{Out: make([]byte, 0, len(p.Body)+len(model))}
 	w.Open()
-	for _, f := range req.Fields {
+	for _, f := range p.Fields {
 		switch f.Name {
 		case "models", "provider", "session_id":
 		case "model":
 			w.Str(f.Name, model)
 		default:
-			w.Raw(f.Name, req.Body[f.Value:f.End])
+			w.Raw(f.Name, p.Body[f.Value:f.End])
 		}
 	}
 	w.Close()

@@ -84,7 +84,7 @@ func (Format) DecodeTurn(ctx context.Context, op llm.Op, body []byte, turn *turn
 		d.seen[f.Name] = true
 		requestFields.ReadMember(&d.Reader, []byte(f.Name), &d)
 		if d.Pos == f.Value {
-			d.req.ExtraBytes += d.CountText(d.req, rawjson.Parse(body[f.Value:f.End])) // the provider may add an unknown member to the prompt
+			d.req.ExtraBytes += d.CountText(&d.req.PromptSize, rawjson.Parse(body[f.Value:f.End])) // the provider may add an unknown member to the prompt
 		}
 	}
 	if err := llm.Cancelled(ctx); err != nil {

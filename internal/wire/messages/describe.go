@@ -19,7 +19,7 @@ import (
 func (d *decoder) system(v rawjson.Value) {
 	if d.IsKind("system", v, false, "a string or a list of text blocks", rawjson.Text, rawjson.List) {
 		d.req.Messages++
-		d.CountText(d.req, v)
+		d.CountText(&d.req.PromptSize, v)
 		first := v
 		if v.IsList() {
 			first = v.Get("0.text")
@@ -44,7 +44,7 @@ func (d *decoder) tools(v rawjson.Value) {
 			d.req.Needs |= llm.WebSearch
 			d.req.MaxSearches = websearch.Read(tool).MaxUses
 		}
-		d.CountText(d.req, tool)
+		d.CountText(&d.req.PromptSize, tool)
 		n++
 		return d.Context.Err() == nil
 	})
@@ -54,7 +54,7 @@ func (d *decoder) outputFormat(v rawjson.Value) {
 	d.rejectLookAlikes("output_config.format.", v, formatNames)
 	if v.Get("type").String() == "json_schema" {
 		d.req.Needs |= llm.JSONSchema
-		d.CountText(d.req, v)
+		d.CountText(&d.req.PromptSize, v)
 	}
 }
 
@@ -101,7 +101,7 @@ func (d *decoder) message(where string, v rawjson.Value) {
 	d.rejectLookAlikes(where, v, messageNames)
 	v.ForEach(func(key, value rawjson.Value) bool {
 		if !slices.Contains(messageNames, key.String()) {
-			d.req.ExtraBytes += d.CountText(d.req, value) // the provider may add an unknown member to the prompt
+			d.req.ExtraBytes += d.CountText(&d.req.PromptSize, value) // the provider may add an unknown member to the prompt
 		}
 		return true
 	})
@@ -133,7 +133,7 @@ func (d *decoder) message(where string, v rawjson.Value) {
 // content counts the content of a message and returns its first text. read counts one block and returns its text.
 func (d *decoder) content(where string, v rawjson.Value, read func(where string, block rawjson.Value) rawjson.Value) (first rawjson.Value) {
 	if v.Kind == rawjson.Text {
-		d.CountText(d.req, v)
+		d.CountText(&d.req.PromptSize, v)
 		return v
 	}
 	n := 0
@@ -164,7 +164,7 @@ func (d *decoder) block(where string, v rawjson.Value) rawjson.Value {
 	if content := v.Get("content"); content.Kind == rawjson.Text || content.IsList() {
 		d.content(where+".content", content, d.plainBlock)
 	} else {
-		d.CountText(d.req, content)
+		d.CountText(&d.req.PromptSize, content)
 	}
 	return rawjson.Value{}
 }
@@ -177,7 +177,7 @@ func (d *decoder) plainBlock(where string, v rawjson.Value) rawjson.Value {
 		text := v.Get("text")
 		d.special = d.special || v.Get("citations").Exists()
 		if d.IsKind(where+".text", text, false, "a string", rawjson.Text) {
-			d.CountText(d.req, text)
+			d.CountText(&d.req.PromptSize, text)
 			return text
 		}
 	case "image":
@@ -195,19 +195,19 @@ func (d *decoder) plainBlock(where string, v rawjson.Value) rawjson.Value {
 		d.req.Needs |= llm.Files
 		d.attachment(v)
 	case "thinking":
-		d.CountText(d.req, v.Get("thinking"))
+		d.CountText(&d.req.PromptSize, v.Get("thinking"))
 		signature := v.Get("signature").String()
 		d.special = d.special || signature == "" || strings.HasPrefix(signature, messagesconv.SignaturePrefix)
 	case "redacted_thinking":
 		data := v.Get("data").String()
 		d.special = d.special || data == "" || strings.HasPrefix(data, messagesconv.SignaturePrefix)
 	case "tool_use":
-		d.CountText(d.req, v.Get("name"))
-		d.CountText(d.req, v.Get("input"))
+		d.CountText(&d.req.PromptSize, v.Get("name"))
+		d.CountText(&d.req.PromptSize, v.Get("input"))
 	default:
 		kind := v.Get("type").String()
 		if kind == "search_result" || kind == "compaction" || strings.HasSuffix(kind, "_tool_use") || strings.HasSuffix(kind, "_tool_result") {
-			d.CountText(d.req, v) // adds only its strings to the prompt
+			d.CountText(&d.req.PromptSize, v) // adds only its strings to the prompt
 		} else {
 			d.attachment(v)
 		}
@@ -223,7 +223,7 @@ func (d *decoder) attachment(v rawjson.Value) {
 			d.req.AttachedBytes += len(value.Raw)
 			return true
 		}
-		d.CountText(d.req, value)
+		d.CountText(&d.req.PromptSize, value)
 		return true
 	})
 }

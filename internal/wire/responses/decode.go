@@ -39,7 +39,7 @@ func (Format) DecodeTurn(ctx context.Context, op llm.Op, body []byte, turn *turn
 		return nil, err
 	}
 	r.Require("model", req.Model != "", `Name a model, or send "auto" to have one chosen.`)
-	if req.Background && !Stores(req) {
+	if req.Background && !Stores(&req.Payload) {
 		r.Problem("background", "background needs a stored response. Remove store: false.")
 	}
 	if req.Messages == 0 && !r.stored && !r.results && r.Valid() {
@@ -48,7 +48,7 @@ func (Format) DecodeTurn(ctx context.Context, op llm.Op, body []byte, turn *turn
 	if err := r.Reject(); err != nil {
 		return nil, err
 	}
-	req.Stores = Stores(req)
+	req.Stores = Stores(&req.Payload)
 	for c := range r.recent.Kept() { // also an earlier state: a client may change its last items in the next turn
 		turn.Keep(turncache.Decoding, c.scanner.Pos, c, 1024+c.scanner.Bytes()+48*len(c.request.Fields)+480)
 	}

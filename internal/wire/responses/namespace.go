@@ -20,10 +20,10 @@ func joinNamespace(namespace, name string) string {
 type namespacedTool struct{ namespace, name string }
 
 // namespacedTools returns the tools of a request that have a namespace, by their joined names.
-func namespacedTools(req *llm.Request) map[string]namespacedTool {
+func namespacedTools(p *llm.Payload) map[string]namespacedTool {
 	var tools map[string]namespacedTool
-	for _, f := range req.Fields {
-		raw := req.Body[f.Value:f.End]
+	for _, f := range p.Fields {
+		raw := p.Body[f.Value:f.End]
 		if f.Name != "tools" || !bytes.Contains(raw, []byte(`"namespace"`)) {
 			continue
 		}

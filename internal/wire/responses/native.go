@@ -8,10 +8,10 @@ import (
 )
 
 // Effort returns the reasoning effort of a request, or an empty string.
-func Effort(req *llm.Request) string {
-	for _, f := range req.Fields {
+func Effort(p *llm.Payload) string {
+	for _, f := range p.Fields {
 		if f.Name == "reasoning" {
-			return rawjson.Get(req.Body[f.Value:f.End], "effort").String()
+			return rawjson.Get(p.Body[f.Value:f.End], "effort").String()
 		}
 	}
 	return ""

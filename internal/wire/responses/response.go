@@ -53,10 +53,10 @@ type usage struct {
 }
 
 // newResponse returns the response to a request, without output.
-func newResponse(req *llm.Request, model string) response {
+func newResponse(p *llm.Payload, model string) response {
 	given := map[string]json.RawMessage{}
-	for _, f := range req.Fields {
-		given[f.Name] = req.Body[f.Value:f.End]
+	for _, f := range p.Fields {
+		given[f.Name] = p.Body[f.Value:f.End]
 	}
 	or := func(name, otherwise string) json.RawMessage {
 		if value, ok := given[name]; ok && string(value) != "null" {

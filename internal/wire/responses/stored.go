@@ -67,10 +67,10 @@ func (s StoredIDs) Open(workspace, id string) (llm.StoredResponse, bool) {
 }
 
 // Stores reports whether the provider stores the response: it does so unless the client sends store: false.
-func Stores(req *llm.Request) bool {
-	for _, f := range req.Fields {
+func Stores(p *llm.Payload) bool {
+	for _, f := range p.Fields {
 		if f.Name == "store" {
-			return string(req.Body[f.Value:f.End]) != "false"
+			return string(p.Body[f.Value:f.End]) != "false"
 		}
 	}
 	return true

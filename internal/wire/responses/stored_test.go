@@ -107,7 +107,7 @@ func TestResponsesAreStoredUnlessTheClientDeclines(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := Stores(req); got != want {
+		if got := Stores(&req.Payload); got != want {
 			t.Errorf("%s is stored: %t, want %t", body, got, want)
 		}
 	}

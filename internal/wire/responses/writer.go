@@ -67,7 +67,7 @@ type responseWriter struct {
 }
 
 func newResponseWriter(f Format, req *llm.Request, model string) *responseWriter {
-	w := &responseWriter{stream: req.Stream, response: newResponse(req, model), body: req.Body, namespaced: namespacedTools(req)}
+	w := &responseWriter{stream: req.Stream, response: newResponse(&req.Payload, model), body: req.Body, namespaced: namespacedTools(&req.Payload)}
 	if f.Now != nil {
 		now := f.Now()
 		w.response.CreatedAt, w.nanos = now.Unix(), now.UnixNano()

@@ -10,9 +10,9 @@ import (
 
 // CountText adds every string of a value, including keys, to the text counts of a request. It returns the number of bytes
 // that it added. It stops when the context of the reader ends.
-func (r *Reader) CountText(req *llm.Request, v rawjson.Value) int {
-	before := req.ASCIIBytes + req.NonASCIIBytes
-	counter := textCounter{ctx: r.Context, req: req}
+func (r *Reader) CountText(size *llm.PromptSize, v rawjson.Value) int {
+	before := size.ASCIIBytes + size.NonASCIIBytes
+	counter := textCounter{ctx: r.Context, size: size}
 	if v.Kind == rawjson.Text {
 		counter.add(v.String())
 	} else {
@@ -20,13 +20,13 @@ func (r *Reader) CountText(req *llm.Request, v rawjson.Value) int {
 		s := rawjson.Scanner{Data: counter.data, Context: r.Context, Sample: &counter}
 		s.SkipCounted()
 	}
-	return req.ASCIIBytes + req.NonASCIIBytes - before
+	return size.ASCIIBytes + size.NonASCIIBytes - before
 }
 
 // textCounter counts the strings that a scanner reads.
 type textCounter struct {
 	ctx  context.Context
-	req  *llm.Request
+	size *llm.PromptSize
 	data []byte
 }
 
@@ -46,7 +46,7 @@ func (c *textCounter) add(s string) {
 			ascii++
 		}
 	}
-	c.req.ASCIIBytes += ascii
-	c.req.NonASCIIBytes += len(s) - ascii
-	c.req.Text.Add(s)
+	c.size.ASCIIBytes += ascii
+	c.size.NonASCIIBytes += len(s) - ascii
+	c.size.Text.Add(s)
 }
