@@ -25,9 +25,7 @@ type Attempt struct {
 	series    *Series
 	provider  *provider.Provider
 	call      *provider.Call
-	ctx       context.Context //nolint:containedctx // context of this call only, cancelled when the call is abandoned
-	cancel    context.CancelCauseFunc
-	timer     *time.Timer    // cancels the call: first-token timeout, then idle timeout
+	lifetime                 // its timer applies the first-token timeout, then the idle timeout
 	timing    *egress.Timing // nil before the call
 	body      countingReader
 	stream    llm.Stream
@@ -38,6 +36,14 @@ type Attempt struct {
 	began     time.Time
 	note      note
 	state     state
+}
+
+// lifetime ends a call that is abandoned or exceeds a timeout.
+type lifetime struct {
+	ctx    context.Context //nolint:containedctx // context of one call only
+	cancel context.CancelCauseFunc
+	timer  *time.Timer   // cancels the call
+	idle   time.Duration // maximum time between two events of the response
 }
 
 // note is the log record of a running attempt. It is copied to the series when the attempt ends, because two attempts
@@ -108,7 +114,8 @@ func (s *Series) prepare(ctx context.Context, t *provider.Target, last bool, c *
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	a := &Attempt{
-		series: s, provider: p, ctx: ctx, cancel: cancel, began: time.Now(),
+		series: s, provider: p, began: time.Now(),
+		lifetime: lifetime{ctx: ctx, cancel: cancel, idle: cmp.Or(t.Waits.Idle, s.Settings.Idle)},
 		call: &provider.Call{
 			Target: t, Secret: secret, Credential: pass.Credential, Secrets: p.Secrets(secret), Request: s.Terms.Request, Client: client, MaxOutput: s.Terms.OutputLimit(t),
 			Workspace: s.Workspace, Session: s.Session, SealID: s.Dispatcher.SealID,
@@ -311,7 +318,7 @@ func (a *Attempt) limitStart(timing *egress.Timing) (stop func()) {
 // markActivity records that the target has sent data. The idle timeout applies after the first content.
 func (a *Attempt) markActivity() {
 	if a.state == responding {
-		a.timer.Reset(a.idle())
+		a.timer.Reset(a.idle)
 		return
 	}
 	a.state = responding
@@ -319,15 +326,11 @@ func (a *Attempt) markActivity() {
 	a.limitSilence()
 }
 
-func (a *Attempt) limitSilence() {
-	if a.timer != nil && !a.timer.Stop() {
+func (l *lifetime) limitSilence() {
+	if l.timer != nil && !l.timer.Stop() {
 		return // the first-token limit fired just now: the next read returns its error
 	}
-	a.timer = time.AfterFunc(a.idle(), func() { a.cancel(errIdle) })
-}
-
-func (a *Attempt) idle() time.Duration {
-	return cmp.Or(a.call.Target.Waits.Idle, a.series.Settings.Idle)
+	l.timer = time.AfterFunc(l.idle, func() { l.cancel(errIdle) })
 }
 
 // streams reports whether the target sends a stream.
@@ -353,7 +356,7 @@ func (a *Attempt) Next() (ev llm.Event, ok bool, err error) {
 	if a.state == closed {
 		return ev, false, nil // the whole response was buffered
 	}
-	a.timer.Reset(a.idle())
+	a.timer.Reset(a.idle)
 	ev, ok, err = a.stream.Next()
 	if err != nil {
 		return ev, false, a.translate(err)

@@ -28,7 +28,7 @@ func (d *Dispatcher) CallObject(ctx context.Context, p *provider.Provider, op *p
 
 func (d *Dispatcher) callAccount(ctx context.Context, p *provider.Provider, exchange provider.Exchange, call *provider.Call, idle time.Duration) (llm.Stream, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	s := &storedStream{ctx: ctx, cancel: cancel, call: call, idle: idle, timer: time.AfterFunc(idle, func() { cancel(errIdle) })}
+	s := &storedStream{call: call, lifetime: lifetime{ctx: ctx, cancel: cancel, idle: idle, timer: time.AfterFunc(idle, func() { cancel(errIdle) })}}
 	if err := s.open(d, p, exchange); err != nil {
 		err = s.translate(err)
 		s.Close()
@@ -39,10 +39,7 @@ func (d *Dispatcher) callAccount(ctx context.Context, p *provider.Provider, exch
 
 // storedStream is the response to an operation on an object that a provider account holds.
 type storedStream struct {
-	ctx    context.Context //nolint:containedctx // context of this call only, cancelled by Close
-	cancel context.CancelCauseFunc
-	timer  *time.Timer
-	idle   time.Duration
+	lifetime
 	call   *provider.Call
 	body   io.Closer // nil before the response
 	events llm.Stream
