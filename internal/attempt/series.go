@@ -78,24 +78,33 @@ type Series struct {
 	Dispatcher *Dispatcher
 	Settings   *Settings
 	Snapshot   *route.Snapshot
-	Format     wire.Format
-	Client     func(*provider.Target) provider.Client     // the client's format for calls to a target; nil for Format
-	Cache      func(*provider.Target) provider.CacheHints // additions for the prompt cache of a target; nil for none
-	KeyID      string
-	Workspace  string // id of the caller's workspace
-	Session    string // id of the session; empty for none
 	Plan       []*provider.Target
 	Terms      bill.Terms
+	Requester
+	CallOptions
 	StoresText bool // whether to store error messages of providers, which may quote the prompt
 	// TryHold reserves an additional amount for a hedge without waiting.
 	TryHold func(context.Context, money.Amount) (*ledger.Hold, error)
 
-	// Propagate adds the trace context of an attempt to a call of a provider; nil for none.
-	Propagate func(h http.Header, provider string, attempt int)
-
 	Attempts []requestlog.Attempt // in the order of their starts
 	Clock    Clock
 	skipped  []*llm.Error // why targets were skipped without an attempt
+}
+
+// Requester identifies the caller of a request.
+type Requester struct {
+	KeyID     string
+	Workspace string // id of the caller's workspace
+	Session   string // id of the session; empty for none
+}
+
+// CallOptions adapt the calls of a series to its client and to each target.
+type CallOptions struct {
+	Format wire.Format
+	Client func(*provider.Target) provider.Client     // the client's format for calls to a target; nil for Format
+	Cache  func(*provider.Target) provider.CacheHints // additions for the prompt cache of a target; nil for none
+	// Propagate adds the trace context of an attempt to a call of a provider; nil for none.
+	Propagate func(h http.Header, provider string, attempt int)
 }
 
 // Reasons why the gateway cancels or skips a call.

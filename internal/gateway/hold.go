@@ -99,8 +99,9 @@ func (g *Gateway) left(budgets []ledger.Budget, reserved bool) money.Amount {
 // newSeries returns a series without attempts for a request.
 func (g *Gateway) newSeries(in *incoming, grant *account.Grant, p plan, terms bill.Terms, storesText bool) *attempt.Series {
 	s := &attempt.Series{
-		Dispatcher: g.Dispatcher, Settings: &in.Settings.Attempts, Snapshot: in.Snapshot, Format: in.Route.Format, KeyID: grant.Key.ID, Workspace: grant.Workspace.ID, Session: p.req.Controls.SessionID,
-		Plan: p.decision.Plan, Terms: terms, StoresText: storesText,
+		Dispatcher: g.Dispatcher, Settings: &in.Settings.Attempts, Snapshot: in.Snapshot, Plan: p.decision.Plan, Terms: terms, StoresText: storesText,
+		Requester:   attempt.Requester{KeyID: grant.Key.ID, Workspace: grant.Workspace.ID, Session: p.req.Controls.SessionID},
+		CallOptions: attempt.CallOptions{Format: in.Route.Format},
 	}
 	if p.req.Op == llm.Chat && !p.decision.NoCacheMarks {
 		// The key sends the turns of a session to the same prompt cache, unless the client sets a key itself. Most derived sessions without
