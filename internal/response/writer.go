@@ -29,8 +29,7 @@ type Summary interface {
 // Writer writes one response. It holds a complete response until its end and flushes a stream event by event. The
 // keep-alive timer also writes, so every write takes the lock.
 type Writer struct {
-	w       http.ResponseWriter
-	conn    http.ResponseController
+	client  connection
 	framing wire.Framing
 	trace   bool // whether the last event includes the full trace
 
@@ -47,24 +46,27 @@ type Writer struct {
 		timer    *time.Timer
 		interval time.Duration
 	}
-	reading struct {
-		pause time.Duration // maximum time that the client may stop reading
-		until time.Time     // write deadline
-	}
-	bytes  int64
 	events int // events sent
+}
+
+// connection sends bytes to one client. Sending fails when the client stops reading for too long.
+type connection struct {
+	http.ResponseWriter
+	control http.ResponseController
+	pause   time.Duration // maximum time that the client may stop reading
+	until   time.Time     // write deadline
+	bytes   int64         // bytes of the body that were sent
 }
 
 // NewWriter returns a writer that frames streams with framing. pause is the maximum time that the client may stop
 // reading. With trace, the trace is added to the last event.
 func NewWriter(w http.ResponseWriter, framing wire.Framing, pause time.Duration, trace bool) *Writer {
-	out := &Writer{w: w, conn: *http.NewResponseController(w), framing: framing, trace: trace}
-	out.reading.pause = pause
-	return out
+	client := connection{ResponseWriter: w, control: *http.NewResponseController(w), pause: pause}
+	return &Writer{client: client, framing: framing, trace: trace}
 }
 
 // Header returns the header map that is sent with the status line.
-func (w *Writer) Header() http.Header { return w.w.Header() }
+func (w *Writer) Header() http.Header { return w.client.Header() }
 
 // Streams reports whether the response is a stream.
 func (w *Writer) Streams() bool { return w.stream }
@@ -90,7 +92,7 @@ func (w *Writer) StartStream(hold, interval time.Duration) {
 		if t, ok := w.framing.(wire.StreamType); ok {
 			ignored = t.KeepAlive()
 		}
-		_ = w.flush(func(out io.Writer) error { // a disconnected client is detected by the request's context
+		_ = w.client.flush(func(out io.Writer) error { // a disconnected client is detected by the request's context
 			_, err := io.WriteString(out, ignored)
 			return err
 		})
@@ -112,7 +114,7 @@ func (w *Writer) Event(ev *llm.Event, s Summary) error {
 		return nil
 	}
 	if !w.started {
-		s.SetHeaders(w.w.Header())
+		s.SetHeaders(w.client.Header())
 	}
 	return w.writeEvent(*ev)
 }
@@ -131,12 +133,12 @@ func (w *Writer) Events(events []llm.Event, s Summary) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if !w.started {
-		s.SetHeaders(w.w.Header())
+		s.SetHeaders(w.client.Header())
 	}
 	w.sendStreamHeader()
 	for len(events) > 0 {
 		n := 0
-		if err := w.write(func(out io.Writer) error {
+		if err := w.client.write(func(out io.Writer) error {
 			for size := 0; n < len(events) && size < sendSize; n++ {
 				if err := w.framing.WriteEvent(out, events[n]); err != nil {
 					return err
@@ -158,14 +160,14 @@ func (w *Writer) Bytes(data []byte, media string, s Summary) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if !w.started {
-		h := w.w.Header()
+		h := w.client.Header()
 		s.SetHeaders(h)
 		h.Set("Content-Type", cmp.Or(media, "application/json"))
 		h.Set("X-Content-Type-Options", "nosniff")
 		w.started, w.raw = true, true
-		w.w.WriteHeader(http.StatusOK)
+		w.client.WriteHeader(http.StatusOK)
 	}
-	return w.send(data)
+	return w.client.send(data)
 }
 
 // Aborted reports whether a response of unknown length ended with an error. The caller must close the connection, so that the client does
@@ -182,7 +184,7 @@ func (w *Writer) writeEvent(ev llm.Event) error {
 	if w.keepAlive.timer != nil {
 		w.keepAlive.timer.Reset(w.keepAlive.interval)
 	}
-	return w.flush(func(out io.Writer) error { return w.framing.WriteEvent(out, ev) })
+	return w.client.flush(func(out io.Writer) error { return w.framing.WriteEvent(out, ev) })
 }
 
 // End completes the response.
@@ -191,7 +193,7 @@ func (w *Writer) End(s Summary) error {
 	defer w.mu.Unlock()
 	defer w.close()
 	if w.raw {
-		return w.conn.Flush()
+		return w.client.control.Flush()
 	}
 	if w.stream {
 		for i, ev := range w.held {
@@ -203,13 +205,13 @@ func (w *Writer) End(s Summary) error {
 			}
 		}
 		w.sendStreamHeader()
-		return w.flush(w.framing.WriteEnd)
+		return w.client.flush(w.framing.WriteEnd)
 	}
 	data := w.whole
 	if w.trace && w.media == "" {
 		data = rawjson.AppendMember(data, "fairlead", s.Trace())
 	}
-	h := w.w.Header()
+	h := w.client.Header()
 	s.SetHeaders(h)
 	h.Set("Content-Type", "application/json")
 	if w.media != "" {
@@ -217,11 +219,11 @@ func (w *Writer) End(s Summary) error {
 		h.Set("X-Content-Type-Options", "nosniff")
 	}
 	h.Set("Content-Length", strconv.Itoa(len(data)))
-	w.w.WriteHeader(http.StatusOK)
-	if err := w.send(data); err != nil {
+	w.client.WriteHeader(http.StatusOK)
+	if err := w.client.send(data); err != nil {
 		return err
 	}
-	return w.conn.Flush() // flush now, so that the client does not wait for the remaining work
+	return w.client.control.Flush() // flush now, so that the client does not wait for the remaining work
 }
 
 // Fail reports an error to the client: with the status if nothing was sent yet, otherwise in the last event of the
@@ -230,18 +232,18 @@ func (w *Writer) Fail(e *llm.Error, body []byte) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	defer w.close()
-	w.extendDeadline()
+	w.client.extendDeadline()
 	if w.raw {
 		w.aborted = true
 		return
 	}
 	if w.started {
-		_ = w.flush(func(out io.Writer) error { // fails only when the client has disconnected
+		_ = w.client.flush(func(out io.Writer) error { // fails only when the client has disconnected
 			return w.framing.WriteError(out, body, w.events)
 		})
 		return
 	}
-	WriteError(w.w, e, body)
+	WriteError(w.client.ResponseWriter, e, body)
 }
 
 // StopKeepAlive stops the keep-alive timer and reports whether anything was sent. The result does not change afterwards.
@@ -256,7 +258,7 @@ func (w *Writer) StopKeepAlive() (started bool) {
 func (w *Writer) Size() int64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.bytes + int64(len(w.whole))
+	return w.client.bytes + int64(len(w.whole))
 }
 
 func (w *Writer) close() {
@@ -271,14 +273,14 @@ func (w *Writer) sendStreamHeader() {
 		return
 	}
 	w.started = true
-	h := w.w.Header()
+	h := w.client.Header()
 	h.Set("Content-Type", "text/event-stream; charset=utf-8")
 	if t, ok := w.framing.(wire.StreamType); ok {
 		h.Set("Content-Type", t.ContentType())
 	}
 	h.Set("Cache-Control", "no-cache")
 	h.Set("X-Accel-Buffering", "no")
-	w.w.WriteHeader(http.StatusOK)
+	w.client.WriteHeader(http.StatusOK)
 }
 
 // frames pools the buffers in which events are framed. An open stream uses one only while it writes.
@@ -294,15 +296,15 @@ const (
 )
 
 // flush frames one event and sends it immediately.
-func (w *Writer) flush(frame func(io.Writer) error) error {
-	if err := w.write(frame); err != nil {
+func (c *connection) flush(frame func(io.Writer) error) error {
+	if err := c.write(frame); err != nil {
 		return err
 	}
-	return w.conn.Flush()
+	return c.control.Flush()
 }
 
 // write frames events into the buffer of the connection.
-func (w *Writer) write(frame func(io.Writer) error) error {
+func (c *connection) write(frame func(io.Writer) error) error {
 	buf := frames.Get().(*bytes.Buffer)
 	defer func() {
 		if buf.Cap() <= maxFrame {
@@ -313,15 +315,15 @@ func (w *Writer) write(frame func(io.Writer) error) error {
 	if err := frame(buf); err != nil {
 		return err
 	}
-	return w.send(buf.Bytes())
+	return c.send(buf.Bytes())
 }
 
 // send writes in chunks, so that a slow reader is not mistaken for one that has stopped reading.
-func (w *Writer) send(data []byte) error {
+func (c *connection) send(data []byte) error {
 	for chunk := range slices.Chunk(data, sendSize) {
-		w.extendDeadline()
-		n, err := w.w.Write(chunk)
-		w.bytes += int64(n)
+		c.extendDeadline()
+		n, err := c.Write(chunk)
+		c.bytes += int64(n)
 		if err != nil {
 			return err
 		}
@@ -331,13 +333,13 @@ func (w *Writer) send(data []byte) error {
 
 // extendDeadline sets the write deadline for the next chunk. To save system calls, it does nothing until a part of the
 // pause has passed.
-func (w *Writer) extendDeadline() {
-	now, pause := time.Now(), w.reading.pause
-	if w.reading.until.Sub(now) > pause-pause/deadlineParts {
+func (c *connection) extendDeadline() {
+	now, pause := time.Now(), c.pause
+	if c.until.Sub(now) > pause-pause/deadlineParts {
 		return
 	}
-	w.reading.until = now.Add(pause)
-	_ = w.conn.SetWriteDeadline(w.reading.until) // not every connection supports deadlines
+	c.until = now.Add(pause)
+	_ = c.control.SetWriteDeadline(c.until) // not every connection supports deadlines
 }
 
 // WriteError sends the status, the headers and the body of an error.
