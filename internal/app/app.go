@@ -410,11 +410,12 @@ func (a *App) openGateway(ctx context.Context, c config.Config) (err error) {
 	a.budgets = a.budgetService(sessions)
 	a.openAlerts(c)
 	parts := gateway.Parts{
-		Routes: settings.Routes(), Keys: a.keyring, Limits: a.limits, Admission: a.admission, Ledger: a.ledger, Health: a.health,
+		Routes: settings.Routes(), Settings: settings.Gateway(c), Snapshot: f.Snapshot(), Health: a.health, Sessions: sessions,
+		Access:     gateway.Access{Keys: a.keyring, Limits: a.limits, Admission: a.admission, Ledger: a.ledger},
 		Dispatcher: &attempt.Dispatcher{Admission: a.health, Health: a.health, Egress: a.egress, Batches: chat.Format{}, Draw: rand.Float64, SealID: ids.Seal},
+		Responses:  gateway.Responses{Cache: cache, Checker: cascade.New(a.shadowEgress), Comparer: a.comparer, Reasoning: kept},
 		StoredIDs:  ids, Objects: a.db.Batches,
-		Log: a.spool, Observe: a.observe, Started: a.observeStart,
-		Logger: a.log, Settings: settings.Gateway(c), Snapshot: f.Snapshot(), Reasoning: kept, Sessions: sessions, Comparer: a.comparer, Checker: cascade.New(a.shadowEgress), Cache: cache,
+		Recording: gateway.Recording{Log: a.spool, Observe: a.observe, Started: a.observeStart, Logger: a.log},
 		Routing: gateway.Routing{
 			Predictor: a.predictor, Policies: a.policies, Feedback: ratings{a.feedback, a}, Prefixes: a.prefixes, Lengths: a.lengths, Pins: pins{a.accounts}, Draw: rand.Float64,
 		},

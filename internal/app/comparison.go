@@ -29,11 +29,11 @@ func (a *App) openComparison(c config.Config, f *providerset.Set) {
 	a.shadowEgress = egress.New(f.EgressOptions(c))
 	tracker := health.New(health.Options{Failures: c.Breaker.Failures, ProbeAfter: c.Breaker.ProbeAfter})
 	a.shadow = gateway.New(gateway.Parts{
-		Routes: settings.Routes(), Keys: a.keyring, Limits: limit.NewMemory(time.Now), Ledger: a.ledger, Health: tracker,
+		Routes: settings.Routes(), Settings: shadowSettings(c), Snapshot: f.Snapshot(), Health: tracker,
+		Access:     gateway.Access{Keys: a.keyring, Limits: limit.NewMemory(time.Now), Ledger: a.ledger},
 		Dispatcher: &attempt.Dispatcher{Admission: tracker, Health: tracker, Egress: a.shadowEgress, Batches: chat.Format{}, Draw: rand.Float64},
-		Log:        noLog{}, Observe: func(*requestlog.Entry) {}, Started: func(*requestlog.Entry) {},
-		Logger: a.log, Settings: shadowSettings(c), Snapshot: f.Snapshot(),
-		Routing: gateway.Routing{Predictor: a.predictor, Policies: a.policies, Feedback: ratings{a.feedback, a}, Draw: rand.Float64},
+		Recording:  gateway.Recording{Log: noLog{}, Observe: func(*requestlog.Entry) {}, Started: func(*requestlog.Entry) {}, Logger: a.log},
+		Routing:    gateway.Routing{Predictor: a.predictor, Policies: a.policies, Feedback: ratings{a.feedback, a}, Draw: rand.Float64},
 	})
 	a.comparer = shadow.New(shadow.Options{
 		Caller: a.shadow, Store: a.db.Proof, Hooks: a.shadowEgress, Redact: a.redaction.RedactBatch, Report: a.report,

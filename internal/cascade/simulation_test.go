@@ -113,14 +113,16 @@ func newSimulation(t *testing.T, policies string) *simulation {
 	tracker := health.New(health.Options{})
 	s.gateway = gateway.New(gateway.Parts{
 		Routes: []modelapi.Route{{Path: "/chat/completions", Op: llm.Chat, Format: chat.Format{}}},
-		Keys:   s, Limits: limit.NewMemory(time.Now), Ledger: s.ledger, Health: tracker, Log: s,
+		Access: gateway.Access{Keys: s, Limits: limit.NewMemory(time.Now), Ledger: s.ledger}, Health: tracker,
+		Recording: gateway.Recording{
+			Log: s, Observe: func(*requestlog.Entry) {}, Started: func(*requestlog.Entry) {}, Logger: slog.New(slog.DiscardHandler),
+		},
 		Dispatcher: &attempt.Dispatcher{Admission: tracker, Health: tracker, Batches: chat.Format{}, Draw: func() float64 { return 0.5 }},
-		Observe:    func(*requestlog.Entry) {}, Started: func(*requestlog.Entry) {}, Logger: slog.New(slog.DiscardHandler),
 		Settings: modelapi.Settings{
 			BodyLimit: 1 << 20, MaxConcurrent: 10, Upload: upload.Limits{Body: 1 << 20, Total: 64 << 20, Pause: time.Minute},
 			Attempts: attempt.Settings{Attempts: 3, Backoff: time.Millisecond, Idle: 5 * time.Second, Total: time.Minute}, Hold: 10 * time.Second, Ping: 15 * time.Second, ReadPause: time.Minute,
 		},
-		Snapshot: route.NewSnapshot(cat, []*provider.Provider{p}, nil), Checker: New(nil),
+		Snapshot: route.NewSnapshot(cat, []*provider.Provider{p}, nil), Responses: gateway.Responses{Checker: New(nil)},
 		Routing: gateway.Routing{Policies: fixedPolicies{set}, Draw: func() float64 { return 0.5 }},
 	})
 	return s

@@ -112,13 +112,18 @@ func silentGateway(t testing.TB, reply http.RoundTripper) *gateway.Gateway {
 	p.Transport = reply
 	tracker := health.New(health.Options{})
 	return gateway.New(gateway.Parts{
-		Routes: routes(), Keys: newFakeKeys(), Limits: limit.NewMemory(time.Now), Health: tracker,
+		Routes: routes(), Health: tracker,
+		Access: gateway.Access{
+			Keys: newFakeKeys(), Limits: limit.NewMemory(time.Now),
+			Ledger: ledger.New(ledger.Options{
+				Spent: func(context.Context, string, time.Time) (money.Amount, error) { return 0, nil }, Now: time.Now,
+			}),
+		},
 		Dispatcher: &attempt.Dispatcher{Admission: tracker, Health: tracker, Draw: func() float64 { return 0.5 }, SealID: storedIDs.Seal},
-		Ledger: ledger.New(ledger.Options{
-			Spent: func(context.Context, string, time.Time) (money.Amount, error) { return 0, nil }, Now: time.Now,
-		}),
-		Log: noLog{}, Logger: slog.New(slog.DiscardHandler),
-		Observe: func(*requestlog.Entry) {}, Started: func(*requestlog.Entry) {},
+		Recording: gateway.Recording{
+			Log: noLog{}, Logger: slog.New(slog.DiscardHandler),
+			Observe: func(*requestlog.Entry) {}, Started: func(*requestlog.Entry) {},
+		},
 		Snapshot: route.NewSnapshot(cat, []*provider.Provider{p}, nil),
 		Settings: modelapi.Settings{
 			LogBodies: true, BodyLimit: 1 << 20, MaxConcurrent: 100,

@@ -106,28 +106,43 @@ type Routing struct {
 
 // Parts are the dependencies of a Gateway.
 type Parts struct {
-	Routes     []modelapi.Route // model endpoints below Prefix
-	Keys       modelapi.Keys
-	Limits     limit.Limiter
-	Admission  *limit.AdmissionQueue // nil for none
-	Ledger     ledger.Ledger
+	Routes   []modelapi.Route // model endpoints below Prefix
+	Settings modelapi.Settings
+	Snapshot *route.Snapshot
+	Access
 	Health     Health
-	Dispatcher *attempt.Dispatcher
-	StoredIDs  storedresponse.IDs // nil if providers store no responses
-	Objects    batch.Store        // nil if the gateway offers no files and batches
-	Log        Log
-	Observe    func(*requestlog.Entry) // called for every finished request
-	Started    func(*requestlog.Entry) // called for every dispatched request
-	Logger     *slog.Logger
-	Settings   modelapi.Settings
-	Snapshot   *route.Snapshot
 	Routing    Routing
-	Reasoning  *reasoning.Store     // nil for none
-	Sessions   *session.Namer       // nil to derive no sessions
-	Comparer   Comparer             // nil to compare no responses
-	Checker    Checker              // nil to check no responses
-	Cache      *responsecache.Cache // nil to cache no responses
-	Tracing    Tracing              // nil if requests are not traced
+	Sessions   *session.Namer // nil to derive no sessions
+	Dispatcher *attempt.Dispatcher
+	Responses
+	StoredIDs storedresponse.IDs // nil if providers store no responses
+	Objects   batch.Store        // nil if the gateway offers no files and batches
+	Recording
+}
+
+// Access decides whether a request is accepted: by its key, its limits, the load of the process and its budgets.
+type Access struct {
+	Keys      modelapi.Keys
+	Limits    limit.Limiter
+	Admission *limit.AdmissionQueue // nil for none
+	Ledger    ledger.Ledger
+}
+
+// Responses store, check and compare responses. Every field may be nil.
+type Responses struct {
+	Cache     *responsecache.Cache
+	Checker   Checker
+	Comparer  Comparer
+	Reasoning *reasoning.Store
+}
+
+// Recording receives requests: in the log, in traces, and in the functions that observe them.
+type Recording struct {
+	Log     Log
+	Observe func(*requestlog.Entry) // called for every finished request
+	Started func(*requestlog.Entry) // called for every dispatched request
+	Logger  *slog.Logger
+	Tracing Tracing // nil if requests are not traced
 }
 
 // Gateway serves the model API.

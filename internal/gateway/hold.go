@@ -80,10 +80,10 @@ func limitOutput(terms *bill.Terms, affordable int64) bool {
 }
 
 // left returns the smallest amount that one of the budgets has left. If reserved is set, amounts reserved by other requests are not left.
-func (g *Gateway) left(budgets []ledger.Budget, reserved bool) money.Amount {
+func (a *Access) left(budgets []ledger.Budget, reserved bool) money.Amount {
 	least := money.Max
 	for _, b := range budgets {
-		s := g.Ledger.Status(b)
+		s := a.Ledger.Status(b)
 		if b.WarnOnly || !s.Loaded {
 			continue
 		}
@@ -130,16 +130,16 @@ func (g *Gateway) newSeries(in *incoming, grant *account.Grant, p plan, terms bi
 }
 
 // begin records the request durably before the first provider is called.
-func (g *Gateway) begin(rec *recording.Recorder, s *attempt.Series) error {
+func (r *Recording) begin(rec *recording.Recorder, s *attempt.Series) error {
 	rec.Begin(s)
-	if g.Tracing != nil {
+	if r.Tracing != nil {
 		s.Propagate = func(h http.Header, provider string, attempt int) {
-			g.Tracing.Propagate(h, rec.Entry, provider, attempt)
+			r.Tracing.Propagate(h, rec.Entry, provider, attempt)
 		}
 	}
-	if err := g.Log.Begin(rec.Entry); err != nil {
+	if err := r.Log.Begin(rec.Entry); err != nil {
 		return err
 	}
-	g.Started(rec.Entry)
+	r.Started(rec.Entry)
 	return nil
 }

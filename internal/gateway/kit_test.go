@@ -100,14 +100,17 @@ func newKit(t *testing.T, adjust ...func(*kit)) *kit {
 	})
 	tracker := health.New(health.Options{})
 	k.gateway = gateway.New(gateway.Parts{
-		Routes: routes(), Keys: k.keys, Limits: limit.NewMemory(time.Now), Ledger: k.ledger, Health: tracker, Log: k.log,
+		Routes: routes(), Settings: k.settings, Snapshot: k.snapshot, Health: tracker, Sessions: k.sessions,
+		Access: gateway.Access{Keys: k.keys, Limits: limit.NewMemory(time.Now), Ledger: k.ledger, Admission: k.admission},
+		Recording: gateway.Recording{
+			Log: k.log, Observe: func(*requestlog.Entry) {}, Started: func(*requestlog.Entry) {}, Logger: slog.New(slog.DiscardHandler),
+		},
 		Dispatcher: &attempt.Dispatcher{
 			Admission: tracker, Health: tracker, Batches: chat.Format{}, Draw: func() float64 { return 0.5 }, SealID: storedIDs.Seal,
 			Egress: egress.New(egress.Options{AllowPrivate: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}),
 		},
 		StoredIDs: storedIDs, Objects: &k.objects,
-		Observe: func(*requestlog.Entry) {}, Started: func(*requestlog.Entry) {},
-		Logger: slog.New(slog.DiscardHandler), Settings: k.settings, Snapshot: k.snapshot, Admission: k.admission, Reasoning: k.reasoning, Sessions: k.sessions, Comparer: k.comparer, Checker: k.checker, Cache: k.cache,
+		Responses: gateway.Responses{Reasoning: k.reasoning, Comparer: k.comparer, Checker: k.checker, Cache: k.cache},
 		Routing: gateway.Routing{
 			Policies: k.policies, Feedback: k.feedback, Prefixes: k.prefixes, Pins: k.pins, Draw: func() float64 { return 0.5 },
 		},

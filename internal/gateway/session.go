@@ -53,17 +53,17 @@ func (g *Gateway) limitByPolicy(ctx context.Context, grant *account.Grant, p *pr
 }
 
 // downgrade routes a chat request by auto:cost if one of the budgets has reached its warning threshold, also if the request names a model.
-func (g *Gateway) downgrade(ctx context.Context, p *prompt, budgets []ledger.Budget) {
+func (a *Access) downgrade(ctx context.Context, p *prompt, budgets []ledger.Budget) {
 	if p.req.Op != llm.Chat {
 		return
 	}
 	for i, b := range budgets {
-		s := g.Ledger.Status(b)
+		s := a.Ledger.Status(b)
 		if !s.Loaded { // the first request of this session here
-			if hold, err := g.Ledger.TryHold(ctx, budgets[i:i+1], 0); err == nil {
+			if hold, err := a.Ledger.TryHold(ctx, budgets[i:i+1], 0); err == nil {
 				hold.Release()
 			}
-			s = g.Ledger.Status(b)
+			s = a.Ledger.Status(b)
 		}
 		if p.downgrade = session.Exhausts(b, s); p.downgrade != "" {
 			break

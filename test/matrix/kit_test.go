@@ -100,14 +100,19 @@ func newWorld(t testing.TB) *world {
 			{Path: "/messages", Op: llm.Chat, Format: messages.Format{}},
 			{Path: "/responses", Op: llm.Chat, Format: responses.Format{}},
 		},
-		Keys: keys{}, Limits: limit.NewMemory(time.Now), Health: tracker, Log: discard{},
-		Ledger: ledger.New(ledger.Options{
-			Spent: func(context.Context, string, time.Time) (money.Amount, error) { return 0, nil }, Now: time.Now,
-		}),
+		Access: gateway.Access{
+			Keys: keys{}, Limits: limit.NewMemory(time.Now),
+			Ledger: ledger.New(ledger.Options{
+				Spent: func(context.Context, string, time.Time) (money.Amount, error) { return 0, nil }, Now: time.Now,
+			}),
+		},
+		Health: tracker,
+		Recording: gateway.Recording{
+			Log: discard{}, Observe: func(*requestlog.Entry) {}, Started: func(*requestlog.Entry) {}, Logger: slog.New(slog.DiscardHandler),
+		},
 		Dispatcher: &attempt.Dispatcher{
 			Admission: tracker, Health: tracker, Batches: chat.Format{}, Draw: func() float64 { return 0.5 }, Egress: egress.New(egress.Options{}),
 		},
-		Observe: func(*requestlog.Entry) {}, Started: func(*requestlog.Entry) {}, Logger: slog.New(slog.DiscardHandler),
 		Snapshot: set.Routes,
 		Settings: modelapi.Settings{
 			MaxConcurrent: 100, Upload: upload.Limits{Body: 1 << 20, Total: 8 << 20, Pause: time.Minute},

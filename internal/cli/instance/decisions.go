@@ -65,7 +65,7 @@ func (i *Instance) Routing(ctx context.Context, env func(string) string, version
 	c := i.Config
 	return &Routing{Rules: rules, set: set, config: c, loader: loader, Service: &explain.Service{
 		Gateway: gateway.New(gateway.Parts{
-			Health: health.New(health.Options{Failures: c.Breaker.Failures, ProbeAfter: c.Breaker.ProbeAfter}), Logger: log,
+			Health: health.New(health.Options{Failures: c.Breaker.Failures, ProbeAfter: c.Breaker.ProbeAfter}), Recording: gateway.Recording{Logger: log},
 			Settings: settings.Gateway(c), Snapshot: set.Snapshot(),
 			Routing: gateway.Routing{
 				Predictor: predictor, Policies: rules, Feedback: ratings, Prefixes: promptcache.NewMemory(1),
