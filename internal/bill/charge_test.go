@@ -101,7 +101,7 @@ func TestLongMarksNeedAKnownPrice(t *testing.T) {
 	t.Parallel()
 	read, write, long := money.PerMillion(0.3), money.PerMillion(3.75), money.PerMillion(6)
 	price := catalog.Price{Input: money.PerMillion(3), Output: money.PerMillion(15), CacheRead: &read, CacheWrite: &write}
-	one := &provider.Target{Vendor: "openrouter", Model: &catalog.Model{Name: "claude-sonnet-4-5"}, Price: &price, EndMark: true}
+	one := &provider.Target{Vendor: "openrouter", Model: &catalog.Model{Name: "claude-sonnet-4-5"}, Price: &price, Traits: provider.Traits{EndMark: true}}
 	if r := CacheRules(one); !r.EndMark || r.BreakEven <= 0.27 || r.BreakEven >= 0.28 || r.BreakEvenLong != 0 {
 		t.Errorf("without a price for an hour: %+v", r)
 	}

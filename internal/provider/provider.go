@@ -28,26 +28,32 @@ type Target struct {
 	Waits      Waits          // timeouts of this target
 	Listed     bool           // known only from the provider's model list, not from the catalog or the configuration
 	Simulated  bool
-	Collects   bool     // the provider may store or train on requests
 	Tags       []string // tags that policies select by
-	// Lacks holds abilities that the provider's API cannot express for any model.
-	Lacks         llm.Abilities
-	ResponsesOnly bool // available only through the Responses API
-	NoStream      bool // does not stream; the adapter converts the response to a stream
-	InlineMedia   bool // accepts images and files only as bytes, not by URL
-	EmbedBatch    int  // maximum inputs of one embeddings call; 0 for no limit
-	Completes     bool // chat models also serve legacy completions
+	Retention
+	Traits
+	Efforts []catalog.Effort // reasoning efforts that the model accepts here, lowest first; nil if unknown
+	Effort  string           // reasoning effort that the router chose; empty to send the caller's, if any
+}
+
+// Retention describes what a provider stores.
+type Retention struct {
+	Collects      bool // the provider may store or train on requests
+	ZeroRetention bool // the provider stores nothing, as declared by the operator
+}
+
+// Traits describe what the provider's API accepts for a target.
+type Traits struct {
+	Lacks         llm.Abilities // abilities that the API cannot express for any model
+	ResponsesOnly bool          // available only through the Responses API
+	NoStream      bool          // does not stream; the adapter converts the response to a stream
+	InlineMedia   bool          // accepts images and files only as bytes, not by URL
+	EmbedBatch    int           // maximum inputs of one embeddings call; 0 for no limit
+	Completes     bool          // chat models also serve legacy completions
 	// Signs is the wire format of a provider that signs the reasoning before tool calls and expects it back with the
 	// tool results; empty for other providers.
-	Signs string
-	// EndMark marks targets for which the adapter can set a prompt-cache mark at the end of the prompt.
-	EndMark bool
-	// CacheKey marks targets that send requests with the same key to the same prompt cache.
-	CacheKey bool
-	// ZeroRetention marks providers that, as declared by the operator, store nothing.
-	ZeroRetention bool
-	Efforts       []catalog.Effort // reasoning efforts that the model accepts here, lowest first; nil if unknown
-	Effort        string           // reasoning effort that the router chose; empty to send the caller's, if any
+	Signs    string
+	EndMark  bool // the adapter can set a prompt-cache mark at the end of the prompt
+	CacheKey bool // requests with the same key go to the same prompt cache
 }
 
 // Waits holds the timeouts of one target. A zero value means the gateway's timeout.

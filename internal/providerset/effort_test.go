@@ -39,7 +39,7 @@ func TestAdaptersSendEveryEffortOfTheCatalog(t *testing.T) {
 				continue
 			}
 			target := provider.Target{
-				Provider: v.Name, Vendor: v.Name, Model: model, Upstream: cmp.Or(o.Upstream, o.Model), ResponsesOnly: o.Needs == catalog.NeedsResponses,
+				Provider: v.Name, Vendor: v.Name, Model: model, Upstream: cmp.Or(o.Upstream, o.Model), Traits: provider.Traits{ResponsesOnly: o.Needs == catalog.NeedsResponses},
 			}
 			p := v.New(provider.Settings{BaseURL: "https://provider.test/v1", Targets: []*provider.Target{&target}, Options: map[string]string{"region": "r", "project": "p"}})
 			for _, e := range efforts {

@@ -305,8 +305,8 @@ func (b Builder) targets(f *Set, name string, offers []catalog.Offer, p config.P
 			Provider: name, Vendor: cmp.Or(p.Vendor, name), Model: model, Upstream: o.Upstream,
 			Price:      o.Price.WithSearchFee(cmp.Or(p.Vendor, name), model.Name),
 			Efforts:    catalog.EffortsFor(cmp.Or(p.Vendor, name), model.Name),
-			FirstToken: b.firstToken(model, p), Waits: b.waits(model, p), ZeroRetention: p.ZeroRetention, Tags: p.Tags,
-			ResponsesOnly: o.Needs == catalog.NeedsResponses,
+			FirstToken: b.firstToken(model, p), Waits: b.waits(model, p), Retention: provider.Retention{ZeroRetention: p.ZeroRetention}, Tags: p.Tags,
+			Traits: provider.Traits{ResponsesOnly: o.Needs == catalog.NeedsResponses},
 		})
 	}
 	return list

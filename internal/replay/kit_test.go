@@ -139,8 +139,8 @@ func (m maker) ability() predict.Ability {
 
 func (m maker) target(providerName string, model *catalog.Model) *provider.Target {
 	t := &provider.Target{
-		Provider: providerName, Model: model, Upstream: model.Name, Collects: m.chance(0.2), ZeroRetention: m.chance(0.5),
-		InlineMedia: m.chance(0.2), Completes: m.chance(0.5),
+		Provider: providerName, Model: model, Upstream: model.Name, Retention: provider.Retention{Collects: m.chance(0.2), ZeroRetention: m.chance(0.5)},
+		Traits: provider.Traits{InlineMedia: m.chance(0.2), Completes: m.chance(0.5)},
 	}
 	if m.chance(0.3) {
 		t.Tags = []string{pick(m, "eu", "us")}

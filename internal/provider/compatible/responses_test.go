@@ -54,7 +54,7 @@ func TestEndpointIsTheOneThatAcceptsTheRequest(t *testing.T) {
 		"tools with reasoning":             {chat.Format{}, `{"model":"m","messages":[{"role":"user","content":"x"}],"reasoning_effort":"high"` + tools + `}`, provider.Target{Model: reasoner}, "/responses"},
 		"tools with the default effort":    {chat.Format{}, `{"model":"m","messages":[{"role":"user","content":"x"}]` + tools + `}`, provider.Target{Model: reasoner}, "/responses"},
 		"tools without reasoning":          {chat.Format{}, `{"model":"m","messages":[{"role":"user","content":"x"}],"reasoning_effort":"none"` + tools + `}`, provider.Target{Model: reasoner}, "/chat/completions"},
-		"a model of the Responses API":     {chat.Format{}, `{"model":"m","messages":[{"role":"user","content":"x"}]}`, provider.Target{Model: plain, ResponsesOnly: true}, "/responses"},
+		"a model of the Responses API":     {chat.Format{}, `{"model":"m","messages":[{"role":"user","content":"x"}]}`, provider.Target{Model: plain, Traits: provider.Traits{ResponsesOnly: true}}, "/responses"},
 		"a client of the Responses API":    {responses.Format{}, `{"model":"m","input":"x"}`, provider.Target{Model: plain}, "/responses"},
 		"tools of a client of Messages":    {messages.Format{}, `{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"x"}],"tools":[{"name":"f","input_schema":{"type":"object"}}]}`, provider.Target{Model: reasoner}, "/responses"},
 		"a client of Messages, plain text": {messages.Format{}, `{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"x"}]}`, provider.Target{Model: reasoner}, "/chat/completions"},
@@ -119,7 +119,7 @@ func TestResponsesRequestIsAdapted(t *testing.T) {
 func TestTargetsOfTheResponsesAPI(t *testing.T) {
 	t.Parallel()
 	model := &catalog.Model{Name: "pro", Abilities: llm.Tools | llm.Logprobs | llm.ManyChoices}
-	settings := provider.Settings{Targets: []*provider.Target{{Model: model, ResponsesOnly: true}, {Model: model}}}
+	settings := provider.Settings{Targets: []*provider.Target{{Model: model, Traits: provider.Traits{ResponsesOnly: true}}, {Model: model}}}
 	openai, _ := Find("openai")
 	p := New(openai, settings)
 	if got := p.Targets[0]; got.Model.Abilities != llm.Tools || !got.Lacks.Has(llm.ManyChoices) || got.Lacks.Has(llm.ResponsesAPI) {
@@ -139,7 +139,7 @@ func TestModelWithoutStreamsIsAskedForAWholeResponse(t *testing.T) {
 	t.Parallel()
 	model := &catalog.Model{Name: "pro", NoStream: true}
 	openai, _ := Find("openai")
-	p := New(openai, provider.Settings{Targets: []*provider.Target{{Provider: "openai", Upstream: "up", Model: model, ResponsesOnly: true}}})
+	p := New(openai, provider.Settings{Targets: []*provider.Target{{Provider: "openai", Upstream: "up", Model: model, Traits: provider.Traits{ResponsesOnly: true}}}})
 	answer := `{"id":"r","model":"up","status":"completed","output":[{"id":"m","type":"message","content":[{"type":"output_text","text":"Hi"}]}],"usage":{"input_tokens":1,"output_tokens":1}}`
 	for _, c := range []struct {
 		format     wire.Format
