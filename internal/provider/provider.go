@@ -75,24 +75,17 @@ func (t *Target) Serves(op llm.Op) bool {
 	return t.Model.Op == op || op == llm.Complete && t.Completes && t.Model.Op == llm.Chat
 }
 
-// Provider is one configured upstream. If an Exchange is nil, the operation is not supported.
+// Provider is one configured upstream.
 type Provider struct {
 	Name        string
 	Title       string // display name, such as "Mistral AI"
 	BaseURL     string
 	Simulated   bool
 	Credentials []Credential
-	Chat        Exchange
-	Embed       Exchange
-	Complete    Exchange
-	Moderate    Exchange
-	Media       Exchange // audio, images and reranking
-	Realtime    Exchange // WebSocket sessions; its requests are the handshake, and it decodes no events
-	Stored      Exchange // operations on stored responses; its calls have no target and no request
-	Objects     Exchange // files and batches; its calls have no target and no request
-	Targets     []*Target
-	ModelsPath  string // path of the model list, relative to BaseURL; empty when there is none
-	Authorize   func(h http.Header, secret string)
+	Exchanges
+	Targets    []*Target
+	ModelsPath string // path of the model list, relative to BaseURL; empty when there is none
+	Authorize  func(h http.Header, secret string)
 	// Login exchanges a credential for a short-lived token, which is sent in its place. It is called before every call,
 	// so it caches tokens. It is safe for concurrent use. It is nil if the secret itself is sent.
 	Login func(ctx context.Context, secret string) (string, error)
@@ -101,6 +94,18 @@ type Provider struct {
 	Parts      func(secret string) []string
 	Transport  http.RoundTripper // nil for the network
 	Concurrent int               // maximum concurrent requests; 0 for no limit
+}
+
+// Exchanges are the operations of a provider. If an Exchange is nil, the operation is not supported.
+type Exchanges struct {
+	Chat     Exchange
+	Embed    Exchange
+	Complete Exchange
+	Moderate Exchange
+	Media    Exchange // audio, images and reranking
+	Realtime Exchange // WebSocket sessions; its requests are the handshake, and it decodes no events
+	Stored   Exchange // operations on stored responses; its calls have no target and no request
+	Objects  Exchange // files and batches; its calls have no target and no request
 }
 
 // Secrets returns a credential and its parts. They must not appear in anything that the gateway returns or stores. It
@@ -112,21 +117,21 @@ func (p *Provider) Secrets(secret string) []string {
 	return append([]string{secret}, p.Parts(secret)...)
 }
 
-// Exchange returns the provider's implementation of op, or nil.
-func (p *Provider) Exchange(op llm.Op) Exchange {
+// Exchange returns the implementation of op, or nil.
+func (e *Exchanges) Exchange(op llm.Op) Exchange {
 	switch op {
 	case llm.Realtime:
-		return p.Realtime
+		return e.Realtime
 	case llm.Speech, llm.Transcribe, llm.Draw, llm.Rerank:
-		return p.Media
+		return e.Media
 	case llm.Embed:
-		return p.Embed
+		return e.Embed
 	case llm.Complete:
-		return p.Complete
+		return e.Complete
 	case llm.Moderate:
-		return p.Moderate
+		return e.Moderate
 	default:
-		return p.Chat
+		return e.Chat
 	}
 }
 

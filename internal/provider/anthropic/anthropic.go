@@ -54,7 +54,7 @@ func newProvider(name, title, address string, s provider.Settings) *provider.Pro
 	return &provider.Provider{
 		Name: name, Title: cmp.Or(title, name), BaseURL: base, Credentials: s.Credentials,
 		ModelsPath: "/models?limit=1000", Authorize: authorize, Targets: targets,
-		Chat: conversation{settings: s, url: base + "/messages"},
+		Exchanges: provider.Exchanges{Chat: conversation{settings: s, url: base + "/messages"}},
 	}
 }
 

@@ -71,7 +71,7 @@ func New(s provider.Settings) *provider.Provider {
 	c.region = regionOf(s, c.base)
 	p := &provider.Provider{
 		Name: cmp.Or(s.Name, name), Title: title, BaseURL: c.base, Credentials: s.Credentials, Targets: provider.Signing(converse.Name, s.Narrowed(lacks|llm.Transport, false)),
-		Chat: conversation{c}, Embed: embedding{c}, Authorize: authorize, Parts: parts,
+		Exchanges: provider.Exchanges{Chat: conversation{c}, Embed: embedding{c}}, Authorize: authorize, Parts: parts,
 	}
 	p.Login = (&login{settings: s, region: c.region, cache: provider.NewTokenCache(s.Clock())}).token
 	for _, t := range p.Targets {

@@ -46,7 +46,7 @@ func New(name, title string, s provider.Settings) *provider.Provider {
 	return &provider.Provider{
 		Name: name, Title: cmp.Or(title, name), BaseURL: base, Credentials: s.Credentials,
 		ModelsPath: "/models?pageSize=1000", Authorize: authorize, Targets: targets(s),
-		Chat: conversation{call}, Embed: embedding{call},
+		Exchanges: provider.Exchanges{Chat: conversation{call}, Embed: embedding{call}},
 	}
 }
 

@@ -54,7 +54,7 @@ func New(s provider.Settings) *provider.Provider {
 	return &provider.Provider{
 		Name: call.name, Title: title, BaseURL: cmp.Or(call.base, s.BaseURL, address), Credentials: s.Credentials,
 		Authorize: authorize, Login: login.token, Parts: func(secret string) []string { return read(secret).parts() }, Targets: targets(s),
-		Chat: conversation{caller: call, claude: anthropic.NewChat(s, call.postClaude)}, Embed: embedding{call},
+		Exchanges: provider.Exchanges{Chat: conversation{caller: call, claude: anthropic.NewChat(s, call.postClaude)}, Embed: embedding{call}},
 	}
 }
 
