@@ -117,8 +117,8 @@ func (s *Series) prepare(ctx context.Context, t *provider.Target, last bool, c *
 		series: s, provider: p, began: time.Now(),
 		lifetime: lifetime{ctx: ctx, cancel: cancel, idle: cmp.Or(t.Waits.Idle, s.Settings.Idle)},
 		call: &provider.Call{
-			Target: t, Secret: secret, Credential: pass.Credential, Secrets: p.Secrets(secret), Request: s.Terms.Request, Client: client, MaxOutput: s.Terms.OutputLimit(t),
-			Workspace: s.Workspace, Session: s.Session, SealID: s.Dispatcher.SealID,
+			Target: t, Access: provider.Access{Secret: secret, Credential: pass.Credential, Secrets: p.Secrets(secret)}, Request: s.Terms.Request, Client: client, MaxOutput: s.Terms.OutputLimit(t),
+			Sealing: provider.Sealing{Workspace: s.Workspace, Session: s.Session, SealID: s.Dispatcher.SealID},
 		},
 		note: note{index: len(s.Attempts), probe: pass.Probe, Attempt: requestlog.Attempt{
 			Target:        requestlog.Target{Provider: t.Provider, Model: t.Model.Name, Upstream: t.Upstream, Credential: pass.Credential},
@@ -257,7 +257,7 @@ func (a *Attempt) open() error {
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		return exchange.Failure(a.call, resp)
 	}
-	a.stream = redactStream(exchange.Events(a.call, resp), a.call)
+	a.stream = redactStream(exchange.Events(a.call, resp), a.call.Access)
 	for {
 		ev, ok, err := a.stream.Next()
 		if err != nil {
@@ -488,7 +488,7 @@ func (a *Attempt) Spent() bill.Spent {
 // Warnings returns the changes that the provider's adapter made to the request and the response, without credentials.
 func (a *Attempt) Warnings() []string {
 	if len(a.call.Warnings) > 0 { // warnings may quote the response
-		masker := newMasker(a.call)
+		masker := newMasker(a.call.Access)
 		for i, w := range a.call.Warnings {
 			a.call.Warnings[i] = masker.Text(w)
 		}
@@ -511,7 +511,7 @@ func (a *Attempt) translate(err error) error {
 		return a.series.Ended(a.ctx)
 	}
 	if _, ok := errors.AsType[*llm.Error](err); ok {
-		return redactError(err, newMasker(a.call))
+		return redactError(err, newMasker(a.call.Access))
 	}
 	return &llm.Error{Kind: llm.UpstreamConnect, Message: "the connection failed", Err: err}
 }

@@ -76,7 +76,7 @@ func (a *Attempt) embed(ctx context.Context, call *provider.Call, body *counting
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		return llm.Event{}, p.Embed.Failure(call, resp)
 	}
-	stream := redactStream(p.Embed.Events(call, resp), call)
+	stream := redactStream(p.Embed.Events(call, resp), call.Access)
 	defer stream.Close()
 	ev, ok, err := stream.Next()
 	if err == nil && !ok {

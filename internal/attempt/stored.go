@@ -16,14 +16,14 @@ import (
 // is silent for longer than idle is cancelled. The caller closes the stream.
 func (d *Dispatcher) CallStored(ctx context.Context, p *provider.Provider, op *provider.StoredOperation, idle time.Duration) (llm.Stream, error) {
 	return d.callAccount(ctx, p, p.Stored, &provider.Call{
-		Credential: op.Response.Credential, Operation: op, Workspace: op.Response.Workspace, Session: op.Response.Session, SealID: d.SealID,
+		Access: provider.Access{Credential: op.Response.Credential}, Operation: op, Sealing: provider.Sealing{Workspace: op.Response.Workspace, Session: op.Response.Session, SealID: d.SealID},
 	}, idle)
 }
 
 // CallObject performs an operation on the files and batches of a provider account. Like CallStored, it uses only the credential of that
 // account and reports nothing to health.
 func (d *Dispatcher) CallObject(ctx context.Context, p *provider.Provider, op *provider.ObjectOperation, idle time.Duration) (llm.Stream, error) {
-	return d.callAccount(ctx, p, p.Objects, &provider.Call{Credential: op.Credential, Object: op}, idle)
+	return d.callAccount(ctx, p, p.Objects, &provider.Call{Access: provider.Access{Credential: op.Credential}, Object: op}, idle)
 }
 
 func (d *Dispatcher) callAccount(ctx context.Context, p *provider.Provider, exchange provider.Exchange, call *provider.Call, idle time.Duration) (llm.Stream, error) {
@@ -73,7 +73,7 @@ func (s *storedStream) open(d *Dispatcher, p *provider.Provider, exchange provid
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		return exchange.Failure(s.call, resp)
 	}
-	s.events = redactStream(exchange.Events(s.call, resp), s.call)
+	s.events = redactStream(exchange.Events(s.call, resp), s.call.Access)
 	return nil
 }
 
@@ -113,7 +113,7 @@ func (s *storedStream) translate(err error) error {
 		return &llm.Error{Kind: llm.ClientCancelled, Message: "The client closed the connection before the response was complete.", Err: cause}
 	}
 	if _, ok := errors.AsType[*llm.Error](err); ok {
-		return redactError(err, newMasker(s.call))
+		return redactError(err, newMasker(s.call.Access))
 	}
 	return &llm.Error{Kind: llm.UpstreamConnect, Message: "The connection to the provider failed. Retry the request.", Err: err}
 }

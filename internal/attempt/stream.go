@@ -52,8 +52,8 @@ func (r *countingReader) Close() error { return r.from.Close() }
 
 // redactStream masks the credentials of a call in the response. It masks events in the client's format, after the
 // provider's text has been joined, decoded and translated.
-func redactStream(s llm.Stream, c *provider.Call) llm.Stream {
-	masker := newMasker(c)
+func redactStream(s llm.Stream, with provider.Access) llm.Stream {
+	masker := newMasker(with)
 	if masker == nil {
 		return s
 	}
@@ -62,14 +62,14 @@ func redactStream(s llm.Stream, c *provider.Call) llm.Stream {
 
 // newMasker returns a masker for the secrets of a call: the secret sent to the provider and the credential it was
 // derived from.
-func newMasker(c *provider.Call) *redact.Masker {
+func newMasker(a provider.Access) *redact.Masker {
 	switch {
-	case len(c.Secrets) == 0:
-		return redact.NewMasker(c.Secret)
-	case slices.Contains(c.Secrets, c.Secret):
-		return redact.NewMasker(c.Secrets...)
+	case len(a.Secrets) == 0:
+		return redact.NewMasker(a.Secret)
+	case slices.Contains(a.Secrets, a.Secret):
+		return redact.NewMasker(a.Secrets...)
 	}
-	return redact.NewMasker(append(slices.Clip(c.Secrets), c.Secret)...)
+	return redact.NewMasker(append(slices.Clip(a.Secrets), a.Secret)...)
 }
 
 type redactReader struct {

@@ -215,7 +215,7 @@ func decode(in ingress, body []byte) *llm.Request {
 
 // send encodes the request for the provider, or the error.
 func send(in ingress, p *provider.Provider, req *llm.Request) error {
-	call := &provider.Call{Target: p.Targets[0], Secret: `{"access_key_id":"a","secret_access_key":"b"}`, Request: req, Client: in.format}
+	call := &provider.Call{Target: p.Targets[0], Access: provider.Access{Secret: `{"access_key_id":"a","secret_access_key":"b"}`}, Request: req, Client: in.format}
 	sent, err := p.Exchange(in.op).NewRequest(context.Background(), call)
 	if err != nil {
 		_ = llm.AsError(err).Body("req_1")

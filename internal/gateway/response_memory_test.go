@@ -80,7 +80,7 @@ func TestResponsesOfManyPartsUseLittleMemory(t *testing.T) { //nolint:parallelte
 						continue
 					}
 					p := singleTarget(out.vendor, out.model, op)
-					call := &provider.Call{Target: p.Targets[0], Secret: "s", Client: client, Request: &llm.Request{
+					call := &provider.Call{Target: p.Targets[0], Access: provider.Access{Secret: "s"}, Client: client, Request: &llm.Request{
 						Op: op, Payload: llm.Payload{Format: client.Name(), Body: []byte("{}")}, EmbeddingOptions: llm.EmbeddingOptions{Inputs: 2}, ResponseOptions: llm.ResponseOptions{Choices: 1, Stream: stream},
 					}}
 					resp := &http.Response{

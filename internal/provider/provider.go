@@ -165,11 +165,9 @@ func (c Credential) Hint() string {
 
 // Call is the input of one attempt.
 type Call struct {
-	Target     *Target
-	Secret     string   // sent to the provider
-	Credential string   // id of the credential that Secret belongs to
-	Secrets    []string // masked in responses in addition to Secret
-	Request    *llm.Request
+	Target *Target
+	Access
+	Request *llm.Request
 	// Client is the client's format, for adapters that use another format.
 	Client Client
 	// Joins is set when the response continues an interrupted one. Client.EncodeResponse then encodes the response even
@@ -184,14 +182,26 @@ type Call struct {
 	// Counter estimates usage that the provider does not report, for clients that get usage. It may be nil.
 	Counter  llm.Counter
 	Warnings []string // changes to the request for this target, added by the adapter
-	// Workspace is the id of the caller's workspace, and Session the id of the session.
-	Workspace, Session string
-	// SealID returns the id that the client sees for a response that the provider stores. nil keeps the provider's id.
-	SealID func(llm.StoredResponse) string
+	Sealing
 	// Operation is the operation of a call to Provider.Stored; nil for all other calls.
 	Operation *StoredOperation
 	// Object is the operation of a call to Provider.Objects; nil for all other calls.
 	Object *ObjectOperation
+}
+
+// Access is the credential of a call.
+type Access struct {
+	Secret     string   // sent to the provider
+	Credential string   // id of the credential that Secret belongs to
+	Secrets    []string // masked in responses in addition to Secret
+}
+
+// Sealing replaces the ids of responses that the provider stores.
+type Sealing struct {
+	Workspace string // id of the caller's workspace
+	Session   string // id of the session; empty for none
+	// SealID returns the id that the client sees for a response that the provider stores. nil keeps the provider's id.
+	SealID func(llm.StoredResponse) string
 }
 
 // CacheHints are additions to a request for the provider's prompt cache. An adapter clears those that it does not send.

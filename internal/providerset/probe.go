@@ -65,7 +65,7 @@ func probeWith(ctx context.Context, client *egress.Client, p *provider.Provider,
 	clock, _ := http.ParseTime(resp.Header.Get("Date")) // zero when it is missing
 	result := providers.ProbeResult{Latency: time.Since(began), Status: resp.StatusCode, OK: resp.StatusCode == http.StatusOK, Clock: clock}
 	if !result.OK {
-		result.Error = p.Chat.Failure(&provider.Call{Secret: secret, Secrets: p.Secrets(c.Secret)}, resp).Message
+		result.Error = p.Chat.Failure(&provider.Call{Access: provider.Access{Secret: secret, Secrets: p.Secrets(c.Secret)}}, resp).Message
 		return result
 	}
 	if result.Models, result.Partial, err = decodeModels(resp.Body); err != nil {

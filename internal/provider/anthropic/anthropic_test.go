@@ -122,7 +122,7 @@ func chatCall(t *testing.T, target *provider.Target, body string) *provider.Call
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &provider.Call{Target: target, Secret: "s3cret", Request: req, Client: chat.Format{}}
+	return &provider.Call{Target: target, Access: provider.Access{Secret: "s3cret"}, Request: req, Client: chat.Format{}}
 }
 
 func messagesCall(t *testing.T, target *provider.Target, body string) *provider.Call {
@@ -131,7 +131,7 @@ func messagesCall(t *testing.T, target *provider.Target, body string) *provider.
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &provider.Call{Target: target, Secret: "s3cret", Request: req, Client: messages.Format{}}
+	return &provider.Call{Target: target, Access: provider.Access{Secret: "s3cret"}, Request: req, Client: messages.Format{}}
 }
 
 func target(t *testing.T, p *provider.Provider, name string) *provider.Target {

@@ -195,7 +195,7 @@ func TestSecretsAreSentInTheirHeaders(t *testing.T) {
 	} {
 		p := New(provider.Settings{BaseURL: "https://res.test", Headers: tc.headers})
 		target := &provider.Target{Model: &catalog.Model{Op: llm.Chat}, Upstream: "m"}
-		r, err := p.Chat.NewRequest(t.Context(), &provider.Call{Target: target, Secret: tc.secret, Request: req, Client: chat.Format{}})
+		r, err := p.Chat.NewRequest(t.Context(), &provider.Call{Target: target, Access: provider.Access{Secret: tc.secret}, Request: req, Client: chat.Format{}})
 		if err != nil {
 			t.Fatal(err)
 		}

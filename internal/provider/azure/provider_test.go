@@ -91,7 +91,7 @@ func TestDeploymentsInThePath(t *testing.T) {
 	}
 	p := New(provider.Settings{BaseURL: "https://res.openai.azure.com", Options: map[string]string{OptionVersion: "2024-10-21"}})
 	target := &provider.Target{Model: &catalog.Model{Name: "m", Op: llm.Chat}, Upstream: "my gpt/4%"}
-	r, err := p.Chat.NewRequest(t.Context(), &provider.Call{Target: target, Secret: "k", Request: req, Client: chat.Format{}})
+	r, err := p.Chat.NewRequest(t.Context(), &provider.Call{Target: target, Access: provider.Access{Secret: "k"}, Request: req, Client: chat.Format{}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +102,7 @@ func TestDeploymentsInThePath(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err = p.Complete.NewRequest(t.Context(), &provider.Call{Target: target, Secret: "k", Request: prompt, Client: chat.Format{}})
+	r, err = p.Complete.NewRequest(t.Context(), &provider.Call{Target: target, Access: provider.Access{Secret: "k"}, Request: prompt, Client: chat.Format{}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +121,7 @@ func TestHandshakesOfRealtimeSessions(t *testing.T) {
 	} {
 		for secret, header := range map[string]string{"k": "Api-Key", "Bearer t": "Authorization"} {
 			p := New(provider.Settings{BaseURL: "https://res.openai.azure.com", Options: map[string]string{OptionVersion: version}})
-			r, err := p.Realtime.NewRequest(t.Context(), &provider.Call{Target: target, Secret: secret, Request: req})
+			r, err := p.Realtime.NewRequest(t.Context(), &provider.Call{Target: target, Access: provider.Access{Secret: secret}, Request: req})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -138,7 +138,7 @@ func TestMarkIsACachePointAtTheEnd(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		call := &provider.Call{Target: p.Targets[0], Secret: "AKIA:secret", Request: req, Client: chat.Format{}, Cache: provider.CacheHints{Mark: tc.mark}}
+		call := &provider.Call{Target: p.Targets[0], Access: provider.Access{Secret: "AKIA:secret"}, Request: req, Client: chat.Format{}, Cache: provider.CacheHints{Mark: tc.mark}}
 		r, err := p.Chat.NewRequest(t.Context(), call)
 		if err != nil {
 			t.Fatal(err)

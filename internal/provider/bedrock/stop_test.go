@@ -40,7 +40,7 @@ func TestStopSequenceReachesMessagesClients(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		call := &provider.Call{Target: p.Targets[0], Secret: "s3cret", Request: req, Client: messages.Format{}}
+		call := &provider.Call{Target: p.Targets[0], Access: provider.Access{Secret: "s3cret"}, Request: req, Client: messages.Format{}}
 		sent, err := p.Chat.NewRequest(t.Context(), call)
 		if err != nil {
 			t.Fatal(err)
@@ -75,7 +75,7 @@ func TestSingleStopSequenceIsReported(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		call := &provider.Call{Target: p.Targets[0], Secret: "s3cret", Request: req, Client: messages.Format{}}
+		call := &provider.Call{Target: p.Targets[0], Access: provider.Access{Secret: "s3cret"}, Request: req, Client: messages.Format{}}
 		ev, _, err := p.Chat.Events(call, &http.Response{Header: http.Header{}, Body: io.NopCloser(strings.NewReader(response))}).Next()
 		if err != nil || !strings.Contains(string(ev.Data), want) {
 			t.Errorf("%s: %v in %s", stops, err, ev.Data)

@@ -101,7 +101,7 @@ func request(t *testing.T, op llm.Op, body string) *llm.Request {
 // send builds the call for a body. It returns the request, its members and the warnings.
 func send(t *testing.T, v Row, s provider.Settings, m *catalog.Model, body string) (*http.Request, map[string]json.RawMessage, []string) {
 	t.Helper()
-	call := &provider.Call{Target: &provider.Target{Model: m, Upstream: "up"}, Secret: "s3cret", Request: request(t, m.Op, body)}
+	call := &provider.Call{Target: &provider.Target{Model: m, Upstream: "up"}, Access: provider.Access{Secret: "s3cret"}, Request: request(t, m.Op, body)}
 	r, err := New(v, s).Exchange(m.Op).NewRequest(t.Context(), call)
 	if err != nil {
 		t.Fatal(err)

@@ -26,7 +26,7 @@ func openaiCall(t *testing.T, format wire.Format, body string, target provider.T
 	}
 	r, _ := Find("openai")
 	target.Provider, target.Upstream = "openai", "up"
-	call = &provider.Call{Target: &target, Request: req, Client: format, Secret: "sk-0123456789"}
+	call = &provider.Call{Target: &target, Request: req, Client: format, Access: provider.Access{Secret: "sk-0123456789"}}
 	out, err := New(r, provider.Settings{}).Chat.NewRequest(t.Context(), call)
 	if err != nil {
 		t.Fatal(err)
@@ -152,7 +152,7 @@ func TestModelWithoutStreamsIsAskedForAWholeResponse(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		call := &provider.Call{Target: p.Targets[0], Request: req, Client: c.format, Secret: "sk-0123456789"}
+		call := &provider.Call{Target: p.Targets[0], Request: req, Client: c.format, Access: provider.Access{Secret: "sk-0123456789"}}
 		out, err := p.Chat.NewRequest(t.Context(), call)
 		if err != nil {
 			t.Fatal(err)

@@ -118,7 +118,7 @@ func (c *costCase) read(t *testing.T, client wire.Format) (*llm.Usage, error) {
 	}
 	defer resp.Body.Close()
 	var used *llm.Usage
-	call := &provider.Call{Target: p.Targets[0], Secret: "secret", Request: request, Client: client}
+	call := &provider.Call{Target: p.Targets[0], Access: provider.Access{Secret: "secret"}, Request: request, Client: client}
 	for ev, err := range llm.All(p.Exchange(c.op).Events(call, resp)) {
 		if err != nil {
 			return used, err

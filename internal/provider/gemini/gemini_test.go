@@ -77,7 +77,7 @@ func newCall(t *testing.T, op llm.Op, target *provider.Target, body string) *pro
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &provider.Call{Target: target, Secret: "secret-key", Request: req, Client: chat.Format{}}
+	return &provider.Call{Target: target, Access: provider.Access{Secret: "secret-key"}, Request: req, Client: chat.Format{}}
 }
 
 func TestAddressesOfModels(t *testing.T) {

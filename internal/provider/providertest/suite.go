@@ -133,7 +133,7 @@ func (s *suite) call(t *testing.T, name string) (provider.Exchange, *provider.Ca
 		target = s.provider.Targets[i]
 	}
 	exchange := s.provider.Exchange(op)
-	return exchange, &provider.Call{Target: target, Secret: secret, Request: req, Client: chat.Format{}}, exchange != nil
+	return exchange, &provider.Call{Target: target, Access: provider.Access{Secret: secret}, Request: req, Client: chat.Format{}}, exchange != nil
 }
 
 type contextKey struct{}

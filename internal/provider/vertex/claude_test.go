@@ -39,7 +39,7 @@ func TestClaudeIsCalledInItsOwnFormat(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := p.Chat.NewRequest(t.Context(), &provider.Call{Target: target("claude-opus-4-8@default", llm.Chat), Secret: "token", Request: req, Client: tc.format.(provider.Client)})
+		r, err := p.Chat.NewRequest(t.Context(), &provider.Call{Target: target("claude-opus-4-8@default", llm.Chat), Access: provider.Access{Secret: "token"}, Request: req, Client: tc.format.(provider.Client)})
 		if err != nil {
 			t.Fatal(err)
 		}

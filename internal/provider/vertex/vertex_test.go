@@ -61,7 +61,7 @@ func newCall(t *testing.T, body string) *provider.Call {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &provider.Call{Target: target("gemini-2.5-flash", llm.Chat), Secret: "token", Request: req, Client: chat.Format{}}
+	return &provider.Call{Target: target("gemini-2.5-flash", llm.Chat), Access: provider.Access{Secret: "token"}, Request: req, Client: chat.Format{}}
 }
 
 const plain = `{"model":"m","messages":[{"role":"user","content":"x"}]}`
