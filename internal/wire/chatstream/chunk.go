@@ -10,19 +10,10 @@ import (
 
 // chunk is the result of scanning a chunk or a complete response. It is reused.
 type chunk struct {
-	whole  bool   // decode message instead of delta
-	bare   bool   // legacy completion: text is a member of the choice
-	outer  string // alternative location of usage: the outer and the inner member
-	inner  string
+	chunkOptions
 	fields []llm.Field // members of the object, in order; only relevant names are kept
-
-	id, created, tier []byte // raw values; nil when absent or null
-	model             rawjson.String
-	hasModel          bool
-	usage             []byte // raw; nil when absent or null
-	usageOnTop        bool   // whether usage is the top-level member
-	fault             []byte // raw error member; nil when absent or null
-	choices           int    // number of choices; -1 when the member is absent or not a list
+	members
+	choices int // number of choices; -1 when the member is absent or not a list
 
 	hasMessage   bool // has a delta or message
 	content      bool
@@ -33,6 +24,23 @@ type chunk struct {
 	droppedPart  bool         // whether there is content that the format cannot express
 
 	out []byte // the resulting event
+}
+
+// chunkOptions select how a chunk is scanned.
+type chunkOptions struct {
+	whole        bool   // decode message instead of delta
+	bare         bool   // legacy completion: text is a member of the choice
+	outer, inner string // alternative location of usage: the outer and the inner member
+}
+
+// members are the top-level members of a chunk other than its choices.
+type members struct {
+	id, created, tier []byte // raw values; nil when absent or null
+	model             rawjson.String
+	hasModel          bool
+	usage             []byte // raw; nil when absent or null
+	usageOnTop        bool   // whether usage is the top-level member
+	fault             []byte // raw error member; nil when absent or null
 }
 
 // maxChoices is the maximum number of choices that the format allows.
@@ -75,7 +83,7 @@ func (c *chunk) read(data []byte) ([]byte, error) {
 // scan reads data. It returns an error if data is not a JSON object or its choices are not a list of objects, because
 // such data may contain text.
 func (c *chunk) scan(data []byte) error {
-	*c = chunk{whole: c.whole, bare: c.bare, outer: c.outer, inner: c.inner, fields: c.fields[:0], corrections: c.corrections[:0], out: c.out, choices: -1}
+	*c = chunk{chunkOptions: c.chunkOptions, fields: c.fields[:0], corrections: c.corrections[:0], out: c.out, choices: -1}
 	s := rawjson.Scanner{Data: data}
 	if s.Peek() != '{' {
 		s.Fail("data must be an object")

@@ -48,29 +48,42 @@ func Events(r io.Reader, o EventOptions) iter.Seq2[llm.Event, error] { return ll
 
 // responseReader is the state of decoding one response.
 type responseReader struct {
-	from       io.Reader
+	source
 	o          EventOptions
 	model      []byte // quoted; empty to keep the provider's
 	c          *chunk // current chunk; nil while a stream waits for the next one
 	size       int64
 	warnedLost bool // warned about dropped content
 
-	reported    string // model name that the provider reports
-	tier        string // service tier that the provider reports
-	id, created []byte // from the first chunk
-	seen, ended choiceSet
-	usage       *llm.Usage // latest usage; its event is held for the end
-	held        []byte
+	head
+	progress
+	usage *llm.Usage // latest usage; its event is held for the end
+	held  []byte
 
 	ascii, other int64 // bytes of text
 
+	over bool
+	err  error // why the response is incomplete, at its end
+}
+
+// source is the body of a response.
+type source struct {
+	from   io.Reader
 	events sse.Reader // reader of a streamed response
 	framed bool       // the response is streamed
 	chunks [][]byte   // remaining chunks of a non-streamed response that is split
 	whole  bool       // whether a non-streamed response is split
-	over   bool
-	err    error // why the response is incomplete, at its end
 }
+
+// head holds the members that the chunks share.
+type head struct {
+	reported    string // model name that the provider reports
+	tier        string // service tier that the provider reports
+	id, created []byte // from the first chunk
+}
+
+// progress holds the choices that have begun and those that have a finish reason.
+type progress struct{ seen, ended choiceSet }
 
 func newResponseReader(r io.Reader, o EventOptions) *responseReader {
 	if o.MaxAnswer <= 0 {
@@ -271,14 +284,14 @@ func (a *responseReader) recordHead(data []byte) {
 }
 
 // finished reports whether every choice has a finish reason.
-func (a *responseReader) finished() bool { return !a.ended.empty() && a.ended == a.seen }
+func (p *progress) finished() bool { return !p.ended.empty() && p.ended == p.seen }
 
 // complete returns an error if the stream must not end here. said reports whether the provider sent the end marker.
-func (a *responseReader) complete(said bool) error {
+func (p *progress) complete(said bool) error {
 	switch {
-	case a.seen.empty() && !said:
+	case p.seen.empty() && !said:
 		return malformed("The provider's response has no choices.")
-	case !a.finished():
+	case !p.finished():
 		return &llm.Error{Kind: llm.StreamInterrupted, Message: "The provider's stream ended before the response was complete."}
 	}
 	return nil

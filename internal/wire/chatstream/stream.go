@@ -36,7 +36,7 @@ func (r *responseStream) Close() {
 	a := r.responseReader
 	a.leaveChunk()
 	a.events.Reset(nil, 0)
-	*a = responseReader{model: a.model[:0], held: emptied(a.held), events: a.events} // only the capacity of the buffers stays
+	*a = responseReader{model: a.model[:0], held: emptied(a.held), source: source{events: a.events}} // only the capacity of the buffers stays
 	readerPool.Put(a)
 	r.responseReader = nil
 }
