@@ -23,6 +23,13 @@ type requestReader struct {
 	toolNames      map[string]string           // by call id
 	callSignatures map[string]wrappedSignature // by call id
 
+	inputState
+	turn   *turncache.Turn // nil to read the whole body
+	recent turncache.Recent[checkpoint]
+}
+
+// inputState describes the items of the input up to the current one.
+type inputState struct {
 	last             llm.Role       // role of the last message
 	hasText, hasCall bool           // content of the last message
 	asked            rawjson.String // first text of the last user message that has one
@@ -31,9 +38,6 @@ type requestReader struct {
 	results          bool           // the input has results that only the provider can read
 	wrapped          bool           // the input has signatures that the gateway wrapped
 	before           settings       // from the members before the input
-
-	turn   *turncache.Turn // nil to read the whole body
-	recent turncache.Recent[checkpoint]
 }
 
 // is records a problem when a value has the wrong type. A null is absent.

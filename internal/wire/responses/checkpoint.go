@@ -12,13 +12,7 @@ type checkpoint struct {
 	request llm.Request
 	list    llm.Field // the input; its end is not known
 	next    int       // index of the next item
-
-	last              llm.Role
-	hasText, hasCall  bool
-	asked, instructed rawjson.String
-	stored, results   bool
-	wrapped           bool
-	before            settings
+	input   inputState
 }
 
 // mark stores the state after item n.
@@ -26,11 +20,7 @@ func (r *requestReader) mark(n int, list llm.Field) {
 	if r.turn == nil || r.Pos < turncache.MinPrefix || r.Err != nil || !r.Valid() {
 		return
 	}
-	*r.recent.Next() = checkpoint{
-		scanner: r.Checkpoint(), request: r.req.Clone(), list: list, next: n + 1,
-		last: r.last, hasText: r.hasText, hasCall: r.hasCall, asked: r.asked, instructed: r.instructed, stored: r.stored, results: r.results,
-		wrapped: r.wrapped, before: r.before,
-	}
+	*r.recent.Next() = checkpoint{scanner: r.Checkpoint(), request: r.req.Clone(), list: list, next: n + 1, input: r.inputState}
 }
 
 // resume continues at a checkpoint of an earlier turn.
@@ -38,8 +28,7 @@ func (r *requestReader) resume(c *checkpoint, read func(key []byte)) {
 	req, body := r.req, r.req.Body
 	*req = c.request.Clone()
 	req.Body = body
-	r.last, r.hasText, r.hasCall, r.asked, r.instructed, r.stored, r.results = c.last, c.hasText, c.hasCall, c.asked, c.instructed, c.stored, c.results
-	r.wrapped, r.before = c.wrapped, c.before
+	r.inputState = c.input
 	r.Resume(c.scanner)
 	for n := range func(yield func(int) bool) { r.ElementsAfter(c.next, yield) } {
 		r.item(n)
