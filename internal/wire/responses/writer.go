@@ -54,16 +54,26 @@ type responseWriter struct {
 	begun    bool
 	started  bool // the first events were sent
 	sequence int
-	items    []*item
-	calls    map[int]*item // tool calls by index
-	said     []*item       // open items that are not calls
+	outputItems
 	reported string
 	usage    *llm.Usage
 	finish   string
 
-	ascii, other int
-	characters   int // number of characters of the text
-	ready        []llm.Event
+	textSize
+	ready []llm.Event
+}
+
+// outputItems are the items of a response.
+type outputItems struct {
+	items []*item
+	calls map[int]*item // tool calls by index
+	said  []*item       // open items that are not calls
+}
+
+// textSize is the size of the text of a response.
+type textSize struct {
+	ascii, other int // bytes
+	characters   int
 }
 
 func newResponseWriter(f Format, req *llm.Request, model string) *responseWriter {
