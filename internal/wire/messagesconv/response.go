@@ -14,9 +14,10 @@ import (
 // Encode encodes a response in the messages format: many events for a stream, otherwise one. An error among the deltas
 // ends the events, after the usage so far.
 func Encode(req *llm.Request, model string, deltas iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Event, error] {
-	sum := sha256.Sum256(req.Body) // for providers that send no ID
+	sum := sha256.Sum256(req.Body)
 	a := &responseWriter{
-		request: req, model: model, stream: req.Stream, fallbackID: "msg_" + hex.EncodeToString(sum[:12]), current: -1, calls: map[int]int{},
+		request: req, stream: req.Stream, current: -1, calls: map[int]int{},
+		messageHead: messageHead{model: model, fallbackID: "msg_" + hex.EncodeToString(sum[:12])},
 	}
 	return a.write(deltas)
 }
@@ -60,13 +61,12 @@ func (a *responseWriter) write(deltas iter.Seq2[llm.Delta, error]) iter.Seq2[llm
 
 // responseWriter is the state of encoding one response.
 type responseWriter struct {
-	request           *llm.Request // nil when an interrupted stream is continued
-	model, fallbackID string
-	emit              func(llm.Event) bool
-	stream            bool
-	disconnected      bool // whether the consumer has stopped
+	request      *llm.Request // nil when an interrupted stream is continued
+	emit         func(llm.Event) bool
+	stream       bool
+	disconnected bool // whether the consumer has stopped
 
-	id, reported string
+	messageHead
 	started      bool
 	blocks       []*content
 	current      int         // open block; -1 for none
@@ -75,6 +75,14 @@ type responseWriter struct {
 	usage        *llm.Usage
 
 	ascii, other int
+}
+
+// messageHead identifies a message and its model.
+type messageHead struct {
+	model      string // name that the client sees
+	reported   string // name that the provider reports
+	id         string
+	fallbackID string // for providers that send no ID
 }
 
 // content is one block of the response.
