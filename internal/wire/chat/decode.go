@@ -24,9 +24,8 @@ type decoder struct {
 	validate.Reader
 	req *llm.Request
 
-	messages, input           bool // whether the member is present and not null
-	maxTokens, maxCompletion  int64
-	bestOf                    int64
+	messages, input bool // whether the member is present and not null
+	outputLimits
 	longest                   int    // length of the longest input, in bytes or token IDs
 	top                       string // top-level member being read
 	previewText               rawjson.String
@@ -35,6 +34,12 @@ type decoder struct {
 	recent                    turncache.Recent[checkpoint]
 	safetyIdentifier, endUser string
 	custom                    bool // the request has custom tools, or calls of them
+}
+
+// outputLimits are the members that limit the output.
+type outputLimits struct {
+	maxTokens, maxCompletion int64
+	bestOf                   int64
 }
 
 // DecodeRequest validates a request strictly and describes it. It rejects bodies that two parsers may read differently, and
