@@ -18,7 +18,7 @@ type family struct {
 
 // claude is the common dialect of Anthropic's models.
 var claude = converse.Dialect{
-	Force: converse.ForceNamed, Cache: converse.CacheTools, TopK: "top_k", KeepThinking: true, Status: true, TellStop: true, OneCall: true,
+	Force: converse.ForceNamed, Cache: converse.CacheTools, TopK: "top_k", ThinkingRules: converse.ThinkingRules{KeepThinking: true}, Status: true, TellStop: true, OneCall: true,
 }
 
 var (
@@ -58,14 +58,14 @@ var families = []family{
 	{names: []string{"claude"}, dialect: claude},
 
 	{names: []string{"nova-2"}, dialect: converse.Dialect{
-		Force: converse.ForceNamed, Cache: converse.CacheText, TopK: "inferenceConfig.topK", Status: true, KeepThinking: true,
-		Thinking: converse.ThinkNova, Efforts: someEfforts,
+		Force: converse.ForceNamed, Cache: converse.CacheText, TopK: "inferenceConfig.topK", Status: true,
+		ThinkingRules: converse.ThinkingRules{Thinking: converse.ThinkNova, Efforts: someEfforts, KeepThinking: true},
 	}},
 	{names: []string{"nova"}, dialect: converse.Dialect{
 		Force: converse.ForceNamed, Cache: converse.CacheText, TopK: "inferenceConfig.topK", Status: true,
 	}},
 	{names: []string{"gpt-oss"}, dialect: converse.Dialect{
-		Force: converse.ForceAny, Schema: true, Thinking: converse.ThinkEffort, Efforts: someEfforts,
+		Force: converse.ForceAny, Schema: true, ThinkingRules: converse.ThinkingRules{Thinking: converse.ThinkEffort, Efforts: someEfforts},
 	}},
 	{names: []string{"mistral-7b", "mixtral"}, dialect: converse.Dialect{NoSystem: true, TopK: "top_k", CallID: chat.NineCharID}},
 	{

@@ -10,16 +10,12 @@ const Name = "converse"
 type Dialect struct {
 	Title string // the provider's name in messages, such as "Amazon Bedrock"
 
-	Force    Force    // how a tool call can be forced
-	Thinking Thinking // how thinking is requested
-	Efforts  []string // supported effort levels, lowest first
-	TopK     string   // member of additionalModelRequestFields for top_k; empty when unsupported
-	Cache    Cache    // where cache points are allowed
+	ThinkingRules
+	Force Force  // how a tool call can be forced
+	TopK  string // member of additionalModelRequestFields for top_k; empty when unsupported
+	Cache Cache  // where cache points are allowed
 
 	Schema       bool // outputConfig.textFormat, and strict tools
-	AlwaysThinks bool // thinking cannot be disabled, so no tool can be forced
-	ShowThinking bool // omits its thinking unless requested
-	KeepThinking bool // accepts the thinking of earlier turns
 	LongCache    bool // supports a cache lifetime of one hour
 	NoSystem     bool // does not support system messages
 	OneSampler   bool // rejects temperature and top_p together
@@ -31,6 +27,15 @@ type Dialect struct {
 	// CallID converts the ID of a tool call to one that the model accepts; nil for the format's default rule. It must
 	// be deterministic.
 	CallID func(string) string
+}
+
+// ThinkingRules describe how a model thinks.
+type ThinkingRules struct {
+	Thinking     Thinking // how thinking is requested
+	Efforts      []string // supported effort levels, lowest first
+	AlwaysThinks bool     // thinking cannot be disabled, so no tool can be forced
+	ShowThinking bool     // omits its thinking unless requested
+	KeepThinking bool     // accepts the thinking of earlier turns
 }
 
 // Force describes how a tool call can be forced.

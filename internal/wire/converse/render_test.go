@@ -12,8 +12,8 @@ import (
 )
 
 var able = Dialect{
-	Title: "Amazon Bedrock", Force: ForceNamed, Thinking: ThinkBudget, TopK: "top_k", Cache: CacheTools,
-	KeepThinking: true, Status: true,
+	Title: "Amazon Bedrock", Force: ForceNamed, TopK: "top_k", Cache: CacheTools, Status: true,
+	ThinkingRules: ThinkingRules{Thinking: ThinkBudget, KeepThinking: true},
 }
 
 func text(s string) llm.Part { return llm.Part{Kind: llm.TextPart, Text: s} }

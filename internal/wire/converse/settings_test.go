@@ -62,13 +62,13 @@ func TestALimitSetByTheGatewayIsReported(t *testing.T) {
 
 func TestThinkingUsesTheModelsSettings(t *testing.T) {
 	t.Parallel()
-	adaptive := Dialect{Thinking: ThinkAdaptive, Efforts: []string{"low", "medium", "high", "max"}, Force: ForceNamed}
+	adaptive := Dialect{ThinkingRules: ThinkingRules{Thinking: ThinkAdaptive, Efforts: []string{"low", "medium", "high", "max"}}, Force: ForceNamed}
 	shown := adaptive
 	shown.ShowThinking = true
 	always := adaptive
 	always.AlwaysThinks = true
-	nova := Dialect{Thinking: ThinkNova, Efforts: []string{"low", "medium", "high"}}
-	oss := Dialect{Thinking: ThinkEffort, Efforts: []string{"low", "medium", "high"}}
+	nova := Dialect{ThinkingRules: ThinkingRules{Thinking: ThinkNova, Efforts: []string{"low", "medium", "high"}}}
+	oss := Dialect{ThinkingRules: ThinkingRules{Thinking: ThinkEffort, Efforts: []string{"low", "medium", "high"}}}
 	tests := map[string]struct {
 		effort  llm.Effort
 		change  func(*llm.Conversation)
