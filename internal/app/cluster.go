@@ -8,6 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"fairlead/internal/account"
+	"fairlead/internal/budget"
 	"fairlead/internal/cluster"
 	"fairlead/internal/config"
 	"fairlead/internal/health"
@@ -18,6 +19,7 @@ import (
 	"fairlead/internal/reasoning"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/responsecache"
+	"fairlead/internal/session"
 )
 
 const (
@@ -36,8 +38,24 @@ type clusterParts struct {
 	warned   atomic.Int64     // time of the last warning, in unix nanoseconds
 }
 
-// openCluster creates the limits and budgets, either for this process only or shared through Redis.
-func (a *App) openCluster(ctx context.Context, c config.Config) error {
+// limitParts are the limits and budgets.
+type limitParts struct {
+	admission *limit.AdmissionQueue
+	limits    limit.Limiter
+	ledger    ledger.Ledger
+	cluster   *clusterParts // nil without Redis
+	sessions  *session.Namer
+	budgets   *budget.Service
+}
+
+// openLimits creates the limits and budgets, either for this process only or shared through Redis.
+func (a *App) openLimits(ctx context.Context, c config.Config) (err error) {
+	a.admission = &limit.AdmissionQueue{}
+	a.admission.Configure(c.Limits.ShedAfter)
+	if a.sessions, err = session.NewNamer(a.master); err != nil {
+		return err
+	}
+	a.budgets = a.budgetService(a.sessions)
 	budgets := ledger.Options{Spent: a.spent, OnWarn: func(b ledger.Budget, s ledger.Status) {
 		a.log.Warn("budget warning level exceeded", "budget", b.ID, "name", b.Name, "spent", s.Spent.String(), "of", b.Amount.String())
 	}}
@@ -71,6 +89,9 @@ func (a *App) openCluster(ctx context.Context, c config.Config) error {
 	return nil
 }
 
+// shedding reports whether model requests are being rejected because of overload.
+func (p *limitParts) shedding() bool { return p.admission != nil && p.admission.Overloaded() }
+
 // reasoningStore creates the store of signed reasoning. It is in memory, and shared through Redis if configured.
 func (p *clusterParts) reasoningStore(master []byte) (*reasoning.Store, error) {
 	if p == nil {
@@ -101,12 +122,12 @@ func (p *clusterParts) responseCache(c config.ResponseCache, master []byte) (*re
 
 // onHint queues a hint about a provider's health for the other replicas. It never blocks; hints are dropped when the queue is
 // full.
-func (a *App) onHint(h health.Hint) {
-	if a.cluster == nil {
+func (p *limitParts) onHint(h health.Hint) {
+	if p.cluster == nil {
 		return
 	}
 	select {
-	case a.cluster.hints <- h:
+	case p.cluster.hints <- h:
 	default:
 	}
 }
@@ -128,11 +149,11 @@ func (p *clusterParts) publishHints(ctx context.Context) {
 
 // now returns the time of the Redis clock, which all replicas share, or the local time without Redis. It is used for budget
 // periods and key expiry.
-func (a *App) now() time.Time {
-	if a.cluster == nil {
+func (p *limitParts) now() time.Time {
+	if p.cluster == nil {
 		return time.Now()
 	}
-	return a.cluster.client.Now()
+	return p.cluster.client.Now()
 }
 
 // onDelivered records which parts of each request are in the database, and adds the costs of the requests to the shared ledger.

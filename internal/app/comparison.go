@@ -23,6 +23,13 @@ import (
 	"fairlead/internal/wire/chat"
 )
 
+// comparisonParts are the components that compare responses with those of another model.
+type comparisonParts struct {
+	comparer     *shadow.Comparer
+	shadow       *gateway.Gateway // makes the calls of comparisons
+	shadowEgress *egress.Client   // calls providers for shadow
+}
+
 // openComparison creates the comparer and the gateway that makes its calls. The gateway has its own limits, connections, health,
 // prompt-cache estimates, sessions and request log, so that comparisons cannot affect clients.
 func (a *App) openComparison(c config.Config, f *providerset.Set) {

@@ -1,17 +1,49 @@
 package app
 
 import (
+	"fmt"
+
+	"fairlead/internal/config"
 	"fairlead/internal/id"
 	"fairlead/internal/llm"
+	"fairlead/internal/maintenance"
 	"fairlead/internal/outline"
 	"fairlead/internal/rawjson"
 	"fairlead/internal/redaction"
 	"fairlead/internal/requestlog"
+	"fairlead/internal/settings"
+	"fairlead/internal/spool"
+	"fairlead/internal/store/logstore"
 )
+
+// logParts are the components of the request log.
+type logParts struct {
+	spool       *spool.Spool
+	partKey     *outline.Key   // computes the addresses of request body parts
+	known       *outline.Known // parts that the database has
+	feed        *requestlog.Feed
+	redaction   *redaction.Filter
+	maintenance *maintenance.Tasks
+}
+
+// openLog opens the spool and creates the components of the request log.
+func (a *App) openLog(c config.Config) (err error) {
+	if a.partKey, err = outline.NewKey(a.master); err != nil {
+		return err
+	}
+	a.known = outline.NewKnown()
+	if a.spool, err = spool.Open(settings.SpoolDir(c), spool.Options{Limit: int64(c.Spool.Limit), Strict: c.Spool.Strict, Log: a.log, Split: a.splitRequest}); err != nil {
+		return fmt.Errorf("open spool: %w", err)
+	}
+	a.maintenance = maintenance.New(a.db, func() logstore.Retention { return settings.Retention(a.loaded().Config.Log) }, a.report)
+	a.feed = requestlog.NewFeed()
+	a.redaction = redaction.New(a.keyring.Workspace, func() []string { return a.loaded().Config.Log.Redact }, a.log)
+	return nil
+}
 
 // splitRequest returns an entry whose request body is split, without the parts that this process has delivered to the database before.
 // Parts are shared by the requests of one workspace that are redacted by the same rules. The parts use the given memory.
-func (a *App) splitRequest(e *requestlog.Entry, memory []byte) *requestlog.Entry {
+func (l *logParts) splitRequest(e *requestlog.Entry, memory []byte) *requestlog.Entry {
 	at, ok := id.Time(e.ID)
 	if !ok || e.BodyState != requestlog.BodyStored {
 		return e
@@ -20,12 +52,12 @@ func (a *App) splitRequest(e *requestlog.Entry, memory []byte) *requestlog.Entry
 	if e.Decision == nil && !rawjson.Valid(body) { // a request with a decision was decoded
 		return e
 	}
-	known := a.known.Of(outline.DayOf(at))
+	known := l.known.Of(outline.DayOf(at))
 	if e.Decision != nil && e.Decision.Input.Needs&(llm.JSONMode|llm.JSONSchema) != 0 {
 		known = func(outline.Address) bool { return false } // the response is compared with the schema in the request
 	}
-	rules := a.redaction.Version(e.WorkspaceID)
-	request, parts, ok := a.partKey.Scope(e.WorkspaceID+"\x00"+rules).SplitTurn(body, e.Body.Turn, memory, known)
+	rules := l.redaction.Version(e.WorkspaceID)
+	request, parts, ok := l.partKey.Scope(e.WorkspaceID+"\x00"+rules).SplitTurn(body, e.Body.Turn, memory, known)
 	if !ok {
 		return e
 	}

@@ -10,6 +10,7 @@ import (
 	"fairlead/internal/redaction"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/spool"
+	"fairlead/internal/telemetry"
 	"fairlead/internal/transcript"
 )
 
@@ -31,8 +32,15 @@ func (l exportedLog) End(e *requestlog.Entry) error {
 	return err
 }
 
-// openExport starts the export of traces and metrics by OTLP, if it is configured.
+// exportParts are the metrics and the export of traces.
+type exportParts struct {
+	metrics *telemetry.Metrics
+	traces  *otlp.Exporter // nil if nothing is exported by OTLP
+}
+
+// openExport creates the metrics. It starts the export of traces and metrics by OTLP, if it is configured.
 func (a *App) openExport(ctx context.Context, c config.Config) error {
+	a.metrics = telemetry.NewMetrics(telemetry.Build{Version: a.version}, a.gauges())
 	s, err := otlp.Resolve(c.Telemetry, a.options.Env)
 	if err != nil {
 		return err

@@ -25,10 +25,10 @@ func (a *App) observe(e *requestlog.Entry) {
 }
 
 // observeStart publishes a request in the live view when it is sent to a provider.
-func (a *App) observeStart(e *requestlog.Entry) {
-	begun := a.redaction.RedactRow(e)
+func (l *logParts) observeStart(e *requestlog.Entry) {
+	begun := l.redaction.RedactRow(e)
 	begun.Attempts = nil // the gateway still changes them
-	a.feed.Publish(requestlog.Update{Entry: begun, Running: true})
+	l.feed.Publish(requestlog.Update{Entry: begun, Running: true})
 }
 
 // spent returns the costs charged to a budget, from the entries in the spool and in the database. The spool is read first, so

@@ -18,7 +18,7 @@ func TestSpentCountsEntriesInSpoolAndStoreOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer queue.Close()
-	a := &App{db: i.Store, spool: queue}
+	a := &App{storageParts: storageParts{db: i.Store}, logParts: logParts{spool: queue}}
 	now := time.Now()
 	stored, both, waiting, older := costing(now, 1), costing(now, 20), costing(now, 300), costing(now.Add(-time.Hour), 4000)
 	// While an entry is being delivered, and after a crash, it is in both places.

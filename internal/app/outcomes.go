@@ -11,8 +11,8 @@ import (
 )
 
 // countTrial counts a finished request towards the exploration of its workspace.
-func (a *App) countTrial(e *requestlog.Entry) {
-	if e.Decision == nil || e.Cost == nil || !route.IsAuto(e.Decision.Input.Model) || !a.feedback.Explores(e.WorkspaceID) {
+func (p *routingParts) countTrial(e *requestlog.Entry) {
+	if e.Decision == nil || e.Cost == nil || !route.IsAuto(e.Decision.Input.Model) || !p.feedback.Explores(e.WorkspaceID) {
 		return
 	}
 	t := feedback.Trial{Cost: *e.Cost, Explored: e.Decision.Explored && e.Decision.Input.Trial != nil}
@@ -28,11 +28,11 @@ func (a *App) countTrial(e *requestlog.Entry) {
 			t.Extra = tried.Price.Sub(*best.Price)
 		}
 	}
-	a.feedback.Tried(e.WorkspaceID, t)
+	p.feedback.Tried(e.WorkspaceID, t)
 }
 
 // storeVerdict stores the verdict of a comparison as an outcome of both models.
-func (a *App) storeVerdict(ctx context.Context, r *proof.Record, d *route.Decision) error {
+func (p *routingParts) storeVerdict(ctx context.Context, r *proof.Record, d *route.Decision) error {
 	if r.State != proof.Compared || r.Model == r.Baseline {
 		return nil
 	}
@@ -40,7 +40,7 @@ func (a *App) storeVerdict(ctx context.Context, r *proof.Record, d *route.Decisi
 	if r.Method == judge.Hook {
 		source = feedback.FromHook
 	}
-	return a.feedback.Verdict(ctx, feedback.Rating{
+	return p.feedback.Verdict(ctx, feedback.Rating{
 		RequestID: r.Request, WorkspaceID: r.Workspace, Source: source, Score: (1 + min(max(r.Difference, -1), 1)) / 2,
 		Label: r.Method,
 		Rated: feedback.Rated{Model: r.Model, Other: r.Baseline, Task: d.Input.Features.Task, Skills: d.Input.Features.Skills, Predictor: d.Input.Predictor},

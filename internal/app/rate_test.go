@@ -45,7 +45,7 @@ func ratedApp(t *testing.T) (*App, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := &App{db: i.Store}
+	a := &App{storageParts: storageParts{db: i.Store}}
 	if a.predictor, err = predict.Embedded(); err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,7 @@ import (
 	"fairlead/internal/predict"
 	"fairlead/internal/promptcache"
 	"fairlead/internal/providerset"
+	"fairlead/internal/quality"
 	"fairlead/internal/replay"
 	"fairlead/internal/settings"
 	"fairlead/internal/signals"
@@ -30,6 +31,21 @@ const (
 	listLook    = 30 * time.Second
 	minListLook = 250 * time.Millisecond
 )
+
+// routingParts are the components that routing decisions depend on, and those that explain and learn from decisions.
+type routingParts struct {
+	predictor *predict.Predictor
+	quality   *quality.Rater
+	policies  *policystore.Store
+	feedback  *feedback.Index
+	signals   *signals.Collector
+	decisions *explain.Service
+	keeper    *explain.VersionKeeper
+	lengths   *length.Tracker
+	prefixes  promptcache.Store
+	shared    *promptcache.Shared // prompt prefixes shared through Redis; nil without Redis
+	redis     *redis.Client       // client of shared; nil without Redis
+}
 
 // openRouting loads the policies and ratings and creates the prompt-cache estimates that routing decisions depend on.
 func (a *App) openRouting(ctx context.Context, c config.Config, f *providerset.Set) error {

@@ -13,14 +13,61 @@ import (
 	"sync/atomic"
 	"time"
 
+	"fairlead/docs"
 	"fairlead/internal/account"
+	"fairlead/internal/admin"
+	"fairlead/internal/admin/adminapi"
 	"fairlead/internal/config"
 	"fairlead/internal/gateway"
 	"fairlead/internal/id"
 	"fairlead/internal/ingress"
 	"fairlead/internal/llm"
 	"fairlead/internal/manual"
+	"fairlead/internal/settings"
+	"fairlead/web"
 )
+
+// webParts are the listeners and what they serve besides the model API.
+type webParts struct {
+	listener, adminListener *listener
+	edge                    edge
+	admin                   *adminapi.Server
+	manual                  *manual.Site
+	dashboard               http.Handler
+}
+
+// listen opens the listeners. They reject requests until openWeb.
+func (a *App) listen(ctx context.Context, c config.Config) (err error) {
+	a.edge.publicURL = settings.PublicURL(c)
+	var cert *tls.Config
+	pair, err := a.loaded().Certificate()
+	if err != nil {
+		return err
+	}
+	if pair != nil {
+		cert = &tls.Config{Certificates: []tls.Certificate{*pair}, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}
+	}
+	a.listener, err = listen(ctx, c.Listen, cert, &c, a.log, a.edge.starting(), a.edge.rejectMalformed)
+	if err != nil || c.AdminListen == "" {
+		return err
+	}
+	a.adminListener, err = listen(ctx, c.AdminListen, nil, &c, a.log, a.edge.starting(), a.edge.rejectMalformed)
+	return err
+}
+
+// openWeb creates the admin API, the manual and the dashboard, and serves all requests.
+func (a *App) openWeb() (err error) {
+	if a.admin, err = admin.New(a.adminParts()); err != nil {
+		return fmt.Errorf("build admin API: %w", err)
+	}
+	a.manual = manual.New(docs.Files, http.HandlerFunc(a.edge.notFound))
+	a.dashboard = web.Handler(a.version, http.HandlerFunc(a.edge.notFound))
+	a.listener.serve(a.edge.devOnly(a.public()))
+	if a.adminListener != nil {
+		a.adminListener.serve(a.private())
+	}
+	return nil
+}
 
 // listener is one listening address. Its handler is replaced when startup is complete.
 type listener struct {

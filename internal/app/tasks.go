@@ -19,6 +19,13 @@ import (
 // drainTime limits how long running requests may continue after the stop signal.
 const drainTime = 30 * time.Second
 
+// taskParts are the background tasks.
+type taskParts struct {
+	reloading sync.Mutex // held while a configuration is applied
+	tasks     sync.WaitGroup
+	endTasks  context.CancelFunc
+}
+
 // start starts the background tasks.
 func (a *App) start(ctx context.Context) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // tasks end after the last request, not at the stop signal

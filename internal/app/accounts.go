@@ -1,0 +1,87 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"fairlead/internal/account"
+	"fairlead/internal/account/factor"
+	"fairlead/internal/account/keyring"
+	"fairlead/internal/account/passkey"
+	"fairlead/internal/config"
+	"fairlead/internal/egress"
+	"fairlead/internal/settings"
+	"fairlead/internal/sso"
+	"fairlead/internal/vault"
+)
+
+// keysOutliveStore is how long cached keys are accepted while the database is unavailable.
+const keysOutliveStore = 15 * time.Minute
+
+// accountParts are the components of accounts, keys and sign-in.
+type accountParts struct {
+	accounts  *account.Service
+	keyring   *keyring.Ring
+	vault     *vault.Vault
+	factors   *factor.Service
+	passkeys  *passkey.Service
+	sso       *sso.Service
+	ssoEgress *egress.Client // calls the identity provider
+	setupCode string         // empty if an account exists
+}
+
+// openAccounts loads the keys and creates the services of accounts and sign-in.
+func (a *App) openAccounts(ctx context.Context, c config.Config) (err error) {
+	if err := vault.Confirm(ctx, a.db, a.master); err != nil {
+		return err
+	}
+	if a.keyring, err = keyring.New(a.db.Accounts, a.master, keyring.Options{
+		Now: a.now, MaxStale: keysOutliveStore,
+		Report: func(err error) { a.report("read keys", err) },
+	}); err != nil {
+		return err
+	}
+	if err := a.keyring.Load(ctx); err != nil {
+		return fmt.Errorf("load keys: %w", err)
+	}
+	if a.vault, err = vault.New(a.db.Config, a.master, nil); err != nil {
+		return err
+	}
+	if a.factors, err = factor.New(a.db.Accounts, a.vault, a.master, nil); err != nil {
+		return err
+	}
+	a.passkeys = passkey.New(passkey.Parts{Store: a.db.Accounts.Passkeys(), Sealer: a.vault, Recovery: a.factors, PublicURL: c.PublicURL, Allowed: a.passwordAllowed})
+	changed := func(ctx context.Context) { a.report("read keys", a.keyring.Refresh(ctx)) }
+	if a.accounts, err = account.New(a.db.Accounts.Stores(), account.Options{
+		MasterKey: a.master, Registration: c.Registration, Quota: settings.Quota(c.Accounts), Busy: a.shedding,
+		Changed: changed, Ended: a.publishEnding, Passwords: a.passwordAllowed, SecondFactor: a.factors, Passkeys: a.passkeys,
+		Recheck: func(ctx context.Context, s account.Session) error { return a.sso.Check(ctx, s) },
+	}); err != nil {
+		return err
+	}
+	a.ssoEgress = egress.New(settings.SSOEgress(c))
+	if a.sso, err = sso.New(sso.Parts{
+		Store: a.db.Accounts, Workspaces: a.accounts, Audit: a.db.Accounts, Sealer: a.vault, MasterKey: a.master, Do: a.ssoEgress.Do,
+		Changed: changed, Ended: a.publishEnding, Log: a.log,
+	}); err != nil {
+		return err
+	}
+	a.sso.Configure(settings.SSO(c.SSO))
+	if a.options.Dev {
+		return a.openDev(ctx)
+	}
+	code, _, needed, err := a.accounts.SetupCode(ctx)
+	if err != nil {
+		return fmt.Errorf("create setup code: %w", err)
+	}
+	if needed {
+		a.setupCode = code
+	}
+	return nil
+}
+
+// passwordAllowed reports whether an account may sign in with a password. Development mode signs in with one.
+func (a *App) passwordAllowed(email string) bool {
+	return a.options.Dev && email == devEmail || settings.PasswordAllowed(a.loaded().Config.SSO, email)
+}

@@ -1,0 +1,71 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+
+	"fairlead/internal/config"
+	"fairlead/internal/egress"
+	"fairlead/internal/health"
+	"fairlead/internal/predict"
+	"fairlead/internal/predict/ability"
+	"fairlead/internal/providerset"
+	"fairlead/internal/quality"
+	"fairlead/internal/simulator"
+)
+
+// providerParts are the providers, their connections and their health.
+type providerParts struct {
+	loader         *providerset.Loader
+	providers      atomic.Pointer[providerset.Set]
+	egress         *egress.Client
+	health         *health.Tracker
+	catalogFailing atomic.Bool // whether the last read of the catalog file failed
+}
+
+// openProviders loads the provider set and the parts that routing decisions depend on.
+func (a *App) openProviders(ctx context.Context, c config.Config) (set *providerset.Set, err error) {
+	if a.predictor, err = predict.Embedded(); err != nil {
+		return nil, fmt.Errorf("load predictor: %w", err)
+	}
+	a.loader = &providerset.Loader{
+		Settings: a.db, Connected: a.db.Config, Vault: a.vault, Env: a.options.Env, Version: a.version, Simulator: simulator.NewSimulator(simulator.Options{Latency: 1}),
+		Fitter: ability.New(a.predictor), Typical: a.predictor.Typical(), Client: func() *egress.Client { return a.egress }, Report: a.report,
+	}
+	a.quality = quality.New(a.loader.Fitter, a.predictor)
+	if c.Detect {
+		a.loader.Local = providerset.FindLocal(ctx)
+	}
+	if err := a.retryWhileUnreachable(ctx, func() (err error) {
+		if set, err = a.build(ctx, a.loaded()); err != nil {
+			return err
+		}
+		return a.openRouting(ctx, c, set)
+	}); err != nil {
+		return nil, err
+	}
+	a.egress = egress.New(set.EgressOptions(c))
+	a.health = health.New(health.Options{Failures: c.Breaker.Failures, ProbeAfter: c.Breaker.ProbeAfter, OnHint: a.onHint})
+	return set, nil
+}
+
+// adopt makes a provider set active.
+func (a *App) adopt(f *providerset.Set) {
+	a.providers.Store(f)
+	var providers, models []string
+	for _, t := range f.Snapshot().Targets() {
+		providers, models = append(providers, t.Provider), append(models, t.Model.Name)
+	}
+	a.metrics.SetNames(providers, models)
+}
+
+// build loads the provider set and the instance policies of a configuration.
+func (a *App) build(ctx context.Context, loaded *config.Loaded) (*providerset.Set, error) {
+	set, err := a.loader.Load(ctx, loaded.Config)
+	if err != nil {
+		return nil, err
+	}
+	set.Policies, err = a.instancePolicies(loaded, set)
+	return set, err
+}
