@@ -39,13 +39,7 @@ type Options struct {
 
 // App is a running gateway. Its parts are in the order in which open builds them; each is declared next to the step that builds it.
 type App struct {
-	options Options
-	version string
-	started time.Time
-	log     *slog.Logger
-	level   slog.LevelVar // log level
-	config  atomic.Pointer[config.Loaded]
-
+	processParts
 	storageParts
 	webParts
 	accountParts
@@ -60,6 +54,16 @@ type App struct {
 	taskParts
 }
 
+// processParts are the options, the configuration and the log.
+type processParts struct {
+	options Options
+	version string
+	started time.Time
+	log     *slog.Logger
+	level   slog.LevelVar // log level
+	config  atomic.Pointer[config.Loaded]
+}
+
 // Run serves until ctx is cancelled, waits for running requests and stops. It returns nil after a clean shutdown.
 func Run(ctx context.Context, o Options) error {
 	began := time.Now()
@@ -67,7 +71,7 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	a := &App{options: o, version: o.Version, started: began}
+	a := &App{processParts: processParts{options: o, version: o.Version, started: began}}
 	format := loaded.Config.Log.Format
 	a.log = telemetry.NewLogger(o.Err, format == "json" || (format != "text" && !o.Terminal), &a.level)
 	a.setLevel(loaded.Config.Log)
@@ -98,13 +102,13 @@ func (a *App) warnBaseline() {
 	}
 }
 
-func (a *App) setLevel(c config.Log) {
+func (p *processParts) setLevel(c config.Log) {
 	if level, err := telemetry.ParseLevel(c.Level); err == nil { // config rejects unknown names
-		a.level.Set(level)
+		p.level.Set(level)
 	}
 }
 
-func (a *App) loaded() *config.Loaded { return a.config.Load() }
+func (p *processParts) loaded() *config.Loaded { return p.config.Load() }
 
 // open builds the components, dependencies first.
 func (a *App) open(ctx context.Context) error {
@@ -143,9 +147,9 @@ func (a *App) open(ctx context.Context) error {
 }
 
 // report logs an error from a background task that will retry. It ignores nil and cancellation.
-func (a *App) report(doing string, err error) {
+func (p *processParts) report(doing string, err error) {
 	if err != nil && !errors.Is(err, context.Canceled) {
-		a.log.Warn("background task failed, retrying", "task", doing, "error", err.Error())
+		p.log.Warn("background task failed, retrying", "task", doing, "error", err.Error())
 	}
 }
 

@@ -107,7 +107,7 @@ func TestPriceRefreshRejectsImplausibleChanges(t *testing.T) {
 	var log bytes.Buffer
 	client := egress.New(egress.Options{AllowPrivate: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
 	t.Cleanup(client.Close)
-	a := &App{version: "test", log: slog.New(slog.NewTextHandler(&log, nil)), providerParts: providerParts{egress: client}}
+	a := &App{processParts: processParts{version: "test", log: slog.New(slog.NewTextHandler(&log, nil))}, providerParts: providerParts{egress: client}}
 	now := time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
 	for _, at := range []time.Time{now, now.Add(time.Hour), now.Add(25 * time.Hour)} {
 		if err := a.refreshPrices(t.Context(), c, at); err != nil {

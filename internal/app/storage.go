@@ -50,13 +50,13 @@ func (s *storageParts) openStore(ctx context.Context, c config.Config) (err erro
 
 // retryWhileUnreachable repeats a startup step while the database is unreachable. A process that is running but not ready is
 // easier to operate than one that exits.
-func (a *App) retryWhileUnreachable(ctx context.Context, step func() error) error {
+func (p *processParts) retryWhileUnreachable(ctx context.Context, step func() error) error {
 	for wait := 100 * time.Millisecond; ; wait = min(2*wait, 2*time.Second) {
 		err := step()
-		if err == nil || a.loaded().Config.Store == "sqlite" || !store.Unreachable(err) {
+		if err == nil || p.loaded().Config.Store == "sqlite" || !store.Unreachable(err) {
 			return err
 		}
-		a.log.WarnContext(ctx, "database unavailable, retrying", "error", err.Error())
+		p.log.WarnContext(ctx, "database unavailable, retrying", "error", err.Error())
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
