@@ -23,10 +23,8 @@ import (
 
 // Parts are the dependencies of the admin API.
 type Parts struct {
-	Server     adminapi.Options
-	Accounts   accounts.Deps
-	Workspaces workspaces.Deps
-	Keys       keys.Deps
+	Server adminapi.Options
+	Access
 	Requests   requests.Deps
 	Overview   overview.Deps
 	Providers  providers.Deps
@@ -39,6 +37,13 @@ type Parts struct {
 	Views      views.Deps
 	Reports    reports.Deps
 	Outcomes   outcomes.Deps
+}
+
+// Access are the dependencies of accounts, workspaces and keys.
+type Access struct {
+	Accounts   accounts.Deps
+	Workspaces workspaces.Deps
+	Keys       keys.Deps
 }
 
 // New returns the admin API.

@@ -85,12 +85,14 @@ func (s *site) furnish() Parts {
 			Sessions: world, Memberships: world, Keyring: world, Audit: world,
 			Now: func() time.Time { return world.now }, Log: slog.New(slog.NewTextHandler(s.lines, nil)),
 		},
-		Accounts: accounts.Deps{Sessions: world, Registrar: world, Profiles: world, Factors: secondFactors{s.signOn}, Passkeys: passkeyShelf{s.signOn}, PasskeyList: passkeyShelf{s.signOn}, SSO: s.signOn, Memberships: world, Facts: world.accountFacts},
-		Workspaces: workspaces.Deps{
-			Workspaces: world, Memberships: world, Members: world, Invitations: world, Audit: world, Labels: labels, Spending: world,
-			Models: s.fleet, DefaultRedaction: func() []string { return world.Facts().Redact },
+		Access: Access{
+			Accounts: accounts.Deps{Sessions: world, Registrar: world, Profiles: world, Factors: secondFactors{s.signOn}, Passkeys: passkeyShelf{s.signOn}, PasskeyList: passkeyShelf{s.signOn}, SSO: s.signOn, Memberships: world, Facts: world.accountFacts},
+			Workspaces: workspaces.Deps{
+				Workspaces: world, Memberships: world, Members: world, Invitations: world, Audit: world, Labels: labels, Spending: world,
+				Models: s.fleet, DefaultRedaction: func() []string { return world.Facts().Redact },
+			},
+			Keys: keys.Deps{Keys: world, Figures: s.log, Spending: world},
 		},
-		Keys: keys.Deps{Keys: world, Figures: s.log, Spending: world},
 		Requests: requests.Deps{
 			Requests: s.log, Sessions: s.log, Budgets: s.log, Live: s.feed, Eraser: s.log, Verifier: s.past, Ratings: s.rated,
 			Transcript: func(format string, body requestlog.Body) (request, response []byte) {

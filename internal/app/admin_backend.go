@@ -69,14 +69,16 @@ func (a *App) adminParts() admin.Parts {
 			Sessions: a.accounts, Memberships: a.accounts, Keyring: a.keyring, Audit: a.accounts,
 			Unreachable: store.Unreachable, PublicURL: c.PublicURL, TrustProxy: c.TrustProxy, Log: a.log, Now: time.Now,
 		},
-		Accounts: accounts.Deps{
-			Sessions: a.accounts, Registrar: a.accounts, Profiles: a.accounts, Factors: a.factors, Passkeys: a.passkeys, PasskeyList: a.passkeys, SSO: a.sso, Memberships: a.accounts, Facts: facts,
+		Access: admin.Access{
+			Accounts: accounts.Deps{
+				Sessions: a.accounts, Registrar: a.accounts, Profiles: a.accounts, Factors: a.factors, Passkeys: a.passkeys, PasskeyList: a.passkeys, SSO: a.sso, Memberships: a.accounts, Facts: facts,
+			},
+			Workspaces: workspaces.Deps{
+				Workspaces: a.accounts, Memberships: a.accounts, Members: a.accounts, Invitations: a.accounts, Audit: a.accounts, Labels: labels,
+				Spending: b, Models: b, DefaultRedaction: func() []string { return b.Facts().Redact },
+			},
+			Keys: keys.Deps{Keys: a.accounts, Figures: a.db.Figures, Spending: b},
 		},
-		Workspaces: workspaces.Deps{
-			Workspaces: a.accounts, Memberships: a.accounts, Members: a.accounts, Invitations: a.accounts, Audit: a.accounts, Labels: labels,
-			Spending: b, Models: b, DefaultRedaction: func() []string { return b.Facts().Redact },
-		},
-		Keys: keys.Deps{Keys: a.accounts, Figures: a.db.Figures, Spending: b},
 		Requests: requests.Deps{
 			Requests: requestLog, Sessions: a.db.Log, Budgets: a.budgets, Live: a.feed, Eraser: eraser{a}, Verifier: a.decisions, Ratings: ratings{a.feedback, a}, Transcript: transcript.ToChat,
 		},
