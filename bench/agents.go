@@ -22,11 +22,23 @@ func (b *bench) measureAgents(ctx context.Context) ([]figure, error) {
 	if len(b.only) > 0 && !slices.Contains(b.only, "agent") {
 		return nil, nil
 	}
-	servers, err := b.startAll(ctx, deployment{models: 2, policies: 1, formats: agent.Formats()})
+	servers, err := b.startAll(ctx, agentDeployment)
 	if err != nil {
 		return nil, err
 	}
 	defer b.stopAll()
+	got, err := b.runAgents(ctx, servers)
+	if err != nil {
+		return nil, err
+	}
+	return b.reportAgents(got), nil
+}
+
+// agentDeployment has a provider of each format.
+var agentDeployment = deployment{models: 2, policies: 1, formats: agent.Formats()}
+
+// runAgents runs the sessions of every format on every server.
+func (b *bench) runAgents(ctx context.Context, servers []*server) (agentResults, error) {
 	got := agentResults{}
 	for round := range b.rounds {
 		for _, format := range agent.Formats() {
@@ -46,7 +58,49 @@ func (b *bench) measureAgents(ctx context.Context) ([]figure, error) {
 			}
 		}
 	}
-	return b.reportAgents(got), nil
+	return got, nil
+}
+
+// compareAgents runs sessions of coding agents on two builds, which run at the same time, and on the floor.
+func (b *bench) compareAgents(ctx context.Context, builds []string) error {
+	defer b.stopAll()
+	up, err := b.startSelf(ctx, "upstream")
+	if err != nil {
+		return err
+	}
+	least, err := b.startSelf(ctx, "floor", up.at.Address)
+	if err != nil {
+		return err
+	}
+	servers := []*server{least}
+	for _, build := range builds {
+		b.binary = build
+		gateway, err := b.startGateway(ctx, up.at.Address, agentDeployment)
+		if err != nil {
+			return err
+		}
+		gateway.name = build
+		servers = append(servers, gateway)
+	}
+	time.Sleep(startUp)
+	got, err := b.runAgents(ctx, servers)
+	if err != nil {
+		return err
+	}
+	t := tabwriter.NewWriter(b.out, 0, 4, 2, ' ', 0)
+	fmt.Fprintf(t, "\nCPU µs per turn of an agent\t%s\t%s\t%s\tratio\n", floor, builds[0], builds[1])
+	for _, format := range agent.Formats() {
+		var each []float64
+		for _, s := range servers {
+			values := make([]float64, 0, b.rounds)
+			for _, r := range got[format][s.name] {
+				values = append(values, micros(r.CPU(0, agent.Turns)))
+			}
+			each = append(each, middle(values))
+		}
+		fmt.Fprintf(t, "%s\t%.0f\t%.0f (%.2f×)\t%.0f (%.2f×)\t%.2f\n", format, each[0], each[1], each[1]/each[0], each[2], each[2]/each[0], each[2]/each[1])
+	}
+	return t.Flush()
 }
 
 // reportAgents prints the curves and returns the figures.

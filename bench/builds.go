@@ -19,11 +19,17 @@ import (
 	"fairlead/bench/load"
 )
 
-// compareBuilds measures two builds of Fairlead alternately, with and without TLS between the callers and the gateway.
+// compareBuilds measures two builds of Fairlead alternately, with and without TLS between the callers and the gateway. Sessions of
+// agents run without TLS.
 func (b *bench) compareBuilds(ctx context.Context, other string) error {
 	builds := []string{b.binary, other}
 	if len(b.only) == 0 {
 		b.only = []string{"chat-1k", "chat-100k", "stream-200", "hold"}
+	}
+	if slices.Contains(b.only, "agent") {
+		if err := b.compareAgents(ctx, builds); err != nil || len(b.workloads()) == 0 {
+			return err
+		}
 	}
 	got := results{}
 	for _, tls := range []bool{false, true} {
