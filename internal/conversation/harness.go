@@ -202,9 +202,9 @@ const (
 
 // read adds a text without the blocks that clients add.
 func (b *blocks) read(text string) {
-	for {
-		at := strings.IndexByte(text, '<')
-		if at < 0 || b.depth > maxDepth {
+	for from := 0; ; { // text[:from] belongs to the user's words and is added with what follows
+		at := from + strings.IndexByte(text[from:], '<')
+		if at < from || b.depth > maxDepth {
 			b.own.WriteString(text)
 			return
 		}
@@ -216,24 +216,23 @@ func (b *blocks) read(text string) {
 		if ok && b.outside {
 			treatment = dropBlock
 		}
-		switch {
-		case treatment == unknownBlock, treatment == documentBlock && len(inner) <= longDocument:
-			b.own.WriteString(text[:at+1])
-			text = text[at+1:]
+		if treatment == unknownBlock || treatment == documentBlock && len(inner) <= longDocument {
+			from = at + 1
 			continue
-		case treatment == keepBlock:
-			b.own.WriteString(text[:at] + "\n")
+		}
+		b.own.WriteString(text[:at])
+		switch treatment {
+		case keepBlock:
+			b.own.WriteString("\n")
 			b.depth++
 			b.read(inner)
 			b.depth--
 			b.own.WriteString("\n")
-		case treatment == orderBlock:
-			b.own.WriteString(text[:at])
+		case orderBlock:
 			b.orders.WriteString(inner + "\n")
-		default:
-			b.own.WriteString(text[:at])
+		case unknownBlock, documentBlock, dropBlock:
 		}
-		text = rest
+		text, from = rest, 0
 	}
 }
 
