@@ -4,6 +4,7 @@
 package conversation
 
 import (
+	"strings"
 	"unsafe"
 
 	"fairlead/internal/llm"
@@ -61,57 +62,101 @@ func ReadTurn(req *llm.Request, turn *turncache.Turn) (r Reading, ends []int) {
 	if _, state := turn.Find(turncache.Reading); state != nil {
 		known = state.(*reading)
 	}
-	start, end := 0, 0
+	start, end, instructed := 0, 0, 0
 	for _, f := range req.Fields {
 		if f.Value < 0 || f.Value > f.End || f.End > len(body) {
 			continue
 		}
 		switch f.Name {
 		case "messages", "input", "contents":
-			c.messages, start, end = known.elements(body, f, req.Messages), f.Value, f.End-len("]")
-		case "systemInstruction", "system_instruction":
-			c.addSystem(member(rawjson.ParseString(body[f.Value:f.End]), `"parts"`))
-		case "system", "instructions":
-			c.addSystem(rawjson.ParseString(body[f.Value:f.End]))
+			c.messages, c.known = known.elements(body, f, req.Messages)
+			start, end = f.Value, f.End-len("]")
+		case "systemInstruction", "system_instruction", "system", "instructions":
+			instructed = f.End
 		}
 	}
-	return c.read(), c.keep(turn, start, end)
+	var t task
+	if known.task != nil && c.known > 0 && instructed <= start && !c.hasWords(c.known) {
+		t = *known.task
+	} else {
+		t = c.readTask(body, req.Fields)
+		if turn != nil {
+			t.text = strings.Clone(t.text) // may be a small part of a long message
+		}
+	}
+	return c.read(&t), c.keep(turn, start, end, t, instructed <= start)
 }
 
 // conversation is a request that is being read.
 type conversation struct {
 	messages  []message
+	known     int // messages that an earlier turn had
 	system    string
 	tools     bool
 	maxOutput int64
 	state     Findings
 }
 
-// read finds the task and computes the state.
-func (c *conversation) read() Reading {
-	users, first := 0, -1 // the user's messages, and the first of them
+// task is the part of a reading that depends only on the instructions and the words of the user.
+type task struct {
+	text, system string
+	state        Findings // client, mode and inherited turns
+	purpose      Purpose  // of a prompt of a known client
+}
+
+// hasWords reports whether a message from an index on has instructions or words of the user, which may change the task.
+func (c *conversation) hasWords(from int) bool {
+	for i := from; i < len(c.messages); i++ {
+		if m := &c.messages[i]; m.author == bySystem || m.author == byUser && m.text() != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// readTask reads the instructions and the turns of the user.
+func (c *conversation) readTask(body string, fields []llm.Field) task {
+	for _, f := range fields {
+		if f.Value < 0 || f.Value > f.End || f.End > len(body) {
+			continue
+		}
+		switch f.Name {
+		case "systemInstruction", "system_instruction":
+			c.addSystem(member(rawjson.ParseString(body[f.Value:f.End]), `"parts"`))
+		case "system", "instructions":
+			c.addSystem(rawjson.ParseString(body[f.Value:f.End]))
+		}
+	}
+	first := -1 // the user's first message
 	for i := range c.messages {
 		switch c.messages[i].author {
 		case bySystem:
 			c.addSystem(c.messages[i].content())
 		case byUser:
-			if users++; users == 1 {
+			if first < 0 {
 				first = i
 			}
 		case byModel, byTool, byOther:
 		}
 	}
 	c.identify(c.system)
-	if users > 0 {
+	if first >= 0 {
 		c.identify(head(c.messages[first].text(), maxSystem))
 	}
-	text := c.task(first)
-	c.state.Purpose = c.purpose(users)
+	return task{c.task(first), c.system, c.state, c.knownPrompt()}
+}
+
+// read computes the state.
+func (c *conversation) read(t *task) Reading {
+	c.system, c.state = t.system, t.state
+	if c.state.Purpose = t.purpose; t.purpose == "" {
+		c.state.Purpose = c.purpose()
+	}
 	c.state.Loop = len(c.messages) > 0 && c.messages[len(c.messages)-1].isResult()
 	if c.state.Purpose == "" {
 		c.state.Trouble = c.trouble()
 	}
-	return Reading{Text: text, System: c.system, Findings: c.state}
+	return Reading{Text: t.text, System: t.system, Findings: c.state}
 }
 
 // addSystem appends instructions, up to maxSystem bytes.

@@ -34,14 +34,14 @@ type message struct {
 // maxCapacity bounds the list of messages before it grows.
 const maxCapacity = 512
 
-// elements returns the messages of a list of about count messages in the body. A string is one message of the user. Messages that an
-// earlier turn had are not scanned.
-func (k *reading) elements(body string, f llm.Field, count int) []message {
+// elements returns the messages of a list of about count messages in the body. A string is one message of the user. The first known
+// messages are those that an earlier turn had; they are not scanned.
+func (k *reading) elements(body string, f llm.Field, count int) (messages []message, known int) {
 	raw := body[f.Value:f.End]
 	if raw != "" && raw[0] == '"' {
-		return []message{{author: byUser, value: rawjson.Value{Kind: rawjson.Text, Raw: raw}}}
+		return []message{{author: byUser, value: rawjson.Value{Kind: rawjson.Text, Raw: raw}}}, 0
 	}
-	messages := make([]message, 0, min(max(count, 1), maxCapacity))
+	messages = make([]message, 0, min(max(count, 1), maxCapacity))
 	rest := rawjson.Value{Kind: rawjson.List, Raw: raw, Index: f.Value} // validated; parsing it would scan it twice
 	if k.list == f.Value && k.end > f.Value && k.end < f.End {
 		for i, one := range k.messages {
@@ -52,17 +52,18 @@ func (k *reading) elements(body string, f llm.Field, count int) []message {
 			}
 			messages = append(messages, m)
 		}
+		known = len(messages)
 		rest.Raw = strings.TrimLeft(body[k.end:f.End], " \t\r\n") // begins with a comma instead of the bracket
 		rest.Index = f.End - len(rest.Raw)
 		if rest.Raw[0] == ']' {
-			return messages
+			return messages, known
 		}
 	}
 	rest.ForEach(func(_, v rawjson.Value) bool {
 		messages = append(messages, message{author: authorOf(v), value: v})
 		return true
 	})
-	return messages
+	return messages, known
 }
 
 // authorOf returns the author of a message. Usually the first member decides. Calls and results of the Responses format

@@ -1,7 +1,6 @@
 package conversation
 
 import (
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -121,15 +120,19 @@ const (
 	wholeStem     = 3   // bytes up to which a stem has to be a whole word
 )
 
-// purpose returns the housekeeping purpose of the request, or nothing.
-func (c *conversation) purpose(users int) Purpose {
-	last := ""
-	for i := len(c.messages) - 1; i >= 0 && last == ""; i-- {
-		if c.messages[i].author == byUser {
-			last = c.messages[i].text()
+// lastWords returns the text of the user's last message that has one.
+func (c *conversation) lastWords() string {
+	for i := len(c.messages) - 1; i >= 0; i-- {
+		if c.messages[i].author == byUser && c.messages[i].text() != "" {
+			return c.messages[i].text()
 		}
 	}
-	var known Purpose
+	return ""
+}
+
+// knownPrompt returns the purpose of a prompt of a known client, or nothing.
+func (c *conversation) knownPrompt() (known Purpose) {
+	last := c.lastWords()
 	for _, text := range []string{c.system, head(last, markerBytes), tail(last, markerBytes)} {
 		markers.each(text, func(list, i, _, _ int) bool {
 			if list == promptMarker {
@@ -138,12 +141,28 @@ func (c *conversation) purpose(users int) Purpose {
 			return known == ""
 		})
 		if known != "" {
-			return known
+			break
 		}
 	}
-	if c.tools || users != 1 || slices.ContainsFunc(c.messages, func(m message) bool { return m.author == byModel }) {
+	return known
+}
+
+// purpose returns the housekeeping purpose of a request with one message of the user, or nothing.
+func (c *conversation) purpose() Purpose {
+	users := 0
+	for i := range c.messages {
+		switch c.messages[i].author {
+		case byUser:
+			users++
+		case byModel:
+			return ""
+		case bySystem, byTool, byOther:
+		}
+	}
+	if c.tools || users != 1 {
 		return ""
 	}
+	last := c.lastWords()
 	if c.isProbe(last) {
 		return Probe
 	}

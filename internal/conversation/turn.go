@@ -14,6 +14,7 @@ type reading struct {
 	end      int // position after the last message
 	messages []position
 	facts    []*facts // facts of the last messages
+	task     *task    // nil if it depends on bytes after end
 }
 
 // position is where a message is in the body.
@@ -36,8 +37,9 @@ const (
 	earlier      = 4       // messages between the two readings that are stored, because clients change their last messages
 )
 
-// keep stores the state for the next turn. It returns the positions up to which the body of the next turn may be the same.
-func (c *conversation) keep(turn *turncache.Turn, start, end int) (ends []int) {
+// keep stores the state for the next turn. It returns the positions up to which the body of the next turn may be the same. The task
+// is kept if it is determined by the bytes up to the last message.
+func (c *conversation) keep(turn *turncache.Turn, start, end int, t task, determined bool) (ends []int) {
 	n := len(c.messages)
 	if turn == nil || end > math.MaxInt32 || n == 0 || n > maxPositions {
 		return nil
@@ -56,9 +58,15 @@ func (c *conversation) keep(turn *turncache.Turn, start, end int) (ends []int) {
 		}
 		if back > 0 {
 			end = int(positions[n-1-back].to)
+			determined = determined && !c.hasWords(n-back) // otherwise the task of the earlier messages may be another one
 		}
 		state := &reading{list: start, end: end, messages: positions[:n-back], facts: known[min(first, n-back) : n-back]}
-		turn.Keep(turncache.Reading, end, state, 128+16*n+160*(n-first))
+		size := 128 + 16*n + 160*(n-first)
+		if determined {
+			state.task = new(t)
+			size += 256 + len(t.text) + len(t.system)
+		}
+		turn.Keep(turncache.Reading, end, state, size)
 		ends = append(ends, end)
 	}
 	return ends
