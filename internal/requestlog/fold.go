@@ -3,6 +3,7 @@ package requestlog
 import (
 	"encoding/binary"
 	"math/bits"
+	"slices"
 )
 
 // Folder encodes each event of a stream as its difference from the previous one. An event of a few words has hundreds of bytes
@@ -33,29 +34,46 @@ func (b *Body) Unfold() {
 
 // unfold decodes events until the input ends or is malformed.
 func unfold(folded []byte) (lines []byte) {
-	last := 0 // start of the latest event
+	size, had := 0, 0
+	for rest := folded; len(rest) > 0; size += len("\n") + had {
+		before, after, news, left := cutFolded(rest, had)
+		had, rest = before+len(news)+after, left
+	}
+	lines, had = slices.Grow(lines, size), 0
 	for len(folded) > 0 {
-		before, n := binary.Uvarint(folded)
-		after, m := binary.Uvarint(folded[max(n, 0):])
-		size, k := binary.Uvarint(folded[max(n, 0)+max(m, 0):])
-		if n <= 0 || m <= 0 || k <= 0 {
-			return lines
+		before, after, news, rest := cutFolded(folded, had)
+		if rest == nil {
+			break
 		}
-		folded = folded[n+m+k:]
-		had := uint64(len(lines) - last) //nolint:gosec // last is at most the length
-		if before > had || after > had-before || size > uint64(len(folded)) {
-			return lines
-		}
+		last := len(lines) - had // start of the event before
 		if len(lines) > 0 {
 			lines = append(lines, '\n')
 		}
 		begins := len(lines)
-		lines = append(lines, lines[last:last+int(before)]...) //nolint:gosec // at most had
-		lines = append(lines, folded[:size]...)
-		lines = append(lines, lines[last+int(had-after):last+int(had)]...) //nolint:gosec // at most had
-		last, folded = begins, folded[size:]
+		lines = append(lines, lines[last:last+before]...)
+		lines = append(lines, news...)
+		lines = append(lines, lines[last+had-after:last+had]...)
+		had, folded = len(lines)-begins, rest
 	}
 	return lines
+}
+
+// cutFolded decodes one event after an event of had bytes: how many bytes it shares with the start and with the end of that event, and
+// the bytes between them. rest is nil if the event is malformed.
+func cutFolded(folded []byte, had int) (before, after int, news, rest []byte) {
+	var numbers [3]int
+	for i := range numbers {
+		v, n := binary.Uvarint(folded)
+		if n <= 0 || v > uint64(had+len(folded)) { //nolint:gosec // lengths are not negative
+			return 0, 0, nil, nil
+		}
+		numbers[i], folded = int(v), folded[n:] //nolint:gosec // at most a length
+	}
+	before, after, size := numbers[0], numbers[1], numbers[2]
+	if before > had || after > had-before || size > len(folded) {
+		return 0, 0, nil, nil
+	}
+	return before, after, folded[:size], folded[size:]
 }
 
 // sharedStart returns the length of the common prefix of a and b.
