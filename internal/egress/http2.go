@@ -1,6 +1,7 @@
 package egress
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -42,6 +43,18 @@ func (c *watchedConn) Read(p []byte) (int, error) {
 		c.arrived.Store(int64(time.Since(c.opened)))
 	}
 	return n, err
+}
+
+// ReadFrom implements io.ReaderFrom. net/http calls it with the body of a request. A body in memory is written without a copy.
+func (c *watchedConn) ReadFrom(r io.Reader) (int64, error) {
+	if limited, ok := r.(*io.LimitedReader); ok {
+		if body, ok := limited.R.(*bytes.Reader); ok && int64(body.Len()) <= limited.N {
+			n, err := body.WriteTo(c.Conn)
+			limited.N -= n
+			return n, err
+		}
+	}
+	return io.Copy(c.Conn, r)
 }
 
 // watched wraps dial so that its connections record when bytes last arrived.
