@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"fairlead/internal/llm"
@@ -132,8 +133,12 @@ func (b *Body) reserveDecoding(op llm.Op) error {
 	return nil
 }
 
+// firstReads pools the initial buffers of bodies with a larger Content-Length.
+var firstReads = sync.Pool{New: func() any { return new([firstRead]byte) }}
+
 // readAll reads r to its end. The buffer starts small and then grows to the Content-Length, or doubles if there is none.
 func (b *Body) readAll(r io.Reader) error {
+	var first *[firstRead]byte // returned to the pool when its data was copied
 	for {
 		if len(b.Bytes) == cap(b.Bytes) {
 			have := int64(len(b.Bytes))
@@ -146,7 +151,16 @@ func (b *Body) readAll(r io.Reader) error {
 			if err := b.take(n); err != nil {
 				return err
 			}
-			b.Bytes = append(make([]byte, 0, have+n), b.Bytes...) // slices.Grow would add a quarter
+			if n == firstRead && have == 0 {
+				first = firstReads.Get().(*[firstRead]byte)
+				b.Bytes = first[:0]
+			} else {
+				b.Bytes = append(make([]byte, 0, have+n), b.Bytes...) // slices.Grow would add a quarter
+				if first != nil {
+					firstReads.Put(first)
+					first = nil
+				}
+			}
 		}
 		n, err := r.Read(b.Bytes[len(b.Bytes):cap(b.Bytes)])
 		b.Bytes = b.Bytes[:len(b.Bytes)+n]
