@@ -163,20 +163,27 @@ func (p *responseStream) renamed(data []byte, model rawjson.Value) []byte {
 
 // count records the text of a block or delta, and whether it is visible content.
 func count(ev *llm.Event, v rawjson.Value) {
-	before := ev.ASCIIBytes + ev.NonASCIIBytes
-	for _, name := range []string{"text", "thinking", "partial_json", "name"} {
-		if text := v.Get(name); text.Kind == rawjson.Text {
-			ascii, other := CountText(text.String())
-			ev.ASCIIBytes += ascii
-			ev.NonASCIIBytes += other
+	before, kind := ev.ASCIIBytes+ev.NonASCIIBytes, ""
+	v.ForEach(func(key, value rawjson.Value) bool {
+		var text string
+		switch key.String() {
+		case "type":
+			kind = value.String()
+		case "text", "thinking", "partial_json", "name":
+			if value.Kind == rawjson.Text {
+				text = value.String()
+			}
+		case "input":
+			if len(value.Raw) > len(`{}`) {
+				text = value.Raw
+			}
 		}
-	}
-	if input := v.Get("input").Raw; len(input) > len(`{}`) {
-		ascii, other := CountText(input)
+		ascii, other := CountText(text)
 		ev.ASCIIBytes += ascii
 		ev.NonASCIIBytes += other
-	}
-	switch v.Get("type").String() {
+		return true
+	})
+	switch kind {
 	case "text", "thinking", "text_delta", "thinking_delta", "input_json_delta", "signature_delta":
 		ev.Content = ev.Content || ev.ASCIIBytes+ev.NonASCIIBytes > before
 	default:

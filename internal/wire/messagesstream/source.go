@@ -4,6 +4,7 @@ package messagesstream
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -171,10 +172,18 @@ func (s *Source) next(events *sse.Reader) (Frame, bool, error) {
 			}
 			continue
 		}
-		if kind := f.Value.Get("type").String(); kind != "" {
-			f.Name = kind
-		}
-		if f.Name == "error" || IsFault(f.Value) {
+		kind, failed := "", false
+		f.Value.ForEach(func(key, v rawjson.Value) bool {
+			switch key.String() {
+			case "type":
+				kind = cmp.Or(kind, v.String())
+			case "error":
+				failed = failed || v.IsObject()
+			}
+			return true
+		})
+		f.Name = cmp.Or(kind, f.Name)
+		if f.Name == "error" || failed {
 			return Frame{}, false, fault.Inside(in.Data)
 		}
 		return f, true, nil
