@@ -28,6 +28,7 @@ type Attempt struct {
 	lifetime                 // its timer applies the first-token timeout, then the idle timeout
 	timing    *egress.Timing // nil before the call
 	body      countingReader
+	out       Output // see FlushBeforeWait
 	stream    llm.Stream
 	socket    *websocket.Conn // connection of a realtime session; nil for all other calls
 	pending   []llm.Event     // up to and including the first content
@@ -247,7 +248,7 @@ func (a *Attempt) open() error {
 		return err
 	}
 	stop()
-	a.body.from = resp.Body
+	a.body.ReadCloser = resp.Body
 	resp.Body = &a.body
 	a.note.Status = resp.StatusCode
 	a.note.Headers = time.Since(a.began)
@@ -341,6 +342,17 @@ func (a *Attempt) Target() *provider.Target { return a.call.Target }
 
 // Credential returns the id of the credential that the attempt uses.
 func (a *Attempt) Credential() string { return a.note.Credential }
+
+// Output is the response to the client.
+type Output interface {
+	// Unflushed reports whether events have been written and not sent.
+	Unflushed() bool
+	Flush()
+}
+
+// FlushBeforeWait sends the events that out has buffered before the attempt waits for the provider, so that events that arrived together
+// are sent together.
+func (a *Attempt) FlushBeforeWait(out Output) { a.out, a.body.attempt = out, a }
 
 // Next returns the next event, whose bytes are valid until the following call. ok is false at the end. The idle timeout
 // runs only while Next reads, so a slow client does not count against the provider.
@@ -537,7 +549,7 @@ func (a *Attempt) Close() {
 	if a.socket != nil {
 		_ = a.socket.CloseNow() // no-op after a close handshake
 	}
-	if whole && a.body.from != nil {
+	if whole && a.body.ReadCloser != nil {
 		// Read to the end so that the connection can be reused. If the provider does not end its response in time, the
 		// connection is closed.
 		a.timer.Reset(drainTime)
@@ -545,7 +557,7 @@ func (a *Attempt) Close() {
 		a.timer.Stop()
 	}
 	a.cancel(nil)
-	if a.body.from != nil {
+	if a.body.ReadCloser != nil {
 		_ = a.body.Close() // the response has been read
 	}
 	a.series.releaseSlot(a.provider)

@@ -71,7 +71,7 @@ func (a *Attempt) embed(ctx context.Context, call *provider.Call, body *counting
 		return llm.Event{}, err
 	}
 	defer func() { _ = resp.Body.Close() }() // the response has been read
-	body.from = resp.Body
+	body.ReadCloser = resp.Body
 	resp.Body = body
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		return llm.Event{}, p.Embed.Failure(call, resp)

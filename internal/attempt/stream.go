@@ -36,19 +36,22 @@ func (s *providerSlots) of(name string) *limit.FairSemaphore {
 
 // countingReader counts the bytes of a response body.
 type countingReader struct {
-	from  io.ReadCloser
-	bytes int64
+	io.ReadCloser
+	bytes   int64
+	attempt *Attempt // attempt whose output is flushed before each read; nil for none
 }
 
 // Read implements io.Reader.
 func (r *countingReader) Read(p []byte) (int, error) {
-	n, err := r.from.Read(p)
+	if a := r.attempt; a != nil && a.out.Unflushed() { // the read may wait for the provider
+		a.timer.Stop() // a slow client does not count against the provider
+		a.out.Flush()
+		a.timer.Reset(a.idle())
+	}
+	n, err := r.ReadCloser.Read(p)
 	r.bytes += int64(n)
 	return n, err
 }
-
-// Close implements io.Closer.
-func (r *countingReader) Close() error { return r.from.Close() }
 
 // redactStream masks the credentials of a call in the response. It masks events in the client's format, after the
 // provider's text has been joined, decoded and translated.

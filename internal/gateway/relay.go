@@ -42,6 +42,7 @@ func (d *delivery) relay(ctx context.Context, a *attempt.Attempt) error {
 	for {
 		d.rec.RecordTarget(a.Target(), d.plan.decision)
 		d.rec.RecordWarnings(a)
+		a.FlushBeforeWait(d.out)
 		var received bill.UsageCounter
 		err := d.deliver(a, &received)
 		switch {
@@ -63,6 +64,7 @@ func (d *delivery) deliver(a *attempt.Attempt, received *bill.UsageCounter) erro
 		ev, ok, err := a.Next()
 		switch {
 		case err != nil:
+			d.out.Flush() // another attempt may continue the response
 			return err
 		case !ok:
 			return d.send(&usage)

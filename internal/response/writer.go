@@ -46,7 +46,7 @@ type Writer struct {
 		timer    *time.Timer
 		interval time.Duration
 	}
-	events int // events sent
+	events int // events written
 }
 
 // connection sends bytes to one client. Sending fails when the client stops reading for too long.
@@ -56,6 +56,8 @@ type connection struct {
 	pause   time.Duration // maximum time that the client may stop reading
 	until   time.Time     // write deadline
 	bytes   int64         // bytes of the body that were sent
+	// unflushed reports whether events are in the buffer of the connection.
+	unflushed bool
 }
 
 // NewWriter returns a writer that frames streams with framing. pause is the maximum time that the client may stop
@@ -101,7 +103,7 @@ func (w *Writer) StartStream(hold, interval time.Duration) {
 }
 
 // Event writes one event or holds it. A complete response is held until its end, and the last events of a stream are
-// held to add the trace.
+// held to add the trace. Events of a stream may stay in a buffer until Flush or End.
 func (w *Writer) Event(ev *llm.Event, s Summary) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -184,7 +186,25 @@ func (w *Writer) writeEvent(ev llm.Event) error {
 	if w.keepAlive.timer != nil {
 		w.keepAlive.timer.Reset(w.keepAlive.interval)
 	}
-	return w.client.flush(func(out io.Writer) error { return w.framing.WriteEvent(out, ev) })
+	w.client.unflushed = true
+	return w.client.write(func(out io.Writer) error { return w.framing.WriteEvent(out, ev) })
+}
+
+// Unflushed reports whether events wait for Flush.
+func (w *Writer) Unflushed() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.client.unflushed
+}
+
+// Flush sends the events that were written. The next write returns an error of the connection.
+func (w *Writer) Flush() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.client.unflushed {
+		w.client.unflushed = false
+		_ = w.client.control.Flush()
+	}
 }
 
 // End completes the response.
@@ -262,7 +282,7 @@ func (w *Writer) Size() int64 {
 }
 
 func (w *Writer) close() {
-	w.closed = true
+	w.closed, w.client.unflushed = true, false
 	if w.keepAlive.timer != nil {
 		w.keepAlive.timer.Stop()
 	}
@@ -300,6 +320,7 @@ func (c *connection) flush(frame func(io.Writer) error) error {
 	if err := c.write(frame); err != nil {
 		return err
 	}
+	c.unflushed = false
 	return c.control.Flush()
 }
 

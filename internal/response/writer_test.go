@@ -33,6 +33,26 @@ func TestEventsOfACompleteStreamAreSentWithItsEnd(t *testing.T) {
 	}
 }
 
+func TestEventsAreSentByFlush(t *testing.T) {
+	t.Parallel()
+	to := &flushCounter{ResponseRecorder: httptest.NewRecorder()}
+	w := NewWriter(to, lines{}, time.Minute, false)
+	w.StartStream(time.Hour, time.Hour)
+	for _, data := range []string{"a", "b"} {
+		if err := w.Event(&llm.Event{Data: []byte(data)}, summary{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if to.flushes != 0 || !w.Unflushed() {
+		t.Errorf("flushed %d times before Flush, unflushed events: %t", to.flushes, w.Unflushed())
+	}
+	w.Flush()
+	w.Flush()
+	if got := to.Body.String(); to.flushes != 1 || w.Unflushed() || got != "a\nb\n" {
+		t.Errorf("flushed %d times, unflushed events: %t, sent %q", to.flushes, w.Unflushed(), got)
+	}
+}
+
 // flushCounter counts the flushes of a response.
 type flushCounter struct {
 	*httptest.ResponseRecorder

@@ -261,6 +261,9 @@ func (r *Reader) fill() error {
 	if r.err != nil {
 		return r.err
 	}
+	if r.pos == len(r.buf) && r.lines == 0 { // all events were returned: read the next ones in one piece
+		r.buf, r.pos, r.scan = r.buf[:0], 0, 0
+	}
 	if len(r.buf) == cap(r.buf) {
 		r.grow()
 	}

@@ -1,0 +1,87 @@
+package gateway_test
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	"fairlead/internal/modelapi"
+)
+
+// flushingSink is a client that counts the flushes of the response.
+type flushingSink struct {
+	sink
+	written, flushed strings.Builder
+	flushes          int
+}
+
+func (s *flushingSink) Write(p []byte) (int, error) { return s.written.Write(p) }
+
+func (s *flushingSink) FlushError() error {
+	s.flushes++
+	s.flushed.Reset()
+	s.flushed.WriteString(s.written.String())
+	return nil
+}
+
+// packets is a provider whose response arrives in several packets. It records the number of flushes before each read; the last read is at the end.
+type packets struct {
+	parts   []string
+	to      *flushingSink
+	flushes []int
+}
+
+func (p *packets) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, err := canned{"", "text/event-stream"}.RoundTrip(req)
+	resp.Body = io.NopCloser(p)
+	return resp, err
+}
+
+func (p *packets) Read(b []byte) (int, error) {
+	p.flushes = append(p.flushes, p.to.flushes)
+	if len(p.parts) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(b, p.parts[0])
+	p.parts = p.parts[1:]
+	return n, nil
+}
+
+func TestEventsThatArriveTogetherAreSentTogether(t *testing.T) {
+	t.Parallel()
+	const chunk = `data: {"id":"c","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{"content":"Aye. "},"finish_reason":null}]}` + "\n\n"
+	w := &flushingSink{sink: sink{header: http.Header{}}}
+	from := &packets{to: w, parts: []string{
+		chunk, chunk + chunk + ": a comment does not delay the events before it\n\n", chunk, strings.Replace(chunk, "null", `"stop"`, 1) + "data: [DONE]\n\n",
+	}}
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, modelapi.Prefix+"/chat/completions", strings.NewReader(`{"model":"large","stream":true,"messages":[{"role":"user","content":"Hi"}]}`))
+	r.Header.Set("Authorization", "Bearer good")
+	r.Header.Set("Content-Type", "application/json")
+
+	silentGateway(t, from).ServeHTTP(w, r)
+
+	if want := []int{0, 1, 2, 3, 4}; !slices.Equal(from.flushes, want) || w.flushes != 4 {
+		t.Errorf("flushes before each read: %v, want %v; %d in total, want 4", from.flushes, want, w.flushes)
+	}
+	if sent := w.flushed.String(); strings.Count(sent, "Aye.") != 5 || !strings.HasSuffix(sent, "data: [DONE]\n\n") {
+		t.Errorf("the client received %q", sent)
+	}
+}
+
+func TestEventsBeforeAnInterruptionAreSent(t *testing.T) {
+	t.Parallel()
+	const chunk = `data: {"id":"c","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{"content":"Aye. "},"finish_reason":null}]}` + "\n\n"
+	w := &flushingSink{sink: sink{header: http.Header{}}}
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, modelapi.Prefix+"/chat/completions", strings.NewReader(`{"model":"large","stream":true,"messages":[{"role":"user","content":"Hi"}]}`))
+	r.Header.Set("Authorization", "Bearer good")
+	r.Header.Set("Content-Type", "application/json")
+
+	silentGateway(t, &packets{to: w, parts: []string{chunk + chunk + "data: {broken\n\n"}}).ServeHTTP(w, r)
+
+	if sent := w.flushed.String(); strings.Count(sent, "Aye.") != 2 {
+		t.Errorf("the client received %q", sent)
+	}
+}
