@@ -222,3 +222,41 @@ func BenchmarkWriteTurnsSQLite(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkWriteNew measures storing requests of 100 KB whose messages are all new, without splitting them. It also reports how much
+// the database grows for each byte of the requests and responses.
+func BenchmarkWriteNew(b *testing.B) {
+	for name, open := range map[string]func(testing.TB) *store.DB{"sqlite": openSQLite, "postgres": openPostgres} {
+		b.Run(name, func(b *testing.B) {
+			const batch, messages = 40, 40
+			db, text, w := open(b), prose(b), storetest.NewWriter(b, "ws")
+			at, n, fresh := time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC), 0, 0
+			size := databaseSize(b, db)
+			var busy time.Duration
+			for b.Loop() {
+				entries := make([]requestlog.Entry, batch)
+				for i := range entries {
+					var list []map[string]string
+					for m := range messages {
+						list = append(list, map[string]string{"role": "user", "content": strings.ToValidUTF8(fmt.Sprintf("%d/%d %s", n, m, text(2500)), "")})
+					}
+					body, err := json.Marshal(map[string]any{"model": "auto", "messages": list})
+					if err != nil {
+						b.Fatal(err)
+					}
+					at = at.Add(time.Millisecond)
+					answer := text(1 << 10)
+					entries[i] = w.Entry(b, "ws", at, outlinetest.Turn{Body: body, Answer: answer})
+					n, fresh = n+1, fresh+len(body)+len(answer)
+				}
+				before := cpuTime(b)
+				if err := db.Log.WriteEntries(b.Context(), entries); err != nil {
+					b.Fatal(err)
+				}
+				busy += cpuTime(b) - before
+			}
+			b.ReportMetric(float64(busy.Microseconds())/float64(n), "cpu-us/entry")
+			b.ReportMetric(float64(databaseSize(b, db)-size)/float64(fresh), "bytes/byte")
+		})
+	}
+}
