@@ -24,10 +24,10 @@ const (
 	packedOutline = 4 // an outline: see package outline; a packed text follows
 )
 
-// minPart is the length from which parts are compressed. Parts above maxZstd are compressed with S2, which is faster than zstd.
+// minPart is the length from which parts are compressed. Texts above MaxZstd are compressed with S2, which is faster than zstd.
 const (
 	minPart = 160
-	maxZstd = 16 << 10
+	MaxZstd = 16 << 10
 )
 
 // Codec compresses text for storage. It reuses flate readers, which are large.
@@ -40,11 +40,11 @@ type Codec struct {
 // NewCodec returns a codec.
 func NewCodec() *Codec {
 	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest),
-		zstd.WithWindowSize(2*maxZstd), zstd.WithEncoderCRC(false), zstd.WithLowerEncoderMem(true))
+		zstd.WithWindowSize(2*MaxZstd), zstd.WithEncoderCRC(false), zstd.WithLowerEncoderMem(true))
 	if err != nil {
 		panic(err) // the options are constant
 	}
-	decoder, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxMemory(64*maxZstd))
+	decoder, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxMemory(64*MaxZstd))
 	if err != nil {
 		panic(err) // the options are constant
 	}
@@ -54,7 +54,7 @@ func NewCodec() *Codec {
 // AppendPart appends a short text in its own row, such as a part of a request, in packed form. Zstd compresses short texts better than
 // S2, in three times the time.
 func (c *Codec) AppendPart(to, b []byte) []byte {
-	if len(b) < minPart || len(b) > maxZstd {
+	if len(b) < minPart || len(b) > MaxZstd {
 		return c.AppendPacked(to, b)
 	}
 	begin := len(to)

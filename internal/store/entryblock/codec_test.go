@@ -27,7 +27,7 @@ func TestPartsAreUnpackedAndShorter(t *testing.T) {
 	t.Parallel()
 	p := NewCodec()
 	for name, pack := range map[string]func(to, b []byte) []byte{"zstd": p.AppendPart, "s2": p.AppendPartFast} {
-		for _, text := range []string{"", "short", strings.Repeat("words of a part ", minPart/16), strings.Repeat("a part that repeats itself ", 200), strings.Repeat("a long part ", maxZstd)} {
+		for _, text := range []string{"", "short", strings.Repeat("words of a part ", minPart/16), strings.Repeat("a part that repeats itself ", 200), strings.Repeat("a long part ", MaxZstd)} {
 			before := []byte("before")
 			packed, ok := bytes.CutPrefix(pack(before, []byte(text)), before)
 			if !ok {

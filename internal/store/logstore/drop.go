@@ -40,7 +40,7 @@ func (s *Store) dropPartitions(ctx context.Context, r *retentionBounds, total *E
 
 // dropBodies marks the entries whose bodies have expired, removes their previews, and drops the bodies.
 func (s *Store) dropBodies(ctx context.Context, bound time.Time, total *Expired) error {
-	bodies, messages := partition.Table{Name: "bodies", Key: "request_id"}, partition.Table{Name: "messages", Key: "day", Numbered: true}
+	bodies := partition.Table{Name: "bodies", Key: "request_id"}
 	expired, err := s.partitions.Expired(ctx, bodies, bound)
 	if err != nil {
 		return err
@@ -63,7 +63,10 @@ func (s *Store) dropBodies(ctx context.Context, bound time.Time, total *Expired)
 	if err != nil {
 		return err
 	}
-	for _, t := range []partition.Table{messages, {Name: "request_text", Key: "request_id"}} {
+	for _, t := range partition.Tables() {
+		if !t.Numbered && t.Name != "request_text" {
+			continue // dropped with the entries
+		}
 		if _, err := s.partitions.DropTable(ctx, t, bound); err != nil {
 			return err
 		}

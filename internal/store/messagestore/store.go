@@ -1,5 +1,8 @@
 // Package messagestore stores the messages of requests, which the turns of a conversation share. The log has the outline of a
 // split request; its parts are here, once per day and workspace, until the last entry that refers to them is deleted.
+//
+// The parts that a request stored first are together in segments. An index has the segment of each part. A segment with a list of
+// parts also names the segments of these parts, so that reading a long conversation needs few searches of the index.
 package messagestore
 
 import (
@@ -7,15 +10,17 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"encoding/binary"
+	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"fairlead/internal/id"
 	"fairlead/internal/outline"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/store/entryblock"
+	"fairlead/internal/store/partition"
 	"fairlead/internal/store/sqldb"
 )
 
@@ -24,20 +29,36 @@ type Outlines func(ctx context.Context, tx *sql.Tx, workspace, low, high string)
 
 // Store stores the parts of split requests.
 type Store struct {
-	db       *sqldb.DB
-	codec    *entryblock.Codec
-	outlines Outlines
-	inserter *sqldb.Inserter
+	db          *sqldb.DB
+	codec       *entryblock.Codec
+	outlines    Outlines
+	pack        func(to, text []byte) []byte
+	segmentSize int // maximum length of the parts of a segment, unless one part is longer
+	parts       *sqldb.Inserter
+	segments    *sqldb.Inserter
+	search      string // the statement of find
 }
 
 // New returns the parts stored in db. It reads the outlines of stored entries to find out which parts are in use.
 func New(db *sqldb.DB, codec *entryblock.Codec, outlines Outlines) *Store {
-	fields := slices.Concat(sqldb.NumberFields("day"), sqldb.TextFields("workspace_id"), sqldb.BytesFields("address", "content"))
-	return &Store{db: db, codec: codec, outlines: outlines, inserter: sqldb.NewInserter("messages", fields, sqldb.KeepExisting)}
+	number, blob := sqldb.NumberFields, sqldb.BytesFields
+	s := &Store{
+		db: db, codec: codec, outlines: outlines, pack: codec.AppendPart, segmentSize: entryblock.MaxZstd,
+		parts:    sqldb.NewInserter("message_parts", slices.Concat(number("scope"), blob("address"), number("segment")), sqldb.KeepExisting),
+		segments: sqldb.NewInserter("message_segments", slices.Concat(number("number", "scope"), blob("refs", "lists", "content")), ""),
+		search:   `select address, segment from message_parts where scope = $1 and address = any($2::bytea[])`,
+	}
+	if db.Dialect() == sqldb.SQLite { // its rows are smaller, and compression with zstd would take the most time of a batch
+		s.pack, s.segmentSize = codec.AppendPartFast, 64<<10
+		s.search = `select address, segment from message_parts where scope = ? and address in (` + marks(searchSize) + `)`
+	}
+	return s
 }
 
 // Statements returns the SQLite statements of Write, for Prepare.
-func (s *Store) Statements() []string { return s.inserter.Statements() }
+func (s *Store) Statements() []string {
+	return slices.Concat(s.parts.Statements(), s.segments.Statements(), []string{s.search})
+}
 
 // partScope is where parts are shared: a day of a workspace.
 type partScope struct {
@@ -56,19 +77,29 @@ type Batch map[partScope]*scopeParts
 
 // scopeParts are the parts of a batch in one scope.
 type scopeParts struct {
-	content  map[outline.Address][]byte   // packed
+	segments []segment
+	position map[outline.Address]int      // index of the segment of each part in the batch
 	wanted   map[outline.Address]struct{} // referred to by the batch, and not in it
 	referrer map[*requestlog.Entry][]outline.Address
 	exists   map[outline.Address]bool // stored before the batch; set by Write
 	stored   int64                    // bytes that Write stored
 }
 
+// segment is parts that are stored in one row.
+type segment struct {
+	parts   []outline.Part
+	lists   []byte            // the lists among the parts, encoded
+	content []byte            // the other parts, encoded and packed
+	refers  []outline.Address // parts of the lists
+}
+
 // Compress packs a text with a method of entryblock.Codec into memory that the caller reuses.
 type Compress func(pack func(to, text []byte) []byte, text []byte) []byte
 
-// Batch encodes the parts of the entries that have split requests.
+// Batch encodes the parts of the entries that have split requests. It shares memory with the entries.
 func (s *Store) Batch(entries []*requestlog.Entry, compress Compress) (Batch, error) {
 	batch := Batch{}
+	var text []byte // reused by each segment
 	for _, e := range entries {
 		if !e.Body.Split || e.BodyState != requestlog.BodyStored {
 			continue
@@ -76,51 +107,105 @@ func (s *Store) Batch(entries []*requestlog.Entry, compress Compress) (Batch, er
 		scope := scopeOf(e.WorkspaceID, e.ID)
 		p := batch[scope]
 		if p == nil {
-			p = &scopeParts{content: map[outline.Address][]byte{}, wanted: map[outline.Address]struct{}{}, referrer: map[*requestlog.Entry][]outline.Address{}}
+			p = &scopeParts{position: map[outline.Address]int{}, wanted: map[outline.Address]struct{}{}, referrer: map[*requestlog.Entry][]outline.Address{}}
 			batch[scope] = p
 		}
-		if err := s.add(p, e, compress); err != nil {
+		first := len(p.segments)
+		missing, err := outline.Missing(e.Body.Request, e.Body.Parts)
+		if err == nil {
+			err = p.add(e, s.segmentSize)
+		}
+		for i := first; err == nil && i < len(p.segments); i++ {
+			text, err = p.segments[i].encode(text[:0], func(text []byte) []byte { return compress(s.pack, text) })
+		}
+		if err != nil {
 			return nil, fmt.Errorf("encode the parts of %s: %w", e.ID, err)
+		}
+		if len(missing) > 0 {
+			p.referrer[e] = missing
+		}
+		for _, a := range missing {
+			p.wanted[a] = struct{}{}
 		}
 	}
 	for _, p := range batch {
-		for a := range p.content {
-			delete(p.wanted, a)
+		for a := range p.wanted {
+			if _, ok := p.position[a]; ok {
+				delete(p.wanted, a)
+			}
 		}
 	}
 	return batch, nil
 }
 
-func (s *Store) add(p *scopeParts, e *requestlog.Entry, compress Compress) error {
-	pack := s.codec.AppendPart
-	if s.db.Dialect() == sqldb.SQLite { // its rows are smaller, and compression would take the most time of a batch
-		pack = s.codec.AppendPartFast
-	}
-	if err := outline.EachPart(e.Body.Parts, func(part outline.Part) error {
-		if p.content[part.Address] == nil {
-			p.content[part.Address] = compress(pack, part.Content)
+// partOverhead is the number of bytes of an encoded part that are not its content.
+const partOverhead = outline.AddressSize + 4
+
+// add puts the parts of an entry that the batch does not have yet into new segments of at most size bytes.
+func (p *scopeParts) add(e *requestlog.Entry, size int) error {
+	filled, began := 0, false
+	return outline.EachPart(e.Body.Parts, func(part outline.Part) error {
+		if _, twice := p.position[part.Address]; twice {
+			return nil
 		}
+		length := len(part.Content) + partOverhead
+		if filled += length; !began || filled > size {
+			p.segments, filled, began = append(p.segments, segment{}), length, true
+		}
+		last := &p.segments[len(p.segments)-1]
+		last.parts = append(last.parts, part)
+		p.position[part.Address] = len(p.segments) - 1
 		return nil
-	}); err != nil {
-		return err
-	}
-	missing, err := outline.Missing(e.Body.Request, e.Body.Parts)
-	if len(missing) > 0 {
-		p.referrer[e] = missing
-	}
-	for _, a := range missing {
-		p.wanted[a] = struct{}{}
-	}
-	return err
+	})
 }
 
-// Existed reports whether a part that an entry of the batch refers to was stored before the batch was written.
+// encode sets the stored form of a segment's parts. It returns the memory in which it has encoded them.
+func (g *segment) encode(text []byte, pack func(text []byte) []byte) ([]byte, error) {
+	g.lists, g.content, g.refers = []byte{}, []byte{}, nil
+	for _, part := range g.parts {
+		if part.Kind != outline.List {
+			text = outline.AppendPart(text, part)
+			continue
+		}
+		g.lists = outline.AppendPart(g.lists, part)
+		if err := outline.Each(part.Content, func(_ []byte, kind outline.Kind, a outline.Address) error {
+			if kind != outline.Text {
+				g.refers = append(g.refers, a)
+			}
+			return nil
+		}); err != nil {
+			return text, err
+		}
+	}
+	if len(text) > 0 {
+		g.content = pack(text)
+	}
+	return text, nil
+}
+
+// Existed reports whether a part that an entry of the batch carries was stored before the batch was written.
 func (b Batch) Existed(e *requestlog.Entry, a outline.Address) bool {
 	return b[scopeOf(e.WorkspaceID, e.ID)].exists[a]
 }
 
-// lockKey is the key of the advisory lock that is shared by writers of parts and held exclusively while unused parts are deleted.
-const lockKey = 0x7061727473
+// scopes returns the scopes in the order of their keys.
+func (b Batch) scopes() []partScope {
+	scopes := make([]partScope, 0, len(b))
+	for scope := range b {
+		scopes = append(scopes, scope)
+	}
+	slices.SortFunc(scopes, func(a, b partScope) int {
+		return cmp.Or(cmp.Compare(a.day, b.day), cmp.Compare(a.workspace, b.workspace))
+	})
+	return scopes
+}
+
+const (
+	// lockKey is the key of the advisory lock that is shared by writers of parts and held exclusively while parts are deleted.
+	lockKey = 0x7061727473
+	// scopeLock is the key of the advisory lock held while a scope is added.
+	scopeLock = 0x7061727474
+)
 
 // lock keeps parts from being deleted until the transaction ends; exclusive keeps them from being written. SQLite has one writer.
 func (s *Store) lock(ctx context.Context, tx *sql.Tx, exclusive bool) error {
@@ -144,181 +229,215 @@ func (s *Store) Write(ctx context.Context, tx *sql.Tx, batch Batch) error {
 	if err := s.lock(ctx, tx, false); err != nil {
 		return err
 	}
-	var rows [][]any
-	for scope, p := range batch {
-		addresses := make([]outline.Address, 0, len(p.content)+len(p.wanted))
-		for a := range p.content {
+	scopes, total := batch.scopes(), 0
+	names := make([]int64, len(scopes)) // all before the first part, because adding a scope waits for other replicas
+	for i, scope := range scopes {
+		var err error
+		if names[i], err = s.addScope(ctx, tx, scope); err != nil {
+			return fmt.Errorf("add a day of messages: %w", err)
+		}
+		total += len(batch[scope].segments)
+	}
+	numbers, err := s.newNumbers(ctx, tx, total)
+	if err != nil {
+		return fmt.Errorf("number messages: %w", err)
+	}
+	for i, scope := range scopes {
+		p := batch[scope]
+		if err := s.writeScope(ctx, tx, scope, p, names[i], numbers[:len(p.segments)]); err != nil {
+			return fmt.Errorf("write messages: %w", err)
+		}
+		numbers = numbers[len(p.segments):]
+	}
+	return nil
+}
+
+// scopeNumber returns the number of a scope; 0 if it has none.
+func scopeNumber(ctx context.Context, query queryFunc, scope partScope) (number int64, err error) {
+	rows, err := query(ctx, `select coalesce(scope, 0) from message_days where day = $1 and workspace_id = $2`, scope.day, scope.workspace) //nolint:rowserrcheck // Each checks it
+	err = sqldb.Each(rows, err, func(row sqldb.Scanner) error { return row.Scan(&number) })
+	return number, err
+}
+
+// addScope returns the number of a scope. It adds the scope if necessary. An earlier version may have added it without a number.
+func (s *Store) addScope(ctx context.Context, tx *sql.Tx, scope partScope) (number int64, err error) {
+	if number, err = scopeNumber(ctx, tx.QueryContext, scope); number != 0 || err != nil {
+		return number, err
+	}
+	if s.db.Dialect() == sqldb.Postgres {
+		if _, err := tx.ExecContext(ctx, `select pg_advisory_xact_lock($1)`, scopeLock); err != nil {
+			return 0, err
+		}
+	}
+	const q = `insert into message_days (day, workspace_id, turns, request_bytes, stored_bytes, sweep, scope)
+		values ($1, $2, 0, 0, 0, 0, (select coalesce(max(scope) + 1, $3) from message_days where day = $1))
+		on conflict (day, workspace_id) do update set scope = coalesce(message_days.scope, excluded.scope) returning scope`
+	err = tx.QueryRowContext(ctx, q, scope.day, scope.workspace, scope.day<<partition.ScopeBits+1).Scan(&number)
+	return number, err
+}
+
+// numberBlock is the number of segment numbers that a replica takes from PostgreSQL at a time.
+const numberBlock = 4096
+
+// newNumbers returns n increasing numbers for new segments.
+func (s *Store) newNumbers(ctx context.Context, tx *sql.Tx, n int) ([]int64, error) {
+	q, size := `select coalesce(max(number), 0) + 1 from message_segments`, n
+	if s.db.Dialect() == sqldb.Postgres {
+		q, size = fmt.Sprintf(`select nextval('message_segment_blocks') * %d`, numberBlock), numberBlock
+	}
+	numbers := make([]int64, 0, n)
+	for len(numbers) < n {
+		var next int64
+		if err := tx.QueryRowContext(ctx, q).Scan(&next); err != nil {
+			return nil, err
+		}
+		for range min(size, n-len(numbers)) {
+			numbers = append(numbers, next)
+			next++
+		}
+	}
+	return numbers, nil
+}
+
+// writeScope writes the segments of a scope. A part that is in the index already stays in its segment.
+func (s *Store) writeScope(ctx context.Context, tx *sql.Tx, scope partScope, p *scopeParts, name int64, numbers []int64) error {
+	rows := make([][]any, 0, len(p.position))
+	for a, i := range p.position {
+		rows = append(rows, []any{name, a[:], numbers[i]})
+	}
+	slices.SortFunc(rows, func(a, b []any) int { return bytes.Compare(a[1].([]byte), b[1].([]byte)) })
+	added, err := s.db.Insert(ctx, tx, s.parts, rows)
+	if err != nil {
+		return err
+	}
+	addresses := make([]outline.Address, 0, len(p.wanted))
+	for a := range p.wanted {
+		addresses = append(addresses, a)
+	}
+	all := added == int64(len(rows))
+	if !all {
+		for a := range p.position {
 			addresses = append(addresses, a)
 		}
-		for a := range p.wanted {
-			addresses = append(addresses, a)
-		}
-		p.exists, p.stored = make(map[outline.Address]bool, len(addresses)), 0
-		if err := s.each(ctx, tx.QueryContext, scope, addresses, false, func(a outline.Address, _ []byte) error {
-			p.exists[a] = true
-			return nil
-		}); err != nil {
-			return fmt.Errorf("look up messages: %w", err)
-		}
-		for a, content := range p.content {
-			if !p.exists[a] {
-				rows = append(rows, []any{scope.day, scope.workspace, a[:], content})
-				p.stored += int64(len(content))
+	}
+	found := make(map[outline.Address]int64, len(addresses)) // numbers of segments
+	p.exists, p.stored = map[outline.Address]bool{}, 0
+	query := func(ctx context.Context, q string, args ...any) (*sql.Rows, error) {
+		return s.db.QueryPrepared(ctx, tx, q, args)
+	}
+	if err := s.find(ctx, query, name, addresses, func(a outline.Address, number int64) {
+		i, ok := p.position[a]
+		found[a], p.exists[a] = number, !ok || numbers[i] != number
+	}); err != nil {
+		return err
+	}
+	if err := s.findMissing(ctx, tx, scope, p, found); err != nil {
+		return err
+	}
+	rows = make([][]any, 0, len(p.segments))
+	for i, g := range p.segments {
+		if !all {
+			before := len(g.parts)
+			g.parts = slices.DeleteFunc(slices.Clone(g.parts), func(part outline.Part) bool { return p.exists[part.Address] })
+			if len(g.parts) == 0 {
+				continue
 			}
-		}
-		for e, refers := range p.referrer {
-			e.Body.Missing = nil
-			for _, a := range refers {
-				if _, inBatch := p.content[a]; !inBatch && !p.exists[a] {
-					e.Body.Missing = append(e.Body.Missing, a)
+			if len(g.parts) < before {
+				if _, err := g.encode(nil, func(text []byte) []byte { return s.pack(nil, text) }); err != nil {
+					return err
 				}
 			}
 		}
+		var near []int64
+		for _, a := range g.refers {
+			if number, ok := found[a]; ok {
+				near = append(near, number)
+			} else if at, ok := p.position[a]; ok {
+				near = append(near, numbers[at])
+			}
+		}
+		rows = append(rows, []any{numbers[i], name, appendRefs([]byte{}, numbers[i], near), g.lists, g.content})
+		p.stored += int64(len(g.lists) + len(g.content))
 	}
-	slices.SortFunc(rows, func(a, b []any) int {
-		return cmp.Or(cmp.Compare(a[0].(int64), b[0].(int64)), cmp.Compare(a[1].(string), b[1].(string)), bytes.Compare(a[2].([]byte), b[2].([]byte)))
-	})
-	_, err := s.db.Insert(ctx, tx, s.inserter, rows)
+	_, err = s.db.Insert(ctx, tx, s.segments, rows)
 	return err
 }
 
-// queryFunc runs a query on a database or in a transaction.
-type queryFunc func(ctx context.Context, q string, args ...any) (*sql.Rows, error)
-
-// maxLookup is the number of parts that one statement looks up.
-const maxLookup = 500
-
-// each calls fn with those of the parts that are stored; the content is valid only during the call, and nil unless wanted.
-func (s *Store) each(ctx context.Context, query queryFunc, scope partScope, addresses []outline.Address, content bool, fn func(a outline.Address, content []byte) error) error {
-	column := "null"
-	if content {
-		column = "content"
-	}
-	for some := range slices.Chunk(addresses, maxLookup) {
-		args := []any{scope.day, scope.workspace}
-		// Without numbers, because SQLite compares each numbered parameter with all before it.
-		marks := strings.Repeat(",?", len(some))[1:]
-		if s.db.Dialect() == sqldb.Postgres { // one parameter, so that the statement is prepared once
-			list := make([][]byte, len(some))
-			for i := range some {
-				list[i] = some[i][:]
-			}
-			args, marks = append(args, list), "select unnest($3::bytea[])"
-		} else {
-			for i := range some {
-				args = append(args, some[i][:])
-			}
+// findMissing sets the missing parts of entries: those that are neither in the batch, nor in a segment, nor stored by an earlier
+// version.
+func (s *Store) findMissing(ctx context.Context, tx *sql.Tx, scope partScope, p *scopeParts, found map[outline.Address]int64) error {
+	var unknown []outline.Address
+	for a := range p.wanted {
+		if _, ok := found[a]; !ok {
+			unknown = append(unknown, a)
 		}
-		rows, err := query(ctx, `select address, `+column+` from messages where day = $1 and workspace_id = $2 and address in (`+marks+`)`, args...) //nolint:rowserrcheck // Each checks it
-		if err := sqldb.Each(rows, err, func(row sqldb.Scanner) error {
-			var address, content sql.RawBytes
-			if err := row.Scan(&address, &content); err != nil {
-				return err
+	}
+	if err := s.eachSingle(ctx, tx.QueryContext, scope, unknown, false, func(a outline.Address, _ []byte) error {
+		p.exists[a] = true
+		return nil
+	}); err != nil {
+		return err
+	}
+	for e, refers := range p.referrer {
+		e.Body.Missing = nil
+		for _, a := range refers {
+			if _, inBatch := p.position[a]; !inBatch && !p.exists[a] {
+				e.Body.Missing = append(e.Body.Missing, a)
 			}
-			if len(address) != outline.AddressSize {
-				return fmt.Errorf("address of %d bytes", len(address))
-			}
-			return fn(outline.Address(address), content)
-		}); err != nil {
-			return err
 		}
 	}
 	return nil
+}
+
+// appendRefs encodes the numbers of segments that a segment refers to, without the segment itself.
+func appendRefs(to []byte, from int64, numbers []int64) []byte {
+	slices.Sort(numbers)
+	for _, number := range slices.Compact(numbers) {
+		if number != from {
+			to = binary.AppendVarint(to, from-number)
+		}
+	}
+	return to
+}
+
+// refsOf reverses appendRefs.
+func refsOf(refs []byte, from int64) ([]int64, error) {
+	var numbers []int64
+	for len(refs) > 0 {
+		distance, width := binary.Varint(refs)
+		if width <= 0 {
+			return nil, errors.New("corrupt references of a segment")
+		}
+		numbers, refs = append(numbers, from-distance), refs[width:]
+	}
+	return numbers, nil
 }
 
 // AddTurns adds the entries of a batch that did not exist before, and the bytes that Write stored, to the figures of their day.
 func (s *Store) AddTurns(ctx context.Context, tx *sql.Tx, batch Batch, fresh []*requestlog.Entry) error {
 	type figures struct{ turns, request, stored int64 }
-	days := map[partScope]*figures{}
+	days := map[partScope]figures{}
 	for scope, p := range batch {
-		if p.stored > 0 {
-			days[scope] = &figures{stored: p.stored}
-		}
+		days[scope] = figures{stored: p.stored}
 	}
 	for _, e := range fresh {
 		if b := &e.Body; b.Split && e.BodyState == requestlog.BodyStored {
 			scope := scopeOf(e.WorkspaceID, e.ID)
-			if days[scope] == nil {
-				days[scope] = &figures{}
-			}
-			days[scope].turns++
-			days[scope].request += int64(b.Whole)
-			days[scope].stored += int64(len(b.Request))
+			f := days[scope]
+			days[scope] = figures{f.turns + 1, f.request + int64(b.Whole), f.stored + int64(len(b.Request))}
 		}
 	}
-	scopes := make([]partScope, 0, len(days))
-	for scope := range days {
-		scopes = append(scopes, scope)
-	}
-	slices.SortFunc(scopes, func(a, b partScope) int {
-		return cmp.Or(cmp.Compare(a.day, b.day), cmp.Compare(a.workspace, b.workspace))
-	})
-	const q = `insert into message_days (day, workspace_id, turns, request_bytes, stored_bytes, sweep) values ($1, $2, $3, $4, $5, 0)
-		on conflict (day, workspace_id) do update set turns = message_days.turns + excluded.turns,
-		request_bytes = message_days.request_bytes + excluded.request_bytes, stored_bytes = message_days.stored_bytes + excluded.stored_bytes`
-	for _, scope := range scopes {
+	const q = `update message_days set turns = turns + $3, request_bytes = request_bytes + $4, stored_bytes = stored_bytes + $5 where day = $1 and workspace_id = $2`
+	for _, scope := range batch.scopes() {
 		f := days[scope]
+		if f == (figures{}) {
+			continue
+		}
 		if _, err := tx.ExecContext(ctx, q, scope.day, scope.workspace, f.turns, f.request, f.stored); err != nil {
 			return fmt.Errorf("add to the figures of messages: %w", err)
 		}
 	}
 	return nil
-}
-
-// Join returns a split request in one piece. Parts that have expired are replaced by outline.Gone and counted.
-func (s *Store) Join(ctx context.Context, workspaceID, id string, steps []byte) (request []byte, gone int, err error) {
-	parts, err := s.reachable(ctx, s.db.Query, scopeOf(workspaceID, id), [][]byte{steps}, true)
-	if err != nil {
-		return nil, 0, fmt.Errorf("read messages: %w", err)
-	}
-	request, gone, err = outline.Join(steps, func(a outline.Address) ([]byte, bool) {
-		content := parts[a]
-		return content, content != nil
-	})
-	if err != nil {
-		return nil, 0, fmt.Errorf("join the request: %w", err)
-	}
-	return request, gone, nil
-}
-
-// reachable returns the parts that outlines refer to, directly or through lists. The parts that are not stored are nil. Without
-// content, other parts than lists are not read and are empty.
-func (s *Store) reachable(ctx context.Context, query queryFunc, scope partScope, outlines [][]byte, content bool) (map[outline.Address][]byte, error) {
-	parts := map[outline.Address][]byte{}
-	for len(outlines) > 0 {
-		var addresses []outline.Address
-		lists := map[outline.Address]bool{}
-		for _, steps := range outlines {
-			if err := outline.Each(steps, func(_ []byte, kind outline.Kind, a outline.Address) error {
-				if _, seen := parts[a]; seen || kind == outline.Text {
-					return nil
-				}
-				parts[a] = nil
-				if kind == outline.List {
-					lists[a] = true
-				}
-				if content || kind == outline.List {
-					addresses = append(addresses, a)
-				} else {
-					parts[a] = []byte{}
-				}
-				return nil
-			}); err != nil {
-				return nil, err
-			}
-		}
-		outlines = nil
-		if err := s.each(ctx, query, scope, addresses, true, func(a outline.Address, packed []byte) error {
-			text, err := s.codec.AppendUnpacked([]byte{}, packed)
-			if parts[a] = text; lists[a] {
-				outlines = append(outlines, text)
-			}
-			return err
-		}); err != nil {
-			return nil, err
-		}
-	}
-	return parts, nil
 }
 
 // Usage is how requests that share their messages with others were stored in the last days.

@@ -72,29 +72,117 @@ func (s *Store) sweep(ctx context.Context, tx *sql.Tx, scope partScope) error {
 	if err != nil {
 		return err
 	}
-	all, err := sqldb.Column[[]byte](ctx, tx, `select address from messages where day = $1 and workspace_id = $2`, scope.day, scope.workspace)
+	freed, err := s.deleteUnused(ctx, tx, scope, used)
 	if err != nil {
 		return err
-	}
-	var freed int64
-	for _, address := range all {
-		if _, ok := used[outline.Address(address)]; ok {
-			continue
-		}
-		var size int64
-		const q = `delete from messages where day = $1 and workspace_id = $2 and address = $3 returning length(content)`
-		if err := tx.QueryRowContext(ctx, q, scope.day, scope.workspace, address).Scan(&size); err != nil {
-			return err
-		}
-		freed += size
 	}
 	const q = `update message_days set sweep = 0, stored_bytes = stored_bytes - $3 where day = $1 and workspace_id = $2`
 	_, err = tx.ExecContext(ctx, q, scope.day, scope.workspace, freed)
 	return err
 }
 
+// deleteUnused deletes the parts of a scope that are not in use and returns the number of bytes.
+func (s *Store) deleteUnused(ctx context.Context, tx *sql.Tx, scope partScope, used map[outline.Address][]byte) (freed int64, err error) {
+	name, err := scopeNumber(ctx, tx.QueryContext, scope)
+	if err != nil {
+		return 0, err
+	}
+	unused := map[int64]map[outline.Address]bool{}                                                         // by the number of the segment
+	rows, err := tx.QueryContext(ctx, `select address, segment from message_parts where scope = $1`, name) //nolint:rowserrcheck // Each checks it
+	if err := sqldb.Each(rows, err, func(row sqldb.Scanner) error {
+		var address sql.RawBytes
+		var number int64
+		if err := row.Scan(&address, &number); err != nil {
+			return err
+		}
+		a := outline.Address(address)
+		if _, ok := used[a]; !ok {
+			if unused[number] == nil {
+				unused[number] = map[outline.Address]bool{}
+			}
+			unused[number][a] = true
+		}
+		return nil
+	}); err != nil {
+		return 0, err
+	}
+	for number, without := range unused {
+		n, err := s.rewrite(ctx, tx, name, number, without)
+		if err != nil {
+			return 0, fmt.Errorf("segment %d: %w", number, err)
+		}
+		freed += n
+	}
+	singles, err := sqldb.Column[[]byte](ctx, tx, `select address from messages where day = $1 and workspace_id = $2`, scope.day, scope.workspace)
+	if err != nil {
+		return 0, err
+	}
+	for _, address := range singles {
+		if _, ok := used[outline.Address(address)]; ok {
+			continue
+		}
+		var size int64
+		const q = `delete from messages where day = $1 and workspace_id = $2 and address = $3 returning length(content)`
+		if err := tx.QueryRowContext(ctx, q, scope.day, scope.workspace, address).Scan(&size); err != nil {
+			return 0, err
+		}
+		freed += size
+	}
+	return freed, nil
+}
+
+// rewrite deletes parts of a segment, and the segment with its last part. It returns the number of bytes that the segment is shorter.
+func (s *Store) rewrite(ctx context.Context, tx *sql.Tx, scope, number int64, without map[outline.Address]bool) (freed int64, err error) {
+	for a := range without {
+		if _, err := tx.ExecContext(ctx, `delete from message_parts where scope = $1 and address = $2`, scope, a[:]); err != nil {
+			return 0, err
+		}
+	}
+	var lists, packed []byte
+	const q = `select lists, content from message_segments where scope = $1 and number = $2`
+	if err := tx.QueryRowContext(ctx, q, scope, number).Scan(&lists, &packed); err != nil {
+		return 0, err
+	}
+	text, err := s.codec.AppendUnpacked(nil, packed)
+	if err != nil {
+		return 0, err
+	}
+	var left segment
+	for _, block := range [][]byte{lists, text} {
+		if err := outline.EachPart(block, func(part outline.Part) error {
+			if !without[part.Address] {
+				left.parts = append(left.parts, part)
+			}
+			return nil
+		}); err != nil {
+			return 0, err
+		}
+	}
+	if len(left.parts) == 0 {
+		_, err := tx.ExecContext(ctx, `delete from message_segments where scope = $1 and number = $2`, scope, number)
+		return int64(len(lists) + len(packed)), err
+	}
+	if _, err := left.encode(nil, func(text []byte) []byte { return s.pack(nil, text) }); err != nil {
+		return 0, err
+	}
+	_, err = tx.ExecContext(ctx, `update message_segments set lists = $3, content = $4 where scope = $1 and number = $2`, scope, number, left.lists, left.content)
+	return int64(len(lists) + len(packed) - len(left.lists) - len(left.content)), err
+}
+
 // deleteScope deletes all parts of a scope.
 func (s *Store) deleteScope(ctx context.Context, tx *sql.Tx, scope partScope) error {
+	name, err := scopeNumber(ctx, tx.QueryContext, scope)
+	if err != nil {
+		return err
+	}
+	for _, q := range []string{
+		`delete from message_segments where scope = $1 and number in (select segment from message_parts where scope = $1)`,
+		`delete from message_parts where scope = $1`,
+	} {
+		if _, err := tx.ExecContext(ctx, q, name); err != nil {
+			return err
+		}
+	}
 	for _, q := range []string{
 		`delete from messages where day = $1 and workspace_id = $2`,
 		`delete from message_days where day = $1 and workspace_id = $2`,
@@ -116,7 +204,12 @@ func (s *Store) Expire(ctx context.Context, expired func(workspace string, day i
 		if !expired(scope.workspace, scope.day) {
 			continue
 		}
-		if err := s.db.InTx(ctx, func(tx *sql.Tx) error { return s.deleteScope(ctx, tx, scope) }); err != nil {
+		if err := s.db.InTx(ctx, func(tx *sql.Tx) error {
+			if err := s.lock(ctx, tx, true); err != nil { // a writer may have read the number of the scope
+				return err
+			}
+			return s.deleteScope(ctx, tx, scope)
+		}); err != nil {
 			return fmt.Errorf("delete expired messages: %w", err)
 		}
 	}

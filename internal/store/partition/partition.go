@@ -18,11 +18,15 @@ import (
 )
 
 // Table is a table with one partition per day (UTC). Key is the column with the request id, which begins with the time, so
-// a day is a range of ids; or the column with the number of the day.
+// a day is a range of ids; or a column with a number that begins with the number of the day.
 type Table struct {
 	Name, Key string
-	Numbered  bool // Key is the number of the day
+	Numbered  bool // Key is a number
+	Shift     uint // number of bits of a numbered key after the number of the day
 }
+
+// ScopeBits is the number of bits that tell the scopes of a day apart. A scope is a workspace's day in package messagestore.
+const ScopeBits = 24
 
 // Tables returns the partitioned tables in the order in which a day is created. A day is dropped in reverse order, so that
 // a row in requests always has its rows in the other tables.
@@ -34,13 +38,15 @@ func Tables() []Table {
 		{Name: "messages", Key: "day", Numbered: true},
 		{Name: "tags", Key: "request_id"},
 		{Name: "request_text", Key: "request_id"},
+		{Name: "message_parts", Key: "scope", Numbered: true, Shift: ScopeBits},
+		{Name: "message_segments", Key: "scope", Numbered: true, Shift: ScopeBits},
 	}
 }
 
 // floor returns the smallest key of a day.
 func (t Table) floor(day time.Time) string {
 	if t.Numbered {
-		return strconv.FormatInt(outline.DayOf(day), 10)
+		return strconv.FormatInt(outline.DayOf(day)<<t.Shift, 10)
 	}
 	return id.Floor("req", day)
 }
@@ -51,7 +57,7 @@ func (t Table) timeOf(key string) (time.Time, bool) {
 		return id.Time(key)
 	}
 	number, err := strconv.ParseInt(key, 10, 64)
-	return time.Unix(number*24*60*60, 0), err == nil
+	return time.Unix(number>>t.Shift*24*60*60, 0), err == nil
 }
 
 // CreateLock is the key of the advisory lock held while a partition is created.

@@ -2,7 +2,9 @@ package storetest
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -11,7 +13,9 @@ import (
 	"fairlead/internal/outline/outlinetest"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/store"
+	"fairlead/internal/store/entryblock"
 	"fairlead/internal/store/logstore"
+	"fairlead/internal/store/sqldb"
 )
 
 // Writer writes the turns of sessions as one replica does.
@@ -60,7 +64,7 @@ func (w *Writer) Remember(e *requestlog.Entry) {
 
 func messagesOf(t testing.TB, db *store.DB, workspace string) (n int) {
 	t.Helper()
-	must(t, db.QueryRow(t.Context(), `select count(*) from messages where workspace_id = $1`, workspace).Scan(&n))
+	must(t, db.QueryRow(t.Context(), `select count(*) from message_parts p join message_days d on d.scope = p.scope where d.workspace_id = $1`, workspace).Scan(&n))
 	return n
 }
 
@@ -187,4 +191,102 @@ func replicasShareConversations(t *testing.T, db *store.DB) {
 	if n, one := messagesOf(t, db, ws), slices.Max([]int{len(turns) * 6, 300}); n > one {
 		t.Errorf("%d messages for %d turns", n, len(turns))
 	}
+}
+
+// messagesOfEarlierVersions checks that requests whose parts an earlier version has stored, in rows of their own, are read, continued
+// and deleted like others.
+func messagesOfEarlierVersions(t *testing.T, db *store.DB) {
+	ctx, ws := t.Context(), newWorkspace()
+	w := NewWriter(t, ws)
+	turns := outlinetest.Session{Format: "chat", Turns: 14, Growth: 3000, Seed: 8}.Make()
+	ids := make([]string, len(turns))
+	for i, turn := range turns {
+		e := w.Entry(t, ws, now.Add(time.Duration(i)*time.Second), turn)
+		ids[i] = e.ID
+		w.Write(t, db, e)
+		if i >= len(turns)/2 {
+			continue
+		}
+		must(t, outline.EachPart(e.Body.Parts, func(p outline.Part) error {
+			_, err := db.Exec(ctx, `insert into messages (day, workspace_id, address, content) values ($1, $2, $3, $4)`,
+				outline.DayOf(e.Time), ws, p.Address[:], append([]byte{entryblock.Plain}, p.Content...))
+			return err
+		}))
+		for _, q := range []string{
+			`delete from message_segments where scope = (select scope from message_days where workspace_id = $1)`,
+			`delete from message_parts where scope = (select scope from message_days where workspace_id = $1)`,
+			`update message_days set scope = null where workspace_id = $1`,
+		} {
+			_, err := db.Exec(ctx, q, ws)
+			must(t, err)
+		}
+	}
+	singles := func() (n int) {
+		must(t, db.QueryRow(ctx, `select count(*) from messages where workspace_id = $1`, ws).Scan(&n))
+		return n
+	}
+	if singles() == 0 || messagesOf(t, db, ws) == 0 {
+		t.Fatalf("%d parts in rows of their own and %d in segments, want both", singles(), messagesOf(t, db, ws))
+	}
+	for i, turn := range turns {
+		checkTurn(t, db, ws, ids[i], turn)
+	}
+
+	_, err := db.Log.DeleteEntries(ctx, requestlog.Filter{WorkspaceID: ws, ID: ids[1:]}, false)
+	must(t, err)
+	checkTurn(t, db, ws, ids[0], turns[0])
+	if n := messagesOf(t, db, ws); n != 0 {
+		t.Errorf("%d parts of deleted turns remain in segments", n)
+	}
+	_, err = db.Log.DeleteEntries(ctx, requestlog.Filter{WorkspaceID: ws, ID: ids[:1]}, false)
+	must(t, err)
+	if n := singles(); n != 0 {
+		t.Errorf("%d parts of deleted turns remain in rows of their own", n)
+	}
+}
+
+// deletedMessagesLeaveSharedSegments checks that the text of a deleted request is removed from a segment that other requests need.
+func deletedMessagesLeaveSharedSegments(t *testing.T, db *store.DB) {
+	ctx, ws := t.Context(), newWorkspace()
+	w, at := NewWriter(t, ws), now
+	write := func(question string) (string, outlinetest.Turn) {
+		at = at.Add(time.Second)
+		turn := outlinetest.Turn{Answer: []byte(`{}`), Body: fmt.Appendf(nil, `{"model":"auto","messages":[{"role":"system","content":"%s"},{"role":"user","content":"%s"}]}`,
+			strings.Repeat("Be brief. ", 300), strings.Repeat(question+" ", 300))}
+		e := w.Entry(t, ws, at, turn)
+		w.Write(t, db, e)
+		return e.ID, turn
+	}
+	secret, _ := write("secret question")
+	other, turn := write("other question")
+	stored := func(text string) (found bool) {
+		t.Helper()
+		rows, err := db.Query(ctx, `select content from message_segments where scope = (select scope from message_days where workspace_id = $1)`, ws)
+		must(t, sqldb.Each(rows, err, func(row sqldb.Scanner) error {
+			var packed []byte
+			if err := row.Scan(&packed); err != nil {
+				return err
+			}
+			content, err := entryblock.NewCodec().Unpack(packed)
+			found = found || bytes.Contains(content, []byte(text))
+			return err
+		}))
+		return found
+	}
+	if !stored("secret question") {
+		t.Fatal("the question is in no segment")
+	}
+
+	n, err := db.Log.DeleteEntries(ctx, requestlog.Filter{WorkspaceID: ws, ID: []string{secret}}, false)
+	if err != nil || n != 1 {
+		t.Fatalf("deleted %d: %v", n, err)
+	}
+
+	if stored("secret question") {
+		t.Error("the text of a deleted request is stored")
+	}
+	if !stored("Be brief.") {
+		t.Error("the shared text is deleted")
+	}
+	checkTurn(t, db, ws, other, turn)
 }

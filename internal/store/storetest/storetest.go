@@ -62,6 +62,8 @@ func Run(t *testing.T, open func(t testing.TB) *store.DB) {
 		{"UsageCounts", usageCounts},
 		{"ConversationsReadBackExactly", conversationsReadBackExactly},
 		{"SharedMessagesGoWithTheirLastRequest", sharedMessagesGoWithTheirLastRequest},
+		{"MessagesOfEarlierVersions", messagesOfEarlierVersions},
+		{"DeletedMessagesLeaveSharedSegments", deletedMessagesLeaveSharedSegments},
 		{"ReplicasShareConversations", replicasShareConversations},
 		{"TextsAreFound", textsAreFound},
 		{"TextsGoWithTheirRequests", textsGoWithTheirRequests},

@@ -1,0 +1,266 @@
+package messagestore
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"strings"
+
+	"fairlead/internal/outline"
+	"fairlead/internal/store/sqldb"
+)
+
+// queryFunc runs a query on a database or in a transaction.
+type queryFunc func(ctx context.Context, q string, args ...any) (*sql.Rows, error)
+
+// searchSize is the number of parts that one statement of find looks up in SQLite; loadSize is the number of segments or single parts
+// that other statements read.
+const (
+	searchSize = 32
+	loadSize   = 256
+)
+
+// marks returns n parameters of a SQLite statement. They have no numbers, because SQLite compares each numbered parameter with all
+// before it.
+func marks(n int) string { return strings.Repeat(",?", n)[1:] }
+
+// find calls fn with the parts that are in segments, and the numbers of the segments.
+func (s *Store) find(ctx context.Context, query queryFunc, scope int64, addresses []outline.Address, fn func(a outline.Address, number int64)) error {
+	size := searchSize
+	if s.db.Dialect() == sqldb.Postgres { // one parameter, so that the statement is prepared once
+		size = max(len(addresses), 1)
+	}
+	for some := range slices.Chunk(addresses, size) {
+		args := []any{scope, bytesOf(some)}
+		if s.db.Dialect() == sqldb.SQLite {
+			args = append(args[:1], sqldb.Args(bytesOf(some))...)
+			for len(args) <= searchSize { // the number of parameters is constant, so that the statement is prepared once
+				args = append(args, nil)
+			}
+		}
+		rows, err := query(ctx, s.search, args...) //nolint:rowserrcheck // Each checks it
+		if err := sqldb.Each(rows, err, func(row sqldb.Scanner) error {
+			var address sql.RawBytes
+			var number int64
+			if err := row.Scan(&address, &number); err != nil {
+				return err
+			}
+			if len(address) != outline.AddressSize {
+				return fmt.Errorf("address of %d bytes", len(address))
+			}
+			fn(outline.Address(address), number)
+			return nil
+		}); err != nil {
+			return fmt.Errorf("look up messages: %w", err)
+		}
+	}
+	return nil
+}
+
+func bytesOf(addresses []outline.Address) [][]byte {
+	list := make([][]byte, len(addresses))
+	for i := range addresses {
+		list[i] = addresses[i][:]
+	}
+	return list
+}
+
+// eachSingle calls fn with the parts that an earlier version has stored in rows of their own. The content is valid only during the
+// call, and nil unless wanted.
+func (s *Store) eachSingle(ctx context.Context, query queryFunc, scope partScope, addresses []outline.Address, content bool, fn func(a outline.Address, content []byte) error) error {
+	column := "null"
+	if content {
+		column = "content"
+	}
+	for some := range slices.Chunk(addresses, loadSize) {
+		args, condition := []any{scope.day, scope.workspace, bytesOf(some)}, "address = any($3::bytea[])"
+		if s.db.Dialect() == sqldb.SQLite {
+			args, condition = append(args[:2], sqldb.Args(bytesOf(some))...), "address in ("+marks(len(some))+")"
+		}
+		rows, err := query(ctx, `select address, `+column+` from messages where day = $1 and workspace_id = $2 and `+condition, args...) //nolint:rowserrcheck // Each checks it
+		if err := sqldb.Each(rows, err, func(row sqldb.Scanner) error {
+			var address, content sql.RawBytes
+			if err := row.Scan(&address, &content); err != nil {
+				return err
+			}
+			if len(address) != outline.AddressSize {
+				return fmt.Errorf("address of %d bytes", len(address))
+			}
+			return fn(outline.Address(address), content)
+		}); err != nil {
+			return fmt.Errorf("look up single messages: %w", err)
+		}
+	}
+	return nil
+}
+
+// Join returns a split request in one piece. Parts that have expired are replaced by outline.Gone and counted.
+func (s *Store) Join(ctx context.Context, workspaceID, id string, steps []byte) (request []byte, gone int, err error) {
+	parts, err := s.reachable(ctx, s.db.Query, scopeOf(workspaceID, id), [][]byte{steps}, true)
+	if err != nil {
+		return nil, 0, fmt.Errorf("read messages: %w", err)
+	}
+	request, gone, err = outline.Join(steps, func(a outline.Address) ([]byte, bool) {
+		content := parts[a]
+		return content, content != nil
+	})
+	if err != nil {
+		return nil, 0, fmt.Errorf("join the request: %w", err)
+	}
+	return request, gone, nil
+}
+
+// loaded is the segments that have been read for an outline.
+type loaded struct {
+	refs  map[int64][]int64 // by the number of the segment
+	parts map[outline.Address]loadedPart
+}
+
+type loadedPart struct {
+	content []byte
+	segment int64
+}
+
+// load reads segments; only their lists unless content is wanted.
+func (s *Store) load(ctx context.Context, query queryFunc, scope int64, numbers []int64, content bool, to loaded) error {
+	columns := "number, refs, lists, null"
+	if content {
+		columns = "number, refs, lists, content"
+	}
+	slices.Sort(numbers)
+	for some := range slices.Chunk(slices.Compact(numbers), loadSize) {
+		args, condition := []any{scope, some}, "scope = $1 and number = any($2::bigint[])"
+		if s.db.Dialect() == sqldb.SQLite {
+			args, condition = append(args[:1], sqldb.Args(some)...), "scope = ? and number in ("+marks(len(some))+")"
+		}
+		rows, err := query(ctx, `select `+columns+` from message_segments where `+condition, args...) //nolint:rowserrcheck // Each checks it
+		if err := sqldb.Each(rows, err, func(row sqldb.Scanner) error {
+			var number int64
+			var refs, lists, packed sql.RawBytes
+			if err := row.Scan(&number, &refs, &lists, &packed); err != nil {
+				return err
+			}
+			var err error
+			if to.refs[number], err = refsOf(refs, number); err != nil {
+				return err
+			}
+			text, err := s.codec.AppendUnpacked(nil, packed)
+			if err != nil {
+				return err
+			}
+			add := func(p outline.Part) error {
+				to.parts[p.Address] = loadedPart{p.Content, number}
+				return nil
+			}
+			if err := outline.EachPart(bytes.Clone(lists), add); err != nil {
+				return err
+			}
+			return outline.EachPart(text, add)
+		}); err != nil {
+			return fmt.Errorf("read segments: %w", err)
+		}
+		for _, number := range some {
+			if _, ok := to.refs[number]; !ok {
+				to.refs[number] = nil // the row is gone, and is not read again
+			}
+		}
+	}
+	return nil
+}
+
+// reference is a step of an outline with a part.
+type reference struct {
+	address outline.Address
+	kind    outline.Kind
+}
+
+// reachable returns the parts that outlines refer to, directly or through lists. The parts that are not stored are nil. Without
+// content, other parts than lists are not read and are empty.
+func (s *Store) reachable(ctx context.Context, query queryFunc, scope partScope, outlines [][]byte, content bool) (map[outline.Address][]byte, error) {
+	name, err := scopeNumber(ctx, query, scope)
+	if err != nil {
+		return nil, err
+	}
+	parts, have := map[outline.Address][]byte{}, loaded{map[int64][]int64{}, map[outline.Address]loadedPart{}}
+	var open []reference // whose parts are not read yet
+	var near []int64     // segments that probably have them
+	for {
+		for _, steps := range outlines {
+			if err := outline.Each(steps, func(_ []byte, kind outline.Kind, a outline.Address) error {
+				if _, seen := parts[a]; seen || kind == outline.Text {
+					return nil
+				}
+				if parts[a] = nil; content || kind == outline.List {
+					open = append(open, reference{a, kind})
+				} else {
+					parts[a] = []byte{}
+				}
+				return nil
+			}); err != nil {
+				return nil, err
+			}
+		}
+		outlines = nil
+		open = slices.DeleteFunc(open, func(r reference) bool {
+			p, ok := have.parts[r.address]
+			if !ok {
+				return false
+			}
+			if parts[r.address] = p.content; r.kind == outline.List {
+				outlines = append(outlines, p.content)
+				near = append(near, have.refs[p.segment]...)
+			}
+			return true
+		})
+		if len(outlines) > 0 {
+			continue
+		}
+		if len(open) == 0 {
+			return parts, nil
+		}
+		near = slices.DeleteFunc(near, func(number int64) bool {
+			_, read := have.refs[number]
+			return read
+		})
+		if len(near) == 0 {
+			if near, open, outlines, err = s.searchOpen(ctx, query, scope, name, open, have, parts); err != nil {
+				return nil, err
+			}
+		}
+		if err := s.load(ctx, query, name, near, content, have); err != nil {
+			return nil, err
+		}
+		near = nil
+	}
+}
+
+// searchOpen looks up the segments of parts. Parts in rows of their own are read; lists among them are returned. Parts in no
+// segment are not open afterwards.
+func (s *Store) searchOpen(ctx context.Context, query queryFunc, scope partScope, name int64, open []reference, have loaded, parts map[outline.Address][]byte) (near []int64, left []reference, lists [][]byte, err error) {
+	addresses, kinds := make([]outline.Address, len(open)), make(map[outline.Address]outline.Kind, len(open))
+	for i, r := range open {
+		addresses[i], kinds[r.address] = r.address, r.kind
+	}
+	if err := s.find(ctx, query, name, addresses, func(a outline.Address, number int64) {
+		if _, read := have.refs[number]; !read {
+			near, left = append(near, number), append(left, reference{a, kinds[a]})
+			delete(kinds, a)
+		}
+	}); err != nil {
+		return nil, nil, nil, err
+	}
+	addresses = addresses[:0]
+	for a := range kinds {
+		addresses = append(addresses, a)
+	}
+	err = s.eachSingle(ctx, query, scope, addresses, true, func(a outline.Address, packed []byte) error {
+		text, err := s.codec.AppendUnpacked([]byte{}, packed)
+		if parts[a] = text; kinds[a] == outline.List {
+			lists = append(lists, text)
+		}
+		return err
+	})
+	return near, left, lists, err
+}
