@@ -1,6 +1,9 @@
 package outline
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 const (
 	maxDepth  = 16        // nested lists; 4^16 parts
@@ -46,6 +49,9 @@ func (j *joiner) join(steps []byte, depth int) error {
 			return fmt.Errorf("%w: more than %d bytes", ErrCorrupt, maxJoined)
 		case kind == List:
 			return j.join(content, depth+1)
+		}
+		if cap(j.body)-len(j.body) < len(content) { // append alone would copy a long body many times
+			j.body = slices.Grow(j.body, len(j.body)+len(content))
 		}
 		j.body = append(j.body, content...)
 		return nil
