@@ -193,6 +193,41 @@ func replicasShareConversations(t *testing.T, db *store.DB) {
 	}
 }
 
+// turnsNeedFewSearches checks that the parts of a turn are found through the segments of lists: only the parts of the outline are
+// searched in the index.
+func turnsNeedFewSearches(t *testing.T, db *store.DB) {
+	ctx, ws := t.Context(), newWorkspace()
+	w := NewWriter(t, ws)
+	turns := outlinetest.Session{Format: "chat", Turns: 60, Growth: 2000, Seed: 4}.Make()
+	var last requestlog.Entry
+	for i, turn := range turns {
+		last = w.Entry(t, ws, now.Add(time.Duration(i)*time.Second), turn)
+		w.Write(t, db, last)
+	}
+	searched := map[outline.Address]bool{}
+	must(t, outline.Each(last.Body.Request, func(_ []byte, kind outline.Kind, a outline.Address) error {
+		searched[a] = kind != outline.Text
+		return nil
+	}))
+	rows, err := db.Query(ctx, `select address from message_parts where scope = (select scope from message_days where workspace_id = $1)`, ws)
+	all, err := sqldb.Collect(rows, err, func(row sqldb.Scanner) (address []byte, err error) {
+		err = row.Scan(&address)
+		return address, err
+	})
+	must(t, err)
+	if len(searched) > len(all)/3 {
+		t.Fatalf("the outline has %d of %d parts", len(searched), len(all))
+	}
+	for _, address := range all {
+		if !searched[outline.Address(address)] {
+			_, err := db.Exec(ctx, `delete from message_parts where address = $1`, address)
+			must(t, err)
+		}
+	}
+
+	checkTurn(t, db, ws, last.ID, turns[len(turns)-1])
+}
+
 // messagesOfEarlierVersions checks that requests whose parts an earlier version has stored, in rows of their own, are read, continued
 // and deleted like others.
 func messagesOfEarlierVersions(t *testing.T, db *store.DB) {

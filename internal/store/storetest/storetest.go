@@ -62,6 +62,7 @@ func Run(t *testing.T, open func(t testing.TB) *store.DB) {
 		{"UsageCounts", usageCounts},
 		{"ConversationsReadBackExactly", conversationsReadBackExactly},
 		{"SharedMessagesGoWithTheirLastRequest", sharedMessagesGoWithTheirLastRequest},
+		{"TurnsNeedFewSearches", turnsNeedFewSearches},
 		{"MessagesOfEarlierVersions", messagesOfEarlierVersions},
 		{"DeletedMessagesLeaveSharedSegments", deletedMessagesLeaveSharedSegments},
 		{"ReplicasShareConversations", replicasShareConversations},
