@@ -43,7 +43,8 @@ type Shared struct {
 	remote       Remote
 	queue        chan Item
 	readSlots    chan struct{} // one slot per read in progress
-	backoffUntil atomic.Int64  // Unix nanoseconds; no reads before then
+	began        time.Time     // with a reading of the monotonic clock
+	backoffUntil atomic.Int64  // nanoseconds since began on the monotonic clock; no reads before then
 	dropped      atomic.Int64
 	readTimeout  time.Duration
 }
@@ -51,7 +52,7 @@ type Shared struct {
 // NewShared returns a store on top of m. Records are published only while Run is running.
 func NewShared(m *Memory, r Remote) *Shared {
 	return &Shared{
-		memory: m, remote: r, queue: make(chan Item, queueSize), readSlots: make(chan struct{}, maxReads), readTimeout: readTimeout,
+		memory: m, remote: r, queue: make(chan Item, queueSize), readSlots: make(chan struct{}, maxReads), readTimeout: readTimeout, began: time.Now(),
 	}
 }
 
@@ -61,7 +62,7 @@ func (s *Shared) Dropped() int64 { return s.dropped.Load() }
 // Lookup implements Store.
 func (s *Shared) Lookup(ctx context.Context, workspaceID string, fp Fingerprint, now time.Time) View {
 	v := s.memory.Lookup(ctx, workspaceID, fp, now)
-	if v.longestKnown >= max(fp.Previous, 0) || fp.Tokens() < minFetchTokens || now.UnixNano() < s.backoffUntil.Load() {
+	if v.longestKnown >= max(fp.Previous, 0) || fp.Tokens() < minFetchTokens || int64(time.Since(s.began)) < s.backoffUntil.Load() {
 		return v
 	}
 	if !s.fetch(ctx, workspaceID, fp, now) {
@@ -100,11 +101,11 @@ func (s *Shared) fetch(ctx context.Context, workspaceID string, fp Fingerprint, 
 	select {
 	case ok := <-done:
 		if !ok {
-			s.backoffUntil.Store(now.Add(readBackoff).UnixNano())
+			s.backoffUntil.Store(int64(time.Since(s.began) + readBackoff))
 		}
 		return ok
 	case <-timer.C:
-		s.backoffUntil.Store(now.Add(readBackoff).UnixNano())
+		s.backoffUntil.Store(int64(time.Since(s.began) + readBackoff))
 		return false
 	}
 }
