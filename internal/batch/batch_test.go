@@ -27,7 +27,7 @@ func TestModelsAreRenamedInPlace(t *testing.T) {
 	if diff := cmp.Diff([]batch.Use{{Model: "a", Op: llm.Chat}, {Model: "b", Op: llm.Embed}}, uses); diff != "" || err != nil {
 		t.Error(err, diff)
 	}
-	if err := form.Rename(t.Context(), func(model string) string { return model + `"2` }); err != nil {
+	if err := form.Rename(t.Context(), func(model string) string { return model + `"2` }, nil); err != nil {
 		t.Fatal(err)
 	}
 	body, kind, err := form.Encode()
@@ -70,7 +70,7 @@ func FuzzLines(f *testing.F) {
 		if _, err := form.Models(t.Context()); err != nil {
 			return
 		}
-		if err := form.Rename(t.Context(), func(string) string { return "up" }); err != nil {
+		if err := form.Rename(t.Context(), func(string) string { return "up" }, func(_, id string) (string, error) { return id, nil }); err != nil {
 			t.Fatal(err)
 		}
 		uses, err := form.Models(t.Context())

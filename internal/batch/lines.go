@@ -127,24 +127,66 @@ func (f *Form) Models(ctx context.Context) ([]Use, error) {
 	return uses, err
 }
 
-// Rename replaces the names of models in the requests of the file. name returns the new name.
-func (f *Form) Rename(ctx context.Context, name func(model string) string) error {
+// Members of a request that name an object of the provider account.
+const (
+	FileID           = "file_id"
+	PreviousResponse = "previous_response_id"
+)
+
+// Rename replaces the names of models and the ids of objects in the requests of the file. model and object return the new ones. The member
+// of an object is FileID or PreviousResponse.
+func (f *Form) Rename(ctx context.Context, model func(name string) string, object func(member, id string) (string, error)) error {
 	var out bytes.Buffer
 	out.Grow(len(f.parts[f.file].body))
-	err := f.each(ctx, func(_ int, line []byte, at rawjson.Value, use Use) error {
-		out.Write(line[:at.Index])
-		out.Write(rawjson.AppendString(nil, name(use.Model)))
-		out.Write(line[at.Index+len(at.Raw):])
+	err := f.each(ctx, func(number int, line []byte, body rawjson.Value, use Use) error {
+		written := 0
+		err := renamed(body, true, func(member string, at rawjson.Value) (err error) {
+			name := ""
+			if member == "model" {
+				name = model(use.Model)
+			} else if name, err = object(member, at.String()); err != nil {
+				e := *llm.AsError(err)
+				e.Param, e.Message = "file", fmt.Sprintf("Line %d of the file: %s", number, e.Message)
+				return &e
+			}
+			out.Write(line[written:at.Index])
+			out.Write(rawjson.AppendString(nil, name))
+			written = at.Index + len(at.Raw)
+			return nil
+		})
+		out.Write(line[written:])
 		out.WriteByte('\n')
-		return nil
+		return err
 	})
 	f.parts[f.file].body = out.Bytes()
 	return err
 }
 
-// each calls read for every request of the file. at is the name of the model in the line. Lines are parsed strictly, so that the provider
-// runs the model that was checked.
-func (f *Form) each(ctx context.Context, read func(number int, line []byte, at rawjson.Value, use Use) error) error {
+// renamed calls rename for the members that Rename replaces, in the order of the line. top is true for the body of a request. The metadata
+// of a request are texts of the client.
+func renamed(v rawjson.Value, top bool, rename func(member string, at rawjson.Value) error) (err error) {
+	v.ForEach(func(key, value rawjson.Value) bool {
+		name := key.String()
+		switch {
+		case top && name == "metadata":
+		case value.Kind == rawjson.Text && (name == FileID || top && (name == "model" || name == PreviousResponse)):
+			err = rename(name, value)
+		case value.IsList() && name == "file_ids":
+			for _, id := range value.List() {
+				if err == nil && id.Kind == rawjson.Text {
+					err = rename(FileID, id)
+				}
+			}
+		default:
+			err = renamed(value, false, rename)
+		}
+		return err == nil
+	})
+	return err
+}
+
+// each calls read for every request of the file. Lines are parsed strictly, so that the provider runs the model that was checked.
+func (f *Form) each(ctx context.Context, read func(number int, line []byte, body rawjson.Value, use Use) error) error {
 	number, requests := 0, 0
 	for line := range bytes.Lines(f.parts[f.file].body) {
 		number++
@@ -157,7 +199,8 @@ func (f *Form) each(ctx context.Context, read func(number int, line []byte, at r
 			return &e
 		}
 		v := rawjson.Parse(line)
-		at, use := v.Get("body").Get("model"), Use{Op: operations[v.Get("url").String()]}
+		body, use := v.Get("body"), Use{Op: operations[v.Get("url").String()]}
+		at := body.Get("model")
 		switch {
 		case use.Op == "":
 			return invalid("file", "Line %d of the file has no supported url. Use /v1/chat/completions, /v1/responses, /v1/embeddings, /v1/completions or /v1/moderations.", number)
@@ -166,7 +209,7 @@ func (f *Form) each(ctx context.Context, read func(number int, line []byte, at r
 		}
 		use.Model = at.String()
 		requests++
-		if err := read(number, line, at, use); err != nil {
+		if err := read(number, line, body, use); err != nil {
 			return err
 		}
 	}

@@ -166,9 +166,6 @@ func New(p Parts) *Gateway {
 		Parts: p, counter: token.NewCounter(), turns: turncache.New(turncache.DefaultBytes),
 		Inflight: modelapi.NewInflight(),
 	}
-	g.objects = objects.Service{
-		Store: p.Objects, Dispatcher: p.Dispatcher, Ledger: p.Ledger, Uploads: &g.uploads, Keys: p.Keys, Log: p.Log, Observe: p.Observe, Logger: p.Logger,
-	}
 	g.background.ctx, g.background.stop = context.WithCancel(context.Background())
 	g.background.slots.Reserve = true
 	if g.Routing.Predictor == nil {
@@ -185,6 +182,9 @@ func New(p Parts) *Gateway {
 	}
 	if g.StoredIDs == nil {
 		g.StoredIDs = noRouting{}
+	}
+	g.objects = objects.Service{
+		Store: p.Objects, Dispatcher: p.Dispatcher, Ledger: p.Ledger, Uploads: &g.uploads, Keys: p.Keys, IDs: g.StoredIDs, Log: p.Log, Observe: p.Observe, Logger: p.Logger,
 	}
 	if g.Admission == nil {
 		g.Admission = &limit.AdmissionQueue{}

@@ -28,6 +28,7 @@ import (
 	"fairlead/internal/requestlog"
 	"fairlead/internal/response"
 	"fairlead/internal/route"
+	"fairlead/internal/storedresponse"
 	"fairlead/internal/upload"
 	"fairlead/internal/wire/show"
 	"fairlead/internal/wire/strict"
@@ -81,6 +82,7 @@ type Service struct {
 	Ledger     ledger.Ledger
 	Uploads    *upload.Budget
 	Keys       modelapi.Keys
+	IDs        storedresponse.IDs
 	Log        Log
 	Observe    func(*requestlog.Entry) // called for the entry of a batch
 	Logger     *slog.Logger
@@ -154,10 +156,10 @@ func (o *Request) upload(ctx context.Context) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := form.Rename(ctx, func(model string) string { return targets[model].Upstream }); err != nil {
+	made := o.newObject(p)
+	if err := form.Rename(ctx, func(model string) string { return targets[model].Upstream }, o.references(ctx, made)); err != nil {
 		return nil, err
 	}
-	made := o.newObject(p)
 	for _, use := range named {
 		made.Uses = append(made.Uses, batch.Use{Model: targets[use.Model].Model.Name, Op: use.Op})
 	}
@@ -167,6 +169,32 @@ func (o *Request) upload(ctx context.Context) ([]byte, error) {
 		return nil, err
 	}
 	return o.make(ctx, p, made, op)
+}
+
+// references returns a function that finds the object which a request of a file names, and returns its id at the provider. The object must
+// belong to the workspace, because workspaces share the account, and to the account of the file.
+func (o *Request) references(ctx context.Context, file batch.Object) func(member, id string) (string, error) {
+	known := map[string]bool{} // files
+	return func(member, id string) (string, error) {
+		if member == batch.PreviousResponse {
+			stored, ok := o.IDs.Open(file.WorkspaceID, id)
+			if !ok || stored.Provider != file.Provider || stored.Credential != file.Credential {
+				return "", llm.Errorf(llm.NotFound, "Response %q was not found at %s. Send the whole conversation in input.", show.Shorten(id), file.Provider)
+			}
+			return stored.ID, nil
+		}
+		if !known[id] {
+			found, err := o.Store.Object(ctx, file.WorkspaceID, batch.File, id)
+			if errors.Is(err, batch.ErrNotFound) || err == nil && (found.Provider != file.Provider || found.Credential != file.Credential) {
+				return "", objectNotFound(batch.File, id)
+			}
+			if err != nil {
+				return "", databaseError(err)
+			}
+			known[id] = true
+		}
+		return id, nil
+	}
 }
 
 // newObject returns an object that the caller is about to create. The first credential of a provider holds the objects.
