@@ -3,6 +3,7 @@ package gateway_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"mime/multipart"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -18,6 +20,7 @@ import (
 	"fairlead/internal/account"
 	"fairlead/internal/batch"
 	"fairlead/internal/catalog"
+	"fairlead/internal/llm"
 	"fairlead/internal/money"
 	"fairlead/internal/provider"
 	"fairlead/internal/provider/compatible"
@@ -26,11 +29,12 @@ import (
 	"fairlead/internal/route"
 )
 
-// fakeObjects keeps objects in memory. It returns failing unless that is nil.
+// fakeObjects keeps objects in memory. New objects return failing, and the end of a settlement stopped, unless these are nil.
 type fakeObjects struct {
-	mu      sync.Mutex
-	list    []batch.Object
-	failing error
+	mu               sync.Mutex
+	list             []batch.Object
+	began            map[string]time.Time
+	failing, stopped error
 }
 
 func (f *fakeObjects) index(workspaceID string, kind batch.Kind, id string) int {
@@ -90,15 +94,26 @@ func (f *fakeObjects) RemoveObject(_ context.Context, o batch.Object) error {
 	return nil
 }
 
-func (f *fakeObjects) SettleObject(_ context.Context, o batch.Object, settled bool) (bool, error) {
+func (f *fakeObjects) SettleObject(_ context.Context, o batch.Object, at time.Time) (began time.Time, first bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	i := f.index(o.WorkspaceID, o.Kind, o.ID)
-	changed := i >= 0 && f.list[i].Settled != settled
-	if changed {
-		f.list[i].Settled = settled
+	switch {
+	case i < 0 || f.list[i].Settled:
+		return time.Time{}, false, nil
+	case !at.IsZero():
+		if _, ok := f.began[o.ID]; !ok {
+			if f.began == nil {
+				f.began = map[string]time.Time{}
+			}
+			f.began[o.ID] = at.Truncate(time.Millisecond)
+		}
+		return f.began[o.ID], true, nil
+	case f.stopped != nil:
+		return time.Time{}, false, f.stopped
 	}
-	return changed, nil
+	f.list[i].Settled = true
+	return time.Time{}, true, nil
 }
 
 // batchVendor is a provider account with files and batches. All workspaces share it. ended is the JSON of batches, without their id.
@@ -358,6 +373,40 @@ func TestBatchIsChargedOnce(t *testing.T) {
 	}
 }
 
+// If the process stops after the entry of a batch is written and before the batch is settled, the next request writes the same entry,
+// and the cost is charged once.
+func TestInterruptedSettlementIsRepeated(t *testing.T) {
+	t.Parallel()
+	k, v := batchKit(t)
+	k.keys.grant.Key.Budget = &account.Budget{Amount: 4 * money.Dollar, Period: account.Total}
+	k.upload("good", batchLine("large"))
+	k.send("good", "POST", "/batches", `{"input_file_id":"file-0"}`)
+	v.ended = `"status":"completed","model":"large-2026","usage":{"input_tokens":1000000,"output_tokens":500000}` // 3 dollars
+	var charged []*requestlog.Entry
+	read := func(want int) {
+		t.Helper()
+		if got := k.do(k.request("GET", "/batches/batch_0", "")); got.status != want {
+			t.Fatalf("%d %s", got.status, got.body)
+		}
+		for len(k.log.ended) > 0 {
+			if e := k.entry(); e.Model != "" {
+				charged = append(charged, e)
+			}
+		}
+	}
+	k.objects.stopped = errors.New("process stopped")
+	read(503)
+	k.objects.stopped = nil
+	read(200)
+	read(200)
+	if len(charged) != 2 || charged[0].ID != charged[1].ID || !charged[0].Time.Equal(charged[1].Time) || *charged[1].Cost != 3*money.Dollar {
+		t.Fatalf("%d entries: %+v", len(charged), charged)
+	}
+	if got := k.send("good", "POST", "/batches", `{"input_file_id":"file-0"}`); got.status != 200 {
+		t.Errorf("the budget is charged twice: %d %s", got.status, got.body)
+	}
+}
+
 func TestBatchesAreChecked(t *testing.T) {
 	t.Parallel()
 	k, v := batchKit(t)
@@ -408,6 +457,43 @@ func TestBatchesAreChecked(t *testing.T) {
 		if got := k.do(k.request("GET", path, "")); got.status != 404 {
 			t.Errorf("%s: %d", path, got.status)
 		}
+	}
+}
+
+// Requests of a file reach only files and responses of their workspace at the account of the file.
+func TestBatchLinesNameOnlyObjectsOfTheirWorkspace(t *testing.T) {
+	t.Parallel()
+	k, v := batchKit(t)
+	k.upload("stranger", batchLine("large")) // file-0
+	k.upload("good", batchLine("large"))     // file-1
+	line := func(body string) string {
+		return batchLine("large") + `{"custom_id":"b","method":"POST","url":"/v1/responses","body":{` + body + `,"model":"large"}}` + "\n"
+	}
+	seal := func(workspace, credential string) string {
+		return storedIDs.Seal(llm.StoredResponse{Workspace: workspace, Provider: "openai", Credential: credential, ID: "resp_1"})
+	}
+	credential := k.objects.list[1].Credential
+	for name, body := range map[string]string{
+		"file of another workspace": `"input":[{"role":"user","content":[{"type":"input_file","file_id":"file-0"}]}]`,
+		"escaped":                   `"input":[{"role":"user","content":[{"type":"input_file","file\u005fid":"file\u002d0"}]}]`,
+		"unknown file":              `"input":[{"role":"user","content":[{"type":"input_image","file_id":"file-9"}]}]`,
+		"files of a tool":           `"tools":[{"type":"code_interpreter","container":{"type":"auto","file_ids":["file-1","file-0"]}}]`,
+		"response of the provider":  `"previous_response_id":"resp_1"`,
+		"response of a workspace":   `"previous_response_id":"` + seal("ws_2", credential) + `"`,
+		"response of an account":    `"previous_response_id":"` + seal("ws_1", "other") + `"`,
+	} {
+		calls := len(v.calls)
+		got := k.upload("good", line(body))
+		if got.status != 404 || got.code(t) != "NOT_FOUND" || !strings.Contains(got.body, "Line 2 of the file: ") || len(v.calls) != calls {
+			t.Errorf("%s: %d %s", name, got.status, got.body)
+		}
+	}
+	mine := `"metadata":{"file_id":"file-0"},"input":[{"content":[{"file_id":"file-1"}]}],"previous_response_id":`
+	if got := k.upload("good", line(mine+`"`+seal("ws_1", credential)+`"`)); got.status != 200 {
+		t.Fatalf("own objects: %d %s", got.status, got.body)
+	}
+	if want := strings.ReplaceAll(line(mine+`"resp_1"`), `"large"`, `"large-2026"`); v.files["file-2"] != want {
+		t.Errorf("sent %s\nwant %s", v.files["file-2"], want)
 	}
 }
 

@@ -4,6 +4,7 @@ package id
 
 import (
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/base32"
 	"strings"
 	"time"
@@ -16,6 +17,12 @@ func New(prefix string, now time.Time) string {
 	var random [10]byte
 	_, _ = rand.Read(random[:]) // never fails: crypto/rand crashes the process instead
 	return encode(prefix, now, random)
+}
+
+// Derive returns the ID of a time and a text: the same arguments always give the same ID.
+func Derive(prefix string, t time.Time, text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return encode(prefix, t, [10]byte(sum[:10]))
 }
 
 // Floor returns the smallest ID that New can return at time t. IDs created earlier sort before it.

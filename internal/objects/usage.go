@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"fairlead/internal/account"
@@ -87,29 +88,35 @@ func (o *Request) settleBatch(ctx context.Context, p *provider.Provider, of batc
 		return err
 	}
 	defer hold.Release() // no-op after settlement
-	first, err := o.Store.SettleObject(ctx, of, true)
+	began, _, err := o.Store.SettleObject(ctx, of, o.In.Start)
 	if err != nil {
 		return databaseError(err)
 	}
-	if !first {
+	if began.IsZero() {
 		return nil
 	}
+	// If the process stops before the batch is settled, a later request writes entries with the same ids, which the store counts once.
 	var total money.Amount
+	entries := make([]*requestlog.Entry, len(charges))
 	for i, c := range charges {
-		e := o.batchEntry(of, key, c)
-		if err := o.Log.End(e); err != nil {
-			if i == 0 { // nothing was recorded, so that the next request may try again
-				_, undo := o.Store.SettleObject(ctx, of, false)
-				return errors.Join(err, undo)
-			}
+		entries[i] = o.batchEntry(of, key, c, began)
+		if err := o.Log.End(entries[i]); err != nil {
 			return err
 		}
-		o.Observe(e)
 		if c.bill != nil {
 			total = total.Add(c.bill.Total)
 		}
 	}
-	hold.Settle(total)
+	_, first, err := o.Store.SettleObject(ctx, of, time.Time{})
+	if err != nil {
+		return databaseError(err)
+	}
+	if first { // another request may have written the same entries
+		for _, e := range entries {
+			o.Observe(e)
+		}
+		hold.Settle(total)
+	}
 	return nil
 }
 
@@ -172,12 +179,12 @@ func (o *Request) newCharge(p *provider.Provider, of batch.Object, reported stri
 	return c
 }
 
-// batchEntry returns the entry with the usage of a model in a batch.
-func (o *Request) batchEntry(of batch.Object, key *account.Key, c *batchCharge) *requestlog.Entry {
+// batchEntry returns the entry with the usage of a model in a batch whose settlement began at a time.
+func (o *Request) batchEntry(of batch.Object, key *account.Key, c *batchCharge, began time.Time) *requestlog.Entry {
 	e := &requestlog.Entry{
-		ID:      id.New("req", o.In.Start),
+		ID:      id.Derive("req", began, strings.Join([]string{of.WorkspaceID, of.ID, c.model}, "\x00")),
 		Owner:   requestlog.Owner{WorkspaceID: of.WorkspaceID, KeyID: of.KeyID, KeyName: key.Name},
-		Timing:  requestlog.Timing{Time: o.In.Start},
+		Timing:  requestlog.Timing{Time: began},
 		Call:    requestlog.Call{Endpoint: requestlog.BatchEndpoint, Format: o.In.Route.Format.Name(), Requested: c.model},
 		Routing: requestlog.Routing{Model: c.model, Provider: of.Provider},
 		Labels:  requestlog.Labels{Tags: key.Tags, Metadata: map[string]string{"batch_id": of.ID}},

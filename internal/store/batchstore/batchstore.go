@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"fairlead/internal/batch"
 	"fairlead/internal/store/sqldb"
@@ -21,6 +22,10 @@ var _ batch.Store = (*Store)(nil)
 func New(db *sqldb.DB) *Store { return &Store{db: db} }
 
 const columns = `kind, id, key_id, provider, credential, uses, data, settled, created_at`
+
+// settled is the value of the column settled of a batch whose entries are written. 0 is the value before, and a higher one is the time in
+// Unix milliseconds at which the settlement began.
+const settled = 1
 
 // AddObject implements batch.Store.
 func (s *Store) AddObject(ctx context.Context, o batch.Object) error {
@@ -74,11 +79,11 @@ func (s *Store) Objects(ctx context.Context, workspaceID string, kind batch.Kind
 func scan(workspaceID string, row sqldb.Scanner) (batch.Object, error) {
 	o := batch.Object{WorkspaceID: workspaceID}
 	var uses, data string
-	var settled, created int64
-	if err := row.Scan(&o.Kind, &o.ID, &o.KeyID, &o.Provider, &o.Credential, &uses, &data, &settled, &created); err != nil {
+	var step, created int64
+	if err := row.Scan(&o.Kind, &o.ID, &o.KeyID, &o.Provider, &o.Credential, &uses, &data, &step, &created); err != nil {
 		return o, err
 	}
-	o.Data, o.Settled, o.CreatedAt = []byte(data), settled != 0, sqldb.FromMillis(created)
+	o.Data, o.Settled, o.CreatedAt = []byte(data), step == settled, sqldb.FromMillis(created)
 	return o, json.Unmarshal([]byte(uses), &o.Uses)
 }
 
@@ -101,12 +106,23 @@ func (s *Store) RemoveObject(ctx context.Context, o batch.Object) error {
 }
 
 // SettleObject implements batch.Store.
-func (s *Store) SettleObject(ctx context.Context, o batch.Object, settled bool) (bool, error) {
-	res, err := s.db.Exec(ctx, `update provider_objects set settled = $4 where workspace_id = $1 and kind = $2 and id = $3 and settled <> $4`,
-		o.WorkspaceID, string(o.Kind), o.ID, sqldb.Flag(settled))
-	if err != nil {
-		return false, fmt.Errorf("settle %s: %w", o.Kind, err)
+func (s *Store) SettleObject(ctx context.Context, o batch.Object, at time.Time) (began time.Time, first bool, err error) {
+	q, step := `update provider_objects set settled = $4 where workspace_id = $1 and kind = $2 and id = $3 and settled <> $4`, int64(settled)
+	if !at.IsZero() {
+		q, step = `update provider_objects set settled = case when settled = 0 then $4 else settled end
+			where workspace_id = $1 and kind = $2 and id = $3 and settled <> 1`, sqldb.Millis(at)
 	}
-	n, err := res.RowsAffected()
-	return n > 0, err
+	var stored int64
+	err = s.db.InTx(ctx, func(tx *sql.Tx) error {
+		return tx.QueryRowContext(ctx, q+` returning settled`, o.WorkspaceID, string(o.Kind), o.ID, step).Scan(&stored)
+	})
+	switch {
+	case errors.Is(err, sql.ErrNoRows): // settled before, or removed
+		return time.Time{}, false, nil
+	case err != nil:
+		return time.Time{}, false, fmt.Errorf("settle %s: %w", o.Kind, err)
+	case stored == settled:
+		return time.Time{}, true, nil
+	}
+	return sqldb.FromMillis(stored), true, nil
 }

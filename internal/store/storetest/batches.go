@@ -50,11 +50,22 @@ func providerObjectsReadBack(t *testing.T, db *store.DB) {
 	if _, err := db.Batches.Object(ctx, "ws_objects_other", batch.File, "file-b"); !errors.Is(err, batch.ErrNotFound) {
 		t.Errorf("an object of another workspace: %v", err)
 	}
-	for _, want := range []bool{true, false} {
-		changed, err := db.Batches.SettleObject(ctx, job, true)
-		if must(t, err); changed != want {
-			t.Errorf("settled: %v, want %v", changed, want)
+	begin := time.UnixMilli(1_800_000_000_123).UTC()
+	for i := range 4 { // begins twice, ends twice
+		at := begin.Add(time.Duration(i) * time.Minute)
+		if i >= 2 {
+			at = time.Time{}
 		}
+		began, first, err := db.Batches.SettleObject(ctx, job, at)
+		if must(t, err); i < 2 && !began.Equal(begin) || first != (i < 3) {
+			t.Errorf("step %d: settlement began at %s, first %t", i, began, first)
+		}
+		if got, err := db.Batches.Object(ctx, "ws_objects", batch.Batch, "file-a"); err != nil || got.Settled != (i >= 2) {
+			t.Errorf("step %d: settled %t, %v", i, got.Settled, err)
+		}
+	}
+	if began, first, err := db.Batches.SettleObject(ctx, job, begin); !began.IsZero() || first || err != nil {
+		t.Errorf("a settled batch begins again at %s, %t, %v", began, first, err)
 	}
 	job.Data, job.Settled = []byte(`{"status":"completed"}`), true
 	must(t, db.Batches.SaveObject(ctx, job))
