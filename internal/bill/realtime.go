@@ -1,6 +1,8 @@
 package bill
 
 import (
+	"time"
+
 	"fairlead/internal/catalog"
 	"fairlead/internal/llm"
 )
@@ -28,6 +30,15 @@ func Realtime(p *catalog.Price, u llm.Usage) catalog.Bill {
 	b := p.Bill(u)
 	b.Excluded = append(b.Excluded, excluded...)
 	return b
+}
+
+// PricesTranscription reports whether the price of transcribing audio at a time is known: by tokens of audio or by request.
+func PricesTranscription(p *catalog.Price, at time.Time) bool {
+	if p == nil {
+		return false
+	}
+	p = p.At(at)
+	return p.AudioInput != nil || p.PerRequest > 0 || p.Input == 0 && p.Output == 0
 }
 
 // PricesAudio reports whether the price of audio is known. Audio of a free model is free.

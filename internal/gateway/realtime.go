@@ -24,6 +24,7 @@ import (
 	"fairlead/internal/requestlog"
 	"fairlead/internal/response"
 	"fairlead/internal/session"
+	"fairlead/internal/wire/show"
 )
 
 // checkUpgrade rejects a request that does not open a WebSocket.
@@ -87,7 +88,7 @@ func (g *Gateway) serveRealtime(ctx context.Context, in *incoming, identify iden
 		return err
 	}
 	m := meter.New(g.admission(in, who.Grant, plan), in.Snapshot, in.Start, slot, hold)
-	defer m.Release(ctx)
+	defer m.Release(ctx) // no-op after the end of the session
 	series := g.newSeries(in, who.Grant, plan, terms, false)
 	if err := g.begin(rec, series); err != nil {
 		return err
@@ -147,6 +148,28 @@ func (g *Gateway) admission(in *incoming, grant *account.Grant, p plan) meter.Ad
 		}
 		return turn, hold, err
 	}
+	transcribe := func(ctx context.Context, model string, t *provider.Target, held money.Amount) (*ledger.Hold, error) {
+		if (t == nil || !bill.PricesTranscription(t.Price, in.Start)) && (p.limited || !in.Settings.AllowsUnpriced(grant)) {
+			return nil, llm.Errorf(llm.NoRoute, "The price of the transcription model %s is unknown. Declare it at the provider with the kind transcription and its prices, or allow models without a price for a key without a budget.", show.Quote(show.ShortenName(model)))
+		}
+		terms := bill.Terms{Request: &llm.Request{Op: llm.Transcribe, Format: in.Route.Format.Name(), Model: model, Choices: 1, Unsized: 1}, Client: in.Route.Format, Counter: g.counter, At: in.Start}
+		var most money.Amount
+		if t != nil {
+			most = terms.MaxCost([]*provider.Target{t})
+		}
+		budgets := append(budget.Applied(grant), p.budgets...)
+		hold, err := g.Ledger.TryHold(ctx, budgets, most)
+		if !insufficient(err) {
+			return hold, err
+		}
+		// Waiting does not free the amount that the session itself holds.
+		if own, err := g.Ledger.TryHold(ctx, budgets, most.Add(held)); err == nil {
+			own.Release()
+		} else if llm.AsError(err).Kind == llm.BudgetExceeded {
+			return nil, err
+		}
+		return g.Ledger.Hold(ctx, budgets, most)
+	}
 	charge := func(ctx context.Context, cost money.Amount) {
 		budgets := append(budget.Applied(grant), p.budgets...)
 		for i := range budgets {
@@ -159,7 +182,7 @@ func (g *Gateway) admission(in *incoming, grant *account.Grant, p plan) meter.Ad
 		}
 		hold.Settle(cost)
 	}
-	return meter.Admission{Check: check, Next: next, Charge: charge}
+	return meter.Admission{Check: check, Next: next, Transcribe: transcribe, Charge: charge}
 }
 
 // requireAudioPrice removes targets without a price for audio if a budget can reject the request, because their cost cannot be reserved.
@@ -178,6 +201,7 @@ func requireAudioPrice(in *incoming, grant *account.Grant, p plan) error {
 
 // endSession records a session that has ended.
 func (g *Gateway) endSession(ctx context.Context, rec *recording.Recorder, a *attempt.Attempt, m *meter.Meter, r realtime.Result) {
+	m.Release(ctx) // the budgets are free when the entry is visible
 	charge, unreported := m.Charge()
 	var failure *llm.Error
 	if r.Err != nil && r.Err.Kind.FromUpstream() {

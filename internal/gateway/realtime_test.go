@@ -46,6 +46,7 @@ type voice struct {
 	closed  chan websocket.StatusCode // how sessions ended
 	events  chan string               // types of the client's events
 	thaw    chan struct{}             // ends a frozen session
+	writes  string                    // model that transcribes the input; empty for none
 }
 
 func newVoice() *voice {
@@ -72,7 +73,10 @@ func (v *voice) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			_ = conn.Write(ctx, websocket.MessageText, []byte(text))
 		}
 	}
-	send(`{"type":"session.created","session":{"audio":{"input":{"transcription":{"model":"whisper"}}}}}`)
+	described := func(model string) string {
+		return `{"type":"session.created","session":{"audio":{"input":{"transcription":{"model":"` + model + `"}}}}}`
+	}
+	send(described(v.writes))
 	for {
 		kind, data, err := conn.Read(ctx)
 		if err != nil {
@@ -88,6 +92,8 @@ func (v *voice) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			send(`{"type":"response.created","response":{}}`)
 		case "response.cancel":
 			send(doneEvent)
+		case "session.update":
+			send(strings.Replace(described(rawjson.Get(data, "session.model").String()), "created", "updated", 1))
 		case "transcribe":
 			send(`{"type":"conversation.item.input_audio_transcription.completed","usage":{"type":"tokens","input_tokens":1000,"output_tokens":100,"input_token_details":{"audio_tokens":1000}}}`)
 		case "large":
@@ -619,7 +625,8 @@ func TestRealtimeAudioWithoutAPriceIsExcluded(t *testing.T) {
 
 func TestRealtimeTranscriptionsAreCharged(t *testing.T) {
 	t.Parallel()
-	k, _, _ := voiceKit(t)
+	k, first, _ := voiceKit(t)
+	first.writes = "whisper"
 	c := k.talk("model=voice")
 	c.sayType("transcribe")
 	c.expect("conversation.item.input_audio_transcription.completed")
@@ -627,7 +634,8 @@ func TestRealtimeTranscriptionsAreCharged(t *testing.T) {
 	if e := k.entry(); *e.Cost != 1000*6_000+100*10_000 || e.Usage.Output != 100 || len(e.Bill.Excluded) > 0 {
 		t.Errorf("cost %s of %+v", e.Cost, e.Bill)
 	}
-	k.snapshot = route.NewSnapshot(defaultCatalog(t), []*provider.Provider{k.voices("alpha", newVoice(), voiceTarget("voice"))}, nil)
+	k.settings.AllowUnpriced = true
+	k.snapshot = route.NewSnapshot(defaultCatalog(t), []*provider.Provider{k.voices("alpha", first, voiceTarget("voice"))}, nil)
 	k.gateway.Update(k.settings, k.snapshot)
 	c = k.talk("model=voice")
 	c.sayType("transcribe")
@@ -635,6 +643,80 @@ func TestRealtimeTranscriptionsAreCharged(t *testing.T) {
 	_ = c.conn.Close(websocket.StatusNormalClosure, "")
 	if e := k.entry(); *e.Cost != 0 || !slices.Equal(e.Bill.Excluded, []string{"transcription"}) {
 		t.Errorf("without a price: %+v", e.Bill)
+	}
+}
+
+// The price of a transcription model must be known unless the key may use models without a price, which a budget excludes.
+func TestRealtimeTranscriptionWithoutAPriceIsRefused(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		allowed bool
+		budget  *account.Budget
+		refused bool
+	}{
+		"default":            {refused: true},
+		"allowed":            {allowed: true},
+		"budget":             {budget: &account.Budget{Amount: 100 * money.Dollar, Period: account.Total}, refused: true},
+		"allowed and budget": {allowed: true, budget: &account.Budget{Amount: 100 * money.Dollar, Period: account.Total}, refused: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			k, first, _ := voiceKit(t)
+			k.keys.grant.Key.AllowUnpriced, k.keys.grant.Key.Budget = tc.allowed, tc.budget
+			for _, created := range []bool{true, false} {
+				if first.writes = ""; created {
+					first.writes = "unknown"
+				}
+				c := k.talk("model=voice")
+				if !created {
+					c.say(`{"type":"session.update","session":{"model":"whisper"}}`)
+					c.expect("session.updated")
+					c.say(`{"type":"session.update","session":{"model":"large"}}`) // not a transcription model
+				}
+				if !tc.refused {
+					c.sayType("response.create")
+					c.expect("response.done")
+					_ = c.conn.Close(websocket.StatusNormalClosure, "")
+				} else if code, status := c.end(); code != "NO_ROUTE" || status != websocket.StatusPolicyViolation {
+					t.Errorf("created %t: the session ended with %q and %d", created, code, status)
+				}
+				if e := k.entry(); tc.refused != (e.Error != nil) {
+					t.Errorf("created %t: entry %+v", created, e)
+				}
+			}
+			for _, b := range budget.Applied(k.keys.grant) {
+				if s := k.ledger.Status(b); s.Held != 0 || s.Spent != 0 {
+					t.Errorf("held %s, spent %s", s.Held, s.Spent)
+				}
+			}
+		})
+	}
+}
+
+func TestRealtimeTranscriptionsAreHeld(t *testing.T) {
+	t.Parallel()
+	const cost = money.Amount(1000*6_000 + 100*10_000) // of the event transcribe
+	k, first, _ := voiceKit(t)
+	first.writes = "whisper"
+	whisper := k.snapshot.Named("alpha/whisper")[0]
+	held := whisper.Price.Cost(llm.Usage{Input: whisper.Model.Context, AudioInput: whisper.Model.Context, Output: whisper.Model.MaxOutput})
+	k.keys.grant.Key.Budget = &account.Budget{Amount: voiceHold + held + cost, Period: account.Total}
+	c := k.talk("model=voice")
+	c.sayType("transcribe")
+	c.expect("conversation.item.input_audio_transcription.completed")
+	c.sayType("transcribe")
+	if code, _ := c.end(); code != "BUDGET_EXCEEDED" {
+		t.Errorf("the session ended with %q", code)
+	}
+	e := k.entry()
+	<-first.closed
+	s := k.ledger.Status(budget.Applied(k.keys.grant)[0])
+	if *e.Cost != 2*cost || s.Spent != 2*cost || s.Held != 0 {
+		t.Errorf("cost %s, spent %s, held %s", e.Cost, s.Spent, s.Held)
+	}
+	k.keys.grant.Key.Budget.Amount = 2*cost + voiceHold // enough for a response, not for a transcription
+	if code, _ := k.talk("model=voice").end(); code != "BUDGET_EXCEEDED" {
+		t.Errorf("the next session ended with %q", code)
 	}
 }
 

@@ -34,6 +34,8 @@ type Limits struct {
 type Meter interface {
 	// Response charges a response of the session's model. u is nil if the provider reports no usage.
 	Response(ctx context.Context, u *llm.Usage) error
+	// Transcriber is called when another model begins to transcribe the input.
+	Transcriber(ctx context.Context, model string) error
 	// Transcription charges a transcription of the input by another model. u is nil if the provider reports no tokens.
 	Transcription(ctx context.Context, model string, u *llm.Usage) error
 	// Check is called once per Limits.Ping.
@@ -255,7 +257,8 @@ func (s *session) fromProvider(ctx context.Context) {
 		if kind == websocket.MessageText {
 			read = readEvent(buffer.Bytes())
 		}
-		if read.model != "" {
+		changed := read.model != "" && read.model != model
+		if changed {
 			model = read.model
 		}
 		s.count(read.kind)
@@ -267,6 +270,8 @@ func (s *session) fromProvider(ctx context.Context) {
 			}
 		}
 		switch {
+		case changed:
+			err = s.meter.Transcriber(ctx, model)
 		case !read.billed:
 		case read.kind == transcribed:
 			err = s.meter.Transcription(ctx, model, read.usage)

@@ -24,11 +24,14 @@ type Admission struct {
 	Check func() error
 	// Next counts the next response on the limits of the key and holds its maximum cost. It may return the slot together with an error.
 	Next func(ctx context.Context) (*limit.Slot, *ledger.Hold, error)
-	// Charge charges a cost that has no hold. It is not called at the same time as Next.
+	// Transcribe holds the maximum cost of one transcription, in addition to the amount held for a response. The target is nil for an
+	// unknown model. It returns an error if the price of the model is unknown and the key may not use such models.
+	Transcribe func(ctx context.Context, model string, t *provider.Target, held money.Amount) (*ledger.Hold, error)
+	// Charge charges a cost that has no hold. It is not called at the same time as the functions above.
 	Charge func(ctx context.Context, cost money.Amount)
 }
 
-// Meter implements realtime.Meter. It holds the maximum cost of one response at a time.
+// Meter implements realtime.Meter. It holds the maximum cost of one response and one transcription at a time.
 type Meter struct {
 	admission Admission
 	snapshot  *route.Snapshot
@@ -39,7 +42,7 @@ type Meter struct {
 	hold       *ledger.Hold
 	settled    bool         // the hold is settled and was not renewed
 	turn       *limit.Slot  // counts the tokens of the next response
-	owed       money.Amount // transcriptions, charged with the next response
+	transcript *ledger.Hold // of the next transcription; nil without a transcription model
 	charge     bill.Charge
 	baseline   *catalog.Price // nil for none
 	unreported int64          // responses without usage
@@ -89,10 +92,9 @@ func (m *Meter) Response(ctx context.Context, u *llm.Usage) error {
 		m.unreported++
 	} else {
 		used = *u
-		cost = m.add(m.target.Price, used, true)
+		cost = m.add(m.target.Price, used, m.hold)
 	}
-	m.settle(ctx, cost.Add(m.owed))
-	m.owed = 0
+	m.settle(ctx, cost)
 	m.turn.Settle(used.Total())
 	turn, hold, err := m.admission.Next(ctx)
 	if turn != nil {
@@ -116,38 +118,70 @@ func (m *Meter) settle(ctx context.Context, cost money.Amount) {
 	}
 }
 
-// Transcription implements realtime.Meter. The price is that of the model at the same provider.
-func (m *Meter) Transcription(_ context.Context, model string, u *llm.Usage) error {
+// transcriber returns the target of a transcription model at the provider of the session; nil for an unknown one.
+func (m *Meter) transcriber(model string) *provider.Target {
+	targets := m.snapshot.Named(m.target.Provider + "/" + model)
+	if model == "" || len(targets) == 0 || !targets[0].Serves(llm.Transcribe) {
+		return nil
+	}
+	return targets[0]
+}
+
+// Transcriber implements realtime.Meter. It replaces the hold of the former model.
+func (m *Meter) Transcriber(ctx context.Context, model string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	var price *catalog.Price
-	if targets := m.snapshot.Named(m.target.Provider + "/" + model); model != "" && len(targets) > 0 && targets[0].Serves(llm.Transcribe) {
-		price = targets[0].Price
+	hold, err := m.admission.Transcribe(ctx, model, m.transcriber(model), m.hold.Amount())
+	if err != nil {
+		return err
 	}
+	if m.transcript != nil {
+		m.transcript.Release()
+	}
+	m.transcript = hold
+	return nil
+}
+
+// Transcription implements realtime.Meter. The price is that of the model at the same provider.
+func (m *Meter) Transcription(ctx context.Context, model string, u *llm.Usage) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	target := m.transcriber(model)
+	var cost money.Amount
 	switch {
-	case price == nil, u == nil && price.At(m.start).PerRequest == 0:
+	case target == nil || target.Price == nil, u == nil && target.Price.At(m.start).PerRequest == 0:
 		if m.charge.Bill != nil {
 			m.charge.Bill.Add(catalog.Bill{Excluded: []string{bill.Transcription}})
 		}
 	case u == nil:
-		m.owed = m.owed.Add(m.add(price, llm.Usage{}, false))
+		cost = m.add(target.Price, llm.Usage{}, m.transcript)
 	default:
-		m.owed = m.owed.Add(m.add(price, *u, false))
+		cost = m.add(target.Price, *u, m.transcript)
 	}
-	return nil
+	if m.transcript == nil { // a transcription can end after the session has lost its hold
+		if cost != 0 {
+			m.admission.Charge(ctx, cost)
+		}
+		return nil
+	}
+	m.transcript.Settle(cost)
+	var err error
+	m.transcript, err = m.admission.Transcribe(ctx, model, target, m.hold.Amount())
+	return err
 }
 
-// add adds a usage at a price to the charge, and returns its cost. A response costs at most the hold.
-func (m *Meter) add(p *catalog.Price, u llm.Usage, response bool) money.Amount {
+// add adds a usage at a price to the charge, and returns its cost, which is at most the hold. The hold may be nil for a transcription.
+func (m *Meter) add(p *catalog.Price, u llm.Usage, hold *ledger.Hold) money.Amount {
+	response := hold == m.hold
 	sum := &m.charge.Usage
 	sum.Input, sum.CacheRead, sum.Output = sum.Input+u.Input, sum.CacheRead+u.CacheRead, sum.Output+u.Output
 	sum.AudioInput, sum.AudioOutput = sum.AudioInput+u.AudioInput, sum.AudioOutput+u.AudioOutput
 	var cost money.Amount
 	if p != nil && m.charge.Bill != nil {
 		b := bill.Realtime(p.At(m.start), u)
-		if held := m.hold.Amount(); response && b.Total > held {
-			b.Rows = append(b.Rows, catalog.Row{Class: "above_hold", Amount: held.Sub(b.Total)})
-			b.Total, m.charge.Flag = held, requestlog.UsageAboveHold
+		if hold != nil && b.Total > hold.Amount() {
+			b.Rows = append(b.Rows, catalog.Row{Class: "above_hold", Amount: hold.Amount().Sub(b.Total)})
+			b.Total, m.charge.Flag = hold.Amount(), requestlog.UsageAboveHold
 		}
 		b.Rows = slices.DeleteFunc(b.Rows, func(r catalog.Row) bool { return r.Tokens == 0 && r.Amount == 0 })
 		cost = b.Total
@@ -168,10 +202,13 @@ func (m *Meter) add(p *catalog.Price, u llm.Usage, response bool) money.Amount {
 // Check implements realtime.Meter.
 func (m *Meter) Check() error { return m.admission.Check() }
 
-// Release frees what the next response would have used, and charges the last transcriptions.
+// Release frees what the next response and the next transcription would have used.
 func (m *Meter) Release(ctx context.Context) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.turn.Settle(0)
-	m.settle(ctx, m.owed)
+	m.settle(ctx, 0)
+	if m.transcript != nil {
+		m.transcript.Release()
+	}
 }
