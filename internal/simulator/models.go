@@ -27,6 +27,7 @@ type profile struct {
 	abilities             llm.Abilities
 	quality               float64
 	input, output, cached float64 // dollars per million tokens; a negative cached price means no discount
+	audioIn, audioOut     float64 // dollars per million tokens of audio; 0 for models without audio
 	firstToken            time.Duration
 	perSecond             float64 // tokens generated per second
 	dimensions            []int64
@@ -73,6 +74,10 @@ func profiles() []profile {
 			name: "sim-embed-small", op: llm.Embed, context: 8_192, quality: 0.6,
 			input: 0.02, cached: -1, firstToken: 70 * ms, dimensions: []int64{1536, 1024, 512, 256},
 		},
+		{
+			name: "sim-realtime", op: llm.Realtime, context: 32_000, maxOutput: 4_096,
+			quality: 0.7, input: 4, output: 16, cached: 0.4, audioIn: 32, audioOut: 64, firstToken: 250 * ms, perSecond: 120,
+		},
 		{name: moderationModel, op: llm.Moderate, context: 32_768, abilities: llm.Vision, cached: -1, firstToken: 90 * ms},
 	}
 }
@@ -101,6 +106,9 @@ func (s *Simulator) Offers() []catalog.Offer {
 		if p.cached >= 0 {
 			rate := money.PerMillion(p.cached)
 			price.CacheRead = &rate
+		}
+		if p.audioIn > 0 { // a budget accepts only sessions with known prices of audio
+			price.AudioInput, price.AudioOutput = new(money.PerMillion(p.audioIn)), new(money.PerMillion(p.audioOut))
 		}
 		offers = append(offers, catalog.Offer{Model: p.name, Provider: Provider, Upstream: p.name, Price: price})
 	}

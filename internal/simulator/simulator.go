@@ -50,6 +50,7 @@ func NewSimulator(o Options) *Simulator {
 	s.mux.HandleFunc("POST /v1/embeddings", s.serveEmbeddings)
 	s.mux.HandleFunc("POST /v1/completions", s.servePrompt)
 	s.mux.HandleFunc("POST /v1/moderations", s.serveModerations)
+	s.mux.HandleFunc("GET /v1/realtime", s.serveRealtime)
 	s.mux.HandleFunc("GET /v1/models", s.serveModels)
 	s.mux.HandleFunc("GET /v1/models/{id}", s.serveModel)
 	s.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {

@@ -2,6 +2,7 @@
 package inprocess
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"io"
@@ -27,7 +28,8 @@ func Reset(w http.ResponseWriter) {
 
 // Transport returns a round tripper that serves requests with h inside the process. It streams, uses no port and does
 // not copy the body. The handler's context ends with the request's context or when the response body is closed. A
-// handler that panics causes a failed call, like a broken connection. Every handler runs in its own goroutine.
+// handler that panics causes a failed call, like a broken connection. Every handler runs in its own goroutine. A handler that
+// switches protocols can take over the connection, which does not end with the request's context.
 func Transport(h http.Handler) http.RoundTripper { return inProcess{h} }
 
 type inProcess struct{ handler http.Handler }
@@ -71,6 +73,9 @@ func (t inProcess) RoundTrip(req *http.Request) (*http.Response, error) {
 // serve runs the handler and closes the pipe like a server closes the connection.
 func (t inProcess) serve(w *answerWriter, r *http.Request) {
 	defer func() {
+		if w.conn != nil {
+			_ = w.conn.Close()
+		}
 		switch cause := recover(); {
 		case cause == nil && r.Context().Err() != nil:
 			// The handler ended because the request was cancelled, so the caller must not receive a complete response.
@@ -126,6 +131,8 @@ type answerWriter struct {
 	mu     sync.Mutex
 	status int
 	sent   http.Header // header as it was when the status became known
+	conn   net.Conn    // the handler's end of a connection that has switched protocols; nil for all others
+	peer   net.Conn    // the other end
 }
 
 func (w *answerWriter) Header() http.Header { return w.header }
@@ -133,9 +140,12 @@ func (w *answerWriter) Header() http.Header { return w.header }
 func (w *answerWriter) WriteHeader(status int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	informational := status >= 100 && status < 200
+	informational := status >= 100 && status < 200 && status != http.StatusSwitchingProtocols
 	if w.status != 0 || informational {
 		return
+	}
+	if status == http.StatusSwitchingProtocols {
+		w.conn, w.peer = net.Pipe()
 	}
 	w.status, w.sent = status, w.header.Clone()
 	close(w.ready)
@@ -150,6 +160,14 @@ func (w *answerWriter) Write(p []byte) (int, error) {
 		return len(p), nil
 	}
 	return w.pipe.Write(p)
+}
+
+// Hijack implements http.Hijacker for a handler that switches protocols.
+func (w *answerWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	if w.conn == nil {
+		return nil, nil, http.ErrNotSupported
+	}
+	return w.conn, bufio.NewReadWriter(bufio.NewReader(w.conn), bufio.NewWriter(w.conn)), nil
 }
 
 // Flush sends the header. Writes are not buffered and need no flush.
@@ -168,6 +186,9 @@ func (w *answerWriter) fail(early, late error) {
 func (w *answerWriter) response(req *http.Request, body io.ReadCloser) *http.Response {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.peer != nil {
+		body = w.peer
+	}
 	length := int64(-1)
 	if n, err := strconv.ParseInt(w.sent.Get("Content-Length"), 10, 64); err == nil {
 		length = n
