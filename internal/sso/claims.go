@@ -52,6 +52,12 @@ func (c *connection) read(ctx context.Context, p *oidc.Provider, token *oidc.IDT
 		if err != nil {
 			return person{}, err
 		}
+		// The address and its verification have one source: a provider can let persons change one of two addresses without a check.
+		if _, has := claims["email"]; has && !strings.EqualFold(text(more["email"]), text(claims["email"])) {
+			delete(more, "email_verified")
+		} else if !has {
+			delete(claims, "email_verified")
+		}
 		for name, value := range more {
 			if _, has := claims[name]; !has {
 				claims[name] = value

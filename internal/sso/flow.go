@@ -222,7 +222,7 @@ func (s *Service) signIn(ctx context.Context, c *connection, who person, refresh
 			CheckedAt: began, CheckedUntil: began.Add(2 * c.options.Recheck),
 		},
 		Draft: account.Account{
-			ID: id.New("acc", now), Email: who.email, Name: name[:min(len(name), 100)], PasswordHash: account.NoPassword, TimeZone: "UTC", CreatedAt: now,
+			ID: id.New("acc", now), Email: who.email, Name: strings.ToValidUTF8(name[:min(len(name), 100)], ""), PasswordHash: account.NoPassword, TimeZone: "UTC", CreatedAt: now,
 		},
 		Link: c.options.LinkByEmail,
 		Session: account.Session{

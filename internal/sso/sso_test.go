@@ -327,6 +327,50 @@ func TestDomainsAndMissingVerification(t *testing.T) {
 	}
 }
 
+// An address that the provider has not verified is not verified by the claim about another address.
+func TestVerificationBelongsToItsAddress(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.options.GroupsClaim = "roles" // read from the userinfo endpoint
+	f.Configure(f.options)
+	f.provider.change(func(p *provider) {
+		delete(p.claims, "email_verified")
+		p.info = map[string]any{"sub": "ann-1", "roles": []string{"engineering"}, "email": "eve@example.com", "email_verified": true}
+	})
+	if _, err := f.signIn(); reason(err) != sso.EmailUnverified {
+		t.Errorf("verification of another address: %v", err)
+	}
+	f.provider.change(func(p *provider) {
+		p.claims["email_verified"] = true
+		delete(p.claims, "email")
+		delete(p.info, "email_verified")
+	})
+	if _, err := f.signIn(); reason(err) != sso.EmailUnverified {
+		t.Errorf("address of the userinfo endpoint with the verification of the ID token: %v", err)
+	}
+	f.provider.change(func(p *provider) {
+		p.claims["email"] = "Eve@example.com"
+		delete(p.claims, "email_verified")
+		p.info["email_verified"] = true
+	})
+	if _, err := f.signIn(); err != nil {
+		t.Errorf("the same address: %v", err)
+	}
+}
+
+func TestLongNameIsShortenedToWholeCharacters(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.provider.change(func(p *provider) {
+		delete(p.claims, "name")
+		p.claims["email"] = "x" + strings.Repeat("é", 60) + "@example.com"
+	})
+	done, err := f.signIn()
+	if err != nil || done.Account.Name != "x"+strings.Repeat("é", 49) {
+		t.Errorf("name %q, %v", done.Account.Name, err)
+	}
+}
+
 func TestGroupsFromTheUserinfoEndpoint(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
