@@ -46,7 +46,7 @@ func (r *countingReader) Read(p []byte) (int, error) {
 	if a := r.attempt; a != nil && a.out.Unflushed() { // the read may wait for the provider
 		a.timer.Stop() // a slow client does not count against the provider
 		a.out.Flush()
-		a.timer.Reset(a.idle())
+		a.timer.Reset(a.idle)
 	}
 	n, err := r.ReadCloser.Read(p)
 	r.bytes += int64(n)

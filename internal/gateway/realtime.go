@@ -152,7 +152,11 @@ func (g *Gateway) admission(in *incoming, grant *account.Grant, p plan) meter.Ad
 		if (t == nil || !bill.PricesTranscription(t.Price, in.Start)) && (p.limited || !in.Settings.AllowsUnpriced(grant)) {
 			return nil, llm.Errorf(llm.NoRoute, "The price of the transcription model %s is unknown. Declare it at the provider with the kind transcription and its prices, or allow models without a price for a key without a budget.", show.Quote(show.ShortenName(model)))
 		}
-		terms := bill.Terms{Request: &llm.Request{Op: llm.Transcribe, Format: in.Route.Format.Name(), Model: model, Choices: 1, Unsized: 1}, Client: in.Route.Format, Counter: g.counter, At: in.Start}
+		r := &llm.Request{
+			Op: llm.Transcribe, Model: model, Payload: llm.Payload{Format: in.Route.Format.Name()},
+			ResponseOptions: llm.ResponseOptions{Choices: 1}, Attachments: llm.Attachments{Unsized: 1},
+		}
+		terms := bill.Terms{Request: r, Client: in.Route.Format, Counter: g.counter, At: in.Start}
 		var most money.Amount
 		if t != nil {
 			most = terms.MaxCost([]*provider.Target{t})

@@ -267,13 +267,13 @@ func messagesOfEarlierVersions(t *testing.T, db *store.DB) {
 		checkTurn(t, db, ws, ids[i], turn)
 	}
 
-	_, err := db.Log.DeleteEntries(ctx, requestlog.Filter{WorkspaceID: ws, ID: ids[1:]}, false)
+	_, err := db.Log.DeleteEntries(ctx, requestlog.Filter{WorkspaceID: ws, Lists: requestlog.Lists{ID: ids[1:]}}, false)
 	must(t, err)
 	checkTurn(t, db, ws, ids[0], turns[0])
 	if n := messagesOf(t, db, ws); n != 0 {
 		t.Errorf("%d parts of deleted turns remain in segments", n)
 	}
-	_, err = db.Log.DeleteEntries(ctx, requestlog.Filter{WorkspaceID: ws, ID: ids[:1]}, false)
+	_, err = db.Log.DeleteEntries(ctx, requestlog.Filter{WorkspaceID: ws, Lists: requestlog.Lists{ID: ids[:1]}}, false)
 	must(t, err)
 	if n := singles(); n != 0 {
 		t.Errorf("%d parts of deleted turns remain in rows of their own", n)
@@ -312,7 +312,7 @@ func deletedMessagesLeaveSharedSegments(t *testing.T, db *store.DB) {
 		t.Fatal("the question is in no segment")
 	}
 
-	n, err := db.Log.DeleteEntries(ctx, requestlog.Filter{WorkspaceID: ws, ID: []string{secret}}, false)
+	n, err := db.Log.DeleteEntries(ctx, requestlog.Filter{WorkspaceID: ws, Lists: requestlog.Lists{ID: []string{secret}}}, false)
 	if err != nil || n != 1 {
 		t.Fatalf("deleted %d: %v", n, err)
 	}
