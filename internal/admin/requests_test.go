@@ -33,7 +33,7 @@ func entry(id, workspaceID string) requestlog.Entry {
 		Call: requestlog.Call{Endpoint: "chat/completions", Format: "chat", Requested: "auto", Preview: "how do I"},
 		Routing: requestlog.Routing{
 			Model: "gpt", Provider: "acme",
-			DecisionKind: route.Expected, Decision: &route.Decision{Kind: route.Expected, Input: route.Input{Needs: llm.Tools}},
+			DecisionKind: route.Expected, Decision: &route.Decision{Kind: route.Expected, Input: route.Input{ResponseOptions: route.ResponseOptions{Needs: llm.Tools}}},
 			Attempts: []requestlog.Attempt{{Target: requestlog.Target{Provider: "acme", Model: "gpt", Upstream: "gpt-1"}, AttemptTiming: requestlog.AttemptTiming{Duration: 400 * time.Millisecond}, AttemptResult: requestlog.AttemptResult{Status: 200}, Usage: &usage}},
 		},
 		Result:    requestlog.Result{Outcome: requestlog.OK, Status: 200},

@@ -77,7 +77,7 @@ func servedEntry(workspaceID string, at time.Time) requestlog.Entry {
 		Routing: requestlog.Routing{
 			Model: "gpt", Provider: "acme", DecisionKind: route.Expected,
 			Decision: &route.Decision{Kind: route.Expected, Input: route.Input{
-				Op: llm.Chat, Model: "auto", Predictor: "p-1", Features: predict.Features{Task: predict.Code, Skills: []float64{0.5}},
+				Op: llm.Chat, Model: "auto", Prediction: route.Prediction{Predictor: "p-1", Features: predict.Features{Task: predict.Code, Skills: []float64{0.5}}},
 			}},
 		},
 		Result: requestlog.Result{Outcome: requestlog.OK, Status: 200},

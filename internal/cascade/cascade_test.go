@@ -38,7 +38,7 @@ func asked(stored bool) *gateway.CheckedResponse {
 			Response: []byte(`{"choices":[{"message":{"role":"assistant","content":"Hello."}}]}`),
 		},
 		Decision: &route.Decision{
-			Input:   route.Input{Features: predict.Features{Task: predict.Chat}},
+			Input:   route.Input{Prediction: route.Prediction{Features: predict.Features{Task: predict.Chat}}},
 			Cascade: &route.Cascade{Checks: []string{"hook"}, Verify: &policy.ResponseChecks{Checks: []string{"hook"}, Hook: "https://checks.example.com/score"}},
 		},
 	}

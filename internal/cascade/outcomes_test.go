@@ -91,7 +91,7 @@ func replayOutcomes(t *testing.T, prompts, training []outcome, prices map[string
 			}
 			single[model] = r
 		}
-		in := route.Input{Op: llm.Chat, Model: "auto:quality", Objective: route.Objective{Name: "quality", Tradeoff: 1}, Choices: 1, InputTokens: 200}
+		in := route.Input{Op: llm.Chat, Model: "auto:quality", Objective: route.Objective{Name: "quality", Tradeoff: 1}, ResponseOptions: route.ResponseOptions{Choices: 1}, PromptSize: route.PromptSize{InputTokens: 200}}
 		d, err := route.Decide(&in, snap, route.Conditions{Policies: policies, State: seen})
 		if err != nil {
 			t.Fatal(err)

@@ -68,9 +68,9 @@ func replayAgent(t *testing.T, seed uint64, tradeoff float64, aware bool) play {
 	for i, turn := range cachetest.Conversation(cachetest.Agent(seed)) {
 		at := began.Add(turn.At)
 		in := route.Input{
-			Op: llm.Chat, Model: "auto", Choices: 1, InputTokens: turn.Tokens, Needs: llm.Tools, At: at,
-			Objective: route.Objective{Name: "number", Tradeoff: tradeoff},
-			Features:  predict.Features{Task: predict.ToolUse, Skills: []float64{float64(i * 7 % 3)}}, // some turns are harder
+			Op: llm.Chat, Model: "auto", ResponseOptions: route.ResponseOptions{Choices: 1, Needs: llm.Tools}, PromptSize: route.PromptSize{InputTokens: turn.Tokens}, At: at,
+			Objective:  route.Objective{Name: "number", Tradeoff: tradeoff},
+			Prediction: route.Prediction{Features: predict.Features{Task: predict.ToolUse, Skills: []float64{float64(i * 7 % 3)}}}, // some turns are harder
 		}
 		digest := promptcache.Build(turn.Request, turn.Tokens)
 		view := memory.Lookup(context.Background(), "ws", digest, at)

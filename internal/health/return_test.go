@@ -132,7 +132,7 @@ func (w *world) run(until time.Duration, rate, long int) {
 
 // request calls the targets of its plan until one admits it and responds.
 func (w *world) request(long bool) {
-	in := route.Input{Op: llm.Chat, Model: "plain", Choices: 1, InputTokens: 10, Stream: true}
+	in := route.Input{Op: llm.Chat, Model: "plain", ResponseOptions: route.ResponseOptions{Choices: 1, Stream: true}, PromptSize: route.PromptSize{InputTokens: 10}}
 	d, err := route.Decide(&in, w.snapshot, route.Conditions{State: w.tracker.State})
 	if err != nil {
 		w.unavailable++

@@ -15,8 +15,10 @@ import (
 // response returns an entry whose visible and reasoning lengths were predicted as 100 and 200 tokens.
 func response(workspace, model string, visible, reasoning int64) *requestlog.Entry {
 	in := route.Input{
-		Op: llm.Chat, Choices: 1, Predictor: "p",
-		Features: predict.Features{Task: predict.ToolUse, Output: 100},
+		Op: llm.Chat, ResponseOptions: route.ResponseOptions{Choices: 1}, Prediction: route.Prediction{
+			Predictor: "p",
+			Features:  predict.Features{Task: predict.ToolUse, Output: 100},
+		},
 	}
 	return &requestlog.Entry{
 		Owner: requestlog.Owner{WorkspaceID: workspace},

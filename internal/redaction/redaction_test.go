@@ -43,8 +43,10 @@ func leaky() requestlog.Entry {
 			Attempts: []requestlog.Attempt{{AttemptResult: requestlog.AttemptResult{Message: "no " + address}}, {}},
 			Decision: &route.Decision{
 				Input: route.Input{
-					Controls: llm.Controls{SessionID: "of " + address}, EndUser: address, Metadata: map[string]string{"by": address},
-					Tags: map[string]string{"who": address, "team": "search"}, Key: condition.Key{Tags: map[string]string{"owner": address}},
+					Settings: route.Settings{Controls: llm.Controls{SessionID: "of " + address}}, Caller: route.Caller{
+						EndUser: address, Metadata: map[string]string{"by": address},
+						Tags: map[string]string{"who": address, "team": "search"}, Key: condition.Key{Tags: map[string]string{"owner": address}},
+					},
 				},
 				Policies: []route.PolicyHit{route.NewPolicyHit("p", "workspace", false, "", `request.end_user is "`+address+`"`)},
 			},

@@ -55,8 +55,8 @@ func qualityOf(place int, difficulty float64) float64 {
 // asked returns a request for auto. Simple requests are routed to the small model, hard ones to the large model.
 func asked(n int, tradeoff float64) route.Input {
 	return route.Input{
-		Op: llm.Chat, Model: "auto", Objective: route.Objective{Name: "number", Tradeoff: tradeoff}, Predictor: predictor, Choices: 1,
-		InputTokens: 100, At: noon.Add(-time.Duration(n) * time.Minute), Features: predict.Features{Task: predict.Chat, Skills: []float64{0.5}},
+		Op: llm.Chat, Model: "auto", Objective: route.Objective{Name: "number", Tradeoff: tradeoff}, Prediction: route.Prediction{Predictor: predictor, Features: predict.Features{Task: predict.Chat, Skills: []float64{0.5}}}, ResponseOptions: route.ResponseOptions{Choices: 1},
+		PromptSize: route.PromptSize{InputTokens: 100}, At: noon.Add(-time.Duration(n) * time.Minute),
 	}
 }
 

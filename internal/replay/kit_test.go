@@ -268,10 +268,10 @@ func (m maker) conditions(snap *route.Snapshot) route.Conditions {
 // input returns a random request.
 func (m maker) input(snap *route.Snapshot) route.Input {
 	in := route.Input{
-		Op: llm.Chat, Format: "chat", Model: "auto", Objective: route.Objective{Name: "auto", Tradeoff: 0.5}, Predictor: predictor,
-		InputTokens: m.Int64N(20_000), Choices: 1 + m.IntN(2)*m.IntN(2), Stream: m.chance(0.5), Messages: 1 + m.IntN(9),
-		At: noon.Add(-time.Duration(m.Int64N(int64(90 * 24 * time.Hour)))).Truncate(time.Second), Turns: m.IntN(2) * m.IntN(12),
-		Workspace: condition.Workspace{ID: "ws_1", Name: "one"}, Features: m.features(),
+		Op: llm.Chat, Format: "chat", Model: "auto", Objective: route.Objective{Name: "auto", Tradeoff: 0.5}, Prediction: route.Prediction{Predictor: predictor, Features: m.features()},
+		PromptSize: route.PromptSize{InputTokens: m.Int64N(20_000)}, ResponseOptions: route.ResponseOptions{Choices: 1 + m.IntN(2)*m.IntN(2), Stream: m.chance(0.5)}, PromptParts: route.PromptParts{Messages: 1 + m.IntN(9)},
+		At: noon.Add(-time.Duration(m.Int64N(int64(90 * 24 * time.Hour)))).Truncate(time.Second), History: route.History{Turns: m.IntN(2) * m.IntN(12)},
+		Caller: route.Caller{Workspace: condition.Workspace{ID: "ws_1", Name: "one"}},
 	}
 	if m.chance(0.3) {
 		in.Text.Add(fmt.Sprintf("Please translate these %d words into German: Ärger, größer, schön.", m.IntN(1000)))

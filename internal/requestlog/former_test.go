@@ -54,8 +54,8 @@ func TestFormerDecisionIsRead(t *testing.T) {
 	want := route.Decision{
 		Kind: route.Expected,
 		Input: route.Input{
-			Op: llm.Chat, Model: "auto", Features: predict.Features{Task: "code", Known: 0.5},
-			Baseline: route.Baseline{Model: "big", Source: route.BaselineKey},
+			Op: llm.Chat, Model: "auto", Prediction: route.Prediction{Features: predict.Features{Task: "code", Known: 0.5}},
+			Settings: route.Settings{Baseline: route.Baseline{Model: "big", Source: route.BaselineKey}},
 		},
 		QualityTarget: route.QualityTarget{Best: 0.97, Target: 0.92},
 		Candidates: []route.Candidate{

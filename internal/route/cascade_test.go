@@ -52,7 +52,7 @@ func TestCascadeTriesACheaperModelFirstWhereItSaves(t *testing.T) {
 		"no prices":         {func(_ *Input, _ *policy.ResponseChecks, r *ranking) { r.ready[0].target.Price = nil }, "", "mid nano small best", 0},
 	} {
 		v := &policy.ResponseChecks{Checks: []string{"schema", "tools"}}
-		in := &Input{Op: llm.Chat, Choices: 1, Needs: llm.JSONSchema, Model: "auto"}
+		in := &Input{Op: llm.Chat, ResponseOptions: ResponseOptions{Choices: 1, Needs: llm.JSONSchema}, Model: "auto"}
 		r := &ranking{in: in, rules: &rules{Outcome: policy.Outcome{Verify: policy.Setting[*policy.ResponseChecks]{Value: v, Policy: "checked"}}}}
 		for _, m := range []struct {
 			name    string

@@ -48,8 +48,8 @@ func newBusy(t testing.TB, candidates, policies int) *busy {
 		prompt: predict.Prompt{Text: strings.Repeat("How many of the 12 boxes hold more than 3 red balls if each was filled at random? ", 25)[:2000], Messages: 3, Tokens: 600},
 	}
 	b.in = route.Input{
-		Op: llm.Chat, Model: "auto", Objective: route.Objective{Name: "auto", Tradeoff: 0.5}, InputTokens: 600, Choices: 1, Messages: 3,
-		Key: condition.Key{ID: "key_1", Name: "ci", Tags: map[string]string{"team": "infra"}}, At: time.Date(2026, 11, 2, 9, 0, 0, 0, time.UTC),
+		Op: llm.Chat, Model: "auto", Objective: route.Objective{Name: "auto", Tradeoff: 0.5}, PromptSize: route.PromptSize{InputTokens: 600}, ResponseOptions: route.ResponseOptions{Choices: 1}, PromptParts: route.PromptParts{Messages: 3},
+		Caller: route.Caller{Key: condition.Key{ID: "key_1", Name: "ci", Tags: map[string]string{"team": "infra"}}}, At: time.Date(2026, 11, 2, 9, 0, 0, 0, time.UTC),
 	}
 	b.in.Text.Add(b.prompt.Text)
 	b.c = route.Conditions{

@@ -52,11 +52,13 @@ func field(t *rapid.T) []*provider.Provider {
 
 func anyInput(t *rapid.T) Input {
 	return Input{
-		Op: llm.Chat, Model: "auto", Choices: 1,
-		Objective:   Objective{Name: "number", Tradeoff: rapid.Float64Range(0, 1).Draw(t, "tradeoff")},
-		InputTokens: rapid.Int64Range(1, 300_000).Draw(t, "tokens"),
-		MaxOutput:   rapid.Int64Range(0, 20_000).Draw(t, "max_output"),
-		Needs:       llm.Abilities(1 << rapid.IntRange(0, 11).Draw(t, "need")),
+		Op: llm.Chat, Model: "auto", ResponseOptions: ResponseOptions{
+			Choices:   1,
+			MaxOutput: rapid.Int64Range(0, 20_000).Draw(t, "max_output"),
+			Needs:     llm.Abilities(1 << rapid.IntRange(0, 11).Draw(t, "need")),
+		},
+		Objective:  Objective{Name: "number", Tradeoff: rapid.Float64Range(0, 1).Draw(t, "tradeoff")},
+		PromptSize: PromptSize{InputTokens: rapid.Int64Range(1, 300_000).Draw(t, "tokens")},
 	}
 }
 

@@ -141,51 +141,91 @@ type Objective struct {
 
 // Input holds the properties of a request that the decision depends on.
 type Input struct {
-	Op            llm.Op           `json:"op"`
-	Format        string           `json:"format,omitempty"`
-	Model         string           `json:"model"` // as requested
-	Objective     Objective        `json:"objective"`
-	Downgrade     string           `json:"downgrade,omitempty"` // why Model replaces the requested model: a budget is nearly spent
-	Features      predict.Features `json:"features,omitzero"`
-	Predictor     string           `json:"predictor,omitempty"` // version that computed the features
-	Lengths       LengthFactors    `json:"lengths,omitzero"`
-	InputTokens   int64            `json:"input_tokens"` // model-independent estimate
-	Text          llm.Text         `json:"text,omitzero"`
-	ImageSizes    []llm.Image      `json:"image_sizes,omitempty"`
-	MaxOutput     int64            `json:"max_output,omitempty"`
-	Choices       int              `json:"choices"`
-	Needs         llm.Abilities    `json:"needs"`
-	Effort        string           `json:"effort,omitempty"` // reasoning effort that the caller set
-	Sampling      []string         `json:"sampling,omitempty"`
-	Stream        bool             `json:"stream"`
-	Messages      int              `json:"messages,omitempty"`
-	Images        int              `json:"images,omitempty"`
-	ImageURLs     int              `json:"image_urls,omitempty"`
-	AttachedBytes int              `json:"attached_bytes,omitempty"` // size of inline audio, video and documents
-	Unsized       int              `json:"unsized,omitempty"`        // attachments whose token count only the provider knows
-	Longest       float64          `json:"longest,omitempty"`        // share of the longest of several inputs, which must fit the context window
-	Dimensions    int64            `json:"dimensions,omitempty"`
-	TokenInput    bool             `json:"token_input,omitempty"`
-	Controls      llm.Controls     `json:"controls,omitzero"`
-	AllowedModels []string         `json:"allowed_models,omitempty"` // the key's allowed models; empty allows all
-	AllowUnpriced bool             `json:"allow_unpriced,omitempty"`
-	Baseline      Baseline         `json:"baseline_hint,omitzero"` // set by caller, key or workspace; empty for the most expensive candidate
-	PinnedEmbed   string           `json:"pinned_embedding,omitempty"`
-	At            time.Time        `json:"at,omitzero"` // time of the request, for prices and policies
+	Op        llm.Op    `json:"op"`
+	Format    string    `json:"format,omitempty"`
+	Model     string    `json:"model"` // as requested
+	Objective Objective `json:"objective"`
+	Downgrade string    `json:"downgrade,omitempty"` // why Model replaces the requested model: a budget is nearly spent
+	Prediction
+	PromptSize
+	ResponseOptions
+	PromptParts
+	EmbeddingOptions
+	Settings
+	At time.Time `json:"at,omitzero"` // time of the request, for prices and policies
+	History
+	Caller
+	Exploration
+}
 
-	// The conversation so far.
+// Prediction holds the data that the success and the length of a response are predicted from.
+type Prediction struct {
+	Features  predict.Features `json:"features,omitzero"`
+	Predictor string           `json:"predictor,omitempty"` // version that computed the features
+	Lengths   LengthFactors    `json:"lengths,omitzero"`
+}
+
+// PromptSize holds the data that the prompt tokens of a model are computed from.
+type PromptSize struct {
+	InputTokens int64       `json:"input_tokens"` // model-independent estimate
+	Text        llm.Text    `json:"text,omitzero"`
+	ImageSizes  []llm.Image `json:"image_sizes,omitempty"`
+}
+
+// ResponseOptions are the caller's settings for the response.
+type ResponseOptions struct {
+	MaxOutput int64         `json:"max_output,omitempty"`
+	Choices   int           `json:"choices"`
+	Needs     llm.Abilities `json:"needs"`
+	Effort    string        `json:"effort,omitempty"` // reasoning effort that the caller set
+	Sampling  []string      `json:"sampling,omitempty"`
+	Stream    bool          `json:"stream"`
+}
+
+// PromptParts counts the messages and the attachments.
+type PromptParts struct {
+	Messages      int `json:"messages,omitempty"`
+	Images        int `json:"images,omitempty"`
+	ImageURLs     int `json:"image_urls,omitempty"`
+	AttachedBytes int `json:"attached_bytes,omitempty"` // size of inline audio, video and documents
+	Unsized       int `json:"unsized,omitempty"`        // attachments whose token count only the provider knows
+}
+
+// EmbeddingOptions describe the inputs and the vectors of a request for embeddings.
+type EmbeddingOptions struct {
+	Longest    float64 `json:"longest,omitempty"` // share of the longest of several inputs, which must fit the context window
+	Dimensions int64   `json:"dimensions,omitempty"`
+	TokenInput bool    `json:"token_input,omitempty"`
+}
+
+// Settings are the routing settings of the request, its key and its workspace.
+type Settings struct {
+	Controls      llm.Controls `json:"controls,omitzero"`
+	AllowedModels []string     `json:"allowed_models,omitempty"` // the key's allowed models; empty allows all
+	AllowUnpriced bool         `json:"allow_unpriced,omitempty"`
+	Baseline      Baseline     `json:"baseline_hint,omitzero"` // set by caller, key or workspace; empty for the most expensive candidate
+	PinnedEmbed   string       `json:"pinned_embedding,omitempty"`
+}
+
+// History is the conversation so far.
+type History struct {
 	Turns        int                   `json:"turns,omitempty"` // previous answers
 	Last         string                `json:"last,omitempty"`  // target of the latest answer
 	Conversation conversation.Findings `json:"conversation,omitzero"`
+}
 
-	// Caller, for policies.
+// Caller identifies the sender of the request, for policies.
+type Caller struct {
 	Key       condition.Key       `json:"key,omitzero"`
 	Workspace condition.Workspace `json:"workspace,omitzero"`
 	EndUser   string              `json:"end_user,omitempty"`
 	Metadata  map[string]string   `json:"metadata,omitempty"`
 	Tags      map[string]string   `json:"tags,omitempty"`
+}
 
-	// Exploration: a Draw below Explore selects a model at random. With a Trial, Explore is a share of the spending.
+// Exploration holds the random draws. A Draw below Explore selects a model at random. With a Trial, Explore is a share of the
+// spending.
+type Exploration struct {
 	Explore float64  `json:"explore,omitempty"`
 	Draw    float64  `json:"draw,omitempty"`
 	Trial   *Trial   `json:"trial,omitempty"`

@@ -34,7 +34,7 @@ func TestEffortIsChosenWithTheModel(t *testing.T) {
 		Output  int64
 	}
 	input := func(change func(*Input)) Input {
-		in := Input{Op: llm.Chat, Model: "auto", Choices: 1, InputTokens: 1000, Objective: Objective{Name: "auto", Tradeoff: 0.5}, Features: predict.Features{Task: predict.Maths}}
+		in := Input{Op: llm.Chat, Model: "auto", ResponseOptions: ResponseOptions{Choices: 1}, PromptSize: PromptSize{InputTokens: 1000}, Objective: Objective{Name: "auto", Tradeoff: 0.5}, Prediction: Prediction{Features: predict.Features{Task: predict.Maths}}}
 		change(&in)
 		return in
 	}
@@ -83,7 +83,7 @@ func TestEffortIsChosenWithTheModel(t *testing.T) {
 
 func TestHigherEffortHasMoreTimeForTheFirstToken(t *testing.T) {
 	t.Parallel()
-	in := Input{Op: llm.Chat, Model: "auto:quality", Choices: 1, InputTokens: 1000, Objective: Objective{Name: "quality", Tradeoff: 1}}
+	in := Input{Op: llm.Chat, Model: "auto:quality", ResponseOptions: ResponseOptions{Choices: 1}, PromptSize: PromptSize{InputTokens: 1000}, Objective: Objective{Name: "quality", Tradeoff: 1}}
 	d, err := Decide(&in, reasonerSnapshot(t), Conditions{})
 	if err != nil {
 		t.Fatal(err)

@@ -12,7 +12,9 @@ import (
 
 func TestExpectedOutputFollowsTheFeatures(t *testing.T) {
 	t.Parallel()
-	of := func(f predict.Features) outputPrior { return expectedOutput(&Input{Features: f}) }
+	of := func(f predict.Features) outputPrior {
+		return expectedOutput(&Input{Prediction: Prediction{Features: f}})
+	}
 	usual := outputPriors[predict.Chat]
 	if got := of(predict.Features{Task: predict.Chat}); got != usual {
 		t.Errorf("without a length: %+v, want %+v", got, usual)
@@ -36,28 +38,28 @@ func TestExpectedRestOfASession(t *testing.T) {
 		in.Op = llm.Chat
 		return expectedSession(&in, outputPrior{visible: 100})
 	}
-	if s := rest(Input{InputTokens: 3000, Turns: 3}); s != (Session{Turns: 3}) {
+	if s := rest(Input{PromptSize: PromptSize{InputTokens: 3000}, History: History{Turns: 3}}); s != (Session{Turns: 3}) {
 		t.Errorf("a conversation without tools: %+v", s)
 	}
-	if s := rest(Input{InputTokens: 3000, Turns: 30}); s.Turns != horizon {
+	if s := rest(Input{PromptSize: PromptSize{InputTokens: 3000}, History: History{Turns: 30}}); s.Turns != horizon {
 		t.Errorf("a long conversation: %+v", s)
 	}
-	small, large := rest(Input{Needs: llm.Tools, InputTokens: 900}), rest(Input{Needs: llm.Tools, InputTokens: 20_000})
+	small, large := rest(Input{ResponseOptions: ResponseOptions{Needs: llm.Tools}, PromptSize: PromptSize{InputTokens: 900}}), rest(Input{ResponseOptions: ResponseOptions{Needs: llm.Tools}, PromptSize: PromptSize{InputTokens: 20_000}})
 	if small.Turns < 3 || small.Turns > 5 || large.Turns != mostTurns || large.Growth <= small.Growth {
 		t.Errorf("agents with small and large prompts: %+v, %+v", small, large)
 	}
 	before := large.Turns
 	for turns, prompt := 1, int64(20_000); turns < 100; turns, prompt = turns+1, prompt+growthTokens {
-		s := rest(Input{Needs: llm.Tools, InputTokens: prompt, Turns: turns})
+		s := rest(Input{ResponseOptions: ResponseOptions{Needs: llm.Tools}, PromptSize: PromptSize{InputTokens: prompt}, History: History{Turns: turns}})
 		if s.Turns > before || s.Turns < 4 {
 			t.Fatalf("after %d turns %.1f more, before %.1f", turns, s.Turns, before)
 		}
 		before = s.Turns
 	}
-	if s := rest(Input{Needs: llm.Tools, InputTokens: 20_000, Conversation: conversation.Findings{Purpose: conversation.Title}}); s.Growth != 0 || s.Turns != 0 {
+	if s := rest(Input{ResponseOptions: ResponseOptions{Needs: llm.Tools}, PromptSize: PromptSize{InputTokens: 20_000}, History: History{Conversation: conversation.Findings{Purpose: conversation.Title}}}); s.Growth != 0 || s.Turns != 0 {
 		t.Errorf("a housekeeping call: %+v", s)
 	}
-	in, out := ExpectedTokens(&Input{Op: llm.Chat, Needs: llm.Tools, InputTokens: 900, Features: predict.Features{Task: predict.ToolUse, Output: 100}})
+	in, out := ExpectedTokens(&Input{Op: llm.Chat, ResponseOptions: ResponseOptions{Needs: llm.Tools}, PromptSize: PromptSize{InputTokens: 900}, Prediction: Prediction{Features: predict.Features{Task: predict.ToolUse, Output: 100}}})
 	if in < 4*900 || in > 10*900 || out < 400 || out > 600 {
 		t.Errorf("expected %d and %d tokens", in, out)
 	}
@@ -66,8 +68,10 @@ func TestExpectedRestOfASession(t *testing.T) {
 func TestObservedLengthsCorrectTheExpectedOutput(t *testing.T) {
 	t.Parallel()
 	in := Input{
-		Op: llm.Chat, Choices: 1, Features: predict.Features{Task: predict.Code, Output: 400},
-		Lengths: LengthFactors{Visible: 0.5, Reasoning: 2},
+		Op: llm.Chat, ResponseOptions: ResponseOptions{Choices: 1}, Prediction: Prediction{
+			Features: predict.Features{Task: predict.Code, Output: 400},
+			Lengths:  LengthFactors{Visible: 0.5, Reasoning: 2},
+		},
 	}
 	raw := predictedOutput(&in.Features)
 	if got, want := expectedOutput(&in), (outputPrior{raw.visible / 2, raw.reasoning * 2}); got != want {

@@ -11,7 +11,7 @@ import (
 
 // tried returns the propensity of each model and the model that serves a request with this draw.
 func tried(share, floor, draw float64, ready ...*candidate) (chances map[string]float64, first string, explored bool) {
-	r := &ranking{in: &Input{Model: "auto", Explore: share, Draw: draw, Trial: &Trial{Floor: floor}}, ready: ready}
+	r := &ranking{in: &Input{Model: "auto", Exploration: Exploration{Explore: share, Draw: draw, Trial: &Trial{Floor: floor}}}, ready: ready}
 	explored = r.explore()
 	chances = map[string]float64{}
 	for _, cand := range r.ready {

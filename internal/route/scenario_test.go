@@ -261,7 +261,7 @@ func readPolicies(t *testing.T, text []byte) *policy.Set {
 // readRequest reads words such as model=auto tokens=1000 needs=tools only=alpha,beta.
 func readRequest(t *testing.T, text string) Input {
 	t.Helper()
-	in := Input{Op: llm.Chat, Model: "auto", InputTokens: 1000, Choices: 1}
+	in := Input{Op: llm.Chat, Model: "auto", PromptSize: PromptSize{InputTokens: 1000}, ResponseOptions: ResponseOptions{Choices: 1}}
 	tradeoff := ""
 	for word := range strings.FieldsSeq(text) {
 		name, value, _ := strings.Cut(word, "=")

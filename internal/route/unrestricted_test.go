@@ -40,7 +40,7 @@ func TestDecisionRecordsExcludedCandidates(t *testing.T) {
 		Policies: pin,
 	}
 
-	d, err := Decide(&Input{Op: llm.Chat, Model: "auto", InputTokens: 10}, snap, c)
+	d, err := Decide(&Input{Op: llm.Chat, Model: "auto", PromptSize: PromptSize{InputTokens: 10}}, snap, c)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,7 +33,7 @@ func TestSchemaViolationsAreDetected(t *testing.T) {
 			t.Parallel()
 			e := &requestlog.Entry{
 				Call: requestlog.Call{Format: "chat"}, Result: requestlog.Result{Outcome: requestlog.OK, Finish: tc.finish},
-				Routing: requestlog.Routing{Decision: &route.Decision{Input: route.Input{Needs: tc.needs}}},
+				Routing: requestlog.Routing{Decision: &route.Decision{Input: route.Input{ResponseOptions: route.ResponseOptions{Needs: tc.needs}}}},
 				Body:    requestlog.Body{Request: []byte(tc.request), Response: []byte(`{"choices":[{"message":{"content":"` + tc.content + `"}}]}`)},
 			}
 			if got := violates(e); got != tc.want {

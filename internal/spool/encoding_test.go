@@ -114,7 +114,7 @@ func decided() *requestlog.Entry {
 		Kind: route.Expected, Policies: []route.PolicyHit{route.NewPolicyHit("rule", "instance", false, "", `request.task == "code" is false (request.task is "chat")`)},
 		Versions: route.Versions{Router: "1", Catalog: "2026-11-01", Snapshot: "0123456789ab", Predictor: "p1"}, RunnerUp: "mock/model-1", Margin: 0.012345,
 	}
-	d.Input = route.Input{Op: "chat", Format: "chat", Model: "auto", InputTokens: 261, Choices: 1, Messages: 1, At: time.Unix(1763200000, 0).UTC()}
+	d.Input = route.Input{Op: "chat", Format: "chat", Model: "auto", PromptSize: route.PromptSize{InputTokens: 261}, ResponseOptions: route.ResponseOptions{Choices: 1}, PromptParts: route.PromptParts{Messages: 1}, At: time.Unix(1763200000, 0).UTC()}
 	d.Input.Features.Task, d.Input.Features.Language = "chat", "en"
 	for i := range 28 {
 		d.Input.Text.Counts[i] = int32(i * i)

@@ -41,8 +41,10 @@ func Served() requestlog.Entry {
 			Decision: &route.Decision{
 				Kind: route.Expected,
 				Input: route.Input{
-					Op: llm.Chat, Model: "auto", Objective: route.Objective{Name: "auto", Tradeoff: 0.5}, InputTokens: 2010, MaxOutput: 1000,
-					Choices: 1, Needs: llm.Tools | llm.JSONSchema, Stream: true, Messages: 3,
+					Op: llm.Chat, Model: "auto", Objective: route.Objective{Name: "auto", Tradeoff: 0.5}, PromptSize: route.PromptSize{InputTokens: 2010}, ResponseOptions: route.ResponseOptions{
+						MaxOutput: 1000,
+						Choices:   1, Needs: llm.Tools | llm.JSONSchema, Stream: true,
+					}, PromptParts: route.PromptParts{Messages: 3},
 				},
 				Candidates: []route.Candidate{
 					{Target: "provider-x/small-b", Provider: "provider-x", Model: "small-b", Rank: 1, Score: 0.8123, Quality: 0.7, Cost: 0.95, Speed: 0.61, Price: Nano(360_000), Latency: 900},
@@ -111,7 +113,7 @@ func Failed() requestlog.Entry {
 			Error: &requestlog.Failure{Code: "PROVIDER_UPSTREAM_ERROR", Message: "Every provider of large-a failed.", Origin: llm.FromProvider},
 		},
 		Routing: requestlog.Routing{
-			Decision: &route.Decision{Input: route.Input{Model: "large-a", InputTokens: 12, Messages: 1}, Micros: 9},
+			Decision: &route.Decision{Input: route.Input{Model: "large-a", PromptSize: route.PromptSize{InputTokens: 12}, PromptParts: route.PromptParts{Messages: 1}}, Micros: 9},
 			Attempts: []requestlog.Attempt{
 				{Target: requestlog.Target{Provider: "provider-y", Model: "large-a"}, AttemptTiming: requestlog.AttemptTiming{Duration: 12 * time.Second}, AttemptResult: requestlog.AttemptResult{Class: llm.UpstreamConnect, Message: "connection refused"}},
 			},

@@ -186,7 +186,7 @@ func (t *agentTally) cost(r *agentRun) {
 	if err != nil {
 		return
 	}
-	in := route.Input{Op: llm.Chat, Features: t.predictor.Features(asked.prompt), InputTokens: asked.prompt.Tokens + missing/bytesPerToken, Needs: llm.Tools}
+	in := route.Input{Op: llm.Chat, Prediction: route.Prediction{Features: t.predictor.Features(asked.prompt)}, PromptSize: route.PromptSize{InputTokens: asked.prompt.Tokens + missing/bytesPerToken}, ResponseOptions: route.ResponseOptions{Needs: llm.Tools}}
 	real := r.Tokens.In + outputWeight*r.Tokens.Out
 	add := func(to map[string]*protocol.Factors, input, output int64) {
 		if to[r.Source] == nil {

@@ -83,8 +83,8 @@ func (d *decider) decide(a *asked) (*route.Decision, error) {
 // input returns the input of the decision for a prompt or a conversation.
 func (d *decider) input(a *asked) route.Input {
 	in := route.Input{
-		Op: llm.Chat, Model: "auto", Objective: d.objective, Features: d.predictor.Features(a.prompt), Predictor: d.predictor.Version(),
-		InputTokens: a.prompt.Tokens, Text: a.text, Choices: 1, Messages: a.prompt.Messages, Turns: a.turns, Conversation: a.state, At: pricedAt,
+		Op: llm.Chat, Model: "auto", Objective: d.objective, Prediction: route.Prediction{Features: d.predictor.Features(a.prompt), Predictor: d.predictor.Version()},
+		PromptSize: route.PromptSize{InputTokens: a.prompt.Tokens, Text: a.text}, ResponseOptions: route.ResponseOptions{Choices: 1}, PromptParts: route.PromptParts{Messages: a.prompt.Messages}, History: route.History{Turns: a.turns, Conversation: a.state}, At: pricedAt,
 	}
 	if a.prompt.Tools {
 		in.Needs = llm.Tools

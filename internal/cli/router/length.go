@@ -65,7 +65,7 @@ func (e *evaluation) lengths(prices map[string]*catalog.Price) []protocol.Length
 					Owner: requestlog.Owner{WorkspaceID: source},
 					Routing: requestlog.Routing{
 						Provider: "recorded", Model: model,
-						Decision: &route.Decision{Input: route.Input{Op: llm.Chat, Choices: 1, Predictor: "recorded", Features: features}},
+						Decision: &route.Decision{Input: route.Input{Op: llm.Chat, ResponseOptions: route.ResponseOptions{Choices: 1}, Prediction: route.Prediction{Predictor: "recorded", Features: features}}},
 					},
 					Result: requestlog.Result{Outcome: requestlog.OK, Finish: "stop"},
 					Charge: requestlog.Charge{Usage: llm.Usage{Output: int64(outputs[model])}},
