@@ -59,7 +59,7 @@ func (s *shelf) Entry(_ context.Context, _, id string) (requestlog.Entry, error)
 	if id[:3] == "gon" {
 		return requestlog.Entry{}, requestlog.ErrNotFound
 	}
-	return requestlog.Entry{ID: id, Owner: requestlog.Owner{KeyID: id[3:]}, Routing: requestlog.Routing{Decision: &route.Decision{SessionBudget: s.limits[id]}}}, nil
+	return requestlog.Entry{ID: id, Owner: requestlog.Owner{KeyID: id[3:]}, Routing: requestlog.Routing{Decision: &route.Decision{PolicyEffects: route.PolicyEffects{SessionBudget: s.limits[id]}}}}, nil
 }
 
 func (*shelf) SubjectCharges(_ context.Context, subjects []string, _ time.Time, _ time.Duration) (map[string][]Charge, error) {

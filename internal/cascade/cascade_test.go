@@ -38,8 +38,8 @@ func asked(stored bool) *gateway.CheckedResponse {
 			Response: []byte(`{"choices":[{"message":{"role":"assistant","content":"Hello."}}]}`),
 		},
 		Decision: &route.Decision{
-			Input:   route.Input{Prediction: route.Prediction{Features: predict.Features{Task: predict.Chat}}},
-			Cascade: &route.Cascade{Checks: []string{"hook"}, Verify: &policy.ResponseChecks{Checks: []string{"hook"}, Hook: "https://checks.example.com/score"}},
+			Input:         route.Input{Prediction: route.Prediction{Features: predict.Features{Task: predict.Chat}}},
+			PolicyEffects: route.PolicyEffects{Cascade: &route.Cascade{Checks: []string{"hook"}, Verify: &policy.ResponseChecks{Checks: []string{"hook"}, Hook: "https://checks.example.com/score"}}},
 		},
 	}
 }

@@ -60,15 +60,15 @@ func TestFormerDecisionIsRead(t *testing.T) {
 		QualityTarget: route.QualityTarget{Best: 0.97, Target: 0.92},
 		Candidates: []route.Candidate{
 			{
-				Target: "a/small", Rank: 1, Quality: 0.93, Cache: route.CacheHit{Read: 900, Caches: true},
+				Target: "a/small", Rank: 1, Scores: route.Scores{Quality: 0.93}, Cache: route.CacheHit{Read: 900, Caches: true},
 				Seen: route.State{BackingOff: 5 * time.Microsecond, Rejected: true},
 			},
 			{Target: "b/big", Excluded: &route.Exclusion{Code: route.CredentialBackingOff}},
 		},
-		Baseline:   &route.Baseline{Model: "big", Source: route.BaselineMostExpensive},
-		Aside:      []route.Sighting{{Target: "c/mid", Seen: route.State{Open: true}, Cache: route.CacheHit{Read: 7}}},
-		Stay:       &route.Stay{Target: "a/small", Alternative: "b/big", Switch: 10_000_000},
-		OmitBodies: true,
+		Baseline:      &route.Baseline{Model: "big", Source: route.BaselineMostExpensive},
+		PolicyChange:  route.PolicyChange{Aside: []route.Sighting{{Target: "c/mid", Seen: route.State{Open: true}, Cache: route.CacheHit{Read: 7}}}},
+		Stay:          &route.Stay{Target: "a/small", Alternative: "b/big", Switch: 10_000_000},
+		PolicyEffects: route.PolicyEffects{OmitBodies: true},
 	}
 
 	var got route.Decision

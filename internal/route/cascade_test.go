@@ -60,7 +60,7 @@ func TestCascadeTriesACheaperModelFirstWhereItSaves(t *testing.T) {
 			quality float64
 		}{{"mid", 100, 0.8}, {"nano", 2, 0.4}, {"small", 10, 0.6}, {"best", 400, 0.9}} {
 			r.ready = append(r.ready, &candidate{
-				Candidate: Candidate{Target: "p/" + m.name, Model: m.name, Quality: m.quality},
+				Candidate: Candidate{Target: "p/" + m.name, Model: m.name, Scores: Scores{Quality: m.quality}},
 				target:    &provider.Target{Price: &catalog.Price{}}, cost: m.cost, scored: true,
 			})
 		}

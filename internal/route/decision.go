@@ -32,20 +32,40 @@ type Decision struct {
 	QualityTarget QualityTarget `json:"quality_target,omitzero"`
 	Candidates    []Candidate   `json:"candidates"` // the plan in order, then the excluded targets
 	Baseline      *Baseline     `json:"baseline,omitempty"`
-	RunnerUp      string        `json:"runner_up,omitempty"` // next target of the plan
-	Margin        float64       `json:"margin,omitempty"`    // score difference between the choice and the runner-up
-	Policy        string        `json:"policy,omitempty"`    // name of the policy that changed the choice or rejected the request
-	Alone         string        `json:"alone,omitempty"`     // the router's choice without policies, if it differs
-	Aside         []Sighting    `json:"aside,omitempty"`     // state of targets excluded by policies
-	Stay          *Stay         `json:"stay,omitempty"`
-	Explored      bool          `json:"explored,omitempty"`    // the choice was drawn at random for exploration
-	HeldOut       string        `json:"held_out,omitempty"`    // the router's choice, if the baseline serves the request for comparison
-	Adjustments   []Adjustment  `json:"adjustments,omitempty"` // effects of the conversation
-	Policies      []PolicyHit   `json:"policies"`              // evaluated in order
-	Versions      Versions      `json:"versions"`
-	Micros        int64         `json:"micros"` // time to compute the decision
+	Lead
+	PolicyChange
+	Stay *Stay `json:"stay,omitempty"`
+	Experiment
+	Adjustments []Adjustment `json:"adjustments,omitempty"` // effects of the conversation
+	Policies    []PolicyHit  `json:"policies"`              // evaluated in order
+	Versions    Versions     `json:"versions"`
+	Micros      int64        `json:"micros"` // time to compute the decision
+	PolicyEffects
 
-	// Effects of policies other than the choice of a target.
+	Plan []*provider.Target `json:"-"` // targets to try, best first
+}
+
+// Lead compares the choice with the next target of the plan.
+type Lead struct {
+	RunnerUp string  `json:"runner_up,omitempty"` // next target of the plan
+	Margin   float64 `json:"margin,omitempty"`    // score difference between the choice and the runner-up
+}
+
+// PolicyChange describes how policies changed the choice.
+type PolicyChange struct {
+	Policy string     `json:"policy,omitempty"` // name of the policy that changed the choice or rejected the request
+	Alone  string     `json:"alone,omitempty"`  // the router's choice without policies, if it differs
+	Aside  []Sighting `json:"aside,omitempty"`  // state of targets excluded by policies
+}
+
+// Experiment describes a choice that was made for exploration or comparison.
+type Experiment struct {
+	Explored bool   `json:"explored,omitempty"` // the choice was drawn at random for exploration
+	HeldOut  string `json:"held_out,omitempty"` // the router's choice, if the baseline serves the request for comparison
+}
+
+// PolicyEffects are effects of policies other than the choice of a target.
+type PolicyEffects struct {
 	MaxOutput  int64 `json:"max_output,omitempty"`  // limit on output tokens; 0 for none
 	OmitBodies bool  `json:"omit_bodies,omitempty"` // prompt and answer are not stored
 	// SessionBudget is the budget of the session that a policy sets; nil for none.
@@ -56,8 +76,6 @@ type Decision struct {
 	ResponseCache *policy.CacheAge `json:"response_cache,omitempty"`
 	// NoCacheMarks reports that the gateway sets no prompt-cache marks.
 	NoCacheMarks bool `json:"no_cache_marks,omitempty"`
-
-	Plan []*provider.Target `json:"-"` // targets to try, best first
 }
 
 // Versions identifies the data that a decision was computed from.
@@ -78,25 +96,35 @@ type QualityTarget struct {
 
 // Candidate is a target that was considered: ranked with a score, or excluded with a reason.
 type Candidate struct {
-	Target     string        `json:"target"` // provider/model
-	Model      string        `json:"model"`
-	Provider   string        `json:"provider"`
-	Rank       int           `json:"rank,omitempty"` // 1 is the first choice; 0 when excluded
-	Score      float64       `json:"score"`
-	Quality    float64       `json:"quality"`          // predicted success probability
-	Spread     float64       `json:"spread,omitempty"` // standard deviation of Quality
-	Cost       float64       `json:"cost"`             // cost component of the score, 0 (expensive) to 1 (free)
-	Speed      float64       `json:"speed"`            // speed component of the score, 0 to 1
-	Price      *money.Amount `json:"expected_cost_usd,omitempty"`
-	Ahead      money.Amount  `json:"ahead_usd,omitzero"`    // expected cost of the later turns of this conversation
-	Discards   money.Amount  `json:"discards_usd,omitzero"` // cost of the reasoning that is lost with a switch inside a tool loop
-	Effort     string        `json:"effort,omitempty"`      // reasoning effort that the router chose
-	Output     int64         `json:"expected_output,omitempty"`
-	Cache      CacheHit      `json:"cached_prefix,omitzero"`
-	Latency    int64         `json:"expected_ms,omitempty"`
-	Seen       State         `json:"seen,omitzero"`        // observed state when the decision was made
-	Propensity float64       `json:"propensity,omitempty"` // probability of being chosen, with exploration
-	Excluded   *Exclusion    `json:"excluded,omitempty"`
+	Target   string `json:"target"` // provider/model
+	Model    string `json:"model"`
+	Provider string `json:"provider"`
+	Rank     int    `json:"rank,omitempty"` // 1 is the first choice; 0 when excluded
+	Scores
+	ExpectedCost
+	Effort     string     `json:"effort,omitempty"` // reasoning effort that the router chose
+	Output     int64      `json:"expected_output,omitempty"`
+	Cache      CacheHit   `json:"cached_prefix,omitzero"`
+	Latency    int64      `json:"expected_ms,omitempty"`
+	Seen       State      `json:"seen,omitzero"`        // observed state when the decision was made
+	Propensity float64    `json:"propensity,omitempty"` // probability of being chosen, with exploration
+	Excluded   *Exclusion `json:"excluded,omitempty"`
+}
+
+// Scores are the score of a candidate and its components.
+type Scores struct {
+	Score   float64 `json:"score"`
+	Quality float64 `json:"quality"`          // predicted success probability
+	Spread  float64 `json:"spread,omitempty"` // standard deviation of Quality
+	Cost    float64 `json:"cost"`             // cost component of the score, 0 (expensive) to 1 (free)
+	Speed   float64 `json:"speed"`            // speed component of the score, 0 to 1
+}
+
+// ExpectedCost is the expected cost of a request at a candidate.
+type ExpectedCost struct {
+	Price    *money.Amount `json:"expected_cost_usd,omitempty"`
+	Ahead    money.Amount  `json:"ahead_usd,omitzero"`    // expected cost of the later turns of this conversation
+	Discards money.Amount  `json:"discards_usd,omitzero"` // cost of the reasoning that is lost with a switch inside a tool loop
 }
 
 // Stay reports that the conversation keeps its target because part of its prompt is cached there, or because only this target can read

@@ -22,7 +22,7 @@ func tried(share, floor, draw float64, ready ...*candidate) (chances map[string]
 
 func trialOf(model string, quality, spread float64, total money.Amount) *candidate {
 	return &candidate{
-		Candidate: Candidate{Target: "p/" + model, Model: model, Quality: quality, Spread: spread}, total: total, scored: true,
+		Candidate: Candidate{Target: "p/" + model, Model: model, Scores: Scores{Quality: quality, Spread: spread}}, total: total, scored: true,
 		target: &provider.Target{Price: &catalog.Price{}},
 	}
 }

@@ -24,7 +24,7 @@ func storedEntry(workspace, name string, at time.Time) requestlog.Entry {
 		ID: id.New("req", at), Owner: requestlog.Owner{WorkspaceID: workspace},
 		Timing: requestlog.Timing{Time: at.UTC().Truncate(time.Millisecond)},
 		Call:   requestlog.Call{Preview: "preview of " + name}, BodyState: requestlog.BodyStored,
-		Routing: requestlog.Routing{Decision: &route.Decision{Kind: route.Expected, Alone: name}},
+		Routing: requestlog.Routing{Decision: &route.Decision{Kind: route.Expected, PolicyChange: route.PolicyChange{Alone: name}}},
 		Labels:  requestlog.Labels{Tags: map[string]string{"name": name}},
 		Body:    requestlog.Body{Request: []byte("request of " + name), Response: []byte(strings.Repeat("response to "+name, 300)), Streamed: true},
 	}
@@ -95,7 +95,7 @@ func TestWritingBatchAgainKeepsExistingEntries(t *testing.T) {
 	writeAll(t, db, first, second)
 
 	changed := first
-	changed.Decision = &route.Decision{Alone: "changed"}
+	changed.Decision = &route.Decision{PolicyChange: route.PolicyChange{Alone: "changed"}}
 	writeAll(t, db, third, second, fourth, changed)
 	writeAll(t, db, third, fourth)
 
