@@ -489,7 +489,7 @@ func packages(t *testing.T) map[string]*goPackage {
 			}
 			name := filepath.ToSlash(dir)
 			if found[name] == nil {
-				found[name] = &goPackage{imports: map[string]bool{}, others: map[string]bool{}, calls: map[string]bool{}, size: size{methods: map[string]int{}, interfaces: map[string]int{}}}
+				found[name] = &goPackage{imports: map[string]bool{}, others: map[string]bool{}, calls: map[string]bool{}, size: size{methods: map[string]int{}, interfaces: map[string]int{}, fields: map[string]int{}}}
 			}
 			return found[name].read(file)
 		})

@@ -16,13 +16,35 @@ const (
 	maxLines            = 2500 // of a package, without blank lines and comments
 	maxMethods          = 60   // of a type
 	maxInterfaceMethods = 6    // an embedded interface counts as one
+	maxFields           = 15   // of a struct in a package of requestPath; an embedded struct counts as one
 )
+
+// requestPath lists packages that serve requests and have no large structs.
+var requestPath = []string{
+	"internal/bill",
+	"internal/cascade",
+	"internal/conversation",
+	"internal/health",
+	"internal/length",
+	"internal/limit",
+	"internal/llm",
+	"internal/promptcache",
+	"internal/reasoning",
+	"internal/redaction",
+	"internal/rescue",
+	"internal/responsecache",
+	"internal/session",
+	"internal/storedresponse",
+	"internal/token",
+	"internal/turncache",
+}
 
 // size is the size of the files of a package that are not generated.
 type size struct {
 	lines      int
 	methods    map[string]int // by type
 	interfaces map[string]int // methods by interface; the largest one of those without a name
+	fields     map[string]int // by struct; the largest one of those without a name
 }
 
 func TestPackagesAreSmall(t *testing.T) {
@@ -41,6 +63,22 @@ func TestPackagesAreSmall(t *testing.T) {
 		for of, n := range s.interfaces {
 			if n > maxInterfaceMethods {
 				t.Errorf("the interface %s.%s has %d methods, more than %d: it is several interfaces", name, of, n, maxInterfaceMethods)
+			}
+		}
+	}
+}
+
+func TestStructsOfTheRequestPathAreSmall(t *testing.T) {
+	t.Parallel()
+	all := packages(t)
+	for _, name := range requestPath {
+		if all[name] == nil {
+			t.Errorf("%s is not a package", name)
+			continue
+		}
+		for of, n := range all[name].size.fields {
+			if n > maxFields {
+				t.Errorf("the struct %s.%s has %d fields, more than %d: group them by concept", name, of, n, maxFields)
 			}
 		}
 	}
@@ -98,6 +136,12 @@ func (s *size) add(source []byte, tree *ast.File) {
 				methods += max(len(field.Names), 1)
 			}
 			s.interfaces[named[n]] = max(s.interfaces[named[n]], methods)
+		case *ast.StructType:
+			fields := 0
+			for _, field := range n.Fields.List {
+				fields += max(len(field.Names), 1)
+			}
+			s.fields[named[n]] = max(s.fields[named[n]], fields)
 		}
 		return true
 	})
@@ -131,6 +175,13 @@ type both interface {
 
 func use(interface{ a(); b() }) {}
 
+type point struct {
+	both
+	x, y int
+}
+
+var origin struct{ x int }
+
 // Several types have methods.
 func (pair[K, V]) one()  {}
 func (*pair[K, V]) two() {}
@@ -141,9 +192,12 @@ func (plain) one()       {}
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := size{methods: map[string]int{}, interfaces: map[string]int{}}
+	got := size{methods: map[string]int{}, interfaces: map[string]int{}, fields: map[string]int{}}
 	got.add([]byte(source), tree)
-	want := size{lines: 11, methods: map[string]int{"pair": 2, "list": 1, "plain": 1}, interfaces: map[string]int{"both": 3, "": 2}}
+	want := size{
+		lines: 16, methods: map[string]int{"pair": 2, "list": 1, "plain": 1}, interfaces: map[string]int{"both": 3, "": 2},
+		fields: map[string]int{"point": 3, "": 1},
+	}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(size{})); diff != "" {
 		t.Error(diff)
 	}

@@ -21,7 +21,11 @@ type Outcome struct {
 	LogBodies     Setting[bool]     // false if set: bodies must not be stored
 	Prefer        []Preference      // best first
 	Hits          []Hit             // evaluated policies, in order
+	filters
+}
 
+// filters are the rules that allow or exclude targets.
+type filters struct {
 	allow, exclude []*rule
 }
 

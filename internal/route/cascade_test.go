@@ -61,7 +61,7 @@ func TestCascadeTriesACheaperModelFirstWhereItSaves(t *testing.T) {
 		}{{"mid", 100, 0.8}, {"nano", 2, 0.4}, {"small", 10, 0.6}, {"best", 400, 0.9}} {
 			r.ready = append(r.ready, &candidate{
 				Candidate: Candidate{Target: "p/" + m.name, Model: m.name, Scores: Scores{Quality: m.quality}},
-				target:    &provider.Target{Price: &catalog.Price{}}, cost: m.cost, scored: true,
+				target:    &provider.Target{Price: &catalog.Price{}}, estimates: estimates{cost: m.cost}, scored: true,
 			})
 		}
 		if tc.change != nil {

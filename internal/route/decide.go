@@ -94,8 +94,12 @@ type candidate struct {
 	providerOrder int // index of its provider in provider.order
 	preference    int // index of the first matching policy preference
 	excluded      *Exclusion
-	effort        *effortEntry // effort of the estimates below; nil for the model's default
+	estimates
+}
 
+// estimates are the expected cost and latency of a candidate with an effort, and the penalty that follows from them.
+type estimates struct {
+	effort             *effortEntry // nil for the model's default
 	cost               money.Amount // cost of this request; valid if priced
 	total              money.Amount // cost of this request and re-reading in later turns
 	totalUncached      money.Amount // total without cached prompts
@@ -116,6 +120,16 @@ type ranking struct {
 	rules       *rules
 	policyRules rules // storage for rules made by policies
 	hits        []policy.Hit
+	criteria
+	promptTokens
+	candidates  []candidate
+	success     []estimate // by model, computed on first use
+	bestByModel []float64  // smallest penalty by model
+	standings
+}
+
+// criteria are the same for all candidates of a decision.
+type criteria struct {
 	objective   Objective
 	step        int              // escalation step
 	features    predict.Features // with the effect of the escalation
@@ -124,26 +138,30 @@ type ranking struct {
 	reference   float64      // reference cost of the request, in dollars
 	discards    money.Amount // cost of the reasoning that a switch inside a tool loop loses
 	outputPrior outputPrior
-	session     Session     // expected rest of the conversation
-	maxOutput   int64       // maximum output tokens set by caller and policies; 0 for no limit
-	tokenMeter  token.Meter // counts the prompt
-	measured    bool        // tokenMeter is set
+	session     Session // expected rest of the conversation
+	maxOutput   int64   // maximum output tokens set by caller and policies; 0 for no limit
+}
 
-	candidates  []candidate
-	success     []estimate   // by model, computed on first use
-	prompt      []int64      // prompt tokens by model, computed on first use
-	bestByModel []float64    // smallest penalty by model
-	ranked      []*candidate // in order, including temporarily unavailable ones
-	ready       []*candidate // available candidates of ranked
-	excluded    []*candidate
-	reasons     []Exclusion // storage for candidate.excluded
+// promptTokens counts the prompt for each model on first use.
+type promptTokens struct {
+	tokenMeter token.Meter
+	measured   bool    // tokenMeter is set
+	prompt     []int64 // by model
+}
+
+// standings holds the candidates in the order of their penalty.
+type standings struct {
+	ranked   []*candidate // in order, including temporarily unavailable ones
+	ready    []*candidate // available candidates of ranked
+	excluded []*candidate
+	reasons  []Exclusion // storage for candidate.excluded
 }
 
 // newRanking returns an empty ranking for a request, from the pool if possible.
 func (s *Snapshot) newRanking(in *Input, c *Conditions) *ranking {
 	r, ok := s.rankings.Get().(*ranking)
 	if !ok {
-		r = &ranking{snap: s, success: make([]estimate, len(s.models)), prompt: make([]int64, len(s.models)), bestByModel: make([]float64, len(s.models))}
+		r = &ranking{snap: s, success: make([]estimate, len(s.models)), promptTokens: promptTokens{prompt: make([]int64, len(s.models))}, bestByModel: make([]float64, len(s.models))}
 	}
 	r.in, r.c, r.outputPrior = in, c, expectedOutput(in)
 	r.session = expectedSession(in, r.outputPrior)

@@ -11,7 +11,7 @@ import (
 
 // tried returns the propensity of each model and the model that serves a request with this draw.
 func tried(share, floor, draw float64, ready ...*candidate) (chances map[string]float64, first string, explored bool) {
-	r := &ranking{in: &Input{Model: "auto", Exploration: Exploration{Explore: share, Draw: draw, Trial: &Trial{Floor: floor}}}, ready: ready}
+	r := &ranking{in: &Input{Model: "auto", Exploration: Exploration{Explore: share, Draw: draw, Trial: &Trial{Floor: floor}}}, standings: standings{ready: ready}}
 	explored = r.explore()
 	chances = map[string]float64{}
 	for _, cand := range r.ready {
@@ -22,7 +22,7 @@ func tried(share, floor, draw float64, ready ...*candidate) (chances map[string]
 
 func trialOf(model string, quality, spread float64, total money.Amount) *candidate {
 	return &candidate{
-		Candidate: Candidate{Target: "p/" + model, Model: model, Scores: Scores{Quality: quality, Spread: spread}}, total: total, scored: true,
+		Candidate: Candidate{Target: "p/" + model, Model: model, Scores: Scores{Quality: quality, Spread: spread}}, estimates: estimates{total: total}, scored: true,
 		target: &provider.Target{Price: &catalog.Price{}},
 	}
 }

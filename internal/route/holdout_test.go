@@ -26,7 +26,7 @@ func TestHoldoutServesTheBaselineBelowItsShare(t *testing.T) {
 		if tc.explore > 0 {
 			cheap.Propensity, best.Propensity = 0.75, 0.25
 		}
-		r := &ranking{in: &Input{Model: tc.model, Exploration: Exploration{Holdout: tc.holdout, Explore: tc.explore}}, ready: []*candidate{cheap, best}}
+		r := &ranking{in: &Input{Model: tc.model, Exploration: Exploration{Holdout: tc.holdout, Explore: tc.explore}}, standings: standings{ready: []*candidate{cheap, best}}}
 		heldOut := r.holdOut()
 		if heldOut != tc.heldOut || r.ready[0].Model != tc.first || len(r.ready) != 2 {
 			t.Errorf("%s: %s serves, held out %q", name, r.ready[0].Model, heldOut)
