@@ -141,7 +141,7 @@ func (f *Form) Rename(ctx context.Context, model func(name string) string, objec
 	err := f.each(ctx, func(number int, line []byte, body rawjson.Value, use Use) error {
 		written := 0
 		err := renamed(body, true, func(member string, at rawjson.Value) (err error) {
-			name := ""
+			var name string
 			if member == "model" {
 				name = model(use.Model)
 			} else if name, err = object(member, at.String()); err != nil {

@@ -130,7 +130,7 @@ func (m *Metrics) Observe(e *requestlog.Entry) {
 	if u.Reasoning > 0 {
 		m.reasoning.WithLabelValues(provider, model).Add(float64(u.Reasoning))
 	}
-	m.costCounters.observe(e, provider, model)
+	m.observeCost(e, provider, model)
 	if e.UsageFlag != "" {
 		m.flagged.WithLabelValues(provider, model, string(e.UsageFlag)).Inc()
 	}
@@ -149,8 +149,8 @@ func (m *Metrics) Observe(e *requestlog.Entry) {
 	}
 }
 
-// observe adds costs as floats, which are accurate enough for charts. The ledger has the exact sums.
-func (c *costCounters) observe(e *requestlog.Entry, provider, model string) {
+// observeCost adds costs as floats, which are accurate enough for charts. The ledger has the exact sums.
+func (c *costCounters) observeCost(e *requestlog.Entry, provider, model string) {
 	if e.Cost == nil {
 		if e.Outcome == requestlog.OK {
 			c.unpriced.WithLabelValues(provider, model).Inc()
