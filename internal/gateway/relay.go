@@ -42,6 +42,7 @@ func (d *delivery) relay(ctx context.Context, a *attempt.Attempt) error {
 	for {
 		d.rec.RecordTarget(a.Target(), d.plan.decision)
 		d.rec.RecordWarnings(a)
+		d.out.DeferFlush()
 		a.FlushBeforeWait(d.out)
 		var received bill.UsageCounter
 		err := d.deliver(a, &received)

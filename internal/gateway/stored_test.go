@@ -147,6 +147,20 @@ func TestStoredResponseIsStreamed(t *testing.T) {
 	}
 }
 
+func TestEventsOfAStoredResponseAreSentImmediately(t *testing.T) {
+	t.Parallel()
+	const event = "event: response.output_text.delta\ndata: {\"type\":\"response.output_text.delta\",\"delta\":\"Hi\"}\n\n"
+	k, _ := newResponsesKit(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = w.Write([]byte(event + event + "event: response.completed\ndata: {\"type\":\"response.completed\",\"response\":{\"id\":\"resp_1\",\"status\":\"completed\"}}\n\n"))
+	}, "openai#1")
+	w := &flushingSink{sink: sink{header: http.Header{}}}
+	k.gateway.ServeHTTP(w, k.request(http.MethodGet, "/responses/"+sealed("openai#1", "resp_1")+"?stream=true", ""))
+	if sent := w.flushed.String(); w.flushes < 3 || strings.Count(sent, "delta\":\"Hi") != 2 {
+		t.Errorf("%d flushes for three events: %q", w.flushes, sent)
+	}
+}
+
 func TestUnknownStoredResponsesAreNotFound(t *testing.T) {
 	t.Parallel()
 	k, server := newResponsesKit(t, respond(200, storedResponse), "openai#1")

@@ -46,7 +46,8 @@ type Writer struct {
 		timer    *time.Timer
 		interval time.Duration
 	}
-	events int // events written
+	events   int  // events written
+	deferred bool // see DeferFlush
 }
 
 // connection sends bytes to one client. Sending fails when the client stops reading for too long.
@@ -103,7 +104,7 @@ func (w *Writer) StartStream(hold, interval time.Duration) {
 }
 
 // Event writes one event or holds it. A complete response is held until its end, and the last events of a stream are
-// held to add the trace. Events of a stream may stay in a buffer until Flush or End.
+// held to add the trace.
 func (w *Writer) Event(ev *llm.Event, s Summary) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -186,8 +187,19 @@ func (w *Writer) writeEvent(ev llm.Event) error {
 	if w.keepAlive.timer != nil {
 		w.keepAlive.timer.Reset(w.keepAlive.interval)
 	}
+	frame := func(out io.Writer) error { return w.framing.WriteEvent(out, ev) }
+	if !w.deferred {
+		return w.client.flush(frame)
+	}
 	w.client.unflushed = true
-	return w.client.write(func(out io.Writer) error { return w.framing.WriteEvent(out, ev) })
+	return w.client.write(frame)
+}
+
+// DeferFlush leaves the events of a stream in the buffer of the connection until Flush or End.
+func (w *Writer) DeferFlush() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.deferred = true
 }
 
 // Unflushed reports whether events wait for Flush.

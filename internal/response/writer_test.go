@@ -33,11 +33,12 @@ func TestEventsOfACompleteStreamAreSentWithItsEnd(t *testing.T) {
 	}
 }
 
-func TestEventsAreSentByFlush(t *testing.T) {
+func TestDeferredEventsAreSentByFlush(t *testing.T) {
 	t.Parallel()
 	to := &flushCounter{ResponseRecorder: httptest.NewRecorder()}
 	w := NewWriter(to, lines{}, time.Minute, false)
 	w.StartStream(time.Hour, time.Hour)
+	w.DeferFlush()
 	for _, data := range []string{"a", "b"} {
 		if err := w.Event(&llm.Event{Data: []byte(data)}, summary{}); err != nil {
 			t.Fatal(err)
@@ -50,6 +51,21 @@ func TestEventsAreSentByFlush(t *testing.T) {
 	w.Flush()
 	if got := to.Body.String(); to.flushes != 1 || w.Unflushed() || got != "a\nb\n" {
 		t.Errorf("flushed %d times, unflushed events: %t, sent %q", to.flushes, w.Unflushed(), got)
+	}
+}
+
+func TestEventsAreSentImmediately(t *testing.T) {
+	t.Parallel()
+	to := &flushCounter{ResponseRecorder: httptest.NewRecorder()}
+	w := NewWriter(to, lines{}, time.Minute, false)
+	w.StartStream(time.Hour, time.Hour)
+	for _, data := range []string{"a", "b"} {
+		if err := w.Event(&llm.Event{Data: []byte(data)}, summary{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if to.flushes != 2 || w.Unflushed() {
+		t.Errorf("flushed %d times, want 2; unflushed events: %t", to.flushes, w.Unflushed())
 	}
 }
 
