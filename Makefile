@@ -90,7 +90,7 @@ unit-rest: UNIT_PACKAGES = $(shell $(GO) list ./... | grep -Ev '^fairlead/(test|
 unit-rest: unit
 
 costs: ## run the tests of CPU time, memory and timing, without the race detector
-	$(GO) test -count=1 -timeout 20m -run '$(COST_TESTS)' ./internal/gateway ./internal/account/keyring ./internal/wire/chatstream
+	$(GO) test -count=1 -timeout 20m -run '$(COST_TESTS)' ./internal/gateway ./internal/account/keyring ./internal/wire/chatstream ./internal/wire/upstream
 
 integration: services blackbox ## run the store, limit and black-box tests with a real PostgreSQL and Redis
 
