@@ -21,6 +21,7 @@ type deployment struct {
 	keys, entries    int // keys stored in addition to the key in use, and log entries stored before the measurement
 	concurrent       int // maximum number of concurrent requests; 0 for the default limits
 	tls              bool
+	cached           bool     // a policy caches the response to every request
 	formats          []string // a provider of each format, called mock-FORMAT; nil for one provider of the chat format
 }
 
@@ -106,6 +107,9 @@ func (d deployment) config(up string) string {
 	}
 	if d.policies > 0 {
 		s.WriteString("policies:\n")
+	}
+	if d.cached {
+		s.WriteString("  - name: cached\n    when: key.tags[\"team\"] == \"bench\"\n    response_cache: 1h\n")
 	}
 	for i := range d.policies {
 		fmt.Fprintf(&s, "  - name: rule-%d\n    when: request.task == \"code\" && key.tags[\"team\"] == \"infra-%d\"\n    deny: Not here.\n", i, i)

@@ -7,6 +7,7 @@
 //	go run ./bench -quick                    # a few minutes instead of a quarter of an hour
 //	go run ./bench -only chat-1k,stream-200
 //	go run ./bench -growth models            # cost as the number of models grows
+//	go run ./bench -cache-hit                # a hit of the response cache beside a bare handler and a minimal proxy
 //	go run ./bench -against other/fairlead   # two builds in turn, without and with TLS
 package main
 
@@ -65,8 +66,10 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		switch args[0] {
 		case "upstream":
 			return serveUpstream(ctx, out)
-		case "floor":
+		case floor:
 			return serveFloor(ctx, args[1:], out)
+		case bare:
+			return serveBare(ctx, args[1:], out)
 		}
 	}
 	p := plan{full: true, rounds: 4, slice: 5 * time.Second, warmup: 1500 * time.Millisecond, hold: 15 * time.Second, open: manyStreams(), soak: 5 * time.Minute, sessions: 3}
@@ -76,6 +79,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	quick := flags.Bool("quick", false, "fewer and shorter rounds, fewer open streams, nothing but what callers see")
 	growth := flags.String("growth", "", "measure Fairlead alone as something grows: prompt, models, policies, keys or log")
 	against := flags.String("against", "", "path of a second build: measure both in turn, without and with TLS")
+	hits := flags.Bool("cache-hit", false, "measure hits of the response cache in the whole program")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -93,6 +97,8 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	switch {
 	case *growth != "":
 		err = b.grow(ctx, *growth)
+	case *hits:
+		err = b.measureHits(ctx)
 	case *against != "":
 		err = b.compareBuilds(ctx, *against)
 	default:

@@ -38,11 +38,7 @@ func serveFloor(ctx context.Context, args []string, out io.Writer) error {
 		BufferPool: new(copyBuffers),
 		ErrorLog:   log.New(io.Discard, "", 0), // callers disconnect at the end of a run
 	}
-	ln, err := listen(ctx, out)
-	if err != nil {
-		return err
-	}
-	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return serveHTTP(ctx, out, func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "Bearer bench" {
 			http.Error(w, "invalid key", http.StatusUnauthorized)
 			return
@@ -55,7 +51,16 @@ func serveFloor(ctx context.Context, args []string, out io.Writer) error {
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		proxy.ServeHTTP(w, r)
-	})}
+	})
+}
+
+// serveHTTP serves a handler until ctx ends.
+func serveHTTP(ctx context.Context, out io.Writer, handler http.HandlerFunc) error {
+	ln, err := listen(ctx, out)
+	if err != nil {
+		return err
+	}
+	server := &http.Server{Handler: handler}
 	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
 	defer stop()
 	if err := server.Serve(ln); !errors.Is(err, http.ErrServerClosed) {

@@ -27,6 +27,7 @@ type Spec struct {
 	Callers   int  // each sends a request when it has received the last response
 	Prompt    int  // bytes of text
 	Unrelated bool // all messages of a prompt are new, not only the last one
+	Same      bool // all requests are equal
 	Stream    bool
 	Preface   string        // beginning of the prompt
 	Spread    time.Duration // time over which the callers start one after the other

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"fairlead/bench/load"
+)
+
+// bare is the name of a server that answers every request with the same bytes.
+const bare = "bare"
+
+// serveBare runs a handler of net/http that reads the request and sends the response of another server. It does nothing else, so that its
+// cost is the part of a cache hit that the HTTP server of the standard library takes.
+func serveBare(ctx context.Context, args []string, out io.Writer) error {
+	if len(args) != 1 {
+		return errors.New("bare needs the address of the upstream")
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+args[0]+"/v1/chat/completions", http.NoBody)
+	if err != nil {
+		return err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	answer, err := io.ReadAll(resp.Body)
+	if err := errors.Join(err, resp.Body.Close()); err != nil {
+		return err
+	}
+	return serveHTTP(ctx, out, func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // callers disconnect at the end of a run
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write(answer)
+	})
+}
+
+// measureHits compares a hit of the response cache in the whole program with a bare handler, the minimal proxy, and a request that is not
+// cached. The rounds are interleaved.
+func (b *bench) measureHits(ctx context.Context) error {
+	up, err := b.startSelf(ctx, "upstream")
+	if err != nil {
+		return err
+	}
+	handler, err := b.startSelf(ctx, bare, up.at.Address)
+	if err != nil {
+		return err
+	}
+	proxy, err := b.startSelf(ctx, floor, up.at.Address)
+	if err != nil {
+		return err
+	}
+	cached, err := b.startGateway(ctx, up.at.Address, deployment{models: 2, policies: 1, cached: true})
+	if err != nil {
+		return err
+	}
+	named := *cached
+	cached.name, named.name, named.at.Model = "hit, auto", "hit, named", "model-0"
+	missing := *cached
+	missing.name = "miss, auto"
+	select { // after the startup work
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(startUp):
+	}
+	servers, got := []*server{handler, proxy, cached, &named, &missing}, results{}
+	for round := range b.rounds {
+		for i := range servers {
+			s := servers[(i+round)%len(servers)]
+			spec := load.Spec{Callers: 16, Prompt: 1 << 10, Same: s != &missing, Warmup: b.warmup, Duration: b.slice}
+			if err := b.slice1(ctx, s, workload{"cache-hit", spec}, got); err != nil {
+				return err
+			}
+		}
+	}
+	fmt.Fprintf(b.out, "\n%-12s %10s\n", "server", "CPU µs")
+	for _, s := range servers {
+		fmt.Fprintf(b.out, "%-12s %10.1f\n", s.name, median(got["cache-hit"][s.name], func(r load.Result) float64 { return micros(r.Each(r.CPU)) }))
+	}
+	return nil
+}
