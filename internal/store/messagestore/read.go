@@ -15,28 +15,27 @@ import (
 // queryFunc runs a query on a database or in a transaction.
 type queryFunc func(ctx context.Context, q string, args ...any) (*sql.Rows, error)
 
-// searchSize is the number of parts that one statement of find looks up in SQLite; loadSize is the number of segments or single parts
-// that other statements read.
+// searchSize is the number of parts that find looks up in one SQLite statement. loadSize is the number of rows that other statements read.
 const (
 	searchSize = 32
 	loadSize   = 256
 )
 
-// marks returns n parameters of a SQLite statement. They have no numbers, because SQLite compares each numbered parameter with all
-// before it.
+// marks returns n placeholders of a SQLite statement. They are not numbered, because SQLite compares each numbered parameter with all
+// earlier ones.
 func marks(n int) string { return strings.Repeat(",?", n)[1:] }
 
-// find calls fn with the parts that are in segments, and the numbers of the segments.
+// find calls fn with each part that is in a segment, and the number of the segment.
 func (s *Store) find(ctx context.Context, query queryFunc, scope int64, addresses []outline.Address, fn func(a outline.Address, number int64)) error {
 	size := searchSize
-	if s.db.Dialect() == sqldb.Postgres { // one parameter, so that the statement is prepared once
+	if s.db.Dialect() == sqldb.Postgres { // an array is one parameter, so the statement is prepared once
 		size = max(len(addresses), 1)
 	}
 	for some := range slices.Chunk(addresses, size) {
 		args := []any{scope, bytesOf(some)}
 		if s.db.Dialect() == sqldb.SQLite {
 			args = append(args[:1], sqldb.Args(bytesOf(some))...)
-			for len(args) <= searchSize { // the number of parameters is constant, so that the statement is prepared once
+			for len(args) <= searchSize { // nulls keep the number of parameters constant, so the statement is prepared once
 				args = append(args, nil)
 			}
 		}
@@ -67,8 +66,8 @@ func bytesOf(addresses []outline.Address) [][]byte {
 	return list
 }
 
-// eachSingle calls fn with the parts that an earlier version has stored in rows of their own. The content is valid only during the
-// call, and nil unless wanted.
+// eachSingle calls fn with the parts that an earlier version stored in separate rows. The content is valid only during the call. It is nil
+// if content is false.
 func (s *Store) eachSingle(ctx context.Context, query queryFunc, scope partScope, addresses []outline.Address, content bool, fn func(a outline.Address, content []byte) error) error {
 	column := "null"
 	if content {
@@ -112,9 +111,9 @@ func (s *Store) Join(ctx context.Context, workspaceID, id string, steps []byte) 
 	return request, gone, nil
 }
 
-// loaded is the segments that have been read for an outline.
+// loaded holds the segments that were read for an outline.
 type loaded struct {
-	refs  map[int64][]int64 // by the number of the segment
+	refs  map[int64][]int64 // segments that a segment refers to, by number
 	parts map[outline.Address]loadedPart
 }
 
@@ -123,7 +122,7 @@ type loadedPart struct {
 	segment int64
 }
 
-// load reads segments; only their lists unless content is wanted.
+// load reads segments into to. It reads only their lists if content is false.
 func (s *Store) load(ctx context.Context, query queryFunc, scope int64, numbers []int64, content bool, to loaded) error {
 	columns := "number, refs, lists, null"
 	if content {
@@ -163,29 +162,29 @@ func (s *Store) load(ctx context.Context, query queryFunc, scope int64, numbers 
 		}
 		for _, number := range some {
 			if _, ok := to.refs[number]; !ok {
-				to.refs[number] = nil // the row is gone, and is not read again
+				to.refs[number] = nil // the segment was deleted; it is not read again
 			}
 		}
 	}
 	return nil
 }
 
-// reference is a step of an outline with a part.
+// reference is a step of an outline that refers to a part.
 type reference struct {
 	address outline.Address
 	kind    outline.Kind
 }
 
-// reachable returns the parts that outlines refer to, directly or through lists. The parts that are not stored are nil. Without
-// content, other parts than lists are not read and are empty.
+// reachable returns the parts that outlines refer to, directly or through lists. Parts that are not stored are nil. If content is false,
+// only lists are read and other parts are empty.
 func (s *Store) reachable(ctx context.Context, query queryFunc, scope partScope, outlines [][]byte, content bool) (map[outline.Address][]byte, error) {
 	name, err := scopeNumber(ctx, query, scope)
 	if err != nil {
 		return nil, err
 	}
 	parts, have := map[outline.Address][]byte{}, loaded{map[int64][]int64{}, map[outline.Address]loadedPart{}}
-	var open []reference // whose parts are not read yet
-	var near []int64     // segments that probably have them
+	var open []reference // references whose parts have not been read
+	var near []int64     // segments that probably contain these parts
 	for {
 		for _, steps := range outlines {
 			if err := outline.Each(steps, func(_ []byte, kind outline.Kind, a outline.Address) error {
@@ -236,8 +235,8 @@ func (s *Store) reachable(ctx context.Context, query queryFunc, scope partScope,
 	}
 }
 
-// searchOpen looks up the segments of parts. Parts in rows of their own are read; lists among them are returned. Parts in no
-// segment are not open afterwards.
+// searchOpen looks up the open parts. It returns the segments to read next, the references to parts in these segments, and the lists in
+// separate rows. Parts in separate rows are added to parts. Parts that are not found stay nil.
 func (s *Store) searchOpen(ctx context.Context, query queryFunc, scope partScope, name int64, open []reference, have loaded, parts map[outline.Address][]byte) (near []int64, left []reference, lists [][]byte, err error) {
 	addresses, kinds := make([]outline.Address, len(open)), make(map[outline.Address]outline.Kind, len(open))
 	for i, r := range open {

@@ -1,8 +1,8 @@
-// Package messagestore stores the messages of requests, which the turns of a conversation share. The log has the outline of a
-// split request; its parts are here, once per day and workspace, until the last entry that refers to them is deleted.
+// Package messagestore stores the messages of requests once for all turns of a conversation. The log stores the outline of a split request;
+// this package stores its parts, once per day and workspace, until the last entry that refers to them is deleted.
 //
-// The parts that a request stored first are together in segments. An index has the segment of each part. A segment with a list of
-// parts also names the segments of these parts, so that reading a long conversation needs few searches of the index.
+// The parts that a request stores first are grouped in segments, one row each. An index maps each part to its segment. A segment that
+// contains lists of parts also records the segments of these parts, so that reading a long conversation needs few index searches.
 package messagestore
 
 import (
@@ -39,7 +39,7 @@ type Store struct {
 	search      string // the statement of find
 }
 
-// New returns the parts stored in db. It reads the outlines of stored entries to find out which parts are in use.
+// New returns the store of parts in db. Sweep calls outlines to find the parts that stored entries use.
 func New(db *sqldb.DB, codec *entryblock.Codec, outlines Outlines) *Store {
 	number, blob := sqldb.NumberFields, sqldb.BytesFields
 	s := &Store{
@@ -48,7 +48,7 @@ func New(db *sqldb.DB, codec *entryblock.Codec, outlines Outlines) *Store {
 		segments: sqldb.NewInserter("message_segments", slices.Concat(number("number", "scope"), blob("refs", "lists", "content")), ""),
 		search:   `select address, segment from message_parts where scope = $1 and address = any($2::bytea[])`,
 	}
-	if db.Dialect() == sqldb.SQLite { // its rows are smaller, and compression with zstd would take the most time of a batch
+	if db.Dialect() == sqldb.SQLite { // SQLite uses S2, because zstd would take most of the time of a batch
 		s.pack, s.segmentSize = codec.AppendPartFast, 64<<10
 		s.search = `select address, segment from message_parts where scope = ? and address in (` + marks(searchSize) + `)`
 	}
@@ -60,7 +60,7 @@ func (s *Store) Statements() []string {
 	return slices.Concat(s.parts.Statements(), s.segments.Statements(), []string{s.search})
 }
 
-// partScope is where parts are shared: a day of a workspace.
+// partScope is the scope in which equal parts are stored once: a day of a workspace.
 type partScope struct {
 	day       int64
 	workspace string
@@ -68,32 +68,32 @@ type partScope struct {
 
 // scopeOf returns the scope of the parts of an entry.
 func scopeOf(workspace, requestID string) partScope {
-	at, _ := id.Time(requestID) // ids without a time share a day
+	at, _ := id.Time(requestID) // ids without a time belong to the day of the zero time
 	return partScope{outline.DayOf(at), workspace}
 }
 
-// Batch is the parts of a batch of entries.
+// Batch holds the parts of a batch of entries, by scope.
 type Batch map[partScope]*scopeParts
 
 // scopeParts are the parts of a batch in one scope.
 type scopeParts struct {
 	segments []segment
-	position map[outline.Address]int      // index of the segment of each part in the batch
-	wanted   map[outline.Address]struct{} // referred to by the batch, and not in it
-	referrer map[*requestlog.Entry][]outline.Address
-	exists   map[outline.Address]bool // stored before the batch; set by Write
-	stored   int64                    // bytes that Write stored
+	position map[outline.Address]int                 // index of the segment of each part in the batch
+	wanted   map[outline.Address]struct{}            // parts that the batch refers to and does not contain
+	referrer map[*requestlog.Entry][]outline.Address // parts that an entry refers to and does not contain
+	exists   map[outline.Address]bool                // whether a part was stored before the batch; set by Write
+	stored   int64                                   // bytes that Write stored
 }
 
-// segment is parts that are stored in one row.
+// segment is a group of parts that is stored in one row.
 type segment struct {
 	parts   []outline.Part
-	lists   []byte            // the lists among the parts, encoded
-	content []byte            // the other parts, encoded and packed
-	refers  []outline.Address // parts of the lists
+	lists   []byte            // parts that are lists of other parts, encoded
+	content []byte            // all other parts, encoded and compressed
+	refers  []outline.Address // parts that the lists refer to
 }
 
-// Compress packs a text with a method of entryblock.Codec into memory that the caller reuses.
+// Compress compresses a text with pack, a method of entryblock.Codec, into memory that the caller reuses.
 type Compress func(pack func(to, text []byte) []byte, text []byte) []byte
 
 // Batch encodes the parts of the entries that have split requests. It shares memory with the entries.
@@ -138,10 +138,10 @@ func (s *Store) Batch(entries []*requestlog.Entry, compress Compress) (Batch, er
 	return batch, nil
 }
 
-// partOverhead is the number of bytes of an encoded part that are not its content.
+// partOverhead is the size of an encoded part without its content, in bytes.
 const partOverhead = outline.AddressSize + 4
 
-// add puts the parts of an entry that the batch does not have yet into new segments of at most size bytes.
+// add puts the parts of an entry that are new to the batch into new segments of at most size bytes.
 func (p *scopeParts) add(e *requestlog.Entry, size int) error {
 	filled, began := 0, false
 	return outline.EachPart(e.Body.Parts, func(part outline.Part) error {
@@ -159,7 +159,7 @@ func (p *scopeParts) add(e *requestlog.Entry, size int) error {
 	})
 }
 
-// encode sets the stored form of a segment's parts. It returns the memory in which it has encoded them.
+// encode sets the stored form of a segment. It encodes the parts into text and returns text, so that the caller can reuse the memory.
 func (g *segment) encode(text []byte, pack func(text []byte) []byte) ([]byte, error) {
 	g.lists, g.content, g.refers = []byte{}, []byte{}, nil
 	for _, part := range g.parts {
@@ -183,7 +183,7 @@ func (g *segment) encode(text []byte, pack func(text []byte) []byte) ([]byte, er
 	return text, nil
 }
 
-// Existed reports whether a part that an entry of the batch carries was stored before the batch was written.
+// Existed reports whether a part of an entry in the batch was stored before the batch was written.
 func (b Batch) Existed(e *requestlog.Entry, a outline.Address) bool {
 	return b[scopeOf(e.WorkspaceID, e.ID)].exists[a]
 }
@@ -207,7 +207,8 @@ const (
 	scopeLock = 0x7061727474
 )
 
-// lock keeps parts from being deleted until the transaction ends; exclusive keeps them from being written. SQLite has one writer.
+// lock prevents the deletion of parts until the transaction ends; an exclusive lock also prevents writes. SQLite needs no lock, because it
+// allows only one writer.
 func (s *Store) lock(ctx context.Context, tx *sql.Tx, exclusive bool) error {
 	if s.db.Dialect() != sqldb.Postgres {
 		return nil
@@ -230,17 +231,17 @@ func (s *Store) Write(ctx context.Context, tx *sql.Tx, batch Batch) error {
 		return err
 	}
 	scopes, total := batch.scopes(), 0
-	names := make([]int64, len(scopes)) // all before the first part, because adding a scope waits for other replicas
+	names := make([]int64, len(scopes)) // scopes are added before the first part is written, because adding one waits for other replicas
 	for i, scope := range scopes {
 		var err error
 		if names[i], err = s.addScope(ctx, tx, scope); err != nil {
-			return fmt.Errorf("add a day of messages: %w", err)
+			return fmt.Errorf("add a message scope: %w", err)
 		}
 		total += len(batch[scope].segments)
 	}
 	numbers, err := s.newNumbers(ctx, tx, total)
 	if err != nil {
-		return fmt.Errorf("number messages: %w", err)
+		return fmt.Errorf("assign segment numbers: %w", err)
 	}
 	for i, scope := range scopes {
 		p := batch[scope]
@@ -252,7 +253,7 @@ func (s *Store) Write(ctx context.Context, tx *sql.Tx, batch Batch) error {
 	return nil
 }
 
-// scopeNumber returns the number of a scope; 0 if it has none.
+// scopeNumber returns the number of a scope, or 0 if the scope has no number.
 func scopeNumber(ctx context.Context, query queryFunc, scope partScope) (number int64, err error) {
 	rows, err := query(ctx, `select coalesce(scope, 0) from message_days where day = $1 and workspace_id = $2`, scope.day, scope.workspace) //nolint:rowserrcheck // Each checks it
 	err = sqldb.Each(rows, err, func(row sqldb.Scanner) error { return row.Scan(&number) })
@@ -276,7 +277,7 @@ func (s *Store) addScope(ctx context.Context, tx *sql.Tx, scope partScope) (numb
 	return number, err
 }
 
-// numberBlock is the number of segment numbers that a replica takes from PostgreSQL at a time.
+// numberBlock is how many segment numbers a replica reserves in PostgreSQL at a time.
 const numberBlock = 4096
 
 // newNumbers returns n increasing numbers for new segments.
@@ -299,7 +300,7 @@ func (s *Store) newNumbers(ctx context.Context, tx *sql.Tx, n int) ([]int64, err
 	return numbers, nil
 }
 
-// writeScope writes the segments of a scope. A part that is in the index already stays in its segment.
+// writeScope writes the segments of a scope. A part that the index already has stays in its segment.
 func (s *Store) writeScope(ctx context.Context, tx *sql.Tx, scope partScope, p *scopeParts, name int64, numbers []int64) error {
 	rows := make([][]any, 0, len(p.position))
 	for a, i := range p.position {
@@ -320,7 +321,7 @@ func (s *Store) writeScope(ctx context.Context, tx *sql.Tx, scope partScope, p *
 			addresses = append(addresses, a)
 		}
 	}
-	found := make(map[outline.Address]int64, len(addresses)) // numbers of segments
+	found := make(map[outline.Address]int64, len(addresses)) // segment number of each part
 	p.exists, p.stored = map[outline.Address]bool{}, 0
 	query := func(ctx context.Context, q string, args ...any) (*sql.Rows, error) {
 		return s.db.QueryPrepared(ctx, tx, q, args)
@@ -363,8 +364,8 @@ func (s *Store) writeScope(ctx context.Context, tx *sql.Tx, scope partScope, p *
 	return err
 }
 
-// findMissing sets the missing parts of entries: those that are neither in the batch, nor in a segment, nor stored by an earlier
-// version.
+// findMissing sets Body.Missing of the entries: the parts that are neither in the batch, nor in a stored segment, nor in a row of an
+// earlier version.
 func (s *Store) findMissing(ctx context.Context, tx *sql.Tx, scope partScope, p *scopeParts, found map[outline.Address]int64) error {
 	var unknown []outline.Address
 	for a := range p.wanted {
@@ -389,7 +390,7 @@ func (s *Store) findMissing(ctx context.Context, tx *sql.Tx, scope partScope, p 
 	return nil
 }
 
-// appendRefs encodes the numbers of segments that a segment refers to, without the segment itself.
+// appendRefs encodes the numbers of the segments that the segment from refers to, except from itself.
 func appendRefs(to []byte, from int64, numbers []int64) []byte {
 	slices.Sort(numbers)
 	for _, number := range slices.Compact(numbers) {
@@ -400,7 +401,7 @@ func appendRefs(to []byte, from int64, numbers []int64) []byte {
 	return to
 }
 
-// refsOf reverses appendRefs.
+// refsOf decodes the result of appendRefs.
 func refsOf(refs []byte, from int64) ([]int64, error) {
 	var numbers []int64
 	for len(refs) > 0 {
@@ -413,7 +414,7 @@ func refsOf(refs []byte, from int64) ([]int64, error) {
 	return numbers, nil
 }
 
-// AddTurns adds the entries of a batch that did not exist before, and the bytes that Write stored, to the figures of their day.
+// AddTurns adds the new entries of a batch, and the bytes that Write stored, to the figures of their days.
 func (s *Store) AddTurns(ctx context.Context, tx *sql.Tx, batch Batch, fresh []*requestlog.Entry) error {
 	type figures struct{ turns, request, stored int64 }
 	days := map[partScope]figures{}
@@ -440,15 +441,15 @@ func (s *Store) AddTurns(ctx context.Context, tx *sql.Tx, batch Batch, fresh []*
 	return nil
 }
 
-// Usage is how requests that share their messages with others were stored in the last days.
+// Usage is the amount of storage that requests with shared messages took in the last days.
 type Usage struct {
 	Since        time.Time
 	Requests     int64
-	RequestBytes int64 // of the whole requests
-	StoredBytes  int64 // of their outlines and parts
+	RequestBytes int64 // size of the requests before they were split
+	StoredBytes  int64 // size of their stored outlines and parts
 }
 
-// usageDays is the number of days, with the present one, that Usage counts.
+// usageDays is the number of days that Usage covers, including today.
 const usageDays = 7
 
 // Usage sums the figures of the last days.

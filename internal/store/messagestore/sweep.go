@@ -11,7 +11,7 @@ import (
 	"fairlead/internal/store/sqldb"
 )
 
-// MarkForSweep notes that entries are deleted and parts may have lost their last entry.
+// MarkForSweep marks the days of deleted entries, because some of their parts may be unused.
 func MarkForSweep(ctx context.Context, tx *sql.Tx, workspace string, ids []string) error {
 	days := map[int64]bool{}
 	for _, name := range ids {
@@ -25,7 +25,7 @@ func MarkForSweep(ctx context.Context, tx *sql.Tx, workspace string, ids []strin
 	return nil
 }
 
-// Sweep deletes the parts that no entry refers to on the marked days; of all workspaces if workspace is empty.
+// Sweep deletes the unused parts of the marked days. An empty workspace selects all workspaces.
 func (s *Store) Sweep(ctx context.Context, workspace string) error {
 	scopes, err := s.scopes(ctx, `select day, workspace_id from message_days where sweep = 1 and ($1 = '' or workspace_id = $1) order by day`, workspace)
 	if err != nil {
@@ -51,7 +51,7 @@ func (s *Store) scopes(ctx context.Context, q string, args ...any) ([]partScope,
 	return scopes, nil
 }
 
-// sweep deletes the parts of a scope that no entry refers to. Entries that are written at the same time wait.
+// sweep deletes the parts of a scope that no entry refers to. Writers wait until the transaction ends.
 func (s *Store) sweep(ctx context.Context, tx *sql.Tx, scope partScope) error {
 	if err := s.lock(ctx, tx, true); err != nil {
 		return err
@@ -59,7 +59,7 @@ func (s *Store) sweep(ctx context.Context, tx *sql.Tx, scope partScope) error {
 	from := time.Unix(scope.day*24*60*60, 0)
 	low, high := id.Floor("req", from), id.Floor("req", from.AddDate(0, 0, 1))
 	if scope.day == outline.DayOf(time.Time{}) {
-		low, high = "", "~" // ids without a time
+		low, high = "", "~" // the day of ids without a time
 	}
 	outlines, err := s.outlines(ctx, tx, scope.workspace, low, high)
 	if err != nil {
@@ -81,13 +81,13 @@ func (s *Store) sweep(ctx context.Context, tx *sql.Tx, scope partScope) error {
 	return err
 }
 
-// deleteUnused deletes the parts of a scope that are not in use and returns the number of bytes.
+// deleteUnused deletes the parts of a scope that are not in used. It returns the number of bytes freed.
 func (s *Store) deleteUnused(ctx context.Context, tx *sql.Tx, scope partScope, used map[outline.Address][]byte) (freed int64, err error) {
 	name, err := scopeNumber(ctx, tx.QueryContext, scope)
 	if err != nil {
 		return 0, err
 	}
-	unused := map[int64]map[outline.Address]bool{}                                                         // by the number of the segment
+	unused := map[int64]map[outline.Address]bool{}                                                         // by segment number
 	rows, err := tx.QueryContext(ctx, `select address, segment from message_parts where scope = $1`, name) //nolint:rowserrcheck // Each checks it
 	if err := sqldb.Each(rows, err, func(row sqldb.Scanner) error {
 		var address sql.RawBytes
@@ -131,7 +131,7 @@ func (s *Store) deleteUnused(ctx context.Context, tx *sql.Tx, scope partScope, u
 	return freed, nil
 }
 
-// rewrite deletes parts of a segment, and the segment with its last part. It returns the number of bytes that the segment is shorter.
+// rewrite removes parts from a segment. It deletes the segment if no part remains. It returns the number of bytes freed.
 func (s *Store) rewrite(ctx context.Context, tx *sql.Tx, scope, number int64, without map[outline.Address]bool) (freed int64, err error) {
 	for a := range without {
 		if _, err := tx.ExecContext(ctx, `delete from message_parts where scope = $1 and address = $2`, scope, a[:]); err != nil {
@@ -194,7 +194,7 @@ func (s *Store) deleteScope(ctx context.Context, tx *sql.Tx, scope partScope) er
 	return nil
 }
 
-// Expire deletes the parts of days whose entries or bodies have all expired, and sweeps the others.
+// Expire deletes the parts of days whose entries or bodies have all expired, and sweeps the marked days.
 func (s *Store) Expire(ctx context.Context, expired func(workspace string, day int64) bool) error {
 	scopes, err := s.scopes(ctx, `select day, workspace_id from message_days order by day`)
 	if err != nil {
@@ -205,7 +205,7 @@ func (s *Store) Expire(ctx context.Context, expired func(workspace string, day i
 			continue
 		}
 		if err := s.db.InTx(ctx, func(tx *sql.Tx) error {
-			if err := s.lock(ctx, tx, true); err != nil { // a writer may have read the number of the scope
+			if err := s.lock(ctx, tx, true); err != nil { // wait for writers that have read the number of the scope
 				return err
 			}
 			return s.deleteScope(ctx, tx, scope)
@@ -213,5 +213,5 @@ func (s *Store) Expire(ctx context.Context, expired func(workspace string, day i
 			return fmt.Errorf("delete expired messages: %w", err)
 		}
 	}
-	return s.Sweep(ctx, "") // what an interrupted deletion has left
+	return s.Sweep(ctx, "") // completes an interrupted deletion
 }
