@@ -81,14 +81,14 @@ func (t blockTables) remove(ctx context.Context, tx *sql.Tx, workspace string, i
 	})
 }
 
-// clearSlots empties the slots at the given places, which are sorted, in a column of blocks.
+// clearSlots empties the slots at the given places in one column of a table of blocks. The places are sorted.
 func (t blockTables) clearSlots(ctx context.Context, tx *sql.Tx, table, column string, places []int64, update func(number int64, all entryblock.Slots) error) error {
 	for len(places) > 0 {
 		number, all, err := t.at(ctx, tx, table, column, places[0])
 		if err != nil {
 			return err
 		}
-		if all == nil { // its bodies have expired, or the whole block is deleted
+		if all == nil { // the bodies have expired, or the block was deleted
 			places = places[1:]
 			continue
 		}
@@ -102,7 +102,7 @@ func (t blockTables) clearSlots(ctx context.Context, tx *sql.Tx, table, column s
 	return nil
 }
 
-// at reads one column of the block that contains the given position. It returns nil if no block contains the position.
+// at reads one column of the block that contains the given place. It returns nil if no block contains the place.
 func (t blockTables) at(ctx context.Context, tx *sql.Tx, table, column string, place int64) (number int64, all entryblock.Slots, err error) {
 	q := fmt.Sprintf(`select number, %[2]s from %[1]s where number = (select max(number) from %[1]s where number <= $1) and $1 < number + size`, table, column)
 	var content []byte

@@ -56,8 +56,8 @@ func (s *Store) encodeBlock(entries []*requestlog.Entry, buffers *batchBuffers) 
 	return b, nil
 }
 
-// addBody adds a slot with an entry's bodies and reports whether it has any. Bodies are compressed once, with their block,
-// because the bodies of a conversation repeat each other.
+// addBody adds a slot with the bodies of an entry. It returns false if the entry has neither bodies nor a preview. Bodies are compressed
+// with their block, because the bodies of a conversation repeat each other.
 func (r *batchBuffers) addBody(e *requestlog.Entry) bool {
 	stored := e.BodyState == requestlog.BodyStored
 	if !stored && e.Preview == "" {
@@ -74,7 +74,7 @@ func (r *batchBuffers) addBody(e *requestlog.Entry) bool {
 	}
 	r.slot = append(entryblock.AppendSized(r.slot[:0], []byte(e.ID)), byte(sqldb.Flag(stored && e.Body.Streamed)))
 	r.slot = appendPlain(r.slot, head, request)
-	size := len(r.slot) + entryblock.SizedLen(0) // with the response as appendPlain writes it
+	size := len(r.slot) + entryblock.SizedLen(0) // includes the response as appendPlain writes it
 	if response != nil {
 		size = len(r.slot) + entryblock.SizedLen(1+len(response))
 	}
@@ -83,7 +83,7 @@ func (r *batchBuffers) addBody(e *requestlog.Entry) bool {
 	return true
 }
 
-// appendPlain appends a text of a slot without compression, after bytes that name its encoding; nil stays nil.
+// appendPlain appends a text of a slot without compression. head identifies the encoding. A nil text stays nil.
 func appendPlain(to, head, text []byte) []byte {
 	if text == nil {
 		return entryblock.AppendSized(to, nil)
@@ -91,9 +91,9 @@ func appendPlain(to, head, text []byte) []byte {
 	return append(append(binary.AppendUvarint(to, uint64(len(head)+len(text))), head...), text...)
 }
 
-// insertBlocks inserts requests and the blocks of a batch into SQLite, and returns the records that did not exist before.
-// SQLite numbers its rows, and no other transaction writes meanwhile, so new rows have the greatest numbers; they are read
-// only when some records existed. A place that no block contains may be assigned again, because no request has it either.
+// insertBlocks inserts the requests and the blocks of a batch into SQLite, and returns the records that did not exist before. SQLite allows
+// one writer at a time, so new rows have the highest row ids. They are read only if some records existed before. A place that is in no
+// block can be assigned again, because no request has it.
 func (s *Store) insertBlocks(ctx context.Context, tx *sql.Tx, b batch) ([]record, error) {
 	const q = `select coalesce((select max(rowid) from requests), 0), coalesce((select number + size from packs order by number desc limit 1), 1)`
 	var last, place int64
@@ -102,7 +102,7 @@ func (s *Store) insertBlocks(ctx context.Context, tx *sql.Tx, b batch) ([]record
 	}
 	rows := make([][]any, len(b.records))
 	for i, r := range b.records {
-		b.records[i].place = place + int64(i) // a repeated transaction replaces the place
+		b.records[i].place = place + int64(i) // a retried transaction overwrites the place
 		rows[i] = append(r.request, b.records[i].place)
 	}
 	n, err := s.db.Insert(ctx, tx, s.inserters.placed, rows)
@@ -121,7 +121,7 @@ func (s *Store) insertBlocks(ctx context.Context, tx *sql.Tx, b batch) ([]record
 	return b.records, s.insertBlockRows(ctx, tx, b.blocks, place)
 }
 
-// fresh returns the part of a batch whose requests got their places. The others existed before.
+// fresh returns the part of a batch that was inserted at the given places. The other requests existed before.
 func (b batch) fresh(codec *entryblock.Codec, first int64, places []int64) (batch, error) {
 	got := make(map[int]bool, len(places))
 	for _, place := range places {
@@ -145,7 +145,7 @@ func (b batch) fresh(codec *entryblock.Codec, first int64, places []int64) (batc
 	return part, nil
 }
 
-// insertBlockRows writes blocks, the first of which begins at a place.
+// insertBlockRows inserts blocks. The first block begins at the given place.
 func (s *Store) insertBlockRows(ctx context.Context, tx *sql.Tx, blocks []entryblock.Block, place int64) error {
 	details, bodies := make([][]any, 0, len(blocks)), make([][]any, 0, len(blocks))
 	for _, b := range blocks {

@@ -13,7 +13,7 @@ type batchBuffers struct {
 	summary   requestlog.Entry // reused by each record, like text and slot
 	text      []byte
 	slot      []byte
-	summaries []byte // reused by each chunk, like traces and bodies
+	summaries []byte // reused by each block, like traces and bodies
 	traces    []byte
 	bodies    []byte
 	chunks    [][]byte // compressed texts of all records
@@ -23,8 +23,8 @@ type batchBuffers struct {
 const (
 	// maxBufferBytes is the maximum memory kept from one batch to the next.
 	maxBufferBytes = 8 << 20
-	// minChunk and maxChunk limit the size of chunks, unless one text needs more. A full chunk is not grown, which would copy
-	// its content.
+	// minChunk and maxChunk limit the size of a chunk, unless a single text is longer. A full chunk is not extended, because that would
+	// copy its content.
 	minChunk = 64 << 10
 	maxChunk = 1 << 20
 )
@@ -47,7 +47,7 @@ func (s *Store) release(r *batchBuffers) {
 	s.buffers.Put(r)
 }
 
-// compress encodes a text for storage with a method of entryblock.Codec; nil stays nil.
+// compress compresses a text with pack, a method of entryblock.Codec, into a chunk. It returns nil for nil.
 func (r *batchBuffers) compress(pack func(to, b []byte) []byte, b []byte) []byte {
 	if b == nil {
 		return nil
@@ -58,7 +58,7 @@ func (r *batchBuffers) compress(pack func(to, b []byte) []byte, b []byte) []byte
 	return (*to)[from:len(*to):len(*to)]
 }
 
-// chunk returns a chunk with capacity for n more bytes.
+// chunk returns a chunk that has capacity for n more bytes.
 func (r *batchBuffers) chunk(n int) *[]byte {
 	for ; r.filling < len(r.chunks); r.filling++ {
 		if chunk := r.chunks[r.filling]; cap(chunk)-len(chunk) >= n {
@@ -70,7 +70,7 @@ func (r *batchBuffers) chunk(n int) *[]byte {
 	return &r.chunks[r.filling]
 }
 
-// appendSummary appends the JSON of an entry without the fields that change later or that only its own page shows.
+// appendSummary appends the JSON of an entry without its trace and its preview, which changes later.
 func (r *batchBuffers) appendSummary(to []byte, e *requestlog.Entry) ([]byte, error) {
 	r.summary = *e
 	r.summary.Decision, r.summary.Bill, r.summary.BaselineBill, r.summary.Preview = nil, nil, nil, ""

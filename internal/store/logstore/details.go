@@ -16,7 +16,7 @@ import (
 type detail struct {
 	id, preview, state string
 	summary            []byte
-	trace              func(to []byte) ([]byte, error) // appends the JSON of the trace, when it was read; may be called later
+	trace              func(to []byte) ([]byte, error) // appends the JSON of the trace if it was read; may be called after the reader returns
 }
 
 // detailParts selects the parts of entries to read.
@@ -34,10 +34,10 @@ type detailReader struct {
 // queryFunc runs a query on a database or in a transaction.
 type queryFunc func(ctx context.Context, q string, args ...any) (*sql.Rows, error)
 
-// joinBlock joins the block of a table that contains the place of a request.
+// joinBlock joins the block that contains the place of a request. %[1]s is the table of blocks.
 const joinBlock = ` left join %[1]s p on p.number = (select max(number) from %[1]s where number <= r.place) and r.place < p.number + p.size`
 
-// each calls fn for each of the entries that exists, in any order. The detail stays valid after fn has returned.
+// each calls fn for each existing entry, in any order. The detail stays valid after fn returns.
 func (r detailReader) each(ctx context.Context, query queryFunc, parts detailParts, workspaceID string, ids []string, fn func(detail) error) error {
 	if len(ids) == 0 {
 		return nil
@@ -76,7 +76,7 @@ func (d *detail) call(fn func(detail) error) error {
 	return nil
 }
 
-// unpacked returns a function that appends a packed trace.
+// unpacked returns a function that decompresses and appends a trace.
 func (r detailReader) unpacked(trace []byte) func(to []byte) ([]byte, error) {
 	return func(to []byte) ([]byte, error) { return r.codec.AppendUnpacked(to, trace) }
 }
@@ -92,8 +92,8 @@ func postgresDetails(parts detailParts, workspaceID string, ids []string) (strin
 		return fmt.Sprintf(`select d.request_id, '', '', d.summary, %s from details d
 			where d.workspace_id = $1 and d.request_id in (%s)`, trace, marks), args
 	}
-	// The redundant bounds on both tables make PostgreSQL plan for the partitions of these ids only; the redundant list makes it
-	// read these details only, instead of all between them.
+	// The redundant bounds make PostgreSQL plan only for the partitions of these ids. The redundant list makes it read only these details,
+	// instead of all details between the bounds.
 	q := fmt.Sprintf(`select r.id, r.preview, r.body_state, d.summary, %s from requests r
 		join details d on d.workspace_id = r.workspace_id and d.request_id = r.id
 		where r.workspace_id = $1 and r.id in (%[2]s) and r.id between $%[3]d and $%[4]d and d.request_id between $%[3]d and $%[4]d
@@ -101,8 +101,8 @@ func postgresDetails(parts detailParts, workspaceID string, ids []string) (strin
 	return q, append(args, slices.Min(ids), slices.Max(ids))
 }
 
-// selectDetails reads requests and then their blocks in order of their numbers. It is one statement, because a place may be assigned
-// again between two. Reading each block once is much faster than joining it to each of its requests. Entries that were written before
+// selectDetails reads requests, then their blocks in the order of their numbers. It is one statement, because a place may be assigned again
+// between two statements. Reading each block once is much faster than joining it to each of its requests. Entries from versions without
 // blocks have rows in details.
 const selectDetails = `with r as materialized (%s)
 	select 0, r.id, r.preview, r.body_state, coalesce(r.place, 0), 0, d.summary, %s from r
@@ -117,7 +117,7 @@ type placed struct {
 	place int64
 }
 
-// eachInBlocks is each for SQLite.
+// eachInBlocks implements each for SQLite.
 func (r detailReader) eachInBlocks(ctx context.Context, query queryFunc, parts detailParts, workspaceID string, ids []string, fn func(detail) error) error {
 	list, err := json.Marshal(ids)
 	if err != nil {
@@ -128,8 +128,8 @@ func (r detailReader) eachInBlocks(ctx context.Context, query queryFunc, parts d
 	return r.eachListed(ctx, query, parts, requests, []any{workspaceID, string(list)}, func(string) {}, fn)
 }
 
-// eachListed calls listed with the id of each request that a statement for SQLite selects, in order, and then fn for each of them that
-// exists, in any order.
+// eachListed runs requests, a SQLite statement that selects requests. It calls listed with each id, in order, and then fn for each entry
+// that exists, in any order.
 func (r detailReader) eachListed(ctx context.Context, query queryFunc, parts detailParts, requests string, args []any, listed func(id string), fn func(detail) error) error {
 	trace, traces := "null", "null"
 	if parts.trace {
@@ -141,7 +141,7 @@ func (r detailReader) eachListed(ctx context.Context, query queryFunc, parts det
 	}
 	defer func() { _ = rows.Close() }()
 	var waiting []placed
-	var own []detail // entries that were written before blocks
+	var own []detail // entries from versions without blocks
 	sorted := false
 	for rows.Next() {
 		var isBlock bool
@@ -165,7 +165,7 @@ func (r detailReader) eachListed(ctx context.Context, query queryFunc, parts det
 			slices.SortFunc(waiting, func(a, b placed) int { return cmp.Compare(a.place, b.place) })
 			sorted = true
 		}
-		for len(waiting) > 0 && waiting[0].place < p.place { // in no block, because it is being deleted
+		for len(waiting) > 0 && waiting[0].place < p.place { // no block contains the request, because it is being deleted
 			waiting = waiting[1:]
 		}
 		n := 0
@@ -185,7 +185,7 @@ func (r detailReader) eachListed(ctx context.Context, query queryFunc, parts det
 	return rows.Err()
 }
 
-// readBlock calls fn for requests of a block.
+// readBlock calls fn for the listed requests of a block.
 func (r detailReader) readBlock(list []placed, number int64, summaries, traces []byte, fn func(detail) error) error {
 	summary, err := r.codec.DecodeSlots(summaries)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"fairlead/internal/store/sqldb"
 )
 
-// dropPartitions drops the partitions of days past the longest retention: first those of bodies, then those of whole
-// entries. Each is dropped in its own transaction, requests last, so that an interrupted run can be continued.
+// dropPartitions drops the partitions of days past the longest retention: first those of bodies, then those of whole entries. Each
+// partition is dropped in its own transaction, those of requests last, so that an interrupted run can continue.
 func (s *Store) dropPartitions(ctx context.Context, r *retentionBounds, total *Expired) error {
 	if s.db.Dialect() != sqldb.Postgres {
 		return nil
@@ -74,7 +74,7 @@ func (s *Store) dropBodies(ctx context.Context, bound time.Time, total *Expired)
 	return nil
 }
 
-// markPartition marks the entries whose bodies are in a partition of bodies; only those before an id unless it is empty.
+// markPartition marks the entries whose bodies are in a partition. If before is not empty, it marks only entries with lower ids.
 func (s *Store) markPartition(ctx context.Context, name, before string) error {
 	workspace, after := "", ""
 	q := `select workspace_id, request_id from ` + name + ` where (workspace_id, request_id) > ($1, $2) and ($3 = '' or request_id < $3)

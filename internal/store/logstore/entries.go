@@ -66,7 +66,7 @@ func (s *Store) entryIDs(ctx context.Context, f *requestlog.Filter, p requestlog
 	return nil, &llm.Error{Kind: llm.InvalidRequest, Message: fmt.Sprintf("Cannot sort by %q. Use time, cost, latency or tokens.", p.Sort), Param: "sort"}
 }
 
-// newest lists ids in order of time, newest first unless the page follows another entry.
+// newest lists ids by time, newest first. A page after an entry is listed oldest first.
 func (s *Store) newest(ctx context.Context, f *requestlog.Filter, p requestlog.Page, limit int) ([]string, error) {
 	var all []string
 	err := s.inParts(ctx, f, p, limit, func(ctx context.Context, f *requestlog.Filter, b logquery.Bounds, limit int) (int, error) {
@@ -78,10 +78,10 @@ func (s *Store) newest(ctx context.Context, f *requestlog.Filter, p requestlog.P
 	return all, err
 }
 
-// listing lists at most limit entries within the bounds and returns their number. It may be cancelled, and must then change nothing.
+// listing lists at most limit entries within the bounds and returns their number. It must have no effect if it is cancelled.
 type listing func(ctx context.Context, f *requestlog.Filter, b logquery.Bounds, limit int) (int, error)
 
-// inParts lists a page in order of time, in one or several parts.
+// inParts lists a page in order of time, in one or more parts.
 func (s *Store) inParts(ctx context.Context, f *requestlog.Filter, p requestlog.Page, limit int, list listing) error {
 	timeless, b := s.query().Within(f, p)
 	if !b.Descending || s.query().Indexed(&timeless) {
@@ -115,7 +115,8 @@ func (s *Store) summaries(ctx context.Context, workspaceID string, ids []string,
 	return slices.DeleteFunc(entries, func(e requestlog.Entry) bool { return e.ID == "" }), nil
 }
 
-// Lists and statements read many summaries. Version 2 of encoding/json takes about a third of the time of version 1.
+// summaryOptions are the options for decoding summaries with version 2 of encoding/json, which takes about a third of the time of version
+// 1.
 var summaryOptions = jsonv2.JoinOptions(jsonv1.FormatDurationAsNano(true), jsontext.AllowInvalidUTF8(true))
 
 // readEntry decodes an entry without its trace. Fields that change after writing are stored outside the summary.
@@ -137,7 +138,7 @@ func readTrace(e *requestlog.Entry, text []byte) error {
 	return nil
 }
 
-// Entry returns one whole entry without its bodies, or requestlog.ErrNotFound.
+// Entry returns one entry with its trace and without its bodies, or requestlog.ErrNotFound.
 func (s *Store) Entry(ctx context.Context, workspaceID, id string) (requestlog.Entry, error) {
 	ctx, cancel := s.db.Bounded(ctx)
 	defer cancel()
@@ -185,7 +186,7 @@ func (s *Store) EntryBody(ctx context.Context, workspaceID, id string) (requestl
 	return body, nil
 }
 
-// body reads bodies as they are stored.
+// body reads bodies as they are stored, without joining a split request.
 func (s *Store) body(ctx context.Context, workspaceID, id string) (requestlog.Body, error) {
 	if s.db.Dialect() == sqldb.SQLite {
 		return s.blockBody(ctx, workspaceID, id)
@@ -201,7 +202,7 @@ func (s *Store) body(ctx context.Context, workspaceID, id string) (requestlog.Bo
 	return s.codec.DecodeBody(request, response, streamed == 1)
 }
 
-// blockBody reads bodies from SQLite, where they are in blocks, or in the rows of entries that were written before blocks.
+// blockBody reads bodies from SQLite. They are in blocks, or in their own rows if a version without blocks wrote the entry.
 func (s *Store) blockBody(ctx context.Context, workspaceID, id string) (requestlog.Body, error) {
 	q := `select b.request, b.response, b.streamed, r.place - p.number, p.content from requests r
 		left join bodies b on r.place is null and b.workspace_id = r.workspace_id and b.request_id = r.id` + fmt.Sprintf(joinBlock, "packed_bodies") +

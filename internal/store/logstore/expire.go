@@ -24,16 +24,16 @@ type Expired struct {
 	Bodies  int64
 }
 
-// Expire deletes entries and bodies past their retention: the workspace's own, or else the given one. The ledger and the
-// roll-ups of days stay. It works in small steps and may be cancelled between them. In PostgreSQL the entries that are kept
-// longest are hidden, and dropped with their whole day.
+// Expire deletes entries and bodies past the retention of their workspace, or past defaults if the workspace sets none. The ledger and the
+// daily roll-ups stay. Expire works in small steps and can be cancelled between them. PostgreSQL hides expired entries with the longest
+// retention and drops them with their whole day.
 func (s *Store) Expire(ctx context.Context, now time.Time, defaults Retention) (Expired, error) {
 	var total Expired
 	if err := s.Retain(ctx, now, defaults); err != nil {
 		return total, err
 	}
 	err := s.expire(ctx, s.retention.Load(), &total)
-	// Shrink on every run: DeleteEntries leaves it to the next one when readers are in the way.
+	// Shrink on every run, because DeleteEntries cannot shrink the database while it is being read.
 	if err = errors.Join(err, s.db.Shrink(ctx)); err != nil {
 		return total, fmt.Errorf("expire entries: %w", err)
 	}
@@ -197,9 +197,9 @@ func forIDs(ctx context.Context, tx *sql.Tx, workspace string, ids []string, sta
 	return nil
 }
 
-// DeleteEntries deletes the entries that a filter selects and returns their number. A dry run only counts them. The ledger
-// and the roll-ups stay, except that deleting all simulated entries also deletes their figures, and the end users,
-// sessions and tags that no remaining entry has are removed from the report.
+// DeleteEntries deletes the entries that a filter selects and returns their number. A dry run only counts them. The ledger and the roll-ups
+// stay, with two exceptions: deleting all simulated entries also deletes their figures, and end users, sessions and tags without a
+// remaining entry are removed from the report.
 func (s *Store) DeleteEntries(ctx context.Context, f requestlog.Filter, dryRun bool) (int64, error) {
 	if err := s.texts.Prepare(ctx, &f); err != nil {
 		return 0, err
@@ -242,11 +242,11 @@ func (s *Store) DeleteEntries(ctx context.Context, f requestlog.Filter, dryRun b
 	if err != nil {
 		return n, fmt.Errorf("delete entries: %w", err)
 	}
-	_ = s.db.Shrink(ctx) // the entries are deleted; the next Expire shrinks the rest
+	_ = s.db.Shrink(ctx) // the next Expire shrinks the database if this fails
 	return n, nil
 }
 
-// valuesOf adds the end users, sessions and tags of entries.
+// valuesOf adds the end users, sessions and tags of entries to into.
 func (s *Store) valuesOf(ctx context.Context, tx *sql.Tx, workspace string, ids []string, into reportstore.Values) error {
 	if len(ids) == 0 {
 		return nil
@@ -276,7 +276,7 @@ func (s *Store) valuesOf(ctx context.Context, tx *sql.Tx, workspace string, ids 
 	})
 }
 
-// forget removes the values that no entry has any more from the report roll-ups.
+// forget removes the values without a remaining entry from the report roll-ups.
 func (s *Store) forget(ctx context.Context, workspace string, values reportstore.Values) error {
 	for d, some := range values {
 		q, prefix := `select 1 from tags where workspace_id = $1 and tag = $2 limit 1`, ""
@@ -301,7 +301,7 @@ func (s *Store) forget(ctx context.Context, workspace string, values reportstore
 	return s.reports.Forget(ctx, workspace, values)
 }
 
-// deleteTags deletes the tags of entries. No index finds them by request, so the summaries tell which tags exist.
+// deleteTags deletes the tags of entries. The table has no index by request, so the tags are read from the summaries.
 func (s *Store) deleteTags(ctx context.Context, tx *sql.Tx, workspace string, ids []string) error {
 	tagged := map[string][]string{}
 	if err := s.details.each(ctx, tx.QueryContext, detailParts{}, workspace, ids, func(d detail) error {

@@ -39,7 +39,7 @@ func (s *Store) entryFigures(ctx context.Context, f *requestlog.Filter, p reques
 	return all, err
 }
 
-// figuresWithin returns the entries within the bounds, and the number of those that were listed.
+// figuresWithin returns the entries within the bounds, and the number of listed ids, which includes entries deleted in the meantime.
 func (s *Store) figuresWithin(ctx context.Context, reader *figureReader, f *requestlog.Filter, b logquery.Bounds, limit int) ([]requestlog.Entry, int, error) {
 	if s.db.Dialect() != sqldb.SQLite {
 		q, args := s.query().Listing(f, b, limit)
@@ -58,7 +58,7 @@ func (s *Store) figuresWithin(ctx context.Context, reader *figureReader, f *requ
 		position[id] = len(ids)
 		ids = append(ids, id)
 	}, func(d detail) error {
-		if list == nil { // all ids are known
+		if list == nil { // eachListed has listed all ids
 			list = make([]requestlog.Entry, len(ids))
 		}
 		return reader.read(&list[position[d.id]], &d)
@@ -69,14 +69,14 @@ func (s *Store) figuresWithin(ctx context.Context, reader *figureReader, f *requ
 	return slices.DeleteFunc(list, func(e requestlog.Entry) bool { return e.ID == "" }), len(ids), nil
 }
 
-// figureReader decodes the fields of summaries that figures are computed from. Statements read all requests of a month: decoding them
-// takes a third of the time of decoding whole summaries.
+// figureReader decodes the fields of summaries that figures are computed from. Statements read all requests of a month, and decoding only
+// these fields takes a third of the time of decoding whole summaries.
 type figureReader struct {
 	rawjson.Scanner
-	texts map[string]string // short texts, most of which repeat
+	texts map[string]string // short texts, which repeat often
 }
 
-// maxTexts is the number of texts that a reader keeps.
+// maxTexts is the maximum number of texts that a figureReader keeps for reuse.
 const maxTexts = 4096
 
 // read decodes a summary. The fields are those of requestlog.Entry with the same JSON names.

@@ -17,10 +17,9 @@ import (
 // maxSorted is the maximum number of matching entries that are sorted without an index.
 const maxSorted = 100_000
 
-// greatest lists the ids with the greatest values of a column. It sorts all matching entries if the filter selects few;
-// otherwise entries without great values would be found only after skipping all entries that have them. Else it reads the
-// classes from the greatest, so that it sorts needlessly only rows of the last class. PostgreSQL does so within one statement,
-// which it plans only once for all partitions.
+// greatest lists the ids with the greatest values of a column. If the filter selects few entries, it sorts all of them, because an index by
+// value would also visit the many entries that do not match. Otherwise it reads the entries by class of magnitude, greatest class first,
+// and sorts unneeded rows only in the last class. PostgreSQL does this in one statement, which it plans only once for all partitions.
 func (s *Store) greatest(ctx context.Context, f *requestlog.Filter, column string, limit int) ([]string, error) {
 	timeless, b := s.query().Within(f, requestlog.Page{})
 	if timeless.Conditions() > 0 && s.query().Indexed(&timeless) {
@@ -50,7 +49,7 @@ func (s *Store) greatest(ctx context.Context, f *requestlog.Filter, column strin
 	return all, nil
 }
 
-// ofClass selects one class with the same text as the index.
+// ofClass returns the condition for one class. It contains the condition of the partial index, so that SQLite uses the index.
 func ofClass(column string, c int) string {
 	return fmt.Sprintf("r.%[1]s_class = %[2]d and r.%[1]s_class is not null", column, c)
 }

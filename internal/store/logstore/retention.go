@@ -31,18 +31,18 @@ func (r Retention) expired(day int64, now time.Time) bool {
 	return r.Bodies > 0 && day < outline.DayOf(now.Add(-r.Bodies)) || r.Entries > 0 && day < outline.DayOf(now.Add(-r.Entries))
 }
 
-// minPartitioned is the retention from which PostgreSQL drops whole days instead of deleting rows. With a shorter
-// retention, the unfinished day would be a large part of the data.
+// minPartitioned is the shortest retention for which PostgreSQL drops whole days instead of deleting rows. With a shorter retention, the
+// unfinished day would be a large part of the data.
 const minPartitioned = 48 * time.Hour
 
-// retentionBounds are the retentions of all workspaces, and the ids before which entries and bodies have expired although
-// their partition may still exist. It is immutable.
+// retentionBounds holds the retentions of all workspaces, and the ids before which entries and bodies have expired even if their partition
+// still exists. It is immutable.
 type retentionBounds struct {
 	defaults    Retention
 	longest     Retention
 	own         map[string]Retention
 	now         time.Time
-	entriesFrom string // for workspaces whose entries are dropped with their partition
+	entriesFrom string // first id that has not expired, for workspaces with the longest retention; empty if rows are deleted instead
 	bodiesFrom  string
 }
 
@@ -69,8 +69,8 @@ func (s *Store) Retain(ctx context.Context, now time.Time, defaults Retention) e
 // of returns the retention of a workspace.
 func (r *retentionBounds) of(workspace string) Retention { return r.own[workspace].or(r.defaults) }
 
-// rows returns the retention that is enforced by deleting rows: that of a workspace which keeps less than others, and one
-// below minPartitioned. Other entries are dropped with their partition.
+// rows returns the retention of a workspace that is enforced by deleting rows. It is 0 for entries or bodies that are dropped with their
+// partition.
 func (r *retentionBounds) rows(workspace string) Retention {
 	keep := r.of(workspace)
 	if r.entriesFrom != "" && keep.Entries == r.longest.Entries {
@@ -82,7 +82,7 @@ func (r *retentionBounds) rows(workspace string) Retention {
 	return keep
 }
 
-// hide removes the preview of an entry whose bodies have expired.
+// hide removes the preview of an entry whose bodies have expired, and marks the bodies as expired.
 func (s *Store) hide(e *requestlog.Entry) {
 	if e.ID >= s.query().BodiesFrom {
 		return

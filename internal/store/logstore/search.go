@@ -13,19 +13,19 @@ import (
 
 const (
 	firstStretch = time.Minute
-	fastStep     = 50 * time.Millisecond  // a step below this makes the next stretch much longer
-	slowStep     = 200 * time.Millisecond // a step above this keeps the length of the stretch, for the first steps
-	steadySteps  = 4                      // after which stretches always grow, so that the search ends
+	fastStep     = 50 * time.Millisecond  // a faster step makes the next stretch four times as long
+	slowStep     = 200 * time.Millisecond // a slower step does not extend the next stretch, up to steadySteps
+	steadySteps  = 4                      // number of steps after which stretches always grow, so that the search ends
 	minStep      = 50 * time.Millisecond  // minimum time for a step, however little time is left
-	shrinkFactor = 16                     // by which the first stretch shrinks when its step timed out
+	shrinkFactor = 16                     // divides the first stretch after its step timed out
 )
 
-// step searches a part of a span and reports whether enough was found. It may be cancelled, and must then change nothing.
+// step searches one stretch of a time span and reports whether enough entries were found. It must have no effect if it is cancelled.
 type step func(ctx context.Context, part logquery.Bounds) (enough bool, err error)
 
-// search searches a span in stretches, newest first, until enough was found. Stretches grow, faster when steps are quick.
-// When the time is over it returns an UnfinishedError and cancels the current step. Stretches do not overlap. Every search
-// makes progress, however short its time: the first step is repeated with a shorter stretch until it succeeds.
+// search searches a time span in stretches, newest first, until enough entries are found. Stretches do not overlap. They grow, faster when
+// steps are quick. When the time limit is reached, search cancels the current step and returns an UnfinishedError. Every search makes
+// progress, even with a short limit: the first step is repeated with a shorter stretch until it succeeds.
 func (s *Store) search(ctx context.Context, workspaceID string, b logquery.Bounds, limit time.Duration, run step) error {
 	if limit <= 0 {
 		limit = s.db.Timeout() * 3 / 4 // the rest is for reading the results
@@ -37,7 +37,7 @@ func (s *Store) search(ctx context.Context, workspaceID string, b logquery.Bound
 	return searchSpan(ctx, b, oldest, newest, limit, run)
 }
 
-// searchSpan is search with known ends.
+// searchSpan searches between the times of the oldest and the newest entry.
 func searchSpan(ctx context.Context, b logquery.Bounds, oldest, newest time.Time, limit time.Duration, run step) error {
 	begun, stretch, steps := time.Now(), firstStretch, 0
 	for edge := newest; ; {
@@ -70,8 +70,8 @@ func searchSpan(ctx context.Context, b logquery.Bounds, oldest, newest time.Time
 	}
 }
 
-// stepTimeout returns how long the next step may take: the remaining time, or a part of the remaining time for the
-// first step, so that a shorter step can follow. It returns 0, no limit, for the shortest stretch.
+// stepTimeout returns the time limit of the next step. The first step gets only a quarter of the time, so that it can be repeated with a
+// shorter stretch. The shortest stretch has no limit, which is 0.
 func stepTimeout(limit time.Duration, begun time.Time, steps int, stretch time.Duration) time.Duration {
 	if steps == 0 && stretch <= time.Millisecond {
 		return 0
@@ -85,7 +85,7 @@ func stepTimeout(limit time.Duration, begun time.Time, steps int, stretch time.D
 
 var errStepTimeout = errors.New("search step timed out")
 
-// within runs a step with a timeout; 0 for none.
+// within runs a step with a timeout; 0 means no timeout. It returns errStepTimeout when the step times out.
 func (s step) within(ctx context.Context, timeout time.Duration, part logquery.Bounds) (bool, error) {
 	if timeout <= 0 {
 		return s(ctx, part)
@@ -99,7 +99,7 @@ func (s step) within(ctx context.Context, timeout time.Duration, part logquery.B
 	return enough, err
 }
 
-// ends returns the times of the oldest and the newest entry within the bounds; zero times when there are none.
+// ends returns the times of the oldest and the newest entry within the bounds, or zero times without entries.
 func (s *Store) ends(ctx context.Context, workspaceID string, b logquery.Bounds) (oldest, newest time.Time, err error) {
 	w := (logquery.Builder{}).Where(&requestlog.Filter{WorkspaceID: workspaceID}, b)
 	q := fmt.Sprintf(`select coalesce((select min(r.id) from requests r where %[1]s), ''), coalesce((select max(r.id) from requests r where %[1]s), '')`, w)

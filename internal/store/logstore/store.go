@@ -1,6 +1,6 @@
-// Package logstore stores the request log: it writes batches of entries, finds and reads them, and deletes them when their
-// retention is over. In SQLite the details and bodies of entries are in blocks; in PostgreSQL each entry has its own rows, in
-// daily partitions.
+// Package logstore stores the request log: it writes batches of entries, finds and reads them, and deletes them when their retention is
+// over. In PostgreSQL, each entry has its own rows in daily partitions. In SQLite, a block contains the details and bodies of several
+// entries, one slot for each; the place of a request is the number of its slot, counted over all blocks.
 package logstore
 
 import (
@@ -35,12 +35,12 @@ type Store struct {
 	details    detailReader
 	blocks     blockTables
 	inserters  inserters
-	statements []string                        // of a batch in SQLite
-	buffers    sync.Pool                       // of *batchBuffers
+	statements []string                        // SQLite statements that write a batch
+	buffers    sync.Pool                       // holds *batchBuffers
 	retention  atomic.Pointer[retentionBounds] // nil until Retain is called
 }
 
-// related are the stores of data about requests.
+// related holds the stores of other data about requests.
 type related struct {
 	figures  *figurestore.Store
 	sessions *sessionstore.Store
@@ -50,8 +50,8 @@ type related struct {
 	config   *configstore.Store
 }
 
-// New returns the request log stored in db. Writing a batch also writes its figures, report facts and sessions; deleting entries also deletes their
-// feedback and comparisons, and expiry covers figures and archived versions.
+// New returns the request log stored in db. Writing a batch also writes its figures, report facts and sessions. Deleting entries also
+// deletes their feedback and comparisons. Expire also deletes expired figures and archived versions.
 func New(db *sqldb.DB, figures *figurestore.Store, reports *reportstore.Store, sessions *sessionstore.Store, feedback *feedbackstore.Store, proof *proofstore.Store, config *configstore.Store) *Store {
 	codec := entryblock.NewCodec()
 	text, number, bytes := sqldb.TextFields, sqldb.NumberFields, sqldb.BytesFields
@@ -97,7 +97,7 @@ func (s *Store) query() logquery.Builder {
 // inserters write the tables of the log.
 type inserters struct {
 	requests   *sqldb.Inserter // PostgreSQL
-	placed     *sqldb.Inserter // SQLite: requests with their place among the blocks
+	placed     *sqldb.Inserter // SQLite: requests with their place
 	details    *sqldb.Inserter
 	bodies     *sqldb.Inserter
 	blocks     *sqldb.Inserter
@@ -106,7 +106,7 @@ type inserters struct {
 	ledger     *sqldb.Inserter
 }
 
-// requestFields returns the columns of the requests table: the declared ones, and those that only lists and searches use.
+// requestFields returns the columns of the requests table: those of requestlog.Columns, and those that only lists and searches use.
 func requestFields() []sqldb.Field {
 	fields := sqldb.TextFields("workspace_id")
 	for _, c := range requestlog.Columns() {
@@ -122,7 +122,7 @@ func requestFields() []sqldb.Field {
 	return append(fields, sqldb.TextFields("preview", "failure", "body_state")...)
 }
 
-// requestRow returns the values of requestFields, with capacity for the place.
+// requestRow returns the values of requestFields. The slice has capacity for the place, which insertBlocks appends.
 func requestRow(e *requestlog.Entry) []any {
 	row := append(make([]any, 0, 32), e.WorkspaceID)
 	columns := requestlog.Columns()

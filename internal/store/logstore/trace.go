@@ -9,8 +9,8 @@ import (
 	"fairlead/internal/requestlog"
 )
 
-// Traced returns a page of matching entries older than the id before, newest first, with their traces still compressed. next
-// is the id before which the following page begins; it is empty at the end.
+// Traced returns a page of matching entries older than the id before, newest first, with compressed traces. next is the id before which the
+// next page begins; it is empty on the last page.
 func (s *Store) Traced(ctx context.Context, f requestlog.Filter, before string, limit int) (rows []replay.Row, next string, err error) {
 	ctx, cancel := s.db.Bounded(ctx)
 	defer cancel()
@@ -31,7 +31,7 @@ func (s *Store) Traced(ctx context.Context, f requestlog.Filter, before string, 
 	return rows, next, nil
 }
 
-// traces reads details in the order of the ids. It omits entries that were deleted in the meantime.
+// traces reads entries with their traces, in the order of the ids. It omits entries that were deleted in the meantime.
 func (s *Store) traces(ctx context.Context, workspaceID string, ids []string) ([]replay.Row, error) {
 	byID := make(map[string]replay.Row, len(ids))
 	if err := s.details.each(ctx, s.db.Query, detailParts{trace: true}, workspaceID, ids, func(d detail) error {

@@ -14,9 +14,9 @@ import (
 // Usage is the amount of stored data.
 type Usage struct {
 	Bytes   int64     // size of the whole database on disk
-	Entries int64     // in all workspaces
-	Bodies  int64     // entries with bodies
-	Oldest  time.Time // time of the oldest entry; zero when there is none
+	Entries int64     // number of entries in all workspaces
+	Bodies  int64     // number of entries with bodies
+	Oldest  time.Time // time of the oldest entry; zero without entries
 	Turns   messagestore.Usage
 }
 

@@ -12,7 +12,7 @@ import (
 	"fairlead/internal/store/logquery"
 )
 
-// volumes are counts by the start of their bucket.
+// volumes maps the start of each bucket to its counts.
 type volumes map[time.Time]*requestlog.Volume
 
 func (v volumes) at(start time.Time) *requestlog.Volume {
@@ -22,8 +22,8 @@ func (v volumes) at(start time.Time) *requestlog.Volume {
 	return v[start]
 }
 
-// Volumes counts matching entries in buckets of time. It reads the entries, because roll-ups do not have most of the columns
-// of a filter. Like a series, it begins with the first entry when there would be too many buckets.
+// Volumes counts matching entries in buckets of time. It reads the entries, because roll-ups lack most of the columns of a filter. If the
+// period has too many buckets, the result begins with the bucket of the first entry.
 func (s *Store) Volumes(ctx context.Context, q requestlog.VolumeQuery) ([]requestlog.Volume, error) {
 	ctx, cancel := s.db.Bounded(ctx)
 	defer cancel()
@@ -32,7 +32,7 @@ func (s *Store) Volumes(ctx context.Context, q requestlog.VolumeQuery) ([]reques
 	}
 	timeless, b := s.query().Within(&q.Filter, requestlog.Page{})
 	all := volumes{}
-	// cut returns the start of the bucket of a moment, and next the start of the following bucket.
+	// cut returns the start of the bucket that contains a time, and next the start of the following bucket.
 	cut := func(t time.Time) time.Time { return t.UTC().Truncate(q.Step) }
 	next := func(t time.Time) time.Time { return t.Add(q.Step) }
 	if q.Step == 24*time.Hour && q.Zone != nil {
@@ -74,7 +74,7 @@ func (s *Store) Volumes(ctx context.Context, q requestlog.VolumeQuery) ([]reques
 	return out, err
 }
 
-// volumesOf counts the entries of one stretch.
+// volumesOf counts the entries within the bounds.
 func (s *Store) volumesOf(ctx context.Context, f *requestlog.Filter, b logquery.Bounds, cut func(time.Time) time.Time) (volumes, error) {
 	w := s.query().Where(f, b)
 	rows, err := s.db.Query(ctx, `select r.id, r.outcome, r.decision from requests r where `+w.String(), w.Args...)

@@ -9,8 +9,8 @@ import (
 	"fairlead/internal/store/sqldb"
 )
 
-// firstDays is the number of days that a list without a start reads first, and moreDays the factor for each further step.
-// Most pages are full after the first step, and PostgreSQL need not plan for every partition.
+// firstDays is the number of days that a list without a start reads first. Each further step reads moreDays times as many days. Most pages
+// are full after the first step, so that PostgreSQL rarely plans for every partition.
 const (
 	firstDays = 2
 	moreDays  = 4

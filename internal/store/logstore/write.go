@@ -19,28 +19,28 @@ import (
 	"fairlead/internal/store/textstore"
 )
 
-// trace is the part of an entry that only its own page shows.
+// trace is the part of an entry that only the page of the entry shows.
 type trace struct {
 	Decision     *route.Decision `json:"trace,omitempty"`
 	Bill         *catalog.Bill   `json:"bill,omitempty"`
 	BaselineBill *catalog.Bill   `json:"baseline_bill,omitempty"`
 }
 
-// record is an entry encoded for writing, before any lock is taken.
+// record is an encoded entry. Entries are encoded before the transaction takes any lock.
 type record struct {
 	entry   *requestlog.Entry
 	request []any
 	detail  []any // nil for SQLite, like body: both are in the batch's blocks
-	body    []any // nil when there is none
+	body    []any // nil without bodies and preview
 	tags    [][]any
 	ledger  []any // nil when the cost is unknown or is not charged
-	place   int64 // SQLite: set by insertBlocks
+	place   int64 // SQLite: place of the request, set by insertBlocks
 }
 
-// batch is what one transaction writes.
+// batch holds everything that one transaction writes.
 type batch struct {
 	records []record
-	blocks  []entryblock.Block // SQLite: runs of the records, in their order
+	blocks  []entryblock.Block // SQLite: blocks of consecutive records
 	parts   messagestore.Batch
 	texts   textstore.Batch
 }
@@ -103,7 +103,7 @@ func (s *Store) batch(entries []requestlog.Entry, buffers *batchBuffers) (batch,
 	return b, nil
 }
 
-// distinct removes duplicate entries. Of two with the same id, a complete one wins over an interrupted one.
+// distinct removes duplicate entries. Of two entries with the same id, it prefers a complete one to an interrupted one.
 func distinct(entries []requestlog.Entry) []*requestlog.Entry {
 	index := make(map[[2]string]int, len(entries))
 	chosen := make([]*requestlog.Entry, 0, len(entries))
@@ -122,7 +122,7 @@ func distinct(entries []requestlog.Entry) []*requestlog.Entry {
 	return chosen
 }
 
-// ownRows encodes the rows of an entry that has its own rows for details and bodies.
+// ownRows encodes the details and the bodies of an entry as rows, for PostgreSQL.
 func (s *Store) ownRows(r *record, buffers *batchBuffers) error {
 	e := r.entry
 	text, err := buffers.appendSummary(buffers.text[:0], e)
@@ -160,7 +160,7 @@ func appendTrace(to []byte, e *requestlog.Entry) ([]byte, error) {
 	if string(to[end:]) == "{}" {
 		return append(to[:end], '}'), err
 	}
-	to[end] = ',' // instead of the opening brace
+	to[end] = ',' // replaces the opening brace
 	return to, err
 }
 
@@ -212,7 +212,7 @@ func (s *Store) writeBatch(ctx context.Context, tx *sql.Tx, b batch) error {
 	return s.figures.Write(ctx, tx, figures)
 }
 
-// insertOwn inserts requests with their details and bodies, and returns the records that did not exist before.
+// insertOwn inserts requests, details and bodies into PostgreSQL, and returns the records that did not exist before.
 func (s *Store) insertOwn(ctx context.Context, tx *sql.Tx, b batch) ([]record, error) {
 	rows := make([][]any, len(b.records))
 	for i, r := range b.records {
