@@ -20,9 +20,9 @@ import (
 )
 
 const (
-	// maxBackground limits the background responses that a replica follows.
+	// maxBackground limits the number of background responses that a replica follows.
 	maxBackground = 1000
-	// maxBackgroundText limits the text that is stored of a background response, because its entry stays in memory until the end.
+	// maxBackgroundText limits the stored text of a background response, because its entry stays in memory until the response ends.
 	maxBackgroundText = 64 << 10
 	// backgroundTime is how long a background response is followed.
 	backgroundTime = 2 * time.Hour
@@ -38,10 +38,10 @@ type background struct {
 	tasks sync.WaitGroup
 }
 
-// backgroundTask is a response in the background whose entry is not complete.
+// backgroundTask follows a background response whose entry is not complete.
 type backgroundTask struct {
 	d      *delivery
-	call   *provider.Call // for the plausibility of the final usage
+	call   *provider.Call // for checking whether the final usage is plausible
 	stored llm.StoredResponse
 	// estimate is charged if the final usage stays unknown: the prompt, and the output that the client has received.
 	estimate llm.Usage
@@ -52,7 +52,7 @@ func (g *Gateway) admitBackground(ctx context.Context, keyID string, rec *record
 	if !g.background.slots.Acquire(ctx, keyID, maxBackground, 0) {
 		return nil, modelapi.Overloaded("The gateway is at its limit of background responses. Retry later, or send the request without background.")
 	}
-	g.background.tasks.Add(1) // before the request ends, so that Drain waits for the task
+	g.background.tasks.Add(1) // added before the request ends, so that Drain waits for the task
 	return func() {
 		if rec.Task == nil {
 			g.background.end(keyID)
@@ -66,7 +66,7 @@ func (b *background) end(keyID string) {
 	b.tasks.Done()
 }
 
-// newTask returns the task that completes the entry of a response in the background. It keeps nothing of the request's body.
+// newTask returns the task that completes the entry of a background response. The task keeps no text of the request.
 func (d *delivery) newTask(a *attempt.Attempt, id string, estimate llm.Usage) *backgroundTask {
 	req, target := *d.plan.req, a.Target()
 	req.Body, req.Fields, req.Asked, req.Instructed = nil, nil, llm.LazyText{}, llm.LazyText{}
@@ -111,8 +111,8 @@ func (g *Gateway) pollStored(ctx context.Context, stored llm.StoredResponse) (ev
 	return ev, err == nil && ev.Finish != ""
 }
 
-// complete waits until the provider has finished a response in the background, charges it and completes its entry. Without a plausible
-// usage, it charges the estimate.
+// complete waits until a background response ends, charges it and completes its entry. It charges the estimate if the reported usage is
+// missing or implausible.
 func (t *backgroundTask) complete() {
 	d, e, g := t.d, t.d.rec.Entry, t.d.gateway
 	defer g.background.end(d.grant.Key.ID)

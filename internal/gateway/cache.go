@@ -17,8 +17,8 @@ import (
 	"fairlead/internal/wire"
 )
 
-// cacheAge returns the maximum age of a cached response for a request, or why the request does not use the cache. Both are empty if neither
-// the request, nor its key, nor a policy asks for the cache.
+// cacheAge returns the maximum age of a cached response for a request, or the reason why the request does not use the cache. Both are empty
+// if neither the request, nor its key, nor a policy asks for the cache.
 func (g *Gateway) cacheAge(in *incoming, grant *account.Grant, p plan, header responsecache.Header, rec *recording.Recorder) (age time.Duration, reason string) {
 	if k := grant.Key.Cache; k != nil && (k.Mode == account.CacheAlways || header == responsecache.HeaderOn || header == responsecache.HeaderRefresh) {
 		age = k.TTL
@@ -54,7 +54,8 @@ func (g *Gateway) cacheAge(in *incoming, grant *account.Grant, p plan, header re
 	return age, ""
 }
 
-// lookup returns the cached response of a request, or nil. Without one, the recorder gets a flight that records the response.
+// lookup returns the cached response of a request. If none is cached, it returns nil and sets a flight, which records the response for the
+// cache.
 func (g *Gateway) lookup(ctx context.Context, in *incoming, who modelapi.Caller, p plan, header responsecache.Header, rec *recording.Recorder) (*responsecache.Response, error) {
 	age, reason := g.cacheAge(in, who.Grant, p, header, rec)
 	switch {
@@ -104,8 +105,8 @@ func (g *Gateway) lookupInputs(ctx context.Context, in *incoming, who modelapi.C
 	return nil, nil
 }
 
-// identity returns what the response to a request depends on in addition to its body. Targets that are unavailable at the moment count as
-// targets, so that an outage does not change the identity.
+// identity returns the values other than the body that the response to a request depends on. It includes targets that are temporarily
+// unavailable, so that an outage does not change the identity.
 func identity(in *incoming, who modelapi.Caller, p plan) *responsecache.Identity {
 	d := p.decision
 	id := &responsecache.Identity{

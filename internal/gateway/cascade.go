@@ -18,18 +18,18 @@ import (
 type Checker interface {
 	// Check applies the checks of a cascade to a response within a bounded time.
 	Check(ctx context.Context, r *CheckedResponse) CheckResult
-	// Observed returns the numbers of recent responses of a target to a kind of task that were checked and that failed.
+	// Observed returns how many recent responses of a target to a kind of task were checked, and how many of these failed.
 	Observed(workspaceID string, task predict.Task, target string) (checked, failed float64)
 }
 
 // CheckedResponse is a complete response that the client has not received.
 type CheckedResponse struct {
-	ID        string // of the request
+	ID        string // id of the request
 	Workspace string
 	Format    string
 	Target    *provider.Target
 	Body      requestlog.Body // request and response
-	Decision  *route.Decision // with a cascade
+	Decision  *route.Decision // its Cascade is set
 	Stored    bool            // whether the text of the request may be stored
 }
 
@@ -40,9 +40,9 @@ type CheckResult struct {
 }
 
 const (
-	// maxChecked limits the responses that are checked, because they stay in memory until the check ends.
+	// maxChecked limits the size of checked responses, because they stay in memory until the check ends.
 	maxChecked = 1 << 20
-	// maxCheckedRequest limits the requests whose responses are checked, because a check reads the request again.
+	// maxCheckedRequest limits the size of requests whose responses are checked, because a check reads the request again.
 	maxCheckedRequest = 4 << 20
 )
 

@@ -18,7 +18,7 @@ import (
 
 // Comparer compares served responses with those of another model.
 type Comparer interface {
-	// Offer passes on a served request that was chosen for comparison. Offer owns the request and never blocks.
+	// Offer receives a served request that was chosen for comparison. It owns the request and never blocks.
 	Offer(s *Served)
 	// Share returns the share of a workspace's requests of a task kind to compare, at most the configured share.
 	Share(workspaceID, task string, configured float64) float64
@@ -31,27 +31,27 @@ type Served struct {
 	Grant      *account.Grant
 	Tags       map[string]string
 	Endpoint   string      // path below Prefix
-	Header     http.Header // of the request, without credentials
+	Header     http.Header // request headers without credentials
 	Format     string
 	Request    []byte
 	Response   requestlog.Body // only the response
 	Stored     bool            // whether texts of the request may be stored
 	Simulated  bool
-	Model      string // that served the request
+	Model      string // model that served the request
 	Other      string // model to compare with
 	Decision   *route.Decision
 	Propensity float64 // probability with which the request was chosen
 }
 
 const (
-	// maxCompared limits the request and the response of a comparison, because both stay in memory until it ends.
+	// maxCompared limits the size of a compared request and of its response, because both stay in memory until the comparison ends.
 	maxCompared = 1 << 20
-	// drawBits is the precision of a draw.
+	// drawBits is the number of random bits in a draw.
 	drawBits = 53
 )
 
-// Draw returns the random number from 0 to 1 that decides whether a request takes part in a comparison. It depends only on the request
-// ID, so that anyone with the log can compute it again, and so that it does not change the draws of other decisions.
+// Draw returns the random number from 0 to 1 that decides whether a request takes part in a comparison. It depends only on the request ID,
+// so that it can be computed again from the log and does not change the draws of other decisions.
 func Draw(requestID string) float64 {
 	sum := sha256.Sum256([]byte("comparison " + requestID))
 	return float64(binary.BigEndian.Uint64(sum[:])>>(64-drawBits)) / (1 << drawBits)
@@ -70,7 +70,7 @@ func (g *Gateway) comparison(in *incoming, who modelapi.Caller, req *llm.Request
 	return c
 }
 
-// sample returns where to capture the response of a request, or nil if the request is not chosen for comparison.
+// sample returns the sample that captures the response of a request, or nil if the request is not chosen for comparison.
 func (g *Gateway) sample(in *incoming, who modelapi.Caller, p plan) *recording.Sample {
 	buffer := response.Buffer{Limit: maxCompared}
 	if in.shadow != nil {
@@ -85,14 +85,15 @@ func (g *Gateway) sample(in *incoming, who modelapi.Caller, p plan) *recording.S
 		i := slices.IndexFunc(p.decision.Candidates, func(c route.Candidate) bool { return c.Target == p.decision.HeldOut })
 		return &recording.Sample{Other: p.decision.Candidates[i].Model, Propensity: propensity, Buffer: buffer}
 	}
-	// A request that could not be held out is compared in the other direction, so that every request has the same propensity.
+	// A request that was drawn for the holdout and not served by the baseline is compared with the baseline, so that every request has the
+	// same propensity.
 	if draw >= propensity {
 		return nil
 	}
 	return &recording.Sample{Other: in.Snapshot.Canonical(c.Baseline), Propensity: propensity, Buffer: buffer}
 }
 
-// offer passes on a complete response that was chosen for comparison. The client has received the whole response.
+// offer passes a response that was chosen for comparison to the Comparer. The client has received the whole response.
 func (d *delivery) offer() {
 	e, s := d.rec.Entry, d.rec.Sample
 	if s == nil || s.Buffer.Full {

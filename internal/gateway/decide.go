@@ -63,12 +63,12 @@ func (g *Gateway) decide(ctx context.Context, in *incoming, who modelapi.Caller,
 		return plan{}, err
 	}
 	policies := policy.Join(g.Routing.Policies.For(who.Grant.Workspace.ID), who.Policies)
-	// Features are computed before route allocates its large input, so that both never share the stack: a grown stack stays large until
-	// the next garbage collection, once per open stream.
+	// Features are computed before route allocates its large input, so that the stack never holds both. A stack that has grown stays large
+	// until the next garbage collection, and each open stream has one.
 	features, state := g.features(in, who.Grant.Workspace.ID, p, policies)
 	d, err := g.route(in, who, p, policies, features, state)
 	if err == nil && d.SessionBudget != nil {
-		// Routed again, the request has a model with a price, and the cheapest one near the end of the budget.
+		// The second decision selects a model with a price, and the cheapest model if the budget is nearly spent.
 		if g.limitByPolicy(ctx, who.Grant, p, *d.SessionBudget) || d.Input.AllowUnpriced {
 			d, err = g.route(in, who, p, policies, features, state)
 		}
@@ -206,12 +206,12 @@ func (g *Gateway) features(in *incoming, workspace string, p *prompt, policies *
 
 // taskFeatures are the features of a task, which an agent works on for many turns.
 type taskFeatures struct {
-	text     uint64 // hash
+	text     uint64 // hash of the text
 	features predict.Features
 }
 
-// predict returns the features of a prompt. They depend on the text and its kind of task, so those of an earlier turn with the same
-// task are returned unchanged. ends are the positions up to which the next turn may have the same body.
+// predict returns the features of a prompt. They depend on the text and the kind of task, so the features of an earlier turn with the same
+// text and task are reused. ends are the positions up to which the next turn may have the same body.
 func (g *Gateway) predict(p *prompt, of predict.Prompt, ends []int) predict.Features {
 	if p.turn == nil {
 		return g.Routing.Predictor.Features(of)

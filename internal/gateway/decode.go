@@ -25,14 +25,14 @@ type prompt struct {
 	fingerprint promptcache.Fingerprint
 	cache       promptcache.View
 	session     session.Source           // empty before the session is known, and for requests without one
-	budgets     []ledger.Budget          // of the session and the end user
-	limited     bool                     // a policy limits the session
+	budgets     []ledger.Budget          // budgets of the session and the end user
+	limited     bool                     // whether a policy limits the session
 	downgrade   string                   // why the request is routed by auto:cost; empty if it is routed as requested
 	turn        *turncache.Turn          // nil for a short body
-	reading     responsecache.ReadingKey // of features to keep if the request uses the cache; zero for none
+	reading     responsecache.ReadingKey // key of the features to keep if the request uses the cache; zero for none
 }
 
-// decode reads and decodes the body. The body counts against the memory of all requests until it is released.
+// decode reads and decodes the body. The body counts towards the memory limit of all requests until it is released.
 func (g *Gateway) decode(in *incoming, who modelapi.Caller) (*upload.Body, *prompt, error) {
 	body, err := g.uploads.Read(in.W, in.HTTP, in.Route.Op, who.Grant.Workspace.ID, in.Settings.Upload)
 	if err != nil {
@@ -55,8 +55,8 @@ func (g *Gateway) decode(in *incoming, who modelapi.Caller) (*upload.Body, *prom
 	return body, p, nil
 }
 
-// decodeBody parses the body after acquiring a CPU slot. It returns Overloaded when the admission queue is full. A large body is
-// decoded without a slot, because other requests would wait for the slot too long.
+// decodeBody parses the body after acquiring a CPU slot. It returns Overloaded when the admission queue is full. A large body is decoded
+// without a slot, because it would occupy the slot for too long.
 func (g *Gateway) decodeBody(in *incoming, keyID string, body *upload.Body, turn *turncache.Turn) (*llm.Request, error) {
 	ctx := in.HTTP.Context()
 	if !body.Large() {

@@ -64,15 +64,15 @@ type Lengths interface {
 
 // Policies returns the active policies.
 type Policies interface {
-	// For returns the policies of the instance and of a workspace; nil when there are none.
+	// For returns the policies of the instance and of a workspace, or nil without policies.
 	For(workspaceID string) *policy.Set
 }
 
 // Feedback stores ratings of responses, and learns from outcomes.
 type Feedback interface {
-	// For returns the corrections from a workspace's outcomes; nil when there are none.
+	// For returns the corrections from a workspace's outcomes, or nil without outcomes.
 	For(workspaceID string) *feedback.Corrections
-	// Explore returns the share of spending for trials of other models, 0 for none, and the least predicted quality of a tried model.
+	// Explore returns the share of spending for trials of other models, 0 for none, and the minimum predicted quality of a tried model.
 	Explore(workspaceID string) (share, floor float64)
 	// Rate stores a rating of a request of the workspace. It returns an *llm.Error for an invalid rating.
 	Rate(ctx context.Context, r feedback.Rating) (feedback.Rating, error)
@@ -86,9 +86,10 @@ type Pinner interface {
 
 // Tracing connects requests with the traces of their callers.
 type Tracing interface {
-	// Begin returns the place of a request in a trace.
+	// Begin returns the trace context of a request.
 	Begin(requestID string, h http.Header) tracecontext.Context
-	// Propagate adds the trace context to a call of a provider, if that is allowed. attempt is an index of the entry's attempts.
+	// Propagate adds the trace context to a call of a provider, if the settings allow it. attempt is an index into the attempts of the
+	// entry.
 	Propagate(h http.Header, e *requestlog.Entry, provider string, attempt int)
 }
 
@@ -99,7 +100,7 @@ type Routing struct {
 	Policies  Policies
 	Feedback  Feedback
 	Prefixes  promptcache.Store
-	Lengths   Lengths // nil for uncorrected lengths
+	Lengths   Lengths // nil to use predicted lengths without correction
 	Pins      Pinner
 	Draw      func() float64 // random number from 0 to 1, for exploration
 }
@@ -128,7 +129,7 @@ type Access struct {
 	Ledger    ledger.Ledger
 }
 
-// Responses store, check and compare responses. Every field may be nil.
+// Responses holds the components that store, check and compare responses. Every field may be nil.
 type Responses struct {
 	Cache     *responsecache.Cache
 	Checker   Checker
@@ -136,7 +137,7 @@ type Responses struct {
 	Reasoning *reasoning.Store
 }
 
-// Recording receives requests: in the log, in traces, and in the functions that observe them.
+// Recording holds the log, the tracing and the functions that observe requests.
 type Recording struct {
 	Log     Log
 	Observe func(*requestlog.Entry) // called for every finished request
@@ -210,7 +211,7 @@ func (g *Gateway) Drain(ctx context.Context) {
 	g.background.tasks.Wait()
 }
 
-// noRouting is used without a predictor, a prompt-cache store or stored responses.
+// noRouting replaces a predictor, a prompt-cache store or the ids of stored responses if the gateway has none.
 type noRouting struct{}
 
 func (noRouting) Features(predict.Prompt) predict.Features { return predict.Features{} }

@@ -31,7 +31,7 @@ type incoming struct {
 	shadow *shadowRun // nil for a request of a client
 }
 
-// identifier returns the caller of a request. The grant may be set together with an error.
+// identifier returns the caller of a request. If it returns an error, the grant of the caller may still be set.
 type identifier func(in *incoming) (modelapi.Caller, error)
 
 // ServeHTTP handles every path below Prefix. It collapses repeated slashes: clients whose base URL ends with a slash send them, and a
@@ -104,7 +104,7 @@ type Sample struct {
 	Endpoint string // below Prefix
 	Key      requestlog.SampleKey
 	Models   []string    // models that the key allows; nil for all
-	Policies *policy.Set // apply in addition to those of the workspace; may be nil
+	Policies *policy.Set // policies that apply in addition to those of the workspace; may be nil
 }
 
 // ServeSample handles a request of the sample traffic.
@@ -135,7 +135,7 @@ func (g *Gateway) routeIndex(endpoint string) int {
 func assignRequestID(w http.ResponseWriter) string {
 	requestID := id.New("req", time.Now())
 	h, value := w.Header(), []string{requestID}
-	h["X-Request-Id"], h["Request-Id"] = value, value // shares one slice, unlike Set
+	h["X-Request-Id"], h["Request-Id"] = value, value // both headers share one slice; Set would allocate one each
 	return requestID
 }
 
@@ -173,7 +173,7 @@ func (g *Gateway) reject(w http.ResponseWriter, r *http.Request, requestID strin
 // identifyKey authenticates the API key of a request.
 func (g *Gateway) identifyKey(in *incoming) (modelapi.Caller, error) { return in.Authenticate(g.Keys) }
 
-// admit counts a request that calls no model as a running request, and on the limits of its key.
+// admit counts a request that calls no model as a running request, and applies the limits of its key.
 func (g *Gateway) admit(ctx context.Context, in *modelapi.Request, key *account.Key) (context.Context, func(), error) {
 	ctx, leave, err := g.Enter(ctx, key.ID, in.Settings.MaxConcurrent)
 	if err != nil {
@@ -221,7 +221,7 @@ func (g *Gateway) handle(w http.ResponseWriter, r *http.Request, requestID strin
 	}
 }
 
-// observe reports a complete entry. It logs a usage that was not charged as the provider reported it.
+// observe passes a complete entry to Observe. It logs a warning if the usage was not charged as the provider reported it.
 func (g *Gateway) observe(ctx context.Context, rec *recording.Recorder) {
 	if e := rec.Entry; e.UsageFlag != "" {
 		attrs := []any{
@@ -239,7 +239,7 @@ func (g *Gateway) observe(ctx context.Context, rec *recording.Recorder) {
 	}
 }
 
-// serveSafely converts a panic into an error: one request never ends the process.
+// serveSafely converts a panic into an error, so that one request cannot end the process.
 func (g *Gateway) serveSafely(ctx context.Context, in *incoming, identify identifier, out *response.Writer, rec *recording.Recorder) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -263,7 +263,7 @@ func (g *Gateway) fail(ctx context.Context, in *incoming, out *response.Writer, 
 	if rec.Logged() {
 		rec.RecordError(e, started)
 		if rec.Task != nil {
-			rec.Complete() // the entry ends with the response
+			rec.Complete() // the task writes the entry when the response ends
 		} else if err := g.Log.End(rec.Complete()); err != nil {
 			e = llm.AsError(err)
 		} else {
@@ -271,7 +271,7 @@ func (g *Gateway) fail(ctx context.Context, in *incoming, out *response.Writer, 
 		}
 	}
 	if e.Kind == llm.ClientCancelled && started {
-		return // before the start, the client may have closed only its sending side, and still reads
+		return // before the start, an error is sent: the client may have closed only its sending side
 	}
 	entryID := ""
 	if rec.Logged() {

@@ -79,7 +79,7 @@ func limitOutput(terms *bill.Terms, affordable int64) bool {
 	return affordable >= bill.MinOutput
 }
 
-// left returns the smallest amount that one of the budgets has left. If reserved is set, amounts reserved by other requests are not left.
+// left returns the smallest amount that one of the budgets has left. If reserved is set, amounts reserved by other requests count as spent.
 func (a *Access) left(budgets []ledger.Budget, reserved bool) money.Amount {
 	least := money.Max
 	for _, b := range budgets {
@@ -96,7 +96,7 @@ func (a *Access) left(budgets []ledger.Budget, reserved bool) money.Amount {
 	return least
 }
 
-// newSeries returns a series without attempts for a request.
+// newSeries returns an empty series of attempts for a request.
 func (g *Gateway) newSeries(in *incoming, grant *account.Grant, p plan, terms bill.Terms, storesText bool) *attempt.Series {
 	s := &attempt.Series{
 		Dispatcher: g.Dispatcher, Settings: &in.Settings.Attempts, Snapshot: in.Snapshot, Plan: p.decision.Plan, Terms: terms, StoresText: storesText,
@@ -104,8 +104,8 @@ func (g *Gateway) newSeries(in *incoming, grant *account.Grant, p plan, terms bi
 		CallOptions: attempt.CallOptions{Format: in.Route.Format},
 	}
 	if p.req.Op == llm.Chat && !p.decision.NoCacheMarks {
-		// The key sends the turns of a session to the same prompt cache, unless the client sets a key itself. Most derived sessions without
-		// tools have one turn, and providers find the prompts that they share without a key.
+		// The prompt-cache key sends the turns of a session to the same prompt cache, unless the client sets a key itself. Most derived
+		// sessions without tools have one turn, and providers find prompts that they share without a key.
 		key := ""
 		set := slices.ContainsFunc(p.req.Fields, func(f llm.Field) bool {
 			return f.Name == "prompt_cache_key" && string(p.req.Body[f.Value:f.End]) != "null"

@@ -12,7 +12,7 @@ import (
 	"fairlead/internal/wire/show"
 )
 
-// namedPrefix is where the endpoints are that name the model in the path: /proxy/v1beta instead of /proxy/v1.
+// namedPrefix begins the endpoints that name the model in the path: /proxy/v1beta instead of /proxy/v1.
 const namedPrefix = "beta/"
 
 // namedPath returns the path of an endpoint that names the model in the path. Newer clients of these endpoints use /proxy/v1, where
@@ -74,7 +74,7 @@ func (g *Gateway) serveNamed(w http.ResponseWriter, r *http.Request, requestID, 
 		show.Shorten(r.URL.Path), strings.Join(methods, ", ")))
 }
 
-// withQueryKey returns the request with the API key of its query in a header, and a query without it, so that the key is not logged.
+// withQueryKey moves the API key of a request from its query to a header, so that the key is not logged.
 func withQueryKey(r *http.Request) *http.Request {
 	query := r.URL.Query()
 	if !query.Has("key") {

@@ -15,7 +15,7 @@ import (
 	"fairlead/internal/wire/show"
 )
 
-// objectRoute returns the index of the route of files or batches that a path belongs to, or -1.
+// objectRoute returns the index of the files or batches route that a path belongs to, or -1.
 func (g *Gateway) objectRoute(path string) int {
 	if g.Objects == nil {
 		return -1

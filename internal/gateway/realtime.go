@@ -104,8 +104,8 @@ func (g *Gateway) serveRealtime(ctx context.Context, in *incoming, identify iden
 	rec.RecordTarget(a.Target(), plan.decision)
 	rec.RecordWarnings(a)
 	rec.SetHeaders(in.W.Header())
-	// The key authenticates the client, not a cookie, so that the origin needs no check here: identify has rejected web pages unless the
-	// operator allows them.
+	// The client authenticates with a key and not with a cookie, so the origin needs no check here. identify has rejected web pages unless
+	// the operator allows them.
 	client, err := websocket.Accept(in.W, in.HTTP, &websocket.AcceptOptions{Subprotocols: []string{realtime.Protocol}, InsecureSkipVerify: true})
 	if err != nil {
 		a.Finish(nil, bill.Charge{})
@@ -180,7 +180,7 @@ func (g *Gateway) admission(in *incoming, grant *account.Grant, p plan) meter.Ad
 			budgets[i].WarnOnly = true
 		}
 		hold, err := g.Ledger.Hold(context.WithoutCancel(ctx), budgets, 0)
-		if err != nil { // the log entry has the cost, and budgets are rebuilt from the log
+		if err != nil { // the cost is not lost: budgets are rebuilt from the log, and the entry has the cost
 			g.Logger.ErrorContext(ctx, "cost of a realtime session was not charged", "key", grant.Key.ID, "error", err.Error())
 			return
 		}
@@ -205,7 +205,7 @@ func requireAudioPrice(in *incoming, grant *account.Grant, p plan) error {
 
 // endSession records a session that has ended.
 func (g *Gateway) endSession(ctx context.Context, rec *recording.Recorder, a *attempt.Attempt, m *meter.Meter, r realtime.Result) {
-	m.Release(ctx) // the budgets are free when the entry is visible
+	m.Release(ctx) // budgets are released before the entry is visible
 	charge, unreported := m.Charge()
 	var failure *llm.Error
 	if r.Err != nil && r.Err.Kind.FromUpstream() {
@@ -225,7 +225,7 @@ func (g *Gateway) endSession(ctx context.Context, rec *recording.Recorder, a *at
 	}
 	rec.Complete()
 	e.BytesIn, e.BytesOut = r.Sent, r.Received
-	if err := g.Log.End(e); err != nil { // the client has received the session
+	if err := g.Log.End(e); err != nil { // the session has ended, so the client cannot receive the error
 		g.Logger.ErrorContext(ctx, "realtime session was not recorded", "request_id", e.ID, "error", err.Error())
 	}
 }

@@ -12,9 +12,10 @@ import (
 	"fairlead/internal/requestlog"
 )
 
-// recall looks up the signed reasoning of earlier tool calls that the client did not send back, and adds its length to the request, so
-// that the hold covers it. The returned function selects the client's format of an attempt: requests to targets that sign their reasoning
-// contain the recalled reasoning, and the reasoning of their responses is kept. It is nil when no target of the plan needs it.
+// recall looks up the signed reasoning of earlier tool calls that the client did not send back. It adds the length of the reasoning to the
+// request, so that the hold covers it. The returned function selects the client format for a target. For targets that sign their reasoning,
+// the request contains the recalled reasoning, and the reasoning of the response is kept. The function is nil when no target of the plan
+// needs it.
 func (g *Gateway) recall(ctx context.Context, in *incoming, grant *account.Grant, p plan, rec *recording.Recorder) func(*provider.Target) provider.Client {
 	needed := g.Reasoning != nil && p.req.Op == llm.Chat && p.req.Needs.Has(llm.Tools) &&
 		slices.ContainsFunc(p.decision.Plan, func(t *provider.Target) bool { return losesSignatures(p.req, t) })
@@ -23,7 +24,7 @@ func (g *Gateway) recall(ctx context.Context, in *incoming, grant *account.Grant
 	}
 	session := g.Reasoning.Begin(grant.Workspace.ID, retention(p, rec))
 	if p.req.Answers > 0 {
-		// A request that cannot be converted fails the attempts at targets of other formats, not those at targets of its own.
+		// The error is ignored, because such a request fails only at targets with another format.
 		if conv, err := in.Route.Format.Conversation(ctx, p.req); err == nil {
 			p.req.RestoredBytes = session.Recall(ctx, p.req, conv)
 		}

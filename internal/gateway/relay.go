@@ -20,7 +20,7 @@ import (
 	"fairlead/internal/wire"
 )
 
-// delivery is the response to one request on its way to the client. Several attempts may contribute to it.
+// delivery sends the response to one request to the client. Several attempts may contribute to the response.
 type delivery struct {
 	gateway  *Gateway
 	in       *incoming
@@ -60,7 +60,7 @@ func (d *delivery) relay(ctx context.Context, a *attempt.Attempt) error {
 
 // deliver passes the events of a response to the client.
 func (d *delivery) deliver(a *attempt.Attempt, received *bill.UsageCounter) error {
-	var usage llm.Event // sent last, and only with a complete response
+	var usage llm.Event // the usage is sent last, and only with a complete response
 	for {
 		ev, ok, err := a.Next()
 		switch {
@@ -127,7 +127,7 @@ func (d *delivery) finish(ctx context.Context, a *attempt.Attempt, received *bil
 	return nil
 }
 
-// recordCache records that the target has cached the conversation, and that the baseline would have, too.
+// recordCache records that the target has cached the conversation, and that the baseline model would also have cached it.
 func (d *delivery) recordCache(t *provider.Target, u llm.Usage) {
 	if d.plan.req.Op != llm.Chat {
 		return
@@ -139,8 +139,8 @@ func (d *delivery) recordCache(t *provider.Target, u llm.Usage) {
 	}
 }
 
-// detach ends the request of a response that the provider continues to generate in the background. A task charges the response
-// and completes the entry. err is why the client does not get the whole response; nil if it asked for none.
+// detach ends the request of a response that the provider continues to generate in the background. A task charges the response and
+// completes the entry. err is the error for a client that waits for the whole response, or nil for a client that does not wait.
 func (d *delivery) detach(ctx context.Context, a *attempt.Attempt, received *bill.UsageCounter, err error) error {
 	var e *llm.Error
 	if err != nil {
@@ -150,7 +150,7 @@ func (d *delivery) detach(ctx context.Context, a *attempt.Attempt, received *bil
 	a.Finish(e, bill.Charge{Usage: usage})
 	d.rec.RecordWarnings(a)
 	task := d.newTask(a, received.Pending, usage)
-	d.rec.Task = task.complete // continues after the request
+	d.rec.Task = task.complete // runs after the request has ended
 	if err != nil {
 		return err
 	}
@@ -178,7 +178,8 @@ func (d *delivery) interrupted(ctx context.Context, a *attempt.Attempt, received
 	return next, nil
 }
 
-// rescue returns an attempt that continues the delivered text of a broken one. If there is none, it returns the error for the client.
+// rescue returns an attempt that continues the delivered text of a broken one. If no attempt can continue the text, rescue returns the
+// error for the client.
 func (d *delivery) rescue(ctx context.Context, broken *attempt.Attempt, e *llm.Error) (*attempt.Attempt, error) {
 	if ctx.Err() != nil || !d.in.Settings.Rescue || !rescue.Supports(d.plan.req) || d.rec.Buffer.Full {
 		return broken, e
@@ -209,7 +210,7 @@ func (d *delivery) rescue(ctx context.Context, broken *attempt.Attempt, e *llm.E
 	return next, nil
 }
 
-// charge computes and records what an attempt has used and cost.
+// charge computes and records the usage and the cost of an attempt.
 func (d *delivery) charge(a *attempt.Attempt, received *bill.UsageCounter) bill.Charge {
 	u, rejected := a.Usage(received)
 	c := d.series.Terms.Charge(a.Target(), u, a.Prefilled, d.spent, d.baseline)
@@ -234,7 +235,7 @@ func (d *delivery) settle(c bill.Charge) {
 func (d *delivery) settleFailure() {
 	target, usage, ok := d.series.Cancelled()
 	if !ok {
-		d.settle(bill.Charge{}) // a response that failed its checks, if any
+		d.settle(bill.Charge{}) // charges a response that failed its checks, if any
 		return
 	}
 	d.rec.RecordTarget(target, d.plan.decision)

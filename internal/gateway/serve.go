@@ -11,7 +11,7 @@ import (
 	"fairlead/internal/response"
 )
 
-// serve handles one request. rec turns the result of each step into the log entry.
+// serve handles one request. rec records the result of each step in the log entry.
 func (g *Gateway) serve(ctx context.Context, in *incoming, identify identifier, out *response.Writer, rec *recording.Recorder) error {
 	who, err := identify(in)
 	rec.RecordCaller(who)

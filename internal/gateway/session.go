@@ -16,8 +16,8 @@ import (
 	"fairlead/internal/session"
 )
 
-// nameSession sets the session of a request that names none: that of the response it continues, or one derived from the beginning of
-// the conversation. The fingerprint keeps the client's name only.
+// nameSession sets the session of a request that names none: the session of the response that it continues, or one derived from the
+// beginning of the conversation. The fingerprint was computed before and contains only a name that the client set.
 func (g *Gateway) nameSession(who modelapi.Caller, p *prompt) {
 	switch req := p.req; {
 	case req.Controls.SessionID != "":
@@ -52,14 +52,15 @@ func (g *Gateway) limitByPolicy(ctx context.Context, grant *account.Grant, p *pr
 	return p.downgrade != ""
 }
 
-// downgrade routes a chat request by auto:cost if one of the budgets has reached its warning threshold, also if the request names a model.
+// downgrade selects auto:cost for a chat request if one of the budgets has reached its warning threshold, even if the request names a
+// model.
 func (a *Access) downgrade(ctx context.Context, p *prompt, budgets []ledger.Budget) {
 	if p.req.Op != llm.Chat {
 		return
 	}
 	for i, b := range budgets {
 		s := a.Ledger.Status(b)
-		if !s.Loaded { // the first request of this session here
+		if !s.Loaded { // this replica has not loaded the budget yet
 			if hold, err := a.Ledger.TryHold(ctx, budgets[i:i+1], 0); err == nil {
 				hold.Release()
 			}
@@ -73,7 +74,7 @@ func (a *Access) downgrade(ctx context.Context, p *prompt, budgets []ledger.Budg
 		return
 	}
 	if !route.IsAuto(p.req.Model) {
-		p.req.Controls.Models = nil // fallbacks of the model that was named
+		p.req.Controls.Models = nil // these are fallbacks of the requested model
 	}
 	p.req.Model = "auto:cost"
 }

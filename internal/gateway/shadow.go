@@ -16,8 +16,8 @@ import (
 	"fairlead/internal/wire"
 )
 
-// ShadowCall is a call that no client waits for. The gateway that makes it must not share limits, health, caches and log with the gateway
-// that serves clients.
+// ShadowCall is a call that no client waits for. The gateway that makes shadow calls must not share limits, health, caches and log with the
+// gateway that serves clients.
 type ShadowCall struct {
 	ID       string // request ID of the call
 	Grant    *account.Grant
@@ -38,8 +38,8 @@ type shadowRun struct {
 	response requestlog.Body
 }
 
-// Shadow makes a call and returns its entry with the request and the response. It returns the entry and an error for a call that
-// failed; the entry then has its cost.
+// Shadow makes a call and returns its entry with the request and the response. If the call fails, it returns an error and the entry with
+// the cost.
 func (g *Gateway) Shadow(ctx context.Context, call *ShadowCall) (*requestlog.Entry, error) {
 	i := g.routeIndex(call.Endpoint)
 	if i < 0 {
