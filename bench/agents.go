@@ -34,7 +34,7 @@ func (b *bench) measureAgents(ctx context.Context) ([]figure, error) {
 	return b.reportAgents(got), nil
 }
 
-// agentDeployment has a provider of each format.
+// agentDeployment configures one provider for each format.
 var agentDeployment = deployment{models: 2, policies: 1, formats: agent.Formats()}
 
 // runAgents runs the sessions of every format on every server.

@@ -34,8 +34,8 @@ const (
 // Quota limits the number of objects per account. A zero maximum selects the default.
 type Quota struct {
 	WorkspaceBudget money.Amount // per month, for workspaces created by users who do not manage the instance
-	Workspaces      int          // owned by the account; 20 when 0
-	Keys            int          // active keys that the account created; 200 when 0
+	Workspaces      int          // maximum number of workspaces that the account owns; 20 when 0
+	Keys            int          // maximum number of active keys that the account created; 200 when 0
 }
 
 // Options adjusts a Service.
@@ -77,7 +77,7 @@ type Service struct {
 	devices devices
 }
 
-// hashes are the keyed hashes of secrets, by their purpose.
+// hashes holds one keyed hash function for each kind of secret.
 type hashes struct {
 	keyHash, sessionHash, invitationHash, guessHash secret.KeyedHash
 }

@@ -39,7 +39,7 @@ type Parts struct {
 	Outcomes   outcomes.Deps
 }
 
-// Access are the dependencies of accounts, workspaces and keys.
+// Access holds the dependencies that manage accounts, workspaces and keys.
 type Access struct {
 	Accounts   accounts.Deps
 	Workspaces workspaces.Deps

@@ -202,7 +202,7 @@ type Event struct {
 	Deliveries []Delivery
 }
 
-// EventRule is the rule of an event as it was when the event occurred.
+// EventRule is a copy of the rule, taken when the event occurred.
 type EventRule struct {
 	RuleID    string // empty for a test
 	RuleName  string

@@ -19,7 +19,7 @@ import (
 // keysOutliveStore is how long cached keys are accepted while the database is unavailable.
 const keysOutliveStore = 15 * time.Minute
 
-// accountParts are the components of accounts, keys and sign-in.
+// accountParts holds the components of accounts, keys and sign-in.
 type accountParts struct {
 	accounts  *account.Service
 	keyring   *keyring.Ring

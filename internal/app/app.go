@@ -37,7 +37,8 @@ type Options struct {
 	Version  string
 }
 
-// App is a running gateway. Its parts are in the order in which open builds them; each is declared next to the step that builds it.
+// App is a running gateway. Its parts are in the order in which open creates them. Each part is declared next to the function that creates
+// it.
 type App struct {
 	processParts
 	storageParts
@@ -54,7 +55,7 @@ type App struct {
 	taskParts
 }
 
-// processParts are the options, the configuration and the log.
+// processParts holds the options, the configuration and the logger of the process.
 type processParts struct {
 	options Options
 	version string
@@ -153,7 +154,7 @@ func (p *processParts) report(doing string, err error) {
 	}
 }
 
-// openGateway creates the model API, which uses all parts.
+// openGateway creates the model API from all other parts.
 func (a *App) openGateway(c config.Config, f *providerset.Set) error {
 	kept, err := a.cluster.reasoningStore(a.master)
 	if err != nil {

@@ -38,7 +38,7 @@ type clusterParts struct {
 	warned   atomic.Int64     // time of the last warning, in unix nanoseconds
 }
 
-// limitParts are the limits and budgets.
+// limitParts holds the rate limits and the budgets.
 type limitParts struct {
 	admission *limit.AdmissionQueue
 	limits    limit.Limiter

@@ -23,7 +23,7 @@ import (
 	"fairlead/internal/wire/chat"
 )
 
-// comparisonParts are the components that compare responses with those of another model.
+// comparisonParts holds the components that compare the responses of two models.
 type comparisonParts struct {
 	comparer     *shadow.Comparer
 	shadow       *gateway.Gateway // makes the calls of comparisons

@@ -16,7 +16,7 @@ import (
 	"fairlead/internal/store/logstore"
 )
 
-// logParts are the components of the request log.
+// logParts holds the components of the request log.
 type logParts struct {
 	spool       *spool.Spool
 	partKey     *outline.Key   // computes the addresses of request body parts
@@ -54,7 +54,7 @@ func (l *logParts) splitRequest(e *requestlog.Entry, memory []byte) *requestlog.
 	}
 	known := l.known.Of(outline.DayOf(at))
 	if e.Decision != nil && e.Decision.Input.Needs&(llm.JSONMode|llm.JSONSchema) != 0 {
-		known = func(outline.Address) bool { return false } // the response is compared with the schema in the request
+		known = func(outline.Address) bool { return false } // omit no part, because the response is checked against the schema in the request
 	}
 	rules := l.redaction.Version(e.WorkspaceID)
 	request, parts, ok := l.partKey.Scope(e.WorkspaceID+"\x00"+rules).SplitTurn(body, e.Body.Turn, memory, known)

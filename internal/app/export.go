@@ -32,13 +32,13 @@ func (l exportedLog) End(e *requestlog.Entry) error {
 	return err
 }
 
-// exportParts are the metrics and the export of traces.
+// exportParts holds the metrics and the export of traces.
 type exportParts struct {
 	metrics *telemetry.Metrics
 	traces  *otlp.Exporter // nil if nothing is exported by OTLP
 }
 
-// openExport creates the metrics. It starts the export of traces and metrics by OTLP, if it is configured.
+// openExport creates the metrics. If OTLP is configured, it starts the export of traces and metrics.
 func (a *App) openExport(ctx context.Context, c config.Config) error {
 	a.metrics = telemetry.NewMetrics(telemetry.Build{Version: a.version}, a.gauges())
 	s, err := otlp.Resolve(c.Telemetry, a.options.Env)

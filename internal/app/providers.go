@@ -15,7 +15,7 @@ import (
 	"fairlead/internal/simulator"
 )
 
-// providerParts are the providers, their connections and their health.
+// providerParts holds the providers, their connections and their health.
 type providerParts struct {
 	loader         *providerset.Loader
 	providers      atomic.Pointer[providerset.Set]

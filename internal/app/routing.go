@@ -32,7 +32,7 @@ const (
 	minListLook = 250 * time.Millisecond
 )
 
-// routingParts are the components that routing decisions depend on, and those that explain and learn from decisions.
+// routingParts holds the components that make routing decisions, explain them and learn from their outcomes.
 type routingParts struct {
 	predictor *predict.Predictor
 	quality   *quality.Rater

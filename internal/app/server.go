@@ -27,7 +27,7 @@ import (
 	"fairlead/web"
 )
 
-// webParts are the listeners, the admin API, the manual and the dashboard.
+// webParts holds the listeners, the admin API, the manual and the dashboard.
 type webParts struct {
 	listener, adminListener *listener
 	edge                    edge

@@ -13,7 +13,7 @@ import (
 	"fairlead/internal/vault"
 )
 
-// storageParts are the data directory and the database.
+// storageParts holds the data directory and the database.
 type storageParts struct {
 	unlock    func() error
 	master    []byte // master key

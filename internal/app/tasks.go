@@ -19,7 +19,7 @@ import (
 // drainTime limits how long running requests may continue after the stop signal.
 const drainTime = 30 * time.Second
 
-// taskParts are the background tasks.
+// taskParts holds the state of the background tasks.
 type taskParts struct {
 	reloading sync.Mutex // held while a configuration is applied
 	tasks     sync.WaitGroup

@@ -25,10 +25,10 @@ type Attempt struct {
 	series    *Series
 	provider  *provider.Provider
 	call      *provider.Call
-	lifetime                 // its timer applies the first-token timeout, then the idle timeout
+	lifetime                 // the timer applies the first-token timeout, then the idle timeout
 	timing    *egress.Timing // nil before the call
 	body      countingReader
-	out       Output // see FlushBeforeWait
+	out       Output // output to flush before reading from the provider; see FlushBeforeWait
 	stream    llm.Stream
 	socket    *websocket.Conn // connection of a realtime session; nil for all other calls
 	pending   []llm.Event     // up to and including the first content
@@ -39,7 +39,7 @@ type Attempt struct {
 	state     state
 }
 
-// lifetime ends a call that is abandoned or exceeds a timeout.
+// lifetime cancels a call that is abandoned or exceeds a timeout.
 type lifetime struct {
 	ctx    context.Context //nolint:containedctx // context of one call only
 	cancel context.CancelCauseFunc
@@ -343,15 +343,14 @@ func (a *Attempt) Target() *provider.Target { return a.call.Target }
 // Credential returns the id of the credential that the attempt uses.
 func (a *Attempt) Credential() string { return a.note.Credential }
 
-// Output is the response to the client.
+// Output writes the response to the client.
 type Output interface {
-	// Unflushed reports whether events have been written and not sent.
+	// Unflushed reports whether written events have not been sent yet.
 	Unflushed() bool
 	Flush()
 }
 
-// FlushBeforeWait sends the events that out has buffered before the attempt waits for the provider, so that events that arrived together
-// are sent together.
+// FlushBeforeWait makes the attempt flush out before each read from the provider. Events that arrive together are then sent together.
 func (a *Attempt) FlushBeforeWait(out Output) { a.out, a.body.attempt = out, a }
 
 // Next returns the next event, whose bytes are valid until the following call. ok is false at the end. The idle timeout

@@ -38,7 +38,7 @@ func (s *providerSlots) of(name string) *limit.FairSemaphore {
 type countingReader struct {
 	io.ReadCloser
 	bytes   int64
-	attempt *Attempt // attempt whose output is flushed before each read; nil for none
+	attempt *Attempt // flushes its output before each read; nil for none
 }
 
 // Read implements io.Reader.

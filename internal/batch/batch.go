@@ -62,9 +62,9 @@ type Store interface {
 	SaveObject(ctx context.Context, o Object) error
 	// RemoveObject deletes an object. It does nothing for an unknown one.
 	RemoveObject(ctx context.Context, o Object) error
-	// SettleObject records the two steps of charging a batch. With a time, it begins: it returns the time of the first such call, which
-	// the entries of the batch have, so that a repeated settlement writes the same entries. With the zero time, it records that the
-	// entries are written. It reports first = false if that was recorded before.
+	// SettleObject records the two steps of charging a batch. With a time, it records the start of the settlement and returns the time of
+	// the first start. Entries use this time, so that a repeated settlement writes the same entries. With the zero time, it records that
+	// the entries are written; first is false if that was recorded before.
 	SettleObject(ctx context.Context, o Object, at time.Time) (began time.Time, first bool, err error)
 }
 

@@ -127,14 +127,14 @@ func (f *Form) Models(ctx context.Context) ([]Use, error) {
 	return uses, err
 }
 
-// Members of a request that name an object of the provider account.
+// Members of a request that refer to an object of the provider account.
 const (
 	FileID           = "file_id"
 	PreviousResponse = "previous_response_id"
 )
 
-// Rename replaces the names of models and the ids of objects in the requests of the file. model and object return the new ones. The member
-// of an object is FileID or PreviousResponse.
+// Rename replaces the model names and the object ids in the requests of the file. The functions model and object return the new values.
+// member is FileID or PreviousResponse.
 func (f *Form) Rename(ctx context.Context, model func(name string) string, object func(member, id string) (string, error)) error {
 	var out bytes.Buffer
 	out.Grow(len(f.parts[f.file].body))
@@ -162,8 +162,8 @@ func (f *Form) Rename(ctx context.Context, model func(name string) string, objec
 	return err
 }
 
-// renamed calls rename for the members that Rename replaces, in the order of the line. top is true for the body of a request. The metadata
-// of a request are texts of the client.
+// renamed calls rename for the members that Rename replaces, in the order of the line. top is true for the body of a request, whose
+// metadata is skipped because it belongs to the client.
 func renamed(v rawjson.Value, top bool, rename func(member string, at rawjson.Value) error) (err error) {
 	v.ForEach(func(key, value rawjson.Value) bool {
 		name := key.String()
@@ -185,7 +185,7 @@ func renamed(v rawjson.Value, top bool, rename func(member string, at rawjson.Va
 	return err
 }
 
-// each calls read for every request of the file. Lines are parsed strictly, so that the provider runs the model that was checked.
+// each calls read for every request of the file. It parses lines strictly, so that the provider runs the model that the gateway checked.
 func (f *Form) each(ctx context.Context, read func(number int, line []byte, body rawjson.Value, use Use) error) error {
 	number, requests := 0, 0
 	for line := range bytes.Lines(f.parts[f.file].body) {

@@ -81,7 +81,7 @@ func ReadTurn(req *llm.Request, turn *turncache.Turn) (r Reading, ends []int) {
 	} else {
 		t = c.readTask(body, req.Fields)
 		if turn != nil {
-			t.text = strings.Clone(t.text) // may be a small part of a long message
+			t.text = strings.Clone(t.text) // without the clone, a short text could keep a long message in memory
 		}
 	}
 	return c.read(&t), c.keep(turn, start, end, t, instructed <= start)
@@ -90,21 +90,21 @@ func ReadTurn(req *llm.Request, turn *turncache.Turn) (r Reading, ends []int) {
 // conversation is a request that is being read.
 type conversation struct {
 	messages  []message
-	known     int // messages that an earlier turn had
+	known     int // number of messages that are known from an earlier turn
 	system    string
 	tools     bool
 	maxOutput int64
 	state     Findings
 }
 
-// task is the part of a reading that depends only on the instructions and the words of the user.
+// task is the part of a reading that depends only on the instructions and the text of the user.
 type task struct {
 	text, system string
 	state        Findings // client, mode and inherited turns
-	purpose      Purpose  // of a prompt of a known client
+	purpose      Purpose  // purpose of a prompt that a known client sends; empty for others
 }
 
-// hasWords reports whether a message from an index on has instructions or words of the user, which may change the task.
+// hasWords reports whether a message at or after an index has instructions or text of the user, which may change the task.
 func (c *conversation) hasWords(from int) bool {
 	for i := from; i < len(c.messages); i++ {
 		if m := &c.messages[i]; m.author == bySystem || m.author == byUser && m.text() != "" {
@@ -127,7 +127,7 @@ func (c *conversation) readTask(body string, fields []llm.Field) task {
 			c.addSystem(rawjson.ParseString(body[f.Value:f.End]))
 		}
 	}
-	first := -1 // the user's first message
+	first := -1 // index of the user's first message
 	for i := range c.messages {
 		switch c.messages[i].author {
 		case bySystem:
@@ -146,7 +146,7 @@ func (c *conversation) readTask(body string, fields []llm.Field) task {
 	return task{c.task(first), c.system, c.state, c.knownPrompt()}
 }
 
-// read computes the state.
+// read computes the state of the conversation.
 func (c *conversation) read(t *task) Reading {
 	c.system, c.state = t.system, t.state
 	if c.state.Purpose = t.purpose; t.purpose == "" {

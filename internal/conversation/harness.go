@@ -202,7 +202,7 @@ const (
 
 // read adds a text without the blocks that clients add.
 func (b *blocks) read(text string) {
-	for from := 0; ; { // text[:from] belongs to the user's words and is added with what follows
+	for from := 0; ; { // text[:from] belongs to the user and is written with the text after it
 		at := from + strings.IndexByte(text[from:], '<')
 		if at < from || b.depth > maxDepth {
 			b.own.WriteString(text)

@@ -35,7 +35,7 @@ type message struct {
 const maxCapacity = 512
 
 // elements returns the messages of a list of about count messages in the body. A string is one message of the user. The first known
-// messages are those that an earlier turn had; they are not scanned.
+// messages are known from an earlier turn and are not scanned.
 func (k *reading) elements(body string, f llm.Field, count int) (messages []message, known int) {
 	raw := body[f.Value:f.End]
 	if raw != "" && raw[0] == '"' {

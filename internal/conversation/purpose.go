@@ -120,7 +120,7 @@ const (
 	wholeStem     = 3   // bytes up to which a stem has to be a whole word
 )
 
-// lastWords returns the text of the user's last message that has one.
+// lastWords returns the text of the last user message that has text.
 func (c *conversation) lastWords() string {
 	for i := len(c.messages) - 1; i >= 0; i-- {
 		if c.messages[i].author == byUser && c.messages[i].text() != "" {
@@ -130,7 +130,7 @@ func (c *conversation) lastWords() string {
 	return ""
 }
 
-// knownPrompt returns the purpose of a prompt of a known client, or nothing.
+// knownPrompt returns the purpose of a prompt that a known client sends, or an empty string.
 func (c *conversation) knownPrompt() (known Purpose) {
 	last := c.lastWords()
 	for _, text := range []string{c.system, head(last, markerBytes), tail(last, markerBytes)} {
@@ -147,7 +147,7 @@ func (c *conversation) knownPrompt() (known Purpose) {
 	return known
 }
 
-// purpose returns the housekeeping purpose of a request with one message of the user, or nothing.
+// purpose returns the housekeeping purpose of a request with one user message, or an empty string.
 func (c *conversation) purpose() Purpose {
 	users := 0
 	for i := range c.messages {

@@ -14,7 +14,7 @@ type reading struct {
 	end      int // position after the last message
 	messages []position
 	facts    []*facts // facts of the last messages
-	task     *task    // nil if it depends on bytes after end
+	task     *task    // nil if the task depends on bytes after end
 }
 
 // position is where a message is in the body.
@@ -37,8 +37,8 @@ const (
 	earlier      = 4       // messages between the two readings that are stored, because clients change their last messages
 )
 
-// keep stores the state for the next turn. It returns the positions up to which the body of the next turn may be the same. The task
-// is kept if it is determined by the bytes up to the last message.
+// keep stores the state for the next turn. It returns the positions up to which the body of the next turn may be the same. It stores the
+// task if determined is set: the task then depends only on the bytes up to the last message.
 func (c *conversation) keep(turn *turncache.Turn, start, end int, t task, determined bool) (ends []int) {
 	n := len(c.messages)
 	if turn == nil || end > math.MaxInt32 || n == 0 || n > maxPositions {
@@ -58,7 +58,7 @@ func (c *conversation) keep(turn *turncache.Turn, start, end int, t task, determ
 		}
 		if back > 0 {
 			end = int(positions[n-1-back].to)
-			determined = determined && !c.hasWords(n-back) // otherwise the task of the earlier messages may be another one
+			determined = determined && !c.hasWords(n-back) // the later messages may have changed the task
 		}
 		state := &reading{list: start, end: end, messages: positions[:n-back], facts: known[min(first, n-back) : n-back]}
 		size := 128 + 16*n + 160*(n-first)

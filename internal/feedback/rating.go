@@ -78,7 +78,7 @@ type Rating struct {
 	Rated
 }
 
-// Rated is the model that a rating is about, and the prompt that the model responded to.
+// Rated is the rated model and the prompt that it responded to.
 type Rated struct {
 	Model     string       // model that responded
 	Other     string       // model whose response was compared, for a verdict

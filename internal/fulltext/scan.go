@@ -18,7 +18,7 @@ var unsearched = map[string]bool{
 	"previous_response_id": true, "prompt_cache_key": true, "user": true, "user_id": true, "session_id": true, "modelVersion": true, "responseId": true,
 }
 
-// Scanner finds the texts in the pieces of a JSON document. The pieces are passed in their order; a string is never cut.
+// Scanner finds the texts in the pieces of a JSON document. The caller passes the pieces in order and never splits a string.
 type Scanner struct {
 	// SkipAnswers skips messages with the role of a model, because requests repeat the responses of earlier turns.
 	SkipAnswers bool

@@ -24,7 +24,7 @@ func (g *Gateway) recall(ctx context.Context, in *incoming, grant *account.Grant
 	}
 	session := g.Reasoning.Begin(grant.Workspace.ID, retention(p, rec))
 	if p.req.Answers > 0 {
-		// The error is ignored, because such a request fails only at targets with another format.
+		// A conversion error is ignored, because the request then fails only at targets with another format.
 		if conv, err := in.Route.Format.Conversation(ctx, p.req); err == nil {
 			p.req.RestoredBytes = session.Recall(ctx, p.req, conv)
 		}

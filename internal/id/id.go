@@ -19,7 +19,7 @@ func New(prefix string, now time.Time) string {
 	return encode(prefix, now, random)
 }
 
-// Derive returns the ID of a time and a text: the same arguments always give the same ID.
+// Derive returns an ID that depends only on its arguments.
 func Derive(prefix string, t time.Time, text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return encode(prefix, t, [10]byte(sum[:10]))

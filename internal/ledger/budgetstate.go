@@ -48,7 +48,7 @@ type budgetWindow struct {
 	used       time.Time
 }
 
-// ownAmounts are the amounts of this replica in the current window.
+// ownAmounts holds the amounts that this replica has reserved and charged in the current window.
 type ownAmounts struct {
 	held           money.Amount
 	localAllowance money.Amount // amount that this replica may spend without Redis
@@ -61,9 +61,9 @@ type ownAmounts struct {
 	sendingCost    money.Amount // the part of unsentCost in a running call
 }
 
-// redisState is the state of this replica in Redis.
+// redisState describes how the amounts of this replica relate to the amounts in Redis.
 type redisState struct {
-	baseID           string // base that charged is relative to; empty before the first
+	baseID           string // base that charged is relative to; empty before the first load
 	generation       int64
 	epoch            string // Redis epoch that has all amounts of this replica
 	outcomeUnknown   bool   // whether the outcome of the last call is unknown

@@ -48,7 +48,7 @@ type Shared struct {
 	cursor        changeCursor // used by the heartbeat only
 }
 
-// waits are the waits of a shared ledger. Tests shorten them.
+// waits holds the durations that a shared ledger waits. Tests shorten them.
 type waits struct {
 	wait       time.Duration // maximum wait for reserved money
 	outageWait time.Duration // maximum wait for Redis to recover

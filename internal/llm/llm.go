@@ -51,7 +51,7 @@ type Request struct {
 	Headers
 }
 
-// Payload is a body in a wire format.
+// Payload is the body of a request in a wire format.
 type Payload struct {
 	Format string // wire format of Body, such as "chat"
 	Body   []byte
@@ -80,7 +80,7 @@ type ProviderState struct {
 	Account    string          // field that refers to an object of one provider account; empty for none
 }
 
-// Prompt describes the messages.
+// Prompt describes the messages of a request.
 type Prompt struct {
 	Messages      int
 	Answers       int      // number of assistant messages
@@ -88,14 +88,14 @@ type Prompt struct {
 	Asked         LazyText // first text of the last user message
 	Instructed    LazyText // first text of a system message
 	HasSignatures bool     // messages contain signatures of other providers, added by earlier responses of the gateway
-	Plain         bool     // nothing that only some providers of the format accept: custom tools, wrapped signatures, system turns
+	Plain         bool     // whether every provider of the format accepts the messages: no custom tools, wrapped signatures or system turns
 }
 
 // PromptSize is the amount of text in the prompt.
 type PromptSize struct {
 	ASCIIBytes    int // bytes of prompt text in ASCII
 	NonASCIIBytes int // bytes of prompt text outside ASCII
-	ExtraBytes    int // part of ASCIIBytes and NonASCIIBytes in unknown members, which a provider may ignore
+	ExtraBytes    int // part of both sums in unknown members, which a provider may ignore
 	RestoredBytes int // reasoning that the gateway adds because the client did not send it back
 	Predicted     int // bytes of predicted output; rejected predictions are billed as output
 	Text          Text
@@ -112,8 +112,7 @@ type Attachments struct {
 	Unsized       int     // attachments that only the provider can count: audio, video, documents, parts of unknown type
 }
 
-// EmbeddingOptions describe the inputs and the vectors of a request for embeddings. Requests for completions and moderation
-// have several inputs too.
+// EmbeddingOptions describes the inputs and the vectors of a request for embeddings. Completions and moderation requests also use Inputs.
 type EmbeddingOptions struct {
 	Inputs     int     // number of inputs
 	Longest    float64 // share of the longest input in the total
@@ -122,7 +121,7 @@ type EmbeddingOptions struct {
 	Base64     bool    // the caller wants base64 vectors
 }
 
-// Labels are the caller's own names for the request.
+// Labels identify the end user and carry the caller's metadata.
 type Labels struct {
 	EndUser  string            // name of the caller's end user (`user`, `safety_identifier`)
 	Metadata map[string]string // the caller's labels

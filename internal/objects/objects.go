@@ -171,10 +171,10 @@ func (o *Request) upload(ctx context.Context) ([]byte, error) {
 	return o.make(ctx, p, made, op)
 }
 
-// references returns a function that finds the object which a request of a file names, and returns its id at the provider. The object must
-// belong to the workspace, because workspaces share the account, and to the account of the file.
+// references returns a function that looks up an object which a request of the file names. It returns the id of the object at the provider.
+// The object must belong to the workspace, because workspaces share provider accounts, and to the account of the file.
 func (o *Request) references(ctx context.Context, file batch.Object) func(member, id string) (string, error) {
-	known := map[string]bool{} // files
+	known := map[string]bool{} // ids of files that were found
 	return func(member, id string) (string, error) {
 		if member == batch.PreviousResponse {
 			stored, ok := o.IDs.Open(file.WorkspaceID, id)

@@ -95,7 +95,8 @@ func (o *Request) settleBatch(ctx context.Context, p *provider.Provider, of batc
 	if began.IsZero() {
 		return nil
 	}
-	// If the process stops before the batch is settled, a later request writes entries with the same ids, which the store counts once.
+	// If the process stops before it marks the batch as settled, a later request writes entries with the same ids, and the store counts
+	// them once.
 	var total money.Amount
 	entries := make([]*requestlog.Entry, len(charges))
 	for i, c := range charges {
@@ -111,7 +112,7 @@ func (o *Request) settleBatch(ctx context.Context, p *provider.Provider, of batc
 	if err != nil {
 		return databaseError(err)
 	}
-	if first { // another request may have written the same entries
+	if first { // otherwise another request has charged the batch
 		for _, e := range entries {
 			o.Observe(e)
 		}
@@ -179,7 +180,7 @@ func (o *Request) newCharge(p *provider.Provider, of batch.Object, reported stri
 	return c
 }
 
-// batchEntry returns the entry with the usage of a model in a batch whose settlement began at a time.
+// batchEntry returns the entry with the usage of one model in a batch. began is the start of the settlement.
 func (o *Request) batchEntry(of batch.Object, key *account.Key, c *batchCharge, began time.Time) *requestlog.Entry {
 	e := &requestlog.Entry{
 		ID:      id.Derive("req", began, strings.Join([]string{of.WorkspaceID, of.ID, c.model}, "\x00")),

@@ -50,7 +50,7 @@ func (j *joiner) join(steps []byte, depth int) error {
 		case kind == List:
 			return j.join(content, depth+1)
 		}
-		if cap(j.body)-len(j.body) < len(content) { // append alone would copy a long body many times
+		if cap(j.body)-len(j.body) < len(content) { // append alone would copy a long body several times
 			j.body = slices.Grow(j.body, len(j.body)+len(content))
 		}
 		j.body = append(j.body, content...)

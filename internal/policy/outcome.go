@@ -24,7 +24,7 @@ type Outcome struct {
 	filters
 }
 
-// filters are the rules that allow or exclude targets.
+// filters holds the rules that allow or exclude targets.
 type filters struct {
 	allow, exclude []*rule
 }

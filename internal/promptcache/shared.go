@@ -13,7 +13,7 @@ import (
 
 const (
 	readTimeout    = 2 * time.Millisecond // how long a request waits for the Remote
-	readBackoff    = time.Second          // no reads for this long after a failed or slow one
+	readBackoff    = time.Second          // pause between reads after a failed or slow read
 	remoteTimeout  = time.Second          // for calls that no request waits for
 	maxReads       = 16
 	queueSize      = 4096 // links waiting to be published
@@ -43,8 +43,8 @@ type Shared struct {
 	remote       Remote
 	queue        chan Item
 	readSlots    chan struct{} // one slot per read in progress
-	began        time.Time     // with a reading of the monotonic clock
-	backoffUntil atomic.Int64  // nanoseconds since began on the monotonic clock; no reads before then
+	began        time.Time     // start time, with a monotonic clock reading
+	backoffUntil atomic.Int64  // end of the pause between reads, in nanoseconds since began
 	dropped      atomic.Int64
 	readTimeout  time.Duration
 }

@@ -35,13 +35,13 @@ type Target struct {
 	Effort  string           // reasoning effort that the router chose; empty to send the caller's, if any
 }
 
-// Retention describes what a provider stores.
+// Retention describes whether a provider stores requests.
 type Retention struct {
-	Collects      bool // the provider may store or train on requests
+	Collects      bool // the provider may store requests or train on them
 	ZeroRetention bool // the provider stores nothing, as declared by the operator
 }
 
-// Traits describe what the provider's API accepts for a target.
+// Traits describes the abilities and limits of the provider's API for a target.
 type Traits struct {
 	Lacks         llm.Abilities // abilities that the API cannot express for any model
 	ResponsesOnly bool          // available only through the Responses API
@@ -196,7 +196,7 @@ type Access struct {
 	Secrets    []string // masked in responses in addition to Secret
 }
 
-// Sealing replaces the ids of responses that the provider stores.
+// Sealing holds the data for replacing the ids of stored responses by ids that only the workspace can use.
 type Sealing struct {
 	Workspace string // id of the caller's workspace
 	Session   string // id of the session; empty for none

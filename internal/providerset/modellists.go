@@ -20,7 +20,7 @@ const (
 	listEvery       = 10 * time.Minute // interval between reads of a list that requests depend on
 	listRetry       = 30 * time.Second // delay after the first failed read; doubles up to the interval
 	listStart       = 30 * time.Second // maximum random delay of the first read of the other lists
-	listsAtOnce     = 4                // providers whose lists are read concurrently
+	listsAtOnce     = 4                // number of providers whose lists are read concurrently
 	maxListed       = 500              // models per list
 	maxModelID      = 256              // bytes of a model's name
 	listCredentials = 8                // credentials per provider whose lists are read

@@ -34,7 +34,7 @@ type Limits struct {
 type Meter interface {
 	// Response charges a response of the session's model. u is nil if the provider reports no usage.
 	Response(ctx context.Context, u *llm.Usage) error
-	// Transcriber is called when another model begins to transcribe the input.
+	// Transcriber is called when the model that transcribes the input changes.
 	Transcriber(ctx context.Context, model string) error
 	// Transcription charges a transcription of the input by another model. u is nil if the provider reports no tokens.
 	Transcription(ctx context.Context, model string, u *llm.Usage) error

@@ -24,7 +24,7 @@ type Filter struct {
 	Text      string // words searched in stored bodies, in the syntax of package fulltext
 }
 
-// Lists are the accepted values of columns. An empty list accepts all.
+// Lists holds the accepted values of each column. An empty list accepts all values.
 type Lists struct {
 	ID        []string
 	Decision  []string
@@ -43,7 +43,7 @@ type Lists struct {
 	Client    []string
 }
 
-// Ranges are the accepted amounts and durations, bounds included. A nil amount and a zero duration accept all.
+// Ranges holds the accepted ranges of amounts and durations, including their bounds. A nil amount or a zero duration sets no bound.
 type Ranges struct {
 	MinCost    *money.Amount
 	MaxCost    *money.Amount

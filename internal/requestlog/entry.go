@@ -37,8 +37,8 @@ func (o Outcome) IsError() bool {
 	return o == UpstreamError || o == GatewayError || o == Partial || o == Interrupted
 }
 
-// Entry is the record of one request. Zero values mean "unknown" or "did not happen". Its parts are embedded, so that the JSON has
-// their fields as members of the entry.
+// Entry is the record of one request. Zero values mean "unknown" or "did not happen". The groups of fields are embedded, so that the JSON
+// object has no nested objects for them.
 type Entry struct {
 	ID string `json:"id"`
 	Owner
@@ -54,19 +54,19 @@ type Entry struct {
 
 	BodyState BodyState `json:"body_state"`
 	Body      Body      `json:"-"` // stored separately
-	// Trace is the place of the request in a trace. It is not stored, and empty if requests are not traced.
+	// Trace is the trace context of the request. It is not stored, and is empty if requests are not traced.
 	Trace tracecontext.Context `json:"-"`
 }
 
-// Owner is the workspace of a request, and the key or account that sent it.
+// Owner identifies the workspace of a request, and the key or account that sent the request.
 type Owner struct {
 	WorkspaceID string `json:"workspace_id"`
 	KeyID       string `json:"key_id,omitempty"`
 	KeyName     string `json:"key_name,omitempty"`
-	AccountID   string `json:"account_id,omitempty"` // set instead of a key when a dashboard session sent it
+	AccountID   string `json:"account_id,omitempty"` // set instead of a key for requests from the dashboard
 }
 
-// Timing is the start of a request and its durations.
+// Timing holds the start of a request and its durations.
 type Timing struct {
 	Time     time.Time     `json:"time"`
 	Latency  time.Duration `json:"latency_ns"`  // from first byte in to last byte out
@@ -77,7 +77,7 @@ type Timing struct {
 	Wait time.Duration `json:"wait_ns,omitempty"`
 }
 
-// Call is the model call that the client made.
+// Call describes the request that the client sent.
 type Call struct {
 	Endpoint  string `json:"endpoint"` // such as "chat/completions"
 	Format    string `json:"format"`
@@ -86,7 +86,7 @@ type Call struct {
 	Preview   string `json:"preview,omitempty"` // beginning of the prompt
 }
 
-// Routing is the model that served a request, the decision that selected it, and the attempts.
+// Routing holds the model that served a request, the decision that selected the model, and the attempts.
 type Routing struct {
 	Model     string   `json:"model,omitempty"`    // canonical name of the model that served the request
 	Provider  string   `json:"provider,omitempty"` // provider that served the request
@@ -112,7 +112,7 @@ type Result struct {
 	Finish  string   `json:"finish_reason,omitempty"`
 }
 
-// Charge is the usage of a request and its cost.
+// Charge holds the usage of a request and its cost.
 type Charge struct {
 	Usage     llm.Usage     `json:"usage"`
 	UsageFlag UsageFlag     `json:"usage_flag,omitempty"` // set where the provider's usage was not charged as reported
@@ -128,7 +128,7 @@ type Baseline struct {
 	BaselineBill   *catalog.Bill        `json:"baseline_bill,omitempty"`
 }
 
-// Labels are the session, the end user and the tags of a request.
+// Labels holds the session, the end user and the tags of a request.
 type Labels struct {
 	Session string `json:"session,omitempty"`
 	// SessionSource is given or derived: whether the client named the session. It is empty for an entry without a session.
@@ -140,7 +140,7 @@ type Labels struct {
 	Metadata map[string]string `json:"metadata,omitempty"`
 }
 
-// Connection is the client and the amount of data that was exchanged with it.
+// Connection describes the client and the amount of data exchanged with the client.
 type Connection struct {
 	Client   string `json:"client,omitempty"` // user agent, shortened
 	IP       string `json:"ip,omitempty"`
@@ -349,7 +349,7 @@ const (
 	UsageAboveHold UsageFlag = "above_hold" // the usage costs more than was held; the charge is the hold
 )
 
-// Attempt is one call to one target. Like those of an entry, its parts are embedded.
+// Attempt is one call to one target. Its groups of fields are embedded like those of Entry.
 type Attempt struct {
 	Target
 	AttemptTiming
@@ -364,7 +364,7 @@ type Attempt struct {
 	Check CheckState `json:"check,omitempty"`
 }
 
-// Target is the target of an attempt and the credential that was used.
+// Target identifies the target of an attempt and the credential used.
 type Target struct {
 	Provider   string `json:"provider"`
 	Model      string `json:"model"`
@@ -372,9 +372,9 @@ type Target struct {
 	Credential string `json:"credential,omitempty"`
 }
 
-// AttemptTiming is the start of an attempt and its durations.
+// AttemptTiming holds the start of an attempt and its durations.
 type AttemptTiming struct {
-	Start time.Duration `json:"start_ns"` // after the request's start
+	Start time.Duration `json:"start_ns"` // time since the start of the request
 	// Wait is the time spent waiting before the attempt: backoff, a provider slot, returning traffic after an outage.
 	Wait       time.Duration `json:"wait_ns,omitempty"`
 	Connect    time.Duration `json:"connect_ns"` // until the connection was ready
@@ -391,7 +391,7 @@ type AttemptResult struct {
 	RetryAfter time.Duration `json:"retry_after_ns,omitempty"`
 }
 
-// PromptCache is how the gateway used the prompt cache of the provider.
+// PromptCache describes how the gateway used the prompt cache of the provider.
 type PromptCache struct {
 	// CacheMark is the lifetime of the prompt-cache mark that the gateway set, 5m or 1h; empty for none.
 	CacheMark string `json:"cache_mark,omitempty"`

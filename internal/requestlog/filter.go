@@ -135,7 +135,7 @@ type Figures struct {
 	Quantiles
 }
 
-// RequestCounts are numbers of requests and attempts.
+// RequestCounts holds the numbers of requests and attempts.
 type RequestCounts struct {
 	Requests  int64 `json:"requests"`
 	Served    int64 `json:"served"`          // requests that a target served; only these have latencies and costs
@@ -150,7 +150,7 @@ type RequestCounts struct {
 	Compared  int64 `json:"compared"` // requests with a known cost and a known baseline cost
 }
 
-// Spending is the cost of requests and their cost at the baseline model.
+// Spending is the cost of requests, and the cost that they would have had on the baseline model.
 type Spending struct {
 	Cost         money.Amount `json:"cost_usd"`
 	ComparedCost money.Amount `json:"compared_cost_usd"` // cost of the requests with a known baseline cost
@@ -164,7 +164,7 @@ type Tokens struct {
 	OutputTokens int64 `json:"output_tokens"`
 }
 
-// Quantiles are estimated from histograms, within 10 %.
+// Quantiles holds quantiles of latency and time to first token, estimated from histograms with an error of at most 10 %.
 type Quantiles struct {
 	LatencyP50 int64 `json:"latency_p50_ms"`
 	LatencyP95 int64 `json:"latency_p95_ms"`

@@ -45,7 +45,7 @@ func unfold(folded []byte) (lines []byte) {
 		if rest == nil {
 			break
 		}
-		last := len(lines) - had // start of the event before
+		last := len(lines) - had // start of the previous event
 		if len(lines) > 0 {
 			lines = append(lines, '\n')
 		}
@@ -58,8 +58,8 @@ func unfold(folded []byte) (lines []byte) {
 	return lines
 }
 
-// cutFolded decodes one event after an event of had bytes: how many bytes it shares with the start and with the end of that event, and
-// the bytes between them. rest is nil if the event is malformed.
+// cutFolded decodes one event. before and after are the numbers of bytes that it shares with the start and the end of the previous event,
+// which has had bytes. news holds the bytes between them. rest is nil if the event is malformed.
 func cutFolded(folded []byte, had int) (before, after int, news, rest []byte) {
 	var numbers [3]int
 	for i := range numbers {

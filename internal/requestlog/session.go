@@ -22,7 +22,7 @@ type Session struct {
 	Preview string   // from the first request
 }
 
-// SessionFigures are the sums over the requests of a session.
+// SessionFigures holds sums over the requests of a session.
 type SessionFigures struct {
 	Turns    int64 // requests
 	Errors   int64

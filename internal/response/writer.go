@@ -47,7 +47,7 @@ type Writer struct {
 		interval time.Duration
 	}
 	events   int  // events written
-	deferred bool // see DeferFlush
+	deferred bool // whether DeferFlush was called
 }
 
 // connection sends bytes to one client. Sending fails when the client stops reading for too long.
@@ -202,14 +202,14 @@ func (w *Writer) DeferFlush() {
 	w.deferred = true
 }
 
-// Unflushed reports whether events wait for Flush.
+// Unflushed reports whether written events have not been sent yet.
 func (w *Writer) Unflushed() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.client.unflushed
 }
 
-// Flush sends the events that were written. The next write returns an error of the connection.
+// Flush sends the events that were written. An error of the connection is returned by the next write.
 func (w *Writer) Flush() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -97,7 +97,7 @@ type candidate struct {
 	estimates
 }
 
-// estimates are the expected cost and latency of a candidate with an effort, and the penalty that follows from them.
+// estimates holds the expected cost and latency of a candidate at a reasoning effort, and the resulting penalty.
 type estimates struct {
 	effort             *effortEntry // nil for the model's default
 	cost               money.Amount // cost of this request; valid if priced
@@ -128,7 +128,7 @@ type ranking struct {
 	standings
 }
 
-// criteria are the same for all candidates of a decision.
+// criteria holds the inputs of the ranking that are the same for all candidates.
 type criteria struct {
 	objective   Objective
 	step        int              // escalation step
@@ -142,7 +142,7 @@ type criteria struct {
 	maxOutput   int64   // maximum output tokens set by caller and policies; 0 for no limit
 }
 
-// promptTokens counts the prompt for each model on first use.
+// promptTokens counts the tokens of the prompt for each model, on first use.
 type promptTokens struct {
 	tokenMeter token.Meter
 	measured   bool    // tokenMeter is set

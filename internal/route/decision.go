@@ -45,7 +45,7 @@ type Decision struct {
 	Plan []*provider.Target `json:"-"` // targets to try, best first
 }
 
-// Lead compares the choice with the next target of the plan.
+// Lead compares the chosen target with the next target of the plan.
 type Lead struct {
 	RunnerUp string  `json:"runner_up,omitempty"` // next target of the plan
 	Margin   float64 `json:"margin,omitempty"`    // score difference between the choice and the runner-up
@@ -64,7 +64,7 @@ type Experiment struct {
 	HeldOut  string `json:"held_out,omitempty"` // the router's choice, if the baseline serves the request for comparison
 }
 
-// PolicyEffects are effects of policies other than the choice of a target.
+// PolicyEffects holds the effects of policies other than the choice of a target.
 type PolicyEffects struct {
 	MaxOutput  int64 `json:"max_output,omitempty"`  // limit on output tokens; 0 for none
 	OmitBodies bool  `json:"omit_bodies,omitempty"` // prompt and answer are not stored
@@ -210,7 +210,7 @@ type ResponseOptions struct {
 	Stream    bool          `json:"stream"`
 }
 
-// PromptParts counts the messages and the attachments.
+// PromptParts counts the messages and the attachments of the prompt.
 type PromptParts struct {
 	Messages      int `json:"messages,omitempty"`
 	Images        int `json:"images,omitempty"`
@@ -219,7 +219,7 @@ type PromptParts struct {
 	Unsized       int `json:"unsized,omitempty"`        // attachments whose token count only the provider knows
 }
 
-// EmbeddingOptions describe the inputs and the vectors of a request for embeddings.
+// EmbeddingOptions describes the inputs and the vectors of a request for embeddings.
 type EmbeddingOptions struct {
 	Longest    float64 `json:"longest,omitempty"` // share of the longest of several inputs, which must fit the context window
 	Dimensions int64   `json:"dimensions,omitempty"`
@@ -251,8 +251,8 @@ type Caller struct {
 	Tags      map[string]string   `json:"tags,omitempty"`
 }
 
-// Exploration holds the random draws. A Draw below Explore selects a model at random. With a Trial, Explore is a share of the
-// spending.
+// Exploration holds the random draws for trying other models. If Draw is below Explore, a model is selected at random. With a Trial,
+// Explore is a share of the spending.
 type Exploration struct {
 	Explore float64  `json:"explore,omitempty"`
 	Draw    float64  `json:"draw,omitempty"`

@@ -63,16 +63,16 @@ type Ring struct {
 	uses  useBook
 }
 
-// polls lets requests with unknown keys wait for the next poll.
+// polls makes requests with unknown keys wait for the next poll of the store.
 type polls struct {
-	running atomic.Bool   // Run is running; otherwise requests do not wait
-	waiting atomic.Int64  // requests that wait
+	running atomic.Bool   // whether Run is running; requests wait only while it is
+	waiting atomic.Int64  // number of waiting requests
 	wake    chan struct{} // makes Run poll immediately
 	mu      sync.Mutex
 	next    chan struct{} // closed after a poll that started after this channel was read
 }
 
-// begin returns the channel of the requests that wait for the poll that begins. Later requests wait for the next one.
+// begin starts a poll and returns the channel that its waiting requests use. Later requests wait for the next poll.
 func (p *polls) begin() (waiters chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

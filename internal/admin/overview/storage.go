@@ -51,7 +51,7 @@ func storageAttention(d DiskUse) []Attention {
 	return list
 }
 
-// least returns the given part of whole, but at most bound.
+// least returns the smaller of bound and the given share of whole.
 func least(whole int64, part float64, bound int64) int64 {
 	return min(int64(float64(whole)*part), bound)
 }

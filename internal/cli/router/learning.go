@@ -168,7 +168,7 @@ type simulation struct {
 	traffic   []simPrompt
 	judged    []simPrompt
 	objective route.Objective
-	static    []protocol.Spend // results of the static router on judged, by trade-off
+	static    []protocol.Spend // results of the static router on the judged prompts, by trade-off
 }
 
 // simPrompt is a prompt with the outcome and the cost of each model.

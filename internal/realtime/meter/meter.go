@@ -24,10 +24,10 @@ type Admission struct {
 	Check func() error
 	// Next counts the next response on the limits of the key and holds its maximum cost. It may return the slot together with an error.
 	Next func(ctx context.Context) (*limit.Slot, *ledger.Hold, error)
-	// Transcribe holds the maximum cost of one transcription, in addition to the amount held for a response. The target is nil for an
-	// unknown model. It returns an error if the price of the model is unknown and the key may not use such models.
+	// Transcribe holds the maximum cost of one transcription, in addition to held, the amount held for a response. t is nil for an unknown
+	// model. Transcribe returns an error if the price of the model is unknown and the key may not use such models.
 	Transcribe func(ctx context.Context, model string, t *provider.Target, held money.Amount) (*ledger.Hold, error)
-	// Charge charges a cost that has no hold. It is not called at the same time as the functions above.
+	// Charge charges a cost without a hold. It is never called concurrently with the functions above.
 	Charge func(ctx context.Context, cost money.Amount)
 }
 
@@ -42,7 +42,7 @@ type Meter struct {
 	hold       *ledger.Hold
 	settled    bool         // the hold is settled and was not renewed
 	turn       *limit.Slot  // counts the tokens of the next response
-	transcript *ledger.Hold // of the next transcription; nil without a transcription model
+	transcript *ledger.Hold // hold of the next transcription; nil without a transcription model
 	charge     bill.Charge
 	baseline   *catalog.Price // nil for none
 	unreported int64          // responses without usage
@@ -118,7 +118,7 @@ func (m *Meter) settle(ctx context.Context, cost money.Amount) {
 	}
 }
 
-// transcriber returns the target of a transcription model at the provider of the session; nil for an unknown one.
+// transcriber returns the target of a transcription model at the provider of the session, or nil for an unknown model.
 func (m *Meter) transcriber(model string) *provider.Target {
 	targets := m.snapshot.Named(m.target.Provider + "/" + model)
 	if model == "" || len(targets) == 0 || !targets[0].Serves(llm.Transcribe) {
@@ -127,7 +127,7 @@ func (m *Meter) transcriber(model string) *provider.Target {
 	return targets[0]
 }
 
-// Transcriber implements realtime.Meter. It replaces the hold of the former model.
+// Transcriber implements realtime.Meter. It replaces the hold of the previous model.
 func (m *Meter) Transcriber(ctx context.Context, model string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -158,7 +158,7 @@ func (m *Meter) Transcription(ctx context.Context, model string, u *llm.Usage) e
 	default:
 		cost = m.add(target.Price, *u, m.transcript)
 	}
-	if m.transcript == nil { // a transcription can end after the session has lost its hold
+	if m.transcript == nil { // a transcription can end after its hold was released
 		if cost != 0 {
 			m.admission.Charge(ctx, cost)
 		}
@@ -170,7 +170,7 @@ func (m *Meter) Transcription(ctx context.Context, model string, u *llm.Usage) e
 	return err
 }
 
-// add adds a usage at a price to the charge, and returns its cost, which is at most the hold. The hold may be nil for a transcription.
+// add adds a usage to the charge and returns its cost, which is at most the hold. hold may be nil for a transcription.
 func (m *Meter) add(p *catalog.Price, u llm.Usage, hold *ledger.Hold) money.Amount {
 	response := hold == m.hold
 	sum := &m.charge.Usage
@@ -202,7 +202,7 @@ func (m *Meter) add(p *catalog.Price, u llm.Usage, hold *ledger.Hold) money.Amou
 // Check implements realtime.Meter.
 func (m *Meter) Check() error { return m.admission.Check() }
 
-// Release frees what the next response and the next transcription would have used.
+// Release releases the holds of the next response and the next transcription.
 func (m *Meter) Release(ctx context.Context) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
