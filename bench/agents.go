@@ -61,7 +61,7 @@ func (b *bench) runAgents(ctx context.Context, servers []*server) (agentResults,
 	return got, nil
 }
 
-// compareAgents runs sessions of coding agents on two builds, which run at the same time, and on the floor.
+// compareAgents runs sessions of coding agents on two builds and on the floor, which all run at the same time.
 func (b *bench) compareAgents(ctx context.Context, builds []string) error {
 	defer b.stopAll()
 	up, err := b.startSelf(ctx, "upstream")

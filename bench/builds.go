@@ -19,8 +19,8 @@ import (
 	"fairlead/bench/load"
 )
 
-// compareBuilds measures two builds of Fairlead alternately, with and without TLS between the callers and the gateway. Sessions of
-// agents run without TLS.
+// compareBuilds measures two builds of Fairlead alternately, with and without TLS between clients and gateway. Agent sessions run without
+// TLS.
 func (b *bench) compareBuilds(ctx context.Context, other string) error {
 	builds := []string{b.binary, other}
 	if len(b.only) == 0 {

@@ -36,7 +36,7 @@ type webParts struct {
 	dashboard               http.Handler
 }
 
-// listen opens the listeners. They reject requests until openWeb.
+// listen opens the listeners. They reject requests until openWeb is called.
 func (a *App) listen(ctx context.Context, c config.Config) (err error) {
 	a.edge.publicURL = settings.PublicURL(c)
 	var cert *tls.Config

@@ -17,10 +17,10 @@ const (
 	maxLines            = 2500 // of a package, without blank lines and comments
 	maxMethods          = 60   // of a type
 	maxInterfaceMethods = 6    // an embedded interface counts as one
-	maxFields           = 15   // of a struct on the request path; an embedded struct counts as one
+	maxFields           = 15   // maximum fields of a struct on the request path; an embedded struct counts as one
 )
 
-// largeStructs lists the structs of the request path with more than maxFields fields.
+// largeStructs lists the structs on the request path that may have more than maxFields fields, with the reason.
 var largeStructs = map[string]string{
 	"internal/catalog.Model":              "a row of the catalog",
 	"internal/catalog.Override":           "a row of the settings file",
@@ -41,7 +41,7 @@ type size struct {
 	lines      int
 	methods    map[string]int // by type
 	interfaces map[string]int // methods by interface; the largest one of those without a name
-	fields     map[string]int // by struct; the largest one of those without a name
+	fields     map[string]int // fields by struct; the largest number for structs without a name
 }
 
 func TestPackagesAreSmall(t *testing.T) {

@@ -27,7 +27,8 @@ func (s *flushingSink) FlushError() error {
 	return nil
 }
 
-// packets is a provider whose response arrives in several packets. It records the number of flushes before each read; the last read is at the end.
+// packets is a provider whose response arrives in several packets. It records the number of flushes before each read, including the read
+// that returns io.EOF.
 type packets struct {
 	parts   []string
 	to      *flushingSink

@@ -29,7 +29,8 @@ import (
 	"fairlead/internal/route"
 )
 
-// fakeObjects keeps objects in memory. New objects return failing, and the end of a settlement stopped, unless these are nil.
+// fakeObjects keeps objects in memory. If failing is set, adding an object returns failing. If stopped is set, the end of a settlement
+// returns stopped.
 type fakeObjects struct {
 	mu               sync.Mutex
 	list             []batch.Object
@@ -460,7 +461,7 @@ func TestBatchesAreChecked(t *testing.T) {
 	}
 }
 
-// Requests of a file reach only files and responses of their workspace at the account of the file.
+// The requests of a file can refer only to files and responses of their workspace at the account of the file.
 func TestBatchLinesNameOnlyObjectsOfTheirWorkspace(t *testing.T) {
 	t.Parallel()
 	k, v := batchKit(t)

@@ -695,7 +695,7 @@ func TestRealtimeTranscriptionWithoutAPriceIsRefused(t *testing.T) {
 
 func TestRealtimeTranscriptionsAreHeld(t *testing.T) {
 	t.Parallel()
-	const cost = money.Amount(1000*6_000 + 100*10_000) // of the event transcribe
+	const cost = money.Amount(1000*6_000 + 100*10_000) // cost of the transcribe event
 	k, first, _ := voiceKit(t)
 	first.writes = "whisper"
 	whisper := k.snapshot.Named("alpha/whisper")[0]

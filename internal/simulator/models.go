@@ -107,7 +107,7 @@ func (s *Simulator) Offers() []catalog.Offer {
 			rate := money.PerMillion(p.cached)
 			price.CacheRead = &rate
 		}
-		if p.audioIn > 0 { // a budget accepts only sessions with known prices of audio
+		if p.audioIn > 0 { // audio prices, because a budget rejects sessions without them
 			price.AudioInput, price.AudioOutput = new(money.PerMillion(p.audioIn)), new(money.PerMillion(p.audioOut))
 		}
 		offers = append(offers, catalog.Offer{Model: p.name, Provider: Provider, Upstream: p.name, Price: price})

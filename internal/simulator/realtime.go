@@ -51,8 +51,8 @@ type realtimePart struct {
 	Text string `json:"text"`
 }
 
-// conversation is a realtime session. One goroutine handles the events of the client and sends the tokens of a response, so that events
-// have one order.
+// conversation is a realtime session. A single goroutine handles client events and sends tokens, so that events are sent in a defined
+// order.
 type conversation struct {
 	simulator *Simulator
 	conn      *websocket.Conn
@@ -61,23 +61,23 @@ type conversation struct {
 	caller    string // separates the prompt caches of callers
 	session   realtimeSession
 	items     []message
-	length    int64 // tokens of the items
+	length    int64 // number of tokens in items
 	events    int   // number of events sent
 	responses int
 	active    *realtimeResponse // nil between responses
-	timer     <-chan time.Time  // time of the next token
+	timer     <-chan time.Time  // fires when the next token is due
 }
 
 // realtimeResponse is a response that is being sent.
 type realtimeResponse struct {
 	id, itemID string
 	answer     openai.Response
-	sent       int  // tokens
+	sent       int  // number of tokens sent
 	stored     bool // whether the response becomes part of the conversation
 	max        json.RawMessage
 }
 
-// serveRealtime holds a session in text over a WebSocket. Sessions have neither audio nor tools.
+// serveRealtime serves a realtime session over a WebSocket. Sessions support text only, without tools.
 func (s *Simulator) serveRealtime(w http.ResponseWriter, r *http.Request) {
 	p, err := s.lookup(r.URL.Query().Get("model"), llm.Realtime)
 	if err != nil {
@@ -90,7 +90,7 @@ func (s *Simulator) serveRealtime(w http.ResponseWriter, r *http.Request) {
 	}
 	conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{Subprotocols: []string{"realtime"}, InsecureSkipVerify: true})
 	if err != nil {
-		return // the library has sent the error
+		return // websocket.Accept has sent the error
 	}
 	defer conn.CloseNow() //nolint:errcheck // the client may have closed it
 	conn.SetReadLimit(maxBody)
@@ -170,13 +170,13 @@ func (c *conversation) receive(ctx context.Context, data []byte) error {
 	return err
 }
 
-// clone returns options that share no memory with o: decoding JSON into them would change o.
+// clone returns a copy that shares no memory with o, so that decoding JSON into the copy does not change o.
 func (o realtimeOptions) clone() realtimeOptions {
 	o.OutputModalities, o.MaxOutputTokens, o.Tools = slices.Clone(o.OutputModalities), slices.Clone(o.MaxOutputTokens), slices.Clone(o.Tools)
 	return o
 }
 
-// check rejects settings that simulated sessions do not have. It returns the maximum number of output tokens.
+// check rejects settings that simulated sessions do not support. It returns the maximum number of output tokens.
 func (o realtimeOptions) check(p profile) (int64, error) {
 	limit := p.maxOutput
 	if text := string(o.MaxOutputTokens); text != `"inf"` {
@@ -210,7 +210,7 @@ func (c *conversation) update(ctx context.Context, data json.RawMessage) error {
 	return c.send(ctx, "session.updated", object{"session": c.session})
 }
 
-// read returns an item as a message. The text of its parts is joined.
+// read converts an item to a message. It joins the text of the parts.
 func (i realtimeItem) read() (message, error) {
 	m := message{Role: i.Role}
 	if i.Type != "message" || !slices.Contains([]string{"system", "user", "assistant"}, i.Role) {
@@ -246,7 +246,7 @@ func (c *conversation) add(ctx context.Context, item realtimeItem) error {
 	return c.send(ctx, "conversation.item.done", object{"item": item})
 }
 
-// respond starts a response, whose tokens advance sends.
+// respond starts a response. advance sends its tokens.
 func (c *conversation) respond(ctx context.Context, data json.RawMessage) error {
 	settings := struct {
 		realtimeOptions
@@ -320,7 +320,7 @@ func (a *realtimeResponse) item(status string) realtimeItem {
 	return item
 }
 
-// describe returns the object of the active response. A response in progress has neither output nor usage.
+// describe returns the JSON object of the active response. A response in progress has neither output nor usage.
 func (c *conversation) describe(status string, details object) object {
 	a := c.active
 	response := object{
@@ -345,7 +345,7 @@ func (c *conversation) describe(status string, details object) object {
 	return response
 }
 
-// advance sends the next token of the active response, or its end.
+// advance sends the next token of the active response, or ends the response after the last token.
 func (c *conversation) advance(ctx context.Context) error {
 	choice := c.active.answer.Choices[0]
 	if c.fault == FaultCut && c.active.sent >= len(choice.Text)/2 {
@@ -364,7 +364,7 @@ func (c *conversation) advance(ctx context.Context) error {
 	})
 }
 
-// finish ends the active response. A client that cancels it pays for the tokens sent so far.
+// finish ends the active response. The usage of a cancelled response covers the tokens sent so far.
 func (c *conversation) finish(ctx context.Context, status string, details object) error {
 	a := c.active
 	text := strings.Join(a.answer.Choices[0].Text[:a.sent], "")

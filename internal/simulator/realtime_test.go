@@ -12,7 +12,7 @@ import (
 	"fairlead/internal/simulator/inprocess"
 )
 
-// talk holds a session with a simulated model and returns a function that sends events and reads until an event of the kind.
+// talk opens a session with a simulated model. It returns a function that sends events and reads until an event of the given kind.
 func talk(t *testing.T, s *Simulator) func(until string, send ...string) []rawjson.Value {
 	t.Helper()
 	conn, _, err := websocket.Dial(t.Context(), "http://sim.test/v1/realtime?model=sim-realtime", &websocket.DialOptions{

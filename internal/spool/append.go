@@ -20,7 +20,7 @@ type begun struct {
 	ending  bool // the end record is in a batch
 }
 
-// inFlight holds the requests that have begun and not ended. The spool's lock guards it.
+// inFlight holds the requests that have begun and not ended. The lock of the spool guards inFlight.
 type inFlight struct {
 	requests map[string]*begun // by id
 	spent    []*begun          // memory of ended requests, for reuse
@@ -36,7 +36,7 @@ func (r *inFlight) add(id string, record []byte) {
 	r.requests[id] = kept
 }
 
-// forget makes the memory of a begin record available to the next request.
+// forget removes a request and keeps the memory of its begin record for the next request.
 func (r *inFlight) forget(id string, b *begun) {
 	delete(r.requests, id)
 	if len(r.spent) < mostSpare {
@@ -69,21 +69,21 @@ type op struct {
 	size      int64  // of an end record
 }
 
-// batches holds the batch that is being filled, and the memory of a written one. The spool's lock guards it.
+// batches holds the batch that is being filled, and the memory of a written batch for reuse. The lock of the spool guards batches.
 type batches struct {
 	open     *batch
 	spare    []byte // buffer for the next batch
 	spareOps []op   // ops buffer for the next batch
 }
 
-// take returns the open batch and opens the next one.
+// take returns the open batch and opens a new one.
 func (b *batches) take() *batch {
 	taken := b.open
 	b.open, b.spare, b.spareOps = newBatch(b.spare, b.spareOps), nil, nil
 	return taken
 }
 
-// reuse keeps the memory of a written batch for the one after the open batch.
+// reuse keeps the memory of a written batch for a later batch.
 func (b *batches) reuse(written *batch) {
 	if cap(written.buf) <= keepBatch {
 		b.spare, written.buf = written.buf, nil

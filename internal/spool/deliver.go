@@ -81,17 +81,17 @@ func (s *Spool) Run(ctx context.Context, w requestlog.Writer, o RunOptions) erro
 	}
 }
 
-// backlog holds the entries to deliver, and counts the goroutines that wait for their delivery. The spool's lock guards it, except for wake
-// and file.
+// backlog holds the entries to deliver, and counts the goroutines that wait for delivery. The lock of the spool guards all fields except
+// wake and file.
 type backlog struct {
 	orphans  []requestlog.Entry // interrupted requests of an earlier process, until delivered
 	pos      position           // entries before this position are delivered
 	entries  int64              // ended entries from pos on
-	oldest   time.Time          // time when the oldest of these entries ended
+	oldest   time.Time          // end time of the oldest of these entries
 	wanted   int64              // number of entries that delivery waits for
 	failing  bool               // the writer rejected the latest batch
-	rejected int64              // entries that the writer never accepted
-	flushing int                // callers that wait for an empty queue
+	rejected int64              // number of entries that the writer finally rejected
+	flushing int                // number of callers that wait for an empty queue
 	reading  int                // readers that wait for queued entries
 	progress chan struct{}      // closed and replaced after a delivery
 	wake     chan struct{}      // signals a full batch or a waiting caller

@@ -22,7 +22,7 @@ type segment struct {
 	open    int   // requests whose latest begin record is in this segment and that have not ended
 }
 
-// disk holds the segments. The spool's lock guards the fields after the two locks.
+// disk holds the segments. The lock of the spool guards the fields after the two locks.
 type disk struct {
 	syncing sync.Mutex   // serializes syncs: a second sync must not return before the first has ended
 	files   sync.RWMutex // held for writing while segment files are closed and removed
@@ -31,7 +31,7 @@ type disk struct {
 	active   *segment   // last segment, while it still grows
 	next     uint64     // number of the next segment
 	newNames bool       // the directory has names that are not synced
-	corrupt  int64      // bytes that could not be read
+	corrupt  int64      // number of bytes that could not be read
 }
 
 // end returns the position after all records written so far.

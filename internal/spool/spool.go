@@ -70,7 +70,8 @@ type Spool struct {
 	turn chan struct{} // the sender may write the open batch and change the active segment
 	disk disk
 
-	// mu guards the fields below, and the fields of disk after its locks. An update often changes several of them together.
+	// mu guards the fields below, and the fields of disk after its locks. One lock is used because most updates change several of these
+	// fields.
 	mu       sync.Mutex
 	closed   bool
 	space    space

@@ -99,17 +99,17 @@ func (s *Spool) abandon(cause error) {
 	s.remove(seg)
 }
 
-// lateLimit is the maximum size of the end records that are kept in memory while they cannot be written to disk.
+// lateLimit is the maximum total size of end records that are kept in memory while the disk fails.
 const lateLimit = 16 << 20
 
-// outage is the state of a disk failure. The spool's lock guards it.
+// outage is the state of a disk failure. The lock of the spool guards outage.
 type outage struct {
 	cause error             // why entries cannot be written to disk now; nil if they can
-	late  map[string][]byte // records of ends that could not be written, by the id of the request
+	late  map[string][]byte // end records that could not be written, by request id
 	size  int64             // bytes in late
 }
 
-// drop removes the record of a request.
+// drop removes the end record of a request.
 func (o *outage) drop(id string) {
 	o.size -= int64(len(o.late[id]))
 	delete(o.late, id)

@@ -52,7 +52,8 @@ func (c *connection) read(ctx context.Context, p *oidc.Provider, token *oidc.IDT
 		if err != nil {
 			return person{}, err
 		}
-		// The address and its verification have one source: a provider can let persons change one of two addresses without a check.
+		// The address and its verification must come from the same source, because a provider may let users change one of the two addresses
+		// without verification.
 		if _, has := claims["email"]; has && !strings.EqualFold(text(more["email"]), text(claims["email"])) {
 			delete(more, "email_verified")
 		} else if !has {

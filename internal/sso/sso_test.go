@@ -327,7 +327,7 @@ func TestDomainsAndMissingVerification(t *testing.T) {
 	}
 }
 
-// An address that the provider has not verified is not verified by the claim about another address.
+// A claim that another address is verified does not verify the address of the user.
 func TestVerificationBelongsToItsAddress(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -223,8 +223,8 @@ func BenchmarkWriteTurnsSQLite(b *testing.B) {
 	}
 }
 
-// BenchmarkWriteNew measures storing requests of 100 KB whose messages are all new, without splitting them. It also reports how much
-// the database grows for each byte of the requests and responses.
+// BenchmarkWriteNew measures storing requests of 100 KB whose messages are all new. Splitting the requests is not measured. It also reports
+// how much the database grows for each byte of the requests and responses.
 func BenchmarkWriteNew(b *testing.B) {
 	for name, open := range map[string]func(testing.TB) *store.DB{"sqlite": openSQLite, "postgres": openPostgres} {
 		b.Run(name, func(b *testing.B) {

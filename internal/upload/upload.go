@@ -133,12 +133,12 @@ func (b *Body) reserveDecoding(op llm.Op) error {
 	return nil
 }
 
-// firstReads pools the initial buffers of bodies with a larger Content-Length.
+// firstReads is a pool of buffers for the first read of bodies whose Content-Length is above firstBuffer.
 var firstReads = sync.Pool{New: func() any { return new([firstRead]byte) }}
 
 // readAll reads r to its end. The buffer starts small and then grows to the Content-Length, or doubles if there is none.
 func (b *Body) readAll(r io.Reader) error {
-	var first *[firstRead]byte // returned to the pool when its data was copied
+	var first *[firstRead]byte // returned to the pool after its data is copied
 	for {
 		if len(b.Bytes) == cap(b.Bytes) {
 			have := int64(len(b.Bytes))

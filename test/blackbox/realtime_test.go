@@ -10,7 +10,7 @@ import (
 	"fairlead/test/harness"
 )
 
-// TestRealtimeWithoutProviderKeys holds a session with the simulated model, which a gateway without providers offers.
+// TestRealtimeWithoutProviderKeys opens a session with the simulated model, which a gateway without providers offers.
 func TestRealtimeWithoutProviderKeys(t *testing.T) {
 	t.Parallel()
 	g := harness.Start(t, harness.Options{})

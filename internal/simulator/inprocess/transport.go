@@ -26,10 +26,10 @@ func Reset(w http.ResponseWriter) {
 	_ = conn.Close()
 }
 
-// Transport returns a round tripper that serves requests with h inside the process. It streams, uses no port and does
-// not copy the body. The handler's context ends with the request's context or when the response body is closed. A
-// handler that panics causes a failed call, like a broken connection. Every handler runs in its own goroutine. A handler that
-// switches protocols can take over the connection, which does not end with the request's context.
+// Transport returns a round tripper that serves requests with h inside the process. It streams, uses no port and does not copy the body.
+// The handler's context ends with the request's context or when the response body is closed. A handler that panics causes a failed call,
+// like a broken connection. Every handler runs in its own goroutine. A handler that switches protocols can hijack the connection, which
+// then outlives the request's context.
 func Transport(h http.Handler) http.RoundTripper { return inProcess{h} }
 
 type inProcess struct{ handler http.Handler }
@@ -131,8 +131,8 @@ type answerWriter struct {
 	mu     sync.Mutex
 	status int
 	sent   http.Header // header as it was when the status became known
-	conn   net.Conn    // the handler's end of a connection that has switched protocols; nil for all others
-	peer   net.Conn    // the other end
+	conn   net.Conn    // the handler's end of a hijacked connection; nil for all others
+	peer   net.Conn    // the client's end of the connection
 }
 
 func (w *answerWriter) Header() http.Header { return w.header }

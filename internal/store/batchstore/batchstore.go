@@ -23,8 +23,8 @@ func New(db *sqldb.DB) *Store { return &Store{db: db} }
 
 const columns = `kind, id, key_id, provider, credential, uses, data, settled, created_at`
 
-// settled is the value of the column settled of a batch whose entries are written. 0 is the value before, and a higher one is the time in
-// Unix milliseconds at which the settlement began.
+// settled is the value of the settled column after the entries of a batch are written. The value is 0 before the settlement begins, and
+// then the start of the settlement in Unix milliseconds.
 const settled = 1
 
 // AddObject implements batch.Store.
@@ -117,7 +117,7 @@ func (s *Store) SettleObject(ctx context.Context, o batch.Object, at time.Time) 
 		return tx.QueryRowContext(ctx, q+` returning settled`, o.WorkspaceID, string(o.Kind), o.ID, step).Scan(&stored)
 	})
 	switch {
-	case errors.Is(err, sql.ErrNoRows): // settled before, or removed
+	case errors.Is(err, sql.ErrNoRows): // the batch was settled before, or was removed
 		return time.Time{}, false, nil
 	case err != nil:
 		return time.Time{}, false, fmt.Errorf("settle %s: %w", o.Kind, err)

@@ -24,7 +24,7 @@ const (
 	packedOutline = 4 // an outline: see package outline; a packed text follows
 )
 
-// minPart is the length from which parts are compressed. Texts above MaxZstd are compressed with S2, which is faster than zstd.
+// minPart is the minimum length of compressed parts. Texts longer than MaxZstd are compressed with S2, which is faster than zstd.
 const (
 	minPart = 160
 	MaxZstd = 16 << 10
@@ -51,8 +51,8 @@ func NewCodec() *Codec {
 	return &Codec{readers: sync.Pool{New: func() any { return flate.NewReader(bytes.NewReader(nil)) }}, encoder: encoder, decoder: decoder}
 }
 
-// AppendPart appends a short text in its own row, such as a part of a request, in packed form. Zstd compresses short texts better than
-// S2, in three times the time.
+// AppendPart compresses and appends a short text that is stored in its own row, such as a part of a request. Zstd compresses short texts
+// better than S2 and takes three times as long.
 func (c *Codec) AppendPart(to, b []byte) []byte {
 	if len(b) < minPart || len(b) > MaxZstd {
 		return c.AppendPacked(to, b)
@@ -65,7 +65,7 @@ func (c *Codec) AppendPart(to, b []byte) []byte {
 	return to
 }
 
-// AppendPartFast is AppendPart with S2: parts of requests get a third longer.
+// AppendPartFast is like AppendPart and uses S2. Its output is a third longer for parts of requests.
 func (c *Codec) AppendPartFast(to, b []byte) []byte {
 	if len(b) < minPart {
 		return append(append(to, Plain), b...)

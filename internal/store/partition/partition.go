@@ -17,15 +17,15 @@ import (
 	"fairlead/internal/store/sqldb"
 )
 
-// Table is a table with one partition per day (UTC). Key is the column with the request id, which begins with the time, so
-// a day is a range of ids; or a column with a number that begins with the number of the day.
+// Table is a table with one partition per day (UTC). Key is the column that selects the partition. It contains either request ids, which
+// begin with the time, or numbers whose high bits are the number of the day.
 type Table struct {
 	Name, Key string
-	Numbered  bool // Key is a number
-	Shift     uint // number of bits of a numbered key after the number of the day
+	Numbered  bool // whether Key contains numbers
+	Shift     uint // number of low bits after the number of the day
 }
 
-// ScopeBits is the number of bits that tell the scopes of a day apart. A scope is a workspace's day in package messagestore.
+// ScopeBits is the number of low bits that distinguish the scopes of a day. A scope is a day of a workspace; see package messagestore.
 const ScopeBits = 24
 
 // Tables returns the partitioned tables in the order in which a day is created. A day is dropped in reverse order, so that

@@ -193,8 +193,8 @@ func replicasShareConversations(t *testing.T, db *store.DB) {
 	}
 }
 
-// turnsNeedFewSearches checks that the parts of a turn are found through the segments of lists: only the parts of the outline are
-// searched in the index.
+// turnsNeedFewSearches checks that reading a turn searches the index only for the parts of the outline. Other parts are found through the
+// segments of lists.
 func turnsNeedFewSearches(t *testing.T, db *store.DB) {
 	ctx, ws := t.Context(), newWorkspace()
 	w := NewWriter(t, ws)
@@ -228,8 +228,7 @@ func turnsNeedFewSearches(t *testing.T, db *store.DB) {
 	checkTurn(t, db, ws, last.ID, turns[len(turns)-1])
 }
 
-// messagesOfEarlierVersions checks that requests whose parts an earlier version has stored, in rows of their own, are read, continued
-// and deleted like others.
+// messagesOfEarlierVersions checks that requests whose parts are in separate rows of an earlier version can be read, continued and deleted.
 func messagesOfEarlierVersions(t *testing.T, db *store.DB) {
 	ctx, ws := t.Context(), newWorkspace()
 	w := NewWriter(t, ws)

@@ -36,7 +36,7 @@ type decoder struct {
 	custom                    bool // the request has custom tools, or calls of them
 }
 
-// outputLimits are the members that limit the output.
+// outputLimits holds the members of a request that limit the output.
 type outputLimits struct {
 	maxTokens, maxCompletion int64
 	bestOf                   int64

@@ -26,14 +26,14 @@ type chunk struct {
 	out []byte // the resulting event
 }
 
-// chunkOptions select how a chunk is scanned.
+// chunkOptions selects how a chunk is scanned.
 type chunkOptions struct {
 	whole        bool   // decode message instead of delta
 	bare         bool   // legacy completion: text is a member of the choice
-	outer, inner string // alternative location of usage: the outer and the inner member
+	outer, inner string // alternative location of the usage: member inner of the top-level member outer
 }
 
-// members are the top-level members of a chunk other than its choices.
+// members holds the top-level members of a chunk, except its choices.
 type members struct {
 	id, created, tier []byte // raw values; nil when absent or null
 	model             rawjson.String

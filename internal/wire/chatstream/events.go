@@ -66,7 +66,7 @@ type responseReader struct {
 	err  error // why the response is incomplete, at its end
 }
 
-// source is the body of a response.
+// source reads the body of a response.
 type source struct {
 	from   io.Reader
 	events sse.Reader // reader of a streamed response
@@ -75,14 +75,14 @@ type source struct {
 	whole  bool       // whether a non-streamed response is split
 }
 
-// head holds the members that the chunks share.
+// head holds the members that are the same in all chunks.
 type head struct {
 	reported    string // model name that the provider reports
 	tier        string // service tier that the provider reports
 	id, created []byte // from the first chunk
 }
 
-// progress holds the choices that have begun and those that have a finish reason.
+// progress holds the choices that have begun and the choices that have a finish reason.
 type progress struct{ seen, ended choiceSet }
 
 func newResponseReader(r io.Reader, o EventOptions) *responseReader {

@@ -29,12 +29,12 @@ type Dialect struct {
 	CallID func(string) string
 }
 
-// ThinkingRules describe how a model thinks.
+// ThinkingRules describes how thinking is requested from a model, and how the model returns and accepts thinking.
 type ThinkingRules struct {
 	Thinking     Thinking // how thinking is requested
 	Efforts      []string // supported effort levels, lowest first
 	AlwaysThinks bool     // thinking cannot be disabled, so no tool can be forced
-	ShowThinking bool     // omits its thinking unless requested
+	ShowThinking bool     // the model omits its thinking unless the request asks for thinking
 	KeepThinking bool     // accepts the thinking of earlier turns
 }
 

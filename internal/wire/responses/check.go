@@ -28,7 +28,7 @@ type requestReader struct {
 	recent turncache.Recent[checkpoint]
 }
 
-// inputState describes the items of the input up to the current one.
+// inputState describes the input items that have been read so far.
 type inputState struct {
 	last             llm.Role       // role of the last message
 	hasText, hasCall bool           // content of the last message
@@ -37,7 +37,7 @@ type inputState struct {
 	stored           bool           // the provider adds stored text to the input
 	results          bool           // the input has results that only the provider can read
 	wrapped          bool           // the input has signatures that the gateway wrapped
-	before           settings       // from the members before the input
+	before           settings       // settings from the members before the input
 }
 
 // is records a problem when a value has the wrong type. A null is absent.

@@ -63,16 +63,16 @@ type responseWriter struct {
 	ready []llm.Event
 }
 
-// outputItems are the items of a response.
+// outputItems holds the output items of a response.
 type outputItems struct {
 	items []*item
 	calls map[int]*item // tool calls by index
 	said  []*item       // open items that are not calls
 }
 
-// textSize is the size of the text of a response.
+// textSize counts the text of a response.
 type textSize struct {
-	ascii, other int // bytes
+	ascii, other int // bytes in ASCII and non-ASCII characters
 	characters   int
 }
 

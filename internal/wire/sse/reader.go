@@ -261,7 +261,7 @@ func (r *Reader) fill() error {
 	if r.err != nil {
 		return r.err
 	}
-	if r.pos == len(r.buf) && r.lines == 0 { // all events were returned: read the next ones in one piece
+	if r.pos == len(r.buf) && r.lines == 0 { // all events were returned, so the buffer can be filled from its start
 		r.buf, r.pos, r.scan = r.buf[:0], 0, 0
 	}
 	if len(r.buf) == cap(r.buf) {

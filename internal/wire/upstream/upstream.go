@@ -14,8 +14,9 @@ import (
 // firstRead is the size of the buffer for a response of unknown length.
 const firstRead = 4 << 10
 
-// ReadAll reads a response of at most limit bytes. It uses buf, which is empty, as long as its capacity suffices. hint is the Content-Length,
-// if known. The buffer doubles up to the limit, so that all buffers together take at most about twice the limit.
+// ReadAll reads a response of at most limit bytes into buf, or into a larger buffer if the capacity of buf is too small. buf must be empty.
+// hint is the Content-Length, if known. The buffer doubles up to the limit, so that all buffers together take at most about twice the
+// limit.
 func ReadAll(r io.Reader, buf []byte, limit, hint int64) ([]byte, error) {
 	size := int64(firstRead)
 	if hint > 0 && hint <= limit {
@@ -46,13 +47,13 @@ func ReadAll(r io.Reader, buf []byte, limit, hint int64) ([]byte, error) {
 	}
 }
 
-// Failure returns the error of a response that could not be read. Context errors and *llm.Error values stay as they are; any other error is
-// a broken connection.
+// Failure classifies an error from reading a response. It wraps context errors and *llm.Error values. It reports any other error as a
+// broken connection.
 func Failure(err error) error {
 	_, classified := errors.AsType[*llm.Error](err)
 	switch {
 	case errors.Is(err, sse.ErrTooLong):
-		return &llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider sent a line longer than allowed.", Err: err}
+		return &llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider sent a line that is longer than the limit.", Err: err}
 	case classified, errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("read response: %w", err)
 	}

@@ -62,7 +62,7 @@ func TestFailureTellsBrokenConnectionsFromOtherErrors(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		err  error
-		want llm.Kind // empty for an error that stays as it is
+		want llm.Kind // empty for an error without a kind
 	}{
 		"connection":   {io.ErrUnexpectedEOF, llm.StreamInterrupted},
 		"long line":    {sse.ErrTooLong, llm.UpstreamMalformed},
