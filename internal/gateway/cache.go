@@ -71,7 +71,7 @@ func (g *Gateway) lookup(ctx context.Context, in *incoming, who modelapi.Caller,
 	found, flight, err := g.Cache.Get(ctx, responsecache.Query{
 		Key: responsecache.KeyOf(identity(in, who, p), p.req), MaxAge: age, Shared: retention(p, rec) == reasoning.Shared, Refresh: header == responsecache.HeaderRefresh,
 	})
-	if err != nil { // the request ended while it waited for an equal one
+	if err != nil { // the request ended while it waited for another request with the same key
 		if e := llm.AsError(err); e.Kind != llm.Internal {
 			return nil, e // the key was revoked, or the gateway is shutting down
 		}

@@ -20,7 +20,7 @@ import (
 type Comparer interface {
 	// Offer receives a served request that was chosen for comparison. It owns the request and never blocks.
 	Offer(s *Served)
-	// Share returns the share of a workspace's requests of a task kind to compare, at most the configured share.
+	// Share returns the share of requests to compare, for a workspace and a kind of task. It is at most the configured share.
 	Share(workspaceID, task string, configured float64) float64
 }
 
@@ -34,7 +34,7 @@ type Served struct {
 	Header     http.Header // request headers without credentials
 	Format     string
 	Request    []byte
-	Response   requestlog.Body // only the response
+	Response   requestlog.Body // contains only the response
 	Stored     bool            // whether texts of the request may be stored
 	Simulated  bool
 	Model      string // model that served the request

@@ -136,7 +136,7 @@ func (g *Gateway) admission(in *incoming, grant *account.Grant, p plan) meter.Ad
 			return nil, nil, err
 		}
 		limits := limit.Limits(current.Key.Limits)
-		limits.Concurrent = 0 // the session is one concurrent request
+		limits.Concurrent = 0 // the session already counts as a concurrent request
 		turn, err := g.Limits.Take(ctx, current.Key.ID, limits, 1)
 		if err != nil {
 			return nil, nil, err

@@ -37,7 +37,7 @@ func (o Op) Media() bool {
 // hold the properties needed for routing, limits and the log.
 type Request struct {
 	Op       Op
-	Model    string // as the caller wrote it
+	Model    string // model name as the caller wrote it
 	Needs    Abilities
 	Controls Controls
 	Payload

@@ -393,7 +393,7 @@ func (o *Request) one(ctx context.Context, id, part string) ([]byte, error) {
 	return data, o.received(ctx, p, found)
 }
 
-// gone forgets an object that the provider does not have anymore, and returns the error for the client.
+// gone returns the error for a client whose object could not be read. It deletes the record if the provider does not have the object.
 func (o *Request) gone(ctx context.Context, p *provider.Provider, of batch.Object, err error) error {
 	if llm.AsError(err).UpstreamStatus != http.StatusNotFound {
 		return objectFailure(p, err)

@@ -174,8 +174,8 @@ func logAdded(ctx context.Context, log *slog.Logger, providerName string, before
 	}
 }
 
-// due returns the providers whose list must be read now. It removes the lists of providers that are no longer
-// configured and reports whether that changes the served models.
+// due returns the providers whose list must be read now. It deletes the lists of providers that were removed from the configuration, and
+// reports whether that changes the served models.
 func (l *ModelLists) due(providers []*provider.Provider, o ListOptions, now time.Time, draw func() float64) (due []*provider.Provider, changed bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -68,7 +68,7 @@ func (m *Masker) Scan(d Document) (hold bool) {
 	for i := range m.finders {
 		m.finders[i].scan(m)
 	}
-	full := m.size > maxHeld // beginnings of credentials can no longer be held back
+	full := m.size > maxHeld // a possible start of a credential is masked instead of held back
 	for i := range m.finders {
 		for _, t := range m.finders[i].tracks {
 			for _, part := range []matcher{t.outer, t.inner} {

@@ -325,7 +325,7 @@ type Body struct {
 	Parts   []byte            // the parts of the outline that may not be stored yet
 	Whole   int               // length of the request before it was split
 	Missing []outline.Address // set by a Writer: parts of the outline that are neither in Parts nor stored
-	Gone    int               // set by a Reader: parts of the request that are no longer stored, replaced by outline.Gone
+	Gone    int               // set by a Reader: number of parts that were deleted and are replaced by outline.Gone
 }
 
 // JoinedRequest returns the request body. Parts of a split request that the body does not have are replaced by outline.Gone.
@@ -386,7 +386,7 @@ type AttemptTiming struct {
 // AttemptResult is the response of the target, or the failure of the attempt.
 type AttemptResult struct {
 	Status     int           `json:"status,omitempty"`
-	Class      llm.Kind      `json:"class,omitempty"` // class of the failure; empty if the attempt served the request
+	Class      llm.Kind      `json:"class,omitempty"` // kind of failure; empty if the attempt served the request
 	Message    string        `json:"message,omitempty"`
 	RetryAfter time.Duration `json:"retry_after_ns,omitempty"`
 }

@@ -171,7 +171,7 @@ type Objective struct {
 type Input struct {
 	Op        llm.Op    `json:"op"`
 	Format    string    `json:"format,omitempty"`
-	Model     string    `json:"model"` // as requested
+	Model     string    `json:"model"` // model name as requested
 	Objective Objective `json:"objective"`
 	Downgrade string    `json:"downgrade,omitempty"` // why Model replaces the requested model: a budget is nearly spent
 	Prediction

@@ -66,8 +66,8 @@ func bytesOf(addresses []outline.Address) [][]byte {
 	return list
 }
 
-// eachSingle calls fn with the parts that an earlier version stored in separate rows. The content is valid only during the call. It is nil
-// if content is false.
+// eachSingle calls fn with the parts that an earlier version stored in separate rows. fn receives nil as content if the argument content is
+// false. The content is valid only during the call.
 func (s *Store) eachSingle(ctx context.Context, query queryFunc, scope partScope, addresses []outline.Address, content bool, fn func(a outline.Address, content []byte) error) error {
 	column := "null"
 	if content {
@@ -113,7 +113,7 @@ func (s *Store) Join(ctx context.Context, workspaceID, id string, steps []byte) 
 
 // loaded holds the segments that were read for an outline.
 type loaded struct {
-	refs  map[int64][]int64 // segments that a segment refers to, by number
+	refs  map[int64][]int64 // numbers of the segments that each segment refers to
 	parts map[outline.Address]loadedPart
 }
 

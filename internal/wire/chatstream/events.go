@@ -79,7 +79,7 @@ type source struct {
 type head struct {
 	reported    string // model name that the provider reports
 	tier        string // service tier that the provider reports
-	id, created []byte // from the first chunk
+	id, created []byte // values of the first chunk
 }
 
 // progress holds the choices that have begun and the choices that have a finish reason.

@@ -82,7 +82,7 @@ type messageHead struct {
 	model      string // name that the client sees
 	reported   string // name that the provider reports
 	id         string
-	fallbackID string // for providers that send no ID
+	fallbackID string // id of the message if the provider sends none
 }
 
 // content is one block of the response.
