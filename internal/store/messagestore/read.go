@@ -178,7 +178,7 @@ type reference struct {
 // reachable returns the parts that outlines refer to, directly or through lists. Parts that are not stored are nil. If content is false,
 // only lists are read and other parts are empty.
 func (s *Store) reachable(ctx context.Context, query queryFunc, scope partScope, outlines [][]byte, content bool) (map[outline.Address][]byte, error) {
-	name, err := scopeNumber(ctx, query, scope)
+	scopeID, err := scopeNumber(ctx, query, scope)
 	if err != nil {
 		return nil, err
 	}
@@ -224,11 +224,11 @@ func (s *Store) reachable(ctx context.Context, query queryFunc, scope partScope,
 			return read
 		})
 		if len(near) == 0 {
-			if near, open, outlines, err = s.searchOpen(ctx, query, scope, name, open, have, parts); err != nil {
+			if near, open, outlines, err = s.searchOpen(ctx, query, scope, scopeID, open, have, parts); err != nil {
 				return nil, err
 			}
 		}
-		if err := s.load(ctx, query, name, near, content, have); err != nil {
+		if err := s.load(ctx, query, scopeID, near, content, have); err != nil {
 			return nil, err
 		}
 		near = nil
@@ -237,12 +237,12 @@ func (s *Store) reachable(ctx context.Context, query queryFunc, scope partScope,
 
 // searchOpen looks up the open parts. It returns the segments to read next, the references to parts in these segments, and the lists in
 // separate rows. Parts in separate rows are added to parts. Parts that are not found stay nil.
-func (s *Store) searchOpen(ctx context.Context, query queryFunc, scope partScope, name int64, open []reference, have loaded, parts map[outline.Address][]byte) (near []int64, left []reference, lists [][]byte, err error) {
+func (s *Store) searchOpen(ctx context.Context, query queryFunc, scope partScope, scopeID int64, open []reference, have loaded, parts map[outline.Address][]byte) (near []int64, left []reference, lists [][]byte, err error) {
 	addresses, kinds := make([]outline.Address, len(open)), make(map[outline.Address]outline.Kind, len(open))
 	for i, r := range open {
 		addresses[i], kinds[r.address] = r.address, r.kind
 	}
-	if err := s.find(ctx, query, name, addresses, func(a outline.Address, number int64) {
+	if err := s.find(ctx, query, scopeID, addresses, func(a outline.Address, number int64) {
 		if _, read := have.refs[number]; !read {
 			near, left = append(near, number), append(left, reference{a, kinds[a]})
 			delete(kinds, a)

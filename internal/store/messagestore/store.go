@@ -80,7 +80,7 @@ type scopeParts struct {
 	segments []segment
 	position map[outline.Address]int                 // index of the segment of each part in the batch
 	wanted   map[outline.Address]struct{}            // parts that the batch refers to and does not contain
-	referrer map[*requestlog.Entry][]outline.Address // parts that an entry refers to and does not contain
+	refers   map[*requestlog.Entry][]outline.Address // parts that an entry refers to and does not contain
 	exists   map[outline.Address]bool                // whether a part was stored before the batch; set by Write
 	stored   int64                                   // bytes that Write stored
 }
@@ -107,7 +107,7 @@ func (s *Store) Batch(entries []*requestlog.Entry, compress Compress) (Batch, er
 		scope := scopeOf(e.WorkspaceID, e.ID)
 		p := batch[scope]
 		if p == nil {
-			p = &scopeParts{position: map[outline.Address]int{}, wanted: map[outline.Address]struct{}{}, referrer: map[*requestlog.Entry][]outline.Address{}}
+			p = &scopeParts{position: map[outline.Address]int{}, wanted: map[outline.Address]struct{}{}, refers: map[*requestlog.Entry][]outline.Address{}}
 			batch[scope] = p
 		}
 		first := len(p.segments)
@@ -122,7 +122,7 @@ func (s *Store) Batch(entries []*requestlog.Entry, compress Compress) (Batch, er
 			return nil, fmt.Errorf("encode the parts of %s: %w", e.ID, err)
 		}
 		if len(missing) > 0 {
-			p.referrer[e] = missing
+			p.refers[e] = missing
 		}
 		for _, a := range missing {
 			p.wanted[a] = struct{}{}
@@ -231,10 +231,10 @@ func (s *Store) Write(ctx context.Context, tx *sql.Tx, batch Batch) error {
 		return err
 	}
 	scopes, total := batch.scopes(), 0
-	names := make([]int64, len(scopes)) // scopes are added before the first part is written, because adding one waits for other replicas
+	scopeIDs := make([]int64, len(scopes)) // scopes are added before the first part is written, because adding one waits for other replicas
 	for i, scope := range scopes {
 		var err error
-		if names[i], err = s.addScope(ctx, tx, scope); err != nil {
+		if scopeIDs[i], err = s.addScope(ctx, tx, scope); err != nil {
 			return fmt.Errorf("add a message scope: %w", err)
 		}
 		total += len(batch[scope].segments)
@@ -245,7 +245,7 @@ func (s *Store) Write(ctx context.Context, tx *sql.Tx, batch Batch) error {
 	}
 	for i, scope := range scopes {
 		p := batch[scope]
-		if err := s.writeScope(ctx, tx, scope, p, names[i], numbers[:len(p.segments)]); err != nil {
+		if err := s.writeScope(ctx, tx, scope, p, scopeIDs[i], numbers[:len(p.segments)]); err != nil {
 			return fmt.Errorf("write messages: %w", err)
 		}
 		numbers = numbers[len(p.segments):]
@@ -301,10 +301,10 @@ func (s *Store) newNumbers(ctx context.Context, tx *sql.Tx, n int) ([]int64, err
 }
 
 // writeScope writes the segments of a scope. A part that the index already has stays in its segment.
-func (s *Store) writeScope(ctx context.Context, tx *sql.Tx, scope partScope, p *scopeParts, name int64, numbers []int64) error {
+func (s *Store) writeScope(ctx context.Context, tx *sql.Tx, scope partScope, p *scopeParts, scopeID int64, numbers []int64) error {
 	rows := make([][]any, 0, len(p.position))
 	for a, i := range p.position {
-		rows = append(rows, []any{name, a[:], numbers[i]})
+		rows = append(rows, []any{scopeID, a[:], numbers[i]})
 	}
 	slices.SortFunc(rows, func(a, b []any) int { return bytes.Compare(a[1].([]byte), b[1].([]byte)) })
 	added, err := s.db.Insert(ctx, tx, s.parts, rows)
@@ -326,7 +326,7 @@ func (s *Store) writeScope(ctx context.Context, tx *sql.Tx, scope partScope, p *
 	query := func(ctx context.Context, q string, args ...any) (*sql.Rows, error) {
 		return s.db.QueryPrepared(ctx, tx, q, args)
 	}
-	if err := s.find(ctx, query, name, addresses, func(a outline.Address, number int64) {
+	if err := s.find(ctx, query, scopeID, addresses, func(a outline.Address, number int64) {
 		i, ok := p.position[a]
 		found[a], p.exists[a] = number, !ok || numbers[i] != number
 	}); err != nil {
@@ -357,7 +357,7 @@ func (s *Store) writeScope(ctx context.Context, tx *sql.Tx, scope partScope, p *
 				near = append(near, numbers[at])
 			}
 		}
-		rows = append(rows, []any{numbers[i], name, appendRefs([]byte{}, numbers[i], near), g.lists, g.content})
+		rows = append(rows, []any{numbers[i], scopeID, appendRefs([]byte{}, numbers[i], near), g.lists, g.content})
 		p.stored += int64(len(g.lists) + len(g.content))
 	}
 	_, err = s.db.Insert(ctx, tx, s.segments, rows)
@@ -379,7 +379,7 @@ func (s *Store) findMissing(ctx context.Context, tx *sql.Tx, scope partScope, p 
 	}); err != nil {
 		return err
 	}
-	for e, refers := range p.referrer {
+	for e, refers := range p.refers {
 		e.Body.Missing = nil
 		for _, a := range refers {
 			if _, inBatch := p.position[a]; !inBatch && !p.exists[a] {

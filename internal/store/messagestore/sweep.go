@@ -14,8 +14,8 @@ import (
 // MarkForSweep marks the days of deleted entries, because some of their parts may be unused.
 func MarkForSweep(ctx context.Context, tx *sql.Tx, workspace string, ids []string) error {
 	days := map[int64]bool{}
-	for _, name := range ids {
-		days[scopeOf(workspace, name).day] = true
+	for _, requestID := range ids {
+		days[scopeOf(workspace, requestID).day] = true
 	}
 	for day := range days {
 		if _, err := tx.ExecContext(ctx, `update message_days set sweep = 1 where day = $1 and workspace_id = $2`, day, workspace); err != nil {
@@ -83,12 +83,12 @@ func (s *Store) sweep(ctx context.Context, tx *sql.Tx, scope partScope) error {
 
 // deleteUnused deletes the parts of a scope that are missing in the map used. It returns the number of bytes freed.
 func (s *Store) deleteUnused(ctx context.Context, tx *sql.Tx, scope partScope, used map[outline.Address][]byte) (freed int64, err error) {
-	name, err := scopeNumber(ctx, tx.QueryContext, scope)
+	scopeID, err := scopeNumber(ctx, tx.QueryContext, scope)
 	if err != nil {
 		return 0, err
 	}
-	unused := map[int64]map[outline.Address]bool{}                                                         // by segment number
-	rows, err := tx.QueryContext(ctx, `select address, segment from message_parts where scope = $1`, name) //nolint:rowserrcheck // Each checks it
+	unused := map[int64]map[outline.Address]bool{}                                                            // by segment number
+	rows, err := tx.QueryContext(ctx, `select address, segment from message_parts where scope = $1`, scopeID) //nolint:rowserrcheck // Each checks it
 	if err := sqldb.Each(rows, err, func(row sqldb.Scanner) error {
 		var address sql.RawBytes
 		var number int64
@@ -107,7 +107,7 @@ func (s *Store) deleteUnused(ctx context.Context, tx *sql.Tx, scope partScope, u
 		return 0, err
 	}
 	for number, without := range unused {
-		n, err := s.rewrite(ctx, tx, name, number, without)
+		n, err := s.rewrite(ctx, tx, scopeID, number, without)
 		if err != nil {
 			return 0, fmt.Errorf("segment %d: %w", number, err)
 		}
@@ -171,7 +171,7 @@ func (s *Store) rewrite(ctx context.Context, tx *sql.Tx, scope, number int64, wi
 
 // deleteScope deletes all parts of a scope.
 func (s *Store) deleteScope(ctx context.Context, tx *sql.Tx, scope partScope) error {
-	name, err := scopeNumber(ctx, tx.QueryContext, scope)
+	scopeID, err := scopeNumber(ctx, tx.QueryContext, scope)
 	if err != nil {
 		return err
 	}
@@ -179,7 +179,7 @@ func (s *Store) deleteScope(ctx context.Context, tx *sql.Tx, scope partScope) er
 		`delete from message_segments where scope = $1 and number in (select segment from message_parts where scope = $1)`,
 		`delete from message_parts where scope = $1`,
 	} {
-		if _, err := tx.ExecContext(ctx, q, name); err != nil {
+		if _, err := tx.ExecContext(ctx, q, scopeID); err != nil {
 			return err
 		}
 	}
