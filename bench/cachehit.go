@@ -24,7 +24,7 @@ func serveBare(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := new(http.Client).Do(req)
 	if err != nil {
 		return err
 	}
