@@ -207,7 +207,7 @@ func TestCodingAgentsWithoutToolsEditFiles(t *testing.T) {
 			t.Parallel()
 			mock := vendor.mock(vendormock.Options{})
 			gateway := harness.Start(t, harness.Options{Config: vendor.config(harness.Serve(t, mock))})
-			home := t.TempDir()
+			home := agentHome(t)
 			file := filepath.Join(home, "project", "notes.txt")
 			writeFile(t, file, "first line\ncount: 0\nlast line\n")
 			output := aider(gateway, gateway.Key(t)).run(t, root, mock, home, "Add one to the count [edit text]")
@@ -264,10 +264,22 @@ func checkLoop(t *testing.T, vendor agentVendor, a agent, calls []vendormock.Cal
 	}
 }
 
+// agentHome returns a home directory for an agent. Unlike t.TempDir it does not fail the test if a background process of the agent still
+// writes when the directory is removed.
+func agentHome(t *testing.T) string {
+	t.Helper()
+	home, err := os.MkdirTemp("", "agent")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(home) })
+	return home
+}
+
 // edit runs the agent in a project with one file, and checks the file and the output of the agent.
 func (a agent) edit(t *testing.T, root string, mock *vendormock.Server) {
 	t.Helper()
-	home := t.TempDir()
+	home := agentHome(t)
 	for name, text := range a.settings {
 		writeFile(t, filepath.Join(home, name), text)
 	}
