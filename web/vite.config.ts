@@ -4,7 +4,10 @@ import { defineConfig } from "vitest/config";
 // The gateway that `npm run dev` proxies API calls to.
 const gateway = "http://127.0.0.1:8080";
 
-// Tests that need a DOM.
+// Tests that replace modules with vi.mock. Each file gets its own modules and DOM.
+const mocked = ["src/**/*.mocked.test.tsx"];
+
+// Other tests that need a DOM.
 const documents = [
   "src/**/*.test.tsx",
   "src/api/client.test.ts",
@@ -50,19 +53,36 @@ export default defineConfig({
     restoreMocks: true,
     testTimeout: 30_000, // for busy machines
     env: { TZ: "UTC" },
-    // Most tests cover plain functions; creating a DOM for each would take longer than the tests.
+    // Files share modules, and a DOM if they need one: setting these up for each file would take longer than the tests.
     projects: [
       {
         extends: true,
-        test: { name: "functions", environment: "node", include: ["src/**/*.test.ts"], exclude: documents },
+        test: {
+          name: "functions",
+          environment: "node",
+          isolate: false,
+          include: ["src/**/*.test.ts"],
+          exclude: documents,
+        },
       },
       {
         extends: true,
         test: {
           name: "documents",
           environment: "jsdom",
+          isolate: false,
           setupFiles: ["src/lib/testSetup.ts"],
           include: documents,
+          exclude: mocked,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: "mocked",
+          environment: "jsdom",
+          setupFiles: ["src/lib/testSetup.ts"],
+          include: mocked,
         },
       },
     ],

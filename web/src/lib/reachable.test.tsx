@@ -1,5 +1,5 @@
 import { act, render, screen } from "@testing-library/react";
-import { afterEach, expect, it } from "vitest";
+import { beforeEach, expect, it } from "vitest";
 
 import { setReachable, useReachable } from "./reachable";
 
@@ -10,7 +10,7 @@ function Status() {
   return <p>{useReachable() ? "reachable" : "unreachable"}</p>;
 }
 
-afterEach(() => setReachable(true));
+beforeEach(() => setReachable(true));
 
 it("follows the result of the last call and renders only on a change", () => {
   render(<Status />);

@@ -3,7 +3,13 @@ import { cleanup, configure } from "@testing-library/react";
 
 configure({ asyncUtilTimeout: 10_000 });
 
-afterEach(cleanup);
+// Test files share a DOM.
+afterEach(() => {
+  cleanup();
+  document.body.replaceChildren();
+  localStorage.clear();
+  sessionStorage.clear();
+});
 
 // Browser APIs that Mantine needs and jsdom lacks.
 window.matchMedia = (query: string) =>
@@ -25,6 +31,7 @@ window.ResizeObserver = class {
 };
 
 Object.defineProperty(document, "fonts", {
+  configurable: true,
   value: { addEventListener: () => undefined, removeEventListener: () => undefined },
 });
 
