@@ -141,16 +141,17 @@ func decided(t *testing.T) (*requestlog.Entry, World) {
 		m := newMaker(t, seed)
 		snap := m.snapshot(8, 3)
 		policies, archive := m.policies(snap), shelf{}
-		if err := Keep(t.Context(), archive, snap, policies, nil); err != nil {
-			t.Fatal(err)
-		}
 		c := m.conditions(snap)
 		c.Policies = policies
 		d, err := route.Decide(new(m.input(snap)), snap, c)
-		if err == nil && d.Kind == route.Policy && len(d.Plan) > 2 && lastExcludedForGood(d) && d.Baseline != nil {
-			e := &requestlog.Entry{ID: "req_1", Routing: requestlog.Routing{Decision: stored(t, d)}}
-			return e, NewLibrary(archive, m.catalog, nil).World(t.Context(), d.Versions)
+		if err != nil || d.Kind != route.Policy || len(d.Plan) <= 2 || !lastExcludedForGood(d) || d.Baseline == nil {
+			continue
 		}
+		if err := Keep(t.Context(), archive, snap, policies, nil); err != nil {
+			t.Fatal(err)
+		}
+		e := &requestlog.Entry{ID: "req_1", Routing: requestlog.Routing{Decision: stored(t, d)}}
+		return e, NewLibrary(archive, m.catalog, nil).World(t.Context(), d.Versions)
 	}
 }
 
