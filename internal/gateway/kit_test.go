@@ -135,7 +135,7 @@ func routes() []modelapi.Route {
 		{Path: "/responses", Op: llm.Chat, Format: responses.Format{}},
 		{Path: "/audio/speech", Op: llm.Speech, Format: media.Format{}},
 		{Path: "/audio/transcriptions", Op: llm.Transcribe, Format: media.Format{}},
-		{Path: "/images/generations", Op: llm.Draw, Format: media.Format{}},
+		{Path: "/images/generations", Op: llm.GenerateImages, Format: media.Format{}},
 		{Path: "/rerank", Op: llm.Rerank, Format: media.Format{}},
 		{Path: "/realtime", Op: llm.Realtime, Format: media.Format{}},
 		{Path: "/files", Op: llm.FileObjects, Format: media.Format{}},

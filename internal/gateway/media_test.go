@@ -66,7 +66,7 @@ func mediaKit(t *testing.T) (k *kit, first, second *mediaVendor) {
 	fee := &catalog.Price{PerRequest: money.Dollar / 100, Source: "test"}
 	tokens := &catalog.Price{Input: money.PerMillion(5), Output: money.PerMillion(40), Source: "test"}
 	k.snapshot = route.NewSnapshot(defaultCatalog(t), []*provider.Provider{
-		k.vendor("alpha", first, model("tts", llm.Speech, fee), model("whisper", llm.Transcribe, nil), model("img", llm.Draw, tokens), model("rr", llm.Rerank, fee), target("large", 2, 8)),
+		k.vendor("alpha", first, model("tts", llm.Speech, fee), model("whisper", llm.Transcribe, nil), model("img", llm.GenerateImages, tokens), model("rr", llm.Rerank, fee), target("large", 2, 8)),
 		k.vendor("beta", second, model("rr", llm.Rerank, fee)),
 	}, nil)
 	k.gateway.Update(k.settings, k.snapshot)

@@ -18,11 +18,11 @@ const (
 	Moderate Op = "moderations"
 	Count    Op = "count_tokens" // length of a conversation; calls no model
 
-	Speech     Op = "speech"         // audio from a text
-	Transcribe Op = "transcriptions" // text from audio
-	Draw       Op = "images"         // images from a text
-	Rerank     Op = "rerank"         // order of documents by their relevance to a query
-	Realtime   Op = "realtime"       // conversation in text and audio over a WebSocket
+	Speech         Op = "speech"         // audio from a text
+	Transcribe     Op = "transcriptions" // text from audio
+	GenerateImages Op = "images"         // images from a text
+	Rerank         Op = "rerank"         // order of documents by their relevance to a query
+	Realtime       Op = "realtime"       // conversation in text and audio over a WebSocket
 
 	FileObjects  Op = "files"   // files of a provider account; calls no model
 	BatchObjects Op = "batches" // requests that a provider serves later
@@ -30,7 +30,7 @@ const (
 
 // Media reports whether the operation is about audio, images or reranking. Bodies of such requests pass through and are not stored.
 func (o Op) Media() bool {
-	return o == Speech || o == Transcribe || o == Draw || o == Rerank || o == Realtime
+	return o == Speech || o == Transcribe || o == GenerateImages || o == Rerank || o == Realtime
 }
 
 // Request is a client request that its wire format has validated. Body holds the bytes as received. The other fields

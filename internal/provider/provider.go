@@ -122,7 +122,7 @@ func (e *Exchanges) Exchange(op llm.Op) Exchange {
 	switch op {
 	case llm.Realtime:
 		return e.Realtime
-	case llm.Speech, llm.Transcribe, llm.Draw, llm.Rerank:
+	case llm.Speech, llm.Transcribe, llm.GenerateImages, llm.Rerank:
 		return e.Media
 	case llm.Embed:
 		return e.Embed

@@ -413,7 +413,7 @@ func override(providerName string, m config.Model) catalog.Override {
 	case "transcription":
 		o.Op = llm.Transcribe
 	case "image":
-		o.Op = llm.Draw
+		o.Op = llm.GenerateImages
 	case "rerank":
 		o.Op = llm.Rerank
 	case "realtime":

@@ -113,7 +113,7 @@ func requestVariables() []variable {
 	needs := func(a llm.Abilities) func(*Facts) bool {
 		return func(f *Facts) bool { return f.Request.Needs&a != 0 }
 	}
-	ops := texts(llm.Chat, llm.Embed, llm.Complete, llm.Moderate, llm.Count, llm.Speech, llm.Transcribe, llm.Draw, llm.Rerank, llm.Realtime)
+	ops := texts(llm.Chat, llm.Embed, llm.Complete, llm.Moderate, llm.Count, llm.Speech, llm.Transcribe, llm.GenerateImages, llm.Rerank, llm.Realtime)
 	modes := texts(conversation.Plan, conversation.Subagent)
 	return []variable{
 		{name: "request.model", kind: text(func(f *Facts) string { return f.Request.Model }), doc: "model as the caller wrote it"},

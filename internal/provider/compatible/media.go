@@ -31,7 +31,7 @@ func (e passing) NewRequest(ctx context.Context, c *provider.Call) (*http.Reques
 		path = "/audio/speech"
 	case llm.Transcribe:
 		path = "/audio/transcriptions"
-	case llm.Draw:
+	case llm.GenerateImages:
 		path = "/images/generations"
 	case llm.Rerank:
 		path = "/rerank"

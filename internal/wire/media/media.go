@@ -59,7 +59,7 @@ type decoder struct {
 // DecodeRequest implements wire.Format.
 func (Format) DecodeRequest(ctx context.Context, op llm.Op, body []byte) (*llm.Request, error) {
 	d := decoder{req: &llm.Request{Op: op, Payload: llm.Payload{Format: Format{}.Name(), Body: body}, ResponseOptions: llm.ResponseOptions{Choices: 1}}}
-	required := map[llm.Op]string{llm.Transcribe: "file", llm.Speech: "input", llm.Draw: "prompt", llm.Rerank: "documents"}[op]
+	required := map[llm.Op]string{llm.Transcribe: "file", llm.Speech: "input", llm.GenerateImages: "prompt", llm.Rerank: "documents"}[op]
 	if required == "" {
 		return nil, strict.Reject(strict.Problem{Message: "The endpoint does not support the operation " + string(op) + "."})
 	}

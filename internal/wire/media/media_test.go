@@ -22,7 +22,7 @@ func TestRequestsPass(t *testing.T) {
 		body, want string
 	}{
 		"speech":        {llm.Speech, `{"model":"tts","input":"Hello","voice":"alloy","future":{"a":1},"session_id":"s"}`, `{"model":"up","input":"Hello","voice":"alloy","future":{"a":1}}`},
-		"images":        {llm.Draw, `{"prompt":"a boat","model":"img","n":2,"provider":{"order":["a"]}}`, `{"prompt":"a boat","model":"up","n":2}`},
+		"images":        {llm.GenerateImages, `{"prompt":"a boat","model":"img","n":2,"provider":{"order":["a"]}}`, `{"prompt":"a boat","model":"up","n":2}`},
 		"rerank":        {llm.Rerank, `{"model":"rr","query":"q","documents":["a",{"text":"b"}],"top_n":1}`, `{"model":"up","query":"q","documents":["a",{"text":"b"}],"top_n":1}`},
 		"transcription": {llm.Transcribe, form, strings.Replace(form, "whisper", "up", 1)},
 	} {
@@ -89,8 +89,8 @@ func TestMalformedRequestsAreRejected(t *testing.T) {
 		{llm.Speech, `{"model":"auto","input":"x"}`, "model"},
 		{llm.Speech, `{"model":"auto:cost","input":"x"}`, "model"},
 		{llm.Speech, `{"model":"tts","input":"x","stream":true}`, "stream"},
-		{llm.Draw, `{"model":"img","prompt":1}`, "prompt"},
-		{llm.Draw, `{"model":"img","prompt":"x","n":11}`, "n"},
+		{llm.GenerateImages, `{"model":"img","prompt":1}`, "prompt"},
+		{llm.GenerateImages, `{"model":"img","prompt":"x","n":11}`, "n"},
 		{llm.Rerank, `{"model":"rr","query":"q","documents":"x"}`, "documents"},
 		{llm.Rerank, `{"query":"q","documents":[]}`, "model"},
 		{llm.Transcribe, `{"model":"whisper"}`, ""},
