@@ -38,9 +38,9 @@ func (a *App) openComparison(c config.Config, f *providerset.Set) {
 	a.shadow = gateway.New(gateway.Parts{
 		Routes: settings.Routes(), Settings: shadowSettings(c), Snapshot: f.Snapshot(), Health: tracker,
 		Access:     gateway.Access{Keys: a.keyring, Limits: limit.NewMemory(time.Now), Ledger: a.ledger},
-		Dispatcher: &attempt.Dispatcher{Admission: tracker, Health: tracker, Egress: a.shadowEgress, Batches: chat.Format{}, Draw: rand.Float64},
+		Dispatcher: &attempt.Dispatcher{Admission: tracker, Health: tracker, Egress: a.shadowEgress, Batches: chat.Format{}, Random: rand.Float64},
 		Recording:  gateway.Recording{Log: noLog{}, Observe: func(*requestlog.Entry) {}, Started: func(*requestlog.Entry) {}, Logger: a.log},
-		Routing:    gateway.Routing{Predictor: a.predictor, Policies: a.policies, Feedback: ratings{a.feedback, a}, Draw: rand.Float64},
+		Routing:    gateway.Routing{Predictor: a.predictor, Policies: a.policies, Feedback: ratings{a.feedback, a}, Random: rand.Float64},
 	})
 	a.comparer = shadow.New(shadow.Options{
 		Caller: a.shadow, Store: a.db.Proof, Hooks: a.shadowEgress, Redact: a.redaction.RedactBatch, Report: a.report,

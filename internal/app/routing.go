@@ -110,7 +110,7 @@ func (a *App) keepRouting(ctx context.Context) {
 // refreshModelLists reads the model lists of providers periodically. It rebuilds the provider set when the models that requests
 // can name have changed.
 func (a *App) refreshModelLists(ctx context.Context) {
-	reader := providerset.ListReader{Client: a.egress, Store: a.db.Config, Log: a.log, Draw: rand.Float64}
+	reader := providerset.ListReader{Client: a.egress, Store: a.db.Config, Log: a.log, Random: rand.Float64}
 	a.report("read model lists", a.loader.Listed.LoadSeen(ctx, reader.Store))
 	for {
 		c := a.loaded().Config

@@ -55,7 +55,7 @@ type Dispatcher struct {
 	Health    Health
 	Egress    Caller
 	Batches   Batches
-	Draw      func() float64 // random number from 0 to 1, for jitter
+	Random    func() float64 // random number from 0 to 1, for jitter
 	// SealID returns the client-visible ID of a response that a provider stores. It may be nil.
 	SealID func(llm.StoredResponse) string
 
@@ -268,9 +268,9 @@ func (s *Series) Tried(t *provider.Target) bool {
 // made.
 func (s *Series) Repeat(ctx context.Context, t *provider.Target, e *llm.Error) bool {
 	d := s.Dispatcher
-	wait := health.Backoff(len(s.Attempts), s.Settings.Backoff, d.Draw())
+	wait := health.Backoff(len(s.Attempts), s.Settings.Backoff, d.Random())
 	if e.RetryAfter > 0 {
-		wait = e.RetryAfter + time.Duration(pauseJitter*d.Draw()*float64(e.RetryAfter))
+		wait = e.RetryAfter + time.Duration(pauseJitter*d.Random()*float64(e.RetryAfter))
 	}
 	p, _ := s.Snapshot.Provider(t.Provider)
 	wait = max(wait, d.Admission.Wait(t.ID(), s.credentialIDs(p)))

@@ -117,13 +117,13 @@ func newSimulation(t *testing.T, policies string) *simulation {
 		Recording: gateway.Recording{
 			Log: s, Observe: func(*requestlog.Entry) {}, Started: func(*requestlog.Entry) {}, Logger: slog.New(slog.DiscardHandler),
 		},
-		Dispatcher: &attempt.Dispatcher{Admission: tracker, Health: tracker, Batches: chat.Format{}, Draw: func() float64 { return 0.5 }},
+		Dispatcher: &attempt.Dispatcher{Admission: tracker, Health: tracker, Batches: chat.Format{}, Random: func() float64 { return 0.5 }},
 		Settings: modelapi.Settings{
 			BodyLimit: 1 << 20, MaxConcurrent: 10, Upload: upload.Limits{Body: 1 << 20, Total: 64 << 20, Pause: time.Minute},
 			Attempts: attempt.Settings{Attempts: 3, Backoff: time.Millisecond, Idle: 5 * time.Second, Total: time.Minute}, Hold: 10 * time.Second, Ping: 15 * time.Second, ReadPause: time.Minute,
 		},
 		Snapshot: route.NewSnapshot(cat, []*provider.Provider{p}, nil), Responses: gateway.Responses{Checker: New(nil)},
-		Routing: gateway.Routing{Policies: fixedPolicies{set}, Draw: func() float64 { return 0.5 }},
+		Routing: gateway.Routing{Policies: fixedPolicies{set}, Random: func() float64 { return 0.5 }},
 	})
 	return s
 }

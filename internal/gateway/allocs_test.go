@@ -119,7 +119,7 @@ func silentGateway(t testing.TB, reply http.RoundTripper) *gateway.Gateway {
 				Spent: func(context.Context, string, time.Time) (money.Amount, error) { return 0, nil }, Now: time.Now,
 			}),
 		},
-		Dispatcher: &attempt.Dispatcher{Admission: tracker, Health: tracker, Draw: func() float64 { return 0.5 }, SealID: storedIDs.Seal},
+		Dispatcher: &attempt.Dispatcher{Admission: tracker, Health: tracker, Random: func() float64 { return 0.5 }, SealID: storedIDs.Seal},
 		Recording: gateway.Recording{
 			Log: noLog{}, Logger: slog.New(slog.DiscardHandler),
 			Observe: func(*requestlog.Entry) {}, Started: func(*requestlog.Entry) {},

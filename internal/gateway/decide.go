@@ -313,7 +313,7 @@ func (g *Gateway) fillInput(input *route.Input, in *incoming, who modelapi.Calle
 			input.Explore, input.Trial = share, &route.Trial{Floor: floor}
 		}
 		if input.Explore > 0 {
-			input.Draw = g.Routing.Draw()
+			input.Draw = g.Routing.Random()
 		}
 	}
 	if c := g.comparison(in, who, req); c != nil && c.Holdout > 0 {

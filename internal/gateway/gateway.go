@@ -102,7 +102,7 @@ type Routing struct {
 	Prefixes  promptcache.Store
 	Lengths   Lengths // nil to use predicted lengths without correction
 	Pins      Pinner
-	Draw      func() float64 // random number from 0 to 1, for exploration
+	Random    func() float64 // random number from 0 to 1, for exploration
 }
 
 // Parts are the dependencies of a Gateway.

@@ -106,13 +106,13 @@ func newKit(t *testing.T, adjust ...func(*kit)) *kit {
 			Log: k.log, Observe: func(*requestlog.Entry) {}, Started: func(*requestlog.Entry) {}, Logger: slog.New(slog.DiscardHandler),
 		},
 		Dispatcher: &attempt.Dispatcher{
-			Admission: tracker, Health: tracker, Batches: chat.Format{}, Draw: func() float64 { return 0.5 }, SealID: storedIDs.Seal,
+			Admission: tracker, Health: tracker, Batches: chat.Format{}, Random: func() float64 { return 0.5 }, SealID: storedIDs.Seal,
 			Egress: egress.New(egress.Options{AllowPrivate: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}),
 		},
 		StoredIDs: storedIDs, Objects: &k.objects,
 		Responses: gateway.Responses{Reasoning: k.reasoning, Comparer: k.comparer, Checker: k.checker, Cache: k.cache},
 		Routing: gateway.Routing{
-			Policies: k.policies, Feedback: k.feedback, Prefixes: k.prefixes, Pins: k.pins, Draw: func() float64 { return 0.5 },
+			Policies: k.policies, Feedback: k.feedback, Prefixes: k.prefixes, Pins: k.pins, Random: func() float64 { return 0.5 },
 		},
 	})
 	if k.inside {

@@ -57,7 +57,7 @@ type ListReader struct {
 	Client *egress.Client
 	Store  ListStore
 	Log    *slog.Logger
-	Draw   func() float64 // random number from 0 to 1, to spread the reads of replicas over time
+	Random func() float64 // random number from 0 to 1, to spread the reads of replicas over time
 }
 
 // ListOptions selects the lists to read.
@@ -131,7 +131,7 @@ func (l *ModelLists) LoadSeen(ctx context.Context, s ListStore) error {
 // retried later.
 func (l *ModelLists) Refresh(ctx context.Context, r ListReader, providers []*provider.Provider, o ListOptions) (changed bool, err error) {
 	now := time.Now()
-	due, changed := l.due(providers, o, now, r.Draw)
+	due, changed := l.due(providers, o, now, r.Random)
 	if len(due) == 0 {
 		return changed, nil
 	}
@@ -176,7 +176,7 @@ func logAdded(ctx context.Context, log *slog.Logger, providerName string, before
 
 // due returns the providers whose list must be read now. It deletes the lists of providers that were removed from the configuration, and
 // reports whether that changes the served models.
-func (l *ModelLists) due(providers []*provider.Provider, o ListOptions, now time.Time, draw func() float64) (due []*provider.Provider, changed bool) {
+func (l *ModelLists) due(providers []*provider.Provider, o ListOptions, now time.Time, random func() float64) (due []*provider.Provider, changed bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.lists == nil {
@@ -194,7 +194,7 @@ func (l *ModelLists) due(providers []*provider.Provider, o ListOptions, now time
 		if list == nil {
 			list = &modelList{next: now}
 			if !serves {
-				list.next = now.Add(time.Duration(draw() * float64(min(listStart, every/10))))
+				list.next = now.Add(time.Duration(random() * float64(min(listStart, every/10))))
 			}
 			l.lists[p.Name] = list
 		}
@@ -304,6 +304,6 @@ func (l *ModelLists) record(ctx context.Context, p *provider.Provider, result li
 		list.failures++
 		every = min(every, listRetry<<min(list.failures-1, 16))
 	}
-	list.next = time.Now().Add(time.Duration(float64(every) * (0.9 + 0.2*r.Draw())))
+	list.next = time.Now().Add(time.Duration(float64(every) * (0.9 + 0.2*r.Random())))
 	return changed
 }

@@ -113,7 +113,7 @@ func (s *listStore) ListedModels(context.Context) (list []provider.ListedModel, 
 
 func newReader(lines *bytes.Buffer) ListReader {
 	return ListReader{
-		Store: &listStore{rows: map[string]*provider.ListedModel{}}, Draw: func() float64 { return 0.5 },
+		Store: &listStore{rows: map[string]*provider.ListedModel{}}, Random: func() float64 { return 0.5 },
 		Log: slog.New(slog.NewTextHandler(lines, &slog.HandlerOptions{Level: slog.LevelInfo})),
 	}
 }

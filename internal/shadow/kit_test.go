@@ -142,13 +142,13 @@ func (k *kit) gateway(calls *callList, tracker *health.Tracker, l ledger.Ledger,
 		Recording: gateway.Recording{
 			Log: log, Observe: func(*requestlog.Entry) {}, Started: func(*requestlog.Entry) {}, Logger: slog.New(slog.DiscardHandler),
 		},
-		Dispatcher: &attempt.Dispatcher{Admission: tracker, Health: tracker, Batches: chat.Format{}, Draw: rand.New(rand.NewPCG(1, 2)).Float64}, //nolint:gosec // the same draws in every run
+		Dispatcher: &attempt.Dispatcher{Admission: tracker, Health: tracker, Batches: chat.Format{}, Random: rand.New(rand.NewPCG(1, 2)).Float64}, //nolint:gosec // the same draws in every run
 		Settings: modelapi.Settings{
 			LogBodies: true, BodyLimit: 1 << 20, MaxConcurrent: 2000, Upload: upload.Limits{Body: 1 << 20, Total: 64 << 20, Pause: time.Minute},
 			Attempts: attempt.Settings{Attempts: 2, Backoff: time.Millisecond, Idle: 5 * time.Second, Total: time.Minute},
 			Hold:     10 * time.Second, Ping: 15 * time.Second, ReadPause: time.Minute,
 		},
-		Snapshot: route.NewSnapshot(cat, providers, nil), Responses: gateway.Responses{Comparer: comparer}, Routing: gateway.Routing{Draw: func() float64 { return 0.5 }},
+		Snapshot: route.NewSnapshot(cat, providers, nil), Responses: gateway.Responses{Comparer: comparer}, Routing: gateway.Routing{Random: func() float64 { return 0.5 }},
 	})
 }
 

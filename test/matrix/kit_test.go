@@ -111,7 +111,7 @@ func newWorld(t testing.TB) *world {
 			Log: discard{}, Observe: func(*requestlog.Entry) {}, Started: func(*requestlog.Entry) {}, Logger: slog.New(slog.DiscardHandler),
 		},
 		Dispatcher: &attempt.Dispatcher{
-			Admission: tracker, Health: tracker, Batches: chat.Format{}, Draw: func() float64 { return 0.5 }, Egress: egress.New(egress.Options{}),
+			Admission: tracker, Health: tracker, Batches: chat.Format{}, Random: func() float64 { return 0.5 }, Egress: egress.New(egress.Options{}),
 		},
 		Snapshot: set.Routes,
 		Settings: modelapi.Settings{
@@ -119,7 +119,7 @@ func newWorld(t testing.TB) *world {
 			Attempts: attempt.Settings{Attempts: 1, Idle: time.Minute, Total: time.Minute},
 			Hold:     time.Minute, Ping: time.Minute, ReadPause: time.Minute,
 		},
-		Routing: gateway.Routing{Draw: func() float64 { return 0.5 }},
+		Routing: gateway.Routing{Random: func() float64 { return 0.5 }},
 	})
 	return w
 }
