@@ -46,15 +46,15 @@ type Served struct {
 const (
 	// maxCompared limits the size of a compared request and of its response, because both stay in memory until the comparison ends.
 	maxCompared = 1 << 20
-	// drawBits is the number of random bits in a draw.
-	drawBits = 53
+	// uniformBits is the number of hash bits in the result of UniformHash.
+	uniformBits = 53
 )
 
-// Draw returns the random number from 0 to 1 that decides whether a request takes part in a comparison. It depends only on the request ID,
-// so that it can be computed again from the log and does not change the draws of other decisions.
-func Draw(requestID string) float64 {
+// UniformHash returns a uniformly distributed number from 0 to 1 that decides whether a request takes part in a comparison. It depends only
+// on the request ID, so that it can be computed again from the log and does not change the random numbers of other decisions.
+func UniformHash(requestID string) float64 {
 	sum := sha256.Sum256([]byte("comparison " + requestID))
-	return float64(binary.BigEndian.Uint64(sum[:])>>(64-drawBits)) / (1 << drawBits)
+	return float64(binary.BigEndian.Uint64(sum[:])>>(64-uniformBits)) / (1 << uniformBits)
 }
 
 // comparison returns the comparison settings for a request, or nil if the request does not take part. Requests that refer to data
@@ -80,7 +80,7 @@ func (g *Gateway) sample(in *incoming, who modelapi.Caller, p plan) *recording.S
 	if c == nil {
 		return nil
 	}
-	draw, propensity := Draw(in.ID), c.Holdout+g.Comparer.Share(who.Grant.Workspace.ID, string(p.decision.Input.Features.Task), c.Share)
+	draw, propensity := UniformHash(in.ID), c.Holdout+g.Comparer.Share(who.Grant.Workspace.ID, string(p.decision.Input.Features.Task), c.Share)
 	if p.decision.HeldOut != "" {
 		i := slices.IndexFunc(p.decision.Candidates, func(c route.Candidate) bool { return c.Target == p.decision.HeldOut })
 		return &recording.Sample{Other: p.decision.Candidates[i].Model, Propensity: propensity, Buffer: buffer}

@@ -10,16 +10,16 @@ import (
 	"fairlead/internal/money"
 )
 
-func TestDrawDependsOnlyOnTheRequestID(t *testing.T) {
+func TestUniformHashDependsOnlyOnTheRequestID(t *testing.T) {
 	t.Parallel()
-	if got := gateway.Draw("req_01"); got != gateway.Draw("req_01") || got == gateway.Draw("req_02") {
+	if got := gateway.UniformHash("req_01"); got != gateway.UniformHash("req_01") || got == gateway.UniformHash("req_02") {
 		t.Errorf("drew %v", got)
 	}
 	const n = 20_000
 	var sum float64
 	var low int
 	for i := range n {
-		d := gateway.Draw(fmt.Sprint("req_", i))
+		d := gateway.UniformHash(fmt.Sprint("req_", i))
 		if d < 0 || d >= 1 {
 			t.Fatalf("drew %v", d)
 		}
@@ -33,8 +33,8 @@ func TestDrawDependsOnlyOnTheRequestID(t *testing.T) {
 	}
 }
 
-// TestSampledShareFollowsTheDraw sends requests and checks that exactly those with a draw in the range of the share are offered.
-func TestSampledShareFollowsTheDraw(t *testing.T) {
+// TestComparedShareFollowsTheHash sends requests and checks that exactly those with a draw in the range of the share are offered.
+func TestComparedShareFollowsTheHash(t *testing.T) {
 	t.Parallel()
 	chosen := make(offered, 100)
 	k := newKit(t, func(k *kit) { k.comparer = chosen })
@@ -46,7 +46,7 @@ func TestSampledShareFollowsTheDraw(t *testing.T) {
 			t.Fatalf("%d %s", got.status, got.body)
 		}
 		id := got.header.Get("X-Request-Id")
-		if gateway.Draw(id) < 0.3 {
+		if gateway.UniformHash(id) < 0.3 {
 			want[id] = true
 		}
 		k.entry()

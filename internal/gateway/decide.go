@@ -317,7 +317,7 @@ func (g *Gateway) fillInput(input *route.Input, in *incoming, who modelapi.Calle
 		}
 	}
 	if c := g.comparison(in, who, req); c != nil && c.Holdout > 0 {
-		input.Holdout = &route.Holdout{Model: in.Snapshot.Canonical(c.Baseline), Share: c.Holdout, Draw: Draw(in.ID)}
+		input.Holdout = &route.Holdout{Model: in.Snapshot.Canonical(c.Baseline), Share: c.Holdout, Draw: UniformHash(in.ID)}
 	}
 	return nil
 }

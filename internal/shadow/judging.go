@@ -106,7 +106,7 @@ func (c *comparison) askJudge(ctx context.Context, x *judge.Exchange) (judge.Ver
 		return judge.Verdict{}, fmt.Errorf("the judge is refused: %s", bias.Refused)
 	}
 	c.record.Versions = judge.PromptVersion
-	return judge.Compare(ctx, c.ask, x, gateway.Draw("order "+c.served.ID) < 0.5)
+	return judge.Compare(ctx, c.ask, x, gateway.UniformHash("order "+c.served.ID) < 0.5)
 }
 
 // CheckVendor returns an error if the judge is from the vendor of one of the responses, which it may prefer. Simulated models have no

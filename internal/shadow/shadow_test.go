@@ -235,8 +235,8 @@ func TestHoldoutServesTheBaseline(t *testing.T) {
 		if byRequest[r.Request] != served || r.Baseline != "sim-flagship" || r.Model == r.Baseline || r.Propensity != 1 || r.State != proof.Compared || r.Difference != 1 {
 			t.Errorf("%s was served by %s: %+v", r.Request, byRequest[r.Request], r)
 		}
-		if below := gateway.Draw(r.Request) < c.Holdout; below != r.Holdout {
-			t.Errorf("%s: held out %t with a draw of %v", r.Request, r.Holdout, gateway.Draw(r.Request))
+		if below := gateway.UniformHash(r.Request) < c.Holdout; below != r.Holdout {
+			t.Errorf("%s: held out %t with a draw of %v", r.Request, r.Holdout, gateway.UniformHash(r.Request))
 		}
 	}
 	if len(k.store.all()) != n || held == 0 || held == n {
