@@ -99,7 +99,7 @@ type PromptSize struct {
 	RestoredBytes int // reasoning that the gateway adds because the client did not send it back
 	Predicted     int // bytes of predicted output; rejected predictions are billed as output
 	Text          Text
-	Sample        Sample // sample of the prompt until Measure has filled Text
+	PromptSample  PromptSample // sample of the prompt until Measure has filled Text
 }
 
 // Attachments are the parts of the prompt that are not text.
@@ -162,7 +162,7 @@ func (r *Request) Clone() Request {
 	c := *r
 	c.Body = nil
 	c.Fields, c.Sampling, c.ImageSizes = slices.Clone(r.Fields), slices.Clone(r.Sampling), slices.Clone(r.ImageSizes)
-	c.Metadata, c.Sample = maps.Clone(r.Metadata), r.Sample.Clone()
+	c.Metadata, c.PromptSample = maps.Clone(r.Metadata), r.PromptSample.Clone()
 	return c
 }
 

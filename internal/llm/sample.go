@@ -16,10 +16,10 @@ const (
 	wholeSample   = 4 << 10 // maximum bytes of a prompt that is measured completely
 )
 
-// Sample records the positions in the body of all texts of a prompt, or of a representative selection. Recording
+// PromptSample records the positions in the body of all texts of a prompt, or of a representative selection. Recording
 // positions is cheap for decoders. Request.Measure counts characters later and reads only parts of a long prompt. The
 // zero value is empty.
-type Sample struct {
+type PromptSample struct {
 	spans []span // at most sampleSpans; most requests have few texts
 	shift uint8  // a text is kept if it contains a byte whose position in the concatenated texts is a multiple of 1<<shift
 	at    int32  // position of the next text in the concatenated texts
@@ -29,18 +29,18 @@ type Sample struct {
 type span struct{ start, end, at int32 }
 
 // Equal reports whether both samples have the same texts.
-func (s Sample) Equal(other Sample) bool {
+func (s PromptSample) Equal(other PromptSample) bool {
 	return slices.Equal(s.spans, other.spans) && s.shift == other.shift && s.at == other.at
 }
 
 // Clone returns a copy that does not share memory with the sample.
-func (s Sample) Clone() Sample {
+func (s PromptSample) Clone() PromptSample {
 	s.spans = slices.Clone(s.spans)
 	return s
 }
 
 // Add adds the encoded text body[start:end], without the quotes.
-func (s *Sample) Add(start, end int) {
+func (s *PromptSample) Add(start, end int) {
 	one := span{start: int32(start), end: int32(end), at: s.at}
 	s.at += one.end - one.start
 	if !one.holds(s.shift) {
@@ -67,7 +67,7 @@ func (p span) holds(shift uint8) bool {
 func (p span) first(shift uint8) int32 { return (p.at + 1<<shift - 1) >> shift << shift }
 
 // thin drops texts until at most sampleSpans/2+1 remain.
-func (s *Sample) thin() {
+func (s *PromptSample) thin() {
 	for s.at>>s.shift > sampleSpans/2 {
 		s.shift++
 	}
@@ -82,7 +82,7 @@ func (s *Sample) thin() {
 
 // Measure fills Text from the sample. It does nothing if the decoder has already counted the text.
 func (r *Request) Measure() {
-	s, all := &r.Sample, r.ASCIIBytes+r.NonASCIIBytes
+	s, all := &r.PromptSample, r.ASCIIBytes+r.NonASCIIBytes
 	if len(s.spans) == 0 || all == 0 {
 		return
 	}
@@ -94,7 +94,7 @@ func (r *Request) Measure() {
 	} else {
 		s.windows(r.Body, &sum)
 	}
-	r.Sample = Sample{}
+	r.PromptSample = PromptSample{}
 	if sum.bytes > 0 {
 		for class, n := range sum.counts {
 			r.Text.Counts[class] += int32(max(0, n*float64(all)/sum.bytes+0.5))
@@ -104,7 +104,7 @@ func (r *Request) Measure() {
 
 // windows measures one window per 1<<shift bytes of the prompt, weighted by the number of bytes that the window
 // represents.
-func (s *Sample) windows(body []byte, sum *weightedCounts) {
+func (s *PromptSample) windows(body []byte, sum *weightedCounts) {
 	shift := s.shift
 	for s.at>>shift > sampleWindows {
 		shift++ // limits the number of windows in long texts

@@ -90,7 +90,7 @@ func TestSampleKeepsAllTextsOfAShortPrompt(t *testing.T) {
 func add(req *Request, raw []byte, text string) {
 	start := len(req.Body)
 	req.Body = append(req.Body, raw...)
-	req.Sample.Add(start+1, len(req.Body)-1)
+	req.PromptSample.Add(start+1, len(req.Body)-1)
 	req.ASCIIBytes += len(text) // only the sum matters here
 }
 
@@ -142,7 +142,7 @@ func FuzzText(f *testing.F) {
 			}
 		}
 		req := Request{PromptSize: PromptSize{ASCIIBytes: len(raw)}, Payload: Payload{Body: raw}}
-		req.Sample.Add(0, len(raw))
+		req.PromptSample.Add(0, len(raw))
 		req.Measure()
 	})
 }
@@ -152,7 +152,7 @@ func BenchmarkMeasure(b *testing.B) {
 	b.SetBytes(int64(len(raw)))
 	for b.Loop() {
 		req := Request{PromptSize: PromptSize{ASCIIBytes: len(raw)}, Payload: Payload{Body: raw}}
-		req.Sample.Add(0, len(raw))
+		req.PromptSample.Add(0, len(raw))
 		req.Measure()
 	}
 }

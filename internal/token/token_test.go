@@ -266,7 +266,7 @@ func BenchmarkPrompt100KB(b *testing.B) {
 	for b.Loop() {
 		req := llm.Request{Payload: llm.Payload{Body: body}, PromptSize: llm.PromptSize{ASCIIBytes: len(body)}, Prompt: llm.Prompt{Messages: len(spans)}}
 		for _, s := range spans {
-			req.Sample.Add(s[0], s[1])
+			req.PromptSample.Add(s[0], s[1])
 		}
 		req.Measure()
 		prompt := PromptOf(&req)

@@ -156,7 +156,7 @@ func TestDecodeChatDescribesTheRequest(t *testing.T) {
 			t.Parallel()
 			tc.want.Op, tc.want.Format = llm.Chat, Name
 			got := decode(t, llm.Chat, tc.body)
-			if diff := cmp.Diff(&tc.want, got, cmpopts.IgnoreFields(llm.Request{}, "Body", "Fields", "Sample", "ImageSizes", "Asked", "Instructed", "Answers", "Plain")); diff != "" {
+			if diff := cmp.Diff(&tc.want, got, cmpopts.IgnoreFields(llm.Request{}, "Body", "Fields", "PromptSample", "ImageSizes", "Asked", "Instructed", "Answers", "Plain")); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
@@ -382,7 +382,7 @@ func TestDecodeEmbeddings(t *testing.T) {
 			t.Parallel()
 			tc.want.Op, tc.want.Format, tc.want.Choices = llm.Embed, Name, 1
 			got := decode(t, llm.Embed, tc.body)
-			if diff := cmp.Diff(&tc.want, got, cmpopts.IgnoreFields(llm.Request{}, "Body", "Fields", "Sample", "ImageSizes", "Asked", "Instructed", "Answers", "Plain")); diff != "" {
+			if diff := cmp.Diff(&tc.want, got, cmpopts.IgnoreFields(llm.Request{}, "Body", "Fields", "PromptSample", "ImageSizes", "Asked", "Instructed", "Answers", "Plain")); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})

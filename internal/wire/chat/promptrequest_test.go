@@ -60,7 +60,7 @@ func TestDecodePrompts(t *testing.T) {
 			t.Parallel()
 			tc.want.Op, tc.want.Format = llm.Complete, Name
 			got := decode(t, llm.Complete, tc.body)
-			if diff := cmp.Diff(&tc.want, got, cmpopts.IgnoreFields(llm.Request{}, "Body", "Fields", "Sample", "ImageSizes", "Asked", "Instructed", "Answers", "Plain")); diff != "" {
+			if diff := cmp.Diff(&tc.want, got, cmpopts.IgnoreFields(llm.Request{}, "Body", "Fields", "PromptSample", "ImageSizes", "Asked", "Instructed", "Answers", "Plain")); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
@@ -114,7 +114,7 @@ func TestDecodeModerations(t *testing.T) {
 			t.Parallel()
 			tc.want.Op, tc.want.Format, tc.want.Choices = llm.Moderate, Name, 1
 			got := decode(t, llm.Moderate, tc.body)
-			if diff := cmp.Diff(&tc.want, got, cmpopts.IgnoreFields(llm.Request{}, "Body", "Fields", "Sample", "ImageSizes", "Asked", "Instructed", "Answers", "Plain")); diff != "" {
+			if diff := cmp.Diff(&tc.want, got, cmpopts.IgnoreFields(llm.Request{}, "Body", "Fields", "PromptSample", "ImageSizes", "Asked", "Instructed", "Answers", "Plain")); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})

@@ -34,7 +34,7 @@ func (Format) DecodeTurn(ctx context.Context, op llm.Op, body []byte, turn *turn
 		turn:   turn,
 	}
 	defer r.Release()
-	r.Sample = &req.Sample
+	r.Sample = &req.PromptSample
 	if err := r.decode(); err != nil {
 		return nil, err
 	}
