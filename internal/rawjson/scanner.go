@@ -37,7 +37,7 @@ type Scanner struct {
 
 	Count           bool // whether strings that are read are added to the counts below
 	ASCII, NonASCII int  // bytes of decoded text
-	Sample          interface {
+	Spans           interface {
 		// Add records the position of a counted string.
 		Add(start, end int)
 	}

@@ -40,8 +40,8 @@ func (s *Scanner) ReadString() String {
 			if s.Count {
 				s.ASCII += t.ASCII
 				s.NonASCII += t.NonASCII
-				if s.Sample != nil {
-					s.Sample.Add(t.Start, t.End)
+				if s.Spans != nil {
+					s.Spans.Add(t.Start, t.End)
 				}
 			}
 			return t

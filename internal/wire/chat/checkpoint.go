@@ -31,7 +31,7 @@ func (d *decoder) resume(c *checkpoint, read func(key []byte)) {
 	*d = c.decoder
 	d.Reader, d.turn, d.req = reader, turn, new(c.request.Clone())
 	d.req.Body = body
-	d.Sample = &d.req.PromptSample
+	d.Spans = &d.req.PromptSample
 	d.Resume(c.scanner)
 	d.top = c.field.Name
 	for n := range func(yield func(int) bool) { d.ElementsAfter(c.next, yield) } {

@@ -58,7 +58,7 @@ func (Format) DecodeTurn(ctx context.Context, op llm.Op, body []byte, turn *turn
 		d.turn = turn
 	}
 	defer d.Release()
-	d.Sample = &d.req.PromptSample
+	d.Spans = &d.req.PromptSample
 	if err := d.decode(op); err != nil {
 		return nil, err
 	}

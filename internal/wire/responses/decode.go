@@ -34,7 +34,7 @@ func (Format) DecodeTurn(ctx context.Context, op llm.Op, body []byte, turn *turn
 		turn:   turn,
 	}
 	defer r.Release()
-	r.Sample = &req.PromptSample
+	r.Spans = &req.PromptSample
 	if err := r.decode(); err != nil {
 		return nil, err
 	}
@@ -230,7 +230,7 @@ func (r *requestReader) count(v value) {
 	if v.Kind == rawjson.Text && !r.build {
 		r.ASCII += v.text.ASCII
 		r.NonASCII += v.text.NonASCII
-		r.Sample.Add(v.text.Start, v.text.End)
+		r.Spans.Add(v.text.Start, v.text.End)
 	}
 }
 

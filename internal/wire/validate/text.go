@@ -17,7 +17,7 @@ func (r *Reader) CountText(size *llm.PromptSize, v rawjson.Value) int {
 		counter.add(v.String())
 	} else {
 		counter.data = []byte(v.Raw)
-		s := rawjson.Scanner{Data: counter.data, Context: r.Context, Sample: &counter}
+		s := rawjson.Scanner{Data: counter.data, Context: r.Context, Spans: &counter}
 		s.SkipCounted()
 	}
 	return size.ASCIIBytes + size.NonASCIIBytes - before
