@@ -61,7 +61,7 @@ func UniformHash(requestID string) float64 {
 // stored by a provider cannot be sent to another one. Dashboard and sample traffic is not representative.
 func (g *Gateway) comparison(in *incoming, who modelapi.Caller, req *llm.Request) *account.Comparison {
 	c := who.Grant.Workspace.Comparison
-	if c == nil || g.Comparer == nil || in.ID == "" || in.shadow != nil || who.AccountID != "" || who.Sample {
+	if c == nil || g.Comparer == nil || in.ID == "" || in.shadow != nil || who.AccountID != "" || who.SampleTraffic {
 		return nil
 	}
 	if req.Op != llm.Chat || !route.IsAuto(req.Model) || req.Choices > 1 || req.Background || req.Previous != "" || req.Account != "" || len(req.Body) > maxCompared {

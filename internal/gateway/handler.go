@@ -99,22 +99,22 @@ func (g *Gateway) ServeAs(w http.ResponseWriter, r *http.Request, workspace *acc
 	})
 }
 
-// Sample describes a request of the sample traffic.
-type Sample struct {
+// SampleRequest describes a request of the sample traffic.
+type SampleRequest struct {
 	Endpoint string // below Prefix
 	Key      requestlog.SampleKey
 	Models   []string    // models that the key allows; nil for all
 	Policies *policy.Set // policies that apply in addition to those of the workspace; may be nil
 }
 
-// ServeSample handles a request of the sample traffic.
-func (g *Gateway) ServeSample(w http.ResponseWriter, r *http.Request, workspace *account.Workspace, s Sample) {
+// ServeSampleRequest handles a request of the sample traffic.
+func (g *Gateway) ServeSampleRequest(w http.ResponseWriter, r *http.Request, workspace *account.Workspace, s SampleRequest) {
 	i := max(0, g.routeIndex("/"+s.Endpoint))
 	g.handle(w, r, assignRequestID(w), g.Routes[i], func(in *incoming) (modelapi.Caller, error) {
 		free := *workspace
 		free.Budget = nil // costs are simulated
 		key := &account.Key{ID: s.Key.ID, WorkspaceID: workspace.ID, KeySettings: account.KeySettings{Name: s.Key.Name, AllowedModels: s.Models}}
-		return modelapi.Caller{Grant: &account.Grant{Key: key, Workspace: &free}, Tags: modelapi.Tags(nil, in.HTTP.Header), Sample: true, Policies: s.Policies}, nil
+		return modelapi.Caller{Grant: &account.Grant{Key: key, Workspace: &free}, Tags: modelapi.Tags(nil, in.HTTP.Header), SampleTraffic: true, Policies: s.Policies}, nil
 	})
 }
 

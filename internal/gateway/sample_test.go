@@ -53,7 +53,7 @@ func samplePolicies(t *testing.T) *policy.Set {
 }
 
 // sample sends one sample and returns its entry.
-func (k *kit) sample(one simulator.Sample, workspace *account.Workspace) *requestlog.Entry {
+func (k *kit) sample(one simulator.SampleRequest, workspace *account.Workspace) *requestlog.Entry {
 	k.Helper()
 	ctx, leave := context.WithCancel(k.Context())
 	defer leave()
@@ -66,7 +66,7 @@ func (k *kit) sample(one simulator.Sample, workspace *account.Workspace) *reques
 		req.Header.Set(name, value)
 	}
 	resp, err := inprocess.Transport(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		k.gateway.ServeSample(w, r, workspace, gateway.Sample{Endpoint: one.Endpoint, Key: requestlog.SampleKeys()[one.Key], Models: one.Models, Policies: samplePolicies(k.T)})
+		k.gateway.ServeSampleRequest(w, r, workspace, gateway.SampleRequest{Endpoint: one.Endpoint, Key: requestlog.SampleKeys()[one.Key], Models: one.Models, Policies: samplePolicies(k.T)})
 	})).RoundTrip(req)
 	if err != nil {
 		k.Fatal(err)

@@ -27,11 +27,11 @@ type Keys interface {
 
 // Caller is the authenticated sender of a request. Its grant is nil until authentication succeeds.
 type Caller struct {
-	Grant     *account.Grant
-	AccountID string            // of a dashboard user; such a request has no key
-	Tags      map[string]string // of the key and the request
-	Sample    bool              // sample traffic, always simulated
-	Policies  *policy.Set       // of sample traffic, in addition to those of the workspace; nil for none
+	Grant         *account.Grant
+	AccountID     string            // of a dashboard user; such a request has no key
+	Tags          map[string]string // of the key and the request
+	SampleTraffic bool              // always simulated
+	Policies      *policy.Set       // of sample traffic, in addition to those of the workspace; nil for none
 }
 
 // Authenticate authenticates the API key of a request. The grant may be set together with an error.

@@ -63,7 +63,7 @@ func (s Sender) Send(ctx context.Context, workspaceID string, progress func(done
 	total := len(traffic) + past.rows
 	var mu sync.Mutex
 	var ids []string
-	err = sendAll(ctx, traffic, func(ctx context.Context, one simulator.Sample) error {
+	err = sendAll(ctx, traffic, func(ctx context.Context, one simulator.SampleRequest) error {
 		id, err := s.send(ctx, &workspace, one, policies)
 		mu.Lock()
 		defer mu.Unlock()
@@ -102,7 +102,7 @@ func (s Sender) entries(ctx context.Context, workspaceID string, ids []string) (
 }
 
 // sendAll sends the samples concurrently. Calls of progress do not overlap. It stops when ctx is cancelled or at the first error.
-func sendAll(ctx context.Context, samples []simulator.Sample, send func(context.Context, simulator.Sample) error, progress func(done, total int)) error {
+func sendAll(ctx context.Context, samples []simulator.SampleRequest, send func(context.Context, simulator.SampleRequest) error, progress func(done, total int)) error {
 	var mu sync.Mutex
 	done := 0
 	progress(0, len(samples))
@@ -127,7 +127,7 @@ func sendAll(ctx context.Context, samples []simulator.Sample, send func(context.
 }
 
 // send makes one request, discards its response, and returns its id.
-func (s Sender) send(ctx context.Context, workspace *account.Workspace, one simulator.Sample, policies *policy.Set) (id string, err error) {
+func (s Sender) send(ctx context.Context, workspace *account.Workspace, one simulator.SampleRequest, policies *policy.Set) (id string, err error) {
 	call, disconnect := context.WithCancel(ctx)
 	defer disconnect()
 	req, err := http.NewRequestWithContext(call, http.MethodPost, "http://gateway.invalid"+modelapi.Prefix+"/"+one.Endpoint, bytes.NewReader(one.Body))
@@ -139,9 +139,9 @@ func (s Sender) send(ctx context.Context, workspace *account.Workspace, one simu
 	for name, value := range one.Header {
 		req.Header.Set(name, value)
 	}
-	sample := gateway.Sample{Endpoint: one.Endpoint, Key: requestlog.SampleKeys()[one.Key], Models: one.Models, Policies: policies}
+	sample := gateway.SampleRequest{Endpoint: one.Endpoint, Key: requestlog.SampleKeys()[one.Key], Models: one.Models, Policies: policies}
 	serve := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		s.Gateway.ServeSample(w, r, workspace, sample)
+		s.Gateway.ServeSampleRequest(w, r, workspace, sample)
 	})
 	resp, err := inprocess.Transport(serve).RoundTrip(req)
 	if err != nil {

@@ -17,7 +17,7 @@ func TestSamplesAreSentWithLimitedConcurrency(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var progress []int
 		began := time.Now()
-		err := sendAll(t.Context(), make([]simulator.Sample, 13), func(context.Context, simulator.Sample) error {
+		err := sendAll(t.Context(), make([]simulator.SampleRequest, 13), func(context.Context, simulator.SampleRequest) error {
 			time.Sleep(time.Second)
 			return nil
 		}, func(done, total int) {
@@ -47,7 +47,7 @@ func TestSendingStopsOnCancelAndOnTheFirstError(t *testing.T) {
 	} {
 		ctx, cancel := context.WithCancel(t.Context())
 		sent := 0
-		err := sendAll(ctx, make([]simulator.Sample, 1000), func(ctx context.Context, _ simulator.Sample) error {
+		err := sendAll(ctx, make([]simulator.SampleRequest, 1000), func(ctx context.Context, _ simulator.SampleRequest) error {
 			return test.send(ctx, cancel)
 		}, func(done, _ int) { sent = done })
 		cancel()

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Sample is one request of sample traffic, in the form in which a client sends it.
-type Sample struct {
+// SampleRequest is one request of sample traffic, in the form in which a client sends it.
+type SampleRequest struct {
 	Endpoint string // chat/completions or embeddings
 	Body     []byte
 	Header   map[string]string
@@ -34,8 +34,8 @@ const (
 // Traffic lists requests that fill every dashboard page with data: conversations, streams, tools, JSON, cached prompts,
 // embeddings, fallbacks and failures of every kind. All of them must be sent only to the simulator. Failures of the
 // same model are rare, so that no circuit stays open because of them.
-func Traffic() []Sample {
-	var list []Sample
+func Traffic() []SampleRequest {
+	var list []SampleRequest
 	for i, prompt := range questions() {
 		list = append(list, question(i, prompt))
 	}
@@ -44,7 +44,7 @@ func Traffic() []Sample {
 	for i := range special {
 		special[i].Key = i % batchJobs // a web application and a support bot
 	}
-	mixed := make([]Sample, 0, len(list)+len(special))
+	mixed := make([]SampleRequest, 0, len(list)+len(special))
 	for len(list) > 0 || len(special) > 0 {
 		mixed, list = move(mixed, list, 2)
 		mixed, special = move(mixed, special, 2)
@@ -52,7 +52,7 @@ func Traffic() []Sample {
 	return mixed
 }
 
-func move(to, from []Sample, n int) (grown, rest []Sample) {
+func move(to, from []SampleRequest, n int) (grown, rest []SampleRequest) {
 	n = min(n, len(from))
 	return append(to, from[:n]...), from[n:]
 }
@@ -88,7 +88,7 @@ func questions() []string {
 }
 
 // question returns a request with the prompt in one of the usual forms.
-func question(i int, prompt string) Sample {
+func question(i int, prompt string) SampleRequest {
 	models := []string{"auto", "auto", "auto:cost", "auto:quality", "auto", "auto:speed", "sim-large", "sim-medium"}
 	body := fields{"model": models[i%len(models)], "messages": said(prompt), "stream": i%2 == 0, "user": fmt.Sprintf("user-%d", i%5+1)}
 	app := []string{"checkout", "support-bot", "editor", "batch"}[i%4]
@@ -98,7 +98,7 @@ func question(i int, prompt string) Sample {
 }
 
 // specials returns requests that use the optional features of the API.
-func specials() []Sample {
+func specials() []SampleRequest {
 	manual := said("You answer questions about the handbook below.\n\n"+handbook(), "How many days of leave are there?")
 	again := said("You answer questions about the handbook below.\n\n"+handbook(), "Who approves travel?")
 	third := said("You answer questions about the handbook below.\n\n"+handbook(), "Where do I report a lost badge?")
@@ -115,7 +115,7 @@ func specials() []Sample {
 		{"type": "image_url", "image_url": fields{"url": "data:image/png;base64,iVBORw0KGgo="}},
 	}}}
 	talk := append(said("Help me name a ferry."), fields{"role": "assistant", "content": "How about Marigold?"}, fields{"role": "user", "content": "Something older, please."})
-	return []Sample{
+	return []SampleRequest{
 		chatSample(fields{"model": "sim-large", "messages": manual}),
 		chatSample(fields{"model": "auto", "messages": said("Use get_weather for Oslo."), "tools": weather}),
 		chatSample(fields{"model": "auto", "messages": said("Use get_weather for Oslo and Bergen in parallel."), "tools": weather, "stream": true}),
@@ -134,12 +134,12 @@ func specials() []Sample {
 }
 
 // failures returns requests that fail. For some of them, another model takes over.
-func failures() []Sample {
+func failures() []SampleRequest {
 	gone := chatSample(fields{"model": "sim-large", "messages": said("Write a very long story about a harbour."), "stream": true})
 	gone.Leaves = true
 	forbidden := chatSample(fields{"model": "sim-flagship", "messages": said("Use the best model there is.")})
 	forbidden.Models = []string{"sim-small", "sim-nano"}
-	return []Sample{
+	return []SampleRequest{
 		broken("503@sim-small", fields{"model": "sim-small", "models": []string{"sim-medium"}, "messages": said("Sort these words: pear, apple, fig.")}),
 		broken("500@sim-nano", fields{"model": "sim-nano", "models": []string{"sim-small"}, "messages": said("Is 91 a prime number?"), "stream": true}),
 		broken("429@sim-medium", fields{"model": "sim-medium", "models": []string{"sim-small"}, "messages": said("Turn this list into a table: a, b, c.")}),
@@ -165,11 +165,11 @@ func said(texts ...string) []fields {
 	return []fields{{"role": "system", "content": texts[0]}, {"role": "user", "content": texts[1]}}
 }
 
-func chatSample(body fields, header ...string) Sample {
+func chatSample(body fields, header ...string) SampleRequest {
 	if body["provider"] == nil {
 		body["provider"] = fields{"only": []string{Provider}}
 	}
-	s := Sample{Endpoint: "chat/completions", Body: encodeSample(body), Header: map[string]string{}}
+	s := SampleRequest{Endpoint: "chat/completions", Body: encodeSample(body), Header: map[string]string{}}
 	for i := 0; i+1 < len(header); i += 2 {
 		s.Header[header[i]] = header[i+1]
 	}
@@ -177,14 +177,14 @@ func chatSample(body fields, header ...string) Sample {
 }
 
 // broken returns a request that makes the simulator fail.
-func broken(fault string, body fields) Sample {
+func broken(fault string, body fields) SampleRequest {
 	body["metadata"] = fields{"simulate": fault}
 	return chatSample(body)
 }
 
-func embedSample(texts ...string) Sample {
+func embedSample(texts ...string) SampleRequest {
 	body := fields{"model": "sim-embed-small", "input": texts, "provider": fields{"only": []string{Provider}}}
-	return Sample{Endpoint: "embeddings", Body: encodeSample(body), Header: map[string]string{}}
+	return SampleRequest{Endpoint: "embeddings", Body: encodeSample(body), Header: map[string]string{}}
 }
 
 func encodeSample(body fields) []byte {
