@@ -70,11 +70,11 @@ func (g *Gateway) comparison(in *incoming, who modelapi.Caller, req *llm.Request
 	return c
 }
 
-// sample returns the sample that captures the response of a request, or nil if the request is not chosen for comparison.
-func (g *Gateway) sample(in *incoming, who modelapi.Caller, p plan) *recording.Sample {
+// captureForComparison returns the capture of the response to a request, or nil if the request is not chosen for comparison.
+func (g *Gateway) captureForComparison(in *incoming, who modelapi.Caller, p plan) *recording.Capture {
 	buffer := response.Buffer{Limit: maxCompared}
 	if in.shadow != nil {
-		return &recording.Sample{Buffer: buffer}
+		return &recording.Capture{Buffer: buffer}
 	}
 	c := g.comparison(in, who, p.req)
 	if c == nil {
@@ -83,19 +83,19 @@ func (g *Gateway) sample(in *incoming, who modelapi.Caller, p plan) *recording.S
 	draw, propensity := UniformHash(in.ID), c.Holdout+g.Comparer.Share(who.Grant.Workspace.ID, string(p.decision.Input.Features.Task), c.Share)
 	if p.decision.HeldOut != "" {
 		i := slices.IndexFunc(p.decision.Candidates, func(c route.Candidate) bool { return c.Target == p.decision.HeldOut })
-		return &recording.Sample{Other: p.decision.Candidates[i].Model, Propensity: propensity, Buffer: buffer}
+		return &recording.Capture{Other: p.decision.Candidates[i].Model, Propensity: propensity, Buffer: buffer}
 	}
 	// A request that was drawn for the holdout and not served by the baseline is compared with the baseline, so that every request has the
 	// same propensity.
 	if draw >= propensity {
 		return nil
 	}
-	return &recording.Sample{Other: in.Snapshot.Canonical(c.Baseline), Propensity: propensity, Buffer: buffer}
+	return &recording.Capture{Other: in.Snapshot.Canonical(c.Baseline), Propensity: propensity, Buffer: buffer}
 }
 
 // offer passes a response that was chosen for comparison to the Comparer. The client has received the whole response.
 func (d *delivery) offer() {
-	e, s := d.rec.Entry, d.rec.Sample
+	e, s := d.rec.Entry, d.rec.Capture
 	if s == nil || s.Buffer.Full {
 		return
 	}

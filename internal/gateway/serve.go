@@ -70,7 +70,7 @@ func (g *Gateway) serve(ctx context.Context, in *incoming, identify identifier, 
 	}
 	// The context of the HTTP request shows whether the client is connected.
 	defer func() { rec.Cache.Flight.End(in.HTTP.Context().Err() != nil) }()
-	rec.Sample = g.sample(in, who, plan)
+	rec.Capture = g.captureForComparison(in, who, plan)
 	kept := g.recall(ctx, in, who.Grant, plan, rec)
 	hold, terms, err := g.hold(ctx, in, who.Grant, plan)
 	if err != nil {

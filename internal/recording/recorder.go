@@ -42,11 +42,11 @@ type Recorder struct {
 	text     *[]byte              // pooled buffer of the stored response
 	Task     func()               // completes the entry later; nil unless the response is generated in the background
 	Cache    CacheUse             // records the response for the cache
-	Sample   *Sample              // captures the response for a comparison; nil if the request is not compared
+	Capture  *Capture             // captures the response for a comparison; nil if the request is not compared
 }
 
-// Sample is a response that is captured for a comparison.
-type Sample struct {
+// Capture is a response that is captured for a comparison.
+type Capture struct {
 	Other      string // model to compare with; empty in a shadow call
 	Propensity float64
 	Buffer     response.Buffer
@@ -202,8 +202,8 @@ func (r *Recorder) RecordEvent(ev *llm.Event) {
 	if r.Entry.TTFT == 0 && ev.Content {
 		r.Entry.TTFT = time.Since(r.start)
 	}
-	if r.Sample != nil {
-		r.Sample.Buffer.Add(ev, r.out.Streams())
+	if r.Capture != nil {
+		r.Capture.Buffer.Add(ev, r.out.Streams())
 	}
 	r.Cache.Flight.Add(ev)
 	if r.Buffer.Limit == 0 || r.Buffer.Full {
