@@ -24,7 +24,7 @@ func (budgetShelf) key() budget.Item {
 		Budget: ledger.Budget{ID: "key:key_read", Name: "read", Amount: 10 * money.Dollar, Period: ledger.Monthly, WarnPercent: 80},
 		Status: ledger.Status{Loaded: true, Spent: 9 * money.Dollar, Held: 2 * money.Dollar, Start: noon.AddDate(0, 0, -14), End: noon.AddDate(0, 0, 16)},
 	}
-	recent := budget.SampleOf(ledger.Monthly, time.Time{}, noon)
+	recent := budget.NewRecentSpending(ledger.Monthly, time.Time{}, noon)
 	for day := range 7 {
 		recent.Charges = append(recent.Charges, budget.Charge{At: noon.AddDate(0, 0, -day).Add(-time.Hour), Amount: money.Dollar / 2})
 	}

@@ -16,10 +16,10 @@ type Charge struct {
 	Amount money.Amount
 }
 
-// Sample is the recent spending from which a forecast extrapolates.
-type Sample struct {
+// RecentSpending is the recent spending from which a forecast extrapolates.
+type RecentSpending struct {
 	Step    time.Duration // length of an interval
-	From    time.Time     // start of the first interval; zero if the sample has none
+	From    time.Time     // start of the first interval; zero if no interval exists
 	Charges []Charge      // intervals without spending may be missing
 }
 
@@ -61,9 +61,10 @@ type Point struct {
 	Expected, Low, High money.Amount
 }
 
-// SampleOf returns the empty sample for a budget: the last 24 hours by the hour for daily budgets, otherwise the last 7 days by the day.
-// Intervals begin at full hours, because figures are summed by the hour. since is when the owner of the budget was created.
-func SampleOf(p ledger.Period, since, now time.Time) Sample {
+// NewRecentSpending returns the intervals for a budget, without charges: the last 24 hours by the hour for daily budgets, otherwise the last
+// 7 days by the day. Intervals begin at full hours, because figures are summed by the hour. since is when the owner of the budget was
+// created.
+func NewRecentSpending(p ledger.Period, since, now time.Time) RecentSpending {
 	span, step := 7*24*time.Hour, 24*time.Hour
 	if p == ledger.Daily {
 		span, step = 24*time.Hour, time.Hour
@@ -72,7 +73,7 @@ func SampleOf(p ledger.Period, since, now time.Time) Sample {
 	if since.After(from) {
 		from = since.Truncate(time.Hour)
 	}
-	return Sample{Step: step, From: from.UTC()}
+	return RecentSpending{Step: step, From: from.UTC()}
 }
 
 // curve is a linear extrapolation whose uncertainty grows with time.
@@ -96,7 +97,7 @@ func (c curve) at(t time.Time) (expected, low, high float64) {
 }
 
 // Predict extrapolates the recent spending of a budget to its reset.
-func Predict(b *ledger.Budget, s ledger.Status, recent Sample, now time.Time) Forecast {
+func Predict(b *ledger.Budget, s ledger.Status, recent RecentSpending, now time.Time) Forecast {
 	f := Forecast{Outlook: Unknown}
 	if !s.End.IsZero() {
 		f.Expected, f.Low, f.High = s.Spent, s.Spent, s.Spent
@@ -182,8 +183,8 @@ func (c curve) reaches(end time.Time, amount float64, line func(expected, low, h
 	return time.Time{}
 }
 
-// intervals returns the spending in each interval that ends with the last complete hour, newest first, and the spending in the whole sample.
-func (s Sample) intervals(now time.Time) (sums []float64, total money.Amount) {
+// intervals returns the spending in each interval that ends with the last complete hour, newest first, and their total.
+func (s RecentSpending) intervals(now time.Time) (sums []float64, total money.Amount) {
 	end := now.Truncate(time.Hour)
 	if s.Step <= 0 || s.From.IsZero() || !s.From.Before(end) {
 		return nil, 0

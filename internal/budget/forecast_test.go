@@ -18,9 +18,9 @@ func month() (ledger.Budget, ledger.Status) {
 	return b, ledger.Status{Loaded: true, Spent: 40 * money.Dollar, Start: start, End: end}
 }
 
-// daily returns a sample with the given spending on each of the last days, newest first, in dollars.
-func daily(perDay ...float64) Sample {
-	s := SampleOf(ledger.Monthly, noon.AddDate(0, 0, -len(perDay)), noon)
+// daily returns recent spending with the given amount on each of the last days, newest first, in dollars.
+func daily(perDay ...float64) RecentSpending {
+	s := NewRecentSpending(ledger.Monthly, noon.AddDate(0, 0, -len(perDay)), noon)
 	for i, dollars := range perDay {
 		s.Charges = append(s.Charges, Charge{At: noon.Add(-time.Duration(24*i+5) * time.Hour), Amount: money.Amount(dollars * float64(money.Dollar))})
 	}
@@ -54,20 +54,20 @@ func TestPredictOutlook(t *testing.T) {
 	for name, test := range map[string]struct {
 		budget ledger.Budget
 		status ledger.Status
-		recent Sample
+		recent RecentSpending
 		want   Outlook
 	}{
-		"two days of data":          {b, s, daily(9, 9), Unknown},
-		"a sample without a start":  {b, s, Sample{}, Unknown},
-		"three days of data":        {b, s, daily(9, 9, 9), RunsOut},
-		"low spending":              {b, s, daily(1, 2, 1, 2, 1), Lasts},
-		"no spending":               {b, s, daily(0, 0, 0, 0), Idle},
-		"exceeded, little data":     {b, spent, daily(3), UsedUp},
-		"exceeded":                  {b, spent, daily(3, 3, 3), UsedUp},
-		"never resets, high rate":   {total, forever, daily(1, 1, 1, 1, 1, 1, 1), RunsOut},
-		"never resets, slow rate":   {total, forever, daily(0.01, 0.01, 0.01), Lasts},
-		"now is before the sample":  {b, s, Sample{Step: time.Hour, From: noon.Add(time.Hour)}, Unknown},
-		"charges before the sample": {b, s, Sample{Step: 24 * time.Hour, From: noon.AddDate(0, 0, -4), Charges: []Charge{{noon.AddDate(0, 0, -5), 99 * money.Dollar}}}, Idle},
+		"two days of data":         {b, s, daily(9, 9), Unknown},
+		"no start":                 {b, s, RecentSpending{}, Unknown},
+		"three days of data":       {b, s, daily(9, 9, 9), RunsOut},
+		"low spending":             {b, s, daily(1, 2, 1, 2, 1), Lasts},
+		"no spending":              {b, s, daily(0, 0, 0, 0), Idle},
+		"exceeded, little data":    {b, spent, daily(3), UsedUp},
+		"exceeded":                 {b, spent, daily(3, 3, 3), UsedUp},
+		"never resets, high rate":  {total, forever, daily(1, 1, 1, 1, 1, 1, 1), RunsOut},
+		"never resets, slow rate":  {total, forever, daily(0.01, 0.01, 0.01), Lasts},
+		"now is before the start":  {b, s, RecentSpending{Step: time.Hour, From: noon.Add(time.Hour)}, Unknown},
+		"charges before the start": {b, s, RecentSpending{Step: 24 * time.Hour, From: noon.AddDate(0, 0, -4), Charges: []Charge{{noon.AddDate(0, 0, -5), 99 * money.Dollar}}}, Idle},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -142,24 +142,24 @@ func TestPredictIntervalCoversOutcomes(t *testing.T) {
 	}
 }
 
-func TestSampleOfBudget(t *testing.T) {
+func TestRecentSpendingOfBudget(t *testing.T) {
 	t.Parallel()
 	at := noon.Add(40 * time.Minute)
 	for name, test := range map[string]struct {
 		period ledger.Period
 		since  time.Time
-		want   Sample
+		want   RecentSpending
 		count  int
 	}{
-		"day":           {ledger.Daily, time.Time{}, Sample{Step: time.Hour, From: noon.AddDate(0, 0, -1)}, 24},
-		"month":         {ledger.Monthly, time.Time{}, Sample{Step: 24 * time.Hour, From: noon.AddDate(0, 0, -7)}, 7},
-		"new key":       {ledger.Weekly, noon.Add(-75 * time.Hour), Sample{Step: 24 * time.Hour, From: noon.Add(-75 * time.Hour)}, 3},
-		"just created":  {ledger.Total, at, Sample{Step: 24 * time.Hour, From: noon}, 0},
-		"not yet there": {ledger.Daily, at.Add(time.Hour), Sample{Step: time.Hour, From: noon.Add(time.Hour)}, 0},
+		"day":           {ledger.Daily, time.Time{}, RecentSpending{Step: time.Hour, From: noon.AddDate(0, 0, -1)}, 24},
+		"month":         {ledger.Monthly, time.Time{}, RecentSpending{Step: 24 * time.Hour, From: noon.AddDate(0, 0, -7)}, 7},
+		"new key":       {ledger.Weekly, noon.Add(-75 * time.Hour), RecentSpending{Step: 24 * time.Hour, From: noon.Add(-75 * time.Hour)}, 3},
+		"just created":  {ledger.Total, at, RecentSpending{Step: 24 * time.Hour, From: noon}, 0},
+		"not yet there": {ledger.Daily, at.Add(time.Hour), RecentSpending{Step: time.Hour, From: noon.Add(time.Hour)}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got := SampleOf(test.period, test.since, at)
+			got := NewRecentSpending(test.period, test.since, at)
 			sums, _ := got.intervals(at)
 			if got.Step != test.want.Step || !got.From.Equal(test.want.From) || len(sums) != test.count {
 				t.Errorf("%+v with %d intervals, want %+v with %d", got, len(sums), test.want, test.count)
@@ -186,7 +186,7 @@ func TestSampleStartsWithItsOwner(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			i := Item{since: test.created}
-			if got := i.sampleStart(test.charges, noon); !got.Equal(test.want) {
+			if got := i.spendingStart(test.charges, noon); !got.Equal(test.want) {
 				t.Errorf("%s, want %s", got, test.want)
 			}
 		})

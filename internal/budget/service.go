@@ -149,7 +149,7 @@ func (s *Service) predictOwned(ctx context.Context, workspaceID string, items []
 	byKey := map[time.Duration]map[string][]Charge{}
 	for i := range items {
 		one := &items[i]
-		recent := SampleOf(one.Budget.Period, time.Time{}, now)
+		recent := NewRecentSpending(one.Budget.Period, time.Time{}, now)
 		var err error
 		if one.Kind == OfWorkspace {
 			recent.Charges, err = s.Charges.WorkspaceCharges(ctx, workspaceID, recent.From, time.Hour)
@@ -171,7 +171,7 @@ func (s *Service) predictOwned(ctx context.Context, workspaceID string, items []
 func keysWithStep(items []Item, step time.Duration, now time.Time) []string {
 	var keys []string
 	for i := range items {
-		if items[i].Kind == OfKey && SampleOf(items[i].Budget.Period, time.Time{}, now).Step == step {
+		if items[i].Kind == OfKey && NewRecentSpending(items[i].Budget.Period, time.Time{}, now).Step == step {
 			keys = append(keys, items[i].KeyID)
 		}
 	}
@@ -179,14 +179,14 @@ func keysWithStep(items []Item, step time.Duration, now time.Time) []string {
 }
 
 // predict sets the forecast.
-func (i *Item) predict(recent Sample, now time.Time) {
-	recent.From = SampleOf(i.Budget.Period, i.sampleStart(recent.Charges, now), now).From
+func (i *Item) predict(recent RecentSpending, now time.Time) {
+	recent.From = NewRecentSpending(i.Budget.Period, i.spendingStart(recent.Charges, now), now).From
 	i.Forecast = Predict(&i.Budget, i.Status, recent, now)
 }
 
-// sampleStart returns when the spending of an owner began: with its creation, or with its first charge if the creation is unknown. It
+// spendingStart returns when the spending of an owner began: with its creation, or with its first charge if the creation is unknown. It
 // returns the zero time for an owner with charges before its creation, such as an imported key.
-func (i *Item) sampleStart(charges []Charge, now time.Time) time.Time {
+func (i *Item) spendingStart(charges []Charge, now time.Time) time.Time {
 	if i.since.IsZero() {
 		if len(charges) == 0 {
 			return now
@@ -317,7 +317,7 @@ func (s *Service) loadSubjects(ctx context.Context, items []Item) error {
 		if i.Status.Start.IsZero() {
 			return time.Time{}
 		}
-		recent := SampleOf(i.Budget.Period, time.Time{}, now).From
+		recent := NewRecentSpending(i.Budget.Period, time.Time{}, now).From
 		if i.Status.Start.Before(recent) {
 			return i.Status.Start
 		}
@@ -348,7 +348,7 @@ func (s *Service) loadSubjects(ctx context.Context, items []Item) error {
 			}
 			one.Status.Percent = percent(one.Status.Spent, one.Budget.Amount)
 		}
-		recent := SampleOf(one.Budget.Period, time.Time{}, now)
+		recent := NewRecentSpending(one.Budget.Period, time.Time{}, now)
 		recent.Charges = known
 		one.predict(recent, now)
 	}
