@@ -64,7 +64,7 @@ func (s *Store) addChunks(st *step, whole *builder, number int64) error {
 	if err != nil {
 		return err
 	}
-	stride := (facts.n + s.Sample - 1) / s.Sample
+	stride := (facts.n + s.SampleSize - 1) / s.SampleSize
 	var sampled []int
 	for first := 0; first < facts.n; first += stride { // in the order of time
 		offset := int(uint32(first/stride)*0x9e3779b1>>8) % stride //nolint:gosec // a fixed hash, so that periodic traffic does not bias the sample

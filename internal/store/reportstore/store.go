@@ -21,8 +21,8 @@ import (
 
 // Limits bound the work of a query. Tests lower them.
 type Limits struct {
-	Facts  int64 // facts that a query reads; with more, it reads the sample
-	Sample int   // facts of a day that are kept as a sample
+	Facts      int64 // facts that a query reads; with more, it reads the sample
+	SampleSize int   // facts of a day that are kept as a sample
 }
 
 // Store implements report.Reader.
@@ -42,7 +42,7 @@ type Store struct {
 func New(db *sqldb.DB) *Store {
 	text, number, bytes := sqldb.TextFields, sqldb.NumberFields, sqldb.BytesFields
 	return &Store{
-		Limits: Limits{Facts: report.MaxFacts, Sample: 4000},
+		Limits: Limits{Facts: report.MaxFacts, SampleSize: 4000},
 		db:     db, codec: entryblock.NewCodec(),
 		waiting: sqldb.NewInserter("report_waiting", slices.Concat(text("workspace_id"), number("start", "class", "facts"), bytes("data")), ""),
 		facts:   sqldb.NewInserter("report_facts", slices.Concat(text("workspace_id"), number("start", "number", "class", "facts"), bytes("data")), ""),

@@ -389,7 +389,7 @@ func reportsStayExactWhileFactsMove(t *testing.T, db *store.DB) {
 
 // longReportsReadASample lowers the limits, and compares estimates with the exact figures.
 func longReportsReadASample(t *testing.T, db *store.DB) {
-	db.Report.Facts, db.Report.Sample = 1000, 1250
+	db.Report.Facts, db.Report.SampleSize = 1000, 1250
 	ws := newWorkspace()
 	all, from, to := bulk(t, db, ws)
 	q := report.Query{By: report.Client, Then: report.Provider}
