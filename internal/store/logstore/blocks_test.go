@@ -250,7 +250,7 @@ func TestBodiesOfAnyLengthAreRead(t *testing.T) {
 func writeBeforeBlocks(t *testing.T, db *testDB, e requestlog.Entry) {
 	t.Helper()
 	r := record{entry: &e, request: requestRow(&e)}
-	if err := db.ownRows(&r, &batchBuffers{}); err != nil {
+	if err := db.encodeRows(&r, &batchBuffers{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, part := range []struct {

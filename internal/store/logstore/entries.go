@@ -107,7 +107,7 @@ func (s *Store) summaries(ctx context.Context, workspaceID string, ids []string,
 		if err := decode(e, &d); err != nil {
 			return err
 		}
-		s.hide(e)
+		s.applyBodyExpiry(e)
 		return nil
 	}); err != nil {
 		return nil, err
@@ -163,7 +163,7 @@ func (s *Store) Entry(ctx context.Context, workspaceID, id string) (requestlog.E
 	if !found {
 		return e, requestlog.ErrNotFound
 	}
-	s.hide(&e)
+	s.applyBodyExpiry(&e)
 	return e, nil
 }
 

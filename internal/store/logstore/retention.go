@@ -82,8 +82,8 @@ func (r *retentionBounds) rows(workspace string) Retention {
 	return keep
 }
 
-// hide removes the preview of an entry whose bodies have expired, and marks the bodies as expired.
-func (s *Store) hide(e *requestlog.Entry) {
+// applyBodyExpiry removes the preview of an entry whose bodies have expired, and marks the bodies as expired.
+func (s *Store) applyBodyExpiry(e *requestlog.Entry) {
 	if e.ID >= s.query().BodiesFrom {
 		return
 	}

@@ -47,7 +47,7 @@ func searchSpan(ctx context.Context, b logquery.Bounds, oldest, newest time.Time
 			part.Low = id.Floor("req", low)
 		}
 		start := time.Now()
-		enough, err := run.within(ctx, stepTimeout(limit, begun, steps, stretch), part)
+		enough, err := run.withTimeout(ctx, stepTimeout(limit, begun, steps, stretch), part)
 		switch {
 		case errors.Is(err, errStepTimeout) && steps == 0:
 			stretch = max(stretch/shrinkFactor, time.Millisecond)
@@ -85,8 +85,8 @@ func stepTimeout(limit time.Duration, begun time.Time, steps int, stretch time.D
 
 var errStepTimeout = errors.New("search step timed out")
 
-// within runs a step with a timeout; 0 means no timeout. It returns errStepTimeout when the step times out.
-func (s step) within(ctx context.Context, timeout time.Duration, part logquery.Bounds) (bool, error) {
+// withTimeout runs a step with a timeout; 0 means no timeout. It returns errStepTimeout when the step times out.
+func (s step) withTimeout(ctx context.Context, timeout time.Duration, part logquery.Bounds) (bool, error) {
 	if timeout <= 0 {
 		return s(ctx, part)
 	}

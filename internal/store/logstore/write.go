@@ -89,7 +89,7 @@ func (s *Store) batch(entries []requestlog.Entry, buffers *batchBuffers) (batch,
 		r := &b.records[i]
 		r.entry, r.request = e, requestRow(e)
 		if s.db.Dialect() == sqldb.Postgres {
-			if err := s.ownRows(r, buffers); err != nil {
+			if err := s.encodeRows(r, buffers); err != nil {
 				return b, fmt.Errorf("encode entry %s: %w", e.ID, err)
 			}
 		}
@@ -122,8 +122,8 @@ func distinct(entries []requestlog.Entry) []*requestlog.Entry {
 	return chosen
 }
 
-// ownRows encodes the details and the bodies of an entry as rows, for PostgreSQL.
-func (s *Store) ownRows(r *record, buffers *batchBuffers) error {
+// encodeRows encodes the details and the bodies of an entry as rows, for PostgreSQL.
+func (s *Store) encodeRows(r *record, buffers *batchBuffers) error {
 	e := r.entry
 	text, err := buffers.appendSummary(buffers.text[:0], e)
 	if err != nil {
@@ -167,7 +167,7 @@ func appendTrace(to []byte, e *requestlog.Entry) ([]byte, error) {
 func (s *Store) writeBatch(ctx context.Context, tx *sql.Tx, b batch) error {
 	insert := s.insertBlocks
 	if s.db.Dialect() == sqldb.Postgres {
-		insert = s.insertOwn
+		insert = s.insertRows
 	}
 	if err := s.messages.Write(ctx, tx, b.parts); err != nil {
 		return err
@@ -212,8 +212,8 @@ func (s *Store) writeBatch(ctx context.Context, tx *sql.Tx, b batch) error {
 	return s.figures.Write(ctx, tx, figures)
 }
 
-// insertOwn inserts requests, details and bodies into PostgreSQL, and returns the records that did not exist before.
-func (s *Store) insertOwn(ctx context.Context, tx *sql.Tx, b batch) ([]record, error) {
+// insertRows inserts requests, details and bodies into PostgreSQL, and returns the records that did not exist before.
+func (s *Store) insertRows(ctx context.Context, tx *sql.Tx, b batch) ([]record, error) {
 	rows := make([][]any, len(b.records))
 	for i, r := range b.records {
 		rows[i] = r.request
