@@ -59,13 +59,13 @@ func (t blockTables) remove(ctx context.Context, tx *sql.Tx, workspace string, i
 		return nil
 	}
 	q := fmt.Sprintf(`select place from requests where workspace_id = $1 and id in (%s) and place is not null`, sqldb.Placeholders(2, len(ids)))
-	places, err := sqldb.Column[int64](ctx, tx, q, append([]any{workspace}, sqldb.Args(ids)...)...)
+	slotNumbers, err := sqldb.Column[int64](ctx, tx, q, append([]any{workspace}, sqldb.Args(ids)...)...)
 	if err != nil {
 		return err
 	}
-	slices.Sort(places)
+	slices.Sort(slotNumbers)
 	for _, column := range []string{"summaries", "traces"} {
-		if err := t.clearSlots(ctx, tx, "packs", column, places, func(number int64, all entryblock.Slots) error {
+		if err := t.clearSlots(ctx, tx, "packs", column, slotNumbers, func(number int64, all entryblock.Slots) error {
 			if content := t.codec.EncodeSlots(all); content != nil {
 				_, err := tx.ExecContext(ctx, `update packs set `+column+` = $2 where number = $1`, number, content)
 				return err
@@ -76,24 +76,24 @@ func (t blockTables) remove(ctx context.Context, tx *sql.Tx, workspace string, i
 			return err
 		}
 	}
-	return t.clearSlots(ctx, tx, "packed_bodies", "content", places, func(number int64, all entryblock.Slots) error {
+	return t.clearSlots(ctx, tx, "packed_bodies", "content", slotNumbers, func(number int64, all entryblock.Slots) error {
 		return t.updateBodies(ctx, tx, number, all)
 	})
 }
 
-// clearSlots empties the slots at the given places in one column of a table of blocks. The places are sorted.
-func (t blockTables) clearSlots(ctx context.Context, tx *sql.Tx, table, column string, places []int64, update func(number int64, all entryblock.Slots) error) error {
-	for len(places) > 0 {
-		number, all, err := t.at(ctx, tx, table, column, places[0])
+// clearSlots empties the slots with the given numbers in one column of a table of blocks. The numbers are sorted.
+func (t blockTables) clearSlots(ctx context.Context, tx *sql.Tx, table, column string, slotNumbers []int64, update func(number int64, all entryblock.Slots) error) error {
+	for len(slotNumbers) > 0 {
+		number, all, err := t.at(ctx, tx, table, column, slotNumbers[0])
 		if err != nil {
 			return err
 		}
 		if all == nil { // the bodies have expired, or the block was deleted
-			places = places[1:]
+			slotNumbers = slotNumbers[1:]
 			continue
 		}
-		for len(places) > 0 && places[0]-number < int64(len(all)) {
-			all[places[0]-number], places = nil, places[1:]
+		for len(slotNumbers) > 0 && slotNumbers[0]-number < int64(len(all)) {
+			all[slotNumbers[0]-number], slotNumbers = nil, slotNumbers[1:]
 		}
 		if err := update(number, all); err != nil {
 			return err
@@ -102,11 +102,11 @@ func (t blockTables) clearSlots(ctx context.Context, tx *sql.Tx, table, column s
 	return nil
 }
 
-// at reads one column of the block that contains the given place. It returns nil if no block contains the place.
-func (t blockTables) at(ctx context.Context, tx *sql.Tx, table, column string, place int64) (number int64, all entryblock.Slots, err error) {
+// at reads one column of the block that contains the given slot number. It returns nil if no block contains the slot.
+func (t blockTables) at(ctx context.Context, tx *sql.Tx, table, column string, slotNumber int64) (number int64, all entryblock.Slots, err error) {
 	q := fmt.Sprintf(`select number, %[2]s from %[1]s where number = (select max(number) from %[1]s where number <= $1) and $1 < number + size`, table, column)
 	var content []byte
-	if err := tx.QueryRowContext(ctx, q, place).Scan(&number, &content); err != nil {
+	if err := tx.QueryRowContext(ctx, q, slotNumber).Scan(&number, &content); err != nil {
 		if errors.Is(err, sql.ErrNoRows) {
 			return 0, nil, nil
 		}

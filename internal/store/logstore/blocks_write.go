@@ -92,40 +92,40 @@ func appendPlain(to, head, text []byte) []byte {
 }
 
 // insertBlocks inserts the requests and the blocks of a batch into SQLite, and returns the records that did not exist before. SQLite allows
-// one writer at a time, so new rows have the highest row ids. They are read only if some records existed before. A place that is in no
-// block can be assigned again, because no request has it.
+// one writer at a time, so new rows have the highest row ids. They are read only if some records existed before. A slot number that
+// is in no block can be assigned again, because no request has it.
 func (s *Store) insertBlocks(ctx context.Context, tx *sql.Tx, b batch) ([]record, error) {
 	const q = `select coalesce((select max(rowid) from requests), 0), coalesce((select number + size from packs order by number desc limit 1), 1)`
-	var last, place int64
-	if err := tx.QueryRowContext(ctx, q).Scan(&last, &place); err != nil {
+	var last, slotNumber int64
+	if err := tx.QueryRowContext(ctx, q).Scan(&last, &slotNumber); err != nil {
 		return nil, err
 	}
 	rows := make([][]any, len(b.records))
 	for i, r := range b.records {
-		b.records[i].place = place + int64(i) // a retried transaction overwrites the place
-		rows[i] = append(r.request, b.records[i].place)
+		b.records[i].slotNumber = slotNumber + int64(i) // a retried transaction overwrites the number
+		rows[i] = append(r.request, b.records[i].slotNumber)
 	}
-	n, err := s.db.Insert(ctx, tx, s.inserters.placed, rows)
+	n, err := s.db.Insert(ctx, tx, s.inserters.requestsInBlocks, rows)
 	if err != nil {
 		return nil, err
 	}
 	if int(n) < len(rows) {
-		places, err := sqldb.Column[int64](ctx, tx, `select place from requests where rowid > $1`, last)
+		slotNumbers, err := sqldb.Column[int64](ctx, tx, `select place from requests where rowid > $1`, last)
 		if err != nil {
 			return nil, err
 		}
-		if b, err = b.fresh(s.codec, place, places); err != nil {
+		if b, err = b.fresh(s.codec, slotNumber, slotNumbers); err != nil {
 			return nil, err
 		}
 	}
-	return b.records, s.insertBlockRows(ctx, tx, b.blocks, place)
+	return b.records, s.insertBlockRows(ctx, tx, b.blocks, slotNumber)
 }
 
-// fresh returns the part of a batch that was inserted at the given places. The other requests existed before.
-func (b batch) fresh(codec *entryblock.Codec, first int64, places []int64) (batch, error) {
-	got := make(map[int]bool, len(places))
-	for _, place := range places {
-		got[int(place-first)] = true
+// fresh returns the part of a batch that was inserted with the given slot numbers. The other requests existed before.
+func (b batch) fresh(codec *entryblock.Codec, first int64, slotNumbers []int64) (batch, error) {
+	got := make(map[int]bool, len(slotNumbers))
+	for _, number := range slotNumbers {
+		got[int(number-first)] = true
 	}
 	var part batch
 	for i, r := range b.records {
@@ -145,17 +145,17 @@ func (b batch) fresh(codec *entryblock.Codec, first int64, places []int64) (batc
 	return part, nil
 }
 
-// insertBlockRows inserts blocks. The first block begins at the given place.
-func (s *Store) insertBlockRows(ctx context.Context, tx *sql.Tx, blocks []entryblock.Block, place int64) error {
+// insertBlockRows inserts blocks. The first block begins at the given slot number.
+func (s *Store) insertBlockRows(ctx context.Context, tx *sql.Tx, blocks []entryblock.Block, slotNumber int64) error {
 	details, bodies := make([][]any, 0, len(blocks)), make([][]any, 0, len(blocks))
 	for _, b := range blocks {
 		if len(b.Summaries) > 0 {
-			details = append(details, []any{place, b.Size, b.Summaries, b.Traces})
+			details = append(details, []any{slotNumber, b.Size, b.Summaries, b.Traces})
 		}
 		if b.Bodies.Held > 0 {
-			bodies = append(bodies, []any{place, b.Size, b.Workspace, b.Bodies.Oldest, b.Bodies.Held, b.Bodies.Content})
+			bodies = append(bodies, []any{slotNumber, b.Size, b.Workspace, b.Bodies.Oldest, b.Bodies.Held, b.Bodies.Content})
 		}
-		place += int64(b.Size)
+		slotNumber += int64(b.Size)
 	}
 	if _, err := s.db.Insert(ctx, tx, s.inserters.blocks, details); err != nil {
 		return err

@@ -34,7 +34,7 @@ type detailReader struct {
 // queryFunc runs a query on a database or in a transaction.
 type queryFunc func(ctx context.Context, q string, args ...any) (*sql.Rows, error)
 
-// joinBlock joins the block that contains the place of a request. %[1]s is the table of blocks.
+// joinBlock joins the block that contains the slot of a request. %[1]s is the table of blocks.
 const joinBlock = ` left join %[1]s p on p.number = (select max(number) from %[1]s where number <= r.place) and r.place < p.number + p.size`
 
 // each calls fn for each existing entry, in any order. The detail stays valid after fn returns.
@@ -101,8 +101,8 @@ func postgresDetails(parts detailParts, workspaceID string, ids []string) (strin
 	return q, append(args, slices.Min(ids), slices.Max(ids))
 }
 
-// selectDetails reads requests, then their blocks in the order of their numbers. It is one statement, because a place may be assigned again
-// between two statements. Reading each block once is much faster than joining it to each of its requests. Entries from versions without
+// selectDetails reads requests, then their blocks in the order of their numbers. It is one statement, because a slot number may be assigned
+// again between two statements. Reading each block once is much faster than joining it to each of its requests. Entries from versions without
 // blocks have rows in details.
 const selectDetails = `with r as materialized (%s)
 	select 0, r.id, r.preview, r.body_state, coalesce(r.place, 0), 0, d.summary, %s from r
@@ -111,10 +111,10 @@ const selectDetails = `with r as materialized (%s)
 	select * from (select 1, '', '', '', p.number, p.size, p.summaries, %s from packs p
 	where p.number in (select (select max(number) from packs where number <= r.place) from r) order by p.number)`
 
-// placed is a request whose detail is in a block.
-type placed struct {
+// blockRequest is a request whose detail is in a block.
+type blockRequest struct {
 	detail
-	place int64
+	slotNumber int64
 }
 
 // eachInBlocks implements each for SQLite.
@@ -140,15 +140,15 @@ func (r detailReader) eachListed(ctx context.Context, query queryFunc, parts det
 		return err
 	}
 	defer func() { _ = rows.Close() }()
-	var waiting []placed
+	var waiting []blockRequest
 	var own []detail // entries from versions without blocks
 	sorted := false
 	for rows.Next() {
 		var isBlock bool
-		var p placed
+		var p blockRequest
 		var size int64
 		var summary, trace sql.RawBytes
-		if err := rows.Scan(&isBlock, &p.id, &p.preview, &p.state, &p.place, &size, &summary, &trace); err != nil {
+		if err := rows.Scan(&isBlock, &p.id, &p.preview, &p.state, &p.slotNumber, &size, &summary, &trace); err != nil {
 			return err
 		}
 		if !isBlock {
@@ -162,17 +162,17 @@ func (r detailReader) eachListed(ctx context.Context, query queryFunc, parts det
 			continue
 		}
 		if !sorted {
-			slices.SortFunc(waiting, func(a, b placed) int { return cmp.Compare(a.place, b.place) })
+			slices.SortFunc(waiting, func(a, b blockRequest) int { return cmp.Compare(a.slotNumber, b.slotNumber) })
 			sorted = true
 		}
-		for len(waiting) > 0 && waiting[0].place < p.place { // no block contains the request, because it is being deleted
+		for len(waiting) > 0 && waiting[0].slotNumber < p.slotNumber { // no block contains the request, because it is being deleted
 			waiting = waiting[1:]
 		}
 		n := 0
-		for n < len(waiting) && waiting[n].place < p.place+size {
+		for n < len(waiting) && waiting[n].slotNumber < p.slotNumber+size {
 			n++
 		}
-		if err := r.readBlock(waiting[:n], p.place, summary, trace, fn); err != nil {
+		if err := r.readBlock(waiting[:n], p.slotNumber, summary, trace, fn); err != nil {
 			return err
 		}
 		waiting = waiting[n:]
@@ -186,7 +186,7 @@ func (r detailReader) eachListed(ctx context.Context, query queryFunc, parts det
 }
 
 // readBlock calls fn for the listed requests of a block.
-func (r detailReader) readBlock(list []placed, number int64, summaries, traces []byte, fn func(detail) error) error {
+func (r detailReader) readBlock(list []blockRequest, number int64, summaries, traces []byte, fn func(detail) error) error {
 	summary, err := r.codec.DecodeSlots(summaries)
 	if err != nil {
 		return err
@@ -196,7 +196,7 @@ func (r detailReader) readBlock(list []placed, number int64, summaries, traces [
 		return err
 	}
 	for i := range list {
-		d, slot := &list[i].detail, list[i].place-number
+		d, slot := &list[i].detail, list[i].slotNumber-number
 		text := trace.At(slot)
 		d.summary, d.trace = summary.At(slot), func(to []byte) ([]byte, error) { return append(to, text...), nil }
 		if err := d.call(fn); err != nil {

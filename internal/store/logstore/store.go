@@ -1,6 +1,6 @@
 // Package logstore stores the request log: it writes batches of entries, finds and reads them, and deletes them when their retention is
 // over. In PostgreSQL, each entry has its own rows in daily partitions. In SQLite, a block contains the details and bodies of several
-// entries, one slot for each; the place of a request is the number of its slot, counted over all blocks.
+// entries, one slot for each; the slot number of a request (column place) counts over all blocks.
 package logstore
 
 import (
@@ -60,19 +60,19 @@ func New(db *sqldb.DB, figures *figurestore.Store, reports *reportstore.Store, s
 		partitions: partition.NewSet(db), texts: textstore.New(db),
 		codec: codec, details: detailReader{db.Dialect(), codec}, blocks: blockTables{codec}, buffers: sync.Pool{New: func() any { return &batchBuffers{} }},
 		inserters: inserters{
-			requests:   sqldb.NewInserter("requests", requestFields(), sqldb.KeepExisting),
-			placed:     sqldb.NewInserter("requests", slices.Concat(requestFields(), number("place")), sqldb.KeepExisting),
-			details:    sqldb.NewInserter("details", slices.Concat(text("workspace_id", "request_id", "summary"), bytes("trace")), sqldb.KeepExisting),
-			bodies:     sqldb.NewInserter("bodies", slices.Concat(text("workspace_id", "request_id"), bytes("request", "response"), number("streamed")), sqldb.KeepExisting),
-			blocks:     sqldb.NewInserter("packs", slices.Concat(number("number", "size"), bytes("summaries", "traces")), ""),
-			bodyBlocks: sqldb.NewInserter("packed_bodies", slices.Concat(number("number", "size"), text("workspace_id", "oldest"), number("held"), bytes("content")), ""),
-			tags:       sqldb.NewInserter("tags", text("workspace_id", "tag", "request_id"), sqldb.KeepExisting),
-			ledger:     sqldb.NewInserter("ledger", slices.Concat(text("request_id", "workspace_id", "key_id"), number("at", "amount")), sqldb.KeepExisting),
+			requests:         sqldb.NewInserter("requests", requestFields(), sqldb.KeepExisting),
+			requestsInBlocks: sqldb.NewInserter("requests", slices.Concat(requestFields(), number("place")), sqldb.KeepExisting),
+			details:          sqldb.NewInserter("details", slices.Concat(text("workspace_id", "request_id", "summary"), bytes("trace")), sqldb.KeepExisting),
+			bodies:           sqldb.NewInserter("bodies", slices.Concat(text("workspace_id", "request_id"), bytes("request", "response"), number("streamed")), sqldb.KeepExisting),
+			blocks:           sqldb.NewInserter("packs", slices.Concat(number("number", "size"), bytes("summaries", "traces")), ""),
+			bodyBlocks:       sqldb.NewInserter("packed_bodies", slices.Concat(number("number", "size"), text("workspace_id", "oldest"), number("held"), bytes("content")), ""),
+			tags:             sqldb.NewInserter("tags", text("workspace_id", "tag", "request_id"), sqldb.KeepExisting),
+			ledger:           sqldb.NewInserter("ledger", slices.Concat(text("request_id", "workspace_id", "key_id"), number("at", "amount")), sqldb.KeepExisting),
 		},
 	}
 	s.messages = messagestore.New(db, codec, s.outlines)
 	s.statements = slices.Concat(figures.Statements(), reports.Statements(), sessions.Statements(), s.messages.Statements())
-	for _, in := range []*sqldb.Inserter{s.inserters.placed, s.inserters.blocks, s.inserters.bodyBlocks, s.inserters.tags, s.inserters.ledger} {
+	for _, in := range []*sqldb.Inserter{s.inserters.requestsInBlocks, s.inserters.blocks, s.inserters.bodyBlocks, s.inserters.tags, s.inserters.ledger} {
 		s.statements = append(s.statements, in.Statements()...)
 	}
 	return s
@@ -96,14 +96,14 @@ func (s *Store) query() logquery.Builder {
 
 // inserters write the tables of the log.
 type inserters struct {
-	requests   *sqldb.Inserter // PostgreSQL
-	placed     *sqldb.Inserter // SQLite: requests with their place
-	details    *sqldb.Inserter
-	bodies     *sqldb.Inserter
-	blocks     *sqldb.Inserter
-	bodyBlocks *sqldb.Inserter
-	tags       *sqldb.Inserter
-	ledger     *sqldb.Inserter
+	requests         *sqldb.Inserter // PostgreSQL
+	requestsInBlocks *sqldb.Inserter // SQLite: requests with their slot number
+	details          *sqldb.Inserter
+	bodies           *sqldb.Inserter
+	blocks           *sqldb.Inserter
+	bodyBlocks       *sqldb.Inserter
+	tags             *sqldb.Inserter
+	ledger           *sqldb.Inserter
 }
 
 // requestFields returns the columns of the requests table: those of requestlog.Columns, and those that only lists and searches use.
@@ -122,7 +122,7 @@ func requestFields() []sqldb.Field {
 	return append(fields, sqldb.TextFields("preview", "failure", "body_state")...)
 }
 
-// requestRow returns the values of requestFields. The slice has capacity for the place, which insertBlocks appends.
+// requestRow returns the values of requestFields. The slice has capacity for the slot number, which insertBlocks appends.
 func requestRow(e *requestlog.Entry) []any {
 	row := append(make([]any, 0, 32), e.WorkspaceID)
 	columns := requestlog.Columns()

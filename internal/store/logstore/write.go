@@ -28,13 +28,13 @@ type trace struct {
 
 // record is an encoded entry. Entries are encoded before the transaction takes any lock.
 type record struct {
-	entry   *requestlog.Entry
-	request []any
-	detail  []any // nil for SQLite, like body: both are in the batch's blocks
-	body    []any // nil without bodies and preview
-	tags    [][]any
-	ledger  []any // nil when the cost is unknown or is not charged
-	place   int64 // SQLite: place of the request, set by insertBlocks
+	entry      *requestlog.Entry
+	request    []any
+	detail     []any // nil for SQLite, like body: both are in the batch's blocks
+	body       []any // nil without bodies and preview
+	tags       [][]any
+	ledger     []any // nil when the cost is unknown or is not charged
+	slotNumber int64 // SQLite: column place, set by insertBlocks
 }
 
 // batch holds everything that one transaction writes.
@@ -178,7 +178,7 @@ func (s *Store) writeBatch(ctx context.Context, tx *sql.Tx, b batch) error {
 	}
 	written, documents := make([]*requestlog.Entry, len(fresh)), make([]textstore.Document, len(fresh))
 	for i, r := range fresh {
-		written[i], documents[i] = r.entry, textstore.Document{Entry: r.entry, Place: r.place}
+		written[i], documents[i] = r.entry, textstore.Document{Entry: r.entry, SlotNumber: r.slotNumber}
 	}
 	if err := s.messages.AddTurns(ctx, tx, b.parts, written); err != nil || len(fresh) == 0 {
 		return err

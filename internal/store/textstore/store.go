@@ -116,10 +116,10 @@ func passagesOf(b *requestlog.Body) []passage {
 	return all
 }
 
-// Document is an entry that did not exist before, with its place among the blocks in SQLite.
+// Document is an entry that did not exist before, with its slot number in SQLite; see logstore.
 type Document struct {
-	Entry *requestlog.Entry
-	Place int64
+	Entry      *requestlog.Entry
+	SlotNumber int64
 }
 
 // dayOf returns the day of an entry. It is negative for an id without a time.
@@ -167,7 +167,7 @@ func (s *Store) Write(ctx context.Context, tx *sql.Tx, batch Batch, documents []
 		if s.db.Dialect() == sqldb.Postgres {
 			rows = append(rows, [3]string{workspace, d.Entry.ID, fulltext.TSVector(words)})
 		} else {
-			days[day] = append(days[day], []any{d.Place, string(words)})
+			days[day] = append(days[day], []any{d.SlotNumber, string(words)})
 		}
 	}
 	if err := insertVectors(ctx, tx, rows); err != nil {
@@ -274,17 +274,17 @@ func (s *Store) Delete(ctx context.Context, tx *sql.Tx, workspace string, ids []
 	days := map[int64][]any{}
 	if err := sqldb.Each(rows, err, func(row sqldb.Scanner) error {
 		var id string
-		var place int64
-		if err := row.Scan(&id, &place); err != nil {
+		var slotNumber int64
+		if err := row.Scan(&id, &slotNumber); err != nil {
 			return err
 		}
 		day := dayOf(id)
-		days[day] = append(days[day], place)
+		days[day] = append(days[day], slotNumber)
 		return nil
 	}); err != nil {
 		return err
 	}
-	for day, places := range days {
+	for day, slotNumbers := range days {
 		res, err := tx.ExecContext(ctx, `update text_days set merge = 1 where day = $1`, day)
 		if err != nil {
 			return err
@@ -295,8 +295,8 @@ func (s *Store) Delete(ctx context.Context, tx *sql.Tx, workspace string, ids []
 			}
 			continue // the day has no index
 		}
-		q := fmt.Sprintf(`delete from %s where rowid in (%s)`, logquery.TextTable(day), sqldb.Placeholders(1, len(places)))
-		if _, err := tx.ExecContext(ctx, q, places...); err != nil {
+		q := fmt.Sprintf(`delete from %s where rowid in (%s)`, logquery.TextTable(day), sqldb.Placeholders(1, len(slotNumbers)))
+		if _, err := tx.ExecContext(ctx, q, slotNumbers...); err != nil {
 			return fmt.Errorf("delete indexed texts: %w", err)
 		}
 	}
