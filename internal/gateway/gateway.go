@@ -170,7 +170,7 @@ func New(p Parts) *Gateway {
 	g.background.ctx, g.background.stop = context.WithCancel(context.Background())
 	g.background.slots.Reserve = true
 	if g.Routing.Predictor == nil {
-		g.Routing.Predictor = noRouting{}
+		g.Routing.Predictor = noop{}
 	}
 	if g.Routing.Policies == nil {
 		g.Routing.Policies = noPolicies{}
@@ -179,10 +179,10 @@ func New(p Parts) *Gateway {
 		g.Routing.Feedback = noFeedback{}
 	}
 	if g.Routing.Prefixes == nil {
-		g.Routing.Prefixes = noRouting{}
+		g.Routing.Prefixes = noop{}
 	}
 	if g.StoredIDs == nil {
-		g.StoredIDs = noRouting{}
+		g.StoredIDs = noop{}
 	}
 	g.objects = objects.Service{
 		Store: p.Objects, Dispatcher: p.Dispatcher, Ledger: p.Ledger, Uploads: &g.uploads, Keys: p.Keys, IDs: g.StoredIDs, Log: p.Log, Observe: p.Observe, Logger: p.Logger,
@@ -211,17 +211,17 @@ func (g *Gateway) Drain(ctx context.Context) {
 	g.background.tasks.Wait()
 }
 
-// noRouting replaces a predictor, a prompt-cache store or the ids of stored responses if the gateway has none.
-type noRouting struct{}
+// noop replaces optional parts that the gateway does not have: the predictor, the prompt-cache store and the ids of stored responses.
+type noop struct{}
 
-func (noRouting) Features(predict.Prompt) predict.Features { return predict.Features{} }
-func (noRouting) Version() string                          { return "" }
-func (noRouting) Record(string, promptcache.Fingerprint, string, catalog.CacheRule, llm.Usage, time.Time) {
+func (noop) Features(predict.Prompt) predict.Features { return predict.Features{} }
+func (noop) Version() string                          { return "" }
+func (noop) Record(string, promptcache.Fingerprint, string, catalog.CacheRule, llm.Usage, time.Time) {
 }
 
-func (noRouting) Open(string, string) (llm.StoredResponse, bool) { return llm.StoredResponse{}, false }
+func (noop) Open(string, string) (llm.StoredResponse, bool) { return llm.StoredResponse{}, false }
 
-func (noRouting) Lookup(context.Context, string, promptcache.Fingerprint, time.Time) promptcache.View {
+func (noop) Lookup(context.Context, string, promptcache.Fingerprint, time.Time) promptcache.View {
 	return promptcache.View{}
 }
 
