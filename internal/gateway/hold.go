@@ -48,13 +48,13 @@ func (g *Gateway) reserve(ctx context.Context, in *incoming, grant *account.Gran
 	if !insufficient(err) {
 		return held(hold, err)
 	}
-	if limitOutput(&terms, terms.Affordable(targets, g.left(budgets, true))) {
+	if limitOutput(&terms, terms.Affordable(targets, g.available(budgets))) {
 		if hold, err := g.Ledger.TryHold(ctx, budgets, terms.MaxCost(targets)); !insufficient(err) {
 			return held(hold, err)
 		}
 	}
 	terms.MaxOutput = p.maxOutput
-	if llm.AsError(err).Kind == llm.BudgetExceeded && !limitOutput(&terms, terms.Affordable(targets, g.left(budgets, false))) {
+	if llm.AsError(err).Kind == llm.BudgetExceeded && !limitOutput(&terms, terms.Affordable(targets, g.unspent(budgets))) {
 		return nil, terms, err
 	}
 	return held(g.Ledger.Hold(ctx, budgets, terms.MaxCost(targets)))
@@ -79,19 +79,25 @@ func limitOutput(terms *bill.Terms, affordable int64) bool {
 	return affordable >= bill.MinOutput
 }
 
-// left returns the smallest amount that one of the budgets has left. If reserved is set, amounts reserved by other requests count as spent.
-func (a *Access) left(budgets []ledger.Budget, reserved bool) money.Amount {
+// available returns the smallest amount that one of the budgets has left for a new hold. Amounts held by other requests are not available.
+func (a *Access) available(budgets []ledger.Budget) money.Amount {
+	return a.least(budgets, func(b ledger.Budget, s ledger.Status) money.Amount { return b.Amount.Sub(s.Spent).Sub(s.Held) })
+}
+
+// unspent returns the smallest amount that one of the budgets has not spent, including amounts held by other requests.
+func (a *Access) unspent(budgets []ledger.Budget) money.Amount {
+	return a.least(budgets, func(b ledger.Budget, s ledger.Status) money.Amount { return b.Amount.Sub(s.Spent) })
+}
+
+// least returns the smallest amount over the budgets that are loaded and enforced, or money.Max without such a budget.
+func (a *Access) least(budgets []ledger.Budget, amount func(ledger.Budget, ledger.Status) money.Amount) money.Amount {
 	least := money.Max
 	for _, b := range budgets {
 		s := a.Ledger.Status(b)
 		if b.WarnOnly || !s.Loaded {
 			continue
 		}
-		left := b.Amount.Sub(s.Spent)
-		if reserved {
-			left = left.Sub(s.Held)
-		}
-		least = min(least, left)
+		least = min(least, amount(b, s))
 	}
 	return least
 }
