@@ -23,14 +23,14 @@ type begun struct {
 // inFlight holds the requests that have begun and not ended. The lock of the spool guards inFlight.
 type inFlight struct {
 	requests map[string]*begun // by id
-	spent    []*begun          // memory of ended requests, for reuse
+	spare    []*begun          // memory of ended requests, for reuse
 }
 
 // add keeps the begin record of a request.
 func (r *inFlight) add(id string, record []byte) {
 	kept := &begun{}
-	if last := len(r.spent) - 1; last >= 0 {
-		kept, r.spent = r.spent[last], r.spent[:last]
+	if last := len(r.spare) - 1; last >= 0 {
+		kept, r.spare = r.spare[last], r.spare[:last]
 	}
 	*kept = begun{record: append(kept.record[:0], record...)}
 	r.requests[id] = kept
@@ -39,8 +39,8 @@ func (r *inFlight) add(id string, record []byte) {
 // forget removes a request and keeps the memory of its begin record for the next request.
 func (r *inFlight) forget(id string, b *begun) {
 	delete(r.requests, id)
-	if len(r.spent) < mostSpare {
-		r.spent = append(r.spent, b)
+	if len(r.spare) < mostSpare {
+		r.spare = append(r.spare, b)
 	}
 }
 
@@ -181,7 +181,7 @@ func (s *Spool) End(e *requestlog.Entry) error {
 	s.recent.add(rec.entry, rec.decision)
 	s.mu.Unlock()
 	if err := s.wait(batch); err != nil {
-		s.keepLate(e)
+		s.keepUnwritten(e)
 		return unavailable(err)
 	}
 	return nil

@@ -247,7 +247,7 @@ func TestBeginIsNotCarriedBehindItsEnd(t *testing.T) {
 	for len(s.ops()) == 0 {
 		time.Sleep(time.Millisecond)
 	}
-	if _, carried, ok := s.oldestDelivered(); ok || carried != nil {
+	if _, carried, ok := s.prepareRemoval(); ok || carried != nil {
 		t.Error("the begin is carried on while its end is on the way")
 	}
 	<-s.turn

@@ -149,9 +149,9 @@ func (s *Spool) adoptOrphans(open map[string][]byte) {
 	})
 }
 
-// Waiting counts the ended entries in a directory that are not delivered. It is for a process other than the owner of the
+// CountUndelivered counts the ended entries in a directory that are not delivered. It is for a process other than the owner of the
 // directory. It changes nothing.
-func Waiting(dir string) (int64, error) {
+func CountUndelivered(dir string) (int64, error) {
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		return 0, nil
 	}

@@ -105,7 +105,7 @@ func Open(dir string, o Options) (*Spool, error) {
 		space:    space{limit: o.Limit, reserve: min(max(o.Limit/1024, 2<<10), 16<<10), queued: map[string]int64{}},
 		batches:  batches{open: newBatch(nil, nil)},
 		inFlight: inFlight{requests: map[string]*begun{}},
-		outage:   outage{late: map[string][]byte{}},
+		outage:   outage{unwritten: map[string][]byte{}},
 		recent:   recent{entries: map[string]*ended{}},
 		backlog:  backlog{progress: make(chan struct{}), wake: make(chan struct{}, 1)},
 		stop:     make(chan struct{}),

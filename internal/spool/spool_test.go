@@ -381,7 +381,7 @@ func TestAnotherProcessSeesWhatIsWaiting(t *testing.T) {
 	must(t, err)
 	t.Cleanup(func() { _ = s.Close() })
 	waiting := func(dir string) int64 {
-		n, err := Waiting(filepath.Join(dir, "spool"))
+		n, err := CountUndelivered(filepath.Join(dir, "spool"))
 		must(t, err)
 		return n
 	}

@@ -99,24 +99,24 @@ func (s *Spool) abandon(cause error) {
 	s.remove(seg)
 }
 
-// lateLimit is the maximum total size of end records that are kept in memory while the disk fails.
-const lateLimit = 16 << 20
+// unwrittenLimit is the maximum total size of end records that are kept in memory while the disk fails.
+const unwrittenLimit = 16 << 20
 
 // outage is the state of a disk failure. The lock of the spool guards outage.
 type outage struct {
-	cause error             // why entries cannot be written to disk now; nil if they can
-	late  map[string][]byte // end records that could not be written, by request id
-	size  int64             // bytes in late
+	cause     error             // why entries cannot be written to disk now; nil if they can
+	unwritten map[string][]byte // end records that could not be written, by request id
+	size      int64             // bytes in unwritten
 }
 
 // drop removes the end record of a request.
 func (o *outage) drop(id string) {
-	o.size -= int64(len(o.late[id]))
-	delete(o.late, id)
+	o.size -= int64(len(o.unwritten[id]))
+	delete(o.unwritten, id)
 }
 
-// keepLate keeps an entry that could not be written, for when the disk recovers.
-func (s *Spool) keepLate(e *requestlog.Entry) {
+// keepUnwritten keeps an entry that could not be written, for when the disk recovers.
+func (s *Spool) keepUnwritten(e *requestlog.Entry) {
 	rec, err := encodeWhole(new(bytes.Buffer), withoutBodies(e), s.salt)
 	if err != nil {
 		return
@@ -124,11 +124,11 @@ func (s *Spool) keepLate(e *requestlog.Entry) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.outage.drop(e.ID)
-	if s.outage.size+int64(len(rec.bytes)) > lateLimit {
+	if s.outage.size+int64(len(rec.bytes)) > unwrittenLimit {
 		s.o.Log.Error("spool: too many entries wait for the disk; a request will be logged as interrupted after a restart", "request_id", e.ID)
 		return
 	}
-	s.outage.late[e.ID] = rec.bytes
+	s.outage.unwritten[e.ID] = rec.bytes
 	s.outage.size += int64(len(rec.bytes))
 }
 
@@ -138,7 +138,7 @@ func (s *Spool) heal() {
 	s.mu.Lock()
 	note := seal(append(make([]byte, headerSize), 0), noteKind, s.salt)
 	b := s.put(note, op{kind: noteKind})
-	for id, rec := range s.outage.late {
+	for id, rec := range s.outage.unwritten {
 		if begun := s.inFlight.requests[id]; begun != nil {
 			if begun.ending {
 				continue

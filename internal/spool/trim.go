@@ -5,7 +5,7 @@ package spool
 // and synced before the old segment is removed.
 func (s *Spool) trim() {
 	for {
-		seg, carried, ok := s.oldestDelivered()
+		seg, carried, ok := s.prepareRemoval()
 		if !ok {
 			return
 		}
@@ -24,9 +24,9 @@ func (s *Spool) trim() {
 	}
 }
 
-// oldestDelivered returns the first segment if it can be removed, and the batch that writes its open begin records again, if any.
+// prepareRemoval returns the first segment if it can be removed, and the batch that writes its open begin records again, if any.
 // Segments of an earlier process contain no running requests, because Run delivers those requests first.
-func (s *Spool) oldestDelivered() (*segment, *batch, bool) {
+func (s *Spool) prepareRemoval() (*segment, *batch, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.disk.segments) == 0 {

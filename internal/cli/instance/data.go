@@ -140,7 +140,7 @@ func (i *Instance) AwaitEntries(ctx context.Context) {
 	tick := time.NewTicker(arrivalPause)
 	defer tick.Stop()
 	for {
-		if n, err := spool.Waiting(settings.SpoolDir(i.Config)); err == nil && n == 0 {
+		if n, err := spool.CountUndelivered(settings.SpoolDir(i.Config)); err == nil && n == 0 {
 			return
 		}
 		select {
