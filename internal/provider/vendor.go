@@ -53,7 +53,7 @@ type Settings struct {
 	UserAgent   string           // such as fairlead/1.2.0
 	Collects    bool             // the provider may store or train on requests, whatever the vendor declares
 	MaxLine     int              // maximum line length of a stream in bytes; 0 for the format's default
-	MaxAnswer   int64            // maximum response size in bytes; 0 for the format's default
+	MaxResponse int64            // maximum response size in bytes; 0 for the format's default
 	Now         func() time.Time // time.Now when nil
 	// Fetch is the client for a vendor's token service; nil for vendors without one.
 	Fetch *http.Client

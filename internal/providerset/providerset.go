@@ -206,7 +206,7 @@ func withCatalog(p config.Provider) bool {
 func (b Builder) settings(name, baseURL string) provider.Settings {
 	return provider.Settings{
 		Name: name, BaseURL: baseURL, UserAgent: "fairlead/" + b.Version,
-		MaxLine: int(b.Config.Limits.EventLine), MaxAnswer: int64(b.Config.Limits.Answer), Fetch: b.Fetch,
+		MaxLine: int(b.Config.Limits.EventLine), MaxResponse: int64(b.Config.Limits.Answer), Fetch: b.Fetch,
 		Metadata: egress.NewMetadata,
 	}
 }

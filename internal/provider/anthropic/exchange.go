@@ -126,7 +126,7 @@ func (m model) signer(t *provider.Target) string {
 func (e conversation) Events(c *provider.Call, resp *http.Response) llm.Stream {
 	reading := messagesstream.Reading{
 		Stream: c.Request.Stream, ContentType: resp.Header.Get("Content-Type"),
-		MaxLine: e.settings.MaxLine, MaxAnswer: e.settings.MaxAnswer,
+		MaxLine: e.settings.MaxLine, MaxResponse: e.settings.MaxResponse,
 		Warn: func(what string) { c.Warn("%s", what) },
 	}
 	m := find(c.Target)

@@ -63,7 +63,7 @@ func (e conversation) Events(c *provider.Call, resp *http.Response) llm.Stream {
 	}
 	return llm.Pull(c.Client.EncodeResponse(c.Request, c.Target.Model.Name, converse.Deltas(resp.Body, converse.DeltaOptions{
 		Plan: plan, ID: resp.Header.Get("X-Amzn-Requestid"), Provider: c.Target.Provider,
-		MaxMessage: e.settings.MaxLine, MaxAnswer: e.settings.MaxAnswer,
+		MaxMessage: e.settings.MaxLine, MaxResponse: e.settings.MaxResponse,
 		Stop: func() string {
 			conv, err := c.Client.Conversation(context.Background(), c.Request)
 			if err != nil || len(conv.Stop) != 1 {

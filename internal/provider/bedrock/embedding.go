@@ -83,7 +83,7 @@ func (e embedding) Events(c *provider.Call, resp *http.Response) llm.Stream {
 }
 
 func (e embedding) vectors(c *provider.Call, resp *http.Response) (llm.Event, error) {
-	most := cmp.Or(e.settings.MaxAnswer, chatstream.DefaultMaxAnswer)
+	most := cmp.Or(e.settings.MaxResponse, chatstream.DefaultMaxResponse)
 	body, err := upstream.ReadAll(resp.Body, nil, most, resp.ContentLength)
 	if err != nil {
 		return llm.Event{}, err

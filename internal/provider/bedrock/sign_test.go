@@ -268,7 +268,7 @@ func TestFailedEmbeddingResponsesAreClassified(t *testing.T) {
 		t.Fatal(err)
 	}
 	target := &provider.Target{Model: &catalog.Model{Op: llm.Embed}, Upstream: "amazon.titan-embed-text-v2:0"}
-	p := New(provider.Settings{BaseURL: "https://b.test", MaxAnswer: 100})
+	p := New(provider.Settings{BaseURL: "https://b.test", MaxResponse: 100})
 	for name, tc := range map[string]struct {
 		body io.Reader
 		kind llm.Kind

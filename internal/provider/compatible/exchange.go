@@ -60,7 +60,7 @@ func (e conversation) Events(c *provider.Call, resp *http.Response) llm.Stream {
 	}
 	answer := chatstream.Read(resp.Body, chatstream.EventOptions{
 		Stream: c.Request.Stream, Counter: counter(c), ContentType: resp.Header.Get("Content-Type"), Model: c.Target.Model.Name,
-		MaxLine: e.chat.settings.MaxLine, MaxAnswer: e.chat.settings.MaxAnswer, SizeHint: resp.ContentLength,
+		MaxLine: e.chat.settings.MaxLine, MaxResponse: e.chat.settings.MaxResponse, SizeHint: resp.ContentLength,
 		UsagePath: e.chat.row.Answer.UsageAt, ReasoningOnTop: e.chat.row.Answer.ReasoningOnTop,
 		Warn: func(what string) { c.Warn("%s", what) },
 	})
@@ -112,7 +112,7 @@ func (e embedding) NewRequest(ctx context.Context, c *provider.Call) (*http.Requ
 func (e embedding) Events(c *provider.Call, resp *http.Response) llm.Stream {
 	return llm.Single(embeddings.Embedding(resp.Body, embeddings.EmbedOptions{
 		Inputs: c.Request.Inputs, Base64: c.Request.Base64, Model: c.Target.Model.Name,
-		ContentType: resp.Header.Get("Content-Type"), MaxAnswer: e.settings.MaxAnswer, SizeHint: resp.ContentLength,
+		ContentType: resp.Header.Get("Content-Type"), MaxResponse: e.settings.MaxResponse, SizeHint: resp.ContentLength,
 	}))
 }
 
@@ -128,7 +128,7 @@ func (e prompting) NewRequest(ctx context.Context, c *provider.Call) (*http.Requ
 func (e prompting) Events(c *provider.Call, resp *http.Response) llm.Stream {
 	return chatstream.Read(resp.Body, chatstream.EventOptions{
 		Stream: c.Request.Stream, Counter: counter(c), Bare: true, ContentType: resp.Header.Get("Content-Type"), Model: c.Target.Model.Name,
-		MaxLine: e.settings.MaxLine, MaxAnswer: e.settings.MaxAnswer, SizeHint: resp.ContentLength,
+		MaxLine: e.settings.MaxLine, MaxResponse: e.settings.MaxResponse, SizeHint: resp.ContentLength,
 		UsagePath: e.row.Answer.UsageAt, ReasoningOnTop: e.row.Answer.ReasoningOnTop,
 		Warn: func(what string) { c.Warn("%s", what) },
 	})
@@ -148,6 +148,6 @@ func (e moderation) NewRequest(ctx context.Context, c *provider.Call) (*http.Req
 func (e moderation) Events(c *provider.Call, resp *http.Response) llm.Stream {
 	return llm.Single(embeddings.Moderation(resp.Body, embeddings.ModerationOptions{
 		Inputs: c.Request.Inputs, Model: c.Target.Model.Name,
-		ContentType: resp.Header.Get("Content-Type"), MaxAnswer: e.settings.MaxAnswer, SizeHint: resp.ContentLength,
+		ContentType: resp.Header.Get("Content-Type"), MaxResponse: e.settings.MaxResponse, SizeHint: resp.ContentLength,
 	}))
 }

@@ -47,6 +47,6 @@ func (e passing) NewRequest(ctx context.Context, c *provider.Call) (*http.Reques
 
 func (e passing) Events(c *provider.Call, resp *http.Response) llm.Stream {
 	return llm.Single(media.Read(resp.Body, media.ReadOptions{
-		Model: c.Target.Model.Name, ContentType: resp.Header.Get("Content-Type"), MaxAnswer: e.settings.MaxAnswer,
+		Model: c.Target.Model.Name, ContentType: resp.Header.Get("Content-Type"), MaxResponse: e.settings.MaxResponse,
 	}))
 }

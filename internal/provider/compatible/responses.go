@@ -185,7 +185,7 @@ func (a *adaptation) include(excluded []string) {
 func (c *caller) responsesEvents(call *provider.Call, resp *http.Response) llm.Stream {
 	reading := messagesstream.Reading{
 		Stream: streams(call), ContentType: resp.Header.Get("Content-Type"),
-		MaxLine: c.settings.MaxLine, MaxAnswer: c.settings.MaxAnswer, SizeHint: resp.ContentLength,
+		MaxLine: c.settings.MaxLine, MaxResponse: c.settings.MaxResponse, SizeHint: resp.ContentLength,
 		Warn: func(what string) { call.Warn("%s", what) },
 	}
 	if call.Request.Format == responses.Name && !call.Joins {

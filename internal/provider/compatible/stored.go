@@ -52,7 +52,7 @@ func (e storedResponses) Events(c *provider.Call, resp *http.Response) llm.Strea
 	op := c.Operation
 	return responsesstream.ReadStored(resp.Body, responsesstream.Options{
 		Reading: messagesstream.Reading{
-			Stream: op.Stream, ContentType: resp.Header.Get("Content-Type"), MaxLine: e.settings.MaxLine, MaxAnswer: e.settings.MaxAnswer,
+			Stream: op.Stream, ContentType: resp.Header.Get("Content-Type"), MaxLine: e.settings.MaxLine, MaxResponse: e.settings.MaxResponse,
 		},
 		ModelName: op.ModelName, ResponseID: func(id string) string { return c.ResponseID(op.Response.Provider, id) },
 	})

@@ -87,7 +87,7 @@ func Events(c *provider.Call, resp *http.Response, providerName string, traits g
 	o := gemini.DeltaOptions{
 		Stream: c.Request.Stream, ContentType: resp.Header.Get("Content-Type"), Provider: providerName, Request: c.Request.Body, Search: c.Request.Needs.Has(llm.WebSearch),
 		ServiceTier: resp.Header.Get("X-Gemini-Service-Tier"), // only AI Studio sends this header
-		MaxLine:     s.MaxLine, MaxAnswer: s.MaxAnswer, SizeHint: resp.ContentLength,
+		MaxLine:     s.MaxLine, MaxResponse: s.MaxResponse, SizeHint: resp.ContentLength,
 		Warn: func(what string) { c.Warn("%s", what) },
 	}
 	if !c.Joins && geminiapi.Passes(c.Request, traits) {
@@ -116,7 +116,7 @@ func (e embedding) NewRequest(ctx context.Context, c *provider.Call) (*http.Requ
 
 func (e embedding) Events(c *provider.Call, resp *http.Response) llm.Stream {
 	vectors, err := gemini.Vectors(resp.Body, gemini.VectorOptions{
-		Inputs: c.Request.Inputs, ContentType: resp.Header.Get("Content-Type"), MaxAnswer: e.settings.MaxAnswer, SizeHint: resp.ContentLength,
+		Inputs: c.Request.Inputs, ContentType: resp.Header.Get("Content-Type"), MaxResponse: e.settings.MaxResponse, SizeHint: resp.ContentLength,
 	})
 	if err != nil {
 		return llm.Single(llm.Event{}, err)

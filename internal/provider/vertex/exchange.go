@@ -126,7 +126,7 @@ func (e embedding) NewRequest(ctx context.Context, c *provider.Call) (*http.Requ
 
 func (e embedding) Events(c *provider.Call, resp *http.Response) llm.Stream {
 	vectors, err := gemini.Vectors(resp.Body, gemini.VectorOptions{
-		Inputs: c.Request.Inputs, ContentType: resp.Header.Get("Content-Type"), MaxAnswer: e.settings.MaxAnswer, SizeHint: resp.ContentLength,
+		Inputs: c.Request.Inputs, ContentType: resp.Header.Get("Content-Type"), MaxResponse: e.settings.MaxResponse, SizeHint: resp.ContentLength,
 	})
 	if err != nil {
 		return llm.Single(llm.Event{}, err)

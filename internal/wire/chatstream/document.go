@@ -20,7 +20,7 @@ type Document struct {
 func ReadDocument(r io.Reader, o EventOptions) (Document, error) {
 	reader := newResponseReader(r, o)
 	reader.takeChunk()
-	data, err := upstream.ReadAll(r, nil, reader.o.MaxAnswer, reader.o.SizeHint)
+	data, err := upstream.ReadAll(r, nil, reader.o.MaxResponse, reader.o.SizeHint)
 	if err != nil {
 		return Document{}, err
 	}

@@ -16,8 +16,8 @@ import (
 	"fairlead/internal/wire/upstream"
 )
 
-// DefaultMaxAnswer is the default of EventOptions.MaxAnswer.
-const DefaultMaxAnswer = 64 << 20
+// DefaultMaxResponse is the default of EventOptions.MaxResponse.
+const DefaultMaxResponse = 64 << 20
 
 // EventOptions holds the settings for decoding a provider's response.
 type EventOptions struct {
@@ -26,7 +26,7 @@ type EventOptions struct {
 	ContentType    string // content type of the response
 	Model          string // model name of every event; empty keeps the provider's
 	MaxLine        int    // maximum bytes of one line of a stream; 0 means sse.DefaultMaxLine
-	MaxAnswer      int64  // maximum bytes of the response; 0 means DefaultMaxAnswer
+	MaxResponse    int64  // maximum bytes of the response; 0 means DefaultMaxResponse
 	SizeHint       int64  // Content-Length of the response, if known
 	UsagePath      string // alternative location of usage, such as "x_groq.usage"
 	ReasoningOnTop bool   // completion_tokens excludes reasoning tokens
@@ -86,8 +86,8 @@ type head struct {
 type progress struct{ seen, ended choiceSet }
 
 func newResponseReader(r io.Reader, o EventOptions) *responseReader {
-	if o.MaxAnswer <= 0 {
-		o.MaxAnswer = DefaultMaxAnswer
+	if o.MaxResponse <= 0 {
+		o.MaxResponse = DefaultMaxResponse
 	}
 	a := readerPool.Get().(*responseReader)
 	a.from, a.o = r, o
@@ -174,8 +174,8 @@ func (a *responseReader) streamed() (llm.Event, bool, error) {
 	case err != nil:
 		return llm.Event{}, false, upstream.Failure(err)
 	}
-	if a.size += int64(len(in.Data)); a.size > a.o.MaxAnswer {
-		return llm.Event{}, false, malformed(fmt.Sprintf("The provider's response is larger than %d bytes.", a.o.MaxAnswer))
+	if a.size += int64(len(in.Data)); a.size > a.o.MaxResponse {
+		return llm.Event{}, false, malformed(fmt.Sprintf("The provider's response is larger than %d bytes.", a.o.MaxResponse))
 	}
 	a.takeChunk()
 	if in.Unterminated && a.c.scan(in.Data) != nil {

@@ -176,10 +176,10 @@ func TestEventsAreLimited(t *testing.T) {
 		body string
 		o    EventOptions
 	}{
-		"stream": {endless, EventOptions{Stream: true, MaxAnswer: 1000}},
-		"whole":  {`{"choices":[{"message":{"content":"` + strings.Repeat("x", 5000) + `"}}]}`, EventOptions{MaxAnswer: 1000}},
+		"stream": {endless, EventOptions{Stream: true, MaxResponse: 1000}},
+		"whole":  {`{"choices":[{"message":{"content":"` + strings.Repeat("x", 5000) + `"}}]}`, EventOptions{MaxResponse: 1000}},
 		"line":   {"data: " + strings.Repeat("x", 5000) + "\n\n", EventOptions{Stream: true, MaxLine: 1000}},
-		"hint":   {`{"choices":[{"message":{"content":"` + strings.Repeat("x", 5000) + `"}}]}`, EventOptions{MaxAnswer: 1000, SizeHint: 10}},
+		"hint":   {`{"choices":[{"message":{"content":"` + strings.Repeat("x", 5000) + `"}}]}`, EventOptions{MaxResponse: 1000, SizeHint: 10}},
 	} {
 		_, err := outcome(strings.NewReader(tc.body), tc.o)
 		if e, ok := errors.AsType[*llm.Error](err); !ok || e.Kind != llm.UpstreamMalformed {

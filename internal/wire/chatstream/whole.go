@@ -58,7 +58,7 @@ func (a *responseReader) contentType() string {
 // single decodes the response to a request without streaming.
 func (a *responseReader) single() (llm.Event, bool, error) {
 	room := responseBuffers.Get().(*[]byte)
-	read, err := upstream.ReadAll(a.from, (*room)[:0], a.o.MaxAnswer, a.o.SizeHint)
+	read, err := upstream.ReadAll(a.from, (*room)[:0], a.o.MaxResponse, a.o.SizeHint)
 	if err != nil {
 		return llm.Event{}, false, err
 	}
@@ -84,7 +84,7 @@ func (a *responseReader) single() (llm.Event, bool, error) {
 
 // split converts a non-streamed response to a streaming request into the equivalent chunks.
 func (a *responseReader) split(r io.Reader) error {
-	read, err := upstream.ReadAll(r, nil, a.o.MaxAnswer, a.o.SizeHint)
+	read, err := upstream.ReadAll(r, nil, a.o.MaxResponse, a.o.SizeHint)
 	if err != nil {
 		return err
 	}

@@ -18,17 +18,17 @@ import (
 
 // Defaults of DeltaOptions.
 const (
-	DefaultMaxAnswer  = 64 << 20
-	DefaultMaxMessage = 16 << 20
+	DefaultMaxResponse = 64 << 20
+	DefaultMaxMessage  = 16 << 20
 )
 
 // DeltaOptions holds the settings for decoding a response.
 type DeltaOptions struct {
-	Plan       Plan   // plan of the conversation
-	ID         string // provider's id of the response; may be empty
-	Provider   string // owner of the thinking signatures
-	MaxMessage int    // maximum bytes of one stream message; 0 means DefaultMaxMessage
-	MaxAnswer  int64  // maximum bytes of the response; 0 means DefaultMaxAnswer
+	Plan        Plan   // plan of the conversation
+	ID          string // provider's id of the response; may be empty
+	Provider    string // owner of the thinking signatures
+	MaxMessage  int    // maximum bytes of one stream message; 0 means DefaultMaxMessage
+	MaxResponse int64  // maximum bytes of the response; 0 means DefaultMaxResponse
 
 	// Stop returns the only stop sequence of the request, or "". It is called when a model stops at a stop sequence
 	// without reporting which one. It may be nil.
@@ -41,14 +41,14 @@ type DeltaOptions struct {
 // *llm.Error, or an error that wraps the end of the request's context.
 func Deltas(r io.Reader, o DeltaOptions) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
-		if o.MaxAnswer <= 0 {
-			o.MaxAnswer = DefaultMaxAnswer
+		if o.MaxResponse <= 0 {
+			o.MaxResponse = DefaultMaxResponse
 		}
 		if o.MaxMessage <= 0 {
 			o.MaxMessage = DefaultMaxMessage
 		}
 		a := &answer{o: o, yield: yield, open: map[int]*part{}}
-		buffered := bufio.NewReader(&bounded{r: r, left: o.MaxAnswer})
+		buffered := bufio.NewReader(&bounded{r: r, left: o.MaxResponse})
 		first, err := buffered.Peek(1)
 		switch {
 		case errors.Is(err, io.EOF):

@@ -191,7 +191,7 @@ func TestBrokenStreams(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := collect(tc.r, DeltaOptions{MaxMessage: 1 << 20, MaxAnswer: 1 << 20})
+			_, err := collect(tc.r, DeltaOptions{MaxMessage: 1 << 20, MaxResponse: 1 << 20})
 			if e, ok := errors.AsType[*llm.Error](err); !ok || e.Kind != tc.kind || e.Message == "" {
 				t.Errorf("got %v", err)
 			}
@@ -293,7 +293,7 @@ func FuzzDeltas(f *testing.F) {
 	f.Add([]byte(`{"output":{"message":{"content":[{"toolUse":{"toolUseId":"a","name":"answer","input":{}}}]}},"stopReason":"tool_use","usage":{"inputTokens":1}}`))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		finished, failed := false, false
-		for p, err := range Deltas(bytes.NewReader(b), DeltaOptions{Plan: shipPlan, MaxAnswer: 1 << 20}) {
+		for p, err := range Deltas(bytes.NewReader(b), DeltaOptions{Plan: shipPlan, MaxResponse: 1 << 20}) {
 			if failed {
 				t.Fatal("something follows the error")
 			}

@@ -26,7 +26,7 @@ type EmbedOptions struct {
 	Inputs      int    // expected number of vectors; 0 for any
 	Base64      bool   // return base64 instead of numbers
 	ContentType string
-	MaxAnswer   int64 // 0 means DefaultMaxAnswer
+	MaxResponse int64 // 0 means DefaultMaxResponse
 	SizeHint    int64 // Content-Length of the response, if known
 }
 
@@ -41,7 +41,7 @@ type vector struct {
 // Embedding decodes a provider's embeddings response: one vector per input, in order, in the requested encoding.
 // Numbers are copied unchanged unless the encoding differs.
 func Embedding(r io.Reader, o EmbedOptions) (llm.Event, error) {
-	d, err := chatstream.ReadDocument(r, chatstream.EventOptions{Model: o.Model, ContentType: o.ContentType, MaxAnswer: o.MaxAnswer, SizeHint: o.SizeHint})
+	d, err := chatstream.ReadDocument(r, chatstream.EventOptions{Model: o.Model, ContentType: o.ContentType, MaxResponse: o.MaxResponse, SizeHint: o.SizeHint})
 	if err != nil {
 		return llm.Event{}, err
 	}

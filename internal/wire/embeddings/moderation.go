@@ -13,14 +13,14 @@ type ModerationOptions struct {
 	Model       string // model name of the response; empty keeps the provider's
 	Inputs      int    // expected number of results; 0 for any number above zero
 	ContentType string
-	MaxAnswer   int64 // 0 means DefaultMaxAnswer
+	MaxResponse int64 // 0 means DefaultMaxResponse
 	SizeHint    int64 // Content-Length of the response, if known
 }
 
 // Moderation decodes a provider's moderations response. Only the model name is changed. Most providers report no usage,
 // and the event then has none.
 func Moderation(r io.Reader, o ModerationOptions) (llm.Event, error) {
-	d, err := chatstream.ReadDocument(r, chatstream.EventOptions{Model: o.Model, ContentType: o.ContentType, MaxAnswer: o.MaxAnswer, SizeHint: o.SizeHint})
+	d, err := chatstream.ReadDocument(r, chatstream.EventOptions{Model: o.Model, ContentType: o.ContentType, MaxResponse: o.MaxResponse, SizeHint: o.SizeHint})
 	if err != nil {
 		return llm.Event{}, err
 	}

@@ -21,8 +21,8 @@ import (
 
 // Limits of a response.
 const (
-	DefaultMaxAnswer = 64 << 20
-	maxChoices       = 128
+	DefaultMaxResponse = 64 << 20
+	maxChoices         = 128
 )
 
 // DeltaOptions holds the settings for decoding a provider's response.
@@ -34,7 +34,7 @@ type DeltaOptions struct {
 	Request     []byte // body of the request; makes call IDs unique across turns when the response has no ID
 	ServiceTier string // service tier from the response headers; may be empty
 	MaxLine     int    // maximum bytes of one line of a stream; 0 means sse.DefaultMaxLine
-	MaxAnswer   int64  // maximum bytes of the response; 0 means DefaultMaxAnswer
+	MaxResponse int64  // maximum bytes of the response; 0 means DefaultMaxResponse
 	SizeHint    int64  // Content-Length of the response, if known
 
 	// Custom reports whether a tool accepts free text. It may be nil.
@@ -50,8 +50,8 @@ type DeltaOptions struct {
 // reason and, if reported, its usage. A response without a finish reason is an error. The last pair may contain an
 // *llm.Error, or an error that wraps the end of the request's context.
 func Deltas(r io.Reader, o DeltaOptions) iter.Seq2[llm.Delta, error] {
-	if o.MaxAnswer <= 0 {
-		o.MaxAnswer = DefaultMaxAnswer
+	if o.MaxResponse <= 0 {
+		o.MaxResponse = DefaultMaxResponse
 	}
 	return func(yield func(llm.Delta, error) bool) {
 		a := &answer{o: o, yield: yield, choices: map[int]*choice{}}
@@ -119,7 +119,7 @@ func (a *answer) contentType() string {
 
 // whole decodes a response that is one document: one object, or the list of events that the API sends without alt=sse.
 func (a *answer) whole(r io.Reader) error {
-	data, err := upstream.ReadAll(r, nil, a.o.MaxAnswer, a.o.SizeHint)
+	data, err := upstream.ReadAll(r, nil, a.o.MaxResponse, a.o.SizeHint)
 	if err != nil {
 		return err
 	}
@@ -156,8 +156,8 @@ func (a *answer) stream(events *sse.Reader) error {
 		if err != nil {
 			return upstream.Failure(err)
 		}
-		if a.size += int64(len(in.Data)); a.size > a.o.MaxAnswer {
-			return malformed("The provider's response is larger than %d bytes.", a.o.MaxAnswer)
+		if a.size += int64(len(in.Data)); a.size > a.o.MaxResponse {
+			return malformed("The provider's response is larger than %d bytes.", a.o.MaxResponse)
 		}
 		data := bytes.TrimSpace(in.Data)
 		if len(data) == 0 || string(data) == "[DONE]" { // added by other gateways

@@ -180,8 +180,8 @@ func TestResponseLimits(t *testing.T) {
 		body string
 		o    DeltaOptions
 	}{
-		"a whole response": {long, DeltaOptions{MaxAnswer: 500}},
-		"a stream":         {events(long, long), DeltaOptions{Stream: true, MaxAnswer: 1500}},
+		"a whole response": {long, DeltaOptions{MaxResponse: 500}},
+		"a stream":         {events(long, long), DeltaOptions{Stream: true, MaxResponse: 1500}},
 		"a line":           {events(long), DeltaOptions{Stream: true, MaxLine: 100}},
 	} {
 		_, _, err := deltaWords(strings.NewReader(tc.body), tc.o)
@@ -189,7 +189,7 @@ func TestResponseLimits(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, _, err := deltaWords(strings.NewReader(long), DeltaOptions{MaxAnswer: int64(len(long)), SizeHint: 10}); err != nil {
+	if _, _, err := deltaWords(strings.NewReader(long), DeltaOptions{MaxResponse: int64(len(long)), SizeHint: 10}); err != nil {
 		t.Errorf("a response at the limit: %v", err)
 	}
 }
@@ -297,7 +297,7 @@ func FuzzDeltas(f *testing.F) {
 	f.Add("event: error\ndata: x\n\n", true)
 	f.Fuzz(func(t *testing.T, body string, stream bool) {
 		finished, begun, ended := 0, false, false
-		for p, err := range Deltas(strings.NewReader(body), DeltaOptions{Stream: stream, MaxAnswer: 1 << 20, Custom: func(string) bool { return true }}) {
+		for p, err := range Deltas(strings.NewReader(body), DeltaOptions{Stream: stream, MaxResponse: 1 << 20, Custom: func(string) bool { return true }}) {
 			if ended {
 				t.Fatal("something follows the error")
 			}

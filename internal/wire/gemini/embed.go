@@ -62,7 +62,7 @@ func RenderPredict(texts []string, o EmbedOptions) ([]byte, error) {
 type VectorOptions struct {
 	Inputs      int    // expected number of vectors
 	ContentType string // content type of the response
-	MaxAnswer   int64  // 0 means DefaultMaxAnswer
+	MaxResponse int64  // 0 means DefaultMaxResponse
 	SizeHint    int64  // Content-Length of the response, if known
 }
 
@@ -85,10 +85,10 @@ type vectors struct {
 
 // Vectors decodes the embeddings of a response, in the order of the texts. AI Studio reports no usage.
 func Vectors(r io.Reader, o VectorOptions) (llm.Vectors, error) {
-	if o.MaxAnswer <= 0 {
-		o.MaxAnswer = DefaultMaxAnswer
+	if o.MaxResponse <= 0 {
+		o.MaxResponse = DefaultMaxResponse
 	}
-	data, err := upstream.ReadAll(r, nil, o.MaxAnswer, o.SizeHint)
+	data, err := upstream.ReadAll(r, nil, o.MaxResponse, o.SizeHint)
 	if err != nil {
 		return llm.Vectors{}, err
 	}

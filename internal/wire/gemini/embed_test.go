@@ -61,7 +61,7 @@ func TestVectors(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := Vectors(strings.NewReader(tc.body), VectorOptions{Inputs: tc.inputs, MaxAnswer: 1000})
+			got, err := Vectors(strings.NewReader(tc.body), VectorOptions{Inputs: tc.inputs, MaxResponse: 1000})
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}

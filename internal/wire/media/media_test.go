@@ -149,7 +149,7 @@ func TestResponses(t *testing.T) {
 		if name == "too large" {
 			limit = 100
 		}
-		ev, err := media.Read(strings.NewReader(tc.body), media.ReadOptions{Model: "ours", ContentType: tc.kind, MaxAnswer: limit})
+		ev, err := media.Read(strings.NewReader(tc.body), media.ReadOptions{Model: "ours", ContentType: tc.kind, MaxResponse: limit})
 		if tc.fails != "" {
 			if err == nil || llm.AsError(err).Kind != tc.fails {
 				t.Errorf("%s: %v", name, err)

@@ -13,14 +13,14 @@ import (
 	"fairlead/internal/wire/upstream"
 )
 
-// defaultMaxAnswer is the default of ReadOptions.MaxAnswer.
-const defaultMaxAnswer = 64 << 20
+// defaultMaxResponse is the default of ReadOptions.MaxResponse.
+const defaultMaxResponse = 64 << 20
 
 // ReadOptions holds the settings for reading a provider's response.
 type ReadOptions struct {
 	Model       string // model name of the response
 	ContentType string
-	MaxAnswer   int64 // maximum bytes; 0 means 64 MiB
+	MaxResponse int64 // maximum bytes; 0 means 64 MiB
 }
 
 func renderJSON(p *llm.Payload, model string) []byte {
@@ -41,7 +41,7 @@ func renderJSON(p *llm.Payload, model string) []byte {
 
 // Read reads a provider's 2xx response. JSON is checked and gets the client's name of the model; other content passes unchanged.
 func Read(r io.Reader, o ReadOptions) (llm.Event, error) {
-	data, err := upstream.ReadAll(r, nil, cmp.Or(o.MaxAnswer, defaultMaxAnswer), 0)
+	data, err := upstream.ReadAll(r, nil, cmp.Or(o.MaxResponse, defaultMaxResponse), 0)
 	if err != nil {
 		return llm.Event{}, err
 	}

@@ -144,7 +144,7 @@ func TestDeltasOfAStream(t *testing.T) {
 		"nothing":                          {"", DeltaOptions{}, nil, llm.UpstreamMalformed, 0},
 		"an HTML page":                     {"<html>", DeltaOptions{}, nil, llm.UpstreamMalformed, 0},
 		"a long line":                      {messagestest.Stream(messagestest.Start, messagestest.Text), DeltaOptions{Reading: messagesstream.Reading{MaxLine: 50}}, nil, llm.UpstreamMalformed, 0},
-		"a long response":                  {messagestest.Stream(messagestest.Start, messagestest.Text, messagestest.Text), DeltaOptions{Reading: messagesstream.Reading{MaxAnswer: 300}}, []llm.Delta{begin, read1, estimated(1)}, llm.UpstreamMalformed, 0},
+		"a long response":                  {messagestest.Stream(messagestest.Start, messagestest.Text, messagestest.Text), DeltaOptions{Reading: messagesstream.Reading{MaxResponse: 300}}, []llm.Delta{begin, read1, estimated(1)}, llm.UpstreamMalformed, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -249,7 +249,7 @@ func FuzzDeltas(f *testing.F) {
 	f.Add([]byte(messagestest.Stream(messagestest.Start, `{"type":"error","error":{"type":"overloaded_error"}}`)), true)
 	f.Add([]byte(messagestest.Stream(`{"type":"content_block_delta","index":-1,"delta":{"type":"input_json_delta","partial_json":"{"}}`, messagestest.EndTurn)), true)
 	f.Fuzz(func(t *testing.T, in []byte, streamed bool) {
-		reading := messagesstream.Reading{Stream: streamed, MaxLine: 1 << 16, MaxAnswer: 1 << 18}
+		reading := messagesstream.Reading{Stream: streamed, MaxLine: 1 << 16, MaxResponse: 1 << 18}
 		finished, failed := false, false
 		for p, err := range Deltas(strings.NewReader(string(in)), DeltaOptions{Reading: reading, SchemaTool: "j", CustomTools: []string{"f"}}) {
 			if failed {

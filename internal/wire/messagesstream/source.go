@@ -18,15 +18,15 @@ import (
 	"fairlead/internal/wire/upstream"
 )
 
-// DefaultMaxAnswer is the default of Reading.MaxAnswer.
-const DefaultMaxAnswer = 64 << 20
+// DefaultMaxResponse is the default of Reading.MaxResponse.
+const DefaultMaxResponse = 64 << 20
 
 // Reading holds the settings for reading a provider's response.
 type Reading struct {
 	Stream      bool   // the request asked for a stream
 	ContentType string // content type of the response
 	MaxLine     int    // maximum bytes of one line of a stream; 0 means sse.DefaultMaxLine
-	MaxAnswer   int64  // maximum bytes of the response; 0 means DefaultMaxAnswer
+	MaxResponse int64  // maximum bytes of the response; 0 means DefaultMaxResponse
 	SizeHint    int64  // Content-Length of the response, if known
 
 	// Warn receives corrections and dropped content. It may be nil.
@@ -42,8 +42,8 @@ type Source struct {
 
 // NewSource returns a source. Unset options get their defaults.
 func NewSource(o Reading) *Source {
-	if o.MaxAnswer <= 0 {
-		o.MaxAnswer = DefaultMaxAnswer
+	if o.MaxResponse <= 0 {
+		o.MaxResponse = DefaultMaxResponse
 	}
 	return &Source{o: o}
 }
@@ -63,8 +63,8 @@ func Malformed(format string, args ...any) *llm.Error {
 // AddSize counts bytes of the response. It returns an error when the response is too large.
 func (s *Source) AddSize(n int) error {
 	s.size += int64(n)
-	if s.size > s.o.MaxAnswer {
-		return Malformed("The provider's response is larger than %d bytes.", s.o.MaxAnswer)
+	if s.size > s.o.MaxResponse {
+		return Malformed("The provider's response is larger than %d bytes.", s.o.MaxResponse)
 	}
 	return nil
 }
@@ -103,7 +103,7 @@ func (s *Source) Bytes(r io.Reader) ([]byte, error) {
 // Append reads a response that should be one JSON object into buf, which is empty and grows if necessary. It does not check the
 // response.
 func (s *Source) Append(buf []byte, r io.Reader) ([]byte, error) {
-	buf, err := upstream.ReadAll(r, buf, s.o.MaxAnswer, s.o.SizeHint)
+	buf, err := upstream.ReadAll(r, buf, s.o.MaxResponse, s.o.SizeHint)
 	if err != nil {
 		return nil, err
 	}
