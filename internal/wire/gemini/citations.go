@@ -14,15 +14,15 @@ const maxSupports = 1000
 
 // cite sends the sources of a candidate. Ranges are converted from bytes to characters. Sources without a range are
 // cited at the end of the text.
-func (a *answer) cite(n int, c *choice) error {
-	if c.grounding == nil || !a.o.Search {
+func (dec *responseDecoder) cite(n int, c *choice) error {
+	if c.grounding == nil || !dec.o.Search {
 		return nil
 	}
 	text, supports := c.text.String(), c.grounding.Supports[:min(len(c.grounding.Supports), maxSupports)]
 	if len(supports) == 0 {
 		end := utf8.RuneCountInString(text)
 		for i := range c.grounding.Chunks {
-			if err := a.citation(n, c, i, end, end); err != nil {
+			if err := dec.citation(n, c, i, end, end); err != nil {
 				return err
 			}
 		}
@@ -42,7 +42,7 @@ func (a *answer) cite(n int, c *choice) error {
 		start, at = start+characters(text[at:s.Segment.Start]), s.Segment.Start
 		end := start + characters(text[at:s.Segment.End])
 		for _, chunk := range s.Chunks {
-			if err := a.citation(n, c, chunk, start, end); err != nil {
+			if err := dec.citation(n, c, chunk, start, end); err != nil {
 				return err
 			}
 		}
@@ -61,7 +61,7 @@ func characters(text string) (n int) {
 	return n
 }
 
-func (a *answer) citation(n int, c *choice, chunk, start, end int) error {
+func (dec *responseDecoder) citation(n int, c *choice, chunk, start, end int) error {
 	if chunk < 0 || chunk >= len(c.grounding.Chunks) {
 		return nil
 	}
@@ -69,5 +69,5 @@ func (a *answer) citation(n int, c *choice, chunk, start, end int) error {
 	if !strings.HasPrefix(web.URI, "http://") && !strings.HasPrefix(web.URI, "https://") {
 		return nil
 	}
-	return a.tell(llm.Delta{Kind: llm.CitationDelta, Choice: n, Citation: &llm.Citation{URL: web.URI, Title: web.Title, Start: start, End: end}})
+	return dec.emit(llm.Delta{Kind: llm.CitationDelta, Choice: n, Citation: &llm.Citation{URL: web.URI, Title: web.Title, Start: start, End: end}})
 }

@@ -54,16 +54,16 @@ func Deltas(r io.Reader, o DeltaOptions) iter.Seq2[llm.Delta, error] {
 		o.MaxResponse = DefaultMaxResponse
 	}
 	return func(yield func(llm.Delta, error) bool) {
-		a := &answer{o: o, yield: yield, choices: map[int]*choice{}}
-		a.end(a.read(r))
+		dec := &responseDecoder{o: o, yield: yield, choices: map[int]*choice{}}
+		dec.end(dec.read(r))
 	}
 }
 
 // errStopped is returned when the consumer has stopped.
 var errStopped = errors.New("consumer stopped")
 
-// answer is the state of decoding one response.
-type answer struct {
+// responseDecoder is the state of decoding one response.
+type responseDecoder struct {
 	o     DeltaOptions
 	yield func(llm.Delta, error) bool
 
@@ -94,8 +94,8 @@ func malformed(format string, args ...any) *llm.Error {
 	return llm.Errorf(llm.UpstreamMalformed, format, args...)
 }
 
-func (a *answer) read(r io.Reader) error {
-	events := sse.NewReader(r, a.o.MaxLine)
+func (dec *responseDecoder) read(r io.Reader) error {
+	events := sse.NewReader(r, dec.o.MaxLine)
 	first, err := events.First()
 	switch {
 	case errors.Is(err, io.EOF):
@@ -103,23 +103,23 @@ func (a *answer) read(r io.Reader) error {
 	case err != nil:
 		return upstream.Failure(err)
 	case first == '{' || first == '[':
-		return a.whole(events.Rest())
-	case !a.o.Stream:
-		return malformed("The provider's response is not a JSON object%s.", a.contentType())
+		return dec.readDocuments(events.Rest())
+	case !dec.o.Stream:
+		return malformed("The provider's response is not a JSON object%s.", dec.contentType())
 	}
-	return a.stream(events)
+	return dec.readStream(events)
 }
 
-func (a *answer) contentType() string {
-	if a.o.ContentType == "" {
+func (dec *responseDecoder) contentType() string {
+	if dec.o.ContentType == "" {
 		return ""
 	}
-	return " but " + show.Quote(a.o.ContentType)
+	return " but " + show.Quote(dec.o.ContentType)
 }
 
-// whole decodes a response that is one document: one object, or the list of events that the API sends without alt=sse.
-func (a *answer) whole(r io.Reader) error {
-	data, err := upstream.ReadAll(r, nil, a.o.MaxResponse, a.o.SizeHint)
+// readDocuments decodes a response that is one JSON document: one object, or the list of events that the API sends without alt=sse.
+func (dec *responseDecoder) readDocuments(r io.Reader) error {
+	data, err := upstream.ReadAll(r, nil, dec.o.MaxResponse, dec.o.SizeHint)
 	if err != nil {
 		return err
 	}
@@ -130,34 +130,34 @@ func (a *answer) whole(r io.Reader) error {
 	documents := []json.RawMessage{data}
 	if len(data) > 0 && data[0] == '[' {
 		if err := json.Unmarshal(data, &documents); err != nil {
-			return &llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider's response is not JSON" + a.contentType() + ".", Err: err}
+			return &llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider's response is not JSON" + dec.contentType() + ".", Err: err}
 		}
 	}
 	for _, document := range documents {
 		var got response
 		if err := json.Unmarshal(document, &got); err != nil {
-			return &llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider's response is not a JSON object" + a.contentType() + ".", Err: err}
+			return &llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider's response is not a JSON object" + dec.contentType() + ".", Err: err}
 		}
-		if err := a.pass(document, &got); err != nil {
+		if err := dec.handle(document, &got); err != nil {
 			return err
 		}
 	}
-	return a.complete()
+	return dec.complete()
 }
 
-// stream decodes events until the connection ends, because the API has no end marker.
-func (a *answer) stream(events *sse.Reader) error {
-	a.streamed = true
+// readStream decodes events until the connection ends, because the API has no end marker.
+func (dec *responseDecoder) readStream(events *sse.Reader) error {
+	dec.streamed = true
 	for {
 		in, err := events.Next()
 		if errors.Is(err, io.EOF) {
-			return a.complete()
+			return dec.complete()
 		}
 		if err != nil {
 			return upstream.Failure(err)
 		}
-		if a.size += int64(len(in.Data)); a.size > a.o.MaxResponse {
-			return malformed("The provider's response is larger than %d bytes.", a.o.MaxResponse)
+		if dec.size += int64(len(in.Data)); dec.size > dec.o.MaxResponse {
+			return malformed("The provider's response is larger than %d bytes.", dec.o.MaxResponse)
 		}
 		data := bytes.TrimSpace(in.Data)
 		if len(data) == 0 || string(data) == "[DONE]" { // added by other gateways
@@ -178,70 +178,70 @@ func (a *answer) stream(events *sse.Reader) error {
 			// every event.
 			return &llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider sent an event that cannot be decoded.", Err: err}
 		}
-		if err := a.pass(data, &got); err != nil {
+		if err := dec.handle(data, &got); err != nil {
 			return err
 		}
 	}
 }
 
-// pass yields the deltas of one event and passes the event on.
-func (a *answer) pass(data []byte, got *response) error {
+// handle yields the deltas of one event and passes the event on.
+func (dec *responseDecoder) handle(data []byte, got *response) error {
 	if len(got.Error) > 0 && string(got.Error) != "null" {
 		return fault.Inside(data)
 	}
 	if usage, ok := got.Usage.usage(); ok {
-		a.usage, a.counted = &usage, got.Usage.Candidates != nil // counts are cumulative
-		a.summed = got.Usage.Total > 0
+		dec.usage, dec.counted = &usage, got.Usage.Candidates != nil // counts are cumulative
+		dec.summed = got.Usage.Total > 0
 	} else if got.Usage != nil && (got.Usage.Prompt != nil || got.Usage.Candidates != nil) {
-		a.warn("dropped implausible usage")
+		dec.warn("dropped implausible usage")
 	}
 	blocked := got.Feedback != nil && got.Feedback.Reason != "" && got.Feedback.Reason != "BLOCK_REASON_UNSPECIFIED"
-	if !a.began && (len(got.Candidates) > 0 || blocked) {
-		a.began, a.seed = true, got.ID
-		if a.seed == "" {
-			sum := sha256.Sum256(a.o.Request)
-			a.seed = string(sum[:])
+	if !dec.began && (len(got.Candidates) > 0 || blocked) {
+		dec.began, dec.seed = true, got.ID
+		if dec.seed == "" {
+			sum := sha256.Sum256(dec.o.Request)
+			dec.seed = string(sum[:])
 		}
-		if err := a.tell(llm.Delta{Kind: llm.BeginDelta, ID: got.ID, Model: got.Model}); err != nil {
+		if err := dec.emit(llm.Delta{Kind: llm.BeginDelta, ID: got.ID, Model: got.Model}); err != nil {
 			return err
 		}
 	}
 	for i := range got.Candidates {
-		if err := a.candidate(&got.Candidates[i]); err != nil {
+		if err := dec.candidate(&got.Candidates[i]); err != nil {
 			return err
 		}
 	}
 	if blocked && len(got.Candidates) == 0 {
-		a.blocked = true
+		dec.blocked = true
 	}
-	if a.o.Document != nil {
-		return a.o.Document(data)
+	if dec.o.Document != nil {
+		return dec.o.Document(data)
 	}
 	return nil
 }
 
-func (a *answer) tell(p llm.Delta) error {
-	if !a.yield(p, nil) {
+func (dec *responseDecoder) emit(p llm.Delta) error {
+	if !dec.yield(p, nil) {
 		return errStopped
 	}
 	return nil
 }
 
-func (a *answer) warn(what string) {
-	if a.o.Warn != nil {
-		a.o.Warn(what)
+func (dec *responseDecoder) warn(what string) {
+	if dec.o.Warn != nil {
+		dec.o.Warn(what)
 	}
 }
 
 // complete returns nil if every candidate has a finish reason.
-func (a *answer) complete() error {
-	if len(a.choices) == 0 && a.blocked {
+func (dec *responseDecoder) complete() error {
+	if len(dec.choices) == 0 && dec.blocked {
 		return nil
 	}
-	if len(a.choices) == 0 {
+	if len(dec.choices) == 0 {
 		return malformed("The provider's response has no candidates.")
 	}
-	for _, c := range a.choices {
+	for _, c := range dec.choices {
 		if c.finish == "" {
 			return &llm.Error{Kind: llm.StreamInterrupted, Message: "The provider's response ended before it was complete."}
 		}
@@ -250,34 +250,34 @@ func (a *answer) complete() error {
 }
 
 // end sends the finish reasons, unless err is set, and the usage.
-func (a *answer) end(err error) {
+func (dec *responseDecoder) end(err error) {
 	if errors.Is(err, errStopped) {
 		return
 	}
 	if err == nil {
-		if len(a.choices) == 0 {
-			a.choices[0] = &choice{finish: contentFilter}
+		if len(dec.choices) == 0 {
+			dec.choices[0] = &choice{finish: contentFilter}
 		}
-		for _, n := range slices.Sorted(maps.Keys(a.choices)) {
-			if a.cite(n, a.choices[n]) != nil {
+		for _, n := range slices.Sorted(maps.Keys(dec.choices)) {
+			if dec.cite(n, dec.choices[n]) != nil {
 				return
 			}
-			if a.tell(llm.Delta{Kind: llm.FinishDelta, Choice: n, Finish: a.choices[n].finish}) != nil {
+			if dec.emit(llm.Delta{Kind: llm.FinishDelta, Choice: n, Finish: dec.choices[n].finish}) != nil {
 				return
 			}
 		}
 	}
 	// Output that was not reported or was interrupted is not free, so no usage is sent and the gateway estimates it.
-	if a.usage != nil && a.began && (a.counted || err == nil && (a.summed || a.blocked)) {
-		if a.usage.ServiceTier == "" {
-			a.usage.ServiceTier = Tier(a.o.ServiceTier)
+	if dec.usage != nil && dec.began && (dec.counted || err == nil && (dec.summed || dec.blocked)) {
+		if dec.usage.ServiceTier == "" {
+			dec.usage.ServiceTier = Tier(dec.o.ServiceTier)
 		}
-		a.usage.Searches = int64(len(a.queries))
-		if a.tell(llm.Delta{Kind: llm.UsageDelta, Usage: a.usage}) != nil {
+		dec.usage.Searches = int64(len(dec.queries))
+		if dec.emit(llm.Delta{Kind: llm.UsageDelta, Usage: dec.usage}) != nil {
 			return
 		}
 	}
 	if err != nil {
-		a.yield(llm.Delta{}, err)
+		dec.yield(llm.Delta{}, err)
 	}
 }

@@ -97,8 +97,8 @@ func Vectors(r io.Reader, o VectorOptions) (llm.Vectors, error) {
 	}
 	var got vectors
 	if err := json.Unmarshal(data, &got); err != nil {
-		a := answer{o: DeltaOptions{ContentType: o.ContentType}}
-		return llm.Vectors{}, &llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider's response is not a JSON object" + a.contentType() + ".", Err: err}
+		dec := responseDecoder{o: DeltaOptions{ContentType: o.ContentType}}
+		return llm.Vectors{}, &llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider's response is not a JSON object" + dec.contentType() + ".", Err: err}
 	}
 	if len(got.Error) > 0 && string(got.Error) != "null" {
 		return llm.Vectors{}, fault.Inside(data)

@@ -16,26 +16,26 @@ const contentFilter = "content_filter"
 
 // candidate yields the parts of one candidate and records its finish reason. The finish is yielded at the end, because
 // some models set a reason in every event.
-func (a *answer) candidate(got *candidate) error {
+func (dec *responseDecoder) candidate(got *candidate) error {
 	if got.Index < 0 || got.Index >= maxChoices {
 		return malformed("The provider sent a candidate with index %d.", got.Index)
 	}
-	c := a.choices[got.Index]
+	c := dec.choices[got.Index]
 	if c == nil {
 		c = &choice{}
-		a.choices[got.Index] = c
+		dec.choices[got.Index] = c
 	}
 	if got.Grounding != nil && (c.grounding == nil || len(got.Grounding.Supports) > 0) {
 		c.grounding = got.Grounding
 	}
 	if got.Grounding != nil {
-		a.countSearches(got.Grounding.Queries)
+		dec.countSearches(got.Grounding.Queries)
 	}
 	for i := range got.Content.Parts {
-		if !a.streamed {
+		if !dec.streamed {
 			c.starts = append(c.starts, c.text.Len())
 		}
-		if err := a.part(got.Index, c, &got.Content.Parts[i]); err != nil {
+		if err := dec.part(got.Index, c, &got.Content.Parts[i]); err != nil {
 			return err
 		}
 	}
@@ -68,38 +68,38 @@ func (a *answer) candidate(got *candidate) error {
 }
 
 // part yields one part. A signature on a text ends the thinking before it; a signature on a call belongs to the call.
-func (a *answer) part(n int, c *choice, got *answerPart) error {
+func (dec *responseDecoder) part(n int, c *choice, got *responsePart) error {
 	switch {
 	case got.Call != nil:
-		return a.call(n, c, got)
+		return dec.call(n, c, got)
 	case got.Text == nil && got.Signature == "":
-		if !a.lost && a.o.Document == nil {
-			a.lost = true
-			a.warn("dropped a part of the response that is neither text nor a tool call")
+		if !dec.lost && dec.o.Document == nil {
+			dec.lost = true
+			dec.warn("dropped a part of the response that is neither text nor a tool call")
 		}
 		return nil
 	case got.Thought && got.Text != nil && *got.Text != "":
-		if err := a.tell(llm.Delta{Kind: llm.ThinkingDelta, Choice: n, Text: *got.Text}); err != nil {
+		if err := dec.emit(llm.Delta{Kind: llm.ThinkingDelta, Choice: n, Text: *got.Text}); err != nil {
 			return err
 		}
 	}
 	if got.Signature != "" {
-		signature := &llm.Thinking{Signature: got.Signature, Provider: a.o.Provider}
-		if err := a.tell(llm.Delta{Kind: llm.SignatureDelta, Choice: n, Thinking: signature}); err != nil {
+		signature := &llm.Thinking{Signature: got.Signature, Provider: dec.o.Provider}
+		if err := dec.emit(llm.Delta{Kind: llm.SignatureDelta, Choice: n, Thinking: signature}); err != nil {
 			return err
 		}
 	}
 	if got.Thought || got.Text == nil || *got.Text == "" {
 		return nil
 	}
-	if a.o.Search {
+	if dec.o.Search {
 		c.text.WriteString(*got.Text)
 	}
-	return a.tell(llm.Delta{Kind: llm.TextDelta, Choice: n, Text: *got.Text})
+	return dec.emit(llm.Delta{Kind: llm.TextDelta, Choice: n, Text: *got.Text})
 }
 
 // call yields a tool call, which always arrives complete.
-func (a *answer) call(n int, c *choice, got *answerPart) error {
+func (dec *responseDecoder) call(n int, c *choice, got *responsePart) error {
 	call := &llm.ToolCall{ID: got.Call.ID, Name: got.Call.Name, Arguments: "{}"}
 	if args := got.Call.Args; len(args) > 0 && string(args) != "null" {
 		var compact bytes.Buffer
@@ -107,13 +107,13 @@ func (a *answer) call(n int, c *choice, got *answerPart) error {
 		call.Arguments = compact.String()
 	}
 	if call.ID == "" { // a deterministic ID, unique across the turns of a conversation even if the model repeats a call
-		sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%d\x00%d\x00%s\x00%s", a.seed, n, c.calls, call.Name, call.Arguments))
+		sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%d\x00%d\x00%s\x00%s", dec.seed, n, c.calls, call.Name, call.Arguments))
 		call.ID = "call_" + hex.EncodeToString(sum[:12])
 	}
 	if got.Signature != "" {
-		call.Signature, call.Provider = got.Signature, a.o.Provider
+		call.Signature, call.Provider = got.Signature, dec.o.Provider
 	}
-	if a.o.Custom != nil && a.o.Custom(call.Name) {
+	if dec.o.Custom != nil && dec.o.Custom(call.Name) {
 		call.Custom = true
 		m, _ := readMembers(got.Call.Args)
 		if raw := m.get(customInput); len(raw) > 0 && raw[0] == '"' {
@@ -124,5 +124,5 @@ func (a *answer) call(n int, c *choice, got *answerPart) error {
 	if c.finish == "stop" {
 		c.finish = "tool_calls"
 	}
-	return a.tell(llm.Delta{Kind: llm.CallDelta, Choice: n, Index: c.calls - 1, Call: call})
+	return dec.emit(llm.Delta{Kind: llm.CallDelta, Choice: n, Index: c.calls - 1, Call: call})
 }

@@ -19,7 +19,7 @@ type response struct {
 type candidate struct {
 	Index   int `json:"index"`
 	Content struct {
-		Parts []answerPart `json:"parts"`
+		Parts []responsePart `json:"parts"`
 	} `json:"content"`
 	Finish    string     `json:"finishReason"`
 	Message   string     `json:"finishMessage"`
@@ -62,8 +62,8 @@ type feedback struct {
 	Reason string `json:"blockReason"`
 }
 
-// answerPart is a part of a response. Media are not decoded, because the client formats cannot express them.
-type answerPart struct {
+// responsePart is a part of a response. Media are not decoded, because the client formats cannot express them.
+type responsePart struct {
 	Text      *string `json:"text"`
 	Thought   bool    `json:"thought"`
 	Signature string  `json:"thoughtSignature"`

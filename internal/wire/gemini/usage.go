@@ -45,16 +45,16 @@ func (m *usageMetadata) usage() (llm.Usage, bool) {
 
 // countSearches records the queries of a web search. Google charges each distinct query once and ignores empty ones. An event
 // of a stream may repeat the queries of earlier events.
-func (a *answer) countSearches(queries []string) {
+func (dec *responseDecoder) countSearches(queries []string) {
 	const most = 1000 // bounds the memory of one response
 	for _, query := range queries {
-		if query == "" || len(a.queries) >= most {
+		if query == "" || len(dec.queries) >= most {
 			continue
 		}
-		if a.queries == nil {
-			a.queries = map[string]bool{}
+		if dec.queries == nil {
+			dec.queries = map[string]bool{}
 		}
-		a.queries[query] = true
+		dec.queries[query] = true
 	}
 }
 
