@@ -18,7 +18,7 @@ type family struct {
 
 // claude is the common dialect of Anthropic's models.
 var claude = converse.Dialect{
-	Force: converse.ForceNamed, Cache: converse.CacheTools, TopK: "top_k", ThinkingRules: converse.ThinkingRules{KeepThinking: true}, Status: true, TellStop: true, OneCall: true,
+	Force: converse.ForceNamed, Cache: converse.CacheTools, TopK: "top_k", ThinkingRules: converse.ThinkingRules{KeepThinking: true}, Status: true, ReportsStop: true, OneCall: true,
 }
 
 var (

@@ -22,7 +22,7 @@ type Dialect struct {
 	FixedSampler bool // rejects temperature, top_p and top_k
 	Status       bool // toolResult.status
 	OneCall      bool // accepts tool_choice.disable_parallel_tool_use in additionalModelRequestFields
-	TellStop     bool // reports the matched stop sequence in an additional field
+	ReportsStop  bool // reports the matched stop sequence in an additional field
 
 	// CallID converts the ID of a tool call to one that the model accepts; nil for the format's default rule. It must
 	// be deterministic.

@@ -25,7 +25,7 @@ func (r *renderer) settings() {
 		}
 		r.limits().Stop = append(r.limits().Stop, s)
 	}
-	if r.d.TellStop && len(r.conv.Stop) > 0 {
+	if r.d.ReportsStop && len(r.conv.Stop) > 0 {
 		r.out.ResponsePaths = []string{"/stop_sequence"}
 	}
 	switch tier := r.conv.ServiceTier; tier {

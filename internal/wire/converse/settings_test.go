@@ -130,7 +130,7 @@ func TestTiersAndStops(t *testing.T) {
 		}
 	}
 	conv := asked(func(c *llm.Conversation) { c.Stop = []string{"END"} })
-	if got, _ := render(t, conv, RenderOptions{Dialect: Dialect{TellStop: true}}, "additionalModelResponseFieldPaths"); got != `["/stop_sequence"]` {
+	if got, _ := render(t, conv, RenderOptions{Dialect: Dialect{ReportsStop: true}}, "additionalModelResponseFieldPaths"); got != `["/stop_sequence"]` {
 		t.Errorf("got %s", got)
 	}
 	nova := asked(func(c *llm.Conversation) { c.Sampling.TopK = "7" })
