@@ -47,62 +47,62 @@ func Deltas(r io.Reader, o DeltaOptions) iter.Seq2[llm.Delta, error] {
 		if o.MaxMessage <= 0 {
 			o.MaxMessage = DefaultMaxMessage
 		}
-		a := &answer{o: o, yield: yield, open: map[int]*part{}}
+		dec := &responseDecoder{o: o, yield: yield, open: map[int]*part{}}
 		buffered := bufio.NewReader(&bounded{r: r, left: o.MaxResponse})
 		first, err := buffered.Peek(1)
 		switch {
 		case errors.Is(err, io.EOF):
-			a.fail(malformed("The provider sent an empty response."))
+			dec.fail(malformed("The provider sent an empty response."))
 		case err != nil:
-			a.fail(upstream.Failure(err))
+			dec.fail(upstream.Failure(err))
 		case first[0] >= '\t': // JSON: a stream begins with the length of its first message, whose first byte is small
-			a.whole(buffered)
+			dec.readDocument(buffered)
 		default:
-			a.stream(buffered)
+			dec.readStream(buffered)
 		}
 	}
 }
 
-// answer is the state of decoding one response.
-type answer struct {
+// responseDecoder is the state of decoding one response.
+type responseDecoder struct {
 	o     DeltaOptions
 	yield func(llm.Delta, error) bool
 	begun bool
 	over  bool // the consumer has stopped
 
-	open     map[int]*part // open blocks by index
-	calls    int           // number of calls to the client's tools
-	held     bytes.Buffer  // text that is held until it is known whether the response is the input of a tool
-	answered bool          // whether the response was the input of a tool
-	finished bool
-	lost     bool
+	open           map[int]*part // open blocks by index
+	calls          int           // number of calls to the client's tools
+	held           bytes.Buffer  // text that is held until it is known whether the response is the input of a tool
+	usedOutputTool bool          // whether the response was the input of a tool
+	finished       bool
+	lost           bool
 }
 
-// say yields a delta. Before the first delta, it yields a BeginDelta.
-func (a *answer) say(p llm.Delta) {
-	if !a.begun {
-		a.begun = true
-		a.say(llm.Delta{Kind: llm.BeginDelta, ID: a.o.ID})
+// emit yields a delta. Before the first delta, it yields a BeginDelta.
+func (dec *responseDecoder) emit(p llm.Delta) {
+	if !dec.begun {
+		dec.begun = true
+		dec.emit(llm.Delta{Kind: llm.BeginDelta, ID: dec.o.ID})
 	}
-	if !a.over && !a.yield(p, nil) {
-		a.over = true
+	if !dec.over && !dec.yield(p, nil) {
+		dec.over = true
 	}
 }
 
 // fail yields an error and ends the deltas.
-func (a *answer) fail(err error) {
-	if !a.over {
-		a.over = true
-		a.yield(llm.Delta{}, err)
+func (dec *responseDecoder) fail(err error) {
+	if !dec.over {
+		dec.over = true
+		dec.yield(llm.Delta{}, err)
 	}
 }
 
 // finish yields the finish reason.
-func (a *answer) finish(reason, stopSequence string) {
+func (dec *responseDecoder) finish(reason, stopSequence string) {
 	finish := "stop"
 	switch reason {
 	case "malformed_model_output", "malformed_tool_use":
-		a.fail(&llm.Error{Kind: llm.UpstreamServer, Message: "The model wrote output that its provider could not parse.", UpstreamCode: reason})
+		dec.fail(&llm.Error{Kind: llm.UpstreamServer, Message: "The model wrote output that its provider could not parse.", UpstreamCode: reason})
 		return
 	case "max_tokens", "model_context_window_exceeded":
 		finish = "length"
@@ -112,38 +112,38 @@ func (a *answer) finish(reason, stopSequence string) {
 		finish = "content_filter"
 	}
 	switch {
-	case a.calls > 0 && finish == "stop":
+	case dec.calls > 0 && finish == "stop":
 		finish = "tool_calls"
-	case a.calls == 0 && finish == "tool_calls":
+	case dec.calls == 0 && finish == "tool_calls":
 		finish = "stop" // the response was the input of a tool
 	}
-	if reason == "stop_sequence" && stopSequence == "" && a.o.Stop != nil {
-		stopSequence = a.o.Stop()
+	if reason == "stop_sequence" && stopSequence == "" && dec.o.Stop != nil {
+		stopSequence = dec.o.Stop()
 	}
-	for _, i := range slices.Sorted(maps.Keys(a.open)) { // blocks without a stop event
-		a.stopBlock(i)
+	for _, i := range slices.Sorted(maps.Keys(dec.open)) { // blocks without a stop event
+		dec.stopBlock(i)
 	}
-	a.flush()
-	a.finished = true
-	a.say(llm.Delta{Kind: llm.FinishDelta, Finish: finish, StopSequence: stopSequence})
+	dec.flush()
+	dec.finished = true
+	dec.emit(llm.Delta{Kind: llm.FinishDelta, Finish: finish, StopSequence: stopSequence})
 }
 
-func (a *answer) count(u *usage, tier *serviceTier) {
+func (dec *responseDecoder) count(u *usage, tier *serviceTier) {
 	if counted := u.counts(tier); counted != nil {
-		a.say(llm.Delta{Kind: llm.UsageDelta, Usage: counted})
+		dec.emit(llm.Delta{Kind: llm.UsageDelta, Usage: counted})
 	}
 }
 
-// leaveOut warns once about a part of the response that the client's format cannot express.
-func (a *answer) leaveOut() {
-	if !a.lost && a.o.Warn != nil {
-		a.o.Warn("dropped a part of the response that is neither text, thinking nor a tool call")
+// warnDropped warns once about a part of the response that the client's format cannot express.
+func (dec *responseDecoder) warnDropped() {
+	if !dec.lost && dec.o.Warn != nil {
+		dec.o.Warn("dropped a part of the response that is neither text, thinking nor a tool call")
 	}
-	a.lost = true
+	dec.lost = true
 }
 
-// wholeAnswer is a non-streamed response.
-type wholeAnswer struct {
+// wholeResponse is a non-streamed response.
+type wholeResponse struct {
 	Output struct {
 		Message *struct {
 			Content []wholeBlock `json:"content"`
@@ -178,63 +178,63 @@ func stopSequence(additional json.RawMessage) string {
 	return fields.StopSequence
 }
 
-func (a *answer) whole(r io.Reader) {
+func (dec *responseDecoder) readDocument(r io.Reader) {
 	body, err := io.ReadAll(r)
 	if err != nil {
-		a.fail(upstream.Failure(err))
+		dec.fail(upstream.Failure(err))
 		return
 	}
 	if err := strict.CheckResponse(body, 0); err != nil {
-		a.fail(err)
+		dec.fail(err)
 		return
 	}
-	var w wholeAnswer
+	var w wholeResponse
 	if err := json.Unmarshal(body, &w); err != nil {
-		a.fail(&llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider's response is not a JSON object of the Converse API.", Err: err})
+		dec.fail(&llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider's response is not a JSON object of the Converse API.", Err: err})
 		return
 	}
 	if w.Output.Message == nil {
 		var said struct{ Message, Error json.RawMessage }
 		if json.Unmarshal(body, &said) == nil && (len(said.Message) > 0 || len(said.Error) > 0) {
-			a.fail(fault.Inside(body)) // an error of the service
+			dec.fail(fault.Inside(body)) // an error of the service
 			return
 		}
-		a.fail(malformed("The provider's response has no message."))
+		dec.fail(malformed("The provider's response has no message."))
 		return
 	}
 	if w.StopReason == "" {
-		a.fail(cut(nil))
+		dec.fail(cut(nil))
 		return
 	}
 	for i, b := range w.Output.Message.Content {
-		a.block(i, b)
+		dec.block(i, b)
 	}
-	a.finish(w.StopReason, stopSequence(w.Additional))
-	a.count(w.Usage, w.ServiceTier)
+	dec.finish(w.StopReason, stopSequence(w.Additional))
+	dec.count(w.Usage, w.ServiceTier)
 }
 
 // block yields a complete block as the deltas of a stream.
-func (a *answer) block(i int, b wholeBlock) {
+func (dec *responseDecoder) block(i int, b wholeBlock) {
 	switch {
 	case b.Text != nil:
-		a.text(*b.Text)
+		dec.text(*b.Text)
 	case b.ToolUse != nil:
-		a.startCall(i, b.ToolUse.ID, b.ToolUse.Name)
-		a.arguments(i, string(b.ToolUse.Input))
-		a.stopBlock(i)
+		dec.startCall(i, b.ToolUse.ID, b.ToolUse.Name)
+		dec.arguments(i, string(b.ToolUse.Input))
+		dec.stopBlock(i)
 	case b.Reasoning != nil:
 		if t := b.Reasoning.Text; t != nil {
-			a.thinking(i, t.Text)
-			a.sign(i, t.Signature)
+			dec.thinking(i, t.Text)
+			dec.sign(i, t.Signature)
 		}
-		a.redact(i, b.Reasoning.Redacted)
-		a.stopBlock(i)
+		dec.redact(i, b.Reasoning.Redacted)
+		dec.stopBlock(i)
 	case b.Citations != nil:
 		for _, c := range b.Citations.Content {
-			a.text(c.Text)
+			dec.text(c.Text)
 		}
 	default:
-		a.leaveOut()
+		dec.warnDropped()
 	}
 }
 

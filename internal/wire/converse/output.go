@@ -15,7 +15,7 @@ func (r *renderer) output() {
 		schema := jsonSchema{Schema: string(out.Schema), Name: out.Name, Description: out.Description}
 		r.config().TextFormat = &textFormat{Type: "json_schema", Structure: structure{JSONSchema: schema}}
 	case byTool:
-		r.answerTool(out)
+		r.addOutputTool(out)
 	case byWords:
 		instruction := "Answer with one JSON object and nothing else: no other text, no code fence."
 		if out.Kind != llm.OutputJSON && len(out.Schema) > 0 {
@@ -33,9 +33,9 @@ func (r *renderer) config() *outputConfig {
 	return r.out.OutputConfig
 }
 
-// answerTool adds a tool whose input is the response. The model may call the client's tools first. If the client forces
+// addOutputTool adds a tool whose input is the response. The model may call the client's tools first. If the client forces
 // one of its own tools, the response tool is not added.
-func (r *renderer) answerTool(out llm.Output) {
+func (r *renderer) addOutputTool(out llm.Output) {
 	if r.out.ToolConfig == nil {
 		r.out.ToolConfig = &toolConfig{}
 	}
@@ -45,10 +45,10 @@ func (r *renderer) answerTool(out llm.Output) {
 		return
 	}
 	config.Tools = append(config.Tools, tool{Spec: &toolSpec{
-		Name: r.plan.answer, Description: cmp.Or(out.Description, "Takes the final answer."), InputSchema: inputSchema{out.Schema},
+		Name: r.plan.outputTool, Description: cmp.Or(out.Description, "Takes the final answer."), InputSchema: inputSchema{out.Schema},
 	}})
 	config.Choice = &toolChoice{Any: &struct{}{}}
 	if !mayCall && r.d.Force >= ForceNamed {
-		config.Choice = &toolChoice{Tool: &namedTool{Name: r.plan.answer}}
+		config.Choice = &toolChoice{Tool: &namedTool{Name: r.plan.outputTool}}
 	}
 }

@@ -11,7 +11,7 @@ import (
 // part is an open block of the response.
 type part struct {
 	call     bool
-	answer   bool // a call to the tool whose input is the response
+	isOutput bool // a call to the tool whose input is the response
 	custom   bool // a call to a tool that accepts free text
 	index    int  // index among the client's calls
 	thinking bool
@@ -21,83 +21,83 @@ type part struct {
 	input    strings.Builder // input of a custom tool
 }
 
-func (a *answer) part(i int) *part {
-	if a.open[i] == nil {
-		a.open[i] = &part{}
+func (dec *responseDecoder) part(i int) *part {
+	if dec.open[i] == nil {
+		dec.open[i] = &part{}
 	}
-	return a.open[i]
+	return dec.open[i]
 }
 
 // text yields text. If the response may be the input of a tool, text before the tool call is not part of the response,
 // so it is held until no such call can follow.
-func (a *answer) text(s string) {
+func (dec *responseDecoder) text(s string) {
 	switch {
-	case s == "" || a.answered:
-	case a.o.Plan.answer != "":
-		a.held.WriteString(s)
+	case s == "" || dec.usedOutputTool:
+	case dec.o.Plan.outputTool != "":
+		dec.held.WriteString(s)
 	default:
-		a.say(llm.Delta{Kind: llm.TextDelta, Text: s})
+		dec.emit(llm.Delta{Kind: llm.TextDelta, Text: s})
 	}
 }
 
 // flush yields the held text.
-func (a *answer) flush() {
-	if a.held.Len() > 0 {
-		a.say(llm.Delta{Kind: llm.TextDelta, Text: a.held.String()})
-		a.held.Reset()
+func (dec *responseDecoder) flush() {
+	if dec.held.Len() > 0 {
+		dec.emit(llm.Delta{Kind: llm.TextDelta, Text: dec.held.String()})
+		dec.held.Reset()
 	}
 }
 
 // startCall begins a tool call, or the response if it is the input of the tool.
-func (a *answer) startCall(i int, id, name string) {
-	p := a.part(i)
-	if a.o.Plan.answer != "" && name == a.o.Plan.answer {
-		a.held.Reset()
-		p.answer, a.answered = true, true
+func (dec *responseDecoder) startCall(i int, id, name string) {
+	p := dec.part(i)
+	if dec.o.Plan.outputTool != "" && name == dec.o.Plan.outputTool {
+		dec.held.Reset()
+		p.isOutput, dec.usedOutputTool = true, true
 		return
 	}
-	a.flush()
-	tool, known := a.o.Plan.ours[name]
+	dec.flush()
+	tool, known := dec.o.Plan.ours[name]
 	if !known {
 		tool.name = name // invented by the model
 	}
-	p.call, p.custom, p.index = true, tool.custom, a.calls
-	a.calls++
-	a.say(llm.Delta{Kind: llm.CallDelta, Index: p.index, Call: &llm.ToolCall{ID: id, Name: tool.name, Custom: tool.custom}})
+	p.call, p.custom, p.index = true, tool.custom, dec.calls
+	dec.calls++
+	dec.emit(llm.Delta{Kind: llm.CallDelta, Index: p.index, Call: &llm.ToolCall{ID: id, Name: tool.name, Custom: tool.custom}})
 }
 
 // arguments yields part of the input of a call.
-func (a *answer) arguments(i int, text string) {
-	p := a.part(i)
+func (dec *responseDecoder) arguments(i int, text string) {
+	p := dec.part(i)
 	if text == "" {
 		return
 	}
 	p.said = true
 	switch {
-	case p.answer:
-		a.say(llm.Delta{Kind: llm.TextDelta, Text: text})
+	case p.isOutput:
+		dec.emit(llm.Delta{Kind: llm.TextDelta, Text: text})
 	case p.custom:
 		p.input.WriteString(text)
 	case p.call:
-		a.say(llm.Delta{Kind: llm.ArgumentsDelta, Index: p.index, Text: text})
+		dec.emit(llm.Delta{Kind: llm.ArgumentsDelta, Index: p.index, Text: text})
 	}
 }
 
-func (a *answer) thinking(i int, text string) {
-	a.part(i).thinking = true
+func (dec *responseDecoder) thinking(i int, text string) {
+	dec.part(i).thinking = true
 	if text != "" {
-		a.say(llm.Delta{Kind: llm.ThinkingDelta, Text: text})
+		dec.emit(llm.Delta{Kind: llm.ThinkingDelta, Text: text})
 	}
 }
 
-func (a *answer) sign(i int, signature string) {
-	p := a.part(i)
+func (dec *responseDecoder) sign(i int, signature string) {
+	p := dec.part(i)
 	p.sign.WriteString(signature)
 	p.thinking = p.thinking || signature != ""
 }
 
-func (a *answer) redact(i int, redacted string) {
-	p := a.part(i)
+func (dec *responseDecoder) redact(i int, redacted string) {
+	p := dec.part(i)
 	if redacted != "" {
 		p.redacted = append(p.redacted, redacted)
 		p.thinking = true
@@ -123,23 +123,23 @@ func joinBase64(pieces []string) string {
 
 // stopBlock ends a block. It yields the signature of a thinking block, and an empty object for a call without
 // arguments.
-func (a *answer) stopBlock(i int) {
-	p := a.open[i]
-	delete(a.open, i)
+func (dec *responseDecoder) stopBlock(i int) {
+	p := dec.open[i]
+	delete(dec.open, i)
 	switch {
 	case p == nil:
-	case p.answer && !p.said:
-		a.say(llm.Delta{Kind: llm.TextDelta, Text: "{}"})
+	case p.isOutput && !p.said:
+		dec.emit(llm.Delta{Kind: llm.TextDelta, Text: "{}"})
 	case p.custom:
-		a.say(llm.Delta{Kind: llm.ArgumentsDelta, Index: p.index, Text: unwrap(p.input.String())})
+		dec.emit(llm.Delta{Kind: llm.ArgumentsDelta, Index: p.index, Text: unwrap(p.input.String())})
 	case p.call && !p.said:
-		a.say(llm.Delta{Kind: llm.ArgumentsDelta, Index: p.index, Text: "{}"})
+		dec.emit(llm.Delta{Kind: llm.ArgumentsDelta, Index: p.index, Text: "{}"})
 	case p.thinking:
 		t := &llm.Thinking{Signature: p.sign.String(), Redacted: joinBase64(p.redacted)}
 		if t.Signature != "" || t.Redacted != "" {
-			t.Provider = a.o.Provider
+			t.Provider = dec.o.Provider
 		}
-		a.say(llm.Delta{Kind: llm.SignatureDelta, Thinking: t})
+		dec.emit(llm.Delta{Kind: llm.SignatureDelta, Thinking: t})
 	}
 }
 

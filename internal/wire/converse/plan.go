@@ -13,10 +13,10 @@ import (
 // Plan describes how the tools and the output format of a conversation are sent. It is deterministic, so that the
 // response can be decoded with the plan of the request.
 type Plan struct {
-	theirs map[string]string     // provider's tool names, by the client's name
-	ours   map[string]toolOfOurs // client's tools, by the provider's name
-	way    outputWay
-	answer string // name of the tool whose input is the response; empty for none
+	theirs     map[string]string     // provider's tool names, by the client's name
+	ours       map[string]toolOfOurs // client's tools, by the provider's name
+	way        outputWay
+	outputTool string // name of the tool whose input is the response; empty for none
 }
 
 type toolOfOurs struct {
@@ -60,9 +60,9 @@ func NewPlan(conv *llm.Conversation, d Dialect) Plan {
 		p.way = byWords
 	}
 	if p.way == byTool {
-		p.answer = "answer"
-		for p.ours[p.answer].name != "" {
-			p.answer += "_"
+		p.outputTool = "answer"
+		for p.ours[p.outputTool].name != "" {
+			p.outputTool += "_"
 		}
 	}
 	return p

@@ -54,29 +54,29 @@ type (
 	}
 )
 
-// stream decodes messages until the stream ends or breaks. Errors after the finish are ignored.
-func (a *answer) stream(r *bufio.Reader) {
+// readStream decodes messages until the stream ends or breaks. Errors after the finish are ignored.
+func (dec *responseDecoder) readStream(r *bufio.Reader) {
 	decoder := eventstream.NewDecoder()
 	var payload []byte
-	for !a.over {
-		m, err := a.next(decoder, r, payload)
+	for !dec.over {
+		m, err := dec.next(decoder, r, payload)
 		switch {
-		case err != nil && a.finished:
+		case err != nil && dec.finished:
 			return
 		case errors.Is(err, io.EOF):
-			a.fail(cut(nil))
+			dec.fail(cut(nil))
 			return
 		case err != nil:
-			a.fail(err)
+			dec.fail(err)
 			return
 		}
 		payload = m.Payload[:0]
-		a.message(m)
+		dec.message(m)
 	}
 }
 
 // next decodes one message. It checks lengths before it allocates buffers.
-func (a *answer) next(decoder *eventstream.Decoder, r *bufio.Reader, payload []byte) (eventstream.Message, error) {
+func (dec *responseDecoder) next(decoder *eventstream.Decoder, r *bufio.Reader, payload []byte) (eventstream.Message, error) {
 	prelude, err := r.Peek(preludeBytes)
 	switch {
 	case errors.Is(err, io.EOF) && len(prelude) == 0:
@@ -85,7 +85,7 @@ func (a *answer) next(decoder *eventstream.Decoder, r *bufio.Reader, payload []b
 		return eventstream.Message{}, frameError(err)
 	}
 	length, headers := int64(binary.BigEndian.Uint32(prelude)), int64(binary.BigEndian.Uint32(prelude[4:]))
-	if length > int64(a.o.MaxMessage) || headers > maxHeaders || headers > length-leastMessage {
+	if length > int64(dec.o.MaxMessage) || headers > maxHeaders || headers > length-leastMessage {
 		return eventstream.Message{}, malformed("The provider sent a stream message that is longer than allowed.")
 	}
 	m, err := decoder.Decode(r, payload)
@@ -111,25 +111,25 @@ func header(m eventstream.Message, name string) string {
 }
 
 // message handles one message of the stream.
-func (a *answer) message(m eventstream.Message) {
+func (dec *responseDecoder) message(m eventstream.Message) {
 	kind := header(m, ":event-type")
-	if a.finished && kind != "metadata" {
+	if dec.finished && kind != "metadata" {
 		return
 	}
 	switch header(m, ":message-type") {
 	case "event":
-		if err := a.event(kind, m.Payload); err != nil && !a.finished {
-			a.fail(&llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider sent an event that cannot be decoded.", Err: err})
+		if err := dec.event(kind, m.Payload); err != nil && !dec.finished {
+			dec.fail(&llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider sent an event that cannot be decoded.", Err: err})
 		}
 	case "exception":
-		a.fail(exception(header(m, ":exception-type"), m.Payload))
+		dec.fail(exception(header(m, ":exception-type"), m.Payload))
 	case "error":
 		said, _ := encode(map[string]string{"message": header(m, ":error-message")}) // a string always encodes
-		a.fail(exception(header(m, ":error-code"), said))
+		dec.fail(exception(header(m, ":error-code"), said))
 	}
 }
 
-func (a *answer) event(kind string, payload []byte) error {
+func (dec *responseDecoder) event(kind string, payload []byte) error {
 	switch kind {
 	case "contentBlockStart":
 		var e startEvent
@@ -137,50 +137,50 @@ func (a *answer) event(kind string, payload []byte) error {
 			return err
 		}
 		if e.Start.ToolUse != nil {
-			a.startCall(e.Index, e.Start.ToolUse.ID, e.Start.ToolUse.Name)
+			dec.startCall(e.Index, e.Start.ToolUse.ID, e.Start.ToolUse.Name)
 		}
 	case "contentBlockDelta":
 		var e deltaEvent
 		if err := json.Unmarshal(payload, &e); err != nil {
 			return err
 		}
-		a.delta(e)
+		dec.delta(e)
 	case "contentBlockStop":
 		var e startEvent
 		if err := json.Unmarshal(payload, &e); err != nil {
 			return err
 		}
-		a.stopBlock(e.Index)
+		dec.stopBlock(e.Index)
 	case "messageStop":
 		var e stopEvent
 		if err := json.Unmarshal(payload, &e); err != nil {
 			return err
 		}
-		a.finish(e.StopReason, stopSequence(e.Additional))
+		dec.finish(e.StopReason, stopSequence(e.Additional))
 	case "metadata":
 		var e metadataEvent
 		if err := json.Unmarshal(payload, &e); err != nil {
 			return err
 		}
-		a.count(e.Usage, e.ServiceTier)
+		dec.count(e.Usage, e.ServiceTier)
 	}
 	return nil // other exceptions have no content for the client
 }
 
-func (a *answer) delta(e deltaEvent) {
+func (dec *responseDecoder) delta(e deltaEvent) {
 	d := e.Delta
 	switch {
 	case d.Text != nil:
-		a.text(*d.Text)
+		dec.text(*d.Text)
 	case d.ToolUse != nil:
-		a.arguments(e.Index, d.ToolUse.Input)
+		dec.arguments(e.Index, d.ToolUse.Input)
 	case d.Reasoning != nil:
-		a.thinking(e.Index, d.Reasoning.Text)
-		a.sign(e.Index, d.Reasoning.Signature)
-		a.redact(e.Index, d.Reasoning.Redacted)
+		dec.thinking(e.Index, d.Reasoning.Text)
+		dec.sign(e.Index, d.Reasoning.Signature)
+		dec.redact(e.Index, d.Reasoning.Redacted)
 	case d.Citation != nil: // the cited text arrives in its own delta
 	default:
-		a.leaveOut()
+		dec.warnDropped()
 	}
 }
 

@@ -90,7 +90,7 @@ func (r *renderer) choice(c llm.ToolChoice) *toolChoice {
 		return &toolChoice{Auto: &struct{}{}}
 	case llm.ChoiceNone:
 		if r.plan.way == byTool {
-			r.instruct("Call no tool but " + r.plan.answer + ".")
+			r.instruct("Call no tool but " + r.plan.outputTool + ".")
 		} else {
 			r.instruct("Answer without calling any tool.")
 		}
