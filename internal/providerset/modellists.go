@@ -20,7 +20,7 @@ const (
 	listEvery       = 10 * time.Minute // interval between reads of a list that requests depend on
 	listRetry       = 30 * time.Second // delay after the first failed read; doubles up to the interval
 	listStart       = 30 * time.Second // maximum random delay of the first read of the other lists
-	listsAtOnce     = 4                // number of providers whose lists are read concurrently
+	maxListReads    = 4                // maximum number of lists that are read concurrently
 	maxListed       = 500              // models per list
 	maxModelID      = 256              // bytes of a model's name
 	listCredentials = 8                // credentials per provider whose lists are read
@@ -137,7 +137,7 @@ func (l *ModelLists) Refresh(ctx context.Context, r ListReader, providers []*pro
 	}
 	var wait sync.WaitGroup
 	results := make([]listResult, len(due))
-	slots := make(chan struct{}, listsAtOnce)
+	slots := make(chan struct{}, maxListReads)
 	for i, p := range due {
 		wait.Go(func() {
 			slots <- struct{}{}
