@@ -123,7 +123,7 @@ func (p *responseStream) convert(f Frame) (llm.Event, bool, error) {
 		p.began = true
 		p.reported = message.Get("model").String()
 		p.counts.Add(message.Get("usage"))
-		ev.Data = p.renamed(f.Data, f.Value.Get("message.model"))
+		ev.Data = p.replaceModel(f.Data, f.Value.Get("message.model"))
 	case "content_block_start":
 		count(&ev, f.Value.Get("content_block"))
 	case "content_block_delta":
@@ -150,8 +150,8 @@ func (p *responseStream) convert(f Frame) (llm.Event, bool, error) {
 	return ev, true, nil
 }
 
-// renamed returns data with the model name replaced.
-func (p *responseStream) renamed(data []byte, model rawjson.Value) []byte {
+// replaceModel returns data with the client's model name.
+func (p *responseStream) replaceModel(data []byte, model rawjson.Value) []byte {
 	if p.model == "" || model.Kind != rawjson.Text || model.Index <= 0 {
 		return data
 	}
@@ -199,7 +199,7 @@ func (p *responseStream) single() (llm.Event, bool, error) {
 	}
 	p.over = true
 	ev := p.describe(message)
-	ev.Data = p.renamed(data, message.Get("model"))
+	ev.Data = p.replaceModel(data, message.Get("model"))
 	message.Get("content").ForEach(func(_, block rawjson.Value) bool {
 		count(&ev, block)
 		return true
@@ -231,7 +231,7 @@ func (p *responseStream) divide(r io.Reader) error {
 	}
 	p.Warn("the provider sent a whole response to a streaming request")
 	end := p.describe(message)
-	for _, f := range splitMessage(rawjson.Parse(p.renamed(data, message.Get("model")))) {
+	for _, f := range splitMessage(rawjson.Parse(p.replaceModel(data, message.Get("model")))) {
 		ev := llm.Event{Name: f.Name, Data: f.Data, Model: p.reported}
 		switch f.Name {
 		case "content_block_start":
