@@ -140,7 +140,7 @@ func (f *Form) Rename(ctx context.Context, model func(name string) string, objec
 	out.Grow(len(f.parts[f.file].body))
 	err := f.each(ctx, func(number int, line []byte, body rawjson.Value, use Use) error {
 		written := 0
-		err := renamed(body, true, func(member string, at rawjson.Value) (err error) {
+		err := eachName(body, func(member string, at rawjson.Value) (err error) {
 			var name string
 			if member == "model" {
 				name = model(use.Model)
@@ -162,24 +162,37 @@ func (f *Form) Rename(ctx context.Context, model func(name string) string, objec
 	return err
 }
 
-// renamed calls rename for the members that Rename replaces, in the order of the line. top is true for the body of a request, whose
-// metadata is skipped because it belongs to the client.
-func renamed(v rawjson.Value, top bool, rename func(member string, at rawjson.Value) error) (err error) {
-	v.ForEach(func(key, value rawjson.Value) bool {
-		name := key.String()
-		switch {
-		case top && name == "metadata":
-		case value.Kind == rawjson.Text && (name == FileID || top && (name == "model" || name == PreviousResponse)):
-			err = rename(name, value)
-		case value.IsList() && name == "file_ids":
-			for _, id := range value.List() {
-				if err == nil && id.Kind == rawjson.Text {
-					err = rename(FileID, id)
-				}
-			}
+// eachName calls fn for the members of a request body that Rename replaces, in the order of the line. Metadata is skipped because it
+// belongs to the client.
+func eachName(body rawjson.Value, fn func(member string, at rawjson.Value) error) (err error) {
+	body.ForEach(func(key, value rawjson.Value) bool {
+		switch name := key.String(); {
+		case name == "metadata":
+		case value.Kind == rawjson.Text && (name == "model" || name == PreviousResponse):
+			err = fn(name, value)
 		default:
-			err = renamed(value, false, rename)
+			err = eachFileID(name, value, fn)
 		}
+		return err == nil
+	})
+	return err
+}
+
+// eachFileID calls fn for the file ids in a member, at any depth.
+func eachFileID(name string, value rawjson.Value, fn func(member string, at rawjson.Value) error) (err error) {
+	switch {
+	case value.Kind == rawjson.Text && name == FileID:
+		return fn(FileID, value)
+	case value.IsList() && name == "file_ids":
+		for _, id := range value.List() {
+			if err == nil && id.Kind == rawjson.Text {
+				err = fn(FileID, id)
+			}
+		}
+		return err
+	}
+	value.ForEach(func(key, inner rawjson.Value) bool {
+		err = eachFileID(key.String(), inner, fn)
 		return err == nil
 	})
 	return err
