@@ -31,7 +31,7 @@ func (w *responseWriter) call(p *llm.Delta) error {
 		w.calls = map[int]*item{}
 	}
 	w.calls[p.Index] = it
-	w.open(it, w.content(p.Call.Name))
+	w.open(it, w.contentEvent(p.Call.Name))
 	return w.arguments(p.Index, p.Call.Arguments)
 }
 
@@ -44,6 +44,6 @@ func (w *responseWriter) arguments(place int, text string) error {
 		return nil
 	}
 	it.text.WriteString(text)
-	w.emitAt(it, w.content(text), it.argumentsEvent()+".delta", "delta", text)
+	w.emitAt(it, w.contentEvent(text), it.argumentsEvent()+".delta", "delta", text)
 	return nil
 }

@@ -24,7 +24,7 @@ var requestFields = validate.NewObject(slices.Concat(validate.Controls(requestOf
 	validate.Metadata(requestOf),
 	validate.Text("previous_response_id", func(r *requestReader, id string) {
 		r.req.Previous = id // the gateway binds the request to the account that holds the response
-		r.usesStored()
+		r.markStoredInput()
 	}),
 	validate.Value("conversation", (*requestReader).storedConversation),
 	validate.Value("prompt", (*requestReader).storedPrompt),

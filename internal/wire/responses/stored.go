@@ -87,7 +87,7 @@ func (r *requestReader) storedConversation(v rawjson.Value) {
 		return
 	}
 	r.req.Account = "conversation"
-	r.usesStored()
+	r.markStoredInput()
 }
 
 // storedPrompt reads the prompt template that the provider stores.
@@ -100,7 +100,7 @@ func (r *requestReader) storedPrompt(v rawjson.Value) {
 		r.Problem("prompt.id", "prompt.id is missing. Name the prompt template.")
 		return
 	}
-	r.usesStored()
+	r.markStoredInput()
 }
 
 // reference reads an item that the provider stores.
@@ -110,11 +110,11 @@ func (r *requestReader) reference(param string, v rawjson.Value) {
 		return
 	}
 	r.req.Account = param
-	r.usesStored()
+	r.markStoredInput()
 }
 
-// usesStored records that the provider adds stored text to the prompt. Only the Responses API stores it.
-func (r *requestReader) usesStored() {
+// markStoredInput records that the provider adds stored text to the prompt. Only the Responses API stores it.
+func (r *requestReader) markStoredInput() {
 	r.stored = true
 	r.req.Needs |= llm.ResponsesAPI
 	r.req.Hosted = true // the length of the prompt is unknown

@@ -31,8 +31,8 @@ func (w *responseWriter) emitAt(it *item, ev llm.Event, kind string, members ...
 	w.emit(ev, kind, append([]any{"item_id", it.id, "output_index", it.index}, members...)...)
 }
 
-// content describes an event with this text. Repeated text counts once.
-func (w *responseWriter) content(text string) llm.Event {
+// contentEvent counts a text and returns its event. Text that is sent again in an end event is not counted again.
+func (w *responseWriter) contentEvent(text string) llm.Event {
 	ascii, other := bytesOf(text)
 	w.ascii += ascii
 	w.other += other
@@ -121,7 +121,7 @@ func (w *responseWriter) addText(text string, refusal bool) {
 	if !refusal {
 		members = append(members, "logprobs", []any{})
 	}
-	w.emitAt(it, w.content(text), p.event()+".delta", members...)
+	w.emitAt(it, w.contentEvent(text), p.event()+".delta", members...)
 }
 
 // cite adds a citation to the text that contains its range. Only the whole response has a citation of text that has ended.
@@ -168,7 +168,7 @@ func (w *responseWriter) think(text string) {
 		w.emitAt(it, llm.Event{}, "response.reasoning_summary_part.added", "summary_index", 0, "part", it.summary())
 	}
 	it.text.WriteString(text)
-	w.emitAt(it, w.content(text), "response.reasoning_summary_text.delta", "summary_index", 0, "delta", text)
+	w.emitAt(it, w.contentEvent(text), "response.reasoning_summary_text.delta", "summary_index", 0, "delta", text)
 }
 
 func (w *responseWriter) thinking() *item {
