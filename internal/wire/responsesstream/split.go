@@ -109,9 +109,9 @@ func (w *splitter) item(index int64, item rawjson.Value) {
 			w.summary(with(at, member{"summary_index", number(int64(i))}), part)
 		}
 	case "function_call":
-		w.delta(at, "response.function_call_arguments", "arguments", item.Get("arguments").String(), text("name", item.Get("name").String()))
+		w.emitText(at, "response.function_call_arguments", "arguments", item.Get("arguments").String(), text("name", item.Get("name").String()))
 	case "custom_tool_call":
-		w.delta(at, "response.custom_tool_call_input", "input", item.Get("input").String())
+		w.emitText(at, "response.custom_tool_call_input", "input", item.Get("input").String())
 	}
 	w.emit(llm.Event{}, "response.output_item.done", member{"output_index", number(index)}, member{"item", []byte(item.Raw)})
 }
@@ -127,14 +127,14 @@ func (w *splitter) part(at []member, part rawjson.Value) {
 		if v := part.Get("logprobs"); v.IsList() {
 			logprobs.value = []byte(v.Raw)
 		}
-		w.delta(at, "response.output_text", "text", part.Get("text").String(), logprobs)
+		w.emitText(at, "response.output_text", "text", part.Get("text").String(), logprobs)
 		for i, annotation := range part.Get("annotations").List() {
 			w.emit(llm.Event{}, "response.output_text.annotation.added",
 				with(at, member{"annotation_index", number(int64(i))}, member{"annotation", []byte(annotation.Raw)})...)
 		}
 	case "refusal":
 		w.emit(llm.Event{}, "response.content_part.added", with(at, member{"part", replaceMembers(part, map[string]string{"refusal": `""`})})...)
-		w.delta(at, "response.refusal", "refusal", part.Get("refusal").String())
+		w.emitText(at, "response.refusal", "refusal", part.Get("refusal").String())
 	default:
 		w.emit(llm.Event{}, "response.content_part.added", with(at, whole)...)
 	}
@@ -144,13 +144,13 @@ func (w *splitter) part(at []member, part rawjson.Value) {
 // summary adds the events of one part of a reasoning summary.
 func (w *splitter) summary(at []member, part rawjson.Value) {
 	w.emit(llm.Event{}, "response.reasoning_summary_part.added", with(at, member{"part", replaceMembers(part, map[string]string{"text": `""`})})...)
-	w.delta(at, "response.reasoning_summary_text", "text", part.Get("text").String())
+	w.emitText(at, "response.reasoning_summary_text", "text", part.Get("text").String())
 	w.emit(llm.Event{}, "response.reasoning_summary_part.done", with(at, member{"part", []byte(part.Raw)})...)
 }
 
-// delta adds the single delta of a text, and the event that ends the text. more are further members of the end event. For a text,
+// emitText adds the single delta of a text, and the event that ends the text. more are further members of the end event. For a text,
 // they are also in the delta.
-func (w *splitter) delta(at []member, kind, name, value string, more ...member) {
+func (w *splitter) emitText(at []member, kind, name, value string, more ...member) {
 	if value != "" {
 		ev := llm.Event{Content: true}
 		ev.ASCIIBytes, ev.NonASCIIBytes = messagesstream.CountText(value)
