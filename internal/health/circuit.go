@@ -74,11 +74,11 @@ func (c *circuit) sendable(o *Options, now time.Time) bool {
 	if !c.open {
 		return true
 	}
-	return !c.busy(o, now) && !now.Before(c.nextProbe)
+	return !c.probeRunning(o, now) && !now.Before(c.nextProbe)
 }
 
-// busy reports whether a probe is running that may still succeed.
-func (c *circuit) busy(o *Options, now time.Time) bool {
+// probeRunning reports whether a probe is running that may still succeed.
+func (c *circuit) probeRunning(o *Options, now time.Time) bool {
 	return !c.probing.IsZero() && now.Sub(c.probing) < o.ProbeTimeout
 }
 

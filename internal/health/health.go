@@ -118,7 +118,7 @@ func (tg *target) find(credential string) *circuit {
 // they call the same provider.
 func (tg *target) sendable(o *Options, credential string, now time.Time) bool {
 	c := tg.find(credential)
-	probing := func(c *circuit) bool { return c.open && c.busy(o, now) }
+	probing := func(c *circuit) bool { return c.open && c.probeRunning(o, now) }
 	return c == nil || !c.open || (c.sendable(o, now) && !slices.ContainsFunc(tg.circuits, probing))
 }
 
