@@ -188,14 +188,14 @@ func (a *adaptation) sampling(effort string) {
 func (a *adaptation) members() {
 	asks, dropped := a.row.Asks, a.edit.Drop // names are unique, so members dropped below need no lookup
 	for _, f := range a.call.Request.Fields {
-		if slices.Contains(dropped, f.Name) || ours(f.Name) {
+		if slices.Contains(dropped, f.Name) || isGatewayOption(f.Name) {
 			continue
 		}
 		refused := slices.Contains(asks.Drop, f.Name) || (asks.Accepts != nil && !slices.Contains(asks.Accepts, f.Name))
 		if refused {
 			a.edit.Drop = append(a.edit.Drop, f.Name)
 			if !isNull(a.call.Request.Body[f.Value:f.End]) {
-				a.call.Warn("%s was dropped: %s does not support it.", plain(f.Name), a.row.Title)
+				a.call.Warn("%s was dropped: %s does not support it.", displayName(f.Name), a.row.Title)
 			}
 			continue
 		}
@@ -234,12 +234,14 @@ func (a *adaptation) value(name string) []byte {
 
 func isNull(value []byte) bool { return string(value) == "null" }
 
-// ours reports whether a member is an option of the gateway that is never forwarded.
-func ours(name string) bool { return name == "models" || name == "provider" || name == "session_id" }
+// isGatewayOption reports whether a member is an option of the gateway that is never forwarded.
+func isGatewayOption(name string) bool {
+	return name == "models" || name == "provider" || name == "session_id"
+}
 
-// plain formats a member name for a message. Names of letters, digits and common separators are unchanged; others are
+// displayName formats a member name for a message. Names of letters, digits and common separators are unchanged; others are
 // quoted and shortened.
-func plain(name string) string {
+func displayName(name string) string {
 	odd := func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' && r != '-' && r != '.' && r != ' '
 	}

@@ -43,12 +43,12 @@ func (e conversation) NewRequest(ctx context.Context, c *provider.Call) (*http.R
 	return e.chat.newRequest(ctx, c.Secret, accept(c), body...)
 }
 
-// streams reports whether a call asks for a stream.
-func streams(c *provider.Call) bool { return c.Request.Stream && !c.Target.NoStream }
+// wantsStream reports whether a call asks for a stream.
+func wantsStream(c *provider.Call) bool { return c.Request.Stream && !c.Target.NoStream }
 
 // accept returns the content type that a call asks for.
 func accept(c *provider.Call) string {
-	if streams(c) {
+	if wantsStream(c) {
 		return provider.AcceptEvents
 	}
 	return provider.AcceptJSON

@@ -67,12 +67,12 @@ func (c *caller) newResponsesRequest(ctx context.Context, call *provider.Call) (
 		own.Verbosity = ""
 	}
 	body, dropped := responsesconv.Render(&own, responsesconv.RenderOptions{
-		Model: call.Target.Upstream, Stream: streams(call), MaxOutput: call.MaxOutput,
+		Model: call.Target.Upstream, Stream: wantsStream(call), MaxOutput: call.MaxOutput,
 		Reasoning: model.Assumed || model.Abilities.Has(llm.Reasoning), SamplingRejected: model.FixedSampling, Signer: call.Target.Provider,
 		Breakpoints: rule.Breakpoints,
 	})
 	for _, what := range dropped {
-		call.Warn("%s was not sent: the Responses API of %s does not accept it.", plain(what), c.row.Title)
+		call.Warn("%s was not sent: the Responses API of %s does not accept it.", displayName(what), c.row.Title)
 	}
 	if call.Cache.Key != "" {
 		body = rawjson.AppendMember(body, "prompt_cache_key", rawjson.AppendString(nil, call.Cache.Key))
@@ -84,7 +84,7 @@ func (c *caller) newResponsesRequest(ctx context.Context, call *provider.Call) (
 func responsesEdit(call *provider.Call) chat.Edit {
 	edit := chat.Edit{Model: call.Target.Upstream, Rename: map[string]string{}}
 	for _, f := range call.Request.Fields {
-		if ours(f.Name) {
+		if isGatewayOption(f.Name) {
 			edit.Drop = append(edit.Drop, f.Name)
 		}
 	}
@@ -184,7 +184,7 @@ func (a *adaptation) include(excluded []string) {
 // responsesEvents reads a response of the Responses API.
 func (c *caller) responsesEvents(call *provider.Call, resp *http.Response) llm.Stream {
 	reading := messagesstream.Reading{
-		Stream: streams(call), ContentType: resp.Header.Get("Content-Type"),
+		Stream: wantsStream(call), ContentType: resp.Header.Get("Content-Type"),
 		MaxLine: c.settings.MaxLine, MaxResponse: c.settings.MaxResponse, SizeHint: resp.ContentLength,
 		Warn: func(what string) { call.Warn("%s", what) },
 	}

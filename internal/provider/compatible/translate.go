@@ -40,7 +40,7 @@ func (r *Row) translated(ctx context.Context, c *provider.Call) (*provider.Call,
 	own := *c
 	own.Request = req
 	for _, what := range leftOut {
-		own.Warn("%s was dropped: %s does not support it.", plain(what), r.Title)
+		own.Warn("%s was dropped: %s does not support it.", displayName(what), r.Title)
 	}
 	return &own, nil
 }
