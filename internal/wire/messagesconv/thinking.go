@@ -72,7 +72,7 @@ func (r *renderer) planBudget(e llm.Effort, turns []llm.Message) {
 	case last >= 0 && turns[last].Role == llm.Assistant:
 		r.warn("thinking was disabled: the provider does not support it when the conversation ends with an assistant message")
 		return
-	case r.lostThinking(turns):
+	case r.lacksThinking(turns):
 		r.warn("thinking was disabled: the thinking before the last tool call is missing or was signed by another provider")
 		return
 	}
@@ -82,18 +82,18 @@ func (r *renderer) planBudget(e llm.Effort, turns []llm.Message) {
 	}
 }
 
-// lostThinking reports whether the last turn has tool results, but the thinking that led to the call is missing. The
+// lacksThinking reports whether the last turn has tool results, but the thinking that led to the call is missing. The
 // provider rejects such a turn when thinking is enabled.
-func (r *renderer) lostThinking(turns []llm.Message) bool {
+func (r *renderer) lacksThinking(turns []llm.Message) bool {
 	last := len(turns) - 1
 	if last < 1 || !slices.ContainsFunc(turns[last].Parts, func(p llm.Part) bool { return p.Kind == llm.ResultPart }) {
 		return false
 	}
-	return !slices.ContainsFunc(turns[last-1].Parts, r.goodThinking)
+	return !slices.ContainsFunc(turns[last-1].Parts, r.isSignedThinking)
 }
 
-// goodThinking reports whether a part is thinking that was signed by the provider.
-func (r *renderer) goodThinking(p llm.Part) bool {
+// isSignedThinking reports whether a part is thinking that was signed by the provider.
+func (r *renderer) isSignedThinking(p llm.Part) bool {
 	return p.Kind == llm.ThinkingPart && p.Thinking.Provider == r.o.Signer && (p.Thinking.Signature != "" || p.Thinking.Redacted != "")
 }
 

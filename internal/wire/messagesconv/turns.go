@@ -31,7 +31,7 @@ func (r *renderer) sendable(turns []llm.Message) []llm.Message {
 					continue
 				}
 			case llm.ThinkingPart:
-				if !r.goodThinking(p) {
+				if !r.isSignedThinking(p) {
 					continue
 				}
 			}
