@@ -29,9 +29,9 @@ const MaxEscalation = 3
 
 // escalations are the effects of the steps.
 var escalations = [MaxEscalation + 1]struct {
-	strain float64 // how much the logit of every prediction falls: the task is harder than its text
-	doubt  float64 // how much the general ability of a model replaces its prediction for the text
-	shift  float64 // how far the trade-off moves towards 1
+	logitDrop float64 // how much the logit of every prediction falls: the task is harder than its text
+	doubt     float64 // how much the general ability of a model replaces its prediction for the text
+	shift     float64 // how far the trade-off moves towards 1
 }{{}, {0.4, 0.3, 0.25}, {1, 0.6, 0.85}, {1.5, 0.9, 0.95}}
 
 // escalation returns the step for a conversation.
@@ -76,18 +76,19 @@ func (r *rules) adjusted(in *Input) (o Objective, step int) {
 	return o, step
 }
 
-// Strained returns the features that predictions use in a conversation with this trouble, if no policy limits the escalation.
+// AdjustForTrouble returns the features that predictions use in a conversation with this trouble, if no policy limits the escalation.
 // typical contains the skills of an unknown prompt.
-func Strained(f predict.Features, t *conversation.Trouble, typical []float64) predict.Features {
-	return strain(f, escalation(t), typical)
+func AdjustForTrouble(f predict.Features, t *conversation.Trouble, typical []float64) predict.Features {
+	return escalateFeatures(f, escalation(t), typical)
 }
 
-func strain(f predict.Features, step int, typical []float64) predict.Features {
+// escalateFeatures lowers the predictions by an escalation step.
+func escalateFeatures(f predict.Features, step int, typical []float64) predict.Features {
 	if step == 0 {
 		return f
 	}
 	e := &escalations[step]
-	f.Ease -= e.strain
+	f.Ease -= e.logitDrop
 	if len(typical) == len(f.Skills) {
 		skills := make([]float64, len(f.Skills))
 		for i, z := range f.Skills {

@@ -51,7 +51,7 @@ func (r *ranking) applyPolicies(d *Decision, set *policy.Set) error {
 func (r *ranking) setRules(rules *rules) {
 	r.rules = rules
 	r.objective, r.step = rules.adjusted(r.in)
-	r.features = strain(r.in.Features, r.step, r.snap.typical)
+	r.features = escalateFeatures(r.in.Features, r.step, r.snap.typical)
 	r.weights = weigh(r.in, r.objective)
 	r.maxOutput = r.in.MaxOutput
 	if limit := rules.MaxOutput; limit.IsSet() && (r.maxOutput <= 0 || limit.Value < r.maxOutput) {

@@ -62,7 +62,7 @@ func scoreLines(ctx context.Context, c *cli.Console, predictor *predict.Predicto
 		if err != nil {
 			return nil, err
 		}
-		sketch := route.Strained(predictor.Features(asked.prompt), &asked.state.Trouble, typical)
+		sketch := route.AdjustForTrouble(predictor.Features(asked.prompt), &asked.state.Trouble, typical)
 		buffer = append(append(append(buffer, `{"id":`...), id...), `,"scores":{`...)
 		for i := range models {
 			if i > 0 {
