@@ -55,7 +55,7 @@ func (s *Shared) holdLocally(ctx context.Context, budgets []Budget, amount money
 		case t.known && t.inflated && (left <= 0 || amount > left):
 			short = beingRecounted()
 		case t.known && (left <= 0 || amount > left):
-			err := shortage(&t.budget, t.status(t.budget.Amount), amount, t.zone)
+			err := budgetError(&t.budget, t.status(t.budget.Amount), amount, t.zone)
 			if _, ok := errors.AsType[*reservedError](err); !ok {
 				return nil, err
 			}

@@ -9,10 +9,10 @@ import (
 	"fairlead/internal/money"
 )
 
-// shortage returns the error for an amount that exceeds a budget: a *reservedError if the amount would fit without the
+// budgetError returns the error for an amount that exceeds a budget: a *reservedError if the amount would fit without the
 // reservations of other requests, otherwise a BudgetExceeded error. It names the budget, its amount, when it resets, and what
 // the client can do.
-func shortage(b *Budget, s Status, amount money.Amount, zone *time.Location) error {
+func budgetError(b *Budget, s Status, amount money.Amount, zone *time.Location) error {
 	owner, place, advice := describe(b)
 	period := map[Period]string{Daily: "daily ", Weekly: "weekly ", Monthly: "monthly "}[b.Period]
 	budget := period + "budget of " + b.Amount.Display()

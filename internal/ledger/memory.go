@@ -77,7 +77,7 @@ func (m *Memory) TryHold(ctx context.Context, budgets []Budget, amount money.Amo
 		if err != nil {
 			return nil, err
 		}
-		return nil, forClient(shortage(&budgets[at], m.Status(budgets[at]), amount, zone))
+		return nil, forClient(budgetError(&budgets[at], m.Status(budgets[at]), amount, zone))
 	}
 	hold, err := m.reserve(ctx, budgets, amount)
 	return hold, forClient(err)
@@ -122,7 +122,7 @@ func (m *Memory) tryHold(budgets []Budget, amount money.Amount) (*Hold, *window,
 		if w.budget.WarnOnly || taken < w.budget.Amount && taken.Add(amount) <= w.budget.Amount {
 			continue
 		}
-		err := shortage(&budgets[i], w.status(budgets[i].Amount), amount, w.zone)
+		err := budgetError(&budgets[i], w.status(budgets[i].Amount), amount, w.zone)
 		if _, ok := errors.AsType[*reservedError](err); !ok {
 			return nil, nil, err
 		}

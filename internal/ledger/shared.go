@@ -80,7 +80,7 @@ func (s *Shared) TryHold(ctx context.Context, budgets []Budget, amount money.Amo
 		if err != nil {
 			return nil, err
 		}
-		return nil, forClient(shortage(&budgets[at], s.Status(budgets[at]), amount, zone))
+		return nil, forClient(budgetError(&budgets[at], s.Status(budgets[at]), amount, zone))
 	}
 	hold, err := s.reserve(ctx, budgets, amount)
 	return hold, forClient(err)
@@ -197,7 +197,7 @@ func (s *Shared) tryHold(ctx context.Context, budgets []Budget, amount money.Amo
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		t := states[answer.index]
-		return nil, false, shortage(&t.budget, t.status(t.budget.Amount), amount, t.zone)
+		return nil, false, budgetError(&t.budget, t.status(t.budget.Amount), amount, t.zone)
 	case "recounting":
 		return nil, false, beingRecounted()
 	case "kept":
