@@ -153,14 +153,14 @@ func (o *Operation) Serve(ctx context.Context) error {
 	defer stop()
 	answer, err := o.Dispatcher.CallStored(ctx, p, op, in.Settings.Attempts.Idle)
 	if err != nil {
-		return failure(p, o.ID, llm.AsError(err))
+		return clientError(p, o.ID, llm.AsError(err))
 	}
 	defer answer.Close()
 	for {
 		ev, ok, err := answer.Next()
 		switch {
 		case err != nil:
-			return failure(p, o.ID, llm.AsError(err))
+			return clientError(p, o.ID, llm.AsError(err))
 		case !ok:
 			_ = out.End(response.ProviderSummary(p.Name)) // fails only when the client has disconnected
 			return nil
@@ -171,8 +171,8 @@ func (o *Operation) Serve(ctx context.Context) error {
 	}
 }
 
-// failure returns the error for the client. The provider's 404 means that the response was deleted or has expired.
-func failure(p *provider.Provider, id string, e *llm.Error) *llm.Error {
+// clientError returns the error for the client. The provider's 404 means that the response was deleted or has expired.
+func clientError(p *provider.Provider, id string, e *llm.Error) *llm.Error {
 	if e.UpstreamStatus == http.StatusNotFound {
 		return llm.Errorf(llm.NotFound, "Response %q was not found. It was deleted, or %s stores it no longer.", show.Shorten(id), p.Title).With("provider", p.Name)
 	}
