@@ -124,7 +124,7 @@ func PreviewSource(e *requestlog.Entry) string {
 	if len(e.Preview) <= llm.PreviewBytes-4 {
 		return e.Preview // the preview has the complete text
 	}
-	op, body := operation(e), e.Body.Request
+	op, body := chatFormatOp(e), e.Body.Request
 	if op == "" {
 		op, body = llm.Chat, transcript.RequestToChat(e.Format, body)
 	}
@@ -136,8 +136,8 @@ func PreviewSource(e *requestlog.Entry) string {
 	return source
 }
 
-// operation returns the operation of a request in the chat format; empty for other formats.
-func operation(e *requestlog.Entry) llm.Op {
+// chatFormatOp returns the operation of a request in the chat format; empty for other formats.
+func chatFormatOp(e *requestlog.Entry) llm.Op {
 	return map[string]llm.Op{
 		"chat/completions": llm.Chat, "embeddings": llm.Embed, "completions": llm.Complete, "moderations": llm.Moderate,
 	}[e.Endpoint]
@@ -149,7 +149,7 @@ func redactPreview(p *redact.Pass, e *requestlog.Entry, redacted, original []byt
 	if e.Preview == "" {
 		return ""
 	}
-	op := operation(e)
+	op := chatFormatOp(e)
 	if op == "" {
 		redacted, original, op = transcript.RequestToChat(e.Format, redacted), transcript.RequestToChat(e.Format, original), llm.Chat
 	}
