@@ -11,7 +11,7 @@ const unknownUse = 0.9
 func (r *Redis) share(id string, l Limits, tokens int64) (slot *Slot, err error) {
 	state := r.link.State()
 	r.views.with(id, func(x *replicaView, at time.Duration) {
-		p := part{view: x, at: at, replicas: int64(max(state.Replicas, 1)), outage: at - time.Since(state.Since)}
+		p := replicaShare{view: x, at: at, replicas: int64(max(state.Replicas, 1)), outage: at - time.Since(state.Since)}
 		if r.now != nil {
 			p.outage = at // an injected clock is unrelated to the time of the outage
 		}
@@ -35,15 +35,15 @@ func (r *Redis) share(id string, l Limits, tokens int64) (slot *Slot, err error)
 	return slot, err
 }
 
-// part is one replica's share of a limit.
-type part struct {
+// replicaShare is one replica's share of a limit.
+type replicaShare struct {
 	view     *replicaView
 	at       time.Duration
 	replicas int64
 	outage   time.Duration // when Redis became unavailable
 }
 
-func (p part) admit(l Limits, tokens int64) (Rejection, time.Duration, bool) {
+func (p replicaShare) admit(l Limits, tokens int64) (Rejection, time.Duration, bool) {
 	x := p.view
 	if most := max(l.Concurrent/p.replicas, 1); l.Concurrent > 0 && x.running >= most {
 		return Rejection{Concurrent, l.Concurrent, x.running}, time.Second, false
@@ -59,7 +59,7 @@ func (p part) admit(l Limits, tokens int64) (Rejection, time.Duration, bool) {
 
 // fits reports whether n more are within this replica's share of the remaining capacity. One request per minute always fits if
 // the total limit has capacity, because a share may be smaller than a single request.
-func (p part) fits(limit, seen, since, n int64) bool {
+func (p replicaShare) fits(limit, seen, since, n int64) bool {
 	const fresh = 3 * time.Second // a few heartbeats
 	known := p.view.known && p.outage-p.view.updatedAt < fresh
 	if !known && p.at-p.outage < Window { // the use by other replicas in the last minute is unknown
@@ -70,7 +70,7 @@ func (p part) fits(limit, seen, since, n int64) bool {
 }
 
 // wait returns how long it takes until a count leaves the window.
-func (p part) wait(seen, since *ring) time.Duration {
+func (p replicaShare) wait(seen, since *ring) time.Duration {
 	at := second(p.at)
 	for _, r := range []*ring{seen, since} {
 		if r.sum > 0 {
