@@ -37,7 +37,7 @@ func Conversation(ctx context.Context, req *llm.Request) (*llm.Conversation, err
 	for _, f := range req.Fields {
 		r.Pos = f.Value
 		if !r.SkipNull() {
-			r.member(f.Name)
+			r.readMember(f.Name)
 		}
 	}
 	if r.Err != nil {
@@ -50,7 +50,7 @@ func Conversation(ctx context.Context, req *llm.Request) (*llm.Conversation, err
 	return r.conv, llm.Cancelled(ctx)
 }
 
-func (r *reader) member(name string) {
+func (r *reader) readMember(name string) {
 	c := r.conv
 	switch name {
 	case "messages":

@@ -69,7 +69,7 @@ func (r *reader) member(name string, v rawjson.Value) {
 	case "toolConfig":
 		members(v, r.toolConfig)
 	case "generationConfig":
-		members(v, r.setting)
+		members(v, r.readSetting)
 		r.output(v)
 	case "cachedContent":
 		r.refuse("cachedContent names a prompt that is stored at Google, so only Gemini models can read it.")
@@ -88,8 +88,8 @@ func (r *reader) refuse(message string) {
 	}
 }
 
-// setting reads one member of generationConfig.
-func (r *reader) setting(name string, v rawjson.Value) {
+// readSetting reads one member of generationConfig.
+func (r *reader) readSetting(name string, v rawjson.Value) {
 	c := r.conv
 	switch name {
 	case "temperature":
