@@ -125,7 +125,7 @@ func (d *decoder) message(n int) {
 	d.req.Messages++
 	d.Limit(strict.CheckMessages(d.req.Messages))
 	if d.Kind() != '{' {
-		d.Wrong(fmt.Sprintf("messages[%d]", n), "an object")
+		d.SkipWrongType(fmt.Sprintf("messages[%d]", n), "an object")
 		return
 	}
 	var role rawjson.String

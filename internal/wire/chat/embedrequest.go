@@ -17,7 +17,7 @@ func (d *decoder) inputs(name string) {
 		d.input = true
 		d.inputList(name)
 	default:
-		d.Wrong(name, wantInput)
+		d.SkipWrongType(name, wantInput)
 	}
 }
 

@@ -17,7 +17,7 @@ func (d *decoder) moderationInput() {
 		d.input = true
 		d.moderationList()
 	default:
-		d.Wrong("input", wantModerationInput)
+		d.SkipWrongType("input", wantModerationInput)
 	}
 }
 

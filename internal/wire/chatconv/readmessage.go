@@ -188,7 +188,7 @@ func (r *reader) contentOf(m map[string]int, where string) (parts []llm.Part) {
 		case '[':
 			parts = r.readParts(param)
 		default:
-			r.Wrong(param, "a string or a list of parts")
+			r.SkipWrongType(param, "a string or a list of parts")
 		}
 	})
 	return parts

@@ -51,7 +51,7 @@ func (r *requestReader) parts(at place) (c content) {
 	for m := range r.Elements {
 		at.m = m
 		if r.Kind() != '{' {
-			r.Wrong(at.String(), "an object")
+			r.SkipWrongType(at.String(), "an object")
 			continue
 		}
 		r.part(at, &c)

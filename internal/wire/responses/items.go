@@ -45,7 +45,7 @@ func (r *requestReader) readInput() {
 			r.mark(n, list)
 		}
 	default:
-		r.Wrong("input", "a text or a list of items")
+		r.SkipWrongType("input", "a text or a list of items")
 	}
 }
 
@@ -55,7 +55,7 @@ func (r *requestReader) item(n int) {
 	r.Limit(strict.CheckMessages(n + 1))
 	at := place{list: "input", n: n}
 	if r.Kind() != '{' {
-		r.Wrong(at.String(), "an object")
+		r.SkipWrongType(at.String(), "an object")
 		return
 	}
 	o, from := object{at: at, names: itemNames}, r.Pos

@@ -55,7 +55,7 @@ func (r *Reader) readPrice(param string) *float64 {
 		r.SkipNull()
 		return nil
 	default:
-		r.Wrong(param, "a number of dollars per million tokens")
+		r.SkipWrongType(param, "a number of dollars per million tokens")
 		return nil
 	}
 	f, err := strconv.ParseFloat(raw, 64)

@@ -70,8 +70,8 @@ func (r *Reader) RejectLookAlikes(path, key string, names ...string) {
 	}
 }
 
-// Wrong skips the next value and records that it has the wrong type.
-func (r *Reader) Wrong(param, want string) {
+// SkipWrongType skips the next value and records that it has the wrong type.
+func (r *Reader) SkipWrongType(param, want string) {
 	kind := rawjson.KindOf(r.Kind())
 	if r.Skip(); r.Err == nil {
 		r.Problem(param, "%s must be %s; it is %s.", param, want, kindName(kind))
@@ -94,7 +94,7 @@ func (r *Reader) Is(kind byte, param, want string) bool {
 	case 'n':
 		r.SkipNull()
 	default:
-		r.Wrong(param, want)
+		r.SkipWrongType(param, want)
 	}
 	return false
 }
@@ -146,7 +146,7 @@ func (r *Reader) ReadNames(param string) []string {
 			r.Problem(param, "%s may have at most %d entries.", param, maxNames)
 		}
 		if r.Kind() != '"' {
-			r.Wrong(param, "a list of strings")
+			r.SkipWrongType(param, "a list of strings")
 		} else if name, ok := r.ReadName(param); ok && n < maxNames {
 			list = append(list, name)
 		}
@@ -170,7 +170,7 @@ func (r *Reader) ReadOptionalBool(param string) *bool {
 	case 'n':
 		r.SkipNull()
 	default:
-		r.Wrong(param, "true or false")
+		r.SkipWrongType(param, "true or false")
 	}
 	return nil
 }
