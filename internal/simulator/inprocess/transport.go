@@ -37,7 +37,7 @@ type inProcess struct{ handler http.Handler }
 func (t inProcess) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancel(req.Context())
 	reader, writer := io.Pipe()
-	w := &answerWriter{
+	w := &responseWriter{
 		header: http.Header{}, pipe: writer, ready: make(chan struct{}), failed: make(chan error, 1),
 		head: req.Method == http.MethodHead,
 	}
@@ -71,7 +71,7 @@ func (t inProcess) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 // serve runs the handler and closes the pipe like a server closes the connection.
-func (t inProcess) serve(w *answerWriter, r *http.Request) {
+func (t inProcess) serve(w *responseWriter, r *http.Request) {
 	defer func() {
 		if w.conn != nil {
 			_ = w.conn.Close()
@@ -120,8 +120,8 @@ func (b *answerBody) Close() error {
 	return err
 }
 
-// answerWriter is the http.ResponseWriter of an in-process call.
-type answerWriter struct {
+// responseWriter is the http.ResponseWriter of an in-process call.
+type responseWriter struct {
 	header http.Header
 	pipe   *io.PipeWriter
 	ready  chan struct{} // closed when the status is known
@@ -135,9 +135,9 @@ type answerWriter struct {
 	peer   net.Conn    // the client's end of the connection
 }
 
-func (w *answerWriter) Header() http.Header { return w.header }
+func (w *responseWriter) Header() http.Header { return w.header }
 
-func (w *answerWriter) WriteHeader(status int) {
+func (w *responseWriter) WriteHeader(status int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	informational := status >= 100 && status < 200 && status != http.StatusSwitchingProtocols
@@ -151,7 +151,7 @@ func (w *answerWriter) WriteHeader(status int) {
 	close(w.ready)
 }
 
-func (w *answerWriter) Write(p []byte) (int, error) {
+func (w *responseWriter) Write(p []byte) (int, error) {
 	if w.header.Get("Content-Type") == "" {
 		w.header.Set("Content-Type", http.DetectContentType(p))
 	}
@@ -163,7 +163,7 @@ func (w *answerWriter) Write(p []byte) (int, error) {
 }
 
 // Hijack implements http.Hijacker for a handler that switches protocols.
-func (w *answerWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+func (w *responseWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	if w.conn == nil {
 		return nil, nil, http.ErrNotSupported
 	}
@@ -171,19 +171,19 @@ func (w *answerWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 }
 
 // Flush sends the header. Writes are not buffered and need no flush.
-func (w *answerWriter) Flush() { w.WriteHeader(http.StatusOK) }
+func (w *responseWriter) Flush() { w.WriteHeader(http.StatusOK) }
 
-// fail breaks the call: with the error early before the status was sent, with late in the middle of the body.
-func (w *answerWriter) fail(early, late error) {
+// fail breaks the call: with beforeStatus before the status was sent, with inBody in the middle of the body.
+func (w *responseWriter) fail(beforeStatus, inBody error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.status == 0 {
-		w.failed <- early
+		w.failed <- beforeStatus
 	}
-	_ = w.pipe.CloseWithError(late)
+	_ = w.pipe.CloseWithError(inBody)
 }
 
-func (w *answerWriter) response(req *http.Request, body io.ReadCloser) *http.Response {
+func (w *responseWriter) response(req *http.Request, body io.ReadCloser) *http.Response {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.peer != nil {
