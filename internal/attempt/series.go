@@ -142,11 +142,11 @@ func (s *Series) total() time.Duration { return cmp.Or(s.Plan[0].Waits.Total, s.
 // Left returns the number of remaining attempts.
 func (s *Series) Left() int { return s.Settings.Attempts - len(s.Attempts) }
 
-// First tries the targets of the plan in order until one has content. Earlier failures are invisible to the client.
-func (s *Series) First(ctx context.Context) (*Attempt, error) { return s.From(ctx, 0) }
+// TryInOrder tries the targets of the plan in order until one has content. Earlier failures are invisible to the client.
+func (s *Series) TryInOrder(ctx context.Context) (*Attempt, error) { return s.TryInOrderFrom(ctx, 0) }
 
-// From is like First, starting at target i of the plan.
-func (s *Series) From(ctx context.Context, i int) (*Attempt, error) {
+// TryInOrderFrom is like TryInOrder, starting at target i of the plan.
+func (s *Series) TryInOrderFrom(ctx context.Context, i int) (*Attempt, error) {
 	for i < len(s.Plan) && s.Left() > 0 && ctx.Err() == nil {
 		last := i+1 == len(s.Plan) || s.Left() == 1
 		a, at, err := s.hedge(ctx, i, last)

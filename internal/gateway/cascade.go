@@ -49,7 +49,7 @@ const (
 // open returns the attempt whose response is delivered. If a policy checks responses and the response of the first model fails, the
 // second model serves the request; the client pays for both. The response of the last model is delivered in any case.
 func (d *delivery) open(ctx context.Context) (*attempt.Attempt, error) {
-	first, err := d.series.First(ctx)
+	first, err := d.series.TryInOrder(ctx)
 	if err != nil || d.gateway.Checker == nil || !checkable(d.plan) {
 		return first, err
 	}
@@ -121,7 +121,7 @@ func (d *delivery) escalate(ctx context.Context, first *attempt.Attempt, events 
 		d.series.Terms.Held = new(held.Sub(*charge.Attempt))
 	}
 	d.spent.CheckedTokens = charge.Usage.Total()
-	second, err := d.series.From(ctx, next)
+	second, err := d.series.TryInOrderFrom(ctx, next)
 	if err != nil && ctx.Err() == nil {
 		d.spent.CheckedTokens, d.spent.CheckedCost, d.series.Terms.Held = 0, 0, held
 		return first, nil

@@ -94,7 +94,7 @@ func (g *Gateway) serveRealtime(ctx context.Context, in *incoming, identify iden
 		return err
 	}
 	opening, stop := series.WithDeadline(ctx)
-	a, err := series.First(opening)
+	a, err := series.TryInOrder(opening)
 	stop()
 	if err != nil {
 		return err
