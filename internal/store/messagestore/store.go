@@ -207,17 +207,22 @@ const (
 	scopeLock = 0x7061727474
 )
 
-// lock prevents the deletion of parts until the transaction ends; an exclusive lock also prevents writes. SQLite needs no lock, because it
-// allows only one writer.
-func (s *Store) lock(ctx context.Context, tx *sql.Tx, exclusive bool) error {
+// lockShared prevents the deletion of parts until the transaction ends.
+func (s *Store) lockShared(ctx context.Context, tx *sql.Tx) error {
+	return s.lock(ctx, tx, `select pg_advisory_xact_lock_shared($1)`)
+}
+
+// lockExclusive prevents writes and the deletion of parts by other transactions until the transaction ends.
+func (s *Store) lockExclusive(ctx context.Context, tx *sql.Tx) error {
+	return s.lock(ctx, tx, `select pg_advisory_xact_lock($1)`)
+}
+
+// lock runs a statement that takes a lock. SQLite needs no lock, because it allows only one writer.
+func (s *Store) lock(ctx context.Context, tx *sql.Tx, statement string) error {
 	if s.db.Dialect() != sqldb.Postgres {
 		return nil
 	}
-	q := `select pg_advisory_xact_lock_shared($1)`
-	if exclusive {
-		q = `select pg_advisory_xact_lock($1)`
-	}
-	_, err := tx.ExecContext(ctx, q, lockKey)
+	_, err := tx.ExecContext(ctx, statement, lockKey)
 	return err
 }
 
@@ -227,7 +232,7 @@ func (s *Store) Write(ctx context.Context, tx *sql.Tx, batch Batch) error {
 	if len(batch) == 0 {
 		return nil
 	}
-	if err := s.lock(ctx, tx, false); err != nil {
+	if err := s.lockShared(ctx, tx); err != nil {
 		return err
 	}
 	scopes, total := batch.scopes(), 0

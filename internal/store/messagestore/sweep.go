@@ -53,7 +53,7 @@ func (s *Store) scopes(ctx context.Context, q string, args ...any) ([]partScope,
 
 // sweep deletes the parts of a scope that no entry refers to. Writers wait until the transaction ends.
 func (s *Store) sweep(ctx context.Context, tx *sql.Tx, scope partScope) error {
-	if err := s.lock(ctx, tx, true); err != nil {
+	if err := s.lockExclusive(ctx, tx); err != nil {
 		return err
 	}
 	from := time.Unix(scope.day*24*60*60, 0)
@@ -205,7 +205,7 @@ func (s *Store) Expire(ctx context.Context, expired func(workspace string, day i
 			continue
 		}
 		if err := s.db.InTx(ctx, func(tx *sql.Tx) error {
-			if err := s.lock(ctx, tx, true); err != nil { // wait for writers that have read the number of the scope
+			if err := s.lockExclusive(ctx, tx); err != nil { // wait for writers that have read the number of the scope
 				return err
 			}
 			return s.deleteScope(ctx, tx, scope)
