@@ -66,11 +66,19 @@ func bytesOf(addresses []outline.Address) [][]byte {
 	return list
 }
 
-// eachSingle calls fn with the parts that an earlier version stored in separate rows. fn receives nil as content if the argument content is
-// false. The content is valid only during the call.
-func (s *Store) eachSingle(ctx context.Context, query queryFunc, scope partScope, addresses []outline.Address, content bool, fn func(a outline.Address, content []byte) error) error {
+// contentMode says whether the content of parts is read.
+type contentMode bool
+
+const (
+	withContent    contentMode = true
+	withoutContent contentMode = false
+)
+
+// eachSingle calls fn with the parts that an earlier version stored in separate rows. fn receives nil as content in the mode withoutContent.
+// The content is valid only during the call.
+func (s *Store) eachSingle(ctx context.Context, query queryFunc, scope partScope, addresses []outline.Address, mode contentMode, fn func(a outline.Address, content []byte) error) error {
 	column := "null"
-	if content {
+	if mode == withContent {
 		column = "content"
 	}
 	for some := range slices.Chunk(addresses, loadSize) {
@@ -97,7 +105,7 @@ func (s *Store) eachSingle(ctx context.Context, query queryFunc, scope partScope
 
 // Join returns a split request in one piece. Parts that have expired are replaced by outline.Gone and counted.
 func (s *Store) Join(ctx context.Context, workspaceID, id string, steps []byte) (request []byte, gone int, err error) {
-	parts, err := s.reachable(ctx, s.db.Query, scopeOf(workspaceID, id), [][]byte{steps}, true)
+	parts, err := s.reachable(ctx, s.db.Query, scopeOf(workspaceID, id), [][]byte{steps}, withContent)
 	if err != nil {
 		return nil, 0, fmt.Errorf("read messages: %w", err)
 	}
@@ -122,10 +130,10 @@ type loadedPart struct {
 	segment int64
 }
 
-// load reads segments into to. It reads only their lists if content is false.
-func (s *Store) load(ctx context.Context, query queryFunc, scope int64, numbers []int64, content bool, to loaded) error {
+// load reads segments into to. It reads only their lists in the mode withoutContent.
+func (s *Store) load(ctx context.Context, query queryFunc, scope int64, numbers []int64, mode contentMode, to loaded) error {
 	columns := "number, refs, lists, null"
-	if content {
+	if mode == withContent {
 		columns = "number, refs, lists, content"
 	}
 	slices.Sort(numbers)
@@ -175,9 +183,9 @@ type reference struct {
 	kind    outline.Kind
 }
 
-// reachable returns the parts that outlines refer to, directly or through lists. Parts that are not stored are nil. If content is false,
-// only lists are read and other parts are empty.
-func (s *Store) reachable(ctx context.Context, query queryFunc, scope partScope, outlines [][]byte, content bool) (map[outline.Address][]byte, error) {
+// reachable returns the parts that outlines refer to, directly or through lists. Parts that are not stored are nil. In the mode
+// withoutContent, only lists are read and other parts are empty.
+func (s *Store) reachable(ctx context.Context, query queryFunc, scope partScope, outlines [][]byte, mode contentMode) (map[outline.Address][]byte, error) {
 	scopeID, err := scopeNumber(ctx, query, scope)
 	if err != nil {
 		return nil, err
@@ -191,7 +199,7 @@ func (s *Store) reachable(ctx context.Context, query queryFunc, scope partScope,
 				if _, seen := parts[a]; seen || kind == outline.Text {
 					return nil
 				}
-				if parts[a] = nil; content || kind == outline.List {
+				if parts[a] = nil; mode == withContent || kind == outline.List {
 					open = append(open, reference{a, kind})
 				} else {
 					parts[a] = []byte{}
@@ -228,7 +236,7 @@ func (s *Store) reachable(ctx context.Context, query queryFunc, scope partScope,
 				return nil, err
 			}
 		}
-		if err := s.load(ctx, query, scopeID, near, content, have); err != nil {
+		if err := s.load(ctx, query, scopeID, near, mode, have); err != nil {
 			return nil, err
 		}
 		near = nil
@@ -254,7 +262,7 @@ func (s *Store) searchOpen(ctx context.Context, query queryFunc, scope partScope
 	for a := range kinds {
 		addresses = append(addresses, a)
 	}
-	err = s.eachSingle(ctx, query, scope, addresses, true, func(a outline.Address, packed []byte) error {
+	err = s.eachSingle(ctx, query, scope, addresses, withContent, func(a outline.Address, packed []byte) error {
 		text, err := s.codec.AppendUnpacked([]byte{}, packed)
 		if parts[a] = text; kinds[a] == outline.List {
 			lists = append(lists, text)

@@ -378,7 +378,7 @@ func (s *Store) findMissing(ctx context.Context, tx *sql.Tx, scope partScope, p 
 			unknown = append(unknown, a)
 		}
 	}
-	if err := s.eachSingle(ctx, tx.QueryContext, scope, unknown, false, func(a outline.Address, _ []byte) error {
+	if err := s.eachSingle(ctx, tx.QueryContext, scope, unknown, withoutContent, func(a outline.Address, _ []byte) error {
 		p.exists[a] = true
 		return nil
 	}); err != nil {

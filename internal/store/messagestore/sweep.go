@@ -68,7 +68,7 @@ func (s *Store) sweep(ctx context.Context, tx *sql.Tx, scope partScope) error {
 	if len(outlines) == 0 {
 		return s.deleteScope(ctx, tx, scope)
 	}
-	used, err := s.reachable(ctx, tx.QueryContext, scope, outlines, false)
+	used, err := s.reachable(ctx, tx.QueryContext, scope, outlines, withoutContent)
 	if err != nil {
 		return err
 	}
