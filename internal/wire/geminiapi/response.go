@@ -134,11 +134,11 @@ func (e *encoder) addTo(c *choice, d llm.Delta) error {
 		if e.cites {
 			c.text.WriteString(d.Text)
 		}
-		e.say(c, d.Choice, false, d.Text)
+		e.addText(c, d.Choice, plainText, d.Text)
 	case llm.ThinkingDelta:
 		e.flush(c, d.Choice)
 		if e.thoughts {
-			e.say(c, d.Choice, true, d.Text)
+			e.addText(c, d.Choice, thoughtText, d.Text)
 		} else {
 			e.progress(d.Text)
 		}
@@ -172,8 +172,14 @@ func (e *encoder) addTo(c *choice, d llm.Delta) error {
 // maxCalls bounds the index of a call.
 const maxCalls = 1024
 
-// say sends a text or adds it to the response.
-func (e *encoder) say(c *choice, n int, thought bool, text string) {
+// Values of the parameter thought.
+const (
+	plainText   = false
+	thoughtText = true
+)
+
+// addText sends a text or adds it to the response.
+func (e *encoder) addText(c *choice, n int, thought bool, text string) {
 	if text == "" {
 		return
 	}

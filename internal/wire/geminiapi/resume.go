@@ -28,7 +28,7 @@ func (f Format) Prefill(ctx context.Context, req *llm.Request, text string, most
 	content.Open()
 	content.Str("role", "model")
 	content.OpenList("parts")
-	writeText(&content, false, text)
+	writeText(&content, plainText, text)
 	content.CloseList()
 	content.Close()
 	next := *req
