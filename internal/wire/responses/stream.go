@@ -95,8 +95,13 @@ func (w *responseWriter) close(it *item, cut bool) {
 	w.emit(llm.Event{}, "response.output_item.done", "output_index", it.index, "item", it.json())
 }
 
-// addText adds to the text or the refusal of the message.
-func (w *responseWriter) addText(text string, refusal bool) {
+// addText adds to the text of the message.
+func (w *responseWriter) addText(text string) { w.addPart(text, false) }
+
+// addRefusal adds to the refusal of the message.
+func (w *responseWriter) addRefusal(text string) { w.addPart(text, true) }
+
+func (w *responseWriter) addPart(text string, refusal bool) {
 	if text == "" {
 		return
 	}

@@ -109,9 +109,9 @@ func (w *responseWriter) add(p *llm.Delta) error {
 	}
 	switch p.Kind {
 	case llm.TextDelta:
-		w.addText(p.Text, false)
+		w.addText(p.Text)
 	case llm.RefusalDelta:
-		w.addText(p.Text, true)
+		w.addRefusal(p.Text)
 	case llm.CitationDelta:
 		w.cite(p.Citation)
 	case llm.ThinkingDelta:
