@@ -25,7 +25,7 @@ func (w *responseWriter) call(p *llm.Delta) error {
 		// Clients drop unknown members of a call, so its signature is sent in a reasoning item before it.
 		signed := w.open(&item{kind: reasoningItem}, llm.Event{})
 		signed.encrypted = wrappedSignature{Signature: it.call.Signature, Provider: it.call.Provider, Call: it.call.ID}.String()
-		w.close(signed, false)
+		w.close(signed)
 	}
 	if w.calls == nil {
 		w.calls = map[int]*item{}

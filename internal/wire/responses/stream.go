@@ -63,12 +63,15 @@ func (w *responseWriter) current(kind string) *item {
 // interleave.
 func (w *responseWriter) closeText() {
 	for _, it := range w.said {
-		w.close(it, false)
+		w.close(it)
 	}
 	w.said = w.said[:0]
 }
 
-func (w *responseWriter) close(it *item, cut bool) {
+func (w *responseWriter) close(it *item) { w.closeAs(it, "completed") }
+
+// closeAs ends an item with a status.
+func (w *responseWriter) closeAs(it *item, status string) {
 	if it.status != "in_progress" {
 		return
 	}
@@ -88,10 +91,7 @@ func (w *responseWriter) close(it *item, cut bool) {
 		}
 		w.emitAt(it, llm.Event{}, it.argumentsEvent()+".done", "name", it.call.Name, "arguments", it.text.String())
 	}
-	it.status = "completed"
-	if cut && it == w.items[len(w.items)-1] {
-		it.status = "incomplete"
-	}
+	it.status = status
 	w.emit(llm.Event{}, "response.output_item.done", "output_index", it.index, "item", it.json())
 }
 
@@ -192,5 +192,5 @@ func (w *responseWriter) addSignature(t *llm.Thinking) {
 	}
 	it := w.thinking()
 	it.encrypted = wrappedSignature{Text: it.text.String() + t.Text, Signature: t.Signature, Redacted: t.Redacted, Provider: t.Provider}.String()
-	w.close(it, false)
+	w.close(it)
 }

@@ -173,8 +173,12 @@ func (w *responseWriter) end(finish string) {
 		finish = "stop"
 	}
 	w.finish = finish
-	for _, it := range w.items {
-		w.close(it, !w.whole())
+	for i, it := range w.items {
+		if i == len(w.items)-1 && !w.whole() {
+			w.closeAs(it, "incomplete")
+		} else {
+			w.close(it)
+		}
 	}
 }
 
