@@ -151,10 +151,23 @@ func (j *backtest) over(now time.Time) bool {
 	return !j.finished.IsZero() && now.Sub(j.finished) >= backtestKept
 }
 
-// view returns the job as sent in responses.
-func (j *backtest) view(now time.Time, whole bool) Backtest {
+// detail returns the job with its report.
+func (j *backtest) detail(now time.Time) Backtest {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	v := j.summaryLocked(now)
+	v.Report = j.report
+	return v
+}
+
+// summary returns the job without its report.
+func (j *backtest) summary(now time.Time) Backtest {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.summaryLocked(now)
+}
+
+func (j *backtest) summaryLocked(now time.Time) Backtest {
 	v := Backtest{
 		ID: j.id, State: j.state(), StartedAt: j.started.UTC(), EndedAt: adminapi.Time(j.finished),
 		From: j.query.Filter.From.UTC(), To: j.query.Filter.To.UTC(), Filter: j.filter, Draft: j.query.Draft != nil,
@@ -162,9 +175,6 @@ func (j *backtest) view(now time.Time, whole bool) Backtest {
 	}
 	if v.Connect == nil {
 		v.Connect = []BacktestVendor{}
-	}
-	if whole {
-		v.Report = j.report
 	}
 	if v.State == "failed" {
 		e := adminapi.AsError(j.err)

@@ -92,7 +92,7 @@ func (a *handlers) registerBacktests() {
 		if err := a.backtests.start(context.WithoutCancel(ctx), job, a.runBacktest, a.Now); err != nil {
 			return nil, err
 		}
-		return adminapi.Respond(job.view(a.Now(), true)), nil
+		return adminapi.Respond(job.detail(a.Now())), nil
 	})
 	adminapi.Register(a.Server, account.ReadPolicies, huma.Operation{
 		OperationID: "list-backtests", Method: http.MethodGet, Path: "/backtests", Tags: tags,
@@ -101,7 +101,7 @@ func (a *handlers) registerBacktests() {
 		now := a.Now()
 		list := BacktestList{Backtests: []Backtest{}}
 		for _, job := range a.backtests.of(c.WorkspaceID, now) {
-			list.Backtests = append(list.Backtests, job.view(now, false))
+			list.Backtests = append(list.Backtests, job.summary(now))
 		}
 		return adminapi.Respond(list), nil
 	})
@@ -113,7 +113,7 @@ func (a *handlers) registerBacktests() {
 		if job == nil {
 			return nil, adminapi.NotFound()
 		}
-		return adminapi.Respond(job.view(a.Now(), true)), nil
+		return adminapi.Respond(job.detail(a.Now())), nil
 	})
 	adminapi.Register(a.Server, account.ReadPolicies, huma.Operation{
 		OperationID: "cancel-backtest", Method: http.MethodDelete, Path: "/backtests/{id}", Tags: tags, DefaultStatus: http.StatusOK,
@@ -129,7 +129,7 @@ func (a *handlers) registerBacktests() {
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
-		return adminapi.Respond(job.view(a.Now(), true)), nil
+		return adminapi.Respond(job.detail(a.Now())), nil
 	})
 }
 
