@@ -199,7 +199,7 @@ func sampled(member, name string) field {
 
 // outputSchema counts the schema as text, because it is part of the prompt.
 func (d *decoder) outputSchema(v rawjson.Value) {
-	if d.IsKind("generationConfig.responseSchema", v, false, "an object", rawjson.Object) {
+	if d.IsKind("generationConfig.responseSchema", v, "an object", rawjson.Object) {
 		d.schema = true
 		d.CountText(&d.req.PromptSize, v)
 	}

@@ -66,7 +66,7 @@ func (d *decoder) rejectSpellings(path string, v rawjson.Value) {
 
 // system decodes the instructions. They count as a message.
 func (d *decoder) system(v rawjson.Value) {
-	if !d.IsKind("systemInstruction", v, false, "a content", rawjson.Object) {
+	if !d.IsKind("systemInstruction", v, "a content", rawjson.Object) {
 		return
 	}
 	d.req.Messages++
@@ -74,7 +74,7 @@ func (d *decoder) system(v rawjson.Value) {
 }
 
 func (d *decoder) contents(v rawjson.Value) {
-	if !d.IsKind("contents", v, false, "a list of contents", rawjson.List) {
+	if !d.IsKind("contents", v, "a list of contents", rawjson.List) {
 		return
 	}
 	n := 0
@@ -85,7 +85,7 @@ func (d *decoder) contents(v rawjson.Value) {
 		}
 		where := "contents[" + strconv.Itoa(n) + "]"
 		n++
-		if !d.IsKind(where, content, false, "an object", rawjson.Object) {
+		if !d.IsKind(where, content, "an object", rawjson.Object) {
 			return d.active()
 		}
 		where += "."
@@ -113,14 +113,14 @@ func (d *decoder) contents(v rawjson.Value) {
 func (d *decoder) content(where string, v rawjson.Value) (first rawjson.Value) {
 	d.rejectLookAlikes(where, v, contentNames)
 	parts := v.Get("parts")
-	if !d.IsKind(where+"parts", parts, false, "a list of parts", rawjson.List, rawjson.Object) {
+	if !d.IsKind(where+"parts", parts, "a list of parts", rawjson.List, rawjson.Object) {
 		return first
 	}
 	n := 0
 	list(parts, func(part rawjson.Value) bool {
 		param := where + "parts[" + strconv.Itoa(n) + "]"
 		n++
-		if d.IsKind(param, part, false, "an object", rawjson.Object) {
+		if d.IsKind(param, part, "an object", rawjson.Object) {
 			d.rejectLookAlikes(param+".", part, partNames)
 			if text := d.part(param, part); len(first.Raw) <= len(`""`) {
 				first = text
@@ -141,7 +141,7 @@ func (d *decoder) part(where string, v rawjson.Value) (text rawjson.Value) {
 		}
 		switch name {
 		case "text":
-			if d.IsKind(where+".text", value, false, "a string", rawjson.Text) {
+			if d.IsKind(where+".text", value, "a string", rawjson.Text) {
 				d.CountText(&d.req.PromptSize, value)
 				text = value
 			}
@@ -152,7 +152,7 @@ func (d *decoder) part(where string, v rawjson.Value) (text rawjson.Value) {
 		case "fileData":
 			d.file(where+".fileData", value)
 		case "functionCall", "functionResponse":
-			if d.IsKind(where+"."+name, value, false, "an object", rawjson.Object) {
+			if d.IsKind(where+"."+name, value, "an object", rawjson.Object) {
 				d.CountText(&d.req.PromptSize, value)
 			}
 		case "executableCode", "codeExecutionResult":
@@ -174,12 +174,12 @@ func (d *decoder) part(where string, v rawjson.Value) (text rawjson.Value) {
 // inline counts a file in the body. The tokens of images are estimated from their size. Only the provider can count the tokens of
 // other files.
 func (d *decoder) inline(where string, v rawjson.Value) {
-	if !d.IsKind(where, v, false, "an object", rawjson.Object) {
+	if !d.IsKind(where, v, "an object", rawjson.Object) {
 		return
 	}
 	d.rejectLookAlikes(where+".", v, dataNames)
 	data := v.Get("data")
-	if !d.IsKind(where+".data", data, false, "a base64 string", rawjson.Text) {
+	if !d.IsKind(where+".data", data, "a base64 string", rawjson.Text) {
 		return
 	}
 	if d.media(get(v, "mimeType").String()) != llm.ImagePart {
@@ -192,7 +192,7 @@ func (d *decoder) inline(where string, v rawjson.Value) {
 
 // file counts a file that the provider fetches or stores.
 func (d *decoder) file(where string, v rawjson.Value) {
-	if !d.IsKind(where, v, false, "an object", rawjson.Object) {
+	if !d.IsKind(where, v, "an object", rawjson.Object) {
 		return
 	}
 	d.rejectLookAlikes(where+".", v, dataNames)
@@ -239,21 +239,21 @@ func standardBase64(data string) string {
 
 // tools counts declarations as text, because they are part of the prompt.
 func (d *decoder) tools(v rawjson.Value) {
-	if !d.IsKind("tools", v, false, "a list", rawjson.List) {
+	if !d.IsKind("tools", v, "a list", rawjson.List) {
 		return
 	}
 	n := 0
 	v.ForEach(func(_, tool rawjson.Value) bool {
 		where := "tools[" + strconv.Itoa(n) + "]"
 		n++
-		if !d.IsKind(where, tool, false, "an object", rawjson.Object) {
+		if !d.IsKind(where, tool, "an object", rawjson.Object) {
 			return true
 		}
 		d.rejectLookAlikes(where+".", tool, toolNames)
 		members(tool, func(name string, value rawjson.Value) {
 			switch {
 			case name == "functionDeclarations":
-				if d.IsKind(where+"."+name, value, false, "a list", rawjson.List) && len(value.Raw) > len(`[]`) {
+				if d.IsKind(where+"."+name, value, "a list", rawjson.List) && len(value.Raw) > len(`[]`) {
 					d.req.Needs |= llm.Tools
 				}
 			case isSearch(name):

@@ -119,7 +119,7 @@ var requestFields = validate.NewObject(append(validate.Controls(requestOf),
 
 // documents counts the documents that are ranked.
 func (d *decoder) documents(v rawjson.Value) {
-	if !d.IsKind("documents", v, false, "a list", rawjson.List) {
+	if !d.IsKind("documents", v, "a list", rawjson.List) {
 		return
 	}
 	v.ForEach(func(_, one rawjson.Value) bool {

@@ -116,7 +116,7 @@ func requestOf(d *decoder) *llm.Request { return d.req }
 
 var requestFields = validate.NewObject(slices.Concat(validate.Controls(requestOf), []field{
 	validate.Value("messages", func(d *decoder, v rawjson.Value) {
-		if d.IsKind("messages", v, false, "a list of messages", rawjson.List) {
+		if d.IsKind("messages", v, "a list of messages", rawjson.List) {
 			d.messageList(v, 0)
 		}
 	}),

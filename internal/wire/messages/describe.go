@@ -17,7 +17,7 @@ import (
 
 // system decodes the instructions. They count as a message.
 func (d *decoder) system(v rawjson.Value) {
-	if d.IsKind("system", v, false, "a string or a list of text blocks", rawjson.Text, rawjson.List) {
+	if d.IsKind("system", v, "a string or a list of text blocks", rawjson.Text, rawjson.List) {
 		d.req.Messages++
 		d.CountText(&d.req.PromptSize, v)
 		first := v
@@ -30,13 +30,13 @@ func (d *decoder) system(v rawjson.Value) {
 
 // tools counts definitions as text, because they are part of the prompt.
 func (d *decoder) tools(v rawjson.Value) {
-	if !d.IsKind("tools", v, false, "a list", rawjson.List) {
+	if !d.IsKind("tools", v, "a list", rawjson.List) {
 		return
 	}
 	n := 0
 	v.ForEach(func(_, tool rawjson.Value) bool {
 		where := "tools[" + strconv.Itoa(n) + "]"
-		d.IsKind(where, tool, false, "an object", rawjson.Object)
+		d.IsKind(where, tool, "an object", rawjson.Object)
 		d.rejectLookAlikes(where+".", tool, toolNames)
 		d.req.Needs |= llm.Tools
 		d.req.Hosted = d.req.Hosted || messagesconv.IsHosted(tool.Get("type").String())
@@ -66,7 +66,7 @@ func (d *decoder) messageList(v rawjson.Value, n int) {
 			return false
 		}
 		where := "messages[" + strconv.Itoa(n) + "]"
-		if d.IsKind(where, message, false, "an object", rawjson.Object) {
+		if d.IsKind(where, message, "an object", rawjson.Object) {
 			d.message(where+".", message)
 		}
 		n++
@@ -117,7 +117,7 @@ func (d *decoder) message(where string, v rawjson.Value) {
 	if !content.Exists() && d.HasProblem(where+"content") {
 		return
 	}
-	if !d.IsKind(where+"content", content, false, "a string or a list of blocks", rawjson.Text, rawjson.List) {
+	if !d.IsKind(where+"content", content, "a string or a list of blocks", rawjson.Text, rawjson.List) {
 		return
 	}
 	first := d.content(where+"content", content, d.block)
@@ -140,12 +140,12 @@ func (d *decoder) content(where string, v rawjson.Value, read func(where string,
 	v.ForEach(func(_, block rawjson.Value) bool {
 		param := where + "[" + strconv.Itoa(n) + "]"
 		n++
-		if !d.IsKind(param, block, false, "an object", rawjson.Object) {
+		if !d.IsKind(param, block, "an object", rawjson.Object) {
 			return true
 		}
 		d.rejectLookAlikes(param+".", block, blockNames)
 		d.rejectLookAlikes(param+".source.", block.Get("source"), sourceNames)
-		if !d.IsKind(param+".type", block.Get("type"), false, "a string", rawjson.Text) {
+		if !d.IsKind(param+".type", block.Get("type"), "a string", rawjson.Text) {
 			return true
 		}
 		if text := read(param, block); len(first.Raw) <= len(`""`) {
@@ -176,7 +176,7 @@ func (d *decoder) plainBlock(where string, v rawjson.Value) rawjson.Value {
 	case "text":
 		text := v.Get("text")
 		d.special = d.special || v.Get("citations").Exists()
-		if d.IsKind(where+".text", text, false, "a string", rawjson.Text) {
+		if d.IsKind(where+".text", text, "a string", rawjson.Text) {
 			d.CountText(&d.req.PromptSize, text)
 			return text
 		}

@@ -42,7 +42,7 @@ type inputState struct {
 
 // is records a problem when a value has the wrong type. A null is absent.
 func (r *requestReader) is(param string, v rawjson.Value, want string, allowed ...rawjson.Kind) bool {
-	return r.IsKind(param, v, true, want, allowed...)
+	return r.IsKindOrNull(param, v, want, allowed...)
 }
 
 // lookAlikes rejects keys of an object that equal one of names except for case.

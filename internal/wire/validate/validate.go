@@ -99,14 +99,21 @@ func (r *Reader) Is(kind byte, param, want string) bool {
 	return false
 }
 
-// IsKind reports whether v has an allowed kind, and records a problem otherwise. With allowNull, a null counts as
-// absent instead of as a problem.
-func (r *Reader) IsKind(param string, v rawjson.Value, allowNull bool, want string, allowed ...rawjson.Kind) bool {
+// IsKind reports whether v has an allowed kind, and records a problem otherwise.
+func (r *Reader) IsKind(param string, v rawjson.Value, want string, allowed ...rawjson.Kind) bool {
 	ok := slices.Contains(allowed, v.Kind)
-	if !ok && (v.Kind != rawjson.Null || !allowNull) {
+	if !ok {
 		r.Problem(param, "%s must be %s; it is %s.", param, want, kindName(v.Kind))
 	}
 	return ok
+}
+
+// IsKindOrNull is like IsKind, but a null counts as absent: it returns false without a problem.
+func (r *Reader) IsKindOrNull(param string, v rawjson.Value, want string, allowed ...rawjson.Kind) bool {
+	if v.Kind == rawjson.Null && !slices.Contains(allowed, rawjson.Null) {
+		return false
+	}
+	return r.IsKind(param, v, want, allowed...)
 }
 
 // ReadText reads a string. It returns false when there is none.
