@@ -50,15 +50,30 @@ func holdBody(req *http.Request) *sentBody {
 	return b
 }
 
-// record records that net/http has written the request, or that the response has begun, so that net/http will not send the request
-// again. After both, it releases the bytes. It does nothing for a nil body.
-func (b *sentBody) record(written, begun bool) {
+// recordWritten records that net/http has written the request. It does nothing for a nil body.
+func (b *sentBody) recordWritten() {
 	if b == nil {
 		return
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.written, b.begun = b.written || written, b.begun || begun
+	b.written = true
+	b.releaseIfSent()
+}
+
+// recordResponse records that the response has begun, so that net/http will not send the request again. It does nothing for a nil body.
+func (b *sentBody) recordResponse() {
+	if b == nil {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.begun = true
+	b.releaseIfSent()
+}
+
+// releaseIfSent releases the bytes when the request is written and the response has begun. The caller holds the lock.
+func (b *sentBody) releaseIfSent() {
 	if b.written && b.begun && !b.retried {
 		b.first.Reset(nil)
 		b.bytes = nil

@@ -122,13 +122,13 @@ func roundTripWatched(rt http.RoundTripper, req *http.Request, onStall func()) (
 			w.mu.Lock()
 			w.from = time.Now() // before, a large body may have delayed pings
 			w.mu.Unlock()
-			body.record(true, false)
+			body.recordWritten()
 		},
 	})
 	req = req.WithContext(ctx)
 	body = holdBody(req)
 	resp, err := rt.RoundTrip(req)
-	body.record(false, true)
+	body.recordResponse()
 	if err != nil {
 		w.stop()
 		return nil, w.explain(ctx, err)
