@@ -70,12 +70,12 @@ func (s Settings) Clock() func() time.Time {
 	return s.Now
 }
 
-// Narrowed returns copies of the targets without the abilities that the vendor lacks.
-func (s Settings) Narrowed(lacks llm.Abilities, collects bool) []*Target {
+// TargetsWithout returns copies of the targets without the abilities that the vendor lacks.
+func (s Settings) TargetsWithout(lacks llm.Abilities) []*Target {
 	targets := make([]*Target, len(s.Targets))
 	for i, t := range s.Targets {
 		narrowed := *t
-		narrowed.Collects = t.Collects || collects || s.Collects
+		narrowed.Collects = t.Collects || s.Collects
 		narrowed.Lacks = t.Lacks | lacks
 		if t.Model.Abilities&lacks != 0 {
 			model := *t.Model

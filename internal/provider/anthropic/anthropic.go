@@ -44,7 +44,7 @@ func newProvider(name, title, address string, s provider.Settings) *provider.Pro
 	if !regexp.MustCompile(`/v[0-9]+[a-z0-9]*$`).MatchString(base) { // Anthropic's own tools are configured without the version
 		base += "/v1"
 	}
-	targets := provider.Signing(messages.Name, s.Narrowed(Lacks|llm.Transport, false))
+	targets := provider.Signing(messages.Name, s.TargetsWithout(Lacks|llm.Transport))
 	if address != "" {
 		AllowSearch(targets)
 		for _, t := range targets {

@@ -70,7 +70,7 @@ func New(s provider.Settings) *provider.Provider {
 	c := caller{settings: s, base: address(s), signer: v4.NewSigner()}
 	c.region = regionOf(s, c.base)
 	p := &provider.Provider{
-		Name: cmp.Or(s.Name, name), Title: title, BaseURL: c.base, Credentials: s.Credentials, Targets: provider.Signing(converse.Name, s.Narrowed(lacks|llm.Transport, false)),
+		Name: cmp.Or(s.Name, name), Title: title, BaseURL: c.base, Credentials: s.Credentials, Targets: provider.Signing(converse.Name, s.TargetsWithout(lacks|llm.Transport)),
 		Exchanges: provider.Exchanges{Chat: conversation{c}, Embed: embedding{c}}, Authorize: authorize, Parts: parts,
 	}
 	p.Login = (&login{settings: s, region: c.region, cache: provider.NewTokenCache(s.Clock())}).token

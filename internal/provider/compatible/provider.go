@@ -27,7 +27,10 @@ func New(row Row, s provider.Settings) *provider.Provider {
 	p := &provider.Provider{
 		Name: cmp.Or(s.Name, row.Name), Title: row.Title, BaseURL: base,
 		Credentials: s.Credentials, ModelsPath: row.ModelsPath, Authorize: row.authorize,
-		Targets: s.Narrowed(lacks, row.Collects),
+		Targets: s.TargetsWithout(lacks),
+	}
+	for _, t := range p.Targets {
+		t.Collects = t.Collects || row.Collects
 	}
 	if row.ResponsesPath == "" {
 		p.Targets = slices.DeleteFunc(p.Targets, func(t *provider.Target) bool { return t.ResponsesOnly })

@@ -341,7 +341,7 @@ func TestBestEffortDropsUnsupportedMembers(t *testing.T) {
 	t.Parallel()
 	row, _ := Find("deepseek")
 	m := &catalog.Model{Name: "m", Op: llm.Chat}
-	target := provider.Settings{Targets: []*provider.Target{{Model: m, Upstream: "up"}}}.Narrowed(row.Lacks, false)[0]
+	target := provider.Settings{Targets: []*provider.Target{{Model: m, Upstream: "up"}}}.TargetsWithout(row.Lacks)[0]
 	call := &provider.Call{Target: target, Client: chat.Format{}, Request: request(t, llm.Chat,
 		`{"model":"m","messages":[{"role":"user","content":"x"}],"response_format":{"type":"json_schema","json_schema":{"name":"n","schema":{}}},"provider":{"best_effort":true}}`)}
 

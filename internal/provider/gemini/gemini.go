@@ -59,7 +59,7 @@ func authorize(h http.Header, secret string) {
 // targets removes the abilities that the API cannot express: log probabilities, audio output and, for small open
 // models, tools and JSON.
 func targets(s provider.Settings) []*provider.Target {
-	list := provider.Signing(gemini.Name, s.Narrowed(llm.Logprobs|llm.AudioOut|llm.Transport, false))
+	list := provider.Signing(gemini.Name, s.TargetsWithout(llm.Logprobs|llm.AudioOut|llm.Transport))
 	for _, t := range list {
 		t.EmbedBatch = embedBatch
 		if gemini.TraitsOf(t.Upstream).Search {

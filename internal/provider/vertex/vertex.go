@@ -95,8 +95,8 @@ func authorize(h http.Header, token string) {
 
 // targets keeps the models of Google and Anthropic and removes abilities that their APIs do not support.
 func targets(s provider.Settings) []*provider.Target {
-	list := provider.Signing(gemini.Name, s.Narrowed(llm.Logprobs|llm.AudioOut|llm.Transport, false))
-	claude := provider.Signing(messages.Name, s.Narrowed(anthropic.Lacks|llm.Transport, false))
+	list := provider.Signing(gemini.Name, s.TargetsWithout(llm.Logprobs|llm.AudioOut|llm.Transport))
+	claude := provider.Signing(messages.Name, s.TargetsWithout(anthropic.Lacks|llm.Transport))
 	anthropic.AllowSearch(claude)
 	for i, t := range list {
 		if gemini.TraitsOf(t.Upstream).Search {
