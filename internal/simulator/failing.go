@@ -75,9 +75,9 @@ func writeRaw(w http.ResponseWriter, contentType, body string) {
 func writeBody(w http.ResponseWriter, r *http.Request, body []byte, fault Fault) {
 	switch fault { // the other faults do not affect writing
 	case FaultRoleThenError:
-		writeRaw(w, openai.ContentType(false), errorEvent)
+		writeRaw(w, openai.JSON, errorEvent)
 	case FaultCut, FaultStall:
-		writeRaw(w, openai.ContentType(false), string(body[:len(body)/2]))
+		writeRaw(w, openai.JSON, string(body[:len(body)/2]))
 		_ = http.NewResponseController(w).Flush()
 		if fault == FaultStall {
 			<-r.Context().Done()
@@ -85,7 +85,7 @@ func writeBody(w http.ResponseWriter, r *http.Request, body []byte, fault Fault)
 		}
 		panic(http.ErrAbortHandler)
 	default:
-		writeRaw(w, openai.ContentType(false), string(body)+"\n")
+		writeRaw(w, openai.JSON, string(body)+"\n")
 	}
 }
 

@@ -32,7 +32,7 @@ type performance struct {
 // play sends a stream at the model's pace, with the fault applied.
 func (s *Simulator) play(w http.ResponseWriter, r *http.Request, p profile, show performance, fault Fault) {
 	h := w.Header()
-	h.Set("Content-Type", openai.ContentType(true))
+	h.Set("Content-Type", openai.EventStream)
 	h.Set("Cache-Control", "no-cache")
 	w.WriteHeader(http.StatusOK)
 	half := show.head + (len(show.events)-show.head)/2 // always after the head

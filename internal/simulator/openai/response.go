@@ -69,17 +69,23 @@ type CustomCall struct {
 	Input string `json:"input"`
 }
 
-// ContentType returns the media type of a streamed or complete response.
+// Content types of responses.
+const (
+	EventStream = "text/event-stream"
+	JSON        = "application/json"
+)
+
+// ContentType returns the content type of a streamed or complete response.
 func ContentType(stream bool) string {
 	if stream {
-		return "text/event-stream"
+		return EventStream
 	}
-	return "application/json"
+	return JSON
 }
 
 // WriteJSON writes value as a JSON response.
 func WriteJSON(w http.ResponseWriter, status int, value any) {
-	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Type", JSON)
 	w.WriteHeader(status)
 	_, _ = w.Write(append(Encode(value), '\n'))
 }
