@@ -112,7 +112,7 @@ func Vectors(r io.Reader, o VectorOptions) (llm.Vectors, error) {
 	}
 	out := llm.Vectors{Usage: got.usage(list)}
 	for i, one := range list {
-		if !numbers(one.Values) {
+		if !isNumberList(one.Values) {
 			return llm.Vectors{}, malformed("The provider sent no vector for input %d.", i)
 		}
 		out.Data = append(out.Data, one.Values)
@@ -136,9 +136,9 @@ func (v *vectors) usage(list []values) *llm.Usage {
 	return &llm.Usage{Input: sum}
 }
 
-// numbers reports whether raw is a list of at least one number. raw must be valid JSON, so checking characters is
+// isNumberList reports whether raw is a list of at least one number. raw must be valid JSON, so checking characters is
 // sufficient.
-func numbers(raw json.RawMessage) bool {
+func isNumberList(raw json.RawMessage) bool {
 	list := bytes.TrimSpace(raw)
 	if len(list) < len("[0]") || list[0] != '[' {
 		return false
