@@ -92,7 +92,7 @@ func (r *renderer) assistantBlocks(parts []llm.Part) []block {
 
 // call encodes a tool call by the model. The input must be an object.
 func (r *renderer) call(c *llm.ToolCall) block {
-	use := &toolUse{ID: r.callID(c.ID), Name: r.plan.theirName(c.Name)}
+	use := &toolUse{ID: r.callID(c.ID), Name: r.plan.providerName(c.Name)}
 	text := strings.TrimSpace(c.Arguments)
 	switch {
 	case c.Custom:

@@ -9,14 +9,14 @@ import (
 // output requests the output format.
 func (r *renderer) output() {
 	out := r.conv.Output
-	switch r.plan.way {
-	case asText:
-	case byFormat:
+	switch r.plan.mode {
+	case outputAsText:
+	case outputByFormat:
 		schema := jsonSchema{Schema: string(out.Schema), Name: out.Name, Description: out.Description}
 		r.config().TextFormat = &textFormat{Type: "json_schema", Structure: structure{JSONSchema: schema}}
-	case byTool:
+	case outputByTool:
 		r.addOutputTool(out)
-	case byWords:
+	case outputByInstruction:
 		instruction := "Answer with one JSON object and nothing else: no other text, no code fence."
 		if out.Kind != llm.OutputJSON && len(out.Schema) > 0 {
 			instruction += " It must conform to this JSON schema: " + string(out.Schema)

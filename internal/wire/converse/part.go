@@ -57,7 +57,7 @@ func (dec *responseDecoder) startCall(i int, id, name string) {
 		return
 	}
 	dec.flush()
-	tool, known := dec.o.Plan.ours[name]
+	tool, known := dec.o.Plan.clientTools[name]
 	if !known {
 		tool.name = name // invented by the model
 	}

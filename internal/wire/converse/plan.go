@@ -13,30 +13,30 @@ import (
 // Plan describes how the tools and the output format of a conversation are sent. It is deterministic, so that the
 // response can be decoded with the plan of the request.
 type Plan struct {
-	theirs     map[string]string     // provider's tool names, by the client's name
-	ours       map[string]toolOfOurs // client's tools, by the provider's name
-	way        outputWay
-	outputTool string // name of the tool whose input is the response; empty for none
+	providerNames map[string]string     // provider's tool names, by the client's name
+	clientTools   map[string]clientTool // client's tools, by the provider's name
+	mode          outputMode
+	outputTool    string // name of the tool whose input is the response; empty for none
 }
 
-type toolOfOurs struct {
+type clientTool struct {
 	name   string
 	custom bool
 }
 
-// outputWay describes how a schema is sent to the model.
-type outputWay int
+// outputMode describes how a schema is sent to the model.
+type outputMode int
 
 const (
-	asText   outputWay = iota // no schema
-	byFormat                  // the native output format
-	byTool                    // a forced tool whose input is the response
-	byWords                   // an instruction
+	outputAsText        outputMode = iota // no schema
+	outputByFormat                        // the native output format
+	outputByTool                          // a forced tool whose input is the response
+	outputByInstruction                   // an instruction
 )
 
 // NewPlan returns the plan of a conversation.
 func NewPlan(conv *llm.Conversation, d Dialect) Plan {
-	p := Plan{theirs: map[string]string{}, ours: map[string]toolOfOurs{}}
+	p := Plan{providerNames: map[string]string{}, clientTools: map[string]clientTool{}}
 	for _, t := range conv.Tools {
 		p.add(t.Name, t.Custom)
 	}
@@ -49,19 +49,19 @@ func NewPlan(conv *llm.Conversation, d Dialect) Plan {
 	}
 	switch out := conv.Output; {
 	case out.Kind == llm.OutputText:
-		p.way = asText
+		p.mode = outputAsText
 	case out.Kind == llm.OutputJSON || len(out.Schema) == 0:
-		p.way = byWords
+		p.mode = outputByInstruction
 	case d.Schema && isClosed(out.Schema):
-		p.way = byFormat
+		p.mode = outputByFormat
 	case d.Force >= ForceAny && !d.AlwaysThinks && isObject(out.Schema):
-		p.way = byTool
+		p.mode = outputByTool
 	default:
-		p.way = byWords
+		p.mode = outputByInstruction
 	}
-	if p.way == byTool {
+	if p.mode == outputByTool {
 		p.outputTool = "answer"
-		for p.ours[p.outputTool].name != "" {
+		for p.clientTools[p.outputTool].name != "" {
 			p.outputTool += "_"
 		}
 	}
@@ -69,17 +69,17 @@ func NewPlan(conv *llm.Conversation, d Dialect) Plan {
 }
 
 func (p *Plan) add(name string, custom bool) {
-	if name == "" || p.theirs[name] != "" {
+	if name == "" || p.providerNames[name] != "" {
 		return
 	}
-	theirs := toolName(name)
-	p.theirs[name] = theirs
-	p.ours[theirs] = toolOfOurs{name: name, custom: custom}
+	sent := toolName(name)
+	p.providerNames[name] = sent
+	p.clientTools[sent] = clientTool{name: name, custom: custom}
 }
 
-func (p *Plan) theirName(name string) string {
-	if theirs := p.theirs[name]; theirs != "" {
-		return theirs
+func (p *Plan) providerName(name string) string {
+	if sent := p.providerNames[name]; sent != "" {
+		return sent
 	}
 	return toolName(name)
 }

@@ -194,26 +194,26 @@ func TestOutputWayOfSchemas(t *testing.T) {
 	for name, tc := range map[string]struct {
 		dialect Dialect
 		schema  string
-		want    outputWay
+		want    outputMode
 	}{
-		"closed":                     {native, closed, byFormat},
-		"closed, not native":         {able, closed, byTool},
-		"closed, no force":           {Dialect{}, closed, byWords},
-		"open":                       {native, `{"type":"object","properties":{"a":{}}}`, byTool},
-		"open inside":                {native, strings.Replace(closed, `"string"`, `"object"`, 1), byTool},
-		"a range":                    {native, strings.Replace(closed, `"type":"string"`, `"type":"string","minLength":2`, 1), byTool},
-		"recursive":                  {native, strings.Replace(closed, `"type":"string"`, `"$ref":"#"`, 1), byTool},
-		"open, always thinking":      {always, `{"type":"object"}`, byWords},
-		"a list":                     {native, `{"type":"array","items":{"type":"string"}}`, byWords},
-		"nothing":                    {native, ``, byWords},
-		"no JSON":                    {native, `{`, byWords},
-		"choices":                    {native, strings.Replace(closed, `{"type":"string"}`, `{"anyOf":[{"type":"string"},{"type":"null"}]}`, 1), byFormat},
-		"too many optional members":  {native, strings.Replace(closed, `"required":["a"]`, `"required":[]`, 1), byFormat},
-		"a true schema":              {native, strings.Replace(closed, `{"type":"string"}`, `true`, 1), byTool},
-		"a keyword as a member name": {native, strings.Replace(closed, `"a":`, `"pattern":`, 1), byFormat},
+		"closed":                     {native, closed, outputByFormat},
+		"closed, not native":         {able, closed, outputByTool},
+		"closed, no force":           {Dialect{}, closed, outputByInstruction},
+		"open":                       {native, `{"type":"object","properties":{"a":{}}}`, outputByTool},
+		"open inside":                {native, strings.Replace(closed, `"string"`, `"object"`, 1), outputByTool},
+		"a range":                    {native, strings.Replace(closed, `"type":"string"`, `"type":"string","minLength":2`, 1), outputByTool},
+		"recursive":                  {native, strings.Replace(closed, `"type":"string"`, `"$ref":"#"`, 1), outputByTool},
+		"open, always thinking":      {always, `{"type":"object"}`, outputByInstruction},
+		"a list":                     {native, `{"type":"array","items":{"type":"string"}}`, outputByInstruction},
+		"nothing":                    {native, ``, outputByInstruction},
+		"no JSON":                    {native, `{`, outputByInstruction},
+		"choices":                    {native, strings.Replace(closed, `{"type":"string"}`, `{"anyOf":[{"type":"string"},{"type":"null"}]}`, 1), outputByFormat},
+		"too many optional members":  {native, strings.Replace(closed, `"required":["a"]`, `"required":[]`, 1), outputByFormat},
+		"a true schema":              {native, strings.Replace(closed, `{"type":"string"}`, `true`, 1), outputByTool},
+		"a keyword as a member name": {native, strings.Replace(closed, `"a":`, `"pattern":`, 1), outputByFormat},
 	} {
 		output := llm.Output{Kind: llm.OutputSchema, Schema: json.RawMessage(tc.schema)}
-		got := NewPlan(&llm.Conversation{Output: output}, tc.dialect).way
+		got := NewPlan(&llm.Conversation{Output: output}, tc.dialect).mode
 		if got != tc.want {
 			t.Errorf("%s: got %d, want %d", name, got, tc.want)
 		}
@@ -269,16 +269,16 @@ func TestToolNamesAreMappedBothWays(t *testing.T) {
 	p := NewPlan(&conv, able)
 	seen := map[string]bool{}
 	for _, n := range names {
-		theirs := p.theirName(n)
-		if !fits(theirs, maxToolName) || !isLetter(theirs[0]) || seen[theirs] {
-			t.Errorf("%q became %q", n, theirs)
+		sent := p.providerName(n)
+		if !fits(sent, maxToolName) || !isLetter(sent[0]) || seen[sent] {
+			t.Errorf("%q became %q", n, sent)
 		}
-		seen[theirs] = true
-		if back := p.ours[theirs].name; n != "" && back != n {
+		seen[sent] = true
+		if back := p.clientTools[sent].name; n != "" && back != n {
 			t.Errorf("%q was mapped back to %q", n, back)
 		}
 	}
-	if p.theirName("weather") != "weather" {
+	if p.providerName("weather") != "weather" {
 		t.Error("valid names and unknown names must stay unchanged")
 	}
 }

@@ -33,7 +33,7 @@ func (r *renderer) tools() {
 		}
 		for _, name := range names {
 			config.Tools = append(config.Tools, tool{Spec: &toolSpec{
-				Name: r.plan.theirName(name), Description: "A tool of earlier turns.", InputSchema: inputSchema{objectSchema(nil)},
+				Name: r.plan.providerName(name), Description: "A tool of earlier turns.", InputSchema: inputSchema{objectSchema(nil)},
 			}})
 		}
 		choice = llm.ToolChoice{Mode: llm.ChoiceNone}
@@ -50,7 +50,7 @@ func (r *renderer) tool(t llm.Tool) []tool {
 		r.warn("the tool %s was dropped: %s does not run it.", plain(t.Hosted), r.d.Title)
 		return nil
 	}
-	spec := &toolSpec{Name: r.plan.theirName(t.Name), Description: t.Description, InputSchema: inputSchema{objectSchema(t.Schema)}}
+	spec := &toolSpec{Name: r.plan.providerName(t.Name), Description: t.Description, InputSchema: inputSchema{objectSchema(t.Schema)}}
 	if t.Custom {
 		spec.InputSchema.JSON = json.RawMessage(`{"type":"object","properties":{"` + customInput + `":{"type":"string"}},"required":["` + customInput + `"]}`)
 		if text, grammar := t.DescribeGrammar(); grammar {
@@ -89,7 +89,7 @@ func (r *renderer) choice(c llm.ToolChoice) *toolChoice {
 	case llm.ChoiceAuto:
 		return &toolChoice{Auto: &struct{}{}}
 	case llm.ChoiceNone:
-		if r.plan.way == byTool {
+		if r.plan.mode == outputByTool {
 			r.instruct("Call no tool but " + r.plan.outputTool + ".")
 		} else {
 			r.instruct("Answer without calling any tool.")
@@ -101,7 +101,7 @@ func (r *renderer) choice(c llm.ToolChoice) *toolChoice {
 			r.instruct("Call a tool.")
 			r.warn("tool_choice required was sent as an instruction: the model cannot be forced to call a tool.")
 		case len(c.Names) == 1 && r.d.Force == ForceNamed:
-			return &toolChoice{Tool: &namedTool{Name: r.plan.theirName(c.Names[0])}}
+			return &toolChoice{Tool: &namedTool{Name: r.plan.providerName(c.Names[0])}}
 		default:
 			return &toolChoice{Any: &struct{}{}}
 		}
