@@ -47,7 +47,7 @@ func (l *Loader) WithCandidates(f *Set, c config.Config, list []policies.Backtes
 			s := b.settings(v.Name, v.BaseURL)
 			s.Targets = targets
 			p := v.New(s)
-			label(p)
+			setTags(p)
 			all = append(all, p)
 			continue
 		}

@@ -121,7 +121,7 @@ type Builder struct {
 // add adds a provider to the set and allows calls to its configured address. A disabled provider is only listed.
 func (b Builder) add(f *Set, p *provider.Provider, source, address string) {
 	f.Sources[p.Name] = source
-	label(p)
+	setTags(p)
 	p.Concurrent = cmp.Or(p.Concurrent, max(1, b.Config.Limits.Concurrent*3/4))
 	if slices.Contains(b.Disabled, p.Name) {
 		f.Off = append(f.Off, p)

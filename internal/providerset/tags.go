@@ -18,8 +18,8 @@ const (
 	tagOpenWeights = "open_weights" // the model's weights are published
 )
 
-// label sets the tags of a provider's targets: the operator's tags and tags derived from known facts.
-func label(p *provider.Provider) {
+// setTags sets the tags of a provider's targets: the operator's tags and tags derived from known facts.
+func setTags(p *provider.Provider) {
 	local := !p.Simulated && isPrivate(p.BaseURL)
 	for _, t := range p.Targets {
 		tags := slices.Clone(t.Tags)
