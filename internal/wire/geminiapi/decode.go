@@ -162,7 +162,7 @@ var (
 	settingFields = validate.NewObject(spelled(
 		validate.Int("maxOutputTokens", 1, validate.MaxTokens, func(d *decoder, n int64) { d.req.MaxOutput = n }),
 		validate.Int("candidateCount", 1, 128, func(d *decoder, n int64) { d.req.Choices = int(n) }),
-		sampled("temperature", "temperature"), sampled("topP", "top_p"), sampled("topK", "top_k"),
+		samplingField("temperature", "temperature"), samplingField("topP", "top_p"), samplingField("topK", "top_k"),
 		validate.Text("responseMimeType", func(d *decoder, s string) { d.json = s == jsonType }),
 		validate.Value("responseSchema", (*decoder).outputSchema),
 		validate.Value("responseJsonSchema", (*decoder).outputSchema),
@@ -187,8 +187,8 @@ var (
 
 const jsonType = "application/json"
 
-// sampled declares a setting that some models reject. name is its name in the other formats. Only the provider validates its value.
-func sampled(member, name string) field {
+// samplingField declares a setting that some models reject. name is its name in the other formats. Only the provider validates its value.
+func samplingField(member, name string) field {
 	return field{Name: member, Read: func(r *validate.Reader, _ string, d *decoder) {
 		if !r.SkipNull() {
 			d.req.Sampling = append(d.req.Sampling, name)

@@ -144,12 +144,12 @@ var requestFields = validate.NewObject(slices.Concat(validate.Controls(requestOf
 	validate.Nested("metadata", validate.NewObject(
 		validate.Label("user_id", func(r *llm.Request, s string) { r.EndUser = s }),
 	), requestOf),
-	sampled("temperature"), sampled("top_p"), sampled("top_k"),
+	samplingField("temperature"), samplingField("top_p"), samplingField("top_k"),
 	{Name: "mcp_servers", Read: func(_ *validate.Reader, _ string, d *decoder) { d.req.Hosted = true }},
 })...)
 
-// sampled declares a setting that some models reject. Only the provider validates its value.
-func sampled(name string) field {
+// samplingField declares a setting that some models reject. Only the provider validates its value.
+func samplingField(name string) field {
 	return field{Name: name, Read: func(r *validate.Reader, name string, d *decoder) {
 		d.req.Sampling = append(d.req.Sampling, name)
 		r.Skip()
