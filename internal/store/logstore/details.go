@@ -58,15 +58,15 @@ func (r detailReader) each(ctx context.Context, query queryFunc, parts detailPar
 			return err
 		}
 		d.trace = r.unpacked(trace)
-		if err := d.call(fn); err != nil {
+		if err := d.passTo(fn); err != nil {
 			return err
 		}
 	}
 	return rows.Err()
 }
 
-// call calls fn for an entry, unless it is being deleted.
-func (d *detail) call(fn func(detail) error) error {
+// passTo calls fn with the detail, unless the entry is being deleted.
+func (d *detail) passTo(fn func(detail) error) error {
 	if len(d.summary) == 0 {
 		return nil
 	}
@@ -178,7 +178,7 @@ func (r detailReader) eachListed(ctx context.Context, query queryFunc, parts det
 		waiting = waiting[n:]
 	}
 	for i := range own {
-		if err := own[i].call(fn); err != nil {
+		if err := own[i].passTo(fn); err != nil {
 			return err
 		}
 	}
@@ -199,7 +199,7 @@ func (r detailReader) readBlock(list []blockRequest, number int64, summaries, tr
 		d, slot := &list[i].detail, list[i].slotNumber-number
 		text := trace.At(slot)
 		d.summary, d.trace = summary.At(slot), func(to []byte) ([]byte, error) { return append(to, text...), nil }
-		if err := d.call(fn); err != nil {
+		if err := d.passTo(fn); err != nil {
 			return err
 		}
 	}
