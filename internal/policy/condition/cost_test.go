@@ -93,7 +93,7 @@ func TestEvaluationIsBoundedWhileItRuns(t *testing.T) {
 			run.Evaluate(c)
 		}
 		_, details, err := c.conjuncts[0].program.Eval(run.frame)
-		if cost := *details.ActualCost(); cost > maxRunCost+MaxCost || cost > maxRunCost && !exceeded(err) {
+		if cost := *details.ActualCost(); cost > maxRunCost+MaxCost || cost > maxRunCost && !costLimitExceeded(err) {
 			t.Errorf("%s: cost %d steps, %v", source, cost, err)
 		}
 		run.End()
@@ -102,7 +102,7 @@ func TestEvaluationIsBoundedWhileItRuns(t *testing.T) {
 
 func TestOtherErrorsAreNotTheCostLimit(t *testing.T) {
 	t.Parallel()
-	if exceeded(errors.New("other")) || exceeded(interpreter.EvalCancelledError{Cause: interpreter.ContextCancelled}) {
+	if costLimitExceeded(errors.New("other")) || costLimitExceeded(interpreter.EvalCancelledError{Cause: interpreter.ContextCancelled}) {
 		t.Error("another error is reported as the cost limit")
 	}
 }

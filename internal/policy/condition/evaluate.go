@@ -79,7 +79,7 @@ func (r Run) Evaluate(c *Condition) Result {
 	for i := range c.conjuncts {
 		value, _, err := c.conjuncts[i].program.Eval(r.frame)
 		switch {
-		case exceeded(err):
+		case costLimitExceeded(err):
 			return Result{CostExceeded, int32(i)}
 		case err != nil:
 			return Result{Failed, int32(i)}
@@ -90,8 +90,8 @@ func (r Run) Evaluate(c *Condition) Result {
 	return Result{}
 }
 
-// exceeded reports whether err means that an evaluation exceeded the cost limit.
-func exceeded(err error) bool {
+// costLimitExceeded reports whether err means that an evaluation exceeded the cost limit.
+func costLimitExceeded(err error) bool {
 	cancelled, ok := errors.AsType[interpreter.EvalCancelledError](err)
 	return ok && cancelled.Cause == interpreter.CostLimitExceeded
 }
