@@ -195,7 +195,7 @@ func (r *ranking) rank() {
 // evaluate filters and scores the candidates. While none remains, it drops more needs, and the adapter omits their fields with a
 // warning.
 func (r *ranking) evaluate() {
-	r.target, r.reference, r.discards = r.qualityTarget(), r.referenceCost(), r.discarded()
+	r.target, r.reference, r.discards = r.qualityTarget(), r.referenceCost(), r.discardedReasoningCost()
 	const optional = llm.ParallelTools | llm.Logprobs | llm.WebSearch
 	for i, without := range [...]llm.Abilities{0, optional, optional | llm.ManyChoices | llm.Reasoning} {
 		if i > 0 && (len(r.ranked) > 0 || r.in.Needs&without == 0 || r.in.Controls.Provider.RequireParameters) {

@@ -165,10 +165,10 @@ func (r *ranking) expect(cand *candidate) {
 	cand.total, cand.totalUncached = cand.cost.Add(rates.Cost(&cached)), uncachedCost.Add(rates.Cost(&uncached))
 }
 
-// discarded returns the cost of the reasoning that is lost when another target continues a tool loop: reasoning is signed or encrypted
-// for the target that made it. It is the same amount for all other targets, so their order does not change. A stuck loop escalates
-// without this cost.
-func (r *ranking) discarded() money.Amount {
+// discardedReasoningCost returns the cost of the reasoning that is lost when another target continues a tool loop: reasoning is signed or
+// encrypted for the target that made it. It is the same amount for all other targets, so their order does not change. A stuck loop
+// escalates without this cost.
+func (r *ranking) discardedReasoningCost() money.Amount {
 	in := r.in
 	if !in.Conversation.Loop || in.Last == "" || !IsAuto(in.Model) || in.Effort == "none" || in.Conversation.Trouble.Level >= conversation.Troubled {
 		return 0
