@@ -61,7 +61,7 @@ func newProvider(name, title, address string, s provider.Settings) *provider.Pro
 // AllowSearch marks the targets whose models can search the web: Anthropic's models since Claude 3.7.
 func AllowSearch(targets []*provider.Target) {
 	for _, t := range targets {
-		if strings.Contains(t.Upstream, "claude") && find(t).name != "claude-3" {
+		if strings.Contains(t.Upstream, "claude") && modelOf(t).name != "claude-3" {
 			t.Lacks &^= llm.WebSearch
 		}
 	}

@@ -93,7 +93,7 @@ func TestModelsWithoutARowUseDefaults(t *testing.T) {
 		"claude-something-new":        newest,
 		"MiniMax-M3":                  foreign,
 	} {
-		got := find(&provider.Target{Upstream: name, Model: &catalog.Model{Name: "mine"}})
+		got := modelOf(&provider.Target{Upstream: name, Model: &catalog.Model{Name: "mine"}})
 		if got.name != want.name || got.guessed != want.guessed || want.guessed && got.Thinking != want.Thinking {
 			t.Errorf("%s is matched to %q: %+v", name, got.name, got)
 		}
@@ -109,7 +109,7 @@ func TestEveryOfferHasARow(t *testing.T) {
 	}
 	for _, o := range models.Offers("anthropic") {
 		m := models.At(o)
-		row := find(&provider.Target{Upstream: o.Upstream, Model: m})
+		row := modelOf(&provider.Target{Upstream: o.Upstream, Model: m})
 		if row.guessed || m.Abilities.Has(llm.Reasoning) != (row.Thinking != messagesconv.NoThinking) || m.FixedSampling != row.FixedSampling {
 			t.Errorf("%s is %+v, but the catalog says %s, fixed sampling %t", o.Upstream, row, m.Abilities, m.FixedSampling)
 		}
@@ -221,7 +221,7 @@ func TestForcedCallDisablesThinkingByDefault(t *testing.T) {
 	t.Parallel()
 	thinker := &provider.Target{Upstream: "claude-opus-5", Model: &catalog.Model{Name: "claude-opus-5"}}
 	call := messagesCall(t, thinker, `{"model":"auto","max_tokens":900,"messages":[{"role":"user","content":"hi"}],"tool_choice":{"type":"any"},"tools":[{"name":"f","input_schema":{"type":"object"}}]}`)
-	body := slices.Concat(find(thinker).rewrite(call)...)
+	body := slices.Concat(modelOf(thinker).rewrite(call)...)
 	if got := rawjson.Get(body, "thinking.type").String(); got != "disabled" || len(call.Warnings) > 0 {
 		t.Errorf("sent %s with warnings %q", body, call.Warnings)
 	}

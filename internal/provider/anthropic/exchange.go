@@ -93,7 +93,7 @@ func (m model) translates(c *provider.Call) bool {
 
 // body returns the client's body if it uses the format, otherwise the encoded conversation, in pieces.
 func (e conversation) body(ctx context.Context, c *provider.Call) ([][]byte, error) {
-	m := find(c.Target)
+	m := modelOf(c.Target)
 	if !m.translates(c) {
 		return m.rewrite(c), nil
 	}
@@ -129,7 +129,7 @@ func (e conversation) Events(c *provider.Call, resp *http.Response) llm.Stream {
 		MaxLine: e.settings.MaxLine, MaxResponse: e.settings.MaxResponse,
 		Warn: func(what string) { c.Warn("%s", what) },
 	}
-	m := find(c.Target)
+	m := modelOf(c.Target)
 	if !m.translates(c) && !c.Joins {
 		return messagesstream.Read(resp.Body, messagesstream.EventOptions{Reading: reading, Model: c.Target.Model.Name})
 	}

@@ -72,8 +72,8 @@ var (
 	foreign = model{guessed: true, Traits: messagesconv.Traits{Thinking: messagesconv.BudgetThinking}}
 )
 
-// find returns the table row of a target's model, by canonical or upstream name.
-func find(t *provider.Target) model {
+// modelOf returns the table row of a target's model, by canonical or upstream name.
+func modelOf(t *provider.Target) model {
 	found := foreign
 	for _, name := range []string{t.Upstream, t.Model.Name} {
 		name = strings.ReplaceAll(strings.ToLower(name), ".", "-")
