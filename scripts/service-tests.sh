@@ -4,6 +4,6 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 mapfile -t packages < <(scripts/service-packages.sh | grep -vx 'fairlead/internal/store')
-scripts/race-test.sh "${packages[@]}"
+scripts/unit-tests.sh "${packages[@]}"
 # Each property-test case of the store creates a database, so it runs a third of the default number of cases.
-scripts/race-test.sh ./internal/store -rapid.checks=33
+go test -timeout 20m ./internal/store -rapid.checks=33
