@@ -45,7 +45,7 @@ web: # build the dashboard if its source is present
 # Each line runs its lanes in parallel. The black-box tests measure time, so they run alone; the browser and the client libraries mostly
 # wait, so they share the machine.
 test: ## run everything that CI runs
-	@scripts/lanes.sh 'fmt-check vet lint unit-rest' 'setup check-web fetch'
+	@scripts/lanes.sh 'fmt-check lint unit-rest' 'setup check-web fetch'
 	@scripts/lanes.sh services 'costs ahead'
 	@scripts/lanes.sh 'build blackbox'
 	@scripts/lanes.sh browser 'sdk deploy-check'
