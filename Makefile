@@ -42,13 +42,12 @@ build: web ## build bin/fairlead, static, with the dashboard inside
 web: # build the dashboard if its source is present
 	@if [ -f web/package.json ]; then scripts/build-web.sh; fi
 
-# Each line runs its lanes in parallel. The black-box tests measure time, so they run alone; the browser and the client libraries mostly
-# wait, so they share the machine.
+# Each line runs its lanes in parallel. The browser and the client libraries mostly wait, so they share the machine with tests that
+# compute. The black-box tests measure time, so they run alone.
 test: ## run everything that CI runs
-	@scripts/lanes.sh 'fmt-check lint unit-rest' 'setup check-web fetch'
-	@scripts/lanes.sh services 'costs ahead'
-	@scripts/lanes.sh 'build blackbox'
-	@scripts/lanes.sh browser 'sdk deploy-check'
+	@scripts/lanes.sh 'fmt-check lint unit-rest costs' 'setup check-web fetch build browser'
+	@scripts/lanes.sh services 'ahead sdk deploy-check'
+	@scripts/lanes.sh blackbox
 
 fetch: # download the modules and packages of later steps
 	GOWORK=off $(GO) mod download
