@@ -1,4 +1,5 @@
-package app_test
+// Package conventions tests rules for the whole repository: imports, sizes, documents and language. It has only tests.
+package conventions
 
 import (
 	"go/ast"
