@@ -107,7 +107,8 @@ func (m *chatMessage) parts() []part {
 	return list
 }
 
-// texts returns the parts of a content: a text, or a list of texts and parts. Images, audio and files are named without their data.
+// texts returns the parts of a content: a text, or a list of texts and parts. Images, audio and files are named without their data. A null in
+// the list is skipped.
 func texts(content json.RawMessage) []part {
 	var text string
 	if json.Unmarshal(content, &text) == nil {
@@ -122,13 +123,16 @@ func texts(content json.RawMessage) []part {
 	}
 	var list []part
 	for _, r := range raw {
+		var text *string
 		var one struct {
 			Type string `json:"type"`
 			Text string `json:"text"`
 		}
 		switch {
 		case json.Unmarshal(r, &text) == nil:
-			list = append(list, part{Type: "text", Content: text})
+			if text != nil {
+				list = append(list, part{Type: "text", Content: *text})
+			}
 		case json.Unmarshal(r, &one) != nil:
 		case one.Type == "text":
 			list = append(list, part{Type: "text", Content: one.Text})

@@ -378,6 +378,19 @@ func TestLongContentKeepsNewestMessages(t *testing.T) {
 	}
 }
 
+func TestNullInContentIsSkipped(t *testing.T) {
+	t.Parallel()
+	for content, want := range map[string][]part{
+		`["one",null,{"type":"text","text":"two"},null]`: {{Type: "text", Content: "one"}, {Type: "text", Content: "two"}},
+		`[null]`: nil,
+		`null`:   nil,
+	} {
+		if diff := cmp.Diff(want, texts(json.RawMessage(content))); diff != "" {
+			t.Errorf("%s: %s", content, diff)
+		}
+	}
+}
+
 func BenchmarkRecord(b *testing.B) {
 	s, err := Resolve(config.Telemetry{Endpoint: "http://collector:4318", Traces: true, SampleRatio: 1}, func(string) string { return "" })
 	if err != nil {
