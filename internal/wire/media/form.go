@@ -6,8 +6,10 @@ import (
 	"io"
 	"mime/multipart"
 	"strings"
+	"unicode/utf8"
 
 	"fairlead/internal/llm"
+	"fairlead/internal/wire/show"
 	"fairlead/internal/wire/strict"
 	"fairlead/internal/wire/validate"
 )
@@ -15,6 +17,8 @@ import (
 const (
 	maxParts = 64      // parts of a form
 	maxField = 1 << 20 // bytes of a field other than the file
+	// sessionField is the only member of the gateway that a form can have. It is not sent to a provider.
+	sessionField = "session_id"
 )
 
 // boundary returns the boundary of a form, which its first line contains.
@@ -90,6 +94,10 @@ func (d *decoder) field(name, value string) {
 		d.Problem("model", "model must be a name.")
 	case name == "model":
 		d.req.Model = value
+	case name == sessionField && (strings.TrimSpace(value) == "" || len(value) > validate.MaxName || strings.ContainsFunc(value, show.Harmful) || !utf8.ValidString(value)):
+		d.Problem(sessionField, "session_id must be a name of at most %d bytes without control characters.", validate.MaxName)
+	case name == sessionField:
+		d.req.Controls.SessionID = value
 	case name == "prompt":
 		d.text(value)
 	case name == "stream" && value == "true":
@@ -107,6 +115,9 @@ func Render(req *llm.Request, model string) (body []byte, contentType string, er
 	out.Grow(len(req.Body) + len(model))
 	w := multipart.NewWriter(&out) // with a boundary that the client does not know, so that no value can contain it
 	err = parts(req.Body, func(part *multipart.Part) error {
+		if part.FormName() == sessionField && part.FileName() == "" {
+			return nil
+		}
 		to, err := w.CreatePart(part.Header)
 		if err != nil {
 			return err

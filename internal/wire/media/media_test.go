@@ -25,6 +25,9 @@ func TestRequestsPass(t *testing.T) {
 		"images":        {llm.GenerateImages, `{"prompt":"a boat","model":"img","n":2,"provider":{"order":["a"]}}`, `{"prompt":"a boat","model":"up","n":2}`},
 		"rerank":        {llm.Rerank, `{"model":"rr","query":"q","documents":["a",{"text":"b"}],"top_n":1}`, `{"model":"up","query":"q","documents":["a",{"text":"b"}],"top_n":1}`},
 		"transcription": {llm.Transcribe, form, strings.Replace(form, "whisper", "up", 1)},
+		"transcription of a session": {
+			llm.Transcribe, strings.Replace(form, "--b1--", "--b1\r\nContent-Disposition: form-data; name=\"session_id\"\r\n\r\ns\r\n--b1--", 1), strings.Replace(form, "whisper", "up", 1),
+		},
 	} {
 		req, err := media.Format{}.DecodeRequest(t.Context(), tc.op, []byte(tc.body))
 		if err != nil {
@@ -40,8 +43,21 @@ func TestRequestsPass(t *testing.T) {
 		if tc.op == llm.Transcribe && (!strings.HasPrefix(kind, "multipart/form-data; boundary=") || req.AttachedBytes != 6 || req.Unsized != 1 || req.Model != "whisper") {
 			t.Errorf("%s: %q, %+v", name, kind, req)
 		}
+		if named := strings.Contains(tc.body, "session_id"); named != (req.Controls.SessionID == "s") {
+			t.Errorf("%s: session %q", name, req.Controls.SessionID)
+		}
 		if req.ASCIIBytes == 0 {
 			t.Errorf("%s: the text is not counted", name)
+		}
+	}
+}
+
+func TestSessionOfAFormIsChecked(t *testing.T) {
+	t.Parallel()
+	for _, id := range []string{"", " ", "a\x1bb", "a\xff", strings.Repeat("a", 257)} {
+		body := strings.Replace(form, "--b1--", "--b1\r\nContent-Disposition: form-data; name=\"session_id\"\r\n\r\n"+id+"\r\n--b1--", 1)
+		if _, err := (media.Format{}).DecodeRequest(t.Context(), llm.Transcribe, []byte(body)); err == nil || llm.AsError(err).Param != "session_id" {
+			t.Errorf("%q: %v", id, err)
 		}
 	}
 }
