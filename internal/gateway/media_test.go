@@ -54,9 +54,9 @@ func (v *mediaVendor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // mediaKit returns a gateway with two providers of rr, and one of the other models.
-func mediaKit(t *testing.T) (k *kit, first, second *mediaVendor) {
+func mediaKit(t *testing.T, adjust ...func(*kit)) (k *kit, first, second *mediaVendor) {
 	t.Helper()
-	k = newKit(t)
+	k = newKit(t, adjust...)
 	first, second = &mediaVendor{}, &mediaVendor{}
 	model := func(name string, op llm.Op, price *catalog.Price) *provider.Target {
 		tg := target(name, 0, 0)

@@ -161,25 +161,32 @@ func (g *Gateway) admission(in *incoming, grant *account.Grant, p plan) meter.Ad
 		if t != nil {
 			most = terms.MaxCost([]*provider.Target{t})
 		}
-		budgets := append(budget.Applied(grant), p.budgets...)
-		hold, err := g.Ledger.TryHold(ctx, budgets, most)
-		if !insufficient(err) {
-			return hold, err
-		}
-		// Waiting does not free the amount that the session itself holds.
-		if own, err := g.Ledger.TryHold(ctx, budgets, most.Add(held)); err == nil {
-			own.Release()
-		} else if llm.AsError(err).Kind == llm.BudgetExceeded {
-			return nil, err
-		}
-		return g.Ledger.Hold(ctx, budgets, most)
+		return g.countOnSession(ctx, grant, p, func() (*ledger.Hold, error) {
+			budgets := append(budget.Applied(grant), p.budgets...)
+			hold, err := g.Ledger.TryHold(ctx, budgets, most)
+			if !insufficient(err) {
+				return hold, err
+			}
+			// Waiting does not free the amount that the session itself holds.
+			if own, err := g.Ledger.TryHold(ctx, budgets, most.Add(held)); err == nil {
+				own.Release()
+			} else if llm.AsError(err).Kind == llm.BudgetExceeded {
+				return nil, err
+			}
+			return g.Ledger.Hold(ctx, budgets, most)
+		})
 	}
 	charge := func(ctx context.Context, cost money.Amount) {
 		budgets := append(budget.Applied(grant), p.budgets...)
 		for i := range budgets {
 			budgets[i].WarnOnly = true
 		}
-		hold, err := g.Ledger.Hold(context.WithoutCancel(ctx), budgets, 0)
+		ctx = context.WithoutCancel(ctx)
+		reserve := func() (*ledger.Hold, error) { return g.Ledger.Hold(ctx, budgets, 0) }
+		hold, err := g.countOnSession(ctx, grant, p, reserve)
+		if err != nil && llm.AsError(err).Kind == llm.RateLimited { // the session has already reached its limit
+			hold, err = reserve()
+		}
 		if err != nil { // the cost is not lost: budgets are rebuilt from the log, and the entry has the cost
 			g.Logger.ErrorContext(ctx, "cost of a realtime session was not charged", "key", grant.Key.ID, "error", err.Error())
 			return

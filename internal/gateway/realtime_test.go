@@ -720,6 +720,44 @@ func TestRealtimeTranscriptionsAreHeld(t *testing.T) {
 	}
 }
 
+// Responses and transcriptions count on the spending per minute of the session.
+func TestRealtimeCountsOnTheSpendPerMinuteOfItsSession(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		event, done string
+		cost        money.Amount
+	}{
+		"responses":      {"response.create", "response.done", doneCost},
+		"transcriptions": {"transcribe", "conversation.item.input_audio_transcription.completed", 1000*6_000 + 100*10_000},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			k, first, _ := voiceKit(t, func(k *kit) { k.sessions = newNamer(t) })
+			first.writes = "whisper"
+			k.keys.grant.Key.Sessions = &account.SessionLimits{SpendPerMinute: 3 * tc.cost}
+			header := http.Header{"Authorization": {"Bearer good"}, "X-Fairlead-Session": {"s"}}
+			c, _, err := k.dial("model=voice", header)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range 2 {
+				c.sayType(tc.event)
+				c.expect(tc.done)
+			}
+			c.sayType(tc.event)
+			if code, _ := c.end(); code != "RATE_LIMITED" {
+				t.Errorf("the session ended with %q", code)
+			}
+			if e := k.entry(); *e.Cost != 3*tc.cost || e.Session != "s" {
+				t.Errorf("cost %s, want %s, session %q", e.Cost, 3*tc.cost, e.Session)
+			}
+			if _, resp, err := k.dial("model=voice", header); err == nil || resp.StatusCode != http.StatusTooManyRequests {
+				t.Errorf("the next connection of the session: %v", err)
+			}
+		})
+	}
+}
+
 func TestRealtimeWithoutAPriceHasNoCost(t *testing.T) {
 	t.Parallel()
 	k, _, _ := voiceKit(t)

@@ -81,23 +81,34 @@ func (a *Access) downgrade(ctx context.Context, p *prompt, budgets []ledger.Budg
 
 // hold counts the request on the limits of its session and reserves its maximum cost on every budget that applies. It returns the terms
 // that the cost assumes.
-func (g *Gateway) hold(ctx context.Context, in *incoming, grant *account.Grant, p plan) (*ledger.Hold, bill.Terms, error) {
+func (g *Gateway) hold(ctx context.Context, in *incoming, grant *account.Grant, p plan) (hold *ledger.Hold, terms bill.Terms, err error) {
+	hold, err = g.countOnSession(ctx, grant, p, func() (*ledger.Hold, error) {
+		var held *ledger.Hold
+		held, terms, err = g.reserve(ctx, in, grant, p)
+		return held, err
+	})
+	return hold, terms, err
+}
+
+// countOnSession counts one call of a model on the limits per minute of the session. reserve returns the hold of the call, whose settled
+// cost counts on the spending of the session.
+func (g *Gateway) countOnSession(ctx context.Context, grant *account.Grant, p plan, reserve func() (*ledger.Hold, error)) (*ledger.Hold, error) {
 	turn, err := g.Sessions.TakeTurn(ctx, g.Limits, grant, p.req.Controls.SessionID)
 	if err != nil {
-		return nil, bill.Terms{}, err
+		return nil, err
 	}
-	hold, terms, err := g.reserve(ctx, in, grant, p)
+	hold, err := reserve()
 	if turn == nil {
-		return hold, terms, err
+		return hold, err
 	}
 	if err != nil {
 		turn.Settle(0)
 		turn.Release()
-		return nil, terms, err
+		return nil, err
 	}
 	return ledger.NewHold(hold.Amount(), func(cost money.Amount) {
 		hold.Settle(cost)
 		turn.Settle(int64(cost) / session.SpendUnit)
 		turn.Release()
-	}), terms, nil
+	}), nil
 }

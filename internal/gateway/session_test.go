@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fairlead/internal/account"
+	"fairlead/internal/catalog"
 	"fairlead/internal/mockprovider"
 	"fairlead/internal/money"
 	"fairlead/internal/policy"
@@ -321,6 +322,53 @@ func TestPolicyLimitsSessions(t *testing.T) {
 					t.Errorf("another session: %d %s", other.status, other.body)
 				}
 			})
+		})
+	}
+}
+
+// Every operation that names a session counts on the spending per minute of the session.
+func TestSpendPerMinuteCountsEveryOperation(t *testing.T) {
+	t.Parallel()
+	const kind = "multipart/form-data; boundary=b1"
+	form := func(extra string) string {
+		return "--b1\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.wav\"\r\n\r\nRIFF\r\n--b1\r\nContent-Disposition: form-data; name=\"model\"\r\n\r\nwhisper\r\n" + extra + "--b1--\r\n"
+	}
+	for name, tc := range map[string]struct {
+		path, body string
+		headers    []string
+	}{
+		"speech":                {"/audio/speech", `{"model":"tts","input":"Hello","session_id":"s"}`, nil},
+		"speech, header":        {"/audio/speech", `{"model":"tts","input":"Hello"}`, []string{"X-Fairlead-Session", "s"}},
+		"transcription, form":   {"/audio/transcriptions", form("--b1\r\nContent-Disposition: form-data; name=\"session_id\"\r\n\r\ns\r\n"), []string{"Content-Type", kind}},
+		"transcription, header": {"/audio/transcriptions", form(""), []string{"Content-Type", kind, "X-Fairlead-Session", "s"}},
+		"image":                 {"/images/generations", `{"model":"img","prompt":"a boat","session_id":"s"}`, nil},
+		"rerank":                {"/rerank", `{"model":"rr","query":"q","documents":["a"],"session_id":"s"}`, nil},
+		"embeddings":            {"/embeddings", `{"model":"embed","input":"a","session_id":"s"}`, nil},
+		"moderations":           {"/moderations", `{"model":"judge","input":"a","session_id":"s"}`, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sessions := func(k *kit) { k.sessions = newNamer(t) }
+			k, v, _ := mediaKit(t, sessions)
+			if tc.path == "/embeddings" || tc.path == "/moderations" {
+				k = newKit(t, sessions)
+			}
+			k.keys.grant.Key.Sessions = &account.SessionLimits{SpendPerMinute: 5 * money.Dollar}
+			for _, target := range k.snapshot.Targets() {
+				target.Price = &catalog.Price{PerRequest: 4 * money.Dollar, Source: "test"}
+			}
+			for i, want := range []int{http.StatusOK, http.StatusOK, http.StatusTooManyRequests} {
+				got := k.post(tc.path, tc.body, tc.headers...)
+				e := k.entry()
+				if got.status != want || e.Session != "s" || want == http.StatusTooManyRequests && !strings.Contains(got.body, "session_spend_per_minute_usd") {
+					t.Fatalf("request %d: %d %s, session %q", i, got.status, got.body, e.Session)
+				}
+			}
+			for _, call := range v.calls {
+				if strings.Contains(call, "session_id") {
+					t.Errorf("the provider received the session: %s", call)
+				}
+			}
 		})
 	}
 }
