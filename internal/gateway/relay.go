@@ -189,7 +189,7 @@ func (d *delivery) rescue(ctx context.Context, broken *attempt.Attempt, e *llm.E
 		return broken, e
 	}
 	// The request's hold pays for the attempt that continues, so the broken attempt needs its own.
-	paid, err := d.gateway.Ledger.Hold(ctx, budget.Applied(d.grant), broken.Spent().Cost)
+	paid, err := d.gateway.Ledger.Hold(ctx, append(budget.Applied(d.grant), d.plan.budgets...), broken.Spent().Cost)
 	if err != nil {
 		return broken, e // the budget has too little left for a second response
 	}

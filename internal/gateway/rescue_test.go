@@ -138,13 +138,14 @@ func TestAnotherTargetContinuesAnInterruptedStream(t *testing.T) {
 
 func TestEveryAttemptOfAnInterruptedStreamIsCharged(t *testing.T) {
 	t.Parallel()
-	k := newKit(t)
+	k := newKit(t, func(k *kit) { k.sessions = newNamer(t) })
 	k.keys.grant.Key.Budget = &account.Budget{Amount: money.Dollar, Period: account.Monthly}
+	k.keys.grant.Key.Sessions = &account.SessionLimits{Budget: &account.Budget{Amount: money.Dollar, Period: account.Total}}
 	k.prefills("beta")
 	k.alpha.Always(cutAfterTwo())
 	k.beta.Always(mockprovider.Behaviour{Text: []string{" three"}, Usage: `{"prompt_tokens":1000,"completion_tokens":500,"total_tokens":1500}`})
 
-	got := k.post("/chat/completions", streaming("large"))
+	got := k.post("/chat/completions", streaming("large"), "X-Fairlead-Session", "s")
 
 	e := k.entry()
 	first, second := e.Attempts[0], e.Attempts[1]
@@ -164,9 +165,9 @@ func TestEveryAttemptOfAnInterruptedStreamIsCharged(t *testing.T) {
 	if rows != *e.Cost || e.Bill.Total != *e.Cost || e.Bill.Rows[len(e.Bill.Rows)-1].Class != "broken_attempts" {
 		t.Errorf("bill %+v", e.Bill)
 	}
-	for _, b := range budget.Applied(k.keys.grant) {
+	for _, b := range append(budget.Applied(k.keys.grant), k.sessions.Budgets(k.keys.grant, "s", "")...) {
 		if s := k.ledger.Status(b); s.Spent != *e.Cost || s.Held != 0 {
-			t.Errorf("%s spent, %s held, the request cost %s", s.Spent, s.Held, e.Cost)
+			t.Errorf("%s: %s spent, %s held, the request cost %s", b.ID, s.Spent, s.Held, e.Cost)
 		}
 	}
 }
