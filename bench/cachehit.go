@@ -32,6 +32,9 @@ func serveBare(ctx context.Context, args []string, out io.Writer) error {
 	if err := errors.Join(err, resp.Body.Close()); err != nil {
 		return err
 	}
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("the upstream returned status %d: %.200s", resp.StatusCode, answer)
+	}
 	return serveHTTP(ctx, out, func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body) // callers disconnect at the end of a run
 		w.Header().Set("Content-Type", "application/json")

@@ -44,7 +44,7 @@ func RunAgent(ctx context.Context, t Target, s AgentSpec) (AgentResult, error) {
 	r := &run{Spec: Spec{Stream: true}, Target: t}
 	callers := make([]*caller, s.Sessions)
 	for i := range callers {
-		callers[i] = &caller{run: r, in: newReader(false), failures: map[string]int{}, end: streamEnd(s.Format)}
+		callers[i] = &caller{run: r, in: newReader(false), failures: map[string]int{}, wrong: map[string]int{}, end: streamEnd(s.Format)}
 		defer callers[i].drop()
 	}
 	seed := uint64(time.Now().UnixMicro()) // use other sessions than the previous run
@@ -67,6 +67,9 @@ func RunAgent(ctx context.Context, t Target, s AgentSpec) (AgentResult, error) {
 		for what, n := range c.failures {
 			result.Failures[what] += n
 		}
+	}
+	if err := wrongResponses(callers); err != nil {
+		return result, err
 	}
 	if want := result.Sessions * agent.Turns; len(result.Took) < want {
 		return result, fmt.Errorf("%d of %d turns were answered: %v", len(result.Took), want, result.Failures)

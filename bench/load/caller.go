@@ -29,12 +29,13 @@ type caller struct {
 	first    []time.Duration // durations until the first byte of the body
 	bytes    int             // response bytes during the measurement
 	size     int             // size of a complete response
-	failures map[string]int
-	end      []byte // part of the last event of a stream
+	failures map[string]int // during the measurement
+	wrong    map[string]int // responses without status 200 or without their end, also during the warm-up
+	end      []byte         // part of the last event of a stream
 }
 
 func newCaller(r *run) *caller {
-	c := &caller{run: r, in: newReader(r.Hold), request: request(r.Target, r.Spec), failures: map[string]int{}, end: streamEnd(agent.Chat)}
+	c := &caller{run: r, in: newReader(r.Hold), request: request(r.Target, r.Spec), failures: map[string]int{}, wrong: map[string]int{}, end: streamEnd(agent.Chat)}
 	for rest := c.request; ; {
 		at := bytes.Index(rest, []byte(serial))
 		if at < 0 {
@@ -116,9 +117,9 @@ func (c *caller) call(ctx context.Context) error {
 	}
 	switch {
 	case status != http.StatusOK:
-		c.fail("status " + strconv.Itoa(status))
+		c.reject("status " + strconv.Itoa(status))
 	case !c.whole():
-		c.fail("incomplete response")
+		c.reject("incomplete response")
 	default:
 		c.size = len(c.answer)
 		if c.measuring.Load() {
@@ -160,6 +161,14 @@ func (c *caller) whole() bool {
 		return false
 	}
 	return bytes.Contains(c.answer, []byte(`"usage":`))
+}
+
+// reject counts a response that is not the expected one.
+func (c *caller) reject(what string) {
+	if !c.over.Load() {
+		c.wrong[what]++
+	}
+	c.fail(what)
 }
 
 // fail counts a failure. Responses that end because the run is over are not failures.

@@ -68,7 +68,8 @@ type run struct {
 // grace is the time that callers wait for their last responses.
 const grace = 15 * time.Second
 
-// Run sends requests for a while. The result includes failures of requests. It returns an error instead of a result if the run could not start or finish.
+// Run sends requests for a while. The result includes failures of connections. Run returns an error if it could not start or finish, and if a
+// response, also one of the warm-up, did not have status 200 or was incomplete: an error costs a server less than a response.
 func Run(ctx context.Context, t Target, s Spec) (Result, error) {
 	r := &run{Spec: s, Target: t}
 	r.sent.Store(time.Now().UnixMicro()) // use other numbers than the previous run
@@ -92,10 +93,28 @@ func Run(ctx context.Context, t Target, s Spec) (Result, error) {
 	running.Wait()
 	res.Before = idle.Memory
 	res.sum(callers)
+	if err == nil {
+		err = wrongResponses(callers)
+	}
 	if err == nil && !s.Hold && res.Answers == 0 {
 		err = fmt.Errorf("no request succeeded: %v", res.Failures)
 	}
 	return res, err
+}
+
+// wrongResponses returns an error if callers have received responses without status 200 or without their end.
+func wrongResponses(callers []*caller) error {
+	count, all := 0, map[string]int{}
+	for _, c := range callers {
+		for what, n := range c.wrong {
+			all[what] += n
+			count += n
+		}
+	}
+	if count == 0 {
+		return nil
+	}
+	return fmt.Errorf("%d responses are not complete with status 200: %v", count, all)
 }
 
 // watch measures the target and this process after the warm-up.

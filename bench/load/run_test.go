@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -81,6 +82,33 @@ func TestFailuresAreNotCounted(t *testing.T) {
 			c.drop()
 			if diff := cmp.Diff(map[string]int{name: 1}, c.failures); diff != "" || len(c.took) > 0 {
 				t.Errorf("took %v, %s", c.took, diff)
+			}
+		})
+	}
+}
+
+// A figure of a server that also sends errors is meaningless, so the run returns an error even if most responses are complete.
+func TestRunFailsIfAResponseIsNotCompleteWithStatus200(t *testing.T) {
+	for name, spec := range map[string]Spec{
+		"measurement": {Callers: 2, Prompt: 100, Duration: 300 * time.Millisecond},
+		"warm-up":     {Callers: 2, Prompt: 100, Warmup: 300 * time.Millisecond, Duration: 200 * time.Millisecond},
+		"held":        {Callers: 2, Prompt: 100, Warmup: 300 * time.Millisecond, Duration: time.Millisecond, Stream: true, Hold: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var served atomic.Int64
+			target := serve(t, func(w http.ResponseWriter, r *http.Request) {
+				_, _ = io.Copy(io.Discard, r.Body)
+				if served.Add(1) == 2 {
+					w.WriteHeader(http.StatusUnauthorized)
+				}
+				fmt.Fprint(w, `{"usage":{}}`)
+				_ = http.NewResponseController(w).Flush()
+				if spec.Hold && served.Load() != 2 {
+					<-r.Context().Done()
+				}
+			})
+			if _, err := Run(t.Context(), target, spec); err == nil || !strings.Contains(err.Error(), "status 401") {
+				t.Errorf("error %v", err)
 			}
 		})
 	}
