@@ -29,9 +29,9 @@ type caller struct {
 	first    []time.Duration // durations until the first byte of the body
 	bytes    int             // response bytes during the measurement
 	size     int             // size of a complete response
-	failures map[string]int // during the measurement
-	wrong    map[string]int // responses without status 200 or without their end, also during the warm-up
-	end      []byte         // part of the last event of a stream
+	failures map[string]int  // during the measurement
+	wrong    map[string]int  // responses without status 200 or without their end, also during the warm-up
+	end      []byte          // part of the last event of a stream
 }
 
 func newCaller(r *run) *caller {
