@@ -173,7 +173,7 @@ func (a *App) openGateway(c config.Config, f *providerset.Set) error {
 		Access:     gateway.Access{Keys: a.keyring, Limits: a.limits, Admission: a.admission, Ledger: a.ledger},
 		Dispatcher: &attempt.Dispatcher{Admission: a.health, Health: a.health, Egress: a.egress, Batches: chat.Format{}, Random: rand.Float64, SealID: ids.Seal},
 		Responses:  gateway.Responses{Cache: cache, Checker: cascade.New(a.shadowEgress), Comparer: a.comparer, Reasoning: kept},
-		StoredIDs:  ids, Objects: a.db.Batches,
+		StoredIDs:  ids, Objects: a.db.Batches, Owners: a.db.Batches,
 		Recording: gateway.Recording{Log: a.spool, Observe: a.observe, Started: a.observeStart, Logger: a.log},
 		Routing: gateway.Routing{
 			Predictor: a.predictor, Policies: a.policies, Feedback: ratings{a.feedback, a}, Prefixes: a.prefixes, Lengths: a.lengths, Pins: pins{a.accounts}, Random: rand.Float64,

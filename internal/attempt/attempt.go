@@ -198,13 +198,13 @@ func skipped(kind llm.Kind, format string, args ...any) *llm.Error {
 	return &llm.Error{Kind: kind, Message: fmt.Sprintf(format, args...), Err: errSkipped}
 }
 
-// credentialIDs returns the credentials that can serve the request. A request that refers to a stored response needs
-// the credential that holds it.
+// credentialIDs returns the credentials that can serve the request. A request that refers to a stored response or a file
+// needs the credential that holds it.
 func (s *Series) credentialIDs(p *provider.Provider) []string {
-	stored := s.Terms.Request.Stored
+	holder := s.Terms.Request.Holder
 	ids := make([]string, 0, len(p.Credentials))
 	for _, c := range p.Credentials {
-		if stored == nil || stored.Credential == c.ID {
+		if holder == nil || holder.Credential == c.ID {
 			ids = append(ids, c.ID)
 		}
 	}

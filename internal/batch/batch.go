@@ -43,6 +43,14 @@ type Object struct {
 	CreatedAt   time.Time
 }
 
+// Owner is a workspace that has recorded a file, and the account that holds the file.
+type Owner struct {
+	WorkspaceID string
+	ID          string // of the file
+	Provider    string
+	Credential  string // as in Object
+}
+
 // Use is a model that the requests of a file name, and the operation that they call.
 type Use struct {
 	Model string `json:"model"` // canonical name
@@ -66,6 +74,12 @@ type Store interface {
 	// the first start. Entries use this time, so that a repeated settlement writes the same entries. With the zero time, it records that
 	// the entries are written; first is false if that was recorded before.
 	SettleObject(ctx context.Context, o Object, at time.Time) (began time.Time, first bool, err error)
+}
+
+// Owners finds the owners of files.
+type Owners interface {
+	// FileOwners returns the owners, in all workspaces, of the files with these ids. A file without a record has none.
+	FileOwners(ctx context.Context, ids []string) ([]Owner, error)
 }
 
 // Ended reports whether a provider has finished a batch: its usage does not change anymore.

@@ -64,7 +64,7 @@ func (g *Gateway) comparison(in *incoming, who modelapi.Caller, req *llm.Request
 	if c == nil || g.Comparer == nil || in.ID == "" || in.shadow != nil || who.AccountID != "" || who.SampleTraffic {
 		return nil
 	}
-	if req.Op != llm.Chat || !route.IsAuto(req.Model) || req.Choices > 1 || req.Background || req.Previous != "" || req.Account != "" || len(req.Body) > maxCompared {
+	if req.Op != llm.Chat || !route.IsAuto(req.Model) || req.Choices > 1 || req.Background || req.Previous != "" || req.Account != "" || req.Holder != nil || len(req.Body) > maxCompared {
 		return nil
 	}
 	return c

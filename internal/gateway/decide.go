@@ -46,6 +46,9 @@ func (g *Gateway) decide(ctx context.Context, in *incoming, who modelapi.Caller,
 	if err := storedresponse.Bind(g.StoredIDs, in.Snapshot, who.Grant.Workspace.ID, p.req); err != nil {
 		return plan{}, err
 	}
+	if err := g.objects.Bind(ctx, in.Snapshot, who.Grant.Workspace.ID, p.req); err != nil {
+		return plan{}, err
+	}
 	if err := storedresponse.CheckAccount(in.Snapshot, p.req); err != nil {
 		return plan{}, err
 	}

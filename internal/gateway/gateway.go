@@ -118,6 +118,7 @@ type Parts struct {
 	Responses
 	StoredIDs storedresponse.IDs // nil if providers store no responses
 	Objects   batch.Store        // nil if the gateway offers no files and batches
+	Owners    batch.Owners       // of Objects; nil if the gateway does not check files that requests name
 	Recording
 }
 
@@ -185,7 +186,7 @@ func New(p Parts) *Gateway {
 		g.StoredIDs = noop{}
 	}
 	g.objects = objects.Service{
-		Store: p.Objects, Dispatcher: p.Dispatcher, Ledger: p.Ledger, Uploads: &g.uploads, Keys: p.Keys, IDs: g.StoredIDs, Log: p.Log, Observe: p.Observe, Logger: p.Logger,
+		Store: p.Objects, Owners: p.Owners, Dispatcher: p.Dispatcher, Ledger: p.Ledger, Uploads: &g.uploads, Keys: p.Keys, IDs: g.StoredIDs, Log: p.Log, Observe: p.Observe, Logger: p.Logger,
 	}
 	if g.Admission == nil {
 		g.Admission = &limit.AdmissionQueue{}

@@ -109,7 +109,7 @@ func newKit(t *testing.T, adjust ...func(*kit)) *kit {
 			Admission: tracker, Health: tracker, Batches: chat.Format{}, Random: func() float64 { return 0.5 }, SealID: storedIDs.Seal,
 			Egress: egress.New(egress.Options{AllowPrivate: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}),
 		},
-		StoredIDs: storedIDs, Objects: &k.objects,
+		StoredIDs: storedIDs, Objects: &k.objects, Owners: &k.objects,
 		Responses: gateway.Responses{Reasoning: k.reasoning, Comparer: k.comparer, Checker: k.checker, Cache: k.cache},
 		Routing: gateway.Routing{
 			Policies: k.policies, Feedback: k.feedback, Prefixes: k.prefixes, Pins: k.pins, Random: func() float64 { return 0.5 },

@@ -36,6 +36,7 @@ type fakeObjects struct {
 	list             []batch.Object
 	began            map[string]time.Time
 	failing, stopped error
+	reads            int // of owners
 }
 
 func (f *fakeObjects) index(workspaceID string, kind batch.Kind, id string) int {
@@ -58,6 +59,18 @@ func (f *fakeObjects) Object(_ context.Context, workspaceID string, kind batch.K
 		return f.list[i], nil
 	}
 	return batch.Object{}, batch.ErrNotFound
+}
+
+func (f *fakeObjects) FileOwners(_ context.Context, ids []string) (list []batch.Owner, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.reads++
+	for _, o := range f.list {
+		if o.Kind == batch.File && slices.Contains(ids, o.ID) {
+			list = append(list, batch.Owner{WorkspaceID: o.WorkspaceID, ID: o.ID, Provider: o.Provider, Credential: o.Credential})
+		}
+	}
+	return list, nil
 }
 
 func (f *fakeObjects) Objects(_ context.Context, workspaceID string, kind batch.Kind, after string, limit int) (list []batch.Object, err error) {

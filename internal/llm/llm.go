@@ -73,11 +73,19 @@ type ResponseOptions struct {
 
 // ProviderState refers to objects that a provider stores: earlier responses, this response, files.
 type ProviderState struct {
-	Previous   string          // id of the response that the request continues, as the client sent it
-	Stored     *StoredResponse // response that Previous names; nil until the gateway has resolved it
-	Background bool            // the provider generates the response in the background
-	Stores     bool            // the request asks the provider to store the response
-	Account    string          // field that refers to an object of one provider account; empty for none
+	Previous    string          // id of the response that the request continues, as the client sent it
+	Stored      *StoredResponse // response that Previous names; nil until the gateway has resolved it
+	Background  bool            // the provider generates the response in the background
+	Stores      bool            // the request asks the provider to store the response
+	Account     string          // field that refers to an object of one provider account; empty for none
+	StoredFiles []StoredFile    // files of a provider account that the request names, without duplicates
+	Holder      *Account        // account that holds Stored and StoredFiles; nil until the gateway has resolved it, and if the account is unknown
+}
+
+// Account is the account of a provider to which a credential belongs.
+type Account struct {
+	Provider   string
+	Credential string // id of the credential; empty for a local server
 }
 
 // Prompt describes the messages of a request.
@@ -162,7 +170,7 @@ func (r *Request) Clone() Request {
 	c := *r
 	c.Body = nil
 	c.Fields, c.Sampling, c.ImageSizes = slices.Clone(r.Fields), slices.Clone(r.Sampling), slices.Clone(r.ImageSizes)
-	c.Metadata, c.PromptSample = maps.Clone(r.Metadata), r.PromptSample.Clone()
+	c.Metadata, c.PromptSample, c.StoredFiles = maps.Clone(r.Metadata), r.PromptSample.Clone(), slices.Clone(r.StoredFiles)
 	return c
 }
 

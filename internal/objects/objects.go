@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -78,6 +77,7 @@ type Log interface {
 // Service holds the dependencies of the operations.
 type Service struct {
 	Store      batch.Store
+	Owners     batch.Owners // nil to check no files that requests name
 	Dispatcher *attempt.Dispatcher
 	Ledger     ledger.Ledger
 	Uploads    *upload.Budget
@@ -86,6 +86,8 @@ type Service struct {
 	Log        Log
 	Observe    func(*requestlog.Entry) // called for the entry of a batch
 	Logger     *slog.Logger
+
+	cache ownerCache
 }
 
 // Request is a request to files or batches of a workspace.
@@ -328,7 +330,7 @@ func (o *Request) make(ctx context.Context, p *provider.Provider, made batch.Obj
 	if made.ID == "" {
 		return nil, llm.Errorf(llm.UpstreamMalformed, "%s returned no id for the new %s.", p.Title, made.Kind)
 	}
-	if err := o.Store.AddObject(ctx, made); err != nil {
+	if err := o.addObject(ctx, made); err != nil {
 		undo := &provider.ObjectOperation{Credential: made.Credential, Method: http.MethodDelete, Path: []string{"files", made.ID}}
 		if made.Kind == batch.Batch {
 			undo.Method, undo.Path = http.MethodPost, []string{"batches", made.ID, "cancel"}
@@ -355,9 +357,9 @@ func (o *Request) find(ctx context.Context, kind batch.Kind, id string) (batch.O
 
 // holder returns the provider that holds an object.
 func (o *Request) holder(of batch.Object) (*provider.Provider, error) {
-	p, ok := o.In.Snapshot.Provider(of.Provider)
-	if !ok || p.Objects == nil || of.Credential != "" && !slices.ContainsFunc(p.Credentials, func(c provider.Credential) bool { return c.ID == of.Credential }) {
-		return nil, llm.Errorf(llm.NotFound, "The %s cannot be reached: the provider account that stores it was removed from the configuration.", of.Kind)
+	p, ok := reach(o.In.Snapshot, llm.Account{Provider: of.Provider, Credential: of.Credential})
+	if !ok || p.Objects == nil {
+		return nil, accountRemoved(of.Kind)
 	}
 	o.Rec.Entry.Provider = p.Name
 	return p, nil
@@ -384,7 +386,7 @@ func (o *Request) one(ctx context.Context, id, part string) ([]byte, error) {
 		return nil, o.gone(ctx, p, found, err)
 	}
 	if op.Method == http.MethodDelete {
-		if err := o.Store.RemoveObject(context.WithoutCancel(ctx), found); err != nil {
+		if err := o.removeObject(context.WithoutCancel(ctx), found); err != nil {
 			return nil, databaseError(err)
 		}
 		return data, nil
@@ -398,7 +400,7 @@ func (o *Request) gone(ctx context.Context, p *provider.Provider, of batch.Objec
 	if llm.AsError(err).UpstreamStatus != http.StatusNotFound {
 		return objectFailure(p, err)
 	}
-	if err := o.Store.RemoveObject(context.WithoutCancel(ctx), of); err != nil {
+	if err := o.removeObject(context.WithoutCancel(ctx), of); err != nil {
 		return databaseError(err)
 	}
 	return objectNotFound(of.Kind, of.ID)
@@ -436,7 +438,7 @@ func (o *Request) received(ctx context.Context, p *provider.Provider, of batch.O
 	if of.Kind == batch.Batch {
 		for _, id := range batch.Files(of.Data) {
 			file := batch.Object{WorkspaceID: of.WorkspaceID, Kind: batch.File, ID: id, KeyID: of.KeyID, Provider: of.Provider, Credential: of.Credential, CreatedAt: o.In.Start}
-			if err := o.Store.AddObject(ctx, file); err != nil {
+			if err := o.addObject(ctx, file); err != nil {
 				return databaseError(err)
 			}
 		}

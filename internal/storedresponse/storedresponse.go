@@ -63,13 +63,14 @@ func Bind(ids IDs, snap *route.Snapshot, workspaceID string, req *llm.Request) e
 		return e
 	}
 	*only, req.Stored = []string{stored.Provider}, &stored
+	req.Holder = &llm.Account{Provider: stored.Provider, Credential: stored.Credential}
 	return nil
 }
 
 // CheckAccount rejects a request that refers to an object of one provider account, such as a conversation, if several accounts
 // could serve it: the id of the object does not name its account.
 func CheckAccount(snap *route.Snapshot, req *llm.Request) error {
-	if req.Account == "" || req.Stored != nil {
+	if req.Account == "" || req.Holder != nil {
 		return nil
 	}
 	var targets []*provider.Target

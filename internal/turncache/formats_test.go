@@ -39,7 +39,7 @@ func turnFormats() map[string]turnFormat {
 		"chat": {
 			decode: chat.Format{}, list: "messages",
 			before: []string{`"model":"auto",`, `"model" : "auto", "stream":true , "metadata":{"a":"b"},"temperature":1,`, `"user":"u","model":"auto","tools":[` + tool + `],`, `"model":"auto","tools":[{"type":"custom","custom":{"name":"c"}}],`},
-			after:  []string{``, `,"tool_choice":{"type":"custom","custom":{"name":"c"}}`, `,"max_tokens":5`, `,"tools":[{"type":"web_search"}],"seed":1`, ` , "extra":{"text":"abc"}`},
+			after:  []string{``, `,"tool_choice":{"type":"custom","custom":{"name":"c"}}`, `,"max_tokens":5`, `,"tools":[{"type":"web_search"}],"seed":1`, `,"tools":[{"type":"code_interpreter","container":{"file_ids":["f1"]}}]`, ` , "extra":{"text":"abc"}`},
 			elements: []string{
 				`{"role":"user","content":%s}`, `{"role":"system","content":%s}`, `{"role":"developer","content":[{"type":"text","text":%s}]}`,
 				`{"role":"assistant","content":%s,"tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":"{}"},"extra_content":{"google":{}}}]}`,
@@ -47,7 +47,7 @@ func turnFormats() map[string]turnFormat {
 				`{"role":"tool","tool_call_id":"1","content":%s}`, `{"role":"assistant","content":null,"refusal":%s}`,
 				`{"role":"user","content":[{"type":"text","text":%s,"cache_control":{"type":"ephemeral"}},{"type":"image_url","image_url":{"url":"` + picture + `","detail":"low"}}]}`,
 				`{"role":"user","content":[{"type":"text","text":%s},{"type":"image_url","image_url":{"url":"https://example.com/a.png"}},{"type":"input_audio","input_audio":{"data":"AAAA"}}]}`,
-				`{"role":"user","name":"x","unknown":{"nested":[1,2,{"a":%s}]}}`,
+				`{"role":"user","name":"x","unknown":{"nested":[1,2,{"a":%s}]}}`, `{"role":"user","content":[{"type":"file","file":{"file_id":%s}}]}`,
 			},
 			broken: []string{`{"content":%s}`, `{"role":"user","role":"user","content":%s}`, `7`, `{"Role":"user","content":%s}`, `{"role":"user","content":%s`, `{"role":"user","content":"` + "\x01" + `"}`},
 		},
@@ -64,7 +64,8 @@ func turnFormats() map[string]turnFormat {
 				`{"role":"assistant","content":[{"type":"redacted_thinking","data":"fairlead.e30"},{"type":"text","text":%s,"citations":[]}]}`,
 				`{"role":"user","content":[{"type":"text","text":""},{"type":"text","text":%s,"cache_control":{"type":"ephemeral"}}]}`, `{"role":"system","content":%s}`,
 				`{"role":"user","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"iVBORw0KGgoAAAANSUhEUgAAAAUAAAAFCAYAAACNbyblAAAAHElEQVQI12P4"}},{"type":"document","source":{"type":"base64","data":"AAAA"},"title":%s}]}`,
-				`{"role":"user","content":[{"type":"text","text":"   "}],"extra":%s}`,
+				`{"role":"user","content":[{"type":"text","text":"   "}],"extra":%s}`, `{"role":"user","content":[{"type":"image","source":{"type":"file","file_id":%s}}]}`,
+				`{"role":"user","content":[{"type":"tool_result","tool_use_id":"1","content":[{"type":"document","source":{"type":"file","file_id":%s}}]},{"type":"container_upload","file_id":"f1"}]}`,
 			},
 			broken: []string{`{"role":"tool","content":%s}`, `{"role":"user","content":[{"type":"text","text":7}]}`, `{"role":"user","content":%s,"content":1}`, `null`, `{"role":"user","content":[{"text":%s}]}`},
 		},
@@ -72,7 +73,7 @@ func turnFormats() map[string]turnFormat {
 			decode: responses.Format{}, list: "input",
 			before: []string{
 				`"model":"auto",`, `"instructions":"be brief","model":"auto","store":false,`, `"model":"auto","tools":[{"type":"function","name":"t","parameters":{}}],"stream":true,`,
-				`"model":"auto","text":{"format":{"type":"json_schema","name":"né","schema":{"type":"object"}}},"tools":[{"type":"web_search","max_uses":3},{"type":"mcp"}],`, `"reasoning":{"effort":"high"},"parallel_tool_calls":true,"model":"auto",`,
+				`"model":"auto","text":{"format":{"type":"json_schema","name":"né","schema":{"type":"object"}}},"tools":[{"type":"web_search","max_uses":3},{"type":"mcp"},{"type":"code_interpreter","container":{"file_ids":["f1"]}}],`, `"reasoning":{"effort":"high"},"parallel_tool_calls":true,"model":"auto",`,
 			},
 			after: []string{``, `,"text":{"format":{"type":"json_object"}},"reasoning":{"effort":"low"}`, `,"max_tool_calls":4`, `,"instructions":"be kind"`, `,"max_output_tokens":7,"temperature":0.5`, ` ,"tools":[{"type":"web_search"}]`, `,"previous_response_id":"resp_1"`},
 			elements: []string{
@@ -82,6 +83,7 @@ func turnFormats() map[string]turnFormat {
 				`{"type":"reasoning","summary":[{"type":"summary_text","text":%s}]}`, `{"type":"reasoning","summary":[],"encrypted_content":"fairlead.eyJ0IjoidCJ9"}`, `{"type":"custom_tool_call","call_id":"d","name":"n","input":%s}`, `{"type":"web_search_call","id":"w","status":%s}`,
 				`{"role":"user","content":[{"type":"input_image","image_url":"` + picture + `"},{"type":"input_text","text":%s}]}`,
 				`{"role":"user","content":[{"type":"input_image","image_url":"https://example.com/a.png"},{"type":"refusal","refusal":%s}]}`,
+				`{"role":"user","content":[{"type":"input_file","file_id":%s},{"type":"input_image","file_id":"f1"}]}`, `{"type":"computer_call_output","call_id":"c","output":{"file_id":%s}}`,
 				`{"type":"item_reference","id":"i"}`, `{"type":"computer_call_output","call_id":"c","output":%s}`,
 			},
 			broken: []string{`{"role":"stranger","content":%s}`, `null`, `{"type":"function_call","name":"n","arguments":%s}`, `{"role":"user","content":[{"type":"hologram"}]}`, `{"Type":"message","role":"user","content":%s}`},

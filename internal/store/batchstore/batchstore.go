@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"fairlead/internal/batch"
@@ -16,7 +17,10 @@ import (
 // Store stores objects in db.
 type Store struct{ db *sqldb.DB }
 
-var _ batch.Store = (*Store)(nil)
+var (
+	_ batch.Store  = (*Store)(nil)
+	_ batch.Owners = (*Store)(nil)
+)
 
 // New returns a store that uses db.
 func New(db *sqldb.DB) *Store { return &Store{db: db} }
@@ -53,6 +57,29 @@ func (s *Store) Object(ctx context.Context, workspaceID string, kind batch.Kind,
 		return o, fmt.Errorf("read %s: %w", kind, err)
 	}
 	return o, nil
+}
+
+// FileOwners implements batch.Owners.
+func (s *Store) FileOwners(ctx context.Context, ids []string) ([]batch.Owner, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	args := make([]any, 0, len(ids)+1)
+	for _, id := range ids {
+		args = append(args, id)
+	}
+	ctx, cancel := s.db.Bounded(ctx)
+	defer cancel()
+	q := `select workspace_id, id, provider, credential from provider_objects where id in (` + sqldb.Placeholders(1, len(ids)) + `) and kind = $` + strconv.Itoa(len(ids)+1)
+	rows, err := s.db.Query(ctx, q, append(args, string(batch.File))...)
+	list, err := sqldb.Collect(rows, err, func(row sqldb.Scanner) (o batch.Owner, err error) {
+		err = row.Scan(&o.WorkspaceID, &o.ID, &o.Provider, &o.Credential)
+		return o, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read owners of files: %w", err)
+	}
+	return list, nil
 }
 
 // Objects implements batch.Store.

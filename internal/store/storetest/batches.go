@@ -2,6 +2,8 @@ package storetest
 
 import (
 	"errors"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -49,6 +51,19 @@ func providerObjectsReadBack(t *testing.T, db *store.DB) {
 	}
 	if _, err := db.Batches.Object(ctx, "ws_objects_other", batch.File, "file-b"); !errors.Is(err, batch.ErrNotFound) {
 		t.Errorf("an object of another workspace: %v", err)
+	}
+	owners, err := db.Batches.FileOwners(ctx, []string{"file-b", "file-unknown", "file-a", "it's"})
+	must(t, err)
+	slices.SortFunc(owners, func(x, y batch.Owner) int { return strings.Compare(x.ID+x.WorkspaceID, y.ID+y.WorkspaceID) })
+	var want []batch.Owner // without the batch that has the id of a file
+	for _, o := range []batch.Object{a, other, b} {
+		want = append(want, batch.Owner{WorkspaceID: o.WorkspaceID, ID: o.ID, Provider: o.Provider, Credential: o.Credential})
+	}
+	if diff := cmp.Diff(want, owners); diff != "" {
+		t.Error(diff)
+	}
+	if owners, err := db.Batches.FileOwners(ctx, nil); len(owners) > 0 || err != nil {
+		t.Errorf("owners of no files: %v, %v", owners, err)
 	}
 	begin := time.UnixMilli(1_800_000_000_123).UTC()
 	for i := range 4 { // begins twice, ends twice

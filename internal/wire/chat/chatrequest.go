@@ -10,6 +10,7 @@ import (
 	"fairlead/internal/rawjson"
 	"fairlead/internal/token"
 	"fairlead/internal/wire/strict"
+	"fairlead/internal/wire/validate"
 	"fairlead/internal/wire/websearch"
 )
 
@@ -54,6 +55,8 @@ func (d *decoder) tools(name string) {
 			case string(key) == "max_uses" && kind == '0':
 				n, _ := rawjson.ParseInteger(d.Number())
 				d.req.MaxSearches = max(d.req.MaxSearches, n)
+			case string(key) != "function" && string(key) != "custom" && (kind == '{' || kind == '['):
+				validate.FileIDs(string(key), rawjson.Parse(d.Raw()), func(id string) { d.req.AddStoredFile(id, "tools") })
 			}
 		}
 		d.Count = false
@@ -257,11 +260,14 @@ func (d *decoder) part(first *rawjson.String) {
 			if string(key) == "input_audio" || string(key) == "file" {
 				has |= partNeeds(key)
 			}
-			d.req.AttachedBytes += len(d.Raw())
+			d.attachment(string(key))
+		case "file_id":
+			unknown = true
+			d.fileID("messages.content.file_id")
 		case "cache_control":
 			d.Skip()
 		default:
-			d.RejectLookAlikes("messages.content.", string(key), "type", "text", "image_url", "input_audio", "file")
+			d.RejectLookAlikes("messages.content.", string(key), "type", "text", "image_url", "input_audio", "file", "file_id")
 			unknown = true
 			unsized = d.unknown() || unsized
 		}
@@ -275,12 +281,40 @@ func (d *decoder) part(first *rawjson.String) {
 	}
 }
 
+// attachment decodes media in a part: an object with its data, its URL or the id of a file, or a URL.
+func (d *decoder) attachment(name string) {
+	from := d.Pos
+	if d.Kind() != '{' {
+		d.Skip()
+	} else {
+		for key := range d.Members {
+			if string(key) == "file_id" {
+				d.fileID("messages.content." + name + ".file_id")
+			} else if name == "file" {
+				d.RejectLookAlikes("messages.content.file.", string(key), "file_id")
+			}
+		}
+	}
+	d.req.AttachedBytes += d.Pos - from
+}
+
+// fileID decodes the id of a file that the provider stores.
+func (d *decoder) fileID(param string) {
+	if d.Kind() == '"' {
+		d.req.AddStoredFile(string(d.Unquote(d.ReadString())), param)
+	}
+}
+
 // unknown decodes an unknown member of a part. It reports whether the member contains inline media. All other strings
 // count as text.
 func (d *decoder) unknown() (media bool) {
 	switch d.Kind() {
 	case '{':
-		for range d.Members {
+		for key := range d.Members {
+			if string(key) == "file_id" {
+				d.fileID("messages.content.file_id")
+				continue
+			}
 			media = d.unknown() || media
 		}
 	case '[':

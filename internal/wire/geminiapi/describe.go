@@ -155,6 +155,9 @@ func (d *decoder) part(where string, v rawjson.Value) (text rawjson.Value) {
 			if d.IsKind(where+"."+name, value, "an object", rawjson.Object) {
 				d.CountText(&d.req.PromptSize, value)
 			}
+			if name == "functionResponse" {
+				d.resultFiles(where+".functionResponse", value)
+			}
 		case "executableCode", "codeExecutionResult":
 			d.CountText(&d.req.PromptSize, value)
 		case "thoughtSignature", "videoMetadata", "mediaResolution", "partMetadata":
@@ -169,6 +172,22 @@ func (d *decoder) part(where string, v rawjson.Value) (text rawjson.Value) {
 		return rawjson.Value{}
 	}
 	return text
+}
+
+// resultFiles records the files that the parts of a function's result name.
+func (d *decoder) resultFiles(where string, v rawjson.Value) {
+	list(v.Get("parts"), func(part rawjson.Value) bool {
+		members(part, func(name string, value rawjson.Value) {
+			if name == "fileData" {
+				members(value, func(name string, uri rawjson.Value) {
+					if name == "fileUri" {
+						d.req.AddStoredFile(uri.String(), where+".parts.fileData.fileUri")
+					}
+				})
+			}
+		})
+		return d.active()
+	})
 }
 
 // inline counts a file in the body. The tokens of images are estimated from their size. Only the provider can count the tokens of
@@ -199,6 +218,7 @@ func (d *decoder) file(where string, v rawjson.Value) {
 	if d.media(get(v, "mimeType").String()) == llm.ImagePart {
 		d.req.ImageURLs++
 	}
+	d.req.AddStoredFile(get(v, "fileUri").String(), where+".fileUri")
 }
 
 // media counts a file of a type and returns the kind of its part.

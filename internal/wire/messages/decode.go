@@ -104,7 +104,7 @@ func (Format) DecodeTurn(ctx context.Context, op llm.Op, body []byte, turn *turn
 	d.req.Instructed = llm.RawText(body[d.instructed.start:d.instructed.end])
 	for _, m := range d.marks {
 		if m.state != nil {
-			turn.Keep(turncache.Decoding, m.prefix.End(), m.state, 1024+m.prefix.Bytes())
+			turn.Keep(turncache.Decoding, m.prefix.End(), m.state, 1024+m.prefix.Bytes()+m.state.request.StoredFileBytes())
 		}
 	}
 	return d.req, nil

@@ -12,6 +12,7 @@ import (
 	"fairlead/internal/wire/messagesconv"
 	"fairlead/internal/wire/show"
 	"fairlead/internal/wire/strict"
+	"fairlead/internal/wire/validate"
 	"fairlead/internal/wire/websearch"
 )
 
@@ -189,11 +190,13 @@ func (d *decoder) plainBlock(where string, v rawjson.Value) rawjson.Value {
 			d.req.ImageURLs++
 		case "base64":
 			d.req.ImageBytes += len(data.Raw)
+		default:
+			d.storedFiles(where+".source", v.Get("source"))
 		}
 		d.req.AddImage(token.ImageOf(data.String(), ""))
 	case "document":
 		d.req.Needs |= llm.Files
-		d.attachment(v)
+		d.attachment(where, v)
 	case "thinking":
 		d.CountText(&d.req.PromptSize, v.Get("thinking"))
 		signature := v.Get("signature").String()
@@ -209,21 +212,35 @@ func (d *decoder) plainBlock(where string, v rawjson.Value) rawjson.Value {
 		if kind == "search_result" || kind == "compaction" || strings.HasSuffix(kind, "_tool_use") || strings.HasSuffix(kind, "_tool_result") {
 			d.CountText(&d.req.PromptSize, v) // adds only its strings to the prompt
 		} else {
-			d.attachment(v)
+			d.attachment(where, v)
 		}
 	}
 	return rawjson.Value{}
 }
 
 // attachment counts a block whose tokens only the provider can count. Inline data does not count as text.
-func (d *decoder) attachment(v rawjson.Value) {
+func (d *decoder) attachment(where string, v rawjson.Value) {
 	d.req.Unsized++
 	v.ForEach(func(key, value rawjson.Value) bool {
-		if key.String() == "source" && value.Get("type").String() == "base64" {
-			d.req.AttachedBytes += len(value.Raw)
-			return true
+		switch key.String() {
+		case "source":
+			switch value.Get("type").String() {
+			case "base64":
+				d.req.AttachedBytes += len(value.Raw)
+				return true
+			case "url", "text":
+			default:
+				d.storedFiles(where+".source", value)
+			}
+		case "file_id": // of a file for the container of the code execution tool
+			d.req.AddStoredFile(value.String(), where+".file_id")
 		}
 		d.CountText(&d.req.PromptSize, value)
 		return true
 	})
+}
+
+// storedFiles records the files that the source of a block names. A source of the type content contains blocks.
+func (d *decoder) storedFiles(param string, source rawjson.Value) {
+	validate.FileIDs("", source, func(id string) { d.req.AddStoredFile(id, param) })
 }

@@ -83,6 +83,9 @@ func (r *requestReader) part(at place, c *content) {
 			c.parts = append(c.parts, p)
 		} else if ok {
 			r.describeMedia(p)
+			if p.Media.FileID != "" {
+				r.req.AddStoredFile(p.Media.FileID, at.member("file_id"))
+			}
 		}
 	}
 }

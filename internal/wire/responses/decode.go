@@ -50,7 +50,7 @@ func (Format) DecodeTurn(ctx context.Context, op llm.Op, body []byte, turn *turn
 	}
 	req.Stores = Stores(&req.Payload)
 	for c := range r.recent.Kept() { // also an earlier state: a client may change its last items in the next turn
-		turn.Keep(turncache.Decoding, c.scanner.Pos, c, 1024+c.scanner.Bytes()+48*len(c.request.Fields)+480)
+		turn.Keep(turncache.Decoding, c.scanner.Pos, c, 1024+c.scanner.Bytes()+48*len(c.request.Fields)+480+c.request.StoredFileBytes())
 	}
 	r.describe()
 	return req, llm.Cancelled(ctx)

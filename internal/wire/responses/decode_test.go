@@ -55,7 +55,7 @@ func TestDecodeDescribesTheRequest(t *testing.T) {
 				Model:           "m",
 				Needs:           llm.Tools | llm.ParallelTools | llm.Vision | llm.Files | llm.AudioIn | llm.JSONSchema | llm.Reasoning,
 				ResponseOptions: llm.ResponseOptions{Stream: true, MaxOutput: 9, Effort: "low", Sampling: []string{"temperature", "top_p"}, ServiceTier: "flex"},
-				ProviderState:   llm.ProviderState{Stores: true},
+				ProviderState:   llm.ProviderState{Stores: true, StoredFiles: []llm.StoredFile{{ID: "f", Param: "input[0].content[3].file_id"}}},
 				Prompt:          llm.Prompt{Messages: 2, Preview: "see"},
 				PromptSize:      llm.PromptSize{ASCIIBytes: len("be") + len("see") + len("f") + len("n") + len(`{"a":1}`)},
 				Attachments:     llm.Attachments{Images: 2, ImageURLs: 1, ImageBytes: 4, AttachedBytes: 4, Unsized: 2},

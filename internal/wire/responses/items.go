@@ -98,6 +98,7 @@ func (r *requestReader) item(n int) {
 		if strings.HasSuffix(kind, "_output") || kind == "mcp_approval_response" {
 			r.req.Needs |= llm.ResponsesAPI
 			r.req.Unsized++ // such as a screenshot
+			r.storedFiles(at.member("output"), "output", o.get("output").Value)
 			r.results = true
 			return
 		}

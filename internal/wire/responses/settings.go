@@ -171,6 +171,7 @@ func (r *requestReader) tool(at place, namespace string) {
 			tool.Search = websearch.Read(whole)
 		}
 		r.countText(whole.Raw)
+		r.storedFiles(at.String(), "", whole)
 	}
 	r.conv.Tools = append(r.conv.Tools, tool)
 }

@@ -9,6 +9,7 @@ import (
 	"fairlead/internal/account/secret"
 	"fairlead/internal/llm"
 	"fairlead/internal/rawjson"
+	"fairlead/internal/wire/validate"
 )
 
 // storedPrefix begins the ids of responses that a provider stores, as clients see them.
@@ -100,7 +101,15 @@ func (r *requestReader) storedPrompt(v rawjson.Value) {
 		r.Problem("prompt.id", "prompt.id is missing. Name the prompt template.")
 		return
 	}
+	r.storedFiles("prompt.variables", "variables", v.Get("variables"))
 	r.markStoredInput()
+}
+
+// storedFiles records the ids of files in a member that only the provider interprets.
+func (r *requestReader) storedFiles(param, name string, v rawjson.Value) {
+	if !r.build {
+		validate.FileIDs(name, v, func(id string) { r.req.AddStoredFile(id, param) })
+	}
 }
 
 // reference reads an item that the provider stores.

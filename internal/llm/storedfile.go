@@ -1,0 +1,33 @@
+package llm
+
+import (
+	"slices"
+	"strings"
+)
+
+// StoredFile names a file that a provider account stores.
+type StoredFile struct {
+	ID    string
+	Param string // field of the request
+}
+
+// MaxStoredFiles is the maximum number of different files that a request may name.
+const MaxStoredFiles = 500
+
+// AddStoredFile records that the request names a file. An address such as https://example.com/a.pdf is not an id. A request with too many files
+// keeps one more than MaxStoredFiles.
+func (s *ProviderState) AddStoredFile(id, param string) {
+	known := func(f StoredFile) bool { return f.ID == id }
+	if id == "" || len(s.StoredFiles) > MaxStoredFiles || strings.Contains(id, "://") || slices.ContainsFunc(s.StoredFiles, known) {
+		return
+	}
+	s.StoredFiles = append(s.StoredFiles, StoredFile{ID: strings.Clone(id), Param: param}) // id may refer to the body
+}
+
+// StoredFileBytes returns the memory of StoredFiles.
+func (s *ProviderState) StoredFileBytes() (n int) {
+	for _, f := range s.StoredFiles {
+		n += len(f.ID) + len(f.Param) + 32
+	}
+	return n
+}

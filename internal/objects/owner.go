@@ -1,0 +1,173 @@
+package objects
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"fairlead/internal/batch"
+	"fairlead/internal/llm"
+	"fairlead/internal/provider"
+	"fairlead/internal/route"
+	"fairlead/internal/wire/show"
+	"fairlead/internal/wire/validate"
+)
+
+// maxOwners limits the files whose owners are kept in memory, in each of two generations.
+const maxOwners = 10_000
+
+// ownerCache keeps the owners of files, and which files no workspace has recorded, so that the turns of a conversation read the database once. A
+// file never changes its owner or its account. The zero value is ready to use.
+type ownerCache struct {
+	mu            sync.Mutex
+	newer, former map[string][]batch.Owner // by id; empty for a file without a record
+	changes       int                      // number of calls of forget
+}
+
+// find returns the owners of the files that the cache has, the ids of the other files, and a state for add. Ids that the table cannot contain are
+// in neither result.
+func (c *ownerCache) find(files []llm.StoredFile) (owners map[string][]batch.Owner, missing []string, state int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	owners = make(map[string][]batch.Owner, len(files))
+	for _, f := range files {
+		list, ok := c.newer[f.ID]
+		if !ok {
+			if list, ok = c.former[f.ID]; ok {
+				c.keep(f.ID, list)
+			}
+		}
+		switch {
+		case ok:
+			owners[f.ID] = list
+		case len(f.ID) <= validate.MaxName && utf8.ValidString(f.ID) && !strings.Contains(f.ID, "\x00"):
+			missing = append(missing, f.ID)
+		}
+	}
+	return owners, missing, c.changes
+}
+
+// add keeps the owners of files that were read after find returned the state. It does nothing if forget was called since then, because the read
+// may have missed the change.
+func (c *ownerCache) add(ids []string, owners map[string][]batch.Owner, state int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.changes != state {
+		return
+	}
+	for _, id := range ids {
+		c.keep(id, owners[id])
+	}
+}
+
+// keep stores a file in the newer generation. A full generation replaces the former one. The caller holds the lock.
+func (c *ownerCache) keep(id string, owners []batch.Owner) {
+	if c.newer == nil || len(c.newer) >= maxOwners {
+		c.newer, c.former = map[string][]batch.Owner{}, c.newer
+	}
+	c.newer[id] = owners
+}
+
+// forget removes a file whose record was added or deleted, so that the next request reads the record.
+func (c *ownerCache) forget(id string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.changes++
+	delete(c.newer, id)
+	delete(c.former, id)
+}
+
+// addObject records the owner of an object.
+func (s *Service) addObject(ctx context.Context, o batch.Object) error {
+	defer s.cache.forget(o.ID) // also after an error: the record may have been written
+	return s.Store.AddObject(ctx, o)
+}
+
+// removeObject deletes the record of an object.
+func (s *Service) removeObject(ctx context.Context, o batch.Object) error {
+	defer s.cache.forget(o.ID)
+	return s.Store.RemoveObject(ctx, o)
+}
+
+// fileOwners returns the owners of files by their ids. A file without a record has none.
+func (s *Service) fileOwners(ctx context.Context, files []llm.StoredFile) (map[string][]batch.Owner, error) {
+	if s.Owners == nil || len(files) == 0 {
+		return nil, nil
+	}
+	owners, missing, state := s.cache.find(files)
+	if len(missing) == 0 {
+		return owners, nil
+	}
+	read, err := s.Owners.FileOwners(ctx, missing)
+	if err != nil {
+		return nil, databaseError(err)
+	}
+	for _, o := range read {
+		owners[o.ID] = append(owners[o.ID], o)
+	}
+	s.cache.add(missing, owners, state)
+	return owners, nil
+}
+
+// Bind binds a request to the provider account that holds the files which the request names. It returns NotFound for a file that only other
+// workspaces have recorded. Files without a record pass: operators upload files directly at the provider. See decision 0096.
+func (s *Service) Bind(ctx context.Context, snap *route.Snapshot, workspaceID string, req *llm.Request) error {
+	if len(req.StoredFiles) > llm.MaxStoredFiles {
+		return llm.Errorf(llm.InvalidRequest, "The request names more than %d files of a provider. Send fewer.", llm.MaxStoredFiles)
+	}
+	owners, err := s.fileOwners(ctx, req.StoredFiles)
+	if err != nil {
+		return err
+	}
+	for _, f := range req.StoredFiles {
+		recorded := owners[f.ID]
+		if len(recorded) == 0 {
+			continue
+		}
+		i := slices.IndexFunc(recorded, func(o batch.Owner) bool { return o.WorkspaceID == workspaceID })
+		if i < 0 {
+			e := llm.Errorf(llm.NotFound, "File %q was not found. Upload the file again, or send its content.", show.Shorten(f.ID))
+			e.Param = f.Param
+			return e
+		}
+		if err := bindFile(snap, llm.Account{Provider: recorded[i].Provider, Credential: recorded[i].Credential}, f.Param, req); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// bindFile binds a request to the account that holds a file.
+func bindFile(snap *route.Snapshot, at llm.Account, param string, req *llm.Request) error {
+	only := &req.Controls.Provider.Only
+	var e *llm.Error
+	switch _, ok := reach(snap, at); {
+	case !ok:
+		e = accountRemoved(batch.File)
+	case req.Holder != nil && *req.Holder != at:
+		e = llm.Errorf(llm.InvalidRequest, "The request names objects of several provider accounts, and only one account can serve it. Name objects of one account.")
+	case len(*only) > 0 && !slices.Contains(*only, at.Provider):
+		e = llm.Errorf(llm.InvalidRequest, "The file is stored by %s, which provider.only excludes.", at.Provider)
+	default:
+		*only, req.Holder = []string{at.Provider}, &at
+		return nil
+	}
+	e.Param = param
+	return e
+}
+
+// reach returns the provider of an account, and whether the configuration has the account.
+func reach(snap *route.Snapshot, at llm.Account) (*provider.Provider, bool) {
+	p, ok := snap.Provider(at.Provider)
+	if !ok || at.Credential == "" {
+		return p, ok
+	}
+	return p, slices.ContainsFunc(p.Credentials, func(c provider.Credential) bool { return c.ID == at.Credential })
+}
+
+// accountRemoved returns the error for an object of an account that the configuration does not have.
+func accountRemoved(kind batch.Kind) *llm.Error {
+	return llm.Errorf(llm.NotFound, "The %s cannot be reached: the provider account that stores it was removed from the configuration.", kind)
+}

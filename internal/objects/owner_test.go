@@ -1,0 +1,128 @@
+package objects
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead/internal/batch"
+	"fairlead/internal/llm"
+)
+
+func named(ids ...string) (files []llm.StoredFile) {
+	for _, id := range ids {
+		files = append(files, llm.StoredFile{ID: id, Param: "p"})
+	}
+	return files
+}
+
+func TestOwnerCacheIsBoundedAndKeepsUsedFiles(t *testing.T) {
+	t.Parallel()
+	var c ownerCache
+	own := map[string][]batch.Owner{"used": {{WorkspaceID: "ws", ID: "used", Provider: "p", Credential: "p#1"}}}
+	c.add([]string{"used", "unused"}, own, 0)
+	for i := range 5 * maxOwners {
+		c.add([]string{strconv.Itoa(i)}, nil, 0)
+		if i%(maxOwners/2) == 0 {
+			if got, missing, _ := c.find(named("used")); len(missing) > 0 || cmp.Diff(own, got) != "" {
+				t.Fatalf("a used file is lost after %d others", i)
+			}
+		}
+	}
+	if n := len(c.newer) + len(c.former); n > 2*maxOwners {
+		t.Errorf("%d files are kept", n)
+	}
+	if _, missing, _ := c.find(named("unused")); len(missing) != 1 {
+		t.Error("an unused file is kept")
+	}
+	c.forget("used")
+	if _, missing, _ := c.find(named("used")); len(missing) != 1 {
+		t.Error("a forgotten file is found")
+	}
+}
+
+func TestOwnerCacheDropsResultsOfReadsBeforeAChange(t *testing.T) {
+	t.Parallel()
+	var c ownerCache
+	_, missing, state := c.find(named("f"))
+	c.forget("f") // its record was added after the read
+	c.add(missing, nil, state)
+	_, missing, state = c.find(named("f"))
+	if diff := cmp.Diff([]string{"f"}, missing); diff != "" {
+		t.Error(diff)
+	}
+	c.add(missing, nil, state)
+	if owners, missing, _ := c.find(named("f")); len(missing) > 0 || cmp.Diff(map[string][]batch.Owner{"f": nil}, owners) != "" {
+		t.Errorf("owners %v, missing %v", owners, missing)
+	}
+}
+
+// ownerStore has the owners of files.
+type ownerStore struct {
+	batch.Store // nil
+
+	owners []batch.Owner
+	read   [][]string // ids of each read
+	err    error
+}
+
+func (s *ownerStore) FileOwners(_ context.Context, ids []string) (list []batch.Owner, err error) {
+	s.read = append(s.read, ids)
+	for _, id := range ids {
+		for _, o := range s.owners {
+			if o.ID == id {
+				list = append(list, o)
+			}
+		}
+	}
+	return list, s.err
+}
+
+func (s *ownerStore) AddObject(_ context.Context, o batch.Object) error {
+	s.owners = append(s.owners, batch.Owner{WorkspaceID: o.WorkspaceID, ID: o.ID, Provider: o.Provider, Credential: o.Credential})
+	return nil
+}
+
+func TestOwnersAreReadInOneQuery(t *testing.T) {
+	t.Parallel()
+	db := &ownerStore{owners: []batch.Owner{{WorkspaceID: "a", ID: "shared"}, {WorkspaceID: "b", ID: "shared"}, {WorkspaceID: "b", ID: "one"}}}
+	s := Service{Store: db, Owners: db}
+	files := named("one", "unknown", "shared", strings.Repeat("x", 300), "nul\x00", "bad\xff")
+	for range 3 {
+		owners, err := s.fileOwners(t.Context(), files)
+		if err != nil || len(owners["shared"]) != 2 || len(owners["one"]) != 1 || len(owners["unknown"]) != 0 {
+			t.Fatalf("%v, %v", owners, err)
+		}
+	}
+	if diff := cmp.Diff([][]string{{"one", "unknown", "shared"}}, db.read); diff != "" {
+		t.Error(diff)
+	}
+	// A new record replaces the result that the file has none.
+	if err := s.addObject(t.Context(), batch.Object{WorkspaceID: "a", Kind: batch.File, ID: "unknown"}); err != nil {
+		t.Fatal(err)
+	}
+	if owners, err := s.fileOwners(t.Context(), files); err != nil || len(owners["unknown"]) != 1 {
+		t.Errorf("after the record was added: %v, %v", owners, err)
+	}
+	if diff := cmp.Diff([]string{"unknown"}, db.read[len(db.read)-1]); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestOwnersNeedTheDatabase(t *testing.T) {
+	t.Parallel()
+	s := Service{Owners: &ownerStore{err: errors.New("unreachable")}}
+	for range 2 {
+		if _, err := s.fileOwners(t.Context(), named("f")); err == nil || llm.AsError(err).Kind != llm.LedgerUnavailable {
+			t.Errorf("%v", err)
+		}
+	}
+	none := Service{}
+	if owners, err := none.fileOwners(t.Context(), named("f")); owners != nil || err != nil {
+		t.Errorf("without files and batches: %v, %v", owners, err)
+	}
+}
