@@ -23,7 +23,7 @@ export CGO_ENABLED := 0
 export GOFLAGS     := $(filter-out $(BUILD_FLAGS),$(GOFLAGS)) $(BUILD_FLAGS)
 
 # Black-box tests and benchmarks need the built binary or services and have their own targets.
-UNIT_PACKAGES = $(shell $(GO) list ./... | grep -Ev '^fairlead/(test|bench)(/|$$)')
+UNIT_PACKAGES = $(shell $(GO) list ./... | grep -Ev '^fairlead.dev/(test|bench)(/|$$)')
 
 # Tests that measure CPU time, memory or allocations: meaningless under the race detector.
 COST_TESTS := Cost|Memory|Allocates|TimeOfAKeyCheck
@@ -85,7 +85,7 @@ unit: ## run the package tests, with the race detector where goroutines share me
 	scripts/unit-tests.sh $(UNIT_PACKAGES)
 
 # Packages that use services are tested once, by the target services.
-unit-rest: UNIT_PACKAGES = $(shell $(GO) list ./... | grep -Ev '^fairlead/(test|bench)(/|$$)' | grep -vxFf <(scripts/service-packages.sh; echo none))
+unit-rest: UNIT_PACKAGES = $(shell $(GO) list ./... | grep -Ev '^fairlead.dev/(test|bench)(/|$$)' | grep -vxFf <(scripts/service-packages.sh; echo none))
 unit-rest: unit
 
 costs: ## run the tests of CPU time, memory and timing, without the race detector

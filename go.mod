@@ -1,4 +1,4 @@
-module fairlead
+module fairlead.dev
 
 go 1.26.0
 

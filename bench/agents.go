@@ -8,9 +8,9 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"fairlead/bench/agent"
-	"fairlead/bench/load"
-	"fairlead/bench/upstream"
+	"fairlead.dev/bench/agent"
+	"fairlead.dev/bench/load"
+	"fairlead.dev/bench/upstream"
 )
 
 // agentResults are the runs of each format on each server.

@@ -16,7 +16,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"fairlead/bench/load"
+	"fairlead.dev/bench/load"
 )
 
 // compareBuilds measures two builds of Fairlead alternately, with and without TLS between clients and gateway. Agent sessions run without

@@ -8,7 +8,7 @@ import (
 	"net/http"
 	"time"
 
-	"fairlead/bench/load"
+	"fairlead.dev/bench/load"
 )
 
 // bare is the name of a server that answers every request with the same bytes.

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"fairlead/bench/load"
+	"fairlead.dev/bench/load"
 )
 
 // startUp is the time after which every server has finished its startup work.

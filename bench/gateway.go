@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"fairlead/bench/load"
+	"fairlead.dev/bench/load"
 )
 
 // deployment is the size of a gateway's configuration and data.

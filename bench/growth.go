@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"fairlead/bench/load"
+	"fairlead.dev/bench/load"
 )
 
 // growing lists the quantities that can be increased, and the steps.

@@ -11,7 +11,7 @@ import (
 
 	_ "modernc.org/sqlite" // the driver "sqlite"
 
-	"fairlead/internal/id"
+	"fairlead.dev/internal/id"
 )
 
 // multiply adds n copies of a stored key or request to a data folder. No gateway may use the folder at the same time.

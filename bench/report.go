@@ -6,7 +6,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"fairlead/bench/load"
+	"fairlead.dev/bench/load"
 )
 
 // figure is a row of the table: a measured value with its required and its desired limit.

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/bench/load"
+	"fairlead.dev/bench/load"
 )
 
 func TestEveryBoundHasItsMark(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 	"net/url"
 	"sync"
 
-	"fairlead/bench/upstream"
+	"fairlead.dev/bench/upstream"
 )
 
 // serveUpstream runs a provider with minimal overhead.

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"fairlead/bench/load"
+	"fairlead.dev/bench/load"
 )
 
 // Servers of a comparison.

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"time"
 
-	"fairlead/bench/load"
-	"fairlead/bench/upstream"
+	"fairlead.dev/bench/load"
+	"fairlead.dev/bench/upstream"
 )
 
 // workload is a kind of traffic.

@@ -12,6 +12,6 @@ mapfile -t readers < <(grep -rlE 'FAIRLEAD_TEST_(POSTGRES|REDIS)' --include='*.g
 		if compgen -G "$reader/*_test.go" >/dev/null; then
 			echo "$reader"
 		fi
-		grep -rl "\"fairlead/$reader\"" --include='*_test.go' internal | directories || true
+		grep -rl "\"fairlead.dev/$reader\"" --include='*_test.go' internal | directories || true
 	done
-} | sort -u | sed 's|^|fairlead/|'
+} | sort -u | sed 's|^|fairlead.dev/|'

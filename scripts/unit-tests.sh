@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 
 race=() plain=()
 for package in "$@"; do
-	if find "${package#fairlead/}" -maxdepth 1 -name '*.go' ! -name '*_test.go' \
+	if find "${package#fairlead.dev/}" -maxdepth 1 -name '*.go' ! -name '*_test.go' \
 		-exec grep -qE '\bgo (func|[a-z]+[.(])|\.Go\(|sync\.(RW)?Mutex|sync\.Map|\batomic\.[A-Z]' {} + ; then
 		race+=("$package")
 	else

@@ -1,9 +1,9 @@
-module fairlead/test
+module fairlead.dev/test
 
 go 1.26.0
 
 require (
-	fairlead v0.0.0-00010101000000-000000000000
+	fairlead.dev v0.0.0-00010101000000-000000000000
 	github.com/Shopify/toxiproxy/v2 v2.5.0
 	github.com/coder/websocket v1.8.15
 	github.com/dexidp/dex v0.0.0-20240807174518-43956db7fd75
@@ -185,4 +185,4 @@ require (
 	pgregory.net/rapid v1.3.0 // indirect
 )
 
-replace fairlead => ../
+replace fairlead.dev => ../

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"testing"
 
-	"fairlead/bench/agent"
+	"fairlead.dev/bench/agent"
 )
 
 func TestSessionsGrowAsAgentsDo(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"fairlead/bench/agent"
+	"fairlead.dev/bench/agent"
 )
 
 // AgentSpec is the traffic of coding agents. All sessions run their turns at the same time, so that the CPU time of a target can be

@@ -12,8 +12,8 @@ import (
 	"strconv"
 	"time"
 
-	"fairlead/bench/agent"
-	"fairlead/bench/http1"
+	"fairlead.dev/bench/agent"
+	"fairlead.dev/bench/http1"
 )
 
 // caller sends one request after the other over its own connection.

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"fairlead/internal/requestlog"
-	"fairlead/internal/store"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/store"
 )
 
 // patience is the maximum time for which one query is repeated. A slower query needs fewer samples.

@@ -15,14 +15,14 @@ import (
 	"strings"
 	"time"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/money"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/route"
-	"fairlead/internal/store"
-	"fairlead/internal/store/figurestore"
-	"fairlead/internal/store/reportstore"
-	"fairlead/internal/store/sqldb"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/route"
+	"fairlead.dev/internal/store"
+	"fairlead.dev/internal/store/figurestore"
+	"fairlead.dev/internal/store/reportstore"
+	"fairlead.dev/internal/store/sqldb"
 )
 
 // Sizes of the traffic that -bulk generates. Six of ten requests belong to a session of 12 requests. Ten days are generated and repeated, so a

@@ -10,8 +10,8 @@ import (
 	"syscall"
 	"time"
 
-	"fairlead/internal/requestlog"
-	"fairlead/internal/store"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/store"
 )
 
 // batch is the number of entries per write, about as many as the spool delivers under load.

@@ -20,7 +20,7 @@ import (
 	"strings"
 	"time"
 
-	"fairlead/internal/store"
+	"fairlead.dev/internal/store"
 )
 
 func main() {

@@ -13,7 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
 
-	"fairlead/internal/store/pgtest"
+	"fairlead.dev/internal/store/pgtest"
 )
 
 // place is the location of the data.

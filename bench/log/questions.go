@@ -9,11 +9,11 @@ import (
 	"strings"
 	"time"
 
-	"fairlead/internal/id"
-	"fairlead/internal/money"
-	"fairlead/internal/report"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/store"
+	"fairlead.dev/internal/id"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/report"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/store"
 )
 
 // Maximum durations of page queries on the server.

@@ -15,7 +15,7 @@ import (
 	"slices"
 	"strings"
 
-	"fairlead/internal/predict"
+	"fairlead.dev/internal/predict"
 )
 
 //go:embed pairs.txt

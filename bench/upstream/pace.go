@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"fairlead/bench/agent"
+	"fairlead.dev/bench/agent"
 )
 
 // Pace describes how a response is streamed.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"fairlead/bench/agent"
+	"fairlead.dev/bench/agent"
 )
 
 // script holds all responses of the upstream, ready to send.

@@ -9,7 +9,7 @@ import (
 	"net"
 	"time"
 
-	"fairlead/bench/http1"
+	"fairlead.dev/bench/http1"
 )
 
 // Serve accepts connections until ctx ends. Open connections are served until their clients close them.

@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"fairlead/internal/cli"
-	"fairlead/internal/cli/clitest"
+	"fairlead.dev/internal/cli"
+	"fairlead.dev/internal/cli/clitest"
 )
 
 func TestMistakesAreUsageErrorsWithAFix(t *testing.T) {

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"fairlead/internal/cli"
-	"fairlead/internal/cli/clitest"
+	"fairlead.dev/internal/cli"
+	"fairlead.dev/internal/cli/clitest"
 )
 
 // TestListsKeepTheirMainColumnsAtEveryWidth checks that a narrow terminal does not hide the main columns of a list.

@@ -6,8 +6,8 @@ import (
 	"errors"
 	"time"
 
-	"fairlead/internal/money"
-	"fairlead/internal/redact"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/redact"
 )
 
 // Errors that stores return.

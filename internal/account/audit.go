@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"fairlead/internal/id"
+	"fairlead.dev/internal/id"
 )
 
 // AuditEvent records a change. It never contains secrets.

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"fairlead/internal/account"
-	"fairlead/internal/vault"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/vault"
 )
 
 // TestSecretsAreNeverStored uses every kind of secret and checks that none appears in a database file, the audit log or an error.

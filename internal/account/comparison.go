@@ -3,7 +3,7 @@ package account
 import (
 	"net/url"
 
-	"fairlead/internal/money"
+	"fairlead.dev/internal/money"
 )
 
 // Comparison configures how routed responses are compared with the responses of a baseline model.

@@ -8,9 +8,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/account"
-	"fairlead/internal/llm"
-	"fairlead/internal/money"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/money"
 )
 
 func comparing(change func(*account.Comparison)) account.WorkspaceChange {

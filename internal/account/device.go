@@ -5,7 +5,7 @@ import (
 	"encoding/hex"
 	"strings"
 
-	"fairlead/internal/account/secret"
+	"fairlead.dev/internal/account/secret"
 )
 
 // deviceIDLength is the length of a device ID in characters: about 95 random bits.

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"fairlead/internal/account"
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/llm"
 )
 
 // exhaust uses up the sign-in attempts for an account from unknown devices.

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"fairlead/internal/account/secret"
-	"fairlead/internal/id"
+	"fairlead.dev/internal/account/secret"
+	"fairlead.dev/internal/id"
 )
 
 const invitationLife = 7 * 24 * time.Hour

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"time"
 
-	"fairlead/internal/account/secret"
-	"fairlead/internal/id"
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/account/secret"
+	"fairlead.dev/internal/id"
+	"fairlead.dev/internal/llm"
 )
 
 // KeyChange holds changed settings; nil fields are unchanged.

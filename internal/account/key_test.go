@@ -10,11 +10,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/account"
-	"fairlead/internal/account/keyring"
-	"fairlead/internal/account/secret"
-	"fairlead/internal/llm"
-	"fairlead/internal/money"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/account/keyring"
+	"fairlead.dev/internal/account/secret"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/money"
 )
 
 func TestKeySettingsAreChecked(t *testing.T) {

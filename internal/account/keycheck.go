@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/llm"
 )
 
 // Limits on the settings of a key.

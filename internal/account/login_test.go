@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/account"
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/llm"
 )
 
 func TestLogin(t *testing.T) {

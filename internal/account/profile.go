@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"strings"
 
-	"fairlead/internal/account/secret"
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/account/secret"
+	"fairlead.dev/internal/llm"
 )
 
 // ProfileChange holds changed settings of an account; nil fields are unchanged.

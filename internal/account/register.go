@@ -10,9 +10,9 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"fairlead/internal/account/secret"
-	"fairlead/internal/id"
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/account/secret"
+	"fairlead.dev/internal/id"
+	"fairlead.dev/internal/llm"
 )
 
 // Registration is the input of Register.

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/internal/account"
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/llm"
 )
 
 func TestRegistrationAfterTheFirstAccount(t *testing.T) {

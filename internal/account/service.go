@@ -10,9 +10,9 @@ import (
 	"time"
 	"unicode"
 
-	"fairlead/internal/account/secret"
-	"fairlead/internal/llm"
-	"fairlead/internal/money"
+	"fairlead.dev/internal/account/secret"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/money"
 )
 
 // Errors that stores return.

@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/internal/account"
-	"fairlead/internal/llm"
-	"fairlead/internal/store"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/store"
 )
 
 const password = "correct horse battery"

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"time"
 
-	"fairlead/internal/account/secret"
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/account/secret"
+	"fairlead.dev/internal/llm"
 )
 
 // Session lifetime.

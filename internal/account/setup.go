@@ -9,8 +9,8 @@ import (
 	"sync"
 	"time"
 
-	"fairlead/internal/account/secret"
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/account/secret"
+	"fairlead.dev/internal/llm"
 )
 
 // The one-time setup code for the first account has 80 random bits, which is too many to guess within its lifetime. Attempts are

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"fairlead/internal/id"
-	"fairlead/internal/redact"
+	"fairlead.dev/internal/id"
+	"fairlead.dev/internal/redact"
 )
 
 // Membership is a workspace with the account's role in it.

@@ -10,10 +10,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/account"
-	"fairlead/internal/llm"
-	"fairlead/internal/money"
-	"fairlead/internal/redact"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/redact"
 )
 
 func TestWorkspaceSettings(t *testing.T) {

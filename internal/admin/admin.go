@@ -3,22 +3,22 @@
 package admin
 
 import (
-	"fairlead/internal/admin/accounts"
-	"fairlead/internal/admin/adminapi"
-	"fairlead/internal/admin/alerts"
-	"fairlead/internal/admin/budgets"
-	"fairlead/internal/admin/comparison"
-	"fairlead/internal/admin/keys"
-	"fairlead/internal/admin/outcomes"
-	"fairlead/internal/admin/overview"
-	"fairlead/internal/admin/playground"
-	"fairlead/internal/admin/policies"
-	"fairlead/internal/admin/proofs"
-	"fairlead/internal/admin/providers"
-	"fairlead/internal/admin/reports"
-	"fairlead/internal/admin/requests"
-	"fairlead/internal/admin/views"
-	"fairlead/internal/admin/workspaces"
+	"fairlead.dev/internal/admin/accounts"
+	"fairlead.dev/internal/admin/adminapi"
+	"fairlead.dev/internal/admin/alerts"
+	"fairlead.dev/internal/admin/budgets"
+	"fairlead.dev/internal/admin/comparison"
+	"fairlead.dev/internal/admin/keys"
+	"fairlead.dev/internal/admin/outcomes"
+	"fairlead.dev/internal/admin/overview"
+	"fairlead.dev/internal/admin/playground"
+	"fairlead.dev/internal/admin/policies"
+	"fairlead.dev/internal/admin/proofs"
+	"fairlead.dev/internal/admin/providers"
+	"fairlead.dev/internal/admin/reports"
+	"fairlead.dev/internal/admin/requests"
+	"fairlead.dev/internal/admin/views"
+	"fairlead.dev/internal/admin/workspaces"
 )
 
 // Parts are the dependencies of the admin API.

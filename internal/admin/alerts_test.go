@@ -8,11 +8,11 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/internal/admin/alerts"
-	"fairlead/internal/admin/overview"
-	"fairlead/internal/alert"
-	"fairlead/internal/llm"
-	"fairlead/internal/vault"
+	"fairlead.dev/internal/admin/alerts"
+	"fairlead.dev/internal/admin/overview"
+	"fairlead.dev/internal/alert"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/vault"
 )
 
 // alertShelf stores alerts in memory. Its channels are not encrypted, and its messages go to sent.

@@ -6,8 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/account"
-	"fairlead/internal/admin/workspaces"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/admin/workspaces"
 )
 
 func TestAuditNamesFormerMembers(t *testing.T) {

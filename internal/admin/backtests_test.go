@@ -12,11 +12,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/admin/policies"
-	"fairlead/internal/admin/requests"
-	"fairlead/internal/replay"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/route"
+	"fairlead.dev/internal/admin/policies"
+	"fairlead.dev/internal/admin/requests"
+	"fairlead.dev/internal/replay"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/route"
 )
 
 // begin starts a backtest.

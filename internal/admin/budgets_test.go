@@ -6,13 +6,13 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/internal/account"
-	"fairlead/internal/admin/budgets"
-	"fairlead/internal/budget"
-	"fairlead/internal/ledger"
-	"fairlead/internal/llm"
-	"fairlead/internal/money"
-	"fairlead/internal/requestlog"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/admin/budgets"
+	"fairlead.dev/internal/budget"
+	"fairlead.dev/internal/ledger"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/requestlog"
 )
 
 // budgetShelf has the budgets of a key and of an end user.

@@ -10,12 +10,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/account"
-	"fairlead/internal/admin/comparison"
-	"fairlead/internal/admin/spending"
-	"fairlead/internal/judge"
-	"fairlead/internal/money"
-	"fairlead/internal/proof"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/admin/comparison"
+	"fairlead.dev/internal/admin/spending"
+	"fairlead.dev/internal/judge"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/proof"
 )
 
 // comparisons is a comparer and a store of comparisons with fixed results.

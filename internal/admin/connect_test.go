@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/admin/providers"
+	"fairlead.dev/internal/admin/providers"
 )
 
 const houseKey = "sk-canary-0123456789"

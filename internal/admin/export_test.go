@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/admin/requests"
-	"fairlead/internal/requestlog"
+	"fairlead.dev/internal/admin/requests"
+	"fairlead.dev/internal/requestlog"
 )
 
 // exportPage is the number of entries that an export reads at a time.

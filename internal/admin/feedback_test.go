@@ -6,9 +6,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/admin/policies"
-	"fairlead/internal/admin/requests"
-	"fairlead/internal/feedback"
+	"fairlead.dev/internal/admin/policies"
+	"fairlead.dev/internal/admin/requests"
+	"fairlead.dev/internal/feedback"
 )
 
 func TestRatingReplacesEarlierRating(t *testing.T) {

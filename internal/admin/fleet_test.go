@@ -7,10 +7,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/admin/overview"
-	"fairlead/internal/admin/policies"
-	"fairlead/internal/admin/providers"
-	"fairlead/internal/requestlog"
+	"fairlead.dev/internal/admin/overview"
+	"fairlead.dev/internal/admin/policies"
+	"fairlead.dev/internal/admin/providers"
+	"fairlead.dev/internal/requestlog"
 )
 
 func TestModelPricesAreDecimalStrings(t *testing.T) {

@@ -8,10 +8,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/account"
-	"fairlead/internal/admin/keys"
-	"fairlead/internal/money"
-	"fairlead/internal/requestlog"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/admin/keys"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/requestlog"
 )
 
 func TestKeysAreListedWithSpendingInOneCall(t *testing.T) {

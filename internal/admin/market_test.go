@@ -10,15 +10,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/admin/policies"
-	"fairlead/internal/admin/providers"
-	"fairlead/internal/catalog"
-	"fairlead/internal/health"
-	"fairlead/internal/llm"
-	"fairlead/internal/predict"
-	"fairlead/internal/quality"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/route"
+	"fairlead.dev/internal/admin/policies"
+	"fairlead.dev/internal/admin/providers"
+	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/health"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/predict"
+	"fairlead.dev/internal/quality"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/route"
 )
 
 func (f *fleet) Catalog() *catalog.Catalog {

@@ -7,10 +7,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/admin/outcomes"
-	"fairlead/internal/feedback"
-	"fairlead/internal/learn"
-	"fairlead/internal/predict"
+	"fairlead.dev/internal/admin/outcomes"
+	"fairlead.dev/internal/feedback"
+	"fairlead.dev/internal/learn"
+	"fairlead.dev/internal/predict"
 )
 
 // learner is an in-memory learner with outcomes.

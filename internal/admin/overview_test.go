@@ -9,13 +9,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/account"
-	"fairlead/internal/admin/overview"
-	"fairlead/internal/admin/providers"
-	"fairlead/internal/admin/requests"
-	"fairlead/internal/id"
-	"fairlead/internal/money"
-	"fairlead/internal/requestlog"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/admin/overview"
+	"fairlead.dev/internal/admin/providers"
+	"fairlead.dev/internal/admin/requests"
+	"fairlead.dev/internal/id"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/requestlog"
 )
 
 func TestOverviewReturnsAllParts(t *testing.T) {

@@ -10,12 +10,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/admin/adminapi"
-	"fairlead/internal/admin/policies"
-	"fairlead/internal/policy"
-	"fairlead/internal/policy/condition"
-	"fairlead/internal/policystore"
-	"fairlead/internal/requestlog"
+	"fairlead.dev/internal/admin/adminapi"
+	"fairlead.dev/internal/admin/policies"
+	"fairlead.dev/internal/policy"
+	"fairlead.dev/internal/policy/condition"
+	"fairlead.dev/internal/policystore"
+	"fairlead.dev/internal/requestlog"
 )
 
 const (

@@ -6,8 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/admin/policies"
-	"fairlead/internal/requestlog"
+	"fairlead.dev/internal/admin/policies"
+	"fairlead.dev/internal/requestlog"
 )
 
 func TestDraftIsComparedWithActivePolicies(t *testing.T) {

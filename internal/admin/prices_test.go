@@ -7,9 +7,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/admin/providers"
-	"fairlead/internal/catalog"
-	"fairlead/internal/money"
+	"fairlead.dev/internal/admin/providers"
+	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/money"
 )
 
 func TestPricesAreSetAndRemoved(t *testing.T) {

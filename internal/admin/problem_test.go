@@ -11,8 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/admin/adminapi"
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/admin/adminapi"
+	"fairlead.dev/internal/llm"
 )
 
 func TestUnknownPathsReturnErrorBody(t *testing.T) {

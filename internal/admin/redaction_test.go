@@ -7,11 +7,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/account"
-	"fairlead/internal/admin/adminapi"
-	"fairlead/internal/admin/overview"
-	"fairlead/internal/admin/workspaces"
-	"fairlead/internal/redact"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/admin/adminapi"
+	"fairlead.dev/internal/admin/overview"
+	"fairlead.dev/internal/admin/workspaces"
+	"fairlead.dev/internal/redact"
 )
 
 func TestRedactionIsPartOfTheWorkspace(t *testing.T) {

@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/internal/admin/reports"
-	"fairlead/internal/admin/views"
-	"fairlead/internal/money"
-	"fairlead/internal/report"
-	"fairlead/internal/requestlog"
+	"fairlead.dev/internal/admin/reports"
+	"fairlead.dev/internal/admin/views"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/report"
+	"fairlead.dev/internal/requestlog"
 )
 
 // sliceReader returns the same groups for every query with groups.

@@ -7,13 +7,13 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/internal/admin/policies"
-	"fairlead/internal/feedback"
-	"fairlead/internal/llm"
-	"fairlead/internal/policy"
-	"fairlead/internal/policystore"
-	"fairlead/internal/replay"
-	"fairlead/internal/requestlog"
+	"fairlead.dev/internal/admin/policies"
+	"fairlead.dev/internal/feedback"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/policy"
+	"fairlead.dev/internal/policystore"
+	"fairlead.dev/internal/replay"
+	"fairlead.dev/internal/requestlog"
 )
 
 // namesOfAcme returns the names that policies in these tests can refer to.

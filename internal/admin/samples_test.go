@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"fairlead/internal/admin/accounts"
-	"fairlead/internal/admin/adminapi"
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/admin/accounts"
+	"fairlead.dev/internal/admin/adminapi"
+	"fairlead.dev/internal/llm"
 )
 
 // samples is a run of three requests. It waits for the test before each request.

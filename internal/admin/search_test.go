@@ -7,8 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/admin/requests"
-	"fairlead/internal/requestlog"
+	"fairlead.dev/internal/admin/requests"
+	"fairlead.dev/internal/requestlog"
 )
 
 func TestSearchReturnsExcerpts(t *testing.T) {

@@ -9,9 +9,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/account"
-	"fairlead/internal/admin/accounts"
-	"fairlead/internal/admin/adminapi"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/admin/accounts"
+	"fairlead.dev/internal/admin/adminapi"
 )
 
 func TestSessionDescribesAccountAndServer(t *testing.T) {

@@ -7,12 +7,12 @@ import (
 	"strings"
 	"testing"
 
-	"fairlead/internal/account"
-	"fairlead/internal/account/factor"
-	"fairlead/internal/account/passkey"
-	"fairlead/internal/admin/accounts"
-	"fairlead/internal/llm"
-	"fairlead/internal/sso"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/account/factor"
+	"fairlead.dev/internal/account/passkey"
+	"fairlead.dev/internal/admin/accounts"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/sso"
 )
 
 // signOn is an identity provider and the second factors of all accounts.

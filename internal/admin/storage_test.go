@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/admin/overview"
+	"fairlead.dev/internal/admin/overview"
 )
 
 const (

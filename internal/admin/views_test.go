@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/admin/views"
-	"fairlead/internal/savedview"
+	"fairlead.dev/internal/admin/views"
+	"fairlead.dev/internal/savedview"
 )
 
 // viewShelf stores views in memory.

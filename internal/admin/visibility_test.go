@@ -5,11 +5,11 @@ import (
 	"strings"
 	"testing"
 
-	"fairlead/internal/account"
-	"fairlead/internal/admin/requests"
-	"fairlead/internal/llm"
-	"fairlead/internal/money"
-	"fairlead/internal/requestlog"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/admin/requests"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/requestlog"
 )
 
 // Texts that only some callers may read.

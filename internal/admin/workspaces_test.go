@@ -7,11 +7,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/account"
-	"fairlead/internal/admin/accounts"
-	"fairlead/internal/admin/adminapi"
-	"fairlead/internal/admin/workspaces"
-	"fairlead/internal/money"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/admin/accounts"
+	"fairlead.dev/internal/admin/adminapi"
+	"fairlead.dev/internal/admin/workspaces"
+	"fairlead.dev/internal/money"
 )
 
 func TestWorkspaceUpdateDistinguishesNullFromAbsent(t *testing.T) {

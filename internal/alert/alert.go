@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/llm"
 )
 
 // Kind is the figure that a rule watches.

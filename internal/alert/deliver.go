@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/vault"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/vault"
 )
 
 // Doer makes HTTP calls. It rejects addresses that workspaces may not call, and follows no redirects.

@@ -22,7 +22,7 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/internal/vault"
+	"fairlead.dev/internal/vault"
 )
 
 // plainSealer stores secrets without encryption.

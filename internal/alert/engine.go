@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"fairlead/internal/id"
+	"fairlead.dev/internal/id"
 )
 
 // EngineStore stores the states of rules and the deliveries of events. Both are changed with compare-and-set, so that several replicas

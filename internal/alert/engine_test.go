@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/requestlog"
+	"fairlead.dev/internal/requestlog"
 )
 
 // desk is the database of one rule with one channel.

@@ -4,7 +4,7 @@ import (
 	"math"
 	"time"
 
-	"fairlead/internal/id"
+	"fairlead.dev/internal/id"
 )
 
 // Measurement is the current value of a rule's figure for one subject.

@@ -8,11 +8,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/account"
-	"fairlead/internal/budget"
-	"fairlead/internal/ledger"
-	"fairlead/internal/money"
-	"fairlead/internal/requestlog"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/budget"
+	"fairlead.dev/internal/ledger"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/requestlog"
 )
 
 var noon = time.Date(2026, 11, 17, 12, 0, 0, 0, time.UTC) // a Tuesday

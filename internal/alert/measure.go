@@ -8,10 +8,10 @@ import (
 	"sync"
 	"time"
 
-	"fairlead/internal/account"
-	"fairlead/internal/budget"
-	"fairlead/internal/proof"
-	"fairlead/internal/requestlog"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/budget"
+	"fairlead.dev/internal/proof"
+	"fairlead.dev/internal/requestlog"
 )
 
 // Report is a figure of one replica: its open circuits or its spool.

@@ -12,10 +12,10 @@ import (
 	"time"
 	"unicode"
 
-	"fairlead/internal/account"
-	"fairlead/internal/id"
-	"fairlead/internal/limit"
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/id"
+	"fairlead.dev/internal/limit"
+	"fairlead.dev/internal/llm"
 )
 
 // Limits of a workspace.

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/internal/account"
-	"fairlead/internal/limit"
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/limit"
+	"fairlead.dev/internal/llm"
 )
 
 // memory is a store of one workspace.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"fairlead/internal/money"
+	"fairlead.dev/internal/money"
 )
 
 // Format formats a value in its unit.

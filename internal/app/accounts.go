@@ -5,15 +5,15 @@ import (
 	"fmt"
 	"time"
 
-	"fairlead/internal/account"
-	"fairlead/internal/account/factor"
-	"fairlead/internal/account/keyring"
-	"fairlead/internal/account/passkey"
-	"fairlead/internal/config"
-	"fairlead/internal/egress"
-	"fairlead/internal/settings"
-	"fairlead/internal/sso"
-	"fairlead/internal/vault"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/account/factor"
+	"fairlead.dev/internal/account/keyring"
+	"fairlead.dev/internal/account/passkey"
+	"fairlead.dev/internal/config"
+	"fairlead.dev/internal/egress"
+	"fairlead.dev/internal/settings"
+	"fairlead.dev/internal/sso"
+	"fairlead.dev/internal/vault"
 )
 
 // keysOutliveStore is how long cached keys are accepted while the database is unavailable.

@@ -4,12 +4,12 @@ import (
 	"context"
 	"time"
 
-	"fairlead/internal/account"
-	"fairlead/internal/alert"
-	"fairlead/internal/budget"
-	"fairlead/internal/config"
-	"fairlead/internal/egress"
-	"fairlead/internal/settings"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/alert"
+	"fairlead.dev/internal/budget"
+	"fairlead.dev/internal/config"
+	"fairlead.dev/internal/egress"
+	"fairlead.dev/internal/settings"
 )
 
 // alertParts are the components of alerts.

@@ -12,16 +12,16 @@ import (
 	"sync/atomic"
 	"time"
 
-	"fairlead/internal/attempt"
-	"fairlead/internal/cascade"
-	"fairlead/internal/config"
-	"fairlead/internal/gateway"
-	"fairlead/internal/memory"
-	"fairlead/internal/providerset"
-	"fairlead/internal/settings"
-	"fairlead/internal/telemetry"
-	"fairlead/internal/wire/chat"
-	"fairlead/internal/wire/responses"
+	"fairlead.dev/internal/attempt"
+	"fairlead.dev/internal/cascade"
+	"fairlead.dev/internal/config"
+	"fairlead.dev/internal/gateway"
+	"fairlead.dev/internal/memory"
+	"fairlead.dev/internal/providerset"
+	"fairlead.dev/internal/settings"
+	"fairlead.dev/internal/telemetry"
+	"fairlead.dev/internal/wire/chat"
+	"fairlead.dev/internal/wire/responses"
 )
 
 // Options configure a server.

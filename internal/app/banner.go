@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"fairlead/internal/config"
-	"fairlead/internal/providerset"
+	"fairlead.dev/internal/config"
+	"fairlead.dev/internal/providerset"
 )
 
 // printBanner writes the start-up banner for a terminal. It contains no complete secret and only addresses that can be opened.

@@ -4,10 +4,10 @@ import (
 	"slices"
 	"time"
 
-	"fairlead/internal/budget"
-	"fairlead/internal/ledger"
-	"fairlead/internal/policy"
-	"fairlead/internal/session"
+	"fairlead.dev/internal/budget"
+	"fairlead.dev/internal/ledger"
+	"fairlead.dev/internal/policy"
+	"fairlead.dev/internal/session"
 )
 
 // budgetService returns the reader of budgets. It uses the sums of the ledger, which this replica may share with others.

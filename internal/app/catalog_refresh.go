@@ -7,9 +7,9 @@ import (
 	"reflect"
 	"time"
 
-	"fairlead/internal/catalog/bundle"
-	"fairlead/internal/catalogfile"
-	"fairlead/internal/config"
+	"fairlead.dev/internal/catalog/bundle"
+	"fairlead.dev/internal/catalogfile"
+	"fairlead.dev/internal/config"
 )
 
 // catalogLook is the interval at which the catalog file is checked for a due read.

@@ -7,19 +7,19 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"fairlead/internal/account"
-	"fairlead/internal/budget"
-	"fairlead/internal/cluster"
-	"fairlead/internal/config"
-	"fairlead/internal/health"
-	"fairlead/internal/id"
-	"fairlead/internal/ledger"
-	"fairlead/internal/limit"
-	"fairlead/internal/outline"
-	"fairlead/internal/reasoning"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/responsecache"
-	"fairlead/internal/session"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/budget"
+	"fairlead.dev/internal/cluster"
+	"fairlead.dev/internal/config"
+	"fairlead.dev/internal/health"
+	"fairlead.dev/internal/id"
+	"fairlead.dev/internal/ledger"
+	"fairlead.dev/internal/limit"
+	"fairlead.dev/internal/outline"
+	"fairlead.dev/internal/reasoning"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/responsecache"
+	"fairlead.dev/internal/session"
 )
 
 const (

@@ -3,17 +3,17 @@ package app
 import (
 	"fmt"
 
-	"fairlead/internal/config"
-	"fairlead/internal/id"
-	"fairlead/internal/llm"
-	"fairlead/internal/maintenance"
-	"fairlead/internal/outline"
-	"fairlead/internal/rawjson"
-	"fairlead/internal/redaction"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/settings"
-	"fairlead/internal/spool"
-	"fairlead/internal/store/logstore"
+	"fairlead.dev/internal/config"
+	"fairlead.dev/internal/id"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/maintenance"
+	"fairlead.dev/internal/outline"
+	"fairlead.dev/internal/rawjson"
+	"fairlead.dev/internal/redaction"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/settings"
+	"fairlead.dev/internal/spool"
+	"fairlead.dev/internal/store/logstore"
 )
 
 // logParts holds the components of the request log.

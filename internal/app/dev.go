@@ -10,9 +10,9 @@ import (
 	"net/url"
 	"strings"
 
-	"fairlead/internal/account"
-	"fairlead/internal/admin/adminapi"
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/admin/adminapi"
+	"fairlead.dev/internal/llm"
 )
 
 // devEmail is the email address of the account that `serve --dev` signs in.

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"fairlead/internal/requestlog"
+	"fairlead.dev/internal/requestlog"
 )
 
 // eraser deletes entries, including those that are still in the spool.

@@ -4,14 +4,14 @@ import (
 	"context"
 	"time"
 
-	"fairlead/internal/config"
-	"fairlead/internal/id"
-	"fairlead/internal/otlp"
-	"fairlead/internal/redaction"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/spool"
-	"fairlead/internal/telemetry"
-	"fairlead/internal/transcript"
+	"fairlead.dev/internal/config"
+	"fairlead.dev/internal/id"
+	"fairlead.dev/internal/otlp"
+	"fairlead.dev/internal/redaction"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/spool"
+	"fairlead.dev/internal/telemetry"
+	"fairlead.dev/internal/transcript"
 )
 
 // exportTime limits how long the export of the last traces and metrics delays the shutdown.

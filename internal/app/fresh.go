@@ -5,8 +5,8 @@ import (
 	"errors"
 	"time"
 
-	"fairlead/internal/requestlog"
-	"fairlead/internal/spool"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/spool"
 )
 
 // settleTime is how long a reader waits until entries in the spool are delivered.

@@ -4,11 +4,11 @@ import (
 	"slices"
 	"strings"
 
-	"fairlead/internal/admin/policies"
-	"fairlead/internal/catalog"
-	"fairlead/internal/health"
-	"fairlead/internal/quality"
-	"fairlead/internal/route"
+	"fairlead.dev/internal/admin/policies"
+	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/health"
+	"fairlead.dev/internal/quality"
+	"fairlead.dev/internal/route"
 )
 
 // market describes all models of the catalog, and targets of providers that are not connected.

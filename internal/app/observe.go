@@ -7,11 +7,11 @@ import (
 	"strings"
 	"time"
 
-	"fairlead/internal/health"
-	"fairlead/internal/money"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/session"
-	"fairlead/internal/telemetry"
+	"fairlead.dev/internal/health"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/session"
+	"fairlead.dev/internal/telemetry"
 )
 
 // observe handles every finished request. The log line, the metrics and the live view are derived from its entry.

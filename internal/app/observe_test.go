@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/internal/money"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/spool"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/spool"
 )
 
 func TestSpentCountsEntriesInSpoolAndStoreOnce(t *testing.T) {

@@ -3,11 +3,11 @@ package app
 import (
 	"context"
 
-	"fairlead/internal/feedback"
-	"fairlead/internal/judge"
-	"fairlead/internal/proof"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/route"
+	"fairlead.dev/internal/feedback"
+	"fairlead.dev/internal/judge"
+	"fairlead.dev/internal/proof"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/route"
 )
 
 // countTrial counts a finished request towards the exploration of its workspace.

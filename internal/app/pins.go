@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"fairlead/internal/account"
+	"fairlead.dev/internal/account"
 )
 
 // pinTime limits how long the first embedding request of a workspace waits until the pinned model is stored. This is the only

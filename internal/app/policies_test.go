@@ -10,10 +10,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/catalog"
-	"fairlead/internal/config"
-	"fairlead/internal/providerset"
-	"fairlead/internal/simulator"
+	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/config"
+	"fairlead.dev/internal/providerset"
+	"fairlead.dev/internal/simulator"
 )
 
 // loadText loads a configuration file that contains text.

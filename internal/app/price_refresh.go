@@ -6,10 +6,10 @@ import (
 	"os"
 	"time"
 
-	"fairlead/internal/catalog/importer"
-	"fairlead/internal/config"
-	"fairlead/internal/config/file"
-	"fairlead/internal/pricebook"
+	"fairlead.dev/internal/catalog/importer"
+	"fairlead.dev/internal/config"
+	"fairlead.dev/internal/config/file"
+	"fairlead.dev/internal/pricebook"
 )
 
 const (

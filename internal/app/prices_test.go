@@ -15,12 +15,12 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/internal/catalog"
-	"fairlead/internal/catalog/importer"
-	"fairlead/internal/config"
-	"fairlead/internal/egress"
-	"fairlead/internal/money"
-	"fairlead/internal/pricebook"
+	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/catalog/importer"
+	"fairlead.dev/internal/config"
+	"fairlead.dev/internal/egress"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/pricebook"
 )
 
 func priceOf(t *testing.T, b pricebook.Book, provider, model string) *catalog.Price {

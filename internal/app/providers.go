@@ -5,14 +5,14 @@ import (
 	"fmt"
 	"sync/atomic"
 
-	"fairlead/internal/config"
-	"fairlead/internal/egress"
-	"fairlead/internal/health"
-	"fairlead/internal/predict"
-	"fairlead/internal/predict/ability"
-	"fairlead/internal/providerset"
-	"fairlead/internal/quality"
-	"fairlead/internal/simulator"
+	"fairlead.dev/internal/config"
+	"fairlead.dev/internal/egress"
+	"fairlead.dev/internal/health"
+	"fairlead.dev/internal/predict"
+	"fairlead.dev/internal/predict/ability"
+	"fairlead.dev/internal/providerset"
+	"fairlead.dev/internal/quality"
+	"fairlead.dev/internal/simulator"
 )
 
 // providerParts holds the providers, their connections and their health.

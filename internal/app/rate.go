@@ -6,10 +6,10 @@ import (
 	"slices"
 	"time"
 
-	"fairlead/internal/feedback"
-	"fairlead/internal/id"
-	"fairlead/internal/llm"
-	"fairlead/internal/requestlog"
+	"fairlead.dev/internal/feedback"
+	"fairlead.dev/internal/id"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/requestlog"
 )
 
 // rateTime is the timeout for storing a rating, including the wait for its log entry.

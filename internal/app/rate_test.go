@@ -8,16 +8,16 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/cli/instance"
-	"fairlead/internal/config"
-	"fairlead/internal/explain"
-	"fairlead/internal/feedback"
-	"fairlead/internal/id"
-	"fairlead/internal/llm"
-	"fairlead/internal/predict"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/route"
-	"fairlead/internal/spool"
+	"fairlead.dev/internal/cli/instance"
+	"fairlead.dev/internal/config"
+	"fairlead.dev/internal/explain"
+	"fairlead.dev/internal/feedback"
+	"fairlead.dev/internal/id"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/predict"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/route"
+	"fairlead.dev/internal/spool"
 )
 
 // openInstance opens an empty instance.

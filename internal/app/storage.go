@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 	"time"
 
-	"fairlead/internal/config"
-	"fairlead/internal/store"
-	"fairlead/internal/vault"
+	"fairlead.dev/internal/config"
+	"fairlead.dev/internal/store"
+	"fairlead.dev/internal/vault"
 )
 
 // storageParts holds the data directory and the database.

@@ -7,13 +7,13 @@ import (
 	"sync"
 	"time"
 
-	"fairlead/internal/config"
-	"fairlead/internal/memory"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/settings"
-	"fairlead/internal/spool"
-	"fairlead/internal/store"
-	"fairlead/internal/transcript"
+	"fairlead.dev/internal/config"
+	"fairlead.dev/internal/memory"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/settings"
+	"fairlead.dev/internal/spool"
+	"fairlead.dev/internal/store"
+	"fairlead.dev/internal/transcript"
 )
 
 // drainTime limits how long running requests may continue after the stop signal.

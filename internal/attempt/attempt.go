@@ -12,12 +12,12 @@ import (
 
 	"github.com/coder/websocket"
 
-	"fairlead/internal/bill"
-	"fairlead/internal/egress"
-	"fairlead/internal/health"
-	"fairlead/internal/llm"
-	"fairlead/internal/provider"
-	"fairlead/internal/requestlog"
+	"fairlead.dev/internal/bill"
+	"fairlead.dev/internal/egress"
+	"fairlead.dev/internal/health"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/requestlog"
 )
 
 // Attempt is one call to one target. The client receives nothing before the attempt has content.

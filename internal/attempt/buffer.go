@@ -3,9 +3,9 @@ package attempt
 import (
 	"time"
 
-	"fairlead/internal/bill"
-	"fairlead/internal/llm"
-	"fairlead/internal/requestlog"
+	"fairlead.dev/internal/bill"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/requestlog"
 )
 
 // Buffer reads the response of an attempt that has content, so that it can be checked before it is delivered. Next returns the same

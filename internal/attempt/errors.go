@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/llm"
 )
 
 // rejected adds the provider's name and the attempts to an error that every target would return.

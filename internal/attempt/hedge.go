@@ -6,9 +6,9 @@ import (
 	"runtime/debug"
 	"time"
 
-	"fairlead/internal/bill"
-	"fairlead/internal/ledger"
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/bill"
+	"fairlead.dev/internal/ledger"
+	"fairlead.dev/internal/llm"
 )
 
 // minHedge is the minimum hedge delay when the delay is derived from the target's typical time to the first token.

@@ -9,15 +9,15 @@ import (
 	"net/http"
 	"time"
 
-	"fairlead/internal/bill"
-	"fairlead/internal/health"
-	"fairlead/internal/ledger"
-	"fairlead/internal/llm"
-	"fairlead/internal/money"
-	"fairlead/internal/provider"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/route"
-	"fairlead/internal/wire"
+	"fairlead.dev/internal/bill"
+	"fairlead.dev/internal/health"
+	"fairlead.dev/internal/ledger"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/route"
+	"fairlead.dev/internal/wire"
 )
 
 // Admission controls which calls may be made.

@@ -9,10 +9,10 @@ import (
 
 	"github.com/coder/websocket"
 
-	"fairlead/internal/health"
-	"fairlead/internal/llm"
-	"fairlead/internal/provider"
-	"fairlead/internal/redact"
+	"fairlead.dev/internal/health"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/redact"
 )
 
 // handshakeTime limits the handshake of a WebSocket, which needs no model.

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/provider"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/provider"
 )
 
 // CallStored performs an operation on a response that the provider stores. It uses the credential of the account that

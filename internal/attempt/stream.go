@@ -6,10 +6,10 @@ import (
 	"slices"
 	"sync"
 
-	"fairlead/internal/limit"
-	"fairlead/internal/llm"
-	"fairlead/internal/provider"
-	"fairlead/internal/redact"
+	"fairlead.dev/internal/limit"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/redact"
 )
 
 // providerSlots holds the concurrency slots of each provider. Slots survive configuration changes, because running

@@ -7,8 +7,8 @@ import (
 	"errors"
 	"time"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/rawjson"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/rawjson"
 )
 
 // Kind is the kind of an object.

@@ -6,8 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/batch"
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/batch"
+	"fairlead.dev/internal/llm"
 )
 
 const head = "--b1\r\nContent-Disposition: form-data; name=\"purpose\"\r\n\r\nbatch\r\n--b1\r\nContent-Disposition: form-data; name=\"file\"; filename=\"in.jsonl\"\r\n\r\n"

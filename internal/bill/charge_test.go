@@ -4,10 +4,10 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/internal/catalog"
-	"fairlead/internal/llm"
-	"fairlead/internal/money"
-	"fairlead/internal/provider"
+	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/provider"
 )
 
 // priced returns terms with one target that has a price for every class.

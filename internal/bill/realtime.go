@@ -3,8 +3,8 @@ package bill
 import (
 	"time"
 
-	"fairlead/internal/catalog"
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/llm"
 )
 
 // Classes of a realtime session that may have no known price.

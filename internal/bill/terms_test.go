@@ -3,11 +3,11 @@ package bill
 import (
 	"testing"
 
-	"fairlead/internal/catalog"
-	"fairlead/internal/llm"
-	"fairlead/internal/provider"
-	"fairlead/internal/token"
-	"fairlead/internal/wire/chat"
+	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/token"
+	"fairlead.dev/internal/wire/chat"
 )
 
 func TestEstimateIsExactWhenTheVocabularyIsPublished(t *testing.T) {

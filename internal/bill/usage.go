@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"math"
 
-	"fairlead/internal/catalog"
-	"fairlead/internal/llm"
-	"fairlead/internal/provider"
-	"fairlead/internal/token"
-	"fairlead/internal/wire"
+	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/token"
+	"fairlead.dev/internal/wire"
 )
 
 const (

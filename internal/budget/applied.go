@@ -1,8 +1,8 @@
 package budget
 
 import (
-	"fairlead/internal/account"
-	"fairlead/internal/ledger"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/ledger"
 )
 
 // Applied returns the budgets that apply to a request: the key's and the workspace's.

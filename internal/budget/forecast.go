@@ -6,8 +6,8 @@ import (
 	"math"
 	"time"
 
-	"fairlead/internal/ledger"
-	"fairlead/internal/money"
+	"fairlead.dev/internal/ledger"
+	"fairlead.dev/internal/money"
 )
 
 // Charge is the spending in an interval that begins at At.

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/internal/ledger"
-	"fairlead/internal/money"
+	"fairlead.dev/internal/ledger"
+	"fairlead.dev/internal/money"
 )
 
 var noon = time.Date(2026, 11, 17, 12, 0, 0, 0, time.UTC)

@@ -11,11 +11,11 @@ import (
 	"strings"
 	"time"
 
-	"fairlead/internal/account"
-	"fairlead/internal/ledger"
-	"fairlead/internal/money"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/session"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/ledger"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/session"
 )
 
 // Kind is the kind of owner that a budget limits.

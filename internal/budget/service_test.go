@@ -7,13 +7,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/account"
-	"fairlead/internal/ledger"
-	"fairlead/internal/money"
-	"fairlead/internal/policy"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/route"
-	"fairlead/internal/session"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/ledger"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/policy"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/route"
+	"fairlead.dev/internal/session"
 )
 
 // shelf has two keys, of which one limits its sessions, and one session per request. Only the methods that Shared calls are implemented.

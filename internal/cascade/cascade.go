@@ -14,12 +14,12 @@ import (
 	"sync"
 	"time"
 
-	"fairlead/internal/gateway"
-	"fairlead/internal/judge"
-	"fairlead/internal/policy"
-	"fairlead/internal/rawjson"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/transcript"
+	"fairlead.dev/internal/gateway"
+	"fairlead.dev/internal/judge"
+	"fairlead.dev/internal/policy"
+	"fairlead.dev/internal/rawjson"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/transcript"
 )
 
 // Doer sends HTTP requests to hooks. It must refuse addresses that users may not reach.

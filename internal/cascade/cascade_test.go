@@ -9,13 +9,13 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/internal/catalog"
-	"fairlead/internal/gateway"
-	"fairlead/internal/policy"
-	"fairlead/internal/predict"
-	"fairlead/internal/provider"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/route"
+	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/gateway"
+	"fairlead.dev/internal/policy"
+	"fairlead.dev/internal/predict"
+	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/route"
 )
 
 type doer func(*http.Request) (*http.Response, error)

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"fairlead/internal/predict"
+	"fairlead.dev/internal/predict"
 )
 
 const (

@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/money"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/money"
 )
 
 // Row is one line of a bill.

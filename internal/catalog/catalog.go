@@ -2,7 +2,7 @@
 // price at each provider. A Catalog is immutable: overrides create a new one.
 package catalog
 
-import "fairlead/internal/llm"
+import "fairlead.dev/internal/llm"
 
 // Model describes a model independent of the provider.
 type Model struct {

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/llm"
 )
 
 // Effort is a reasoning effort that a model accepts.

@@ -13,7 +13,7 @@ import (
 	"strconv"
 	"strings"
 
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/llm"
 )
 
 //go:embed data/models.csv data/offers.csv data/periods.csv data/aliases.csv data/benchmarks.csv

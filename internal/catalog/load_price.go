@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"fairlead/internal/money"
+	"fairlead.dev/internal/money"
 )
 
 // price reads the price of an offer.

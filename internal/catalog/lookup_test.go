@@ -7,8 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/money"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/money"
 )
 
 func TestModelFindsCommonSpellings(t *testing.T) {

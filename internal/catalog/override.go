@@ -8,8 +8,8 @@ import (
 	"maps"
 	"slices"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/money"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/money"
 )
 
 // Common is the set of abilities assumed for an unknown model.

@@ -5,8 +5,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/money"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/money"
 )
 
 func rate(dollars float64) *money.Rate {

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/money"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/money"
 )
 
 // apart lists offers whose price differs from the median price of their model by more than a factor of five, with the

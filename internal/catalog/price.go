@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"time"
 
-	"fairlead/internal/money"
+	"fairlead.dev/internal/money"
 )
 
 // Price is the price of a model at a provider: base rates and the conditions that change them. A zero rate means free;

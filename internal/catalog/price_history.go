@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/llm"
 )
 
 // PriceHistory holds the prices that were imported or set manually. They take precedence over the embedded tables. The

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/money"
+	"fairlead.dev/internal/money"
 )
 
 func TestCacheRules(t *testing.T) {

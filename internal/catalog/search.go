@@ -1,8 +1,8 @@
 package catalog
 
 import (
-	"fairlead/internal/llm"
-	"fairlead/internal/money"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/money"
 )
 
 // SearchFee is the fee of a provider for the web searches that it runs for a model.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"fairlead/internal/spelling"
+	"fairlead.dev/internal/spelling"
 )
 
 // maxName is the length to which a name is truncated before it is compared, so that long input is cheap.

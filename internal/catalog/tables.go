@@ -6,7 +6,7 @@ import (
 	"maps"
 	"slices"
 
-	"fairlead/internal/money"
+	"fairlead.dev/internal/money"
 )
 
 // TableNames returns the names of the model and price tables, in the order of a catalog file. The other tables hold

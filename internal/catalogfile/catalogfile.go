@@ -13,10 +13,10 @@ import (
 	"strings"
 	"time"
 
-	"fairlead/internal/catalog/bundle"
-	"fairlead/internal/config"
-	"fairlead/internal/config/file"
-	"fairlead/internal/egress"
+	"fairlead.dev/internal/catalog/bundle"
+	"fairlead.dev/internal/config"
+	"fairlead.dev/internal/config/file"
+	"fairlead.dev/internal/egress"
 )
 
 const (

@@ -14,11 +14,11 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/internal/catalog"
-	"fairlead/internal/catalog/bundle"
-	"fairlead/internal/config"
-	"fairlead/internal/egress"
-	"fairlead/internal/money"
+	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/catalog/bundle"
+	"fairlead.dev/internal/config"
+	"fairlead.dev/internal/egress"
+	"fairlead.dev/internal/money"
 )
 
 var now = time.Date(2027, 1, 10, 12, 0, 0, 0, time.UTC)

@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/term"
 
-	"fairlead/internal/admin/adminapi"
+	"fairlead.dev/internal/admin/adminapi"
 )
 
 // Console is the input and output of a command.

@@ -7,11 +7,11 @@ import (
 	"strings"
 	"syscall"
 
-	"fairlead/internal/config"
-	"fairlead/internal/llm"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/store"
-	"fairlead/internal/vault"
+	"fairlead.dev/internal/config"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/store"
+	"fairlead.dev/internal/vault"
 )
 
 // Exit codes. Scripts rely on them.

@@ -8,7 +8,7 @@ import (
 	"time"
 	"unicode"
 
-	"fairlead/internal/money"
+	"fairlead.dev/internal/money"
 )
 
 // Dash is printed for an unknown number, which must not look like zero.

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"fairlead/internal/money"
+	"fairlead.dev/internal/money"
 )
 
 func TestDollars(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"fairlead/internal/requestlog"
+	"fairlead.dev/internal/requestlog"
 )
 
 const (

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"fairlead/internal/spelling"
+	"fairlead.dev/internal/spelling"
 )
 
 // helpTemplate starts with examples, because most readers look for them.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"fairlead/internal/admin"
+	"fairlead.dev/internal/admin"
 )
 
 // versionView is the JSON form of the version.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"fairlead/internal/id"
+	"fairlead.dev/internal/id"
 )
 
 // beat registers a replica, removes expired ones and returns the number of live replicas, using the Redis clock. The first

@@ -13,7 +13,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"fairlead/internal/id"
+	"fairlead.dev/internal/id"
 )
 
 // ErrUnavailable is returned when Redis does not respond in time.

@@ -12,8 +12,8 @@ import (
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/goleak"
 
-	"fairlead/internal/cluster"
-	"fairlead/internal/cluster/redistest"
+	"fairlead.dev/internal/cluster"
+	"fairlead.dev/internal/cluster/redistest"
 )
 
 func TestMain(m *testing.M) {

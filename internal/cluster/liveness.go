@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"fairlead/internal/id"
+	"fairlead.dev/internal/id"
 )
 
 const (

@@ -4,7 +4,7 @@ import (
 	"crypto/tls"
 	"strings"
 
-	"fairlead/internal/config/file"
+	"fairlead.dev/internal/config/file"
 )
 
 // largestPEM is the maximum size of a certificate or key.

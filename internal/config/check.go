@@ -10,9 +10,9 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"fairlead/internal/config/unit"
-	"fairlead/internal/document"
-	"fairlead/internal/spelling"
+	"fairlead.dev/internal/config/unit"
+	"fairlead.dev/internal/document"
+	"fairlead.dev/internal/spelling"
 )
 
 // shortestMasterKey is the minimum length of a master key.

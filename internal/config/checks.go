@@ -19,10 +19,10 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"fairlead/internal/document"
-	"fairlead/internal/llm"
-	"fairlead/internal/redact"
-	"fairlead/internal/spelling"
+	"fairlead.dev/internal/document"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/redact"
+	"fairlead.dev/internal/spelling"
 )
 
 // checks maps the values of check tags to validators.

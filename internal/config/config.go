@@ -5,7 +5,7 @@ package config
 import (
 	"time"
 
-	"fairlead/internal/config/unit"
+	"fairlead.dev/internal/config/unit"
 )
 
 // Config holds all settings. Field tags give the names used in the file. The environment variable of a field is FAIRLEAD_

@@ -7,8 +7,8 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"fairlead/internal/document"
-	"fairlead/internal/spelling"
+	"fairlead.dev/internal/document"
+	"fairlead.dev/internal/spelling"
 )
 
 // mostNodes is the maximum number of nodes after alias expansion. Without a limit, a small file could expand to a huge one.

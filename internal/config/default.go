@@ -3,7 +3,7 @@ package config
 import (
 	"time"
 
-	"fairlead/internal/config/unit"
+	"fairlead.dev/internal/config/unit"
 )
 
 // Default returns the default configuration. DataDir is empty, because Load derives it from the environment.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/config/unit"
+	"fairlead.dev/internal/config/unit"
 )
 
 func TestDiffSeparatesSettingsThatRequireRestart(t *testing.T) {

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"fairlead/internal/document"
-	"fairlead/internal/spelling"
+	"fairlead.dev/internal/document"
+	"fairlead.dev/internal/spelling"
 )
 
 // environment applies the environment variables FAIRLEAD_*. An empty variable is ignored, because compose files and charts pass

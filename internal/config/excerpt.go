@@ -6,7 +6,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"fairlead/internal/document"
+	"fairlead.dev/internal/document"
 )
 
 // soundsSecret matches a key that looks like the name of a secret, followed by a value, in text that is not valid YAML.

@@ -6,8 +6,8 @@ import (
 	"regexp"
 	"strings"
 
-	"fairlead/internal/config/file"
-	"fairlead/internal/spelling"
+	"fairlead.dev/internal/config/file"
+	"fairlead.dev/internal/spelling"
 )
 
 // largestSecret is the maximum size of a secret file.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"fairlead/internal/config/unit"
+	"fairlead.dev/internal/config/unit"
 )
 
 var (

@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/tools/txtar"
 
-	"fairlead/internal/document"
+	"fairlead.dev/internal/document"
 )
 
 // FuzzLoad checks that loading any file returns either a printable configuration or printable problems.

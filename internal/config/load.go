@@ -14,8 +14,8 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"fairlead/internal/config/file"
-	"fairlead/internal/document"
+	"fairlead.dev/internal/config/file"
+	"fairlead.dev/internal/document"
 )
 
 // FileName is the default name of the configuration file.

@@ -6,7 +6,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"fairlead/internal/document"
+	"fairlead.dev/internal/document"
 )
 
 // Policies is a YAML document that contains only the list of policies. It is the configuration file with everything else blanked,

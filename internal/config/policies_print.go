@@ -3,7 +3,7 @@ package config
 import (
 	"gopkg.in/yaml.v3"
 
-	"fairlead/internal/document"
+	"fairlead.dev/internal/document"
 )
 
 // policies prints the list with one field per line.

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"gopkg.in/yaml.v3"
 
-	"fairlead/internal/policy"
+	"fairlead.dev/internal/policy"
 )
 
 const policiesExample = `listen: 127.0.0.1:8080

@@ -14,8 +14,8 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"fairlead/internal/config/unit"
-	"fairlead/internal/document"
+	"fairlead.dev/internal/config/unit"
+	"fairlead.dev/internal/document"
 )
 
 // Print writes all values as YAML with masked secrets. With withOrigin it also writes their origins.

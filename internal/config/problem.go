@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"fairlead/internal/document"
+	"fairlead.dev/internal/document"
 )
 
 // Code identifies a kind of problem in the documentation.

@@ -8,9 +8,9 @@ import (
 	"strconv"
 	"strings"
 
-	"fairlead/internal/config/unit"
-	"fairlead/internal/document"
-	"fairlead/internal/spelling"
+	"fairlead.dev/internal/config/unit"
+	"fairlead.dev/internal/document"
+	"fairlead.dev/internal/spelling"
 )
 
 // fault describes an invalid value.

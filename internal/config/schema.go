@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"fairlead/internal/config/unit"
+	"fairlead.dev/internal/config/unit"
 )
 
 const (

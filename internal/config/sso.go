@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"fairlead/internal/config/unit"
-	"fairlead/internal/document"
+	"fairlead.dev/internal/config/unit"
+	"fairlead.dev/internal/document"
 )
 
 // checkSSO validates the combinations of the single sign-on settings.

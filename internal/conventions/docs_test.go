@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"fairlead/internal/config"
+	"fairlead.dev/internal/config"
 )
 
 func readDocument(t *testing.T, name string) string {

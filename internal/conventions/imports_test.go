@@ -521,7 +521,7 @@ func (p *goPackage) read(file string) error {
 	}
 	for _, spec := range tree.Imports {
 		imported := strings.Trim(spec.Path.Value, `"`)
-		if ours, ok := strings.CutPrefix(imported, "fairlead/"); ok {
+		if ours, ok := strings.CutPrefix(imported, "fairlead.dev/"); ok {
 			p.imports[ours] = true
 		} else {
 			p.others[imported] = true

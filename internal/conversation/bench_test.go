@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/llm"
 )
 
 // BenchmarkRead measures requests of agents: conversations of about this many bytes in which results of tools make up most.

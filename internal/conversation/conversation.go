@@ -7,9 +7,9 @@ import (
 	"strings"
 	"unsafe"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/rawjson"
-	"fairlead/internal/turncache"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/rawjson"
+	"fairlead.dev/internal/turncache"
 )
 
 // Reading is the result of reading a request.

@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 	"unsafe"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/rawjson"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/rawjson"
 )
 
 // author is who wrote a message.

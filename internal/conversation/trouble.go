@@ -7,7 +7,7 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
-	"fairlead/internal/rawjson"
+	"fairlead.dev/internal/rawjson"
 )
 
 // Trouble describes how stuck the current task is, based on tool results and the user's turns.

@@ -4,8 +4,8 @@ import (
 	"math"
 	"slices"
 
-	"fairlead/internal/rawjson"
-	"fairlead/internal/turncache"
+	"fairlead.dev/internal/rawjson"
+	"fairlead.dev/internal/turncache"
 )
 
 // reading is the state from which the next turn of a conversation continues. It depends only on the body up to end.

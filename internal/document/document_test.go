@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/document"
+	"fairlead.dev/internal/document"
 )
 
 func TestParseReportsSyntaxErrors(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/llm"
 )
 
 // CheckURL validates a provider address entered by a user. It must be an https URL (http is accepted on an allowed private

@@ -14,7 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/llm"
 )
 
 // Together with userTimeout, the keep-alive settings detect a dead connection within 15 seconds, whether it is idle, waiting for

@@ -18,7 +18,7 @@ import (
 
 	"github.com/coder/websocket"
 
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/llm"
 )
 
 var loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}

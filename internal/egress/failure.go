@@ -12,7 +12,7 @@ import (
 	"os"
 	"syscall"
 
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/llm"
 )
 
 // failure converts a transport error to an error for the client. The message contains only the host of the URL, because some

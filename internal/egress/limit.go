@@ -4,7 +4,7 @@ import (
 	"errors"
 	"io"
 
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/llm"
 )
 
 // Limit returns a body that can be read up to limit bytes. Reading more returns an *llm.Error of kind UpstreamMalformed. A

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/llm"
 )
 
 func TestLimit(t *testing.T) {

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/llm"
 )
 
 // metadataConnect is short because metadata services are on the same machine or network segment.

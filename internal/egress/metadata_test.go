@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/llm"
 )
 
 func TestMetadataTransportCallsOnlyItsHosts(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"testing"
 
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/llm"
 )
 
 // resolverOf returns a resolver for the names in the table. Each lookup of a name returns its next address; the last address is

@@ -9,16 +9,16 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/admin/policies"
-	"fairlead/internal/cli/instance"
-	"fairlead/internal/config"
-	"fairlead/internal/explain"
-	"fairlead/internal/id"
-	"fairlead/internal/llm"
-	"fairlead/internal/policy"
-	"fairlead/internal/replay"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/route"
+	"fairlead.dev/internal/admin/policies"
+	"fairlead.dev/internal/cli/instance"
+	"fairlead.dev/internal/config"
+	"fairlead.dev/internal/explain"
+	"fairlead.dev/internal/id"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/policy"
+	"fairlead.dev/internal/replay"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/route"
 )
 
 // newService returns a service with the simulator's models, and a workspace ID.

@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"context"
 
-	"fairlead/internal/account"
-	"fairlead/internal/llm"
-	"fairlead/internal/outline"
-	"fairlead/internal/predict"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/route"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/outline"
+	"fairlead.dev/internal/predict"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/route"
 )
 
 // redactionMark is the start of the text that replaces redacted parts of a stored prompt.

@@ -5,8 +5,8 @@ import (
 	"sync"
 	"time"
 
-	"fairlead/internal/replay"
-	"fairlead/internal/requestlog"
+	"fairlead.dev/internal/replay"
+	"fairlead.dev/internal/requestlog"
 )
 
 // refreshAfter is the age at which a stored version is stored again. Versions that are not stored again expire.

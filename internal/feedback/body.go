@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"fairlead/internal/wire/show"
-	"fairlead/internal/wire/strict"
+	"fairlead.dev/internal/wire/show"
+	"fairlead.dev/internal/wire/strict"
 )
 
 // DecodeRating decodes the body of POST /feedback as strictly as model requests.

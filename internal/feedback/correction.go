@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"fairlead/internal/predict"
+	"fairlead.dev/internal/predict"
 )
 
 // Corrections are the ability corrections learned from a workspace's outcomes. They are immutable; nil means none.

@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/predict"
+	"fairlead.dev/internal/predict"
 )
 
 func twoShifts() *Corrections {

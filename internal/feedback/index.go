@@ -8,8 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"fairlead/internal/id"
-	"fairlead/internal/predict"
+	"fairlead.dev/internal/id"
+	"fairlead.dev/internal/predict"
 )
 
 // Defaults and limits.

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"fairlead/internal/predict"
+	"fairlead.dev/internal/predict"
 )
 
 func TestRatingsChangeOnlyTheirWorkspace(t *testing.T) {

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"time"
 
-	"fairlead/internal/learn"
-	"fairlead/internal/predict"
+	"fairlead.dev/internal/learn"
+	"fairlead.dev/internal/predict"
 )
 
 // Settings configures how a workspace learns from outcomes. The zero value learns without exploration.

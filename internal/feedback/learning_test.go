@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/internal/money"
+	"fairlead.dev/internal/money"
 )
 
 // guarded returns an index as a gateway has it, and the corrections that it stored.

@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"fairlead/internal/predict"
-	"fairlead/internal/predict/ability"
+	"fairlead.dev/internal/predict"
+	"fairlead.dev/internal/predict/ability"
 )
 
 // naive computes corrections from a list of ratings, oldest first.

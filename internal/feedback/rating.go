@@ -10,10 +10,10 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"fairlead/internal/id"
-	"fairlead/internal/learn"
-	"fairlead/internal/llm"
-	"fairlead/internal/predict"
+	"fairlead.dev/internal/id"
+	"fairlead.dev/internal/learn"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/predict"
 )
 
 // Source is the origin of an outcome.

@@ -7,7 +7,7 @@ import (
 	"maps"
 	"slices"
 
-	"fairlead/internal/learn"
+	"fairlead.dev/internal/learn"
 )
 
 // Refresh applies changes: new and deleted ratings from any replica, resets and, once a day, the decay of ratings. It also exchanges

@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"fairlead/internal/money"
-	"fairlead/internal/predict"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/predict"
 )
 
 // Topic is the revision topic for changes that affect corrections. Signals do not increment it.

@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/internal/id"
-	"fairlead/internal/money"
-	"fairlead/internal/predict"
+	"fairlead.dev/internal/id"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/predict"
 )
 
 var start = time.Date(2026, 3, 14, 9, 26, 53, 0, time.UTC)

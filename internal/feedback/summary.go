@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"fairlead/internal/predict"
+	"fairlead.dev/internal/predict"
 )
 
 // Summary summarizes the feedback of a workspace for display.

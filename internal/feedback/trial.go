@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"fairlead/internal/money"
+	"fairlead.dev/internal/money"
 )
 
 // Exploration is the spending on trials of other models by all replicas, since the settings were changed.

@@ -5,15 +5,15 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/internal/bill"
-	"fairlead/internal/catalog"
-	"fairlead/internal/llm"
-	"fairlead/internal/money"
-	"fairlead/internal/predict"
-	"fairlead/internal/promptcache"
-	"fairlead/internal/promptcache/cachetest"
-	"fairlead/internal/provider"
-	"fairlead/internal/route"
+	"fairlead.dev/internal/bill"
+	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/predict"
+	"fairlead.dev/internal/promptcache"
+	"fairlead.dev/internal/promptcache/cachetest"
+	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/route"
 )
 
 // agentModels returns three models for an agent: the cheapest by list price without a prompt cache, one with a cache, and a

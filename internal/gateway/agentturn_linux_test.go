@@ -10,16 +10,16 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/bench/agent"
-	"fairlead/internal/catalog"
-	"fairlead/internal/gateway"
-	"fairlead/internal/modelapi"
-	"fairlead/internal/predict"
-	"fairlead/internal/promptcache"
-	"fairlead/internal/provider"
-	"fairlead/internal/provider/anthropic"
-	"fairlead/internal/provider/compatible"
-	"fairlead/internal/route"
+	"fairlead.dev/bench/agent"
+	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/gateway"
+	"fairlead.dev/internal/modelapi"
+	"fairlead.dev/internal/predict"
+	"fairlead.dev/internal/promptcache"
+	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/provider/anthropic"
+	"fairlead.dev/internal/provider/compatible"
+	"fairlead.dev/internal/route"
 )
 
 // BenchmarkAgentTurn measures the CPU time of one turn of a coding agent in the gateway, without HTTP, storage and the provider: the

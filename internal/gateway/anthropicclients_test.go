@@ -9,9 +9,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/provider"
-	"fairlead/internal/provider/anthropic"
-	"fairlead/internal/route"
+	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/provider/anthropic"
+	"fairlead.dev/internal/route"
 )
 
 type anthropicPage struct {

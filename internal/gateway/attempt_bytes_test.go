@@ -3,7 +3,7 @@ package gateway_test
 import (
 	"testing"
 
-	"fairlead/internal/mockprovider"
+	"fairlead.dev/internal/mockprovider"
 )
 
 func TestAttemptRecordsTheBytesOfItsResponse(t *testing.T) {

@@ -7,16 +7,16 @@ import (
 	"sync"
 	"time"
 
-	"fairlead/internal/attempt"
-	"fairlead/internal/bill"
-	"fairlead/internal/limit"
-	"fairlead/internal/llm"
-	"fairlead/internal/modelapi"
-	"fairlead/internal/provider"
-	"fairlead/internal/recording"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/storedresponse"
-	"fairlead/internal/wire/show"
+	"fairlead.dev/internal/attempt"
+	"fairlead.dev/internal/bill"
+	"fairlead.dev/internal/limit"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/modelapi"
+	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/recording"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/storedresponse"
+	"fairlead.dev/internal/wire/show"
 )
 
 const (

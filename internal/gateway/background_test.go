@@ -12,11 +12,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/account"
-	"fairlead/internal/budget"
-	"fairlead/internal/money"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/simulator/inprocess"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/budget"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/simulator/inprocess"
 )
 
 const queued = `{"id":"resp_1","object":"response","status":"queued","background":true,"model":"large-2026","output":[],"usage":null}`

@@ -9,10 +9,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/account"
-	"fairlead/internal/llm"
-	"fairlead/internal/mockprovider"
-	"fairlead/internal/provider"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/mockprovider"
+	"fairlead.dev/internal/provider"
 )
 
 // waits sets the timeouts of every target.

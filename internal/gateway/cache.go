@@ -4,17 +4,17 @@ import (
 	"context"
 	"time"
 
-	"fairlead/internal/account"
-	"fairlead/internal/bill"
-	"fairlead/internal/llm"
-	"fairlead/internal/modelapi"
-	"fairlead/internal/provider"
-	"fairlead/internal/reasoning"
-	"fairlead/internal/recording"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/responsecache"
-	"fairlead/internal/route"
-	"fairlead/internal/wire"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/bill"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/modelapi"
+	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/reasoning"
+	"fairlead.dev/internal/recording"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/responsecache"
+	"fairlead.dev/internal/route"
+	"fairlead.dev/internal/wire"
 )
 
 // cacheAge returns the maximum age of a cached response for a request, or the reason why the request does not use the cache. Both are empty

@@ -13,14 +13,14 @@ import (
 	"testing/synctest"
 	"time"
 
-	"fairlead/internal/account"
-	"fairlead/internal/gateway"
-	"fairlead/internal/mockprovider"
-	"fairlead/internal/money"
-	"fairlead/internal/policy"
-	"fairlead/internal/predict"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/responsecache"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/gateway"
+	"fairlead.dev/internal/mockprovider"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/policy"
+	"fairlead.dev/internal/predict"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/responsecache"
 )
 
 // withCache gives the kit a cache, and its key a cache mode unless mode is empty.

@@ -7,12 +7,12 @@ import (
 	"strings"
 	"testing"
 
-	"fairlead/internal/account"
-	"fairlead/internal/gateway"
-	"fairlead/internal/modelapi"
-	"fairlead/internal/predict"
-	"fairlead/internal/promptcache"
-	"fairlead/internal/spool"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/gateway"
+	"fairlead.dev/internal/modelapi"
+	"fairlead.dev/internal/predict"
+	"fairlead.dev/internal/promptcache"
+	"fairlead.dev/internal/spool"
 )
 
 // BenchmarkCacheHit measures the CPU time of a whole request of 1 KB that the cache serves, without HTTP: authentication, decoding, the

@@ -4,14 +4,14 @@ import (
 	"context"
 	"slices"
 
-	"fairlead/internal/attempt"
-	"fairlead/internal/bill"
-	"fairlead/internal/llm"
-	"fairlead/internal/predict"
-	"fairlead/internal/provider"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/response"
-	"fairlead/internal/route"
+	"fairlead.dev/internal/attempt"
+	"fairlead.dev/internal/bill"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/predict"
+	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/response"
+	"fairlead.dev/internal/route"
 )
 
 // Checker checks responses before they are served.

@@ -12,15 +12,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/account"
-	"fairlead/internal/budget"
-	"fairlead/internal/cascade"
-	"fairlead/internal/gateway"
-	"fairlead/internal/mockprovider"
-	"fairlead/internal/money"
-	"fairlead/internal/policy"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/route"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/budget"
+	"fairlead.dev/internal/cascade"
+	"fairlead.dev/internal/gateway"
+	"fairlead.dev/internal/mockprovider"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/policy"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/route"
 )
 
 // hookFunc answers the calls of hooks.

@@ -8,12 +8,12 @@ import (
 	"strings"
 	"testing"
 
-	"fairlead/internal/catalog"
-	"fairlead/internal/provider"
-	"fairlead/internal/provider/anthropic"
-	"fairlead/internal/provider/compatible"
-	"fairlead/internal/provider/gemini"
-	"fairlead/internal/route"
+	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/provider/anthropic"
+	"fairlead.dev/internal/provider/compatible"
+	"fairlead.dev/internal/provider/gemini"
+	"fairlead.dev/internal/route"
 )
 
 // searchVendor is a vendor whose response is "Grüße: Köln liegt am Rhein." with a source for the second part: characters 7 to 27,

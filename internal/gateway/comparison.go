@@ -7,13 +7,13 @@ import (
 	"slices"
 	"time"
 
-	"fairlead/internal/account"
-	"fairlead/internal/llm"
-	"fairlead/internal/modelapi"
-	"fairlead/internal/recording"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/response"
-	"fairlead/internal/route"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/modelapi"
+	"fairlead.dev/internal/recording"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/response"
+	"fairlead.dev/internal/route"
 )
 
 // Comparer compares served responses with those of another model.

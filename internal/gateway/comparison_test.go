@@ -5,9 +5,9 @@ import (
 	"math"
 	"testing"
 
-	"fairlead/internal/account"
-	"fairlead/internal/gateway"
-	"fairlead/internal/money"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/gateway"
+	"fairlead.dev/internal/money"
 )
 
 func TestUniformHashDependsOnlyOnTheRequestID(t *testing.T) {

@@ -5,11 +5,11 @@ import (
 	"strings"
 	"testing"
 
-	"fairlead/internal/account"
-	"fairlead/internal/llm"
-	"fairlead/internal/mockprovider"
-	"fairlead/internal/money"
-	"fairlead/internal/requestlog"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/mockprovider"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/requestlog"
 )
 
 const prompt = `{"model":"large","prompt":"hello"}`

@@ -4,9 +4,9 @@ import (
 	"net/http"
 	"testing"
 
-	"fairlead/internal/account"
-	"fairlead/internal/rawjson"
-	"fairlead/internal/requestlog"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/rawjson"
+	"fairlead.dev/internal/requestlog"
 )
 
 func TestCountingTokensIsLimitedAndLogged(t *testing.T) {

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"fairlead/internal/provider"
-	"fairlead/internal/provider/compatible"
-	"fairlead/internal/route"
+	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/provider/compatible"
+	"fairlead.dev/internal/route"
 )
 
 // TestCustomToolReachesProvidersThatHaveOnlyFunctions sends the free-text tool of a coding agent to a chat provider without custom

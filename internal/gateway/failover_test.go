@@ -10,11 +10,11 @@ import (
 	"testing/synctest"
 	"time"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/mockprovider"
-	"fairlead/internal/provider"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/route"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/mockprovider"
+	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/route"
 )
 
 // failure returns a response with an error object in the chat format.

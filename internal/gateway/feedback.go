@@ -5,10 +5,10 @@ import (
 	"io"
 	"net/http"
 
-	"fairlead/internal/feedback"
-	"fairlead/internal/llm"
-	"fairlead/internal/modelapi"
-	"fairlead/internal/upload"
+	"fairlead.dev/internal/feedback"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/modelapi"
+	"fairlead.dev/internal/upload"
 )
 
 // maxFeedback limits the body of a rating.

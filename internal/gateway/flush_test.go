@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"fairlead/internal/modelapi"
+	"fairlead.dev/internal/modelapi"
 )
 
 // flushingSink is a client that counts the flushes of the response.

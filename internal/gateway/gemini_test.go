@@ -10,12 +10,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/account"
-	"fairlead/internal/provider"
-	"fairlead/internal/provider/gemini"
-	"fairlead/internal/rawjson"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/route"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/provider/gemini"
+	"fairlead.dev/internal/rawjson"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/route"
 )
 
 const geminiHello = `{"contents":[{"role":"user","parts":[{"text":"hello"}]}]}`

@@ -8,12 +8,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/account"
-	"fairlead/internal/ledger"
-	"fairlead/internal/llm"
-	"fairlead/internal/mockprovider"
-	"fairlead/internal/money"
-	"fairlead/internal/requestlog"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/ledger"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/mockprovider"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/requestlog"
 )
 
 // hedged returns a kit that calls a second target after 100 ms.

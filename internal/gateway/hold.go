@@ -5,16 +5,16 @@ import (
 	"net/http"
 	"slices"
 
-	"fairlead/internal/account"
-	"fairlead/internal/attempt"
-	"fairlead/internal/bill"
-	"fairlead/internal/budget"
-	"fairlead/internal/ledger"
-	"fairlead/internal/llm"
-	"fairlead/internal/money"
-	"fairlead/internal/provider"
-	"fairlead/internal/recording"
-	"fairlead/internal/session"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/attempt"
+	"fairlead.dev/internal/bill"
+	"fairlead.dev/internal/budget"
+	"fairlead.dev/internal/ledger"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/recording"
+	"fairlead.dev/internal/session"
 )
 
 // reserve reserves the maximum cost of the request on every budget that applies, and returns the terms that the cost assumes. When the

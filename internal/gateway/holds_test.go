@@ -8,12 +8,12 @@ import (
 	"testing/synctest"
 	"time"
 
-	"fairlead/internal/account"
-	"fairlead/internal/budget"
-	"fairlead/internal/mockprovider"
-	"fairlead/internal/money"
-	"fairlead/internal/rawjson"
-	"fairlead/internal/requestlog"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/budget"
+	"fairlead.dev/internal/mockprovider"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/rawjson"
+	"fairlead.dev/internal/requestlog"
 )
 
 // Eight concurrent requests share a budget of $0.05. Each looks like an image and has no output limit; its provider charges

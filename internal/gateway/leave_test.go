@@ -10,8 +10,8 @@ import (
 	"syscall"
 	"testing"
 
-	"fairlead/internal/requestlog"
-	"fairlead/internal/wire/strict"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/wire/strict"
 )
 
 // leaver is a client that disconnects before the last bytes are written.

@@ -24,18 +24,18 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/promptcache"
-	"fairlead/internal/provider"
-	"fairlead/internal/provider/anthropic"
-	"fairlead/internal/redact"
-	"fairlead/internal/token"
-	"fairlead/internal/wire"
-	"fairlead/internal/wire/chat"
-	"fairlead/internal/wire/geminiapi"
-	"fairlead/internal/wire/messages"
-	"fairlead/internal/wire/responses"
-	"fairlead/internal/wire/strict"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/promptcache"
+	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/provider/anthropic"
+	"fairlead.dev/internal/redact"
+	"fairlead.dev/internal/token"
+	"fairlead.dev/internal/wire"
+	"fairlead.dev/internal/wire/chat"
+	"fairlead.dev/internal/wire/geminiapi"
+	"fairlead.dev/internal/wire/messages"
+	"fairlead.dev/internal/wire/responses"
+	"fairlead.dev/internal/wire/strict"
 )
 
 const (

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/internal/mockprovider"
+	"fairlead.dev/internal/mockprovider"
 )
 
 // errorObject is an error in any shape.

@@ -4,15 +4,15 @@ import (
 	"encoding/json"
 	"net/http"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/modelapi"
-	"fairlead/internal/money"
-	"fairlead/internal/recording"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/response"
-	"fairlead/internal/route"
-	"fairlead/internal/token"
-	"fairlead/internal/wire"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/modelapi"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/recording"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/response"
+	"fairlead.dev/internal/route"
+	"fairlead.dev/internal/token"
+	"fairlead.dev/internal/wire"
 )
 
 // countTokens responds with our own estimate of the length of a conversation. It calls no provider and charges nothing. The entry does not

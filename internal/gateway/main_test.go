@@ -5,7 +5,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"fairlead/internal/cluster/redistest"
+	"fairlead.dev/internal/cluster/redistest"
 )
 
 func TestMain(m *testing.M) {

@@ -9,15 +9,15 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws/protocol/eventstream"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/provider"
-	"fairlead/internal/provider/anthropic"
-	"fairlead/internal/provider/bedrock"
-	"fairlead/internal/provider/compatible"
-	"fairlead/internal/provider/gemini"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/route"
-	"fairlead/internal/simulator/inprocess"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/provider/anthropic"
+	"fairlead.dev/internal/provider/bedrock"
+	"fairlead.dev/internal/provider/compatible"
+	"fairlead.dev/internal/provider/gemini"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/route"
+	"fairlead.dev/internal/simulator/inprocess"
 )
 
 // providerFormat is a wire format of a provider with one event for each text, and a valid and a malformed next event.

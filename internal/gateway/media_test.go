@@ -8,15 +8,15 @@ import (
 	"sync"
 	"testing"
 
-	"fairlead/internal/account"
-	"fairlead/internal/catalog"
-	"fairlead/internal/llm"
-	"fairlead/internal/money"
-	"fairlead/internal/provider"
-	"fairlead/internal/provider/compatible"
-	"fairlead/internal/rawjson"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/route"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/provider/compatible"
+	"fairlead.dev/internal/rawjson"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/route"
 )
 
 // mediaVendor is a provider of audio, images and reranking.

@@ -4,8 +4,8 @@ import (
 	"net/http"
 	"time"
 
-	"fairlead/internal/modelapi"
-	"fairlead/internal/modellist"
+	"fairlead.dev/internal/modelapi"
+	"fairlead.dev/internal/modellist"
 )
 
 // serveModels responds with the models that the key may use. shape converts them to the format of the client.

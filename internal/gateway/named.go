@@ -5,11 +5,11 @@ import (
 	"net/url"
 	"strings"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/modelapi"
-	"fairlead/internal/modellist"
-	"fairlead/internal/wire"
-	"fairlead/internal/wire/show"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/modelapi"
+	"fairlead.dev/internal/modellist"
+	"fairlead.dev/internal/wire"
+	"fairlead.dev/internal/wire/show"
 )
 
 // namedPrefix begins the endpoints that name the model in the path: /proxy/v1beta instead of /proxy/v1.

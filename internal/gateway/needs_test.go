@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"testing"
 
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/llm"
 )
 
 // In every format, auto selects a model with the capabilities the request needs, and no model is sent a field it rejects.

@@ -5,14 +5,14 @@ import (
 	"net/http"
 	"slices"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/modelapi"
-	"fairlead/internal/objects"
-	"fairlead/internal/policy"
-	"fairlead/internal/recording"
-	"fairlead/internal/response"
-	"fairlead/internal/route"
-	"fairlead/internal/wire/show"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/modelapi"
+	"fairlead.dev/internal/objects"
+	"fairlead.dev/internal/policy"
+	"fairlead.dev/internal/recording"
+	"fairlead.dev/internal/response"
+	"fairlead.dev/internal/route"
+	"fairlead.dev/internal/wire/show"
 )
 
 // objectRoute returns the index of the files or batches route that a path belongs to, or -1.

@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"fairlead/internal/limit"
+	"fairlead.dev/internal/limit"
 )
 
 // With every slot taken and the queue full, a request is rejected immediately, no provider is called, and its entry has the

@@ -14,18 +14,18 @@ import (
 
 	"github.com/coder/websocket"
 
-	"fairlead/internal/account"
-	"fairlead/internal/budget"
-	"fairlead/internal/catalog"
-	"fairlead/internal/llm"
-	"fairlead/internal/modelapi"
-	"fairlead/internal/money"
-	"fairlead/internal/provider"
-	"fairlead/internal/provider/compatible"
-	"fairlead/internal/rawjson"
-	"fairlead/internal/realtime"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/route"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/budget"
+	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/modelapi"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/provider/compatible"
+	"fairlead.dev/internal/rawjson"
+	"fairlead.dev/internal/realtime"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/route"
 )
 
 // doneEvent is the end of a response with 10 input tokens of text, 60 of audio, 30 cached ones, 10 output tokens of text and 40 of audio.

@@ -4,12 +4,12 @@ import (
 	"context"
 	"slices"
 
-	"fairlead/internal/account"
-	"fairlead/internal/llm"
-	"fairlead/internal/provider"
-	"fairlead/internal/reasoning"
-	"fairlead/internal/recording"
-	"fairlead/internal/requestlog"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/reasoning"
+	"fairlead.dev/internal/recording"
+	"fairlead.dev/internal/requestlog"
 )
 
 // recall looks up the signed reasoning of earlier tool calls that the client did not send back. It adds the length of the reasoning to the

@@ -13,17 +13,17 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/internal/account"
-	"fairlead/internal/catalog"
-	"fairlead/internal/cluster"
-	"fairlead/internal/cluster/redistest"
-	"fairlead/internal/llm"
-	"fairlead/internal/money"
-	"fairlead/internal/provider"
-	"fairlead/internal/provider/anthropic"
-	"fairlead/internal/provider/gemini"
-	"fairlead/internal/reasoning"
-	"fairlead/internal/route"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/cluster"
+	"fairlead.dev/internal/cluster/redistest"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/provider/anthropic"
+	"fairlead.dev/internal/provider/gemini"
+	"fairlead.dev/internal/reasoning"
+	"fairlead.dev/internal/route"
 )
 
 const loopTurns = 20

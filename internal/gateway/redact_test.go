@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"fairlead/internal/mockprovider"
+	"fairlead.dev/internal/mockprovider"
 )
 
 const alphaSecret = "sk-provider-secret-alpha"

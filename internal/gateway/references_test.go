@@ -7,11 +7,11 @@ import (
 	"strings"
 	"testing"
 
-	"fairlead/internal/batch"
-	"fairlead/internal/llm"
-	"fairlead/internal/provider"
-	"fairlead/internal/provider/compatible"
-	"fairlead/internal/route"
+	"fairlead.dev/internal/batch"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/provider/compatible"
+	"fairlead.dev/internal/route"
 )
 
 // modelCall is a call that a provider received.

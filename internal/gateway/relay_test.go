@@ -6,14 +6,14 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/modelapi"
-	"fairlead/internal/recording"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/response"
-	"fairlead/internal/upload"
-	"fairlead/internal/wire"
-	"fairlead/internal/wire/chat"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/modelapi"
+	"fairlead.dev/internal/recording"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/response"
+	"fairlead.dev/internal/upload"
+	"fairlead.dev/internal/wire"
+	"fairlead.dev/internal/wire/chat"
 )
 
 // discardConn is a client connection without cost.

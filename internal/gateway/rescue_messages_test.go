@@ -8,13 +8,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/provider"
-	"fairlead/internal/provider/anthropic"
-	"fairlead/internal/rawjson"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/route"
-	"fairlead/internal/simulator/inprocess"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/provider/anthropic"
+	"fairlead.dev/internal/rawjson"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/route"
+	"fairlead.dev/internal/simulator/inprocess"
 )
 
 // script is a provider of the messages format that sends given events, and then drops the connection unless they end with message_stop.

@@ -8,16 +8,16 @@ import (
 	"strings"
 	"testing"
 
-	"fairlead/internal/catalog"
-	"fairlead/internal/llm"
-	"fairlead/internal/provider"
-	"fairlead/internal/provider/anthropic"
-	"fairlead/internal/provider/bedrock"
-	"fairlead/internal/provider/compatible"
-	"fairlead/internal/provider/gemini"
-	"fairlead/internal/wire"
-	"fairlead/internal/wire/chat"
-	"fairlead/internal/wire/messages"
+	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/provider/anthropic"
+	"fairlead.dev/internal/provider/bedrock"
+	"fairlead.dev/internal/provider/compatible"
+	"fairlead.dev/internal/provider/gemini"
+	"fairlead.dev/internal/wire"
+	"fairlead.dev/internal/wire/chat"
+	"fairlead.dev/internal/wire/messages"
 )
 
 // egresses are one provider for each provider format.

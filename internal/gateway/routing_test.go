@@ -6,12 +6,12 @@ import (
 	"strings"
 	"testing"
 
-	"fairlead/internal/feedback"
-	"fairlead/internal/llm"
-	"fairlead/internal/mockprovider"
-	"fairlead/internal/policy"
-	"fairlead/internal/promptcache"
-	"fairlead/internal/requestlog"
+	"fairlead.dev/internal/feedback"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/mockprovider"
+	"fairlead.dev/internal/policy"
+	"fairlead.dev/internal/promptcache"
+	"fairlead.dev/internal/requestlog"
 )
 
 // ruled returns a kit with policies.

@@ -9,17 +9,17 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/internal/account"
-	"fairlead/internal/gateway"
-	"fairlead/internal/modelapi"
-	"fairlead/internal/money"
-	"fairlead/internal/policy"
-	"fairlead/internal/provider"
-	"fairlead/internal/provider/compatible"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/route"
-	"fairlead/internal/simulator"
-	"fairlead/internal/simulator/inprocess"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/gateway"
+	"fairlead.dev/internal/modelapi"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/policy"
+	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/provider/compatible"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/route"
+	"fairlead.dev/internal/simulator"
+	"fairlead.dev/internal/simulator/inprocess"
 )
 
 // simulated returns a gateway in front of a simulator without delays and of a provider that must not be called.

@@ -3,12 +3,12 @@ package gateway
 import (
 	"context"
 
-	"fairlead/internal/bill"
-	"fairlead/internal/limit"
-	"fairlead/internal/llm"
-	"fairlead/internal/modelapi"
-	"fairlead/internal/recording"
-	"fairlead/internal/response"
+	"fairlead.dev/internal/bill"
+	"fairlead.dev/internal/limit"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/modelapi"
+	"fairlead.dev/internal/recording"
+	"fairlead.dev/internal/response"
 )
 
 // serve handles one request. rec records the result of each step in the log entry.

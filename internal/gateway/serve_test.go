@@ -11,16 +11,16 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/account"
-	"fairlead/internal/budget"
-	"fairlead/internal/gateway"
-	"fairlead/internal/llm"
-	"fairlead/internal/mockprovider"
-	"fairlead/internal/money"
-	"fairlead/internal/provider"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/route"
-	"fairlead/internal/wire/chat"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/budget"
+	"fairlead.dev/internal/gateway"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/mockprovider"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/route"
+	"fairlead.dev/internal/wire/chat"
 )
 
 func TestResponseHeadersNameTheTargetAndTheCost(t *testing.T) {

@@ -5,15 +5,15 @@ import (
 	"context"
 	"slices"
 
-	"fairlead/internal/account"
-	"fairlead/internal/bill"
-	"fairlead/internal/ledger"
-	"fairlead/internal/llm"
-	"fairlead/internal/modelapi"
-	"fairlead/internal/money"
-	"fairlead/internal/policy"
-	"fairlead/internal/route"
-	"fairlead/internal/session"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/bill"
+	"fairlead.dev/internal/ledger"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/modelapi"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/policy"
+	"fairlead.dev/internal/route"
+	"fairlead.dev/internal/session"
 )
 
 // nameSession sets the session of a request that names none: the session of the response that it continues, or one derived from the

@@ -11,12 +11,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/account"
-	"fairlead/internal/catalog"
-	"fairlead/internal/mockprovider"
-	"fairlead/internal/money"
-	"fairlead/internal/policy"
-	"fairlead/internal/session"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/mockprovider"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/policy"
+	"fairlead.dev/internal/session"
 )
 
 func newNamer(t *testing.T) *session.Namer {

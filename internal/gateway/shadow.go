@@ -7,13 +7,13 @@ import (
 	"slices"
 	"time"
 
-	"fairlead/internal/account"
-	"fairlead/internal/ledger"
-	"fairlead/internal/llm"
-	"fairlead/internal/modelapi"
-	"fairlead/internal/provider"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/wire"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/ledger"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/modelapi"
+	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/wire"
 )
 
 // ShadowCall is a call that no client waits for. The gateway that makes shadow calls must not share limits, health, caches and log with the

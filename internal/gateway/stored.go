@@ -6,12 +6,12 @@ import (
 	"strings"
 	"time"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/modelapi"
-	"fairlead/internal/response"
-	"fairlead/internal/storedresponse"
-	"fairlead/internal/wire"
-	"fairlead/internal/wire/show"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/modelapi"
+	"fairlead.dev/internal/response"
+	"fairlead.dev/internal/storedresponse"
+	"fairlead.dev/internal/wire"
+	"fairlead.dev/internal/wire/show"
 )
 
 // storedPath is the endpoint whose responses providers store.

@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"fairlead/internal/mockprovider"
-	"fairlead/internal/money"
-	"fairlead/internal/rawjson"
-	"fairlead/internal/requestlog"
+	"fairlead.dev/internal/mockprovider"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/rawjson"
+	"fairlead.dev/internal/requestlog"
 )
 
 // The target writes up to 8000 tokens and costs $2 per million input tokens and $8 per million output tokens. The request has

@@ -8,8 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"fairlead/internal/mockprovider"
-	"fairlead/internal/requestlog"
+	"fairlead.dev/internal/mockprovider"
+	"fairlead.dev/internal/requestlog"
 )
 
 // delayed responds with a behaviour after a time.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/llm"
 )
 
 // TestBackoffAppliesToTargetOrCredential checks for every kind of failure which calls are admitted afterwards.

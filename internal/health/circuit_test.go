@@ -5,7 +5,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/llm"
 )
 
 func TestEachCredentialHasItsOwnCircuitAtATarget(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/llm"
 )
 
 const (

@@ -12,8 +12,8 @@ import (
 	"sync"
 	"time"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/route"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/route"
 )
 
 // Options configures a Tracker. Zero values select the defaults given below.

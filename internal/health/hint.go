@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/llm"
 )
 
 // Hint is a message to other replicas about a provider. After an opened circuit, receivers open their circuit at the next

@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/llm"
 )
 
 // recordHints returns a tracker and a pointer to the hints it sends.

@@ -6,7 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/llm"
 )
 
 // TestBreakerInvariants checks for random sequences of results: an open circuit admits one probe at a time and none early, a

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/llm"
 )
 
 // After an outage a target gets at most a tenth of its normal traffic in the first second and later never more than a tenth above

@@ -5,7 +5,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/llm"
 )
 
 // answer reports a response with the given times.

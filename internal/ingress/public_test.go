@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"testing"
 
-	"fairlead/internal/ingress"
+	"fairlead.dev/internal/ingress"
 )
 
 func TestPublicURL(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"fairlead/internal/rawjson"
+	"fairlead.dev/internal/rawjson"
 )
 
 // Check compares the responses without a model. It reports false when no check decides.

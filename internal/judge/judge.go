@@ -8,7 +8,7 @@ import (
 	"encoding/json"
 	"strings"
 
-	"fairlead/internal/rawjson"
+	"fairlead.dev/internal/rawjson"
 )
 
 // The methods that decide a comparison.

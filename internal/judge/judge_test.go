@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"fairlead/internal/judge"
+	"fairlead.dev/internal/judge"
 )
 
 func text(s string) judge.Response { return judge.Response{Text: s} }

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 
-	"fairlead/internal/rawjson"
+	"fairlead.dev/internal/rawjson"
 )
 
 // Result is the result of checks of one response.

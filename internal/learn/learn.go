@@ -10,8 +10,8 @@ import (
 	"slices"
 	"time"
 
-	"fairlead/internal/predict"
-	"fairlead/internal/predict/ability"
+	"fairlead.dev/internal/predict"
+	"fairlead.dev/internal/predict/ability"
 )
 
 // Kind is the kind of an outcome.

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"fairlead/internal/predict"
+	"fairlead.dev/internal/predict"
 )
 
 // runs is the number of simulated runs. The figures in the documentation are from 1,000.

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"fairlead/internal/predict/ability"
+	"fairlead.dev/internal/predict/ability"
 )
 
 // Bounds that a signal must meet to have a weight.

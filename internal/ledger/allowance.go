@@ -6,9 +6,9 @@ import (
 	"slices"
 	"time"
 
-	"fairlead/internal/cluster"
-	"fairlead/internal/llm"
-	"fairlead/internal/money"
+	"fairlead.dev/internal/cluster"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/money"
 )
 
 const (

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"fairlead/internal/money"
+	"fairlead.dev/internal/money"
 )
 
 // totals are the sums of all replicas for one budget, as last received.

@@ -9,8 +9,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"fairlead/internal/cluster"
-	"fairlead/internal/money"
+	"fairlead.dev/internal/cluster"
+	"fairlead.dev/internal/money"
 )
 
 const (

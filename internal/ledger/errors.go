@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/money"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/money"
 )
 
 // budgetError returns the error for an amount that exceeds a budget: a *reservedError if the amount would fit without the

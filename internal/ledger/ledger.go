@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"fairlead/internal/money"
+	"fairlead.dev/internal/money"
 )
 
 // Period is how often a budget resets.

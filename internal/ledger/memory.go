@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/money"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/money"
 )
 
 // Options are the settings of a ledger.

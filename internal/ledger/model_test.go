@@ -8,8 +8,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/money"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/money"
 )
 
 // The model keeps every charge with its admission time, like the log, and computes the sums from the charges.

@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/llm"
 )
 
 const (

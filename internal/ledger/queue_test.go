@@ -11,8 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/money"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/money"
 )
 
 // Every request reserves far more than it costs, so that a few reservations exhaust the budget.

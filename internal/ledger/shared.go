@@ -12,9 +12,9 @@ import (
 
 	"golang.org/x/sync/singleflight"
 
-	"fairlead/internal/cluster"
-	"fairlead/internal/llm"
-	"fairlead/internal/money"
+	"fairlead.dev/internal/cluster"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/money"
 )
 
 // returnTime is the maximum time that a request waits for Redis to recover when the local allowance is too small.

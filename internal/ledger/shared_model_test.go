@@ -14,10 +14,10 @@ import (
 	"github.com/redis/go-redis/v9"
 	"pgregory.net/rapid"
 
-	"fairlead/internal/cluster"
-	"fairlead/internal/cluster/redistest"
-	"fairlead/internal/llm"
-	"fairlead/internal/money"
+	"fairlead.dev/internal/cluster"
+	"fairlead.dev/internal/cluster/redistest"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/money"
 )
 
 // The model keeps every charge and every hold of all replicas. Redis may lose all data or become unavailable, and replicas may

@@ -12,10 +12,10 @@ import (
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/goleak"
 
-	"fairlead/internal/cluster"
-	"fairlead/internal/cluster/redistest"
-	"fairlead/internal/llm"
-	"fairlead/internal/money"
+	"fairlead.dev/internal/cluster"
+	"fairlead.dev/internal/cluster/redistest"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/money"
 )
 
 func TestMain(m *testing.M) {

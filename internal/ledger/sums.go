@@ -3,7 +3,7 @@ package ledger
 import (
 	"time"
 
-	"fairlead/internal/money"
+	"fairlead.dev/internal/money"
 )
 
 // window holds the sums of one budget over one period. It is guarded by the ledger's lock.

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"time"
 
-	"fairlead/internal/cluster"
+	"fairlead.dev/internal/cluster"
 )
 
 // Run sends settlements to Redis and, while Redis is unavailable, refills the local allowances. When ctx ends, it sends

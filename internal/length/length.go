@@ -10,10 +10,10 @@ import (
 	"strings"
 	"sync"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/predict"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/route"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/predict"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/route"
 )
 
 const (

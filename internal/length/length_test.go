@@ -5,11 +5,11 @@ import (
 	"math"
 	"testing"
 
-	"fairlead/internal/length"
-	"fairlead/internal/llm"
-	"fairlead/internal/predict"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/route"
+	"fairlead.dev/internal/length"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/predict"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/route"
 )
 
 // response returns an entry whose visible and reasoning lengths were predicted as 100 and 200 tokens.

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/llm"
 )
 
 func TestMemoryRemovesIdleIDs(t *testing.T) {

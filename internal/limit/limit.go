@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/llm"
 )
 
 // Limits are the limits of one ID; 0 means unlimited.

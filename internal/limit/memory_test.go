@@ -8,8 +8,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"fairlead/internal/limit"
-	"fairlead/internal/limit/limittest"
+	"fairlead.dev/internal/limit"
+	"fairlead.dev/internal/limit/limittest"
 )
 
 func TestMemory(t *testing.T) {

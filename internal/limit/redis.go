@@ -11,7 +11,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"fairlead/internal/cluster"
+	"fairlead.dev/internal/cluster"
 )
 
 // returnTime is how long after the start of an outage a request that exceeds this replica's share waits for Redis, because the

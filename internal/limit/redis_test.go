@@ -9,10 +9,10 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"fairlead/internal/cluster"
-	"fairlead/internal/cluster/redistest"
-	"fairlead/internal/limit"
-	"fairlead/internal/limit/limittest"
+	"fairlead.dev/internal/cluster"
+	"fairlead.dev/internal/cluster/redistest"
+	"fairlead.dev/internal/limit"
+	"fairlead.dev/internal/limit/limittest"
 )
 
 func TestMain(m *testing.M) { os.Exit(redistest.Main(m)) }

@@ -7,9 +7,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"fairlead/internal/admin/overview"
-	"fairlead/internal/store"
-	"fairlead/internal/store/logstore"
+	"fairlead.dev/internal/admin/overview"
+	"fairlead.dev/internal/store"
+	"fairlead.dev/internal/store/logstore"
 )
 
 const (

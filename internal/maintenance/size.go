@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"fairlead/internal/admin/overview"
+	"fairlead.dev/internal/admin/overview"
 )
 
 const (

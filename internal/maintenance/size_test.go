@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/internal/store"
+	"fairlead.dev/internal/store"
 )
 
 func TestDatabaseSizeIsSampledPeriodically(t *testing.T) {

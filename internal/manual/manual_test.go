@@ -10,8 +10,8 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"fairlead/docs"
-	"fairlead/internal/manual"
+	"fairlead.dev/docs"
+	"fairlead.dev/internal/manual"
 )
 
 func get(t *testing.T, site http.Handler, target string) *httptest.ResponseRecorder {

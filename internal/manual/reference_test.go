@@ -14,9 +14,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/wire/messages"
-	"fairlead/internal/wire/responses"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/wire/messages"
+	"fairlead.dev/internal/wire/responses"
 )
 
 var update = flag.Bool("update", false, "rewrite the generated parts of docs")

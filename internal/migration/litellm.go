@@ -12,7 +12,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"fairlead/internal/catalog"
+	"fairlead.dev/internal/catalog"
 )
 
 // Limits of imported files.

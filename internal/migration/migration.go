@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"fairlead/internal/catalog"
+	"fairlead.dev/internal/catalog"
 )
 
 // Kind is the result of converting a setting.

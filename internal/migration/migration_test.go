@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"fairlead/internal/catalog"
-	"fairlead/internal/config"
-	"fairlead/internal/migration"
+	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/config"
+	"fairlead.dev/internal/migration"
 )
 
 // vendors are the vendors that the samples use.

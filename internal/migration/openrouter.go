@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"fairlead/internal/catalog"
+	"fairlead.dev/internal/catalog"
 )
 
 // routerModel is a model in OpenRouter's list of models.

@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"strings"
 
-	"fairlead/internal/simulator/inprocess"
-	"fairlead/internal/simulator/openai"
+	"fairlead.dev/internal/simulator/inprocess"
+	"fairlead.dev/internal/simulator/openai"
 )
 
 // Behaviour is the script of one call. The zero value responds like OpenAI with "Hello from MODEL." Fields can be

@@ -13,7 +13,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"fairlead/internal/simulator/openai"
+	"fairlead.dev/internal/simulator/openai"
 )
 
 // Mock is a provider for tests. It follows its script, responds like OpenAI to calls without a script, and records the

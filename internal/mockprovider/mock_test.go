@@ -13,9 +13,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/simulator/inprocess"
-	"fairlead/internal/simulator/openai"
-	"fairlead/internal/simulator/simtest"
+	"fairlead.dev/internal/simulator/inprocess"
+	"fairlead.dev/internal/simulator/openai"
+	"fairlead.dev/internal/simulator/simtest"
 )
 
 func startMock(t *testing.T) (*Mock, *http.Transport, string) {

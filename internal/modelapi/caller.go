@@ -8,11 +8,11 @@ import (
 	"strings"
 	"time"
 
-	"fairlead/internal/account"
-	"fairlead/internal/llm"
-	"fairlead/internal/policy"
-	"fairlead/internal/responsecache"
-	"fairlead/internal/wire/show"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/policy"
+	"fairlead.dev/internal/responsecache"
+	"fairlead.dev/internal/wire/show"
 )
 
 // Keys authenticates callers.

@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"testing"
 
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/llm"
 )
 
 func TestHeaderFlagAcceptsKnownSpellingsOnly(t *testing.T) {

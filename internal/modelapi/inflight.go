@@ -5,8 +5,8 @@ import (
 	"sync"
 	"time"
 
-	"fairlead/internal/limit"
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/limit"
+	"fairlead.dev/internal/llm"
 )
 
 // Inflight tracks running requests: it limits them, ends those of a revoked key, and drains them at shutdown.

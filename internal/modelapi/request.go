@@ -8,16 +8,16 @@ import (
 	"strconv"
 	"time"
 
-	"fairlead/internal/account"
-	"fairlead/internal/attempt"
-	"fairlead/internal/budget"
-	"fairlead/internal/ingress"
-	"fairlead/internal/llm"
-	"fairlead/internal/realtime"
-	"fairlead/internal/response"
-	"fairlead/internal/route"
-	"fairlead/internal/upload"
-	"fairlead/internal/wire"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/attempt"
+	"fairlead.dev/internal/budget"
+	"fairlead.dev/internal/ingress"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/realtime"
+	"fairlead.dev/internal/response"
+	"fairlead.dev/internal/route"
+	"fairlead.dev/internal/upload"
+	"fairlead.dev/internal/wire"
 )
 
 // Prefix is the path of the model API.

@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"time"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/route"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/route"
 )
 
 // anthropicModel is a model as Anthropic's clients expect it.

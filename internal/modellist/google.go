@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strconv"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/route"
-	"fairlead/internal/wire/show"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/route"
+	"fairlead.dev/internal/wire/show"
 )
 
 // googleModel is a model as Google's clients expect it.

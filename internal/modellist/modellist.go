@@ -7,13 +7,13 @@ import (
 	"slices"
 	"time"
 
-	"fairlead/internal/account"
-	"fairlead/internal/catalog"
-	"fairlead/internal/llm"
-	"fairlead/internal/modelapi"
-	"fairlead/internal/provider"
-	"fairlead/internal/route"
-	"fairlead/internal/wire/show"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/modelapi"
+	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/route"
+	"fairlead.dev/internal/wire/show"
 )
 
 // modelInfo is a model in the OpenAI list format. The fields after OwnedBy are extensions.

@@ -7,12 +7,12 @@ import (
 	"sync"
 	"unicode/utf8"
 
-	"fairlead/internal/batch"
-	"fairlead/internal/llm"
-	"fairlead/internal/provider"
-	"fairlead/internal/route"
-	"fairlead/internal/wire/show"
-	"fairlead/internal/wire/validate"
+	"fairlead.dev/internal/batch"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/route"
+	"fairlead.dev/internal/wire/show"
+	"fairlead.dev/internal/wire/validate"
 )
 
 // maxOwners limits the files whose owners are kept in memory, in each of two generations.

@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/batch"
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/batch"
+	"fairlead.dev/internal/llm"
 )
 
 func named(ids ...string) (files []llm.StoredFile) {

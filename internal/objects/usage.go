@@ -11,17 +11,17 @@ import (
 	"strings"
 	"time"
 
-	"fairlead/internal/account"
-	"fairlead/internal/batch"
-	"fairlead/internal/budget"
-	"fairlead/internal/catalog"
-	"fairlead/internal/id"
-	"fairlead/internal/llm"
-	"fairlead/internal/money"
-	"fairlead/internal/provider"
-	"fairlead/internal/rawjson"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/wire/show"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/batch"
+	"fairlead.dev/internal/budget"
+	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/id"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/rawjson"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/wire/show"
 )
 
 // batchPrice returns the price of a target at a time; nil if its price for batches is unknown.

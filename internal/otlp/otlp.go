@@ -21,8 +21,8 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
-	"fairlead/internal/requestlog"
-	"fairlead/internal/tracecontext"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/tracecontext"
 )
 
 // maxContent is the maximum size of the bodies in the queue. Spans of requests beyond it have no content.

@@ -23,12 +23,12 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
 
-	"fairlead/internal/config"
-	"fairlead/internal/llm"
-	"fairlead/internal/money"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/route"
-	"fairlead/internal/tracecontext"
+	"fairlead.dev/internal/config"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/route"
+	"fairlead.dev/internal/tracecontext"
 )
 
 var began = time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)

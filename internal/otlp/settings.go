@@ -8,7 +8,7 @@ import (
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
-	"fairlead/internal/config"
+	"fairlead.dev/internal/config"
 )
 
 // Protocols of OTLP.

@@ -10,11 +10,11 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/money"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/tracecontext"
-	"fairlead/internal/transcript"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/tracecontext"
+	"fairlead.dev/internal/transcript"
 )
 
 // record creates the spans of a finished request: one for the request, and one for each attempt.

@@ -9,8 +9,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"fairlead/internal/outline/outlinetest"
-	"fairlead/internal/turncache"
+	"fairlead.dev/internal/outline/outlinetest"
+	"fairlead.dev/internal/turncache"
 )
 
 func newScope(t testing.TB, name string) Scope {

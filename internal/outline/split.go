@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"slices"
 
-	"fairlead/internal/turncache"
+	"fairlead.dev/internal/turncache"
 )
 
 const (

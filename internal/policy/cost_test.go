@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"fairlead/internal/policy/condition"
+	"fairlead.dev/internal/policy/condition"
 )
 
 // largest returns facts with the largest metadata that a request can have.

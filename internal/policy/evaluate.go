@@ -3,8 +3,8 @@ package policy
 import (
 	"slices"
 
-	"fairlead/internal/money"
-	"fairlead/internal/policy/condition"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/policy/condition"
 )
 
 // Evaluate applies the policies to a request. The outcome depends only on the facts. Policies are evaluated in order,

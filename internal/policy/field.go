@@ -9,10 +9,10 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"fairlead/internal/document"
-	"fairlead/internal/money"
-	"fairlead/internal/policy/condition"
-	"fairlead/internal/spelling"
+	"fairlead.dev/internal/document"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/policy/condition"
+	"fairlead.dev/internal/spelling"
 )
 
 // field is a field of a policy with the function that parses it.

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"fairlead/internal/money"
+	"fairlead.dev/internal/money"
 )
 
 // anyPolicies draws valid policies.

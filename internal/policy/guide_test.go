@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"fairlead/internal/policy/condition"
+	"fairlead.dev/internal/policy/condition"
 )
 
 // guide returns the text of the user guide to policies.

@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/policy/condition"
-	"fairlead/internal/predict"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/policy/condition"
+	"fairlead.dev/internal/predict"
 )
 
 // world returns a small inventory: two providers, three models, one alias and two tags.

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"fairlead/internal/document"
-	"fairlead/internal/spelling"
+	"fairlead.dev/internal/document"
+	"fairlead.dev/internal/spelling"
 )
 
 // Inventory lists the existing names. Policies that refer to other names are rejected.

@@ -1,8 +1,8 @@
 package policy
 
 import (
-	"fairlead/internal/money"
-	"fairlead/internal/policy/condition"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/policy/condition"
 )
 
 // Outcome is the result of applying the policies to a request. The zero value has no effects.

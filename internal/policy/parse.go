@@ -12,8 +12,8 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"fairlead/internal/document"
-	"fairlead/internal/policy/condition"
+	"fairlead.dev/internal/document"
+	"fairlead.dev/internal/policy/condition"
 )
 
 // Parse parses a policy document. It returns the set, or all problems in document order. name identifies the owner of the

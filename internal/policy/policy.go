@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"fairlead/internal/money"
+	"fairlead.dev/internal/money"
 )
 
 // Policy is one rule as written by a user. It has at least one effect. deny cannot be combined with other effects.

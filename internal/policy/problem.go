@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"fairlead/internal/document"
-	"fairlead/internal/policy/condition"
+	"fairlead.dev/internal/document"
+	"fairlead.dev/internal/policy/condition"
 )
 
 // Code identifies a kind of problem.

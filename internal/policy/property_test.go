@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"fairlead/internal/policy/condition"
-	"fairlead/internal/predict"
+	"fairlead.dev/internal/policy/condition"
+	"fairlead.dev/internal/predict"
 )
 
 // tasks lists the values of request.task.

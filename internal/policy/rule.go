@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
-	"fairlead/internal/money"
-	"fairlead/internal/policy/condition"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/policy/condition"
 )
 
 // effects is a set of policy effects.

@@ -7,7 +7,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"fairlead/internal/document"
+	"fairlead.dev/internal/document"
 )
 
 // text parses a scalar of at most limit characters.

@@ -7,7 +7,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"fairlead/internal/document"
+	"fairlead.dev/internal/document"
 )
 
 // selector parses the lists of allow or exclude.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"fairlead/internal/policy/condition"
+	"fairlead.dev/internal/policy/condition"
 )
 
 // Set is an ordered list of validated policies. It is immutable and safe for concurrent use. A nil Set has no policies.

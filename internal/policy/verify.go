@@ -8,8 +8,8 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"fairlead/internal/document"
-	"fairlead/internal/spelling"
+	"fairlead.dev/internal/document"
+	"fairlead.dev/internal/spelling"
 )
 
 // The checks of a verification.

@@ -7,7 +7,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"fairlead/internal/policy"
+	"fairlead.dev/internal/policy"
 )
 
 // setName is the name of workspace policies in messages.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/policy"
+	"fairlead.dev/internal/policy"
 )
 
 // Each case lists the outcome with all models, the outcome without the model "gone", and the reported paths.

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/internal/policy"
-	"fairlead/internal/policy/condition"
+	"fairlead.dev/internal/policy"
+	"fairlead.dev/internal/policy/condition"
 )
 
 var start = time.Date(2026, 3, 14, 9, 26, 53, 0, time.UTC)

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"fairlead/internal/policy"
+	"fairlead.dev/internal/policy"
 )
 
 // maxNote is the maximum length of a note in bytes.

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"fairlead/internal/policy"
+	"fairlead.dev/internal/policy"
 )
 
 // Store holds the active policies. For never blocks. Reload updates the policies.

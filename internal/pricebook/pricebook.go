@@ -12,13 +12,13 @@ import (
 	"path/filepath"
 	"time"
 
-	"fairlead/internal/catalog"
-	"fairlead/internal/catalog/importer"
-	"fairlead/internal/catalogfile"
-	"fairlead/internal/config"
-	"fairlead/internal/config/file"
-	"fairlead/internal/egress"
-	"fairlead/internal/store"
+	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/catalog/importer"
+	"fairlead.dev/internal/catalogfile"
+	"fairlead.dev/internal/config"
+	"fairlead.dev/internal/config/file"
+	"fairlead.dev/internal/egress"
+	"fairlead.dev/internal/store"
 )
 
 const (

@@ -3,7 +3,7 @@ package promptcache
 import (
 	"time"
 
-	"fairlead/internal/catalog"
+	"fairlead.dev/internal/catalog"
 )
 
 // Outlook is the expectation about the next turn of a conversation, based on earlier turns. The zero value expects no other turn.

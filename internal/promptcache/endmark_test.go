@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/internal/catalog"
+	"fairlead.dev/internal/catalog"
 )
 
 func TestEndMarkIsSetWhereExpectedReadsPay(t *testing.T) {

@@ -9,8 +9,8 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/turncache"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/turncache"
 )
 
 // Mark is a cache breakpoint that the caller set in the prompt.

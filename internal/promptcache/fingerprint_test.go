@@ -9,12 +9,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/promptcache/cachetest"
-	"fairlead/internal/wire"
-	"fairlead/internal/wire/chat"
-	"fairlead/internal/wire/messages"
-	"fairlead/internal/wire/responses"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/promptcache/cachetest"
+	"fairlead.dev/internal/wire"
+	"fairlead.dev/internal/wire/chat"
+	"fairlead.dev/internal/wire/messages"
+	"fairlead.dev/internal/wire/responses"
 )
 
 func decode(t testing.TB, f wire.Format, op llm.Op, body string) *llm.Request {

@@ -9,8 +9,8 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
-	"fairlead/internal/catalog"
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/llm"
 )
 
 // DefaultLinks is the default capacity of a Memory, at 64 bytes per link.

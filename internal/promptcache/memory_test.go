@@ -11,9 +11,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/catalog"
-	"fairlead/internal/llm"
-	"fairlead/internal/promptcache/cachetest"
+	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/promptcache/cachetest"
 )
 
 var noon = time.Date(2026, 10, 10, 12, 0, 0, 0, time.UTC)

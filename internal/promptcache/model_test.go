@@ -8,7 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/llm"
 )
 
 // naive remembers every prompt of every target and searches all of them.

@@ -3,7 +3,7 @@ package promptcache
 import (
 	"time"
 
-	"fairlead/internal/catalog"
+	"fairlead.dev/internal/catalog"
 )
 
 // Rules of the tests, one for each granularity.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/llm"
 )
 
 // fakeRemote is an in-memory Remote that can be slow or fail.

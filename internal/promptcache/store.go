@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"fairlead/internal/catalog"
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/llm"
 )
 
 // Store remembers which prompts targets have read. It is safe for concurrent use. Workspaces share only the hit rate

@@ -5,8 +5,8 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/turncache"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/turncache"
 )
 
 // list is the member of a request that holds the messages.

@@ -3,7 +3,7 @@ package promptcache
 import (
 	"time"
 
-	"fairlead/internal/catalog"
+	"fairlead.dev/internal/catalog"
 )
 
 // maxHits bounds how many targets a view lists.

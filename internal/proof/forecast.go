@@ -1,6 +1,6 @@
 package proof
 
-import "fairlead/internal/money"
+import "fairlead.dev/internal/money"
 
 // Traffic is the recent traffic of a workspace, from which a forecast is made.
 type Traffic struct {

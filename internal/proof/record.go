@@ -3,7 +3,7 @@ package proof
 import (
 	"time"
 
-	"fairlead/internal/money"
+	"fairlead.dev/internal/money"
 )
 
 // State is how the comparison of a request ended.

@@ -13,8 +13,8 @@ import (
 	"sync"
 	"time"
 
-	"fairlead/internal/catalog"
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/llm"
 )
 
 // Target is a model at a provider.

@@ -12,7 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/llm"
 )
 
 const (

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/redact"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/redact"
 )
 
 // Vendor describes an API: its address, its settings, and how to create a provider for it.

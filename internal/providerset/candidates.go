@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"slices"
 
-	"fairlead/internal/admin/policies"
-	"fairlead/internal/config"
-	"fairlead/internal/provider"
-	"fairlead/internal/route"
-	"fairlead/internal/simulator"
-	"fairlead/internal/spelling"
+	"fairlead.dev/internal/admin/policies"
+	"fairlead.dev/internal/config"
+	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/route"
+	"fairlead.dev/internal/simulator"
+	"fairlead.dev/internal/spelling"
 )
 
 // WithCandidates returns the targets of a set as they would be if further vendors were connected: all models of the catalog or the

@@ -6,15 +6,15 @@ import (
 	"strings"
 	"testing"
 
-	"fairlead/internal/admin/policies"
-	"fairlead/internal/catalog"
-	"fairlead/internal/config"
-	"fairlead/internal/llm"
-	"fairlead/internal/predict"
-	"fairlead/internal/predict/ability"
-	"fairlead/internal/provider"
-	"fairlead/internal/route"
-	"fairlead/internal/simulator"
+	"fairlead.dev/internal/admin/policies"
+	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/config"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/predict"
+	"fairlead.dev/internal/predict/ability"
+	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/route"
+	"fairlead.dev/internal/simulator"
 )
 
 func candidates(t *testing.T, mode string, list ...policies.BacktestVendor) (*route.Snapshot, error) {

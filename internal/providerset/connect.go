@@ -12,16 +12,16 @@ import (
 	"strings"
 	"time"
 
-	"fairlead/internal/account"
-	adminproviders "fairlead/internal/admin/providers"
-	"fairlead/internal/catalog"
-	"fairlead/internal/config"
-	"fairlead/internal/llm"
-	"fairlead/internal/provider"
-	"fairlead/internal/simulator"
-	"fairlead/internal/spelling"
-	"fairlead/internal/vault"
-	"fairlead/internal/wire/fault"
+	"fairlead.dev/internal/account"
+	adminproviders "fairlead.dev/internal/admin/providers"
+	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/config"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/simulator"
+	"fairlead.dev/internal/spelling"
+	"fairlead.dev/internal/vault"
+	"fairlead.dev/internal/wire/fault"
 )
 
 // section returns a stored provider in the form of a section of the configuration file.

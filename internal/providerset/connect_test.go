@@ -14,16 +14,16 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/account"
-	adminproviders "fairlead/internal/admin/providers"
-	"fairlead/internal/config"
-	"fairlead/internal/egress"
-	"fairlead/internal/llm"
-	"fairlead/internal/predict"
-	"fairlead/internal/predict/ability"
-	"fairlead/internal/provider"
-	"fairlead/internal/simulator"
-	"fairlead/internal/vault"
+	"fairlead.dev/internal/account"
+	adminproviders "fairlead.dev/internal/admin/providers"
+	"fairlead.dev/internal/config"
+	"fairlead.dev/internal/egress"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/predict"
+	"fairlead.dev/internal/predict/ability"
+	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/simulator"
+	"fairlead.dev/internal/vault"
 )
 
 // memoryStore is an in-memory ConnectedStore, vault.Store and Settings.

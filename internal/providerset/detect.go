@@ -11,9 +11,9 @@ import (
 	"sync"
 	"time"
 
-	"fairlead/internal/egress"
-	"fairlead/internal/provider"
-	"fairlead/internal/provider/compatible"
+	"fairlead.dev/internal/egress"
+	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/provider/compatible"
 )
 
 // LocalServer is a model server found on a loopback address.

@@ -5,12 +5,12 @@ import (
 	"slices"
 	"strings"
 
-	adminproviders "fairlead/internal/admin/providers"
-	"fairlead/internal/catalog"
-	"fairlead/internal/provider"
-	"fairlead/internal/provider/azure"
-	"fairlead/internal/provider/bedrock"
-	"fairlead/internal/provider/vertex"
+	adminproviders "fairlead.dev/internal/admin/providers"
+	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/provider/azure"
+	"fairlead.dev/internal/provider/bedrock"
+	"fairlead.dev/internal/provider/vertex"
 )
 
 // CustomVendor is the name under which the gallery lists an endpoint of an unknown vendor.

@@ -8,16 +8,16 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"fairlead/internal/catalog"
-	"fairlead/internal/config"
-	"fairlead/internal/egress"
-	"fairlead/internal/predict"
-	"fairlead/internal/predict/ability"
-	"fairlead/internal/pricebook"
-	"fairlead/internal/provider"
-	"fairlead/internal/redact"
-	"fairlead/internal/simulator"
-	"fairlead/internal/vault"
+	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/config"
+	"fairlead.dev/internal/egress"
+	"fairlead.dev/internal/predict"
+	"fairlead.dev/internal/predict/ability"
+	"fairlead.dev/internal/pricebook"
+	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/redact"
+	"fairlead.dev/internal/simulator"
+	"fairlead.dev/internal/vault"
 )
 
 // disabledSetting is the name of the setting that lists the providers disabled in the dashboard.

@@ -12,8 +12,8 @@ import (
 	"time"
 	"unicode"
 
-	"fairlead/internal/egress"
-	"fairlead/internal/provider"
+	"fairlead.dev/internal/egress"
+	"fairlead.dev/internal/provider"
 )
 
 const (

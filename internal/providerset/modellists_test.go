@@ -19,11 +19,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/catalog"
-	"fairlead/internal/config"
-	"fairlead/internal/provider"
-	"fairlead/internal/provider/compatible"
-	"fairlead/internal/simulator"
+	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/config"
+	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/provider/compatible"
+	"fairlead.dev/internal/simulator"
 )
 
 // lister is a provider whose model lists are set by the test. Each credential has its own list.

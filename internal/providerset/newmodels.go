@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	adminproviders "fairlead/internal/admin/providers"
-	"fairlead/internal/provider"
+	adminproviders "fairlead.dev/internal/admin/providers"
+	"fairlead.dev/internal/provider"
 )
 
 // matches returns a function that reports whether a target serves the model that a provider lists under the given name.

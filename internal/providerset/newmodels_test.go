@@ -9,11 +9,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/catalog"
-	"fairlead/internal/config"
-	"fairlead/internal/llm"
-	"fairlead/internal/provider"
-	"fairlead/internal/simulator"
+	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/config"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/simulator"
 )
 
 // newSet returns a set with OpenAI from the environment and a provider that has only its own list.

@@ -10,11 +10,11 @@ import (
 	"time"
 	_ "time/tzdata" // policies name time zones, and containers often have no zone database
 
-	"fairlead/internal/config"
-	"fairlead/internal/policy"
-	"fairlead/internal/pricebook"
-	"fairlead/internal/route"
-	"fairlead/internal/simulator"
+	"fairlead.dev/internal/config"
+	"fairlead.dev/internal/policy"
+	"fairlead.dev/internal/pricebook"
+	"fairlead.dev/internal/route"
+	"fairlead.dev/internal/simulator"
 )
 
 // instanceSet is the name under which decisions refer to the configuration's policies.

@@ -5,10 +5,10 @@ import (
 	"net/http"
 	"time"
 
-	"fairlead/internal/admin/providers"
-	"fairlead/internal/egress"
-	"fairlead/internal/llm"
-	"fairlead/internal/provider"
+	"fairlead.dev/internal/admin/providers"
+	"fairlead.dev/internal/egress"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/provider"
 )
 
 // testTime is the timeout for testing one provider.

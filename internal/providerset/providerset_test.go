@@ -8,13 +8,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/catalog"
-	"fairlead/internal/config"
-	"fairlead/internal/llm"
-	"fairlead/internal/money"
-	"fairlead/internal/provider"
-	"fairlead/internal/provider/compatible"
-	"fairlead/internal/simulator"
+	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/config"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/provider/compatible"
+	"fairlead.dev/internal/simulator"
 )
 
 func TestDisabledProvidersKeepTheirState(t *testing.T) {

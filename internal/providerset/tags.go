@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"fairlead/internal/provider"
+	"fairlead.dev/internal/provider"
 )
 
 // Built-in tags of targets.

@@ -5,9 +5,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/catalog"
-	"fairlead/internal/config"
-	"fairlead/internal/simulator"
+	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/config"
+	"fairlead.dev/internal/simulator"
 )
 
 func TestTargetsHaveTheTagsOfTheOperatorAndOfFacts(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"fairlead/internal/config"
+	"fairlead.dev/internal/config"
 )
 
 func TestAProviderOfTheFileNeedsAnAddress(t *testing.T) {

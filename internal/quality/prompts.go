@@ -1,6 +1,6 @@
 package quality
 
-import "fairlead/internal/predict"
+import "fairlead.dev/internal/predict"
 
 // longPrompt is the assumed length in tokens of the prompts for long context.
 const longPrompt = 40_000

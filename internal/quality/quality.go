@@ -7,9 +7,9 @@ import (
 	"math"
 	"sync"
 
-	"fairlead/internal/catalog"
-	"fairlead/internal/llm"
-	"fairlead/internal/predict"
+	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/predict"
 )
 
 // Abilities returns the abilities of models; *ability.Fitter implements it.

@@ -4,11 +4,11 @@ import (
 	"math"
 	"testing"
 
-	"fairlead/internal/catalog"
-	"fairlead/internal/llm"
-	"fairlead/internal/predict"
-	"fairlead/internal/predict/ability"
-	"fairlead/internal/quality"
+	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/predict"
+	"fairlead.dev/internal/predict/ability"
+	"fairlead.dev/internal/quality"
 )
 
 func newRater(t *testing.T) (*quality.Rater, *predict.Predictor) {

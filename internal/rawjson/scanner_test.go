@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/rawjson"
+	"fairlead.dev/internal/rawjson"
 )
 
 func TestScannerReadsMembersAndElements(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/rawjson"
+	"fairlead.dev/internal/rawjson"
 )
 
 const document = ` {"model":"m","n":2,"f":-1.5e2,"yes":true,"no":false,"nil":null,"a.b":1,

@@ -5,7 +5,7 @@ import (
 
 	"github.com/coder/websocket"
 
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/llm"
 )
 
 // errTotal is the cause of a session that has reached its maximum duration.

@@ -1,8 +1,8 @@
 package realtime
 
 import (
-	"fairlead/internal/llm"
-	"fairlead/internal/rawjson"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/rawjson"
 )
 
 // event is the part of a provider message that the gateway reads.

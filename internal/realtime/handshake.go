@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strings"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/route"
-	"fairlead/internal/wire/show"
-	"fairlead/internal/wire/strict"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/route"
+	"fairlead.dev/internal/wire/show"
+	"fairlead.dev/internal/wire/strict"
 )
 
 const (

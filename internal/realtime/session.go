@@ -16,8 +16,8 @@ import (
 
 	"github.com/coder/websocket"
 
-	"fairlead/internal/id"
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/id"
+	"fairlead.dev/internal/llm"
 )
 
 // Limits bound a session.

@@ -13,7 +13,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"fairlead/internal/cluster"
+	"fairlead.dev/internal/cluster"
 )
 
 // Redis is a Remote that stores reasoning in Redis. Values are encrypted with a key that the replicas derive from their

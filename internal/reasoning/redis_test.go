@@ -13,9 +13,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
-	"fairlead/internal/cluster"
-	"fairlead/internal/cluster/redistest"
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/cluster"
+	"fairlead.dev/internal/cluster/redistest"
+	"fairlead.dev/internal/llm"
 )
 
 func TestMain(m *testing.M) {

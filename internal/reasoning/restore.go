@@ -3,7 +3,7 @@ package reasoning
 import (
 	"slices"
 
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/llm"
 )
 
 // wantedCall is a tool call of a request whose reasoning is missing.

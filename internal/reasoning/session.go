@@ -6,8 +6,8 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/provider"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/provider"
 )
 
 // Session stores and restores the reasoning of one request.

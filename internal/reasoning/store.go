@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/llm"
 )
 
 // Limits of a Store.

@@ -4,11 +4,11 @@ import (
 	"net/http"
 	"time"
 
-	"fairlead/internal/money"
-	"fairlead/internal/provider"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/responsecache"
-	"fairlead/internal/route"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/responsecache"
+	"fairlead.dev/internal/route"
 )
 
 // CacheUse is where the response of a miss is recorded. The zero value records nothing.

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"fairlead/internal/redact"
+	"fairlead.dev/internal/redact"
 )
 
 // Each case is a text in which [x] marks the expected matches of the rule.

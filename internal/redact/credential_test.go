@@ -9,7 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"fairlead/internal/redact"
+	"fairlead.dev/internal/redact"
 )
 
 const credential = "sk-se/cret+0123456789"

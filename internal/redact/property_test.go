@@ -9,7 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"fairlead/internal/redact"
+	"fairlead.dev/internal/redact"
 )
 
 var everything = redact.Rules{

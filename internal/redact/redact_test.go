@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/redact"
+	"fairlead.dev/internal/redact"
 )
 
 func redactor(t testing.TB, r redact.Rules) *redact.Redactor {

@@ -4,14 +4,14 @@ import (
 	"maps"
 	"slices"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/outline"
-	"fairlead/internal/redact"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/route"
-	"fairlead/internal/transcript"
-	"fairlead/internal/wire/chat"
-	"fairlead/internal/wire/show"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/outline"
+	"fairlead.dev/internal/redact"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/route"
+	"fairlead.dev/internal/transcript"
+	"fairlead.dev/internal/wire/chat"
+	"fairlead.dev/internal/wire/show"
 )
 
 // redactTexts redacts every text that callers or providers wrote, except the bodies and the preview. It copies the values that

@@ -12,10 +12,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"fairlead/internal/account"
-	"fairlead/internal/llm"
-	"fairlead/internal/redact"
-	"fairlead/internal/requestlog"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/redact"
+	"fairlead.dev/internal/requestlog"
 )
 
 // Time limits for redaction rules. All workspaces share one delivery queue, so the time spent on each workspace's rules is

@@ -11,12 +11,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/account"
-	"fairlead/internal/llm"
-	"fairlead/internal/policy/condition"
-	"fairlead/internal/redact"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/route"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/policy/condition"
+	"fairlead.dev/internal/redact"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/route"
 )
 
 const address = "ann@example.com"

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/outline"
-	"fairlead/internal/redact"
-	"fairlead/internal/requestlog"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/outline"
+	"fairlead.dev/internal/redact"
+	"fairlead.dev/internal/requestlog"
 )
 
 func TestSplitRequestsAreRedactedLikeWholeOnes(t *testing.T) {

@@ -8,9 +8,9 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"fairlead/internal/policy"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/route"
+	"fairlead.dev/internal/policy"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/route"
 )
 
 // Source reads stored traffic.

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"fairlead/internal/policy"
-	"fairlead/internal/provider"
-	"fairlead/internal/route"
+	"fairlead.dev/internal/policy"
+	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/route"
 )
 
 // BenchmarkRun recomputes the decisions of stored requests for auto with sixty candidates and twenty policies. It

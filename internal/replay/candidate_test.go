@@ -4,12 +4,12 @@ import (
 	"math"
 	"testing"
 
-	"fairlead/internal/catalog"
-	"fairlead/internal/llm"
-	"fairlead/internal/money"
-	"fairlead/internal/predict"
-	"fairlead/internal/provider"
-	"fairlead/internal/route"
+	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/predict"
+	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/route"
 )
 
 // TestBacktestRoutesToAProviderThatIsNotConnected adds a model that is as good as the large one and cheaper than the middle one.

@@ -3,10 +3,10 @@ package replay
 import (
 	"testing"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/money"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/route"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/route"
 )
 
 // Responses of 1,500 tokens cost 0.0015 at the small, 0.006 at the middle and 0.024 at the large model. Of 100 responses of the small

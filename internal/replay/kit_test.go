@@ -13,17 +13,17 @@ import (
 
 	"go.uber.org/goleak"
 
-	"fairlead/internal/catalog"
-	"fairlead/internal/feedback"
-	"fairlead/internal/id"
-	"fairlead/internal/llm"
-	"fairlead/internal/money"
-	"fairlead/internal/policy"
-	"fairlead/internal/policy/condition"
-	"fairlead/internal/predict"
-	"fairlead/internal/provider"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/route"
+	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/feedback"
+	"fairlead.dev/internal/id"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/policy"
+	"fairlead.dev/internal/policy/condition"
+	"fairlead.dev/internal/predict"
+	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/route"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

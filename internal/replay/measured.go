@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 
-	"fairlead/internal/feedback"
-	"fairlead/internal/proof"
+	"fairlead.dev/internal/feedback"
+	"fairlead.dev/internal/proof"
 )
 
 // Ratings reads the ratings of requests.

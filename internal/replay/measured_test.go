@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"fairlead/internal/feedback"
-	"fairlead/internal/route"
+	"fairlead.dev/internal/feedback"
+	"fairlead.dev/internal/route"
 )
 
 // syntheticLog adds rated requests whose true quality under the draft is known. The predictions are wrong by up to 25 points, and

@@ -1,8 +1,8 @@
 package replay
 
 import (
-	"fairlead/internal/llm"
-	"fairlead/internal/route"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/route"
 )
 
 // usageWith returns the usage with another cached prefix.

@@ -7,9 +7,9 @@ import (
 	"context"
 	"fmt"
 
-	"fairlead/internal/feedback"
-	"fairlead/internal/policy"
-	"fairlead/internal/route"
+	"fairlead.dev/internal/feedback"
+	"fairlead.dev/internal/policy"
+	"fairlead.dev/internal/route"
 )
 
 // Kinds of versioned data that a decision refers to.

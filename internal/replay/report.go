@@ -3,8 +3,8 @@ package replay
 import (
 	"time"
 
-	"fairlead/internal/money"
-	"fairlead/internal/route"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/route"
 )
 
 // Report is the result of a backtest. Costs are computed from the recorded token counts, although another model might

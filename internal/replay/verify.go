@@ -8,10 +8,10 @@ import (
 	"strconv"
 	"strings"
 
-	"fairlead/internal/predict"
-	"fairlead/internal/provider"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/route"
+	"fairlead.dev/internal/predict"
+	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/route"
 )
 
 // Verification is the result of recomputing a logged decision.

@@ -7,11 +7,11 @@ import (
 	"strings"
 	"time"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/money"
-	"fairlead/internal/predict"
-	"fairlead/internal/provider"
-	"fairlead/internal/route"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/predict"
+	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/route"
 )
 
 // worker recomputes one decision at a time.

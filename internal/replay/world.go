@@ -9,10 +9,10 @@ import (
 	"sync"
 	"time"
 
-	"fairlead/internal/catalog"
-	"fairlead/internal/feedback"
-	"fairlead/internal/policy"
-	"fairlead/internal/route"
+	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/feedback"
+	"fairlead.dev/internal/policy"
+	"fairlead.dev/internal/route"
 )
 
 // World is the data that a decision was computed from, as far as it is still stored.

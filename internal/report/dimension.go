@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/requestlog"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/requestlog"
 )
 
 // Dimension is a property by which requests are grouped. "tag:NAME" groups by the value of a tag; the empty Dimension has a single

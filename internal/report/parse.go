@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"time"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/requestlog"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/requestlog"
 )
 
 // Filters lists the filters of the request log that a report supports.

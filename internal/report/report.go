@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/requestlog"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/requestlog"
 )
 
 const (

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"fairlead/internal/requestlog"
+	"fairlead.dev/internal/requestlog"
 )
 
 // Series is the figures of a query over time, by its first dimension.

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"fairlead/internal/money"
+	"fairlead.dev/internal/money"
 )
 
 // errShort is returned when binary sums end early.

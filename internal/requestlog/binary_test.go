@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"fairlead/internal/money"
+	"fairlead.dev/internal/money"
 )
 
 // Binary sums are added like other sums. Malformed sums are rejected.

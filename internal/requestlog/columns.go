@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"time"
 
-	"fairlead/internal/money"
-	"fairlead/internal/route"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/route"
 )
 
 // Filter selects entries of one workspace. Fields are combined with "and"; several values of one field with "or".

@@ -8,13 +8,13 @@ import (
 	"strings"
 	"time"
 
-	"fairlead/internal/catalog"
-	"fairlead/internal/llm"
-	"fairlead/internal/money"
-	"fairlead/internal/outline"
-	"fairlead/internal/route"
-	"fairlead/internal/tracecontext"
-	"fairlead/internal/turncache"
+	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/outline"
+	"fairlead.dev/internal/route"
+	"fairlead.dev/internal/tracecontext"
+	"fairlead.dev/internal/turncache"
 )
 
 // Outcome is how a request ended.

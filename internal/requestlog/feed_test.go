@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/route"
+	"fairlead.dev/internal/route"
 )
 
 func news(id string, running bool) Update {

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"fairlead/internal/money"
+	"fairlead.dev/internal/money"
 )
 
 // ErrNotFound is returned when no entry of the workspace has the id.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"fairlead/internal/id"
+	"fairlead.dev/internal/id"
 )
 
 const (

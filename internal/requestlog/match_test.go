@@ -6,9 +6,9 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"fairlead/internal/id"
-	"fairlead/internal/money"
-	"fairlead/internal/route"
+	"fairlead.dev/internal/id"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/route"
 )
 
 func TestFilterMatchesEntries(t *testing.T) {

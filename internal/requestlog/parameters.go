@@ -9,8 +9,8 @@ import (
 	"sync"
 	"time"
 
-	"fairlead/internal/fulltext"
-	"fairlead/internal/money"
+	"fairlead.dev/internal/fulltext"
+	"fairlead.dev/internal/money"
 )
 
 // Parameter is a filter as a query parameter of the API, a flag of the command line and a filter of the dashboard.

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/money"
-	"fairlead/internal/spelling"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/spelling"
 )
 
 // MaxLimit is the maximum number of entries on a page.

@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/money"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/money"
 )
 
 var testNow = time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)

@@ -3,7 +3,7 @@ package requestlog
 import (
 	"time"
 
-	"fairlead/internal/route"
+	"fairlead.dev/internal/route"
 )
 
 // Sums accumulates Figures from entries and other Sums. The zero Sums is empty.

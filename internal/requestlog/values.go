@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strconv"
 
-	"fairlead/internal/money"
-	"fairlead/internal/route"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/route"
 )
 
 // Values encodes the page as the parameters that ParseFilter decodes.

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/wire"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/wire"
 )
 
 // continuation joins the response of another target to the delivered text. The response stays hidden until it is

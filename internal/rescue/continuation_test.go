@@ -7,7 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/llm"
 )
 
 // visible passes deltas through a continuation and returns the output for the client.

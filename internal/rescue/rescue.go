@@ -9,11 +9,11 @@ import (
 	"slices"
 	"strings"
 
-	"fairlead/internal/attempt"
-	"fairlead/internal/llm"
-	"fairlead/internal/provider"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/wire"
+	"fairlead.dev/internal/attempt"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/wire"
 )
 
 // MaxBytes limits the delivered events that are stored for a continuation when they are not stored for the log.

@@ -3,8 +3,8 @@ package response
 import (
 	"sync"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/requestlog"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/requestlog"
 )
 
 // blockSize is the size of a block of a Buffer.

@@ -6,7 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/llm"
 )
 
 func TestBufferHoldsWhatWasAdded(t *testing.T) {

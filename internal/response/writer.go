@@ -13,9 +13,9 @@ import (
 	"sync"
 	"time"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/rawjson"
-	"fairlead/internal/wire"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/rawjson"
+	"fairlead.dev/internal/wire"
 )
 
 // Summary describes a request to the client.

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/llm"
 )
 
 func TestEventsOfACompleteStreamAreSentWithItsEnd(t *testing.T) {

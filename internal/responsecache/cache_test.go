@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/llm"
 )
 
 func keyOf(n int) (k Key) {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/llm"
 )
 
 // The reasons why a request does not use the response cache, or why its response is not stored.

@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"strings"
 
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/llm"
 )
 
 // Header is the value of the header X-Fairlead-Cache in a request.

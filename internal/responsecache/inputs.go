@@ -5,10 +5,10 @@ import (
 	"context"
 	"time"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/money"
-	"fairlead/internal/rawjson"
-	"fairlead/internal/wire"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/rawjson"
+	"fairlead.dev/internal/wire"
 )
 
 // InputQuery asks for the cached vectors of an embeddings request.

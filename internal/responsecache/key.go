@@ -8,7 +8,7 @@ import (
 	"math"
 	"slices"
 
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/llm"
 )
 
 // Key identifies a response. Two requests have the same key only if everything that influences their responses is equal.

@@ -10,12 +10,12 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/responsecache"
-	"fairlead/internal/wire"
-	"fairlead/internal/wire/chat"
-	"fairlead/internal/wire/messages"
-	"fairlead/internal/wire/responses"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/responsecache"
+	"fairlead.dev/internal/wire"
+	"fairlead.dev/internal/wire/chat"
+	"fairlead.dev/internal/wire/messages"
+	"fairlead.dev/internal/wire/responses"
 )
 
 // field is a field of a request with values that are valid in any combination. The first value may be empty: the field is absent.

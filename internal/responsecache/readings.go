@@ -4,8 +4,8 @@ import (
 	"hash/maphash"
 	"sync"
 
-	"fairlead/internal/conversation"
-	"fairlead/internal/predict"
+	"fairlead.dev/internal/conversation"
+	"fairlead.dev/internal/predict"
 )
 
 // maxReadings limits the readings in memory, which take about 1 KB each.

@@ -15,7 +15,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"fairlead/internal/cluster"
+	"fairlead.dev/internal/cluster"
 )
 
 // Redis is a Remote that stores responses in Redis. Names are keyed hashes and values are encrypted, because Redis may write its data to disk

@@ -3,8 +3,8 @@ package responsecache
 import (
 	"time"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/money"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/money"
 )
 
 // Response is a complete response in the format of its client. It is shared and must not be changed.

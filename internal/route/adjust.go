@@ -1,9 +1,9 @@
 package route
 
 import (
-	"fairlead/internal/conversation"
-	"fairlead/internal/llm"
-	"fairlead/internal/predict"
+	"fairlead.dev/internal/conversation"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/predict"
 )
 
 // AdjustmentCode is the kind of an Adjustment.

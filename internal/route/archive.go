@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"fairlead/internal/catalog"
-	"fairlead/internal/predict"
-	"fairlead/internal/provider"
+	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/predict"
+	"fairlead.dev/internal/provider"
 )
 
 // archived is the stored form of a snapshot. Decisions are recomputed from it after targets and prices have changed.

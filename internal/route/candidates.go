@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/llm"
 )
 
 // IsAuto reports whether a model name leaves the choice to the router.

@@ -3,10 +3,10 @@ package route
 import (
 	"slices"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/money"
-	"fairlead/internal/policy"
-	"fairlead/internal/predict"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/policy"
+	"fairlead.dev/internal/predict"
 )
 
 // Cascade is the plan of a request whose response is checked before it is served. If the response of the first model fails the checks,

@@ -4,12 +4,12 @@ import (
 	"strings"
 	"testing"
 
-	"fairlead/internal/catalog"
-	"fairlead/internal/llm"
-	"fairlead/internal/money"
-	"fairlead/internal/policy"
-	"fairlead/internal/predict"
-	"fairlead/internal/provider"
+	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/policy"
+	"fairlead.dev/internal/predict"
+	"fairlead.dev/internal/provider"
 )
 
 // TestCascadeTriesACheaperModelFirstWhereItSaves has a plan of mid, nano, small and best. The router chooses mid.

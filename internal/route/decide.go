@@ -3,12 +3,12 @@ package route
 import (
 	"math"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/money"
-	"fairlead/internal/policy"
-	"fairlead/internal/predict"
-	"fairlead/internal/provider"
-	"fairlead/internal/token"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/policy"
+	"fairlead.dev/internal/predict"
+	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/token"
 )
 
 // Decide plans one request. The decision holds a copy of the input. If no target can serve the request, Decide returns an error and

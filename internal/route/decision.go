@@ -5,13 +5,13 @@ package route
 import (
 	"time"
 
-	"fairlead/internal/conversation"
-	"fairlead/internal/llm"
-	"fairlead/internal/money"
-	"fairlead/internal/policy"
-	"fairlead/internal/policy/condition"
-	"fairlead/internal/predict"
-	"fairlead/internal/provider"
+	"fairlead.dev/internal/conversation"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/policy"
+	"fairlead.dev/internal/policy/condition"
+	"fairlead.dev/internal/predict"
+	"fairlead.dev/internal/provider"
 )
 
 // Kind states whether the router's first choice, a fallback or a policy determined the served model.

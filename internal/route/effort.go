@@ -1,8 +1,8 @@
 package route
 
 import (
-	"fairlead/internal/llm"
-	"fairlead/internal/provider"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/provider"
 )
 
 // effortEntry is a reasoning effort of a target.

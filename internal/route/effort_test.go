@@ -6,11 +6,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/catalog"
-	"fairlead/internal/llm"
-	"fairlead/internal/money"
-	"fairlead/internal/predict"
-	"fairlead/internal/provider"
+	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/predict"
+	"fairlead.dev/internal/provider"
 )
 
 // reasonerSnapshot has one model with three efforts: without reasoning it succeeds at 62 %, at the highest effort at 82 %.

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/provider"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/provider"
 )
 
 // permanentlyExcluded reports whether the target can never serve the request, and sets why. Checks return bool because they

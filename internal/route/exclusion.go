@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/llm"
 )
 
 // Reason is the code of an exclusion.

@@ -3,11 +3,11 @@ package route
 import (
 	"math"
 
-	"fairlead/internal/conversation"
-	"fairlead/internal/llm"
-	"fairlead/internal/money"
-	"fairlead/internal/predict"
-	"fairlead/internal/token"
+	"fairlead.dev/internal/conversation"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/predict"
+	"fairlead.dev/internal/token"
 )
 
 // outputPrior is the expected number of output tokens, and of reasoning tokens for reasoning models. The estimates are used to compare

@@ -3,11 +3,11 @@ package route
 import (
 	"testing"
 
-	"fairlead/internal/catalog"
-	"fairlead/internal/conversation"
-	"fairlead/internal/llm"
-	"fairlead/internal/predict"
-	"fairlead/internal/provider"
+	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/conversation"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/predict"
+	"fairlead.dev/internal/provider"
 )
 
 func TestExpectedOutputFollowsTheFeatures(t *testing.T) {

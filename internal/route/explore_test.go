@@ -4,9 +4,9 @@ import (
 	"math"
 	"testing"
 
-	"fairlead/internal/catalog"
-	"fairlead/internal/money"
-	"fairlead/internal/provider"
+	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/provider"
 )
 
 // tried returns the propensity of each model and the model that serves a request with this draw.

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
-	"fairlead/internal/predict"
+	"fairlead.dev/internal/predict"
 )
 
 // The methods below decode entries that were stored before fields and values were renamed. Each decodes the former names in

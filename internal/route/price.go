@@ -4,8 +4,8 @@ import (
 	"math"
 	"time"
 
-	"fairlead/internal/catalog"
-	"fairlead/internal/provider"
+	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/provider"
 )
 
 // currentPrice is the price of a target at a point in time, with the rates of its first price tier.

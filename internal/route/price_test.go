@@ -6,10 +6,10 @@ import (
 
 	"pgregory.net/rapid"
 
-	"fairlead/internal/catalog"
-	"fairlead/internal/llm"
-	"fairlead/internal/money"
-	"fairlead/internal/provider"
+	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/provider"
 )
 
 // The precomputed rates apply only to prompts below every tier.

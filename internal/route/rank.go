@@ -5,8 +5,8 @@ import (
 	"math"
 	"slices"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/money"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/money"
 )
 
 // sort orders candidates by the caller's order of models and providers, then by policy preference, then by score. Targets of

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/llm"
 )
 
 // rejection returns the error for a request without an available target.

@@ -3,9 +3,9 @@ package route
 import (
 	"encoding/json"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/policy"
-	"fairlead/internal/policy/condition"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/policy"
+	"fairlead.dev/internal/policy/condition"
 )
 
 // rules is the combined effect of policies on one request. The zero value has no effect.

@@ -14,14 +14,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 
-	"fairlead/internal/catalog"
-	"fairlead/internal/conversation"
-	"fairlead/internal/llm"
-	"fairlead/internal/money"
-	"fairlead/internal/policy"
-	"fairlead/internal/policy/condition"
-	"fairlead/internal/predict"
-	"fairlead/internal/provider"
+	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/conversation"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/policy"
+	"fairlead.dev/internal/policy/condition"
+	"fairlead.dev/internal/predict"
+	"fairlead.dev/internal/provider"
 )
 
 var update = flag.Bool("update", false, "rewrite the plans of the scenarios")

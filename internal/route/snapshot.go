@@ -12,12 +12,12 @@ import (
 	"sync/atomic"
 	"time"
 
-	"fairlead/internal/catalog"
-	"fairlead/internal/llm"
-	"fairlead/internal/money"
-	"fairlead/internal/predict"
-	"fairlead/internal/provider"
-	"fairlead/internal/token"
+	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/predict"
+	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/token"
 )
 
 // Router is the version of the routing rules, stored with each decision.

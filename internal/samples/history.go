@@ -7,9 +7,9 @@ import (
 	"slices"
 	"time"
 
-	"fairlead/internal/id"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/route"
+	"fairlead.dev/internal/id"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/route"
 )
 
 const (

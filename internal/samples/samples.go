@@ -15,15 +15,15 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"fairlead/internal/account"
-	"fairlead/internal/gateway"
-	"fairlead/internal/modelapi"
-	"fairlead/internal/policy"
-	"fairlead/internal/provider"
-	"fairlead/internal/replay"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/simulator"
-	"fairlead/internal/simulator/inprocess"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/gateway"
+	"fairlead.dev/internal/modelapi"
+	"fairlead.dev/internal/policy"
+	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/replay"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/simulator"
+	"fairlead.dev/internal/simulator/inprocess"
 )
 
 // workers is the number of concurrent sample requests. It is small, so that most of the gateway's capacity stays available to

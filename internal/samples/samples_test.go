@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/simulator"
+	"fairlead.dev/internal/simulator"
 )
 
 func TestSamplesAreSentWithLimitedConcurrency(t *testing.T) {

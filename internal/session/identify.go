@@ -7,9 +7,9 @@ import (
 	"net/http"
 	"strings"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/rawjson"
-	"fairlead/internal/wire"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/rawjson"
+	"fairlead.dev/internal/wire"
 )
 
 // Source is how a session was identified.

@@ -3,9 +3,9 @@ package session
 import (
 	"fmt"
 
-	"fairlead/internal/account"
-	"fairlead/internal/ledger"
-	"fairlead/internal/policy"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/ledger"
+	"fairlead.dev/internal/policy"
 )
 
 // DowngradePercent is the share of a budget from which requests are served by auto:cost if the budget has no warning threshold.

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"fairlead/internal/account/secret"
+	"fairlead.dev/internal/account/secret"
 )
 
 // derivedPrefix begins the ids of derived sessions.

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 
-	"fairlead/internal/account"
-	"fairlead/internal/limit"
-	"fairlead/internal/llm"
-	"fairlead/internal/money"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/limit"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/money"
 )
 
 // SpendUnit is the amount, in nano-dollars, that counts as one token in the limit on the spending of a session in a minute.

@@ -3,9 +3,9 @@ package settings
 import (
 	"net/netip"
 
-	"fairlead/internal/alert"
-	"fairlead/internal/config"
-	"fairlead/internal/egress"
+	"fairlead.dev/internal/alert"
+	"fairlead.dev/internal/config"
+	"fairlead.dev/internal/egress"
 )
 
 // AlertEgress returns the options of the client that calls webhooks. Unlike the client of providers, it may not call the hosts of the

@@ -3,11 +3,11 @@ package shadow
 import (
 	"math"
 
-	"fairlead/internal/account"
-	"fairlead/internal/catalog"
-	"fairlead/internal/money"
-	"fairlead/internal/proof"
-	"fairlead/internal/route"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/proof"
+	"fairlead.dev/internal/route"
 )
 
 const (

@@ -12,14 +12,14 @@ import (
 	"sync"
 	"time"
 
-	"fairlead/internal/account"
-	"fairlead/internal/gateway"
-	"fairlead/internal/judge"
-	"fairlead/internal/llm"
-	"fairlead/internal/proof"
-	"fairlead/internal/provider"
-	"fairlead/internal/route"
-	"fairlead/internal/transcript"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/gateway"
+	"fairlead.dev/internal/judge"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/proof"
+	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/route"
+	"fairlead.dev/internal/transcript"
 )
 
 // judge compares the responses: checks first, then the hook, then the judge model.

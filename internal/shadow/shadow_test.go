@@ -14,17 +14,17 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/account"
-	"fairlead/internal/cluster"
-	"fairlead/internal/cluster/redistest"
-	"fairlead/internal/gateway"
-	"fairlead/internal/health"
-	"fairlead/internal/judge"
-	"fairlead/internal/ledger"
-	"fairlead/internal/money"
-	"fairlead/internal/proof"
-	"fairlead/internal/shadow"
-	"fairlead/internal/simulator"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/cluster"
+	"fairlead.dev/internal/cluster/redistest"
+	"fairlead.dev/internal/gateway"
+	"fairlead.dev/internal/health"
+	"fairlead.dev/internal/judge"
+	"fairlead.dev/internal/ledger"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/proof"
+	"fairlead.dev/internal/shadow"
+	"fairlead.dev/internal/simulator"
 )
 
 const hello = `{"model":"auto:cost","messages":[{"role":"user","content":"Tell me about secret routes."}]}`

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"fairlead/internal/proof"
+	"fairlead.dev/internal/proof"
 )
 
 const (

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/internal/proof"
+	"fairlead.dev/internal/proof"
 )
 
 // recorded returns the given samples.

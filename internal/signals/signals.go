@@ -12,13 +12,13 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"fairlead/internal/feedback"
-	"fairlead/internal/judge"
-	"fairlead/internal/learn"
-	"fairlead/internal/llm"
-	"fairlead/internal/rawjson"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/transcript"
+	"fairlead.dev/internal/feedback"
+	"fairlead.dev/internal/judge"
+	"fairlead.dev/internal/learn"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/rawjson"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/transcript"
 )
 
 // signalPause is the interval between batches.

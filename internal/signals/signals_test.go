@@ -4,10 +4,10 @@ import (
 	"context"
 	"testing"
 
-	"fairlead/internal/feedback"
-	"fairlead/internal/llm"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/route"
+	"fairlead.dev/internal/feedback"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/route"
 )
 
 func TestSchemaViolationsAreDetected(t *testing.T) {

@@ -3,7 +3,7 @@ package simulator
 import (
 	"sync"
 
-	"fairlead/internal/simulator/openai"
+	"fairlead.dev/internal/simulator/openai"
 )
 
 const (

@@ -6,8 +6,8 @@ import (
 	"net/http"
 	"time"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/simulator/openai"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/simulator/openai"
 )
 
 // absurd returns the usage that a faulty provider might report.

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/simulator/openai"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/simulator/openai"
 )
 
 // chatRequest holds the fields of a chat request that the simulator uses. Other fields are ignored.

@@ -3,8 +3,8 @@ package simulator
 import (
 	"strings"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/simulator/openai"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/simulator/openai"
 )
 
 // compose builds the response. prompt and cached are the numbers of prompt tokens and cached prompt tokens.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/simulator/simtest"
+	"fairlead.dev/internal/simulator/simtest"
 )
 
 func floats(t *testing.T, raw json.RawMessage) []float32 {

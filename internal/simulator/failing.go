@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"net/http"
 
-	"fairlead/internal/simulator/inprocess"
-	"fairlead/internal/simulator/openai"
+	"fairlead.dev/internal/simulator/inprocess"
+	"fairlead.dev/internal/simulator/openai"
 )
 
 const page = "<!doctype html><html><head><title>SIMULATED maintenance page</title></head><body><h1>Back soon</h1></body></html>\n"

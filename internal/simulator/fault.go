@@ -6,7 +6,7 @@ import (
 	"strings"
 	"sync"
 
-	"fairlead/internal/simulator/openai"
+	"fairlead.dev/internal/simulator/openai"
 )
 
 // Fault is a way in which a simulated call fails.

@@ -14,8 +14,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/simulator/inprocess"
-	"fairlead/internal/simulator/simtest"
+	"fairlead.dev/internal/simulator/inprocess"
+	"fairlead.dev/internal/simulator/simtest"
 )
 
 func faulty(fault, more string) string {

@@ -3,8 +3,8 @@ package simulator
 import (
 	"strings"
 
-	"fairlead/internal/judge"
-	"fairlead/internal/simulator/openai"
+	"fairlead.dev/internal/judge"
+	"fairlead.dev/internal/simulator/openai"
 )
 
 // Judging sets how simulated models decide when they judge two responses. The zero value is a judge without bias that sees no

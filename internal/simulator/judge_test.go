@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"fairlead/internal/judge"
-	"fairlead/internal/simulator"
+	"fairlead.dev/internal/judge"
+	"fairlead.dev/internal/simulator"
 )
 
 // asking returns a function that asks a simulated model.

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"net/http"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/simulator/openai"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/simulator/openai"
 )
 
 // moderationModel is the model for moderation requests without a model.

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/simulator/openai"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/simulator/openai"
 )
 
 // defaultPromptTokens is the default output limit of legacy completions, as at OpenAI.

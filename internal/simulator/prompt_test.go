@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/simulator/openai"
-	"fairlead/internal/simulator/simtest"
+	"fairlead.dev/internal/simulator/openai"
+	"fairlead.dev/internal/simulator/simtest"
 )
 
 func TestPromptsAreAnswered(t *testing.T) {

@@ -12,8 +12,8 @@ import (
 
 	"github.com/coder/websocket"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/simulator/openai"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/simulator/openai"
 )
 
 // object is a JSON object of an event.

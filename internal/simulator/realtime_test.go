@@ -8,8 +8,8 @@ import (
 	"github.com/coder/websocket"
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/rawjson"
-	"fairlead/internal/simulator/inprocess"
+	"fairlead.dev/internal/rawjson"
+	"fairlead.dev/internal/simulator/inprocess"
 )
 
 // talk opens a session with a simulated model. It returns a function that sends events and reads until an event of the given kind.

@@ -9,8 +9,8 @@ import (
 	"net/http"
 	"time"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/simulator/openai"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/simulator/openai"
 )
 
 // maxBody is the maximum size of a request body.

@@ -11,10 +11,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/simulator/inprocess"
-	"fairlead/internal/simulator/openai"
-	"fairlead/internal/simulator/simtest"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/simulator/inprocess"
+	"fairlead.dev/internal/simulator/openai"
+	"fairlead.dev/internal/simulator/simtest"
 )
 
 func TestModelsFitTheirOffers(t *testing.T) {

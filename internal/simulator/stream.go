@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"time"
 
-	"fairlead/internal/simulator/openai"
+	"fairlead.dev/internal/simulator/openai"
 )
 
 // writeStream sends the response chunk by chunk at the model's pace.

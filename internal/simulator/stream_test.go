@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/simulator/simtest"
+	"fairlead.dev/internal/simulator/simtest"
 )
 
 func TestStreamEqualsCompleteResponse(t *testing.T) {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"fairlead/internal/simulator/openai"
+	"fairlead.dev/internal/simulator/openai"
 )
 
 // sentences returns the sentences of simulated responses.

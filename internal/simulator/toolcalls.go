@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"fairlead/internal/simulator/openai"
+	"fairlead.dev/internal/simulator/openai"
 )
 
 // wish is the decoded tool_choice.

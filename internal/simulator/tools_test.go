@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/simulator/simtest"
+	"fairlead.dev/internal/simulator/simtest"
 )
 
 func TestResponseFormats(t *testing.T) {

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"sync"
 
-	"fairlead/internal/requestlog"
+	"fairlead.dev/internal/requestlog"
 )
 
 const (

@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"fairlead/internal/requestlog"
+	"fairlead.dev/internal/requestlog"
 )
 
 func BenchmarkBeginEnd(b *testing.B) {

@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"fairlead/internal/requestlog"
+	"fairlead.dev/internal/requestlog"
 )
 
 // RunOptions configures delivery. Zero values select the defaults given below.

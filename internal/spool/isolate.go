@@ -7,7 +7,7 @@ import (
 	"os"
 	"time"
 
-	"fairlead/internal/requestlog"
+	"fairlead.dev/internal/requestlog"
 )
 
 const (

@@ -11,7 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"fairlead/internal/requestlog"
+	"fairlead.dev/internal/requestlog"
 )
 
 // After any sequence of events, every request that began or ended is in the database exactly once: as a whole entry if its end was

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"sync"
 
-	"fairlead/internal/requestlog"
+	"fairlead.dev/internal/requestlog"
 )
 
 const (

@@ -1,6 +1,6 @@
 package spool
 
-import "fairlead/internal/requestlog"
+import "fairlead.dev/internal/requestlog"
 
 // manyCandidates is the number of candidates from which they are not kept in memory but read from disk. They would use most of the
 // memory of an entry, and most readers do not need them.

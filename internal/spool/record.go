@@ -10,9 +10,9 @@ import (
 	"sync"
 	"time"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/route"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/route"
 )
 
 // A record is: magic (4 bytes), length of the payload (4), checksum (4), kind (1), payload. A payload begins with the

@@ -10,7 +10,7 @@ import (
 	"os"
 	"slices"
 
-	"fairlead/internal/requestlog"
+	"fairlead.dev/internal/requestlog"
 )
 
 // restore reads the files of an earlier process. It finds the entries that are not delivered, and the requests that were running

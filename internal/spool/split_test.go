@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"testing"
 
-	"fairlead/internal/outline"
-	"fairlead/internal/outline/outlinetest"
-	"fairlead/internal/requestlog"
+	"fairlead.dev/internal/outline"
+	"fairlead.dev/internal/outline/outlinetest"
+	"fairlead.dev/internal/requestlog"
 )
 
 // partsDatabase is a database that stores parts.

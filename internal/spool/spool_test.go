@@ -16,10 +16,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/money"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/route"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/route"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

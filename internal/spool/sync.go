@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"fairlead/internal/requestlog"
+	"fairlead.dev/internal/requestlog"
 )
 
 // keep syncs written records periodically, and retries after a disk failure.

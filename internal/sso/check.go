@@ -8,8 +8,8 @@ import (
 
 	"golang.org/x/oauth2"
 
-	"fairlead/internal/account"
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/llm"
 )
 
 // Intervals of the checks.

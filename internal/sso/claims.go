@@ -9,7 +9,7 @@ import (
 	"github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
 
-	"fairlead/internal/account"
+	"fairlead.dev/internal/account"
 )
 
 // maxGroups limits the groups of a person.

@@ -12,9 +12,9 @@ import (
 	"github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
 
-	"fairlead/internal/account"
-	"fairlead/internal/account/secret"
-	"fairlead/internal/id"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/account/secret"
+	"fairlead.dev/internal/id"
 )
 
 // FlowLife is the maximum duration of a sign-in at the provider.

@@ -5,8 +5,8 @@ import (
 	"sync"
 	"time"
 
-	"fairlead/internal/account"
-	"fairlead/internal/id"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/id"
 )
 
 // Reason is a machine-readable reason why a sign-in was refused. The dashboard shows a sentence for each.

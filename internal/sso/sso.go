@@ -14,8 +14,8 @@ import (
 
 	"golang.org/x/sync/singleflight"
 
-	"fairlead/internal/account"
-	"fairlead/internal/account/secret"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/account/secret"
 )
 
 // Options are the settings of an identity provider.

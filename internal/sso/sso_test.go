@@ -17,11 +17,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
-	"fairlead/internal/account"
-	"fairlead/internal/llm"
-	"fairlead/internal/sso"
-	"fairlead/internal/store"
-	"fairlead/internal/vault"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/sso"
+	"fairlead.dev/internal/store"
+	"fairlead.dev/internal/vault"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

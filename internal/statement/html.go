@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"time"
 
-	"fairlead/internal/money"
-	"fairlead/internal/proof"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/proof"
 )
 
 //go:embed statement.html

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"fairlead/internal/requestlog"
+	"fairlead.dev/internal/requestlog"
 )
 
 const (

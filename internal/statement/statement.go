@@ -14,9 +14,9 @@ import (
 
 	jsonv2 "github.com/go-json-experiment/json"
 
-	"fairlead/internal/money"
-	"fairlead/internal/proof"
-	"fairlead/internal/requestlog"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/proof"
+	"fairlead.dev/internal/requestlog"
 )
 
 // Format is the version of the statement format. It changes when a figure or a checksum is computed in another way.

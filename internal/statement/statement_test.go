@@ -12,12 +12,12 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/internal/id"
-	"fairlead/internal/llm"
-	"fairlead/internal/money"
-	"fairlead/internal/proof"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/route"
+	"fairlead.dev/internal/id"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/proof"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/route"
 )
 
 var november = time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)

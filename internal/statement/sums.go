@@ -10,9 +10,9 @@ import (
 	"strconv"
 	"time"
 
-	"fairlead/internal/money"
-	"fairlead/internal/proof"
-	"fairlead/internal/requestlog"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/proof"
+	"fairlead.dev/internal/requestlog"
 )
 
 // Names of lines that are neither a model nor a key.

@@ -3,7 +3,7 @@ package store_test
 import (
 	"testing"
 
-	"fairlead/internal/store/storetest/accounttest"
+	"fairlead.dev/internal/store/storetest/accounttest"
 )
 
 func TestAccountsInSQLite(t *testing.T) {

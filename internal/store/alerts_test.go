@@ -12,14 +12,14 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/internal/account"
-	"fairlead/internal/alert"
-	"fairlead/internal/budget"
-	"fairlead/internal/proof"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/store"
-	"fairlead/internal/store/storetest/accounttest"
-	"fairlead/internal/vault"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/alert"
+	"fairlead.dev/internal/budget"
+	"fairlead.dev/internal/proof"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/store"
+	"fairlead.dev/internal/store/storetest/accounttest"
+	"fairlead.dev/internal/vault"
 )
 
 // alertSite is a database that several replicas evaluate.

@@ -12,15 +12,15 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/internal/catalog"
-	"fairlead/internal/id"
-	"fairlead/internal/llm"
-	"fairlead/internal/money"
-	"fairlead/internal/outline/outlinetest"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/route"
-	"fairlead/internal/store"
-	"fairlead/internal/store/storetest"
+	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/id"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/outline/outlinetest"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/route"
+	"fairlead.dev/internal/store"
+	"fairlead.dev/internal/store/storetest"
 )
 
 // benchEntry returns an entry of typical size, as the spool delivers it, with a recorded decision among a dozen targets

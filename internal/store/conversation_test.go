@@ -10,11 +10,11 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/internal/outline/outlinetest"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/store"
-	"fairlead/internal/store/sqldb"
-	"fairlead/internal/store/storetest"
+	"fairlead.dev/internal/outline/outlinetest"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/store"
+	"fairlead.dev/internal/store/sqldb"
+	"fairlead.dev/internal/store/storetest"
 )
 
 // sessionGrowth describes sessions that grow to 150 KB in 40 turns, or to 650 KB in 200 turns.

@@ -13,7 +13,7 @@ import (
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
-	"fairlead/internal/store/sqldb"
+	"fairlead.dev/internal/store/sqldb"
 )
 
 // Unreachable reports whether opening failed because the database cannot be reached or is still starting. A retry may

@@ -3,7 +3,7 @@ package store_test
 import (
 	"testing"
 
-	"fairlead/internal/store/storetest"
+	"fairlead.dev/internal/store/storetest"
 )
 
 func TestReplayInSQLite(t *testing.T) {

@@ -7,17 +7,17 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/internal/baseline"
-	"fairlead/internal/catalog"
-	"fairlead/internal/id"
-	"fairlead/internal/llm"
-	"fairlead/internal/money"
-	"fairlead/internal/predict"
-	"fairlead/internal/provider"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/route"
-	"fairlead/internal/statement"
-	"fairlead/internal/store"
+	"fairlead.dev/internal/baseline"
+	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/id"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/predict"
+	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/route"
+	"fairlead.dev/internal/statement"
+	"fairlead.dev/internal/store"
 )
 
 var statementEntries = flag.Int("statement.entries", 2000, "number of entries in the month of a statement")

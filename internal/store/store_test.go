@@ -7,9 +7,9 @@ import (
 
 	"go.uber.org/goleak"
 
-	"fairlead/internal/store"
-	"fairlead/internal/store/pgtest"
-	"fairlead/internal/store/storetest"
+	"fairlead.dev/internal/store"
+	"fairlead.dev/internal/store/pgtest"
+	"fairlead.dev/internal/store/storetest"
 )
 
 func TestMain(m *testing.M) {

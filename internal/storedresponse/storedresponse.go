@@ -9,13 +9,13 @@ import (
 	"strconv"
 	"strings"
 
-	"fairlead/internal/attempt"
-	"fairlead/internal/llm"
-	"fairlead/internal/modelapi"
-	"fairlead/internal/provider"
-	"fairlead/internal/response"
-	"fairlead/internal/route"
-	"fairlead/internal/wire/show"
+	"fairlead.dev/internal/attempt"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/modelapi"
+	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/response"
+	"fairlead.dev/internal/route"
+	"fairlead.dev/internal/wire/show"
 )
 
 // IDs parses the ids of stored responses that clients send.

@@ -5,7 +5,7 @@ import (
 	"log/slog"
 	"time"
 
-	"fairlead/internal/requestlog"
+	"fairlead.dev/internal/requestlog"
 )
 
 // LogEntry logs one line about a finished request with its result and cost, but without content.

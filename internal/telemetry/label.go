@@ -3,8 +3,8 @@ package telemetry
 import (
 	"slices"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/requestlog"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/requestlog"
 )
 
 // Label values for a missing name and for a name that is not configured.

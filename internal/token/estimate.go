@@ -1,6 +1,6 @@
 package token
 
-import "fairlead/internal/llm"
+import "fairlead.dev/internal/llm"
 
 // Features derived from combinations of character counts, which a linear sum cannot express.
 const (

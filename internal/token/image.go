@@ -3,7 +3,7 @@ package token
 import (
 	"math"
 
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/llm"
 )
 
 // unknownSide is the assumed side of an image of unknown size: an image that the provider fetches, or one in an

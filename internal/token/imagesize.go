@@ -3,7 +3,7 @@ package token
 import (
 	"strings"
 
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/llm"
 )
 
 // ImageOf reads the size of an image from the start of its base64 data, with or without a data URL prefix. The size

@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"fairlead/internal/catalog"
+	"fairlead.dev/internal/catalog"
 )
 
 // Vocabulary holds the properties of a model that determine the token count of a prompt.

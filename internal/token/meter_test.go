@@ -3,7 +3,7 @@ package token
 import (
 	"testing"
 
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/llm"
 )
 
 func TestMeterAgreesWithModelPrompt(t *testing.T) {

@@ -9,7 +9,7 @@ package token
 import (
 	"math"
 
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/llm"
 )
 
 // Model identifies a model as the catalog names it.

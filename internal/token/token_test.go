@@ -8,8 +8,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"fairlead/internal/catalog"
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/llm"
 )
 
 // Counts with the real vocabularies at calibration: o200k, cl100k, Claude 2, Gemma, Llama 3, Tekken, Qwen, DeepSeek.

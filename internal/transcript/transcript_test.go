@@ -9,12 +9,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/wire"
-	"fairlead/internal/wire/geminiapi"
-	"fairlead/internal/wire/messages"
-	"fairlead/internal/wire/responses"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/wire"
+	"fairlead.dev/internal/wire/geminiapi"
+	"fairlead.dev/internal/wire/messages"
+	"fairlead.dev/internal/wire/responses"
 )
 
 // said returns a response with thinking, text and a tool call.

@@ -10,13 +10,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	read "fairlead/internal/conversation"
-	"fairlead/internal/llm"
-	"fairlead/internal/promptcache"
-	"fairlead/internal/turncache"
-	"fairlead/internal/wire/chat"
-	"fairlead/internal/wire/messages"
-	"fairlead/internal/wire/responses"
+	read "fairlead.dev/internal/conversation"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/promptcache"
+	"fairlead.dev/internal/turncache"
+	"fairlead.dev/internal/wire/chat"
+	"fairlead.dev/internal/wire/messages"
+	"fairlead.dev/internal/wire/responses"
 )
 
 // turnFormat is a format with the members of its conversations. Every element of a conversation is one of the variants; %s is a text.

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"testing"
 
-	"fairlead/internal/turncache"
+	"fairlead.dev/internal/turncache"
 )
 
 func body(seed, size int) []byte {

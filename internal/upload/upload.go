@@ -13,8 +13,8 @@ import (
 	"sync"
 	"time"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/wire/strict"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/wire/strict"
 )
 
 const (

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/wire/strict"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/wire/strict"
 )
 
 func TestBudgetReservesMemoryForOtherWorkspaces(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	"fairlead/internal/vault"
+	"fairlead.dev/internal/vault"
 )
 
 func TestConfiguredMasterKeyIsUsedUnchanged(t *testing.T) {

@@ -14,9 +14,9 @@ import (
 	"strings"
 	"time"
 
-	"fairlead/internal/id"
-	"fairlead/internal/llm"
-	"fairlead/internal/redact"
+	"fairlead.dev/internal/id"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/redact"
 )
 
 var (

@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/vault"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/vault"
 )
 
 var master = []byte("0123456789abcdef0123456789abcdef")

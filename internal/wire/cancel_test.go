@@ -5,16 +5,16 @@ import (
 	"strings"
 	"testing"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/wire"
-	"fairlead/internal/wire/chat"
-	"fairlead/internal/wire/converse"
-	"fairlead/internal/wire/gemini"
-	"fairlead/internal/wire/geminiapi"
-	"fairlead/internal/wire/messages"
-	"fairlead/internal/wire/messagesconv"
-	"fairlead/internal/wire/responses"
-	"fairlead/internal/wire/strict"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/wire"
+	"fairlead.dev/internal/wire/chat"
+	"fairlead.dev/internal/wire/converse"
+	"fairlead.dev/internal/wire/gemini"
+	"fairlead.dev/internal/wire/geminiapi"
+	"fairlead.dev/internal/wire/messages"
+	"fairlead.dev/internal/wire/messagesconv"
+	"fairlead.dev/internal/wire/responses"
+	"fairlead.dev/internal/wire/strict"
 )
 
 // endingContext ends after the given number of checks.

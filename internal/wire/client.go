@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/llm"
 )
 
 // FeatureHeader is implemented by formats whose clients request optional features in a header.

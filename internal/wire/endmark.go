@@ -3,7 +3,7 @@ package wire
 import (
 	"slices"
 
-	"fairlead/internal/rawjson"
+	"fairlead.dev/internal/rawjson"
 )
 
 // CacheControl returns the value of cache_control for a prompt-cache mark with a lifetime of 5m or 1h. It returns nil for any other.

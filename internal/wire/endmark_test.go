@@ -3,7 +3,7 @@ package wire_test
 import (
 	"testing"
 
-	"fairlead/internal/wire"
+	"fairlead.dev/internal/wire"
 )
 
 func TestMarkEndMarksTheLastPart(t *testing.T) {

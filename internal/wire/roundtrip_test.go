@@ -10,16 +10,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/wire"
-	"fairlead/internal/wire/chat"
-	"fairlead/internal/wire/chatconv"
-	"fairlead/internal/wire/converse"
-	"fairlead/internal/wire/gemini"
-	"fairlead/internal/wire/messages"
-	"fairlead/internal/wire/messagesconv"
-	"fairlead/internal/wire/responses"
-	"fairlead/internal/wire/responsesconv"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/wire"
+	"fairlead.dev/internal/wire/chat"
+	"fairlead.dev/internal/wire/chatconv"
+	"fairlead.dev/internal/wire/converse"
+	"fairlead.dev/internal/wire/gemini"
+	"fairlead.dev/internal/wire/messages"
+	"fairlead.dev/internal/wire/messagesconv"
+	"fairlead.dev/internal/wire/responses"
+	"fairlead.dev/internal/wire/responsesconv"
 )
 
 // encoders lists the functions that encode conversations for providers, and the formats that decode the result if

@@ -6,8 +6,8 @@ import (
 	"io"
 	"iter"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/turncache"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/turncache"
 )
 
 // Format decodes requests and encodes responses of one client-facing API.

@@ -8,8 +8,8 @@ import (
 	"fmt"
 	"os"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/token"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/token"
 )
 
 func main() {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/test/harness"
+	"fairlead.dev/test/harness"
 )
 
 const password = "canary-correct-horse-battery"

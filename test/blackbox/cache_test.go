@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"testing"
 
-	"fairlead/test/harness"
+	"fairlead.dev/test/harness"
 )
 
 // cacheUse is how an entry used the response cache.

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"fairlead/internal/mockprovider"
-	"fairlead/test/harness"
+	"fairlead.dev/internal/mockprovider"
+	"fairlead.dev/test/harness"
 )
 
 // TestResponsesThatFailTheirChecksAreReplaced sends requests through the program: the response of small is checked, and large serves the

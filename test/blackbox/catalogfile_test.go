@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/test/harness"
+	"fairlead.dev/test/harness"
 )
 
 // A signed catalog file replaces prices while the gateway runs. A file that is changed after signing is rejected, and decisions made

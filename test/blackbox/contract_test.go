@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"fairlead/internal/mockprovider"
-	"fairlead/test/harness"
+	"fairlead.dev/internal/mockprovider"
+	"fairlead.dev/test/harness"
 )
 
 func TestRefusalsOfTheModelAPI(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"fairlead/test/harness"
+	"fairlead.dev/test/harness"
 )
 
 var shellExample = regexp.MustCompile("(?ms)^```sh\n(.*?)^```$")

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"fairlead/internal/mockprovider"
-	"fairlead/test/harness"
+	"fairlead.dev/internal/mockprovider"
+	"fairlead.dev/test/harness"
 )
 
 const envSecret = "sk-canary-environment-5566778899"

@@ -3,9 +3,9 @@ package blackbox
 import (
 	"testing"
 
-	"fairlead/test/faults"
-	"fairlead/test/faults/replicas"
-	"fairlead/test/faults/scenario"
+	"fairlead.dev/test/faults"
+	"fairlead.dev/test/faults/replicas"
+	"fairlead.dev/test/faults/scenario"
 )
 
 // TestFaults runs most of the fault catalogue in its fast form.

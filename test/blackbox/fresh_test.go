@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"fairlead/test/harness"
+	"fairlead.dev/test/harness"
 )
 
 // Request lists contain a request that has just completed. The wait for it is limited, so a busy machine may miss some.

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/internal/mockprovider"
-	"fairlead/test/harness"
+	"fairlead.dev/internal/mockprovider"
+	"fairlead.dev/test/harness"
 )
 
 // second is the time limit for a key change to take effect, including the command that makes the change.

@@ -13,8 +13,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"fairlead/internal/mockprovider"
-	"fairlead/test/harness"
+	"fairlead.dev/internal/mockprovider"
+	"fairlead.dev/test/harness"
 )
 
 // Models of the gateways that most tests start: both at one provider, small by far the cheaper.

@@ -6,7 +6,7 @@ import (
 	"os"
 	"testing"
 
-	"fairlead/internal/store/pgtest"
+	"fairlead.dev/internal/store/pgtest"
 )
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }

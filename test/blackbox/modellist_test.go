@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/test/harness"
+	"fairlead.dev/test/harness"
 )
 
 // A provider that is configured only with an address offers the models that it lists, by name, if models without a

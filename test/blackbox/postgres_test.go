@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/internal/id"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/store"
-	"fairlead/internal/store/pgtest"
-	"fairlead/test/harness"
+	"fairlead.dev/internal/id"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/store"
+	"fairlead.dev/internal/store/pgtest"
+	"fairlead.dev/test/harness"
 )
 
 func TestPostgresKeepsKeysAndEntries(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/coder/websocket"
 
-	"fairlead/test/harness"
+	"fairlead.dev/test/harness"
 )
 
 // TestRealtimeWithoutProviderKeys opens a session with the simulated model, which a gateway without providers offers.

@@ -7,7 +7,7 @@ import (
 	"syscall"
 	"testing"
 
-	"fairlead/test/harness"
+	"fairlead.dev/test/harness"
 )
 
 func TestReloadSwapsProvidersUnderARunningStream(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"fairlead/test/harness"
+	"fairlead.dev/test/harness"
 )
 
 // asking returns a request whose task the router can recognize.

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/test/harness"
+	"fairlead.dev/test/harness"
 )
 
 func TestStopLetsRunningRequestsFinish(t *testing.T) {

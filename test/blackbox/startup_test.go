@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/test/harness"
+	"fairlead.dev/test/harness"
 )
 
 func TestStartsFromNothing(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	"fairlead/test/harness"
+	"fairlead.dev/test/harness"
 )
 
 // responsesProvider is a provider with the Responses API that stores responses for each API key.

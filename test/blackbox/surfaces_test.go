@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"fairlead/test/harness"
+	"fairlead.dev/test/harness"
 )
 
 func TestProbes(t *testing.T) {

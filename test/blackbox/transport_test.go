@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/test/harness"
+	"fairlead.dev/test/harness"
 )
 
 // wireCall is a raw connection for requests that no client library would send.

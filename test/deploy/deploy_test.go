@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"fairlead/internal/config"
-	"fairlead/test/harness"
+	"fairlead.dev/internal/config"
+	"fairlead.dev/test/harness"
 )
 
 // read returns a file of the repository.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"fairlead/test/faults"
+	"fairlead.dev/test/faults"
 )
 
 var (

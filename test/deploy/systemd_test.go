@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/internal/config"
+	"fairlead.dev/internal/config"
 )
 
 // unit has the values of each directive of the systemd unit, in order, by section and name.

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"fairlead/test/faults/scenario"
+	"fairlead.dev/test/faults/scenario"
 )
 
 // count is the number of faults in the catalogue: F01 to F65.

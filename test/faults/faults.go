@@ -4,12 +4,12 @@ import (
 	"slices"
 	"strings"
 
-	"fairlead/test/faults/providers"
-	"fairlead/test/faults/replicas"
-	"fairlead/test/faults/scenario"
-	"fairlead/test/faults/sessions"
-	"fairlead/test/faults/stores"
-	"fairlead/test/faults/streams"
+	"fairlead.dev/test/faults/providers"
+	"fairlead.dev/test/faults/replicas"
+	"fairlead.dev/test/faults/scenario"
+	"fairlead.dev/test/faults/sessions"
+	"fairlead.dev/test/faults/stores"
+	"fairlead.dev/test/faults/streams"
 )
 
 // Cases lists the catalogue in order.

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/internal/store/pgtest"
-	"fairlead/test/faults/scenario"
+	"fairlead.dev/internal/store/pgtest"
+	"fairlead.dev/test/faults/scenario"
 )
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }

@@ -1,9 +1,9 @@
 package faults
 
 import (
-	"fairlead/test/faults/access"
-	"fairlead/test/faults/hostile"
-	"fairlead/test/faults/scenario"
+	"fairlead.dev/test/faults/access"
+	"fairlead.dev/test/faults/hostile"
+	"fairlead.dev/test/faults/scenario"
 )
 
 // hostileCases lists the cases about hostile input, accounts, the dashboard's API, secrets and the release. A case

@@ -6,7 +6,7 @@ import (
 	"net/http/httptest"
 	"testing"
 
-	"fairlead/internal/mockprovider"
+	"fairlead.dev/internal/mockprovider"
 )
 
 // Upstream serves a scripted provider on loopback until the test ends. The address can be used as base_url.

@@ -12,11 +12,11 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"fairlead/test/harness"
-	"fairlead/test/vendormock"
-	"fairlead/test/vendormock/anthropic"
-	"fairlead/test/vendormock/gemini"
-	"fairlead/test/vendormock/openai"
+	"fairlead.dev/test/harness"
+	"fairlead.dev/test/vendormock"
+	"fairlead.dev/test/vendormock/anthropic"
+	"fairlead.dev/test/vendormock/gemini"
+	"fairlead.dev/test/vendormock/openai"
 )
 
 // agent is a coding agent, with the settings that docs/guides/agents.md describes.

@@ -5,12 +5,12 @@ import (
 	"strings"
 	"testing"
 
-	"fairlead/test/harness"
-	"fairlead/test/vendormock"
-	"fairlead/test/vendormock/anthropic"
-	"fairlead/test/vendormock/bedrock"
-	"fairlead/test/vendormock/gemini"
-	"fairlead/test/vendormock/openai"
+	"fairlead.dev/test/harness"
+	"fairlead.dev/test/vendormock"
+	"fairlead.dev/test/vendormock/anthropic"
+	"fairlead.dev/test/vendormock/bedrock"
+	"fairlead.dev/test/vendormock/gemini"
+	"fairlead.dev/test/vendormock/openai"
 )
 
 // scenarios are the cases that the official clients of OpenAI run with every vendor behind the gateway.

@@ -10,7 +10,7 @@ import (
 	"github.com/coder/websocket"
 	"github.com/tidwall/gjson"
 
-	"fairlead/test/harness"
+	"fairlead.dev/test/harness"
 )
 
 // TestRealtimeClients holds a session with the official client of OpenAI.

@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"fairlead/test/harness"
-	"fairlead/test/vendormock"
-	"fairlead/test/vendormock/gemini"
-	"fairlead/test/vendormock/openai"
+	"fairlead.dev/test/harness"
+	"fairlead.dev/test/vendormock"
+	"fairlead.dev/test/vendormock/gemini"
+	"fairlead.dev/test/vendormock/openai"
 )
 
 // surface is an API that the gateway offers in addition to chat, with its official client and the vendor that serves it.

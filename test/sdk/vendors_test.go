@@ -7,11 +7,11 @@ import (
 	"strings"
 	"testing"
 
-	"fairlead/test/harness"
-	"fairlead/test/vendormock"
-	"fairlead/test/vendormock/anthropic"
-	"fairlead/test/vendormock/bedrock"
-	"fairlead/test/vendormock/gemini"
+	"fairlead.dev/test/harness"
+	"fairlead.dev/test/vendormock"
+	"fairlead.dev/test/vendormock/anthropic"
+	"fairlead.dev/test/vendormock/bedrock"
+	"fairlead.dev/test/vendormock/gemini"
 )
 
 // reference is an official client of a vendor that runs directly against the vendor's mock, which checks that the mock

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"fairlead/test/harness"
+	"fairlead.dev/test/harness"
 )
 
 // Limits of a client program. They do not depend on how busy the machine is: the time limit applies only while the program and its

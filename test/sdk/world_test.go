@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/internal/mockprovider"
-	"fairlead/test/harness"
+	"fairlead.dev/internal/mockprovider"
+	"fairlead.dev/test/harness"
 )
 
 // world is the environment of the suites: a gateway with its simulator, a gateway in front of a scripted provider, and a control

@@ -12,7 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"fairlead/test/harness"
+	"fairlead.dev/test/harness"
 )
 
 // limit is the timeout of one request. A stream takes slightly more than thirty seconds.

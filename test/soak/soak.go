@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/test/harness"
+	"fairlead.dev/test/harness"
 )
 
 // Plan describes one soak.

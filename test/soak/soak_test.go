@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/test/harness"
+	"fairlead.dev/test/harness"
 )
 
 // TestSoak runs for FAIRLEAD_SOAK_MINUTES minutes. `make soak` sets the variable.

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/test/harness"
+	"fairlead.dev/test/harness"
 )
 
 // watch reads the values of the process once per second.

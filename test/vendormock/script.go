@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"strings"
 
-	"fairlead/internal/simulator/openai"
+	"fairlead.dev/internal/simulator/openai"
 )
 
 // Reply is the vendor-independent response of the mock.

@@ -11,7 +11,7 @@ import (
 	"io"
 	"os"
 
-	"fairlead/internal/predict"
+	"fairlead.dev/internal/predict"
 )
 
 func main() {

@@ -16,10 +16,10 @@ import (
 	"github.com/pquerna/otp"
 	"github.com/pquerna/otp/totp"
 
-	"fairlead/internal/account"
-	"fairlead/internal/account/secret"
-	"fairlead/internal/id"
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/account/secret"
+	"fairlead.dev/internal/id"
+	"fairlead.dev/internal/llm"
 )
 
 // Parameters of the codes. Authenticator apps support only these reliably.

@@ -13,11 +13,11 @@ import (
 
 	"github.com/pquerna/otp/totp"
 
-	"fairlead/internal/account"
-	"fairlead/internal/account/factor"
-	"fairlead/internal/llm"
-	"fairlead/internal/store"
-	"fairlead/internal/vault"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/account/factor"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/store"
+	"fairlead.dev/internal/vault"
 )
 
 const (

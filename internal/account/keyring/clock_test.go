@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/internal/account"
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/llm"
 )
 
 // A jump of the wall clock affects only key expiry. It neither makes the keyring stale nor restores revoked keys.

@@ -3,7 +3,7 @@ package keyring
 import (
 	"sync"
 
-	"fairlead/internal/account"
+	"fairlead.dev/internal/account"
 )
 
 // endings holds endings received from other replicas that are not in the store yet.

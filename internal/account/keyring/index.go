@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"fairlead/internal/account"
+	"fairlead.dev/internal/account"
 )
 
 // shardCount is large enough that adding a key to a million keys copies only a few hundred pointers.

@@ -12,9 +12,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"fairlead/internal/account"
-	"fairlead/internal/account/secret"
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/account/secret"
+	"fairlead.dev/internal/llm"
 )
 
 // Default options.

@@ -11,9 +11,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/account"
-	"fairlead/internal/account/secret"
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/account/secret"
+	"fairlead.dev/internal/llm"
 )
 
 func withKey(text string) http.Header { return http.Header{"Authorization": {"Bearer " + text}} }

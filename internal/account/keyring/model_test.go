@@ -8,8 +8,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"fairlead/internal/account"
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/llm"
 )
 
 // modelKey is the specification of a key, with its secrets in order of creation.

@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/internal/account"
-	"fairlead/internal/account/secret"
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/account/secret"
+	"fairlead.dev/internal/llm"
 )
 
 func TestRevokedKeysAreNeverRevived(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"fairlead/internal/account"
+	"fairlead.dev/internal/account"
 )
 
 // Revision topics.

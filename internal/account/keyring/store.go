@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"fairlead/internal/account"
+	"fairlead.dev/internal/account"
 )
 
 // Store provides the keys and workspaces and records uses.

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/internal/account"
-	"fairlead/internal/account/secret"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/account/secret"
 )
 
 var testMaster = []byte("0123456789abcdef0123456789abcdef")

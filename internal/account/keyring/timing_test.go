@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/internal/account/secret"
+	"fairlead.dev/internal/account/secret"
 )
 
 var timingSamples = flag.Int("timing.samples", 20_000, "how many key checks are timed")

@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"fairlead/internal/account"
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/llm"
 )
 
 func TestTheOlderSecretEndsAfterTheNewOneIsUsed(t *testing.T) {

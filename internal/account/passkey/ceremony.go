@@ -12,9 +12,9 @@ import (
 	"github.com/go-webauthn/webauthn/protocol"
 	"github.com/go-webauthn/webauthn/webauthn"
 
-	"fairlead/internal/account"
-	"fairlead/internal/id"
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/id"
+	"fairlead.dev/internal/llm"
 )
 
 // FlowLife is how long a challenge is valid.

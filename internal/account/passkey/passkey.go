@@ -12,9 +12,9 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"fairlead/internal/account"
-	"fairlead/internal/id"
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/id"
+	"fairlead.dev/internal/llm"
 )
 
 const (

@@ -10,12 +10,12 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/internal/account"
-	"fairlead/internal/account/factor"
-	"fairlead/internal/account/passkey"
-	"fairlead/internal/llm"
-	"fairlead/internal/store"
-	"fairlead/internal/vault"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/account/factor"
+	"fairlead.dev/internal/account/passkey"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/store"
+	"fairlead.dev/internal/vault"
 )
 
 const (

@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/llm"
 )
 
 func TestPasswordRules(t *testing.T) {

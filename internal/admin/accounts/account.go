@@ -8,8 +8,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"fairlead/internal/account"
-	"fairlead/internal/admin/adminapi"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/admin/adminapi"
 )
 
 // AccountView is an account.

@@ -7,8 +7,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"fairlead/internal/admin/adminapi"
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/admin/adminapi"
+	"fairlead.dev/internal/llm"
 )
 
 // SecondFactorView describes the second factor of the account.

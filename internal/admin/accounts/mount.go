@@ -4,11 +4,11 @@ package accounts
 import (
 	"context"
 
-	"fairlead/internal/account"
-	"fairlead/internal/account/factor"
-	"fairlead/internal/account/passkey"
-	"fairlead/internal/admin/adminapi"
-	"fairlead/internal/sso"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/account/factor"
+	"fairlead.dev/internal/account/passkey"
+	"fairlead.dev/internal/admin/adminapi"
+	"fairlead.dev/internal/sso"
 )
 
 // Deps are the dependencies of the operations.

@@ -8,10 +8,10 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"fairlead/internal/account"
-	"fairlead/internal/account/passkey"
-	"fairlead/internal/admin/adminapi"
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/account/passkey"
+	"fairlead.dev/internal/admin/adminapi"
+	"fairlead.dev/internal/llm"
 )
 
 const passkeyCookie = "fairlead_passkey"

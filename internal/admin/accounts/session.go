@@ -9,9 +9,9 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"fairlead/internal/account"
-	"fairlead/internal/admin/adminapi"
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/admin/adminapi"
+	"fairlead.dev/internal/llm"
 )
 
 // Cookie lifetimes. The session itself can end earlier.

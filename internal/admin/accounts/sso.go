@@ -9,8 +9,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"fairlead/internal/admin/adminapi"
-	"fairlead/internal/sso"
+	"fairlead.dev/internal/admin/adminapi"
+	"fairlead.dev/internal/sso"
 )
 
 // Paths of the sign-in through the identity provider, below adminapi.Prefix.

@@ -13,9 +13,9 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
-	"fairlead/internal/account"
-	"fairlead/internal/llm"
-	"fairlead/internal/spelling"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/spelling"
 )
 
 // Cookies set by the dashboard.

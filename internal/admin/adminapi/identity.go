@@ -3,7 +3,7 @@ package adminapi
 import (
 	"context"
 
-	"fairlead/internal/account"
+	"fairlead.dev/internal/account"
 )
 
 // Memberships looks up the permissions of accounts and keys.

@@ -13,10 +13,10 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/validation"
 
-	"fairlead/internal/account"
-	"fairlead/internal/llm"
-	"fairlead/internal/policystore"
-	"fairlead/internal/requestlog"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/policystore"
+	"fairlead.dev/internal/requestlog"
 )
 
 // problem wraps an llm.Error for huma, which requires a GetStatus method.

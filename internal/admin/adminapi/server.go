@@ -19,10 +19,10 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
-	"fairlead/internal/account"
-	"fairlead/internal/id"
-	"fairlead/internal/ingress"
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/id"
+	"fairlead.dev/internal/ingress"
+	"fairlead.dev/internal/llm"
 )
 
 // Prefix is the path prefix of all operations. The OpenAPI document is at /api/openapi.json.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"fairlead/internal/spelling"
+	"fairlead.dev/internal/spelling"
 )
 
 // nearestField returns the field of the body's schema that is closest to the misspelt path at, or an empty string.

@@ -4,7 +4,7 @@ import (
 	"math"
 	"time"
 
-	"fairlead/internal/money"
+	"fairlead.dev/internal/money"
 )
 
 // NonEmpty returns a pointer to s, or nil if s is empty. nil is encoded as null.

@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"fairlead/internal/admin/adminapi"
-	"fairlead/internal/alert"
+	"fairlead.dev/internal/admin/adminapi"
+	"fairlead.dev/internal/alert"
 )
 
 type createAlertRuleInput struct {

@@ -10,12 +10,12 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"fairlead/internal/account"
-	"fairlead/internal/admin/adminapi"
-	"fairlead/internal/admin/spending"
-	"fairlead/internal/judge"
-	"fairlead/internal/money"
-	"fairlead/internal/proof"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/admin/adminapi"
+	"fairlead.dev/internal/admin/spending"
+	"fairlead.dev/internal/judge"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/proof"
 )
 
 // Deps are the dependencies of the operations.

@@ -7,11 +7,11 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"fairlead/internal/account"
-	"fairlead/internal/admin/adminapi"
-	"fairlead/internal/admin/spending"
-	"fairlead/internal/money"
-	"fairlead/internal/requestlog"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/admin/adminapi"
+	"fairlead.dev/internal/admin/spending"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/requestlog"
 )
 
 // spendSpan is the period over which a key's spend is summed.

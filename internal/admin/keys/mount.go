@@ -4,10 +4,10 @@ package keys
 import (
 	"context"
 
-	"fairlead/internal/account"
-	"fairlead/internal/admin/adminapi"
-	"fairlead/internal/admin/spending"
-	"fairlead/internal/requestlog"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/admin/adminapi"
+	"fairlead.dev/internal/admin/spending"
+	"fairlead.dev/internal/requestlog"
 )
 
 // Deps are the dependencies of the operations.

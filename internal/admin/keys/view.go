@@ -3,10 +3,10 @@ package keys
 import (
 	"time"
 
-	"fairlead/internal/account"
-	"fairlead/internal/admin/adminapi"
-	"fairlead/internal/admin/spending"
-	"fairlead/internal/money"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/admin/adminapi"
+	"fairlead.dev/internal/admin/spending"
+	"fairlead.dev/internal/money"
 )
 
 // KeyView is an API key with its restrictions and costs.

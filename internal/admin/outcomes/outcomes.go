@@ -9,11 +9,11 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"fairlead/internal/account"
-	"fairlead/internal/admin/adminapi"
-	"fairlead/internal/feedback"
-	"fairlead/internal/learn"
-	"fairlead/internal/money"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/admin/adminapi"
+	"fairlead.dev/internal/feedback"
+	"fairlead.dev/internal/learn"
+	"fairlead.dev/internal/money"
 )
 
 // Deps are the dependencies of the operations.

@@ -10,12 +10,12 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"fairlead/internal/account"
-	"fairlead/internal/admin/adminapi"
-	"fairlead/internal/admin/keys"
-	"fairlead/internal/admin/providers"
-	"fairlead/internal/admin/requests"
-	"fairlead/internal/admin/spending"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/admin/adminapi"
+	"fairlead.dev/internal/admin/keys"
+	"fairlead.dev/internal/admin/providers"
+	"fairlead.dev/internal/admin/requests"
+	"fairlead.dev/internal/admin/spending"
 )
 
 // expiringWithin is how long before its expiry a key needs attention.

@@ -4,12 +4,12 @@ package overview
 import (
 	"context"
 
-	"fairlead/internal/account"
-	"fairlead/internal/admin/adminapi"
-	"fairlead/internal/admin/providers"
-	"fairlead/internal/admin/spending"
-	"fairlead/internal/alert"
-	"fairlead/internal/requestlog"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/admin/adminapi"
+	"fairlead.dev/internal/admin/providers"
+	"fairlead.dev/internal/admin/spending"
+	"fairlead.dev/internal/alert"
+	"fairlead.dev/internal/requestlog"
 )
 
 // Deps are the dependencies of the operations.

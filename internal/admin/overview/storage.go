@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"fairlead/internal/admin/adminapi"
+	"fairlead.dev/internal/admin/adminapi"
 )
 
 // Thresholds for storage warnings. The smaller of the absolute size and the share of the disk applies.

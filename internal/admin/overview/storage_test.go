@@ -6,9 +6,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/admin/providers"
-	"fairlead/internal/catalog"
-	"fairlead/internal/provider"
+	"fairlead.dev/internal/admin/providers"
+	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/provider"
 )
 
 var noon = time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)

@@ -1,7 +1,7 @@
 // Package playground serves the operations that send requests from the dashboard.
 package playground
 
-import "fairlead/internal/admin/adminapi"
+import "fairlead.dev/internal/admin/adminapi"
 
 // Deps are the dependencies of the operations. Samples may be nil.
 type Deps struct {

@@ -7,11 +7,11 @@ import (
 	"sync"
 	"time"
 
-	"fairlead/internal/admin/adminapi"
-	"fairlead/internal/admin/requests"
-	"fairlead/internal/id"
-	"fairlead/internal/llm"
-	"fairlead/internal/replay"
+	"fairlead.dev/internal/admin/adminapi"
+	"fairlead.dev/internal/admin/requests"
+	"fairlead.dev/internal/id"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/replay"
 )
 
 const (

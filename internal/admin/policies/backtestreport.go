@@ -3,10 +3,10 @@ package policies
 import (
 	"time"
 
-	"fairlead/internal/money"
-	"fairlead/internal/proof"
-	"fairlead/internal/replay"
-	"fairlead/internal/route"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/proof"
+	"fairlead.dev/internal/replay"
+	"fairlead.dev/internal/route"
 )
 
 // BacktestReport documents replay.Report.

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"strings"
 
-	"fairlead/internal/admin/adminapi"
-	"fairlead/internal/llm"
-	"fairlead/internal/policy"
+	"fairlead.dev/internal/admin/adminapi"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/policy"
 )
 
 // PolicyProblem is a problem in a policy document.

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"fairlead/internal/policy"
+	"fairlead.dev/internal/policy"
 )
 
 func TestLongDiffHasGaps(t *testing.T) {

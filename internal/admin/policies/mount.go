@@ -5,13 +5,13 @@ import (
 	"context"
 	"reflect"
 
-	"fairlead/internal/account"
-	"fairlead/internal/admin/adminapi"
-	"fairlead/internal/feedback"
-	"fairlead/internal/policy"
-	"fairlead/internal/policystore"
-	"fairlead/internal/replay"
-	"fairlead/internal/requestlog"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/admin/adminapi"
+	"fairlead.dev/internal/feedback"
+	"fairlead.dev/internal/policy"
+	"fairlead.dev/internal/policystore"
+	"fairlead.dev/internal/replay"
+	"fairlead.dev/internal/requestlog"
 )
 
 // Deps are the dependencies of the operations.

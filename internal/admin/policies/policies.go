@@ -10,12 +10,12 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"fairlead/internal/account"
-	"fairlead/internal/admin/adminapi"
-	"fairlead/internal/llm"
-	"fairlead/internal/policy"
-	"fairlead/internal/policy/condition"
-	"fairlead/internal/policystore"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/admin/adminapi"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/policy"
+	"fairlead.dev/internal/policy/condition"
+	"fairlead.dev/internal/policystore"
 )
 
 // workspaceSet is the source name of workspace policies in traces.

@@ -7,10 +7,10 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"fairlead/internal/account"
-	"fairlead/internal/admin/adminapi"
-	"fairlead/internal/policy"
-	"fairlead/internal/policystore"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/admin/adminapi"
+	"fairlead.dev/internal/policy"
+	"fairlead.dev/internal/policystore"
 )
 
 // PolicyVersionList holds the versions of a workspace's policies.

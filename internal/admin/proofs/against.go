@@ -7,10 +7,10 @@ import (
 	"slices"
 	"time"
 
-	"fairlead/internal/admin/adminapi"
-	"fairlead/internal/admin/requests"
-	"fairlead/internal/baseline"
-	"fairlead/internal/requestlog"
+	"fairlead.dev/internal/admin/adminapi"
+	"fairlead.dev/internal/admin/requests"
+	"fairlead.dev/internal/baseline"
+	"fairlead.dev/internal/requestlog"
 )
 
 // Limits of a report against a chosen model.

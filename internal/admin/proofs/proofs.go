@@ -11,15 +11,15 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"fairlead/internal/account"
-	"fairlead/internal/admin/adminapi"
-	"fairlead/internal/admin/requests"
-	"fairlead/internal/baseline"
-	"fairlead/internal/money"
-	"fairlead/internal/proof"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/route"
-	"fairlead/internal/statement"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/admin/adminapi"
+	"fairlead.dev/internal/admin/requests"
+	"fairlead.dev/internal/baseline"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/proof"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/route"
+	"fairlead.dev/internal/statement"
 )
 
 // Deps are the dependencies of the operations.

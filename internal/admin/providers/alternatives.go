@@ -6,10 +6,10 @@ import (
 	"math"
 	"slices"
 
-	"fairlead/internal/admin/adminapi"
-	"fairlead/internal/admin/requests"
-	"fairlead/internal/catalog"
-	"fairlead/internal/requestlog"
+	"fairlead.dev/internal/admin/adminapi"
+	"fairlead.dev/internal/admin/requests"
+	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/requestlog"
 )
 
 const (

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math"
 
-	"fairlead/internal/health"
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/health"
+	"fairlead.dev/internal/llm"
 )
 
 // circuitText describes a circuit that is not closed in plain words. It omits the time of the next attempt, which changes.

@@ -3,8 +3,8 @@ package providers
 import (
 	"testing"
 
-	"fairlead/internal/health"
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/health"
+	"fairlead.dev/internal/llm"
 )
 
 func TestCircuitText(t *testing.T) {

@@ -3,7 +3,7 @@ package providers
 import (
 	"context"
 
-	"fairlead/internal/catalog"
+	"fairlead.dev/internal/catalog"
 )
 
 // Owners of a provider. Only a provider of the dashboard can be changed with Connector.

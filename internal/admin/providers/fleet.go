@@ -4,11 +4,11 @@ import (
 	"context"
 	"time"
 
-	"fairlead/internal/catalog"
-	"fairlead/internal/health"
-	"fairlead/internal/llm"
-	"fairlead/internal/provider"
-	"fairlead/internal/quality"
+	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/health"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/quality"
 )
 
 // Fleet returns the current models and providers of the instance.

@@ -10,13 +10,13 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"fairlead/internal/account"
-	"fairlead/internal/admin/adminapi"
-	"fairlead/internal/admin/requests"
-	"fairlead/internal/catalog"
-	"fairlead/internal/money"
-	"fairlead/internal/predict"
-	"fairlead/internal/quality"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/admin/adminapi"
+	"fairlead.dev/internal/admin/requests"
+	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/predict"
+	"fairlead.dev/internal/quality"
 )
 
 // marketSpan is the period of the figures on the pages of models.

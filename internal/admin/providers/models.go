@@ -8,12 +8,12 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"fairlead/internal/account"
-	"fairlead/internal/admin/adminapi"
-	"fairlead/internal/admin/requests"
-	"fairlead/internal/catalog"
-	"fairlead/internal/money"
-	"fairlead/internal/requestlog"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/admin/adminapi"
+	"fairlead.dev/internal/admin/requests"
+	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/requestlog"
 )
 
 // trafficSpan is the period of the traffic figures.

@@ -2,8 +2,8 @@
 package providers
 
 import (
-	"fairlead/internal/admin/adminapi"
-	"fairlead/internal/requestlog"
+	"fairlead.dev/internal/admin/adminapi"
+	"fairlead.dev/internal/requestlog"
 )
 
 // Deps are the dependencies of the operations. Credentials, Connector, Switch and Prices may be nil.

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"time"
 
-	"fairlead/internal/admin/adminapi"
-	"fairlead/internal/admin/requests"
-	"fairlead/internal/requestlog"
+	"fairlead.dev/internal/admin/adminapi"
+	"fairlead.dev/internal/admin/requests"
+	"fairlead.dev/internal/requestlog"
 )
 
 const (

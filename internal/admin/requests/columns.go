@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"fairlead/internal/admin/adminapi"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/spelling"
+	"fairlead.dev/internal/admin/adminapi"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/spelling"
 )
 
 // exportRow is a row of an export.

@@ -3,8 +3,8 @@ package requests
 import (
 	"io"
 
-	"fairlead/internal/account"
-	"fairlead/internal/requestlog"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/requestlog"
 )
 
 // The functions below return request data for the command line. Its user is the operator, who can read everything.

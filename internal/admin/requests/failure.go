@@ -3,9 +3,9 @@ package requests
 import (
 	"fmt"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/route"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/route"
 )
 
 // failureTexts describes failure classes. The texts are printed after a provider's name.

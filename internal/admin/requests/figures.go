@@ -3,9 +3,9 @@ package requests
 import (
 	"time"
 
-	"fairlead/internal/admin/adminapi"
-	"fairlead/internal/money"
-	"fairlead/internal/requestlog"
+	"fairlead.dev/internal/admin/adminapi"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/requestlog"
 )
 
 // FigureFilters are the filters that roll-ups support.

@@ -4,10 +4,10 @@ package requests
 import (
 	"context"
 
-	"fairlead/internal/admin/adminapi"
-	"fairlead/internal/feedback"
-	"fairlead/internal/replay"
-	"fairlead/internal/requestlog"
+	"fairlead.dev/internal/admin/adminapi"
+	"fairlead.dev/internal/feedback"
+	"fairlead.dev/internal/replay"
+	"fairlead.dev/internal/requestlog"
 )
 
 // Deps are the dependencies of the operations.

@@ -6,8 +6,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"fairlead/internal/account"
-	"fairlead/internal/admin/adminapi"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/admin/adminapi"
 )
 
 // Verification is the result of recomputing a logged decision.

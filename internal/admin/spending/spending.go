@@ -5,9 +5,9 @@ import (
 	"context"
 	"time"
 
-	"fairlead/internal/account"
-	"fairlead/internal/admin/adminapi"
-	"fairlead/internal/money"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/admin/adminapi"
+	"fairlead.dev/internal/money"
 )
 
 // BudgetView is a budget as the API returns it.

@@ -13,13 +13,13 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"fairlead/internal/account"
-	"fairlead/internal/admin/adminapi"
-	"fairlead/internal/id"
-	"fairlead/internal/llm"
-	"fairlead/internal/report"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/savedview"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/admin/adminapi"
+	"fairlead.dev/internal/id"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/report"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/savedview"
 )
 
 // Store stores views.

@@ -10,8 +10,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"fairlead/internal/account"
-	"fairlead/internal/admin/adminapi"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/admin/adminapi"
 )
 
 // AuditEntry is an event in the audit log.

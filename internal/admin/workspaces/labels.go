@@ -4,8 +4,8 @@ import (
 	"context"
 	"maps"
 
-	"fairlead/internal/account"
-	"fairlead/internal/admin/adminapi"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/admin/adminapi"
 )
 
 // Labels finds display names for accounts, keys and invitations. Names may be nil.

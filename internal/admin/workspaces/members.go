@@ -7,8 +7,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"fairlead/internal/account"
-	"fairlead/internal/admin/adminapi"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/admin/adminapi"
 )
 
 // MemberView is a member of the workspace.

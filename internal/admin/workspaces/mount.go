@@ -4,9 +4,9 @@ package workspaces
 import (
 	"context"
 
-	"fairlead/internal/account"
-	"fairlead/internal/admin/adminapi"
-	"fairlead/internal/admin/spending"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/admin/adminapi"
+	"fairlead.dev/internal/admin/spending"
 )
 
 // Deps are the dependencies of the operations.

@@ -7,10 +7,10 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"fairlead/internal/account"
-	"fairlead/internal/admin/adminapi"
-	"fairlead/internal/redact"
-	"fairlead/internal/spelling"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/admin/adminapi"
+	"fairlead.dev/internal/redact"
+	"fairlead.dev/internal/spelling"
 )
 
 // RedactionView is a set of redaction rules.

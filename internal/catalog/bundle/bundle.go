@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"fairlead/internal/catalog"
+	"fairlead.dev/internal/catalog"
 )
 
 const (

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
-	"fairlead/internal/catalog"
-	"fairlead/internal/money"
+	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/money"
 )
 
 // ErrChange is returned for a catalog that differs implausibly from the active one.

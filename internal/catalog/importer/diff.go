@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"fairlead/internal/catalog"
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/llm"
 )
 
 // State is the result of comparing a row of a price list with the catalog.

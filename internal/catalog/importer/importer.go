@@ -9,9 +9,9 @@ import (
 	"slices"
 	"strings"
 
-	"fairlead/internal/catalog"
-	"fairlead/internal/llm"
-	"fairlead/internal/money"
+	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/money"
 )
 
 // The supported price lists.

@@ -9,9 +9,9 @@ import (
 	"strconv"
 	"strings"
 
-	"fairlead/internal/catalog"
-	"fairlead/internal/llm"
-	"fairlead/internal/money"
+	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/money"
 )
 
 // readLiteLLM parses an object of models by name. Prices are in dollars per token.

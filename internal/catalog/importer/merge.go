@@ -4,8 +4,8 @@ import (
 	"slices"
 	"time"
 
-	"fairlead/internal/catalog"
-	"fairlead/internal/money"
+	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/money"
 )
 
 // merge combines the listed price with the known one. Lists have less detail than the catalog: if the input and output

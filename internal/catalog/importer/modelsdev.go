@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"fairlead/internal/catalog"
-	"fairlead/internal/llm"
-	"fairlead/internal/money"
+	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/money"
 )
 
 // readModelsDev parses an object of providers with their models. Prices are in dollars per million tokens. Subscription

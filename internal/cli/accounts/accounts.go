@@ -6,11 +6,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"fairlead/internal/account"
-	"fairlead/internal/admin/workspaces"
-	"fairlead/internal/cli"
-	"fairlead/internal/cli/instance"
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/admin/workspaces"
+	"fairlead.dev/internal/cli"
+	"fairlead.dev/internal/cli/instance"
+	"fairlead.dev/internal/llm"
 )
 
 // New returns the admin commands.

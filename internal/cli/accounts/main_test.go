@@ -5,8 +5,8 @@ import (
 
 	"go.uber.org/goleak"
 
-	"fairlead/internal/cli/clitest"
-	"fairlead/internal/cli/keys"
+	"fairlead.dev/internal/cli/clitest"
+	"fairlead.dev/internal/cli/keys"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -10,12 +10,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"fairlead/internal/account"
-	adminalerts "fairlead/internal/admin/alerts"
-	"fairlead/internal/alert"
-	"fairlead/internal/cli"
-	"fairlead/internal/cli/instance"
-	"fairlead/internal/config/unit"
+	"fairlead.dev/internal/account"
+	adminalerts "fairlead.dev/internal/admin/alerts"
+	"fairlead.dev/internal/alert"
+	"fairlead.dev/internal/cli"
+	"fairlead.dev/internal/cli/instance"
+	"fairlead.dev/internal/config/unit"
 )
 
 // New returns the alerts commands.

@@ -8,8 +8,8 @@ import (
 
 	"go.uber.org/goleak"
 
-	"fairlead/internal/cli"
-	"fairlead/internal/cli/clitest"
+	"fairlead.dev/internal/cli"
+	"fairlead.dev/internal/cli/clitest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

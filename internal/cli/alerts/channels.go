@@ -8,9 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	adminalerts "fairlead/internal/admin/alerts"
-	"fairlead/internal/alert"
-	"fairlead/internal/cli"
+	adminalerts "fairlead.dev/internal/admin/alerts"
+	"fairlead.dev/internal/alert"
+	"fairlead.dev/internal/cli"
 )
 
 // channelView is the JSON form of a channel.

@@ -8,12 +8,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"fairlead/internal/account"
-	adminbudgets "fairlead/internal/admin/budgets"
-	"fairlead/internal/budget"
-	"fairlead/internal/cli"
-	"fairlead/internal/cli/instance"
-	"fairlead/internal/ledger"
+	"fairlead.dev/internal/account"
+	adminbudgets "fairlead.dev/internal/admin/budgets"
+	"fairlead.dev/internal/budget"
+	"fairlead.dev/internal/cli"
+	"fairlead.dev/internal/cli/instance"
+	"fairlead.dev/internal/ledger"
 )
 
 // New returns the budgets commands.

@@ -6,14 +6,14 @@ import (
 
 	"go.uber.org/goleak"
 
-	"fairlead/internal/account"
-	"fairlead/internal/cli"
-	"fairlead/internal/cli/clitest"
-	"fairlead/internal/id"
-	"fairlead/internal/llm"
-	"fairlead/internal/money"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/session"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/cli"
+	"fairlead.dev/internal/cli/clitest"
+	"fairlead.dev/internal/id"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/session"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

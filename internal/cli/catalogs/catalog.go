@@ -8,12 +8,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"fairlead/internal/catalog"
-	"fairlead/internal/catalog/bundle"
-	"fairlead/internal/catalogfile"
-	"fairlead/internal/cli"
-	"fairlead/internal/cli/instance"
-	"fairlead/internal/config/file"
+	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/catalog/bundle"
+	"fairlead.dev/internal/catalogfile"
+	"fairlead.dev/internal/cli"
+	"fairlead.dev/internal/cli/instance"
+	"fairlead.dev/internal/config/file"
 )
 
 // largestKey is the maximum size of a key or signature file.

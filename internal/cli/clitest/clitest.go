@@ -19,14 +19,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/account"
-	adminpolicies "fairlead/internal/admin/policies"
-	"fairlead/internal/cli"
-	"fairlead/internal/cli/instance"
-	"fairlead/internal/config"
-	"fairlead/internal/llm"
-	"fairlead/internal/replay"
-	"fairlead/internal/requestlog"
+	"fairlead.dev/internal/account"
+	adminpolicies "fairlead.dev/internal/admin/policies"
+	"fairlead.dev/internal/cli"
+	"fairlead.dev/internal/cli/instance"
+	"fairlead.dev/internal/config"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/replay"
+	"fairlead.dev/internal/requestlog"
 )
 
 var update = flag.Bool("update", false, "write the output of commands to testdata")

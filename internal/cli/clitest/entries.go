@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"time"
 
-	"fairlead/internal/catalog"
-	"fairlead/internal/id"
-	"fairlead/internal/llm"
-	"fairlead/internal/money"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/route"
+	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/id"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/route"
 )
 
 // RequestID returns the n-th request ID of a test.

@@ -10,16 +10,16 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"fairlead/internal/account"
-	admincomparison "fairlead/internal/admin/comparison"
-	"fairlead/internal/cli"
-	"fairlead/internal/cli/instance"
-	"fairlead/internal/judge"
-	"fairlead/internal/money"
-	"fairlead/internal/proof"
-	"fairlead/internal/providerset"
-	"fairlead/internal/route"
-	"fairlead/internal/shadow"
+	"fairlead.dev/internal/account"
+	admincomparison "fairlead.dev/internal/admin/comparison"
+	"fairlead.dev/internal/cli"
+	"fairlead.dev/internal/cli/instance"
+	"fairlead.dev/internal/judge"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/proof"
+	"fairlead.dev/internal/providerset"
+	"fairlead.dev/internal/route"
+	"fairlead.dev/internal/shadow"
 )
 
 // commands holds the state shared by the commands.

@@ -12,10 +12,10 @@ import (
 	"github.com/spf13/cobra"
 	"gopkg.in/yaml.v3"
 
-	"fairlead/internal/cli"
-	"fairlead/internal/cli/instance"
-	"fairlead/internal/config"
-	"fairlead/internal/providerset"
+	"fairlead.dev/internal/cli"
+	"fairlead.dev/internal/cli/instance"
+	"fairlead.dev/internal/config"
+	"fairlead.dev/internal/providerset"
 )
 
 // NewConfig returns the config commands.

@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"fairlead/internal/cli"
-	"fairlead/internal/config"
+	"fairlead.dev/internal/cli"
+	"fairlead.dev/internal/config"
 )
 
 // starting is the file that init writes. Lines that begin with # and no space are settings that can be uncommented.

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"fairlead/internal/cli"
-	"fairlead/internal/cli/clitest"
+	"fairlead.dev/internal/cli"
+	"fairlead.dev/internal/cli/clitest"
 )
 
 func TestStartingFileIsValidWithAndWithoutComments(t *testing.T) {

@@ -5,10 +5,10 @@ import (
 
 	"go.uber.org/goleak"
 
-	"fairlead/internal/cli/clitest"
-	"fairlead/internal/cli/keys"
-	"fairlead/internal/cli/requests"
-	"fairlead/internal/cli/server"
+	"fairlead.dev/internal/cli/clitest"
+	"fairlead.dev/internal/cli/keys"
+	"fairlead.dev/internal/cli/requests"
+	"fairlead.dev/internal/cli/server"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -10,16 +10,16 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"fairlead/internal/admin/policies"
-	"fairlead/internal/cli"
-	"fairlead/internal/cli/filter"
-	"fairlead/internal/cli/instance"
-	"fairlead/internal/config/unit"
-	"fairlead/internal/explain"
-	"fairlead/internal/llm"
-	"fairlead/internal/replay"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/route"
+	"fairlead.dev/internal/admin/policies"
+	"fairlead.dev/internal/cli"
+	"fairlead.dev/internal/cli/filter"
+	"fairlead.dev/internal/cli/instance"
+	"fairlead.dev/internal/config/unit"
+	"fairlead.dev/internal/explain"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/replay"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/route"
 )
 
 // backtestFlags selects the requests to re-run and the policies to use.

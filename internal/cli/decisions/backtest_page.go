@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"fairlead/internal/cli"
-	"fairlead/internal/replay"
+	"fairlead.dev/internal/cli"
+	"fairlead.dev/internal/replay"
 )
 
 // backtestPage formats the report of a backtest as text.

@@ -5,12 +5,12 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/internal/cli"
-	"fairlead/internal/cli/clitest"
-	"fairlead/internal/money"
-	"fairlead/internal/replay"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/route"
+	"fairlead.dev/internal/cli"
+	"fairlead.dev/internal/cli/clitest"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/replay"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/route"
 )
 
 func report0() *replay.Report {

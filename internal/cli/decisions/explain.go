@@ -8,11 +8,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	adminpolicies "fairlead/internal/admin/policies"
-	adminrequests "fairlead/internal/admin/requests"
-	"fairlead/internal/cli"
-	"fairlead/internal/cli/instance"
-	"fairlead/internal/llm"
+	adminpolicies "fairlead.dev/internal/admin/policies"
+	adminrequests "fairlead.dev/internal/admin/requests"
+	"fairlead.dev/internal/cli"
+	"fairlead.dev/internal/cli/instance"
+	"fairlead.dev/internal/llm"
 )
 
 // decisionCommands holds the state shared by the decision commands.

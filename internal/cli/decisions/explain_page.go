@@ -5,9 +5,9 @@ import (
 	"strconv"
 	"strings"
 
-	"fairlead/internal/cli"
-	"fairlead/internal/llm"
-	"fairlead/internal/route"
+	"fairlead.dev/internal/cli"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/route"
 )
 
 // decisionPage formats a decision as text.

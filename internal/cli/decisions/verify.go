@@ -7,10 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"fairlead/internal/cli"
-	"fairlead/internal/cli/instance"
-	"fairlead/internal/replay"
-	"fairlead/internal/requestlog"
+	"fairlead.dev/internal/cli"
+	"fairlead.dev/internal/cli/instance"
+	"fairlead.dev/internal/replay"
+	"fairlead.dev/internal/requestlog"
 )
 
 // verified is the JSON form of a verification.

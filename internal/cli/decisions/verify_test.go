@@ -3,9 +3,9 @@ package decisions
 import (
 	"testing"
 
-	"fairlead/internal/cli"
-	"fairlead/internal/cli/clitest"
-	"fairlead/internal/requestlog"
+	"fairlead.dev/internal/cli"
+	"fairlead.dev/internal/cli/clitest"
+	"fairlead.dev/internal/requestlog"
 )
 
 func TestVerifyComparesADecisionWithItsRecord(t *testing.T) {

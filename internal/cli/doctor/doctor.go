@@ -11,11 +11,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"fairlead/internal/cli"
-	"fairlead/internal/cli/instance"
-	"fairlead/internal/cli/server"
-	"fairlead/internal/config"
-	"fairlead/internal/providerset"
+	"fairlead.dev/internal/cli"
+	"fairlead.dev/internal/cli/instance"
+	"fairlead.dev/internal/cli/server"
+	"fairlead.dev/internal/config"
+	"fairlead.dev/internal/providerset"
 )
 
 // checkTime is the time limit for a check, so that a check that hangs does not block the results of the others.

@@ -15,9 +15,9 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/internal/cli"
-	"fairlead/internal/cli/clitest"
-	"fairlead/internal/store"
+	"fairlead.dev/internal/cli"
+	"fairlead.dev/internal/cli/clitest"
+	"fairlead.dev/internal/store"
 )
 
 // anyPort makes the doctor listen on a free port.

@@ -14,14 +14,14 @@ import (
 	"syscall"
 	"time"
 
-	"fairlead/internal/app"
-	"fairlead/internal/cli"
-	"fairlead/internal/cli/instance"
-	"fairlead/internal/cli/server"
-	"fairlead/internal/cluster"
-	"fairlead/internal/config"
-	"fairlead/internal/store"
-	"fairlead/web"
+	"fairlead.dev/internal/app"
+	"fairlead.dev/internal/cli"
+	"fairlead.dev/internal/cli/instance"
+	"fairlead.dev/internal/cli/server"
+	"fairlead.dev/internal/cluster"
+	"fairlead.dev/internal/config"
+	"fairlead.dev/internal/store"
+	"fairlead.dev/web"
 )
 
 const (

@@ -16,14 +16,14 @@ import (
 	"sync"
 	"time"
 
-	"fairlead/internal/account"
-	adminproviders "fairlead/internal/admin/providers"
-	"fairlead/internal/cli"
-	"fairlead/internal/cli/instance"
-	"fairlead/internal/cli/keys"
-	"fairlead/internal/cli/providers"
-	"fairlead/internal/store"
-	"fairlead/internal/vault"
+	"fairlead.dev/internal/account"
+	adminproviders "fairlead.dev/internal/admin/providers"
+	"fairlead.dev/internal/cli"
+	"fairlead.dev/internal/cli/instance"
+	"fairlead.dev/internal/cli/keys"
+	"fairlead.dev/internal/cli/providers"
+	"fairlead.dev/internal/store"
+	"fairlead.dev/internal/vault"
 )
 
 const (

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"fairlead/internal/cli"
-	"fairlead/internal/cli/server"
+	"fairlead.dev/internal/cli"
+	"fairlead.dev/internal/cli/server"
 )
 
 // streamTime is the timeout for the first event of a stream.

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"time"
 
-	"fairlead/internal/cli"
-	"fairlead/internal/cli/server"
-	"fairlead/internal/otlp"
+	"fairlead.dev/internal/cli"
+	"fairlead.dev/internal/cli/server"
+	"fairlead.dev/internal/otlp"
 )
 
 const (

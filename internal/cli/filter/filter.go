@@ -13,9 +13,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"fairlead/internal/cli"
-	"fairlead/internal/llm"
-	"fairlead/internal/requestlog"
+	"fairlead.dev/internal/cli"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/requestlog"
 )
 
 // AddFlags adds a flag for each filter of the admin API and for each given page parameter. The flags have the names of the

@@ -10,11 +10,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"fairlead/internal/catalog"
-	"fairlead/internal/cli"
-	"fairlead/internal/config"
-	"fairlead/internal/migration"
-	"fairlead/internal/providerset"
+	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/cli"
+	"fairlead.dev/internal/config"
+	"fairlead.dev/internal/migration"
+	"fairlead.dev/internal/providerset"
 )
 
 // New returns the import commands.

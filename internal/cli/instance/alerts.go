@@ -3,9 +3,9 @@ package instance
 import (
 	"time"
 
-	"fairlead/internal/alert"
-	"fairlead/internal/egress"
-	"fairlead/internal/settings"
+	"fairlead.dev/internal/alert"
+	"fairlead.dev/internal/egress"
+	"fairlead.dev/internal/settings"
 )
 
 // Alerts returns the alerts of the instance. The caller closes the client, which sends tests.

@@ -4,9 +4,9 @@ import (
 	"context"
 	"time"
 
-	"fairlead/internal/budget"
-	"fairlead/internal/ledger"
-	"fairlead/internal/money"
+	"fairlead.dev/internal/budget"
+	"fairlead.dev/internal/ledger"
+	"fairlead.dev/internal/money"
 )
 
 // Budgets returns the budgets of the instance. They do not include holds, which only a running server has.

@@ -10,17 +10,17 @@ import (
 	"strings"
 	"time"
 
-	"fairlead/internal/account"
-	"fairlead/internal/account/factor"
-	"fairlead/internal/admin/workspaces"
-	"fairlead/internal/cluster"
-	"fairlead/internal/config"
-	"fairlead/internal/llm"
-	"fairlead/internal/session"
-	"fairlead/internal/settings"
-	"fairlead/internal/spool"
-	"fairlead/internal/store"
-	"fairlead/internal/vault"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/account/factor"
+	"fairlead.dev/internal/admin/workspaces"
+	"fairlead.dev/internal/cluster"
+	"fairlead.dev/internal/config"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/session"
+	"fairlead.dev/internal/settings"
+	"fairlead.dev/internal/spool"
+	"fairlead.dev/internal/store"
+	"fairlead.dev/internal/vault"
 )
 
 const (

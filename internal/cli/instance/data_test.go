@@ -12,10 +12,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/account"
-	"fairlead/internal/account/keyring"
-	"fairlead/internal/config"
-	"fairlead/internal/store"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/account/keyring"
+	"fairlead.dev/internal/config"
+	"fairlead.dev/internal/store"
 )
 
 func instanceConfig(t *testing.T) config.Config {

@@ -12,12 +12,12 @@ import (
 	"strings"
 	"time"
 
-	"fairlead/internal/account"
-	"fairlead/internal/cli"
-	"fairlead/internal/config"
-	"fairlead/internal/providerset"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/spelling"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/cli"
+	"fairlead.dev/internal/config"
+	"fairlead.dev/internal/providerset"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/spelling"
 )
 
 // WorkspaceHelp is the help text of the --workspace flag.

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"time"
 
-	"fairlead/internal/catalog"
-	"fairlead/internal/catalog/importer"
-	"fairlead/internal/pricebook"
+	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/catalog/importer"
+	"fairlead.dev/internal/pricebook"
 )
 
 // ErrNoPrice is returned if no price was imported or set by hand for a target.

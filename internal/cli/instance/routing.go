@@ -8,9 +8,9 @@ import (
 	"log/slog"
 	"os"
 
-	"fairlead/internal/account"
-	"fairlead/internal/cli"
-	"fairlead/internal/policy"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/cli"
+	"fairlead.dev/internal/policy"
 )
 
 // Commands holds the state shared by commands that compute decisions.

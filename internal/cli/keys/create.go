@@ -9,13 +9,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"fairlead/internal/account"
-	"fairlead/internal/cli"
-	"fairlead/internal/cli/instance"
-	"fairlead/internal/config/unit"
-	"fairlead/internal/money"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/session"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/cli"
+	"fairlead.dev/internal/cli/instance"
+	"fairlead.dev/internal/config/unit"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/session"
 )
 
 // keyFlags holds the settings of a new key.

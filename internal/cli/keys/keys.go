@@ -10,10 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"fairlead/internal/account"
-	"fairlead/internal/cli"
-	"fairlead/internal/cli/instance"
-	"fairlead/internal/config/unit"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/cli"
+	"fairlead.dev/internal/cli/instance"
+	"fairlead.dev/internal/config/unit"
 )
 
 // New returns the keys commands.

@@ -9,11 +9,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/account"
-	"fairlead/internal/account/secret"
-	"fairlead/internal/cli"
-	"fairlead/internal/cli/clitest"
-	"fairlead/internal/money"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/account/secret"
+	"fairlead.dev/internal/cli"
+	"fairlead.dev/internal/cli/clitest"
+	"fairlead.dev/internal/money"
 )
 
 func TestCreateKeyWritesIDAndKeyFirst(t *testing.T) {

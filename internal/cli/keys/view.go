@@ -4,8 +4,8 @@ import (
 	"strings"
 	"time"
 
-	"fairlead/internal/account"
-	"fairlead/internal/cli"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/cli"
 )
 
 // keyView is the JSON form of a key. Its fields have the names of the admin API.

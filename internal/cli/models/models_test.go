@@ -6,9 +6,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/cli"
-	"fairlead/internal/cli/clitest"
-	"fairlead/internal/cli/instance"
+	"fairlead.dev/internal/cli"
+	"fairlead.dev/internal/cli/clitest"
+	"fairlead.dev/internal/cli/instance"
 )
 
 func TestListModels(t *testing.T) {

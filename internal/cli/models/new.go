@@ -6,10 +6,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"fairlead/internal/admin/providers"
-	"fairlead/internal/cli"
-	"fairlead/internal/cli/instance"
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/admin/providers"
+	"fairlead.dev/internal/cli"
+	"fairlead.dev/internal/cli/instance"
+	"fairlead.dev/internal/llm"
 )
 
 // newModelView is the JSON form of a new model. Its fields have the names of the admin API.

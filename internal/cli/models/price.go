@@ -10,15 +10,15 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"fairlead/internal/catalog"
-	"fairlead/internal/cli"
-	"fairlead/internal/cli/instance"
-	"fairlead/internal/llm"
-	"fairlead/internal/money"
-	"fairlead/internal/providerset"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/simulator"
-	"fairlead/internal/spelling"
+	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/cli"
+	"fairlead.dev/internal/cli/instance"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/providerset"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/simulator"
+	"fairlead.dev/internal/spelling"
 )
 
 // priceFlags holds a price in dollars per million tokens.

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/internal/cli"
-	"fairlead/internal/cli/clitest"
+	"fairlead.dev/internal/cli"
+	"fairlead.dev/internal/cli/clitest"
 )
 
 // priceList is a small price list in the format of models.dev.

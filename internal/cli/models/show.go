@@ -10,10 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"fairlead/internal/catalog"
-	"fairlead/internal/cli"
-	"fairlead/internal/cli/instance"
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/cli"
+	"fairlead.dev/internal/cli/instance"
+	"fairlead.dev/internal/llm"
 )
 
 func newModelsShow(c *cli.Console, o *cli.Options) *cobra.Command {

@@ -3,9 +3,9 @@ package models
 import (
 	"time"
 
-	"fairlead/internal/catalog"
-	"fairlead/internal/llm"
-	"fairlead/internal/money"
+	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/money"
 )
 
 // modelView is the JSON form of a model. Its fields have the names of the admin API.

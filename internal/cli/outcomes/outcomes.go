@@ -9,11 +9,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"fairlead/internal/account"
-	adminoutcomes "fairlead/internal/admin/outcomes"
-	"fairlead/internal/cli"
-	"fairlead/internal/cli/instance"
-	"fairlead/internal/feedback"
+	"fairlead.dev/internal/account"
+	adminoutcomes "fairlead.dev/internal/admin/outcomes"
+	"fairlead.dev/internal/cli"
+	"fairlead.dev/internal/cli/instance"
+	"fairlead.dev/internal/feedback"
 )
 
 // learningObject is the object of audit events that do not concern one model, as in the admin API.

@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"fairlead/internal/cli"
-	"fairlead/internal/cli/clitest"
-	"fairlead/internal/requestlog"
+	"fairlead.dev/internal/cli"
+	"fairlead.dev/internal/cli/clitest"
+	"fairlead.dev/internal/requestlog"
 )
 
 const (

@@ -10,10 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"fairlead/internal/cli"
-	"fairlead/internal/cli/instance"
-	"fairlead/internal/policy"
-	"fairlead/internal/policystore"
+	"fairlead.dev/internal/cli"
+	"fairlead.dev/internal/cli/instance"
+	"fairlead.dev/internal/policy"
+	"fairlead.dev/internal/policystore"
 )
 
 // savedView is the JSON form of a policy version.

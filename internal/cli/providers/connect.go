@@ -8,13 +8,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"fairlead/internal/account"
-	adminproviders "fairlead/internal/admin/providers"
-	"fairlead/internal/cli"
-	"fairlead/internal/cli/instance"
-	"fairlead/internal/llm"
-	"fairlead/internal/money"
-	"fairlead/internal/spelling"
+	"fairlead.dev/internal/account"
+	adminproviders "fairlead.dev/internal/admin/providers"
+	"fairlead.dev/internal/cli"
+	"fairlead.dev/internal/cli/instance"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/spelling"
 )
 
 // keyHelp explains where the key comes from.

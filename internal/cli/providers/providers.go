@@ -9,11 +9,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"fairlead/internal/account"
-	adminproviders "fairlead/internal/admin/providers"
-	"fairlead/internal/cli"
-	"fairlead/internal/cli/instance"
-	"fairlead/internal/spelling"
+	"fairlead.dev/internal/account"
+	adminproviders "fairlead.dev/internal/admin/providers"
+	"fairlead.dev/internal/cli"
+	"fairlead.dev/internal/cli/instance"
+	"fairlead.dev/internal/spelling"
 )
 
 // New returns the providers commands.

@@ -7,13 +7,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"fairlead/internal/account"
-	adminreports "fairlead/internal/admin/reports"
-	"fairlead/internal/cli"
-	"fairlead/internal/cli/filter"
-	"fairlead/internal/cli/instance"
-	"fairlead/internal/report"
-	"fairlead/internal/requestlog"
+	"fairlead.dev/internal/account"
+	adminreports "fairlead.dev/internal/admin/reports"
+	"fairlead.dev/internal/cli"
+	"fairlead.dev/internal/cli/filter"
+	"fairlead.dev/internal/cli/instance"
+	"fairlead.dev/internal/report"
+	"fairlead.dev/internal/requestlog"
 )
 
 // New returns the command that prints a report.

@@ -11,10 +11,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	adminrequests "fairlead/internal/admin/requests"
-	"fairlead/internal/cli"
-	"fairlead/internal/cli/clitest"
-	"fairlead/internal/requestlog"
+	adminrequests "fairlead.dev/internal/admin/requests"
+	"fairlead.dev/internal/cli"
+	"fairlead.dev/internal/cli/clitest"
+	"fairlead.dev/internal/requestlog"
 )
 
 func TestExportCSV(t *testing.T) {

@@ -7,10 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	adminrequests "fairlead/internal/admin/requests"
-	"fairlead/internal/cli"
-	"fairlead/internal/cli/filter"
-	"fairlead/internal/requestlog"
+	adminrequests "fairlead.dev/internal/admin/requests"
+	"fairlead.dev/internal/cli"
+	"fairlead.dev/internal/cli/filter"
+	"fairlead.dev/internal/requestlog"
 )
 
 func (r *requestCommands) newList() *cobra.Command {

@@ -9,11 +9,11 @@ import (
 	"strconv"
 	"strings"
 
-	adminrequests "fairlead/internal/admin/requests"
-	"fairlead/internal/cli"
-	"fairlead/internal/cli/decisions"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/route"
+	adminrequests "fairlead.dev/internal/admin/requests"
+	"fairlead.dev/internal/cli"
+	"fairlead.dev/internal/cli/decisions"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/route"
 )
 
 // entryPage formats a request as text.

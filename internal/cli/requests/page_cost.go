@@ -5,11 +5,11 @@ import (
 	"slices"
 	"strings"
 
-	"fairlead/internal/bill"
-	"fairlead/internal/catalog"
-	"fairlead/internal/cli"
-	"fairlead/internal/cli/decisions"
-	"fairlead/internal/requestlog"
+	"fairlead.dev/internal/bill"
+	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/cli"
+	"fairlead.dev/internal/cli/decisions"
+	"fairlead.dev/internal/requestlog"
 )
 
 // estimate is printed with savings.

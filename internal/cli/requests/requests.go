@@ -6,11 +6,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"fairlead/internal/account"
-	"fairlead/internal/cli"
-	"fairlead/internal/cli/filter"
-	"fairlead/internal/cli/instance"
-	"fairlead/internal/requestlog"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/cli"
+	"fairlead.dev/internal/cli/filter"
+	"fairlead.dev/internal/cli/instance"
+	"fairlead.dev/internal/requestlog"
 )
 
 // New returns the requests commands.

@@ -7,11 +7,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"fairlead/internal/account"
-	adminrequests "fairlead/internal/admin/requests"
-	"fairlead/internal/cli"
-	"fairlead/internal/cli/instance"
-	"fairlead/internal/requestlog"
+	"fairlead.dev/internal/account"
+	adminrequests "fairlead.dev/internal/admin/requests"
+	"fairlead.dev/internal/cli"
+	"fairlead.dev/internal/cli/instance"
+	"fairlead.dev/internal/requestlog"
 )
 
 // detail is the JSON form of a request, with its bodies if requested.

@@ -7,10 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"fairlead/internal/cli"
-	"fairlead/internal/cli/filter"
-	"fairlead/internal/id"
-	"fairlead/internal/requestlog"
+	"fairlead.dev/internal/cli"
+	"fairlead.dev/internal/cli/filter"
+	"fairlead.dev/internal/id"
+	"fairlead.dev/internal/requestlog"
 )
 
 const (

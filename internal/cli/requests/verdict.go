@@ -3,10 +3,10 @@ package requests
 import (
 	"fmt"
 
-	"fairlead/internal/cli"
-	"fairlead/internal/llm"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/route"
+	"fairlead.dev/internal/cli"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/route"
 )
 
 // verdict summarizes a request in one sentence: target, route, latency and cost, or the failure with its origin and a fix.

@@ -14,13 +14,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"fairlead/internal/cli"
-	"fairlead/internal/conversation"
-	"fairlead/internal/llm"
-	"fairlead/internal/predict"
-	"fairlead/internal/predict/protocol"
-	"fairlead/internal/rawjson"
-	"fairlead/internal/route"
+	"fairlead.dev/internal/cli"
+	"fairlead.dev/internal/conversation"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/predict"
+	"fairlead.dev/internal/predict/protocol"
+	"fairlead.dev/internal/rawjson"
+	"fairlead.dev/internal/route"
 )
 
 func newRouterAgents(c *cli.Console) *cobra.Command {

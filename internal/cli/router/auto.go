@@ -10,14 +10,14 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"fairlead/internal/catalog"
-	"fairlead/internal/llm"
-	"fairlead/internal/money"
-	"fairlead/internal/predict"
-	"fairlead/internal/predict/ability"
-	"fairlead/internal/predict/protocol"
-	"fairlead/internal/provider"
-	"fairlead/internal/route"
+	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/predict"
+	"fairlead.dev/internal/predict/ability"
+	"fairlead.dev/internal/predict/protocol"
+	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/route"
 )
 
 // poolProvider is the only provider of a pool of models.

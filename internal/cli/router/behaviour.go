@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"sync"
 
-	"fairlead/internal/catalog"
-	"fairlead/internal/llm"
-	"fairlead/internal/predict"
-	"fairlead/internal/predict/protocol"
-	"fairlead/internal/route"
+	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/predict"
+	"fairlead.dev/internal/predict/protocol"
+	"fairlead.dev/internal/route"
 )
 
 // behaviourLine is a line of the behaviour file.

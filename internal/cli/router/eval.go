@@ -15,11 +15,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"fairlead/internal/cli"
-	"fairlead/internal/predict"
-	"fairlead/internal/predict/ability"
-	"fairlead/internal/predict/protocol"
-	"fairlead/internal/route"
+	"fairlead.dev/internal/cli"
+	"fairlead.dev/internal/predict"
+	"fairlead.dev/internal/predict/ability"
+	"fairlead.dev/internal/predict/protocol"
+	"fairlead.dev/internal/route"
 )
 
 // evalFlags select the models and data to evaluate.

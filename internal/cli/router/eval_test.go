@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"fairlead/internal/cli"
-	"fairlead/internal/cli/clitest"
+	"fairlead.dev/internal/cli"
+	"fairlead.dev/internal/cli/clitest"
 )
 
 // outcomes writes data of two sources: in both the strong model wins where the prompt is a sum.

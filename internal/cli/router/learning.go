@@ -13,13 +13,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"fairlead/internal/catalog"
-	"fairlead/internal/cli"
-	"fairlead/internal/feedback"
-	"fairlead/internal/learn"
-	"fairlead/internal/predict"
-	"fairlead/internal/predict/protocol"
-	"fairlead/internal/route"
+	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/cli"
+	"fairlead.dev/internal/feedback"
+	"fairlead.dev/internal/learn"
+	"fairlead.dev/internal/predict"
+	"fairlead.dev/internal/predict/protocol"
+	"fairlead.dev/internal/route"
 )
 
 // learningFlags are the settings of a simulation of learning.

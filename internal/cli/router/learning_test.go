@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"fairlead/internal/cli"
-	"fairlead/internal/cli/clitest"
+	"fairlead.dev/internal/cli"
+	"fairlead.dev/internal/cli/clitest"
 )
 
 // The recorded outcomes contradict the predictor: the model with the better prediction fails.

@@ -4,12 +4,12 @@ import (
 	"maps"
 	"slices"
 
-	"fairlead/internal/catalog"
-	"fairlead/internal/length"
-	"fairlead/internal/llm"
-	"fairlead/internal/predict/protocol"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/route"
+	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/length"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/predict/protocol"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/route"
 )
 
 const (

@@ -9,11 +9,11 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/internal/feedback"
-	"fairlead/internal/learn"
-	"fairlead/internal/predict"
-	"fairlead/internal/predict/protocol"
-	"fairlead/internal/route"
+	"fairlead.dev/internal/feedback"
+	"fairlead.dev/internal/learn"
+	"fairlead.dev/internal/predict"
+	"fairlead.dev/internal/predict/protocol"
+	"fairlead.dev/internal/route"
 )
 
 var data = flag.String("data", "", "folder with recorded outcomes of models, such as mmlu_pro.jsonl")

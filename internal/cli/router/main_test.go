@@ -5,7 +5,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"fairlead/internal/cli/clitest"
+	"fairlead.dev/internal/cli/clitest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

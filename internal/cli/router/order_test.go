@@ -3,7 +3,7 @@ package router
 import (
 	"testing"
 
-	"fairlead/internal/predict"
+	"fairlead.dev/internal/predict"
 )
 
 // kinds are prompts of several kinds of work.

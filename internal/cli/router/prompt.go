@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"fairlead/internal/conversation"
-	"fairlead/internal/llm"
-	"fairlead/internal/predict"
+	"fairlead.dev/internal/conversation"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/predict"
 )
 
 // promptLine is a line of input: a prompt, or a conversation in the API's form.

@@ -5,8 +5,8 @@ import (
 	"math"
 	"strconv"
 
-	"fairlead/internal/cli"
-	"fairlead/internal/predict/protocol"
+	"fairlead.dev/internal/cli"
+	"fairlead.dev/internal/predict/protocol"
 )
 
 // showReport prints the evaluation as tables.

@@ -13,10 +13,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"fairlead/internal/catalog"
-	"fairlead/internal/cli"
-	"fairlead/internal/predict"
-	"fairlead/internal/predict/ability"
+	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/cli"
+	"fairlead.dev/internal/predict"
+	"fairlead.dev/internal/predict/ability"
 )
 
 // New returns the command "router".

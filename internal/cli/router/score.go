@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"fairlead/internal/cli"
-	"fairlead/internal/predict"
-	"fairlead/internal/route"
+	"fairlead.dev/internal/cli"
+	"fairlead.dev/internal/predict"
+	"fairlead.dev/internal/route"
 )
 
 func newRouterScore(c *cli.Console) *cobra.Command {

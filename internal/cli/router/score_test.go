@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"fairlead/internal/cli"
-	"fairlead/internal/cli/clitest"
-	"fairlead/internal/predict"
+	"fairlead.dev/internal/cli"
+	"fairlead.dev/internal/cli/clitest"
+	"fairlead.dev/internal/predict"
 )
 
 func TestScoresComeInTheOrderOfTheLines(t *testing.T) {

@@ -16,8 +16,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"fairlead/internal/cli"
-	"fairlead/internal/cli/instance"
+	"fairlead.dev/internal/cli"
+	"fairlead.dev/internal/cli/instance"
 )
 
 // healthTime is the timeout of the readiness request.

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"fairlead/internal/cli"
-	"fairlead/internal/cli/clitest"
-	"fairlead/internal/cli/instance"
-	"fairlead/internal/config"
+	"fairlead.dev/internal/cli"
+	"fairlead.dev/internal/cli/clitest"
+	"fairlead.dev/internal/cli/instance"
+	"fairlead.dev/internal/config"
 )
 
 func TestHealth(t *testing.T) {

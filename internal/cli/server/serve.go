@@ -7,10 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"fairlead/internal/app"
-	"fairlead/internal/cli"
-	"fairlead/internal/cli/instance"
-	"fairlead/internal/config"
+	"fairlead.dev/internal/app"
+	"fairlead.dev/internal/cli"
+	"fairlead.dev/internal/cli/instance"
+	"fairlead.dev/internal/config"
 )
 
 // NewServe returns the command "serve".

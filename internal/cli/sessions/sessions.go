@@ -10,13 +10,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"fairlead/internal/account"
-	adminrequests "fairlead/internal/admin/requests"
-	"fairlead/internal/cli"
-	"fairlead/internal/cli/filter"
-	"fairlead/internal/cli/instance"
-	"fairlead/internal/money"
-	"fairlead/internal/requestlog"
+	"fairlead.dev/internal/account"
+	adminrequests "fairlead.dev/internal/admin/requests"
+	"fairlead.dev/internal/cli"
+	"fairlead.dev/internal/cli/filter"
+	"fairlead.dev/internal/cli/instance"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/requestlog"
 )
 
 // New returns the commands on sessions.

@@ -12,10 +12,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"fairlead/internal/account"
-	"fairlead/internal/cli"
-	"fairlead/internal/cli/instance"
-	"fairlead/internal/statement"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/cli"
+	"fairlead.dev/internal/cli/instance"
+	"fairlead.dev/internal/statement"
 )
 
 // maxFile is the maximum size of a statement file.

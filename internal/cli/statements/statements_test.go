@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"fairlead/internal/cli"
-	"fairlead/internal/cli/clitest"
-	"fairlead/internal/money"
-	"fairlead/internal/statement"
+	"fairlead.dev/internal/cli"
+	"fairlead.dev/internal/cli/clitest"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/statement"
 )
 
 func TestStatementIsWrittenAndVerified(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/mod/semver"
 
-	"fairlead/internal/cli"
+	"fairlead.dev/internal/cli"
 )
 
 const (

@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/mod/semver"
 
-	"fairlead/internal/cli"
+	"fairlead.dev/internal/cli"
 )
 
 // report is the JSON form of a check. Newest is nil when no list was requested.

@@ -18,7 +18,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"fairlead/internal/cluster"
+	"fairlead.dev/internal/cluster"
 )
 
 // Variable is the environment variable with the address of a server that tests may write to.

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/internal/limit"
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/limit"
+	"fairlead.dev/internal/llm"
 )
 
 // Clock is a clock that only Advance changes.

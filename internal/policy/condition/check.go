@@ -10,8 +10,8 @@ import (
 	"github.com/google/cel-go/common/operators"
 	"github.com/google/cel-go/common/types"
 
-	"fairlead/internal/document"
-	"fairlead/internal/spelling"
+	"fairlead.dev/internal/document"
+	"fairlead.dev/internal/spelling"
 )
 
 // Code identifies a kind of problem.

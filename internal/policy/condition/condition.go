@@ -14,7 +14,7 @@ import (
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/parser"
 
-	"fairlead/internal/document"
+	"fairlead.dev/internal/document"
 )
 
 // Condition is a compiled condition. It is safe for concurrent use.

@@ -10,7 +10,7 @@ import (
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/interpreter"
 
-	"fairlead/internal/document"
+	"fairlead.dev/internal/document"
 )
 
 // Evaluator evaluates the conditions of one or several documents. It is safe for concurrent use.

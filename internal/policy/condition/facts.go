@@ -6,9 +6,9 @@ package condition
 import (
 	"time"
 
-	"fairlead/internal/conversation"
-	"fairlead/internal/llm"
-	"fairlead/internal/predict"
+	"fairlead.dev/internal/conversation"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/predict"
 )
 
 // Facts are the input of conditions. They are stored with the decision.

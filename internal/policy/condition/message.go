@@ -7,7 +7,7 @@ import (
 	"github.com/google/cel-go/common"
 	"github.com/google/cel-go/common/operators"
 
-	"fairlead/internal/document"
+	"fairlead.dev/internal/document"
 )
 
 // offsetOf converts a CEL location to an offset in characters.

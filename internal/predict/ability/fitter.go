@@ -5,8 +5,8 @@ package ability
 import (
 	"sync"
 
-	"fairlead/internal/catalog"
-	"fairlead/internal/predict"
+	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/predict"
 )
 
 // Source is the trained data that abilities are fitted with; *predict.Predictor implements it.

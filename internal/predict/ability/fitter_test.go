@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/predict"
+	"fairlead.dev/internal/predict"
 )
 
 // fake is a Source for a fitter.

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"fairlead/internal/catalog"
-	"fairlead/internal/predict"
+	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/predict"
 )
 
 const (

@@ -4,7 +4,7 @@ import (
 	"regexp"
 	"strings"
 
-	"fairlead/internal/catalog"
+	"fairlead.dev/internal/catalog"
 )
 
 // metaPrefix matches Meta's own name before the model's.

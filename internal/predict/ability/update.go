@@ -3,7 +3,7 @@ package ability
 import (
 	"math"
 
-	"fairlead/internal/predict"
+	"fairlead.dev/internal/predict"
 )
 
 // Label is a rated response.

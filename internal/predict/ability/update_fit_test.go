@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"fairlead/internal/predict"
+	"fairlead.dev/internal/predict"
 )
 
 // stranger returns a trained model's ability fitted from its scores only, and the trained vector that the fit should reproduce.

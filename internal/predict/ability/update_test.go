@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/predict"
+	"fairlead.dev/internal/predict"
 )
 
 // draws returns prompts and the outcomes of a model of the true ability.

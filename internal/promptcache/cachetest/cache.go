@@ -6,7 +6,7 @@ import (
 	"crypto/sha256"
 	"time"
 
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/llm"
 )
 
 // Settings describe how a provider caches prompts.

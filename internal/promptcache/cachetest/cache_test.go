@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/llm"
 )
 
 var noon = time.Date(2026, 10, 10, 12, 0, 0, 0, time.UTC)

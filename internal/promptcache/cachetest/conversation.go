@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/wire/chat"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/wire/chat"
 )
 
 // Turn is one request of a conversation.

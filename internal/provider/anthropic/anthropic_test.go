@@ -10,14 +10,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/catalog"
-	"fairlead/internal/llm"
-	"fairlead/internal/provider"
-	"fairlead/internal/provider/providertest"
-	"fairlead/internal/rawjson"
-	"fairlead/internal/wire/chat"
-	"fairlead/internal/wire/messages"
-	"fairlead/internal/wire/messagesconv"
+	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/provider/providertest"
+	"fairlead.dev/internal/rawjson"
+	"fairlead.dev/internal/wire/chat"
+	"fairlead.dev/internal/wire/messages"
+	"fairlead.dev/internal/wire/messagesconv"
 )
 
 // golden lists the models of the golden files. The first one is used for requests without a model.

@@ -8,14 +8,14 @@ import (
 	"slices"
 	"time"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/provider"
-	"fairlead/internal/rawjson"
-	"fairlead/internal/wire"
-	"fairlead/internal/wire/fault"
-	"fairlead/internal/wire/messages"
-	"fairlead/internal/wire/messagesconv"
-	"fairlead/internal/wire/messagesstream"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/rawjson"
+	"fairlead.dev/internal/wire"
+	"fairlead.dev/internal/wire/fault"
+	"fairlead.dev/internal/wire/messages"
+	"fairlead.dev/internal/wire/messagesconv"
+	"fairlead.dev/internal/wire/messagesstream"
 )
 
 // conversation implements provider.Exchange for chat.

@@ -3,8 +3,8 @@ package anthropic
 import (
 	"strings"
 
-	"fairlead/internal/provider"
-	"fairlead/internal/wire/messagesconv"
+	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/wire/messagesconv"
 )
 
 // model describes how a model and its dated versions differ from other models.

@@ -4,11 +4,11 @@ import (
 	"slices"
 	"strconv"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/provider"
-	"fairlead/internal/rawjson"
-	"fairlead/internal/wire/messages"
-	"fairlead/internal/wire/messagesconv"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/rawjson"
+	"fairlead.dev/internal/wire/messages"
+	"fairlead.dev/internal/wire/messagesconv"
 )
 
 // adaptation collects the changes to a request of the same format, which the client may have written for another model.

@@ -12,8 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/provider"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/provider"
 )
 
 // azureCloud is a mock of Entra ID, the App Service endpoint and the instance metadata service.

@@ -5,9 +5,9 @@ import (
 	"net/http"
 	"strings"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/provider"
-	"fairlead/internal/wire/converse"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/wire/converse"
 )
 
 // conversation implements provider.Exchange for chat with the Converse API.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
-	"fairlead/internal/provider"
+	"fairlead.dev/internal/provider"
 )
 
 // accessKey parses a secret as an access key. It returns false for an API key, which has no colons and is sent

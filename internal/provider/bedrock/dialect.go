@@ -3,9 +3,9 @@ package bedrock
 import (
 	"strings"
 
-	"fairlead/internal/catalog"
-	"fairlead/internal/wire/chat"
-	"fairlead/internal/wire/converse"
+	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/wire/chat"
+	"fairlead.dev/internal/wire/converse"
 )
 
 // family is a group of models with the same parameters.

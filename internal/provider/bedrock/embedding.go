@@ -9,12 +9,12 @@ import (
 	"strconv"
 	"strings"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/provider"
-	"fairlead/internal/wire/chatstream"
-	"fairlead/internal/wire/embeddings"
-	"fairlead/internal/wire/strict"
-	"fairlead/internal/wire/upstream"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/wire/chatstream"
+	"fairlead.dev/internal/wire/embeddings"
+	"fairlead.dev/internal/wire/strict"
+	"fairlead.dev/internal/wire/upstream"
 )
 
 // embedding implements provider.Exchange for embeddings. Each model family has its own request and response format.

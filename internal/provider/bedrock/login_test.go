@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/provider"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/provider"
 )
 
 // cloud is a mock of the metadata service, the container agent and STS. It issues keys AKIA1, AKIA2, ...

@@ -15,11 +15,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/catalog"
-	"fairlead/internal/llm"
-	"fairlead/internal/provider"
-	"fairlead/internal/wire/chat"
-	"fairlead/internal/wire/converse"
+	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/wire/chat"
+	"fairlead.dev/internal/wire/converse"
 )
 
 const arn = "arn:aws:bedrock:us-west-2:123456789012:application-inference-profile/a1b2c3"

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/provider"
-	"fairlead/internal/wire/messages"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/wire/messages"
 )
 
 // TestStopSequenceReachesMessagesClients checks that the matched stop sequence is requested from the provider and

@@ -6,11 +6,11 @@ import (
 	"slices"
 	"strconv"
 
-	"fairlead/internal/catalog"
-	"fairlead/internal/llm"
-	"fairlead/internal/provider"
-	"fairlead/internal/rawjson"
-	"fairlead/internal/wire/chat"
+	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/rawjson"
+	"fairlead.dev/internal/wire/chat"
 )
 
 // chatEdit returns the changes to the request that the vendor and the model require, and warns about dropped members.

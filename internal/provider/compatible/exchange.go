@@ -5,13 +5,13 @@ import (
 	"net/http"
 	"slices"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/provider"
-	"fairlead/internal/wire"
-	"fairlead/internal/wire/chat"
-	"fairlead/internal/wire/chatconv"
-	"fairlead/internal/wire/chatstream"
-	"fairlead/internal/wire/embeddings"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/wire"
+	"fairlead.dev/internal/wire/chat"
+	"fairlead.dev/internal/wire/chatconv"
+	"fairlead.dev/internal/wire/chatstream"
+	"fairlead.dev/internal/wire/embeddings"
 )
 
 // conversation implements provider.Exchange for chat with the chat or the Responses API.

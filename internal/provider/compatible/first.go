@@ -1,8 +1,8 @@
 package compatible
 
 import (
-	"fairlead/internal/llm"
-	"fairlead/internal/wire/chatconv"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/wire/chatconv"
 )
 
 // Default paths of the format.

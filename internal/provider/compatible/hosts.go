@@ -1,8 +1,8 @@
 package compatible
 
 import (
-	"fairlead/internal/llm"
-	"fairlead/internal/wire/chatconv"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/wire/chatconv"
 )
 
 // azureVersion is the version of the inference API that serves every model of a Foundry resource.

@@ -4,9 +4,9 @@ import (
 	"context"
 	"net/http"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/provider"
-	"fairlead/internal/wire/media"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/wire/media"
 )
 
 // passing implements provider.Exchange for the endpoints whose bodies pass through.

@@ -7,9 +7,9 @@ import (
 	"net/http"
 	"net/url"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/provider"
-	"fairlead/internal/wire/media"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/wire/media"
 )
 
 // objects implements provider.Exchange for files and batches. Bodies pass through.

@@ -5,9 +5,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/catalog"
-	"fairlead/internal/llm"
-	"fairlead/internal/provider"
+	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/provider"
 )
 
 var prompts = Row{Name: "v", Title: "Vee", BaseURL: "https://v.test", ChatPath: "/chat", CompletePath: "/complete", ModeratePath: "/moderate"}

@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strings"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/provider"
-	"fairlead/internal/wire/fault"
-	"fairlead/internal/wire/responses"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/wire/fault"
+	"fairlead.dev/internal/wire/responses"
 )
 
 // New creates a provider from a row and settings. Targets have only the abilities that the vendor supports.

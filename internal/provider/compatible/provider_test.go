@@ -12,11 +12,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/catalog"
-	"fairlead/internal/llm"
-	"fairlead/internal/provider"
-	"fairlead/internal/provider/providertest"
-	"fairlead/internal/wire/chat"
+	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/provider/providertest"
+	"fairlead.dev/internal/wire/chat"
 )
 
 // golden lists the models of each vendor's golden files. The first model of an operation is used for requests without a

@@ -4,8 +4,8 @@ import (
 	"context"
 	"net/http"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/provider"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/provider"
 )
 
 // realtime implements provider.Exchange for WebSocket sessions. NewRequest builds the handshake.

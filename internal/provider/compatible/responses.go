@@ -8,14 +8,14 @@ import (
 	"strconv"
 	"strings"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/provider"
-	"fairlead/internal/rawjson"
-	"fairlead/internal/wire/chat"
-	"fairlead/internal/wire/messagesstream"
-	"fairlead/internal/wire/responses"
-	"fairlead/internal/wire/responsesconv"
-	"fairlead/internal/wire/responsesstream"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/rawjson"
+	"fairlead.dev/internal/wire/chat"
+	"fairlead.dev/internal/wire/messagesstream"
+	"fairlead.dev/internal/wire/responses"
+	"fairlead.dev/internal/wire/responsesconv"
+	"fairlead.dev/internal/wire/responsesstream"
 )
 
 // lacksOnResponses is the set of abilities that the Responses API does not support for any model.

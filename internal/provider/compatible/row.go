@@ -6,11 +6,11 @@ import (
 	"slices"
 	"strings"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/provider"
-	"fairlead/internal/wire/chat"
-	"fairlead/internal/wire/chatconv"
-	"fairlead/internal/wire/responses"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/wire/chat"
+	"fairlead.dev/internal/wire/chatconv"
+	"fairlead.dev/internal/wire/responses"
 )
 
 // Row describes one vendor: its name, its address, and its deviations.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"fairlead/internal/catalog"
+	"fairlead.dev/internal/catalog"
 )
 
 func TestRowsAreValid(t *testing.T) {

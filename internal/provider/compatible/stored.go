@@ -5,10 +5,10 @@ import (
 	"net/http"
 	"net/url"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/provider"
-	"fairlead/internal/wire/messagesstream"
-	"fairlead/internal/wire/responsesstream"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/wire/messagesstream"
+	"fairlead.dev/internal/wire/responsesstream"
 )
 
 // storedResponses implements provider.Exchange for operations on stored responses.

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"iter"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/provider"
-	"fairlead/internal/wire/chat"
-	"fairlead/internal/wire/chatconv"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/wire/chat"
+	"fairlead.dev/internal/wire/chatconv"
 )
 
 // translated converts the call of a client of another format to a chat call. The call of a chat client is returned unchanged, unless it

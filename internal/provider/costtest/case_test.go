@@ -10,16 +10,16 @@ import (
 
 	"golang.org/x/tools/txtar"
 
-	"fairlead/internal/catalog"
-	"fairlead/internal/llm"
-	"fairlead/internal/money"
-	"fairlead/internal/provider"
-	"fairlead/internal/provider/anthropic"
-	"fairlead/internal/provider/azure"
-	"fairlead/internal/provider/bedrock"
-	"fairlead/internal/provider/compatible"
-	"fairlead/internal/provider/gemini"
-	"fairlead/internal/provider/vertex"
+	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/provider/anthropic"
+	"fairlead.dev/internal/provider/azure"
+	"fairlead.dev/internal/provider/bedrock"
+	"fairlead.dev/internal/provider/compatible"
+	"fairlead.dev/internal/provider/gemini"
+	"fairlead.dev/internal/provider/vertex"
 )
 
 // costCase is one file of testdata.

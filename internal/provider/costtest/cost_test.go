@@ -17,13 +17,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/catalog"
-	"fairlead/internal/llm"
-	"fairlead/internal/money"
-	"fairlead/internal/provider"
-	"fairlead/internal/wire"
-	"fairlead/internal/wire/chat"
-	"fairlead/internal/wire/messages"
+	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/wire"
+	"fairlead.dev/internal/wire/chat"
+	"fairlead.dev/internal/wire/messages"
 )
 
 func TestEveryResponseCostsWhatItsProviderCharges(t *testing.T) {

@@ -10,8 +10,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws/protocol/eventstream"
 
-	"fairlead/internal/catalog"
-	"fairlead/internal/money"
+	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/money"
 )
 
 // price reads a card of rates in dollars per million tokens, followed by lines that change the rates under a condition:

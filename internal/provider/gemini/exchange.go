@@ -4,12 +4,12 @@ import (
 	"context"
 	"net/http"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/provider"
-	"fairlead/internal/wire/embeddings"
-	"fairlead/internal/wire/fault"
-	"fairlead/internal/wire/gemini"
-	"fairlead/internal/wire/geminiapi"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/wire/embeddings"
+	"fairlead.dev/internal/wire/fault"
+	"fairlead.dev/internal/wire/gemini"
+	"fairlead.dev/internal/wire/geminiapi"
 )
 
 // caller is the part that chat and embeddings share.

@@ -8,9 +8,9 @@ import (
 	"net/url"
 	"strings"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/provider"
-	"fairlead/internal/wire/gemini"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/wire/gemini"
 )
 
 // embedBatch is the maximum number of texts in one call.

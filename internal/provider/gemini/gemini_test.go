@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/internal/catalog"
-	"fairlead/internal/llm"
-	"fairlead/internal/provider"
-	"fairlead/internal/provider/providertest"
-	"fairlead/internal/wire/chat"
+	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/provider/providertest"
+	"fairlead.dev/internal/wire/chat"
 )
 
 func noon() time.Time { return time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC) }

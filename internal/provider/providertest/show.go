@@ -6,7 +6,7 @@ import (
 	"errors"
 	"time"
 
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/llm"
 )
 
 // event is the readable form of an llm.Event.

@@ -22,9 +22,9 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/provider"
-	"fairlead/internal/wire/chat"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/wire/chat"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")

@@ -16,8 +16,8 @@ import (
 	"golang.org/x/oauth2/google/externalaccount"
 	"golang.org/x/oauth2/jwt"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/provider"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/provider"
 )
 
 const (

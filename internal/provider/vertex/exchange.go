@@ -7,13 +7,13 @@ import (
 	"net/url"
 	"strings"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/provider"
-	geminivendor "fairlead/internal/provider/gemini"
-	"fairlead/internal/rawjson"
-	"fairlead/internal/wire/embeddings"
-	"fairlead/internal/wire/fault"
-	"fairlead/internal/wire/gemini"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/provider"
+	geminivendor "fairlead.dev/internal/provider/gemini"
+	"fairlead.dev/internal/rawjson"
+	"fairlead.dev/internal/wire/embeddings"
+	"fairlead.dev/internal/wire/fault"
+	"fairlead.dev/internal/wire/gemini"
 )
 
 // caller is the part that chat and embeddings share.

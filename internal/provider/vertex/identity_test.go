@@ -13,8 +13,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/provider"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/provider"
 )
 
 // identitySettings returns the settings of a provider with the given credential from the configuration file.

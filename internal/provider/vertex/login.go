@@ -15,9 +15,9 @@ import (
 
 	"golang.org/x/oauth2"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/provider"
-	"fairlead/internal/wire/fault"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/wire/fault"
 )
 
 const (

@@ -18,8 +18,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/provider"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/provider"
 )
 
 // tokens is a mock of Google's token service. It returns token-1, token-2, ... after a delay, or the configured response.

@@ -11,11 +11,11 @@ import (
 	"slices"
 	"strings"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/provider"
-	"fairlead/internal/provider/anthropic"
-	"fairlead/internal/wire/gemini"
-	"fairlead/internal/wire/messages"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/provider/anthropic"
+	"fairlead.dev/internal/wire/gemini"
+	"fairlead.dev/internal/wire/messages"
 )
 
 const (

@@ -10,11 +10,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
-	"fairlead/internal/catalog"
-	"fairlead/internal/llm"
-	"fairlead/internal/provider"
-	"fairlead/internal/provider/providertest"
-	"fairlead/internal/wire/chat"
+	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/provider/providertest"
+	"fairlead.dev/internal/wire/chat"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -7,15 +7,15 @@ import (
 	"sync"
 	"time"
 
-	"fairlead/internal/bill"
-	"fairlead/internal/catalog"
-	"fairlead/internal/ledger"
-	"fairlead/internal/limit"
-	"fairlead/internal/llm"
-	"fairlead/internal/money"
-	"fairlead/internal/provider"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/route"
+	"fairlead.dev/internal/bill"
+	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/ledger"
+	"fairlead.dev/internal/limit"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/route"
 )
 
 // Admission holds the functions of the gateway that decide whether a session may continue.

@@ -11,8 +11,8 @@ import (
 	"syscall"
 	"testing"
 
-	"fairlead/internal/simulator/inprocess"
-	"fairlead/internal/simulator/simtest"
+	"fairlead.dev/internal/simulator/inprocess"
+	"fairlead.dev/internal/simulator/simtest"
 )
 
 func TestTransportMatchesARealServer(t *testing.T) {

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"testing"
 
-	"fairlead/internal/simulator/openai"
+	"fairlead.dev/internal/simulator/openai"
 )
 
 // Chat sends a chat request and decodes the complete response.

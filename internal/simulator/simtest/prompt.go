@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"fairlead/internal/simulator/openai"
+	"fairlead.dev/internal/simulator/openai"
 )
 
 // Complete sends a legacy completions request and decodes the complete response.

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/internal/simulator/inprocess"
-	"fairlead/internal/simulator/openai"
+	"fairlead.dev/internal/simulator/inprocess"
+	"fairlead.dev/internal/simulator/openai"
 )
 
 // Post sends a body to a handler in the same process.

@@ -8,8 +8,8 @@ import (
 	"fmt"
 	"time"
 
-	"fairlead/internal/account"
-	"fairlead/internal/store/sqldb"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/store/sqldb"
 )
 
 // Store implements the interfaces of account.Stores and keyring.Store.

@@ -5,9 +5,9 @@ import (
 	"database/sql"
 	"errors"
 
-	"fairlead/internal/account"
-	"fairlead/internal/id"
-	"fairlead/internal/store/sqldb"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/id"
+	"fairlead.dev/internal/store/sqldb"
 )
 
 // Enrol creates an account with its membership and session.

@@ -5,9 +5,9 @@ import (
 	"database/sql"
 	"errors"
 
-	"fairlead/internal/account"
-	"fairlead/internal/account/factor"
-	"fairlead/internal/store/sqldb"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/account/factor"
+	"fairlead.dev/internal/store/sqldb"
 )
 
 // FactorOf implements factor.Store.

@@ -8,10 +8,10 @@ import (
 	"slices"
 	"time"
 
-	"fairlead/internal/account"
-	"fairlead/internal/id"
-	"fairlead/internal/sso"
-	"fairlead/internal/store/sqldb"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/id"
+	"fairlead.dev/internal/sso"
+	"fairlead.dev/internal/store/sqldb"
 )
 
 const identityColumns = `i.issuer, i.subject, i.account_id, i.refresh, i.checked_at, i.checked_until`

@@ -8,8 +8,8 @@ import (
 	"fmt"
 	"strings"
 
-	"fairlead/internal/account"
-	"fairlead/internal/store/sqldb"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/store/sqldb"
 )
 
 // keyRows selects keys joined with their secrets, one row per secret. The caller adds conditions and an order that

@@ -5,9 +5,9 @@ import (
 	"database/sql"
 	"fmt"
 
-	"fairlead/internal/account"
-	"fairlead/internal/account/keyring"
-	"fairlead/internal/store/sqldb"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/account/keyring"
+	"fairlead.dev/internal/store/sqldb"
 )
 
 // ChangedKeys calls visit for every key that changed after the revision. It has no timeout of its own, because the

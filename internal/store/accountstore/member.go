@@ -7,9 +7,9 @@ import (
 	"errors"
 	"time"
 
-	"fairlead/internal/account"
-	"fairlead/internal/id"
-	"fairlead/internal/store/sqldb"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/id"
+	"fairlead.dev/internal/store/sqldb"
 )
 
 const memberRows = `select m.workspace_id, m.account_id, a.email, a.name, m.role, m.source, m.joined_at

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"fairlead/internal/id"
-	"fairlead/internal/store/sqldb"
+	"fairlead.dev/internal/id"
+	"fairlead.dev/internal/store/sqldb"
 )
 
 // Names returns display names for the IDs in a workspace's audit log. The name of an account is its email address (the

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"fairlead/internal/account"
-	"fairlead/internal/account/passkey"
-	"fairlead/internal/store/sqldb"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/account/passkey"
+	"fairlead.dev/internal/store/sqldb"
 )
 
 // challengeGrace is the time that an expired challenge is kept, because the clocks of replicas differ.

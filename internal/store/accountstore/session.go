@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"fairlead/internal/account"
-	"fairlead/internal/store/sqldb"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/store/sqldb"
 )
 
 const sessionColumns = `s.token_hash, s.account_id, s.issuer, s.client, s.ip, s.created_at, s.seen_at, s.expires_at, coalesce(i.checked_until, 0)`

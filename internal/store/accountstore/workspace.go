@@ -7,9 +7,9 @@ import (
 	"errors"
 	"fmt"
 
-	"fairlead/internal/account"
-	"fairlead/internal/redact"
-	"fairlead/internal/store/sqldb"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/redact"
+	"fairlead.dev/internal/store/sqldb"
 )
 
 const (

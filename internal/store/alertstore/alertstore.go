@@ -8,8 +8,8 @@ import (
 	"fmt"
 	"slices"
 
-	"fairlead/internal/alert"
-	"fairlead/internal/store/sqldb"
+	"fairlead.dev/internal/alert"
+	"fairlead.dev/internal/store/sqldb"
 )
 
 // Store implements the stores of package alert.

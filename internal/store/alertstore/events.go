@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"fairlead/internal/alert"
-	"fairlead/internal/store/sqldb"
+	"fairlead.dev/internal/alert"
+	"fairlead.dev/internal/store/sqldb"
 )
 
 const stateColumns = `select s.rule_id, s.subject, s.label, s.firing, s.since, s.value, s.detail, s.seen_at, s.event_id, s.notified, s.revision from alert_states s `

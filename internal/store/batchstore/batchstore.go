@@ -10,8 +10,8 @@ import (
 	"strconv"
 	"time"
 
-	"fairlead/internal/batch"
-	"fairlead/internal/store/sqldb"
+	"fairlead.dev/internal/batch"
+	"fairlead.dev/internal/store/sqldb"
 )
 
 // Store stores objects in db.

@@ -4,8 +4,8 @@ import (
 	"context"
 	"database/sql"
 
-	"fairlead/internal/store/sqldb"
-	"fairlead/internal/vault"
+	"fairlead.dev/internal/store/sqldb"
+	"fairlead.dev/internal/vault"
 )
 
 // SaveCredential stores an encrypted credential.

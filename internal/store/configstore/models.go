@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"fairlead/internal/provider"
-	"fairlead/internal/store/sqldb"
+	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/store/sqldb"
 )
 
 // listedRetention is how long a model is kept after the last list that contained it.

@@ -7,9 +7,9 @@ import (
 	"database/sql"
 	"fmt"
 
-	"fairlead/internal/policystore"
-	"fairlead/internal/store/entryblock"
-	"fairlead/internal/store/sqldb"
+	"fairlead.dev/internal/policystore"
+	"fairlead.dev/internal/store/entryblock"
+	"fairlead.dev/internal/store/sqldb"
 )
 
 // Store implements policystore.Storage, vault.Store, providerset.ConnectedStore, replay.Archive and replay.Keeper.

@@ -6,8 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"fairlead/internal/provider"
-	"fairlead/internal/store/sqldb"
+	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/store/sqldb"
 )
 
 // providersTopic is the topic of the revisions of stored providers.

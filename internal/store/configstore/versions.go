@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"fairlead/internal/store/sqldb"
+	"fairlead.dev/internal/store/sqldb"
 )
 
 // ErrNoVersion is returned for a version that was never archived or has expired.

@@ -7,7 +7,7 @@ import (
 	"errors"
 	"slices"
 
-	"fairlead/internal/requestlog"
+	"fairlead.dev/internal/requestlog"
 )
 
 const (

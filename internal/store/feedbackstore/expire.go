@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"fairlead/internal/requestlog"
-	"fairlead/internal/store/sqldb"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/store/sqldb"
 )
 
 // DeleteOf deletes the feedback on requests, in the transaction that deletes the requests. Deleting ratings that count

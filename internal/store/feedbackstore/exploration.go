@@ -5,9 +5,9 @@ import (
 	"database/sql"
 	"fmt"
 
-	"fairlead/internal/feedback"
-	"fairlead/internal/money"
-	"fairlead/internal/store/sqldb"
+	"fairlead.dev/internal/feedback"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/store/sqldb"
 )
 
 // SyncExploration adds the trials of a replica to the trials of the workspace and replaces the claim of the replica. Replicas take

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"time"
 
-	"fairlead/internal/feedback"
-	"fairlead/internal/store/sqldb"
+	"fairlead.dev/internal/feedback"
+	"fairlead.dev/internal/store/sqldb"
 )
 
 // Store implements feedback.Reader and feedback.Writer.

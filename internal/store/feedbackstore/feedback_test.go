@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"fairlead/internal/store/sqldb"
+	"fairlead.dev/internal/store/sqldb"
 )
 
 // TestReadingRatingsUsesAnIndex checks that computing corrections is cheap for a workspace with many ratings.

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"time"
 
-	"fairlead/internal/feedback"
-	"fairlead/internal/store/sqldb"
+	"fairlead.dev/internal/feedback"
+	"fairlead.dev/internal/store/sqldb"
 )
 
 const ratingColumns = `select r.workspace_id, r.request_id, r.id, r.key_id, r.account_id, r.at, r.score, r.label, r.comment,

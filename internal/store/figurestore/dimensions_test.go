@@ -8,10 +8,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/id"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/store/pgtest"
-	"fairlead/internal/store/sqldb"
+	"fairlead.dev/internal/id"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/store/pgtest"
+	"fairlead.dev/internal/store/sqldb"
 )
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"strings"
 
-	"fairlead/internal/requestlog"
-	"fairlead/internal/store/sqldb"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/store/sqldb"
 )
 
 // rollupLock is the key of the advisory lock that is held while roll-ups change. Replicas of earlier versions change

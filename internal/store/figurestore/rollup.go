@@ -14,8 +14,8 @@ import (
 	"strings"
 	"time"
 
-	"fairlead/internal/requestlog"
-	"fairlead/internal/store/sqldb"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/store/sqldb"
 )
 
 // Store implements requestlog.FigureReader.

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"fairlead/internal/report"
-	"fairlead/internal/requestlog"
+	"fairlead.dev/internal/report"
+	"fairlead.dev/internal/requestlog"
 )
 
 // Slices implements report.Reader for the dimensions model, provider, key and policy.

@@ -9,10 +9,10 @@ import (
 	"strings"
 	"time"
 
-	"fairlead/internal/budget"
-	"fairlead/internal/money"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/store/sqldb"
+	"fairlead.dev/internal/budget"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/store/sqldb"
 )
 
 // Spent returns the ledger's total for a key or a workspace (kind) since the given time. It excludes the requests in

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"fairlead/internal/requestlog"
-	"fairlead/internal/store/sqldb"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/store/sqldb"
 )
 
 // scan is one index scan in order of ids. A listing by several values of a column merges one scan per value, because no

@@ -5,11 +5,11 @@ import (
 	"strings"
 	"time"
 
-	"fairlead/internal/fulltext"
-	"fairlead/internal/id"
-	"fairlead/internal/outline"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/store/sqldb"
+	"fairlead.dev/internal/fulltext"
+	"fairlead.dev/internal/id"
+	"fairlead.dev/internal/outline"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/store/sqldb"
 )
 
 const (

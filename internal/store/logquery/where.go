@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"fairlead/internal/requestlog"
-	"fairlead/internal/store/sqldb"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/store/sqldb"
 )
 
 // Builder builds statements for one dialect.

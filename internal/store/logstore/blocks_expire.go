@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"slices"
 
-	"fairlead/internal/store/entryblock"
-	"fairlead/internal/store/sqldb"
+	"fairlead.dev/internal/store/entryblock"
+	"fairlead.dev/internal/store/sqldb"
 )
 
 // expireBlockCount is the number of blocks that one transaction removes bodies from.

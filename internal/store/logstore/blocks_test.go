@@ -11,11 +11,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/id"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/route"
-	"fairlead/internal/store/entryblock"
-	"fairlead/internal/store/sqldb"
+	"fairlead.dev/internal/id"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/route"
+	"fairlead.dev/internal/store/entryblock"
+	"fairlead.dev/internal/store/sqldb"
 )
 
 // storedEntry returns an entry with a trace and bodies of its own.

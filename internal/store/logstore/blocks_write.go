@@ -6,9 +6,9 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"fairlead/internal/requestlog"
-	"fairlead/internal/store/entryblock"
-	"fairlead/internal/store/sqldb"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/store/entryblock"
+	"fairlead.dev/internal/store/sqldb"
 )
 
 // encodeBlocks encodes the blocks of a batch, whose entries are ordered by workspace.

@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 
-	"fairlead/internal/requestlog"
-	"fairlead/internal/store/entryblock"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/store/entryblock"
 )
 
 // batchBuffers is the memory in which a batch is encoded. The next batch reuses it.

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"testing"
 
-	"fairlead/internal/store/entryblock"
+	"fairlead.dev/internal/store/entryblock"
 )
 
 // TestCompressedTextsStayValid compresses more than a chunk holds, in texts of all lengths, in batches that share buffers.

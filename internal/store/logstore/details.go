@@ -8,8 +8,8 @@ import (
 	"fmt"
 	"slices"
 
-	"fairlead/internal/store/entryblock"
-	"fairlead/internal/store/sqldb"
+	"fairlead.dev/internal/store/entryblock"
+	"fairlead.dev/internal/store/sqldb"
 )
 
 // detail is an entry as stored, without its bodies.

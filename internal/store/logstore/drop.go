@@ -7,9 +7,9 @@ import (
 	"slices"
 	"time"
 
-	"fairlead/internal/requestlog"
-	"fairlead/internal/store/partition"
-	"fairlead/internal/store/sqldb"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/store/partition"
+	"fairlead.dev/internal/store/sqldb"
 )
 
 // dropPartitions drops the partitions of days past the longest retention: first those of bodies, then those of whole entries. Each

@@ -13,10 +13,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	jsonv1 "github.com/go-json-experiment/json/v1"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/store/logquery"
-	"fairlead/internal/store/sqldb"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/store/logquery"
+	"fairlead.dev/internal/store/sqldb"
 )
 
 const (

@@ -8,14 +8,14 @@ import (
 	"fmt"
 	"time"
 
-	"fairlead/internal/report"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/store/feedbackstore"
-	"fairlead/internal/store/logquery"
-	"fairlead/internal/store/messagestore"
-	"fairlead/internal/store/proofstore"
-	"fairlead/internal/store/reportstore"
-	"fairlead/internal/store/sqldb"
+	"fairlead.dev/internal/report"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/store/feedbackstore"
+	"fairlead.dev/internal/store/logquery"
+	"fairlead.dev/internal/store/messagestore"
+	"fairlead.dev/internal/store/proofstore"
+	"fairlead.dev/internal/store/reportstore"
+	"fairlead.dev/internal/store/sqldb"
 )
 
 // Expired counts deleted entries and bodies.

@@ -4,10 +4,10 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/internal/id"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/store/pgtest"
-	"fairlead/internal/store/sqldb"
+	"fairlead.dev/internal/id"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/store/pgtest"
+	"fairlead.dev/internal/store/sqldb"
 )
 
 func TestExpireUsesRetentionOfWorkspace(t *testing.T) {

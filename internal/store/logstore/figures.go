@@ -10,13 +10,13 @@ import (
 
 	jsonv2 "github.com/go-json-experiment/json"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/money"
-	"fairlead/internal/rawjson"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/route"
-	"fairlead/internal/store/logquery"
-	"fairlead/internal/store/sqldb"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/rawjson"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/route"
+	"fairlead.dev/internal/store/logquery"
+	"fairlead.dev/internal/store/sqldb"
 )
 
 // entryFigures lists entries with the fields that figures are computed from.

@@ -5,16 +5,16 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/internal/id"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/store/configstore"
-	"fairlead/internal/store/feedbackstore"
-	"fairlead/internal/store/figurestore"
-	"fairlead/internal/store/pgtest"
-	"fairlead/internal/store/proofstore"
-	"fairlead/internal/store/reportstore"
-	"fairlead/internal/store/sessionstore"
-	"fairlead/internal/store/sqldb"
+	"fairlead.dev/internal/id"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/store/configstore"
+	"fairlead.dev/internal/store/feedbackstore"
+	"fairlead.dev/internal/store/figurestore"
+	"fairlead.dev/internal/store/pgtest"
+	"fairlead.dev/internal/store/proofstore"
+	"fairlead.dev/internal/store/reportstore"
+	"fairlead.dev/internal/store/sessionstore"
+	"fairlead.dev/internal/store/sqldb"
 )
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }

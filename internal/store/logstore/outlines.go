@@ -4,8 +4,8 @@ import (
 	"context"
 	"database/sql"
 
-	"fairlead/internal/store/entryblock"
-	"fairlead/internal/store/sqldb"
+	"fairlead.dev/internal/store/entryblock"
+	"fairlead.dev/internal/store/sqldb"
 )
 
 // outlines implements messagestore.Outlines.

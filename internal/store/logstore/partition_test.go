@@ -11,12 +11,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/id"
-	"fairlead/internal/outline"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/store/partition"
-	"fairlead/internal/store/pgtest"
-	"fairlead/internal/store/sqldb"
+	"fairlead.dev/internal/id"
+	"fairlead.dev/internal/outline"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/store/partition"
+	"fairlead.dev/internal/store/pgtest"
+	"fairlead.dev/internal/store/sqldb"
 )
 
 var noon = time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)

@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/internal/money"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/store/logquery"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/store/logquery"
 )
 
 // TestEveryFilterUsesAnIndex checks that no filter scans a whole table or sorts more than one page of rows per filter value, so

@@ -8,10 +8,10 @@ import (
 	"fmt"
 	"slices"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/store/logquery"
-	"fairlead/internal/store/sqldb"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/store/logquery"
+	"fairlead.dev/internal/store/sqldb"
 )
 
 // maxSorted is the maximum number of matching entries that are sorted without an index.

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"time"
 
-	"fairlead/internal/outline"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/store/sqldb"
+	"fairlead.dev/internal/outline"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/store/sqldb"
 )
 
 // Retention is how long entries and their bodies are kept; 0 means forever.

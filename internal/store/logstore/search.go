@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"time"
 
-	"fairlead/internal/id"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/store/logquery"
+	"fairlead.dev/internal/id"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/store/logquery"
 )
 
 const (

@@ -3,7 +3,7 @@ package logstore
 import (
 	"context"
 
-	"fairlead/internal/requestlog"
+	"fairlead.dev/internal/requestlog"
 )
 
 // Sessions implements requestlog.SessionReader. It hides sessions and prompts past their retention.

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/internal/requestlog"
+	"fairlead.dev/internal/requestlog"
 )
 
 func TestTwoProcessesWriteToOneFile(t *testing.T) {

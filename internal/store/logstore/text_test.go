@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/internal/requestlog"
-	"fairlead/internal/store/logquery"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/store/logquery"
 )
 
 func TestTextSearchBeginsWithTheIndex(t *testing.T) {

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 
-	"fairlead/internal/replay"
-	"fairlead/internal/requestlog"
+	"fairlead.dev/internal/replay"
+	"fairlead.dev/internal/requestlog"
 )
 
 // Traced returns a page of matching entries older than the id before, newest first, with compressed traces. next is the id before which the

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"time"
 
-	"fairlead/internal/id"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/store/messagestore"
-	"fairlead/internal/store/sqldb"
+	"fairlead.dev/internal/id"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/store/messagestore"
+	"fairlead.dev/internal/store/sqldb"
 )
 
 // Usage is the amount of stored data.

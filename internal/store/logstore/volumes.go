@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"time"
 
-	"fairlead/internal/id"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/route"
-	"fairlead/internal/store/figurestore"
-	"fairlead/internal/store/logquery"
+	"fairlead.dev/internal/id"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/route"
+	"fairlead.dev/internal/store/figurestore"
+	"fairlead.dev/internal/store/logquery"
 )
 
 // volumes maps the start of each bucket to its counts.

@@ -3,10 +3,10 @@ package logstore
 import (
 	"context"
 
-	"fairlead/internal/id"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/store/logquery"
-	"fairlead/internal/store/sqldb"
+	"fairlead.dev/internal/id"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/store/logquery"
+	"fairlead.dev/internal/store/sqldb"
 )
 
 // firstDays is the number of days that a list without a start reads first. Each further step reads moreDays times as many days. Most pages

@@ -7,16 +7,16 @@ import (
 	"slices"
 	"strings"
 
-	"fairlead/internal/catalog"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/route"
-	"fairlead/internal/store/entryblock"
-	"fairlead/internal/store/figurestore"
-	"fairlead/internal/store/messagestore"
-	"fairlead/internal/store/reportstore"
-	"fairlead/internal/store/sessionstore"
-	"fairlead/internal/store/sqldb"
-	"fairlead/internal/store/textstore"
+	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/route"
+	"fairlead.dev/internal/store/entryblock"
+	"fairlead.dev/internal/store/figurestore"
+	"fairlead.dev/internal/store/messagestore"
+	"fairlead.dev/internal/store/reportstore"
+	"fairlead.dev/internal/store/sessionstore"
+	"fairlead.dev/internal/store/sqldb"
+	"fairlead.dev/internal/store/textstore"
 )
 
 // trace is the part of an entry that only the page of the entry shows.

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"fairlead/internal/outline"
-	"fairlead/internal/store/sqldb"
+	"fairlead.dev/internal/outline"
+	"fairlead.dev/internal/store/sqldb"
 )
 
 // queryFunc runs a query on a database or in a transaction.

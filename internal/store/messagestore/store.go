@@ -16,12 +16,12 @@ import (
 	"slices"
 	"time"
 
-	"fairlead/internal/id"
-	"fairlead/internal/outline"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/store/entryblock"
-	"fairlead/internal/store/partition"
-	"fairlead/internal/store/sqldb"
+	"fairlead.dev/internal/id"
+	"fairlead.dev/internal/outline"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/store/entryblock"
+	"fairlead.dev/internal/store/partition"
+	"fairlead.dev/internal/store/sqldb"
 )
 
 // Outlines returns the outlines of a workspace's entries with ids from low up to, but not including, high.

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"time"
 
-	"fairlead/internal/id"
-	"fairlead/internal/outline"
-	"fairlead/internal/store/sqldb"
+	"fairlead.dev/internal/id"
+	"fairlead.dev/internal/outline"
+	"fairlead.dev/internal/store/sqldb"
 )
 
 // MarkForSweep marks the days of deleted entries, because some of their parts may be unused.

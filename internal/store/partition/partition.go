@@ -12,9 +12,9 @@ import (
 	"sync"
 	"time"
 
-	"fairlead/internal/id"
-	"fairlead/internal/outline"
-	"fairlead/internal/store/sqldb"
+	"fairlead.dev/internal/id"
+	"fairlead.dev/internal/outline"
+	"fairlead.dev/internal/store/sqldb"
 )
 
 // Table is a table with one partition per day (UTC). Key is the column that selects the partition. It contains either request ids, which

@@ -9,11 +9,11 @@ import (
 	"slices"
 	"time"
 
-	"fairlead/internal/judge"
-	"fairlead/internal/money"
-	"fairlead/internal/proof"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/store/sqldb"
+	"fairlead.dev/internal/judge"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/proof"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/store/sqldb"
 )
 
 // Store stores comparisons in db.

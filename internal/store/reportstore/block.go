@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strings"
 
-	"fairlead/internal/money"
-	"fairlead/internal/report"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/route"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/report"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/route"
 )
 
 // blockVersion is the first byte of a block.

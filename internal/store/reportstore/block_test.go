@@ -4,9 +4,9 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/internal/money"
-	"fairlead/internal/report"
-	"fairlead/internal/requestlog"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/report"
+	"fairlead.dev/internal/requestlog"
 )
 
 // Blocks that are cut off or changed are rejected or read as other facts; they never cause a panic.

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"time"
 
-	"fairlead/internal/report"
-	"fairlead/internal/store/sqldb"
+	"fairlead.dev/internal/report"
+	"fairlead.dev/internal/store/sqldb"
 )
 
 const (

@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"slices"
 
-	"fairlead/internal/report"
+	"fairlead.dev/internal/report"
 )
 
 // column is a list of numbers with 0, 1, 2, 4 or 8 bytes each, so that a number can be read without reading the numbers before it.

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"fairlead/internal/report"
-	"fairlead/internal/requestlog"
+	"fairlead.dev/internal/report"
+	"fairlead.dev/internal/requestlog"
 )
 
 // grain is the dimensions of a row of report_days: one, or two in the order of report.Dimensions followed by tags.

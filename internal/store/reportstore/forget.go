@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"fairlead/internal/report"
-	"fairlead/internal/store/sqldb"
+	"fairlead.dev/internal/report"
+	"fairlead.dev/internal/store/sqldb"
 )
 
 // Values are values of dimensions.

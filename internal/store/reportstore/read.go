@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"fairlead/internal/report"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/store/sqldb"
+	"fairlead.dev/internal/report"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/store/sqldb"
 )
 
 // Slices implements report.Reader. A query with a filter by end user or session, or with more than two dimensions in its groups and

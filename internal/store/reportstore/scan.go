@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"fairlead/internal/report"
+	"fairlead.dev/internal/report"
 )
 
 // selection describes a query: up to two dimensions, and the conditions of a filter.

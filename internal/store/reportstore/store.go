@@ -13,10 +13,10 @@ import (
 	"sync"
 	"time"
 
-	"fairlead/internal/report"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/store/entryblock"
-	"fairlead/internal/store/sqldb"
+	"fairlead.dev/internal/report"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/store/entryblock"
+	"fairlead.dev/internal/store/sqldb"
 )
 
 // Limits bound the work of a query. Tests lower them.

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"time"
 
-	"fairlead/internal/budget"
-	"fairlead/internal/money"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/store/sqldb"
+	"fairlead.dev/internal/budget"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/store/sqldb"
 )
 
 const (

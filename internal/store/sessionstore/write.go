@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"fairlead/internal/requestlog"
-	"fairlead/internal/store/sqldb"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/store/sqldb"
 )
 
 // Store implements requestlog.SessionReader.

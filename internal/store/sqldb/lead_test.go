@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/internal/store/pgtest"
+	"fairlead.dev/internal/store/pgtest"
 )
 
 // TestOneReplicaLeadsUntilItDies ends the session of the elected replica, as a crash would, and expects another replica

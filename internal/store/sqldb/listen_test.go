@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/internal/store/pgtest"
+	"fairlead.dev/internal/store/pgtest"
 )
 
 func TestListenReportsChangesOfOtherProcesses(t *testing.T) {

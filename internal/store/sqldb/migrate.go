@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"fairlead/internal/store/migrations"
+	"fairlead.dev/internal/store/migrations"
 )
 
 // ErrNewerSchema is returned when a newer version of the program has migrated the database.

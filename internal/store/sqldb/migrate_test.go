@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/store/pgtest"
+	"fairlead.dev/internal/store/pgtest"
 )
 
 func connectTo(t *testing.T, dsn, dir string) *DB {

@@ -9,10 +9,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/batch"
-	"fairlead/internal/llm"
-	"fairlead/internal/store"
-	"fairlead/internal/store/storetest/accounttest"
+	"fairlead.dev/internal/batch"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/store"
+	"fairlead.dev/internal/store/storetest/accounttest"
 )
 
 // providerObjectsReadBack adds, lists, settles and removes files and batches in two workspaces.

@@ -8,9 +8,9 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/budget"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/store"
+	"fairlead.dev/internal/budget"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/store"
 )
 
 // chargesAreSummedByIntervals writes charges of two keys, the playground and sample traffic, which is not charged.

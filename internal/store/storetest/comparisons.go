@@ -6,12 +6,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/judge"
-	"fairlead/internal/money"
-	"fairlead/internal/proof"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/store"
-	"fairlead/internal/store/storetest/accounttest"
+	"fairlead.dev/internal/judge"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/proof"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/store"
+	"fairlead.dev/internal/store/storetest/accounttest"
 )
 
 // comparisonsReadBack stores records in all states and reads them as samples, records and counts.

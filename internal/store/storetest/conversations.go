@@ -9,13 +9,13 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/internal/outline"
-	"fairlead/internal/outline/outlinetest"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/store"
-	"fairlead/internal/store/entryblock"
-	"fairlead/internal/store/logstore"
-	"fairlead/internal/store/sqldb"
+	"fairlead.dev/internal/outline"
+	"fairlead.dev/internal/outline/outlinetest"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/store"
+	"fairlead.dev/internal/store/entryblock"
+	"fairlead.dev/internal/store/logstore"
+	"fairlead.dev/internal/store/sqldb"
 )
 
 // Writer writes the turns of sessions as one replica does.

@@ -8,13 +8,13 @@ import (
 
 	"pgregory.net/rapid"
 
-	"fairlead/internal/catalog"
-	"fairlead/internal/id"
-	"fairlead/internal/llm"
-	"fairlead/internal/money"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/route"
-	"fairlead/internal/store"
+	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/id"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/route"
+	"fairlead.dev/internal/store"
 )
 
 // now is the current time in the tests.

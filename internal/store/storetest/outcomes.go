@@ -7,10 +7,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"fairlead/internal/feedback"
-	"fairlead/internal/money"
-	"fairlead/internal/predict"
-	"fairlead/internal/store"
+	"fairlead.dev/internal/feedback"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/predict"
+	"fairlead.dev/internal/store"
 )
 
 // outcomesReadBack stores outcomes of all kinds, reads them in pages, and resets them.

@@ -7,9 +7,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/provider"
-	"fairlead/internal/store"
-	"fairlead/internal/vault"
+	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/store"
+	"fairlead.dev/internal/vault"
 )
 
 func connectedProvidersReadBack(t *testing.T, db *store.DB) {

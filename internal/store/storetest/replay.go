@@ -9,10 +9,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/replay"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/route"
-	"fairlead/internal/store"
+	"fairlead.dev/internal/replay"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/route"
+	"fairlead.dev/internal/store"
 )
 
 // Replay tests reading stored traffic for recomputing decisions. open returns a new, empty database.

@@ -10,11 +10,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"fairlead/internal/money"
-	"fairlead/internal/report"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/store"
-	"fairlead/internal/store/logstore"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/report"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/store"
+	"fairlead.dev/internal/store/logstore"
 )
 
 // source returns the roll-ups of a database.

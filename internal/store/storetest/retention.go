@@ -11,11 +11,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/account"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/store"
-	"fairlead/internal/store/logstore"
-	"fairlead/internal/store/storetest/accounttest"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/store"
+	"fairlead.dev/internal/store/logstore"
+	"fairlead.dev/internal/store/storetest/accounttest"
 )
 
 // ancient returns a time before the entries of all other tests, so that expiry does not affect them.

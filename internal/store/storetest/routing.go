@@ -10,12 +10,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/account"
-	"fairlead/internal/policystore"
-	"fairlead/internal/store"
-	"fairlead/internal/store/configstore"
-	"fairlead/internal/store/logstore"
-	"fairlead/internal/store/storetest/accounttest"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/policystore"
+	"fairlead.dev/internal/store"
+	"fairlead.dev/internal/store/configstore"
+	"fairlead.dev/internal/store/logstore"
+	"fairlead.dev/internal/store/storetest/accounttest"
 )
 
 // Routing runs the tests of policies, feedback and archived versions. open returns a new, empty database.

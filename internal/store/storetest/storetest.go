@@ -4,7 +4,7 @@ package storetest
 import (
 	"testing"
 
-	"fairlead/internal/store"
+	"fairlead.dev/internal/store"
 )
 
 // Run runs the suite. open returns a new, empty database opened with Options, which open also closes.

@@ -10,13 +10,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"fairlead/internal/fulltext"
-	"fairlead/internal/llm"
-	"fairlead/internal/outline"
-	"fairlead/internal/outline/outlinetest"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/store"
-	"fairlead/internal/store/logstore"
+	"fairlead.dev/internal/fulltext"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/outline"
+	"fairlead.dev/internal/outline/outlinetest"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/store"
+	"fairlead.dev/internal/store/logstore"
 )
 
 // textEntry returns an entry whose request and response have the given texts.

@@ -8,9 +8,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/savedview"
-	"fairlead/internal/store"
-	"fairlead/internal/store/storetest/accounttest"
+	"fairlead.dev/internal/savedview"
+	"fairlead.dev/internal/store"
+	"fairlead.dev/internal/store/storetest/accounttest"
 )
 
 // savedViewsReadBack adds, changes and deletes views in two workspaces.

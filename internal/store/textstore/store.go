@@ -11,12 +11,12 @@ import (
 	"sync/atomic"
 	"time"
 
-	"fairlead/internal/fulltext"
-	"fairlead/internal/id"
-	"fairlead/internal/outline"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/store/logquery"
-	"fairlead/internal/store/sqldb"
+	"fairlead.dev/internal/fulltext"
+	"fairlead.dev/internal/id"
+	"fairlead.dev/internal/outline"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/store/logquery"
+	"fairlead.dev/internal/store/sqldb"
 )
 
 // Store writes and deletes the words of entries.

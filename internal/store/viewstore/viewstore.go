@@ -7,8 +7,8 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"fairlead/internal/savedview"
-	"fairlead/internal/store/sqldb"
+	"fairlead.dev/internal/savedview"
+	"fairlead.dev/internal/store/sqldb"
 )
 
 // Store stores views in db.

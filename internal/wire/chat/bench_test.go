@@ -9,8 +9,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/wire/chatstream"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/wire/chatstream"
 )
 
 // conversation returns a chat request of about size bytes, similar to a request of a coding agent.

@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 	"strings"
 
-	"fairlead/internal/rawjson"
+	"fairlead.dev/internal/rawjson"
 )
 
 // appendWithCallIDs appends the messages with the IDs of tool calls converted by rename. Calls still match their

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/llm"
 )
 
 func TestNineCharIDIsValid(t *testing.T) {

@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"strconv"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/rawjson"
-	"fairlead/internal/token"
-	"fairlead/internal/wire/strict"
-	"fairlead/internal/wire/validate"
-	"fairlead/internal/wire/websearch"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/rawjson"
+	"fairlead.dev/internal/token"
+	"fairlead.dev/internal/wire/strict"
+	"fairlead.dev/internal/wire/validate"
+	"fairlead.dev/internal/wire/websearch"
 )
 
 // sampling records a field that some models reject. Only the provider validates its value.

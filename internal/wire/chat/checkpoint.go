@@ -1,9 +1,9 @@
 package chat
 
 import (
-	"fairlead/internal/llm"
-	"fairlead/internal/rawjson"
-	"fairlead/internal/turncache"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/rawjson"
+	"fairlead.dev/internal/turncache"
 )
 
 // checkpoint is the state of a decoder after a message. It does not refer to the body.

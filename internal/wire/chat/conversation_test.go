@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/wire/chatconv"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/wire/chatconv"
 )
 
 func read(t *testing.T, body string) *llm.Conversation {

@@ -11,10 +11,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/rawjson"
-	"fairlead/internal/wire/show"
-	"fairlead/internal/wire/strict"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/rawjson"
+	"fairlead.dev/internal/wire/show"
+	"fairlead.dev/internal/wire/strict"
 )
 
 const hello = `"messages":[{"role":"user","content":"hi"}]`

@@ -1,6 +1,6 @@
 package chat
 
-import "fairlead/internal/rawjson"
+import "fairlead.dev/internal/rawjson"
 
 // inputs decodes a text, a list of texts, a list of token ids, or a list of such lists.
 func (d *decoder) inputs(name string) {

@@ -3,8 +3,8 @@ package chat
 import (
 	"slices"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/wire/validate"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/wire/validate"
 )
 
 type field = validate.Field[decoder]

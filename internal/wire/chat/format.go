@@ -9,10 +9,10 @@ import (
 	"iter"
 	"time"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/wire"
-	"fairlead/internal/wire/chatconv"
-	"fairlead/internal/wire/sse"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/wire"
+	"fairlead.dev/internal/wire/chatconv"
+	"fairlead.dev/internal/wire/sse"
 )
 
 // Name is the format's short name.

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"slices"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/rawjson"
-	"fairlead/internal/wire/embeddings"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/rawjson"
+	"fairlead.dev/internal/wire/embeddings"
 )
 
 // Inputs implements wire.InputFormat.

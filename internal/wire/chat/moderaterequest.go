@@ -1,6 +1,6 @@
 package chat
 
-import "fairlead/internal/llm"
+import "fairlead.dev/internal/llm"
 
 const wantModerationInput = "a text, a list of texts, or a list of parts"
 

@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"slices"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/rawjson"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/rawjson"
 )
 
 // Edit describes the changes to a request for a provider of the same format.

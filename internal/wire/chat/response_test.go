@@ -12,9 +12,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/wire/chatconv"
-	"fairlead/internal/wire/chatstream"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/wire/chatconv"
+	"fairlead.dev/internal/wire/chatstream"
 )
 
 // sequence yields the deltas and then err if it is not nil.

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strconv"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/rawjson"
-	"fairlead/internal/wire"
-	"fairlead/internal/wire/chatconv"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/rawjson"
+	"fairlead.dev/internal/wire"
+	"fairlead.dev/internal/wire/chatconv"
 )
 
 var _ wire.Resumer = Format{}

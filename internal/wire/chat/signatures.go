@@ -1,6 +1,6 @@
 package chat
 
-import "fairlead/internal/rawjson"
+import "fairlead.dev/internal/rawjson"
 
 // Members in which the gateway's responses carry signatures of providers with other formats.
 const (

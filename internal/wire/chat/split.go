@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/wire/embeddings"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/wire/embeddings"
 )
 
 // Split divides an embeddings request into requests of at most size inputs each, in order.

@@ -7,8 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/wire/embeddings"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/wire/embeddings"
 )
 
 func embedRequest(t *testing.T, body string) *llm.Request {

@@ -7,11 +7,11 @@ import (
 	"encoding/json"
 	"strconv"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/rawjson"
-	"fairlead/internal/wire/strict"
-	"fairlead/internal/wire/validate"
-	"fairlead/internal/wire/websearch"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/rawjson"
+	"fairlead.dev/internal/wire/strict"
+	"fairlead.dev/internal/wire/validate"
+	"fairlead.dev/internal/wire/websearch"
 )
 
 // reader converts a validated request. It jumps between members, because the meaning of a member may depend on a later

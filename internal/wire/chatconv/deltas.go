@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"iter"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/wire/strict"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/wire/strict"
 )
 
 // Deltas converts the events of a chat response, streamed or not, for a client of another format.

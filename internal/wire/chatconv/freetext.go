@@ -4,8 +4,8 @@ import (
 	"iter"
 	"strings"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/rawjson"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/rawjson"
 )
 
 // freeTextSchema is the schema of a custom tool for providers that have only functions: its text is in one argument.

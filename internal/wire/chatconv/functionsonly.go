@@ -3,8 +3,8 @@ package chatconv
 import (
 	"bytes"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/rawjson"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/rawjson"
 )
 
 // HasCustomTools reports whether a chat request has tools that accept free text.

@@ -5,9 +5,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/wire/chat"
-	"fairlead/internal/wire/chatconv"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/wire/chat"
+	"fairlead.dev/internal/wire/chatconv"
 )
 
 func TestCustomToolsBecomeFunctions(t *testing.T) {

@@ -4,8 +4,8 @@ import (
 	"strconv"
 	"strings"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/wire/show"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/wire/show"
 )
 
 func (r *reader) readParts(param string) (parts []llm.Part) {

@@ -10,11 +10,11 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/rawjson"
-	"fairlead/internal/wire/chatstream"
-	"fairlead/internal/wire/show"
-	"fairlead/internal/wire/validate"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/rawjson"
+	"fairlead.dev/internal/wire/chatstream"
+	"fairlead.dev/internal/wire/show"
+	"fairlead.dev/internal/wire/validate"
 )
 
 // maxChoices is the maximum number of choices that the format allows.

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"strconv"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/rawjson"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/rawjson"
 )
 
 // call begins a tool call. A further delta for the same call appends to its arguments.

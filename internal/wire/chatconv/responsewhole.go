@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strconv"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/rawjson"
-	"fairlead/internal/wire/chatstream"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/rawjson"
+	"fairlead.dev/internal/wire/chatstream"
 )
 
 // emit prepares a chunk with the content of one choice. ev describes the content.

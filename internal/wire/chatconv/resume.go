@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/wire"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/wire"
 )
 
 // Resume decodes the chunks of an interrupted stream. It returns false for a response with other content than text, which

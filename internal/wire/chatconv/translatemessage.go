@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/rawjson"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/rawjson"
 )
 
 func (t *translator) messages() {

@@ -7,7 +7,7 @@ import (
 	"errors"
 	"slices"
 
-	"fairlead/internal/rawjson"
+	"fairlead.dev/internal/rawjson"
 )
 
 // ErrNoChunks is returned when the input has no chunks.

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"strconv"
 
-	"fairlead/internal/rawjson"
+	"fairlead.dev/internal/rawjson"
 )
 
 // read scans a chunk. Values refer to data. It returns an error if data is not an object or a member has the wrong

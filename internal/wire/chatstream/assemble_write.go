@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strconv"
 
-	"fairlead/internal/rawjson"
+	"fairlead.dev/internal/rawjson"
 )
 
 // write encodes a choice. bare is true for a legacy completion, whose text is a member of the choice.

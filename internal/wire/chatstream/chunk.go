@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"slices"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/rawjson"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/rawjson"
 )
 
 // chunk is the result of scanning a chunk or a complete response. It is reused.

@@ -3,9 +3,9 @@ package chatstream
 import (
 	"io"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/wire/fault"
-	"fairlead/internal/wire/upstream"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/wire/fault"
+	"fairlead.dev/internal/wire/upstream"
 )
 
 // Document is a response that consists of one JSON object other than a chat completion, such as embeddings.

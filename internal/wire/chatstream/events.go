@@ -9,11 +9,11 @@ import (
 	"io"
 	"iter"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/rawjson"
-	"fairlead/internal/wire/fault"
-	"fairlead/internal/wire/sse"
-	"fairlead/internal/wire/upstream"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/rawjson"
+	"fairlead.dev/internal/wire/fault"
+	"fairlead.dev/internal/wire/sse"
+	"fairlead.dev/internal/wire/upstream"
 )
 
 // DefaultMaxResponse is the default of EventOptions.MaxResponse.

@@ -17,7 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/llm"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden events")

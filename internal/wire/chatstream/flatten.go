@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"slices"
 
-	"fairlead/internal/rawjson"
+	"fairlead.dev/internal/rawjson"
 )
 
 // correction is a range of a chunk that is replaced.

@@ -10,7 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/llm"
 )
 
 // unsound checks that the data of an event is one JSON object with the canonical model and without an error member. It

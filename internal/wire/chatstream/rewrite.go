@@ -3,8 +3,8 @@ package chatstream
 import (
 	"slices"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/rawjson"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/rawjson"
 )
 
 // rewrite returns data with the client's model name, without a null error and, with cutUsage, without usage.

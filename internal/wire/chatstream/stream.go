@@ -5,7 +5,7 @@ import (
 	"strings"
 	"sync"
 
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/llm"
 )
 
 // responseStream is an open response.

@@ -3,8 +3,8 @@ package chatstream
 import (
 	"strconv"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/rawjson"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/rawjson"
 )
 
 // counts holds the counts of a usage object.

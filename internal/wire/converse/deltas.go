@@ -10,10 +10,10 @@ import (
 	"maps"
 	"slices"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/wire/fault"
-	"fairlead/internal/wire/strict"
-	"fairlead/internal/wire/upstream"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/wire/fault"
+	"fairlead.dev/internal/wire/strict"
+	"fairlead.dev/internal/wire/upstream"
 )
 
 // Defaults of DeltaOptions.

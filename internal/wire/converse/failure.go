@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/wire/fault"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/wire/fault"
 )
 
 // Failure classifies a response that is not 2xx. body may be truncated; now is the time of arrival.

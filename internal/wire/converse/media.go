@@ -7,8 +7,8 @@ import (
 	"strings"
 	"unicode"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/wire/show"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/wire/show"
 )
 
 // image encodes an image. The API does not fetch images from the web.

@@ -3,7 +3,7 @@ package converse
 import (
 	"cmp"
 
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/llm"
 )
 
 // output requests the output format.

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"strings"
 
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/llm"
 )
 
 // part is an open block of the response.

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/llm"
 )
 
 // Plan describes how the tools and the output format of a conversation are sent. It is deterministic, so that the

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/wire/show"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/wire/show"
 )
 
 // RenderOptions holds the settings for encoding a conversation.

@@ -9,9 +9,9 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws/protocol/eventstream"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/wire/fault"
-	"fairlead/internal/wire/upstream"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/wire/fault"
+	"fairlead.dev/internal/wire/upstream"
 )
 
 const (

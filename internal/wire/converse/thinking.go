@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/llm"
 )
 
 // thinking requests thinking with the model's own settings.

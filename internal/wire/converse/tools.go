@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/llm"
 )
 
 // tools encodes the tools and the tool choice. The API has no tool choice "none", so for "none" the tools are omitted,

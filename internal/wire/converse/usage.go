@@ -1,6 +1,6 @@
 package converse
 
-import "fairlead/internal/llm"
+import "fairlead.dev/internal/llm"
 
 // usage is the token usage of a response. inputTokens excludes cache reads and writes.
 type usage struct {

@@ -12,9 +12,9 @@ import (
 	"slices"
 	"strconv"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/rawjson"
-	"fairlead/internal/wire/chatstream"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/rawjson"
+	"fairlead.dev/internal/wire/chatstream"
 )
 
 // MaxInputs is the maximum number of inputs of one request.

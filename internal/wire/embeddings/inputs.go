@@ -3,8 +3,8 @@ package embeddings
 import (
 	"strconv"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/rawjson"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/rawjson"
 )
 
 // Inputs returns the inputs of a request as JSON: one for a single text or list of token IDs.

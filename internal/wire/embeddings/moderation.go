@@ -3,9 +3,9 @@ package embeddings
 import (
 	"io"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/rawjson"
-	"fairlead/internal/wire/chatstream"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/rawjson"
+	"fairlead.dev/internal/wire/chatstream"
 )
 
 // ModerationOptions holds the settings for decoding a moderations response.

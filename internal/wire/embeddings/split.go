@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strconv"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/rawjson"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/rawjson"
 )
 
 // Split divides the inputs of a request into JSON lists of at most size inputs each, in order. It returns nil if no

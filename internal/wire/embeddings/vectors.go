@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"strconv"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/rawjson"
-	"fairlead/internal/token"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/rawjson"
+	"fairlead.dev/internal/token"
 )
 
 // Texts returns the inputs of a validated embeddings request, for a provider with another format. It rejects token IDs,

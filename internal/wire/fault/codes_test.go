@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"testing"
 
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/llm"
 )
 
 // The cases are the documented errors of vendors, grouped by scope: the credential with all its models, one model, or

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/wire/show"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/wire/show"
 )
 
 // CredentialPrefix begins the message of a failure that reports a rejected credential.

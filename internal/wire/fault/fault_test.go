@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/wire/show"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/wire/show"
 )
 
 var now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"unicode"
 
-	"fairlead/internal/wire/show"
-	"fairlead/internal/wire/strict"
+	"fairlead.dev/internal/wire/show"
+	"fairlead.dev/internal/wire/strict"
 )
 
 const (

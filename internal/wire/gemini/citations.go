@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/llm"
 )
 
 // maxSupports limits the number of supported ranges per candidate.

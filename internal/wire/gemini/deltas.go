@@ -11,12 +11,12 @@ import (
 	"slices"
 	"strings"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/wire/fault"
-	"fairlead/internal/wire/show"
-	"fairlead/internal/wire/sse"
-	"fairlead/internal/wire/strict"
-	"fairlead/internal/wire/upstream"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/wire/fault"
+	"fairlead.dev/internal/wire/show"
+	"fairlead.dev/internal/wire/sse"
+	"fairlead.dev/internal/wire/strict"
+	"fairlead.dev/internal/wire/upstream"
 )
 
 // Limits of a response.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/llm"
 )
 
 // deltaWords returns the deltas, the warnings and the error of a response.

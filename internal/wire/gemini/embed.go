@@ -6,10 +6,10 @@ import (
 	"io"
 	"strings"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/wire/fault"
-	"fairlead/internal/wire/strict"
-	"fairlead/internal/wire/upstream"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/wire/fault"
+	"fairlead.dev/internal/wire/strict"
+	"fairlead.dev/internal/wire/upstream"
 )
 
 // EmbedOptions holds the settings of an embeddings request.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/llm"
 )
 
 func TestRenderEmbed(t *testing.T) {

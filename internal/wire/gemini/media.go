@@ -8,8 +8,8 @@ import (
 	"path"
 	"strings"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/wire/show"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/wire/show"
 )
 
 // media encodes an image, audio or a file. The media type is required.

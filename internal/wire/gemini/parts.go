@@ -8,8 +8,8 @@ import (
 	"fmt"
 	"strings"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/wire/show"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/wire/show"
 )
 
 const contentFilter = "content_filter"

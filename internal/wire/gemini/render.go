@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"slices"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/wire/show"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/wire/show"
 )
 
 // RenderOptions holds the settings for encoding a conversation.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/llm"
 )
 
 func text1(s string) llm.Part { return llm.Part{Kind: llm.TextPart, Text: s} }

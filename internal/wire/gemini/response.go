@@ -3,7 +3,7 @@ package gemini
 import (
 	"encoding/json"
 
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/llm"
 )
 
 // response is the response of generateContent, or one event of its stream.

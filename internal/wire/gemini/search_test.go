@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/llm"
 )
 
 func TestWebSearchIsSentWithoutFunctions(t *testing.T) {

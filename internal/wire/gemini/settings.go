@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"strconv"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/wire/show"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/wire/show"
 )
 
 // maxStops is the maximum number of stop sequences.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/llm"
 )
 
 func TestUsageIsTheSameInEverySpelling(t *testing.T) {

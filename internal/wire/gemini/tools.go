@@ -3,8 +3,8 @@ package gemini
 import (
 	"encoding/json"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/wire/show"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/wire/show"
 )
 
 // customInput is the argument of a tool that accepts free text. The format has only functions.

@@ -3,7 +3,7 @@ package gemini
 import (
 	"strings"
 
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/llm"
 )
 
 // usage converts the counts into disjoint classes. Google includes cached tokens in the prompt, but not thoughts and

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"iter"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/wire/gemini"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/wire/gemini"
 )
 
 // Assemble joins the events of a stream, one per line, into one response.

@@ -4,8 +4,8 @@ import (
 	"strconv"
 	"strings"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/rawjson"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/rawjson"
 )
 
 func (r *reader) parts(v rawjson.Value) (parts []llm.Part) {

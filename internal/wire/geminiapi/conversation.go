@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/rawjson"
-	"fairlead/internal/wire/show"
-	"fairlead/internal/wire/websearch"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/rawjson"
+	"fairlead.dev/internal/wire/show"
+	"fairlead.dev/internal/wire/websearch"
 )
 
 // reader converts a request to a conversation.

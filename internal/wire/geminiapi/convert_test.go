@@ -11,9 +11,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/wire/gemini"
-	"fairlead/internal/wire/geminiapi"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/wire/gemini"
+	"fairlead.dev/internal/wire/geminiapi"
 )
 
 // checkRequest decodes a body and uses it in every way. A panic or an unstructured error fails the test.

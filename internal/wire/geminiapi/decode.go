@@ -5,11 +5,11 @@ import (
 	"slices"
 	"strings"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/rawjson"
-	"fairlead/internal/wire/show"
-	"fairlead/internal/wire/strict"
-	"fairlead/internal/wire/validate"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/rawjson"
+	"fairlead.dev/internal/wire/show"
+	"fairlead.dev/internal/wire/strict"
+	"fairlead.dev/internal/wire/validate"
 )
 
 // decoder validates and describes one request.

@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/wire/geminiapi"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/wire/geminiapi"
 )
 
 const image = "iVBORw0KGgoAAAANSUhEUgAAAAIAAAADCAYAAAA="

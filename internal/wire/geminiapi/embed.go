@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/rawjson"
-	"fairlead/internal/wire/chat"
-	"fairlead/internal/wire/show"
-	"fairlead/internal/wire/strict"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/rawjson"
+	"fairlead.dev/internal/wire/chat"
+	"fairlead.dev/internal/wire/show"
+	"fairlead.dev/internal/wire/strict"
 )
 
 // decodeEmbed decodes a request of embedContent or batchEmbedContents. It returns the equivalent request in OpenAI's format, which

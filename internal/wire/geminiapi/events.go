@@ -8,10 +8,10 @@ import (
 	"iter"
 	"slices"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/rawjson"
-	"fairlead/internal/wire/gemini"
-	"fairlead/internal/wire/messagesstream"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/rawjson"
+	"fairlead.dev/internal/wire/gemini"
+	"fairlead.dev/internal/wire/messagesstream"
 )
 
 // errStopped is returned when the consumer has stopped.

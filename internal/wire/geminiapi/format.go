@@ -12,11 +12,11 @@ import (
 	"strconv"
 	"strings"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/rawjson"
-	"fairlead/internal/wire"
-	"fairlead/internal/wire/gemini"
-	"fairlead/internal/wire/sse"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/rawjson"
+	"fairlead.dev/internal/wire"
+	"fairlead.dev/internal/wire/gemini"
+	"fairlead.dev/internal/wire/sse"
 )
 
 // Name is the format's short name. Providers of the format have the same name.

@@ -6,9 +6,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/wire/gemini"
-	"fairlead/internal/wire/geminiapi"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/wire/gemini"
+	"fairlead.dev/internal/wire/geminiapi"
 )
 
 func TestRewriteKeepsEverythingButOurMembers(t *testing.T) {

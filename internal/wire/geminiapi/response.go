@@ -9,9 +9,9 @@ import (
 	"slices"
 	"strings"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/rawjson"
-	"fairlead/internal/wire/messagesstream"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/rawjson"
+	"fairlead.dev/internal/wire/messagesstream"
 )
 
 // maxChoices bounds the index of a choice.

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 
-	"fairlead/internal/rawjson"
+	"fairlead.dev/internal/rawjson"
 )
 
 // maxDepth bounds the levels of a schema that are converted, because every level is read again by the one above. Deeper levels are

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"unicode"
 
-	"fairlead/internal/rawjson"
+	"fairlead.dev/internal/rawjson"
 )
 
 // camel maps the spelling with underscores to the other one. It has the members of the format that are read. Google's API

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/wire/show"
-	"fairlead/internal/wire/strict"
-	"fairlead/internal/wire/validate"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/wire/show"
+	"fairlead.dev/internal/wire/strict"
+	"fairlead.dev/internal/wire/validate"
 )
 
 const (

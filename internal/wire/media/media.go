@@ -8,13 +8,13 @@ import (
 	"iter"
 	"strings"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/rawjson"
-	"fairlead/internal/wire"
-	"fairlead/internal/wire/show"
-	"fairlead/internal/wire/sse"
-	"fairlead/internal/wire/strict"
-	"fairlead/internal/wire/validate"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/rawjson"
+	"fairlead.dev/internal/wire"
+	"fairlead.dev/internal/wire/show"
+	"fairlead.dev/internal/wire/sse"
+	"fairlead.dev/internal/wire/strict"
+	"fairlead.dev/internal/wire/validate"
 )
 
 // Format implements wire.Format for operations whose bodies pass through. Responses are never streamed event by event.

@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strings"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/rawjson"
-	"fairlead/internal/wire/fault"
-	"fairlead/internal/wire/upstream"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/rawjson"
+	"fairlead.dev/internal/wire/fault"
+	"fairlead.dev/internal/wire/upstream"
 )
 
 // defaultMaxResponse is the default of ReadOptions.MaxResponse.

@@ -4,9 +4,9 @@ import (
 	"maps"
 	"strings"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/rawjson"
-	"fairlead/internal/wire/strict"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/rawjson"
+	"fairlead.dev/internal/wire/strict"
 )
 
 // checkpoint is the state of a decoder after a message. It does not refer to the body.

@@ -5,12 +5,12 @@ import (
 	"context"
 	"slices"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/rawjson"
-	"fairlead/internal/turncache"
-	"fairlead/internal/wire/show"
-	"fairlead/internal/wire/strict"
-	"fairlead/internal/wire/validate"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/rawjson"
+	"fairlead.dev/internal/turncache"
+	"fairlead.dev/internal/wire/show"
+	"fairlead.dev/internal/wire/strict"
+	"fairlead.dev/internal/wire/validate"
 )
 
 // decoder validates and describes one request.

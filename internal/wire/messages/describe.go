@@ -6,14 +6,14 @@ import (
 	"strconv"
 	"strings"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/rawjson"
-	"fairlead/internal/token"
-	"fairlead/internal/wire/messagesconv"
-	"fairlead/internal/wire/show"
-	"fairlead/internal/wire/strict"
-	"fairlead/internal/wire/validate"
-	"fairlead/internal/wire/websearch"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/rawjson"
+	"fairlead.dev/internal/token"
+	"fairlead.dev/internal/wire/messagesconv"
+	"fairlead.dev/internal/wire/show"
+	"fairlead.dev/internal/wire/strict"
+	"fairlead.dev/internal/wire/validate"
+	"fairlead.dev/internal/wire/websearch"
 )
 
 // system decodes the instructions. They count as a message.

@@ -9,11 +9,11 @@ import (
 	"io"
 	"iter"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/rawjson"
-	"fairlead/internal/wire"
-	"fairlead/internal/wire/messagesconv"
-	"fairlead/internal/wire/sse"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/rawjson"
+	"fairlead.dev/internal/wire"
+	"fairlead.dev/internal/wire/messagesconv"
+	"fairlead.dev/internal/wire/sse"
 )
 
 // Name is the format's short name.

@@ -3,7 +3,7 @@ package messages
 import (
 	"testing"
 
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/llm"
 )
 
 func TestLazyTextFindsPromptAndInstructions(t *testing.T) {

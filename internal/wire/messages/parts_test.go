@@ -1,5 +1,5 @@
 package messages
 
-import "fairlead/internal/llm"
+import "fairlead.dev/internal/llm"
 
 func text(s string) llm.Part { return llm.Part{Kind: llm.TextPart, Text: s} }

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/llm"
 )
 
 // eventsOf collects the events of a response, with copied data.

@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/wire/messagesconv"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/wire/messagesconv"
 )
 
 var (

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"regexp"
 
-	"fairlead/internal/rawjson"
+	"fairlead.dev/internal/rawjson"
 )
 
 var systemRole = regexp.MustCompile(`"role"\s*:\s*"system"`)

@@ -4,9 +4,9 @@ import (
 	"encoding/base64"
 	"strings"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/rawjson"
-	"fairlead/internal/wire/show"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/rawjson"
+	"fairlead.dev/internal/wire/show"
 )
 
 // parts decodes a string or a list of blocks.

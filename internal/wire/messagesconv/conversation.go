@@ -6,10 +6,10 @@ import (
 	"context"
 	"encoding/json"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/rawjson"
-	"fairlead/internal/wire/messagesstream"
-	"fairlead/internal/wire/websearch"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/rawjson"
+	"fairlead.dev/internal/wire/messagesstream"
+	"fairlead.dev/internal/wire/websearch"
 )
 
 // Conversation converts a validated Messages request.

@@ -9,11 +9,11 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/rawjson"
-	"fairlead/internal/wire/messagesstream"
-	"fairlead/internal/wire/sse"
-	"fairlead/internal/wire/upstream"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/rawjson"
+	"fairlead.dev/internal/wire/messagesstream"
+	"fairlead.dev/internal/wire/sse"
+	"fairlead.dev/internal/wire/upstream"
 )
 
 // DeltaOptions holds the settings for decoding a response into deltas.

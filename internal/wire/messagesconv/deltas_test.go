@@ -10,9 +10,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/wire/messagesstream"
-	"fairlead/internal/wire/messagestest"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/wire/messagesstream"
+	"fairlead.dev/internal/wire/messagestest"
 )
 
 var (

@@ -4,8 +4,8 @@ import (
 	"encoding/base64"
 	"strings"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/rawjson"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/rawjson"
 )
 
 // media encodes an image or a document, without the closing brace.

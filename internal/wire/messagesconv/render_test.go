@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/rawjson"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/rawjson"
 )
 
 var schema = json.RawMessage(`{"type":"object","properties":{"zulu":{"type":"string"},"alpha":{"type":"number"}},"required":["zulu"],"additionalProperties":false}`)

@@ -6,9 +6,9 @@ import (
 	"iter"
 	"strings"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/rawjson"
-	"fairlead/internal/wire/messagesstream"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/rawjson"
+	"fairlead.dev/internal/wire/messagesstream"
 )
 
 // Encode encodes a response in the messages format: many events for a stream, otherwise one. An error among the deltas

@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"strings"
 
-	"fairlead/internal/rawjson"
-	"fairlead/internal/wire"
+	"fairlead.dev/internal/rawjson"
+	"fairlead.dev/internal/wire"
 )
 
 // Resume decodes the events of an interrupted stream. The stream can be continued if its last text block is open.

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"fairlead/internal/rawjson"
-	"fairlead/internal/wire/show"
+	"fairlead.dev/internal/rawjson"
+	"fairlead.dev/internal/wire/show"
 )
 
 // maxSchemaDepth limits the depth to which a schema is converted. Deeper parts are sent unchanged.

@@ -3,10 +3,10 @@ package messagesconv
 import (
 	"strings"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/rawjson"
-	"fairlead/internal/token"
-	"fairlead/internal/wire/messagesstream"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/rawjson"
+	"fairlead.dev/internal/token"
+	"fairlead.dev/internal/wire/messagesstream"
 )
 
 // event yields one event of the stream: its type, and the members that write adds.

@@ -3,8 +3,8 @@ package messagesconv
 import (
 	"slices"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/wire/show"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/wire/show"
 )
 
 // planThinking decides whether and how thinking is requested. Requirements take precedence over preferences: a forced

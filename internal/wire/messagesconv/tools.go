@@ -3,9 +3,9 @@ package messagesconv
 import (
 	"encoding/json"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/rawjson"
-	"fairlead/internal/wire/websearch"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/rawjson"
+	"fairlead.dev/internal/wire/websearch"
 )
 
 // freeText is the schema of a tool that accepts free text in its only member.

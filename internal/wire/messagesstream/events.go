@@ -5,10 +5,10 @@ import (
 	"io"
 	"iter"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/rawjson"
-	"fairlead/internal/wire/sse"
-	"fairlead/internal/wire/upstream"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/rawjson"
+	"fairlead.dev/internal/wire/sse"
+	"fairlead.dev/internal/wire/upstream"
 )
 
 // EventOptions holds the settings for forwarding a response to a client of the same format.

@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/wire/messagestest"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/wire/messagestest"
 )
 
 func eventList(r io.Reader, o EventOptions) (list []llm.Event, failed error) {

@@ -1,6 +1,6 @@
 package messagesstream
 
-import "fairlead/internal/rawjson"
+import "fairlead.dev/internal/rawjson"
 
 // splitMessage splits a complete message into events.
 func splitMessage(message rawjson.Value) []Frame {

@@ -3,9 +3,9 @@ package messagesstream
 import (
 	"unicode/utf8"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/rawjson"
-	"fairlead/internal/token"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/rawjson"
+	"fairlead.dev/internal/token"
 )
 
 // Counts collects the usage of a response. A stream reports totals and repeats them.

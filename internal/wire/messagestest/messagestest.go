@@ -4,7 +4,7 @@ package messagestest
 import (
 	"strings"
 
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/llm"
 )
 
 // Events of a response with one text.

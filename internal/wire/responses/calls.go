@@ -1,6 +1,6 @@
 package responses
 
-import "fairlead/internal/llm"
+import "fairlead.dev/internal/llm"
 
 // call begins a tool call. Another delta for the same call adds to its arguments.
 func (w *responseWriter) call(p *llm.Delta) error {

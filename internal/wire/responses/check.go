@@ -5,11 +5,11 @@ import (
 	"slices"
 	"strings"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/rawjson"
-	"fairlead/internal/turncache"
-	"fairlead/internal/wire/show"
-	"fairlead/internal/wire/validate"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/rawjson"
+	"fairlead.dev/internal/turncache"
+	"fairlead.dev/internal/wire/show"
+	"fairlead.dev/internal/wire/validate"
 )
 
 // requestReader validates one request and converts it to a conversation.

@@ -8,13 +8,13 @@ import (
 	"unicode/utf8"
 	"unsafe"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/rawjson"
-	"fairlead/internal/token"
-	"fairlead/internal/turncache"
-	"fairlead/internal/wire/show"
-	"fairlead/internal/wire/strict"
-	"fairlead/internal/wire/validate"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/rawjson"
+	"fairlead.dev/internal/token"
+	"fairlead.dev/internal/turncache"
+	"fairlead.dev/internal/wire/show"
+	"fairlead.dev/internal/wire/strict"
+	"fairlead.dev/internal/wire/validate"
 )
 
 // DecodeRequest validates a Responses request strictly and describes it, in one pass over the body.

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/llm"
 )
 
 func decode(t testing.TB, body string) *llm.Request {

@@ -3,7 +3,7 @@ package responses
 import (
 	"strings"
 
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/llm"
 )
 
 // item is one element of the output.

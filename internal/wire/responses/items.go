@@ -3,11 +3,11 @@ package responses
 import (
 	"strings"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/rawjson"
-	"fairlead/internal/wire/show"
-	"fairlead/internal/wire/strict"
-	"fairlead/internal/wire/validate"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/rawjson"
+	"fairlead.dev/internal/wire/show"
+	"fairlead.dev/internal/wire/strict"
+	"fairlead.dev/internal/wire/validate"
 )
 
 // instructions decodes the instructions, which come before the input.

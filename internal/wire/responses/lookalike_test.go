@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/wire/strict"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/wire/strict"
 )
 
 func TestDecodeRejectsMisspelledAndRepeatedKeys(t *testing.T) {

@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"strings"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/rawjson"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/rawjson"
 )
 
 // joinNamespace returns the name of a tool for formats that have no namespaces.

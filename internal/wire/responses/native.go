@@ -3,8 +3,8 @@ package responses
 import (
 	"bytes"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/rawjson"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/rawjson"
 )
 
 // Effort returns the reasoning effort of a request, or an empty string.

@@ -3,8 +3,8 @@ package responses
 import (
 	"strconv"
 
-	"fairlead/internal/rawjson"
-	"fairlead/internal/wire/strict"
+	"fairlead.dev/internal/rawjson"
+	"fairlead.dev/internal/wire/strict"
 )
 
 // value is a value of the request. It refers to the body.

@@ -3,7 +3,7 @@ package responses
 import (
 	"encoding/json"
 
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/llm"
 )
 
 // response is the whole response. It repeats settings of the request, as the format requires.

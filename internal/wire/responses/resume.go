@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strconv"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/rawjson"
-	"fairlead/internal/wire"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/rawjson"
+	"fairlead.dev/internal/wire"
 )
 
 var _ wire.Resumer = Format{}

@@ -5,11 +5,11 @@ import (
 	"encoding/json"
 	"slices"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/rawjson"
-	"fairlead/internal/wire/show"
-	"fairlead/internal/wire/validate"
-	"fairlead/internal/wire/websearch"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/rawjson"
+	"fairlead.dev/internal/wire/show"
+	"fairlead.dev/internal/wire/validate"
+	"fairlead.dev/internal/wire/websearch"
 )
 
 // accountFields are members that concern the account and the stream, not the conversation. Nothing is stored, regardless of the

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"strings"
 
-	"fairlead/internal/account/secret"
-	"fairlead/internal/llm"
-	"fairlead/internal/rawjson"
-	"fairlead/internal/wire/validate"
+	"fairlead.dev/internal/account/secret"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/rawjson"
+	"fairlead.dev/internal/wire/validate"
 )
 
 // storedPrefix begins the ids of responses that a provider stores, as clients see them.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/llm"
 )
 
 func newStoredIDs(t *testing.T, key byte) StoredIDs {

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
-	"fairlead/internal/llm"
+	"fairlead.dev/internal/llm"
 )
 
 // emit prepares an event of a stream: its type, its number, and the given members as name-value pairs.

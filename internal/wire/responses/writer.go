@@ -7,9 +7,9 @@ import (
 	"iter"
 	"strings"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/wire/show"
-	"fairlead/internal/wire/validate"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/wire/show"
+	"fairlead.dev/internal/wire/validate"
 )
 
 // EncodeResponse implements wire.Format. The format has one choice; others are dropped. A response that ends before its

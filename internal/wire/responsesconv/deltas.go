@@ -6,13 +6,13 @@ import (
 	"iter"
 	"unicode/utf8"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/rawjson"
-	"fairlead/internal/wire/messagesstream"
-	"fairlead/internal/wire/responsesstream"
-	"fairlead/internal/wire/show"
-	"fairlead/internal/wire/sse"
-	"fairlead/internal/wire/upstream"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/rawjson"
+	"fairlead.dev/internal/wire/messagesstream"
+	"fairlead.dev/internal/wire/responsesstream"
+	"fairlead.dev/internal/wire/show"
+	"fairlead.dev/internal/wire/sse"
+	"fairlead.dev/internal/wire/upstream"
 )
 
 // DeltaOptions configures how a response is read.

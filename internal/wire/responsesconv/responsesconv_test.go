@@ -10,11 +10,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/rawjson"
-	"fairlead/internal/wire/messagesstream"
-	"fairlead/internal/wire/responses"
-	"fairlead/internal/wire/responsesconv"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/rawjson"
+	"fairlead.dev/internal/wire/messagesstream"
+	"fairlead.dev/internal/wire/responses"
+	"fairlead.dev/internal/wire/responsesconv"
 )
 
 func text(s string) llm.Part { return llm.Part{Kind: llm.TextPart, Text: s} }

@@ -1,8 +1,8 @@
 package responsesstream
 
 import (
-	"fairlead/internal/rawjson"
-	"fairlead/internal/wire/sse"
+	"fairlead.dev/internal/rawjson"
+	"fairlead.dev/internal/wire/sse"
 )
 
 // frame is an event of a stream, read in one pass.

@@ -1,8 +1,8 @@
 package responsesstream
 
 import (
-	"fairlead/internal/llm"
-	"fairlead/internal/rawjson"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/rawjson"
 )
 
 // object is a response object, read in one pass.

@@ -6,12 +6,12 @@ import (
 	"strings"
 	"sync"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/rawjson"
-	"fairlead/internal/wire/fault"
-	"fairlead/internal/wire/messagesstream"
-	"fairlead/internal/wire/sse"
-	"fairlead/internal/wire/upstream"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/rawjson"
+	"fairlead.dev/internal/wire/fault"
+	"fairlead.dev/internal/wire/messagesstream"
+	"fairlead.dev/internal/wire/sse"
+	"fairlead.dev/internal/wire/upstream"
 )
 
 // Options configures how a response is passed on to a client of the same format.

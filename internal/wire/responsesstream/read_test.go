@@ -6,9 +6,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/wire/messagesstream"
-	"fairlead/internal/wire/responsesstream"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/wire/messagesstream"
+	"fairlead.dev/internal/wire/responsesstream"
 )
 
 // events are events of OpenAI, with members and an event that are unknown to the gateway.

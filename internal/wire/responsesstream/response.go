@@ -3,10 +3,10 @@
 package responsesstream
 
 import (
-	"fairlead/internal/llm"
-	"fairlead/internal/rawjson"
-	"fairlead/internal/wire/fault"
-	"fairlead/internal/wire/messagesstream"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/rawjson"
+	"fairlead.dev/internal/wire/fault"
+	"fairlead.dev/internal/wire/messagesstream"
 )
 
 // Usage returns the usage of a response object, or nil when the provider reports none or implausible counts.

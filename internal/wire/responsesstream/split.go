@@ -5,10 +5,10 @@ import (
 	"slices"
 	"strconv"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/rawjson"
-	"fairlead/internal/wire/messagesstream"
-	"fairlead/internal/wire/strict"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/rawjson"
+	"fairlead.dev/internal/wire/messagesstream"
+	"fairlead.dev/internal/wire/strict"
 )
 
 // split turns a whole response into the events of a stream, as the provider would send them, with every text in one delta.

@@ -3,8 +3,8 @@ package responsesstream
 import (
 	"io"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/wire/messagesstream"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/wire/messagesstream"
 )
 
 // ReadStored reads the answer to an operation on a stored response: its events, or one document, which may also be a list of items

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"strings"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/rawjson"
-	"fairlead/internal/wire/show"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/rawjson"
+	"fairlead.dev/internal/wire/show"
 )
 
 // Limits of a request, the same for every format. Package rawjson has the limits of a JSON document.

@@ -10,10 +10,10 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/rawjson"
-	"fairlead/internal/turncache"
-	"fairlead/internal/wire/show"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/rawjson"
+	"fairlead.dev/internal/turncache"
+	"fairlead.dev/internal/wire/show"
 )
 
 // maxKey is the maximum length of a key that an error repeats.

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/rawjson"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/rawjson"
 )
 
 func TestObjectReturnsItsMembers(t *testing.T) {

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"io"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/wire/sse"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/wire/sse"
 )
 
 // firstRead is the size of the buffer for a response of unknown length.

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/wire/sse"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/wire/sse"
 )
 
 func TestReadAllReturnsTheWholeResponse(t *testing.T) {

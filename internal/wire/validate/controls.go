@@ -4,8 +4,8 @@ import (
 	"math"
 	"strconv"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/wire/show"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/wire/show"
 )
 
 // Controls declares the fields with which a request of any format selects its model and provider.

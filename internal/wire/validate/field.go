@@ -1,8 +1,8 @@
 package validate
 
 import (
-	"fairlead/internal/rawjson"
-	"fairlead/internal/wire/show"
+	"fairlead.dev/internal/rawjson"
+	"fairlead.dev/internal/wire/show"
 )
 
 // Field declares one member of an object that is decoded into a T.

@@ -1,6 +1,6 @@
 package validate
 
-import "fairlead/internal/rawjson"
+import "fairlead.dev/internal/rawjson"
 
 // FileIDs calls found for the ids of files in a member of a request, in the order of the request: file_id and file_ids at any depth.
 func FileIDs(name string, v rawjson.Value, found func(id string)) {

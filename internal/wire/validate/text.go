@@ -4,8 +4,8 @@ import (
 	"context"
 	"unicode/utf8"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/rawjson"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/rawjson"
 )
 
 // CountText adds every string of a value, including keys, to the text counts of a request. It returns the number of bytes

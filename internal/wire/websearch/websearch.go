@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"fairlead/internal/llm"
-	"fairlead/internal/rawjson"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/rawjson"
 )
 
 // Hosted is the type of a web search tool in the Responses format. Web search tools of other formats are converted to

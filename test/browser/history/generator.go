@@ -7,11 +7,11 @@ import (
 	"slices"
 	"time"
 
-	"fairlead/internal/id"
-	"fairlead/internal/judge"
-	"fairlead/internal/proof"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/route"
+	"fairlead.dev/internal/id"
+	"fairlead.dev/internal/judge"
+	"fairlead.dev/internal/proof"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/route"
 )
 
 // generator chooses the times of requests: more by day than by night and on working days, slightly more each week, and

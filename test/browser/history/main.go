@@ -12,8 +12,8 @@ import (
 	"os"
 	"time"
 
-	"fairlead/internal/requestlog"
-	"fairlead/internal/store"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/store"
 )
 
 // batchSize is the number of entries per write.

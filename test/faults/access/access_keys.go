@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"fairlead/test/faults/scenario"
-	"fairlead/test/harness"
+	"fairlead.dev/test/faults/scenario"
+	"fairlead.dev/test/harness"
 )
 
 // modelPaths returns the routes of the model API, from the error for an unknown path.

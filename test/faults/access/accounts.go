@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/test/faults/scenario"
-	"fairlead/test/harness"
+	"fairlead.dev/test/faults/scenario"
+	"fairlead.dev/test/harness"
 )
 
 // ExtraFields is F50: unknown fields of a write have no effect, and no key gets more permissions than its creator.

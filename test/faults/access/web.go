@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/test/faults/scenario"
-	"fairlead/test/harness"
+	"fairlead.dev/test/faults/scenario"
+	"fairlead.dev/test/harness"
 )
 
 // Sessions is F53: every sign-in creates a new session, which scripts and other sites cannot access and which ends when

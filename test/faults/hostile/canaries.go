@@ -13,10 +13,10 @@ import (
 	"strings"
 	"testing"
 
-	"fairlead/internal/mockprovider"
-	"fairlead/internal/store/pgtest"
-	"fairlead/test/faults/scenario"
-	"fairlead/test/harness"
+	"fairlead.dev/internal/mockprovider"
+	"fairlead.dev/internal/store/pgtest"
+	"fairlead.dev/test/faults/scenario"
+	"fairlead.dev/test/harness"
 )
 
 // SecretsStayIn is F58: credentials, keys, passwords and sessions do not appear in plain text anywhere, with either

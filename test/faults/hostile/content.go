@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"fairlead/internal/mockprovider"
-	"fairlead/test/faults/scenario"
-	"fairlead/test/harness"
+	"fairlead.dev/internal/mockprovider"
+	"fairlead.dev/test/faults/scenario"
+	"fairlead.dev/test/harness"
 )
 
 const (

@@ -16,11 +16,11 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/internal/egress"
-	"fairlead/internal/mockprovider"
-	"fairlead/test/faults/access"
-	"fairlead/test/faults/scenario"
-	"fairlead/test/harness"
+	"fairlead.dev/internal/egress"
+	"fairlead.dev/internal/mockprovider"
+	"fairlead.dev/test/faults/access"
+	"fairlead.dev/test/faults/scenario"
+	"fairlead.dev/test/harness"
 )
 
 // specialAddresses lists special-purpose addresses in different notations. No provider may have one of them.

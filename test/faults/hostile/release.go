@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"fairlead/test/faults/scenario"
-	"fairlead/test/harness"
+	"fairlead.dev/test/faults/scenario"
+	"fairlead.dev/test/harness"
 )
 
 // Release is F61: the same commit builds to the same bytes everywhere, only from pinned modules, and the program

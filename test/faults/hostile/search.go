@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/internal/store/pgtest"
-	"fairlead/test/faults/scenario"
-	"fairlead/test/harness"
+	"fairlead.dev/internal/store/pgtest"
+	"fairlead.dev/test/faults/scenario"
+	"fairlead.dev/test/harness"
 )
 
 // Searching is F56: search terms are matched literally, within a time limit, and without slowing other requests, with

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/test/faults/scenario"
-	"fairlead/test/harness"
+	"fairlead.dev/test/faults/scenario"
+	"fairlead.dev/test/harness"
 )
 
 // SlowHeaders is F41: connections that never finish their headers use few resources, are closed soon, and do not affect

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/test/faults/scenario"
-	"fairlead/test/harness"
+	"fairlead.dev/test/faults/scenario"
+	"fairlead.dev/test/harness"
 )
 
 // Smuggling is F45: regardless of its framing, every message is one request or none.

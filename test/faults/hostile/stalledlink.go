@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/test/faults/scenario"
-	"fairlead/test/harness"
+	"fairlead.dev/test/faults/scenario"
+	"fairlead.dev/test/harness"
 )
 
 // StalledLink silently cuts the HTTP/2 connection that all calls to a provider share. Each call on the connection fails

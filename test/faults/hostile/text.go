@@ -12,9 +12,9 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"fairlead/internal/mockprovider"
-	"fairlead/test/faults/scenario"
-	"fairlead/test/harness"
+	"fairlead.dev/internal/mockprovider"
+	"fairlead.dev/test/faults/scenario"
+	"fairlead.dev/test/harness"
 )
 
 // HeaderHygiene is F46: headers are not forwarded in either direction.

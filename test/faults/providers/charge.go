@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/internal/mockprovider"
-	"fairlead/test/faults/scenario"
-	"fairlead/test/faults/streams"
-	"fairlead/test/harness"
+	"fairlead.dev/internal/mockprovider"
+	"fairlead.dev/test/faults/scenario"
+	"fairlead.dev/test/faults/streams"
+	"fairlead.dev/test/harness"
 )
 
 // failureClasses returns the ways in which a request can fail without any output.

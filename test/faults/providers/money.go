@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"fairlead/test/faults/scenario"
-	"fairlead/test/harness"
+	"fairlead.dev/test/faults/scenario"
+	"fairlead.dev/test/harness"
 )
 
 // BudgetRace is F10: parallel requests exceed a budget by one request at most.

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/internal/mockprovider"
-	"fairlead/test/faults/scenario"
-	"fairlead/test/harness"
+	"fairlead.dev/internal/mockprovider"
+	"fairlead.dev/test/faults/scenario"
+	"fairlead.dev/test/harness"
 )
 
 // twins starts a gateway with two providers of one model that can be switched off. alpha is cheaper.

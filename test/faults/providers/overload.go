@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
-	lean "fairlead/bench/upstream"
-	"fairlead/test/faults/scenario"
-	"fairlead/test/harness"
+	lean "fairlead.dev/bench/upstream"
+	"fairlead.dev/test/faults/scenario"
+	"fairlead.dev/test/harness"
 )
 
 // gun is a load generator for more requests than a gateway can serve. It uses little CPU, because it shares the machine

@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/test/faults/scenario"
-	"fairlead/test/soak"
+	"fairlead.dev/test/faults/scenario"
+	"fairlead.dev/test/soak"
 )
 
 // SteadyLoad is F47 for three minutes, which is enough to check only the peak of memory, goroutines and files. `make

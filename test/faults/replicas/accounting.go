@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/test/faults/scenario"
-	"fairlead/test/harness"
+	"fairlead.dev/test/faults/scenario"
+	"fairlead.dev/test/harness"
 )
 
 // AccountingCases lists the cases about money and keys with one gateway, and cases that need their own clock, store or

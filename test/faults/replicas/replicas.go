@@ -15,11 +15,11 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/internal/cluster/redistest"
-	"fairlead/internal/mockprovider"
-	"fairlead/internal/store/pgtest"
-	"fairlead/test/faults/scenario"
-	"fairlead/test/harness"
+	"fairlead.dev/internal/cluster/redistest"
+	"fairlead.dev/internal/mockprovider"
+	"fairlead.dev/internal/store/pgtest"
+	"fairlead.dev/test/faults/scenario"
+	"fairlead.dev/test/harness"
 )
 
 // Cases lists the cases with several gateways, one PostgreSQL and one Redis, all of them real processes.

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/internal/mockprovider"
-	"fairlead/test/faults/scenario"
+	"fairlead.dev/internal/mockprovider"
+	"fairlead.dev/test/faults/scenario"
 )
 
 // hintsOverReplicas checks that replicas notify each other of a failing target: after one replica has opened the

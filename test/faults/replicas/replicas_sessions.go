@@ -6,9 +6,9 @@ import (
 	"net/http"
 	"testing"
 
-	"fairlead/internal/outline/outlinetest"
-	"fairlead/test/faults/scenario"
-	"fairlead/test/harness"
+	"fairlead.dev/internal/outline/outlinetest"
+	"fairlead.dev/test/faults/scenario"
+	"fairlead.dev/test/harness"
 )
 
 // sharedSession is F63: the turns of one session go to two replicas in turn. Both list them as one session in order, every turn is

@@ -18,9 +18,9 @@ import (
 	"syscall"
 	"time"
 
-	"fairlead/test/faults"
-	"fairlead/test/faults/scenario"
-	"fairlead/test/harness"
+	"fairlead.dev/test/faults"
+	"fairlead.dev/test/faults/scenario"
+	"fairlead.dev/test/harness"
 )
 
 func main() {

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"fairlead/test/faults"
+	"fairlead.dev/test/faults"
 )
 
 // report prints each result and writes the table of all results.

@@ -11,8 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/test/faults"
-	"fairlead/test/faults/scenario"
+	"fairlead.dev/test/faults"
+	"fairlead.dev/test/faults/scenario"
 )
 
 func TestChooseKeepsTheOrderOfTheCatalogue(t *testing.T) {

@@ -12,8 +12,8 @@ import (
 	"syscall"
 	"time"
 
-	"fairlead/test/faults"
-	"fairlead/test/faults/scenario"
+	"fairlead.dev/test/faults"
+	"fairlead.dev/test/faults/scenario"
 )
 
 // grace is the time in which a case that exceeds its limit can print where it hangs, before it is killed.

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/test/harness"
+	"fairlead.dev/test/harness"
 )
 
 // Transcript is the client's view of one request.

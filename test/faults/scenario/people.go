@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"fairlead/test/harness"
+	"fairlead.dev/test/harness"
 )
 
 // Password is the password of every account that a case creates.

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/test/harness"
+	"fairlead.dev/test/harness"
 )
 
 // Read reads a response with a Content-Length and checks a few headers.

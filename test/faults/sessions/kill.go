@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/internal/outline/outlinetest"
-	"fairlead/test/faults/scenario"
-	"fairlead/test/harness"
+	"fairlead.dev/internal/outline/outlinetest"
+	"fairlead.dev/test/faults/scenario"
+	"fairlead.dev/test/harness"
 )
 
 // killedSessions is F62: the gateway is killed again and again while agents send the turns of their sessions. Every turn that a client

@@ -9,13 +9,13 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/internal/outline/outlinetest"
-	"fairlead/internal/requestlog"
-	"fairlead/internal/store"
-	"fairlead/internal/store/pgtest"
-	"fairlead/internal/store/storetest"
-	"fairlead/test/faults/scenario"
-	"fairlead/test/harness"
+	"fairlead.dev/internal/outline/outlinetest"
+	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/store"
+	"fairlead.dev/internal/store/pgtest"
+	"fairlead.dev/internal/store/storetest"
+	"fairlead.dev/test/faults/scenario"
+	"fairlead.dev/test/harness"
 )
 
 // expiredDays is F64: a session began 100 days ago, continued 40 days ago and continues today. The entries of the first day and the

@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/internal/outline/outlinetest"
-	"fairlead/test/faults/scenario"
-	"fairlead/test/harness"
+	"fairlead.dev/internal/outline/outlinetest"
+	"fairlead.dev/test/faults/scenario"
+	"fairlead.dev/test/harness"
 )
 
 // Prices of the model in dollars per million tokens, and the output limit of every request.

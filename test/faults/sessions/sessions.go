@@ -14,9 +14,9 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/internal/outline/outlinetest"
-	"fairlead/test/faults/scenario"
-	"fairlead/test/harness"
+	"fairlead.dev/internal/outline/outlinetest"
+	"fairlead.dev/test/faults/scenario"
+	"fairlead.dev/test/harness"
 )
 
 // Cases lists the cases about sessions.

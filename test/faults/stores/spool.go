@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"fairlead/test/faults/scenario"
-	"fairlead/test/harness"
+	"fairlead.dev/test/faults/scenario"
+	"fairlead.dev/test/harness"
 )
 
 // SpoolFull is F05: entries that cannot be delivered fill the spool. Further requests are then rejected, and no entry

@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/internal/mockprovider"
-	"fairlead/test/faults/scenario"
-	"fairlead/test/harness"
+	"fairlead.dev/internal/mockprovider"
+	"fairlead.dev/test/faults/scenario"
+	"fairlead.dev/test/harness"
 )
 
 // StopUnderLoad is F07: after the stop signal, requests complete if they can; others end with an error.

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/test/faults/scenario"
-	"fairlead/test/harness"
+	"fairlead.dev/test/faults/scenario"
+	"fairlead.dev/test/harness"
 )
 
 // databaseAway is F03: while PostgreSQL is stopped, hung or slow under load, no request fails, and every entry is

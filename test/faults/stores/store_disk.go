@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/test/faults/scenario"
-	"fairlead/test/harness"
+	"fairlead.dev/test/faults/scenario"
+	"fairlead.dev/test/harness"
 )
 
 // diskFails is F06: the operating system fails writes or syncs of a running gateway, for the journal and the database,

@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/test/faults/scenario"
-	"fairlead/test/harness"
+	"fairlead.dev/test/faults/scenario"
+	"fairlead.dev/test/harness"
 )
 
 // migrationKilled is F60: if a gateway is killed at any statement of its migrations, the next start completes them. If

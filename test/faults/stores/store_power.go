@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/internal/spool"
-	"fairlead/internal/store"
-	"fairlead/test/faults/scenario"
-	"fairlead/test/harness"
+	"fairlead.dev/internal/spool"
+	"fairlead.dev/internal/store"
+	"fairlead.dev/test/faults/scenario"
+	"fairlead.dev/test/harness"
 )
 
 // powerCut is F09: the writes and syncs of a running gateway are recorded at the system call boundary and replayed up to

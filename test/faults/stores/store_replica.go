@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/internal/cluster/redistest"
-	"fairlead/test/faults/scenario"
-	"fairlead/test/harness"
+	"fairlead.dev/internal/cluster/redistest"
+	"fairlead.dev/test/faults/scenario"
+	"fairlead.dev/test/harness"
 )
 
 // replicaKilled is F02: one of two replicas on PostgreSQL and Redis is killed. The other is not affected, the entries

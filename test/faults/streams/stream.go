@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/internal/mockprovider"
-	"fairlead/test/faults/scenario"
-	"fairlead/test/harness"
+	"fairlead.dev/internal/mockprovider"
+	"fairlead.dev/test/faults/scenario"
+	"fairlead.dev/test/harness"
 )
 
 // CutStream is F21: an interrupted stream never ends as if it were complete.

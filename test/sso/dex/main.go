@@ -7,7 +7,7 @@ import (
 	"io"
 	"os"
 
-	"fairlead/test/sso"
+	"fairlead.dev/test/sso"
 )
 
 func main() {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"fairlead/test/vendormock"
+	"fairlead.dev/test/vendormock"
 )
 
 // New returns a mock of the Messages API. Its base URL has no path.

@@ -3,7 +3,7 @@ package anthropic
 import (
 	"encoding/json"
 
-	"fairlead/test/vendormock"
+	"fairlead.dev/test/vendormock"
 )
 
 // claudeReasons maps finish reasons to stop reasons.

@@ -12,8 +12,8 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"fairlead/test/vendormock"
-	"fairlead/test/vendormock/anthropic"
+	"fairlead.dev/test/vendormock"
+	"fairlead.dev/test/vendormock/anthropic"
 )
 
 // New returns a mock of the Bedrock runtime. Its base URL has no path.

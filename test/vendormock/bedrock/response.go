@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 
-	"fairlead/test/vendormock"
+	"fairlead.dev/test/vendormock"
 )
 
 var converseReasons = map[vendormock.Finish]string{

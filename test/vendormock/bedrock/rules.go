@@ -8,7 +8,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"fairlead/test/vendormock"
+	"fairlead.dev/test/vendormock"
 )
 
 // bedrockRequest is a well-formed Bedrock request.

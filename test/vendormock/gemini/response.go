@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 	"net/http"
 
-	"fairlead/test/vendormock"
+	"fairlead.dev/test/vendormock"
 )
 
 var geminiReasons = map[vendormock.Finish]string{vendormock.Completed: "STOP", vendormock.CallsTools: "STOP", vendormock.LimitReached: "MAX_TOKENS", vendormock.StopSequence: "STOP", vendormock.Rejected: "SAFETY"}

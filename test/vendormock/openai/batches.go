@@ -11,7 +11,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"fairlead/test/vendormock"
+	"fairlead.dev/test/vendormock"
 )
 
 // batches are the files and batches of the account. A batch ends when it is read for the first time.

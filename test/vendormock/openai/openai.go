@@ -14,7 +14,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"fairlead/test/vendormock"
+	"fairlead.dev/test/vendormock"
 )
 
 // New returns a mock of both APIs. Its base URL ends in /v1.

@@ -5,7 +5,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"fairlead/test/vendormock"
+	"fairlead.dev/test/vendormock"
 )
 
 var chatReasons = map[vendormock.Finish]string{

@@ -12,7 +12,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"fairlead/test/vendormock"
+	"fairlead.dev/test/vendormock"
 )
 
 // responsesRules lists rules that the types of the Responses API cannot express. A rule returns the vendor's error

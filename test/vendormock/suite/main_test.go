@@ -14,11 +14,11 @@ import (
 
 	"go.uber.org/goleak"
 
-	"fairlead/test/vendormock"
-	"fairlead/test/vendormock/anthropic"
-	"fairlead/test/vendormock/bedrock"
-	"fairlead/test/vendormock/gemini"
-	"fairlead/test/vendormock/openai"
+	"fairlead.dev/test/vendormock"
+	"fairlead.dev/test/vendormock/anthropic"
+	"fairlead.dev/test/vendormock/bedrock"
+	"fairlead.dev/test/vendormock/gemini"
+	"fairlead.dev/test/vendormock/openai"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

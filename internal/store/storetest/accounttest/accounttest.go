@@ -13,10 +13,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/account"
-	"fairlead/internal/money"
-	"fairlead/internal/redact"
-	"fairlead/internal/store"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/redact"
+	"fairlead.dev/internal/store"
 )
 
 // now is the time of the fixtures. serial makes their IDs unique.

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/internal/account"
-	"fairlead/internal/store"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/store"
 )
 
 // keyBy returns a key of the workspace, created by the account.

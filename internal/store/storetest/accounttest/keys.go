@@ -9,11 +9,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/account"
-	"fairlead/internal/account/keyring"
-	"fairlead/internal/money"
-	"fairlead/internal/store"
-	"fairlead/internal/vault"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/account/keyring"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/store"
+	"fairlead.dev/internal/vault"
 )
 
 // sampleKey returns a key with every field set.

@@ -6,8 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/account"
-	"fairlead/internal/store"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/store"
 )
 
 // peopleKeepTheirNames looks up the names of a current account, a deleted account, and accounts that accepted an

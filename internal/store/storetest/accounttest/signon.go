@@ -7,11 +7,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/account"
-	"fairlead/internal/account/factor"
-	"fairlead/internal/account/passkey"
-	"fairlead/internal/sso"
-	"fairlead/internal/store"
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/account/factor"
+	"fairlead.dev/internal/account/passkey"
+	"fairlead.dev/internal/sso"
+	"fairlead.dev/internal/store"
 )
 
 const issuer = "https://login.example.com"
