@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the archives and packages of a release in bin/release and tries those of this machine: release.sh [--snapshot].
+# Builds the archives, packages and Go module of a release in bin/release and tries those of this machine: release.sh [--snapshot].
 # A release needs a tag such as v1.2.3 and the address in FAIRLEAD_RELEASE_URL under which its files will be published.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -16,4 +16,5 @@ elif [ -z "${FAIRLEAD_RELEASE_URL:-}" ]; then
 fi
 export FAIRLEAD_COMMIT FAIRLEAD_COMMIT_TIME FAIRLEAD_LAST_RELEASE FAIRLEAD_RELEASE_URL GORELEASER_CURRENT_TAG
 bin/tools/goreleaser release --clean --skip=publish,announce "$@"
+go run ./scripts/modulefiles
 FAIRLEAD_RELEASE=$PWD/bin/release go test -count=1 ./test/release

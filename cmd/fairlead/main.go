@@ -8,6 +8,8 @@ import (
 	"log"
 	"os"
 	"os/signal"
+	"runtime/debug"
+	"strings"
 	"syscall"
 	"time"
 	_ "time/tzdata" // budgets use time zones, and the system may not have a time zone database
@@ -36,15 +38,15 @@ import (
 	"fairlead.dev/internal/cli/upgrade"
 )
 
-// version and commit are set at build time.
+// version and commit are set by make and by releases.
 var (
-	version = "dev"
+	version = ""
 	commit  = ""
 )
 
 func main() {
 	log.SetOutput(io.Discard) // net/http logs unsolicited provider responses there
-	c := cli.NewConsole(os.Environ(), version, commit)
+	c := cli.NewConsole(os.Environ(), programVersion(), commit)
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	ctx, stop := context.WithCancel(context.Background())
@@ -53,6 +55,18 @@ func main() {
 		os.Exit(cli.ExitInterrupted)
 	})
 	os.Exit(cli.Run(ctx, c, os.Args[1:], commands()...))
+}
+
+// programVersion returns the version of the release. For a program that was built by `go install`, it is the version of the module.
+func programVersion() string {
+	if version != "" {
+		return version
+	}
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Version == "" || info.Main.Version == "(devel)" {
+		return "dev"
+	}
+	return strings.TrimPrefix(info.Main.Version, "v")
 }
 
 func commands() []cli.Command {
