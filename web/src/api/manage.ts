@@ -66,7 +66,7 @@ export async function saveWorkspace(change: WorkspaceChange): Promise<Schema["Wo
   const different = differing(change, saved);
   if (different.length > 0) {
     throw new Error(
-      `Saved, but these settings have other values now: ${different.join(", ")}. Another user may have changed them at the same time.`,
+      `Saved, but these settings now have different values: ${different.join(", ")}. Another user may have changed them at the same time.`,
     );
   }
   return saved;

@@ -75,7 +75,7 @@ function useSave() {
       const saved = await must(api.GET("/account"));
       const different = differing(change, saved);
       if (different.length > 0) {
-        throw new Error(`Saved, but these settings have other values now: ${different.join(", ")}.`);
+        throw new Error(`Saved, but these settings now have different values: ${different.join(", ")}.`);
       }
     },
     onSuccess: async () => {

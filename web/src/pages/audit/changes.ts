@@ -97,7 +97,7 @@ const actions: Record<string, string> = {
   "view.update": "changed a saved view",
   "view.delete": "deleted a saved view",
   "learning.update": "changed learning from outcomes",
-  "learning.reset": "reset what the router learned",
+  "learning.reset": "reset the learned abilities",
 };
 
 /** Describes an action; an unknown one is returned unchanged. */

@@ -104,7 +104,7 @@ function BudgetForm({ onClose }: { onClose: () => void }) {
           onChange={(value) => setWarn(typeof value === "number" ? value : "")}
         />
         <Checkbox
-          label="Only warn, and serve requests when the budget is used up"
+          label="Warn only: keep serving requests when the budget is used up"
           checked={warnOnly}
           onChange={(event) => setWarnOnly(event.currentTarget.checked)}
         />

@@ -195,7 +195,7 @@ function JudgeBias({ judge }: { judge: Schema["JudgeView"] }) {
     <Text size="sm" c={judge.refused ? "red" : "dimmed"}>
       {judge.refused
         ? `This judge is refused. ${judge.refused}`
-        : `Bias of this judge: position ${judge.position}, after both orders ${judge.corrected}, length ${judge.length}, own responses ${judge.family} points. ${Math.round(judge.accuracy * 100)} % of the known pairs decided correctly.`}
+        : `Judge bias in points: position ${judge.position} (${judge.corrected} when both orders are judged), length ${judge.length}, own responses ${judge.family}. Accuracy on pairs with a known winner: ${Math.round(judge.accuracy * 100)} %.`}
     </Text>
   );
 }

@@ -3,7 +3,7 @@ const reasons: Record<string, string> = {
   provider_unavailable: "The identity provider cannot be reached. Try again in a few seconds.",
   expired: "The sign-in took too long, or the browser does not accept cookies. Try again.",
   state_mismatch: "The response belongs to another sign-in. Start the sign-in in this tab again.",
-  denied: "The identity provider did not grant the sign-in.",
+  denied: "The identity provider denied the sign-in.",
   provider_error: "The identity provider returned an error. The operator can find it in the audit log.",
   code_rejected: "The identity provider rejected the sign-in code. Try again.",
   token_invalid: "The identity provider returned a token that is not valid for this gateway.",

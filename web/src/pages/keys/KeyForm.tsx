@@ -278,7 +278,7 @@ function SessionFields({ draft, onChange, problems }: Props) {
       />
       <Group grow align="flex-start">
         <NumberInput
-          label="Requests per session and minute"
+          label="Requests per session per minute"
           min={0}
           allowDecimal={false}
           thousandSeparator=","

@@ -25,11 +25,7 @@ export function LearnedSection() {
   const [resetting, setResetting] = useState(false);
   if (error) {
     return (
-      <ErrorPanel
-        what="Could not load what the router learned"
-        error={error}
-        onRetry={() => void refetch()}
-      />
+      <ErrorPanel what="Could not load the learned abilities" error={error} onRetry={() => void refetch()} />
     );
   }
   if (!data) {
@@ -138,7 +134,7 @@ function Trust({ rows }: { rows: Schema["SignalTrust"][] }) {
         <Table.Thead>
           <Table.Tr>
             <Table.Th>Signal</Table.Th>
-            {["Requests with a verdict", "Bad with the signal", "Bad without"].map((heading) => (
+            {["Requests with a verdict", "Bad with signal", "Bad without signal"].map((heading) => (
               <Table.Th key={heading} ta="right">
                 {heading}
               </Table.Th>
@@ -177,7 +173,7 @@ function Reset({ state, onClose }: { state: State; onClose: () => void }) {
   return (
     <ConfirmDialog
       opened
-      title="Reset what the router learned"
+      title="Reset the learned abilities"
       action="Reset"
       pending={reset.isPending}
       error={reset.error && <ErrorPanel what="Could not reset" error={reset.error} />}

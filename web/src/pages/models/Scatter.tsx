@@ -58,7 +58,7 @@ export function Scatter({ models, tasks }: Props) {
             allowDeselect={false}
             value={task}
             data={[
-              { value: "", label: "All kinds of task" },
+              { value: "", label: "All tasks" },
               ...tasks.map((value) => ({ value, label: taskLabel(value) })),
             ]}
             onChange={(value) => setTask(value ?? "")}

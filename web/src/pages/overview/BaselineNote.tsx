@@ -16,7 +16,7 @@ export function BaselineNote() {
   }
   return (
     <>
-      Unless a request names a model, savings are against the most expensive candidate
+      Unless a request names a model, savings are measured against the most expensive candidate
       {may("manage_workspace") ? (
         <>
           ;{" "}

@@ -423,7 +423,7 @@ function Notes({ start, problem, unedited, earlier, onRemoveEarlier }: NotesProp
     after > 0 &&
       (unedited
         ? `Includes ${plural(after, "message")} after the prompt, such as tool results.`
-        : `The ${plural(after, "message")} after the prompt, such as tool results, are not sent with the edited prompt.`),
+        : `The edited prompt is sent without the ${plural(after, "message")} after it, such as tool results.`),
     settings.length > 0 && `Also sends the stored ${settings.join(", ")}.`,
     start?.redacted && "The stored text is redacted. Models receive the redacted text.",
   ].filter((note) => typeof note === "string");

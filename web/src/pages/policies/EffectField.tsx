@@ -238,7 +238,7 @@ function SessionBudget({ label, error, budget, onChange }: SessionBudgetProps) {
         <NumberInput
           size="xs"
           mt="xs"
-          label="From percent spent"
+          label="Starting at percent spent"
           min={1}
           max={99}
           allowDecimal={false}

@@ -16,7 +16,7 @@ const checks = [
   { name: "schema", label: "JSON matches the schema of the request" },
   { name: "tools", label: "Tool calls are valid" },
   { name: "code", label: "Code blocks parse (JSON, Go)" },
-  { name: "hook", label: "A hook gives a sufficient score" },
+  { name: "hook", label: "A hook returns a sufficient score" },
 ] as const;
 
 /** The fields of the effect that checks responses before they are served. */

@@ -20,7 +20,7 @@ it("adds and removes checks in the order of the YAML field", () => {
     hook: "https://a.example",
     threshold: 0.7,
   });
-  fireEvent.click(screen.getByLabelText("A hook gives a sufficient score"));
+  fireEvent.click(screen.getByLabelText("A hook returns a sufficient score"));
   expect(change).toHaveBeenLastCalledWith({ checks: ["tools"] });
   fireEvent.click(screen.getByLabelText(/Also check streams/));
   expect(change.mock.lastCall?.[0]).toMatchObject({ streams: false });

@@ -93,7 +93,7 @@ export function IntervalChart({ days }: { days: Schema["QualityPoint"][] }) {
           </Table.Tbody>
         </Table>
       }
-      note="The interval is valid at any time, no matter how often you look at it."
+      note="The interval stays valid no matter how often you check it."
     />
   );
 }

@@ -205,7 +205,7 @@ function Tiles({ proof }: { proof: Proof }) {
       <Figure label="Cost of the comparison" value={<Money amount={cost} why="Comparison is off." />}>
         {net !== null && (
           <>
-            Saved after this cost <Money amount={net} />
+            Savings minus this cost: <Money amount={net} />
           </>
         )}
       </Figure>

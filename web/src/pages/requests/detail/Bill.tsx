@@ -137,7 +137,7 @@ export function usageNote(request: Pick<Detail, "usage_flag" | "tokens">): strin
 /** Names the fees that the total does not include. */
 export function excludedNote(bill: Pick<Schema["BillView"], "excluded"> | undefined): string {
   const unpriced: Record<string, string> = {
-    web_search: "The fee of the web searches is not included, because no price per search is known. ",
+    web_search: "Web search fees are not included, because their price is unknown. ",
     input_audio: "The audio input is not included, because its price is unknown. ",
     output_audio: "The audio output is not included, because its price is unknown. ",
     transcription: "The transcriptions are not included, because their price is unknown. ",
