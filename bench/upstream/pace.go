@@ -28,7 +28,7 @@ func (p Pace) String() string {
 	return fmt.Sprintf("%c%d %d %d %s%[1]c ", mark, p.First, p.Gap, p.Chunks, format)
 }
 
-// wish collects the pace of a request from the parts of its body.
+// wish extracts the pace from a request body that arrives in parts.
 type wish struct {
 	text []byte // text between the marks so far
 	open bool   // whether the second mark is missing
