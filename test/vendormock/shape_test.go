@@ -27,7 +27,7 @@ func TestShapesReferToExistingShapes(t *testing.T) {
 	}
 }
 
-// bases returns the names of other shapes in a type.
+// bases returns the names of the shapes that the types refer to.
 func bases(types []typ) []string {
 	var list []string
 	for _, t := range types {

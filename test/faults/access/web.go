@@ -60,7 +60,8 @@ func Sessions(t *testing.T, _ scenario.Size) string {
 	return fmt.Sprintf("5 sessions ended within %s, a live view received %d requests after that; %d cross-site changes rejected, 0 by GET", ended.Round(time.Millisecond), told, refused)
 }
 
-// watch sends requests and counts those that a live view of an ended session still receives a second later.
+// watch sends requests more than a second after a session ended. It returns how many of them the session's live view still
+// received.
 func watch(t *testing.T, g *harness.Gateway, p scenario.Person, watching *http.Response) int {
 	t.Helper()
 	k := p.Key(t).Text

@@ -164,7 +164,7 @@ func (e Events) Text() string {
 	return b.String()
 }
 
-// Warm sends requests, so that the share of traffic that may be retries is large enough for a case.
+// Warm sends successful requests. They raise the number of retries that the retry budget allows.
 func Warm(t testing.TB, g *harness.Gateway, key, model string, n int) {
 	t.Helper()
 	Together(8, n, func(int) {

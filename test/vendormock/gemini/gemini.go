@@ -152,7 +152,8 @@ func (g *gemini) Check(v *vendormock.Request) *vendormock.Rejection {
 	return nil
 }
 
-// checkShape reports problems like the vendor's JSON parser, with all unknown members together.
+// checkShape rejects requests with unknown or mistyped members. Like the vendor's JSON parser, it reports all problems in one
+// error.
 func (g *gemini) checkShape(v *vendormock.Request, name string) *vendormock.Rejection {
 	found := g.shapes.Check(name, v.Document)
 	if len(found) == 0 && name == "request" {
