@@ -62,7 +62,7 @@ func TestSessionOfAFormIsChecked(t *testing.T) {
 	}
 }
 
-// A provider whose parser is more tolerant must not read another model than the gateway.
+// A provider with a more tolerant parser could otherwise read a different model name than the gateway.
 func TestAmbiguousFormsAreRejected(t *testing.T) {
 	t.Parallel()
 	for name, header := range map[string]string{

@@ -190,7 +190,8 @@ func (p *deltaReader) addUsage(v rawjson.Value) {
 	}
 }
 
-// end yields the finish reason. A response whose only call contains the response itself has no calls.
+// end emits the finish reason. If the only tool call was the schema tool, whose arguments became the text, it emits "stop" instead
+// of "tool_calls".
 func (p *deltaReader) end() {
 	p.ended = true
 	for _, index := range slices.Sorted(maps.Keys(p.blocks)) {

@@ -128,7 +128,7 @@ func (r *requestReader) partList(o *object, key []byte) string {
 
 // add adds the parts of an item to the conversation. A turn of the model comes in several items and becomes one message.
 func (r *requestReader) add(role llm.Role, c content) {
-	// A text after a message that has a text and no call begins another message.
+	// If the current message has text and no tool call, further text begins a new message.
 	again := c.speaks && r.hasText && !r.hasCall
 	if role == llm.Assistant && r.last == role && !again {
 		r.hasText, r.hasCall = r.hasText || c.speaks, r.hasCall || c.calls

@@ -47,7 +47,7 @@ func answered(events iter.Seq2[llm.Event, error]) (all []llm.Event, err error) {
 
 var dated = Format{Now: func() time.Time { return time.Unix(1700000000, 5) }}
 
-// answers are responses as deltas; the golden files have them in the format.
+// answers are test responses as deltas. The golden files contain the encoded form.
 var answers = map[string]struct {
 	more   string // members of the request
 	pieces []llm.Delta
@@ -195,7 +195,7 @@ func TestStreamEventsAddUp(t *testing.T) {
 	}
 }
 
-// Clients send signatures back, and the provider gets its own.
+// TestSignaturesRoundTrip checks that signatures and their providers are decoded from a response that a client sends back.
 func TestSignaturesRoundTrip(t *testing.T) {
 	t.Parallel()
 	tc := answers["thinking_and_calls"]

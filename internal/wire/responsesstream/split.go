@@ -56,7 +56,7 @@ type member struct {
 	value []byte // JSON
 }
 
-// with returns the members and some more.
+// with returns the concatenation of at and more.
 func with(at []member, more ...member) []member { return slices.Concat(at, more) }
 
 func text(name, value string) member { return member{name, rawjson.AppendString(nil, value)} }
