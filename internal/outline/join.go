@@ -13,8 +13,8 @@ const (
 // Gone is the text, a JSON string, that a joined body has in place of a part that is not stored any more.
 const Gone = `"[deleted: this part of the request is not stored]"`
 
-// Join restores a body. find returns the content of a part. The text Gone replaces every part that find does not have; gone is their
-// number.
+// Join restores a body. find returns the content of a part. Each part that find does not return is replaced by the text Gone; gone
+// is the number of replaced parts.
 func Join(outline []byte, find func(Address) ([]byte, bool)) (body []byte, gone int, err error) {
 	j := joiner{find: find}
 	err = j.join(outline, 0)

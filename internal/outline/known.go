@@ -27,7 +27,7 @@ func NewKnown() *Known {
 	return &Known{limit: knownLimit, recent: map[stored]struct{}{}, older: map[stored]struct{}{}}
 }
 
-// Of returns a function that reports whether a part of a day is known.
+// Of returns a function that reports whether a part is known to be stored on the given day.
 func (k *Known) Of(day int64) func(Address) bool {
 	return func(a Address) bool {
 		k.mu.Lock()

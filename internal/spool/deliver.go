@@ -376,7 +376,7 @@ func (s *Spool) Settle(ctx context.Context, limit time.Duration) {
 	_ = s.await(ctx, &s.backlog.reading) // entries that are not delivered are missing from the result
 }
 
-// await waits until everything written so far is delivered, and counts itself in waiters meanwhile.
+// await waits until all entries written so far are delivered. It increments waiters while it waits.
 func (s *Spool) await(ctx context.Context, waiters *int) error {
 	s.mu.Lock()
 	target := s.disk.end()

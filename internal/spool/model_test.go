@@ -160,7 +160,7 @@ func (m *spoolModel) check(t *rapid.T) {
 	}
 }
 
-// A power cut at any moment keeps everything that is older than a second, or everything acknowledged when strict.
+// TestPowerCut checks that a power cut loses only entries of the last second. In strict mode it loses no acknowledged entry.
 func TestPowerCut(t *testing.T) {
 	t.Parallel()
 	for _, strict := range []bool{false, true} {

@@ -2,8 +2,8 @@ package spool
 
 import "fairlead.dev/internal/requestlog"
 
-// manyCandidates is the number of candidates from which they are not kept in memory but read from disk. They would use most of the
-// memory of an entry, and most readers do not need them.
+// manyCandidates is the number of candidates from which an entry keeps them only on disk. Long lists would use most of the memory
+// of an entry, and most readers do not need them.
 const manyCandidates = 32
 
 // recentBytes limits the estimated memory of entries that are kept for delivery. Decoding them from disk would slow down delivery

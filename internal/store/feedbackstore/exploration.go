@@ -10,8 +10,8 @@ import (
 	"fairlead.dev/internal/store/sqldb"
 )
 
-// SyncExploration adds the trials of a replica to the trials of the workspace and replaces the claim of the replica. Replicas take
-// turns, because each of them first changes the row of the workspace.
+// SyncExploration adds the replica's trials to the totals of the workspace and replaces the replica's claim. The first statement
+// locks the exploration row of the workspace, which serializes the replicas.
 func (s *Store) SyncExploration(ctx context.Context, c feedback.Claim) (total feedback.Exploration, granted money.Amount, err error) {
 	err = s.db.InTx(ctx, func(tx *sql.Tx) error {
 		// The workspace may have been deleted.

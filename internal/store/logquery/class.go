@@ -2,8 +2,8 @@ package logquery
 
 import "math/bits"
 
-// Class is a coarse logarithm: a class spans a factor of four, and a greater number never has a smaller class. Indexes on
-// costs and latencies use it to stay in order of ids within a class.
+// Class returns a coarse logarithm of n. Each class spans a factor of four, and Class is monotonic. Indexes on costs and latencies
+// use the class instead of the exact value, so that rows of the same class are ordered by ID.
 func Class(n int64) int64 {
 	if n < 0 {
 		return -int64(bits.Len64(uint64(-n))+1) / 2

@@ -73,7 +73,8 @@ type day struct {
 	rest requestlog.Sums // sums of groups that were dropped
 }
 
-// encode returns the stored form of a day without compression: the rest, the values, every figure as a column, and the histograms.
+// encode returns the uncompressed form of a day: the sums of the dropped groups, the group names, one column per figure, and the
+// histograms.
 func (d *day) encode() []byte {
 	slices.SortFunc(d.groups, func(a, b *group) int { return cmp.Or(strings.Compare(a.by, b.by), strings.Compare(a.then, b.then)) })
 	var names [2]dictionary
