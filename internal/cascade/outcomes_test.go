@@ -35,7 +35,7 @@ type outcome struct {
 // passes reports whether the response of a model passes the check.
 func (o *outcome) passes(model string) bool { return o.Scores[model] >= 0.5 }
 
-// result is the use of a strategy over all prompts.
+// result is the outcome of one strategy over all prompts.
 type result struct {
 	passed int
 	cost   float64

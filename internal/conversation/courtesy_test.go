@@ -44,7 +44,7 @@ func TestPoliteFramesAreRemoved(t *testing.T) {
 	}
 }
 
-// Clauses that only resemble polite ones belong to the task.
+// Only polite phrases are removed. Similar clauses are part of the task and stay.
 func TestTasksKeepClausesLikeCourtesy(t *testing.T) {
 	t.Parallel()
 	for _, task := range []string{

@@ -10,7 +10,7 @@ type phraseSet struct {
 // startBits is the number of bits of a start: five for each of three bytes, so that ASCII letters differ.
 const startBits = 15
 
-// nextStart returns a hash of the last three bytes in lower case, from the hash up to the byte before c.
+// nextStart adds c to a rolling hash of the last three bytes. Letter case is ignored.
 func nextStart(start uint16, c byte) uint16 {
 	return (start<<5 ^ uint16(folded[c])) & (1<<startBits - 1)
 }

@@ -50,7 +50,7 @@ func Measure(ctx context.Context, ask Ask) (Bias, error) {
 		own = append(own, p)
 		return nil
 	}); err != nil {
-		return Bias{}, fmt.Errorf("ask for own responses: %w", err)
+		return Bias{}, fmt.Errorf("generate the judge's own responses: %w", err)
 	}
 	pairs = append(pairs, own...)
 	var t tally

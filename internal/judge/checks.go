@@ -262,7 +262,7 @@ func normalize(text string) string {
 	return strings.TrimRightFunc(strings.Trim(text, "*`\"'"), func(r rune) bool { return r == '.' || r == '!' || unicode.IsSpace(r) })
 }
 
-// parseNumber returns a text that is a number, without separators of thousands. It reports false for any other text.
+// parseNumber removes thousands separators from a number. It reports false if text is not a decimal number.
 func parseNumber(text string) (plain string, ok bool) {
 	plain = strings.ReplaceAll(text, ",", "")
 	_, ok = new(big.Rat).SetString(plain)

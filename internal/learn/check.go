@@ -21,8 +21,8 @@ const (
 	minGain    = 2.326
 )
 
-// check predicts the outcomes of the second half, in three parts, each from all outcomes before it. The first half does not count, so that
-// abilities that were right before a change are withdrawn soon after it.
+// check compares the learned with the static predictions on the second half of the outcomes. It predicts each of three parts from
+// all earlier outcomes. Only the second half counts, so that learned abilities are dropped soon after a model changes.
 func (f *fitter) check(outcomes []Outcome) Check {
 	var c Check
 	var sum, squares float64

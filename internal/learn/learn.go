@@ -259,7 +259,7 @@ func (l labels) compare(x *Outcome, models map[string]*Model) {
 	l.add(x.Other, x.Task, ability.Label{Skills: x.Skills, Score: q - gap/2, Weight: x.Weight, Loose: true})
 }
 
-// update fits the ability to the labels, and then the change by task to the remaining deviations.
+// update fits the ability to all labels. It then fits a shift for each task to the remaining error.
 func (m *Model) update(list []taskLabel) {
 	plain := make([]ability.Label, len(list))
 	byTask := map[predict.Task][]ability.Label{}

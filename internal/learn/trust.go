@@ -107,8 +107,9 @@ func trustOf(name string, with, without mean) Trust {
 	return t
 }
 
-// signalLabels returns the labels of requests with trusted signals and of quiet requests. A label is the static probability after the
-// evidence of all signals, so that signals as frequent as expected change nothing on average.
+// signalLabels returns labels for requests with trusted signals and for requests without signals. A label is the static
+// probability, updated with the evidence of all signals. Signals that occur as often as expected therefore do not change the
+// abilities on average.
 func (f *fitter) signalLabels(outcomes []Outcome) labels {
 	quiet, weight := 0.0, 0.0
 	trusted := map[string]*Trust{}

@@ -95,7 +95,7 @@ func (f *file) validate() error {
 	}
 	for _, family := range f.Heads {
 		if family < 0 || family >= len(f.Families) {
-			return fmt.Errorf("%w: a head has unknown family %d", errArtefact, family)
+			return fmt.Errorf("%w: an output head refers to unknown family %d", errArtefact, family)
 		}
 	}
 	return nil

@@ -12,9 +12,8 @@ type Outlook struct {
 	Gap     time.Duration // time since the previous turn
 }
 
-// outlook returns the outlook of a conversation with the given number of earlier turns. After a first turn no other turn is
-// expected, because most prompts are sent once and a mark would make them more expensive. After k turns that were followed by
-// another one, the probability is (k+1)/(k+2).
+// outlook estimates whether another turn follows, given the number of earlier turns. After k follow-up turns the probability is
+// (k+1)/(k+2). For a first turn it is zero: most prompts are sent once, and a cache mark would make them more expensive.
 func outlook(turns int, gap time.Duration) Outlook {
 	if turns == 0 {
 		return Outlook{}

@@ -47,8 +47,9 @@ func escalation(t *conversation.Trouble) int {
 	return MaxEscalation
 }
 
-// adjusted returns the objective after the effects of the conversation and the escalation step. Callers that ask for the
-// cheapest, the best or the fastest model keep their objective, and an objective of a policy applies to housekeeping too.
+// adjusted returns the objective of a request after escalation, and the escalation step. Housekeeping requests get the cheapest
+// trade-off unless the caller asks for the best model or a policy sets the objective. Requests for the cheapest or the fastest
+// model are not escalated.
 func (r *rules) adjusted(in *Input) (o Objective, step int) {
 	o = in.Objective
 	if r.Objective.IsSet() {

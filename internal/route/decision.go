@@ -251,8 +251,8 @@ type Caller struct {
 	Tags      map[string]string   `json:"tags,omitempty"`
 }
 
-// Exploration holds the random draws for trying other models. If Draw is below Explore, a model is selected at random. With a Trial,
-// Explore is a share of the spending.
+// Exploration contains the random draws for trying other models. A model is selected at random if Draw is below Explore. With a
+// Trial, Explore limits the share of the spending instead of the share of requests.
 type Exploration struct {
 	Explore float64  `json:"explore,omitempty"`
 	Draw    float64  `json:"draw,omitempty"`
