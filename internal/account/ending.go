@@ -17,7 +17,7 @@ type Ending struct {
 func (e Ending) Message() (string, error) {
 	text, err := json.Marshal(e)
 	if err != nil {
-		return "", fmt.Errorf("encode the ending of a key: %w", err)
+		return "", fmt.Errorf("encode key revocation: %w", err)
 	}
 	return string(text), nil
 }
@@ -26,10 +26,10 @@ func (e Ending) Message() (string, error) {
 func ParseEnding(message string) (Ending, error) {
 	var e Ending
 	if err := json.Unmarshal([]byte(message), &e); err != nil {
-		return Ending{}, fmt.Errorf("decode the ending of a key: %w", err)
+		return Ending{}, fmt.Errorf("decode key revocation: %w", err)
 	}
 	if e.KeyID == "" {
-		return Ending{}, fmt.Errorf("decode the ending of a key: missing key ID")
+		return Ending{}, fmt.Errorf("decode key revocation: missing key ID")
 	}
 	return e, nil
 }

@@ -190,7 +190,7 @@ func (s *Service) Begin(ctx context.Context, a account.Account, gateway string) 
 func (s *Service) Confirm(ctx context.Context, accountID, code string) ([]string, error) {
 	f, err := s.store.FactorOf(ctx, accountID)
 	if errors.Is(err, account.ErrNotFound) || err == nil && (len(f.Sealed) == 0 || !f.ConfirmedAt.IsZero()) {
-		return nil, &llm.Error{Kind: llm.Conflict, Message: "No setup of two-factor authentication is in progress. Start it again."}
+		return nil, &llm.Error{Kind: llm.Conflict, Message: "Two-factor setup is not in progress. Start it again."}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read a second factor: %w", err)

@@ -38,7 +38,7 @@ func (x *endings) of(k *account.Key, position int) (account.Ending, bool) {
 	return e, ok && (e.Before.IsZero() || k.Secrets[position].CreatedAt.Before(e.Before))
 }
 
-// knows reports whether the stored ending of a key was already received from another replica.
+// knows reports whether another replica already sent the stored revocation of k.
 func (x *endings) knows(k *account.Key) bool {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -47,7 +47,7 @@ func (x *endings) knows(k *account.Key) bool {
 	return ok && ended && reported.Before.Equal(stored.Before)
 }
 
-// drop removes the ending of a key once it is in the store.
+// drop removes the revocation of k after the store contains it.
 func (x *endings) drop(k *account.Key) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

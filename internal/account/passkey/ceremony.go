@@ -234,7 +234,7 @@ func staleAdd(cause error) error {
 }
 
 func invalidAdd(cause error) error {
-	return &llm.Error{Kind: llm.InvalidRequest, Message: "The response of the browser does not match the request. Start again.", Param: "response", Err: cause}
+	return &llm.Error{Kind: llm.InvalidRequest, Message: "The browser's response does not match the request. Start again.", Param: "response", Err: cause}
 }
 
 // BeginSignIn asks the browser for any passkey of this gateway.
