@@ -44,7 +44,7 @@ func failure(req *http.Request, err error) error {
 	case errors.As(err, new(*net.OpError)):
 		e.Message = fmt.Sprintf("The provider at %s could not be reached.", host)
 	default:
-		e.Message = fmt.Sprintf("The response of the provider at %s is not HTTP, or its headers are too large.", host)
+		e.Message = fmt.Sprintf("The provider at %s sent a response that is not HTTP, or its headers are too large.", host)
 	}
 	return e
 }

@@ -38,7 +38,7 @@ func checking(t *testing.T, verify string, hook hookFunc) func(*kit) {
 	}
 }
 
-// parsedPolicies returns a policy and one that excludes beta.
+// parsedPolicies returns two policies: first, and one that excludes the provider beta.
 func parsedPolicies(t *testing.T, first string) gateway.Policies {
 	t.Helper()
 	set, problems := policy.Parse("workspace", []byte("policies: ["+first+", {name: one, exclude: {providers: [beta]}}]"), policy.Inventory{AllowUnknown: true})

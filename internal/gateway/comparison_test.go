@@ -33,7 +33,7 @@ func TestUniformHashDependsOnlyOnTheRequestID(t *testing.T) {
 	}
 }
 
-// TestComparedShareFollowsTheHash sends requests and checks that exactly those with a draw in the range of the share are offered.
+// TestComparedShareFollowsTheHash checks that exactly the requests whose hash is below the share are offered for comparison.
 func TestComparedShareFollowsTheHash(t *testing.T) {
 	t.Parallel()
 	chosen := make(offered, 100)

@@ -79,7 +79,7 @@ func processTime(b *testing.B) time.Duration {
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
-// responsesAsker is asker for the Responses format. The events have the members that OpenAI sends.
+// responsesAsker is like asker but uses the Responses format. The events have the members that OpenAI sends.
 func responsesAsker(t testing.TB, stream bool) func() {
 	t.Helper()
 	text := "Aye."

@@ -89,7 +89,7 @@ func Reject(r Rejection, wait time.Duration) *llm.Error {
 	var e *llm.Error
 	switch r.Name {
 	case Concurrent:
-		e = llm.Errorf(llm.RateLimited, "This key may have %d concurrent requests and has %d. Wait for a request to finish, or raise the limit in API key settings.", r.Limit, r.Used)
+		e = llm.Errorf(llm.RateLimited, "This key is at its limit of %d concurrent requests (%d running). Wait for a request to finish, or raise the limit in API key settings.", r.Limit, r.Used)
 	case TokensPerMinute:
 		e = llm.Errorf(llm.RateLimited, "This key may use %d tokens a minute and has used %d. Retry in %s, or raise the limit in API key settings.", r.Limit, r.Used, inSeconds(seconds))
 	default:

@@ -153,7 +153,7 @@ func headerFlag(h http.Header, name string, fallback bool) (bool, error) {
 			return false, nil
 		}
 	}
-	e := llm.Errorf(llm.InvalidRequest, "Header %s must be true or false, once.", name)
+	e := llm.Errorf(llm.InvalidRequest, "Send the header %s once, with the value true or false.", name)
 	e.Param = name
 	return fallback, e
 }

@@ -30,7 +30,7 @@ func ReadHeader(h http.Header) (Header, error) {
 			return v, nil
 		}
 	}
-	e := llm.Errorf(llm.InvalidRequest, "Header X-Fairlead-Cache must be on, off or refresh, once.")
+	e := llm.Errorf(llm.InvalidRequest, "Send the header X-Fairlead-Cache once, with the value on, off or refresh.")
 	e.Param = "X-Fairlead-Cache"
 	return HeaderUnset, e
 }
