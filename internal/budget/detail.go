@@ -84,8 +84,8 @@ func stepOf(k Kind, span time.Duration) time.Duration {
 	return 24 * time.Hour
 }
 
-// history returns the total that was spent at the end of each interval. It ends with the current total of the ledger. Figures of an
-// owner are summed by the hour, so a period that does not begin with a full hour of UTC begins up to an hour early.
+// history returns the cumulative spending at the end of each interval. The last value is the current total of the ledger. Charges
+// are summed per UTC hour or day, so the first interval can include spending from before the period.
 func (s *Service) history(ctx context.Context, workspaceID string, d *Detail, now time.Time) ([]Charge, error) {
 	if d.Start.IsZero() {
 		d.Start = d.since

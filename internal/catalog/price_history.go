@@ -47,7 +47,7 @@ func ReadPriceHistory(text []byte) (*PriceHistory, error) {
 		return nil, fmt.Errorf("decode price history: %w", err)
 	}
 	if b.Version != historyVersion {
-		return nil, fmt.Errorf("decode price history: unsupported version of the price history: %d", b.Version)
+		return nil, fmt.Errorf("decode price history: unsupported version %d", b.Version)
 	}
 	for i := range b.Listings {
 		if err := b.Listings[i].validate(); err != nil {

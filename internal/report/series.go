@@ -16,16 +16,16 @@ type Series struct {
 	Bins     []Bin
 }
 
-// Bin is the figures of a span of time.
+// Bin contains the figures of one time interval.
 type Bin struct {
 	Start  time.Time
 	Total  requestlog.Figures
 	Groups []requestlog.Figures // in the order of Series.Groups
 }
 
-// Series answers a query for each part of its range, without the second level. Every bin is read on its own, so its width limits the
-// number of bins to about a hundred. Days begin at midnight of the zone if one dimension of the overview's roll-ups answers the query,
-// otherwise at midnight of UTC, like the sums of the other roll-ups.
+// Series runs a query for each bin of its range. It ignores the second grouping level. Each bin needs its own query, so the bin
+// width is chosen to get at most about a hundred bins. Daily bins begin at midnight in zone if the overview's roll-ups can answer
+// the query with one dimension. Otherwise they begin at midnight UTC, like the other roll-ups.
 func (s *Source) Series(ctx context.Context, q Query, zone *time.Location, now time.Time) (*Series, error) {
 	q.Then = ""
 	whole, err := s.Run(ctx, q, now)

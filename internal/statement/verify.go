@@ -26,8 +26,8 @@ func (d Difference) String() string {
 // absent is shown for a figure that is missing in the statement or in the log.
 const absent = "absent"
 
-// Verify recomputes a statement from the log and returns the differences. The first ones are those of the statement's own checksum and of
-// the page around it, if the file was changed.
+// Verify recomputes a statement from the log and returns the differences. If the file was edited, the first differences are the
+// checksum of the statement and the HTML page.
 func Verify(ctx context.Context, sources Sources, s *Statement) ([]Difference, error) {
 	var list []Difference
 	if sum := s.sum(); sum != s.Checksum {

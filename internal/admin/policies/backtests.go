@@ -33,7 +33,7 @@ type BacktestVendor struct {
 	Models []string `json:"models,omitempty" maxItems:"50" doc:"Models of the vendor. Defaults to all models of the catalog."`
 }
 
-// Candidates returns targets as they would be with other providers.
+// Candidates builds snapshots that include providers that are not connected yet.
 type Candidates interface {
 	// WithCandidates returns the connected targets and the targets of the candidates. No provider is called. It returns an
 	// *llm.Error with Param for an unknown vendor or model.

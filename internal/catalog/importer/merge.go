@@ -81,7 +81,7 @@ func same(a, b *catalog.Price) bool {
 	return alike
 }
 
-// largestFactor returns the largest factor between two rates that both prices state explicitly.
+// largestFactor returns the largest ratio between corresponding rates of two prices. It compares only rates that both prices state.
 func largestFactor(a, b *catalog.Price) float64 {
 	most := 1.0
 	pairs(a, b, func(x, y money.Rate, stated bool) {

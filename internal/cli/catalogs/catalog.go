@@ -155,7 +155,7 @@ limits of the configuration apply.`,
 			}
 			b, err := catalogfile.Check(args[0], source, active, c.Now())
 			if err != nil {
-				return fmt.Errorf("a server would reject %s: %w", cli.Clean(args[0]), err)
+				return fmt.Errorf("the gateway would reject %s: %w", cli.Clean(args[0]), err)
 			}
 			c.Infof(o, "acceptable")
 			return show(c, o, b, args[0])

@@ -112,7 +112,7 @@ func (p *entryPage) saving(e *requestlog.Entry) {
 		for _, class := range b.Excluded {
 			switch class {
 			case catalog.WebSearch:
-				p.Field("", "The fee of the web searches is not included: no price per search is known for "+e.Model+" at "+e.Provider+".")
+				p.Field("", "Web search fees are not included: no price per search is known for "+e.Model+" at "+e.Provider+".")
 			case bill.AudioInput:
 				p.Field("", "The audio input is not included: no price is known for "+e.Provider+".")
 			case bill.AudioOutput:
