@@ -179,7 +179,7 @@ func TestFirstReplicaAfterAnOutageWaitsForTheOthers(t *testing.T) {
 	}
 }
 
-// Many calls wait for few slots. If Redis stops responding, the wait for a slot and the call together stay within two budgets.
+// If Redis stops responding, a call ends within twice its time budget, including the wait for a slot.
 func TestCallTimeIncludesWaitingForASlot(t *testing.T) {
 	t.Parallel()
 	server := redistest.Own(t)

@@ -63,7 +63,7 @@ const (
 )
 
 const (
-	// chunkSize is the size in which a long message of a client is passed on.
+	// chunkSize is the size of the chunks in which a long client message is forwarded.
 	chunkSize = 32 << 10
 	// keptBuffer is the largest buffer that is kept for the next message.
 	keptBuffer = 64 << 10

@@ -28,7 +28,7 @@ const (
 	entryOverhead  = 256       // memory of an entry in addition to its text
 )
 
-// Call is the reasoning before a tool call.
+// Call is a tool call with the reasoning that preceded it.
 type Call struct {
 	ID        string         `json:"-"`
 	Name      string         `json:"n"`

@@ -305,8 +305,7 @@ func prepareSlowBatches(t *testing.T, r *Filter, batches int) (took time.Duratio
 	return took, quick
 }
 
-// generous is far longer than the allowed time, because the machine may be busy, and far shorter than the minutes that the rules
-// would take.
+// generous is an upper bound for a busy machine. Without the time limit, the rules would run for minutes.
 const generous = 30 * time.Second
 
 func TestSlowRulesDoNotKeepTheTextsOfOthersFromTheLog(t *testing.T) {

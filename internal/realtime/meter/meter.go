@@ -107,7 +107,8 @@ func (m *Meter) Response(ctx context.Context, u *llm.Usage) error {
 	return nil
 }
 
-// settle charges a cost to the budgets. A response can end after the session has lost its hold: its cost has been incurred.
+// settle charges a cost to the budgets. The first call settles the hold. Later costs are charged directly, because a response can
+// end after its hold was settled.
 func (m *Meter) settle(ctx context.Context, cost money.Amount) {
 	switch {
 	case !m.settled:
