@@ -6,8 +6,9 @@ cd "$(dirname "$0")/.."
 
 race=() plain=()
 for package in "$@"; do
-	if find "${package#fairlead.dev/}" -maxdepth 1 -name '*.go' ! -name '*_test.go' \
-		-exec grep -qE '\bgo (func|[a-z]+[.(])|\.Go\(|sync\.(RW)?Mutex|sync\.Map|\batomic\.[A-Z]' {} + ; then
+	shared=$(find "${package#fairlead.dev/}" -maxdepth 1 -name '*.go' ! -name '*_test.go' \
+		-exec grep -lE '\bgo (func|[a-z]+[.(])|\.Go\(|sync\.(RW)?Mutex|sync\.Map|\batomic\.[A-Z]' {} + || true)
+	if [ -n "$shared" ]; then
 		race+=("$package")
 	else
 		plain+=("$package")
