@@ -28,7 +28,7 @@ UNIT_PACKAGES = $(shell $(GO) list ./... | grep -Ev '^fairlead.dev/(test|bench)(
 # Tests that measure CPU time, memory or allocations: meaningless under the race detector.
 COST_TESTS := Cost|Memory|Allocates|TimeOfAKeyCheck
 
-.PHONY: help run build web test check quick check-web fmt fmt-check vet lint unit unit-rest costs integration services blackbox fetch ahead deploy-check sdk agents browser screenshots bench bench-quick bench-log faults matrix faults-table soak generate setup release-snapshot release release-install clean
+.PHONY: help run build web test check quick check-web fmt fmt-check vet lint unit unit-rest costs integration services blackbox fetch deploy-check sdk agents browser screenshots bench bench-quick bench-log faults matrix faults-table soak generate setup release-snapshot release release-install clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -46,7 +46,7 @@ web: # build the dashboard if its source is present
 # compute. The black-box tests measure time, so they run alone.
 test: ## run everything that CI runs
 	@scripts/lanes.sh 'fmt-check lint unit-rest costs' 'setup check-web fetch build browser'
-	@scripts/lanes.sh services 'ahead sdk deploy-check'
+	@scripts/lanes.sh 'services deploy-check' sdk
 	@scripts/lanes.sh blackbox
 
 fetch: # download the modules and packages of later steps
@@ -54,11 +54,6 @@ fetch: # download the modules and packages of later steps
 	cd test && GOWORK=off $(GO) mod download
 	test/sdk/setup.sh
 	cd test/browser && . ./setup.sh
-
-# nice: the tests that run in parallel have priority.
-ahead: $(HELM) # compile tools for later steps
-	cd test/sdk/go && GOWORK=off nice $(GO) build -o /dev/null .
-	cd test && nice $(GO) build -o /dev/null ./sso/dex
 
 quick: ## build, then vet and test the packages changed since main; under a minute, no race detector
 	scripts/quick.sh -skip '$(COST_TESTS)'
