@@ -206,7 +206,7 @@ func TestMissingCollectorDelaysNoRequest(t *testing.T) { //nolint:paralleltest /
 		on, _, _ := start(t, fmt.Sprintf("telemetry: {endpoint: '%s'}", c.endpoint))
 		key, with := measure(t, on)
 		t.Logf("%d requests: p99 %v without telemetry, %v with a %s collector", requests, without, with, c.name)
-		if with > 3*without+50*time.Millisecond {
+		if with > without+time.Second {
 			t.Errorf("p99 is %v with a %s collector and %v without telemetry", with, c.name, without)
 		}
 		if dropped := scenario.Metric(t, on, key, `fairlead_otlp_dropped_spans_total{reason="`+c.reason+`"}`); dropped == 0 {

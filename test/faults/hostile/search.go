@@ -23,7 +23,7 @@ func Searching(t *testing.T, size scenario.Size) string {
 		took, asked, busy, before := searchIn(t, g, size)
 		slowest, n, p99, quiet = max(slowest, took), n+asked, max(p99, busy), max(quiet, before)
 	}
-	if slowest > time.Second {
+	if slowest > size.Limit(time.Second) {
 		t.Errorf("a search took %s", slowest)
 	}
 	return fmt.Sprintf("%d searches in SQLite and PostgreSQL literal, the slowest %s; requests beside them p99 %s (quiet %s)",

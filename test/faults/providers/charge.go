@@ -48,13 +48,13 @@ func FailedCharges(t *testing.T, size scenario.Size) string {
 				t.Errorf("%s: %s", name, scenario.Clip(a.Body))
 			}
 		})
-		released(t, g, reader, k.ID, name)
+		released(t, size, g, reader, k.ID, name)
 		if s := scenario.SpendingOf(t, g, reader, k.ID); scenario.Nano(t, s.Budget.Spent) != 0 {
 			t.Fatalf("%s: nothing was delivered, and %s was charged", name, s.Budget.Spent)
 		}
 	}
 	a := g.Call(t, harness.Request{Key: k.Text, Body: scenario.Chat("cut", scenario.Streaming)})
-	released(t, g, reader, k.ID, "cut")
+	released(t, size, g, reader, k.ID, "cut")
 	entry := g.Entry(t, a.Header.Get("X-Request-Id"))
 	s := scenario.SpendingOf(t, g, reader, k.ID)
 	if entry.Outcome != "partial" || entry.Tokens.Output == 0 || entry.Tokens.Output > 4 || scenario.Nano(t, s.Budget.Spent) != scenario.Nano(t, *entry.Cost) {
@@ -63,12 +63,12 @@ func FailedCharges(t *testing.T, size scenario.Size) string {
 	return fmt.Sprintf("%d classes × %d: nothing held after a second, nothing charged; a cut answer %s", len(names), n, *entry.Cost)
 }
 
-// released waits up to a second until a key holds nothing.
-func released(t *testing.T, g *harness.Gateway, reader, id, what string) {
+// released waits until a key holds nothing, for at most a second in the full form.
+func released(t *testing.T, size scenario.Size, g *harness.Gateway, reader, id, what string) {
 	t.Helper()
 	for began := time.Now(); scenario.Nano(t, scenario.SpendingOf(t, g, reader, id).Budget.Held) != 0; {
-		if time.Since(began) > time.Second {
-			t.Fatalf("%s: %s is still held a second later", what, scenario.SpendingOf(t, g, reader, id).Budget.Held)
+		if time.Since(began) > size.Limit(time.Second) {
+			t.Fatalf("%s: %s is still held", what, scenario.SpendingOf(t, g, reader, id).Budget.Held)
 		}
 		time.Sleep(20 * time.Millisecond) // another process cannot be watched with a fake clock
 	}

@@ -45,7 +45,7 @@ func Revocation(t *testing.T, size scenario.Size) string {
 			t.Errorf("a stream of the revoked key ended with %v", e.Data)
 		}
 	}
-	if refused > time.Second || streams > 10*time.Second {
+	if refused > size.Limit(time.Second) || streams > size.Limit(10*time.Second) {
 		t.Errorf("rejected after %s, streams ended after %s", refused, streams)
 	}
 	if a := g.Call(t, harness.Request{Method: http.MethodGet, Path: "/proxy/v1/models", Key: other.Text}); a.Status != http.StatusOK {

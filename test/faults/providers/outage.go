@@ -63,7 +63,7 @@ func OneDown(t *testing.T, size scenario.Size) string {
 		t.Errorf("two seconds into the outage %d of %d requests still tried the provider", tries, asked)
 	}
 	back := alpha.First(ended)
-	if back.IsZero() || back.Sub(ended) > 5*time.Second+200*time.Millisecond {
+	if back.IsZero() || back.Sub(ended) > size.Limit(5200*time.Millisecond) {
 		t.Fatalf("the provider was tried again at %s, it was well from %s on", back, ended)
 	}
 	firstSecond := alpha.Between(back, back.Add(time.Second))
@@ -174,7 +174,7 @@ func SlowProvider(t *testing.T, size scenario.Size) string {
 	hurried := g.Call(t, harness.Request{Key: k, Body: scenario.Chat("hurried")})
 	ended := time.Since(began)
 	scenario.WantError(t, "a deadline of 5 s", hurried, http.StatusGatewayTimeout, "PROVIDER_TIMEOUT")
-	if ended > 5100*time.Millisecond {
+	if ended > size.Limit(5100*time.Millisecond) {
 		t.Errorf("a deadline of 5 s ended after %s", ended)
 	}
 

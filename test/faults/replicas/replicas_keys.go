@@ -31,7 +31,7 @@ func revocationEverywhere(t *testing.T, size scenario.Size) string {
 		{"Redis alone, rotated", with, true, rotateByAPI},
 	} {
 		refused, ended := c.world.endEverywhere(t, size.Of(2, 20), c.noBase, c.end)
-		if refused > time.Second || ended > 10*time.Second {
+		if refused > size.Limit(time.Second) || ended > size.Limit(10*time.Second) {
 			t.Errorf("%s: rejected after %s, streams ended after %s", c.name, refused, ended)
 		}
 		figures = append(figures, fmt.Sprintf("%s: %s, streams %s", c.name, refused.Round(time.Millisecond), ended.Round(time.Millisecond)))

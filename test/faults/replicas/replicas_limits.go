@@ -117,7 +117,7 @@ func redisKilled(t *testing.T, size scenario.Size) string {
 	if got := flood.of("served"); got > limit*11/10 {
 		t.Errorf("the greedy key got %d, its limit is %d", got, limit)
 	}
-	if back > 5*time.Second {
+	if back > size.Limit(5*time.Second) {
 		t.Errorf("Redis was used again %s after its return", back)
 	}
 	return fmt.Sprintf("0 failures of %d; %d admitted of a limit of %d; in use again after %s", calm.of("served"), flood.of("served"), limit, back.Round(time.Millisecond))
@@ -169,7 +169,7 @@ func redisSlow(t *testing.T, size scenario.Size) string {
 		}
 	}
 	calm, during := scenario.Quantile(normal.took, 0.99), scenario.Quantile(slow.took, 0.99)
-	if during > calm+60*time.Millisecond {
+	if during > size.Limit(calm+60*time.Millisecond) {
 		t.Errorf("p99 is %s with a slow Redis and %s without", during, calm)
 	}
 	if grown > 64<<20 {

@@ -3,6 +3,7 @@ package scenario
 
 import (
 	"testing"
+	"time"
 )
 
 // Size determines how thorough a case is.
@@ -33,3 +34,12 @@ type Case struct {
 // Strict reports whether figures that need an idle machine are compared with their targets. The fast form runs
 // concurrently with other tests, so it only reports the figures.
 func (s Size) Strict() bool { return s == Full }
+
+// Limit returns the limit for a measured time. The fast form adds a second, because other tests use the CPU at the same time: it finds
+// requests that wait for a fault to end, and the full form finds requests that are merely slow.
+func (s Size) Limit(full time.Duration) time.Duration {
+	if s == Full {
+		return full
+	}
+	return full + time.Second
+}

@@ -48,7 +48,7 @@ func StopUnderLoad(t *testing.T, size scenario.Size) string {
 	}
 	g.Stop(t) // exits with 0
 	took := time.Since(signalled)
-	if took > 40*time.Second || unready > time.Second {
+	if took > 40*time.Second || unready > size.Limit(time.Second) {
 		t.Errorf("readyz changed after %s, the process ended after %s", unready, took)
 	}
 

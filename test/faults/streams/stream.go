@@ -115,7 +115,7 @@ func ClientLeaves(t *testing.T, size scenario.Size) string {
 			}
 		}
 	}
-	if slowest > time.Second {
+	if slowest > size.Limit(time.Second) {
 		t.Errorf("the provider's call was closed after %s, want at most 1 s", slowest)
 	}
 	return fmt.Sprintf("provider's call closed within %s", slowest.Round(time.Millisecond))
