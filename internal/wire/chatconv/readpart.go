@@ -107,7 +107,7 @@ func (r *reader) media(url, param string) *llm.Media {
 }
 
 func (r *reader) base64(data, param string) string {
-	clean, ok := standardBase64(data)
+	clean, ok := llm.StandardBase64(data)
 	if !ok {
 		r.Problem(param, "%s must be base64.", param)
 	}

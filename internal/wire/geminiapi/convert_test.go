@@ -75,7 +75,7 @@ func TestConversation(t *testing.T) {
 	body := `{
 		"systemInstruction":{"role":"user","parts":[{"text":"Be brief."}]},
 		"contents":[
-			{"role":"user","parts":[{"text":"Weather in Oslo and Rome?"},{"inlineData":{"mimeType":"image/png","data":"a-_="}},{"fileData":{"mimeType":"application/pdf","fileUri":"https://generativelanguage.googleapis.com/v1beta/files/x"}}]},
+			{"role":"user","parts":[{"text":"Weather in Oslo and Rome?"},{"inlineData":{"mimeType":"image/png","data":"a-8="}},{"fileData":{"mimeType":"application/pdf","fileUri":"https://generativelanguage.googleapis.com/v1beta/files/x"}}]},
 			{"role":"model","parts":[{"text":"hm","thought":true},{"functionCall":{"name":"look","args":{"city":"Oslo"}},"thoughtSignature":"c2ln"},{"functionCall":{"name":"look","args":{"city":"Rome"}}},{"functionCall":{"id":"x9","name":"time"}}]},
 			{"role":"user","parts":[{"functionResponse":{"name":"look","response":{"result":"12"}}},{"functionResponse":{"name":"look","response":{"error":"no such city"}}},{"functionResponse":{"id":"x9","name":"time","response":{"h":1,"m":2}}}]}],
 		"tools":[{"functionDeclarations":[{"name":"look","description":"d","parameters":{"type":"OBJECT","properties":{"city":{"type":"STRING","nullable":true,"enum":["Oslo"]},"days":{"type":"ARRAY","items":{"type":"INTEGER"},"minItems":"1"}},"propertyOrdering":["city"],"required":["city"]}},
@@ -99,7 +99,7 @@ func TestConversation(t *testing.T) {
 			{Role: llm.System, Parts: []llm.Part{text("Be brief.")}},
 			{Role: llm.User, Parts: []llm.Part{
 				text("Weather in Oslo and Rome?"),
-				{Kind: llm.ImagePart, Media: &llm.Media{Type: "image/png", Data: "a+/=", Detail: "low"}},
+				{Kind: llm.ImagePart, Media: &llm.Media{Type: "image/png", Data: "a+8=", Detail: "low"}},
 				{Kind: llm.FilePart, Media: &llm.Media{Type: "application/pdf", FileID: "https://generativelanguage.googleapis.com/v1beta/files/x"}},
 			}},
 			{Role: llm.Assistant, Parts: []llm.Part{

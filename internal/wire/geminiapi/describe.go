@@ -249,12 +249,13 @@ func mediaKind(mimeType string) llm.PartKind {
 	return llm.FilePart
 }
 
-// standardBase64 converts the URL alphabet, in which Google's Python client sends bytes, to the standard one.
+// standardBase64 converts the URL alphabet, in which Google's Python client sends bytes, to the standard one. Data that is not base64 is
+// left to the provider.
 func standardBase64(data string) string {
-	if !strings.ContainsAny(data, "-_") {
-		return data
+	if standard, ok := llm.StandardBase64(data); ok {
+		return standard
 	}
-	return strings.NewReplacer("-", "+", "_", "/").Replace(data)
+	return data
 }
 
 // tools counts declarations as text, because they are part of the prompt.

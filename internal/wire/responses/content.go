@@ -164,16 +164,12 @@ func (r *requestReader) media(param, address string) *llm.Media {
 
 // base64 returns base64 data in the standard alphabet with padding.
 func (r *requestReader) base64(param, data string) string {
-	clean := strings.NewReplacer("-", "+", "_", "/", " ", "", "\n", "", "\r", "", "\t", "").Replace(data)
-	decoded, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(clean, "="))
-	if err != nil || len(decoded) == 0 {
+	standard, ok := llm.StandardBase64(data)
+	if !ok || standard == "" {
 		r.Problem(param, "%s must be base64.", param)
 		return ""
 	}
-	if padded := clean + strings.Repeat("=", (4-len(clean)%4)%4); len(padded) == base64.StdEncoding.EncodedLen(len(decoded)) {
-		return padded
-	}
-	return base64.StdEncoding.EncodeToString(decoded)
+	return standard
 }
 
 func isDataURL(s string) bool { return len(s) >= 5 && strings.EqualFold(s[:5], "data:") }
