@@ -42,11 +42,10 @@ build: web ## build bin/fairlead, static, with the dashboard inside
 web: # build the dashboard if its source is present
 	@if [ -f web/package.json ]; then scripts/build-web.sh; fi
 
-# Each line runs its lanes in parallel. The browser and the client libraries mostly wait, so they share the machine with tests that
-# compute. The black-box tests measure time, so they run alone.
+# Each line runs its lanes in parallel. Three lanes share two cores, because the browser, the client libraries and the downloads mostly
+# wait. The black-box tests measure time, so they run alone. lint includes fmt-check.
 test: ## run everything that CI runs
-	@scripts/lanes.sh 'fmt-check lint unit-rest costs' 'setup check-web fetch build browser'
-	@scripts/lanes.sh 'services deploy-check' sdk
+	@scripts/lanes.sh 'lint unit-rest costs' 'setup check-web build browser' 'fetch +build sdk services deploy-check'
 	@scripts/lanes.sh blackbox
 
 fetch: # download the modules and packages of later steps

@@ -9,7 +9,7 @@ mkdir -p "$cache"
 
 # once NAME INPUT COMMAND...: runs the command unless it has succeeded before with the same input.
 once() {
-	local stamp="$cache/$1.stamp" input=$2
+	local stamp="$cache/$1.stamp" log="$cache/$1.log" input=$2
 	shift 2
 	local want
 	want=$(cat "$input"; echo "$@")
@@ -17,8 +17,8 @@ once() {
 		return
 	fi
 	rm -f "$stamp"
-	if ! "$@" >"$cache/setup.log" 2>&1; then
-		tail -n 20 "$cache/setup.log" >&2
+	if ! "$@" >"$log" 2>&1; then
+		tail -n 20 "$log" >&2
 		echo "error: could not run: $*" >&2
 		return 1
 	fi
@@ -54,18 +54,30 @@ install_go() {
 	(cd go && GOWORK=off go mod download)
 }
 
-once python python/requirements.txt install_python ||
-	{ echo '  fix: install Python 3.9 or newer with its venv module (Debian: apt-get install python3-venv)' >&2; exit 1; }
-[ -d node/node_modules ] || rm -f "$cache/node.stamp"
-once node node/package-lock.json install_node ||
-	{ echo '  fix: install Node 20 or newer with npm' >&2; exit 1; }
-once agents agents/package-lock.json install_agents ||
-	{ echo '  fix: coding agents need 1.4 GB of disk and 500 MB of downloads' >&2; exit 1; }
-if python3 -c 'import sys; sys.exit(not (3, 10) <= sys.version_info < (3, 13))'; then
-	once aider agents/requirements.txt install_aider ||
-		{ echo '  fix: aider needs 700 MB of disk and 150 MB of downloads' >&2; exit 1; }
-else
-	echo 'note: aider needs Python 3.10 to 3.12; its test is skipped' >&2
-	rm -rf "$cache/aider"
-fi
+python_packages() {
+	once python python/requirements.txt install_python ||
+		{ echo '  fix: install Python 3.9 or newer with its venv module (Debian: apt-get install python3-venv)' >&2; return 1; }
+	if python3 -c 'import sys; sys.exit(not (3, 10) <= sys.version_info < (3, 13))'; then
+		once aider agents/requirements.txt install_aider ||
+			{ echo '  fix: aider needs 700 MB of disk and 150 MB of downloads' >&2; return 1; }
+	else
+		echo 'note: aider needs Python 3.10 to 3.12; its test is skipped' >&2
+		rm -rf "$cache/aider"
+	fi
+}
+
+node_packages() {
+	[ -d node/node_modules ] || rm -f "$cache/node.stamp"
+	once node node/package-lock.json install_node ||
+		{ echo '  fix: install Node 20 or newer with npm' >&2; return 1; }
+	once agents agents/package-lock.json install_agents ||
+		{ echo '  fix: coding agents need 1.4 GB of disk and 500 MB of downloads' >&2; return 1; }
+}
+
+python_packages &
+python=$!
+node_packages &
+node=$!
 once go go/go.sum install_go
+wait "$python"
+wait "$node"
