@@ -171,28 +171,12 @@ func eachName(body rawjson.Value, fn func(member string, at rawjson.Value) error
 		case value.Kind == rawjson.Text && (name == "model" || name == PreviousResponse):
 			err = fn(name, value)
 		default:
-			err = eachFileID(name, value, fn)
-		}
-		return err == nil
-	})
-	return err
-}
-
-// eachFileID calls fn for the file ids in a member, at any depth.
-func eachFileID(name string, value rawjson.Value, fn func(member string, at rawjson.Value) error) (err error) {
-	switch {
-	case value.Kind == rawjson.Text && name == FileID:
-		return fn(FileID, value)
-	case value.IsList() && name == "file_ids":
-		for _, id := range value.List() {
-			if err == nil && id.Kind == rawjson.Text {
-				err = fn(FileID, id)
+			for id := range validate.FileIDs(name, value) {
+				if err = fn(FileID, id); err != nil {
+					break
+				}
 			}
 		}
-		return err
-	}
-	value.ForEach(func(key, inner rawjson.Value) bool {
-		err = eachFileID(key.String(), inner, fn)
 		return err == nil
 	})
 	return err

@@ -56,7 +56,9 @@ func (d *decoder) tools(name string) {
 				n, _ := rawjson.ParseInteger(d.Number())
 				d.req.MaxSearches = max(d.req.MaxSearches, n)
 			case string(key) != "function" && string(key) != "custom" && (kind == '{' || kind == '['):
-				validate.FileIDs(string(key), rawjson.Parse(d.Raw()), func(id string) { d.req.AddStoredFile(id, "tools") })
+				for id := range validate.FileIDs(string(key), rawjson.Parse(d.Raw())) {
+					d.req.AddStoredFile(id.String(), "tools")
+				}
 			}
 		}
 		d.Count = false

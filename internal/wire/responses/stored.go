@@ -108,7 +108,9 @@ func (r *requestReader) storedPrompt(v rawjson.Value) {
 // storedFiles records the ids of files in a member that only the provider interprets.
 func (r *requestReader) storedFiles(param, name string, v rawjson.Value) {
 	if !r.build {
-		validate.FileIDs(name, v, func(id string) { r.req.AddStoredFile(id, param) })
+		for id := range validate.FileIDs(name, v) {
+			r.req.AddStoredFile(id.String(), param)
+		}
 	}
 }
 

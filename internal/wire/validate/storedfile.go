@@ -1,18 +1,28 @@
 package validate
 
-import "fairlead.dev/internal/rawjson"
+import (
+	"iter"
 
-// FileIDs calls found for the ids of files in a member of a request, in the order of the request: file_id and file_ids at any depth.
-func FileIDs(name string, v rawjson.Value, found func(id string)) {
+	"fairlead.dev/internal/rawjson"
+)
+
+// FileIDs yields the ids of files in a member of a request, in the order of the request: file_id and file_ids at any depth.
+func FileIDs(name string, v rawjson.Value) iter.Seq[rawjson.Value] {
+	return func(yield func(rawjson.Value) bool) { fileIDs(name, v, yield) }
+}
+
+func fileIDs(name string, v rawjson.Value, yield func(rawjson.Value) bool) bool {
 	if v.Kind == rawjson.Text && (name == "file_id" || name == "file_ids") {
-		found(v.String())
+		return yield(v)
 	}
+	more := true
 	v.ForEach(func(key, value rawjson.Value) bool {
 		inner := name // of an element
 		if v.IsObject() {
 			inner = key.String()
 		}
-		FileIDs(inner, value, found)
-		return true
+		more = fileIDs(inner, value, yield)
+		return more
 	})
+	return more
 }
