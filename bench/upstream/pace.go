@@ -28,13 +28,13 @@ func (p Pace) String() string {
 	return fmt.Sprintf("%c%d %d %d %s%[1]c ", mark, p.First, p.Gap, p.Chunks, format)
 }
 
-// wish extracts the pace from a request body that arrives in parts.
-type wish struct {
+// paceReader extracts the pace from a request body that arrives in parts.
+type paceReader struct {
 	text []byte // text between the marks so far
 	open bool   // whether the second mark is missing
 }
 
-func (w *wish) read(part []byte) {
+func (w *paceReader) read(part []byte) {
 	if !w.open && len(w.text) == 0 {
 		var found bool
 		if _, part, found = bytes.Cut(part, []byte{mark}); !found {
@@ -49,7 +49,7 @@ func (w *wish) read(part []byte) {
 }
 
 // pace returns the requested pace. streams is false for a response that is not streamed.
-func (w *wish) pace() (p Pace, streams bool) {
+func (w *paceReader) pace() (p Pace, streams bool) {
 	if len(w.text) == 0 {
 		return Pace{}, false
 	}

@@ -38,7 +38,7 @@ func (s *script) converse(conn net.Conn) {
 		if err != nil {
 			return
 		}
-		var w wish
+		var w paceReader
 		part, err := in.Part()
 		for ; err == nil; part, err = in.Part() {
 			w.read(part)
@@ -52,7 +52,7 @@ func (s *script) converse(conn net.Conn) {
 	}
 }
 
-func (s *script) answer(to io.Writer, w *wish) error {
+func (s *script) answer(to io.Writer, w *paceReader) error {
 	if p, streams := w.pace(); streams && s.streams[p.Format] != nil {
 		return s.streams[p.Format].write(to, p)
 	}

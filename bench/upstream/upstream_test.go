@@ -76,7 +76,7 @@ func TestPaceIsFoundInASplitBody(t *testing.T) {
 	body := `{"content":"` + want.String() + `and a prompt"}`
 	for i := range body {
 		for j := i; j < len(body); j++ {
-			var w wish
+			var w paceReader
 			for _, part := range []string{body[:i], body[i:j], body[j:]} {
 				w.read([]byte(part))
 			}
@@ -85,7 +85,7 @@ func TestPaceIsFoundInASplitBody(t *testing.T) {
 			}
 		}
 	}
-	var none wish
+	var none paceReader
 	none.read([]byte(`{"content":"1 2 3"}`))
 	if got, streams := none.pace(); streams {
 		t.Errorf("%+v of a prompt without one", got)

@@ -266,7 +266,7 @@ func readRequest(t *testing.T, text string) Input {
 	for word := range strings.FieldsSeq(text) {
 		name, value, _ := strings.Cut(word, "=")
 		list := strings.Split(value, ",")
-		wishes := &in.Controls.Provider
+		controls := &in.Controls.Provider
 		switch name {
 		case "model":
 			in.Model = value
@@ -299,7 +299,7 @@ func readRequest(t *testing.T, text string) Input {
 		case "image_urls":
 			in.ImageURLs = int(number(t, value))
 		case "best_effort":
-			wishes.BestEffort = true
+			controls.BestEffort = true
 		case "completion":
 			in.Op = llm.Complete
 		case "moderations":
@@ -337,22 +337,22 @@ func readRequest(t *testing.T, text string) Input {
 		case "baseline":
 			in.Baseline = Baseline{Model: value, Source: "key"}
 		case "only":
-			wishes.Only = list
+			controls.Only = list
 		case "ignore":
-			wishes.Ignore = list
+			controls.Ignore = list
 		case "order":
-			wishes.Order = list
+			controls.Order = list
 		case "sort":
-			wishes.Sort = value
+			controls.Sort = value
 		case "no_fallbacks":
-			wishes.NoFallbacks = true
+			controls.NoFallbacks = true
 		case "require_parameters":
-			wishes.RequireParameters = true
+			controls.RequireParameters = true
 		case "deny_collection":
-			wishes.DenyCollection = true
+			controls.DenyCollection = true
 		case "max_prompt_price":
 			limit := number(t, value)
-			wishes.MaxPrice = &llm.MaxPrice{Prompt: &limit}
+			controls.MaxPrice = &llm.MaxPrice{Prompt: &limit}
 		default:
 			t.Fatalf("unknown word %q of a request", name)
 		}

@@ -9,17 +9,17 @@ import (
 	"fairlead.dev/internal/simulator/openai"
 )
 
-// wish is the decoded tool_choice.
-type wish struct {
+// toolChoice is the decoded tool_choice.
+type toolChoice struct {
 	mode  string // none, auto or required
 	names []string
 }
 
-// toolWish decodes tool_choice: a mode, a named tool, or a list of allowed tools.
-func (q *chatRequest) toolWish() wish {
+// decodeToolChoice decodes tool_choice: a mode, a named tool, or a list of allowed tools.
+func (q *chatRequest) decodeToolChoice() toolChoice {
 	var word string
 	if json.Unmarshal(q.ToolChoice, &word) == nil && word != "" {
-		return wish{mode: word}
+		return toolChoice{mode: word}
 	}
 	var object struct {
 		Type         string                `json:"type"`
@@ -31,40 +31,40 @@ func (q *chatRequest) toolWish() wish {
 		} `json:"allowed_tools"`
 	}
 	if json.Unmarshal(q.ToolChoice, &object) != nil {
-		return wish{mode: "auto"}
+		return toolChoice{mode: "auto"}
 	}
 	switch object.Type {
 	case "function":
-		return wish{mode: "required", names: []string{object.Function.Name}}
+		return toolChoice{mode: "required", names: []string{object.Function.Name}}
 	case "custom":
-		return wish{mode: "required", names: []string{object.Custom.Name}}
+		return toolChoice{mode: "required", names: []string{object.Custom.Name}}
 	case "allowed_tools":
-		w := wish{mode: object.AllowedTools.Mode}
+		choice := toolChoice{mode: object.AllowedTools.Mode}
 		for _, t := range object.AllowedTools.Tools {
-			w.names = append(w.names, t.name())
+			choice.names = append(choice.names, t.name())
 		}
-		return w
+		return choice
 	}
-	return wish{mode: "auto"}
+	return toolChoice{mode: "auto"}
 }
 
 // toolCalls returns the tools that a response calls: those that must be called, or those that the prompt names. After a
 // tool result, the simulator calls a tool again only if tool_choice requires it; otherwise loops would never end.
 func (q *chatRequest) toolCalls(index int) []openai.ToolCall {
-	w := q.toolWish()
+	choice := q.decodeToolChoice()
 	tools := slices.DeleteFunc(slices.Clone(q.Tools), func(t tool) bool {
-		return len(w.names) > 0 && !slices.Contains(w.names, t.name())
+		return len(choice.names) > 0 && !slices.Contains(choice.names, t.name())
 	})
-	if len(tools) == 0 || w.mode == "none" {
+	if len(tools) == 0 || choice.mode == "none" {
 		return nil
 	}
 	prompt := strings.ToLower(q.lastUser())
 	answered := q.Messages[len(q.Messages)-1].Role == "tool"
 	picked := []tool{}
-	if !answered || w.mode == "required" {
+	if !answered || choice.mode == "required" {
 		picked = asked(tools, prompt)
 	}
-	if len(picked) == 0 && w.mode == "required" {
+	if len(picked) == 0 && choice.mode == "required" {
 		picked = tools[:1]
 	}
 	if len(picked) == 1 && containsAny(prompt, "twice", "two times", "in parallel", "several") {

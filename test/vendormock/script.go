@@ -47,17 +47,17 @@ type fault struct {
 	slow     bool // the first token is late
 }
 
-// wish is the effect of an instruction in brackets on a reply.
-type wish struct {
+// instruction is the effect of an instruction in brackets on a reply.
+type instruction struct {
 	text   string
 	finish Finish
 	fault  fault
 	hide   bool // part of the reasoning is encrypted
 }
 
-// wishes maps the instructions that a prompt may contain in brackets. [error STATUS] and [error STATUS once] are
+// instructions maps the instructions that a prompt may contain in brackets. [error STATUS] and [error STATUS once] are
 // handled separately.
-var wishes = map[string]wish{
+var instructions = map[string]instruction{
 	"count":           {text: counted},
 	"refuse":          {finish: Rejected},
 	"block":           {finish: Blocked},
@@ -76,9 +76,9 @@ const Greeting = "Grüße, 日本語, 🚀."
 // answer composes the reply. The same conversation gets the same reply.
 func answer(c *Conversation, asked []string) Reply {
 	r := Reply{ID: Digest(c.Model, c.System, fmt.Sprint(c.Turns))[:24]}
-	var w wish
+	var w instruction
 	for _, word := range asked {
-		if found, ok := wishes[word]; ok {
+		if found, ok := instructions[word]; ok {
 			w = found
 		}
 	}
@@ -131,7 +131,7 @@ func (r *Reply) call(c *Conversation, calls []Part) {
 }
 
 // say ends the turn with text, within the limits of the request.
-func (r *Reply) say(c *Conversation, w wish) {
+func (r *Reply) say(c *Conversation, w instruction) {
 	text := w.text
 	if text == "" {
 		text = c.text()

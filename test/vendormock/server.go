@@ -227,7 +227,7 @@ func (v *Request) Converse() {
 	}
 	v.Call.Model = v.Model
 	c := s.Dialect.Read(v)
-	asked := s.wishes(c)
+	asked := s.instructions(c)
 	if status := s.failure(asked, c); status != 0 {
 		v.Refuse(s.Dialect.Fault(status))
 		return
@@ -255,8 +255,8 @@ func (v *Request) Converse() {
 	writeRaw(v.Writer, http.StatusOK, "application/json", body)
 }
 
-// wishes returns the instructions in the prompt and the instructions that a test has set for this request.
-func (s *Server) wishes(c *Conversation) []string {
+// instructions returns the instructions in the prompt and the instructions that a test has set for this request.
+func (s *Server) instructions(c *Conversation) []string {
 	asked := words(c.Prompt())
 	s.mu.Lock()
 	defer s.mu.Unlock()
