@@ -42,17 +42,17 @@ build: web ## build bin/fairlead, static, with the dashboard inside
 web: # build the dashboard if its source is present
 	@if [ -f web/package.json ]; then scripts/build-web.sh; fi
 
-# Each line runs its lanes in parallel. Three lanes share two cores, because the browser, the client libraries and the downloads mostly
-# wait. The black-box tests measure time, so they run alone. lint includes fmt-check.
+# Each line runs its lanes in parallel. Two lanes use the two cores, a third one downloads. The browser and the client libraries mostly wait,
+# so they share the machine with tests that compute. The black-box tests measure time, so they run alone. lint includes fmt-check.
 test: ## run everything that CI runs
-	@scripts/lanes.sh 'lint unit-rest costs' 'setup check-web build browser' 'fetch +build sdk services deploy-check'
+	@scripts/lanes.sh 'lint unit-rest costs' 'setup check-web build browser' fetch
+	@scripts/lanes.sh 'services deploy-check' sdk
 	@scripts/lanes.sh blackbox
 
 fetch: # download the modules and packages of later steps
 	GOWORK=off $(GO) mod download
 	cd test && GOWORK=off $(GO) mod download
 	test/sdk/setup.sh
-	cd test/browser && . ./setup.sh
 
 quick: ## build, then vet and test the packages changed since main; under a minute, no race detector
 	scripts/quick.sh -skip '$(COST_TESTS)'

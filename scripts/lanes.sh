@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# lanes.sh LANE...: runs make targets in parallel. A lane is one argument with a list of targets that run in sequence. +TARGET waits until
-# another lane has run TARGET. The output of a target is printed when the target ends. After a failure no further target is started.
+# lanes.sh LANE...: runs make targets in parallel. A lane is one argument with a list of targets that run in sequence. The output of a
+# target is printed when the target ends. After a failure no further target is started.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -10,14 +10,9 @@ trap 'rm -rf "$dir"' EXIT
 lane() {
 	local target began
 	for target in $1; do
-		if [ "${target#+}" != "$target" ]; then
-			until [ -e "$dir/${target#+}.done" ] || [ -e "$dir/failed" ]; do sleep 0.5; done
-			continue
-		fi
 		[ ! -e "$dir/failed" ] || return
 		began=$SECONDS
 		make --no-print-directory "$target" >"$dir/$target" 2>&1 </dev/null || echo "$target" >>"$dir/failed"
-		touch "$dir/$target.done"
 		until mkdir "$dir/printing" 2>/dev/null; do sleep 0.1; done
 		echo "== $target: $((SECONDS - began)) s"
 		cat "$dir/$target"
