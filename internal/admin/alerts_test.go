@@ -15,8 +15,8 @@ import (
 	"fairlead.dev/internal/vault"
 )
 
-// alertShelf stores alerts in memory. Its channels are not encrypted, and its messages go to sent.
-type alertShelf struct {
+// fakeAlerts stores alerts in memory. It does not encrypt channels, and it counts messages in sent instead of sending them.
+type fakeAlerts struct {
 	rules    []alert.Rule
 	channels []alert.Channel
 	states   []alert.State
@@ -24,7 +24,7 @@ type alertShelf struct {
 	sent     int
 }
 
-func (s *alertShelf) service(w *world) *alert.Service {
+func (s *fakeAlerts) service(w *world) *alert.Service {
 	return &alert.Service{
 		Rules: s, Channels: s, History: s, Keys: w, Now: func() time.Time { return w.now },
 		Sender: &alert.Sender{HTTP: s, Sealer: s, Mail: func() alert.Mail { return alert.Mail{} }, Dashboard: func() string { return "" }},
@@ -37,63 +37,63 @@ func (s *alertShelf) service(w *world) *alert.Service {
 	}
 }
 
-func (s *alertShelf) Do(*http.Request) (*http.Response, error) {
+func (s *fakeAlerts) Do(*http.Request) (*http.Response, error) {
 	s.sent++
 	return &http.Response{StatusCode: http.StatusNoContent, Body: http.NoBody}, nil
 }
 
-func (s *alertShelf) Seal(_, _, text string) []byte { return []byte(text) }
+func (s *fakeAlerts) Seal(_, _, text string) []byte { return []byte(text) }
 
-func (s *alertShelf) Open(c vault.Credential) (string, error) { return string(c.Sealed), nil }
+func (s *fakeAlerts) Open(c vault.Credential) (string, error) { return string(c.Sealed), nil }
 
 func ofWorkspace[T any](all []T, workspace func(T) string, id string) []T {
 	return slices.DeleteFunc(slices.Clone(all), func(one T) bool { return workspace(one) != id })
 }
 
-func (s *alertShelf) Rules(_ context.Context, workspaceID string) ([]alert.Rule, error) {
+func (s *fakeAlerts) Rules(_ context.Context, workspaceID string) ([]alert.Rule, error) {
 	return ofWorkspace(s.rules, func(r alert.Rule) string { return r.WorkspaceID }, workspaceID), nil
 }
 
-func (s *alertShelf) AddRule(_ context.Context, r alert.Rule, _ int) error {
+func (s *fakeAlerts) AddRule(_ context.Context, r alert.Rule, _ int) error {
 	s.rules = append(s.rules, r)
 	return nil
 }
 
-func (s *alertShelf) ChangeRule(_ context.Context, r alert.Rule, _ bool) error {
+func (s *fakeAlerts) ChangeRule(_ context.Context, r alert.Rule, _ bool) error {
 	s.rules[slices.IndexFunc(s.rules, func(x alert.Rule) bool { return x.ID == r.ID })] = r
 	return nil
 }
 
-func (s *alertShelf) DeleteRule(_ context.Context, _, ruleID string) error {
+func (s *fakeAlerts) DeleteRule(_ context.Context, _, ruleID string) error {
 	s.rules = slices.DeleteFunc(s.rules, func(r alert.Rule) bool { return r.ID == ruleID })
 	return nil
 }
 
-func (s *alertShelf) Channels(_ context.Context, workspaceID string) ([]alert.Channel, error) {
+func (s *fakeAlerts) Channels(_ context.Context, workspaceID string) ([]alert.Channel, error) {
 	return ofWorkspace(s.channels, func(c alert.Channel) string { return c.WorkspaceID }, workspaceID), nil
 }
 
-func (s *alertShelf) AddChannel(_ context.Context, c alert.Channel, _ int) error {
+func (s *fakeAlerts) AddChannel(_ context.Context, c alert.Channel, _ int) error {
 	s.channels = append(s.channels, c)
 	return nil
 }
 
-func (s *alertShelf) ChangeChannel(_ context.Context, c alert.Channel) error {
+func (s *fakeAlerts) ChangeChannel(_ context.Context, c alert.Channel) error {
 	s.channels[slices.IndexFunc(s.channels, func(x alert.Channel) bool { return x.ID == c.ID })] = c
 	return nil
 }
 
-func (s *alertShelf) DeleteChannel(context.Context, string, string) error { return alert.ErrUsed }
+func (s *fakeAlerts) DeleteChannel(context.Context, string, string) error { return alert.ErrUsed }
 
-func (s *alertShelf) Events(context.Context, string, string, string, int) ([]alert.Event, error) {
+func (s *fakeAlerts) Events(context.Context, string, string, string, int) ([]alert.Event, error) {
 	return s.events, nil
 }
 
-func (s *alertShelf) WorkspaceStates(context.Context, string) ([]alert.State, error) {
+func (s *fakeAlerts) WorkspaceStates(context.Context, string) ([]alert.State, error) {
 	return s.states, nil
 }
 
-func (s *alertShelf) AddEvent(_ context.Context, e *alert.Event) error {
+func (s *fakeAlerts) AddEvent(_ context.Context, e *alert.Event) error {
 	s.events = append(s.events, *e)
 	return nil
 }

@@ -15,10 +15,10 @@ import (
 	"fairlead.dev/internal/requestlog"
 )
 
-// budgetShelf has the budgets of a key and of an end user.
-type budgetShelf struct{}
+// fakeBudgets is a budgets.Reader with one budget of a key and one budget of an end user.
+type fakeBudgets struct{}
 
-func (budgetShelf) key() budget.Item {
+func (fakeBudgets) key() budget.Item {
 	i := budget.Item{
 		ID: "key_read", Kind: budget.OfKey, KeyID: "key_read", KeyName: "read", CreatedBy: "acc_developer",
 		Budget: ledger.Budget{ID: "key:key_read", Name: "read", Amount: 10 * money.Dollar, Period: ledger.Monthly, WarnPercent: 80},
@@ -32,15 +32,15 @@ func (budgetShelf) key() budget.Item {
 	return i
 }
 
-func (s budgetShelf) Owned(context.Context, string) ([]budget.Item, error) {
+func (s fakeBudgets) Owned(context.Context, string) ([]budget.Item, error) {
 	return []budget.Item{s.key()}, nil
 }
 
-func (budgetShelf) Shared(context.Context, string) ([]budget.Item, bool, error) {
+func (fakeBudgets) Shared(context.Context, string) ([]budget.Item, bool, error) {
 	return []budget.Item{{ID: "user.key_read.YW5uYQ", Kind: budget.OfUser, KeyID: "key_read", KeyName: "read", Budget: ledger.Budget{Name: "anna", Amount: money.Dollar, Period: ledger.Total}, Forecast: budget.Forecast{Outlook: budget.Unknown}}}, true, nil
 }
 
-func (s budgetShelf) Describe(_ context.Context, _, id string) (budget.Detail, error) {
+func (s fakeBudgets) Describe(_ context.Context, _, id string) (budget.Detail, error) {
 	if id != "key_read" {
 		return budget.Detail{}, account.ErrNotFound
 	}

@@ -38,19 +38,19 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // site is an admin API with in-memory dependencies, and a client that checks every response.
 type site struct {
 	*testing.T
-	api     *adminapi.Server
-	world   *world
-	log     *entryLog
-	fleet   *fleet
-	feed    *requestlog.Feed
-	shelf   *policyShelf
-	books   *policystore.Store
-	past    *replayer
-	rated   *ratings
-	alerts  *alertShelf
-	lines   *bytes.Buffer // log output
-	signOn  *signOn
-	learner *learner
+	api      *adminapi.Server
+	world    *world
+	log      *entryLog
+	fleet    *fleet
+	feed     *requestlog.Feed
+	policies *fakePolicies
+	books    *policystore.Store
+	past     *replayer
+	rated    *ratings
+	alerts   *fakeAlerts
+	lines    *bytes.Buffer // log output
+	signOn   *signOn
+	learner  *learner
 }
 
 func newSite(t *testing.T, change ...func(*Parts)) *site {
@@ -73,12 +73,12 @@ func newSite(t *testing.T, change ...func(*Parts)) *site {
 func (s *site) furnish() Parts {
 	s.world, s.fleet, s.feed, s.lines = newWorld(), &fleet{enabled: map[string]bool{"acme": true}}, requestlog.NewFeed(), &bytes.Buffer{}
 	s.log = &entryLog{bodies: map[string]requestlog.Body{}, groups: map[string][]requestlog.Group{}}
-	s.shelf, s.past, s.rated = &policyShelf{versions: map[string][]policystore.Version{}}, &replayer{}, &ratings{log: s.log}
+	s.policies, s.past, s.rated = &fakePolicies{versions: map[string][]policystore.Version{}}, &replayer{}, &ratings{log: s.log}
 	s.learner = &learner{}
-	s.books = policystore.New(s.shelf, nil, namesOfAcme(), func() time.Time { return s.world.now })
+	s.books = policystore.New(s.policies, nil, namesOfAcme(), func() time.Time { return s.world.now })
 	s.signOn = &signOn{}
 	world := s.world
-	s.alerts = &alertShelf{}
+	s.alerts = &fakeAlerts{}
 	labels := &workspaces.Labels{Keys: world, Members: world, Names: world}
 	return Parts{
 		Server: adminapi.Options{
@@ -86,7 +86,7 @@ func (s *site) furnish() Parts {
 			Now: func() time.Time { return world.now }, Log: slog.New(slog.NewTextHandler(s.lines, nil)),
 		},
 		Access: Access{
-			Accounts: accounts.Deps{Sessions: world, Registrar: world, Profiles: world, Factors: secondFactors{s.signOn}, Passkeys: passkeyShelf{s.signOn}, PasskeyList: passkeyShelf{s.signOn}, SSO: s.signOn, Memberships: world, Facts: world.accountFacts},
+			Accounts: accounts.Deps{Sessions: world, Registrar: world, Profiles: world, Factors: secondFactors{s.signOn}, Passkeys: fakePasskeys{s.signOn}, PasskeyList: fakePasskeys{s.signOn}, SSO: s.signOn, Memberships: world, Facts: world.accountFacts},
 			Workspaces: workspaces.Deps{
 				Workspaces: world, Memberships: world, Members: world, Invitations: world, Audit: world, Labels: labels, Spending: world,
 				Models: s.fleet, DefaultRedaction: func() []string { return world.Facts().Redact },
@@ -106,10 +106,10 @@ func (s *site) furnish() Parts {
 		Alerts:     alerts.Deps{Alerts: s.alerts.service(world)},
 		Providers:  providers.Deps{Fleet: s.fleet, Prober: s.fleet, Credentials: s.fleet, Connector: s.fleet, Switch: s.fleet, Prices: s.fleet, Market: s.fleet, Figures: s.log},
 		Proofs:     proofs.Deps{Figures: s.log, Keys: world, Workspaces: world, Statements: statement.Sources{Log: s.log}, Models: s.fleet, Version: "1.2.3"},
-		Budgets:    budgets.Deps{Budgets: budgetShelf{}},
+		Budgets:    budgets.Deps{Budgets: fakeBudgets{}},
 		Outcomes:   outcomes.Deps{Learner: s.learner, Store: s.learner},
 		Comparison: comparison.Deps{Workspaces: world, Comparer: &comparisons{}, Store: &comparisons{}, Models: s.fleet},
-		Views:      views.Deps{Store: &viewShelf{}},
+		Views:      views.Deps{Store: &fakeViews{}},
 		Reports:    reports.Deps{Figures: sliceReader{}, Facts: sliceReader{}, Keys: world, Members: world},
 		Policies: policies.Deps{
 			Policies: s.books, Versions: s.books, Explainer: explainer{s.log}, Backtester: s.past, Candidates: s.fleet, Feedback: s.rated, Requests: s.log, Figures: s.log, Keys: world, Labels: labels,

@@ -93,8 +93,8 @@ func TestPoliciesReportWhetherTheyAreEditable(t *testing.T) {
 		t.Errorf("closed: %+v", book)
 	}
 	e := s.call("PUT", "/policies", body("source", pinned, "based_on", 0), as("acc_admin")).rejected(http.StatusConflict, "CONFLICT")
-	if e.Error != s.world.closed || len(s.shelf.versions) != 0 {
-		t.Errorf("%s, %d saved", e.Error, len(s.shelf.versions))
+	if e.Error != s.world.closed || len(s.policies.versions) != 0 {
+		t.Errorf("%s, %d saved", e.Error, len(s.policies.versions))
 	}
 }
 
@@ -140,7 +140,7 @@ func TestCheckFormatsPoliciesAsYAML(t *testing.T) {
 	for _, bad := range []string{`{}`, `{"source":"","policies":[]}`} {
 		s.call("POST", "/policies/check", bad, as("acc_viewer")).rejected(http.StatusBadRequest, "INVALID_REQUEST")
 	}
-	if len(s.shelf.versions) != 0 || len(s.world.noted) != 0 {
+	if len(s.policies.versions) != 0 || len(s.world.noted) != 0 {
 		t.Error("checking left something behind")
 	}
 }
@@ -193,7 +193,7 @@ func TestInvalidPoliciesAreRejectedWithPositions(t *testing.T) {
 			t.Errorf("%s: %s", c.path, diff)
 		}
 	}
-	if len(s.shelf.versions) != 0 || len(s.past.queries) != 0 {
+	if len(s.policies.versions) != 0 || len(s.past.queries) != 0 {
 		t.Error("done all the same")
 	}
 }
@@ -219,7 +219,7 @@ func TestSavingOverNewerVersionIsConflict(t *testing.T) {
 			t.Errorf("%s: %s", c.path, got.Body)
 		}
 	}
-	if n := len(s.shelf.versions[home]); n != 2 {
+	if n := len(s.policies.versions[home]); n != 2 {
 		t.Errorf("%d versions", n)
 	}
 }
@@ -334,7 +334,7 @@ func TestPolicyHitsCombineRollUpsAndActivePolicies(t *testing.T) {
 func TestVersionsOfKeysAreNamed(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	s.shelf.versions[home] = []policystore.Version{{Number: 1, Source: pinned, CreatedBy: "key_manage", CreatedAt: noon}, {Number: 2, Source: pinned, CreatedBy: "acc_left", CreatedAt: noon}}
+	s.policies.versions[home] = []policystore.Version{{Number: 1, Source: pinned, CreatedBy: "key_manage", CreatedAt: noon}, {Number: 2, Source: pinned, CreatedBy: "acc_left", CreatedAt: noon}}
 	var list policies.PolicyVersionList
 	s.call("GET", "/policies/versions", "", as("acc_viewer")).want(200).into(&list)
 	if *list.Versions[1].Label != "key_manage" || *list.Versions[0].Label != "acc_left" {

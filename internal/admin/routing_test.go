@@ -33,20 +33,20 @@ func (s *site) instanceRules(source string) {
 	s.books.SetInstance(set, namesOfAcme())
 }
 
-// policyShelf stores policy versions in memory.
-type policyShelf struct {
+// fakePolicies stores policy versions in memory.
+type fakePolicies struct {
 	mu       sync.Mutex
 	revision int64
 	versions map[string][]policystore.Version // oldest first
 }
 
-func (s *policyShelf) Revisions(context.Context) (map[string]int64, error) {
+func (s *fakePolicies) Revisions(context.Context) (map[string]int64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return map[string]int64{policystore.Topic: s.revision}, nil
 }
 
-func (s *policyShelf) ChangedPolicies(_ context.Context, _ int64, visit func(string, policystore.Version) error) error {
+func (s *fakePolicies) ChangedPolicies(_ context.Context, _ int64, visit func(string, policystore.Version) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for workspaceID, versions := range s.versions {
@@ -57,7 +57,7 @@ func (s *policyShelf) ChangedPolicies(_ context.Context, _ int64, visit func(str
 	return nil
 }
 
-func (s *policyShelf) AddPolicies(_ context.Context, workspaceID string, basedOn int64, draft policystore.Version) (policystore.Version, error) {
+func (s *fakePolicies) AddPolicies(_ context.Context, workspaceID string, basedOn int64, draft policystore.Version) (policystore.Version, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if basedOn != int64(len(s.versions[workspaceID])) {
@@ -69,7 +69,7 @@ func (s *policyShelf) AddPolicies(_ context.Context, workspaceID string, basedOn
 	return draft, nil
 }
 
-func (s *policyShelf) PolicyVersions(_ context.Context, workspaceID string) ([]policystore.Version, error) {
+func (s *fakePolicies) PolicyVersions(_ context.Context, workspaceID string) ([]policystore.Version, error) {
 	list := slices.Clone(s.versions[workspaceID])
 	slices.Reverse(list)
 	for i := range list {
@@ -78,7 +78,7 @@ func (s *policyShelf) PolicyVersions(_ context.Context, workspaceID string) ([]p
 	return list, nil
 }
 
-func (s *policyShelf) PolicyVersion(_ context.Context, workspaceID string, number int64) (policystore.Version, error) {
+func (s *fakePolicies) PolicyVersion(_ context.Context, workspaceID string, number int64) (policystore.Version, error) {
 	versions := s.versions[workspaceID]
 	if number == 0 {
 		number = int64(len(versions))

@@ -15,7 +15,7 @@ import (
 	"fairlead.dev/internal/sso"
 )
 
-// signOn is an identity provider and the second factors of all accounts.
+// signOn is an identity provider for tests. It also stores the second factors and passkeys.
 type signOn struct {
 	callback, returnTo string
 	got                sso.Callback
@@ -36,7 +36,7 @@ func (s *signOn) Finish(_ context.Context, cb sso.Callback, _ account.Visitor) (
 	return sso.Done{Account: account.Account{ID: "acc_owner"}, Token: tokenOf("acc_owner"), Return: "/requests"}, s.refusal
 }
 
-// secondFactors adapts signOn to the interface of second factors, which has another Begin.
+// secondFactors adapts signOn to accounts.Factors, whose Begin method has a different signature.
 type secondFactors struct{ *signOn }
 
 func (s secondFactors) State(context.Context, string) (factor.State, error) {
@@ -65,33 +65,33 @@ func (s secondFactors) Disable(context.Context, string) error {
 	return nil
 }
 
-// passkeyShelf adapts signOn to the interfaces of passkeys.
-type passkeyShelf struct{ *signOn }
+// fakePasskeys adapts signOn to the interfaces of passkeys.
+type fakePasskeys struct{ *signOn }
 
-func (passkeyShelf) Site(requestURL string) passkey.Site {
+func (fakePasskeys) Site(requestURL string) passkey.Site {
 	return passkey.New(passkey.Parts{PublicURL: "https://models.example.com"}).Site(requestURL)
 }
 
-func (passkeyShelf) BeginSignIn(string) (passkey.Prompt, error) {
+func (fakePasskeys) BeginSignIn(string) (passkey.Prompt, error) {
 	return passkey.Prompt{Options: []byte(`{"challenge":"c"}`), Cookie: "sealed"}, nil
 }
 
-func (passkeyShelf) BeginAdd(context.Context, passkey.Owner, string) (passkey.Prompt, error) {
+func (fakePasskeys) BeginAdd(context.Context, passkey.Owner, string) (passkey.Prompt, error) {
 	return passkey.Prompt{Options: []byte(`{"challenge":"c"}`), Cookie: "sealed"}, nil
 }
 
-func (s passkeyShelf) FinishAdd(_ context.Context, o passkey.Owner, a passkey.Answer) (passkey.Added, error) {
+func (s fakePasskeys) FinishAdd(_ context.Context, o passkey.Owner, a passkey.Answer) (passkey.Added, error) {
 	s.answer = a
 	made := passkey.Passkey{ID: "pk_1", AccountID: o.Account.ID, Name: a.Name, SiteID: "models.example.com"}
 	s.passkeys = append(s.passkeys, made)
 	return passkey.Added{Passkey: made, Codes: []string{"AAAA-BBBB"}}, nil
 }
 
-func (s passkeyShelf) Passkeys(context.Context, string) ([]passkey.Passkey, error) {
+func (s fakePasskeys) Passkeys(context.Context, string) ([]passkey.Passkey, error) {
 	return s.passkeys, nil
 }
 
-func (s passkeyShelf) Rename(_ context.Context, accountID, passkeyID, name string) error {
+func (s fakePasskeys) Rename(_ context.Context, accountID, passkeyID, name string) error {
 	for n, p := range s.passkeys {
 		if p.ID == passkeyID && p.AccountID == accountID {
 			s.passkeys[n].Name = name
@@ -101,7 +101,7 @@ func (s passkeyShelf) Rename(_ context.Context, accountID, passkeyID, name strin
 	return llm.Errorf(llm.NotFound, "Passkey not found.")
 }
 
-func (s passkeyShelf) Remove(_ context.Context, accountID, passkeyID string) error {
+func (s fakePasskeys) Remove(_ context.Context, accountID, passkeyID string) error {
 	for n, p := range s.passkeys {
 		if p.ID == passkeyID && p.AccountID == accountID {
 			s.passkeys = slices.Delete(s.passkeys, n, n+1)

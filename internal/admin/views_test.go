@@ -14,19 +14,19 @@ import (
 	"fairlead.dev/internal/savedview"
 )
 
-// viewShelf stores views in memory.
-type viewShelf struct {
+// fakeViews stores views in memory.
+type fakeViews struct {
 	mu   sync.Mutex
 	list []savedview.View
 }
 
-func (s *viewShelf) Views(_ context.Context, workspaceID string) ([]savedview.View, error) {
+func (s *fakeViews) Views(_ context.Context, workspaceID string) ([]savedview.View, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.DeleteFunc(slices.Clone(s.list), func(v savedview.View) bool { return v.WorkspaceID != workspaceID }), nil
 }
 
-func (s *viewShelf) AddView(_ context.Context, v *savedview.View) error {
+func (s *fakeViews) AddView(_ context.Context, v *savedview.View) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if slices.ContainsFunc(s.list, func(o savedview.View) bool { return o.Name == v.Name && o.WorkspaceID == v.WorkspaceID }) {
@@ -36,14 +36,14 @@ func (s *viewShelf) AddView(_ context.Context, v *savedview.View) error {
 	return nil
 }
 
-func (s *viewShelf) UpdateView(_ context.Context, v *savedview.View) error {
+func (s *fakeViews) UpdateView(_ context.Context, v *savedview.View) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.list[slices.IndexFunc(s.list, func(o savedview.View) bool { return o.ID == v.ID })] = *v
 	return nil
 }
 
-func (s *viewShelf) DeleteView(_ context.Context, _, id string) error {
+func (s *fakeViews) DeleteView(_ context.Context, _, id string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.list = slices.DeleteFunc(s.list, func(v savedview.View) bool { return v.ID == id })

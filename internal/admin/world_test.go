@@ -745,6 +745,6 @@ func (s *site) reset() {
 	s.world.reset()
 	s.fleet.enabled, s.fleet.connected = map[string]bool{"acme": true}, nil
 	s.log.entries, s.log.bodies, s.log.groups = nil, map[string]requestlog.Body{}, map[string][]requestlog.Group{}
-	s.shelf.versions = map[string][]policystore.Version{}
+	s.policies.versions = map[string][]policystore.Version{}
 	s.lines.Reset()
 }

@@ -16,21 +16,21 @@ import (
 	"fairlead.dev/internal/session"
 )
 
-// shelf has two keys, of which one limits its sessions, and one session per request. Only the methods that Shared calls are implemented.
-type shelf struct {
+// fakeStore has two keys, of which one limits its sessions, and one session per request. Only the methods that Shared calls are implemented.
+type fakeStore struct {
 	Accounts
 	requestlog.SessionReader
 	requestlog.Reader
-	limits map[string]*policy.SessionLimit // by the request that a policy limited
+	limits map[string]*policy.SessionLimit // by ID of the request that a policy limited
 	reads  int
 }
 
-func (*shelf) Keys(context.Context, string) ([]account.Key, error) {
+func (*fakeStore) Keys(context.Context, string) ([]account.Key, error) {
 	limit := &account.SessionLimits{Budget: &account.Budget{Amount: 3 * money.Dollar, Period: account.Total}}
 	return []account.Key{{ID: "key_a", KeySettings: account.KeySettings{Name: "a", Sessions: limit}}, {ID: "key_b", KeySettings: account.KeySettings{Name: "b"}}}, nil
 }
 
-func (s *shelf) Key(ctx context.Context, workspaceID, id string) (account.Key, error) {
+func (s *fakeStore) Key(ctx context.Context, workspaceID, id string) (account.Key, error) {
 	keys, _ := s.Keys(ctx, workspaceID)
 	for i := range keys {
 		if keys[i].ID == id {
@@ -40,7 +40,7 @@ func (s *shelf) Key(ctx context.Context, workspaceID, id string) (account.Key, e
 	return account.Key{}, account.ErrNotFound
 }
 
-func (*shelf) Sessions(_ context.Context, f requestlog.SessionFilter, _ requestlog.SessionPage) ([]requestlog.Session, error) {
+func (*fakeStore) Sessions(_ context.Context, f requestlog.SessionFilter, _ requestlog.SessionPage) ([]requestlog.Session, error) {
 	var found []requestlog.Session
 	for _, key := range f.Key {
 		for _, name := range []string{"one", "two", "gone"} {
@@ -50,11 +50,11 @@ func (*shelf) Sessions(_ context.Context, f requestlog.SessionFilter, _ requestl
 	return found, nil
 }
 
-func (*shelf) Session(_ context.Context, _, id string) (requestlog.Session, error) {
+func (*fakeStore) Session(_ context.Context, _, id string) (requestlog.Session, error) {
 	return requestlog.Session{WorkspaceID: "ws", ID: id, LastID: id}, nil
 }
 
-func (s *shelf) Entry(_ context.Context, _, id string) (requestlog.Entry, error) {
+func (s *fakeStore) Entry(_ context.Context, _, id string) (requestlog.Entry, error) {
 	s.reads++
 	if id[:3] == "gon" {
 		return requestlog.Entry{}, requestlog.ErrNotFound
@@ -62,7 +62,7 @@ func (s *shelf) Entry(_ context.Context, _, id string) (requestlog.Entry, error)
 	return requestlog.Entry{ID: id, Owner: requestlog.Owner{KeyID: id[3:]}, Routing: requestlog.Routing{Decision: &route.Decision{PolicyEffects: route.PolicyEffects{SessionBudget: s.limits[id]}}}}, nil
 }
 
-func (*shelf) SubjectCharges(_ context.Context, subjects []string, _ time.Time, _ time.Duration) (map[string][]Charge, error) {
+func (*fakeStore) SubjectCharges(_ context.Context, subjects []string, _ time.Time, _ time.Duration) (map[string][]Charge, error) {
 	charges := map[string][]Charge{}
 	for _, subject := range subjects {
 		charges[subject] = []Charge{{At: noon.Add(-time.Hour), Amount: money.Dollar}}
@@ -76,7 +76,7 @@ func TestSessionBudgetsOfPoliciesAreListed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &shelf{limits: map[string]*policy.SessionLimit{
+	s := &fakeStore{limits: map[string]*policy.SessionLimit{
 		"onekey_a": {Amount: 2 * money.Dollar},                  // lower than the key's budget
 		"twokey_a": {Amount: 5 * money.Dollar},                  // higher than the key's budget
 		"onekey_b": {Amount: 4 * money.Dollar, Downgrade: true}, // the key has no budget

@@ -14,7 +14,7 @@ import (
 
 func TestRatingsChangeOnlyTheirWorkspace(t *testing.T) {
 	t.Parallel()
-	b := newTestBook(newShelf(), &clock{t: start})
+	b := newTestBook(newFakeStore(), &clock{t: start})
 	before := chance(b, "ws_1", "small")
 	for i := range 40 {
 		rate(t, b, draft(i, "small", 0))
@@ -34,7 +34,7 @@ func TestRatingsChangeOnlyTheirWorkspace(t *testing.T) {
 
 func TestRateSetsIDAndTime(t *testing.T) {
 	t.Parallel()
-	r := rate(t, newTestBook(newShelf(), &clock{t: start.Add(123 * time.Microsecond)}), draft(1, "small", 1))
+	r := rate(t, newTestBook(newFakeStore(), &clock{t: start.Add(123 * time.Microsecond)}), draft(1, "small", 1))
 	if !r.Time.Equal(start) || len(r.ID) != len("rat_")+26 {
 		t.Errorf("id %s, time %v", r.ID, r.Time)
 	}
@@ -43,7 +43,7 @@ func TestRateSetsIDAndTime(t *testing.T) {
 func TestLaterRatingReplacesEarlier(t *testing.T) {
 	t.Parallel()
 	c := &clock{t: start}
-	twice, once := newTestBook(newShelf(), c), newTestBook(newShelf(), c)
+	twice, once := newTestBook(newFakeStore(), c), newTestBook(newFakeStore(), c)
 	rate(t, twice, draft(1, "small", 1))
 	rate(t, twice, draft(1, "small", 0))
 	rate(t, once, draft(1, "small", 0))
@@ -57,7 +57,7 @@ func TestLaterRatingReplacesEarlier(t *testing.T) {
 func TestSignalsAreCountedButChangeNoCorrection(t *testing.T) {
 	t.Parallel()
 	c := &clock{t: start}
-	b := newTestBook(newShelf(), c)
+	b := newTestBook(newFakeStore(), c)
 	refused := draft(1, "small", 0)
 	refused.KeyID, refused.Signal = "", Refusal
 	for _, signals := range [][]Rating{{refused}, {refused}, nil} {
@@ -89,7 +89,7 @@ func TestSignalsAreCountedButChangeNoCorrection(t *testing.T) {
 func TestSummaryShowsEffectOfRatings(t *testing.T) {
 	t.Parallel()
 	c := &clock{t: start}
-	b := newTestBook(newShelf(), c)
+	b := newTestBook(newFakeStore(), c)
 	for i := range 30 {
 		r := draft(i, "small", 1)
 		if i%3 == 0 {
@@ -154,7 +154,7 @@ func TestTaskFiguresString(t *testing.T) {
 func TestResetExcludesEarlierRatings(t *testing.T) {
 	t.Parallel()
 	c := &clock{t: start}
-	b := newTestBook(newShelf(), c)
+	b := newTestBook(newFakeStore(), c)
 	for i, model := range []string{"small", "large", "small"} {
 		rate(t, b, draft(i, model, 0))
 	}
@@ -182,7 +182,7 @@ func TestResetExcludesEarlierRatings(t *testing.T) {
 func TestRatingsDecayDaily(t *testing.T) {
 	t.Parallel()
 	c := &clock{t: start}
-	b := newTestBook(newShelf(), c)
+	b := newTestBook(newFakeStore(), c)
 	base := chance(b, "ws_1", "small")
 	for i := range 20 {
 		rate(t, b, draft(i, "small", 0))
@@ -204,18 +204,18 @@ func TestRatingsDecayDaily(t *testing.T) {
 
 func TestBurstOfRatingsIsComputedOnce(t *testing.T) {
 	t.Parallel()
-	c, shelf := &clock{t: start}, newShelf()
-	b := newTestBook(shelf, c)
+	c, store := &clock{t: start}, newFakeStore()
+	b := newTestBook(store, c)
 	for i := range 50 {
 		rate(t, b, draft(i, "small", 0))
 	}
-	if shelf.reads != 1 {
-		t.Errorf("50 ratings in a burst were computed %d times", shelf.reads)
+	if store.reads != 1 {
+		t.Errorf("50 ratings in a burst were computed %d times", store.reads)
 	}
 	refresh(t, b)
 	refresh(t, b)
-	if shelf.reads != 2 || b.For("ws_1").Abilities["small"].Ratings != 50 {
-		t.Errorf("after refreshing %d readings, %+v", shelf.reads, b.For("ws_1").Abilities["small"])
+	if store.reads != 2 || b.For("ws_1").Abilities["small"].Ratings != 50 {
+		t.Errorf("after refreshing %d readings, %+v", store.reads, b.For("ws_1").Abilities["small"])
 	}
 	c.move(settle)
 	rate(t, b, draft(51, "small", 0))
@@ -226,8 +226,8 @@ func TestBurstOfRatingsIsComputedOnce(t *testing.T) {
 
 func TestRefreshLoadsChangesOfOtherReplicas(t *testing.T) {
 	t.Parallel()
-	c, shelf := &clock{t: start}, newShelf()
-	here, there := newTestBook(shelf, c), newTestBook(shelf, c)
+	c, store := &clock{t: start}, newFakeStore()
+	here, there := newTestBook(store, c), newTestBook(store, c)
 	refresh(t, there)
 	rate(t, here, draft(1, "small", 0))
 	rate(t, here, draft(2, "small", 1))
@@ -236,7 +236,7 @@ func TestRefreshLoadsChangesOfOtherReplicas(t *testing.T) {
 	if a, b := here.For("ws_1"), there.For("ws_1"); a.Version == "" || a.Version != b.Version {
 		t.Errorf("here %+v, there %+v", a, b)
 	}
-	shelf.erase("ws_1", requestID(1))
+	store.erase("ws_1", requestID(1))
 	refresh(t, there)
 	if got := there.For("ws_1").Abilities["small"].Ratings; got != 1 {
 		t.Errorf("after erasing %d ratings count", got)
@@ -245,15 +245,15 @@ func TestRefreshLoadsChangesOfOtherReplicas(t *testing.T) {
 
 func TestRefreshReloadsAnOlderDatabase(t *testing.T) {
 	t.Parallel()
-	c, shelf := &clock{t: start}, newShelf()
-	b := newTestBook(shelf, c)
+	c, store := &clock{t: start}, newFakeStore()
+	b := newTestBook(store, c)
 	for i := range 3 {
 		r := draft(i, "small", 0)
 		r.WorkspaceID = fmt.Sprint("ws_", i)
 		rate(t, b, r)
 	}
 	refresh(t, b)
-	older := newShelf()
+	older := newFakeStore()
 	b.reader, b.writer = older, older
 	rate(t, newTestBook(older, c), draft(7, "large", 1))
 	refresh(t, b)
@@ -264,27 +264,27 @@ func TestRefreshReloadsAnOlderDatabase(t *testing.T) {
 
 func TestCorrectionsSurviveUnavailableStore(t *testing.T) {
 	t.Parallel()
-	c, shelf := &clock{t: start}, newShelf()
-	b := newTestBook(shelf, c)
+	c, store := &clock{t: start}, newFakeStore()
+	b := newTestBook(store, c)
 	rate(t, b, draft(1, "small", 0))
 	refresh(t, b)
 	before := b.For("ws_1")
-	shelf.fail = errors.New("away")
+	store.fail = errors.New("away")
 	c.move(48 * time.Hour)
 	for what, err := range map[string]error{
 		"refresh": b.Refresh(t.Context()), "recompute": b.Recompute(t.Context()), "reset": b.Reset(t.Context(), "ws_1", ""),
 	} {
-		if !errors.Is(err, shelf.fail) {
+		if !errors.Is(err, store.fail) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	if _, err := b.Rate(t.Context(), draft(2, "small", 0)); !errors.Is(err, shelf.fail) {
+	if _, err := b.Rate(t.Context(), draft(2, "small", 0)); !errors.Is(err, store.fail) {
 		t.Errorf("rate: %v", err)
 	}
 	if b.For("ws_1") != before {
 		t.Error("the corrections are gone")
 	}
-	shelf.fail = nil
+	store.fail = nil
 	refresh(t, b)
 	if b.For("ws_1") == before {
 		t.Error("the corrections stay old when the store is back")
@@ -293,17 +293,17 @@ func TestCorrectionsSurviveUnavailableStore(t *testing.T) {
 
 func TestInterruptedRefreshIsRepeated(t *testing.T) {
 	t.Parallel()
-	c, shelf := &clock{t: start}, newShelf()
-	b := newTestBook(shelf, c)
+	c, store := &clock{t: start}, newFakeStore()
+	b := newTestBook(store, c)
 	rate(t, b, draft(1, "small", 0))
 	refresh(t, b)
 	before := b.For("ws_1")
 	c.move(48 * time.Hour)
-	shelf.unread = errors.New("interrupted")
-	if err := b.Refresh(t.Context()); !errors.Is(err, shelf.unread) || b.For("ws_1") != before {
+	store.unread = errors.New("interrupted")
+	if err := b.Refresh(t.Context()); !errors.Is(err, store.unread) || b.For("ws_1") != before {
 		t.Errorf("%v; corrections are %+v", err, b.For("ws_1"))
 	}
-	shelf.unread = nil
+	store.unread = nil
 	refresh(t, b)
 	if b.For("ws_1").Version == before.Version {
 		t.Error("the day's change was forgotten")
@@ -314,8 +314,8 @@ func TestRecomputeUsesNewBase(t *testing.T) {
 	t.Parallel()
 	c := &clock{t: start}
 	base := bases["small"]
-	shelf := newShelf()
-	b := NewIndex(shelf, shelf, Options{Predictor: "p1", Now: c.now, Base: func(string) (predict.Ability, bool) { return base, true }})
+	store := newFakeStore()
+	b := NewIndex(store, store, Options{Predictor: "p1", Now: c.now, Base: func(string) (predict.Ability, bool) { return base, true }})
 	rate(t, b, draft(1, "small", 0))
 	refresh(t, b)
 	base = bases["large"]
@@ -331,8 +331,8 @@ func TestRecomputeUsesNewHalfLife(t *testing.T) {
 	t.Parallel()
 	c := &clock{t: start}
 	halfLife := 30 * 24 * time.Hour
-	shelf := newShelf()
-	b := NewIndex(shelf, shelf, Options{Predictor: "p1", Now: c.now, Base: baseOf, HalfLife: func() time.Duration { return halfLife }})
+	store := newFakeStore()
+	b := NewIndex(store, store, Options{Predictor: "p1", Now: c.now, Base: baseOf, HalfLife: func() time.Duration { return halfLife }})
 	without := chance(b, "ws_1", "small")
 	for i := range 40 {
 		rate(t, b, draft(i, "small", 0))

@@ -8,10 +8,10 @@ import (
 	"fairlead.dev/internal/money"
 )
 
-// guarded returns an index as a gateway has it, and the corrections that it stored.
-func guarded(shelf *shelf, c *clock) (*Index, *[]string) {
+// guarded returns an index with the options of a gateway, and the versions of the corrections that the index has stored.
+func guarded(store *fakeStore, c *clock) (*Index, *[]string) {
 	kept := &[]string{}
-	return NewIndex(shelf, shelf, Options{
+	return NewIndex(store, store, Options{
 		Base: baseOf, Predictor: "p1", Now: c.now, MinVerdicts: MinVerdicts, Guard: true,
 		Keep: func(_ context.Context, c *Corrections) error {
 			*kept = append(*kept, c.Version)
@@ -39,7 +39,7 @@ func compare(t *testing.T, b *Index, c *clock, from, n int) {
 func TestFewVerdictsKeepTheStaticRouter(t *testing.T) {
 	t.Parallel()
 	c := &clock{t: start}
-	b, kept := guarded(newShelf(), c)
+	b, kept := guarded(newFakeStore(), c)
 	compare(t, b, c, 0, MinVerdicts-1)
 	refresh(t, b)
 	if got := b.For("ws_1"); got.Version != "" || len(got.Abilities) > 0 || len(*kept) > 0 {
@@ -53,7 +53,7 @@ func TestFewVerdictsKeepTheStaticRouter(t *testing.T) {
 func TestVerdictsAreLearnedStoredAndReset(t *testing.T) {
 	t.Parallel()
 	c := &clock{t: start}
-	b, kept := guarded(newShelf(), c)
+	b, kept := guarded(newFakeStore(), c)
 	before := chance(b, "ws_1", "large") - chance(b, "ws_1", "small")
 	compare(t, b, c, 0, 200)
 	c.move(maxPause)
@@ -84,17 +84,17 @@ func TestVerdictsAreLearnedStoredAndReset(t *testing.T) {
 
 func TestBusyWorkspaceIsComputedLater(t *testing.T) {
 	t.Parallel()
-	c, shelf := &clock{t: start}, newShelf()
-	b, _ := guarded(shelf, c)
+	c, store := &clock{t: start}, newFakeStore()
+	b, _ := guarded(store, c)
 	compare(t, b, c, 0, 100)
 	c.move(maxPause)
 	refresh(t, b)
-	reads := shelf.reads
+	reads := store.reads
 	c.move(-time.Minute) // the next verdict arrives at the time of the computation
 	compare(t, b, c, 100, 1)
 	refresh(t, b)
-	if shelf.reads != reads {
-		t.Errorf("computed again immediately: %d reads, then %d", reads, shelf.reads)
+	if store.reads != reads {
+		t.Errorf("computed again immediately: %d reads, then %d", reads, store.reads)
 	}
 	c.move(maxPause)
 	refresh(t, b)
@@ -130,7 +130,7 @@ func traffic(t *testing.T, c *clock, replicas []*Index, requests int) (trials in
 func TestTrialsStopWhenTheirShareIsUsed(t *testing.T) {
 	t.Parallel()
 	c := &clock{t: start}
-	b, _ := guarded(newShelf(), c)
+	b, _ := guarded(newFakeStore(), c)
 	if err := b.Configure(t.Context(), "ws_1", Settings{Explore: 0.05, Floor: 0.4}); err != nil {
 		t.Fatal(err)
 	}
@@ -152,19 +152,19 @@ func TestTrialsStopWhenTheirShareIsUsed(t *testing.T) {
 	}
 }
 
-// Two replicas with a common store share the configured part of the spending, and both see the trials of all.
+// Two replicas with a common store share the configured part of the spending, and each replica counts the trials of both.
 func TestReplicasShareTheExploration(t *testing.T) {
 	t.Parallel()
-	c, shelf := &clock{t: start}, newShelf()
-	a, _ := guarded(shelf, c)
-	b, _ := guarded(shelf, c)
+	c, store := &clock{t: start}, newFakeStore()
+	a, _ := guarded(store, c)
+	b, _ := guarded(store, c)
 	if err := a.Configure(t.Context(), "ws_1", Settings{Explore: 0.05, Floor: 0.4}); err != nil {
 		t.Fatal(err)
 	}
 	refresh(t, a)
 	refresh(t, b)
 	trials := traffic(t, c, []*Index{a, b}, 4000)
-	for _, r := range []*Index{a, b, a} { // the first one reads the latest trials of the second one
+	for _, r := range []*Index{a, b, a} { // a is refreshed again to read the latest trials of b
 		refresh(t, r)
 	}
 	of, other := a.Learning("ws_1").Exploration, b.Learning("ws_1").Exploration

@@ -36,8 +36,8 @@ func naive(ratings []Rating, today time.Time) map[string]predict.Ability {
 func TestIndexAgreesWithPlainList(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
-		c, shelf := &clock{t: start}, newShelf()
-		books := []*Index{newTestBook(shelf, c), newTestBook(shelf, c)}
+		c, store := &clock{t: start}, newFakeStore()
+		books := []*Index{newTestBook(store, c), newTestBook(store, c)}
 		var list []Rating
 		without := func(drop func(Rating) bool) {
 			var kept []Rating
@@ -68,7 +68,7 @@ func TestIndexAgreesWithPlainList(t *testing.T) {
 			},
 			"erase": func(rt *rapid.T) {
 				request := requestID(rapid.IntRange(0, 9).Draw(rt, "request"))
-				shelf.erase("ws_1", request)
+				store.erase("ws_1", request)
 				without(func(r Rating) bool { return r.RequestID == request })
 			},
 			"time passes": func(rt *rapid.T) {
@@ -93,11 +93,11 @@ func TestIndexAgreesWithPlainList(t *testing.T) {
 	})
 }
 
-// TestConcurrentReadsAndWrites is for the race detector. It also checks that no rating is lost.
+// TestConcurrentReadsAndWrites lets the race detector find data races. It also checks that no rating is lost.
 func TestConcurrentReadsAndWrites(t *testing.T) {
 	t.Parallel()
-	c, shelf := &clock{t: start}, newShelf()
-	b := newTestBook(shelf, c)
+	c, store := &clock{t: start}, newFakeStore()
+	b := newTestBook(store, c)
 	const writers, each = 4, 25
 	var all sync.WaitGroup
 	for w := range writers {
@@ -134,8 +134,8 @@ func TestConcurrentReadsAndWrites(t *testing.T) {
 
 // BenchmarkCompute measures the cost of a new rating in a workspace with the maximum number of counted ratings.
 func BenchmarkCompute(b *testing.B) {
-	c, shelf := &clock{t: start}, newShelf()
-	book := newTestBook(shelf, c)
+	c, store := &clock{t: start}, newFakeStore()
+	book := newTestBook(store, c)
 	for i := range maxCounted {
 		rate(b, book, draft(i, "small", float64(i%2)))
 	}

@@ -92,12 +92,12 @@ func TestInvalidRatingsAreRejected(t *testing.T) {
 			t.Parallel()
 			r := draft(1, "small", 1)
 			c.change(&r)
-			shelf := newShelf()
-			_, err := newTestBook(shelf, &clock{t: start}).Rate(t.Context(), r)
+			store := newFakeStore()
+			_, err := newTestBook(store, &clock{t: start}).Rate(t.Context(), r)
 			if got := paramOf(err); got != c.want {
 				t.Errorf("names %q, want %q: %v", got, c.want, err)
 			}
-			if saved := len(shelf.ratings); (saved == 1) != (c.want == "") {
+			if saved := len(store.ratings); (saved == 1) != (c.want == "") {
 				t.Errorf("%d ratings are saved", saved)
 			}
 		})
@@ -123,7 +123,7 @@ func TestCommentIsSanitized(t *testing.T) {
 	t.Parallel()
 	r := draft(1, "small", 1)
 	r.Comment = "nul\x00 and \xff"
-	saved := rate(t, newTestBook(newShelf(), &clock{t: start}), r)
+	saved := rate(t, newTestBook(newFakeStore(), &clock{t: start}), r)
 	if saved.Comment != "nul and �" {
 		t.Errorf("the comment is %q", saved.Comment)
 	}

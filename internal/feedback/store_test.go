@@ -17,8 +17,8 @@ import (
 
 var start = time.Date(2026, 3, 14, 9, 26, 53, 0, time.UTC)
 
-// shelf is an in-memory store.
-type shelf struct {
+// fakeStore is an in-memory store.
+type fakeStore struct {
 	mu       sync.Mutex
 	ratings  map[[3]string]Rating // by workspace, request and rater
 	resets   map[[2]string]time.Time
@@ -32,22 +32,22 @@ type shelf struct {
 	unread   error // returned when reading ratings
 }
 
-func newShelf() *shelf {
-	return &shelf{ratings: map[[3]string]Rating{}, resets: map[[2]string]time.Time{}, changes: map[string]int64{}, settings: map[string]Settings{}, explored: map[string]Exploration{}, claims: map[string]map[string]Claim{}}
+func newFakeStore() *fakeStore {
+	return &fakeStore{ratings: map[[3]string]Rating{}, resets: map[[2]string]time.Time{}, changes: map[string]int64{}, settings: map[string]Settings{}, explored: map[string]Exploration{}, claims: map[string]map[string]Claim{}}
 }
 
-func (s *shelf) changed(workspaceID string) {
+func (s *fakeStore) changed(workspaceID string) {
 	s.revision++
 	s.changes[workspaceID] = s.revision
 }
 
-func (s *shelf) Revisions(context.Context) (map[string]int64, error) {
+func (s *fakeStore) Revisions(context.Context) (map[string]int64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return map[string]int64{Topic: s.revision, "keys": 99}, s.fail
 }
 
-func (s *shelf) SaveRating(_ context.Context, r Rating) error {
+func (s *fakeStore) SaveRating(_ context.Context, r Rating) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.fail != nil {
@@ -58,7 +58,7 @@ func (s *shelf) SaveRating(_ context.Context, r Rating) error {
 	return nil
 }
 
-func (s *shelf) SaveSignals(_ context.Context, signals []Rating) error {
+func (s *fakeStore) SaveSignals(_ context.Context, signals []Rating) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, r := range signals {
@@ -67,7 +67,7 @@ func (s *shelf) SaveSignals(_ context.Context, signals []Rating) error {
 	return s.fail
 }
 
-func (s *shelf) ResetFeedback(_ context.Context, workspaceID, model string, at time.Time) error {
+func (s *fakeStore) ResetFeedback(_ context.Context, workspaceID, model string, at time.Time) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.resets[[2]string{workspaceID, model}] = at
@@ -75,7 +75,7 @@ func (s *shelf) ResetFeedback(_ context.Context, workspaceID, model string, at t
 	return s.fail
 }
 
-func (s *shelf) ChangedFeedback(_ context.Context, after int64) ([]string, error) {
+func (s *fakeStore) ChangedFeedback(_ context.Context, after int64) ([]string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var found []string
@@ -87,7 +87,7 @@ func (s *shelf) ChangedFeedback(_ context.Context, after int64) ([]string, error
 	return found, s.fail
 }
 
-func (s *shelf) CountedRatings(_ context.Context, workspaceID string, limit int, visit func(string, []Rating) error) error {
+func (s *fakeStore) CountedRatings(_ context.Context, workspaceID string, limit int, visit func(string, []Rating) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.reads++
@@ -116,7 +116,7 @@ func (s *shelf) CountedRatings(_ context.Context, workspaceID string, limit int,
 	return nil
 }
 
-func (s *shelf) SignalCounts(_ context.Context, workspaceID string, since time.Time) ([]SignalCount, error) {
+func (s *fakeStore) SignalCounts(_ context.Context, workspaceID string, since time.Time) ([]SignalCount, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	counts := map[SignalCount]int64{}
@@ -136,7 +136,7 @@ func (s *shelf) SignalCounts(_ context.Context, workspaceID string, since time.T
 	return all, s.fail
 }
 
-func (s *shelf) CountedSignals(_ context.Context, workspaceID string, limit int) ([]Rating, error) {
+func (s *fakeStore) CountedSignals(_ context.Context, workspaceID string, limit int) ([]Rating, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var found []Rating
@@ -149,13 +149,13 @@ func (s *shelf) CountedSignals(_ context.Context, workspaceID string, limit int)
 	return found[:min(limit, len(found))], s.fail
 }
 
-func (s *shelf) Learning(_ context.Context, workspaceID string) (Settings, error) {
+func (s *fakeStore) Learning(_ context.Context, workspaceID string) (Settings, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.settings[workspaceID], cmp.Or(s.fail, s.unread)
 }
 
-func (s *shelf) SaveLearning(_ context.Context, workspaceID string, v Settings) error {
+func (s *fakeStore) SaveLearning(_ context.Context, workspaceID string, v Settings) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.settings[workspaceID] = v
@@ -165,7 +165,7 @@ func (s *shelf) SaveLearning(_ context.Context, workspaceID string, v Settings) 
 	return s.fail
 }
 
-func (s *shelf) SyncExploration(_ context.Context, c Claim) (Exploration, money.Amount, error) {
+func (s *fakeStore) SyncExploration(_ context.Context, c Claim) (Exploration, money.Amount, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.fail != nil {
@@ -188,7 +188,7 @@ func (s *shelf) SyncExploration(_ context.Context, c Claim) (Exploration, money.
 }
 
 // erase deletes the ratings of a request, as when the request is deleted.
-func (s *shelf) erase(workspaceID, requestID string) {
+func (s *fakeStore) erase(workspaceID, requestID string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	maps.DeleteFunc(s.ratings, func(k [3]string, _ Rating) bool { return k[0] == workspaceID && k[1] == requestID })

@@ -24,18 +24,18 @@ func newScope(t testing.TB, name string) Scope {
 
 func none(Address) bool { return false }
 
-// shelf stores parts as a database would.
-type shelf struct {
+// fakeStore stores parts as a database would.
+type fakeStore struct {
 	parts map[Address][]byte
 	bytes int
 }
 
-func (s *shelf) has(a Address) bool {
+func (s *fakeStore) has(a Address) bool {
 	_, ok := s.parts[a]
 	return ok
 }
 
-func (s *shelf) add(t testing.TB, block []byte) {
+func (s *fakeStore) add(t testing.TB, block []byte) {
 	t.Helper()
 	if err := EachPart(block, func(p Part) error {
 		if s.has(p.Address) {
@@ -49,7 +49,7 @@ func (s *shelf) add(t testing.TB, block []byte) {
 	}
 }
 
-func (s *shelf) find(a Address) ([]byte, bool) {
+func (s *fakeStore) find(a Address) ([]byte, bool) {
 	content, ok := s.parts[a]
 	return content, ok
 }
@@ -59,7 +59,7 @@ func TestTurnsAreJoinedExactlyAndShareTheirParts(t *testing.T) {
 	for _, format := range outlinetest.Formats() {
 		t.Run(format, func(t *testing.T) {
 			t.Parallel()
-			scope, stored := newScope(t, "ws"), &shelf{parts: map[Address][]byte{}}
+			scope, stored := newScope(t, "ws"), &fakeStore{parts: map[Address][]byte{}}
 			turns := outlinetest.Session{Format: format, Turns: 200, Growth: 3000, Seed: 7, Marks: true}.Make()
 			outlines := make([][]byte, len(turns))
 			for i, turn := range turns {

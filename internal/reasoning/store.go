@@ -86,11 +86,11 @@ type Store struct {
 	entries    map[Key]*entry
 	order      *list.List // list of *entry, least recently used first
 	bytes      int
-	workspaces map[string]*shelf
+	workspaces map[string]*workspaceEntries
 }
 
-// shelf holds the entries of one workspace.
-type shelf struct {
+// workspaceEntries holds the entries of one workspace.
+type workspaceEntries struct {
 	order *list.List // list of *entry, least recently used first
 	bytes int
 }
@@ -109,7 +109,7 @@ type entry struct {
 func New(remote Remote) *Store {
 	return &Store{
 		remote: remote, maxEntries: defaultEntries, maxBytes: defaultBytes,
-		entries: map[Key]*entry{}, order: list.New(), workspaces: map[string]*shelf{},
+		entries: map[Key]*entry{}, order: list.New(), workspaces: map[string]*workspaceEntries{},
 	}
 }
 
@@ -148,7 +148,7 @@ func (s *Store) put(workspaceID string, key Key, call *Call, now time.Time) *ent
 	}
 	own := s.workspaces[workspaceID]
 	if own == nil {
-		own = &shelf{order: list.New()}
+		own = &workspaceEntries{order: list.New()}
 		s.workspaces[workspaceID] = own
 	}
 	e := &entry{key: key, workspace: workspaceID, call: call, size: entryOverhead, expires: now.Add(Lifetime)}
@@ -174,8 +174,8 @@ func (s *Store) remove(e *entry) {
 	}
 }
 
-// evict removes expired entries and, above the limits, the least recently used ones. It returns the keys to remove from
-// the Remote, so that a process never uses more space there than in its own memory.
+// evict removes expired entries. If the store exceeds its limits, it also removes the least recently used entries. It returns the keys
+// to remove from the Remote, so that a process never uses more space in the Remote than in its own memory.
 func (s *Store) evict(workspaceID string) (drop []Key) {
 	now := time.Now()
 	for own := s.workspaces[workspaceID]; own.order.Len() > s.maxEntries/workspaceShare || own.bytes > s.maxBytes/workspaceShare; {

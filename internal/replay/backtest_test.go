@@ -34,7 +34,7 @@ func trio(t testing.TB) *route.Snapshot {
 		for i, model := range []string{"small", "middle", "large"} {
 			rate := money.PerMillion(math.Pow(4, float64(i)))
 			if name == "west" {
-				rate = rate * 11 / 10 // so that east comes first
+				rate = rate * 11 / 10 // so that the provider east is cheaper
 			}
 			price := &catalog.Price{Input: rate, Output: rate, CacheRead: new(rate / 10)}
 			p.Targets = append(p.Targets, &provider.Target{
@@ -90,7 +90,7 @@ func TestBacktestReportsChangesOfDraft(t *testing.T) {
 	t.Parallel()
 	snap := trio(t)
 	var source traffic
-	for n, tradeoff := range []float64{0, 0, 0, 1} { // three to the small model, one to the large
+	for n, tradeoff := range []float64{0, 0, 0, 1} { // three requests for the small model, one for the large
 		e := logged(t, n, asked(n, tradeoff), snap, route.Conditions{})
 		source = append(source, row(t, &e))
 	}

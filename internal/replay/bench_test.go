@@ -44,7 +44,7 @@ func BenchmarkRun(b *testing.B) {
 	}
 }
 
-// BenchmarkRecord measures reading a row.
+// BenchmarkRecord measures the decoding of a row.
 func BenchmarkRecord(b *testing.B) {
 	_, source := stock(b, 60, 100)
 	trace, err := source[0].Trace(nil)
@@ -63,7 +63,7 @@ func BenchmarkRecord(b *testing.B) {
 	}
 }
 
-// stock returns compressed traffic.
+// stock returns a snapshot and n compressed rows.
 func stock(b *testing.B, targets, n int) (*route.Snapshot, traffic) {
 	b.Helper()
 	m := newMaker(b, 1)
@@ -83,7 +83,7 @@ func stock(b *testing.B, targets, n int) (*route.Snapshot, traffic) {
 	return snap, source
 }
 
-// first returns a snapshot with the first targets.
+// first returns a snapshot with only the first targets.
 func first(snap *route.Snapshot, targets int) *route.Snapshot {
 	vectors := abilities{}
 	var providers []*provider.Provider

@@ -17,7 +17,7 @@ func TestBacktestRoutesToAProviderThatIsNotConnected(t *testing.T) {
 	t.Parallel()
 	snap := trio(t)
 	var source traffic
-	for n, tradeoff := range []float64{0, 1} { // one to the small model, one to the large
+	for n, tradeoff := range []float64{0, 1} { // one request for the small model, one for the large
 		e := logged(t, n, asked(n, tradeoff), snap, route.Conditions{})
 		source = append(source, row(t, &e))
 	}
@@ -41,7 +41,7 @@ func TestBacktestRoutesToAProviderThatIsNotConnected(t *testing.T) {
 	if moved := c.ByCost[0]; moved.From != "east/large" || moved.To != "north/bargain" || moved.CostAfter.String() != "0.0045" {
 		t.Errorf("%+v", moved)
 	}
-	// The quality of a model that only the draft has is predicted with its ability there, so both requests are compared.
+	// Only the draft has the new model. Its quality is predicted with its ability in the draft, so both requests are compared.
 	if c.Quality.Requests != 2 || math.Abs(c.Quality.Change) > 1e-9 || c.Cost.Change >= 0 {
 		t.Errorf("quality %+v, cost %+v", c.Quality, c.Cost)
 	}

@@ -9,8 +9,8 @@ import (
 	"fairlead.dev/internal/route"
 )
 
-// Responses of 1,500 tokens cost 0.0015 at the small, 0.006 at the middle and 0.024 at the large model. Of 100 responses of the small
-// model, about 2.5 fail the checks.
+// A response of 1,500 tokens costs 0.0015 dollars with the small model, 0.006 with the middle model and 0.024 with the large model. Of
+// 100 responses of the small model, about 2.5 fail the checks.
 func TestBacktestPricesBothAttemptsOfACascade(t *testing.T) {
 	t.Parallel()
 	snap := trio(t)

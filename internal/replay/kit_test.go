@@ -36,10 +36,10 @@ const (
 	skills    = 8
 )
 
-// shelf is an in-memory archive.
-type shelf map[string][]byte
+// fakeStore is an in-memory Archive and Keeper.
+type fakeStore map[string][]byte
 
-func (s shelf) KeepVersion(_ context.Context, kind, version string, body []byte) error {
+func (s fakeStore) KeepVersion(_ context.Context, kind, version string, body []byte) error {
 	if _, kept := s[kind+version]; !kept {
 		s[kind+version] = slices.Clone(body)
 	}
@@ -48,7 +48,7 @@ func (s shelf) KeepVersion(_ context.Context, kind, version string, body []byte)
 
 var errNotKept = errors.New("this version is not kept")
 
-func (s shelf) KeptVersion(_ context.Context, kind, version string) ([]byte, error) {
+func (s fakeStore) KeptVersion(_ context.Context, kind, version string) ([]byte, error) {
 	body, ok := s[kind+version]
 	if !ok {
 		return nil, errNotKept
@@ -83,7 +83,7 @@ func (m maker) chance(share float64) bool { return m.Float64() < share }
 
 func pick[T any](m maker, list ...T) T { return list[m.IntN(len(list))] }
 
-// some returns up to limit random elements of a list.
+// some returns a random selection of up to limit elements of a list.
 func some[T any](m maker, list []T, limit int) []T {
 	var out []T
 	for range 1 + m.IntN(limit) {
@@ -368,7 +368,7 @@ func (m maker) entry(n int, d *route.Decision, snap *route.Snapshot) requestlog.
 	return e
 }
 
-// row returns an entry in the form in which the store returns it.
+// row returns an entry as the row that the store returns.
 func row(t testing.TB, e *requestlog.Entry) Row {
 	t.Helper()
 	summary := *e

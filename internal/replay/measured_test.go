@@ -11,9 +11,9 @@ import (
 	"fairlead.dev/internal/route"
 )
 
-// syntheticLog adds rated requests whose true quality under the draft is known. The predictions are wrong by up to 25 points, and
-// the logged decisions choose the model by the difficulty of the request, so that neither predictions nor plain means
-// are right.
+// syntheticLog returns rated requests whose true quality with the draft is known. The predictions are wrong by up to 0.25, and the
+// logged decisions choose the model by the difficulty of the request. Therefore neither the predictions nor the plain means of the
+// ratings are right.
 func syntheticLog(r *rand.Rand, requests int) (m measured, before, after float64) {
 	truth := func(model string, difficulty float64) float64 {
 		return map[string]float64{"small": 0.75 - 0.5*difficulty, "middle": 0.8 - 0.3*difficulty, "large": 0.85 - 0.1*difficulty}[model]
@@ -31,7 +31,7 @@ func syntheticLog(r *rand.Rand, requests int) (m measured, before, after float64
 		}
 		m.add(e, logged, draft)
 	}
-	// The mean difficulty is 0.3 below 0.6 and 0.8 above.
+	// The mean difficulty is 0.3 for requests below 0.6, and 0.8 for requests above.
 	mean := func(c chances, difficulty float64) (sum float64) {
 		for _, one := range c {
 			sum += one.probability * truth(one.model, difficulty)

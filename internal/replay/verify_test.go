@@ -54,7 +54,7 @@ func verifyWorld(t *testing.T, seed uint64, n int, seen map[string]int) {
 	m := newMaker(t, seed)
 	snap := m.snapshot(3+m.IntN(6), 1+m.IntN(3))
 	policies, corrections := m.policies(snap), m.corrections(snap)
-	archive := shelf{}
+	archive := fakeStore{}
 	if err := Keep(t.Context(), archive, snap, policies, corrections); err != nil {
 		t.Error(err)
 		return
@@ -96,7 +96,7 @@ func replaced(known *catalog.Catalog) *catalog.Catalog {
 func TestDecisionsUseTheCatalogOfTheirTime(t *testing.T) {
 	t.Parallel()
 	m := newMaker(t, 1)
-	snap, archive := m.snapshot(3, 1), shelf{}
+	snap, archive := m.snapshot(3, 1), fakeStore{}
 	if err := Keep(t.Context(), archive, snap, nil, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +140,7 @@ func decided(t *testing.T) (*requestlog.Entry, World) {
 	for seed := uint64(0); ; seed++ {
 		m := newMaker(t, seed)
 		snap := m.snapshot(8, 3)
-		policies, archive := m.policies(snap), shelf{}
+		policies, archive := m.policies(snap), fakeStore{}
 		c := m.conditions(snap)
 		c.Policies = policies
 		d, err := route.Decide(new(m.input(snap)), snap, c)
@@ -155,8 +155,8 @@ func decided(t *testing.T) (*requestlog.Entry, World) {
 	}
 }
 
-// lastExcludedForGood reports whether the last candidate is excluded for a reason other than its observed state, which
-// is missing from a record without the candidate.
+// lastExcludedForGood reports whether the last candidate is excluded for a reason other than its observed state. Tests remove
+// the last candidate from a record, and then its observed state is missing.
 func lastExcludedForGood(d *route.Decision) bool {
 	x := d.Candidates[len(d.Candidates)-1].Excluded
 	return x != nil && x.Code != route.CircuitOpen && x.Code != route.CredentialBackingOff
@@ -167,7 +167,7 @@ func TestChangedRecordIsReported(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		change func(*route.Decision)
-		what   string // the first difference, %s is the first candidate
+		what   string // first difference; %s is the first candidate, %[2]s the last
 	}{
 		{"nothing", func(*route.Decision) {}, ""},
 		{"the time it took", func(d *route.Decision) { d.Micros += 100 }, ""},
@@ -231,7 +231,7 @@ func TestBackoffWithOtherWordingIsVerified(t *testing.T) {
 	e.Decision.Candidates[0].Seen.BackingOff = 20 * time.Second
 	again, _ := route.Decide(&e.Decision.Input, world.Snapshot, Recorded(e.Decision, &world.Rules))
 	i := slices.IndexFunc(again.Candidates, func(c route.Candidate) bool { return c.Target == tired && c.Excluded != nil })
-	again.Candidates[i].Excluded = new(route.NewExclusion(route.CredentialBackingOff, "p asked us to wait; ready in 20s")) // the former wording
+	again.Candidates[i].Excluded = new(route.NewExclusion(route.CredentialBackingOff, "p asked us to wait; ready in 20s")) // former text
 	e.Decision = stored(t, again)
 
 	got := Verify(e, world, nil)
@@ -259,7 +259,7 @@ func TestMissingDataIsReported(t *testing.T) {
 	m := newMaker(t, 1)
 	snap := m.snapshot(4, 2)
 	policies := parse(t, snap, "policies: [{name: cheap, objective: cost}]")
-	archive := shelf{}
+	archive := fakeStore{}
 	if err := Keep(t.Context(), archive, snap, policies, nil); err != nil {
 		t.Fatal(err)
 	}

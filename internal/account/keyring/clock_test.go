@@ -11,13 +11,13 @@ import (
 // A jump of the wall clock affects only key expiry. It neither makes the keyring stale nor restores revoked keys.
 func TestKeysExpireByTheGivenClock(t *testing.T) {
 	t.Parallel()
-	shelf := newShelf(t)
+	store := newFakeStore(t)
 	end := time.Date(2026, 11, 3, 12, 0, 0, 0, time.UTC)
-	_, ends := shelf.add(func(k *account.Key) { k.ExpiresAt = end })
-	_, stays := shelf.add(nil)
-	_, revoked := shelf.add(func(k *account.Key) { k.RevokedAt = end.Add(-time.Minute) })
+	_, ends := store.add(func(k *account.Key) { k.ExpiresAt = end })
+	_, stays := store.add(nil)
+	_, revoked := store.add(func(k *account.Key) { k.RevokedAt = end.Add(-time.Minute) })
 	now := end.Add(-time.Second)
-	ring := loaded(t, shelf, Options{Now: func() time.Time { return now }})
+	ring := loaded(t, store, Options{Now: func() time.Time { return now }})
 	for _, step := range []struct {
 		by   time.Duration
 		want llm.Kind

@@ -12,16 +12,16 @@ import (
 
 func TestEndingsOfReplicasApplyWithoutTheStore(t *testing.T) {
 	t.Parallel()
-	shelf := newShelf(t)
-	revoked, revokedText := shelf.add(nil)
-	rotated, rotatedText := shelf.add(nil)
-	_, other := shelf.add(nil)
-	ring := loaded(t, shelf, Options{})
+	store := newFakeStore(t)
+	revoked, revokedText := store.add(nil)
+	rotated, rotatedText := store.add(nil)
+	_, other := store.add(nil)
+	ring := loaded(t, store, Options{})
 	var revokedIDs []string
 	ring.OnRevoke(func(keyID string) { revokedIDs = append(revokedIDs, keyID) })
 	now := time.Now()
-	newText, secret := shelf.secret(now)
-	shelf.setAway(true)
+	newText, secret := store.secret(now)
+	store.setAway(true)
 
 	ring.End(account.Ending{KeyID: revoked})
 	ring.End(account.Ending{KeyID: rotated, Before: now})
@@ -35,9 +35,9 @@ func TestEndingsOfReplicasApplyWithoutTheStore(t *testing.T) {
 		t.Errorf("running requests ended of other keys:\n%s", diff)
 	}
 
-	shelf.setAway(false)
-	shelf.revoke(revoked, now)
-	shelf.change(rotated, func(k *account.Key) {
+	store.setAway(false)
+	store.revoke(revoked, now)
+	store.change(rotated, func(k *account.Key) {
 		if err := k.Rotate(secret, account.Grace{}, now); err != nil {
 			t.Error(err)
 		}

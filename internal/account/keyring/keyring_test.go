@@ -29,10 +29,10 @@ func answer(ring *Ring, h http.Header) llm.Kind {
 
 func TestAuthenticateReadsHeaders(t *testing.T) {
 	t.Parallel()
-	shelf := newShelf(t)
-	_, text := shelf.add(nil)
-	_, other := shelf.add(nil)
-	ring := loaded(t, shelf, Options{})
+	store := newFakeStore(t)
+	_, text := store.add(nil)
+	_, other := store.add(nil)
+	ring := loaded(t, store, Options{})
 	typo := text[:10] + string(secret.Base62[(strings.IndexByte(secret.Base62, text[10])+1)%62]) + text[11:]
 	tests := []struct {
 		name   string
@@ -80,10 +80,10 @@ func TestAuthenticateReadsHeaders(t *testing.T) {
 
 func TestAuthenticateReturnsKeyAndWorkspace(t *testing.T) {
 	t.Parallel()
-	shelf := newShelf(t)
-	shelf.addWorkspace(account.Workspace{ID: "ws_2", Name: "second"})
-	keyID, text := shelf.add(func(k *account.Key) { k.WorkspaceID = "ws_2" })
-	ring := loaded(t, shelf, Options{})
+	store := newFakeStore(t)
+	store.addWorkspace(account.Workspace{ID: "ws_2", Name: "second"})
+	keyID, text := store.add(func(k *account.Key) { k.WorkspaceID = "ws_2" })
+	ring := loaded(t, store, Options{})
 	grant, err := ring.Authenticate(withKey(text))
 	if err != nil {
 		t.Fatal(err)
@@ -92,7 +92,7 @@ func TestAuthenticateReturnsKeyAndWorkspace(t *testing.T) {
 		t.Error(diff)
 	}
 
-	shelf.addWorkspace(account.Workspace{ID: "ws_2", Name: "renamed"})
+	store.addWorkspace(account.Workspace{ID: "ws_2", Name: "renamed"})
 	if err := ring.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -104,13 +104,13 @@ func TestAuthenticateReturnsKeyAndWorkspace(t *testing.T) {
 
 func TestKeyringReportsKeysThatAllowUnpricedModels(t *testing.T) {
 	t.Parallel()
-	shelf := newShelf(t)
-	shelf.add(func(k *account.Key) { k.AllowUnpriced, k.RevokedAt = true, time.Now() })
-	ring := loaded(t, shelf, Options{})
+	store := newFakeStore(t)
+	store.add(func(k *account.Key) { k.AllowUnpriced, k.RevokedAt = true, time.Now() })
+	ring := loaded(t, store, Options{})
 	if ring.AllowsUnpriced() {
 		t.Error("a revoked key counts")
 	}
-	shelf.add(func(k *account.Key) { k.AllowUnpriced = true })
+	store.add(func(k *account.Key) { k.AllowUnpriced = true })
 	if err := ring.Refresh(t.Context()); err != nil || !ring.AllowsUnpriced() {
 		t.Errorf("after a key that allows it: %v", err)
 	}
@@ -119,7 +119,7 @@ func TestKeyringReportsKeysThatAllowUnpricedModels(t *testing.T) {
 func TestRefusalsAreDistinct(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	shelf := newShelf(t)
+	store := newFakeStore(t)
 	tests := []struct {
 		name   string
 		change func(*account.Key)
@@ -134,8 +134,8 @@ func TestRefusalsAreDistinct(t *testing.T) {
 		{"older secret over", func(k *account.Key) { k.Secrets[0].ExpiresAt = now }, llm.ExpiredAPIKey},
 	}
 	for _, tt := range tests {
-		_, text := shelf.add(tt.change)
-		ring := loaded(t, shelf, Options{Now: func() time.Time { return now }})
+		_, text := store.add(tt.change)
+		ring := loaded(t, store, Options{Now: func() time.Time { return now }})
 		if got := answer(ring, withKey(text)); got != tt.want {
 			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
 		}
@@ -144,21 +144,21 @@ func TestRefusalsAreDistinct(t *testing.T) {
 
 func TestUnloadedKeyringReportsUnavailable(t *testing.T) {
 	t.Parallel()
-	ring := newTestKeyring(t, newShelf(t), Options{})
+	ring := newTestKeyring(t, newFakeStore(t), Options{})
 	if got := answer(ring, withKey(secret.NewKey())); got != llm.LedgerUnavailable {
 		t.Errorf("got %q", got)
 	}
-	if _, err := New(newShelf(t), []byte("short"), Options{}); err == nil {
+	if _, err := New(newFakeStore(t), []byte("short"), Options{}); err == nil {
 		t.Error("a short master key is accepted")
 	}
 }
 
 func TestMalformedKeysCauseNoLookup(t *testing.T) {
 	t.Parallel()
-	shelf := newShelf(t)
-	ring := loaded(t, shelf, Options{})
+	store := newFakeStore(t)
+	ring := loaded(t, store, Options{})
 	ring.polls.running.Store(true) // an unknown key would wait for a poll that never happens
-	before := shelf.count()
+	before := store.count()
 	good := secret.NewKey()
 	for i := range 10_000 {
 		junk := good[:5] + strings.Repeat(string(secret.Base62[i%62]), 30) + good[35:]
@@ -166,7 +166,7 @@ func TestMalformedKeysCauseNoLookup(t *testing.T) {
 			t.Fatalf("%s: %q", junk, got)
 		}
 	}
-	if got := shelf.count() - before; got != 0 {
+	if got := store.count() - before; got != 0 {
 		t.Errorf("%d look-ups", got)
 	}
 }
@@ -192,12 +192,12 @@ func run(t *testing.T, ring *Ring) (stop func()) {
 func TestKeyCreatedElsewhereIsValidImmediately(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		shelf := newShelf(t)
-		ring := newTestKeyring(t, shelf, Options{Poll: time.Hour})
+		store := newFakeStore(t)
+		ring := newTestKeyring(t, store, Options{Poll: time.Hour})
 		run(t, ring)
 		for range 20 {
-			shelf.addWorkspace(account.Workspace{ID: "ws_1", Name: "again"})
-			_, text := shelf.add(nil)
+			store.addWorkspace(account.Workspace{ID: "ws_1", Name: "again"})
+			_, text := store.add(nil)
 			began := time.Now()
 			if got := answer(ring, withKey(text)); got != "" {
 				t.Fatalf("got %q", got)
@@ -212,10 +212,10 @@ func TestKeyCreatedElsewhereIsValidImmediately(t *testing.T) {
 func TestUnknownKeysShareFewPolls(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		shelf := newShelf(t)
-		ring := newTestKeyring(t, shelf, Options{Poll: time.Hour})
+		store := newFakeStore(t)
+		ring := newTestKeyring(t, store, Options{Poll: time.Hour})
 		run(t, ring)
-		before, began := shelf.count(), time.Now()
+		before, began := store.count(), time.Now()
 		var all sync.WaitGroup
 		for i := range 2000 {
 			all.Go(func() {
@@ -227,7 +227,7 @@ func TestUnknownKeysShareFewPolls(t *testing.T) {
 		}
 		all.Wait()
 		most := int(time.Since(began)/forcedPollEvery) + 1
-		if polls := shelf.count() - before; polls > most || polls < 2 {
+		if polls := store.count() - before; polls > most || polls < 2 {
 			t.Errorf("%d polls for 2000 unknown keys in %s, want at most %d", polls, time.Since(began), most)
 		}
 	})
@@ -235,7 +235,7 @@ func TestUnknownKeysShareFewPolls(t *testing.T) {
 
 func TestTooManyUnknownKeysAreShed(t *testing.T) {
 	t.Parallel()
-	ring := loaded(t, newShelf(t), Options{})
+	ring := loaded(t, newFakeStore(t), Options{})
 	ring.polls.running.Store(true)
 	ring.polls.waiting.Store(unknownKeyQueue)
 	if got := answer(ring, withKey(secret.NewKey())); got != llm.Overloaded {
@@ -246,10 +246,10 @@ func TestTooManyUnknownKeysAreShed(t *testing.T) {
 func TestRevocationAppliesWithinASecond(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		shelf := newShelf(t)
-		keyID, text := shelf.add(nil)
-		revokedBefore, _ := shelf.add(func(k *account.Key) { k.RevokedAt = time.Now() })
-		ring := newTestKeyring(t, shelf, Options{})
+		store := newFakeStore(t)
+		keyID, text := store.add(nil)
+		revokedBefore, _ := store.add(func(k *account.Key) { k.RevokedAt = time.Now() })
+		ring := newTestKeyring(t, store, Options{})
 		heard := map[string]int{}
 		ring.OnRevoke(func(keyID string) { heard[keyID]++ })
 		run(t, ring)
@@ -257,7 +257,7 @@ func TestRevocationAppliesWithinASecond(t *testing.T) {
 			t.Fatalf("before: %q", got)
 		}
 
-		shelf.revoke(keyID, time.Now())
+		store.revoke(keyID, time.Now())
 		time.Sleep(time.Second)
 		synctest.Wait()
 
@@ -273,12 +273,12 @@ func TestRevocationAppliesWithinASecond(t *testing.T) {
 func TestKnownKeysStayValidDuringAStoreOutage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		shelf := newShelf(t)
-		_, text := shelf.add(nil)
+		store := newFakeStore(t)
+		_, text := store.add(nil)
 		var reports []error
-		ring := newTestKeyring(t, shelf, Options{Report: func(err error) { reports = append(reports, err) }})
+		ring := newTestKeyring(t, store, Options{Report: func(err error) { reports = append(reports, err) }})
 		run(t, ring)
-		shelf.setAway(true)
+		store.setAway(true)
 
 		time.Sleep(14 * time.Minute)
 		if got := answer(ring, withKey(text)); got != "" {
@@ -291,7 +291,7 @@ func TestKnownKeysStayValidDuringAStoreOutage(t *testing.T) {
 		if got := answer(ring, withKey(text)); got != llm.LedgerUnavailable {
 			t.Errorf("after 16 minutes: %q", got)
 		}
-		shelf.setAway(false)
+		store.setAway(false)
 		time.Sleep(time.Second)
 		if got := answer(ring, withKey(text)); got != "" {
 			t.Errorf("after the return: %q", got)
@@ -305,15 +305,15 @@ func TestKnownKeysStayValidDuringAStoreOutage(t *testing.T) {
 func TestAKeyringLoadsWhenTheStoreAppears(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		shelf := newShelf(t)
-		_, text := shelf.add(nil)
-		shelf.setAway(true)
-		ring := newTestKeyring(t, shelf, Options{})
+		store := newFakeStore(t)
+		_, text := store.add(nil)
+		store.setAway(true)
+		ring := newTestKeyring(t, store, Options{})
 		run(t, ring)
 		if got := answer(ring, withKey(text)); got != llm.LedgerUnavailable {
 			t.Errorf("before: %q", got)
 		}
-		shelf.setAway(false)
+		store.setAway(false)
 		time.Sleep(time.Second)
 		if got := answer(ring, withKey(text)); got != "" {
 			t.Errorf("after: %q", got)
@@ -325,18 +325,18 @@ func TestAKeyringLoadsWhenTheStoreAppears(t *testing.T) {
 func TestQueryWithoutProgressIsCancelled(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		shelf := newShelf(t)
+		store := newFakeStore(t)
 		for range 5 {
-			shelf.add(nil)
+			store.add(nil)
 		}
-		ring, err := New(&slowShelf{shelf, []time.Duration{9 * time.Second, 9 * time.Second, time.Second, 9 * time.Second}}, testMaster, Options{})
+		ring, err := New(&slowStore{store, []time.Duration{9 * time.Second, 9 * time.Second, time.Second, 9 * time.Second}}, testMaster, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if err := ring.Load(t.Context()); err != nil || ring.Len() != 5 {
 			t.Errorf("slow but moving: %v, %d keys", err, ring.Len())
 		}
-		stuck, err := New(&slowShelf{shelf, []time.Duration{time.Second, time.Hour}}, testMaster, Options{})
+		stuck, err := New(&slowStore{store, []time.Duration{time.Second, time.Hour}}, testMaster, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -347,14 +347,14 @@ func TestQueryWithoutProgressIsCancelled(t *testing.T) {
 	})
 }
 
-// slowShelf is a store that waits before each key.
-type slowShelf struct {
-	*keyShelf
+// slowStore is a store that waits before each key.
+type slowStore struct {
+	*fakeStore
 	waits []time.Duration
 }
 
-func (s *slowShelf) ChangedKeys(ctx context.Context, after int64, visit func(*account.Key) error) error {
-	return s.keyShelf.ChangedKeys(ctx, after, func(k *account.Key) error {
+func (s *slowStore) ChangedKeys(ctx context.Context, after int64, visit func(*account.Key) error) error {
+	return s.fakeStore.ChangedKeys(ctx, after, func(k *account.Key) error {
 		if len(s.waits) > 0 {
 			wait := time.NewTimer(s.waits[0])
 			defer wait.Stop()
@@ -371,15 +371,15 @@ func (s *slowShelf) ChangedKeys(ctx context.Context, after int64, visit func(*ac
 
 func TestRestoredBackupRemovesNewerKeys(t *testing.T) {
 	t.Parallel()
-	shelf := newShelf(t)
-	_, old := shelf.add(nil)
-	keyID, newer := shelf.add(nil)
-	ring := loaded(t, shelf, Options{})
+	store := newFakeStore(t)
+	_, old := store.add(nil)
+	keyID, newer := store.add(nil)
+	ring := loaded(t, store, Options{})
 	var heard []string
 	ring.OnRevoke(func(keyID string) { heard = append(heard, keyID) })
 
-	delete(shelf.keys, keyID)
-	shelf.revisions[topicKeys]--
+	delete(store.keys, keyID)
+	store.revisions[topicKeys]--
 	if err := ring.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -395,18 +395,18 @@ func TestRestoredBackupRemovesNewerKeys(t *testing.T) {
 
 func TestOnlyChangedKeysAreReadAgain(t *testing.T) {
 	t.Parallel()
-	shelf := newShelf(t)
+	store := newFakeStore(t)
 	for range 100 {
-		shelf.add(nil)
+		store.add(nil)
 	}
-	ring := loaded(t, shelf, Options{})
-	calls := shelf.count()
+	ring := loaded(t, store, Options{})
+	calls := store.count()
 	for range 5 {
 		if err := ring.Refresh(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if got := shelf.count() - calls; got != 5 {
+	if got := store.count() - calls; got != 5 {
 		t.Errorf("%d calls for five looks at an unchanged store", got)
 	}
 	if got := ring.Len(); got != 100 {

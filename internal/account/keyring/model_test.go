@@ -34,7 +34,7 @@ func (k modelKey) clone() modelKey {
 // keyringModel compares a keyring with the keys at the last poll and the uses since that poll.
 type keyringModel struct {
 	now      time.Time
-	shelf    *keyShelf
+	store    *fakeStore
 	ring     *Ring
 	current  map[string]modelKey // stored keys
 	seen     map[string]modelKey // keys at the last poll
@@ -81,7 +81,7 @@ func (k modelKey) cut() []string {
 }
 
 func (m *keyringModel) create(*rapid.T) {
-	keyID, text := m.shelf.add(nil)
+	keyID, text := m.store.add(nil)
 	m.current[keyID] = modelKey{secrets: []modelSecret{{text: text, made: m.now}}}
 }
 
@@ -90,9 +90,9 @@ func (m *keyringModel) Rotate(t *rapid.T) {
 	k := m.current[keyID].clone()
 	hours := rapid.IntRange(0, 2)
 	grace := account.Grace{For: time.Duration(hours.Draw(t, "for")) * time.Hour, AfterUse: time.Duration(hours.Draw(t, "after use")) * time.Hour}
-	text, secret := m.shelf.secret(m.now)
+	text, secret := m.store.secret(m.now)
 	var refused error
-	m.shelf.change(keyID, func(k *account.Key) { refused = k.Rotate(secret, grace, m.now) })
+	m.store.change(keyID, func(k *account.Key) { refused = k.Rotate(secret, grace, m.now) })
 	if refused != nil {
 		return
 	}
@@ -120,7 +120,7 @@ func (m *keyringModel) revoke(t *rapid.T) {
 	k := m.current[keyID]
 	k.revoked = true
 	m.current[keyID] = k
-	m.shelf.revoke(keyID, m.now)
+	m.store.revoke(keyID, m.now)
 }
 
 func (m *keyringModel) setEnd(t *rapid.T) {
@@ -131,7 +131,7 @@ func (m *keyringModel) setEnd(t *rapid.T) {
 		k.expires = m.now.Add(time.Duration(hours) * time.Hour)
 	}
 	m.current[keyID] = k
-	m.shelf.change(keyID, func(stored *account.Key) { stored.ExpiresAt = k.expires })
+	m.store.change(keyID, func(stored *account.Key) { stored.ExpiresAt = k.expires })
 }
 
 func (m *keyringModel) poll(t *rapid.T) {
@@ -183,11 +183,11 @@ func TestKeyringAgreesWithItsModel(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		m := &keyringModel{
-			now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), shelf: newShelf(t),
+			now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), store: newFakeStore(t),
 			current: map[string]modelKey{}, seen: map[string]modelKey{}, firstUse: map[string]time.Time{},
 			revoked: map[string]int{}, reported: map[string]int{},
 		}
-		m.ring = newTestKeyring(t, m.shelf, Options{Now: func() time.Time { return m.now }, MaxStale: 1 << 62})
+		m.ring = newTestKeyring(t, m.store, Options{Now: func() time.Time { return m.now }, MaxStale: 1 << 62})
 		m.ring.OnRevoke(func(keyID string) { m.reported[keyID]++ })
 		m.poll(rt)
 		rt.Repeat(map[string]func(*rapid.T){

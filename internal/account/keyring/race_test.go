@@ -13,11 +13,11 @@ import (
 
 func TestRevokedKeysAreNeverRevived(t *testing.T) {
 	t.Parallel()
-	shelf := newShelf(t)
-	ring := loaded(t, shelf, Options{})
-	_, neighbour := shelf.add(nil)
+	store := newFakeStore(t)
+	ring := loaded(t, store, Options{})
+	_, neighbour := store.add(nil)
 	for round := range 1000 {
-		keyID, text := shelf.add(nil)
+		keyID, text := store.add(nil)
 		if err := ring.Refresh(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -33,7 +33,7 @@ func TestRevokedKeysAreNeverRevived(t *testing.T) {
 				}
 			})
 		}
-		all.Go(func() { shelf.revoke(keyID, time.Now()) })
+		all.Go(func() { store.revoke(keyID, time.Now()) })
 		all.Go(func() {
 			if err := ring.Refresh(t.Context()); err != nil {
 				t.Error(err)
@@ -78,9 +78,9 @@ func TestHashesWithACommonPrefixAreDistinct(t *testing.T) {
 }
 
 func BenchmarkAuthenticate(b *testing.B) {
-	shelf := newShelf(b)
-	_, text := shelf.add(nil)
-	ring := loaded(b, shelf, Options{})
+	store := newFakeStore(b)
+	_, text := store.add(nil)
+	ring := loaded(b, store, Options{})
 	header := withKey(text)
 	for b.Loop() {
 		if _, err := ring.Authenticate(header); err != nil {

@@ -18,8 +18,8 @@ var testMaster = []byte("0123456789abcdef0123456789abcdef")
 
 var errAway = errors.New("the store is unavailable")
 
-// keyShelf is an in-memory Store.
-type keyShelf struct {
+// fakeStore is an in-memory Store.
+type fakeStore struct {
 	hash secret.KeyedHash
 
 	mu         sync.Mutex
@@ -34,13 +34,13 @@ type keyShelf struct {
 	recorded   []KeyUse
 }
 
-func newShelf(t testing.TB) *keyShelf {
+func newFakeStore(t testing.TB) *fakeStore {
 	t.Helper()
 	hash, err := secret.NewKeyedHash(testMaster, "keys")
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &keyShelf{
+	s := &fakeStore{
 		hash: hash, keys: map[string]account.Key{}, changed: map[string]int64{}, workspaces: map[string]account.Workspace{}, spaces: map[string]int64{},
 		revisions: map[string]int64{},
 	}
@@ -48,39 +48,39 @@ func newShelf(t testing.TB) *keyShelf {
 	return s
 }
 
-func newTestKeyring(t testing.TB, shelf *keyShelf, o Options) *Ring {
+func newTestKeyring(t testing.TB, store *fakeStore, o Options) *Ring {
 	t.Helper()
-	ring, err := New(shelf, testMaster, o)
+	ring, err := New(store, testMaster, o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return ring
 }
 
-// loaded returns a keyring loaded with the keys of the shelf.
-func loaded(t testing.TB, shelf *keyShelf, o Options) *Ring {
+// loaded returns a keyring loaded with the keys of the store.
+func loaded(t testing.TB, store *fakeStore, o Options) *Ring {
 	t.Helper()
-	ring := newTestKeyring(t, shelf, o)
+	ring := newTestKeyring(t, store, o)
 	if err := ring.Load(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	return ring
 }
 
-func (s *keyShelf) addWorkspace(w account.Workspace) {
+func (s *fakeStore) addWorkspace(w account.Workspace) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.revisions[topicWorkspaces]++
 	s.workspaces[w.ID], s.spaces[w.ID] = w, s.revisions[topicWorkspaces]
 }
 
-func (s *keyShelf) secret(now time.Time) (string, account.Secret) {
+func (s *fakeStore) secret(now time.Time) (string, account.Secret) {
 	text := secret.NewKey()
 	return text, account.Secret{Hash: s.hash.Bytes(text), CreatedAt: now}
 }
 
 // add creates a key in the first workspace and returns its text.
-func (s *keyShelf) add(change func(*account.Key)) (keyID, text string) {
+func (s *fakeStore) add(change func(*account.Key)) (keyID, text string) {
 	text, secret := s.secret(time.Time{})
 	s.mu.Lock()
 	s.made++
@@ -93,14 +93,14 @@ func (s *keyShelf) add(change func(*account.Key)) (keyID, text string) {
 	return key.ID, text
 }
 
-func (s *keyShelf) put(key account.Key) {
+func (s *fakeStore) put(key account.Key) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.revisions[topicKeys]++
 	s.keys[key.ID], s.changed[key.ID] = key, s.revisions[topicKeys]
 }
 
-func (s *keyShelf) change(keyID string, change func(*account.Key)) {
+func (s *fakeStore) change(keyID string, change func(*account.Key)) {
 	s.mu.Lock()
 	key := s.keys[keyID]
 	s.mu.Unlock()
@@ -109,30 +109,30 @@ func (s *keyShelf) change(keyID string, change func(*account.Key)) {
 	s.put(key)
 }
 
-func (s *keyShelf) revoke(keyID string, at time.Time) {
+func (s *fakeStore) revoke(keyID string, at time.Time) {
 	s.change(keyID, func(k *account.Key) { k.RevokedAt = at })
 }
 
-func (s *keyShelf) setAway(away bool) {
+func (s *fakeStore) setAway(away bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.away = away
 }
 
-func (s *keyShelf) count() int {
+func (s *fakeStore) count() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.calls
 }
 
 // uses returns the recorded uses.
-func (s *keyShelf) uses() []KeyUse {
+func (s *fakeStore) uses() []KeyUse {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.recorded)
 }
 
-func (s *keyShelf) enter() error {
+func (s *fakeStore) enter() error {
 	s.calls++
 	if s.away {
 		return errAway
@@ -140,13 +140,13 @@ func (s *keyShelf) enter() error {
 	return nil
 }
 
-func (s *keyShelf) Revisions(context.Context) (map[string]int64, error) {
+func (s *fakeStore) Revisions(context.Context) (map[string]int64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return maps.Clone(s.revisions), s.enter()
 }
 
-func (s *keyShelf) ChangedKeys(_ context.Context, after int64, visit func(*account.Key) error) error {
+func (s *fakeStore) ChangedKeys(_ context.Context, after int64, visit func(*account.Key) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.enter(); err != nil {
@@ -165,7 +165,7 @@ func (s *keyShelf) ChangedKeys(_ context.Context, after int64, visit func(*accou
 	return nil
 }
 
-func (s *keyShelf) ChangedWorkspaces(_ context.Context, after int64, visit func(*account.Workspace) error) error {
+func (s *fakeStore) ChangedWorkspaces(_ context.Context, after int64, visit func(*account.Workspace) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.enter(); err != nil {
@@ -181,7 +181,7 @@ func (s *keyShelf) ChangedWorkspaces(_ context.Context, after int64, visit func(
 	return nil
 }
 
-func (s *keyShelf) RecordUses(_ context.Context, uses []KeyUse) error {
+func (s *fakeStore) RecordUses(_ context.Context, uses []KeyUse) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.enter(); err != nil {

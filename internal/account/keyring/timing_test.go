@@ -37,13 +37,13 @@ func TestTimeOfAKeyCheckRevealsNothing(t *testing.T) { //nolint:paralleltest // 
 // slowest checks, which would hide a small difference.
 func timeKeyChecks(t *testing.T) (worst float64) {
 	t.Helper()
-	shelf := newShelf(t)
+	store := newFakeStore(t)
 	var known []string
 	for range 50 {
-		_, text := shelf.add(nil)
+		_, text := store.add(nil)
 		known = append(known, text)
 	}
-	ring := loaded(t, shelf, Options{})
+	ring := loaded(t, store, Options{})
 	strange := make([]string, len(known)) // as many as known, so that branch prediction is the same for both kinds
 	for i := range strange {
 		strange[i] = secret.NewKey()

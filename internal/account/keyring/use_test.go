@@ -15,13 +15,13 @@ import (
 func TestTheOlderSecretEndsAfterTheNewOneIsUsed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		shelf := newShelf(t)
-		keyID, old := shelf.add(nil)
-		ring, replica := newTestKeyring(t, shelf, Options{Poll: 10 * time.Second}), newTestKeyring(t, shelf, Options{Poll: 10 * time.Second})
+		store := newFakeStore(t)
+		keyID, old := store.add(nil)
+		ring, replica := newTestKeyring(t, store, Options{Poll: 10 * time.Second}), newTestKeyring(t, store, Options{Poll: 10 * time.Second})
 		run(t, ring)
 		run(t, replica)
-		fresh, secret := shelf.secret(time.Now())
-		shelf.change(keyID, func(k *account.Key) {
+		fresh, secret := store.secret(time.Now())
+		store.change(keyID, func(k *account.Key) {
 			if err := k.Rotate(secret, account.Grace{AfterUse: time.Hour}, time.Now()); err != nil {
 				t.Error(err)
 			}
@@ -38,7 +38,7 @@ func TestTheOlderSecretEndsAfterTheNewOneIsUsed(t *testing.T) {
 		if got := answer(ring, withKey(old)); got != "" {
 			t.Errorf("within the grace: %q", got)
 		}
-		shelf.change(keyID, func(k *account.Key) { k.Name = "renamed" }) // a reload must not restart the clock
+		store.change(keyID, func(k *account.Key) { k.Name = "renamed" }) // a reload must not restart the clock
 		time.Sleep(time.Minute)
 		for name, r := range map[string]*Ring{"here": ring, "on another replica": replica} {
 			if got := answer(r, withKey(old)); got != llm.ExpiredAPIKey {
@@ -54,15 +54,15 @@ func TestTheOlderSecretEndsAfterTheNewOneIsUsed(t *testing.T) {
 func TestAReloadKeepsAFirstUseThatIsNotRecordedYet(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
-	shelf := newShelf(t)
-	keyID, old := shelf.add(nil)
-	fresh, secret := shelf.secret(now)
-	shelf.change(keyID, func(k *account.Key) { _ = k.Rotate(secret, account.Grace{AfterUse: time.Hour}, now) })
-	ring := loaded(t, shelf, Options{Now: func() time.Time { return now }, MaxStale: 24 * time.Hour})
+	store := newFakeStore(t)
+	keyID, old := store.add(nil)
+	fresh, secret := store.secret(now)
+	store.change(keyID, func(k *account.Key) { _ = k.Rotate(secret, account.Grace{AfterUse: time.Hour}, now) })
+	ring := loaded(t, store, Options{Now: func() time.Time { return now }, MaxStale: 24 * time.Hour})
 	if got := answer(ring, withKey(fresh)); got != "" {
 		t.Fatal(got)
 	}
-	shelf.change(keyID, func(k *account.Key) { k.Name = "renamed" })
+	store.change(keyID, func(k *account.Key) { k.Name = "renamed" })
 	if err := ring.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -77,10 +77,10 @@ func TestAReloadKeepsAFirstUseThatIsNotRecordedYet(t *testing.T) {
 func TestUsesAreRecordedTogetherAndAtTheEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		shelf := newShelf(t)
-		a, _ := shelf.add(nil)
-		b, _ := shelf.add(nil)
-		ring := newTestKeyring(t, shelf, Options{})
+		store := newFakeStore(t)
+		a, _ := store.add(nil)
+		b, _ := store.add(nil)
+		ring := newTestKeyring(t, store, Options{})
 		stop := run(t, ring)
 		start := time.Now()
 		ring.Touch(b, "later", start.Add(2*time.Second))
@@ -92,13 +92,13 @@ func TestUsesAreRecordedTogetherAndAtTheEnd(t *testing.T) {
 			{KeyID: a, Client: "python client", At: start.Add(3 * time.Second)},
 			{KeyID: b, Client: "later", At: start.Add(2 * time.Second)},
 		}
-		if diff := cmp.Diff(want, shelf.uses()); diff != "" {
+		if diff := cmp.Diff(want, store.uses()); diff != "" {
 			t.Error(diff)
 		}
 
 		ring.Touch(a, "last", start.Add(12*time.Second))
 		stop()
-		if got := shelf.uses()[2]; got.Client != "last" {
+		if got := store.uses()[2]; got.Client != "last" {
 			t.Errorf("the use before the end was lost; last is %+v", got)
 		}
 	})
@@ -106,27 +106,27 @@ func TestUsesAreRecordedTogetherAndAtTheEnd(t *testing.T) {
 
 func TestUsesWaitForTheStore(t *testing.T) {
 	t.Parallel()
-	shelf := newShelf(t)
-	keyID, text := shelf.add(nil)
-	ring := loaded(t, shelf, Options{})
+	store := newFakeStore(t)
+	keyID, text := store.add(nil)
+	ring := loaded(t, store, Options{})
 	if got := answer(ring, withKey(text)); got != "" {
 		t.Fatal(got)
 	}
 	start := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	ring.Touch(keyID, "first", start)
-	shelf.setAway(true)
+	store.setAway(true)
 	if err := ring.record(t.Context()); err == nil {
 		t.Fatal("recorded without a store")
 	}
 	ring.Touch(keyID, "second", start.Add(time.Second))
-	shelf.setAway(false)
+	store.setAway(false)
 	for range 2 { // the second call has nothing to write
 		if err := ring.record(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
-	want := []KeyUse{{KeyID: keyID, Client: "second", At: start.Add(time.Second), First: []SecretUse{{Hash: shelf.hash.Bytes(text)}}}}
-	if diff := cmp.Diff(want, shelf.uses(), cmpopts.IgnoreFields(SecretUse{}, "At")); diff != "" {
+	want := []KeyUse{{KeyID: keyID, Client: "second", At: start.Add(time.Second), First: []SecretUse{{Hash: store.hash.Bytes(text)}}}}
+	if diff := cmp.Diff(want, store.uses(), cmpopts.IgnoreFields(SecretUse{}, "At")); diff != "" {
 		t.Error(diff)
 	}
 }
