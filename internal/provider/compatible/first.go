@@ -16,8 +16,8 @@ const (
 	realtimePath  = "/realtime"
 )
 
-// keep lists members that refer to the client's OpenAI account. Other vendors reject them.
-var keep = []string{"prompt_cache_key", "prompt_cache_retention", "safety_identifier", "service_tier", "store"}
+// accountMembers refer to the client's OpenAI account. Rows of vendors that reject these members drop them.
+var accountMembers = []string{"prompt_cache_key", "prompt_cache_retention", "safety_identifier", "service_tier", "store"}
 
 // extensions lists members that other vendors added to the format and OpenAI rejects.
 var extensions = []string{
@@ -60,7 +60,7 @@ var first = []Row{
 	{
 		Name: "xai", Title: "xAI", BaseURL: "https://api.x.ai/v1", Env: []string{"XAI_API_KEY"},
 		ChatPath: chatPath, ModelsPath: modelsPath,
-		Asks:   Asks{Drop: append([]string{"stop", "presence_penalty", "frequency_penalty", "logit_bias", "verbosity"}, keep...)},
+		Asks:   Asks{Drop: append([]string{"stop", "presence_penalty", "frequency_penalty", "logit_bias", "verbosity"}, accountMembers...)},
 		Answer: Answer{ReasoningOnTop: true},
 	},
 	{
@@ -69,7 +69,7 @@ var first = []Row{
 		Lacks: llm.Logprobs | llm.ManyChoices | llm.ParallelTools,
 		Asks: Asks{
 			MaxTokensOnly: true, NoTokenIDs: true,
-			Drop: append([]string{"n", "logit_bias", "logprobs", "top_logprobs", "metadata", "parallel_tool_calls", "user"}, keep...),
+			Drop: append([]string{"n", "logit_bias", "logprobs", "top_logprobs", "metadata", "parallel_tool_calls", "user"}, accountMembers...),
 		},
 	},
 	{
@@ -102,7 +102,7 @@ var first = []Row{
 		Name: "minimax", Title: "MiniMax", BaseURL: "https://api.minimax.io/v1", Env: []string{"MINIMAX_API_KEY"},
 		Takes:    chatconv.Accepts{Thinking: true},
 		ChatPath: chatPath, ModelsPath: modelsPath, Lacks: llm.Logprobs | llm.ManyChoices,
-		Asks: Asks{Drop: keep},
+		Asks: Asks{Drop: accountMembers},
 	},
 	{
 		Name: "perplexity", Title: "Perplexity", BaseURL: "https://api.perplexity.ai",
@@ -110,7 +110,7 @@ var first = []Row{
 		Lacks: llm.Tools | llm.ParallelTools | llm.Logprobs | llm.ManyChoices,
 		Asks: Asks{
 			MaxTokensOnly: true, NoTokenIDs: true,
-			Drop: append([]string{"stop", "seed", "logprobs", "top_logprobs", "logit_bias", "parallel_tool_calls", "n", "user"}, keep...),
+			Drop: append([]string{"stop", "seed", "logprobs", "top_logprobs", "logit_bias", "parallel_tool_calls", "n", "user"}, accountMembers...),
 		},
 		Answer: Answer{ReasoningOnTop: true},
 	},
