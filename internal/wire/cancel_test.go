@@ -17,7 +17,7 @@ import (
 	"fairlead.dev/internal/wire/strict"
 )
 
-// endingContext ends after the given number of checks.
+// endingContext is a context that ends after a given number of calls of Err. A check is one call of Err.
 type endingContext struct {
 	context.Context
 	checks int // remaining checks before the end
@@ -33,11 +33,11 @@ func (c *endingContext) Err() error {
 	return context.Canceled
 }
 
-// maxChecksAfter is the maximum number of checks after the context has ended, one per nested loop.
+// maxChecksAfter is the maximum number of checks after the context has ended: one check per nested loop.
 const maxChecksAfter = 12
 
-// largeRequests returns requests of several megabytes for every endpoint, as many short messages and as one message
-// with many parts. Their largest list has n elements.
+// largeRequests returns requests of every endpoint with a long list of messages, parts, tools, inputs or token IDs. n
+// determines the length of the list.
 func largeRequests(n int) map[string]struct {
 	format wire.Format
 	op     llm.Op
@@ -87,7 +87,7 @@ func TestDecodingStopsWhenTheContextEnds(t *testing.T) {
 	}
 }
 
-// TestConversationStopsWhenTheContextEnds is TestDecodingStopsWhenTheContextEnds for the first step of a translation.
+// TestConversationStopsWhenTheContextEnds ends the context while a request is converted to a conversation.
 func TestConversationStopsWhenTheContextEnds(t *testing.T) {
 	t.Parallel()
 	for name, tc := range largeRequests(2000) {
@@ -108,7 +108,7 @@ func TestConversationStopsWhenTheContextEnds(t *testing.T) {
 	}
 }
 
-// TestRenderingStopsWhenTheContextEnds is TestDecodingStopsWhenTheContextEnds for the last step of a translation.
+// TestRenderingStopsWhenTheContextEnds ends the context while a conversation is encoded for a provider.
 func TestRenderingStopsWhenTheContextEnds(t *testing.T) {
 	t.Parallel()
 	conv := &llm.Conversation{Choices: 1}
@@ -139,8 +139,8 @@ func TestRenderingStopsWhenTheContextEnds(t *testing.T) {
 	}
 }
 
-// stopsEarly runs a step that reads size bytes with contexts that end after 0, 1, 2, 4 ... checks, until the step
-// completes. The step must check the context at least once every two intervals of PollBytes.
+// stopsEarly calls step with contexts that end after 0, 1, 2, 4 ... checks, until step completes. size is the number of
+// bytes that step reads. step must check the context at least once per 2*PollBytes bytes.
 func stopsEarly(t *testing.T, size int, step func(ctx context.Context) error) {
 	t.Helper()
 	total := &endingContext{Context: t.Context(), checks: 1 << 30}

@@ -16,7 +16,7 @@ type FeatureHeader interface {
 	FeatureHeader() string
 }
 
-// VendorFormat is implemented by formats of a single vendor.
+// VendorFormat is implemented by formats that belong to one vendor.
 type VendorFormat interface {
 	// Vendor returns the vendor assumed for a model that the catalog does not contain.
 	Vendor() string
@@ -24,27 +24,27 @@ type VendorFormat interface {
 
 // ModelPath is implemented by formats whose requests name the model in the path instead of the body.
 type ModelPath interface {
-	// ForModel returns the format of a request for a model with a query.
+	// ForModel returns the format for a request with the given model in the path and the given URL query.
 	ForModel(model string, query url.Values) Format
 }
 
-// TokenCounter is implemented by formats with their own response to a request that counts tokens.
+// TokenCounter is implemented by formats that define their own response to a request that counts tokens.
 type TokenCounter interface {
 	// TokenCount returns the response, to be encoded as JSON.
 	TokenCount(tokens int64) any
 }
 
-// VectorEncoder is implemented by formats with their own response to a request for embeddings. Their decoder returns such a request in
-// OpenAI's format.
+// VectorEncoder is implemented by formats that define their own embeddings response. DecodeRequest of such a format
+// returns an embeddings request in OpenAI's format.
 type VectorEncoder interface {
 	// EncodeVectors translates an embeddings response in OpenAI's format.
 	EncodeVectors(data []byte) []byte
 }
 
-// StreamType is implemented by framings of streams that are not server-sent events.
+// StreamType is implemented by framings that do not use server-sent events.
 type StreamType interface {
 	ContentType() string
-	// KeepAlive returns bytes that clients ignore, for a silent stream.
+	// KeepAlive returns bytes that are sent while a stream has no events. Clients ignore these bytes.
 	KeepAlive() string
 }
 

@@ -6,7 +6,8 @@ import (
 	"fairlead.dev/internal/rawjson"
 )
 
-// CacheControl returns the value of cache_control for a prompt-cache mark with a lifetime of 5m or 1h. It returns nil for any other.
+// CacheControl returns the value of cache_control for a prompt-cache mark with a lifetime of 5m or 1h. It returns nil
+// for any other lifetime.
 func CacheControl(lifetime string) []byte {
 	switch lifetime {
 	case "5m":
@@ -17,9 +18,9 @@ func CacheControl(lifetime string) []byte {
 	return nil
 }
 
-// MarkEnd adds cache_control to the end of the last message of a request in the messages or the chat format: to its last part, or to a
-// tool message itself. It returns false, and the body unchanged, if that message is not from the user or a tool, or if its last part
-// cannot have a mark.
+// MarkEnd adds cache_control to the last message of a request in the messages or the chat format. It marks a tool
+// message itself, and the last part of a user message. It returns the unchanged body and false if the last message has
+// another role, or if its last part cannot have a mark.
 func MarkEnd(body []byte, lifetime string) ([]byte, bool) {
 	mark := CacheControl(lifetime)
 	if mark == nil {
@@ -58,15 +59,15 @@ func MarkEnd(body []byte, lifetime string) ([]byte, bool) {
 	return replace(body, last, replace(message, end, rawjson.AppendMember(part, "cache_control", mark))), true
 }
 
-// markable reports whether a part can have a mark. Chat providers accept marks of texts only; the other kinds exist in the messages format
-// alone.
+// markable reports whether a part can have a mark. In the chat format, only text parts can have a mark. The other kinds
+// of parts exist only in the messages format.
 func markable(part []byte) bool {
 	v := rawjson.Parse(part)
 	kind := v.Get("type").String()
 	return kind == "text" && v.Get("text").String() != "" || slices.Contains([]string{"tool_result", "image", "document"}, kind)
 }
 
-// span is the position of a value in a document. It is empty if there is none.
+// span is the position of a value in a document. It is empty if the value does not exist.
 type span struct{ from, to int }
 
 // member returns the position of a member of an object.
@@ -85,7 +86,7 @@ func member(object []byte, name string) (at span) {
 	return at
 }
 
-// lastElement returns the position in the document of the last element of a list.
+// lastElement returns the position of the last element of a list. The position is relative to data.
 func lastElement(data []byte, list span) (at span) {
 	s := rawjson.Scanner{Data: data[:list.to], Pos: list.from}
 	if s.Kind() != '[' {
@@ -100,7 +101,7 @@ func lastElement(data []byte, list span) (at span) {
 	return at
 }
 
-// replace returns a copy of the document with another value at a position.
+// replace returns a copy of data in which value replaces the bytes at the given position.
 func replace(data []byte, at span, value []byte) []byte {
 	return slices.Concat(data[:at.from], value, data[at.to:])
 }

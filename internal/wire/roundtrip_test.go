@@ -101,7 +101,8 @@ func (d *drawn) question() {
 	parts := []llm.Part{d.text()}
 	for range rapid.IntRange(0, 2).Draw(d.t, "images") {
 		d.n++
-		// Three bytes are four base64 characters without padding, so that each number gives different data.
+		// The length of the base64 data is a multiple of four, so it needs no padding and each number produces
+		// different data.
 		parts = append(parts, llm.Part{Kind: llm.ImagePart, Media: &llm.Media{Type: "image/png", Data: fmt.Sprintf("iVBORw0K%08d", d.n)}})
 		if rapid.Bool().Draw(d.t, "more text") {
 			parts = append(parts, d.text())
@@ -133,7 +134,7 @@ func (d *drawn) calls() {
 }
 
 // contents lists the content of the conversation in order, without thinking, because signatures are valid at only one
-// provider. failed reports whether failed tool results are marked.
+// provider. If failed is true, failed tool results are marked.
 func contents(conv *llm.Conversation, failed bool) []string {
 	var list []string
 	for _, m := range conv.Messages {

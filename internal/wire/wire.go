@@ -14,9 +14,9 @@ import (
 type Format interface {
 	// Name returns the format's short name, such as "chat".
 	Name() string
-	// DecodeRequest validates the body strictly and describes it. The request refers to body, so the caller must not
-	// change it. Errors are *llm.Error of kind InvalidJSON or InvalidRequest, with every problem in
-	// Details["problems"], or of kind ClientCancelled when ctx ends before the body is decoded.
+	// DecodeRequest validates the body strictly and returns the properties of the request. The result refers to body,
+	// so the caller must not change body. Errors are *llm.Error of kind InvalidJSON or InvalidRequest, with every
+	// problem in Details["problems"], or of kind ClientCancelled when ctx ends before the body is decoded.
 	DecodeRequest(ctx context.Context, op llm.Op, body []byte) (*llm.Request, error)
 	// Framing returns the framing of streams in this format.
 	Framing() Framing
@@ -24,11 +24,11 @@ type Format interface {
 	// ends during the conversion.
 	Conversation(ctx context.Context, req *llm.Request) (*llm.Conversation, error)
 	// EncodeResponse encodes a response in this format: many events for a stream, otherwise one. model is the name that
-	// the client sees. An error among the deltas is yielded and ends the events.
+	// the client sees. If the deltas contain an error, EncodeResponse yields the error and stops.
 	EncodeResponse(req *llm.Request, model string, deltas iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Event, error]
 }
 
-// TurnDecoder is implemented by formats that can continue from an earlier turn of the conversation.
+// TurnDecoder is implemented by formats that can continue decoding from an earlier turn of the conversation.
 type TurnDecoder interface {
 	// DecodeTurn is like DecodeRequest and returns the same result. It reads only the messages that no earlier turn has decoded.
 	DecodeTurn(ctx context.Context, op llm.Op, body []byte, turn *turncache.Turn) (*llm.Request, error)
@@ -47,7 +47,7 @@ type Framing interface {
 
 // ErrorFormat is implemented by formats whose clients expect a specific error object.
 type ErrorFormat interface {
-	// ErrorBody encodes the error. The object also has the code and the details of the flat form.
+	// ErrorBody encodes the error. The object also has the code and the details of the gateway's flat error object.
 	ErrorBody(e *llm.Error, requestID string) []byte
 }
 
@@ -55,11 +55,11 @@ type ErrorFormat interface {
 type InputFormat interface {
 	// Inputs returns the inputs of a validated embeddings request as JSON.
 	Inputs(req *llm.Request) [][]byte
-	// WithInputs returns the request with other inputs. It sets only the fields that DecodeRequest sets.
+	// WithInputs returns the request with its inputs replaced. It sets only the fields that DecodeRequest sets.
 	WithInputs(ctx context.Context, req *llm.Request, inputs [][]byte) (*llm.Request, error)
 	// Vectors returns the vectors of a response as JSON, in the order of the inputs.
 	Vectors(data []byte) [][]byte
-	// Document returns a response with vectors in order. tokens is the length of all inputs.
+	// Document returns a response with vectors in order. tokens is the length of all inputs in tokens.
 	Document(model string, vectors [][]byte, tokens int64) []byte
 }
 

@@ -48,7 +48,7 @@ func BenchmarkDecodeRequest(b *testing.B) {
 	})
 }
 
-// BenchmarkOtherScanners measures two other scanners for comparison. Both only check the syntax.
+// BenchmarkOtherScanners measures two other JSON scanners for comparison. They only check the syntax.
 func BenchmarkOtherScanners(b *testing.B) {
 	b.Run("encoding/json.Valid", func(b *testing.B) {
 		sizes(b, func(b *testing.B, body []byte) {

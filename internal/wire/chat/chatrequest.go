@@ -22,8 +22,8 @@ func (d *decoder) sampling(name string) {
 	}
 }
 
-// countExtra counts the text of an unknown member, because a provider may add it to the prompt. It returns the length
-// of the text in bytes.
+// countExtra counts the text of an unknown member, because a provider may add this text to the prompt. It returns the
+// length of the text in bytes.
 func (d *decoder) countExtra() int {
 	before := d.ASCII + d.NonASCII
 	d.SkipCounted()
@@ -32,8 +32,8 @@ func (d *decoder) countExtra() int {
 	return n
 }
 
-// tools counts tool definitions as text, because they are part of the prompt. A tool of a type other than function and
-// custom is run by the provider.
+// tools counts tool definitions as text, because they are part of the prompt. The provider runs tools of every type
+// other than function and custom.
 func (d *decoder) tools(name string) {
 	if !d.Is('[', name, "a list") {
 		return
@@ -84,8 +84,8 @@ func (d *decoder) responseFormat() {
 	}
 }
 
-// reasoning decodes the objects that control reasoning. Some settings disable it, and some only select how it is
-// returned.
+// reasoning decodes the objects that control reasoning. Some settings disable reasoning, and some only select how the
+// reasoning is returned.
 func (d *decoder) reasoning() {
 	if d.Kind() != '{' {
 		return
@@ -125,7 +125,7 @@ func (d *decoder) messageList() {
 	}
 }
 
-// message decodes message n of the list, which comes next.
+// message decodes the next value, which is message n of the list.
 func (d *decoder) message(n int) {
 	d.req.Messages++
 	d.Limit(strict.CheckMessages(d.req.Messages))
@@ -148,11 +148,11 @@ func (d *decoder) message(n int) {
 		case "function_call", "refusal", "reasoning_content", "name", "tool_call_id":
 			d.SkipCounted()
 		case "audio":
-			if !d.SkipNull() { // an earlier response that the provider has stored
+			if !d.SkipNull() { // the ID of an earlier audio response, which the provider has stored
 				d.req.Unsized++
 			}
 		case blocksMember:
-			d.req.HasSignatures = true // reasoning_content has the same text
+			d.req.HasSignatures = true // the text is not counted, because reasoning_content has the same text
 		default:
 			d.RejectLookAlikes(messageParam(n, ""), string(key), "role", "content", "tool_calls", "function_call", "tool_call_id",
 				"refusal", "reasoning_content", "name", "audio")
@@ -283,7 +283,7 @@ func (d *decoder) part(first *rawjson.String) {
 	}
 }
 
-// attachment decodes media in a part: an object with its data, its URL or the id of a file, or a URL.
+// attachment decodes the media of a part. The value is a URL, or an object with the data, the URL or the file ID.
 func (d *decoder) attachment(name string) {
 	from := d.Pos
 	if d.Kind() != '{' {
@@ -344,9 +344,9 @@ func (d *decoder) image(value []byte) {
 	if at < 0 {
 		d.req.ImageURLs++
 	}
-	// Read only the beginning, because an image may have megabytes. JSON may escape the slashes of its base64.
+	// Read only the beginning, because an image may have several megabytes. JSON may escape slashes in the base64 data.
 	const enough = 64 << 10
-	const near = 128 // the detail is near the beginning or the end of the value, outside the image data
+	const near = 128 // the detail is outside the image data, near the beginning or the end of the value
 	detail, begin, end := "", value[:min(len(value), near)], value[max(0, len(value)-near):]
 	for _, level := range []string{"low", "high", "original"} {
 		if word := []byte(`"` + level + `"`); bytes.Contains(begin, word) || bytes.Contains(end, word) {
@@ -358,7 +358,7 @@ func (d *decoder) image(value []byte) {
 		return
 	}
 	inline, _, _ := bytes.Cut(value[at+1:], []byte(`"`))
-	if !bytes.HasPrefix(inline, []byte("data:image")) { // some providers accept other media here
+	if !bytes.HasPrefix(inline, []byte("data:image")) { // some providers accept media other than images in an image part
 		d.req.Unsized++
 		d.req.AttachedBytes += len(inline)
 		return

@@ -11,7 +11,7 @@ type checkpoint struct {
 	scanner rawjson.Checkpoint
 	decoder decoder // without the scanner
 	request llm.Request
-	field   llm.Field // the list of messages; its end is not known
+	field   llm.Field // the list of messages; the end of the list is not known
 	next    int       // index of the next message
 }
 

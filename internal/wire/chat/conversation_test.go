@@ -265,7 +265,7 @@ var conversations = []string{
 	`{"model":"m","messages":[{"role":"user","content":"x"}],"thinking":{"type":"adaptive"}}`,
 }
 
-// everything returns options that accept everything the format can express.
+// everything returns options for a provider that supports all extensions of the format.
 func everything() chatconv.RenderOptions {
 	return chatconv.RenderOptions{
 		Model: "m", Accepts: chatconv.Accepts{Thinking: true, Reasoning: true, CacheMarks: true, AllowedTools: true, CustomTools: true, TopK: true},
@@ -316,9 +316,9 @@ func FuzzConversation(f *testing.F) {
 			return
 		}
 		if hosted(conv) || conv.Output.Name == "" && conv.Output.Kind == llm.OutputSchema {
-			return // the format requires a name and has no hosted tools
+			return // the format requires a schema name and does not have hosted tools
 		}
-		// Encoding is idempotent: encoding a decoded conversation changes nothing.
+		// Encoding is idempotent: a second round trip does not change the conversation.
 		once := roundTrip(t, conv)
 		twice := roundTrip(t, once)
 		if diff := cmp.Diff(once, twice, cmpopts.EquateEmpty()); diff != "" {

@@ -19,7 +19,7 @@ const (
 	maxDimension = 1 << 20
 )
 
-// decoder validates and describes one request.
+// decoder validates one request and records its properties.
 type decoder struct {
 	validate.Reader
 	req *llm.Request
@@ -33,7 +33,7 @@ type decoder struct {
 	turn                      *turncache.Turn
 	recent                    turncache.Recent[checkpoint]
 	safetyIdentifier, endUser string
-	custom                    bool // the request has custom tools, or calls of them
+	custom                    bool // the request has custom tools or calls of custom tools
 }
 
 // outputLimits holds the members of a request that limit the output.
@@ -42,8 +42,9 @@ type outputLimits struct {
 	bestOf                   int64
 }
 
-// DecodeRequest validates a request strictly and describes it. It rejects bodies that two parsers may read differently, and
-// checks the types of the fields that routing, limits and pricing need. All other fields are left to the provider.
+// DecodeRequest validates a request strictly and returns its properties. It rejects bodies that two parsers may read
+// differently. It checks the types of the fields that routing, limits and pricing need. The provider checks all other
+// fields.
 func (f Format) DecodeRequest(ctx context.Context, op llm.Op, body []byte) (*llm.Request, error) {
 	return f.DecodeTurn(ctx, op, body, nil)
 }
@@ -103,7 +104,7 @@ func (d *decoder) decode(op llm.Op) error {
 	if err := d.Reject(); err != nil {
 		return err
 	}
-	for c := range d.recent.Kept() { // also an earlier state: a client may change its last message in the next turn
+	for c := range d.recent.Kept() { // also keep an earlier state: a client may change its last message in the next turn
 		d.turn.Keep(turncache.Decoding, c.scanner.Pos, c, 1024+c.scanner.Bytes()+48*len(c.request.Fields)+480+c.request.StoredFileBytes())
 	}
 	return nil
@@ -132,7 +133,8 @@ func (d *decoder) finish(op llm.Op) {
 		d.Problem("max_tokens", "max_tokens is %d and max_completion_tokens is %d. Send one of them, or the same number in both.", d.maxTokens, d.maxCompletion)
 	}
 	if op == llm.Complete {
-		// Each prompt is completed this number of times. Completions that are not returned are billed, too.
+		// The larger of n and best_of is the number of completions per prompt. Completions that are not returned are
+		// billed, too.
 		r.Choices = max(r.Choices, int(d.bestOf)) * max(r.Inputs, 1)
 	}
 	r.ASCIIBytes, r.NonASCIIBytes = d.ASCII, d.NonASCII

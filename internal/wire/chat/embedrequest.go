@@ -60,7 +60,7 @@ func (d *decoder) inputList(name string) {
 	}
 }
 
-// mixedInput records, at most once, that the list has none of the supported forms.
+// mixedInput records that a list of inputs has an unsupported form. It records this problem only once.
 func (d *decoder) mixedInput(name, want string) {
 	if d.Err == nil && !d.HasProblem(name) {
 		d.Problem(name, "%s must be %s.", name, want)
@@ -89,6 +89,6 @@ func (d *decoder) inputElement(kind byte) bool {
 func (d *decoder) tokenID() bool {
 	n, ok := rawjson.ParseInteger(d.Number())
 	d.req.TokenIDs++
-	d.Size.Elements-- // counted as a token, not as an element
+	d.Size.Elements-- // the value is counted as a token, not as an element
 	return ok && n >= 0
 }

@@ -9,8 +9,8 @@ import (
 
 type field = validate.Field[decoder]
 
-// maxPromptTokens is the maximum of max_tokens in legacy completions, where it is multiplied by the number of prompts
-// and completions.
+// maxPromptTokens is the maximum of max_tokens in legacy completions. The output limit of such a request is max_tokens
+// multiplied by the number of prompts and completions.
 const maxPromptTokens = 1 << 31
 
 func requestOf(d *decoder) *llm.Request { return d.req }
@@ -42,7 +42,7 @@ var (
 		{Name: "functions", Read: func(_ *validate.Reader, name string, d *decoder) { d.tools(name) }},
 		{Name: "web_search_options", Read: func(r *validate.Reader, name string, d *decoder) {
 			hostedTool(r, name, d)
-			d.need(r.Kind() != 'n', llm.WebSearch) // some models run the search themselves
+			d.need(r.Kind() != 'n', llm.WebSearch) // some models run web searches themselves
 		}},
 		{Name: "search_parameters", Read: hostedTool},
 		{Name: "plugins", Read: hostedTool},
@@ -86,7 +86,7 @@ var (
 			d.bestOf = n
 			d.need(n > 1, llm.ManyChoices)
 		}),
-		// A client that only scores a prompt requests no output. The hold counts one token.
+		// A client that only scores a prompt sends 0, because it needs no output. The cost hold counts one token.
 		validate.Int("max_tokens", 0, maxPromptTokens, func(d *decoder, n int64) { d.maxTokens = max(n, 1) }),
 		// In legacy completions, logprobs is the number of alternatives per token.
 		{Name: "logprobs", Read: func(r *validate.Reader, name string, d *decoder) {
@@ -118,7 +118,7 @@ func sampled(names ...string) []field {
 	return fields
 }
 
-// hostedTool decodes a setting of a provider-run tool. The caller counts its text.
+// hostedTool decodes a setting of a tool that the provider runs. The caller counts the text of the setting.
 func hostedTool(r *validate.Reader, _ string, d *decoder) {
 	d.req.Hosted = d.req.Hosted || r.Kind() != 'n'
 }

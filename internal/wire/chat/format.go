@@ -20,8 +20,8 @@ const Name = "chat"
 
 // Format implements wire.Format.
 type Format struct {
-	// Now returns the creation time for responses that are translated from another format. If it is nil, they have
-	// none.
+	// Now returns the creation time for responses that are translated from another format. If Now is nil, these
+	// responses have no creation time.
 	Now func() time.Time
 }
 

@@ -17,12 +17,12 @@ func preview(raw []byte) string {
 	return show.Cut(show.OneLine(string(text)), llm.PreviewBytes)
 }
 
-// lookahead is the number of bytes beyond the preview that are edited, so that a match that begins in the preview is
-// complete.
+// lookahead is the number of bytes after the preview that are edited, too. Without these bytes, an edit could miss a
+// match that begins in the preview and ends after it.
 const lookahead = 4096
 
-// Preview returns the beginning of the last user message, or of the first input of an embeddings request. It applies
-// edited before it shortens the text. ok is false when the body is not such a request.
+// Preview returns the beginning of the last user message, or of the first input of an embeddings request. It edits the
+// text with edited before it shortens the text. ok is false when the body is not a valid request.
 func Preview(op llm.Op, body []byte, edited func(string) string) (text string, ok bool) {
 	d := decoder{Reader: validate.Reader{Scanner: rawjson.Scanner{Data: body, Strict: true}}, req: &llm.Request{Op: op, Payload: llm.Payload{Body: body}}}
 	if d.decode(op) != nil {

@@ -16,7 +16,8 @@ type Edit struct {
 	Rename       map[string]string // top-level members to rename
 	Set          []Member          // top-level members to replace or append
 
-	// Prefix marks the last message, an assistant message, as the beginning of the response. Some vendors require it.
+	// Prefix marks the last message, an assistant message, as the beginning of the response. Some vendors require this
+	// mark.
 	Prefix bool
 
 	// CallID converts the ID of a tool call; nil keeps all IDs.
@@ -39,7 +40,7 @@ const manyFields = 24
 // messages. Everything else is kept byte for byte and in order.
 func Render(req *llm.Request, e Edit) []byte { return slices.Concat(Pieces(req, e)...) }
 
-// Pieces returns the body that Render returns, in pieces. Long pieces share memory with the client's body.
+// Pieces returns the same body as Render, but as a list of slices. Long slices share memory with the client's body.
 func Pieces(req *llm.Request, e Edit) [][]byte {
 	fields, body := req.Fields, req.Body
 	if len(fields) == 0 {
@@ -70,14 +71,14 @@ func Pieces(req *llm.Request, e Edit) [][]byte {
 type renderer struct {
 	req     *llm.Request
 	edit    Edit
-	pieces  [][]byte        // up to out[:shared]
-	out     []byte          // text that is not shared
-	shared  int             // bytes of out that are in pieces
+	pieces  [][]byte        // finished pieces of the body, including out[:shared]
+	out     []byte          // bytes that do not share memory with the client's body
+	shared  int             // number of bytes of out that are already in pieces
 	written int             // members written
 	drop    map[string]bool // Edit.Drop as a map if it is long, otherwise nil
 }
 
-// minShared is the length from which a value is not copied.
+// minShared is the minimum length of a value that is shared instead of copied.
 const minShared = 4 << 10
 
 // share writes a value without copying it if it is long.
@@ -90,8 +91,8 @@ func (r *renderer) share(value []byte) {
 	r.shared = len(r.out)
 }
 
-// dropped reports whether a member is removed because it is an option of the gateway, is in Drop, or is replaced by a
-// renamed member.
+// dropped reports whether a member is removed: it is an option of the gateway, it is in Drop, or a renamed member
+// replaces it.
 func (r *renderer) dropped(name string) bool {
 	switch name {
 	case "models", "provider", "session_id":
@@ -158,8 +159,8 @@ func (r *renderer) field(f llm.Field) {
 	}
 }
 
-// messages writes the conversation without the gateway's signatures, with the last message marked as a prefix, and with converted
-// call IDs.
+// messages writes the conversation without the gateway's signatures. It marks the last message as a prefix and converts
+// call IDs if the edit requires it.
 func (r *renderer) messages(value []byte) {
 	if r.req.HasSignatures {
 		value = withoutSignatures(value)
@@ -174,7 +175,7 @@ func (r *renderer) messages(value []byte) {
 	r.out = appendWithCallIDs(r.out, value, r.edit.CallID)
 }
 
-// appended writes the members that are missing in the client's body.
+// appended writes members of the edit that the client's body does not have.
 func (r *renderer) appended() {
 	if r.edit.Model != "" && !r.has("model") { // optional for moderations
 		r.member("model", rawjson.AppendString(nil, r.edit.Model))

@@ -93,8 +93,7 @@ func TestLongValuesAreNotCopied(t *testing.T) {
 	}
 }
 
-// member is a member in the form that encoding/json reads: the name, and the value with numbers unchanged and white
-// space removed.
+// member is a member as encoding/json reads it: the name, and the value with unchanged numbers and without white space.
 type member struct{ Name, Value string }
 
 // referenceMembers reads the top-level members with encoding/json.

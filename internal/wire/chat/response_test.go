@@ -59,13 +59,13 @@ func answered(events iter.Seq2[llm.Event, error]) (all []llm.Event, err error) {
 	return all, nil
 }
 
-// answers lists responses as deltas and in the chat format. HEAD is a placeholder for the members that all chunks
-// share.
+// answers lists responses as deltas and in the chat format. HEAD is a placeholder for the members that are the same in
+// all chunks.
 var answers = map[string]struct {
 	more   string // members of the request
 	pieces []llm.Delta
 	chunks []string
-	whole  string // choices and the members after them
+	whole  string // the choices, and the members that follow them
 }{
 	"text": {
 		pieces: []llm.Delta{
@@ -336,7 +336,8 @@ func TestIDsAreGenerated(t *testing.T) {
 	}
 }
 
-// plainPieces removes the boundaries that the format cannot preserve: between texts and between argument deltas.
+// plainPieces joins adjacent text deltas and adjacent argument deltas, because the format does not preserve their
+// boundaries.
 func plainPieces(pieces []llm.Delta) []llm.Delta {
 	var plain []llm.Delta
 	for _, p := range pieces {

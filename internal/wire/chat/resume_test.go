@@ -41,7 +41,7 @@ func TestResumedResponseEqualsAnUninterruptedOne(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		before := whole[:n+1] // with the role
+		before := whole[:n+1] // the first chunk has the role
 
 		rest, ok := Format{}.Resume(req, sentLines(before))
 

@@ -2,7 +2,7 @@ package chat
 
 import "fairlead.dev/internal/rawjson"
 
-// Members in which the gateway's responses carry signatures of providers with other formats.
+// Members of the gateway's responses with the signatures of providers of other formats.
 const (
 	blocksMember = "thinking_blocks"
 	extraMember  = "extra_content"
@@ -16,7 +16,7 @@ func withoutSignatures(messages []byte) []byte {
 			switch key {
 			case blocksMember:
 				return eachElement(value, func(block []byte) []byte {
-					if hasMember(block, "provider") { // other blocks were not added by the gateway
+					if hasMember(block, "provider") { // blocks without this member were not added by the gateway
 						return nil
 					}
 					return block
@@ -47,8 +47,8 @@ func hasMember(object []byte, name string) (found bool) {
 	return found
 }
 
-// eachElement edits a list: the result of edit replaces each element, and nil removes it. If the list becomes empty,
-// the result is nil. A value that is not a list is returned unchanged.
+// eachElement edits a list. edit returns the new value of an element, or nil to remove the element. If the list becomes
+// empty, eachElement returns nil. It returns a value that is not a list unchanged.
 func eachElement(list []byte, edit func([]byte) []byte) []byte {
 	s := rawjson.Scanner{Data: list}
 	if s.Kind() != '[' {
@@ -67,7 +67,7 @@ func eachElement(list []byte, edit func([]byte) []byte) []byte {
 	return append(out, ']')
 }
 
-// eachMember edits the members of an object in the same way.
+// eachMember edits the members of an object like eachElement edits the elements of a list.
 func eachMember(object []byte, edit func(key string, value []byte) []byte) []byte {
 	s := rawjson.Scanner{Data: object}
 	if s.Kind() != '{' {

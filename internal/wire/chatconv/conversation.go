@@ -1,5 +1,5 @@
-// Package chatconv converts between the chat format and llm: requests to conversations and back, responses to deltas and
-// back.
+// Package chatconv converts between the chat format and the types of package llm: requests to conversations and back,
+// responses to deltas and back.
 package chatconv
 
 import (
@@ -14,8 +14,8 @@ import (
 	"fairlead.dev/internal/wire/websearch"
 )
 
-// reader converts a validated request. It jumps between members, because the meaning of a member may depend on a later
-// one.
+// reader converts a validated request. It does not read the members in order, because the meaning of a member may
+// depend on a later member.
 type reader struct {
 	validate.Reader
 	conv *llm.Conversation
@@ -24,7 +24,8 @@ type reader struct {
 	pending   map[string][]string // ids of legacy function calls without a result, by function name
 }
 
-// Conversation converts a validated chat request. Content that cannot be expressed is an error of kind Untranslatable.
+// Conversation converts a validated chat request. It returns an error of kind Untranslatable for content that a
+// conversation cannot express.
 func Conversation(ctx context.Context, req *llm.Request) (*llm.Conversation, error) {
 	r := reader{
 		Reader: validate.Reader{Scanner: rawjson.Scanner{Context: ctx, Data: req.Body}},
@@ -85,7 +86,7 @@ func (r *reader) readMember(name string) {
 		}
 	case "model", "models", "provider", "session_id", "stream", "stream_options", "n", "max_tokens", "max_completion_tokens",
 		"user", "safety_identifier", "metadata", "service_tier", "store", "prompt_cache_key", "prompt_cache_retention", "prompt_cache_options":
-		// These fields concern the gateway, the account or the stream, or are already decoded.
+		// These fields concern the gateway, the account or the stream, or they are already decoded.
 	default:
 		if !r.readSampling(name) {
 			c.DropField(name)
@@ -217,7 +218,7 @@ func (r *reader) at(pos int, read func()) {
 	r.Pos = back
 }
 
-// objectOf decodes an object that is a member of another.
+// objectOf decodes an object that is a member of another object.
 func (r *reader) objectOf(m map[string]int, name, where string) (inner map[string]int, ok bool) {
 	if pos, has := m[name]; has {
 		r.at(pos, func() { inner, ok = r.object(where + name) })
@@ -254,7 +255,7 @@ func (r *reader) rawOf(m map[string]int, name string) (raw json.RawMessage) {
 	return raw
 }
 
-// cacheOf decodes a cache mark in Anthropic's or OpenAI's form.
+// cacheOf decodes a prompt-cache mark in Anthropic's or OpenAI's form.
 func (r *reader) cacheOf(m map[string]int, where string) *llm.CacheMark {
 	if inner, ok := r.objectOf(m, "cache_control", where); ok {
 		return &llm.CacheMark{TTL: r.textOf(inner, "ttl", where+"cache_control.")}

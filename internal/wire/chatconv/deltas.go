@@ -39,7 +39,7 @@ type deltaReader struct {
 
 // choiceState is the state of one choice.
 type choiceState struct {
-	calls []string // IDs in the order in which the calls began; the position is the index in deltas
+	calls []string // IDs in the order in which the calls began; the position of an ID is the call index in deltas
 	at    map[int]int
 	last  int
 	old   bool // whether a legacy function call has begun
@@ -190,7 +190,7 @@ func (t *deltaReader) message(choice int, state *choiceState, parts *messageJSON
 	}
 	t.text(llm.ThinkingDelta, choice, &thought)
 	state.think = state.think || thought != ""
-	for _, b := range parts.Blocks { // the text of a block was already sent, unless the provider sends thinking only in blocks
+	for _, b := range parts.Blocks { // a block repeats text that was already sent, unless the provider sends thinking only in blocks
 		if !state.think {
 			t.text(llm.ThinkingDelta, choice, &b.Text)
 		}

@@ -8,7 +8,8 @@ import (
 	"fairlead.dev/internal/rawjson"
 )
 
-// freeTextSchema is the schema of a custom tool for providers that have only functions: its text is in one argument.
+// freeTextSchema is the schema of the function that replaces a custom tool, for providers that support only functions.
+// The argument input holds the text.
 const freeTextSchema = `{"type":"object","properties":{"input":{"type":"string"}},"required":["input"]}`
 
 // wrapFreeText returns the text of a custom tool as the arguments of a function.
@@ -20,8 +21,8 @@ func wrapFreeText(text string) string {
 	return string(w.Out)
 }
 
-// FreeText converts calls of custom tools that were sent as functions back to custom calls. Their text comes in one delta, because
-// it can only be decoded as a whole.
+// FreeText converts calls of custom tools that were sent as functions back to custom calls. It yields the text of a
+// call in one delta, because only complete arguments can be decoded.
 func FreeText(deltas iter.Seq2[llm.Delta, error], custom func(name string) bool) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
 		var held []*heldCall

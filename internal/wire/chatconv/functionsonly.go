@@ -24,13 +24,14 @@ func HasCustomTools(req *llm.Request) bool {
 	return false
 }
 
-// mayHaveCustom is a fast check. Inside a JSON string the quotes are escaped, so text does not match.
+// mayHaveCustom is a fast check. The text of a message cannot match, because quotes inside a JSON string are escaped.
 func mayHaveCustom(req *llm.Request) bool {
 	return !req.Plain && bytes.Contains(req.Body, []byte(`"custom"`))
 }
 
-// FunctionsOnly returns the body of a chat request with its custom tools, the calls of custom tools and the choice of one replaced
-// by functions, for providers that have only functions. leftOut lists unsupported content. The body is nil if nothing changed.
+// FunctionsOnly replaces custom tools by functions, for providers that support only functions. It returns the body of
+// the chat request with the tools, their calls and the tool choice replaced, or nil if nothing changed. leftOut lists
+// unsupported content.
 func FunctionsOnly(req *llm.Request) (body []byte, leftOut []string) {
 	if !mayHaveCustom(req) {
 		return nil, nil
@@ -134,8 +135,8 @@ func asFunction(v rawjson.Value, members func(w *rawjson.Writer)) []byte {
 	return w.Out
 }
 
-// changeElements returns a list with elements replaced by the result of change, which is nil for elements that stay unchanged. It
-// returns nil if all elements stay unchanged.
+// changeElements returns a list whose elements are replaced by the result of change. change returns nil for an element
+// that stays unchanged. changeElements returns nil if all elements stay unchanged.
 func changeElements(list rawjson.Value, change func(rawjson.Value) []byte) []byte {
 	if !list.IsList() {
 		return nil

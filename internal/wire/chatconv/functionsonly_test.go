@@ -17,7 +17,7 @@ func TestCustomToolsBecomeFunctions(t *testing.T) {
 		question = `"messages":[{"role":"user","content":"the word \"custom\""}]`
 	)
 	for name, tc := range map[string]struct {
-		body, want string // an empty want means that the body stays
+		body, want string // an empty want means that the body stays unchanged
 		leftOut    []string
 	}{
 		"no custom tool": {body: `{"model":"m",` + question + `,"tools":[{"type":"function","function":{"name":"custom"}}]}`},

@@ -11,7 +11,7 @@ import (
 
 func isDataURL(s string) bool { return len(s) >= 5 && strings.EqualFold(s[:5], "data:") }
 
-// splitDataURL parses a data URL such as data:image/png;base64,AAAA. Other data is converted to base64.
+// splitDataURL parses a data URL such as data:image/png;base64,AAAA. Data that is not in base64 is converted to base64.
 func splitDataURL(s string) (llm.Media, bool) {
 	head, data, found := strings.Cut(s[len("data:"):], ",")
 	if !found {

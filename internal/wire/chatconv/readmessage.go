@@ -94,7 +94,7 @@ func (r *reader) assistantParts(m map[string]int, where string) []llm.Part {
 	return parts
 }
 
-// thinkingParts decodes thinking. Blocks repeat the text, with the provider's signature.
+// thinkingParts decodes thinking. The blocks in thinking_blocks repeat the text and add the provider's signature.
 func (r *reader) thinkingParts(m map[string]int, where string) []llm.Part {
 	text := r.textOf(m, "reasoning_content", where)
 	if pos, has := m["reasoning"]; has && text == "" && r.Data[pos] == '"' {

@@ -77,7 +77,7 @@ type responseWriter struct {
 type choiceWriter struct {
 	index                       int
 	content, refusal, reasoning strings.Builder
-	block                       strings.Builder // thinking without a signature
+	block                       strings.Builder // thinking of the current block, which has no signature yet
 	blocks                      [][]byte
 	annotations                 [][]byte
 	calls                       []*callWriter
@@ -165,8 +165,8 @@ func (w *responseWriter) addContent(c *choiceWriter, p *llm.Delta) error {
 	return nil
 }
 
-// begin stores the ID and model that all chunks share. The ID is the provider's with this format's prefix. Without an
-// ID, one is derived from the request and the time.
+// begin stores the ID and model that all chunks share. The ID is the provider's ID with the prefix of this format. If
+// the provider sends no ID, the ID is derived from the request and the time.
 func (w *responseWriter) begin(p *llm.Delta) {
 	if w.reported == "" {
 		w.reported = p.Model
@@ -278,8 +278,8 @@ func (w *responseWriter) end(c *choiceWriter, finish string) {
 	}
 }
 
-// close ends the events with the complete response if it is not streamed, then the usage if known, and then the error
-// if there is one.
+// close yields the last events: the complete response if it is not streamed, the usage if it is known, and the error if
+// it is not nil.
 func (w *responseWriter) close(yield func(llm.Event, error) bool, err error) {
 	switch {
 	case !w.stream && err == nil:

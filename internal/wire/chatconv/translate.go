@@ -74,7 +74,7 @@ type translator struct {
 	w       rawjson.Writer
 	waiting []llm.Part // user content that follows the results
 	leftOut []string
-	chosen  func(name string) bool // reports whether a tool is in the tool choice
+	chosen  func(name string) bool // reports whether the tool choice includes a tool
 	custom  map[string]bool        // names of the tools that accept free text
 }
 
@@ -112,7 +112,7 @@ func (t *translator) tools() bool {
 			t.dropField("the tool " + tool.Hosted)
 			continue
 		case len(t.conv.ToolChoice.Names) > 0 && !t.oneTool() && !t.o.Accepts.AllowedTools && !t.chosen(tool.Name):
-			continue // without allowed_tools, a choice is a shorter list of tools
+			continue // without allowed_tools, only the chosen tools are sent
 		case listed == 0:
 			w.Key("tools")
 			w.Out = append(w.Out, '[')
@@ -162,8 +162,8 @@ func (t *translator) tool(tool *llm.Tool) {
 	w.Close()
 }
 
-// nestGrammar converts the format of a custom tool. In the Responses format, the members of the grammar are next to its
-// type instead of in a nested object.
+// nestGrammar converts the format of a custom tool from the Responses format, which does not nest the members of the
+// grammar in an object of their own.
 func nestGrammar(format json.RawMessage) json.RawMessage {
 	v := rawjson.Parse(format)
 	if v.Get("type").String() != "grammar" || v.Get("grammar").IsObject() {

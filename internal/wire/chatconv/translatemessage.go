@@ -19,8 +19,8 @@ func (t *translator) messages() {
 		}
 		switch {
 		case results && m.Role == llm.User:
-			// One message per result. Other user content and images follow after the last result, because nothing may come
-			// between a call and its result.
+			// Each result becomes one message. Other user content and images follow after the last result, because
+			// nothing may come between a call and its result.
 			for i := range m.Parts {
 				if p := &m.Parts[i]; p.Kind == llm.ResultPart {
 					t.waiting = append(t.waiting, t.result(p)...)
@@ -129,7 +129,7 @@ func (t *translator) assistant(m *llm.Message) {
 	t.calls(calls)
 	if last := len(m.Parts) - 1; last >= 0 {
 		kind := m.Parts[last].Kind
-		if simple || kind != llm.TextPart && kind != llm.RefusalPart { // an element of content has its own mark
+		if simple || kind != llm.TextPart && kind != llm.RefusalPart { // in a list of parts, each text and refusal has its own mark
 			t.cache(m.Parts[last].Cache)
 		}
 	}
@@ -178,7 +178,7 @@ func (t *translator) thinking(thoughts []*llm.Thinking) {
 	}
 }
 
-// signer returns the provider of a signature if names are sent.
+// signer returns the provider of a signature if NameSigners is set.
 func (t *translator) signer(provider string) string {
 	if t.o.NameSigners {
 		return provider

@@ -16,8 +16,8 @@ var ErrNoChunks = errors.New("no chunks of a response")
 // bareObject is the object type of legacy completions and of their chunks.
 const bareObject = "text_completion"
 
-// streamed is the part of a chunk that Assemble decodes. Values stay raw: text is joined without decoding it, so that a
-// surrogate pair that was split between two chunks is complete again.
+// streamed is the part of a chunk that Assemble decodes. Values are kept as raw JSON, because a provider may split a
+// surrogate pair between two chunks. The pair is complete again after the raw texts are joined.
 type streamed struct {
 	ID, Created, Model, Usage, Tier, Fingerprint json.RawMessage
 

@@ -8,7 +8,7 @@ import (
 	"fairlead.dev/internal/rawjson"
 )
 
-// chunk is the result of scanning a chunk or a complete response. It is reused.
+// chunk holds the result of scanning a chunk or a complete response. It is reused for further events.
 type chunk struct {
 	chunkOptions
 	fields []llm.Field // members of the object, in order; only relevant names are kept
@@ -102,7 +102,7 @@ func (c *chunk) scan(data []byte) error {
 	return s.Err
 }
 
-// member reads one top-level member. It returns the member's name if rewriting needs it.
+// member reads one top-level member. It returns the name of a member that rewrite may change.
 func (c *chunk) member(s *rawjson.Scanner, key []byte) string {
 	switch string(key) {
 	case "choices":

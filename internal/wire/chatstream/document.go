@@ -16,7 +16,8 @@ type Document struct {
 	reader *responseReader
 }
 
-// ReadDocument decodes such a response. It returns an error if a provider reports an error inside a 2xx response.
+// ReadDocument decodes a response into a Document. It returns an error if the provider reports an error inside a 2xx
+// response.
 func ReadDocument(r io.Reader, o EventOptions) (Document, error) {
 	reader := newResponseReader(r, o)
 	reader.takeChunk()
@@ -39,7 +40,7 @@ func ReadDocument(r io.Reader, o EventOptions) (Document, error) {
 	return d, nil
 }
 
-// WithModel returns data with the model name of EventOptions. data is Data or an edited copy.
+// WithModel returns data with the model name from EventOptions. data is d.Data or an edited copy.
 func (d Document) WithModel(data []byte) ([]byte, error) {
 	if &data[0] != &d.Data[0] {
 		if err := d.reader.c.scan(data); err != nil {

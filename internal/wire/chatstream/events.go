@@ -1,5 +1,5 @@
 // Package chatstream reads the responses of providers that use the chat format: streams, complete responses and usage.
-// The bytes pass through; only the model name and known deviations of providers are changed.
+// It forwards the bytes unchanged, except for the model name and known deviations of providers.
 package chatstream
 
 import (
@@ -50,7 +50,7 @@ func Events(r io.Reader, o EventOptions) iter.Seq2[llm.Event, error] { return ll
 type responseReader struct {
 	source
 	o          EventOptions
-	model      []byte // quoted; empty to keep the provider's
+	model      []byte // quoted model name for the client; empty to keep the provider's
 	c          *chunk // current chunk; nil while a stream waits for the next one
 	size       int64
 	warnedLost bool // warned about dropped content
@@ -63,7 +63,7 @@ type responseReader struct {
 	ascii, other int64 // bytes of text
 
 	over bool
-	err  error // why the response is incomplete, at its end
+	err  error // error to return at the end of an incomplete response
 }
 
 // source reads the body of a response.
@@ -160,7 +160,7 @@ func (a *responseReader) begin() error {
 	return nil
 }
 
-// streamed decodes one event of the stream. The stream holds no chunk while it waits for the event.
+// streamed decodes one event of the stream. Before it waits for the event, it returns the previous chunk to the pool.
 func (a *responseReader) streamed() (llm.Event, bool, error) {
 	a.leaveChunk()
 	in, err := a.events.Next()
@@ -210,7 +210,7 @@ func (a *responseReader) event(data []byte) (llm.Event, bool, error) {
 	data, err := c.read(data)
 	switch {
 	case err != nil && a.finished():
-		a.over = true // the text is complete, as with a connection that breaks after the finish
+		a.over = true // the text is complete, so the invalid event is ignored
 		a.warn("ignored the rest of the stream after its finish, from an event that cannot be decoded: %v", err)
 		return llm.Event{}, false, nil
 	case err != nil: // never skipped, because it may contain text

@@ -259,7 +259,7 @@ func (p *paced) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// A response that waits for its next event holds no chunk, so that other responses can use it.
+// A response that waits for its next event returns its chunk to the pool, so that other responses can use the chunk.
 func TestWaitingResponsesShareChunks(t *testing.T) {
 	t.Parallel()
 	const chunk = `data: {"model":"theirs","choices":[{"index":0,"delta":{"content":"%s%d"},"finish_reason":%s}]}` + "\n\n"

@@ -7,7 +7,7 @@ import (
 	"fairlead.dev/internal/rawjson"
 )
 
-// correction is a range of a chunk that is replaced.
+// correction is a range of a chunk and the bytes that replace it.
 type correction struct {
 	from, to int
 	with     []byte
@@ -19,7 +19,7 @@ type parts struct {
 	text, thought joined
 	lost          bool // whether there is a part of another kind
 
-	reasoned           bool // whether the thinking has its own member
+	reasoned           bool // whether thinking is also sent in a separate member
 	emptyFrom, emptyTo int  // position of a null or empty thinking member; emptyTo is 0 when absent
 }
 

@@ -56,7 +56,7 @@ func drawMessage(t *rapid.T) string {
 	return `{` + strings.Join(rapid.Permutation(members).Draw(t, "order"), `,`) + `}`
 }
 
-// drawAnswer generates a chunk or a complete response with such messages.
+// drawAnswer generates a chunk or a complete response with messages from drawMessage.
 func drawAnswer(t *rapid.T, says string) string {
 	finish := rapid.SampledFrom([]string{`null`, `"stop"`, `"eos"`, `"end_turn"`, `"model_length"`, `"max_tokens"`, `"tool_calls"`, `"odd \"word"`})
 	var choices []string

@@ -36,7 +36,7 @@ func (r *responseStream) Close() {
 	a := r.responseReader
 	a.leaveChunk()
 	a.events.Reset(nil, 0)
-	*a = responseReader{model: a.model[:0], held: emptied(a.held), source: source{events: a.events}} // only the capacity of the buffers stays
+	*a = responseReader{model: a.model[:0], held: emptied(a.held), source: source{events: a.events}} // keep only the allocated buffers
 	readerPool.Put(a)
 	r.responseReader = nil
 }
@@ -58,7 +58,7 @@ func (a *responseReader) takeChunk() {
 	a.c.outer, a.c.inner, _ = strings.Cut(a.o.UsagePath, ".")
 }
 
-// leaveChunk returns the chunk and the buffer of its event to the pool.
+// leaveChunk returns the chunk, with the buffer of its event, to the pool.
 func (a *responseReader) leaveChunk() {
 	if c := a.c; c != nil {
 		a.c = nil

@@ -17,9 +17,9 @@ type counts struct {
 	implausible bool // whether a count is negative, fractional or implausible
 }
 
-// parseUsage converts the usage object of a chat response into disjoint classes. It returns false for a missing or
-// implausible object, which is replaced by an estimate. onTop is true for providers that exclude reasoning tokens from
-// completion tokens.
+// parseUsage converts the usage object of a chat response into token classes that do not overlap. It returns false for
+// a missing or implausible object, which the caller replaces by an estimate. onTop is true for providers that exclude
+// reasoning tokens from completion tokens.
 func parseUsage(raw []byte, onTop bool) (llm.Usage, bool) {
 	c, ok := readCounts(raw)
 	if !ok || !c.separate || !c.hasOutput {
@@ -121,7 +121,7 @@ func (c *counts) usage(onTop bool) llm.Usage {
 	u.CacheRead = min(u.CacheRead, c.prompt)
 	u.CacheWrite = min(u.CacheWrite, c.prompt-u.CacheRead)
 	u.Input = c.prompt - u.CacheRead - u.CacheWrite
-	// If the total adds up only with reasoning outside the completion, the provider counts reasoning separately.
+	// If the total is the sum of prompt, completion and reasoning, the completion does not include the reasoning.
 	if onTop || c.reasoning > 0 && c.total == c.prompt+c.completion+c.reasoning {
 		rest := c.total - c.prompt - c.completion
 		switch {

@@ -19,7 +19,7 @@ const (
 	maxPooledBuffer = 64 << 10 // maximum capacity of a pooled buffer
 )
 
-// responseBuffers pools the buffers into which complete responses are read. Events have a copy of the data.
+// responseBuffers pools the buffers into which complete responses are read. Events do not share memory with a buffer.
 var responseBuffers = sync.Pool{New: func() any { return new([]byte) }}
 
 // withoutMark removes a byte order mark.
@@ -72,7 +72,7 @@ func (a *responseReader) single() (llm.Event, bool, error) {
 		data = bytes.Clone(data) // the buffer is reused
 	}
 	ev := a.describe(a.rewrite(data, false))
-	ev.Content, ev.Own = true, true // the last event
+	ev.Content, ev.Own = true, true // the only event contains the complete response
 	ev.Usage = a.usageOrEstimate(a.parseUsage())
 	a.c.out = nil // the event owns its bytes
 	if cap(read) <= maxPooledBuffer {
@@ -155,7 +155,7 @@ func (a *responseReader) choiceChunks(n int, choice []byte) [][]byte {
 	}
 	pieces := [][]byte{piece([]byte(`{"role":"assistant","content":""}`), nil)}
 	if len(said) > len(`{}`) {
-		if logprobs != nil { // logprobs is next to delta
+		if logprobs != nil { // logprobs is a member of the choice, like delta
 			said = fmt.Appendf(nil, `%s,"logprobs":%s`, said, logprobs)
 		}
 		pieces = append(pieces, piece(said, nil))
@@ -172,8 +172,8 @@ func (a *responseReader) choiceChunks(n int, choice []byte) [][]byte {
 	return append(pieces, piece([]byte(`{}`), finish))
 }
 
-// completionChunks returns the chunks of one choice of a legacy completion, which have the same form as a choice. A
-// choice without a finish reason gets one.
+// completionChunks returns the chunks of one choice of a legacy completion. The choice has the same form in a chunk and
+// in a complete response. If the choice has no finish reason, a second chunk adds one.
 func (a *responseReader) completionChunks(n int, choice []byte) [][]byte {
 	pieces := [][]byte{a.appendChunk(nil, `"choices":[`, append(bytes.Clone(choice), ']'))}
 	index, ended := []byte(strconv.Itoa(n)), false

@@ -12,8 +12,8 @@ import (
 // blank reports whether the API would reject the text as empty.
 func blank(s string) bool { return strings.TrimSpace(s) == "" }
 
-// userBlocks encodes user content. Tool results come first, without other blocks between them, and a document needs a
-// text block.
+// userBlocks encodes user content. Tool results come first, without other blocks between them. A message with a
+// document must also have a text block.
 func (r *renderer) userBlocks(parts []llm.Part) []block {
 	var results, rest []block
 	for _, p := range parts {
@@ -96,7 +96,7 @@ func (r *renderer) call(c *llm.ToolCall) block {
 	text := strings.TrimSpace(c.Arguments)
 	switch {
 	case c.Custom:
-		use.Input, _ = encode(map[string]string{customInput: c.Arguments}) // a string always encodes
+		use.Input, _ = encode(map[string]string{customInput: c.Arguments}) // encoding a string cannot fail
 	case text == "":
 		use.Input = json.RawMessage(`{}`)
 	case text[0] == '{' && json.Valid([]byte(text)):
@@ -132,8 +132,8 @@ func markOf(p llm.Part) *llm.CacheMark {
 	return nil
 }
 
-// cachePoint returns a cache point, or nil where none is allowed. If there are too many, the last ones are kept,
-// because their prefixes include the others.
+// cachePoint returns a cache point, or nil if the model does not allow a cache point here. If a request has too many
+// cache points, the last ones are kept, because they cover the longest prefixes.
 func (r *renderer) cachePoint(mark *llm.CacheMark, place Cache) *cachePoint {
 	if mark == nil {
 		return nil
@@ -157,7 +157,7 @@ func (r *renderer) cachePoint(mark *llm.CacheMark, place Cache) *cachePoint {
 	return p
 }
 
-// countPoints counts the cache marks and sets how many of the first ones must be skipped.
+// countPoints counts the cache marks and sets how many of the first marks must be skipped.
 func (r *renderer) countPoints() {
 	n := 0
 	for _, t := range r.conv.Tools {

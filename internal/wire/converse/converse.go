@@ -5,8 +5,8 @@ package converse
 // Name is the format's short name.
 const Name = "converse"
 
-// Dialect describes how a model family differs from others. The zero value is for an unknown model, which may be
-// offered tools but gets no settings that only some models support.
+// Dialect describes how a model family differs from other families. The zero value is for an unknown model: tools are
+// sent, but no settings that only some models support.
 type Dialect struct {
 	Title string // the provider's name in messages, such as "Amazon Bedrock"
 
@@ -15,17 +15,17 @@ type Dialect struct {
 	TopK  string // member of additionalModelRequestFields for top_k; empty when unsupported
 	Cache Cache  // where cache points are allowed
 
-	Schema       bool // outputConfig.textFormat, and strict tools
+	Schema       bool // supports outputConfig.textFormat and strict tools
 	LongCache    bool // supports a cache lifetime of one hour
 	NoSystem     bool // does not support system messages
 	OneSampler   bool // rejects temperature and top_p together
 	FixedSampler bool // rejects temperature, top_p and top_k
-	Status       bool // toolResult.status
+	Status       bool // supports toolResult.status
 	OneCall      bool // accepts tool_choice.disable_parallel_tool_use in additionalModelRequestFields
 	ReportsStop  bool // reports the matched stop sequence in an additional field
 
-	// CallID converts the ID of a tool call to one that the model accepts; nil for the format's default rule. It must
-	// be deterministic.
+	// CallID converts the ID of a tool call to an ID that the model accepts. nil selects the default rule of the
+	// format. CallID must be deterministic.
 	CallID func(string) string
 }
 

@@ -26,19 +26,19 @@ const (
 type DeltaOptions struct {
 	Plan        Plan   // plan of the conversation
 	ID          string // provider's id of the response; may be empty
-	Provider    string // owner of the thinking signatures
+	Provider    string // provider that is recorded as the signer of thinking
 	MaxMessage  int    // maximum bytes of one stream message; 0 means DefaultMaxMessage
 	MaxResponse int64  // maximum bytes of the response; 0 means DefaultMaxResponse
 
-	// Stop returns the only stop sequence of the request, or "". It is called when a model stops at a stop sequence
-	// without reporting which one. It may be nil.
+	// Stop returns the stop sequence of the request if it has exactly one, otherwise "". It is called when a model
+	// stops at a stop sequence and does not report which one. It may be nil.
 	Stop func() string
 	// Warn receives warnings about dropped content. It may be nil.
 	Warn func(string)
 }
 
-// Deltas decodes a 2xx response, streamed or not, which it detects by the first byte. The last pair may contain an
-// *llm.Error, or an error that wraps the end of the request's context.
+// Deltas decodes a 2xx response. It detects by the first byte whether the response is streamed. The last pair may
+// contain an *llm.Error, or an error that wraps the error of the request's context.
 func Deltas(r io.Reader, o DeltaOptions) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
 		if o.MaxResponse <= 0 {
@@ -72,8 +72,8 @@ type responseDecoder struct {
 
 	open           map[int]*part // open blocks by index
 	calls          int           // number of calls to the client's tools
-	held           bytes.Buffer  // text that is held until it is known whether the response is the input of a tool
-	usedOutputTool bool          // whether the response was the input of a tool
+	held           bytes.Buffer  // text that is held until the model calls a tool or the response ends
+	usedOutputTool bool          // whether the model called the output tool, whose input is the response
 	finished       bool
 	lost           bool
 }
@@ -134,7 +134,7 @@ func (dec *responseDecoder) count(u *usage, tier *serviceTier) {
 	}
 }
 
-// warnDropped warns once about a part of the response that the client's format cannot express.
+// warnDropped warns about a part of the response that the client's format cannot express. It warns only once.
 func (dec *responseDecoder) warnDropped() {
 	if !dec.lost && dec.o.Warn != nil {
 		dec.o.Warn("dropped a part of the response that is neither text, thinking nor a tool call")

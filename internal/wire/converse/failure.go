@@ -25,7 +25,7 @@ func Failure(status int, h http.Header, body []byte, now time.Time) *llm.Error {
 		as = http.StatusUnauthorized
 	}
 	message := strings.ToLower(string(body))
-	// Without access to the model, neither the credential nor the request is invalid.
+	// These messages mean that the account cannot use the model. The credential and the request are valid.
 	noAccess := slices.ContainsFunc([]string{
 		"don't have access to the model", "model identifier is invalid", "on-demand throughput isn", "model access is denied",
 		"is not supported in this region", "reached the end of its life",
@@ -38,8 +38,8 @@ func Failure(status int, h http.Header, body []byte, now time.Time) *llm.Error {
 	return e
 }
 
-// errorType returns the name of the error: from a header, where a URL may follow it, or from the body, where a
-// namespace may precede it.
+// errorType returns the name of the error from a header or from the body. In the header, a URL may follow the name. In
+// the body, a namespace may precede it.
 func errorType(h http.Header, body []byte) string {
 	name, _, _ := strings.Cut(h.Get("X-Amzn-Errortype"), ":")
 	if name != "" {
@@ -63,7 +63,7 @@ func withType(body []byte, kind string) []byte {
 	if json.Unmarshal(body, &said) != nil || said == nil {
 		said = map[string]json.RawMessage{}
 		if text := bytes.TrimSpace(body); len(text) > 0 && text[0] != '<' {
-			said["message"], _ = encode(string(text)) // a string always encodes
+			said["message"], _ = encode(string(text)) // encoding a string cannot fail
 		}
 	}
 	if said["message"] == nil && said["Message"] != nil {

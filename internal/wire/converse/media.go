@@ -24,7 +24,7 @@ func (r *renderer) image(m *llm.Media) *media {
 	return &media{Format: format, Source: src}
 }
 
-// source returns the source of the bytes: inline data, or Amazon's storage.
+// source returns the inline data of a media part, or its location in Amazon S3.
 func (r *renderer) source(m *llm.Media, what string) (source, bool) {
 	switch {
 	case m == nil:
@@ -108,8 +108,8 @@ var documentEndings = map[string]string{
 
 const maxDocumentName = 180
 
-// documentName removes characters that the API rejects from a file name. It accepts letters, digits, single spaces,
-// hyphens and brackets. Names are unique within a request.
+// documentName removes characters that the API rejects from a file name. The API accepts letters, digits, single
+// spaces, hyphens and brackets. documentName also makes the names of a request unique.
 func (r *renderer) documentName(name string) string {
 	if documentEndings[strings.ToLower(path.Ext(name))] != "" {
 		name = strings.TrimSuffix(name, path.Ext(name))

@@ -6,7 +6,7 @@ import (
 	"fairlead.dev/internal/llm"
 )
 
-// output requests the output format.
+// output writes the requested output format.
 func (r *renderer) output() {
 	out := r.conv.Output
 	switch r.plan.mode {
@@ -33,8 +33,8 @@ func (r *renderer) config() *outputConfig {
 	return r.out.OutputConfig
 }
 
-// addOutputTool adds a tool whose input is the response. The model may call the client's tools first. If the client forces
-// one of its own tools, the response tool is not added.
+// addOutputTool adds the output tool, whose input is the response. The model may call the client's tools first. If the
+// client forces a call of its own tools, the output tool is not added.
 func (r *renderer) addOutputTool(out llm.Output) {
 	if r.out.ToolConfig == nil {
 		r.out.ToolConfig = &toolConfig{}

@@ -11,7 +11,7 @@ import (
 // part is an open block of the response.
 type part struct {
 	call     bool
-	isOutput bool // a call to the tool whose input is the response
+	isOutput bool // a call of the output tool, whose input is the response
 	custom   bool // a call to a tool that accepts free text
 	index    int  // index among the client's calls
 	thinking bool
@@ -28,8 +28,8 @@ func (dec *responseDecoder) part(i int) *part {
 	return dec.open[i]
 }
 
-// text yields text. If the response may be the input of a tool, text before the tool call is not part of the response,
-// so it is held until no such call can follow.
+// text yields text. If the request has an output tool, text before a call of that tool is not part of the response.
+// Therefore the text is held until the model calls another tool or the response ends.
 func (dec *responseDecoder) text(s string) {
 	switch {
 	case s == "" || dec.usedOutputTool:
@@ -48,7 +48,7 @@ func (dec *responseDecoder) flush() {
 	}
 }
 
-// startCall begins a tool call, or the response if it is the input of the tool.
+// startCall begins a call of one of the client's tools. If the model calls the output tool, the input is the response.
 func (dec *responseDecoder) startCall(i int, id, name string) {
 	p := dec.part(i)
 	if dec.o.Plan.outputTool != "" && name == dec.o.Plan.outputTool {
@@ -59,7 +59,7 @@ func (dec *responseDecoder) startCall(i int, id, name string) {
 	dec.flush()
 	tool, known := dec.o.Plan.clientTools[name]
 	if !known {
-		tool.name = name // invented by the model
+		tool.name = name // the request does not contain this tool
 	}
 	p.call, p.custom, p.index = true, tool.custom, dec.calls
 	dec.calls++

@@ -10,7 +10,7 @@ import (
 	"fairlead.dev/internal/llm"
 )
 
-// Plan describes how the tools and the output format of a conversation are sent. It is deterministic, so that the
+// Plan describes how the tools and the output format of a conversation are sent. A plan is deterministic, so the
 // response can be decoded with the plan of the request.
 type Plan struct {
 	providerNames map[string]string     // provider's tool names, by the client's name
@@ -108,7 +108,7 @@ func toolName(name string) string {
 	return clean[:min(len(clean), maxToolName-9)] + "_" + hash(name)
 }
 
-// callID returns a tool-call ID that the model accepts. Calls still match results with the same ID.
+// callID returns a tool-call ID that the model accepts. The call and its result get the same ID.
 func (r *renderer) callID(id string) string {
 	switch {
 	case r.d.CallID != nil:

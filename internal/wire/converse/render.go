@@ -59,8 +59,8 @@ type renderer struct {
 	out  request
 
 	warnings     []string
-	instructions []string       // instructions added after the client's
-	documents    map[string]int // document names with the last number added to each
+	instructions []string       // instructions that are added after the client's instructions
+	documents    map[string]int // document names, each with the last number that was appended to it
 	skipPoints   int            // number of cache points above the limit; counted before the first one is written
 	noSampling   bool           // whether sampling settings are rejected because of another setting
 	err          error
@@ -76,7 +76,7 @@ func (r *renderer) warn(format string, args ...any) {
 	}
 }
 
-// without warns about dropped content.
+// without warns that content was dropped.
 func (r *renderer) without(what string) {
 	r.warn("%s was dropped: %s does not support it.", what, r.d.Title)
 }
@@ -137,7 +137,7 @@ func (r *renderer) turn(turn llm.Message) {
 	if !slices.ContainsFunc(blocks, func(b block) bool { return b.CachePoint == nil }) {
 		return // only a cache point remains
 	}
-	if n := len(r.out.Messages); n > 0 && r.out.Messages[n-1].Role == string(turn.Role) { // the turn in between was empty
+	if n := len(r.out.Messages); n > 0 && r.out.Messages[n-1].Role == string(turn.Role) { // the turn between these two was empty
 		rank := func(b block) int {
 			if b.Reasoning != nil || b.ToolResult != nil {
 				return 0 // thinking and tool results must come first
@@ -158,8 +158,8 @@ func (r *renderer) prefilled() bool {
 	return last >= 0 && r.out.Messages[last].Role == string(llm.Assistant)
 }
 
-// instruct adds an instruction after the client's. For models without system messages, it is added to the first
-// message.
+// instruct adds an instruction after the client's instructions. For models without system messages, Render adds it to
+// the first message.
 func (r *renderer) instruct(text string) { r.instructions = append(r.instructions, text) }
 
 // leftOut warns about content that the format cannot express.

@@ -5,8 +5,8 @@ import "encoding/json"
 // maxOptional is the maximum number of optional members in native output formats.
 const maxOptional = 10
 
-// isClosed reports whether a native output format supports the schema. It requires supported keywords only, no
-// additional members, and few optional members.
+// isClosed reports whether a native output format supports the schema. The schema must have only supported keywords,
+// must forbid additional members, and may have only a few optional members.
 func isClosed(schema json.RawMessage) bool {
 	var v any
 	if json.Unmarshal(schema, &v) != nil {
@@ -27,7 +27,7 @@ const maxSchemaDepth = 50
 func (c *schemaCheck) read(v any, depth int) {
 	s, ok := v.(map[string]any)
 	if !ok || depth > maxSchemaDepth {
-		c.open = true // true and false are valid schemas, but not closed
+		c.open = true // the schemas true and false are valid, but native output formats do not support them
 		return
 	}
 	for keyword := range s {
@@ -38,7 +38,7 @@ func (c *schemaCheck) read(v any, depth int) {
 			c.open = true
 		}
 	}
-	// A recursive schema has no size limit.
+	// A recursive schema can describe values of any depth.
 	if ref, ok := s["$ref"].(string); ok && ref == "#" {
 		c.open = true
 	}

@@ -124,7 +124,7 @@ func (dec *responseDecoder) message(m eventstream.Message) {
 	case "exception":
 		dec.fail(exception(header(m, ":exception-type"), m.Payload))
 	case "error":
-		said, _ := encode(map[string]string{"message": header(m, ":error-message")}) // a string always encodes
+		said, _ := encode(map[string]string{"message": header(m, ":error-message")}) // encoding a string cannot fail
 		dec.fail(exception(header(m, ":error-code"), said))
 	}
 }
@@ -164,7 +164,7 @@ func (dec *responseDecoder) event(kind string, payload []byte) error {
 		}
 		dec.count(e.Usage, e.ServiceTier)
 	}
-	return nil // other exceptions have no content for the client
+	return nil // other events have no content for the client
 }
 
 func (dec *responseDecoder) delta(e deltaEvent) {

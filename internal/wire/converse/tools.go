@@ -13,7 +13,8 @@ import (
 func (r *renderer) tools() {
 	choice := r.conv.ToolChoice
 	list := r.conv.Tools
-	// If the model cannot be forced to call a specific tool, only the allowed tools are sent.
+	// The request can force one specific tool if the model supports it. For any other choice of tools by name, only the
+	// chosen tools are sent.
 	named := len(choice.Names) == 1 && choice.Mode == llm.ChoiceMust && r.d.Force >= ForceNamed
 	if len(choice.Names) > 0 && !named {
 		chosen := choice.Includes()
@@ -28,7 +29,7 @@ func (r *renderer) tools() {
 	}
 	if len(config.Tools) == 0 && r.conv.HasCalls() {
 		names := r.conv.CalledTools()
-		if len(names) == 0 { // results without their calls
+		if len(names) == 0 { // the conversation has tool results without their calls
 			names = []string{"earlier_tool"}
 		}
 		for _, name := range names {
@@ -110,8 +111,8 @@ func (r *renderer) choice(c llm.ToolChoice) *toolChoice {
 	return nil
 }
 
-// oneCall limits the model to one tool call at a time if the client asks for it. It returns false if the model has no
-// setting for it. The setting is part of the model's own tool choice, and Bedrock rejects a request with two tool
+// oneCall limits the model to one tool call at a time if the client requests this limit. It returns false if the model
+// has no such setting. The setting is part of the model's own tool choice, and Bedrock rejects a request with two tool
 // choices.
 func (r *renderer) oneCall() bool {
 	c, config := r.conv, r.out.ToolConfig

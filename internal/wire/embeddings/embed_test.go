@@ -116,7 +116,7 @@ func FuzzEmbedding(f *testing.F) {
 		}
 		converted, err := Embedding(bytes.NewReader(ev.Data), EmbedOptions{Inputs: inputs, Base64: !base64})
 		if err != nil {
-			return // values in the requested encoding are copied without validation
+			return // an embedding that already has the requested encoding is copied without validation
 		}
 		back := decode(t, converted.Data, inputs, base64)
 		if again := decode(t, back, inputs, !base64); !bytes.Equal(again, converted.Data) {

@@ -17,8 +17,8 @@ type ModerationOptions struct {
 	SizeHint    int64 // Content-Length of the response, if known
 }
 
-// Moderation decodes a provider's moderations response. Only the model name is changed. Most providers report no usage,
-// and the event then has none.
+// Moderation decodes a provider's moderations response. Only the model name is changed. Most providers report no usage;
+// in that case, the event has no usage.
 func Moderation(r io.Reader, o ModerationOptions) (llm.Event, error) {
 	d, err := chatstream.ReadDocument(r, chatstream.EventOptions{Model: o.Model, ContentType: o.ContentType, MaxResponse: o.MaxResponse, SizeHint: o.SizeHint})
 	if err != nil {

@@ -42,7 +42,7 @@ func listed(req *llm.Request) [][]byte {
 	return inputs
 }
 
-// Join combines the responses to the parts of a request, in order. Usage is known when every part reports it.
+// Join combines the responses to the parts of a request, in order. The usage is known only if every part reports it.
 func Join(parts []llm.Event) (llm.Event, error) {
 	joined := llm.Event{Content: true, Model: parts[0].Model}
 	usage, told := llm.Usage{}, 0

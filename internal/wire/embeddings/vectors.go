@@ -11,7 +11,7 @@ import (
 )
 
 // Texts returns the inputs of a validated embeddings request, for a provider with another format. It rejects token IDs,
-// because they are valid with only one vocabulary.
+// because their meaning depends on the vocabulary of the model.
 func Texts(req *llm.Request) ([]string, error) {
 	var texts []string
 	if req.TokenIDs == 0 {

@@ -12,11 +12,11 @@ import (
 	"fairlead.dev/internal/wire/show"
 )
 
-// CredentialPrefix begins the message of a failure that reports a rejected credential.
+// CredentialPrefix is the beginning of the message for a credential that the provider rejected.
 const CredentialPrefix = "The provider does not accept the gateway's credential: "
 
-// Failure classifies a response that is not 2xx. body may be truncated. now is the time of arrival, for waits that are
-// given as a date.
+// Failure classifies a response that is not 2xx. body may be truncated. now is the time at which the response arrived.
+// It is needed if the provider sends the end of a wait as a date.
 func Failure(status int, h http.Header, body []byte, now time.Time) *llm.Error {
 	f := readFault(body)
 	f.passes = passes(status, h, f, now)
@@ -27,7 +27,7 @@ func Failure(status int, h http.Header, body []byte, now time.Time) *llm.Error {
 	return e
 }
 
-// Inside classifies an error inside a 2xx response. Such errors often contain the HTTP status that would apply.
+// Inside classifies an error inside a 2xx response. The body of such an error often contains the actual HTTP status.
 func Inside(raw []byte) *llm.Error {
 	f := readFault(raw)
 	status, told := f.status, f.status
@@ -81,8 +81,8 @@ func kindOf(status int, f fault) llm.Kind {
 	message := strings.ToLower(f.message)
 	switch {
 	case status == http.StatusTooManyRequests:
-		// Google describes a per-minute limit in the same words as OpenAI an account without credit; only the wait
-		// distinguishes the messages. A code is unambiguous, even if a proxy added a wait.
+		// Google's message about a per-minute limit has the same words as OpenAI's message about an account without
+		// credit. Only Google's message comes with a wait. A code is unambiguous, even if a proxy added a wait.
 		if has(words, reasons.credit.codes) || !f.passes && has(message, reasons.credit.texts) {
 			return llm.UpstreamAuth
 		}
@@ -106,7 +106,7 @@ func kindOf(status int, f fault) llm.Kind {
 	case reasons.context.in(words, message):
 		return llm.UpstreamContext
 	case status == http.StatusRequestEntityTooLarge && has(words, []string{"rate_limit"}):
-		return llm.UpstreamContext // a single request exceeds a per-minute limit; waiting does not help
+		return llm.UpstreamContext // the request alone exceeds a per-minute limit; waiting does not help
 	case status == http.StatusNotFound && has(message, reasons.resource.texts):
 		return llm.UpstreamRejected
 	case status == http.StatusNotFound, status == http.StatusMethodNotAllowed:
@@ -157,12 +157,12 @@ func statusOf(words string) int {
 	return http.StatusInternalServerError
 }
 
-// signs are the codes and types, and the phrases in messages, that identify one reason of an error.
+// signs are the codes, types and phrases in messages that identify one cause of an error.
 type signs struct{ codes, texts []string }
 
 func (s signs) in(codes, message string) bool { return has(codes, s.codes) || has(message, s.texts) }
 
-// reasons classify an error more precisely than its status.
+// reasons lists causes of errors that the status does not distinguish.
 var reasons = struct{ credit, key, policy, context, model, resource, unsupported signs }{
 	credit: signs{
 		codes: []string{"insufficient_quota", "billing", "payment_required", "insufficient_balance", "insufficient_credits", "credit_limit", "exceeded_current_quota"},

@@ -131,8 +131,9 @@ func TestRedactRemovesCredentials(t *testing.T) {
 	}
 }
 
-// TestExhaustedQuotaIsDistinguishedFromRateLimits checks that a message about an exhausted quota is a rate limit if it
-// comes with a wait, because Google uses the same words for both, and that the code of an exhausted quota is final.
+// TestExhaustedQuotaIsDistinguishedFromRateLimits checks a message that Google sends for a rate limit and that OpenAI
+// sends for an exhausted quota. With a wait, the message is a rate limit. With the code of an exhausted quota, it is an
+// exhausted quota even if a wait is present.
 func TestExhaustedQuotaIsDistinguishedFromRateLimits(t *testing.T) {
 	t.Parallel()
 	const (

@@ -26,9 +26,9 @@ type fault struct {
 	code    string // error.code, or Google's error.status
 	kind    string // error.type
 	inner   string // Azure's innererror.code, or the reason in Google's ErrorInfo
-	status  int    // HTTP status in a code
+	status  int    // HTTP status if a code is a number from 400 to 599
 	delay   string // Google's RetryInfo
-	passes  bool   // whether the error contains a wait
+	passes  bool   // whether the provider requests a wait
 }
 
 // readFault extracts the message and the codes from the forms that providers use: an error object, a string, a plain
@@ -65,7 +65,7 @@ func (f *fault) read(v any, depth int) {
 				f.read(v[key], depth+1)
 			}
 		}
-		if meta, ok := v["metadata"].(map[string]any); ok { // OpenRouter: the original error
+		if meta, ok := v["metadata"].(map[string]any); ok { // OpenRouter stores the original error here
 			if raw, ok := meta["raw"].(string); ok && raw != "" {
 				f.message += ": " + raw
 			}
@@ -102,7 +102,7 @@ func (f *fault) list(list []any, depth int) {
 	f.say(strings.Join(said, "; "))
 }
 
-// adopt copies fields from o that are not set yet.
+// adopt copies fields from o that are not set in f.
 func (f *fault) adopt(o fault) {
 	for _, pair := range []struct{ into, from *string }{{&f.code, &o.code}, {&f.kind, &o.kind}, {&f.inner, &o.inner}, {&f.delay, &o.delay}} {
 		if *pair.into == "" {

@@ -53,7 +53,7 @@ func askedWait(status int, h http.Header, f fault, now time.Time) (time.Duration
 
 func sane(d time.Duration) (time.Duration, bool) { return d, d > 0 && d <= absurdWait }
 
-// inUnits parses a decimal number.
+// inUnits parses a decimal number as a duration in the given unit.
 func inUnits(value string, unit time.Duration) (time.Duration, bool) {
 	n, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
 	if err != nil || math.IsNaN(n) || n < 0 || n*float64(unit) > float64(absurdWait) {
@@ -62,7 +62,8 @@ func inUnits(value string, unit time.Duration) (time.Duration, bool) {
 	return sane(time.Duration(n * float64(unit)))
 }
 
-// untilDate parses a date. The date is relative to the provider's clock, so the Date header is used if present.
+// untilDate parses Retry-After as a date. The provider's clock may differ from the gateway's clock, so the wait is
+// computed from the Date header if it is present.
 func untilDate(h http.Header, now time.Time) (time.Duration, bool) {
 	at, err := http.ParseTime(h.Get("Retry-After"))
 	if err != nil {
@@ -82,8 +83,8 @@ func parseWait(value string) (time.Duration, bool) {
 	return sane(d)
 }
 
-// resets returns the time until the limits reset: the longest wait of the exhausted limits, or else the shortest of
-// all.
+// resets returns the time until the limits reset: the longest wait of the exhausted limits. If no limit is marked as
+// exhausted, it returns the shortest wait of all limits.
 func resets(h http.Header, now time.Time, limited bool) (time.Duration, bool) {
 	if !limited {
 		return 0, false
@@ -124,7 +125,7 @@ func resetWait(value string, now time.Time) (time.Duration, bool) {
 	return inUnits(value, time.Second)
 }
 
-// saidWait parses the wait in a message.
+// saidWait parses a wait in the text of an error message.
 func saidWait(message string, limited bool) (time.Duration, bool) {
 	match := tryAgain.FindStringSubmatch(message)
 	if match == nil || !limited {

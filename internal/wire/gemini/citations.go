@@ -9,7 +9,7 @@ import (
 	"fairlead.dev/internal/llm"
 )
 
-// maxSupports limits the number of supported ranges per candidate.
+// maxSupports is the maximum number of text ranges with sources per candidate.
 const maxSupports = 1000
 
 // cite sends the sources of a candidate. Ranges are converted from bytes to characters. Sources without a range are
@@ -28,7 +28,7 @@ func (dec *responseDecoder) cite(n int, c *choice) error {
 		}
 		return nil
 	}
-	for i := range supports { // in a stream, the part is the complete text so far
+	for i := range supports { // in a stream, ranges refer to the complete text, not to one part
 		s := &supports[i].Segment
 		if s.Part >= 0 && s.Part < len(c.starts) {
 			s.Start, s.End = s.Start+c.starts[s.Part], s.End+c.starts[s.Part]
@@ -50,8 +50,8 @@ func (dec *responseDecoder) cite(n int, c *choice) error {
 	return nil
 }
 
-// characters counts characters by their first byte, so that the counts of adjacent texts add up even if a range ends
-// inside a character.
+// characters counts the bytes that begin a character. If a range ends inside a character, the character is counted only
+// once, in the text with its first byte.
 func characters(text string) (n int) {
 	for i := range len(text) {
 		if utf8.RuneStart(text[i]) {

@@ -9,10 +9,10 @@ import (
 	"fairlead.dev/internal/wire/show"
 )
 
-// ForeignSignature replaces the signature of a call that was made by another model.
+// ForeignSignature is sent as the signature of a call that another model made.
 const ForeignSignature = "skip_thought_signature_validator"
 
-// turns encodes the conversation. Tool results come first in a user turn, in a separate content.
+// turns encodes the conversation. The tool results of a user turn come first, as a separate element of contents.
 func (r *renderer) turns(turns []llm.Message) error {
 	r.calls, r.order = map[string]llm.ToolCall{}, map[string]int{}
 	r.out.Contents = []content{}
@@ -71,7 +71,7 @@ func (r *renderer) userParts(parts []llm.Part) ([]part, error) {
 // follows it, where the model originally put it.
 func (r *renderer) modelTurn(said []llm.Part) error {
 	if slices.ContainsFunc(said, func(p llm.Part) bool { return p.Kind == llm.CallPart }) {
-		r.order = map[string]int{} // a new map, because clearing a large one is as expensive as filling it
+		r.order = map[string]int{} // a new map, because clearing a large map is as expensive as filling it
 	}
 	var parts []part
 	signature := "" // signature to attach to the next text
@@ -141,13 +141,14 @@ func arguments(c llm.ToolCall) json.RawMessage {
 	return member("arguments", c.Arguments)
 }
 
-// member returns an object with one string.
+// member returns an object with one member, which is a string.
 func member(name, text string) json.RawMessage {
-	raw, _ := encode(map[string]string{name: text}) // a string always encodes
+	raw, _ := encode(map[string]string{name: text}) // encoding a string cannot fail
 	return raw
 }
 
-// results encodes tool results in the order of their calls, because models without call IDs match them by order.
+// results encodes tool results in the order of their calls, because models without call IDs match results and calls by
+// their order.
 func (r *renderer) results(parts []llm.Part) ([]part, error) {
 	var found []llm.ToolResult
 	for _, p := range parts {
@@ -196,7 +197,8 @@ func (r *renderer) result(result llm.ToolResult) ([]part, error) {
 		default:
 		}
 	}
-	// The response is the tool's own object, or an object with the member names from Google's documentation.
+	// A successful result that is a JSON object is sent unchanged. Any other result becomes an object with one member,
+	// whose name is from Google's documentation.
 	text := strings.Join(said, "\n")
 	response := &functionResponse{Name: name}
 	switch {

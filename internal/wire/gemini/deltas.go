@@ -30,8 +30,8 @@ type DeltaOptions struct {
 	Stream      bool   // the request asked for a stream
 	ContentType string // content type of the response
 	Search      bool   // the request asked for web search
-	Provider    string // owner of the signatures
-	Request     []byte // body of the request; makes call IDs unique across turns when the response has no ID
+	Provider    string // provider that is recorded as the signer
+	Request     []byte // body of the request; makes call IDs unique across turns if the response has no ID
 	ServiceTier string // service tier from the response headers; may be empty
 	MaxLine     int    // maximum bytes of one line of a stream; 0 means sse.DefaultMaxLine
 	MaxResponse int64  // maximum bytes of the response; 0 means DefaultMaxResponse
@@ -41,14 +41,14 @@ type DeltaOptions struct {
 	Custom func(name string) bool
 	// Warn receives corrections and dropped content. It may be nil.
 	Warn func(string)
-	// Document receives every document of the response after its deltas, for a client of the same format. An error ends the
-	// response. It may be nil.
+	// Document receives every document of the response after its deltas, for a client of the same format. If Document
+	// returns an error, decoding stops. Document may be nil.
 	Document func(document []byte) error
 }
 
-// Deltas decodes a provider's 2xx response, streamed or not, according to its content. A response ends with its finish
-// reason and, if reported, its usage. A response without a finish reason is an error. The last pair may contain an
-// *llm.Error, or an error that wraps the end of the request's context.
+// Deltas decodes a provider's 2xx response. It detects from the content whether the response is streamed. A response
+// ends with its finish reason and, if reported, its usage. A response without a finish reason is an error. The last
+// pair may contain an *llm.Error, or an error that wraps the error of the request's context.
 func Deltas(r io.Reader, o DeltaOptions) iter.Seq2[llm.Delta, error] {
 	if o.MaxResponse <= 0 {
 		o.MaxResponse = DefaultMaxResponse
@@ -71,12 +71,12 @@ type responseDecoder struct {
 	streamed bool
 	lost     bool // warned about dropped content
 	began    bool
-	seed     string // seed of the call IDs
+	seed     string // seed of the generated call IDs
 	blocked  bool
 	choices  map[int]*choice
 	usage    *llm.Usage
-	counted  bool // whether usage includes the output so far
-	summed   bool // whether usage includes the total
+	counted  bool // whether usage includes the output count
+	summed   bool // whether the provider reported a total count
 	queries  map[string]bool
 }
 
@@ -184,7 +184,7 @@ func (dec *responseDecoder) readStream(events *sse.Reader) error {
 	}
 }
 
-// handle yields the deltas of one event and passes the event on.
+// handle yields the deltas of one event and then calls Document with the event.
 func (dec *responseDecoder) handle(data []byte, got *response) error {
 	if len(got.Error) > 0 && string(got.Error) != "null" {
 		return fault.Inside(data)
@@ -267,7 +267,8 @@ func (dec *responseDecoder) end(err error) {
 			}
 		}
 	}
-	// Output that was not reported or was interrupted is not free, so no usage is sent and the gateway estimates it.
+	// If the usage does not include the complete output, no usage is sent and the gateway estimates it. Otherwise the
+	// output would be free.
 	if dec.usage != nil && dec.began && (dec.counted || err == nil && (dec.summed || dec.blocked)) {
 		if dec.usage.ServiceTier == "" {
 			dec.usage.ServiceTier = Tier(dec.o.ServiceTier)

@@ -120,7 +120,7 @@ func Vectors(r io.Reader, o VectorOptions) (llm.Vectors, error) {
 	return out, nil
 }
 
-// usage returns the sum over all texts, or nil when none is reported.
+// usage returns the usage of all texts together, or nil when the provider does not report it.
 func (v *vectors) usage(list []values) *llm.Usage {
 	if u, ok := v.Usage.usage(); ok {
 		u.Output, u.Reasoning = 0, 0

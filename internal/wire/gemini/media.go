@@ -20,7 +20,7 @@ func (r *renderer) media(p llm.Part) (part, error) {
 		return part{}, invalid("messages", "Gemini requires the media type of every file, and %s does not have one. Send it as a data URL with its type.",
 			"the "+string(p.Kind)+" "+show.Quote(cmp.Or(m.Name, m.URL, m.FileID, "sent as bytes")))
 	}
-	// The format has one level of detail for all images.
+	// The format has one setting for the detail of all images.
 	wanted := map[string]string{"low": "MEDIA_RESOLUTION_LOW", "high": "MEDIA_RESOLUTION_HIGH"}[m.Detail]
 	if wanted != "" && !r.o.Traits.NoSystem {
 		if r.out.Settings == nil {
@@ -46,7 +46,7 @@ func (r *renderer) media(p llm.Part) (part, error) {
 }
 
 // mediaType returns the declared type, or the type detected from the name or the first bytes. It ignores a wildcard
-// such as image/*, because the API rejects a wrong type with a misleading message.
+// such as image/*, because the API rejects such a type with a misleading message.
 func mediaType(p llm.Part) string {
 	m := p.Media
 	if t, _, _ := strings.Cut(m.Type, ";"); strings.Contains(t, "/") && !strings.HasSuffix(t, "/*") && t != "application/octet-stream" {
@@ -61,7 +61,7 @@ func mediaType(p llm.Part) string {
 			return t
 		}
 	}
-	head, _ := base64.StdEncoding.DecodeString(m.Data[:min(len(m.Data), 16)]) // a decodable prefix is sufficient
+	head, _ := base64.StdEncoding.DecodeString(m.Data[:min(len(m.Data), 16)]) // the error is ignored: the bytes before it are sufficient
 	switch {
 	case bytes.HasPrefix(head, []byte("\x89PNG")):
 		return "image/png"

@@ -14,8 +14,8 @@ import (
 
 const contentFilter = "content_filter"
 
-// candidate yields the parts of one candidate and records its finish reason. The finish is yielded at the end, because
-// some models set a reason in every event.
+// candidate yields the parts of one candidate and records its finish reason. The finish reason is yielded at the end of
+// the response, because some models set a reason in every event.
 func (dec *responseDecoder) candidate(got *candidate) error {
 	if got.Index < 0 || got.Index >= maxChoices {
 		return malformed("The provider sent a candidate with index %d.", got.Index)

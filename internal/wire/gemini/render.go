@@ -105,7 +105,8 @@ func invalid(param, format string, args ...any) *llm.Error {
 	return e
 }
 
-// system encodes the instructions in a separate member, or as the first content for a model without that member.
+// system encodes the instructions as systemInstruction. If the model does not support this member, or if the
+// conversation has no other content, the instructions become the first content.
 func (r *renderer) system(said []llm.Part, instruction string) {
 	var parts []part
 	for _, p := range said {

@@ -23,7 +23,7 @@ const (
 	roleModel = "model"
 )
 
-// part is one part of a content. One member is set, and optionally the signature.
+// part is one part of a content. One member is set. The signature may be set in addition.
 type part struct {
 	Text      *string           `json:"text,omitempty"`
 	Inline    *inlineData       `json:"inlineData,omitempty"`
@@ -65,7 +65,7 @@ type tools struct {
 type function struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description,omitempty"`
-	Parameters  json.RawMessage `json:"parameters,omitempty"`           // the OpenAPI subset
+	Parameters  json.RawMessage `json:"parameters,omitempty"`           // schema in the OpenAPI subset
 	JSONSchema  json.RawMessage `json:"parametersJsonSchema,omitempty"` // plain JSON Schema
 }
 
@@ -89,7 +89,7 @@ type settings struct {
 	Stop             []string        `json:"stopSequences,omitempty"`
 	Candidates       int             `json:"candidateCount,omitempty"`
 	MIMEType         string          `json:"responseMimeType,omitempty"`
-	Schema           json.RawMessage `json:"responseSchema,omitempty"`     // the OpenAPI subset
+	Schema           json.RawMessage `json:"responseSchema,omitempty"`     // schema in the OpenAPI subset
 	JSONSchema       json.RawMessage `json:"responseJsonSchema,omitempty"` // plain JSON Schema
 	Resolution       string          `json:"mediaResolution,omitempty"`
 	Thinking         *thinkingConfig `json:"thinkingConfig,omitempty"`

@@ -14,7 +14,7 @@ import (
 const (
 	maxNodes     = 3000
 	maxDepth     = 40
-	maxWork      = 8 << 20 // bytes read
+	maxWork      = 8 << 20 // maximum number of bytes read
 	maxRecursion = 2       // maximum recursion depth of a reference
 )
 
@@ -90,8 +90,8 @@ func noArguments(raw json.RawMessage) bool {
 }
 
 // convertSchema converts JSON Schema to the OpenAPI subset: references are resolved, type lists become nullable or
-// alternatives, constants become enums, and unsupported keywords are dropped. lost lists significant changes. With
-// ordered, the member order is added, which response schemas need.
+// alternatives, constants become enums, and unsupported keywords are dropped. lost lists significant changes. If
+// ordered is true, the order of the members is added, which response schemas need.
 func convertSchema(raw json.RawMessage, ordered bool, left *schemaBudget) (out json.RawMessage, lost []string, err error) {
 	c := converter{root: raw, ordered: ordered, left: left, found: map[string]map[string]json.RawMessage{}}
 	s := c.convert(raw, nil)
@@ -102,12 +102,12 @@ func convertSchema(raw json.RawMessage, ordered bool, left *schemaBudget) (out j
 	return out, c.lost, err
 }
 
-// schemaBudget limits all schemas of a request together. References can make a small schema large, so many small tools
-// could otherwise use any amount of memory.
+// schemaBudget limits the total size of all schemas of a request. References can make a small schema large, so without
+// a limit many small tools could use any amount of memory.
 type schemaBudget struct{ nodes, work int }
 
-// newSchemaBudget returns a budget for several schemas that grow to their own limit, and any number of schemas that do
-// not grow.
+// newSchemaBudget returns a budget that grows with the size of the schemas. It allows any number of schemas that do not
+// grow through references, and several schemas that grow to the limit of a single schema.
 func newSchemaBudget(conv *llm.Conversation) *schemaBudget {
 	size := len(conv.Output.Schema)
 	for i := range conv.Tools {
@@ -122,7 +122,7 @@ type converter struct {
 	ordered bool
 	nodes   int
 	work    int
-	found   map[string]map[string]json.RawMessage // members of the objects on the path to references, by the pointer of the object
+	found   map[string]map[string]json.RawMessage // objects on the paths of references, by JSON pointer
 	lost    []string
 	err     error
 }
@@ -133,7 +133,8 @@ func (c *converter) lose(what string) {
 	}
 }
 
-// convert converts one schema. trail holds the references that led to it, one per level.
+// convert converts one schema. trail has one entry per level above the schema: the reference that was resolved at that
+// level, or an empty string.
 func (c *converter) convert(raw json.RawMessage, trail []string) *schema {
 	c.nodes++
 	c.work += len(raw)
@@ -252,7 +253,7 @@ func (c *converter) constrain(s *schema, kind string, m members, trail []string)
 			s.Items = c.convert(m.get("items"), trail)
 			break
 		}
-		c.lose("a tuple became a list of alternatives") // the subset requires one element type
+		c.lose("a tuple became a list of alternatives") // the subset requires that all elements have the same type
 		one := &schema{}
 		for _, place := range places {
 			one.AnyOf = append(one.AnyOf, c.convert(place, trail))
@@ -304,7 +305,7 @@ func (c *converter) enumerate(s *schema, m members) {
 	}
 }
 
-// alternatives converts anyOf and oneOf. If null is an alternative, the others become nullable.
+// alternatives converts anyOf and oneOf. If null is an alternative, the schema becomes nullable.
 func (c *converter) alternatives(s *schema, m members, trail []string) {
 	list := append(readList(m.get("anyOf")), readList(m.get("oneOf"))...)
 	var options []*schema
@@ -367,7 +368,7 @@ func (s *schema) merge(o *schema) {
 	rest.Properties, rest.Required, rest.at = s.Properties, s.Required, s.at
 	rest.Nullable = s.Nullable || o.Nullable
 	if o.Type == "" || o.Type == "string" && s.Type != "" {
-		rest.Type = s.Type // the other schema is empty
+		rest.Type = s.Type // the other schema has no type, or only the default type
 	}
 	if len(s.Properties) > 0 {
 		rest.AnyOf = nil

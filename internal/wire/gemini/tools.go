@@ -7,7 +7,7 @@ import (
 	"fairlead.dev/internal/wire/show"
 )
 
-// customInput is the argument of a tool that accepts free text. The format has only functions.
+// customInput is the name of the argument that holds the text of a free-text tool. The format supports only functions.
 const customInput = "input"
 
 // tools encodes the tool declarations.
@@ -26,7 +26,7 @@ func (r *renderer) tools() error {
 			continue
 		}
 		if restricted && !chosen(t.Name) {
-			continue // the format restricts a choice only if a call is required
+			continue // the format can restrict the tools only if a call is required, so the other tools are not sent
 		}
 		f, err := r.function(t)
 		if err != nil {

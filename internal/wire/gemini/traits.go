@@ -12,11 +12,11 @@ type Traits struct {
 	JSONSchema      bool // supports JSON Schema; otherwise only the OpenAPI subset
 	JSONAndTools    bool // supports JSON output together with tools
 	NeedsSignatures bool // rejects earlier calls without its signature
-	FileURLs        bool // fetches public files
+	FileURLs        bool // fetches files from public URLs
 	CallIDs         bool // matches calls by id
 	Penalties       bool // supports frequency and presence penalties
 	Tiers           bool // supports service tiers in requests
-	Search          bool // searches the web
+	Search          bool // supports web search
 	Thinking        Thinking
 }
 

@@ -6,8 +6,9 @@ import (
 	"fairlead.dev/internal/llm"
 )
 
-// usage converts the counts into disjoint classes. Google includes cached tokens in the prompt, but not thoughts and
-// the prompts of its own tools. usage returns false for missing or implausible counts.
+// usage converts the counts into token classes that do not overlap. Google's prompt count includes cached tokens, but
+// not the prompts of Google's own tools. Its output count does not include thoughts. usage returns false for missing or
+// implausible counts.
 func (m *usageMetadata) usage() (llm.Usage, bool) {
 	if m == nil || m.Prompt == nil && m.Candidates == nil {
 		return llm.Usage{}, false
@@ -68,7 +69,7 @@ func sound(details []modality) int64 {
 	return int64(n)
 }
 
-// Tier returns the service tier of a response under the name used for prices.
+// Tier converts the service tier of a response to the name that prices use.
 func Tier(told string) string {
 	name := strings.TrimPrefix(strings.ToLower(told), "service_tier_")
 	if name == "standard" || name == "unspecified" {

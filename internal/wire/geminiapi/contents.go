@@ -49,7 +49,8 @@ func (r *reader) part(v rawjson.Value) (part llm.Part, ok bool) {
 	return part, ok
 }
 
-// media converts a file: inlineData has its bytes, fileData names a file that is public or stored at Google.
+// media converts a file. inlineData has the bytes of the file. fileData has the URI of a file that is public or stored
+// at Google.
 func (r *reader) media(name string, v rawjson.Value) llm.Part {
 	media := &llm.Media{Type: get(v, "mimeType").String(), Name: get(v, "displayName").String()}
 	uri := get(v, "fileUri").String()
@@ -98,8 +99,8 @@ func (r *reader) result(v rawjson.Value) llm.Part {
 	return llm.Part{Kind: llm.ResultPart, Result: result}
 }
 
-// outcome returns the text of a response: the member output, result or error, if it is the only one, or the whole object. Google's
-// documentation names output and error; its clients write result.
+// outcome returns the text of a function's response: the value of the member output, result or error if it is the only
+// member, otherwise the whole object. Google's documentation names output and error; Google's clients write result.
 func outcome(response rawjson.Value) (text string, failed bool) {
 	count := 0
 	response.ForEach(func(_, _ rawjson.Value) bool {

@@ -17,7 +17,7 @@ type reader struct {
 	ctx    context.Context
 	conv   *llm.Conversation
 	detail string // resolution of images
-	err    error  // the request needs something that only Google's API has
+	err    error  // set if the request uses a feature that only Google's API has
 
 	calls   int                 // number of calls so far
 	pending map[string][]string // ids of calls without a result, by the name of the function
@@ -32,7 +32,7 @@ func (Format) Conversation(ctx context.Context, req *llm.Request) (*llm.Conversa
 		switch name := canonical(f.Name); {
 		case value.Kind == rawjson.Null:
 		case name == "contents":
-			contents = value // after the instructions, in any order
+			contents = value // converted after the loop, because the instructions may follow the contents
 		default:
 			r.member(name, value)
 		}

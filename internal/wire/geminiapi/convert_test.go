@@ -16,7 +16,7 @@ import (
 	"fairlead.dev/internal/wire/geminiapi"
 )
 
-// checkRequest decodes a body and uses it in every way. A panic or an unstructured error fails the test.
+// checkRequest decodes, converts, rewrites and prefills a body. A panic or an unstructured error fails the test.
 func checkRequest(t interface {
 	Fatalf(format string, args ...any)
 }, body string,
@@ -56,7 +56,7 @@ func checkRequest(t interface {
 	}
 }
 
-// Requests that are nearly valid reach deeper than random bytes.
+// Nearly valid requests execute more of the code than random bytes.
 func TestMalformedRequestsAreRejectedWithStructure(t *testing.T) {
 	t.Parallel()
 	words := []string{
@@ -210,7 +210,7 @@ func TestStreamedResponse(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" || finish != "tool_calls" || content != 9 {
 		t.Errorf("finish %q, %d events with content (-want +got):\n%s", finish, content, diff)
 	}
-	// The stored stream is one response again.
+	// Assemble joins the stored stream into one response.
 	whole, err := geminiapi.Assemble([]byte(strings.Join(got, "\n")))
 	if err != nil || !strings.Contains(string(whole), `{"text":"It is 12 °C."},{"functionCall":{"id":"c1"`) || !strings.Contains(string(whole), `"modelVersion":"large","responseId":"r1"`) {
 		t.Errorf("%s, %v", whole, err)

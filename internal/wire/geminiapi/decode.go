@@ -12,7 +12,7 @@ import (
 	"fairlead.dev/internal/wire/validate"
 )
 
-// decoder validates and describes one request.
+// decoder validates one request and records its properties.
 type decoder struct {
 	validate.Reader
 	req  *llm.Request
@@ -36,8 +36,8 @@ func (d *decoder) textAt(v rawjson.Value) span {
 	return span{d.base + v.Index + 1, d.base + v.Index + len(v.Raw) - 1}
 }
 
-// DecodeRequest implements wire.Format. It checks the types of the fields that routing, limits and pricing need. All other fields are
-// left to the provider. A request that counts tokens may wrap the request to be counted.
+// DecodeRequest implements wire.Format. It checks the types of the fields that routing, limits and pricing need. The
+// provider checks all other fields. A request that counts tokens may contain the request to be counted in a member.
 func (f Format) DecodeRequest(ctx context.Context, op llm.Op, body []byte) (*llm.Request, error) {
 	fields, err := strict.Object(ctx, body)
 	if err != nil {
@@ -104,7 +104,7 @@ func (d *decoder) member(m llm.Field) {
 	}
 }
 
-// nestedSettings maps members with settings to the object of further settings in them.
+// nestedSettings maps a member with settings to the name of the object in it that has further settings.
 var nestedSettings = map[string]string{"generationConfig": "thinkingConfig", "toolConfig": "functionCallingConfig"}
 
 // finish sets the properties that depend on several members.
@@ -127,7 +127,7 @@ func (d *decoder) finish(body []byte) {
 
 type field = validate.Field[decoder]
 
-// spelled declares fields in both spellings.
+// spelled declares fields in both spellings, with and without underscores.
 func spelled(fields ...field) (all []field) {
 	for _, f := range fields {
 		all = append(all, f)
@@ -167,7 +167,7 @@ var (
 		validate.Value("responseSchema", (*decoder).outputSchema),
 		validate.Value("responseJsonSchema", (*decoder).outputSchema),
 		validate.Nested("thinkingConfig", validate.NewObject(spelled(
-			validate.Int("thinkingBudget", -1, validate.MaxTokens, func(d *decoder, n int64) { // -1 lets the model decide
+			validate.Int("thinkingBudget", -1, validate.MaxTokens, func(d *decoder, n int64) { // -1 means that the model chooses the budget
 				d.req.Effort = llm.CustomEffort
 				if n > 0 {
 					d.req.Needs |= llm.Reasoning

@@ -29,7 +29,7 @@ func withSnake(list ...string) (all []string) {
 	return all
 }
 
-// active reports whether the context has not ended. Loops over the parts of a request stop when it has.
+// active reports whether the context has not ended. Loops over the parts of a request stop when the context has ended.
 func (d *decoder) active() bool { return d.Context.Err() == nil }
 
 // rejectLookAlikes checks the keys of an object. path is the path of the object, with a dot at the end.
@@ -48,7 +48,8 @@ func (d *decoder) rejectLookAlikes(path string, v rawjson.Value, known []string)
 	}
 }
 
-// rejectSpellings rejects an object that has a member in both spellings, because the provider may use the other one.
+// rejectSpellings rejects an object that has the same member in both spellings, because the provider may use another
+// value than the gateway.
 func (d *decoder) rejectSpellings(path string, v rawjson.Value) {
 	if !v.IsObject() {
 		return
@@ -174,7 +175,7 @@ func (d *decoder) part(where string, v rawjson.Value) (text rawjson.Value) {
 	return text
 }
 
-// resultFiles records the files that the parts of a function's result name.
+// resultFiles records the files that the parts of a function's result refer to.
 func (d *decoder) resultFiles(where string, v rawjson.Value) {
 	list(v.Get("parts"), func(part rawjson.Value) bool {
 		members(part, func(name string, value rawjson.Value) {
@@ -221,7 +222,7 @@ func (d *decoder) file(where string, v rawjson.Value) {
 	d.req.AddStoredFile(get(v, "fileUri").String(), where+".fileUri")
 }
 
-// media counts a file of a type and returns the kind of its part.
+// media counts a file with the given MIME type and returns the kind of its part.
 func (d *decoder) media(mimeType string) llm.PartKind {
 	kind := mediaKind(mimeType)
 	switch kind {
@@ -249,8 +250,8 @@ func mediaKind(mimeType string) llm.PartKind {
 	return llm.FilePart
 }
 
-// standardBase64 converts the URL alphabet, in which Google's Python client sends bytes, to the standard one. Data that is not base64 is
-// left to the provider.
+// standardBase64 converts base64 from the URL alphabet, which Google's Python client uses, to the standard alphabet. It
+// returns invalid base64 unchanged.
 func standardBase64(data string) string {
 	if standard, ok := llm.StandardBase64(data); ok {
 		return standard

@@ -23,7 +23,7 @@ func (f Format) decodeEmbed(ctx context.Context, body []byte, fields []llm.Field
 		requests = root.Get("requests").List()
 	}
 	model := f.Model
-	if model == "" && len(requests) > 0 { // a logged request has no path, so read the model from its body
+	if model == "" && len(requests) > 0 { // the log does not store the path of a request, so read the model from the body
 		model = requests[0].Get("model").String()
 	}
 	out := rawjson.Writer{}

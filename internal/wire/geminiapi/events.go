@@ -17,9 +17,9 @@ import (
 // errStopped is returned when the consumer has stopped.
 var errStopped = errors.New("consumer stopped")
 
-// Events reads a response of a provider of the same format. The documents pass through; only the name of the model is changed. A
-// document with a finish reason is held until the next one arrives, because some models set a reason in every event and only the end
-// of the response confirms it.
+// Events reads a response of a provider of the same format. It changes only the model name in the documents. A document
+// with a finish reason is held until the next document arrives or the response ends. Some models set a reason in every
+// event, so only the end of the response shows which reason is the final one.
 func Events(r io.Reader, o gemini.DeltaOptions, model string) iter.Seq2[llm.Event, error] {
 	return func(yield func(llm.Event, error) bool) {
 		p := &passing{model: model, stream: o.Stream, yield: yield}
@@ -29,7 +29,7 @@ func Events(r io.Reader, o gemini.DeltaOptions, model string) iter.Seq2[llm.Even
 				p.add(delta)
 				continue
 			}
-			// The part that the provider has sent is delivered before the error.
+			// Deliver the last document that the provider has sent before the error.
 			if p.stopped || errors.Is(err, errStopped) || p.stream && p.release() != nil {
 				return
 			}
@@ -50,7 +50,7 @@ func Events(r io.Reader, o gemini.DeltaOptions, model string) iter.Seq2[llm.Even
 	}
 }
 
-// passing is the state of one response.
+// passing is the state of forwarding one response.
 type passing struct {
 	model   string
 	stream  bool
@@ -64,7 +64,8 @@ type passing struct {
 	usage    *llm.Usage
 }
 
-// add records the properties of a delta for the document being read. Deltas without a document come after the last one.
+// add records the properties of a delta for the document being read. Deltas after the last document belong to the whole
+// response.
 func (p *passing) add(d llm.Delta) {
 	text := d.Text
 	switch d.Kind {
@@ -92,7 +93,7 @@ func (p *passing) add(d llm.Delta) {
 	p.next.NonASCIIBytes += other
 }
 
-// document passes a document on after its deltas were read.
+// document forwards a document after its deltas were read.
 func (p *passing) document(data []byte) error {
 	ev := p.next
 	p.next = llm.Event{}
@@ -129,7 +130,7 @@ func (p *passing) send(ev llm.Event) error {
 	return nil
 }
 
-// named returns a copy of a document on one line, with another name of the model.
+// named returns a copy of a document on one line, with the given model name.
 func named(data []byte, model string) []byte {
 	if bytes.IndexByte(data, '\n') >= 0 || bytes.IndexByte(data, '\r') >= 0 {
 		var out bytes.Buffer

@@ -19,16 +19,16 @@ import (
 	"fairlead.dev/internal/wire/sse"
 )
 
-// Name is the format's short name. Providers of the format have the same name.
+// Name is the format's short name. Package gemini uses the same name for the provider side.
 const Name = gemini.Name
 
-// Format implements wire.Format. Requests of this format name the model, and whether they are streamed, in the path; ForModel returns
-// the format of one request.
+// Format implements wire.Format. In this format, the path of a request contains the model and whether the response is
+// streamed. ForModel returns the format of one request.
 type Format struct {
 	Model  string // model in the path; empty to read the model from the body
-	Stream bool   // the method streams
+	Stream bool   // the method in the path returns a stream
 	Array  bool   // a stream is one JSON list instead of server-sent events
-	Batch  bool   // embeddings of a list of requests
+	Batch  bool   // the body of an embeddings request is a list of requests
 }
 
 var (
@@ -69,7 +69,7 @@ func (f Format) Framing() wire.Framing {
 	return eventFraming{}
 }
 
-// eventFraming writes server-sent events. The connection ends a stream.
+// eventFraming writes server-sent events. The stream ends when the connection is closed.
 type eventFraming struct{}
 
 // WriteEvent implements wire.Framing.
@@ -129,7 +129,8 @@ func (Format) EncodeResponse(req *llm.Request, model string, deltas iter.Seq2[ll
 	return newEncoder(req, model).write(deltas)
 }
 
-// ErrorBody implements wire.ErrorFormat with Google's error object. The code and the details of the gateway follow it.
+// ErrorBody implements wire.ErrorFormat with Google's error object, followed by the code and the details of the
+// gateway.
 func (Format) ErrorBody(e *llm.Error, requestID string) []byte {
 	flat := rawjson.Parse(e.Body(requestID))
 	var w rawjson.Writer
@@ -189,8 +190,8 @@ func statusOf(e *llm.Error) string {
 	return "INVALID_ARGUMENT"
 }
 
-// ModelName returns the name of a model without the collection that Google's clients put before it. gemini-auto is an alias of
-// auto, because Gemini CLI has its own model named auto.
+// ModelName returns the name of a model without the prefix models/ that Google's clients add. gemini-auto is an alias
+// of auto, because Gemini CLI has its own model named auto.
 func ModelName(name string) string {
 	name = strings.TrimPrefix(name, "models/")
 	if auto, ok := strings.CutPrefix(name, "gemini-"); ok && (auto == "auto" || strings.HasPrefix(auto, "auto:")) {

@@ -97,7 +97,7 @@ func TestPassesOnlyWhatTheModelAccepts(t *testing.T) {
 	}
 }
 
-// passed returns the events of a response that passes through.
+// passed returns the events of a response that the gateway forwards to a client of the same format.
 func passed(t *testing.T, stream bool, body string) (data []string, last llm.Event, failed error) {
 	t.Helper()
 	for ev, err := range geminiapi.Events(strings.NewReader(body), gemini.DeltaOptions{Stream: stream}, "our-name") {
@@ -127,12 +127,12 @@ func TestResponsesPassThrough(t *testing.T) {
 	if diff := cmp.Diff([]string{ours.Replace(final)}, data); diff != "" || err != nil || last.Finish != "stop" || !last.Content || last.Usage == nil {
 		t.Errorf("whole: %+v, %v (-want +got):\n%s", last, err, diff)
 	}
-	// A model that sets a reason in every event.
+	// The model sets a finish reason in every event.
 	data, last, err = passed(t, true, "data: "+final+"\n\ndata: "+final+"\n\n")
 	if len(data) != 2 || err != nil || last.Finish != "stop" {
 		t.Errorf("reason in every event: %d events, %+v, %v", len(data), last, err)
 	}
-	// An image is content, and passes.
+	// An image counts as content and is forwarded.
 	const image = `{"candidates":[{"content":{"parts":[{"inlineData":{"mimeType":"image/png","data":"AAAA"}}]},"finishReason":"STOP"}]}`
 	if data, last, err = passed(t, false, image); len(data) != 1 || data[0] != image || err != nil || !last.Content {
 		t.Errorf("image: %v, %+v, %v", data, last, err)

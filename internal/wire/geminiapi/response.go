@@ -45,7 +45,7 @@ type choice struct {
 	finish  string
 }
 
-// part is a text of a response.
+// part is a text or a call of a response that is not streamed.
 type part struct {
 	thought bool
 	text    strings.Builder
@@ -71,7 +71,7 @@ func newEncoder(req *llm.Request, model string) *encoder {
 	return e
 }
 
-// write encodes the deltas. An error among them ends the events, after the usage so far.
+// write encodes the deltas. If the deltas contain an error, write yields the usage so far and then the error.
 func (e *encoder) write(deltas iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Event, error] {
 	return func(yield func(llm.Event, error) bool) {
 		e.emit = func(ev llm.Event) bool { return yield(ev, nil) }
@@ -178,7 +178,7 @@ const (
 	thoughtText = true
 )
 
-// addText sends a text or adds it to the response.
+// addText sends a text in a stream. Without streaming, it adds the text to the response.
 func (e *encoder) addText(c *choice, n int, thought bool, text string) {
 	if text == "" {
 		return
@@ -207,7 +207,8 @@ func writeText(w *rawjson.Writer, thought bool, text string) {
 	w.Close()
 }
 
-// progress reports generated text that is not sent yet, so that the target does not count as silent.
+// progress reports generated text that is not sent yet. Without this report, the gateway would consider the provider
+// silent.
 func (e *encoder) progress(text string) {
 	ev := llm.Event{Content: true, Model: e.reported}
 	e.count(&ev, text)
@@ -223,7 +224,7 @@ func (e *encoder) count(ev *llm.Event, text string) {
 	ev.Usage = messagesstream.RunningUsage(e.usage, e.ascii, e.other)
 }
 
-// flush sends the calls that are complete: a call ends when the model continues with something else.
+// flush sends the calls that are complete. A call is complete when the model continues with other content.
 func (e *encoder) flush(c *choice, n int) {
 	for ; c.sent < len(c.calls); c.sent++ {
 		one := c.calls[c.sent]
@@ -251,7 +252,8 @@ func (c *call) write(w *rawjson.Writer) {
 	w.Close()
 }
 
-// arguments returns the arguments as an object, which the format requires. The model may have generated something else.
+// arguments returns the arguments as an object, because the format requires an object. The model may have generated
+// another value.
 func arguments(text string) []byte {
 	trimmed := strings.TrimSpace(text)
 	switch {

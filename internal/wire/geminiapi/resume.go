@@ -48,7 +48,7 @@ func (f Format) Prefill(ctx context.Context, req *llm.Request, text string, most
 	}))
 }
 
-// Resume implements wire.Resumer. A stream can be continued if it has nothing but text.
+// Resume implements wire.Resumer. A stream can be continued if it contains only text.
 func (Format) Resume(req *llm.Request, sent []byte) (wire.Continuation, bool) {
 	e := newEncoder(req, "")
 	var said strings.Builder

@@ -13,7 +13,7 @@ import (
 	"fairlead.dev/internal/wire/gemini"
 )
 
-// RewriteOptions holds the properties of the target of a request of the same format.
+// RewriteOptions describes the provider and model that receive a request of the same format.
 type RewriteOptions struct {
 	Traits        gemini.Traits
 	MaxOutput     int64  // output limit for a request without one; 0 for none
@@ -22,8 +22,8 @@ type RewriteOptions struct {
 	Effort        string // reasoning effort that the router chose; empty to keep the client's
 }
 
-// Passes reports whether a model accepts a request of this format as the client wrote it, apart from settings. Otherwise the request
-// is converted.
+// Passes reports whether a model accepts a request of this format after Rewrite. If it returns false, the request must
+// be converted to a conversation and encoded again.
 func Passes(req *llm.Request, t gemini.Traits) bool {
 	if req.Format != Name || t.NoSystem {
 		return false
@@ -36,8 +36,9 @@ func Passes(req *llm.Request, t gemini.Traits) bool {
 		!bytes.Contains(req.Body, []byte("JsonSchema")) && !bytes.Contains(req.Body, []byte("_json_schema"))
 }
 
-// Rewrite returns the body for a provider of the same format: without the gateway's own members, and with the settings that the model
-// supports. All other members keep their bytes and their order. warnings describe the changes.
+// Rewrite returns the body for a provider of the same format, without the gateway's own members and with settings that
+// the model supports. It removes empty texts from contents and adds placeholder signatures that the model requires. All
+// other members keep their bytes and their order. warnings describes the changes of settings.
 func Rewrite(req *llm.Request, o RewriteOptions) (body []byte, warnings []string) {
 	a := adaptation{req: req, o: o, edits: edits{set: map[string][]byte{}}}
 	var config rawjson.Value
@@ -141,7 +142,7 @@ type edits struct {
 	drop []string
 }
 
-// edited returns an object with the edits applied. New members follow the others. v may be missing.
+// edited returns an object with the edits applied. New members follow the existing members. v may be missing.
 func edited(v rawjson.Value, e edits) []byte {
 	rest := maps.Clone(e.set)
 	var w rawjson.Writer
@@ -170,8 +171,9 @@ func edited(v rawjson.Value, e edits) []byte {
 
 var emptyText = regexp.MustCompile(`"text"\s*:\s*""`)
 
-// withoutEmptyTexts removes parts that are an empty text. Streams end with such a part, clients send it back in the history of a chat,
-// and Google rejects it. Contents without other parts are removed, unless that would leave none.
+// withoutEmptyTexts removes parts that consist of an empty text. Streams end with such a part, clients send it back in
+// the history of a chat, and Google rejects it. A content without other parts is removed, unless no content would
+// remain.
 func withoutEmptyTexts(contents []byte) []byte {
 	out := rawjson.Writer{Out: []byte{'['}}
 	rawjson.Parse(contents).ForEach(func(_, content rawjson.Value) bool {
@@ -201,8 +203,8 @@ func withoutEmptyTexts(contents []byte) []byte {
 	return out.Out
 }
 
-// signed adds a placeholder to the calls that have no signature because another model made them: newer models reject a turn whose
-// first call is not signed.
+// signed adds a placeholder signature to the first call of each turn if the call has no signature because another model
+// made it. Newer models reject a turn whose first call has no signature.
 func signed(contents rawjson.Value) []byte {
 	out := rawjson.Writer{Out: []byte{'['}}
 	contents.ForEach(func(_, content rawjson.Value) bool {

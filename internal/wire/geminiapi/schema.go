@@ -7,8 +7,8 @@ import (
 	"fairlead.dev/internal/rawjson"
 )
 
-// maxDepth bounds the levels of a schema that are converted, because every level is read again by the one above. Deeper levels are
-// copied.
+// maxDepth is the maximum depth to which a schema is converted. It limits the work, because every level is read again
+// for each level above it. Deeper levels are copied unchanged.
 const maxDepth = 64
 
 // jsonSchema converts a schema of Google's API, a subset of OpenAPI, to JSON Schema: types in lower case, nullable as a type, and

@@ -7,8 +7,8 @@ import (
 	"fairlead.dev/internal/rawjson"
 )
 
-// camel maps the spelling with underscores to the other one. It has the members of the format that are read. Google's API
-// accepts each in two spellings: systemInstruction and system_instruction.
+// camel maps a member name with underscores to the name without underscores, such as system_instruction to
+// systemInstruction. Google's API accepts both. camel contains the members that the gateway reads.
 var camel = func() map[string]string {
 	table := map[string]string{}
 	for _, name := range []string{
@@ -41,7 +41,7 @@ func snake(name string) string {
 	return out.String()
 }
 
-// canonical returns the spelling without underscores of a member's name.
+// canonical returns the name of a member without underscores.
 func canonical(name string) string {
 	if c, ok := camel[name]; ok {
 		return c

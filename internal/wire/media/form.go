@@ -17,18 +17,18 @@ import (
 const (
 	maxParts = 64      // parts of a form
 	maxField = 1 << 20 // bytes of a field other than the file
-	// sessionField is the only member of the gateway that a form can have. It is not sent to a provider.
+	// sessionField is the only gateway option that a form can contain. It is not sent to a provider.
 	sessionField = "session_id"
 )
 
-// boundary returns the boundary of a form, which its first line contains.
+// boundary returns the boundary of a form. The first line of the form contains it.
 func boundary(body []byte) (string, bool) {
 	line, _, found := bytes.Cut(body, []byte("\r\n"))
 	name, marked := bytes.CutPrefix(line, []byte("--"))
 	return string(name), found && marked && len(name) > 0 && len(name) <= 70
 }
 
-// parts calls read for every part of a form until read returns an error. A form without its last boundary is incomplete.
+// parts calls read for every part of a form until read returns an error. A form must end with its closing boundary.
 func parts(body []byte, read func(part *multipart.Part) error) error {
 	name, ok := boundary(body)
 	if !ok || !bytes.Contains(body, []byte("\r\n--"+name+"--")) {
@@ -105,15 +105,15 @@ func (d *decoder) field(name, value string) {
 	}
 }
 
-// Render returns the body for a provider and its content type: the client's body with the provider's name of the model and without the
-// gateway's own members.
+// Render returns the body for a provider and its content type. The body has the provider's model name instead of the
+// client's, and does not have the gateway's own members.
 func Render(req *llm.Request, model string) (body []byte, contentType string, err error) {
 	if req.Op != llm.Transcribe {
 		return renderJSON(&req.Payload, model), "application/json", nil
 	}
 	var out bytes.Buffer
 	out.Grow(len(req.Body) + len(model))
-	w := multipart.NewWriter(&out) // with a boundary that the client does not know, so that no value can contain it
+	w := multipart.NewWriter(&out) // with a new random boundary, so that no value of the client can contain it
 	err = parts(req.Body, func(part *multipart.Part) error {
 		if part.FormName() == sessionField && part.FileName() == "" {
 			return nil

@@ -1,5 +1,6 @@
-// Package media implements the OpenAI endpoints for audio, images and reranking. Their bodies pass through: only the model name is
-// read and replaced, and the gateway's own members are removed. A transcription is a multipart form; all other requests are JSON.
+// Package media implements the OpenAI endpoints for audio, images and reranking. It forwards the bodies of requests,
+// but replaces the model name and removes the gateway's own members. A transcription is a multipart form; all other
+// requests are JSON.
 package media
 
 import (
@@ -17,7 +18,7 @@ import (
 	"fairlead.dev/internal/wire/validate"
 )
 
-// Format implements wire.Format for operations whose bodies pass through. Responses are never streamed event by event.
+// Format implements wire.Format for these endpoints. Responses are not streamed.
 type Format struct{}
 
 var _ wire.Format = Format{}
@@ -36,7 +37,8 @@ func (framing) WriteEnd(io.Writer) error { return nil }
 
 func (framing) WriteError(w io.Writer, body []byte, _ int) error { return sse.WriteData(w, body) }
 
-// errNotChat is returned for a conversion that the gateway never asks for.
+// errNotChat returns the error for conversions that these endpoints do not support. The gateway does not request such
+// conversions.
 func errNotChat() error { return llm.Errorf(llm.Untranslatable, "This request cannot be translated.") }
 
 // Conversation implements wire.Format.

@@ -81,7 +81,8 @@ func TestAmbiguousFormsAreRejected(t *testing.T) {
 	}
 }
 
-// A value with the client's boundary after a plain line feed stays a value, because the provider receives another boundary.
+// The client's boundary after a plain line feed does not end a value. The provider also reads it as part of the value,
+// because the gateway sends another boundary.
 func TestFormsHaveAnotherBoundary(t *testing.T) {
 	t.Parallel()
 	body := strings.Replace(form, "Oslo", "Oslo\n--b1\nContent-Disposition: form-data; name=\"model\"\n\nother", 1)

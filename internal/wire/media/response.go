@@ -39,7 +39,7 @@ func renderJSON(p *llm.Payload, model string) []byte {
 	return w.Out
 }
 
-// Read reads a provider's 2xx response. JSON is checked and gets the client's name of the model; other content passes unchanged.
+// Read reads a provider's 2xx response. It validates JSON and replaces the model name. It returns other content unchanged.
 func Read(r io.Reader, o ReadOptions) (llm.Event, error) {
 	data, err := upstream.ReadAll(r, nil, cmp.Or(o.MaxResponse, defaultMaxResponse), 0)
 	if err != nil {
@@ -67,7 +67,8 @@ func Read(r io.Reader, o ReadOptions) (llm.Event, error) {
 	return ev, nil
 }
 
-// ContentType returns the content type for the client; empty for JSON. Types that a browser would run become plain bytes.
+// ContentType returns the content type for the client; empty for JSON. Only the types of audio and plain text are kept.
+// A browser could run other types, so they become application/octet-stream.
 func ContentType(sent string) string {
 	kind, params, err := mime.ParseMediaType(sent)
 	switch {

@@ -24,7 +24,8 @@ type mark struct {
 	state  *checkpoint // nil until the position was reached
 }
 
-// resume restores the state and decodes the rest of the messages. It returns the index of the first member after them.
+// resume restores the state and decodes the rest of the messages. It returns the index of the first member after the
+// messages.
 func (d *decoder) resume(c *checkpoint) int {
 	fields, body, op := d.req.Fields, d.req.Body, d.req.Op
 	*d.req = c.request.Clone()

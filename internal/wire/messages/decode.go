@@ -13,7 +13,7 @@ import (
 	"fairlead.dev/internal/wire/validate"
 )
 
-// decoder validates and describes one request.
+// decoder validates one request and records its properties.
 type decoder struct {
 	validate.Reader
 	req  *llm.Request
@@ -37,8 +37,9 @@ func (d *decoder) textAt(v rawjson.Value) span {
 	return span{d.base + v.Index + 1, d.base + v.Index + len(v.Raw) - 1}
 }
 
-// DecodeRequest validates a Messages request strictly and describes it. It checks the types of the fields that routing,
-// limits and pricing need. All other fields are left to the provider. A request that only counts tokens needs no max_tokens.
+// DecodeRequest validates a Messages request strictly and returns its properties. It checks the types of the fields
+// that routing, limits and pricing need. The provider checks all other fields. A request that only counts tokens needs
+// no max_tokens.
 func (f Format) DecodeRequest(ctx context.Context, op llm.Op, body []byte) (*llm.Request, error) {
 	return f.DecodeTurn(ctx, op, body, nil)
 }

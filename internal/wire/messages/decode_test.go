@@ -160,7 +160,7 @@ func FuzzDecodeRequest(f *testing.F) {
 		}
 		out, lost := Rewrite(req, Edit{Model: "m", Signer: "x"})
 		if lost && rawjson.Get(out, "messages.#").Int() == 0 {
-			return // the messages had only foreign thinking, and the provider rejects the rest
+			return // Rewrite removed all messages, because they had only thinking of other providers
 		}
 		if again, err := (Format{}).DecodeRequest(t.Context(), llm.Chat, out); err != nil || again.Model != "m" {
 			t.Fatalf("%s\nwas edited to\n%s: %v", body, out, err)

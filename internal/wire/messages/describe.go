@@ -240,7 +240,7 @@ func (d *decoder) attachment(where string, v rawjson.Value) {
 	})
 }
 
-// storedFiles records the files that the source of a block names. A source of the type content contains blocks.
+// storedFiles records the files that the source of a block refers to. A source of the type content contains blocks.
 func (d *decoder) storedFiles(param string, source rawjson.Value) {
 	for id := range validate.FileIDs("", source) {
 		d.req.AddStoredFile(id.String(), param)

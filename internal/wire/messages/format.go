@@ -62,10 +62,11 @@ func (Format) EncodeResponse(req *llm.Request, model string, deltas iter.Seq2[ll
 	return messagesconv.Encode(req, model, deltas)
 }
 
-// ErrorBody implements wire.ErrorFormat. The code and the details follow the format's own members.
+// ErrorBody implements wire.ErrorFormat. The code and the details of the gateway follow the format's own members.
 func (Format) ErrorBody(e *llm.Error, requestID string) []byte {
 	flat, kind := rawjson.Parse(e.Body(requestID)), cmp.Or(errorTypes[e.Kind.Code()], "api_error")
-	// Claude Code recognizes an overloaded provider by the type as well as by status 529, so the gateway can keep its own statuses.
+	// Claude Code detects an overloaded provider by this type or by status 529. The type is sufficient, so the gateway
+	// can keep its own status.
 	if e.Kind == llm.UpstreamOverloaded || e.Kind == llm.NoTargetAvailable {
 		kind = "overloaded_error"
 	}

@@ -190,7 +190,7 @@ func TestSignaturesRoundTrip(t *testing.T) {
 	if diff := cmp.Diff(want, conv.Messages[1].Parts); diff != "" {
 		t.Error(diff)
 	}
-	// Only the provider that created a signature gets it back.
+	// A signature is sent back only to the provider that created it.
 	body, lost := Rewrite(req, Edit{Signer: "p"})
 	if kinds := rawjson.Get(body, "messages.1.content.#.type").Raw; !lost || kinds != `["text","tool_use","tool_use"]` {
 		t.Errorf("sent %s", kinds)
@@ -259,7 +259,7 @@ func TestEncodeResponseStopsWithTheConsumer(t *testing.T) {
 	}
 }
 
-// said joins adjacent deltas, so that responses can be compared without their boundaries.
+// said joins adjacent deltas, so that responses with different delta boundaries can be compared.
 func said(list []llm.Delta) []llm.Delta {
 	var out []llm.Delta
 	for _, p := range list {

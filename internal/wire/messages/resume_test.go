@@ -41,7 +41,7 @@ func TestResumedResponseEqualsAnUninterruptedOne(t *testing.T) {
 			llm.Delta{Kind: llm.FinishDelta, Finish: "tool_calls"},
 			llm.Delta{Kind: llm.UsageDelta, Usage: &llm.Usage{Input: 3, Output: 4}})
 		whole := eventsOf(t, Format{}.EncodeResponse(req, "m", seq(pieces, nil)))
-		n += 2 // message_start and content_block_start
+		n += 2 // message_start and content_block_start come before the text
 		var sent [][]byte
 		for _, ev := range whole[:n] {
 			sent = append(sent, ev.Data)

@@ -18,24 +18,24 @@ type Edit struct {
 	Drop   []string          // top-level members to remove
 	Set    map[string][]byte // top-level members whose value is replaced, as JSON; missing members are not added
 	Add    map[string][]byte // top-level members to append, as JSON; the request must not have them
-	Signer string            // provider whose wrapped signatures are valid
+	Signer string            // provider of the request; only its wrapped signatures are valid
 	// NoSystemTurns merges messages with the role system into the user messages before them.
 	NoSystemTurns bool
 }
 
 // Rewrite returns the body for a provider of the same format: the client's body with the edits applied and without the
-// gateway's own members (models, provider, session_id). Thinking that is empty or was signed by a provider of another
-// format is removed; lost reports this, and a thinking budget must not be requested in that case. Everything else is
-// kept byte for byte and in order.
+// gateway's own members (models, provider, session_id). It removes thinking that is empty or was signed by a provider
+// of another format. lost reports whether thinking was removed; the request must not have a thinking budget in that
+// case. Everything else is kept byte for byte and in order.
 func Rewrite(req *llm.Request, e Edit) (body []byte, lost bool) {
 	pieces, lost := Pieces(req, e)
 	return slices.Concat(pieces...), lost
 }
 
-// minShared is the length from which a value is not copied.
+// minShared is the minimum length of a value that is shared instead of copied.
 const minShared = 4 << 10
 
-// Pieces returns the body that Rewrite returns, in pieces. Long pieces share memory with the client's body.
+// Pieces returns the same body as Rewrite, but as a list of slices. Long slices share memory with the client's body.
 func Pieces(req *llm.Request, e Edit) (pieces [][]byte, lost bool) {
 	fields := req.Fields
 	if len(fields) == 0 {

@@ -96,7 +96,7 @@ func drawConversation(t *rapid.T) *llm.Conversation {
 	return c
 }
 
-// An encoded conversation decodes to an equal one.
+// Encoding and decoding a conversation returns an equal conversation.
 func TestConversationRoundTrip(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -113,7 +113,7 @@ func TestConversationRoundTrip(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// The format's own signatures do not name their provider.
+		// Signatures of this format do not contain the name of their provider.
 		unsigned := cmp.FilterPath(func(p cmp.Path) bool { return strings.HasSuffix(p.String(), "Thinking.Provider") }, cmp.Ignore())
 		switch mode := conv.ToolChoice.Mode; { // equivalent forms
 		case mode == llm.ChoiceUnset && conv.ParallelTools != nil:

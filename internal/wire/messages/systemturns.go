@@ -9,14 +9,15 @@ import (
 
 var systemRole = regexp.MustCompile(`"role"\s*:\s*"system"`)
 
-// HasSystemTurns reports whether messages may contain a message with the role system. Searching for the word first is faster than the
-// expression alone.
+// HasSystemTurns reports whether messages may contain a message with the role system. The search for the word is fast
+// and avoids most uses of the slower regular expression.
 func HasSystemTurns(messages []byte) bool {
 	return bytes.Contains(messages, []byte(`"system"`)) && systemRole.Match(messages)
 }
 
 // withoutSystemTurns appends the text of each message with the role system to the user message before it, for models
-// that accept only user and assistant. Without such a user message, it becomes a user message.
+// that accept only the roles user and assistant. If the message before it is not a user message, the system message
+// becomes a user message.
 func withoutSystemTurns(messages []byte) []byte {
 	var list [][]byte
 	user := false // whether the last message is a user message

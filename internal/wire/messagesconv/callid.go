@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// The format restricts the characters of tool-call IDs, and IDs must be unique. An invalid ID is encoded as
-// fl<n>_<base64>, where n counts its uses, so that it can be decoded again.
+// The format restricts the characters of tool-call IDs, and IDs must be unique. An invalid or repeated ID is encoded as
+// fl<n>_<base64>, where n counts the uses of the ID. The encoded ID can be decoded again.
 var (
 	plainID  = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
 	mappedID = regexp.MustCompile(`^fl([1-9][0-9]*)_([a-zA-Z0-9_-]*)$`)

@@ -1,5 +1,5 @@
-// Package messagesconv converts between the messages format and llm: requests to conversations and back, responses to deltas
-// and back.
+// Package messagesconv converts between the messages format and the types of package llm: requests to conversations and
+// back, responses to deltas and back.
 package messagesconv
 
 import (
@@ -21,7 +21,7 @@ func Conversation(ctx context.Context, req *llm.Request) (*llm.Conversation, err
 		switch {
 		case value.Kind == rawjson.Null:
 		case f.Name == "messages":
-			list = value // after the instructions, in any order
+			list = value // converted after the loop, because the instructions may follow the messages
 		default:
 			r.member(f.Name, value)
 		}
@@ -106,7 +106,7 @@ func (r *reader) output(v rawjson.Value) {
 	if v.Get("type").String() != "json_schema" {
 		return
 	}
-	yes := true // the format's only kind
+	yes := true // the format supports only strict schemas
 	r.conv.Output = llm.Output{Kind: llm.OutputSchema, Name: "answer", Schema: json.RawMessage(v.Get("schema").Raw), Strict: &yes}
 }
 

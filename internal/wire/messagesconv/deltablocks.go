@@ -50,7 +50,7 @@ func (p *deltaReader) text(kind llm.DeltaKind, text string) {
 	}
 }
 
-// warnDropped warns once about a part of the response that cannot be expressed.
+// warnDropped warns about a part of the response that llm.Delta cannot express. It warns only once.
 func (p *deltaReader) warnDropped(what string) {
 	if !p.lost {
 		p.lost = true
@@ -94,7 +94,8 @@ func (p *deltaReader) cite(b *block, v rawjson.Value) {
 	b.citations = append(b.citations, llm.Citation{URL: url, Title: v.Get("title").String(), Quote: v.Get("cited_text").String(), Start: b.from})
 }
 
-// input adds to the input of a call. It is sent as text if it is the response, and held if it is free text in JSON.
+// input adds to the input of a call. The input of the schema tool is sent as text, because it is the response. The
+// input of a custom tool is held, because only complete JSON can be decoded.
 func (p *deltaReader) input(b *block, text string) {
 	if text == "" || p.gone {
 		return
@@ -110,8 +111,8 @@ func (p *deltaReader) input(b *block, text string) {
 	}
 }
 
-// close ends a block. It yields citations, which apply to the whole block, the signature of a thinking block, and an
-// empty object for a call without arguments.
+// close ends a block. It yields the citations of a text block, which apply to the whole block, the signature of a
+// thinking block, and an empty object for a call without arguments.
 func (p *deltaReader) close(index int64) {
 	b := p.blocks[index]
 	delete(p.blocks, index)

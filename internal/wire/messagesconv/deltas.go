@@ -19,13 +19,13 @@ import (
 // DeltaOptions holds the settings for decoding a response into deltas.
 type DeltaOptions struct {
 	messagesstream.Reading
-	Signer      string   // owner of thinking signatures
+	Signer      string   // provider that is recorded as the signer of thinking
 	SchemaTool  string   // name of the tool whose input is the response; see SchemaTool
 	CustomTools []string // tools that accept free text
 }
 
 // Deltas decodes a provider's 2xx response, streamed or not. The last pair may contain an *llm.Error, or an error that
-// wraps the end of the request's context.
+// wraps the error of the request's context.
 func Deltas(r io.Reader, o DeltaOptions) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
 		p := deltaReader{Source: messagesstream.NewSource(o.Reading), o: o, yield: yield, blocks: map[int64]*block{}}

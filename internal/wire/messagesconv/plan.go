@@ -31,8 +31,8 @@ const (
 	adaptive    thinkingMode = "adaptive"
 )
 
-// planTools selects the tools to send. If the choice names some tools, the others are dropped. A history with calls
-// needs a list of tools even if the client sent none.
+// planTools selects the tools to send. Tools that the tool choice does not name are dropped, unless the choice forces
+// one specific tool. A history with calls needs a list of tools even if the client sent none.
 func (r *renderer) planTools() {
 	p := &r.plan
 	p.choice = r.conv.ToolChoice
@@ -116,8 +116,8 @@ func (r *renderer) planOutput() {
 	}
 }
 
-// SchemaTool returns the name of the tool whose input is the response, for models that can enforce a schema only in
-// this way; empty when none is needed. Deltas needs this name.
+// SchemaTool returns the name of the tool whose input is the response. It is needed for models that can enforce a
+// schema only on the input of a tool. For other requests, SchemaTool returns an empty string. Deltas needs this name.
 func SchemaTool(conv *llm.Conversation, t Traits) string {
 	wanted := conv.Output.Kind == llm.OutputSchema && len(conv.Output.Schema) > 0 && !t.Schemas && !t.NoForcedTools
 	// If the client forces one of its tools, the response is a call and the schema does not apply.
@@ -147,7 +147,7 @@ func (r *renderer) planForce() {
 	case p.schemaTool != "" && (len(r.conv.Tools) == 0 || p.choice.Mode == llm.ChoiceNone):
 		p.choice = llm.ToolChoice{Mode: llm.ChoiceMust, Names: []string{p.schemaTool}}
 	case p.schemaTool != "":
-		p.choice = llm.ToolChoice{Mode: llm.ChoiceMust} // one of the client's tools, or the response
+		p.choice = llm.ToolChoice{Mode: llm.ChoiceMust} // the model must call one of the client's tools or the schema tool
 	case p.choice.Mode == llm.ChoiceMust && r.o.Traits.NoForcedTools:
 		r.warn("tool_choice was sent as an instruction: the model cannot be forced to call a tool")
 		if p.instruction != "" {

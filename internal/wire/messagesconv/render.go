@@ -17,7 +17,7 @@ import (
 // Traits describes how a model differs from other models of the format.
 type Traits struct {
 	Thinking        Thinking
-	Efforts         []string // values of output_config.effort, lowest first; for adaptive thinking
+	Efforts         []string // values of output_config.effort for adaptive thinking, lowest first
 	ThinksByDefault bool     // thinks unless thinking is disabled
 	Off             string   // thinking.type that disables thinking; empty for a model that always thinks
 	Schemas         bool     // supports output_config.format and strict tools
@@ -26,7 +26,7 @@ type Traits struct {
 	OneSampler      bool     // rejects temperature and top_p together
 }
 
-// Thinking is the way in which a model is asked to think.
+// Thinking describes how thinking is requested from a model.
 type Thinking string
 
 // Values of Thinking.
@@ -50,7 +50,7 @@ type RenderOptions struct {
 // Limits of the format.
 const (
 	maxMarks       = 4    // cache_control marks
-	maxStrict      = 8    // strict tools: their schemas are compiled into one grammar of limited size
+	maxStrict      = 8    // strict tools; the provider compiles their schemas into one grammar of limited size
 	usualMaxOutput = 4096 // used when the model's limit is unknown
 	maxUser        = 256  // bytes of metadata.user_id
 )
@@ -224,7 +224,7 @@ func (r *renderer) sampling() {
 		}
 		r.drop(&temperature, "temperature", 1, why)
 		r.drop(&topP, "top_p", lowest, why)
-		r.drop(&topK, "top_k", 2, why) // every value differs from the default
+		r.drop(&topK, "top_k", 2, why) // a minimum of 2 drops every value
 	}
 	if t.OneSampler && temperature != "" && topP != "" {
 		r.warn("top_p was dropped: the model does not support it together with temperature")

@@ -11,8 +11,8 @@ import (
 	"fairlead.dev/internal/wire/messagesstream"
 )
 
-// Encode encodes a response in the messages format: many events for a stream, otherwise one. An error among the deltas
-// ends the events, after the usage so far.
+// Encode encodes a response in the messages format: many events for a stream, otherwise one. If the deltas contain an
+// error, Encode yields the usage so far and then the error.
 func Encode(req *llm.Request, model string, deltas iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Event, error] {
 	sum := sha256.Sum256(req.Body)
 	a := &responseWriter{
@@ -157,9 +157,9 @@ func (a *responseWriter) addText(kind, text string) {
 	a.appendText(text)
 }
 
-// addSignature ends a thinking block with its signature. The signature names its provider, because the client sends it
-// back and it must not be sent to another provider. Thinking without a signature is marked, too, because providers of
-// this format reject it.
+// addSignature ends a thinking block with its signature. The signature is wrapped together with the name of its
+// provider. When the client sends the signature back, the gateway must not send it to another provider. Thinking
+// without a signature is wrapped, too, because providers of this format reject it.
 func (a *responseWriter) addSignature(t llm.Thinking) {
 	if t.Redacted != "" {
 		b := &content{kind: "redacted_thinking"}

@@ -13,8 +13,7 @@ import (
 const maxSchemaDepth = 32
 
 // narrowSchema returns a schema that the provider accepts, with members in the client's order. Unsupported keywords are
-// moved to the description, so that the model still sees them. name is the name of the
-// schema in warnings.
+// moved to the description, so that the model can still read them. name is the name of the schema in warnings.
 func (r *renderer) narrowSchema(schema json.RawMessage, name string) []byte {
 	n := narrower{}
 	out := n.schema(rawjson.Parse(schema), 0)

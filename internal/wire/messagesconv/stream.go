@@ -68,7 +68,7 @@ func (a *responseWriter) head(w *rawjson.Writer) {
 	w.Str("model", a.model)
 }
 
-// open begins a block and ends the open one.
+// open ends the open block and begins the block b.
 func (a *responseWriter) open(b *content) {
 	a.close()
 	a.current = len(a.blocks)

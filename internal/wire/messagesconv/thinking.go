@@ -39,7 +39,8 @@ func (r *renderer) planThinking(turns []llm.Message) {
 	}
 }
 
-// level returns the requested level, or else the next lower one, or else the lowest.
+// level returns the requested level. If the model does not support it, level returns the next lower level that the
+// model supports, or the lowest level of the model.
 func (r *renderer) level(e llm.Effort) string {
 	if e.Budget > 0 {
 		r.warn("the thinking budget was dropped: the model decides how much it thinks")

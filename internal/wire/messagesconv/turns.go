@@ -16,7 +16,7 @@ type turn struct {
 }
 
 // sendable returns the turns without the parts that the provider rejects: blank text, and thinking that is empty or was
-// not signed by the provider. Empty turns are dropped and their neighbours joined.
+// not signed by the provider. Empty turns are dropped, and the turns before and after them are joined.
 func (r *renderer) sendable(turns []llm.Message) []llm.Message {
 	var kept []llm.Message
 	for _, m := range turns {
@@ -56,7 +56,7 @@ func (r *renderer) messages(turns []llm.Message) error {
 		next := turn{role: m.Role}
 		parts := r.ordered(m)
 		if last := len(parts) - 1; m.Role == llm.Assistant && i == len(turns)-1 && last >= 0 && parts[last].Kind == llm.TextPart {
-			// The model continues the text.
+			// The last text is a prefill, which the model continues.
 			if trimmed := strings.TrimRight(parts[last].Text, " \t\r\n"); trimmed != parts[last].Text {
 				r.warn("white space at the end of the last assistant message was dropped: the provider rejects it")
 				parts = slices.Clone(parts)

@@ -40,7 +40,7 @@ type responseStream struct {
 	ascii, other int    // bytes of text
 	reported     string // model name that the provider reports
 	began, over  bool
-	err          error // why the response is incomplete, at its end
+	err          error // error to return at the end of an incomplete response
 }
 
 // Next implements llm.Stream. Before an error, it returns an event with the usage so far, if known.
@@ -95,7 +95,7 @@ func (p *responseStream) begin() error {
 }
 
 // streamed forwards one event of the stream. If the provider closes the stream after the stop reason but without
-// message_stop, streamed completes it.
+// message_stop, streamed adds the missing event.
 func (p *responseStream) streamed() (llm.Event, bool, error) {
 	f, more, err := p.next(p.events)
 	if err != nil {
@@ -223,7 +223,7 @@ func (p *responseStream) total() *llm.Usage {
 	return RunningUsage(p.counts.Usage(), p.ascii, p.other)
 }
 
-// divide splits a complete response into the equivalent stream.
+// divide splits a complete response into the events of the equivalent stream.
 func (p *responseStream) divide(r io.Reader) error {
 	message, data, err := p.Whole(r)
 	if err != nil {

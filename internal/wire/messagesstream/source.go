@@ -1,5 +1,5 @@
 // Package messagesstream reads the responses of providers that use the messages format: streams, complete responses and
-// usage. The bytes pass through; only the model name is changed.
+// usage. It forwards the bytes unchanged, except for the model name.
 package messagesstream
 
 import (
@@ -100,8 +100,8 @@ func (s *Source) Bytes(r io.Reader) ([]byte, error) {
 	return data, strict.CheckResponse(data, 0)
 }
 
-// Append reads a response that should be one JSON object into buf, which is empty and grows if necessary. It does not check the
-// response.
+// Append reads a response that should be one JSON object into buf. buf must be empty and grows if necessary. Append
+// does not validate the response.
 func (s *Source) Append(buf []byte, r io.Reader) ([]byte, error) {
 	buf, err := upstream.ReadAll(r, buf, s.o.MaxResponse, s.o.SizeHint)
 	if err != nil {
@@ -219,19 +219,20 @@ func (s *Source) NextData(events *sse.Reader) (sse.Event, bool, error) {
 	}
 }
 
-// Unreadable returns the error for an event that is not a JSON object. Such an event is never skipped, because it may
-// contain text, unless the stream ends with it. more reports whether the stream may continue.
+// Unreadable returns the error for an event that is not a JSON object, because such an event may contain text. It
+// returns nil for an incomplete event at the end of the stream and for an event after the stop reason. more reports
+// whether the stream may continue.
 func (s *Source) Unreadable(in sse.Event) (more bool, err error) {
 	switch {
 	case in.Unterminated:
 		return true, nil // incomplete event; the end of the stream follows
 	case s.Finished:
-		return false, nil // the text is complete, as with a connection that breaks after the finish
+		return false, nil // the text is complete, so the invalid event is ignored
 	}
 	return false, Malformed("The provider sent an event that cannot be decoded.")
 }
 
-// FinishReason converts a stop reason to a finish reason of the chat format. Unknown reasons become a normal end.
+// FinishReason converts a stop reason to a finish reason of the chat format. Unknown reasons become "stop".
 func FinishReason(reason string) string {
 	switch reason {
 	case "":
@@ -263,7 +264,7 @@ func StopReason(finish, stopSequence string) string {
 	}
 }
 
-// Interrupted returns the error for a stream without an end.
+// Interrupted returns the error for a stream that ends without a stop reason.
 func Interrupted() *llm.Error {
 	return &llm.Error{Kind: llm.StreamInterrupted, Message: "The provider's stream ended before the response was complete."}
 }

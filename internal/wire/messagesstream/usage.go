@@ -8,7 +8,7 @@ import (
 	"fairlead.dev/internal/token"
 )
 
-// Counts collects the usage of a response. A stream reports totals and repeats them.
+// Counts collects the usage of a response. A stream may report the same totals several times.
 type Counts struct {
 	input, read, written, writtenLong, output, thinking, searches int64
 
@@ -18,13 +18,14 @@ type Counts struct {
 	absurd bool
 }
 
-// End adds the usage of a complete response or of the end of a stream. Some providers omit the output count even there.
+// End adds the usage of a complete response or of the last event of a stream. Some providers omit the output count even
+// there.
 func (c *Counts) End(v rawjson.Value) {
 	c.Add(v)
 	c.Final = c.Final || v.Get("output_tokens").Kind == rawjson.Number
 }
 
-// Add adds one usage object. Totals never decrease, so the larger number is the later one.
+// Add adds one usage object. Totals never decrease, so the larger number of two is the newer one.
 func (c *Counts) Add(v rawjson.Value) {
 	if !v.IsObject() {
 		return
@@ -61,7 +62,7 @@ func (c *Counts) Add(v rawjson.Value) {
 	}
 }
 
-// fast is a speed with its own price. It is not part of the response's service tier.
+// fast is a value of the member speed. It has its own price, but the response does not report it as a service tier.
 const fast = "fast"
 
 // compacted returns the usage of conversation summaries made by the provider. They are billed, but not included in the
@@ -89,8 +90,8 @@ func (c *Counts) Usage() *llm.Usage {
 	}
 }
 
-// cautious is the vocabulary for estimates during a response. It is the one with the fewest tokens, so that no client
-// pays for tokens that were not generated.
+// cautious selects the tokenizer for estimates during a response. It counts fewer tokens than the other tokenizers, so
+// that no client pays for tokens that were not generated.
 var cautious = token.Model{Vendor: "Anthropic", Name: "claude-3"}
 
 // RunningUsage returns the usage of an unfinished response: the reported input and an estimate of the output.
@@ -133,7 +134,7 @@ func WriteUsage(w *rawjson.Writer, u llm.Usage) {
 	w.Close()
 }
 
-// ReadTier returns the service tier under the name used for prices.
+// ReadTier converts the service tier of a response to the name that prices use.
 func ReadTier(tier string) string {
 	if tier == "standard_only" || tier == "standard" {
 		return "default"

@@ -22,7 +22,7 @@ func (w *responseWriter) call(p *llm.Delta) error {
 		it.call.ID = "call_" + w.newID("call", p.Index)
 	}
 	if p.Call.Signature != "" {
-		// Clients drop unknown members of a call, so its signature is sent in a reasoning item before it.
+		// Clients drop unknown members of a call, so the signature is sent in a reasoning item before the call.
 		signed := w.open(&item{kind: reasoningItem}, llm.Event{})
 		signed.encrypted = wrappedSignature{Signature: it.call.Signature, Provider: it.call.Provider, Call: it.call.ID}.String()
 		w.close(signed)

@@ -16,9 +16,9 @@ import (
 type requestReader struct {
 	validate.Reader
 	req    *llm.Request
-	conv   *llm.Conversation // only the settings unless build is set
+	conv   *llm.Conversation // contains only the settings if build is false
 	source string            // the body
-	build  bool              // convert the conversation; otherwise the request is described
+	build  bool              // build the conversation; otherwise only record the properties of the request
 
 	toolNames      map[string]string           // by call id
 	callSignatures map[string]wrappedSignature // by call id
@@ -31,7 +31,7 @@ type requestReader struct {
 // inputState describes the input items that have been read so far.
 type inputState struct {
 	last             llm.Role       // role of the last message
-	hasText, hasCall bool           // content of the last message
+	hasText, hasCall bool           // whether the last message has text, and whether it has a tool call
 	asked            rawjson.String // first text of the last user message that has one
 	instructed       rawjson.String // the instructions, or the first text of the first system message
 	stored           bool           // the provider adds stored text to the input
@@ -40,7 +40,7 @@ type inputState struct {
 	before           settings       // settings from the members before the input
 }
 
-// is records a problem when a value has the wrong type. A null is absent.
+// is reports whether a value has an allowed kind, and records a problem otherwise. A null counts as absent.
 func (r *requestReader) is(param string, v rawjson.Value, want string, allowed ...rawjson.Kind) bool {
 	return r.IsKindOrNull(param, v, want, allowed...)
 }

@@ -13,11 +13,11 @@ import (
 
 // content is the content of a message or of a result.
 type content struct {
-	parts  []llm.Part     // only while the conversation is converted
+	parts  []llm.Part     // set only if requestReader.build is true
 	speaks bool           // has a text or a refusal
 	calls  bool           // has a tool call
 	first  rawjson.String // first text
-	found  bool           // a text was found, which may be empty
+	found  bool           // whether a text was found; the text may be empty
 }
 
 // addText adds a text.
@@ -32,8 +32,8 @@ func (r *requestReader) addText(c *content, kind llm.PartKind, v value, cache *l
 	r.count(v)
 }
 
-// contentOf decodes a member that was not read as a list of parts: a string, or a list that came before the type of its item. An
-// empty text becomes no part.
+// contentOf decodes a member that item has not decoded as a list of parts: a string, or a list that came before the
+// type of its item. An empty text produces no part.
 func (r *requestReader) contentOf(o *object, name string) (c content) {
 	v := o.get(name)
 	switch {
@@ -46,7 +46,7 @@ func (r *requestReader) contentOf(o *object, name string) (c content) {
 	return c
 }
 
-// parts decodes the list of parts that comes next.
+// parts decodes the next value, which is a list of parts.
 func (r *requestReader) parts(at place) (c content) {
 	for m := range r.Elements {
 		at.m = m
@@ -158,7 +158,7 @@ func (r *requestReader) media(param, address string) *llm.Media {
 		r.Problem(param, "%s is an invalid data URL. Send data:TYPE;base64,DATA.", param)
 	}
 	media.Data = base64.StdEncoding.EncodeToString([]byte(plain))
-	r.req.ImageBytes -= len(media.Data) // describe adds the bytes of Data, which are not in the body
+	r.req.ImageBytes -= len(media.Data) // describeMedia adds the length of Data, but the body does not contain this base64
 	return media
 }
 

@@ -17,7 +17,7 @@ import (
 	"fairlead.dev/internal/wire/validate"
 )
 
-// DecodeRequest validates a Responses request strictly and describes it, in one pass over the body.
+// DecodeRequest validates a Responses request strictly and returns its properties. It reads the body in one pass.
 func (f Format) DecodeRequest(ctx context.Context, op llm.Op, body []byte) (*llm.Request, error) {
 	return f.DecodeTurn(ctx, op, body, nil)
 }
@@ -30,7 +30,7 @@ func (Format) DecodeTurn(ctx context.Context, op llm.Op, body []byte, turn *turn
 	req := &llm.Request{Op: op, Payload: llm.Payload{Format: Name, Body: body}, ResponseOptions: llm.ResponseOptions{Choices: 1}}
 	r := requestReader{
 		Reader: validate.Reader{Scanner: rawjson.NewStrict(ctx, body)}, req: req, conv: &llm.Conversation{Choices: 1},
-		source: unsafe.String(unsafe.SliceData(body), len(body)), // the request only keeps copies of it, and the body itself
+		source: unsafe.String(unsafe.SliceData(body), len(body)), // shares memory with body; the request keeps only copies of substrings
 		turn:   turn,
 	}
 	defer r.Release()
@@ -49,7 +49,7 @@ func (Format) DecodeTurn(ctx context.Context, op llm.Op, body []byte, turn *turn
 		return nil, err
 	}
 	req.Stores = Stores(&req.Payload)
-	for c := range r.recent.Kept() { // also an earlier state: a client may change its last items in the next turn
+	for c := range r.recent.Kept() { // also keep an earlier state: a client may change its last items in the next turn
 		turn.Keep(turncache.Decoding, c.scanner.Pos, c, 1024+c.scanner.Bytes()+48*len(c.request.Fields)+480+c.request.StoredFileBytes())
 	}
 	r.describe()
@@ -211,7 +211,7 @@ func (r *requestReader) describeMedia(p llm.Part) {
 		if p.Media.URL != "" {
 			r.req.ImageURLs++
 		}
-		if p.Media.Data == "" || strings.HasPrefix(p.Media.Type, "image/") { // some providers accept other media here
+		if p.Media.Data == "" || strings.HasPrefix(p.Media.Type, "image/") { // some providers accept other media in an image part
 			r.req.ImageBytes += len(p.Media.Data)
 			r.req.AddImage(token.ImageOf(p.Media.Data, p.Media.Detail))
 			return
@@ -225,7 +225,7 @@ func (r *requestReader) describeMedia(p llm.Part) {
 	r.req.AttachedBytes += len(p.Media.Data)
 }
 
-// count adds a string of the body to the prompt.
+// count adds the length of a string of the body to the prompt size.
 func (r *requestReader) count(v value) {
 	if v.Kind == rawjson.Text && !r.build {
 		r.ASCII += v.text.ASCII
@@ -234,8 +234,8 @@ func (r *requestReader) count(v value) {
 	}
 }
 
-// countText adds text to the prompt that is not a string of the body. The characters are assumed to be distributed as in the other
-// text.
+// countText adds the length of text that is not a string of the body to the prompt size. The text is not part of the
+// prompt sample, because its characters are assumed to be similar to the other text.
 func (r *requestReader) countText(texts ...string) {
 	for _, text := range texts {
 		ascii, other := bytesOf(text)
@@ -244,7 +244,7 @@ func (r *requestReader) countText(texts ...string) {
 	}
 }
 
-// bytesOf counts the bytes of a text inside and outside ASCII.
+// bytesOf counts the bytes of ASCII characters and of other characters in a text.
 func bytesOf(text string) (ascii, other int) {
 	for i := range len(text) {
 		if text[i] < utf8.RuneSelf {

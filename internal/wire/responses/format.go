@@ -1,5 +1,5 @@
-// Package responses is the client side of OpenAI's Responses format. It validates requests and encodes responses. It is
-// stateless, so a request must contain its whole conversation.
+// Package responses is the client side of OpenAI's Responses format: it validates requests and encodes responses. It stores nothing.
+// Responses and conversations that a request names are stored by the provider, and their ids name the provider's account.
 package responses
 
 import (
@@ -19,7 +19,7 @@ const Name = "responses"
 
 // Format implements wire.Format.
 type Format struct {
-	// Now returns the date of responses. They have no date when it is nil.
+	// Now returns the creation time for responses. If Now is nil, responses have no creation time.
 	Now func() time.Time
 }
 
@@ -31,7 +31,7 @@ func (Format) Name() string { return Name }
 // framing writes the events of a stream.
 type framing struct {
 	begun    bool
-	response []byte // the response as it began; nil when the first event has none
+	response []byte // response object of the first event; nil if the first event has none
 }
 
 // Framing implements wire.Format.
@@ -48,11 +48,12 @@ func (f *framing) WriteEvent(w io.Writer, ev llm.Event) error {
 	return sse.WriteEvent(w, ev.Name, ev.Data)
 }
 
-// WriteEnd implements wire.Framing. It writes nothing: the type of the last event ends a stream.
+// WriteEnd implements wire.Framing. It writes nothing, because clients detect the end by the type of the last event.
 func (*framing) WriteEnd(io.Writer) error { return nil }
 
-// WriteError implements wire.Framing with the format's error event, which also has the members of the error object. The event
-// response.failed follows for clients that ignore the other one, such as Codex. A response in the background has not failed.
+// WriteError implements wire.Framing with the format's error event, which also has the members of the error object. The
+// event response.failed follows for clients that ignore the error event, such as Codex. It is not sent for a background
+// response, because such a response may still complete.
 func (f *framing) WriteError(w io.Writer, body []byte, after int) error {
 	ours := rawjson.Parse(body)
 	var param any // null when there is none
@@ -76,7 +77,7 @@ func (f *framing) WriteError(w io.Writer, body []byte, after int) error {
 	return sse.WriteEvent(w, "response.failed", failedEvent(f.response, ours, after+1))
 }
 
-// failedEvent is the event of a failed response: the response as it began, with the error.
+// failedEvent returns the event response.failed: the response object of the first event, with the error.
 func failedEvent(began []byte, ours rawjson.Value, number int) []byte {
 	code := "server_error" // clients decide by the code whether to retry
 	switch ours.Get("code").String() {
@@ -130,7 +131,7 @@ func Assemble(events []byte) ([]byte, error) {
 	var last []byte
 	for line := range bytes.Lines(events) {
 		if !rawjson.Valid(line) {
-			continue // a line that was cut
+			continue // skip a truncated line
 		}
 		doc := rawjson.Parse(line)
 		switch {

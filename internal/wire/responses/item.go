@@ -15,7 +15,7 @@ type item struct {
 
 	parts     []*part         // parts of a message
 	text      strings.Builder // the summary of reasoning, or the arguments of a call
-	spoken    bool            // reasoning: its summary has begun
+	spoken    bool            // whether the summary of a reasoning item has begun
 	encrypted string
 	call      llm.ToolCall // call without its arguments
 	namespace string       // namespace of the tool
@@ -26,7 +26,7 @@ type item struct {
 type part struct {
 	refusal     bool
 	text        strings.Builder
-	from        int // first character in the text of the response
+	from        int // offset of the first character in the text of the response
 	annotations []any
 	done        bool
 }

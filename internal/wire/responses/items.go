@@ -25,7 +25,7 @@ func (r *requestReader) instructions() {
 		r.conv.Messages = append([]llm.Message{{Role: llm.System, Parts: []llm.Part{{Kind: llm.TextPart, Text: v.String()}}}}, r.conv.Messages...)
 		return
 	}
-	r.instructed = v.text // instructions count as the system message, also when the input contains one
+	r.instructed = v.text // instructions count as the system message, even if the input contains one
 }
 
 // readInput decodes the conversation: a string or a list of items.
@@ -49,8 +49,8 @@ func (r *requestReader) readInput() {
 	}
 }
 
-// item decodes item n of the input, which comes next. Parts are decoded in place if the item's type comes before them, as in the
-// requests of most clients.
+// item decodes the next value, which is item n of the input. If the type of the item comes before its parts, as in the
+// requests of most clients, the parts are decoded in the same pass.
 func (r *requestReader) item(n int) {
 	r.Limit(strict.CheckMessages(n + 1))
 	at := place{list: "input", n: n}
@@ -93,11 +93,12 @@ func (r *requestReader) item(n int) {
 	case "compaction", "compaction_trigger":
 		r.Problem(at.member("type"), "An item of type %s is not supported. Send the items of the conversation.", show.Quote(kind))
 	default:
-		// Results of client-side tools must reach the model, and only the Responses API accepts the results of its own tools.
-		// Records of hosted tools are part of the response anyway.
+		// Results of client-side tools must reach the model, and only the Responses API accepts the results of its own
+		// tools. Other items record calls of hosted tools. They can be dropped, because the response contains the
+		// results.
 		if strings.HasSuffix(kind, "_output") || kind == "mcp_approval_response" {
 			r.req.Needs |= llm.ResponsesAPI
-			r.req.Unsized++ // such as a screenshot
+			r.req.Unsized++ // the result may be media, such as a screenshot
 			r.storedFiles(at.member("output"), "output", o.get("output").Value)
 			r.results = true
 			return
@@ -106,8 +107,8 @@ func (r *requestReader) item(n int) {
 	}
 }
 
-// partList returns the name of a member that is a list of parts, given the type of its item. It is empty for other members, and
-// while the type is unknown.
+// partList returns the name of a member that is a list of parts, given the type of its item. It returns an empty string
+// for other members, and while the type is unknown.
 func (r *requestReader) partList(o *object, key []byte) string {
 	if r.Kind() != '[' {
 		return ""
@@ -126,7 +127,7 @@ func (r *requestReader) partList(o *object, key []byte) string {
 	return ""
 }
 
-// add adds the parts of an item to the conversation. A turn of the model comes in several items and becomes one message.
+// add adds the parts of an item to the conversation. A turn of the model consists of several items and becomes one message.
 func (r *requestReader) add(role llm.Role, c content) {
 	// If the current message has text and no tool call, further text begins a new message.
 	again := c.speaks && r.hasText && !r.hasCall
@@ -231,7 +232,7 @@ func (r *requestReader) reasoning(o *object) {
 				r.reread(v.Value, func() { texts = r.thoughts(o.at.member(name)) })
 			}
 			if len(texts) > 0 {
-				break // the thinking, otherwise its summary
+				break // the summary is used only if the item has no thinking
 			}
 		}
 		if len(texts) == 0 {

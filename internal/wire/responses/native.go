@@ -17,7 +17,7 @@ func Effort(p *llm.Payload) string {
 	return ""
 }
 
-// WithEffort returns the reasoning settings, which may be nil or null, with an effort.
+// WithEffort returns the reasoning settings with the given effort. reasoning may be nil or null.
 func WithEffort(reasoning []byte, effort string) []byte {
 	var w rawjson.Writer
 	w.Open()

@@ -13,7 +13,7 @@ type value struct {
 	text rawjson.String // position and length of a string
 }
 
-// value reads the value that comes next.
+// value reads the next value.
 func (r *requestReader) value() value {
 	var v value
 	kind, from := r.Kind(), r.Pos
@@ -38,7 +38,7 @@ type object struct {
 // maxNames is the number of names of the largest object.
 const maxNames = 11
 
-// get returns a member. It is missing when the object does not have it.
+// get returns the value of a member, or the zero value if the object does not have the member.
 func (o *object) get(name string) value {
 	for i, known := range o.names {
 		if name == known {
@@ -48,7 +48,7 @@ func (o *object) get(name string) value {
 	return value{}
 }
 
-// member reads the value of a member. The value of an unknown member is left to the scanner.
+// member reads the value of a known member. It does not read the value of an unknown member; the scanner skips it.
 func (r *requestReader) member(o *object, key []byte) {
 	for i, known := range o.names {
 		if string(key) == known {
@@ -69,7 +69,7 @@ func (r *requestReader) str(o *object, name string) string {
 	return ""
 }
 
-// textOf returns a member that must be a string, without decoding it. It is missing when it has another type.
+// textOf returns a member that must be a string, without decoding it. It returns the zero value for any other type.
 func (r *requestReader) textOf(o *object, name string) value {
 	v := o.get(name)
 	if v.Kind != rawjson.Text && v.Kind != rawjson.Null {
@@ -87,7 +87,8 @@ func (r *requestReader) reread(v rawjson.Value, read func()) {
 	r.Pos, r.Strict = pos, isStrict
 }
 
-// place is the path of an element of a list, or of a list in such an element. Its text is only needed for problems.
+// place is the path of an element of a list, or of an element of a list inside such an element. The path is formatted
+// only for problems.
 type place struct {
 	list  string
 	n     int

@@ -12,8 +12,7 @@ import (
 	"fairlead.dev/internal/wire/websearch"
 )
 
-// accountFields are members that concern the account and the stream, not the conversation. Nothing is stored, regardless of the
-// member store.
+// accountFields are members that concern the account and the stream, not the conversation.
 var accountFields = []string{"store", "stream_options", "prompt_cache_key", "prompt_cache_retention", "prompt_cache_options", "prompt_cache_diagnostics"}
 
 type field = validate.Field[requestReader]

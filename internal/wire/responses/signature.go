@@ -23,7 +23,7 @@ func (s wrappedSignature) String() string {
 	return signaturePrefix + base64.RawURLEncoding.EncodeToString(encode(s))
 }
 
-// unwrapSignature decodes a signature of the gateway. It reports false for data that others encrypted.
+// unwrapSignature decodes a signature that the gateway wrapped. It returns false for other encrypted reasoning.
 func unwrapSignature(encrypted string) (s wrappedSignature, ours bool) {
 	rest, ours := strings.CutPrefix(encrypted, signaturePrefix)
 	if !ours {
@@ -36,7 +36,7 @@ func unwrapSignature(encrypted string) (s wrappedSignature, ours bool) {
 	return s, true
 }
 
-// encode encodes JSON on one line without HTML escapes. Its input is always encodable.
+// encode encodes v as JSON on one line without HTML escapes. v must be encodable.
 func encode(v any) []byte {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

@@ -86,8 +86,8 @@ func (w *responseWriter) closeAs(it *item, status string) {
 	case customItem:
 		w.emitAt(it, llm.Event{}, it.argumentsEvent()+".done", "input", it.text.String())
 	default:
-		if it.text.Len() == 0 { // clients parse the arguments, so a function without any gets an empty object
-			_ = w.arguments(it.place, "{}") // a call that has begun always has arguments
+		if it.text.Len() == 0 { // clients parse the arguments, so a function call without arguments gets an empty object
+			_ = w.arguments(it.place, "{}") // fails only for a call that has not begun
 		}
 		w.emitAt(it, llm.Event{}, it.argumentsEvent()+".done", "name", it.call.Name, "arguments", it.text.String())
 	}
@@ -129,7 +129,8 @@ func (w *responseWriter) addPart(text string, refusal bool) {
 	w.emitAt(it, w.contentEvent(text), p.event()+".delta", members...)
 }
 
-// cite adds a citation to the text that contains its range. Only the whole response has a citation of text that has ended.
+// cite adds a citation to the text that contains its range. If that text has ended, no event is sent, and only the
+// complete response contains the citation.
 func (w *responseWriter) cite(c *llm.Citation) {
 	for _, it := range slices.Backward(w.items) {
 		for n, p := range slices.Backward(it.parts) {

@@ -12,8 +12,8 @@ import (
 	"fairlead.dev/internal/wire/validate"
 )
 
-// EncodeResponse implements wire.Format. The format has one choice; others are dropped. A response that ends before its
-// finish is llm.StreamInterrupted.
+// EncodeResponse implements wire.Format. The format has one choice; other choices are dropped. A response that ends
+// without a finish reason is an error of kind llm.StreamInterrupted.
 func (f Format) EncodeResponse(req *llm.Request, model string, deltas iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Event, error] {
 	return newResponseWriter(f, req, model).write(deltas)
 }
@@ -129,7 +129,7 @@ func (w *responseWriter) add(p *llm.Delta) error {
 	return nil
 }
 
-// begin takes the response id from the first delta that has one.
+// begin sets the id of the response to the id of the first delta, or to a generated id if the delta has none.
 func (w *responseWriter) begin(p *llm.Delta) {
 	if w.reported == "" {
 		w.reported = p.Model
@@ -145,8 +145,8 @@ func (w *responseWriter) begin(p *llm.Delta) {
 	}
 }
 
-// newID derives an id from the time and the provider's id, or from the request if there is none. parts make it unique within
-// the response.
+// newID derives an id from the time and the provider's id. If the provider sends no id, newID uses the request instead.
+// parts make the id unique within the response.
 func (w *responseWriter) newID(parts ...any) string {
 	h := sha256.New() // never fails
 	if w.response.ID == "" {
@@ -160,7 +160,7 @@ func malformed(message string) error {
 	return &llm.Error{Kind: llm.UpstreamMalformed, Message: message}
 }
 
-// end closes open items. After a length limit or a filter they are incomplete.
+// end closes the open items. After a length limit or a content filter, the last item is incomplete.
 func (w *responseWriter) end(finish string) {
 	calls := false
 	for _, it := range w.items {

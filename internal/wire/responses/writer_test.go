@@ -143,7 +143,7 @@ func TestEncodeResponse(t *testing.T) {
 	}
 }
 
-// The deltas of a stream add up to its final event and to the whole response.
+// The deltas of a stream add up to the text of its final event and of the complete response.
 func TestStreamEventsAddUp(t *testing.T) {
 	t.Parallel()
 	for name, tc := range answers {
@@ -277,7 +277,7 @@ func TestErrorEventHasErrorObjectMembers(t *testing.T) {
 	}
 }
 
-// Codex ignores the event error and waits for response.failed.
+// Codex ignores error events and waits for response.failed.
 func TestStreamEndsWithResponseFailed(t *testing.T) {
 	t.Parallel()
 	const created = `{"type":"response.created","response":{"id":"resp_1","object":"response","status":"in_progress","error":null,"model":"m","output":[]}}`

@@ -18,11 +18,11 @@ import (
 // DeltaOptions configures how a response is read.
 type DeltaOptions struct {
 	messagesstream.Reading
-	Signer string // provider that encrypts the reasoning, so that it is returned only there
+	Signer string // provider that encrypted the reasoning; the reasoning is sent back only to this provider
 }
 
-// Deltas reads a provider's 2xx response, whole or streamed. The last pair may hold an *llm.Error, or an error that wraps the end
-// of the request's context.
+// Deltas reads a provider's 2xx response, whole or streamed. The last pair may contain an *llm.Error, or an error that
+// wraps the error of the request's context.
 func Deltas(r io.Reader, o DeltaOptions) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
 		d := deltaReader{Source: messagesstream.NewSource(o.Reading), o: o, calls: map[int64]*openCall{}}
@@ -48,7 +48,7 @@ type deltaReader struct {
 
 	characters int      // number of characters of the text
 	part       [2]int64 // output and content index + 1 of the text that was sent last
-	partStart  int      // first character of the text part
+	partStart  int      // offset of the first character of the text part
 	searches   int64    // web searches so far
 }
 
@@ -200,7 +200,7 @@ func (d *deltaReader) cite(v rawjson.Value) {
 	d.emit(llm.Delta{Kind: llm.CitationDelta, Citation: &cited})
 }
 
-// maxIndex is more than the length of any response.
+// maxIndex limits the positions of citations. It is larger than the length of any response.
 const maxIndex = 1 << 30
 
 func (d *deltaReader) addArguments(output int64, text string) {

@@ -18,8 +18,8 @@ import (
 type RenderOptions struct {
 	Model     string
 	Stream    bool
-	MaxOutput int64 // bound for a request without one; 0 for none
-	Reasoning bool  // the model reasons: ask for encrypted reasoning, so that it can be sent back
+	MaxOutput int64 // output limit for a request without one; 0 for none
+	Reasoning bool  // the model supports reasoning: request encrypted reasoning, so that it can be sent back
 	// SamplingRejected is set for models that accept no sampling parameters.
 	SamplingRejected bool
 	// Breakpoints is set for models that accept explicit prompt cache breakpoints.
@@ -55,7 +55,7 @@ func Render(conv *llm.Conversation, o RenderOptions) (body []byte, dropped []str
 	}
 	r.sampling()
 	user := conv.EndUser
-	if len(user) > maxIdentifier { // a hash of a longer name: Claude Code sends a JSON document
+	if len(user) > maxIdentifier { // a longer identifier is hashed; Claude Code sends a JSON document
 		sum := sha256.Sum256([]byte(user))
 		user = hex.EncodeToString(sum[:])
 	}
@@ -81,7 +81,7 @@ type renderer struct {
 	o       RenderOptions
 	w       rawjson.Writer
 	dropped []string
-	custom  map[string]bool // ids of the calls of tools that take free text
+	custom  map[string]bool // ids of the calls of tools that accept free text
 }
 
 // drop records a member that the format does not support.
@@ -240,7 +240,8 @@ func (r *renderer) assistant(parts []llm.Part) {
 	}
 }
 
-// thinking returns encrypted reasoning to the provider that made it. Reasoning without it is not accepted as input.
+// thinking writes encrypted reasoning for the provider that created it. Other reasoning is dropped, because the
+// provider does not accept it as input.
 func (r *renderer) thinking(t *llm.Thinking) {
 	id, encrypted, _ := strings.Cut(t.Signature, ":")
 	if encrypted == "" || t.Provider != r.o.Signer {
@@ -321,7 +322,7 @@ func (r *renderer) tools() bool {
 			} else {
 				w.Raw("parameters", []byte("null"))
 			}
-			// Without the member the format assumes strict, which the other formats do not.
+			// If strict is missing, the Responses API enables strict mode. The other formats do not.
 			w.Bool("strict", tool.Strict != nil && *tool.Strict)
 		}
 		w.Close()
@@ -358,7 +359,8 @@ func (r *renderer) search(s *llm.Search) {
 	}
 }
 
-// flatGrammar converts the format of a custom tool: the chat format nests the grammar in an object of its own.
+// flatGrammar converts the format of a custom tool from the chat format, which nests the grammar in an object of its
+// own.
 func flatGrammar(format json.RawMessage) json.RawMessage {
 	grammar := rawjson.Parse(format).Get("grammar")
 	if !grammar.IsObject() {
@@ -409,7 +411,7 @@ func (r *renderer) toolName(name string) {
 	r.w.Close()
 }
 
-// text writes the format of the answer and its verbosity.
+// text writes the output format and the verbosity.
 func (r *renderer) text() {
 	w, out := &r.w, r.conv.Output
 	if out.Kind == llm.OutputText && r.conv.Verbosity == "" {
@@ -458,7 +460,7 @@ func (r *renderer) reasoning() {
 	w.CloseList()
 }
 
-// sampling writes the parameters that the format has.
+// sampling writes the sampling parameters that the format supports.
 func (r *renderer) sampling() {
 	s := r.conv.Sampling
 	for _, p := range []struct {

@@ -19,7 +19,7 @@ import (
 
 func text(s string) llm.Part { return llm.Part{Kind: llm.TextPart, Text: s} }
 
-// conversation has one of everything that the format can express.
+// conversation returns a conversation with every kind of content that the format can express.
 func conversation() *llm.Conversation {
 	yes, no := true, false
 	return &llm.Conversation{
@@ -243,8 +243,8 @@ func TestFinishReasons(t *testing.T) {
 	}
 }
 
-// TestOwnResponsesAreReadBack encodes deltas like the gateway does for its clients, and decodes the result like a response of a
-// provider.
+// TestOwnResponsesAreReadBack encodes deltas as a response for a client. It then decodes the response as if a provider
+// had sent it.
 func TestOwnResponsesAreReadBack(t *testing.T) {
 	t.Parallel()
 	want := []llm.Delta{

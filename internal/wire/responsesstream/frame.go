@@ -15,7 +15,7 @@ type frame struct {
 	ascii, other int  // bytes of text in the "delta" member
 }
 
-// span is the position of a JSON value in a document; the zero span is missing.
+// span is the position of a JSON value in a document. The zero span means that the value is missing.
 type span struct{ from, to int }
 
 func (s span) of(data []byte) []byte { return data[s.from:s.to] }

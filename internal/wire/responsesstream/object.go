@@ -34,7 +34,7 @@ const (
 	editPrevious
 )
 
-// readObject reads the response object at a position. It reports false for anything but a JSON object.
+// readObject reads the response object at a position. It returns false for a value that is not a JSON object.
 func readObject(data []byte, at span) (object, bool) {
 	var o object
 	s := rawjson.Scanner{Data: data[:at.to], Pos: at.from}
@@ -147,7 +147,7 @@ func readText(s *rawjson.Scanner, kind byte) string {
 	return string(s.Unquote(s.ReadString()))
 }
 
-// finishReason returns the finish reason in the terms of the chat format. It is empty while the response is not complete.
+// finishReason returns the finish reason of the chat format. It is empty while the response is not complete.
 func (o *object) finishReason() string {
 	return finishOf(o.status, func() string { return rawjson.Get(o.incomplete, "reason").String() }, func() bool { return o.calls })
 }

@@ -14,7 +14,7 @@ import (
 	"fairlead.dev/internal/wire/upstream"
 )
 
-// Options configures how a response is passed on to a client of the same format.
+// Options configures how a response is forwarded to a client of the same format.
 type Options struct {
 	messagesstream.Reading
 	Model string // name that the client sees; empty for ModelName
@@ -22,24 +22,25 @@ type Options struct {
 	ModelName func(reported string) string
 	// ResponseID returns the id that the client sees for a response that the provider stores. nil keeps the provider's.
 	ResponseID func(id string) string
-	// Split turns a whole response, which the provider was asked for, into a stream.
+	// Split converts a whole response into a stream. It is set if the client requested a stream, but the provider was
+	// asked for a whole response.
 	Split bool
 	// Background means that the provider continues to generate the response when the connection ends.
 	Background bool
 }
 
-// Read reads a provider's 2xx response for a client of the same format: the provider's events as they arrive, with the model
-// name and the response id replaced. A whole response to a streaming request becomes a stream.
+// Read reads a provider's 2xx response for a client of the same format. It forwards the provider's events as they
+// arrive and replaces the model name and the response id. A whole response to a streaming request becomes a stream.
 func Read(r io.Reader, o Options) llm.Stream {
 	return &responseStream{Source: messagesstream.NewSource(o.Reading), o: o, from: r}
 }
 
-// responseStream is the state of passing one response on.
+// responseStream is the state of forwarding one response.
 type responseStream struct {
 	*messagesstream.Source
 	o      Options
 	from   io.Reader
-	stored bool // the response is read again after it was created
+	stored bool // the response was created by an earlier request; see ReadStored
 
 	events   *sse.Reader // reader of a streamed response
 	pending  []llm.Event // events of a whole response to a streaming request
@@ -50,7 +51,7 @@ type responseStream struct {
 	searches int64       // web searches so far
 	began    bool
 	over     bool
-	err      error // why the response is not complete, once it is over
+	err      error // error to return at the end of an incomplete response
 }
 
 // Next returns the next event.
@@ -133,9 +134,9 @@ func (s *responseStream) next() (frame, bool, error) {
 	}
 }
 
-// event passes one event on.
+// event forwards one event.
 func (s *responseStream) event(f frame) (llm.Event, error) {
-	if string(f.name) != s.name { // most events have the same name as the previous event
+	if string(f.name) != s.name { // most events have the name of the previous event, so the string is reused
 		s.name = string(f.name)
 	}
 	ev := llm.Event{Name: s.name, Data: f.data}
@@ -153,13 +154,14 @@ func (s *responseStream) event(f frame) (llm.Event, error) {
 		o, _ := readObject(f.data, f.response)
 		s.began = true
 		ev.Data, ev.Own = s.rewrite(f.data, &o), true
-		if s.o.Background { // from here on, the response costs money even without a reader
+		if s.o.Background { // from now on, the provider charges for the response even if the connection ends
 			ev.Content, ev.Pending = true, s.id
 		}
 	case "response.output_item.added", "response.output_item.done":
 		item := rawjson.Parse(f.item.of(f.data))
 		kind := item.Get("type").String()
-		// A message or reasoning item begins empty. Every other item is work that must not be repeated elsewhere.
+		// A message or reasoning item begins empty. Every other item may have effects, so the request must not be sent
+		// to another provider afterwards.
 		ev.Content = kind != "message" && kind != "reasoning"
 		if name := item.Get("name"); s.name == "response.output_item.added" && name.Kind == rawjson.Text {
 			ev.ASCIIBytes, ev.NonASCIIBytes = messagesstream.CountText(name.String())
@@ -177,10 +179,10 @@ func (s *responseStream) event(f frame) (llm.Event, error) {
 	return ev, nil
 }
 
-// responseBuffers hold whole responses while they are read. Events have a copy.
+// responseBuffers pools the buffers into which whole responses are read. Events do not share memory with a buffer.
 var responseBuffers = sync.Pool{New: func() any { return new([]byte) }}
 
-// maxPooledBuffer is the largest buffer that is kept.
+// maxPooledBuffer is the maximum capacity of a pooled buffer.
 const maxPooledBuffer = 64 << 10
 
 // whole reads a response that is one JSON document.
@@ -226,7 +228,7 @@ func (s *responseStream) document(data []byte) (llm.Event, error) {
 	return ev, nil
 }
 
-// ReadWhole reads a response that is one JSON document and classifies one that failed.
+// ReadWhole reads a response that is one JSON document. It returns an error for a failed response.
 func ReadWhole(s *messagesstream.Source, r io.Reader) (rawjson.Value, []byte, error) {
 	response, data, err := s.Document(r)
 	if err != nil {
@@ -241,7 +243,7 @@ func ReadWhole(s *messagesstream.Source, r io.Reader) (rawjson.Value, []byte, er
 	return response, data, nil
 }
 
-// rewrite returns data with the model name and the ids of the response object in it replaced. It keeps the provider's values.
+// rewrite returns data with the model name and the ids of the response object replaced. It stores the provider's values in s.
 func (s *responseStream) rewrite(data []byte, o *object) []byte {
 	out, from := make([]byte, 0, len(data)+idSpace), 0
 	for _, e := range o.edits[:o.count] {
@@ -253,7 +255,7 @@ func (s *responseStream) rewrite(data []byte, o *object) []byte {
 	return append(out, data[from:]...)
 }
 
-// idSpace is how much longer the ids that clients see make an event.
+// idSpace is the number of bytes that are reserved for client ids, which are longer than the provider's ids.
 const idSpace = 192
 
 // replace returns the value that the client sees for a member of the response.

@@ -1,5 +1,5 @@
-// Package responsesstream reads the responses of providers that use the Responses format: streams, whole responses and usage.
-// The bytes pass through; only the model name and the ids of stored responses change.
+// Package responsesstream reads the responses of providers that use the Responses format: streams, whole responses and
+// usage. It forwards the bytes unchanged, except for the model name and the ids of stored responses.
 package responsesstream
 
 import (
@@ -74,10 +74,10 @@ func usageOf(data []byte, tier string, searches int64) *llm.Usage {
 type counter struct {
 	*rawjson.Scanner
 	output      bool // the output is reported
-	implausible bool // a number is not a token count
+	implausible bool // a value is not a valid token count
 }
 
-// count reads the next value. It is 0 for a value that is not a number.
+// count reads the next value as a token count. It returns 0 for a value that is not a number.
 func (c *counter) count() int64 {
 	if c.Kind() != '0' {
 		return 0
@@ -87,7 +87,7 @@ func (c *counter) count() int64 {
 	return n
 }
 
-// details reads two members of the next object.
+// details reads the two named members of the next object.
 func (c *counter) details(first, second string) (a, b int64) {
 	if c.Kind() != '{' {
 		return 0, 0
@@ -103,8 +103,8 @@ func (c *counter) details(first, second string) (a, b int64) {
 	return a, b
 }
 
-// Finish returns the finish reason of a response object in the terms of the chat format. It is empty while the response is not
-// complete.
+// Finish returns the finish reason of a response object as a finish reason of the chat format. It is empty while the
+// response is not complete.
 func Finish(response rawjson.Value) string {
 	return finishOf(response.Get("status").String(), func() string { return response.Get("incomplete_details.reason").String() }, func() bool {
 		calls := false
@@ -116,7 +116,8 @@ func Finish(response rawjson.Value) string {
 	})
 }
 
-// finishOf returns the finish reason for a status. incomplete returns why a response is incomplete, calls whether it has a tool call.
+// finishOf returns the finish reason for a status. incomplete returns the reason of an incomplete response. calls
+// reports whether the response has a tool call.
 func finishOf(status string, incomplete func() string, calls func() bool) string {
 	switch status {
 	case "completed", "":
@@ -142,7 +143,7 @@ func IsCall(item string) bool {
 	return false
 }
 
-// Failure classifies a response whose status is failed or cancelled. It returns nil for any other.
+// Failure classifies a response whose status is failed or cancelled. It returns nil for any other status.
 func Failure(response rawjson.Value) *llm.Error {
 	return failureOf(response.Get("status").String(), []byte(response.Get("error").Raw))
 }

@@ -11,7 +11,7 @@ import (
 	"fairlead.dev/internal/wire/strict"
 )
 
-// split turns a whole response into the events of a stream, as the provider would send them, with every text in one delta.
+// split converts a whole response into the events of a stream. It sends every text in one delta.
 func (s *responseStream) split(r io.Reader) (llm.Event, bool, error) {
 	whole, _, err := s.whole(r)
 	if err == nil {
@@ -28,7 +28,7 @@ func (s *responseStream) split(r io.Reader) (llm.Event, bool, error) {
 	})
 	w.emit(llm.Event{Pending: whole.Pending, Content: whole.Pending != ""}, "response.created", member{"response", begun})
 	w.emit(llm.Event{}, "response.in_progress", member{"response", begun})
-	if whole.Finish == "" { // the provider generates it in the background, and the client can read it later
+	if whole.Finish == "" { // the provider still generates the response in the background, and the client can read it later
 		s.pending = w.events[1:]
 		return w.events[0], true, nil
 	}
@@ -148,8 +148,8 @@ func (w *splitter) summary(at []member, part rawjson.Value) {
 	w.emit(llm.Event{}, "response.reasoning_summary_part.done", with(at, member{"part", []byte(part.Raw)})...)
 }
 
-// emitText adds the single delta of a text, and the event that ends the text. more are further members of the end event. For a text,
-// they are also in the delta.
+// emitText adds one delta with the whole text, and the event that ends the text. more holds further members of the end
+// event. For output text, the delta also has these members.
 func (w *splitter) emitText(at []member, kind, name, value string, more ...member) {
 	if value != "" {
 		ev := llm.Event{Content: true}

@@ -7,9 +7,9 @@ import (
 	"fairlead.dev/internal/wire/messagesstream"
 )
 
-// ReadStored reads the answer to an operation on a stored response: its events, or one document, which may also be a list of items
-// or the confirmation of a deletion. Unlike Read, it passes a failed or cancelled response on, because the operation itself has
-// succeeded.
+// ReadStored reads the response to an operation on a stored response. It is a stream of events, or one document: a
+// response, a list of items, or the confirmation of a deletion. Unlike Read, ReadStored forwards a failed or cancelled
+// response, because the operation itself has succeeded.
 func ReadStored(r io.Reader, o Options) llm.Stream {
 	return &responseStream{Source: messagesstream.NewSource(o.Reading), o: o, from: r, stored: true}
 }

@@ -72,7 +72,7 @@ func Preview(s string, limit int) string {
 // Shorten truncates a value from a client or provider for an entry or an error.
 func Shorten(s string) string { return shortenTo(s, 80) }
 
-// ShortenName truncates a model name at a length that no known name has.
+// ShortenName truncates a model name. The maximum is longer than any known name.
 func ShortenName(s string) string { return shortenTo(s, 256) }
 
 func shortenTo(s string, limit int) string {

@@ -12,7 +12,7 @@ import (
 const DefaultMaxLine = 16 << 20
 
 const (
-	firstBuffer = 1 << 10  // most events are shorter
+	firstBuffer = 1 << 10  // initial size of the buffer; most events are shorter
 	keepBuffer  = 64 << 10 // a larger buffer is released after its event
 	resetBuffer = 4 << 10  // a larger buffer is not kept by Reset
 )
@@ -209,7 +209,7 @@ func (r *Reader) line() ([]byte, error) {
 			continue
 		}
 		if errors.Is(err, io.EOF) && r.pos < len(r.buf) {
-			r.started = true // a stream shorter than the mark
+			r.started = true // the stream is shorter than a byte order mark
 			line := r.buf[r.pos:]
 			r.pos, r.scan = len(r.buf), len(r.buf)
 			return line, nil

@@ -7,9 +7,10 @@ import (
 	"strings"
 )
 
-// PartHeader returns the canonical header of a part of a form: its name, the name of its file and its media type. Parsers of forms differ
-// in how they read a header that is malformed or ambiguous; with the canonical header, a provider reads what the gateway has checked. It
-// returns a rejection for a header that does not name the part once and plainly, and for an encoded part.
+// PartHeader returns the canonical header of a part of a form: its name, the name of its file and its media type.
+// Parsers read malformed or ambiguous headers differently. The canonical header ensures that the provider reads the
+// same values as the gateway. PartHeader returns an error if the header does not have exactly one simple name, or if
+// the part is encoded.
 func PartHeader(h textproto.MIMEHeader) (textproto.MIMEHeader, error) {
 	sent := h["Content-Disposition"]
 	if len(sent) != 1 {

@@ -11,7 +11,7 @@ import (
 
 // Limits of a request, the same for every format. Package rawjson has the limits of a JSON document.
 const (
-	MaxElements = rawjson.MaxElements // total of all lists
+	MaxElements = rawjson.MaxElements // total number of elements of all lists
 	MaxMessages = 50_000              // messages or input items
 	PollBytes   = rawjson.PollBytes   // bytes read between two checks of the context
 )
@@ -42,7 +42,7 @@ func CheckMessages(n int) *rawjson.LimitError {
 	return nil
 }
 
-// LimitMessage returns the client's message for an exceeded limit.
+// LimitMessage returns the message to the client for an exceeded limit.
 func LimitMessage(e *rawjson.LimitError) string {
 	return fmt.Sprintf("The request has more than %d %s. Send fewer.", e.Max, e.What)
 }

@@ -16,7 +16,7 @@ import (
 	"fairlead.dev/internal/wire/show"
 )
 
-// maxKey is the maximum length of a key that an error repeats.
+// maxKey is the maximum length of a key in an error message.
 const maxKey = 512
 
 // Object parses the body and returns its top-level members in order. The error is an *llm.Error of kind InvalidJSON or
@@ -28,19 +28,20 @@ func Object(ctx context.Context, body []byte) ([]llm.Field, error) {
 // Prefix is the state of Object after an element of a list. It does not refer to the body.
 type Prefix struct {
 	scanner rawjson.Checkpoint
-	Fields  []llm.Field // before the list
+	Fields  []llm.Field // members before the list
 	List    llm.Field   // the end of the list is not known
 	Next    int         // index of the next element
 }
 
-// End returns the position of the prefix in the body.
+// End returns the position in the body at which the prefix ends.
 func (p *Prefix) End() int { return p.scanner.Pos }
 
-// Bytes returns the size of the prefix.
+// Bytes returns the approximate memory size of p.
 func (p *Prefix) Bytes() int { return 128 + p.scanner.Bytes() + 48*len(p.Fields) }
 
-// ObjectAfter is like Object for a body that was read before up to a prefix; nil reads the body from its beginning. It calls mark
-// after every element of the list with this name that is at least turncache.MinPrefix bytes from the beginning.
+// ObjectAfter is like Object, but continues after the prefix from; nil reads the body from its beginning. It calls mark
+// after every element of the named list that ends at least turncache.MinPrefix bytes after the beginning of the body,
+// and stores the state in the prefix that mark returns.
 func ObjectAfter(ctx context.Context, body []byte, from *Prefix, list string, mark func() *Prefix) ([]llm.Field, error) {
 	s := rawjson.NewStrict(ctx, body)
 	defer s.Release()

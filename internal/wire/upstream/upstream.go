@@ -14,13 +14,13 @@ import (
 // firstRead is the size of the buffer for a response of unknown length.
 const firstRead = 4 << 10
 
-// ReadAll reads a response of at most limit bytes into buf, or into a larger buffer if the capacity of buf is too small. buf must be empty.
-// hint is the Content-Length, if known. The buffer doubles up to the limit, so that all buffers together take at most about twice the
-// limit.
+// ReadAll reads a response of at most limit bytes into buf, or into a larger buffer if the capacity of buf is too
+// small. buf must be empty. hint is the Content-Length, if known. The buffer doubles up to the limit, so all buffers
+// together use at most about twice the limit.
 func ReadAll(r io.Reader, buf []byte, limit, hint int64) ([]byte, error) {
 	size := int64(firstRead)
 	if hint > 0 && hint <= limit {
-		size = hint + 1 // capacity to detect the end without growing
+		size = hint + 1 // one more byte, to detect the end without growing the buffer
 	}
 	if int64(cap(buf)) < size {
 		buf = make([]byte, 0, size)

@@ -38,7 +38,7 @@ func TestReadAllReportsALargeResponse(t *testing.T) {
 	}
 }
 
-// A response without an end must not take much more memory than its limit allows.
+// An endless response must not use much more memory than its limit allows.
 func TestReadAllAllocatesAtMostTwiceTheLimit(t *testing.T) {
 	const limit = 8 << 20
 	result := testing.Benchmark(func(b *testing.B) {

@@ -16,7 +16,7 @@ type Field[T any] struct {
 // Object declares the members of an object.
 type Object[T any] struct {
 	fields map[string]Field[T]
-	names  []string // names whose other spellings are rejected
+	names  []string // names of the fields with a Read function
 }
 
 // NewObject declares an object with the given fields.
@@ -31,7 +31,7 @@ func NewObject[T any](fields ...Field[T]) *Object[T] {
 	return o
 }
 
-// Names returns the names whose other spellings are rejected.
+// Names returns the names of the fields with a Read function. Keys that differ from a name only in case are rejected.
 func (o *Object[T]) Names() []string { return o.names }
 
 // Read reads the next object. Unknown members are skipped, because the provider may support them.

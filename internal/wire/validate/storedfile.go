@@ -17,7 +17,7 @@ func fileIDs(name string, v rawjson.Value, yield func(rawjson.Value) bool) bool 
 	}
 	more := true
 	v.ForEach(func(key, value rawjson.Value) bool {
-		inner := name // of an element
+		inner := name // an element of a list has the name of the list
 		if v.IsObject() {
 			inner = key.String()
 		}

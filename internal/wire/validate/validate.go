@@ -116,7 +116,7 @@ func (r *Reader) IsKindOrNull(param string, v rawjson.Value, want string, allowe
 	return r.IsKind(param, v, want, allowed...)
 }
 
-// ReadText reads a string. It returns false when there is none.
+// ReadText reads a string. It returns false if the next value is null or not a string.
 func (r *Reader) ReadText(param string) (string, bool) {
 	if !r.Is('"', param, "a string") {
 		return "", false
@@ -167,7 +167,8 @@ func (r *Reader) ReadBool(param string) bool {
 	return value != nil && *value
 }
 
-// ReadOptionalBool reads a boolean. It returns nil for null, and for any other value, which is recorded as a problem.
+// ReadOptionalBool reads a boolean. It returns nil for null. It also returns nil for any other value, and records a
+// problem.
 func (r *Reader) ReadOptionalBool(param string) *bool {
 	switch kind := r.Kind(); kind {
 	case 't', 'f':
@@ -182,7 +183,7 @@ func (r *Reader) ReadOptionalBool(param string) *bool {
 	return nil
 }
 
-// ReadInt reads an integer from low to high. It returns false when there is none.
+// ReadInt reads an integer from low to high. It returns false if the next value is null or not such an integer.
 func (r *Reader) ReadInt(param string, low, high int64) (int64, bool) {
 	if !r.Is('0', param, "a whole number") {
 		return 0, false
@@ -196,7 +197,7 @@ func (r *Reader) ReadInt(param string, low, high int64) (int64, bool) {
 	return n, r.Err == nil
 }
 
-// ReadOneOf reads a string that must be one of allowed. It returns "" when there is none.
+// ReadOneOf reads a string that must be one of allowed. It returns "" if the next value is null or not allowed.
 func (r *Reader) ReadOneOf(param string, allowed ...string) string {
 	s, ok := r.ReadText(param)
 	if ok && !slices.Contains(allowed, s) {
