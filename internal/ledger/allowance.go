@@ -12,11 +12,11 @@ import (
 )
 
 const (
-	// shareOf is the number of parts of a replica's share of the remaining budget. While Redis is unavailable, the replica takes
-	// one part at a time. Spending of other replicas is visible only after the next database read, and small parts ensure that the
-	// budget is not used up before that.
+	// shareOf is the number of parts into which a replica divides its share of the remaining budget. While Redis is unavailable, the
+	// replica takes one part at a time. A replica learns about the spending of other replicas only with the next database read.
+	// Small parts ensure that the budget is not used up before that read.
 	shareOf = 4
-	// askEvery is the interval between database reads. It is long enough for log entries to be delivered.
+	// askEvery is the interval between database reads. It is long enough for the log entries of all replicas to reach the database.
 	askEvery = 2 * time.Second
 )
 
@@ -38,7 +38,7 @@ func (s *Shared) holdLocally(ctx context.Context, budgets []Budget, amount money
 			known := t.known
 			s.mu.Unlock()
 			if known {
-				continue // the state is refreshed in the background, so that no request waits for the database
+				continue // a known state is refreshed in the background, so the request need not wait for the database
 			}
 			if err := s.refillAllowance(ctx, t, state); err != nil {
 				return nil, err
@@ -80,9 +80,9 @@ func (s *Shared) holdLocally(ctx context.Context, budgets []Budget, amount money
 	return NewHold(amount, func(cost money.Amount) { s.end(states, versions, amount, cost) }), nil
 }
 
-// refillAllowance sets the local allowance to a share of the remaining budget according to the database. It does so
-// only after Redis has been unavailable long enough for all replicas to deliver their earlier entries. It is called
-// repeatedly during an outage. It returns an error when the spending is unknown.
+// refillAllowance sets the local allowance to a share of the remaining budget according to the database. Callers call it repeatedly,
+// but not before Redis has been unavailable long enough for all replicas to deliver their earlier entries. It returns an error when
+// the spending is unknown.
 func (s *Shared) refillAllowance(ctx context.Context, t *budgetState, state cluster.State) error {
 	s.mu.Lock()
 	asked := t.refresh.outage == state.Outage && time.Since(t.refresh.asked) < s.askEvery
@@ -107,7 +107,7 @@ func (s *Shared) refillAllowance(ctx context.Context, t *budgetState, state clus
 		}
 		return err
 	}
-	switch { // charges of other replicas may not be delivered yet, so the sum never falls
+	switch { // never reduce the sum: charges of other replicas may not be in the database yet
 	case !got.start.Equal(t.start): // another window has begun
 	case !t.known:
 		t.unsentCost = 0
@@ -127,7 +127,8 @@ func (s *Shared) refillAllowance(ctx context.Context, t *budgetState, state clus
 	return nil
 }
 
-// onlyWeLackRedis reports whether other replicas can reach Redis, so that they spend the remaining budget.
+// onlyWeLackRedis reports whether other replicas can reach Redis while this replica cannot. The other replicas then spend the
+// remaining budget, so this replica must not take a share.
 func (s *Shared) onlyWeLackRedis(ctx context.Context) (bool, error) {
 	if s.o.OthersReachRedis == nil {
 		return false, nil

@@ -41,7 +41,7 @@ type budgetState struct {
 
 // budgetWindow is the current window of a budget.
 type budgetWindow struct {
-	budget     Budget // as last seen
+	budget     Budget // settings of the budget as last passed
 	zone       *time.Location
 	start, end time.Time
 	rolls      int64 // number of windows that have ended
@@ -65,7 +65,7 @@ type ownAmounts struct {
 type redisState struct {
 	baseID           string // base that charged is relative to; empty before the first load
 	generation       int64
-	epoch            string // Redis epoch that has all amounts of this replica
+	epoch            string // epoch of the Redis data that includes all amounts of this replica
 	outcomeUnknown   bool   // whether the outcome of the last call is unknown
 	allowanceReduced bool   // whether localAllowance is smaller than the one stored in Redis
 	mayDoubleCount   bool   // whether charged may include amounts that the base includes
@@ -81,7 +81,7 @@ func spanOf(b *Budget) string { return string(b.Period) + " " + b.Zone }
 
 func (w *budgetWindow) over(now time.Time) bool { return !w.end.IsZero() && !now.Before(w.end) }
 
-// roll begins the next window. Nothing has been spent in it, and open holds belong to the previous one.
+// roll begins the next window. Nothing has been spent in the next window, and open holds belong to the previous window.
 func (t *budgetState) roll(now time.Time) {
 	t.start, t.end = Window(t.budget.Period, t.zone, now)
 	t.rolls++

@@ -120,8 +120,8 @@ func (s *Shared) openWindow(ctx context.Context, t *budgetState, replaces string
 	return s.client.Do(ctx, func(ctx context.Context, c redis.Scripter) error { return openScript.Run(ctx, c, keys, args...).Err() })
 }
 
-// writeState replaces the sums of this replica in Redis, relative to the given base. If the base is not the one that charged is
-// relative to, charged becomes the charges that the new base may lack.
+// writeState replaces the sums of this replica in Redis, relative to the given base. If charged is relative to another base,
+// writeState sets charged to the charges that the given base may not include.
 func (s *Shared) writeState(ctx context.Context, t *budgetState, baseID string) error {
 	t.calls.Lock()
 	defer t.calls.Unlock()
@@ -158,7 +158,7 @@ func (s *Shared) writeState(ctx context.Context, t *budgetState, baseID string) 
 		return err
 	}
 	t.charged = charged.Add(t.unsentCost)      // settlements during the call are sent next
-	used := max(allowance-t.localAllowance, 0) // spent during the call, sent next
+	used := max(allowance-t.localAllowance, 0) // allowance spent during the call; the next call sends it
 	t.baseID, t.mayDoubleCount, t.outcomeUnknown, t.localAllowance = baseID, mayDouble, used > 0, max(amountOf(reply, 4)-used, 0)
 	t.allowanceReduced = t.localAllowance < allowance
 	t.setTotals(totalsOf(reply, 1))

@@ -63,7 +63,7 @@ func (s *Shared) recordObserved(id, baseID string, seen observation) {
 	t := s.budgets[id]
 	if t == nil {
 		if len(s.observed) >= s.o.MaxIdle {
-			clear(s.observed) // the sums can be read from the database
+			clear(s.observed) // limits the memory; the sums can be read from the database
 		}
 		s.observed[id] = seen
 		return

@@ -10,8 +10,8 @@ import (
 )
 
 // budgetError returns the error for an amount that exceeds a budget: a *reservedError if the amount would fit without the
-// reservations of other requests, otherwise a BudgetExceeded error. It names the budget, its amount, when it resets, and what
-// the client can do.
+// reservations of other requests, otherwise a BudgetExceeded error. The error message names the budget, its amount, when it resets,
+// and how the client can proceed.
 func budgetError(b *Budget, s Status, amount money.Amount, zone *time.Location) error {
 	owner, place, advice := describe(b)
 	period := map[Period]string{Daily: "daily ", Weekly: "weekly ", Monthly: "monthly "}[b.Period]

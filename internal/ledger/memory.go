@@ -19,8 +19,8 @@ type Options struct {
 	Now   func() time.Time
 	// OnWarn is called once per window when a budget passes its warning level. No lock is held during the call.
 	OnWarn func(b Budget, s Status)
-	// OthersReachRedis reports whether another replica reaches Redis while this one does not, so that both do not spend
-	// the same money. Only Shared calls it. If it is nil, no other replica is assumed to reach Redis.
+	// OthersReachRedis reports whether another replica reaches Redis while this replica does not. Without this check, the two
+	// replicas could spend the same money. Only Shared calls it. If it is nil, no other replica is assumed to reach Redis.
 	OthersReachRedis func(ctx context.Context) (bool, error)
 	// LoadTimeout limits one call of Spent; default 2 s.
 	LoadTimeout time.Duration
@@ -183,8 +183,8 @@ func (m *Memory) Status(b Budget) Status {
 	return w.status(b.Amount)
 }
 
-// window returns the budget's current window. It begins a new window when the old one has ended or the budget was
-// edited, and then removes budgets that were unused for an hour once there are MaxIdle. Their sums can be loaded again.
+// window returns the budget's current window. It begins a new window when the old window has ended or the budget was edited. If the
+// ledger then has MaxIdle budgets, window also removes budgets that were unused for an hour. Their sums can be loaded again.
 func (m *Memory) window(b *Budget, now time.Time) (*window, error) {
 	w := m.current(b, now)
 	if w == nil {

@@ -107,7 +107,7 @@ func TestReservedMoneyGoesToFirstWaiter(t *testing.T) {
 		running := mustHold(t, m, 90*cent, b)
 		var order []int
 		var all sync.WaitGroup
-		for i, amount := range []money.Amount{money.Dollar, 5 * cent, 96 * cent} { // no two neighbours fit together
+		for i, amount := range []money.Amount{money.Dollar, 5 * cent, 96 * cent} { // no two consecutive amounts fit into the budget
 			all.Go(func() {
 				h, err := m.Hold(t.Context(), []Budget{b}, amount)
 				if err != nil {
@@ -213,7 +213,7 @@ func TestReservedMoneyOfAnotherReplicaIsWaitedFor(t *testing.T) {
 		}
 		running.Settle(cent)
 		d.ledgers[0].flush(t.Context())
-		d.beat(t) // the other replica's share comes back
+		d.beat(t) // the other replica returns its allowance
 		if err := <-admitted; err != nil {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -2,5 +2,5 @@
 
 package ledger
 
-// The full count takes too long with the race detector.
+// smallestCharges is lower with the race detector, because the full number of charges takes too long.
 const smallestCharges = 100_000

@@ -52,14 +52,13 @@ local function sums(key, all, members, me, lease)
 end
 `
 
-// holdScript reserves an amount on all budgets or on none. When allowances of other replicas prevent it, the script
-// marks all affected budgets as wanted, so that the other replicas return their allowances with one heartbeat. KEYS:
-// the set of replicas, the set of active budgets, then the budgets. ARGV: replica, lease, amount, and for each budget
-// id, span, start, generation, base_id, limit (below 0 for none). The reply of a hold has three values for each budget:
-// spent, held, and whether spent may include charges twice. A rejection replies with a status and the budget's
-// position, spent and held. The status is `exceeded` when the amount spent leaves too little, `reserved` when holds of
-// other requests do, and `kept` when allowances of other replicas do. A `kept` reply also has the positions of all
-// affected budgets.
+// holdScript reserves an amount on all budgets or on none. When allowances of other replicas prevent the hold, the script marks all
+// affected budgets as wanted, so that the other replicas return their allowances with one heartbeat. KEYS: the set of replicas, the
+// set of active budgets, then the budgets. ARGV: replica, lease, amount, and for each budget id, span, start, generation, base_id,
+// limit (below 0 for none). The reply of a hold has three values for each budget: spent, held, and whether spent may include charges
+// twice. A rejection replies with a status and the budget's position, spent and held. The status names the reason for which too
+// little is left: `exceeded` for the amount spent, `reserved` for holds of other requests, and `kept` for allowances of other
+// replicas. A `kept` reply also has the positions of all affected budgets.
 var holdScript = redis.NewScript(scriptHead + `
 local me, lease, amount = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 local reply, exceeded, reserved, kept_reply = {'held'}, nil, nil, nil

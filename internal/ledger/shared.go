@@ -106,8 +106,8 @@ func (s *Shared) reserve(ctx context.Context, budgets []Budget, amount money.Amo
 	return nil, err
 }
 
-// awaitReturn waits briefly at the start of an outage and reports whether Redis is available again. A slow machine can
-// look like a short outage.
+// awaitReturn waits briefly at the start of an outage and reports whether Redis is available again. On a slow machine, a late reply
+// can look like an outage.
 func (s *Shared) awaitReturn(ctx context.Context) bool {
 	for {
 		state := s.client.State()
@@ -249,7 +249,7 @@ type stateVersion struct {
 	generation int64 // generation in which the amount was taken from the local allowance; -1 if it was not
 }
 
-// end settles a hold locally; Run sends it to Redis.
+// end settles a hold in this replica's state. Run sends the settlement to Redis later.
 func (s *Shared) end(states []*budgetState, versions []stateVersion, amount, cost money.Amount) {
 	type warning struct {
 		budget Budget
@@ -268,7 +268,7 @@ func (s *Shared) end(states []*budgetState, versions []stateVersion, amount, cos
 		if t.settle(amount, cost, at) {
 			warnings = append(warnings, warning{t.budget, t.status(t.budget.Amount)})
 		}
-		if t.generation == versions[i].generation { // not sent to Redis since, so the rest can be held again
+		if t.generation == versions[i].generation { // same generation, so the rest of the hold returns to the allowance
 			t.localAllowance = max(t.localAllowance.Add(amount.Sub(cost)), 0)
 		}
 	}
@@ -327,8 +327,8 @@ func (s *Shared) states(budgets []Budget) ([]*budgetState, error) {
 	return found, nil
 }
 
-// state returns the state of a budget in its current window. When it adds one, it removes budgets that were unused for an hour
-// if the ledger has at least MaxIdle.
+// state returns the state of a budget in its current window. When it adds a state and the ledger has at least MaxIdle budgets, it
+// removes budgets that were unused for an hour.
 func (s *Shared) state(b *Budget, now time.Time) (*budgetState, error) {
 	zone, err := s.zones.load(b.Zone)
 	if err != nil {

@@ -48,7 +48,7 @@ func TestSharedLedgerAgainstModel(t *testing.T) {
 // cut is a connection hook that can drop a command before it is sent, or drop its reply.
 type cut struct {
 	down, deaf atomic.Bool
-	before     func(redis.Cmder) // called before each command is sent; set while no call is under way
+	before     func(redis.Cmder) // called before each command is sent; set only while no call is running
 }
 
 var errCut = errors.New("cut off")
@@ -96,7 +96,7 @@ type sharedModel struct {
 	nodes     []*node
 	budgets   []Budget
 	charges   []*nodeCharge
-	exact     bool // Redis has lost no update
+	exact     bool // whether Redis has every update
 }
 
 // node is one replica. Its number and its disk survive a crash.

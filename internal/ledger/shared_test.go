@@ -162,7 +162,7 @@ func TestThousandConcurrentHoldsOnThreeReplicas(t *testing.T) {
 	}
 	cancel()
 	running.Wait()
-	// Replicas that have ended no longer read from Redis, so check the sums with a new replica.
+	// Replicas that have ended do not read from Redis, so check the sums with a new replica.
 	d.join(t)
 	d.beat(t)
 	if s, w := d.ledgers[3].Status(b), d.ledgers[3].Status(ws); s.Spent != 10*cent || s.Held != 0 || w.Spent != 13*cent || w.Held != 0 {
@@ -270,7 +270,7 @@ func TestUpdateWithLostReplyCountsOnce(t *testing.T) {
 	b := total(money.Dollar)
 	h := d.hold(t, 0, b, 10*cent)
 	tab := d.ledgers[0].budgets[b.ID]
-	tab.outcomeUnknown = true // as if the answer had been lost
+	tab.outcomeUnknown = true // as if the reply had been lost
 	second := d.hold(t, 0, b, 10*cent)
 	h.Settle(7 * cent)
 	d.ledgers[0].flush(t.Context())
@@ -304,7 +304,7 @@ func TestLosingRedisNeverLowersSpending(t *testing.T) {
 	}
 	open.Release()
 	d.ledgers[1].flush(t.Context())
-	for i := range d.ledgers { // charges of the last moment may count twice for a while, never less than once
+	for i := range d.ledgers { // the most recent charges may count twice for a while, but always at least once
 		if s := d.ledgers[i].Status(b); s.Spent < 60*cent {
 			t.Errorf("replica %d knows of %s, spent were 0.60", i, s.Spent)
 		}
@@ -381,13 +381,13 @@ func TestAllowanceOfAnotherReplicaIsReturned(t *testing.T) {
 	for i := range 2 {
 		d.hold(t, i, b, 0).Release()
 	}
-	d.beat(t) // both have a local allowance now
+	d.beat(t) // both replicas have a local allowance now
 	if d.ledgers[0].budgets[b.ID].localAllowance == 0 || d.ledgers[1].budgets[b.ID].localAllowance == 0 {
 		t.Fatal("nothing is kept for a replica")
 	}
 	d.hold(t, 0, b, 70*cent)
 	d.ledgers[0].outageWait = time.Nanosecond
-	d.rejects(t, 0, llm.LedgerUnavailable, b, 30*cent) // a part is allocated to the other replica, which is notified that it is needed
+	d.rejects(t, 0, llm.LedgerUnavailable, b, 30*cent) // a part of the budget is allocated to the other replica, which is asked to return it
 	d.beat(t)
 	d.hold(t, 0, b, 30*cent)
 	d.rejects(t, 1, llm.RateLimited, b, 1)
@@ -463,9 +463,9 @@ func TestReplicaDisconnectedFromRedis(t *testing.T) {
 	}
 }
 
-// One replica cannot reach Redis for longer than its lease, but reaches the database. The other replica spends the
-// remaining budget in Redis, so the disconnected replica takes no share of it and stops spending its allowance after
-// its lease.
+// One replica cannot reach Redis for longer than its lease, but reaches the database. The other replica spends the remaining budget
+// in Redis. The disconnected replica must therefore take no share of the remaining budget, and must stop spending its allowance
+// after its lease.
 func TestReplicaDisconnectedBeyondItsLease(t *testing.T) {
 	t.Parallel()
 	d := newDeployment(t, 2)
@@ -549,7 +549,7 @@ func TestSumThatMayCountTwiceNeverEndsABudget(t *testing.T) {
 	d.hold(t, 0, b, 0).Release() // this replica will be the first to call Redis
 	d.hold(t, 2, b, 60*cent).Settle(60 * cent)
 	d.ledgers[2].flush(t.Context())
-	d.charged[b.ID] = 60 * cent // replica 2 does not know yet that its charge is in the database
+	d.charged[b.ID] = 60 * cent // replica 2 has not recorded yet that its charge is in the database
 	d.server.Kill()
 	d.server.Start(t)
 	d.beat(t)
@@ -613,7 +613,7 @@ func TestReplicasWithDifferentClocksShareWindow(t *testing.T) {
 	early, late := at(t, "2026-11-30T23:59:00Z"), at(t, "2026-12-01T00:01:00Z")
 	d.ledgers[0].o.Now, d.ledgers[1].o.Now = func() time.Time { return late }, func() time.Time { return early }
 	d.hold(t, 1, b, 30*cent).Release()
-	d.hold(t, 0, b, 60*cent) // the day has begun here
+	d.hold(t, 0, b, 60*cent) // the new day has begun at this replica
 	d.rejects(t, 1, llm.RateLimited, b, 50*cent)
 	if s := d.ledgers[1].Status(b); !s.Start.Equal(at(t, "2026-12-01T00:00:00Z")) {
 		t.Errorf("the replica that is behind is in the window from %s", s.Start)

@@ -9,7 +9,7 @@ import (
 // window holds the sums of one budget over one period. It is guarded by the ledger's lock.
 type window struct {
 	id         string // ID of the budget
-	budget     Budget // as last seen
+	budget     Budget // settings of the budget as last passed
 	zone       *time.Location
 	start, end time.Time
 	spent      money.Amount
@@ -48,7 +48,7 @@ func (w *window) sameSpans(b *Budget) bool {
 
 // settle replaces a hold with its cost. It appends the window to warned if the cost passes the warning level.
 func (w *window) settle(held, cost money.Amount, warned []*window) []*window {
-	w.held = max(w.held-held, 0) // saturated sums may be too small
+	w.held = max(w.held-held, 0) // the sum of holds is too small if it was capped at the largest amount
 	w.spent = w.spent.Add(cost)
 	if w.successor != nil {
 		return w.successor.settle(held, cost, warned)

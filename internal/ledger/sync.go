@@ -130,7 +130,7 @@ func (s *Shared) reconcile(ctx context.Context, t *budgetState, reply []any) (bo
 		t.setTotals(totalsOf(reply, 1))
 	}
 	recount := t.mayDoubleCount && s.client.Now().Sub(baseTime(baseID)) > recountAfter
-	renew := !t.allowanceRenewed.Equal(s.lastHeartbeat) // the local allowance, once per heartbeat and after it was reduced
+	renew := !t.allowanceRenewed.Equal(s.lastHeartbeat) // renew the local allowance once per heartbeat and after it was reduced
 	t.allowanceRenewed = s.lastHeartbeat
 	again := renew || t.allowanceReduced
 	s.mu.Unlock()
@@ -139,7 +139,7 @@ func (s *Shared) reconcile(ctx context.Context, t *budgetState, reply []any) (bo
 		return false, s.writeState(ctx, t, baseID)
 	case recount:
 		s.mu.Lock()
-		t.mayDoubleCount = false // the first replica loads the new base
+		t.mayDoubleCount = false // do not recount again; openWindow keeps the base if another replica has replaced it first
 		s.mu.Unlock()
 		err := s.openWindow(ctx, t, baseID)
 		if err != nil {

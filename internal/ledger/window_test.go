@@ -53,9 +53,9 @@ func TestTotalHasNoBounds(t *testing.T) {
 	}
 }
 
-// The test covers the days around every clock change from 2024 to 2032 in every zone, and the first days of years
-// without a change. Windows follow each other without gap or overlap, there is exactly one per local date, and each
-// begins at local midnight or, if midnight does not exist, at the first moment after it.
+// The test covers the days around every clock change from 2024 to 2032 in every zone, and the first days of years without a change.
+// Windows follow each other without gap or overlap, and each local date has exactly one window. Each window begins at local
+// midnight, or at the first moment after midnight if midnight does not exist.
 func TestDaysInEveryZone(t *testing.T) {
 	t.Parallel()
 	last := at(t, "2033-01-01T00:00:00Z")

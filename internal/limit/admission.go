@@ -12,7 +12,7 @@ import (
 
 const (
 	slotsPerCPU = 2
-	// minQueuePerCPU is the queue length that is always allowed. A few clients with constantly one request in flight are not an
+	// minQueuePerCPU is the queue length that is always allowed. A few clients that always have one request in flight are not an
 	// overload.
 	minQueuePerCPU = 64
 	// minCongestion is how long the queue must have been non-empty before requests are rejected. Shorter bursts clear faster if
@@ -57,8 +57,9 @@ func (q *AdmissionQueue) Configure(maxWait time.Duration) {
 	q.maxWait.Store(int64(maxWait))
 }
 
-// Acquire waits for a CPU slot for a request of key. It returns ErrOverloaded if the queue is full, and the error of ctx if ctx
-// is cancelled first. After success the caller must call Release, and until then must block on nothing except the CPU.
+// Acquire waits for a CPU slot for a request of key. It returns ErrOverloaded if the queue is full, and the error of ctx if ctx is
+// cancelled first. After success the caller must call Release. Until then the caller must only use the CPU, and must not wait for
+// I/O or for other requests.
 func (q *AdmissionQueue) Acquire(ctx context.Context, key string) error {
 	q.mu.Lock()
 	if q.running < q.slots || q.maxWait.Load() <= 0 {
@@ -126,8 +127,9 @@ func (q *AdmissionQueue) Overloaded() bool {
 	return last != nil && time.Since(*last) < overloadMemory
 }
 
-// full reports whether the queue has no capacity for another request of key. That is the case if as many requests are waiting as
-// can be admitted within the configured wait and key has its share of them.
+// full reports whether a new request of key must be rejected. During a short burst, no request is rejected. After that, two
+// conditions must hold: the queue contains as many requests as can be admitted within the configured wait, and key has at least its
+// share of the queue.
 func (q *AdmissionQueue) full(key string, now time.Time) bool {
 	if window := now.Sub(q.windowFrom); window >= rateWindow {
 		q.rate = max(float64(q.admitted)/window.Seconds(), rateDecay*q.rate)

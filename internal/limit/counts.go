@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// buckets is the number of one-second buckets that a window of a minute overlaps: sixty whole ones and the one in which it
-// begins.
+// buckets is the number of one-second buckets that a window of a minute overlaps: sixty whole buckets, and the bucket in which the
+// window begins.
 const buckets = int64(Window/time.Second) + 1
 
 // counts is the usage of one ID.
@@ -24,7 +24,7 @@ type ring struct {
 	slots []int64
 }
 
-// advance moves to the second to and removes counts that have left the window.
+// advance moves the counts forward to the second to. It removes the counts that have left the window.
 func (c *counts) advance(to int64) {
 	if to <= c.at {
 		return
@@ -68,7 +68,7 @@ func (r *ring) add(at, n int64) {
 	r.sum += n
 }
 
-// takeBack subtracts n from the count of the second taken, unless that second has left the window.
+// takeBack subtracts n, which was added in the second taken, unless that second has left the window.
 func (r *ring) takeBack(at, taken, n int64) {
 	if r.slots == nil || at-taken >= buckets {
 		return

@@ -46,7 +46,7 @@ const Window = time.Minute
 type Grant interface {
 	// Settle replaces the estimated number of tokens by the actual one. It is called at most once.
 	Settle(tokens int64)
-	// Release ends the request, so that it no longer counts as concurrent. It is called exactly once.
+	// Release ends the request, which then does not count as concurrent. It is called exactly once.
 	Release()
 }
 
@@ -72,7 +72,7 @@ func (s *Slot) Settle(tokens int64) {
 	s.grant.Settle(tokens)
 }
 
-// Release ends the request, so that it no longer counts as concurrent. Only the first call has an effect.
+// Release ends the request, which then does not count as concurrent. Only the first call has an effect.
 func (s *Slot) Release() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -92,8 +92,8 @@ type grant struct {
 	tokens int64
 }
 
-// Settle subtracts an excess estimate from the second in which it was counted, and adds a shortfall to the current second. This
-// way the tokens of a long stream count even if its start has left the window.
+// Settle subtracts an excess estimate from the second in which the estimate was counted. It adds a shortfall to the current second,
+// so that the tokens of a long stream count even if its start has left the window.
 func (g *grant) Settle(tokens int64) {
 	g.shard.mu.Lock()
 	defer g.shard.mu.Unlock()
@@ -105,14 +105,14 @@ func (g *grant) Settle(tokens int64) {
 	g.counts.tokens.takeBack(g.counts.at, g.taken, g.tokens-tokens)
 }
 
-// Release ends the request, so that it no longer counts as concurrent.
+// Release ends the request, which then does not count as concurrent.
 func (g *grant) Release() {
 	g.shard.mu.Lock()
 	defer g.shard.mu.Unlock()
 	g.counts.running--
 }
 
-// clock measures the time since its first reading. A clock that steps back adds nothing.
+// clock measures the time since its first reading. When the underlying clock steps back, the measured time stays the same.
 type clock struct {
 	now     func() time.Time
 	last    time.Time

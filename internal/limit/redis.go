@@ -14,7 +14,7 @@ import (
 	"fairlead.dev/internal/cluster"
 )
 
-// returnTime is how long after the start of an outage a request that exceeds this replica's share waits for Redis, because the
+// returnTime limits how long a request that exceeds this replica's share waits for Redis, counted from the start of the outage. The
 // outage may only be a short delay on this machine.
 const returnTime = 250 * time.Millisecond
 

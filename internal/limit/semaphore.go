@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	// fairShare is how many slots an ID may hold per free slot. A single busy ID gets at most three quarters of the slots, two
-	// get three sevenths each, and so on, so that a slot is always free for another ID.
+	// fairShare is the maximum number of slots that an ID may hold for each free slot. A single busy ID gets at most three quarters
+	// of the slots, two busy IDs get three sevenths each, and so on. A slot is therefore always free for another ID.
 	fairShare = 3
 	// aloneFor is how long an ID must have been the only one before it can get all slots.
 	aloneFor = time.Minute

@@ -2,8 +2,8 @@ package limit
 
 import "time"
 
-// unknownUse is the fraction of a limit that other replicas are assumed to have used in the minute before Redis became
-// unavailable, for an ID that was not in use here. In total, replicas then admit at most a tenth more than the limit.
+// unknownUse applies to an ID that was not in use at this replica. It is the fraction of a limit that other replicas are assumed to
+// have used in the minute before Redis became unavailable. In total, replicas then admit at most a tenth more than the limit.
 const unknownUse = 0.9
 
 // share admits a request within this replica's share of the limit. The counts of all replicas at the last contact with Redis are

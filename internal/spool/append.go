@@ -9,7 +9,7 @@ import (
 
 const (
 	keepBuffer = 1 << 20 // maximum capacity of a buffer that returns to the pool
-	keepBatch  = 4 << 20 // like keepBuffer, for the two batches, which hold the entries of many requests
+	keepBatch  = 4 << 20 // like keepBuffer, for the two batches; a batch has the entries of many requests
 	mostSpare  = 256     // number of begin records whose memory is reused; each is about a kilobyte
 )
 
@@ -17,7 +17,7 @@ const (
 type begun struct {
 	segment *segment // segment of the latest begin record; nil until the record is written
 	record  []byte
-	ending  bool // the end record is in a batch
+	ending  bool // whether the end record is in a batch
 }
 
 // inFlight holds the requests that have begun and not ended. The lock of the spool guards inFlight.
@@ -64,7 +64,7 @@ type batch struct {
 type op struct {
 	kind      kind
 	id        string
-	carry     bool   // a begin record that is written again so that an old segment can be removed
+	carry     bool   // whether it is a begin record that is written again, so that an old segment can be removed
 	workspace string // of an end record
 	size      int64  // of an end record
 }
@@ -194,7 +194,8 @@ type endRecord struct {
 	decision span              // position of the decision
 }
 
-// encodeWhole encodes an entry without its decision if the decision cannot be encoded, such as a score that is NaN.
+// encodeWhole encodes an entry. If the decision cannot be encoded, for example because a score is NaN, it encodes the entry without
+// the decision and adds a warning.
 func encodeWhole(b *bytes.Buffer, e *requestlog.Entry, salt uint32) (endRecord, error) {
 	text, decision, err := encodeEnd(b, e, salt)
 	if err == nil || e.Decision == nil {

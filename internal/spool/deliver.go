@@ -307,7 +307,7 @@ func (d *delivery) linger(ctx context.Context) error {
 }
 
 // want reports whether at least the given number of ended entries is not delivered. If not, delivery is woken when that number is
-// reached. Waking it for every entry would cost a request more than some of its own steps.
+// reached. Waking delivery for every entry would take more CPU time than some steps of a request.
 func (s *Spool) want(entries int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -344,7 +344,7 @@ func (s *Spool) advance(p *piece) {
 		s.space.add(workspace, -size)
 	}
 	if !p.next.before(s.disk.end()) {
-		s.backlog.entries = 0 // entries lost to damage are not waited for
+		s.backlog.entries = 0 // damaged entries are never delivered, so do not wait for them
 		clear(s.space.queued)
 	}
 	s.backlog.announce()

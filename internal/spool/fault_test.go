@@ -16,7 +16,7 @@ import (
 	"fairlead.dev/internal/requestlog"
 )
 
-// small limits the number of offsets to try.
+// small returns a short entry, so that the tests have few offsets to try.
 func small(id string) *requestlog.Entry {
 	return &requestlog.Entry{ID: id, Body: requestlog.Body{Request: []byte("?"), Response: []byte("!")}}
 }
@@ -53,7 +53,7 @@ func TestTornAtEveryByte(t *testing.T) {
 			}
 		}
 		tails := [][]byte{nil, make([]byte, 50), bytes.Repeat([]byte{0xff}, 9)}
-		for _, tail := range tails[:1+2*(cut%8/7)] { // test the other segments at every eighth byte
+		for _, tail := range tails[:1+2*(cut%8/7)] { // append zeros or 0xff bytes only at every eighth offset
 			torn := fs.only(name, append(bytes.Clone(data[:cut]), tail...))
 			next, err := Open("", Options{FS: torn})
 			must(t, err)

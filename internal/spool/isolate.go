@@ -22,7 +22,7 @@ const (
 // during an outage.
 func (d *delivery) isolate(ctx context.Context, entries []requestlog.Entry) []requestlog.Entry {
 	d.rounds++
-	begin := d.rounds * blindTries % len(entries) // start at another entry each time, so that a few bad ones do not block the others
+	begin := d.rounds * blindTries % len(entries) // start at another entry each time, so that a few bad entries do not block the others
 	var left []requestlog.Entry
 	for i := range entries {
 		one := []requestlog.Entry{entries[(begin+i)%len(entries)]}

@@ -14,7 +14,7 @@ import (
 // memFS is an in-memory directory that records which writes were synced, fails on demand and simulates power failures.
 type memFS struct {
 	mu    sync.Mutex
-	files map[string]*memFile // content as a reader sees it
+	files map[string]*memFile // contents, including writes that are not synced
 	named map[string]*memFile // names that survive a power cut
 	room  int64               // bytes until ENOSPC; negative for no limit
 

@@ -43,7 +43,7 @@ func (p *piece) count() int { return len(p.entries) + len(p.broken) }
 
 // room returns memory to read into.
 func (p *piece) room(size int64) []byte {
-	if p.shared = size > chunkSize || size < chunkSize/8; p.shared { // few records are longer than a chunk, and short ones need no chunk
+	if p.shared = size > chunkSize || size < chunkSize/8; p.shared { // few records are longer than a chunk, and a short record needs no chunk
 		return make([]byte, size)
 	}
 	if p.reading == nil {
@@ -120,9 +120,9 @@ func (s *Spool) read(p *piece, from position, limit int) error {
 	return nil
 }
 
-// readChunk adds the entries of the next chunk to the piece and returns the end of the last one. If the chunk begins with a record
-// that is longer than the chunk, it is read again with the length of that record. If it begins with damage, it is read again to the
-// end of the segment.
+// readChunk adds the entries of the next chunk to the piece and returns the end of the last entry. A chunk that begins with a record
+// longer than the chunk is read again with the length of that record. A chunk that begins with damage is read again up to the end of
+// the segment.
 func (s *Spool) readChunk(seg *segment, from, size int64, limit int, p *piece) (int64, error) {
 	want := int64(chunkSize)
 	for {

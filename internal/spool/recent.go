@@ -2,33 +2,33 @@ package spool
 
 import "fairlead.dev/internal/requestlog"
 
-// manyCandidates is the number of candidates from which an entry keeps them only on disk. Long lists would use most of the memory
-// of an entry, and most readers do not need them.
+// manyCandidates is the maximum number of candidates that an entry keeps in memory. Longer lists are read from disk: they would use
+// most of the memory of an entry, and most readers do not need them.
 const manyCandidates = 32
 
 // recentBytes limits the estimated memory of entries that are kept for delivery. Decoding them from disk would slow down delivery
 // when it is already behind.
 const recentBytes = 16 << 20
 
-// recent holds the latest ended entries, by id, without their bodies, so that delivery does not decode entries that this process
-// has just encoded. Entries that are not in it are read from the disk. The spool's lock guards it.
+// recent holds the latest ended entries by id, without their bodies, so that delivery does not decode entries that this process has
+// just encoded. Other entries are read from disk. The lock of the spool guards recent.
 type recent struct {
 	entries map[string]*ended
 	bytes   int
-	spare   []*ended // memory of delivered entries, for those to come; empty, and mostSpare at most
+	spare   []*ended // cleared memory of delivered entries, for reuse; at most mostSpare
 }
 
 // ended is an entry with the position of the decision in the JSON of its record.
 type ended struct {
 	requestlog.Entry
 	decision span
-	short    bool // without the candidates
+	short    bool // whether the candidates are omitted
 }
 
-// span is a part of a text.
+// span is a range of offsets in a text.
 type span struct{ from, to int }
 
-// add keeps an entry while there is space. An entry that ends a second time is read from the disk, which has both records.
+// add keeps an entry if there is space. An entry that ends a second time is removed and read from disk, which has both records.
 func (r *recent) add(e *requestlog.Entry, decision span) {
 	if r.entries[e.ID] != nil {
 		r.forget(e.ID)
@@ -48,12 +48,12 @@ func (r *recent) add(e *requestlog.Entry, decision span) {
 		short.Candidates = nil
 		light.Decision, light.short = &short, true
 	}
-	light.Time = e.Time.Round(0) // as it would come back from the disk: without the monotonic clock
+	light.Time = e.Time.Round(0) // removes the monotonic clock reading, which an entry from disk does not have either
 	r.entries[e.ID] = light
 	r.bytes += weight(&light.Entry)
 }
 
-// forget drops an entry. Readers have copied it under the lock, so that its memory is free for another one.
+// forget removes an entry. Readers copy entries under the lock, so the memory can be reused.
 func (r *recent) forget(id string) {
 	e := r.entries[id]
 	if e == nil {
@@ -67,7 +67,7 @@ func (r *recent) forget(id string) {
 	}
 }
 
-// weight estimates the memory of an entry without its bodies. The candidates of the decision take the most.
+// weight estimates the memory of an entry without its bodies. Most of the memory is used by the candidates of the decision.
 func weight(e *requestlog.Entry) int {
 	const entry, candidate = 3 << 10, 400
 	if e.Decision == nil || len(e.Decision.Candidates) > manyCandidates {
@@ -76,7 +76,7 @@ func weight(e *requestlog.Entry) int {
 	return entry + candidate*len(e.Decision.Candidates)
 }
 
-// decode returns the entry of an end record, from memory if it is still there.
+// decode returns the entry of an end record. It does not decode the record if recent has the entry.
 func (s *Spool) decode(r record, e *requestlog.Entry) error {
 	var decision span
 	var short bool

@@ -55,7 +55,7 @@ func TestEntriesFromMemoryAreAsOnDisk(t *testing.T) {
 	}
 }
 
-// manyConsidered is a decision with more candidates than memory keeps.
+// manyConsidered is a decision with more candidates than an entry keeps in memory.
 func manyConsidered() *route.Decision {
 	d := &route.Decision{Kind: route.Expected}
 	for i := range manyCandidates + 1 {

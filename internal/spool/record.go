@@ -15,10 +15,11 @@ import (
 	"fairlead.dev/internal/route"
 )
 
-// A record is: magic (4 bytes), length of the payload (4), checksum (4), kind (1), payload. A payload begins with the
-// length of the request's id (1) and the id. The rest of a begin is the JSON of an entry; the rest of an end is the
-// length of that JSON (4), the JSON, flags (1), the length of the request body (4), both bodies. A split request has the length
-// of its parts (4), the parts and the length of the whole request (4) between the two bodies. Numbers are little endian. The checksum is a CRC-32C of kind, length and payload, begun with the salt of the segment's name.
+// A record is: magic (4 bytes), length of the payload (4), checksum (4), kind (1), payload. A payload begins with the length of the
+// request's id (1) and the id. In a begin record, the JSON of an entry follows. In an end record, the following fields follow:
+// length of the JSON (4), JSON of the entry, flags (1), length of the request body (4), request body, response body. A split request
+// has three more fields between the two bodies: length of its parts (4), parts, length of the whole request (4). Numbers are little
+// endian. The checksum is a CRC-32C of kind, length and payload that starts with the salt in the segment's name.
 const (
 	headerSize = 13
 	maxPayload = 256 << 20
@@ -102,7 +103,7 @@ func parse(b []byte, salt uint32) (record, int, error) {
 	return record{kind: kind(b[12]), id: string(payload[1:end]), rest: payload[end:]}, size, nil
 }
 
-// resync returns the offset of the next record after damage at the beginning of b, or -1 if there is none.
+// resync returns the offset of the next record after damage at the beginning of b, or -1 if no record follows.
 func resync(b []byte, salt uint32) int {
 	for at := 1; at < len(b); at++ {
 		i := bytes.Index(b[at:], magic)
@@ -197,8 +198,8 @@ func writeSized(b *bytes.Buffer, part []byte) {
 // scratch pools the copies of entries without their decisions.
 var scratch = sync.Pool{New: func() any { return new(requestlog.Entry) }}
 
-// encodeEntry appends the JSON of an entry and returns where in it the decision is. The decision is encoded on its own,
-// as the last field, because delivery copies its bytes.
+// encodeEntry appends the JSON of an entry and returns the position of the decision in that JSON. The decision is encoded
+// separately, as the last field, because delivery copies its bytes.
 func encodeEntry(b *bytes.Buffer, e *requestlog.Entry) (span, error) {
 	start := b.Len()
 	rest := scratch.Get().(*requestlog.Entry)
@@ -244,7 +245,7 @@ func decodeEnd(rest []byte, e *requestlog.Entry) error {
 	return decodeBody(bodies, e)
 }
 
-// decodeBody reads what follows the entry itself.
+// decodeBody reads the flags and the bodies, which follow the JSON of the entry.
 func decodeBody(rest []byte, e *requestlog.Entry) error {
 	e.Body.Streamed, e.Body.Folded = rest[0]&streamedFlag != 0, rest[0]&foldedFlag != 0
 	request, response, ok := cutSized(rest[1:])
@@ -279,7 +280,7 @@ func cutSized(b []byte) (head, tail []byte, ok bool) {
 	return b[4 : 4+n : 4+n], b[4+n:], true
 }
 
-// interrupted returns the entry of a request whose process ended before the request did.
+// interrupted returns the entry of a request that was running when its process ended.
 func interrupted(begin []byte) (requestlog.Entry, error) {
 	var e requestlog.Entry
 	if err := json.Unmarshal(begin, &e); err != nil {

@@ -52,8 +52,8 @@ func (s *Spool) restore() error {
 	return nil
 }
 
-// savePosition may fail without harm: entries are then delivered again after a restart. The position has a checksum, because it is
-// overwritten in place and a torn one must not be used.
+// savePosition writes the position of delivery to its file. If it fails, entries are delivered again after a restart, which is safe.
+// The position has a checksum, because it is overwritten in place and an incomplete write must be detected.
 func (s *Spool) savePosition(p position) error {
 	if s.backlog.file == nil {
 		f, err := s.o.FS.OpenFile(positionName, os.O_CREATE)
@@ -70,7 +70,7 @@ func (s *Spool) savePosition(p position) error {
 	return err
 }
 
-// restoreSegment reads a segment and keeps track of the begins that have no end.
+// restoreSegment reads a segment and updates open, the begin records without an end record.
 func (s *Spool) restoreSegment(seg *segment, open map[string][]byte) error {
 	f, err := s.o.FS.OpenFile(seg.name, 0)
 	if err != nil {
@@ -103,9 +103,9 @@ func (s *Spool) restoreSegment(seg *segment, open map[string][]byte) error {
 	return nil
 }
 
-// walk calls f for each record in b, which begins at an offset of the segment, with the offset of the record's end, until f returns
-// false. It returns the end of the last record. If b is the last part of the segment, damage between records is logged and skipped,
-// and damage after the last record is ignored as an incomplete write. Otherwise the first damage ends the walk.
+// walk calls f for each record in b until f returns false, with the offset of the record's end in the segment. b begins at the given
+// offset of the segment. walk returns the end of the last record. If b is the last part of the segment, damage between records is
+// logged and skipped, and damage after the last record is ignored as an incomplete write. Otherwise walk stops at the first damage.
 func (s *Spool) walk(seg *segment, b []byte, offset int64, last bool, f func(r record, end int64) bool) int64 {
 	at := 0
 	for at < len(b) {

@@ -17,7 +17,7 @@ type segment struct {
 
 	// Guarded by the spool's lock.
 	size    int64 // bytes of whole, acknowledged records
-	written int64 // bytes handed to the file
+	written int64 // bytes written to the file, including records that are not acknowledged yet
 	synced  int64 // bytes that are known to be durable
 	open    int   // requests whose latest begin record is in this segment and that have not ended
 }
@@ -30,7 +30,7 @@ type disk struct {
 	segments []*segment // oldest first
 	active   *segment   // last segment, while it still grows
 	next     uint64     // number of the next segment
-	newNames bool       // the directory has names that are not synced
+	newNames bool       // whether the directory has names that are not synced
 	corrupt  int64      // number of bytes that could not be read
 }
 
@@ -86,7 +86,7 @@ func (s *Spool) create() (*segment, error) {
 	return seg, nil
 }
 
-// position is a place in the queue: everything before it is delivered.
+// position is an offset in a segment of the queue.
 type position struct {
 	segment uint64
 	offset  int64

@@ -8,8 +8,8 @@ type space struct {
 	queued  map[string]int64 // bytes of ended entries that are not delivered, by workspace; no zeros
 }
 
-// queueShare is how many times the free space a workspace may have queued: one workspace can use three quarters of the queue, and
-// each further workspace can use three quarters of the space that the others leave free.
+// queueShare limits the bytes that a workspace may have queued to a multiple of the free space. One workspace can use three quarters
+// of the queue, and each further workspace can use three quarters of the space that the others leave free.
 const queueShare = 3
 
 // fits reports whether the queue can take size more bytes and still has space for the end records of the given number of other requests.

@@ -1,10 +1,10 @@
-// Package spool is the durable local queue in front of the database. A request's begin record is on disk when Begin returns, and
-// its whole entry when End returns, even if the database is unavailable. Run delivers entries later, in order. After a crash it may
-// deliver entries again; the writer ignores entries that it already has. Requests that were running when a process died become
-// entries with the outcome interrupted.
+// Package spool is the durable local queue in front of the database. When Begin returns, the begin record of a request is on disk.
+// When End returns, its whole entry is on disk, even if the database is unavailable. Run delivers entries later, in order. After a
+// crash, Run may deliver entries again; the writer ignores entries that it already has. Requests that were running when a process
+// died become entries with the outcome interrupted.
 //
-// The queue is a directory of segments, files that only grow and are removed when everything in them is delivered.
-// One process uses a directory at a time; that is ensured elsewhere.
+// The queue is a directory of segments. A segment is a file that only grows and is removed when all its entries are delivered. The
+// caller must ensure that only one process uses a directory at a time.
 package spool
 
 import (
@@ -22,15 +22,15 @@ import (
 // Options configures a Spool. Zero values select the defaults given below.
 type Options struct {
 	Limit       int64         // maximum bytes on disk; default 256 MiB
-	Strict      bool          // sync before Begin and End return, so that a power cut loses nothing acknowledged
+	Strict      bool          // sync before Begin and End return, so that a power cut loses no acknowledged record
 	SegmentSize int64         // size at which a new segment begins; default 8 MiB, at most an eighth of Limit
 	SyncEvery   time.Duration // maximum time that written data stays unsynced; default 1 s
 	IdleAfter   time.Duration // age at which a delivered segment is ended and removed, so that its text does not stay on disk; default 1 min
 	Now         func() time.Time
 	Log         *slog.Logger
 	FS          FS // file system; nil for the operating system's
-	// Split returns the entry with a split request body, or the entry itself. It appends the parts of the body to the memory, which is
-	// used again after the entry was written. nil splits none.
+	// Split returns the entry with a split request body, or the entry itself. It appends the parts of the body to memory, which is
+	// reused after the entry was written. If Split is nil, no body is split.
 	Split func(e *requestlog.Entry, memory []byte) *requestlog.Entry
 }
 
@@ -67,7 +67,7 @@ func (o Options) withDefaults(dir string) Options {
 type Spool struct {
 	o    Options
 	salt uint32        // makes checksums unpredictable, so that bytes in a body are never read as a record when damage is skipped
-	turn chan struct{} // the sender may write the open batch and change the active segment
+	turn chan struct{} // semaphore; its holder may write the open batch and change the active segment
 	disk disk
 
 	// mu guards the fields below, and the fields of disk after its locks. One lock is used because most updates change several of these
@@ -151,8 +151,8 @@ func (s *Spool) closeFiles() {
 	}
 }
 
-// Ready returns the error that requests get now, or nil. A workspace that has used its share of the queue does not make the gateway
-// unready while other workspaces that use it are served.
+// Ready returns the error that new requests receive now, or nil. If a workspace has used its share of the queue, Ready still returns
+// nil while another workspace with queued entries can begin requests.
 func (s *Spool) Ready() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -181,7 +181,7 @@ type Stats struct {
 	Corrupt  int64         // bytes that could not be read
 }
 
-// Stats returns the present figures.
+// Stats returns the current figures.
 func (s *Spool) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -198,7 +198,7 @@ func (s *Spool) Stats() Stats {
 // beginRoom is the assumed size of a begin record. Ready and Begin use the same value, so that they always agree.
 const beginRoom = 1 << 10
 
-// admit returns the error for a request of a workspace that may not begin. The caller holds the lock.
+// admit returns an error if a new request of the workspace must be rejected. The caller holds the lock.
 func (s *Spool) admit(workspace string) *llm.Error {
 	if s.closed {
 		return unavailable(errClosed)

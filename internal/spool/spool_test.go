@@ -24,7 +24,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// database is a writer that keeps entries by id, as the real ones do.
+// database is a writer that stores entries by id and, like the real writers, ignores an entry that it already has.
 type database struct {
 	mu      sync.Mutex
 	entries map[string]requestlog.Entry
@@ -294,7 +294,7 @@ func TestLimitRefusesBeginsAndKeepsRoomForEnds(t *testing.T) {
 	must(t, s.Begin(entry("req_after")))
 }
 
-// Workspaces that queue as much as they may leave space for one that has nothing queued.
+// Workspaces that have used their whole share of the queue leave space for a workspace that has nothing queued.
 func TestAWorkspaceCannotFillTheQueue(t *testing.T) {
 	t.Parallel()
 	for _, hogs := range []int{1, 3} {

@@ -1,8 +1,8 @@
 package spool
 
-// trim removes delivered segments, oldest first. A running request whose begin record is in the segment would prevent the removal
-// of this and all later segments for as long as a stream lasts. Therefore the begin record is written again to the active segment
-// and synced before the old segment is removed.
+// trim removes delivered segments, oldest first. A segment may contain the begin record of a running request, for example of a long
+// stream. That request would prevent the removal of this and all later segments until it ends. Therefore the begin record is written
+// again to the active segment and synced before the old segment is removed.
 func (s *Spool) trim() {
 	for {
 		seg, carried, ok := s.prepareRemoval()

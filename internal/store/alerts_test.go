@@ -22,12 +22,12 @@ import (
 	"fairlead.dev/internal/vault"
 )
 
-// alertSite is a database that several replicas evaluate.
+// alertSite is a database whose alert rules are evaluated by several replicas. It also returns the figures for the rules.
 type alertSite struct {
 	db      *store.DB
 	vault   *vault.Vault
 	now     atomic.Int64
-	errors  atomic.Int64 // failed requests of 100
+	errors  atomic.Int64 // number of failed requests per 100 requests
 	service *alert.Service
 	actor   account.Actor
 }
@@ -86,7 +86,7 @@ func (s *alertSite) sender() *alert.Sender {
 	}
 }
 
-// replica returns one of several engines on the database.
+// replica returns an alert engine that uses the database, with the given replica name.
 func (s *alertSite) replica(name string, local []alert.Report) *alert.Engine {
 	return &alert.Engine{
 		Store: s.db.Alerts, Reports: s.db.Alerts, Sender: s.sender(), Expire: s.db.Alerts.Expire, Now: s.time, Replica: name,
@@ -180,7 +180,7 @@ func oneAlertPerCrossing(t *testing.T, db *store.DB) {
 	s, in := newAlertSite(t, db, "crossing"), newInbox(t)
 	rule := s.addAlert(t, alert.ErrorRate, in.URL)
 	replicas := s.replicas()
-	for _, failed := range []int64{0, 20, 30, 20, 5, 4, 0, 0, 50, 0} { // the bound is 5 %; 5 % does not recover
+	for _, failed := range []int64{0, 20, 30, 20, 5, 4, 0, 0, 50, 0} { // the threshold is 5 %, and an alert does not end at exactly 5 %
 		s.errors.Store(failed)
 		step(t, replicas)
 		s.pass(30 * time.Second)

@@ -184,7 +184,7 @@ func BenchmarkWriteTexts(b *testing.B) {
 	}
 }
 
-// BenchmarkWriteTurnsSQLite compares the CPU time of storing sessions of 40 turns whole and split, the splitting included.
+// BenchmarkWriteTurnsSQLite compares the CPU time of storing sessions of 40 turns whole and split. The time includes the splitting.
 func BenchmarkWriteTurnsSQLite(b *testing.B) {
 	turns := outlinetest.Session{Format: "chat", Turns: 40, Growth: 3200, Seed: 1}.Make()
 	for _, split := range []bool{false, true} {

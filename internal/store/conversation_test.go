@@ -113,7 +113,7 @@ func BenchmarkReadTurn(b *testing.B) {
 	turns := outlinetest.Session{Format: "chat", Turns: 200, Growth: 3000, Seed: 1}.Make()
 	at := time.Date(2026, 11, 15, 0, 0, 1, 0, time.UTC)
 	for len(last) < *readSessions {
-		writers := make([]*storetest.Writer, 50) // sessions at the same time
+		writers := make([]*storetest.Writer, 50) // concurrent sessions
 		for i := range writers {
 			writers[i] = storetest.NewWriter(b, fmt.Sprint(len(last)+i))
 		}

@@ -80,8 +80,7 @@ func (db *DB) Charged(ctx context.Context, budgetID string, since time.Time, exc
 	return spent, nil
 }
 
-// Reach checks that the database named by dsn responds. It returns the error if it does not. It does not change the
-// schema.
+// Reach returns an error if the database named by dsn does not respond. It does not change the schema.
 func Reach(ctx context.Context, dsn, dataDir string) error {
 	core, err := sqldb.Connect(dsn, dataDir, Options{Connections: 1})
 	if err != nil {

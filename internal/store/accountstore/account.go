@@ -18,7 +18,7 @@ type Store struct{ db *sqldb.DB }
 // New returns a store that uses db.
 func New(db *sqldb.DB) *Store { return &Store{db: db} }
 
-// Stores returns the store as the parts of an account.Service.
+// Stores returns the store for each field of account.Stores.
 func (s *Store) Stores() account.Stores {
 	return account.Stores{Accounts: s, Passwords: s, Sessions: s, Workspaces: s, Members: s, Invitations: s, Keys: s, Audit: s}
 }
@@ -97,7 +97,7 @@ func (s *Store) ChangeAccount(ctx context.Context, accountID string, change func
 	return a, err
 }
 
-// SetPassword replaces the password hash and deletes all sessions. It creates the session next if it is not nil.
+// SetPassword replaces the password hash and deletes all sessions. If next is not nil, SetPassword then creates that session.
 func (s *Store) SetPassword(ctx context.Context, accountID, hash string, next *account.Session, event account.AuditEvent) error {
 	return s.db.InTx(ctx, func(tx *sql.Tx) error {
 		// Update the row first: a concurrent sign-in either finishes before and its session is deleted, or it fails

@@ -100,7 +100,7 @@ type roleFacts struct {
 	Role account.Role `json:"role,omitempty"`
 }
 
-// change returns an event from a template.
+// change returns a copy of the event with a new ID and the given workspace, action, object and data.
 func change(event account.AuditEvent, workspaceID, action, object string, before, after any) account.AuditEvent {
 	event.ID, event.WorkspaceID, event.Action, event.Object = id.New("aud", event.At), workspaceID, action, object
 	event.Before, event.After = nil, nil
@@ -161,7 +161,7 @@ func membershipsOf(ctx context.Context, tx *sql.Tx, accountID string) ([]account
 	return sqldb.Collect(rows, err, scanMember)
 }
 
-// unchangedBy reports whether the memberships already have the grants, which is the result of most checks.
+// unchangedBy reports whether the memberships already match the grants. Most checks find no difference.
 func unchangedBy(members []account.Member, grants []sso.Grant) bool {
 	byGroup := 0
 	for _, m := range members {

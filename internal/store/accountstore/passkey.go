@@ -32,7 +32,7 @@ func scanPasskey(row sqldb.Scanner) (passkey.Passkey, error) {
 // Passkeys implements passkey.Store.
 type Passkeys struct{ db *sqldb.DB }
 
-// Passkeys returns the passkeys of the accounts.
+// Passkeys returns the store of passkeys. It uses the same database.
 func (s *Store) Passkeys() Passkeys { return Passkeys{s.db} }
 
 // PasskeysOf implements passkey.Store.

@@ -103,12 +103,12 @@ func (s *Store) WorkspaceByID(ctx context.Context, workspaceID string) (account.
 	return scanWorkspace(s.db.QueryRow(ctx, workspaceByID, workspaceID))
 }
 
-// OldestWorkspace returns the oldest workspace, or account.ErrNotFound if there is none.
+// OldestWorkspace returns the oldest workspace, or account.ErrNotFound if no workspace exists.
 func (s *Store) OldestWorkspace(ctx context.Context) (account.Workspace, error) {
 	return scanWorkspace(s.db.QueryRow(ctx, oldestWorkspace))
 }
 
-// EnsureWorkspace returns the oldest workspace. If there is none, it creates draft.
+// EnsureWorkspace returns the oldest workspace. If no workspace exists, it creates draft.
 func (s *Store) EnsureWorkspace(ctx context.Context, draft account.Workspace, event account.AuditEvent) (w account.Workspace, err error) {
 	err = s.db.InTx(ctx, func(tx *sql.Tx) error {
 		revision, err := sqldb.NextRevision(ctx, tx, "workspaces")

@@ -53,8 +53,8 @@ func (s *Store) Apply(ctx context.Context, c *alert.Change, deliveries []alert.D
 	return applied, nil
 }
 
-// saveState writes a state if its revision is the stored one. It returns the number of changed rows. A rule that was deleted or disabled
-// in the meantime is not changed.
+// saveState writes a state if its revision equals the stored revision. It returns the number of changed rows. A rule that was
+// deleted or disabled in the meantime is not changed.
 func saveState(ctx context.Context, tx *sql.Tx, c *alert.Change) (int64, error) {
 	n := &c.Next
 	var res sql.Result

@@ -26,8 +26,8 @@ func (s *Store) UpdateProvider(ctx context.Context, p provider.Connected) error 
 	return s.changeProvider(ctx, p, provider.ErrNotConnected, q)
 }
 
-// changeProvider runs a statement whose first six parameters are the name and the settings of a provider. It returns
-// none if no row was changed.
+// changeProvider runs a statement whose first six parameters are the name and the settings of a provider. It returns the error none
+// if no row was changed.
 func (s *Store) changeProvider(ctx context.Context, p provider.Connected, none error, q string, more ...any) error {
 	options, err := json.Marshal(p.Options)
 	if err != nil {
@@ -49,7 +49,7 @@ func (s *Store) changeProvider(ctx context.Context, p provider.Connected, none e
 	return nil
 }
 
-// orNone returns none if a statement changed no row.
+// orNone returns the error none if a statement changed no row.
 func orNone(res sql.Result, none error) error {
 	n, err := res.RowsAffected()
 	if err == nil && n == 0 {
@@ -59,7 +59,7 @@ func orNone(res sql.Result, none error) error {
 }
 
 // DeleteProvider deletes a provider and all stored credentials under its name in one transaction. It returns
-// provider.ErrNotConnected if neither exists.
+// provider.ErrNotConnected if the name has neither a provider nor credentials.
 func (s *Store) DeleteProvider(ctx context.Context, name string) error {
 	err := s.db.InTx(ctx, func(tx *sql.Tx) error {
 		var deleted int64

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// MaxEntries is the maximum number of entries in a block. Reading one entry decompresses its block; compression gains
-	// nothing more beyond a few dozen entries.
+	// MaxEntries is the maximum number of entries in a block. To read one entry, the whole block is decompressed. More than a few
+	// dozen entries do not improve the compression.
 	MaxEntries = 32
 	// MaxBytes is the approximate limit on the bodies of a block.
 	MaxBytes = 64 << 10
@@ -34,8 +34,8 @@ type Bodies struct {
 	Oldest  string // smallest id among the entries with a body
 }
 
-// Slots are the decoded entries of a block. An empty slot belongs to no entry: the entry was deleted or has no body. A slot
-// of bodies begins with the entry's id.
+// Slots are the decoded entries of a block. An empty slot means that the entry was deleted or has no body. A slot with bodies begins
+// with the entry's id.
 type Slots [][]byte
 
 var errCorrupt = errors.New("corrupt block of entries")
@@ -90,7 +90,7 @@ func (c *Codec) DecodeSlots(content []byte) (Slots, error) {
 	return all, nil
 }
 
-// At returns the slot at an index; empty when there is none.
+// At returns the slot at an index, or nil if the index is out of range.
 func (s Slots) At(i int64) []byte {
 	if i < 0 || i >= int64(len(s)) {
 		return nil
@@ -174,7 +174,8 @@ func (c *Codec) DecodeSlotBody(slot []byte) (requestlog.Body, error) {
 // IsOutline reports whether a stored request is an outline.
 func IsOutline(request []byte) bool { return len(request) > 0 && request[0] == packedOutline }
 
-// PlainOutline is the beginning of an outline in a slot, which is compressed with its block.
+// PlainOutline returns the first bytes of an outline in a slot. The outline is not compressed by itself, because the block is
+// compressed.
 func PlainOutline() []byte { return []byte{packedOutline, Plain} }
 
 // DecodeBody decompresses the two texts of a body.

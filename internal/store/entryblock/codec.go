@@ -15,7 +15,7 @@ import (
 // minCompressed is the length from which compression is worth its fixed cost.
 const minCompressed = 2048
 
-// The first byte of a packed text names its encoding.
+// The first byte of a packed text identifies its encoding.
 const (
 	Plain         = 0
 	packedDeflate = 1 // written by earlier versions
@@ -65,7 +65,7 @@ func (c *Codec) AppendPart(to, b []byte) []byte {
 	return to
 }
 
-// AppendPartFast is like AppendPart and uses S2. Its output is a third longer for parts of requests.
+// AppendPartFast is like AppendPart, but uses S2. The result is a third longer for parts of requests.
 func (c *Codec) AppendPartFast(to, b []byte) []byte {
 	if len(b) < minPart {
 		return append(append(to, Plain), b...)
@@ -84,8 +84,8 @@ func (c *Codec) Pack(b []byte) []byte {
 	return c.AppendPacked(nil, b)
 }
 
-// AppendPacked appends b in packed form. Compression dominates the cost of storing long text, so it uses S2: prose gets a
-// third longer than with deflate, in a third of the time.
+// AppendPacked appends b in packed form. Most of the cost of storing long text is compression, so AppendPacked uses S2. Compared
+// with deflate, compressed prose is a third longer and takes a third of the time.
 func (c *Codec) AppendPacked(to, b []byte) []byte {
 	if len(b) < minCompressed {
 		return append(append(to, Plain), b...)
@@ -146,7 +146,7 @@ func (c *Codec) appendInflated(to, b []byte) ([]byte, error) {
 		return nil, fmt.Errorf("decompress: %w", err)
 	}
 	out := bytes.NewBuffer(to)
-	out.Grow(4 * len(b)) // the usual ratio
+	out.Grow(4 * len(b)) // the usual compression ratio
 	if _, err := out.ReadFrom(r); err != nil {
 		return nil, fmt.Errorf("decompress: %w", err)
 	}

@@ -49,7 +49,7 @@ func TestUnpackReadsDeflatedText(t *testing.T) {
 	}
 }
 
-// deflated packs a text as earlier versions did.
+// deflated packs a text in the format of earlier versions.
 func deflated(t *testing.T, text string) []byte {
 	t.Helper()
 	packed := bytes.NewBuffer([]byte{packedDeflate})

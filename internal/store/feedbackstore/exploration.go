@@ -14,7 +14,7 @@ import (
 // locks the exploration row of the workspace, which serializes the replicas.
 func (s *Store) SyncExploration(ctx context.Context, c feedback.Claim) (total feedback.Exploration, granted money.Amount, err error) {
 	err = s.db.InTx(ctx, func(tx *sql.Tx) error {
-		// The workspace may have been deleted.
+		// The statement inserts no row if the workspace was deleted.
 		const add = `insert into exploration (workspace_id, requests, trials, spent, tried, extra, quality)
 			select id, cast($2 as bigint), cast($3 as bigint), cast($4 as bigint), cast($5 as bigint), cast($6 as bigint), cast($7 as double precision)
 			from workspaces where id = $1 on conflict (workspace_id) do update set requests = exploration.requests + excluded.requests, trials = exploration.trials + excluded.trials,

@@ -69,8 +69,8 @@ func (s *Store) SaveRating(ctx context.Context, r feedback.Rating) error {
 	return nil
 }
 
-// SaveSignals stores signals. They are frequent and their effect is small, so they do not change the revision: the next computation
-// of corrections, which happens at least once a day, includes them.
+// SaveSignals stores signals. Signals are frequent and have little effect, so they do not change the revision. The next computation
+// of corrections includes them; it happens at least once a day.
 func (s *Store) SaveSignals(ctx context.Context, signals []feedback.Rating) error {
 	rows := make([][]any, len(signals))
 	for i := range signals {
@@ -106,7 +106,8 @@ func (s *Store) ResetFeedback(ctx context.Context, workspaceID, model string, at
 	return nil
 }
 
-// SaveLearning stores how a workspace learns from outcomes. The share of exploration is counted from then on.
+// SaveLearning stores how a workspace learns from outcomes. It deletes the counted trials, so that the share of exploration is
+// counted from zero.
 func (s *Store) SaveLearning(ctx context.Context, workspaceID string, v feedback.Settings) error {
 	err := s.db.InTx(ctx, func(tx *sql.Tx) error {
 		if err := ratingsChanged(ctx, tx, workspaceID); err != nil {

@@ -50,7 +50,7 @@ func (s *Store) CountedRatings(ctx context.Context, workspaceID string, limit in
 	if err != nil {
 		return fmt.Errorf("read feedback resets: %w", err)
 	}
-	for model := ""; ; { // walks the models that have ratings, without reading the ratings
+	for model := ""; ; { // finds each model that has ratings, without reading the ratings
 		var next sql.NullString
 		if err := s.db.QueryRow(ctx, nextRated, workspaceID, model).Scan(&next); err != nil {
 			return fmt.Errorf("list rated models: %w", err)
@@ -153,7 +153,7 @@ func (s *Store) FeedbackOf(ctx context.Context, workspaceID, requestID string) (
 	return all[requestID], err
 }
 
-// FeedbackOfAll returns the ratings and signals of several requests, oldest first. It omits requests without any.
+// FeedbackOfAll returns the ratings and signals of several requests, oldest first. It omits requests without ratings and signals.
 func (s *Store) FeedbackOfAll(ctx context.Context, workspaceID string, requestIDs []string) (map[string][]feedback.Rating, error) {
 	byRequest := map[string][]feedback.Rating{}
 	if len(requestIDs) == 0 {

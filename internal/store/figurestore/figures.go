@@ -22,8 +22,8 @@ type segment struct {
 	from, to time.Time
 }
 
-// segments covers a time range with the coarsest buckets that fit, and its ends with finer buckets if those are still
-// stored. Otherwise, the range is extended to whole coarse buckets. Units are given coarsest first.
+// segments divides a time range into segments. It uses the coarsest buckets that fit, and finer buckets at the two ends if they are
+// still stored. Otherwise it extends the range to whole coarse buckets. Units are given coarsest first.
 func segments(from, to, now time.Time, units []unit) []segment {
 	if !from.Before(to) {
 		return nil
@@ -134,8 +134,8 @@ func scanSums(row sqldb.Scanner, s *requestlog.Sums, first ...any) error {
 	return mergeHistograms(s, latency, ttft)
 }
 
-// Series returns figures in buckets of a minute, an hour or a day, without gaps. Minutes are kept for two days; a range
-// that begins earlier gets hours instead. Days of a zone other than UTC are summed from hours while those are kept. A
+// Series returns figures in buckets of a minute, an hour or a day, without gaps. Minutes are kept for two days; for a range that
+// begins earlier, Series returns hours instead. Days of a zone other than UTC are summed from hours while the hours are kept. A
 // range with more than MaxBuckets buckets, such as one without From, begins with the first request.
 func (s *Store) Series(ctx context.Context, q requestlog.SeriesQuery) ([]requestlog.Bucket, error) {
 	ctx, cancel := s.db.Bounded(ctx)
@@ -191,7 +191,7 @@ func TooManyBuckets() error {
 	return &llm.Error{Kind: llm.InvalidRequest, Param: "from", Message: fmt.Sprintf("The range has more than %d buckets. Choose a shorter range.", MaxBuckets)}
 }
 
-// span returns the start of a query.
+// span returns the start of the time range of a query.
 func span(f *requestlog.RollupFilter) time.Time {
 	if f.From.IsZero() {
 		return time.UnixMilli(0).UTC()
@@ -199,7 +199,7 @@ func span(f *requestlog.RollupFilter) time.Time {
 	return f.From.UTC()
 }
 
-// until returns the end of a query, or the current time if it has none.
+// until returns the end of the time range of a query, or the current time if the range has no end.
 func (s *Store) until(f *requestlog.RollupFilter) time.Time {
 	if f.To.IsZero() {
 		return minutes.ceil(s.db.Now()).Add(time.Minute)

@@ -102,8 +102,8 @@ func (s *Store) KeyCharges(ctx context.Context, workspaceID string, keys []strin
 	return all, nil
 }
 
-// charges sums the rows of a query by key and interval. The query reads a roll-up table, %s, and has the parameters workspace, since and
-// step, followed by the given ones.
+// charges sums the rows of a query by key and interval. In the query, %s stands for a roll-up table. Its parameters are workspace,
+// since and step, followed by the values in more.
 func (s *Store) charges(ctx context.Context, rows string, since time.Time, step time.Duration, workspaceID string, more ...string) (map[string][]budget.Charge, error) {
 	ctx, cancel := s.db.Bounded(ctx)
 	defer cancel()

@@ -21,12 +21,12 @@ type scan struct {
 
 const (
 	fromRequests = "requests r"
-	// The cross join makes SQLite begin with the tags.
+	// The cross join makes SQLite read the tags first.
 	fromTags = "tags g cross join requests r"
 )
 
 // scans chooses the index for a filter: the most selective condition that has one, otherwise the order of ids. The
-// statement contains all conditions of the filter in addition.
+// statement also contains the other conditions of the filter.
 func scans(w *sqldb.Where, f *requestlog.Filter) []scan {
 	if len(f.ID) > 0 {
 		return []scan{{from: fromRequests, id: "r.id"}}
@@ -61,8 +61,8 @@ func indexedColumns() []requestlog.Column {
 	return indexed
 }
 
-// figureScans chooses an index by numbers. Without a condition on numbers it is the order of ids, or an index in that order
-// which the database chooses itself.
+// figureScans chooses an index for the conditions on numbers, such as cost or latency. Without such a condition it returns one scan
+// in order of ids, and the database chooses the index.
 func figureScans(f *requestlog.Filter) []scan {
 	for _, c := range indexedColumns() {
 		if c.Kind == requestlog.Number && c.Covered(f) {
@@ -110,13 +110,13 @@ func (b Builder) Listing(f *requestlog.Filter, bounds Bounds, limit int) (string
 	return b.ListingOf("r.id as id", f, bounds, limit)
 }
 
-// ListingOf is Listing with other columns of requests, which is named r. One of them is id.
+// ListingOf is like Listing, but selects the given columns of requests. The table has the alias r, and the columns must include id.
 func (b Builder) ListingOf(columns string, f *requestlog.Filter, bounds Bounds, limit int) (string, []any) {
 	w := &sqldb.Where{}
 	rest := *f
 	byText := f.Text != "" && b.Dialect == sqldb.SQLite && len(f.ID) == 0
 	if len(f.ID) == 0 && !byText {
-		rest.Tag = nil // the scans begin with the tags
+		rest.Tag = nil // the scans contain the conditions on tags
 	}
 	b.match(w, &rest)
 	var selects []string

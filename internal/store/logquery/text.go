@@ -15,7 +15,7 @@ import (
 const (
 	// maxTextDays is the number of days that one search covers in SQLite: each has its own index.
 	maxTextDays = 400
-	// maxTextMatches is the number of documents per day that a text search considers in SQLite. It considers the newest ones.
+	// maxTextMatches is the maximum number of documents per day that a text search considers in SQLite, newest first.
 	maxTextMatches = 20_000
 )
 
@@ -56,7 +56,7 @@ func idDay(name string) int64 {
 	return outline.DayOf(at)
 }
 
-// matchWords adds the condition of Filter.Text. The text was parsed with the filter; a text without words selects nothing.
+// matchWords adds the condition of Filter.Text. The text was parsed together with the filter. A text without words matches no entry.
 func (b Builder) matchWords(w *sqldb.Where, f *requestlog.Filter, bounds Bounds) {
 	if f.Text == "" {
 		return

@@ -124,11 +124,11 @@ func matchColumn(w *sqldb.Where, c *requestlog.Column, f *requestlog.Filter) {
 			w.Conds = append(w.Conds, fmt.Sprintf("%s <> %s", column, c.Common))
 		}
 	case requestlog.Truth:
-		if want := c.Truth(f); want != nil { // a literal: the index on simulated has only the simulated rows
+		if want := c.Truth(f); want != nil { // a literal, because the index on simulated is partial and has only the simulated rows
 			w.Conds = append(w.Conds, fmt.Sprintf("%s = %d", column, sqldb.Flag(*want)))
 		}
 	case requestlog.Amount, requestlog.Duration:
-		// The class repeats the bound in a form that an index can use.
+		// The condition on the class repeats the bound in a form that an index can use.
 		low, high := c.Range(f)
 		if low != nil {
 			w.And(column+" >= %s", *low)

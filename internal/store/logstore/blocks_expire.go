@@ -14,8 +14,8 @@ import (
 // expireBlockCount is the number of blocks that one transaction removes bodies from.
 const expireBlockCount = sqldb.DeleteBatch / entryblock.MaxEntries
 
-// expireSome removes the bodies of a workspace's entries before an id from some blocks and marks the entries. It returns the
-// number of blocks and of entries.
+// expireSome removes the bodies of a workspace's entries before an id from some blocks and marks the bodies as expired. It returns
+// the number of blocks and of entries.
 func (s *Store) expireSome(ctx context.Context, tx *sql.Tx, workspace, before string) (blocks, entries int, err error) {
 	const q = `select number from packed_bodies where workspace_id = $1 and oldest < $2 order by oldest limit $3`
 	numbers, err := sqldb.Column[int64](ctx, tx, q, workspace, before, expireBlockCount)

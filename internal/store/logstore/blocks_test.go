@@ -18,7 +18,7 @@ import (
 	"fairlead.dev/internal/store/sqldb"
 )
 
-// storedEntry returns an entry with a trace and bodies of its own.
+// storedEntry returns an entry with a trace and with bodies that no other entry has.
 func storedEntry(workspace, name string, at time.Time) requestlog.Entry {
 	return requestlog.Entry{
 		ID: id.New("req", at), Owner: requestlog.Owner{WorkspaceID: workspace},
@@ -163,7 +163,8 @@ func TestExpiredBodiesAreRemovedFromTheirBlock(t *testing.T) {
 	}
 }
 
-// TestEntriesFromBeforeBlocksAreRead opens a log whose entries have their own rows for details and bodies.
+// TestEntriesFromBeforeBlocksAreRead opens a log from a version without blocks, where each entry has rows for its details and
+// bodies.
 func TestEntriesFromBeforeBlocksAreRead(t *testing.T) {
 	t.Parallel()
 	db := openFile(t, t.TempDir())
@@ -195,7 +196,7 @@ func TestEntriesFromBeforeBlocksAreRead(t *testing.T) {
 	}
 }
 
-// TestDeflatedBodiesAreReadFromBlocks reads a block whose bodies were compressed before the block was.
+// TestDeflatedBodiesAreReadFromBlocks reads a block whose bodies were already compressed when the block was compressed.
 func TestDeflatedBodiesAreReadFromBlocks(t *testing.T) {
 	t.Parallel()
 	db := openFile(t, t.TempDir())
@@ -220,7 +221,8 @@ func TestDeflatedBodiesAreReadFromBlocks(t *testing.T) {
 	checkGone(t, db, goes)
 }
 
-// TestBodiesOfAnyLengthAreRead keeps empty and missing bodies apart, and has lengths on both sides of a longer length prefix.
+// TestBodiesOfAnyLengthAreRead checks that empty bodies differ from missing bodies. It uses lengths just below and above the length
+// at which the length prefix needs another byte.
 func TestBodiesOfAnyLengthAreRead(t *testing.T) {
 	t.Parallel()
 	db := openFile(t, t.TempDir())
@@ -246,7 +248,7 @@ func TestBodiesOfAnyLengthAreRead(t *testing.T) {
 	}
 }
 
-// writeBeforeBlocks writes an entry as versions before blocks did.
+// writeBeforeBlocks writes an entry in the format of versions without blocks.
 func writeBeforeBlocks(t *testing.T, db *testDB, e requestlog.Entry) {
 	t.Helper()
 	r := record{entry: &e, request: requestRow(&e)}
@@ -263,7 +265,7 @@ func writeBeforeBlocks(t *testing.T, db *testDB, e requestlog.Entry) {
 	}
 }
 
-// deflated packs a text as earlier versions did.
+// deflated packs a text in the format of earlier versions.
 func deflated(t *testing.T, text []byte) []byte {
 	t.Helper()
 	packed := bytes.NewBuffer([]byte{1})

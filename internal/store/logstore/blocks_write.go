@@ -74,7 +74,7 @@ func (r *batchBuffers) addBody(e *requestlog.Entry) bool {
 	}
 	r.slot = append(entryblock.AppendSized(r.slot[:0], []byte(e.ID)), byte(sqldb.Flag(stored && e.Body.Streamed)))
 	r.slot = appendPlain(r.slot, head, request)
-	size := len(r.slot) + entryblock.SizedLen(0) // includes the response as appendPlain writes it
+	size := len(r.slot) + entryblock.SizedLen(0) // length of the slot, including the response as appendPlain encodes it
 	if response != nil {
 		size = len(r.slot) + entryblock.SizedLen(1+len(response))
 	}
@@ -91,9 +91,9 @@ func appendPlain(to, head, text []byte) []byte {
 	return append(append(binary.AppendUvarint(to, uint64(len(head)+len(text))), head...), text...)
 }
 
-// insertBlocks inserts the requests and the blocks of a batch into SQLite, and returns the records that did not exist before. SQLite allows
-// one writer at a time, so new rows have the highest row ids. They are read only if some records existed before. A slot number that
-// is in no block can be assigned again, because no request has it.
+// insertBlocks inserts the requests and the blocks of a batch into SQLite, and returns the records that did not exist before. SQLite
+// allows one writer at a time, so new rows have the highest row ids. The new rows are read only if some records existed before. A
+// slot number that is in no block can be assigned again, because no request has it.
 func (s *Store) insertBlocks(ctx context.Context, tx *sql.Tx, b batch) ([]record, error) {
 	const q = `select coalesce((select max(rowid) from requests), 0), coalesce((select number + size from packs order by number desc limit 1), 1)`
 	var last, slotNumber int64

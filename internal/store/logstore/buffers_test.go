@@ -46,7 +46,7 @@ func TestReleasedBuffersAreBounded(t *testing.T) {
 			r := &batchBuffers{}
 			for range 2*maxBufferBytes/max(length, minChunk) + 1 {
 				r.compress(db.codec.AppendPacked, make([]byte, length))
-				r.filling = len(r.chunks) // as if it were full
+				r.filling = len(r.chunks) // as if all chunks were full
 			}
 			db.release(r)
 			kept := 0

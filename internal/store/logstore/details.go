@@ -101,9 +101,9 @@ func postgresDetails(parts detailParts, workspaceID string, ids []string) (strin
 	return q, append(args, slices.Min(ids), slices.Max(ids))
 }
 
-// selectDetails reads requests, then their blocks in the order of their numbers. It is one statement, because a slot number may be assigned
-// again between two statements. Reading each block once is much faster than joining it to each of its requests. Entries from versions without
-// blocks have rows in details.
+// selectDetails reads requests, then their blocks in the order of their numbers. It is a single statement, because a slot number may
+// be assigned again between two statements. Reading each block once is much faster than joining the block to each of its requests.
+// Entries from versions without blocks have rows in details.
 const selectDetails = `with r as materialized (%s)
 	select 0, r.id, r.preview, r.body_state, coalesce(r.place, 0), 0, d.summary, %s from r
 	left join details d on r.place is null and d.workspace_id = r.workspace_id and d.request_id = r.id

@@ -12,8 +12,9 @@ import (
 	"fairlead.dev/internal/store/sqldb"
 )
 
-// dropPartitions drops the partitions of days past the longest retention: first those of bodies, then those of whole entries. Each
-// partition is dropped in its own transaction, those of requests last, so that an interrupted run can continue.
+// dropPartitions drops the partitions of days past the longest retention: first the partitions of expired bodies, then all
+// partitions of expired entries. Each partition is dropped in its own transaction. The partitions of requests are dropped last, so
+// that an interrupted run can continue.
 func (s *Store) dropPartitions(ctx context.Context, r *retentionBounds, total *Expired) error {
 	if s.db.Dialect() != sqldb.Postgres {
 		return nil

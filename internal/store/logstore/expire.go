@@ -24,16 +24,16 @@ type Expired struct {
 	Bodies  int64
 }
 
-// Expire deletes entries and bodies past the retention of their workspace, or past defaults if the workspace sets none. The ledger and the
-// daily roll-ups stay. Expire works in small steps and can be cancelled between them. PostgreSQL hides expired entries with the longest
-// retention and drops them with their whole day.
+// Expire deletes entries and bodies past the retention of their workspace, or past defaults if the workspace sets none. The ledger
+// and the daily roll-ups stay. Expire works in small steps and can be cancelled between them. In PostgreSQL, expired entries of the
+// workspaces with the longest retention are first hidden, and later dropped with the partition of their day.
 func (s *Store) Expire(ctx context.Context, now time.Time, defaults Retention) (Expired, error) {
 	var total Expired
 	if err := s.Retain(ctx, now, defaults); err != nil {
 		return total, err
 	}
 	err := s.expire(ctx, s.retention.Load(), &total)
-	// Shrink on every run, because DeleteEntries cannot shrink the database while it is being read.
+	// Shrink on every run, because DeleteEntries cannot shrink the database while another connection reads it.
 	if err = errors.Join(err, s.db.Shrink(ctx)); err != nil {
 		return total, fmt.Errorf("expire entries: %w", err)
 	}
@@ -44,7 +44,7 @@ func (s *Store) expire(ctx context.Context, r *retentionBounds, total *Expired) 
 	if err := s.dropPartitions(ctx, r, total); err != nil {
 		return err
 	}
-	for workspace := ""; ; { // walks the workspaces that have entries, without reading the entries
+	for workspace := ""; ; { // finds each workspace that has entries, without reading the entries
 		var next sql.NullString
 		if err := s.db.QueryRow(ctx, `select min(workspace_id) from requests where workspace_id > $1`, workspace).Scan(&next); err != nil {
 			return err

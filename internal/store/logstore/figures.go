@@ -69,8 +69,8 @@ func (s *Store) figuresWithin(ctx context.Context, reader *figureReader, f *requ
 	return slices.DeleteFunc(list, func(e requestlog.Entry) bool { return e.ID == "" }), len(ids), nil
 }
 
-// figureReader decodes the fields of summaries that figures are computed from. Statements read all requests of a month, and decoding only
-// these fields takes a third of the time of decoding whole summaries.
+// figureReader decodes the fields of summaries that figures are computed from. A monthly statement reads all requests of the month,
+// and decoding only these fields takes a third of the time of decoding whole summaries.
 type figureReader struct {
 	rawjson.Scanner
 	texts map[string]string // short texts, which repeat often

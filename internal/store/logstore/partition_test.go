@@ -21,13 +21,13 @@ import (
 
 var noon = time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
 
-// openAtNoon opens a PostgreSQL database whose clock stands still.
+// openAtNoon opens a PostgreSQL database whose clock always returns noon.
 func openAtNoon(t *testing.T, dsn string) *testDB {
 	t.Helper()
 	return openTest(t, dsn, "", sqldb.Options{Now: func() time.Time { return noon }})
 }
 
-// aged returns an entry with bodies that was received this long before noon.
+// aged returns an entry with bodies that was received the given time before noon.
 func aged(age time.Duration) requestlog.Entry {
 	at := noon.Add(-age)
 	return requestlog.Entry{
@@ -44,7 +44,7 @@ func writeAll(t *testing.T, db *testDB, entries ...requestlog.Entry) {
 	}
 }
 
-// rowsOf counts the rows of each partition of a table that has any.
+// rowsOf returns the number of rows of each partition of a table. It omits empty partitions.
 func rowsOf(t *testing.T, db *testDB, table string) map[string]int {
 	t.Helper()
 	counts := map[string]int{}

@@ -70,8 +70,8 @@ func searchSpan(ctx context.Context, b logquery.Bounds, oldest, newest time.Time
 	}
 }
 
-// stepTimeout returns the time limit of the next step. The first step gets only a quarter of the time, so that it can be repeated with a
-// shorter stretch. The shortest stretch has no limit, which is 0.
+// stepTimeout returns the time limit of the next step. The first step gets only a quarter of the time, so that it can be repeated
+// with a shorter stretch. For the shortest stretch, stepTimeout returns 0, which means no limit.
 func stepTimeout(limit time.Duration, begun time.Time, steps int, stretch time.Duration) time.Duration {
 	if steps == 0 && stretch <= time.Millisecond {
 		return 0

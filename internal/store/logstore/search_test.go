@@ -35,9 +35,9 @@ func TestSearchCancelsSlowSteps(t *testing.T) {
 	oldest := newest.Add(-600 * time.Minute)
 	for _, test := range []struct {
 		name     string
-		longest  time.Duration // stretch that the database can search in time
-		searched []string      // widths
-		before   time.Duration // distance from the newest entry at the end
+		longest  time.Duration // longest stretch that the simulated database can search in time
+		searched []string      // widths of the searched stretches
+		before   time.Duration // time between the newest entry and the end of the search
 	}{
 		{"a later step keeps the results", 5 * time.Minute, []string{"1m0s", "4m0s", "16m0s"}, 5 * time.Minute},
 		{"the first step is repeated with a shorter stretch", 10 * time.Second, []string{"1m0s", "3.75s", "15s"}, 3750 * time.Millisecond},
@@ -60,7 +60,7 @@ func TestSearchCancelsSlowSteps(t *testing.T) {
 				if _, bounded := ctx.Deadline(); !bounded {
 					return true, nil
 				}
-				<-ctx.Done() // as the database does with a statement
+				<-ctx.Done() // a slow statement also ends only when its context is cancelled
 				return false, ctx.Err()
 			}
 			synctest.Test(t, func(t *testing.T) {

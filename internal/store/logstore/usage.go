@@ -20,7 +20,7 @@ type Usage struct {
 	Turns   messagestore.Usage
 }
 
-// Usage measures the database.
+// Usage returns the amount of stored data.
 func (s *Store) Usage(ctx context.Context) (Usage, error) {
 	ctx, cancel := s.db.Bounded(ctx)
 	defer cancel()

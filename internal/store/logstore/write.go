@@ -19,7 +19,7 @@ import (
 	"fairlead.dev/internal/store/textstore"
 )
 
-// trace is the part of an entry that only the page of the entry shows.
+// trace is the part of an entry that is shown only on the entry's own page.
 type trace struct {
 	Decision     *route.Decision `json:"trace,omitempty"`
 	Bill         *catalog.Bill   `json:"bill,omitempty"`
@@ -148,7 +148,8 @@ func (s *Store) encodeRows(r *record, buffers *batchBuffers) error {
 	return nil
 }
 
-// appendTrace appends the JSON of an entry's trace. It reuses the decision's recorded JSON when the entry has it.
+// appendTrace appends the JSON of an entry's trace. If the entry has the recorded JSON of its decision, appendTrace copies that
+// JSON.
 func appendTrace(to []byte, e *requestlog.Entry) ([]byte, error) {
 	decision := e.DecisionJSON()
 	if decision == nil {

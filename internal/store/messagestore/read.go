@@ -66,7 +66,7 @@ func bytesOf(addresses []outline.Address) [][]byte {
 	return list
 }
 
-// contentMode says whether the content of parts is read.
+// contentMode selects whether the content of parts is read.
 type contentMode bool
 
 const (
@@ -74,8 +74,8 @@ const (
 	withoutContent contentMode = false
 )
 
-// eachSingle calls fn with the parts that an earlier version stored in separate rows. fn receives nil as content in the mode withoutContent.
-// The content is valid only during the call.
+// eachSingle calls fn with the parts that an earlier version stored in separate rows. In the mode withoutContent, fn receives nil as
+// content. The content is valid only during the call.
 func (s *Store) eachSingle(ctx context.Context, query queryFunc, scope partScope, addresses []outline.Address, mode contentMode, fn func(a outline.Address, content []byte) error) error {
 	column := "null"
 	if mode == withContent {
@@ -130,7 +130,7 @@ type loadedPart struct {
 	segment int64
 }
 
-// load reads segments into to. It reads only their lists in the mode withoutContent.
+// load reads segments and adds them to the parameter to. It reads only their lists in the mode withoutContent.
 func (s *Store) load(ctx context.Context, query queryFunc, scope int64, numbers []int64, mode contentMode, to loaded) error {
 	columns := "number, refs, lists, null"
 	if mode == withContent {
@@ -243,8 +243,8 @@ func (s *Store) reachable(ctx context.Context, query queryFunc, scope partScope,
 	}
 }
 
-// searchOpen looks up the open parts. It returns the segments to read next, the references to parts in these segments, and the lists in
-// separate rows. Parts in separate rows are added to parts. Parts that are not found stay nil.
+// searchOpen looks up the open parts. It returns the segments to read next, the references to parts in these segments, and the lists
+// that are stored in separate rows. Parts in separate rows are added to parts. Parts that are not found stay nil.
 func (s *Store) searchOpen(ctx context.Context, query queryFunc, scope partScope, scopeID int64, open []reference, have loaded, parts map[outline.Address][]byte) (near []int64, left []reference, lists [][]byte, err error) {
 	addresses, kinds := make([]outline.Address, len(open)), make(map[outline.Address]outline.Kind, len(open))
 	for i, r := range open {

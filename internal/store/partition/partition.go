@@ -106,7 +106,7 @@ func (t Table) day(partition string) (time.Time, bool) {
 	return day, ok && err == nil
 }
 
-// Prepare creates missing partitions for the IDs of a batch. It ignores failures: such entries go to the default
+// Prepare creates missing partitions for the IDs of a batch. It ignores failures: entries without a partition go to the default
 // partition, and Maintain moves them later.
 func (s *Set) Prepare(ctx context.Context, ids []string) {
 	if s.db.Dialect() != sqldb.Postgres {

@@ -67,7 +67,7 @@ func (o *Owned) Address() string { return "127.0.0.1:" + strconv.Itoa(o.port) }
 // DSN returns the URL of the server's database.
 func (o *Owned) DSN() string { return DSN(o.Address()) }
 
-// DSN returns the database URL for a TCP address that leads to an owned server.
+// DSN returns the URL of the database of an owned server that can be reached at the TCP address.
 func DSN(address string) string {
 	return "postgres://postgres@" + address + "/postgres?sslmode=disable"
 }
@@ -77,7 +77,7 @@ func (o *Owned) Start(t testing.TB) {
 	t.Helper()
 	cmd := command(o.cred, o.dir, filepath.Join(o.bin, "postgres"), "-D", filepath.Join(o.dir, "data"), "-p", strconv.Itoa(o.port), "-h", "127.0.0.1", "-k", o.dir,
 		"-c", "fsync=off", "-c", "max_connections=200")
-	cmd.SysProcAttr.Setpgid = true // so that a signal reaches all processes of the server
+	cmd.SysProcAttr.Setpgid = true // with its own process group, a signal reaches all processes of the server
 	begun := make(chan error)
 	done := make(chan struct{})
 	go func() {
@@ -87,7 +87,7 @@ func (o *Owned) Start(t testing.TB) {
 		err := cmd.Start()
 		begun <- err
 		if err == nil {
-			_ = cmd.Wait() // the test decides how the server ends
+			_ = cmd.Wait() // ignore the exit status, because the test ends the server
 		}
 	}()
 	check(t, <-begun)

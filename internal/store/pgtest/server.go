@@ -106,7 +106,7 @@ func binaries() (string, error) {
 	return filepath.Dir(path), nil
 }
 
-// owner gives the directory to the user postgres if the tests run as root, because PostgreSQL refuses to run as root.
+// owner makes the user postgres the owner of the directory if the tests run as root, because PostgreSQL refuses to run as root.
 func owner(dir string) (*syscall.Credential, error) {
 	if os.Getuid() != 0 {
 		return nil, nil

@@ -60,7 +60,7 @@ type builder struct {
 func (b *builder) add(e *requestlog.Entry) {
 	member := e.AccountID
 	if member == "" {
-		member = e.KeyID // replaced by the creator of the key when it is read
+		member = e.KeyID // a reader replaces the key by the account that created the key
 	}
 	for i, value := range [textColumns]string{e.Model, e.Provider, e.KeyID, e.Policy, member, e.EndUser, e.Session, e.Client, ""} {
 		value = requestlog.Term(value)
@@ -120,7 +120,7 @@ func amount(a *money.Amount) int64 {
 	return int64(*a)
 }
 
-// tagText returns tags as one text, sorted by name. Terms have no zero bytes.
+// tagText returns tags as one text, sorted by name. Zero bytes separate the names and values, which contain no zero bytes.
 func tagText(tags map[string]string) string {
 	if len(tags) == 0 {
 		return ""
@@ -142,7 +142,7 @@ func eachTag(text string, fn func(name, value string)) {
 	}
 }
 
-// append adds facts of a block by their positions, or all of them in their order.
+// append adds the facts of a block at the given positions. If positions is nil, it adds all facts in their order.
 func (b *builder) append(from *block, positions []int) error {
 	if positions == nil {
 		positions = make([]int, from.n)
@@ -201,7 +201,7 @@ type block struct {
 	numbers              [numberColumns]column
 
 	from, to uint64 // range of minutes that a query reads
-	weight   int64  // number of requests that a fact counts for
+	weight   int64  // number of requests that each fact represents
 	parsed   map[report.Dimension]texts
 }
 
@@ -249,7 +249,7 @@ func (b *block) texts(d report.Dimension) (texts, error) {
 	i := rank(d)
 	values, err := b.text[i].values()
 	found := texts{values, b.text[i].index}
-	if name, ok := d.Tag(); ok { // the column has all tags
+	if name, ok := d.Tag(); ok { // the column contains all tags of a request as one text
 		found.values = make([]string, len(values))
 		for i, text := range values {
 			eachTag(text, func(tag, value string) {
@@ -287,7 +287,7 @@ func (b *block) weigh(i int, m report.Measure) (measure, requests int64) {
 	return b.weight * measure, b.weight
 }
 
-// addTo counts a fact as Sums.Add counts its entry.
+// addTo adds a fact to a row in the same way as Sums.Add adds an entry.
 func (b *block) addTo(i int, s *report.Row) error {
 	flags, n := b.flags[i], b.weight
 	amount := func(number int) money.Amount { return money.Amount(n * b.numbers[number].signed(i)) }

@@ -9,7 +9,7 @@ import (
 	"fairlead.dev/internal/requestlog"
 )
 
-// Blocks that are cut off or changed are rejected or read as other facts; they never cause a panic.
+// Truncated or changed blocks return an error or are read as other facts. They never cause a panic.
 func TestMalformedBlocksAreRejected(t *testing.T) {
 	t.Parallel()
 	b := &builder{}

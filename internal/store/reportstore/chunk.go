@@ -14,13 +14,13 @@ import (
 )
 
 const (
-	sortFacts  = 300_000 // facts that one step sorts
+	sortFacts  = 300_000 // number of facts after which a step stops reading blocks
 	chunkFacts = 2000
-	sortDelay  = time.Hour // after the end of a day
+	sortDelay  = time.Hour // time after the end of a day before its facts are sorted
 )
 
-// sortStep computes the step that moves facts of an ended day to chunks, sorted by end user and session, and to the sample. Facts that arrive
-// later form further chunks.
+// sortStep computes the step that moves facts of an ended day to chunks, sorted by end user and session, and to the sample. Facts
+// that arrive later form further chunks.
 func (s *Store) sortStep(ctx context.Context, query query) (*step, error) {
 	today := s.db.Now().Add(-sortDelay).UTC().Truncate(24 * time.Hour).UnixMilli()
 	at, found, err := due(ctx, query, `select workspace_id, start, class from report_facts where start < $1 order by start limit 1`, today)
@@ -66,7 +66,7 @@ func (s *Store) addChunks(st *step, whole *builder, number int64) error {
 	}
 	stride := (facts.n + s.SampleSize - 1) / s.SampleSize
 	var sampled []int
-	for first := 0; first < facts.n; first += stride { // in the order of time
+	for first := 0; first < facts.n; first += stride { // facts are in order of time
 		offset := int(uint32(first/stride)*0x9e3779b1>>8) % stride //nolint:gosec // a fixed hash, so that periodic traffic does not bias the sample
 		if i := first + offset; i < facts.n {
 			sampled = append(sampled, i)
@@ -77,7 +77,7 @@ func (s *Store) addChunks(st *step, whole *builder, number int64) error {
 		return err
 	}
 	st.samples = append(st.samples, []any{st.at.workspace, st.at.start, number, st.at.class, int64(stride), s.codec.Pack(sample.encode())})
-	var order [2][]int // order of the values of end users and sessions
+	var order [2][]int // rank of each end user and each session
 	for k, column := range [...]int{rank(report.User), rank(report.Session)} {
 		order[k] = ranks(whole.text[column].values)
 	}
@@ -115,7 +115,7 @@ func (s *Store) chunkRow(at place, number int64, b *builder) []any {
 	return []any{at.workspace, at.start, number, at.class, int64(b.n), slices.Min(users), slices.Max(users), sessions, s.codec.Pack(b.encode())}
 }
 
-// ranks returns the position of each value in the order of all values.
+// ranks returns the rank of each value in the sorted list of all values.
 func ranks(values []string) []int {
 	order := make([]int, len(values))
 	for i := range order {
@@ -136,7 +136,7 @@ func sessionHash(session string) uint16 {
 	return uint16(sum>>16) ^ uint16(sum) //nolint:gosec // both halves
 }
 
-// hasSession reports whether the hashes of a chunk have one of the sessions.
+// hasSession reports whether the hashes of a chunk include the hash of one of the sessions.
 func hasSession(hashes []byte, sessions []string) bool {
 	for _, session := range sessions {
 		hash := sessionHash(session)

@@ -7,7 +7,8 @@ import (
 	"fairlead.dev/internal/report"
 )
 
-// column is a list of numbers with 0, 1, 2, 4 or 8 bytes each, so that a number can be read without reading the numbers before it.
+// column is a list of numbers. All numbers have the same size, which is 0, 1, 2, 4 or 8 bytes, so that a number can be read without
+// reading the numbers before it.
 type column struct {
 	width int
 	data  []byte
@@ -38,7 +39,7 @@ func appendColumn(to []byte, numbers []uint64) []byte {
 	return to
 }
 
-// at returns a number.
+// at returns the number at index i.
 func (c *column) at(i int) uint64 {
 	switch c.width {
 	case 0:
@@ -53,7 +54,7 @@ func (c *column) at(i int) uint64 {
 	return binary.LittleEndian.Uint64(c.data[8*i:])
 }
 
-// signed returns a number that zigzag encoded.
+// signed returns the number at index i, which was encoded with zigzag.
 func (c *column) signed(i int) int64 {
 	u := c.at(i)
 	return int64(u>>1) ^ -int64(u&1) //nolint:gosec // zigzag encoding
@@ -61,7 +62,7 @@ func (c *column) signed(i int) int64 {
 
 func zigzag(n int64) uint64 { return uint64(n<<1) ^ uint64(n>>63) } //nolint:gosec // reversed by signed
 
-// dictionary collects texts as numbers.
+// dictionary stores each distinct text once, and for each row the number of its text.
 type dictionary struct {
 	ids    map[string]uint64
 	values []string
@@ -90,7 +91,7 @@ func (d *dictionary) append(to []byte) []byte {
 	return appendColumn(appendText(to, values), d.index)
 }
 
-// textColumn is a stored dictionary. Its values are parsed when they are needed.
+// textColumn is a stored dictionary. Its values are parsed on first use.
 type textColumn struct {
 	count   int
 	encoded []byte
@@ -115,7 +116,7 @@ func (t *textColumn) values() ([]string, error) {
 	return values, nil
 }
 
-// texts is a parsed column with the texts of each row.
+// texts is a parsed column: the distinct values, and for each row the number of its value.
 type texts struct {
 	values []string
 	index  column
@@ -175,11 +176,11 @@ func (c *cursor) dictionary(n int) (t textColumn, ok bool) {
 	return t, ok
 }
 
-// rows are the input of a query, which groups and adds them: facts, or the sums of a day.
+// rows is the input of a query: facts, or the sums of a day. The query groups the rows and adds them.
 type rows interface {
 	len() int
 	texts(d report.Dimension) (texts, error)
-	// skips reports whether a row is outside the range.
+	// skips reports whether a row is outside the time range of the query.
 	skips(i int) bool
 	// weigh returns the measure and the number of requests of a row.
 	weigh(i int, m report.Measure) (measure, requests int64)

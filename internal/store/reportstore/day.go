@@ -14,7 +14,7 @@ import (
 // grain is the dimensions of a row of report_days: one, or two in the order of report.Dimensions followed by tags.
 type grain [2]report.Dimension
 
-// separator is between the two dimensions in the stored name of a grain.
+// separator separates the two dimensions in the stored name of a grain.
 const separator = "\x1f"
 
 // newGrain returns the grain of one or two dimensions.
@@ -40,7 +40,8 @@ func (g grain) String() string {
 	return string(g[0]) + separator + string(g[1])
 }
 
-// limit returns the number of groups that a day keeps by cost, and by requests. End users, sessions and tags have many values.
+// limit returns how many groups a day keeps by cost, and how many it keeps by requests. End users, sessions and tags have many
+// values.
 func (g grain) limit() int {
 	switch {
 	case g[1] == "":
@@ -67,7 +68,7 @@ func grains(tags []string) []grain {
 	return out
 }
 
-// day is the sums of a day by one grain.
+// day holds the sums of one day, grouped by one grain.
 type day struct {
 	grouping
 	rest requestlog.Sums // sums of groups that were dropped
@@ -107,7 +108,7 @@ type storedDay struct {
 	rest       requestlog.Sums
 	names      [2]textColumn
 	counts     [19]column
-	ends       column // ends of the histograms of each group
+	ends       column // end offset of each group's histograms
 	histograms []byte
 }
 
@@ -157,7 +158,7 @@ func (d *storedDay) skips(int) bool { return false }
 
 func (d *storedDay) weigh(i int, m report.Measure) (measure, requests int64) {
 	requests = d.counts[0].signed(i)
-	switch m { // reads few of the columns
+	switch m { // each case reads only the columns that it needs
 	case report.Requests:
 		return requests, requests
 	case report.Errors:
@@ -186,7 +187,7 @@ func (d *storedDay) addTo(i int, r *report.Row) error {
 	return err
 }
 
-// prune moves all groups except the n most expensive and the n most frequent ones to the rest.
+// prune keeps the n most expensive and the n most frequent groups. It adds all other groups to rest.
 func (d *day) prune(n int) {
 	if len(d.groups) <= 2*n {
 		return
@@ -214,7 +215,7 @@ func (d *day) prune(n int) {
 // maxTags is the number of tag names by which the requests of a day are grouped.
 const maxTags = 12
 
-// tagsOf returns the tag names of a day: the stored ones, and the most frequent ones of the facts up to maxTags.
+// tagsOf returns the tag names of a day: the stored names, then the most frequent names of the facts, up to maxTags in total.
 func tagsOf(stored []string, b *builder) []string {
 	tags := slices.Clone(stored)
 	counts := map[string]int{}

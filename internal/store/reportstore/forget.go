@@ -26,8 +26,8 @@ func (v Values) Add(d report.Dimension, value string) {
 	v[d][value] = true
 }
 
-// Forget removes values from all figures of a workspace: the requests then have no value. It is used for values whose requests are all
-// deleted. Counts and amounts stay.
+// Forget replaces values in all figures of a workspace by the empty value. It is used for values whose requests are all deleted.
+// Counts and amounts stay.
 func (s *Store) Forget(ctx context.Context, workspace string, values Values) error {
 	if len(values) == 0 {
 		return nil
@@ -53,7 +53,8 @@ func (s *Store) Forget(ctx context.Context, workspace string, values Values) err
 	return nil
 }
 
-// forgetFacts removes values from the facts of a table. Chunks without one of the end users and sessions are not read if there are no other values.
+// forgetFacts removes values from the facts of a table. If all values are end users or sessions, it skips chunks that cannot contain
+// them.
 func (s *Store) forgetFacts(ctx context.Context, tx *sql.Tx, table, workspace string, values Values) error {
 	users, sessions := slices.Collect(maps.Keys(values[report.User])), slices.Collect(maps.Keys(values[report.Session]))
 	few := table == "report_chunks" && len(values) == min(len(users), 1)+min(len(sessions), 1)
@@ -109,7 +110,7 @@ func (s *Store) forgetFacts(ctx context.Context, tx *sql.Tx, table, workspace st
 	return nil
 }
 
-// forget replaces values in a block by empty ones, and reports whether it has any.
+// forget replaces the values in a block by empty values, and reports whether the block contained any of the values.
 func (b *block) forget(values Values) (found bool, err error) {
 	for i := range b.text {
 		all, err := b.text[i].values()

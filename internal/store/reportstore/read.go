@@ -16,7 +16,8 @@ import (
 )
 
 // Slices implements report.Reader. A query with a filter by end user or session, or with more than two dimensions in its groups and
-// filters, reads facts only. If there are more than Limits.Facts of them, it reads the sample.
+// filters, reads facts. If more than Limits.Facts facts can match, a query with more than two dimensions reads the sample, and other
+// queries read the sums of days.
 func (s *Store) Slices(ctx context.Context, q *report.Query) (report.Slices, error) {
 	ctx, cancel := s.db.Bounded(ctx)
 	defer cancel()
@@ -30,7 +31,7 @@ func (s *Store) Slices(ctx context.Context, q *report.Query) (report.Slices, err
 	return r.found, nil
 }
 
-// reading is one call of Slices.
+// reading is the state of one call of Slices.
 type reading struct {
 	store  *Store
 	q      *report.Query
@@ -39,8 +40,9 @@ type reading struct {
 	found  report.Slices
 }
 
-// sum adds the rows of all tables to the groups. It first finds the groups with the highest measure from two figures of each row,
-// or, for the latency, the groups with the most requests, and then adds all figures and histograms of these groups.
+// sum adds the rows of all tables to the groups. If the query limits the number of groups, sum makes two passes. The first pass
+// reads two figures of each row and finds the groups with the highest measure, or the groups with the most requests if the measure
+// is latency. The second pass adds all figures and histograms of these groups.
 func (r *reading) sum(ctx context.Context) error {
 	conditions, all := r.q.Conditions(), &grouping{}
 	if len(r.q.Within) > 0 {
@@ -111,7 +113,7 @@ func (r *reading) read(ctx context.Context, tx *sql.Tx) error {
 	if err := r.days(ctx, tx, low, high); err != nil {
 		return err
 	}
-	if !r.found.Kept && r.q.By == "" { // a total must be exact
+	if !r.found.Kept && r.q.By == "" { // a total must be exact, so read facts
 		r.tables, r.found.Kept = nil, true
 		_, err := r.facts(ctx, tx, from, r.q.To, true)
 		return err
@@ -127,11 +129,12 @@ func (r *reading) read(ctx context.Context, tx *sql.Tx) error {
 	return r.blocks(ctx, tx, "report_waiting", "1", from, r.q.To)
 }
 
-// selective reports whether the filter has end users or sessions, so that few chunks have its requests.
+// selective reports whether the filter has end users or sessions. Only few chunks contain requests that match such a filter.
 func (r *reading) selective() bool { return len(r.q.User)+len(r.q.Session) > 0 }
 
-// facts reads all facts of a range that can match the filter, and returns true. If they are too many, it reads the sample or, without sample, returns
-// false.
+// facts reads all facts of a range that can match the filter, and returns true. If there are too many, facts returns false: it reads
+// the sample instead if sample is true, and otherwise nothing. If some facts of the range are already deleted, it also returns
+// false, or shortens the range if sample is true.
 func (r *reading) facts(ctx context.Context, tx *sql.Tx, from, to time.Time, sample bool) (exact bool, err error) {
 	if oldest := r.store.db.Now().Add(24*time.Hour - report.FactAge).Truncate(24 * time.Hour); from.Before(oldest) {
 		if !sample {
@@ -171,7 +174,7 @@ func (r *reading) facts(ctx context.Context, tx *sql.Tx, from, to time.Time, sam
 	return !r.found.Sampled, err
 }
 
-// candidates lists the chunks by day that can have requests of the filter, and the number of their facts.
+// candidates returns by day the chunks that can contain matching requests, and the total number of facts in these chunks.
 func (r *reading) candidates(ctx context.Context, tx *sql.Tx, from, to time.Time) (chunks map[int64][]string, count int64, err error) {
 	w := r.where(from, to)
 	if len(r.q.User) > 0 {
@@ -230,7 +233,7 @@ func (r *reading) load(ctx context.Context, tx *sql.Tx, q string, args []any, fr
 		}
 		day := sqldb.FromMillis(millis).Truncate(24 * time.Hour)
 		if start := sqldb.FromMillis(millis); start.After(day) && !start.Add(time.Hour).After(from) {
-			return nil // an hour before the range
+			return nil // the hour ends before the range
 		}
 		b, err := r.store.parse(data)
 		if err != nil {
@@ -245,7 +248,7 @@ func (r *reading) load(ctx context.Context, tx *sql.Tx, q string, args []any, fr
 	})
 }
 
-// begin returns the start of the covered part of the range.
+// begin returns the start of the range, or the time since which figures are stored if that is later.
 func (r *reading) begin(ctx context.Context, tx *sql.Tx) (time.Time, error) {
 	since, err := sqldb.Column[int64](ctx, tx, `select since from report_since where workspace_id in ('', $1)`, r.q.WorkspaceID)
 	if err != nil {
@@ -293,7 +296,7 @@ func (r *reading) days(ctx context.Context, tx *sql.Tx, from, to time.Time) erro
 	wanted := []string{g.String()}
 	_, tagA := g[0].Tag()
 	_, tagB := g[1].Tag()
-	if tagA || tagB { // a day without the tag has no sums by it
+	if tagA || tagB { // a day without the tag has no sums by that tag
 		wanted = append(wanted, string(report.Model), string(g[0]), otherTags)
 		if g[1] != "" {
 			wanted = append(wanted, string(g[1]))
@@ -312,7 +315,7 @@ func (r *reading) days(ctx context.Context, tx *sql.Tx, from, to time.Time) erro
 			if err := row.Scan(&data); err != nil {
 				return err
 			}
-			plain, err := r.store.codec.AppendUnpacked(nil, data) // data changes with the next row
+			plain, err := r.store.codec.AppendUnpacked(nil, data) // a copy, because the next row overwrites data
 			if err != nil {
 				return err
 			}
@@ -365,7 +368,7 @@ func (r *reading) addTagged(g grain, stored map[string][]byte) error {
 	if err := d.fromOther(g, unpack); err != nil || unpackErr != nil {
 		return fmt.Errorf("%w%w", err, unpackErr)
 	}
-	if _, other := stored[otherTags]; other { // the tag may be one of those that the day does not keep
+	if _, other := stored[otherTags]; other { // the tag may be one that the day does not keep
 		for _, one := range d.groups {
 			d.rest.Merge(&one.sums().Sums)
 		}

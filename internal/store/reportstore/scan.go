@@ -32,14 +32,14 @@ func newSelection(by, then report.Dimension, conditions ...report.Condition) *se
 	return sel
 }
 
-// group is one group of a query. Its row is nil until something is added to it.
+// group is one group of a query. Its row is nil until a row is added to the group.
 type group struct {
 	by, then          string
 	measure, requests int64
 	row               *report.Row
 }
 
-// grouping numbers the groups of a query or a day.
+// grouping finds and stores the groups of a query or a day.
 type grouping struct {
 	names  map[string]uint64
 	index  map[[2]uint64]*group
@@ -69,7 +69,7 @@ func (g *grouping) find(by, then string) *group {
 	return found
 }
 
-// sums returns the row of the group.
+// sums returns the row of the group. It creates the row if necessary.
 func (g *group) sums() *report.Row {
 	if g.row == nil {
 		g.row = &report.Row{By: g.by, Then: g.then}
@@ -77,10 +77,10 @@ func (g *group) sums() *report.Row {
 	return g.row
 }
 
-// maxDense is the maximum number of pairs of values for which the groups of a table are in a list.
+// maxDense is the maximum number of pairs of values for which grouping.each uses a list instead of a map.
 const maxDense = 1 << 16
 
-// each calls fn for every row that a selection has, with its group.
+// each calls fn for every selected row, with the group of the row.
 func (g *grouping) each(t rows, sel *selection, fn func(i int, to *group) error) error {
 	by, err := textsOf(t, sel.by)
 	if err != nil {
@@ -154,7 +154,7 @@ func textsOf(t rows, d report.Dimension) (texts, error) {
 	return t.texts(d)
 }
 
-// filter has the numbers of the values that a condition allows.
+// filter contains, for each value of a column, whether a condition allows the value.
 type filter struct {
 	index   column
 	allowed []bool
@@ -183,7 +183,8 @@ func newFilters(t rows, conditions []condition) ([]filter, error) {
 	return all, nil
 }
 
-// top returns the first groups by measure: of all groups, or of the groups with the same first value if there are two levels.
+// top returns the limit groups with the highest measure. If second is true, it returns that many groups for each value of the first
+// dimension.
 func (g *grouping) top(limit int, second bool) []*group {
 	slices.SortFunc(g.groups, func(a, b *group) int {
 		if second && a.by != b.by {

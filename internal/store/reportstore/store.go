@@ -1,6 +1,7 @@
-// Package reportstore stores the roll-ups of the report. Every batch of entries is queued as blocks of facts: the dimensions and figures
-// of each request, by column. Fold moves facts to their hour and adds them to the sums of their day by every pair of dimensions. When a day
-// has ended, Fold sorts its facts by end user and keeps a sample. A query reads the sums of whole days, and facts for the rest of its range.
+// Package reportstore stores the roll-ups of the report. Every batch of entries is queued as blocks of facts. A fact contains the
+// dimensions and figures of one request, and a block stores facts by column. Fold moves facts to their hour and adds them to the
+// sums of their day by every pair of dimensions. When a day has ended, Fold sorts its facts by end user and keeps a sample. A query
+// reads the sums of whole days, and facts for the rest of its range.
 package reportstore
 
 import (
@@ -113,8 +114,8 @@ func (s *Store) parse(data []byte) (*block, error) {
 }
 
 const (
-	foldFacts = 50_000 // facts that one step of Fold adds
-	foldEarly = 20_000 // queued facts of one hour that are added before the hour has ended
+	foldFacts = 50_000 // number of facts after which a step of Fold stops reading blocks
+	foldEarly = 20_000 // number of queued facts of one hour that are added without waiting for the end of the hour
 	foldDelay = 2 * time.Minute
 	foldLock  = 0x7265706f727473
 	dayMillis = 24 * 60 * 60 * 1000
@@ -123,8 +124,9 @@ const (
 // query runs a statement that reads, in or outside a transaction.
 type query func(ctx context.Context, q string, args ...any) (*sql.Rows, error)
 
-// Fold adds queued facts of finished hours to the hours and days, then sorts the facts of finished days, and reports whether more can be done.
-// Readers see each fact once. SQLite computes the rows before the transaction, so that writers do not wait; no other process folds its facts.
+// Fold adds queued facts of finished hours to the hours and days, then sorts the facts of finished days, and reports whether more
+// can be done. Readers see each fact once. With SQLite, Fold computes the rows before the transaction, so that writers do not wait.
+// This is safe, because no other process folds facts.
 func (s *Store) Fold(ctx context.Context) (more bool, err error) {
 	s.folding.Lock()
 	defer s.folding.Unlock()
@@ -223,7 +225,7 @@ func (s *Store) nextStep(ctx context.Context, query query) (*step, error) {
 	return st, s.addDays(ctx, query, st, whole)
 }
 
-// due returns the place of the first row that a query finds.
+// due returns the workspace, start and class of the first row that a query finds.
 func due(ctx context.Context, query query, q string, arg any) (at place, found bool, err error) {
 	rows, err := query(ctx, q, arg) //nolint:rowserrcheck // Each checks it
 	err = sqldb.Each(rows, err, func(row sqldb.Scanner) error {
@@ -233,7 +235,7 @@ func due(ctx context.Context, query query, q string, arg any) (at place, found b
 	return at, found, err
 }
 
-// addDays computes the rows of report_days with the facts.
+// addDays computes the rows of report_days that include the facts.
 func (s *Store) addDays(ctx context.Context, query query, st *step, whole *builder) error {
 	facts, err := parseBlock(whole.encode())
 	if err != nil {
@@ -299,7 +301,8 @@ func (d *day) start(g grain, stored map[string][]byte) error {
 	})
 }
 
-// fromOther adds the sums of a day without a tag of the grain: the requests have the empty value of the tag.
+// fromOther adds the sums of a day that does not have a tag of the grain. It reads them from a grain without the tag, and the
+// requests have the empty value for the tag.
 func (d *day) fromOther(g grain, stored func(name string) ([]byte, bool)) error {
 	for position, dimension := range g {
 		other := g[1-position]

@@ -132,7 +132,7 @@ func (s *Store) read(ctx context.Context, workspace, q string, args []any) ([]re
 	return found, nil
 }
 
-// pairs runs a query for two texts by a list of ids.
+// pairs runs a query with two text columns for a list of ids, and calls each with every row.
 func (s *Store) pairs(ctx context.Context, q, workspace string, ids []string, each func(a, b string)) error {
 	rows, err := s.db.Query(ctx, fmt.Sprintf(q, sqldb.Placeholders(2, len(ids))), append([]any{workspace}, sqldb.Args(ids)...)...) //nolint:rowserrcheck // Each checks it
 	return sqldb.Each(rows, err, func(row sqldb.Scanner) error {

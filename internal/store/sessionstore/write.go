@@ -44,8 +44,8 @@ func sumColumns() []string {
 	}
 }
 
-// merge adds the sums of a row to the sums of the session. Entries may arrive out of order, so the key, the end user and the client
-// are taken from the row of the first request.
+// merge returns the clause that adds the sums of a row to the sums of the session. Entries may arrive out of order, so fields such
+// as the key and the end user are taken from the row of the first request.
 func merge() string {
 	var sets []string
 	for _, c := range sumColumns() {
@@ -98,7 +98,7 @@ func (b *Batch) Add(e *requestlog.Entry) {
 	b.sessions[k] = one
 }
 
-// join adds two parts of a session.
+// join returns the sum of two parts of a session.
 func join(a, b requestlog.Session) requestlog.Session {
 	if b.FirstID < a.FirstID {
 		a, b = b, a
@@ -189,7 +189,7 @@ func (s *Store) Expire(ctx context.Context, workspace, before string) error {
 	return nil
 }
 
-// NextWorkspace walks the workspaces that have sessions; it returns "" after the last one.
+// NextWorkspace returns the first workspace after the given one that has sessions, or "" after the last one.
 func (s *Store) NextWorkspace(ctx context.Context, after string) (string, error) {
 	var next sql.NullString
 	err := s.db.QueryRow(ctx, `select min(workspace_id) from log_sessions where workspace_id > $1`, after).Scan(&next)

@@ -48,11 +48,11 @@ func TestOneReplicaLeadsUntilItDies(t *testing.T) {
 		t.Fatalf("%d leaders, %v; want one", killed, err)
 	}
 	await()
-	for deadline := time.Now().Add(20 * time.Second); leading.Load() != 1; { // the former leader notices within a second
+	for deadline := time.Now().Add(20 * time.Second); leading.Load() != 1; { // the previous leader detects the lost connection within a second
 		if time.Now().After(deadline) {
 			t.Fatalf("%d replicas lead", leading.Load())
 		}
-		time.Sleep(10 * time.Millisecond) // the server is another process
+		time.Sleep(10 * time.Millisecond) // poll, because the server is another process
 	}
 	stop()
 	for range 3 {

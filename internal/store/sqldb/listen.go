@@ -8,7 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// channel is the PostgreSQL notification channel for committed changes of keys, workspaces and settings.
+// channel is the PostgreSQL notification channel for committed changes of revisions.
 const channel = "fairlead_changes"
 
 const (
@@ -17,9 +17,9 @@ const (
 	listenTime  = 5 * time.Second        // timeout of connecting and checking
 )
 
-// Listen calls onChange whenever another process has changed something. It also calls onChange each time it starts
-// listening, because changes may have been missed. It returns when ctx ends. SQLite has no notifications, so there it
-// returns immediately.
+// Listen calls onChange whenever a committed transaction has changed a revision. It also calls onChange each time it starts
+// listening, because changes may have been missed. It returns when ctx ends. SQLite has no notifications, so there it returns
+// immediately.
 func (db *DB) Listen(ctx context.Context, onChange func()) {
 	if db.dialect != Postgres {
 		return
@@ -58,7 +58,7 @@ func (db *DB) follow(ctx context.Context, onChange func()) error {
 	}
 }
 
-// awaitChange returns nil when something has changed. It checks an idle connection, because a broken connection may go
+// awaitChange returns nil when a notification has arrived. It checks an idle connection, because a broken connection may go
 // unnoticed.
 func awaitChange(ctx context.Context, conn *pgx.Conn) error {
 	for {

@@ -117,7 +117,7 @@ func (db *DB) apply(ctx context.Context, step migration) error {
 	})
 }
 
-// lockSchema makes other replicas wait until this transaction ends. In SQLite, every write transaction does so.
+// lockSchema makes other replicas wait until this transaction ends. In SQLite, every write transaction makes other writers wait.
 func (db *DB) lockSchema(ctx context.Context, tx *sql.Tx) error {
 	if db.dialect != Postgres {
 		return nil

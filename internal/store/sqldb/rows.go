@@ -56,8 +56,8 @@ type Inserter struct {
 // NewInserter builds the statements once. suffix follows the values.
 func NewInserter(table string, fields []Field, suffix string) *Inserter {
 	into := " into " + table + " (" + strings.Join(FieldNames(fields), ",") + ") "
-	// PostgreSQL has one array per column. The text does not depend on the number of rows, so the server plans it once per
-	// connection.
+	// The PostgreSQL statement has one array parameter per column. Its text does not depend on the number of rows, so the server
+	// plans the statement once per connection.
 	marks := make([]string, len(fields))
 	for i, f := range fields {
 		marks[i] = fmt.Sprintf("$%d::%s[]", i+1, f.Kind)

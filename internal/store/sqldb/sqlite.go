@@ -35,11 +35,11 @@ func (db *DB) openSQLite(dataDir string, readers int) error {
 	}
 	db.walLimit = walLimit
 	db.walNext.Store(walLimit)
-	// The order matters: auto_vacuum must precede the first written page. secure_delete overwrites deleted text; Shrink
-	// returns its pages. With synchronous(full), a commit is on disk when it returns, which is required because the spool
-	// deletes a batch once it is stored here; batches keep syncs rare. A checkpoint every 12,000 pages stays below walLimit,
-	// and a batch rewrites many of its about 1,000 pages. Keys grow with time, so writes touch only the ends of tables and
-	// indexes: caches of 16, 4 and 2 MiB give the same write throughput.
+	// The order matters: auto_vacuum must be set before the first page is written. secure_delete overwrites deleted text, and Shrink
+	// returns the freed pages to the file system. With synchronous(full), a commit is on disk when it returns. This is required,
+	// because the spool deletes a batch once it is stored here. Entries are written in batches, so syncs are rare. A checkpoint
+	// every 12,000 pages stays below walLimit, and a batch rewrites many of its about 1,000 pages. Keys grow with time, so writes
+	// touch only the ends of tables and indexes. The write cache is therefore small: 16, 4 and 2 MiB give the same write throughput.
 	pragmas := []string{
 		busyTimeout, "auto_vacuum(incremental)", "journal_mode(wal)", "synchronous(full)",
 		"foreign_keys(1)", "secure_delete(1)", "journal_size_limit(67108864)", "wal_autocheckpoint(12000)", "cache_size(-2048)", "temp_store(memory)",
@@ -62,9 +62,9 @@ func sqliteDSN(path, lock string, pragmas []string) string {
 	return "file:" + (&url.URL{Path: path}).EscapedPath() + "?" + q.Encode()
 }
 
-// limitWAL truncates the write-ahead file if readers prevented the automatic checkpoints from doing so. The gateway's
-// readers end within the statement timeout. A reader in another process that takes longer delays a write by that
-// timeout once per quarter of the limit.
+// limitWAL truncates the write-ahead file if readers prevented the automatic checkpoints from doing so. The gateway's readers end
+// within the statement timeout. A reader in another process may take longer, and then each attempt to truncate delays a write by
+// that timeout. After a failed attempt, the next one is made when the file has grown by a quarter of the limit.
 func (db *DB) limitWAL(ctx context.Context) {
 	if db.dialect != SQLite {
 		return
@@ -80,8 +80,8 @@ func (db *DB) limitWAL(ctx context.Context) {
 	db.walNext.Store(db.walLimit)
 }
 
-// checkpoint moves the content of the write-ahead file into the database and truncates the file, so that deleted text
-// is in neither. It fails when a reader needs the file for longer than the statement timeout.
+// checkpoint moves the content of the write-ahead file into the database and truncates the file, so that neither contains deleted
+// text. It fails when a reader needs the file for longer than the statement timeout.
 func (db *DB) checkpoint(ctx context.Context) (err error) {
 	conn, err := db.write.Conn(ctx)
 	if err != nil {

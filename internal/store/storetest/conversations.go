@@ -18,7 +18,7 @@ import (
 	"fairlead.dev/internal/store/sqldb"
 )
 
-// Writer writes the turns of sessions as one replica does.
+// Writer writes the turns of sessions like a replica.
 type Writer struct {
 	scope outline.Scope
 	known *outline.Known
@@ -32,7 +32,7 @@ func NewWriter(t testing.TB, workspace string) *Writer {
 	return &Writer{key.Scope(workspace), outline.NewKnown()}
 }
 
-// Entry returns the entry of a turn, split like the spool splits it.
+// Entry returns the entry of a turn, with its request split as in the spool.
 func (w *Writer) Entry(t testing.TB, workspace string, at time.Time, turn outlinetest.Turn) requestlog.Entry {
 	t.Helper()
 	e := sample(workspace, at)
@@ -44,7 +44,7 @@ func (w *Writer) Entry(t testing.TB, workspace string, at time.Time, turn outlin
 	return e
 }
 
-// Write writes entries and remembers their parts.
+// Write writes entries and records their parts as known.
 func (w *Writer) Write(t testing.TB, db *store.DB, entries ...requestlog.Entry) {
 	t.Helper()
 	must(t, db.Log.WriteEntries(t.Context(), entries))

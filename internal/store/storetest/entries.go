@@ -69,7 +69,7 @@ func writtenEntriesReadBackWhole(t *testing.T, db *store.DB) {
 	}
 }
 
-// figurePagesHaveTheFiguresOfEntries compares pages with the fields of figures with pages of whole entries.
+// figurePagesHaveTheFiguresOfEntries compares pages that have only the fields for figures with pages of whole entries.
 func figurePagesHaveTheFiguresOfEntries(t *testing.T, db *store.DB) {
 	ctx, ws := t.Context(), newWorkspace()
 	all := make([]requestlog.Entry, 70)
@@ -270,7 +270,7 @@ func filtersAgreeWithMatch(t *testing.T, db *store.DB) {
 				t.Fatalf("filter %v: %s", f.Values(), diff)
 			}
 			count, err := db.Log.Count(context.Background(), f, 1000)
-			for errors.Is(err, requestlog.ErrTooSlow) { // on a busy machine
+			for errors.Is(err, requestlog.ErrTooSlow) { // retry, because a busy machine may exceed the time limit
 				count, err = db.Log.Count(context.Background(), f, 1000)
 			}
 			must(t, err)

@@ -41,7 +41,7 @@ func countedIn(t *testing.T, db *store.DB, workspace string, limit int) map[stri
 	return found
 }
 
-// moved reports whether do increments the revision of the workspace's ratings.
+// moved reports whether calling do increments the revision of the workspace's ratings.
 func moved(t *testing.T, db *store.DB, workspace string, do func()) bool {
 	t.Helper()
 	before, err := db.Revisions(t.Context())

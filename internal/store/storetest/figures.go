@@ -24,7 +24,7 @@ type counted struct {
 	attempts []requestlog.Attempt
 }
 
-// recompute computes the figures of entries by definition, without the code under test. Quantiles are exact.
+// recompute computes the figures directly from the entries, without the code under test. Quantiles are exact.
 func recompute(c counted) requestlog.Figures {
 	var f requestlog.Figures
 	var latencies, ttfts []time.Duration

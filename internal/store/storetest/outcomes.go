@@ -56,7 +56,7 @@ func outcomesReadBack(t *testing.T, db *store.DB) {
 	}
 }
 
-// replicasShareExploration lets two indexes, like the indexes of two replicas, spend the share of one workspace.
+// replicasShareExploration checks that two feedback indexes, one for each replica, share the exploration of one workspace.
 func replicasShareExploration(t *testing.T, db *store.DB) {
 	ctx, ws := t.Context(), newTenant(t, db)
 	clock := now
@@ -86,7 +86,7 @@ func replicasShareExploration(t *testing.T, db *store.DB) {
 			must(t, r.Refresh(ctx))
 		}
 	}
-	for _, r := range append(replicas, replicas[0]) { // the first one reads the latest trials of the second one
+	for _, r := range append(replicas, replicas[0]) { // the first replica is refreshed again to read the latest trials of the second replica
 		must(t, r.Refresh(ctx))
 	}
 	want := feedback.Exploration{

@@ -24,7 +24,7 @@ func source(db *store.DB) *report.Source {
 	}}
 }
 
-// folder is a test or a check of a property.
+// folder is implemented by *testing.T and *rapid.T.
 type folder interface {
 	Helper()
 	Fatal(args ...any)
@@ -44,7 +44,7 @@ func fold(t folder, db *store.DB) {
 	}
 }
 
-// valueOf returns the value of a dimension in an entry by definition, without the code under test.
+// valueOf returns the value of a dimension directly from an entry, without the code under test.
 func valueOf(d report.Dimension, e *requestlog.Entry) string {
 	switch d {
 	case "":
@@ -128,7 +128,7 @@ func reportsEqualRecomputation(t *testing.T, db *store.DB) {
 				WorkspaceID: ws, From: q.From, To: q.To, Lists: requestlog.Lists{Model: q.Model, User: q.User, Tag: q.Tag},
 				Simulated: q.Simulated, Source: q.Source,
 			}
-			if len(q.Tag) > 0 && q.Tag[0] == "team" && e.Tags["team"] == "" { // an empty value counts as none
+			if len(q.Tag) > 0 && q.Tag[0] == "team" && e.Tags["team"] == "" { // an empty value counts as a missing tag
 				continue
 			}
 			if !f.Match(e) {
@@ -255,7 +255,7 @@ func reportsExpireWithTheEntries(t *testing.T, db *store.DB) {
 	if want := now.Truncate(24 * time.Hour).Add(-3 * 24 * time.Hour); !r.Since.Equal(want) {
 		t.Errorf("since %s, want %s", r.Since, want)
 	}
-	q.User = []string{"u-5", "u-2"} // from sorted facts
+	q.User = []string{"u-5", "u-2"} // read from sorted facts
 	r, err = source(db).Run(t.Context(), q, now)
 	must(t, err)
 	if r.Total.Requests != 1 || len(r.Groups) != 1 || r.Groups[0].Value != "u-2" {
@@ -287,7 +287,7 @@ func deletedUsersLeaveTheReport(t *testing.T, db *store.DB) {
 	}
 }
 
-// bulk writes requests of many users on two days, two of them late, and folds them.
+// bulk writes requests of many users on two days, and two more requests that arrive late. It folds all requests.
 func bulk(t *testing.T, db *store.DB, ws string) (all []requestlog.Entry, from, to time.Time) {
 	t.Helper()
 	from = now.Truncate(24 * time.Hour).Add(-4 * 24 * time.Hour)
@@ -295,7 +295,7 @@ func bulk(t *testing.T, db *store.DB, ws string) (all []requestlog.Entry, from, 
 	for part := range 3 {
 		var batch []requestlog.Entry
 		for i := range 5000 {
-			if part == 2 && i == 2 { // late
+			if part == 2 && i == 2 { // the third part has only the two late requests
 				break
 			}
 			e := sample(ws, from.Add(time.Duration(part%2)*24*time.Hour+time.Duration(i)*17*time.Second))
@@ -373,7 +373,7 @@ func reportsStayExactWhileFactsMove(t *testing.T, db *store.DB) {
 		select {
 		case err := <-folded:
 			must(t, err)
-			running = false // read once more
+			running = false // read once more after all facts have moved
 		default:
 		}
 		for _, q := range []report.Query{{By: report.Client, Then: report.User}, {By: report.Client, User: []string{"ann"}}} {

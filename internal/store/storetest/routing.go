@@ -260,7 +260,7 @@ func versionsExpire(t *testing.T, open func(testing.TB) *store.DB) {
 	must(t, db.Config.KeepVersion(ctx, "policies", "old", []byte("x")))
 	for _, step := range []struct {
 		name string
-		at   time.Duration // after the last use
+		at   time.Duration // time after the last use
 		keep logstore.Retention
 		want bool
 	}{

@@ -188,7 +188,7 @@ func turnsIndexWhatIsNew(t *testing.T, db *store.DB) {
 			e := w.Entry(t, ws, now.Add(time.Duration(i)*time.Second), turn)
 			e.Body.Response = []byte(`{"content":"uniqueanswer` + string(rune('a'+i)) + `"}`)
 			ids[i] = e.ID
-			if i == 3 { // a new process carries all parts again
+			if i == 3 { // a new process does not know which parts are stored, so its entry contains all parts
 				w = NewWriter(t, ws)
 				e.Body.Request, e.Body.Parts, _ = w.scope.Split(turn.Body, func(outline.Address) bool { return false })
 			}

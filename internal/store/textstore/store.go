@@ -21,12 +21,12 @@ import (
 
 // Store writes and deletes the words of entries.
 type Store struct {
-	Enabled atomic.Bool // texts of entries are indexed, and Filter.Text is supported
+	Enabled atomic.Bool // whether texts of entries are indexed, so that Filter.Text is supported
 	db      *sqldb.DB
 	days    atomic.Pointer[[]int64] // SQLite: the days with an index, as last read
 }
 
-// New returns the indexed texts in db.
+// New returns a store that uses db.
 func New(db *sqldb.DB) *Store { return &Store{db: db} }
 
 // Days returns the days with an index in SQLite, newest first, as last read.
@@ -37,17 +37,17 @@ func (s *Store) Days() []int64 {
 	return nil
 }
 
-// Batch is the texts of a batch of entries. It is nil when texts are not indexed.
+// Batch holds the texts of a batch of entries. It is nil when texts are not indexed.
 type Batch map[*requestlog.Entry][]passage
 
-// passage is the words of a piece of an entry's text.
+// passage holds the words of one piece of an entry's text.
 type passage struct {
-	part  outline.Address // the part that has the text; zero for text of the entry alone
+	part  outline.Address // part that contains the text; zero for text outside the parts
 	words []byte
 }
 
-// Batch reads the words of entries with stored bodies. Only parts that an entry carries are read: the others were stored, and
-// indexed, with earlier entries.
+// Batch reads the words of entries with stored bodies. It reads only the parts that an entry contains. The other parts were stored
+// and indexed with earlier entries.
 func (s *Store) Batch(entries []*requestlog.Entry) Batch {
 	if !s.Enabled.Load() {
 		return nil
@@ -78,7 +78,7 @@ func passagesOf(b *requestlog.Body) []passage {
 			all = append(all, passage{part, words})
 		}
 	}
-	if !b.Streamed { // events that cannot be joined are not texts
+	if !b.Streamed { // a streamed body consists of events, which are not texts
 		add(&fulltext.Scanner{}, outline.Address{}, b.Response)
 	}
 	if !b.Split {
@@ -90,7 +90,7 @@ func passagesOf(b *requestlog.Body) []passage {
 		carried[p.Address] = p
 		return nil
 	}); err != nil {
-		return all // messagestore reports it
+		return all // messagestore reports the error
 	}
 	var walk func(steps []byte, list outline.Address)
 	walk = func(steps []byte, list outline.Address) {
@@ -99,7 +99,7 @@ func passagesOf(b *requestlog.Body) []passage {
 			switch {
 			case kind == outline.Text:
 				add(request, list, text)
-			case !ok: // the text before a known part is known as well
+			case !ok: // the part and the text before it were indexed with an earlier entry
 				request.Lost()
 			default:
 				add(request, list, text)
@@ -116,7 +116,7 @@ func passagesOf(b *requestlog.Body) []passage {
 	return all
 }
 
-// Document is an entry that did not exist before, with its slot number in SQLite; see logstore.
+// Document is an entry that did not exist before the batch, with its slot number in SQLite. Package logstore explains slot numbers.
 type Document struct {
 	Entry      *requestlog.Entry
 	SlotNumber int64
@@ -128,8 +128,8 @@ func dayOf(requestID string) int64 {
 	return outline.DayOf(at)
 }
 
-// Write writes the words of documents. The words of a part belong to the first entry that stores the part: existed reports whether
-// a part was stored before the batch.
+// Write writes the words of documents. The words of a part are indexed with the first entry that stores the part. existed reports
+// whether a part was stored before the batch.
 func (s *Store) Write(ctx context.Context, tx *sql.Tx, batch Batch, documents []Document, existed func(*requestlog.Entry, outline.Address) bool) error {
 	if batch == nil {
 		return nil
@@ -159,7 +159,7 @@ func (s *Store) Write(ctx context.Context, tx *sql.Tx, batch Batch, documents []
 				if existed(d.Entry, p.part) || owner != nil && owner != d.Entry {
 					continue
 				}
-				taken[key] = d.Entry // a list has several passages
+				taken[key] = d.Entry // an entry may have several passages of the same list
 			}
 			words = append(words, p.words...)
 		}
@@ -205,8 +205,8 @@ func insertVectors(ctx context.Context, tx *sql.Tx, rows [][3]string) error {
 // documentRows is the number of documents per statement.
 const documentRows = 20
 
-// insertDocuments adds documents to the index of a day. An index without the texts stores no text twice; the tokenizer splits at
-// spaces only, because the words are already separated.
+// insertDocuments adds documents to the index of a day. The index does not contain the texts, because they are already stored. The
+// simple ascii tokenizer is sufficient, because the words are already separated.
 func insertDocuments(ctx context.Context, tx *sql.Tx, day int64, documents [][]any) error {
 	res, err := tx.ExecContext(ctx, `insert into text_days (day, merge) values ($1, 0) on conflict do nothing`, day)
 	if err != nil {
@@ -259,7 +259,8 @@ func (s *Store) loadDays(ctx context.Context) ([]int64, error) {
 	return days, nil
 }
 
-// Delete deletes the words of entries, before the entries. In SQLite they stay in the file until Merge.
+// Delete deletes the words of entries. It must be called before the entries are deleted. In SQLite, the words stay in the file until
+// Merge removes them.
 func (s *Store) Delete(ctx context.Context, tx *sql.Tx, workspace string, ids []string) error {
 	if len(ids) == 0 {
 		return nil
@@ -326,14 +327,14 @@ func (s *Store) Expire(ctx context.Context, now time.Time, expired func(day int6
 			return fmt.Errorf("drop expired texts: %w", err)
 		}
 	}
-	// A day that is dropped tomorrow loses documents with every run. Merging it each time would write it again and again.
+	// An index that is dropped tomorrow loses documents with every run. Merging it each time would only write the same data again.
 	return s.Merge(ctx, func(day int64) bool { return expired(day, now.Add(24*time.Hour)) })
 }
 
 // mergePages is the number of pages that one transaction of Merge writes.
 const mergePages = 400
 
-// Merge removes the words of deleted documents from the indexes, except of the days that skip selects.
+// Merge removes the words of deleted documents from the indexes, except from the indexes of days for which skip returns true.
 func (s *Store) Merge(ctx context.Context, skip func(day int64) bool) error {
 	if s.db.Dialect() != sqldb.SQLite {
 		return nil

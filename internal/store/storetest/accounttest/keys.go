@@ -124,7 +124,7 @@ func changedKeysInOrder(t *testing.T, db *store.DB) {
 	for finished := false; !finished; {
 		select {
 		case <-done:
-			finished = true // read once more
+			finished = true // read once more, because the last changes may not have been read
 		default:
 		}
 		revisions, err := db.Revisions(ctx)

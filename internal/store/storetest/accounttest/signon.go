@@ -92,7 +92,7 @@ func identitiesFollowTheirGroups(t *testing.T, db *store.DB) {
 	}
 	_, err = s.SignInIdentity(ctx, signIn("ann", "fourth", sso.Grant{WorkspaceID: w.ID, Role: account.Viewer}))
 	must(t, err)
-	must(t, s.EndIdentity(ctx, next, Event("", "session.refused"))) // identity with an old token
+	must(t, s.EndIdentity(ctx, next, Event("", "session.refused"))) // next has an old token, so the call must not change anything
 	if _, _, err := s.SessionByHash(ctx, []byte("session annfourth")); err != nil {
 		t.Errorf("the check of an old token ended a new session: %v", err)
 	}
