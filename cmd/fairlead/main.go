@@ -99,11 +99,11 @@ func commands() []cli.Command {
 	}
 }
 
-// duplicateWindow is how long further signals count as duplicates of the first one. Duplicates occur because a terminal signals
-// the whole process group and a parent process may forward the signal as well.
+// duplicateWindow is how long further signals count as duplicates of the first signal. Duplicates occur because a terminal sends the
+// signal to the whole process group, and a parent process may forward it as well.
 const duplicateWindow = time.Second
 
-// handleSignals calls stop on the first signal and exit on the next one after duplicateWindow.
+// handleSignals calls stop on the first signal and exit on the first signal after duplicateWindow.
 func handleSignals(signals <-chan os.Signal, stop, exit func()) {
 	<-signals
 	stop()

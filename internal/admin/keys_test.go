@@ -64,7 +64,7 @@ func TestNewKeyIsShownOnce(t *testing.T) {
 	}
 }
 
-// In package account, the zero time means that a key never expires. Sent by a client, it is a time in the past.
+// In package account, the zero time means that a key never expires. If a client sends the zero time, it is a time in the past.
 func TestZeroExpiryIsRejected(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

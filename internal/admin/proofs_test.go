@@ -21,7 +21,7 @@ import (
 	"fairlead.dev/internal/statement"
 )
 
-// measured returns samples of the last days, every tenth a loss.
+// measured returns 100 samples of the last days. In every tenth sample, the routed response is worse than the baseline response.
 type measured struct{ asked []time.Time }
 
 func (c *measured) Samples(_ context.Context, workspace string, from, to time.Time) ([]proof.Sample, error) {
@@ -87,7 +87,7 @@ func TestProofWithoutComparisonHasNoQuality(t *testing.T) {
 	}
 }
 
-// pastPrices has the price of a model of 3 dollars per million tokens.
+// pastPrices returns the same snapshot for every past version. The price of its model is 3 dollars per million tokens.
 type pastPrices struct{ snap *route.Snapshot }
 
 func (p pastPrices) PastSnapshots() func(context.Context, route.Versions) (*route.Snapshot, bool) {

@@ -98,7 +98,7 @@ func inWorkspace(id string) with {
 	}
 }
 
-// briefly changes the request of a stream to HEAD, so that it ends.
+// briefly changes the request of a stream to HEAD, so that the response ends.
 func briefly(r *http.Request) {
 	if strings.HasSuffix(r.URL.Path, "/tail") {
 		r.Method = http.MethodHead

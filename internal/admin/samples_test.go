@@ -116,7 +116,7 @@ func TestSampleTrafficStartsAfterCancelledRun(t *testing.T) {
 	s := newSite(t, withSamples(run))
 	_, leave, done := begin(t, s, run)
 	go func() {
-		leave() // the server notices this before or while the next run is requested
+		leave() // the server detects the disconnect before or while the next run is requested
 		<-done
 		close(run.next)
 	}()

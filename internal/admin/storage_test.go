@@ -33,7 +33,7 @@ func TestForecastIsOnlyForOperators(t *testing.T) {
 func TestAttentionDoesNotQueryDatabase(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	s.world.broken = errDisk // for listing keys
+	s.world.broken = errDisk // returned when keys are listed
 	s.world.disk = overview.DiskUse{FreeBytes: 100 * mib, TotalBytes: 100 * gib}
 	kinds := func(who string) (list []string) {
 		var got overview.AttentionList

@@ -81,7 +81,7 @@ func (a *App) openAccounts(ctx context.Context, c config.Config) (err error) {
 	return nil
 }
 
-// passwordAllowed reports whether an account may sign in with a password. Development mode signs in with one.
+// passwordAllowed reports whether an account may sign in with a password. In development mode, the developer account always may.
 func (a *App) passwordAllowed(email string) bool {
 	return a.options.Dev && email == devEmail || settings.PasswordAllowed(a.loaded().Config.SSO, email)
 }

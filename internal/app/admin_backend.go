@@ -346,7 +346,7 @@ func (b adminBackend) SetPrice(ctx context.Context, providerName, model string, 
 	return b.app.rebuild(ctx)
 }
 
-// AddCredential stores a secret. It is used immediately.
+// AddCredential stores a secret. The secret is used immediately.
 func (b adminBackend) AddCredential(ctx context.Context, name, secret, accountID string) (providers.CredentialState, error) {
 	if !b.app.providers.Load().Has(name) {
 		return providers.CredentialState{}, account.ErrNotFound
@@ -355,7 +355,7 @@ func (b adminBackend) AddCredential(ctx context.Context, name, secret, accountID
 	return b.useCredential(ctx, c, err)
 }
 
-// ReplaceCredential replaces a stored secret. The new one is used immediately, even if the old one was backing off.
+// ReplaceCredential replaces a stored secret. The new secret is used immediately, even if the old secret was backing off.
 func (b adminBackend) ReplaceCredential(ctx context.Context, name, credentialID, secret, accountID string) (providers.CredentialState, error) {
 	c, err := b.app.vault.Replace(ctx, name, credentialID, secret, accountID)
 	state, err := b.useCredential(ctx, c, err)

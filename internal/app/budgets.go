@@ -10,7 +10,8 @@ import (
 	"fairlead.dev/internal/session"
 )
 
-// budgetService returns the reader of budgets. It uses the sums of the ledger, which this replica may share with others.
+// budgetService returns the service that reads budgets. The amounts come from the ledger, which replicas share if Redis is
+// configured.
 func (a *App) budgetService(names *session.Namer) *budget.Service {
 	return &budget.Service{
 		Accounts: a.accounts, Status: func(b ledger.Budget) ledger.Status { return a.ledger.Status(b) }, Spent: a.spent,

@@ -12,7 +12,7 @@ import (
 	"fairlead.dev/internal/config"
 )
 
-// catalogLook is the interval at which the catalog file is checked for a due read.
+// catalogLook is the interval between two checks whether the catalog file must be read.
 const catalogLook = time.Second
 
 // keepCatalogFile reads the configured catalog file at startup, periodically and when its configuration changes, until ctx is
@@ -31,7 +31,7 @@ func (a *App) keepCatalogFile(ctx context.Context) {
 				a.report("refresh catalog file", err)
 				wait = min(wait, refreshAgain)
 			}
-			next = time.Now().Add(time.Duration(float64(wait) * (0.9 + 0.2*rand.Float64()))) // so that replicas read it at different times
+			next = time.Now().Add(time.Duration(float64(wait) * (0.9 + 0.2*rand.Float64()))) // so that replicas read at different times
 		} else if source.Source == "" {
 			last = config.CatalogFile{}
 			a.catalogFailing.Store(false)

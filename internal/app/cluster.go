@@ -89,7 +89,7 @@ func (a *App) openLimits(ctx context.Context, c config.Config) (err error) {
 	return nil
 }
 
-// shedding reports whether model requests are being rejected because of overload.
+// shedding reports whether the gateway rejects model requests because of overload.
 func (p *limitParts) shedding() bool { return p.admission != nil && p.admission.Overloaded() }
 
 // reasoningStore creates the store of signed reasoning. It is in memory, and shared through Redis if configured.
@@ -156,12 +156,12 @@ func (p *limitParts) now() time.Time {
 	return p.cluster.client.Now()
 }
 
-// onDelivered records which parts of each request are in the database, and adds the costs of the requests to the shared ledger.
+// onDelivered records which parts of request bodies are in the database, and adds the costs of the requests to the shared ledger.
 func (a *App) onDelivered(entries []requestlog.Entry) {
 	for i := range entries {
 		e := &entries[i]
 		if at, ok := id.Time(e.ID); ok && e.Body.Split {
-			if len(e.Body.Missing) > 0 { // another replica deleted requests that had these parts
+			if len(e.Body.Missing) > 0 { // another replica deleted these parts together with other requests
 				a.known.Clear()
 			} else {
 				a.known.Add(outline.DayOf(at), e.Body.Parts)

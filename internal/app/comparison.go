@@ -76,7 +76,7 @@ type noLog struct{}
 func (noLog) Begin(*requestlog.Entry) error { return nil }
 func (noLog) End(*requestlog.Entry) error   { return nil }
 
-// forecastTime is the traffic that a forecast uses.
+// forecastTime is the length of the period whose traffic a forecast uses.
 const forecastTime = 7 * 24 * time.Hour
 
 // Forecast implements comparison.Comparer.

@@ -41,20 +41,21 @@ func (a *App) openLog(c config.Config) (err error) {
 	return nil
 }
 
-// splitRequest returns an entry whose request body is split, without the parts that this process has delivered to the database before.
-// Parts are shared by the requests of one workspace that are redacted by the same rules. The parts use the given memory.
+// splitRequest returns a copy of e with the request body split into parts. It omits the parts that this process has already delivered
+// to the database. Requests of a workspace share parts if the same redaction rules apply to them. The parts use the buffer memory.
+// splitRequest returns e itself if the body is not stored or cannot be split.
 func (l *logParts) splitRequest(e *requestlog.Entry, memory []byte) *requestlog.Entry {
 	at, ok := id.Time(e.ID)
 	if !ok || e.BodyState != requestlog.BodyStored {
 		return e
 	}
 	body := e.Body.Request
-	if e.Decision == nil && !rawjson.Valid(body) { // a request with a decision was decoded
+	if e.Decision == nil && !rawjson.Valid(body) { // the body of a request with a decision is valid, because it was decoded
 		return e
 	}
 	known := l.known.Of(outline.DayOf(at))
 	if e.Decision != nil && e.Decision.Input.Needs&(llm.JSONMode|llm.JSONSchema) != 0 {
-		known = func(outline.Address) bool { return false } // omit no part, because the response is checked against the schema in the request
+		known = func(outline.Address) bool { return false } // keep all parts: the response is checked against the schema in the request
 	}
 	rules := l.redaction.Version(e.WorkspaceID)
 	request, parts, ok := l.partKey.Scope(e.WorkspaceID+"\x00"+rules).SplitTurn(body, e.Body.Turn, memory, known)

@@ -35,7 +35,7 @@ func (a *App) openDev(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("reset the developer account: %w", err)
 		}
-		// The account signs in without a user, who would have to enter the code of a second factor.
+		// The account signs in automatically, so it must not require the code of a second factor.
 		if err := a.factors.Reset(ctx, dev.ID); err != nil && !errors.Is(err, account.ErrNotFound) {
 			return fmt.Errorf("reset the developer account: %w", err)
 		}
@@ -64,7 +64,7 @@ func (h edge) devOnly(next http.Handler) http.Handler {
 }
 
 // direct reports whether the peer address and the Host header are loopback and no proxy header is present. An empty proxy header
-// counts as present, because a client may send one to make the proxy's own header the second value.
+// counts as present, because a client may send an empty header so that the header added by the proxy is only the second value.
 func direct(r *http.Request) bool {
 	from, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil || !from.Addr().Unmap().IsLoopback() {

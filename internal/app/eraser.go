@@ -8,11 +8,11 @@ import (
 	"fairlead.dev/internal/requestlog"
 )
 
-// eraser deletes entries, including those that are still in the spool.
+// eraser deletes entries, including entries that are still in the spool.
 type eraser struct{ app *App }
 
-// DeleteEntries flushes the spool first, so that a deleted entry that was visible live does not reappear. Requests that end meanwhile
-// are queued whole, because the parts that they share with deleted requests are deleted.
+// DeleteEntries flushes the spool first, so that entries that are not in the database yet are deleted too. During a deletion, new
+// requests are queued with all their parts, because the database may just have deleted parts that they share with other requests.
 func (e eraser) DeleteEntries(ctx context.Context, f requestlog.Filter, dryRun bool) (int64, error) {
 	if !dryRun {
 		defer e.app.known.Pause()()

@@ -46,8 +46,8 @@ func (a *App) openExport(ctx context.Context, c config.Config) error {
 		return err
 	}
 	s.Version = a.version
-	// The export has a filter of its own: a filter redacts one batch of a workspace at a time, and the database must not wait for
-	// the export.
+	// The export has its own filter. A filter redacts one batch of a workspace at a time, so with a shared filter the writes to the
+	// database would wait for the export.
 	filter := redaction.New(a.keyring.Workspace, func() []string { return a.loaded().Config.Log.Redact }, a.log)
 	a.traces, err = otlp.New(ctx, s, otlp.Parts{
 		Redact: func(e *requestlog.Entry) {

@@ -21,7 +21,7 @@ func TestSpentCountsEntriesInSpoolAndStoreOnce(t *testing.T) {
 	a := &App{storageParts: storageParts{db: i.Store}, logParts: logParts{spool: queue}}
 	now := time.Now()
 	stored, both, waiting, older := costing(now, 1), costing(now, 20), costing(now, 300), costing(now.Add(-time.Hour), 4000)
-	// While an entry is being delivered, and after a crash, it is in both places.
+	// An entry is in the spool and in the database while it is delivered, and after a crash.
 	if err := i.Store.Log.WriteEntries(t.Context(), []requestlog.Entry{stored, both, older}); err != nil {
 		t.Fatal(err)
 	}

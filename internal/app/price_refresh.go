@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	// refreshLook is the interval at which the price list is checked for a due refresh.
+	// refreshLook is the interval between two checks whether the price list must be refreshed.
 	refreshLook = time.Minute
 	// refreshAgain is the minimum time between two refresh attempts.
 	refreshAgain = 15 * time.Minute
 )
 
-// watchPrices reloads the prices when the price book changes, for example after a command or a refresh.
+// watchPrices reloads the prices when the file with the imported prices changes, for example after a command or a refresh.
 func (a *App) watchPrices(ctx context.Context) {
 	book := pricebook.Of(a.loaded().Config)
 	err := os.MkdirAll(book.Dir, 0o700)

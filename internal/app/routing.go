@@ -27,7 +27,7 @@ import (
 const (
 	// freshness is the interval at which policies, ratings and providers saved by other processes are loaded.
 	freshness = 5 * time.Second
-	// listLook is the interval at which the model lists are checked for due reads. It is never shorter than minListLook.
+	// listLook is the interval between two checks whether a model list must be read. It is never shorter than minListLook.
 	listLook    = 30 * time.Second
 	minListLook = 250 * time.Millisecond
 )
@@ -131,8 +131,8 @@ func (a *App) refreshModelLists(ctx context.Context) {
 	}
 }
 
-// instancePolicies parses the policies of a configuration. The active configuration was checked when it was loaded, so names that
-// no longer exist are accepted for it.
+// instancePolicies parses the policies of a configuration. The active configuration was checked when it was loaded, so its policies
+// may refer to names that were removed later.
 func (a *App) instancePolicies(loaded *config.Loaded, f *providerset.Set) (*policy.Set, error) {
 	w := f.World()
 	w.AllowUnknown = a.providers.Load() != nil && loaded == a.loaded()

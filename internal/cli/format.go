@@ -55,7 +55,7 @@ func Rate(r *money.Rate) string {
 	case *r == 0:
 		return "free"
 	}
-	return Dollars(money.Amount(*r)) // both types count nano-dollars
+	return Dollars(money.Amount(*r)) // both types are in nano-dollars
 }
 
 // Count formats a whole number with thousands separators.

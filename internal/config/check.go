@@ -41,7 +41,7 @@ func (l *loader) check(o Options) {
 	l.checkModels("models", l.config.Models)
 }
 
-// complain reports a problem unless the path already has one.
+// complain reports a problem unless a problem of the path was already reported.
 func (l *loader) complain(path string, wrong fault) {
 	if l.damaged[path] {
 		return
@@ -127,7 +127,7 @@ func (l *loader) checkServer() {
 		}
 		l.complain(set, fault{code: Contradictory, message: "tls needs both cert and key", fix: "set both, or neither"})
 	}
-	if key := c.MasterKey; key != "" { // without one, a master key is generated
+	if key := c.MasterKey; key != "" { // if the key is empty, the server generates a master key
 		wrong := ""
 		switch n := utf8.RuneCountInString(key); {
 		case strings.TrimSpace(key) == "":
@@ -157,7 +157,7 @@ func (l *loader) checkProviders(o Options) {
 		known := slices.Contains(o.Vendors, cmp.Or(p.Vendor, p.Name))
 		if known && o.Missing != nil && !p.Disabled && !l.damaged[join(path, "base_url")] && !l.damaged[join(path, "format")] {
 			lookup := func(name string) string { return l.environ[name] }
-			if fix := o.Missing(p, lookup); fix != "" { // an option that the address depends on, such as a region
+			if fix := o.Missing(p, lookup); fix != "" { // an option that is part of the address is missing, such as a region
 				l.complain(join(path, "name"), fault{code: MissingField, message: fmt.Sprintf("provider %s has no address", document.Quote(p.Name)), fix: fix})
 			}
 		}

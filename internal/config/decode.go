@@ -35,7 +35,7 @@ func (d *decoder) value(n *yaml.Node, v reflect.Value, f field, path string) {
 		return
 	}
 	if v.Kind() != reflect.Struct || strings.HasSuffix(path, "]") {
-		d.origins[path] = d.place(n) // a section outside of a list has no origin
+		d.origins[path] = d.place(n) // a section has no origin unless it is an element of a list
 	}
 	switch {
 	case v.Type() == policiesType:
@@ -54,7 +54,7 @@ func (d *decoder) value(n *yaml.Node, v reflect.Value, f field, path string) {
 	}
 }
 
-// count counts a node and reports whether the maximum is not exceeded.
+// count counts a node and reports whether the number of nodes is within the maximum.
 func (d *decoder) count(n *yaml.Node, path string) bool {
 	d.nodes++
 	if d.nodes == mostNodes+1 {

@@ -57,7 +57,7 @@ func flagOf(path string) string {
 // lists of sections are YAML.
 func (l *loader) assign(s setting, text string, o Origin) {
 	v := reflect.ValueOf(&l.config).Elem().FieldByIndex(s.index)
-	delete(l.damaged, s.path) // problems in lower layers no longer apply
+	delete(l.damaged, s.path) // problems in lower layers do not apply to the new value
 	switch {
 	case isStructs(s.field.typ), s.field.typ == policiesType:
 		l.assignYAML(s, v, text, o)

@@ -33,8 +33,8 @@ type field struct {
 // tables holds the fields of every section type.
 var tables = addTables(map[reflect.Type][]field{}, reflect.TypeFor[Config]())
 
-// addTables reads the tags of a section and of the sections in it. A section in the configuration is reloadable, and so are its fields
-// unless they have reload:"false".
+// addTables reads the tags of a section and of the sections in it. Top-level fields are reloadable only with reload:"true". Fields of
+// sections are reloadable unless they have reload:"false".
 func addTables(to map[reflect.Type][]field, t reflect.Type) map[reflect.Type][]field {
 	inside := t != reflect.TypeFor[Config]()
 	fields := make([]field, 0, t.NumField())

@@ -185,8 +185,8 @@ func parse(text []byte) (root *yaml.Node, wrong *fault, line int) {
 	return nil, &fault{code: Malformed, message: "invalid YAML: " + syntax.Message, fix: "check indentation and quotes on this line and the following lines"}, syntax.Line
 }
 
-// finishPaths sets the default data directory and expands ~. The default is the state directory set by a service manager, the
-// user's data directory, or the system directory without a home directory, as in most containers.
+// finishPaths sets the default data directory and expands ~. The default is the state directory set by a service manager, otherwise
+// the user's data directory. Without a home directory, as in most containers, it is the system directory.
 func (l *loader) finishPaths() {
 	home := l.environ["HOME"]
 	if l.config.DataDir == "" {

@@ -91,7 +91,7 @@ func (d *decoder) document(list *yaml.Node) (string, *fault, *yaml.Node) {
 	return "", &fault{code: BadValue, message: "policies cannot be separated from the rest of the file", fix: "write policies: at the start of a line, followed by the list on the next lines"}, d.root.Content[i]
 }
 
-// Refuse converts problems found in Policies to configuration problems with excerpts. Their lines and columns refer to the
+// Refuse converts problems found in Policies to configuration problems with excerpts. The lines and columns of found refer to the
 // document in Policies.
 func (l *Loaded) Refuse(found []Problem) *Problems {
 	origin := l.Origin(policiesField) // origin of the first line after the key

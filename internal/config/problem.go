@@ -65,7 +65,7 @@ func (p Problem) String() string {
 // Pretty formats the problem for a terminal, with an excerpt and the fix.
 func (p Problem) Pretty() string { return p.pretty("") }
 
-// pretty is Pretty with then appended to the fix.
+// pretty is like Pretty, but appends the text then to the fix.
 func (p Problem) pretty(then string) string {
 	var b strings.Builder
 	b.WriteString("error: ")

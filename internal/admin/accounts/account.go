@@ -153,7 +153,7 @@ func (a *handlers) endOtherSessions(ctx context.Context, c *adminapi.Call, _ *st
 		}
 		err := a.Sessions.EndSession(ctx, c.Account.ID, s.ID())
 		if errors.Is(err, account.ErrNotFound) {
-			continue // expired in the meantime
+			continue // the session expired after it was listed
 		}
 		if err != nil {
 			return nil, err

@@ -81,7 +81,7 @@ type Factors interface {
 	RenewRecoveryCodes(ctx context.Context, accountID string) ([]string, error)
 }
 
-// Passkeys asks browsers for passkeys and registers new ones. Its callers check the password before they add one.
+// Passkeys asks browsers for passkeys and registers new passkeys. Its callers check the password before they add a passkey.
 type Passkeys interface {
 	// Site returns the address that passkeys are bound to. requestURL is the address that the browser uses.
 	Site(requestURL string) passkey.Site
@@ -90,7 +90,7 @@ type Passkeys interface {
 	FinishAdd(ctx context.Context, o passkey.Owner, a passkey.Answer) (passkey.Added, error)
 }
 
-// PasskeyStore lists and changes registered passkeys. Its callers check the password before they remove one.
+// PasskeyStore lists and changes registered passkeys. Its callers check the password before they remove a passkey.
 type PasskeyStore interface {
 	Passkeys(ctx context.Context, accountID string) ([]passkey.Passkey, error)
 	Rename(ctx context.Context, accountID, passkeyID, name string) error

@@ -51,8 +51,8 @@ type Call struct {
 
 type callKey struct{}
 
-// Context returns a context that carries the call. huma passes only a context to handlers, so their wrapper reads the call from
-// it and passes it as an argument.
+// Context returns a context that contains the call. huma passes only a context to handlers. The wrapper added by Register reads the
+// call from that context and passes it to the handler.
 func (c *Call) Context() context.Context {
 	return context.WithValue(c.humaContext.Context(), callKey{}, c)
 }
@@ -63,7 +63,8 @@ func (c *Call) BaseURL() string { return c.baseURL }
 // ErrorBody encodes an error for the caller. It has no log_url, because requests to this API have no log entry.
 func (c *Call) ErrorBody(e *llm.Error) []byte { return e.Linked(c.baseURL, "").Body(c.RequestID) }
 
-// SetStatus sets the status of the error, which differs from the one huma uses for some errors.
+// SetStatus sets the status of the response. For an error response it uses the status of the error instead, because huma sets a
+// different status for some errors.
 func (c *Call) SetStatus(status int) {
 	if c.fault != nil {
 		status = c.fault.Status()
@@ -120,7 +121,8 @@ func (s *Server) identify(r *http.Request, c *Call, perm account.Permission) err
 	if bearer {
 		return s.identifyKey(r, c, perm)
 	}
-	// Another site can make the browser send its cookies, but not a key.
+	// Browsers send cookies with cross-origin requests, so a request that is authenticated by a cookie must come from the same
+	// origin. Requests with an API key do not need this check.
 	if err := s.origins.Check(r); err != nil {
 		return &llm.Error{Kind: llm.CrossOrigin, Message: "The request came from another origin and was rejected. Use the dashboard at its configured public_url.", Err: err}
 	}
@@ -235,7 +237,7 @@ func (s *Server) visitor(r *http.Request) account.Visitor {
 		v.Device = device.Value
 	}
 	if hops := r.Header.Values("X-Forwarded-For"); s.TrustProxy && len(hops) > 0 {
-		last := hops[len(hops)-1] // some proxies append to the header, others add a second one
+		last := hops[len(hops)-1] // some proxies append to the header, others add a second header
 		if hop := strings.TrimSpace(last[strings.LastIndexByte(last, ',')+1:]); hop != "" {
 			v.IP = hop // set by the trusted proxy; earlier hops are set by the client
 		}

@@ -89,13 +89,13 @@ func InvalidAll(problems []Problem) *llm.Error {
 	return e.With("problems", problems)
 }
 
-// listed adds a list of problems to an error of another package that names only a field. It returns errors without a field, such
-// as wrong credentials, unchanged.
+// listed adds a list with one problem to an error of another package. It returns an error unchanged if the error already has such a
+// list, or if it is not InvalidRequest and names no field, such as wrong credentials.
 func listed(e *llm.Error, in string) *llm.Error {
 	if (e.Kind != llm.InvalidRequest && e.Param == "") || e.Details["problems"] != nil {
 		return e
 	}
-	again := *e // the original may be shared
+	again := *e // copy, because the original may be shared
 	again.Details = maps.Clone(e.Details)
 	return again.With("problems", []Problem{{In: in, Param: e.Param, Message: e.Message}})
 }

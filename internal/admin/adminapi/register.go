@@ -47,7 +47,7 @@ type Parameterized interface {
 	QueryParameters() []*huma.Param
 }
 
-// Register adds an operation. It is the only way to add one, so every operation has a permission. The permission is checked
+// Register adds an operation. Every operation is added with Register, so every operation has a permission. The permission is checked
 // before the request is decoded.
 func Register[I, O any](s *Server, perm account.Permission, op huma.Operation, handle func(context.Context, *Call, *I) (*O, error)) {
 	op.Middlewares = huma.Middlewares{s.guard(perm)}

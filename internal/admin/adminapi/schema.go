@@ -38,13 +38,13 @@ func (s *Server) config() huma.Config {
 	return c
 }
 
-// Exclusion documents route.Exclusion.
+// Exclusion defines the API schema of route.Exclusion.
 type Exclusion struct {
 	Code   route.Reason `json:"code"`
 	Reason string       `json:"reason" doc:"Readable description."`
 }
 
-// PolicyHit documents route.PolicyHit.
+// PolicyHit defines the API schema of route.PolicyHit.
 type PolicyHit struct {
 	Name    string `json:"name"`
 	Source  string `json:"source,omitempty" doc:"instance or workspace."`
@@ -93,7 +93,7 @@ func (s *Server) Schema(t reflect.Type) *huma.Schema {
 	return s.huma.OpenAPI().Components.Schemas.Schema(t, true, "")
 }
 
-// DocumentAs uses the schema of documented for t.
+// DocumentAs documents values of type t with the schema of the type documented.
 func (s *Server) DocumentAs(t, documented reflect.Type) {
 	s.huma.OpenAPI().Components.Schemas.RegisterTypeAlias(t, documented)
 }
@@ -166,7 +166,7 @@ func (s *Server) openAPI() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// nullableRefs rewrites nullable references as anyOf, as OpenAPI 3.1 requires. huma does not support them.
+// nullableRefs rewrites nullable references as anyOf, as OpenAPI 3.1 requires. huma does not generate this form.
 func nullableRefs(v any) any {
 	switch v := v.(type) {
 	case map[string]any:

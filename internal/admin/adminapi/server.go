@@ -81,7 +81,7 @@ func New(o Options, mount func(*Server)) (*Server, error) {
 	}
 	origins := http.NewCrossOriginProtection()
 	public, err := url.Parse(o.PublicURL)
-	if err == nil && public.Host != "" { // trusted, because a proxy can change the Host header
+	if err == nil && public.Host != "" { // trusted explicitly, because a proxy can change the Host header
 		err = origins.AddTrustedOrigin(public.Scheme + "://" + public.Host)
 	}
 	if err != nil {
@@ -175,7 +175,7 @@ func (s *Server) allowed(at string) []string {
 	return methods
 }
 
-// reject writes an error that no operation returned.
+// reject writes an error response for a request that no operation handled or whose operation panicked.
 func (s *Server) reject(w *writer, r *http.Request, e *llm.Error) {
 	headers(w.Header(), e)
 	w.WriteHeader(e.Status())
@@ -224,7 +224,7 @@ func (w *writer) Write(b []byte) (int, error) {
 // Unwrap lets http.ResponseController access the underlying writer.
 func (w *writer) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// Flush sends buffered data. The client must read the data within the time limit patience.
+// Flush sends buffered data. It returns an error if the client does not read the data within patience.
 func Flush(w io.Writer, patience time.Duration) error {
 	rw, ok := w.(http.ResponseWriter)
 	if !ok {

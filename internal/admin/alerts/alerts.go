@@ -88,7 +88,7 @@ type NewAlertChannel struct {
 	SigningKey *string `json:"signing_key" doc:"Key of the signatures of a webhook. Returned only once. null for other channels."`
 }
 
-// AlertEvent is a crossing, or a test of a channel.
+// AlertEvent is an alert that fired or recovered, or a test of a channel.
 type AlertEvent struct {
 	ID         string          `json:"id"`
 	Type       string          `json:"type" enum:"firing,recovered,test"`
@@ -294,7 +294,8 @@ func RuleView(r *alert.Rule, states []alert.State, now time.Time) AlertRule {
 	return v
 }
 
-// channelView returns the public form of a channel. The path of a URL may be a credential, so only managers see it.
+// channelView returns the public form of a channel. The path of a webhook URL may be a credential, so it is visible only to callers
+// with the permission to manage alerts.
 func channelView(c *alert.Channel, by account.Actor) AlertChannel {
 	v := AlertChannel{ID: c.ID, Name: c.Name, Type: string(c.Type), Target: c.Target, CreatedAt: c.CreatedAt}
 	if c.Type == alert.Webhook && !by.May(account.ManageAlerts) {

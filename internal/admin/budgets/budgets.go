@@ -99,7 +99,7 @@ type BudgetEstimate struct {
 	High     money.Amount `json:"high_usd"`
 }
 
-// BudgetSpender is a part of the spending.
+// BudgetSpender is the part of the spending that one key, model or request caused.
 type BudgetSpender struct {
 	By       string       `json:"by" enum:"key,model,request"`
 	Name     string       `json:"name" doc:"ID of the key or request, or name of the model. Empty for the playground."`
@@ -160,7 +160,7 @@ type budgetInput struct {
 // View returns the public form of a budget.
 func View(i *budget.Item, by account.Actor) Budget {
 	b, s, f := &i.Budget, &i.Status, &i.Forecast
-	// Changes are made with the operations of keys and workspaces, which check the permission themselves.
+	// edits is only for display. Budgets are changed with the operations of keys and workspaces, which check the permission.
 	edits := by.May(account.ManageKeys) || (by.May(account.ManageOwnKeys) && by.AccountID != "" && by.AccountID == i.CreatedBy)
 	if i.Kind == budget.OfWorkspace {
 		edits = by.May(account.ManageWorkspace)

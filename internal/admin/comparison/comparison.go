@@ -34,11 +34,11 @@ type Workspaces interface {
 
 // Comparer makes the comparisons.
 type Comparer interface {
-	// Forecast returns the expected cost of a month from the traffic of the last days.
+	// Forecast returns the expected cost of a comparison for a month, based on the traffic of the last 7 days.
 	Forecast(ctx context.Context, workspaceID string, s *account.Comparison) (proof.Forecast, error)
-	// MeasureJudge measures the bias of the judge. The comparison budget pays for the calls.
+	// MeasureJudge measures the bias of the judge. The cost of the calls is charged to the comparison budget.
 	MeasureJudge(ctx context.Context, w *account.Workspace, s *account.Comparison) (judge.Bias, error)
-	// CheckJudge returns an error for a judge that may not judge the responses of a model.
+	// CheckJudge returns an error if the judge is from the same vendor as the model.
 	CheckJudge(judging, model string) error
 	// ComparisonUse returns the use of the comparison budget.
 	ComparisonUse(ctx context.Context, workspaceID string, s *account.Comparison) (spending.BudgetUse, error)
@@ -177,7 +177,7 @@ func Mount(s *adminapi.Server, d Deps) {
 	}, a.list)
 }
 
-// recent is the time that the counts of a state cover.
+// recent is the period that the counts in ComparisonState cover.
 const recent = 30 * 24 * time.Hour
 
 func (a *handlers) state(ctx context.Context, w *account.Workspace) (*adminapi.Output[ComparisonState], error) {
@@ -240,7 +240,7 @@ func (a *handlers) set(ctx context.Context, c *adminapi.Call, in *setInput) (*ad
 	return a.state(ctx, &w)
 }
 
-// validate rejects unknown models, and judges that may not judge.
+// validate rejects unknown models, a judge from the same vendor as the baseline model, and a judge whose measured bias is too large.
 func (a *handlers) validate(ctx context.Context, workspaceID string, s *account.Comparison) error {
 	for _, f := range []struct{ param, name string }{{"settings.baseline", s.Baseline}, {"settings.judge", s.Judge}} {
 		if f.name == "" {
@@ -278,7 +278,8 @@ type listInput struct {
 	From  time.Time `query:"from" doc:"Start of the range. Defaults to 30 days ago."`
 	To    time.Time `query:"to" doc:"End of the range, exclusive. Defaults to now."`
 	Limit int       `query:"limit" minimum:"1" maximum:"200" default:"50"`
-	// Request is an ID in a query, so that a request without a record is an empty list.
+	// Request is a query parameter, not a path parameter, so that the response for a request without a record is an empty list
+	// instead of NOT_FOUND.
 	Request string `query:"request_id" maxLength:"100" doc:"Returns only the record of this request, regardless of the time range."`
 }
 

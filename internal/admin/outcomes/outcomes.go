@@ -25,7 +25,7 @@ type Deps struct {
 // Learner learns from outcomes.
 type Learner interface {
 	Learning(workspaceID string) feedback.Learned
-	// Configure changes the settings. It returns an *llm.Error for invalid ones.
+	// Configure changes the settings. It returns an *llm.Error for invalid settings.
 	Configure(ctx context.Context, workspaceID string, s feedback.Settings) error
 	// Reset excludes the existing outcomes of a model from learning, or of all models if model is empty.
 	Reset(ctx context.Context, workspaceID, model string) error
@@ -74,13 +74,13 @@ type LearnedAbility struct {
 	Changed  *time.Time `json:"changed_at" doc:"When the quality of the model changed. Earlier outcomes do not count."`
 }
 
-// SignalTrust is the agreement of a signal with ratings and verdicts on the same requests.
+// SignalTrust measures how often a signal agrees with ratings and verdicts on the same requests.
 type SignalTrust struct {
 	learn.Trust
 	Needed int `json:"needed" doc:"Minimum number of requests with the signal and a verdict for the signal to have a weight."`
 }
 
-// ExplorationUse is the use of exploration by all replicas since the settings of learning were changed.
+// ExplorationUse counts the exploration requests of all replicas and their cost since the last change of the learning settings.
 type ExplorationUse struct {
 	Requests int64        `json:"requests"`
 	Trials   int64        `json:"trials" doc:"Requests that another model served as a trial."`

@@ -53,11 +53,12 @@ type StorageUse struct {
 	OldestEntry   time.Time
 	Samples       []StorageSample // samples of the last days
 	Retention     time.Duration   // longest of all workspaces; 0 if kept forever
-	DiskElsewhere bool            // the database is on another disk than FreeBytes
+	DiskElsewhere bool            // whether FreeBytes refers to a different disk than that of the database
 	Messages      MessageUse
 }
 
-// MessageUse describes the storage of requests in the last days whose messages are shared with other requests.
+// MessageUse describes the space for the request bodies of the last days that are stored as messages. Requests share the messages that
+// they have in common.
 type MessageUse struct {
 	Since        time.Time
 	Requests     int64
@@ -107,7 +108,7 @@ type StorageView struct {
 	Messages      *MessageView     `json:"messages,omitempty" doc:"How the messages of the last seven days are stored. Absent without such requests, and for callers who are not operators."`
 }
 
-// MessageView describes the storage of requests whose messages are stored once per workspace and day.
+// MessageView describes the space for request bodies that are stored as messages. Each message is stored once per workspace and day.
 type MessageView struct {
 	Since           time.Time `json:"since"`
 	Requests        int64     `json:"requests" doc:"Requests longer than 2 KB whose bodies are stored."`

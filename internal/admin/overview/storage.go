@@ -100,7 +100,7 @@ type StorageForecast struct {
 
 // forecast extrapolates the database growth of the last days. It assumes constant traffic.
 func forecast(u StorageUse, now time.Time) StorageForecast {
-	var first StorageSample // the oldest one of the last week that is at least a day old
+	var first StorageSample // oldest sample of the last week that is at least a day old
 	for _, s := range u.Samples {
 		age := now.Sub(s.At)
 		if age >= forecastLeast && age <= forecastSpan && (first.At.IsZero() || s.At.Before(first.At)) {

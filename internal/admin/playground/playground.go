@@ -25,7 +25,7 @@ type playgroundInput struct {
 func (a *handlers) registerPlayground() {
 	adminapi.Register(a.Server, account.UsePlayground, huma.Operation{
 		OperationID: "playground-chat", Method: http.MethodPost, Path: "/playground/chat/completions", Tags: []string{"playground"},
-		SkipValidateBody: true, // the model API validates it
+		SkipValidateBody: true, // the model API validates the body
 		Summary:          "Send a chat completion request from the dashboard",
 		Description:      "Same response as POST /proxy/v1/chat/completions, including headers, authenticated by the session.",
 		Responses: map[string]*huma.Response{"200": {Description: "JSON, or server-sent events if stream is set.", Content: map[string]*huma.MediaType{

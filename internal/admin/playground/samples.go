@@ -64,8 +64,8 @@ func (a *handlers) registerSamples() {
 	})
 }
 
-// beginSampling reserves the only run and reports whether it succeeded. It waits briefly for a cancelled run to end, because a
-// disconnect is noticed with a delay.
+// beginSampling reserves the sample run and reports whether it succeeded. Only one run is allowed at a time. It waits briefly for a
+// cancelled run to end, because the server detects a disconnect with a delay.
 func (a *handlers) beginSampling(ctx context.Context) bool {
 	select {
 	case a.sampling <- struct{}{}:

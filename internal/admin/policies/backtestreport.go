@@ -9,7 +9,7 @@ import (
 	"fairlead.dev/internal/route"
 )
 
-// BacktestReport documents replay.Report.
+// BacktestReport defines the API schema of replay.Report.
 type BacktestReport struct {
 	From       *time.Time     `json:"from,omitempty" doc:"Time of the oldest request. Absent if there are none."`
 	To         *time.Time     `json:"to,omitempty" doc:"Time of the newest request."`
@@ -28,20 +28,20 @@ type BacktestReport struct {
 	Policies []BacktestPolicy `json:"policies" doc:"Policies of the draft, in evaluation order."`
 }
 
-// BacktestRules documents replay.Rulebook.
+// BacktestRules defines the API schema of replay.Rulebook.
 type BacktestRules struct {
 	Versions  route.Versions   `json:"versions"`
 	Objective *route.Objective `json:"objective,omitempty" doc:"Objective that replaces the objective of the requests."`
 }
 
-// BacktestSkip documents replay.Skip.
+// BacktestSkip defines the API schema of replay.Skip.
 type BacktestSkip struct {
 	Reason   replay.Reason `json:"reason" doc:"no_trace, explicit_model, embeddings, moderations, other_predictor or unreadable."`
 	Words    string        `json:"words" doc:"Readable description."`
 	Requests int64         `json:"requests"`
 }
 
-// BacktestComparison documents replay.Comparison.
+// BacktestComparison defines the API schema of replay.Comparison.
 type BacktestComparison struct {
 	Changed   int64               `json:"changed" doc:"Requests routed to another model."`
 	Moved     int64               `json:"moved" doc:"Requests routed to the same model at another provider."`
@@ -56,14 +56,14 @@ type BacktestComparison struct {
 	ByQuality []BacktestChange    `json:"largest_by_quality"`
 }
 
-// BacktestRejection documents replay.Rejection.
+// BacktestRejection defines the API schema of replay.Rejection.
 type BacktestRejection struct {
 	Code     string `json:"code" doc:"Error code returned to the client."`
 	Policy   string `json:"policy,omitempty" doc:"Policy that rejects the request."`
 	Requests int64  `json:"requests"`
 }
 
-// BacktestRoute documents replay.Flow.
+// BacktestRoute defines the API schema of replay.Flow.
 type BacktestRoute struct {
 	From     string       `json:"from" doc:"Model. Empty for a rejected request, * for combined rare changes."`
 	To       string       `json:"to" doc:"Model, as in from."`
@@ -72,7 +72,7 @@ type BacktestRoute struct {
 	Change   money.Amount `json:"change_usd" doc:"Cost difference. Negative if cheaper."`
 }
 
-// BacktestCost documents replay.Costs.
+// BacktestCost defines the API schema of replay.Costs.
 type BacktestCost struct {
 	Priced   int64         `json:"priced" doc:"Requests with known costs before and after. Only these are included."`
 	Coverage float64       `json:"coverage" doc:"Priced requests as a share of all requests served before and after, from 0 to 1."`
@@ -83,7 +83,7 @@ type BacktestCost struct {
 	Based    int64         `json:"baseline_known" doc:"Priced requests with a known baseline cost."`
 }
 
-// BacktestQuality documents replay.Quality.
+// BacktestQuality defines the API schema of replay.Quality.
 type BacktestQuality struct {
 	Requests int64   `json:"requests" doc:"Requests with a predicted quality before and after."`
 	Before   float64 `json:"before" doc:"Mean success probability, from 0 to 1."`
@@ -93,7 +93,7 @@ type BacktestQuality struct {
 	High     float64 `json:"high"`
 }
 
-// BacktestMeasured documents replay.Measured.
+// BacktestMeasured defines the API schema of replay.Measured.
 type BacktestMeasured struct {
 	Requests  int64           `json:"requests" doc:"Rated requests with a prediction for all models that could be chosen."`
 	Before    *proof.Estimate `json:"before,omitempty" doc:"Mean quality before, from 0 to 1, with its 95 % interval. Absent for fewer than 50 requests."`
@@ -104,7 +104,7 @@ type BacktestMeasured struct {
 	Warning   string          `json:"warning,omitempty" doc:"Why the estimate is not reliable. Absent if it is."`
 }
 
-// BacktestChange documents replay.Change.
+// BacktestChange defines the API schema of replay.Change.
 type BacktestChange struct {
 	RequestID     string        `json:"request_id"`
 	Time          time.Time     `json:"time"`
@@ -117,7 +117,7 @@ type BacktestChange struct {
 	Policy        string        `json:"policy,omitempty" doc:"Policy of the draft that changed the decision."`
 }
 
-// BacktestPolicy documents replay.PolicyFigures.
+// BacktestPolicy defines the API schema of replay.PolicyFigures.
 type BacktestPolicy struct {
 	Name    string       `json:"name"`
 	Source  string       `json:"source,omitempty" doc:"instance or workspace."`

@@ -27,7 +27,7 @@ type BacktestQuery struct {
 	Total     int64            // expected number of requests; 0 if unknown
 }
 
-// BacktestVendor is a provider that is not connected, for a backtest.
+// BacktestVendor is a provider that is not connected and that a backtest adds to the connected providers.
 type BacktestVendor struct {
 	Vendor string   `json:"vendor" minLength:"1" maxLength:"64" doc:"Vendor from list-vendors."`
 	Models []string `json:"models,omitempty" maxItems:"50" doc:"Models of the vendor. Defaults to all models of the catalog."`

@@ -90,8 +90,8 @@ func (a *handlers) checkPolicies(ctx context.Context, c *adminapi.Call, in *chec
 	return adminapi.Respond(check), nil
 }
 
-// draft compiles source as the policies of the workspace, preceded by the policies of the instance. The returned set is not nil
-// unless there is an error.
+// draft compiles source as the policies of the workspace, preceded by the policies of the instance. The returned set is nil only if
+// draft returns an error.
 func (a *handlers) draft(param, source string) (*policy.Set, error) {
 	own, problems := policy.Parse(workspaceSet, []byte(source), a.Policies.Inventory())
 	if len(problems) > 0 {

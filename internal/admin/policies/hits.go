@@ -72,14 +72,14 @@ func (a *handlers) registerPolicyTraffic() {
 		}
 		tally := policyTally{figures: map[string]*requestlog.Figures{}, requests: total, list: []PolicyHits{}}
 		for i := range groups {
-			if groups[i].Name != "" { // the empty name stands for requests that no policy changed
+			if groups[i].Name != "" { // an empty name groups the requests that no policy changed
 				tally.figures[groups[i].Name] = &groups[i].Figures
 			}
 		}
 		tally.add("instance", a.Policies.Instance())
 		tally.add(workspaceSet, a.Policies.Own(c.WorkspaceID))
 		for i := range groups {
-			if tally.figures[groups[i].Name] != nil { // not listed by add, so the policy was removed
+			if tally.figures[groups[i].Name] != nil { // add removes the figures of existing policies, so this policy was deleted
 				tally.list = append(tally.list, tally.hits(groups[i].Name, "gone", false))
 			}
 		}
@@ -87,7 +87,7 @@ func (a *handlers) registerPolicyTraffic() {
 	})
 }
 
-// policyTally collects policies and their figures. The figures of listed policies are removed.
+// policyTally builds the list of policies with their figures. figures contains only the policies that are not in list yet.
 type policyTally struct {
 	figures  map[string]*requestlog.Figures
 	requests int64

@@ -19,7 +19,7 @@ const (
 	repriceTime = 15 * time.Second
 )
 
-// against sets the savings against a chosen model.
+// against computes the savings compared with the model name and stores them in p.
 func (a *handlers) against(ctx context.Context, p *Proof, rollup requestlog.RollupFilter, name string) error {
 	if known, near := a.Models.Known(name); !known {
 		p := adminapi.Problem{In: "query", Param: "baseline", Message: fmt.Sprintf("unknown model %q", name)}
@@ -49,7 +49,7 @@ func (a *handlers) against(ctx context.Context, p *Proof, rollup requestlog.Roll
 	return nil
 }
 
-// savingsOf lists the groups with the most requests.
+// savingsOf returns the savings of the groups with the most requests.
 func savingsOf(groups map[string]*requestlog.Sums, names map[string]string) []Saving {
 	list := []Saving{}
 	for name, sums := range groups {
@@ -59,7 +59,7 @@ func savingsOf(groups map[string]*requestlog.Sums, names map[string]string) []Sa
 	return list[:min(len(list), maxRows)]
 }
 
-// begin waits until no other report reads the log. end must be called after it.
+// begin waits until no other report reads the log. The caller must call end when its report is done.
 func (a *handlers) begin(ctx context.Context) error {
 	select {
 	case a.turn <- struct{}{}:

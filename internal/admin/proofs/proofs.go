@@ -41,7 +41,7 @@ type Models interface {
 
 // Prices reads the prices of past requests.
 type Prices interface {
-	// PastSnapshots returns a reader of past targets and prices, for one report.
+	// PastSnapshots returns a function for one report. The function returns the targets and prices of an earlier version.
 	PastSnapshots() func(ctx context.Context, v route.Versions) (snap *route.Snapshot, stored bool)
 }
 
@@ -107,7 +107,7 @@ type Proof struct {
 	KeyNames       map[string]string    `json:"key_names" doc:"Names of keys by ID."`
 }
 
-// Saving are the savings of one model or key.
+// Saving holds the savings of one model or key.
 type Saving struct {
 	Name     string       `json:"name" doc:"Model or ID of the key."`
 	Label    string       `json:"label" doc:"Display name."`
@@ -185,7 +185,7 @@ func (a *handlers) getProof(ctx context.Context, c *adminapi.Call, in *proofInpu
 	return adminapi.Respond(p), nil
 }
 
-// recorded sets the savings by model and key against the recorded baselines.
+// recorded computes the savings by model and by key compared with the baselines in the request log, and stores them in p.
 func (a *handlers) recorded(ctx context.Context, p *Proof, rollup requestlog.RollupFilter) (err error) {
 	if p.Models, err = a.savings(ctx, rollup, "model", nil); err != nil {
 		return err
@@ -207,7 +207,7 @@ func (a *handlers) savings(ctx context.Context, f requestlog.RollupFilter, by st
 	for i := range groups {
 		g := &groups[i]
 		if g.Requests == 0 {
-			continue // only attempts
+			continue // the group has only attempts
 		}
 		list = append(list, saving(g.Name, cmp.Or(names[g.Name], g.Label, g.Name), &g.Figures))
 	}

@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	similarQuality  = 0.02 // difference of predicted quality that is not worth a change
-	similarPrice    = 1.2  // factor up to which a price is similar
-	cheaperPrice    = 0.8  // factor from which a price is lower
+	similarQuality  = 0.02 // models with a smaller difference in predicted quality count as equally good
+	similarPrice    = 1.2  // maximum ratio of two similar prices
+	cheaperPrice    = 0.8  // maximum ratio at which a price counts as lower
 	maxAlternatives = 5
 )
 
@@ -67,7 +67,7 @@ func (a *handlers) connectable() map[string]bool {
 	return names
 }
 
-// openOffer reports whether a key is enough to use an offer.
+// openOffer reports whether an API key is sufficient to use an offer.
 func openOffer(o catalog.Offer) bool { return o.Needs == "" || o.Needs == catalog.NeedsResponses }
 
 func providersOf(targets []TargetState) []string {

@@ -8,7 +8,8 @@ import (
 	"fairlead.dev/internal/llm"
 )
 
-// circuitText describes a circuit that is not closed in plain words. It omits the time of the next attempt, which changes.
+// circuitText describes in plain words a circuit that is not closed. It omits the time of the next attempt, because that time
+// changes.
 func circuitText(h *TargetHealth) string {
 	switch {
 	case h.Circuit == CircuitHalfOpen && h.Share > 0:

@@ -12,7 +12,7 @@ import (
 	"fairlead.dev/internal/llm"
 )
 
-// VendorView is a vendor of the gallery.
+// VendorView is a vendor that can be connected.
 type VendorView struct {
 	Name         string            `json:"name" doc:"Value for vendor in connect-provider."`
 	Label        string            `json:"label"`
@@ -164,7 +164,7 @@ func (a *handlers) connectProvider(ctx context.Context, c *adminapi.Call, in *co
 	return adminapi.Respond(view), nil
 }
 
-// errFixed returns the error for an instance without stored providers.
+// errFixed returns the error for an instance whose providers cannot be changed with the API.
 func errFixed() error {
 	return llm.Errorf(llm.Conflict, "On this instance, providers can be set only in the configuration.")
 }

@@ -16,10 +16,10 @@ const (
 // Connector connects, changes and disconnects stored providers. Errors are *llm.Error: Conflict for a provider that the
 // file or the environment manages, NotFound for an unknown provider, InvalidRequest with Param for an invalid field.
 type Connector interface {
-	// Vendors lists the vendors that can be connected, most common first. The last one is a custom endpoint.
+	// Vendors lists the vendors that can be connected, most common first. The last entry is a custom endpoint.
 	Vendors() []Vendor
-	// Connect stores a provider with its key. Requests can use it immediately. With Connection.Test, it makes a test call
-	// first and stores nothing if the call fails.
+	// Connect stores a provider with its key. Requests can use the provider immediately. If Connection.Test is set, Connect makes a
+	// test call first and stores nothing if the call fails.
 	Connect(ctx context.Context, c Connection, accountID string) (ConnectResult, error)
 	// Change changes a stored provider. A change of the host requires a new key, which replaces the stored keys: a key is
 	// never sent to an address that it was not entered for.
@@ -28,7 +28,7 @@ type Connector interface {
 	Disconnect(ctx context.Context, name string) error
 }
 
-// Vendor is a row of the gallery.
+// Vendor is a vendor that can be connected.
 type Vendor struct {
 	Name         string
 	Label        string
@@ -74,7 +74,7 @@ type ConnectionChange struct {
 type ConnectResult struct {
 	Name  string
 	Probe *ProbeResult // nil without a test
-	Found []FoundModel // models that the provider lists, or of the catalog if it lists none
+	Found []FoundModel // models that the provider lists; if it lists none, the models of the catalog
 }
 
 // FoundModel is a model of a connected provider.

@@ -55,8 +55,8 @@ type TargetState struct {
 	Target   *provider.Target
 	Health   TargetHealth
 	PriceSet bool // whether the price was set with Prices
-	// ListedUntil is the time of the provider's last model list that contained the model. It is zero unless the two latest lists
-	// lack the model.
+	// ListedUntil is the time of the provider's last model list that contained the model. It is set only if the model is missing from
+	// the two latest lists.
 	ListedUntil time.Time
 }
 

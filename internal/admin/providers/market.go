@@ -22,7 +22,7 @@ import (
 // marketSpan is the period of the figures on the pages of models.
 const marketSpan = 30 * 24 * time.Hour
 
-// CatalogModelView is a model of the catalog, compared with the others.
+// CatalogModelView is a model of the catalog with its price, predicted quality and traffic, for comparison with other models.
 type CatalogModelView struct {
 	Name       string   `json:"name"`
 	Vendor     string   `json:"vendor"`
@@ -111,7 +111,7 @@ type ObservedView struct {
 	TokensPS *float64           `json:"tokens_per_second" doc:"Output speed of recent calls. null if unknown."`
 }
 
-// AlternativeView is a model compared with another one.
+// AlternativeView is a model that could replace another model.
 type AlternativeView struct {
 	Name      string          `json:"name"`
 	Vendor    string          `json:"vendor"`
@@ -141,7 +141,7 @@ func (a *handlers) registerMarket() {
 	}, a.getModel)
 }
 
-// listing is a model of the market while it is compared.
+// listing is a model with the data that is needed to compare it with other models.
 type listing struct {
 	model     *catalog.Model
 	targets   []TargetState
@@ -197,7 +197,7 @@ func qualityView(r *quality.Rating) *QualityView {
 	return &QualityView{Mean: rounded(r.Overall.Mean), Low: rounded(r.Overall.Low), High: rounded(r.Overall.High), Source: r.Source}
 }
 
-// rounded keeps four decimals, far below the width of an interval.
+// rounded rounds x to four decimals. The error is much smaller than a quality interval.
 func rounded(x float64) float64 { return math.Round(x*1e4) / 1e4 }
 
 func (a *handlers) listCatalog(ctx context.Context, c *adminapi.Call, _ *struct{}) (*adminapi.Output[CatalogList], error) {

@@ -232,7 +232,7 @@ func priceView(p *catalog.Price) *PriceView {
 	return v
 }
 
-// rate converts a price per million tokens to an amount. Both types count nano-dollars.
+// rate converts a price per million tokens to an amount. Both types are in nano-dollars, so the number does not change.
 func rate(r *money.Rate) *money.Amount {
 	if r == nil {
 		return nil

@@ -108,7 +108,7 @@ func (in *PriceInput) price(now time.Time) (*catalog.Price, error) {
 		if *amount < 0 {
 			problems = append(problems, adminapi.Problem{In: "body", Param: param, Message: "must not be negative"})
 		}
-		return new(money.Rate(*amount)) // both types count nano-dollars
+		return new(money.Rate(*amount)) // both types are in nano-dollars
 	}
 	p := &catalog.Price{
 		Input: *rate("input_per_mtok_usd", &in.Input), Output: *rate("output_per_mtok_usd", &in.Output),

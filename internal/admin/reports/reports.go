@@ -137,7 +137,7 @@ func (a *handlers) run(ctx context.Context, c *adminapi.Call) (*Report, error) {
 	return Run(ctx, a.Deps, q, a.Now())
 }
 
-// query parses the parameters of a call and checks its permission.
+// query parses the parameters of a call and checks the caller's permission.
 func (a *handlers) query(c *adminapi.Call) (report.Query, error) {
 	values := url.Values{}
 	for _, name := range report.Parameters() {
@@ -154,7 +154,7 @@ func (a *handlers) query(c *adminapi.Call) (report.Query, error) {
 	return q, nil
 }
 
-// Run answers a query with the labels of keys and members.
+// Run executes a report query and adds the names of keys and members to the result.
 func Run(ctx context.Context, d Deps, q report.Query, now time.Time) (*Report, error) {
 	source, names, err := d.source(ctx, &q)
 	if err != nil {

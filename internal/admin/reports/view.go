@@ -32,13 +32,13 @@ type Report struct {
 	Notes        []ReportNote   `json:"notes" doc:"Limits of the report: requests that it does not cover, and estimated figures."`
 }
 
-// ReportNote names a limit of a report, such as an estimated figure.
+// ReportNote describes a limitation of a report, such as an estimated figure.
 type ReportNote struct {
 	Code    string `json:"code" enum:"range_rounded,top_values,sampled,not_covered,latency_estimated"`
 	Message string `json:"message"`
 }
 
-// ReportGroup is a group of the first level.
+// ReportGroup is a group of the first dimension.
 type ReportGroup struct {
 	ReportValue
 	Groups []ReportValue  `json:"groups" doc:"Groups of the second level, highest measure first. Empty without then."`
@@ -96,7 +96,7 @@ func someFigures(f *requestlog.Figures) *ReportFigures {
 	return new(figuresOf(f))
 }
 
-// names has the names of keys and members.
+// names maps IDs to keys and members.
 type names struct {
 	keys    map[string]account.Key
 	members map[string]account.Member
@@ -116,7 +116,8 @@ func (n *names) label(d report.Dimension, value string) string {
 	return value
 }
 
-// keysOf returns the keys that a member created, or the key itself if its creator is unknown.
+// keysOf returns the IDs of the keys that a member created. The requests of a key with an unknown creator are grouped by the key ID,
+// so member can also be a key ID.
 func (n *names) keysOf(member string) []string {
 	var all []string
 	for id := range n.keys {
@@ -224,7 +225,7 @@ func (r *Report) WriteCSV(to io.Writer) error {
 	for _, c := range csvColumns() {
 		head = append(head, c.name)
 	}
-	_ = w.Write(head) // Error reports it
+	_ = w.Write(head) // w.Error returns the error later
 	write := func(kind string, by, then *ReportValue, f *ReportFigures) {
 		if f == nil {
 			return

@@ -7,7 +7,7 @@ import (
 	"fairlead.dev/internal/requestlog"
 )
 
-// The functions below return request data for the command line. Its user is the operator, who can read everything.
+// The functions below return request data for the command line. They hide nothing, because users of the command line are operators.
 
 // RowOf returns the row of an entry.
 func RowOf(e *requestlog.Entry) RequestRow { return requestRow(e, account.CommandLine(e.WorkspaceID)) }

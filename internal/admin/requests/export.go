@@ -166,7 +166,7 @@ func (s *csvSheet) row(r *exportRow) error {
 		case nil:
 			cells = append(cells, "")
 		case string:
-			cells = append(cells, Neutral(v)) // not for other types, so that negative numbers are unchanged
+			cells = append(cells, Neutral(v)) // only for text, so that negative numbers are not changed
 		default:
 			cells = append(cells, fmt.Sprint(v))
 		}

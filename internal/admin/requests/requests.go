@@ -193,7 +193,7 @@ func (a *handlers) getRequestBody(ctx context.Context, c *adminapi.Call, in *req
 	return adminapi.Respond(v), nil
 }
 
-// storedBody returns bodies that are stored, perhaps without some parts of the request.
+// storedBody returns the stored bodies. Parts of the request may be missing, because they were deleted with other requests.
 func storedBody(body requestlog.Body) RequestBody {
 	v := RequestBody{
 		State: string(requestlog.BodyStored), Request: bodyText(body.Request), Response: bodyText(body.Response), Streamed: body.Streamed, Missing: body.Gone,
@@ -240,7 +240,7 @@ func ParseFilter(c *adminapi.Call, now time.Time) (requestlog.Filter, requestlog
 	return f, page, err
 }
 
-// OnlyFilters returns the parameters that are filters, without others such as paging.
+// OnlyFilters returns the filter parameters of query. It omits other parameters, such as paging.
 func OnlyFilters(query url.Values) url.Values {
 	filters := url.Values{}
 	for _, p := range requestlog.Parameters() {

@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	tailBatch     = 250 * time.Millisecond // between two batches: at most four updates per second
-	tailCounts    = 5 * time.Second        // between two batches that only count
+	tailBatch     = 250 * time.Millisecond // interval between batches: at most four updates per second
+	tailCounts    = 5 * time.Second        // interval between batches that contain only counts
 	tailHeartbeat = 15 * time.Second
 	tailCheck     = time.Second // interval between permission checks
 	tailStall     = time.Minute // time limit for a client to read an event
@@ -150,7 +150,7 @@ type tail struct {
 	sent map[string]bool // requests sent with the backlog, which the feed may repeat
 
 	counting bool          // send only counts, no rows
-	every    time.Duration // between two batches
+	every    time.Duration // interval between batches
 }
 
 func (t *tail) run(ctx context.Context, s *requestlog.Subscription, backlog []requestlog.Update) error {

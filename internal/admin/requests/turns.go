@@ -27,7 +27,7 @@ type ModelChange struct {
 	To   string `json:"to"`
 }
 
-// TurnNote is one effect on the choice of the model of a turn.
+// TurnNote is one reason for the choice of the model in a turn.
 type TurnNote struct {
 	Code   string `json:"code" doc:"requested, policy, fallback, explored, kept, or the code of an adjustment such as escalated or downgraded."`
 	Reason string `json:"reason"`
@@ -93,7 +93,7 @@ func Turns(ctx context.Context, log requestlog.Reader, sessions requestlog.Sessi
 	return turns, nil
 }
 
-// notes returns the effects on the choice of the model, from the stored decision.
+// notes returns the reasons for the choice of the model. They are read from the entry and the stored decision.
 func notes(ctx context.Context, log requestlog.Reader, e, previous *requestlog.Entry) ([]TurnNote, error) {
 	list := []TurnNote{}
 	if previous != nil && previous.Requested != e.Requested {
@@ -106,7 +106,7 @@ func notes(ctx context.Context, log requestlog.Reader, e, previous *requestlog.E
 		list = append(list, TurnNote{"fallback", reason})
 	}
 	whole, err := log.Entry(ctx, e.WorkspaceID, e.ID)
-	if errors.Is(err, requestlog.ErrNotFound) { // deleted in the meantime
+	if errors.Is(err, requestlog.ErrNotFound) { // the entry was deleted in the meantime
 		return list, nil
 	}
 	if err != nil || whole.Decision == nil {
@@ -199,8 +199,8 @@ func (a *handlers) chatBody(ctx context.Context, e *requestlog.Entry) (request [
 	return request, response, nil, nil
 }
 
-// newMessages returns the body of a chat request with only the messages that the request before does not contain, and the number of the
-// others. The answer of the turn before, which the client sends back, is not new either.
+// newMessages returns the body of a chat request without the messages that the previous request contains, and the number of removed
+// messages. It also removes the response of the previous turn, because the client sends that response again as an assistant message.
 func newMessages(before, request []byte) (fresh []byte, known int) {
 	type body struct {
 		Messages []json.RawMessage `json:"messages"`
@@ -212,7 +212,7 @@ func newMessages(before, request []byte) (fresh []byte, known int) {
 	if before != nil && json.Unmarshal(before, &old) == nil {
 		for known < min(len(old.Messages), len(now.Messages)) {
 			a, b := old.Messages[known], now.Messages[known]
-			if !bytes.Equal(a, b) && !bytes.Equal(withoutMarks(a), withoutMarks(b)) { // clients move cache marks from turn to turn
+			if !bytes.Equal(a, b) && !bytes.Equal(withoutMarks(a), withoutMarks(b)) { // clients move cache_control between turns
 				break
 			}
 			known++
@@ -236,7 +236,7 @@ func roleOf(message json.RawMessage) string {
 	var m struct {
 		Role string `json:"role"`
 	}
-	_ = json.Unmarshal(message, &m) // the role is empty for a message without one
+	_ = json.Unmarshal(message, &m) // without a role in the message, the result is empty
 	return m.Role
 }
 
@@ -252,7 +252,7 @@ func withoutMarks(message json.RawMessage) []byte {
 	return text
 }
 
-// stripMarks removes cache marks, and replaces a list with a single text by the text.
+// stripMarks removes cache_control fields, and replaces a list that contains a single text by the text.
 func stripMarks(v any) any {
 	switch v := v.(type) {
 	case map[string]any:

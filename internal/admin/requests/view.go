@@ -110,7 +110,8 @@ type RequestDetail struct {
 	BodyState      string            `json:"body_state" doc:"stored, or why the bodies are not available."`
 }
 
-// AttemptView is an attempt. Times are relative to the start of the attempt, start_ms to the start of the request.
+// AttemptView is an attempt. start_ms is relative to the start of the request. All other times are relative to the start of the
+// attempt.
 type AttemptView struct {
 	Provider     string        `json:"provider"`
 	Model        string        `json:"model"`

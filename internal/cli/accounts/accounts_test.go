@@ -67,7 +67,7 @@ func TestUnlockAllowsSignInsAgain(t *testing.T) {
 		return err
 	}
 	for range 10 {
-		_ = login("wrong password") // counted
+		_ = login("wrong password") // counts as a failed sign-in
 	}
 	if login("correct horse battery") == nil {
 		t.Fatal("the account is not locked")

@@ -163,7 +163,7 @@ func (s *commands) set(cmd *cobra.Command, r instance.Routed, f *settingsFlags) 
 	return s.show(cmd.Context(), r.Instance, w)
 }
 
-// check rejects unknown models, and judges that may not judge.
+// check rejects unknown models, a judge from the same vendor as the baseline model, and a judge whose measured bias is too large.
 func (s *commands) check(ctx context.Context, r instance.Routed, settings *account.Comparison) error {
 	snap := r.Gateway.Targets()
 	for _, m := range []struct{ flag, name string }{{"baseline", settings.Baseline}, {"judge", settings.Judge}} {

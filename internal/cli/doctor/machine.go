@@ -189,7 +189,7 @@ func (d *doctor) dashboard(context.Context) []finding {
 	return []finding{{"dashboard", doubt, "this program was built without the dashboard; the API works", "use a release, or build it with  make build"}}
 }
 
-// hasMasterKey reports whether the master key exists. Opening the instance without one would create a new key.
+// hasMasterKey reports whether the master key exists. Opening an instance without a master key would create a new key.
 func hasMasterKey(c config.Config) bool {
 	_, err := os.Stat(filepath.Join(c.DataDir, "master.key"))
 	return c.MasterKey != "" || err == nil

@@ -55,7 +55,7 @@ func (d *doctor) state(ctx context.Context) []finding {
 	return found
 }
 
-// database opens the instance if it exists. It does not create one.
+// database opens the instance if it exists. It does not create an instance.
 func (d *doctor) database(ctx context.Context) (*instance.Instance, []finding) {
 	const check = "database"
 	c := d.loaded.Config
@@ -177,7 +177,7 @@ func provided(p *adminproviders.ProviderState, r adminproviders.ProbeResult) fin
 		text += ", the key is accepted"
 	}
 	text += ", lists " + cli.Plural(len(r.Models), "model")
-	// The list may be only the first page of the provider's models, so one of the targets is enough.
+	// The list may be only the first page of the provider's models, so a list with one of the targets is sufficient.
 	if len(r.Models) > 0 && !slices.ContainsFunc(p.Targets, func(t adminproviders.TargetState) bool {
 		return slices.Contains(r.Models, t.Target.Upstream) || slices.Contains(r.Models, t.Target.Model.Name)
 	}) {

@@ -24,7 +24,7 @@ func AddFlags(cmd *cobra.Command, page ...requestlog.Parameter) {
 	addFlags(cmd, slices.Concat(requestlog.Parameters(), page))
 }
 
-// AddSome adds the named filters only, and the given parameters of a page.
+// AddSome is like AddFlags, but adds only the filters with the given names.
 func AddSome(cmd *cobra.Command, names []string, page ...requestlog.Parameter) {
 	some := slices.DeleteFunc(slices.Clone(requestlog.Parameters()), func(p requestlog.Parameter) bool { return !slices.Contains(names, p.Name) })
 	addFlags(cmd, append(some, page...))
@@ -71,8 +71,8 @@ func Values(cmd *cobra.Command) url.Values {
 	return values
 }
 
-// FlagError converts an error about an API parameter to an error about the corresponding flag. The flag has the name of the
-// parameter unless others maps it to another one.
+// FlagError converts an error about an API parameter to an error about the corresponding flag. The flag has the name of the parameter
+// unless others contains another flag for the parameter.
 func FlagError(err error, others map[string]string) error {
 	e, ok := errors.AsType[*llm.Error](err)
 	if !ok {

@@ -8,7 +8,7 @@ import (
 	"fairlead.dev/internal/settings"
 )
 
-// Alerts returns the alerts of the instance. The caller closes the client, which sends tests.
+// Alerts returns the alerts of the instance and the client that sends test notifications. The caller must close the client.
 func (i *Instance) Alerts(version string) (*alert.Service, *egress.Client) {
 	client := egress.New(settings.AlertEgress(i.Config))
 	return &alert.Service{

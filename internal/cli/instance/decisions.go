@@ -85,7 +85,7 @@ func (r *Routing) Draft(source []byte) (*policy.Set, []policy.Problem) {
 	}
 	joined := policy.Join(r.Rules.Instance(), set)
 	if joined == nil {
-		joined = set // a draft without policies is still a draft
+		joined = set // not nil, because a nil draft means the active policies
 	}
 	return joined, nil
 }

@@ -123,7 +123,7 @@ func WithWorkspace(ctx context.Context, c *cli.Console, o *cli.Options, id strin
 	return do(instance, workspace)
 }
 
-// WithProviders opens the instance, builds its providers and calls do. It closes both afterwards.
+// WithProviders opens the instance, builds its providers and calls do. It closes the instance and the providers afterwards.
 func WithProviders(ctx context.Context, c *cli.Console, o *cli.Options, do func(*ProviderSet) error) (err error) {
 	instance, err := openInstance(ctx, c, o)
 	if err != nil {

@@ -50,12 +50,12 @@ func (i *Instance) Providers(ctx context.Context, env func(string) string, versi
 	client = egress.New(set.EgressOptions(i.Config))
 	connector := &providerset.Connector{
 		Loader: loader, Lists: i.Store.Config, Config: func() config.Config { return i.Config }, Set: func() *providerset.Set { return set },
-		Apply: func(context.Context) error { return nil }, Now: time.Now, // running servers poll the store
+		Apply: func(context.Context) error { return nil }, Now: time.Now, // Apply does nothing, because running servers poll the store
 	}
 	return &ProviderSet{set: set, egress: client, lists: i.Store.Config, connector: connector, note: i.note}, nil
 }
 
-// loader returns a loader without a client.
+// loader returns a loader for the providers of the instance. The caller must set Client if the providers are called.
 func (i *Instance) loader(ctx context.Context, env func(string) string, version string, log *slog.Logger, predictor *predict.Predictor) *providerset.Loader {
 	loader := &providerset.Loader{
 		Settings: i.Store, Connected: i.Store.Config, Vault: i.vault, Env: env, Version: version,

@@ -146,7 +146,7 @@ func listModels(c *cli.Console, o *cli.Options, f modelFlags, models []offered) 
 }
 
 // cheapest returns the price shown in the list: the cheapest price among configured providers, or among all providers if no
-// configured one has a price. It returns nil if no price is known.
+// configured provider has a price. It returns nil if no price is known.
 func (m *offered) cheapest() *catalog.Price {
 	var best *catalog.Price
 	here := false

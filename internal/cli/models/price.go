@@ -163,7 +163,7 @@ func (f *priceFlags) price(prices *catalog.Catalog, provider, model string) (*ca
 	}
 	fee, err := parseRate("per-request", f.perRequest)
 	if fee != nil {
-		p.PerRequest = money.Amount(*fee) // both types count nano-dollars
+		p.PerRequest = money.Amount(*fee) // both types are in nano-dollars
 	}
 	if err != nil {
 		return nil, err

@@ -115,7 +115,7 @@ func viewRates(t catalog.Tier) rateView {
 	}
 }
 
-// rateAmount converts a rate to dollars per million tokens. Both types count nano-dollars.
+// rateAmount converts a rate to dollars per million tokens. Both types are in nano-dollars, so the number does not change.
 func rateAmount(r *money.Rate) *money.Amount {
 	if r == nil {
 		return nil

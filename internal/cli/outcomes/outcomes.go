@@ -41,7 +41,7 @@ func (s *commands) with(ctx context.Context, do func(*instance.Instance, account
 	return instance.WithWorkspace(ctx, s.console, s.options, s.workspace, do)
 }
 
-// learner opens the learned state of the router, computed in the same way as by a server.
+// learner loads the learned state of the router. The state is computed in the same way as in a server.
 func (s *commands) learner(ctx context.Context, i *instance.Instance) (*feedback.Index, error) {
 	r, err := i.Routing(ctx, s.console.Getenv, s.console.Version, slog.New(slog.DiscardHandler))
 	if err != nil {

@@ -38,8 +38,8 @@ func parseVersion(text string) (int64, error) {
 	return n, nil
 }
 
-// version returns a version of the workspace's policies. For number 0 it returns the newest version, whose number is 0 if there
-// is none.
+// version returns a version of the workspace's policies. For number 0 it returns the newest version, or a version with number 0 if
+// none exists.
 func (p *policyCommands) version(ctx context.Context, from instance.Routed, number int64) (policystore.Version, error) {
 	if number == 0 {
 		return from.Newest(ctx, from.Workspace.ID)
@@ -128,7 +128,7 @@ func (p *policyCommands) diff(ctx context.Context, from instance.Routed, args []
 	case 1:
 		before, err = p.text(ctx, from, args[0])
 		if _, number := strconv.ParseInt(args[0], 10, 64); number != nil {
-			before, after = after, before // a file is compared with the newest version, not the other way around
+			before, after = after, before // for a file, show the changes from the newest version to the file
 		}
 	case 2:
 		if before, err = p.text(ctx, from, args[0]); err == nil {

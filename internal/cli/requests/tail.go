@@ -90,7 +90,7 @@ func (t *tail) begin(ctx context.Context) ([]requestlog.Entry, error) {
 		t.known = append(t.known, e.ID)
 	}
 	if len(entries) == requestlog.MaxLimit {
-		t.floor = entries[0].ID // older requests are not new
+		t.floor = entries[0].ID // requests with older IDs are not read again
 	}
 	return entries, nil
 }

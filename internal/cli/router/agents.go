@@ -77,16 +77,17 @@ type agentTally struct {
 	stuck, caught         int // runs with three failing results in a row, and how many of them were escalated within stuckTurns
 
 	predictor       *predict.Predictor
-	single, session map[string]*protocol.Factors // error of the run's cost by source: if only the first request counts, and with the expected turns
+	single, session map[string]*protocol.Factors // errors of predicted costs by source: of the first request, and of all expected turns
 }
 
 const (
-	stuckStreak  = 3 // failing results in a row of a stuck run
-	stuckTurns   = 3 // turns after which an escalation is late
+	stuckStreak  = 3 // number of failing results in a row that makes a run stuck
+	stuckTurns   = 3 // maximum number of turns until a stuck run must be escalated
 	maxAgentLine = 64 << 20
 )
 
-// looksFailing is a rough sign of a failing result that does not depend on how the gateway reads results.
+// looksFailing matches tool results that probably report a failure. It is independent of the code with which the gateway detects
+// failures.
 var looksFailing = regexp.MustCompile(`(?i)\b(error|exception|traceback|failed|failure|not found|no such file|invalid|denied|cannot|timed out)\b`)
 
 // agentRun is a line of the input.
@@ -101,7 +102,7 @@ type agentRun struct {
 	} `json:"tokens"`
 }
 
-// run adds one run.
+// run decodes one run and adds it to the counts.
 func (t *agentTally) run(line []byte) error {
 	var r agentRun
 	if err := json.Unmarshal(line, &r); err != nil {
@@ -149,17 +150,17 @@ func (t *agentTally) run(line []byte) error {
 			t.falseHealthy += count(escalatedAt >= 0)
 		}
 	}
-	if stuckAt >= 0 && stuckAt < turn { // the model had another turn
+	if stuckAt >= 0 && stuckAt < turn { // count only runs in which the model had another turn
 		t.stuck++
 		t.caught += count(escalatedAt >= 0 && escalatedAt <= stuckAt+stuckTurns)
 	}
 	return nil
 }
 
-// outputWeight is the price of an output token in input tokens, at most vendors.
+// outputWeight is the price of an output token divided by the price of an input token, at most vendors.
 const outputWeight = 5
 
-// shortened is the mark of a text that the data has in part, with the number of missing characters.
+// shortened matches the marker that replaces a removed part of a text in the data. It captures the number of removed characters.
 var shortened = regexp.MustCompile(`\[\.\.\. (\d+) characters cut \.\.\.\]`)
 
 // cost compares the tokens of a run with the tokens that are expected after its first request. Tokens are weighted by typical

@@ -23,14 +23,14 @@ import (
 // poolProvider is the only provider of a pool of models.
 const poolProvider = "pool"
 
-// decider makes the decisions of `auto` among the models of a pool, with the code of the gateway.
+// decider chooses among the models of a pool as the gateway does for a request to `auto`. It uses the code of the gateway.
 type decider struct {
 	predictor *predict.Predictor
 	snapshot  *route.Snapshot
 	objective route.Objective
 }
 
-// newDecider returns a decider among models at these prices and efforts. The abilities come from the roster.
+// newDecider returns a decider among the given models, prices and efforts. The abilities come from the roster.
 func newDecider(r *roster, objective route.Objective, models []string, price func(model string) *catalog.Price, efforts func(*catalog.Model) []catalog.Effort) *decider {
 	known := func(name string) predict.Ability {
 		a, _ := r.ability(name)
@@ -39,7 +39,7 @@ func newDecider(r *roster, objective route.Objective, models []string, price fun
 	return newDeciderBy(r, objective, models, price, efforts, known)
 }
 
-// newDeciderBy is like newDecider, with these abilities.
+// newDeciderBy is like newDecider, but known returns the abilities.
 func newDeciderBy(r *roster, objective route.Objective, models []string, price func(model string) *catalog.Price, efforts func(*catalog.Model) []catalog.Effort, known func(model string) predict.Ability) *decider {
 	p := &provider.Provider{Name: poolProvider}
 	abilities := poolAbilities{byModel: map[string]predict.Ability{}, typical: r.predictor.Typical()}
@@ -71,7 +71,7 @@ func (a poolAbilities) Ability(m *catalog.Model) predict.Ability { return a.byMo
 // Typical returns the typical skills of an unknown prompt.
 func (a poolAbilities) Typical() []float64 { return a.typical }
 
-// pricedAt is the time of the decisions. It does not matter, because list prices apply at all times.
+// pricedAt is the time of the decisions. Its value has no effect, because list prices apply at all times.
 var pricedAt = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
 // decide returns the decision for a prompt or a conversation.
@@ -92,7 +92,8 @@ func (d *decider) input(a *asked) route.Input {
 	return in
 }
 
-// framedRows is the number of prompts of a pool that are also decided with a polite frame.
+// framedRows is the approximate number of prompts of a pool that are decided a second time, with polite phrases before and after the
+// prompt.
 const framedRows = 400
 
 // choose returns the choices for the rows of a pool.
@@ -178,8 +179,8 @@ func (e *evaluation) poolOf(pool *protocol.Pool, prices map[string]*catalog.Pric
 	return rows, models, price
 }
 
-// otherName reports whether a name is a dated version of a catalog model whose main name is in the list. Both have the same
-// ability and price, so that choosing among them would be arbitrary.
+// otherName reports whether name is a dated version of a catalog model whose main name is in the list. Both names have the same
+// ability and price, so a choice between them would be arbitrary.
 func otherName(known *catalog.Catalog, name string, list []string) bool {
 	m, ok := known.Model(name)
 	if !ok || m.Name == name || ability.Canonical(m.Name) == name {

@@ -25,7 +25,8 @@ type behaviourLine struct {
 	} `json:"requests"`
 }
 
-// behaviour decides the requests of a behaviour file among the models of the catalog, or those of --models, at list prices.
+// behaviour makes a routing decision for each request of a behaviour file and evaluates the relations between the decisions. The
+// candidates are models of the catalog, or those of --models, at list prices.
 func (e *evaluation) behaviour(ctx context.Context, path string, only []string) ([]protocol.BehaviourResult, error) {
 	d, err := e.catalogDecider(only)
 	if err != nil {
@@ -52,7 +53,7 @@ func (e *evaluation) behaviour(ctx context.Context, path string, only []string) 
 			if err != nil {
 				return fmt.Errorf("decide %s: %w", request.ID, err)
 			}
-			// The part of a decision that the relations are about.
+			// Copy the part of the decision that the relations compare.
 			j := protocol.Judged{Model: decision.Candidates[0].Model, Success: map[string]float64{}, Cost: map[string]float64{}}
 			for i := range decision.Candidates {
 				if c := &decision.Candidates[i]; c.Excluded == nil {
@@ -78,8 +79,8 @@ func (e *evaluation) behaviour(ctx context.Context, path string, only []string) 
 	return protocol.EvaluateBehaviour(items, decisions), nil
 }
 
-// catalogDecider returns a decider among the current chat models of the catalog that take tools and have a price, scores and
-// a context window for agents, or among the named models.
+// catalogDecider returns a decider among the models in only. If only is empty, it uses the chat models of the catalog that are not
+// deprecated, support tools, have a list price and have a known ability.
 func (e *evaluation) catalogDecider(only []string) (*decider, error) {
 	roster := e.guess.roster
 	names := only

@@ -139,7 +139,7 @@ func (f *evalFlags) run(ctx context.Context, args []string) (protocol.Report, er
 	return report, err
 }
 
-// plan returns the default plan, or one for the requested pairs.
+// plan returns the default plan, or a plan for the requested pairs.
 func (f *evalFlags) plan() (protocol.Plan, error) {
 	plan := protocol.Standard()
 	if len(f.pairs) == 0 {
@@ -148,7 +148,7 @@ func (f *evalFlags) plan() (protocol.Plan, error) {
 	plan.Pairs = nil
 	for _, text := range f.pairs {
 		source, models, ok1 := strings.Cut(text, ":")
-		slash := strings.LastIndexByte(models, '/') // the strong model's vendor may precede an earlier one
+		slash := strings.LastIndexByte(models, '/') // the strong model's name can contain a slash
 		if !ok1 || source == "" || slash < 1 || slash == len(models)-1 {
 			return plan, cli.Usagef("write it as  --pair mmlu:gpt-4o/gpt-4o-mini", "--pair %q does not have the form SOURCE:STRONG/WEAK", text)
 		}
@@ -187,7 +187,7 @@ type evaluation struct {
 	rows        []protocol.Row
 	predictions protocol.Predictions
 	prompts     map[string]asked  // prompts of the pools, by row
-	names       map[string]string // models by other names in the data
+	names       map[string]string // model by the name in the data
 }
 
 // outcomeLine is a line of the data.
@@ -307,11 +307,11 @@ func (e *evaluation) readFile(ctx context.Context, path string, read func(line [
 	if err != nil {
 		return fmt.Errorf("read %s: %w", path, err)
 	}
-	slices.SortFunc(e.rows[before:], func(a, b protocol.Row) int { return strings.Compare(a.ID, b.ID) }) // cores finish in any order
+	slices.SortFunc(e.rows[before:], func(a, b protocol.Row) int { return strings.Compare(a.ID, b.ID) }) // goroutines finish in any order
 	return nil
 }
 
-// guesser predicts. Unknown models have no prediction.
+// guesser predicts success probabilities. Unknown models have no prediction.
 type guesser struct {
 	roster *roster
 	only   []string

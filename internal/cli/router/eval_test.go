@@ -12,7 +12,8 @@ import (
 	"fairlead.dev/internal/cli/clitest"
 )
 
-// outcomes writes data of two sources: in both the strong model wins where the prompt is a sum.
+// writeOutcomes writes the data of two sources. In both sources the strong model always succeeds, and the weak model fails on every
+// third prompt.
 func writeOutcomes(l *clitest.Lab) string {
 	l.T.Helper()
 	dir := l.T.TempDir()
@@ -33,7 +34,7 @@ func writeOutcomes(l *clitest.Lab) string {
 	return dir
 }
 
-// knowing are predictions that are right about one source and wrong about the other.
+// writePredictions writes predictions that are right for the source sums and wrong for the source talk.
 func writePredictions(l *clitest.Lab) string {
 	var text strings.Builder
 	for i := range 120 {

@@ -97,7 +97,7 @@ type learningResult struct {
 	Gain    float64 `json:"gain"`           // mean of Learned minus Static
 	Low     float64 `json:"gain_low"`       // smallest gain in any run
 	Active  float64 `json:"active"`         // share of runs whose learned state was in use at the end
-	Loss    float64 `json:"loss_mean"`      // mean loss during the traffic, in shares of the spending; negative for a gain
+	Loss    float64 `json:"loss_mean"`      // mean loss during the traffic as a share of the static router's spending; negative for a gain
 	Worst   float64 `json:"loss_worst"`     // largest loss in any run
 	Tried   float64 `json:"explored_spent"` // largest share of the spending in any run that went to trials
 }
@@ -159,12 +159,12 @@ func (f *learningFlags) simulate(ctx context.Context, args []string) ([]learning
 	return results, nil
 }
 
-// simulation is a pool of models with prompts for traffic and for judging.
+// simulation is a pool of models with two sets of prompts. The router learns from traffic, and its quality is measured on judged.
 type simulation struct {
 	name      string
 	models    []string
 	decider   *decider
-	without   func(hidden []string) *decider // without the recorded outcomes of these models
+	without   func(hidden []string) *decider // returns a decider that does not use the recorded outcomes of the hidden models
 	traffic   []simPrompt
 	judged    []simPrompt
 	objective route.Objective
@@ -223,13 +223,13 @@ func newSimulation(e *evaluation, pool protocol.Pool, o route.Objective, prices 
 		}
 	}
 	if len(s.traffic) == 0 || len(s.judged) == 0 {
-		return nil, nil //nolint:nilnil // nothing to judge
+		return nil, nil //nolint:nilnil // no prompts for one of the two sets
 	}
 	s.judgeStatic()
 	return s, nil
 }
 
-// judgeStatic computes the spending of the static router.
+// judgeStatic computes the quality and the cost of the static router on the judged prompts, for each trade-off.
 func (s *simulation) judgeStatic() {
 	s.static = nil
 	for step := 0; step <= 20; step++ {
@@ -256,7 +256,7 @@ func (s *simulation) decide(in *route.Input, c *feedback.Corrections) *route.Dec
 	}
 	d, err := route.Decide(in, s.decider.snapshot, conditions)
 	if err != nil {
-		panic(err) // the same prompt was decided before
+		panic(err) // cannot happen, because the same prompt was decided before
 	}
 	return d
 }
@@ -289,13 +289,13 @@ func (s *simulation) staticAt(cost float64) float64 {
 			}
 		}
 	}
-	if best == 0 { // below the cheapest trade-off
+	if best == 0 { // cost is below that of the cheapest trade-off
 		best = slices.MinFunc(s.static, func(a, b protocol.Spend) int { return cmp.Compare(a.Cost, b.Cost) }).Quality
 	}
 	return best
 }
 
-// run makes the runs of a pool.
+// run simulates the runs of a pool.
 func (s *simulation) run(ctx context.Context, f *learningFlags) (learningResult, error) {
 	r := learningResult{Name: s.name, Prompts: len(s.traffic), Models: len(s.models), Low: math.Inf(1), Worst: math.Inf(-1)}
 	for run := range f.runs {
@@ -355,8 +355,8 @@ func (t *simTraffic) serve() {
 	n := int(float64(t.flags.outcomes) / t.flags.share)
 	best, worst := t.extremes(func(p *simPrompt) []float64 { return p.scores })
 	baseline, _ := t.extremes(func(p *simPrompt) []float64 { return p.costs })
-	// The value of a percentage point of quality in dollars: auto pays 0.2 reference costs for it at the default trade-off. The
-	// mean cost of the static router stands for the reference cost.
+	// value is the value of one percentage point of quality in dollars. At the default trade-off, auto pays 0.2 times the reference
+	// cost for a percentage point. The mean cost of the static router is used as the reference cost.
 	reference := t.spend(t.traffic[:min(len(t.traffic), 2000)], t.objective.Tradeoff, nil).Cost
 	value := 0.2 * t.objective.Tradeoff / math.Max(1-t.objective.Tradeoff, 1e-9) * reference
 	for i := range n {

@@ -59,7 +59,7 @@ func (e *evaluation) lengths(prices map[string]*catalog.Price) []protocol.Length
 				x := expected(model)
 				dollars.add(expectation{of(x.constant), of(x.raw), of(x.corrected)}, cost)
 			}
-			if models := slices.Sorted(maps.Keys(outputs)); len(models) > 0 { // one model serves each request
+			if models := slices.Sorted(maps.Keys(outputs)); len(models) > 0 { // each request is served by one model, in rotation
 				model := models[i%len(models)]
 				observed.Observe(&requestlog.Entry{
 					Owner: requestlog.Owner{WorkspaceID: source},

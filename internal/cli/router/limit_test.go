@@ -18,8 +18,8 @@ import (
 
 var data = flag.String("data", "", "folder with recorded outcomes of models, such as mmlu_pro.jsonl")
 
-// TestLimitOfLearning measures the gain over the static router of abilities that are fitted to the outcomes of all models for all prompts
-// of a pool, by five-fold cross-validation, and of abilities fitted to the judged prompts themselves.
+// TestLimitOfLearning measures the gain over the static router with abilities that are fitted to the outcomes of all models. The
+// abilities are fitted once to all prompts of a pool, by five-fold cross-validation, and once to the judged prompts themselves.
 func TestLimitOfLearning(t *testing.T) {
 	t.Parallel()
 	if *data == "" {

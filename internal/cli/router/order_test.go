@@ -6,7 +6,7 @@ import (
 	"fairlead.dev/internal/predict"
 )
 
-// kinds are prompts of several kinds of work.
+// kinds maps kinds of work to prompts.
 var kinds = map[string][]string{
 	"maths": {
 		"Find all real solutions of $x^4 - 5x^2 + 4 = 0$.",

@@ -116,8 +116,8 @@ func showBehaviour(c *cli.Console, o *cli.Options, results []protocol.BehaviourR
 	return nil
 }
 
-// showAuto prints the choices of auto beside fixed choices, each as a share of good responses and dollars per thousand
-// prompts.
+// showAuto prints the results of auto next to the results of fixed choices. Each result is a mean quality and a cost in dollars per
+// thousand prompts.
 func showAuto(c *cli.Console, o *cli.Options, results []protocol.AutoResult) error {
 	if len(results) == 0 {
 		return nil
@@ -154,7 +154,7 @@ func spent(s protocol.Spend) string { return thousandths(s.Quality) + " at " + p
 
 func perThousand(dollars float64) string { return strconv.FormatFloat(1000*dollars, 'g', 3, 64) }
 
-// showCalibration prints the predicted and the observed success of each model, over its sources.
+// showCalibration prints the predicted and the observed success of each model on each source.
 func showCalibration(c *cli.Console, o *cli.Options, list []protocol.Calibration) error {
 	if len(list) == 0 {
 		return nil

@@ -78,7 +78,7 @@ func newRoster(path, artefact string) (*roster, error) {
 	return r, nil
 }
 
-// readPredictor reads an artefact written by train/train.py, or the embedded one if path is empty.
+// readPredictor reads an artefact written by train/train.py, or the embedded artefact if path is empty.
 func readPredictor(path string) (*predict.Predictor, error) {
 	if path == "" {
 		return predict.Embedded()
@@ -92,7 +92,7 @@ func readPredictor(path string) (*predict.Predictor, error) {
 
 const scoreHeader = "model,benchmark,value"
 
-// readTable reads a CSV file with this header. An empty path has no rows.
+// readTable passes the rows of a CSV file with the given header to add. It does nothing if path is empty.
 func readTable(path, header string, add func(row []string) error) error {
 	if path == "" {
 		return nil
@@ -154,13 +154,13 @@ func (r *roster) ability(name string) (predict.Ability, bool) {
 func (r *roster) unrecorded(name string) predict.Ability {
 	if m, ok := r.catalog.Model(name); ok {
 		m := *m
-		m.QualitySource = catalog.OverrideSource // ignores the name
+		m.QualitySource = catalog.OverrideSource // makes the fitter ignore the recorded outcomes
 		return r.fitter.Of(&m)
 	}
 	return r.fitter.Ability("", nil, 0)
 }
 
-// rate returns the abilities of the requested models; of all models of the file when none is requested.
+// rate returns the abilities of the named models. If names is empty, it returns the abilities of all models of the file.
 func (r *roster) rate(names []string) ([]rated, error) {
 	if len(names) == 0 {
 		names = r.order

@@ -87,7 +87,7 @@ func AskReady(ctx context.Context, u *url.URL, own bool) (status int, state Read
 	if err != nil {
 		return 0, state, err
 	}
-	// The certificate of this server's listener is issued for its public name, not for loopback.
+	// The certificate is issued for the server's public name, so it cannot be verified for a request to loopback.
 	ip, _ := netip.ParseAddr(u.Hostname()) // a name is not a loopback address
 	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: own && ip.IsLoopback()}}
 	defer transport.CloseIdleConnections()

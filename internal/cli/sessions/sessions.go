@@ -74,7 +74,7 @@ func (s *sessionCommands) newList() *cobra.Command {
 			})
 		},
 	}
-	shared := []string{"from", "to", "key", "user", "model", "session", "simulated"} // with the commands on requests
+	shared := []string{"from", "to", "key", "user", "model", "session", "simulated"} // the requests commands have the same filters
 	filter.AddSome(cmd, shared, requestlog.Parameter{Name: "limit", Help: "Maximum number of sessions, up to 200 (default 50)"},
 		requestlog.Parameter{Name: "before", Help: "List sessions whose latest request is older than this request id"})
 	cmd.Flags().Int64Var(&minTurns, "min-turns", 0, "minimum number of requests")
@@ -124,7 +124,7 @@ func (s *sessionCommands) list(found []requestlog.Session, limit int) error {
 	return nil
 }
 
-// costOf formats the cost of a session. A session without a known cost has none.
+// costOf formats the cost of a session. It returns a dash if the cost of every turn is unknown.
 func costOf(s *requestlog.Session) string {
 	if s.Unpriced == s.Turns {
 		return cli.Dash

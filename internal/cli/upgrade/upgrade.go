@@ -99,8 +99,8 @@ func (r report) print(c *cli.Console, o *cli.Options) error {
 	return c.Print(strings.Join(lines, "\n") + "\n")
 }
 
-// described matches versions of builds between releases as git describe writes them. In semantic versioning such a version
-// precedes the release that it follows.
+// described matches the versions that git describe writes for builds between releases, such as 1.2.0-3-gabc1234. Semantic versioning
+// sorts such a version before the release 1.2.0, although the build is newer.
 var described = regexp.MustCompile(`-[0-9]+-g[0-9a-f]+(-dirty)?$|-dirty$`)
 
 // isRelease reports whether a version belongs to a release. Other versions cannot be compared with releases.
@@ -120,7 +120,7 @@ func program() string {
 	return path
 }
 
-// howTo describes the upgrade to a version for the way in which a program was installed, which its path shows.
+// howTo describes how to upgrade to a version. The steps depend on how the program was installed, which howTo derives from its path.
 func howTo(path, system, arch, version string) string {
 	name := "fairlead_" + version + "_" + system + "_" + arch
 	switch {

@@ -29,7 +29,7 @@ func Read(path string, limit int64) ([]byte, error) {
 	return content, nil
 }
 
-// Describe returns a message that explains why a file cannot be read. It is the same on all systems.
+// Describe returns a message that explains why a file cannot be read. The message is the same on all systems.
 func Describe(path string, err error) string {
 	switch {
 	case errors.Is(err, os.ErrNotExist):

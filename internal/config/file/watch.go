@@ -25,8 +25,8 @@ func Watch(ctx context.Context, path string, limit int64, onChange func()) error
 	return w.run(ctx, settle, onChange)
 }
 
-// WatchSince is like Watch but first compares the file with content that was read earlier, given by its SHA-256 hash, so that a
-// change in between is detected.
+// WatchSince is like Watch, but first compares the file with the content that was read earlier, so that it detects a change since
+// then. sum is the SHA-256 hash of that content.
 func WatchSince(ctx context.Context, path string, limit int64, sum [sha256.Size]byte, onChange func()) error {
 	w, err := newWatcher(path, limit)
 	if err != nil {
@@ -98,7 +98,8 @@ func (w *watcher) run(ctx context.Context, settle time.Duration, onChange func()
 			if !ok {
 				return fmt.Errorf("watch %s: %w", w.path, fsnotify.ErrClosed)
 			}
-			// An event for another file can mean a swapped link. Such events must not delay the check forever.
+			// An event for another file can mean that a link was swapped. Such an event starts the timer but does not restart it,
+			// because frequent events would otherwise delay the check forever.
 			if event.Name == w.path || !waiting {
 				quiet.Reset(settle)
 			}
