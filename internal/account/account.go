@@ -21,7 +21,7 @@ type Account struct {
 	ID           string
 	Email        string // lower case
 	Name         string
-	PasswordHash string // argon2id, in its usual text form; NoPassword for none
+	PasswordHash string // argon2id hash in the format $argon2id$…; NoPassword if the account has no password
 	TimeZone     string
 	CreatedAt    time.Time
 }
@@ -32,7 +32,7 @@ const NoPassword = "!"
 // HasPassword reports whether the account can sign in with a password.
 func (a Account) HasPassword() bool { return a.PasswordHash != NoPassword }
 
-// Workspace is a tenant. It owns keys, policies, the log and a budget. Registration creates one.
+// Workspace is a tenant. It owns keys, policies, the log and a budget.
 type Workspace struct {
 	ID             string
 	Name           string
@@ -93,7 +93,8 @@ type Session struct {
 	CreatedAt time.Time
 	SeenAt    time.Time
 	ExpiresAt time.Time
-	// CheckedUntil is the end of the identity provider's last confirmation. It is zero for a password.
+	// CheckedUntil is the time until which the identity provider has confirmed the session. It is zero for a session that was
+	// started with a password.
 	CheckedUntil time.Time
 }
 

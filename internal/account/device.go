@@ -11,9 +11,9 @@ import (
 // deviceIDLength is the length of a device ID in characters: about 95 random bits.
 const deviceIDLength = 16
 
-// DeviceToken returns the token that identifies a browser that has signed in to the account: the presented token while it is valid,
-// otherwise a new one. The token is not a credential. The attempt limit uses it to count the browser's wrong passwords separately
-// from other clients. It is not stored, and a password change invalidates it.
+// DeviceToken returns a token that identifies a browser of the account after a sign-in. It returns the presented token if that
+// token is valid, and otherwise a new token. The token is not a credential. The attempt limit uses it to count the browser's
+// wrong passwords separately from other clients. It is not stored, and a password change invalidates it.
 func (s *Service) DeviceToken(a Account, presented string) string {
 	if s.devices.know(a, presented) {
 		return presented

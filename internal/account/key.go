@@ -39,12 +39,12 @@ type Grace struct {
 const (
 	maxGrace   = 90 * 24 * time.Hour
 	maxLive    = 5  // valid at the same time
-	maxSecrets = 10 // stored; expired secrets are kept for a while so that their use gets a specific error
+	maxSecrets = 10 // stored, including expired secrets, so that the use of an expired secret gets a specific error
 )
 
 // CreateKey creates a key in the actor's workspace. It also returns the key's text, which is shown once and not stored. It
-// returns a Conflict when the account has created too many active keys. A key created with another key counts toward the account
-// of the first key in the chain.
+// returns a Conflict when the account has created too many active keys. If a key creates another key, the new key
+// counts toward the same account as the key that created it.
 func (s *Service) CreateKey(ctx context.Context, by Actor, d KeySettings) (Key, string, error) {
 	if !by.May(ManageKeys) && !by.May(ManageOwnKeys) {
 		return Key{}, "", denied("You do not have permission to create API keys in this workspace. Ask an owner or admin.")
@@ -202,8 +202,8 @@ func (k *Key) Rotate(secret Secret, g Grace, now time.Time) error {
 	return nil
 }
 
-// SecretEnd returns the time when secret i becomes invalid, or zero for never. firstUse, if not nil, returns first uses of
-// secrets that are not stored yet.
+// SecretEnd returns the time when secret i becomes invalid, or zero for never. If firstUse is not nil,
+// firstUse(j) returns the first use of secret j when that use is not stored yet.
 func (k *Key) SecretEnd(i int, firstUse func(int) time.Time) time.Time {
 	secret := k.Secrets[i]
 	end := secret.ExpiresAt

@@ -178,8 +178,8 @@ func checkBudget(b *Budget) error {
 	return checkZone("budget.zone", b.Zone)
 }
 
-// mayGrant rejects a change that gives a key more than its maker has or the maker's own key allows. It ignores unchanged settings, so
-// that an actor can rename a key created by a user with more permissions.
+// mayGrant returns an error if a change gives a key a scope that the maker cannot grant, or a setting beyond the limits of the maker's
+// own key. It ignores unchanged settings, so that an actor can rename a key that a user with more permissions created.
 func (m maker) mayGrant(before, after Key) error {
 	for _, scope := range after.Scopes {
 		if !slices.Contains(before.Scopes, scope) && !m.mayGrantScope(scope) {

@@ -23,7 +23,7 @@ type Credentials struct {
 	Email    string
 	Password string
 	Code     string // code of the authenticator app or recovery code; empty for none
-	// Passkey is the response of a passkey; nil for none. With an empty Email, the passkey alone signs in.
+	// Passkey is the response of a passkey; nil for none. If Email is empty, the passkey alone is sufficient.
 	Passkey *PasskeyResponse
 }
 

@@ -68,8 +68,8 @@ func (s *Service) Register(ctx context.Context, r Registration) (Account, string
 	return account, token, nil
 }
 
-// enrolSilently creates the account unless its address is taken. The caller cannot distinguish the two cases: the result is the
-// same, and if the address is taken an audit event is written, so that one transaction is committed in either case.
+// enrolSilently creates the account unless its address is taken. The caller cannot distinguish the two cases, because the result
+// is the same. If the address is taken, it writes an audit event, so that one transaction is committed in either case.
 func (s *Service) enrolSilently(ctx context.Context, e Enrolment) error {
 	err := s.enrol(ctx, e)
 	if !errors.Is(err, ErrConflict) {

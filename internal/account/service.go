@@ -51,7 +51,8 @@ type Options struct {
 	Passwords    func(email string) bool       // reports whether the account may sign in with a password; nil for always
 	SecondFactor SecondFactor                  // nil for none
 	Passkeys     PasskeyVerifier               // nil for none
-	// Recheck asks the identity provider of a session whether the account still has access. It returns an error if it does not.
+	// Recheck asks the identity provider of a session whether the account still has access. It returns an error if the
+	// account has lost access.
 	// If Recheck is nil, sessions of identity providers are rejected.
 	Recheck func(context.Context, Session) error
 }
@@ -173,7 +174,7 @@ func invalid(param, format string, args ...any) *llm.Error {
 	return e
 }
 
-// missing returns a NotFound error. It is the same for an unknown ID and for an ID of another workspace.
+// missing returns a NotFound error. The error is the same for an unknown ID and for an ID of another workspace.
 func missing(what string) *llm.Error {
 	e := llm.Errorf(llm.NotFound, "%s not found.", strings.ToUpper(what[:1])+what[1:])
 	e.Err = ErrNotFound

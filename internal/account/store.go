@@ -54,8 +54,8 @@ type PasswordStore interface {
 }
 
 // Enrolment is a registration: the account, its membership and optionally its session, written in one transaction. With an
-// invitation, the account joins the workspace of the invitation. Without one, the first account becomes the owner of the oldest
-// workspace if that has no members; any other account becomes the owner of the given workspace, which is created.
+// invitation, the account joins the workspace of the invitation. Without an invitation, the first account becomes the owner of
+// the oldest workspace if this workspace has no members. Any other account becomes the owner of the given workspace, which is created.
 type Enrolment struct {
 	Account    Account
 	First      bool   // reject the enrolment if an account exists

@@ -125,7 +125,7 @@ func (s *Service) UpdateWorkspace(ctx context.Context, by Actor, workspaceID str
 		}
 		if c.Comparison != nil && *c.Comparison != nil && w.Budget != nil && !by.May(ManageInstance) {
 			if w.Comparison == nil || (*c.Comparison).Budget > w.Comparison.Budget {
-				// The budget of the workspace does not include comparisons, so a comparison would get around it.
+				// The budget of the workspace does not include comparisons, so a comparison could spend more than this budget.
 				return AuditEvent{}, denied("Only operators can raise the comparison budget of a workspace that has a budget.")
 			}
 		}

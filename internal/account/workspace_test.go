@@ -81,8 +81,8 @@ func TestOnlyTheOperatorLoosensBudgets(t *testing.T) {
 	f.must(err)
 }
 
-// Members of a workspace see that an operator changed it, but not which account. The audit log of the operator's workspace names
-// the account.
+// The audit log of a workspace shows that an operator changed the workspace, but not which account. The audit log of the operator's
+// workspace contains the account.
 func TestOperatorIsAnonymousInOtherWorkspaces(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, "open")

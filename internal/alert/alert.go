@@ -1,5 +1,6 @@
-// Package alert notifies people when a figure of a workspace crosses a threshold: spending, errors, latency, missing requests, open circuits,
-// expiring keys, savings and measured quality. It evaluates rules, records crossings, and delivers one notification per crossing and channel.
+// Package alert notifies people when a figure of a workspace crosses a threshold. Figures are spending, errors, latency, missing
+// requests, open circuits, expiring keys, savings and measured quality. The package evaluates rules, records crossings, and delivers
+// one notification per crossing and channel.
 package alert
 
 import (
@@ -50,12 +51,12 @@ type KindInfo struct {
 	Kind     Kind
 	Name     string // for display, as the start of a sentence
 	Unit     Unit
-	Below    bool // whether the rule fires when the value is below the threshold; otherwise at or above it
+	Below    bool // true if the rule fires below the threshold, false if it fires at or above the threshold
 	Min, Max float64
 	Usual    float64  // suggested threshold
 	Windows  []Window // accepted windows, the suggested one first; empty if the kind has none
 	PerKey   bool     // whether a rule may be limited to one API key
-	Instance bool     // whether the figure belongs to the gateway; only operators may use it
+	Instance bool     // whether the figure describes the whole gateway; only operators may use such rules
 }
 
 // Kinds lists the kinds of rules in the order in which they are offered.
@@ -244,8 +245,8 @@ type State struct {
 	Since    time.Time // time of the last change of Firing
 	Value    float64
 	Detail   string
-	SeenAt   time.Time // time of Value
-	EventID  string    // ID of the event that fired
+	SeenAt   time.Time // when Value was measured
+	EventID  string    // ID of the event of the firing alert
 	Notified bool      // whether the event was sent
 	Revision int64     // incremented with every change; 0 if not stored yet
 }

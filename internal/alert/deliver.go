@@ -42,7 +42,7 @@ const (
 	maxAnswer = 64 << 10         // bytes of a response that are read, so that the connection can be used again
 )
 
-// retries are the delays before the second and later attempts. After the last one, a delivery has failed.
+// retries are the delays before the second and later attempts. If the last attempt fails, the delivery has failed.
 var retries = [...]time.Duration{10 * time.Second, time.Minute, 5 * time.Minute, 15 * time.Minute, time.Hour}
 
 // sealedAs is the name under which the secrets of channels are sealed.
@@ -77,7 +77,7 @@ func (s *Sender) Send(ctx context.Context, c *Channel, e *Event, now time.Time) 
 			return err
 		}
 		// The headers of the Standard Webhooks specification. The receiver checks the signature and the age of the timestamp, and
-		// ignores an id that it has seen.
+		// ignores an ID that it has already received.
 		return s.post(ctx, secrets.URL, body, func(h http.Header) error {
 			signature, err := Sign(secrets.Key, e.ID, now, body)
 			if err != nil {

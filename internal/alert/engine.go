@@ -52,7 +52,7 @@ const (
 	expireEvery   = time.Hour
 	evaluateTime  = 25 * time.Second // time limit of one evaluation
 	parallel      = 8                // deliveries at the same time
-	batch         = 64               // deliveries per step
+	batch         = 64               // maximum number of deliveries in one call of Deliver
 
 	// Retention is how long events are stored.
 	Retention = 90 * 24 * time.Hour
@@ -126,7 +126,7 @@ func (e *Engine) Evaluate(ctx context.Context) error {
 	now := e.Now()
 	round := e.Meter.begin(now)
 	var errs []error
-	first := int(now.Unix()/int64(evaluateEvery/time.Second)) % len(rules) // so that a slow database does not always skip the same rules
+	first := int(now.Unix()/int64(evaluateEvery/time.Second)) % len(rules) // changes, so that a slow database skips other rules each time
 	for i := range rules {
 		r := &rules[(first+i)%len(rules)]
 		if ctx.Err() != nil {
@@ -159,7 +159,7 @@ func (e *Engine) evaluate(ctx context.Context, round *round, r *Rule, states []S
 				deliveries = append(deliveries, newDelivery(change.Event, channel))
 			}
 		}
-		// Another replica that has evaluated the rule at the same time has recorded the same crossing.
+		// If Apply returns false, another replica has evaluated the rule at the same time and has recorded the same crossing.
 		if _, err := e.Store.Apply(ctx, &change, deliveries); err != nil {
 			return err
 		}

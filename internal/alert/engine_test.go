@@ -14,7 +14,7 @@ import (
 	"fairlead.dev/internal/requestlog"
 )
 
-// desk is the database of one rule with one channel.
+// desk is an in-memory store with one rule and one channel.
 type desk struct {
 	mu       sync.Mutex
 	rule     Rule
@@ -22,7 +22,7 @@ type desk struct {
 	states   []State
 	events   []Event
 	delivery []Delivery
-	errors   int64 // failed requests of 100
+	errors   int64 // number of failed requests per 100 requests
 }
 
 func (d *desk) EnabledRules(context.Context) ([]Rule, error) { return []Rule{d.rule}, nil }

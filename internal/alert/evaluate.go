@@ -23,7 +23,7 @@ type Change struct {
 	Remove bool   // deletes the state, because the rule does not apply to the subject any more
 }
 
-// hysteresis is the share of the threshold by which a value must return before an alert recovers.
+// hysteresis is the distance from the threshold, as a share of the threshold, at which a firing alert recovers.
 const hysteresis = 0.1
 
 // clears reports whether a value has returned far enough that a firing alert recovers.
@@ -31,9 +31,9 @@ func clears(info *KindInfo, threshold, value float64) bool {
 	margin := math.Abs(threshold) * hysteresis
 	switch info.Unit {
 	case Percent, Points:
-		margin = max(margin, 0.5) // for thresholds near 0
+		margin = max(margin, 0.5) // the share of a threshold near 0 would be too small
 	case Count:
-		margin = math.Floor(margin) // one request ends an alert that none was received
+		margin = math.Floor(margin) // no margin for small counts: with threshold 1, one request ends the alert
 	case Dollars, Milliseconds, Days:
 	}
 	if info.Below {
@@ -43,8 +43,8 @@ func clears(info *KindInfo, threshold, value float64) bool {
 }
 
 // Evaluate compares the measured values of a rule with its threshold. states are the stored states of the rule. It returns the states to
-// store, with an event for each crossing. A firing alert recovers when its value has returned by a tenth of the threshold, when the
-// rule does not apply to its subject any more, or when its value has been unknown for a whole window.
+// store, with an event for each crossing. A firing alert recovers when its value has moved back past the threshold by a tenth of the
+// threshold, when the rule does not apply to its subject any more, or when its value has been unknown for a whole window.
 func Evaluate(r *Rule, states []State, measured []Measurement, now time.Time) []Change {
 	info, ok := Info(r.Kind)
 	if !ok {

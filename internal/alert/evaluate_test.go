@@ -166,7 +166,7 @@ func TestRequestsRuleWaitsForAWholeWindow(t *testing.T) {
 	}
 }
 
-// budgetFacts are facts that contain only budgets.
+// budgetFacts implements Facts with budgets and without keys.
 type budgetFacts []budget.Item
 
 func (f budgetFacts) Keys(context.Context, string) ([]account.Key, error)    { return nil, nil }

@@ -45,7 +45,7 @@ func (m Mail) send(ctx context.Context, to []string, e *Event, dashboard string)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = conn.Close() }() // Quit reports errors of the session
+	defer func() { _ = conn.Close() }() // Quit below reports the errors
 	if m.Username != "" {
 		host, _, _ := net.SplitHostPort(m.Server)
 		if err := client.Auth(smtp.PlainAuth("", m.Username, m.Password, host)); err != nil {
@@ -73,7 +73,7 @@ func (m Mail) dial(ctx context.Context) (*smtp.Client, net.Conn, error) {
 		return nil, nil, errors.New("the mail server could not be reached")
 	}
 	deadline, _ := ctx.Deadline()
-	_ = conn.SetDeadline(deadline) // a connection that cannot be limited fails at its first use
+	_ = conn.SetDeadline(deadline) // if this fails, the first read or write fails too
 	if m.TLS == "tls" {
 		conn = tls.Client(conn, settings)
 	}

@@ -23,7 +23,7 @@ type Report struct {
 	At      time.Time
 }
 
-// Sources are where a Meter reads figures.
+// Sources are the stores and readers from which a Meter reads figures.
 type Sources struct {
 	Figures requestlog.FigureReader
 	Samples proof.Source
@@ -51,11 +51,11 @@ type ReportStore interface {
 }
 
 const (
-	minRequests = 20               // requests in a window below which rates and latencies are unknown
+	minRequests = 20               // minimum number of requests in a window; with fewer, rates and latencies are unknown
 	reportAge   = 90 * time.Second // age at which the report of a replica is ignored
 	qualityAge  = 5 * time.Minute  // how long a computed quality difference is used
 	expiredAge  = 7 * 24 * time.Hour
-	maxListed   = 5 // names in a detail
+	maxListed   = 5 // maximum number of names in a detail
 )
 
 // Meter measures the figures of rules.
@@ -233,7 +233,7 @@ func (m *round) measureBudgets(ctx context.Context, r *Rule) ([]Measurement, err
 			if b.Status.End.IsZero() {
 				continue
 			}
-			// Without enough data, the forecast is the amount spent: the rule fires when that reaches the threshold.
+			// Without enough data, the forecast is the amount spent, so the rule fires when the amount spent reaches the threshold.
 			spent = b.Forecast.Expected
 			if b.Forecast.Outlook == budget.Unknown {
 				one.Detail += " Not enough data for a forecast."

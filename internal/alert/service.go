@@ -43,7 +43,7 @@ type RuleStore interface {
 	Rules(ctx context.Context, workspaceID string) ([]Rule, error)
 	// AddRule returns ErrTooMany if the workspace has the maximum number of rules.
 	AddRule(ctx context.Context, r Rule, maximum int) error
-	// ChangeRule replaces a rule. If reset is true, its states are deleted. It returns ErrNotFound.
+	// ChangeRule replaces a rule. If reset is true, its states are deleted. It returns ErrNotFound for an unknown rule.
 	ChangeRule(ctx context.Context, r Rule, reset bool) error
 	DeleteRule(ctx context.Context, workspaceID, ruleID string) error
 }
@@ -149,7 +149,7 @@ func (s *Service) changed() {
 	}
 }
 
-// ChangeRule changes a rule and returns it before and after. The kind of a rule cannot be changed.
+// ChangeRule changes a rule. It returns the rule before and after the change. The kind of a rule cannot be changed.
 func (s *Service) ChangeRule(ctx context.Context, by account.Actor, ruleID string, d RuleDraft) (before, after Rule, err error) {
 	if before, err = s.Rule(ctx, by.WorkspaceID, ruleID); err != nil {
 		return before, after, err
@@ -196,7 +196,7 @@ func (s *Service) RemoveRule(ctx context.Context, by account.Actor, ruleID strin
 	return r, s.Rules.DeleteRule(ctx, by.WorkspaceID, ruleID)
 }
 
-// mayChange returns an error if a rule of the gateway is changed by an actor who does not operate it.
+// mayChange returns an error if rules of the kind concern the whole gateway and the actor is not an operator.
 func (s *Service) mayChange(by account.Actor, k Kind) error {
 	if info, _ := Info(k); info.Instance && !by.May(account.ManageProviders) {
 		return llm.Errorf(llm.PermissionDenied, "Only operators can use alerts of the kind %s.", k)
@@ -402,8 +402,8 @@ func (s *Service) address(ctx context.Context, by account.Actor, c *Channel, d C
 	return nil
 }
 
-// checkRecipients restricts e-mails of other workspaces than the operators' to their members, so that the mail server of the gateway
-// cannot be used to send messages to arbitrary addresses.
+// checkRecipients rejects e-mail addresses that do not belong to members of the workspace, so that the mail server of the gateway
+// cannot be used to send messages to arbitrary addresses. In the operators' workspace it accepts every address.
 func (s *Service) checkRecipients(ctx context.Context, by account.Actor, to []string) error {
 	if by.Operator {
 		return nil

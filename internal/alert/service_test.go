@@ -13,7 +13,7 @@ import (
 	"fairlead.dev/internal/llm"
 )
 
-// memory is a store of one workspace.
+// memory is an in-memory store with one workspace.
 type memory struct {
 	rules    []Rule
 	channels []Channel

@@ -10,15 +10,15 @@ import (
 // sentBody is the body of a request. net/http keeps the request and its body until the response has been read, which takes
 // minutes for a stream. sentBody releases the bytes when they have been written and the response has begun.
 //
-// Each reader is a bytes.Reader in an io.NopCloser, because net/http sends such a body in the same write as the headers. It can
-// then tell whether nothing was sent on a connection that the server had closed.
+// Each reader is a bytes.Reader in an io.NopCloser, because net/http sends such a body in the same write as the headers. If the
+// server has closed the connection, net/http can then detect that nothing was sent.
 type sentBody struct {
 	mu      sync.Mutex
 	bytes   []byte
 	first   *bytes.Reader
 	written bool // whether the only attempt has written the body
 	begun   bool // whether the response has begun
-	retried bool // whether another reader exists, so that it is unknown which reader was written
+	retried bool // whether net/http has asked for another reader; it is then unknown which reader was written
 }
 
 // holdBody replaces the body of req by a sentBody. req must be a copy of the caller's request. It returns nil for a request
@@ -80,8 +80,8 @@ func (b *sentBody) releaseIfSent() {
 	}
 }
 
-// contents receives the bytes of a reader in memory, which writes all of them in one call. They are kept without a copy, because the
-// body of a request does not change while it is sent.
+// contents is an io.Writer that keeps the bytes of an in-memory reader, which writes all bytes in one call. contents does not copy the
+// bytes, because the body of a request does not change while it is sent.
 type contents []byte
 
 // Write implements io.Writer.

@@ -48,8 +48,8 @@ func TestSentBodyIsReleasedWhenTheResponseBegins(t *testing.T) {
 	}
 }
 
-// net/http sends a request again only if nothing was written to a connection that the server had closed, so the headers must not
-// be written before the body.
+// If the server has closed the connection, net/http sends a request again only if nothing was written. Therefore the headers must not be
+// written before the body.
 func TestHeadersAndBodyAreSentInOneWrite(t *testing.T) {
 	t.Parallel()
 	first := make(chan string, 1)

@@ -86,7 +86,7 @@ func (c *Client) Close() { c.current.Load().transport.CloseIdleConnections() }
 
 // Do makes one call. Redirects are returned like any other response. If the context is cancelled, the error matches
 // context.Canceled. Every other failure is an *llm.Error of kind UpstreamConnect or UpstreamTimeout. The caller closes the
-// response body. The body of a 101 response is the connection; the context does not end it.
+// response body. The body of a 101 response is the connection, which stays open after the context ends.
 func (c *Client) Do(req *http.Request) (*http.Response, error) {
 	s := c.current.Load()
 	u := req.URL

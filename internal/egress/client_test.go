@@ -363,7 +363,7 @@ func TestWebSocketIsOpenedOverTLS(t *testing.T) {
 	}
 }
 
-// doer is a client as a transport.
+// doer implements http.RoundTripper with a Client.
 type doer struct{ c *Client }
 
 func (d doer) RoundTrip(r *http.Request) (*http.Response, error) { return d.c.Do(r) }

@@ -4,5 +4,5 @@ package egress
 
 import "syscall"
 
-// setUserTimeout does nothing where the system has no such setting: its own retransmission limit applies.
+// setUserTimeout does nothing on systems without this setting. The retransmission limit of the system applies.
 func setUserTimeout(syscall.RawConn) error { return nil }

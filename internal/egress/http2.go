@@ -95,7 +95,7 @@ type stallWatch struct {
 
 	mu      sync.Mutex
 	conn    *watchedConn
-	from    time.Time // when the request was written, which starts the measurement; zero before
+	from    time.Time // start of the measurement: when the request was written; zero before that
 	timer   *time.Timer
 	stopped bool
 }
@@ -109,10 +109,10 @@ func roundTripWatched(rt http.RoundTripper, req *http.Request, onStall func()) (
 	}
 	timing, ok := ctx.Value(timingKey{}).(*Timing)
 	if !ok {
-		timing = &Timing{} // not used otherwise
+		timing = &Timing{} // the caller did not request the timing, so it is discarded
 	}
 	var body *sentBody
-	// A single trace is used for both, because net/http combines two traces by reflection.
+	// One trace serves the timing and the stall watch, because net/http combines two traces by reflection, which is slow.
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GotConn: func(info httptrace.GotConnInfo) {
 			timing.gotConn(info)
@@ -120,7 +120,7 @@ func roundTripWatched(rt http.RoundTripper, req *http.Request, onStall func()) (
 		},
 		WroteRequest: func(httptrace.WroteRequestInfo) {
 			w.mu.Lock()
-			w.from = time.Now() // before, a large body may have delayed pings
+			w.from = time.Now() // not earlier, because sending a large body may delay pings
 			w.mu.Unlock()
 			body.recordWritten()
 		},
@@ -134,7 +134,7 @@ func roundTripWatched(rt http.RoundTripper, req *http.Request, onStall func()) (
 		return nil, w.explain(ctx, err)
 	}
 	if resp.StatusCode == http.StatusSwitchingProtocols {
-		w.stop() // the caller owns the connection, to which the body also writes
+		w.stop() // the caller now reads from and writes to the connection through the body
 		return resp, nil
 	}
 	resp.Body = &watchedBody{ReadCloser: resp.Body, ctx: ctx, watch: w}

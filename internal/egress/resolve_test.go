@@ -98,8 +98,8 @@ func TestGuardChecksResolvedAddresses(t *testing.T) {
 	wantKind(t, err, llm.UpstreamConnect, "link-local")
 }
 
-// A name that resolves to a public address when it is saved and to an internal one when it is called must be rejected at the
-// call.
+// A name may resolve to a public address when the provider is saved and to an internal address when the provider is called. Such a call
+// must be rejected.
 func TestRebindingIsRejected(t *testing.T) {
 	t.Parallel()
 	called := false

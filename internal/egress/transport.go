@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// transport sends calls with net/http. It has one http.Transport per host, so that a host whose HTTP/2 connection has stalled
-// gets a new connection while calls on the old one finish.
+// transport sends calls with net/http. It has one http.Transport per host. If the HTTP/2 connection of a host stalls, new calls to
+// this host use a new http.Transport, while the calls on the old connection finish.
 type transport struct {
 	settings *http.Transport // cloned for each host
 
@@ -59,7 +59,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	})
 }
 
-// CloseIdleConnections closes idle connections immediately, and the others when their calls end.
+// CloseIdleConnections closes idle connections immediately. Connections in use are closed when their calls end.
 func (t *transport) CloseIdleConnections() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

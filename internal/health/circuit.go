@@ -5,7 +5,7 @@ import "time"
 const (
 	recentCalls  = 20               // calls over which the failure rate is computed
 	recentSpan   = 10 * time.Second // maximum age of these calls
-	rampFailures = 2                // consecutive failures that reopen a circuit while traffic returns
+	rampFailures = 2                // consecutive failures that reopen a circuit while its traffic is limited after an outage
 	hintSpan     = 15 * time.Second // how long a hint from another replica applies
 )
 
@@ -15,8 +15,8 @@ type circuit struct {
 	open        bool
 	reason      string
 	cause       Cause     // why the circuit is open
-	since       time.Time // when the circuit opened first, without full recovery since
-	openings    int       // consecutive openings without full recovery
+	since       time.Time // first opening since the last full recovery
+	openings    int       // number of openings since the last full recovery
 	nextProbe   time.Time // time of the next probe while open
 	probing     time.Time // when the running probe was admitted; zero for none
 	traffic     meter     // attempts while closed
@@ -157,8 +157,8 @@ func (c *circuit) tripped(o *Options, now time.Time) (Cause, bool) {
 	return Cause{Rule: FailureShare, Failures: bad, Of: recentCalls}, 2*bad >= recentCalls
 }
 
-// trip opens the circuit. The wait before the next probe doubles with each consecutive opening and is shortened by up to a fifth
-// of jitter.
+// trip opens the circuit. The wait before the next probe doubles with each consecutive opening. Random jitter shortens the wait by
+// up to a fifth.
 func (c *circuit) trip(o *Options, now time.Time, why string, cause Cause) {
 	wait := o.ProbeAfter
 	for range c.openings {

@@ -13,7 +13,7 @@ import (
 const (
 	maxBackoff            = 5 * time.Minute  // maximum after a rate limit, even if the provider asks for more
 	firstRateLimitBackoff = time.Second      // after the first 429 without Retry-After
-	maxRateLimitBackoff   = time.Minute      // maximum after repeated ones
+	maxRateLimitBackoff   = time.Minute      // maximum after repeated 429 responses without Retry-After
 	firstAuthBackoff      = time.Minute      // after the credential was rejected
 	maxAuthBackoff        = time.Hour        // maximum after repeated rejections
 	firstDeniedBackoff    = 30 * time.Second // after a model was denied or unknown
@@ -60,7 +60,7 @@ func (t *Tracker) HasOtherCredential(targetID string, credentials []string, fail
 	})
 }
 
-// Wait returns how long a target backs off with all of the given credentials, or 0 if one of them can be used.
+// Wait returns how long a target backs off with all of the given credentials, or 0 if one of the credentials can be used.
 func (t *Tracker) Wait(targetID string, credentials []string) time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -113,7 +113,7 @@ func (t *Tracker) credential(id string, now time.Time) *backoff {
 // exhausted quota affects all targets of the credential. A rate limit, or a model that is denied or unknown, affects one target,
 // because providers apply limits and permissions per model.
 //
-// Hints are sent only for rate limits, because another replica may have a newer secret for the same credential.
+// Hints to other replicas are sent only for rate limits, because another replica may have a newer secret for the same credential.
 func (t *Tracker) reportBackoff(now time.Time, tg *target, r Report) {
 	if r.Err == nil {
 		if c := t.credentials[r.Credential]; c != nil {
@@ -188,7 +188,8 @@ func doubled(first time.Duration, times int, limit time.Duration) time.Duration 
 	return min(first, limit)
 }
 
-// describeBackoff describes a target that backs off with all credentials as open until the first backoff ends.
+// describeBackoff changes h for a target that backs off with all credentials: the circuit is shown as open until the first of these
+// backoffs ends.
 func (t *Tracker) describeBackoff(h *TargetHealth, tg *target, p *rotation, now time.Time) {
 	var first *backoff
 	for _, id := range p.credentials() {
@@ -246,13 +247,13 @@ type CredentialHealth struct {
 	Alert  bool      `json:"alert"` // the credential was rejected and needs attention
 }
 
-// Credentials returns the credentials that are backing off or were rejected, ordered by name. A credential is also considered to
-// be backing off if all targets that were called with it are.
+// Credentials returns the credentials that are backing off or were rejected, ordered by name. A credential also
+// counts as backing off if every target that was called with the credential is backing off with it.
 func (t *Tracker) Credentials() []CredentialHealth {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	now := t.now()
-	// For each credential that cannot be used at any target, the backoff that ends first.
+	// found holds the backoff that ends first for each credential that cannot be used at any target.
 	found, usable := map[string]*backoff{}, map[string]bool{"": true}
 	for _, tg := range t.targets {
 		for _, c := range tg.circuits {

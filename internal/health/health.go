@@ -52,7 +52,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// maxIdle is the number of targets or credentials above which those unused for a day are removed.
+// maxIdle is the number of targets, and of credentials, that are always kept. If there are more, those unused for a day are removed.
 const maxIdle = 4096
 
 // maxCircuits is the maximum number of circuits of one target.
@@ -212,7 +212,7 @@ func (t *Tracker) Report(r Report) {
 type Pass struct {
 	Credential string        // credential to use; empty if the provider needs none
 	Probe      bool          // the attempt probes an open circuit and must be reported as a probe
-	Delay      time.Duration // how long to wait before the attempt, while traffic returns after an outage; Closed must be checked after the wait
+	Delay      time.Duration // how long to wait before the attempt, while traffic is limited after an outage; call Closed after the wait
 	BackingOff time.Duration // if rejected: how long the target backs off with all credentials; 0 for an open circuit
 	Rejected   bool          // if rejected: whether the backoff follows a rejected credential or model, not a rate limit
 }
@@ -379,7 +379,7 @@ type TargetHealth struct {
 // describe sets the state of the healthiest circuit, because a target is usable with one working credential.
 func (tg *target) describe(h *TargetHealth, p *rotation, now time.Time) {
 	circuits := tg.circuits
-	if p != nil && len(p.ids) > 0 { // the current credentials; one that was not used yet has a closed circuit
+	if p != nil && len(p.ids) > 0 { // use only the current credentials; a credential without calls has a closed circuit
 		circuits = nil
 		for _, id := range p.ids {
 			circuits = append(circuits, cmp.Or(tg.find(id), &circuit{}))
@@ -420,7 +420,7 @@ func (t *Tracker) Snapshot() []TargetHealth {
 		tg.describe(&h, p, now)
 		t.describeBackoff(&h, tg, p, now)
 		tg.speed.decay(now)
-		if tg.speed.calls >= 0.01 { // fewer are too old to be meaningful
+		if tg.speed.calls >= 0.01 { // calls decays over time: below 0.01, all calls are too old for an error rate
 			h.ErrorRate = tg.speed.failures / tg.speed.calls
 		}
 		if recent := tg.speed.recent(now, nil); len(recent) > 0 {

@@ -9,8 +9,8 @@ import (
 	"fairlead.dev/internal/llm"
 )
 
-// TestBreakerInvariants checks for random sequences of results: an open circuit admits one probe at a time and none early, a
-// recovery starts with at most a tenth of the traffic, and a target that responds recovers in time.
+// TestBreakerInvariants checks for random sequences of results: an open circuit admits one probe at a time and no probe before it is
+// due, a recovery starts with at most a tenth of the traffic, and a target that responds recovers in time.
 func TestBreakerInvariants(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

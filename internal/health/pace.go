@@ -28,8 +28,8 @@ type mean struct {
 	at    time.Time
 }
 
-// add adds a value. Its weight depends on the time since the previous value, so that many simultaneous values do not outweigh the
-// rest of the span.
+// add adds a value. The weight of the value depends on the time since the previous value, so that many simultaneous values do not
+// outweigh the earlier values of the span.
 func (m *mean) add(now time.Time, value float64, span time.Duration) {
 	m.n++
 	weight := 1.0
@@ -40,7 +40,7 @@ func (m *mean) add(now time.Time, value float64, span time.Duration) {
 	m.at = now
 }
 
-// or returns the mean, or the mean of other if there are no values yet.
+// or returns the mean of m, or the mean of other if m has no values.
 func (m *mean) or(other *mean) float64 {
 	if m.n == 0 {
 		return other.value

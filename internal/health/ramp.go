@@ -12,17 +12,17 @@ const (
 	rampEnd   = 30 * time.Second // time after which traffic is not limited
 	rampWait  = 5 * time.Second  // maximum wait for an attempt
 	rampFloor = 10               // minimum normal rate in attempts per second, so that light traffic hardly waits
-	rampBurst = 0.1              // unused normal traffic that can be used later, in seconds
+	rampBurst = 0.1              // maximum unused allowance that can be used later, in seconds of normal traffic
 )
 
 // ramp schedules the attempts at a target after an outage, so that their rate follows a curve: a tenth of the normal rate in the
 // first second, then rising linearly to the full rate. The zero value does not limit traffic.
 //
-// The schedule counts traffic in seconds of normal traffic: within t after the end of the outage, allowance(t) seconds can be
-// sent. An attempt can be sent when the allowance reaches the traffic scheduled before it.
+// The schedule counts traffic in seconds of normal traffic: within time t after the end of the outage, allowance(t) seconds of
+// normal traffic can be sent. An attempt can be sent when the allowance reaches the traffic scheduled before it.
 type ramp struct {
 	since  time.Time // end of the outage; zero for no limit
-	normal float64   // attempts per second before the outage; if 0, unknown, and the requested attempts are measured instead
+	normal float64   // attempts per second before the outage; if 0, the rate of requested attempts is used
 	asked  float64   // requested attempts
 	taken  float64   // admitted and scheduled attempts, including the probe
 }

@@ -38,13 +38,13 @@ type repeatWindow struct {
 	repeats  [repeatWindowSeconds]int64
 }
 
-// advance moves to the current second and returns its slot. It ignores a clock that steps back.
+// advance moves to the current second and returns its slot. If the clock steps back, the slot does not change.
 func (w *repeatWindow) advance(now time.Time) int64 {
 	if w.begun.IsZero() {
 		w.begun = now
 	}
 	second := int64(now.Sub(w.begun) / time.Second)
-	if second < w.second-repeatWindowSeconds { // the clock stepped back far: start again
+	if second < w.second-repeatWindowSeconds { // the clock stepped back far: continue from the last second
 		w.begun = now.Add(-time.Duration(w.second) * time.Second)
 		second = w.second
 	}

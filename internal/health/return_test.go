@@ -74,7 +74,7 @@ func TestTrafficReturnsAfterAnOutage(t *testing.T) {
 // from event to event.
 type world struct {
 	t           *testing.T
-	breaks      time.Duration // start of alpha's outage, which lasts until well
+	breaks      time.Duration // start of alpha's outage; the field well is its end
 	well        time.Duration
 	hangs       bool
 	takes       map[string]func(begun time.Duration) time.Duration
@@ -106,8 +106,8 @@ func newWorld(t *testing.T, breaks, well time.Duration) *world {
 	return w
 }
 
-// run sends evenly spaced requests with short responses. Until alpha has recovered, it also sends some with long responses every
-// half second.
+// run sends evenly spaced requests with short responses. Until alpha has recovered, it also sends a number of
+// requests with long responses once per second. The parameter long is this number.
 func (w *world) run(until time.Duration, rate, long int) {
 	for at := time.Duration(0); at < until; at += time.Second / time.Duration(rate) {
 		w.at(at, func() { w.request(false) })

@@ -11,7 +11,7 @@ const (
 	presentPace = 5 * time.Second  // span of the current speed
 	usualPace   = 5 * time.Minute  // span of the usual speed
 	settling    = 20 * time.Second // time after an outage during which the usual speed is assumed
-	samples     = 64               // first-token times kept for the median
+	samples     = 64               // number of first-token times kept for percentiles
 	halfLife    = time.Minute      // half-life of calls and failures for the error rate
 	shortest    = 10 * time.Millisecond
 )
@@ -19,7 +19,7 @@ const (
 // speed tracks the recent speed and error rate of a target.
 //
 // From the opening of its circuit until some time after the outage, the usual speed of the target is assumed. Otherwise slow
-// responses around an outage would keep the router from sending requests, and without requests the speed could not recover.
+// responses around an outage would make the router avoid the target, and without requests its measured speed could not improve.
 type speed struct {
 	present, usual pace
 	seen           time.Time // last response or failure

@@ -11,6 +11,6 @@ type ListedModel struct {
 	Missed    int64 // number of consecutive complete lists without the model
 }
 
-// Gone reports whether the provider no longer lists the model, that is, whether two consecutive complete lists do not
-// contain it.
+// Gone reports whether the provider has removed the model from its list, that is, whether the last two complete lists do
+// not contain the model.
 func (m *ListedModel) Gone() bool { return m.Missed >= 2 }

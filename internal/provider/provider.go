@@ -31,8 +31,8 @@ type Target struct {
 	Tags       []string // tags that policies select by
 	Retention
 	Traits
-	Efforts []catalog.Effort // reasoning efforts that the model accepts here, lowest first; nil if unknown
-	Effort  string           // reasoning effort that the router chose; empty to send the caller's, if any
+	Efforts []catalog.Effort // reasoning efforts that the model accepts at this provider, lowest first; nil if unknown
+	Effort  string           // reasoning effort that the router chose; if empty, the effort in the client's request is sent
 }
 
 // Retention describes whether a provider stores requests.
@@ -61,13 +61,13 @@ type Waits struct {
 	Connect time.Duration // until the connection is ready
 	Headers time.Duration // until the response headers of a stream
 	Idle    time.Duration // maximum time between two events of a response
-	Total   time.Duration // deadline of requests whose first choice is this target
+	Total   time.Duration // time limit of requests that try this target first
 }
 
 // ID returns provider/model.
 func (t *Target) ID() string { return t.Provider + "/" + t.Model.Name }
 
-// NamedOnly reports whether the target serves only requests that name its model, because nothing but the name is known.
+// NamedOnly reports whether the target serves only requests that name its model, because only its name is known.
 func (t *Target) NamedOnly() bool { return t.Listed && t.Price == nil }
 
 // Serves reports whether the target supports op.
@@ -84,15 +84,15 @@ type Provider struct {
 	Credentials []Credential
 	Exchanges
 	Targets    []*Target
-	ModelsPath string // path of the model list, relative to BaseURL; empty when there is none
+	ModelsPath string // path of the model list, relative to BaseURL; empty if the provider has no list
 	Authorize  func(h http.Header, secret string)
-	// Login exchanges a credential for a short-lived token, which is sent in its place. It is called before every call,
+	// Login exchanges a credential for a short-lived token, which is sent instead of the credential. It is called before every call,
 	// so it caches tokens. It is safe for concurrent use. It is nil if the secret itself is sent.
 	Login func(ctx context.Context, secret string) (string, error)
 	// Parts returns the parts of a credential that are themselves secret, such as an access key and its session token.
 	// It is nil if credentials have no parts.
 	Parts      func(secret string) []string
-	Transport  http.RoundTripper // nil for the network
+	Transport  http.RoundTripper // nil to send calls over the network
 	Concurrent int               // maximum concurrent requests; 0 for no limit
 }
 
@@ -103,7 +103,7 @@ type Exchanges struct {
 	Complete Exchange
 	Moderate Exchange
 	Media    Exchange // audio, images and reranking
-	Realtime Exchange // WebSocket sessions; its requests are the handshake, and it decodes no events
+	Realtime Exchange // WebSocket sessions; NewRequest builds the handshake, and no events are decoded
 	Stored   Exchange // operations on stored responses; its calls have no target and no request
 	Objects  Exchange // files and batches; its calls have no target and no request
 }
@@ -179,7 +179,7 @@ type Call struct {
 	MaxOutput int64
 	// Cache holds additions to the request for the provider's prompt cache.
 	Cache CacheHints
-	// Counter estimates usage that the provider does not report, for clients that get usage. It may be nil.
+	// Counter estimates usage that the provider does not report, for clients that receive usage. It may be nil.
 	Counter  llm.Counter
 	Warnings []string // changes to the request for this target, added by the adapter
 	Sealing
@@ -200,7 +200,8 @@ type Access struct {
 type Sealing struct {
 	Workspace string // id of the caller's workspace
 	Session   string // id of the session; empty for none
-	// SealID returns the id that the client sees for a response that the provider stores. nil keeps the provider's id.
+	// SealID returns the id that the client receives for a response that the provider stores. If SealID is nil, the client
+	// receives the provider's id.
 	SealID func(llm.StoredResponse) string
 }
 
@@ -245,7 +246,7 @@ func (c *Call) WarnBound(name string) {
 	}
 }
 
-// ResponseID returns the ID that the client sees for a response that the provider stores with the call's credential.
+// ResponseID returns the ID that the client receives for a response that the provider stores with the call's credential.
 func (c *Call) ResponseID(provider, id string) string {
 	if c.SealID == nil {
 		return id
@@ -269,8 +270,8 @@ func (c *Call) RequireParameters() error {
 	return nil
 }
 
-// CustomTool returns a function that reports whether a tool accepts free text. It converts the request once, on the
-// first tool call.
+// CustomTool returns a function that reports whether a tool accepts free text. The request is
+// converted once, at the first call of the function.
 func (c *Call) CustomTool() func(name string) bool {
 	custom := sync.OnceValue(func() map[string]bool {
 		names := map[string]bool{}
@@ -292,8 +293,8 @@ func (c *Call) CustomTool() func(name string) bool {
 type Client interface {
 	// Conversation converts a chat request.
 	Conversation(ctx context.Context, req *llm.Request) (*llm.Conversation, error)
-	// EncodeResponse encodes a response in the client's format: many events for a stream, one otherwise. model is the name
-	// that the client sees. An error among the deltas is yielded and ends the events.
+	// EncodeResponse encodes a response in the client's format: many events for a stream, one otherwise. model is the
+	// model name in the encoded response. An error among the deltas is yielded and ends the events.
 	EncodeResponse(req *llm.Request, model string, deltas iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Event, error]
 }
 

@@ -17,7 +17,7 @@ import (
 
 const (
 	renewAhead   = 5 * time.Minute  // time before expiry at which a token is renewed
-	minLifetime  = 30 * time.Second // a token that expires sooner may expire in transit
+	minLifetime  = 30 * time.Second // minimum remaining lifetime of a cached token; a token with less may expire in transit
 	renewTimeout = 2 * time.Second  // maximum time that a request waits for a new token while the old one is valid
 	renewPause   = 15 * time.Second // pause after a failed renewal while the old token is valid
 	fetchTimeout = 15 * time.Second
@@ -154,8 +154,8 @@ func (s *tokenSource) renew(ctx context.Context) {
 	}
 }
 
-// wait returns a token as soon as one is available. Requests that waited for a failed fetch return its error, because a
-// retry by each of them would only lengthen the queue.
+// wait returns a token as soon as one is available. Requests that waited while a fetch failed return the error of that
+// fetch. If each of them retried, later requests would wait longer.
 func (s *tokenSource) wait(ctx context.Context) (string, error) {
 	began := s.now()
 	select {
@@ -181,7 +181,7 @@ func (s *tokenSource) wait(ctx context.Context) (string, error) {
 func (s *tokenSource) store(ctx context.Context) error {
 	got, err := s.fetch(ctx)
 	if err != nil {
-		if !errors.Is(err, context.Canceled) { // concerns the cancelled request only
+		if !errors.Is(err, context.Canceled) { // a cancellation concerns only the cancelled request, so waiting requests fetch again
 			s.failed, s.failedAt = err, s.now()
 		}
 		return err
@@ -194,8 +194,8 @@ func (s *tokenSource) store(ctx context.Context) error {
 	return nil
 }
 
-// TokenCall carries the requests of one token exchange. It binds the requests to ctx and keeps the transport error,
-// because some libraries lose both.
+// TokenCall sends the requests of one token exchange. It sends them with ctx and keeps the transport error, because some
+// libraries do not pass on the context and the error.
 type TokenCall struct {
 	ctx  context.Context //nolint:containedctx // the libraries build requests without one
 	next http.RoundTripper
@@ -226,7 +226,8 @@ func (c *TokenCall) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // TokenServiceError classifies a transport failure of a token service. service is the service's name, capitalized as
-// the start of a sentence. Classified errors and the caller's own cancellation are returned unchanged.
+// the start of a sentence. Errors that are already classified, and the caller's own cancellation, are only
+// wrapped.
 func TokenServiceError(service string, err error) error {
 	_, classified := errors.AsType[*llm.Error](err)
 	switch {

@@ -20,16 +20,16 @@ type Vendor struct {
 	Name    string   // as in the catalog's offers
 	Title   string   // display name
 	Format  string   // wire format: chat, responses, messages, gemini, converse
-	BaseURL string   // {NAME} is replaced by an environment variable, {A|B} by the first that is set; empty when it must be configured
-	Place   string   // setting that locates the vendor instead of base_url; empty for none
+	BaseURL string   // {A} is replaced by the environment variable A, {A|B} by A or else B; empty if the operator must set the address
+	Place   string   // example of the setting that can replace base_url, for an error message; empty for none
 	URLEnv  string   // variable that replaces BaseURL, as in the vendor's own tools
 	Env     []string // variables that may hold the key, the most common one first
 
 	// Ambient returns credentials that do not fit in a single variable, such as a key pair or a file. It may be nil.
 	Ambient func(lookup func(string) string) (secret, source string)
 
-	// Identity is the credential source that is shown when a provider in the configuration file has no credentials and
-	// uses the machine's cloud identity, such as "AWS default credentials"; empty for vendors without cloud identity.
+	// Identity is the displayed name of the machine's cloud identity, such as "AWS default credentials". A provider in the
+	// configuration file without credentials uses this identity. It is empty for vendors without cloud identity.
 	Identity string
 
 	// Options returns defaults for Settings.Options from the environment. The operator's settings take precedence. It
@@ -116,7 +116,7 @@ func (s Settings) Post(ctx context.Context, url, accept string, body ...[]byte) 
 		}
 		r.Body, _ = r.GetBody() // never fails
 	}
-	values := [...]string{"application/json", accept, cmp.Or(s.UserAgent, "fairlead")} // as Set would, in one allocation
+	values := [...]string{"application/json", accept, cmp.Or(s.UserAgent, "fairlead")} // same result as Header.Set, but with one allocation
 	r.Header["Content-Type"], r.Header["Accept"], r.Header["User-Agent"] = values[0:1:1], values[1:2:2], values[2:3:3]
 	for name, value := range s.Headers {
 		r.Header.Set(name, value)

@@ -12,9 +12,9 @@ import (
 	"fairlead.dev/internal/spelling"
 )
 
-// WithCandidates returns the targets of a set as they would be if further vendors were connected: all models of the catalog or the
-// given ones, at the prices of the catalog and without credentials. A simulator that is used only because no provider is connected
-// is removed. The result is for computing decisions; no request can be sent with it.
+// WithCandidates returns the targets of a set and the targets that further vendors would add: all catalog models of a vendor, or only
+// the given models. They have catalog prices and no credentials. A simulator that is used only because no provider is connected is
+// removed. The result is for computing decisions; it cannot be used to send requests.
 func (l *Loader) WithCandidates(f *Set, c config.Config, list []policies.BacktestVendor) (*route.Snapshot, error) {
 	b := Builder{Config: c, Version: l.Version, Env: func(string) string { return "" }, Predictor: abilities{l.Fitter, l.Typical}}
 	all := slices.Clone(f.Providers)

@@ -99,7 +99,8 @@ func (c *Connector) Connect(ctx context.Context, in adminproviders.Connection, a
 	return result, c.Apply(ctx)
 }
 
-// store stores a new provider with its key. The provider is enabled, even if an earlier provider of this name was not.
+// store stores a new provider with its key. The provider is enabled, even if an earlier provider of this name was
+// disabled.
 func (c *Connector) store(ctx context.Context, p provider.Connected, key, accountID string) error {
 	err := c.Loader.Connected.AddProvider(ctx, p)
 	if errors.Is(err, provider.ErrConnected) {
@@ -149,7 +150,7 @@ func (c *Connector) Change(ctx context.Context, name string, change adminprovide
 		return &llm.Error{Kind: llm.InvalidRequest, Message: "Enter a key for the new address: a stored key is sent only to the host that it was entered for.", Param: "key"}
 	}
 	if key != "" {
-		if err := c.removeKeys(ctx, name); err != nil { // before the address changes
+		if err := c.removeKeys(ctx, name); err != nil { // first, so that the old keys are never sent to a new address
 			return err
 		}
 	}
@@ -172,13 +173,13 @@ func (c *Connector) Disconnect(ctx context.Context, name string) error {
 	if err := c.Loader.Connected.DeleteProvider(ctx, name); err != nil {
 		return notConnected(err)
 	}
-	if err := c.Loader.SetEnabled(ctx, name, true); err != nil { // for a later provider of this name
+	if err := c.Loader.SetEnabled(ctx, name, true); err != nil { // so that a later provider of this name is enabled
 		return err
 	}
 	return c.Apply(ctx)
 }
 
-// SetKey replaces the stored keys of a provider with a key. With add, the stored keys are kept.
+// SetKey stores a key of a provider. It deletes the other stored keys of the provider unless add is true.
 func (c *Connector) SetKey(ctx context.Context, name, key string, add bool) (vault.Credential, error) {
 	if !c.Set().Has(name) {
 		return vault.Credential{}, account.ErrNotFound

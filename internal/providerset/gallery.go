@@ -24,8 +24,8 @@ type galleryRow struct {
 	fields []adminproviders.VendorField
 }
 
-// gallery holds the rows by vendor. The options are an allow-list: the others name files, token services or identities of
-// the machine, which only the configuration file may choose.
+// gallery holds the rows by vendor. The fields are the only options that can be set in the dashboard. Other options
+// refer to files, token services or identities of the machine, which only the configuration file may choose.
 var gallery = map[string]galleryRow{
 	"openai":        {hint: "sk-…", keys: "https://platform.openai.com/api-keys"},
 	"anthropic":     {hint: "sk-ant-…", keys: "https://console.anthropic.com/settings/keys"},
@@ -91,7 +91,7 @@ func galleryVendor(v provider.Vendor, known *catalog.Catalog) adminproviders.Ven
 		Name: v.Name, Label: v.Title, Format: v.Format, KeyHint: row.hint, KeyURL: row.keys, BaseURL: cmp.Or(row.base, v.BaseURL),
 		NeedsBaseURL: row.base != "" || v.Local, NeedsKey: !v.Local, Fields: row.fields,
 	}
-	if strings.Contains(one.BaseURL, "{") { // an option locates the vendor
+	if strings.Contains(one.BaseURL, "{") { // the address depends on an option or a variable
 		one.BaseURL = ""
 	}
 	for _, offer := range known.Offers(v.Name) {

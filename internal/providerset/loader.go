@@ -121,7 +121,7 @@ func (l *Loader) builder(ctx context.Context, c config.Config) (Builder, error) 
 }
 
 // credentials decrypts the credentials that were entered in the dashboard. An unusable credential is reported and
-// skipped, so that the others keep working.
+// skipped, so that the other credentials can be used.
 func (l *Loader) credentials(ctx context.Context) (Credentials, error) {
 	sealed, err := l.Vault.Credentials(ctx)
 	if err != nil {

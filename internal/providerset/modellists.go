@@ -19,7 +19,7 @@ import (
 const (
 	listEvery       = 10 * time.Minute // interval between reads of a list that requests depend on
 	listRetry       = 30 * time.Second // delay after the first failed read; doubles up to the interval
-	listStart       = 30 * time.Second // maximum random delay of the first read of the other lists
+	listStart       = 30 * time.Second // maximum random delay before the first read of a list that requests do not depend on
 	maxListReads    = 4                // maximum number of lists that are read concurrently
 	maxListed       = 500              // models per list
 	maxModelID      = 256              // bytes of a model's name
@@ -27,7 +27,7 @@ const (
 	maxLogged       = 10               // new models in a log line
 )
 
-// ModelLists holds the model lists that providers return. If a list cannot be read again, the last one is kept.
+// ModelLists holds the model lists that providers return. If reading a list fails, the list that was read before is kept.
 type ModelLists struct {
 	mu    sync.Mutex
 	lists map[string]*modelList // by provider
@@ -87,7 +87,7 @@ func (l *ModelLists) served() map[string][]string {
 }
 
 // put records a list that was read when the provider was connected, so that its models are available immediately.
-// serves reports whether requests can name them.
+// serves reports whether requests can name the models.
 func (l *ModelLists) put(providerName string, models []string, serves bool, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -174,8 +174,8 @@ func logAdded(ctx context.Context, log *slog.Logger, providerName string, before
 	}
 }
 
-// due returns the providers whose list must be read now. It deletes the lists of providers that were removed from the configuration, and
-// reports whether that changes the served models.
+// due returns the providers whose list must be read now. It deletes lists that are not read any more, such as the lists of providers
+// that were removed from the configuration. changed reports whether the served models changed.
 func (l *ModelLists) due(providers []*provider.Provider, o ListOptions, now time.Time, random func() float64) (due []*provider.Provider, changed bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -26,7 +26,7 @@ func (f *Set) matches(listed string) func(*provider.Target) bool {
 }
 
 // NewModels returns the listed models that are neither in the catalog nor in the configuration of their provider,
-// newest first. It omits models that the provider no longer lists, models of providers that are disabled or not
+// newest first. It omits models that the provider has removed from its list, models of providers that are disabled or not
 // configured, and catalog models that the configuration does not offer.
 func (f *Set) NewModels(seen []provider.ListedModel) []adminproviders.NewModel {
 	byName := map[string]*provider.Provider{}
@@ -97,8 +97,8 @@ func (f *Set) priceSection(p *provider.Provider, model string) string {
 // plainName matches names that need no quotes in YAML and in a shell.
 var plainName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9._/-]*$`)
 
-// Unlisted returns the time of the last list that contained the model, by target, for models that the provider no
-// longer lists. Models that were never in a list are omitted, because some providers do not list all models that they
+// Unlisted returns the time of the last list that contained the model, by target, for models that the provider has
+// removed from its list. Models that were never in a list are omitted, because some providers do not list all models that they
 // serve.
 func (f *Set) Unlisted(seen []provider.ListedModel) map[string]time.Time {
 	last := map[string]time.Time{}

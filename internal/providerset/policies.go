@@ -54,8 +54,8 @@ func (f *Set) World() policy.Inventory {
 	return w
 }
 
-// ReadPolicies parses the policies of a configuration. It returns nil when there are none. The error is a
-// *config.Problems.
+// ReadPolicies parses the policies of a configuration. It returns nil when the configuration has no
+// policies. The error is a *config.Problems.
 func ReadPolicies(loaded *config.Loaded, w policy.Inventory) (*policy.Set, error) {
 	text := string(loaded.Config.Policies)
 	if text == "" {
@@ -90,7 +90,8 @@ func refusal(loaded *config.Loaded, problems []policy.Problem) error {
 	return loaded.Refuse(list)
 }
 
-// advice returns the name that a problem's hint suggests, or the hint as a fix.
+// advice returns the name that the hint of a problem suggests, if any, and a short text that describes the fix. If the
+// hint suggests no name, the fix contains the hint.
 func advice(p policy.Problem) (suggestion, fix string) {
 	what := map[policy.Code]string{
 		policy.UnknownField: "correct the field", policy.UnknownName: "correct the name", policy.NoEffect: "give the policy an effect",
@@ -159,7 +160,8 @@ func (f *Set) UnknownBaseline(name string) string {
 	return text
 }
 
-// Preview builds the provider set of a configuration without a store. Providers that log in need fetch.
+// Preview builds the provider set of a configuration without a store. fetch is the client for the
+// token services of vendors.
 func Preview(ctx context.Context, c config.Config, env func(string) string, fetch *http.Client) (*Set, error) {
 	book, err := pricebook.Of(c).Read()
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 // testTime is the timeout for testing one provider.
 const testTime = 10 * time.Second
 
-// Probe requests a provider's model list, the cheapest call that verifies the address and the credential. The result
-// describes a failure.
+// Probe requests a provider's model list, the cheapest call that verifies the address and the credential. If the call
+// fails, the result contains the error.
 func Probe(ctx context.Context, client *egress.Client, p *provider.Provider) providers.ProbeResult {
 	if len(p.Credentials) == 0 {
 		return probeWith(ctx, client, p, provider.Credential{})

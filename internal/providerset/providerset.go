@@ -118,7 +118,8 @@ type Builder struct {
 	Predictor route.Predictor
 }
 
-// add adds a provider to the set and allows calls to its configured address. A disabled provider is only listed.
+// add adds a provider to the set and allows calls to its configured address. A disabled provider is only
+// added to Off.
 func (b Builder) add(f *Set, p *provider.Provider, source, address string) {
 	f.Sources[p.Name] = source
 	setTags(p)
@@ -168,7 +169,7 @@ func (b Builder) fromFile(f *Set, p config.Provider) *provider.Provider {
 			secrets = append(secrets, provider.Credential{ID: fmt.Sprintf("%s#%d", p.Name, i+1), Secret: key, Source: fromFile})
 		}
 	}
-	address, _ := v.Address(b.Env) // config requires base_url where there is no default
+	address, _ := v.Address(b.Env) // if the vendor has no default address, config requires base_url
 	if len(p.APIKeys) == 0 && (p.BaseURL == "" || p.BaseURL == address) {
 		secrets = b.fromVariables(f, p.Name, v) // the vendor's default key is sent only to the vendor's own address
 	}
@@ -360,7 +361,7 @@ func (b Builder) firstToken(m *catalog.Model, p config.Provider) time.Duration {
 	reasons := m.Abilities.Has(llm.Reasoning)
 	list := b.timeouts(m, p)
 	for i, t := range append(list, b.Config.Timeouts) {
-		general := i >= len(list)-1 // a general setting does not shorten the timeout of reasoning models
+		general := i >= len(list)-1 // settings of the provider and of the instance do not shorten the timeout of reasoning models
 		switch {
 		case reasons && t.FirstTokenReasoning > 0:
 			return t.FirstTokenReasoning
@@ -371,7 +372,8 @@ func (b Builder) firstToken(m *catalog.Model, p config.Provider) time.Duration {
 	return b.Config.Timeouts.FirstToken
 }
 
-// waits returns the other timeouts of a model at a provider. The gateway applies the general timeouts.
+// waits returns the timeouts of a model at a provider, except the first-token timeout. A timeout of 0 selects the gateway's
+// timeout.
 func (b Builder) waits(m *catalog.Model, p config.Provider) provider.Waits {
 	w := provider.Waits{Headers: b.Config.Timeouts.Headers}
 	list := b.timeouts(m, p)

@@ -13,12 +13,12 @@ import (
 const (
 	tagZDR         = "zdr"          // zero data retention
 	tagCollects    = "collects"     // may store prompts or train on them
-	tagSimulated   = "simulated"    // simulated
+	tagSimulated   = "simulated"    // served by the simulator
 	tagLocal       = "local"        // on this machine or in its private network
 	tagOpenWeights = "open_weights" // the model's weights are published
 )
 
-// setTags sets the tags of a provider's targets: the operator's tags and tags derived from known facts.
+// setTags sets the tags of a provider's targets: the operator's tags, and the built-in tags that apply to the target.
 func setTags(p *provider.Provider) {
 	local := !p.Simulated && isPrivate(p.BaseURL)
 	for _, t := range p.Targets {

@@ -48,7 +48,7 @@ func vendors() []provider.Vendor {
 	return list
 }
 
-// VendorNames returns the vendors with a known address and known models.
+// VendorNames returns the names of all known vendors.
 func VendorNames() []string {
 	var names []string
 	for _, v := range vendors() {
@@ -57,8 +57,8 @@ func VendorNames() []string {
 	return names
 }
 
-// MissingAddress returns the setting that a provider in the configuration file needs to have an address; "" when it has
-// one.
+// MissingAddress describes how to set the address of a provider in the configuration file. It returns "" if the provider
+// has an address.
 func MissingAddress(p config.Provider, lookup func(string) string) string {
 	v := vendor(p)
 	address, _ := v.Address(lookup)

@@ -16,7 +16,7 @@ import (
 const (
 	tick       = 5 * time.Second
 	activeTime = 10 * time.Minute // a person is active for this long after the last use of a session or key
-	claimTime  = 30 * time.Second // longer than the calls of one check
+	claimTime  = 30 * time.Second // how long one replica reserves a check; longer than the calls of one check
 	claimWait  = 5 * time.Second  // how long a request waits for the check of another replica
 	claimPoll  = 100 * time.Millisecond
 	dueLimit   = 500
@@ -78,7 +78,8 @@ func (s *Service) CheckDue(ctx context.Context) {
 // SignInRequired if the provider refuses or cannot be reached.
 func (s *Service) Check(ctx context.Context, session account.Session) error {
 	_, err, _ := s.checks.Do(session.AccountID+"\n"+session.Issuer, func() (any, error) {
-		// The check continues if the first caller disconnects, because others wait for it and the refresh token may be used up.
+		// The check continues if the first caller disconnects, because other callers wait for its result. The provider may also
+		// have invalidated the refresh token already, and then the new token must be stored.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout+claimWait)
 		defer cancel()
 		return nil, s.confirm(ctx, session)
@@ -117,7 +118,7 @@ func (s *Service) confirm(ctx context.Context, session account.Session) error {
 		if waited >= claimWait {
 			return unconfirmed()
 		}
-		select { // another replica checks this identity
+		select { // another replica is checking this identity
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-time.After(claimPoll):
@@ -129,7 +130,7 @@ func unconfirmed() error {
 	return llm.Errorf(llm.SignInRequired, "The identity provider could not confirm your access. Sign in again or retry later.")
 }
 
-// check asks the provider for the current claims of a person and applies them. It reports false if another replica checks the person.
+// check asks the provider for the current claims of a person and applies them. It reports false if another replica is checking the person.
 // A *RefusalError other than Unavailable means that the sessions have ended.
 func (s *Service) check(ctx context.Context, c *connection, i Identity) (bool, error) {
 	now := s.now()
@@ -193,7 +194,7 @@ func (s *Service) refresh(ctx context.Context, c *connection, i Identity) (perso
 	token, err := c.oauth(p, "").TokenSource(c.context(ctx), &oauth2.Token{RefreshToken: stored}).Token()
 	if err != nil {
 		r := exchangeRefusal(err)
-		if r.Reason == ProviderError { // such as invalid_client after a change of the configuration, which is not about the person
+		if r.Reason == ProviderError { // such as invalid_client after a change of the configuration; the error does not concern the person
 			r.Reason = Unavailable
 		}
 		return person{}, nil, r

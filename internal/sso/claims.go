@@ -23,7 +23,7 @@ type person struct {
 	groups  []string
 }
 
-// matching returns the mappings of the groups.
+// matching returns the mappings that apply to a person with the given groups.
 func (o Options) matching(groups []string) []Mapping {
 	var found []Mapping
 	for _, m := range o.Groups {
@@ -34,8 +34,8 @@ func (o Options) matching(groups []string) []Mapping {
 	return found
 }
 
-// read returns the person of a response. token is the verified ID token; nil for a refresh response without one, which is completed by
-// the userinfo endpoint. Claims that the ID token lacks are read from the userinfo endpoint.
+// read returns the person of a response. token is the verified ID token, or nil for a refresh response without an ID token. If
+// required claims are missing, they are read from the userinfo endpoint.
 func (c *connection) read(ctx context.Context, p *oidc.Provider, token *oidc.IDToken, access *oauth2.Token) (person, error) {
 	claims := map[string]any{}
 	subject := ""

@@ -60,8 +60,8 @@ func (c *connection) context(ctx context.Context) context.Context {
 	return oidc.ClientContext(ctx, c.client)
 }
 
-// discover returns the provider. It reads the metadata if it has not been read or is old. If that fails, it returns the metadata read
-// before, or the error.
+// discover returns the provider. It reads the metadata if it has not been read or is old. If reading fails, it returns the earlier
+// metadata, or the error if no metadata was read before.
 func (c *connection) discover(ctx context.Context) (*oidc.Provider, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -73,7 +73,7 @@ func (c *connection) discover(ctx context.Context) (*oidc.Provider, error) {
 		return c.provider, c.unless(c.lastError)
 	}
 	c.tried = now
-	// A provider keeps the HTTP client of its context for the lifetime of its keys, so the context of a request must not be used.
+	// Other requests use the result too, so the end of this request must not cancel the discovery.
 	found, err := oidc.NewProvider(c.context(context.WithoutCancel(ctx)), c.options.Issuer)
 	if err == nil {
 		err = checkEndpoints(c.options.Issuer, found)

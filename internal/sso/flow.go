@@ -20,7 +20,8 @@ import (
 // FlowLife is the maximum duration of a sign-in at the provider.
 const FlowLife = 10 * time.Minute
 
-// Session lifetime, as for passwords. The provider confirms the session in shorter intervals.
+// sessionIdle is the maximum time without use of a session, as for sessions that were started with a password. The identity provider
+// confirms the session in shorter intervals.
 const sessionIdle = 7 * 24 * time.Hour
 
 // flow is a sign-in in progress. It is stored only in a cookie of the browser, encrypted, so that every replica can finish it.

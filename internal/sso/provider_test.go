@@ -100,7 +100,7 @@ func (p *provider) serveKeys(w http.ResponseWriter, _ *http.Request) {
 	p.write(w, jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: signingKey().Public(), KeyID: "one", Algorithm: "RS256", Use: "sig"}}})
 }
 
-// authorize is the person who signs in at the authorization endpoint. It returns the code and the state.
+// authorize simulates a sign-in at the authorization endpoint. It returns the code and the state.
 func (p *provider) authorize(to string) (code, state string) {
 	p.t.Helper()
 	u, err := url.Parse(to)

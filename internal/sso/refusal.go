@@ -29,7 +29,7 @@ const (
 	DomainNotAllowed Reason = "domain_not_allowed"
 	NoGroup          Reason = "no_group"         // no group of the person is mapped to a workspace
 	NoRefreshToken   Reason = "no_refresh_token" // without one, access cannot be checked again
-	AccountExists    Reason = "account_exists"   // an account that is not linked has the address
+	AccountExists    Reason = "account_exists"   // an account that is not linked to this identity has the same address
 )
 
 // RefusalError is the error of a refused sign-in or check.

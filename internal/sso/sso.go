@@ -1,6 +1,6 @@
-// Package sso signs accounts in through an OpenID Connect identity provider. It runs the authorization code flow with PKCE, maps the
-// provider's groups to workspaces and roles, and asks the provider again while a person is active, so that a removed group ends access
-// within a minute. It does not serve HTTP: package accounts of the admin API calls it.
+// Package sso signs accounts in through an OpenID Connect identity provider. It runs the authorization code flow with PKCE, and maps
+// the provider's groups to workspaces and roles. While a person is active, it asks the provider again at short intervals, so that a
+// removed group ends access within a minute. It does not serve HTTP: package accounts of the admin API calls it.
 package sso
 
 import (
@@ -77,8 +77,8 @@ type SignIn struct {
 type Result struct {
 	Identity Identity           // with the new refresh token and times
 	Old      []byte             // refresh token before the check, sealed
-	Grants   []Grant            // none ends the sessions of the identity
-	Failed   bool               // the provider could not be asked: grants and sessions stay
+	Grants   []Grant            // if empty, the sessions of the identity are deleted
+	Failed   bool               // the provider could not be reached; grants and sessions are unchanged
 	Event    account.AuditEvent // template of the audit events
 }
 
@@ -93,13 +93,13 @@ type Outcome struct {
 type Due struct {
 	Issuer        string
 	CheckedBefore time.Time
-	ActiveSince   time.Time // last use of a session or key of the person
+	ActiveSince   time.Time // a person is active if a session or key was used after this time
 	Now           time.Time
 	Limit         int
 }
 
-// Store stores identities. A change of grants replaces the memberships of the account whose source is account.ByGroup, and revokes
-// the keys that the account created in workspaces that it loses.
+// Store stores identities. A change of grants replaces the memberships of the account that have the source account.ByGroup. If the
+// account loses a workspace, the keys that it created there are revoked.
 type Store interface {
 	// SignInIdentity returns account.ErrConflict if another account has the address and must not be linked.
 	SignInIdentity(ctx context.Context, s SignIn) (Outcome, error)
@@ -132,7 +132,7 @@ type Sealer interface {
 	Unseal(kind, id string, sealed []byte) (string, error)
 }
 
-// Kinds of sealed secrets. Names of providers contain no colon, so credentials have other kinds.
+// Kinds of sealed secrets. Provider credentials use the name of the provider as kind, which contains no colon.
 const (
 	kindRefresh = "sso:refresh"
 	kindFlow    = "sso:flow"
@@ -214,7 +214,7 @@ func (s *Service) resolve(ctx context.Context, o Options, groups []string) ([]Gr
 	return grants, nil
 }
 
-// apply informs the other parts of the process of a changed account.
+// apply logs unknown workspaces and informs other packages about changed memberships and revoked keys.
 func (s *Service) apply(ctx context.Context, out Outcome) {
 	for _, id := range out.Unknown {
 		s.Log.WarnContext(ctx, "group mapping names an unknown workspace", "workspace", id)

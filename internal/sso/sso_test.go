@@ -118,7 +118,7 @@ func (f *fixture) signIn(edit ...func(*sso.Callback)) (sso.Done, error) {
 	return f.Finish(f.ctx, cb, visitor)
 }
 
-// session returns the session of a token as the admin API reads it.
+// session returns the account of a session token. It calls the same method as the admin API.
 func (f *fixture) session(token string) (account.Account, error) {
 	a, _, err := f.accounts.Session(f.ctx, token)
 	return a, err
@@ -134,7 +134,7 @@ func (f *fixture) role(accountID string) account.Role {
 	return actor.Role
 }
 
-// audit returns the actions of the operator's workspace, newest first.
+// audit returns the audit events of the operator's workspace, newest first.
 func (f *fixture) audit() []account.AuditEvent {
 	f.t.Helper()
 	events, err := f.accounts.Audit(f.ctx, f.first.ID, "", 100)

@@ -87,8 +87,8 @@ func New(store Store, masterKey []byte, now func() time.Time) (*Vault, error) {
 	return &Vault{store: store, now: now, seal: seal}, nil
 }
 
-// Seal encrypts a secret. It can be decrypted only for the same provider and credential ID. Other packages use a kind of secret with a
-// colon instead of a provider, which is not the name of any provider.
+// Seal encrypts a secret. The result can be decrypted only with the same provider and credential ID. For other secrets, packages pass a
+// kind that contains a colon instead of a provider. Names of providers contain no colon.
 func (v *Vault) Seal(provider, credentialID, text string) []byte {
 	nonce := make([]byte, v.seal.NonceSize())
 	_, _ = rand.Read(nonce) // never fails: crypto/rand crashes the process instead
@@ -165,7 +165,7 @@ func (v *Vault) sealed(provider, credentialID, text, accountID string) (Credenti
 	c := Credential{ID: credentialID, Provider: provider, CreatedBy: accountID, CreatedAt: now}
 	if len(text) >= 4*hintLength {
 		end := text[len(text)-hintLength:]
-		if !strings.ContainsFunc(end, func(r rune) bool { return r <= ' ' || r > '~' }) { // otherwise it ends like a file
+		if !strings.ContainsFunc(end, func(r rune) bool { return r <= ' ' || r > '~' }) { // otherwise it is probably the text of a file
 			c.Hint = end
 		}
 	}

@@ -22,7 +22,7 @@ import (
 	"fairlead.dev/internal/llm"
 )
 
-// Parameters of the codes. Authenticator apps support only these reliably.
+// Parameters of the codes. Some authenticator apps support only these values.
 const (
 	period       = 30 * time.Second
 	digits       = otp.DigitsSix
@@ -30,7 +30,7 @@ const (
 	drift        = 1  // accepted time steps before and after the current one
 )
 
-// Recovery codes have 80 random bits, so a fast hash protects them.
+// Recovery codes have 80 random bits, so they cannot be guessed from a fast hash.
 const (
 	recoveryCount    = 10
 	recoveryLength   = 16
@@ -234,7 +234,7 @@ func (s *Service) recoveryHash(accountID, text string) []byte {
 	return s.hash.Bytes(accountID + "\n" + text)
 }
 
-// Accept implements account.SecondFactor. A code of the app is accepted once, and so is a recovery code.
+// Accept implements account.SecondFactor. Each code of the app and each recovery code is accepted once.
 func (s *Service) Accept(ctx context.Context, accountID, code string) (bool, error) {
 	code = strings.ToUpper(strings.NewReplacer(" ", "", "-", "").Replace(code))
 	if len(code) == recoveryLength {

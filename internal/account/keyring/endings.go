@@ -6,7 +6,7 @@ import (
 	"fairlead.dev/internal/account"
 )
 
-// endings holds endings received from other replicas that are not in the store yet.
+// endings holds the last account.Ending per key that another replica sent, until the store contains the change.
 type endings struct {
 	mu   sync.RWMutex
 	byID map[string]account.Ending

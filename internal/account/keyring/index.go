@@ -64,7 +64,7 @@ func (x *keyIndex) find(hash keyHash) *slot {
 	return (*shard)[hash]
 }
 
-// space returns the shared pointer of a workspace. It holds nil until the workspace is loaded.
+// space returns the shared pointer of a workspace. The pointer holds nil until the workspace is loaded.
 func (x *keyIndex) space(workspaceID string) *atomic.Pointer[account.Workspace] {
 	place, _ := x.workspaces.LoadOrStore(workspaceID, new(atomic.Pointer[account.Workspace]))
 	return place.(*atomic.Pointer[account.Workspace])

@@ -69,10 +69,10 @@ type polls struct {
 	waiting atomic.Int64  // number of waiting requests
 	wake    chan struct{} // makes Run poll immediately
 	mu      sync.Mutex
-	next    chan struct{} // closed after a poll that started after this channel was read
+	next    chan struct{} // closed when the next poll has ended
 }
 
-// begin starts a poll and returns the channel that its waiting requests use. Later requests wait for the next poll.
+// begin starts a poll and returns the channel to close after this poll. Requests that arrive later wait for the next poll.
 func (p *polls) begin() (waiters chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -198,7 +198,7 @@ func (r *Ring) grant(found *slot) (*account.Grant, error) {
 	if key.Secrets[found.position].UsedAt.IsZero() && (*found.firstUses)[found.position].CompareAndSwap(0, now.UnixMilli()) {
 		r.uses.first(key.ID, SecretUse{Hash: found.hash(), At: now})
 	}
-	return &account.Grant{Key: key, Workspace: found.workspace.Load()}, nil // never nil, see takeInto
+	return &account.Grant{Key: key, Workspace: found.workspace.Load()}, nil // the workspace is never nil, see takeInto
 }
 
 // keyFrom returns the API key of a request: the bearer token, or the x-api-key header that clients of the messages format use,
@@ -269,7 +269,7 @@ func (r *Ring) await() error {
 	case <-timer.C:
 	}
 	if last := r.refreshed.Load(); last == nil || last.Before(asked) {
-		return storeAway() // the key may exist
+		return storeAway() // not an authentication error: the store may contain the key
 	}
 	return nil
 }

@@ -20,7 +20,7 @@ const (
 // Store timeouts.
 const (
 	pollTimeout  = 2 * time.Second
-	idleTimeout  = 10 * time.Second // between two rows, because loading a million keys takes time
+	idleTimeout  = 10 * time.Second // maximum time between two rows; the total time is not limited, because a million keys take long
 	flushTimeout = 5 * time.Second
 )
 
@@ -209,8 +209,8 @@ type health struct {
 	sick   bool
 }
 
-// mention reports an error if it is the first since a success. A nil error does not count as a success, because there is often
-// nothing to record.
+// mention reports an error if it is the first since a success. A nil error does not count as a success, because often
+// no uses have to be recorded.
 func (h *health) mention(err error) {
 	if err != nil && !h.sick && h.report != nil && !errors.Is(err, context.Canceled) {
 		h.report(err)

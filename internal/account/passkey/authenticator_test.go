@@ -84,12 +84,12 @@ func (a *authenticator) data(flags byte) []byte {
 
 func encode(b []byte) string { return base64.RawURLEncoding.EncodeToString(b) }
 
-// create answers a registration.
+// create returns the response to a registration challenge.
 func (a *authenticator) create(text json.RawMessage) json.RawMessage {
 	a.t.Helper()
 	o := a.parse(text)
 	a.handle, _ = base64.RawURLEncoding.DecodeString(o.User.ID)
-	point, err := a.key.PublicKey.Bytes() // 4, x, y
+	point, err := a.key.PublicKey.Bytes() // the byte 4 and the coordinates x and y
 	if err != nil {
 		a.t.Fatal(err)
 	}
@@ -109,7 +109,7 @@ func (a *authenticator) create(text json.RawMessage) json.RawMessage {
 	})
 }
 
-// get answers a sign-in.
+// get returns the response to a sign-in challenge.
 func (a *authenticator) get(text json.RawMessage) json.RawMessage {
 	a.t.Helper()
 	data, client := a.data(a.flags), a.clientData("webauthn.get", a.parse(text).Challenge)

@@ -20,7 +20,7 @@ import (
 // FlowLife is how long a challenge is valid.
 const FlowLife = 5 * time.Minute
 
-// Kinds of sealed flows. A flow of one kind cannot be used for the other.
+// Kinds of sealed flows. A registration flow is not accepted for a sign-in, and a sign-in flow is not accepted for a registration.
 const (
 	kindAdd    = "passkey:add"
 	kindSignIn = "passkey:sign-in"

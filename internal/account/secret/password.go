@@ -81,7 +81,7 @@ func (h *PasswordHasher) Acquire(ctx context.Context) (release func(), err error
 	defer timer.Stop()
 	select {
 	case h.slots <- struct{}{}:
-		if h.shedding() { // started while this call waited
+		if h.shedding() { // shedding started while this call waited
 			release()
 			return nil, busy()
 		}

@@ -43,7 +43,7 @@ func (e conversation) NewRequest(ctx context.Context, c *provider.Call) (*http.R
 	switch mark := wire.CacheControl(c.Cache.Mark); {
 	case mark == nil:
 	case e.post == nil:
-		body = [][]byte{rawjson.AppendMember(slices.Concat(body...), "cache_control", mark)} // at the top level, it marks the last message
+		body = [][]byte{rawjson.AppendMember(slices.Concat(body...), "cache_control", mark)} // a top-level mark applies to the last message
 	default: // other hosts accept marks in the content only
 		marked, ok := wire.MarkEnd(slices.Concat(body...), c.Cache.Mark)
 		if !ok {
@@ -82,8 +82,8 @@ func (e conversation) NewRequest(ctx context.Context, c *provider.Call) (*http.R
 // feature matches a list of beta features; other values are not forwarded.
 var feature = regexp.MustCompile(`^[a-z0-9-]{1,64}( ?, ?[a-z0-9-]{1,64}){0,15}$`)
 
-// translates reports whether the conversation is encoded again. This is necessary for clients of another format, and
-// for requests of this format that need a schema or a forced call if the model does not support them.
+// translates reports whether the request is converted instead of forwarded. This is necessary for clients of another format, and
+// for requests of this format with a schema or a forced call that the model does not support.
 func (m model) translates(c *provider.Call) bool {
 	if c.Request.Format != messages.Name {
 		return true
@@ -91,7 +91,8 @@ func (m model) translates(c *provider.Call) bool {
 	return !m.guessed && (c.Request.Needs.Has(llm.JSONSchema) && !m.Schemas || m.NoForcedTools && forcesCall(c))
 }
 
-// body returns the client's body if it uses the format, otherwise the encoded conversation, in pieces.
+// body returns the request body in pieces: the client's body with adaptations, or the encoded conversation if translates
+// returns true.
 func (e conversation) body(ctx context.Context, c *provider.Call) ([][]byte, error) {
 	m := modelOf(c.Target)
 	if !m.translates(c) {

@@ -13,7 +13,7 @@ type model struct {
 	messagesconv.Traits
 	ownSeals bool // accepts only its own thinking signatures, not the signatures of related models
 	guessed  bool // whether the model is missing from the table
-	// systemTurns models accept messages with the role system between other messages.
+	// systemTurns means that the model accepts messages with the role system between other messages.
 	systemTurns bool
 }
 

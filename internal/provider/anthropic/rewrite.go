@@ -31,7 +31,7 @@ func (m model) rewrite(c *provider.Call) [][]byte {
 		a.edit.Set["max_tokens"] = strconv.AppendInt(nil, most, 10)
 	}
 	a.sampling()
-	if !m.guessed { // otherwise the client's value is kept
+	if !m.guessed { // for an unknown model, the client's values are kept
 		a.thinking()
 		a.effort()
 	}
@@ -51,7 +51,7 @@ func (m model) rewrite(c *provider.Call) [][]byte {
 		}
 	}
 	body, lost := messages.Pieces(c.Request, a.edit)
-	// With a thinking budget, every turn with a call needs its thinking.
+	// With a thinking budget, each turn with a tool call must contain the thinking that preceded the call.
 	if lost && m.Thinking == messagesconv.BudgetThinking && !slices.Contains(a.edit.Drop, "thinking") {
 		if kind := a.value("thinking").Get("type").String(); kind != "" && kind != disabled {
 			c.Warn("thinking was disabled: some of the thinking in the history was signed by another provider")

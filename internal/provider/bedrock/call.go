@@ -15,7 +15,7 @@ import (
 	"fairlead.dev/internal/wire/converse"
 )
 
-// caller is the part that chat and embeddings share.
+// caller contains the settings and methods that chat and embeddings share.
 type caller struct {
 	settings provider.Settings
 	base     string

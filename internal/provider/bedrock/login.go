@@ -33,8 +33,8 @@ type login struct {
 	cache    *provider.TokenCache
 }
 
-// token returns the access key for signing, in the form of a configured one. An API key is returned unchanged, and so
-// is an access key if no role is configured.
+// token returns the access key for signing, in the same text format as a configured access key. API keys are returned
+// unchanged. Access keys are returned unchanged if no role is configured.
 func (l *login) token(ctx context.Context, secret string) (string, error) {
 	static, pair := accessKey(secret)
 	if secret != provider.Identity && (!pair || l.settings.Options[OptionRole] == "") {

@@ -38,7 +38,7 @@ func (a *adaptation) cacheKey() {
 }
 
 // shape drops fields that the vendor or the model does not accept. Requests with unsupported tools or response formats
-// get here only if the client set best_effort.
+// reach this function only if the client set best_effort.
 func (a *adaptation) shape() {
 	lost := a.call.Request.Needs & a.call.Target.Lacks
 	if model := a.call.Target.Model; !model.Assumed {
@@ -56,7 +56,7 @@ func (a *adaptation) shape() {
 			if lost&part.of != 0 && a.value(name) != nil {
 				a.edit.Drop = append(a.edit.Drop, name)
 				if a.call.Request.Needs&part.of == 0 {
-					continue // no effect
+					continue // the member has no effect in this request, so no warning is needed
 				}
 				a.call.Warn("%s was dropped: %s does not accept it for %s.", name, a.row.Title, a.call.Target.Model.Name)
 			}
@@ -186,7 +186,7 @@ func (a *adaptation) sampling(effort string) {
 
 // members drops and renames members according to the vendor's rules.
 func (a *adaptation) members() {
-	asks, dropped := a.row.Asks, a.edit.Drop // names are unique, so members dropped below need no lookup
+	asks, dropped := a.row.Asks, a.edit.Drop // names are unique, so dropped need not contain the members that this loop drops
 	for _, f := range a.call.Request.Fields {
 		if slices.Contains(dropped, f.Name) || isGatewayOption(f.Name) {
 			continue

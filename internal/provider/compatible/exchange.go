@@ -43,10 +43,10 @@ func (e conversation) NewRequest(ctx context.Context, c *provider.Call) (*http.R
 	return e.chat.newRequest(ctx, c.Secret, accept(c), body...)
 }
 
-// wantsStream reports whether a call asks for a stream.
+// wantsStream reports whether a call requests a stream.
 func wantsStream(c *provider.Call) bool { return c.Request.Stream && !c.Target.NoStream }
 
-// accept returns the content type that a call asks for.
+// accept returns the content type that a call requests.
 func accept(c *provider.Call) string {
 	if wantsStream(c) {
 		return provider.AcceptEvents
@@ -83,8 +83,8 @@ func (e conversation) Failure(c *provider.Call, resp *http.Response) *llm.Error 
 	return e.chat.Failure(c, resp)
 }
 
-// counter returns the counter for usage that the provider does not report. It returns nil for a continuation, whose
-// usage is counted when it is joined.
+// counter returns the counter for usage that the provider does not report. It returns nil for a response that
+// continues an interrupted one, because the usage is counted when the two responses are joined.
 func counter(c *provider.Call) llm.Counter {
 	if c.Joins {
 		return nil

@@ -77,7 +77,7 @@ var hosts = []Row{
 	},
 	{
 		Name: "nvidia", Title: "NVIDIA NIM", BaseURL: "https://integrate.api.nvidia.com/v1", Env: []string{"NVIDIA_API_KEY", "NVIDIA_NIM_API_KEY"},
-		ChatPath: chatPath, EmbedPath: embedPath, ModelsPath: modelsPath, Collects: true, // a trial service
+		ChatPath: chatPath, EmbedPath: embedPath, ModelsPath: modelsPath, Collects: true, // a trial service, which may store requests
 		Asks: Asks{MaxTokensOnly: true, NoTokenIDs: true},
 	},
 	{

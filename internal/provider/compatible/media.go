@@ -9,7 +9,7 @@ import (
 	"fairlead.dev/internal/wire/media"
 )
 
-// passing implements provider.Exchange for the endpoints whose bodies pass through.
+// passing implements provider.Exchange for audio, images and reranking. The bodies are not translated to another format.
 type passing struct {
 	*caller
 	base string

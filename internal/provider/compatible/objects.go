@@ -12,7 +12,7 @@ import (
 	"fairlead.dev/internal/wire/media"
 )
 
-// objects implements provider.Exchange for files and batches. Bodies pass through.
+// objects implements provider.Exchange for files and batches. Bodies are forwarded unchanged.
 type objects struct{ *caller }
 
 var _ provider.Exchange = objects{}
@@ -40,7 +40,7 @@ func (e objects) NewRequest(ctx context.Context, c *provider.Call) (*http.Reques
 	return r, nil
 }
 
-// Events returns the body in chunks. The first one has the content type.
+// Events returns the body in chunks. Each event has the content type of the response.
 func (e objects) Events(_ *provider.Call, resp *http.Response) llm.Stream {
 	return &chunks{r: resp.Body, kind: media.ContentType(resp.Header.Get("Content-Type")), buffer: make([]byte, 64<<10)}
 }

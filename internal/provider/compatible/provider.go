@@ -88,7 +88,7 @@ func New(row Row, s provider.Settings) *provider.Provider {
 	return p
 }
 
-// authHeader returns the header that carries the secret.
+// authHeader returns the name of the header that contains the secret.
 func (r Row) authHeader() string { return cmp.Or(r.Auth, "Authorization") }
 
 // authorize sets the secret. Without a secret, as for a local server, no header is set.
@@ -102,7 +102,7 @@ func (r Row) authorize(h http.Header, secret string) {
 	}
 }
 
-// caller is the part that the operations of a vendor share.
+// caller contains the settings and methods that the operations of a vendor share.
 type caller struct {
 	row      Row
 	settings provider.Settings

@@ -29,7 +29,7 @@ func (e realtime) NewRequest(ctx context.Context, c *provider.Call) (*http.Reque
 	return r, nil
 }
 
-// Events returns an error: the messages of a session pass through.
+// Events always returns an error. The messages of a session are not read through Events.
 func (realtime) Events(*provider.Call, *http.Response) llm.Stream {
 	return llm.Single(llm.Event{}, llm.Errorf(llm.UpstreamMalformed, "The provider did not open a WebSocket."))
 }

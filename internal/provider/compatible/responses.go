@@ -130,7 +130,7 @@ func (a *adaptation) responsesParameters() {
 		a.call.Warn("reasoning.effort was sent as %s: %s does not support %s.", nearest, model.Name, effort)
 	}
 	if !model.Assumed && !model.Abilities.Has(llm.Reasoning) {
-		excluded = append(excluded, "reasoning.encrypted_content") // no effect
+		excluded = append(excluded, "reasoning.encrypted_content") // the value has no effect for this model
 	}
 	if level := rawjson.Get(a.value("text"), "verbosity").String(); level != "" && level != "medium" && slices.Contains(rule.Rejects, "verbosity") {
 		a.set("text", "verbosity", nil)

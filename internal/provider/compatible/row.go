@@ -17,7 +17,7 @@ import (
 type Row struct {
 	Name    string // as in the catalog's offers
 	Title   string // display name
-	BaseURL string // {NAME} is replaced by an environment variable; empty when it must be configured
+	BaseURL string // {NAME} is replaced by the environment variable NAME; empty if the operator must configure the address
 	Env     []string
 	URLEnv  string // variable that replaces BaseURL, as in the vendor's own tools
 
@@ -29,8 +29,8 @@ type Row struct {
 	ModelsPath    string
 	RealtimePath  string // path of WebSocket sessions; empty without them
 	Batches       bool   // offers files and batches at /files and /batches
-	Auth          string // header that carries the bare key; empty for Authorization: Bearer
-	// PromptsApart means that legacy completions have separate models: chat models reject them.
+	Auth          string // header that contains the key without a prefix; empty for Authorization: Bearer
+	// PromptsApart means that chat models reject legacy completions, which have separate models.
 	PromptsApart bool
 
 	Local    bool // runs on this machine: detected by probing, needs no key, costs nothing per token
@@ -47,7 +47,7 @@ type Row struct {
 	Answer   Answer
 }
 
-// Prefill is the way in which a vendor marks the last message as the beginning of the response.
+// Prefill specifies how a vendor marks the last message as the beginning of the response.
 type Prefill string
 
 // Values of Prefill.

@@ -45,7 +45,7 @@ func (r *Row) translated(ctx context.Context, c *provider.Call) (*provider.Call,
 	return &own, nil
 }
 
-// signedBy sets the provider of signatures that have none.
+// signedBy sets the provider name of thinking and tool-call signatures that have no provider name.
 func signedBy(name string, pieces iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
 		for p, err := range pieces {

@@ -75,7 +75,7 @@ func TestRequestsOfOtherFormatsAreTranslated(t *testing.T) {
 		t.Fatal(err)
 	}
 	id := chat.NineCharID("toolu_1")
-	// The provider's own signature is returned to it without a name; another provider's signature is dropped.
+	// The signature y is from this provider and is sent without the provider name. The signature x is from another provider and is dropped.
 	want := `{"model":"up","messages":[{"role":"system","content":"s"},{"role":"assistant","reasoning_content":"a","content":null,"tool_calls":[{"id":"` + id + `","type":"function","function":{"name":"f","arguments":"{}"},"extra_content":{"google":{"thought_signature":"y"}}}]},` +
 		`{"role":"tool","tool_call_id":"` + id + `","content":"1"}],"stream":true,"max_completion_tokens":9,"stream_options":{"include_usage":true}}`
 	if diff := cmp.Diff(want, string(body)); diff != "" {

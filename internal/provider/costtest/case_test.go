@@ -136,7 +136,7 @@ func (r reader) call(c *costCase, text string) {
 	})
 }
 
-// vendor returns a known vendor; "plain FORMAT" is an unknown vendor of a format.
+// vendor returns the vendor with the given name. The name "plain FORMAT" selects an unknown vendor that uses the format.
 func (r reader) vendor(name string) provider.Vendor {
 	r.Helper()
 	switch name {
@@ -174,8 +174,8 @@ func (r reader) totals(c *costCase, text string) {
 	})
 }
 
-// usage parses pairs such as "input 10 output 5 tier flex". "none" means that all usage is estimated, "output ours"
-// that only the output is.
+// usage parses pairs such as "input 10 output 5 tier flex". "none" means that all usage is estimated. "output ours"
+// means that only the output is estimated.
 func (r reader) usage(c *costCase, text string) {
 	r.Helper()
 	words := strings.Fields(text)

@@ -131,7 +131,7 @@ func (c *costCase) read(t *testing.T, client wire.Format) (*llm.Usage, error) {
 	return used, nil
 }
 
-// request returns the shortest request for the response.
+// request returns a minimal request that the response can belong to.
 func (c *costCase) request(client wire.Format) []byte {
 	body := `{"model":"m","input":["one"` + strings.Repeat(`,"more"`, c.inputs-1) + `]}`
 	if c.op == llm.Embed {
@@ -157,8 +157,8 @@ func kindOf(err error) string {
 	return err.Error()
 }
 
-// checkTotals checks that the provider's totals are copied from the response and add up. Every total in a response must
-// be checked.
+// checkTotals checks that the terms of each total in the file occur in the response and add up to the total. The file must
+// contain a prompt total, and a total if the response contains one.
 func (c *costCase) checkTotals(t *testing.T) {
 	t.Helper()
 	for which, sum := range c.totals {

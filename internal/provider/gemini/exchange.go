@@ -12,7 +12,7 @@ import (
 	"fairlead.dev/internal/wire/geminiapi"
 )
 
-// caller is the part that chat and embeddings share.
+// caller contains the settings and methods that chat and embeddings share.
 type caller struct {
 	name     string
 	base     string

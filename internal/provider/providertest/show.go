@@ -34,7 +34,7 @@ type failure struct {
 	Theirs     string         `json:"upstream_code,omitempty"`
 }
 
-// describe copies the event, because its bytes are valid only until the next one.
+// describe copies the event, because its bytes are valid only until the next event is read.
 func describe(ev llm.Event) event {
 	data := json.RawMessage(bytes.Clone(ev.Data))
 	if !json.Valid(data) {

@@ -44,7 +44,7 @@ const (
 //	NAME.X.received.http  response to the request NAME; X distinguishes responses to the same request
 //	NAME.X.events.json  expected events
 //
-// A request goes to the target named in "model", or to the first one that can serve it.
+// A request is sent to the target named in "model", or to the first target that can serve the request.
 func Run(t *testing.T, dir string, newProvider func(baseURL string) *provider.Provider, options ...Option) {
 	t.Helper()
 	s := suite{dir: dir, provider: newProvider(address), requests: readRequests(t, dir)}

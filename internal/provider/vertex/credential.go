@@ -86,8 +86,8 @@ func (c credential) project() string { return cmp.Or(c.ProjectID, c.QuotaProject
 // parts returns the secret values of a credential file.
 func (c credential) parts() []string { return []string{c.PrivateKey, c.ClientSecret, c.RefreshToken} }
 
-// tokenURL returns the address at which the credential is exchanged: the configured one, or the file's own if it
-// belongs to Google. A credential file can be entered in the dashboard, so its token_uri must not determine where the
+// tokenURL returns the address at which the credential is exchanged: the configured address, or the address in the file
+// if it belongs to Google. A credential file can be entered in the dashboard, so its token_uri must not determine where the
 // credential is sent.
 func (c credential) tokenURL(configured string) (string, error) {
 	address := c.TokenURL

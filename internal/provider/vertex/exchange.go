@@ -16,7 +16,7 @@ import (
 	"fairlead.dev/internal/wire/gemini"
 )
 
-// caller is the part that chat and embeddings share.
+// caller contains the settings and methods that chat and embeddings share.
 type caller struct {
 	name     string
 	base     string
@@ -62,8 +62,8 @@ type conversation struct {
 	claude provider.Exchange
 }
 
-// postClaude builds a call to an Anthropic model. The address contains the model instead of the body, and the body
-// contains the API version instead of a header.
+// postClaude builds a call to an Anthropic model. The model name is in the address, not in the body. The API
+// version is in the body, not in a header.
 func (c caller) postClaude(ctx context.Context, call *provider.Call, body []byte, accept string) (*http.Request, error) {
 	var out rawjson.Writer
 	out.Open()

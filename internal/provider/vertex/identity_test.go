@@ -85,7 +85,7 @@ func TestSlowMetadataServerTimesOut(t *testing.T) {
 	})
 }
 
-// bodiless adds an empty body to requests without one.
+// bodiless sets an empty body on every request.
 type bodiless struct{ http.RoundTripper }
 
 func (b bodiless) RoundTrip(r *http.Request) (*http.Response, error) {
