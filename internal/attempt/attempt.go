@@ -31,8 +31,8 @@ type Attempt struct {
 	out       Output // output to flush before reading from the provider; see FlushBeforeWait
 	stream    llm.Stream
 	socket    *websocket.Conn // connection of a realtime session; nil for all other calls
-	pending   []llm.Event     // up to and including the first content
-	joiner    Joiner          // nil unless the attempt continues another one
+	pending   []llm.Event     // events up to and including the first content
+	joiner    Joiner          // nil unless the attempt continues an interrupted response
 	Prefilled int64           // tokens of the partial response that was sent to the target as a prefill
 	began     time.Time
 	note      note
@@ -51,7 +51,7 @@ type lifetime struct {
 // may run at the same time.
 type note struct {
 	requestlog.Attempt
-	index int  // in the series
+	index int  // index of the attempt in the series
 	probe bool // whether the call probes an open circuit
 }
 
@@ -60,16 +60,16 @@ type state int
 const (
 	waiting state = iota
 	responding
-	complete // read to its end
+	complete // the response was read to its end
 	closed
 )
 
-// Joiner is the client's format for an attempt that continues an interrupted response.
+// Joiner is the client's format for an attempt that continues an interrupted response. It joins the new text to the delivered text.
 type Joiner interface {
 	provider.Client
 	// OnDelta sets a function that is called for every delta from the target, visible to the client or not.
 	OnDelta(func())
-	// HiddenText returns the number of ASCII and non-ASCII text bytes that the client does not see.
+	// HiddenText returns the number of ASCII and non-ASCII text bytes that are not sent to the client.
 	HiddenText() (ascii, nonASCII int64)
 }
 
@@ -174,7 +174,8 @@ func (s *Series) releaseSlot(p *provider.Provider) {
 	}
 }
 
-// admit returns the pass for a call. While traffic ramps up after an outage, a call to the last target may be delayed.
+// admit returns the pass that permits a call to the target. While traffic ramps up after an outage, a call to the last target may be
+// delayed.
 func (s *Series) admit(ctx context.Context, p *provider.Provider, t *provider.Target, last bool) (health.Pass, error) {
 	pass, ok := s.Dispatcher.Admission.Admit(t.ID(), s.credentialIDs(p), last)
 	if ok && pass.Delay > 0 {
@@ -198,8 +199,8 @@ func skipped(kind llm.Kind, format string, args ...any) *llm.Error {
 	return &llm.Error{Kind: kind, Message: fmt.Sprintf(format, args...), Err: errSkipped}
 }
 
-// credentialIDs returns the credentials that can serve the request. A request that refers to a stored response or a file
-// needs the credential that holds it.
+// credentialIDs returns the credentials that can serve the request. A request that refers to a stored response or a
+// file needs the credential of the account that stores the response or the file.
 func (s *Series) credentialIDs(p *provider.Provider) []string {
 	holder := s.Terms.Request.Holder
 	ids := make([]string, 0, len(p.Credentials))
@@ -211,7 +212,8 @@ func (s *Series) credentialIDs(p *provider.Provider) []string {
 	return ids
 }
 
-// open makes the call and reads events up to the first content. Until then, another target can take over unnoticed.
+// open makes the call and reads events up to the first content. Until then, the gateway can call another target without an effect on the
+// client.
 func (a *Attempt) open() error {
 	p, op := a.provider, a.series.Terms.Request.Op
 	exchange := p.Exchange(op)
@@ -268,13 +270,13 @@ func (a *Attempt) open() error {
 			break // an empty response with a finish reason is valid
 		}
 		if ev.Content {
-			a.pending = append(a.pending, ev) // not cloned: it is delivered before the next one is read
+			a.pending = append(a.pending, ev) // not cloned: the event is delivered before the next event is read
 			break
 		}
 		a.pending = append(a.pending, ev.Clone())
 	}
 	a.markActivity()
-	resp.Header = nil // the body keeps the response for as long as the stream is open
+	resp.Header = nil // frees the headers: the body keeps a reference to resp while the stream is open
 	return nil
 }
 
@@ -329,7 +331,7 @@ func (a *Attempt) markActivity() {
 
 func (l *lifetime) limitSilence() {
 	if l.timer != nil && !l.timer.Stop() {
-		return // the first-token limit fired just now: the next read returns its error
+		return // the first-token timeout has just expired: the next read returns the timeout error
 	}
 	l.timer = time.AfterFunc(l.idle, func() { l.cancel(errIdle) })
 }
@@ -478,7 +480,7 @@ func (a *Attempt) Count(ascii, nonASCII int64) llm.Usage {
 	return u
 }
 
-// hiddenTokens estimates the output that the client does not see.
+// hiddenTokens estimates the output tokens that are not sent to the client.
 func (a *Attempt) hiddenTokens() int64 {
 	if a.joiner == nil {
 		return 0
@@ -498,7 +500,7 @@ func (a *Attempt) Spent() bill.Spent {
 
 // Warnings returns the changes that the provider's adapter made to the request and the response, without credentials.
 func (a *Attempt) Warnings() []string {
-	if len(a.call.Warnings) > 0 { // warnings may quote the response
+	if len(a.call.Warnings) > 0 { // warnings may quote the response, which may contain credentials
 		masker := newMasker(a.call.Access)
 		for i, w := range a.call.Warnings {
 			a.call.Warnings[i] = masker.Text(w)

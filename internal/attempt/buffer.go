@@ -8,9 +8,9 @@ import (
 	"fairlead.dev/internal/requestlog"
 )
 
-// Buffer reads the response of an attempt that has content, so that it can be checked before it is delivered. Next returns the same
-// events again. whole is false for a response that has more than limit bytes or is interrupted; Next then continues it. A whole
-// response releases its connection and its concurrency slot.
+// Buffer reads the response of an attempt that has content, so that the response can be checked before it is delivered. Next returns the
+// same events again. whole is false for a response that has more than limit bytes or is interrupted; Next then returns the rest of the
+// response. After a whole response, the connection and the concurrency slot are released.
 func (a *Attempt) Buffer(limit int) (events []llm.Event, whole bool) {
 	for size := 0; size <= limit; {
 		ev, ok, err := a.Next()
@@ -34,7 +34,7 @@ func (a *Attempt) Buffer(limit int) (events []llm.Event, whole bool) {
 	return events, whole
 }
 
-// interrupted is a stream after an error.
+// interrupted is a stream that has failed. It returns the same error again.
 type interrupted struct {
 	llm.Stream
 	err error
@@ -49,7 +49,7 @@ func (a *Attempt) SetCheck(state requestlog.CheckState) {
 	a.series.Attempts[a.note.index].Check = state
 }
 
-// Reject records a whole response that failed its checks and is not delivered. The target has not failed.
+// Reject records a whole response that failed its checks and is not delivered. It does not count as a failure of the target.
 func (a *Attempt) Reject(reason string, c bill.Charge) {
 	a.note.Class, a.note.Message = llm.CheckFailed, reason
 	a.Finish(nil, c)

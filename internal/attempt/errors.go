@@ -20,7 +20,7 @@ func (s *Series) rejected(e *llm.Error) *llm.Error {
 	return shown.With("attempts", s.details()).With("provider", last.Provider).With("model", last.Model)
 }
 
-// exhausted returns the error when every attempt failed, or none could be made.
+// exhausted returns the error when every attempt failed, or no attempt could be made.
 func (s *Series) exhausted() *llm.Error {
 	if len(s.Attempts) == 0 {
 		return unavailable(s.skipped)
@@ -49,7 +49,7 @@ func (s *Series) exhausted() *llm.Error {
 		kind = llm.UpstreamServer
 	}
 	if final && slices.ContainsFunc(s.skipped, func(e *llm.Error) bool { return e.Kind.Retryable() }) {
-		kind, final = llm.UpstreamServer, false // a skipped target may serve a retry
+		kind, final = llm.UpstreamServer, false // a target that was skipped may serve a retry
 	}
 	advice := "Retry the request or allow more fallbacks."
 	switch {
@@ -71,7 +71,7 @@ func unavailable(skipped []*llm.Error) *llm.Error {
 	limited, rejected := 0, 0
 	wait := time.Hour
 	for _, e := range skipped {
-		switch e.Kind { //nolint:exhaustive // the others are open circuits and full providers
+		switch e.Kind { //nolint:exhaustive // the other kinds are open circuits and full providers
 		case llm.UpstreamRateLimited:
 			limited++
 			wait = min(wait, e.RetryAfter)

@@ -15,7 +15,8 @@ import (
 const minHedge = 50 * time.Millisecond
 
 // hedge calls target i of the plan. If hedging is enabled and the target sends no content in time, hedge also calls a
-// second target. The first one with content serves the request. at is the index of the last target that was called.
+// second target. The target that sends content first serves the request. at is the index of the last target that was
+// called.
 func (s *Series) hedge(ctx context.Context, i int, last bool) (a *Attempt, at int, err error) {
 	after := s.hedgeAfter(i)
 	if after == 0 {
@@ -42,7 +43,7 @@ func (s *Series) hedge(ctx context.Context, i int, last bool) (a *Attempt, at in
 		return a, i, err
 	}
 	defer hold.Release()         // only one response is charged to the budget
-	go second.openAsync(results) //nolint:contextcheck // as above
+	go second.openAsync(results) //nolint:contextcheck // an attempt has its own context
 	r := <-results
 	other := first
 	if r.of == first {
@@ -79,8 +80,8 @@ func (s *Series) hedgeAfter(i int) time.Duration {
 	return max(usual, minHedge)
 }
 
-// prepareHedge prepares a call to the next target that admits one. It returns nil when there is none, when the budgets
-// have too little left, or when retries are limited. A hedge counts as a retry.
+// prepareHedge prepares a call to the next target that admits a call. It returns nil when no target admits a call, when
+// the budgets have too little left, or when retries are limited. A hedge counts as a retry.
 func (s *Series) prepareHedge(ctx context.Context, i int) (a *Attempt, at int, hold *ledger.Hold) {
 	hold, err := s.TryHold(ctx, s.Terms.MaxCost(s.Plan[i+1:]))
 	if err != nil {

@@ -25,7 +25,7 @@ type Admission interface {
 	// Admit reports whether a call to the target may be made now, and with which credential. last is true when no other
 	// target remains.
 	Admit(target string, credentials []string, last bool) (health.Pass, bool)
-	// Closed reports whether a pass with a delay can be used after the delay.
+	// Closed reports whether a delayed call may be made after its delay: the circuit has not opened, and the credential is not backing off.
 	Closed(target string, p health.Pass) bool
 	// HasOtherCredential reports whether the target may be tried immediately with a credential other than the one that
 	// failed.
@@ -86,7 +86,7 @@ type Series struct {
 	// TryHold reserves an additional amount for a hedge without waiting.
 	TryHold func(context.Context, money.Amount) (*ledger.Hold, error)
 
-	Attempts []requestlog.Attempt // in the order of their starts
+	Attempts []requestlog.Attempt // in the order in which they started
 	Clock    Clock
 	skipped  []*llm.Error // why targets were skipped without an attempt
 }
@@ -102,7 +102,7 @@ type Requester struct {
 type CallOptions struct {
 	Format wire.Format
 	Client func(*provider.Target) provider.Client     // the client's format for calls to a target; nil for Format
-	Cache  func(*provider.Target) provider.CacheHints // additions for the prompt cache of a target; nil for none
+	Cache  func(*provider.Target) provider.CacheHints // cache mark and cache key for a target; nil for none
 	// Propagate adds the trace context of an attempt to a call of a provider; nil for none.
 	Propagate func(h http.Header, provider string, attempt int)
 }
@@ -174,11 +174,11 @@ func (s *Series) TryInOrderFrom(ctx context.Context, i int) (*Attempt, error) {
 }
 
 // mayTryNext reports whether another target may be tried after a failure. If the target does not support the request,
-// another one is tried only when the gateway may choose the model. If the target rejects the content, another one is
-// tried only when the caller lists several models.
+// another target is tried only when the gateway may choose the model. If the target rejects the content, another target
+// is tried only when the caller lists several models.
 func (s *Series) mayTryNext(e *llm.Error) bool {
 	listed := len(s.Terms.Request.Controls.Models) > 0
-	switch e.Kind { //nolint:exhaustive // the kind alone decides for the others
+	switch e.Kind { //nolint:exhaustive // the other kinds do not depend on the request
 	case llm.UpstreamUnsupported:
 		return listed || route.IsAuto(s.Terms.Request.Model)
 	case llm.UpstreamContentPolicy:
@@ -221,8 +221,8 @@ func (s *Series) hasOtherCredential(t *provider.Target, e *llm.Error) bool {
 	return len(p.Credentials) > 1 && s.Dispatcher.Admission.HasOtherCredential(t.ID(), s.credentialIDs(p), failed)
 }
 
-// RetrySame reports whether a retry at the same target may succeed. It may not after a timeout or after a rate limit
-// with a wait longer than maxPause.
+// RetrySame reports whether a retry at the same target may succeed. It returns false after a timeout, and after a rate
+// limit with a wait longer than maxPause.
 func RetrySame(e *llm.Error) bool {
 	switch e.Kind {
 	case llm.UpstreamServer, llm.UpstreamOverloaded, llm.UpstreamConnect, llm.UpstreamMalformed, llm.StreamInterrupted:
@@ -234,8 +234,8 @@ func RetrySame(e *llm.Error) bool {
 	}
 }
 
-// readySoon reports whether the failed target should be retried once before switching to next: the wait it requests is
-// no longer than a switch would take, and an attempt remains for the switch.
+// readySoon reports whether the failed target should be retried once before switching to next: the wait that the target
+// requests is at most as long as a switch would take, and an attempt remains for the switch.
 func (s *Series) readySoon(t, next *provider.Target, e *llm.Error) bool {
 	tries := 0
 	for i := range s.Attempts {
@@ -264,8 +264,8 @@ func (s *Series) Tried(t *provider.Target) bool {
 }
 
 // Repeat pauses before a retry at the same target. The pause is the provider's requested wait with jitter, or else an
-// exponential backoff, and lasts at least until the target no longer backs off. Repeat reports whether the retry may be
-// made.
+// exponential backoff, and lasts at least until the back-off of the target ends. Repeat reports whether the retry may
+// be made.
 func (s *Series) Repeat(ctx context.Context, t *provider.Target, e *llm.Error) bool {
 	d := s.Dispatcher
 	wait := health.Backoff(len(s.Attempts), s.Settings.Backoff, d.Random())
@@ -314,10 +314,10 @@ func (s *Series) Ended(ctx context.Context) *llm.Error {
 // Clock measures the time that a request spends in attempts and waiting for providers.
 type Clock struct {
 	Waited   time.Duration // waiting for a provider without an attempt in flight
-	upstream time.Duration // in attempts that have ended
-	since    time.Time     // start of the attempts in flight; zero when there are none
+	upstream time.Duration // time in attempts that have ended
+	since    time.Time     // start of the attempts in flight; zero without attempts in flight
 	inFlight int
-	paused   time.Duration // waiting since the last attempt ended, for the record of the next one
+	paused   time.Duration // waiting since the last attempt ended, for the record of the next attempt
 }
 
 // Upstream returns the time spent in attempts and waiting for providers.

@@ -15,11 +15,11 @@ import (
 	"fairlead.dev/internal/redact"
 )
 
-// handshakeTime limits the handshake of a WebSocket, which needs no model.
+// handshakeTime limits the handshake of a WebSocket. The limit is short, because the handshake does not wait for a model.
 const handshakeTime = 15 * time.Second
 
-// openSocket opens a WebSocket at the target. Until the handshake has succeeded, another target can take over unnoticed. The circuit of
-// the target closes with the handshake, because the session may last for an hour.
+// openSocket opens a WebSocket at the target. Until the handshake has succeeded, the gateway can call another target without an effect on
+// the client. openSocket reports the success of the handshake to health immediately, because the session may last for an hour.
 func (a *Attempt) openSocket(ctx context.Context, exchange provider.Exchange) error {
 	timer := time.AfterFunc(handshakeTime, func() { a.cancel(errHeaders) })
 	defer timer.Stop()
@@ -51,7 +51,7 @@ func (a *Attempt) openSocket(ctx context.Context, exchange provider.Exchange) er
 	case resp != nil:
 		return &llm.Error{Kind: llm.UpstreamMalformed, Message: "the provider did not open a WebSocket", Err: err, UpstreamStatus: resp.StatusCode}
 	default:
-		if e, ok := errors.AsType[*llm.Error](err); ok { // without the text of the library, which contains the address
+		if e, ok := errors.AsType[*llm.Error](err); ok { // drops the library's error text, which contains the address
 			return e
 		}
 		return err

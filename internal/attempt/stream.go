@@ -38,7 +38,7 @@ func (s *providerSlots) of(name string) *limit.FairSemaphore {
 type countingReader struct {
 	io.ReadCloser
 	bytes   int64
-	attempt *Attempt // flushes its output before each read; nil for none
+	attempt *Attempt // attempt whose output is flushed before each read; nil for none
 }
 
 // Read implements io.Reader.
@@ -78,7 +78,7 @@ func newMasker(a provider.Access) *redact.Masker {
 type redactReader struct {
 	from   llm.Stream
 	masker *redact.Masker
-	held   []llm.Event // may end with the beginning of a credential
+	held   []llm.Event // events whose last bytes may be the beginning of a credential
 	ready  []llm.Event // masked events
 }
 

@@ -41,7 +41,7 @@ func (t Terms) Charge(target *provider.Target, u llm.Usage, prefilled int64, spe
 	if target.Price != nil {
 		b := target.Price.At(t.At).Bill(u)
 		if t.Held != nil && b.Total > *t.Held {
-			// The row shows the operator the cost above the hold.
+			// The row shows the operator the part of the cost above the hold, which is not charged.
 			b.Rows = append(b.Rows, catalog.Row{Class: "above_hold", Amount: t.Held.Sub(b.Total)})
 			b.Total = *t.Held
 			c.Flag = requestlog.UsageAboveHold
@@ -57,7 +57,7 @@ func (t Terms) Charge(target *provider.Target, u llm.Usage, prefilled int64, spe
 		c.Bill = &b
 	}
 	if baseline.Price != nil {
-		n := min(prefilled, u.Input) // output of the baseline
+		n := min(prefilled, u.Input) // the baseline model would have generated these tokens as output
 		u.Input -= n
 		u.Output += n
 		if t.Request.Op == llm.Chat && target.Model.Name != baseline.Model {
@@ -65,7 +65,7 @@ func (t Terms) Charge(target *provider.Target, u llm.Usage, prefilled int64, spe
 		}
 		price := baseline.Price.At(t.At)
 		if u.Searches > 0 && (price.Search == nil || price.Search.Rate == nil) && target.Price != nil {
-			// The searches are the same for every model, so an unknown fee is compared at the fee of the target.
+			// The number of searches is the same for every model. If the search fee of the baseline is unknown, the fee of the target is used.
 			same := *price
 			same.Search = target.Price.At(t.At).Search
 			price = &same
@@ -113,8 +113,8 @@ func NewBaseline(snap *route.Snapshot, name string, cache *promptcache.View) Bas
 	return b
 }
 
-// usage estimates the baseline's usage for the same tokens. The cached prefix is the one that the baseline would have
-// had, but at least the tokens that the target read from its cache.
+// usage estimates the baseline's usage for the same tokens. The cached prefix is the prefix that the baseline model
+// would have cached, but at least as long as the prefix that the target read from its cache.
 func (b Baseline) usage(u llm.Usage) llm.Usage {
 	cached := b.Cache.CacheHit(promptcache.Baseline(b.Model), b.Rules).Usage(u.Prompt())
 	would := u
@@ -135,7 +135,7 @@ func CacheRules(t *provider.Target) catalog.CacheRule {
 	if p := t.Price; t.EndMark && rules.Granularity == catalog.CacheMarks && rules.Writes && *p.CacheRead < p.Input {
 		saved := float64(p.Input - *p.CacheRead)
 		rules.EndMark, rules.BreakEven = true, float64(*p.CacheWrite-p.Input)/saved
-		if p.CacheWriteLong != nil { // otherwise the cost of a long mark is unknown
+		if p.CacheWriteLong != nil { // otherwise the cost of a cache mark with a long lifetime is unknown
 			rules.BreakEvenLong = float64(*p.CacheWriteLong-p.Input) / saved
 		}
 	}

@@ -152,7 +152,7 @@ func TestHoldCoversTheSearches(t *testing.T) {
 			if c.Usage.Searches != tc.counted {
 				t.Errorf("%d searches, want %d", c.Usage.Searches, tc.counted)
 			}
-			if c.Baseline.Total != tc.want { // a baseline with an unknown fee is compared at the fee of the target
+			if c.Baseline.Total != tc.want { // for a baseline with an unknown fee, the fee of the target is used
 				t.Errorf("the baseline costs %v, want %v", c.Baseline.Total, tc.want)
 			}
 		})

@@ -27,7 +27,7 @@ import (
 type piece struct {
 	json    string
 	text    int  // bytes that the provider reads as text
-	unsized bool // only the provider can count its tokens
+	unsized bool // only the provider can count the tokens of the part
 }
 
 // clientFormat is a wire format with an example part of every kind.

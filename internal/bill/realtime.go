@@ -7,15 +7,15 @@ import (
 	"fairlead.dev/internal/llm"
 )
 
-// Classes of a realtime session that may have no known price.
+// Billing classes of a realtime session whose price may be unknown.
 const (
 	AudioInput    = "input_audio"
 	AudioOutput   = "output_audio"
 	Transcription = "transcription"
 )
 
-// Realtime prices a response of a realtime session. Audio costs a multiple of text, so audio without its own rate is excluded from the total
-// instead of charged at the rate of text.
+// Realtime prices a response of a realtime session. Audio costs a multiple of text, so audio tokens without an audio rate are excluded from
+// the total instead of being charged at the text rate.
 func Realtime(p *catalog.Price, u llm.Usage) catalog.Bill {
 	var excluded []string
 	known := PricesAudio(p)

@@ -37,7 +37,7 @@ type Terms struct {
 	MaxOutput int64         // output limit of a policy or a budget when the caller sets none; 0 for none
 	Budgeted  bool          // whether a budget can reject the request
 	Held      *money.Amount // maximum charge of one attempt; nil before the hold
-	// Before are the targets of a model whose response is charged in addition when it fails its checks.
+	// Before are the targets of the model that is tried first. If its response fails the checks, the client also pays for that response.
 	Before []*provider.Target
 }
 
@@ -47,9 +47,9 @@ func Generates(op llm.Op) bool { return op == llm.Chat || op == llm.Complete }
 func model(m *catalog.Model) token.Model { return token.Model{Vendor: m.Vendor, Name: m.Name} }
 
 // OutputLimit returns the output limit to send to a target when the caller sets none; 0 for none. The limit comes from
-// a policy or a budget. With a budget there is always a limit, because the output must not cost more than the hold.
-// Providers reject a limit above the model's maximum, and some reject one that does not fit the context window after
-// the prompt.
+// a policy or a budget. A request with a budget always has a limit, because the output must not cost more than the
+// hold. Providers reject a limit above the model's maximum, and some providers reject a limit that does not fit the
+// context window after the prompt.
 func (t Terms) OutputLimit(target *provider.Target) int64 {
 	m := target.Model
 	if t.MaxOutput > 0 {
@@ -66,7 +66,7 @@ func (t Terms) OutputLimit(target *provider.Target) int64 {
 	return limit
 }
 
-// MaxCost returns the maximum that any of the targets can charge for the request, in addition to the tokens in Before.
+// MaxCost returns the maximum that any of the targets can charge for the request, plus the maximum that any target in Before can charge.
 func (t Terms) MaxCost(targets []*provider.Target) (most money.Amount) {
 	for _, target := range targets {
 		if target.Price != nil {
@@ -81,7 +81,8 @@ func (t Terms) MaxCost(targets []*provider.Target) (most money.Amount) {
 	return most.Add(t.MaxCost(before))
 }
 
-// Affordable returns the number of output tokens that the amount pays for at the most expensive target, after the tokens in Before.
+// Affordable returns the number of output tokens that the amount pays for at the most expensive target. The amount must also pay for a
+// response of the same length from a target in Before.
 func (t Terms) Affordable(targets []*provider.Target, amount money.Amount) int64 {
 	tokens := int64(DefaultOutput)
 	var basePrompt, baseOutput money.Amount
@@ -143,7 +144,7 @@ func (t Terms) maxUsage(target *provider.Target) llm.Usage {
 	if rates.AudioInput > most && (req.Needs.Has(llm.AudioIn) || req.Unsized > 0) {
 		u = llm.Usage{Input: prompt, AudioInput: prompt}
 	}
-	if req.Op == llm.Realtime { // one response, in the more expensive of text and audio
+	if req.Op == llm.Realtime { // one response, as text or audio, whichever is more expensive
 		u.Output = cmp.Or(target.Model.MaxOutput, DefaultOutput)
 		if rates.AudioOutput > rates.Output {
 			u.AudioOutput = u.Output
@@ -178,8 +179,8 @@ func maxPrompt(req *llm.Request, m *catalog.Model) int64 {
 	return most
 }
 
-// maxOutputOf returns the maximum number of output tokens of a request: the caller's limit, or the limit sent in its
-// place, for each choice, plus a prediction that the model rejects.
+// maxOutputOf returns the maximum number of output tokens of a request: the caller's limit, or the limit that the
+// gateway sends instead, for each choice, plus a prediction that the model rejects.
 func maxOutputOf(req *llm.Request, sent int64, m *catalog.Model) int64 {
 	return cmp.Or(req.MaxOutput, sent, m.MaxOutput, maxOutput)*int64(max(req.Choices, 1)) + int64(req.Predicted)
 }
@@ -199,7 +200,8 @@ func (t Terms) OutputTokens(target *provider.Target, ascii, nonASCII int64) int6
 }
 
 // Estimate estimates the usage for a provider that does not report it. The prompt is counted exactly when the vocabulary is published and
-// the prompt is short. Tokens of moderations and media without a price of input tokens are not counted.
+// the prompt is short. For moderation, audio, image and reranking requests without a price for input tokens, Estimate returns an empty
+// usage.
 //
 //nolint:contextcheck // a prompt is also counted after the client has disconnected
 func (t Terms) Estimate(target *provider.Target, output int64) llm.Usage {
@@ -221,7 +223,7 @@ func (t Terms) Estimate(target *provider.Target, output int64) llm.Usage {
 	return u
 }
 
-// Cost returns the cost of the usage at the target; nil when it has no price.
+// Cost returns the cost of the usage at the target, or nil when the target has no price.
 func (t Terms) Cost(target *provider.Target, u llm.Usage) *money.Amount {
 	if target.Price == nil {
 		return nil

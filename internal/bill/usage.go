@@ -66,7 +66,7 @@ func Plausible(u llm.Usage, c *provider.Call) bool {
 	if req.Unsized > 0 {
 		most = max(most, maxPrompt(req, m))
 	}
-	if req.Hosted { // the prompt is read again after each tool call, with its results
+	if req.Hosted { // after each tool call, the model reads the prompt and the results again
 		const rounds = 10
 		most = max(most, maxPrompt(req, m)*rounds)
 	}

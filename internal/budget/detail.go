@@ -20,12 +20,12 @@ type Detail struct {
 	Start    time.Time // start of the period, or time of the first charge for a budget that never resets
 	Step     time.Duration
 	Spent    []Charge // total spent at times since Start, ascending
-	Expected []Point  // from now on
+	Expected []Point  // forecast from now on
 	Spenders []Spender
 	Rejected []requestlog.Entry // newest first
 }
 
-// Spender is a part of the spending of a budget.
+// Spender is a key, a model or a request with its share of the spending of a budget.
 type Spender struct {
 	By       string // key, model or request
 	Name     string
@@ -67,8 +67,8 @@ func (s *Service) Describe(ctx context.Context, workspaceID, id string) (Detail,
 	return d, err
 }
 
-// stepOf returns the length of the intervals of a curve. Figures of keys and workspaces are summed by the hour; charges of sessions and end
-// users have exact times.
+// stepOf returns the length of the intervals of a spending curve. The charges of keys and workspaces are stored as sums per hour; the
+// charges of sessions and end users have exact times.
 func stepOf(k Kind, span time.Duration) time.Duration {
 	exact := k == OfSession || k == OfUser
 	switch {
@@ -144,8 +144,8 @@ func (s *Service) chargesOf(ctx context.Context, workspaceID string, i *Item, si
 	return found[i.Budget.ID], err
 }
 
-// spenders returns the keys and models with the highest cost in the period. Figures are not recorded by session and end user, so for
-// their budgets it returns the most expensive requests.
+// spenders returns the keys and models with the highest cost in the period. Sums per key and model are not stored for sessions and end
+// users, so for their budgets it returns the most expensive requests.
 func (s *Service) spenders(ctx context.Context, workspaceID string, d *Detail, now time.Time) ([]Spender, error) {
 	filter := requestlog.RollupFilter{WorkspaceID: workspaceID, From: d.Start, To: now}
 	switch d.Kind {
@@ -158,7 +158,7 @@ func (s *Service) spenders(ctx context.Context, workspaceID string, d *Detail, n
 		if err != nil {
 			return nil, err
 		}
-		for i := range spenders { // deleted keys keep their ID
+		for i := range spenders { // a deleted key is labelled with its ID
 			one := &spenders[i]
 			if one.Name == "" {
 				one.Label = "Playground"
@@ -230,7 +230,7 @@ func (s *Service) rejected(ctx context.Context, workspaceID string, d *Detail, n
 	return found, err
 }
 
-// list reads requests for at most two seconds. A longer search returns those found so far.
+// list reads requests for at most two seconds. A search that takes longer returns the requests found so far.
 func (s *Service) list(ctx context.Context, f requestlog.Filter, p requestlog.Page) ([]requestlog.Entry, error) {
 	p.Within = listTime
 	entries, err := s.Requests.Entries(ctx, f, p)

@@ -1,5 +1,5 @@
-// Package budget describes the budgets of a workspace: the amount spent, when each will be used up at the current rate, the keys
-// and models that spend most, and the requests it rejected. The ledger enforces budgets; this package only reads.
+// Package budget describes the budgets of a workspace: the amount spent, the time at which a budget will be used up at the current rate,
+// the keys and models that spend most, and the rejected requests. The ledger enforces budgets; this package only reads.
 package budget
 
 import (
@@ -26,13 +26,13 @@ type RecentSpending struct {
 // Outlook is the result of a forecast in one word.
 type Outlook string
 
-// Outlooks.
+// Outlooks of a budget.
 const (
 	Unknown Outlook = "unknown"  // too little data
 	Idle    Outlook = "idle"     // no recent spending
-	Lasts   Outlook = "lasts"    // until the reset, or for a year if the budget never resets
-	RunsOut Outlook = "runs_out" // before the reset
-	UsedUp  Outlook = "used_up"  // already
+	Lasts   Outlook = "lasts"    // the budget lasts until the reset, or for a year if it never resets
+	RunsOut Outlook = "runs_out" // the budget will be used up before the reset
+	UsedUp  Outlook = "used_up"  // the budget is used up already
 )
 
 const (
@@ -48,8 +48,8 @@ type Forecast struct {
 	// Expected, Low and High are the spending at the reset, with the bounds of the 80 % interval. Without enough data all three are
 	// the amount spent; they are 0 for a budget without a reset.
 	Expected, Low, High money.Amount
-	// UsedUp is when the budget will be used up. Earliest and Latest are the bounds of the 80 % interval. A zero time is after the reset,
-	// or, for a budget that never resets, more than a year away.
+	// UsedUp is when the budget will be used up. Earliest and Latest are the bounds of the 80 % interval. A time is zero if it would be after
+	// the reset or, for a budget that never resets, more than a year away.
 	UsedUp, Earliest, Latest time.Time
 
 	curve curve
@@ -61,9 +61,9 @@ type Point struct {
 	Expected, Low, High money.Amount
 }
 
-// NewRecentSpending returns the intervals for a budget, without charges: the last 24 hours by the hour for daily budgets, otherwise the last
-// 7 days by the day. Intervals begin at full hours, because figures are summed by the hour. since is when the owner of the budget was
-// created.
+// NewRecentSpending returns the intervals for a budget, without charges: the last 24 hours by the hour for daily budgets, otherwise the
+// last 7 days by the day. Intervals begin at full hours, because charges are stored as sums per hour. since is when the owner of the budget
+// was created.
 func NewRecentSpending(p ledger.Period, since, now time.Time) RecentSpending {
 	span, step := 7*24*time.Hour, 24*time.Hour
 	if p == ledger.Daily {
@@ -158,7 +158,8 @@ func (f *Forecast) Points(until time.Time) []Point {
 	return points
 }
 
-// reaches returns the first time before end at which a line of the curve reaches an amount, or the zero time.
+// reaches returns the first time before end at which the spending reaches an amount, or the zero time. line selects the expected spending
+// or one of its bounds.
 func (c curve) reaches(end time.Time, amount float64, line func(expected, low, high float64) float64) time.Time {
 	const steps = 1000
 	span := end.Sub(c.from)
@@ -183,7 +184,8 @@ func (c curve) reaches(end time.Time, amount float64, line func(expected, low, h
 	return time.Time{}
 }
 
-// intervals returns the spending in each interval that ends with the last complete hour, newest first, and their total.
+// intervals returns the spending in each complete interval, newest first, and the total of all charges. The newest interval ends with the
+// last complete hour.
 func (s RecentSpending) intervals(now time.Time) (sums []float64, total money.Amount) {
 	end := now.Truncate(time.Hour)
 	if s.Step <= 0 || s.From.IsZero() || !s.From.Before(end) {

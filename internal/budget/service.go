@@ -59,7 +59,7 @@ type Accounts interface {
 
 // ChargeReader sums charges by intervals that begin with since. Intervals without charges are omitted.
 type ChargeReader interface {
-	// WorkspaceCharges returns the charges of a workspace. Figures are summed by the hour, so since is a full hour.
+	// WorkspaceCharges returns the charges of a workspace. Charges are stored as sums per hour, so since is a full hour.
 	WorkspaceCharges(ctx context.Context, workspaceID string, since time.Time, step time.Duration) ([]Charge, error)
 	// KeyCharges returns the charges of some keys of a workspace by key ID.
 	KeyCharges(ctx context.Context, workspaceID string, keys []string, since time.Time, step time.Duration) (map[string][]Charge, error)
@@ -200,8 +200,8 @@ func (i *Item) spendingStart(charges []Charge, now time.Time) time.Time {
 }
 
 // Shared returns the budgets of sessions and end users that were active in the last 30 days, the most used first. It considers the 200 most
-// recent sessions: of all keys if a policy limits sessions, otherwise of the keys that limit their sessions or end users. It reports whether
-// there were more.
+// recent sessions: of all keys if a policy limits sessions, otherwise of the keys that limit their sessions or end users. more is true if
+// 200 sessions were found, so that further sessions may exist.
 func (s *Service) Shared(ctx context.Context, workspaceID string) (items []Item, more bool, err error) {
 	keys, err := s.Accounts.Keys(ctx, workspaceID)
 	if err != nil {
@@ -245,8 +245,8 @@ func (s *Service) Shared(ctx context.Context, workspaceID string) (items []Item,
 	return items, len(found) == listedSessions, nil
 }
 
-// ForSession returns the budgets that apply to a session: the session's own budget and the budget of its end user. A session whose
-// key was deleted has none.
+// ForSession returns the budgets that apply to a session: the session's own budget and the budget of its end user. A session whose key was
+// deleted has no budgets.
 func (s *Service) ForSession(ctx context.Context, one *requestlog.Session) ([]Item, error) {
 	key, err := s.Accounts.Key(ctx, one.WorkspaceID, one.KeyID)
 	if errors.Is(err, account.ErrNotFound) {
@@ -277,7 +277,7 @@ func (s *Service) subjectItems(workspaceID string, k *account.Key, name, endUser
 	return items
 }
 
-// limitByPolicy adds the budget that a policy set for the latest request of a session, unless the key has a lower one.
+// limitByPolicy adds the budget that a policy set for the latest request of a session, unless the key sets a lower budget.
 func (s *Service) limitByPolicy(ctx context.Context, one *requestlog.Session, keys map[string]*account.Key, items []Item) ([]Item, error) {
 	last, err := s.Requests.Entry(ctx, one.WorkspaceID, one.LastID)
 	if errors.Is(err, requestlog.ErrNotFound) { // deleted

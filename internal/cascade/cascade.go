@@ -1,5 +1,6 @@
-// Package cascade checks responses before they are served: with the schemas of the request, and with a hook of the user. It counts how
-// often the responses of each model fail, so that the router tries a cheap model first only if that lowers the expected cost.
+// Package cascade checks responses before they are served: against the schemas of the request, and with an HTTP hook that a user
+// configures. It counts how often the responses of each model fail, so that the router tries a cheap model first only if that lowers the
+// expected cost.
 package cascade
 
 import (
@@ -30,9 +31,9 @@ type Doer interface {
 const (
 	hookTime  = 5 * time.Second
 	hookBytes = 64 << 10 // maximum size of a hook's response
-	maxReason = 500      // characters of the reason of a hook
+	maxReason = 500      // maximum length of a hook's reason in characters
 	hookPause = 10 * time.Second
-	maxPaused = 1000 // hooks that are paused
+	maxPaused = 1000 // maximum number of paused hooks
 	notAsked  = "it could not be reached in time"
 )
 
@@ -42,7 +43,7 @@ type Checker struct {
 	rates rates
 
 	mu     sync.Mutex
-	paused map[string]time.Time // when a hook that failed is called again, by URL
+	paused map[string]time.Time // time until which a failed hook is not called, by URL
 }
 
 // New returns a checker that calls hooks with the client.
@@ -104,8 +105,8 @@ type hookRequest struct {
 	Response  judge.Response  `json:"response"`
 }
 
-// askHook calls the hook of the policy and returns the score of a response. Errors are shown to clients, so they do not contain the
-// address.
+// askHook calls the hook of the policy and returns the score of a response. Errors are shown to clients, so they do not contain the address
+// of the hook.
 func (c *Checker) askHook(ctx context.Context, r *gateway.CheckedResponse, request []byte, parsed judge.Response) (float64, string, error) {
 	address := r.Decision.Cascade.Verify.Hook
 	if !r.Stored {
@@ -139,7 +140,7 @@ func (c *Checker) post(ctx context.Context, address string, body []byte) (float6
 	req.Header.Set("User-Agent", "fairlead")
 	resp, err := c.hooks.Do(req)
 	if err != nil {
-		return 0, "", errors.New(notAsked) // the error has the address
+		return 0, "", errors.New(notAsked) // err contains the address of the hook
 	}
 	defer func() { _ = resp.Body.Close() }() // the response has been read
 	if resp.StatusCode != http.StatusOK {
@@ -161,7 +162,7 @@ func (c *Checker) post(ctx context.Context, address string, body []byte) (float6
 	return *answer.Score, answer.Reason, nil
 }
 
-// pause stops calls of a hook that failed for a while, so that it does not delay the next responses.
+// pause stops calls of a failed hook for hookPause, so that the hook does not delay the next responses.
 func (c *Checker) pause(address string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

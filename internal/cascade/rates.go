@@ -11,9 +11,9 @@ import (
 const (
 	// halfLife is the time after which an observation counts half. Old failures fade, so that a model that failed often is tried again.
 	halfLife = 24 * time.Hour
-	// maxCount limits the weight of observations, so that a change shows within about as many responses.
+	// maxCount limits the weight of earlier observations, so that a changed failure rate shows within about maxCount responses.
 	maxCount = 200
-	maxRates = 20_000 // counts in memory
+	maxRates = 20_000 // maximum number of counts in memory
 )
 
 // rateKey identifies responses that are counted together.
@@ -46,7 +46,7 @@ func (r *rates) add(key rateKey, failed bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if _, known := r.counts[key]; !known && len(r.counts) >= maxRates {
-		clear(r.counts) // the predictions apply until new responses are checked
+		clear(r.counts) // until new responses are checked, the router uses predicted failure rates
 	}
 	c := r.counts[key].decayed(r.now())
 	c.checked++

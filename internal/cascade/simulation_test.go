@@ -128,7 +128,7 @@ func newSimulation(t *testing.T, policies string) *simulation {
 	return s
 }
 
-// run sends schema tasks to a model and returns how many responses match the schema, and the cost of all.
+// run sends schema tasks to a model and returns how many responses match the schema, and the cost of all responses.
 func (s *simulation) run(t *testing.T, model string, tasks int) result {
 	t.Helper()
 	const schema = `{"type":"object","required":["number","total"],"properties":{"number":{"type":"string"},"total":{"type":"number"}},"additionalProperties":false}`

@@ -16,8 +16,8 @@ import (
 	"fairlead.dev/internal/route"
 )
 
-// agentModels returns three models for an agent: the cheapest by list price without a prompt cache, one with a cache, and a
-// strong one with a cache.
+// agentModels returns three models for an agent: a model with the lowest list price and without a prompt cache, a model with a cache, and a
+// strong model with a cache.
 func agentModels(t *testing.T) (*route.Snapshot, map[string]*cachetest.Cache) {
 	t.Helper()
 	cat, err := catalog.Default()
@@ -51,7 +51,7 @@ func (agentAbilities) Ability(m *catalog.Model) predict.Ability {
 	return predict.Ability{Vector: []float64{2.5, weakness}, Source: "trained"}
 }
 
-// play is the real cost of an agent's conversation, and how often its target changed.
+// play is the real cost of an agent's conversation, and the number of times its target changed.
 type play struct {
 	cost     money.Amount
 	switches int

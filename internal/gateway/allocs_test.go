@@ -32,7 +32,7 @@ const (
 	allocsStream = 158 // 50 chunks
 )
 
-func TestRequestAllocatesNoMoreThanRecorded(t *testing.T) { //nolint:paralleltest // counts what the process allocates
+func TestRequestAllocatesNoMoreThanRecorded(t *testing.T) { //nolint:paralleltest // counts the allocations of the process
 	for name, c := range map[string]struct {
 		stream bool
 		most   float64
@@ -85,7 +85,7 @@ func askerOf(t testing.TB, endpoint, body string, reply canned) func() {
 	same.Header.Set("Authorization", "Bearer good")
 	same.Header.Set("Content-Type", "application/json")
 	return func() {
-		req := same.WithContext(t.Context()) // parsing the request belongs to the server
+		req := same.WithContext(t.Context()) // the HTTP server would parse the request, so parsing is not measured
 		req.Body = io.NopCloser(strings.NewReader(body))
 		w := &sink{header: http.Header{}}
 		g.ServeHTTP(w, req)

@@ -19,7 +19,7 @@ import (
 	"fairlead.dev/internal/route"
 )
 
-// events are the data of a stream's events.
+// events returns the data of the events of a stream.
 func (a clientResponse) events() []string {
 	var list []string
 	for block := range strings.SplitSeq(a.body, "\n\n") {
@@ -58,7 +58,7 @@ func TestStreamIsRelayedToItsEnd(t *testing.T) {
 	}
 }
 
-// The limit for stored bodies applies to the text, not to the events that carry it.
+// The limit for stored bodies applies to the text, not to the events that contain the text.
 func TestLongStreamIsStoredByTheLengthOfItsText(t *testing.T) {
 	t.Parallel()
 	words := slices.Repeat([]string{"heave ", "the ", "line "}, 500) // some 8 KB in 350 KB of events

@@ -33,7 +33,7 @@ const (
 // background follows the responses that providers generate in the background, because their usage is known only at the end.
 type background struct {
 	slots limit.FairSemaphore
-	ctx   context.Context //nolint:containedctx // of all tasks; ended by stop
+	ctx   context.Context //nolint:containedctx // context of all tasks, which stop cancels
 	stop  context.CancelFunc
 	tasks sync.WaitGroup
 }
@@ -47,7 +47,8 @@ type backgroundTask struct {
 	estimate llm.Usage
 }
 
-// admitBackground reserves the capacity to follow a background response. release frees it unless the recorder has a task.
+// admitBackground reserves the capacity to follow a background response. release frees the capacity, unless the recorder has a task, which
+// frees the capacity when it ends.
 func (g *Gateway) admitBackground(ctx context.Context, keyID string, rec *recording.Recorder) (release func(), err error) {
 	if !g.background.slots.Acquire(ctx, keyID, maxBackground, 0) {
 		return nil, modelapi.Overloaded("The gateway is at its limit of background responses. Retry later, or send the request without background.")

@@ -26,8 +26,8 @@ func finished(status, usage string) string {
 	return `{"id":"resp_1","object":"response","status":"` + status + `","model":"large-2026","output":[],"usage":` + usage + `}`
 }
 
-// backgroundKit returns a kit in the process whose provider starts background responses and answers polls with the given bodies,
-// the last one repeatedly.
+// backgroundKit returns a kit without a network. Its provider starts background responses, and answers polls with the given bodies in
+// order. The last body is repeated.
 func backgroundKit(t *testing.T, create http.HandlerFunc, polls ...string) (*kit, *responsesServer) {
 	t.Helper()
 	k := newKit(t, func(k *kit) { k.inside = true })

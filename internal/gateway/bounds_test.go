@@ -88,7 +88,7 @@ func TestProviderAtItsConcurrencyLimitIsSkipped(t *testing.T) {
 			t.Errorf("%d by %q after %s", got.status, got.header.Get("X-Fairlead-Provider"), time.Since(began))
 		}
 		began = time.Now()
-		got = k.post("/chat/completions", withModel("small")) // at alpha alone
+		got = k.post("/chat/completions", withModel("small")) // only alpha has small
 		if got.status != 503 || got.header.Get("Retry-After") == "" || time.Since(began) > 30*time.Millisecond {
 			t.Errorf("%d after %s: %s", got.status, time.Since(began), got.body)
 		}

@@ -92,7 +92,7 @@ func TestCacheIsUsedOnlyWhereItIsEnabled(t *testing.T) {
 	for name, c := range map[string]struct {
 		mode           account.CacheMode
 		policy, header string
-		second, reason string // of the second equal request
+		second, reason string // cache status and reason of the second equal request
 		calls          int
 	}{
 		"by default":                 {"", "", "", "", "", 2},
@@ -287,7 +287,7 @@ func TestHitCountsAsARequestAndCostsNothing(t *testing.T) {
 	}
 }
 
-// A leader whose client disconnects does not fail the requests that wait for it: one of them makes the call.
+// If the client of the first request disconnects, the equal requests that wait for its response do not fail. One of them makes the call.
 func TestFollowersSurviveTheirLeader(t *testing.T) {
 	t.Parallel()
 	for name, fails := range map[string]bool{"client disconnects": false, "provider fails": true} {
@@ -407,7 +407,8 @@ func (c *countingPredictor) Features(p predict.Prompt) predict.Features {
 	return predict.Features{Task: "chat", Skills: []float64{float64(len(p.Text))}}
 }
 
-// Features are computed once for each workspace and body of requests that use the cache, and every time for the others.
+// For requests that use the cache, features are computed once for each workspace and body. For all other requests, they are computed every
+// time.
 func TestHitUsesTheFeaturesOfTheFirstRequest(t *testing.T) {
 	t.Parallel()
 	k := newKit(t, withCache(account.CacheOnRequest), func(k *kit) {

@@ -46,8 +46,8 @@ const (
 	maxCheckedRequest = 4 << 20
 )
 
-// open returns the attempt whose response is delivered. If a policy checks responses and the response of the first model fails, the
-// second model serves the request; the client pays for both. The response of the last model is delivered in any case.
+// open returns the attempt whose response is delivered. If a policy checks responses and the response of the first model fails, the second
+// model serves the request; the client pays for both responses. The response of the last model is delivered in any case.
 func (d *delivery) open(ctx context.Context) (*attempt.Attempt, error) {
 	first, err := d.series.TryInOrder(ctx)
 	if err != nil || d.gateway.Checker == nil || !checkable(d.plan) {
@@ -108,8 +108,8 @@ func (d *delivery) check(ctx context.Context, a *attempt.Attempt) (CheckResult, 
 	return result, events
 }
 
-// escalate sends the request to the second model after the response of the first has failed its checks. The hold of the request covers
-// both. It returns the first attempt if no other target responds.
+// escalate sends the request to the second model after the response of the first has failed its checks. The hold of the request covers both
+// responses. escalate returns the first attempt if no other target responds.
 func (d *delivery) escalate(ctx context.Context, first *attempt.Attempt, events []llm.Event, next int, reason string) (*attempt.Attempt, error) {
 	var received bill.UsageCounter
 	for i := range events {

@@ -53,8 +53,8 @@ const (
 	withTool = `"tools":[{"type":"function","function":{"name":"weather","parameters":{"type":"object","required":["city"]}}}]`
 	person   = `{"name":"Ada"}`
 
-	smallCost = money.Amount(2700)  // of 11 input and 4 output tokens
-	largeCost = money.Amount(54000) // of the same
+	smallCost = money.Amount(2700)  // cost of 11 input and 4 output tokens at small
+	largeCost = money.Amount(54000) // cost of the same tokens at large
 )
 
 // listed returns a request that small serves, or else large.
@@ -83,7 +83,7 @@ func TestResponsesAreCheckedBeforeTheyAreServed(t *testing.T) {
 		hook         hookFunc
 		path, body   string
 		small, large mockprovider.Behaviour
-		want         string // in the body
+		want         string // text that the response body contains
 		header       string
 		attempts     []string
 		cost         money.Amount
@@ -180,7 +180,7 @@ func TestHoldCoversBothAttempts(t *testing.T) {
 
 func TestBudgetMustPayForBoth(t *testing.T) {
 	t.Parallel()
-	for verify, want := range map[string]int{"[tools]": http.StatusOK, "[schema]": http.StatusPaymentRequired} { // only schema applies
+	for verify, want := range map[string]int{"[tools]": http.StatusOK, "[schema]": http.StatusPaymentRequired} { // the request has no tools
 		k := newKit(t, checking(t, verify, nil))
 		k.keys.grant.Key.Budget = &account.Budget{Amount: 890_000, Period: account.Daily} // large alone may cost 870,000 nano-dollars
 		if got := k.post("/chat/completions", listed(asPerson)); got.status != want {

@@ -21,9 +21,9 @@ import (
 type searchVendor struct {
 	whole   string
 	stream  string
-	asked   string // part of a request with web search
-	allowed string // part of a request that may search example.org only; empty when the vendor cannot be restricted
-	fee     string // searches and their fee
+	asked   string // text in a request with web search
+	allowed string // text in a request that may search example.org only; empty when the vendor cannot be restricted
+	fee     string // expected number of searches and their fee
 }
 
 const rhein = `"url":"https://example.org/rhein","title":"Rhein"`

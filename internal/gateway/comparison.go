@@ -18,7 +18,7 @@ import (
 
 // Comparer compares served responses with those of another model.
 type Comparer interface {
-	// Offer receives a served request that was chosen for comparison. It owns the request and never blocks.
+	// Offer receives a served request that was chosen for comparison. The Comparer then owns the request. Offer never blocks.
 	Offer(s *Served)
 	// Share returns the share of requests to compare, for a workspace and a kind of task. It is at most the configured share.
 	Share(workspaceID, task string, configured float64) float64
@@ -57,8 +57,8 @@ func UniformHash(requestID string) float64 {
 	return float64(binary.BigEndian.Uint64(sum[:])>>(64-uniformBits)) / (1 << uniformBits)
 }
 
-// comparison returns the comparison settings for a request, or nil if the request does not take part. Requests that refer to data
-// stored by a provider cannot be sent to another one. Dashboard and sample traffic is not representative.
+// comparison returns the comparison settings for a request, or nil if the request does not take part. Requests that refer to data stored by
+// a provider cannot be sent to another provider. Dashboard and sample traffic is not representative.
 func (g *Gateway) comparison(in *incoming, who modelapi.Caller, req *llm.Request) *account.Comparison {
 	c := who.Grant.Workspace.Comparison
 	if c == nil || g.Comparer == nil || in.ID == "" || in.shadow != nil || who.AccountID != "" || who.SampleTraffic {

@@ -51,7 +51,7 @@ func TestComparedShareFollowsTheHash(t *testing.T) {
 		}
 		k.entry()
 	}
-	k.server.Close() // waits for the requests, which offer themselves after the last byte
+	k.server.Close() // waits for the requests, which are offered after their last byte
 	close(chosen)
 	n := 0
 	for s := range chosen {

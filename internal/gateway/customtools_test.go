@@ -13,8 +13,8 @@ import (
 	"fairlead.dev/internal/route"
 )
 
-// TestCustomToolReachesProvidersThatHaveOnlyFunctions sends the free-text tool of a coding agent to a chat provider without custom
-// tools: the call in the history and the new call cross the border in both directions.
+// TestCustomToolReachesProvidersThatHaveOnlyFunctions sends the free-text tool of a coding agent to a chat provider without custom tools:
+// the call in the history is translated for the provider, and the new call for the client.
 func TestCustomToolReachesProvidersThatHaveOnlyFunctions(t *testing.T) {
 	t.Parallel()
 	clients := []struct{ path, body, want string }{

@@ -25,7 +25,7 @@ import (
 	"fairlead.dev/internal/wire/show"
 )
 
-// plan is the routing decision for a request, with the prompt after the decision's output limit was applied.
+// plan is the routing decision for a request, and the prompt with the output limit of the decision.
 type plan struct {
 	*prompt
 	decision  *route.Decision // nil when the request was rejected before routing
@@ -67,11 +67,11 @@ func (g *Gateway) decide(ctx context.Context, in *incoming, who modelapi.Caller,
 	}
 	policies := policy.Join(g.Routing.Policies.For(who.Grant.Workspace.ID), who.Policies)
 	// Features are computed before route allocates its large input, so that the stack never holds both. A stack that has grown stays large
-	// until the next garbage collection, and each open stream has one.
+	// until the next garbage collection, and each open stream has its own stack.
 	features, state := g.features(in, who.Grant.Workspace.ID, p, policies)
 	d, err := g.route(in, who, p, policies, features, state)
 	if err == nil && d.SessionBudget != nil {
-		// The second decision selects a model with a price, and the cheapest model if the budget is nearly spent.
+		// Route again: a request with a session budget needs a model with a price, and auto:cost if the budget is nearly spent.
 		if g.limitByPolicy(ctx, who.Grant, p, *d.SessionBudget) || d.Input.AllowUnpriced {
 			d, err = g.route(in, who, p, policies, features, state)
 		}

@@ -25,8 +25,8 @@ import (
 	"fairlead.dev/internal/route"
 )
 
-// cachingProvider is a provider of the messages format that bills cache reads and writes: a marked prompt is written, and a later
-// prompt that begins with it and has a mark reads it. It has four bytes per token.
+// cachingProvider is a provider of the messages format that bills cache reads and writes: a prompt with a cache mark is written to the
+// cache, and a later prompt with a mark reads the longest cached prompt that it begins with. It counts four bytes as one token.
 type cachingProvider struct {
 	written []string // prompts, without the mark
 	marks   int

@@ -45,7 +45,7 @@ func TestFailureOfOneModelDoesNotExcludeOthers(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		failure mockprovider.Behaviour
-		status  int // of a request for the failing model while it backs off
+		status  int // status of a request for the failing model while the model backs off
 		retry   string
 		after   string
 	}{
@@ -115,7 +115,7 @@ func TestRejectedCredentialIsNotRetryable(t *testing.T) {
 	}
 }
 
-// faults are thirty different failures before the first token.
+// faults returns thirty different failures before the first token.
 func faults() []mockprovider.Behaviour {
 	list := []mockprovider.Behaviour{
 		{Body: []byte("garbage")},
@@ -165,7 +165,7 @@ func TestLightTrafficFallsBackFromEveryFault(t *testing.T) {
 	})
 }
 
-// TestHangingProviderFailsNoRequest opens twenty streams per second at a provider that never responds, with a healthy one as fallback.
+// TestHangingProviderFailsNoRequest opens twenty streams per second at a provider that never responds, with a healthy provider as fallback.
 func TestHangingProviderFailsNoRequest(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -231,7 +231,7 @@ func TestRejectionsMoveOnWhenTheCallerAllowsIt(t *testing.T) {
 		body    string
 		status  int
 		class   llm.Kind
-		calls   int // to the provider that rejects
+		calls   int // number of calls to the provider that rejects the request
 	}{
 		"auto, unsupported parameter":            {parameter, ask("auto:quality", ""), 200, llm.UpstreamUnsupported, 1},
 		"a list, unsupported parameter":          {parameter, ask("small", `,"models":["large"],"provider":{"order":["alpha","beta"]}`), 200, llm.UpstreamUnsupported, 2},
@@ -280,8 +280,8 @@ func TestParameterThatNoTargetSupportsIsAClientError(t *testing.T) {
 	})
 }
 
-// TestFailuresOfOneTenantDoNotAffectFallbacksOfOthers has one caller use a target that always fails while another caller's requests
-// fall back from a different one.
+// TestFailuresOfOneTenantDoNotAffectFallbacksOfOthers has one caller use a target that always fails while another caller's requests fall
+// back from a different target.
 func TestFailuresOfOneTenantDoNotAffectFallbacksOfOthers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

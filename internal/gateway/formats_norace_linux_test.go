@@ -9,7 +9,7 @@ import (
 
 // TestResponsesRequestAllocatesLikeChat compares the memory that the same conversation takes in both formats, each in the provider's own
 // format. BenchmarkFormats compares CPU time.
-func TestResponsesRequestAllocatesLikeChat(t *testing.T) { //nolint:paralleltest // counts what the process allocates
+func TestResponsesRequestAllocatesLikeChat(t *testing.T) { //nolint:paralleltest // counts the allocations of the process
 	const mostMore = 1.10
 	for name, size := range map[string]int{"1 KB": 1 << 10, "100 KB": 100 << 10} {
 		t.Run(name, func(t *testing.T) {

@@ -118,7 +118,7 @@ type Parts struct {
 	Responses
 	StoredIDs storedresponse.IDs // nil if providers store no responses
 	Objects   batch.Store        // nil if the gateway offers no files and batches
-	Owners    batch.Owners       // of Objects; nil if the gateway does not check files that requests name
+	Owners    batch.Owners       // owners of Objects; nil if the gateway does not check files that requests name
 	Recording
 }
 
@@ -195,7 +195,7 @@ func New(p Parts) *Gateway {
 	return g
 }
 
-// Update replaces settings and targets. Running requests keep those they started with.
+// Update replaces settings and targets. Running requests keep the settings and targets that they started with.
 func (g *Gateway) Update(s modelapi.Settings, snap *route.Snapshot) {
 	g.settings.Store(&s)
 	g.snapshot.Store(snap)

@@ -135,7 +135,7 @@ func (g *Gateway) routeIndex(endpoint string) int {
 func assignRequestID(w http.ResponseWriter) string {
 	requestID := id.New("req", time.Now())
 	h, value := w.Header(), []string{requestID}
-	h["X-Request-Id"], h["Request-Id"] = value, value // both headers share one slice; Set would allocate one each
+	h["X-Request-Id"], h["Request-Id"] = value, value // both headers share one slice; Set would allocate two
 	return requestID
 }
 
@@ -271,7 +271,7 @@ func (g *Gateway) fail(ctx context.Context, in *incoming, out *response.Writer, 
 		}
 	}
 	if e.Kind == llm.ClientCancelled && started {
-		return // before the start, an error is sent: the client may have closed only its sending side
+		return // otherwise the error is sent, because the client may have closed only its sending side
 	}
 	entryID := ""
 	if rec.Logged() {

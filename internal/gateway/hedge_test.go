@@ -162,7 +162,7 @@ func TestDisconnectEndsBothCallsOfAHedge(t *testing.T) {
 		if e := k.entry(); got.status != 504 || len(e.Attempts) != 2 || e.Latency > 1100*time.Millisecond {
 			t.Errorf("status %d after %s, attempts %+v", got.status, e.Latency, e.Attempts)
 		}
-		synctest.Wait() // the providers see it slightly later
+		synctest.Wait() // the calls to the providers end slightly later
 		if k.alpha.Open()+k.beta.Open() != 0 {
 			t.Error("a call is still running")
 		}

@@ -17,9 +17,9 @@ import (
 	"fairlead.dev/internal/session"
 )
 
-// reserve reserves the maximum cost of the request on every budget that applies, and returns the terms that the cost assumes. When the
-// caller sets no output limit and a budget has too little left for the longest output, reserve lowers the limit to what the budget can pay.
-// It waits only while the rest of a budget is reserved by other requests.
+// reserve reserves the maximum cost of the request on every budget that applies, and returns the terms on which that cost is based. When
+// the caller sets no output limit and a budget has too little left for the longest output, reserve sets the limit to the number of tokens
+// that the budget can pay for. It waits only while the rest of a budget is reserved by other requests.
 func (g *Gateway) reserve(ctx context.Context, in *incoming, grant *account.Grant, p plan) (*ledger.Hold, bill.Terms, error) {
 	budgets, targets := append(budget.Applied(grant), p.budgets...), p.decision.Plan
 	terms := bill.Terms{
@@ -110,8 +110,8 @@ func (g *Gateway) newSeries(in *incoming, grant *account.Grant, p plan, terms bi
 		CallOptions: attempt.CallOptions{Format: in.Route.Format},
 	}
 	if p.req.Op == llm.Chat && !p.decision.NoCacheMarks {
-		// The prompt-cache key sends the turns of a session to the same prompt cache, unless the client sets a key itself. Most derived
-		// sessions without tools have one turn, and providers find prompts that they share without a key.
+		// The prompt-cache key sends the turns of a session to the same prompt cache, unless the client sets a key itself. Most derived sessions
+		// without tools have one turn, and providers recognize a shared beginning of prompts without a key.
 		key := ""
 		set := slices.ContainsFunc(p.req.Fields, func(f llm.Field) bool {
 			return f.Name == "prompt_cache_key" && string(p.req.Body[f.Value:f.End]) != "null"

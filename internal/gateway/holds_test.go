@@ -16,8 +16,9 @@ import (
 	"fairlead.dev/internal/requestlog"
 )
 
-// Eight concurrent requests share a budget of $0.05. Each looks like an image and has no output limit; its provider charges
-// every byte and every allowed token, and reports more than that.
+// Eight concurrent requests share a budget of $0.05. The prompt of each request is text that looks like an image, and no request has an
+// output limit. Even if the provider charges every byte of the prompt and every allowed output token, the total stays within the budget.
+// The provider reports more tokens than that.
 func TestConcurrentRequestsStayWithinTheBudget(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -57,7 +58,7 @@ func TestBudgetedRequestIsSentTheOutputLimitThatWasHeld(t *testing.T) {
 	for name, tc := range map[string]struct {
 		budget *account.Budget
 		body   string
-		want   int64 // 0 for none
+		want   int64 // output limit that the provider receives; 0 for none
 	}{
 		"the model's bound":                  {&account.Budget{Amount: money.Dollar, Period: account.Daily}, hello, 8000},
 		"the caller's bound":                 {&account.Budget{Amount: money.Dollar, Period: account.Daily}, strings.Replace(hello, "{", `{"max_tokens":7,`, 1), 7},

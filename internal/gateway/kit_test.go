@@ -340,7 +340,7 @@ func (f *fakeKeys) Key(keyID string) *account.Key {
 
 func (*fakeKeys) Touch(string, string, time.Time) {}
 
-// fakeLog keeps entries in memory. It returns failing unless that is nil.
+// fakeLog keeps entries in memory. If failing is set, its methods return failing.
 type fakeLog struct {
 	mu      sync.Mutex
 	begun   []string

@@ -27,7 +27,7 @@ func (l *leaver) Write(data []byte) (int, error) {
 	return l.ResponseRecorder.Write(data)
 }
 
-// An entry is on disk before the last byte: a disconnect then neither changes it nor adds a second one.
+// The entry is on disk before the last byte is sent. A later disconnect neither changes the entry nor adds a second entry.
 func TestDisconnectDuringTheLastBytesLeavesOneEntry(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ body, last string }{

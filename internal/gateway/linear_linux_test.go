@@ -43,7 +43,7 @@ const (
 	largeList = 8 * smallList
 	// maxGrowth is the maximum cost of largeList relative to smallList: 2.5 for each of three doublings.
 	maxGrowth = 2.5 * 2.5 * 2.5
-	// cheapElement is a cost per element that every quadratic step exceeds with largeList elements.
+	// cheapElement is a cost per element. A step with quadratic cost exceeds it for a list of largeList elements.
 	cheapElement = 6 * time.Microsecond
 	maxTimes     = 8 // maximum memory of a request relative to its size
 	confirms     = 4 // consecutive measurements above maxGrowth that fail the test
@@ -70,9 +70,9 @@ var ingresses = []ingress{
 // TestRequestCostIsLinear grows every list and every object of every request format. It runs the steps that read them, and
 // the translation for a provider of every format. Eight times the elements must cost at most maxGrowth as much.
 //
-// The cost is the CPU time of the thread, without garbage collection, and the best of several runs: other load on the
-// machine hardly adds to it. A quadratic step makes it 64 times as much. A single measurement may be noise, for example of
-// caches, so only repeated ones fail the test.
+// The cost is the CPU time of the thread, without garbage collection, and the best of several runs: other load on the machine hardly adds
+// to it. A quadratic step makes the cost 64 times as high. A single measurement may be noise, for example of caches, so the test fails only
+// after repeated measurements above maxGrowth.
 func TestRequestCostIsLinear(t *testing.T) { //nolint:paralleltest // measures CPU time
 	for _, in := range ingresses {
 		t.Run(in.file, func(t *testing.T) {
@@ -145,7 +145,7 @@ func TestResponseCostIsLinear(t *testing.T) { //nolint:paralleltest // measures 
 
 // TestLargestRequestsUseLittleMemory decodes and translates the largest requests that are accepted. The garbage collector
 // runs often, and the heap is sampled: a sample may miss the peak, but never exceeds it.
-func TestLargestRequestsUseLittleMemory(t *testing.T) { //nolint:paralleltest // counts what the process allocates
+func TestLargestRequestsUseLittleMemory(t *testing.T) { //nolint:paralleltest // counts the allocations of the process
 	const size = 31 << 20
 	filled := func(head, element, tail string, n int) string {
 		pad := strings.Repeat("x", max(0, size/n-len(element)))
@@ -305,9 +305,9 @@ func threadTime() time.Duration {
 
 // document is a JSON value that can be encoded with one of its lists grown.
 type document struct {
-	raw   string // of a value that is neither a list nor an object
+	raw   string // JSON text of a value that is neither a list nor an object
 	list  bool
-	keys  []string // of an object
+	keys  []string // names of the members of an object
 	inner []*document
 }
 

@@ -91,7 +91,7 @@ func TestErrorsInStreamsHaveLinks(t *testing.T) {
 				t.Fatal(err)
 			}
 			found = true
-			o.check(t, path, k.url, true) // the address of the request
+			o.check(t, path, k.url, true) // the links begin with the address of the request
 		}
 		if got.status != http.StatusOK || !found {
 			t.Errorf("%s: status %d, no error event with links:\n%s", path, got.status, got.body)

@@ -20,7 +20,8 @@ import (
 	"fairlead.dev/internal/simulator/inprocess"
 )
 
-// providerFormat is a wire format of a provider with one event for each text, and a valid and a malformed next event.
+// providerFormat is the wire format of a provider. Its fields build a stream: the start, an event with text, an event with malformed JSON,
+// and the end.
 type providerFormat struct {
 	media     string
 	new       func(s provider.Settings) *provider.Provider

@@ -22,7 +22,7 @@ import (
 // mediaVendor is a provider of audio, images and reranking.
 type mediaVendor struct {
 	mu     sync.Mutex
-	status int // of failures; 0 for none
+	status int // status of failures; 0 for none
 	calls  []string
 }
 
@@ -53,7 +53,7 @@ func (v *mediaVendor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// mediaKit returns a gateway with two providers of rr, and one of the other models.
+// mediaKit returns a gateway with two providers of rr, and one provider of the other models.
 func mediaKit(t *testing.T, adjust ...func(*kit)) (k *kit, first, second *mediaVendor) {
 	t.Helper()
 	k = newKit(t, adjust...)

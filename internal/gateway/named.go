@@ -12,7 +12,7 @@ import (
 	"fairlead.dev/internal/wire/show"
 )
 
-// namedPrefix begins the endpoints that name the model in the path: /proxy/v1beta instead of /proxy/v1.
+// namedPrefix follows /proxy/v1 in the paths of endpoints that name the model in the path, such as /proxy/v1beta/models.
 const namedPrefix = "beta/"
 
 // namedPath returns the path of an endpoint that names the model in the path. Newer clients of these endpoints use /proxy/v1, where

@@ -7,7 +7,7 @@ import (
 	"fairlead.dev/internal/llm"
 )
 
-// In every format, auto selects a model with the capabilities the request needs, and no model is sent a field it rejects.
+// In every format, auto selects a model with the capabilities the request needs, and no model receives a field that it rejects.
 func TestReasoningRequestsUseReasoningModels(t *testing.T) {
 	t.Parallel()
 	const user = `"messages":[{"role":"user","content":"hello"}]`

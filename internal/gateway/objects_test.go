@@ -36,7 +36,7 @@ type fakeObjects struct {
 	list             []batch.Object
 	began            map[string]time.Time
 	failing, stopped error
-	reads            int // of owners
+	reads            int // number of reads of owners
 }
 
 func (f *fakeObjects) index(workspaceID string, kind batch.Kind, id string) int {
@@ -193,7 +193,7 @@ func batchKit(t *testing.T, adjust ...func(*kit)) (*kit, *batchVendor) {
 	return k, v
 }
 
-// use makes the providers the only ones. The first one offers batches.
+// use replaces all providers. The first provider offers batches.
 func (k *kit) use(first *provider.Provider, others ...*provider.Provider) {
 	k.Helper()
 	offering := compatible.New(compatible.Row{Name: first.Name, ChatPath: "/chat/completions", Batches: true},

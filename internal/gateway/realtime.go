@@ -167,7 +167,8 @@ func (g *Gateway) admission(in *incoming, grant *account.Grant, p plan) meter.Ad
 			if !insufficient(err) {
 				return hold, err
 			}
-			// Waiting does not free the amount that the session itself holds.
+			// The session already holds an amount for a response, and waiting does not free that amount. If the budget cannot pay for both, return
+			// the error now.
 			if own, err := g.Ledger.TryHold(ctx, budgets, most.Add(held)); err == nil {
 				own.Release()
 			} else if llm.AsError(err).Kind == llm.BudgetExceeded {

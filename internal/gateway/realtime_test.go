@@ -28,7 +28,7 @@ import (
 	"fairlead.dev/internal/route"
 )
 
-// doneEvent is the end of a response with 10 input tokens of text, 60 of audio, 30 cached ones, 10 output tokens of text and 40 of audio.
+// doneEvent is the end of a response with 100 input tokens (10 text, 60 audio, 30 cached) and 50 output tokens (10 text, 40 audio).
 const doneEvent = `{"type":"response.done","response":{"id":"r","status":"completed","usage":{"total_tokens":150,"input_tokens":100,"output_tokens":50,` +
 	`"input_token_details":{"text_tokens":20,"audio_tokens":80,"cached_tokens":30,"cached_tokens_details":{"text_tokens":10,"audio_tokens":20}},` +
 	`"output_token_details":{"text_tokens":10,"audio_tokens":40}}}}`
@@ -40,10 +40,10 @@ const doneCost = money.Amount(10*4_000 + 60*32_000 + 30*400 + 10*16_000 + 40*64_
 // large, flood, freeze, die, close and leak, and returns every other message unchanged.
 type voice struct {
 	mu      sync.Mutex
-	status  int // of rejected handshakes; 0 to accept
+	status  int // status of rejected handshakes; 0 to accept handshakes
 	headers []http.Header
 	paths   []string
-	closed  chan websocket.StatusCode // how sessions ended
+	closed  chan websocket.StatusCode // close codes of ended sessions
 	events  chan string               // types of the client's events
 	thaw    chan struct{}             // ends a frozen session
 	writes  string                    // model that transcribes the input; empty for none
@@ -153,7 +153,7 @@ func (k *kit) voices(name string, v *voice, targets ...*provider.Target) *provid
 	})
 }
 
-// talker is a client of a session.
+// talker is the client of a realtime session.
 type talker struct {
 	*testing.T
 	conn *websocket.Conn
@@ -193,7 +193,7 @@ func (c *talker) say(text string) {
 
 func (c *talker) sayType(kind string) { c.Helper(); c.say(`{"type":"` + kind + `"}`) }
 
-// expect reads events up to one of a type.
+// expect reads events up to the first event of a type and returns that event.
 func (c *talker) expect(kind string) rawjson.Value {
 	c.Helper()
 	for {
@@ -382,7 +382,7 @@ func TestRealtimeSessionEndsWithItsBudget(t *testing.T) {
 	}
 }
 
-// Responses can run at the same time. Those that end after the session has lost its reservation are charged to the budget, too.
+// Responses can run at the same time. A response that ends after the session could not renew its hold is also charged to the budget.
 func TestRealtimeResponsesAfterTheEndOfTheBudgetAreCharged(t *testing.T) {
 	t.Parallel()
 	k, first, _ := voiceKit(t)
@@ -597,7 +597,7 @@ func TestRealtimeSilentProviderFails(t *testing.T) {
 	}
 }
 
-// A client that stops reading stops the provider, too, until the session ends.
+// While the client does not read, the gateway does not read from the provider either. The session then ends.
 func TestRealtimeClientThatDoesNotReadIsDisconnected(t *testing.T) {
 	t.Parallel()
 	k, _, _ := voiceKit(t, func(k *kit) { k.settings.ReadPause = 50 * time.Millisecond })
@@ -720,7 +720,7 @@ func TestRealtimeTranscriptionsAreHeld(t *testing.T) {
 	}
 }
 
-// Responses and transcriptions count on the spending per minute of the session.
+// Responses and transcriptions count towards the spending limit per minute of the session.
 func TestRealtimeCountsOnTheSpendPerMinuteOfItsSession(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

@@ -160,7 +160,7 @@ func (k *kit) serveVendors(claude, google http.Handler) {
 	}, nil))
 }
 
-// forgetfulClient is a chat client that keeps of a response only what the chat format defines.
+// forgetfulClient is a chat client that keeps only the members of a response that the chat format defines.
 type forgetfulClient struct {
 	k        *kit
 	model    string

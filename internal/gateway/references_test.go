@@ -17,8 +17,8 @@ import (
 // modelCall is a call that a provider received.
 type modelCall struct{ credential, body string }
 
-// referenceKit returns a gateway whose provider openai has two accounts with files. The workspaces of the keys good and stranger each own one
-// file of the first account, and good one of the second. calls receives the model calls.
+// referenceKit returns a gateway whose provider openai has two accounts with files. The workspaces of the keys good and stranger each own
+// one file of the first account. The workspace of good also owns one file of the second account. calls receives the model calls.
 func referenceKit(t *testing.T) (k *kit, calls *[]modelCall) {
 	t.Helper()
 	k, files := batchKit(t)
@@ -186,7 +186,7 @@ func manyFiles(n int) string {
 	return parts.String()
 }
 
-// Addresses and ids that are only labels or records are not objects of the account.
+// Addresses, and ids in labels, tool arguments and earlier results, are not references to files of the account.
 func TestAddressesAndLabelsAreNotFiles(t *testing.T) {
 	t.Parallel()
 	k, _ := referenceKit(t)
@@ -230,7 +230,7 @@ func TestOwnersAreReadOnce(t *testing.T) {
 	for id, strangers := range map[string]int{"file-own": http.StatusNotFound, "file-unknown": http.StatusOK} {
 		k, calls := referenceKit(t)
 		messages := `{"role":"user","content":[{"type":"text","text":"` + strings.Repeat("long enough to keep ", 500) + `"},{"type":"file","file":{"file_id":"` + id + `"}}]}`
-		for turn := range 5 { // later turns resume the decoding of earlier ones
+		for turn := range 5 { // later turns resume the decoding of earlier turns
 			if got := k.send("good", http.MethodPost, "/chat/completions", `{"model":"large","messages":[`+messages+`]}`); got.status != http.StatusOK {
 				t.Fatalf("%s, turn %d: %d %s", id, turn, got.status, got.body)
 			}
@@ -256,7 +256,7 @@ func TestOwnersAreReadOnce(t *testing.T) {
 	}
 }
 
-// Results that are kept in memory follow the records that this replica writes.
+// An owner that is kept in memory is replaced when this replica adds or deletes the record of the file.
 func TestRecordsReplaceKeptOwners(t *testing.T) {
 	t.Parallel()
 	k, calls := referenceKit(t)

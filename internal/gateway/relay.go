@@ -35,8 +35,8 @@ type delivery struct {
 	spent    bill.Spent // usage of interrupted attempts, already charged
 }
 
-// relay delivers the response of an attempt. If the attempt is interrupted, another one continues. Charging and recording happen before
-// the last byte is sent.
+// relay delivers the response of an attempt. If the attempt is interrupted, another attempt continues the response. The response is charged
+// and recorded before its last byte is sent.
 func (d *delivery) relay(ctx context.Context, a *attempt.Attempt) error {
 	defer func() { a.Close() }()
 	for {
@@ -178,7 +178,7 @@ func (d *delivery) interrupted(ctx context.Context, a *attempt.Attempt, received
 	return next, nil
 }
 
-// rescue returns an attempt that continues the delivered text of a broken one. If no attempt can continue the text, rescue returns the
+// rescue returns an attempt that continues the delivered text of a broken attempt. If no attempt can continue the text, rescue returns the
 // error for the client.
 func (d *delivery) rescue(ctx context.Context, broken *attempt.Attempt, e *llm.Error) (*attempt.Attempt, error) {
 	if ctx.Err() != nil || !d.in.Settings.Rescue || !rescue.Supports(d.plan.req) || d.rec.Buffer.Full {
@@ -188,7 +188,7 @@ func (d *delivery) rescue(ctx context.Context, broken *attempt.Attempt, e *llm.E
 	if !ok {
 		return broken, e
 	}
-	// The request's hold pays for the attempt that continues, so the broken attempt needs its own.
+	// The request's hold pays for the attempt that continues, so the broken attempt needs a hold of its own.
 	paid, err := d.gateway.Ledger.Hold(ctx, append(budget.Applied(d.grant), d.plan.budgets...), broken.Spent().Cost)
 	if err != nil {
 		return broken, e // the budget has too little left for a second response

@@ -16,7 +16,7 @@ import (
 	"fairlead.dev/internal/wire/chat"
 )
 
-// discardConn is a client connection without cost.
+// discardConn is a client connection that discards all data.
 type discardConn struct{ header http.Header }
 
 func (d discardConn) Header() http.Header            { return d.header }
@@ -25,7 +25,7 @@ func (discardConn) WriteHeader(int)                  {}
 func (discardConn) FlushError() error                { return nil }
 func (discardConn) SetWriteDeadline(time.Time) error { return nil }
 
-// discarding returns the delivery of a stream to a client without cost.
+// discarding returns the delivery of a stream to a client that discards all data.
 func discarding(t testing.TB) *delivery {
 	t.Helper()
 	out := response.NewWriter(discardConn{http.Header{}}, chat.Format{}.Framing(), time.Minute, false)

@@ -212,7 +212,7 @@ func TestStreamIsContinuedAfterAnIdleTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := newKit(t, func(k *kit) { k.inside = true })
 		k.alpha.Always(mockprovider.Behaviour{Text: []string{"one ", "two ", "three"}, SilentAfter: 3})
-		// A restart takes time to reach new text. No limit ends it while it sends events.
+		// A target that starts again takes time to reach new text. No timeout ends the attempt while the target sends events.
 		k.beta.Always(mockprovider.Behaviour{Text: []string{"o", "n", "e", " ", "t", "w", "o", " ", "three"}, BeforeEvent: func(_ *mockprovider.Call, i int) {
 			if i < 10 {
 				time.Sleep(4 * time.Second)

@@ -93,7 +93,7 @@ func classes(e *requestlog.Entry) []string {
 	return all
 }
 
-// cutAfterTwo is interrupted after the role and two words.
+// cutAfterTwo returns a response that is interrupted after the role and two words.
 
 func cutAfterTwo() mockprovider.Behaviour {
 	return mockprovider.Behaviour{Text: []string{"one ", "two ", "three"}, CutAfter: 3}
@@ -177,7 +177,7 @@ func TestRejectedPrefillIsFollowedByARestart(t *testing.T) {
 	rejection := mockprovider.Behaviour{Status: 400, Body: []byte(`{"error":{"message":"This model does not support assistant message prefill.","type":"invalid_request_error"}}`)}
 	for name, second := range map[string]mockprovider.Behaviour{
 		"rejected by status":  rejection,
-		"not taken up at all": {Text: []string{"three", " four"}}, // without the white space that the target was not given
+		"not taken up at all": {Text: []string{"three", " four"}}, // without the white space that was removed from the prefill
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -465,7 +465,7 @@ func TestClientReceivesOneTextOrAnError(t *testing.T) {
 	}
 }
 
-// continuation reports whether all is said followed by says, without the part of says that repeats the end of said.
+// continuation reports whether all is the text said followed by the text says. A part of says that repeats the end of said is omitted.
 
 func continuation(said, says, all string) bool {
 	rest, ok := strings.CutPrefix(all, said)

@@ -44,7 +44,7 @@ func singleTarget(vendor provider.Vendor, model string, op llm.Op) *provider.Pro
 
 // TestResponsesOfManyPartsUseLittleMemory reads responses of 8 MiB that consist of the smallest possible parts. Every
 // allocated byte counts, even if it is freed immediately, so the test does not depend on the garbage collector.
-func TestResponsesOfManyPartsUseLittleMemory(t *testing.T) { //nolint:paralleltest // counts what the process allocates
+func TestResponsesOfManyPartsUseLittleMemory(t *testing.T) { //nolint:paralleltest // counts the allocations of the process
 	const size, most = 8 << 20, 8
 	list := func(head, element, tail string) string {
 		return head + strings.Repeat(element+",", (size-len(head)-len(tail))/(len(element)+1)) + element + tail

@@ -16,8 +16,9 @@ import (
 	"fairlead.dev/internal/session"
 )
 
-// nameSession sets the session of a request that names none: the session of the response that it continues, or one derived from the
-// beginning of the conversation. The fingerprint was computed before and contains only a name that the client set.
+// nameSession sets the session of a request that names no session: the session of the response that the request continues, or a session
+// derived from the beginning of the conversation. The fingerprint was computed earlier, so it contains only a session name that the client
+// set.
 func (g *Gateway) nameSession(who modelapi.Caller, p *prompt) {
 	switch req := p.req; {
 	case req.Controls.SessionID != "":
@@ -32,8 +33,8 @@ func (g *Gateway) nameSession(who modelapi.Caller, p *prompt) {
 	}
 }
 
-// limitByPolicy sets the budget of the session to that of a policy, unless the key has a lower one. It reports whether the request must be
-// routed again, by auto:cost.
+// limitByPolicy sets the budget of the session to the budget of a policy, unless the key sets a lower budget. It reports whether the
+// request must be routed again with the model auto:cost.
 func (g *Gateway) limitByPolicy(ctx context.Context, grant *account.Grant, p *prompt, limit policy.SessionLimit) bool {
 	b, ok := g.Sessions.PolicyBudget(grant, p.req.Controls.SessionID, limit)
 	if !ok {
@@ -74,13 +75,13 @@ func (a *Access) downgrade(ctx context.Context, p *prompt, budgets []ledger.Budg
 		return
 	}
 	if !route.IsAuto(p.req.Model) {
-		p.req.Controls.Models = nil // these are fallbacks of the requested model
+		p.req.Controls.Models = nil // the listed models are fallbacks of the requested model
 	}
 	p.req.Model = "auto:cost"
 }
 
-// hold counts the request on the limits of its session and reserves its maximum cost on every budget that applies. It returns the terms
-// that the cost assumes.
+// hold counts the request towards the limits of its session and reserves its maximum cost on every budget that applies. It returns the
+// terms on which that cost is based.
 func (g *Gateway) hold(ctx context.Context, in *incoming, grant *account.Grant, p plan) (hold *ledger.Hold, terms bill.Terms, err error) {
 	hold, err = g.countOnSession(ctx, grant, p, func() (*ledger.Hold, error) {
 		var held *ledger.Hold
@@ -90,8 +91,8 @@ func (g *Gateway) hold(ctx context.Context, in *incoming, grant *account.Grant, 
 	return hold, terms, err
 }
 
-// countOnSession counts one call of a model on the limits per minute of the session. reserve returns the hold of the call, whose settled
-// cost counts on the spending of the session.
+// countOnSession counts one call of a model towards the limits per minute of the session. reserve returns the hold of the call. When the
+// hold is settled, the cost counts towards the spending of the session.
 func (g *Gateway) countOnSession(ctx context.Context, grant *account.Grant, p plan, reserve func() (*ledger.Hold, error)) (*ledger.Hold, error) {
 	turn, err := g.Sessions.TakeTurn(ctx, g.Limits, grant, p.req.Controls.SessionID)
 	if err != nil {

@@ -29,7 +29,7 @@ func newNamer(t *testing.T) *session.Namer {
 }
 
 // Every turn of a conversation has the same derived session, also when the client moves cache marks; other conversations, keys and end
-// users have others.
+// users have other sessions.
 func TestSessionIsDerivedFromTheBeginningOfTheConversation(t *testing.T) {
 	t.Parallel()
 	k := newKit(t, func(k *kit) { k.sessions = newNamer(t) })
@@ -133,8 +133,8 @@ func agentTurn(session string, turn int) string {
 	return fmt.Sprintf(`{"model":"large","session_id":%q,"max_tokens":200,"messages":[{"role":"user","content":"fix it"},{"role":"user","content":"error %d: exit status 1"}]}`, session, turn)
 }
 
-// A loop of failing tool calls at five turns a second ends within one hold of its budget. The error names the session, and a raised budget
-// resumes it.
+// A loop of failing tool calls at five turns a second stops before it exceeds the budget of its session. The error names the session, and
+// the session continues after the budget is raised.
 func TestRunawaySessionStopsAtItsBudget(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -276,7 +276,8 @@ func TestEndUserBudgetAppliesAcrossSessions(t *testing.T) {
 	})
 }
 
-// A policy limits the sessions of matching requests like a key does: downgraded first, then rejected, with the lower of both amounts.
+// A policy limits the sessions of matching requests like a key does: requests are first downgraded, then rejected. If both set an amount,
+// the lower amount applies.
 func TestPolicyLimitsSessions(t *testing.T) {
 	t.Parallel()
 	set, problems := policy.Parse("workspace", []byte(`policies: [{name: agents, when: 'request.model == "large"', session_budget: {amount_usd: 0.05, warn_percent: 50, downgrade: true}}]`), policy.Inventory{AllowUnknown: true})
@@ -326,7 +327,7 @@ func TestPolicyLimitsSessions(t *testing.T) {
 	}
 }
 
-// Every operation that names a session counts on the spending per minute of the session.
+// Every operation that names a session counts towards the spending limit per minute of the session.
 func TestSpendPerMinuteCountsEveryOperation(t *testing.T) {
 	t.Parallel()
 	const kind = "multipart/form-data; boundary=b1"

@@ -17,7 +17,7 @@ func TestUsageIsAsReportedOrOurOwnCount(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		usage string
-		want  money.Amount // 0 for our own count
+		want  money.Amount // 0 for the gateway's own count
 	}{
 		// 11 × 2/M = 22000; 3 × 8/M = 24000
 		"reported": {`{"prompt_tokens":11,"completion_tokens":3,"total_tokens":14}`, 46_000},
@@ -68,7 +68,7 @@ func TestClientsReceiveOurOwnCountWithoutAReport(t *testing.T) {
 	const asked = `{"model":"large","max_tokens":99,"messages":[{"role":"user","content":"hello"}]`
 	for name, tc := range map[string]struct {
 		path, body, want string
-		in, out          string // patterns of gjson in the last event that has usage
+		in, out          string // JSON paths of the input and output tokens in the last event that has usage
 	}{
 		"chat":             {"/chat/completions", asked + `,"stream":true,"stream_options":{"include_usage":true}}`, `"choices":[],"usage"`, "usage.prompt_tokens", "usage.completion_tokens"},
 		"bare prompts":     {"/completions", `{"model":"large","prompt":"hello","stream":true,"stream_options":{"include_usage":true}}`, `"choices":[],"usage"`, "usage.prompt_tokens", "usage.completion_tokens"},
@@ -104,7 +104,7 @@ func TestReportedOutputIsAtLeastTheReceivedText(t *testing.T) {
 	for name, tc := range map[string]struct {
 		text string
 		sent int64
-		want int64 // 0 for our own count
+		want int64 // 0 for the gateway's own count
 	}{
 		"nothing":           {"", 0, 0},
 		"as few as can be":  {strings.Repeat("All hands. ", 128)[:1280], 10, 10},
@@ -130,7 +130,7 @@ func TestReportedOutputIsAtLeastTheReceivedText(t *testing.T) {
 	}
 }
 
-// A prompt of 12800 bytes has at least a hundred tokens, cached or not. Content other than text can have any number.
+// A prompt of 12800 bytes has at least a hundred tokens, cached or not. Content other than text can have any number of tokens.
 func TestReportedPromptIsAtLeastItsText(t *testing.T) {
 	t.Parallel()
 	text := strings.Repeat("All hands. ", 1200)[:12800]
@@ -143,7 +143,7 @@ func TestReportedPromptIsAtLeastItsText(t *testing.T) {
 	for name, tc := range map[string]struct {
 		path, body   string
 		sent, cached int64
-		counted      bool // by us
+		counted      bool // whether the gateway uses its own count
 	}{
 		"as few as can be":       {"/chat/completions", say(`"`+text+`"`) + "}", 100, 0, false},
 		"fewer than can be":      {"/chat/completions", say(`"`+text+`"`) + "}", 99, 0, true},
@@ -217,7 +217,7 @@ func TestUsageOfEmbeddingsIsAsReportedOrOurOwnCount(t *testing.T) {
 	const vectors = `{"object":"list","data":[{"object":"embedding","index":0,"embedding":[0.1,0.2]}],"model":"embed-2026"USAGE}`
 	for name, tc := range map[string]struct {
 		usage string
-		want  money.Amount // 0 for our own count
+		want  money.Amount // 0 for the gateway's own count
 	}{
 		// 8 × 0.02/M = 160
 		"reported":                    {`,"usage":{"prompt_tokens":8,"total_tokens":8}`, 160},
@@ -237,7 +237,7 @@ func TestUsageOfEmbeddingsIsAsReportedOrOurOwnCount(t *testing.T) {
 	}
 }
 
-// checkCost compares the cost of an entry with want; 0 stands for a cost by our own count, marked as estimated.
+// checkCost compares the cost of an entry with want; 0 means a cost from the gateway's own count, which is marked as estimated.
 func checkCost(t *testing.T, e *requestlog.Entry, want money.Amount) {
 	t.Helper()
 	if e.Cost == nil || e.Bill == nil {

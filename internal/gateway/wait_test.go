@@ -44,7 +44,7 @@ func TestLatencyIsOverheadPlusWaitPlusAttempts(t *testing.T) {
 		body   string
 		leave  time.Duration // when the client disconnects; 0 for never
 		want   []time.Duration
-		total  time.Duration // all waiting
+		total  time.Duration // total time of waiting
 	}{
 		"no waiting": {
 			script: func(k *kit) { k.alpha.Always(delayed(second, mockprovider.Behaviour{})) },

@@ -45,8 +45,8 @@ func Reasons(effort string) bool {
 // Has reports whether every ability of want is in the set.
 func (a Abilities) Has(want Abilities) bool { return a&want == want }
 
-// Transport is the set of abilities that depend on a provider's API rather than on the model. Targets list the ones
-// they lack.
+// Transport is the set of abilities that depend on a provider's API rather than on the model. Each target lists the
+// abilities of this set that it lacks.
 const Transport = ResponsesAPI | WebSearch
 
 // Missing returns the abilities of want that are not in the set.

@@ -35,7 +35,7 @@ func (e *Error) OpenAIBody(requestID string) []byte {
 func (e *Error) rest(b *bytes.Buffer, requestID string) []byte {
 	details := map[string]any{}
 	for name, value := range e.Details {
-		if raw := encode(value); raw != nil { // a detail that cannot be encoded must not hide the others
+		if raw := encode(value); raw != nil { // a detail that cannot be encoded is omitted, so that the other details are sent
 			details[name] = json.RawMessage(raw)
 		}
 	}
@@ -71,7 +71,7 @@ func (e *Error) Linked(base, entryID string) *Error {
 	return &linked
 }
 
-// Retryable reports whether the same request may succeed later, by its kind unless the error is final.
+// Retryable reports whether the same request may succeed later. It depends on the kind, and is false for a final error.
 func (e *Error) Retryable() bool {
 	if e.Final {
 		return false

@@ -186,8 +186,8 @@ type Tool struct {
 	Search *Search // options of a web search; nil for other tools
 }
 
-// DescribeGrammar returns the description of a custom tool with its grammar, for providers that cannot enforce the grammar. It
-// reports false for a tool without one.
+// DescribeGrammar returns the description of a custom tool with its grammar, for providers that cannot enforce the grammar. It returns
+// false for a tool without a grammar.
 func (t *Tool) DescribeGrammar() (description string, grammar bool) {
 	type definition struct {
 		Syntax     string `json:"syntax"`

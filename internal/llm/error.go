@@ -63,7 +63,7 @@ const (
 	UpstreamUnsupported   Kind = "unsupported"           // 4xx for a parameter or value that this target does not support
 	UpstreamContext       Kind = "context_length"        // the prompt exceeds the context window of this model
 	UpstreamContentPolicy Kind = "content_policy"        // rejected by the provider's content rules; passed on
-	ContinuationMismatch  Kind = "continuation_mismatch" // a response that should continue another one differs from it
+	ContinuationMismatch  Kind = "continuation_mismatch" // the continuation of an interrupted response has different text
 	HedgeLost             Kind = "hedge_lost"            // cancelled because a hedged attempt responded first
 	CheckFailed           Kind = "check_failed"          // a complete response that failed the checks of a policy
 	Untranslatable        Kind = "untranslatable"        // the provider's format cannot express the request

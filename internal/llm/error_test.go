@@ -23,7 +23,7 @@ var contract = map[string][]int{
 	"NO_ROUTE":                {400},
 	"RATE_LIMITED":            {429},
 	"BUDGET_EXCEEDED":         {402},
-	"PROVIDER_UPSTREAM_ERROR": {400, 502, 503}, // 400 for errors of the client whose own status is not passed on
+	"PROVIDER_UPSTREAM_ERROR": {400, 502, 503}, // 400 for errors of the client when the provider's status is not passed on
 	"PROVIDER_RATE_LIMITED":   {429},
 	"PROVIDER_TIMEOUT":        {504},
 	"OVERLOADED":              {503}, "LEDGER_UNAVAILABLE": {503}, "SERVER_SHUTDOWN": {503},

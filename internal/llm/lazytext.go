@@ -66,7 +66,7 @@ const decodeBufferSize = 16 << 10
 
 var decodeBuffers = sync.Pool{New: func() any { return new([decodeBufferSize]byte) }}
 
-// cut returns the positions between which a text is shortened: the end of its beginning and the start of its end.
+// cut returns the range that is removed from a text that is too long: the kept beginning ends at head, and the kept end starts at tail.
 func cut(size, limit int) (head, tail int) {
 	head = limit / 4 * 3
 	return head, size - (limit - head)

@@ -58,7 +58,7 @@ type Payload struct {
 	Fields []Field // top-level members of Body, in order
 }
 
-// ResponseOptions are the caller's settings for the response and the way the provider generates it.
+// ResponseOptions are the caller's settings for the response and its generation.
 type ResponseOptions struct {
 	Stream       bool
 	IncludeUsage bool     // the caller wants a usage event at the end of the stream
@@ -103,8 +103,8 @@ type Prompt struct {
 type PromptSize struct {
 	ASCIIBytes    int // bytes of prompt text in ASCII
 	NonASCIIBytes int // bytes of prompt text outside ASCII
-	ExtraBytes    int // part of both sums in unknown members, which a provider may ignore
-	RestoredBytes int // reasoning that the gateway adds because the client did not send it back
+	ExtraBytes    int // bytes of both counts that are in unknown members, which a provider may ignore
+	RestoredBytes int // bytes of reasoning that the gateway adds because the client did not send it back
 	Predicted     int // bytes of predicted output; rejected predictions are billed as output
 	Text          Text
 	PromptSample  PromptSample // sample of the prompt until Measure has filled Text
@@ -123,13 +123,13 @@ type Attachments struct {
 // EmbeddingOptions describes the inputs and the vectors of a request for embeddings. Completions and moderation requests also use Inputs.
 type EmbeddingOptions struct {
 	Inputs     int     // number of inputs
-	Longest    float64 // share of the longest input in the total
+	Longest    float64 // length of the longest input as a share of the total length
 	TokenIDs   int64   // token ids given instead of text
 	Dimensions int64   // requested vector size; 0 when not given
 	Base64     bool    // the caller wants base64 vectors
 }
 
-// Labels identify the end user and carry the caller's metadata.
+// Labels hold the name of the end user and the caller's metadata.
 type Labels struct {
 	EndUser  string            // name of the caller's end user (`user`, `safety_identifier`)
 	Metadata map[string]string // the caller's labels
@@ -204,12 +204,12 @@ type ProviderPreferences struct {
 	Order             []string  `json:"order,omitempty"`
 	Only              []string  `json:"only,omitempty"`
 	Ignore            []string  `json:"ignore,omitempty"`
-	NoFallbacks       bool      `json:"no_fallbacks,omitempty"`       // allow_fallbacks: false
+	NoFallbacks       bool      `json:"no_fallbacks,omitempty"`       // set by allow_fallbacks: false in the request
 	RequireParameters bool      `json:"require_parameters,omitempty"` // exclude targets that would ignore a field
-	BestEffort        bool      `json:"best_effort,omitempty"`        // prefer a response without tools or schema over none
+	BestEffort        bool      `json:"best_effort,omitempty"`        // allow targets that lack the request's tools or schema
 	Sort              string    `json:"sort,omitempty"`               // price, latency, throughput
 	MaxPrice          *MaxPrice `json:"max_price,omitempty"`
-	DenyCollection    bool      `json:"deny_collection,omitempty"` // data_collection: deny
+	DenyCollection    bool      `json:"deny_collection,omitempty"` // set by data_collection: deny in the request
 	ZeroRetention     bool      `json:"zdr,omitempty"`
 }
 
@@ -225,7 +225,7 @@ type Event struct {
 	Data    []byte // encoded in the client's wire format; valid until the next event is read
 	Own     bool   // Data is not reused and stays valid
 	Type    string // content type of a response that is not JSON; empty for JSON
-	Content bool   // contains text, reasoning, refusal, audio or part of a tool call; after the first such event, no other target is tried unnoticed
+	Content bool   // has text, reasoning, refusal, audio or part of a tool call. Fallback to another target ends with the first such event
 	Bare    bool   // contains only usage; dropped unless the caller asked for it
 	Finish  string // finish reason in the chat format; empty before the end
 	Usage   *Usage // totals so far, if reported

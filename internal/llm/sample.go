@@ -25,7 +25,7 @@ type PromptSample struct {
 	at    int32  // position of the next text in the concatenated texts
 }
 
-// span is a text in the body.
+// span is a text at body[start:end]. at is its position in the concatenated texts.
 type span struct{ start, end, at int32 }
 
 // Equal reports whether both samples have the same texts.
@@ -58,7 +58,7 @@ func (s *PromptSample) Add(start, end int) {
 	s.spans = append(s.spans, one)
 }
 
-// holds reports whether the span contains a multiple of 1<<shift. The probability is proportional to the length.
+// holds reports whether the span contains a multiple of 1<<shift. The probability is proportional to the length of the span.
 func (p span) holds(shift uint8) bool {
 	return p.first(shift) < p.at+p.end-p.start
 }

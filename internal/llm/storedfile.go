@@ -14,8 +14,8 @@ type StoredFile struct {
 // MaxStoredFiles is the maximum number of different files that a request may name.
 const MaxStoredFiles = 500
 
-// AddStoredFile records that the request names a file. An address such as https://example.com/a.pdf is not an id. A request with too many files
-// keeps one more than MaxStoredFiles.
+// AddStoredFile records that the request names a file. It ignores an address such as https://example.com/a.pdf, which is not a file id. It
+// records at most MaxStoredFiles+1 files, which is enough to detect a request with too many files.
 func (s *ProviderState) AddStoredFile(id, param string) {
 	known := func(f StoredFile) bool { return f.ID == id }
 	if id == "" || len(s.StoredFiles) > MaxStoredFiles || strings.Contains(id, "://") || slices.ContainsFunc(s.StoredFiles, known) {
@@ -24,7 +24,7 @@ func (s *ProviderState) AddStoredFile(id, param string) {
 	s.StoredFiles = append(s.StoredFiles, StoredFile{ID: strings.Clone(id), Param: param}) // id may refer to the body
 }
 
-// StoredFileBytes returns the memory of StoredFiles.
+// StoredFileBytes returns the approximate size of StoredFiles in memory, in bytes.
 func (s *ProviderState) StoredFileBytes() (n int) {
 	for _, f := range s.StoredFiles {
 		n += len(f.ID) + len(f.Param) + 32

@@ -55,7 +55,7 @@ func TestConditionProblemsHavePositions(t *testing.T) {
 			var got []string
 			for i, mark := range marks(problems) {
 				if i < len(c.want) && len(c.want[i]) < len(mark) && mark[:len(c.want[i])] == c.want[i] {
-					mark = c.want[i] // the rest is a list or a number
+					mark = c.want[i] // the rest of the message is a list or a number, which is not compared
 				}
 				got = append(got, mark)
 			}

@@ -10,8 +10,10 @@ import (
 // Evaluate applies the policies to a request. The outcome depends only on the facts. Policies are evaluated in order,
 // and all that match apply:
 //
-//   - a denial ends the evaluation; - the first pin, objective, verification and baseline win; - restrictions add up: a target must
-//     pass every allow and every exclude, and the lowest limit wins; - preferences are concatenated in the order of the policies.
+//   - A denial ends the evaluation.
+//   - The first pin, objective, verification and baseline apply.
+//   - Restrictions add up: a target must pass every allow and every exclude, and the lowest limit applies.
+//   - Preferences are concatenated in the order of the policies.
 //
 // A condition that cannot be evaluated is false. If the conditions together exceed the cost limit, the remaining
 // policies apply with their restrictions only, so that an expensive condition cannot disable a denial.

@@ -7,7 +7,7 @@ import (
 
 // Outcome is the result of applying the policies to a request. The zero value has no effects.
 type Outcome struct {
-	Deny          *Denial // set if the request is rejected; of the other effects, only LogBodies applies then
+	Deny          *Denial // set if the request is rejected; then the only other effect that applies is LogBodies
 	Pin           Setting[string]
 	Objective     Setting[Objective]
 	MaxCost       Setting[money.Amount]    // lowest limit of all policies
@@ -50,7 +50,7 @@ type Objective struct {
 	Tradeoff float64 // for a number: 0 (cheapest) to 1 (best)
 }
 
-// Preference is a pattern of preferred targets. They are tried before targets of later preferences and before all others.
+// Preference is a pattern of preferred targets. These targets are tried before targets of later preferences and before all other targets.
 type Preference struct {
 	Policy  string
 	Pattern Pattern

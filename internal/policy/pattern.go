@@ -52,7 +52,7 @@ type matcher struct {
 // patternList is one list of a selector, with the exclusions for targets that match and that do not match.
 type patternList struct {
 	patterns []Pattern
-	within   []Exclusion // by pattern
+	within   []Exclusion // exclusion of a target that matches the pattern, by index of the pattern
 	outside  Exclusion
 }
 
@@ -78,7 +78,7 @@ func (m *matcher) buildReasons(policy string) {
 	}
 }
 
-// places returns the indexes of the first patterns that match the target, or -1.
+// places returns, for each list, the index of the first pattern that matches the target, or -1.
 func (m *matcher) places(provider, model string, tags []string) (ofModel, ofProvider, ofTag int) {
 	ofModel = slices.IndexFunc(m.models.patterns, func(p Pattern) bool { return p.MatchTarget(provider, model) })
 	ofProvider = slices.IndexFunc(m.providers.patterns, func(p Pattern) bool { return p.Match(provider) })

@@ -40,8 +40,8 @@ func (p *Policy) Active() bool { return p.Enabled == nil || *p.Enabled }
 // SessionLimit is a budget of each session.
 type SessionLimit struct {
 	Amount      money.Amount `json:"amount_usd" yaml:"amount_usd"`
-	WarnPercent int64        `json:"warn_percent,omitempty" yaml:"warn_percent,omitempty"` // share from which a session is downgraded; 0 for the default
-	Downgrade   bool         `json:"downgrade,omitempty" yaml:"downgrade,omitempty"`       // serve requests by auto:cost from that share on
+	WarnPercent int64        `json:"warn_percent,omitempty" yaml:"warn_percent,omitempty"` // percentage for the downgrade; 0 for the default
+	Downgrade   bool         `json:"downgrade,omitempty" yaml:"downgrade,omitempty"`       // serve requests by auto:cost from WarnPercent on
 }
 
 // Selector selects targets by patterns of models, providers and tags. A pattern is a name, or a prefix and a star. A model

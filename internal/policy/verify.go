@@ -24,7 +24,7 @@ const (
 func Checks() []string { return []string{CheckSchema, CheckTools, CheckCode, CheckHook} }
 
 const (
-	// DefaultThreshold is the least score of a hook for a response that passes.
+	// DefaultThreshold is the minimum score that a hook must return for a response to pass.
 	DefaultThreshold = 0.5
 	maxHook          = 2000
 )
@@ -33,7 +33,7 @@ const (
 type ResponseChecks struct {
 	Checks    []string `json:"checks" yaml:"checks"`                           // in the order of Checks
 	Hook      string   `json:"hook,omitempty" yaml:"hook,omitempty"`           // URL
-	Threshold *float64 `json:"threshold,omitempty" yaml:"threshold,omitempty"` // least score of the hook; nil for DefaultThreshold
+	Threshold *float64 `json:"threshold,omitempty" yaml:"threshold,omitempty"` // minimum score of the hook; nil for DefaultThreshold
 	Streams   *bool    `json:"streams,omitempty" yaml:"streams,omitempty"`     // false excludes streams; nil means true
 }
 

@@ -22,7 +22,7 @@ func cancelled(cause error) ending {
 	return clientEnding(cause)
 }
 
-// expired returns the ending of a session that has reached a limit in time. OpenAI uses the same code in this case.
+// expired returns the ending of a session that has reached a time limit. OpenAI uses the same code in this case.
 func expired(reason, message string) ending {
 	return ending{
 		reason: reason, client: websocket.StatusGoingAway, provider: websocket.StatusNormalClosure, text: reason,
@@ -43,7 +43,7 @@ func noticeOf(e *llm.Error) notice {
 func failed(err error) ending {
 	e := llm.AsError(err)
 	ends := ending{reason: Ended, err: e, client: websocket.StatusPolicyViolation, provider: websocket.StatusNormalClosure, text: e.Kind.Code(), notice: noticeOf(e)}
-	switch e.Kind { //nolint:exhaustive // the others are rules of the key or the workspace
+	switch e.Kind { //nolint:exhaustive // the other kinds are violated rules of the key or the workspace
 	case llm.ServerShutdown:
 		ends.client = websocket.StatusGoingAway
 	case llm.LedgerUnavailable, llm.Overloaded:
@@ -84,7 +84,7 @@ func providerEnding(err error) ending {
 	if !ok {
 		return interrupted("The connection to the provider broke during the session. Open a new session.", err)
 	}
-	switch closed.Code { //nolint:exhaustive // the provider rejects the session with the others
+	switch closed.Code { //nolint:exhaustive // the other codes mean that the provider rejects the session
 	case websocket.StatusNormalClosure, websocket.StatusGoingAway, websocket.StatusNoStatusRcvd:
 		return ending{reason: ProviderClosed, client: sendable(closed.Code), text: closed.Reason}
 	case websocket.StatusInternalError, websocket.StatusServiceRestart, websocket.StatusTryAgainLater, websocket.StatusBadGateway:

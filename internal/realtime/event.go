@@ -20,7 +20,7 @@ const (
 	transcribed     = "conversation.item.input_audio_transcription.completed"
 )
 
-// readEvent reads the type of a message and the usage that it reports. Any other message has an empty event.
+// readEvent reads the type of a message, and the usage or the transcription model that it reports. All other fields stay empty.
 func readEvent(data []byte) event {
 	v := rawjson.Parse(data)
 	e := event{kind: v.Get("type").String()}
@@ -33,13 +33,14 @@ func readEvent(data []byte) event {
 	case "session.created", "session.updated":
 		e.model = v.Get("session.audio.input.transcription.model").String()
 		if e.model == "" {
-			e.model = v.Get("session.input_audio_transcription.model").String() // the beta of the API
+			e.model = v.Get("session.input_audio_transcription.model").String() // field name in the beta version of the API
 		}
 	}
 	return e
 }
 
-// readUsage reads a usage object; nil if it has no tokens. Counts are limited to the counts that they are part of.
+// readUsage reads a usage object. It returns nil if the object has no tokens. A count that is part of another count is limited to that
+// count.
 func readUsage(v rawjson.Value) *llm.Usage {
 	count := func(path string) int64 { return min(max(v.Get(path).Int(), 0), llm.MaxTokenCount) }
 	input, output := count("input_tokens"), count("output_tokens")

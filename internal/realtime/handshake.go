@@ -16,7 +16,8 @@ import (
 const (
 	// Protocol is the WebSocket subprotocol of a session.
 	Protocol = "realtime"
-	// keyProtocol and betaProtocol are the beginnings of subprotocols in which browsers send headers, because they cannot set any.
+	// keyProtocol and betaProtocol are prefixes of subprotocols. Browsers cannot set headers of a WebSocket, so they send the API key and the
+	// beta version in subprotocols.
 	keyProtocol, betaProtocol = "openai-insecure-api-key.", "openai-beta."
 )
 
@@ -45,8 +46,8 @@ func offers(h http.Header, name string) []string {
 	return all
 }
 
-// WithProtocols returns the request with the API key and the beta of its subprotocols in headers. The header of the client with the beta
-// takes precedence.
+// WithProtocols returns the request with the API key and the beta version moved from subprotocols to headers. A beta header that the client
+// has set takes precedence.
 func WithProtocols(r *http.Request) *http.Request {
 	moved := r.Clone(r.Context())
 	var rest []string

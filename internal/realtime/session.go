@@ -1,6 +1,6 @@
 // Package realtime reads the handshake of a WebSocket session, copies its messages between a client and a provider, and reads the usage
 // that the provider reports. Messages pass unchanged, except that credentials in messages of the provider are masked. The package neither
-// authenticates nor charges: a Meter does.
+// authenticates nor charges; a Meter does both.
 package realtime
 
 import (
@@ -73,12 +73,12 @@ const (
 	writeTime = 2 * time.Second
 )
 
-// peer is one side of a session.
+// peer is the client or the provider of a session.
 type peer struct {
 	conn    *websocket.Conn
-	began   time.Time    // of the session, on the monotonic clock
-	active  atomic.Int64 // when the last part of a message arrived, in nanoseconds since the beginning
-	blocked atomic.Int64 // since when a message is written to the peer, in nanoseconds since the beginning; 0 if none is
+	began   time.Time    // start of the session, on the monotonic clock
+	active  atomic.Int64 // when the last part of a message arrived, in nanoseconds since began
+	blocked atomic.Int64 // when the current write to the peer started, in nanoseconds since began; 0 without a write
 	pinging atomic.Bool
 }
 
@@ -201,7 +201,7 @@ func (s *session) fromClient() {
 			return
 		}
 		if err != nil {
-			_ = s.provider.conn.CloseNow() // fromProvider reports why the provider is gone
+			_ = s.provider.conn.CloseNow() // fromProvider reports why the connection to the provider ended
 			return
 		}
 	}
@@ -266,7 +266,7 @@ func (s *session) fromProvider(ctx context.Context) {
 			//nolint:contextcheck // see session
 			err := s.client.write(func() error { return s.client.conn.Write(context.Background(), kind, s.mask(buffer.Bytes())) })
 			if err != nil {
-				_ = s.client.conn.CloseNow() // fromClient reports why the client is gone
+				_ = s.client.conn.CloseNow() // fromClient reports why the connection to the client ended
 			}
 		}
 		switch {
@@ -287,7 +287,7 @@ func (s *session) fromProvider(ctx context.Context) {
 	}
 }
 
-// count counts the responses in progress. A response without a beginning is ignored.
+// count counts the responses in progress. The end of a response whose beginning was not received is ignored.
 func (s *session) count(kind string) {
 	switch {
 	case kind == responseCreated:
@@ -300,7 +300,7 @@ func (s *session) count(kind string) {
 	}
 }
 
-// watch enforces the limits and finds peers that have disappeared.
+// watch enforces the limits and detects peers that have disconnected without a close frame.
 func (s *session) watch() {
 	ticker := time.NewTicker(max(min(s.limits.Ping, s.limits.Idle, s.limits.Write)/4, time.Millisecond))
 	defer ticker.Stop()
@@ -335,8 +335,8 @@ func (s *session) watch() {
 	}
 }
 
-// ping sends a ping to a silent peer and ends the session if the peer does not answer. A peer whose messages
-// wait for the other one is not pinged: its answer could not be read.
+// ping sends a ping to a silent peer and ends the session if the peer does not answer. A peer is not pinged while a
+// message to the other peer is written, because the answer to the ping could not be read.
 func (s *session) ping(p, other *peer, now time.Time) {
 	if p.silence(now) < s.limits.Ping || other.blocked.Load() != 0 || !p.pinging.CompareAndSwap(false, true) {
 		return
@@ -364,14 +364,14 @@ func (s *session) finish(e ending) {
 		if e.notice != (notice{}) {
 			ctx, stop := context.WithTimeout(context.Background(), writeTime)
 			last := errorEvent(e.notice, id.New("event", time.Now()))
-			_ = s.client.conn.Write(ctx, websocket.MessageText, last) // the client may be gone
+			_ = s.client.conn.Write(ctx, websocket.MessageText, last) // the client may have disconnected
 			stop()
 		}
 		if e.reason == ClientDisconnected {
 			_ = s.client.conn.CloseNow()
 			return
 		}
-		_ = s.client.conn.Close(e.client, e.text) // the client may be gone
+		_ = s.client.conn.Close(e.client, e.text) // the client may have disconnected
 	})
 	select {
 	case <-s.settled: // signalled by an earlier response
@@ -387,7 +387,7 @@ func (s *session) finish(e ending) {
 		}
 		stop()
 	}
-	if e.provider == 0 { // the provider is gone
+	if e.provider == 0 { // the provider has disconnected
 		_ = s.provider.conn.CloseNow()
 	} else {
 		_ = s.provider.conn.Close(e.provider, "")

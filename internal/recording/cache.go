@@ -11,7 +11,7 @@ import (
 	"fairlead.dev/internal/route"
 )
 
-// CacheUse is where the response of a miss is recorded. The zero value records nothing.
+// CacheUse records the response to a request that missed the response cache. The zero value records nothing.
 type CacheUse struct {
 	Flight *responsecache.Flight // nil if the response is not cached as a whole
 	Inputs *responsecache.Inputs // nil unless the request is for embeddings
@@ -25,7 +25,8 @@ func (r *Recorder) RecordCache(found *responsecache.Response) {
 	}
 }
 
-// RecordHit records a response from the cache. The cost of a hit is not compared with the baseline, because its savings are not an effect of routing.
+// RecordHit records a response from the cache. The cost of a hit is not compared with the baseline, because routing did not cause the
+// savings.
 func (r *Recorder) RecordHit(found *responsecache.Response, d *route.Decision) {
 	e := r.Entry
 	e.Model, e.Provider, e.Simulated, e.ServedAs, e.Finish = found.Model, found.Provider, found.Simulated, found.ServedAs, found.Finish
@@ -37,7 +38,8 @@ func (r *Recorder) RecordHit(found *responsecache.Response, d *route.Decision) {
 	}
 }
 
-// RecordStored records why the response of a miss is not stored. It discards an incomplete response and one of another model.
+// RecordStored records why a response is not stored in the cache. It discards a response that is incomplete, comes from another model than
+// planned, or did not pass its checks.
 func (r *Recorder) RecordStored(t *provider.Target, d *route.Decision) {
 	if r.Cache.Flight == nil {
 		return

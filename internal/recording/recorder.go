@@ -164,7 +164,8 @@ func (r *Recorder) RecordDecision(d *route.Decision) {
 	}
 }
 
-// Begin records that the attempts of the series begin. It limits the text of the response that is stored or that a rescue can continue.
+// Begin records that the attempts of the series begin. It sets the maximum size of the response text that is kept for the log or for a
+// rescue.
 func (r *Recorder) Begin(s *attempt.Series) {
 	r.series = s
 	switch {
@@ -192,7 +193,7 @@ func (r *Recorder) RecordTarget(t *provider.Target, d *route.Decision) {
 	e.DecisionKind = d.Kind
 }
 
-// RecordWarnings records the warnings of an attempt after those of earlier ones.
+// RecordWarnings records the warnings of an attempt after the warnings of earlier attempts.
 func (r *Recorder) RecordWarnings(a *attempt.Attempt) {
 	r.Entry.Warnings = slices.Concat(r.Warnings, a.Warnings())
 }
@@ -278,7 +279,7 @@ func (r *Recorder) RecordError(e *llm.Error, started bool) {
 	}
 }
 
-// outcome classifies an error by who must act on it.
+// outcome classifies an error by the party that must act on the error.
 func outcome(k llm.Kind) requestlog.Outcome {
 	switch k {
 	case llm.ClientCancelled:

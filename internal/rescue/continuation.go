@@ -37,7 +37,7 @@ func (b *textBytes) add(text string, sign int64) {
 	}
 }
 
-// joiner is the client's format for a response that continues another one.
+// joiner is the client's format for a response that continues an interrupted response.
 type joiner struct {
 	format wire.Format
 	rest   wire.Continuation
@@ -171,7 +171,7 @@ func (c *continuation) matchPrefill(text string, end bool) (rest string, m match
 	return "", mismatch
 }
 
-// minOverlap is the length from which an overlap is not considered a coincidence: "the " may occur on both sides.
+// minOverlap is the minimum length of an overlap in bytes. A shorter overlap, such as "the ", may be a coincidence.
 const minOverlap = 12
 
 // overlap returns the length of the longest suffix of delivered that is a prefix of received. It returns 0 if the

@@ -49,15 +49,15 @@ func New(s *attempt.Series, e *llm.Error, folded []byte) (r *Rescuer, ok bool) {
 	return &Rescuer{series: s, format: format, sent: sent.Response, text: rest.Text}, ok
 }
 
-// option is one way to continue.
+// option is a target that can continue the response, with a prefill or from the start.
 type option struct {
 	target  *provider.Target
 	prefill bool
 	repeat  bool // whether the target has just failed, so that a pause is needed
 }
 
-// Continue tries targets until one continues the delivered text. It returns nil when none does. If a target produces
-// different text, the search ends, because other targets would do the same.
+// Continue tries targets until one of them continues the delivered text. It returns nil when no target does. If a
+// target produces different text, the search ends, because other targets would do the same.
 func (r *Rescuer) Continue(ctx context.Context, broken *attempt.Attempt, e *llm.Error) *attempt.Attempt {
 	s := r.series
 	options := r.options(ctx, broken, e)
@@ -97,8 +97,8 @@ func (r *Rescuer) Warning(broken, next *attempt.Attempt) string {
 	return fmt.Sprintf("continued by %s after %d tokens%s", next.Target().ID(), r.tokens(broken.Target()), how)
 }
 
-// options lists the ways to continue: first the targets that accept a prefill, then those that start again. The failed
-// target is retried when no other target is left, unless it timed out.
+// options lists the targets that can continue the response: first the targets that accept a prefill, then the targets
+// that start the response again. The failed target is retried when no other target remains, unless it timed out.
 func (r *Rescuer) options(ctx context.Context, broken *attempt.Attempt, e *llm.Error) []option {
 	fresh := slices.DeleteFunc(slices.Clone(r.series.Plan), r.series.Tried)
 	same := len(fresh) == 0 && attempt.RetrySame(e)

@@ -122,8 +122,8 @@ func (w *Writer) Event(ev *llm.Event, s Summary) error {
 	return w.writeEvent(*ev)
 }
 
-// Events writes the events of a complete stream. It frames them together to save writes. The last of them may reach the client only with
-// the end of the response.
+// Events writes the events of a complete stream. It frames them together to save writes. The last events may reach the client only with the
+// end of the response.
 func (w *Writer) Events(events []llm.Event, s Summary) error {
 	if !w.Streams() || w.trace {
 		for i := range events {
@@ -174,7 +174,7 @@ func (w *Writer) Bytes(data []byte, media string, s Summary) error {
 }
 
 // Aborted reports whether a response of unknown length ended with an error. The caller must close the connection, so that the client does
-// not mistake the response for a complete one.
+// not mistake the response for a complete response.
 func (w *Writer) Aborted() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -315,7 +315,7 @@ func (w *Writer) sendStreamHeader() {
 	w.client.WriteHeader(http.StatusOK)
 }
 
-// frames pools the buffers in which events are framed. An open stream uses one only while it writes.
+// frames pools the buffers in which events are framed. An open stream uses a buffer only while it writes.
 var frames = sync.Pool{New: func() any { return &bytes.Buffer{} }}
 
 const (
@@ -323,7 +323,7 @@ const (
 	maxFrame = 64 << 10
 	// sendSize is the number of bytes after which the write deadline of a long response is extended.
 	sendSize = 64 << 10
-	// deadlineParts divides the pause: the deadline is extended only after one of these parts has passed.
+	// deadlineParts is the number of parts into which the pause is divided. The deadline is extended only after one part has passed.
 	deadlineParts = 16
 )
 
@@ -351,7 +351,7 @@ func (c *connection) write(frame func(io.Writer) error) error {
 	return c.send(buf.Bytes())
 }
 
-// send writes in chunks, so that a slow reader is not mistaken for one that has stopped reading.
+// send writes in chunks, so that a slow client is not mistaken for a client that has stopped reading.
 func (c *connection) send(data []byte) error {
 	for chunk := range slices.Chunk(data, sendSize) {
 		c.extendDeadline()
@@ -386,10 +386,10 @@ func WriteError(w http.ResponseWriter, e *llm.Error, body []byte) {
 	status := e.Status()
 	if (status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable) && e.Retryable() {
 		seconds := math.Ceil(max(e.RetryAfter, time.Second).Seconds())
-		h.Set("Retry-After", strconv.Itoa(int(min(seconds, 60)))) // clients wait that long
+		h.Set("Retry-After", strconv.Itoa(int(min(seconds, 60)))) // at most a minute, because clients wait that long before a retry
 	}
 	if status == http.StatusRequestEntityTooLarge {
-		h.Set("Connection", "close") // the rest of the body is not read
+		h.Set("Connection", "close") // the rest of the request body is not read
 	}
 	w.WriteHeader(status)
 	_, _ = w.Write(body) // fails only when the client has disconnected

@@ -1,5 +1,6 @@
-// Package responsecache stores complete responses under a key of everything that influences them, and joins concurrent equal requests. It
-// is exact: it never returns the response to a similar request. Which requests use it is decided by package gateway.
+// Package responsecache stores complete responses. The key of a response is computed from everything that influences the response, so a
+// request never gets the response to a request that is only similar. Concurrent equal requests share one call to the provider. Package
+// gateway decides which requests use the cache.
 package responsecache
 
 import (
@@ -10,10 +11,11 @@ import (
 	"time"
 )
 
-// maxRemoteInputs is the maximum number of inputs of a request that are read from or written to the Remote, because a request waits for it.
+// maxRemoteInputs is the maximum number of inputs of a request that are read from or written to the Remote. It is limited, because the
+// request waits for the Remote.
 const maxRemoteInputs = 128
 
-// maxWait is the maximum time that a request waits for an equal one. After that time it calls the provider itself.
+// maxWait is the maximum time that a request waits for an equal request. After that time, the request calls the provider itself.
 const maxWait = time.Minute
 
 // Remote is a store that the replicas share.
@@ -63,8 +65,9 @@ type Query struct {
 }
 
 // Get returns a stored response, or the flight of a request that has to be made. The caller ends the flight. If an equal request is in
-// flight, Get waits for its response. When that request fails or its response is not stored, every waiting request gets a flight of its own;
-// when its client disconnects, one of them takes its place. Get returns the cause of ctx when ctx ends.
+// flight, Get waits for its response. When that request fails or its response is not stored, every waiting request gets its own flight.
+// When only the client of that request disconnects, one of the waiting requests makes the call for the others. Get returns the cause of ctx
+// when ctx ends.
 func (c *Cache) Get(ctx context.Context, q Query) (*Response, *Flight, error) {
 	if q.Refresh {
 		return nil, &Flight{cache: c, query: q}, nil
@@ -210,6 +213,6 @@ func (c *Cache) putInputs(ctx context.Context, keys []Key, responses []*Response
 		c.put(key, responses[i])
 	}
 	if c.o.Remote != nil && shared && len(keys) <= maxRemoteInputs {
-		_ = c.o.Remote.Save(ctx, keys, responses) // without the Remote, only this replica has the responses
+		_ = c.o.Remote.Save(ctx, keys, responses) // if saving fails, only this replica has the responses
 	}
 }

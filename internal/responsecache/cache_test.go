@@ -124,8 +124,8 @@ func TestConcurrentEqualRequestsShareOneResponse(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		end  func(f *Flight)
-		hits int // of 20 followers
-		made int // requests of followers
+		hits int // number of the 20 followers that receive the response
+		made int // number of requests that the followers make
 		time time.Duration
 	}{
 		"stored":           {func(f *Flight) { f.Store(context.Background(), Response{}) }, 20, 0, time.Second},

@@ -35,14 +35,14 @@ type Flight struct {
 	events   []event
 	data     []byte
 	reserved int64  // bytes that count against the limit of the cache
-	reason   string // why the response is not stored; empty if it can be
+	reason   string // why the response is not stored; empty if it can be stored
 
 	landed    *Response // set before done is closed
 	abandoned bool
 	ended     bool
 }
 
-// event is a recorded event. Its data ends at end.
+// event is a recorded event. Its data ends at the index end of Flight.data.
 type event struct {
 	Event
 	end int
@@ -74,7 +74,7 @@ func (f *Flight) Add(ev *llm.Event) {
 	})
 }
 
-// Discard marks the response as one that must not be stored.
+// Discard records why the response must not be stored. Store then does not store it.
 func (f *Flight) Discard(reason string) {
 	if f == nil || f.reason != "" {
 		return
@@ -88,7 +88,7 @@ func (f *Flight) release() {
 	f.events, f.data, f.reserved = nil, nil, 0
 }
 
-// Reason returns why the response is not stored; empty if it can be.
+// Reason returns why the response is not stored, or an empty string if it can be stored.
 func (f *Flight) Reason() string {
 	if f == nil {
 		return ""
@@ -120,12 +120,12 @@ func (f *Flight) Store(ctx context.Context, r Response) {
 	f.cache.put(f.query.Key, &r)
 	f.land(&r, false)
 	if remote := f.cache.o.Remote; remote != nil && f.query.Shared {
-		_ = remote.Save(ctx, []Key{f.query.Key}, []*Response{&r}) // without the Remote, only this replica has the response
+		_ = remote.Save(ctx, []Key{f.query.Key}, []*Response{&r}) // if saving fails, only this replica has the response
 	}
 }
 
-// End ends a flight without a response. abandoned reports that only its own client is the cause, so that a waiting request takes its
-// place. End does nothing after Store.
+// End ends a flight without a response. abandoned is true if the flight ends only because its client disconnected; one of the waiting
+// requests then makes the call. End does nothing after Store.
 func (f *Flight) End(abandoned bool) {
 	if f != nil && !f.ended {
 		f.land(nil, abandoned)

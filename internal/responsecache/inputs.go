@@ -15,7 +15,7 @@ import (
 type InputQuery struct {
 	Format  wire.InputFormat
 	MaxAge  time.Duration
-	Shared  bool // with the other replicas
+	Shared  bool // whether vectors are shared with the other replicas
 	Refresh bool // ignore stored vectors
 }
 
@@ -26,7 +26,7 @@ type Inputs struct {
 	Saved   money.Amount // cost of the cached vectors
 	inputs  [][]byte
 	keys    []Key
-	found   []*Response // by input; nil for a missing one, until Merge has set it
+	found   []*Response // vectors by input; nil for a missing vector until Merge sets it
 	missing []int       // indexes of missing inputs
 }
 
@@ -67,7 +67,7 @@ func (c *Inputs) Reduce(ctx context.Context, req *llm.Request) (*llm.Request, er
 	return part, nil
 }
 
-// Whole returns the response to a request whose vectors are all known, or nil. It is as old as its oldest vector.
+// Whole returns the response to a request whose vectors are all known, or nil. The age of the response is the age of its oldest vector.
 func (c *Inputs) Whole() *Response {
 	if len(c.missing) > 0 || len(c.found) == 0 {
 		return nil
@@ -94,7 +94,7 @@ func (c *Inputs) Whole() *Response {
 	return r
 }
 
-// Merge adds the cached vectors to the response for the missing ones.
+// Merge adds the cached vectors to the response for the missing inputs.
 func (c *Inputs) Merge(ev *llm.Event) (llm.Event, error) {
 	vectors := c.Format.Vectors(ev.Data)
 	if len(vectors) != len(c.missing) {
@@ -109,7 +109,7 @@ func (c *Inputs) Merge(ev *llm.Event) (llm.Event, error) {
 		tokens = ev.Usage.Prompt()
 	}
 	for n, i := range c.missing {
-		// The provider reports the tokens of all inputs together.
+		// The provider reports only the total tokens, which are divided among the inputs by length.
 		share := tokens * int64(len(c.inputs[i])) / int64(max(length, 1))
 		c.found[i] = &Response{Tokens: share, Events: []Event{{Data: bytes.Clone(vectors[n]), Content: true}}}
 	}
@@ -128,7 +128,8 @@ func (c *Inputs) Merge(ev *llm.Event) (llm.Event, error) {
 	return whole, nil
 }
 
-// KeepInputs stores the vectors that the provider sent for a response. A vector has the share of the cost that its input has of the text.
+// KeepInputs stores the vectors that the provider sent for a response. The cost of the response is divided among the vectors by the length
+// of their inputs.
 func (c *Cache) KeepInputs(ctx context.Context, in *Inputs, whole Response) {
 	length := 0
 	for _, i := range in.missing {

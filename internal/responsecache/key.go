@@ -33,7 +33,7 @@ type Identity struct {
 // KeyOf returns the key of a request. The order of the members of the body and white space between tokens have no effect. Everything else
 // has an effect, including the order of nested members, because models generate the members of a JSON schema in its order.
 func KeyOf(id *Identity, req *llm.Request) Key {
-	// One call of the hash function for all parts: a call for each takes longer than hashing a short request.
+	// Call the hash function once for all parts, because one call per part would take longer than hashing a short request.
 	space := make([]byte, 0, 4<<10)
 	return sha256.Sum256(appendFields(id.append(space), &req.Payload, ""))
 }
@@ -51,7 +51,7 @@ func InputKeys(id *Identity, req *llm.Request, inputs [][]byte) []Key {
 	return keys
 }
 
-// append appends the identity in a form that no other identity has.
+// append appends an unambiguous encoding of the identity: two different identities never have the same encoding.
 func (id *Identity) append(to []byte) []byte {
 	for _, text := range [...]string{"1", id.Workspace, id.Key, id.Endpoint, id.Features, id.Requested, id.Objective, id.Model, id.Effort} {
 		to = appendText(to, text)
@@ -75,7 +75,7 @@ func appendText(to []byte, text string) []byte {
 	return append(binary.LittleEndian.AppendUint64(to, uint64(len(text))), text...)
 }
 
-// appendFields appends the members of a body sorted by name, except for one.
+// appendFields appends the members of a body sorted by name, without the member except.
 func appendFields(to []byte, p *llm.Payload, except string) []byte {
 	to = slices.Grow(to, len(p.Body))
 	fields := append(make([]llm.Field, 0, 16), p.Fields...)

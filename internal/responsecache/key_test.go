@@ -238,7 +238,7 @@ func identities() responsecache.Identity {
 	}
 }
 
-// stored reports whether a cache that has a response for one key returns a response for another one.
+// stored reports whether a cache that has a response for one key returns a response for another key.
 func stored(t *testing.T, c *responsecache.Cache, store, get responsecache.Key) bool {
 	t.Helper()
 	_, flight, err := c.Get(t.Context(), responsecache.Query{Key: store, MaxAge: time.Hour, Refresh: true})
@@ -255,7 +255,7 @@ func stored(t *testing.T, c *responsecache.Cache, store, get responsecache.Key) 
 	return found != nil
 }
 
-// pairs is how many pairs are drawn in each format: 10,000 in all.
+// pairs is the number of pairs that are drawn in each format: 10,000 in total.
 var pairs = map[string]int{"chat": 5000, "messages": 2000, "responses": 2500, "embeddings": 500}
 
 // TestOnlyEqualRequestsHit draws pairs of requests that differ in one field of one format, and pairs that differ only in the order of
@@ -366,7 +366,8 @@ func BenchmarkKey(b *testing.B) {
 	}
 }
 
-// TestKeysStayStable compares a key with one computed from its definition: a changed key would empty the caches in Redis at an upgrade.
+// TestKeysStayStable compares a key with a key that the test computes from the definition: a changed key would empty the caches in Redis at
+// an upgrade.
 func TestKeysStayStable(t *testing.T) {
 	t.Parallel()
 	body := `{ "temperature" : 0.0,"model":"auto:cost", "messages": [ {"role":"user" , "content":"a  \" b"} ]}`

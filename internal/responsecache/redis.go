@@ -18,8 +18,8 @@ import (
 	"fairlead.dev/internal/cluster"
 )
 
-// Redis is a Remote that stores responses in Redis. Names are keyed hashes and values are encrypted, because Redis may write its data to disk
-// and the key of a response would confirm a guessed prompt.
+// Redis is a Remote that stores responses in Redis. Names are keyed hashes and values are encrypted, because Redis may write its data to
+// disk, and a reader could use the key of a response to verify a guessed prompt.
 type Redis struct {
 	link    *cluster.Client
 	naming  []byte
@@ -89,7 +89,8 @@ redis.call('PEXPIRE', sizes, 2678400000)
 return 0`)
 )
 
-// do makes a call. An error reply, such as one for a full server, does not mark Redis as unavailable, because limits and budgets depend on it.
+// do makes a call. An error reply, such as one for a full server, does not mark Redis as unavailable, because limits and budgets would then
+// not use Redis either.
 func (r *Redis) do(ctx context.Context, call func(context.Context, redis.Scripter) error) error {
 	var reply error
 	if err := r.link.Do(ctx, func(ctx context.Context, c redis.Scripter) error {

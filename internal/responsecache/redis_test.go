@@ -87,7 +87,7 @@ func TestRedisHoldsAtMostItsLimit(t *testing.T) {
 	if get(t, b, keyOf(49), time.Hour) == "" || get(t, b, keyOf(0), time.Hour) != "" || get(t, b, keyOf(100), time.Hour) != "" {
 		t.Error("the responses that expire first must be removed first")
 	}
-	store(t, a, keyOf(49), time.Hour, "short") // replaces the long one
+	store(t, a, keyOf(49), time.Hour, "short") // replaces the long response
 	if again, _ := client.HGet(t.Context(), "{"+namespace+"}:responses:sizes", "total").Int64(); again >= counted {
 		t.Errorf("%d bytes are counted after a response was replaced, %d before", again, counted)
 	}
@@ -95,7 +95,7 @@ func TestRedisHoldsAtMostItsLimit(t *testing.T) {
 
 func TestRedisFailureIsAMiss(t *testing.T) {
 	t.Parallel()
-	link := cluster.New(redistest.Client(t), cluster.Options{Namespace: redistest.Namespace()}) // without contact
+	link := cluster.New(redistest.Client(t), cluster.Options{Namespace: redistest.Namespace()}) // not connected to Redis
 	remote, err := NewRedis(link, []byte(strings.Repeat("k", 32)), 1<<20)
 	if err != nil {
 		t.Fatal(err)

@@ -36,7 +36,7 @@ func (e *Event) LLM() llm.Event {
 	return llm.Event{Name: e.Name, Data: e.Data, Own: true, Content: e.Content, Finish: e.Finish, ASCIIBytes: e.Text}
 }
 
-// Memory of a response and of an event in addition to their data.
+// Estimated memory of a response and of an event in bytes, in addition to their data.
 const (
 	responseOverhead = 512
 	eventOverhead    = 96

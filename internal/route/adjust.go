@@ -27,11 +27,11 @@ type Adjustment struct {
 // MaxEscalation is the number of escalation steps.
 const MaxEscalation = 3
 
-// escalations are the effects of the steps.
+// escalations are the effects of the escalation steps, by step.
 var escalations = [MaxEscalation + 1]struct {
-	logitDrop float64 // how much the logit of every prediction falls: the task is harder than its text
-	doubt     float64 // how much the general ability of a model replaces its prediction for the text
-	shift     float64 // how far the trade-off moves towards 1
+	logitDrop float64 // decrease of the logit of every prediction, because the task is harder than its text suggests
+	doubt     float64 // weight of the skills of a typical prompt, relative to the skills predicted from the text
+	shift     float64 // increase of the trade-off, as a share of its distance to 1
 }{{}, {0.4, 0.3, 0.25}, {1, 0.6, 0.85}, {1.5, 0.9, 0.95}}
 
 // escalation returns the step for a conversation.

@@ -15,7 +15,8 @@ type Cascade struct {
 	Policy string        `json:"policy"`
 	Checks []string      `json:"checks"` // checks that can apply to the request
 	Steps  []CascadeStep `json:"steps"`  // first and second model
-	// Cost is the expected cost of the steps: the first, and the second in proportion to the failures of the first.
+	// Cost is the expected cost of both steps: the cost of the first step, plus the cost of the second step times the failure probability of
+	// the first.
 	Cost money.Amount `json:"expected_cost_usd"`
 	// Without is the expected cost of the second step alone.
 	Without money.Amount `json:"second_alone_usd"`
@@ -33,8 +34,8 @@ type CascadeStep struct {
 	Failure float64      `json:"failure_probability"` // probability that the response fails the checks
 }
 
-// checkPrior is the weight of the predicted success probability in checked responses. Observed failures outweigh the prediction soon,
-// because most checks fail less often than the prediction assumes.
+// checkPrior is the weight of the predicted success probability, as a number of checked responses. The weight is low, so that observations
+// soon outweigh the prediction, because most checks fail less often than predicted.
 const checkPrior = 4
 
 // failure returns the probability that a response of the candidate fails the checks.
@@ -101,7 +102,7 @@ func (r *ranking) cascade() *Cascade {
 		if c.Skipped == nil {
 			return nil
 		}
-		// The only model is served in any case, so its response is not checked.
+		// The response of the only remaining model is served in any case, so it is not checked.
 		c.Steps, c.Cost, c.Without = []CascadeStep{first.step()}, first.cost, first.cost
 		r.moveToFront(first)
 		return c
@@ -112,9 +113,9 @@ func (r *ranking) cascade() *Cascade {
 	return c
 }
 
-// cheaperFirst returns the cheaper model that, tried before the choice, reduces the expected cost the most. It returns nil if there is
-// none: the caller wants the lowest latency, another model could not read the reasoning of the tool loop, or the second attempts would
-// cost more than the cheaper model saves.
+// cheaperFirst returns the cheaper model that reduces the expected cost the most if it is tried before the choice. It returns nil if the
+// caller wants the lowest latency, if another model could not read the reasoning of the tool loop, or if no model reduces the expected
+// cost.
 func (r *ranking) cheaperFirst(choice *candidate) *candidate {
 	if !choice.priced() || r.objective.Name == "speed" || r.discards > 0 {
 		return nil
@@ -123,7 +124,7 @@ func (r *ranking) cheaperFirst(choice *candidate) *candidate {
 	least := choice.cost
 	for i, cand := range r.ready {
 		if i == 0 || cand.Model == r.ready[i-1].Model || !cand.priced() || !sameClass(cand, choice) {
-			continue // the first target of a model is tried first
+			continue // only the first target of each model in the class of the choice is considered
 		}
 		if cost := cascadeCost(cand, choice); cost < least {
 			best, least = cand, cost
@@ -132,12 +133,12 @@ func (r *ranking) cheaperFirst(choice *candidate) *candidate {
 	return best
 }
 
-// sameClass reports whether the router decides between two candidates, not the caller or a policy.
+// sameClass reports whether the router decides the order of two candidates. Otherwise the caller or a policy decides it.
 func sameClass(a, b *candidate) bool {
 	return a.fallbackOrder == b.fallbackOrder && a.providerOrder == b.providerOrder && a.preference == b.preference
 }
 
-// stronger returns the next model of the plan: the next one in the order of the caller or of a policy, or the next one with a higher
+// stronger returns the next model of the plan: the next model in the order of the caller or of a policy, or the next model with a higher
 // predicted quality.
 func (r *ranking) stronger(choice *candidate) *candidate {
 	after := false

@@ -78,7 +78,7 @@ func Decide(in *Input, snap *Snapshot, c Conditions) (*Decision, error) {
 	return d, nil
 }
 
-// candidate is a target being ranked.
+// candidate is a target that is ranked.
 type candidate struct {
 	Candidate     // as stored in the decision, without Price and Excluded
 	entry         *targetEntry
@@ -101,7 +101,7 @@ type candidate struct {
 type estimates struct {
 	effort             *effortEntry // nil for the model's default
 	cost               money.Amount // cost of this request; valid if priced
-	total              money.Amount // cost of this request and re-reading in later turns
+	total              money.Amount // cost of this request and of reading the prompt again in later turns
 	totalUncached      money.Amount // total without cached prompts
 	delay              float64      // expected latency in doublings of minLatency
 	penaltyWithoutCost float64      // penalty without the cost component
@@ -136,7 +136,7 @@ type criteria struct {
 	weights     weights
 	target      QualityTarget
 	reference   float64      // reference cost of the request, in dollars
-	discards    money.Amount // cost of the reasoning that a switch inside a tool loop loses
+	discards    money.Amount // cost of the reasoning that is lost if another target continues the tool loop
 	outputPrior outputPrior
 	session     Session // expected rest of the conversation
 	maxOutput   int64   // maximum output tokens set by caller and policies; 0 for no limit
@@ -192,8 +192,8 @@ func (r *ranking) rank() {
 	r.restrictFallbacks()
 }
 
-// evaluate filters and scores the candidates. While none remains, it drops more needs, and the adapter omits their fields with a
-// warning.
+// evaluate filters and scores the candidates. While no candidate remains, it drops more needs. The adapter omits the fields of dropped
+// needs and adds a warning.
 func (r *ranking) evaluate() {
 	r.target, r.reference, r.discards = r.qualityTarget(), r.referenceCost(), r.discardedReasoningCost()
 	const optional = llm.ParallelTools | llm.Logprobs | llm.WebSearch

@@ -18,7 +18,7 @@ import (
 	"fairlead.dev/internal/provider"
 )
 
-// candidates generates providers with targets of random models.
+// field generates providers with targets of random models.
 func field(t *rapid.T) []*provider.Provider {
 	models := map[string]*catalog.Model{}
 	for _, name := range []string{"m1", "m2", "m3", "m4", "m5", "m6"} {
@@ -166,8 +166,8 @@ func TestDecideNeverPicksWorseQualityForMoreMoney(t *testing.T) {
 	cat := defaultCatalog(t)
 	rapid.Check(t, func(t *rapid.T) {
 		snap, in := NewSnapshot(cat, field(t), nil), anyInput(t)
-		in.MaxOutput = 100 // so that all write the same
-		// An optional need that no affordable model meets would be dropped, and a better model without that ability chosen.
+		in.MaxOutput = 100 // so that the responses of all models have the same length
+		// Otherwise an optional need that no affordable model meets would be dropped, and a better model without that ability would be chosen.
 		in.Controls.Provider.RequireParameters = true
 		cents := rapid.IntRange(1, 500).Draw(t, "limit")
 		poor, err := Decide(&in, snap, Conditions{Policies: atMost(t, cents)})
@@ -184,13 +184,14 @@ func TestDecideNeverPicksWorseQualityForMoreMoney(t *testing.T) {
 	})
 }
 
-// A mixture of two models costs the mean of both. Auto never chooses a model that is worse than a mixture at its cost.
+// A mixture serves some requests by one model and the others by a second model, so it costs their mean. Auto never chooses a model if a
+// mixture with the same cost has a higher quality.
 func TestDecideNeverPicksWorseThanAMixture(t *testing.T) {
 	t.Parallel()
 	cat := defaultCatalog(t)
 	rapid.Check(t, func(t *rapid.T) {
 		snap, in := NewSnapshot(cat, field(t), nil), anyInput(t)
-		in.Model, in.MaxOutput = "auto", 100 // all models have the same speed and write the same
+		in.Model, in.MaxOutput = "auto", 100 // all models have the same speed and the same length of responses
 		in.Objective = Objective{Name: "number", Tradeoff: rapid.Float64Range(0.05, 0.95).Draw(t, "tradeoff")}
 		in.Controls.Provider.Sort = ""
 		d, err := Decide(&in, snap, Conditions{})

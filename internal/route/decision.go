@@ -263,20 +263,20 @@ type Exploration struct {
 // State is the observed state of a target.
 type State struct {
 	Open       bool          `json:"open,omitempty"`              // the circuit is open
-	BackingOff time.Duration `json:"backing_off_ns,omitempty"`    // time until a credential is usable; 0 if one is
+	BackingOff time.Duration `json:"backing_off_ns,omitempty"`    // time until a credential is usable; 0 if a credential is usable now
 	Rejected   bool          `json:"rejected,omitempty"`          // the provider rejected the credential or the model: waiting alone does not help
 	Latency    time.Duration `json:"latency_ns,omitempty"`        // observed time to first token; 0 if unknown
 	TokensPS   float64       `json:"tokens_per_second,omitempty"` // observed output tokens per second; 0 if unknown
-	// Checked and CheckFailed are the numbers of recent responses to the kind of task that were checked and that failed. They decay
-	// with time.
+	// Checked is the number of recent responses to the kind of task that were checked, and CheckFailed is the number of these that failed.
+	// Both decay with time.
 	Checked     float64 `json:"checked,omitempty"`
 	CheckFailed float64 `json:"check_failed,omitempty"`
 
 	Length float64 `json:"length,omitempty"` // observed length of the model's responses divided by the predicted length; 0 if unknown
 }
 
-// LengthFactors are observed lengths of a workspace's responses divided by the predicted lengths, for one kind of task. A factor of 0
-// means that none was observed.
+// LengthFactors are observed lengths of a workspace's responses divided by the predicted lengths, for one kind of task. A factor of 0 means
+// that no response was observed.
 type LengthFactors struct {
 	Visible   float64 `json:"visible,omitempty"`
 	Reasoning float64 `json:"reasoning,omitempty"`

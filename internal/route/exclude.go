@@ -73,11 +73,11 @@ func matchesName(pattern, name string) bool {
 	return pattern == name
 }
 
-// optionalNeeds are dropped with best_effort.
+// optionalNeeds are the needs that a target may lack if the request sets best_effort.
 const optionalNeeds = llm.Tools | llm.ParallelTools | llm.JSONMode | llm.JSONSchema
 
-// format excludes targets whose wire format cannot express the request, even if named. With best_effort, tools and schemas
-// are dropped with a warning instead.
+// format excludes targets whose wire format cannot express the request, even if the caller named the model. With best_effort, tools and
+// schemas are dropped with a warning instead.
 func format(in *Input, e *candidate, why *Exclusion) bool {
 	carried := llm.Tools | llm.Vision | llm.AudioIn | llm.AudioOut | llm.Files | llm.JSONMode | llm.JSONSchema | llm.ResponsesAPI
 	if in.Controls.Provider.BestEffort {
@@ -105,7 +105,8 @@ func abilities(in *Input, e *candidate, needs llm.Abilities, why *Exclusion) boo
 	return why.set(Exclusion{Code: MissingCapability, format: "does not support %s", lacks: missing})
 }
 
-// contextSize excludes targets whose context window is too small. For named models it allows for errors of the estimate.
+// contextSize excludes targets whose context window is too small. For models that the caller named, it tolerates errors of the token
+// estimate.
 func contextSize(in *Input, e *candidate, output int64, why *Exclusion) bool {
 	m := e.target.Model
 	about := in.longest(e.prompt)

@@ -29,7 +29,7 @@ var outputPriors = map[predict.Task]outputPrior{
 	"":                  {400, 1100},
 }
 
-const reasoningGrowth = 0.4 // growth of the reasoning tokens per logit of demand
+const reasoningGrowth = 0.4 // relative growth of the reasoning tokens per logit of difficulty, which is -Features.Ease
 
 // expectedOutput returns the expected output for a request, corrected by the lengths observed in the workspace.
 func expectedOutput(in *Input) outputPrior {
@@ -37,8 +37,8 @@ func expectedOutput(in *Input) outputPrior {
 	return outputPrior{scaled(a.visible, in.Lengths.Visible), scaled(a.reasoning, in.Lengths.Reasoning)}
 }
 
-// predictedOutput returns the output that the features predict. Reasoning is in proportion to the visible length, and longer for a
-// demanding prompt.
+// predictedOutput returns the output that the features predict. The number of reasoning tokens is proportional to the visible length, and
+// higher for a difficult prompt.
 func predictedOutput(f *predict.Features) outputPrior {
 	a := outputPriors[f.Task]
 	if f.Output <= 0 || a.visible == 0 {
@@ -79,7 +79,7 @@ func (d *Decision) ExpectedLength(target string) Length {
 }
 
 const (
-	horizon = 8 // limit of the expected number of further turns of a conversation, which is otherwise the number of turns so far
+	horizon = 8 // maximum number of expected further turns; up to it, a conversation is expected to have as many further turns as so far
 
 	// Agents with longer instructions and more tools take more turns: about 4 for MINT (900 tokens), 11 for tau-bench (2,400 tokens).
 	agentTurns   = 3.5
@@ -87,18 +87,19 @@ const (
 	agentPower   = 1.1
 	mostTurns    = 30
 	growthTokens = 150  // tokens that a turn adds to the prompt, in addition to the output
-	growthShare  = 0.08 // the same, as a share of the first prompt: agents with large prompts read files
+	growthShare  = 0.08 // further growth per turn as a share of the first prompt, because agents with large prompts read files
 )
 
 // Session is the expected rest of a conversation after the current request.
 type Session struct {
 	Turns  float64 // further requests
-	Growth float64 // tokens that each of them adds to the prompt
-	Output float64 // output tokens of each of them
+	Growth float64 // tokens that each further request adds to the prompt
+	Output float64 // output tokens of each further request
 }
 
-// expectedSession returns the expected rest of the conversation. An agent of n turns is expected to take t²/(t+n) more, where t is the
-// typical number for its first prompt, and at least n/2 up to half of horizon. Further turns of an agent take little reasoning.
+// expectedSession returns the expected rest of the conversation. An agent that has taken n turns is expected to take t²/(t+n) more turns,
+// but at least min(n, horizon)/2. t is the typical number of turns for the length of its first prompt. Further turns of an agent need
+// little reasoning.
 func expectedSession(in *Input, output outputPrior) Session {
 	turns := float64(min(in.Turns, horizon))
 	if in.Op != llm.Chat || !in.Needs.Has(llm.Tools) || in.Conversation.Purpose != "" {
@@ -155,8 +156,8 @@ func (r *ranking) expect(cand *candidate) {
 		ahead := r.session.usage(cand.prompt, cand.Cache.Caches)
 		cand.Ahead = rates.Cost(&ahead)
 	}
-	// Only reading the prompt again counts in the comparison. With whole sessions, the cost of a switch would be small in proportion,
-	// and agents would change models often.
+	// The comparison of targets includes only the cost of reading the prompt again in later turns. If it included the whole sessions, the cost
+	// of a switch would be a small share of the total, and agents would change models often.
 	again := Session{Turns: float64(min(r.in.Turns, horizon))}
 	if again.Turns == 0 {
 		return
@@ -166,8 +167,8 @@ func (r *ranking) expect(cand *candidate) {
 }
 
 // discardedReasoningCost returns the cost of the reasoning that is lost when another target continues a tool loop: reasoning is signed or
-// encrypted for the target that made it. It is the same amount for all other targets, so their order does not change. A stuck loop
-// escalates without this cost.
+// encrypted for the target that made it. The cost is the same for all other targets, so it does not change their order. The cost is 0 for a
+// stuck loop, so that the request can escalate to another model.
 func (r *ranking) discardedReasoningCost() money.Amount {
 	in := r.in
 	if !in.Conversation.Loop || in.Last == "" || !IsAuto(in.Model) || in.Effort == "none" || in.Conversation.Trouble.Level >= conversation.Troubled {

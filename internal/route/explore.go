@@ -53,12 +53,12 @@ const (
 )
 
 // try replaces the choice by another model that may turn out to be better. The probability of each model is in inverse proportion to its
-// cost, so that the expected cost of trials is at most the share Explore of the best choice's cost. No model below the floor is
-// tried, and none whose predicted quality is more than maxQualityLoss lower.
+// cost, so that the expected cost of trials is at most the share Explore of the best choice's cost. A model is not tried if its predicted
+// quality is below the floor, or lower than the quality of the best choice by more than maxQualityLoss.
 func (r *ranking) try(t *Trial) bool {
 	first := r.ready[0]
 	if !first.priced() || first.total <= 0 || r.discards > 0 {
-		return false // another model could not read the reasoning of the tool loop
+		return false // the cost is unknown, or another model could not read the reasoning of the tool loop
 	}
 	var tried []int // indexes of the first target of each model
 	for i, cand := range r.ready {

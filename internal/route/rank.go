@@ -59,7 +59,7 @@ func (r *ranking) keptTarget() *Stay {
 	return stay
 }
 
-// keptFor returns a Stay if another target has a smaller penalty by this measure.
+// keptFor returns a Stay if penaltyOf gives a smaller penalty to another target.
 func (r *ranking) keptFor(penaltyOf func(*candidate) float64) *Stay {
 	chosen := r.ready[0]
 	other, least := chosen, penaltyOf(chosen)
@@ -95,7 +95,7 @@ func (r *ranking) baseline() *Baseline {
 	}
 	eligible := r.ranked
 	if in.Op == llm.Embed {
-		eligible = r.ready // vectors of other models cannot replace these
+		eligible = r.ready // vectors of different models are not interchangeable, so unavailable models do not count
 	}
 	best := slices.MaxFunc(eligible, func(a, b *candidate) int {
 		return cmp.Or(cmp.Compare(priceOf(a), priceOf(b)), -cmp.Compare(a.Target, b.Target))

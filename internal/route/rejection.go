@@ -14,7 +14,7 @@ func (r *ranking) rejection() error {
 	out := slices.Concat(r.excluded, r.ranked)
 	excluded := make([]map[string]any, 0, len(out))
 	count, sentences := map[Reason]int{}, map[string]int{}
-	mainReason := "" // the most frequent one
+	mainReason := "" // the most frequent reason
 	need := int64(0) // smallest token count of the targets excluded only for their context size
 	for _, cand := range out {
 		code, reason := cand.excluded.Code, cand.excluded.Reason()

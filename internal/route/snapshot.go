@@ -48,8 +48,9 @@ type Snapshot struct {
 	rankings sync.Pool
 	prices   atomic.Pointer[pricesAtTime]
 
-	// nearlyBest and best are the indexes in entries of the cheapest targets whose model is nearly as good, and as good, as
-	// the best one; -1 without priced chat models. Costs are compared with their costs.
+	// nearlyBest and best are indexes in entries. nearlyBest is the cheapest target whose model reaches 95 % of the
+	// highest mean success probability, and best is the cheapest target whose model reaches 99 %. Both are -1 without
+	// priced chat models. The reference cost of a request is computed from their prices.
 	nearlyBest, best int
 }
 
@@ -130,7 +131,7 @@ func NewSnapshot(cat *catalog.Catalog, providers []*provider.Provider, p Predict
 	return s
 }
 
-// cheapest returns the index of the cheapest target whose model has at least a share of the highest mean success probability.
+// cheapest returns the index of the cheapest target whose model reaches the given share of the highest mean success probability.
 func (s *Snapshot) cheapest(share float64) int {
 	most := 0.0
 	for i := range s.models {
@@ -154,7 +155,7 @@ func (s *Snapshot) cheapest(share float64) int {
 // comparable reports whether the model takes part in the choice of auto.
 func (m *modelEntry) comparable() bool { return m.model.Op == llm.Chat && !m.model.Deprecated }
 
-// catalogQuality predicts from the quality in the catalog alone.
+// catalogQuality is a Predictor that uses only the quality in the catalog.
 type catalogQuality struct{}
 
 // Ability returns the same success probability for every prompt.

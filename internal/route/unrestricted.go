@@ -47,7 +47,7 @@ func (d *Decision) attributeToPolicy(r *ranking) {
 	}
 }
 
-// rankWithoutPolicies evaluates the candidates without policies. It returns false if there are none.
+// rankWithoutPolicies evaluates the candidates without policies. It returns false if the candidates cannot be collected.
 func (r *ranking) rankWithoutPolicies(governed *ranking) bool {
 	if governed.rules.Pin.Value != "" || governed.maxOutput != r.maxOutput { // a pin changed the candidates, or a policy limits the output
 		if r.collect() != nil {
@@ -87,7 +87,7 @@ func (r *ranking) unlistedSightings(alone *ranking) []Sighting {
 		if (cand.Seen == State{} && cand.Cache == CacheHit{}) {
 			continue
 		}
-		at := i // a target usually has the same index in both
+		at := i // a target usually has the same index in both rankings
 		if at >= len(r.candidates) || r.candidates[at].target != cand.target {
 			at = slices.IndexFunc(r.candidates, func(own candidate) bool { return own.target == cand.target })
 		}

@@ -12,7 +12,7 @@ import (
 	"fairlead.dev/internal/provider"
 )
 
-// Candidates that policies exclude still determine what the router alone would have chosen.
+// The decision records candidates that policies exclude, because the router's choice without policies depends on them.
 func TestDecisionRecordsExcludedCandidates(t *testing.T) {
 	t.Parallel()
 	known, err := catalog.Default()

@@ -23,7 +23,7 @@ const (
 	minLatency = 0.1  // seconds
 )
 
-// minAmount is the smallest billable amount in dollars.
+// minAmount is the smallest amount that can be billed, in dollars.
 const minAmount = 1e-9
 
 // weights are the weights of the penalty's components.
@@ -36,8 +36,8 @@ type weights struct {
 	fine         bool    // use the logarithmic scale also below minCost
 }
 
-// pointValue is the value of one percentage point of success at a trade-off of 0.5, in reference costs of the request. It was
-// chosen by the end-to-end regret over recorded outcomes.
+// pointValue is the value of one percentage point of success at a trade-off of 0.5, as a multiple of the reference cost of the request. It
+// was chosen to minimize the end-to-end regret over recorded outcomes.
 const pointValue = 0.20
 
 // weigh converts the objective into weights. At a trade-off t, one percentage point of success is worth pointValue·t/(1-t)
@@ -61,13 +61,13 @@ func weigh(in *Input, o Objective) weights {
 	return weights{cost: 1, quality: min(maxWeight, pointValue*t/max(1-t, 1e-9)), speed: 0.02, qualityShare: 1, relative: true}
 }
 
-// qualityTarget returns the quality target. It considers all configured models, so that excluding one for this request does not
-// change the choice among the others.
+// qualityTarget returns the quality target. It considers all configured models, so that excluding a model for this request does not change
+// the choice among the other models.
 func (r *ranking) qualityTarget() QualityTarget {
 	if r.weights.quality == 0 {
 		return QualityTarget{}
 	}
-	// Up to the default trade-off the best model counts at its usual effort, so that the target asks for no higher one.
+	// Up to the default trade-off the best model counts at its usual effort, so that the quality target does not require a higher effort.
 	effortShare := max(0, 2*r.objective.Tradeoff-1)
 	if r.in.Effort != "" {
 		effortShare = 0
@@ -81,9 +81,9 @@ func (r *ranking) qualityTarget() QualityTarget {
 	return QualityTarget{Best: round(best), Target: round(best * r.weights.qualityShare)}
 }
 
-// referenceCost returns the dollars that weights.cost refers to. Up to the default trade-off it is the cost of the request at the
-// cheapest target that is nearly as good as the best one; above that, it approaches the cost at the best target. Otherwise a single
-// cheap and good model would make every better one too expensive at any trade-off.
+// referenceCost returns the dollars that weights.cost refers to. Up to the default trade-off it is the cost of the request at the cheapest
+// target that is nearly as good as the best one; above that, it approaches the cost at the best target. Otherwise a single cheap and good
+// model would make every better model too expensive at any trade-off.
 func (r *ranking) referenceCost() float64 {
 	if !r.weights.relative {
 		return minCost
@@ -121,8 +121,8 @@ func (r *ranking) successOf(model int) predict.Estimate {
 	return r.success[model].Estimate
 }
 
-// score computes the components and the penalty of a candidate, at the reasoning effort with the smallest penalty if the router may
-// choose it. They do not depend on other candidates, so removing one never changes the order of the others.
+// score computes the components and the penalty of a candidate. If the router may choose the reasoning effort, score uses the effort with
+// the smallest penalty. The results do not depend on other candidates, so removing a candidate never changes the order of the others.
 func (r *ranking) score(cand *candidate) {
 	cand.scored = true
 	if r.c.State != nil {
@@ -194,9 +194,9 @@ func (r *ranking) rate(cand *candidate) {
 	cand.Score = round(min(1, 1-cand.penalty/(20*(w.cost+w.quality+w.speed))))
 }
 
-// price returns the penalty of a cost. Without a reference it is in doublings of minCost, and linear below minCost, so that
-// free models do not dominate the ranking; with weights.fine it stays logarithmic, because embedding a short text costs
-// less than minCost.
+// price returns the penalty of a cost. With weights.relative it is proportional to the cost. Otherwise it is the number of doublings of
+// minCost. Below minCost it is linear, so that free models do not dominate the ranking. With weights.fine it is logarithmic below minCost
+// too, because embedding a short text costs less than minCost.
 func (r *ranking) price(a money.Amount) float64 {
 	w := &r.weights
 	if w.relative {
@@ -209,7 +209,7 @@ func (r *ranking) price(a money.Amount) float64 {
 	return w.cost * math.Log2(max(v, minAmount/minCost))
 }
 
-// Natural logarithms of the ratio of both ends of a scale.
+// Lengths of the scales: the natural logarithm of the upper end divided by the lower end.
 const (
 	costSpan    = 6 * math.Ln10 // from minCost to 1 dollar
 	latencySpan = 3 * math.Ln10 // from minLatency to 100 seconds

@@ -1,6 +1,6 @@
-// Package session identifies the session of a request: the conversation or agent run that it belongs to. A client names it in a
-// header or in the body; otherwise it is derived from the beginning of the conversation. The package also applies the limits of sessions
-// and names what session and end-user budgets are charged to.
+// Package session identifies the session of a request: the conversation or agent run that it belongs to. A client names the session in a
+// header or in the body. Otherwise the session is derived from the beginning of the conversation. The package also applies the limits of
+// sessions, and derives the names under which the spending of sessions and end users is summed.
 package session
 
 import (
@@ -82,7 +82,7 @@ func text(v rawjson.Value) string {
 	return v.String()
 }
 
-// EndUser returns the end user in a name that a client sent: without the session that Claude Code adds to it.
+// EndUser returns the end user in a name that a client sent. It removes the session that Claude Code adds to the name.
 func EndUser(name string) string {
 	user, _ := splitUser(name)
 	return user

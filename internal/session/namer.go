@@ -9,10 +9,10 @@ import (
 	"fairlead.dev/internal/account/secret"
 )
 
-// derivedPrefix begins the ids of derived sessions.
+// derivedPrefix is the prefix of the ids of derived sessions.
 const derivedPrefix = "conv_"
 
-// Namer derives ids with a key of the instance, so that an id does not let a reader test guesses about a prompt or a name.
+// Namer derives ids with a key of the instance, so that a reader of an id cannot use it to verify a guessed prompt or name.
 type Namer struct{ hash secret.KeyedHash }
 
 // NewNamer derives the key from the master key.
@@ -68,7 +68,7 @@ const (
 
 var encoding = base32.NewEncoding("0123456789abcdefghjkmnpqrstvwxyz").WithPadding(base32.NoPadding)
 
-// sumBytes is the length of a hash: with 80 bits, a billion sessions of a workspace are all different.
+// sumBytes is the length of a hash in bytes. With 80 bits, two of a billion sessions almost never have the same hash.
 const sumBytes = 10
 
 func (n *Namer) sum(parts ...string) string {

@@ -25,7 +25,7 @@ func newActivation(n *names) *activation {
 	return &activation{names: n, values: make([]ref.Val, len(n.list))}
 }
 
-// reset sets the input of the next evaluation. An empty scope releases the facts of the last one.
+// reset sets the input of the next evaluation. An empty scope releases the facts of the last evaluation.
 func (a *activation) reset(s scope) {
 	a.scope = s
 	clear(a.values)

@@ -63,7 +63,7 @@ func (l *Language) Compile(source string, allowUnknown bool) (*Condition, []Prob
 func (c *compiler) compile() ([]conjunct, error) {
 	parsed, issues := c.env.Parse(c.source)
 	if len(issues.Errors()) > 0 {
-		// Only the first, because the others usually result from it.
+		// Report only the first error, because the first error usually causes the others.
 		e := slices.MinFunc(issues.Errors(), func(a, b *cel.Error) int { return c.offsetOf(a.Location) - c.offsetOf(b.Location) })
 		message, hint, width := plainSyntax(e.Message)
 		c.report(BadSyntax, c.offsetOf(e.Location), width, message, hint)
@@ -240,7 +240,7 @@ func (c *compiler) checkZone(call ast.CallExpr) {
 	name, _ := textLiteral(call.Args()[1])
 	zone, err := c.zone(name)
 	if err != nil && c.open {
-		return // the condition evaluates to false
+		return // a condition with an unknown time zone evaluates to false
 	}
 	if err != nil || name == "" || name == "Local" { // the server's own time zone is not a fact of the request
 		c.report(UnknownValue, c.start(call.Args()[1]), len([]rune(name))+2, fmt.Sprintf("unknown time zone %s", document.Quote(name)), "use a name such as Europe/Berlin, America/New_York or UTC")

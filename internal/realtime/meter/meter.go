@@ -22,7 +22,7 @@ import (
 type Admission struct {
 	// Check authenticates the key again, so that an expired or rotated key ends its sessions.
 	Check func() error
-	// Next counts the next response on the limits of the key and holds its maximum cost. It may return the slot together with an error.
+	// Next counts the next response towards the limits of the key and holds its maximum cost. It may return the slot together with an error.
 	Next func(ctx context.Context) (*limit.Slot, *ledger.Hold, error)
 	// Transcribe holds the maximum cost of one transcription, in addition to held, the amount held for a response. t is nil for an unknown
 	// model. Transcribe returns an error if the price of the model is unknown and the key may not use such models.
@@ -35,7 +35,7 @@ type Admission struct {
 type Meter struct {
 	admission Admission
 	snapshot  *route.Snapshot
-	start     time.Time // of the session, whose prices apply
+	start     time.Time // start of the session, which determines the prices
 	target    *provider.Target
 
 	mu         sync.Mutex
@@ -82,7 +82,8 @@ func (m *Meter) empty(p *catalog.Price) *catalog.Bill {
 	return &b
 }
 
-// Response implements realtime.Meter. It charges the response, counts it on the limits of the key and holds the cost of the next one.
+// Response implements realtime.Meter. It charges the response, counts it towards the limits of the key and holds the maximum cost of the
+// next response.
 func (m *Meter) Response(ctx context.Context, u *llm.Usage) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
