@@ -41,7 +41,7 @@ func (p *Price) Bill(u llm.Usage) Bill {
 	audioIn, audioOut, long := parts(&u)
 	for _, one := range [...]struct { // classes that do not overlap
 		Row
-		optional bool // omitted without tokens
+		optional bool // the row is omitted if it has no tokens
 	}{
 		{Row: row("input", u.Input-audioIn, rates.Input)},
 		{Row: row("input_audio", audioIn, rates.AudioInput), optional: true},
@@ -91,7 +91,7 @@ func (b *Bill) Add(other Bill) {
 	b.Total = b.Total.Add(other.Total)
 }
 
-// Cost returns the total of Bill.
+// Cost returns the same amount as Bill(u).Total, without computing the rows.
 func (p *Price) Cost(u llm.Usage) money.Amount {
 	rates := p.Rates(u.Prompt(), u.ServiceTier)
 	return rates.Cost(&u)
@@ -135,8 +135,8 @@ func (r *Rates) Cost(u *llm.Usage) money.Amount {
 	return total.Add(r.PerRequest)
 }
 
-// parts returns the counts that are part of another count, limited to that count: a provider that reports more audio
-// than input tokens is wrong about the audio.
+// parts returns the audio tokens in Input, the audio tokens in Output and the one-hour writes in CacheWrite. Each is
+// limited to the count that includes it, because a provider may report more audio tokens than input tokens.
 func parts(u *llm.Usage) (audioIn, audioOut, long int64) {
 	return clampPart(u.AudioInput, u.Input), clampPart(u.AudioOutput, u.Output), clampPart(u.CacheWriteLong, u.CacheWrite)
 }
@@ -191,7 +191,7 @@ func (p *Price) cardName(u llm.Usage) string {
 	case p.service(u.ServiceTier) != nil:
 		name = join(name, u.ServiceTier)
 	case !isStandardTier(u.ServiceTier):
-		const most = 32 // bytes of a name given by a caller
+		const most = 32 // maximum bytes of an unknown tier's name
 		name = join(cmp.Or(name, base), "unknown service tier "+strings.ToValidUTF8(u.ServiceTier[:min(most, len(u.ServiceTier))], ""))
 	}
 	return cmp.Or(name, base)

@@ -21,7 +21,7 @@ func (r record) price() *Price {
 		Tiers: r.tiers(), Source: r.text("source"), AsOf: r.text("as_of"),
 	}
 	if fee := r.optionalRate("per_request"); fee != nil {
-		p.PerRequest = money.Amount(*fee) // both are in nano-dollars
+		p.PerRequest = money.Amount(*fee) // rates and amounts are both in nano-dollars
 	}
 	for one := range r.parts("services") {
 		name, factor, _ := strings.Cut(one, " ")

@@ -88,7 +88,7 @@ func (c *Catalog) describe(known *Model, o Override) *Model {
 	}
 	if o.Context > 0 {
 		m.Context = o.Context
-		m.MaxInput = 0 // belongs to the replaced window
+		m.MaxInput = 0 // prompt limit of the replaced context window
 	}
 	if o.MaxOutput > 0 {
 		m.MaxOutput = o.MaxOutput

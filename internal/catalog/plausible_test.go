@@ -138,7 +138,7 @@ func TestAliasesAreNeverPriced(t *testing.T) {
 	}
 	for _, o := range c.offers {
 		if c.models[o.Model].Op == llm.Moderate {
-			continue // the alias is the usual name, and all versions cost the same
+			continue // for moderation models, the alias is the usual name, and all versions cost the same
 		}
 		if strings.HasSuffix(o.Upstream, "latest") && !oneVersionOnly[o.Model] && o.Price != nil {
 			t.Errorf("%s at %s is priced under the alias %s", o.Model, o.Provider, o.Upstream)

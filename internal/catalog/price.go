@@ -65,8 +65,8 @@ type Window struct {
 	End   int          `json:"end"`
 }
 
-// Period is a time range with its own price, from From (inclusive) to Until (exclusive). A zero time leaves that side
-// open. A period without a name is a former price.
+// Period is a time range with its own price, from From (inclusive) to Until (exclusive). A period with a zero From has no
+// start, and a period with a zero Until has no end. A period without a name is a former price.
 type Period struct {
 	Name  string    `json:"name,omitempty"`
 	From  time.Time `json:"from,omitzero"`
@@ -181,12 +181,12 @@ func (p *Price) FollowedBy(next *Price, at time.Time) *Price {
 		}
 		after.Periods = append(after.Periods, one)
 	}
-	if since := p.since(); since.Before(at) { // otherwise it was planned and never active
+	if since := p.since(); since.Before(at) { // otherwise p was planned but never active
 		old := *p
 		old.Periods, old.Card = nil, ""
 		after.Periods = append(after.Periods, Period{From: since, Until: at, Price: old})
 	}
-	for _, one := range next.Periods { // periods that next plans itself
+	for _, one := range next.Periods { // periods that next already has
 		if one.Until.IsZero() || one.Until.After(at) {
 			if one.From.Before(at) {
 				one.From = at

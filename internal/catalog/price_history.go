@@ -120,15 +120,15 @@ func (b *PriceHistory) Find(provider, model string) *Listing {
 	return &b.Listings[i]
 }
 
-// Set sets a price from time at, past or future. The price that c has until then becomes the listing's history; c must
-// have this history applied.
+// Set sets a price that applies from time at, which may be in the past or future. The price in c becomes the listing's
+// history. c must be a catalog to which the overrides of this history were applied.
 func (b *PriceHistory) Set(c *Catalog, l Listing, at time.Time) {
 	if o, ok := c.Offer(l.Provider, l.Model); ok && o.Price != nil {
 		l.Price = o.Price.FollowedBy(l.Price, at)
 	} else if known := b.Find(l.Provider, l.Model); known != nil {
 		gone := Price{Periods: known.Former}
 		next := gone.FollowedBy(l.Price, at)
-		next.Periods = slices.DeleteFunc(next.Periods, func(p Period) bool { return p.Price.Source == "" }) // periods without a price
+		next.Periods = slices.DeleteFunc(next.Periods, func(p Period) bool { return p.Price.Source == "" }) // the price was removed
 		l.Price = next
 	}
 	if known := b.Find(l.Provider, l.Model); known != nil {

@@ -74,7 +74,7 @@ func TestCostRisesWithTokens(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawPrice(t)
-		p.Tiers = nil // drawn tiers may be cheaper; for the tables see TestPricesArePlausible
+		p.Tiers = nil // random tiers may be cheaper than the base price; TestPricesArePlausible checks the real tiers
 		u := drawUsage(t, 1_000_000)
 		more := u
 		add := rapid.Int64Range(1, 1_000_000).Draw(t, "more")

@@ -68,7 +68,7 @@ type Provider struct {
 	Name           string   // as in the offers
 	LiteLLM        []string // names in LiteLLM's list
 	LiteLLMPrefix  string   // prefix of the provider's models in LiteLLM's list
-	LiteLLMRegions bool     // a slash after the prefix separates a region
+	LiteLLMRegions bool     // a name with a slash after the prefix is a regional price
 	ModelsDev      []string // names in the list of models.dev
 }
 
@@ -181,8 +181,8 @@ const (
 )
 
 // CacheRule describes a provider's prompt cache for a model. The zero value means no cache. Lifetimes are the lower end
-// of the documented range, because expecting a hit that does not happen prevents a useful switch, while missing a hit
-// costs little.
+// of the documented range. If the router expects a cache hit that does not happen, it may not switch to a cheaper target.
+// If it expects no hit and one happens, it loses little.
 type CacheRule struct {
 	Granularity CacheGranularity
 	Minimum     int64         // shortest cached prefix, in tokens
@@ -192,12 +192,12 @@ type CacheRule struct {
 	Extendable  bool          // the request can ask for a longer lifetime
 	Lookback    int           // number of messages before a mark that are searched for a cached prefix; 0 for no limit
 	Writes      bool          // cache writes are billed separately
-	HitRate     float64       // prior for the share of an expected read that happens
+	HitRate     float64       // prior for the share of the expected cached tokens that are read from the cache
 
-	// EndMark reports that the provider accepts a mark at the end of the prompt as a member of the request. It depends on the provider's
-	// API, not on the model, so the caller sets it, together with the break-even points.
+	// EndMark means that the provider accepts a request member that marks the end of the prompt. EndMark and the break-even points
+	// depend on the provider's API, not on the model, so the caller sets them.
 	EndMark                  bool
-	BreakEven, BreakEvenLong float64 // expected reads of a written token from which the write pays, for both lifetimes
+	BreakEven, BreakEvenLong float64 // minimum expected reads of a cached token for which its write saves money; for Lifetime and Long
 }
 
 type cacheRow struct {

@@ -8,13 +8,13 @@ import (
 // SearchFee is the fee of a provider for the web searches that it runs for a model.
 type SearchFee struct {
 	Rate *money.Rate `json:"rate,omitempty"` // nano-dollars per million searches; nil if unknown
-	// Once means that a request with several searches is charged for one.
+	// Once means that a request with several searches is charged for only one search.
 	Once bool `json:"once,omitempty"`
 	// Always means that every request is charged for a search. The provider reports no number of searches.
 	Always bool `json:"always,omitempty"`
 }
 
-// SearchesPerRate is the number of searches that published prices are for.
+// SearchesPerRate is the number of searches that a published price covers.
 const SearchesPerRate = 1000
 
 // SearchRate returns the rate for a price in nano-dollars per SearchesPerRate searches.

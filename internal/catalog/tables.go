@@ -9,8 +9,8 @@ import (
 	"fairlead.dev/internal/money"
 )
 
-// TableNames returns the names of the model and price tables, in the order of a catalog file. The other tables hold
-// facts about vendors that the program needs.
+// TableNames returns the names of the model and price tables, in the order of a catalog file. The other
+// embedded tables hold rules for vendors and are not part of a catalog file.
 func TableNames() []string {
 	return []string{"models.csv", "offers.csv", "periods.csv", "aliases.csv", "benchmarks.csv"}
 }

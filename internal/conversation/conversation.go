@@ -47,14 +47,14 @@ const (
 	maxResults   = 24       // tool results that are read
 )
 
-// Read reads a chat request. The cost is linear in the size of the body; only the texts above are decoded.
+// Read reads a chat request. The cost is linear in the size of the body. Only texts within the limits above are decoded.
 func Read(req *llm.Request) Reading {
 	r, _ := ReadTurn(req, nil)
 	return r
 }
 
 // ReadTurn returns the same result as Read, but skips messages and tool results that were read in an earlier turn of the
-// conversation. ends are the positions up to which the next turn may have the same body.
+// conversation. ends are the offsets in the body at which ReadTurn stored its state for the next turn.
 func ReadTurn(req *llm.Request, turn *turncache.Turn) (r Reading, ends []int) {
 	body := unsafe.String(unsafe.SliceData(req.Body), len(req.Body)) // read only; the reading holds copies
 	c := conversation{tools: req.Needs.Has(llm.Tools), maxOutput: req.MaxOutput}
@@ -87,7 +87,7 @@ func ReadTurn(req *llm.Request, turn *turncache.Turn) (r Reading, ends []int) {
 	return c.read(&t), c.keep(turn, start, end, t, instructed <= start)
 }
 
-// conversation is a request that is being read.
+// conversation is the state of reading a request.
 type conversation struct {
 	messages  []message
 	known     int // number of messages that are known from an earlier turn
@@ -101,10 +101,10 @@ type conversation struct {
 type task struct {
 	text, system string
 	state        Findings // client, mode and inherited turns
-	purpose      Purpose  // purpose of a prompt that a known client sends; empty for others
+	purpose      Purpose  // purpose of a known client's housekeeping prompt; empty for other prompts
 }
 
-// hasWords reports whether a message at or after an index has instructions or text of the user, which may change the task.
+// hasWords reports whether a message from the given index on has instructions or user text, which may change the task.
 func (c *conversation) hasWords(from int) bool {
 	for i := from; i < len(c.messages); i++ {
 		if m := &c.messages[i]; m.author == bySystem || m.author == byUser && m.text() != "" {
@@ -170,8 +170,8 @@ func (c *conversation) addSystem(content rawjson.Value) {
 	}
 }
 
-// task returns the text of the current task. It starts with the last user turn. A short reply inherits the task before it; a
-// follow-up is read together with it. first is the index of the user's first message.
+// task returns the text of the current task. It starts with the last user turn. If that turn is a short reply, the task is the one
+// before the reply. If it is a follow-up, the task is the earlier task and the follow-up. first is the index of the first user message.
 func (c *conversation) task(first int) string {
 	text, followUps, turns := "", "", 0
 	for i := len(c.messages) - 1; i >= 0 && turns < maxTurns; i-- {
@@ -185,7 +185,7 @@ func (c *conversation) task(first int) string {
 		}
 		turns++
 		if turns == 1 {
-			text = turn // read if no task precedes it
+			text = turn // used if no earlier turn has a task
 		}
 		relation := newTask
 		if i > first {

@@ -184,7 +184,7 @@ func TestLongDocumentsAreContext(t *testing.T) {
 	}
 }
 
-// The cost of reading is bounded: texts are cut, and every size of cut leaves valid text.
+// Long texts are cut, so that the cost of reading is limited. A cut never leaves invalid text.
 func TestLargeTextsAreCut(t *testing.T) {
 	t.Parallel()
 	for _, unit := range []string{"ab \n", "ä\"\\", "😀x", "\\u00e4 "} {
@@ -217,7 +217,7 @@ func TestLongRequestsAreRecognizedWhenRepeated(t *testing.T) {
 	}
 }
 
-// A client that moves a mark changes the last messages of the previous turn. The messages before them are not read again.
+// A client that moves a cache mark changes the last messages of the previous turn. The messages before these are not read again.
 func TestEarlierMessagesAreKnownAfterAChange(t *testing.T) {
 	t.Parallel()
 	cache := turncache.New(1 << 20)

@@ -7,14 +7,14 @@ import (
 )
 
 const (
-	politeClause  = 150 // bytes of a clause that may be polite
-	politeWords   = 18  // words of such a clause
-	politeClauses = 5   // clauses removed at each end
-	wordsOfName   = 3   // words of a name in a greeting or a signature
+	politeClause  = 150 // maximum bytes of a polite clause
+	politeWords   = 18  // maximum words of a polite clause
+	politeClauses = 5   // maximum number of clauses removed at each end
+	wordsOfName   = 3   // maximum words of a name in a greeting or a signature
 )
 
-// withoutCourtesy removes greetings, thanks, polite clauses and signatures at both ends of a text, and white space that has
-// no meaning. A text that consists of them alone is returned as it is.
+// withoutCourtesy removes greetings, thanks, polite clauses and signatures at both ends of a text, and unneeded white
+// space. A text without other content is returned with its polite clauses.
 func withoutCourtesy(text string) string {
 	text = squeeze(text)
 	if len(text) <= politeClause && isPolite(strings.TrimRight(text, clauseEnds)) {
@@ -42,7 +42,7 @@ func withoutOpening(text string) string {
 		_, size := utf8.DecodeRuneInString(next[at:])
 		next = strings.TrimLeftFunc(next[at+size:], isFiller)
 		if tone == neutral {
-			marks = polite | appeal // a word that greets may mean something else here
+			marks = polite | appeal // after a neutral clause, a greeting word may have another meaning
 		} else if strings.ContainsFunc(next, isWordRune) {
 			rest = next
 		}
@@ -57,8 +57,8 @@ func withoutOpening(text string) string {
 	return rest
 }
 
-// withoutClosing removes polite clauses and a signature at the end of a text. A neutral clause is removed with a polite one beside it,
-// and so are symbols after a clause.
+// withoutClosing removes polite clauses and a signature at the end of a text. It also removes neutral clauses next to a polite clause,
+// and symbols after a removed clause.
 func withoutClosing(text string) string {
 	rest, end := text, withoutSignature(text)
 	for range politeClauses {
@@ -106,7 +106,7 @@ func greetsName(clause string) bool {
 	return lexicon[strings.ToLower(word)]&opener != 0 && isName(name) && !strings.EqualFold(name, "world")
 }
 
-// isName reports whether a text consists of a few capitalized words that have no other use here.
+// isName reports whether a text consists of at most wordsOfName capitalized words that are not in the lexicon.
 func isName(text string) bool {
 	words := 0
 	for word := range strings.FieldsSeq(text) {
@@ -124,7 +124,7 @@ func isFiller(r rune) bool {
 	return unicode.IsSpace(r) || r == '!' || r == ',' || r == ':' || r == '-' || r == '–'
 }
 
-// clauseEnds end a clause.
+// clauseEnds are the characters that end a clause.
 const clauseEnds = ".!?,:;。！？，：；、।؟،\n"
 
 // isPolite reports whether a clause consists of greetings, thanks and polite requests.
@@ -137,17 +137,17 @@ func isPolite(clause string) bool {
 	return toneOf(clause, greeting|polite) == courteous
 }
 
-// tone is what a clause at one end of a text says.
+// tone is the kind of a clause at the beginning or the end of a text.
 type tone int
 
 const (
 	aboutTask tone = iota
-	neutral        // has only words that also occur in polite clauses
-	courteous      // says nothing about the task
+	neutral        // has only words that also occur in polite clauses, but is not marked as polite
+	courteous      // has no meaning for the task
 )
 
-// toneOf returns the tone of a clause. A courteous clause has only words of greetings, thanks and requests for help, and at least
-// one that has one of the marking uses.
+// toneOf returns the tone of a clause. A courteous clause has only words of greetings, thanks and requests for help. At least one of
+// them has a use in marks.
 func toneOf(clause string, marks wordUse) tone {
 	clause = strings.ToLower(strings.TrimSpace(clause))
 	if len(clause) > politeClause || strings.ContainsAny(clause, `[]{}<>="`) {
@@ -170,7 +170,7 @@ func toneOf(clause string, marks wordUse) tone {
 		marked = marked || use&marks&(greeting|polite) != 0
 		appeals = appeals || use&appeal != 0
 	}
-	if !marked && marks&appeal != 0 && words > 1 { // one word may be a heading
+	if !marked && marks&appeal != 0 && words > 1 { // a single word may be a heading
 		marked = appeals || turnPhrases.has(clause, pleasantry)
 	}
 	switch {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// courtesies returns the examples of a file in testdata: separated by empty lines, because a signature has a line of its own.
+// courtesies returns the examples of a file in testdata. Empty lines separate the examples, because an example may have several lines.
 func courtesies(t *testing.T, name string) []string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", name))
@@ -17,7 +17,7 @@ func courtesies(t *testing.T, name string) []string {
 	return strings.Split(strings.TrimSpace(string(text)), "\n\n")
 }
 
-// A frame of polite phrases must not change the choice of the model, so it must not change the text.
+// Polite phrases before and after a task must not change the choice of the model, so they must not change the text of the task.
 func TestPoliteFramesAreRemoved(t *testing.T) {
 	t.Parallel()
 	tasks := []string{
@@ -44,7 +44,7 @@ func TestPoliteFramesAreRemoved(t *testing.T) {
 	}
 }
 
-// Only polite phrases are removed. Similar clauses are part of the task and stay.
+// Clauses that are part of the task are not removed, even if they resemble polite phrases.
 func TestTasksKeepClausesLikeCourtesy(t *testing.T) {
 	t.Parallel()
 	for _, task := range []string{

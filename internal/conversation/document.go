@@ -7,9 +7,9 @@ import (
 )
 
 const (
-	longTurn       = 4 << 10 // bytes above which a turn consists of a document and an instruction
-	maxInstruction = 900     // bytes of an instruction before or after a document
-	minInstruction = 6       // letters of an instruction
+	longTurn       = 4 << 10 // bytes above which a turn is assumed to be a document with an instruction
+	maxInstruction = 900     // maximum bytes of an instruction before or after a document
+	minInstruction = 6       // minimum letters of an instruction
 )
 
 // instruction returns the instruction in a turn. A long turn is usually a document with an instruction before or after it, so the
@@ -18,7 +18,7 @@ func instruction(text string) string {
 	if len(text) <= longTurn {
 		return text
 	}
-	// The first and the last paragraph, or line if the paragraph is too long for an instruction.
+	// The instruction may be the first or the last paragraph, or the first or the last line of a paragraph that is too long.
 	first, _, _ := strings.Cut(text, "\n\n")
 	if len(first) > maxInstruction {
 		first, _, _ = strings.Cut(text, "\n")
@@ -41,8 +41,8 @@ func instruction(text string) string {
 	return text
 }
 
-// instructs reports whether a paragraph looks like an instruction or a question. opening is true for the first paragraph,
-// which has to introduce the document or ask; documents begin with headings and sentences too.
+// instructs reports whether a paragraph looks like an instruction or a question. opening is true for the first paragraph. It must
+// begin with a word of an instruction or end with a colon or question mark, because a document also begins with a paragraph.
 func instructs(paragraph string, opening bool) bool {
 	letters := 0
 	for _, r := range paragraph {
@@ -59,7 +59,7 @@ func instructs(paragraph string, opening bool) bool {
 	lower := strings.ToLower(paragraph)
 	if opening {
 		sentence, _, _ := strings.Cut(lower, ". ")
-		for word := range wordsOf(sentence) { // the first word decides: an imperative or a question
+		for word := range wordsOf(sentence) { // only the first word is checked; it must begin an instruction or a question
 			return lexicon[word]&(order|polite) != 0 || hasPrefixAny(lower, scriptPhrases[order]) || strings.HasSuffix(paragraph, ":") || strings.HasSuffix(paragraph, "：")
 		}
 		return false

@@ -6,15 +6,15 @@ import "strings"
 const (
 	failureStart = iota // begins the text of a failing result
 	failureMark         // sign of failure anywhere in the part of a result that is read
-	weakMark            // sign of failure in a short result
-	passMark            // sign that a check succeeded, which ends the trouble of the task
+	weakMark            // sign of failure only in a short result
+	passMark            // sign that a check succeeded, so that the task does not count as stuck
 	exitLabel           // precedes the exit code of a command
 	countBefore         // follows a number of failures: "3 failed"
 	countAfter          // precedes a number of failures: "Failures: 7"
 	passesBefore        // follows a number of successes
 )
 
-// resultMarks are the phrases by which a result of a tool reports failure or success.
+// resultMarks are phrases in tool results that indicate failure or success.
 var resultMarks = newPhraseSet([][]string{
 	failureStart: {
 		"error", "fatal", "traceback", "exception", "panic", "failed", "failure", "fail:", "npm err", "err:", "err!", "e: ", "<tool_use_error", "<error", "inputvalidationerror", "invalid", "could not", "couldn't", "cannot",

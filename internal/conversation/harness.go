@@ -10,7 +10,7 @@ type treatment uint8
 
 const (
 	unknownBlock  treatment = iota // left in place
-	dropBlock                      // context, such as the open files
+	dropBlock                      // removed: context, such as the open files
 	keepBlock                      // the user's words; only the tags are removed
 	documentBlock                  // dropped if it is long
 	orderBlock                     // instructions: dropped if the user wrote anything else
@@ -34,8 +34,8 @@ var tagWords = []struct {
 		output diff patch example examples results result report book chapter paper conversation chat selection snippet`)},
 }
 
-// sections are parts of a turn without tags. Text before a request marker, and text after a trailer, is added by the client.
-// A message with a preamble has no words of the user.
+// sections are markers of text without tags that clients add to a turn. The user wrote only the text after a request marker and before
+// a trailer. A message that begins with a preamble has no text by the user.
 var sections = []struct {
 	client string
 	kind   sectionKind
@@ -145,7 +145,7 @@ func (c *conversation) identify(text string) {
 	markers.each(tail(text, markerBytes), found)
 }
 
-// markerBytes is how much of each end of a text is searched for markers.
+// markerBytes is the number of bytes that are searched for markers at the beginning and at the end of a text.
 const markerBytes = 1500
 
 // isToolOutput reports whether a user turn is the result of a tool. Clients that describe tools in the prompt send results in this
@@ -158,7 +158,7 @@ func isToolOutput(text string) bool {
 	return strings.Contains(first, "] Result:")
 }
 
-// withoutHarness returns the user's own words of a turn.
+// withoutHarness returns the part of a turn that the user wrote, without the text that clients add.
 func withoutHarness(text string) string {
 	text = strings.TrimSpace(text)
 	for _, s := range sections {
@@ -189,20 +189,20 @@ func withoutHarness(text string) string {
 
 // blocks separates the blocks of a turn.
 type blocks struct {
-	own     *strings.Builder // the user's words
+	own     *strings.Builder // text that the user wrote
 	orders  *strings.Builder // instructions, used when the user wrote nothing else
 	depth   int
-	outside bool // every block is dropped
+	outside bool // keep only the text outside of blocks
 }
 
 const (
-	maxDepth     = 4    // nested blocks of the user's words
+	maxDepth     = 4    // maximum depth of nested blocks
 	longDocument = 1500 // bytes above which a document in a block is not read
 )
 
-// read adds a text without the blocks that clients add.
+// read adds a text to own and orders, without the blocks that are dropped.
 func (b *blocks) read(text string) {
-	for from := 0; ; { // text[:from] belongs to the user and is written with the text after it
+	for from := 0; ; { // text[:from] is kept and written together with the text after it
 		at := from + strings.IndexByte(text[from:], '<')
 		if at < from || b.depth > maxDepth {
 			b.own.WriteString(text)
@@ -236,8 +236,8 @@ func (b *blocks) read(text string) {
 	}
 }
 
-// cutBlock splits a text that begins with a tag into the tag's name, the text up to the closing tag and the rest. A block
-// without a closing tag extends to the end, because long texts are shortened.
+// cutBlock splits a text that begins with a tag into the tag's name, the text up to the closing tag and the rest. ok is
+// false if the text has no valid tag or no closing tag.
 func cutBlock(text string) (name, inner, rest string, ok bool) {
 	end := strings.IndexByte(head(text, 400), '>')
 	if end < 2 {

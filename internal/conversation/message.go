@@ -15,7 +15,7 @@ type author uint8
 const (
 	byOther  author = iota
 	bySystem        // system or developer
-	byUser          // in the messages format also results of tools
+	byUser          // includes tool results in the messages and gemini formats
 	byModel
 	byTool // a result of a tool
 )
@@ -25,24 +25,24 @@ type message struct {
 	author author
 	value  rawjson.Value
 
-	decoded, cleaned bool   // whether the texts below are set
-	whole            string // see text
-	words            string // see turn
-	facts            *facts // nil before the loop is read
+	decoded, cleaned bool   // whether whole is set, and whether words is set
+	whole            string // result of text
+	words            string // result of turn
+	facts            *facts // nil until the tool calls and results are read
 }
 
-// maxCapacity bounds the list of messages before it grows.
+// maxCapacity limits the initial capacity of the list of messages.
 const maxCapacity = 512
 
-// elements returns the messages of a list of about count messages in the body. A string is one message of the user. The first known
-// messages are known from an earlier turn and are not scanned.
+// elements returns the messages in field f of the body. count is the approximate number of messages. A string is one user message. The
+// first known messages of the result were read in an earlier turn and are not scanned again.
 func (k *reading) elements(body string, f llm.Field, count int) (messages []message, known int) {
 	raw := body[f.Value:f.End]
 	if raw != "" && raw[0] == '"' {
 		return []message{{author: byUser, value: rawjson.Value{Kind: rawjson.Text, Raw: raw}}}, 0
 	}
 	messages = make([]message, 0, min(max(count, 1), maxCapacity))
-	rest := rawjson.Value{Kind: rawjson.List, Raw: raw, Index: f.Value} // validated; parsing it would scan it twice
+	rest := rawjson.Value{Kind: rawjson.List, Raw: raw, Index: f.Value} // the JSON is already validated, so it is scanned only by ForEach
 	if k.list == f.Value && k.end > f.Value && k.end < f.End {
 		for i, one := range k.messages {
 			v := rawjson.Value{Kind: one.kind, Raw: body[one.from:one.to], Index: int(one.from)}
@@ -53,7 +53,7 @@ func (k *reading) elements(body string, f llm.Field, count int) (messages []mess
 			messages = append(messages, m)
 		}
 		known = len(messages)
-		rest.Raw = strings.TrimLeft(body[k.end:f.End], " \t\r\n") // begins with a comma instead of the bracket
+		rest.Raw = strings.TrimLeft(body[k.end:f.End], " \t\r\n") // begins with a comma instead of the opening bracket
 		rest.Index = f.End - len(rest.Raw)
 		if rest.Raw[0] == ']' {
 			return messages, known
@@ -66,8 +66,8 @@ func (k *reading) elements(body string, f llm.Field, count int) (messages []mess
 	return messages, known
 }
 
-// authorOf returns the author of a message. Usually the first member decides. Calls and results of the Responses format
-// have a type instead of a role.
+// authorOf returns the author of a message, usually by its first member. In the Responses format, tool calls and results have a type
+// instead of a role.
 func authorOf(v rawjson.Value) (by author) {
 	v.ForEach(func(key, value rawjson.Value) bool {
 		switch key.Raw {
@@ -92,14 +92,14 @@ func authorOf(v rawjson.Value) (by author) {
 			case strings.HasSuffix(kind, "_call"), kind == "reasoning":
 				by = byModel
 			}
-			return by == byOther // a message of the Responses format has a role too
+			return by == byOther // if the type gives no author, continue with the role
 		}
 		return true
 	})
 	return by
 }
 
-// isResult reports whether the message has a result of a tool. The messages and gemini formats have results in messages of the user.
+// isResult reports whether the message contains a tool result. In the messages and gemini formats, user messages contain tool results.
 func (m *message) isResult() bool {
 	if m.author == byTool {
 		return true
@@ -122,7 +122,7 @@ func (m *message) content() rawjson.Value {
 	return member(m.value, `"content"`, `"parts"`) // parts in the gemini format
 }
 
-// text returns the texts of a message, without calls and results of tools.
+// text returns the text of a message, without tool calls and tool results.
 func (m *message) text() string {
 	if !m.decoded {
 		m.decoded, m.whole = true, contentText(m.content(), maxRaw)
@@ -130,8 +130,8 @@ func (m *message) text() string {
 	return m.whole
 }
 
-// turn returns the user's own words of a message: without text that clients add and without polite phrases. It is empty for a
-// message that holds tool results only.
+// turn returns the part of a message that the user wrote, without text that clients add and without polite phrases. It is empty for a
+// message that contains only tool results.
 func (m *message) turn() string {
 	if !m.cleaned {
 		m.cleaned = true
@@ -142,7 +142,7 @@ func (m *message) turn() string {
 	return m.words
 }
 
-// member returns the first of the members of an object that exists. keys are encoded, with quotes.
+// member returns the value of the first key that the object has. keys are encoded, with quotes.
 func member(v rawjson.Value, keys ...string) (found rawjson.Value) {
 	for _, key := range keys {
 		v.ForEach(func(k, value rawjson.Value) bool {
@@ -163,7 +163,7 @@ func member(v rawjson.Value, keys ...string) (found rawjson.Value) {
 // end.
 const maxRaw = 32 << 10
 
-// contentText returns the texts of a content, which is a string or a list of parts. The result has at most about most bytes.
+// contentText returns the text of a content, which is a string or a list of parts. most is the approximate maximum of bytes to return.
 func contentText(content rawjson.Value, most int) string {
 	if content.Kind == rawjson.Text {
 		return decode(content.Raw, most)

@@ -4,10 +4,10 @@ package conversation
 // bytes of a phrase at every position.
 type phraseSet struct {
 	starts  [1 << startBits / 64]uint64 // one bit for the first three bytes of every phrase
-	phrases [1 << 10][]numbered         // by the last bits of the start; a list has phrases with other starts too
+	phrases [1 << 10][]numbered         // indexed by the last bits of the start, so phrases with different starts can share a list
 }
 
-// startBits is the number of bits of a start: five for each of three bytes, so that ASCII letters differ.
+// startBits is the number of bits of a start, the hash of three bytes. Each byte has five bits, enough to distinguish ASCII letters.
 const startBits = 15
 
 // nextStart adds c to a rolling hash of the last three bytes. Letter case is ignored.
@@ -23,7 +23,7 @@ var folded = func() (table [256]byte) {
 	return table
 }()
 
-// numbered is a phrase in lower case with its list and its index there.
+// numbered is a phrase in lower case with its list and its index in the list.
 type numbered struct {
 	text        string
 	list, index int
@@ -54,8 +54,8 @@ func fold(c byte) byte {
 	return c
 }
 
-// each calls found for every phrase in the text, with its list, its index there, its offset and its length, until found
-// returns false.
+// each calls found for every phrase in the text, until found returns false. The arguments are the list of the phrase, its index in the
+// list, its offset in the text and its length.
 func (s *phraseSet) each(text string, found func(list, index, at, length int) bool) {
 	if len(text) < 3 {
 		return
@@ -74,7 +74,7 @@ func (s *phraseSet) each(text string, found func(list, index, at, length int) bo
 	}
 }
 
-// has reports whether the text has a phrase of a list of the set.
+// has reports whether the text contains a phrase of the given list.
 func (s *phraseSet) has(text string, list int) (yes bool) {
 	s.each(text, func(found, _, _, _ int) bool {
 		yes = found == list

@@ -26,7 +26,7 @@ func Purposes() []Purpose {
 	return []Purpose{Title, Topic, Summary, Suggestion, Label, Command, Commit, Probe}
 }
 
-// prompts are sentences of known clients. Each is searched in the instructions and in the last user turn.
+// prompts are sentences in the housekeeping prompts of known clients. They are searched in the instructions and the last user turn.
 var prompts = []struct {
 	client  string
 	purpose Purpose
@@ -62,8 +62,8 @@ var prompts = []struct {
 	{"librechat", Title, "5-word-or-less title for the conversation"},
 }
 
-// concept is a topic that instructions for housekeeping mention. Its stems are word beginnings in many languages. A stem matches at
-// the start of a word; in scripts without spaces anywhere.
+// concept is a topic that instructions for housekeeping mention. Its stems are word beginnings in many languages. A stem matches
+// at the start of a word. In scripts without spaces, it matches anywhere.
 type concept int
 
 const (
@@ -112,12 +112,12 @@ var stems = [...][]string{
 }
 
 const (
-	maxDuty       = 700 // bytes of instructions for housekeeping
-	maxShortDuty  = 320 // bytes of such instructions without a reference to a conversation
-	maxProbe      = 24  // bytes of a probe
-	maxProbeOrder = 90  // bytes of instructions of a probe
-	probeOutput   = 8   // output tokens that a probe allows
-	wholeStem     = 3   // bytes up to which a stem has to be a whole word
+	maxDuty       = 700 // maximum bytes of instructions for housekeeping
+	maxShortDuty  = 320 // maximum bytes of instructions that do not mention a conversation
+	maxProbe      = 24  // maximum bytes of a probe
+	maxProbeOrder = 90  // maximum bytes of a probe's instructions
+	probeOutput   = 8   // maximum output tokens that a probe requests
+	wholeStem     = 3   // a stem of at most this many bytes must be a whole word
 )
 
 // lastWords returns the text of the last user message that has text.
@@ -169,7 +169,7 @@ func (c *conversation) purpose() Purpose {
 	if c.system != "" {
 		return duty(c.system)
 	}
-	// A client that sends no system prompt puts its instruction before or after the conversation, which is in a block.
+	// A client without a system prompt sends the conversation in a block, with its instruction before or after the block.
 	if strings.Contains(last, "</") {
 		var order strings.Builder
 		(&blocks{own: &order, orders: &order, outside: true}).read(last)
@@ -180,7 +180,7 @@ func (c *conversation) purpose() Purpose {
 	return ""
 }
 
-// isProbe reports whether a single user turn only tests whether the model answers.
+// isProbe reports whether the only user turn just tests whether the model responds.
 func (c *conversation) isProbe(turn string) bool {
 	turn = strings.ToLower(strings.Trim(strings.TrimSpace(turn), ".!?\"'"))
 	switch {
@@ -194,7 +194,7 @@ func (c *conversation) isProbe(turn string) bool {
 	return lexicon[turn]&probe != 0 || replyWords.in(turn) && namesProbe(turn)
 }
 
-// namesProbe reports whether an order names the whole answer: "Reply with OK."
+// namesProbe reports whether an instruction contains the expected response, as in "Reply with OK."
 func namesProbe(order string) bool {
 	for word := range wordsOf(order) {
 		switch word {
@@ -205,8 +205,8 @@ func namesProbe(order string) bool {
 	return false
 }
 
-// duty returns the housekeeping purpose that instructions describe. All words of a purpose have to be in one sentence,
-// except those that limit the length of the answer.
+// duty returns the housekeeping purpose that instructions describe. All words of a purpose must be in one sentence, except words that
+// limit the length of the response.
 func duty(instructions string) Purpose {
 	if len(instructions) > maxDuty {
 		return ""

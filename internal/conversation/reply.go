@@ -21,9 +21,9 @@ const (
 	bareWords        = 3   // maximum number of words in a turn that cannot be a separate task
 	maxFollowUp      = 240 // maximum length of a follow-up in bytes
 	maxComplaint     = 160
-	minScriptReply   = 24 // bytes of a reply in a script without spaces
-	leftOverAllowed  = 2  // characters of a reply that may remain after its phrases are removed
-	newTopicWithin   = 80 // bytes at the beginning of a turn that are searched for the end of a topic
+	minScriptReply   = 24 // bytes of a short reply in a script without spaces
+	leftOverAllowed  = 2  // letters that may remain after the phrases of a reply are removed
+	newTopicWithin   = 80 // bytes at the beginning of a turn that are searched for phrases such as "another question"
 	questionMarks    = "?？؟;"
 	quotesAndSymbols = "\"“«「='`()/\\<>{}[]+*"
 )
@@ -50,7 +50,7 @@ func relationOf(turn, answer string) relation {
 	case words == 0:
 		return reply
 	case isPolite(strings.TrimRight(turn, clauseEnds+" ")) && !strings.ContainsAny(turn, "?？"):
-		return newTask // greetings and thanks are read as they are
+		return newTask // a greeting or thanks is a task of its own
 	case words <= maxReplyWords && known == words:
 		return reply
 	case !isASCII(turn) && scriptReply(lower):
@@ -70,15 +70,15 @@ func relationOf(turn, answer string) relation {
 	return newTask
 }
 
-// endsTopic reports whether a turn in lower case leaves the topic of the turns before it.
+// endsTopic reports whether a turn, in lower case, begins a new topic.
 func endsTopic(lower string) bool { return turnPhrases.has(head(lower, newTopicWithin), newTopic) }
 
-// isComplaint reports whether a turn in lower case says that the request was not fulfilled.
+// isComplaint reports whether a turn, in lower case, states that the request was not fulfilled.
 func isComplaint(lower string) bool {
 	return len(lower) <= maxComplaint && turnPhrases.has(lower, complaint)
 }
 
-// scriptReply reports whether a text in a script without spaces consists of phrases of replies.
+// scriptReply reports whether a text in a script without spaces consists of phrases of assent.
 func scriptReply(lower string) bool {
 	if len(lower) > 4*minScriptReply {
 		return false

@@ -13,21 +13,21 @@ import (
 // Trouble describes how stuck the current task is, based on tool results and the user's turns.
 type Trouble struct {
 	Level            int  `json:"level,omitempty"`             // 0 (none) to MaxTrouble; rises with failures, falls with progress
-	Failing          int  `json:"failing,omitempty"`           // failing results in a row, at the end
-	SameErrors       int  `json:"same_errors,omitempty"`       // how often the most frequent failure was repeated
+	Failing          int  `json:"failing,omitempty"`           // consecutive failures at the end of the conversation
+	SameErrors       int  `json:"same_errors,omitempty"`       // number of repetitions of the most frequent failure
 	InvalidArguments int  `json:"invalid_arguments,omitempty"` // tool calls with malformed arguments
-	RepeatedAsks     int  `json:"repeated_asks,omitempty"`     // user turns that repeat the request or say that it failed
-	Recovered        bool `json:"recovered,omitempty"`         // results are good again after trouble
+	RepeatedAsks     int  `json:"repeated_asks,omitempty"`     // user turns that repeat a request or complain about its result
+	Recovered        bool `json:"recovered,omitempty"`         // the task was stuck and is not stuck now
 }
 
 const (
 	// MaxTrouble is the highest level.
 	MaxTrouble = 6
-	// Troubled is the level from which a task counts as stuck: three failures in a row, or one that recurs for the third time.
+	// Troubled is the level from which a task counts as stuck. Three failures in a row reach it.
 	Troubled = 3
 )
 
-// Cause describes the trouble, such as "3 identical tool errors".
+// Cause describes why the task is stuck, such as "3 identical tool errors".
 func (t Trouble) Cause() string {
 	switch {
 	case t.RepeatedAsks > 0 && t.Failing == 0:
@@ -49,7 +49,7 @@ func plural(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// trouble reads the last maxResults results of tools and the user's turns between them.
+// trouble reads the last maxResults tool results and user turns.
 func (c *conversation) trouble() Trouble {
 	var l loop
 	from, results := 0, 0
@@ -62,7 +62,7 @@ func (c *conversation) trouble() Trouble {
 	}
 	for i := range c.messages {
 		if i < from {
-			c.messages[i].facts = nil // later turns read no message before this one either
+			c.messages[i].facts = nil // not needed: later turns also begin after this message
 		} else {
 			l.message(&c.messages[i])
 		}
@@ -74,11 +74,11 @@ func (c *conversation) trouble() Trouble {
 	return l.Trouble
 }
 
-// loop follows a tool loop.
+// loop is the state of a tool loop up to a message.
 type loop struct {
 	Trouble
 	calls  []call
-	errors []seen // failing results by call and by text
+	errors []seen // counts of failures with the same call or the same text
 	good   int    // good results in a row
 	peak   int    // highest level so far
 	asked  []uint64
@@ -87,17 +87,17 @@ type loop struct {
 
 // call is a tool call.
 type call struct {
-	id        uint64 // hash
-	signature uint64 // signature of name and arguments
+	id        uint64 // hash of the call's ID
+	signature uint64 // hash of name and arguments
 	malformed bool   // the arguments are not JSON
 }
 
 // result is the result of a tool call.
 type result struct {
-	id             uint64 // hash
+	id             uint64 // hash of the call's ID
 	isError        bool   // the client reports an error
 	failed, passed bool   // the text reports a failure, or that a check succeeded
-	text           uint64 // signature of the text, for equal errors
+	text           uint64 // errorSignature of the text, to find equal errors
 }
 
 // seen counts equal failures.
@@ -106,7 +106,7 @@ type seen struct {
 	count     int
 }
 
-// message adds a message: its calls, its results, and the user's own turn.
+// message adds the tool calls, tool results and user text of a message.
 func (l *loop) message(m *message) {
 	if m.author == bySystem || m.author == byOther {
 		return
@@ -145,7 +145,8 @@ func (l *loop) message(m *message) {
 	}
 }
 
-// readFacts reads the calls and results of a message. answer is the model's last message before it; nil if it is not known.
+// readFacts reads the tool calls, tool results and user text of a message. answer is the last message of the model before it, or nil if
+// unknown.
 func (m *message) readFacts(answer *message) *facts {
 	f := &facts{}
 	switch m.author {
@@ -183,7 +184,7 @@ func (m *message) readFacts(answer *message) *facts {
 	return f
 }
 
-// readCalls reads the calls of a turn of the model.
+// readCalls reads the tool calls in a message of the model.
 func (f *facts) readCalls(turn rawjson.Value) {
 	turn.ForEach(func(key, value rawjson.Value) bool {
 		switch key.Raw {
@@ -215,11 +216,11 @@ func (f *facts) readCalls(turn rawjson.Value) {
 }
 
 const (
-	maxCalls     = 64      // calls without a result that are kept
-	maxArguments = 8 << 10 // bytes of arguments that are checked
+	maxCalls     = 64      // maximum number of calls that wait for a result
+	maxArguments = 8 << 10 // longer arguments, in bytes, are not checked
 )
 
-// call adds a tool call. Arguments in a string have to be JSON; a provider returns others when the model was cut off.
+// call adds a tool call. If the model was cut off, the arguments are a string that is not valid JSON.
 func (f *facts) call(id, name, arguments rawjson.Value) {
 	var digest xxhash.Digest
 	digest.Reset()
@@ -240,19 +241,19 @@ func (f *facts) result(id, output rawjson.Value, isError bool) {
 	f.results = append(f.results, r)
 }
 
-// ask is a turn of the user, or the output of a tool in its text.
+// ask describes the text of a user message: a turn of the user, or the output of a tool that a client sends as text.
 type ask struct {
-	output, failed bool   // whether the turn is the output of a tool, and whether the output reports a failure
-	words          bool   // whether the turn has words of the user
-	long           bool   // whether the words are enough for a repeated request
-	complaint      bool   // whether the words say that the request was not fulfilled
-	leaves         bool   // whether the words leave the topic
+	output, failed bool   // whether the text is the output of a tool, and whether that output reports a failure
+	words          bool   // whether the user wrote any text
+	long           bool   // whether the user's text is long enough to be compared with earlier requests
+	complaint      bool   // whether the user's text states that the request was not fulfilled
+	leaves         bool   // whether the user's text begins a new topic
 	compared       bool   // whether newTask is set
-	newTask        bool   // whether the words begin a new task after the model's last message
-	signature      uint64 // signature of the output or the words
+	newTask        bool   // whether the user's text begins a new task
+	signature      uint64 // hash of the tool output or of the user's text
 }
 
-// readAsk reads a turn of the user. answer is the model's last message before it; nil if it is not known.
+// readAsk reads the text of a user message. answer is the last message of the model before it, or nil if unknown.
 func (m *message) readAsk(answer *message) ask {
 	if raw := m.text(); isToolOutput(raw) {
 		failed, _ := judge(raw)
@@ -276,13 +277,13 @@ func (m *message) readAsk(answer *message) ask {
 	return a
 }
 
-// opensTask reports whether a turn of the user is a new task. A long turn always begins a new task.
+// opensTask reports whether a user turn begins a new task. A turn of more than maxFollowUp bytes always does.
 func (m *message) opensTask(answer *message) bool {
 	turn := m.turn()
 	return len(turn) > maxFollowUp || relationOf(turn, tail(answer.text(), 200)) == newTask
 }
 
-// userTurn adds the user's own turn, or the output of a tool in its text.
+// userTurn adds the user's text, or the output of a tool that a client sends as text.
 func (l *loop) userTurn(m *message) {
 	a := &m.facts.ask
 	if a.output {
@@ -302,22 +303,22 @@ func (l *loop) userTurn(m *message) {
 	case a.leaves:
 		*l = loop{asked: l.asked, answer: l.answer}
 	case a.compared && a.newTask, !a.compared && m.opensTask(l.answer):
-		// New information or a new task: most of the trouble is over, but an error that recurs counts as before.
+		// The user gave new information or a new task. The level falls, but a repeated error still counts with its earlier occurrences.
 		l.Level = max(0, l.Level/2-1)
 	}
 }
 
 const (
 	longAsk      = 1 << 10 // bytes above which a turn does not count as a complaint, and only its beginning is converted to lower case
-	askWeight    = 2       // levels for the second and each further repeated request
-	recurring    = 3       // times from which an equal failure weighs more
-	resultHead   = 700     // bytes read of a result
-	resultWhole  = 400     // bytes up to which a result is read for weak signs of failure
-	resultErrors = 32      // distinct failures that are kept
+	askWeight    = 2       // levels added by the second and every later repeated request
+	recurring    = 3       // number of equal failures from which a failure adds more levels
+	resultHead   = 700     // bytes of a result that are read
+	resultWhole  = 400     // longer results, in bytes, are not checked for weak signs of failure
+	resultErrors = 32      // maximum number of distinct failures that are counted
 )
 
-// outcome adds a good or failing result. A failure that recurs for the third time weighs more; good results lower the level by
-// one, then two, then three, so that three good results in a row end the trouble while single ones do not.
+// outcome adds a good or failing result. A failure raises the level by one, or by three from its third occurrence on. Consecutive good
+// results lower the level by one, then two, then three, so that three of them in a row end the trouble but a single one does not.
 func (l *loop) outcome(failed bool, text, call uint64) {
 	if !failed {
 		l.good++
@@ -337,7 +338,7 @@ func (l *loop) outcome(failed bool, text, call uint64) {
 	l.raise(min(times, recurring))
 }
 
-// count returns how often a failure was seen, including this time.
+// count adds a failure and returns how often it has occurred.
 func (l *loop) count(signature uint64) int {
 	if signature == 0 {
 		return 1
@@ -360,7 +361,7 @@ func (l *loop) raise(n int) {
 	l.peak = max(l.peak, l.Level)
 }
 
-// errorSignature hashes a result without digits and white space, which differ between equal errors: line numbers, times.
+// errorSignature hashes a result without digits and white space, because equal errors may have different line numbers or times.
 func errorSignature(text string) uint64 {
 	var digest xxhash.Digest
 	digest.Reset()

@@ -10,35 +10,35 @@ import (
 
 // reading is the state from which the next turn of a conversation continues. It depends only on the body up to end.
 type reading struct {
-	list     int // position of the list of messages
-	end      int // position after the last message
+	list     int // offset of the list of messages in the body
+	end      int // offset after the last message
 	messages []position
 	facts    []*facts // facts of the last messages
 	task     *task    // nil if the task depends on bytes after end
 }
 
-// position is where a message is in the body.
+// position is the range of a message in the body, with properties of the message.
 type position struct {
 	from, to int32
 	kind     rawjson.Kind
 	author   author
-	wordless bool // the message has no text outside calls and results of tools
+	wordless bool // the message has only tool calls and tool results
 }
 
-// facts are the properties of a message that matter for a tool loop.
+// facts are the properties of a message that determine whether a tool loop is stuck.
 type facts struct {
 	calls   []call
 	results []result
-	ask     ask // turn of the user
+	ask     ask // text of a user message
 }
 
 const (
-	maxPositions = 4 << 10 // messages of a reading
-	earlier      = 4       // messages between the two readings that are stored, because clients change their last messages
+	maxPositions = 4 << 10 // maximum number of messages of a reading
+	earlier      = 4       // messages between the two stored readings; the earlier reading is used if a client changes its last messages
 )
 
-// keep stores the state for the next turn. It returns the positions up to which the body of the next turn may be the same. It stores the
-// task if determined is set: the task then depends only on the bytes up to the last message.
+// keep stores states for the next turn and returns the offsets in the body at which they end. determined means that the task depends only
+// on the bytes up to the last message, so that the task can be stored too.
 func (c *conversation) keep(turn *turncache.Turn, start, end int, t task, determined bool) (ends []int) {
 	n := len(c.messages)
 	if turn == nil || end > math.MaxInt32 || n == 0 || n > maxPositions {

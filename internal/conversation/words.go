@@ -5,18 +5,18 @@ import (
 	"strings"
 )
 
-// wordUse is a set of the ways in which a word can affect how a turn is read.
+// wordUse is a set of roles that a word can have in a turn.
 type wordUse uint16
 
 const (
-	greeting   wordUse = 1 << iota // opens a message without being part of the task
+	greeting   wordUse = 1 << iota // begins a message and is not part of the task
 	polite                         // thanks or a request; a clause of greetings and polite words alone is not part of the task
-	filler                         // occurs in polite clauses but carries no meaning of its own
-	assent                         // part of a short reply: agreement, going on, a reference to earlier turns
+	filler                         // occurs in polite clauses, without a meaning for the task
+	assent                         // part of a short reply: agreement, "continue", a reference to earlier turns
 	connective                     // begins a turn that adds to the task before it
 	order                          // begins or is part of an instruction about a document
 	probe                          // sent by clients to test a connection
-	appeal                         // asks for help or wishes well; with fillers alone it says nothing about the task
+	appeal                         // asks for help or expresses good wishes; a clause of appeals and fillers is not part of the task
 	common                         // occurs in polite clauses and elsewhere
 	opener                         // a greeting that a name may follow
 )
@@ -24,7 +24,7 @@ const (
 //go:embed words.txt
 var wordList string
 
-// lexicon holds the words that are looked up one by one, in lower case, with their uses.
+// lexicon maps single words in lower case to their uses.
 var lexicon = func() map[string]wordUse {
 	uses := map[string]wordUse{
 		"greeting": greeting, "polite": polite, "filler": filler, "assent": assent, "connective": connective, "order": order, "probe": probe,
@@ -40,7 +40,7 @@ var lexicon = func() map[string]wordUse {
 	return words
 }()
 
-// scriptPhrases are the phrases of some uses in languages that are written without spaces, the longest first.
+// scriptPhrases are the phrases of a use in languages that are written without spaces, longest first.
 var scriptPhrases = map[wordUse][]string{
 	polite: {
 		"ขอความช่วยเหลือ", "お忙しいところ恐れ入りますが", "どうぞよろしくお願いします", "よろしくお願いいたします", "ช่วยฉันหน่อย", "お世話になっております", "よろしくお願い致します",
@@ -73,9 +73,9 @@ var scriptPhrases = map[wordUse][]string{
 
 // The lists of turnPhrases.
 const (
-	newTopic   = iota // ends a topic
-	complaint         // the request was not fulfilled
-	pleasantry        // in a clause of fillers alone: says nothing about the task
+	newTopic   = iota // begins a new topic
+	complaint         // states that the request was not fulfilled
+	pleasantry        // makes a clause of fillers a polite clause
 )
 
 // turnPhrases are phrases of several words that indicate how a turn relates to earlier turns.

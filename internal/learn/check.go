@@ -80,13 +80,13 @@ func (f *fitter) errors(x *Outcome, known *fitted) (static, learned float64) {
 }
 
 const (
-	driftStep  = 20  // outcomes between two points in time that the test for changes considers
-	minSide    = 30  // outcomes before and after a change
-	driftLimit = 4.0 // difference of the means before and after, in standard errors
+	driftStep  = 20  // number of outcomes between two tested times of a change
+	minSide    = 30  // minimum number of outcomes before and after a change
+	driftLimit = 4.0 // minimum difference of the means before and after a change, in standard errors
 )
 
-// drifts returns the models whose quality changed, with the time of the first outcome after the change. It looks for the time with the
-// largest difference between the errors of the learned abilities before and after it.
+// drifts returns the models whose quality changed, with the time of the first outcome after the change. The change is at
+// the time for which the mean prediction errors before and after it differ most.
 func (r *fitted) drifts(outcomes []Outcome) map[string]time.Time {
 	type series struct {
 		at     []time.Time

@@ -36,7 +36,7 @@ type Outcome struct {
 	At      time.Time
 	Kind    Kind
 	Model   string       // model that responded
-	Other   string       // model whose response was compared with it
+	Other   string       // model whose response was compared with the response of Model
 	Task    predict.Task // task of the prompt
 	Skills  []float64    // skills of the prompt
 	Value   float64      // score or difference
@@ -48,14 +48,14 @@ type Outcome struct {
 type Options struct {
 	// Base returns the ability of a model without outcomes, or false for an unknown model.
 	Base func(model string) (predict.Ability, bool)
-	// HalfLife is the age at which the weight of an outcome is halved; ages are computed to Today.
+	// HalfLife is the age at which the weight of an outcome is halved. The age is the time from the outcome to Today.
 	HalfLife time.Duration
 	Today    time.Time
 	// MinVerdicts is the number of ratings and verdicts below which nothing is learned.
 	MinVerdicts int
-	// Shared attributes deviations that all models of a task have in common to the difficulty of the prompts, not to the models.
+	// Shared means that a deviation that all models have for a task counts as difficulty of the prompts. It does not change the abilities.
 	Shared bool
-	// Guard makes Fit learn nothing unless the learned abilities predict later outcomes better than the static ones.
+	// Guard sets State.Active only if the learned abilities predict later outcomes better than the static abilities.
 	Guard bool
 }
 
@@ -71,11 +71,11 @@ type State struct {
 // Model is the learned ability of a model.
 type Model struct {
 	Base     predict.Ability          // static ability
-	Learned  predict.Ability          // with the outcomes
-	Tasks    map[predict.Task]float64 // further change of the logit by task
+	Learned  predict.Ability          // static ability, corrected by the outcomes
+	Tasks    map[predict.Task]float64 // additional change of the logit by task
 	Outcomes int                      // number of outcomes that count
-	Dropped  int                      // earlier outcomes that no longer count because the quality changed
-	Changed  time.Time                // time of the change; zero if none was found
+	Dropped  int                      // number of outcomes before Changed, which do not count
+	Changed  time.Time                // time at which the quality of the model changed; zero if it did not change
 }
 
 // logit returns the learned logit of a prompt.
@@ -84,8 +84,8 @@ func (m *Model) logit(task predict.Task, skills []float64) float64 {
 }
 
 const (
-	rounds     = 3    // rounds in which the labels of comparisons are adapted
-	taskSpread = 0.4  // standard deviation of a model's ability by task, in logits, beyond its skills
+	rounds     = 3    // rounds of fitting if labels depend on the fitted abilities
+	taskSpread = 0.4  // standard deviation, in logits, of the part of a model's ability that depends on the task and not on the skills
 	hardSpread = 0.5  // standard deviation of the difficulty of a workspace's prompts by task, in logits
 	maxShift   = 2    // largest change by task, in logits
 	minShift   = 0.01 // smallest change by task that is stored
@@ -169,7 +169,7 @@ type fitted struct {
 // shared is the change of the logit by task that all models have in common.
 type shared map[predict.Task]float64
 
-// fit learns from outcomes. It adapts the abilities and the difficulty of the tasks to each other in turn.
+// fit learns from outcomes. It fits the abilities and the difficulty of the tasks alternately.
 func (f *fitter) fit(outcomes []Outcome) *fitted {
 	r := &fitted{models: map[string]*Model{}, shared: shared{}, static: shared{}}
 	model := func(name string) *Model {
@@ -250,8 +250,8 @@ func (l labels) add(model string, task predict.Task, label ability.Label) {
 	l[model] = append(l[model], taskLabel{label, task})
 }
 
-// compare adds labels for both models of a comparison. They move the difference of the two probabilities towards the verdict, but not
-// their common level: a tie of two equally good models changes nothing.
+// compare adds labels for both models of a comparison. They move the difference of the two probabilities towards the verdict, but do
+// not change their mean. A tie of two equally good models therefore changes nothing.
 func (l labels) compare(x *Outcome, models map[string]*Model) {
 	p, q := sigmoid(models[x.Model].logit(x.Task, x.Skills)), sigmoid(models[x.Other].logit(x.Task, x.Skills))
 	gap := min(max(x.Value, -1), 1) - (p - q)
@@ -279,7 +279,7 @@ func (m *Model) update(list []taskLabel) {
 	}
 }
 
-// shiftOf returns the most probable change of the logit, given labels whose offsets are their logits. The result is rounded so that
+// shiftOf returns the most probable change of the logit. The offset of each label is its predicted logit. The result is rounded so that
 // stored states stay short. spread is the standard deviation of the change before the labels are known.
 func shiftOf(list []ability.Label, spread float64) float64 {
 	shift := 0.0

@@ -34,7 +34,7 @@ func options() Options {
 	return Options{Base: baseOf, HalfLife: 30 * 24 * time.Hour, Today: start.AddDate(0, 0, 30), MinVerdicts: 50, Shared: true, Guard: true}
 }
 
-// world draws outcomes. Shift is how much the true logit of each model differs from the static one.
+// world generates random outcomes. shift is the difference between the true and the static logit of each model.
 type world struct {
 	*rand.Rand
 	shift map[string]float64
@@ -279,8 +279,8 @@ func TestSignalsAreTrustedAsFarAsTheyAgreeWithVerdicts(t *testing.T) {
 	}
 }
 
-// Signals of requests without a verdict count once the signal is trusted. The ability of a model with more signals than expected
-// falls. With as many as expected, it does not.
+// Signals of requests without a verdict count if the signal is trusted. The ability of a model falls if it has more signals than
+// expected. It does not fall if the number of signals is as expected.
 func TestTrustedSignalsLowerTheModelThatCausesThem(t *testing.T) {
 	t.Parallel()
 	w := newWorld(10, nil)
@@ -304,8 +304,8 @@ func TestTrustedSignalsLowerTheModelThatCausesThem(t *testing.T) {
 	}
 }
 
-// Traffic with known truth and a change in the middle: the router chooses between a cheap and an expensive model. The loss against the
-// static router, in true quality, is bounded, and the router gains where the predictor was wrong.
+// A router that learns chooses between a cheap and an expensive model, whose true quality is known and changes after half of the
+// requests. Compared with the static router, its mean value is higher and its worst loss is limited.
 func TestLearningAgainstStaticRouter(t *testing.T) {
 	t.Parallel()
 	r := simulate(*runs, 50)
@@ -315,8 +315,8 @@ func TestLearningAgainstStaticRouter(t *testing.T) {
 	}
 }
 
-// A gateway learns again at most ten minutes after an outcome, here after ten outcomes. Abilities that a change made wrong are then
-// withdrawn before they lose much.
+// A gateway learns again at most ten minutes after an outcome. This test learns again after every ten outcomes. After a change, wrong
+// abilities are then replaced before they cause a large loss.
 func TestLearningSoonAgainBoundsTheLoss(t *testing.T) {
 	t.Parallel()
 	r := simulate(*runs, 10)
@@ -376,7 +376,7 @@ func simulate(runs, every int) simulated {
 	return r
 }
 
-// cost of a request; a good response is worth five times the expensive model.
+// cost is the cost of a request by model. A good response is worth five times the cost of the expensive model.
 var cost = map[string]float64{"small": 0.1, "large": 1}
 
 const worth = 5

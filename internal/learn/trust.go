@@ -10,11 +10,11 @@ import (
 
 // Bounds that a signal must meet to have a weight.
 const (
-	MinPairs = 20   // responses with a verdict, with and without the signal
-	MinTrust = 0.10 // lower bound of how much more often responses with the signal are bad
+	MinPairs = 20   // minimum number of responses with a verdict, both with and without the signal
+	MinTrust = 0.10 // minimum of Trust.Low
 )
 
-// certainty is the quantile of the lower bound: 95 % one-sided.
+// certainty is the number of standard errors for a one-sided 95 % bound.
 const certainty = 1.645
 
 // Trust measures how well a signal agrees with verdicts on the same requests.
@@ -23,11 +23,11 @@ type Trust struct {
 	With    int     `json:"with"`    // requests with the signal and a verdict
 	Without int     `json:"without"` // requests with a verdict and without the signal
 	Bad     float64 `json:"bad"`     // mean share of bad responses among those with the signal
-	Usual   float64 `json:"usual"`   // the same without the signal
+	Usual   float64 `json:"usual"`   // mean share of bad responses among those without the signal
 	Low     float64 `json:"low"`     // lower bound of Bad minus Usual
 	Weight  float64 `json:"weight"`  // weight of the signal in learning; 0 if the agreement is too small or unknown
 
-	// Logarithms of the likelihood ratio of good to bad responses, for a request with and without the signal.
+	// present and absent are the logarithms of the likelihood ratio of good to bad responses, if a request has the signal and if not.
 	present, absent float64
 }
 

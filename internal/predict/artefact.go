@@ -48,8 +48,8 @@ type Family struct {
 // errArtefact is wrapped by every error about the file.
 var errArtefact = errors.New("predictor file")
 
-// featureVersion is the version of the code that computes features. Increase it with every change of their values: logged decisions
-// name it, and only decisions with features of the current version can be compared.
+// featureVersion is the version of the code that computes features. Increase it with every change of the feature values: logged
+// decisions store the version, and only decisions with features of the current version can be compared.
 const featureVersion = 7
 
 // Version identifies the content of the artefact and the code that computes features.

@@ -7,9 +7,8 @@ import (
 	"unicode"
 )
 
-// The demand of a prompt is how much harder it looks than an average one, in logits. It replaces the learned difficulty where the
-// prompt is unlike the training data: benchmarks state hard questions briefly, so the learned difficulty treats every short text as
-// easy.
+// The demand of a prompt is how much harder it looks than an average prompt, in logits. It replaces the learned difficulty for prompts
+// unlike the training data. For those, the learned difficulty is unreliable: it treats every short text as easy.
 const (
 	maxDemand       = 3
 	wordDemand      = 0.8 // demand of each demanding word, up to maxDemanding
@@ -19,12 +18,12 @@ const (
 	maxDoublings    = 2
 	technicalDemand = 8      // demand per share of technical words above usualTechnical
 	usualTechnical  = 0.08   // share of long words and abbreviations in plain text
-	longWord        = 10     // letters
-	idealWord       = 0.6    // words that one character of a script without spaces stands for
-	firstIdeal      = 0x0E00 // the scripts without spaces begin with Thai
+	longWord        = 10     // minimum letters of a long word
+	idealWord       = 0.6    // number of words per character in scripts without spaces
+	firstIdeal      = 0x0E00 // first code point of Thai, the lowest of the scripts without spaces
 )
 
-// demandStems are beginnings of words that name several steps of expert work: proofs, designs, analyses, systems with many parts.
+// demandStems are beginnings of words for expert work with several steps: proofs, designs, analyses, complex systems.
 var demandStems = func() []string {
 	stems := strings.Fields(`prove proof deriv rigor theorem lemma corollar conjecture counterexample formali axiom invariant optimal optimi asymptot
 	eigenv lagrang hamilton tensor manifold topolog stochast bayes concurren distribut lock-free linearizab consensus idempoten
@@ -44,7 +43,7 @@ var demandStems = func() []string {
 	return stems
 }()
 
-// demandOf returns the demand of a text. Like the task, it depends on the start and the end of a long text.
+// demandOf returns the demand of a text. Of a long text it reads only the start and the end, like TaskOf.
 func demandOf(text string) float64 {
 	if len(text) > taskHead+taskTail {
 		text = strings.ToValidUTF8(text[:taskHead]+" "+text[len(text)-taskTail:], "")
@@ -80,7 +79,7 @@ func demandOf(text string) float64 {
 			}
 		}
 	}
-	share := float64(technical) / max(words, 8) // a few words have no meaningful share
+	share := float64(technical) / max(words, 8) // the share of a very short text is not meaningful, so a minimum of 8 words is assumed
 	demand := wordDemand*float64(min(found, maxDemanding)) + technicalDemand*max(0, share-usualTechnical) +
 		sizeDemand*min(math.Log2(max(words/plainWords, 1)), maxDoublings)
 	return math.Round(1000*min(demand, maxDemand)) / 1000
@@ -96,7 +95,7 @@ func isDemanding(word string) bool {
 	if exact {
 		return true
 	}
-	const sameStart = 3 // stems that may lie between a stem of the word and the word in the list
+	const sameStart = 3 // maximum distance in the sorted list between a word and its stem
 	for i := at - 1; i >= max(0, at-sameStart); i-- {
 		if strings.HasPrefix(word, demandStems[i]) {
 			return true
@@ -107,7 +106,7 @@ func isDemanding(word string) bool {
 
 func isSeparator(r rune) bool {
 	if 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' {
-		return false // most characters: the search below is slow
+		return false // fast path for most characters, because the search below is slow
 	}
 	return r <= ' ' || strings.ContainsRune(`.,;:!?"'()[]{}<>/\|*=+&%$#@^~。，、？！；：「」`+"`", r)
 }

@@ -9,8 +9,8 @@ import (
 // scale. The training data has no such prompts, because benchmarks ask questions.
 const smallTalkEase = 3
 
-// easeOf returns the ease of a prompt. Only a short prompt that starts with a courtesy and has no number, code or
-// further content is easy.
+// easeOf returns smallTalkEase for a short prompt that starts with a greeting or thanks and has no numbers or code. For any
+// other prompt it returns 0.
 func easeOf(task Task, text string) float64 {
 	const mostBytes, mostWords = 60, 6
 	if task != Chat || len(text) > mostBytes || strings.ContainsAny(text, "0123456789=<>{}[]()/\\`\n") {

@@ -12,15 +12,15 @@ type scratch struct {
 	x    extractor
 	seen []uint64          // one bit per bucket
 	rows []uint32          // buckets of the current block
-	acc  [lanes / 4]uint64 // sums of bytes in 16-bit lanes, two words for each eight lanes
+	acc  [lanes / 4]uint64 // sums of bytes, 16 bits per lane; eight lanes use two words
 	sums [lanes]int64      // sums of the current block
 	out  [lanes]float64    // sums of all blocks
 }
 
 const (
-	lanes      = 40 // numbers that the table sums for a text; constant, so that the inner loop is unrolled
+	lanes      = 40 // length of a row of the table; constant, so that the compiler can unroll the inner loop
 	evenBytes  = 0x00FF00FF00FF00FF
-	fullLanes  = 256 // rows after which a 16-bit lane could overflow
+	fullLanes  = 256 // maximum number of rows whose sum fits in 16 bits
 	weightBias = 128 // weights are stored as bytes, with zero as 128
 )
 
@@ -44,8 +44,8 @@ func (p *Predictor) Features(prompt Prompt) Features {
 	return s
 }
 
-// favourAgents replaces the equal family shares of a prompt unlike the training data by the family shares of agents. The text of an
-// agent's task is a weak indication of its kind, but success with tools depends on other skills than success with questions.
+// favourAgents is called for prompts with tools. A prompt unlike the training data has equal shares of all families; favourAgents
+// moves these shares to the families of agents, because success with tools depends on other skills than success with questions.
 func (p *Predictor) favourAgents(f *Features) {
 	unknown := 1 - f.Known
 	if unknown == 0 || p.agents == 0 {
@@ -92,7 +92,7 @@ func (n *net) block(d *scratch, list []uint32, weight float64) {
 	d.sums = [lanes]int64{}
 	for some := range slices.Chunk(rows, fullLanes) {
 		n.addRows(&d.acc, some)
-		for i := 0; i < len(d.acc); i += 2 { // from the narrow lanes to the sums
+		for i := 0; i < len(d.acc); i += 2 { // add the 16-bit sums to the 64-bit sums
 			even, odd := d.acc[i], d.acc[i+1]
 			for j := range 4 {
 				d.sums[i*4+2*j] += int64(even >> (16 * j) & 0xFFFF)
@@ -128,8 +128,8 @@ func (n *net) distinct(d *scratch, list []uint32) []uint32 {
 	return rows
 }
 
-// addRows adds eight weights at a time: the even bytes of a word to one sum, the odd ones to the next. It processes
-// four rows together, so that their memory accesses overlap.
+// addRows adds the weights of the buckets, eight at a time: the even bytes of a word to one sum, the odd bytes to the next.
+// It processes four rows together, so that their memory accesses overlap.
 func (n *net) addRows(acc *[lanes / 4]uint64, buckets []uint32) {
 	for ; len(buckets) >= 4; buckets = buckets[4:] {
 		a, b, c, d := n.row(buckets[0]), n.row(buckets[1]), n.row(buckets[2]), n.row(buckets[3])
@@ -173,9 +173,9 @@ func (n *net) addDense(d *scratch) {
 	}
 }
 
-// join computes the skills from the lanes: the shared ones, the share of each family, and the heads of each family
-// times its share. A prompt unlike the training data uses only the shared skills and equal family shares; a prompt of
-// a known family uses only its heads.
+// join computes the skills from the lanes: the shared skills, the share of each family, and the heads of each family times
+// its share. A prompt unlike the training data has only shared skills and equal family shares. A prompt like the training
+// data has only the shares and heads of its families.
 func (n *net) join(sums []float64) ([]float64, float64) {
 	levels, families := sums[:n.shared+len(n.heads)], sums[n.shared+len(n.heads):][:n.families]
 	for l := range levels {
@@ -207,7 +207,7 @@ func (n *net) join(sums []float64) ([]float64, float64) {
 	return skills, math.Round(known*1000) / 1000
 }
 
-// Typical returns the typical skills of an unknown prompt. The success probability of a model on it is the model's general ability.
+// Typical returns the skills that an unknown prompt is assumed to have. A model's success probability for them is its general ability.
 func (p *Predictor) Typical() []float64 {
 	n := p.net
 	skills := make([]float64, n.shared+n.families+len(n.heads))
@@ -217,7 +217,7 @@ func (p *Predictor) Typical() []float64 {
 	return skills
 }
 
-// known returns a low value if no family scores the prompt as high as its own prompts.
+// known returns the similarity to the training data, 0 to 1. It is low if no family scores the prompt as high as its own prompts.
 func (n *net) known(scores []float64) float64 {
 	best := 0
 	for f, s := range scores {
@@ -227,7 +227,7 @@ func (n *net) known(scores []float64) float64 {
 	}
 	known := 1 / (1 + math.Exp(-(n.knownWeights[0] + n.knownWeights[1]*scores[best]/n.typical[best])))
 	if known < n.knownWeights[2] {
-		return 0 // too dissimilar for a meaningful order
+		return 0 // the learned skills are not meaningful for such a prompt
 	}
 	return known
 }

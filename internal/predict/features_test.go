@@ -23,7 +23,7 @@ func embeddedPredictor(tb testing.TB) *Predictor {
 	return p
 }
 
-// The training script computed these vectors with its own arithmetic over the features of the Go code.
+// The training script computed the expected vectors with its own implementation of the net, from the features of the Go code.
 func TestFeaturesAgreeWithTraining(t *testing.T) {
 	t.Parallel()
 	p := embeddedPredictor(t)
@@ -66,7 +66,7 @@ func TestFeaturesAreDeterministic(t *testing.T) {
 	for range 8 {
 		wait.Go(func() {
 			for i := range 50 {
-				p.Features(Prompt{Text: sample(100 * i)}) // leaves other data in the pooled scratch
+				p.Features(Prompt{Text: sample(100 * i)}) // fill the pooled scratch with other data
 				if diff := cmp.Diff(want, p.Features(Prompt{Text: sample(2000)})); diff != "" {
 					t.Errorf("features changed (-want +got):\n%s", diff)
 					return
@@ -112,7 +112,7 @@ func TestKnownIsLowForUnfamiliarPrompts(t *testing.T) {
 	}
 }
 
-// Models do not differ on prompts unlike the training data, but a prompt that looks hard is hard for all of them.
+// If a prompt unlike the training data looks hard, every model has a lower success probability.
 func TestUnfamiliarHardPromptIsHardForEveryModel(t *testing.T) {
 	t.Parallel()
 	p := embeddedPredictor(t)

@@ -8,8 +8,8 @@ import (
 
 const (
 	languageHead = 500 // bytes read to detect the language
-	fewestHits   = 2   // minimum number of stop words
-	shareOfHits  = 12  // in natural language, at least one word in this many is a stop word
+	fewestHits   = 2   // minimum number of stop words in the text
+	shareOfHits  = 12  // at least one of this many words must be a stop word
 )
 
 // LanguageOf returns the ISO 639-1 code of the language of a text, detected by script and stop words. It returns ""
@@ -159,13 +159,13 @@ var stopWords = func() *lexicon[uint32] {
 	return newLexicon(table)
 }()
 
-// byStopWords returns the language with the most stop words. A word of several languages is divided among them.
+// byStopWords returns the language with the most stop words. A stop word of several languages counts as an equal part for each of them.
 func byStopWords(text string) string {
 	var word [longestWord]byte
 	var hits [32]float64
 	var found [32]int
 	words := 0
-	for i := 0; i < len(text); i++ { // includes the byte after a word
+	for i := 0; i < len(text); i++ { // i++ skips the byte after a word
 		length, _ := foldWord(&word, text[i:])
 		i += length
 		if length < 2 || length > longestWord { // single letters occur in every language

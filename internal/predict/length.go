@@ -8,7 +8,7 @@ import (
 
 // lengthPrior is the typical number of visible output tokens for prompts of a kind. It grows with a power of the number of words.
 type lengthPrior struct {
-	tokens float64 // for a prompt with the given number of words
+	tokens float64 // output tokens for a prompt whose number of words is the field words
 	words  float64
 	power  float64
 }
@@ -28,8 +28,8 @@ var taskLengths = map[Task]lengthPrior{
 	"":          {400, 20, 0.2},
 }
 
-// familyLengths apply to prompts of the families of the training data. They are estimates for responses with an explanation: the
-// training data have no lengths. For questions of other families, the length of their task is used.
+// familyLengths apply to prompts of the families of the training data. They are estimates for responses with an explanation,
+// because the training data has no lengths. The prompts of other families have the length of their task.
 var familyLengths = map[string]lengthPrior{
 	"mmlu":     {150, 60, 0.2},
 	"mmlu_pro": {260, 80, 0.2},
@@ -43,10 +43,10 @@ var familyLengths = map[string]lengthPrior{
 const (
 	greetingLength = 25   // tokens of the response to a greeting
 	sumLength      = 50   // tokens of the response to a sum such as 17*23
-	maxSum         = 24   // bytes of such a prompt
-	bytesPerWord   = 6    // with the space
-	maxGrowth      = 1.6  // growth of the length for a long prompt
-	demandGrowth   = 0.15 // growth of the length per logit of demand
+	maxSum         = 24   // maximum bytes of the prompt of a sum
+	bytesPerWord   = 6    // including the space
+	maxGrowth      = 1.6  // maximum factor of the length for a long prompt
+	demandGrowth   = 0.15 // relative growth of the length per logit of demand
 )
 
 func (l lengthPrior) at(words float64) float64 {
@@ -56,8 +56,8 @@ func (l lengthPrior) at(words float64) float64 {
 	return l.tokens * min(maxGrowth, math.Pow(max(words, 1)/l.words, l.power))
 }
 
-// outputLength returns the expected number of visible output tokens: the mean of the families weighted by their shares, and the
-// length of the task for the rest. It returns 0 for translations, which are as long as the prompt.
+// outputLength returns the expected number of visible output tokens: the mean of the families' lengths weighted by their shares. The
+// remaining share has the length of the task. It returns 0 for translations, which are as long as the prompt.
 func (p *Predictor) outputLength(f *Features, text string) int64 {
 	if f.Task == Translation {
 		return 0
@@ -74,10 +74,10 @@ func (p *Predictor) outputLength(f *Features, text string) int64 {
 	case f.Task == Knowledge && slices.ContainsFunc(secondOptions[:], func(option string) bool { return strings.Contains(text, option) }):
 		usual = lengthPrior{140, 40, 0.2} // a multiple-choice question
 	}
-	rest, length := 1.0, 0.0 // share of the prompt without a family
+	rest, length := 1.0, 0.0 // share of the prompt that belongs to no family in familyLengths
 	if f.Known > 0 && f.Task != Chat && f.Task != ToolUse && len(p.families) > 0 {
 		shares := f.Skills[p.families[0].Level-1:]
-		equal := (1 - f.Known) / float64(len(p.families)) // part of each share for texts unlike the training data
+		equal := (1 - f.Known) / float64(len(p.families)) // part of each share that is equal for all families
 		for i, family := range p.families {
 			if l, ok := familyLengths[family.Name]; ok && shares[i]-equal > 0.01 {
 				rest -= shares[i] - equal

@@ -36,7 +36,7 @@ func TestExpectedOutputLength(t *testing.T) {
 	}
 }
 
-// Logged decisions name the version of the features, so that a change of their values needs a new version. Update both values
+// Logged decisions store the version of the features, so a change of the feature values needs a new version. Update both constants
 // together.
 func TestFeatureVersionChangesWithTheFeatures(t *testing.T) {
 	t.Parallel()

@@ -3,14 +3,14 @@ package predict
 // lexicon is a fixed table of words. A word is found by its first and last byte and its length, which distinguish
 // most words: hashing the whole word would be slower, and every word of every prompt is looked up.
 type lexicon[T any] struct {
-	heads   [lexiconHeads]uint16 // by lexiconAt: index of the first entry, from one
+	heads   [lexiconHeads]uint16 // indexed by lexiconAt: number of the first entry, starting at 1; 0 for none
 	entries []lexiconEntry[T]
 }
 
 type lexiconEntry[T any] struct {
 	word  string
 	value T
-	next  uint16 // index of the next entry with the same head, from one; 0 for none
+	next  uint16 // number of the next entry with the same head, starting at 1; 0 for none
 }
 
 const lexiconHeads = 4096
@@ -39,10 +39,10 @@ func (l *lexicon[T]) find(word []byte) (value T, ok bool) {
 	return value, false
 }
 
-// longestWord bounds the words that are looked up; no entry of a lexicon is longer.
+// longestWord is the maximum length of a word in a lexicon, in bytes. Longer words are not looked up.
 const longestWord = 24
 
-// lowers maps a byte of a word to lower case, and other bytes to 0.
+// lowers maps bytes that occur in words to lower case, and all other bytes to 0.
 var lowers = func() (table [256]byte) {
 	for i := range table {
 		switch b := byte(i); {
@@ -55,9 +55,9 @@ var lowers = func() (table [256]byte) {
 	return table
 }()
 
-// foldWord writes the word at the start of text in lower case, truncated to the buffer, and returns its length and
-// whether it has letters outside ASCII. Of these it folds the Western European ones, whose second byte determines the
-// case.
+// foldWord writes the word at the start of text to the buffer in lower case, truncated to the size of the buffer. It returns
+// the length of the word and whether the word has letters outside ASCII. Of these, only Western European letters are
+// converted to lower case, because their second byte determines the case.
 func foldWord(word *[longestWord]byte, text string) (length int, foreign bool) {
 	for length < len(text) {
 		b := lowers[text[length]]

@@ -11,15 +11,15 @@ import (
 type net struct {
 	buckets               int       // rows of the table
 	blocks                []float64 // weight of each block
-	shared, families      int       // skills of prompts without a family, and the number of families
+	shared, families      int       // number of shared skills, and number of families
 	heads                 []int
 	table                 []byte    // buckets × lanes
 	scale, offset         []float64 // scale and offset of each lane
 	dense                 []float64 // denseCount × lanes
 	denseMean, denseScale []float64
-	sharpness, clip       float64   // sharpness of the family scores; clip of the lanes
+	sharpness, clip       float64   // sharpness of the softmax over family scores; maximum absolute value of a skill
 	typical               []float64 // lowest score that a family gives to nearly all of its own prompts
-	knownWeights          []float64 // offset and slope over the best family score, relative to the typical one, and the minimum
+	knownWeights          []float64 // intercept and slope of the logit of Known over the best relative family score, and the minimum of Known
 }
 
 // header describes the sections that follow it.

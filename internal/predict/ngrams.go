@@ -8,9 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// Blocks of hashed features. Each is normalised separately.
+// The blocks of hashed features. Each block is normalised separately.
 const (
-	blockWord = iota // single words, numbers as 0
+	blockWord = iota // single words, with 0 for every digit
 	blockPair        // two adjacent words
 	blockFour        // four bytes of the normal form
 	blockLead        // first and last words, which are characteristic of a prompt
@@ -26,19 +26,19 @@ const (
 )
 
 const (
-	sampleAbove = 6 << 10 // longer texts are sampled: start, end and blocks between
+	sampleAbove = 6 << 10 // bytes above which only the start, the end and some blocks between them are read
 	sampleEnd   = 1536
 	sampleBlock = 512
 	sampleMid   = 5
 )
 
-// extractor holds the buffers for reading one text, reused for the next. It is not safe for concurrent use.
+// extractor holds the buffers for reading a text. They are reused for the next text. It is not safe for concurrent use.
 type extractor struct {
 	table  *words
 	normal []byte // lower case, single spaces, digits as 0
 	dense  [denseCount]float64
 	counts [kindCount]int
-	hashes [blockCount][]uint32 // hash of every occurrence; the upper 28 bits count
+	hashes [blockCount][]uint32 // hash of every occurrence; only the upper 28 bits are used
 }
 
 // read computes the hashes and dense features of a text.
@@ -87,7 +87,7 @@ func runeStart(text string, at int) int {
 	return at
 }
 
-// normalise appends the normal form of a part and counts the features that the form does not preserve.
+// normalise appends the normal form of a part of the text and counts the properties that the normal form does not preserve.
 func (s *textStats) normalise(dst []byte, part string) []byte {
 	for lineStart := true; part != ""; {
 		if part[0] >= utf8.RuneSelf {
@@ -109,7 +109,7 @@ func (s *textStats) normalise(dst []byte, part string) []byte {
 }
 
 // plain appends the normal form of the leading ASCII text up to the end of the line and returns its length. It avoids
-// unpredictable branches: a space is always written, and overwritten if it follows another.
+// unpredictable branches: a space is always written, and the next byte overwrites it if it follows another space.
 func (s *textStats) plain(dst []byte, part string) ([]byte, int) {
 	end, upper, i := len(dst), 0, 0
 	space := normals[dst[end-1]].space
@@ -155,7 +155,7 @@ var normals = func() (table [256]normal) {
 
 type normal struct {
 	byte, class  byte
-	space, upper byte // 1 for a space; 1 for a capital
+	space, upper byte // space is 1 for a space; upper is 1 for a capital letter
 	counted      bool // the number of occurrences is a feature
 }
 
@@ -193,7 +193,7 @@ func (x *extractor) wordsAndPairs(look *textStats) {
 	pairs = append(pairs, mix(before*31))
 	x.hashes[blockWord], x.hashes[blockPair] = single, pairs
 	first, last := uint32(1), uint32(2)
-	for i := range min(leadWords, len(single)) { // the first one, two and three words together, and the last ones
+	for i := range min(leadWords, len(single)) { // the first one, two and three words, and the last one, two and three
 		first = mix(first*31 + single[i])
 		last = mix(last*31 + single[len(single)-1-i])
 		x.hashes[blockLead] = append(x.hashes[blockLead], first, last)

@@ -22,7 +22,7 @@ type Features struct {
 	Task     Task      `json:"task"`
 	Language string    `json:"language,omitempty"` // ISO 639-1; empty if unknown
 	Skills   []float64 `json:"skills"`             // rounded to thousandths, so that storing is lossless
-	Ease     float64   `json:"ease,omitempty"`     // how much easier the prompt is than its kind, for every model, in logits; negative for a demanding prompt
+	Ease     float64   `json:"ease,omitempty"`     // how much easier the prompt is for every model, in logits; negative if demanding
 	Known    float64   `json:"known"`              // similarity to the training data, 0 to 1
 	Output   int64     `json:"output,omitempty"`   // expected visible output tokens; 0 if unknown
 }
@@ -46,8 +46,8 @@ type Ability struct {
 	// was measured.
 	Records []float64 `json:"-"`
 
-	// Precision is the inverse covariance of a fitted vector, the lower half in row-major order. Ratings are weighted
-	// against it. It is not stored because success probabilities do not need it.
+	// Precision is the inverse covariance of a fitted vector, the lower half in row-major order. It determines
+	// how much ratings change the vector. It is not stored because success probabilities do not need it.
 	Precision []float64 `json:"-"`
 }
 

@@ -1,6 +1,6 @@
 package predict
 
-// Reader gives the training scripts the features of a text, so that they use the same code. It is not safe for
+// Reader computes the features of a text for the training scripts, so that they use the same code as the Predictor. It is not safe for
 // concurrent use.
 type Reader struct{ x extractor }
 

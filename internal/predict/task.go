@@ -25,10 +25,10 @@ func Tasks() []Task {
 const (
 	longContext  = 32_000 // tokens from which a prompt counts as long context
 	taskHead     = 800    // bytes read from the start of the text
-	taskTail     = 300    // bytes read from its end, where the question often is
+	taskTail     = 300    // bytes read from the end of the text, where the question often is
 	systemHead   = 300    // bytes read from the instructions
 	systemPart   = 0.5    // weight of a word in the instructions, relative to the user's text
-	minTaskScore = 1.0    // lower scores are chat
+	minTaskScore = 1.0    // a prompt with a lower score for every task is chat
 )
 
 // TaskOf returns the kind of work a prompt asks for, first by the form of the request and then by cues in the text.
@@ -93,7 +93,7 @@ type taskScores struct {
 	bytes         int
 	foreign       bool // letters outside ASCII
 	isQuestion    bool // a sentence starts with a question word
-	amount        int  // words that word problems count with
+	amount        int  // words of quantity that occur in word problems
 	blank         bool // a gap to fill in
 }
 

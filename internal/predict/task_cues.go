@@ -6,7 +6,7 @@ import "strings"
 type taskCue struct {
 	kind   taskKind
 	weight float64
-	amount bool // counts for word problems
+	amount bool // word of quantity that occurs in word problems
 	asks   bool // starts a question about a fact
 }
 
@@ -52,7 +52,7 @@ var taskCues = func() *lexicon[taskCue] {
 		{taskCue{kind: kindChat, weight: 0.6}, `write draft compose ideas help please my me i'm we our opinion think schreibe écris escribe escreva scrivi напиши Напиши`},
 	} {
 		for word := range strings.FieldsSeq(group.words) {
-			if _, taken := table[word]; !taken { // a word of two groups keeps the first, more specific one
+			if _, taken := table[word]; !taken { // a word in two groups belongs to the first group, which is more specific
 				table[word] = group.cue
 			}
 		}

@@ -2,7 +2,7 @@ package predict
 
 import "strings"
 
-// read adds the cues of a part of the text, each with a weight.
+// read adds the cues of a part of the text, multiplied by weight.
 func (t *taskScores) read(text string, weight float64) {
 	var word [longestWord]byte
 	t.sentenceStart = true

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// optionBytes bounds how much of an option is read.
+// optionBytes is the maximum number of bytes of an option that are read.
 const optionBytes = 256
 
 // textStats counts properties that the normal form of a text does not keep.
@@ -145,7 +145,7 @@ const (
 	denseArabic
 	denseIndic
 	denseOthers
-	denseKinds                           // first of kindCount logarithms of counts
+	denseKinds                           // first of kindCount logarithms of word counts by kind
 	denseShares = denseKinds + kindCount // the same counts as shares of all words
 	denseCount  = denseShares + kindCount
 )

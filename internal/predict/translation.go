@@ -3,13 +3,13 @@ package predict
 import "strings"
 
 const (
-	translationEase = 1.5 // in logits, of a translation between common languages
+	translationEase = 1.5 // ease of a translation between common languages, in logits
 	translationHead = 160 // bytes at the start of the text that name the languages
-	translationTail = 60  // bytes at its end, where some prompts name the language again
+	translationTail = 60  // bytes at the end of the text, where some prompts name the language again
 )
 
-// languageNames maps names of languages, in English and in some of these languages, to whether the language has many texts. A
-// translation from or to a language with few texts is not easy.
+// languageNames maps the names of languages, in English and in some other languages, to whether the language is common. A translation
+// from or to a rare language is not easy.
 var languageNames = func() map[string]bool {
 	names := map[string]bool{}
 	for name := range strings.FieldsSeq(`
@@ -34,13 +34,13 @@ var languageNames = func() map[string]bool {
 	return names
 }()
 
-// easeOfTranslation returns how much easier a translation is than other prompts. Models differ little between languages with many
-// texts, and a lot where one of the languages has few.
+// easeOfTranslation returns how much easier a translation is than other prompts. Models differ little for common languages, and
+// a lot if one of the languages is rare.
 func easeOfTranslation(text, language string) float64 {
 	common := false
 	switch language {
-	// Languages other than English that have at least 0.3 % of the pages of Common Crawl, so that models of any size translate them well.
-	// Arabic is missing because its dialects, which have few texts, share its name.
+	// The common languages other than English have at least 0.3 % of the pages of Common Crawl, so that models of any size translate them
+	// well. Arabic is missing because prompts also use its name for its dialects, which are rare.
 	case "cs", "da", "de", "el", "es", "fi", "fr", "hu", "id", "it", "ja", "ko", "nl", "no", "pl", "pt", "ro", "ru", "sk", "sv", "tr", "uk", "vi", "zh":
 		common = true
 	}

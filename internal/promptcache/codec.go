@@ -26,8 +26,8 @@ func appendHex(b []byte, n uint64, digits int) []byte {
 	return b
 }
 
-// encode returns the entry as text and how long it stays valid, which is until the last cached prefix expires. The
-// text is empty when no target has the link cached.
+// encode returns the entry as text, and the time until the last target's copy of the link expires. The text is empty when
+// no target has the link cached.
 func (m *Memory) encode(e *entry, now uint32) (text string, lifetime time.Duration) {
 	b := append(make([]byte, 0, 128), codecVersion+" "...)
 	b = strconv.AppendUint(b, uint64(e.turn), 10)
@@ -52,7 +52,7 @@ func (m *Memory) encode(e *entry, now uint32) (text string, lifetime time.Durati
 	return string(b), time.Duration(last-now) * time.Second
 }
 
-// merge adds what another replica recorded about a link. It never shortens an expiry. It ignores malformed lines and
+// merge adds the record of another replica about a link. It never shortens an expiry. It ignores malformed lines and
 // expiry times beyond maxLifetime.
 func (m *Memory) merge(p linkKey, text string, now uint32) {
 	head, rest, _ := strings.Cut(text, "\n")

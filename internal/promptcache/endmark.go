@@ -6,14 +6,14 @@ import (
 	"fairlead.dev/internal/catalog"
 )
 
-// Outlook is the expectation about the next turn of a conversation, based on earlier turns. The zero value expects no other turn.
+// Outlook is the expectation about the next turn of a conversation, based on earlier turns. The zero value expects no further turn.
 type Outlook struct {
-	Another float64       // probability of another turn
+	Another float64       // probability of a further turn
 	Gap     time.Duration // time since the previous turn
 }
 
-// outlook estimates whether another turn follows, given the number of earlier turns. After k follow-up turns the probability is
-// (k+1)/(k+2). For a first turn it is zero: most prompts are sent once, and a cache mark would make them more expensive.
+// outlook estimates whether a further turn follows. With k earlier turns the probability is (k+1)/(k+2). For a first turn
+// it is zero: most prompts are sent once, and a cache mark would make them more expensive.
 func outlook(turns int, gap time.Duration) Outlook {
 	if turns == 0 {
 		return Outlook{}
@@ -32,8 +32,8 @@ func (fp Fingerprint) EndMark(rules catalog.CacheRule) Mark {
 			return Unmarked
 		}
 	}
-	// A later turn reads the prefix and extends its lifetime. Within the short lifetime one read pays for the write; a conversation with
-	// longer pauses needs the long lifetime, whose write costs more than one read saves.
+	// Each later turn reads the prefix and extends its lifetime. With the short lifetime, one read saves more than the write costs.
+	// Longer pauses need the long lifetime, whose write costs more than one read saves, so several reads must be expected.
 	reads := fp.Outlook.Another / (1 - fp.Outlook.Another)
 	switch {
 	case fp.Outlook.Gap <= rules.Lifetime && fp.Outlook.Another*rules.HitRate > rules.BreakEven:

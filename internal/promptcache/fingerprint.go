@@ -1,6 +1,6 @@
-// Package promptcache estimates how much of a prompt each target still has in its prompt cache, so that switching
-// models and the baseline are priced with the caches as they are. It stores hashes and times, never text. The usage
-// that providers report corrects the estimates afterwards.
+// Package promptcache estimates how much of a prompt each target has in its prompt cache, so that the expected cost of a
+// model and of the baseline includes cached tokens. It stores hashes and times, never text. The usage that providers report
+// corrects the estimates afterwards.
 package promptcache
 
 import (
@@ -13,7 +13,7 @@ import (
 	"fairlead.dev/internal/turncache"
 )
 
-// Mark is a cache breakpoint that the caller set in the prompt.
+// Mark is a cache breakpoint in the prompt, set by the caller or by the gateway.
 type Mark uint8
 
 // The kinds of marks.
@@ -30,18 +30,19 @@ type Link struct {
 	Mark   Mark
 }
 
-// Fingerprint is a prompt as a chain of prefixes, shortest first. Tools and instructions form the first link; every
-// message adds one. A conversation grows by appending, so the links of one turn appear again in the next.
+// Fingerprint describes a prompt as a chain of prefixes, shortest first. Tools and instructions form the first link, and
+// every message adds a link. Each turn appends messages to the conversation, so the links of one turn appear again in the
+// next turn.
 type Fingerprint struct {
 	Session string // session ID given by the caller; may be empty
 	Links   []Link
-	// Opening is the hash of the prompt up to its first user message: the same in every turn of a conversation. It is 0 without one.
+	// Opening is the hash of the prompt up to its first user message, which is the same in every turn. It is 0 without a user message.
 	Opening uint64
 	// Previous is the index of the link at which the previous turn's prompt ended, or -1 in a first turn.
 	Previous int
 	// Retention is how long the caller asks providers to keep the prompt; 0 for their default.
 	Retention time.Duration
-	// MarksOnly reports that only marked prefixes may be cached.
+	// MarksOnly means that the provider may cache only marked prefixes.
 	MarksOnly bool
 	// Outlook determines whether the gateway marks the end of a prompt without marks.
 	Outlook Outlook
@@ -55,21 +56,21 @@ func (fp Fingerprint) Tokens() int64 {
 	return fp.Links[len(fp.Links)-1].Tokens
 }
 
-// headMembers are the members that precede the messages in the prompt, in a fixed order.
+// headMembers are the request members that precede the messages in the prompt, in the order in which they are hashed.
 var headMembers = []string{"tools", "functions", "response_format", "text", "system", "systemInstruction", "system_instruction", "instructions"}
 
-// messageMembers are the members that hold the messages.
+// messageMembers are the request members that hold the messages.
 var messageMembers = []string{"messages", "input", "contents", "prompt"}
 
-// MaxLinks bounds the length of a chain. Longer conversations keep their last messages and an even selection of the
-// earlier ones.
+// MaxLinks is the maximum number of links. Longer conversations keep the links of their last messages and evenly spaced
+// links of the earlier messages.
 const MaxLinks = 256
 
 // Build computes the fingerprint of a validated request in one pass over its body. tokens is the estimate for the
 // whole prompt and is distributed over the links by size. Only chat and completion requests have links.
 func Build(req *llm.Request, tokens int64) Fingerprint { return BuildTurn(req, tokens, nil) }
 
-// BuildTurn is like Build and returns the same fingerprint. It reads only messages that no earlier turn of the conversation had.
+// BuildTurn is like Build and returns the same fingerprint. It reads only the messages that earlier turns did not have.
 func BuildTurn(req *llm.Request, tokens int64, turn *turncache.Turn) Fingerprint {
 	fp := Fingerprint{Session: req.Controls.SessionID, Previous: -1}
 	if req.Op != llm.Chat && req.Op != llm.Complete {
@@ -86,7 +87,7 @@ func BuildTurn(req *llm.Request, tokens int64, turn *turncache.Turn) Fingerprint
 		fp.Links = append(fp.Links, known.links...)
 		b.addMessages(list, at)
 	} else {
-		if known == nil { // otherwise the comparison has added them
+		if known == nil { // otherwise the condition above has called addHeads
 			b.addHeads(req)
 		}
 		b.addMessages(list, 0)
@@ -97,7 +98,7 @@ func BuildTurn(req *llm.Request, tokens int64, turn *turncache.Turn) Fingerprint
 		return fp
 	}
 	last := &fp.Links[len(fp.Links)-1]
-	if value, ok := member(&req.Payload, "cache_control"); ok { // at the top level, it marks the last message
+	if value, ok := member(&req.Payload, "cache_control"); ok { // at the top level, cache_control marks the last message
 		last.Mark = max(last.Mark, markOf(value))
 	}
 	each := 0.25 // tokens per byte; without an estimate of the whole prompt, about four bytes per token
@@ -132,7 +133,7 @@ type builder struct {
 
 	turn   *turncache.Turn            // nil if no states are kept
 	head   head                       // head of this request
-	recent turncache.Recent[progress] // after the last messages
+	recent turncache.Recent[progress] // states after the last messages
 }
 
 func (b *builder) write(p []byte) {
@@ -174,7 +175,7 @@ func lifetime(raw []byte) time.Duration {
 	return min(d, maxRetention)
 }
 
-// addMessages adds the messages of the list from an offset on: 0, or the end of a message.
+// addMessages adds the messages of the list that start at or after an offset. The offset is 0 or the end of a message.
 func (b *builder) addMessages(list list, from int) {
 	raw := list.raw
 	if raw == nil {
@@ -183,7 +184,7 @@ func (b *builder) addMessages(list list, from int) {
 	eachElement(raw, from, func(at int) int {
 		by := authorOf(raw, at)
 		if by != bySystem || len(b.fingerprint.Links) > 0 {
-			b.endLink() // ends the head
+			b.endLink() // ends the link of the tools and instructions
 		}
 		if by == byModel && !b.afterModel {
 			b.fingerprint.Previous = len(b.fingerprint.Links) - 1
@@ -207,7 +208,7 @@ func (b *builder) addMessages(list list, from int) {
 	})
 }
 
-// endLink appends a link for the content added since the last one.
+// endLink appends a link for the content that was added since the last link.
 func (b *builder) endLink() {
 	if !b.pending {
 		return

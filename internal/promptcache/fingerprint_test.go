@@ -58,7 +58,7 @@ func TestLinksRepeatInTheNextTurn(t *testing.T) {
 	}
 }
 
-// Clients may change details from turn to turn without changing the prompt; the links stay the same.
+// Clients may change members that are not part of the prompt. The links stay the same.
 func TestIgnoredMembersDoNotChangeLinks(t *testing.T) {
 	t.Parallel()
 	const plain = `"messages":[{"role":"system","content":"Be brief."},{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]},{"role":"user","content":"Hello"}]`
@@ -95,7 +95,7 @@ func TestChangedContentChangesAllLaterLinks(t *testing.T) {
 	want := hashes(chatOf(t, plain))
 	for name, tc := range map[string]struct {
 		old, new string
-		same     int // links
+		same     int // number of unchanged links
 	}{
 		"a tool":                  {`"f"`, `"g"`, 0},
 		"instructions":            {`"s"`, `"z"`, 0},
@@ -229,7 +229,7 @@ func TestLongChainsAreThinned(t *testing.T) {
 		}
 		before = d
 	}
-	// The previous turn is kept even if many results follow it.
+	// The link at the end of the previous turn is kept even if many tool results follow it.
 	d := build(2203, 301)
 	if d.Links[d.Previous].Hash != before.Links[len(before.Links)-1].Hash {
 		t.Error("the end of the previous turn is lost behind many results")

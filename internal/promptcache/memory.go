@@ -20,14 +20,14 @@ const (
 	ways              = 8   // links per bucket
 	slots             = 7   // targets per link
 	stripes           = 64  // number of locks
-	maxInitialBuckets = 512 // initial number of buckets, at most
+	maxInitialBuckets = 512 // maximum initial number of buckets
 	idleTimeout       = time.Hour
 	maxTurns          = 1<<16 - 1
 	maxLifetime       = 48 * time.Hour
 )
 
 // Memory is an in-process Store. Links are stored in small buckets. When a bucket is full of live links, the number
-// of buckets doubles, up to a limit; beyond it a full bucket evicts its least recently used link.
+// of buckets doubles, up to a limit. At the limit, a full bucket evicts its least recently used link.
 type Memory struct {
 	names          *targetTable
 	initialBuckets int      // initial number of buckets
@@ -160,7 +160,7 @@ func (m *Memory) learn(id uint16, before View, rules catalog.CacheRule, u llm.Us
 	m.names.table.Load().rates[id].learn(min(max(float64(u.CacheRead)/expected, 0), 1))
 }
 
-// tolerance is the allowed difference between our share of a link and the provider's, because token estimates differ.
+// tolerance is added to the cached share of the prompt that a provider reports, because token estimates differ.
 const tolerance = 0.05
 
 // lastCachedLink returns the last link that a target has cached after reading a prompt, or -1. If the provider
@@ -207,8 +207,8 @@ func bucketAt(key uint64, of int) int {
 	return int(i)
 }
 
-// grow doubles the number of buckets unless another goroutine already has. It takes milliseconds and happens only a
-// few times.
+// grow doubles the number of buckets, unless another goroutine has already doubled it. It takes milliseconds and is called
+// only a few times.
 func (m *Memory) grow(from int) {
 	for i := range m.locks {
 		m.locks[i].Lock()

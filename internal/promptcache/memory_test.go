@@ -18,7 +18,7 @@ import (
 
 var noon = time.Date(2026, 10, 10, 12, 0, 0, 0, time.UTC)
 
-// chain returns a fingerprint with links of these lengths and hashes starting at first.
+// chain returns a fingerprint with links of these lengths. The hashes start at seed.
 func chain(seed uint64, tokens ...int64) Fingerprint {
 	d := Fingerprint{Previous: len(tokens) - 3}
 	for i, n := range tokens {
@@ -117,7 +117,7 @@ func TestUseExtendsLifetime(t *testing.T) {
 	}
 }
 
-// A later turn that reads past a mark extends its lifetime.
+// A later turn that reads a longer prefix than a marked one extends the lifetime of the marked prefix.
 func TestReadingOverAMarkRefreshesIt(t *testing.T) {
 	t.Parallel()
 	m, d := NewMemory(100), chain(1, 2000, 4000, 6000)
@@ -156,7 +156,7 @@ func TestWorkspacesAreIsolated(t *testing.T) {
 	}
 }
 
-// Links with equal keys are distinguished by owner.
+// Links of different workspaces can have equal keys. They are distinguished by owner.
 func TestLinksWithEqualKeysAreDistinguished(t *testing.T) {
 	t.Parallel()
 	m := NewMemory(8)
@@ -269,7 +269,7 @@ func TestViewReportsTurnsAndLastTarget(t *testing.T) {
 	}
 }
 
-// A session continues even if the messages differ, as after an agent summarised the conversation.
+// A session continues even if the messages differ, for example after an agent replaced them by a summary.
 func TestASessionOutlivesItsMessages(t *testing.T) {
 	t.Parallel()
 	m, d, other := NewMemory(1000), chain(1, 10, 20), chain(50, 10, 20)
@@ -416,14 +416,14 @@ func TestConcurrentUse(t *testing.T) {
 	}
 }
 
-// Against a simulated provider cache, the estimate is right for each turn of a long conversation.
+// The estimates match the reads from a simulated provider cache in a long conversation.
 func TestEstimatesMatchSimulatedCaches(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		rules    catalog.CacheRule
 		provider cachetest.Settings
 		pause    time.Duration
-		least    float64 // share of the true reads that was expected
+		least    float64 // minimum share of the real cache reads that must be expected
 	}{
 		"blocks":           {openAI, cachetest.Settings{Minimum: 1024, Step: 128, Lifetime: 5 * time.Minute}, 25 * time.Second, 0.95},
 		"slow turns":       {openAI, cachetest.Settings{Minimum: 1024, Step: 128, Lifetime: 5 * time.Minute}, 5 * time.Minute, 0.95},
@@ -499,7 +499,7 @@ func BenchmarkRecord(b *testing.B) {
 	}
 }
 
-// BenchmarkBuild compares Build with what encoding/json takes only to split the messages.
+// BenchmarkBuild compares the time of Build with the time that encoding/json needs only to split the messages.
 func BenchmarkBuild(b *testing.B) {
 	turns := cachetest.Conversation(cachetest.Agent(1))
 	turn := turns[39]

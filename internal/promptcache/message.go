@@ -9,7 +9,7 @@ const (
 	byModel         // written by the model in an earlier turn
 )
 
-// authorOf returns the author of the message at an offset. Usually the first member decides.
+// authorOf returns the author of the message at an offset, usually by its first member.
 func authorOf(raw []byte, at int) author {
 	kind, message := byOther, object{raw, at}
 	for key, one, ok := message.next(); ok; key, one, ok = message.next() {
@@ -43,7 +43,7 @@ func (b *builder) addElement(raw []byte, at int) (end int) {
 		}
 		b.write(key)
 		if string(key) == `"content"` {
-			// Clients send a text as a string in one turn and as a part in the next, when they need to mark it.
+			// A client may send a text as a string in one turn and as a part with a cache mark in the next turn. Both have the same hash.
 			if text, mark, ok := soleText(one.raw); ok {
 				b.mark = max(b.mark, mark)
 				b.write(text)
@@ -58,7 +58,7 @@ func (b *builder) addElement(raw []byte, at int) (end int) {
 		bare, end = readValue(raw, at)
 		b.addValue(bare)
 	}
-	b.write([]byte{0}) // separates two messages from one with the members of both
+	b.write([]byte{0}) // so that two messages and one message with the members of both have different hashes
 	return end
 }
 
@@ -102,7 +102,7 @@ func (b *builder) addValue(v value) {
 	b.write(raw[from:])
 }
 
-// soleText returns the text of a list with a single part that has nothing but text.
+// soleText returns the text and the mark of a list with a single text part. ok is false for any other value.
 func soleText(raw []byte) (text []byte, mark Mark, ok bool) {
 	if len(raw) == 0 || raw[0] != '[' {
 		return nil, Unmarked, false

@@ -11,7 +11,7 @@ import (
 	"fairlead.dev/internal/llm"
 )
 
-// naive remembers every prompt of every target and searches all of them.
+// naive is a simple reference implementation. It stores every prompt of every target and searches all of them.
 type naive struct{ prompts []naivePrompt }
 
 type naivePrompt struct {

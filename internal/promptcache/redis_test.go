@@ -121,7 +121,7 @@ func TestReplicasShareLinksThroughRedis(t *testing.T) {
 	var running sync.WaitGroup
 	for i := range replicas {
 		replicas[i] = NewShared(NewMemory(1000), NewRedis(realRedis(t)))
-		replicas[i].readTimeout = time.Minute // long, because this test is not about the timeout
+		replicas[i].readTimeout = time.Minute // long, because this test does not check the timeout
 		running.Go(func() { replicas[i].Run(ctx) })
 	}
 	t.Cleanup(func() { cancel(); running.Wait() })
@@ -134,7 +134,7 @@ func waitForQueue(t *testing.T, replicas [2]*Shared) {
 	t.Helper()
 	for _, r := range replicas {
 		probe := Item{Key: fmt.Sprintf("fairlead:prefix:probe:%p:%d", r, time.Now().UnixNano()), Value: "x", Lifetime: time.Minute}
-		r.queue <- probe // published after everything before it
+		r.queue <- probe // published after all earlier items
 		for {
 			got, err := r.remote.Get(t.Context(), []string{probe.Key})
 			if err != nil {

@@ -13,12 +13,12 @@ import (
 
 const (
 	readTimeout    = 2 * time.Millisecond // how long a request waits for the Remote
-	readBackoff    = time.Second          // pause between reads after a failed or slow read
+	readBackoff    = time.Second          // time without reads after a failed or slow read
 	remoteTimeout  = time.Second          // for calls that no request waits for
 	maxReads       = 16
 	queueSize      = 4096 // links waiting to be published
 	batchSize      = 256
-	readLinks      = 32   // links fetched per prompt: the first and the last ones
+	readLinks      = 32   // number of last links that are fetched per prompt, in addition to the first link
 	minFetchTokens = 1024 // shorter prompts are rarely cached
 )
 
@@ -36,8 +36,8 @@ type Item struct {
 	Lifetime   time.Duration
 }
 
-// Shared is a Store that includes the records of other replicas. It reads the Remote only if its own memory does not know the
-// previous turn, and waits at most readTimeout. It publishes records in the background.
+// Shared is a Store that includes the records of other replicas. It reads the Remote only if its memory does not have the
+// previous turn, and waits at most readTimeout for the result. It publishes records in the background.
 type Shared struct {
 	memory       *Memory
 	remote       Remote
@@ -71,8 +71,8 @@ func (s *Shared) Lookup(ctx context.Context, workspaceID string, fp Fingerprint,
 	return s.memory.Lookup(ctx, workspaceID, fp, now)
 }
 
-// fetch reads a prompt's links from the Remote and reports whether they arrived in time. Later results are still
-// merged for the next turn.
+// fetch reads a prompt's links from the Remote and reports whether they arrived in time. Links that
+// arrive later are merged for the next turn.
 func (s *Shared) fetch(ctx context.Context, workspaceID string, fp Fingerprint, now time.Time) bool {
 	select {
 	case s.readSlots <- struct{}{}:
@@ -132,8 +132,8 @@ func (s *Shared) Record(workspaceID string, fp Fingerprint, target string, rules
 	s.memory.Record(workspaceID, fp, target, rules, u, now)
 	workspace := xxhash.Sum64String(workspaceID)
 	for i, link := range fp.Links {
-		// A target that has the last link cached has all links before it, and the next turn looks up the last link. Other
-		// conversations share the first link. Marked links are cached individually. Other replicas need no other link.
+		// Other replicas need only the first, the last and the marked links. The next turn looks up the last link; a target that has
+		// it cached has all links before it. Other conversations share the first link. Marked links are cached individually.
 		if i > 0 && i < len(fp.Links)-1 && link.Mark == Unmarked {
 			continue
 		}
@@ -168,12 +168,12 @@ func (s *Shared) Run(ctx context.Context) {
 		s.publish(ctx, s.batch(first))
 	default:
 	}
-	for range maxReads { // holding every slot, no read is in progress and none can start
+	for range maxReads { // after taking every slot, no read is in progress and none can start
 		s.readSlots <- struct{}{}
 	}
 }
 
-// batch adds the other queued items to the first. The last item of a key wins.
+// batch returns the first item and the queued items after it. If several items have the same key, it returns the last.
 func (s *Shared) batch(first Item) []Item {
 	items := []Item{first}
 	at := map[string]int{first.Key: 0}
@@ -197,6 +197,6 @@ func (s *Shared) publish(ctx context.Context, items []Item) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), remoteTimeout)
 	defer cancel()
 	if err := s.remote.Set(ctx, items); err != nil {
-		s.dropped.Add(int64(len(items))) // only an estimate is lost: neither retried nor logged
+		s.dropped.Add(int64(len(items))) // not retried or logged, because only estimates are lost
 	}
 }

@@ -69,7 +69,7 @@ func (f *fakeRemote) Set(_ context.Context, items []Item) error {
 	return nil
 }
 
-// handsOver alternates the turns of a conversation between two replicas; settle waits until records are published.
+// handsOver sends the turns of a conversation alternately to two replicas. settle waits until the records are published.
 func handsOver(t *testing.T, workspace string, replicas [2]*Shared, settle func()) {
 	t.Helper()
 	lengths := []int64{2000, 3000}

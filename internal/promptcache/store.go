@@ -9,30 +9,29 @@ import (
 	"fairlead.dev/internal/llm"
 )
 
-// Store remembers which prompts targets have read. It is safe for concurrent use. Workspaces share only the hit rate
+// Store records which prompts targets have read. It is safe for concurrent use. Workspaces share only the hit rate
 // of each target, which is a property of the provider.
 type Store interface {
-	// Lookup returns which parts of a prompt targets have cached. It waits for the network for at most a few milliseconds and never
-	// fails. Without the network it returns only the records of this replica.
+	// Lookup returns which parts of a prompt targets have cached. It waits at most a few milliseconds for the network. If the
+	// network fails, it returns only the records of this replica.
 	Lookup(ctx context.Context, workspaceID string, fp Fingerprint, now time.Time) View
-	// Record stores that a target has read a prompt and the usage it reported. now is the time the prompt was sent,
-	// because cache lifetimes start there. A target named by Baseline counts as having read the prompt regardless of
-	// the usage.
+	// Record stores that a target has read a prompt, and the usage that the target reported. now is the time at which the
+	// prompt was sent, because cache lifetimes start at that time. For a target named by Baseline, the usage is ignored.
 	Record(workspaceID string, fp Fingerprint, target string, rules catalog.CacheRule, u llm.Usage, now time.Time)
 }
 
-// baselinePrefix starts the names of targets that stand for a baseline model.
+// baselinePrefix is the prefix of the target names of baseline models.
 const baselinePrefix = "baseline:"
 
-// Baseline returns the target name of a baseline model that is assumed to have served every turn.
+// Baseline returns the target name of a baseline model, which is never called but counts as having served every turn.
 func Baseline(model string) string { return baselinePrefix + model }
 
 func isBaseline(target string) bool { return strings.HasPrefix(target, baselinePrefix) }
 
-// CacheHit is the cached prefix that a target is expected to have, in tokens of the fingerprint's estimate.
+// CacheHit is the cached prefix that a target is expected to have, in the estimated tokens of the fingerprint.
 type CacheHit struct {
 	Prompt  int64     `json:"prompt"`          // whole prompt
-	Held    int64     `json:"held,omitempty"`  // cached prefix by the provider's rules
+	Held    int64     `json:"held,omitempty"`  // cached prefix according to the provider's rules
 	Tokens  int64     `json:"tokens"`          // expected cache read: Held times HitRate
 	Writes  int64     `json:"write,omitempty"` // expected cache write, billed separately
 	Long    bool      `json:"long,omitempty"`  // written for one hour
@@ -40,7 +39,7 @@ type CacheHit struct {
 	HitRate float64   `json:"hit_rate,omitempty"`
 }
 
-// Usage splits a prompt, in the target's own token count, into the expected fresh, cached and written tokens.
+// Usage splits a prompt, in the target's own token count, into the expected uncached, cached and written tokens.
 func (w CacheHit) Usage(prompt int64) llm.Usage {
 	if w.Prompt <= 0 || prompt <= 0 {
 		return llm.Usage{Input: max(prompt, 0)}

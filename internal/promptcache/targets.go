@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 )
 
-// maxNames bounds the number of targets.
+// maxNames is the maximum number of targets.
 const maxNames = 1 << 13
 
 // targetTable assigns small numbers to targets, starting at 1, and tracks the hit rate of each.
@@ -50,7 +50,7 @@ func (n *targetTable) assign(name string) (uint16, bool) {
 	return id, true
 }
 
-// hitRate tracks which share of the expected cache reads happened recently.
+// hitRate tracks the share of recent expected cache reads that happened.
 type hitRate struct {
 	mu           sync.Mutex
 	hits, misses float64
@@ -58,7 +58,7 @@ type hitRate struct {
 
 const (
 	priorWeight  = 5  // weight of the prior, in responses
-	memoryWeight = 40 // total number of responses remembered
+	memoryWeight = 40 // maximum weight of past responses; older responses fade
 )
 
 // learn adds the observed share of an expected read.

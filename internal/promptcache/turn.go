@@ -13,7 +13,7 @@ import (
 type list struct {
 	name   string
 	raw    []byte
-	at     int  // position in the body
+	at     int  // offset of the list in the body
 	inside bool // all head members precede the list
 }
 
@@ -37,7 +37,7 @@ func listOf(req *llm.Request) (l list) {
 	return l
 }
 
-// head is the state of a builder before the messages.
+// head is the state of a builder after the tools and instructions, before the messages.
 type head struct {
 	sum     uint64
 	weight  int64
@@ -50,14 +50,14 @@ type progress struct {
 	list       string
 	inside     bool // the head members precede the list
 	head       head
-	end        int // position in the body
+	end        int // offset in the body after the message
 	hash       xxhash.Digest
 	weight     int64
 	afterModel bool
 	opening    uint64
 	previous   int
 	count      int    // links up to end
-	links      []Link // with sizes in bytes
+	links      []Link // Tokens holds bytes
 }
 
 // addHeads adds the members that precede the messages in the prompt and returns the state after them.
@@ -80,7 +80,7 @@ func (b *builder) addHeads(req *llm.Request) head {
 }
 
 // progress returns the state of an earlier turn with the same messages, and the offset in the list at which they end. It returns nil
-// if there is none.
+// if no such state is stored.
 func (l list) progress(turn *turncache.Turn) (*progress, int) {
 	end, state := turn.Find(turncache.Prompts)
 	if state == nil {
@@ -93,10 +93,10 @@ func (l list) progress(turn *turncache.Turn) (*progress, int) {
 	return nil, 0
 }
 
-// maxKept bounds the links of a state that is kept.
+// maxKept is the maximum number of links of a stored state.
 const maxKept = 4 * MaxLinks
 
-// keep stores the states after the last messages for the next turn. It must be called before the sizes of links are converted.
+// keep stores the states after the last messages for the next turn. It must be called before the sizes of links are converted to tokens.
 func (b *builder) keep(list list) {
 	if len(b.fingerprint.Links) > maxKept {
 		return

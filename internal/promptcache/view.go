@@ -6,7 +6,7 @@ import (
 	"fairlead.dev/internal/catalog"
 )
 
-// maxHits bounds how many targets a view lists.
+// maxHits is the maximum number of targets in a view.
 const maxHits = 16
 
 // hit is the longest prefix of a prompt that a target has cached.
@@ -22,11 +22,11 @@ type View struct {
 	names        *targetTable
 	hits         [maxHits]hit
 	count        int
-	longestKnown int // longest known link, or -1
+	longestKnown int // index of the longest known link, or -1
 	turns        int
 	last         uint16
 	seen         uint32        // time of the previous turn
-	covered      [slots]uint16 // targets of an entry that all have hits already
+	covered      [slots]uint16 // targets of the last entry whose targets all have hits
 }
 
 // addEntry adds the entry of a link. Links are added longest first.
@@ -49,7 +49,7 @@ func (v *View) addEntry(link int, e *entry, now uint32) {
 // addTargets adds the targets that have a link cached and reports whether there are any.
 func (v *View) addTargets(link int, e *entry, now uint32) bool {
 	if e.targets == v.covered && v.count > 0 {
-		return true // all of them already have a longer prefix
+		return true // all targets of the entry already have a longer prefix
 	}
 	cached, all := false, true
 	for i, target := range e.targets {
@@ -103,7 +103,7 @@ func (v View) CacheHit(target string, rules catalog.CacheRule) CacheHit {
 	if known {
 		w.HitRate = v.names.table.Load().rates[id].estimate(rules.HitRate)
 		if isBaseline(target) {
-			w.HitRate = 1 // a baseline is never called and so never misses: assume a perfect cache
+			w.HitRate = 1 // a baseline is never called, so its hit rate cannot be measured
 		}
 		if h, ok := v.hit(id); ok {
 			w.Held = v.cachedTokens(int(h.link), rules)
@@ -130,7 +130,7 @@ func (v *View) hit(target uint16) (hit, bool) {
 func (v View) cachedTokens(link int, rules catalog.CacheRule) int64 {
 	tokens := v.fingerprint.Links[link].Tokens
 	if rules.Granularity == catalog.CacheMarks {
-		reachable := false // the prompt has a mark from which the provider finds the cached link
+		reachable := false // whether the prompt has a mark from which the provider finds the cached link
 		for i := link; i < len(v.fingerprint.Links) && !reachable; i++ {
 			reachable = v.fingerprint.Links[i].Mark != Unmarked && (rules.Lookback == 0 || i-link <= rules.Lookback)
 		}

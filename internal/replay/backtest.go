@@ -27,7 +27,7 @@ type Rules struct {
 	Policies    *policy.Set
 	Corrections route.Corrections
 	Feedback    string           // version of the corrections
-	Objective   *route.Objective // replaces the objective of requests for auto; nil keeps it
+	Objective   *route.Objective // replaces the objective of requests for the model auto; nil keeps their objective
 }
 
 // Options selects the requests of a backtest and the rules to apply.
@@ -45,7 +45,7 @@ type Options struct {
 	Workers   int     // concurrent decisions; the number of cores if 0
 }
 
-// pageSize is the number of rows in memory at a time.
+// pageSize is the maximum number of rows in a page.
 const pageSize = 512
 
 // Run recomputes the decisions of stored traffic and reports the changes. Each decision uses the conditions that were

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// largest keeps up to maximum changes with the greatest absolute weight.
+// largest keeps the changes with the greatest absolute weight, at most maximum of them.
 type largest struct {
 	maximum int
 	heap    changes

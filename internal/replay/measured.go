@@ -15,17 +15,17 @@ type Ratings interface {
 	FeedbackOfAll(ctx context.Context, workspaceID string, requestIDs []string) (map[string][]feedback.Rating, error)
 }
 
-// Measured compares the quality of two sets of choices on rated requests. The estimates are doubly robust: the predicted quality of
-// each choice is corrected by the difference of rating and prediction, weighted by how much more probable the rated model is under
-// the choices than in the log. The estimates are correct if the recorded probabilities are correct, even if the predictions are
-// wrong.
+// Measured compares the quality of two sets of choices on rated requests. The estimates are doubly robust: the predicted quality of a
+// choice is corrected by the difference between rating and prediction. The weight of this correction is the probability of the rated
+// model in the set of choices, divided by its probability in the log. The estimates are correct if the recorded probabilities are
+// correct, even if the predictions are wrong.
 type Measured struct {
 	Requests  int64           `json:"requests"`         // rated requests with a prediction for all models that could be chosen
 	Before    *proof.Estimate `json:"before,omitempty"` // mean quality; nil for too few requests
 	After     *proof.Estimate `json:"after,omitempty"`  // mean quality
 	Change    *proof.Estimate `json:"change,omitempty"` // mean of the differences
 	Overlap   float64         `json:"overlap"`          // share of the choices that the logged decisions could have made
-	Effective float64         `json:"effective"`        // number of equally weighted requests with the same information
+	Effective float64         `json:"effective"`        // effective sample size: number of equally weighted ratings with the same information
 	Warning   string          `json:"warning,omitempty"`
 }
 
@@ -35,7 +35,7 @@ const (
 	minEffective = 100
 )
 
-// chances are the probabilities with which a decision chooses models, in the order of its candidates. They sum to 1.
+// chances are the probabilities with which a decision chooses each model, in the order of the candidates. They sum to 1.
 type chances []chance
 
 type chance struct {
@@ -52,7 +52,7 @@ func (c *chances) add(model string, probability float64) {
 	*c = append(*c, chance{model, probability})
 }
 
-// complete sets the probability of the chosen model to 1 if the decision could not explore.
+// complete sets the probability of the chosen model to 1 if the decision recorded no probabilities.
 func (c *chances) complete(chosen string) {
 	if len(*c) == 0 {
 		*c = chances{{chosen, 1}}
@@ -115,7 +115,7 @@ type evidence struct {
 	predict map[string]float64 // predicted quality by model
 }
 
-// value returns the doubly robust estimate of the request's quality under other chances, and the weight of the rating.
+// value returns the doubly robust estimate of the quality of the request with other choice probabilities, and the weight of the rating.
 func (e *evidence) value(of chances) (value, weight float64) {
 	for _, c := range of {
 		value += c.probability * e.predict[c.model]
@@ -124,7 +124,7 @@ func (e *evidence) value(of chances) (value, weight float64) {
 	return value + weight*(e.quality-e.predict[e.model]), weight
 }
 
-// knows reports whether all models of the chances have a prediction.
+// knows reports whether all models in the list have a prediction.
 func (e *evidence) knows(of chances) bool {
 	for _, c := range of {
 		if _, ok := e.predict[c.model]; !ok {

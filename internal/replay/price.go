@@ -5,7 +5,7 @@ import (
 	"fairlead.dev/internal/route"
 )
 
-// usageWith returns the usage with another cached prefix.
+// usageWith returns the usage with the cached tokens of hit.
 func usageWith(u llm.Usage, hit route.CacheHit) llm.Usage {
 	prompt := u.Prompt()
 	other := llm.Usage{Output: u.Output, Reasoning: u.Reasoning, AudioOutput: u.AudioOutput, Searches: u.Searches}

@@ -33,10 +33,10 @@ type record struct {
 	cost     *money.Amount
 	baseline *money.Amount
 	in       route.Input
-	chosen   string // target of the first choice; empty if there was none
+	chosen   string // target of the first choice; empty if the decision had no choice
 	served   string // target that served the request
 	seen     sightings
-	chances  chances // probability of each model, if the decision could explore
+	chances  chances // probability of each model; empty if the decision did not record probabilities
 
 	checkResult
 
@@ -52,7 +52,7 @@ type checkResult struct {
 	secondCost *money.Amount // cost of the response that was served instead
 }
 
-// sightings holds the observations of a decision by target.
+// sightings holds the recorded observations of a decision, by target.
 type sightings map[string]sighting
 
 type sighting struct {
@@ -95,8 +95,8 @@ func (r *record) read(row *Row) error {
 	if summary.Model != "" {
 		r.served = summary.Provider + "/" + summary.Model
 	}
-	// The response that was checked first. If it failed and another target served the request, the costs of the two responses are
-	// separated, because the cost of the request includes both.
+	// Find the response that was checked first. If it failed its checks and another target served the request, separate the costs of
+	// the two responses, because the cost of the request includes both.
 	i := slices.IndexFunc(summary.Attempts, func(a attempt) bool { return a.Check != "" })
 	if i < 0 {
 		return nil
@@ -152,7 +152,7 @@ func (r *record) readDecision(s *rawjson.Scanner, key []byte) {
 				r.readCandidate(s)
 				continue
 			}
-			// The observed state of a target that policies excluded. The candidates may include the target without its state.
+			// This is the observed state of a target that policies excluded. The candidates may include the same target without its state.
 			var aside route.Sighting
 			decode(s, &aside)
 			known := r.seen[aside.Target]

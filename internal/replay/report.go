@@ -19,7 +19,7 @@ type Report struct {
 
 	Draft Rulebook `json:"draft"`
 	Live  Rulebook `json:"live"` // active rules
-	Same  bool     `json:"same"` // no draft: both are the active rules
+	Same  bool     `json:"same"` // no draft was given, so Draft and Live are both the active rules
 
 	Logged Comparison  `json:"versus_logged"`         // the draft compared with the recorded choices
 	InLive *Comparison `json:"versus_live,omitempty"` // the draft compared with the active rules; nil without a draft
@@ -77,8 +77,8 @@ type Comparison struct {
 	Changed   int64       `json:"changed"`   // requests with another model
 	Moved     int64       `json:"moved"`     // requests with the same model at another provider
 	Unchanged int64       `json:"unchanged"` // requests with the same target
-	Rejected  []Rejection `json:"rejected"`  // requests that are now rejected, most frequent reason first
-	Accepted  int64       `json:"accepted"`  // requests that were rejected before and are now accepted
+	Rejected  []Rejection `json:"rejected"`  // requests that are rejected only after the change, most frequent reason first
+	Accepted  int64       `json:"accepted"`  // requests that are rejected only before the change
 	Routes    []Flow      `json:"routes"`    // model changes, most frequent first; rare ones are summed
 	Cost      Costs       `json:"cost"`
 	Quality   Quality     `json:"quality"`
@@ -94,23 +94,23 @@ type Rejection struct {
 	Requests int64  `json:"requests"`
 }
 
-// Flow is the number of requests that change from one model to another. An empty name stands for a rejection. Both names are
+// Flow is the number of requests that change from one model to another. An empty name means that the request is rejected. Both names are
 // Others in the sum of rare flows.
 type Flow struct {
 	From     string       `json:"from"`
 	To       string       `json:"to"`
 	Requests int64        `json:"requests"`
-	Priced   int64        `json:"priced"` // requests whose costs are known on both sides
+	Priced   int64        `json:"priced"` // requests with a known cost for both choices
 	Change   money.Amount `json:"change_usd"`
 }
 
 // Others represents all models in a Flow that sums several flows.
 const Others = "*"
 
-// Costs compares the costs of the same tokens, for requests whose costs are known on both sides.
+// Costs compares the costs of two sets of choices for the same tokens. It includes requests with a known cost for both choices.
 type Costs struct {
 	Priced   int64         `json:"priced"`
-	Coverage float64       `json:"coverage"` // share of the requests that were served before and would be now
+	Coverage float64       `json:"coverage"` // share of priced requests among the requests that are served before and after the change
 	Before   money.Amount  `json:"before_usd"`
 	After    money.Amount  `json:"after_usd"`
 	Change   money.Amount  `json:"change_usd"` // after minus before
@@ -120,7 +120,7 @@ type Costs struct {
 
 // Quality compares success probabilities, predicted with the current predictor and feedback.
 type Quality struct {
-	Requests int64   `json:"requests"` // requests with a prediction on both sides
+	Requests int64   `json:"requests"` // requests with a prediction for both choices
 	Before   float64 `json:"before"`   // mean
 	After    float64 `json:"after"`
 	Change   float64 `json:"change"` // mean of the differences
@@ -146,7 +146,7 @@ type PolicyFigures struct {
 	Name    string       `json:"name"`
 	Source  string       `json:"source,omitempty"` // name of its document
 	Matched int64        `json:"matched"`
-	Decided int64        `json:"decided"` // requests whose target it changed
+	Decided int64        `json:"decided"` // requests whose target the policy changed
 	Denied  int64        `json:"denied"`
 	Priced  int64        `json:"priced"`    // decided requests with a known cost for both choices
 	Saved   money.Amount `json:"saved_usd"` // cost of the router's choice minus cost of the policy's choice; may be negative

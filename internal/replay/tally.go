@@ -103,7 +103,7 @@ func (t *tally) report(o *Options) *Report {
 // versus compares two sets of choices.
 type versus struct {
 	changed, moved, unchanged, accepted int64
-	served                              int64 // requests served on both sides
+	served                              int64 // requests that are served before and after the change
 	rejected                            map[Rejection]int64
 	flows                               map[Flow]*Flow // by from and to
 	cost                                Costs

@@ -17,21 +17,21 @@ import (
 // Verification is the result of recomputing a logged decision.
 type Verification struct {
 	Same             bool         `json:"same"`
-	FeaturesVerified bool         `json:"features_verified"` // the features were also recomputed, from the stored prompt
+	FeaturesVerified bool         `json:"features_verified"` // the features of the stored prompt were also recomputed
 	Differences      []Difference `json:"differences"`
 	Missing          []string     `json:"missing"` // data needed for an exact recomputation
 }
 
-// Difference is a value that differs from the logged one.
+// Difference is a recomputed value that differs from the logged value.
 type Difference struct {
 	What       string `json:"what"`
 	Logged     string `json:"logged"`
 	Recomputed string `json:"recomputed"`
 }
 
-// Verify recomputes the decision of an entry from its record and the data of its time, and compares the results.
-// features are recomputed from the stored prompt with the recorded predictor version, or nil if the prompt is not
-// stored.
+// Verify recomputes the decision of an entry from its record and the stored data of that time, and compares the results.
+// features are the features that the caller recomputed from the stored prompt with the recorded predictor version; nil if
+// the prompt is not stored.
 func Verify(e *requestlog.Entry, w World, features *predict.Features) Verification {
 	v := Verification{Differences: []Difference{}, Missing: []string{}}
 	if e.Decision == nil {
@@ -43,7 +43,7 @@ func Verify(e *requestlog.Entry, w World, features *predict.Features) Verificati
 		return v
 	}
 	logged := e.Decision
-	again, _ := route.Decide(&logged.Input, w.Snapshot, Recorded(logged, &w.Rules)) // rejections have candidates, too
+	again, _ := route.Decide(&logged.Input, w.Snapshot, Recorded(logged, &w.Rules)) // a rejected request also has candidates
 	if e.Served() && len(again.Plan) > 0 && again.Plan[0].ID() != e.Provider+"/"+e.Model {
 		again.Kind = route.Fallback // set in the record when another target served the request
 	}
@@ -193,7 +193,7 @@ func exclusionText(c *route.Candidate) string {
 		return ""
 	}
 	if c.Excluded.Code == route.CredentialBackingOff {
-		return string(route.CredentialBackingOff) // the duration is part of the recorded state, and older records word it differently
+		return string(route.CredentialBackingOff) // without the reason, because older records have another text
 	}
 	return string(c.Excluded.Code) + ": " + c.Excluded.Reason()
 }

@@ -43,7 +43,7 @@ type choice struct {
 
 	code     string        // error code of a rejection
 	policy   string        // name of the policy that made the choice or rejected the request
-	denied   bool          // rejected by that policy
+	denied   bool          // whether that policy rejected the request
 	alone    *money.Amount // cost of the router's own choice, if the policy changed it
 	matched  []int         // indexes of the policies that matched
 	versions route.Versions
@@ -182,7 +182,7 @@ func (w *worker) choose(by *Rules) choice {
 }
 
 // cost returns the cost of one response of a target. For the target that was chosen or that served the request, it is the recorded
-// cost. If the recorded cost includes a response that failed its checks, it is the part of the target.
+// cost. If the recorded cost also includes a response that failed its checks, cost returns only the part of this target.
 func (w *worker) cost(t *provider.Target) *money.Amount {
 	if t == nil {
 		return nil
@@ -224,8 +224,8 @@ func (w *worker) cascadeCost(by *Rules, d *route.Decision) *money.Amount {
 	return new(first.Add(money.Amount(math.Round(d.Cascade.Steps[0].Failure * float64(*second)))))
 }
 
-// quality returns a model's predicted success probability with the active abilities, or nil if it is unknown. A model that only the
-// draft has is predicted with its ability there.
+// quality returns a model's predicted success probability with the active abilities, or nil if it is unknown. For a model that only
+// the draft has, it uses the ability in the draft.
 func (w *worker) quality(model string) *float64 {
 	in, live := &w.record.in, &w.options.Live
 	ability, ok := live.Snapshot.Ability(model)

@@ -22,7 +22,7 @@ type World struct {
 	Missing []string // descriptions of missing data
 }
 
-// Library loads the data of past decisions. It caches the data, because neighbouring decisions share it. It is safe for
+// Library loads the data of past decisions. It caches the data, because many decisions use the same versions. It is safe for
 // concurrent use.
 type Library struct {
 	archive Archive
@@ -89,8 +89,8 @@ func (l *Library) World(ctx context.Context, v route.Versions) World {
 	return w
 }
 
-// catalogOf returns the catalog of a version, or the current one if that version is not archived. Older programs
-// archived no catalogs; their decisions depend on the catalog only for models without a target.
+// catalogOf returns the catalog of a version, or the current one if that version is not archived. Older versions
+// of the program archived no catalogs. Decisions depend on the catalog only for models without a target.
 func (l *Library) catalogOf(ctx context.Context, version string) *catalog.Catalog {
 	if version == "" || version == l.catalog.Version() {
 		return l.catalog
@@ -131,7 +131,7 @@ func (l *Library) rules(ctx context.Context, version string, snap *route.Snapsho
 	})
 }
 
-// cached returns the value of the key. If the map does not have it, cached reads and stores it.
+// cached returns the value of a key in the map. If the map does not have the key, cached reads the value and stores it.
 func cached[K comparable, V any](m map[K]V, key K, read func() (V, error)) (V, error) {
 	if v, ok := m[key]; ok {
 		return v, nil

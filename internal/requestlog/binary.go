@@ -8,10 +8,10 @@ import (
 	"fairlead.dev/internal/money"
 )
 
-// errShort is returned when binary sums end early.
+// errShort is returned for binary sums that are incomplete or malformed.
 var errShort = errors.New("parse sums: the data is too short or malformed")
 
-// BucketOf returns the histogram bucket of a duration. known is false for zero and negative durations.
+// BucketOf returns the number of the histogram bucket of a duration. known is false for zero and negative durations.
 func BucketOf(d time.Duration) (number int, known bool) {
 	if d <= 0 {
 		return 0, false
@@ -33,7 +33,7 @@ func (h *Histogram) AddBucket(number int, n int64) {
 	h.addCount(bucketCount{number, n}, low)
 }
 
-// appendBinary appends the number of counts, and for each its distance from the previous bucket and its number.
+// appendBinary appends the number of buckets. For each bucket it appends the difference from the previous bucket number and the count.
 func (h *Histogram) appendBinary(to []byte) []byte {
 	to = binary.AppendUvarint(to, uint64(len(h.counts)))
 	last := 0

@@ -65,8 +65,8 @@ const (
 	Duration             // the filter is a range
 )
 
-// Column declares a column of the request log once. The columns of the requests table, the filters of the API, the command
-// line and the dashboard, their documentation, exports, and redaction derive from it. To add a filterable column, add a field to
+// Column declares a column of the request log. The columns of the requests table, the filters of the API, the command line and the
+// dashboard, their documentation, the exports and the redaction are derived from it. To add a filterable column, add a field to
 // Lists or Ranges, a row to columns, and a migration that adds the stored column.
 type Column struct {
 	Name    string   // filter parameter; a range has the parameters min_NAME and max_NAME
@@ -203,7 +203,7 @@ var columns = []Column{
 	},
 }
 
-// bounds points to the two ends of a range in a filter: amounts or durations.
+// bounds points to the minimum and the maximum of a range in a filter: amounts or durations.
 type bounds struct {
 	minAmount, maxAmount     **money.Amount
 	minDuration, maxDuration *time.Duration
@@ -215,7 +215,7 @@ func (c *Column) IsRange() bool { return c.Kind == Amount || c.Kind == Duration 
 // TextOf returns the stored text of a column of kind Text.
 func (c *Column) TextOf(e *Entry) string { return Term(c.text(e)) }
 
-// NumberOf returns the stored number of a column of another kind; known is false when the entry has none.
+// NumberOf returns the stored number of a column of any kind except Text. known is false when the entry has no value.
 func (c *Column) NumberOf(e *Entry) (n int64, known bool) { return c.number(e) }
 
 // Value returns the value of the column in an entry: a string, an int64, a bool, a money.Amount or a time.Duration. It
@@ -274,7 +274,7 @@ func (c *Column) Range(f *Filter) (low, high *int64) {
 	return durationBound(*b.minDuration), durationBound(*b.maxDuration)
 }
 
-// Covered reports whether the column's index has all rows that the filter selects by this column.
+// Covered reports whether the filter has values for this column, and the column's index includes all rows with these values.
 func (c *Column) Covered(f *Filter) bool {
 	if c.Rank == 0 {
 		return false

@@ -3,7 +3,7 @@ package requestlog
 import "time"
 
 // DayStart returns the start of the day of a time in a zone, rounded to the nearest whole hour of UTC, because figures are summed
-// by hours of UTC. For zones with an offset of whole hours it is midnight. If two hours are equally near, it is the earlier one. A
+// by hours of UTC. For zones with an offset of whole hours it is midnight. If two hours are equally near, it is the earlier hour. A
 // nil zone is UTC.
 func DayStart(t time.Time, zone *time.Location) time.Time {
 	if zone == nil {
@@ -26,14 +26,14 @@ func NextDay(t time.Time, zone *time.Location) time.Time {
 	return DayStart(start.Add(36*time.Hour), zone)
 }
 
-// DayShift returns the difference between the start of the day of a time and midnight in the zone.
+// DayShift returns the start of the day of a time, as DayStart computes it, minus midnight in the zone.
 func DayShift(t time.Time, zone *time.Location) time.Duration {
 	start := DayStart(t, zone)
 	return start.Sub(dayOf(start.Add(12*time.Hour), zone))
 }
 
-// dayOf returns the first moment of the day of t in the zone. If clocks skip midnight, it is the end of the gap; if they repeat
-// midnight, it is the earlier one.
+// dayOf returns the first moment of the day of t in the zone. If clocks skip midnight, it is the end of the gap. If midnight
+// occurs twice, it is the earlier one.
 func dayOf(t time.Time, zone *time.Location) time.Time {
 	if zone == nil {
 		zone = time.UTC

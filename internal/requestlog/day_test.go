@@ -27,10 +27,10 @@ func TestDaysBeginAtMidnightOrTheNearestHour(t *testing.T) {
 		{"Asia/Kolkata", "2026-11-15T18:00:00Z", "2026-11-15T18:00:00Z", "2026-11-16T18:00:00Z", "-30m0s"},
 		{"Asia/Kathmandu", "2026-11-15T18:00:00Z", "2026-11-15T18:00:00Z", "2026-11-16T18:00:00Z", "-15m0s"},
 		{"America/St_Johns", "2026-11-15T03:10:00Z", "2026-11-15T03:00:00Z", "2026-11-16T03:00:00Z", "-30m0s"},
-		// Clocks go back on the first of November: the day has 25 hours. They go forward in March: 23.
+		// Clocks go back on the first of November, so this day has 25 hours. They go forward in March, so that day has 23 hours.
 		{"America/New_York", "2026-11-01T12:00:00Z", "2026-11-01T04:00:00Z", "2026-11-02T05:00:00Z", "0s"},
 		{"Europe/Berlin", "2026-03-29T12:00:00Z", "2026-03-28T23:00:00Z", "2026-03-29T22:00:00Z", "0s"},
-		// Midnight comes twice in Havana, and never in Beirut.
+		// On these days, midnight occurs twice in Havana and does not exist in Beirut.
 		{"America/Havana", "2026-11-01T04:30:00Z", "2026-11-01T04:00:00Z", "2026-11-02T05:00:00Z", "0s"},
 		{"Asia/Beirut", "2026-03-29T12:00:00Z", "2026-03-28T22:00:00Z", "2026-03-29T21:00:00Z", "0s"},
 	} {

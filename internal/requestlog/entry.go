@@ -1,5 +1,5 @@
-// Package requestlog owns the record of a request: the Entry with its attempts, the filters for reading entries,
-// and the figures computed from them. Packages spool and store keep the entries.
+// Package requestlog defines the record of a request: the Entry with its attempts, the filters for reading entries, and the
+// figures computed from entries. Packages spool and store save the entries.
 package requestlog
 
 import (
@@ -37,8 +37,8 @@ func (o Outcome) IsError() bool {
 	return o == UpstreamError || o == GatewayError || o == Partial || o == Interrupted
 }
 
-// Entry is the record of one request. Zero values mean "unknown" or "did not happen". The groups of fields are embedded, so that the JSON
-// object has no nested objects for them.
+// Entry is the record of one request. Zero values mean "unknown" or "did not happen". Groups of fields are embedded structs, so that the
+// JSON object is flat.
 type Entry struct {
 	ID string `json:"id"`
 	Owner
@@ -70,10 +70,10 @@ type Owner struct {
 type Timing struct {
 	Time     time.Time     `json:"time"`
 	Latency  time.Duration `json:"latency_ns"`  // from first byte in to last byte out
-	TTFT     time.Duration `json:"ttft_ns"`     // to the first content out
+	TTFT     time.Duration `json:"ttft_ns"`     // from first byte in to first content out
 	Overhead time.Duration `json:"overhead_ns"` // latency minus the time in attempts and minus Wait
-	// Wait is the time without an attempt in flight that was spent waiting for a provider: the sum of the attempts' Wait, and
-	// a wait after the last attempt.
+	// Wait is the time that the request waited for a provider while no attempt was in flight. It is the sum of the attempts' Wait
+	// and of a wait after the last attempt.
 	Wait time.Duration `json:"wait_ns,omitempty"`
 }
 
@@ -94,8 +94,8 @@ type Routing struct {
 	Simulated bool     `json:"simulated,omitempty"`
 	Policy    string   `json:"policy,omitempty"` // policy that changed the decision
 	Warnings  []string `json:"warnings,omitempty"`
-	Signals   []string `json:"signals,omitempty"`   // signals detected in the answer: truncation, refusal, retry
-	Escalated string   `json:"escalated,omitempty"` // why a stuck task was routed to a stronger model; empty if it was not
+	Signals   []string `json:"signals,omitempty"`   // signals detected in the response: truncation, refusal, retry
+	Escalated string   `json:"escalated,omitempty"` // why a stuck task was routed to a stronger model; empty for other requests
 
 	DecisionKind route.Kind      `json:"decision,omitempty"`
 	Decision     *route.Decision `json:"trace,omitempty"`
@@ -115,7 +115,7 @@ type Result struct {
 // Charge holds the usage of a request and its cost.
 type Charge struct {
 	Usage     llm.Usage     `json:"usage"`
-	UsageFlag UsageFlag     `json:"usage_flag,omitempty"` // set where the provider's usage was not charged as reported
+	UsageFlag UsageFlag     `json:"usage_flag,omitempty"` // set if the provider's usage was not charged as reported
 	Cost      *money.Amount `json:"cost_usd"`             // nil if unknown
 	Bill      *catalog.Bill `json:"bill,omitempty"`
 }
@@ -131,9 +131,9 @@ type Baseline struct {
 // Labels holds the session, the end user and the tags of a request.
 type Labels struct {
 	Session string `json:"session,omitempty"`
-	// SessionSource is given or derived: whether the client named the session. It is empty for an entry without a session.
+	// SessionSource is "given" if the client sent a session ID, and "derived" otherwise. It is empty for an entry without a session.
 	SessionSource string `json:"session_source,omitempty"`
-	// Subjects are the session and the end user that the cost is charged to, where the key limits their spending.
+	// Subjects are the session and the end user that the cost is charged to, if the key limits their spending.
 	Subjects []string          `json:"subjects,omitempty"`
 	EndUser  string            `json:"end_user,omitempty"`
 	Tags     map[string]string `json:"tags,omitempty"`
@@ -149,8 +149,8 @@ type Connection struct {
 	BytesOut int64  `json:"bytes_out"`
 }
 
-// Recorded is the JSON of a decision. It is valid only while the entry has that same decision: code that changes the decision
-// must replace it by a copy of the whole one.
+// Recorded is the JSON of a decision. It is valid only while the entry points to that decision. Code that changes a decision must
+// therefore set the entry's decision to a changed copy of WholeDecision.
 type Recorded struct {
 	Decision *route.Decision
 	JSON     []byte
@@ -186,7 +186,7 @@ func (e *Entry) Saved() (saved money.Amount, ok bool) {
 	return e.BaselineCost.Sub(*e.Cost), true
 }
 
-// OperatorCost returns the cost of all attempts, including those that are not charged to the client. It is nil if none is known.
+// OperatorCost returns the cost of all attempts, including those that are not charged to the client. It is nil if no cost is known.
 func (r *Routing) OperatorCost() *money.Amount {
 	var sum *money.Amount
 	for i := range r.Attempts {
@@ -214,7 +214,7 @@ type Cache struct {
 	Status CacheStatus `json:"status"`
 	// Reason is why the cache was bypassed, or why the response of a miss was not stored; empty for a stored response.
 	Reason string        `json:"reason,omitempty"`
-	Age    time.Duration `json:"age_ns,omitempty"`    // age of the cached response of a hit
+	Age    time.Duration `json:"age_ns,omitempty"`    // for a hit: age of the cached response
 	Source string        `json:"source,omitempty"`    // request that the response of a hit was made for
 	Saved  *money.Amount `json:"saved_usd,omitempty"` // cost of that response; nil if unknown
 	Inputs int           `json:"inputs,omitempty"`    // embeddings: inputs served from the cache
@@ -234,10 +234,10 @@ const BatchEndpoint = "batches"
 // RealtimeEndpoint is the endpoint of realtime sessions, whose length depends on the client.
 const RealtimeEndpoint = "realtime"
 
-// SampleKey is a key of sample traffic. No client has it. Sample traffic is always simulated and not charged to a budget.
+// SampleKey is a key of sample traffic. Clients cannot use it. Sample traffic is always simulated and not charged to a budget.
 type SampleKey struct{ ID, Name string }
 
-// sampleKeyPrefix begins the ids of sample keys. The ids of other keys continue with a digit.
+// sampleKeyPrefix is the prefix of the ids of sample keys. In the ids of other keys, a digit follows after key_.
 const sampleKeyPrefix = "key_sample"
 
 // SampleKeys returns the keys of sample traffic: a web application, a support bot, and batch jobs.
@@ -276,7 +276,7 @@ func (o *Owner) Source() string {
 	return SourceKey
 }
 
-// BodyState is whether the bodies are stored, or why not.
+// BodyState reports whether the bodies are stored, or why they are not stored.
 type BodyState string
 
 // The states of a stored body.
@@ -311,14 +311,13 @@ func (s *BodyState) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Body holds the bodies of request and response. Response is the body of a response that was not streamed, or the events of a
-// stream until they are assembled: joined by newlines, or encoded by a Folder. A request on its way to the database may be split: see
-// package outline.
+// Body holds the bodies of request and response. For a stream, Response holds the events until they are assembled: joined by newlines, or
+// encoded by a Folder. A request that is not yet stored in the database may be split into an outline and parts: see package outline.
 type Body struct {
 	Request  []byte
-	Turn     *turncache.Turn // earlier turns of the conversation that begin like Request; nil for a split, short or read request
+	Turn     *turncache.Turn // earlier turns with the same beginning as Request; nil for a request that is split, short or read from storage
 	Response []byte
-	Streamed bool // Response is still a list of events
+	Streamed bool // Response is a list of events that are not assembled yet
 	Folded   bool // the events are encoded by a Folder
 
 	Split   bool              // Request is an outline
@@ -328,7 +327,7 @@ type Body struct {
 	Gone    int               // set by a Reader: number of parts that were deleted and are replaced by outline.Gone
 }
 
-// JoinedRequest returns the request body. Parts of a split request that the body does not have are replaced by outline.Gone.
+// JoinedRequest returns the whole request body. In a split request, outline.Gone replaces each part that is not in Parts.
 func (b *Body) JoinedRequest() []byte {
 	if !b.Split {
 		return b.Request
@@ -340,12 +339,12 @@ func (b *Body) JoinedRequest() []byte {
 	return joined
 }
 
-// UsageFlag is the reason why a request was not charged by the usage that its provider reported.
+// UsageFlag is the reason why the charge of a request is not based on the usage that its provider reported.
 type UsageFlag string
 
 // The usage flags.
 const (
-	UsageRejected  UsageFlag = "rejected"   // the usage is implausible; the charge is by our own count
+	UsageRejected  UsageFlag = "rejected"   // the reported usage is implausible; the charge is based on the gateway's own count
 	UsageAboveHold UsageFlag = "above_hold" // the usage costs more than was held; the charge is the hold
 )
 
@@ -375,7 +374,7 @@ type Target struct {
 // AttemptTiming holds the start of an attempt and its durations.
 type AttemptTiming struct {
 	Start time.Duration `json:"start_ns"` // time since the start of the request
-	// Wait is the time spent waiting before the attempt: backoff, a provider slot, returning traffic after an outage.
+	// Wait is the waiting time before the attempt: for a backoff, for a provider slot, or because traffic ramps up after an outage.
 	Wait       time.Duration `json:"wait_ns,omitempty"`
 	Connect    time.Duration `json:"connect_ns"` // until the connection was ready
 	Headers    time.Duration `json:"headers_ns"` // until the response headers
@@ -397,8 +396,8 @@ type PromptCache struct {
 	CacheMark string `json:"cache_mark,omitempty"`
 	// CacheKey is the prompt_cache_key that the gateway set; empty for none.
 	CacheKey string `json:"cache_key,omitempty"`
-	// CacheSaved is how much less the attempt cost with that mark than without a prompt cache. It is negative when the prompt was
-	// written to the cache, and nil when unknown.
+	// CacheSaved is the cost of the attempt without a prompt cache minus its cost with that mark. It is negative if the cache write
+	// costs more than the cache read saves, and nil if unknown.
 	CacheSaved *money.Amount `json:"cache_saved_usd,omitempty"`
 }
 

@@ -32,8 +32,8 @@ func NewFeed() *Feed {
 	return &Feed{subs: map[*Subscription]struct{}{}, running: map[string]*Entry{}}
 }
 
-// Publish removes trace and bodies from the entry and sends the update to all subscribers whose filter matches. The entry belongs to
-// the feed afterwards. Publish does not block.
+// Publish removes the decision, the bills and the bodies from the entry and sends the update to all subscribers whose filter matches. The
+// caller must not use the entry afterwards. Publish does not block.
 func (f *Feed) Publish(u Update) {
 	u.Entry.Decision, u.Entry.Bill, u.Entry.BaselineBill, u.Entry.Body = nil, nil, nil, Body{}
 	f.mu.Lock()
@@ -41,7 +41,7 @@ func (f *Feed) Publish(u Update) {
 	if !u.Running {
 		delete(f.running, u.Entry.ID)
 		if len(f.recent) == feedRecent {
-			f.recent = slices.Delete(f.recent, 0, feedRecent/4) // in large steps, because deleting moves the whole list
+			f.recent = slices.Delete(f.recent, 0, feedRecent/4) // many at a time, because each deletion moves the whole list
 		}
 		f.recent = append(f.recent, u)
 	} else if len(f.running) < feedRunning {
@@ -52,14 +52,14 @@ func (f *Feed) Publish(u Update) {
 	}
 }
 
-// Subscribe subscribes to entries that match the filter until ctx ends. The first updates are the running requests and, if
-// an id is given, the recorded requests that ended after that entry.
+// Subscribe subscribes to entries that match the filter until ctx ends. If an id is given, the first updates are the
+// recent requests that ended after that entry. The running requests follow.
 func (f *Feed) Subscribe(ctx context.Context, filter Filter, afterID string) *Subscription {
 	s := &Subscription{filter: filter, ready: make(chan struct{}, 1)}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if afterID != "" {
-		// If the entry is not recorded any more, the requests with a later id are sent.
+		// If the entry is not in the list of recent requests, send the requests with a later id.
 		last := slices.IndexFunc(f.recent, func(u Update) bool { return u.Entry.ID == afterID })
 		for i, u := range f.recent {
 			if last >= 0 && i > last || last < 0 && u.Entry.ID > afterID {

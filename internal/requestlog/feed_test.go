@@ -17,7 +17,7 @@ func news(id string, running bool) Update {
 	return Update{Entry: &Entry{ID: id, Owner: Owner{WorkspaceID: "ws"}, Routing: Routing{Decision: &route.Decision{}}, Body: Body{Request: []byte("text")}}, Running: running}
 }
 
-// read returns the updates that wait for a subscriber, each as "id" or "id running".
+// read returns the buffered updates of a subscriber, each as "id" or "id running".
 func read(t *testing.T, s *Subscription) (seen []string, lost int) {
 	t.Helper()
 	updates, lost, err := s.Next(t.Context())
@@ -66,7 +66,7 @@ func TestLateSubscriberSeesWhatRunsAndWhatItMissed(t *testing.T) {
 	}
 	for after, want := range map[string][]string{
 		"":  {"3 running"},
-		"1": {"4", "2", "3 running"}, // by the order in which they finished
+		"1": {"4", "2", "3 running"}, // in the order in which the requests ended
 		"0": {"1", "4", "2", "3 running"},
 		"5": {"3 running"},
 	} {

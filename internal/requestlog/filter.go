@@ -38,16 +38,16 @@ func (e *UnfinishedError) Error() string { return ErrTooSlow.Error() }
 // Unwrap returns ErrTooSlow.
 func (e *UnfinishedError) Unwrap() error { return ErrTooSlow }
 
-// Page selects a page of a listing: at most Limit entries older than Before (an entry id), newest first. Sort "cost" and
-// "latency" return the most expensive or slowest entries, and "tokens" those with the most tokens among the newest 10,000, on one
-// page only.
+// Page selects a page of a listing: at most Limit entries older than Before (an entry id), newest first. With a Sort
+// the listing has only one page: "cost" selects the most expensive entries, "latency" the slowest, and "tokens" those with the most tokens
+// among the newest 10,000.
 type Page struct {
 	Before string
 	After  string // for live tails: entries newer than this id, oldest first
 	Limit  int
 	Sort   string
 	Within time.Duration // time after which a search by time ends with an UnfinishedError; 0 for the maximum of the Reader
-	// Figures reads the fields that figures are computed from, and at most MaxFigures entries: not attempts, texts, tags and other data.
+	// Figures selects only the fields that figures are computed from, without attempts, texts and tags. It allows MaxFigures entries.
 	Figures bool
 }
 
@@ -61,8 +61,8 @@ type Reader interface {
 	EntryBody(ctx context.Context, workspaceID, id string) (Body, error)
 	// Count estimates the number of matching entries, up to limit. With an UnfinishedError there may be more.
 	Count(ctx context.Context, f Filter, limit int) (int, error)
-	// Volumes counts matching entries in buckets of time, newest first: with an UnfinishedError, older entries are not
-	// counted. Empty buckets are included.
+	// Volumes counts matching entries in buckets of time, including empty buckets. It counts the newest entries first. With an
+	// UnfinishedError, older entries are not counted.
 	Volumes(ctx context.Context, q VolumeQuery) ([]Volume, error)
 }
 
@@ -138,7 +138,7 @@ type Figures struct {
 // RequestCounts holds the numbers of requests and attempts.
 type RequestCounts struct {
 	Requests  int64 `json:"requests"`
-	Served    int64 `json:"served"`          // requests that a target served; only these have latencies and costs
+	Served    int64 `json:"served"`          // requests that a target served; only these count for the latencies
 	Attempts  int64 `json:"attempts"`        // calls made to providers
 	Failed    int64 `json:"failed_attempts"` // attempts that failed
 	Errors    int64 `json:"errors"`          // upstream and gateway errors, partial and interrupted

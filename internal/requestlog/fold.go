@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// Folder encodes each event of a stream as its difference from the previous one. An event of a few words has hundreds of bytes
-// in common with the previous event, and a long answer has thousands of events. The zero Folder is ready to use.
+// Folder encodes each event of a stream as its difference from the previous event, to save memory. Two successive events have hundreds
+// of bytes in common, and a long response has thousands of events. The zero Folder is ready to use.
 type Folder struct {
 	last []byte
 	head [3 * binary.MaxVarintLen32]byte
@@ -58,8 +58,8 @@ func unfold(folded []byte) (lines []byte) {
 	return lines
 }
 
-// cutFolded decodes one event. before and after are the numbers of bytes that it shares with the start and the end of the previous event,
-// which has had bytes. news holds the bytes between them. rest is nil if the event is malformed.
+// cutFolded decodes one event. had is the length of the previous event. before and after are the numbers of bytes that the event shares
+// with the start and the end of the previous event, and news holds the bytes between them. rest is nil if the event is malformed.
 func cutFolded(folded []byte, had int) (before, after int, news, rest []byte) {
 	var numbers [3]int
 	for i := range numbers {

@@ -22,7 +22,7 @@ func folded(events ...[]byte) []byte {
 func TestUnfoldGivesWhatWasFolded(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		// Few different letters, so that events share beginnings and ends of every length, also those that overlap.
+		// Use only two letters, so that events have common prefixes and suffixes of every length, including ones that overlap.
 		event := rapid.SliceOfN(rapid.SampledFrom([]byte("ab")), 0, 40)
 		events := rapid.SliceOfN(event, 1, 8).Draw(t, "events")
 		b := Body{Response: folded(events...), Folded: true}

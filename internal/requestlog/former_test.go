@@ -14,7 +14,7 @@ import (
 	"fairlead.dev/internal/route"
 )
 
-// Entries written before values were renamed are read with today's values.
+// Former values in old entries are read as the current values.
 func TestFormerValuesAreRead(t *testing.T) {
 	t.Parallel()
 	var got struct {
@@ -35,7 +35,7 @@ func TestFormerValuesAreRead(t *testing.T) {
 	}
 }
 
-// A decision that was stored under the former field names has the same content as one with today's names.
+// A decision that was stored with the former field names has the same content as one with the current names.
 func TestFormerDecisionIsRead(t *testing.T) {
 	t.Parallel()
 	const stored = `{

@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// bucketRatio is the ratio of the bounds of a bucket. It limits the error of a quantile to 10 %.
+// bucketRatio is the upper bound of a bucket divided by its lower bound. It limits the error of a quantile to 10 %.
 const bucketRatio = 1.1
 
-// maxBucket counts all durations above about three hours.
+// maxBucket is the last bucket. It counts all durations above about three hours.
 const maxBucket = 242
 
-// Histogram counts durations in buckets whose bounds grow by a tenth. The zero
-// Histogram is empty and ready to use.
+// Histogram counts durations in buckets. Each bound is 10 % larger than the previous one. The zero Histogram is empty and
+// ready to use.
 type Histogram struct {
 	counts []bucketCount // by bucket, ascending
 }
@@ -72,7 +72,7 @@ func (h *Histogram) Merge(other Histogram) {
 	}
 }
 
-// addCount adds to a bucket, searching from an index, and returns the index of the bucket.
+// addCount adds to the count of a bucket and returns the index of the bucket in the list. It searches the list from index at.
 func (h *Histogram) addCount(c bucketCount, at int) int {
 	for at < len(h.counts) && h.counts[at].bucket < c.bucket {
 		at++

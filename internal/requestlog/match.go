@@ -13,8 +13,8 @@ const (
 	failureBytes = 300 // length of the searched part of an error message
 )
 
-// Term returns a value as filters compare it and databases index it: valid UTF-8 without NUL, of limited length. Clients
-// choose some of these values and must not be able to send one that cannot be stored.
+// Term returns the form of a value that filters compare and databases index: valid UTF-8 without NUL, of limited length. Clients
+// choose some of these values, and a database could not store every value.
 func Term(s string) string { return clip(s, termBytes) }
 
 // Terms returns the terms of several values.
@@ -34,7 +34,7 @@ func clip(s string, limit int) string {
 	return strings.ToValidUTF8(s[:limit], "")
 }
 
-// Stamp returns the time that filters compare. It is the time in the id, so that an order by id is an order by time.
+// Stamp returns the time that filters compare. It is the time in the id, so that entries sorted by id are also sorted by time.
 func (e *Entry) Stamp() time.Time {
 	if t, ok := id.Time(e.ID); ok {
 		return t
@@ -74,8 +74,8 @@ func (e *Entry) TagTerms() []string {
 // Unpriced reports whether a model served the request and its cost is unknown.
 func (e *Entry) Unpriced() bool { return e.Cost == nil && e.Model != "" }
 
-// Match reports whether the filter selects the entry. A Reader's listing selects the same entries. Text is only found in the index of a
-// Reader: with it, Match reports false.
+// Match reports whether the filter selects the entry. A Reader's listing selects the same entries. Only a Reader can search
+// Text, so Match returns false for a filter with Text.
 func (f *Filter) Match(e *Entry) bool {
 	t := e.Stamp()
 	if f.WorkspaceID != e.WorkspaceID || !f.From.IsZero() && t.Before(f.From) || !f.To.IsZero() && !t.Before(f.To) {

@@ -24,7 +24,7 @@ type Parameter struct {
 	Switch  bool     // the name alone means true
 
 	parse func(f *Filter, p *Page, value string, now time.Time) error
-	write func(f *Filter) string // empty when the filter does not set it
+	write func(f *Filter) string // empty when the filter does not use the parameter
 }
 
 // Parameters returns all filters in the order in which users see them.
@@ -43,7 +43,7 @@ var parameters = sync.OnceValue(func() []Parameter {
 		{
 			Name: "preset", Label: "preset", Help: "A named filter; the other parameters refine it.", Values: Presets(),
 			parse: func(_ *Filter, _ *Page, value string, _ time.Time) error {
-				if _, _, ok := Preset(value); !ok { // only validated here: it is applied after all others
+				if _, _, ok := Preset(value); !ok { // only validated here; ParseFilter applies the preset after all other parameters
 					return fmt.Errorf("%q is not one of %s", value, strings.Join(Presets(), ", "))
 				}
 				return nil

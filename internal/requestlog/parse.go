@@ -66,7 +66,7 @@ func ParseFilter(values url.Values, now time.Time) (Filter, Page, error) {
 // parser decodes one parameter into a filter or a page.
 type parser = func(f *Filter, p *Page, value string, now time.Time) error
 
-// parserOf returns the parser of a filter or a page parameter. The error for an unknown parameter has the closest name or all names.
+// parserOf returns the parser of a filter or page parameter. The error for an unknown parameter suggests the closest name or lists all.
 func parserOf(name string) (parser, error) {
 	known := []string{"after", "before", "limit", "sort"}
 	for _, p := range parameters() {

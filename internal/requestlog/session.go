@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Session is the sum of the requests of one session. Sums include requests that were deleted since.
+// Session is the sum of the requests of one session. The sums also include requests that have been deleted.
 type Session struct {
 	WorkspaceID string
 	ID          string
@@ -79,7 +79,7 @@ type SessionFilter struct {
 	Source      string
 	MinTurns    int64
 	Simulated   *bool
-	After       string // id before which entries have expired; empty for none
+	After       string // entries with a smaller id have expired; empty if none have
 }
 
 // SessionPage selects a page: at most Limit sessions whose latest request is older than Before, newest first.
@@ -94,7 +94,7 @@ type SessionReader interface {
 	Sessions(ctx context.Context, f SessionFilter, p SessionPage) ([]Session, error)
 	// Session returns one session, or ErrNotFound.
 	Session(ctx context.Context, workspaceID, id string) (Session, error)
-	// TurnNumber returns the number of requests of the session up to and including the given one. If the first request of the session
-	// was deleted, it includes all that were deleted.
+	// TurnNumber returns the number of requests of the session up to and including the given request. If the first request of the
+	// session was deleted, the number includes all deleted requests.
 	TurnNumber(ctx context.Context, workspaceID, id, requestID string) (int64, error)
 }

@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	cacheStep    = 128     // step in tokens at which prefixes are stored
+	cacheStep    = 128     // prefixes are stored at every multiple of this many tokens
 	cacheMinimum = 1024    // shorter prefixes are never cached
 	cacheEntries = 1 << 16 // maximum number of stored prefixes
 )

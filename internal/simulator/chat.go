@@ -92,7 +92,7 @@ func (s *Simulator) begin(r *http.Request, p profile, a openai.Response, fault F
 	return s.wait(r.Context(), time.Duration(float64(p.firstToken)*jitter*reading))
 }
 
-// pace returns the time that the model takes for n tokens.
+// pace returns the time that the model needs to generate n tokens.
 func pace(p profile, n int) time.Duration {
 	return time.Duration(float64(n) / p.perSecond * float64(time.Second))
 }
@@ -105,7 +105,7 @@ func writeFailure(w http.ResponseWriter, err error) {
 	writeError(w, openai.Error{Status: http.StatusInternalServerError, Message: "SIMULATED: internal error in the simulator.", Type: "server_error"})
 }
 
-// writeAfter sends the body of a response after the time that its longest choice takes.
+// writeAfter waits for the time that the model needs to generate the longest choice. It then sends the body of the response.
 func (s *Simulator) writeAfter(w http.ResponseWriter, r *http.Request, p profile, a openai.Response, body []byte, fault Fault) {
 	longest := 0
 	for _, c := range a.Choices {

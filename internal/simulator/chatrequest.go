@@ -34,7 +34,7 @@ type chatRequest struct {
 	User                string          `json:"user"`
 	Metadata            metadata        `json:"metadata"`
 
-	judging *Judging  // how the models judge responses; nil in legacy completions
+	judging *Judging  // behaviour of the models as judges; nil in legacy completions
 	models  []profile // all simulated models
 }
 
@@ -94,10 +94,10 @@ func (s *stopList) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// metadata holds the only label that the simulator uses. Other labels are ignored.
+// metadata holds the metadata label simulate. Other labels are ignored.
 type metadata struct{ simulate string }
 
-// UnmarshalJSON never fails: metadata must not break a request.
+// UnmarshalJSON never returns an error, because invalid metadata must not cause an error response.
 func (m *metadata) UnmarshalJSON(b []byte) error {
 	var labels map[string]json.RawMessage
 	_ = json.Unmarshal(b, &labels)
@@ -194,8 +194,8 @@ func (q *chatRequest) prefill() string {
 	return last.Content.Text
 }
 
-// seed returns the hash of the conversation. It does not depend on the model, because all models begin with the same
-// text so that another model can continue an interrupted stream.
+// seed returns the hash of the conversation. It does not depend on the model, so the responses of all models begin with the
+// same text, and another model can continue an interrupted stream.
 func (q *chatRequest) seed() uint64 {
 	h := uint64(openai.HashSeed)
 	messages := q.Messages
@@ -221,7 +221,7 @@ func (q *chatRequest) meter(salt string) *promptMeter {
 		m.text(string(openai.Encode(q.Tools)))
 	}
 	for _, msg := range q.Messages {
-		m.fixed(msg.Role, 4) // framing of a message
+		m.fixed(msg.Role, 4) // tokens that frame a message
 		m.text(msg.Content.Text)
 		for _, call := range msg.ToolCalls {
 			m.text(string(openai.Encode(call)))

@@ -45,7 +45,7 @@ func (q *chatRequest) choice(p profile, index int) (c openai.Choice, written, re
 		return c, reasoned + callTokens(calls), reasoned
 	}
 	text := q.text(p, index)
-	end := len(text) // before the earliest stop sequence
+	end := len(text) // offset of the earliest stop sequence
 	for _, stop := range q.Stop {
 		if i := strings.Index(text, stop); i >= 0 {
 			end = min(end, i)
@@ -77,7 +77,7 @@ func (q *chatRequest) text(p profile, index int) string {
 	}
 	text := q.prose(p.name, index)
 	if rest, ok := strings.CutPrefix(text, q.prefill()); ok {
-		return rest // the request contains the beginning; continue it
+		return rest // the request already contains the beginning of the text
 	}
 	return text
 }

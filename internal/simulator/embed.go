@@ -12,7 +12,7 @@ import (
 
 const (
 	maxInputTokens = 300_000 // limit for all inputs together, like OpenAI's
-	letterSpan     = 256     // number of dimensions that letter groups affect; words matter more
+	letterSpan     = 256     // number of dimensions that letter groups affect, so that words affect the vector more
 )
 
 type embedRequest struct {
@@ -126,7 +126,7 @@ func vector(words []string, dimensions int) []float32 {
 		square += v * v
 	}
 	unit := make([]float32, dimensions)
-	if square == 0 { // opposite directions may cancel out in a very short vector
+	if square == 0 { // in a vector with few dimensions, opposite directions may cancel out
 		unit[0] = 1
 		return unit
 	}

@@ -31,13 +31,13 @@ func refusals() map[Fault]openai.Error {
 	}
 }
 
-// fail executes a fault that replaces the response. It reports whether it did.
+// fail sends the response of a fault that replaces the normal response. It reports whether the fault is of this kind.
 func (s *Simulator) fail(w http.ResponseWriter, r *http.Request, fault Fault, stream bool) bool {
 	if refusal, ok := refusals()[fault]; ok {
 		writeError(w, refusal)
 		return true
 	}
-	switch fault { // the other faults damage a response instead of replacing it
+	switch fault { // the other faults change a response instead of replacing it
 	case FaultTimeout:
 		<-r.Context().Done()
 	case FaultReset:
@@ -89,7 +89,7 @@ func writeBody(w http.ResponseWriter, r *http.Request, body []byte, fault Fault)
 	}
 }
 
-// fault returns the fault of a call: the one named in the request, or the one of an active rule.
+// fault returns the fault of a call: the fault named in the request, otherwise the fault of an active rule.
 func (s *Simulator) fault(label, model string) (Fault, error) {
 	fault, err := parseFaults(label, model)
 	if err != nil || fault != "" {

@@ -9,10 +9,10 @@ import (
 	"fairlead.dev/internal/simulator/openai"
 )
 
-// Fault is a way in which a simulated call fails.
+// Fault is a kind of failure of a simulated call.
 type Fault string
 
-// Faults. The first group returns an error status, the second replaces the response, the third damages it.
+// The faults. The first group returns an error status, the second group replaces the response, and the third group changes it.
 const (
 	Fault401           Fault = "401"
 	Fault404           Fault = "404"
@@ -47,7 +47,7 @@ func Faults() []Fault {
 	}
 }
 
-// FaultRule makes calls fail until it is cleared or used up.
+// FaultRule makes calls fail until the rule is cleared or Times calls have failed.
 type FaultRule struct {
 	Model string  `json:"model"` // empty for every model
 	Fault Fault   `json:"fault"`

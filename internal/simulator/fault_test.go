@@ -117,7 +117,7 @@ func TestFaultsThatTakeTime(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		fault, more string
-		early       bool // the status comes before the deadline
+		early       bool // the status arrives before the deadline
 	}{
 		{"timeout", "", false},
 		{"slow_start", "", false},

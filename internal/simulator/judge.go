@@ -7,23 +7,23 @@ import (
 	"fairlead.dev/internal/simulator/openai"
 )
 
-// Judging sets how simulated models decide when they judge two responses. The zero value is a judge without bias that sees no
-// difference between models.
+// Judging sets how simulated models decide when they compare two responses as a judge. The zero value is a judge without bias, for
+// which all models have the same quality.
 type Judging struct {
 	// Difference is the mean verdict in favour of the simulated model with the higher quality, from -1 to 1.
 	Difference float64
-	// PositionBias is the share of pairs for which the judge prefers the first response, whatever the responses are.
+	// PositionBias is the share of pairs for which the judge prefers the first response, independent of the responses.
 	PositionBias float64
 	// LengthBias is the share of pairs for which the judge prefers the longer response.
 	LengthBias float64
-	// FamilyBias is the share of pairs for which the judge prefers the response of a simulated model to another one.
+	// FamilyBias is the share of pairs for which the judge prefers the response of a simulated model to the response of another model.
 	FamilyBias float64
 }
 
 // simulatedTies is the share of ties between two simulated models without a difference.
 const simulatedTies = 0.4
 
-// verdict answers a prompt of package judge. It reports false for other conversations.
+// verdict returns the response to a prompt of package judge. It returns false for other conversations.
 func (q *chatRequest) verdict() (string, bool) {
 	if q.judging == nil || len(q.Messages) != 2 {
 		return "", false
@@ -37,8 +37,8 @@ func (q *chatRequest) verdict() (string, bool) {
 	return string(openai.Encode(map[string]string{"verdict": verdict, "reason": "SIMULATED verdict."})), true
 }
 
-// prefer returns 1 for the first response, -1 for the second, and 0 for a tie. The draws depend on the pair and not on its order, so a
-// biased judge gives the same wrong answer in both orders.
+// prefer returns 1 for the first response, -1 for the second, and 0 for a tie. The random numbers depend on the pair but
+// not on its order, so the same bias applies in both orders.
 func (j *Judging) prefer(p judge.Pair, models []profile) float64 {
 	low, high := min(p.ResponseA, p.ResponseB), max(p.ResponseA, p.ResponseB)
 	draw := &openai.Rand{State: openai.Hash(openai.Hash(openai.Hash(openai.HashSeed, p.Request), low), high)}

@@ -38,7 +38,7 @@ func TestBiasOfSimulatedJudgesIsMeasured(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		judging simulator.Judging
-		refused string // part of the reason; empty for a judge that may be used
+		refused string // part of the expected reason; empty if the judge is accepted
 	}{
 		"unbiased":           {simulator.Judging{}, ""},
 		"a biased position":  {simulator.Judging{PositionBias: 0.15}, ""},

@@ -31,7 +31,7 @@ type profile struct {
 	firstToken            time.Duration
 	perSecond             float64 // tokens generated per second
 	dimensions            []int64
-	fixed                 bool // rejects sampling fields and max_tokens
+	fixed                 bool // whether the model rejects sampling fields and max_tokens
 }
 
 // profiles returns a typical range of models: quality mostly rises with price, and speed is independent of both.
@@ -107,7 +107,7 @@ func (s *Simulator) Offers() []catalog.Offer {
 			rate := money.PerMillion(p.cached)
 			price.CacheRead = &rate
 		}
-		if p.audioIn > 0 { // audio prices, because a budget rejects sessions without them
+		if p.audioIn > 0 { // audio prices are needed, because a budget rejects realtime sessions without them
 			price.AudioInput, price.AudioOutput = new(money.PerMillion(p.audioIn)), new(money.PerMillion(p.audioOut))
 		}
 		offers = append(offers, catalog.Offer{Model: p.name, Provider: Provider, Upstream: p.name, Price: price})

@@ -58,7 +58,7 @@ type conversation struct {
 	conn      *websocket.Conn
 	profile   profile
 	fault     Fault
-	caller    string // separates the prompt caches of callers
+	caller    string // identifies the caller, because each caller has its own prompt cache
 	session   realtimeSession
 	items     []message
 	length    int64 // number of tokens in items

@@ -79,7 +79,7 @@ func TestRealtimeSessionResponds(t *testing.T) {
 	if in, out := u.Get("input_tokens").Int(), u.Get("output_tokens").Int(); in < 8 || out < 20 || u.Get("total_tokens").Int() != in+out || u.Get("input_token_details.text_tokens").Int() != in {
 		t.Errorf("usage %s", u.Raw)
 	}
-	// The response is part of the conversation, and the same conversation has the same response.
+	// The first response counts as input of the second. The same conversation in another session gets the same response.
 	again := say("response.done", `{"type":"response.create"}`)
 	if more := again[len(again)-1].Get("response.usage.input_tokens").Int(); more <= u.Get("input_tokens").Int()+u.Get("output_tokens").Int() {
 		t.Errorf("the second response has %d input tokens", more)

@@ -11,7 +11,7 @@ type SampleRequest struct {
 	Endpoint string // chat/completions or embeddings
 	Body     []byte
 	Header   map[string]string
-	Key      int      // index of the sample key that sends it
+	Key      int      // index of the sample key that sends the request
 	Models   []string // models that the key allows; nil for all
 	Leaves   bool     // the client disconnects after the first event
 }
@@ -32,17 +32,17 @@ const (
 )
 
 // Traffic lists requests that fill every dashboard page with data: conversations, streams, tools, JSON, cached prompts,
-// embeddings, fallbacks and failures of every kind. All of them must be sent only to the simulator. Failures of the
-// same model are rare, so that no circuit stays open because of them.
+// embeddings, fallbacks and failures. The requests must be sent only to the simulator. Each model fails so rarely that its
+// circuit does not stay open.
 func Traffic() []SampleRequest {
 	var list []SampleRequest
 	for i, prompt := range questions() {
 		list = append(list, question(i, prompt))
 	}
-	// Special requests are spread among the ordinary ones.
+	// Alternate two ordinary requests and two special requests.
 	special := append(specials(), failures()...)
 	for i := range special {
-		special[i].Key = i % batchJobs // a web application and a support bot
+		special[i].Key = i % batchJobs // webApp or supportBot
 	}
 	mixed := make([]SampleRequest, 0, len(list)+len(special))
 	for len(list) > 0 || len(special) > 0 {
@@ -87,7 +87,7 @@ func questions() []string {
 	}
 }
 
-// question returns a request with the prompt in one of the usual forms.
+// question returns a request with the prompt. The model, the sample key and the options depend on i.
 func question(i int, prompt string) SampleRequest {
 	models := []string{"auto", "auto", "auto:cost", "auto:quality", "auto", "auto:speed", "sim-large", "sim-medium"}
 	body := fields{"model": models[i%len(models)], "messages": said(prompt), "stream": i%2 == 0, "user": fmt.Sprintf("user-%d", i%5+1)}
@@ -126,14 +126,14 @@ func specials() []SampleRequest {
 		chatSample(fields{"model": "auto", "messages": picture}),
 		chatSample(fields{"model": "sim-large", "messages": third, "stream": true}),
 		chatSample(fields{"model": "auto", "messages": talk, "session_id": "sample-ferry"}),
-		// This request costs more than its baseline, because savings can be negative.
+		// This request costs more than its baseline, so that the dashboard also shows negative savings.
 		chatSample(fields{"model": "sim-flagship", "messages": said("Draft the opening of a novel set in a lighthouse.")}, "X-Fairlead-Baseline", "sim-small"),
 		embedSample("rope", "anchor", "tide table"),
 		chatSample(fields{"model": "auto", "messages": said("Keep this to yourself: the surprise party is on Friday.")}, "X-Fairlead-Log-Body", "false"),
 	}
 }
 
-// failures returns requests that fail. For some of them, another model takes over.
+// failures returns requests with failures. Some of them are served by another model after the first model fails.
 func failures() []SampleRequest {
 	gone := chatSample(fields{"model": "sim-large", "messages": said("Write a very long story about a harbour."), "stream": true})
 	gone.Leaves = true

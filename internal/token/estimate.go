@@ -2,9 +2,9 @@ package token
 
 import "fairlead.dev/internal/llm"
 
-// Features derived from combinations of character counts, which a linear sum cannot express.
+// Features that are not a weighted sum of character counts.
 const (
-	foreignLong = llm.Classes + iota // ends of long words in Latin scripts other than English, detected by accents
+	foreignLong = llm.Classes + iota // parts of long words in languages other than English with Latin script, detected by accents
 	noise                            // letters of keys and base64, detected by mixed upper and lower case
 	Dims        = llm.Classes + iota // number of features
 )
@@ -25,6 +25,6 @@ func Features(t llm.Text) (f [Dims]float64) {
 }
 
 const (
-	accentedShare = 8   // words per accented letter in German and Spanish
-	leastNoise    = 0.1 // capitals within words per letter; names in code have fewer, base64 has twice as many
+	accentedShare = 8   // typical number of words per accented letter in German and Spanish
+	leastNoise    = 0.1 // share of capital letters inside words; names in code have a lower share, base64 has twice this share
 )

@@ -7,10 +7,10 @@ import (
 	"github.com/tiktoken-go/tokenizer/codec"
 )
 
-// Limits of exact counting. Tokenizing takes time linear in the length, and more in text without white space.
+// Limits of exact counting. The time for tokenizing is linear in the length, and longer for text without white space.
 const (
-	MaxExact = 8 << 10 // bytes of all texts together
-	maxRun   = 512     // bytes without white space
+	MaxExact = 8 << 10 // maximum total bytes of the texts
+	maxRun   = 512     // maximum consecutive bytes without white space
 )
 
 // Counter counts tokens exactly for published vocabularies. It loads a vocabulary on first use and is safe for

@@ -6,8 +6,8 @@ import (
 	"fairlead.dev/internal/llm"
 )
 
-// unknownSide is the assumed side of an image of unknown size: an image that the provider fetches, or one in an
-// unsupported format.
+// unknownSide is the assumed width and height, in pixels, of an image that the provider fetches or that has an unsupported
+// format.
 const unknownSide = 1024
 
 // Image estimates the tokens of an image by the rules that vendors publish.
@@ -16,7 +16,7 @@ func (m Model) Image(i llm.Image) int64 {
 	return v.image(i)
 }
 
-// image shrinks the image to the sides of the rule, divides it into tiles and counts them.
+// image shrinks the image to the maximum sides of the rule, divides it into tiles and returns their tokens.
 func (v *Vocabulary) image(i llm.Image) int64 {
 	r := &v.rule.Image
 	if r.PerTile == 0 || i.Detail == "low" && r.Base > 0 {
@@ -49,7 +49,7 @@ func (v *Vocabulary) image(i llm.Image) int64 {
 }
 
 // imageBound returns the maximum number of tokens that an image can have. A lower requested detail does not reduce it. An image of
-// unknown size counts as the shape that has the most tiles at OpenAI, or as the largest image that providers accept.
+// unknown size counts as the larger of two images: the shape with the most tiles at OpenAI, and the largest size that providers accept.
 func (v *Vocabulary) imageBound(i llm.Image) int64 {
 	sides := [][2]int{{768, 2048}, {16384, 16384}}
 	if i.Width > 0 && i.Height > 0 {

@@ -24,8 +24,8 @@ func (m Model) Vocabulary() Vocabulary {
 // families lists the families that have weights.
 var families = [...]Family{O200K, CL100K, Claude, Gemini, Llama3, Llama4, Tekken, Qwen, DeepSeek, Cohere}
 
-// Meter estimates the tokens of one prompt for many models, like Model.Prompt for one. It measures the text once per
-// vocabulary. The zero Meter is an empty prompt.
+// Meter estimates the tokens of one prompt for many models, with the same results as Model.Prompt. It computes the weighted
+// sum of the text once per vocabulary. The zero Meter is an empty prompt.
 type Meter struct {
 	prompt   Prompt
 	features [Dims]float64

@@ -1,6 +1,6 @@
 // Package token counts the tokens of prompts and responses for a model: exactly for the vocabularies that OpenAI
 // publishes, and by a calibrated estimate for other models and long texts. Callers treat every count as an estimate:
-// a provider adds its own framing, and the bill follows the usage it reports.
+// a provider adds its own framing tokens, and the bill is based on the usage that the provider reports.
 //
 // scripts/calibrate-tokens fits the weights to real vocabularies and prints their error; see
 // docs/decisions/0015-estimate-tokens-from-character-classes.md.
@@ -41,7 +41,7 @@ func PromptOf(req *llm.Request) Prompt {
 // Estimate returns the tokens of the prompt before a model is chosen, for rate limits.
 func (p Prompt) Estimate() int64 { return Model{Vendor: "OpenAI"}.Prompt(p) }
 
-// Framing that providers add around messages.
+// Tokens that providers add for each message and each prompt.
 const (
 	perMessage = 4
 	perPrompt  = 3
@@ -77,15 +77,15 @@ func (v *Vocabulary) nonText(p *Prompt) int64 {
 	return n + int64(p.Attached/attachedBytesPerToken) + int64(p.Unsized)*perAttachment
 }
 
-// Framing that Bound adds to the bytes of a request.
+// Tokens that Bound adds to the bytes of a request for framing and for tools.
 const (
 	boundFraming = 16
 	boundTools   = 512
 )
 
-// Bound returns a number of tokens that the prompt does not exceed, apart from attachments without a known size. Every
-// vocabulary spends at least one byte on a token, so every byte of the request counts as one token. The estimate of
-// Prompt is an estimate and not a bound: it samples long texts and is calibrated on ordinary ones.
+// Bound returns a number of tokens that the prompt does not exceed, apart from attachments without a known size. A token
+// has at least one byte in every vocabulary, so every byte of the request counts as one token. The result of Prompt is not a
+// bound, because it samples long texts and is calibrated on ordinary texts.
 func (m Model) Bound(p Prompt) int64 {
 	n := int64(p.Body) + boundFraming
 	if p.Tools {
@@ -115,8 +115,8 @@ func (v *Vocabulary) text(t llm.Text) int64 {
 	return int64(math.Ceil(weightedSum(v.family, &features) * v.rule.Margin))
 }
 
-// Output estimates the tokens of generated text from its size in bytes. Bytes outside ASCII are assumed to be in the
-// scripts of the prompt.
+// Output estimates the tokens of generated text from its size in bytes. Non-ASCII bytes are assumed to have the same
+// scripts as the prompt.
 func (m Model) Output(ascii, nonASCII int64, prompt llm.Text) int64 {
 	if ascii+nonASCII == 0 {
 		return 0

@@ -12,7 +12,7 @@ import (
 	"fairlead.dev/internal/llm"
 )
 
-// Counts with the real vocabularies at calibration: o200k, cl100k, Claude 2, Gemma, Llama 3, Tekken, Qwen, DeepSeek.
+// counted holds texts with their counts by the real vocabularies: o200k, cl100k, Claude 2, Gemma, Llama 3, Tekken, Qwen, DeepSeek.
 var counted = []struct {
 	name, text string
 	want       map[Family]int64
@@ -61,7 +61,7 @@ func TestEstimatesAreCloseToRealCounts(t *testing.T) {
 				continue // Claude estimates have a margin for its newer vocabularies
 			}
 			got := m.Text(textOf(c.text))
-			if off := float64(got)/float64(want) - 1; off < -0.3 || off > 0.2 { // nautical words are rarer than the calibration texts
+			if off := float64(got)/float64(want) - 1; off < -0.3 || off > 0.2 { // wide limits: the texts have rare words
 				t.Errorf("%s in %s: %d tokens, really %d", c.name, family, got, want)
 			}
 		}
@@ -156,7 +156,7 @@ func TestPromptIncludesNonText(t *testing.T) {
 	}
 }
 
-// Longer input never has fewer tokens: holds and context checks depend on it.
+// Longer input never has fewer tokens. Budget holds and context checks depend on this property.
 func TestEstimatesAreMonotone(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -167,7 +167,7 @@ func TestEstimatesAreMonotone(t *testing.T) {
 		}
 		more := less
 		for i := range more.Counts {
-			if llm.Class(i) != llm.Letters && llm.Class(i) != llm.Words { // these make a text look less like noise
+			if llm.Class(i) != llm.Letters && llm.Class(i) != llm.Words { // these make a text look less like base64
 				more.Counts[i] += rapid.Int32Range(0, 1<<20).Draw(t, "more")
 			}
 		}

@@ -19,13 +19,13 @@ import (
 	"fairlead.dev/internal/wire/responses"
 )
 
-// turnFormat is a format with the members of its conversations. Every element of a conversation is one of the variants; %s is a text.
+// turnFormat is a wire format with sample members and messages. %s in an element is replaced by a text.
 type turnFormat struct {
 	decode interface {
 		DecodeTurn(context.Context, llm.Op, []byte, *turncache.Turn) (*llm.Request, error)
 		DecodeRequest(context.Context, llm.Op, []byte) (*llm.Request, error)
 	}
-	before, after []string // members around the list, each with a comma on the side of the list
+	before, after []string // members before and after the list, with the comma that separates them from the list
 	list          string
 	elements      []string
 	broken        []string // elements and endings that the decoder rejects
@@ -91,8 +91,8 @@ func turnFormats() map[string]turnFormat {
 	}
 }
 
-// conversation draws the turns of a conversation. Later turns may change the last messages, like clients that move a cache mark or
-// edit a message. They may also add elements that are rejected.
+// conversation returns the bodies of a random conversation. Later turns may change the last messages, like clients that move a cache
+// mark or edit a message. They may also add elements that are rejected.
 func conversation(f turnFormat, r *rand.Rand, turns int) (bodies [][]byte) {
 	pick := func(list []string) string { return list[r.IntN(len(list))] }
 	element := func(of string) string {

@@ -2,8 +2,8 @@ package turncache
 
 import "iter"
 
-// Recent holds the last states of a reader until it knows which of them to keep: the last one, and an earlier one, because a client may
-// change its last messages in the next turn, for example by moving a cache mark.
+// Recent holds the states of a reader after the last messages. At the end of the body, the last state and an earlier state are kept. The
+// earlier state is used if the client changes its last messages in the next turn, for example by moving a cache mark.
 type Recent[T any] struct {
 	states [earlier + 1]*T
 	count  int
@@ -12,7 +12,7 @@ type Recent[T any] struct {
 // earlier is the distance in messages between the two states that are kept. An agent adds up to four messages per turn.
 const earlier = 4
 
-// Next returns the memory for a state that follows the others. The caller sets every field.
+// Next returns a pointer to the next state. It reuses the memory of the oldest state, so the caller must set every field.
 func (r *Recent[T]) Next() *T {
 	at := r.count % len(r.states)
 	if r.states[at] == nil {

@@ -1,7 +1,7 @@
-// Package turncache remembers how far earlier requests were read, so that the cost of a turn depends on its new messages only. Clients
-// send the whole conversation with every turn; the body of a turn begins with the same bytes as the body before it. A reader stores
-// its state at a position of a body and continues from there when another body of the same workspace has the same beginning. The
-// states are functions of these bytes alone, so a result never depends on the contents of the cache.
+// Package turncache stores the states of readers of request bodies, so that the cost of reading a turn depends only on its new messages.
+// Clients send the whole conversation with every turn, so the body of a turn begins with the same bytes as the body of the previous turn.
+// A reader stores its state at an offset of a body. It continues at that offset when another body of the same workspace begins with the
+// same bytes. A state depends only on these bytes, so a result never depends on the contents of the cache.
 package turncache
 
 import (
@@ -14,23 +14,23 @@ import (
 const DefaultBytes = 24 << 20
 
 const (
-	block    = 4 << 10 // states are found by the hash of the body up to a multiple of this
+	block    = 4 << 10 // states are found by the hash of the body up to a multiple of this many bytes
 	maxBody  = 8 << 20 // longer bodies are not cached
-	branches = 4       // states within one block
-	overhead = 256     // bytes of an entry without its state
+	branches = 4       // maximum number of states with the same key
+	overhead = 256     // estimated bytes of an entry in addition to its state
 )
 
-// MinPrefix is the first position at which a state is kept.
+// MinPrefix is the smallest offset at which a state can be stored.
 const MinPrefix = block
 
-// Kind is a reader that stores its states.
+// Kind identifies the reader that stores a state.
 type Kind uint8
 
 // The readers.
 const (
 	Decoding  Kind = iota // used by the wire formats
 	Reading               // used by package conversation
-	Features              // features of the task
+	Features              // used for the features of the task
 	Prompts               // used by package promptcache
 	Splitting             // used by package outline
 )
@@ -47,7 +47,8 @@ type Cache struct {
 	bytes  int
 }
 
-// key identifies the states whose position is in one block after equal beginnings. States of workspaces are never shared.
+// key identifies the states of bodies with the same beginning. sum is the hash of the body up to the start of the block that contains
+// the offset of the state. Workspaces never share states.
 type key struct {
 	workspace string
 	scope     string
@@ -62,14 +63,14 @@ type group struct {
 }
 
 type stored struct {
-	check uint64 // second hash up to the block
-	end   int    // position of the state
-	tail  uint64 // hash from the block to the position
+	check uint64 // second hash of the body up to the block
+	end   int    // offset of the state in the body
+	tail  uint64 // hash of the body from the start of the block to end
 	state any
 	bytes int
 }
 
-// New returns a cache for so many bytes.
+// New returns a cache with a capacity of limit bytes.
 func New(limit int) *Cache {
 	return &Cache{seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}, limit: limit, groups: map[key]*list.Element{}}
 }
@@ -81,7 +82,7 @@ func (c *Cache) Bytes() int {
 	return c.bytes
 }
 
-// Turn is the body of one request. A nil Turn finds and keeps nothing.
+// Turn is the body of one request. A nil Turn finds no states and stores none.
 type Turn struct {
 	cache     *Cache
 	workspace string
@@ -91,7 +92,7 @@ type Turn struct {
 }
 
 // Turn returns the body of a request of a workspace. scope distinguishes readers of the same kind, such as wire formats. It returns nil
-// for a body that is too short to be worth caching, and for a nil Cache.
+// for a body that is too short or too long to cache, and for a nil Cache.
 func (c *Cache) Turn(workspace, scope string, body []byte) *Turn {
 	if c == nil || len(body) < 2*block || len(body) > maxBody {
 		return nil
@@ -100,7 +101,7 @@ func (c *Cache) Turn(workspace, scope string, body []byte) *Turn {
 	var sum [2]uint64
 	for i := range t.sums {
 		for j := range sum {
-			// The hashes of the blocks are unpredictable, which makes the sums of different bodies differ.
+			// The seeds are random, so a client cannot construct two bodies with equal sums.
 			sum[j] = (sum[j] ^ maphash.Bytes(c.seeds[j], body[i*block:(i+1)*block])) * 0x9E3779B97F4A7C15
 			sum[j] ^= sum[j] >> 32
 		}
@@ -109,7 +110,7 @@ func (c *Cache) Turn(workspace, scope string, body []byte) *Turn {
 	return t
 }
 
-// For returns the Turn itself, or nil if it is not the Turn of this body.
+// For returns t if t is the Turn of this body, otherwise nil.
 func (t *Turn) For(body []byte) *Turn {
 	if t == nil || len(body) != len(t.body) || &body[0] != &t.body[0] {
 		return nil
@@ -117,7 +118,7 @@ func (t *Turn) For(body []byte) *Turn {
 	return t
 }
 
-// Find returns the state at the latest position for which one is stored, and that position. It returns 0 when there is none.
+// Find returns the stored state with the largest offset, and that offset. It returns 0 if no state is stored.
 func (t *Turn) Find(kind Kind) (end int, state any) {
 	if t == nil {
 		return 0, nil
@@ -154,8 +155,8 @@ func (t *Turn) Hash(text string) uint64 {
 // tail returns the hash of a part of the body that is shorter than a block.
 func (t *Turn) tail(from, end int) uint64 { return maphash.Bytes(t.cache.seeds[0], t.body[from:end]) }
 
-// Keep stores the state of a reader at a position of the body. size is its size in bytes. The state must not refer to the body and must
-// not be changed afterwards.
+// Keep stores the state of a reader at an offset of the body. size is the size of the state in bytes. The state must not
+// refer to the body and must not be changed afterwards.
 func (t *Turn) Keep(kind Kind, end int, state any, size int) {
 	if t == nil || end < block || end > len(t.body) {
 		return

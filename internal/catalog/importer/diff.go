@@ -18,7 +18,7 @@ type State string
 const (
 	New      State = "new"      // no price in the catalog
 	Changed  State = "changed"  // another price in the catalog
-	Rejected State = "rejected" // implausible; Reason says why
+	Rejected State = "rejected" // implausible; Reason describes the problem
 	Kept     State = "kept"     // set manually, not changed
 )
 
@@ -110,7 +110,7 @@ func (m *comparison) add(row Row) {
 	case known && model.Name != name:
 		m.diff.Unknown++ // an alias or a snapshot
 	case known && m.taken[key(row.Provider, name)]:
-		m.diff.Unknown++ // another route to the same model, such as a region
+		m.diff.Unknown++ // another name of the same model, such as a regional one
 	case known && model.Op == row.Op:
 		m.taken[key(row.Provider, name)] = true
 		m.compare(row, model.Name, row.ID, nil)

@@ -162,7 +162,7 @@ func TestCompare(t *testing.T) {
 			"changed openai/gpt-5-pro 15/120 14/110 x1.09",
 			"new openai/gpt-9 - 1/4 x0",
 			"changed openai/text-embedding-3-small 0.02/0 0.018/0 x1.11",
-			"unchanged 4, unknown 3", // a free model stays unknown
+			"unchanged 4, unknown 3", // a snapshot, an alias, a free new model
 		}},
 		"models.dev": {ModelsDev, Options{At: noon}, []string{
 			"changed gemini/gemini-2.5-pro 1.25/10 1.25/10 x2.5",

@@ -30,7 +30,7 @@ func readLiteLLM(text []byte) ([]Row, error) {
 	for _, key := range slices.Sorted(maps.Keys(entries)) {
 		var e liteLLMEntry
 		if json.Unmarshal(entries[key], &e.fields) != nil {
-			continue // sample_spec and rules have other shapes
+			continue // entries such as sample_spec and rules are not models
 		}
 		provider, known := providers[e.text("litellm_provider")]
 		if !known {
@@ -81,7 +81,7 @@ func (e liteLLMEntry) row(provider catalog.Provider, key string) (Row, bool) {
 
 func (e liteLLMEntry) text(name string) string {
 	var text string
-	_ = json.Unmarshal(e.fields[name], &text) // absent or of another type: unknown
+	_ = json.Unmarshal(e.fields[name], &text) // a missing field, or a field of another type, counts as unknown
 	return text
 }
 

@@ -24,7 +24,7 @@ func merge(old, listed *catalog.Price, at time.Time) *catalog.Price {
 		p.Services = old.Services
 	}
 	p.Hours = old.Hours
-	for _, h := range old.Hours { // a list that has the price of other hours has no new price
+	for _, h := range old.Hours { // the list states the known price of other hours, so the price has not changed
 		if nearlyEqual(p.Input, old.Input.Times(h.Factor)) && nearlyEqual(p.Output, old.Output.Times(h.Factor)) {
 			return old
 		}

@@ -134,7 +134,7 @@ func (m modelsDevModel) abilities() llm.Abilities {
 }
 
 // price returns the price, or nil if the list has none. context_over_200k is an older form of one tier and is read only
-// when there are no tiers.
+// if the list has no tiers.
 func (c *modelsDevCost) price(op llm.Op) *catalog.Price {
 	base, ok := c.card(op)
 	if !ok {

@@ -7,18 +7,18 @@ import (
 	"strings"
 )
 
-// family is a kind of benchmark that the predictor has anchors for. Over the models of the training data and of the
-// catalog, the logit of the mean score is about centre + slope·s, where s is a model's general strength (0 is about
-// GPT-4.1, -1 a good model of 8 billion weights, +1 the best at the end of 2025).
+// family is a kind of benchmark that the predictor has anchors for. The logit of a model's mean score is about
+// centre + slope·s, where s is the general strength of the model. A strength of 0 is about GPT-4.1, -1 is a good model with
+// 8 billion parameters, and +1 is the best model at the end of 2025.
 type family struct {
 	benchmarks    []string
 	centre, slope float64
 }
 
-// families were fitted together with the boards below: one strength per model, a centre and a slope per benchmark, by
-// alternating least squares over 2,700 published figures and the mean outcomes of the training data, linked by the
-// fifteen models that have both. For code and facts the training data has only small models, so their slopes are set
-// manually to typical values.
+// families were fitted together with the boards below by alternating least squares, with one strength per model and a
+// centre and a slope per benchmark. The data are 2,700 published scores and the mean outcomes of the training data; fifteen
+// models have both. For code and facts the training data has only small models, so their slopes are set manually to
+// typical values.
 var families = map[string]family{
 	"mmlu":        {[]string{"mmlu", "routellm_mmlu", "mmlu_redux", "zeroeval_mmlu_redux"}, 1.90, 1.00},
 	"mmlu_pro":    {[]string{"mmlu_pro"}, 1.12, 1.18},
@@ -34,17 +34,17 @@ var families = map[string]family{
 	"chat":        {[]string{"chat"}, 0.60, 1.00},
 }
 
-// generalFamilies are the mixture that quality and scores on unknown benchmarks refer to.
+// generalFamilies are the families that a model's quality, and its scores on unknown benchmarks, are assumed to measure.
 var generalFamilies = []string{"mmlu", "mmlu_pro", "gsm8k", "math", "logic", "code"}
 
-// board is a published benchmark: the families its questions resemble, and the relation of score and strength, as for
-// families. Noise is the standard deviation of the logit around the line.
+// board is a published benchmark. families are the families that its questions resemble. centre and slope relate score and
+// strength as in family. noise is the standard deviation of the score's logit from that line.
 type board struct {
 	families             []string
 	centre, slope, noise float64
 }
 
-// boards is indexed by folded name. A board with few figures has the noise of its kind.
+// boards maps folded names to boards. A board with few published scores has the noise of similar boards.
 var boards = func() map[string]board {
 	science := []string{"mmlu_pro"}
 	everyday := []string{"mmlu"}
@@ -112,7 +112,7 @@ var boards = func() map[string]board {
 	}
 }()
 
-// otherNames maps folded spellings of benchmarks and families.
+// otherNames maps other folded spellings of a benchmark to its name in boards.
 var otherNames = map[string]string{
 	"artificialanalysisintelligenceindex": "aaindex", "aaintelligenceindex": "aaindex", "intelligenceindex": "aaindex",
 	"aacodingindex": "aacoding", "aaagenticindex": "aaagentic",
@@ -136,13 +136,13 @@ var directNames = map[string]string{
 }
 
 const (
-	directNoise   = 0.2 // noise of a score on a known benchmark, because anchors only represent its prompts
+	directNoise   = 0.2 // noise of a score on a known benchmark, because the anchors are only a sample of its prompts
 	unknownNoise  = 2.0 // noise of a score on an unknown benchmark
 	strengthNoise = 0.4 // noise of a mean derived from the scores on other benchmarks
-	scorePrompts  = 200 // number of prompts whose mean a score on a known benchmark is weighted as
+	scorePrompts  = 200 // assumed number of prompts of a known benchmark
 )
 
-// scoreNoise returns the standard deviation of the logit of a score: near 0 and 1 a few prompts change it a lot.
+// scoreNoise returns the standard deviation of the logit of a score. It is large near 0 and 1, where a few prompts change the logit a lot.
 func scoreNoise(value float64) float64 {
 	chance := sigmoid(logit(value))
 	return math.Sqrt(directNoise*directNoise + 1/(scorePrompts*chance*(1-chance)))
@@ -182,7 +182,7 @@ func (g *abilityFitter) target(name string, value float64) target {
 	return g.equated(b, value)
 }
 
-// direct returns the pool of a benchmark known by this name, or of its family.
+// direct returns the anchors of the benchmark with this name, or else of its family. It returns nil for an unknown name.
 func (g *abilityFitter) direct(name string) *anchorPool {
 	if p := g.pools[name]; p != nil {
 		return p
@@ -216,9 +216,9 @@ func (g *abilityFitter) equated(b board, value float64) target {
 	return t
 }
 
-// withStrength adds a target for each general family without a score: the mean of a model of the same strength. The prior was
-// learned from weaker models, so its predictions for the strongest models would be too low. Scores on the recorded benchmarks
-// themselves have no strength.
+// withStrength adds a target for each general family without a score: the expected mean of a model of the same strength. The prior was
+// learned from weaker models, so without these targets the predictions for the strongest models would be too low. It adds nothing
+// if a score is on a benchmark of the training data, because such a score has no strength.
 func (g *abilityFitter) withStrength(targets []target) []target {
 	if !published(targets) {
 		return targets
@@ -241,7 +241,7 @@ func (g *abilityFitter) withStrength(targets []target) []target {
 		return targets
 	}
 	list := slices.Clip(targets)
-	noise := math.Sqrt(strengthNoise*strengthNoise + float64(len(generalFamilies))/weight) // the families share the error of the strength
+	noise := math.Sqrt(strengthNoise*strengthNoise + float64(len(generalFamilies))/weight) // the error of the strength is the same for all
 	for _, name := range generalFamilies {
 		if !covered[name] {
 			list = append(list, g.atStrength(name, sum/weight, noise))

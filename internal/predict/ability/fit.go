@@ -9,10 +9,10 @@ import (
 const (
 	fitRounds  = 30
 	fitClose   = 1e-4
-	worstScore = 3 // standard deviations beyond which a score has constant pull, so that one absurd figure does not distort the fit
+	worstScore = 3 // standard deviations above which the loss of a score is linear, so that one wrong score does not distort the fit
 )
 
-// anchorPool is a set of anchors that are evaluated together. Targets share pools, so that each is computed once per
+// anchorPool is a set of anchors that are evaluated together. Targets share pools, so that each pool is computed once per
 // step.
 type anchorPool struct {
 	anchors []predict.Anchor
@@ -55,7 +55,7 @@ func (g *abilityFitter) fit(b gaussianPrior, targets []target, source string) pr
 	return predict.Ability{Vector: vector, Spread: g.spread(curvature), Source: source, Precision: curvature.v}
 }
 
-// search takes the step, or a shortened one that reduces the loss; it returns nil if none does.
+// search returns the vector after the step, which it halves until the loss falls. It returns nil if no step reduces the loss.
 func (b gaussianPrior) search(vector, step []float64, targets []target, last float64) ([]float64, float64) {
 	for part := 1.0; part > 1e-3; part /= 2 {
 		next := make([]float64, len(vector))
@@ -69,8 +69,8 @@ func (b gaussianPrior) search(vector, step []float64, targets []target, last flo
 	return nil, last
 }
 
-// loss is the objective of the fit: half the squared distances from the prior and from the targets, each in standard
-// deviations, with linear tails.
+// loss is the objective of the fit: half the sum of the squared distances from the prior and from the targets, in standard
+// deviations. Above worstScore the loss of a target is linear.
 func (b gaussianPrior) loss(vector []float64, targets []target) float64 {
 	away := difference(vector, b.mean)
 	sum := dot(away, b.precision.times(away)) / 2

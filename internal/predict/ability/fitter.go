@@ -36,8 +36,8 @@ type Score struct {
 	Value     float64 // a share from 0 to 1; values above 1 are percentages
 }
 
-// Of returns the ability of a catalog model. Every part of the program that predicts for a model uses it, so that all
-// of them predict the same. A quality set by the operator takes precedence over recorded outcomes.
+// Of returns the ability of a catalog model. All packages that predict the success of a model use Of, so that their
+// predictions agree. A quality set by the operator takes precedence over recorded outcomes.
 func (f *Fitter) Of(m *catalog.Model) predict.Ability {
 	name := m.Name
 	if m.QualitySource == catalog.OverrideSource {
@@ -46,8 +46,8 @@ func (f *Fitter) Of(m *catalog.Model) predict.Ability {
 	return f.Ability(name, scoresOf(m), m.Quality)
 }
 
-// Named returns the ability of a model by any of its names: of the catalog, or of the training data for models that
-// the catalog does not list. It returns false if nothing is known about the model.
+// Named returns the ability of a model by any of its names in the catalog. Models that are not in the catalog are found by
+// their names in the training data. It returns false if nothing is known about the model.
 func (f *Fitter) Named(known *catalog.Catalog, name string) (predict.Ability, bool) {
 	if m, ok := known.Model(name); ok {
 		a := f.Of(m)
@@ -67,11 +67,12 @@ func scoresOf(m *catalog.Model) []Score {
 	return scores
 }
 
-// Ability returns the best available estimate of a model's ability: the trained ability if the name is one of the
-// training data, otherwise a fit to its scores, otherwise to its quality. Without any of these it is the mean of the
-// trained models. An empty name never selects a trained ability.
+// Ability returns the best available estimate of a model's ability: the trained ability if the training data has the name,
+// otherwise a fit to the scores, otherwise a fit to the quality. Without any of these it is the mean of the trained models.
+// An empty name never selects a trained ability.
 //
-// Few models were recorded on every family of prompts. Scores determine a trained ability for the other families only.
+// Most trained models have few or no outcomes for some families of prompts. The scores change a trained ability mostly for
+// these families.
 func (f *Fitter) Ability(name string, scores []Score, quality float64) predict.Ability {
 	a := f.estimate(name, scores, quality)
 	a.Mean = meanProbability(f.lazy().general, a.Vector)
@@ -165,7 +166,7 @@ func (g *abilityFitter) family(name string) []predict.Anchor {
 	return thin(list)
 }
 
-// maxAnchors is enough for a mean.
+// maxAnchors is the number of anchors in a pool, enough to estimate a mean.
 const maxAnchors = 32
 
 // thin keeps evenly spaced anchors and normalises their weights.
@@ -193,10 +194,10 @@ func normalise(anchors []predict.Anchor) []predict.Anchor {
 	return scaled
 }
 
-// atQuality returns the ability of a model of which only the quality is known. It is the ability of a model of the same strength.
-// The quality is on the scale of the catalog, so that a configured figure means the same as the catalog's.
+// atQuality returns the ability of a model of which only the quality is known: the ability of a model of the same strength. A
+// configured quality has the same scale as the qualities in the catalog.
 func (g *abilityFitter) atQuality(quality float64) predict.Ability {
-	const centre, slope = 1.04, 1.04 // fitted line of quality over strength, for the 196 catalog models with a quality and scores
+	const centre, slope = 1.04, 1.04 // line from strength to the logit of quality, fitted to the 196 catalog models with a quality and scores
 	strength := (logit(quality) - centre) / slope
 	targets := make([]target, len(generalFamilies))
 	for i, name := range generalFamilies {

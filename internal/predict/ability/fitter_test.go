@@ -34,7 +34,7 @@ func (f *fake) Families() []predict.Family { return f.families }
 
 func (f *fake) Features(predict.Prompt) predict.Features { panic("every probe has anchors") }
 
-// small is a source of six skills: each benchmark family requires one skill more than the others.
+// small returns a source with six skills. Each benchmark depends mostly on one of them.
 func small() *fake {
 	const skills = 6
 	p := &fake{anchors: map[string][]predict.Anchor{}, abilities: map[string]predict.Ability{
@@ -120,7 +120,7 @@ func TestCanonicalNames(t *testing.T) {
 		"meta-llama/Meta-Llama-3.1-8B-Instruct": "llama-3.1-8b-instruct",
 		"meta-llama-3_1-70b-instruct":           "llama-3.1-70b-instruct",
 		"meta-llama_Meta-Llama-3-8B-Instruct":   "llama-3-8b-instruct",
-		"meta-llama-3-8b":                       "meta-llama-3-8b", // the base model is a different one
+		"meta-llama-3-8b":                       "meta-llama-3-8b", // the base model is not the instruct model
 		"gemini-1.5-pro-002":                    "gemini-1.5-pro",
 		"open-mixtral-8x7b":                     "mixtral-8x7b-instruct-v0.1",
 		"anthropic/claude-3-haiku":              "claude-3-haiku-20240307",
@@ -164,7 +164,7 @@ func TestAScoreOnAKnownBenchmarkIsReached(t *testing.T) {
 	}
 }
 
-// Of two contradicting scores, the one near 1 has less weight: a few prompts change its logit a lot.
+// If two scores contradict each other, the score near 1 has less weight, because a few prompts change its logit a lot.
 func TestScoreNearOneHasLittleWeight(t *testing.T) {
 	t.Parallel()
 	p := small()
@@ -346,7 +346,7 @@ func BenchmarkAbility(b *testing.B) {
 	}
 }
 
-// Better models have better abilities.
+// Stronger models have higher abilities.
 func TestStrongModelsAreAboveWeakOnes(t *testing.T) {
 	t.Parallel()
 	p, err := predict.Embedded()

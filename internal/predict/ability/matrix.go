@@ -33,8 +33,8 @@ func (m square) mirror() square {
 	return m
 }
 
-// factor returns the Cholesky factor of a positive definite matrix. If the matrix is not quite positive definite, as
-// estimated covariances often are, its diagonal is increased.
+// factor returns the Cholesky factor of a positive definite matrix. If the matrix is not quite positive definite, which
+// is common for estimated covariances, factor increases the diagonal.
 func (m square) factor() triangle {
 	help := 0.0
 	for range 80 {
@@ -135,7 +135,7 @@ func dot(a, b []float64) float64 {
 
 func sigmoid(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
 
-// logit is limited to the range that benchmarks can measure.
+// logit returns the logit of p, limited to the range that benchmarks can measure.
 func logit(p float64) float64 {
 	p = min(max(p, 0.005), 0.995)
 	return math.Log(p / (1 - p))

@@ -10,31 +10,31 @@ import (
 
 const (
 	minRecords    = 100  // minimum number of outcomes at which a family of prompts counts as measured for a model
-	scoreOutcomes = 25   // weight of a model's scores as a number of recorded outcomes, for a standard deviation of 0.4 of the logit
-	minLinks      = 4    // minimum number of models with records and scores at which the scores of a family are used alone
+	scoreOutcomes = 25   // weight of a model's scores, as a number of recorded outcomes; it follows from a standard deviation of 0.4 logits
+	minLinks      = 4    // minimum links of a family for which its level is estimated from the scores only
 	meanStrength  = -1.2 // mean strength of the recorded models
-	// strengthShrinkage and derivedShrinkage are the number of recorded families from which a model's own strength counts
-	// more than meanStrength, and from which the prior's covariance counts more than the strength.
+	// strengthShrinkage is the number of recorded families from which a model's own strength counts more than meanStrength.
+	// derivedShrinkage is the number from which the level in the trained vector counts more than the level by strength.
 	strengthShrinkage, derivedShrinkage = 0.6, 3
-	shrinkage                           = 1.0 // weight of the mean offset of all families when it is averaged with the offset of one family, as a number of models
+	shrinkage                           = 1.0 // weight, as a number of models, of the mean offset of all families in the offset of one family
 )
 
 // recordedFamily is a family of the training data.
 type recordedFamily struct {
 	predict.Family
 	pool   *anchorPool
-	sparse bool    // recorded for small models only, so that the prior does not hold for others
-	scale  family  // relation of mean and strength
-	offset float64 // mean difference of recorded and published ability, in logits
-	links  float64 // number of models behind the offset
+	sparse bool    // recorded for small models only, so that the prior is wrong for larger models
+	scale  family  // relation of the mean success probability and the strength
+	offset float64 // mean difference between the recorded ability and the ability by published scores, in logits
+	links  float64 // number of models that the offset is computed from
 }
 
 // addRecorded reads the families of the training data, and computes the difference between published scores and
 // recorded outcomes over the models of the catalog that have both.
 func (g *abilityFitter) addRecorded(p Source) {
 	for _, f := range p.Families() {
-		// The anchors whose largest family share belongs to family f. Names with a slash are parts of a benchmark and would count
-		// its prompts twice.
+		// Collect the anchors whose largest family share belongs to family f. A name with a slash is a part of a benchmark that is
+		// also listed as a whole; with the parts, its prompts would count twice.
 		var anchors []predict.Anchor
 		for _, name := range p.Benchmarks() {
 			if strings.Contains(name, "/") {
@@ -91,8 +91,8 @@ func (g *abilityFitter) linked(p Source) []link {
 	return list
 }
 
-// setOffsets sets the offset of each family to the mean over the models with records, shrunk to the mean of all
-// families.
+// setOffsets sets the offset of each family to the mean over the links with enough records, averaged with the mean offset of
+// all families.
 func (g *abilityFitter) setOffsets(links []link) {
 	sums, counts := make([]float64, len(g.recorded)), make([]float64, len(g.recorded))
 	overall, measured := 0.0, 0.0
@@ -121,11 +121,11 @@ func (f *recordedFamily) logit(vector []float64) float64 {
 	return logit(meanProbability(f.pool.anchors, vector))
 }
 
-// scored returns the ability of a model that is known by its scores. Published scores are adjusted by the offsets,
-// because leaderboards ask and grade differently than the recorded benchmarks.
+// scored returns the ability of a model that is known by its scores. The ability is adjusted by the offsets if
+// all scores are published ones, because leaderboards use other prompts and grading than the recorded benchmarks.
 func (g *abilityFitter) scored(targets []target) predict.Ability {
 	a := g.fit(g.prior, g.withStrength(targets), predict.FromBenchmarks)
-	_, curvature := g.prior.slope(a.Vector, targets) // do not count the strength as additional evidence
+	_, curvature := g.prior.slope(a.Vector, targets) // without the targets of withStrength, which are not additional evidence
 	a.Spread, a.Precision = g.spread(curvature), curvature.v
 	if published(targets) {
 		g.addOffsets(a.Vector)
@@ -139,8 +139,8 @@ func (g *abilityFitter) addOffsets(vector []float64) {
 	}
 }
 
-// measured returns a trained ability. The outcomes of a family determine its level. For a family without outcomes the
-// level follows from the scores of the model, or from its strength in the other families.
+// measured returns a trained ability with corrected levels for families with few outcomes. The fewer outcomes a family has,
+// the more its level follows the scores of the model or, without scores, its strength in the other families.
 func (g *abilityFitter) measured(a predict.Ability, targets []target) predict.Ability {
 	if len(g.recorded) == 0 || len(a.Records) != len(g.recorded) {
 		return a
@@ -150,7 +150,7 @@ func (g *abilityFitter) measured(a predict.Ability, targets []target) predict.Ab
 		precision.v[i] += v
 	}
 	shifted := predict.Ability{Vector: slices.Clone(a.Vector), Spread: a.Spread, Source: a.Source, Records: a.Records, Precision: precision.v}
-	// The general strength by the recorded families, shrunk to the mean of the recorded models.
+	// The general strength is the mean over the recorded families, averaged with the mean of the recorded models.
 	sum, count := 0.0, 0.0
 	for i := range g.recorded {
 		if f := &g.recorded[i]; a.Records[i] >= minRecords && !f.sparse {
@@ -182,7 +182,7 @@ func (g *abilityFitter) measured(a predict.Ability, targets []target) predict.Ab
 	return shifted
 }
 
-// information returns the precision that the recorded outcomes give the vector, as a full matrix.
+// information returns the precision of the vector that results from the recorded outcomes, as a full matrix.
 func (g *abilityFitter) information(a *predict.Ability) square {
 	m := newSquare(len(a.Vector))
 	row := make([]float64, m.n)

@@ -13,7 +13,7 @@ import (
 	"fairlead.dev/internal/predict"
 )
 
-// shipped returns a fitter of the artefact in the binary, and the catalog.
+// shipped returns a fitter with the embedded artefact, and the embedded catalog.
 func shipped(t *testing.T) (*Fitter, *catalog.Catalog) {
 	t.Helper()
 	p, err := predict.Embedded()
@@ -53,7 +53,7 @@ func TestServedProbabilitiesAreTheRecordedOnes(t *testing.T) {
 	}
 }
 
-// The offsets are computed without the model whose scores they are applied to.
+// For each model, the offsets are computed from the scores of the other models only.
 func TestModelsKnownByScoresAreCalibrated(t *testing.T) {
 	t.Parallel()
 	f, known := shipped(t)
@@ -95,7 +95,7 @@ func TestQualityMeansTheSameAsScores(t *testing.T) {
 	}
 }
 
-// The training data has outcomes of small models only on code: larger ones must not be extrapolated from them.
+// For code, the training data has only outcomes of small models. The ability of larger models must not be extrapolated from them.
 func TestFamilyWithFewRecordedModelsFollowsTheStrength(t *testing.T) {
 	t.Parallel()
 	f, known := shipped(t)

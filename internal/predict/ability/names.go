@@ -7,7 +7,7 @@ import (
 	"fairlead.dev/internal/catalog"
 )
 
-// metaPrefix matches Meta's own name before the model's.
+// metaPrefix matches prefixes with Meta's name, such as meta-llama-3.1-.
 var metaPrefix = regexp.MustCompile(`^(?:meta-llama_)?meta-llama-3(?:[._]1)?-`)
 
 // hostSuffix matches suffixes that hosts add to the names of open-weight models.

@@ -11,22 +11,22 @@ type Label struct {
 	Skills []float64 // skills of the prompt
 	Score  float64   // 0 (bad) to 1 (good)
 	Weight float64   // lower for old ratings and weak evidence
-	Offset float64   // change of the logit that the ability does not explain
-	Loose  bool      // Score may lie outside 0 to 1: one label is a step of a mean that lies inside
+	Offset float64   // part of the logit that does not depend on the ability
+	Loose  bool      // Score is not limited to 0 to 1, because only the mean of several labels lies in that range
 }
 
 const (
-	interceptSpread = 0.2 // standard deviation by which a workspace may rate a model better or worse overall than its fit
-	minSpread       = 0.5 // the same, for a vector without a known precision
-	skillsShare     = 0.2 // share of the variance that is assigned to skills in that case; the rest is assigned to the intercept
+	interceptSpread = 0.2 // standard deviation of the intercept due to a workspace that rates all responses of a model higher or lower
+	minSpread       = 0.5 // minimum standard deviation of the logit for a vector without a known precision
+	skillsShare     = 0.2 // for such a vector: share of the variance that belongs to the skills; the rest belongs to the intercept
 	updateRounds    = 12
 	enoughClose     = 1e-5
-	spreadOver      = 100 // labels at which the new spread is measured
+	spreadOver      = 100 // approximate number of labels from which the new spread is computed
 )
 
-// Update corrects an ability by ratings and returns the most probable vector given both. A fitted vector changes
-// where its fit was uncertain, and in its intercept. For other vectors the intercept changes first, and the weights
-// of skills change only if many ratings agree. Without ratings the ability is unchanged.
+// Update corrects an ability by ratings and returns the most probable vector given both. A vector with a known precision
+// changes in its intercept and where it was uncertain. For other vectors the intercept changes first, and the weights of
+// skills change only if many ratings agree. Without ratings the ability is unchanged.
 func Update(prior predict.Ability, labels []Label) predict.Ability {
 	var usable []Label
 	for _, l := range labels {
@@ -53,14 +53,14 @@ func Update(prior predict.Ability, labels []Label) predict.Ability {
 	return predict.Ability{Vector: u.vector, Spread: prior.Spread * u.shrink(curvature), Source: prior.Source, Mean: prior.Mean}
 }
 
-// update is the search for the corrected vector.
+// update is the state of the search for the corrected vector.
 type update struct {
 	start     []float64
 	vector    []float64
 	precision square // precision of the prior, full matrix
 	rows      [][]float64
 	labels    []Label
-	weight    float64 // total of all labels
+	weight    float64 // sum of the labels' weights
 }
 
 func newUpdate(prior predict.Ability, labels []Label) *update {
@@ -74,7 +74,7 @@ func newUpdate(prior predict.Ability, labels []Label) *update {
 		u.weight += l.Weight
 	}
 	if n := len(prior.Vector); len(prior.Precision) == n*n {
-		// The intercept may differ by interceptSpread more. Only the lower half of the precision is read.
+		// Add the variance interceptSpread² to the intercept. Only the lower half of the precision is read.
 		free, first := square{n, append([]float64(nil), prior.Precision...)}, make([]float64, n)
 		for i := range first {
 			first[i] = free.at(i, 0)
@@ -89,7 +89,7 @@ func newUpdate(prior predict.Ability, labels []Label) *update {
 
 // assumedPrecision returns the precision of a vector of which only the spread is known.
 func (u *update) assumedPrecision(spread float64) square {
-	size := 0.0 // mean squared length of the skills, which makes their scale irrelevant
+	size := 0.0 // mean squared length of the skill vectors, so that the result does not depend on their scale
 	for _, l := range u.labels {
 		size += l.Weight * dot(l.Skills, l.Skills)
 	}
@@ -133,7 +133,7 @@ func (u *update) objective(vector []float64) float64 {
 	return sum
 }
 
-// move takes the step, or a shortened one that improves the objective.
+// move adds the step to the vector. It halves the step until the objective does not fall.
 func (u *update) move(step []float64) {
 	before := u.objective(u.vector)
 	for part := 1.0; part > 1e-3; part /= 2 {

@@ -43,7 +43,7 @@ func misjudged(p *predict.Predictor, benchmark string, a predict.Ability, truth 
 	return sum
 }
 
-// A hundred ratings add little to the level known from a model's scores, and less for other kinds of prompts.
+// A fit to scores is already good, so a hundred ratings change it little, and even less for other kinds of prompts.
 func TestAHundredRatingsDoNotSpoilAFit(t *testing.T) {
 	t.Parallel()
 	p, err := predict.Embedded()
@@ -87,7 +87,7 @@ func TestManyRatingsOverruleFit(t *testing.T) {
 	}
 }
 
-// train/ability.py computes the figures of the model card and must do the same as Update.
+// train/ability.py computes the figures of the model card. Its updates must equal the results of Update.
 func TestUpdateMatchesModelCard(t *testing.T) {
 	t.Parallel()
 	fitted := predict.Ability{Vector: []float64{0.3, 1, -0.2}, Spread: 0.6, Precision: []float64{4, 0, 0, 1, 9, 0, -0.5, 2, 6}}

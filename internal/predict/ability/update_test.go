@@ -10,7 +10,7 @@ import (
 	"fairlead.dev/internal/predict"
 )
 
-// draws returns prompts and the outcomes of a model of the true ability.
+// draws returns random prompts with outcomes of a model with the given true ability.
 func draws(seed uint64, n, skills int, truth []float64) []Label {
 	r := rand.New(rand.NewPCG(seed, 1))
 	labels := make([]Label, n)

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Behaviour is a group of requests with the relation that the decisions of a good router satisfy.
+// Behaviour is a group of requests and the relation that the decisions of a good router have.
 type Behaviour struct {
 	ID       string            `json:"id"`
 	Relation string            `json:"relation"` // same, inherit, easier, harder, housekeeping, trouble, recovered
@@ -33,15 +33,15 @@ type BehaviourResult struct {
 
 // Limits of the relations.
 const (
-	inheritLimit  = 0.10  // difference between a short reply and its task
-	orderMargin   = 0.02  // difference between an easier and a harder request
-	riseLimit     = 0.005 // allowed rise of the probability with more failures, due to rounding
-	troubleFall   = 0.05  // fall of the probability after three identical failures
-	cheapMultiple = 2     // cost of a housekeeping call relative to the cheapest model
+	inheritLimit  = 0.10  // maximum difference of the probability between a short reply and its task
+	orderMargin   = 0.02  // minimum difference of the probability between an easier and a harder request
+	riseLimit     = 0.005 // maximum rise of the probability with more failures, to allow for rounding
+	troubleFall   = 0.05  // minimum fall of the probability after three identical failures
+	cheapMultiple = 2     // maximum cost of a housekeeping call, as a multiple of the cheapest model's cost
 )
 
-// EvaluateBehaviour judges decisions by request id. The weak model, whose probabilities are compared, is the one with the lowest mean
-// probability; stronger means a higher mean probability over all decisions.
+// EvaluateBehaviour checks the relations of decisions, which are given by request id. A model is stronger than another if its mean
+// probability over all decisions is higher. The probabilities of the weakest model are compared.
 func EvaluateBehaviour(items []Behaviour, decisions map[string]Judged) []BehaviourResult {
 	j := newBehaviourJudge(decisions)
 	byRelation := map[string]*BehaviourResult{}
@@ -73,7 +73,7 @@ func EvaluateBehaviour(items []Behaviour, decisions map[string]Judged) []Behavio
 	return results
 }
 
-// behaviourJudge holds the strength of the models: their mean success probability.
+// behaviourJudge holds the strength of each model, which is its mean success probability, and the weakest model.
 type behaviourJudge struct {
 	strength map[string]float64
 	weak     string
@@ -151,7 +151,7 @@ func (j *behaviourJudge) passes(item *Behaviour, decisions map[string]Judged) bo
 	return false
 }
 
-// of returns the strength of a model, -1 if it is unknown.
+// of returns the strength of a model, or -1 if it is unknown.
 func (j *behaviourJudge) of(model string) float64 {
 	if s, ok := j.strength[model]; ok {
 		return s

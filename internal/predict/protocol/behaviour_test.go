@@ -4,7 +4,7 @@ import "testing"
 
 func TestBehaviourRelations(t *testing.T) {
 	t.Parallel()
-	// decided returns a decision for a model with the probability of the weak model; the others follow.
+	// decided returns a decision for a model. weak is the probability of the weak model; the other probabilities are slightly higher.
 	decided := func(model string, weak float64) Judged {
 		return Judged{
 			Model: model, Success: map[string]float64{"weak": weak, "middle": weak + 0.02, "strong": weak + 0.04},

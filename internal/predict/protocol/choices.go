@@ -11,15 +11,15 @@ import (
 type Pool struct {
 	Name    string
 	Sources []string
-	Models  []string // nil for all models with outcomes on nearly all prompts
+	Models  []string // nil for all models; only models with outcomes on nearly all prompts are used
 }
 
 // Chosen is the choice of a router for one prompt.
 type Chosen struct {
 	Model   string
 	Costs   map[string]float64 // expected cost of each model in dollars, for data without recorded costs
-	Flipped bool               // a polite frame around the prompt changed the choice
-	Framed  bool               // the choice for the framed prompt was computed
+	Flipped bool               // polite phrases around the prompt changed the choice
+	Framed  bool               // the choice for the prompt with polite phrases was computed
 }
 
 // Spend is a mean share of good responses and the mean cost in dollars.
@@ -43,13 +43,13 @@ type AutoResult struct {
 	Gain     float64  `json:"gain"`   // quality of the router minus Mix
 	Low      float64  `json:"gain_low"`
 	High     float64  `json:"gain_high"` // low to high: 90 % of the bootstrap samples
-	Flips    float64  `json:"flips"`     // share of choices that a polite frame around the prompt changes
+	Flips    float64  `json:"flips"`     // share of choices that polite phrases around the prompt change
 }
 
 // minCoverage is the share of a pool's prompts that a model must have outcomes for.
 const minCoverage = 0.95
 
-// PoolRows returns the models of a pool that are usable, and the rows with outcomes of all of them.
+// PoolRows returns the usable models of a pool, and the rows that have outcomes of all these models.
 func PoolRows(pool Pool, rows []Row, usable func(model string) bool) (kept []*Row, models []string) {
 	counts, total := map[string]int{}, 0
 	for i := range rows {

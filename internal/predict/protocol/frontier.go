@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// FrontierResult is the mean quality over the budgets between the cheapest and the most expensive model: of the router, of the best
-// mixtures of single models, and of a router that is given the outcomes.
+// FrontierResult holds mean qualities over all budgets between the cost of the cheapest and the most expensive model. Router is the
+// evaluated router, Zero the best mixtures of single models, and Oracle a router that knows the outcomes.
 type FrontierResult struct {
 	Name    string   `json:"name"`
 	Prompts int      `json:"prompts"`
@@ -18,12 +18,12 @@ type FrontierResult struct {
 	Oracle  float64  `json:"oracle"`
 }
 
-// costPoint is a mean cost and the mean quality it buys.
+// costPoint is a mean cost and the mean quality at that cost.
 type costPoint struct{ cost, quality float64 }
 
 const (
 	budgets   = 2001
-	tradeOffs = 300 // from a millionth to ten thousand dollars per good response, and zero
+	tradeOffs = 300 // values of a good response: zero, and from a millionth of a dollar to ten thousand dollars
 )
 
 func evaluateFrontier(name string, rows []*Row, predictions Predictions) (FrontierResult, bool) {
@@ -41,7 +41,7 @@ func evaluateFrontier(name string, rows []*Row, predictions Predictions) (Fronti
 	}
 	low := slices.MinFunc(single, byCost).cost
 	high := slices.MaxFunc(single, byCost).cost
-	usual := make([]float64, len(models)) // the router is given the mean cost of a model, not its cost for this prompt
+	usual := make([]float64, len(models)) // mean cost of each model; the router does not know the cost of a single prompt
 	for k, o := range single {
 		usual[k] = o.cost
 	}
@@ -55,7 +55,7 @@ func evaluateFrontier(name string, rows []*Row, predictions Predictions) (Fronti
 
 func byCost(a, b costPoint) int { return cmp.Compare(a.cost, b.cost) }
 
-// completeRows returns the rows with the most models, and these models.
+// completeRows returns the rows with the largest number of usable models, and the models that all these rows have.
 func completeRows(rows []*Row, predictions Predictions) (kept []*Row, models []string) {
 	known := func(r *Row) []string {
 		var names []string
@@ -116,7 +116,7 @@ func (f outcomeTable) mean(choose func(i int) int) costPoint {
 	return costPoint{sum.cost / n, sum.quality / n}
 }
 
-// sweep chooses by value minus price at every trade-off.
+// sweep returns the mean cost and quality for every trade-off. The model with the highest value minus price is chosen for each prompt.
 func (f outcomeTable) sweep(value [][]float64, price func(i int) []float64) []costPoint {
 	offers := make([]costPoint, 0, tradeOffs+1)
 	for step := -1; step < tradeOffs; step++ {
@@ -138,7 +138,7 @@ func (f outcomeTable) sweep(value [][]float64, price func(i int) []float64) []co
 	return offers
 }
 
-// meanQuality returns the mean height of the upper hull of the points between two costs.
+// meanQuality returns the mean quality of the upper hull of the points between two costs.
 func meanQuality(offers []costPoint, low, high float64) float64 {
 	hull := upperHull(offers)
 	sum := 0.0

@@ -15,14 +15,14 @@ type Gap struct {
 
 const (
 	thresholds = 10
-	tieNoise   = 1e-9 // breaks ties without favouring the order of the file
+	tieNoise   = 1e-9 // random noise that breaks ties independently of the order of the prompts
 	noGap      = 1e-9
 )
 
 // point is a setting of the router: the share of prompts sent to the strong model, and the mean score.
 type point struct{ share, quality float64 }
 
-// computeGap varies the threshold of the predicted advantage and measures the quality.
+// computeGap measures the quality for several thresholds of the predicted advantage.
 func computeGap(used []outcome, draw *rand.Rand) Gap {
 	strong, weak := means(used)
 	if math.Abs(strong-weak) < noGap {

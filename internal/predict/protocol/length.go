@@ -15,7 +15,7 @@ type LengthResult struct {
 	Count    int         `json:"count"`
 	Constant ErrorFactor `json:"constant"` // error of a constant output length
 	Expected ErrorFactor `json:"expected"` // error of the lengths that the router expects
-	// Corrected is the error of the lengths corrected by earlier responses of the source, one for each prompt.
+	// Corrected is the error of the expected lengths after a correction by earlier responses of the source, one response per prompt.
 	Corrected ErrorFactor `json:"corrected"`
 }
 

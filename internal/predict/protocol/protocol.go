@@ -1,7 +1,7 @@
 // Package protocol evaluates predictions against recorded outcomes of many models. For pairs of a strong and a weak
 // model it measures how much of the quality gap a router recovers when it sends only a share of the prompts to the
-// strong one; for outcomes with costs it measures the cost-quality frontier. Random routing scores one half on the
-// first; the best mixture of single models is the floor of the second.
+// strong one; for outcomes with costs it measures the cost-quality frontier. Random routing recovers half
+// of the gap on average. The frontier is compared with the best mixture of single models.
 package protocol
 
 import (
@@ -42,8 +42,8 @@ type Costed struct {
 type Plan struct {
 	Pairs  []Pair
 	Costed []Costed
-	Pools  []Pool // for the choices of auto
-	// Lengths are sources whose prompts are the whole request, for the expected output and cost.
+	Pools  []Pool // for evaluating the choices of the model auto
+	// Lengths are sources whose prompts are complete requests. They are used to evaluate the expected output length and cost.
 	Lengths []string
 	// Pooled is the pair whose sources form the mixture. NotPooled are sources excluded from it because their scores
 	// are preferences or similarities rather than correctness.
@@ -85,7 +85,7 @@ const (
 	minPrompts = 40  // minimum number of prompts for a pair
 	samples    = 100 // bootstrap samples
 	poolShare  = 300 // prompts per source in the mixture
-	poolDraws  = 20  // mixtures averaged, because a single one varies by a point
+	poolDraws  = 20  // number of mixtures that are averaged, because the result of one mixture varies by a percentage point
 	poolFewest = 100
 	seed       = 20261115
 )
@@ -147,7 +147,7 @@ func evaluatePair(p Pair, used []outcome, draw *rand.Rand) PairResult {
 	strong, weak := means(used)
 	result.Lead = strong - weak
 	if math.Abs(result.Lead) < noGap {
-		result.Skipped = true // without a gap
+		result.Skipped = true // both models have the same quality
 		return result
 	}
 	result.Gap = computeGap(used, draw)

@@ -1,5 +1,5 @@
-// Package cachetest simulates a provider's prompt cache, to measure estimates against. The cache stores the prompts
-// it has read by content and reports how much of each it found. Time is an argument.
+// Package cachetest simulates a provider's prompt cache. Tests compare the estimates of package promptcache with it. The
+// cache stores the prompts it has read and reports how much of each new prompt was cached. Callers pass the time.
 package cachetest
 
 import (
@@ -28,13 +28,13 @@ func NewCache(s Settings) *Cache {
 	return &Cache{settings: s, kept: map[[sha256.Size]byte]time.Time{}}
 }
 
-// bytesPerToken is the size of a token. Splitting every four bytes is good enough for the simulation.
+// bytesPerToken is the size of a simulated token.
 const bytesPerToken = 4
 
-// Tokens returns the length of a text.
+// Tokens returns the length of a text in tokens.
 func Tokens(text string) int64 { return int64(len(text)+bytesPerToken-1) / bytesPerToken }
 
-// Read processes a prompt, given as messages, and returns how much of it was fresh, cached and written.
+// Read processes a prompt, given as messages. It returns how many tokens were uncached, read from the cache and written to it.
 func (c *Cache) Read(at time.Time, messages []string) llm.Usage {
 	cuts := c.cuts(messages)
 	found := int64(0)

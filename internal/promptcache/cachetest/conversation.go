@@ -15,10 +15,10 @@ import (
 // Turn is one request of a conversation.
 type Turn struct {
 	At       time.Duration // time since the start of the conversation
-	Messages []string      // everything the model reads, tools first, as Cache.Read takes it
+	Messages []string      // whole prompt, tools first, for Cache.Read
 	Request  *llm.Request  // the same prompt as a decoded chat request
 	Tokens   int64         // length of the prompt
-	Answer   string        // response of the model, whichever it is
+	Answer   string        // response of the model
 }
 
 // Shape describes a conversation.

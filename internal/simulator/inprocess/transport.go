@@ -14,7 +14,7 @@ import (
 	"syscall"
 )
 
-// Reset breaks the connection, so that the client sees a connection reset. In an in-process call, the call fails.
+// Reset breaks the connection with a TCP reset. An in-process call fails with ECONNRESET.
 func Reset(w http.ResponseWriter) {
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
@@ -27,9 +27,9 @@ func Reset(w http.ResponseWriter) {
 }
 
 // Transport returns a round tripper that serves requests with h inside the process. It streams, uses no port and does not copy the body.
-// The handler's context ends with the request's context or when the response body is closed. A handler that panics causes a failed call,
-// like a broken connection. Every handler runs in its own goroutine. A handler that switches protocols can hijack the connection, which
-// then outlives the request's context.
+// The handler's context ends with the request's context or when the response body is closed. If the handler panics, the call fails
+// like a call with a broken connection. Every handler runs in its own goroutine. A handler that switches protocols can hijack the
+// connection, which then stays open after the request's context ends.
 func Transport(h http.Handler) http.RoundTripper { return inProcess{h} }
 
 type inProcess struct{ handler http.Handler }
@@ -41,7 +41,7 @@ func (t inProcess) RoundTrip(req *http.Request) (*http.Response, error) {
 		header: http.Header{}, pipe: writer, ready: make(chan struct{}), failed: make(chan error, 1),
 		head: req.Method == http.MethodHead,
 	}
-	// The pipe must break when the caller gives up; otherwise a handler blocked in a write would never end.
+	// Close the pipe when the caller cancels the request. Otherwise a handler that is blocked in a write would never end.
 	unwatch := context.AfterFunc(ctx, func() { _ = writer.CloseWithError(ctx.Err()) })
 	trace := httptrace.ContextClientTrace(req.Context())
 	if trace != nil && trace.GotConn != nil {
@@ -70,7 +70,7 @@ func (t inProcess) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 }
 
-// serve runs the handler and closes the pipe like a server closes the connection.
+// serve runs the handler and then closes the pipe, as a server closes the connection.
 func (t inProcess) serve(w *responseWriter, r *http.Request) {
 	defer func() {
 		if w.conn != nil {
@@ -131,8 +131,8 @@ type responseWriter struct {
 	mu     sync.Mutex
 	status int
 	sent   http.Header // header as it was when the status became known
-	conn   net.Conn    // the handler's end of a hijacked connection; nil for all others
-	peer   net.Conn    // the client's end of the connection
+	conn   net.Conn    // the handler's end of a hijacked connection; otherwise nil
+	peer   net.Conn    // the client's end of a hijacked connection; otherwise nil
 }
 
 func (w *responseWriter) Header() http.Header { return w.header }
@@ -173,7 +173,7 @@ func (w *responseWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 // Flush sends the header. Writes are not buffered and need no flush.
 func (w *responseWriter) Flush() { w.WriteHeader(http.StatusOK) }
 
-// fail breaks the call: with beforeStatus before the status was sent, with inBody in the middle of the body.
+// fail makes the call fail. The caller receives beforeStatus if the status was not sent yet. Otherwise reading the body returns inBody.
 func (w *responseWriter) fail(beforeStatus, inBody error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -61,7 +61,7 @@ func TestTransportStreams(t *testing.T) {
 		}
 	}), "/", "")
 	defer func() { _ = resp.Body.Close() }()
-	for range 2 { // each piece arrives before the next is allowed
+	for range 2 { // each piece arrives before the handler may write the next one
 		step <- struct{}{}
 		if _, err := io.ReadFull(resp.Body, make([]byte, 4)); err != nil {
 			t.Fatal(err)

@@ -16,7 +16,7 @@ func (g *sampler) object(s schema, at spot) json.RawMessage {
 		fillAll := len(s.Required) == 0 && at.depth <= shallowDepth
 		return !fillAll && !slices.Contains(s.Required, name)
 	})
-	for _, name := range s.Required { // required but not described: any value is valid
+	for _, name := range s.Required { // a required member without a schema can have any value
 		if !slices.Contains(names, name) {
 			names = append(names, name)
 		}

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Limits for recursive schemas. Below shallowDepth, only required members are set. Below maxDepth or after maxNodes, no
-// members are set, because no finite value satisfies such a schema.
+// Limits for recursive schemas. At levels deeper than shallowDepth, only required members are set. At levels deeper than
+// maxDepth or after maxNodes values, no members are set, because no finite value satisfies such a schema.
 const (
 	shallowDepth = 3
 	maxDepth     = 32
@@ -133,7 +133,7 @@ func (g *sampler) value(raw json.RawMessage, at spot) json.RawMessage {
 	}
 }
 
-// resolve follows references and joins combinations into one flat schema.
+// resolve returns a schema without references, allOf, anyOf and oneOf, whose constraints are joined into one schema.
 func (g *sampler) resolve(raw json.RawMessage, at spot, hops int) schema {
 	var s schema
 	_ = json.Unmarshal(raw, &s) // keywords of an unexpected type are ignored; true and false are the empty schema
@@ -153,7 +153,8 @@ func (g *sampler) resolve(raw json.RawMessage, at spot, hops int) schema {
 	return s
 }
 
-// branch selects an alternative: the first one that is not null or, in deep values, the one with the fewest references.
+// branch selects an alternative: the first one that is not null. In deep values it selects null or, if null is not allowed, the
+// alternative with the fewest references.
 func (g *sampler) branch(branches []json.RawMessage, at spot) json.RawMessage {
 	isNull := func(raw json.RawMessage) bool {
 		var s schema
