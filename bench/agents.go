@@ -13,11 +13,11 @@ import (
 	"fairlead.dev/bench/upstream"
 )
 
-// agentResults are the runs of each format on each server.
+// agentResults holds the results of all runs, by format and server name.
 type agentResults map[string]map[string][]load.AgentResult
 
-// measureAgents runs sessions of coding agents in every client format, interleaved over the servers, and prints the CPU time of a
-// turn and its growth with the number of the turn. Fairlead has a provider of each format.
+// measureAgents runs sessions of coding agents in every client format and alternates between the servers. It prints the mean CPU time
+// per turn and how it grows during a session. Fairlead has one provider for each format.
 func (b *bench) measureAgents(ctx context.Context) ([]figure, error) {
 	if len(b.only) > 0 && !slices.Contains(b.only, "agent") {
 		return nil, nil
@@ -61,7 +61,8 @@ func (b *bench) runAgents(ctx context.Context, servers []*server) (agentResults,
 	return got, nil
 }
 
-// compareAgents runs sessions of coding agents on two builds and on the floor, which all run at the same time.
+// compareAgents measures sessions of coding agents on two builds of Fairlead and on the minimal proxy. All three
+// run at the same time.
 func (b *bench) compareAgents(ctx context.Context, builds []string) error {
 	defer b.stopAll()
 	up, err := b.startSelf(ctx, "upstream")
@@ -103,9 +104,9 @@ func (b *bench) compareAgents(ctx context.Context, builds []string) error {
 	return t.Flush()
 }
 
-// reportAgents prints the curves and returns the figures.
+// reportAgents prints the CPU time by turn of every server and returns the figures.
 func (b *bench) reportAgents(got agentResults) (figures []figure) {
-	const group = 8 // turns of one column
+	const group = 8 // turns per column of the table
 	t := tabwriter.NewWriter(b.out, 0, 4, 2, ' ', 0)
 	var columns []string
 	for first := 0; first < agent.Turns; first += group {

@@ -86,7 +86,7 @@ func (b *bench) measureBuilds(ctx context.Context, builds []string, tls bool, go
 	return nil
 }
 
-// measureBuild starts a build with its own upstream, measures one slice, and stops both.
+// measureBuild starts a build with its own upstream, runs one measurement, and stops both processes.
 func (b *bench) measureBuild(ctx context.Context, build string, d deployment, spec load.Spec) (load.Result, error) {
 	defer b.stopAll()
 	up, err := b.startSelf(ctx, "upstream")

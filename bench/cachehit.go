@@ -14,8 +14,8 @@ import (
 // bare is the name of a server that answers every request with the same bytes.
 const bare = "bare"
 
-// serveBare runs a handler of net/http that reads the request and sends the response of another server. It does nothing else, so that its
-// cost is the part of a cache hit that the HTTP server of the standard library takes.
+// serveBare runs a net/http handler that reads the request and sends a fixed response, which it got from the upstream at the start. The
+// handler does nothing else, so its cost is the share of the standard library's HTTP server in the cost of a cache hit.
 func serveBare(ctx context.Context, args []string, out io.Writer) error {
 	if len(args) != 1 {
 		return errors.New("bare needs the address of the upstream")
@@ -42,8 +42,8 @@ func serveBare(ctx context.Context, args []string, out io.Writer) error {
 	})
 }
 
-// measureHits compares a hit of the response cache in the whole program with a bare handler, the minimal proxy, and a request that is not
-// cached. The rounds are interleaved.
+// measureHits compares the cost of a response cache hit in Fairlead with the cost of a bare handler, of the minimal proxy, and of a request
+// that is not cached. Each round measures all of them.
 func (b *bench) measureHits(ctx context.Context) error {
 	up, err := b.startSelf(ctx, "upstream")
 	if err != nil {
@@ -65,7 +65,7 @@ func (b *bench) measureHits(ctx context.Context) error {
 	cached.name, named.name, named.at.Model = "hit, auto", "hit, named", "model-0"
 	missing := *cached
 	missing.name = "miss, auto"
-	select { // after the startup work
+	select { // wait until startup is complete
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-time.After(startUp):

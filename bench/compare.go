@@ -13,7 +13,7 @@ import (
 // startUp is the time after which every server has finished its startup work.
 const startUp = 6 * time.Second
 
-// bench is one run.
+// bench is one run of this program.
 type bench struct {
 	plan
 	dir     string
@@ -21,7 +21,7 @@ type bench struct {
 	running []*child
 }
 
-// results holds the measured slices by workload and server.
+// results holds the results of all measurements, by workload and server name.
 type results map[string]map[string][]load.Result
 
 func (r results) add(workload, server string, one load.Result) {
@@ -121,16 +121,16 @@ func (b *bench) holdAll(ctx context.Context, got results) error {
 	return nil
 }
 
-// memory is the memory of a server: idle, in the middle of a load, and at its end. file is the part of idle that
-// belongs to the program's file.
+// memory is the memory of a server: when it is idle, in the middle of a load, and at the end of the load. file is the part of
+// idle that is mapped from the program file.
 type memory struct{ idle, file, middle, loaded int64 }
 
 func memoryOf(s *server) memory {
-	u, _ := load.UsageOf(s.at.PID) // the load detects a server that has ended
+	u, _ := load.UsageOf(s.at.PID) // if the server has ended, the load reports it
 	return memory{idle: u.Memory, file: u.File}
 }
 
-// loadLong reads the memory in the middle and at the end of a long load. If memory use is flat, both are about equal.
+// loadLong reads the memory in the middle and at the end of a long load. If memory does not grow, the two values are about equal.
 // Fairlead is restarted, because earlier workloads leave memory behind.
 func (b *bench) loadLong(ctx context.Context, of map[string]memory) error {
 	servers, err := b.startAll(ctx, deployment{models: 2, policies: 1})

@@ -8,7 +8,7 @@ import (
 	"fairlead.dev/bench/load"
 )
 
-// growing lists the quantities that can be increased, and the steps.
+// growing maps each quantity that -growth can increase to the values to measure.
 var growing = map[string][]int{
 	"prompt": {1, 4, 16, 64, 256, 1024}, "models": {10, 30, 100, 300, 1000}, "policies": {0, 10, 50, 200},
 	"keys": {10, 1_000, 100_000, 1_000_000}, "log": {10_000, 100_000, 1_000_000, 10_000_000},

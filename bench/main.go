@@ -7,7 +7,7 @@
 //	go run ./bench -quick                    # a few minutes instead of a quarter of an hour
 //	go run ./bench -only chat-1k,stream-200
 //	go run ./bench -growth models            # cost as the number of models grows
-//	go run ./bench -cache-hit                # a hit of the response cache beside a bare handler and a minimal proxy
+//	go run ./bench -cache-hit                # a response cache hit, compared with a bare handler and a minimal proxy
 //	go run ./bench -against other/fairlead   # two builds in turn, without and with TLS
 package main
 
@@ -39,12 +39,12 @@ func main() {
 // plan determines how much is measured.
 type plan struct {
 	binary string
-	full   bool     // include steps that callers cannot measure
+	full   bool     // also measure steps, with Go benchmarks
 	only   []string // workloads and steps; empty for all
 	rounds int
 	slice  time.Duration
 	warmup time.Duration
-	hold   time.Duration // how long open streams are watched
+	hold   time.Duration // time for which streams are kept open
 	open   int           // number of open streams
 	soak   time.Duration // duration of the load before memory is read
 
@@ -60,7 +60,7 @@ func manyStreams() int {
 	return int(min(10_000, files.Max/2-200))
 }
 
-// run measures, or runs one of the servers if the first argument names it.
+// run runs one of the servers if the first argument names one. Otherwise it runs the measurements.
 func run(ctx context.Context, args []string, out io.Writer) error {
 	if len(args) > 0 {
 		switch args[0] {

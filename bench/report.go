@@ -18,7 +18,7 @@ type figure struct {
 	atLeast       bool // whether the limits are minimums
 }
 
-// against formats a bound and whether it is met.
+// against formats a limit and whether the value meets this limit.
 func (f figure) against(bound float64) string {
 	sign, met := "≤", f.value <= bound
 	if f.atLeast {
@@ -30,7 +30,7 @@ func (f figure) against(bound float64) string {
 	return fmt.Sprintf("%s %g missed", sign, bound)
 }
 
-// report prints the figures with their bounds, met or missed.
+// report prints the figures and whether they meet their limits.
 func (b *bench) report(got results, rows []figure) {
 	fmt.Fprintln(b.out)
 	t := tabwriter.NewWriter(b.out, 0, 4, 2, ' ', 0)

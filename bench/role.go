@@ -25,8 +25,8 @@ func serveUpstream(ctx context.Context, out io.Writer) error {
 	return upstream.Serve(ctx, ln)
 }
 
-// serveFloor runs a minimal gateway of Go's standard parts: a key check, the body read completely, and the standard
-// library's reverse proxy.
+// serveFloor runs a minimal gateway that uses only the standard library. It checks the key, reads the complete body, and
+// forwards the request with httputil.ReverseProxy.
 func serveFloor(ctx context.Context, args []string, out io.Writer) error {
 	if len(args) != 1 {
 		return errors.New("floor needs the address of the upstream")
@@ -43,8 +43,8 @@ func serveFloor(ctx context.Context, args []string, out io.Writer) error {
 			http.Error(w, "invalid key", http.StatusUnauthorized)
 			return
 		}
-		// If the response begins while the body still arrives, net/http closes the body under the transport and short
-		// streams are lost.
+		// Read the complete body first. If the response began while the body still arrives, net/http would close the body
+		// while the transport reads it, and short streams would be lost.
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
 			return

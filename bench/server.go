@@ -29,7 +29,7 @@ type server struct {
 	at   load.Target
 }
 
-// plain returns a server that forwards everything to the upstream, which accepts any key.
+// plain returns a server that forwards every request to the upstream unchanged. Its key is arbitrary, because the upstream accepts any key.
 func plain(name, address string, pid int) *server {
 	return &server{name, load.Target{Address: address, Path: "/v1/chat/completions", Model: "auto", Key: "bench", PID: pid}}
 }
@@ -40,7 +40,7 @@ type child struct {
 	done chan struct{}
 }
 
-// start runs a command until stopAll. read receives its output and returns when the process is ready.
+// start runs a command until stopAll. read reads the output of the process and returns when the process is ready.
 func (b *bench) start(cmd *exec.Cmd, read func(*bufio.Reader) error) error {
 	out, in, err := os.Pipe()
 	if err != nil {

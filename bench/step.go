@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// step is a figure of a Go benchmark for a part of a request that callers cannot measure.
+// step is a part of a request that the load generator cannot measure. A Go benchmark measures it.
 type step struct {
-	name    string // for -only
+	name    string // name in the flag -only
 	pkg     string
 	bench   string
 	metric  string
-	bounded figure // without its value
+	bounded figure // name and limits; the value is not set
 }
 
 func (p plan) steps() []step {
@@ -31,7 +31,7 @@ func (p plan) steps() []step {
 }
 
 // measureSteps runs the Go benchmarks of the steps. Each one runs several times and the best result counts, because
-// other load on the machine only makes it slower. A benchmark that cannot run, for example without PostgreSQL, is
+// other load on the machine can only make a benchmark slower. A benchmark that cannot run, for example without PostgreSQL, is
 // reported and skipped.
 func (b *bench) measureSteps(ctx context.Context) ([]figure, error) {
 	var found []figure

@@ -39,18 +39,18 @@ func Path(format string) string {
 	return "/chat/completions"
 }
 
-// Session is a conversation that grows by one turn at a time. Sessions of one client have the same instructions and tools; the
-// messages of two seeds differ.
+// Session is a conversation that grows by one turn at a time. All sessions of a format have the same generated instructions and
+// tools. Sessions with different seeds have different messages.
 type Session struct {
 	format  string
-	head    string // up to the first message
+	head    string // beginning of the body, before the messages
 	list    strings.Builder
 	tail    string
 	words   *rand.Rand
-	started int // turns so far
+	started int // number of turns so far
 }
 
-// New returns a session before its first turn. preface is the beginning of the instructions; fields are further members of the
+// New returns a session before its first turn. The instructions begin with preface. fields contains additional JSON members of the
 // body, each with a trailing comma.
 func New(format, model, preface, fields string, seed uint64) *Session {
 	s := &Session{format: format, words: rand.New(rand.NewPCG(seed, 7))}
@@ -88,7 +88,7 @@ func (s *Session) Next() []byte {
 // add appends messages.
 func (s *Session) add(messages ...string) {
 	for _, m := range messages {
-		if s.list.Len() > 0 || s.format == Chat { // in the chat format, the instructions come first
+		if s.list.Len() > 0 || s.format == Chat { // in the chat format, head already contains the instructions as a message
 			s.list.WriteByte(',')
 		}
 		s.list.WriteString(m)
@@ -105,7 +105,7 @@ func (s *Session) user(text string) string {
 	return fmt.Sprintf(`{"role":"user","content":%s}`, quote(text))
 }
 
-// call returns the messages of a model that explains its next step and calls a tool.
+// call returns the messages in which the model explains its next step and calls a tool.
 func (s *Session) call(id, path, text string) string {
 	input := fmt.Sprintf(`{"file_path":%q,"offset":%d,"limit":200,"description":%s}`, path, s.words.IntN(900), quote(prose(s.words, 80)))
 	switch s.format {
@@ -167,7 +167,7 @@ func prose(words *rand.Rand, size int) string {
 	return b.String()
 }
 
-// listing returns a part of a source file with line numbers, as tools return it.
+// listing returns part of a source file with line numbers, in the form in which tools of coding agents return files.
 func listing(words *rand.Rand, size int) string {
 	var b strings.Builder
 	for line := 1 + words.IntN(400); b.Len() < size; line++ {

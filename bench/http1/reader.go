@@ -17,7 +17,7 @@ type Reader struct {
 	in      *bufio.Reader
 	left    int64 // bytes left in the body or the current chunk
 	chunked bool
-	began   bool // whether a chunk was read, but not its line break
+	began   bool // a chunk was read, but not the line break after it
 }
 
 // NewReader returns a reader for a connection. buffer limits the length of a header line and of a part.
@@ -29,7 +29,7 @@ func NewReader(from io.Reader, buffer int) *Reader {
 func (r *Reader) Reset(from io.Reader) { r.in.Reset(from) }
 
 // Head reads up to the body. It returns the status of a response (0 for a request) and whether the connection ends with
-// this message. It returns io.EOF when there are no more messages.
+// this message. It returns io.EOF at the end of the connection.
 func (r *Reader) Head() (status int, last bool, err error) {
 	line, err := r.in.ReadSlice('\n')
 	if err != nil {
@@ -43,7 +43,7 @@ func (r *Reader) Head() (status int, last bool, err error) {
 		line, err := r.line()
 		if err != nil || len(line) == 0 {
 			if r.chunked {
-				r.left = 0 // a length is ignored if the body is chunked
+				r.left = 0 // Content-Length is ignored if the body is chunked
 			}
 			return status, last, err
 		}
@@ -86,7 +86,7 @@ func (r *Reader) Part() ([]byte, error) {
 	return part, nil
 }
 
-// chunk reads the header of the next chunk. It returns io.EOF when there is none.
+// chunk reads the header of the next chunk. It returns io.EOF after the last chunk.
 func (r *Reader) chunk() error {
 	if !r.chunked {
 		return io.EOF

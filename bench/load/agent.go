@@ -11,19 +11,19 @@ import (
 	"fairlead.dev/bench/agent"
 )
 
-// AgentSpec is the traffic of coding agents. All sessions run their turns at the same time, so that the CPU time of a target can be
-// attributed to a turn.
+// AgentSpec is the traffic of coding agents. All sessions start each turn together, so that the CPU time of the target can be
+// attributed to that turn.
 type AgentSpec struct {
 	Format   string // client format, as named in package agent
 	Sessions int    // sessions that run at the same time
-	Repeat   int    // sessions of each caller, one after the other; one more is not measured
+	Repeat   int    // sessions of each caller, one after the other; a first session for warm-up is not counted
 	Preface  string // beginning of the instructions
-	Fields   string // further members of the body, each with a trailing comma
+	Fields   string // additional JSON members of the body, each with a trailing comma
 }
 
 // AgentResult is the CPU time of a target by turn.
 type AgentResult struct {
-	Turns    [agent.Turns]time.Duration // CPU time of all sessions
+	Turns    [agent.Turns]time.Duration // CPU time of each turn, summed over all sessions
 	Sessions int                        // number of measured sessions
 	Took     []time.Duration            // duration of each turn until its last byte
 	Failures map[string]int
@@ -110,7 +110,7 @@ func (r *AgentResult) runSessions(ctx context.Context, callers []*caller, sessio
 	return nil
 }
 
-// streamEnd returns a part of the last event of a stream.
+// streamEnd returns text that occurs only in the last event of a stream.
 func streamEnd(format string) []byte {
 	switch format {
 	case agent.Messages:

@@ -20,18 +20,18 @@ import (
 type caller struct {
 	*run
 	in       *http1.Reader
-	conn     net.Conn    // nil when the next request needs a new one
+	conn     net.Conn    // nil when the next request needs a new connection
 	forget   func() bool // stops the function that closes the connection when the run ends
 	request  []byte
-	serialAt [][]byte // serial numbers in the request
+	serialAt [][]byte // parts of request that contain the serial number
 	answer   []byte
 	took     []time.Duration // durations until the last byte
 	first    []time.Duration // durations until the first byte of the body
 	bytes    int             // response bytes during the measurement
 	size     int             // size of a complete response
 	failures map[string]int  // during the measurement
-	wrong    map[string]int  // responses without status 200 or without their end, also during the warm-up
-	end      []byte          // part of the last event of a stream
+	wrong    map[string]int  // incomplete responses and other statuses than 200, also during the warm-up
+	end      []byte          // text that occurs only in the last event of a stream
 }
 
 func newCaller(r *run) *caller {
@@ -54,7 +54,7 @@ func newReader(many bool) *http1.Reader {
 	return http1.NewReader(nil, 16<<10)
 }
 
-// work sends requests until the run is over. The start of caller i is delayed by its part of the spread.
+// work sends requests until the run is over. Caller i starts after its share of the time Spread.
 func (c *caller) work(ctx context.Context, i int) {
 	if c.Spread > 0 {
 		sleep(ctx, c.Spread*time.Duration(i)/time.Duration(c.Callers))
@@ -132,7 +132,7 @@ func (c *caller) call(ctx context.Context) error {
 	return nil
 }
 
-// read reads the body of a response. good reports whether the response counts.
+// read reads the body of a response. If good is false, the response does not count in the measurement.
 func (c *caller) read(began time.Time, good bool) error {
 	c.open.Add(1)
 	defer c.open.Add(-1)
@@ -163,7 +163,7 @@ func (c *caller) whole() bool {
 	return bytes.Contains(c.answer, []byte(`"usage":`))
 }
 
-// reject counts a response that is not the expected one.
+// reject counts an incomplete response or a response with another status than 200.
 func (c *caller) reject(what string) {
 	if !c.over.Load() {
 		c.wrong[what]++
@@ -171,7 +171,7 @@ func (c *caller) reject(what string) {
 	c.fail(what)
 }
 
-// fail counts a failure. Responses that end because the run is over are not failures.
+// fail counts a failure. A request that is interrupted by the end of the run is not a failure.
 func (c *caller) fail(what string) {
 	if !c.over.Load() && (c.measuring.Load() || c.Hold) {
 		c.failures[what]++

@@ -14,16 +14,16 @@ func request(t Target, s Spec) []byte {
 	return post(t, []byte(body(t.Model, s)))
 }
 
-// post is a request with a body.
+// post returns a complete POST request with the given body.
 func post(t Target, body []byte) []byte {
 	return fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n%s",
 		t.Path, t.Address, t.Key, len(body), body)
 }
 
-// body returns a conversation of about the length in the spec. The last message begins with the serial number; those of an unrelated
-// conversation all do.
+// body returns a request body whose messages have about the length in the spec. The last message begins with the serial number. If
+// Unrelated is set, every message contains the serial number.
 func body(model string, s Spec) string {
-	const usual = 5000 // bytes of a message and its response in a long conversation
+	const usual = 5000 // bytes of a user message together with the response, in a long conversation
 	count := 2 * max(1, s.Prompt/usual)
 	roles := [2]string{"assistant", "user"}
 	words := rand.New(rand.NewPCG(1, uint64(s.Prompt))) // deterministic

@@ -24,13 +24,13 @@ type Target struct {
 
 // Spec is a kind of traffic.
 type Spec struct {
-	Callers   int  // each sends a request when it has received the last response
+	Callers   int  // concurrent connections; each sends its next request after a response
 	Prompt    int  // bytes of text
 	Unrelated bool // all messages of a prompt are new, not only the last one
 	Same      bool // all requests are equal
 	Stream    bool
 	Preface   string        // beginning of the prompt
-	Spread    time.Duration // time over which the callers start one after the other
+	Spread    time.Duration // time during which the callers start, one after the other
 	Warmup    time.Duration // not measured; includes the spread
 	Duration  time.Duration
 	Hold      bool // responses do not end; connections are closed at the end of the run
@@ -42,7 +42,7 @@ type Result struct {
 	Requests      int           // requests with a complete response
 	Answers       float64       // responses received, including fractions of responses that began earlier or ended later
 	P50, P99      time.Duration
-	FirstP99      time.Duration // until the response began
+	FirstP99      time.Duration // 99th percentile of the time to the first byte
 	CPU, Own      time.Duration // CPU time of the target and of this process
 	Before, After int64         // memory of the target before the first request, and at the end
 	Open          int           // responses in progress at the end
@@ -52,7 +52,7 @@ type Result struct {
 // Rate returns the number of completed requests per second.
 func (r Result) Rate() float64 { return float64(r.Requests) / r.Took.Seconds() }
 
-// Each returns the share of one response in a duration.
+// Each returns a duration divided by the number of responses, such as the CPU time per response.
 func (r Result) Each(of time.Duration) time.Duration {
 	return time.Duration(float64(of) / max(r.Answers, 1))
 }
@@ -68,11 +68,12 @@ type run struct {
 // grace is the time that callers wait for their last responses.
 const grace = 15 * time.Second
 
-// Run sends requests for a while. The result includes failures of connections. Run returns an error if it could not start or finish, and if a
-// response, also one of the warm-up, did not have status 200 or was incomplete: an error costs a server less than a response.
+// Run sends requests for the time in the spec. The result includes the number of connection failures. Run returns an error if the
+// measurement could not start or finish, or if any response, even during the warm-up, was incomplete or had another status than 200. Such
+// responses use less CPU time than complete ones, so they would make the server look faster.
 func Run(ctx context.Context, t Target, s Spec) (Result, error) {
 	r := &run{Spec: s, Target: t}
-	r.sent.Store(time.Now().UnixMicro()) // use other numbers than the previous run
+	r.sent.Store(time.Now().UnixMicro()) // use other serial numbers than the previous run
 	idle, err := UsageOf(t.PID)
 	if err != nil {
 		return Result{}, err
@@ -102,7 +103,7 @@ func Run(ctx context.Context, t Target, s Spec) (Result, error) {
 	return res, err
 }
 
-// wrongResponses returns an error if callers have received responses without status 200 or without their end.
+// wrongResponses returns an error if callers received incomplete responses or other statuses than 200.
 func wrongResponses(callers []*caller) error {
 	count, all := 0, map[string]int{}
 	for _, c := range callers {

@@ -27,7 +27,7 @@ func serve(t *testing.T, answer http.HandlerFunc) Target {
 	return Target{Address: server.Listener.Addr().String(), Path: "/chat", Model: "m", Key: "k", PID: os.Getpid()}
 }
 
-// measured returns a run that is being measured.
+// measured returns a run after its warm-up, in which responses are counted.
 func measured(t Target, s Spec) *run {
 	r := &run{Target: t, Spec: s}
 	r.measuring.Store(true)
@@ -87,7 +87,7 @@ func TestFailuresAreNotCounted(t *testing.T) {
 	}
 }
 
-// A figure of a server that also sends errors is meaningless, so the run returns an error even if most responses are complete.
+// The figures of a server that sends errors are meaningless, so the run returns an error even if most responses are complete.
 func TestRunFailsIfAResponseIsNotCompleteWithStatus200(t *testing.T) {
 	for name, spec := range map[string]Spec{
 		"measurement": {Callers: 2, Prompt: 100, Duration: 300 * time.Millisecond},

@@ -8,7 +8,7 @@ import (
 
 func TestUsageCountsChildren(t *testing.T) {
 	t.Parallel()
-	// One shell waits for another shell that counts, so that the child does the work.
+	// The outer shell only waits. The inner shell counts, so the CPU time is used by a child process.
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", "sh -c 'i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; echo done; read x'; true")
 	in, err := cmd.StdinPipe()
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"fairlead.dev/internal/store"
 )
 
-// patience is the maximum time for which one query is repeated. A slower query needs fewer samples.
+// patience is the maximum time for which one query is repeated. A slow query is therefore repeated less often.
 const patience = 15 * time.Second
 
 // ask measures every question and prints one line for each. It returns the number of questions that exceeded their

@@ -25,19 +25,19 @@ import (
 	"fairlead.dev/internal/store/sqldb"
 )
 
-// Sizes of the traffic that -bulk generates. Six of ten requests belong to a session of 12 requests. Ten days are generated and repeated, so a
-// session occurs in each repetition.
+// Sizes of the traffic that -bulk generates. Six of ten requests belong to a session. A session has 12
+// requests on average. Ten days are generated and copied to earlier days, so the same sessions occur in each copy.
 const (
 	bulkSpan     = 90 * 24 * time.Hour
 	bulkDays     = 10
 	bulkKeys     = 200
 	bulkUsers    = 50_000
 	bulkClients  = 30
-	openSessions = 250 // at the same time
+	openSessions = 250 // sessions that are open at the same time
 )
 
-// bulkFill writes the roll-ups of the requests, an hour at a time, without the requests, and repeats them. A gateway writes a batch every second
-// instead, which the leader then folds into the same rows.
+// bulkFill generates requests and writes only their roll-ups, in batches of an hour or a day. It then copies the roll-ups to earlier days.
+// A gateway writes a batch every second instead, and the leader folds these batches into the same rows.
 func (o options) bulkFill(ctx context.Context, db *store.DB, out io.Writer) error {
 	var stored int
 	if err := db.QueryRow(ctx, `select count(*) from report_days`).Scan(&stored); err != nil {
@@ -79,7 +79,7 @@ func (o options) bulkFill(ctx context.Context, db *store.DB, out io.Writer) erro
 			}
 		}
 		facts.Add(&e)
-		if now.Sub(e.Time) > 72*time.Hour { // roll-ups by minute are not kept: fewer sums to merge
+		if now.Sub(e.Time) > 72*time.Hour { // old roll-ups by minute are not kept, so the hour is enough and fewer rows are merged
 			e.Time = hour
 		}
 		figures.Add(&e, now)
@@ -139,16 +139,16 @@ func repeat(ctx context.Context, db *store.DB, table string) (err error) {
 	return nil
 }
 
-// fold folds everything that is queued, and returns the time for the report roll-ups.
+// fold folds all queued batches into the roll-ups. It returns the time that the report roll-ups took.
 func fold(ctx context.Context, db *store.DB) (time.Duration, error) {
-	for more := true; more; { // the gateway does so every second
+	for more := true; more; { // the gateway folds these every second
 		var err error
 		if more, err = db.Figures.Fold(ctx); err != nil {
 			return 0, err
 		}
 	}
 	begun := time.Now()
-	for more := true; more; { // the gateway does so every quarter of a minute
+	for more := true; more; { // the gateway folds these every 15 seconds
 		var err error
 		if more, err = db.Report.Fold(ctx); err != nil {
 			return 0, err
@@ -185,10 +185,11 @@ func newBulk(rows int) *bulk {
 	return g
 }
 
-// user returns an end user; a few have most requests.
+// user returns a random end user. A few end users send most of the requests.
 func (g *bulk) user() string { return "u-" + strconv.FormatUint(100_000+g.users.Uint64(), 10)[1:] }
 
-// entry generates request i. An end user belongs to a key, a key to a team and a client, and mostly uses three targets.
+// entry generates request i. Each end user belongs to one key, and each key to one team and one client. A key mostly
+// uses three targets.
 func (g *bulk) entry(i int) requestlog.Entry {
 	s := &bulkSession{}
 	if g.chance(0.6) {
@@ -200,8 +201,8 @@ func (g *bulk) entry(i int) requestlog.Entry {
 	} else {
 		s.user = g.user()
 	}
-	number, _ := strconv.Atoi(s.user[2:])                  // the user is a number
-	key := int(math.Sqrt(float64(number * 7919 % 40_000))) // more users for high numbers
+	number, _ := strconv.Atoi(s.user[2:])                  // the ID of the user contains a number
+	key := int(math.Sqrt(float64(number * 7919 % 40_000))) // keys with high numbers have more users
 	t := g.targets[(key*5+g.rnd.IntN(3))%len(g.targets)]
 	if g.chance(0.02) {
 		t = pick(g.rnd, g.targets)

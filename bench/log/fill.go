@@ -44,13 +44,13 @@ func (o options) fill(ctx context.Context, db *store.DB, out io.Writer) error {
 		}
 		wall, busy = wall+time.Since(start), busy+cpuTime()-cpu
 	}
-	for more := true; more; { // the gateway does so every second
+	for more := true; more; { // the gateway folds these every second
 		if more, err = db.Figures.Fold(ctx); err != nil {
 			return err
 		}
 	}
 	folding, cpu := time.Now(), cpuTime()
-	for more := true; more; { // the gateway does so every quarter of a minute
+	for more := true; more; { // the gateway folds these every 15 seconds
 		if more, err = db.Report.Fold(ctx); err != nil {
 			return err
 		}

@@ -23,7 +23,7 @@ const (
 	filterBound   = time.Second
 )
 
-// Limits of the admin API: how far it counts, and how long it searches before it returns incomplete results.
+// Limits of the admin API: the highest count of results, and the time after which a search returns incomplete results.
 const (
 	countLimit = 100_000
 	searchTime = 600 * time.Millisecond
@@ -194,7 +194,8 @@ func spending(ctx context.Context, db *store.DB) (int, error) {
 	return len(keys), err
 }
 
-// reports lists the queries of the Report page: one and two levels of common and of many values, ranges that end within an hour, and filters.
+// reports lists the queries of the Report page: groups by one and by two dimensions with few and with many values, and filters. The time
+// ranges do not end at a full hour.
 func reports() []question {
 	var all []question
 	for _, r := range []struct {
@@ -212,7 +213,8 @@ func reports() []question {
 	return append(all, question{"report by=user&then=model&key=…, 7 days", overviewBound, reported("by=user&then=model&key="+keyID(1), 7*24*time.Hour)})
 }
 
-// bulkReports lists queries of the Report page for -bulk: every dimension, usual pairs, filters, and more than two dimensions.
+// bulkReports lists queries of the Report page for -bulk: groups by every dimension and by common pairs of dimensions, and filters
+// on further dimensions.
 func bulkReports() []question {
 	var all []question
 	for _, r := range []struct {

@@ -86,7 +86,7 @@ func (g *generator) chance(share float64) bool { return g.rnd.Float64() < share 
 
 func pick[T any](rnd *rand.Rand, from []T) T { return from[rnd.IntN(len(from))] }
 
-// spread returns a random factor around 1, rarely below a third or above three.
+// spread returns a random factor around 1. by is the standard deviation of its logarithm.
 func (g *generator) spread(by float64) float64 { return math.Exp(g.rnd.NormFloat64() * by) }
 
 func (g *generator) target() target {
@@ -150,7 +150,7 @@ func (g *generator) entry(i int) requestlog.Entry {
 	return e
 }
 
-// serve sets tokens, costs, times and the decision.
+// serve sets the tokens, costs, times and the decision of a served request.
 func (g *generator) serve(e *requestlog.Entry, t target) {
 	e.TTFT = time.Duration(t.quick*g.spread(0.4)*1000) * time.Microsecond
 	e.Usage = llm.Usage{Input: int64(600 * g.spread(1.1)), Output: int64(220 * g.spread(0.9))}
@@ -172,7 +172,7 @@ func price(u llm.Usage, t target) money.Amount {
 	return money.Amount(float64(u.Input)*t.input + float64(u.CacheRead)*t.input/4 + float64(u.Output)*t.output)
 }
 
-// decision generates a decision with every target, like the router.
+// decision generates a decision that lists every target, like a decision of the router.
 func (g *generator) decision(cost *money.Amount) *route.Decision {
 	d := &route.Decision{Kind: route.Expected, Candidates: make([]route.Candidate, 0, len(targets)), Versions: route.Versions{Router: "3", Catalog: "2026-11-01"}, Micros: 40}
 	for i, t := range targets {

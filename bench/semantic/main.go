@@ -24,7 +24,7 @@ var list string
 // same marks pairs whose prompts have the same answer.
 const same = "="
 
-// pair is two prompts and what differs between them.
+// pair is two prompts and the kind of difference between them.
 type pair struct{ first, second, difference string }
 
 // parse reads the groups of pairs.txt.
@@ -50,7 +50,7 @@ func parse(text string) ([]pair, error) {
 	return pairs, nil
 }
 
-// vector is sparse. Vectors of the predictor use their indexes as names.
+// vector is a sparse vector: its values by name. Vectors of the predictor use the index as the name.
 type vector map[string]float64
 
 func cosine(a, b vector) float64 {

@@ -10,16 +10,16 @@ import (
 
 // Pace describes how a response is streamed.
 type Pace struct {
-	First  time.Duration // before the first chunk
-	Gap    time.Duration // between chunks
-	Chunks int           // with text in them
+	First  time.Duration // time before the first chunk
+	Gap    time.Duration // time between chunks
+	Chunks int           // number of chunks with text
 	Format string        // client format of the events; empty for chat
 }
 
 // mark delimits a pace. It does not occur in prompts without a pace, so searching for it is cheap.
 const mark = '~'
 
-// String returns the text with which a prompt must begin.
+// String returns the text that a prompt must begin with to get a response with this pace.
 func (p Pace) String() string {
 	format := p.Format
 	if format == "" {
@@ -31,7 +31,7 @@ func (p Pace) String() string {
 // paceReader extracts the pace from a request body that arrives in parts.
 type paceReader struct {
 	text []byte // text between the marks so far
-	open bool   // whether the second mark is missing
+	open bool   // the first mark was read, the second mark was not
 }
 
 func (w *paceReader) read(part []byte) {

@@ -9,11 +9,11 @@ import (
 
 // script holds all responses of the upstream, ready to send.
 type script struct {
-	whole   []byte             // an answer in one piece
+	whole   []byte             // a non-streamed response
 	streams map[string]*stream // by client format
 }
 
-// stream is a streamed answer.
+// stream is a streamed response.
 type stream struct{ opening, chunk, ending []byte }
 
 const (

@@ -52,7 +52,7 @@ func serve(t *testing.T) (ask func(body string) (*http.Response, string)) {
 
 func TestAnswersAreWellFormed(t *testing.T) {
 	ask := serve(t)
-	for range 2 { // the second one on the same connection
+	for range 2 { // the second request uses the same connection
 		resp, whole := ask(`{"messages":[{"content":"hello"}]}`)
 		if resp.StatusCode != http.StatusOK || !json.Valid([]byte(whole)) || len(whole) < 1400 || len(whole) > 1800 {
 			t.Errorf("%s, %d bytes: %s", resp.Status, len(whole), whole)

@@ -1,5 +1,5 @@
-// Command modulefiles adds the Go module of a release to its folder, as the files of a module proxy. The module contains the built
-// dashboard, which the repository does not, so that `go install` builds a complete gateway.
+// Command modulefiles writes the Go module of a release into the release folder, as the files that a module proxy serves. Unlike the
+// repository, the module contains the built dashboard, so that `go install` builds a complete gateway.
 package main
 
 import (
@@ -35,8 +35,8 @@ func main() {
 	}
 }
 
-// run reads the version of a release from its metadata and writes the module files into its subfolder goproxy. The source is the
-// working directory.
+// run reads the version of a release from its metadata and writes the module files into its subfolder goproxy. The working directory
+// must be the root of the source.
 func run(ctx context.Context, release string) error {
 	data, err := os.ReadFile(filepath.Join(release, "metadata.json"))
 	if err != nil {
@@ -66,7 +66,7 @@ func run(ctx context.Context, release string) error {
 	return writeModule(filepath.Join(release, "goproxy"), m, mod, time.Unix(unix, 0).UTC(), files)
 }
 
-// sourceFiles lists the files of the repository and of the built dashboard. Package zip leaves out those of nested modules.
+// sourceFiles lists the files of the repository and of the built dashboard. Package zip skips the files of nested modules.
 func sourceFiles(ctx context.Context) ([]zip.File, error) {
 	tracked, err := git(ctx, "ls-files", "-z")
 	if err != nil {
@@ -90,7 +90,7 @@ func sourceFiles(ctx context.Context) ([]zip.File, error) {
 	return files, nil
 }
 
-// writeModule writes the list of versions and the three files of one version that the protocol of module proxies needs.
+// writeModule writes the list of versions and the three files of one version that the module proxy protocol requires.
 func writeModule(out string, m module.Version, mod []byte, committed time.Time, files []zip.File) error {
 	escaped, err := module.EscapePath(m.Path)
 	if err != nil {
@@ -120,7 +120,7 @@ func writeModule(out string, m module.Version, mod []byte, committed time.Time, 
 	)
 }
 
-// file is a file of the module, with its path from the root of the repository.
+// file is a file of the module: its path relative to the root of the repository.
 type file string
 
 func (f file) Path() string                 { return string(f) }

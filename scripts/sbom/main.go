@@ -62,7 +62,7 @@ func write(w io.Writer, bom *cyclonedx.BOM) error {
 	return cyclonedx.NewBOMEncoder(w, cyclonedx.BOMFileFormatJSON).SetPretty(true).EncodeVersion(bom, cyclonedx.SpecVersion1_6)
 }
 
-// bill returns the bill of materials. It has no time and no serial number, so that equal binaries have equal documents.
+// bill returns the bill of materials. The document has no time and no serial number, so that equal binaries have equal documents.
 func bill(info *buildinfo.BuildInfo, lock []byte, version string, sum [sha256.Size]byte) (*cyclonedx.BOM, error) {
 	packages, err := npmPackages(lock)
 	if err != nil {
@@ -92,7 +92,7 @@ func goModules(info *buildinfo.BuildInfo) []cyclonedx.Component {
 	return list
 }
 
-// npmPackages returns the packages of a lock file that are part of the dashboard, without those that only build it.
+// npmPackages returns the packages of a lock file that are part of the dashboard, without the packages that only build it.
 func npmPackages(lock []byte) ([]cyclonedx.Component, error) {
 	var file struct {
 		Packages map[string]struct {

@@ -147,8 +147,8 @@ func TestPasswordChangeEndsOtherSessions(t *testing.T) {
 	wantError(t, elsewhere.call(t, "GET", "/keys", ""), http.StatusUnauthorized, "SIGN_IN_REQUIRED")
 }
 
-// claims lists requests as a reverse proxy on this machine forwards them, and requests of clients that claim to be
-// local.
+// claims lists requests in the form in which a reverse proxy on this machine forwards them, and requests of clients that
+// claim to be local.
 var claims = map[string]harness.Request{
 	"direct":                {},
 	"Host: localhost":       {Host: "localhost"},
@@ -272,7 +272,7 @@ func TestForeignIDsLookUnknown(t *testing.T) {
 	wantOK(t, g.Call(t, harness.Request{Key: made.Secret, Body: chat(small)}))
 }
 
-// likeness returns a response without the values that differ between any two responses.
+// likeness returns a response without the values that are different in every response, such as its ID.
 func likeness(t *testing.T, a harness.Answer) map[string]any {
 	t.Helper()
 	h := a.Header.Clone()

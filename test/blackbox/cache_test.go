@@ -7,7 +7,7 @@ import (
 	"fairlead.dev/test/harness"
 )
 
-// cacheUse is how an entry used the response cache.
+// cacheUse is the part of a log entry that describes how the request used the response cache.
 type cacheUse struct {
 	Cost     *string `json:"cost_usd"`
 	Saved    *string `json:"saved_usd"`

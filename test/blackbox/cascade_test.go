@@ -9,8 +9,8 @@ import (
 	"fairlead.dev/test/harness"
 )
 
-// TestResponsesThatFailTheirChecksAreReplaced sends requests through the program: the response of small is checked, and large serves the
-// request if it fails. The client pays for both.
+// TestResponsesThatFailTheirChecksAreReplaced sends requests to the built gateway. The response of the model small is checked. If a
+// check fails, the model large serves the request, and the client pays for both responses.
 func TestResponsesThatFailTheirChecksAreReplaced(t *testing.T) {
 	t.Parallel()
 	g, mock := serve(t, "policies: [{name: checked, verify: [schema, tools]}]")

@@ -211,7 +211,7 @@ func TestHeadersOfAnswers(t *testing.T) {
 			noCORS(t, h)
 		})
 	}
-	// Headers of failed requests contain everything that is known.
+	// Error responses also follow the contract. wantError checks their headers.
 	mock.Always(mockprovider.Fail(500))
 	failed := g.Call(t, harness.Request{Key: k, Body: chat("auto")})
 	wantError(t, failed, http.StatusBadGateway, "PROVIDER_UPSTREAM_ERROR")

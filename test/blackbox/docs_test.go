@@ -29,7 +29,7 @@ func TestQuickstartExamplesRun(t *testing.T) {
 	script := "set -euo pipefail\n"
 	examples := shellExample.FindAllStringSubmatch(string(page), -1)
 	for _, m := range examples {
-		if strings.TrimSpace(m[1]) != "fairlead serve" { // the test has started it
+		if strings.TrimSpace(m[1]) != "fairlead serve" { // the test has already started the gateway
 			script += m[1]
 		}
 	}
@@ -55,7 +55,7 @@ func TestQuickstartExamplesRun(t *testing.T) {
 	}
 }
 
-// The dashboard handles unknown paths itself; the documentation comes before it.
+// The dashboard handles all unknown paths. The paths of the documentation must not reach the dashboard.
 func TestDocumentationIsServed(t *testing.T) {
 	t.Parallel()
 	g := harness.Start(t, harness.Options{})

@@ -31,7 +31,7 @@ func TestVariableEnablesItsProviderWithoutAFile(t *testing.T) {
 	}
 }
 
-// A credential is sent only to the host it belongs to. If the file sets another address for a vendor's name, it must
+// A credential is sent only to the host it belongs to. If the configuration file sets another address for a vendor, it must
 // also set a credential.
 func TestVendorsKeyNeverGoesToAnotherHost(t *testing.T) {
 	t.Parallel()

@@ -23,7 +23,7 @@ func TestFaults(t *testing.T) {
 }
 
 // TestFaultsAlone runs the cases of the catalogue that must not run concurrently with others.
-func TestFaultsAlone(t *testing.T) { //nolint:paralleltest // they measure times
+func TestFaultsAlone(t *testing.T) { //nolint:paralleltest // the cases measure times
 	for _, c := range faults.Cases() {
 		if replicas.Alone(c.ID) && !faults.Seldom(c.ID) {
 			t.Run(c.ID, func(t *testing.T) { t.Logf("%s: %s", c.Name, c.Run(t, scenario.Fast)) })

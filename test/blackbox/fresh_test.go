@@ -7,8 +7,8 @@ import (
 	"fairlead.dev/test/harness"
 )
 
-// Request lists contain a request that has just completed. The wait for it is limited, so a busy machine may miss some.
-// Without the wait, all would be missed.
+// Request lists contain a request that has just completed, because the gateway waits until its entry is stored. This wait is limited,
+// so on a busy machine some requests may be missing. Without the wait, all would be missing.
 func TestListsContainTheLatestRequest(t *testing.T) {
 	t.Parallel()
 	g, _ := serve(t)

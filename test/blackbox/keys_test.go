@@ -70,7 +70,8 @@ func TestRevokedKeyIsRefusedWithinASecond(t *testing.T) {
 	if took := time.Since(revoked); took > second {
 		t.Errorf("refused %s after the revocation, want at most %s", took, second)
 	}
-	// The first refused request may have been running, so that its call reaches the provider after the refusal.
+	// The first rejected request may have been running when the key was revoked, so its call may still reach the provider. The request
+	// below is sent later and must not reach the provider.
 	const later = "Sent after the revocation"
 	wantError(t, g.Call(t, harness.Request{Key: k.Text, Body: strings.Replace(chat(small), "Hello", later, 1)}), http.StatusUnauthorized, "REVOKED_API_KEY")
 	wantOK(t, g.Call(t, harness.Request{Key: other.Text, Body: chat(small)}))

@@ -17,7 +17,7 @@ import (
 	"fairlead.dev/test/harness"
 )
 
-// Models of the gateways that most tests start: both at one provider, small by far the cheaper.
+// Models of the gateways that most tests start. One provider offers both. small is much cheaper than large.
 const (
 	small = "small"
 	large = "large"
@@ -65,7 +65,7 @@ type failure struct {
 
 var requestID = regexp.MustCompile(`^(req|adm)_[0-9A-Z]{26}$`)
 
-// wantError checks the complete contract of an error response and returns it.
+// wantError checks the status, the members and the headers of an error response, and returns the error object.
 func wantError(t *testing.T, a harness.Answer, status int, code string) failure {
 	t.Helper()
 	if a.Status != status {

@@ -10,8 +10,8 @@ import (
 	"fairlead.dev/test/harness"
 )
 
-// A provider that is configured only with an address offers the models that it lists, by name, if models without a
-// price are allowed.
+// If only the address of a provider is configured, the gateway offers the models that the provider lists. They must be requested by
+// name, and models without a price must be allowed.
 func TestModelsListedOnlyByTheProvider(t *testing.T) {
 	t.Parallel()
 	for name, allowed := range map[string]bool{"allow_unpriced: true": true, "allow_unpriced: false": false} {

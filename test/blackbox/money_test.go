@@ -41,7 +41,7 @@ func priced(name string, input, cached, output, quality float64) harness.Model {
 	return m
 }
 
-// cachedUsage is a provider's usage with a cached part. Every count is odd.
+// cachedUsage is the usage that a provider reports for a partly cached prompt.
 const cachedUsage = `{"prompt_tokens":1237,"completion_tokens":89,"total_tokens":1326,` +
 	`"prompt_tokens_details":{"cached_tokens":1024},"completion_tokens_details":{"reasoning_tokens":17}}`
 

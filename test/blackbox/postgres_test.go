@@ -113,7 +113,7 @@ func TestPostgresMayStartLater(t *testing.T) {
 	served := wantOK(t, g.Call(t, harness.Request{Key: k, Body: chat(small)}))
 	g.Entry(t, served.Header.Get("X-Request-Id"))
 
-	// PostgreSQL may also be unavailable for a while: known keys are served, and the entries are delivered later.
+	// While PostgreSQL is unavailable, requests with known keys are served. Their log entries are delivered later.
 	forward.Down()
 	without := wantOK(t, g.Call(t, harness.Request{Key: k, Body: chat(small)}))
 	harness.Eventually(t, "the log says that entries wait", func() bool { return strings.Contains(g.Log(), "entries cannot be delivered; they stay in the queue") })

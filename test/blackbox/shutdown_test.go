@@ -97,7 +97,8 @@ func TestIdleServerStopsImmediately(t *testing.T) {
 	}
 }
 
-// A connection on which nothing was sent is not a running request. It does not reduce the time for delivering entries.
+// A connection on which nothing was sent is not a running request. A stopping gateway does not wait for it, so enough time
+// remains to deliver log entries.
 func TestSilentConnectionDoesNotDelayEntries(t *testing.T) {
 	t.Parallel()
 	g, _ := serve(t)

@@ -75,8 +75,8 @@ func TestChunkedBodies(t *testing.T) {
 		t.Errorf("the provider got %s", got.Body)
 	}
 
-	// A body without an end is rejected while it is sent. The request needs a new connection, because the connection of a chunked
-	// body is closed.
+	// The gateway closes a connection after a request with a chunked body, so the next request needs a new connection. A body without
+	// an end is rejected while it is sent.
 	if _, err := w.in.ReadByte(); err == nil {
 		t.Error("the connection goes on after a body in chunks")
 	}
@@ -85,7 +85,7 @@ func TestChunkedBodies(t *testing.T) {
 	filler := strings.Repeat("a", 1<<10)
 	for range 80 {
 		if _, err := fmt.Fprintf(w.conn, "400\r\n%s\r\n", filler); err != nil {
-			break // already rejected
+			break // the gateway has already rejected the request
 		}
 	}
 	wantError(t, w.answer("POST"), http.StatusRequestEntityTooLarge, "PAYLOAD_TOO_LARGE")
@@ -106,7 +106,7 @@ func TestExpectedContinueComesBeforeTheBody(t *testing.T) {
 	w.send("%s", body)
 	wantOK(t, w.answer("POST"))
 
-	// A rejection does not require the body.
+	// The gateway rejects a wrong key without requesting the body.
 	refused := dial(t, g)
 	refused.send(head+"Expect: 100-continue\r\nContent-Length: 10\r\n\r\n", "fl_wrong")
 	wantError(t, refused.answer("POST"), http.StatusUnauthorized, "INVALID_API_KEY")
@@ -181,7 +181,7 @@ func TestMalformedRequestsAreNotForwarded(t *testing.T) {
 			answer := w.answer("POST")
 			calls := len(mock.Calls()) - before
 			if answer.Status == http.StatusOK && calls == 1 && name == "length and chunks" {
-				return // exactly one request, by the chunks, and the connection is closed after it
+				return // the gateway may use the chunks and ignore the length, if it forwards exactly one request
 			}
 			if answer.Status < 400 || calls != 0 {
 				t.Errorf("status %d and %d calls", answer.Status, calls)

@@ -10,7 +10,7 @@ const quiet = [
   "--disable-sync",
   "--no-first-run",
   "--disable-quic",
-  // A host name other than localhost is not a secure origin. All other names are unresolvable.
+  // Over HTTP, fairlead.test is not a secure origin, unlike localhost. All other host names cannot be resolved.
   "--host-resolver-rules=MAP fairlead.test 127.0.0.1,MAP * ~NOTFOUND,EXCLUDE 127.0.0.1,EXCLUDE localhost",
 ];
 

@@ -44,7 +44,7 @@ type service struct {
 // variable matches a reference to an environment variable in a compose file. With :?, compose fails if the variable is not set.
 var variable = regexp.MustCompile(`\$\{([A-Z_]+)(:\?[^}]+)?\}`)
 
-// readCompose reads the file as compose does with these variables.
+// readCompose parses the compose file with the given environment variables, like Docker Compose.
 func readCompose(t *testing.T, env map[string]string) compose {
 	t.Helper()
 	text := variable.ReplaceAllStringFunc(read(t, "deploy", "compose", "compose.yaml"), func(match string) string {
@@ -84,7 +84,7 @@ func TestComposeServicesAreHardened(t *testing.T) {
 		if len(s.Healthcheck) == 0 || s.Restart != "unless-stopped" || !slices.Contains(s.SecurityOpt, "no-new-privileges:true") {
 			t.Errorf("%s has no health check, no restart, or may gain privileges", name)
 		}
-		if name != "postgres" && (!s.ReadOnly || !slices.Equal(s.CapDrop, []string{"ALL"})) { // the start-up of postgres changes file owners
+		if name != "postgres" && (!s.ReadOnly || !slices.Equal(s.CapDrop, []string{"ALL"})) { // postgres changes file owners when it starts
 			t.Errorf("%s can write to its image or has capabilities", name)
 		}
 		if len(s.Ports) > 0 && name != "balancer" {
@@ -151,7 +151,7 @@ func TestComposeNamesWhatExists(t *testing.T) {
 	}
 }
 
-// Compose fails without the name of the image and the domain. Neither has a default, which could be left unchanged by mistake.
+// Compose fails without the name of the image and the domain. They have no default, because an operator could forget to change a default.
 func TestComposeAsksForWhatIsNotSet(t *testing.T) {
 	t.Parallel()
 	names := map[string]bool{}
@@ -163,7 +163,7 @@ func TestComposeAsksForWhatIsNotSet(t *testing.T) {
 	}
 }
 
-// The secrets created by the script, the files mounted by the services and the settings that read them must be consistent.
+// The secrets that the script creates, the files that the services mount, and the settings that read the files must match.
 func TestComposeSecretsFitTheConfiguration(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -1,5 +1,5 @@
 // Package deploy checks the files under deploy/ without a cluster or container: they are well-formed, every setting exists, images
-// are pinned, and there are no secrets.
+// are pinned, and no file contains a secret.
 package deploy
 
 import (
@@ -32,10 +32,10 @@ func root(t *testing.T) string {
 	return dir
 }
 
-// secretFile is a setting that is read from a file.
+// secretFile matches a setting whose value is read from a file.
 var secretFile = regexp.MustCompile(`file:(/run/secrets/\S+)`)
 
-// loadConfig validates a configuration file like the gateway. The secrets that it names are in a directory of the test.
+// loadConfig validates a configuration file like the gateway. The secret files that it names are created in a directory of the test.
 func loadConfig(t *testing.T, text string, secrets map[string]string, env ...string) *config.Loaded {
 	t.Helper()
 	dir := t.TempDir()
@@ -62,7 +62,7 @@ func loadConfig(t *testing.T, text string, secrets map[string]string, env ...str
 	return loaded
 }
 
-// wantSettings fails for every FAIRLEAD_ variable that is not a setting.
+// wantSettings fails the test for every FAIRLEAD_ variable that is not a setting of the gateway.
 func wantSettings(t *testing.T, env map[string]string) {
 	t.Helper()
 	for name, value := range env {

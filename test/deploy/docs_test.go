@@ -15,7 +15,7 @@ var (
 	target = regexp.MustCompile("`make ([a-z-]+)")
 )
 
-// The targets and files that the pages about reliability name must exist.
+// The make targets and files that the reliability pages mention must exist.
 func TestPagesNameWhatExists(t *testing.T) {
 	t.Parallel()
 	makefile := read(t, "Makefile")
@@ -34,7 +34,7 @@ func TestPagesNameWhatExists(t *testing.T) {
 	}
 }
 
-// The catalogue generates the table of figures, so each row must be an existing case.
+// The table of figures is generated from the fault catalogue, so each row must be an existing case.
 func TestTableOfFiguresNamesCasesThatExist(t *testing.T) {
 	t.Parallel()
 	_, rest, found := strings.Cut(read(t, "docs", "reliability.md"), "<!-- figures: made by make faults-table -->\n")

@@ -31,7 +31,7 @@ func dockerfile(t *testing.T) []instruction {
 	return list
 }
 
-// last returns the instructions of the stage that becomes the image.
+// last returns the instructions of the last stage, which is the stage that becomes the image.
 func last(list []instruction) []instruction {
 	for i := len(list) - 1; i >= 0; i-- {
 		if list[i].word == "FROM" {
@@ -109,7 +109,7 @@ func TestImageHasACompilerNewEnough(t *testing.T) {
 	}
 }
 
-// Paths that the Dockerfile copies must exist and must not be ignored.
+// Paths that the Dockerfile copies must exist and must not be excluded by .dockerignore.
 func TestImageCopiesWhatThereIs(t *testing.T) {
 	t.Parallel()
 	ignore := strings.Fields(read(t, ".dockerignore"))
@@ -130,7 +130,8 @@ func TestImageCopiesWhatThereIs(t *testing.T) {
 	}
 }
 
-// The rules of hadolint that apply to this Dockerfile, by their codes. hadolint itself is not a Go program.
+// The test implements the hadolint rules that apply to this Dockerfile, because hadolint is not a Go program. Messages contain the code of
+// the rule.
 func TestImageFollowsTheRulesOfHadolint(t *testing.T) {
 	t.Parallel()
 	stages, folder, count := map[string]bool{}, "", map[string]int{}

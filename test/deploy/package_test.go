@@ -46,7 +46,7 @@ func release(t *testing.T) releaseConfig {
 	return config
 }
 
-// madeFiles is where scripts/release-files.sh writes files of a release.
+// madeFiles is the folder into which scripts/release-files.sh writes files of a release.
 const madeFiles = "bin/release-files/"
 
 func TestReleaseIsBuiltLikeTheImage(t *testing.T) {
@@ -124,7 +124,7 @@ func TestPackagedUnitRunsThePackagedBinary(t *testing.T) {
 	}
 }
 
-// runScript runs a maintainer script with fake system programs that record their command lines, and returns these.
+// runScript runs a maintainer script with fake system programs and returns the command lines with which the script calls them.
 func runScript(t *testing.T, name, argument string, systemd bool, programs ...string) []string {
 	t.Helper()
 	dir := t.TempDir()

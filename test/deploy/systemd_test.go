@@ -11,7 +11,7 @@ import (
 	"fairlead.dev/internal/config"
 )
 
-// unit has the values of each directive of the systemd unit, in order, by section and name.
+// unit returns the values of each directive of the systemd unit, by section and name. Values of one directive are in order.
 func unit(t *testing.T) map[string][]string {
 	t.Helper()
 	directives, section := map[string][]string{}, ""
@@ -72,7 +72,7 @@ func TestUnitIsHardened(t *testing.T) {
 		"Service.SystemCallArchitectures": {"native"},
 		"Service.SystemCallFilter":        {"@system-service", "~@privileged @resources"},
 		"Service.ReadWritePaths":          nil,
-		"Service.Environment":             nil, // every user can read a secret in a unit
+		"Service.Environment":             nil, // must not contain secrets, because every user can read a unit
 	}
 	for _, name := range []string{
 		"ProtectHome", "PrivateTmp", "PrivateDevices", "NoNewPrivileges", "RestrictSUIDSGID", "RestrictNamespaces", "RestrictRealtime",
@@ -97,7 +97,7 @@ func TestUnitsStateIsTheDataDirectory(t *testing.T) {
 	}
 }
 
-// The page about the unit reads the master key from the path at which systemd provides the credential.
+// The deployment guide sets the master key to the path at which systemd provides the credential.
 func TestPageReadsTheCredentialThatTheUnitLoads(t *testing.T) {
 	t.Parallel()
 	page := read(t, "docs", "guides", "deploy.md")

@@ -35,16 +35,16 @@ func Seldom(id string) bool {
 // Total is the time limit for the complete catalogue.
 const Total = 60 * time.Minute
 
-// Bound returns the time limit of a case in its full form. A case that exceeds it is ended and counts as failed. Two
+// Bound returns the time limit of a case in its full form. A case that exceeds the limit is ended and counts as failed. Two
 // minutes are several times as long as most cases take. Cases that must wait or repeat something have a longer limit.
 func Bound(id string) time.Duration {
 	long := map[string]time.Duration{
 		"F01":  5 * time.Minute, // twenty kills and restarts
 		"F03":  5 * time.Minute, // a minute without the database, and a minute to catch up
 		"F09":  4 * time.Minute, // two hundred power cuts
-		"F12":  5 * time.Minute, // many histories, some of them with replicas and a real Redis
+		"F12":  5 * time.Minute, // many random sequences of operations, some of them with replicas and a real Redis
 		"F15r": 4 * time.Minute, // a thousand edits
-		"F34":  4 * time.Minute, // a thousand rounds
+		"F34":  4 * time.Minute, // a thousand revocations
 		"F36":  5 * time.Minute, // three minutes of a slow Redis
 		"F39":  4 * time.Minute, // a million samples
 		"F40":  4 * time.Minute, // tests of five packages are built

@@ -24,14 +24,14 @@ type Request struct {
 	Header http.Header // headers that are added last
 }
 
-// Answer is what came back, whole.
+// Answer is a complete response.
 type Answer struct {
 	Status int
 	Header http.Header
 	Body   []byte
 }
 
-// Call sends a request and reads the whole answer.
+// Call sends a request and reads the complete response.
 func (g *Gateway) Call(t testing.TB, r Request) Answer {
 	t.Helper()
 	resp := g.Open(t, r)

@@ -18,7 +18,8 @@ func (g *Gateway) CLI(t testing.TB, args ...string) (stdout, stderr string, code
 	return g.run(t, "", append(args, g.common()...))
 }
 
-// CLI runs a command of the binary without a gateway. It is used for commands that need no gateway, and for starts that must fail.
+// CLI runs a command of the binary without a running gateway. It is used for commands that need no gateway, and to check that serve
+// fails.
 func CLI(t testing.TB, o Options, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	g := prepare(t, o)
@@ -63,7 +64,7 @@ func (g *Gateway) CreateAccount(t testing.TB, email, password string) {
 	}
 }
 
-// setupLink is the link for the first account, as the gateway prints it.
+// setupLink matches the link to create the first account, which the gateway prints.
 var setupLink = regexp.MustCompile(`/welcome#([0-9A-Z-]+)`)
 
 // SetupCode returns the last setup code that the gateway printed.

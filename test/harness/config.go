@@ -38,17 +38,17 @@ type Model struct {
 	Abilities  []string `yaml:"abilities,omitempty"`
 }
 
-// Chat is a priced chat model.
+// Chat returns a chat model with prices.
 func Chat(name string, input, output, quality float64) Model {
 	return Model{Name: name, Kind: "chat", Input: &input, Output: &output, Context: 128_000, Quality: quality}
 }
 
-// Embedding is a priced embedding model.
+// Embedding returns an embedding model with a price.
 func Embedding(name string, input float64, dimensions int64) Model {
 	return Model{Name: name, Kind: "embedding", Input: &input, Dimensions: dimensions, Context: 8_192}
 }
 
-// Config writes a configuration file with these providers. more are further lines of the file, such as "rescue: off".
+// Config returns the text of a configuration file with these providers. more contains additional lines of the file, such as "rescue: off".
 func Config(t testing.TB, providers []Provider, more ...string) string {
 	t.Helper()
 	providers = slices.Clone(providers)

@@ -50,7 +50,7 @@ type Entry struct {
 	Raw json.RawMessage `json:"-"` // all other members
 }
 
-// Entry returns the record of one request with its attempts, waiting until it has been delivered.
+// Entry returns the record of one request with its attempts. It waits until the record is stored.
 func (g *Gateway) Entry(t testing.TB, id string) Entry {
 	t.Helper()
 	var entry Entry
@@ -81,7 +81,7 @@ func decodeEntry(t testing.TB, data []byte) Entry {
 }
 
 // Entries returns the records that match a query such as "outcome=ok&model=sim-small", newest first. It waits until there are n
-// records, and fails the test if there are more. A negative n returns the records found without waiting. At most 200 records are
+// records, and fails the test if there are more. If n is negative, it does not wait. At most 200 records are
 // read.
 func (g *Gateway) Entries(t testing.TB, query string, n int) []Entry {
 	t.Helper()

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Forward is a TCP proxy that can be switched on and off. A gateway that uses its address sees the service behind it appear and
-// disappear.
+// Forward is a TCP proxy that can be switched on and off. While it is off, the service behind the proxy is unavailable to a gateway
+// that uses the address of the proxy.
 type Forward struct {
 	address string
 	target  string
@@ -27,7 +27,7 @@ func NewForward(t testing.TB, target string) *Forward {
 	return f
 }
 
-// Address is where to connect to.
+// Address returns the address of the proxy.
 func (f *Forward) Address() string { return f.address }
 
 // Up starts accepting connections.
@@ -73,7 +73,7 @@ func (f *Forward) accept(listener net.Listener) {
 		}
 		for _, pair := range [][2]net.Conn{{near, far}, {far, near}} {
 			f.running.Go(func() {
-				f.carry(pair[0], pair[1]) // one side has closed, so close the other
+				f.carry(pair[0], pair[1]) // one connection is closed, so close the other one
 				_ = pair[0].Close()
 				_ = pair[1].Close()
 				f.forget(pair[0])

@@ -13,11 +13,11 @@ import (
 // patience is the time limit for events that should happen soon, even on a busy machine.
 const patience = 20 * time.Second
 
-// Options are the options of a gateway process. The zero value starts a gateway that has only the simulator.
+// Options are the options of a gateway process. With the zero value, the simulator is the only provider of the gateway.
 type Options struct {
 	Binary   string   // path of the gateway; default the result of Binary
 	Config   string   // text of the configuration file, such as the result of Config; empty for none
-	Env      []string // NAME=value, added to a clean environment; detecting providers is off unless set here
+	Env      []string // NAME=value, added to a minimal environment; the detection of providers is off unless turned on here
 	Args     []string // additional arguments of serve
 	DataDir  string   // default a new directory
 	Listen   string   // default 127.0.0.1 and a free port
@@ -84,14 +84,14 @@ func (g *Gateway) SetConfig(t testing.TB, text string) {
 	}
 }
 
-// URL is the address of the gateway without a path.
+// URL returns the URL of the gateway without a path.
 func (g *Gateway) URL() string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return "http://" + g.address
 }
 
-// BaseURL is the base URL for clients of the model API.
+// BaseURL returns the base URL for clients of the model API.
 func (g *Gateway) BaseURL() string { return g.URL() + "/proxy/v1" }
 
 // Log returns the output of the process so far, including earlier starts.

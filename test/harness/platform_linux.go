@@ -11,7 +11,7 @@ import (
 // dieWithParent ends the gateway when the test process is killed.
 func dieWithParent() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }
 
-// openTerminal opens a pseudo-terminal. Bytes written to theirs can be read from ours.
+// openTerminal opens a pseudo-terminal. The process writes to theirs, and the test reads the output from ours.
 func openTerminal() (ours, theirs *os.File, err error) {
 	if ours, err = os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0); err != nil {
 		return nil, nil, err

@@ -68,7 +68,7 @@ func (g *Gateway) start(t testing.TB) {
 	g.await(t, p, "/readyz")
 }
 
-// common are the flags that serve and the other commands share.
+// common returns the flags that serve and the other commands share.
 func (g *Gateway) common() []string {
 	flags := []string{"--data-dir", g.DataDir}
 	if g.config != "" {
@@ -77,13 +77,13 @@ func (g *Gateway) common() []string {
 	return flags
 }
 
-// environment returns the few variables of the machine that every process needs, without provider keys and settings.
+// environment returns the few environment variables that every process needs. It does not contain provider keys and settings.
 func (g *Gateway) environment() []string {
 	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + g.home, "TMPDIR=" + os.TempDir(), "FAIRLEAD_DETECT=false"}
 	return append(env, g.options.Env...)
 }
 
-// launch runs the binary and follows its output.
+// launch runs the binary and reads its output.
 func (g *Gateway) launch(args []string) (*process, error) {
 	cmd := exec.Command(g.binary, args...)
 	cmd.Dir, cmd.Env = g.home, g.environment()
@@ -99,7 +99,7 @@ func (g *Gateway) launch(args []string) (*process, error) {
 	p := &process{cmd: cmd, ready: make(chan string, 1), done: make(chan struct{})}
 	begun := make(chan error)
 	go func() {
-		// The child dies with the thread that started it, so this thread must run as long as the child.
+		// The kernel kills the child when the thread that started it ends, so this thread must run as long as the child.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		err := cmd.Start()
@@ -150,7 +150,7 @@ func (g *Gateway) follow(r io.Reader, p *process) {
 	_, _ = io.Copy(io.Discard, r) // an extremely long line must not block the process
 }
 
-// apiLine is the start-up text's line with the address, on a terminal.
+// apiLine matches the line with the address in the text that the gateway prints on a terminal when it starts.
 var apiLine = regexp.MustCompile(`^\s+API\s+https?://(\S+)/proxy/v1`)
 
 func listening(line string) string {
@@ -164,7 +164,7 @@ func listening(line string) string {
 	return ""
 }
 
-// await waits until the path answers with 200.
+// await waits until a request to the path returns status 200.
 func (g *Gateway) await(t testing.TB, p *process, path string) {
 	t.Helper()
 	Eventually(t, path+" answers 200", func() bool {

@@ -27,7 +27,7 @@ func Serve(t testing.TB, h http.Handler) string {
 	return server.URL
 }
 
-// FreeAddress returns an unused loopback address that is unlikely to be taken soon.
+// FreeAddress returns an unused loopback address that other programs are unlikely to use soon.
 func FreeAddress(t testing.TB) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -12,7 +12,7 @@ import (
 
 var update = flag.Bool("update", false, "write the table of docs/guides/providers.md")
 
-// targets are the columns of the table: one model behind each API.
+// targets are the columns of the table: one model for each vendor API.
 var targets = []struct{ title, model string }{
 	{"OpenAI chat", "openai/gpt-4.1"},
 	{"OpenAI responses", "openai/gpt-5.5-pro"},
@@ -21,15 +21,15 @@ var targets = []struct{ title, model string }{
 	{"Bedrock", "bedrock/claude-sonnet-4-5"},
 }
 
-// feature is a row of the table. Each format has its own members for it, or none. sent matches the vendor's request if the feature
-// reached the vendor.
+// feature is a row of the table. Each client format has its own JSON members for the feature, or none. sent matches the
+// vendor's request if the feature reached the vendor.
 type feature struct {
 	name  string
 	sent  string
 	add   map[string]string // members by format
 	parts map[string]string // content of the user message by format
 
-	omits string // the feature also counts as sent if the vendor's request does not match this
+	omits string // the feature also counts as sent if the vendor's request does not contain this text
 	hint  bool   // does not affect the response, so it may be dropped without a warning
 }
 
@@ -227,7 +227,7 @@ func (f feature) body(format, model, more string) string {
 	return head + `,"messages":` + message + `}`
 }
 
-// Verdicts of the table.
+// Results in the cells of the table.
 const (
 	kept     = "✓"
 	warned   = "warning"
@@ -236,7 +236,7 @@ const (
 	none     = "–"
 )
 
-// cross sends a feature across one border.
+// cross sends a request with the feature in one client format to one model, and returns the result for the table.
 func cross(t *testing.T, w *world, in ingress, f feature, model string) string {
 	t.Helper()
 	body := f.body(in.name, model, "")

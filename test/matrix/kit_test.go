@@ -53,14 +53,14 @@ var vendors = []struct {
 	}, bedrock.New},
 }
 
-// world is a gateway in front of the mocks of all vendors, everything inside the process. It serves one request at a time.
+// world is a gateway and the mocks of all vendors, all in this process. It serves one request at a time.
 type world struct {
 	gateway *gateway.Gateway
 	calls   sync.WaitGroup   // calls that a vendor is answering
 	call    *vendormock.Call // last call that a vendor received
 }
 
-// observed is the transport to a vendor. It counts running calls.
+// observed returns the transport to a vendor's mock. The transport counts running calls.
 func (w *world) observed(mock *vendormock.Server) http.RoundTripper {
 	mock.Received = func(c *vendormock.Call) { w.call = c }
 	inside := inprocess.Transport(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
@@ -138,7 +138,7 @@ func (keys) Touch(string, string, time.Time) {}
 
 func (keys) Key(string) *account.Key { return nil }
 
-// discard is a log that keeps nothing.
+// discard is a request log that stores nothing.
 type discard struct{}
 
 func (discard) Begin(*requestlog.Entry) error { return nil }

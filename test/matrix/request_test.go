@@ -7,7 +7,8 @@ import (
 
 type object = map[string]any
 
-// ingress is a format of clients: its path, and how it expresses a request. build returns nil when the format cannot.
+// ingress is a client format: its path and the function that builds a request. build returns nil when the format cannot express the
+// question.
 type ingress struct {
 	name, path string
 	build      func(q question) object
@@ -30,7 +31,7 @@ type question struct {
 	stream   bool
 }
 
-// The values of each dimension. The empty string is the request without it.
+// The values of each dimension. With an empty string, the request does not set the dimension.
 var (
 	toolForms     = []string{"", "function", "strict", "single", "none", "required", "named", "allowed", "custom", "grammar", "history"}
 	efforts       = []string{"", "none", "minimal", "low", "medium", "high", "xhigh", "max"}

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// The files of an installed package, and the folder of its service, which the package does not contain.
+// Two files of the installed package, and the data folder of the service. The folder is not part of the package.
 const (
 	program  = "/usr/bin/fairlead"
 	unitFile = "/usr/lib/systemd/system/fairlead.service"

@@ -57,7 +57,7 @@ func (f folder) read(t *testing.T, name string) []byte {
 	return data
 }
 
-// name returns the name of a file for a system, without its ending.
+// name returns the name of a release file for a system and architecture, without the extension.
 func (f folder) name(system, arch string) string {
 	return "fairlead_" + f.version + "_" + system + "_" + arch
 }

@@ -20,7 +20,7 @@ const (
 	rpmDirIndexes, rpmBaseNames, rpmDirs   = 1116, 1117, 1118
 )
 
-// rpmHeader is the part of an RPM package that describes it: text and numbers by tag.
+// rpmHeader is the header of an RPM package: texts and numbers by tag.
 type rpmHeader struct {
 	text    map[int][]string
 	numbers map[int][]int
@@ -59,7 +59,7 @@ func parseRPM(data []byte) (rpmHeader, error) {
 	return h, nil
 }
 
-// The package for Fedora installs the files that the package for Debian does, with the same scripts.
+// The RPM package has the same files and scripts as the Debian package.
 func TestRPMHasTheFilesOfThePackage(t *testing.T) {
 	f := open(t)
 	want := map[string]int{ // mode by path

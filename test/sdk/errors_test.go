@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// sentences are parts of the messages of errors. The clients must show them to their users.
+// sentences contains a part of each error message. The clients must show the message to their users.
 var sentences = map[string]string{
 	"bad-key":       "This is not an API key of this gateway.",
 	"unknown-model": "GET /proxy/v1/models lists the available models.",
@@ -18,7 +18,7 @@ var sentences = map[string]string{
 	"no-target":     "No provider could serve the request: ",
 }
 
-// broken is part of the message of a stream that ends early.
+// broken is part of the error message for a stream that ends early.
 const broken = "The connection to the provider broke before the response was complete."
 
 // TestErrorsShowTheirSentence causes every class of error in each client. It expects the gateway's message in the text of the

@@ -22,16 +22,16 @@ var scenarios = []string{
 // vendorWorld is a vendor's mock with its gateway configuration.
 type vendorWorld struct {
 	mock     func(vendormock.Options) *vendormock.Server
-	provider harness.Provider // its path is appended to the address of the mock
+	provider harness.Provider // BaseURL contains only a path, which is appended to the address of the mock
 	model    string           // the vendor's names of a model without reasoning and of a model with reasoning
 	reasoner string
 	silent   bool // the vendor does not report the number of reasoning tokens
 }
 
-// worlds are the vendors that the gateway can reach.
+// worlds lists the vendors that are tested behind the gateway.
 var worlds = []string{"openai", "anthropic", "anthropic-older", "gemini", "bedrock", "azure"}
 
-// vendorWorlds are all vendors that there are mocks of.
+// vendorWorlds contains all vendors that have a mock.
 var vendorWorlds = map[string]vendorWorld{
 	"openai": {
 		mock: openai.New, model: "gpt-4.1", reasoner: "gpt-5",
@@ -62,7 +62,7 @@ var vendorWorlds = map[string]vendorWorld{
 	},
 }
 
-// chatClients are the programs that play the scenarios.
+// chatClients returns the programs that run the scenarios.
 func chatClients(root string) []suite {
 	python := filepath.Join(root, ".cache", "sdk", "python", "bin", "python")
 	return []suite{
@@ -122,7 +122,7 @@ func TestScenariosOverEveryFormat(t *testing.T) {
 }
 
 // TestForgetfulClientKeepsReasoning checks that the vendor gets its reasoning back in every turn of a tool loop although the client
-// drops it.
+// does not send the reasoning back.
 func TestForgetfulClientKeepsReasoning(t *testing.T) {
 	root := install(t)
 	for name, want := range map[string]struct {

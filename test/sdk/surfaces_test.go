@@ -65,8 +65,8 @@ func (s surface) suite(root, name string) suite {
 	return suite{name: name, dir: s.program[0], command: command, env: []string{"PYTHONDONTWRITEBYTECODE=1", "OPENAI_PACKAGE=openai"}}
 }
 
-// TestVendorsOwnClients runs the cases that need models of the catalog under the vendor's own name, such as batches, which need a
-// price, and embeddings, which need dimensions.
+// TestVendorsOwnClients runs the cases that need a model of the catalog with the vendor's own model name. For example, batches need a
+// price, and embeddings need dimensions.
 func TestVendorsOwnClients(t *testing.T) {
 	root := install(t)
 	google := []string{"chat", "stream", "tool-call", "embeddings", "models", "count-tokens", "gateway-errors"}

@@ -14,7 +14,7 @@ import (
 )
 
 // world is the environment of the suites: a gateway with its simulator, a gateway in front of a scripted provider, and a control
-// address that reports the requests behind the gateway.
+// address where suites can query the requests that the provider received.
 type world struct {
 	simulated *harness.Gateway
 	scripted  *harness.Gateway
@@ -36,7 +36,7 @@ func newWorld(t *testing.T, all []suite) *world {
 	return w
 }
 
-// scripts are the models of each suite and the behaviour of the provider for them.
+// scripts returns the behaviours of the provider by model. Each suite has its own copy of these models.
 func scripts() map[string][]mockprovider.Behaviour {
 	return map[string][]mockprovider.Behaviour{
 		"echo":          {{Echo: true}},
@@ -68,7 +68,7 @@ func (w *world) providers(t *testing.T, all []suite, baseURL string) []harness.P
 	return append(list, mock, dead)
 }
 
-// chat is a model that holds the largest prompt of the suites.
+// chat returns a model whose context window fits the largest prompt of the suites.
 func chat(name string) harness.Model {
 	m := harness.Chat(name, 1, 2, 0.5)
 	m.Context = 4_000_000
@@ -92,13 +92,13 @@ func (w *world) env(t *testing.T, s suite) []string {
 	}
 }
 
-// routes serves the control address, where suites query the requests behind the gateway.
+// routes returns the handler of the control address, where suites query the requests that the provider received.
 func (w *world) routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /calls", func(rw http.ResponseWriter, r *http.Request) {
 		reply(rw, http.StatusOK, map[string]any{"calls": len(w.calls(r.FormValue("model")))})
 	})
-	// Fault F22 measures how soon a disconnect is detected, on an idle machine.
+	// The time limit is generous. Fault case F22 measures on an idle machine how soon a disconnect is detected.
 	mux.HandleFunc("GET /gone", func(rw http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), 10*time.Second)
 		defer cancel()
@@ -116,7 +116,7 @@ func (w *world) routes() http.Handler {
 	return mux
 }
 
-// serveEntry waits until the log holds a request and passes its record on.
+// serveEntry waits until the log contains a request and returns its record.
 func (w *world) serveEntry(rw http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), 10*time.Second)
 	defer cancel()
@@ -162,5 +162,5 @@ func (w *world) calls(model string) []*mockprovider.Call {
 func reply(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(body) // a suite that has disconnected needs no response
+	_ = json.NewEncoder(w).Encode(body) // an error means that the suite has disconnected
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Course summarizes a figure after the gateway has settled.
+// Course summarizes how a figure changes after the warm-up of the gateway.
 type Course struct {
 	Early, Late float64 // medians of the first and of the last quarter
 	Most        float64
@@ -36,8 +36,8 @@ func (s *samples) course() Course {
 	}
 }
 
-// blocks is the number of means from which the slope is computed. Samples close together are not independent, because
-// they share a garbage collection cycle.
+// blocks is the number of means from which the slope is computed. Single samples are not used, because adjacent samples are not
+// independent: they belong to the same garbage collection cycle.
 const blocks = 12
 
 // slope returns the growth per minute, by least squares over the means of blocks, and twice its standard error.

@@ -52,7 +52,7 @@ type load struct {
 }
 
 func newLoad(g *harness.Gateway, key string) *load {
-	// Close idle connections soon; otherwise connections opened in a slow moment would count as growth.
+	// Idle connections are closed soon. Otherwise, connections that were opened during a slow moment would count as growth.
 	transport := &http.Transport{MaxIdleConnsPerHost: 1000, IdleConnTimeout: 5 * time.Second, DisableCompression: true}
 	return &load{gateway: g, key: key, client: &http.Client{Transport: transport}}
 }

@@ -50,7 +50,8 @@ func (r Report) String() string {
 func Run(t testing.TB, p Plan) Report {
 	t.Helper()
 	upstream := harness.Serve(t, provider{})
-	// Log lines for every request would fill the harness's memory. Without log lines there is no ready message.
+	// Log lines for every request would fill the memory of the harness. At log level warn, the gateway does not log that it is ready, so
+	// Early is set.
 	g := harness.Start(t, harness.Options{Binary: p.Binary, Early: true, Config: harness.Config(t, []harness.Provider{{
 		Name: "alpha", BaseURL: upstream + "/v1", Models: []harness.Model{harness.Chat("steady", 0.4, 1.6, 0.5)},
 	}}, "log: {level: warn}", p.Setting)})
@@ -73,8 +74,8 @@ func Run(t testing.TB, p Plan) Report {
 	}
 }
 
-// Memory limits: growth per minute and maximum. The database caches fill in the first minutes, which a short soak cannot
-// distinguish from a leak, so only its peak is checked.
+// Memory limits: growth per minute and maximum. The database caches fill in the first minutes. A short soak cannot
+// distinguish this growth from a leak, so only the maximum is checked there.
 const (
 	mib       = 1 << 20
 	growth    = 1 * mib

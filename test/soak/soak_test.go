@@ -20,8 +20,8 @@ func TestSoak(t *testing.T) { //nolint:paralleltest // it measures resource usag
 	r.Judge(t)
 }
 
-// TestSoakWithRaceDetector runs for a sixth of that time at a fifth of the load, because the detector makes everything
-// several times slower and races do not depend on the rate.
+// TestSoakWithRaceDetector runs for a sixth of the time of TestSoak, at a fifth of the load. The race detector makes the gateway
+// several times slower, and finding races does not need a high rate.
 func TestSoakWithRaceDetector(t *testing.T) { //nolint:paralleltest // it measures resource usage
 	d := minutes(t) / 6
 	binary := filepath.Join(t.TempDir(), "fairlead-race")
@@ -34,7 +34,7 @@ func TestSoakWithRaceDetector(t *testing.T) { //nolint:paralleltest // it measur
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build with the race detector: %v\n%s", err, out)
 	}
-	// Load shedding is disabled, because such a slow process would shed the load.
+	// Load shedding is disabled, because the slow process would reject requests.
 	r := Run(t, Plan{For: d, Rate: 100, Streams: 40, Binary: binary, Setting: "limits: {shed_after: 0s}"})
 	_, _ = fmt.Fprintln(os.Stdout, "with the race detector:", r)
 	// The detector's own memory grows with all memory that was ever accessed, and such a slow process never settles, so

@@ -16,20 +16,20 @@ import (
 	"github.com/dexidp/dex/storage/memory"
 )
 
-// Registration of the gateway at the provider.
+// Registration of the gateway at the identity provider.
 const (
 	ClientID     = "fairlead"
 	ClientSecret = "canary-dex-client-secret"
 )
 
-// Person is the person who signs in with the user name ann and the password Password.
+// The only user of the identity provider.
 const (
 	UserName = "ann"
 	Password = "password-of-ann"
 	Email    = "ann@example.com"
 )
 
-// Dex is a running identity provider with one person.
+// Dex is a running identity provider with one user.
 type Dex struct {
 	Issuer string
 	stop   func()
@@ -46,14 +46,14 @@ func (d *Dex) Refreshed() int {
 	return d.refreshed
 }
 
-// SetGroups replaces the groups of the person.
+// SetGroups replaces the groups of the user.
 func (d *Dex) SetGroups(groups ...string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.groups = groups
 }
 
-// directory is the connector of Dex that knows the person. It reads the groups again at every refresh, like an LDAP directory.
+// directory is the connector of Dex that contains the user. It reads the groups again at every refresh, like an LDAP directory.
 type directory struct{ dex *Dex }
 
 // Open implements server.ConnectorConfig.
@@ -97,9 +97,9 @@ func Start(ctx context.Context, address, callback string, groups ...string) (*De
 	if err := store.CreateConnector(ctx, storage.Connector{ID: "directory", Type: "fairleadTest", Name: "Directory"}); err != nil {
 		return nil, err
 	}
-	// The types of connectors are a table of the package; it has no other way to add one.
+	// The package offers no function to add a connector type, so the type is added to its global table.
 	server.ConnectorsConfig["fairleadTest"] = func() server.ConnectorConfig { return &directory{d} }
-	policy, err := server.NewRefreshTokenPolicy(log, false, "", "", "0s") // no reuse: every refresh token works once
+	policy, err := server.NewRefreshTokenPolicy(log, false, "", "", "0s") // every refresh token can be used once
 	if err != nil {
 		return nil, err
 	}

@@ -49,7 +49,7 @@ func (b browser) read(resp *http.Response, err error) (*url.URL, string) {
 
 var formAction = regexp.MustCompile(`<form method="post" action="([^"]+)"`)
 
-// signIn signs in at Dex with the form of its page and returns the address at which the browser arrives.
+// signIn signs in with the form of Dex and returns the final address after all redirects.
 func (b browser) signIn(password string) *url.URL {
 	b.t.Helper()
 	at, page := b.read(b.Get(b.gateway + "/api/v1/sso/sign-in?return=/settings/keys"))
@@ -88,8 +88,8 @@ func (b browser) post(path, body string) (int, string) {
 	return resp.StatusCode, text
 }
 
-// The gateway starts while Dex is down. A person signs in at Dex and creates a key. When the group is removed, the session, the
-// membership and the key end within a minute.
+// The gateway starts while Dex is down. A user signs in at Dex and creates a key. After the user's group is removed, the session, the
+// membership and the key become invalid within a minute.
 func TestSignInWithDex(t *testing.T) {
 	t.Parallel()
 	address, dexAddress := harness.FreeAddress(t), harness.FreeAddress(t)

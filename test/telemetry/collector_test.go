@@ -25,7 +25,7 @@ import (
 	"fairlead.dev/test/harness"
 )
 
-// collector is an OTLP receiver that keeps the telemetry.
+// collector is an OTLP receiver that stores the received telemetry.
 type collector struct {
 	traces  consumertest.TracesSink
 	metrics consumertest.MetricsSink
@@ -83,7 +83,7 @@ func (c *collector) metricNames() map[string]bool {
 	return names
 }
 
-// start runs a gateway with two providers, of which alpha is preferred by policy, and exports to an address.
+// start runs a gateway with two providers of the same model. alpha is cheaper. lines are added to the configuration.
 func start(t *testing.T, lines ...string) (g *harness.Gateway, alpha, beta *mockprovider.Mock) {
 	t.Helper()
 	alpha, alphaURL := harness.Upstream(t)
@@ -187,7 +187,7 @@ func checkTrace(t *testing.T, c *collector, a harness.Answer) {
 	t.Logf("request %v\nfailed %v\nserved %v", request.Attributes().AsRaw(), failed.Attributes().AsRaw(), ok.Attributes().AsRaw())
 }
 
-// pad gives a decimal number nine decimal places.
+// pad returns a decimal number with nine decimal places.
 func pad(text string) string {
 	whole, fraction, _ := strings.Cut(text, ".")
 	return whole + "." + (fraction + "000000000")[:9]
@@ -220,7 +220,7 @@ func TestMissingCollectorDelaysNoRequest(t *testing.T) { //nolint:paralleltest /
 	}
 }
 
-// requests is more than the queue and one batch hold.
+// requests is more than the export queue and one batch can hold.
 const requests = 3000
 
 // measure sends requests and returns the 99th percentile of their times.

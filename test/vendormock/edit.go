@@ -44,7 +44,7 @@ func editReport(loop []exchange) string {
 	return fmt.Sprintf("Edited the file %d times.", len(loop)/2-1)
 }
 
-// editFault compares the last result with the expected content of the file after the edits so far.
+// editFault compares the last result with the expected content of the file after the edits so far. It returns "" if they match.
 func editFault(loop []exchange) string {
 	last, want := loop[len(loop)-1], countLine(len(loop)/2-1)
 	if strings.Contains(last.result.Text, want) {
@@ -62,8 +62,8 @@ var (
 	counter = regexp.MustCompile(`count: (\d+)`)
 )
 
-// editText is the answer to [edit text], for agents that have no tools: the last file in the conversation, complete, with the next
-// number.
+// editText returns the answer to [edit text], for agents that have no tools: the complete content of the last file in the
+// conversation, with the next number.
 func (c *Conversation) editText() string {
 	var name, text string
 	for _, turn := range c.Turns {
@@ -83,7 +83,7 @@ func (c *Conversation) editText() string {
 	return "Edited the file.\n\n" + name + "\n```\n" + text + "```\n"
 }
 
-// reads is a call that returns the content of a file.
+// reads returns a call that reads a file.
 func (c *Conversation) reads(path string) Part {
 	return c.chooses([]option{
 		{"Read", Object{"file_path": path}},

@@ -67,7 +67,7 @@ var instructions = map[string]instruction{
 	"slow":            {fault: fault{slow: true}},
 }
 
-// counted is long enough for stop sequences and token limits to take effect.
+// counted is the reply to [count]. It is long enough for stop sequences and token limits to take effect.
 const counted = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty"
 
 // Greeting is part of every plain reply. It has characters of two, three and four bytes.
@@ -130,7 +130,7 @@ func (r *Reply) call(c *Conversation, calls []Part) {
 	}
 }
 
-// say ends the turn with text, within the limits of the request.
+// say ends the reply with text and applies the stop sequences and the output limit of the request.
 func (r *Reply) say(c *Conversation, w instruction) {
 	text := w.text
 	if text == "" {
@@ -208,7 +208,7 @@ func (c *Conversation) Offers(name string) bool {
 	return slices.ContainsFunc(c.Tools, func(t Tool) bool { return t.Name == name })
 }
 
-// sampled returns a call to the required tool with an input that its schema allows.
+// sampled returns a call to the required tool with an input that matches the tool's schema.
 func (c *Conversation) sampled() Part {
 	chosen := c.Tools[0]
 	for _, t := range c.Tools {

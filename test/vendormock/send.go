@@ -9,7 +9,7 @@ import (
 )
 
 // send writes the frames of a response and applies a fault. Every frame is sent in two pieces, split inside a
-// multi-byte character if there is one, because readers must not assume that a read is an event or complete text.
+// multi-byte character if there is one, because readers must not assume that one read returns a complete event or complete characters.
 func (v *Request) send(contentType string, frames [][]byte, f fault) {
 	v.Writer.Header().Set("Content-Type", contentType)
 	v.Writer.WriteHeader(http.StatusOK)
@@ -39,7 +39,7 @@ func (v *Request) send(contentType string, frames [][]byte, f fault) {
 	}
 }
 
-// seam returns the position at which a frame is split.
+// seam returns the offset at which a frame is split.
 func seam(frame []byte) int {
 	for i, b := range frame {
 		if b >= utf8.RuneSelf && i+1 < len(frame) {
@@ -49,7 +49,7 @@ func seam(frame []byte) int {
 	return len(frame) / 2
 }
 
-// Pieces splits a text into the pieces of a stream. The pieces are short, so that there are several.
+// Pieces splits a text into pieces for a stream. The pieces are short, so that most texts have several.
 func Pieces(text string) []string {
 	const signs = 9
 	runes := []rune(text)

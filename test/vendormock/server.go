@@ -57,7 +57,7 @@ type Server struct {
 	next  [][]string
 	seen  map[string]bool   // cached prefixes, and faults that occur only once
 	signs map[string]string // signatures of the reasoning before each call, by call ID
-	named map[string]string // tools of signed calls, by signature
+	named map[string]string // names of the tools in signed calls, by signature
 }
 
 // dialect implements the API of one vendor.
@@ -140,7 +140,7 @@ func (s *Server) Next(texts ...string) {
 	}
 }
 
-// listCalls returns the received calls to test clients in other languages. For these clients, setNext replaces the method Next.
+// listCalls returns the received calls to test clients in other languages. These clients call setNext instead of the method Next.
 func (s *Server) listCalls(w http.ResponseWriter, _ *http.Request) {
 	list := []map[string]any{}
 	for _, call := range s.Calls() {
@@ -298,7 +298,7 @@ func (s *Server) first(texts ...string) bool {
 	return true
 }
 
-// remember stores the reply's signatures for later requests, and counts cached tokens.
+// remember stores the signatures of the reply for later requests, and sets the numbers of cached tokens in its usage.
 func (s *Server) remember(c *Conversation, r *Reply) {
 	if n := Tokens(len(c.Prefix)); n > 0 {
 		if s.first("prefix", c.Model, c.Prefix) {

@@ -49,7 +49,7 @@ type typ struct {
 	nullable bool
 }
 
-// Problem is an invalid part of a request, before it is worded as the vendor's error.
+// Problem is an invalid part of a request. Each vendor formats it as its own error message.
 type Problem struct {
 	Path string // such as messages.0.content
 	Kind problemKind
@@ -340,8 +340,8 @@ func Join(path, member string) string {
 	return path + "." + member
 }
 
-// Camel renames members that are spelled with underscores, for a vendor that accepts both spellings. Names that are not
-// described by a shape belong to the caller and are kept.
+// Camel renames members that are spelled with underscores, for a vendor that accepts both spellings. Names that no shape
+// describes are chosen by the caller and are kept.
 func (s Shapes) Camel(name string, value any) any {
 	object, ok := value.(map[string]any)
 	shape := s[cmp.Or(name, "request")]

@@ -70,7 +70,8 @@ func reduce(from, to string) error {
 	return out.Close()
 }
 
-// colors returns up to 256 frequent colors. They differ by a least distance, which grows until the palette covers all colors.
+// colors returns the most frequent colors, at most 256. Similar colors are merged. The distance below which colors count as similar
+// grows until 256 colors are enough.
 func colors(counts map[color.RGBA]int) color.Palette {
 	sorted := slices.SortedFunc(maps.Keys(counts), func(a, b color.RGBA) int {
 		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(rgb(a), rgb(b)))
@@ -93,7 +94,7 @@ func colors(counts map[color.RGBA]int) color.Palette {
 
 func rgb(c color.RGBA) int { return int(c.R)<<16 | int(c.G)<<8 | int(c.B) }
 
-// distance returns the sum of the differences by channel.
+// distance returns the sum of the differences of the color channels.
 func distance(a, b color.RGBA) int {
 	diff := func(x, y uint8) int { return max(int(x)-int(y), int(y)-int(x)) }
 	return diff(a.R, b.R) + diff(a.G, b.G) + diff(a.B, b.B)

@@ -14,8 +14,8 @@ import (
 	"fairlead.dev/internal/route"
 )
 
-// generator chooses the times of requests: more by day than by night and on working days, slightly more each week, and
-// an afternoon with many fallbacks.
+// generator generates a history of requests. There are more requests by day than by night, more on working days than on
+// weekends, and slightly more each week. On one afternoon, many requests fall back to another target.
 type generator struct {
 	rnd       *rand.Rand
 	templates []requestlog.Entry
@@ -25,7 +25,7 @@ type generator struct {
 	rows      int
 }
 
-// An incident: a share of fallbacks during some hours, so many days before the end.
+// The incident: the number of days before the end of the history, the hours of the day, and the share of requests that fall back.
 const (
 	incidentDay   = 4
 	incidentFrom  = 13
@@ -112,14 +112,15 @@ func (g *generator) pick(at time.Time) int {
 	return g.rnd.IntN(len(g.templates))
 }
 
-// Outcomes of the comparisons, as shares. The rest are ties.
+// Share of the requests that are compared, and shares of the comparisons that the routed response wins and loses. The rest are ties.
 const (
 	comparedShare = 0.1
 	winShare      = 0.025
 	lossShare     = 0.03
 )
 
-// comparison compares a part of the routed requests with a baseline model. Most responses are equally good.
+// comparison returns a generated quality comparison with a baseline model. It returns false for requests that are not compared. Most
+// comparisons are ties.
 func (g *generator) comparison(e *requestlog.Entry, baseline string) (proof.Record, bool) {
 	if baseline == "" || e.Model == "" || e.Model == baseline || e.Decision == nil || e.BaselineCost == nil || g.rnd.Float64() >= comparedShare {
 		return proof.Record{}, false

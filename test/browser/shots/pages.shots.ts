@@ -237,7 +237,7 @@ async function take(page: Page, name: string): Promise<void> {
   const window = page.viewportSize() ?? { width: 1280, height: 800 };
   if ((await page.getByRole("dialog").count()) === 0) {
     await page.evaluate(() => scrollTo(0, 0));
-    // Fixed elements would be in the middle of a full-page screenshot, so the window is enlarged instead.
+    // A full-page screenshot shows elements with a fixed position in the middle of the page, so the window is enlarged instead.
     const height = await page.evaluate(() => document.documentElement.scrollHeight);
     await page.setViewportSize({ width: window.width, height: Math.min(Math.max(height, window.height), 2600) });
   }

@@ -9,7 +9,7 @@ import { root } from "./binary";
 
 const run = promisify(execFile);
 
-/** The person that Dex knows, as in test/sso/dex.go. */
+/** The user of Dex, as in test/sso/dex.go. */
 export const ann = { login: "ann", password: "password-of-ann", email: "ann@example.com" };
 
 /** Dex, a real identity provider, built from the test module. */

@@ -8,7 +8,7 @@ export function editorOf(page: Page): Locator {
 /** Replaces the document with these policies and waits until the gateway has checked it. */
 export async function write(page: Page, ...policies: string[]): Promise<void> {
   const checked = page.waitForResponse((response) => response.url().includes("/policies/check"));
-  await editorOf(page).press("ControlOrMeta+a"); // fill() changes the selection without the editor's knowledge, and a busy editor restores its own
+  await editorOf(page).press("ControlOrMeta+a"); // do not use fill(): it changes the selection from outside, and a busy editor may restore the old selection
   await page.keyboard.insertText(documentOf(policies));
   await checked;
 }

@@ -76,7 +76,7 @@ export async function firstRun(
   operator: Operator,
 ): Promise<void> {
   watch.allowRecent();
-  watch.allow(/400.*\/api\/v1\/providers/); // the test call with a wrong key
+  watch.allow(/400.*\/api\/v1\/providers/); // the test call of the provider fails, because the key is wrong
   await page.goto(`${gateway.url}/welcome#${await gateway.setupCode()}`);
   await operator.fill(page.getByRole("textbox", { name: "Name" }), owner.name);
   await operator.fill(page.getByRole("textbox", { name: "Email" }), owner.email);

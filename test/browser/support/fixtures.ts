@@ -118,7 +118,7 @@ const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.mi
 /** Checks the accessibility of a page after loading has finished. */
 export async function expectAccessible(page: Page): Promise<void> {
   await page.waitForLoadState("load");
-  await expect(page.locator("h1")).not.toHaveCount(0); // before the first rendering nothing is busy
+  await expect(page.locator("h1")).not.toHaveCount(0); // wait for the first rendering, because the next check would pass on an empty page
   await expect(page.locator("[aria-busy=true]")).toHaveCount(0);
   // evaluate() is not subject to the page's CSP.
   await page.evaluate(axe);

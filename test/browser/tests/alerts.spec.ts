@@ -43,7 +43,7 @@ test.afterAll(async () => {
 });
 
 test("a rule with a webhook is added, tested and muted", async ({ page, context, watch }) => {
-  watch.allow(/400.*\/api\/v1\/alerts\/channels/); // a private address
+  watch.allow(/400.*\/api\/v1\/alerts\/channels/); // the gateway rejects a private address
   await client.enter(context);
   await page.goto(`${gateway.url}/alerts`);
   await expect(page.getByRole("heading", { level: 1, name: "Alerts" })).toBeVisible();

@@ -38,7 +38,7 @@ test("a new user connects a provider and reads the first request without a resta
 });
 
 test("a connected provider is masked, rotated, changed and removed", async ({ page, watch, context }) => {
-  watch.allow(/400.*\/api\/v1\/providers/); // another host without a new key
+  watch.allow(/400.*\/api\/v1\/providers/); // the gateway rejects another host without a new key
   await signIn(page, context);
   await page.goto(`${gateway.url}/providers`);
   const card = page.getByRole("article", { name: "OpenAI" });

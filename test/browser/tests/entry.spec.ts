@@ -22,7 +22,7 @@ test("an empty gateway shows registration on every path, later sign-in returns t
   await expectAccessible(page);
   await expect(page.getByRole("textbox", { name: "Setup code" })).toHaveValue("");
   await page.goto("about:blank"); // changing only the fragment does not reload the page
-  await page.goto(`${gateway.url}/welcome#${await gateway.setupCode()}`); // the printed link
+  await page.goto(`${gateway.url}/welcome#${await gateway.setupCode()}`); // the link that the gateway prints
   await page.getByRole("textbox", { name: "Name" }).fill(owner.name);
   await page.getByRole("textbox", { name: "Email" }).fill(owner.email);
   await page.getByLabel(/^Password/).fill(owner.password);

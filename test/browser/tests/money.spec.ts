@@ -123,7 +123,7 @@ test("a model without a price has an unknown cost, is counted, and never shows $
   await expect(page.getByText("Price of unpriced at alpha set.")).toBeVisible();
   await expect(page.getByRole("row", { name: /unpriced/ })).toContainText("$3.00");
 
-  await open(page, "unpriced"); // applies to the next request
+  await open(page, "unpriced"); // the new price applies to this request
   await expect(page.getByText("Served by")).toContainText("for $");
   await expect(page.getByRole("tabpanel", { name: "Cost" })).toContainText("Override");
 });

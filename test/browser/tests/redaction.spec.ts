@@ -6,7 +6,7 @@ const world = useWorld({ config: "simulator: on\n" });
 const address = "ann.lee@example.com";
 
 test("a rule is tested and saved, and redacts everything that is stored", async ({ page, watch }) => {
-  watch.allow(/400/); // the invalid pattern
+  watch.allow(/400/); // the gateway rejects the invalid pattern
   const { client, gateway } = world;
   await page.goto(`${gateway.url}/settings/data`);
   const section = page.getByRole("region", { name: "Redaction" });

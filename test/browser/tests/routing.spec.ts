@@ -107,7 +107,7 @@ test("a backtest re-runs past requests", async ({ page }) => {
   await page.getByRole("table", { name: "Largest changes" }).getByRole("link").first().click();
   await page.getByRole("dialog", { name: "Leave without saving?" }).getByRole("button", { name: "Leave" }).click();
   await expect(page.getByText("Served by")).toBeVisible();
-  await page.goto(address); // the result is kept
+  await page.goto(address); // the gateway has stored the result of the backtest
   await expect(page.getByText(/^Re-ran 8 of \d+ requests/)).toBeVisible();
 });
 
@@ -167,7 +167,7 @@ test("a request shows its trace, can be verified, and its response rated", async
   await rating.getByLabel("Comment").fill("does not end");
   await rating.getByRole("button", { name: "Save" }).click();
   await expect(rating.getByText("“does not end”")).toBeVisible();
-  await page.mouse.move(0, 0); // saving moves the page under the pointer, which may open the tooltip of a time
+  await page.mouse.move(0, 0); // saving moves the page content under the pointer, which may open the tooltip of a timestamp
   await expect(page.getByRole("tooltip")).toHaveCount(0);
   await expectSound(page);
   await page.reload();

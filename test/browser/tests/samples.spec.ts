@@ -23,7 +23,7 @@ test("sample traffic is created with one click on the empty overview", async ({ 
   const banner = page.getByRole("status").filter({ hasText: "Creating sample traffic" });
   await expect(banner.getByRole("progressbar")).toBeVisible();
   await expectAccessible(page);
-  // It continues across navigation.
+  // The sample traffic continues while the user opens another page.
   await page.getByRole("link", { name: "Models" }).first().click();
   await expect(banner).toBeVisible();
   await expect(page.getByText(/^Created [\d,]+ sample requests\.$/)).toBeVisible({ timeout: 90_000 });
@@ -42,12 +42,12 @@ test("sample traffic is created with one click on the empty overview", async ({ 
   await expect(page.getByRole("region", { name: "Decisions over time" })).toBeVisible();
   await expect(page.getByText("No requests in this time range")).toHaveCount(0);
   await page.goto(`${world.gateway.url}/requests?from=now-1h&outcome=partial`);
-  // The time of day decides how many of these requests the last hour has.
+  // The number of these requests in the last hour depends on the time of day.
   await expect(page.getByRole("row").filter({ hasText: "Read me the whole log" }).first()).toContainText("SIMULATED");
   await page.goto(`${world.gateway.url}/requests?from=now-1h&outcome=rejected`);
   await expect(page.getByRole("row").filter({ hasText: "Use the best model" }).first()).toContainText("sample web app");
 
-  // The history has two weeks, three keys, a policy and an incident.
+  // The sample history covers two weeks and contains three keys, a policy and an incident.
   const past = await world.client.call<Past>("GET", "/overview?from=now-14d");
   expect(past.current.requests).toBeGreaterThan(1000);
   expect(past.breakdowns.key.map((group) => group.label).sort()).toEqual(["sample batch jobs", "sample support bot", "sample web app"]);
@@ -79,7 +79,7 @@ test("stopping a run keeps the created requests", async ({ page }) => {
   await expect(banner).toContainText(/: [1-9]\d* of \d+/, { timeout: 20_000 });
   await banner.getByRole("button", { name: "Stop" }).click();
   await expect(page.getByText(/^Stopped after [\d,]+ sample requests?\.$/)).toBeVisible();
-  // The next run can start immediately.
+  // Sample traffic can be created again immediately.
   await expect(page.getByRole("button", { name: "Create sample traffic" })).toBeEnabled();
   await page.getByRole("button", { name: "Create sample traffic" }).click();
   await expect(banner).toContainText(/: [1-9]\d* of \d+/, { timeout: 20_000 });

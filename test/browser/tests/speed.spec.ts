@@ -3,7 +3,7 @@ import { expect, prepare, test, useWorld } from "../support/fixtures";
 
 const world = useWorld();
 
-// Limits of the first load of the Overview. scripts/compress.mjs checks the size of the files.
+// Limits for the first load of the Overview page. scripts/compress.mjs checks the size of the files.
 const maxFiles = 12;
 const loads = 3;
 

@@ -6,7 +6,7 @@ test("a tab that was open during an upgrade loads the next page", async ({ page,
   watch.allow(/assets\//);
   await page.goto(`${world.gateway.url}/quickstart`);
   await expect(page.getByRole("heading", { name: "Quickstart" })).toBeVisible();
-  // The files of this version are missing until the page is reloaded.
+  // The gateway was upgraded, so the script files of the open page are missing until the page is reloaded.
   const steps: string[] = [];
   await page.route("**/*", async (route) => {
     const request = route.request();

@@ -50,7 +50,7 @@ type caller struct {
 	key    bool
 }
 
-// expected returns the status according to the permission table, or 0 if access is allowed.
+// expected returns the error status that the permission table requires, or 0 if access is allowed.
 func (c caller) expected(p account.Permission) int {
 	known := c.actor.AccountID != "" || c.actor.KeyID != ""
 	switch {
@@ -99,7 +99,7 @@ func EverybodysRights(t *testing.T, _ scenario.Size) string {
 				got = 0
 			}
 			if op.path == "/sso/callback" && a.Status == http.StatusOK {
-				got = 0 // accepts unknown parameters of identity providers, and redirects to the sign-in page
+				got = 0 // this route accepts unknown parameters, because identity providers add some; it redirects to the sign-in page
 			}
 			if want := c.expected(op.permission); got != want {
 				t.Errorf("%s %s as %s: got %d %s, want %d", op.method, op.path, c.name, a.Status, scenario.Clip(a.Body), want)
@@ -113,7 +113,7 @@ func EverybodysRights(t *testing.T, _ scenario.Size) string {
 
 var pathParam = regexp.MustCompile(`\{[^}]+\}`)
 
-// site is a gateway with two workspaces, one of which runs the gateway, and with users and keys in both.
+// site is a gateway with two workspaces, each with users and keys. One of the workspaces runs the gateway.
 type site struct {
 	gateway                       *harness.Gateway
 	owner, admin, developer, view scenario.Person

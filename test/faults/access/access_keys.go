@@ -113,17 +113,18 @@ func (s *site) owned() map[string]struct{ own, unknown, body string } {
 	}
 }
 
-// shared lists the routes whose names belong to the gateway, not to a workspace. Only permissions apply there.
+// shared lists the routes to resources of the gateway, which belong to no single workspace. foreignIDs skips them, because only
+// permissions protect them.
 var shared = []string{
 	"/instance/workspaces/{id}/budget", "/models/{name}", "/models/{name}/prices/{provider}", "/providers/{name}", "/providers/{name}/credentials",
 	"/providers/{name}/credentials/{id}", "/providers/{name}/credentials/{id}/rotate", "/providers/{name}/reset", "/providers/{name}/test",
 }
 
-// sessionID is the session of the request that the owner's workspace has.
+// sessionID is the session of a request in the owner's workspace.
 const sessionID = "session-of-the-owner"
 
-// passkeyID is the form of a passkey's ID. The owner has none, because this test has no authenticator; the tests of package passkey
-// check that accounts cannot change each other's passkeys.
+// passkeyID is a well-formed ID of a passkey that does not exist. The owner has no passkey, because this test has no authenticator. The
+// tests of package passkey check that accounts cannot change each other's passkeys.
 const passkeyID = "pk_01M7K479Q92S3DXK6X15ZRAV2S"
 
 var adminID = regexp.MustCompile(`(adm|req)_[0-9A-Z]{26}|"doc_url":"[^"]*",`)
@@ -167,7 +168,7 @@ func (s *site) foreignIDs(t *testing.T, ops []operation) int {
 	compare("dry run with a key", http.MethodPost, "/policies/dry-run", `{"source":"","key_id":"ID","request":{"model":"auto"}}`, key.own, key.unknown)
 	compare("explain with a key", http.MethodPost, "/routing/explain", `{"key_id":"ID","request":{"model":"auto"}}`, key.own, key.unknown)
 	compare("requests of a key", http.MethodGet, filterPath, "", key.own, key.unknown)
-	scenario.Together(16, len(comparisons), func(i int) { comparisons[i]() }) // the gateway waits for a request that is not stored yet
+	scenario.Together(16, len(comparisons), func(i int) { comparisons[i]() }) // in parallel, because the gateway waits for an unknown request ID, which may not be stored yet
 	rate := func(id string) string {
 		a := s.gateway.Call(t, harness.Request{Path: "/proxy/v1/feedback", Key: s.bobs.Text, Body: `{"request_id":"` + id + `","score":1}`})
 		return strings.ReplaceAll(adminID.ReplaceAllString(string(a.Body), "-"), id, "-")
@@ -181,7 +182,7 @@ func (s *site) foreignIDs(t *testing.T, ops []operation) int {
 
 const filterPath = "/requests?key=ID"
 
-// unharmed checks that the other workspace has not changed the owner's data.
+// unharmed checks that the requests of the other workspace have not changed the owner's data.
 func (s *site) unharmed(t *testing.T) {
 	t.Helper()
 	for _, path := range []string{"/keys/" + s.inference.ID, "/requests/" + s.request, "/backtests/" + s.backtest, "/policies/versions/1"} {

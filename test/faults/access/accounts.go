@@ -128,7 +128,7 @@ func (s *site) greedyKeys(t *testing.T) int {
 	return len(tries) + roles
 }
 
-// SafeAsShipped is F51: there are no default secrets, and only public pages are served without authentication.
+// SafeAsShipped is F51: no secret has a default value, and only public pages are served without authentication.
 func SafeAsShipped(t *testing.T, size scenario.Size) string {
 	g := harness.Start(t, harness.Options{Listen: "0.0.0.0:0"})
 	tried := 0
@@ -203,8 +203,8 @@ func masterKeyFile(t *testing.T, text string, mode os.FileMode) string {
 	return dir
 }
 
-// Guessing is F52: after ten failed sign-ins, passwords are no longer checked, and responses do not reveal whether an
-// account exists.
+// Guessing is F52: after ten failed sign-ins, every password is rejected, and responses do not reveal whether an account
+// exists.
 func Guessing(t *testing.T, size scenario.Size) string {
 	g := harness.Start(t, harness.Options{})
 	ann := scenario.Register(t, g, "ann@example.com")

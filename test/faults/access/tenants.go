@@ -76,11 +76,11 @@ func views(t *testing.T, p scenario.Person, k scenario.Key) map[string]string {
 		case "/requests/search":
 			op.path += "?text=prompt"
 		case "/policies/diff":
-			continue // needs two versions
+			continue // the route needs two policy versions
 		case "/sso/sign-in", "/sso/callback":
-			continue // redirects to pages of the dashboard, each of which contains a new nonce
+			continue // the routes redirect to dashboard pages, and every response has a new nonce
 		case "/settings":
-			continue // sizes of the store, which grow with the requests of all workspaces
+			continue // the response contains the size of the store, which grows with the requests of all workspaces
 		case "/statement":
 			op.path += "?format=json&month=" + time.Now().UTC().Format("2006-01")
 		}

@@ -60,8 +60,8 @@ func Sessions(t *testing.T, size scenario.Size) string {
 	return fmt.Sprintf("5 sessions ended within %s, a live view received %d requests after that; %d cross-site changes rejected, 0 by GET", ended.Round(time.Millisecond), told, refused)
 }
 
-// watch sends requests more than a second after a session ended. It returns how many of them the session's live view still
-// received.
+// watch sends requests more than a second after a session ended. It returns the number of these requests that the live view of the
+// session still received.
 func watch(t *testing.T, g *harness.Gateway, p scenario.Person, watching *http.Response) int {
 	t.Helper()
 	k := p.Key(t).Text
@@ -91,7 +91,7 @@ func watch(t *testing.T, g *harness.Gateway, p scenario.Person, watching *http.R
 	return told
 }
 
-// otherSites sends every changing request in the way a page of another site would.
+// otherSites sends every request that changes data in the form in which a page of another site would send it.
 func otherSites(t *testing.T, g *harness.Gateway, p scenario.Person) int {
 	t.Helper()
 	n := 0
@@ -117,7 +117,7 @@ func otherSites(t *testing.T, g *harness.Gateway, p scenario.Person) int {
 				t.Errorf("%s allows other origins", op.path)
 			}
 		}
-		// A GET that names another method stays a GET.
+		// A GET request with a method override header is still handled as GET.
 		before := p.Call(t, http.MethodGet, "/audit", "").Body
 		h := p.Cookie()
 		for _, name := range []string{"X-Http-Method-Override", "X-Http-Method", "X-Method-Override"} {

@@ -73,7 +73,7 @@ func LargeBodies(t *testing.T, size scenario.Size) string {
 			break // the gateway has stopped reading
 		}
 	}
-	if answer, err = readAnswer(in); err == nil { // a connection reset may discard the response sent before it
+	if answer, err = readAnswer(in); err == nil { // a connection reset may discard the response that was sent before
 		scenario.WantError(t, "an endless body", answer, http.StatusRequestEntityTooLarge, "PAYLOAD_TOO_LARGE")
 	}
 

@@ -57,7 +57,7 @@ func canariesIn(t *testing.T, name, dsn string) (files, answered int) {
 	}
 	release := func() {}
 	if dsn == "" {
-		release = scenario.HoldDatabase(t, g) // so that entries stay in the spool
+		release = scenario.HoldDatabase(t, g) // keeps log entries in the spool
 	}
 	answers = append(answers, echoes(t, g, mock, k.Text)...)
 	found := scan(t, g.DataDir, secrets)
@@ -140,7 +140,7 @@ func echoes(t *testing.T, g *harness.Gateway, mock *mockprovider.Mock, k string)
 		{200, `data: {"error":{"message":"SECRET"}}` + "\n\n", true},
 		{200, "data: SECRET\n\n", true},
 		{429, `{"error":"SECRET"}`, false},
-		{401, `{"error":{"message":"Incorrect API key provided: SECRET"}}`, false}, // after these two, credentials back off
+		{401, `{"error":{"message":"Incorrect API key provided: SECRET"}}`, false}, // the last two responses make credentials back off
 	} {
 		for range 2 { // once for each credential
 			mock.Always(echo(b.status, b.form))
@@ -199,7 +199,7 @@ func countFiles(t *testing.T, dir string) (n int) {
 	return n
 }
 
-// backUp makes a copy of the embedded database next to it, as an operator would.
+// backUp copies the embedded database into a file next to the database, like a backup of an operator.
 func backUp(t *testing.T, g *harness.Gateway) {
 	t.Helper()
 	db, err := sql.Open("sqlite", "file:"+filepath.Join(g.DataDir, "fairlead.db"))

@@ -49,7 +49,7 @@ func ContentStaysOut(t *testing.T, size scenario.Size) string {
 			var lines []string
 			if dsn != "" {
 				if where != "for the key" {
-					continue // the other ways do not depend on the database
+					continue // the other ways to turn off logging do not depend on the database
 				}
 				lines = append(lines, "store: "+dsn)
 			}
@@ -98,7 +98,7 @@ func unlogged(t *testing.T, name, dsn string, turnOff func(*testing.T, scenario.
 	return requests, places
 }
 
-// loud sends requests in all ways in which text could leak: complete and streamed responses, rejections that quote the
+// loud sends requests whose text could leak in any way: complete and streamed responses, rejections that quote the
 // prompt, interrupted streams, rejected bodies, tool calls, other formats.
 func loud(t *testing.T, g *harness.Gateway, mock *mockprovider.Mock, k string, header http.Header) int {
 	t.Helper()

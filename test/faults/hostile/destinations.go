@@ -104,7 +104,7 @@ func picking(t *testing.T, g *harness.Gateway, k, canary string) int {
 	return n
 }
 
-// hooksOfPolicies checks that the check of a policy does not call a special-purpose address, and that the request is served without it.
+// hooksOfPolicies checks that the hook of a policy does not call a special-purpose address. The request is then served without this check.
 func hooksOfPolicies(t *testing.T, addresses []string) int {
 	t.Helper()
 	_, url := harness.Upstream(t)
@@ -141,8 +141,8 @@ func onlyGuardedAddressFields(t *testing.T, g *harness.Gateway) {
 	}
 }
 
-// addressesOfProviders checks that no provider with a special-purpose address can be connected, and that a connected one cannot get
-// such an address.
+// addressesOfProviders checks that no provider with a special-purpose address can be connected, and that the address of a connected
+// provider cannot be changed to such an address.
 func addressesOfProviders(t *testing.T, g *harness.Gateway, spellings []string) {
 	t.Helper()
 	k := g.Key(t, "--scopes", "manage")
@@ -166,8 +166,8 @@ func addressesOfProviders(t *testing.T, g *harness.Gateway, spellings []string) 
 	}
 }
 
-// addressesOfAlerts checks that no alert channel with a special-purpose address can be added, and that a channel cannot get such an
-// address.
+// addressesOfAlerts checks that no alert channel with a special-purpose address can be added, and that the address of a channel
+// cannot be changed to such an address.
 func addressesOfAlerts(t *testing.T, g *harness.Gateway, spellings []string) {
 	t.Helper()
 	k := g.Key(t, "--scopes", "manage")
@@ -217,8 +217,8 @@ func checkAddresses(t *testing.T, spellings []string) {
 	}
 }
 
-// namesToSpecialAddresses resolves names to special-purpose addresses. They must be rejected when the connection is
-// made.
+// namesToSpecialAddresses resolves host names to special-purpose addresses. The gateway must reject such an address when it
+// connects.
 func namesToSpecialAddresses(t *testing.T) int {
 	t.Helper()
 	var accepted atomic.Int64

@@ -16,7 +16,7 @@ import (
 )
 
 // Release is F61: the same commit builds to the same bytes everywhere, only from pinned modules, and the program
-// downloads nothing to start.
+// starts without downloading anything.
 func Release(t *testing.T, size scenario.Size) string {
 	root, err := harness.Root()
 	if err != nil {
@@ -39,7 +39,7 @@ func Release(t *testing.T, size scenario.Size) string {
 	if size == scenario.Fast {
 		return figure
 	}
-	goTool(t, root, []string{"GOWORK=off"}, "mod", "download") // verification reads modules that no build needs and a new machine does not have
+	goTool(t, root, []string{"GOWORK=off"}, "mod", "download") // verification needs all modules, also those that no build uses and that a new machine does not have
 	if out := goTool(t, root, offline, "mod", "verify"); !strings.Contains(out, "all modules verified") {
 		t.Errorf("go mod verify: %s", out)
 	}

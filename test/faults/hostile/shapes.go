@@ -16,8 +16,8 @@ func shapes() []shape {
 	var list []shape
 	add := func(name, text string) { list = append(list, shape{name, text}) }
 
-	// Two contradictory lengths: according to Content-Length all of it is body, according to the chunks the rest is
-	// another request.
+	// Two contradictory lengths. According to Content-Length, everything after the headers is the body. According to the chunks, the
+	// body is empty and <INNER> is another request.
 	both := start + "%s\r\nContent-Length: <#ALL>\r\n\r\n0\r\n\r\n<INNER>"
 	for _, te := range []string{
 		"Transfer-Encoding: chunked", "Transfer-Encoding : chunked", "Transfer-Encoding:\tchunked", "Transfer-Encoding: xchunked",

@@ -142,7 +142,7 @@ func SlowWriters(t *testing.T, size scenario.Size) string {
 	ann, bob := scenario.Register(t, g, "ann@example.com"), scenario.Register(t, g, "bob@example.com")
 	hers, his := ann.Key(t).Text, bob.Key(t).Text
 
-	const n = 400 // more than fit in memory
+	const n = 400 // more bodies than fit in memory
 	began := time.Now()
 	var given, refused, last atomic.Int64
 	scenario.Together(n, n, func(i int) {
@@ -177,7 +177,7 @@ func SlowWriters(t *testing.T, size scenario.Size) string {
 		t.Errorf("only %[2]d of %[1]d unfinished bodies fit in memory", n, given.Load())
 	}
 
-	// Bodies with one missing byte use at most half of the memory, so another client's body still fits.
+	// The incomplete bodies of one client use at most half of the memory for bodies, so another client's body still fits.
 	full := bytes.Repeat([]byte(" "), limit)
 	copy(full, scenario.Chat("m"))
 	var held atomic.Int64
@@ -201,7 +201,7 @@ func SlowWriters(t *testing.T, size scenario.Size) string {
 		<-holders
 	}
 
-	// Sending slowly is allowed.
+	// A client that sends its body slowly is served.
 	body := scenario.Chat("m")
 	conn, in := rawPost(t, g, hers, int64(len(body)))
 	for piece := range strings.SplitAfterSeq(body, ",") {
@@ -219,7 +219,7 @@ func SlowWriters(t *testing.T, size scenario.Size) string {
 }
 
 // hold sends all but the last byte of a body. After most of the body, it sends small pieces until ctx ends. held counts
-// the bodies that are held.
+// the bodies that the gateway holds in memory.
 func hold(ctx context.Context, g *harness.Gateway, key string, body []byte, held *atomic.Int64) {
 	conn, err := net.Dial("tcp", strings.TrimPrefix(g.URL(), "http://"))
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"fairlead.dev/test/harness"
 )
 
-// Smuggling is F45: regardless of its framing, every message is one request or none.
+// Smuggling is F45: regardless of its framing, every message is handled as one request or rejected.
 func Smuggling(t *testing.T, _ scenario.Size) string {
 	g, mock := scenario.Single(t)
 	k := g.Key(t)
@@ -107,8 +107,8 @@ func exchangeRaw(t *testing.T, g *harness.Gateway, name, text string) []int {
 	return statuses
 }
 
-// unreadBodies sends requests that are rejected before their body is read, with another request inside the body,
-// followed by an ordinary request on the same connection. The ordinary request must get its own response or none.
+// unreadBodies sends requests that are rejected before their body is read. The body contains another request. An ordinary
+// request follows on the same connection. The ordinary request must get its own response or none.
 func unreadBodies(t *testing.T, g *harness.Gateway, k string) int {
 	t.Helper()
 	inner := framed(k, chatSaying("SMUGGLED-unread."))

@@ -141,7 +141,7 @@ func ControlCharacters(t *testing.T, _ scenario.Size) string {
 	return fmt.Sprintf("%d requests, one line each; %d cells without a formula", sent, cells)
 }
 
-// loggedHeaders returns the logged headers, each with the part of a text that a header can contain.
+// loggedHeaders returns the headers that the gateway logs. Their value is the text without the characters that a header cannot contain.
 func loggedHeaders(text string) http.Header {
 	fit := strings.Map(func(r rune) rune {
 		if r == '\r' || r == '\n' || r == 0 || r < ' ' && r != '\t' || r == 0x7f {
@@ -152,7 +152,7 @@ func loggedHeaders(text string) http.Header {
 	return http.Header{"User-Agent": {fit}, "X-Fairlead-Tags": {"note=" + fit}, "X-Fairlead-Session": {fit}, "Traceparent": {fit}}
 }
 
-// neutral reads the export like a spreadsheet and returns the number of cells.
+// neutral checks that no cell of the CSV export begins like a spreadsheet formula, and returns the number of cells.
 func neutral(t *testing.T, g *harness.Gateway, reader string) int {
 	t.Helper()
 	a := g.Call(t, harness.Request{
@@ -210,7 +210,7 @@ func BadReload(t *testing.T, size scenario.Size) string {
 	}
 	refused := 0
 	for range size.Of(1, 5) {
-		for _, name := range slices.Sorted(maps.Keys(bad)) { // no file twice in a row, because that would not be a change
+		for _, name := range slices.Sorted(maps.Keys(bad)) { // never the same file twice in a row, because the second write would not be a change
 			before := strings.Count(g.Log(), "configuration rejected")
 			g.SetConfig(t, bad[name])
 			harness.Eventually(t, name+" is refused", func() bool { return strings.Count(g.Log(), "configuration rejected") > before })

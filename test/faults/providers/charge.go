@@ -63,7 +63,7 @@ func FailedCharges(t *testing.T, size scenario.Size) string {
 	return fmt.Sprintf("%d classes × %d: nothing held after a second, nothing charged; a cut answer %s", len(names), n, *entry.Cost)
 }
 
-// released waits until a key holds nothing, for at most a second in the full form.
+// released waits until no amount of the key's budget is held, for at most a second in the full form.
 func released(t *testing.T, size scenario.Size, g *harness.Gateway, reader, id, what string) {
 	t.Helper()
 	for began := time.Now(); scenario.Nano(t, scenario.SpendingOf(t, g, reader, id).Budget.Held) != 0; {

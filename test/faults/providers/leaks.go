@@ -56,7 +56,7 @@ func NoLeaks(t *testing.T, size scenario.Size) string {
 
 func near(before, after float64) bool { return after <= before+5 }
 
-// atRest reads the values when both sides have no open connections.
+// atRest reads the values when no request is running and all connections to the provider are closed.
 func atRest(t *testing.T, g *harness.Gateway, reader string, upstream *httptest.Server) (goroutines, files float64) {
 	t.Helper()
 	scenario.Settled(t, g, reader)

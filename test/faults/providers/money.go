@@ -89,7 +89,7 @@ func AbsurdLimits(t *testing.T, _ scenario.Size) string {
 	return fmt.Sprintf("%d refused, nothing held", tried)
 }
 
-// NoBudget is F17: without a budget, nothing that costs money is served, on any route.
+// NoBudget is F17: with a budget of 0, no route serves a request that costs money.
 func NoBudget(t *testing.T, _ scenario.Size) string {
 	mock, url := harness.Upstream(t)
 	aliased := "providers:\n  - name: alpha\n    base_url: " + url + "\n    models:\n" +

@@ -17,7 +17,7 @@ import (
 	"fairlead.dev/test/harness"
 )
 
-// gun is a load generator for more requests than a gateway can serve. It uses little CPU, because it shares the machine
+// gun is a load generator that sends more requests than a gateway can serve. It uses little CPU, because it shares the machine
 // with the gateway. Each connection sends one request after the other, each at its scheduled time.
 type gun struct {
 	address  string
@@ -56,8 +56,8 @@ func (n *gun) fire(t testing.TB, connections, rate int, d time.Duration) []scena
 	return n.seen
 }
 
-// pace sends start signals in small groups, because a timer for each would cost CPU. Signals without a free processor
-// or connection are dropped, because sending them later in a burst would change the load.
+// pace sends start signals in small groups, because a timer for each signal would cost CPU. It drops a signal if it is late or if
+// no connection is free, because sending the signal later would cause a burst.
 func (n *gun) pace(rate int, began time.Time, d time.Duration, turns chan<- struct{}) {
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
@@ -99,7 +99,7 @@ func (n *gun) work(t testing.TB, began time.Time, d time.Duration, turns <-chan 
 	_ = l.conn.Close()
 }
 
-// line is a connection of the gun.
+// line is a connection of the load generator.
 type line struct {
 	conn net.Conn
 	in   *bufio.Reader
@@ -131,7 +131,7 @@ func turn(turns <-chan struct{}) bool {
 	return ok
 }
 
-// unanswered returns the number of requests without a response. There must be none.
+// unanswered returns the number of requests without a response. It fails the test if the number is not 0.
 func unanswered(t testing.TB, all []scenario.Shot) int {
 	t.Helper()
 	n := len(scenario.Times(all, func(s scenario.Shot) bool { return s.Status == 0 }))
@@ -151,7 +151,7 @@ func plain(t *testing.T, more ...string) *harness.Gateway {
 	return harness.Start(t, harness.Options{Config: plainConfig(t, harness.Serve(t, scenario.Paced(20)), more...)})
 }
 
-// leanly starts a gateway with a provider that uses very little CPU, because they share the processors.
+// leanly starts a gateway with a provider that uses very little CPU, because both share the machine.
 func leanly(t *testing.T) *harness.Gateway {
 	t.Helper()
 	ln, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -238,8 +238,8 @@ func Overload(t *testing.T, size scenario.Size) string {
 		rate, goodput, able, len(refused), scenario.Quantile(refused, 0.5).Round(time.Millisecond), p99.Round(time.Millisecond), lost, scenario.Quantile(admin, 0.99).Round(time.Millisecond), is.Round(time.Millisecond), was.Round(time.Millisecond)) + beyond(t, n, size, able)
 }
 
-// beyond reports figures at one and a half and three times the capacity. They are not compared with a target, because
-// the capacity was measured over a few seconds in which deliveries may have waited.
+// beyond reports figures at 1.5 times and at 3 times the capacity. They are not compared with a target, because
+// the capacity was measured over only a few seconds, during which the delivery of log entries may have been delayed.
 func beyond(t *testing.T, n *gun, size scenario.Size, able int) string {
 	t.Helper()
 	if size == scenario.Fast {

@@ -14,8 +14,8 @@ import (
 	"fairlead.dev/test/harness"
 )
 
-// AccountingCases lists the cases about money and keys with one gateway, and cases that need their own clock, store or
-// table and are therefore package tests.
+// AccountingCases lists the cases about money and keys with one gateway. It includes cases that run as package tests,
+// because they need their own clock, store or table.
 func AccountingCases() []scenario.Case {
 	return []scenario.Case{
 		{ID: "F12", Name: "the ledger against its model", Run: ledgerModel},
@@ -29,9 +29,9 @@ func AccountingCases() []scenario.Case {
 	}
 }
 
-// ledgerModel is F12: reserve, settle, cancel, fail, crash and retry in any order, compared with a model. Ten million
-// smallest charges are exact. The ledger that replicas share does the same with a real Redis that loses replies and
-// data.
+// ledgerModel is F12: after reserve, settle, cancel, fail, crash and retry in any order, the ledger agrees with a simple model. Ten
+// million charges of the smallest amount add up exactly. The ledger that replicas share passes the same test with a real Redis that
+// loses replies and data.
 func ledgerModel(t *testing.T, size scenario.Size) string {
 	alone, shared := size.Of(300, 20_000), size.Of(5, 150)
 	scenario.PackageTest(t, "internal/ledger", []string{"TestLedgerAgainstModel", "TestSmallestChargesAreExact", "TestExtremeAmountsNeverIncreaseBudget"}, fmt.Sprintf("-rapid.checks=%d", alone))
@@ -39,7 +39,7 @@ func ledgerModel(t *testing.T, size scenario.Size) string {
 	return fmt.Sprintf("%d histories of one ledger and %d of a shared one; 10^7 smallest charges exact", alone, shared)
 }
 
-// windowsEverywhere is F18: every window begins once, at local midnight, and a request is in exactly one.
+// windowsEverywhere is F18: every budget window begins once, at local midnight, and every request belongs to exactly one window.
 func windowsEverywhere(t *testing.T, size scenario.Size) string {
 	checks := size.Of(1000, 200_000)
 	scenario.PackageTest(t, "internal/ledger", []string{
@@ -48,7 +48,7 @@ func windowsEverywhere(t *testing.T, size scenario.Size) string {
 	return fmt.Sprintf("every zone and clock change 2024–2032; %d weeks and months", checks)
 }
 
-// keyTiming is F39: the time to reject a key does not reveal how similar it is to a valid one.
+// keyTiming is F39: the time to reject a key does not reveal how similar the key is to a valid key.
 func keyTiming(t *testing.T, size scenario.Size) string {
 	out := scenario.PackageTest(t, "internal/account/keyring", []string{"TestTimeOfAKeyCheckRevealsNothing"}, fmt.Sprintf("-timing.samples=%d", size.Of(100_000, 1_000_000)))
 	figure := regexp.MustCompile(`t = .*`).FindString(out)
@@ -165,8 +165,8 @@ func makeKey(t *testing.T, g *harness.Gateway, manager string, number int) scena
 	return scenario.Key{ID: made.ID, Text: made.Secret}
 }
 
-// clampedAnswers: without an output limit, the remaining budget limits the output sent to the provider. A larger limit of the
-// caller is rejected.
+// clampedAnswers checks requests of a key with a budget. If a request has no output limit, the gateway sends the provider a limit that
+// the remaining budget can pay for. A request with a larger output limit is rejected.
 func clampedAnswers(t *testing.T, _ scenario.Size) string {
 	g, mock := scenario.Single(t)
 	const dollars, most = "0.005", 3125 // output tokens that the amount pays for at the price of m
@@ -190,7 +190,7 @@ func clampedAnswers(t *testing.T, _ scenario.Size) string {
 	return fmt.Sprintf("$%s left: the provider received a limit of %d tokens", dollars, max(sent.Most, sent.Other))
 }
 
-// unknownPrice: a model without a price is never served on a budget, and otherwise only to callers that name it.
+// unknownPrice checks that a model without a price is never served to a key with a budget. Other keys can use it only by its name.
 func unknownPrice(t *testing.T, _ scenario.Size) string {
 	mock, url := harness.Upstream(t)
 	models := []harness.Model{{Name: "unpriced", Kind: "chat", Context: 128_000}, {Name: "vectors", Kind: "embedding", Context: 8000, Dimensions: 2}}

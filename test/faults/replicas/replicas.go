@@ -54,7 +54,7 @@ type world struct {
 	gateways []*harness.Gateway
 	database []*harness.Forward // connection of each gateway to PostgreSQL
 	toRedis  []*harness.Forward // connection of each gateway to Redis, if separate
-	redis    *redistest.Server  // nil without one
+	redis    *redistest.Server  // nil without Redis
 	mock     *mockprovider.Mock
 	client   *http.Client
 
@@ -97,7 +97,7 @@ func startReplicas(t *testing.T, s setting) *world {
 		through.Host = way.Address()
 		g := harness.Start(t, harness.Options{
 			Config: harness.Config(t, []harness.Provider{{Name: "alpha", BaseURL: upstream, Models: models}}, append(lines, "store: "+through.String(), w.redisLine(t, redis, s.apart))...),
-			Listen: harness.FreeAddress(t), Early: true, // without its first lines, the log does not contain the address
+			Listen: harness.FreeAddress(t), Early: true, // at log level warn, the log does not contain the address
 		})
 		w.gateways, w.database = append(w.gateways, g), append(w.database, way)
 		w.untilReady(t, len(w.gateways)-1)
@@ -124,7 +124,7 @@ func (w *world) redisLine(t *testing.T, address string, apart bool) string {
 	return "redis: " + target.String()
 }
 
-// untilReady waits until a replica serves, and uses Redis if there is one.
+// untilReady waits until a replica is ready and, if Redis is configured, uses Redis.
 func (w *world) untilReady(t *testing.T, i int) {
 	t.Helper()
 	harness.Eventually(t, "the gateway is ready", func() bool {
@@ -235,7 +235,7 @@ func (c *tally) others(expected ...string) []string {
 	return list
 }
 
-// atOnce sends n requests over all replicas, width at a time.
+// atOnce sends n requests, spread over all replicas. At most width requests run at a time.
 func (w *world) atOnce(t *testing.T, width, n int, k scenario.Key, body string) *tally {
 	t.Helper()
 	var c tally

@@ -10,12 +10,12 @@ import (
 	"fairlead.dev/test/faults/scenario"
 )
 
-// hintsOverReplicas checks that replicas notify each other of a failing target: after one replica has opened the
-// circuit, a single failure is enough for the others.
+// hintsOverReplicas checks that replicas notify each other of a failing target. After one replica has opened the
+// circuit, a single failure opens the circuit of the other replicas.
 func hintsOverReplicas(t *testing.T, _ scenario.Size) string {
 	w := startReplicas(t, setting{})
 	k := w.newKey(t)
-	for i := range w.gateways { // a replica applies hints about targets that it has used
+	for i := range w.gateways { // a replica ignores hints about targets that it has not used
 		if r := w.send(t, i, k, scenario.Chat("m")); r.status != http.StatusOK {
 			t.Fatalf("replica %d: %+v", i, r)
 		}

@@ -59,7 +59,7 @@ func (w *world) untilRedis(t *testing.T, since time.Time) time.Duration {
 	return time.Since(since)
 }
 
-// streams keeps n streams open at the replicas until ctx ends, and returns the ones that failed.
+// streams keeps n streams open at the replicas until ctx ends, and describes the streams that failed.
 func (w *world) streams(ctx context.Context, t *testing.T, n int, k scenario.Key) (failed []string) {
 	var mu sync.Mutex
 	var all sync.WaitGroup
@@ -123,7 +123,7 @@ func redisKilled(t *testing.T, size scenario.Size) string {
 	return fmt.Sprintf("0 failures of %d; %d admitted of a limit of %d; in use again after %s", calm.of("served"), flood.of("served"), limit, back.Round(time.Millisecond))
 }
 
-// slowWay returns a function that opens a connection to Redis that can be slowed down.
+// slowWay returns a function that starts a proxy to Redis and returns its address. The test can slow the proxy down.
 func slowWay(t *testing.T, proxy **toxiproxy.Proxy) func(*testing.T, string) string {
 	return func(t *testing.T, address string) string {
 		t.Helper()

@@ -17,7 +17,7 @@ import (
 // thousandth is a fee of a thousandth of a dollar in nano-dollars.
 const thousandth = 1_000_000
 
-// spending returns the amounts that a key has spent and holds according to one replica, in fees.
+// spending returns the spent and the held amount of a key according to one replica, as numbers of fees.
 func (w *world) spending(t *testing.T, i int, reader, k scenario.Key) (spent, held int) {
 	t.Helper()
 	s := scenario.SpendingOf(t, w.gateways[i], reader.Text, k.ID)
@@ -159,7 +159,7 @@ func oneCutOff(t *testing.T, size scenario.Size) string {
 	w.agree(t, reader, k, before)
 	w.toRedis[2].Down()
 	cut, served, alone := time.Now(), before, 0
-	for time.Since(cut) < time.Duration(size.Of(8, 45))*time.Second { // longer than the time after which shares are used; in full, longer than the lease
+	for time.Since(cut) < time.Duration(size.Of(8, 45))*time.Second { // longer than the time until a replica uses its share; in the full form, also longer than the lease
 		r := w.send(t, 2, k, short("fee"))
 		if r.status == http.StatusOK {
 			alone++
@@ -180,8 +180,8 @@ func oneCutOff(t *testing.T, size scenario.Size) string {
 	return fmt.Sprintf("budget for %d: %d before, %d by the one that is cut off, %d by the others, %d in all", allowed, before, alone, rest, served)
 }
 
-// useUp sends requests to the replicas in turn until they are rejected, permanently if forGood is set, and returns the
-// number served.
+// useUp sends requests to the replicas in turn until all of them reject requests, and returns the number of served requests. If
+// forGood is set, only BUDGET_EXCEEDED counts as a rejection, because the other rejections are temporary.
 func (w *world) useUp(t *testing.T, k scenario.Key, forGood bool, replicas ...int) (served int) {
 	t.Helper()
 	quiet := 0
@@ -230,7 +230,7 @@ func crashedHolds(t *testing.T, size scenario.Size) string {
 		_, held := w.spending(t, 0, reader, k)
 		return held == n
 	})
-	if r := w.send(t, 0, k, short("fee")); r.code != "RATE_LIMITED" { // not exceeded: the holds may be released
+	if r := w.send(t, 0, k, short("fee")); r.code != "RATE_LIMITED" { // not BUDGET_EXCEEDED, because the holds may be released
 		t.Errorf("a request while the whole budget is held: %+v", r)
 	}
 	w.gateways[2].Kill(t)

@@ -63,7 +63,7 @@ func rollingRestart(t *testing.T, size scenario.Size) string {
 	return fmt.Sprintf("%d restarts beside %d requests: 0 lost, 0 twice; %d asked another replica", rounds*replicas, served.Load(), moved.Load())
 }
 
-// insist sends a request until a replica serves it, and returns the number of replicas that did not. A load balancer
+// insist sends a request until a replica serves it, and returns the number of attempts that failed before. A load balancer
 // does the same with a replica that is stopping, starting or unavailable. Any other failure fails the test.
 func (w *world) insist(t *testing.T, first int, k scenario.Key) (moves int, ok bool) {
 	deadline := time.Now().Add(time.Minute)

@@ -11,8 +11,8 @@ import (
 	"fairlead.dev/test/harness"
 )
 
-// sharedSession is F63: the turns of one session go to two replicas in turn. Both list them as one session in order, every turn is
-// readable whole at both, and the budget of the session is spent exactly. Parallel requests of another session do not exceed its budget.
+// sharedSession is F63: the turns of one session alternate between two replicas. Both replicas list the turns as one session, in order and
+// with complete bodies, and the budget of the session is spent exactly. Parallel requests of another session do not exceed its budget.
 func sharedSession(t *testing.T, size scenario.Size) string {
 	w := startReplicas(t, setting{bodies: true})
 	reader := w.newKey(t, "--scopes", "manage")
@@ -47,7 +47,7 @@ func sharedSession(t *testing.T, size scenario.Size) string {
 	scenario.Together(16, 4*allowed, func(i int) {
 		w.gateways[i%2].Call(t, harness.Request{Key: k.Text, Body: short("fee"), Header: http.Header{"X-Fairlead-Session": {"parallel"}}})
 	})
-	// Requests that were rejected while others held the budget are repeated: it can be spent completely, but not exceeded.
+	// Requests that were rejected while other requests held the budget are repeated, so the budget is spent completely but not exceeded.
 	harness.Eventually(t, "the budget is used up", func() bool {
 		a := w.gateways[0].Call(t, harness.Request{Key: k.Text, Body: short("fee"), Header: http.Header{"X-Fairlead-Session": {"parallel"}}})
 		return a.Header.Get("X-Fairlead-Error-Code") == "BUDGET_EXCEEDED"

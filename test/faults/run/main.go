@@ -92,8 +92,8 @@ func choose(cases []scenario.Case, only string) ([]scenario.Case, error) {
 
 // runner runs each case in its own process.
 type runner struct {
-	binary   string    // the compiled tests of the catalogue
-	work     string    // a directory for this run
+	binary   string    // path of the compiled tests of the catalogue
+	work     string    // temporary directory of this run
 	source   string    // folder of the tests
 	results  string    // folder for the output of the cases
 	deadline time.Time // deadline of all cases

@@ -28,7 +28,7 @@ func newReport(out io.Writer, path, about string) *report {
 }
 
 // add prints a result, with the end of its output if it failed, and rewrites the table, so that an interrupted run also
-// has one.
+// has a table.
 func (r *report) add(result faults.Result, output []byte) error {
 	r.results = append(r.results, result)
 	fmt.Fprintln(r.out, result)
@@ -89,13 +89,13 @@ func indent(output []byte) string {
 	return "      " + strings.Join(lines, "\n      ") + "\n"
 }
 
-// machine describes the version and machine of the figures.
+// machine describes the version that was tested and the machine on which the figures were measured.
 func machine(ctx context.Context, root string) string {
 	cmd := exec.CommandContext(ctx, "git", "describe", "--tags", "--always", "--dirty")
 	cmd.Dir = root
 	version, err := cmd.Output()
 	if err != nil {
-		version = []byte("an unknown commit") // a source archive has none
+		version = []byte("an unknown commit") // a source archive contains no git repository
 	}
 	return fmt.Sprintf("Of %s on %s, %d cores, %s/%s, %s.", bytes.TrimSpace(version), time.Now().UTC().Format(time.DateOnly), runtime.NumCPU(), runtime.GOOS,
 		runtime.GOARCH, runtime.Version())

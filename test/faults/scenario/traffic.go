@@ -155,7 +155,7 @@ func (u *Upstream) Between(from, to time.Time) (n int) {
 	return n
 }
 
-// First returns the time of the first call after a moment; zero if there was none.
+// First returns the time of the first call after the given time, or the zero time if no call was made.
 func (u *Upstream) First(after time.Time) time.Time {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -62,7 +62,7 @@ func killedSessions(t *testing.T, size scenario.Size) string {
 	return fmt.Sprintf("%d kills, %d turns cut; %d delivered turns of %d sessions all whole; seed %d", kills, cut, turns, sessions, seed)
 }
 
-// checkSession checks that every delivered turn is stored whole and that the session lists them in the order in which they were sent.
+// checkSession checks that every delivered turn is stored completely and that the session lists the turns in the order of sending.
 func checkSession(t *testing.T, g *harness.Gateway, reader, session string, delivered []turn) {
 	t.Helper()
 	listed := turnsOf(t, g, reader, session)
@@ -86,7 +86,7 @@ func checkSession(t *testing.T, g *harness.Gateway, reader, session string, deli
 	}
 }
 
-// run is an agent that works through sessions until it is stopped. An interrupted turn is sent again.
+// run is an agent that runs one session after the other until it is stopped. It sends an interrupted turn again.
 type run struct {
 	agent
 	name      string

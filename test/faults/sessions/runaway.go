@@ -23,8 +23,9 @@ const (
 	maxOutput               = 200
 )
 
-// runawayLoop is F65: an agent repeats a failing tool call five times a second. Its session is stopped before it exceeds its budget, at
-// most the maximum cost of one request below it. Other sessions of the same key, which stay within their budgets, are never stopped.
+// runawayLoop is F65: an agent repeats a failing tool call five times a second. Its session is stopped before it exceeds its
+// budget. The unspent rest is at most the maximum cost of one request. Other sessions of the same key stay within their budgets and are
+// never stopped.
 func runawayLoop(t *testing.T, size scenario.Size) string {
 	upstream := &answering{}
 	model := harness.Chat("plain", inputPrice, outputPrice, 0.5)
@@ -58,7 +59,7 @@ func runawayLoop(t *testing.T, size scenario.Size) string {
 			t.Errorf("turn %d was served after the session was stopped", turns)
 		case r.status == http.StatusOK:
 			turns++
-			// The vocabulary of the model is unknown, so a hold covers a token for each byte and some for each message.
+			// The tokenizer of the model is unknown, so a hold covers one token for each byte and some tokens for each message.
 			largest = max(largest, int64(len(body)*5/4)*inputPrice*1000+maxOutput*outputPrice*1000)
 			conversation = failedAgain(t, conversation, turns)
 		case r.failure.Code == "BUDGET_EXCEEDED" && r.status == http.StatusPaymentRequired:
@@ -85,7 +86,7 @@ func runawayLoop(t *testing.T, size scenario.Size) string {
 	return fmt.Sprintf("stopped after %d turns at $%.4f of $%.2f; %d turns of %d healthy sessions, none rejected", turns, float64(used)/1e9, budget, served.Load(), sessions)
 }
 
-// healthyTurns is the length of the healthy sessions that run during the loop.
+// healthyTurns is the number of turns of each healthy session that runs during the loop.
 const healthyTurns = 3
 
 // healthySession runs a short session and returns the number of served turns.
@@ -161,7 +162,7 @@ func failedAgain(t *testing.T, body []byte, number int) []byte {
 	return body
 }
 
-// withoutStream asks for a whole response with a limited length.
+// withoutStream returns the body with streaming turned off and with an output limit.
 func withoutStream(body []byte) []byte {
 	return bytes.Replace(body, []byte(`"stream":true`), fmt.Appendf(nil, `"stream":false,"max_tokens":%d`, maxOutput), 1)
 }

@@ -31,7 +31,7 @@ func Cases() []scenario.Case {
 // paths are the endpoints of the client formats.
 var paths = map[string]string{"chat": "/chat/completions", "messages": "/messages", "responses": "/responses"}
 
-// answering is a provider that streams an answer with a different marker for each call and reports a usage in proportion to the prompt.
+// answering is a provider whose streamed answer contains a different marker for each call. The reported usage grows with the prompt.
 type answering struct {
 	calls atomic.Int64
 	pause time.Duration // between two events
@@ -177,7 +177,7 @@ func readBody(t testing.TB, g *harness.Gateway, reader, path string) storedBody 
 	return b
 }
 
-// check reports a turn that the log does not contain exactly as it was sent and received.
+// check fails the test if the log does not contain the turn exactly as it was sent and received.
 func (d turn) check(t testing.TB, g *harness.Gateway, reader string) {
 	t.Helper()
 	b := readBody(t, g, reader, "/requests/"+d.id+"/body")

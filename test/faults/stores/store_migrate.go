@@ -49,12 +49,12 @@ func migrationKilled(t *testing.T, size scenario.Size) string {
 	return fmt.Sprintf("%d kills at statements of %d migrations and %d of SQLite's, all completed; three parallel starts ready; newer schema rejected with exit %d", kills, applied, lite, code)
 }
 
-// killAtStatements starts gateways on one database and kills each a few statements later than the one before. After a
-// completed migration, it goes back to the statements before the next one, until all migrations are applied. It returns
-// the number of kills.
+// killAtStatements starts gateways on one database, one after the other, and kills each of them a few statements later than the
+// previous one. When another migration is complete, the next kill is again at one of the first statements. The function ends when all
+// migrations are applied, and returns the number of kills.
 func killAtStatements(t *testing.T, d *database, all, stride int) int {
 	t.Helper()
-	const preamble = 6 // statements before the first of a migration
+	const preamble = 6 // statements that a start runs before its first migration
 	kills, done, db := 0, -1, d.open(t)
 	for at := 1; ; at += stride {
 		now := migrations(t, db)

@@ -51,7 +51,7 @@ func cutPower(t *testing.T, size scenario.Size, strict bool, draw *rand.Rand) st
 	l := &scenario.Load{Gateway: g, Client: scenario.Client(t), Key: k.Text}
 	ctx, stop := context.WithCancel(t.Context())
 	l.Start(ctx, size.Of(20, 40), size.Of(2, 10))
-	time.Sleep(time.Duration(size.Of(2, 20)) * time.Second) // power cuts are simulated during this time
+	time.Sleep(time.Duration(size.Of(2, 20)) * time.Second) // power cuts are simulated at random points of this time
 	backup := liveBackup(t, g)
 	stop()
 	l.Running.Wait()
@@ -73,7 +73,7 @@ func cutPower(t *testing.T, size scenario.Size, strict bool, draw *rand.Rand) st
 	return fmt.Sprintf("%s: %d writes and %d syncs cut at %d moments, oldest loss %s", mode, rec.writes, rec.syncs, points, oldest.Round(time.Millisecond))
 }
 
-// liveBackup makes a copy of the database of a running gateway, as an operator would.
+// liveBackup copies the database of a running gateway, like a backup of an operator.
 func liveBackup(t *testing.T, g *harness.Gateway) string {
 	t.Helper()
 	db := openSQLite(t, filepath.Join(g.DataDir, "fairlead.db"))

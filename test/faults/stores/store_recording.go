@@ -114,8 +114,8 @@ func moment(t *testing.T, text string) time.Time {
 	return time.Unix(s, us*1000)
 }
 
-// parseCall parses one system call. It returns false for files outside the data directory and files that are rebuilt
-// anyway.
+// parseCall parses one system call. It returns false for files outside the data directory and files that a start
+// rebuilds.
 func parseCall(t *testing.T, name, args, dir string) (call, bool) {
 	t.Helper()
 	var path, data string
@@ -219,7 +219,7 @@ func (rec *recording) cut(t *testing.T, base, dir string, at time.Time, draw *ra
 	}
 }
 
-// apply repeats the call, completely or partly.
+// apply repeats the call on a file. If whole is false, it writes only a random part of the data.
 func (c call) apply(f *os.File, whole bool, draw *rand.Rand) error {
 	switch c.action {
 	case written:

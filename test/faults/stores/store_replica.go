@@ -37,11 +37,11 @@ func replicaKilled(t *testing.T, size scenario.Size) string {
 		l.Start(ctx, size.Of(40, 250), size.Of(8, 100))
 		loads = append(loads, l)
 	}
-	time.Sleep(time.Duration(size.Of(2, 5)) * time.Second) // until all requests are running
+	time.Sleep(time.Duration(size.Of(2, 5)) * time.Second) // until many requests are running
 
 	doomed := 0
 	if leads(pair[1]) {
-		doomed = 1 // kill the leader, whose work the other must take over
+		doomed = 1 // kill the leader, whose periodic tasks the other replica must take over
 	}
 	survivor := 1 - doomed
 	pair[doomed].Kill(t)
@@ -74,7 +74,7 @@ func replicaKilled(t *testing.T, size scenario.Size) string {
 			loads[i].Seen[j].Session = ""
 		}
 	}
-	rows := slices.DeleteFunc(scenario.Export(t, pair[survivor], reader), func(r scenario.Row) bool { return r.Session == "" }) // without the first requests, which waited for the key
+	rows := slices.DeleteFunc(scenario.Export(t, pair[survivor], reader), func(r scenario.Row) bool { return r.Session == "" }) // without the requests that tested whether the key is known
 	verdict := judgeByID(t, slices.Concat(loads[0].Seen, loads[1].Seen), rows)
 	return fmt.Sprintf("%s; the other: %d failed of %d; holds free %.1f s and the work taken over %.1f s after the kill",
 		verdict, failed, len(loads[survivor].Seen), freed.Seconds(), taken.Seconds())

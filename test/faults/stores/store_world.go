@@ -51,7 +51,7 @@ func newDatabase(t testing.TB) *database {
 	return &database{own, way}
 }
 
-// config returns the configuration of a gateway with this database and a provider at the catalogue's pace.
+// config returns the configuration of a gateway with this database and with the provider scenario.Paced.
 func (d *database) config(t testing.TB, words int, more ...string) string {
 	t.Helper()
 	url := harness.Serve(t, scenario.Paced(words))

@@ -20,7 +20,7 @@ var hangUp = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 	}
 })
 
-// EarlyFailures returns the ways to fail before the first token.
+// EarlyFailures returns the ways in which a provider can fail before the first token.
 func EarlyFailures() map[string]mockprovider.Behaviour {
 	return map[string]mockprovider.Behaviour{
 		"reset":           {Reset: true},
@@ -53,12 +53,13 @@ func Pair(t *testing.T, models []string, more ...string) (g *harness.Gateway, al
 	return harness.Start(t, harness.Options{Config: harness.Config(t, []harness.Provider{cheap, dear}, more...)}), alpha, beta
 }
 
-// FallbackBeforeFirstToken is F19: another provider takes over, invisible to the client.
+// FallbackBeforeFirstToken is F19: if a provider fails before the first token, another provider serves the request, and the client gets
+// a normal response.
 func FallbackBeforeFirstToken(t *testing.T, _ scenario.Size) string {
 	failures := EarlyFailures()
 	models := []string{"fine"}
 	for name := range failures {
-		models = append(models, name, name+"-whole") // a target backs off after some failures, so each request has its own
+		models = append(models, name, name+"-whole") // a target backs off after some failures, so each request has its own model
 	}
 	g, alpha, beta := Pair(t, models, "timeouts: {first_token: 300ms}")
 	k := g.Key(t)
@@ -103,7 +104,7 @@ func takesOver(t *testing.T, g *harness.Gateway, key, name, body string) {
 	}
 }
 
-// AllFail is F20: when every target fails, the HTTP status is an error.
+// AllFail is F20: when every target fails, the response has an error status.
 func AllFail(t *testing.T, _ scenario.Size) string {
 	cases := []struct {
 		name      string
@@ -147,7 +148,7 @@ func AllFail(t *testing.T, _ scenario.Size) string {
 	return fmt.Sprintf("%d kinds, status within %s", len(cases), slowest.Round(10*time.Millisecond))
 }
 
-// NoAnswer is F25: a 200 without a valid response is a failure like any other.
+// NoAnswer is F25: a response with status 200 and invalid content counts as a failure of the provider.
 func NoAnswer(t *testing.T, _ scenario.Size) string {
 	answers := map[string]mockprovider.Behaviour{
 		"short":      {CutAfter: 40},

@@ -18,13 +18,13 @@ type mischief struct {
 	name      string
 	behaviour mockprovider.Behaviour
 	streams   bool // affects only streams
-	rescued   bool // fails after the first token: the text continues, or an error event ends it
-	helped    bool // another provider responds
+	rescued   bool // fails after the first token: another provider continues the text, or an error event ends the stream
+	helped    bool // if another provider exists, it serves the request
 	alone     int  // status without another provider; 0 if the response is complete
 	class     string
 }
 
-// sameWords returns the text of both providers, so that one can continue the other.
+// sameWords returns the text that both providers send, so that one provider can continue the text of the other.
 func sameWords() []string { return []string{"one ", "two ", "three ", "four"} }
 
 func mischiefs() []mischief {
@@ -84,8 +84,8 @@ func Misbehaving(t *testing.T, _ scenario.Size) string {
 	return fmt.Sprintf("%d forms, each a whole answer or an error, within %s", tried, slowest.Round(10*time.Millisecond))
 }
 
-// mischiefWorld starts a gateway with one provider that misbehaves, with one credential for each way, and one provider
-// that does not.
+// mischiefWorld starts a gateway with one provider for each kind of misbehaviour, and with a backup provider that offers the same
+// models and does not misbehave.
 func mischiefWorld(t *testing.T, list []mischief) *harness.Gateway {
 	t.Helper()
 	_, fineURL := harness.Upstream(t)

@@ -60,7 +60,7 @@ func cutBy(reset bool) http.Handler {
 		}
 		_ = rw.Flush() // the client may have disconnected
 		if linger, ok := conn.(interface{ SetLinger(sec int) error }); ok && reset {
-			time.Sleep(20 * time.Millisecond) // a reset would discard data in flight
+			time.Sleep(20 * time.Millisecond) // wait until the data has arrived, because a reset discards data in flight
 			_ = linger.SetLinger(0)
 		}
 		_ = conn.Close()
@@ -121,7 +121,7 @@ func ClientLeaves(t *testing.T, size scenario.Size) string {
 	return fmt.Sprintf("provider's call closed within %s", slowest.Round(time.Millisecond))
 }
 
-// partly sends a request and, if there is something to read, disconnects after the first words.
+// partly sends a request. If reads is set, it disconnects after the first words. Otherwise no response may arrive before ctx ends.
 func partly(ctx context.Context, t *testing.T, c *http.Client, g *harness.Gateway, key, body, session string, reads bool, leave func()) {
 	t.Helper()
 	req, err := scenario.Post(ctx, g, key, body, "X-Fairlead-Session", session)
@@ -165,7 +165,7 @@ func leftEntry(t *testing.T, g *harness.Gateway, name, session string, charged b
 	}
 }
 
-// EventCorpus is F23: the content arrives, regardless of the form of the provider's stream.
+// EventCorpus is F23: the client receives the content, regardless of how the provider formats and splits its stream.
 func EventCorpus(t *testing.T, _ scenario.Size) string {
 	const words = "héllo 🌊 “wörld” \\n\\t end"
 	const want = "héllo 🌊 “wörld” \n\t end"

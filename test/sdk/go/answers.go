@@ -17,7 +17,7 @@ import (
 	"github.com/openai/openai-go/v3/shared"
 )
 
-// pixel is one red pixel.
+// pixel is an image of one red pixel.
 const pixel = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="
 
 // answers are the cases of complete responses: chat, tools, structured output, images, embeddings, models.
@@ -202,7 +202,7 @@ func vision(ctx context.Context) error {
 	)
 }
 
-// embeddings compares both encodings. This client decodes only one of them itself.
+// embeddings compares the two encodings of a vector, float and base64. This client decodes only float.
 func embeddings(ctx context.Context) error {
 	client := sim()
 	params := openai.EmbeddingNewParams{

@@ -59,12 +59,12 @@ func perform(c testCase) (passed bool) {
 	return true
 }
 
-// sim is a client of the gateway that serves the simulator.
+// sim returns a client of the gateway that serves the simulator.
 func sim(options ...option.RequestOption) openai.Client {
 	return client("SIM_URL", "SIM_KEY", options...)
 }
 
-// mock is a client of the gateway in front of the scripted provider.
+// mock returns a client of the gateway in front of the scripted provider.
 func mock(options ...option.RequestOption) openai.Client {
 	return client("MOCK_URL", "MOCK_KEY", options...)
 }
@@ -81,7 +81,7 @@ func ask(model, text string) openai.ChatCompletionNewParams {
 	return openai.ChatCompletionNewParams{Model: model, Messages: []openai.ChatCompletionMessageParamUnion{openai.UserMessage(text)}}
 }
 
-// counting counts the requests that are really sent.
+// counting counts the HTTP requests that the client sends, including retries.
 func counting(sent *int) option.RequestOption {
 	return option.WithMiddleware(func(r *http.Request, next option.MiddlewareNext) (*http.Response, error) {
 		*sent++
@@ -89,7 +89,7 @@ func counting(sent *int) option.RequestOption {
 	})
 }
 
-// control asks the driver for the requests that the provider received and the log entries.
+// control requests data from the driver: the requests that the provider received, or a log entry.
 func control(ctx context.Context, path string, query url.Values, into any) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, os.Getenv("CONTROL_URL")+"/"+path+"?"+query.Encode(), http.NoBody)
 	if err != nil {
@@ -106,7 +106,7 @@ func control(ctx context.Context, path string, query url.Values, into any) error
 	return json.NewDecoder(resp.Body).Decode(into)
 }
 
-// outcome returns the outcome of a request in the log.
+// outcome checks the outcome of a request in the log. It returns an error if the outcome is not want.
 func outcome(ctx context.Context, requestID, want string) error {
 	var entry struct{ Outcome string }
 	if err := control(ctx, "entry", url.Values{"id": {requestID}}, &entry); err != nil {

@@ -12,7 +12,7 @@ import (
 
 const bare = "Once upon a time"
 
-// prompts are the cases of endpoints that older programs call: legacy completions and moderations.
+// prompts returns the cases for endpoints that older programs call: legacy completions and moderations.
 func prompts() []testCase {
 	return []testCase{
 		{"completions", completions},

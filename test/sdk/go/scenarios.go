@@ -19,7 +19,7 @@ const (
 	greeting   = "Grüße, 日本語, 🚀."
 )
 
-// create is one way to get an answer.
+// create gets a complete answer, from a streamed or a non-streamed response.
 type create func(ctx context.Context, params openai.ChatCompletionNewParams) (*openai.ChatCompletion, error)
 
 func whole(ctx context.Context, params openai.ChatCompletionNewParams) (*openai.ChatCompletion, error) {
@@ -153,7 +153,7 @@ func choice(ctx context.Context, model string) error {
 	return holds(len(calls) == 1 && calls[0].Function.Name == "add", "%s", answer.RawJSON())
 }
 
-// loop runs the tools until there is an answer.
+// loop runs the tools that the model calls until the model returns an answer.
 func loop(ctx context.Context, by create, params openai.ChatCompletionNewParams) error {
 	params.Tools = tools()
 	steps := []string{}

@@ -1,5 +1,5 @@
 // Command dex runs the identity provider of the tests until its standard input ends. It takes the callback URL and the groups of the
-// person as arguments and prints its issuer URL.
+// user as arguments and prints its issuer URL.
 package main
 
 import (

@@ -24,8 +24,8 @@ type anthropic struct {
 	types  vendormock.Shapes // generated from the vendor's package
 }
 
-// Versions of the API. The second version accepts no sampling parameters, and accepts some blocks only in certain
-// places.
+// Versions of the API. The second version rejects sampling parameters, and accepts some blocks only at certain
+// positions.
 const (
 	firstVersion  = "2023-06-01"
 	secondVersion = "2026-10-21"
@@ -39,11 +39,11 @@ type claude struct {
 	schema   bool // output_config.format
 	sampling string
 	prefill  bool
-	omits    bool // shows its reasoning only on request
+	omits    bool // returns the text of its reasoning only on request
 	inPlace  bool // accepts messages with the role system
 }
 
-// Sampling rules: any parameters, not both temperature and top_p, or none.
+// Rules for sampling parameters: sampleAny accepts all, sampleOne rejects temperature together with top_p, and sampleNone rejects all.
 const (
 	sampleAny  = "any"
 	sampleOne  = "one"
@@ -189,10 +189,10 @@ func (a *anthropic) checkAs(v *vendormock.Request, name string) *vendormock.Reje
 	return nil
 }
 
-// betas maps members to the feature that must be named in the header.
+// betas maps members of the body to the beta feature that the header anthropic-beta must name.
 var betas = map[string]string{"context_management": "context-management-2025-06-27"}
 
-// dropBetas removes the members whose feature the client requests, because the shapes describe the API without them.
+// dropBetas removes the members of beta features that the client requests, because the shapes do not describe these members.
 func dropBetas(v *vendormock.Request) {
 	document, _ := v.Document.(map[string]any)
 	for member, feature := range betas {

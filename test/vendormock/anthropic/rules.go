@@ -45,8 +45,8 @@ func claudeVersion(q *claudeRequest) string {
 	return ""
 }
 
-// claudeSystem checks the position of messages with the role system: after a user message, and last or before an
-// assistant message.
+// claudeSystem checks the position of messages with the role system. They must follow a user message, and must be last or
+// before an assistant message.
 func claudeSystem(q *claudeRequest) string {
 	list := q.root.Get("messages").Array()
 	for i, m := range list {
@@ -217,7 +217,8 @@ func claudeThinking(q *claudeRequest) string {
 	return ""
 }
 
-// claudeSignatures checks that reasoning is sent back unchanged and first in the turn whose calls it led to.
+// claudeSignatures checks that the client sends reasoning back unchanged, as the first block of the turn with the calls that
+// followed the reasoning.
 func claudeSignatures(q *claudeRequest) string {
 	for i, t := range q.c.Turns {
 		for j, p := range t.Parts {

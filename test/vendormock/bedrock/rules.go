@@ -176,7 +176,8 @@ func converseThinking(q *bedrockRequest) string {
 	return ""
 }
 
-// converseSignatures checks that reasoning is sent back unchanged and first in the turn whose calls it led to.
+// converseSignatures checks that the client sends reasoning back unchanged, as the first block of the turn with the calls that
+// followed the reasoning.
 func converseSignatures(q *bedrockRequest) string {
 	for i, t := range q.c.Turns {
 		for j, p := range t.Parts {

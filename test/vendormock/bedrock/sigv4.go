@@ -52,8 +52,8 @@ func checkSignature(r *http.Request, body []byte, o vendormock.Options) *vendorm
 	return nil
 }
 
-// canonicalRequest returns the canonical form of the request that both sides sign. The path is escaped once more than
-// the received path.
+// canonicalRequest returns the canonical form of the request that client and server sign. In this form, the received path is
+// escaped again.
 func canonicalRequest(r *http.Request, signed []string, body []byte) string {
 	var segments []string
 	for segment := range strings.SplitSeq(r.URL.EscapedPath(), "/") {

@@ -232,7 +232,7 @@ func (g *gemini) Read(v *vendormock.Request) *vendormock.Conversation {
 	return c
 }
 
-// geminiPrefix returns the prefix in the vendor's implicit cache: all but the last content, if it is long.
+// geminiPrefix returns the prefix that the vendor caches implicitly: everything before the last content, or "" if this prefix is short.
 func geminiPrefix(root gjson.Result) string {
 	contents := root.Get("contents").Array()
 	text := root.Get("systemInstruction").Raw
@@ -248,7 +248,7 @@ func geminiPrefix(root gjson.Result) string {
 	return text
 }
 
-// geminiSchema returns either kind of schema as plain JSON Schema.
+// geminiSchema returns a schema as plain JSON Schema. own is a schema in the vendor's format, plain is already JSON Schema.
 func geminiSchema(own, plain gjson.Result) json.RawMessage {
 	if plain.Exists() {
 		return json.RawMessage(plain.Raw)

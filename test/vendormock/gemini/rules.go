@@ -115,7 +115,7 @@ func geminiDeclarations(q *geminiRequest) string {
 	return ""
 }
 
-// geminiSchemaFault returns a problem that the vendor's subset of OpenAPI schemas does not allow, or "".
+// geminiSchemaFault returns an error message if the schema is outside the vendor's subset of OpenAPI schemas, or "".
 func geminiSchemaFault(at string, s gjson.Result) string {
 	kind := strings.ToUpper(s.Get("type").String())
 	properties := s.Get("properties")

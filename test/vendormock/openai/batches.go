@@ -14,7 +14,7 @@ import (
 	"fairlead.dev/test/vendormock"
 )
 
-// batches are the files and batches of the account. A batch ends when it is read for the first time.
+// batches holds the files and batches of the account. A batch ends when it is read for the first time.
 type batches struct {
 	mu    sync.Mutex
 	files map[string]storedFile

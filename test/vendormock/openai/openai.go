@@ -101,7 +101,7 @@ func (a *openAI) Fault(status int) vendormock.Rejection {
 	return f
 }
 
-// Refuse writes the error object. Details is its code.
+// Refuse writes the error object. why.Details is the code in the error object.
 func (a *openAI) Refuse(v *vendormock.Request, why vendormock.Rejection) {
 	e := vendormock.Object{"message": why.Message, "type": why.Kind, "param": nil, "code": why.Details}
 	if a.azure && why.Details == "content_filter" {
@@ -125,7 +125,7 @@ func (a *openAI) Check(v *vendormock.Request) *vendormock.Rejection {
 	root := gjson.ParseBytes(v.Call.Body)
 	if deployment := v.HTTP.PathValue("deployment"); deployment != "" {
 		document := v.Document.(map[string]any)
-		document["model"] = deployment // the path names the model; the one in the body is ignored
+		document["model"] = deployment // the path names the model, and the model in the body is ignored
 	}
 	if found := a.checkShape(v); len(found) > 0 {
 		return invalid(a.words(found[0]))
@@ -256,7 +256,7 @@ func (q request) effortMessage(name, value string) string {
 
 func chatVerbosity(q request) string { return q.verbosity("verbosity") }
 
-// verbosity checks the member at path.
+// verbosity checks the verbosity at path, and that the model supports prompt cache breakpoints if the request has any.
 func (q request) verbosity(path string) string {
 	if v := q.root.Get(path); v.Type == gjson.String && v.String() != "medium" && !q.traits.verbosity {
 		return fmt.Sprintf("Unsupported value: '%s' is not supported with the '%s' model. Supported values are: 'medium'.", v, q.c.Model)
@@ -291,7 +291,7 @@ func chatResults(q request) string {
 	return ""
 }
 
-// chatTogether checks members that are allowed only together.
+// chatTogether checks members that are allowed only together with other members.
 func chatTogether(q request) string {
 	switch {
 	case q.root.Get("stream_options").IsObject() && !q.root.Get("stream").Bool():

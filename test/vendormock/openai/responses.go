@@ -107,7 +107,7 @@ func responsesItems(q request) string {
 
 var callItem = regexp.MustCompile(`^(?:fc|ctc)_([0-9a-f]{24})\d+$`)
 
-// responsesPairs checks that reasoning and the calls that it led to are sent together, if the client sends item IDs.
+// responsesPairs checks that the client sends reasoning together with the calls that followed it, if it sends item IDs.
 func responsesPairs(q request) string {
 	items := q.root.Get("input").Array()
 	seen := map[string]bool{}

@@ -208,7 +208,7 @@ func TestRequestsThatAreRefused(t *testing.T) {
 	}
 }
 
-// A client that sends the ID of a call must send its reasoning before the call.
+// A client that sends the item ID of a call must send the reasoning before the call.
 func TestResponsesCallNeedsItsReasoning(t *testing.T) {
 	t.Parallel()
 	a := apiOf(t, "openai-responses")
