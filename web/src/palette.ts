@@ -1,7 +1,7 @@
 // Colours of charts. palette.test.ts checks their contrast, and that people with a colour vision deficiency can tell
 // the colours of one chart apart. Charts use patterns and dashes in addition.
 
-/** What a chart colour stands for. */
+/** The meaning of a chart colour. */
 export type ChartColour =
   "spend" | "baseline" | "saved" | "extra" | "expected" | "fallback" | "policy" | "requests" | "error";
 

@@ -15,7 +15,7 @@ export interface Page {
   component: RouteComponent;
   /** Navigation group; a page without one is reached through links. */
   group?: (typeof groups)[number];
-  /** Prefix of other pages for which the navigation marks this one. */
+  /** Path prefix of other pages on which the navigation marks this page as active. */
   below?: string;
   /** Letter of the shortcut "g x". */
   shortcut?: string;

@@ -21,7 +21,10 @@ function keepFocus(): void {
   }
 }
 
-/** Default properties of a component. Only its type is used: the first page does not load dialogs and tables. */
+/**
+ * Default properties of a component. Only the type of the component is used, so that the first page does not load
+ * dialogs and tables.
+ */
 function defaults<Props>(defaultProps: Partial<Props>): MantineThemeComponent {
   return { defaultProps };
 }

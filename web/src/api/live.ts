@@ -193,8 +193,8 @@ interface TailOptions {
 }
 
 /**
- * useTail watches requests start and end on the tab's connection. The most recently mounted caller decides which
- * requests are watched. After the tab was hidden, it resumes from the last request.
+ * useTail receives the start and the end of requests on the tab's connection. The most recently mounted caller decides
+ * which requests are watched. After the tab was hidden, it resumes from the last request.
  */
 export function useTail({ query, enabled, onBatch }: TailOptions): LiveState {
   const state = useLiveState();

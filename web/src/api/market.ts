@@ -10,7 +10,7 @@ export const catalogQuery = queryOptions({
   staleTime: 60_000,
 });
 
-/** One model with everything that is known about it. */
+/** One model with all its details. */
 export function modelQuery(name: string) {
   return queryOptions({
     queryKey: ["models", name],

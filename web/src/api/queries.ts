@@ -25,7 +25,7 @@ export const sessionQuery = queryOptions({
   staleTime: 60_000,
 });
 
-/** What registration requires: a setup code, an invitation, a password length. */
+/** The requirements of registration: a setup code, an invitation, a password length. */
 export const registrationQuery = queryOptions({
   queryKey: ["registration"],
   queryFn: () => must(api.GET("/registration")),

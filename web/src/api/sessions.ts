@@ -12,7 +12,7 @@ export interface SessionFilters {
   single?: string;
 }
 
-/** The sessions of a range, the one with the latest request first. */
+/** The sessions of a range, ordered by their latest request, newest first. */
 export function sessionsQuery(filters: SessionFilters, range: Range) {
   const { single, ...rest } = filters;
   const query = { ...rest, ...range, min_turns: single === "1" ? 0 : 2 };

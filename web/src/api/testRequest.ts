@@ -12,8 +12,8 @@ export interface TestResult {
 }
 
 /**
- * Sends one request with a key, as a client would. The header marks it as the dashboard's own: the gateway rejects keys
- * sent from other web pages.
+ * Sends one request with a key, as a client would. A header marks it as a request of the dashboard, because the
+ * gateway rejects keys from other web pages.
  */
 export async function sendTestRequest(key: string): Promise<TestResult> {
   const start = performance.now();

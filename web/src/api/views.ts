@@ -19,7 +19,7 @@ export const reportViewsQuery = queryOptions({
   staleTime: 60_000,
 });
 
-/** Saves a view, or replaces the one with the id. */
+/** Creates a view, or replaces the view with the id. */
 export function saveView(body: Schema["ViewSettings"], id?: string): Promise<SavedView> {
   return id
     ? must(api.PUT("/views/{id}", { params: { path: { id } }, body }))

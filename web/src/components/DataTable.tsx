@@ -114,7 +114,7 @@ function rowProps<R>(row: R, selected: boolean, onOpen: Open<R> | undefined) {
     ...marks,
     tabIndex: 0,
     onClick: (event: MouseEvent) => {
-      // A click on a control, or one that ends a text selection, does not open the row.
+      // A click on a control, or a click that ends a text selection, does not open the row.
       const inner = (event.target as Element).closest("a, button, input, label, [role=menuitem]");
       if (!inner && !window.getSelection()?.toString()) {
         onOpen(row, event.ctrlKey || event.metaKey);

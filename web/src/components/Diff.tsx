@@ -10,7 +10,7 @@ interface Props {
   before: string;
   /** The second text. Words that only it has are underlined. */
   after: string;
-  /** Headings of the two sides. */
+  /** Headings of the two texts. */
   labels: [ReactNode, ReactNode];
 }
 

@@ -27,7 +27,7 @@ import { usePhone } from "../lib/usePhone";
 import { Icon } from "./Icon";
 import { useOnce } from "../lib/useOnce";
 
-// Only on phones, when it is opened.
+// The drawer is used only on phones, so it is loaded when it is first opened.
 const FilterDrawer = lazy(() => import("./FilterDrawer"));
 
 /** Filters with a list of values. */

@@ -8,6 +8,6 @@ type Props = Destination &
 
 /** A link to a dashboard page, for Mantine components: <Anchor component={PageLink} to="/requests">. */
 export function PageLink({ to, search, params, ...rest }: Props) {
-  // Routes are created from a list, so the router does not know the parameter types of each page.
+  // Routes are created from a list, so the router has no parameter types for the pages.
   return <Link to={to} search={search as never} params={params as never} {...rest} />;
 }

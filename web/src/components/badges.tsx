@@ -26,7 +26,7 @@ const outcomes: Record<string, Look> = {
   running: { icon: "activity", colour: "blue", word: "running" },
 };
 
-/** The decision of a request, with the policy or reason on hover. A rejected request has none. */
+/** The decision of a request, with the policy or reason on hover. A rejected request has no decision. */
 export function DecisionBadge({
   decision,
   detail,
@@ -61,7 +61,7 @@ export function OutcomeBadge(props: {
   return <StateBadge look={{ ...look, word }} detail={props.detail} />;
 }
 
-/** A badge with icon, word and outline, so that colour alone never carries meaning. */
+/** A badge with icon, word and outline, so that the meaning never depends on colour alone. */
 export function StateBadge({ look, detail }: { look: Look; detail?: string | null }) {
   const badge = (
     <Badge

@@ -24,7 +24,7 @@ describe("Markdown", () => {
     expect(page.textContent).toContain("☑ done");
     expect(page.querySelector("pre")?.textContent).toBe('{"a": 1}');
     expect(page.querySelectorAll("td")).toHaveLength(2);
-    expect(page.querySelector("h1, h2, h3")).toBeNull(); // the headings of the page stay in order
+    expect(page.querySelector("h1, h2, h3")).toBeNull(); // Markdown headings must not become headings of the page
   });
 
   it("shows HTML as text and loads no images", () => {

@@ -21,7 +21,7 @@ export function compareReleases(a: string, b: string): number {
   return 0;
 }
 
-/** The releases in a changelog after one release, up to another one, as in the file: newest first. */
+/** The releases in a changelog later than `after` and up to `upTo`, newest first. */
 export function releasesBetween(changelog: string, after: string, upTo: string): Release[] {
   const releases: Release[] = [];
   let current: Release | undefined;

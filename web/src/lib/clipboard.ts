@@ -1,7 +1,7 @@
 /**
  * copyText copies text to the clipboard and reports whether it succeeded. Browsers offer the clipboard API to secure
- * origins only, and many gateways run on plain http://. The fallback is a hidden field, placed inside the open dialog
- * because a dialog that traps focus would otherwise take it back.
+ * origins only, and many gateways run on plain http://. The fallback is a hidden field. It is inside the open dialog,
+ * because a dialog that traps focus would otherwise move the focus away from the field.
  */
 export async function copyText(text: string): Promise<boolean> {
   // eslint-disable-next-line no-restricted-properties -- this is the shared helper

@@ -38,7 +38,7 @@ function formatNano(amount: bigint): string {
     return "$0.00";
   }
   if (n < dollar) {
-    let unit = 1n; // of the fourth significant digit
+    let unit = 1n; // value of the fourth significant digit
     while (n / unit >= 10_000n) {
       unit *= 10n;
     }
@@ -48,7 +48,7 @@ function formatNano(amount: bigint): string {
     const cents = (n + dollar / 200n) / (dollar / 100n);
     return `${sign}$${(cents / 100n).toLocaleString("en-US")}.${String(cents % 100n).padStart(2, "0")}`;
   }
-  const zeros = nanoDigits - String(n).length; // between the point and the first digit
+  const zeros = nanoDigits - String(n).length; // number of zeros between the decimal point and the first digit
   const decimals = Math.min(nanoDigits, 4 + zeros);
   return `${sign}$0.${String(n).padStart(nanoDigits, "0").slice(0, decimals)}`;
 }

@@ -19,8 +19,8 @@ export function isLoadError(error: unknown): boolean {
 }
 
 /**
- * Reloads the page and reports whether it does. It does not reload twice within a minute, which could loop, or while
- * the gateway does not respond, which would show the browser's error page.
+ * Reloads the page and returns true. It returns false without a reload if the page was reloaded within the last minute,
+ * because it could reload forever, or if the gateway does not respond, because the browser would show its error page.
  */
 export async function reloadOnce(
   reload: () => void = () => location.reload(),

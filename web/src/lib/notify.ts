@@ -11,7 +11,7 @@ interface Notice {
 let used = false;
 const listeners = new Set<() => void>();
 
-/** Reports whether a notification was shown, so that their container is needed. */
+/** Reports whether a notification was shown. Only then is the container of notifications needed. */
 export function useNotified(): boolean {
   return useSyncExternalStore(
     (listener) => {

@@ -3,14 +3,14 @@ import type { Schema } from "../api/client";
 /** Where passkeys can be used, as the gateway reports it. */
 type Site = Schema["PasskeySite"];
 
-/** What the browser offers. */
+/** Properties of the browser that passkeys depend on. */
 export interface Browser {
   secure: boolean;
   supported: boolean;
   origin: string;
 }
 
-/** The abilities of this browser. */
+/** The properties of this browser. */
 export function thisBrowser(): Browser {
   const supported =
     typeof PublicKeyCredential !== "undefined" &&

@@ -31,7 +31,7 @@ export function parseMoment(text: string, now: number): number | undefined {
   return Number.isNaN(at) || !/^\d{4}-\d{2}-\d{2}T/.test(text) ? undefined : at;
 }
 
-/** The start of the range by default. public/start.js has the same. */
+/** The default start of the range. public/start.js has the same value. */
 export const defaultFrom = "now-24h";
 
 /** Extracts the range from query parameters. Invalid ends get their defaults. */

@@ -73,7 +73,7 @@ export default function SpendChart({ series, stepMs, running, percent, onZoom, o
   );
 }
 
-/** A line through the points that have the value. A bucket without one interrupts the line. */
+/** A line through the points that have the value. A bucket without the value interrupts the line. */
 function line(points: SpendPoint[], name: "spend" | "baseline" | "running", { x, y }: Scale): string {
   let open = false;
   return points
@@ -86,7 +86,7 @@ function line(points: SpendPoint[], name: "spend" | "baseline" | "running", { x,
     .join("");
 }
 
-/** The surface between the two edges of a band, in one part for each run of buckets that have it. */
+/** The area between the two edges of a band. Each run of buckets with edges is a separate part. */
 function band(points: SpendPoint[], name: "saved" | "extra", { x, y }: Scale): string {
   const parts: { upper: string[]; lower: string[] }[] = [];
   points.forEach((point, i) => {

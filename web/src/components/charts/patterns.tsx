@@ -1,4 +1,4 @@
-// Charts use patterns as well as colours, so that colour alone never carries meaning.
+// Charts use patterns as well as colours, so that the meaning never depends on colour alone.
 
 /** Fill pattern of a surface. */
 export type Fill = "solid" | "hatched" | "dotted" | "crossed";

@@ -1,6 +1,6 @@
 import { fieldText, formatBucket, type Zone } from "../../lib/time";
 
-/** A labelled place on the time axis. */
+/** A labelled position on the time axis. */
 export interface Tick {
   /** Index of the bucket. */
   index: number;

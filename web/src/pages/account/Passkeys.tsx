@@ -19,7 +19,7 @@ import { RecoveryCodes } from "./RecoveryCodes";
 
 type Passkey = Schema["PasskeyView"];
 
-/** What the dialog does. */
+/** The action of the open dialog. */
 type Dialog =
   { kind: "add" } | { kind: "codes"; codes: string[] } | { kind: "rename" | "remove"; passkey: Passkey };
 

@@ -1,4 +1,4 @@
-/** The time zones that the browser knows, UTC first; always includes the current one. */
+/** The time zones that the browser supports, UTC first. The list always includes the current zone. */
 export function zoneNames(current: string): string[] {
   const names = new Set(["UTC", current, ...Intl.supportedValuesOf("timeZone")]);
   return [...names].filter((name) => name !== "");
@@ -14,7 +14,7 @@ export function clientName(agent: string): string {
   return system ? `${browser} on ${system}` : browser;
 }
 
-// A User-Agent also names other browsers, so the most specific comes first.
+// A User-Agent also contains the names of other browsers, so the most specific pattern comes first.
 const browsers: [string, RegExp][] = [
   ["Edge", /Edg\//],
   ["Opera", /OPR\//],

@@ -80,7 +80,7 @@ function ChannelForm({ email, onClose, onCreated }: Omit<Props, "opened">) {
   );
 }
 
-/** The address of a channel as the API takes it. */
+/** The address of a channel in the format of the API. */
 function destination(type: string, address: string) {
   return type === "email"
     ? { to: address.split(",").flatMap((one) => one.trim() || []) }

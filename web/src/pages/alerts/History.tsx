@@ -22,7 +22,7 @@ const deliveries = {
   failed: { icon: "x", colour: "red", word: "failed" },
 } as const;
 
-/** Crossings and tests with their deliveries. */
+/** Threshold crossings and tests with their deliveries. */
 export function History() {
   const { data, error, isPending, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } =
     useInfiniteQuery(alertHistoryQuery);

@@ -35,7 +35,7 @@ function RuleState({ rule }: { rule: AlertRule }) {
   );
 }
 
-/** The current value: that of a firing subject, or the first one. */
+/** The current value: the value of a firing subject, or the first value. */
 function valueText(rule: AlertRule): string {
   const value = rule.values.find((one) => one.firing) ?? rule.values[0];
   if (!value) {

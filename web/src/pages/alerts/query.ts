@@ -15,7 +15,7 @@ export const alertsQuery = queryOptions({
   refetchInterval: 15_000,
 });
 
-/** Crossings and tests with their deliveries, newest first. */
+/** Threshold crossings and tests with their deliveries, newest first. */
 export const alertHistoryQuery = infiniteQueryOptions({
   queryKey: ["alerts", "history"],
   queryFn: ({ pageParam }) =>

@@ -51,7 +51,7 @@ const suffixes: Record<string, string> = {
   days: " days",
 };
 
-/** The text before and after a number of a unit. */
+/** The text before and after a number with the unit. */
 export function unitAffixes(unit: string): { prefix?: string; suffix?: string } {
   return unit === "usd" ? { prefix: "$" } : { suffix: suffixes[unit] };
 }
@@ -110,7 +110,7 @@ export const muteSpans = [
   { hours: 168, label: "1 week" },
 ];
 
-/** The time that is some hours after now. */
+/** The time a number of hours after now. */
 export function muteUntil(hours: number, now = new Date()): string {
   return new Date(now.getTime() + hours * 3_600_000).toISOString();
 }

@@ -269,7 +269,7 @@ function SpenderName({ budget, spender }: { budget: BudgetDetail; spender: Spend
   );
 }
 
-/** The requests behind a spender. */
+/** The page with the requests of a spender. */
 function destination(budget: BudgetDetail, spender: Spender) {
   if (spender.by === "request") {
     return { to: "/requests/$id", params: { id: spender.name } };

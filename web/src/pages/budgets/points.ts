@@ -11,8 +11,8 @@ export interface BurnPoint {
 }
 
 /**
- * The points of the burn-down chart, in order of time. The even pace spends the amount evenly until the reset; a budget
- * that never resets has none.
+ * The points of the burn-down chart, in order of time. The even pace spends the amount evenly until the reset. A
+ * budget that never resets has no even pace.
  */
 export function burnPoints(budget: BudgetDetail): BurnPoint[] {
   const points = new Map<number, BurnPoint>();

@@ -43,7 +43,7 @@ export function comparisonBody(draft: ComparisonDraft): ComparisonSettings | und
   };
 }
 
-/** The positive amount that a text names. */
+/** The positive amount in a text; undefined for other texts. */
 export function amount(text: string): string | undefined {
   try {
     const nano = parseNano(text.trim().replace(/^\$/, ""));

@@ -170,7 +170,7 @@ function codeHint(methods: string[]): string {
     : "Use your passkey, or enter a recovery code.";
 }
 
-/** What the user entered. A passkey without an email address signs in alone. */
+/** The input of the user. Without an email address, a passkey alone is enough to sign in. */
 interface Entry {
   email?: string;
   password?: string;

@@ -19,8 +19,8 @@ interface Props {
 }
 
 /**
- * Shows a new key once. Escape and outside clicks do nothing, because a key that is closed by accident is lost; only the
- * button closes the dialog.
+ * Shows a new key once. Escape and outside clicks do nothing, because the key cannot be shown again. Only the button
+ * closes the dialog.
  */
 export function SecretDialog({ created, onClose }: Props) {
   return (

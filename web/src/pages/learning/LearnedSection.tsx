@@ -18,7 +18,7 @@ import { enableLearning, learningQuery, resetLearning } from "./query";
 
 type State = Schema["LearningState"];
 
-/** What the router learned from outcomes: abilities by model and task, and the trust in signals. */
+/** The results of learning from outcomes: abilities by model and task, and the trust in signals. */
 export function LearnedSection() {
   const { may } = useSession();
   const { data, error, refetch } = useQuery(learningQuery);

@@ -34,7 +34,7 @@ export function signalName(signal: string): string {
   return signals[signal] ?? signal;
 }
 
-/** Says how much a signal counts, and why it does not. */
+/** Describes how much a signal counts, or why it does not count. */
 export function trustText(trust: Schema["SignalTrust"]): string {
   if (trust.weight > 0) {
     return `weight ${trust.weight.toFixed(2)}`;

@@ -2,7 +2,7 @@ import { queryOptions } from "@tanstack/react-query";
 
 import { api, must } from "../../api/client";
 
-/** What the router learned from outcomes. */
+/** The results of learning from outcomes. */
 export const learningQuery = queryOptions({
   queryKey: ["learning"],
   queryFn: () => must(api.GET("/routing/learning")),

@@ -30,7 +30,7 @@ export function grantable(own: Role): typeof roles {
   return roles.slice(roles.findIndex((role) => role.value === own));
 }
 
-/** Reports whether a member may change another one: not one with a higher role. */
+/** Reports whether a member may change another member. A member with a higher role cannot be changed. */
 export function mayChange(own: Role, other: Role): boolean {
   return grantable(own).some((role) => role.value === other);
 }

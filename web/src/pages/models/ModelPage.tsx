@@ -24,7 +24,7 @@ import { abilityText, formatListPrice, isSimulated, needText, notableFirst } fro
 import { TaskQuality } from "./TaskQuality";
 import { WhatIf } from "./WhatIf";
 
-/** A model with everything that is known about it. */
+/** A model with all its details. */
 export type ModelDetail = Schema["ModelDetail"];
 
 const refreshMs = 15_000;

@@ -138,7 +138,7 @@ function nextProbeMs(t: Target): number {
   return t.health.next_probe ? Date.parse(t.health.next_probe) : 0;
 }
 
-/** The time to first token: the median of the last 24 hours, or that of the fastest target's latest calls. */
+/** The time to first token: the median of the last 24 hours, or the time of the fastest target in its latest calls. */
 export function typicalTtft(m: Model): number | null {
   if (m.traffic.ttft_p50_ms != null) {
     return m.traffic.ttft_p50_ms;
@@ -154,7 +154,7 @@ export function valuesOf(models: Model[], values: (m: Model) => string[]): strin
 
 const notable = ["reasoning", "vision", "tools", "audio_in", "audio_out", "files", "json_schema"];
 
-/** Sorts capabilities, distinguishing ones first. */
+/** Sorts capabilities, the most distinctive capabilities first. */
 export function notableFirst(abilities: string[]): string[] {
   const rank = (ability: string) => (notable.includes(ability) ? notable.indexOf(ability) : notable.length);
   return [...abilities].sort((a, b) => rank(a) - rank(b));
@@ -191,7 +191,7 @@ export function offerText(need: string): string {
 /** A model of the list. Models without a connected provider have no targets, and the list price. */
 export type Row = Model & { market?: CatalogModel };
 
-/** Adds the models of the catalog that no connected provider has, and the predicted quality of all. */
+/** Adds the models of the catalog that no connected provider has, and adds the predicted quality to all models. */
 export function withCatalog(models: Model[], catalog: CatalogModel[]): Row[] {
   const known = new Map(catalog.map((m) => [m.name, m]));
   const connected = new Set(models.map((m) => m.name));

@@ -30,7 +30,7 @@ const unnamed: Record<Dimension, string> = {
 
 interface Props {
   breakdowns: Schema["Breakdowns"];
-  /** All requests, listed or not. */
+  /** Number of all requests, including requests that are not listed. */
   requests: number;
   dimension: Dimension;
   onDimension: (dimension: Dimension) => void;

@@ -28,7 +28,9 @@ export function simulatedOf(search: Search): Simulated {
   return simulated === "include" || simulated === "true" || simulated === "false" ? simulated : undefined;
 }
 
-/** The API filter: simulated requests are excluded unless included in the URL or the only ones possible. */
+/**
+ * The API filter: simulated requests are excluded, unless the URL includes them or the simulator is the only provider.
+ */
 export function simulatedFilter(chosen: Simulated, onlySimulator: boolean): "true" | "false" | undefined {
   if (chosen === "true" || chosen === "false") {
     return chosen;
@@ -122,8 +124,9 @@ export function unlisted(rows: Schema["FigureGroup"][], requests: number): numbe
 }
 
 /**
- * Formats the failures of a breakdown row: a share of attempts for a model or provider, whose attempts may fail without
- * the request failing, and of requests for a key or policy. Figures of earlier versions have no attempts.
+ * Formats the failures of a breakdown row. For a model or provider, it is the share of attempts, because an attempt can
+ * fail without the request failing. For a key or policy, it is the share of requests. Figures of earlier versions have
+ * no attempts.
  */
 export function failureText(group: Schema["FigureGroup"], dimension: Dimension): string {
   const [failed, all, unit] = hasAttempts(group, dimension)

@@ -28,7 +28,8 @@ interface Options {
 export function useOverview(options: Options) {
   const { filters, range, simulated, source, onlySimulator, live, zone } = options;
   const queryClient = useQueryClient();
-  // Pushed requests refresh the tiles. Without new requests the slow interval drops those that leave the time range.
+  // Pushed requests refresh the tiles. Without new requests, the slow interval removes requests that are older than the
+  // time range.
   useTail({
     query: countsOnly,
     enabled: live,
@@ -46,7 +47,7 @@ export function useOverview(options: Options) {
   const onlySimulated = nothingReal && (all.data?.current.requests ?? 0) > 0;
   const query = onlySimulated && simulated === undefined ? all : first;
   const filtered = Object.values(filters).some(Boolean);
-  // The breakdown contains only matching values, but a filter must also offer the other ones.
+  // The breakdown contains only values that match the filters, but a filter must also offer the other values.
   const facets = useQuery({ ...facetsQuery(range), enabled: filtered });
   return {
     query,

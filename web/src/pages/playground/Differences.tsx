@@ -74,7 +74,10 @@ export function Differences(props: Props) {
   );
 }
 
-/** What can be compared: the columns, if the baseline and another one have answered, and columns with several responses. */
+/**
+ * The possible comparisons: the columns, if the baseline and another column have a response, and each column with
+ * several responses.
+ */
 export function choicesOf({ columns, baseline, runOf, repeatsOf }: Props): Choice[] {
   const choices: Choice[] = [];
   const responses = columns.flatMap(({ id, label }) => {

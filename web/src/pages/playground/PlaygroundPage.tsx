@@ -40,10 +40,10 @@ import { costsOf, maxRepeats, ratioOf, timesOf } from "./spread";
 import { type Chat, useChat } from "./useChat";
 import { type Logged, type ReplayState, useReplay } from "./useReplay";
 
-/** Maximum number of columns that are sent to. */
+/** Maximum number of columns that send requests. */
 const maxColumns = 3;
 
-/** The id of the column with the logged response, which is not sent to. */
+/** The id of the column with the logged response. This column sends no requests. */
 const loggedColumn = "logged";
 
 interface Column {
@@ -80,7 +80,10 @@ export function PlaygroundPage() {
   );
 }
 
-/** The models of the first columns: those of the URL, the runners-up of a logged request, or the model of a stored one. */
+/**
+ * The models of the first columns: the models in the URL, the runners-up of a logged request, or the model of a stored
+ * request.
+ */
 function startModels(search: Record<string, string | undefined>, { start, logged }: ReplayState): string[] {
   const named = (search["models"] ?? search["model"] ?? "").split(",").filter(Boolean).slice(0, maxColumns);
   if (named.length > 0) {
@@ -117,7 +120,7 @@ function Playground({ start, logged, problem, models: first }: Props) {
   const columns = columnsOf(draft.columns, logged);
   const compare = columns.length > 1;
   const baseline = columns.find((column) => column.id === chosen)?.id ?? columns[0]?.id ?? "";
-  // Only the first prompt can repeat the stored one.
+  // Only the first prompt can be equal to the prompt of the stored request.
   const promptOfText = (text: string) => promptOf(text, chat.turns.length === 0 ? start : undefined);
   const body = (column: Column, prompt: string) =>
     bodyOf(
@@ -132,7 +135,7 @@ function Playground({ start, logged, problem, models: first }: Props) {
       simulated.length > 0 ? draft.fault : undefined,
       start?.settings,
     );
-  // "This request" is the prompt being written, otherwise the last one that was sent.
+  // The current request is the prompt in the input field, or the last prompt that was sent if the field is empty.
   const currentBody = () =>
     body(draft.columns[0] as Column, draft.prompt.trim() || last?.prompt.text || "Hello");
   const bodies = () =>

@@ -12,8 +12,8 @@ import { type Attempt, isRunning, type Run, savedOf, savedPercent } from "./run"
 interface Props {
   run: Run;
   /**
-   * Compares the run with that of the baseline column, instead of with the baseline of its request, which differs between
-   * columns.
+   * Compares the run with the run of the baseline column. The baseline of the request is not used, because it
+   * differs between columns.
    */
   comparison?: { cost: number | undefined; time: number | undefined; isBaseline: boolean };
 }

@@ -48,7 +48,7 @@ export function RunPanel({ run, onExplain }: { run: Run | undefined; onExplain?:
   );
 }
 
-/** Links to the request in the log, which has it once the response is complete. */
+/** Links to the request in the log. The log has the request when the response is complete. */
 export function OpenRequest({ run }: { run: Run }) {
   const id = run.facts.requestId;
   if (!id?.startsWith("req_") || run.totalMs === undefined) {

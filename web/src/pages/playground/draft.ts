@@ -202,7 +202,10 @@ export interface Replay {
   redacted: boolean;
 }
 
-/** The fields of a stored request that are sent again, in addition to those with a parameter. Others belong to the client. */
+/**
+ * The fields of a stored request that are sent again, in addition to those with a parameter. The other fields belong
+ * to the client.
+ */
 const keptSettings = [
   "tool_choice",
   "parallel_tool_calls",

@@ -18,7 +18,7 @@ export interface Sending {
 /** The conversation of the playground and its actions. */
 export interface Chat {
   turns: Turn[];
-  /** Sends a prompt to all columns at the same time. A column's repeats follow each other. */
+  /** Sends a prompt to all columns at the same time. The repeats of a column are sent one after the other. */
   send: (prompt: Prompt, sending: Sending) => void;
   /** Stops every run, keeps the received text, and sends no further repeats. */
   stop: () => void;

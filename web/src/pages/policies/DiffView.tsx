@@ -9,7 +9,7 @@ const srLabels: Partial<Record<Schema["DiffLine"]["kind"], string>> = {
   removed: "removed: ",
 };
 
-/** A line diff. Signs mark changes, so that colour alone never carries meaning. */
+/** A line diff. Signs mark changes, so that the meaning never depends on colour alone. */
 export function DiffView({ lines, label }: { lines: Schema["DiffLine"][]; label: string }) {
   if (lines.length === 0) {
     return (

@@ -1,4 +1,4 @@
-// Conditions are CEL expressions. Simple ones can be described in words; others are shown as CEL.
+// Conditions are CEL expressions. Simple conditions can be described in words; other conditions are shown as CEL.
 
 /** A part of a sentence; values are emphasised. */
 export type Part = string | { value: string };

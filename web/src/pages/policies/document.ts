@@ -111,7 +111,7 @@ function parsesTo(source: string, wanted: Values[]): boolean {
   return doc.errors.length === 0 && equal((doc.toJS() as { policies?: unknown } | null)?.policies, wanted);
 }
 
-/** Rewrites the whole document, for YAML that cannot be edited by lines. Comments and quoting stay. */
+/** Rewrites the whole document, for YAML that cannot be edited line by line. Comments and quoting stay. */
 function rewrite(doc: Document, origin: (number | undefined)[], wanted: Values[]): string {
   const list = doc.get("policies");
   const items = isSeq(list) ? [...list.items] : [];
@@ -275,7 +275,7 @@ class Editor {
     return { from: at, to: at, text: isOpen ? `\n${text.trimEnd()}` : text };
   }
 
-  /** Removes a child with its comments. The first one may share its line with the dash of the list around it. */
+  /** Removes a child with its comments. The first child may be on the same line as the dash of the enclosing list. */
   private removal(node: Fields | Items, index: number): Splice {
     const block = this.blocksOf(node)[index] as { from: number; to: number };
     const start = startOf(node, index);
@@ -288,7 +288,7 @@ class Editor {
     return { from: start, to: block.to + gap.length - gap.trimStart().length, text: "" };
   }
 
-  /** The text of a new value in the style of the one before. */
+  /** The text of a new value in the style of the previous value. */
   private replacement(node: Node, wanted: unknown, field: string): string {
     const [from, to] = node.range ?? [0, 0];
     const text = this.source.slice(from, to);
@@ -308,10 +308,13 @@ class Editor {
     return stringifyField(field, wanted).slice(`${field}: `.length).trimEnd() + newline;
   }
 
-  /** A copy of a collection in brackets with the wanted children. Those that stay keep their quoting and comments. */
+  /**
+   * A copy of a collection in brackets with the wanted children. Children that stay keep their quoting and comments.
+   */
   private changedFlow(node: Fields | Items, wanted: Values | unknown[]): Node {
     const copy = node.clone() as Fields | Items;
-    // The parser joins the comment after the last child with the one behind the bracket, which is not replaced.
+    // The parser joins two comments: the comment after the last child, and the comment after the closing bracket. The
+    // second one is not replaced.
     const behind = /^[ \t]*#/.test(this.source.slice(node.range?.[1])) ? -1 : undefined;
     const inside = copy.comment?.split("\n").slice(0, behind).join("\n");
     const last = isSeq(copy) ? copy.items.at(-1) : copy.items.at(-1)?.value;
@@ -355,7 +358,10 @@ class Editor {
     });
   }
 
-  /** Where the comment lines directly above a child begin. Deeper ones belong to the child before. */
+  /**
+   * The start of the comment lines directly above a child. Comments with a deeper indentation belong to the previous
+   * child.
+   */
   private withComments(start: number, limit: number, column: number): number {
     let from = this.lineStart(start);
     while (from > limit) {
@@ -396,7 +402,7 @@ class Editor {
   }
 }
 
-/** Splices at one place are applied from the last to the first. */
+/** Splices at the same offset are applied from the last to the first. */
 function inOrder(splices: Splice[]): Splice[] {
   return splices
     .map((s, i) => ({ s, i }))

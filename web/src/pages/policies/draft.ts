@@ -13,7 +13,7 @@ export interface Draft {
   source: string;
   /** The policies in the form: those of the last valid YAML, with later changes of the form. */
   policies: Policy[];
-  /** The side that was edited last. */
+  /** The editor that was used last: the YAML editor or the form. */
   by: "yaml" | "form";
   /** Number of edits, to ignore the check of an earlier edit. */
   edit: number;
@@ -69,7 +69,10 @@ function formEdited(draft: Draft, policies: Policy[]): Draft {
   return { ...draft, source, policies, by: "form", edit: draft.edit + 1, check: undefined };
 }
 
-/** Stores a check. After an edit of the YAML, the form gets its policies; otherwise it keeps its empty fields. */
+/**
+ * Stores a check. After an edit of the YAML, the form gets the policies of a successful check; otherwise the form
+ * keeps its empty fields.
+ */
 function checked(draft: Draft, check: Schema["PolicyCheck"]): Draft {
   return { ...draft, check, policies: draft.by === "yaml" && check.ok ? check.policies : draft.policies };
 }
@@ -79,7 +82,7 @@ export function inputOf(draft: Draft): PolicyInput {
   return { source: draft.source };
 }
 
-/** Reports whether the draft can be checked: not while an amount is incomplete. */
+/** Reports whether the draft can be checked. A draft with an incomplete amount in the form cannot be checked. */
 export function isCheckable(draft: Draft): boolean {
   return (
     draft.by === "yaml" ||
@@ -102,7 +105,7 @@ export function isReady(draft: Draft): boolean {
   return isDirty(draft) && draft.check?.ok === true;
 }
 
-/** Reports whether the form matches the YAML: not while the YAML has errors. */
+/** Reports whether the form matches the YAML. The form does not match while the YAML has errors. */
 export function isFormCurrent(draft: Draft): boolean {
   return draft.by === "form" || draft.check?.ok !== false;
 }

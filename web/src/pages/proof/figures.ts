@@ -28,7 +28,7 @@ export function formatShare({ value, low, high }: Estimate): string {
   return `${percent(value)} % (${percent(low)} – ${percent(high)} %)`;
 }
 
-/** What an interval says about the routed responses. */
+/** Describes an interval in words: whether the routed responses are better or worse than the baseline. */
 export function verdict(estimate: Estimate): string {
   if (estimate.high < 0) {
     return "Worse than the baseline";

@@ -9,7 +9,7 @@ import { type Connection, foundText, unpricedText } from "./connect";
 // Models that are listed; the rest is counted.
 const maxListed = 50;
 
-/** What the test call found. The provider is live. */
+/** The result of the test call. The provider is already active. */
 export function ConnectResult({ connection, onClose }: { connection: Connection; onClose: () => void }) {
   const { provider, test, found } = connection;
   const unpriced = unpricedText(connection);

@@ -39,7 +39,7 @@ export function searchVendors(vendors: Vendor[], text: string): Vendor[] {
   );
 }
 
-/** The initial form. The name is the vendor's, or the next free one if a provider has it. */
+/** The initial form. The name is the name of the vendor, or the next unused name if a provider has this name. */
 export function emptyDraft(vendor: Vendor, taken: string[]): ConnectDraft {
   return {
     name: vendor.name === customVendor ? "" : freeName(vendor.name, taken),
@@ -90,7 +90,7 @@ export function connectBody(vendor: Vendor, draft: ConnectDraft, test: boolean) 
   };
 }
 
-/** What a connection found, in one or two sentences. */
+/** Describes the result of a connection in one or two sentences. */
 export function foundText({ test, found }: Connection): string {
   const priced = found.filter((m) => m.price != null).length;
   if (!test) {

@@ -57,12 +57,12 @@ export function unhealthyTargets(p: Provider): Provider["targets"] {
     .sort((a, b) => Number(b.health.circuit === "open") - Number(a.health.circuit === "open"));
 }
 
-/** Reports whether a reset would change anything. */
+/** Reports whether a reset has an effect: whether a target is unhealthy or a credential backs off. */
 export function needsReset(p: Provider): boolean {
   return unhealthyTargets(p).length > 0 || p.credentials.some((c) => c.backing_off_until != null);
 }
 
-/** The source of a credential, and why it cannot be changed here, if so. */
+/** The source of a credential, and the reason if the credential cannot be changed here. */
 export function credentialSource(source: string): { name: string; fixed: string | null } {
   if (source === "dashboard") {
     return { name: "dashboard", fixed: null };

@@ -6,7 +6,7 @@ import classes from "./report.module.css";
 /** The number of bars. The table has the other groups. */
 const maxBars = 12;
 
-/** The number of segments of a bar; smaller ones are one segment. */
+/** The number of segments of a bar. Smaller segments are combined into one. */
 const maxSegments = 5;
 
 interface Segment {

@@ -47,7 +47,7 @@ export const filterParameters = [
   "tag",
 ] as const;
 
-/** What the page shows, from its URL. */
+/** The selection in the URL of the page. */
 export interface Selection {
   range: Range;
   by: string;
@@ -215,7 +215,7 @@ export function joined(report: Report, outer: Filter, inner: Filter): Search | u
   if (outer["tag"] && inner["tag"]) {
     return undefined; // the list selects requests with any of the tags
   }
-  // A member is a list of keys, so the key of the other level is narrower.
+  // A member is selected as a list of keys, so a key on the other level is narrower and takes precedence.
   return report.then === "member" ? { ...inner, ...outer } : { ...outer, ...inner };
 }
 

@@ -4,7 +4,7 @@ import { amountOf, type Measure, valueLabel } from "./report";
 
 export type ReportSeries = Schema["ReportSeries"];
 
-/** The number of groups with a colour of their own. */
+/** The number of groups with a separate colour. */
 export const seriesGroups = 3;
 
 /** Appearance of a part of the bars. */
@@ -53,7 +53,7 @@ function amountIn(bin: ReportSeries["bins"][number], measure: Measure, { group }
   }
   const total = amountOf(measure, bin.total);
   const rest = amounts.reduce((left, amount) => left - amount, total);
-  return rest > total * 1e-9 ? rest : 0; // amounts are decimal fractions
+  return rest > total * 1e-9 ? rest : 0; // ignore the rounding error of the subtraction
 }
 
 /** A part of a bar, with the index of its look. */

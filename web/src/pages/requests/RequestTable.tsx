@@ -103,7 +103,7 @@ export function RequestTable(props: Props) {
   );
 }
 
-/** Returns a stable function that calls the latest one, so that rows are rendered only when they change. */
+/** Returns a stable function that calls the latest version of run, so that rows are rendered only when they change. */
 function useStable(run: (id: string) => void): (id: string) => void {
   const latest = useRef(run);
   useEffect(() => {

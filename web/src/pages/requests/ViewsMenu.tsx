@@ -12,7 +12,7 @@ import { SavedViews } from "./SavedViews";
 import { differs, searchOf, type Selection, settingsOf } from "./views";
 
 interface Props {
-  /** What the list shows now. */
+  /** The current selection of the list. */
   selection: Selection;
   /** The id of the view that was chosen last. */
   current: string | undefined;

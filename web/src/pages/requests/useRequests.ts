@@ -55,7 +55,7 @@ interface Updates {
   live: Live;
 }
 
-/** The updates for these parameters. Those of a tail with other filters are dropped. */
+/** The updates for these parameters. Updates of a tail with other filters are dropped. */
 function currentLive(updates: Updates, parameters: string, paused: boolean): Live {
   const live = updates.parameters === parameters ? updates.live : noUpdates;
   return paused ? live : showWaiting(live);

@@ -10,7 +10,7 @@ import { plural } from "../../lib/numbers";
 import { useSession } from "../../lib/session";
 import { sampleKeys } from "./sampleKeys";
 
-// Rarely needed: most workspaces have either samples or requests of their own.
+// Loaded lazily because it is rarely needed: most workspaces have either samples or real requests.
 const ConfirmDialog = lazy(() =>
   import("../../components/ConfirmDialog").then((module) => ({ default: module.ConfirmDialog })),
 );

@@ -24,7 +24,7 @@ import { durationOf } from "./figures";
 
 type Row = Schema["SessionSummary"];
 
-/** The sessions, the one with the latest request first. */
+/** The sessions, ordered by their latest request, newest first. */
 export function SessionsPage() {
   const [search, setSearch] = useSearchParams();
   const range = rangeOf(search);

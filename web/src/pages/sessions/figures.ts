@@ -3,7 +3,7 @@ import { nanoText, parseNano } from "../../lib/money";
 
 type Turn = Schema["Turn"];
 
-/** Where the time of a session went, in milliseconds. */
+/** The duration of each part of a session, in milliseconds. */
 export interface TimeSplit {
   /** Waiting for providers. */
   model: number;

@@ -24,7 +24,7 @@ export function Palette({ onClose, pages }: Props) {
   const commands = groups.flatMap((group) => group.commands);
   const first = commands[0]?.value;
   const { selectFirstOption, focusTarget } = box;
-  // Renders again when the list has an id, to which the input refers.
+  // Renders again after the list has an id, because the input refers to this id.
   useMounted();
   // The dialog focuses its content before this component is loaded.
   useEffect(() => focusTarget(), [focusTarget]);

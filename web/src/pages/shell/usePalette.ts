@@ -62,7 +62,10 @@ interface Results {
   notice?: string;
 }
 
-/** Finds pages, actions and objects by an input. Each kind of object is listed once; only stored text is searched on every change. */
+/**
+ * Finds pages, actions and objects by an input. The objects of each kind are loaded once; only the search in stored
+ * text calls the gateway on every change.
+ */
 export function usePalette(pages: Page[], input: string): Results {
   const { may } = useSession();
   const commands = useActions(pages);

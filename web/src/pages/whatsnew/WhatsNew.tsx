@@ -8,8 +8,8 @@ import { useStored } from "../../lib/stored";
 const Changes = lazy(() => import("./Changes"));
 
 /**
- * The changes since the release that this account last saw in this browser. An account without a record is new here, so
- * nothing is new to it.
+ * The changes since the release that this account last saw in this browser. An account without a record is new in this
+ * browser, so no changes are shown.
  */
 export function WhatsNew() {
   const { account, server } = useSession();

@@ -120,7 +120,7 @@ export function Bill({ request }: { request: Detail }) {
   );
 }
 
-/** Explains token counts and amounts that are not the provider's. */
+/** Explains token counts and amounts that the provider did not report. */
 export function usageNote(request: Pick<Detail, "usage_flag" | "tokens">): string {
   switch (request.usage_flag) {
     case "rejected":

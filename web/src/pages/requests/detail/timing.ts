@@ -1,7 +1,8 @@
 import type { Schema } from "../../../api/client";
 
-// Entries of earlier versions have no waiting times, which the API returns as 0. Their waiting time is the time without an
-// attempt in flight. The times are rounded to milliseconds, so a gap of a few of them is not waiting.
+// Entries of earlier versions have no waiting times, which the API returns as 0. Their waiting time is the time without
+// an attempt in flight. The times are rounded to milliseconds, so a gap of a few milliseconds does not count as
+// waiting.
 
 const roundingMs = 3;
 
@@ -15,7 +16,7 @@ export interface Timed {
   attempts: Attempt[];
 }
 
-/** Where the time of a request went, in milliseconds. The parts add up to the total. */
+/** The duration of each part of a request, in milliseconds. The parts add up to the total. */
 export interface Timing {
   total: number;
   gateway: number;
@@ -29,7 +30,7 @@ export function timingOf({ latency_ms, overhead_us, wait_ms, attempts }: Timed):
     return undefined;
   }
   const total = latency_ms;
-  const overhead = Math.min((overhead_us ?? 0) / 1000, total); // exact, where the other times are rounded
+  const overhead = Math.min((overhead_us ?? 0) / 1000, total); // exact; the other times are rounded
   const provider = Math.min(inFlight(attempts), total - overhead);
   const gap = total - overhead - provider;
   const waiting = Math.min(wait_ms || (gap > roundingMs ? gap : 0), gap);
