@@ -22,15 +22,15 @@ type Log interface {
 }
 
 // Snapshots returns the targets and prices that a decision was computed from. If that version is empty or not stored, it returns the
-// current ones, and stored is false.
+// current targets and prices, and stored is false.
 type Snapshots func(ctx context.Context, v route.Versions) (snap *route.Snapshot, stored bool)
 
 // Options selects the requests and the baseline model.
 type Options struct {
 	Filter requestlog.Filter // with From and To
-	Model  string            // a name or alias of the baseline model
+	Model  string            // name or alias of the baseline model
 	Limit  int               // maximum number of requests, newest first
-	Within time.Duration     // maximum time
+	Within time.Duration     // time limit of the computation
 }
 
 // Coverage describes how the baseline costs of a report were determined.
@@ -96,7 +96,7 @@ type report struct {
 	Report
 	snapshots Snapshots
 
-	// Cache the latest version, because neighbouring requests usually have the same one.
+	// The data of the latest version is cached, because neighbouring requests usually have the same version.
 	versions route.Versions
 	snap     *route.Snapshot
 	stored   bool
@@ -177,8 +177,8 @@ func (r *report) load(ctx context.Context, v route.Versions) {
 	r.cache = catalog.CacheRuleFor(vendor, r.Model, r.price)
 }
 
-// withSearchFee returns the price with the fee for web searches of the target that served the request: the searches are the same for
-// every model.
+// withSearchFee returns the price with the web search fee of the target that served the request, because the number of searches does
+// not depend on the model.
 func withSearchFee(price *catalog.Price, snap *route.Snapshot, e *requestlog.Entry) *catalog.Price {
 	for _, t := range snap.Named(e.Model) {
 		if t.Provider == e.Provider && t.Price != nil {

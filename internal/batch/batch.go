@@ -1,5 +1,5 @@
-// Package batch describes files and batches that providers store: which workspace owns them, which models the requests of a file
-// name, and the usage of a finished batch. It performs no I/O except through Store.
+// Package batch describes files and batches that providers store: the workspace that owns them, the models that the requests in a file
+// use, and the usage of a finished batch. It performs no I/O except through Store.
 package batch
 
 import (
@@ -51,7 +51,7 @@ type Owner struct {
 	Credential  string // as in Object
 }
 
-// Use is a model that the requests of a file name, and the operation that they call.
+// Use is a model that requests in a file use, and the operation of these requests.
 type Use struct {
 	Model string `json:"model"` // canonical name
 	Op    llm.Op `json:"op"`
@@ -59,7 +59,7 @@ type Use struct {
 
 // Store stores objects. An object is visible only in its workspace.
 type Store interface {
-	// AddObject stores a new object. A known id of the workspace is left unchanged.
+	// AddObject stores a new object. If the workspace already has an object with this id, AddObject does not change it.
 	AddObject(ctx context.Context, o Object) error
 	// Object returns an object of the workspace, or ErrNotFound.
 	Object(ctx context.Context, workspaceID string, kind Kind, id string) (Object, error)
@@ -68,17 +68,17 @@ type Store interface {
 	Objects(ctx context.Context, workspaceID string, kind Kind, after string, limit int) ([]Object, error)
 	// SaveObject replaces the JSON of an object.
 	SaveObject(ctx context.Context, o Object) error
-	// RemoveObject deletes an object. It does nothing for an unknown one.
+	// RemoveObject deletes an object. It does nothing if the object is unknown.
 	RemoveObject(ctx context.Context, o Object) error
-	// SettleObject records the two steps of charging a batch. With a time, it records the start of the settlement and returns the time of
-	// the first start. Entries use this time, so that a repeated settlement writes the same entries. With the zero time, it records that
-	// the entries are written; first is false if that was recorded before.
+	// SettleObject records the two steps of charging a batch. If at is not zero, it records the start of the settlement and returns the
+	// time of the first start. Entries use this time, so that a repeated settlement writes the same entries. If at is zero, it records
+	// that the entries are written; first is false if that was recorded before.
 	SettleObject(ctx context.Context, o Object, at time.Time) (began time.Time, first bool, err error)
 }
 
 // Owners finds the owners of files.
 type Owners interface {
-	// FileOwners returns the owners, in all workspaces, of the files with these ids. A file without a record has none.
+	// FileOwners returns the owners, in all workspaces, of the files with these ids. A file without a record has no owner.
 	FileOwners(ctx context.Context, ids []string) ([]Owner, error)
 }
 
@@ -111,8 +111,8 @@ func text(object []byte, name string) string {
 	return ""
 }
 
-// Usage returns the usage that a provider reports for a finished batch, and its name of the model, which may be empty. ok is false if it
-// reports none, or none although requests have succeeded.
+// Usage returns the usage that a provider reports for a finished batch, and the provider's name of the model, which may be empty. ok is
+// false if the provider reports no usage, or zero tokens although requests have succeeded.
 func Usage(object []byte) (model string, u llm.Usage, ok bool) {
 	v := rawjson.Parse(object)
 	reported := v.Get("usage")
@@ -123,8 +123,8 @@ func Usage(object []byte) (model string, u llm.Usage, ok bool) {
 	return text(object, "model"), u, ok && (u.Total() > 0 || v.Get("request_counts.completed").Int() == 0)
 }
 
-// usageOf reads a usage in the names of the Responses API or of chat completions. ok is false if the figures contradict each other or are
-// implausibly high.
+// usageOf parses a usage object with the field names of the Responses API or of chat completions. ok is false if the figures contradict
+// each other or are implausibly high.
 func usageOf(v rawjson.Value) (u llm.Usage, ok bool) {
 	first := func(names ...string) int64 {
 		for _, name := range names {

@@ -27,7 +27,7 @@ const (
 	maxLine = 64 << 20
 )
 
-// operations maps the endpoints that requests of a file may call.
+// operations maps the endpoints that requests in a file may call to their operations.
 var operations = map[string]llm.Op{
 	"/v1/chat/completions": llm.Chat, "/v1/responses": llm.Chat, "/v1/embeddings": llm.Embed, "/v1/completions": llm.Complete,
 	"/v1/moderations": llm.Moderate,
@@ -50,7 +50,7 @@ func invalid(param, format string, args ...any) error {
 	return strict.Reject(strict.Problem{Param: param, Message: fmt.Sprintf(format, args...)})
 }
 
-// ReadForm parses a multipart form with one file for a batch. The form refers to body.
+// ReadForm parses a multipart form with one file for a batch. The form keeps references to body.
 func ReadForm(contentType string, body []byte) (*Form, error) {
 	_, params, err := mime.ParseMediaType(contentType)
 	if err != nil || params["boundary"] == "" {
@@ -94,7 +94,7 @@ func ReadForm(contentType string, body []byte) (*Form, error) {
 	return f, nil
 }
 
-// Encode returns the body of the form for a provider and its content type.
+// Encode returns the form as a request body for a provider, and the content type.
 func (f *Form) Encode() (body []byte, contentType string, err error) {
 	var out bytes.Buffer
 	w := multipart.NewWriter(&out)
@@ -111,7 +111,7 @@ func (f *Form) Encode() (body []byte, contentType string, err error) {
 	return out.Bytes(), w.FormDataContentType(), err
 }
 
-// Models returns the models that the requests of the file name, as written. Every line must be a request to a known endpoint.
+// Models returns the model names in the requests of the file, unchanged. Every line must be a request to a known endpoint.
 func (f *Form) Models(ctx context.Context) ([]Use, error) {
 	var uses []Use
 	err := f.each(ctx, func(number int, _ []byte, _ rawjson.Value, use Use) error {
@@ -162,8 +162,8 @@ func (f *Form) Rename(ctx context.Context, model func(name string) string, objec
 	return err
 }
 
-// eachName calls fn for the members of a request body that Rename replaces, in the order of the line. Metadata is skipped because it
-// belongs to the client.
+// eachName calls fn for the members of a request body that Rename replaces, in the order in which they occur. Metadata is skipped
+// because it belongs to the client.
 func eachName(body rawjson.Value, fn func(member string, at rawjson.Value) error) (err error) {
 	body.ForEach(func(key, value rawjson.Value) bool {
 		switch name := key.String(); {
@@ -222,8 +222,8 @@ type Result struct {
 	Usage llm.Usage
 }
 
-// ReadResults calls add for every successful request in a file of results. It returns an error for a file that cannot be read to its end,
-// for a successful response without a plausible usage, and for more models than a file may name.
+// ReadResults calls add for every successful request in a file of results. It returns an error if the file cannot be read to its end,
+// if a successful response has no plausible usage, or if the file has more than MaxModels models.
 func ReadResults(r io.Reader, add func(Result)) error {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, maxLine)

@@ -49,13 +49,13 @@ func Active(c config.Config) (*bundle.Bundle, error) {
 	}
 	text, err := file.Read(path(c), bundle.MaxSize+maxSignature)
 	if err != nil {
-		return embedded, nil //nolint:nilerr // Update fetches a file that is missing or unreadable again
+		return embedded, nil //nolint:nilerr // Update fetches a missing or unreadable file again
 	}
 	signature, rest, _ := strings.Cut(string(text), "\n")
 	stored := signed{text: []byte(rest), signature: signature}
 	b, err := stored.open(c.Catalog.File)
 	if err != nil || c.Catalog.File.SHA256 == "" && !b.Created.After(embedded.Created) {
-		return embedded, nil //nolint:nilerr // signed by a key that was removed, or superseded by the program
+		return embedded, nil //nolint:nilerr // not trusted, or not newer than the built-in catalog
 	}
 	return b, nil
 }
@@ -181,5 +181,6 @@ func fetch(ctx context.Context, client *egress.Client, address string, limit int
 	return text, err
 }
 
-// path returns the path of the stored file. Its first line is the signature, so that both are replaced together.
+// path returns the path of the stored file. The first line of the file is the signature, so that the catalog and its signature are
+// replaced together.
 func path(c config.Config) string { return filepath.Join(c.DataDir, "catalog", "catalog.txt") }

@@ -12,9 +12,9 @@ import (
 	"fairlead.dev/internal/id"
 )
 
-// beat registers a replica, removes expired ones and returns the number of live replicas, using the Redis clock. The first
-// replica creates the epoch. If no replica is registered, all of them were disconnected for longer than a lease. The epoch then
-// settles again, because the holds of each replica count only after that replica has sent them.
+// beat registers a replica, removes expired replicas and returns the number of live replicas, using the Redis clock. The first replica
+// creates the epoch. If no replica is registered, all replicas were disconnected for longer than a lease. The epoch then starts a new
+// settling period, because the holds of a replica count only after that replica has sent them.
 var beat = redis.NewScript(`
 local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
@@ -42,7 +42,7 @@ func (l *Client) Run(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
-			if l.state.Load().Up { // leave the set of live replicas, so that the shares of the others grow immediately
+			if l.state.Load().Up { // leave the set of live replicas, so that the shares of the other replicas grow immediately
 				ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveTime)
 				defer cancel()
 				_ = l.client.ZRem(ctx, l.Members(), l.o.ID).Err() // on an error, its lease expires
@@ -59,7 +59,8 @@ func (l *Client) Run(ctx context.Context) {
 	}
 }
 
-// Beat sends one heartbeat and calls the hooks. A reply that takes longer than a request may wait does not end an outage.
+// Beat sends one heartbeat and calls the hooks. During an outage, a reply that takes longer than Options.Budget does not end the
+// outage.
 func (l *Client) Beat(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -25,8 +25,8 @@ type Settings interface {
 	SetSetting(ctx context.Context, name, value string) error
 }
 
-// Liveness shares through the database whether any replica reaches Redis. Replicas that reach Redis write a marker that keeps
-// changing. Clocks are not compared.
+// Liveness shares through the database whether any replica reaches Redis. Replicas that reach Redis change a marker periodically, and
+// the other replicas check whether the marker changes. Clocks are not compared.
 type Liveness struct {
 	client   *Client
 	settings Settings
@@ -61,7 +61,7 @@ func (l *Liveness) fresh(marker string) bool {
 	return l.marker != "" && time.Since(l.changed) < livenessAge
 }
 
-// Run writes the marker while this replica reaches Redis, and otherwise reads it, until ctx is cancelled.
+// Run writes the marker while this replica reaches Redis, and reads the marker otherwise, until ctx is cancelled.
 func (l *Liveness) Run(ctx context.Context) {
 	tick := time.NewTicker(livenessEvery)
 	defer tick.Stop()
@@ -84,7 +84,7 @@ func (l *Liveness) Run(ctx context.Context) {
 	}
 }
 
-// StoredReplicas returns the last stored number of replicas, or 1 if it is unknown. It is used at a start without Redis.
+// StoredReplicas returns the last stored number of replicas, or 1 if it is unknown. It is used if Redis is unavailable at startup.
 func StoredReplicas(ctx context.Context, settings Settings) int {
 	text, err := settings.Setting(ctx, replicasSetting)
 	if err != nil {

@@ -28,7 +28,7 @@ func TestDocumentsNamePathsThatExist(t *testing.T) {
 	for _, document := range []string{"ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md"} {
 		for _, m := range repositoryPath.FindAllStringSubmatch(readDocument(t, document), -1) {
 			if strings.ContainsAny(m[1], "*{}") {
-				continue // a pattern
+				continue // a pattern, not the path of one file
 			}
 			if _, err := os.Stat(filepath.Join(repository(t), m[1])); err != nil {
 				t.Errorf("%s names %s, which does not exist", document, m[1])

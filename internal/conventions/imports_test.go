@@ -15,8 +15,8 @@ import (
 	"testing"
 )
 
-// layers is the import table. A package may import packages on lines below its own, and packages on its own line that beside
-// lists. A new package adds its name here unless a pattern with /* matches it.
+// layers is the import table. A package may import packages on lines below its own. It may import a package on its own line only if
+// beside lists that package. A new package adds its name here unless a pattern with /* matches it.
 var layers = [][]string{
 	{
 		"cmd/fairlead",

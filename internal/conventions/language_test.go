@@ -55,7 +55,7 @@ func TestLanguageIsPlain(t *testing.T) {
 				continue
 			}
 			if strings.HasPrefix(strings.ToLower(found), "what ") && strings.Contains(text[at[1]:], "?") {
-				continue // a question, such as a prompt
+				continue // the phrase is part of a question, as in a prompt
 			}
 			if folder := filepath.Dir(path); slices.Contains(pending, folder) {
 				unfinished[folder] = true

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Limits of the packages of the program. Packages for tests and generated files have none.
+// Limits of the packages of the program. Test packages and generated files have no limits.
 const (
 	maxLines            = 2500 // of a package, without blank lines and comments
 	maxMethods          = 60   // of a type
@@ -40,8 +40,8 @@ var largeStructs = map[string]string{
 type size struct {
 	lines      int
 	methods    map[string]int // by type
-	interfaces map[string]int // methods by interface; the largest one of those without a name
-	fields     map[string]int // fields by struct; the largest number for structs without a name
+	interfaces map[string]int // number of methods by interface; the largest number for interfaces without a name
+	fields     map[string]int // number of fields by struct; the largest number for structs without a name
 }
 
 func TestPackagesAreSmall(t *testing.T) {

@@ -10,8 +10,8 @@ import (
 // Position is a line and a column, both from 1, with the column in characters.
 type Position struct{ Line, Column int }
 
-// Positions returns the position in source of each character of a scalar's value and of its end. With it, an error inside the
-// value can be marked where it was written, even if the value is quoted, folded or a block.
+// Positions returns the position in source of each character of a scalar's value and of its end. Callers use it to mark an error inside
+// the value at the right position in source, even if the value is quoted, folded or a block.
 func Positions(source []byte, n *yaml.Node) []Position {
 	c := cursor{line: n.Line - 1, column: n.Column - 1}
 	for line := range strings.SplitSeq(string(source), "\n") {
@@ -46,7 +46,7 @@ func Positions(source []byte, n *yaml.Node) []Position {
 	return append(positions, end)
 }
 
-// cursor moves through the document in step with the value.
+// cursor is a position in the document. It advances with each character of the value.
 type cursor struct {
 	lines        [][]rune
 	line, column int  // from 0

@@ -57,7 +57,7 @@ func excise(text string, root *yaml.Node, i int) string {
 	return strings.Join(kept, "\n")
 }
 
-// withoutTail removes the comments after the list, which usually describe the next section.
+// withoutTail removes blank lines and comments at the end of the text. Such comments usually describe the next section.
 func withoutTail(text string) string {
 	lines := strings.Split(text, "\n")
 	end := len(lines)

@@ -71,7 +71,7 @@ func logRequest(t *testing.T, s *explain.Service, workspaceID string) requestlog
 	return e
 }
 
-// pinOther returns a draft that pins a target other than the chosen one, and that target.
+// pinOther returns a draft that pins a target other than the chosen target, and the pinned target.
 func pinOther(t *testing.T, s *explain.Service, e *requestlog.Entry) (*policy.Set, string) {
 	t.Helper()
 	for _, target := range s.Gateway.Targets().Targets() {

@@ -108,5 +108,6 @@ func (c *Corrections) setVersion() error {
 	return err
 }
 
-// dayOf returns the start of the UTC day of t. Ages are computed to it, so that corrections are stable within a day.
+// dayOf returns the start of the UTC day of t. The ages of ratings are computed relative to this time, so that corrections are stable
+// within a day.
 func dayOf(t time.Time) time.Time { return t.UTC().Truncate(24 * time.Hour) }

@@ -66,13 +66,13 @@ type Index struct {
 	options    Options
 	workspaces atomic.Pointer[map[string]*workspaceState] // immutable map, replaced as a whole
 
-	replica string // names the claims of this index
+	replica string // identifies this index in its claims
 	trials  trials
 
 	mu       sync.Mutex // held during a computation
 	revision int64
 	due      map[string]bool // workspaces that changed and are computed later
-	day      time.Time       // day to which ages are computed; zero before the first Refresh
+	day      time.Time       // day relative to which the ages of ratings are computed; zero before the first Refresh
 }
 
 // workspaceState holds the corrections of a workspace and their statistics.

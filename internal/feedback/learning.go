@@ -15,14 +15,14 @@ import (
 // Settings configures how a workspace learns from outcomes. The zero value learns without exploration.
 type Settings struct {
 	Disabled bool    `json:"disabled,omitempty"` // models keep their static abilities
-	Explore  float64 `json:"explore,omitempty"`  // share of the spending that trials of other models may have, 0 to MaxExplore
+	Explore  float64 `json:"explore,omitempty"`  // maximum share of the spending for trials of other models, 0 to MaxExplore
 	Floor    float64 `json:"floor,omitempty"`    // minimum predicted quality of a model that is tried
 }
 
 // MinVerdicts is the number of ratings and verdicts below which a gateway uses the static abilities.
 const MinVerdicts = 50
 
-// MaxExplore is the largest share of exploration.
+// MaxExplore is the maximum of Settings.Explore.
 const MaxExplore = 0.2
 
 // Learned describes the state that was learned from the outcomes of a workspace.

@@ -32,7 +32,7 @@ type Reader interface {
 type Writer interface {
 	// SaveRating stores a rating, which replaces an earlier rating of the same request by the same rater.
 	SaveRating(ctx context.Context, r Rating) error
-	// SaveSignals stores signals. Existing ones are ignored.
+	// SaveSignals stores signals. It ignores signals that are already stored.
 	SaveSignals(ctx context.Context, signals []Rating) error
 	// ResetFeedback excludes outcomes up to time at from corrections: the outcomes of one model, or all if model is empty.
 	ResetFeedback(ctx context.Context, workspaceID, model string, at time.Time) error
@@ -51,7 +51,8 @@ type SignalCount struct {
 	Count  int64        `json:"count"`
 }
 
-// OutcomePage selects a page of outcomes: those after an outcome in the order of the list. The zero page is the first one.
+// OutcomePage selects a page of outcomes: the outcomes that follow the outcome of Request and Rater in the list. The zero page is the
+// first page.
 type OutcomePage struct {
 	Request string // ID of the request of that outcome
 	Rater   string // rater of that outcome

@@ -20,7 +20,7 @@ type Summary struct {
 type ModelSummary struct {
 	Model     string        `json:"model"`
 	Corrected bool          `json:"corrected"` // false for an unknown model and without ratings that count
-	Outdated  int           `json:"outdated"`  // ratings that no longer count, because their prompts were classified by an earlier predictor
+	Outdated  int           `json:"outdated"`  // ratings that do not count, because an earlier predictor classified their prompts
 	Total     Figures       `json:"total"`
 	Tasks     []TaskFigures `json:"tasks"` // sorted by name
 }
@@ -74,7 +74,7 @@ func (t *figureSums) figures() Figures {
 	return Figures{Ratings: t.n, Score: t.score / n, Before: t.before / n, After: t.after / n, Newest: t.newest}
 }
 
-// summarise compares ratings with predictions before and after the correction. Without a correction there are no predictions.
+// summarise compares ratings with predictions before and after the correction. Without a correction, the predictions are 0.
 func summarise(model string, ratings []Rating, shift *Shift) ModelSummary {
 	var total figureSums
 	tasks := map[predict.Task]*figureSums{}

@@ -12,15 +12,15 @@ import (
 
 // Exploration is the spending on trials of other models by all replicas, since the settings were changed.
 type Exploration struct {
-	Requests int64        // requests that took part
+	Requests int64        // finished requests, with and without trials
 	Trials   int64        // requests that another model served as a trial
-	Spent    money.Amount // cost of all requests that took part
+	Spent    money.Amount // cost of these requests
 	Tried    money.Amount // cost of the trials
 	Extra    money.Amount // expected cost of the trials minus the expected cost of the router's choices; negative if trials were cheaper
-	Quality  float64      // sum of the predicted quality that trials gave up
+	Quality  float64      // sum of the losses of the trials; see Trial.Loss
 }
 
-// plus returns the sum of e and sign times the other.
+// plus returns e + sign*o.
 func (e Exploration) plus(o Exploration, sign int64) Exploration {
 	factor := money.Amount(sign)
 	return Exploration{
@@ -35,7 +35,7 @@ type Claim struct {
 	WorkspaceID string
 	Replica     string
 	Added       Exploration // trials of the replica since its last claim
-	Share       float64     // share of the spending that trials may have; 0 claims nothing
+	Share       float64     // maximum share of the spending for trials; 0 claims nothing
 	Now         time.Time
 	Expires     time.Time // when other replicas may claim the amount again
 }
@@ -162,7 +162,7 @@ type Trial struct {
 	Loss     float64      // predicted quality of the router's choice minus the model's predicted quality; 0 if the model's is higher
 }
 
-// Explore returns the share of spending that trials may have, and the minimum predicted quality of a tried model. The share is 0
+// Explore returns the maximum share of the spending for trials, and the minimum predicted quality of a tried model. The share is 0
 // while exploration is off or its share is used up.
 func (b *Index) Explore(workspaceID string) (share, floor float64) {
 	s := (*b.workspaces.Load())[workspaceID]

@@ -40,7 +40,7 @@ func TSVector(words []byte) string {
 	return b.String()
 }
 
-// CutWords returns the first of the words that are followed by spaces.
+// CutWords returns the first limit words. In words, a space follows each word.
 func CutWords(words []byte, limit int) []byte {
 	for i, c := range words {
 		if c == ' ' {

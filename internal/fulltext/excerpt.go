@@ -13,10 +13,10 @@ const (
 // Span is a part of an excerpt.
 type Span struct {
 	Text  string
-	Match bool // the part is a word that the query names
+	Match bool // the part matches a term of the query
 }
 
-// Excerpter chooses the text that has most terms of a query.
+// Excerpter makes an excerpt of the text that contains the most terms of a query.
 type Excerpter struct {
 	query Query
 	best  int
@@ -32,7 +32,7 @@ func (e *Excerpter) Done() bool { return e.best == len(e.query.required) }
 // Excerpt returns the excerpt; nil when no text has any term.
 func (e *Excerpter) Excerpt() []Span { return e.spans }
 
-// Add considers a text. A later text replaces an earlier one only when it has more terms.
+// Add adds a text. A later text replaces an earlier one only if it contains more terms.
 func (e *Excerpter) Add(text []byte) {
 	if e.Done() {
 		return
@@ -94,7 +94,7 @@ func (e *Excerpter) cut(text []byte, words []string, places [][2]int, first int)
 	}
 }
 
-// matched returns how many words a term covers here; 0 when none does.
+// matched returns the number of words at the start of words that match a term of the query, or 0 if no term matches.
 func (e *Excerpter) matched(words []string) int {
 	for _, t := range e.query.required {
 		if len(t.words) <= len(words) && t.at(words) {
@@ -110,7 +110,7 @@ func (e *Excerpter) add(text string, match bool) {
 	}
 }
 
-// plain replaces white space by single spaces and removes invisible characters, which could change how the rest is shown.
+// plain replaces white space by single spaces. It removes invisible characters, because they could change how the other text is shown.
 func plain(text []byte) string {
 	var b strings.Builder
 	space := false

@@ -18,15 +18,15 @@ var (
 	ErrNoWords = errors.New("the search text has no word that is not excluded")
 )
 
-// Query is a parsed search. A document matches when it has all required terms and none of the excluded ones.
+// Query is a parsed search. A document matches if it contains all required terms and no excluded term.
 type Query struct {
 	required, excluded []term
 }
 
-// term is a word, or words that follow each other.
+// term is a word or a phrase.
 type term struct {
 	words  []string
-	prefix bool // the last word may be longer
+	prefix bool // the last word is a prefix
 }
 
 // Parse parses a query: words, "phrases", -excluded, and word* for words with this prefix. Any other character separates words. Words

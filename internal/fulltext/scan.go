@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// maxKey is the length from which the name of a member is not compared.
+// maxKey is longer than every name in unsearched. Member names of this length or more are not stored.
 const maxKey = 24
 
 // unsearched names members whose strings are identifiers and codes, not texts.
@@ -20,19 +20,19 @@ var unsearched = map[string]bool{
 
 // Scanner finds the texts in the pieces of a JSON document. The caller passes the pieces in order and never splits a string.
 type Scanner struct {
-	// SkipAnswers skips messages with the role of a model, because requests repeat the responses of earlier turns.
+	// SkipAnswers skips messages with the role assistant or model, because requests repeat the responses of earlier turns.
 	SkipAnswers bool
 
 	key     []byte // name of the latest member
 	depth   int
-	answer  int // depth of the message of a model; 0 outside of one
+	answer  int // nesting depth of the skipped message; 0 outside of a skipped message
 	scratch []byte
 }
 
 // Lost resets the state after a piece of the document that is not available.
 func (s *Scanner) Lost() { s.key, s.depth, s.answer = s.key[:0], 0, 0 }
 
-// Scan calls fn with each text of a piece, decoded. The text is valid during the call.
+// Scan calls fn with each decoded text of a piece. The text is valid only during the call.
 func (s *Scanner) Scan(piece []byte, fn func(text []byte)) {
 	for i := 0; i < len(piece); i++ {
 		switch piece[i] {
@@ -65,7 +65,7 @@ func stringEnd(piece []byte, i int) int {
 	return len(piece)
 }
 
-// isKey reports whether a colon follows.
+// isKey reports whether the next character after white space is a colon.
 func isKey(piece []byte, i int) bool {
 	for ; i < len(piece); i++ {
 		switch piece[i] {

@@ -1,5 +1,5 @@
-// Package fulltext splits texts into words, reads the texts of stored bodies, parses search queries and cuts excerpts. Both databases
-// store and compare exactly these words, so that a search finds the same requests in each.
+// Package fulltext splits texts into words, reads the texts of stored bodies, parses search queries and cuts excerpts. SQLite and
+// PostgreSQL store and compare exactly these words, so that a search finds the same requests in both databases.
 package fulltext
 
 import (
@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// maxWord is the length in bytes above which a run of letters is not a word: keys, hashes and encoded data.
+// maxWord is the maximum length of a word in bytes. Longer runs of letters are keys, hashes or encoded data.
 const maxWord = 64
 
 // Tag returns the word that every document of a workspace contains. A search requires it, so that it never finds documents of
@@ -28,7 +28,8 @@ func AppendWords(to, text []byte) (words []byte, n int) {
 	return to, n
 }
 
-// eachWord calls fn with each word in lower case and its place in the text, until fn returns false. The word is valid during the call.
+// eachWord calls fn with each word in lower case and its position in the text, until fn returns false. The word is valid only during
+// the call.
 func eachWord(text []byte, fn func(word []byte, from, to int) bool) {
 	var buffer [maxWord]byte
 	word, from, long := buffer[:0], 0, false

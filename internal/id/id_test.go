@@ -131,7 +131,7 @@ func FuzzTime(f *testing.F) {
 	})
 }
 
-// IDs differ even if replicas create them in the same millisecond, because their clocks differ or step back.
+// IDs differ even if several IDs have the same millisecond, for example because the clocks of replicas differ or a clock steps back.
 func TestIDsStayApartWhenTheClockStepsBack(t *testing.T) {
 	t.Parallel()
 	start := time.UnixMilli(1_793_707_200_000)

@@ -44,7 +44,7 @@ func (p *pipes) dial() net.Conn {
 
 const readPause = time.Minute
 
-// answers are handlers that write in different ways. None of them sets a deadline.
+// answers are handlers that write responses in different ways, without a deadline.
 var answers = map[string]func(w http.ResponseWriter) error{
 	"one large write": func(w http.ResponseWriter) error {
 		_, err := w.Write(make([]byte, 8<<20))

@@ -21,7 +21,7 @@ type Bias struct {
 	Refused   string  `json:"refused,omitempty" doc:"Why the judge may not be used. Absent for a judge that may be used."`
 }
 
-// Bounds of bias above which a judge is refused.
+// Limits for judges. A judge with a larger bias or a lower accuracy is refused.
 const (
 	maxPosition  = 40   // points, in a single order: more would turn most verdicts into ties
 	maxCorrected = 2    // points, after judging in both orders
@@ -94,8 +94,8 @@ type tally struct {
 	position, corrected, longer, own       float64
 }
 
-// add adds a pair. one is the verdict in the listed order, and other is the verdict in the reverse order. Both are positive for the
-// response that was shown first.
+// add adds a pair. one is the verdict in the first order, and other is the verdict in the reverse order. Each verdict is positive if
+// the judge prefers the response that was shown first.
 func (t *tally) add(p KnownPair, reversed bool, one, other float64) {
 	t.pairs++
 	t.position += (one + other) / 2

@@ -119,7 +119,8 @@ func checkTools(x *Exchange) (Verdict, bool) {
 	return Verdict{}, false
 }
 
-// ValidCalls reports whether all calls name tools of the request, which is in the chat format, with arguments that match their schemas.
+// ValidCalls reports whether all calls name tools of the request, with arguments that match the schemas of the tools. The request is in
+// the chat format.
 func ValidCalls(request []byte, calls []Call) bool {
 	schemas := toolSchemas(request)
 	return !slices.ContainsFunc(calls, func(c Call) bool {
@@ -180,8 +181,8 @@ func sameCalls(a, b []Call) bool {
 	return true
 }
 
-// equalJSON reports whether two documents have the same meaning: the order of members and the notation of numbers and strings
-// do not matter.
+// equalJSON reports whether two documents have the same meaning. It ignores the order of members and the notation of numbers and
+// strings.
 func equalJSON(a, b []byte) bool {
 	decode := func(text []byte) (v any, ok bool) {
 		v, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))

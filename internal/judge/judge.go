@@ -1,6 +1,6 @@
-// Package judge decides which of two responses to the same request is better. Checks that need no model come first; a judge
-// model decides the rest, without knowing which model wrote which response. The package makes no calls: the caller sends the
-// prompts.
+// Package judge decides which of two responses to the same request is better. Checks that need no model come first. If no check
+// decides, a judge model decides, without the names of the models that wrote the responses. The package makes no calls: the caller
+// sends the prompts.
 package judge
 
 import (

@@ -120,8 +120,8 @@ type Ask func(ctx context.Context, p Prompt) (string, error)
 // ErrAnswer is returned for an answer of a judge model without a verdict.
 var ErrAnswer = errors.New("the judge model gave no verdict")
 
-// Compare asks a judge model in both orders. Verdicts that differ between the orders are a tie. After a tie in the first order
-// the result is a tie whatever the second order gives, so Compare does not ask again. routedFirst selects the first order.
+// Compare asks a judge model in both orders. Verdicts that differ between the orders are a tie. If the first order is a tie, the result
+// is a tie, so Compare does not ask again. routedFirst selects the first order.
 func Compare(ctx context.Context, ask Ask, x *Exchange, routedFirst bool) (Verdict, error) {
 	order := func(routedFirst bool) (float64, string, error) {
 		a, b, sign := x.Routed, x.Baseline, 1.0

@@ -14,8 +14,8 @@ type Result struct {
 	Reason  string // why it failed, without text of the response
 }
 
-// CheckResponse applies checks to one response to a request in the chat format: Schema, Tools and Code. A check that does not apply
-// to the response is passed.
+// CheckResponse applies checks to one response to a request in the chat format: Schema, Tools and Code. A check that does not apply to
+// the response counts as passed.
 func CheckResponse(request []byte, r Response, checks []string) (result Result) {
 	for _, c := range []struct {
 		name  string

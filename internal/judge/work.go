@@ -11,7 +11,7 @@ type schemaWork struct{ done int }
 // errSchemaWork is the panic that ends a validation with too much work. The validator has no other way to stop.
 type errSchemaWork struct{}
 
-// vocabulary makes every subschema count its visits. A visit costs as much as the subschema has members and values.
+// vocabulary makes every subschema count its visits. The cost of a visit is the number of members and values of the subschema.
 func (w *schemaWork) vocabulary() *jsonschema.Vocabulary {
 	return &jsonschema.Vocabulary{
 		URL: "urn:fairlead:work",
@@ -43,7 +43,8 @@ func (v visit) Validate(*jsonschema.ValidatorContext, any) {
 	}
 }
 
-// validate reports whether a value matches the schema. A value that takes too much work matches: the check must not decide.
+// validate reports whether a value matches the schema. It returns true if the validation takes too much work, so that the response does
+// not fail the check.
 func (w *schemaWork) validate(schema *jsonschema.Schema, value any) (ok bool) {
 	defer func() {
 		if p := recover(); p != nil {

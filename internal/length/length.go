@@ -1,5 +1,5 @@
 // Package length learns how much longer or shorter responses are than predicted: per workspace and task, because users ask for
-// different lengths, and per model, because some models are more verbose than others. Expected costs are corrected by both.
+// different lengths, and per model, because some models are more verbose than others. Expected costs are corrected by both factors.
 //
 // The state is in memory: after a restart, predictions are uncorrected until enough responses were observed. Decisions record the
 // factors they used, so they can be recomputed without the state.
@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	priorWeight = 10     // number of observations that the prediction counts for
-	maxWeight   = 200    // number of observations after which older ones fade
+	priorWeight = 10     // weight of the prediction, as a number of observations
+	maxWeight   = 200    // weight above which older observations lose weight
 	maxFactor   = 5      // largest correction in either direction
 	maxStates   = 20_000 // states in memory; a random one is removed beyond this number
 )
@@ -102,7 +102,7 @@ func (t *Tracker) Observe(e *requestlog.Entry) {
 	defer t.mu.Unlock()
 	model, user := t.state(subject{model: e.Model}), t.state(subject{workspace: e.WorkspaceID, task: in.Features.Task})
 	if visible := e.Usage.Output - e.Usage.Reasoning; expected.Visible > 0 && visible > 0 {
-		// Each mean learns the part that the other one does not explain.
+		// The means of the model and of the workspace each learn only the part of the ratio that the other mean does not explain.
 		ratio := math.Log(float64(visible) / expected.Visible)
 		ofModel, ofUser := ratio-user.visible.log(), ratio-model.visible.log()
 		model.visible.add(ofModel)

@@ -95,7 +95,7 @@ func (s *Site) sendPage(w http.ResponseWriter, r *http.Request, status int, v vi
 	send(w, r, status, "text/html; charset=utf-8", out.Bytes())
 }
 
-// send writes a response. Browsers keep a copy and ask whether it is current, because its address has no version.
+// send writes a response. Browsers must revalidate their cached copy, because the URL does not contain a version.
 func send(w http.ResponseWriter, r *http.Request, status int, kind string, body []byte) {
 	h := w.Header()
 	h.Set("Content-Type", kind)

@@ -39,7 +39,7 @@ func addresses(t *testing.T) []string {
 	return list
 }
 
-// BenchmarkRender measures the first request of each page: the cost of a crawler.
+// BenchmarkRender measures the first request of each page. A crawler requests every page once.
 func BenchmarkRender(b *testing.B) {
 	var pages []string
 	_ = fs.WalkDir(docs.Files, ".", func(file string, _ fs.DirEntry, err error) error { // embedded files can be read

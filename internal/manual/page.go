@@ -143,7 +143,7 @@ func (c *content) renderPage(files fs.FS, p *page) rendered {
 	if err := md.Renderer().Render(&out, p.source, doc); err != nil {
 		panic(fmt.Errorf("render %s: %w", p.name, err)) // a buffer accepts all writes
 	}
-	// Lets the keyboard scroll wide tables and code. Code is escaped, so the tags occur only as tags.
+	// tabindex lets users scroll wide tables and code with the keyboard. Code is escaped, so it cannot contain these tags.
 	scrollable := strings.NewReplacer(
 		"<pre>", `<pre tabindex="0">`, "<table>", `<div class="table" tabindex="0"><table>`, "</table>", "</table></div>",
 	)

@@ -78,7 +78,7 @@ func TestErrorPageIsCurrent(t *testing.T) {
 	}
 }
 
-// classTable returns the table of the classes of a code.
+// classTable returns the table of the error classes of one code.
 func classTable(t *testing.T, kinds []llm.Kind) string {
 	t.Helper()
 	var b strings.Builder

@@ -44,7 +44,7 @@ type liteCredential struct {
 	Values map[string]any `yaml:"credential_values"`
 }
 
-// vendors maps the provider prefixes of LiteLLM to vendors, where the names differ or where a prefix is an older one.
+// vendors maps provider prefixes of LiteLLM to vendors. It lists prefixes that differ from the vendor's name, and older prefixes.
 var vendors = map[string]string{
 	"vertex_ai": "vertex", "vertex_ai_beta": "vertex", "together_ai": "together", "fireworks_ai": "fireworks", "nvidia_nim": "nvidia", "hosted_vllm": "vllm", "ollama_chat": "ollama",
 	"cohere_chat": "cohere", "github": "github_models", "jina_ai": "jina", "dashscope": "alibaba", "lm_studio": "lmstudio", "meta_llama": "meta", "ai21_chat": "ai21", "text-completion-openai": "openai",
@@ -58,8 +58,8 @@ type lite struct {
 	known     []string // names of vendors
 	file      liteFile
 	instances []*instance
-	meanings  map[string]map[string]bool     // models that a name stands for
-	places    map[string]map[string][]string // providers of a model of the catalog, by the names that stand for it
+	meanings  map[string]map[string]bool     // models by LiteLLM name
+	places    map[string]map[string][]string // providers of a catalog model, by model and LiteLLM name
 	secrets   int                            // keys that were written in the file
 }
 
@@ -95,7 +95,7 @@ func LiteLLM(text []byte, c *catalog.Catalog, known []string) (*Result, error) {
 	return &l.Result, nil
 }
 
-// survey collects the models and providers that the names stand for.
+// survey collects the models and providers of each LiteLLM name.
 func (l *lite) survey() {
 	for _, m := range l.file.Models {
 		vendor, upstream := l.vendor(m)
@@ -121,8 +121,8 @@ func (l *lite) survey() {
 	}
 }
 
-// separate reports whether other names stand for the same model at other providers. With aliases of one model, a request could be sent to
-// the providers of all its names.
+// separate reports whether other LiteLLM names refer to the same model at other providers. If these names became aliases of one model,
+// a request could be sent to the providers of all names.
 func (l *lite) separate(known *catalog.Model, name string) bool {
 	for other, places := range l.places[known.Name] {
 		if other != name && len(l.meanings[other]) == 1 && !slices.Equal(places, l.places[known.Name][name]) {
@@ -236,8 +236,8 @@ func (l *lite) model(path string, m liteModel) {
 	l.rest(path, m)
 }
 
-// name sets the name of a model. Usually the model gets its name in the catalog, with the LiteLLM name as an alias. If the LiteLLM
-// name stands for several models, or is the name of another catalog model, the model gets the LiteLLM name.
+// name sets the name of a model. Usually the model gets its name in the catalog, with the LiteLLM name as an alias. If the LiteLLM name
+// refers to several models, or is the name of another catalog model, the model gets the LiteLLM name.
 func (l *lite) name(path string, one *model, known *catalog.Model, vendor string, m liteModel) {
 	same, taken := l.catalog.Model(m.Name)
 	switch {
@@ -349,7 +349,8 @@ func (l *lite) key(path, owner, key string) string {
 	return "${" + variable + "}"
 }
 
-// place adds a model to an instance with the same settings that does not have another model with this name.
+// place adds a model to an existing instance with the same settings as p, unless that instance has another model with the same name. If
+// no instance fits, it adds p with the model.
 func (l *lite) place(p *instance, one *model) {
 	for _, other := range l.instances {
 		sameKeys := slices.Equal(other.keys, p.keys)
@@ -470,7 +471,7 @@ func (l *lite) routerAlias(path, alias, target string) {
 	}
 }
 
-// text returns a value as text; empty for none and for sections.
+// text returns a scalar value as text. It returns an empty string for nil, maps and lists.
 func text(v any) string {
 	switch v := v.(type) {
 	case nil, map[string]any, []any:
@@ -482,7 +483,7 @@ func text(v any) string {
 	}
 }
 
-// reference returns a text in which os.environ/NAME is a variable of the configuration file.
+// reference returns the value as text. It converts os.environ/NAME to ${NAME}, a variable of the configuration file.
 func (l *lite) reference(v any) string {
 	value := text(v)
 	if name, ok := strings.CutPrefix(value, "os.environ/"); ok {

@@ -92,7 +92,7 @@ func TestLiteLLMConfigurationIsConverted(t *testing.T) {
 	if e := model(t, openai, "text-embedding-3-small"); e.Kind != "embedding" || !slices.Equal(e.Aliases, []string{"embed"}) {
 		t.Errorf("embed is %+v", e)
 	}
-	// "best" stands for two models, so it is a separate model at both providers, with their prices.
+	// The name "best" refers to two models, so it is a separate model at both providers, with their prices.
 	if best := model(t, openai, "best"); best.Upstream != "gpt-4.1" || best.InputPerMtok == nil || *best.InputPerMtok != 2 || *best.OutputPerMtok != 8 {
 		t.Errorf("best is %+v", best)
 	}
@@ -100,7 +100,7 @@ func TestLiteLLMConfigurationIsConverted(t *testing.T) {
 	if best := model(t, anthropic, "best"); best.Upstream != "claude-sonnet-4-5" || best.InputPerMtok == nil {
 		t.Errorf("best is %+v", best)
 	}
-	// The same model at another provider has another name, so that requests for either stay at its provider.
+	// The same model at another provider has another name, so that a request for each name is sent to its provider.
 	if sonnet := model(t, anthropic, "sonnet"); sonnet.Upstream != "claude-sonnet-4-5" || !slices.Equal(sonnet.Aliases, []string{"hidden"}) || sonnet.Quality == nil || anthropic.APIKeys[0] != "an-0123456789ab" {
 		t.Errorf("sonnet is %+v", sonnet)
 	}

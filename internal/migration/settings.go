@@ -48,7 +48,7 @@ func (l *lite) settings(w *writer) {
 		l.add(Taken, path, "limits.concurrent: %d", min(1_000_000, int(parallel)))
 	}
 	l.redis(w, done)
-	// Prompts are not stored unless LiteLLM stores them, which is off by default.
+	// Prompts are stored only if LiteLLM stores them. LiteLLM does not store them by default.
 	stored := text(l.file.General["store_prompts_in_spend_logs"]) == "true" && text(l.file.Lite["turn_off_message_logging"]) != "true"
 	done["general_settings.store_prompts_in_spend_logs"], done["litellm_settings.turn_off_message_logging"] = true, true
 	w.line(0, "log:")
@@ -84,7 +84,7 @@ func (l *lite) breaker(w *writer, find func(string, ...string) (float64, string)
 	}
 }
 
-// redis converts the Redis server of the router, which shares limits between replicas.
+// redis converts the Redis server of the router. The replicas share limits through this server.
 func (l *lite) redis(w *writer, done map[string]bool) {
 	address, path := l.reference(l.file.Router["redis_url"]), "router_settings.redis_url"
 	if host := l.reference(l.file.Router["redis_host"]); address == "" && host != "" {

@@ -13,9 +13,9 @@ import (
 	"fairlead.dev/internal/simulator/openai"
 )
 
-// Behaviour is the script of one call. The zero value responds like OpenAI with "Hello from MODEL." Fields can be
-// combined: Body or Events replace the response, the others change how it is sent. To delay a call, tests wait for a
-// channel in Before or BeforeEvent, or set Gate.
+// Behaviour is the script of one call. The zero value responds like OpenAI with "Hello from MODEL." Fields can be combined: Body or
+// Events replace the response, and the other fields change how it is sent. To delay a call, tests wait for a channel in Before or
+// BeforeEvent, or set Gate.
 type Behaviour struct {
 	Handler http.Handler // serves the call when set; the call is still recorded
 

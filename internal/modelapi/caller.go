@@ -28,10 +28,10 @@ type Keys interface {
 // Caller is the authenticated sender of a request. Its grant is nil until authentication succeeds.
 type Caller struct {
 	Grant         *account.Grant
-	AccountID     string            // of a dashboard user; such a request has no key
-	Tags          map[string]string // of the key and the request
-	SampleTraffic bool              // always simulated
-	Policies      *policy.Set       // of sample traffic, in addition to those of the workspace; nil for none
+	AccountID     string            // account of a dashboard user; such a request has no key
+	Tags          map[string]string // tags of the key and of the request
+	SampleTraffic bool              // the request is sample traffic and is always simulated
+	Policies      *policy.Set       // policies of sample traffic, in addition to the policies of the workspace; nil for none
 }
 
 // Authenticate authenticates the API key of a request. The grant may be set together with an error.
@@ -64,17 +64,19 @@ func CheckScope(grant *account.Grant) error {
 	return nil
 }
 
-// CheckOrigin rejects calls from a web page: every visitor could read the key. The dashboard may test a key that it has just created.
+// CheckOrigin rejects calls from a web page, because every visitor of the page could read the key. The dashboard may test a key that it
+// has just created.
 func CheckOrigin(r *http.Request, s *Settings) error {
 	origin, site := r.Header.Get("Origin"), r.Header.Get("Sec-Fetch-Site")
-	// Node's fetch also sends Sec-Fetch-Mode: cors, but accepts any language and names no site, unlike browsers.
+	// Node's fetch also sends Sec-Fetch-Mode: cors. Unlike browsers, it sends Accept-Language: * and no Sec-Fetch-Site.
 	node := r.Header.Get("Accept-Language") == "*" && site == ""
 	fromPage := origin != "" || r.Header.Get("Sec-Fetch-Mode") == "cors" && !node
 	if s.AllowBrowsers || !fromPage {
 		return nil
 	}
 	if r.Header.Get("X-Fairlead-Dashboard") != "" {
-		// The header alone proves nothing: the browser must report the same origin. On plain HTTP it does so only in Origin.
+		// The dashboard header alone proves nothing: the browser must also report the same origin. On plain HTTP, the browser sends
+		// only Origin.
 		page, err := url.Parse(origin)
 		if site == "same-origin" || site == "" && err == nil && page.Host != "" && page.Host == r.Host {
 			return nil
@@ -91,8 +93,8 @@ func BrowserError() error {
 // maxTags limits the tags of one request, including those of its key.
 const maxTags = 32
 
-// Tags returns the tags of the key and of the request: X-Fairlead-Tags: a=b, c=d. Policies and cost reports rely on the key's tags, so a
-// request cannot replace one, nor add one whose name differs only in case or spaces.
+// Tags returns the tags of the key and of the request: X-Fairlead-Tags: a=b, c=d. Policies and cost reports rely on the key's tags.
+// Therefore a request cannot replace a tag of the key, and cannot add a tag whose name differs only in case or spaces.
 func Tags(ofKey map[string]string, h http.Header) map[string]string {
 	header := h.Get("X-Fairlead-Tags")
 	if header == "" {

@@ -54,7 +54,7 @@ func (f *Inflight) Enter(ctx context.Context, key string, limit int) (context.Co
 	return ctx, leave, nil
 }
 
-// Drain rejects new requests and waits for running ones until ctx ends; then it ends the remaining ones with an error.
+// Drain rejects new requests and waits for running requests until ctx ends. Then it ends the remaining requests with an error.
 func (f *Inflight) Drain(ctx context.Context) {
 	f.mu.Lock()
 	if !f.closing {
@@ -72,7 +72,7 @@ func (f *Inflight) Drain(ctx context.Context) {
 			req.cancel(shutdownError())
 		}
 		f.mu.Unlock()
-		<-f.idle // after the error responses
+		<-f.idle // wait until the error responses are written
 	}
 }
 

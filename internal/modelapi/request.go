@@ -30,7 +30,7 @@ type Route struct {
 	Format wire.Format
 }
 
-// Request is an HTTP request to the model API, with the settings and the snapshot that apply to it throughout.
+// Request is an HTTP request to the model API. Its settings and its snapshot do not change until the request ends.
 type Request struct {
 	ID       string
 	Route    Route
@@ -43,7 +43,7 @@ type Request struct {
 
 // Settings can change while the gateway runs.
 type Settings struct {
-	DefaultModel  string // baseline when none is named
+	DefaultModel  string // baseline model if the request names none
 	AllowBrowsers bool
 	AllowUnpriced bool
 	Explore       float64 // share of `auto` requests that try a model other than the best
@@ -54,9 +54,9 @@ type Settings struct {
 	Attempts      attempt.Settings
 	Rescue        bool            // continue interrupted streams at another target
 	Hold          time.Duration   // maximum wait for the first token before headers are sent
-	Ping          time.Duration   // longest silence towards the client
+	Ping          time.Duration   // maximum time in which nothing is sent to the client
 	ReadPause     time.Duration   // maximum pause of a client while it reads
-	Realtime      realtime.Limits // Ping and Write are those above
+	Realtime      realtime.Limits // Ping and Write are not set here; the gateway sets them to Ping and ReadPause above
 	PublicURL     ingress.PublicURL
 }
 

@@ -11,7 +11,7 @@ import (
 	"fairlead.dev/internal/route"
 )
 
-// anthropicModel is a model as Anthropic's clients expect it.
+// anthropicModel is a model in Anthropic's format.
 type anthropicModel struct {
 	Type        string    `json:"type"`
 	ID          string    `json:"id"`
@@ -27,7 +27,8 @@ type anthropicPage struct {
 	LastID  *string          `json:"last_id"`
 }
 
-// wantsAnthropic reports whether a client expects Anthropic's description of models. Claude Code sends limit without a version.
+// wantsAnthropic reports whether a client expects models in Anthropic's format. Claude Code sends the parameter limit without the
+// header Anthropic-Version.
 func wantsAnthropic(r *http.Request) bool {
 	return r.Header.Get("Anthropic-Version") != "" || r.URL.Query().Has("limit")
 }
@@ -40,8 +41,8 @@ func describeForAnthropic(m modelInfo) anthropicModel {
 	return anthropicModel{Type: "model", ID: m.ID, DisplayName: name, CreatedAt: time.Unix(m.Created, 0).UTC()}
 }
 
-// pageForAnthropic returns the page of the chat models that limit, after_id and before_id select. Each variant of auto is listed under
-// both names.
+// pageForAnthropic returns the page of the chat models that limit, after_id and before_id select. Each variant of auto is listed twice:
+// with and without the prefix route.AutoAlias.
 func pageForAnthropic(models []modelInfo, query url.Values) (anthropicPage, error) {
 	var aliases, all []anthropicModel
 	for _, m := range models {

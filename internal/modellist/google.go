@@ -10,7 +10,7 @@ import (
 	"fairlead.dev/internal/wire/show"
 )
 
-// googleModel is a model as Google's clients expect it.
+// googleModel is a model in Google's format.
 type googleModel struct {
 	Name        string   `json:"name"`
 	Version     string   `json:"version"`
@@ -44,7 +44,7 @@ func describeForGoogle(m modelInfo) googleModel {
 // servesChat reports whether a model has the endpoints of chat models.
 func servesChat(m modelInfo) bool { return m.Kind == "auto" || m.Kind == string(llm.Chat) }
 
-// ListForGoogle returns the chat models that the key may use in Google's shape.
+// ListForGoogle returns the chat models that the key may use in Google's format.
 func (o Offer) ListForGoogle(query url.Values) (any, error) {
 	return pageForGoogle(slices.DeleteFunc(o.models(o.Snapshot.Targets()), func(m modelInfo) bool { return !servesChat(m) }), query)
 }
@@ -73,7 +73,7 @@ func pageForGoogle(models []modelInfo, query url.Values) (page googlePage, err e
 	return page, nil
 }
 
-// ShowForGoogle returns one model in Google's shape.
+// ShowForGoogle returns one model in Google's format.
 func (o Offer) ShowForGoogle(name string) (any, error) {
 	model, err := o.find(name)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package modellist lists the models that a key may use, in the shapes of OpenAI, Anthropic and Google.
+// Package modellist lists the models that a key may use, in the formats of OpenAI, Anthropic and Google.
 package modellist
 
 import (
@@ -29,14 +29,14 @@ type modelInfo struct {
 	Providers []string `json:"providers,omitempty"`
 }
 
-// Offer holds the inputs of the list.
+// Offer contains the inputs of a model list.
 type Offer struct {
 	Grant    *account.Grant
 	Snapshot *route.Snapshot
 	Unpriced bool // list models without a price
 }
 
-// List returns the models that the key may use, starting with the variants of auto, in OpenAI's shape or in Anthropic's.
+// List returns the models that the key may use, starting with the variants of auto, in OpenAI's or Anthropic's format.
 func (o Offer) List(r *http.Request) (any, error) {
 	models := o.models(o.Snapshot.Targets())
 	if wantsAnthropic(r) {
@@ -105,7 +105,7 @@ func (o Offer) models(targets []*provider.Target) []modelInfo {
 	for _, t := range o.Snapshot.Targets() {
 		newest = max(newest, released(t.Model))
 	}
-	if newest == 0 { // clients show the date and expect one
+	if newest == 0 { // clients display the date, so every model needs one
 		newest = time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC).Unix()
 	}
 	for i := range models {
@@ -116,7 +116,7 @@ func (o Offer) models(targets []*provider.Target) []modelInfo {
 	return models
 }
 
-// released returns the release date of a model, which the catalog has as a day, a month or a year; 0 when unknown.
+// released returns the release date of a model, or 0 if it is unknown. The catalog has the date as a day, a month or a year.
 func released(m *catalog.Model) int64 {
 	for _, layout := range []string{time.DateOnly, "2006-01", "2006"} {
 		if date, err := time.Parse(layout, m.Released); err == nil {

@@ -77,7 +77,7 @@ type Log interface {
 // Service holds the dependencies of the operations.
 type Service struct {
 	Store      batch.Store
-	Owners     batch.Owners // nil to check no files that requests name
+	Owners     batch.Owners // nil to skip the check of files in requests
 	Dispatcher *attempt.Dispatcher
 	Ledger     ledger.Ledger
 	Uploads    *upload.Budget
@@ -97,14 +97,14 @@ type Request struct {
 	Caller modelapi.Caller
 	Rec    *recording.Recorder
 	Out    *response.Writer
-	// Decide decides on a request that names a model as provider/model.
+	// Decide returns the routing decision for a request that names a model as provider/model.
 	Decide func(op llm.Op, model string) (*route.Decision, error)
 
 	kind batch.Kind
 }
 
-// Serve performs the operation of a path and responds. A key reaches only objects of its workspace, although workspaces share the
-// accounts of providers.
+// Serve performs the operation of a path and writes the response. A key can access only objects of its workspace, although workspaces
+// share provider accounts.
 func (o *Request) Serve(ctx context.Context, path string) error {
 	if o.kind = batch.File; o.In.Route.Op == llm.BatchObjects {
 		o.kind = batch.Batch
@@ -173,8 +173,8 @@ func (o *Request) upload(ctx context.Context) ([]byte, error) {
 	return o.make(ctx, p, made, op)
 }
 
-// references returns a function that looks up an object which a request of the file names. It returns the id of the object at the provider.
-// The object must belong to the workspace, because workspaces share provider accounts, and to the account of the file.
+// references returns a function that looks up an object in a request of the file. The function returns the id of the object at the
+// provider. The object must belong to the workspace, because workspaces share provider accounts, and to the account of the file.
 func (o *Request) references(ctx context.Context, file batch.Object) func(member, id string) (string, error) {
 	known := map[string]bool{} // ids of files that were found
 	return func(member, id string) (string, error) {
@@ -209,8 +209,8 @@ func (o *Request) newObject(p *provider.Provider) batch.Object {
 	return made
 }
 
-// choose returns the provider of a file and its targets by the names in the file. The provider is named in a header or before the names
-// of the models; otherwise only one provider may qualify.
+// choose returns the provider of a file and the provider's targets by model name in the file. A header or a prefix of the model names
+// selects the provider. Otherwise exactly one provider must offer all models.
 func (o *Request) choose(uses []batch.Use) (*provider.Provider, map[string]*provider.Target, error) {
 	snap, name := o.In.Snapshot, o.In.HTTP.Header.Get(objectProvider)
 	var offering, able []*provider.Provider
@@ -245,7 +245,7 @@ func (o *Request) choose(uses []batch.Use) (*provider.Provider, map[string]*prov
 	return able[0], targets, err
 }
 
-// targetsAt returns the targets of a provider by the names in a file, which may begin with the provider.
+// targetsAt returns the targets of a provider by model name in a file. A model name may have the provider as a prefix.
 func targetsAt(snap *route.Snapshot, p *provider.Provider, uses []batch.Use) (map[string]*provider.Target, error) {
 	targets := map[string]*provider.Target{}
 	for _, use := range uses {
@@ -302,7 +302,8 @@ func (o *Request) create(ctx context.Context) ([]byte, error) {
 	})
 }
 
-// permit rejects a model that the caller may not use at the provider: by the key, by a policy, or because its batch price is unknown.
+// permit rejects a model that the caller may not use at the provider: because of the key, because of a policy, or because its batch
+// price is unknown.
 func (o *Request) permit(p *provider.Provider, use batch.Use) error {
 	d, err := o.Decide(use.Op, p.Name+"/"+use.Model)
 	if err != nil {
@@ -317,8 +318,8 @@ func (o *Request) permit(p *provider.Provider, use batch.Use) error {
 	return nil
 }
 
-// make creates an object and records its owner. The call continues when the client disconnects: otherwise a batch could run without an
-// owner.
+// make creates an object and records its owner. The call continues if the client disconnects, because otherwise a batch could run
+// without an owner.
 func (o *Request) make(ctx context.Context, p *provider.Provider, made batch.Object, op *provider.ObjectOperation) ([]byte, error) {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), o.In.Settings.Attempts.Total)
 	defer stop()
@@ -422,7 +423,7 @@ func (o *Request) content(ctx context.Context, p *provider.Provider, of batch.Ob
 		if ok && ev.Type != "" {
 			kind = ev.Type
 		}
-		// An empty file has headers, too.
+		// Send the headers even if the file is empty.
 		if err := o.Out.Bytes(ev.Data, kind, summary); err != nil {
 			return &llm.Error{Kind: llm.ClientCancelled, Message: "The client stopped reading the response.", Err: err}
 		}
@@ -432,7 +433,8 @@ func (o *Request) content(ctx context.Context, p *provider.Provider, of batch.Ob
 	}
 }
 
-// received records an object as the provider returned it: the files of a batch, and once its usage.
+// received stores the JSON of an object from the provider. For a batch, it also records the files of the batch and charges the usage
+// once.
 func (o *Request) received(ctx context.Context, p *provider.Provider, of batch.Object) error {
 	ctx = context.WithoutCancel(ctx)
 	if of.Kind == batch.Batch {
@@ -566,7 +568,7 @@ func objectNotFound(kind batch.Kind, id string) error {
 	return llm.Errorf(llm.NotFound, "%s %q was not found.", name, show.Shorten(id))
 }
 
-// objectFailure returns the error of a provider for the client.
+// objectFailure converts an error of a provider to an error for the client.
 func objectFailure(p *provider.Provider, err error) error {
 	e := llm.AsError(err)
 	if e.UpstreamStatus == 0 {

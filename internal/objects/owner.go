@@ -18,16 +18,16 @@ import (
 // maxOwners limits the files whose owners are kept in memory, in each of two generations.
 const maxOwners = 10_000
 
-// ownerCache keeps the owners of files, and which files no workspace has recorded, so that the turns of a conversation read the database once. A
-// file never changes its owner or its account. The zero value is ready to use.
+// ownerCache keeps the owners of files, and the ids of files that no workspace has recorded, so that the turns of a conversation read
+// the database only once. A file never changes its owner or its account. The zero value is ready to use.
 type ownerCache struct {
 	mu            sync.Mutex
 	newer, former map[string][]batch.Owner // by id; empty for a file without a record
 	changes       int                      // number of calls of forget
 }
 
-// find returns the owners of the files that the cache has, the ids of the other files, and a state for add. Ids that the table cannot contain are
-// in neither result.
+// find returns the owners of the files that are in the cache, the ids of the other files, and a state for add. Both results omit ids
+// that the table cannot contain.
 func (c *ownerCache) find(files []llm.StoredFile) (owners map[string][]batch.Owner, missing []string, state int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -91,7 +91,7 @@ func (s *Service) removeObject(ctx context.Context, o batch.Object) error {
 	return s.Store.RemoveObject(ctx, o)
 }
 
-// fileOwners returns the owners of files by their ids. A file without a record has none.
+// fileOwners returns the owners of files by their ids. A file without a record has no owner.
 func (s *Service) fileOwners(ctx context.Context, files []llm.StoredFile) (map[string][]batch.Owner, error) {
 	if s.Owners == nil || len(files) == 0 {
 		return nil, nil
@@ -111,8 +111,9 @@ func (s *Service) fileOwners(ctx context.Context, files []llm.StoredFile) (map[s
 	return owners, nil
 }
 
-// Bind binds a request to the provider account that holds the files which the request names. It returns NotFound for a file that only other
-// workspaces have recorded. Files without a record pass: operators upload files directly at the provider. See decision 0096.
+// Bind binds a request to the provider account that holds the files in the request. It returns NotFound for a file that only other
+// workspaces have recorded. Files without a record are allowed, because operators upload files directly at the provider. See decision
+// 0096.
 func (s *Service) Bind(ctx context.Context, snap *route.Snapshot, workspaceID string, req *llm.Request) error {
 	if len(req.StoredFiles) > llm.MaxStoredFiles {
 		return llm.Errorf(llm.InvalidRequest, "The request names more than %d files of a provider. Send fewer.", llm.MaxStoredFiles)

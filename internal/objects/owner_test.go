@@ -101,7 +101,7 @@ func TestOwnersAreReadInOneQuery(t *testing.T) {
 	if diff := cmp.Diff([][]string{{"one", "unknown", "shared"}}, db.read); diff != "" {
 		t.Error(diff)
 	}
-	// A new record replaces the result that the file has none.
+	// A new record replaces the cached result that the file has no owner.
 	if err := s.addObject(t.Context(), batch.Object{WorkspaceID: "a", Kind: batch.File, ID: "unknown"}); err != nil {
 		t.Fatal(err)
 	}

@@ -25,7 +25,7 @@ import (
 	"fairlead.dev/internal/tracecontext"
 )
 
-// maxContent is the maximum size of the bodies in the queue. Spans of requests beyond it have no content.
+// maxContent is the maximum size of the bodies in the queue. Above this size, spans are exported without content.
 const maxContent = 64 << 20
 
 // Parts are the dependencies of an Exporter.

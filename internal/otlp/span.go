@@ -67,7 +67,7 @@ func (x *Exporter) recordAttempt(ctx context.Context, e *requestlog.Entry, i int
 	}
 }
 
-// sampled reports whether the trace of a request is recorded. The tracer decides the same later.
+// sampled reports whether the trace of a request is recorded. The tracer later makes the same decision.
 func (x *Exporter) sampled(c tracecontext.Context) bool {
 	id, err := trace.TraceIDFromHex(c.TraceID)
 	if err != nil || x.settings.sampler == nil {
@@ -97,7 +97,7 @@ func name(operation, model string) string {
 	return operation + " " + model
 }
 
-// operation returns the conventional name of an endpoint's operation.
+// operation returns the name of an endpoint's operation in the semantic conventions.
 func operation(endpoint string) string {
 	switch endpoint {
 	case "chat/completions", "responses", "messages":

@@ -10,7 +10,7 @@ const (
 	maxJoined = 256 << 20 // bytes of a joined body
 )
 
-// Gone is the text, a JSON string, that a joined body has in place of a part that is not stored any more.
+// Gone is a JSON string that replaces a part in a joined body if the part is not stored any more.
 const Gone = `"[deleted: this part of the request is not stored]"`
 
 // Join restores a body. find returns the content of a part. Each part that find does not return is replaced by the text Gone; gone
@@ -58,7 +58,7 @@ func (j *joiner) join(steps []byte, depth int) error {
 	})
 }
 
-// JoinCarried joins an outline with the parts of a block, for a body of which no part was omitted.
+// JoinCarried joins an outline with the parts of a block. The block must contain all parts of the body.
 func JoinCarried(outline, block []byte) (body []byte, gone int, err error) {
 	parts := map[Address][]byte{}
 	if err := EachPart(block, func(p Part) error {

@@ -5,8 +5,8 @@ import "sync"
 // knownLimit is the number of addresses in each half of a Known: about 20 MB in total.
 const knownLimit = 256 << 10
 
-// Known is the set of parts that the database has, as far as this process has written them. It is bounded: addresses that were not
-// used for long are forgotten, and their parts are written again. It is safe for concurrent use.
+// Known is the set of parts that this process has written to the database. Its size is limited: addresses that were not used for a long
+// time are removed, and their parts are written again. It is safe for concurrent use.
 type Known struct {
 	limit int
 

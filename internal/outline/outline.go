@@ -39,8 +39,8 @@ const (
 // ErrCorrupt reports an outline or a block of parts that cannot be decoded.
 var ErrCorrupt = errors.New("corrupt outline")
 
-// Key computes addresses. Without the key, an address reveals nothing about the text of its part, which matters because parts are
-// addressed by their text before redaction.
+// Key computes addresses. Without the key, an address reveals nothing about the text of its part. This is necessary because an address
+// is computed from the text before redaction.
 type Key struct {
 	mac  cipher.AEAD
 	last cipher.Block
@@ -67,7 +67,7 @@ func NewKey(master []byte) (*Key, error) {
 	return &Key{mac: mac, last: last}, nil
 }
 
-// Scope returns the addresses of one scope. Equal texts have different addresses in different scopes.
+// Scope returns a Scope for a name. Equal texts have different addresses in different scopes.
 func (k *Key) Scope(name string) Scope {
 	sum := sha256.Sum256([]byte(name))
 	return Scope{key: k, tweak: Address(sum[:AddressSize])}
@@ -79,8 +79,8 @@ type Scope struct {
 	tweak Address
 }
 
-// address returns the address of a part. The authentication of GCM is a universal hash with a secret key, at several gigabytes per
-// second; encrypting its result makes it a pseudorandom function, which it is not on its own with a repeated nonce.
+// address returns the address of a part. The GCM authentication tag is a universal hash with a secret key, at several gigabytes per
+// second. Because the nonce repeats, the tag alone is not a pseudorandom function; encrypting the tag makes it one.
 func (s Scope) address(kind Kind, content []byte) Address {
 	h := hashes.Get().(*hash)
 	defer hashes.Put(h)
@@ -94,7 +94,7 @@ func (s Scope) address(kind Kind, content []byte) Address {
 	return h.sum
 }
 
-// hash is the memory of one call to address: arguments of the ciphers escape to the heap.
+// hash holds the buffers of one call to address. They are pooled, because arguments of the ciphers escape to the heap.
 type hash struct {
 	nonce [12]byte
 	sum   Address

@@ -10,10 +10,10 @@ import (
 const (
 	// minBody is the length below which a body is not split.
 	minBody = 2 << 10
-	// minString is the length from which a string is a part of its own. Clients move marks such as cache_control from message to
-	// message; the long texts of a message stay the same parts.
+	// minString is the length from which a string is a separate part. Clients move marks such as cache_control from message to message.
+	// With separate parts, the long texts of a message do not change when a mark moves.
 	minString = 512
-	// minRun is the length from which other text is a part. Shorter messages are stored together with the next ones.
+	// minRun is the length from which other text is a part. Shorter messages are stored together with the next messages.
 	minRun = 256
 	// minGroup, maxGroup and groupMask bound the steps of a list. A list ends at an address whose last bits are zero, so that equal
 	// sequences of parts give equal lists at any position.
@@ -52,7 +52,7 @@ type splitter struct {
 	parts  int      // number of parts so far
 
 	turn   *turncache.Turn         // nil if no states are kept
-	recent turncache.Recent[state] // after the last elements of a growing list
+	recent turncache.Recent[state] // states after the last elements of a growing list
 }
 
 // state is the state of a splitter after an element of a growing list. Its steps are not changed afterwards, and their memory is
@@ -66,9 +66,9 @@ type state struct {
 	parts  int
 }
 
-// Split splits a JSON object. It returns the outline and the block of the parts for which known returns false, or false for a body
-// that is short, is not a JSON object, or has no parts. Both results are new memory. The body must be valid JSON: parts are redacted
-// one by one, as JSON.
+// Split splits a JSON object. It returns the outline and the block of the parts for which known returns false. ok is false for a body
+// that is short, is not a JSON object, or has no parts. Both results are new memory. The body must be valid JSON, because parts are
+// redacted one by one, as JSON.
 func (s Scope) Split(body []byte, known func(Address) bool) (outline, block []byte, ok bool) {
 	return s.SplitTurn(body, nil, nil, known)
 }
@@ -90,7 +90,7 @@ func (s Scope) SplitTurn(body []byte, turn *turncache.Turn, to []byte, known fun
 	if c.from < len(body) {
 		c.top = append(c.top, step{begin: c.from, start: len(body), end: len(body)})
 	}
-	const part, overhead = 64, 256 // bytes
+	const part, overhead = 64, 256 // estimated bytes per part and per state
 	for state := range c.recent.Kept() {
 		c.turn.Keep(turncache.Splitting, state.end, state, overhead+part*state.parts)
 	}
@@ -111,7 +111,7 @@ func (c *splitter) resume() int {
 	return s.end
 }
 
-// mark remembers the state before a position.
+// mark stores the state after the element that ends at end.
 func (c *splitter) mark(end int) {
 	if c.turn == nil || end < turncache.MinPrefix {
 		return
@@ -176,7 +176,7 @@ func stringEnd(body []byte, i int) int {
 		}
 		end, slashes := i+n, 0
 		for body[end-1-slashes] == '\\' {
-			slashes++ // ends at the opening quote
+			slashes++ // the loop stops at the opening quote at the latest
 		}
 		if slashes%2 == 0 {
 			return end
@@ -233,7 +233,7 @@ func (c *splitter) closeList(grows bool) {
 	c.open = false
 }
 
-// run makes a part of the text before a position when there is enough.
+// run makes a part of the text before end if the text has at least minRun bytes.
 func (c *splitter) run(end int) {
 	if end-c.from >= minRun {
 		c.part(Run, c.from, end)
@@ -280,7 +280,7 @@ func (c *splitter) encode(to []byte, steps []step) []byte {
 	return to
 }
 
-// carry appends the parts that are not known. The parts of a known list are known.
+// carry appends the parts for which known returns false. If a list is known, its parts are known, too.
 func (c *splitter) carry(to []byte, steps []step, known func(Address) bool, carried map[Address]struct{}) []byte {
 	for i := range steps {
 		s := &steps[i]

@@ -1,5 +1,5 @@
-// Package policystore manages the active policies. They consist of the instance's policies and the newest version of each
-// workspace's policies. They are compiled once and replaced when either changes. Package policy defines policies.
+// Package policystore manages the active policies. They consist of the instance's policies and the newest version of each workspace's
+// policies. They are compiled once and replaced when a policy changes. Package policy defines policies.
 package policystore
 
 import (

@@ -2,9 +2,9 @@ package proof
 
 import "math"
 
-// Asymptotic returns the mean of n values that have no known range with a 95 % interval that is valid at any time if n is
-// large, after Waudby-Smith et al., "Time-uniform central limit theory and asymptotic confidence sequences" (2024). The
-// interval is narrowest relative to a fixed-sample interval near 1,000 values.
+// Asymptotic returns the mean of n values without a known range, and a 95 % interval. If n is large, the interval is valid at any time,
+// after Waudby-Smith et al., "Time-uniform central limit theory and asymptotic confidence sequences" (2024). The interval is narrowest
+// relative to a fixed-sample interval near 1,000 values.
 func Asymptotic(n int64, mean, variance float64) Estimate {
 	const narrowest = 1000
 	tuning := (-2*math.Log(miss) + math.Log(1-2*math.Log(miss))) / narrowest

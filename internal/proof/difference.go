@@ -1,7 +1,7 @@
 package proof
 
 // Difference returns the number of valid samples and the estimated quality difference, which is nil for fewer than MinSamples samples.
-// It is the difference that Summarize reports, without the other figures.
+// Summarize reports the same difference together with other figures.
 func Difference(samples []Sample) (int, *Estimate) {
 	valid, floor := usable(samples, 0)
 	if len(valid) < MinSamples {

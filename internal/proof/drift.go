@@ -66,7 +66,7 @@ func firstChange(samples []Sample, floor, level float64) int {
 		if len(blocks) >= 1<<len(windows) {
 			windows = append(windows, sequence{})
 			windows[len(windows)-1].merge(&all, 1)
-			windows[len(windows)-1].merge(&latest, -1) // added below
+			windows[len(windows)-1].merge(&latest, -1) // the loop below adds latest to all windows
 		}
 		for i := range windows {
 			first := len(blocks) - 1<<i

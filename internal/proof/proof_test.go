@@ -25,7 +25,7 @@ type truth struct {
 	sample func(r *rand.Rand) (difference, propensity float64)
 }
 
-// verdicts returns traffic with a share of losses and wins, all compared with one probability.
+// verdicts returns traffic with the given shares of losses and wins. All requests have the same propensity.
 func verdicts(losses, wins, propensity float64) truth {
 	return truth{fmt.Sprintf("losses %g wins %g", losses, wins), wins - losses, propensity, func(r *rand.Rand) (float64, float64) {
 		return drawVerdict(r, losses, wins), propensity
@@ -49,8 +49,8 @@ func scores(mean, spread float64) truth {
 	}}
 }
 
-// mixed returns traffic of two task kinds: a frequent one with few losses that is rarely compared, and a rare one with many
-// losses that is compared four times as often. Without weights, the mean would be too low.
+// mixed returns traffic of two task kinds. The frequent kind has few losses and is rarely compared. The rare kind has many losses and
+// is compared four times as often. Without weights, the mean would be too low.
 func mixed() truth {
 	return truth{"two task kinds", 0.7*-0.01 + 0.3*-0.15, 0.05, func(r *rand.Rand) (float64, float64) {
 		for {
@@ -95,7 +95,7 @@ func TestIntervalCoversAtAnyTime(t *testing.T) {
 			for run := range *runs {
 				r := rand.New(rand.NewPCG(1, uint64(run)))
 				list := w.samples(r, 3000, 20)
-				// The worst of six random times counts: an interval that is valid at any time covers at all of them.
+				// Check the interval at six random times: an interval that is valid at any time covers the mean at all of them.
 				for range 6 {
 					s := differences(list[:MinSamples+r.IntN(3000-MinSamples)])
 					if e := s.estimate(-1, w.floor, miss); e.Low > w.mean || e.High < w.mean {
@@ -155,8 +155,8 @@ func TestCoversWhileTheShareAdapts(t *testing.T) {
 	wantCovered(t, missed)
 }
 
-// TestTwoPointsAreFound uses traffic in which 94 % of the comparisons are ties: the variance of the difference is 0.06.
-// With a variance of 0.12, about 4,300 samples are needed; a test at one fixed number of samples needs 2,500 there.
+// TestTwoPointsAreFound uses traffic in which 94 % of the comparisons are ties: the variance of the difference is 0.06. With a variance
+// of 0.12, about 4,300 samples are needed. A test at one fixed number of samples needs 2,500 samples for a variance of 0.12.
 func TestTwoPointsAreFound(t *testing.T) {
 	t.Parallel()
 	for _, w := range []truth{verdicts(0.04, 0.02, 0.05), scores(-0.02, 0.42)} {

@@ -16,7 +16,7 @@ const maxExamples = 5
 
 // Source reads the comparisons of a workspace.
 type Source interface {
-	// Samples returns the comparisons of requests that were served from a time until before another time.
+	// Samples returns the comparisons of requests that were served at or after from and before to.
 	Samples(ctx context.Context, workspace string, from, to time.Time) ([]Sample, error)
 }
 
@@ -77,8 +77,8 @@ type MethodCount struct {
 	Samples int    `json:"samples"`
 }
 
-// Summarize computes the figures of samples. Floor is the smallest propensity that the sampler may use; 0 stands for the
-// smallest propensity of the samples. The result does not depend on the order of the samples.
+// Summarize computes the figures of samples. floor is the smallest propensity that the sampler may use; 0 selects the smallest
+// propensity of the samples. The result does not depend on the order of the samples.
 func Summarize(samples []Sample, floor float64) QualityReport {
 	total := len(samples)
 	samples, floor = usable(samples, floor)

@@ -19,6 +19,6 @@ type Sample struct {
 	Difference float64
 	Propensity float64 // probability with which the request was chosen for comparison, above 0
 
-	Method string // what compared the responses: schema, tools, exact, code, hook or judge
+	Method string // method that compared the responses: schema, tools, exact, code, hook or judge
 	Reason string // explanation of the verdict
 }

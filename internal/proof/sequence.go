@@ -142,7 +142,7 @@ func (s *sequence) growth(d side, m, bet float64) float64 {
 	return sum + math.Log(product)
 }
 
-// bound returns the lower bound of the mean, as seen from a side.
+// bound returns the lower bound of the mean of the values times d.sign.
 func (s *sequence) bound(d side, floor, level float64) float64 {
 	excluded, included := d.low, s.mean(d.value)
 	for range 40 {

@@ -9,9 +9,9 @@ type Target struct {
 	Watch float64 // share that is compared afterwards, so that a change is found; 0 stops sampling
 }
 
-// Wanted returns the share of requests to compare, from the samples of one group of requests, such as a task kind. It is the
-// full share until the interval of the difference is narrow enough, then the watch share. After a change of the
-// difference, only the samples since the change count, so that sampling goes on with the full share.
+// Wanted returns the share of requests to compare, from the samples of one group of requests, such as a task kind. It is the full share
+// until the interval of the difference is narrow enough, then the watch share. After a change of the difference, only the samples since
+// the change count, so that sampling continues with the full share.
 func Wanted(samples []Sample, t Target) float64 {
 	current, floor := usable(samples, 0)
 	floor = min(floor, t.Share)

@@ -62,7 +62,7 @@ type evidence struct {
 	name    string
 	quality float64
 	source  string
-	scores  *catalog.Benchmark // first of the scores, which copies of a model share; nil without scores
+	scores  *catalog.Benchmark // pointer to the first score, which copies of a model share; nil without scores
 	count   int
 }
 
@@ -120,7 +120,7 @@ func (r *Rater) Rate(m *catalog.Model, corrections Corrections) *Rating {
 			best = corrections.Ability(m.Name, task, &base)
 		}
 		prompts := r.tasks()[task]
-		var mean Interval // the bounds are means too, because the error of an ability is the same for all prompts
+		var mean Interval // each bound is the mean of the bounds, because the error of an ability is the same for all prompts
 		for i := range prompts {
 			mean.add(bounds(predict.Success(&prompts[i], best)))
 		}

@@ -150,7 +150,7 @@ func (b *reasoningBefore) sign(t llm.Thinking) {
 
 func (c *collector) call(before *reasoningBefore, call *llm.ToolCall) {
 	made := Call{ID: call.ID, Name: call.Name, Model: c.model, Thinking: before.thinking, Signature: call.Signature, Provider: call.Provider}
-	tooLong := before.size > maxCallBytes || made.size() > maxCallBytes // partial reasoning is as invalid as none
+	tooLong := before.size > maxCallBytes || made.size() > maxCallBytes // vendors reject partial reasoning, so it is not stored
 	if call.ID != "" && made.size() > 0 && !tooLong {
 		c.calls = append(c.calls, made)
 	}

@@ -33,7 +33,7 @@ func Credentials(data []byte, secrets ...string) []byte {
 // Document is one JSON text of a stream, such as the data of a server-sent event.
 type Document struct {
 	Data []byte
-	Own  bool // Data may be modified and stays valid
+	Own  bool // the masker may modify Data, and Data stays valid after Scan
 }
 
 // Masker masks credentials in a stream of JSON documents. In addition to the credentials that Credentials finds, it
@@ -160,7 +160,7 @@ func (t *track) idle() bool {
 	return t.outer.matched == 0 && t.inner.matched == 0 && len(t.escape) == 0
 }
 
-// matcher has matched the first matched bytes of the credential. Each of them has one or more ranges.
+// matcher is a partial match of the credential: its first matched bytes, each with one or more ranges.
 type matcher struct {
 	matched int
 	ranges  []byteRange

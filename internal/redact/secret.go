@@ -9,10 +9,10 @@ type vendorKey struct {
 	least  int
 }
 
-// secretIndex finds the secret formats that can begin with a byte.
+// secretIndex finds the secret formats by their first byte.
 type secretIndex struct {
 	keys  [256][]vendorKey
-	start [256]bool // also for the word Bearer
+	start [256]bool // bytes that can begin a secret, or the word Bearer
 }
 
 // secrets holds the key formats of vendors and of the gateway.

@@ -41,8 +41,8 @@ func redactTexts(p *redact.Pass, e *requestlog.Entry) {
 	}
 }
 
-// redactDecision replaces the caller's texts in the decision with the redacted ones of the entry, and redacts the errors of
-// skipped policies, which quote the request.
+// redactDecision replaces the caller's texts in the decision with the redacted texts of the entry. It also redacts the errors of
+// skipped policies, because these errors quote the request.
 func redactDecision(e *requestlog.Entry, text func(string) string) *route.Decision {
 	whole, err := e.WholeDecision()
 	if err != nil {
@@ -129,7 +129,7 @@ func PreviewSource(e *requestlog.Entry) string {
 		op, body = llm.Chat, transcript.RequestToChat(e.Format, body)
 	}
 	source := ""
-	_, _ = chat.Preview(op, body, func(text string) string { // no source, no preview
+	_, _ = chat.Preview(op, body, func(text string) string { // if the request is invalid, the source is empty
 		source = text
 		return text
 	})
@@ -143,8 +143,8 @@ func chatFormatOp(e *requestlog.Entry) llm.Op {
 	}[e.Endpoint]
 }
 
-// redactPreview builds the preview from the redacted request, or from the original one if redaction made the request
-// invalid. Without either, a preview that may be truncated is removed.
+// redactPreview builds the preview from the redacted request, or from the original one if redaction made the request invalid. If
+// neither request can be decoded, it removes a preview that may be truncated.
 func redactPreview(p *redact.Pass, e *requestlog.Entry, redacted, original []byte) string {
 	if e.Preview == "" {
 		return ""

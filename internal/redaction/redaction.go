@@ -18,9 +18,9 @@ import (
 	"fairlead.dev/internal/requestlog"
 )
 
-// Time limits for redaction rules. All workspaces share one delivery queue, so the time spent on each workspace's rules is
-// limited, as is the total time a batch waits for them. If an entry is not redacted in time, its text is dropped rather than
-// stored unredacted.
+// Time limits for redaction rules. All workspaces share one delivery queue. Therefore the time for the rules of each workspace is
+// limited, and so is the total time that a batch waits. If an entry is not redacted in time, its text is dropped, so that no unredacted
+// text is stored.
 const (
 	redactEntryTime = 2 * time.Second        // one entry
 	redactShownTime = 100 * time.Millisecond // one row of the live view, on the request path
@@ -124,8 +124,8 @@ func (r *Filter) of(workspaceID string) *tenantRules {
 // Version identifies the rules of a workspace; it is empty when there are none.
 func (r *Filter) Version(workspaceID string) string { return r.of(workspaceID).version }
 
-// RedactBatch redacts the entries of a batch that is about to be written, the workspaces in parallel. Entries that are not ready
-// in time lose their texts.
+// RedactBatch redacts the entries of a batch before they are written, with the workspaces in parallel. Entries that are not redacted in
+// time lose their texts.
 func (r *Filter) RedactBatch(entries []requestlog.Entry) {
 	groups := map[*tenantRules][]int{}
 	size, waiting := 0, 0
@@ -187,8 +187,9 @@ type redactedEntry struct {
 	entry requestlog.Entry
 }
 
-// startWorker redacts the entries of one workspace. A worker may outlive its batch by one search in one text, so it has copies of
-// the bodies, and a workspace has one worker at a time: while that one is late, the texts of further entries are not stored.
+// startWorker redacts the entries of one workspace. A worker may run longer than its batch, by one search in one text. Therefore it
+// works on copies of the bodies, and a workspace has only one worker at a time. While this worker is late, the texts of further entries
+// are not stored.
 func (r *Filter) startWorker(t *tenantRules, entries []requestlog.Entry, group []int, ready chan<- redactedEntry, over *atomic.Bool) {
 	copies := make([]redactedEntry, len(group))
 	for i, at := range group {

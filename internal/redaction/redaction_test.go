@@ -143,7 +143,7 @@ func TestTheLiveViewShowsNothingThatARuleFinds(t *testing.T) {
 	before := everythingOf(t, &e)
 	got := r.RedactRow(&e)
 	if text := everythingOf(t, got); strings.Contains(text, "ann") {
-		t.Error(text) // not even its beginning, which would remain if the old preview were kept
+		t.Error(text) // the beginning of the address must not remain either, as it would in the old preview
 	}
 	if !strings.HasPrefix(got.Preview, long+"[red") || len(got.Preview) > llm.PreviewBytes {
 		t.Error(got.Preview)
@@ -329,8 +329,8 @@ func TestWaitingForSlowRulesIsBounded(t *testing.T) {
 	for i := range slowTenants {
 		r.of(fmt.Sprintf("ws_slow_%d", i)).usage.allowance = newAllowance(time.Hour, 1, time.Now())
 	}
-	// Ten batches with two entries per workspace, two seconds each, would take at least 40 s. Delivery waits for two seconds of
-	// them.
+	// Ten batches with two entries per workspace, two seconds each, would take at least 40 s. The allowance limits the wait to about
+	// two seconds, plus redactBatchTime per batch.
 	if took, _ := prepareSlowBatches(t, r, 10); took > generous {
 		t.Errorf("took %s", took)
 	}

@@ -89,7 +89,7 @@ func ParseMeasure(text string) (Measure, error) {
 	return "", &llm.Error{Kind: llm.InvalidRequest, Param: "measure", Message: "Parameter measure: use spend, savings, requests, latency or errors."}
 }
 
-// Of returns the measure in figures.
+// Of returns the value of the measure in f.
 func (m Measure) Of(f *requestlog.Figures) int64 {
 	switch m {
 	case Savings:

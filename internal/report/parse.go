@@ -65,7 +65,7 @@ func Parse(values url.Values, now time.Time) (Query, error) {
 	return q, q.validate()
 }
 
-// Reveals reports whether the query names single users, sessions, clients or tags, which are contents of requests.
+// Reveals reports whether the query names single users, sessions, clients or tags. These names are contents of requests.
 func (q *Query) Reveals() bool {
 	return slices.ContainsFunc(q.Needed(), func(d Dimension) bool { return !d.rolled() && d != Member })
 }

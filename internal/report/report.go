@@ -21,7 +21,7 @@ const (
 	DefaultLimit = 20
 	// MaxLimit is the maximum number of groups on each level.
 	MaxLimit = 500
-	// LatencyGroups is the number of groups with the most requests that the measure Latency orders, if the limit is not higher.
+	// LatencyGroups is the minimum number of groups that are ordered by latency. These are the groups with the most requests.
 	LatencyGroups = 200
 
 	day       = 24 * time.Hour
@@ -180,7 +180,7 @@ type Source struct {
 	Owner func(key string) string
 }
 
-// Run answers a query.
+// Run executes a query.
 func (s *Source) Run(ctx context.Context, q Query, now time.Time) (*Result, error) {
 	if err := q.validate(); err != nil {
 		return nil, err
@@ -275,7 +275,7 @@ func rolledOnly(all []Dimension) bool {
 // request. The roll-ups by every dimension are faster for two dimensions.
 func (s *Source) read(ctx context.Context, q *Query) (found Slices, err error) {
 	stored := *q
-	if q.Source == requestlog.SourceKey { // every request has a key, and the key names the member
+	if q.Source == requestlog.SourceKey { // every request has a key, and the key determines the member
 		stored.By, stored.Then = byKey(q.By), byKey(q.Then)
 		if stored.Then == stored.By {
 			stored.Then = ""
@@ -324,7 +324,7 @@ func (s *Source) groups(rows []Row, d Dimension, second bool) []named {
 	var all []named
 	for i := range rows {
 		r := &rows[i]
-		if r.Requests == 0 { // only failed attempts, which count for the model that was tried
+		if r.Requests == 0 { // the row has only failed attempts, which count for the model that was tried
 			continue
 		}
 		value := r.By
@@ -424,7 +424,8 @@ func (r *Result) note(asked *Query, kept bool) {
 	}
 }
 
-// The numbers of values that the roll-ups of a day keep: this many with the highest cost, and this many with the most requests.
+// Numbers of values that the roll-ups of a day keep. Each number applies twice: to the values with the highest cost, and to the values
+// with the most requests.
 const (
 	TopValues     = 800  // values of a dimension
 	TopConfigured = 5000 // pairs of model, provider, key, policy and member

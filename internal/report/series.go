@@ -23,9 +23,9 @@ type Bin struct {
 	Groups []requestlog.Figures // in the order of Series.Groups
 }
 
-// Series runs a query for each bin of its range. It ignores the second grouping level. Each bin needs its own query, so the bin
-// width is chosen to get at most about a hundred bins. Daily bins begin at midnight in zone if the overview's roll-ups can answer
-// the query with one dimension. Otherwise they begin at midnight UTC, like the other roll-ups.
+// Series runs a query for each bin of its range. It ignores the second grouping level. Each bin needs a separate query, so the bin
+// width is chosen to get at most about a hundred bins. Daily bins begin at midnight in zone if the overview's roll-ups can answer the
+// query with one dimension. Otherwise they begin at midnight UTC, like the other roll-ups.
 func (s *Source) Series(ctx context.Context, q Query, zone *time.Location, now time.Time) (*Series, error) {
 	q.Then = ""
 	whole, err := s.Run(ctx, q, now)

@@ -23,8 +23,8 @@ const (
 	failureShare  = 0.3 // share of the possible failures that occur at other times
 )
 
-// history repeats requests over the past days: more by day than by night and on working days, and an afternoon in which a
-// provider fails.
+// history repeats requests over the past days. Traffic is higher during the day and on working days, and a provider fails on one
+// afternoon.
 type history struct {
 	rnd  *rand.Rand
 	end  time.Time
@@ -135,7 +135,7 @@ func (h *history) repeat(template *requestlog.Entry, at time.Time) requestlog.En
 	e := *template
 	e.ID, e.Time, e.TraceID = id.New("req", at), at, ""
 	if e.Session != "" {
-		e.Session += at.Format("-0102150405.000") // each conversation is a session of its own
+		e.Session += at.Format("-0102150405.000") // each conversation is a separate session
 	}
 	factor := math.Exp(0.35 * h.rnd.NormFloat64())
 	stretch := func(d time.Duration) time.Duration { return time.Duration(float64(d) * factor) }

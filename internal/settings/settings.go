@@ -76,7 +76,7 @@ func Retention(c config.Log) logstore.Retention {
 	return logstore.Retention{Entries: c.EntryRetention, Bodies: c.BodyRetention}
 }
 
-// PublicURL returns how the address for links is determined.
+// PublicURL returns the settings from which the address for links is determined.
 func PublicURL(c config.Config) ingress.PublicURL {
 	return ingress.PublicURL{Configured: c.PublicURL, TrustProxy: c.TrustProxy}
 }

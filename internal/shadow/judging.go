@@ -109,8 +109,8 @@ func (c *comparison) askJudge(ctx context.Context, x *judge.Exchange) (judge.Ver
 	return judge.Compare(ctx, c.ask, x, gateway.UniformHash("order "+c.served.ID) < 0.5)
 }
 
-// CheckVendor returns an error if the judge is from the vendor of one of the responses, which it may prefer. Simulated models have no
-// such preference.
+// CheckVendor returns an error if the judge and one of the models are from the same vendor, because a judge may prefer responses of its
+// vendor. Simulated models have no such preference.
 func CheckVendor(snap *route.Snapshot, judging string, models ...string) error {
 	vendor, simulated := vendorOf(snap, judging)
 	for _, m := range models {

@@ -52,8 +52,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// kit is a gateway for clients and one for shadow calls, in front of simulators that count their calls separately. Provider cheap has
-// sim-small and sim-nano, provider best has sim-flagship and sim-large, and provider judges has sim-medium.
+// kit has a gateway for clients and a gateway for shadow calls. The simulators behind the gateways count their calls separately.
+// Provider cheap has sim-small and sim-nano, provider best has sim-flagship and sim-large, and provider judges has sim-medium.
 type kit struct {
 	*testing.T
 	clients, shadow *gateway.Gateway
@@ -68,7 +68,7 @@ type kit struct {
 	grant           *account.Grant
 }
 
-// everything returns the comparison of all requests with sim-flagship.
+// everything returns settings that compare all requests with sim-flagship.
 func everything() *account.Comparison {
 	return &account.Comparison{Share: 1, Baseline: "sim-flagship", Budget: money.Dollar, Judge: "sim-medium"}
 }

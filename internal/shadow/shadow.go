@@ -64,8 +64,8 @@ const (
 	queuedBytes = 32 << 20 // requests and responses in the queue
 	// compareTime limits one comparison.
 	compareTime = 10 * time.Minute
-	// minOutput is the lowest output limit of a shadow call for a request without one. Longer routed responses raise it by
-	// outputFactor, because the budget must be able to reserve the limit.
+	// minOutput is the minimum output limit of a shadow call if the request has no limit. The limit is outputFactor times the estimated
+	// length of the routed response if that is more. The call has a limit because the budget must be able to reserve its cost.
 	minOutput    = 4096
 	outputFactor = 4
 	judgeOutput  = 4096
@@ -157,7 +157,7 @@ func (c *Comparer) Compare(ctx context.Context, s *gateway.Served) {
 	if heldOut {
 		r.Model, r.Baseline = s.Other, s.Model
 	}
-	if s.Model == s.Other { // a tie that needs no call; without it, only the requests that were routed to other models would be compared
+	if s.Model == s.Other { // a tie without a call, so that requests which the baseline model served count, too
 		r.State, r.Method, r.Reason, r.Entry = proof.Compared, judge.Exact, "The baseline model served the request.", "{}"
 		c.o.Report("store comparison", c.o.Store.Save(ctx, r))
 		c.review(ctx, r, settings.Share)

@@ -9,7 +9,7 @@ import (
 
 const (
 	wantedWidth = 0.02                // interval of ±1 point, at which sampling slows down
-	watchShare  = 0.1                 // part of the configured share that is compared afterwards, so that a change is found
+	watchShare  = 0.1                 // part of the configured share that is compared at this width, so that a change is found
 	lookBack    = 30 * 24 * time.Hour // age of the comparisons that count
 	reviewEvery = 50                  // comparisons of a workspace between two reviews of its shares
 )

@@ -37,7 +37,7 @@ type Collector struct {
 // session identifies a session of a workspace.
 type session struct{ workspace, id string }
 
-// maxSessions limits the sessions whose latest response is known. A random one is removed beyond this number.
+// maxSessions limits the sessions whose latest response is stored. Above this number, a random session is removed.
 const maxSessions = 10_000
 
 // New returns a collector. It passes signals to write, and errors of write to report.

@@ -6,7 +6,7 @@ import "strings"
 // longest is the maximum length of words that are compared, so that long input is cheap.
 const longest = 64
 
-// Closest returns the known word that text most likely means, or an empty string if none is close.
+// Closest returns the known word that is most similar to text, or an empty string if no word is similar enough.
 func Closest(text string, known []string) string {
 	text = strings.ToLower(text)
 	best, fewest := "", 1+max(1, len(text)/3)

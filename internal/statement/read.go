@@ -13,7 +13,7 @@ import (
 
 const (
 	maxReaders = 4 // days that are read at the same time
-	pagesAhead = 2 // pages that a reader may be ahead
+	pagesAhead = 2 // pages that a reader may read in advance
 )
 
 // read is a page of entries, or the error of a reader.

@@ -88,9 +88,9 @@ type Log interface {
 	Entries(ctx context.Context, f requestlog.Filter, p requestlog.Page) ([]requestlog.Entry, error)
 }
 
-// Costs reads what comparisons have cost.
+// Costs reads the cost of comparisons.
 type Costs interface {
-	// ComparisonCost returns the cost of the comparisons of requests from a time until before another time.
+	// ComparisonCost returns the cost of the comparisons of requests that were served at or after from and before to.
 	ComparisonCost(ctx context.Context, workspace string, from, to time.Time) (money.Amount, error)
 }
 

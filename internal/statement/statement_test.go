@@ -22,7 +22,7 @@ import (
 
 var november = time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
 
-// memoryLog is a log in memory, newest first. Every second page ends early, as a slow search does.
+// memoryLog is a log in memory, newest first. Every second page ends early, like a search that reaches its time limit.
 type memoryLog struct {
 	entries []requestlog.Entry
 	pages   atomic.Int64
@@ -210,7 +210,7 @@ func TestCurrentMonthEndsNow(t *testing.T) {
 	}
 }
 
-// TestVerifyFindsChanges reads the statement from both of its forms, changes the log or the file, and verifies it.
+// TestVerifyFindsChanges reads the statement from JSON and from HTML, changes the log or the file, and verifies the statement.
 func TestVerifyFindsChanges(t *testing.T) {
 	t.Parallel()
 	original := made(t, sourcesOf(november2026()), options())

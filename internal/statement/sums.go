@@ -25,7 +25,7 @@ const (
 type sums struct {
 	total              *summed
 	models, keys, days map[string]*summed
-	versions           map[Version]int64 // without requests
+	versions           map[Version]int64 // number of requests by version; Version.Requests of the key is 0
 	row                []byte            // buffer
 }
 

@@ -38,7 +38,7 @@ func find(ids IDs, snap *route.Snapshot, workspaceID, id string) (llm.StoredResp
 	return stored, nil, llm.Errorf(llm.NotFound, "The response cannot be reached: the provider account that stored it was removed from the configuration.")
 }
 
-// Holds reports whether the provider has the credential of a stored response. A local server has none.
+// Holds reports whether the provider has the credential of a stored response. A local server has no credential.
 func Holds(p *provider.Provider, stored llm.StoredResponse) bool {
 	if p.Stored == nil || stored.Credential == "" {
 		return p.Stored != nil && len(p.Credentials) == 0
@@ -67,8 +67,8 @@ func Bind(ids IDs, snap *route.Snapshot, workspaceID string, req *llm.Request) e
 	return nil
 }
 
-// CheckAccount rejects a request that refers to an object of one provider account, such as a conversation, if several accounts
-// could serve it: the id of the object does not name its account.
+// CheckAccount rejects a request that refers to an object of one provider account, such as a conversation, if several accounts could
+// serve the request. The id of the object does not contain its account.
 func CheckAccount(snap *route.Snapshot, req *llm.Request) error {
 	if req.Account == "" || req.Holder != nil {
 		return nil
@@ -122,12 +122,12 @@ type Operation struct {
 	Dispatcher *attempt.Dispatcher
 	In         *modelapi.Request
 	Workspace  string
-	ID         string // of the response, as the client knows it
-	Part       string // of the response; empty for the response itself
+	ID         string // id of the response that the client sent
+	Part       string // part of the response, such as input_items; empty for the response itself
 	Out        *response.Writer
 }
 
-// Serve sends the operation to the provider account that holds the response and delivers the answer.
+// Serve sends the operation to the provider account that holds the response, and returns the provider's response to the client.
 func (o *Operation) Serve(ctx context.Context) error {
 	in, out := o.In, o.Out
 	op := &provider.StoredOperation{Method: in.HTTP.Method, Part: o.Part, Query: in.HTTP.URL.Query()}
@@ -141,7 +141,7 @@ func (o *Operation) Serve(ctx context.Context) error {
 		return e
 	}
 	op.Response = stored
-	op.ModelName = func(reported string) string { // the name that clients see
+	op.ModelName = func(reported string) string { // the name of the model in responses to clients
 		if targets := in.Snapshot.Named(p.Name + "/" + reported); len(targets) > 0 {
 			return targets[0].Model.Name
 		}

@@ -66,7 +66,8 @@ func messagesPieces(stored []byte, streamed bool) iter.Seq2[llm.Delta, error] {
 	return messagesconv.Deltas(&wired, options)
 }
 
-// AsChat returns a stored request and its assembled response in the chat format. A part that cannot be converted is returned as it is.
+// AsChat returns a stored request and its assembled response in the chat format. A request or response that cannot be converted is
+// returned unchanged.
 func AsChat(format string, body requestlog.Body) (request, response []byte) {
 	e := requestlog.Entry{Call: requestlog.Call{Format: format}, Body: body}
 	AssembleResponse(&e)

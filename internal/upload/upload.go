@@ -51,9 +51,9 @@ type Body struct {
 	decoding  int64 // part of held: the estimate for decoding the body
 }
 
-// Read reads the whole body of r, because net/http loses streams if a response starts before the body has arrived. The memory
-// counts against the budget until Release is called. For a large body it includes an estimate for decoding until ReleaseDecoding
-// is called; for small bodies this is negligible, because few are decoded at a time. Errors are *llm.Error.
+// Read reads the whole body of r, because net/http may discard the unread part of a body when the response starts. The memory
+// counts against the budget until Release is called. For a large body, the memory includes an estimate for decoding until ReleaseDecoding
+// is called. For small bodies, the estimate is omitted, because only a few small bodies are decoded at a time. Errors are *llm.Error.
 func (b *Budget) Read(w http.ResponseWriter, r *http.Request, op llm.Op, workspace string, limits Limits) (*Body, error) {
 	check := CheckMedia
 	if op == llm.Transcribe || op == llm.FileObjects {

@@ -21,7 +21,7 @@ type Session struct {
 // Formats are the formats of a session.
 func Formats() []string { return []string{"chat", "messages", "responses"} }
 
-// Turn is one request of a session with its answer.
+// Turn is one request of a session with its response.
 type Turn struct {
 	Body   []byte
 	Answer []byte
