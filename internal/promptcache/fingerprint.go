@@ -218,7 +218,7 @@ func (b *builder) endLink() {
 }
 
 // thin removes links from a long chain. The choice depends only on a link's index, so that the next turn keeps mostly
-// the same links. The end of the previous turn is never removed.
+// the same links. The end of the previous turn is removed only if the client marks hundreds of messages.
 func (fp *Fingerprint) thin() {
 	n := len(fp.Links)
 	if n <= MaxLinks {
@@ -242,7 +242,12 @@ func (fp *Fingerprint) thin() {
 	if len(kept) > MaxLinks { // only if the caller marks hundreds of messages
 		cut := len(kept) - MaxLinks
 		kept = slices.Delete(kept, 1, 1+cut)
-		fp.Previous = max(-1, fp.Previous-cut)
+		switch {
+		case fp.Previous > cut:
+			fp.Previous -= cut
+		case fp.Previous > 0:
+			fp.Previous = -1 // removed
+		}
 	}
 	fp.Links = kept
 }

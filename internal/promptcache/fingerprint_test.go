@@ -236,6 +236,22 @@ func TestLongChainsAreThinned(t *testing.T) {
 	}
 }
 
+func TestThinnedChainNamesTheEndOfThePreviousTurn(t *testing.T) {
+	t.Parallel()
+	const n, removed = MaxLinks + 44, 44 // every link is marked, so the links after the first one are removed
+	for _, c := range []struct{ previous, want int }{
+		{-1, -1}, {0, 0}, {1, -1}, {removed, -1}, {removed + 1, 1}, {n - 1, MaxLinks - 1},
+	} {
+		fp := Fingerprint{Previous: c.previous}
+		for i := range n {
+			fp.Links = append(fp.Links, Link{Hash: uint64(i), Mark: ShortMark})
+		}
+		if fp.thin(); len(fp.Links) != MaxLinks || fp.Previous != c.want || c.want >= 0 && fp.Links[c.want].Hash != uint64(c.previous) {
+			t.Errorf("the end at link %d is at %d of %d, want %d", c.previous, fp.Previous, len(fp.Links), c.want)
+		}
+	}
+}
+
 func FuzzBuild(f *testing.F) {
 	f.Add([]byte(`[{"role":"user","content":[{"type":"text","text":"b","cache_control":{"type":"ephemeral"}}]}]`), []byte(`[{"name":"f"}]`))
 	f.Add([]byte(`[{"role":"assistant","content":"\\\""},{"cache_control":{},"a":1},[1,2,"x"]]`), []byte(`"s"`))
