@@ -158,7 +158,7 @@ func (s *Service) VerifyBody(ctx context.Context, e *requestlog.Entry, body requ
 		}
 	}
 	library := replay.NewLibrary(s.Store.Config, s.Catalog(), time.LoadLocation)
-	return replay.Verify(e, library.World(ctx, versions), features)
+	return replay.Verify(e, library.Load(ctx, versions), features)
 }
 
 // PastSnapshots returns a function that reads the targets and prices of past decisions and caches them. If a version is not stored,
@@ -170,7 +170,7 @@ func (s *Service) PastSnapshots() func(ctx context.Context, v route.Versions) (*
 		if v.Snapshot == current.Version() || v.Snapshot == "" {
 			return current, v.Snapshot != ""
 		}
-		if past := library.World(ctx, route.Versions{Router: v.Router, Catalog: v.Catalog, Snapshot: v.Snapshot}).Snapshot; past != nil {
+		if past := library.Load(ctx, route.Versions{Router: v.Router, Catalog: v.Catalog, Snapshot: v.Snapshot}).Snapshot; past != nil {
 			return past, true
 		}
 		return current, false

@@ -15,8 +15,8 @@ import (
 	"fairlead.dev/internal/route"
 )
 
-// World is the data that a decision was computed from, as far as it is still stored.
-type World struct {
+// Archived is the data that a decision was computed from, as far as it is still stored.
+type Archived struct {
 	Rules
 	Catalog string   // version of the catalog that names are looked up in
 	Missing []string // descriptions of missing data
@@ -45,12 +45,12 @@ func NewLibrary(archive Archive, cat *catalog.Catalog, zone func(string) (*time.
 	}
 }
 
-// World loads the given versions. Versions that are not stored are listed in Missing.
-func (l *Library) World(ctx context.Context, v route.Versions) World {
+// Load loads the given versions. Versions that are not stored are listed in Missing.
+func (l *Library) Load(ctx context.Context, v route.Versions) Archived {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	known := l.catalogOf(ctx, v.Catalog)
-	w := World{Catalog: known.Version()}
+	w := Archived{Catalog: known.Version()}
 	lack := func(format string, args ...any) { w.Missing = append(w.Missing, fmt.Sprintf(format, args...)) }
 	if v.Router != route.Router {
 		lack("the decision was made by router %s; this program has router %s", cmp.Or(v.Router, "unknown"), route.Router)

@@ -32,7 +32,7 @@ type Difference struct {
 // Verify recomputes the decision of an entry from its record and the stored data of that time, and compares the results.
 // features are the features that the caller recomputed from the stored prompt with the recorded predictor version; nil if
 // the prompt is not stored.
-func Verify(e *requestlog.Entry, w World, features *predict.Features) Verification {
+func Verify(e *requestlog.Entry, w Archived, features *predict.Features) Verification {
 	v := Verification{Differences: []Difference{}, Missing: []string{}}
 	if e.Decision == nil {
 		v.Missing = append(v.Missing, "the request was rejected before a decision was made")

@@ -24,15 +24,15 @@ var requests = flag.Int("requests", 5_000, "how many random decisions are verifi
 // TestStoredDecisionsAreReproduced encodes random decisions and recomputes them from the archive.
 func TestStoredDecisionsAreReproduced(t *testing.T) {
 	t.Parallel()
-	const perWorld = 250
-	worlds := max(1, *requests/perWorld)
+	const perSeed = 250
+	seeds := max(1, *requests/perSeed)
 	seen := make([]map[string]int, runtime.GOMAXPROCS(0))
 	var all sync.WaitGroup
 	for part := range seen {
 		seen[part] = map[string]int{}
 		all.Go(func() {
-			for world := part; world < worlds; world += len(seen) {
-				verifyWorld(t, uint64(world), perWorld, seen[part])
+			for seed := part; seed < seeds; seed += len(seen) {
+				verifyDecisions(t, uint64(seed), perSeed, seen[part])
 			}
 		})
 	}
@@ -49,7 +49,7 @@ func TestStoredDecisionsAreReproduced(t *testing.T) {
 	}
 }
 
-func verifyWorld(t *testing.T, seed uint64, n int, seen map[string]int) {
+func verifyDecisions(t *testing.T, seed uint64, n int, seen map[string]int) {
 	t.Helper()
 	m := newMaker(t, seed)
 	snap := m.snapshot(3+m.IntN(6), 1+m.IntN(3))
@@ -70,10 +70,10 @@ func verifyWorld(t *testing.T, seed uint64, n int, seen map[string]int) {
 		note(seen, d, err)
 		e := requestlog.Entry{Routing: requestlog.Routing{Decision: stored(t, d)}}
 
-		got := Verify(&e, library.World(t.Context(), e.Decision.Versions), &e.Decision.Input.Features)
+		got := Verify(&e, library.Load(t.Context(), e.Decision.Versions), &e.Decision.Input.Features)
 
 		if !got.Same || !got.FeaturesVerified {
-			t.Errorf("world %d, request %d: %+v", seed, i, got)
+			t.Errorf("seed %d, request %d: %+v", seed, i, got)
 			return
 		}
 	}
@@ -103,13 +103,13 @@ func TestDecisionsUseTheCatalogOfTheirTime(t *testing.T) {
 	now := replaced(m.catalog)
 	versions := route.Versions{Router: route.Router, Snapshot: snap.Version(), Catalog: m.catalog.Version()}
 	for _, name := range []string{"gpt-4.1", "claude-opus-4-1"} {
-		then := NewLibrary(archive, now, nil).World(t.Context(), versions)
+		then := NewLibrary(archive, now, nil).Load(t.Context(), versions)
 		if then.Catalog != m.catalog.Version() || then.Snapshot.Price(name).Input != m.catalog.ListPrice(name).Input {
 			t.Errorf("%s costs %d in catalog %s", name, then.Snapshot.Price(name).Input, then.Catalog)
 		}
 	}
 	maps.DeleteFunc(archive, func(key string, _ []byte) bool { return strings.HasPrefix(key, Catalogs) })
-	if w := NewLibrary(archive, now, nil).World(t.Context(), versions); w.Catalog != now.Version() || len(w.Missing) > 0 {
+	if w := NewLibrary(archive, now, nil).Load(t.Context(), versions); w.Catalog != now.Version() || len(w.Missing) > 0 {
 		t.Errorf("without an archived catalog: %s, %v", w.Catalog, w.Missing)
 	}
 }
@@ -135,7 +135,7 @@ func note(seen map[string]int, d *route.Decision, err error) {
 }
 
 // decided returns an entry with candidates, policies, exclusions and a baseline, and the data it was computed from.
-func decided(t *testing.T) (*requestlog.Entry, World) {
+func decided(t *testing.T) (*requestlog.Entry, Archived) {
 	t.Helper()
 	for seed := uint64(0); ; seed++ {
 		m := newMaker(t, seed)
@@ -151,7 +151,7 @@ func decided(t *testing.T) (*requestlog.Entry, World) {
 			t.Fatal(err)
 		}
 		e := &requestlog.Entry{ID: "req_1", Routing: requestlog.Routing{Decision: stored(t, d)}}
-		return e, NewLibrary(archive, m.catalog, nil).World(t.Context(), d.Versions)
+		return e, NewLibrary(archive, m.catalog, nil).Load(t.Context(), d.Versions)
 	}
 }
 
@@ -190,7 +190,7 @@ func TestChangedRecordIsReported(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			e, world := decided(t)
+			e, archived := decided(t)
 			want := test.what
 			if want != "" {
 				list := e.Decision.Candidates
@@ -198,7 +198,7 @@ func TestChangedRecordIsReported(t *testing.T) {
 			}
 			test.change(e.Decision)
 
-			got := Verify(e, world, nil)
+			got := Verify(e, archived, nil)
 
 			first := ""
 			if len(got.Differences) > 0 {
@@ -213,11 +213,11 @@ func TestChangedRecordIsReported(t *testing.T) {
 
 func TestFallbackIsVerified(t *testing.T) {
 	t.Parallel()
-	e, world := decided(t)
+	e, archived := decided(t)
 	e.Model, e.Provider = e.Decision.Candidates[1].Model, e.Decision.Candidates[1].Provider
 	e.Decision.Kind = route.Fallback // recorded by the gateway when the second target responds
 
-	got := Verify(e, world, nil)
+	got := Verify(e, archived, nil)
 
 	if !got.Same {
 		t.Errorf("%+v", got)
@@ -226,15 +226,15 @@ func TestFallbackIsVerified(t *testing.T) {
 
 func TestBackoffWithOtherWordingIsVerified(t *testing.T) {
 	t.Parallel()
-	e, world := decided(t)
+	e, archived := decided(t)
 	tired := e.Decision.Candidates[0].Target
 	e.Decision.Candidates[0].Seen.BackingOff = 20 * time.Second
-	again, _ := route.Decide(&e.Decision.Input, world.Snapshot, Recorded(e.Decision, &world.Rules))
+	again, _ := route.Decide(&e.Decision.Input, archived.Snapshot, Recorded(e.Decision, &archived.Rules))
 	i := slices.IndexFunc(again.Candidates, func(c route.Candidate) bool { return c.Target == tired && c.Excluded != nil })
 	again.Candidates[i].Excluded = new(route.NewExclusion(route.CredentialBackingOff, "p asked us to wait; ready in 20s")) // former text
 	e.Decision = stored(t, again)
 
-	got := Verify(e, world, nil)
+	got := Verify(e, archived, nil)
 
 	if !got.Same {
 		t.Errorf("%+v", got)
@@ -243,11 +243,11 @@ func TestBackoffWithOtherWordingIsVerified(t *testing.T) {
 
 func TestOtherFeaturesAreADifference(t *testing.T) {
 	t.Parallel()
-	e, world := decided(t)
+	e, archived := decided(t)
 	other := e.Decision.Input.Features
 	other.Known += 0.001
 
-	got := Verify(e, world, &other)
+	got := Verify(e, archived, &other)
 
 	if got.Same || len(got.Differences) != 1 || got.Differences[0].What != "features of the prompt" {
 		t.Errorf("%+v", got)
@@ -283,11 +283,11 @@ func TestMissingDataIsReported(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			world := NewLibrary(archive, m.catalog, nil).World(t.Context(), test.versions)
-			if diff := cmp.Diff(test.want, world.Missing); diff != "" {
+			archived := NewLibrary(archive, m.catalog, nil).Load(t.Context(), test.versions)
+			if diff := cmp.Diff(test.want, archived.Missing); diff != "" {
 				t.Error(diff)
 			}
-			got := Verify(&requestlog.Entry{Routing: requestlog.Routing{Decision: &route.Decision{}}}, world, nil)
+			got := Verify(&requestlog.Entry{Routing: requestlog.Routing{Decision: &route.Decision{}}}, archived, nil)
 			if len(test.want) > 0 && (got.Same || len(got.Differences) > 0 || cmp.Diff(test.want, got.Missing) != "") {
 				t.Errorf("%+v", got)
 			}
@@ -297,7 +297,7 @@ func TestMissingDataIsReported(t *testing.T) {
 
 func TestRejectionWithoutDecisionCannotBeVerified(t *testing.T) {
 	t.Parallel()
-	got := Verify(&requestlog.Entry{}, World{}, nil)
+	got := Verify(&requestlog.Entry{}, Archived{}, nil)
 	if got.Same || len(got.Missing) != 1 {
 		t.Errorf("%+v", got)
 	}
