@@ -40,7 +40,7 @@ providers:
 func TestPoliciesMayNameKnownModelsAndProviders(t *testing.T) {
 	t.Parallel()
 	f := assembled(t, loadText(t, ruledHouse).Config)
-	w := f.World()
+	w := f.Inventory()
 	for what, c := range map[string]struct {
 		list []string
 		has  []string

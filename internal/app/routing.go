@@ -49,7 +49,7 @@ type routingParts struct {
 
 // openRouting loads the policies and ratings and creates the prompt-cache estimates that routing decisions depend on.
 func (a *App) openRouting(ctx context.Context, c config.Config, f *providerset.Set) error {
-	a.policies = policystore.New(a.db.Config, f.Policies, f.World(), nil)
+	a.policies = policystore.New(a.db.Config, f.Policies, f.Inventory(), nil)
 	if err := a.policies.Reload(ctx); err != nil {
 		return fmt.Errorf("read policies: %w", err)
 	}
@@ -134,7 +134,7 @@ func (a *App) refreshModelLists(ctx context.Context) {
 // instancePolicies parses the policies of a configuration. The active configuration was checked when it was loaded, so its policies
 // may refer to names that were removed later.
 func (a *App) instancePolicies(loaded *config.Loaded, f *providerset.Set) (*policy.Set, error) {
-	w := f.World()
+	w := f.Inventory()
 	w.AllowUnknown = a.providers.Load() != nil && loaded == a.loaded()
 	return providerset.ReadPolicies(loaded, w)
 }

@@ -151,7 +151,7 @@ func (a *App) apply(ctx context.Context, next *config.Loaded) error {
 	a.alerts.egress.Update(settings.AlertEgress(next.Config))
 	a.health.Configure(next.Config.Breaker.Failures, next.Config.Breaker.ProbeAfter)
 	a.admission.Configure(next.Config.Limits.ShedAfter)
-	a.policies.SetInstance(f.Policies, f.World())
+	a.policies.SetInstance(f.Policies, f.Inventory())
 	a.gateway.Update(settings.Gateway(next.Config), f.Snapshot())
 	a.shadow.Update(shadowSettings(next.Config), f.Snapshot())
 	a.adopt(f)

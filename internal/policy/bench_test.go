@@ -63,7 +63,7 @@ func BenchmarkParse(b *testing.B) {
 			source := []byte(benchmarkSource(n))
 			b.SetBytes(int64(len(source)))
 			for b.Loop() {
-				if _, problems := Parse("workspace", source, world()); len(problems) > 0 {
+				if _, problems := Parse("workspace", source, testInventory()); len(problems) > 0 {
 					b.Fatal(problems)
 				}
 			}

@@ -51,7 +51,7 @@ func TestConditionProblemsHavePositions(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			_, problems := Parse("workspace", []byte(one("pin: gpt-4.1\nwhen: >-\n  "+c.condition, "a")), world())
+			_, problems := Parse("workspace", []byte(one("pin: gpt-4.1\nwhen: >-\n  "+c.condition, "a")), testInventory())
 			var got []string
 			for i, mark := range marks(problems) {
 				if i < len(c.want) && len(c.want[i]) < len(mark) && mark[:len(c.want[i])] == c.want[i] {
@@ -96,7 +96,7 @@ func TestConditionsAreMarkedInEveryStyle(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			source := one("pin: gpt-4.1\n"+c.when, "a")
-			_, problems := Parse("workspace", []byte(source), world())
+			_, problems := Parse("workspace", []byte(source), testInventory())
 			if len(problems) != 1 {
 				t.Fatalf("problems: %v\nof\n%s", problems, source)
 			}
@@ -110,7 +110,7 @@ func TestConditionsAreMarkedInEveryStyle(t *testing.T) {
 func TestCarriageReturnsDoNotShiftPositions(t *testing.T) {
 	t.Parallel()
 	source := strings.ReplaceAll(one("pin: gpt-4.1\nwhen: |\n  request.stream &&\n  request.tsak", "a"), "\n", "\r\n")
-	_, problems := Parse("workspace", []byte(source), world())
+	_, problems := Parse("workspace", []byte(source), testInventory())
 	if len(problems) != 1 || problems[0].Line != 6 || problems[0].Column != 15 {
 		t.Errorf("problems: %v", problems)
 	}

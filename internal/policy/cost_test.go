@@ -54,13 +54,13 @@ func TestParseLimitsTotalCost(t *testing.T) {
 			continue // the condition alone exceeds the limit
 		}
 		fits := int(condition.MaxTotalCost / compiled.Cost())
-		if _, problems := Parse("workspace", []byte(repeated(min(fits, MaxPolicies), "objective: cost", source)), world()); len(problems) > 0 {
+		if _, problems := Parse("workspace", []byte(repeated(min(fits, MaxPolicies), "objective: cost", source)), testInventory()); len(problems) > 0 {
 			t.Errorf("%d times %s: %v", fits, source, problems)
 		}
 		if fits >= MaxPolicies {
 			continue
 		}
-		_, problems := Parse("workspace", []byte(repeated(fits+1, "objective: cost", source)), world())
+		_, problems := Parse("workspace", []byte(repeated(fits+1, "objective: cost", source)), testInventory())
 		if len(problems) != 1 || problems[0].Code != TooCostly || problems[0].Line != 2+3*fits {
 			t.Errorf("%d times %s: %v", fits+1, source, problems)
 		}
@@ -69,7 +69,7 @@ func TestParseLimitsTotalCost(t *testing.T) {
 
 func TestRestrictionsApplyWhenCostLimitIsExceeded(t *testing.T) {
 	t.Parallel()
-	open := world()
+	open := testInventory()
 	open.AllowUnknown = true
 	heavy := `request.metadata.exists(k, request.metadata.exists(v, request.metadata[v].contains("b")))`
 	source := func(effect string) []byte { return []byte(repeated(1, effect, heavy)) }

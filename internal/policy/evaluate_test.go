@@ -316,7 +316,7 @@ func TestPatterns(t *testing.T) {
 
 func TestJoinPutsInstanceFirst(t *testing.T) {
 	t.Parallel()
-	instance, _ := Parse("instance", []byte(one("pin: gpt-4.1\nmax_cost_usd: 1\nwhen: time.hour(\"UTC\") > 20", "house")), world())
+	instance, _ := Parse("instance", []byte(one("pin: gpt-4.1\nmax_cost_usd: 1\nwhen: time.hour(\"UTC\") > 20", "house")), testInventory())
 	workspace := parse(t, one("pin: sonnet\nmax_cost_usd: 0.5\nwhen: time.hour(\"Europe/Berlin\") < 6", "house"))
 	joined := Join(instance, workspace)
 	o := joined.Evaluate(facts())

@@ -150,12 +150,12 @@ func (p *reader) readCondition(n *yaml.Node, path string, policy *Policy, r *rul
 	policy.When = text
 	if p.language == nil {
 		var err error
-		if p.language, err = condition.NewLanguage(p.world.zone); err != nil {
+		if p.language, err = condition.NewLanguage(p.inventory.zone); err != nil {
 			p.report(n, BadSyntax, path, err.Error(), "")
 			return
 		}
 	}
-	when, problems := p.language.Compile(text, p.world.AllowUnknown)
+	when, problems := p.language.Compile(text, p.inventory.AllowUnknown)
 	r.when = when
 	if len(problems) == 0 {
 		return
@@ -188,7 +188,7 @@ func (p *reader) readPin(n *yaml.Node, path string, policy *Policy, r *rule) {
 		p.report(n, BadValue, path, "pin must be a single model or provider/model", "to allow several, use allow or prefer")
 		return
 	}
-	if r.pin, ok = p.world.target(name); !ok || isAuto(name) {
+	if r.pin, ok = p.inventory.target(name); !ok || isAuto(name) {
 		p.noSuchModel(n, path, name)
 	}
 }
@@ -200,11 +200,11 @@ func (p *reader) noSuchModel(n *yaml.Node, path, name string) {
 		p.report(n, UnknownName, path, document.Quote(name)+" selects automatic routing and is not a model", "name a model")
 		return
 	}
-	hint := nearest(name, p.world.Models, p.world.Targets)
+	hint := nearest(name, p.inventory.Models, p.inventory.Targets)
 	before, after, isTarget := strings.Cut(name, "/")
-	if model, known := p.world.model(after); isTarget && known && slices.Contains(p.world.Providers, before) {
+	if model, known := p.inventory.model(after); isTarget && known && slices.Contains(p.inventory.Providers, before) {
 		var targets []string
-		for _, t := range p.world.Targets {
+		for _, t := range p.inventory.Targets {
 			if strings.HasSuffix(t, "/"+model) && len(targets) < 5 {
 				targets = append(targets, t)
 			}
@@ -230,11 +230,11 @@ func (p *reader) readBaseline(n *yaml.Node, path string, policy *Policy, r *rule
 		return
 	}
 	policy.Baseline = name
-	if _, model, found := strings.Cut(name, "/"); found && slices.Contains(p.world.Targets, name) {
+	if _, model, found := strings.Cut(name, "/"); found && slices.Contains(p.inventory.Targets, name) {
 		p.report(n, BadValue, path, "baseline must be a model without a provider", document.DidYouMean(model))
 		return
 	}
-	if r.baseline, ok = p.world.model(name); !ok || isAuto(name) {
+	if r.baseline, ok = p.inventory.model(name); !ok || isAuto(name) {
 		p.noSuchModel(n, path, name)
 	}
 }

@@ -77,7 +77,7 @@ func TestFormatRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := anyPolicies().Draw(t, "policies")
 		source := Format(want)
-		set, problems := Parse("workspace", source, world())
+		set, problems := Parse("workspace", source, testInventory())
 		if len(problems) > 0 {
 			t.Fatalf("problems:\n%s", Pretty("f", source, problems))
 		}

@@ -11,8 +11,8 @@ import (
 	"fairlead.dev/internal/predict"
 )
 
-// world returns a small inventory: two providers, three models, one alias and two tags.
-func world() Inventory {
+// testInventory returns a small inventory: two providers, three models, one alias and two tags.
+func testInventory() Inventory {
 	return Inventory{
 		Models:    []string{"gpt-4.1", "gpt-4.1-mini", "claude-sonnet"},
 		Providers: []string{"openai", "anthropic"},
@@ -56,7 +56,7 @@ func facts() *condition.Facts {
 // parse parses policies that must be valid.
 func parse(t testing.TB, source string) *Set {
 	t.Helper()
-	set, problems := Parse("workspace", []byte(source), world())
+	set, problems := Parse("workspace", []byte(source), testInventory())
 	if len(problems) > 0 {
 		t.Fatalf("problems:\n%s\nin\n%s", Pretty("policies.yaml", []byte(source), problems), source)
 	}

@@ -18,7 +18,7 @@ import (
 
 // Parse parses a policy document. It returns the set, or all problems in document order. name identifies the owner of the
 // policies, such as "instance" or "workspace". It is included in hits.
-func Parse(name string, source []byte, world Inventory) (*Set, []Problem) {
+func Parse(name string, source []byte, inventory Inventory) (*Set, []Problem) {
 	if len(source) > MaxBytes {
 		return nil, []Problem{{Line: 1, Column: 1, Width: 1, Code: TooLarge, Message: fmt.Sprintf("the document has %d bytes; at most %d are allowed", len(source), MaxBytes)}}
 	}
@@ -30,7 +30,7 @@ func Parse(name string, source []byte, world Inventory) (*Set, []Problem) {
 		}
 		return nil, []Problem{p}
 	}
-	p := &reader{name: name, source: source, world: world}
+	p := &reader{name: name, source: source, inventory: inventory}
 	if root == nil || document.IsNull(root) {
 		return p.set(nil)
 	}
@@ -47,13 +47,13 @@ func Parse(name string, source []byte, world Inventory) (*Set, []Problem) {
 
 // reader parses a list of policies and collects problems.
 type reader struct {
-	name     string
-	source   []byte
-	world    Inventory
-	language *condition.Language // created for the first condition
-	policy   string              // name of the policy being parsed
-	cost     uint64              // estimated maximum cost of all conditions so far
-	problems []Problem
+	name      string
+	source    []byte
+	inventory Inventory
+	language  *condition.Language // created for the first condition
+	policy    string              // name of the policy being parsed
+	cost      uint64              // estimated maximum cost of all conditions so far
+	problems  []Problem
 }
 
 // set parses the list. A nil list is empty.
@@ -94,7 +94,7 @@ func (p *reader) addCost(n *yaml.Node, i int, r *rule) {
 		return
 	}
 	before := p.cost
-	if p.cost += min(r.when.Cost(), condition.MaxCost); before > condition.MaxTotalCost || p.cost <= condition.MaxTotalCost || p.world.AllowUnknown {
+	if p.cost += min(r.when.Cost(), condition.MaxCost); before > condition.MaxTotalCost || p.cost <= condition.MaxTotalCost || p.inventory.AllowUnknown {
 		return
 	}
 	if name := nameNode(document.Resolve(n)); name != nil {

@@ -87,7 +87,7 @@ func TestParseMarksProblems(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			set, problems := Parse("workspace", []byte(c.source), world())
+			set, problems := Parse("workspace", []byte(c.source), testInventory())
 			if set != nil {
 				t.Error("there is a set")
 			}
@@ -116,7 +116,7 @@ func marks(problems []Problem) []string {
 
 func TestProblemsNamePathAndPolicy(t *testing.T) {
 	t.Parallel()
-	_, problems := Parse("workspace", []byte("policies:\n  - {name: a, pin: gpt-4.1}\n  - {name: b, allow: {models: [gpt-4.1, x]}}\n"), world())
+	_, problems := Parse("workspace", []byte("policies:\n  - {name: a, pin: gpt-4.1}\n  - {name: b, allow: {models: [gpt-4.1, x]}}\n"), testInventory())
 	want := []Problem{{Line: 3, Column: 41, Width: 1, Path: "policies[1].allow.models[1]", Policy: "b", Code: UnknownName, Message: `unknown model "x"`}}
 	if diff := cmp.Diff(want, problems); diff != "" {
 		t.Errorf("problems (-want +got):\n%s", diff)
@@ -147,7 +147,7 @@ func TestParseLimitsDocumentSize(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			_, problems := Parse("workspace", []byte(c.source), world())
+			_, problems := Parse("workspace", []byte(c.source), testInventory())
 			if diff := cmp.Diff(c.want, marks(problems)); diff != "" {
 				t.Errorf("problems (-want +got):\n%s", diff)
 			}
@@ -158,7 +158,7 @@ func TestParseLimitsDocumentSize(t *testing.T) {
 func TestParseEmptyDocument(t *testing.T) {
 	t.Parallel()
 	for _, source := range []string{"", "\n", "# nothing yet\n", "policies:\n", "policies: []\n", "---\n"} {
-		set, problems := Parse("workspace", []byte(source), world())
+		set, problems := Parse("workspace", []byte(source), testInventory())
 		if len(problems) > 0 || set.Len() != 0 || set.Version() != "" || len(set.Policies()) != 0 {
 			t.Errorf("%q gives %v and version %q", source, problems, set.Version())
 		}
@@ -215,7 +215,7 @@ func TestParseFollowsAliases(t *testing.T) {
 // A saved policy keeps working after a model that it refers to was removed.
 func TestParseAllowsUnknownNames(t *testing.T) {
 	t.Parallel()
-	w := world()
+	w := testInventory()
 	w.AllowUnknown = true
 	set, problems := Parse("workspace", []byte(one("pin: gone/model\nallow: {models: [old-*], providers: [gone], tags: [gone]}\nbaseline: lost", "a")), w)
 	if len(problems) > 0 {
@@ -234,7 +234,7 @@ func TestParseAllowsUnknownNames(t *testing.T) {
 func TestPrettyShowsLocationAndFix(t *testing.T) {
 	t.Parallel()
 	source := []byte("policies:\n  - name: cheap-first\n    prefers: [gpt-4.1]\n    pin: gpt-4.1\n")
-	_, problems := Parse("workspace", source, world())
+	_, problems := Parse("workspace", source, testInventory())
 	want := `error: policy "cheap-first" line 3: unknown field "prefers"
    3 |     prefers: [gpt-4.1]
      |     ^^^^^^^ did you mean "prefer"?

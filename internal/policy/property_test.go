@@ -29,7 +29,7 @@ func anyFacts() *rapid.Generator[*condition.Facts] {
 }
 
 func setOf(t *rapid.T, list []Policy) *Set {
-	set, problems := Parse("workspace", Format(list), world())
+	set, problems := Parse("workspace", Format(list), testInventory())
 	if len(problems) > 0 {
 		t.Fatalf("problems: %v", problems)
 	}
@@ -133,7 +133,7 @@ func FuzzParse(f *testing.F) {
 	f.Add(one("pin: gpt-4.1\nwhen: \"\\u00e4\\\n  == \\\"\"", "a"))
 	f.Add(benchmarkSource(3))
 	f.Fuzz(func(t *testing.T, source string) {
-		set, problems := Parse("workspace", []byte(source), world())
+		set, problems := Parse("workspace", []byte(source), testInventory())
 		if (set == nil) != (len(problems) > 0) {
 			t.Fatalf("set %v with %d problems", set, len(problems))
 		}
@@ -152,7 +152,7 @@ func FuzzParse(f *testing.F) {
 				t.Errorf("%s has no reason or effect", hit.Name)
 			}
 		}
-		again, problems := Parse("workspace", Format(set.Policies()), world())
+		again, problems := Parse("workspace", Format(set.Policies()), testInventory())
 		if len(problems) > 0 || again.Version() != set.Version() {
 			t.Errorf("formatting changes the set: %v\n%s", problems, Format(set.Policies()))
 		}

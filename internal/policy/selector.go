@@ -21,12 +21,12 @@ func (p *reader) selector(n *yaml.Node, path string, m *matcher) *Selector {
 			s.Models, m.models.patterns = p.models(value, at)
 		case "providers":
 			s.Providers = p.list(value, at, func(one *yaml.Node, where, name string) string {
-				return p.checkName(one, where, "provider", name, p.world.Providers)
+				return p.checkName(one, where, "provider", name, p.inventory.Providers)
 			})
 			m.providers.patterns = patterns(s.Providers)
 		case "tags":
 			s.Tags = p.list(value, at, func(one *yaml.Node, where, name string) string {
-				return p.checkName(one, where, "tag", name, p.world.Tags)
+				return p.checkName(one, where, "tag", name, p.inventory.Tags)
 			})
 			m.tags.patterns = patterns(s.Tags)
 		default:
@@ -43,7 +43,7 @@ func (p *reader) selector(n *yaml.Node, path string, m *matcher) *Selector {
 func (p *reader) models(n *yaml.Node, path string) ([]string, []Pattern) {
 	var canonical []Pattern
 	names := p.list(n, path, func(one *yaml.Node, where, name string) string {
-		model, ok := p.world.models(name)
+		model, ok := p.inventory.models(name)
 		if !ok || isAuto(name) {
 			p.noSuchModel(one, where, name)
 		}
@@ -55,7 +55,7 @@ func (p *reader) models(n *yaml.Node, path string) ([]string, []Pattern) {
 
 // checkName reports a name or pattern that matches none of names.
 func (p *reader) checkName(n *yaml.Node, path, what, name string, names []string) string {
-	if p.world.AllowUnknown || slices.ContainsFunc(names, Pattern(name).Match) {
+	if p.inventory.AllowUnknown || slices.ContainsFunc(names, Pattern(name).Match) {
 		return name
 	}
 	message := fmt.Sprintf("unknown %s %s", what, document.Quote(name))

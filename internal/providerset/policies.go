@@ -20,10 +20,10 @@ import (
 // instanceSet is the name under which decisions refer to the configuration's policies.
 const instanceSet = "instance"
 
-// World returns the names that policies may use: every model, vendor and offer of the catalog, whether or not its
+// Inventory returns the names that policies may use: every model, vendor and offer of the catalog, whether or not its
 // provider is configured, and the names of this instance. A rule about a provider stays valid while the provider has no
 // credential.
-func (f *Set) World() policy.Inventory {
+func (f *Set) Inventory() policy.Inventory {
 	canonical := func(name string) (string, bool) {
 		m, ok := f.Catalog.Model(name)
 		if !ok {
@@ -122,7 +122,7 @@ func Check(ctx context.Context, loaded *config.Loaded, env func(string) string) 
 	if err != nil {
 		return "", err
 	}
-	_, err = ReadPolicies(loaded, f.World())
+	_, err = ReadPolicies(loaded, f.Inventory())
 	warnings := append(f.WithoutModels(), f.UnknownBaseline(loaded.Config.DefaultModel))
 	warnings = slices.DeleteFunc(warnings, func(w string) bool { return w == "" })
 	return strings.Join(warnings, "\n"), err

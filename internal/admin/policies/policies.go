@@ -83,10 +83,10 @@ func (a *handlers) registerPolicies() {
 		if err != nil {
 			return nil, err
 		}
-		world := a.Policies.Inventory()
+		inventory := a.Policies.Inventory()
 		book := PolicyBook{
 			Instance: a.instancePolicies(c), Workspace: own, Fields: []PolicyField{},
-			Names: PolicyNames{Models: sorted(world.Models), Providers: sorted(world.Providers), Targets: sorted(world.Targets), Tags: sorted(world.Tags)},
+			Names: PolicyNames{Models: sorted(inventory.Models), Providers: sorted(inventory.Providers), Targets: sorted(inventory.Targets), Tags: sorted(inventory.Tags)},
 		}
 		for _, f := range condition.Fields() {
 			book.Fields = append(book.Fields, PolicyField{Name: f.Name, Type: f.Type, Doc: f.Doc, Values: f.Values})
@@ -165,9 +165,9 @@ func (a *handlers) newestPolicies(ctx context.Context, workspaceID string) (poli
 
 // written parses a saved source. References to removed names are allowed.
 func (a *handlers) written(source string) []policy.Policy {
-	world := a.Policies.Inventory()
-	world.AllowUnknown = true
-	set, _ := policy.Parse(workspaceSet, []byte(source), world)
+	inventory := a.Policies.Inventory()
+	inventory.AllowUnknown = true
+	set, _ := policy.Parse(workspaceSet, []byte(source), inventory)
 	return set.Policies()
 }
 

@@ -51,7 +51,7 @@ func (i *Instance) Routing(ctx context.Context, env func(string) string, version
 	if err != nil {
 		return nil, err
 	}
-	rules := policystore.New(i.Store.Config, set.Policies, set.World(), nil)
+	rules := policystore.New(i.Store.Config, set.Policies, set.Inventory(), nil)
 	if err := rules.Reload(ctx); err != nil {
 		return nil, fmt.Errorf("read policies: %w", err)
 	}

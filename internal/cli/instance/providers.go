@@ -76,7 +76,7 @@ func (i *Instance) loadProviders(ctx context.Context, loader *providerset.Loader
 	if err != nil {
 		return nil, err
 	}
-	set.Policies, err = providerset.ReadPolicies(i.loaded, set.World())
+	set.Policies, err = providerset.ReadPolicies(i.loaded, set.Inventory())
 	return set, err
 }
 
@@ -185,8 +185,8 @@ func (s *ProviderSet) Test(ctx context.Context, name string) (providers.ProbeRes
 	return providerset.Probe(ctx, s.egress, s.set.Providers[i]), nil
 }
 
-// World returns the names that policies may refer to.
-func (s *ProviderSet) World() policy.Inventory { return s.set.World() }
+// Inventory returns the names that policies may refer to.
+func (s *ProviderSet) Inventory() policy.Inventory { return s.set.Inventory() }
 
 // FetchList downloads a price list. The network restrictions for provider calls apply.
 func (s *ProviderSet) FetchList(ctx context.Context, address, version string) ([]byte, error) {
