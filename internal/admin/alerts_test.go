@@ -24,7 +24,7 @@ type fakeAlerts struct {
 	sent     int
 }
 
-func (s *fakeAlerts) service(w *world) *alert.Service {
+func (s *fakeAlerts) service(w *fake) *alert.Service {
 	return &alert.Service{
 		Rules: s, Channels: s, History: s, Keys: w, Now: func() time.Time { return w.now },
 		Sender: &alert.Sender{HTTP: s, Sealer: s, Mail: func() alert.Mail { return alert.Mail{} }, Dashboard: func() string { return "" }},
@@ -136,7 +136,7 @@ func TestAlertsAreManaged(t *testing.T) {
 	s.call("DELETE", "/alerts/channels/"+channel.ID, "", as("acc_admin")).rejected(http.StatusConflict, "CONFLICT")
 	s.call("DELETE", "/alerts/rules/"+rule.ID, "", as("acc_admin")).want(http.StatusNoContent)
 	var actions []string
-	for _, n := range s.world.noted {
+	for _, n := range s.fake.noted {
 		actions = append(actions, n.Action)
 		if strings.Contains(n.Before+n.After, "canary") || strings.Contains(n.Before+n.After, "whsec_") {
 			t.Errorf("%s contains a secret: %s %s", n.Action, n.Before, n.After)

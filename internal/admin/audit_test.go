@@ -13,7 +13,7 @@ import (
 func TestAuditNamesFormerMembers(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	s.world.names = map[string]string{"acc_left": "left@example.com", "inv_used": "guest@example.com"}
+	s.fake.names = map[string]string{"acc_left": "left@example.com", "inv_used": "guest@example.com"}
 	role := json.RawMessage(`{"role":"developer"}`)
 	for _, e := range []account.AuditEvent{
 		{Actor: "acc_owner", Object: "inv_used", After: role},
@@ -24,9 +24,9 @@ func TestAuditNamesFormerMembers(t *testing.T) {
 		{Actor: "command line", Object: "acme"},
 	} {
 		e.WorkspaceID, e.At = home, noon
-		s.world.events = append(s.world.events, e)
+		s.fake.events = append(s.fake.events, e)
 	}
-	s.world.keys[home][1].Name = "ci"
+	s.fake.keys[home][1].Name = "ci"
 
 	var page workspaces.AuditPage
 	s.call("GET", "/audit", "", as("acc_admin")).want(200).into(&page)

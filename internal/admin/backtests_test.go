@@ -70,7 +70,7 @@ func TestBacktestReturnsReport(t *testing.T) {
 	if len(list.Backtests) != 1 || list.Backtests[0].Report != nil {
 		t.Errorf("%+v", list)
 	}
-	if len(s.world.noted) != 0 {
+	if len(s.fake.noted) != 0 {
 		t.Error("a backtest changes nothing, but the audit log has an event")
 	}
 }

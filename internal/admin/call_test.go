@@ -38,7 +38,7 @@ func TestChangesMustComeFromTheSameOrigin(t *testing.T) {
 				return
 			}
 			got.rejected(http.StatusForbidden, "CROSS_ORIGIN")
-			if s.world.made != 0 {
+			if s.fake.made != 0 {
 				t.Error("and yet a key was made")
 			}
 		})
@@ -113,7 +113,7 @@ func TestKeyUsesItsOwnWorkspace(t *testing.T) {
 	s.call("GET", "/workspace", "", key("fl_read")).want(200)
 	s.call("GET", "/workspace?workspace="+home, "", key("fl_read")).want(200)
 	s.call("GET", "/workspace?workspace="+abroad, "", key("fl_read")).rejected(http.StatusNotFound, "NOT_FOUND")
-	if !slices.Contains(s.world.touched, "key_read") {
+	if !slices.Contains(s.fake.touched, "key_read") {
 		t.Error("the use of the key is not noted")
 	}
 }
@@ -121,7 +121,7 @@ func TestKeyUsesItsOwnWorkspace(t *testing.T) {
 func TestSessionWithoutWorkspaceIsRejected(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	delete(s.world.members, abroad)
+	delete(s.fake.members, abroad)
 	got := s.call("GET", "/keys", "", as(stranger)).rejected(http.StatusNotFound, "NOT_FOUND")
 	if !strings.Contains(got.Error, "not a member of any workspace") {
 		t.Error(got.Error)

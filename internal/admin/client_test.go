@@ -39,7 +39,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type site struct {
 	*testing.T
 	api      *adminapi.Server
-	world    *world
+	fake     *fake
 	log      *entryLog
 	fleet    *fleet
 	feed     *requestlog.Feed
@@ -56,7 +56,7 @@ type site struct {
 func newSite(t *testing.T, change ...func(*Parts)) *site {
 	t.Helper()
 	s := &site{T: t}
-	parts := s.furnish()
+	parts := s.newParts()
 	for _, f := range change {
 		f(&parts)
 	}
@@ -69,29 +69,29 @@ func newSite(t *testing.T, change ...func(*Parts)) *site {
 	return s
 }
 
-// furnish creates new in-memory dependencies of the API.
-func (s *site) furnish() Parts {
-	s.world, s.fleet, s.feed, s.lines = newWorld(), &fleet{enabled: map[string]bool{"acme": true}}, requestlog.NewFeed(), &bytes.Buffer{}
+// newParts creates new in-memory dependencies of the API.
+func (s *site) newParts() Parts {
+	s.fake, s.fleet, s.feed, s.lines = newFake(), &fleet{enabled: map[string]bool{"acme": true}}, requestlog.NewFeed(), &bytes.Buffer{}
 	s.log = &entryLog{bodies: map[string]requestlog.Body{}, groups: map[string][]requestlog.Group{}}
 	s.policies, s.past, s.rated = &fakePolicies{versions: map[string][]policystore.Version{}}, &replayer{}, &ratings{log: s.log}
 	s.learner = &learner{}
-	s.books = policystore.New(s.policies, nil, namesOfAcme(), func() time.Time { return s.world.now })
+	s.books = policystore.New(s.policies, nil, namesOfAcme(), func() time.Time { return s.fake.now })
 	s.signOn = &signOn{}
-	world := s.world
+	fake := s.fake
 	s.alerts = &fakeAlerts{}
-	labels := &workspaces.Labels{Keys: world, Members: world, Names: world}
+	labels := &workspaces.Labels{Keys: fake, Members: fake, Names: fake}
 	return Parts{
 		Server: adminapi.Options{
-			Sessions: world, Memberships: world, Keyring: world, Audit: world,
-			Now: func() time.Time { return world.now }, Log: slog.New(slog.NewTextHandler(s.lines, nil)),
+			Sessions: fake, Memberships: fake, Keyring: fake, Audit: fake,
+			Now: func() time.Time { return fake.now }, Log: slog.New(slog.NewTextHandler(s.lines, nil)),
 		},
 		Access: Access{
-			Accounts: accounts.Deps{Sessions: world, Registrar: world, Profiles: world, Factors: secondFactors{s.signOn}, Passkeys: fakePasskeys{s.signOn}, PasskeyList: fakePasskeys{s.signOn}, SSO: s.signOn, Memberships: world, Facts: world.accountFacts},
+			Accounts: accounts.Deps{Sessions: fake, Registrar: fake, Profiles: fake, Factors: secondFactors{s.signOn}, Passkeys: fakePasskeys{s.signOn}, PasskeyList: fakePasskeys{s.signOn}, SSO: s.signOn, Memberships: fake, Facts: fake.accountFacts},
 			Workspaces: workspaces.Deps{
-				Workspaces: world, Memberships: world, Members: world, Invitations: world, Audit: world, Labels: labels, Spending: world,
-				Models: s.fleet, DefaultRedaction: func() []string { return world.Facts().Redact },
+				Workspaces: fake, Memberships: fake, Members: fake, Invitations: fake, Audit: fake, Labels: labels, Spending: fake,
+				Models: s.fleet, DefaultRedaction: func() []string { return fake.Facts().Redact },
 			},
-			Keys: keys.Deps{Keys: world, Figures: s.log, Spending: world},
+			Keys: keys.Deps{Keys: fake, Figures: s.log, Spending: fake},
 		},
 		Requests: requests.Deps{
 			Requests: s.log, Sessions: s.log, Budgets: s.log, Live: s.feed, Eraser: s.log, Verifier: s.past, Ratings: s.rated,
@@ -102,18 +102,18 @@ func (s *site) furnish() Parts {
 				return append([]byte("chat of "), body.Request...), append([]byte("chat of "), body.Response...)
 			},
 		},
-		Overview:   overview.Deps{Requests: s.log, Figures: s.log, Keys: world, Spending: world, Fleet: s.fleet, Instance: world, Alerts: s.alerts.service(world)},
-		Alerts:     alerts.Deps{Alerts: s.alerts.service(world)},
+		Overview:   overview.Deps{Requests: s.log, Figures: s.log, Keys: fake, Spending: fake, Fleet: s.fleet, Instance: fake, Alerts: s.alerts.service(fake)},
+		Alerts:     alerts.Deps{Alerts: s.alerts.service(fake)},
 		Providers:  providers.Deps{Fleet: s.fleet, Prober: s.fleet, Credentials: s.fleet, Connector: s.fleet, Switch: s.fleet, Prices: s.fleet, Market: s.fleet, Figures: s.log},
-		Proofs:     proofs.Deps{Figures: s.log, Keys: world, Workspaces: world, Statements: statement.Sources{Log: s.log}, Models: s.fleet, Version: "1.2.3"},
+		Proofs:     proofs.Deps{Figures: s.log, Keys: fake, Workspaces: fake, Statements: statement.Sources{Log: s.log}, Models: s.fleet, Version: "1.2.3"},
 		Budgets:    budgets.Deps{Budgets: fakeBudgets{}},
 		Outcomes:   outcomes.Deps{Learner: s.learner, Store: s.learner},
-		Comparison: comparison.Deps{Workspaces: world, Comparer: &comparisons{}, Store: &comparisons{}, Models: s.fleet},
+		Comparison: comparison.Deps{Workspaces: fake, Comparer: &comparisons{}, Store: &comparisons{}, Models: s.fleet},
 		Views:      views.Deps{Store: &fakeViews{}},
-		Reports:    reports.Deps{Figures: sliceReader{}, Facts: sliceReader{}, Keys: world, Members: world},
+		Reports:    reports.Deps{Figures: sliceReader{}, Facts: sliceReader{}, Keys: fake, Members: fake},
 		Policies: policies.Deps{
-			Policies: s.books, Versions: s.books, Explainer: explainer{s.log}, Backtester: s.past, Candidates: s.fleet, Feedback: s.rated, Requests: s.log, Figures: s.log, Keys: world, Labels: labels,
-			ReadOnly: func() string { return world.Facts().PoliciesClosed }, ConfigFile: func() string { return world.Facts().ConfigFile },
+			Policies: s.books, Versions: s.books, Explainer: explainer{s.log}, Backtester: s.past, Candidates: s.fleet, Feedback: s.rated, Requests: s.log, Figures: s.log, Keys: fake, Labels: labels,
+			ReadOnly: func() string { return fake.Facts().PoliciesClosed }, ConfigFile: func() string { return fake.Facts().ConfigFile },
 		},
 	}
 }

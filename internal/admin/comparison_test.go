@@ -87,11 +87,11 @@ func TestComparisonIsSetAndEnded(t *testing.T) {
 	var none *account.Comparison
 	want := &account.Comparison{Share: 0.05, Holdout: 0.01, Baseline: "gpt", Budget: 20 * money.Dollar, Judge: "odd", Hook: "https://example.com"}
 	s.call("PUT", "/workspace/comparison", `{"settings":{"share":0.05,"holdout":0.01,"baseline":"gpt","budget_usd":"20","judge":"odd","hook":"https://example.com"}}`, as("acc_admin")).want(200)
-	if diff := cmp.Diff(&want, s.world.wsChange.Comparison); diff != "" {
+	if diff := cmp.Diff(&want, s.fake.wsChange.Comparison); diff != "" {
 		t.Error(diff)
 	}
 	s.call("PUT", "/workspace/comparison", `{"settings":null}`, as("acc_admin")).want(200)
-	if diff := cmp.Diff(&none, s.world.wsChange.Comparison); diff != "" {
+	if diff := cmp.Diff(&none, s.fake.wsChange.Comparison); diff != "" {
 		t.Error(diff)
 	}
 	s.call("PUT", "/workspace/comparison", `{}`, as("acc_admin")).rejected(http.StatusBadRequest, "INVALID_REQUEST")
@@ -132,7 +132,7 @@ func TestComparisonShowsForecastUseAndBias(t *testing.T) {
 		t.Errorf("without a comparison: %+v", got)
 	}
 	c.bias = &judge.Bias{Pairs: 32, Position: 4}
-	s.world.workspaces[home] = account.Workspace{ID: home, Comparison: &account.Comparison{Share: 0.05, Baseline: "gpt", Budget: 4 * money.Dollar, Judge: "odd"}}
+	s.fake.workspaces[home] = account.Workspace{ID: home, Comparison: &account.Comparison{Share: 0.05, Baseline: "gpt", Budget: 4 * money.Dollar, Judge: "odd"}}
 	s.call("GET", "/workspace/comparison", "", as("acc_viewer")).want(200).into(&got)
 	if got.Settings.Share != 0.05 || got.Forecast.Samples != 50 || got.Use.Spent != money.Dollar || *got.Use.Percent != 25 || got.Judge.Position != 4 || got.Judge.Model != "odd" {
 		t.Errorf("%+v", got)

@@ -67,7 +67,7 @@ func TestConnectionsAreChangedRotatedAndDeleted(t *testing.T) {
 	s.call("DELETE", "/providers/house", "", admin).want(http.StatusNoContent)
 	s.call("DELETE", "/providers/house", "", admin).rejected(http.StatusNotFound, "NOT_FOUND")
 	actions := []string{}
-	for _, e := range s.world.events {
+	for _, e := range s.fake.events {
 		actions = append(actions, e.Action+" "+e.Object)
 	}
 	want := []string{"provider.create house", "provider.update house", "provider.update house", "credential.rotate acme/cred_1", "provider.delete house"}
@@ -99,8 +99,8 @@ func TestProvidersOfTheConfigurationAreReadOnly(t *testing.T) {
 	if failed.Error != "House rejected the key (status 401)." {
 		t.Error(failed.Error)
 	}
-	if len(s.world.events) != 0 {
-		t.Errorf("rejected changes are in the audit log: %+v", s.world.events)
+	if len(s.fake.events) != 0 {
+		t.Errorf("rejected changes are in the audit log: %+v", s.fake.events)
 	}
 	none := newSite(t, func(p *Parts) { p.Providers.Connector = nil })
 	none.call("POST", "/providers", `{"vendor":"acme","key":"`+houseKey+`"}`, admin).rejected(http.StatusConflict, "CONFLICT")

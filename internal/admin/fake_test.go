@@ -38,8 +38,8 @@ const (
 
 var noon = time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
 
-// world holds the in-memory dependencies of the admin API. It checks no permissions, because the API checks them first.
-type world struct {
+// fake holds the in-memory dependencies of the admin API. It checks no permissions, because the API checks them first.
+type fake struct {
 	mu          sync.Mutex
 	now         time.Time
 	people      map[string]account.Account
@@ -74,8 +74,8 @@ type note struct {
 	Before, After  string // JSON; empty for nil
 }
 
-func newWorld() *world {
-	w := &world{
+func newFake() *fake {
+	w := &fake{
 		now: noon, people: map[string]account.Account{}, sessions: map[string]account.Session{},
 		workspaces: map[string]account.Workspace{
 			home:   {ID: home, Name: "Home", LogBodies: true, CreatedAt: noon},
@@ -96,7 +96,7 @@ func newWorld() *world {
 	return w
 }
 
-func (w *world) join(accountID, workspaceID string, role account.Role) {
+func (w *fake) join(accountID, workspaceID string, role account.Role) {
 	email := strings.TrimPrefix(accountID, "acc_") + "@example.com"
 	w.people[accountID] = account.Account{ID: accountID, Email: email, Name: accountID, TimeZone: "UTC", CreatedAt: noon}
 	w.members[workspaceID] = append(w.members[workspaceID], account.Member{
@@ -108,7 +108,7 @@ func (w *world) join(accountID, workspaceID string, role account.Role) {
 
 func tokenOf(accountID string) string { return "token-" + accountID }
 
-func (w *world) addKey(workspaceID, keyID, secret string, scopes ...account.Scope) {
+func (w *fake) addKey(workspaceID, keyID, secret string, scopes ...account.Scope) {
 	w.keys[workspaceID] = append(w.keys[workspaceID], account.Key{
 		ID: keyID, WorkspaceID: workspaceID, KeySettings: account.KeySettings{Name: keyID, Scopes: scopes},
 		CreatedAt: noon,
@@ -125,9 +125,9 @@ func missing(what string) error {
 
 // Methods for accounts and sessions.
 
-func (w *world) SetupNeeded(context.Context) (bool, error) { return w.noPeople, nil }
+func (w *fake) SetupNeeded(context.Context) (bool, error) { return w.noPeople, nil }
 
-func (w *world) Register(_ context.Context, r account.Registration) (account.Account, string, error) {
+func (w *fake) Register(_ context.Context, r account.Registration) (account.Account, string, error) {
 	w.registered = r
 	if r.Invitation == "" && r.SetupCode == "" {
 		return account.Account{}, "", nil
@@ -136,14 +136,14 @@ func (w *world) Register(_ context.Context, r account.Registration) (account.Acc
 	return w.people["acc_new"], tokenOf("acc_new"), nil
 }
 
-func (w *world) DeviceToken(a account.Account, presented string) string {
+func (w *fake) DeviceToken(a account.Account, presented string) string {
 	if presented != "" {
 		return presented
 	}
 	return "device-of-" + a.ID
 }
 
-func (w *world) SignIn(_ context.Context, c account.Credentials, _ account.Visitor) (account.Account, string, error) {
+func (w *fake) SignIn(_ context.Context, c account.Credentials, _ account.Visitor) (account.Account, string, error) {
 	if c.Email == "" && c.Passkey != nil && string(c.Passkey.Response) == `{"id":"right"}` && c.Passkey.Cookie == "sealed" {
 		return w.people["acc_owner"], tokenOf("acc_owner"), nil
 	}
@@ -155,12 +155,12 @@ func (w *world) SignIn(_ context.Context, c account.Credentials, _ account.Visit
 	return account.Account{}, "", llm.Errorf(llm.WrongCredentials, "The email address or password is incorrect.")
 }
 
-func (w *world) Logout(_ context.Context, token string) error {
+func (w *fake) Logout(_ context.Context, token string) error {
 	delete(w.sessions, token)
 	return nil
 }
 
-func (w *world) Session(_ context.Context, token string) (account.Account, account.Session, error) {
+func (w *fake) Session(_ context.Context, token string) (account.Account, account.Session, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	s, ok := w.sessions[token]
@@ -170,7 +170,7 @@ func (w *world) Session(_ context.Context, token string) (account.Account, accou
 	return w.people[s.AccountID], s, nil
 }
 
-func (w *world) Sessions(_ context.Context, accountID string) ([]account.Session, error) {
+func (w *fake) Sessions(_ context.Context, accountID string) ([]account.Session, error) {
 	list := []account.Session{}
 	for _, token := range slices.Sorted(maps.Keys(w.sessions)) {
 		if s := w.sessions[token]; s.AccountID == accountID {
@@ -180,7 +180,7 @@ func (w *world) Sessions(_ context.Context, accountID string) ([]account.Session
 	return list, nil
 }
 
-func (w *world) EndSession(_ context.Context, accountID, sessionID string) error {
+func (w *fake) EndSession(_ context.Context, accountID, sessionID string) error {
 	for token, s := range w.sessions {
 		if s.AccountID == accountID && s.ID() == sessionID {
 			w.ended = append(w.ended, token)
@@ -190,23 +190,23 @@ func (w *world) EndSession(_ context.Context, accountID, sessionID string) error
 	return missing("session")
 }
 
-func (w *world) UpdateAccount(_ context.Context, accountID string, c account.ProfileChange) (account.Account, error) {
+func (w *fake) UpdateAccount(_ context.Context, accountID string, c account.ProfileChange) (account.Account, error) {
 	p := w.people[accountID]
 	adminapi.Apply(&p.Name, c.Name)
 	adminapi.Apply(&p.TimeZone, c.TimeZone)
 	return p, nil
 }
 
-func (w *world) ChangePassword(_ context.Context, accountID, old, _ string, _ account.Visitor) (string, error) {
+func (w *fake) ChangePassword(_ context.Context, accountID, old, _ string, _ account.Visitor) (string, error) {
 	if old != "correct horse" {
 		return "", &llm.Error{Kind: llm.WrongCredentials, Message: "The current password is incorrect.", Param: "old_password"}
 	}
 	return tokenOf(accountID), nil
 }
 
-func (w *world) DeleteAccount(context.Context, string, string, account.Visitor) error { return nil }
+func (w *fake) DeleteAccount(context.Context, string, string, account.Visitor) error { return nil }
 
-func (w *world) ConfirmPassword(_ context.Context, accountID, password string, _ account.Visitor) (account.Account, error) {
+func (w *fake) ConfirmPassword(_ context.Context, accountID, password string, _ account.Visitor) (account.Account, error) {
 	if password != "correct horse" {
 		return account.Account{}, llm.Errorf(llm.WrongCredentials, "The password is incorrect.")
 	}
@@ -215,7 +215,7 @@ func (w *world) ConfirmPassword(_ context.Context, accountID, password string, _
 
 // Methods for workspaces.
 
-func (w *world) Workspaces(_ context.Context, accountID string) ([]account.Membership, error) {
+func (w *fake) Workspaces(_ context.Context, accountID string) ([]account.Membership, error) {
 	list := []account.Membership{}
 	for _, id := range []string{home, abroad} {
 		for _, m := range w.members[id] {
@@ -227,7 +227,7 @@ func (w *world) Workspaces(_ context.Context, accountID string) ([]account.Membe
 	return list, nil
 }
 
-func (w *world) Actor(_ context.Context, accountID, workspaceID string) (account.Actor, error) {
+func (w *fake) Actor(_ context.Context, accountID, workspaceID string) (account.Actor, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, m := range w.members[workspaceID] {
@@ -238,15 +238,15 @@ func (w *world) Actor(_ context.Context, accountID, workspaceID string) (account
 	return account.Actor{}, missing("workspace")
 }
 
-func (w *world) Workspace(_ context.Context, workspaceID string) (account.Workspace, error) {
+func (w *fake) Workspace(_ context.Context, workspaceID string) (account.Workspace, error) {
 	return w.workspaces[workspaceID], nil
 }
 
-func (w *world) CreateWorkspace(_ context.Context, by account.Actor, name string) (account.Workspace, error) {
+func (w *fake) CreateWorkspace(_ context.Context, by account.Actor, name string) (account.Workspace, error) {
 	return account.Workspace{ID: "ws_new", Name: name, CreatedAt: w.now, DefaultModel: by.WorkspaceID}, nil
 }
 
-func (w *world) UpdateWorkspace(_ context.Context, _ account.Actor, workspaceID string, c account.WorkspaceChange) (account.Workspace, error) {
+func (w *fake) UpdateWorkspace(_ context.Context, _ account.Actor, workspaceID string, c account.WorkspaceChange) (account.Workspace, error) {
 	if _, ok := w.workspaces[workspaceID]; !ok {
 		return account.Workspace{}, missing("workspace")
 	}
@@ -254,22 +254,22 @@ func (w *world) UpdateWorkspace(_ context.Context, _ account.Actor, workspaceID 
 	return w.workspaces[workspaceID], nil
 }
 
-func (w *world) Members(_ context.Context, workspaceID string) ([]account.Member, error) {
+func (w *fake) Members(_ context.Context, workspaceID string) ([]account.Member, error) {
 	return w.members[workspaceID], nil
 }
 
-func (w *world) member(workspaceID, accountID string) error {
+func (w *fake) member(workspaceID, accountID string) error {
 	if !slices.ContainsFunc(w.members[workspaceID], func(m account.Member) bool { return m.AccountID == accountID }) {
 		return missing("member")
 	}
 	return nil
 }
 
-func (w *world) SetRole(_ context.Context, by account.Actor, accountID string, _ account.Role) error {
+func (w *fake) SetRole(_ context.Context, by account.Actor, accountID string, _ account.Role) error {
 	return w.member(by.WorkspaceID, accountID)
 }
 
-func (w *world) RemoveMember(_ context.Context, by account.Actor, accountID string, keepKeys bool) ([]account.Key, error) {
+func (w *fake) RemoveMember(_ context.Context, by account.Actor, accountID string, keepKeys bool) ([]account.Key, error) {
 	if by.KeyID != "" {
 		return nil, llm.Errorf(llm.PermissionDenied, "You do not have permission to remove members. Ask an owner or admin.")
 	}
@@ -279,32 +279,32 @@ func (w *world) RemoveMember(_ context.Context, by account.Actor, accountID stri
 	return []account.Key{{ID: "key_of_member", KeySettings: account.KeySettings{Name: "ci"}}}, w.member(by.WorkspaceID, accountID)
 }
 
-func (w *world) Invitations(_ context.Context, workspaceID string) ([]account.Invitation, error) {
+func (w *fake) Invitations(_ context.Context, workspaceID string) ([]account.Invitation, error) {
 	return w.invitations[workspaceID], nil
 }
 
-func (w *world) Invite(_ context.Context, by account.Actor, role account.Role) (account.Invitation, string, error) {
+func (w *fake) Invite(_ context.Context, by account.Actor, role account.Role) (account.Invitation, string, error) {
 	return account.Invitation{ID: "inv_1", WorkspaceID: by.WorkspaceID, Role: role, CreatedAt: w.now, ExpiresAt: w.now}, "the-token", nil
 }
 
-func (w *world) RevokeInvitation(_ context.Context, by account.Actor, invitationID string) error {
+func (w *fake) RevokeInvitation(_ context.Context, by account.Actor, invitationID string) error {
 	if !slices.ContainsFunc(w.invitations[by.WorkspaceID], func(i account.Invitation) bool { return i.ID == invitationID }) {
 		return missing("invitation")
 	}
 	return nil
 }
 
-func (w *world) AcceptInvitation(_ context.Context, accountID, _ string) (account.Member, error) {
+func (w *fake) AcceptInvitation(_ context.Context, accountID, _ string) (account.Member, error) {
 	return account.Member{AccountID: accountID, WorkspaceID: abroad, Role: account.Viewer}, nil
 }
 
 // Methods for API keys.
 
-func (w *world) Keys(_ context.Context, workspaceID string) ([]account.Key, error) {
+func (w *fake) Keys(_ context.Context, workspaceID string) ([]account.Key, error) {
 	return w.keys[workspaceID], w.broken
 }
 
-func (w *world) Key(_ context.Context, workspaceID, keyID string) (account.Key, error) {
+func (w *fake) Key(_ context.Context, workspaceID, keyID string) (account.Key, error) {
 	for _, k := range w.keys[workspaceID] {
 		if k.ID == keyID {
 			return k, nil
@@ -313,7 +313,7 @@ func (w *world) Key(_ context.Context, workspaceID, keyID string) (account.Key, 
 	return account.Key{}, missing("key")
 }
 
-func (w *world) CreateKey(_ context.Context, by account.Actor, d account.KeySettings) (account.Key, string, error) {
+func (w *fake) CreateKey(_ context.Context, by account.Actor, d account.KeySettings) (account.Key, string, error) {
 	w.keyDraft = d
 	w.made++
 	secret := fmt.Sprintf("fl_secret%d", w.made)
@@ -322,28 +322,28 @@ func (w *world) CreateKey(_ context.Context, by account.Actor, d account.KeySett
 	return made, secret, nil
 }
 
-func (w *world) UpdateKey(ctx context.Context, by account.Actor, keyID string, c account.KeyChange) (account.Key, error) {
+func (w *fake) UpdateKey(ctx context.Context, by account.Actor, keyID string, c account.KeyChange) (account.Key, error) {
 	w.keyChange = c
 	return w.Key(ctx, by.WorkspaceID, keyID)
 }
 
-func (w *world) RotateKey(ctx context.Context, by account.Actor, keyID string, g account.Grace) (account.Key, string, error) {
+func (w *fake) RotateKey(ctx context.Context, by account.Actor, keyID string, g account.Grace) (account.Key, string, error) {
 	w.grace = g
 	k, err := w.Key(ctx, by.WorkspaceID, keyID)
 	return k, "fl_rotated", err
 }
 
-func (w *world) RevokeKey(ctx context.Context, by account.Actor, keyID string) (account.Key, error) {
+func (w *fake) RevokeKey(ctx context.Context, by account.Actor, keyID string) (account.Key, error) {
 	k, err := w.Key(ctx, by.WorkspaceID, keyID)
 	k.RevokedAt = w.now
 	return k, err
 }
 
-func (w *world) KeyActor(_ context.Context, k *account.Key) (account.Actor, error) {
+func (w *fake) KeyActor(_ context.Context, k *account.Key) (account.Actor, error) {
 	return account.Actor{KeyID: k.ID, WorkspaceID: k.WorkspaceID, Scopes: k.Scopes, Operator: k.WorkspaceID == home}, nil
 }
 
-func (w *world) Authenticate(h http.Header) (*account.Grant, error) {
+func (w *fake) Authenticate(h http.Header) (*account.Grant, error) {
 	_, secret, _ := strings.Cut(h.Get("Authorization"), " ")
 	for _, keys := range w.keys {
 		for i := range keys {
@@ -355,11 +355,11 @@ func (w *world) Authenticate(h http.Header) (*account.Grant, error) {
 	return nil, llm.Errorf(llm.InvalidAPIKey, "Unknown API key.")
 }
 
-func (w *world) Touch(keyID, _ string, _ time.Time) { w.touched = append(w.touched, keyID) }
+func (w *fake) Touch(keyID, _ string, _ time.Time) { w.touched = append(w.touched, keyID) }
 
 // Methods for the audit log.
 
-func (w *world) Audit(_ context.Context, workspaceID, _ string, limit int) ([]account.AuditEvent, error) {
+func (w *fake) Audit(_ context.Context, workspaceID, _ string, limit int) ([]account.AuditEvent, error) {
 	list := []account.AuditEvent{}
 	for _, e := range w.events {
 		if e.WorkspaceID == workspaceID && len(list) < limit {
@@ -369,7 +369,7 @@ func (w *world) Audit(_ context.Context, workspaceID, _ string, limit int) ([]ac
 	return list, nil
 }
 
-func (w *world) Note(_ context.Context, by account.Actor, action, object string, before, after any) error {
+func (w *fake) Note(_ context.Context, by account.Actor, action, object string, before, after any) error {
 	w.noted = append(w.noted, note{action, object, jsonText(before), jsonText(after)})
 	w.events = append(w.events, account.AuditEvent{
 		ID: fmt.Sprintf("aud_%d", len(w.events)), WorkspaceID: by.WorkspaceID, At: w.now, Actor: by.AccountID, Action: action, Object: object,
@@ -380,20 +380,20 @@ func (w *world) Note(_ context.Context, by account.Actor, action, object string,
 
 // Methods for display names.
 
-func (w *world) Names(context.Context, string, []string) (map[string]string, error) {
+func (w *fake) Names(context.Context, string, []string) (map[string]string, error) {
 	return w.names, nil
 }
 
 // Methods for spending and the instance.
 
-func (w *world) BudgetUse(context.Context, string) (map[string]spending.BudgetUse, error) {
+func (w *fake) BudgetUse(context.Context, string) (map[string]spending.BudgetUse, error) {
 	return map[string]spending.BudgetUse{
 		"key_read":   {Spent: 9 * money.Dollar, Held: money.Dollar, ResetsAt: noon.Add(time.Hour)},
 		"key_manage": {Spent: 10 * money.Dollar},
 	}, nil
 }
 
-func (w *world) Facts() overview.Facts {
+func (w *fake) Facts() overview.Facts {
 	return overview.Facts{
 		Version: "1.2.3", Registration: account.RegistrationInvitation, ConfigSource: "/etc/fairlead/fairlead.yaml", ConfigFile: "/etc/fairlead/fairlead.yaml", Store: "sqlite",
 		StartedAt: noon, LogBodies: true, EntryRetention: 24 * time.Hour, Redact: w.redact, Limits: overview.InstanceLimits{BodyBytes: 1, Total: time.Minute},
@@ -401,11 +401,11 @@ func (w *world) Facts() overview.Facts {
 	}
 }
 
-func (w *world) Storage(context.Context) (overview.StorageUse, error) {
+func (w *fake) Storage(context.Context) (overview.StorageUse, error) {
 	return overview.StorageUse{DatabaseBytes: 1000, FreeBytes: -1, Samples: w.samples}, nil
 }
 
-func (w *world) Disk() overview.DiskUse { return w.disk }
+func (w *fake) Disk() overview.DiskUse { return w.disk }
 
 // Models and providers.
 
@@ -716,7 +716,7 @@ func (l *entryLog) DeleteEntries(ctx context.Context, f requestlog.Filter, dryRu
 	return int64(n), err
 }
 
-func (w *world) accountFacts() accounts.Facts {
+func (w *fake) accountFacts() accounts.Facts {
 	f := w.Facts()
 	return accounts.Facts{Version: f.Version, Registration: f.Registration, Simulated: f.Simulated}
 }
@@ -732,17 +732,17 @@ func jsonText(v any) string {
 	return string(b)
 }
 
-func (w *world) reset() {
+func (w *fake) reset() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	fresh := newWorld()
+	fresh := newFake()
 	w.now, w.people, w.sessions, w.workspaces, w.members = fresh.now, fresh.people, fresh.sessions, fresh.workspaces, fresh.members
 	w.keys, w.secrets, w.invitations, w.events, w.noted = fresh.keys, fresh.secrets, fresh.invitations, nil, nil
 }
 
 // reset restores the data of a new site.
 func (s *site) reset() {
-	s.world.reset()
+	s.fake.reset()
 	s.fleet.enabled, s.fleet.connected = map[string]bool{"acme": true}, nil
 	s.log.entries, s.log.bodies, s.log.groups = nil, map[string]requestlog.Body{}, map[string][]requestlog.Group{}
 	s.policies.versions = map[string][]policystore.Version{}

@@ -33,7 +33,7 @@ func TestRatingReplacesEarlierRating(t *testing.T) {
 		t.Errorf("%+v", second)
 	}
 	good, worse := `{"score":1,"label":"thumbs_up"}`, `{"score":0.25}`
-	if diff := cmp.Diff([]note{{"request.rate", "req_home", "", good}, {"request.rate", "req_home", good, worse}}, s.world.noted); diff != "" {
+	if diff := cmp.Diff([]note{{"request.rate", "req_home", "", good}, {"request.rate", "req_home", good, worse}}, s.fake.noted); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -54,7 +54,7 @@ func TestInvalidRatingsAreRejected(t *testing.T) {
 		}
 	}
 	s.call("POST", "/requests/req_other/feedback", `{"score":1}`, as("acc_owner")).rejected(http.StatusNotFound, "NOT_FOUND")
-	if len(s.rated.given) != 0 || len(s.world.noted) != 0 {
+	if len(s.rated.given) != 0 || len(s.fake.noted) != 0 {
 		t.Error("rated all the same")
 	}
 }
@@ -132,7 +132,7 @@ func TestFeedbackIsReset(t *testing.T) {
 		{"feedback.reset", "gpt", `{"ratings":{"gpt":5}}`, ""},
 		{"feedback.reset", "feedback", `{"ratings":{"gpt":5,"odd":2}}`, ""},
 	}
-	if diff := cmp.Diff(want, s.world.noted); diff != "" {
+	if diff := cmp.Diff(want, s.fake.noted); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -64,7 +64,7 @@ func TestCredentialsAreWriteOnly(t *testing.T) {
 	if diff := cmp.Diff([]string{canary}, s.fleet.added); diff != "" {
 		t.Error(diff)
 	}
-	everything := got.Body.String() + s.lines.String() + string(s.world.events[0].After) +
+	everything := got.Body.String() + s.lines.String() + string(s.fake.events[0].After) +
 		s.call("GET", "/providers", "", as("acc_owner")).Body.String() + s.call("GET", "/audit", "", as("acc_owner")).Body.String()
 	if strings.Contains(everything, canary) || !strings.Contains(everything, "…6789") {
 		t.Errorf("secret shown, or no hint: %s", everything)
@@ -96,7 +96,7 @@ func TestProvidersAreTestedResetAndDisabled(t *testing.T) {
 	}
 	s.call("PATCH", "/providers/nothing", `{"enabled":false}`, admin).rejected(http.StatusNotFound, "NOT_FOUND")
 	actions := []string{}
-	for _, e := range s.world.events {
+	for _, e := range s.fake.events {
 		actions = append(actions, e.Action+" "+e.Object)
 	}
 	if diff := cmp.Diff([]string{"provider.reset acme", "provider.update acme"}, actions); diff != "" {

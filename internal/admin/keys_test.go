@@ -18,9 +18,9 @@ func TestKeysAreListedWithSpendingInOneCall(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.log.groups["key"] = []requestlog.Group{{Name: "key_read", Figures: requestlog.Figures{Spending: requestlog.Spending{Cost: 12 * money.Dollar}}}}
-	s.world.keys[home][1].Budget = &account.Budget{Amount: 10 * money.Dollar, Period: account.Monthly}
-	s.world.keys[home][0].RevokedAt = noon
-	s.world.keys[home][2].ExpiresAt = noon
+	s.fake.keys[home][1].Budget = &account.Budget{Amount: 10 * money.Dollar, Period: account.Monthly}
+	s.fake.keys[home][0].RevokedAt = noon
+	s.fake.keys[home][2].ExpiresAt = noon
 	var got keys.KeyList
 	s.call("GET", "/keys", "", as("acc_viewer")).want(200).into(&got)
 	states := []string{}
@@ -54,7 +54,7 @@ func TestNewKeyIsShownOnce(t *testing.T) {
 		Limits: account.Limits{RequestsPerMinute: 60}, Budget: &account.Budget{Amount: 50 * money.Dollar, Period: account.Monthly, WarnPercent: 80},
 		Tags: map[string]string{"team": "a"}, ExpiresAt: time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC), LogBodies: new(bool),
 	}
-	if diff := cmp.Diff(want, s.world.keyDraft); diff != "" {
+	if diff := cmp.Diff(want, s.fake.keyDraft); diff != "" {
 		t.Error(diff)
 	}
 	for _, path := range []string{"/keys", "/keys/" + made.ID} {
@@ -96,7 +96,7 @@ func TestKeyUpdateDistinguishesNullFromAbsent(t *testing.T) {
 	s := newSite(t)
 	for body, want := range cases {
 		s.call("PATCH", "/keys/key_read", body, as("acc_owner")).want(200)
-		if diff := cmp.Diff(want, s.world.keyChange); diff != "" {
+		if diff := cmp.Diff(want, s.fake.keyChange); diff != "" {
 			t.Errorf("%s: %s", body, diff)
 		}
 	}
@@ -111,8 +111,8 @@ func TestRotateAndRevoke(t *testing.T) {
 	s := newSite(t)
 	var rotated keys.NewKey
 	s.call("POST", "/keys/key_read/rotate", `{"grace_ms":3600000,"grace_after_use_ms":60000}`, as("acc_owner")).want(200).into(&rotated)
-	if rotated.Secret != "fl_rotated" || s.world.grace != (account.Grace{For: time.Hour, AfterUse: time.Minute}) {
-		t.Errorf("%+v %+v", rotated, s.world.grace)
+	if rotated.Secret != "fl_rotated" || s.fake.grace != (account.Grace{For: time.Hour, AfterUse: time.Minute}) {
+		t.Errorf("%+v %+v", rotated, s.fake.grace)
 	}
 	var revoked keys.KeyView
 	s.call("DELETE", "/keys/key_read", "", as("acc_owner")).want(200).into(&revoked)
@@ -124,7 +124,7 @@ func TestRotateAndRevoke(t *testing.T) {
 func TestExpiredSecretsAreNotListed(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	k := &s.world.keys[home][1]
+	k := &s.fake.keys[home][1]
 	k.Secrets = []account.Secret{
 		{Start: "fl_over", ExpiresAt: noon}, {Start: "fl_last", ExpiresAt: noon.Add(time.Hour), AfterUse: time.Minute}, {Start: "fl_now"},
 	}

@@ -70,7 +70,7 @@ func TestLearningIsShownChangedAndReset(t *testing.T) {
 		{"learning.reset", "gpt", `{"verdicts":120,"version":"v1"}`, ""},
 		{"learning.reset", "learning", `{"verdicts":120,"version":"v1"}`, ""},
 	}
-	if diff := cmp.Diff(want, s.world.noted); diff != "" {
+	if diff := cmp.Diff(want, s.fake.noted); diff != "" {
 		t.Error(diff)
 	}
 }

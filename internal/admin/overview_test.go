@@ -28,7 +28,7 @@ func TestOverviewReturnsAllParts(t *testing.T) {
 	}
 	s.log.groups[""] = []requestlog.Group{{Figures: figures}}
 	s.log.groups["key"] = []requestlog.Group{{Name: "key_read", Figures: requestlog.Figures{RequestCounts: requestlog.RequestCounts{Requests: 25}}}, {Name: "", Figures: requestlog.Figures{RequestCounts: requestlog.RequestCounts{Requests: 1}}}}
-	s.world.keys[home][1].Name = "ci"
+	s.fake.keys[home][1].Name = "ci"
 	var got overview.Overview
 	s.call("GET", "/overview?from=now-1h&model=gpt&simulated=false", "", as("acc_viewer")).want(200).into(&got)
 	if got.Current.Saved != 21*money.Dollar || *got.Current.SavedPercent != 70 || *got.Current.ErrorPercent != 1.8 || *got.Current.FailedPercent != 20 ||
@@ -77,7 +77,7 @@ func TestAttentionListsItems(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	budget := &account.Budget{Amount: 10 * money.Dollar, Period: account.Monthly}
-	keys := s.world.keys[home]
+	keys := s.fake.keys[home]
 	keys[0].ExpiresAt = noon.Add(24 * time.Hour)
 	keys[1].Budget, keys[2].Budget = budget, budget
 	var mine, theirs overview.Overview

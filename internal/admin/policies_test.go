@@ -88,12 +88,12 @@ func TestPoliciesReportWhetherTheyAreEditable(t *testing.T) {
 	if book := ask(as(stranger)); book.Instance.File != nil {
 		t.Error("the path of the file is shown to others than the operator")
 	}
-	s.world.closed = "They are kept in policies.yaml."
-	if book := ask(as("acc_admin")); book.Editable || *book.Reason != s.world.closed {
+	s.fake.closed = "They are kept in policies.yaml."
+	if book := ask(as("acc_admin")); book.Editable || *book.Reason != s.fake.closed {
 		t.Errorf("closed: %+v", book)
 	}
 	e := s.call("PUT", "/policies", body("source", pinned, "based_on", 0), as("acc_admin")).rejected(http.StatusConflict, "CONFLICT")
-	if e.Error != s.world.closed || len(s.policies.versions) != 0 {
+	if e.Error != s.fake.closed || len(s.policies.versions) != 0 {
 		t.Errorf("%s, %d saved", e.Error, len(s.policies.versions))
 	}
 }
@@ -140,7 +140,7 @@ func TestCheckFormatsPoliciesAsYAML(t *testing.T) {
 	for _, bad := range []string{`{}`, `{"source":"","policies":[]}`} {
 		s.call("POST", "/policies/check", bad, as("acc_viewer")).rejected(http.StatusBadRequest, "INVALID_REQUEST")
 	}
-	if len(s.policies.versions) != 0 || len(s.world.noted) != 0 {
+	if len(s.policies.versions) != 0 || len(s.fake.noted) != 0 {
 		t.Error("checking left something behind")
 	}
 }
@@ -152,7 +152,7 @@ func TestSavedPoliciesAreActiveImmediately(t *testing.T) {
 	got := s.save(pinned, 0)
 	want := policies.WorkspacePolicies{
 		PolicyVersion: policies.PolicyVersion{
-			Version: 1, Hash: s.books.Own(home).Version(), SavedAt: new(s.world.now), SavedBy: new("acc_admin"), Label: new("admin@example.com"), Note: "because",
+			Version: 1, Hash: s.books.Own(home).Version(), SavedAt: new(s.fake.now), SavedBy: new("acc_admin"), Label: new("admin@example.com"), Note: "because",
 		},
 		Source: pinned, Policies: []policy.Policy{{Name: "pinned", When: "request.tokens < 2000", Pin: "gpt"}}, Problems: []policies.PolicyProblem{},
 	}
@@ -166,7 +166,7 @@ func TestSavedPoliciesAreActiveImmediately(t *testing.T) {
 	s.save(closing, 1)
 	first := fmt.Sprintf(`{"version":1,"hash":%q,"note":"because"}`, want.Hash)
 	second := fmt.Sprintf(`{"version":2,"hash":%q,"note":"because"}`, s.books.Own(home).Version())
-	if diff := cmp.Diff([]note{{"policies.save", "policies", "", first}, {"policies.save", "policies", first, second}}, s.world.noted); diff != "" {
+	if diff := cmp.Diff([]note{{"policies.save", "policies", "", first}, {"policies.save", "policies", first, second}}, s.fake.noted); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -35,7 +35,7 @@ func TestDraftIsComparedWithActivePolicies(t *testing.T) {
 	if !refused.Changed || refused.Draft.Refusal == nil || refused.Draft.Refusal.Code != "POLICY_REJECTED" || refused.Live.Refusal != nil {
 		t.Errorf("%+v", refused)
 	}
-	if len(s.policies.versions) != 0 || len(s.world.noted) != 0 {
+	if len(s.policies.versions) != 0 || len(s.fake.noted) != 0 {
 		t.Error("a dry run left something behind")
 	}
 }

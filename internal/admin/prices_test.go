@@ -35,7 +35,7 @@ func TestPricesAreSetAndRemoved(t *testing.T) {
 	}
 	s.call("DELETE", path, "", admin).rejected(http.StatusNotFound, "NOT_FOUND")
 	actions := []string{}
-	for _, e := range s.world.events {
+	for _, e := range s.fake.events {
 		actions = append(actions, e.Action+" "+e.Object)
 	}
 	if diff := cmp.Diff([]string{"price.set acme/odd", "price.delete acme/odd"}, actions); diff != "" {
@@ -91,7 +91,7 @@ func TestNewModelsArePriced(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	s.call("DELETE", "/models/fresh/prices/acme", "", as("acc_admin")).want(http.StatusNoContent)
-	if len(list("acc_admin")) != 1 || len(s.world.events) != 2 {
-		t.Errorf("new: %v, events: %+v", list("acc_admin"), s.world.events)
+	if len(list("acc_admin")) != 1 || len(s.fake.events) != 2 {
+		t.Errorf("new: %v, events: %+v", list("acc_admin"), s.fake.events)
 	}
 }

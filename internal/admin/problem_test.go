@@ -80,8 +80,8 @@ func TestProblemsOmitValues(t *testing.T) {
 	if diff := cmp.Diff(want, list); diff != "" {
 		t.Error(diff)
 	}
-	if got.Details.Param != "budget.amount_usd" || s.world.made != 0 {
-		t.Errorf("param %q, made %d", got.Details.Param, s.world.made)
+	if got.Details.Param != "budget.amount_usd" || s.fake.made != 0 {
+		t.Errorf("param %q, made %d", got.Details.Param, s.fake.made)
 	}
 	secret := s.call("POST", "/session", `{"email":"a@example.com","password":{"x":"hunter2"}}`).rejected(http.StatusBadRequest, "INVALID_REQUEST")
 	if text, _ := json.Marshal(secret); strings.Contains(string(text), "hunter2") {
@@ -123,7 +123,7 @@ func TestUnavailableStoreIsNotInternalError(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.api.Unreachable = func(err error) bool { return errors.Is(err, errDisk) }
-	s.world.broken = errDisk
+	s.fake.broken = errDisk
 	got := s.call("GET", "/keys", "", as("acc_owner")).rejected(http.StatusServiceUnavailable, "LEDGER_UNAVAILABLE")
 	if !got.Details.Retryable {
 		t.Error("it does not say that a repeat may help")
@@ -133,7 +133,7 @@ func TestUnavailableStoreIsNotInternalError(t *testing.T) {
 func TestInternalErrorsAreLoggedOnceAndHidden(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	s.world.broken = errDisk
+	s.fake.broken = errDisk
 	got := s.call("GET", "/keys", "", as("acc_owner")).rejected(http.StatusInternalServerError, "INTERNAL_ERROR")
 	if strings.Contains(got.Error, "secret-path") || !got.Details.Retryable {
 		t.Errorf("%+v", got)
@@ -161,7 +161,7 @@ func TestErrorsOfOtherPackagesKeepTheirMessage(t *testing.T) {
 	if diff := cmp.Diff(want, got.Details.Problems); diff != "" || got.Error != "model is required" {
 		t.Error(got.Error, diff)
 	}
-	s.world.broken = llm.Errorf(llm.RateLimited, "Too many attempts.")
+	s.fake.broken = llm.Errorf(llm.RateLimited, "Too many attempts.")
 	s.call("GET", "/keys", "", as("acc_owner")).rejected(http.StatusTooManyRequests, "RATE_LIMITED")
 }
 
@@ -182,7 +182,7 @@ func FuzzBody(f *testing.F) {
 		f.Add(seed)
 	}
 	s := &site{}
-	api, err := New(s.furnish())
+	api, err := New(s.newParts())
 	if err != nil {
 		f.Fatal(err)
 	}

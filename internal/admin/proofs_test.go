@@ -55,7 +55,7 @@ func TestProofReturnsSavingsAndQuality(t *testing.T) {
 	s.log.groups[""] = []requestlog.Group{{Figures: figures}}
 	s.log.groups["model"] = []requestlog.Group{{Name: "small", Figures: figures}, {Name: "only attempts"}}
 	s.log.groups["key"] = []requestlog.Group{{Name: "key_read", Figures: figures}}
-	s.world.keys[home][1].Name = "ci"
+	s.fake.keys[home][1].Name = "ci"
 	var got proofs.Proof
 	s.call("GET", "/proof?from=now-7d", "", as("acc_developer")).want(200).into(&got)
 	if got.Savings.Saved != 21*money.Dollar || len(got.Models) != 1 || got.Models[0].Saved != 21*money.Dollar || got.Keys[0].Label != "ci" {

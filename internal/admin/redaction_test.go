@@ -27,12 +27,12 @@ func TestRedactionIsPartOfTheWorkspace(t *testing.T) {
 		}),
 	} {
 		s.call("PATCH", "/workspace", body, as("acc_admin")).want(200)
-		if diff := cmp.Diff(want, s.world.wsChange.Redaction); diff != "" {
+		if diff := cmp.Diff(want, s.fake.wsChange.Redaction); diff != "" {
 			t.Errorf("%s: %s", body, diff)
 		}
 	}
 	var view workspaces.WorkspaceView
-	s.world.workspaces[home] = account.Workspace{ID: home, Redaction: &redact.Rules{Builtin: []string{"card"}}}
+	s.fake.workspaces[home] = account.Workspace{ID: home, Redaction: &redact.Rules{Builtin: []string{"card"}}}
 	s.call("GET", "/workspace", "", as("acc_viewer")).want(200).into(&view)
 	if diff := cmp.Diff(&workspaces.RedactionView{Builtin: []string{"card"}, Custom: []workspaces.RedactionCustomRule{}}, view.Redaction); diff != "" {
 		t.Error(diff)
@@ -61,7 +61,7 @@ func TestInvalidRedactionRulesAreAllListed(t *testing.T) {
 			t.Errorf("%s: %s", c.path, diff)
 		}
 	}
-	if s.world.wsChange.Redaction != nil {
+	if s.fake.wsChange.Redaction != nil {
 		t.Error("changed all the same")
 	}
 }
@@ -84,15 +84,15 @@ func TestRedactionRulesAreTested(t *testing.T) {
 	if diff := cmp.Diff(none, try(text+`}`)); diff != "" {
 		t.Error(diff)
 	}
-	s.world.redact = []string{"email"}
+	s.fake.redact = []string{"email"}
 	if got := try(text + `}`); got.Counts["email"] != 2 {
 		t.Errorf("the instance's rules: %+v", got)
 	}
-	s.world.workspaces[home] = account.Workspace{ID: home, Redaction: &redact.Rules{}}
+	s.fake.workspaces[home] = account.Workspace{ID: home, Redaction: &redact.Rules{}}
 	if got := try(text + `}`); len(got.Counts) != 0 {
 		t.Errorf("turned off in the workspace: %+v", got)
 	}
-	if s.world.wsChange.Redaction != nil {
+	if s.fake.wsChange.Redaction != nil {
 		t.Error("trying rules left something behind")
 	}
 	s.call("POST", "/workspace/redaction/test", `{"text":"`+strings.Repeat("x", 20001)+`"}`, as("acc_admin")).rejected(http.StatusBadRequest, "INVALID_REQUEST")
@@ -101,7 +101,7 @@ func TestRedactionRulesAreTested(t *testing.T) {
 func TestSettingsListTheBuiltinRules(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	s.world.redact = []string{"iban"}
+	s.fake.redact = []string{"iban"}
 	var got overview.SettingsView
 	s.call("GET", "/settings", "", as("acc_viewer")).want(200).into(&got)
 	if len(got.Redaction.Builtin) != len(redact.Names()) || got.Redaction.Builtin[0].Description == "" || !cmp.Equal(got.Redaction.Default, []string{"iban"}) {

@@ -34,7 +34,7 @@ func (sliceReader) Slices(_ context.Context, q *report.Query) (report.Slices, er
 func TestReport(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	s.world.keys[home][1].Name = "ci"
+	s.fake.keys[home][1].Name = "ci"
 	var got reports.Report
 	s.call("GET", "/report?by=key&then=tag:team&from=now-1h", "", as("acc_owner")).want(200).into(&got)
 	if len(got.Groups) != 2 || got.Groups[0].Label != "ci" || got.Groups[0].Filter["key"] != "key_read" || got.Groups[0].Cost != 3*money.Dollar ||
@@ -58,7 +58,7 @@ func TestReport(t *testing.T) {
 func TestReportSeries(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	s.world.keys[home][1].Name = "ci"
+	s.fake.keys[home][1].Name = "ci"
 	var got reports.ReportSeries
 	s.call("GET", "/report/series?by=key&then=model&from=now-30d&limit=1&zone=Europe/Paris", "", as("acc_owner")).want(200).into(&got)
 	if len(got.Groups) != 1 || got.Groups[0].Label != "ci" || got.Zone != "UTC" || len(got.Bins) != 31 || got.Bins[3].Total.Requests != 10 || got.Bins[3].Groups[0].Cost != 3*money.Dollar {

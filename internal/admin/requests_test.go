@@ -268,15 +268,15 @@ func TestDeleteNeedsFilterAndDefaultsToDryRun(t *testing.T) {
 	s.call("DELETE", "/requests?dry_run=false", "", as("acc_owner")).rejected(http.StatusBadRequest, "INVALID_REQUEST")
 	var got requests.Erased
 	s.call("DELETE", "/requests?model=gpt", "", as("acc_owner")).want(200).into(&got)
-	if got != (requests.Erased{Count: 2, DryRun: true}) || s.log.deleted != 0 || len(s.world.events) != 0 {
+	if got != (requests.Erased{Count: 2, DryRun: true}) || s.log.deleted != 0 || len(s.fake.events) != 0 {
 		t.Errorf("dry run: %+v, deleted %d", got, s.log.deleted)
 	}
 	s.call("DELETE", "/requests?all=true&dry_run=false", "", as("acc_owner")).want(200).into(&got)
 	if got != (requests.Erased{Count: 2}) || s.log.deleted != 2 {
 		t.Errorf("%+v, deleted %d", got, s.log.deleted)
 	}
-	if len(s.world.events) != 1 || s.world.events[0].Action != "requests.delete" {
-		t.Errorf("audit: %+v", s.world.events)
+	if len(s.fake.events) != 1 || s.fake.events[0].Action != "requests.delete" {
+		t.Errorf("audit: %+v", s.fake.events)
 	}
 }
 

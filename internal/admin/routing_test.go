@@ -167,11 +167,11 @@ func (r *ratings) Reset(_ context.Context, workspaceID, model string) error {
 func actions(t *testing.T, s *site) []string {
 	t.Helper()
 	list := []string{}
-	for _, n := range s.world.noted {
+	for _, n := range s.fake.noted {
 		list = append(list, n.Action+" "+n.Object)
 	}
 	return list
 }
 
 // later advances the clock of the site.
-func (s *site) later(d time.Duration) { s.world.now = s.world.now.Add(d) }
+func (s *site) later(d time.Duration) { s.fake.now = s.fake.now.Add(d) }

@@ -70,7 +70,7 @@ data: {"done":3,"total":3}
 	if got.Body.String() != want || got.Header().Get("Content-Type") != "text/event-stream" {
 		t.Errorf("%v %s", got.Header(), got.Body)
 	}
-	if e := s.world.events; len(e) != 1 || e[0].Action != "requests.sample" || e[0].Actor != "acc_admin" || e[0].WorkspaceID != home {
+	if e := s.fake.events; len(e) != 1 || e[0].Action != "requests.sample" || e[0].Actor != "acc_admin" || e[0].WorkspaceID != home {
 		t.Errorf("audit log: %+v", e)
 	}
 	s.call("POST", "/samples", "", as("acc_admin")).want(200) // possible again after the first run
@@ -87,7 +87,7 @@ func TestSampleTrafficRunsOnceAndEndsOnDisconnect(t *testing.T) {
 	}
 	leave()
 	<-done
-	if got := s.world.events; len(got) != 1 || !strings.Contains(string(got[0].After), "1 3") {
+	if got := s.fake.events; len(got) != 1 || !strings.Contains(string(got[0].After), "1 3") {
 		t.Errorf("the run is not in the audit log: %+v", got)
 	}
 	if text := w.take(); strings.Contains(text, "event: done") {

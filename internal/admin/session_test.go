@@ -82,7 +82,7 @@ func TestLoopbackIsNotAuthenticated(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, empty store %v", claim, empty), func(t *testing.T) {
 				t.Parallel()
 				s := newSite(t, func(p *Parts) { p.Server.TrustProxy = true })
-				s.world.noPeople = empty
+				s.fake.noPeople = empty
 				var got accounts.RegistrationState
 				s.call("GET", "/registration", "", from).want(200).into(&got)
 				want := accounts.RegistrationState{SetupNeeded: empty, SetupCodeNeeded: empty, InvitationNeeded: !empty, Mode: "invitation", MinPasswordLength: 10}
@@ -111,7 +111,7 @@ func TestRegisteringSignsIn(t *testing.T) {
 	if cookies := got.Result().Cookies(); len(cookies) == 0 || cookies[0].Name != adminapi.SessionCookie {
 		t.Error("not signed in")
 	}
-	r := s.world.registered
+	r := s.fake.registered
 	if r.Email != "new@example.com" || r.SetupCode != "AAAA-BBBB" || r.Invitation != "tok" || r.Client != "test/1" || r.IP != "192.0.2.1" {
 		t.Errorf("%+v", r)
 	}
@@ -167,12 +167,12 @@ func TestAllOtherSessionsAreEnded(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	for _, token := range []string{"1-another", "2-another"} {
-		s.world.sessions[token] = account.Session{TokenHash: []byte(token), AccountID: "acc_viewer"}
+		s.fake.sessions[token] = account.Session{TokenHash: []byte(token), AccountID: "acc_viewer"}
 	}
 	var got accounts.EndedSessions
 	s.call("DELETE", "/account/sessions", "", as("acc_viewer")).want(200).into(&got)
-	slices.Sort(s.world.ended)
-	if diff := cmp.Diff([]string{"1-another", "2-another"}, s.world.ended); diff != "" || got.Ended != 2 {
+	slices.Sort(s.fake.ended)
+	if diff := cmp.Diff([]string{"1-another", "2-another"}, s.fake.ended); diff != "" || got.Ended != 2 {
 		t.Errorf("%d ended: %s", got.Ended, diff)
 	}
 	s.call("DELETE", "/account/sessions", "", key("fl_manage")).rejected(http.StatusForbidden, "SCOPE_DENIED")

@@ -18,7 +18,7 @@ const (
 func TestForecastIsOnlyForOperators(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	s.world.samples = []overview.StorageSample{{At: noon.Add(-2 * day), Bytes: 500}}
+	s.fake.samples = []overview.StorageSample{{At: noon.Add(-2 * day), Bytes: 500}}
 	var mine, theirs overview.SettingsView
 	s.call("GET", "/settings", "", as("acc_viewer")).want(200).into(&mine)
 	s.call("GET", "/settings", "", as(stranger)).want(200).into(&theirs)
@@ -33,8 +33,8 @@ func TestForecastIsOnlyForOperators(t *testing.T) {
 func TestAttentionDoesNotQueryDatabase(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	s.world.broken = errDisk // returned when keys are listed
-	s.world.disk = overview.DiskUse{FreeBytes: 100 * mib, TotalBytes: 100 * gib}
+	s.fake.broken = errDisk // returned when keys are listed
+	s.fake.disk = overview.DiskUse{FreeBytes: 100 * mib, TotalBytes: 100 * gib}
 	kinds := func(who string) (list []string) {
 		var got overview.AttentionList
 		s.call("GET", "/attention", "", as(who)).want(200).into(&got)

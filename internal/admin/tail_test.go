@@ -218,9 +218,9 @@ func TestTailEndsWithPermission(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := liveSite(t)
 		w := watch(t, s, "")
-		s.world.mu.Lock()
-		delete(s.world.sessions, tokenOf("acc_owner"))
-		s.world.mu.Unlock()
+		s.fake.mu.Lock()
+		delete(s.fake.sessions, tokenOf("acc_owner"))
+		s.fake.mu.Unlock()
 		time.Sleep(2 * tailHeartbeat)
 		got := w.take()
 		if !strings.Contains(got, "event: error\ndata: {\"error\":") || !strings.Contains(got, "SIGN_IN_REQUIRED") {
@@ -235,11 +235,11 @@ func TestTailFollowsRoleChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := liveSite(t)
 		rows, search := watch(t, s, ""), watch(t, s, "?q=secret")
-		s.world.mu.Lock()
-		for i := range s.world.members[home] {
-			s.world.members[home][i].Role = account.Viewer
+		s.fake.mu.Lock()
+		for i := range s.fake.members[home] {
+			s.fake.members[home][i].Role = account.Viewer
 		}
-		s.world.mu.Unlock()
+		s.fake.mu.Unlock()
 		time.Sleep(time.Second)
 		asked := done("req_1")
 		asked.Entry.Preview = "secret"

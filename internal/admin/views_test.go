@@ -96,7 +96,7 @@ func TestViewsAreSharedInTheWorkspace(t *testing.T) {
 	s.views(nil, http.StatusNoContent, "DELETE", "/"+made.ID, "", as("acc_developer"))
 
 	var actions []string
-	for _, n := range s.world.noted {
+	for _, n := range s.fake.noted {
 		actions = append(actions, n.Action+" "+n.After)
 		if strings.Contains(n.Before+n.After, "refund") {
 			t.Errorf("the audit log has a search text: %+v", n)

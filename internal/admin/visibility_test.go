@@ -55,7 +55,7 @@ func TestResponsesHideOperatorDataAndBodies(t *testing.T) {
 		t.Run(caller.name, func(t *testing.T) {
 			t.Parallel()
 			s := newSite(t)
-			s.world.join("acc_guest", abroad, account.Viewer)
+			s.fake.join("acc_guest", abroad, account.Viewer)
 			s.log.entries = append(s.log.entries, canaryEntry(home), canaryEntry(abroad))
 			s.log.bodies = map[string]requestlog.Body{}
 			for _, e := range s.log.entries {

@@ -31,7 +31,7 @@ func TestWorkspaceUpdateDistinguishesNullFromAbsent(t *testing.T) {
 	s := newSite(t)
 	for body, want := range cases {
 		s.call("PATCH", "/workspace", body, as("acc_admin")).want(200)
-		if diff := cmp.Diff(want, s.world.wsChange); diff != "" {
+		if diff := cmp.Diff(want, s.fake.wsChange); diff != "" {
 			t.Errorf("%s: %s", body, diff)
 		}
 	}
@@ -53,7 +53,7 @@ func TestUnknownDefaultModelIsRejected(t *testing.T) {
 	if diff := cmp.Diff(want, e.Details.Problems); diff != "" || e.Details.Param != "default_model" || !cmp.Equal(all.Details.Suggestions, []string{"gpt"}) {
 		t.Errorf("%s%+v", diff, all)
 	}
-	if s.world.wsChange.DefaultModel != nil {
+	if s.fake.wsChange.DefaultModel != nil {
 		t.Error("changed all the same")
 	}
 }
@@ -63,11 +63,11 @@ func TestOperatorSetsBudgetOfOtherWorkspace(t *testing.T) {
 	s := newSite(t)
 	path := "/instance/workspaces/" + abroad + "/budget"
 	s.call("PUT", path, `{"budget":{"amount_usd":"5","period":"month"}}`, as("acc_owner")).want(200)
-	if got := *s.world.wsChange.Budget; got.Amount != 5*money.Dollar {
+	if got := *s.fake.wsChange.Budget; got.Amount != 5*money.Dollar {
 		t.Errorf("%+v", got)
 	}
 	s.call("PUT", path, `{"budget":null}`, as("acc_owner")).want(200)
-	if *s.world.wsChange.Budget != nil {
+	if *s.fake.wsChange.Budget != nil {
 		t.Error("null does not remove it")
 	}
 	s.call("PUT", path, `{}`, as("acc_owner")).rejected(http.StatusBadRequest, "INVALID_REQUEST")
@@ -127,7 +127,7 @@ func TestMembersAndInvitations(t *testing.T) {
 func TestAuditNamesActors(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	s.world.events = []account.AuditEvent{
+	s.fake.events = []account.AuditEvent{
 		{ID: "aud_2", WorkspaceID: home, At: noon, Actor: "acc_owner", Action: "key.create", Object: "key_1", After: []byte(`{"name":"ci"}`)},
 		{ID: "aud_1", WorkspaceID: home, At: noon, Actor: "command line", Action: "key.create"},
 		{ID: "aud_0", WorkspaceID: abroad, Actor: stranger},

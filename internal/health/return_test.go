@@ -49,7 +49,7 @@ func TestTrafficReturnsAfterAnOutage(t *testing.T) {
 			t.Parallel()
 			const rate = 100
 			down := max(test.outage, outage)
-			w := newWorld(t, before, before+down)
+			w := newSimulation(t, before, before+down)
 			w.takes["alpha"], w.hangs = test.takes, test.hangs
 			w.takes["beta"] = steady(cmp.Or(test.answer, quick))
 			w.run(before+down+40*time.Second, rate, test.long)
@@ -70,9 +70,9 @@ func TestTrafficReturnsAfterAnOutage(t *testing.T) {
 	}
 }
 
-// world simulates two providers of one model with a tracker and a router. alpha costs half as much as beta. The clock advances
+// simulation simulates two providers of one model with a tracker and a router. alpha costs half as much as beta. The clock advances
 // from event to event.
-type world struct {
+type simulation struct {
 	t           *testing.T
 	breaks      time.Duration // start of alpha's outage; the field well is its end
 	well        time.Duration
@@ -87,7 +87,7 @@ type world struct {
 	unavailable int
 }
 
-func newWorld(t *testing.T, breaks, well time.Duration) *world {
+func newSimulation(t *testing.T, breaks, well time.Duration) *simulation {
 	t.Helper()
 	cat, err := catalog.Default()
 	if err != nil {
@@ -99,7 +99,7 @@ func newWorld(t *testing.T, breaks, well time.Duration) *world {
 		return &provider.Provider{Name: name, Targets: []*provider.Target{{Provider: name, Model: model, Upstream: "plain", Price: price}}}
 	}
 	const cent = money.Rate(money.Dollar / 100)
-	w := &world{t: t, breaks: breaks, well: well, takes: map[string]func(time.Duration) time.Duration{}}
+	w := &simulation{t: t, breaks: breaks, well: well, takes: map[string]func(time.Duration) time.Duration{}}
 	w.snapshot = route.NewSnapshot(cat, []*provider.Provider{offer("alpha", 40*cent, 160*cent), offer("beta", 80*cent, 320*cent)}, nil)
 	start := time.Unix(1_700_000_000, 0)
 	w.tracker = New(Options{Now: func() time.Time { return start.Add(w.now) }, Random: func() float64 { return 0.5 }})
@@ -108,7 +108,7 @@ func newWorld(t *testing.T, breaks, well time.Duration) *world {
 
 // run sends evenly spaced requests with short responses. Until alpha has recovered, it also sends a number of
 // requests with long responses once per second. The parameter long is this number.
-func (w *world) run(until time.Duration, rate, long int) {
+func (w *simulation) run(until time.Duration, rate, long int) {
 	for at := time.Duration(0); at < until; at += time.Second / time.Duration(rate) {
 		w.at(at, func() { w.request(false) })
 		if at%time.Second == time.Second/2 && at < w.well {
@@ -131,7 +131,7 @@ func (w *world) run(until time.Duration, rate, long int) {
 }
 
 // request calls the targets of its plan until one admits it and responds.
-func (w *world) request(long bool) {
+func (w *simulation) request(long bool) {
 	in := route.Input{Op: llm.Chat, Model: "plain", ResponseOptions: route.ResponseOptions{Choices: 1, Stream: true}, PromptSize: route.PromptSize{InputTokens: 10}}
 	d, err := route.Decide(&in, w.snapshot, route.Conditions{State: w.tracker.State})
 	if err != nil {
@@ -141,7 +141,7 @@ func (w *world) request(long bool) {
 	w.try(d.Plan, long)
 }
 
-func (w *world) try(plan []*provider.Target, long bool) {
+func (w *simulation) try(plan []*provider.Target, long bool) {
 	if len(plan) == 0 {
 		w.unavailable++
 		return
@@ -168,7 +168,7 @@ func (w *world) try(plan []*provider.Target, long bool) {
 }
 
 // fail makes a call fail or time out. Some calls that time out still respond later.
-func (w *world) fail(r Report, plan []*provider.Target, long bool) {
+func (w *simulation) fail(r Report, plan []*provider.Target, long bool) {
 	answered := r
 	r.Err, r.Duration, r.TTFT = llm.Errorf(llm.UpstreamServer, "no"), time.Millisecond, 0
 	if w.hangs && len(w.calls)%2 == 0 {
@@ -185,7 +185,7 @@ func (w *world) fail(r Report, plan []*provider.Target, long bool) {
 	})
 }
 
-func (w *world) between(from, to time.Duration) (n int) {
+func (w *simulation) between(from, to time.Duration) (n int) {
 	for _, at := range w.calls {
 		if at >= from && at < to {
 			n++
@@ -194,7 +194,7 @@ func (w *world) between(from, to time.Duration) (n int) {
 	return n
 }
 
-func (w *world) at(at time.Duration, do func()) {
+func (w *simulation) at(at time.Duration, do func()) {
 	w.planned++
 	heap.Push(&w.events, event{at, w.planned, do})
 }

@@ -34,19 +34,19 @@ func options() Options {
 	return Options{Base: baseOf, HalfLife: 30 * 24 * time.Hour, Today: start.AddDate(0, 0, 30), MinVerdicts: 50, Shared: true, Guard: true}
 }
 
-// world generates random outcomes. shift is the difference between the true and the static logit of each model.
-type world struct {
+// simulation generates random outcomes. shift is the difference between the true and the static logit of each model.
+type simulation struct {
 	*rand.Rand
 	shift map[string]float64
 	n     int
 }
 
-func newWorld(seed uint64, shift map[string]float64) *world {
-	return &world{Rand: rand.New(rand.NewPCG(seed, 3)), shift: shift}
+func newSimulation(seed uint64, shift map[string]float64) *simulation {
+	return &simulation{Rand: rand.New(rand.NewPCG(seed, 3)), shift: shift}
 }
 
 // next returns the time and the prompt of the next request.
-func (w *world) next(kind Kind) Outcome {
+func (w *simulation) next(kind Kind) Outcome {
 	w.n++
 	tasks := []predict.Task{predict.Code, predict.Maths}
 	return Outcome{
@@ -55,25 +55,25 @@ func (w *world) next(kind Kind) Outcome {
 	}
 }
 
-func (w *world) good(model string, x *Outcome) float64 {
+func (w *simulation) good(model string, x *Outcome) float64 {
 	if w.Float64() < w.probability(model, x) {
 		return 1
 	}
 	return 0
 }
 
-func (w *world) probability(model string, x *Outcome) float64 {
+func (w *simulation) probability(model string, x *Outcome) float64 {
 	return sigmoid(logitOf(bases[model].Vector, x.Skills) + w.shift[model])
 }
 
-func (w *world) rated(model string) Outcome {
+func (w *simulation) rated(model string) Outcome {
 	x := w.next(Rated)
 	x.Model = model
 	x.Value = w.good(model, &x)
 	return x
 }
 
-func (w *world) compared() Outcome {
+func (w *simulation) compared() Outcome {
 	x := w.next(Compared)
 	x.Model, x.Other = "small", "large"
 	x.Value = w.good("small", &x) - w.good("large", &x)
@@ -105,7 +105,7 @@ func meanOf(s *State, model string, task predict.Task) float64 {
 
 func TestFewOutcomesChangeNothing(t *testing.T) {
 	t.Parallel()
-	w := newWorld(1, map[string]float64{"small": -3})
+	w := newSimulation(1, map[string]float64{"small": -3})
 	for _, n := range []int{0, 1, 49} {
 		if s := Fit(many(n, func() Outcome { return w.rated("small") }), options()); s.Active || len(s.Models) > 0 {
 			t.Errorf("%d outcomes: %+v", n, s)
@@ -117,7 +117,7 @@ func TestOutcomesThatAgreeWithThePredictorChangeLittle(t *testing.T) {
 	t.Parallel()
 	active := 0
 	for seed := range uint64(40) {
-		w := newWorld(seed, nil)
+		w := newSimulation(seed, nil)
 		s := Fit(append(many(150, func() Outcome { return w.rated("small") }), many(150, func() Outcome { return w.rated("large") })...), options())
 		if s.Active {
 			active++
@@ -135,7 +135,7 @@ func TestOutcomesThatAgreeWithThePredictorChangeLittle(t *testing.T) {
 
 func TestRatingsOfOneModelAreLearned(t *testing.T) {
 	t.Parallel()
-	w := newWorld(2, map[string]float64{"small": 1.5})
+	w := newSimulation(2, map[string]float64{"small": 1.5})
 	s := Fit(append(many(600, func() Outcome { return w.rated("small") }), many(600, func() Outcome { return w.rated("large") })...), options())
 	before, after := meanOf(&State{}, "small", predict.Maths), meanOf(&s, "small", predict.Maths)
 	if !s.Active || after < before+0.05 || s.Check.Learned >= s.Check.Static || s.Models["small"].Outcomes != 600 {
@@ -146,7 +146,7 @@ func TestRatingsOfOneModelAreLearned(t *testing.T) {
 // Ratings that are lower for every model mean that the prompts are hard, not that the models are worse than predicted.
 func TestHardPromptsDoNotChangeTheOrderOfModels(t *testing.T) {
 	t.Parallel()
-	w := newWorld(3, map[string]float64{"small": -1, "large": -1})
+	w := newSimulation(3, map[string]float64{"small": -1, "large": -1})
 	s := Fit(append(many(300, func() Outcome { return w.rated("small") }), many(300, func() Outcome { return w.rated("large") })...), options())
 	small, large := meanOf(&s, "small", predict.Code), meanOf(&s, "large", predict.Code)
 	was := meanOf(&State{}, "large", predict.Code) - meanOf(&State{}, "small", predict.Code)
@@ -157,7 +157,7 @@ func TestHardPromptsDoNotChangeTheOrderOfModels(t *testing.T) {
 
 func TestVerdictsMoveBothModelsApart(t *testing.T) {
 	t.Parallel()
-	w := newWorld(4, map[string]float64{"small": 1})
+	w := newSimulation(4, map[string]float64{"small": 1})
 	o := options()
 	o.HalfLife = 0
 	s := Fit(many(2000, w.compared), o)
@@ -177,7 +177,7 @@ func TestTiesOfEqualModelsChangeNothing(t *testing.T) {
 	t.Parallel()
 	o := options()
 	o.Base = func(string) (predict.Ability, bool) { return bases["small"], true }
-	w := newWorld(5, nil)
+	w := newSimulation(5, nil)
 	list := many(200, w.compared)
 	for i := range list {
 		list[i].Value = 0
@@ -190,7 +190,7 @@ func TestTiesOfEqualModelsChangeNothing(t *testing.T) {
 
 func TestChangeOfQualityIsForgotten(t *testing.T) {
 	t.Parallel()
-	w := newWorld(6, map[string]float64{"small": 1.5})
+	w := newSimulation(6, map[string]float64{"small": 1.5})
 	var list []Outcome
 	changed := 0
 	for i := range 300 {
@@ -207,7 +207,7 @@ func TestChangeOfQualityIsForgotten(t *testing.T) {
 	if now := meanOf(&s, "small", predict.Code); now > meanOf(&State{}, "small", predict.Code) {
 		t.Errorf("after the change %.3f", now)
 	}
-	steady := newWorld(7, nil)
+	steady := newSimulation(7, nil)
 	if s := Fit(many(400, func() Outcome { return steady.rated("small") }), options()); !s.Models["small"].Changed.IsZero() {
 		t.Errorf("a change was found without one: %v", s.Models["small"].Changed)
 	}
@@ -225,7 +225,7 @@ func TestOldOutcomesWeighLess(t *testing.T) {
 
 func TestOrderOfOutcomesDoesNotMatter(t *testing.T) {
 	t.Parallel()
-	w := newWorld(8, map[string]float64{"small": 1})
+	w := newSimulation(8, map[string]float64{"small": 1})
 	list := append(many(100, func() Outcome { return w.rated("small") }), many(100, w.compared)...)
 	want := Fit(list, options())
 	w.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
@@ -235,7 +235,7 @@ func TestOrderOfOutcomesDoesNotMatter(t *testing.T) {
 }
 
 // signalled adds a signal to a share of the bad and of the good responses, and Quiet to a sample of the others.
-func signalled(w *world, list []Outcome, name string, ofBad, ofGood float64) []Outcome {
+func signalled(w *simulation, list []Outcome, name string, ofBad, ofGood float64) []Outcome {
 	for _, x := range list {
 		share := ofBad*(1-x.Value) + ofGood*x.Value
 		s := x
@@ -264,7 +264,7 @@ func TestSignalsAreTrustedAsFarAsTheyAgreeWithVerdicts(t *testing.T) {
 		"weak":         {600, 0.3, 0.26, false},
 		"never occurs": {600, 0, 0, false},
 	} {
-		w := newWorld(9, nil)
+		w := newSimulation(9, nil)
 		list := signalled(w, many(c.n, func() Outcome { return w.rated("small") }), "refusal", c.ofBad, c.ofGood)
 		trusts := Trusts(list)
 		if c.ofBad+c.ofGood == 0 {
@@ -283,7 +283,7 @@ func TestSignalsAreTrustedAsFarAsTheyAgreeWithVerdicts(t *testing.T) {
 // expected. It does not fall if the number of signals is as expected.
 func TestTrustedSignalsLowerTheModelThatCausesThem(t *testing.T) {
 	t.Parallel()
-	w := newWorld(10, nil)
+	w := newSimulation(10, nil)
 	list := signalled(w, append(many(300, func() Outcome { return w.rated("small") }), many(300, func() Outcome { return w.rated("large") })...), "refusal", 0.6, 0.05)
 	o := options()
 	o.Guard, o.Shared = false, false
@@ -337,7 +337,7 @@ func simulate(runs, every int) simulated {
 	const requests, share = 4000, 0.1
 	r := simulated{worst: math.Inf(-1)}
 	for run := range runs {
-		w := newWorld(uint64(run), map[string]float64{})
+		w := newSimulation(uint64(run), map[string]float64{})
 		drift := func() {
 			for _, model := range []string{"small", "large"} {
 				w.shift[model] = w.NormFloat64() * 0.7

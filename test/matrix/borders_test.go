@@ -237,7 +237,7 @@ const (
 )
 
 // cross sends a request with the feature in one client format to one model, and returns the result for the table.
-func cross(t *testing.T, w *world, in ingress, f feature, model string) string {
+func cross(t *testing.T, w *deployment, in ingress, f feature, model string) string {
 	t.Helper()
 	body := f.body(in.name, model, "")
 	if body == "" {
@@ -273,7 +273,7 @@ func cross(t *testing.T, w *world, in ingress, f feature, model string) string {
 // with -update to write the table.
 func TestBordersAreDocumented(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newDeployment(t)
 	var table bytes.Buffer
 	for _, in := range ingresses {
 		fmt.Fprintf(&table, "\nFrom `POST /proxy/v1%s`:\n\n| |", in.path)

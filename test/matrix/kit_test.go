@@ -53,15 +53,15 @@ var vendors = []struct {
 	}, bedrock.New},
 }
 
-// world is a gateway and the mocks of all vendors, all in this process. It serves one request at a time.
-type world struct {
+// deployment is a gateway and the mocks of all vendors, all in this process. It serves one request at a time.
+type deployment struct {
 	gateway *gateway.Gateway
 	calls   sync.WaitGroup   // calls that a vendor is answering
 	call    *vendormock.Call // last call that a vendor received
 }
 
 // observed returns the transport to a vendor's mock. The transport counts running calls.
-func (w *world) observed(mock *vendormock.Server) http.RoundTripper {
+func (w *deployment) observed(mock *vendormock.Server) http.RoundTripper {
 	mock.Received = func(c *vendormock.Call) { w.call = c }
 	inside := inprocess.Transport(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		defer w.calls.Done()
@@ -77,9 +77,9 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-func newWorld(t testing.TB) *world {
+func newDeployment(t testing.TB) *deployment {
 	t.Helper()
-	w := &world{}
+	w := &deployment{}
 	builder := providerset.Builder{Config: config.Default(), Env: func(string) string { return "" }, Book: &catalog.PriceHistory{}}
 	builder.Config.Detect, builder.Config.Simulator = false, "off"
 	for _, v := range vendors {
@@ -153,7 +153,7 @@ type outcome struct {
 }
 
 // post sends a body to a path of the model API.
-func (w *world) post(t testing.TB, path, body string) outcome {
+func (w *deployment) post(t testing.TB, path, body string) outcome {
 	t.Helper()
 	w.call = nil
 	req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, modelapi.Prefix+path, strings.NewReader(body))

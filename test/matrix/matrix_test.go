@@ -31,7 +31,7 @@ func TestVendorsAcceptEveryCombination(t *testing.T) {
 		for j, model := range models {
 			t.Run(in.name+"/"+model, func(t *testing.T) {
 				t.Parallel()
-				w := newWorld(t)
+				w := newDeployment(t)
 				found := failures{}
 				n, number := 0, i+j
 				for q := range questions(model) {

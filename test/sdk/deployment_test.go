@@ -13,9 +13,9 @@ import (
 	"fairlead.dev/test/harness"
 )
 
-// world is the environment of the suites: a gateway with its simulator, a gateway in front of a scripted provider, and a control
+// deployment is the environment of the suites: a gateway with its simulator, a gateway in front of a scripted provider, and a control
 // address where suites can query the requests that the provider received.
-type world struct {
+type deployment struct {
 	simulated *harness.Gateway
 	scripted  *harness.Gateway
 	mock      *mockprovider.Mock
@@ -23,10 +23,10 @@ type world struct {
 	control   string
 }
 
-func newWorld(t *testing.T, all []suite) *world {
+func newDeployment(t *testing.T, all []suite) *deployment {
 	t.Helper()
 	mock, baseURL := harness.Upstream(t)
-	w := &world{mock: mock}
+	w := &deployment{mock: mock}
 	w.simulated = harness.Start(t, harness.Options{})
 	// One attempt per request, so that only the client retries. No rescue, so that an interrupted stream is not continued.
 	w.scripted = harness.Start(t, harness.Options{Config: harness.Config(t, w.providers(t, all, baseURL),
@@ -48,7 +48,7 @@ func scripts() map[string][]mockprovider.Behaviour {
 	}
 }
 
-func (w *world) providers(t *testing.T, all []suite, baseURL string) []harness.Provider {
+func (w *deployment) providers(t *testing.T, all []suite, baseURL string) []harness.Provider {
 	t.Helper()
 	mock := harness.Provider{Name: "mock", BaseURL: baseURL, APIKeys: []string{"upstream-secret"}, Models: []harness.Model{chat("vendor/slashed")}}
 	dead := harness.Provider{Name: "dead", BaseURL: "http://" + harness.FreeAddress(t) + "/v1"}
@@ -76,7 +76,7 @@ func chat(name string) harness.Model {
 }
 
 // env returns the environment of a suite's program.
-func (w *world) env(t *testing.T, s suite) []string {
+func (w *deployment) env(t *testing.T, s suite) []string {
 	t.Helper()
 	return []string{
 		"SDK_NAME=" + s.name,
@@ -93,7 +93,7 @@ func (w *world) env(t *testing.T, s suite) []string {
 }
 
 // routes returns the handler of the control address, where suites query the requests that the provider received.
-func (w *world) routes() http.Handler {
+func (w *deployment) routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /calls", func(rw http.ResponseWriter, r *http.Request) {
 		reply(rw, http.StatusOK, map[string]any{"calls": len(w.calls(r.FormValue("model")))})
@@ -117,7 +117,7 @@ func (w *world) routes() http.Handler {
 }
 
 // serveEntry waits until the log contains a request and returns its record.
-func (w *world) serveEntry(rw http.ResponseWriter, r *http.Request) {
+func (w *deployment) serveEntry(rw http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), 10*time.Second)
 	defer cancel()
 	for {
@@ -132,7 +132,7 @@ func (w *world) serveEntry(rw http.ResponseWriter, r *http.Request) {
 }
 
 // lookUp reads one record through the admin API.
-func (w *world) lookUp(ctx context.Context, id string) (status int, body []byte) {
+func (w *deployment) lookUp(ctx context.Context, id string) (status int, body []byte) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, w.scripted.URL()+"/api/v1/requests/"+url.PathEscape(id), http.NoBody)
 	if err != nil {
 		return http.StatusBadRequest, []byte(err.Error())
@@ -149,7 +149,7 @@ func (w *world) lookUp(ctx context.Context, id string) (status int, body []byte)
 	return resp.StatusCode, body
 }
 
-func (w *world) calls(model string) []*mockprovider.Call {
+func (w *deployment) calls(model string) []*mockprovider.Call {
 	var calls []*mockprovider.Call
 	for _, call := range w.mock.Calls() {
 		if call.Model == model {

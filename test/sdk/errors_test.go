@@ -35,7 +35,7 @@ func TestErrorsShowTheirSentence(t *testing.T) {
 		{name: "openai-go", dir: "go", command: []string{"go", "run", "."}, env: []string{"GOWORK=off"}},
 		{name: "ai-sdk", dir: "node", command: []string{"node", "sentences.js"}, env: []string{"OPENAI_PACKAGE=openai"}},
 	}
-	w := newWorld(t, all)
+	w := newDeployment(t, all)
 	for _, s := range all {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()

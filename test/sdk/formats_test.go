@@ -19,8 +19,8 @@ var scenarios = []string{
 	"reasoning-tools-streamed", "stop-sequence",
 }
 
-// vendorWorld is a vendor's mock with its gateway configuration.
-type vendorWorld struct {
+// vendorDeployment is a vendor's mock with its gateway configuration.
+type vendorDeployment struct {
 	mock     func(vendormock.Options) *vendormock.Server
 	provider harness.Provider // BaseURL contains only a path, which is appended to the address of the mock
 	model    string           // the vendor's names of a model without reasoning and of a model with reasoning
@@ -32,7 +32,7 @@ type vendorWorld struct {
 var worlds = []string{"openai", "anthropic", "anthropic-older", "gemini", "bedrock", "azure"}
 
 // vendorWorlds contains all vendors that have a mock.
-var vendorWorlds = map[string]vendorWorld{
+var vendorWorlds = map[string]vendorDeployment{
 	"openai": {
 		mock: openai.New, model: "gpt-4.1", reasoner: "gpt-5",
 		provider: harness.Provider{Format: "chat", BaseURL: "/v1", APIKeys: []string{"test-key"}},
@@ -103,13 +103,13 @@ func TestScenariosWithoutGateway(t *testing.T) {
 func TestScenariosOverEveryFormat(t *testing.T) {
 	root := install(t)
 	for _, name := range worlds {
-		world := vendorWorlds[name]
+		deployment := vendorWorlds[name]
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			gateway, mock := world.start(t, name)
+			gateway, mock := deployment.start(t, name)
 			for _, s := range chatClients(root) {
 				t.Run(s.name, func(t *testing.T) {
-					check(t, run(t, s, scenarioEnv(s, gateway.BaseURL(), gateway.Key(t), world)), scenarios)
+					check(t, run(t, s, scenarioEnv(s, gateway.BaseURL(), gateway.Key(t), deployment)), scenarios)
 				})
 			}
 			for _, call := range mock.Calls() {
@@ -136,14 +136,14 @@ func TestForgetfulClientKeepsReasoning(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			world := vendorWorlds[name]
-			gateway, mock := world.start(t, name)
+			deployment := vendorWorlds[name]
+			gateway, mock := deployment.start(t, name)
 			s := chatClients(root)[0]
-			check(t, run(t, s, scenarioEnv(s, gateway.BaseURL(), gateway.Key(t), world)), []string{"reasoning-tools-forgetful"})
+			check(t, run(t, s, scenarioEnv(s, gateway.BaseURL(), gateway.Key(t), deployment)), []string{"reasoning-tools-forgetful"})
 			turns := 0
 			for _, call := range mock.Calls() {
 				body := string(call.Body)
-				if call.Model != world.reasoner || !strings.Contains(body, want.result) {
+				if call.Model != deployment.reasoner || !strings.Contains(body, want.result) {
 					continue
 				}
 				turns++
@@ -159,7 +159,7 @@ func TestForgetfulClientKeepsReasoning(t *testing.T) {
 }
 
 // start runs a gateway whose only provider is the mock.
-func (w vendorWorld) start(t *testing.T, name string) (*harness.Gateway, *vendormock.Server) {
+func (w vendorDeployment) start(t *testing.T, name string) (*harness.Gateway, *vendormock.Server) {
 	t.Helper()
 	mock := w.mock(vendormock.Options{})
 	p := w.provider
@@ -170,7 +170,7 @@ func (w vendorWorld) start(t *testing.T, name string) (*harness.Gateway, *vendor
 }
 
 // scenarioEnv returns the environment of a program: address, key and models.
-func scenarioEnv(s suite, url, key string, w vendorWorld) []string {
+func scenarioEnv(s suite, url, key string, w vendorDeployment) []string {
 	counts := "yes"
 	if w.silent {
 		counts = "no"

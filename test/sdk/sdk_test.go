@@ -43,7 +43,7 @@ func suites(root string) []suite {
 func TestOfficialClients(t *testing.T) {
 	root := install(t)
 	all := suites(root)
-	w := newWorld(t, all)
+	w := newDeployment(t, all)
 	for _, s := range all {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()

@@ -47,11 +47,11 @@ func TestScenariosOverEverySurface(t *testing.T) {
 	for name, s := range surfaces {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			world := vendorWorlds[s.vendor]
-			gateway, _ := world.start(t, s.vendor)
+			deployment := vendorWorlds[s.vendor]
+			gateway, _ := deployment.start(t, s.vendor)
 			url, key := gateway.URL()+s.path, gateway.Key(t)
-			env := append(scenarioEnv(suite{name: name}, url, key, world),
-				"VENDOR_URL="+url, "VENDOR_KEY="+key, "VENDOR_MODEL="+world.model, "CASES="+strings.Join(s.cases, ","))
+			env := append(scenarioEnv(suite{name: name}, url, key, deployment),
+				"VENDOR_URL="+url, "VENDOR_KEY="+key, "VENDOR_MODEL="+deployment.model, "CASES="+strings.Join(s.cases, ","))
 			check(t, run(t, s.suite(root, name), env), s.cases)
 		})
 	}

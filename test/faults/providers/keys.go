@@ -83,7 +83,7 @@ func JunkKeys(t *testing.T, size scenario.Size) string {
 	var busy []time.Duration
 	var beside sync.WaitGroup
 	beside.Go(func() { busy = measure(size.Of(20, 300)) })
-	all := newGun(t, g, scenario.Chat("m"), junk...).fire(t, 16, size.Of(1_500, 10_000), d)
+	all := newLoadGenerator(t, g, scenario.Chat("m"), junk...).fire(t, 16, size.Of(1_500, 10_000), d)
 	for _, s := range all {
 		if s.Status != http.StatusUnauthorized {
 			t.Errorf("a made-up key: %d %s", s.Status, s.Code)

@@ -17,9 +17,9 @@ import (
 	"fairlead.dev/test/harness"
 )
 
-// gun is a load generator that sends more requests than a gateway can serve. It uses little CPU, because it shares the machine
+// loadGenerator is a load generator that sends more requests than a gateway can serve. It uses little CPU, because it shares the machine
 // with the gateway. Each connection sends one request after the other, each at its scheduled time.
-type gun struct {
+type loadGenerator struct {
 	address  string
 	requests [][]byte // sent in turn
 	next     atomic.Int64
@@ -28,9 +28,9 @@ type gun struct {
 	seen []scenario.Shot
 }
 
-func newGun(t testing.TB, g *harness.Gateway, body string, keys ...string) *gun {
+func newLoadGenerator(t testing.TB, g *harness.Gateway, body string, keys ...string) *loadGenerator {
 	t.Helper()
-	n := &gun{address: strings.TrimPrefix(g.URL(), "http://")}
+	n := &loadGenerator{address: strings.TrimPrefix(g.URL(), "http://")}
 	for _, key := range keys {
 		n.requests = append(n.requests, fmt.Appendf(nil,
 			"POST /proxy/v1/chat/completions HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n%s",
@@ -41,7 +41,7 @@ func newGun(t testing.TB, g *harness.Gateway, body string, keys ...string) *gun 
 
 // fire sends requests at the given rate for a while. With a rate of 0, every connection sends the next request as soon
 // as it has a response.
-func (n *gun) fire(t testing.TB, connections, rate int, d time.Duration) []scenario.Shot {
+func (n *loadGenerator) fire(t testing.TB, connections, rate int, d time.Duration) []scenario.Shot {
 	t.Helper()
 	n.seen = nil
 	began := time.Now()
@@ -58,7 +58,7 @@ func (n *gun) fire(t testing.TB, connections, rate int, d time.Duration) []scena
 
 // pace sends start signals in small groups, because a timer for each signal would cost CPU. It drops a signal if it is late or if
 // no connection is free, because sending the signal later would cause a burst.
-func (n *gun) pace(rate int, began time.Time, d time.Duration, turns chan<- struct{}) {
+func (n *loadGenerator) pace(rate int, began time.Time, d time.Duration, turns chan<- struct{}) {
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
 	for given := 0; time.Since(began) < d; <-tick.C {
@@ -74,7 +74,7 @@ func (n *gun) pace(rate int, began time.Time, d time.Duration, turns chan<- stru
 
 // work sends requests on one connection. A request whose response cannot be read counts as unanswered, and the next
 // request uses a new connection.
-func (n *gun) work(t testing.TB, began time.Time, d time.Duration, turns <-chan struct{}, always bool) {
+func (n *loadGenerator) work(t testing.TB, began time.Time, d time.Duration, turns <-chan struct{}, always bool) {
 	var mine []scenario.Shot
 	defer func() {
 		n.mu.Lock()
@@ -105,7 +105,7 @@ type line struct {
 	in   *bufio.Reader
 }
 
-func (n *gun) connect(ctx context.Context, until time.Time) (line, error) {
+func (n *loadGenerator) connect(ctx context.Context, until time.Time) (line, error) {
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", n.address)
 	if err != nil {
 		return line{}, err
@@ -176,7 +176,7 @@ func plainConfig(t *testing.T, provider string, more ...string) string {
 }
 
 // capacity returns the number of requests per second that a gateway serves when it gets about as many as it can serve.
-func capacity(t *testing.T, n *gun, d time.Duration) int {
+func capacity(t *testing.T, n *loadGenerator, d time.Duration) int {
 	t.Helper()
 	best := 0
 	for _, connections := range []int{32, 64, 128, 256, 1024} {
@@ -198,7 +198,7 @@ func Overload(t *testing.T, size scenario.Size) string {
 		g = plain(t, "limits: {concurrent: 60}") // a limit that is reached on any machine
 	}
 	k, reader := g.Key(t), g.Key(t, "--scopes", "read")
-	n := newGun(t, g, scenario.Chat("plain"), k)
+	n := newLoadGenerator(t, g, scenario.Chat("plain"), k)
 	d := time.Duration(size.Of(4, 60)) * time.Second
 	able := capacity(t, n, time.Duration(size.Of(1, 5))*time.Second)
 	calm := scenario.Fire(t, g, k, scenario.Chat("plain"), 20, 2*time.Second)
@@ -240,7 +240,7 @@ func Overload(t *testing.T, size scenario.Size) string {
 
 // beyond reports figures at 1.5 times and at 3 times the capacity. They are not compared with a target, because
 // the capacity was measured over only a few seconds, during which the delivery of log entries may have been delayed.
-func beyond(t *testing.T, n *gun, size scenario.Size, able int) string {
+func beyond(t *testing.T, n *loadGenerator, size scenario.Size, able int) string {
 	t.Helper()
 	if size == scenario.Fast {
 		return ""
@@ -278,7 +278,7 @@ func FloodOfOne(t *testing.T, size scenario.Size) string {
 	d := time.Duration(size.Of(4, 60)) * time.Second
 	calm := scenario.Fire(t, g, b, scenario.Chat("plain"), 20, d/2)
 
-	n := newGun(t, g, scenario.Chat("plain"), a)
+	n := newLoadGenerator(t, g, scenario.Chat("plain"), a)
 	var flood []scenario.Shot
 	done := make(chan struct{})
 	go func() {

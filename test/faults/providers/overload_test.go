@@ -22,7 +22,7 @@ func TestLoadGeneratorCountsUnansweredRequests(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			n := &gun{address: breaking(t, test.end), requests: [][]byte{[]byte("GET / HTTP/1.1\r\nHost: x\r\n\r\n")}}
+			n := &loadGenerator{address: breaking(t, test.end), requests: [][]byte{[]byte("GET / HTTP/1.1\r\nHost: x\r\n\r\n")}}
 			turns := make(chan struct{}, 5)
 			for range cap(turns) {
 				turns <- struct{}{}

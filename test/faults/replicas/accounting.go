@@ -79,7 +79,7 @@ func editsDuringLoad(t *testing.T, size scenario.Size) string {
 	fee.PerRequest = new(0.001)
 	g := harness.Start(t, harness.Options{Config: harness.Config(t, []harness.Provider{{Name: "alpha", BaseURL: url, Models: []harness.Model{fee}}})})
 	k, reader, manager := scenario.NewKey(t, g, "--budget", "50", "--period", "total"), g.Key(t, "--scopes", "read"), g.Key(t, "--scopes", "manage,inference")
-	w := &world{gateways: []*harness.Gateway{g, g, g}, mock: mock, client: scenario.Client(t)}
+	w := &deployment{gateways: []*harness.Gateway{g, g, g}, mock: mock, client: scenario.Client(t)}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var c *tally

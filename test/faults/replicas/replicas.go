@@ -49,8 +49,8 @@ func Alone(id string) bool {
 
 const replicas = 3
 
-// world is a deployment with several gateways.
-type world struct {
+// deployment is a deployment with several gateways.
+type deployment struct {
 	gateways []*harness.Gateway
 	database []*harness.Forward // connection of each gateway to PostgreSQL
 	toRedis  []*harness.Forward // connection of each gateway to Redis, if separate
@@ -61,7 +61,7 @@ type world struct {
 	restarting atomic.Bool // while set, a connection may close while a request is sent
 }
 
-// setting holds the options of a world.
+// setting holds the options of a deployment.
 type setting struct {
 	noRedis bool
 	bodies  bool                                      // bodies are stored
@@ -70,13 +70,13 @@ type setting struct {
 }
 
 // startReplicas starts three gateways. Each has its own connection to PostgreSQL, which can be cut.
-func startReplicas(t *testing.T, s setting) *world {
+func startReplicas(t *testing.T, s setting) *deployment {
 	t.Helper()
 	mock, upstream := harness.Upstream(t)
 	fee := harness.Chat("fee", 0, 0, 0.5)
 	fee.PerRequest = new(0.001)
 	lines := []string{"master_key: " + strings.Repeat("0123456789abcdef", 4), "timeouts: {idle: 60s}", fmt.Sprintf("log: {bodies: %t, level: warn}", s.bodies)}
-	w, redis := &world{mock: mock, client: scenario.Client(t)}, ""
+	w, redis := &deployment{mock: mock, client: scenario.Client(t)}, ""
 	if !s.noRedis {
 		w.redis = redistest.Own(t)
 		address := w.redis.URL()
@@ -106,7 +106,7 @@ func startReplicas(t *testing.T, s setting) *world {
 }
 
 // redisLine returns the configuration line with the Redis address of the next gateway.
-func (w *world) redisLine(t *testing.T, address string, apart bool) string {
+func (w *deployment) redisLine(t *testing.T, address string, apart bool) string {
 	t.Helper()
 	if address == "" {
 		return ""
@@ -125,7 +125,7 @@ func (w *world) redisLine(t *testing.T, address string, apart bool) string {
 }
 
 // untilReady waits until a replica is ready and, if Redis is configured, uses Redis.
-func (w *world) untilReady(t *testing.T, i int) {
+func (w *deployment) untilReady(t *testing.T, i int) {
 	t.Helper()
 	harness.Eventually(t, "the gateway is ready", func() bool {
 		a := w.gateways[i].Call(t, harness.Request{Method: http.MethodGet, Path: "/readyz"})
@@ -134,7 +134,7 @@ func (w *world) untilReady(t *testing.T, i int) {
 }
 
 // newKey creates a key and waits until every replica accepts it.
-func (w *world) newKey(t *testing.T, flags ...string) scenario.Key {
+func (w *deployment) newKey(t *testing.T, flags ...string) scenario.Key {
 	t.Helper()
 	k := scenario.NewKey(t, w.gateways[0], flags...)
 	for i := range w.gateways {
@@ -144,7 +144,7 @@ func (w *world) newKey(t *testing.T, flags ...string) scenario.Key {
 }
 
 // accepts reports whether a replica accepts a key.
-func (w *world) accepts(t *testing.T, i int, k scenario.Key) bool {
+func (w *deployment) accepts(t *testing.T, i int, k scenario.Key) bool {
 	t.Helper()
 	status := w.gateways[i].Call(t, harness.Request{Method: http.MethodGet, Path: "/proxy/v1/models", Key: k.Text}).Status
 	return status != http.StatusUnauthorized
@@ -165,7 +165,7 @@ type reply struct {
 
 // send sends a request to a replica. A broken connection fails the test, unless replicas are being restarted and no
 // part of a response has arrived.
-func (w *world) send(t *testing.T, i int, k scenario.Key, body string) reply {
+func (w *deployment) send(t *testing.T, i int, k scenario.Key, body string) reply {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	req, err := scenario.Post(ctx, w.gateways[i], k.Text, body)
@@ -236,7 +236,7 @@ func (c *tally) others(expected ...string) []string {
 }
 
 // atOnce sends n requests, spread over all replicas. At most width requests run at a time.
-func (w *world) atOnce(t *testing.T, width, n int, k scenario.Key, body string) *tally {
+func (w *deployment) atOnce(t *testing.T, width, n int, k scenario.Key, body string) *tally {
 	t.Helper()
 	var c tally
 	scenario.Together(width, n, func(i int) { c.add(w.send(t, i%replicas, k, body)) })
@@ -244,7 +244,7 @@ func (w *world) atOnce(t *testing.T, width, n int, k scenario.Key, body string) 
 }
 
 // pace sends requests at a constant rate over all replicas until ctx ends, and waits for the last response.
-func (w *world) pace(ctx context.Context, t *testing.T, every time.Duration, k scenario.Key, body string) *tally {
+func (w *deployment) pace(ctx context.Context, t *testing.T, every time.Duration, k scenario.Key, body string) *tally {
 	var c tally
 	var all sync.WaitGroup
 	tick := time.NewTicker(every)

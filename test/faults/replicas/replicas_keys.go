@@ -20,17 +20,17 @@ func revocationEverywhere(t *testing.T, size scenario.Size) string {
 	var figures []string
 	with, without := startReplicas(t, setting{}), startReplicas(t, setting{noRedis: true})
 	for _, c := range []struct {
-		name   string
-		world  *world
-		noBase bool
-		end    func(*world, *testing.T, scenario.Key)
+		name       string
+		deployment *deployment
+		noBase     bool
+		end        func(*deployment, *testing.T, scenario.Key)
 	}{
 		{"PostgreSQL alone", without, false, revokeByCommand},
 		{"both", with, false, revokeByCommand},
 		{"Redis alone", with, true, revokeByAPI},
 		{"Redis alone, rotated", with, true, rotateByAPI},
 	} {
-		refused, ended := c.world.endEverywhere(t, size.Of(2, 20), c.noBase, c.end)
+		refused, ended := c.deployment.endEverywhere(t, size.Of(2, 20), c.noBase, c.end)
 		if refused > size.Limit(time.Second) || ended > size.Limit(10*time.Second) {
 			t.Errorf("%s: rejected after %s, streams ended after %s", c.name, refused, ended)
 		}
@@ -40,7 +40,7 @@ func revocationEverywhere(t *testing.T, size scenario.Size) string {
 }
 
 // endEverywhere opens streams at all replicas, ends the key at the first, and measures the time until the last replica rejects it.
-func (w *world) endEverywhere(t *testing.T, streams int, noBase bool, end func(*world, *testing.T, scenario.Key)) (refused, ended time.Duration) {
+func (w *deployment) endEverywhere(t *testing.T, streams int, noBase bool, end func(*deployment, *testing.T, scenario.Key)) (refused, ended time.Duration) {
 	t.Helper()
 	w.mock.Always(mockprovider.Behaviour{Text: []string{"one", " two", " three"}, SilentAfter: 3})
 	k, other := w.newKey(t), w.newKey(t)
@@ -88,25 +88,25 @@ func (w *world) endEverywhere(t *testing.T, streams int, noBase bool, end func(*
 	return max(took[0], took[1], took[2]), ended
 }
 
-func revokeByCommand(w *world, t *testing.T, k scenario.Key) {
+func revokeByCommand(w *deployment, t *testing.T, k scenario.Key) {
 	t.Helper()
 	if _, stderr, code := w.gateways[0].CLI(t, "keys", "revoke", k.ID, "--yes"); code != 0 {
 		t.Fatalf("revoke: %d\n%s", code, stderr)
 	}
 }
 
-func revokeByAPI(w *world, t *testing.T, k scenario.Key) {
+func revokeByAPI(w *deployment, t *testing.T, k scenario.Key) {
 	t.Helper()
 	w.manage(t, http.MethodDelete, "/api/v1/keys/"+k.ID, "")
 }
 
-func rotateByAPI(w *world, t *testing.T, k scenario.Key) {
+func rotateByAPI(w *deployment, t *testing.T, k scenario.Key) {
 	t.Helper()
 	w.manage(t, http.MethodPost, "/api/v1/keys/"+k.ID+"/rotate", `{}`)
 }
 
 // manage makes a change with the admin API of the first replica.
-func (w *world) manage(t *testing.T, method, path, body string) {
+func (w *deployment) manage(t *testing.T, method, path, body string) {
 	t.Helper()
 	manager := w.gateways[0].Key(t, "--scopes", "manage,inference")
 	if a := w.gateways[0].Call(t, harness.Request{Method: method, Path: path, Key: manager, Body: body}); a.Status >= 300 {

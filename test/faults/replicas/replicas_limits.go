@@ -41,7 +41,7 @@ func sharedRate(t *testing.T, size scenario.Size) string {
 }
 
 // lostRedis reports whether a replica has logged that Redis was unavailable.
-func (w *world) lostRedis() bool {
+func (w *deployment) lostRedis() bool {
 	for _, g := range w.gateways {
 		if strings.Contains(g.Log(), "redis unavailable, using per-replica limits") {
 			return true
@@ -51,7 +51,7 @@ func (w *world) lostRedis() bool {
 }
 
 // untilRedis waits until every replica reports that Redis is in use, and returns the time since the given moment.
-func (w *world) untilRedis(t *testing.T, since time.Time) time.Duration {
+func (w *deployment) untilRedis(t *testing.T, since time.Time) time.Duration {
 	t.Helper()
 	for i := range w.gateways {
 		w.untilReady(t, i)
@@ -60,7 +60,7 @@ func (w *world) untilRedis(t *testing.T, since time.Time) time.Duration {
 }
 
 // streams keeps n streams open at the replicas until ctx ends, and describes the streams that failed.
-func (w *world) streams(ctx context.Context, t *testing.T, n int, k scenario.Key) (failed []string) {
+func (w *deployment) streams(ctx context.Context, t *testing.T, n int, k scenario.Key) (failed []string) {
 	var mu sync.Mutex
 	var all sync.WaitGroup
 	for i := range n {
@@ -180,7 +180,7 @@ func redisSlow(t *testing.T, size scenario.Size) string {
 }
 
 // memory returns the memory of all replicas.
-func (w *world) memory(t *testing.T) (sum int64) {
+func (w *deployment) memory(t *testing.T) (sum int64) {
 	t.Helper()
 	for _, g := range w.gateways {
 		sum += scenario.Resident(t, g)

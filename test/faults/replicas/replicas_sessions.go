@@ -64,7 +64,7 @@ func sharedSession(t *testing.T, size scenario.Size) string {
 }
 
 // limitedKey creates a key with session limits and waits until every replica accepts it.
-func (w *world) limitedKey(t *testing.T, limits string) scenario.Key {
+func (w *deployment) limitedKey(t *testing.T, limits string) scenario.Key {
 	t.Helper()
 	manager := w.newKey(t, "--scopes", "manage,inference")
 	a := w.gateways[0].Call(t, harness.Request{Path: "/api/v1/keys", Key: manager.Text, Body: `{"name":"agents","sessions":` + limits + `}`})
@@ -81,7 +81,7 @@ func (w *world) limitedKey(t *testing.T, limits string) scenario.Key {
 }
 
 // readSession reads the session at a replica: its turns in the order in which they were sent, and the bodies of the served ones.
-func (w *world) readSession(t *testing.T, i int, reader scenario.Key, sent []string, bodies [][]byte) {
+func (w *deployment) readSession(t *testing.T, i int, reader scenario.Key, sent []string, bodies [][]byte) {
 	t.Helper()
 	var page struct {
 		Turns []struct {
@@ -115,7 +115,7 @@ func (w *world) readSession(t *testing.T, i int, reader scenario.Key, sent []str
 }
 
 // spentExactly waits until a replica reports that a session has spent its whole budget and holds nothing.
-func (w *world) spentExactly(t *testing.T, i int, reader scenario.Key, session string, fees int) {
+func (w *deployment) spentExactly(t *testing.T, i int, reader scenario.Key, session string, fees int) {
 	t.Helper()
 	last := ""
 	defer func() {

@@ -12,9 +12,9 @@ import (
 	"fairlead.dev/test/harness"
 )
 
-// mischief is a way in which an upstream misbehaves, with the expected results for clients with and without another
+// misbehaviour is a way in which an upstream misbehaves, with the expected results for clients with and without another
 // provider.
-type mischief struct {
+type misbehaviour struct {
 	name      string
 	behaviour mockprovider.Behaviour
 	streams   bool // affects only streams
@@ -27,10 +27,10 @@ type mischief struct {
 // sameWords returns the text that both providers send, so that one provider can continue the text of the other.
 func sameWords() []string { return []string{"one ", "two ", "three ", "four"} }
 
-func mischiefs() []mischief {
+func misbehaviours() []misbehaviour {
 	words := sameWords()
 	contextError := []byte(`{"error":{"message":"This model's maximum context length is 10 tokens","code":"context_length_exceeded"}}`)
-	return []mischief{
+	return []misbehaviour{
 		{name: "cut", behaviour: mockprovider.Behaviour{Text: words, CutAfter: 3}, streams: true, rescued: true, alone: 200, class: "stream_interrupted"},
 		{name: "stalled", behaviour: mockprovider.Behaviour{Text: words, SilentAfter: 3}, streams: true, rescued: true, alone: 200, class: "timeout"},
 		{name: "silent", behaviour: mockprovider.Behaviour{Silent: true}, streams: true, helped: true, alone: 504, class: "timeout"},
@@ -60,8 +60,8 @@ func mischiefs() []mischief {
 // Misbehaving checks all combinations: whatever an upstream does, the client gets a complete response or a structured
 // error within a time limit, and the log records what happened.
 func Misbehaving(t *testing.T, _ scenario.Size) string {
-	list := mischiefs()
-	g, slowest := mischiefWorld(t, list), time.Duration(0)
+	list := misbehaviours()
+	g, slowest := startMisbehaving(t, list), time.Duration(0)
 	k := g.Key(t)
 	tried := 0
 	for _, m := range list {
@@ -84,9 +84,9 @@ func Misbehaving(t *testing.T, _ scenario.Size) string {
 	return fmt.Sprintf("%d forms, each a whole answer or an error, within %s", tried, slowest.Round(10*time.Millisecond))
 }
 
-// mischiefWorld starts a gateway with one provider for each kind of misbehaviour, and with a backup provider that offers the same
+// startMisbehaving starts a gateway with one provider for each kind of misbehaviour, and with a backup provider that offers the same
 // models and does not misbehave.
-func mischiefWorld(t *testing.T, list []mischief) *harness.Gateway {
+func startMisbehaving(t *testing.T, list []misbehaviour) *harness.Gateway {
 	t.Helper()
 	_, fineURL := harness.Upstream(t)
 	providers := []harness.Provider{{Name: "spare", BaseURL: fineURL, Models: []harness.Model{harness.Chat("fine", 4, 16, 0.5)}}}
@@ -108,7 +108,7 @@ func mischiefWorld(t *testing.T, list []mischief) *harness.Gateway {
 		"timeouts: {first_token: 400ms, idle: 500ms, total: 4s}", "retries: {backoff: 20ms}", "breaker: {failures: 100}")})
 }
 
-func (m mischief) check(t *testing.T, g *harness.Gateway, key string, stream, alone bool) time.Duration {
+func (m misbehaviour) check(t *testing.T, g *harness.Gateway, key string, stream, alone bool) time.Duration {
 	t.Helper()
 	var more []string
 	what := m.name
@@ -137,7 +137,7 @@ func (m mischief) check(t *testing.T, g *harness.Gateway, key string, stream, al
 // backsOff reports whether no target was tried because the credential was backing off.
 func backsOff(e harness.Entry) bool { return len(e.Attempts) == 0 || e.Attempts[0].Class == "" }
 
-func (m mischief) judge(t *testing.T, what string, a harness.Answer, entry harness.Entry, stream, alone bool) {
+func (m misbehaviour) judge(t *testing.T, what string, a harness.Answer, entry harness.Entry, stream, alone bool) {
 	t.Helper()
 	e := scenario.ReadEvents(strings.NewReader(string(a.Body)))
 	whole := a.Status == http.StatusOK && (!stream && strings.Contains(string(a.Body), "four") || stream && e.Done() && e.Text() == "one two three four")
