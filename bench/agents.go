@@ -104,7 +104,7 @@ func (b *bench) compareAgents(ctx context.Context, builds []string) error {
 	return t.Flush()
 }
 
-// reportAgents prints the CPU time by turn of every server and returns the figures.
+// reportAgents prints each server's CPU time per turn and returns the figures.
 func (b *bench) reportAgents(got agentResults) (figures []figure) {
 	const group = 8 // turns per column of the table
 	t := tabwriter.NewWriter(b.out, 0, 4, 2, ' ', 0)

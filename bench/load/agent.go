@@ -47,7 +47,7 @@ func RunAgent(ctx context.Context, t Target, s AgentSpec) (AgentResult, error) {
 		callers[i] = &caller{run: r, in: newReader(false), failures: map[string]int{}, wrong: map[string]int{}, end: streamEnd(s.Format)}
 		defer callers[i].drop()
 	}
-	seed := uint64(time.Now().UnixMicro()) // use other sessions than the previous run
+	seed := uint64(time.Now().UnixMicro()) // use different sessions than the previous run
 	var result AgentResult
 	for round := range s.Repeat + 1 {
 		sessions := make([]*agent.Session, len(callers))

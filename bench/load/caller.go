@@ -30,7 +30,7 @@ type caller struct {
 	bytes    int             // response bytes during the measurement
 	size     int             // size of a complete response
 	failures map[string]int  // during the measurement
-	wrong    map[string]int  // incomplete responses and other statuses than 200, also during the warm-up
+	wrong    map[string]int  // incomplete responses and statuses other than 200, also during the warm-up
 	end      []byte          // text that occurs only in the last event of a stream
 }
 
@@ -163,7 +163,7 @@ func (c *caller) whole() bool {
 	return bytes.Contains(c.answer, []byte(`"usage":`))
 }
 
-// reject counts an incomplete response or a response with another status than 200.
+// reject counts an incomplete response or a response with a status other than 200.
 func (c *caller) reject(what string) {
 	if !c.over.Load() {
 		c.wrong[what]++

@@ -69,11 +69,11 @@ type run struct {
 const grace = 15 * time.Second
 
 // Run sends requests for the time in the spec. The result includes the number of connection failures. Run returns an error if the
-// measurement could not start or finish, or if any response, even during the warm-up, was incomplete or had another status than 200. Such
+// measurement could not start or finish, or if any response, even during the warm-up, was incomplete or had a status other than 200. Such
 // responses use less CPU time than complete ones, so they would make the server look faster.
 func Run(ctx context.Context, t Target, s Spec) (Result, error) {
 	r := &run{Spec: s, Target: t}
-	r.sent.Store(time.Now().UnixMicro()) // use other serial numbers than the previous run
+	r.sent.Store(time.Now().UnixMicro()) // use different serial numbers than the previous run
 	idle, err := UsageOf(t.PID)
 	if err != nil {
 		return Result{}, err
@@ -103,7 +103,7 @@ func Run(ctx context.Context, t Target, s Spec) (Result, error) {
 	return res, err
 }
 
-// wrongResponses returns an error if callers received incomplete responses or other statuses than 200.
+// wrongResponses returns an error if callers received incomplete responses or statuses other than 200.
 func wrongResponses(callers []*caller) error {
 	count, all := 0, map[string]int{}
 	for _, c := range callers {

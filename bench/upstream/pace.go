@@ -16,7 +16,7 @@ type Pace struct {
 	Format string        // client format of the events; empty for chat
 }
 
-// mark delimits a pace. It does not occur in prompts without a pace, so searching for it is cheap.
+// mark delimits a pace. Prompts without a pace never contain it.
 const mark = '~'
 
 // String returns the text that a prompt must begin with to get a response with this pace.

@@ -26,7 +26,7 @@ func TestChangesMustComeFromTheSameOrigin(t *testing.T) {
 		{"no browser", []with{as("acc_owner")}, true},
 		{"a key is nothing a page has", []with{key("fl_manage"), header("Origin", "http://evil.example")}, true},
 		{"a key beside a cookie", []with{key("fl_manage"), as("acc_owner"), header("Sec-Fetch-Site", "cross-site")}, true},
-		{"another scheme than bearer is ignored", []with{header("Authorization", "Basic eDp5"), as("acc_owner"), header("Origin", "http://evil.example")}, false},
+		{"a scheme other than bearer is ignored", []with{header("Authorization", "Basic eDp5"), as("acc_owner"), header("Origin", "http://evil.example")}, false},
 	}
 	for _, tc := range cases {
 		t.Run(tc.name, func(t *testing.T) {

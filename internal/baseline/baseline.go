@@ -45,7 +45,7 @@ type Coverage struct {
 	CacheUnknown  int64 `json:"cache_unknown" doc:"Repriced requests whose prompt the model might have cached differently. They are priced with the recorded cached tokens."`
 	CurrentPrices int64 `json:"current_prices" doc:"Repriced requests whose price list has been deleted. They are priced with the current price history."`
 	Unpriced      int64 `json:"unpriced" doc:"Served requests for which the model had no price. They are not part of the savings."`
-	OtherKind     int64 `json:"other_kind" doc:"Served requests of another kind than the model serves, such as embeddings. They are not part of the savings."`
+	OtherKind     int64 `json:"other_kind" doc:"Served requests of a kind that the model does not serve, such as embeddings. They are not part of the savings."`
 }
 
 // Report has the figures of the requests, with the baseline costs of the chosen model.

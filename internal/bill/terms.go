@@ -117,7 +117,7 @@ func (t Terms) outputCost(target *provider.Target) (prompt, perThousand money.Am
 	return prompt, t.maxCost(target, t.withOutput(u, u.Output+1000)) - prompt
 }
 
-// maxCost returns the maximum cost of the usage. A provider may serve another service tier than the requested one.
+// maxCost returns the maximum cost of the usage. A provider may use a different service tier than the requested one.
 func (t Terms) maxCost(target *provider.Target, u llm.Usage) money.Amount {
 	card := target.Price.At(t.At)
 	cost := card.Cost(u)

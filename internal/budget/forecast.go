@@ -83,7 +83,7 @@ type curve struct {
 	rate   float64       // per interval
 	spread float64       // standard deviation of the spending in an interval
 	count  float64       // number of intervals observed
-	factor float64       // factor of the 80 % interval
+	factor float64       // half the width of the 80 % interval, in standard deviations
 	step   time.Duration // length of an interval
 }
 

@@ -112,7 +112,7 @@ func (s *Service) Owned(ctx context.Context, workspaceID string) ([]Item, error)
 	return items, s.predictOwned(ctx, workspaceID, items)
 }
 
-// ownItems returns the budgets of a workspace and of some of its keys, without their use.
+// ownItems returns the budgets of a workspace and of the given keys, without the amounts spent.
 func (s *Service) ownItems(w *account.Workspace, keys []account.Key) []Item {
 	var items []Item
 	for _, b := range Applied(&account.Grant{Key: &account.Key{}, Workspace: w}) {

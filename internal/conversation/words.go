@@ -11,7 +11,7 @@ type wordUse uint16
 const (
 	greeting   wordUse = 1 << iota // begins a message and is not part of the task
 	polite                         // thanks or a request; a clause of greetings and polite words alone is not part of the task
-	filler                         // occurs in polite clauses, without a meaning for the task
+	filler                         // polite filler that says nothing about the task
 	assent                         // part of a short reply: agreement, "continue", a reference to earlier turns
 	connective                     // begins a turn that adds to the task before it
 	order                          // begins or is part of an instruction about a document

@@ -68,10 +68,10 @@ var ingresses = []ingress{
 }
 
 // TestRequestCostIsLinear grows every list and every object of every request format. It runs the steps that read them, and
-// the translation for a provider of every format. Eight times the elements must cost at most maxGrowth as much.
+// the translation for a provider of every format. With eight times as many elements, the cost may grow by at most the factor maxGrowth.
 //
 // The cost is the CPU time of the thread, without garbage collection, and the best of several runs: other load on the machine hardly adds
-// to it. A quadratic step makes the cost 64 times as high. A single measurement may be noise, for example of caches, so the test fails only
+// to it. A quadratic step makes the cost 64 times as high. A single measurement may be noise, for example from CPU caches, so the test fails only
 // after repeated measurements above maxGrowth.
 func TestRequestCostIsLinear(t *testing.T) { //nolint:paralleltest // measures CPU time
 	for _, in := range ingresses {

@@ -78,7 +78,7 @@ func callsTools(request []byte, r Response) (applies bool, failure string) {
 		case !known:
 			return true, "The response calls a tool that the request does not have."
 		case required != "" && c.Name != required:
-			return true, "The response calls another tool than the request requires."
+			return true, "The response calls a different tool than the request requires."
 		case schema == nil || !ok:
 		case !matches([]byte(c.Arguments)):
 			return true, "The arguments of a tool call do not match the schema of the tool."

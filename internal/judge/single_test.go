@@ -37,7 +37,7 @@ func TestCheckResponseAppliesTheChecksOfTheRequest(t *testing.T) {
 		"tool of a vendor":            {`{"tools":[{"type":"bash_20250124","name":"bash"}]}`, call("bash", `{}`), all, Result{Applied: true}},
 		"text instead of a call":      {weather, Response{Text: "Which city?"}, all, Result{}},
 		"text instead of a must call": {forced, Response{Text: "Which city?"}, all, Result{true, Tools, "The response has no tool call although the request requires one."}},
-		"another tool":                {named, call("note", ""), all, Result{true, Tools, "The response calls another tool than the request requires."}},
+		"another tool":                {named, call("note", ""), all, Result{true, Tools, "The response calls a different tool than the request requires."}},
 		"code parses":                 {`{}`, Response{Text: "```go\nx := 1\n```"}, all, Result{Applied: true}},
 		"code does not parse":         {`{}`, Response{Text: "```go\nx := = 1\n```"}, all, Result{true, Code, "The response has a code block that does not parse as go."}},
 		"unknown language":            {`{}`, Response{Text: "```cobol\nMOVE\n```"}, all, Result{}},

@@ -441,7 +441,7 @@ func TestReplicaDisconnectedFromRedis(t *testing.T) {
 					}
 				}
 			}
-			use(1) // up to the allowance of the other replica
+			use(1) // spends everything except the allowance of the other replica
 			if deaf {
 				d.cuts[0].deaf.Store(true) // the reply with a smaller allowance is lost
 				one := d.ledgers[0].budgets[b.ID]

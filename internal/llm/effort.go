@@ -34,7 +34,7 @@ func EffortLength(level string) float64 {
 	return 0
 }
 
-// CustomEffort is the effort of a request that controls reasoning by other means than a level.
+// CustomEffort is the effort of a request that controls reasoning by means other than a level.
 const CustomEffort = "custom"
 
 // DefaultEffort is the level assumed for a request that lets the model decide how much to think.

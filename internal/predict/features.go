@@ -45,7 +45,7 @@ func (p *Predictor) Features(prompt Prompt) Features {
 }
 
 // favourAgents is called for prompts with tools. A prompt unlike the training data has equal shares of all families; favourAgents
-// moves these shares to the families of agents, because success with tools depends on other skills than success with questions.
+// moves these shares to the families of agents, because success with tools depends on different skills than success with questions.
 func (p *Predictor) favourAgents(f *Features) {
 	unknown := 1 - f.Known
 	if unknown == 0 || p.agents == 0 {

@@ -28,8 +28,8 @@ var taskLengths = map[Task]lengthPrior{
 	"":          {400, 20, 0.2},
 }
 
-// familyLengths apply to prompts of the families of the training data. They are estimates for responses with an explanation,
-// because the training data has no lengths. The prompts of other families have the length of their task.
+// familyLengths are the expected response lengths for the prompt families in the training data. The training data contains no
+// lengths, so these are estimates for responses that include an explanation. Prompts of other families use the length for their task.
 var familyLengths = map[string]lengthPrior{
 	"mmlu":     {150, 60, 0.2},
 	"mmlu_pro": {260, 80, 0.2},

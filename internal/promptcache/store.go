@@ -34,7 +34,7 @@ type CacheHit struct {
 	Held    int64     `json:"held,omitempty"`  // cached prefix according to the provider's rules
 	Tokens  int64     `json:"tokens"`          // expected cache read: Held times HitRate
 	Writes  int64     `json:"write,omitempty"` // expected cache write, billed separately
-	Long    bool      `json:"long,omitempty"`  // written for one hour
+	Long    bool      `json:"long,omitempty"`  // written with a lifetime of one hour
 	Until   time.Time `json:"until,omitzero"`  // expiry without further use
 	HitRate float64   `json:"hit_rate,omitempty"`
 }

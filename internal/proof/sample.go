@@ -6,7 +6,7 @@ import "time"
 
 // Sample is one comparison of a routed response with a response of the baseline model to the same request.
 type Sample struct {
-	Request  string    // id of the request that was served to the client
+	Request  string    // id of the request whose response the client received
 	Shadow   string    // id of the entry of the shadow call
 	At       time.Time // when the request was served
 	Key      string    // id of the API key

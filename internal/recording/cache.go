@@ -38,8 +38,8 @@ func (r *Recorder) RecordHit(found *responsecache.Response, d *route.Decision) {
 	}
 }
 
-// RecordStored records why a response is not stored in the cache. It discards a response that is incomplete, comes from another model than
-// planned, or did not pass its checks.
+// RecordStored records why a response is not stored in the cache. It discards a response that is incomplete, comes from a model other
+// than planned, or did not pass its checks.
 func (r *Recorder) RecordStored(t *provider.Target, d *route.Decision) {
 	if r.Cache.Flight == nil {
 		return

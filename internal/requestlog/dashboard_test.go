@@ -32,7 +32,7 @@ func TestDashboardFiltersAreCurrent(t *testing.T) {
 	}
 }
 
-// dashboardFilters returns the filters as TypeScript. The dashboard has its own controls for times and ids.
+// dashboardFilters returns the filters as TypeScript, without times and ids, for which the dashboard has its own controls.
 func dashboardFilters() string {
 	var b strings.Builder
 	b.WriteString("// Generated from internal/requestlog by `make generate`. Do not edit.\n\n")

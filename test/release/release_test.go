@@ -87,7 +87,7 @@ func TestReleaseIsCompleteAndHasChecksums(t *testing.T) {
 	for _, name := range want {
 		sum := sha256.Sum256(f.read(t, name))
 		if sums[name] != hex.EncodeToString(sum[:]) {
-			t.Errorf("%s has another checksum than checksums.txt", name)
+			t.Errorf("%s has a different checksum than checksums.txt", name)
 		}
 		delete(sums, name)
 	}

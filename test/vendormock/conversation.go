@@ -64,7 +64,7 @@ type Part struct {
 	Size      int             // media
 	ID        string          // call, result
 	Name      string          // call, result
-	Input     json.RawMessage // call; free text if Custom
+	Input     json.RawMessage // arguments of a call; free text if Custom
 	Custom    bool            // call, result
 	Failed    bool            // result
 	Signature string          // reasoning, encrypted reasoning, call

@@ -31,7 +31,7 @@ type PasskeyView struct {
 	LastUsedAt *time.Time `json:"last_used_at" doc:"Last sign-in with the passkey. null if it was not used."`
 	BackedUp   bool       `json:"backed_up" doc:"Whether a password manager or cloud account copies the passkey to other devices."`
 	Host       string     `json:"host" doc:"Host name that the passkey is bound to."`
-	Usable     bool       `json:"usable" doc:"False if the gateway's public_url has another host name than the passkey."`
+	Usable     bool       `json:"usable" doc:"False if the gateway's public_url has a different host name than the passkey."`
 }
 
 // PasskeyList holds the passkeys of an account.

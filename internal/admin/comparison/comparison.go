@@ -260,7 +260,7 @@ func (a *handlers) validate(ctx context.Context, workspaceID string, s *account.
 		return nil
 	}
 	if err := a.Comparer.CheckJudge(s.Judge, s.Baseline); err != nil {
-		return adminapi.Invalid("body", "settings.judge", "must be from another vendor than the responses: "+err.Error())
+		return adminapi.Invalid("body", "settings.judge", "must be from a different vendor than the responses: "+err.Error())
 	}
 	bias, _, ok, err := a.Store.Bias(ctx, workspaceID, s.Judge, judge.PromptVersion)
 	if err != nil {

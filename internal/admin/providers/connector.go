@@ -6,7 +6,7 @@ import (
 	"fairlead.dev/internal/catalog"
 )
 
-// Owners of a provider. Only a provider of the dashboard can be changed with Connector.
+// Possible owners of a provider. Connector can change only providers that the dashboard owns.
 const (
 	ManagedByFile        = "file"
 	ManagedByEnvironment = "environment" // environment variables, detected local servers and the simulator

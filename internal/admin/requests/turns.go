@@ -252,7 +252,7 @@ func withoutMarks(message json.RawMessage) []byte {
 	return text
 }
 
-// stripMarks removes cache_control fields, and replaces a list that contains a single text by the text.
+// stripMarks removes cache_control fields, and replaces a list that contains a single text part with its text.
 func stripMarks(v any) any {
 	switch v := v.(type) {
 	case map[string]any:

@@ -172,7 +172,7 @@ func TestDoctorRecognizesItsOwnServer(t *testing.T) {
 			t.Errorf("port: %q, want %q", got, want)
 		}
 	}
-	port(cli.ExitProblems, "fail: a Fairlead server with another data directory than "+l.Dir+" listens on "+address)
+	port(cli.ExitProblems, "fail: a Fairlead server with a different data directory than "+l.Dir+" listens on "+address)
 	release, err := store.Lock(l.Dir)
 	if err != nil {
 		t.Fatal(err)

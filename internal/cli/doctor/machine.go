@@ -73,7 +73,7 @@ func (d *doctor) listening(ctx context.Context, check string, c config.Config) f
 	case status != http.StatusOK:
 		return finding{check, broken, "the server on " + c.Listen + " is " + state.String(), "see its log"}
 	case !isServed(c.DataDir):
-		return finding{check, broken, "a Fairlead server with another data directory than " + c.DataDir + " listens on " + c.Listen, other}
+		return finding{check, broken, "a Fairlead server with a different data directory than " + c.DataDir + " listens on " + c.Listen, other}
 	}
 	return finding{check, fine, "the server listens on " + c.Listen + " and is ready", ""}
 }

@@ -32,7 +32,7 @@ func Fields() []Field {
 	return fields
 }
 
-// variable is a variable of conditions. The whole dotted name, such as request.task, is a single CEL variable.
+// variable is a variable that conditions can use. The whole dotted name, such as request.task, is a single CEL variable.
 type variable struct {
 	name string
 	kind

@@ -64,7 +64,7 @@ type Asks struct {
 	NoBase64        bool                         // returns vectors only as numbers, and may reject encoding_format
 	NoTokenIDs      bool                         // embeds text, not token ids
 	NineCharCallIDs bool                         // accepts only tool-call ids of nine letters and digits
-	Accepts         []string                     // client names of the accepted members; others are rejected; nil accepts all
+	Accepts         []string                     // accepted members, by the names that clients use; nil accepts all
 	Drop            []string                     // rejected members
 	Rename          map[string]string            // renamed members
 	Values          map[string]map[string]string // renamed values, as JSON

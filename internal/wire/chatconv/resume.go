@@ -11,7 +11,7 @@ import (
 	"fairlead.dev/internal/wire"
 )
 
-// Resume decodes the chunks of an interrupted stream. It returns false for a response with other content than text, which
+// Resume decodes the chunks of an interrupted stream. It returns false for a response with content other than text, which
 // cannot be continued.
 func Resume(req *llm.Request, now func() time.Time, sent []byte) (wire.Continuation, bool) {
 	if req.Op != llm.Chat || req.Needs&(llm.Logprobs|llm.AudioOut) != 0 {

@@ -15,8 +15,8 @@ import (
 // CredentialPrefix is the beginning of the message for a credential that the provider rejected.
 const CredentialPrefix = "The provider does not accept the gateway's credential: "
 
-// Failure classifies a response that is not 2xx. body may be truncated. now is the time at which the response arrived.
-// It is needed if the provider sends the end of a wait as a date.
+// Failure classifies a response that is not 2xx. body may be truncated. now is the time at which the response arrived,
+// for a Retry-After header that contains a date.
 func Failure(status int, h http.Header, body []byte, now time.Time) *llm.Error {
 	f := readFault(body)
 	f.passes = passes(status, h, f, now)

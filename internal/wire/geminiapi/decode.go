@@ -100,7 +100,7 @@ func (d *decoder) member(m llm.Field) {
 	}
 	requestFields.ReadMember(&d.Reader, []byte(m.Name), d)
 	if d.Pos == m.Value {
-		d.req.ExtraBytes += d.CountText(&d.req.PromptSize, rawjson.Parse(d.req.Body[m.Value:m.End])) // the provider may add an unknown member to the prompt
+		d.req.ExtraBytes += d.CountText(&d.req.PromptSize, rawjson.Parse(d.req.Body[m.Value:m.End])) // an unknown member may become part of the prompt
 	}
 }
 

@@ -240,7 +240,7 @@ func (r *renderer) sampling() {
 	}
 }
 
-// drop removes a setting that the model does not support if its value is below lowest or above 1.
+// drop removes a setting whose value is below lowest or above 1, because the model does not support such values.
 func (r *renderer) drop(value *json.Number, name string, lowest float64, why string) {
 	if f, ok := parseNumber(*value); ok && (f < lowest || f > 1) {
 		*value = ""

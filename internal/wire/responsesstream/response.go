@@ -73,7 +73,7 @@ func usageOf(data []byte, tier string, searches int64) *llm.Usage {
 // counter reads token counts.
 type counter struct {
 	*rawjson.Scanner
-	output      bool // the output is reported
+	output      bool // whether the response reports output tokens
 	implausible bool // a value is not a valid token count
 }
 

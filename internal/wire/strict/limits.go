@@ -16,7 +16,7 @@ const (
 	PollBytes   = rawjson.PollBytes   // bytes read between two checks of the context
 )
 
-// MaxResponseParts is the maximum number of keys, list elements, or lists and objects in a decoded provider response.
+// MaxResponseParts limits a decoded provider response: its keys, its list elements, and its lists and objects, each counted separately.
 // No model generates a response with that many tokens.
 const MaxResponseParts = 100_000
 

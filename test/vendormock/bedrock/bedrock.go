@@ -26,7 +26,7 @@ type bedrock struct{ shapes vendormock.Shapes }
 // bedrockTraits describes what a family of models accepts.
 type bedrockTraits struct {
 	names   *regexp.Regexp
-	claude  bool // accepts Anthropic's additional fields, and reasons
+	claude  bool // accepts Anthropic's additional fields and returns reasoning
 	tools   bool
 	images  bool
 	nine    bool   // call IDs must be nine letters and digits

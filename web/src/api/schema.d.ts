@@ -3239,7 +3239,7 @@ export interface components {
             model: string;
             /**
              * Format: int64
-             * @description Served requests of another kind than the model serves, such as embeddings. They are not part of the savings.
+             * @description Served requests of a kind that the model does not serve, such as embeddings. They are not part of the savings.
              */
             other_kind: number;
             /**
@@ -4673,7 +4673,7 @@ export interface components {
              */
             last_used_at: string | null;
             name: string;
-            /** @description False if the gateway's public_url has another host name than the passkey. */
+            /** @description False if the gateway's public_url has a different host name than the passkey. */
             usable: boolean;
         };
         PasswordInputBody: {

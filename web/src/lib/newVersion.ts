@@ -48,7 +48,7 @@ function lastReload(): number {
   }
 }
 
-/** Reports whether the gateway runs another version than this page. */
+/** Reports whether the gateway runs a different version than this page. */
 export function isNewVersion(running: string): boolean {
   const loaded = pageMeta("version");
   return loaded !== "" && running !== "" && loaded !== running;

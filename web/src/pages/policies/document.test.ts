@@ -244,7 +244,7 @@ describe("other shapes of the document", () => {
     expect(editDocument(text, before, after)).toBe(text);
   });
 
-  it("rejects YAML with other policies than the form", () => {
+  it("rejects YAML whose policies differ from the form", () => {
     const before = [{ name: "a", pin: "b" }];
     expect(editDocument("policies:\n  - name: c\n", before, [])).toBeUndefined();
     expect(editDocument("policies: [\n", before, [])).toBeUndefined();

@@ -60,7 +60,7 @@ export function reduce(draft: Draft, action: Action): Draft {
   }
 }
 
-/** Applies an edit of the form to the YAML. The edit is dropped while the YAML has other policies than the form. */
+/** Applies an edit of the form to the YAML. The edit is dropped while the policies of the YAML and the form differ. */
 function formEdited(draft: Draft, policies: Policy[]): Draft {
   const source = editDocument(draft.source, draft.policies, policies);
   if (source === undefined) {
