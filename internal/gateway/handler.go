@@ -86,7 +86,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			names = append(names, strings.TrimPrefix(rt.Path, "/"))
 		}
 		g.reject(w, r, requestID, llm.Errorf(llm.NotFound,
-			"%s does not exist. The model API has %s and models below %s.", show.Shorten(r.URL.Path), strings.Join(names, ", "), modelapi.Prefix))
+			"%s does not exist. The paths below %s are %s and models.", show.Shorten(r.URL.Path), modelapi.Prefix, strings.Join(names, ", ")))
 	}
 }
 

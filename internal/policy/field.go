@@ -273,7 +273,7 @@ func (p *reader) readMaxCost(n *yaml.Node, path string, policy *Policy, r *rule)
 	}
 	amount, err := money.Parse(text)
 	if err != nil || amount <= 0 {
-		p.report(n, BadValue, path, document.Quote(text)+" is not an amount of dollars above 0", "write a number such as 0.02, with at most nine decimals")
+		p.report(n, BadValue, path, document.Quote(text)+" is not a dollar amount above 0", "write a number such as 0.02, with at most nine decimals")
 		return
 	}
 	policy.MaxCost, r.maxCost = amount, amount

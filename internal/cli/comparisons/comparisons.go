@@ -142,7 +142,7 @@ func (s *commands) set(cmd *cobra.Command, r instance.Routed, f *settingsFlags) 
 	if changed("budget") {
 		amount, err := money.Parse(f.budget)
 		if err != nil || amount <= 0 {
-			return cli.Usagef("write a number such as 20 or 0.5", "--budget: %q is not an amount of dollars above 0", cli.Clean(f.budget))
+			return cli.Usagef("write a number such as 20 or 0.5", "--budget: %q is not a dollar amount above 0", cli.Clean(f.budget))
 		}
 		settings.Budget = amount
 	}

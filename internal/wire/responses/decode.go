@@ -43,7 +43,7 @@ func (Format) DecodeTurn(ctx context.Context, op llm.Op, body []byte, turn *turn
 		r.Problem("background", "background needs a stored response. Remove store: false.")
 	}
 	if req.Messages == 0 && !r.stored && !r.results && r.Valid() {
-		r.Problem("input", `The field "input" is missing or empty. Send a text or a list of items.`)
+		r.Problem("input", `The field "input" is missing or empty. Send a string or a list of items.`)
 	}
 	if err := r.Reject(); err != nil {
 		return nil, err

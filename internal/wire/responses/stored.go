@@ -98,7 +98,7 @@ func (r *requestReader) storedPrompt(v rawjson.Value) {
 	}
 	r.lookAlikes("prompt", v, "id", "version", "variables")
 	if r.text("prompt.id", v.Get("id")) == "" {
-		r.Problem("prompt.id", "prompt.id is missing. Name the prompt template.")
+		r.Problem("prompt.id", "prompt.id is missing. Set it to the id of the prompt template.")
 		return
 	}
 	r.storedFiles("prompt.variables", "variables", v.Get("variables"))

@@ -16,7 +16,7 @@ import (
 func modelPaths(t testing.TB, g *harness.Gateway) []string {
 	t.Helper()
 	a := g.Call(t, harness.Request{Path: "/proxy/v1/nothing"})
-	match := regexp.MustCompile(`The model API has (.*) and models below`).FindStringSubmatch(string(a.Body))
+	match := regexp.MustCompile(`The paths below /proxy/v1 are (.*) and models`).FindStringSubmatch(string(a.Body))
 	if match == nil {
 		t.Fatalf("the error does not list the routes: %s", a.Body)
 	}

@@ -60,7 +60,7 @@ function DeleteForm({ onClose }: { onClose: () => void }) {
       <Stack gap="sm">
         <List size="sm" spacing={4}>
           <List.Item>You are signed out everywhere. A deleted account cannot be restored.</List.Item>
-          <List.Item>You leave {workspaces.map((w) => `“${w.name}”`).join(", ")}.</List.Item>
+          <List.Item>You will leave {workspaces.map((w) => `“${w.name}”`).join(", ")}.</List.Item>
           <List.Item>API keys that you created in these workspaces are revoked immediately.</List.Item>
           <List.Item>If a workspace has no other members, all its API keys are revoked.</List.Item>
           <List.Item>

@@ -148,7 +148,7 @@ function field({ effect, policy, names, error, onChange, label }: Props & { labe
       return (
         <NumberInput
           {...common}
-          description="How many steps a stuck task may raise the quality target. 0 disables escalation."
+          description="The number of steps by which a stuck task may raise the quality target. 0 disables escalation."
           min={0}
           max={3}
           allowDecimal={false}

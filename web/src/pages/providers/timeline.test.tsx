@@ -56,7 +56,7 @@ it("a circuit is described in plain words", () => {
     },
   } as unknown as Provider["targets"][number];
   renderWithTheme(<CircuitLine target={target} />);
-  expect(screen.getByRole("group", { name: "Circuit of gpt" }).textContent).toMatch(
+  expect(screen.getByRole("group", { name: "Circuit breaker of gpt" }).textContent).toMatch(
     /Paused after 5 failures in a row; next try in 1[12] s · timed out/,
   );
 });

@@ -76,7 +76,7 @@ export function ReportChart({ report }: { report: Report }) {
       </div>
       {report.groups.length > maxBars && (
         <Text size="xs" c="dimmed" mt={6}>
-          The first {maxBars} groups. The table has the others.
+          The chart shows the first {maxBars} groups. The table shows all of them.
         </Text>
       )}
     </Paper>
