@@ -33,5 +33,5 @@ test("a banner shows that storage is nearly full and links to Data", async ({ pa
   await expectAccessible(page);
   await banner.getByRole("link", { name: "Data" }).click();
   await expect(page.getByRole("region", { name: "Storage" }).getByText("Forecast")).toBeVisible();
-  await expect(page.getByText("Not available yet. Growth is measured for at least one day.")).toBeVisible();
+  await expect(page.getByText("Not available yet. The forecast needs at least one day of data.")).toBeVisible();
 });

@@ -82,7 +82,7 @@ test("a custom endpoint is connected at 390 px and its models are discovered", a
   await dialog.getByRole("textbox", { name: "Name" }).fill("house");
   await dialog.getByRole("textbox", { name: "Base URL" }).fill(upstream.baseUrl);
   await dialog.getByLabel("API key").fill(upstream.key ?? "");
-  await dialog.getByRole("checkbox", { name: "Models on this server cost nothing" }).check();
+  await dialog.getByRole("checkbox", { name: "Models on this server are free" }).check();
   await expectAccessible(page);
   await dialog.getByRole("button", { name: "Test and connect" }).click();
   await expect(dialog.getByRole("status")).toContainText("Found 3 models, all with a price.");

@@ -68,7 +68,7 @@ test("a passkey is added, signs in alone and after the password, and is removed"
   await dialog.getByRole("button", { name: "I saved the codes" }).click();
   await expect(dialog).toHaveCount(0);
   await expect(section.getByText("not used yet")).toBeVisible();
-  await expect(page.getByText("Through your passkeys. 10 recovery codes left.")).toBeVisible();
+  await expect(page.getByText("Your passkeys are the second factor. 10 recovery codes left.")).toBeVisible();
 
   await section.getByRole("button", { name: "Rename Laptop" }).click();
   await dialog.getByRole("textbox", { name: "Name" }).fill("Work laptop");

@@ -17,7 +17,7 @@ interface Props {
 export function Redacted({ text, search = "", invisible }: Props) {
   return splitRedacted(text).map((part, i) =>
     part.rule ? (
-      <mark key={i} className={classes.mark} title={`Removed by the rule “${part.rule}”`}>
+      <mark key={i} className={classes.mark} title={`Redacted by the rule “${part.rule}”`}>
         {part.text}
       </mark>
     ) : (

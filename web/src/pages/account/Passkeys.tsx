@@ -39,8 +39,8 @@ export function Passkeys() {
   return (
     <Stack gap="sm" maw={420}>
       <Text size="sm" c="dimmed">
-        Sign in with the screen lock of your device or a security key instead of your password. With a
-        passkey, your password alone no longer signs in.
+        Sign in with the screen lock of your device or a security key instead of your password. Once you have
+        a passkey, your password alone is no longer enough to sign in.
       </Text>
       {error && <ErrorPanel what="Could not load passkeys" error={error} onRetry={() => void refetch()} />}
       {!data && !error && <RowsSkeleton rows={2} />}
@@ -170,8 +170,8 @@ function DialogBody({ dialog, onOpen, onClose }: DialogProps) {
           }}
         >
           <Text size="sm">
-            The passkey no longer signs you in. Delete it on your device as well. Without another passkey or
-            an authenticator app, your password alone signs in again.
+            You can no longer sign in with this passkey. Delete it on your device as well. Without another
+            passkey or an authenticator app, your password alone is enough to sign in again.
           </Text>
         </PasswordAction>
       );
@@ -200,7 +200,7 @@ function Add({ onOpen, onClose }: Omit<DialogProps, "dialog">) {
     >
       <TextInput
         label="Name"
-        description="To tell your passkeys apart, such as the name of the device."
+        description="Helps you tell your passkeys apart. Use the name of the device, for example."
         required
         maxLength={100}
         data-autofocus

@@ -7,8 +7,8 @@ export function RecoveryCodes({ codes, onDone }: { codes: string[]; onDone: () =
   return (
     <Stack gap="sm" maw={420}>
       <Alert color="yellow" title="Save these recovery codes">
-        They are shown only now. With your password, each code signs you in once if you lose your
-        authenticator app or passkey.
+        They won’t be shown again. If you lose your authenticator app or passkey, sign in with your password
+        and one of these codes. Each code works once.
       </Alert>
       <Code block>{codes.join("\n")}</Code>
       <Group gap="xs">

@@ -62,7 +62,7 @@ export function SecondFactor() {
       {data && !data.authenticator_app && (
         <Stack gap="sm">
           <Text size="sm" c="dimmed">
-            Signing in with your password also asks for a code from an authenticator app.
+            Require a code from an authenticator app when you sign in with your password.
           </Text>
           <PasswordAction
             button="Set up"
@@ -95,7 +95,7 @@ function Enabled({
           Enabled
         </Badge>
         <Text size="sm" c="dimmed">
-          {state.authenticator_app ? "" : "Through your passkeys. "}
+          {state.authenticator_app ? "" : "Your passkeys are the second factor. "}
           {plural(state.recovery_codes, "recovery code")} left.
         </Text>
       </Group>
@@ -181,7 +181,7 @@ function Confirm({
         </Group>
         <TextInput
           label="Code"
-          description="The six digits that the app shows."
+          description="The 6-digit code shown in the app."
           required
           autoComplete="one-time-code"
           inputMode="numeric"

@@ -40,7 +40,7 @@ export function History() {
       {isPending && <RowsSkeleton rows={3} />}
       {data && rows.length === 0 && (
         <EmptyState icon="history" title="No events yet">
-          Crossings, recoveries and tests of the last 90 days appear here.
+          Alerts, recoveries and test messages from the last 90 days appear here.
         </EmptyState>
       )}
       {rows.length > 0 && (

@@ -111,8 +111,8 @@ function RuleForm({
           placeholder={draft.channels.length === 0 ? "No channel" : undefined}
           description={
             alerts.channels.length === 0
-              ? "Add a channel below to send messages. Without one, crossings only appear in the history."
-              : "Channels that receive a message per crossing and per recovery."
+              ? "Add a channel below to send messages. Without one, alerts only appear in the history."
+              : "Channels that receive a message when the alert fires and when it recovers."
           }
           data={alerts.channels.map((channel) => ({ value: channel.id, label: channel.name }))}
           value={draft.channels}

@@ -91,14 +91,14 @@ export const kindHelp: Record<string, string> = {
   latency_p95: "Fires when 5 % of requests take at least this long. Needs at least 20 requests.",
   fallback_rate: "Fires when a fallback serves this share of requests. Needs at least 20 requests.",
   requests:
-    "Fires when the period has fewer requests than this. Evaluated once the rule is as old as its period.",
+    "Fires when the period has fewer requests than this. A new rule is first evaluated after one full period.",
   key_expiry: "Fires when an API key expires within this time.",
   savings: "Fires when less than this share of the baseline cost is saved.",
   quality:
     "Fires when the measured quality difference is worse than the threshold with 95 % confidence. Needs at least 50 comparisons.",
   quality_risk:
     "Fires when the lower bound of the measured quality difference is below the threshold. Needs at least 50 comparisons.",
-  open_circuits: "Fires when at least this many targets of the gateway have an open circuit.",
+  open_circuits: "Fires when at least this many targets of the gateway are paused (circuit open).",
   spool: "Fires when this share of the queue for database writes is used.",
 } satisfies Record<Schema["CreateAlertRuleInputBody"]["kind"], string>;
 

@@ -106,7 +106,7 @@ function consequence(budget: BudgetDetail): string {
     return "Requests are served even when the budget is used up.";
   }
   const cheaper = budget.downgrade
-    ? `From ${budget.warn_percent || 80} % on, auto:cost serves requests. `
+    ? `Once ${budget.warn_percent || 80} % is spent, requests are routed with auto:cost. `
     : "";
   return `${cheaper}Requests are rejected when the budget is used up.`;
 }
@@ -129,7 +129,7 @@ function Summary({ budget: b }: { budget: BudgetDetail }) {
       </Figure>
       {b.resets_at ? (
         <Figure
-          label="Expected at the reset"
+          label="Expected spend at reset"
           value={<Money amount={forecast.expected_usd} why="Not enough data for a forecast." />}
         >
           {forecast.low_usd != null
@@ -315,7 +315,7 @@ function Rejected({ budget }: { budget: BudgetDetail }) {
     <Section title="Rejected requests">
       {budget.rejected.length === 0 ? (
         <Text size="sm" c="dimmed">
-          This budget has rejected no requests {budget.resets_at ? "in this period" : "so far"}.
+          No requests were rejected by this budget {budget.resets_at ? "in this period" : "so far"}.
         </Text>
       ) : (
         <DataTable

@@ -45,7 +45,7 @@ export function BudgetsPage() {
             )
           }
         >
-          Budgets of the workspace, of API keys, and of each session and end user of a key appear here.
+          Budgets of the workspace, API keys, sessions and end users appear here.
         </EmptyState>
       )}
       {own.length > 0 && (
@@ -57,7 +57,7 @@ export function BudgetsPage() {
         <Section title="Sessions and end users">
           <List label="Budgets of sessions and end users" budgets={shared} />
           <Text size="xs" c="dimmed" mt={6}>
-            Sessions and end users with requests in the last 30 days, the most used first.
+            Sessions and end users with requests in the last 30 days, highest share of the budget spent first.
             {data?.more && " Only the 200 most recent sessions are listed."}
           </Text>
         </Section>
@@ -152,7 +152,7 @@ const columns: Column<Budget>[] = [
   {
     id: "forecast",
     label: "Forecast",
-    hint: "At the rate of the last 7 days; for daily budgets, of the last 24 hours",
+    hint: "Based on spending in the last 7 days, or the last 24 hours for daily budgets",
     sort: (b) => b.forecast.used_up_at,
     render: (b) => <Forecast budget={b} />,
   },

@@ -64,7 +64,7 @@ function AmountForm({ budget, onClose }: Omit<Props, "opened">) {
           error={problems["budget.amount_usd"] ?? problems["budget"]}
         />
         <Text size="sm" c="dimmed">
-          {formatMoney(budget.spent_usd)} is spent. The change applies immediately.
+          {formatMoney(budget.spent_usd)} spent so far. The change applies immediately.
           {(budget.kind === "session" || budget.kind === "user") &&
             ` It applies to every ${ownerText(budget).toLowerCase().split(" of ")[0]} of the key ${budget.key_name ?? ""}.`}
           {lowerOnly && " Only the gateway operator can raise the budget of the workspace."}

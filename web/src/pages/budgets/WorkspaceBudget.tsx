@@ -72,7 +72,7 @@ function BudgetForm({ onClose }: { onClose: () => void }) {
     <form onSubmit={onSubmit}>
       <Stack gap="sm">
         <Text size="sm" c="dimmed">
-          Limits all requests with the keys of this workspace and from its playground.
+          Limits the total spending of this workspace: all API keys and the Playground.
           {!may("manage_instance") && " Only the gateway operator can raise or remove it later."}
         </Text>
         <Group grow align="flex-start">

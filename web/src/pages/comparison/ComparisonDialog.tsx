@@ -67,8 +67,9 @@ function ComparisonForm({ state, onClose }: { state: Schema["ComparisonState"]; 
     <form onSubmit={onSubmit}>
       <Stack gap="sm">
         <Text size="sm" c="dimmed">
-          Sends a random share of requests routed by auto to the baseline model as well, after the client has
-          its response, and compares both responses. Clients, limits and budgets are not affected.
+          Sends a random share of the requests routed by auto to the baseline model as well and compares both
+          responses. This happens after the client has received its response. Clients, limits and budgets are
+          not affected.
         </Text>
         <Group grow align="flex-start">
           <Share
@@ -81,7 +82,7 @@ function ComparisonForm({ state, onClose }: { state: Schema["ComparisonState"]; 
           />
           <Share
             label="Holdout"
-            description="Share that the baseline model serves."
+            description="Share of routed requests served by the baseline model."
             max={50}
             value={draft.holdout}
             onChange={(holdout) => change({ holdout })}
@@ -170,7 +171,8 @@ function Forecast({ body }: { body: ComparisonSettings | undefined }) {
   if (traffic.routed === 0) {
     return (
       <Text size="sm">
-        No routed requests in the last {traffic.days} days. The forecast appears with traffic.
+        No routed requests in the last {traffic.days} days. A forecast appears after the first routed
+        requests.
       </Text>
     );
   }
@@ -178,12 +180,13 @@ function Forecast({ body }: { body: ComparisonSettings | undefined }) {
     <Stack gap={2}>
       <Text size="sm">
         About {samples.toLocaleString("en")} comparisons and <Money amount={total_usd} /> per month:{" "}
-        <Money amount={shadow_usd} /> for the other responses, <Money amount={judge_usd} /> for the judge.
+        <Money amount={shadow_usd} /> for the additional responses, <Money amount={judge_usd} /> for the
+        judge.
       </Text>
       <Text size="xs" c="dimmed">
         From {traffic.routed.toLocaleString("en")} routed requests in the last {traffic.days} days.
-        {exceeds_budget && " The budget ends comparisons before the end of the month."}
-        {unpriced && " A model without a price is not called."}
+        {exceeds_budget && " The budget will be used up before the end of the month."}
+        {unpriced && " The baseline or judge model has no price. Models without a price are not called."}
       </Text>
     </Stack>
   );
@@ -194,7 +197,7 @@ function JudgeBias({ judge }: { judge: Schema["JudgeView"] }) {
   return (
     <Text size="sm" c={judge.refused ? "red" : "dimmed"}>
       {judge.refused
-        ? `This judge is refused. ${judge.refused}`
+        ? `This judge cannot be used. ${judge.refused}`
         : `Judge bias in points: position ${judge.position} (${judge.corrected} when both orders are judged), length ${judge.length}, own responses ${judge.family}. Accuracy on pairs with a known winner: ${Math.round(judge.accuracy * 100)} %.`}
     </Text>
   );

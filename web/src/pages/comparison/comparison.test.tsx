@@ -98,7 +98,7 @@ describe("ComparisonDialog", () => {
     expect(sent.find((call) => call.method === "PUT")?.body).toEqual({ settings: null });
   });
 
-  it("shows why a judge is refused", async () => {
+  it("shows why a judge cannot be used", async () => {
     state = {
       ...off,
       settings: { share: 0.1, baseline: "best", budget_usd: "5", judge: "other" },
@@ -116,7 +116,7 @@ describe("ComparisonDialog", () => {
       },
     };
     show();
-    await screen.findByText(/This judge is refused\. It prefers the position/);
+    await screen.findByText(/This judge cannot be used\. It prefers the position/);
   });
 });
 

@@ -37,9 +37,9 @@ export function RedactionForm({ workspace, settings, editable }: Props) {
       <form onSubmit={onSubmit}>
         <Stack gap="md">
           <Text size="sm" c="dimmed">
-            Replaces matches in prompts, responses, previews and error messages with a mark such as [redacted:
-            email] before they are stored. Providers receive the original prompt. Data that is already stored
-            does not change.
+            Replaces matches in prompts, responses, previews and error messages with a placeholder such as
+            [redacted: email] before they are stored. Providers receive the original prompt. Data that is
+            already stored does not change.
           </Text>
           <Switch
             label="Use the gateway’s default rules"

@@ -40,7 +40,7 @@ export function Storage({ storage, store }: { storage: Schema["StorageView"]; st
       </Fact>
       {storage.messages && (
         <Fact label="Stored per request" value={formatBytes(storage.messages.stored_bytes_per_request)}>
-          {`Prompts of the last 7 days. Messages are stored once per day, which saves ${storage.messages.saved_percent.toFixed(0)} % of ${formatBytes(storage.messages.request_bytes)}.`}
+          {`Prompts of the last 7 days. Deduplication and compression save ${storage.messages.saved_percent.toFixed(0)} % of ${formatBytes(storage.messages.request_bytes)}.`}
         </Fact>
       )}
       {storage.forecast && <Forecast forecast={storage.forecast} store={store} />}

@@ -18,7 +18,7 @@ test.each([
     name: "growth that was not measured yet",
     forecast: { outlook: "unknown", measured_ms: null, growth_bytes_per_day: null },
     value: "—",
-    text: "Not available yet. Growth is measured for at least one day.",
+    text: "Not available yet. The forecast needs at least one day of data.",
   },
   {
     name: "a database that shrinks",
@@ -42,7 +42,7 @@ test.each([
     name: "retention that stops the growth",
     forecast: { outlook: "balances", balanced_at: "2026-12-05T12:00:00Z", balanced_bytes: 3_000_000_000 },
     value: "Stable in 20 days",
-    text: "The database grew by 100.0 MB per day over the last 4 days. At this rate it stops growing on 5 Dec 2026 at about 3.0 GB, when retention deletes as much as is added.",
+    text: "The database grew by 100.0 MB per day over the last 4 days. At this rate it stops growing on 5 Dec 2026 at about 3.0 GB, when retention deletes as much data as is added.",
   },
   {
     name: "a disk that is far from full",

@@ -13,7 +13,7 @@ export function forecastText(
   now: number,
 ): { value: string; text: string } {
   if (f.outlook === "unknown" || f.growth_bytes_per_day === null || f.measured_ms === null) {
-    return { value: unknown, text: "Not available yet. Growth is measured for at least one day." };
+    return { value: unknown, text: "Not available yet. The forecast needs at least one day of data." };
   }
   const length = Math.max(1, Math.round(f.measured_ms / dayMs));
   const measured = length === 1 ? "over the last day" : `over the last ${length} days`;
@@ -30,7 +30,7 @@ export function forecastText(
     case "balances":
       return {
         value: `Stable in ${days(f.balanced_at, now)}`,
-        text: `${grew} At this rate it stops growing on ${day(f.balanced_at, zone)} at about ${formatBytes(f.balanced_bytes)}, when retention deletes as much as is added.`,
+        text: `${grew} At this rate it stops growing on ${day(f.balanced_at, zone)} at about ${formatBytes(f.balanced_bytes)}, when retention deletes as much data as is added.`,
       };
     default:
       return {

@@ -14,7 +14,7 @@ const reasons: Record<string, string> = {
   domain_not_allowed: "The domain of your email address is not allowed on this gateway.",
   no_group: "None of your groups has access to this gateway. Ask its operator.",
   no_refresh_token:
-    "The identity provider did not allow continued checks of your access. The operator must enable refresh tokens for this gateway.",
+    "The identity provider issued no refresh token, so the gateway cannot check your access later. The operator must enable refresh tokens for this gateway.",
   account_exists:
     "An account with your email address exists and is not linked to the identity provider. Ask the operator.",
 };

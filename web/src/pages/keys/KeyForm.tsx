@@ -86,16 +86,20 @@ function accessSummary(draft: KeyDraft): string {
   return `${draft.scopes.join(", ") || "no scopes"} · ${draft.allowedModels.length > 0 ? draft.allowedModels.join(", ") : "all models"}`;
 }
 
+function perPeriod(period: string): string {
+  return period === "total" ? "in total" : `per ${period}`;
+}
+
 function limitSummary(draft: KeyDraft): string {
   const limited = draft.requestsPerMinute || draft.tokensPerMinute || draft.concurrent;
-  const budget = draft.budgetAmount ? `$${draft.budgetAmount} per ${draft.budgetPeriod}` : "no budget";
+  const budget = draft.budgetAmount ? `$${draft.budgetAmount} ${perPeriod(draft.budgetPeriod)}` : "no budget";
   return `${limited ? "rate limits" : "no rate limits"} · ${budget}`;
 }
 
 function sessionSummary(draft: KeyDraft): string {
   const parts = [
     draft.sessionAmount && `$${draft.sessionAmount} per session`,
-    draft.userAmount && `$${draft.userAmount} per end user and ${draft.userPeriod}`,
+    draft.userAmount && `$${draft.userAmount} per end user ${perPeriod(draft.userPeriod)}`,
     (draft.turnsPerMinute || draft.spendPerMinute) && "limits per minute",
   ].filter(Boolean);
   return parts.join(" · ") || "no limits";
@@ -106,7 +110,7 @@ function cacheSummary(draft: KeyDraft): string {
     return "off";
   }
   const who = draft.cacheShared ? "shared in the workspace" : "this key only";
-  return `${draft.cacheMode === "always" ? "all requests" : "requests that ask for it"} · up to ${draft.cacheMinutes || 0} min old · ${who}`;
+  return `${draft.cacheMode === "always" ? "all requests" : "requests with x-fairlead-cache: on"} · up to ${draft.cacheMinutes || 0} min old · ${who}`;
 }
 
 function moreSummary(draft: KeyDraft): string {
@@ -145,7 +149,7 @@ function AccessFields({ draft, onChange, models, problems }: Props) {
       />
       <Select
         label="Baseline model"
-        description="Savings are measured against it. Leave empty for the workspace’s default model."
+        description="Savings are measured against this model. Leave empty for the workspace’s default model."
         data={models}
         searchable
         clearable
@@ -271,8 +275,8 @@ function SessionFields({ draft, onChange, problems }: Props) {
         />
       </Group>
       <Switch
-        label="Use auto:cost after the warning"
-        description="Serves requests with the cheapest suitable model until the budget is used up, even if they name a model"
+        label="Use auto:cost after the warning level is reached"
+        description="Routes requests to the cheapest suitable model until the budget is used up, even if a request names another model"
         checked={draft.downgrade}
         onChange={(event) => onChange({ downgrade: event.currentTarget.checked })}
       />
@@ -391,7 +395,7 @@ function MoreFields({ draft, onChange, problems }: Props) {
       />
       <Switch
         label="OpenAI error format"
-        description="For clients that cannot parse the flat error format"
+        description="Returns errors as OpenAI does, for clients that cannot parse Fairlead’s error format"
         checked={draft.errorFormat === "openai"}
         onChange={(event) => onChange({ errorFormat: event.currentTarget.checked ? "openai" : "" })}
       />

@@ -57,11 +57,11 @@ export function LearnedSection() {
       {data.signals.length > 0 && <Trust rows={data.signals} />}
       {data.settings.explore > 0 && (
         <Text size="sm" mt="sm">
-          Trials of other models: {formatCount(data.exploration.trials)} of{" "}
-          {formatCount(data.exploration.requests)} requests, <Money amount={data.exploration.tried_usd} /> of{" "}
-          <Money amount={data.exploration.spent_usd} /> since the gateway started. Expected loss:{" "}
-          <Money amount={data.exploration.extra_usd} /> and {(100 * data.exploration.quality_loss).toFixed(2)}{" "}
-          points of quality per request.
+          Exploration tried other models for {formatCount(data.exploration.trials)} of{" "}
+          {formatCount(data.exploration.requests)} requests (<Money amount={data.exploration.tried_usd} /> of{" "}
+          <Money amount={data.exploration.spent_usd} />) since the gateway started. Expected additional cost:{" "}
+          <Money amount={data.exploration.extra_usd} />. Expected quality loss:{" "}
+          {(100 * data.exploration.quality_loss).toFixed(2)} points per request.
         </Text>
       )}
       {resetting && <Reset state={data} onClose={() => setResetting(false)} />}

@@ -64,7 +64,7 @@ export function Scatter({ models, tasks }: Props) {
             onChange={(value) => setTask(value ?? "")}
           />
           <Text size="xs" c="dimmed">
-            Filled: connected. Hollow: not connected. Area: your requests in 30 days. Line: best quality at
+            Filled: connected. Hollow: not connected. Size: your requests in 30 days. Line: best quality at
             each {axis === "price" ? "price" : "speed"}.
           </Text>
         </Group>
@@ -73,7 +73,7 @@ export function Scatter({ models, tasks }: Props) {
         points.length === 0 ? (
           <Text size="sm" c="dimmed" py="xl" ta="center">
             {axis === "speed"
-              ? "Speeds appear here after the first requests. Only models with traffic in the last 30 days have one."
+              ? "Speeds appear here for models with requests in the last 30 days."
               : "No models with a known price and quality."}
           </Text>
         ) : (
@@ -81,7 +81,7 @@ export function Scatter({ models, tasks }: Props) {
         )
       }
       table={<PointTable points={points} />}
-      note="Price: dollars per million tokens of a request with three input tokens for each output token. Quality: predicted by the router, from 0 to 1."
+      note="Price: dollars per million tokens, with three input tokens for each output token. Quality: predicted by the router, from 0 to 1."
     />
   );
 }
@@ -196,9 +196,7 @@ function Drawing({ points, axis, width }: { points: Point[]; axis: Axis; width: 
         </g>
       </svg>
       <Text size="xs" className={classes.detail} aria-hidden>
-        {shown
-          ? pointText(shown, axis)
-          : "Point at a model, or move with the arrow keys, to see its figures."}
+        {shown ? pointText(shown, axis) : "Hover over a model, or use the arrow keys, to see its figures."}
       </Text>
     </>
   );

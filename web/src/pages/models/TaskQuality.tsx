@@ -8,7 +8,7 @@ import classes from "./scatter.module.css";
 const sources: Record<string, string> = {
   trained: "Based on responses of this model in the training data.",
   benchmarks: "Based on published benchmark scores.",
-  quality: "Based on the quality that is set for this model.",
+  quality: "Based on the quality set for this model in the configuration file.",
 };
 
 /** The predicted quality by kind of task with its interval. */

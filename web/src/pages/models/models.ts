@@ -167,7 +167,8 @@ export function abilityText(ability: string): string {
 
 const needs: Record<string, string> = {
   default_sampling: "Rejects temperature, top_p, penalties and logprobs. The gateway drops them.",
-  max_completion_tokens: "Accepts max_completion_tokens and rejects max_tokens. The gateway converts it.",
+  max_completion_tokens:
+    "Accepts max_completion_tokens and rejects max_tokens. The gateway converts max_tokens.",
   tools_need_responses_api: "Accepts tools together with reasoning only on the Responses API.",
   no_responses_stream: "Does not stream on the Responses API.",
 };
@@ -179,7 +180,7 @@ export function needText(need: string): string {
 
 const offerNeeds: Record<string, string> = {
   invitation: "by invitation only",
-  contributor: "needs consent to training on requests",
+  contributor: "requires consent to training on your requests",
   hosted_tools: "only with hosted tools",
 };
 

@@ -59,7 +59,7 @@ export function Charts({ overview, onZoom, searchIn, onOpen }: Props) {
         table={<SpendTable series={series} stepMs={stepMs} running={running} searchAt={at} />}
         note={notes(
           percent && "Percent of the baseline.",
-          partly && "Requests without a known baseline count equally on both lines.",
+          partly && "Requests without a known baseline add the same amount to both lines.",
           soFar,
           days,
         )}
@@ -108,7 +108,7 @@ function PercentButton(props: { title: string; on: boolean; onChange: (on: boole
 function RunningLegend() {
   return (
     <span>
-      <LineSwatch colour="currentColor" dash="2 4" /> So far
+      <LineSwatch colour="currentColor" dash="2 4" /> Incomplete
     </span>
   );
 }

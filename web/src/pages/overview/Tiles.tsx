@@ -57,7 +57,7 @@ export function Tiles({ overview, searchFor }: Props) {
           {before.requests > 0 &&
             ` · previous ${formatPercent(before.error_percent)}${complete ? "" : ", incomplete"}`}
         </div>
-        {now.rejected > 0 && <div>{formatCount(now.rejected)} rejected, not counted</div>}
+        {now.rejected > 0 && <div>{formatCount(now.rejected)} rejected, not counted as errors</div>}
       </Tile>
     </TileGrid>
   );
@@ -120,7 +120,7 @@ function CacheSaved({ figures }: { figures: Schema["FigureSet"] }) {
   }
   return (
     <div>
-      + {formatMoney(figures.cache_saved_usd)} by {plural(figures.cache_hits, "cache hit")}
+      + {formatMoney(figures.cache_saved_usd)} from {plural(figures.cache_hits, "cache hit")}
     </div>
   );
 }

@@ -132,7 +132,7 @@ function FaultFields({ fault, onFault, simulated }: Props & { fault: Fault }) {
       <Select
         size="xs"
         label="Affected models"
-        description="Choose one model to see a fallback"
+        description="Choose a single model to trigger a fallback"
         data={[
           { value: "", label: "All models" },
           ...simulated.map((name) => ({ value: name, label: `Only ${name}` })),

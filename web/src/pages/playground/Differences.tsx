@@ -39,8 +39,8 @@ export function Differences(props: Props) {
     <Section title="Differences">
       {!choice ? (
         <Text size="sm" c="dimmed">
-          Differences appear here when two columns have answered, or when one column has answered more than
-          once.
+          Differences appear here when two columns have a response, or when one column has more than one
+          response.
         </Text>
       ) : (
         <>
@@ -88,7 +88,7 @@ export function choicesOf({ columns, baseline, runOf, repeatsOf }: Props): Choic
   const others = responses.filter((response) => response !== base);
   if (base && others.length > 0) {
     const first = { label: `${base.label} (baseline)`, text: base.text };
-    choices.push({ value: "columns", label: "Columns with the baseline", base: first, others });
+    choices.push({ value: "columns", label: "All columns with the baseline", base: first, others });
   }
   columns.forEach(({ id, label }, i) => {
     const [first, ...rest] = repeatsOf(id).flatMap((run, n) => {

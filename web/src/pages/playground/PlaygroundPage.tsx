@@ -421,7 +421,7 @@ function Notes({ start, problem, unedited, earlier, onRemoveEarlier }: NotesProp
   const notes = [
     start?.otherParts &&
       (unedited
-        ? "The prompt has parts other than text, such as images. They are sent while the prompt is not edited."
+        ? "The prompt has parts other than text, such as images. They are sent only if you don’t edit the prompt."
         : "The edited prompt is sent as text only, without its other parts, such as images."),
     after > 0 &&
       (unedited

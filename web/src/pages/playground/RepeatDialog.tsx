@@ -91,8 +91,8 @@ function Estimate({ planned }: { planned: Planned }) {
         </Alert>
       )}
       <Text size="xs" c="dimmed">
-        Estimated from the prompt and the usual length of responses. Longer responses cost more. Stop ends the
-        repeats at any time; responses received so far are charged.
+        Estimated from the prompt and the usual length of responses. Longer responses cost more. You can stop
+        at any time; responses received so far are charged.
       </Text>
     </>
   );

@@ -146,7 +146,7 @@ describe("differences", () => {
     expect(choices("b")).toEqual([
       {
         value: "columns",
-        label: "Columns with the baseline",
+        label: "All columns with the baseline",
         base: { label: "large (baseline)", text: "three" },
         others: [{ id: "a", label: "small", text: "one" }],
       },

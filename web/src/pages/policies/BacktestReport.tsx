@@ -42,7 +42,7 @@ export function BacktestReport({ report }: { report: Report }) {
               , from <Time at={report.from} as="moment" /> to <Time at={report.to} as="moment" />
             </>
           )}
-          .{report.limited && " Older requests exceed the limit."}
+          .{report.limited && " Older requests were not included because the limit was reached."}
         </Text>
         {report.versus_live && (
           <SegmentedControl
@@ -91,7 +91,7 @@ function Tiles({ report, compared: c }: { report: Report; compared: Comparison }
             · baseline <Money amount={cost.baseline_usd} />
           </>
         )}{" "}
-        · known for {formatPercent(100 * cost.coverage)}
+        · known for {formatPercent(100 * cost.coverage)} of requests
       </Figure>
       <Figure label="Predicted quality" value={quality.requests > 0 ? signed(quality.change) : "—"}>
         {quality.requests > 0

@@ -27,7 +27,7 @@ interface Props {
 type InputKind = "text" | "logged" | "recent";
 
 const tradeoffs = [
-  { value: "", label: "As in the body" },
+  { value: "", label: "From the request body" },
   { value: "0", label: "0 – cheapest" },
   { value: "0.25", label: "0.25" },
   { value: "0.5", label: "0.5 – balanced" },
@@ -246,7 +246,7 @@ function LoggedRequest({ value, onChange }: { value: string | null; onChange: (i
     <Select
       size="xs"
       label="Request"
-      description="Uses the logged features with today’s models and prices"
+      description="Routes the logged request again with today’s models and prices"
       placeholder="Choose a request"
       searchable
       nothingFoundMessage={data ? "No requests in the last 7 days" : "Loading…"}

@@ -193,7 +193,7 @@ function field({ effect, policy, names, error, onChange, label }: Props & { labe
           </Text>
           <Text size="xs" c="dimmed">
             {effect === "cache_marks"
-              ? "Fairlead adds no prompt-cache marks to requests."
+              ? "Fairlead adds no prompt-cache marks (such as cache_control) or cache keys to requests."
               : "Prompts and responses are not stored."}
           </Text>
           {error && (
@@ -230,7 +230,7 @@ function SessionBudget({ label, error, budget, onChange }: SessionBudgetProps) {
       <Checkbox
         size="xs"
         mt="xs"
-        label="Serve requests by auto:cost near the end of the budget"
+        label="Switch to auto:cost when the budget is nearly used up"
         checked={budget.downgrade === true}
         onChange={(event) => onChange({ ...budget, downgrade: event.currentTarget.checked })}
       />
@@ -238,7 +238,7 @@ function SessionBudget({ label, error, budget, onChange }: SessionBudgetProps) {
         <NumberInput
           size="xs"
           mt="xs"
-          label="Starting at percent spent"
+          label="Switch at (% of the budget spent)"
           min={1}
           max={99}
           allowDecimal={false}

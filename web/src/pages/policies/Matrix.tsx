@@ -10,7 +10,7 @@ import classes from "./policies.module.css";
 export function Matrix({ routes }: { routes: Schema["BacktestRoute"][] }) {
   const matrix = matrixOf(routes);
   if (matrix.from.length === 0) {
-    return <Text size="sm">No requests change their model.</Text>;
+    return <Text size="sm">No request would use a different model.</Text>;
   }
   return (
     <>
@@ -58,7 +58,7 @@ export function Matrix({ routes }: { routes: Schema["BacktestRoute"][] }) {
       </div>
       {matrix.rest && (
         <Text size="xs" c="dimmed" mt={4}>
-          {plural(matrix.rest.requests, "request")} on other routes.
+          {plural(matrix.rest.requests, "request")} with other, less frequent model changes.
         </Text>
       )}
     </>

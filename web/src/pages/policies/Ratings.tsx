@@ -45,8 +45,8 @@ export function Ratings() {
       >
         {data.models.length === 0 ? (
           <EmptyState icon="thumbUp" title="No ratings yet">
-            Rate responses on the page of a request, or with POST /proxy/v1/feedback. From 50 ratings and
-            comparisons on, they adjust the predicted quality of models in this workspace.
+            Rate responses on the page of a request, or with POST /proxy/v1/feedback. After 50 ratings and
+            comparisons, they adjust the predicted quality of models in this workspace.
           </EmptyState>
         ) : (
           <Stack gap="lg">

@@ -16,7 +16,7 @@ const checks = [
   { name: "schema", label: "JSON matches the schema of the request" },
   { name: "tools", label: "Tool calls are valid" },
   { name: "code", label: "Code blocks parse (JSON, Go)" },
-  { name: "hook", label: "A hook returns a sufficient score" },
+  { name: "hook", label: "A hook returns at least the minimum score" },
 ] as const;
 
 /** The fields of the effect that checks responses before they are served. */
@@ -40,7 +40,7 @@ export function Verification({ label, error, verify, onChange }: Props) {
           {label}
         </Text>
         <Text size="xs" c="dimmed">
-          If the response fails, the next model serves the request. Both are charged.
+          If the response fails a check, the next model serves the request. Both responses are charged.
         </Text>
       </div>
       {checks.map((check) => (
@@ -74,7 +74,7 @@ export function Verification({ label, error, verify, onChange }: Props) {
       )}
       <Checkbox
         size="xs"
-        label="Also check streams, which start when the checks have passed"
+        label="Also check streamed responses (the stream starts after the checks pass)"
         checked={verify.streams !== false}
         onChange={(event) => {
           const next: Verify = { ...verify };

@@ -97,7 +97,9 @@ export function effectWords(policy: Policy): string[] {
   }
   if (policy.verify) {
     const { checks, streams } = policy.verify;
-    words.push(`Checks responses: ${checks?.join(", ") || "…"}${streams === false ? ", not streams" : ""}`);
+    words.push(
+      `Checks responses: ${checks?.join(", ") || "…"}${streams === false ? ", except streamed ones" : ""}`,
+    );
   }
   if (policy.baseline !== undefined) {
     words.push(`Baseline: ${policy.baseline || "…"}`);

@@ -96,12 +96,12 @@ describe("Matrix", () => {
     ]);
     expect(screen.getByText("40").style.getPropertyValue("--share")).toBe("1");
     expect(screen.getByText("10").style.getPropertyValue("--share")).toBe("0.25");
-    expect(screen.getByText("7 requests on other routes.")).toBeTruthy();
+    expect(screen.getByText("7 requests with other, less frequent model changes.")).toBeTruthy();
   });
 
   it("shows when no model changes", () => {
     renderWithTheme(<Matrix routes={[]} />);
-    expect(screen.getByText("No requests change their model.")).toBeTruthy();
+    expect(screen.getByText("No request would use a different model.")).toBeTruthy();
   });
 });
 

@@ -76,7 +76,7 @@ export const samples: Sample[] = [
         {
           role: "user",
           content: [
-            { type: "text", text: "What is on this picture?" },
+            { type: "text", text: "What is in this picture?" },
             { type: "image_url", image_url: { url: "https://example.com/picture.png" } },
           ],
         },

@@ -20,14 +20,14 @@ it("adds and removes checks in the order of the YAML field", () => {
     hook: "https://a.example",
     threshold: 0.7,
   });
-  fireEvent.click(screen.getByLabelText("A hook returns a sufficient score"));
+  fireEvent.click(screen.getByLabelText("A hook returns at least the minimum score"));
   expect(change).toHaveBeenLastCalledWith({ checks: ["tools"] });
-  fireEvent.click(screen.getByLabelText(/Also check streams/));
+  fireEvent.click(screen.getByLabelText(/Also check streamed responses/));
   expect(change.mock.lastCall?.[0]).toMatchObject({ streams: false });
 });
 
 it("describes the checks", () => {
   expect(effectWords({ name: "a", verify: { checks: ["schema", "tools"], streams: false } })).toEqual([
-    "Checks responses: schema, tools, not streams",
+    "Checks responses: schema, tools, except streamed ones",
   ]);
 });

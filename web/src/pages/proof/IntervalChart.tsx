@@ -21,7 +21,7 @@ export function IntervalChart({ days }: { days: Schema["QualityPoint"][] }) {
       title="Quality difference over time"
       legend={
         <Text size="xs" c="dimmed">
-          Line: estimate from all comparisons until that day. Band: 95 % interval.
+          Line: estimate from all comparisons up to that day. Band: 95 % interval.
         </Text>
       }
       chart={

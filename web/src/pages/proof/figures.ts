@@ -82,12 +82,12 @@ export function againstNotes({ against, requests, quality }: Proof): string[] {
   }
   if (against.cache_unknown > 0) {
     notes.push(
-      `An exact figure is impossible for ${plural(against.cache_unknown, "request")}: it is unknown which part of the prompt ${model} would have cached. They are priced with the recorded cached tokens.`,
+      `The cost of ${plural(against.cache_unknown, "request")} is an estimate: it is unknown which part of the prompt ${model} would have cached. They are priced with the recorded cached tokens.`,
     );
   }
   if (against.current_prices > 0) {
     notes.push(
-      `${plural(against.current_prices, "request")} priced with the current price history, because the price list of the time was deleted.`,
+      `${plural(against.current_prices, "request")} priced with the current price history, because the price list in effect at the time was deleted.`,
     );
   }
   if (against.unpriced > 0) {

@@ -67,7 +67,7 @@ describe("a chosen baseline", () => {
     expect(notes({}, { requests: 200 })[1]).toBe(
       "The period had 200 requests; the others were deleted from the log.",
     );
-    expect(notes({ cache_unknown: 7 })[1]).toMatch(/^An exact figure is impossible for 7 requests/);
+    expect(notes({ cache_unknown: 7 })[1]).toMatch(/^The cost of 7 requests is an estimate/);
     expect(notes({ current_prices: 1, unpriced: 2, other_kind: 3 })).toHaveLength(4);
     const quality = { baselines: ["huge"] } as Schema["QualityReport"];
     expect(notes({}, { quality })[1]).toBe("The quality difference is measured against huge.");

@@ -40,7 +40,7 @@ export function ConnectForm({ vendor, draft, pending, error, onChange, onSubmit,
       label="Base URL"
       description={
         vendor.needs_base_url
-          ? "Including the version, such as /v1. Addresses in private networks must be allowed in the configuration."
+          ? "Include the version, such as /v1. Addresses in private networks must be allowed in the configuration."
           : `Leave empty for ${vendor.base_url ?? "the default"}.`
       }
       placeholder={vendor.base_url ?? undefined}
@@ -56,7 +56,7 @@ export function ConnectForm({ vendor, draft, pending, error, onChange, onSubmit,
   const name = (
     <TextInput
       label="Name"
-      description="Lower-case letters, digits, dots, dashes and underscores. Requests and policies use it."
+      description="Lower-case letters, digits, dots, dashes and underscores. Requests and policies use this name."
       placeholder={custom ? "my-server" : undefined}
       required
       withAsterisk={false}
@@ -128,7 +128,7 @@ export function ConnectForm({ vendor, draft, pending, error, onChange, onSubmit,
               onChange={(value) => value && onChange({ ...draft, format: value as Format })}
             />
             <Checkbox
-              label="Models on this server cost nothing"
+              label="Models on this server are free"
               checked={draft.free}
               onChange={(event) => onChange({ ...draft, free: event.currentTarget.checked })}
             />

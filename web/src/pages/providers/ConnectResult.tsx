@@ -24,7 +24,7 @@ export function ConnectResult({ connection, onClose }: { connection: Connection;
       >
         <Text size="sm">
           {test?.ok && test.latency_ms != null && `Test passed in ${formatDuration(test.latency_ms)}. `}
-          {foundText(connection)} Requests can use it now.
+          {foundText(connection)} Requests can use this provider now.
         </Text>
       </Alert>
       {found.length > 0 && (

@@ -52,7 +52,7 @@ function Form({ provider, change, onClose }: Props) {
         />
         <PasswordInput
           label="New API key"
-          description="Replaces all stored keys. Required for another host: a stored key is sent only to the host it was entered for."
+          description="Replaces all stored keys. Required if the host changes: a stored key is sent only to the host it was entered for."
           value={key}
           onChange={(event) => setKey(event.currentTarget.value)}
           error={problems["key"]}

@@ -55,5 +55,5 @@ function vendorText(vendor: Vendor): string {
   if (!vendor.needs_key) {
     return "Your own server";
   }
-  return vendor.models > 0 ? plural(vendor.models, "model") : "Models from its list";
+  return vendor.models > 0 ? plural(vendor.models, "model") : "Models listed by the provider";
 }

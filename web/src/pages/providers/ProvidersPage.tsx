@@ -33,7 +33,7 @@ export function ProvidersPage() {
     <>
       <PageHeader
         title="Providers"
-        description="Connected here, in the configuration file, or by environment variables"
+        description="Providers connected here, in the configuration file, or by environment variables"
         actions={connect}
       />
       <ConnectDialog

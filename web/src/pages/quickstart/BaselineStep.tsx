@@ -43,8 +43,8 @@ export function BaselineStep({ number }: { number: number }) {
       ) : (
         <>
           <Text size="sm" mb="xs">
-            It becomes the baseline. Until it is set, savings are measured against the most expensive
-            candidate.
+            This model becomes the baseline for savings. Until you set one, savings are measured against the
+            most expensive candidate.
           </Text>
           {editable ? (
             <BaselineForm

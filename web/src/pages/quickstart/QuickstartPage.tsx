@@ -68,7 +68,7 @@ function ProviderStep() {
             `${plural(enabled.length, "provider")} connected: ${enabled.map((p) => p.title || p.name).join(", ")}.`
           ) : server.simulated ? (
             <>
-              You’re using the <strong>simulator</strong>: several models with prices, streaming and faults,
+              You’re using the <strong>simulator</strong>: several models with prices, streaming and failures,
               without network access or cost. Connect a provider to get real responses.
             </>
           ) : (
@@ -231,7 +231,7 @@ const headers: [string, string][] = [
   ["x-fairlead-decision", "expected, fallback or policy"],
   ["x-fairlead-model, x-fairlead-provider", "Model and provider that served the request"],
   ["x-fairlead-attempts", "Number of attempts"],
-  ["x-fairlead-cost, x-fairlead-baseline-cost", "Cost in dollars, if known before the body"],
+  ["x-fairlead-cost, x-fairlead-baseline-cost", "Cost in dollars, if known before the body is sent"],
 ];
 
 function Reference({ baseUrl }: { baseUrl: string }) {

@@ -68,8 +68,8 @@ export function Histogram({ histogram, onZoom, dimmed }: Props) {
       )}
       {histogram.partial && histogram.counted_from && (
         <Text size="xs" c="dimmed" role="status">
-          Counts start at {formatBucket(histogram.counted_from, 3_600_000, zone)}: too many requests for these
-          filters.
+          Too many requests to count for these filters. Counts start at{" "}
+          {formatBucket(histogram.counted_from, 3_600_000, zone)}.
         </Text>
       )}
       {days && (

@@ -83,7 +83,7 @@ function Loaded({ session }: { session: Schema["SessionDetail"] }) {
         )}
         {gone > 0 && (
           <Text size="sm" c="dimmed" mb="xs">
-            {plural(gone, "earlier turn")} not in the log any more
+            {plural(gone, "earlier turn")} no longer in the log
           </Text>
         )}
         <Stack gap="xs">
@@ -171,7 +171,7 @@ function Budget({ budget }: { budget: Schema["SessionBudget"] }) {
         used >= warn &&
         budget.downgrade && (
           <Alert mt="xs" color="orange" title="Downgraded">
-            Requests are served by auto:cost until the budget is raised.
+            Requests are routed with auto:cost until the budget is raised.
           </Alert>
         )
       )}

@@ -49,7 +49,7 @@ export function Palette({ onClose, pages }: Props) {
           data-autofocus
           role="combobox"
           aria-autocomplete="list"
-          aria-label="Search pages, objects, stored text and documentation, or paste a request ID"
+          aria-label="Search pages, keys, models, policies, sessions, messages and documentation, or paste a request ID"
           placeholder="Search, or paste a request ID"
           leftSection={<Icon name="search" />}
           maxLength={256}

@@ -16,10 +16,11 @@ export function CascadeRemark({ cascade }: { cascade: Schema["Cascade"] }) {
   }
   return (
     <>
-      Checked by the policy <strong>{cascade.policy}</strong> ({cascade.checks?.join(", ")}):{" "}
-      <strong>{first.target}</strong> first, which fails with a probability of{" "}
-      {formatPercent(first.failure_probability * 100)}, then <strong>{second.target}</strong>. Expected cost{" "}
-      {formatMoney(cascade.expected_cost_usd)}, {formatMoney(cascade.second_alone_usd)} with the second alone.
+      The policy <strong>{cascade.policy}</strong> checks responses ({cascade.checks?.join(", ")}).{" "}
+      <strong>{first.target}</strong> is tried first and fails the checks with a probability of{" "}
+      {formatPercent(first.failure_probability * 100)}; then <strong>{second.target}</strong> is tried.
+      Expected cost: {formatMoney(cascade.expected_cost_usd)}, compared with{" "}
+      {formatMoney(cascade.second_alone_usd)} for the second model alone.
     </>
   );
 }

@@ -88,7 +88,7 @@ describe("summaryOf", () => {
       "Rejected by a budget after 412 ms: Key “ci” has used its budget.",
     );
     expect(text({ outcome: "upstream_error", error: undefined })).toContain(
-      "Failed after 412 ms without an attempt. See the reasons in the candidates below.",
+      "Failed after 412 ms without calling a provider. See the reasons in the candidates below.",
     );
     const failed = {
       code: "PROVIDER_UPSTREAM_ERROR",

@@ -105,7 +105,7 @@ function failureText(r: Detail): string {
       return `Rejected by ${rejecter(r)} after ${after}`;
     case "upstream_error":
       return r.attempts.length === 0
-        ? `Failed after ${after} without an attempt`
+        ? `Failed after ${after} without calling a provider`
         : `Failed after ${after} and ${plural(r.attempts.length, "attempt")}`;
     case "cancelled":
       return `Cancelled: the client disconnected after ${after}`;
