@@ -41,7 +41,7 @@ func TestMistakesAreUsageErrorsWithAFix(t *testing.T) {
 		{"requests export --columns id,modle", []string{"modle"}},
 		{"requests tail --last -1", []string{"--last: -1 is out of range"}},
 		{"models list --kind video", []string{`unknown kind "video"`}},
-		{"health --url nowhere", []string{`"nowhere" is not an address`}},
+		{"health --url nowhere", []string{`"nowhere" is not an http or https URL`}},
 		{"completion tcsh", []string{`unknown shell "tcsh"`}},
 		{"completion", []string{"the name of a shell is missing"}},
 		{"serve --log-level loud", []string{`--log-level: level cannot be "loud"`}},

@@ -43,7 +43,7 @@ func (s *Service) Audit(ctx context.Context, workspaceID, before string, limit i
 // JSON and must not contain secrets; nil omits them.
 func (s *Service) Note(ctx context.Context, by Actor, action, object string, before, after any) error {
 	if err := s.store.Audit.WriteAudit(ctx, s.event(by, action, object, before, after)); err != nil {
-		return fmt.Errorf("note %s: %w", action, err)
+		return fmt.Errorf("record audit event %s: %w", action, err)
 	}
 	return nil
 }

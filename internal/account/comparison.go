@@ -33,7 +33,7 @@ func checkComparison(c *Comparison) error {
 	case !(c.Holdout >= 0 && c.Holdout <= maxHoldout):
 		return invalid("settings.holdout", "The holdout share must be between 0 and %v.", maxHoldout)
 	case c.Share+c.Holdout > 1:
-		return invalid("settings.holdout", "The share and the holdout share must not exceed 1 together.")
+		return invalid("settings.holdout", "The share and the holdout share must add up to at most 1.")
 	case c.Baseline == "" || !validModel(c.Baseline):
 		return invalid("settings.baseline", "A baseline model is required.")
 	case !validModel(c.Judge):

@@ -280,7 +280,7 @@ func (s *Service) maker(ctx context.Context, by Actor) (maker, error) {
 		return maker{}, wrapStoreError(err, "key", "look up the key in use")
 	}
 	if !key.RevokedAt.IsZero() {
-		return maker{}, llm.Errorf(llm.RevokedAPIKey, "This API key was revoked.")
+		return maker{}, llm.Errorf(llm.RevokedAPIKey, "This API key was revoked. Use another key, or create one in the dashboard under API keys.")
 	}
 	return maker{by, &key}, nil
 }

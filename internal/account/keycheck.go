@@ -119,7 +119,7 @@ func checkSessions(s *SessionLimits) error {
 		}
 	}
 	if s.Budget != nil && s.Budget.Period != Total {
-		return invalid("sessions.budget.period", "The budget of a session never resets. Use total.")
+		return invalid("sessions.budget.period", "The budget of a session never resets. Set the period to total.")
 	}
 	if s.TurnsPerMinute < 0 || s.TurnsPerMinute > maxLimit {
 		return invalid("sessions.turns_per_minute", "A limit must be a whole number of at least 0. 0 means no limit.")

@@ -95,7 +95,7 @@ func New(store Stores, o Options) (*Service, error) {
 	} {
 		var err error
 		if *hash, err = secret.NewKeyedHash(o.MasterKey, purpose); err != nil {
-			return nil, fmt.Errorf("start accounts: %w", err)
+			return nil, fmt.Errorf("create the account service: %w", err)
 		}
 	}
 	switch s.registration {
@@ -103,7 +103,7 @@ func New(store Stores, o Options) (*Service, error) {
 		s.registration = RegistrationInvitation
 	case RegistrationInvitation, RegistrationOpen:
 	default:
-		return nil, fmt.Errorf("start accounts: unknown registration %q; use invitation or open", o.Registration)
+		return nil, fmt.Errorf("create the account service: unknown registration mode %q; use invitation or open", o.Registration)
 	}
 	if s.clock == nil {
 		s.clock = time.Now

@@ -80,7 +80,7 @@ func (m Mail) dial(ctx context.Context) (*smtp.Client, net.Conn, error) {
 	client, err := smtp.NewClient(conn, host)
 	if err != nil {
 		_ = conn.Close()
-		return nil, nil, errors.New("the mail server did not respond as expected")
+		return nil, nil, errors.New("the mail server sent no valid SMTP greeting; check alerts.smtp.server and alerts.smtp.tls")
 	}
 	if m.TLS == "starttls" {
 		if err := client.StartTLS(settings); err != nil {

@@ -135,7 +135,7 @@ func (s *Service) AddRule(ctx context.Context, by account.Actor, d RuleDraft) (R
 	}
 	if err := s.Rules.AddRule(ctx, r, MaxRules); err != nil {
 		if errors.Is(err, ErrTooMany) {
-			return r, llm.Errorf(llm.Conflict, "A workspace can have at most %d alert rules.", MaxRules)
+			return r, llm.Errorf(llm.Conflict, "A workspace can have at most %d alert rules. Delete a rule first.", MaxRules)
 		}
 		return r, err
 	}
@@ -216,13 +216,13 @@ func (s *Service) checkRule(ctx context.Context, by account.Actor, r *Rule, info
 	case !(r.Threshold >= info.Min && r.Threshold <= info.Max):
 		return invalid("threshold", fmt.Sprintf("The threshold must be between %s and %s.", Format(info.Unit, info.Min), Format(info.Unit, info.Max)))
 	case len(info.Windows) == 0 && r.Window != "":
-		return invalid("window", fmt.Sprintf("Rules of the kind %s have no window.", r.Kind))
+		return invalid("window", fmt.Sprintf("Rules of the kind %s do not support a time window. Omit the window.", r.Kind))
 	case len(info.Windows) > 0 && !slices.Contains(info.Windows, r.Window):
 		texts := make([]string, len(info.Windows))
 		for i, w := range info.Windows {
 			texts[i] = string(w)
 		}
-		return invalid("window", fmt.Sprintf("Use one of %s.", strings.Join(texts, ", ")))
+		return invalid("window", fmt.Sprintf("The window must be one of %s.", strings.Join(texts, ", ")))
 	case r.KeyID != "" && !info.PerKey:
 		return invalid("key_id", fmt.Sprintf("Rules of the kind %s cannot be limited to one key.", r.Kind))
 	case r.MutedUntil.Sub(s.Now()) > maxMute:
@@ -295,7 +295,7 @@ func (s *Service) AddChannel(ctx context.Context, by account.Actor, d ChannelDra
 	}
 	if err := s.Channels.AddChannel(ctx, c, MaxChannels); err != nil {
 		if errors.Is(err, ErrTooMany) {
-			err = llm.Errorf(llm.Conflict, "A workspace can have at most %d channels.", MaxChannels)
+			err = llm.Errorf(llm.Conflict, "A workspace can have at most %d channels. Delete a channel first.", MaxChannels)
 		}
 		return c, "", err
 	}
@@ -364,10 +364,10 @@ func (s *Service) address(ctx context.Context, by account.Actor, c *Channel, d C
 			return err
 		}
 		if d.URL != "" {
-			return invalid("url", "An e-mail channel has no URL.")
+			return invalid("url", "An e-mail channel cannot have a URL. Omit the URL.")
 		}
 		if s.Sender.Mail().Server == "" {
-			return invalid("type", "No mail server is configured. An operator sets alerts.smtp in the configuration.")
+			return invalid("type", "No mail server is configured. Ask an operator to set alerts.smtp in the configuration.")
 		}
 		if err := s.checkRecipients(ctx, by, to); err != nil {
 			return err
@@ -376,10 +376,10 @@ func (s *Service) address(ctx context.Context, by account.Actor, c *Channel, d C
 		return nil
 	}
 	if c.Type != Webhook && c.Type != Slack {
-		return invalid("type", "Use webhook, slack or email.")
+		return invalid("type", "Unknown channel type. Use webhook, slack or email.")
 	}
 	if len(d.To) > 0 {
-		return invalid("to", "Only an e-mail channel has recipients.")
+		return invalid("to", "Only an e-mail channel can have recipients. Omit the recipients.")
 	}
 	address := strings.TrimSpace(d.URL)
 	if address == "" || len(address) > maxURL {
@@ -475,7 +475,7 @@ func (s *Service) limitTests(ctx context.Context, workspaceID string) error {
 	slot, err := s.Limits.Take(ctx, "alert-test:"+workspaceID, limit.Limits{RequestsPerMinute: testsPerMinute}, 0)
 	if err != nil {
 		rejected := llm.AsError(err)
-		e := llm.Errorf(rejected.Kind, "A workspace can send %d test notifications in a minute. Retry later.", testsPerMinute)
+		e := llm.Errorf(rejected.Kind, "A workspace can send at most %d test notifications per minute. Retry later.", testsPerMinute)
 		e.RetryAfter = rejected.RetryAfter
 		return e
 	}

@@ -110,10 +110,10 @@ type CallOptions struct {
 // Reasons why the gateway cancels or skips a call.
 var (
 	errDeadline   = errors.New("the request's deadline has passed")
-	errConnect    = errors.New("no connection in time")
-	errHeaders    = errors.New("no response headers in time")
-	errFirstToken = errors.New("no first token in time")
-	errIdle       = errors.New("the response was silent for too long")
+	errConnect    = errors.New("the connection timed out")
+	errHeaders    = errors.New("no response headers before the timeout")
+	errFirstToken = errors.New("no first token before the timeout")
+	errIdle       = errors.New("the provider sent no data for too long")
 	errHedgeLost  = errors.New("another target responded first")
 	errSkipped    = errors.New("target skipped")
 )

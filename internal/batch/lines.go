@@ -119,7 +119,7 @@ func (f *Form) Models(ctx context.Context) ([]Use, error) {
 			return nil
 		}
 		if len(uses) == MaxModels {
-			return invalid("file", "Line %d of the file names another model. A file can name at most %d models.", number, MaxModels)
+			return invalid("file", "Line %d of the file names another model, but a file can use at most %d models. Split the file.", number, MaxModels)
 		}
 		uses = append(uses, use)
 		return nil
@@ -236,11 +236,11 @@ func ReadResults(r io.Reader, add func(Result)) error {
 		body := v.Get("response").Get("body")
 		u, ok := usageOf(body.Get("usage"))
 		if !ok || !body.Get("usage").IsObject() {
-			return fmt.Errorf("the result %s has no plausible usage", show.Quote(v.Get("custom_id").String()))
+			return fmt.Errorf("the token usage of result %s is missing or invalid", show.Quote(v.Get("custom_id").String()))
 		}
 		model := body.Get("model").String()
 		if models[model] = true; len(models) > MaxModels || len(model) > validate.MaxName {
-			return fmt.Errorf("the results name more than %d models, or one with a name that is too long", MaxModels)
+			return fmt.Errorf("the results contain more than %d models or a model name that is too long", MaxModels)
 		}
 		add(Result{Model: model, Usage: u})
 	}

@@ -71,7 +71,7 @@ func (s signed) open(c config.CatalogFile) (*bundle.Bundle, error) {
 		}
 	}
 	if sum := bundle.Sum(s.text); c.SHA256 != "" && !strings.EqualFold(sum, c.SHA256) {
-		return nil, fmt.Errorf("%w: the file has %s", bundle.ErrSum, sum)
+		return nil, fmt.Errorf("%w: the SHA-256 of the file is %s", bundle.ErrSum, sum)
 	}
 	return bundle.Parse(s.text)
 }

@@ -31,7 +31,7 @@ type metadata struct {
 // RoundTrip implements http.RoundTripper.
 func (m metadata) RoundTrip(r *http.Request) (*http.Response, error) {
 	if !slices.Contains(m.hosts, hostPort(r.URL)) {
-		return nil, llm.Errorf(llm.UpstreamConnect, "%s is not a metadata service.", r.URL.Hostname())
+		return nil, llm.Errorf(llm.UpstreamConnect, "%s is not one of the allowed metadata hosts.", r.URL.Hostname())
 	}
 	return Send(m.settings.transport, r)
 }

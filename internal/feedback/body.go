@@ -20,7 +20,7 @@ func DecodeRating(ctx context.Context, body []byte) (r Rating, err error) {
 	for _, f := range fields {
 		target, known := into[f.Name]
 		if name, found := strict.LookAlike(f.Name, "request_id", "score", "label", "comment"); found {
-			return Rating{}, strict.Reject(strict.Problem{Param: f.Name, Message: fmt.Sprintf("The key %s looks like %q but has another spelling. Use %q.", show.Quote(f.Name), name, name)})
+			return Rating{}, strict.Reject(strict.Problem{Param: f.Name, Message: fmt.Sprintf("The key %s differs from %q only in letter case. Use %q.", show.Quote(f.Name), name, name)})
 		}
 		if !known {
 			return Rating{}, strict.Reject(strict.Problem{Param: f.Name, Message: fmt.Sprintf("The field %s is unknown. A rating has request_id, score, label and comment.", show.Quote(f.Name))})

@@ -129,13 +129,13 @@ func (r *Rating) checkInvariants() error {
 	}
 	known := r.Signal == Quiet || slices.Contains(Signals(), r.Signal)
 	if known != (r.Source == FromSignal) || r.Signal != "" && !known {
-		return fmt.Errorf("rate %s: signal %q from source %s", r.RequestID, r.Signal, r.Source)
+		return fmt.Errorf("rate %s: signal %q does not match source %s", r.RequestID, r.Signal, r.Source)
 	}
 	if r.Source.IsRating() && (r.KeyID == "") == (r.AccountID == "") {
 		return fmt.Errorf("rate %s: requires either a key or an account", r.RequestID)
 	}
 	if r.Source.IsVerdict() != (r.Other != "") {
-		return fmt.Errorf("rate %s: other model %q from source %s", r.RequestID, r.Other, r.Source)
+		return fmt.Errorf("rate %s: compared model %q does not match source %s", r.RequestID, r.Other, r.Source)
 	}
 	if len(r.Skills) > maxSkills {
 		return fmt.Errorf("rate %s: too many skills: %d", r.RequestID, len(r.Skills))

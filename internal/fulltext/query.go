@@ -15,7 +15,7 @@ const (
 // The errors of Parse.
 var (
 	ErrLong    = errors.New("the search text has more than 256 bytes")
-	ErrNoWords = errors.New("the search text has no word that is not excluded")
+	ErrNoWords = errors.New("the search text needs at least one word that is not excluded")
 )
 
 // Query is a parsed search. A document matches if it contains all required terms and no excluded term.

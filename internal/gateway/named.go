@@ -70,7 +70,7 @@ func (g *Gateway) serveNamed(w http.ResponseWriter, r *http.Request, requestID, 
 			methods = append(methods, strings.TrimPrefix(rt.Path, "/"))
 		}
 	}
-	g.reject(w, r, requestID, llm.Errorf(llm.NotFound, "%s does not exist. This API has models, models/{model} and models/{model}:{method} with the methods %s.",
+	g.reject(w, r, requestID, llm.Errorf(llm.NotFound, "%s does not exist. The paths of this API are models, models/{model} and models/{model}:{method} with the methods %s.",
 		show.Shorten(r.URL.Path), strings.Join(methods, ", ")))
 }
 

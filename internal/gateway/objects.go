@@ -30,7 +30,7 @@ func (g *Gateway) objectRoute(path string) int {
 func (g *Gateway) checkObject(w http.ResponseWriter, r *http.Request, requestID, path string) bool {
 	methods := objects.Methods(path)
 	if methods == nil {
-		g.reject(w, r, requestID, llm.Errorf(llm.NotFound, "%s does not exist. A file has content, and a batch has cancel.", show.Shorten(r.URL.Path)))
+		g.reject(w, r, requestID, llm.Errorf(llm.NotFound, "%s does not exist. Use files/{id}, files/{id}/content, batches/{id} or batches/{id}/cancel.", show.Shorten(r.URL.Path)))
 		return false
 	}
 	return g.requireMethod(w, r, requestID, methods...)

@@ -150,7 +150,7 @@ func (g *Gateway) admission(in *incoming, grant *account.Grant, p plan) meter.Ad
 	}
 	transcribe := func(ctx context.Context, model string, t *provider.Target, held money.Amount) (*ledger.Hold, error) {
 		if (t == nil || !bill.PricesTranscription(t.Price, in.Start)) && (p.limited || !in.Settings.AllowsUnpriced(grant)) {
-			return nil, llm.Errorf(llm.NoRoute, "The price of the transcription model %s is unknown. Declare it at the provider with the kind transcription and its prices, or allow models without a price for a key without a budget.", show.Quote(show.ShortenName(model)))
+			return nil, llm.Errorf(llm.NoRoute, "The price of the transcription model %s is unknown. Add the model to the provider with kind transcription and its prices, or use a key without a budget that allows models without a price.", show.Quote(show.ShortenName(model)))
 		}
 		r := &llm.Request{
 			Op: llm.Transcribe, Model: model, Payload: llm.Payload{Format: in.Route.Format.Name()},

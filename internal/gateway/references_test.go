@@ -168,7 +168,7 @@ func TestRequestsWithFilesReachTheAccountOfTheFile(t *testing.T) {
 			`{"model":"large","input":[{"role":"user","content":[{"type":"input_file","file_id":"file-own"}]}],"previous_response_id":"` + sealed("openai#2", "resp_1") + `"}`, "/responses", "several provider accounts", 400,
 		},
 		"too many files": {chat("", strings.TrimSuffix(manyFiles(llm.MaxStoredFiles+1), ",")), "/chat/completions", "more than 500", 400},
-		"other spelling": {chat("", `{"type":"file","file":{"File_ID":"file-stranger"}}`), "/chat/completions", "looks like", 400},
+		"other spelling": {chat("", `{"type":"file","file":{"File_ID":"file-stranger"}}`), "/chat/completions", "differs from", 400},
 	} {
 		got := k.send("good", http.MethodPost, tc.path, tc.body)
 		if got.status != tc.status || !strings.Contains(got.body, tc.want) || len(*calls) > 0 {

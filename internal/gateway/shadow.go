@@ -80,7 +80,7 @@ func (s *shadowRun) restrict(p *plan) error {
 	d.Plan = slices.DeleteFunc(d.Plan, func(t *provider.Target) bool { return s.Excluded != nil && s.Excluded(t) })
 	d.Cascade = nil
 	if len(d.Plan) == 0 {
-		return llm.Errorf(llm.NoRoute, "The rules of the request exclude every target of %s.", s.Model)
+		return llm.Errorf(llm.NoRoute, "The constraints of the request exclude every provider of %s.", s.Model)
 	}
 	if d.MaxOutput == 0 && p.req.MaxOutput == 0 {
 		d.MaxOutput = s.MaxOutput

@@ -22,7 +22,7 @@ func (g *Gateway) serveStored(w http.ResponseWriter, r *http.Request, requestID 
 	id, part, _ := strings.Cut(strings.TrimPrefix(path, storedPath+"/"), "/")
 	methods := storedresponse.Methods(part)
 	if methods == nil {
-		g.reject(w, r, requestID, llm.Errorf(llm.NotFound, "%s does not exist. A stored response has input_items and cancel.", show.Shorten(r.URL.Path)))
+		g.reject(w, r, requestID, llm.Errorf(llm.NotFound, "%s does not exist. Use responses/{id}, responses/{id}/input_items or responses/{id}/cancel.", show.Shorten(r.URL.Path)))
 		return
 	}
 	if !g.requireMethod(w, r, requestID, methods...) {

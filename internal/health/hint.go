@@ -41,7 +41,7 @@ func ParseHint(message string) (Hint, error) {
 		return Hint{}, fmt.Errorf("parse hint: %w", err)
 	}
 	if m.Hint.Target == "" && m.Hint.Backoff <= 0 {
-		return Hint{}, errors.New("parse hint: neither target nor backoff")
+		return Hint{}, errors.New("parse hint: both target and backoff are missing")
 	}
 	return m.Hint, nil
 }

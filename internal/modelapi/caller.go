@@ -59,7 +59,7 @@ func AuthenticateReader(r *http.Request, s *Settings, keys Keys, at time.Time) (
 // CheckScope rejects keys that may not use the model API.
 func CheckScope(grant *account.Grant) error {
 	if !slices.Contains(grant.Key.Scopes, account.Inference) {
-		return llm.Errorf(llm.ScopeDenied, "Key %q may not call models: it lacks the scope inference. Add the scope in API key settings, or use another key.", grant.Key.Name)
+		return llm.Errorf(llm.ScopeDenied, "Key %q may not call models because it does not have the \"inference\" scope. Add the scope in API key settings, or use another key.", grant.Key.Name)
 	}
 	return nil
 }
@@ -87,7 +87,7 @@ func CheckOrigin(r *http.Request, s *Settings) error {
 
 // BrowserError returns the error for a call from a web page.
 func BrowserError() error {
-	return llm.Errorf(llm.BrowserNotAllowed, "This looks like a call from a web page, where every visitor could read the API key. Call Fairlead from a server, or set allow_browsers.")
+	return llm.Errorf(llm.BrowserNotAllowed, "This request seems to come from a web page, where every visitor could read the API key. Call Fairlead from a server, or set allow_browsers to true in the configuration.")
 }
 
 // maxTags limits the tags of one request, including those of its key.

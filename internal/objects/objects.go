@@ -251,7 +251,7 @@ func targetsAt(snap *route.Snapshot, p *provider.Provider, uses []batch.Use) (ma
 	for _, use := range uses {
 		found := snap.Named(p.Name + "/" + strings.TrimPrefix(use.Model, p.Name+"/"))
 		if len(found) == 0 || !found[0].Serves(use.Op) {
-			return nil, llm.Errorf(llm.ModelNotFound, "Model %q of the file is not available for this endpoint at %s. Name a model of the provider.", show.ShortenName(use.Model), p.Name)
+			return nil, llm.Errorf(llm.ModelNotFound, "Model %q in the file is not available at %s for the endpoint of its request. Use a model that this provider offers.", show.ShortenName(use.Model), p.Name)
 		}
 		targets[use.Model] = found[0]
 	}
@@ -310,7 +310,7 @@ func (o *Request) permit(p *provider.Provider, use batch.Use) error {
 		return err
 	}
 	if t := d.Plan[0]; t.Provider != p.Name || t.Model.Name != use.Model {
-		return llm.Errorf(llm.PolicyRejected, "A policy sends requests for %s to %s. A batch stays at the provider of its file.", use.Model, t.ID()).With("policy", d.Policy)
+		return llm.Errorf(llm.PolicyRejected, "A policy routes requests for %s to %s, but a batch runs only at the provider that stores its file. Use another model, or change the policy.", use.Model, t.ID()).With("policy", d.Policy)
 	}
 	if batchPrice(d.Plan[0], o.In.Start) == nil && !o.In.Settings.AllowsUnpriced(o.Caller.Grant) {
 		return llm.Errorf(llm.NoRoute, "The batch price of %s is unknown. Use another model, or allow models without a price for the key.", d.Plan[0].ID())
@@ -554,7 +554,7 @@ func (o *Request) call(ctx context.Context, p *provider.Provider, op *provider.O
 		}
 		data := out.Bytes()
 		if len(data) > maxObject || !rawjson.Parse(data).IsObject() || !rawjson.Valid(data) {
-			return nil, llm.Errorf(llm.UpstreamMalformed, "The provider's response is not a JSON object of at most %d bytes.", maxObject)
+			return nil, llm.Errorf(llm.UpstreamMalformed, "The provider's response is not a JSON object or is larger than %d bytes.", maxObject)
 		}
 		return data, nil
 	}

@@ -116,7 +116,7 @@ func (s *Service) fileOwners(ctx context.Context, files []llm.StoredFile) (map[s
 // 0096.
 func (s *Service) Bind(ctx context.Context, snap *route.Snapshot, workspaceID string, req *llm.Request) error {
 	if len(req.StoredFiles) > llm.MaxStoredFiles {
-		return llm.Errorf(llm.InvalidRequest, "The request names more than %d files of a provider. Send fewer.", llm.MaxStoredFiles)
+		return llm.Errorf(llm.InvalidRequest, "The request refers to more than %d files that providers store. Send fewer file IDs.", llm.MaxStoredFiles)
 	}
 	owners, err := s.fileOwners(ctx, req.StoredFiles)
 	if err != nil {
@@ -148,9 +148,9 @@ func bindFile(snap *route.Snapshot, at llm.Account, param string, req *llm.Reque
 	case !ok:
 		e = accountRemoved(batch.File)
 	case req.Holder != nil && *req.Holder != at:
-		e = llm.Errorf(llm.InvalidRequest, "The request names objects of several provider accounts, and only one account can serve it. Name objects of one account.")
+		e = llm.Errorf(llm.InvalidRequest, "The request refers to objects of several provider accounts, but only one account can serve it. Use objects of one account.")
 	case len(*only) > 0 && !slices.Contains(*only, at.Provider):
-		e = llm.Errorf(llm.InvalidRequest, "The file is stored by %s, which provider.only excludes.", at.Provider)
+		e = llm.Errorf(llm.InvalidRequest, "The file is stored by %s, which provider.only excludes. Add the provider to provider.only, or send the content of the file.", at.Provider)
 	default:
 		*only, req.Holder = []string{at.Provider}, &at
 		return nil

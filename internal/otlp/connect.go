@@ -76,7 +76,7 @@ func (s Settings) resource(ctx context.Context, instance string) (*resource.Reso
 		),
 		resource.WithTelemetrySDK(), resource.WithFromEnv(), resource.WithAttributes(configured...))
 	if err != nil {
-		return nil, fmt.Errorf("describe the service for telemetry: %w", err)
+		return nil, fmt.Errorf("create the OpenTelemetry resource: %w", err)
 	}
 	return r, nil
 }

@@ -148,7 +148,7 @@ func (f *file) readAnchors() (map[string][]Anchor, error) {
 	n, count := f.skills()+1, 0
 	for _, a := range f.Anchors {
 		if a.Count < 0 || a.Count > 1<<16 {
-			return nil, fmt.Errorf("%w: invalid number of anchors %d of %s", errArtefact, a.Count, a.Name)
+			return nil, fmt.Errorf("%w: invalid anchor count %d for %s", errArtefact, a.Count, a.Name)
 		}
 		count += a.Count
 	}

@@ -82,7 +82,7 @@ func (f *file) validate() error {
 	case f.Dense != denseCount:
 		return fmt.Errorf("%w: it has %d dense features, want %d: train again", errArtefact, f.Dense, denseCount)
 	case f.Lanes != lanes || skills > lanes:
-		return fmt.Errorf("%w: %d lanes for %d skills, want %d", errArtefact, f.Lanes, skills, lanes)
+		return fmt.Errorf("%w: it has %d lanes for %d skills, want %d lanes", errArtefact, f.Lanes, skills, lanes)
 	case f.Shared < 0 || len(f.Families) == 0 || len(f.Blocks) != blockCount || len(f.KnownWeights) != 3 || len(f.Typical) != len(f.Families) || f.Clip <= 0 || f.Sharpness <= 0:
 		return fmt.Errorf("%w: the header is incomplete", errArtefact)
 	case f.Buckets <= 0 || f.Buckets > 1<<24:
@@ -105,7 +105,7 @@ func (f *file) validate() error {
 func (f *file) bytes(name string, size int) ([]byte, error) {
 	s, ok := f.Sections[name]
 	if !ok || s.Length != size || s.Offset < 0 || s.Offset > len(f.body) || size > len(f.body)-s.Offset {
-		return nil, fmt.Errorf("%w: section %s should have %d bytes within the file", errArtefact, name, size)
+		return nil, fmt.Errorf("%w: section %s is missing, outside the file or not %d bytes long", errArtefact, name, size)
 	}
 	return f.body[s.Offset : s.Offset+size], nil
 }
@@ -153,7 +153,7 @@ func (f *file) readNet() (*net, error) {
 	}
 	for i, s := range n.denseScale {
 		if s <= 0 {
-			return nil, fmt.Errorf("%w: dense feature %d has no scale", errArtefact, i)
+			return nil, fmt.Errorf("%w: the scale of dense feature %d is not positive", errArtefact, i)
 		}
 	}
 	return n, nil

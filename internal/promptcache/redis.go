@@ -26,12 +26,12 @@ func (r *Redis) Get(ctx context.Context, keys []string) ([]string, error) {
 		return nil
 	})
 	if err != nil && !errors.Is(err, redis.Nil) {
-		return nil, fmt.Errorf("get %d links: %w", len(keys), err)
+		return nil, fmt.Errorf("read %d prompt cache records: %w", len(keys), err)
 	}
 	for i, command := range commands {
 		text, err := command.(*redis.StringCmd).Result()
 		if err != nil && !errors.Is(err, redis.Nil) {
-			return nil, fmt.Errorf("get link %q: %w", keys[i], err)
+			return nil, fmt.Errorf("read prompt cache record %q: %w", keys[i], err)
 		}
 		texts[i] = text
 	}
@@ -47,7 +47,7 @@ func (r *Redis) Set(ctx context.Context, items []Item) error {
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("set %d links: %w", len(items), err)
+		return fmt.Errorf("write %d prompt cache records: %w", len(items), err)
 	}
 	return nil
 }

@@ -264,7 +264,7 @@ func (c *Call) RequireParameters() error {
 	}
 	for _, warning := range c.Warnings {
 		if !strings.HasSuffix(warning, boundReason) {
-			return llm.Errorf(llm.Untranslatable, "%s cannot serve this request with provider.require_parameters: %s", c.Target.ID(), warning)
+			return llm.Errorf(llm.Untranslatable, "%s cannot serve this request with its parameters unchanged, as provider.require_parameters requires: %s", c.Target.ID(), warning)
 		}
 	}
 	return nil

@@ -307,7 +307,7 @@ func (c *Connector) validate(ctx context.Context, in adminproviders.Connection) 
 	v, known := findVendor(p.Vendor)
 	if strings.TrimSpace(in.Key) == "" {
 		if known && !v.Local {
-			return p, "", invalid("key", "Enter a key of %s.", v.Title)
+			return p, "", invalid("key", "Enter an API key for %s.", v.Title)
 		}
 		return p, "", nil // a server without authentication
 	}
@@ -356,7 +356,7 @@ func (c *Connector) checkSettings(ctx context.Context, p provider.Connected) err
 		return e
 	}
 	if p.Format != "" && (plain[p.Format] == nil || p.Vendor != "") {
-		return invalid("format", "Unknown format %q.", p.Format)
+		return invalid("format", "Invalid format %q. Use chat, responses, messages, gemini or converse for a provider without a vendor, and omit the format for a provider with a vendor.", p.Format)
 	}
 	fields := gallery[p.Vendor].fields
 	for name, value := range p.Options {

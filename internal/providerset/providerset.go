@@ -249,7 +249,7 @@ func (b Builder) fromVariables(f *Set, name string, v provider.Vendor) []provide
 		return nil
 	}
 	if len(secret) < redact.MinCredential {
-		f.rejected = append(f.rejected, fmt.Errorf("%s holds a credential with fewer than %d characters, which cannot be distinguished from ordinary text: set the provider's real key, or unset the variable", variable, redact.MinCredential))
+		f.rejected = append(f.rejected, fmt.Errorf("%s holds a credential with fewer than %d characters, which is too short to be redacted reliably in responses and logs: set the provider's real key, or unset the variable", variable, redact.MinCredential))
 		return nil
 	}
 	return []provider.Credential{{ID: name + "#1", Secret: secret, Source: "env " + variable}}

@@ -9,7 +9,7 @@ import (
 )
 
 // errTotal is the cause of a session that has reached its maximum duration.
-var errTotal = errors.New("maximum duration of the session")
+var errTotal = errors.New("the session reached its maximum duration")
 
 // cancelled returns the ending of a session whose context has ended.
 func cancelled(cause error) ending {
@@ -58,7 +58,7 @@ func failed(err error) ending {
 func clientEnding(err error) ending {
 	if errors.Is(err, websocket.ErrMessageTooBig) { // the library has closed the connection with this code
 		return ending{
-			reason: MessageTooLarge, err: llm.Errorf(llm.PayloadTooLarge, "A client message exceeds the limit realtime.message."),
+			reason: MessageTooLarge, err: llm.Errorf(llm.PayloadTooLarge, "A message from the client exceeds the size limit realtime.message. Send smaller messages or raise the limit."),
 			client: websocket.StatusMessageTooBig, provider: websocket.StatusGoingAway,
 		}
 	}
@@ -76,7 +76,7 @@ func clientEnding(err error) ending {
 func providerEnding(err error) ending {
 	if errors.Is(err, websocket.ErrMessageTooBig) {
 		return ending{
-			reason: MessageTooLarge, err: llm.Errorf(llm.UpstreamMalformed, "A provider message exceeds the limit realtime.message."),
+			reason: MessageTooLarge, err: llm.Errorf(llm.UpstreamMalformed, "A message from the provider exceeds the size limit realtime.message. Raise the limit in the configuration."),
 			client: websocket.StatusMessageTooBig, text: "provider message too large",
 		}
 	}

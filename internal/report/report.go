@@ -53,15 +53,15 @@ func (q *Query) validate() error {
 	}
 	switch {
 	case !q.From.Before(q.To):
-		return reject("from", "must be before to.")
+		return reject("from", "must be earlier than \"to\".")
 	case q.Then != "" && q.By == "":
-		return reject("then", "requires by.")
+		return reject("then", "requires \"by\".")
 	case q.Then != "" && q.Then == q.By:
-		return reject("then", "must differ from by.")
+		return reject("then", "must differ from \"by\".")
 	case q.Limit < 0 || q.Limit > MaxLimit:
 		return reject("limit", fmt.Sprintf("must be between 1 and %d.", MaxLimit))
 	case len(q.Tag) > 1:
-		return reject("tag", "a report can filter by one tag.")
+		return reject("tag", "a report can filter by only one tag.")
 	}
 	return nil
 }

@@ -173,7 +173,7 @@ func (e *Entry) WholeDecision() (*route.Decision, error) {
 	}
 	d := new(route.Decision)
 	if err := json.Unmarshal(text, d); err != nil {
-		return nil, fmt.Errorf("decision of %s: %w", e.ID, err)
+		return nil, fmt.Errorf("decode the decision of %s: %w", e.ID, err)
 	}
 	return d, nil
 }

@@ -13,7 +13,7 @@ import (
 var ErrNotFound = errors.New("request not found")
 
 // ErrTooSlow is returned when a search takes too long.
-var ErrTooSlow = errors.New("the search took too long; choose a shorter range of time or a narrower filter")
+var ErrTooSlow = errors.New("the search took too long; choose a shorter time range or a narrower filter")
 
 // ErrTextNotIndexed returns the error of a search with Filter.Text in a log whose texts are not indexed.
 func ErrTextNotIndexed() error {

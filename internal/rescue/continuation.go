@@ -126,7 +126,7 @@ func (c *continuation) compare(text string, end bool) ([]llm.Delta, error) {
 	rest, m := matches(text, end)
 	switch m {
 	case mismatch:
-		return nil, llm.Errorf(llm.ContinuationMismatch, "the response differs from the delivered text")
+		return nil, llm.Errorf(llm.ContinuationMismatch, "the new response does not match the text already sent to the client")
 	case undecided:
 		return nil, nil
 	case joined:

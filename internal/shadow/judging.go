@@ -103,7 +103,7 @@ func (c *comparison) askJudge(ctx context.Context, x *judge.Exchange) (judge.Ver
 		return judge.Verdict{}, err
 	}
 	if bias.Refused != "" {
-		return judge.Verdict{}, fmt.Errorf("the judge is refused: %s", bias.Refused)
+		return judge.Verdict{}, fmt.Errorf("the judge failed the bias measurement: %s", bias.Refused)
 	}
 	c.record.Versions = judge.PromptVersion
 	return judge.Compare(ctx, c.ask, x, gateway.UniformHash("order "+c.served.ID) < 0.5)
@@ -115,7 +115,7 @@ func CheckVendor(snap *route.Snapshot, judging string, models ...string) error {
 	vendor, simulated := vendorOf(snap, judging)
 	for _, m := range models {
 		if of, _ := vendorOf(snap, m); of == vendor && vendor != "" && !simulated {
-			return fmt.Errorf("%s and %s are both from %s", judging, m, vendor)
+			return fmt.Errorf("judge %s and model %s are both from %s", judging, m, vendor)
 		}
 	}
 	return nil
@@ -193,7 +193,7 @@ type judgeState struct {
 }
 
 // errMeasuring is returned while the judge is measured.
-var errMeasuring = errors.New("its bias is being measured")
+var errMeasuring = errors.New("the bias of the judge is still being measured")
 
 // measurePause is the time between two attempts to measure a judge.
 const measurePause = 5 * time.Minute

@@ -106,7 +106,7 @@ func checkEndpoints(issuer string, p *oidc.Provider) error {
 		return err
 	}
 	if endpoints.Authorization == "" || endpoints.Token == "" || endpoints.Keys == "" {
-		return errors.New("the metadata has no authorization_endpoint, token_endpoint or jwks_uri")
+		return errors.New("the metadata must contain authorization_endpoint, token_endpoint and jwks_uri")
 	}
 	own, err := url.Parse(issuer)
 	if err != nil {

@@ -58,7 +58,7 @@ func Bind(ids IDs, snap *route.Snapshot, workspaceID string, req *llm.Request) e
 	}
 	only := &req.Controls.Provider.Only
 	if len(*only) > 0 && !slices.Contains(*only, stored.Provider) {
-		e := llm.Errorf(llm.InvalidRequest, "The previous response is stored by %s, which provider.only excludes.", stored.Provider)
+		e := llm.Errorf(llm.InvalidRequest, "The previous response is stored by %s, which provider.only excludes. Add the provider to provider.only, or send the whole conversation in input.", stored.Provider)
 		e.Param = "previous_response_id"
 		return e
 	}
@@ -98,7 +98,7 @@ func CheckAccount(snap *route.Snapshot, req *llm.Request) error {
 	if count <= 1 {
 		return nil
 	}
-	e := llm.Errorf(llm.InvalidRequest, "%s refers to an object of one provider account, and %d accounts could serve the request. Select a provider with one credential in provider.only, or continue a response with previous_response_id.", req.Account, count)
+	e := llm.Errorf(llm.InvalidRequest, "%s refers to an object that only one provider account stores, but %d accounts could serve the request. Set provider.only to a provider with one credential, or use previous_response_id instead.", req.Account, count)
 	e.Param = req.Account
 	return e
 }
@@ -175,7 +175,7 @@ func (o *Operation) Serve(ctx context.Context) error {
 // clientError returns the error for the client. The provider's 404 means that the response was deleted or has expired.
 func clientError(p *provider.Provider, id string, e *llm.Error) *llm.Error {
 	if e.UpstreamStatus == http.StatusNotFound {
-		return llm.Errorf(llm.NotFound, "Response %q was not found. It was deleted, or %s stores it no longer.", show.Shorten(id), p.Title).With("provider", p.Name)
+		return llm.Errorf(llm.NotFound, "Response %q was not found. It was deleted, or %s no longer stores it.", show.Shorten(id), p.Title).With("provider", p.Name)
 	}
 	if e.UpstreamStatus == 0 {
 		return e

@@ -52,7 +52,7 @@ func run(ctx context.Context, release string) error {
 	}
 	unix, err := strconv.ParseInt(strings.TrimSpace(seconds), 10, 64)
 	if err != nil {
-		return fmt.Errorf("time of the commit: %w", err)
+		return fmt.Errorf("parse the commit time: %w", err)
 	}
 	files, err := sourceFiles(ctx)
 	if err != nil {

@@ -102,7 +102,7 @@ type Service struct {
 func New(store Stores, sealer Sealer, masterKey []byte, now func() time.Time) (*Service, error) {
 	hash, err := secret.NewKeyedHash(masterKey, "recovery codes")
 	if err != nil {
-		return nil, fmt.Errorf("start second factors: %w", err)
+		return nil, fmt.Errorf("create the second-factor service: %w", err)
 	}
 	if now == nil {
 		now = time.Now
@@ -181,7 +181,7 @@ func (s *Service) Begin(ctx context.Context, a account.Account, gateway string) 
 	uri := address.String()
 	qr, err := qrCode(uri)
 	if err != nil {
-		return Setup{}, fmt.Errorf("draw a QR code: %w", err)
+		return Setup{}, fmt.Errorf("generate a QR code: %w", err)
 	}
 	return Setup{Secret: text, URI: uri, QR: qr}, nil
 }
@@ -200,7 +200,7 @@ func (s *Service) Confirm(ctx context.Context, accountID, code string) ([]string
 		return nil, err
 	}
 	if step == 0 {
-		e := llm.Errorf(llm.InvalidRequest, "The code is incorrect. Check the time of your device and enter the current code.")
+		e := llm.Errorf(llm.InvalidRequest, "The code is incorrect. Check that the clock of your device is correct, then enter the current code.")
 		e.Param = "code"
 		return nil, e
 	}
@@ -257,7 +257,7 @@ func (s *Service) Accept(ctx context.Context, accountID, code string) (bool, err
 	}
 	fresh, err := s.store.UseStep(ctx, accountID, step)
 	if err != nil {
-		return false, fmt.Errorf("use a code: %w", err)
+		return false, fmt.Errorf("mark a one-time code as used: %w", err)
 	}
 	return fresh, nil
 }

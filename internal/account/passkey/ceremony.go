@@ -94,7 +94,7 @@ func (p Passkey) BackedUp() bool { return protocol.AuthenticatorFlags(p.Flags).H
 func (s *Service) party(requestURL string) (*webauthn.WebAuthn, error) {
 	site := s.Site(requestURL)
 	if site.Unavailable != "" {
-		return nil, llm.Errorf(llm.Conflict, "Passkeys are not available: the gateway needs public_url with an https address and a host name.").With("reason", site.Unavailable)
+		return nil, llm.Errorf(llm.Conflict, "Passkeys are not available. Ask the operator to set public_url to an https URL with a host name, not an IP address.").With("reason", site.Unavailable)
 	}
 	w, err := webauthn.New(&webauthn.Config{
 		RPID: site.ID, RPDisplayName: "Fairlead", RPOrigins: []string{site.Origin},
@@ -175,7 +175,7 @@ func (s *Service) checkOwner(a account.Account) error {
 }
 
 func tooMany() error {
-	return llm.Errorf(llm.Conflict, "An account can have %d passkeys. Remove one first.", maxPasskeys)
+	return llm.Errorf(llm.Conflict, "An account can have at most %d passkeys. Remove one first.", maxPasskeys)
 }
 
 // FinishAdd registers the passkey that the browser created.

@@ -171,7 +171,7 @@ func (s *Server) identifyKey(r *http.Request, c *Call, perm account.Permission) 
 		return err
 	}
 	if perm == SignedIn {
-		return llm.Errorf(llm.ScopeDenied, "This operation belongs to an account and cannot be called with an API key. Sign in instead.")
+		return llm.Errorf(llm.ScopeDenied, "This operation requires a signed-in user and cannot be called with an API key. Sign in instead.")
 	}
 	actor, err := s.Memberships.KeyActor(r.Context(), grant.Key)
 	if err != nil {

@@ -85,7 +85,7 @@ func New(o Options, mount func(*Server)) (*Server, error) {
 		err = origins.AddTrustedOrigin(public.Scheme + "://" + public.Host)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("trust public URL %q: %w", o.PublicURL, err)
+		return nil, fmt.Errorf("add public URL %q to the trusted origins: %w", o.PublicURL, err)
 	}
 	s := &Server{Options: o, origins: origins}
 	s.document = sync.OnceValues(s.openAPI)

@@ -167,7 +167,7 @@ func Mount(s *adminapi.Server, d Deps) {
 		}
 		bias, err := a.Comparer.MeasureJudge(ctx, &w, w.Comparison)
 		if err != nil {
-			return nil, adminapi.Invalid("body", "judge", "could not be measured: "+err.Error())
+			return nil, adminapi.Invalid("body", "judge", "the bias of the judge could not be measured: "+err.Error())
 		}
 		return adminapi.Respond(JudgeView{Bias: bias, Model: w.Comparison.Judge, Prompt: judge.PromptVersion, MeasuredAt: a.Now().UTC()}), nil
 	})
@@ -260,14 +260,14 @@ func (a *handlers) validate(ctx context.Context, workspaceID string, s *account.
 		return nil
 	}
 	if err := a.Comparer.CheckJudge(s.Judge, s.Baseline); err != nil {
-		return adminapi.Invalid("body", "settings.judge", "must be from a different vendor than the responses: "+err.Error())
+		return adminapi.Invalid("body", "settings.judge", "must be from a different vendor than the baseline model: "+err.Error())
 	}
 	bias, _, ok, err := a.Store.Bias(ctx, workspaceID, s.Judge, judge.PromptVersion)
 	if err != nil {
 		return err
 	}
 	if ok && bias.Refused != "" {
-		return adminapi.Invalid("body", "settings.judge", "may not judge, because its measured bias is too large. "+bias.Refused).With("bias", bias)
+		return adminapi.Invalid("body", "settings.judge", "cannot be used as a judge because it failed the bias measurement. "+bias.Refused).With("bias", bias)
 	}
 	return nil
 }

@@ -135,7 +135,7 @@ func (a *handlers) getHistogram(ctx context.Context, c *adminapi.Call, in *histo
 		return nil, err
 	}
 	if !f.From.Before(f.To) {
-		return nil, adminapi.Invalid("query", "from", "must be before to")
+		return nil, adminapi.Invalid("query", "from", "must be earlier than \"to\"")
 	}
 	zone, err := in.Location()
 	if err != nil {

@@ -157,7 +157,7 @@ func (a *handlers) backtestQuery(c *adminapi.Call, in *startBacktestInput) (Back
 		q.Filter.From = q.Filter.To.Add(-backtestSpan)
 	}
 	if !q.Filter.From.Before(q.Filter.To) {
-		return q, adminapi.Invalid("query", "from", "must be before to")
+		return q, adminapi.Invalid("query", "from", "must be earlier than \"to\"")
 	}
 	if q.Objective, err = objectiveOf(in.Body.Objective); err != nil {
 		return q, err

@@ -108,7 +108,7 @@ func (a *handlers) resetFeedback(ctx context.Context, c *adminapi.Call, in *rese
 	}
 	counted := countedRatings(&before, in.Body.Model)
 	if in.Body.Model != "" && counted == nil {
-		return nil, llm.Errorf(llm.NotFound, "This workspace has no ratings of this model.")
+		return nil, llm.Errorf(llm.NotFound, "This workspace has no ratings for this model.")
 	}
 	if err := a.Feedback.Reset(ctx, c.WorkspaceID, in.Body.Model); err != nil {
 		return nil, err

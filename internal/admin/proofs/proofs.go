@@ -124,7 +124,7 @@ func (a *handlers) getProof(ctx context.Context, c *adminapi.Call, in *proofInpu
 		return nil, err
 	}
 	if rollup.To.Sub(rollup.From) > maxSpan {
-		return nil, adminapi.Invalid("query", "from", "must be at most 366 days before to")
+		return nil, adminapi.Invalid("query", "from", "must be at most 366 days before \"to\"")
 	}
 	rollup.Source = requestlog.SourceKey
 	keys, err := a.Keys.Keys(ctx, c.WorkspaceID)

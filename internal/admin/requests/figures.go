@@ -79,7 +79,7 @@ func ParseRollup(c *adminapi.Call, in *FigureFilters, now time.Time) (requestlog
 		return requestlog.RollupFilter{}, err
 	}
 	if !f.From.Before(f.To) {
-		return requestlog.RollupFilter{}, adminapi.Invalid("query", "from", "must be before to")
+		return requestlog.RollupFilter{}, adminapi.Invalid("query", "from", "must be earlier than \"to\"")
 	}
 	f.WorkspaceID = c.WorkspaceID
 	return RollupFilter(&f), nil

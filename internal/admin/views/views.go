@@ -188,7 +188,7 @@ func (a *handlers) parse(s *ViewSettings, page string) (savedview.View, error) {
 	}
 	for name, value := range s.Filters {
 		if !slices.Contains(known, name) {
-			return v, adminapi.Invalid("body", "filters."+name, "is not a parameter of the page")
+			return v, adminapi.Invalid("body", "filters."+name, "is not a filter of this page")
 		}
 		if len(value) > maxValue {
 			return v, adminapi.Invalid("body", "filters."+name, "is too long")
@@ -209,7 +209,7 @@ func (a *handlers) parse(s *ViewSettings, page string) (savedview.View, error) {
 	}
 	for _, column := range v.Columns {
 		if column == "" || len(column) > maxColumn {
-			return v, adminapi.Invalid("body", "columns", "must hold column names of at most 40 characters")
+			return v, adminapi.Invalid("body", "columns", "must contain only column names of 1 to 40 bytes")
 		}
 	}
 	return v, nil
@@ -236,7 +236,7 @@ func asError(err error) error {
 	case errors.Is(err, savedview.ErrNameTaken):
 		return &llm.Error{Kind: llm.Conflict, Message: "A view with this name already exists. Choose another name.", Param: "name", Err: err}
 	case errors.Is(err, savedview.ErrTooMany):
-		return llm.Errorf(llm.Conflict, "A workspace can have %d saved views. Delete a view first.", savedview.Max)
+		return llm.Errorf(llm.Conflict, "A workspace can have at most %d saved views. Delete a view first.", savedview.Max)
 	}
 	return err
 }

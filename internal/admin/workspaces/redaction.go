@@ -59,7 +59,7 @@ func (a *handlers) registerRedaction() {
 		pass := redactor.Begin(func() bool { return a.Now().After(end) })
 		text := pass.Text(in.Body.Text)
 		if pass.Stopped() {
-			return nil, adminapi.Invalid("body", "rules", "take too long for this text; simplify the patterns")
+			return nil, adminapi.Invalid("body", "rules", "take too long to apply to this text; simplify the patterns")
 		}
 		return adminapi.Respond(RedactionResult{Text: text, Counts: pass.Counts()}), nil
 	})

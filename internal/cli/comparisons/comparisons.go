@@ -193,7 +193,7 @@ func (s *commands) checkJudge(ctx context.Context, r instance.Routed, snap *rout
 		return err
 	}
 	if ok && bias.Refused != "" {
-		return cli.Usagef("choose another judge", "--judge: its measured bias is too large. %s", bias.Refused)
+		return cli.Usagef("choose another judge", "--judge: the judge failed the bias measurement. %s", bias.Refused)
 	}
 	return nil
 }

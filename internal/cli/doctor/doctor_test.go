@@ -65,7 +65,7 @@ func TestDoctorCreatesNothing(t *testing.T) {
 	clitest.MustContain(t, out, "CHECK               RESULT  FOUND\n", "\nport                ok      127.0.0.1:0 is free", "\n                            fix: set OPENAI_API_KEY")
 	clitest.MustContain(t, err, "0 failures, ")
 	_, err = l.Run(cli.ExitUsage, "doctor", "--url", "models.example.com")
-	clitest.MustContain(t, err, "is not an address")
+	clitest.MustContain(t, err, "is not an http or https URL")
 }
 
 // A failed check does not hide the results of others.

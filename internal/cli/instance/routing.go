@@ -91,7 +91,7 @@ func (r *Commands) ShowPolicyProblems(w io.Writer, path string, source []byte, p
 		return found
 	}
 	if _, err := io.WriteString(w, policy.Pretty(path, source, problems)); err != nil {
-		return errors.Join(fmt.Errorf("write the problems: %w", err), found)
+		return errors.Join(fmt.Errorf("write the policy problems: %w", err), found)
 	}
 	return found
 }

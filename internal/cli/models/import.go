@@ -42,7 +42,7 @@ errors by powers of ten. Prices set by hand are kept. A running server uses the 
   curl -s https://models.dev/api.json | fairlead models import --from models.dev -`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !slices.Contains(importer.Sources(), f.from) {
-				return cli.Usagef("use  --from "+strings.Join(importer.Sources(), "  or  --from "), "--from: unknown list %q", cli.Clean(f.from))
+				return cli.Usagef("use  --from "+strings.Join(importer.Sources(), "  or  --from "), "--from: unknown price list %q", cli.Clean(f.from))
 			}
 			where := importer.Address(f.from)
 			if len(args) > 0 {

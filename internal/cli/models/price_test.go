@@ -84,7 +84,7 @@ func TestImportRejectsUnreadableLists(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	_, err := l.Run(cli.ExitUsage, "models", "import", "--from", "portkey", "x.json")
-	clitest.MustContain(t, err, `--from: unknown list "portkey"`)
+	clitest.MustContain(t, err, `--from: unknown price list "portkey"`)
 	_, err = l.Run(cli.ExitFailed, "models", "import", filepath.Join(l.Dir, "nothing.json"))
 	clitest.MustContain(t, err, "no such file")
 	_, err = l.Run(cli.ExitFailed, "models", "import", "--from", "litellm", writeList(l, priceList))

@@ -107,7 +107,7 @@ func (d *decider) choose(ctx context.Context, rows []*protocol.Row, prompts map[
 				prompt := prompts[rows[i].ID]
 				decision, err := d.decide(&prompt)
 				if err != nil {
-					return fmt.Errorf("decide %s: %w", rows[i].ID, err)
+					return fmt.Errorf("compute the routing decision for %s: %w", rows[i].ID, err)
 				}
 				chosen := protocol.Chosen{Model: decision.Candidates[0].Model, Costs: map[string]float64{}}
 				for _, c := range decision.Candidates {
@@ -123,7 +123,7 @@ func (d *decider) choose(ctx context.Context, rows []*protocol.Row, prompts map[
 					}
 					framed, err := d.decide(&prompt)
 					if err != nil {
-						return fmt.Errorf("decide %s: %w", rows[i].ID, err)
+						return fmt.Errorf("compute the routing decision for %s: %w", rows[i].ID, err)
 					}
 					chosen.Framed, chosen.Flipped = true, framed.Candidates[0].Model != chosen.Model
 				}

@@ -51,7 +51,7 @@ func (e *evaluation) behaviour(ctx context.Context, path string, only []string) 
 			}
 			decision, err := d.decide(&asked)
 			if err != nil {
-				return fmt.Errorf("decide %s: %w", request.ID, err)
+				return fmt.Errorf("compute the routing decision for %s: %w", request.ID, err)
 			}
 			// Copy the part of the decision that the relations compare.
 			j := protocol.Judged{Model: decision.Candidates[0].Model, Success: map[string]float64{}, Cost: map[string]float64{}}

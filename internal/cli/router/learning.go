@@ -202,7 +202,7 @@ func newSimulation(e *evaluation, pool protocol.Pool, o route.Objective, prices 
 		p := simPrompt{id: r.ID, input: s.decider.input(&a)}
 		d, err := route.Decide(&p.input, s.decider.snapshot, route.Conditions{})
 		if err != nil {
-			return nil, fmt.Errorf("decide %s: %w", r.ID, err)
+			return nil, fmt.Errorf("compute the routing decision for %s: %w", r.ID, err)
 		}
 		for _, m := range models {
 			cost := r.Costs[m]

@@ -65,7 +65,7 @@ func (c *promptContent) UnmarshalJSON(data []byte) error {
 
 var (
 	errNoID     = errors.New(`"id" is missing`)
-	errBadID    = errors.New(`"id" is neither a text nor a number`)
+	errBadID    = errors.New(`"id" must be a string or a number`)
 	errNoPrompt = errors.New(`"prompt" or "messages" is missing`)
 )
 

@@ -58,7 +58,7 @@ func newRoster(path, artefact string) (*roster, error) {
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("open the abilities: %w", err)
+		return nil, fmt.Errorf("open the abilities file: %w", err)
 	}
 	defer f.Close()
 	err = eachRow(f, scoreHeader, func(row []string) error {

@@ -86,7 +86,7 @@ func TestAWrongLineIsNamed(t *testing.T) {
 	for name, c := range map[string]struct{ line, want string }{
 		"no JSON":           {`{"id": 1, "prompt": `, "line 3: unexpected end of JSON input"},
 		"no id":             {`{"prompt": "x"}`, `line 3: "id" is missing`},
-		"an id that is odd": {`{"id": {}, "prompt": "x"}`, `line 3: "id" is neither a text nor a number`},
+		"an id that is odd": {`{"id": {}, "prompt": "x"}`, `line 3: "id" must be a string or a number`},
 		"nothing asked":     {`{"id": 1}`, `line 3: "prompt" or "messages" is missing`},
 		"a prompt of parts": {`{"id": 1, "prompt": ["x"]}`, "line 3:"},
 		"odd content":       {`{"id": 1, "messages": [{"role": "user", "content": 7}]}`, "line 3:"},

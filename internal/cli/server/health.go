@@ -74,7 +74,7 @@ func NewHealth(c *cli.Console, o *cli.Options) *cobra.Command {
 func ParseAddress(address string) (*url.URL, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
-		return nil, cli.Usagef("write it as http://127.0.0.1:8080", "--url: %q is not an address", address)
+		return nil, cli.Usagef("write it as http://127.0.0.1:8080", "--url: %q is not an http or https URL", address)
 	}
 	return u, nil
 }

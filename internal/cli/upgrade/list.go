@@ -59,7 +59,7 @@ func fetch(ctx context.Context, u *url.URL) ([]byte, error) {
 // sameSecurity rejects redirects from HTTPS to HTTP.
 func sameSecurity(req *http.Request, via []*http.Request) error {
 	if via[0].URL.Scheme == "https" && req.URL.Scheme != "https" {
-		return errors.New("the server redirects to an address without TLS")
+		return errors.New("the server redirects to a URL that does not use https")
 	}
 	if len(via) >= 5 {
 		return errors.New("too many redirects")
@@ -96,7 +96,7 @@ func newest(body []byte) (*release, error) {
 		}
 	}
 	if best == nil {
-		return nil, errors.New("the list contains no release")
+		return nil, errors.New("the list contains no stable release")
 	}
 	return best, nil
 }

@@ -54,7 +54,7 @@ html_url. Drafts and pre-releases are skipped. The request contains no data abou
 			}
 			u, err := url.Parse(address)
 			if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
-				return cli.Usagef("write it as https://git.example.com/releases", "--url: %q is not an address", address)
+				return cli.Usagef("write it as https://git.example.com/releases", "--url: %q is not an http or https URL", address)
 			}
 			body, err := get(cmd.Context(), u)
 			if err != nil {

@@ -105,8 +105,8 @@ func TestUselessAnswersAreErrors(t *testing.T) {
 	}{
 		"status":   {http.StatusForbidden, "", "the server returned 403 Forbidden"},
 		"page":     {http.StatusOK, "<html>", "read the list of releases at http://"},
-		"empty":    {http.StatusOK, "[]", "the list contains no release"},
-		"object":   {http.StatusOK, `{"message": "not found"}`, "the list contains no release"},
+		"empty":    {http.StatusOK, "[]", "the list contains no stable release"},
+		"object":   {http.StatusOK, `{"message": "not found"}`, "the list contains no stable release"},
 		"too long": {http.StatusOK, strings.Repeat(" ", largestList+1), "has more than 8 MiB"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -126,7 +126,7 @@ func TestUselessAnswersAreErrors(t *testing.T) {
 	t.Run("no address", func(t *testing.T) {
 		t.Parallel()
 		_, err := check(t, "0.9.0", cli.ExitUsage, "--url", "file:///releases.json")
-		clitest.MustContain(t, err, "is not an address")
+		clitest.MustContain(t, err, "is not an http or https URL")
 	})
 }
 

@@ -100,7 +100,7 @@ func (l *login) identity(ctx context.Context) (provider.Token, error) {
 	}
 	app := application{tenant: cmp.Or(l.options[OptionTenant], l.options[optionEnvTenant]), client: cmp.Or(l.options[OptionClient], l.options[optionEnvClient])}
 	if app.tenant == "" || app.client == "" {
-		return provider.Token{}, llm.Errorf(llm.UpstreamAuth, "The Azure workload identity needs a tenant and a client ID.")
+		return provider.Token{}, llm.Errorf(llm.UpstreamAuth, "The Azure workload identity needs a tenant and a client ID. Set options.tenant and options.client_id, or AZURE_TENANT_ID and AZURE_CLIENT_ID.")
 	}
 	assertion, err := os.ReadFile(file)
 	if err != nil {

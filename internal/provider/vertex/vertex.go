@@ -71,7 +71,7 @@ func base(s provider.Settings, project string) (string, error) {
 	case project == "":
 		return "", fmt.Errorf("no project is set for %s: set options.project or GOOGLE_CLOUD_PROJECT", title)
 	case strings.ContainsFunc(location, func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '-' }):
-		return "", fmt.Errorf("%q is not a location of %s", location, title)
+		return "", fmt.Errorf("%q is not a valid location for %s", location, title)
 	}
 	root := strings.TrimRight(s.BaseURL, "/")
 	if root == "" || root == address {

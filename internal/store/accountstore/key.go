@@ -73,7 +73,7 @@ func (r *keyRow) asKey(same *alike) (_ *account.Key, err error) {
 		return nil, fmt.Errorf("read the session limits of key %s: %w", k.ID, err)
 	}
 	if k.Cache, err = once(same.caches, r.cache, fromText[*account.ResponseCache]); err != nil {
-		return nil, fmt.Errorf("read the response cache of key %s: %w", k.ID, err)
+		return nil, fmt.Errorf("read the response cache settings of key %s: %w", k.ID, err)
 	}
 	k.Budget, err = once(same.budgets, r.budget, fromBudget)
 	return &k, err

@@ -49,7 +49,7 @@ func (s *Store) SyncExploration(ctx context.Context, c feedback.Claim) (total fe
 		return err
 	})
 	if err != nil {
-		return total, 0, fmt.Errorf("count exploration of workspace %s: %w", c.WorkspaceID, err)
+		return total, 0, fmt.Errorf("update the exploration counts of workspace %s: %w", c.WorkspaceID, err)
 	}
 	return total, granted, nil
 }

@@ -39,7 +39,7 @@ func scanRating(row sqldb.Scanner) (feedback.Rating, error) {
 	}
 	r.Time = sqldb.FromMillis(at)
 	if err := json.Unmarshal([]byte(skills), &r.Skills); err != nil {
-		return r, fmt.Errorf("rating %s: %w", r.ID, err)
+		return r, fmt.Errorf("decode the skills of rating %s: %w", r.ID, err)
 	}
 	return r, nil
 }

@@ -113,7 +113,7 @@ func (t blockTables) at(ctx context.Context, tx *sql.Tx, table, column string, s
 		return 0, nil, err
 	}
 	if all, err = t.codec.DecodeSlots(content); err != nil {
-		return 0, nil, fmt.Errorf("%s %d: %w", table, number, err)
+		return 0, nil, fmt.Errorf("decode %s, block %d: %w", table, number, err)
 	}
 	return number, all, nil
 }

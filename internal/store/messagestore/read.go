@@ -47,7 +47,7 @@ func (s *Store) find(ctx context.Context, query queryFunc, scope int64, addresse
 				return err
 			}
 			if len(address) != outline.AddressSize {
-				return fmt.Errorf("address of %d bytes", len(address))
+				return fmt.Errorf("invalid message address of %d bytes", len(address))
 			}
 			fn(outline.Address(address), number)
 			return nil
@@ -93,7 +93,7 @@ func (s *Store) eachSingle(ctx context.Context, query queryFunc, scope partScope
 				return err
 			}
 			if len(address) != outline.AddressSize {
-				return fmt.Errorf("address of %d bytes", len(address))
+				return fmt.Errorf("invalid message address of %d bytes", len(address))
 			}
 			return fn(outline.Address(address), content)
 		}); err != nil {

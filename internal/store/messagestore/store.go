@@ -440,7 +440,7 @@ func (s *Store) AddTurns(ctx context.Context, tx *sql.Tx, batch Batch, fresh []*
 			continue
 		}
 		if _, err := tx.ExecContext(ctx, q, scope.day, scope.workspace, f.turns, f.request, f.stored); err != nil {
-			return fmt.Errorf("add to the figures of messages: %w", err)
+			return fmt.Errorf("update message statistics: %w", err)
 		}
 	}
 	return nil
@@ -463,7 +463,7 @@ func (s *Store) Usage(ctx context.Context) (Usage, error) {
 	u := Usage{Since: time.Unix((today-usageDays+1)*24*60*60, 0).UTC()}
 	const q = `select coalesce(sum(turns), 0), coalesce(sum(request_bytes), 0), coalesce(sum(stored_bytes), 0) from message_days where day > $1`
 	if err := s.db.QueryRow(ctx, q, today-usageDays).Scan(&u.Requests, &u.RequestBytes, &u.StoredBytes); err != nil {
-		return u, fmt.Errorf("sum the figures of messages: %w", err)
+		return u, fmt.Errorf("sum message statistics: %w", err)
 	}
 	return u, nil
 }

@@ -46,7 +46,7 @@ func (s *Store) scopes(ctx context.Context, q string, args ...any) ([]partScope,
 		return scope, err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("list the days of messages: %w", err)
+		return nil, fmt.Errorf("list the days with stored messages: %w", err)
 	}
 	return scopes, nil
 }
@@ -109,7 +109,7 @@ func (s *Store) deleteUnused(ctx context.Context, tx *sql.Tx, scope partScope, u
 	for number, without := range unused {
 		n, err := s.rewrite(ctx, tx, scopeID, number, without)
 		if err != nil {
-			return 0, fmt.Errorf("segment %d: %w", number, err)
+			return 0, fmt.Errorf("rewrite segment %d: %w", number, err)
 		}
 		freed += n
 	}

@@ -144,7 +144,7 @@ func (s *Set) emptyDefaults(ctx context.Context) error {
 			var next sql.NullString
 			q := fmt.Sprintf(`select min(%[1]s) from %[2]s where %[1]s >= '%[3]s' and %[1]s < '%[4]s'`, t.Key, t.Default(), after, high)
 			if err := s.db.QueryRow(ctx, q).Scan(&next); err != nil {
-				return fmt.Errorf("search %s: %w", t.Default(), err)
+				return fmt.Errorf("read default partition %s: %w", t.Default(), err)
 			}
 			at, ok := t.timeOf(next.String)
 			if !ok {

@@ -118,7 +118,7 @@ func owner(dir string) (*syscall.Credential, error) {
 	uid, errUID := strconv.ParseUint(u.Uid, 10, 32)
 	gid, errGID := strconv.ParseUint(u.Gid, 10, 32)
 	if errUID != nil || errGID != nil {
-		return nil, fmt.Errorf("user postgres has ids %s and %s", u.Uid, u.Gid)
+		return nil, fmt.Errorf("ids of user postgres are not numbers: uid %s, gid %s", u.Uid, u.Gid)
 	}
 	if err := os.Chown(dir, int(uid), int(gid)); err != nil {
 		return nil, err

@@ -54,7 +54,7 @@ func (s *Store) Save(ctx context.Context, r *proof.Record) error {
 // Charge stores the cost of a call. Charging the same call again has no effect.
 func (s *Store) Charge(ctx context.Context, c proof.Charge) error {
 	if err := s.write(ctx, s.charge, []any{c.Budget, sqldb.Millis(c.At), c.ID, int64(c.Amount)}); err != nil {
-		return fmt.Errorf("charge %s: %w", c.Budget, err)
+		return fmt.Errorf("save comparison charge to %s: %w", c.Budget, err)
 	}
 	return nil
 }

@@ -48,7 +48,7 @@ func (s *Store) Forget(ctx context.Context, workspace string, values Values) err
 		return s.forgetDays(ctx, tx, workspace, values)
 	})
 	if err != nil {
-		return fmt.Errorf("forget values in report roll-ups: %w", err)
+		return fmt.Errorf("clear values in report roll-ups: %w", err)
 	}
 	return nil
 }

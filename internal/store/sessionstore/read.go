@@ -154,7 +154,7 @@ func (s *Store) TurnNumber(ctx context.Context, workspaceID, id, requestID strin
 			where s.workspace_id = $1 and s.session = $2 and not exists (select 1 from requests r where r.workspace_id = $1 and r.id = s.first_id)), 0)`
 	var position, gone int64
 	if err := s.db.QueryRow(ctx, q, workspaceID, requestlog.Term(id), requestID).Scan(&position, &gone); err != nil {
-		return 0, requestlog.WrapTimeout(ctx, fmt.Errorf("number a turn: %w", err))
+		return 0, requestlog.WrapTimeout(ctx, fmt.Errorf("read turn number: %w", err))
 	}
 	return position + max(gone, 0), nil
 }

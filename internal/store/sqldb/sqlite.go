@@ -97,10 +97,10 @@ func (db *DB) checkpoint(ctx context.Context) (err error) {
 	}()
 	var busy, pages, moved int
 	if err := conn.QueryRowContext(ctx, `pragma wal_checkpoint(truncate)`).Scan(&busy, &pages, &moved); err != nil {
-		return fmt.Errorf("truncate write-ahead file: %w", err)
+		return fmt.Errorf("truncate write-ahead log: %w", err)
 	}
 	if busy != 0 {
-		return errors.New("truncate write-ahead file: in use by a reader")
+		return errors.New("truncate write-ahead log: in use by a reader")
 	}
 	return nil
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // ErrNoChunks is returned when the input has no chunks.
-var ErrNoChunks = errors.New("no chunks of a response")
+var ErrNoChunks = errors.New("the stream contains no response chunks")
 
 // bareObject is the object type of legacy completions and of their chunks.
 const bareObject = "text_completion"

@@ -181,7 +181,7 @@ func (r *renderer) result(result llm.ToolResult) ([]part, error) {
 		name = call.Name
 	}
 	if name == "" {
-		return nil, invalid("messages", "The result of tool call %s has no call before it. Send the call too.", show.Quote(result.ID))
+		return nil, invalid("messages", "The result of tool call %s has no matching tool call in an earlier message. Send the tool call before its result.", show.Quote(result.ID))
 	}
 	said, media := []string{}, []part{}
 	for _, p := range result.Parts {

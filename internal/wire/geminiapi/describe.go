@@ -167,7 +167,7 @@ func (d *decoder) part(where string, v rawjson.Value) (text rawjson.Value) {
 		}
 	})
 	if kinds > 1 {
-		d.Problem(where, "%s has several kinds of content. Send one part for each.", where)
+		d.Problem(where, "%s contains several kinds of content. Send a separate part for each kind.", where)
 	}
 	if thought {
 		return rawjson.Value{}

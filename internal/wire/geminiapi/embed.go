@@ -18,7 +18,7 @@ func (f Format) decodeEmbed(ctx context.Context, body []byte, fields []llm.Field
 	requests := []rawjson.Value{root}
 	if f.Batch {
 		if len(fields) != 1 || canonical(fields[0].Name) != "requests" {
-			return nil, strict.Reject(strict.Problem{Param: "requests", Message: "Send a list of requests, and no other field."})
+			return nil, strict.Reject(strict.Problem{Param: "requests", Message: "The body must contain only the field requests, a list of embedding requests."})
 		}
 		requests = root.Get("requests").List()
 	}
@@ -69,7 +69,7 @@ func embedInput(r rawjson.Value) (text string, dimensions int64, err error) {
 		return err == nil
 	})
 	if err == nil && !found {
-		err = strict.Reject(strict.Problem{Param: "content", Message: "Send a content with one part that is a text."})
+		err = strict.Reject(strict.Problem{Param: "content", Message: "Send content with exactly one text part."})
 	}
 	return text, dimensions, err
 }

@@ -91,7 +91,7 @@ func (d *decoder) form(body []byte) error {
 func (d *decoder) field(name, value string) {
 	switch {
 	case name == "model" && (strings.TrimSpace(value) == "" || len(value) > validate.MaxName || strings.ContainsAny(value, "\r\n\x00")):
-		d.Problem("model", "model must be a name.")
+		d.Problem("model", "model must be a valid model name, such as whisper-1.")
 	case name == "model":
 		d.req.Model = value
 	case name == sessionField && (strings.TrimSpace(value) == "" || len(value) > validate.MaxName || strings.ContainsFunc(value, show.Harmful) || !utf8.ValidString(value)):
@@ -101,7 +101,7 @@ func (d *decoder) field(name, value string) {
 	case name == "prompt":
 		d.text(value)
 	case name == "stream" && value == "true":
-		d.Problem("stream", "Streams are not supported by this endpoint. Send the request without stream.")
+		d.Problem("stream", "This endpoint does not support streaming. Send the request without stream.")
 	}
 }
 

@@ -84,7 +84,7 @@ func (Format) DecodeRequest(ctx context.Context, op llm.Op, body []byte) (*llm.R
 	d.Require("model", d.req.Model != "", "Name a model.")
 	d.Require(required, d.prompt, "Send it.")
 	if strings.HasPrefix(d.req.Model, "auto") && (d.req.Model == "auto" || d.req.Model[len("auto")] == ':') {
-		d.Problem("model", "This endpoint has no automatic choice of the model. Name a model.")
+		d.Problem("model", "This endpoint cannot select a model automatically. Name a model.")
 	}
 	if err := d.Reject(); err != nil {
 		return nil, err
@@ -114,7 +114,7 @@ var requestFields = validate.NewObject(append(validate.Controls(requestOf),
 	validate.Label("user", func(d *decoder, s string) { d.req.EndUser = s }),
 	validate.Bool("stream", func(d *decoder, b bool) {
 		if b {
-			d.Problem("stream", "Streams are not supported by this endpoint. Send the request without stream.")
+			d.Problem("stream", "This endpoint does not support streaming. Send the request without stream.")
 		}
 	}),
 )...)

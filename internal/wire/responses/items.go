@@ -91,7 +91,7 @@ func (r *requestReader) item(n int) {
 	case "item_reference":
 		r.reference(at.String(), rawjson.Value{Kind: rawjson.Object, Raw: r.source[from:r.Pos], Index: from})
 	case "compaction", "compaction_trigger":
-		r.Problem(at.member("type"), "An item of type %s is not supported. Send the items of the conversation.", show.Quote(kind))
+		r.Problem(at.member("type"), "Items of type %s are not supported. Send the whole conversation as items instead.", show.Quote(kind))
 	default:
 		// Results of client-side tools must reach the model, and only the Responses API accepts the results of its own
 		// tools. Other items record calls of hosted tools. They can be dropped, because the response contains the

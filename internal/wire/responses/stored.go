@@ -117,7 +117,7 @@ func (r *requestReader) storedFiles(param, name string, v rawjson.Value) {
 // reference reads a reference to an item that the provider stores.
 func (r *requestReader) reference(param string, v rawjson.Value) {
 	if r.text(param+".id", v.Get("id")) == "" {
-		r.Problem(param+".id", "%s.id is missing. Name the item.", param)
+		r.Problem(param+".id", "%s.id is missing. Set it to the id of the stored item.", param)
 		return
 	}
 	r.req.Account = param

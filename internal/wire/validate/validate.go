@@ -66,7 +66,7 @@ func (r *Reader) Require(param string, present bool, advice string) {
 // case of keys and would use a field that was not validated. path is the path of the object, with a dot at the end.
 func (r *Reader) RejectLookAlikes(path, key string, names ...string) {
 	if name, found := strict.LookAlike(key, names...); found {
-		r.Problem(path+show.Cut(key, maxLabel), "The key %s looks like %q but is written differently. Spell it %q.", show.Quote(key), name, name)
+		r.Problem(path+show.Cut(key, maxLabel), "The key %s differs from %q only in letter case. Use %q.", show.Quote(key), name, name)
 	}
 }
 
