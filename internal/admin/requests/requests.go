@@ -206,7 +206,7 @@ func storedBody(body requestlog.Body) RequestBody {
 
 func absentBody(state requestlog.BodyState) *adminapi.Output[RequestBody] {
 	reasons := map[requestlog.BodyState]string{
-		requestlog.BodyDisabled:          "Storing bodies is disabled for this workspace. Enable it for later requests in Settings → Data.",
+		requestlog.BodyDisabled:          "Storing bodies is disabled for this workspace. Enable it for later requests on the Data page.",
 		requestlog.BodyDisabledForKey:    "Storing bodies is disabled for the key of this request.",
 		requestlog.BodyDisabledByPolicy:  "A policy disables storing the bodies of this request.",
 		requestlog.BodyDisabledByRequest: "The client disabled storing the bodies (x-fairlead-log-body: false).",

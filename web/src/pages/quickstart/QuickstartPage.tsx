@@ -197,7 +197,7 @@ function RequestStep({ children }: { children: ReactNode }) {
         <Group gap="sm" mt="md">
           <SampleButton />
           <Text size="sm" c="dimmed">
-            No client yet? Create simulated requests. You can remove them in Settings → Data.
+            No client yet? Create simulated requests. You can remove them on the Data page.
           </Text>
         </Group>
       )}
