@@ -112,7 +112,7 @@ func TestUnsuitableJudgesAreRejected(t *testing.T) {
 	}{
 		"unknown baseline": {body("gtp", ""), nil, "settings.baseline", "unknown model"},
 		"unknown judge":    {body("gpt", "od"), nil, "settings.judge", "unknown model"},
-		"same vendor":      {body("gpt", "gpt"), nil, "settings.judge", "another vendor"},
+		"same vendor":      {body("gpt", "gpt"), nil, "settings.judge", "a different vendor"},
 		"refused":          {body("gpt", "odd"), &judge.Bias{Position: 80, Refused: "It prefers the position of a response by 80.0 points; at most 40 are allowed."}, "settings.judge", "80.0 points"},
 	} {
 		c.bias = tc.bias

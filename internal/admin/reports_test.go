@@ -76,7 +76,7 @@ func TestReportRejectsInvalidParameters(t *testing.T) {
 	s := newSite(t)
 	for path, want := range map[string]string{
 		"/report?by=colour":                   "model, provider, key",
-		"/report?then=model":                  "requires \"by\"",
+		"/report?then=model":                  `requires \"by\"`,
 		"/report?by=model&then=model":         "must differ",
 		"/report?by=model&from=now&to=now-1h": "before the start",
 	} {

@@ -186,7 +186,7 @@ func TestDoctorRecognizesItsOwnServer(t *testing.T) {
 	if err := release(); err != nil {
 		t.Fatal(err)
 	}
-	port(cli.ExitProblems, "fail: a Fairlead server with another data directory")
+	port(cli.ExitProblems, "fail: a Fairlead server with a different data directory")
 	if release, err = store.Lock(l.Dir); err != nil {
 		t.Fatalf("the doctor kept the lock: %v", err)
 	}

@@ -59,8 +59,8 @@ export function LearnedSection() {
         <Text size="sm" mt="sm">
           Exploration tried other models for {formatCount(data.exploration.trials)} of{" "}
           {formatCount(data.exploration.requests)} requests (<Money amount={data.exploration.tried_usd} /> of{" "}
-          <Money amount={data.exploration.spent_usd} />) since the last change of the learning settings. Expected additional cost:{" "}
-          <Money amount={data.exploration.extra_usd} />. Expected quality loss:{" "}
+          <Money amount={data.exploration.spent_usd} />) since the last change of the learning settings.
+          Expected additional cost: <Money amount={data.exploration.extra_usd} />. Expected quality loss:{" "}
           {(100 * data.exploration.quality_loss).toFixed(2)} points per request.
         </Text>
       )}
