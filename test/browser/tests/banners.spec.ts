@@ -32,6 +32,6 @@ test("a banner shows that storage is nearly full and links to Data", async ({ pa
   await expect(banner).toContainText("Only 1.5 GiB are left.");
   await expectAccessible(page);
   await banner.getByRole("link", { name: "Data" }).click();
-  await expect(page.getByRole("region", { name: "Storage" }).getByText("Forecast")).toBeVisible();
+  await expect(page.getByRole("region", { name: "Storage" }).getByText("Forecast", { exact: true })).toBeVisible();
   await expect(page.getByText("Not available yet. The forecast needs at least one day of data.")).toBeVisible();
 });
