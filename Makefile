@@ -42,12 +42,11 @@ build: web ## build bin/fairlead, static, with the dashboard inside
 web: # build the dashboard if its source is present
 	@if [ -f web/package.json ]; then scripts/build-web.sh; fi
 
-# Each line runs its lanes in parallel. Two lanes use the two cores, a third one downloads. The browser and the client libraries mostly wait,
-# so they share the machine with tests that compute. The black-box tests measure time, so they run alone. lint includes fmt-check.
+# Two groups of targets run at a time, the long ones first, and downloads beside them. The browser and the client libraries mostly wait, so
+# they share the machine with tests that compute. The black-box tests measure time, so they run alone. lint includes fmt-check.
 test: ## run everything that CI runs
-	@scripts/lanes.sh 'lint unit-rest costs' 'setup check-web build browser' fetch
-	@scripts/lanes.sh 'services deploy-check' sdk
-	@scripts/lanes.sh blackbox
+	@scripts/lanes.sh 2 +fetch lint 'setup check-web build browser' unit-rest 'services deploy-check' sdk costs
+	@scripts/lanes.sh 1 blackbox
 
 fetch: # download the modules and packages of later steps
 	GOWORK=off $(GO) mod download

@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
-# lanes.sh LANE...: runs make targets in parallel. A lane is one argument with a list of targets that run in sequence. The output of a
-# target is printed when the target ends. After a failure no further target is started.
+# lanes.sh WORKERS GROUP...: runs groups of make targets. A group is one argument with a list of targets that run in sequence. WORKERS groups
+# run in parallel, and the next group starts when one has ended. A group with the prefix + starts immediately and needs no worker: it
+# downloads. The output of a target is printed when the target ends. After a failure no further target is started.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 
-lane() {
+# run executes the targets of a group.
+run() {
 	local target began
 	for target in $1; do
 		[ ! -e "$dir/failed" ] || return
@@ -20,14 +22,31 @@ lane() {
 	done
 }
 
-# Each lane is its own process group, so that killing it also ends its children.
+# work runs every group that no other worker has taken.
+work() {
+	local number=0 group
+	for group in "$@"; do
+		number=$((number + 1))
+		if [ "${group#+}" = "$group" ] && mkdir "$dir/group$number" 2>/dev/null; then
+			run "$group"
+		fi
+	done
+}
+
+# Each worker is its own process group, so that killing it also ends its children.
 set -m
-lanes=()
-for targets in "$@"; do
-	lane "$targets" &
-	lanes+=("-$!")
+workers=()
+for group in "${@:2}"; do
+	if [ "${group#+}" != "$group" ]; then
+		run "${group#+}" &
+		workers+=("-$!")
+	fi
 done
-trap 'kill -- "${lanes[@]}" 2>/dev/null; exit 130' INT TERM
+for ((i = 0; i < $1; i++)); do
+	work "${@:2}" &
+	workers+=("-$!")
+done
+trap 'kill -- "${workers[@]}" 2>/dev/null; exit 130' INT TERM
 wait
 
 if [ -e "$dir/failed" ]; then

@@ -6,6 +6,10 @@ cd "$(dirname "$0")"
 
 cache=$(cd ../.. && pwd)/.cache/sdk
 mkdir -p "$cache"
+if command -v flock >/dev/null; then # another run may be installing
+	exec 9>"$cache/lock"
+	flock 9
+fi
 
 # once NAME INPUT COMMAND...: runs the command unless it has succeeded before with the same input.
 once() {
