@@ -39,8 +39,8 @@ export function Passkeys() {
   return (
     <Stack gap="sm" maw={420}>
       <Text size="sm" c="dimmed">
-        Sign in with the screen lock of your device or a security key instead of your password. Once you have
-        a passkey, your password alone is no longer enough to sign in.
+        Sign in with the screen lock of your device or a security key instead of your password. With a
+        passkey, signing in with your password also requires a second step.
       </Text>
       {error && <ErrorPanel what="Could not load passkeys" error={error} onRetry={() => void refetch()} />}
       {!data && !error && <RowsSkeleton rows={2} />}
