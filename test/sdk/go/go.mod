@@ -2,7 +2,7 @@ module fairlead-sdk-test
 
 go 1.26.0
 
-require github.com/openai/openai-go/v3 v3.90.0
+require github.com/openai/openai-go/v3 v3.91.1
 
 require (
 	github.com/coder/websocket v1.8.15 // indirect
