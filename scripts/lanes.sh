@@ -1,22 +1,23 @@
 #!/usr/bin/env bash
 # lanes.sh WORKERS GROUP...: runs groups of make targets. A group is one argument with a list of targets that run in sequence. WORKERS groups
 # run in parallel, and the next group starts when one has ended. A group with the prefix + starts immediately and needs no worker: it
-# downloads. The output of a target is printed when the target ends. After a failure no further target is started.
+# downloads. The output of a target is printed when the target ends, after its time: elapsed, and CPU of the programs it waited for. After
+# a failure no further target is started.
 set -uo pipefail
 cd "$(dirname "$0")/.."
+TIMEFORMAT='%0R s, CPU %0U s + %0S s'
 
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 
 # run executes the targets of a group.
 run() {
-	local target began
+	local target
 	for target in $1; do
 		[ ! -e "$dir/failed" ] || return
-		began=$SECONDS
-		make --no-print-directory "$target" >"$dir/$target" 2>&1 </dev/null || echo "$target" >>"$dir/failed"
+		{ time make --no-print-directory "$target" >"$dir/$target" 2>&1 </dev/null; } 2>"$dir/$target.time" || echo "$target" >>"$dir/failed"
 		until mkdir "$dir/printing" 2>/dev/null; do sleep 0.1; done
-		echo "== $target: $((SECONDS - began)) s"
+		echo "== $target: $(cat "$dir/$target.time")"
 		cat "$dir/$target"
 		rmdir "$dir/printing"
 	done

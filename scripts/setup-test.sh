@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs missing test dependencies: PostgreSQL, Redis, strace, Chromium, Python with venv, and the packages given as arguments.
+# Installs missing test dependencies: PostgreSQL, Redis, strace, Chromium without a window (headless shell), Python with venv, and the packages given as arguments.
 # Does nothing if all of them are installed.
 set -euo pipefail
 
@@ -7,7 +7,7 @@ missing=()
 compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || command -v initdb >/dev/null || missing+=(postgresql)
 command -v redis-server >/dev/null || command -v valkey-server >/dev/null || missing+=(redis-server)
 command -v strace >/dev/null || missing+=(strace)
-command -v chromium >/dev/null || missing+=(chromium)
+[ -n "${CHROMIUM:-}" ] || command -v chromium-headless-shell >/dev/null || missing+=(chromium-headless-shell)
 python3 -c 'import ensurepip' 2>/dev/null || missing+=(python3 python3-venv)
 for tool in "$@"; do
 	PATH=$PATH:/usr/sbin command -v "$tool" >/dev/null || missing+=("$tool")

@@ -38,7 +38,7 @@ export default defineConfig({
     actionTimeout: 30_000,
     trace: process.env["TRACE"] ? "retain-on-failure" : "off", // tracing slows the tests down
     screenshot: "only-on-failure",
-    launchOptions: { executablePath: process.env["CHROMIUM"] ?? "/usr/bin/chromium", args: quiet },
+    launchOptions: { executablePath: process.env["CHROMIUM"] ?? "/usr/bin/chromium-headless-shell", args: quiet },
   },
   projects: [
     { name: "desktop", testIgnore: "phone.spec.ts" },

@@ -29,10 +29,11 @@ once() {
 	printf '%s\n' "$want" >"$stamp"
 }
 
+# Python compiles a module when it is first imported, so that only the used ones are compiled.
 install_python() {
 	rm -rf "$cache/python"
 	python3 -m venv "$cache/python" &&
-		"$cache/python/bin/pip" install --quiet --disable-pip-version-check --no-input -r python/requirements.txt
+		"$cache/python/bin/pip" install --quiet --no-compile --disable-pip-version-check --no-input -r python/requirements.txt
 }
 
 install_node() {
@@ -51,11 +52,11 @@ install_agents() {
 install_aider() {
 	rm -rf "$cache/aider"
 	python3 -m venv "$cache/aider" &&
-		"$cache/aider/bin/pip" install --quiet --disable-pip-version-check --no-input -r agents/requirements.txt
+		"$cache/aider/bin/pip" install --quiet --no-compile --disable-pip-version-check --no-input -r agents/requirements.txt
 }
 
 install_go() {
-	(cd go && GOWORK=off go mod download)
+	(cd go && GOWORK=off go list -deps . >/dev/null) # downloads only the modules that are used
 }
 
 python_packages() {
