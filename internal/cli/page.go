@@ -22,14 +22,15 @@ func (p *Page) Paragraph(text string, indent int) {
 	}
 }
 
-// Field writes a name and its value. Wrapped lines of the value are aligned.
+// Field writes a name and its value, at least two columns apart. Wrapped lines of the value are aligned.
 func (p *Page) Field(name, text string) {
-	const room = 12
+	const usual = 14 // two more than the width of capabilities, the longest usual name
+	room := max(usual, Width(name)+2)
 	for i, line := range Wrap(Clean(text), p.Width-room-2) {
 		if i > 0 {
 			name = ""
 		}
-		fmt.Fprintf(p, "  %s%s%s\n", Painted(name, Faint, p.Coloured), strings.Repeat(" ", max(0, room-Width(name))), line)
+		fmt.Fprintf(p, "  %s%s%s\n", Painted(name, Faint, p.Coloured), strings.Repeat(" ", room-Width(name)), line)
 	}
 }
 
