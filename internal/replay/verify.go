@@ -17,7 +17,7 @@ import (
 // Verification is the result of recomputing a logged decision.
 type Verification struct {
 	Same             bool         `json:"same"`
-	FeaturesVerified bool         `json:"features_verified"` // the features of the stored prompt were also recomputed
+	FeaturesVerified bool         `json:"features_verified"` // whether the features of the stored prompt were also recomputed
 	Differences      []Difference `json:"differences"`
 	Missing          []string     `json:"missing"` // data needed for an exact recomputation
 }
@@ -29,9 +29,8 @@ type Difference struct {
 	Recomputed string `json:"recomputed"`
 }
 
-// Verify recomputes the decision of an entry from its record and the stored data of that time, and compares the results.
-// features are the features that the caller recomputed from the stored prompt with the recorded predictor version; nil if
-// the prompt is not stored.
+// Verify recomputes the decision of an entry from its record and the data that was active at the time, and compares the results. features
+// are the features that the caller recomputed from the stored prompt with the recorded predictor version; nil if the prompt is not stored.
 func Verify(e *requestlog.Entry, w Archived, features *predict.Features) Verification {
 	v := Verification{Differences: []Difference{}, Missing: []string{}}
 	if e.Decision == nil {
@@ -43,9 +42,9 @@ func Verify(e *requestlog.Entry, w Archived, features *predict.Features) Verific
 		return v
 	}
 	logged := e.Decision
-	again, _ := route.Decide(&logged.Input, w.Snapshot, Recorded(logged, &w.Rules)) // a rejected request also has candidates
+	again, _ := route.Decide(&logged.Input, w.Snapshot, Recorded(logged, &w.Rules)) // the error is ignored, because the decision for a rejected request also has candidates
 	if e.Served() && len(again.Plan) > 0 && again.Plan[0].ID() != e.Provider+"/"+e.Model {
-		again.Kind = route.Fallback // set in the record when another target served the request
+		again.Kind = route.Fallback // the log records this kind if another target served the request
 	}
 	c := comparer{logged: logged, again: again}
 	c.decision()
@@ -100,7 +99,7 @@ func (c *comparer) decision() {
 	c.text("baseline", baselineText(a.Baseline), baselineText(b.Baseline))
 	c.text("runner-up", a.RunnerUp, b.RunnerUp)
 	c.text("margin", number(a.Margin), number(b.Margin))
-	c.text("adjustments", fmt.Sprint(a.Adjustments), fmt.Sprint(b.Adjustments))
+	c.text("adjustments", adjustmentsText(a.Adjustments), adjustmentsText(b.Adjustments))
 	c.text("stay", stayText(a.Stay), stayText(b.Stay))
 	c.text("explored", strconv.FormatBool(a.Explored), strconv.FormatBool(b.Explored))
 	c.text("held out", a.HeldOut, b.HeldOut)
@@ -156,6 +155,19 @@ func planText(d *route.Decision) string {
 
 func targetText(a route.QualityTarget) string { return number(a.Target) + " of " + number(a.Best) }
 
+func adjustmentsText(list []route.Adjustment) string {
+	var parts []string
+	for _, a := range list {
+		switch a.Code {
+		case route.Inherited, route.Recovered:
+			parts = append(parts, string(a.Code)) // without the reason, because older records have different wording
+		default:
+			parts = append(parts, string(a.Code)+": "+a.Reason)
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
 func cascadeText(c *route.Cascade) string {
 	if c == nil {
 		return ""
@@ -193,7 +205,7 @@ func exclusionText(c *route.Candidate) string {
 		return ""
 	}
 	if c.Excluded.Code == route.CredentialBackingOff {
-		return string(route.CredentialBackingOff) // without the reason, because older records have another text
+		return string(route.CredentialBackingOff) // without the reason, because older records have different wording
 	}
 	return string(c.Excluded.Code) + ": " + c.Excluded.Reason()
 }
