@@ -17,7 +17,7 @@ import (
 	"fairlead.dev/internal/wire/strict"
 )
 
-// endingContext is a context that ends after a given number of calls of Err. A check is one call of Err.
+// endingContext is a context that is done after a given number of calls of Err. A check is one call of Err.
 type endingContext struct {
 	context.Context
 	checks int // remaining checks before the end
@@ -33,7 +33,7 @@ func (c *endingContext) Err() error {
 	return context.Canceled
 }
 
-// maxChecksAfter is the maximum number of checks after the context has ended: one check per nested loop.
+// maxChecksAfter is the maximum number of checks after the context is done: one check per nested loop.
 const maxChecksAfter = 12
 
 // largeRequests returns requests of every endpoint with a long list of messages, parts, tools, inputs or token IDs. n
@@ -139,8 +139,8 @@ func TestRenderingStopsWhenTheContextEnds(t *testing.T) {
 	}
 }
 
-// stopsEarly calls step with contexts that end after 0, 1, 2, 4 ... checks, until step completes. size is the number of
-// bytes that step reads. step must check the context at least once per 2*PollBytes bytes.
+// stopsEarly calls step with contexts that are done after 0, 1, 2, 4 ... checks, until step completes. size is the number of bytes that
+// step reads. step must check the context at least once per 2*PollBytes bytes.
 func stopsEarly(t *testing.T, size int, step func(ctx context.Context) error) {
 	t.Helper()
 	total := &endingContext{Context: t.Context(), checks: 1 << 30}
@@ -155,10 +155,11 @@ func stopsEarly(t *testing.T, size int, step func(ctx context.Context) error) {
 		ctx := &endingContext{Context: t.Context(), checks: n}
 		err := step(ctx)
 		if err == nil || llm.AsError(err).Kind != llm.ClientCancelled {
-			t.Fatalf("the context ended after %d of %d checks; got %v", n, checks, err)
+			t.Fatalf("the context ended after %d of %d checks: %v, want ClientCancelled", n, checks, err)
 		}
 		if ctx.after > maxChecksAfter {
-			t.Errorf("the context ended after %d of %d checks, and was checked %d more times", n, checks, ctx.after)
+			t.Errorf("the context ended after %d of %d checks and was checked %d more times, want at most %d",
+				n, checks, ctx.after, maxChecksAfter)
 		}
 	}
 }

@@ -32,14 +32,14 @@ func TestMarkEndMarksTheLastPart(t *testing.T) {
 		"no parts":     {`{"messages":[{"role":"user","content":[]}]}`, ""},
 		"image":        {`{"messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"u"}}]}]}`, ""},
 		"no messages":  {`{"messages":[]}`, ""},
-		"another form": {`{"input":"a"}`, ""},
+		"unknown body": {`{"input":"a"}`, ""},
 	} {
 		got, ok := wire.MarkEnd([]byte(tc.body), "5m")
 		if want := tc.want; ok != (want != "") || ok && string(got) != want || !ok && string(got) != tc.body {
-			t.Errorf("%s: %t\n%s, want\n%s", name, ok, got, want)
+			t.Errorf("%s: marked %t\n%s, want\n%s", name, ok, got, want)
 		}
 	}
 	if _, ok := wire.MarkEnd([]byte(`{"messages":[{"role":"user","content":"a"}]}`), ""); ok {
-		t.Error("a mark without a lifetime")
+		t.Error("MarkEnd without a lifetime = true, want false")
 	}
 }

@@ -226,7 +226,7 @@ func checkOrder(t *rapid.T, name string, conv *llm.Conversation, body []byte) {
 			}
 			if m.Role == llm.System {
 				if !strings.Contains(string(body), word[:6]) {
-					t.Fatalf("%s: %q is missing in %s", name, word, body)
+					t.Fatalf("%s: %q is not in %s", name, word, body)
 				}
 				continue
 			}

@@ -42,11 +42,11 @@ func TestSplitKeepsEveryInputInOrder(t *testing.T) {
 				got = append(got, string([]byte(rawjson.Get(p.Body, "input").Raw)))
 				inputs += p.Inputs
 				if p.Dimensions != 8 || p.Model != "m" {
-					t.Errorf("a part has lost other members of the request: %s", p.Body)
+					t.Errorf("a part lacks other members of the request: %s", p.Body)
 				}
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" || inputs != req.Inputs {
-				t.Errorf("%d of %d inputs: %s", inputs, req.Inputs, diff)
+				t.Errorf("%d of %d inputs, parts (-want +got):\n%s", inputs, req.Inputs, diff)
 			}
 		})
 	}
@@ -73,11 +73,11 @@ func TestJoinNumbersVectorsConsecutively(t *testing.T) {
 	want := `{"object":"list","data":[{"object":"embedding","index":0,"embedding":[0.10,1e-7]},{"object":"embedding","index":1,"embedding":"AACAPw=="},` +
 		`{"object":"embedding","index":2,"embedding":[2]}],"model":"m","usage":{"prompt_tokens":7,"total_tokens":7}}`
 	if string(ev.Data) != want || ev.Usage == nil || ev.Usage.Input != 7 || ev.Model != "m-1" {
-		t.Errorf("got %s, %+v", ev.Data, ev)
+		t.Errorf("joined response %s, %+v", ev.Data, ev)
 	}
 
 	ev, err = Format{}.Join(nil, []llm.Event{part(3, `[1]`), part(0, `[2]`)})
 	if err != nil || ev.Usage != nil || strings.Contains(string(ev.Data), "usage") {
-		t.Errorf("a sum without one part's usage: %s, %v", ev.Data, err)
+		t.Errorf("response with a part without usage: %s, %v; want no usage", ev.Data, err)
 	}
 }

@@ -54,7 +54,7 @@ func BenchmarkOtherScanners(b *testing.B) {
 		sizes(b, func(b *testing.B, body []byte) {
 			for b.Loop() {
 				if !json.Valid(body) {
-					b.Fatal("invalid")
+					b.Fatal("the body is invalid JSON")
 				}
 			}
 		})

@@ -21,20 +21,20 @@ func TestNineCharIDIsValid(t *testing.T) {
 		id := fmt.Sprintf("call_%d", n)
 		short := NineCharID(id)
 		if !nine.MatchString(short) || short != NineCharID(id) || NineCharID(short) != short {
-			t.Fatalf("%q became %q", id, short)
+			t.Fatalf("NineCharID(%q) = %q, want a stable ID of nine characters", id, short)
 		}
 		if other, taken := seen[short]; taken {
-			t.Fatalf("%q and %q both became %q", id, other, short)
+			t.Fatalf("%q and %q have the same short ID %q", id, other, short)
 		}
 		seen[short] = id
 	}
 	for _, id := range []string{"", "c1", "abc_12345", "äbcdefgh", strings.Repeat("x", 10_000), "call-1234"} {
 		if short := NineCharID(id); !nine.MatchString(short) {
-			t.Errorf("%.20q became %q", id, short)
+			t.Errorf("NineCharID(%.20q) = %q, want nine characters", id, short)
 		}
 	}
 	if id := "aB3dE5fG7"; NineCharID(id) != id {
-		t.Errorf("%q is valid and became %q", id, NineCharID(id))
+		t.Errorf("NineCharID(%q) = %q, want it unchanged", id, NineCharID(id))
 	}
 }
 
@@ -60,7 +60,7 @@ func TestRenderRenamesCallIDsAndNothingElse(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff(body, string(Render(req, Edit{CallID: func(id string) string { return id }}))); diff != "" {
-		t.Errorf("valid ids change the body (-want +got):\n%s", diff)
+		t.Errorf("the body changed although the IDs are valid (-want +got):\n%s", diff)
 	}
 }
 
@@ -94,7 +94,7 @@ func TestRenamedCallsKeepTheirResults(t *testing.T) {
 		for n, id := range ids {
 			call, result := sent.Messages[0].Calls[n].ID, sent.Messages[n+1].Result
 			if call != NineCharID(id) || result != call {
-				t.Fatalf("%q became %q in the call and %q in the result", id, call, result)
+				t.Fatalf("ID %q is %q in the call and %q in the result, want the same short ID", id, call, result)
 			}
 		}
 	})

@@ -26,15 +26,15 @@ func read(t *testing.T, body string) *llm.Conversation {
 	return conv
 }
 
-func words(s string) llm.Part { return llm.Part{Kind: llm.TextPart, Text: s} }
+func textPart(s string) llm.Part { return llm.Part{Kind: llm.TextPart, Text: s} }
 
-func said(role llm.Role, parts ...llm.Part) llm.Message {
+func message(role llm.Role, parts ...llm.Part) llm.Message {
 	return llm.Message{Role: role, Parts: parts}
 }
 
-func called(call llm.ToolCall) llm.Part { return llm.Part{Kind: llm.CallPart, Call: &call} }
+func callPart(call llm.ToolCall) llm.Part { return llm.Part{Kind: llm.CallPart, Call: &call} }
 
-func gave(id, name string, parts ...llm.Part) llm.Message {
+func toolResult(id, name string, parts ...llm.Part) llm.Message {
 	return llm.Message{Role: llm.User, Parts: []llm.Part{{Kind: llm.ResultPart, Result: &llm.ToolResult{ID: id, Name: name, Parts: parts}}}}
 }
 
@@ -47,25 +47,25 @@ func TestConversationReadsMessages(t *testing.T) {
 		"roles": {
 			`{"role":"system","content":"a"},{"role":"user","content":"b","name":"ann"},{"role":"assistant","content":"c"},{"role":"developer","content":"d"}`,
 			[]llm.Message{
-				said(llm.System, words("a")),
-				{Role: llm.User, Name: "ann", Parts: []llm.Part{words("b")}},
-				said(llm.Assistant, words("c")), said(llm.System, words("d")),
+				message(llm.System, textPart("a")),
+				{Role: llm.User, Name: "ann", Parts: []llm.Part{textPart("b")}},
+				message(llm.Assistant, textPart("c")), message(llm.System, textPart("d")),
 			},
 		},
 		"empty content": {
 			`{"role":"user","content":""},{"role":"assistant","content":null},{"role":"assistant"},{"role":"user","content":[]}`,
-			[]llm.Message{said(llm.User), said(llm.Assistant), said(llm.Assistant), said(llm.User)},
+			[]llm.Message{message(llm.User), message(llm.Assistant), message(llm.Assistant), message(llm.User)},
 		},
 		"text with escapes": {
 			`{"role":"user","content":"\u0000\ud83d\ude42\ud800\u2028<&>"}`,
-			[]llm.Message{said(llm.User, words("\x00🙂\ufffd\u2028<&>"))},
+			[]llm.Message{message(llm.User, textPart("\x00🙂\ufffd\u2028<&>"))},
 		},
 		"parts": {
 			`{"role":"user","content":[{"type":"text","text":"see"},{"type":"image_url","image_url":{"url":"https://x/y.png","detail":"low"}},` +
 				`{"image_url":{"url":"data:image/PNG;base64,AAEC"},"type":"image_url"},{"type":"image_url","image_url":"https://bare"},` +
 				`{"type":"input_audio","input_audio":{"data":"AAEC","format":"mp3"}},{"type":"file","file":{"file_id":"f1"}},` +
 				`{"type":"file","file":{"filename":"a.pdf","file_data":"data:application/pdf;base64,AAEC"}},{"type":"file","file":{"filename":"b.PDF","file_data":"AAEC"}}]}`,
-			[]llm.Message{said(llm.User, words("see"),
+			[]llm.Message{message(llm.User, textPart("see"),
 				llm.Part{Kind: llm.ImagePart, Media: &llm.Media{URL: "https://x/y.png", Detail: "low"}},
 				llm.Part{Kind: llm.ImagePart, Media: &llm.Media{Type: "image/png", Data: "AAEC"}},
 				llm.Part{Kind: llm.ImagePart, Media: &llm.Media{URL: "https://bare"}},
@@ -80,24 +80,24 @@ func TestConversationReadsMessages(t *testing.T) {
 				`{"type":"custom","id":"c2","custom":{"name":"run","input":"ls"}}]},{"role":"tool","tool_call_id":"c2","content":"out"},` +
 				`{"role":"tool","tool_call_id":"c1","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]},{"role":"tool","tool_call_id":"c9","name":"n","content":""}`,
 			[]llm.Message{
-				said(llm.Assistant, called(llm.ToolCall{ID: "c1", Name: "look"}), called(llm.ToolCall{ID: "c2", Name: "run", Arguments: "ls", Custom: true})),
-				gave("c2", "run", words("out")), gave("c1", "look", words("a"), words("b")), gave("c9", "n"),
+				message(llm.Assistant, callPart(llm.ToolCall{ID: "c1", Name: "look"}), callPart(llm.ToolCall{ID: "c2", Name: "run", Arguments: "ls", Custom: true})),
+				toolResult("c2", "run", textPart("out")), toolResult("c1", "look", textPart("a"), textPart("b")), toolResult("c9", "n"),
 			},
 		},
 		"legacy functions": {
 			`{"role":"user","content":"x"},{"role":"assistant","content":null,"function_call":{"name":"f","arguments":"{}"}},{"role":"function","name":"f","content":"1"},` +
 				`{"role":"assistant","content":null,"function_call":{"name":"f","arguments":"{\"a\":1}"}},{"role":"function","name":"f","content":null}`,
 			[]llm.Message{
-				said(llm.User, words("x")),
-				said(llm.Assistant, called(llm.ToolCall{ID: "call_1", Name: "f", Arguments: "{}"})), gave("call_1", "f", words("1")),
-				said(llm.Assistant, called(llm.ToolCall{ID: "call_3", Name: "f", Arguments: `{"a":1}`})), gave("call_3", "f"),
+				message(llm.User, textPart("x")),
+				message(llm.Assistant, callPart(llm.ToolCall{ID: "call_1", Name: "f", Arguments: "{}"})), toolResult("call_1", "f", textPart("1")),
+				message(llm.Assistant, callPart(llm.ToolCall{ID: "call_3", Name: "f", Arguments: `{"a":1}`})), toolResult("call_3", "f"),
 			},
 		},
 		"refusals": {
 			`{"role":"assistant","content":"x","refusal":"no"},{"role":"assistant","content":[{"type":"refusal","refusal":"never"}]}`,
 			[]llm.Message{
-				said(llm.Assistant, words("x"), llm.Part{Kind: llm.RefusalPart, Text: "no"}),
-				said(llm.Assistant, llm.Part{Kind: llm.RefusalPart, Text: "never"}),
+				message(llm.Assistant, textPart("x"), llm.Part{Kind: llm.RefusalPart, Text: "no"}),
+				message(llm.Assistant, llm.Part{Kind: llm.RefusalPart, Text: "never"}),
 			},
 		},
 		"thinking": {
@@ -106,29 +106,29 @@ func TestConversationReadsMessages(t *testing.T) {
 				`{"role":"assistant","reasoning_content":"ab","thinking_blocks":[{"type":"thinking","signature":"s"}]},` +
 				`{"role":"assistant","content":[{"type":"text","text":"x"},{"type":"thinking","thinking":[{"type":"text","text":"h"},{"type":"text","text":"m"}]}]}`,
 			[]llm.Message{
-				said(llm.Assistant, thought(llm.Thinking{Text: "hm"}), words("x")),
-				said(llm.Assistant, thought(llm.Thinking{Text: "hm"}), words("x")),
-				said(llm.Assistant, thought(llm.Thinking{Text: "a", Signature: "s", Provider: "p"}), thought(llm.Thinking{Redacted: "d", Provider: "p"}), words("x")),
-				said(llm.Assistant, thought(llm.Thinking{Text: "ab", Signature: "s"})),
-				said(llm.Assistant, thought(llm.Thinking{Text: "hm"}), words("x")),
+				message(llm.Assistant, thinkingPart(llm.Thinking{Text: "hm"}), textPart("x")),
+				message(llm.Assistant, thinkingPart(llm.Thinking{Text: "hm"}), textPart("x")),
+				message(llm.Assistant, thinkingPart(llm.Thinking{Text: "a", Signature: "s", Provider: "p"}), thinkingPart(llm.Thinking{Redacted: "d", Provider: "p"}), textPart("x")),
+				message(llm.Assistant, thinkingPart(llm.Thinking{Text: "ab", Signature: "s"})),
+				message(llm.Assistant, thinkingPart(llm.Thinking{Text: "hm"}), textPart("x")),
 			},
 		},
 		"signed calls": {
 			`{"role":"assistant","tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":{"a": 1}},"extra_content":{"google":{"thought_signature":"s"},"fairlead":{"provider":"gemini"}}}]}`,
-			[]llm.Message{said(llm.Assistant, called(llm.ToolCall{ID: "c", Name: "f", Arguments: `{"a": 1}`, Signature: "s", Provider: "gemini"}))},
+			[]llm.Message{message(llm.Assistant, callPart(llm.ToolCall{ID: "c", Name: "f", Arguments: `{"a": 1}`, Signature: "s", Provider: "gemini"}))},
 		},
 		"cache marks": {
 			`{"role":"user","content":"a","cache_control":{"type":"ephemeral"}},{"role":"user","content":[{"type":"text","text":"b","cache_control":{"type":"ephemeral","ttl":"1h"}},{"type":"text","text":"c","prompt_cache_breakpoint":{"mode":"explicit"}}]},` +
 				`{"role":"tool","tool_call_id":"x","content":"d","cache_control":{"type":"ephemeral"}}`,
 			[]llm.Message{
-				said(llm.User, llm.Part{Kind: llm.TextPart, Text: "a", Cache: &llm.CacheMark{}}),
-				said(llm.User, llm.Part{Kind: llm.TextPart, Text: "b", Cache: &llm.CacheMark{TTL: "1h"}}, llm.Part{Kind: llm.TextPart, Text: "c", Cache: &llm.CacheMark{}}),
-				said(llm.User, llm.Part{Kind: llm.ResultPart, Result: &llm.ToolResult{ID: "x", Parts: []llm.Part{words("d")}}, Cache: &llm.CacheMark{}}),
+				message(llm.User, llm.Part{Kind: llm.TextPart, Text: "a", Cache: &llm.CacheMark{}}),
+				message(llm.User, llm.Part{Kind: llm.TextPart, Text: "b", Cache: &llm.CacheMark{TTL: "1h"}}, llm.Part{Kind: llm.TextPart, Text: "c", Cache: &llm.CacheMark{}}),
+				message(llm.User, llm.Part{Kind: llm.ResultPart, Result: &llm.ToolResult{ID: "x", Parts: []llm.Part{textPart("d")}}, Cache: &llm.CacheMark{}}),
 			},
 		},
 		"audio of an earlier response": {
 			`{"role":"assistant","audio":{"id":"audio_1"}}`,
-			[]llm.Message{said(llm.Assistant, llm.Part{Kind: llm.AudioPart, Media: &llm.Media{FileID: "audio_1"}})},
+			[]llm.Message{message(llm.Assistant, llm.Part{Kind: llm.AudioPart, Media: &llm.Media{FileID: "audio_1"}})},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -138,13 +138,13 @@ func TestConversationReadsMessages(t *testing.T) {
 				t.Error(diff)
 			}
 			if len(conv.Dropped) > 0 {
-				t.Errorf("unsupported: %q", conv.Dropped)
+				t.Errorf("dropped %q, want none", conv.Dropped)
 			}
 		})
 	}
 }
 
-func thought(th llm.Thinking) llm.Part { return llm.Part{Kind: llm.ThinkingPart, Thinking: &th} }
+func thinkingPart(th llm.Thinking) llm.Part { return llm.Part{Kind: llm.ThinkingPart, Thinking: &th} }
 
 func TestConversationReadsSettings(t *testing.T) {
 	t.Parallel()
@@ -203,7 +203,7 @@ func TestConversationReadsSettings(t *testing.T) {
 			got := read(t, `{"model":"m","messages":[{"role":"user","content":"x"}]`+members+`}`)
 			want := tc.want
 			want.Choices = max(want.Choices, 1)
-			want.Messages = []llm.Message{said(llm.User, words("x"))}
+			want.Messages = []llm.Message{message(llm.User, textPart("x"))}
 			if diff := cmp.Diff(&want, got); diff != "" {
 				t.Error(diff)
 			}
@@ -233,7 +233,7 @@ func TestConversationRejectsUnsupportedContent(t *testing.T) {
 			_, err = Format{}.Conversation(t.Context(), req)
 			e, ok := errors.AsType[*llm.Error](err)
 			if !ok || e.Kind != llm.Untranslatable || e.Param != tc.param || e.Details["problems"] == nil {
-				t.Errorf("got %v with param %q", err, llm.AsError(err).Param)
+				t.Errorf("got %v with param %q, want Untranslatable with param %q", err, llm.AsError(err).Param, tc.param)
 			}
 		})
 	}
@@ -279,11 +279,11 @@ func roundTrip(t *testing.T, conv *llm.Conversation) *llm.Conversation {
 	body, _ := chatconv.Render(conv, everything())
 	req, err := Format{}.DecodeRequest(t.Context(), llm.Chat, body)
 	if err != nil {
-		t.Fatalf("%v in %s", err, body)
+		t.Fatalf("round trip: %v in %s", err, body)
 	}
 	again, err := Format{}.Conversation(t.Context(), req)
 	if err != nil {
-		t.Fatalf("%v in %s", err, body)
+		t.Fatalf("round trip: %v in %s", err, body)
 	}
 	return again
 }
@@ -311,7 +311,7 @@ func FuzzConversation(f *testing.F) {
 		conv, err := Format{}.Conversation(t.Context(), req)
 		if err != nil {
 			if kind := llm.AsError(err).Kind; kind != llm.Untranslatable {
-				t.Fatalf("rejected as %s: %v", kind, err)
+				t.Fatalf("rejected as %s: %v, want Untranslatable", kind, err)
 			}
 			return
 		}
@@ -345,8 +345,8 @@ func TestRenderDropsUnsupportedContent(t *testing.T) {
 	conv.Effort = llm.Effort{Budget: 4096}
 	conv.ServiceTier = "standard_only"
 	conv.Dropped = []string{"odd"}
-	conv.Messages = append(conv.Messages, said(llm.User,
-		words("first"), llm.Part{Kind: llm.ResultPart, Result: &llm.ToolResult{ID: "i", Failed: true, Parts: []llm.Part{words("out"), {Kind: llm.ImagePart, Media: &llm.Media{URL: "https://x"}}}}},
+	conv.Messages = append(conv.Messages, message(llm.User,
+		textPart("first"), llm.Part{Kind: llm.ResultPart, Result: &llm.ToolResult{ID: "i", Failed: true, Parts: []llm.Part{textPart("out"), {Kind: llm.ImagePart, Media: &llm.Media{URL: "https://x"}}}}},
 	))
 	body, leftOut := chatconv.Render(conv, chatconv.RenderOptions{Model: "m", Stream: true})
 	want := `{"model":"m","messages":[{"role":"assistant","content":[{"type":"refusal","refusal":"r"},{"type":"text","text":"t"}],"audio":{"id":"i"}},` +
@@ -364,9 +364,9 @@ func TestToolResultsFollowEachOther(t *testing.T) {
 	t.Parallel()
 	picture := llm.Part{Kind: llm.ImagePart, Media: &llm.Media{Type: "image/png", Data: "AAEC"}}
 	conv := &llm.Conversation{Messages: []llm.Message{
-		said(llm.Assistant, thought(llm.Thinking{Text: "hm", Signature: "s"})),
-		said(llm.Assistant, called(llm.ToolCall{ID: "a", Name: "f"}), called(llm.ToolCall{ID: "b", Name: "f"})),
-		gave("a", "f", words("1"), picture), gave("b", "f", words("2")), said(llm.User, words("so?")),
+		message(llm.Assistant, thinkingPart(llm.Thinking{Text: "hm", Signature: "s"})),
+		message(llm.Assistant, callPart(llm.ToolCall{ID: "a", Name: "f"}), callPart(llm.ToolCall{ID: "b", Name: "f"})),
+		toolResult("a", "f", textPart("1"), picture), toolResult("b", "f", textPart("2")), message(llm.User, textPart("so?")),
 	}}
 	body, _ := chatconv.Render(conv, chatconv.RenderOptions{Model: "m"})
 	want := `{"model":"m","messages":[{"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":""}},{"id":"b","type":"function","function":{"name":"f","arguments":""}}]},` +
@@ -380,7 +380,7 @@ func TestToolResultsFollowEachOther(t *testing.T) {
 func TestNoToolSettingsWithoutTools(t *testing.T) {
 	t.Parallel()
 	conv := &llm.Conversation{
-		Messages: []llm.Message{said(llm.User, words("x"))}, Tools: []llm.Tool{{Hosted: "web_search"}},
+		Messages: []llm.Message{message(llm.User, textPart("x"))}, Tools: []llm.Tool{{Hosted: "web_search"}},
 		ToolChoice: llm.ToolChoice{Mode: llm.ChoiceMust}, ParallelTools: new(false),
 	}
 	body, leftOut := chatconv.Render(conv, chatconv.RenderOptions{Model: "m"})

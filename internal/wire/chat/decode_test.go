@@ -36,12 +36,12 @@ func decode(t *testing.T, op llm.Op, body string) *llm.Request {
 	return req
 }
 
-// refused returns the error for a body that must be rejected.
-func refused(t *testing.T, op llm.Op, body string) *llm.Error {
+// decodeError returns the error for a body that must be rejected.
+func decodeError(t *testing.T, op llm.Op, body string) *llm.Error {
 	t.Helper()
 	req, err := Format{}.DecodeRequest(t.Context(), op, []byte(body))
 	if err == nil {
-		t.Fatalf("%s was accepted: %+v", show.Cut(body, 200), req)
+		t.Fatalf("decode of %s: got no error, but %+v", show.Cut(body, 200), req)
 	}
 	e, ok := errors.AsType[*llm.Error](err)
 	if !ok {
@@ -49,10 +49,10 @@ func refused(t *testing.T, op llm.Op, body string) *llm.Error {
 	}
 	problems, ok := e.Details["problems"].([]map[string]string)
 	if !ok || len(problems) == 0 || problems[0]["message"] != e.Message || problems[0]["param"] != e.Param {
-		t.Errorf("problems %v do not begin with %q", e.Details["problems"], e.Message)
+		t.Errorf("problems are %v, want %q first", e.Details["problems"], e.Message)
 	}
 	if !utf8.ValidString(e.Message) || len(e.Message) > 600 || !strings.HasSuffix(e.Message, ".") {
-		t.Errorf("the message is not a short sentence: %q", e.Message)
+		t.Errorf("message %q, want a sentence of at most 600 bytes", e.Message)
 	}
 	return e
 }
@@ -235,7 +235,7 @@ func TestDecodeRejectsInvalidRequests(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			e := refused(t, llm.Chat, tc.body)
+			e := decodeError(t, llm.Chat, tc.body)
 			if e.Kind != tc.kind || e.Param != tc.param {
 				t.Errorf("got %s %q (%s), want %s %q", e.Kind, e.Param, e.Message, tc.kind, tc.param)
 			}
@@ -247,14 +247,14 @@ func TestDecodeRejectsImplausibleNumbers(t *testing.T) {
 	t.Parallel()
 	for _, field := range []string{"max_tokens", "max_completion_tokens", "n"} {
 		for _, value := range []string{"-1", "0", "9223372036854775808", "1e400", `"10"`, "1.5", "-0", "1e-400", "true", "[1]", "99999999999999999999999999", "0.1e0"} {
-			e := refused(t, llm.Chat, request(fmt.Sprintf("%q:%s", field, value)))
+			e := decodeError(t, llm.Chat, request(fmt.Sprintf("%q:%s", field, value)))
 			if e.Param != field || e.Kind != llm.InvalidRequest {
-				t.Errorf("%s: %s gives %s %q", field, value, e.Kind, e.Param)
+				t.Errorf("%s = %s: got %s for %q, want InvalidRequest for the field", field, value, e.Kind, e.Param)
 			}
 		}
 	}
-	if e := refused(t, llm.Chat, request(`"n":129`)); e.Param != "n" {
-		t.Errorf("n of 129: %v", e)
+	if e := decodeError(t, llm.Chat, request(`"n":129`)); e.Param != "n" {
+		t.Errorf("n = 129: %v, want an error for n", e)
 	}
 }
 
@@ -263,7 +263,7 @@ func TestDecodeKeepsUnusualText(t *testing.T) {
 	for _, text := range []string{`\ud800`, `\udfff\ud800`, `\u0000`, `\u2028`, "\u2028", `\/`, "\x7f"} {
 		req := decode(t, llm.Chat, `{"model":"m","messages":[{"role":"user","content":"`+text+`"}]}`)
 		if !strings.Contains(string(Render(req, Edit{})), text) {
-			t.Errorf("%q is not kept", text)
+			t.Errorf("Render does not contain %q", text)
 		}
 		if !utf8.ValidString(req.Preview) || strings.ContainsFunc(req.Preview, show.Harmful) {
 			t.Errorf("preview of %q is %q", text, req.Preview)
@@ -273,7 +273,7 @@ func TestDecodeKeepsUnusualText(t *testing.T) {
 
 func TestDecodeListsEveryProblem(t *testing.T) {
 	t.Parallel()
-	e := refused(t, llm.Chat, `{"model":5,"messages":[],"stream":"x","n":0,"Tools":[]}`)
+	e := decodeError(t, llm.Chat, `{"model":5,"messages":[],"stream":"x","n":0,"Tools":[]}`)
 	var params []string
 	for _, p := range e.Details["problems"].([]map[string]string) {
 		params = append(params, p["param"])
@@ -281,7 +281,7 @@ func TestDecodeListsEveryProblem(t *testing.T) {
 	if diff := cmp.Diff([]string{"model", "messages", "stream", "n", "Tools"}, params); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	many := refused(t, llm.Chat, `{"model":"m","messages":[`+strings.Repeat("1,", 100)+`1]}`)
+	many := decodeError(t, llm.Chat, `{"model":"m","messages":[`+strings.Repeat("1,", 100)+`1]}`)
 	if n := len(many.Details["problems"].([]map[string]string)); n != 20 {
 		t.Errorf("%d problems, want 20", n)
 	}
@@ -294,8 +294,8 @@ func TestDecodeShortensQuotedValues(t *testing.T) {
 		`{"model":"` + secret + `",` + hello + `}`, request(`"provider":{"sort":"` + secret + `"}`),
 		request(`"n":` + strings.Repeat("9", 800)), request(`"a` + secret + `":1,"a` + secret + `":1`),
 	} {
-		if e := refused(t, llm.Chat, body); len(e.Message) > 350 {
-			t.Errorf("%d bytes: %s", len(e.Message), e.Message)
+		if e := decodeError(t, llm.Chat, body); len(e.Message) > 350 {
+			t.Errorf("message has %d bytes, want at most 350: %s", len(e.Message), e.Message)
 		}
 	}
 }
@@ -313,7 +313,7 @@ func TestDecodeKeepsFieldPositions(t *testing.T) {
 	}
 }
 
-func TestDecodeFindsRepeatedKeysInLargeObjects(t *testing.T) {
+func TestDecodeRejectsRepeatedKeysInLargeObjects(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
 	for i := range 3000 {
@@ -321,7 +321,7 @@ func TestDecodeFindsRepeatedKeysInLargeObjects(t *testing.T) {
 	}
 	decode(t, llm.Chat, request(`"logit_bias":{`+b.String()+`"last":1}`))
 	for _, again := range []string{"key0", "key2999", `k\u0065y1500`} {
-		refused(t, llm.Chat, request(`"logit_bias":{`+b.String()+`"`+again+`":1}`))
+		decodeError(t, llm.Chat, request(`"logit_bias":{`+b.String()+`"`+again+`":1}`))
 	}
 }
 
@@ -343,9 +343,9 @@ func hostileBodies() map[string]struct{ body, param string } {
 func TestDecodeStopsAtLimits(t *testing.T) {
 	t.Parallel()
 	for name, tc := range hostileBodies() {
-		e := refused(t, llm.Chat, tc.body)
+		e := decodeError(t, llm.Chat, tc.body)
 		if e.Kind != llm.InvalidRequest || e.Param != tc.param || !strings.Contains(e.Message, "more than") {
-			t.Errorf("%s: %s at %q: %s", name, e.Kind, e.Param, e.Message)
+			t.Errorf("%s: %s at %q: %s; want InvalidRequest at %q", name, e.Kind, e.Param, e.Message, tc.param)
 		}
 	}
 }
@@ -356,7 +356,7 @@ func BenchmarkDecodeHostile(b *testing.B) {
 			body := []byte(tc.body)
 			for b.Loop() {
 				if _, err := (Format{}).DecodeRequest(b.Context(), llm.Chat, body); err == nil {
-					b.Fatal("accepted")
+					b.Fatal("the hostile body was accepted")
 				}
 			}
 		})
@@ -398,8 +398,8 @@ func TestDecodeEmbeddings(t *testing.T) {
 		if input != "" {
 			input = "," + input
 		}
-		if e := refused(t, llm.Embed, `{"model":"e"`+input+`}`); e.Param != param {
-			t.Errorf("%s: %q, want %q", show.Cut(input, 80), e.Param, param)
+		if e := decodeError(t, llm.Embed, `{"model":"e"`+input+`}`); e.Param != param {
+			t.Errorf("%s: error for %q, want %q", show.Cut(input, 80), e.Param, param)
 		}
 	}
 }
@@ -409,7 +409,7 @@ func TestPreviewEndsAtARuneBoundary(t *testing.T) {
 	for _, text := range []string{strings.Repeat("ü", 500), strings.Repeat(`\u20ac`, 500), "x" + strings.Repeat("🙂", 500), strings.Repeat(`\ud83d\ude42`, 300), strings.Repeat(" ", 500) + "x"} {
 		got := decode(t, llm.Chat, `{"model":"m","messages":[{"role":"user","content":"`+text+`"}]}`).Preview
 		if len(got) > llm.PreviewBytes || !utf8.ValidString(got) || strings.Contains(got, "\ufffd") || got == "" {
-			t.Errorf("preview has %d bytes: %q", len(got), got)
+			t.Errorf("preview has %d bytes: %q; want valid UTF-8 of at most %d", len(got), got, llm.PreviewBytes)
 		}
 	}
 }
@@ -434,17 +434,17 @@ func FuzzDecodeRequest(f *testing.F) {
 				continue
 			}
 			if !json.Valid(body) || !utf8.Valid(body) {
-				t.Fatalf("%q was accepted", body)
+				t.Fatalf("the invalid JSON %q was accepted", body)
 			}
 			if !utf8.ValidString(req.Preview) || len(req.Preview) > llm.PreviewBytes || req.MaxOutput < 0 || req.Choices < 1 {
-				t.Fatalf("%q became %+v", body, req)
+				t.Fatalf("%q was decoded as %+v", body, req)
 			}
 			var members map[string]json.RawMessage
 			if err := json.Unmarshal(body, &members); err != nil || len(members) != len(req.Fields) {
-				t.Fatalf("%q has %d members, %d fields were found (%v)", body, len(members), len(req.Fields), err)
+				t.Fatalf("%q has %d members, but %d fields were decoded (%v)", body, len(members), len(req.Fields), err)
 			}
 			if !json.Valid(Render(req, Edit{Model: "m", IncludeUsage: true, Drop: []string{"user"}})) {
-				t.Fatalf("%q is rendered as %q", body, Render(req, Edit{}))
+				t.Fatalf("%q is rendered as invalid JSON %q", body, Render(req, Edit{}))
 			}
 		}
 	})

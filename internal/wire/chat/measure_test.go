@@ -32,7 +32,7 @@ func TestImageSizesAreDetected(t *testing.T) {
 	}
 	want := []llm.Image{{Width: 640, Height: 480, Detail: "low"}, {Width: 640, Height: 480, Detail: "high"}, {Detail: "high"}}
 	if diff := cmp.Diff(want, req.ImageSizes); diff != "" || req.Images != 4 || req.ImageURLs != 2 {
-		t.Errorf("%d images, %d by URL\n%s", req.Images, req.ImageURLs, diff)
+		t.Errorf("%d images, %d by URL, want 4 and 2; sizes (-want +got):\n%s", req.Images, req.ImageURLs, diff)
 	}
 }
 

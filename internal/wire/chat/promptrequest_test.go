@@ -77,11 +77,11 @@ func TestDecodePromptsRejectsInvalidRequests(t *testing.T) {
 		`"prompt":"a","max_tokens":-1`: "max_tokens", `"prompt":"a","max_tokens":1e15`: "max_tokens",
 		`"prompt":"a","logprobs":true`: "logprobs", `"prompt":"a","suffix":5`: "suffix", `"prompt":"a","stream":1`: "stream",
 	} {
-		if e := refused(t, llm.Complete, `{"model":"p",`+members+`}`); e.Param != param {
-			t.Errorf("%s: %q, want %q", show.Cut(members, 80), e.Param, param)
+		if e := decodeError(t, llm.Complete, `{"model":"p",`+members+`}`); e.Param != param {
+			t.Errorf("%s: error for %q, want %q", show.Cut(members, 80), e.Param, param)
 		}
 	}
-	all := refused(t, llm.Complete, `{"n":0,"best_of":0,"stream":5,"prompt":7}`)
+	all := decodeError(t, llm.Complete, `{"n":0,"best_of":0,"stream":5,"prompt":7}`)
 	var params []string
 	for _, p := range all.Details["problems"].([]map[string]string) {
 		params = append(params, p["param"])
@@ -125,8 +125,8 @@ func TestDecodeModerations(t *testing.T) {
 		`"input":["a"` + strings.Repeat(`,"a"`, maxInputs) + `]`: "input",
 		`"model":5,"input":"a"`:                                  "model", `"model":"","input":"a"`: "model", `"Model":"x","input":"a"`: "Model",
 	} {
-		if e := refused(t, llm.Moderate, `{`+members+`}`); e.Param != param {
-			t.Errorf("%s: %q, want %q", show.Cut(members, 80), e.Param, param)
+		if e := decodeError(t, llm.Moderate, `{`+members+`}`); e.Param != param {
+			t.Errorf("%s: error for %q, want %q", show.Cut(members, 80), e.Param, param)
 		}
 	}
 }

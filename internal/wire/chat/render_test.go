@@ -66,7 +66,7 @@ func TestRender(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 			if string(req.Body) != before {
-				t.Error("the request's own body has changed")
+				t.Error("Render changed the body of the request")
 			}
 		})
 	}
@@ -80,7 +80,7 @@ func TestLongValuesAreNotCopied(t *testing.T) {
 		Rename: map[string]string{"max_tokens": "max_completion_tokens"}, Set: []Member{{"seed", []byte("1")}},
 	}
 	if n := testing.AllocsPerRun(100, func() { Pieces(req, edit) }); n > 4 {
-		t.Errorf("%v allocations", n)
+		t.Errorf("%v allocations, want at most 4", n)
 	}
 	copied := 0
 	for _, piece := range Pieces(req, edit) {
@@ -89,7 +89,7 @@ func TestLongValuesAreNotCopied(t *testing.T) {
 		}
 	}
 	if copied > 512 || !json.Valid(Render(req, edit)) {
-		t.Errorf("%d bytes copied", copied)
+		t.Errorf("%d bytes copied, want at most 512 and valid JSON", copied)
 	}
 }
 

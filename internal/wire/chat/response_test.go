@@ -47,8 +47,8 @@ func chatRequest(t testing.TB, stream bool, more string) *llm.Request {
 
 var dated = Format{Now: func() time.Time { return time.Unix(1700000000, 5) }}
 
-// answered collects the events of a response, with copied data.
-func answered(events iter.Seq2[llm.Event, error]) (all []llm.Event, err error) {
+// collect collects the events of a response, with copied data.
+func collect(events iter.Seq2[llm.Event, error]) (all []llm.Event, err error) {
 	for ev, e := range events {
 		if e != nil {
 			return all, e
@@ -183,7 +183,7 @@ func TestEncodeResponseAsChunks(t *testing.T) {
 	for name, tc := range answers {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			events, err := answered(dated.EncodeResponse(chatRequest(t, true, tc.more), "canon", sequence(tc.pieces, nil)))
+			events, err := collect(dated.EncodeResponse(chatRequest(t, true, tc.more), "canon", sequence(tc.pieces, nil)))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -210,9 +210,9 @@ func TestEncodeResponseAsOneEvent(t *testing.T) {
 	for name, tc := range answers {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			events, err := answered(dated.EncodeResponse(chatRequest(t, false, tc.more), "canon", sequence(tc.pieces, nil)))
+			events, err := collect(dated.EncodeResponse(chatRequest(t, false, tc.more), "canon", sequence(tc.pieces, nil)))
 			if err != nil || len(events) != 1 {
-				t.Fatalf("%d events, %v", len(events), err)
+				t.Fatalf("%d events, %v; want 1", len(events), err)
 			}
 			want := `{"id":"chatcmpl-msg_1","object":"chat.completion","created":1700000000,"model":"canon","choices":` + tc.whole
 			if name == "text" {
@@ -222,7 +222,7 @@ func TestEncodeResponseAsOneEvent(t *testing.T) {
 				t.Error(diff)
 			}
 			if !events[0].Content || events[0].Finish == "" {
-				t.Errorf("got %+v", events[0])
+				t.Errorf("event %+v, want content and a finish reason", events[0])
 			}
 		})
 	}
@@ -230,7 +230,7 @@ func TestEncodeResponseAsOneEvent(t *testing.T) {
 
 func TestEncodeResponseDescribesEvents(t *testing.T) {
 	t.Parallel()
-	events, err := answered(dated.EncodeResponse(chatRequest(t, true, ""), "canon", sequence(answers["text"].pieces, nil)))
+	events, err := collect(dated.EncodeResponse(chatRequest(t, true, ""), "canon", sequence(answers["text"].pieces, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -248,7 +248,7 @@ func TestEncodeResponseDescribesEvents(t *testing.T) {
 	if diff := cmp.Diff(want, events); diff != "" {
 		t.Error(diff)
 	}
-	whole, err := answered(dated.EncodeResponse(chatRequest(t, false, ""), "canon", sequence(answers["text"].pieces, nil)))
+	whole, err := collect(dated.EncodeResponse(chatRequest(t, false, ""), "canon", sequence(answers["text"].pieces, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -261,7 +261,7 @@ func TestEncodeResponseDescribesEvents(t *testing.T) {
 func TestIncompleteResponseIsAnError(t *testing.T) {
 	t.Parallel()
 	broken := llm.Errorf(llm.UpstreamOverloaded, "busy")
-	begin, said, usage := llm.Delta{Kind: llm.BeginDelta}, llm.Delta{Kind: llm.TextDelta, Text: "a"}, llm.Delta{Kind: llm.UsageDelta, Usage: &llm.Usage{Output: 1}}
+	begin, text, usage := llm.Delta{Kind: llm.BeginDelta}, llm.Delta{Kind: llm.TextDelta, Text: "a"}, llm.Delta{Kind: llm.UsageDelta, Usage: &llm.Usage{Output: 1}}
 	for name, tc := range map[string]struct {
 		pieces []llm.Delta
 		err    error
@@ -270,9 +270,9 @@ func TestIncompleteResponseIsAnError(t *testing.T) {
 	}{
 		"nothing":                     {nil, nil, llm.StreamInterrupted, false},
 		"only a begin delta":          {[]llm.Delta{begin, usage}, nil, llm.StreamInterrupted, true},
-		"no finish":                   {[]llm.Delta{begin, said, usage}, nil, llm.StreamInterrupted, true},
-		"one choice did not finish":   {[]llm.Delta{said, {Kind: llm.TextDelta, Choice: 1, Text: "b"}, {Kind: llm.FinishDelta, Finish: "stop"}}, nil, llm.StreamInterrupted, false},
-		"an error":                    {[]llm.Delta{begin, said, usage}, broken, llm.UpstreamOverloaded, true},
+		"no finish":                   {[]llm.Delta{begin, text, usage}, nil, llm.StreamInterrupted, true},
+		"one choice did not finish":   {[]llm.Delta{text, {Kind: llm.TextDelta, Choice: 1, Text: "b"}, {Kind: llm.FinishDelta, Finish: "stop"}}, nil, llm.StreamInterrupted, false},
+		"an error":                    {[]llm.Delta{begin, text, usage}, broken, llm.UpstreamOverloaded, true},
 		"arguments without a call":    {[]llm.Delta{begin, {Kind: llm.ArgumentsDelta, Text: "x"}}, nil, llm.UpstreamMalformed, false},
 		"a call delta without a call": {[]llm.Delta{begin, {Kind: llm.CallDelta}}, nil, llm.UpstreamMalformed, false},
 		"a choice above the maximum":  {[]llm.Delta{{Kind: llm.TextDelta, Choice: 128, Text: "x"}}, nil, llm.UpstreamMalformed, false},
@@ -281,16 +281,16 @@ func TestIncompleteResponseIsAnError(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for _, stream := range []bool{true, false} {
-				events, err := answered(Format{}.EncodeResponse(chatRequest(t, stream, ""), "canon", sequence(tc.pieces, tc.err)))
+				events, err := collect(Format{}.EncodeResponse(chatRequest(t, stream, ""), "canon", sequence(tc.pieces, tc.err)))
 				e, ok := errors.AsType[*llm.Error](err)
 				if !ok || e.Kind != tc.want {
-					t.Errorf("stream %v: %v", stream, err)
+					t.Errorf("stream %t: %v, want %s", stream, err, tc.want)
 				}
 				if !stream && len(events) > 0 {
-					t.Errorf("an incomplete response became a whole one: %s", events[0].Data)
+					t.Errorf("an incomplete response returned the event %s", events[0].Data)
 				}
-				if told := len(events) > 0 && events[len(events)-1].Bare; stream && told != tc.usage {
-					t.Errorf("usage reported: %v", told)
+				if reported := len(events) > 0 && events[len(events)-1].Bare; stream && reported != tc.usage {
+					t.Errorf("usage reported = %t, want %t", reported, tc.usage)
 				}
 			}
 		})
@@ -307,7 +307,7 @@ func TestEncodeResponseStopsWithTheConsumer(t *testing.T) {
 func TestIDsAreGenerated(t *testing.T) {
 	t.Parallel()
 	id := func(f Format, given string) (string, string) {
-		events, err := answered(f.EncodeResponse(chatRequest(t, false, ""), "m", sequence([]llm.Delta{
+		events, err := collect(f.EncodeResponse(chatRequest(t, false, ""), "m", sequence([]llm.Delta{
 			{Kind: llm.BeginDelta, ID: given}, {Kind: llm.CallDelta, Call: &llm.ToolCall{Name: "f"}}, {Kind: llm.FinishDelta},
 		}, nil)))
 		if err != nil {
@@ -329,10 +329,10 @@ func TestIDsAreGenerated(t *testing.T) {
 	first, call := id(dated, "")
 	later, other := id(Format{Now: func() time.Time { return time.Unix(1700000001, 0) }}, "")
 	if first == later || call == other || !strings.HasPrefix(first, "chatcmpl-") || len(first) < 20 || !strings.HasPrefix(call, "call_") {
-		t.Errorf("%s, %s; %s, %s", first, later, call, other)
+		t.Errorf("response IDs %s and %s, call IDs %s and %s; want different ones with prefixes", first, later, call, other)
 	}
 	if kept, _ := id(dated, "chatcmpl-7"); kept != "chatcmpl-7" {
-		t.Errorf("%s", kept)
+		t.Errorf("ID = %s, want that of the provider", kept)
 	}
 }
 
@@ -416,7 +416,7 @@ func TestWholeResponseEqualsAssembledChunks(t *testing.T) {
 	for name, tc := range answers {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			chunks, err := answered(dated.EncodeResponse(chatRequest(t, true, tc.more), "canon", sequence(tc.pieces, nil)))
+			chunks, err := collect(dated.EncodeResponse(chatRequest(t, true, tc.more), "canon", sequence(tc.pieces, nil)))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -429,7 +429,7 @@ func TestWholeResponseEqualsAssembledChunks(t *testing.T) {
 				t.Fatal(err)
 			}
 			both := map[string][]llm.Delta{}
-			whole, err := answered(dated.EncodeResponse(chatRequest(t, false, tc.more), "canon", sequence(tc.pieces, nil)))
+			whole, err := collect(dated.EncodeResponse(chatRequest(t, false, tc.more), "canon", sequence(tc.pieces, nil)))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -520,7 +520,7 @@ func TestDeltasReturnErrors(t *testing.T) {
 			failed = err
 		}
 		if e, ok := errors.AsType[*llm.Error](failed); !ok || e.Kind != tc.want {
-			t.Errorf("%s: %v", tc.data, failed)
+			t.Errorf("%s: %v, want %s", tc.data, failed, tc.want)
 		}
 	}
 }
@@ -543,7 +543,7 @@ func FuzzDeltas(f *testing.F) {
 		for _, stream := range []bool{true, false} {
 			for ev, err := range dated.EncodeResponse(chatRequest(t, stream, ""), "m", chatconv.Deltas(events)) {
 				if err == nil && !json.Valid(ev.Data) {
-					t.Errorf("not JSON: %s", ev.Data)
+					t.Errorf("event is not JSON: %s", ev.Data)
 				}
 			}
 		}

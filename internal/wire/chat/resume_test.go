@@ -10,7 +10,7 @@ import (
 	"fairlead.dev/internal/llm"
 )
 
-// sentLines formats sent events in the form in which the gateway stores them.
+// sentLines formats sent events as the gateway stores them.
 func sentLines(events []llm.Event) []byte {
 	var lines [][]byte
 	for _, ev := range events {
@@ -26,18 +26,18 @@ func TestResumedResponseEqualsAnUninterruptedOne(t *testing.T) {
 		texts := rapid.SliceOfN(rapid.StringN(1, 10, -1), 1, 8).Draw(t, "texts")
 		n := rapid.IntRange(1, len(texts)).Draw(t, "model-before-the-break")
 		pieces := []llm.Delta{{Kind: llm.BeginDelta, ID: "msg_1", Model: "real"}}
-		said := ""
+		delivered := ""
 		for i, text := range texts {
 			pieces = append(pieces, llm.Delta{Kind: llm.TextDelta, Text: text})
 			if i < n {
-				said += text
+				delivered += text
 			}
 		}
 		pieces = append(pieces,
 			llm.Delta{Kind: llm.CallDelta, Call: &llm.ToolCall{ID: "call_1", Name: "look", Arguments: "{}"}},
 			llm.Delta{Kind: llm.FinishDelta, Finish: "tool_calls"},
 			llm.Delta{Kind: llm.UsageDelta, Usage: &llm.Usage{Input: 3, Output: 4}})
-		whole, err := answered(dated.EncodeResponse(req, "m", sequence(pieces, nil)))
+		whole, err := collect(dated.EncodeResponse(req, "m", sequence(pieces, nil)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -45,11 +45,11 @@ func TestResumedResponseEqualsAnUninterruptedOne(t *testing.T) {
 
 		rest, ok := Format{}.Resume(req, sentLines(before))
 
-		if !ok || rest.Text != said {
-			t.Fatalf("%q was decoded as %q (%t)", said, rest.Text, ok)
+		if !ok || rest.Text != delivered {
+			t.Fatalf("Resume after %q = %q, %t", delivered, rest.Text, ok)
 		}
 		after := append([]llm.Delta{{Kind: llm.BeginDelta, ID: "another", Model: "real"}}, pieces[n+1:]...)
-		got, err := answered(rest.Encode(sequence(after, nil)))
+		got, err := collect(rest.Encode(sequence(after, nil)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -62,24 +62,24 @@ func TestResumedResponseEqualsAnUninterruptedOne(t *testing.T) {
 func TestOnlyPlainTextCanBeResumed(t *testing.T) {
 	t.Parallel()
 	const head = `{"id":"a","created":7,"model":"m","choices":[`
-	said := head + `{"index":0,"delta":{"content":"x"}}]}`
+	plain := head + `{"index":0,"delta":{"content":"x"}}]}`
 	for name, c := range map[string]struct {
 		more string
 		sent string
 	}{
 		"no content":        {"", head + `{"index":0,"delta":{"role":"assistant","content":""}}]}`},
-		"reasoning":         {"", head + `{"index":0,"delta":{"reasoning_content":"hm"}}]}` + "\n" + said},
-		"a refusal":         {"", said + "\n" + head + `{"index":0,"delta":{"refusal":"no"}}]}`},
-		"a tool call":       {"", said + "\n" + head + `{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c","function":{"name":"f","arguments":"{"}}]}}]}`},
-		"a finish":          {"", said + "\n" + head + `{"index":0,"delta":{},"finish_reason":"stop"}]}`},
-		"another choice":    {"", said + "\n" + head + `{"index":1,"delta":{"content":"y"}}]}`},
-		"half an event":     {"", said + "\n" + head},
-		"log probabilities": {`,"logprobs":true`, said},
+		"reasoning":         {"", head + `{"index":0,"delta":{"reasoning_content":"hm"}}]}` + "\n" + plain},
+		"a refusal":         {"", plain + "\n" + head + `{"index":0,"delta":{"refusal":"no"}}]}`},
+		"a tool call":       {"", plain + "\n" + head + `{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c","function":{"name":"f","arguments":"{"}}]}}]}`},
+		"a finish":          {"", plain + "\n" + head + `{"index":0,"delta":{},"finish_reason":"stop"}]}`},
+		"another choice":    {"", plain + "\n" + head + `{"index":1,"delta":{"content":"y"}}]}`},
+		"a truncated event": {"", plain + "\n" + head},
+		"log probabilities": {`,"logprobs":true`, plain},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if rest, ok := (Format{}).Resume(chatRequest(t, true, c.more), []byte(c.sent)); ok {
-				t.Errorf("resumed after %q", rest.Text)
+				t.Errorf("Resume = %q, true; want false", rest.Text)
 			}
 		})
 	}
@@ -91,13 +91,13 @@ func TestResumeKeepsTheProvidersIDAndModel(t *testing.T) {
 
 	rest, ok := dated.Resume(chatRequest(t, true, ""), []byte(sent))
 	if !ok {
-		t.Fatal("not resumed")
+		t.Fatal("Resume = false, want true")
 	}
-	got, err := answered(rest.Encode(sequence([]llm.Delta{{Kind: llm.TextDelta, Text: "y"}, {Kind: llm.FinishDelta}}, nil)))
+	got, err := collect(rest.Encode(sequence([]llm.Delta{{Kind: llm.TextDelta, Text: "y"}, {Kind: llm.FinishDelta}}, nil)))
 
 	want := `{"id":"odd id","object":"chat.completion.chunk","created":17,"model":"canon","choices":[{"index":0,"delta":{"content":"y"},"logprobs":null,"finish_reason":null}]}`
 	if err != nil || string(got[0].Data) != want {
-		t.Errorf("%v: %s", err, got[0].Data)
+		t.Errorf("event %s (%v), want %s", got[0].Data, err, want)
 	}
 }
 
@@ -123,10 +123,10 @@ func TestPrefillAppendsAnAssistantMessage(t *testing.T) {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(c.want, string(got.Body)); diff != "" || string(req.Body) != before {
-				t.Errorf("%s; the original is %s", diff, req.Body)
+				t.Errorf("original body %s, prefilled (-want +got):\n%s", req.Body, diff)
 			}
 			if got.Answers != 1 || got.Messages != 2 {
-				t.Errorf("described as %d messages, %d turns", got.Messages, got.Answers)
+				t.Errorf("%d messages, %d answers; want 2 and 1", got.Messages, got.Answers)
 			}
 		})
 	}
@@ -140,7 +140,7 @@ func TestPrefixIsMarkedForVendorsThatRequireIt(t *testing.T) {
 	}
 	want := `{"model":"m","messages":[{"role":"user","content":"x"},{"role":"assistant","content":"so","prefix":true}]}`
 	if got := string(Render(req, Edit{Prefix: true})); got != want {
-		t.Errorf("got %s", got)
+		t.Errorf("Render = %s, want %s", got, want)
 	}
 }
 
@@ -150,7 +150,7 @@ func FuzzResume(f *testing.F) {
 	req := &llm.Request{Op: llm.Chat, ResponseOptions: llm.ResponseOptions{Stream: true}}
 	f.Fuzz(func(t *testing.T, sent []byte) {
 		if rest, ok := (Format{}).Resume(req, sent); ok && rest.Text == "" {
-			t.Error("resumed without content")
+			t.Error("Resume without content = true, want false")
 		}
 	})
 }

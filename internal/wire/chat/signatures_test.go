@@ -39,7 +39,7 @@ func TestSignaturesAreNotForwarded(t *testing.T) {
 				t.Fatal(err)
 			}
 			if req.HasSignatures != tc.sealed {
-				t.Errorf("signed: %v", req.HasSignatures)
+				t.Errorf("HasSignatures = %t, want %t", req.HasSignatures, tc.sealed)
 			}
 			if diff := cmp.Diff(`{"model":"m","messages":`+tc.want+`}`, string(Render(req, Edit{}))); diff != "" {
 				t.Error(diff)
@@ -61,7 +61,7 @@ func TestRequestsWithCustomToolsAreNotPlain(t *testing.T) {
 			body += `,"messages":[{"role":"user","content":"hi"}]`
 		}
 		if got := decode(t, llm.Chat, `{"model":"auto",`+body+`}`).Plain; got != want {
-			t.Errorf("%s: plain %t", body, got)
+			t.Errorf("%s: Plain = %t, want %t", body, got, want)
 		}
 	}
 }

@@ -29,13 +29,13 @@ func TestTexts(t *testing.T) {
 	} {
 		got, err := embeddings.Texts(embedRequest(t, body))
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {
-			t.Errorf("%s: %v %s", body, err, diff)
+			t.Errorf("%s: %v, texts (-want +got):\n%s", body, err, diff)
 		}
 	}
 	for _, body := range []string{`{"model":"e","input":[1,2]}`, `{"model":"e","input":[[1],[2]]}`} {
 		_, err := embeddings.Texts(embedRequest(t, body))
 		if e, ok := errors.AsType[*llm.Error](err); !ok || e.Kind != llm.Untranslatable || e.Param != "input" {
-			t.Errorf("%s: %v", body, err)
+			t.Errorf("%s: %v, want Untranslatable for input", body, err)
 		}
 	}
 }
@@ -67,7 +67,7 @@ func TestWriteVectors(t *testing.T) {
 				t.Error(diff)
 			}
 			if ev.Usage != tc.usage || !ev.Content || ev.Model != "real" {
-				t.Errorf("got %+v", ev)
+				t.Errorf("event %+v, want usage %+v and model real", ev, tc.usage)
 			}
 		})
 	}
@@ -78,12 +78,12 @@ func TestInvalidVectorsAreRejected(t *testing.T) {
 	req := embedRequest(t, `{"model":"e","input":"a"}`)
 	for _, list := range []string{``, `[]`, `null`, `"x"`, `[1`, `[1]]`, `[null]`, `["a"]`, `[1e99]`} {
 		if ev, err := embeddings.WriteVectors(req, "m", llm.Vectors{Data: []json.RawMessage{json.RawMessage(list)}}); err == nil {
-			t.Errorf("%s became %s", list, ev.Data)
+			t.Errorf("WriteVectors(%s) = %s, want an error", list, ev.Data)
 		}
 	}
 	for _, count := range []int{0, 2} {
 		if _, err := embeddings.WriteVectors(req, "m", llm.Vectors{Data: make([]json.RawMessage, count)}); llm.AsError(err).Kind != llm.UpstreamMalformed {
-			t.Errorf("%d vectors: %v", count, err)
+			t.Errorf("%d vectors: %v, want UpstreamMalformed", count, err)
 		}
 	}
 }

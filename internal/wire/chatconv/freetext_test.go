@@ -47,11 +47,11 @@ func TestCustomToolsBecomeFunctionsForProvidersWithoutThem(t *testing.T) {
 		doc := rawjson.Parse(body)
 		for path, want := range map[string]string{"tools.0": tc.tool, "messages.1.tool_calls.0": tc.call, "tool_choice": tc.choice} {
 			if got := doc.Get(path).Raw; got != want {
-				t.Errorf("%s is %s\nwant %s", path, got, want)
+				t.Errorf("%s = %s\nwant %s", path, got, want)
 			}
 		}
 		if got := strings.Join(left, ","); got != tc.leaves {
-			t.Errorf("left out %q, want %q", got, tc.leaves)
+			t.Errorf("omitted %q, want %q", got, tc.leaves)
 		}
 	}
 }

@@ -22,12 +22,12 @@ func TestDataURLs(t *testing.T) {
 	} {
 		got, ok := splitDataURL(url)
 		if diff := cmp.Diff(want, got); diff != "" || !ok {
-			t.Errorf("%s: %v %s", url, ok, diff)
+			t.Errorf("%s: ok = %t (-want +got):\n%s", url, ok, diff)
 		}
 	}
 	for _, url := range []string{"data:image/png;base64", "data:image/png;base64,AA=A", "data:image/png;base64,A", "data:x,%zz", "data:x;base64,ab!d"} {
 		if got, ok := splitDataURL(url); ok {
-			t.Errorf("%s became %+v", url, got)
+			t.Errorf("splitDataURL(%s) = %+v, want false", url, got)
 		}
 	}
 }

@@ -88,7 +88,7 @@ func TestAssemble(t *testing.T) {
 	}
 	for _, none := range []string{"", "\n", `{"error":"x"}`, "null", "garbage\n{}\n"} {
 		if got, err := Assemble([]byte(none)); !errors.Is(err, ErrNoChunks) {
-			t.Errorf("%q: %s, %v", none, got, err)
+			t.Errorf("Assemble(%q) = %s, %v; want ErrNoChunks", none, got, err)
 		}
 	}
 }
@@ -151,7 +151,7 @@ func FuzzAssemble(f *testing.F) {
 	f.Add([]byte(`{"choices":[{"index":0,"delta":{"content":"a","tool_calls":[{"index":-1}]}}]}` + "\n" + `{"choices":[]}`))
 	f.Fuzz(func(t *testing.T, events []byte) {
 		if got, err := Assemble(events); err == nil && !json.Valid(got) {
-			t.Fatalf("%q became %q", events, got)
+			t.Fatalf("Assemble(%q) = %q, want valid JSON", events, got)
 		}
 	})
 }

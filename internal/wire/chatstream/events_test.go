@@ -150,17 +150,17 @@ func TestEventsDistinguishInterruptionsFromCancellation(t *testing.T) {
 		err  error
 		want llm.Kind // empty: the error itself is returned
 	}{
-		"reset":          {broken, llm.StreamInterrupted},
-		"short body":     {io.ErrUnexpectedEOF, llm.StreamInterrupted},
-		"cancelled":      {context.Canceled, ""},
-		"deadline":       {context.DeadlineExceeded, ""},
-		"our own reason": {timeout, llm.UpstreamTimeout},
+		"reset":           {broken, llm.StreamInterrupted},
+		"short body":      {io.ErrUnexpectedEOF, llm.StreamInterrupted},
+		"cancelled":       {context.Canceled, ""},
+		"deadline":        {context.DeadlineExceeded, ""},
+		"llm.Error cause": {timeout, llm.UpstreamTimeout},
 	}
 	for name, tc := range tests {
 		for _, stream := range []bool{true, false} {
 			_, err := outcome(io.MultiReader(strings.NewReader(oneChunk), iotest.ErrReader(tc.err)), EventOptions{Stream: stream})
 			if !errors.Is(err, tc.err) {
-				t.Errorf("%s: %v does not wrap the cause", name, err)
+				t.Errorf("%s: error %v does not wrap the cause", name, err)
 			}
 			if e, ok := errors.AsType[*llm.Error](err); ok != (tc.want != "") || ok && e.Kind != tc.want {
 				t.Errorf("%s, stream %t: got %v, want kind %q", name, stream, err, tc.want)
@@ -183,12 +183,12 @@ func TestEventsAreLimited(t *testing.T) {
 	} {
 		_, err := outcome(strings.NewReader(tc.body), tc.o)
 		if e, ok := errors.AsType[*llm.Error](err); !ok || e.Kind != llm.UpstreamMalformed {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: %v, want UpstreamMalformed", name, err)
 		}
 	}
 	large := `data: {"choices":[{"index":0,"delta":{"content":"` + strings.Repeat("x", 5<<20) + `"},"finish_reason":"stop"}]}` + "\n\ndata: [DONE]\n\n"
 	if n, err := outcome(strings.NewReader(large), EventOptions{Stream: true}); n != 1 || err != nil {
-		t.Errorf("an event of 5 MB: %d events, %v", n, err)
+		t.Errorf("an event of 5 MB: %d events, %v; want 1", n, err)
 	}
 }
 
@@ -201,7 +201,7 @@ func TestEventsStopWithTheConsumer(t *testing.T) {
 			break
 		}
 		if n != 1 {
-			t.Errorf("%d events after the consumer stopped", n)
+			t.Errorf("%d events, want 1", n)
 		}
 	}
 }
@@ -217,7 +217,7 @@ func FuzzEvents(f *testing.F) {
 		ended := false
 		for ev, err := range Events(bytes.NewReader(answer), o) {
 			if ended {
-				t.Fatal("an event after the error")
+				t.Fatal("the stream returned an event after the error")
 			}
 			if err != nil {
 				ended = true
@@ -226,14 +226,14 @@ func FuzzEvents(f *testing.F) {
 				}
 				continue
 			}
-			if problem := unsound(ev.Data, "canon"); problem != "" {
+			if problem := invalidEvent(ev.Data, "canon"); problem != "" {
 				t.Fatal(problem)
 			}
 			if u := ev.Usage; u != nil && (u.Input < 0 || u.CacheRead < 0 || u.CacheWrite < 0 || u.Output < 0 || u.Reasoning > u.Output) {
-				t.Fatalf("usage %+v", u)
+				t.Fatalf("impossible usage %+v", u)
 			}
 			if stream && bytes.ContainsAny(ev.Data, "\n\r") {
-				t.Fatalf("%q has a line end", ev.Data)
+				t.Fatalf("the event %q contains a line end", ev.Data)
 			}
 		}
 		got := shown(bytes.NewReader(answer), o)
@@ -275,7 +275,7 @@ func TestWaitingResponsesShareChunks(t *testing.T) {
 		defer stream.Close()
 		src.onRead = func() {
 			if stream.c != nil {
-				t.Error("a waiting response has a chunk")
+				t.Error("a waiting response holds a chunk")
 			}
 		}
 		streams = append(streams, stream)
@@ -284,7 +284,7 @@ func TestWaitingResponsesShareChunks(t *testing.T) {
 		for n, stream := range streams {
 			ev, ok, err := stream.Next()
 			if !ok || err != nil || string(ev.Data) != fmt.Sprintf(want, names[n], i, finish) {
-				t.Errorf("event %d of %s: %s, %v, %v", i, names[n], ev.Data, ok, err)
+				t.Errorf("event %d of %s: %s, %t, %v", i, names[n], ev.Data, ok, err)
 			}
 		}
 	}

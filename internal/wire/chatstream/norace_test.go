@@ -18,6 +18,6 @@ func TestStreamAllocatesNothingPerChunk(t *testing.T) {
 		})
 	}
 	if few, many := count(10), count(500); many > few+5 {
-		t.Errorf("%v allocations for 10 chunks, %v for 500", few, many)
+		t.Errorf("%v allocations for 10 chunks, %v for 500; want at most 5 more", few, many)
 	}
 }

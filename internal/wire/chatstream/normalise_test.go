@@ -13,9 +13,9 @@ import (
 	"fairlead.dev/internal/llm"
 )
 
-// unsound checks that the data of an event is one JSON object with the canonical model and without an error member. It
+// invalidEvent checks that the data of an event is one JSON object with the canonical model and without an error member. It
 // returns a description of the problem, or an empty string.
-func unsound(data []byte, model string) string {
+func invalidEvent(data []byte, model string) string {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(data, &members); err != nil {
 		return fmt.Sprintf("%q is not a JSON object: %v", data, err)
@@ -89,7 +89,7 @@ func TestEveryEventIsValid(t *testing.T) {
 		o := EventOptions{Stream: rapid.Bool().Draw(t, "stream"), Model: rapid.SampledFrom([]string{"canon", `q"uote\\ü`}).Draw(t, "canon")}
 		o.Warn = func(what string) {
 			if strings.Contains(what, "not a JSON object") {
-				t.Fatalf("the response is JSON, but: %s", what)
+				t.Fatalf("warning for a valid JSON response: %s", what)
 			}
 		}
 		var body string
@@ -104,19 +104,19 @@ func TestEveryEventIsValid(t *testing.T) {
 		for ev, err := range Events(strings.NewReader(body), o) {
 			if err != nil {
 				if e, ok := errors.AsType[*llm.Error](err); !ok || strings.Contains(e.Message, "not a JSON object") {
-					t.Fatalf("%s\nended with %v", body, err)
+					t.Fatalf("response %s\nended with %v", body, err)
 				}
 				break
 			}
-			if problem := unsound(ev.Data, o.Model); problem != "" {
-				t.Fatalf("%s\nbecame an invalid event: %s", body, problem)
+			if problem := invalidEvent(ev.Data, o.Model); problem != "" {
+				t.Fatalf("response %s\nhas an invalid event: %s", body, problem)
 			}
 			if bytes.Contains(ev.Data, []byte(`"content": [`)) {
-				t.Fatalf("%s\nstill has a list: %s", body, ev.Data)
+				t.Fatalf("response %s\nhas an event with a content list: %s", body, ev.Data)
 			}
 			for _, word := range []string{`"eos"`, `"end_turn"`, `"model_length"`, `"max_tokens"`} {
 				if bytes.Contains(ev.Data, []byte(word)) {
-					t.Fatalf("%s\nstill ends with %s: %s", body, word, ev.Data)
+					t.Fatalf("response %s\nhas the provider's finish reason %s: %s", body, word, ev.Data)
 				}
 			}
 		}

@@ -14,7 +14,7 @@ func TestEventsStayValidAfterTheReaderIsReused(t *testing.T) {
 		defer r.Close()
 		ev, ok, err := r.Next()
 		if !ok || err != nil || !ev.Own {
-			t.Fatalf("ok %v, own %v, error %v", ok, ev.Own, err)
+			t.Fatalf("ok = %t, Own = %t, error %v; want true, true", ok, ev.Own, err)
 		}
 		return ev.Data
 	}
@@ -24,7 +24,7 @@ func TestEventsStayValidAfterTheReaderIsReused(t *testing.T) {
 		read("Nay, nay.")
 	}
 	if string(first) != want || !strings.Contains(want, `"ours"`) {
-		t.Errorf("the first response became %s", first)
+		t.Errorf("a later response changed the first one to %s", first)
 	}
 }
 
@@ -43,7 +43,7 @@ func TestClosedStreamReturnsAnError(t *testing.T) {
 			r.Close()
 			r.Close()
 			if _, ok, err := r.Next(); ok || (err == nil) != (events == 2) {
-				t.Errorf("ok %v, error %v", ok, err)
+				t.Errorf("Next after Close = %t, %v; want false", ok, err)
 			}
 		})
 	}

@@ -15,7 +15,7 @@ func TestUsageJSONRoundTrip(t *testing.T) {
 	raw := UsageJSON(want)
 	got, ok := parseUsage(raw, false)
 	if diff := cmp.Diff(want, got); !ok || diff != "" || !json.Valid(raw) {
-		t.Errorf("%s is read as (-want +got):\n%s", raw, diff)
+		t.Errorf("%s was parsed as (-want +got):\n%s", raw, diff)
 	}
 }
 
@@ -31,7 +31,7 @@ func TestParseUsage(t *testing.T) {
 		"more cached than input tokens":     {`{"prompt_tokens":3,"completion_tokens":0,"prompt_tokens_details":{"cached_tokens":9,"cache_write_tokens":9}}`, false, &llm.Usage{CacheRead: 3}},
 		"more reasoning than output tokens": {`{"completion_tokens":3,"completion_tokens_details":{"reasoning_tokens":9}}`, false, &llm.Usage{Output: 3, Reasoning: 3}},
 		"reasoning on top":                  {`{"prompt_tokens":1,"completion_tokens":3,"reasoning_tokens":9}`, true, &llm.Usage{Input: 1, Output: 12, Reasoning: 9}},
-		"on top, but the total includes it": {
+		"on top, included in the total": {
 			`{"prompt_tokens":1,"completion_tokens":12,"total_tokens":13,"completion_tokens_details":{"reasoning_tokens":9}}`, true,
 			&llm.Usage{Input: 1, Output: 12, Reasoning: 9},
 		},
@@ -69,13 +69,13 @@ func TestParseEmbedUsage(t *testing.T) {
 		raw  string
 		want *llm.Usage
 	}{
-		"both":              {`{"prompt_tokens":3,"total_tokens":3}`, &llm.Usage{Input: 3}},
-		"only a total":      {`{"total_tokens":7}`, &llm.Usage{Input: 7}},
-		"a null next to it": {`{"prompt_tokens":null,"total_tokens":7}`, &llm.Usage{Input: 7}},
-		"a zero is a count": {`{"prompt_tokens":0,"total_tokens":7}`, &llm.Usage{}},
-		"no output":         {`{"prompt_tokens":3,"completion_tokens":5,"total_tokens":8}`, &llm.Usage{Input: 3}},
-		"absurd":            {`{"total_tokens":-7}`, nil},
-		"nothing":           {`{}`, nil},
+		"both":               {`{"prompt_tokens":3,"total_tokens":3}`, &llm.Usage{Input: 3}},
+		"only a total":       {`{"total_tokens":7}`, &llm.Usage{Input: 7}},
+		"a null and a total": {`{"prompt_tokens":null,"total_tokens":7}`, &llm.Usage{Input: 7}},
+		"a zero is a count":  {`{"prompt_tokens":0,"total_tokens":7}`, &llm.Usage{}},
+		"no output":          {`{"prompt_tokens":3,"completion_tokens":5,"total_tokens":8}`, &llm.Usage{Input: 3}},
+		"absurd":             {`{"total_tokens":-7}`, nil},
+		"nothing":            {`{}`, nil},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -193,12 +193,12 @@ func TestBrokenStreams(t *testing.T) {
 			t.Parallel()
 			_, err := collect(tc.r, DeltaOptions{MaxMessage: 1 << 20, MaxResponse: 1 << 20})
 			if e, ok := errors.AsType[*llm.Error](err); !ok || e.Kind != tc.kind || e.Message == "" {
-				t.Errorf("got %v", err)
+				t.Errorf("Deltas: %v, want %s", err, tc.kind)
 			}
 		})
 	}
 	if _, err := collect(iotest.ErrReader(context.Canceled), DeltaOptions{}); !errors.Is(err, context.Canceled) {
-		t.Errorf("the end of the request's context became %v", err)
+		t.Errorf("cancelled request: %v, want context.Canceled", err)
 	}
 }
 
@@ -245,7 +245,7 @@ func TestWholeResponses(t *testing.T) {
 				got = append(got, "warned")
 			}
 			if strings.Join(got, " ") != tc.want {
-				t.Errorf("got %q", got)
+				t.Errorf("got %q, want %q", got, tc.want)
 			}
 		})
 	}
@@ -262,7 +262,7 @@ func TestUsage(t *testing.T) {
 	got := pieces[len(pieces)-1].Usage
 	want := &llm.Usage{Input: 10, CacheRead: 100, CacheWrite: 50, CacheWriteLong: 30, Output: 5, ServiceTier: "flex"}
 	if diff := cmp.Diff(want, got); diff != "" || got.Total() != 165 {
-		t.Error(diff)
+		t.Errorf("total %d, want 165, usage (-want +got):\n%s", got.Total(), diff)
 	}
 }
 
@@ -282,7 +282,7 @@ func TestFailureKeepsStatus(t *testing.T) {
 	} {
 		e := Failure(tc.status, http.Header{"X-Amzn-Errortype": {tc.header}}, []byte(tc.body), time.Time{})
 		if e.Kind != tc.kind || e.UpstreamStatus != tc.status || e.UpstreamCode != tc.code || e.Message == "" {
-			t.Errorf("%s: %+v", name, e)
+			t.Errorf("%s: error %+v, want %s, status %d, code %q", name, e, tc.kind, tc.status, tc.code)
 		}
 	}
 }
@@ -295,16 +295,16 @@ func FuzzDeltas(f *testing.F) {
 		finished, failed := false, false
 		for p, err := range Deltas(bytes.NewReader(b), DeltaOptions{Plan: shipPlan, MaxResponse: 1 << 20}) {
 			if failed {
-				t.Fatal("something follows the error")
+				t.Fatal("Deltas returned a delta after the error")
 			}
 			failed = err != nil
 			if finished && p.Kind != llm.UsageDelta {
-				t.Fatalf("%s follows the finish", p.Kind)
+				t.Fatalf("delta %s after the finish, want only usage", p.Kind)
 			}
 			finished = finished || p.Kind == llm.FinishDelta
 		}
 		if finished == failed {
-			t.Fatalf("finished %t, failed %t", finished, failed)
+			t.Fatalf("finished %t, failed %t; want exactly one", finished, failed)
 		}
 	})
 }
@@ -319,7 +319,7 @@ func FuzzEvents(f *testing.F) {
 		}
 		pieces, err := collect(bytes.NewReader(stream(one, payload, two, second, "messageStop", endTurn)), DeltaOptions{Plan: shipPlan})
 		if err == nil && (len(pieces) < 2 || pieces[0].Kind != llm.BeginDelta) {
-			t.Fatalf("%+v", pieces)
+			t.Fatalf("deltas %+v, want at least two, the first of kind begin", pieces)
 		}
 	})
 }
@@ -328,7 +328,7 @@ func FuzzSchema(f *testing.F) {
 	f.Add([]byte(`{"type":"object","properties":{"a":{"anyOf":[{}]}},"additionalProperties":false}`))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if isClosed(b) && !isObject(b) {
-			t.Fatal("closed, but not an object")
+			t.Fatal("isClosed = true for a schema that is not an object")
 		}
 	})
 }

@@ -84,7 +84,7 @@ func TestMessages(t *testing.T) {
 			[]llm.Message{user(image(llm.Media{Data: "/9j/AA=="}), image(llm.Media{Data: "R0lGAAAA"}), image(llm.Media{Data: "UklGAAAA"}))},
 			`[{"role":"user","content":[{"image":{"format":"jpeg","source":{"bytes":"/9j/AA=="}}},{"image":{"format":"gif","source":{"bytes":"R0lGAAAA"}}},{"image":{"format":"webp","source":{"bytes":"UklGAAAA"}}}]}]`,
 		},
-		"images in Amazon's storage stay there": {
+		"images in S3 are sent as references": {
 			[]llm.Message{user(image(llm.Media{URL: "s3://bucket/a.jpg"}))},
 			`[{"role":"user","content":[{"image":{"format":"jpeg","source":{"s3Location":{"uri":"s3://bucket/a.jpg"}}}}]}]`,
 		},
@@ -137,7 +137,7 @@ func TestUnsupportedContentIsRejected(t *testing.T) {
 			_, _, err := Render(t.Context(), &llm.Conversation{Messages: []llm.Message{user(tc.part)}}, RenderOptions{Dialect: able})
 			e, ok := errors.AsType[*llm.Error](err)
 			if !ok || e.Kind != llm.Untranslatable || e.Param != "messages" || !strings.Contains(e.Message, tc.says) {
-				t.Errorf("got %v", err)
+				t.Errorf("Render: %v, want Untranslatable with %q", err, tc.says)
 			}
 		})
 	}
@@ -164,7 +164,7 @@ func TestThinkingOfEarlierTurns(t *testing.T) {
 		conv := llm.Conversation{Messages: []llm.Message{user(text("q")), thought(tc.thinking), user(text("go on"))}}
 		got, warnings := render(t, conv, RenderOptions{Dialect: tc.dialect, Signers: []string{"here"}}, "messages")
 		if strings.Contains(got, "reasoningContent") != tc.kept || (len(warnings) == 0) != tc.kept {
-			t.Errorf("%s: %s, %q", name, got, warnings)
+			t.Errorf("%s: messages %s, warnings %q; want kept = %t", name, got, warnings, tc.kept)
 		}
 	}
 }
@@ -180,20 +180,20 @@ func TestCachePoints(t *testing.T) {
 
 	got, warnings := render(t, llm.Conversation{Messages: five}, RenderOptions{Dialect: able}, "messages")
 	if count(got) != maxCachePoints || !strings.Contains(got, `{"text":"a"},{"text":"b"},{"cachePoint"`) || strings.Contains(got, "1h") || len(warnings) != 2 {
-		t.Errorf("%s\n%q", got, warnings)
+		t.Errorf("messages %s\nwarnings %q; want the maximum of cache points and two warnings", got, warnings)
 	}
 	long := able
 	long.LongCache = true
 	if got, _ := render(t, llm.Conversation{Messages: five}, RenderOptions{Dialect: long}, "messages"); !strings.Contains(got, `{"type":"default","ttl":"1h"}`) {
-		t.Error(got)
+		t.Errorf("messages %s, want a cache point with ttl 1h", got)
 	}
 	none, warnings := render(t, llm.Conversation{Messages: five}, RenderOptions{}, "messages")
 	if count(none) != 0 || len(warnings) != 1 {
-		t.Errorf("%s\n%q", none, warnings)
+		t.Errorf("messages %s\nwarnings %q; want no cache points and one warning", none, warnings)
 	}
 	inner := []llm.Message{user(text("q")), assistant(call("1", "f", "")), user(result("1", mark(text("x"), "")))}
 	if got, _ := render(t, llm.Conversation{Messages: inner}, RenderOptions{Dialect: able}, "messages"); !strings.HasSuffix(got, `}},{"cachePoint":{"type":"default"}}]}]`) {
-		t.Error(got)
+		t.Errorf("messages %s, want a cache point after the result", got)
 	}
 }
 
@@ -225,10 +225,10 @@ func TestInstructionsMoveToTheFirstMessage(t *testing.T) {
 	conv := llm.Conversation{Messages: []llm.Message{{Role: llm.System, Parts: []llm.Part{text("Be brief.")}}, user(text("q"))}}
 	got, _ := render(t, conv, RenderOptions{Dialect: Dialect{NoSystem: true}}, "messages")
 	if want := `[{"role":"user","content":[{"text":"Be brief."},{"text":"q"}]}]`; got != want {
-		t.Errorf("got %s", got)
+		t.Errorf("messages %s, want %s", got, want)
 	}
 	if system, _ := render(t, conv, RenderOptions{Dialect: able}, "system"); system != `[{"text":"Be brief."}]` {
-		t.Errorf("got %s", system)
+		t.Errorf("system %s, want the instructions", system)
 	}
 }
 
@@ -248,7 +248,7 @@ func TestInstructionsAloneGetAUserMessage(t *testing.T) {
 			t.Errorf("%s: %s", name, diff)
 		}
 		if len(warnings) != 1 {
-			t.Errorf("%s: warnings %q", name, warnings)
+			t.Errorf("%s: warnings %q, want one", name, warnings)
 		}
 	}
 }

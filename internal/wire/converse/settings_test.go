@@ -10,7 +10,7 @@ import (
 	"fairlead.dev/internal/llm"
 )
 
-func asked(change func(*llm.Conversation)) llm.Conversation {
+func conversationWith(change func(*llm.Conversation)) llm.Conversation {
 	conv := llm.Conversation{Messages: []llm.Message{user(text("q"))}}
 	change(&conv)
 	return conv
@@ -32,29 +32,29 @@ func TestInferenceConfig(t *testing.T) {
 		want    string
 		warns   int
 	}{
-		"nothing":                   {asked(func(*llm.Conversation) {}), RenderOptions{Dialect: able}, "", 0},
-		"numbers as written":        {asked(sampled), RenderOptions{Dialect: able}, `{"temperature":0.70,"topP":1e-1,"stopSequences":["END"]}`, 0},
-		"temperature without top_p": {asked(sampled), RenderOptions{Dialect: one}, `{"temperature":0.70,"stopSequences":["END"]}`, 1},
-		"fixed sampling":            {asked(sampled), RenderOptions{Dialect: fixed}, `{"stopSequences":["END"]}`, 3},
-		"the client's limit":        {asked(func(c *llm.Conversation) { c.MaxOutput = 9 }), RenderOptions{MaxOutput: 5}, `{"maxTokens":9}`, 0},
-		"the budget's limit":        {asked(func(*llm.Conversation) {}), RenderOptions{MaxOutput: 5}, `{"maxTokens":5}`, 1},
-		"limit with thinking":       {asked(func(c *llm.Conversation) { c.Effort.Level = "high" }), RenderOptions{Dialect: able, ModelOutput: 64000}, `{"maxTokens":64000}`, 0},
-		"sampling with thinking":    {asked(func(c *llm.Conversation) { sampled(c); c.Effort.Level = "high" }), RenderOptions{Dialect: able}, `{"stopSequences":["END"]}`, 3},
+		"nothing":                      {conversationWith(func(*llm.Conversation) {}), RenderOptions{Dialect: able}, "", 0},
+		"numbers are copied unchanged": {conversationWith(sampled), RenderOptions{Dialect: able}, `{"temperature":0.70,"topP":1e-1,"stopSequences":["END"]}`, 0},
+		"temperature without top_p":    {conversationWith(sampled), RenderOptions{Dialect: one}, `{"temperature":0.70,"stopSequences":["END"]}`, 1},
+		"fixed sampling":               {conversationWith(sampled), RenderOptions{Dialect: fixed}, `{"stopSequences":["END"]}`, 3},
+		"the client's limit":           {conversationWith(func(c *llm.Conversation) { c.MaxOutput = 9 }), RenderOptions{MaxOutput: 5}, `{"maxTokens":9}`, 0},
+		"the budget's limit":           {conversationWith(func(*llm.Conversation) {}), RenderOptions{MaxOutput: 5}, `{"maxTokens":5}`, 1},
+		"limit with thinking":          {conversationWith(func(c *llm.Conversation) { c.Effort.Level = "high" }), RenderOptions{Dialect: able, ModelOutput: 64000}, `{"maxTokens":64000}`, 0},
+		"sampling with thinking":       {conversationWith(func(c *llm.Conversation) { sampled(c); c.Effort.Level = "high" }), RenderOptions{Dialect: able}, `{"stopSequences":["END"]}`, 3},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			got, warnings := render(t, tc.conv, tc.options, "inferenceConfig")
 			if got != tc.want || len(warnings) != tc.warns {
-				t.Errorf("got %s and %q", got, warnings)
+				t.Errorf("inferenceConfig %s, warnings %q; want %s and %d warnings", got, warnings, tc.want, tc.warns)
 			}
 		})
 	}
 }
 
-func TestALimitSetByTheGatewayIsReported(t *testing.T) {
+func TestLimitSetByTheGatewayIsReported(t *testing.T) {
 	t.Parallel()
-	_, warnings := render(t, asked(func(*llm.Conversation) {}), RenderOptions{MaxOutput: 5}, "inferenceConfig")
+	_, warnings := render(t, conversationWith(func(*llm.Conversation) {}), RenderOptions{MaxOutput: 5}, "inferenceConfig")
 	if diff := cmp.Diff([]string{"maxTokens set to 5: a budget or a policy allows no more"}, warnings); diff != "" {
 		t.Error(diff)
 	}
@@ -106,17 +106,17 @@ func TestThinkingUsesTheModelsSettings(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			conv := asked(func(c *llm.Conversation) { c.Effort = tc.effort })
+			conv := conversationWith(func(c *llm.Conversation) { c.Effort = tc.effort })
 			if tc.change != nil {
 				tc.change(&conv)
 			}
 			fields, warnings := render(t, conv, RenderOptions{Dialect: tc.dialect}, "additionalModelRequestFields")
 			output, _ := render(t, conv, RenderOptions{Dialect: tc.dialect}, "outputConfig")
 			if fields != tc.fields || output != tc.output {
-				t.Errorf("got %s and %s", fields, output)
+				t.Errorf("fields %s, outputConfig %s; want %s, %s", fields, output, tc.fields, tc.output)
 			}
-			if said := strings.Join(warnings, "\n"); (tc.warns == "") != (said == "") || !strings.Contains(said, tc.warns) {
-				t.Errorf("warned %q", said)
+			if warning := strings.Join(warnings, "\n"); (tc.warns == "") != (warning == "") || !strings.Contains(warning, tc.warns) {
+				t.Errorf("warning %q, want %q", warning, tc.warns)
 			}
 		})
 	}
@@ -124,18 +124,18 @@ func TestThinkingUsesTheModelsSettings(t *testing.T) {
 
 func TestTiersAndStops(t *testing.T) {
 	t.Parallel()
-	for asks, want := range map[string]string{"": "", "auto": "", "default": `{"type":"default"}`, "flex": `{"type":"flex"}`, "fast": `{"type":"priority"}`, "scale": ""} {
-		if got, _ := render(t, asked(func(c *llm.Conversation) { c.ServiceTier = asks }), RenderOptions{}, "serviceTier"); got != want {
-			t.Errorf("%q became %s", asks, got)
+	for tier, want := range map[string]string{"": "", "auto": "", "default": `{"type":"default"}`, "flex": `{"type":"flex"}`, "fast": `{"type":"priority"}`, "scale": ""} {
+		if got, _ := render(t, conversationWith(func(c *llm.Conversation) { c.ServiceTier = tier }), RenderOptions{}, "serviceTier"); got != want {
+			t.Errorf("serviceTier of %q = %s, want %s", tier, got, want)
 		}
 	}
-	conv := asked(func(c *llm.Conversation) { c.Stop = []string{"END"} })
+	conv := conversationWith(func(c *llm.Conversation) { c.Stop = []string{"END"} })
 	if got, _ := render(t, conv, RenderOptions{Dialect: Dialect{ReportsStop: true}}, "additionalModelResponseFieldPaths"); got != `["/stop_sequence"]` {
-		t.Errorf("got %s", got)
+		t.Errorf("response field paths %s, want /stop_sequence", got)
 	}
-	nova := asked(func(c *llm.Conversation) { c.Sampling.TopK = "7" })
+	nova := conversationWith(func(c *llm.Conversation) { c.Sampling.TopK = "7" })
 	if got, _ := render(t, nova, RenderOptions{Dialect: Dialect{TopK: "inferenceConfig.topK"}}, "additionalModelRequestFields"); got != `{"inferenceConfig":{"topK":7}}` {
-		t.Errorf("got %s", got)
+		t.Errorf("fields %s, want top_k in inferenceConfig", got)
 	}
 }
 
@@ -157,7 +157,7 @@ func TestTools(t *testing.T) {
 		"none":                            {able, nil, llm.ToolChoice{}, nil, ""},
 		"unset":                           {able, []llm.Tool{f, g}, llm.ToolChoice{}, nil, `{"tools":[` + fSpec + `,` + gSpec + `]}`},
 		"auto":                            {able, []llm.Tool{f}, llm.ToolChoice{Mode: llm.ChoiceAuto}, nil, `{"tools":[` + fSpec + `],"toolChoice":{"auto":{}}}`},
-		"some of them":                    {able, []llm.Tool{f, g}, llm.ToolChoice{Mode: llm.ChoiceAuto, Names: []string{"g"}}, nil, `{"tools":[` + gSpec + `],"toolChoice":{"auto":{}}}`},
+		"some tools":                      {able, []llm.Tool{f, g}, llm.ToolChoice{Mode: llm.ChoiceAuto, Names: []string{"g"}}, nil, `{"tools":[` + gSpec + `],"toolChoice":{"auto":{}}}`},
 		"must":                            {able, []llm.Tool{f}, llm.ToolChoice{Mode: llm.ChoiceMust}, nil, `{"tools":[` + fSpec + `],"toolChoice":{"any":{}}}`},
 		"forced":                          {able, []llm.Tool{f, g}, llm.ToolChoice{Mode: llm.ChoiceMust, Names: []string{"g"}}, nil, `{"tools":[` + fSpec + `,` + gSpec + `],"toolChoice":{"tool":{"name":"g"}}}`},
 		"forced, unnamed":                 {anyOnly, []llm.Tool{f, g}, llm.ToolChoice{Mode: llm.ChoiceMust, Names: []string{"g"}}, nil, `{"tools":[` + gSpec + `],"toolChoice":{"any":{}}}`},
@@ -172,7 +172,7 @@ func TestTools(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			conv := asked(func(c *llm.Conversation) { c.Tools, c.ToolChoice = tc.tools, tc.choice })
+			conv := conversationWith(func(c *llm.Conversation) { c.Tools, c.ToolChoice = tc.tools, tc.choice })
 			if tc.history != nil {
 				conv.Messages = tc.history
 			}
@@ -220,7 +220,7 @@ func TestOutputWayOfSchemas(t *testing.T) {
 	}
 	many := `{"type":"object","additionalProperties":false,"properties":{"a":{},"b":{},"c":{},"d":{},"e":{},"f":{},"g":{},"h":{},"i":{},"j":{},"k":{}}}`
 	if isClosed(json.RawMessage(many)) {
-		t.Error("a schema with very many optional members counts as closed")
+		t.Error("isClosed = true for a schema with very many optional members")
 	}
 }
 
@@ -239,7 +239,7 @@ func TestResponseTool(t *testing.T) {
 			c.Messages = append(c.Messages, assistant(call("1", "f", "")), user(result("1")))
 		}, `["f" "answer"] {"tool":{"name":"answer"}}`},
 	} {
-		conv := asked(func(c *llm.Conversation) { c.Output = ship })
+		conv := conversationWith(func(c *llm.Conversation) { c.Output = ship })
 		tc.change(&conv)
 		config, _ := render(t, conv, RenderOptions{Dialect: able}, "toolConfig")
 		var read struct {
@@ -254,7 +254,7 @@ func TestResponseTool(t *testing.T) {
 			names = append(names, `"`+one.ToolSpec.Name+`"`)
 		}
 		if got := "[" + strings.Join(names, " ") + "] " + string(read.ToolChoice); got != tc.want {
-			t.Errorf("%s: got %s", name, got)
+			t.Errorf("%s: got %s, want %s", name, got, tc.want)
 		}
 	}
 }
@@ -271,15 +271,15 @@ func TestToolNamesAreMappedBothWays(t *testing.T) {
 	for _, n := range names {
 		sent := p.providerName(n)
 		if !fits(sent, maxToolName) || !isLetter(sent[0]) || seen[sent] {
-			t.Errorf("%q became %q", n, sent)
+			t.Errorf("providerName(%q) = %q, want a valid unique name", n, sent)
 		}
 		seen[sent] = true
 		if back := p.clientTools[sent].name; n != "" && back != n {
-			t.Errorf("%q was mapped back to %q", n, back)
+			t.Errorf("the name sent for %q is mapped back to %q", n, back)
 		}
 	}
 	if p.providerName("weather") != "weather" {
-		t.Error("valid names and unknown names must stay unchanged")
+		t.Errorf("providerName(weather) = %q, want it unchanged", p.providerName("weather"))
 	}
 }
 
@@ -308,7 +308,7 @@ func TestParallelCallsAreDisabledInTheModelsField(t *testing.T) {
 		"parallel":      {single, func(c *llm.Conversation) { *c.ParallelTools, c.ToolChoice.Mode = true, llm.ChoiceMust }, "", `{"any":{}}`, false},
 		"another model": {able, func(c *llm.Conversation) { c.ToolChoice.Mode = llm.ChoiceMust }, "", `{"any":{}}`, true},
 	} {
-		conv := asked(func(c *llm.Conversation) { c.Tools, c.ParallelTools = []llm.Tool{{Name: "f"}}, new(bool) })
+		conv := conversationWith(func(c *llm.Conversation) { c.Tools, c.ParallelTools = []llm.Tool{{Name: "f"}}, new(bool) })
 		if tc.change != nil {
 			tc.change(&conv)
 		}
@@ -324,7 +324,7 @@ func TestParallelCallsAreDisabledInTheModelsField(t *testing.T) {
 			t.Errorf("%s: %s", name, diff)
 		}
 		if warned := strings.Contains(strings.Join(warnings, " "), "parallel_tool_calls"); warned != tc.warned {
-			t.Errorf("%s: warnings %q", name, warnings)
+			t.Errorf("%s: warnings %q, want one for parallel_tool_calls = %t", name, warnings, tc.warned)
 		}
 	}
 }

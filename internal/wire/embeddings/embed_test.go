@@ -52,7 +52,7 @@ func TestEmbedding(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 			if strings.Contains(tc.body, "usage") && (ev.Usage == nil || *ev.Usage != llm.Usage{Input: 3} || ev.Model != "up" || !ev.Content) {
-				t.Errorf("event %+v, usage %+v", ev, ev.Usage)
+				t.Errorf("event %+v, usage %+v; want 3 input tokens and model up", ev, ev.Usage)
 			}
 		})
 	}
@@ -83,7 +83,7 @@ func TestEmbeddingRejectsInvalidResponses(t *testing.T) {
 	for _, value := range []string{`"AAAA"`, `"***"`, `"AADAfw=="`, `"AA=="`} {
 		_, err := Embedding(strings.NewReader(`{"data":[{"embedding":`+value+`}]}`), EmbedOptions{})
 		if e, ok := errors.AsType[*llm.Error](err); !ok || e.Kind != llm.UpstreamMalformed {
-			t.Errorf("%s: %v", value, err)
+			t.Errorf("%s: %v, want UpstreamMalformed", value, err)
 		}
 	}
 }
@@ -106,13 +106,13 @@ func FuzzEmbedding(f *testing.F) {
 			return
 		}
 		if model := rawjson.Get(ev.Data, "model").String(); !json.Valid(ev.Data) || model != "canon" {
-			t.Fatalf("%s\nbecame %s", answer, ev.Data)
+			t.Fatalf("response %s\nwas converted to %s, want JSON with model canon", answer, ev.Data)
 		}
 		if u := ev.Usage; u != nil && (u.Input < 0 || u.CacheRead < 0 || u.CacheWrite < 0 || u.Output != 0) {
-			t.Fatalf("usage %+v", u)
+			t.Fatalf("impossible usage %+v", u)
 		}
 		if again := decode(t, ev.Data, inputs, base64); !bytes.Equal(again, ev.Data) {
-			t.Fatalf("%s\nwas decoded again as %s", ev.Data, again)
+			t.Fatalf("%s\nwas changed by a second decoding to %s", ev.Data, again)
 		}
 		converted, err := Embedding(bytes.NewReader(ev.Data), EmbedOptions{Inputs: inputs, Base64: !base64})
 		if err != nil {

@@ -46,7 +46,7 @@ func TestModeration(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 			if diff := cmp.Diff(tc.usage, ev.Usage); diff != "" || ev.Model != "up" || !ev.Content {
-				t.Errorf("%+v %s", ev, diff)
+				t.Errorf("event %+v, usage (-want +got):\n%s", ev, diff)
 			}
 		})
 	}
@@ -79,7 +79,7 @@ func FuzzModeration(f *testing.F) {
 	f.Fuzz(func(t *testing.T, answer []byte, inputs int) {
 		ev, err := Moderation(strings.NewReader(string(answer)), ModerationOptions{Model: "m", Inputs: inputs})
 		if err == nil && (!ev.Content || len(ev.Data) == 0) {
-			t.Fatalf("%q became %+v", answer, ev)
+			t.Fatalf("response %q gave event %+v, want content", answer, ev)
 		}
 	})
 }

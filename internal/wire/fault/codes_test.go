@@ -99,7 +99,7 @@ func TestErrorCodeTakesPrecedenceOverStatus(t *testing.T) {
 	}
 	for _, tc := range tests {
 		if got := Failure(tc.status, http.Header{}, []byte(tc.body), now).Kind; got != tc.want {
-			t.Errorf("%s %d %s is %q, want %q", tc.vendor, tc.status, tc.body, got, tc.want)
+			t.Errorf("%s, status %d, body %s: kind %q, want %q", tc.vendor, tc.status, tc.body, got, tc.want)
 		}
 	}
 }

@@ -21,7 +21,7 @@ func TestFailureClasses(t *testing.T) {
 		status  int
 		body    string
 		kind    llm.Kind
-		message string // substring
+		message string // required substring of the message
 		code    string
 	}{
 		"an invalid key":     {401, `{"error":{"message":"Incorrect API key provided: sk-ab12cd34ef56.","type":"invalid_request_error","code":"invalid_api_key"}}`, llm.UpstreamAuth, "credential", "invalid_api_key"},
@@ -92,7 +92,7 @@ func TestFailureLimitsAndCleansMessages(t *testing.T) {
 	} {
 		e := Failure(400, nil, []byte(body), now)
 		if len(e.Message) > maxMessage || !utf8.ValidString(e.Message) || show.OneLine(e.Message) != e.Message || e.Message == "" {
-			t.Errorf("%.40q became %d bytes: %q", body, len(e.Message), e.Message)
+			t.Errorf("%.40q: message has %d bytes: %q; want one line within the limit", body, len(e.Message), e.Message)
 		}
 	}
 }
@@ -106,7 +106,7 @@ func TestRedactRemovesCredentials(t *testing.T) {
 	} {
 		for _, text := range []string{"key " + secret + " is wrong", "Incorrect API key provided: " + secret + ".", `{"k":"` + secret + `"}`} {
 			if got := redact(text); strings.Contains(got, secret) || strings.Contains(got, secret[len(secret)-6:]) {
-				t.Errorf("%q became %q", text, got)
+				t.Errorf("redact(%q) = %q, want the secret removed", text, got)
 			}
 		}
 	}
@@ -117,7 +117,7 @@ func TestRedactRemovesCredentials(t *testing.T) {
 		"authorization: Basic dXNlcjpwYXNz": "authorization: " + removed + " " + removed,
 	} {
 		if got := redact(text); strings.Contains(got, "hunter") || strings.Contains(got, "abcdef") || strings.Contains(got, "dXN") {
-			t.Errorf("%q became %q, want about %q", text, got, want)
+			t.Errorf("redact(%q) = %q, want about %q", text, got, want)
 		}
 	}
 	for _, text := range []string{
@@ -126,7 +126,7 @@ func TestRedactRemovesCredentials(t *testing.T) {
 		"max_completion_tokens must be below 16384", "Donaudampfschifffahrtsgesellschaft", "see https://platform.example.com/docs/guides/error-codes",
 	} {
 		if got := redact(text); got != text {
-			t.Errorf("%q became %q", text, got)
+			t.Errorf("redact(%q) = %q, want it unchanged", text, got)
 		}
 	}
 }
@@ -146,7 +146,7 @@ func TestExhaustedQuotaIsDistinguishedFromRateLimits(t *testing.T) {
 	}{
 		"Retry-After":                  {words, "Retry-After", llm.Error{Kind: llm.UpstreamRateLimited, RetryAfter: 20 * time.Second}},
 		"Retry-After-Ms":               {words, "Retry-After-Ms", llm.Error{Kind: llm.UpstreamRateLimited, RetryAfter: 20 * time.Millisecond}},
-		"rate limit headers":           {words, "X-Ratelimit-Reset-Requests", llm.Error{Kind: llm.UpstreamAuth}}, // sent with every response
+		"rate limit headers":           {words, "X-Ratelimit-Reset-Requests", llm.Error{Kind: llm.UpstreamAuth}}, // the headers are sent with every response
 		"the code":                     {code, "Server", llm.Error{Kind: llm.UpstreamAuth}},
 		"the code and a wait":          {code, "Retry-After", llm.Error{Kind: llm.UpstreamAuth}},
 		"the code and a rate limit":    {code, "X-Ratelimit-Reset-Requests", llm.Error{Kind: llm.UpstreamAuth}},
@@ -158,7 +158,7 @@ func TestExhaustedQuotaIsDistinguishedFromRateLimits(t *testing.T) {
 		}
 	}
 	if e := Inside([]byte(code)); e.Kind != llm.UpstreamAuth || e.RetryAfter != 0 {
-		t.Errorf("inside a response: %s, wait %s", e.Kind, e.RetryAfter)
+		t.Errorf("Inside = %s, wait %s; want UpstreamAuth without a wait", e.Kind, e.RetryAfter)
 	}
 }
 
@@ -177,7 +177,7 @@ func TestRedactRemovesAccounts(t *testing.T) {
 		"Organization ID: acme2026":                                                                      "Organization ID: [removed]",
 	} {
 		if got := redact(text); got != want {
-			t.Errorf("%q became %q, want %q", text, got, want)
+			t.Errorf("redact(%q) = %q, want %q", text, got, want)
 		}
 	}
 	for _, text := range []string{
@@ -186,7 +186,7 @@ func TestRedactRemovesAccounts(t *testing.T) {
 		"organization limit of 50000 tokens", "user_message_too_long", "accounts/fireworks/models/deepseek-v3p1", "project settings",
 	} {
 		if got := redact(text); got != text {
-			t.Errorf("%q became %q", text, got)
+			t.Errorf("redact(%q) = %q, want it unchanged", text, got)
 		}
 	}
 }
@@ -243,13 +243,13 @@ func FuzzFailure(f *testing.F) {
 	f.Fuzz(func(t *testing.T, status int, retry string, body []byte) {
 		e := Failure(status, http.Header{"Retry-After": {retry}}, body, now)
 		if !e.Kind.FromUpstream() || e.Message == "" || len(e.Message) > maxMessage || !utf8.ValidString(e.Message) {
-			t.Fatalf("%+v", e)
+			t.Fatalf("error %+v, want an upstream error with a message within the limit", e)
 		}
 		if e.RetryAfter < 0 || e.RetryAfter > longestWait {
-			t.Fatalf("waits %s", e.RetryAfter)
+			t.Fatalf("RetryAfter = %s, want at most %s", e.RetryAfter, longestWait)
 		}
 		if show.OneLine(e.Message) != e.Message {
-			t.Fatalf("%q", e.Message)
+			t.Fatalf("message %q, want one line", e.Message)
 		}
 	})
 }

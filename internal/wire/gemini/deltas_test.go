@@ -79,8 +79,8 @@ func TestResponses(t *testing.T) {
 		"another finish reason":             {`{"candidates":[{"finishReason":"OTHER"}]}`, "begin", llm.UpstreamServer},
 		"an unknown finish reason":          {`{"candidates":[{"finishReason":"SOLAR_FLARE"}]}`, "begin", llm.UpstreamServer},
 		"a cut stream":                      {events(say(`{"text":"a"}`)), "begin text:a", llm.StreamInterrupted},
-		"half an event":                     {events(say(`{"text":"a"}`)) + `data: {"candid`, "begin text:a", llm.StreamInterrupted},
-		"one of two unfinished":             {events(`{"candidates":[{"finishReason":"STOP"},{"index":1,"content":{"parts":[{"text":"a"}]}}]}`), "begin text:a", llm.StreamInterrupted},
+		"a truncated event":                 {events(say(`{"text":"a"}`)) + `data: {"candid`, "begin text:a", llm.StreamInterrupted},
+		"one of two choices unfinished":     {events(`{"candidates":[{"finishReason":"STOP"},{"index":1,"content":{"parts":[{"text":"a"}]}}]}`), "begin text:a", llm.StreamInterrupted},
 		"two":                               {`{"candidates":[{"index":1,"finishReason":"MAX_TOKENS"},{"index":0,"finishReason":"STOP"}]}`, "begin finish:stop finish:length", ""},
 		"an error inside":                   {events(say(`{"text":"a"}`), `{"error":{"code":429,"status":"RESOURCE_EXHAUSTED","message":"m"}}`), "begin text:a", llm.UpstreamRateLimited},
 		"an error in a list":                {events(`[{"error":{"code":503,"status":"UNAVAILABLE","message":"m"}}]`), "", llm.UpstreamOverloaded},
@@ -125,7 +125,7 @@ func TestWholeResponseInsteadOfAStream(t *testing.T) {
 	t.Parallel()
 	_, _, err := deltaWords(strings.NewReader("data: {}\n\n"), DeltaOptions{ContentType: "text/event-stream"})
 	if e := llm.AsError(err); e.Kind != llm.UpstreamMalformed || !strings.Contains(e.Message, "text/event-stream") {
-		t.Errorf("got %v", err)
+		t.Errorf("Deltas: %v, want UpstreamMalformed that names text/event-stream", err)
 	}
 }
 
@@ -144,7 +144,7 @@ func TestCallsWithoutIDsGetDeterministicIDs(t *testing.T) {
 					t.Errorf("call %d has index %d", len(list)-1, p.Index)
 				}
 				if signed := p.Call.Signature == "s" && p.Call.Provider == "g"; signed != (p.Call.ID == "given") {
-					t.Errorf("call %s has a signature: %v", p.Call.ID, signed)
+					t.Errorf("call %s: signed = %t, want %t", p.Call.ID, signed, p.Call.ID == "given")
 				}
 			}
 		}
@@ -152,10 +152,10 @@ func TestCallsWithoutIDsGetDeterministicIDs(t *testing.T) {
 	}
 	first, again, another := ids(body), ids(body), ids(strings.Replace(body, `"r"`, `"q"`, 1))
 	if diff := cmp.Diff(first, again); diff != "" {
-		t.Errorf("the same response has other ids:\n%s", diff)
+		t.Errorf("the same response has other IDs:\n%s", diff)
 	}
 	if first[0] == first[1] || first[0] == another[0] || first[2] != "given" || !strings.HasPrefix(first[0], "call_") {
-		t.Errorf("got %q and %q", first, another)
+		t.Errorf("IDs %q and %q, want different ones with the prefix call_ and the given one", first, another)
 	}
 }
 
@@ -168,7 +168,7 @@ func TestCustomToolsGetFreeText(t *testing.T) {
 			t.Fatal(err)
 		}
 		if c := pieces[1].Call; !c.Custom || c.Arguments != want {
-			t.Errorf("%s became %+v", args, c)
+			t.Errorf("call with %s is %+v, want free text %q", args, c, want)
 		}
 	}
 }
@@ -186,7 +186,7 @@ func TestResponseLimits(t *testing.T) {
 	} {
 		_, _, err := deltaWords(strings.NewReader(tc.body), tc.o)
 		if llm.AsError(err).Kind != llm.UpstreamMalformed {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: %v, want UpstreamMalformed", name, err)
 		}
 	}
 	if _, _, err := deltaWords(strings.NewReader(long), DeltaOptions{MaxResponse: int64(len(long)), SizeHint: 10}); err != nil {
@@ -205,12 +205,12 @@ func TestConnectionErrors(t *testing.T) {
 			}
 			_, _, err := deltaWords(io.MultiReader(strings.NewReader(body), iotest.ErrReader(cause)), DeltaOptions{Stream: stream})
 			if !errors.Is(err, cause) || llm.AsError(err).Kind != want {
-				t.Errorf("stream %v, %v: got %v", stream, cause, err)
+				t.Errorf("stream %t, %v: got %v, want %s", stream, cause, err, want)
 			}
 		}
 	}
 	if _, _, err := deltaWords(iotest.ErrReader(io.ErrClosedPipe), DeltaOptions{}); llm.AsError(err).Kind != llm.StreamInterrupted {
-		t.Errorf("a connection without data: %v", err)
+		t.Errorf("connection without data: %v, want StreamInterrupted", err)
 	}
 }
 
@@ -270,7 +270,7 @@ func TestUsage(t *testing.T) {
 			}
 			u, ok := m.usage()
 			if ok != (tc.want != nil) {
-				t.Fatalf("usable: %v, %+v", ok, u)
+				t.Fatalf("usage() = %+v, %t; want %t", u, ok, tc.want != nil)
 			}
 			if tc.want == nil {
 				return
@@ -286,7 +286,7 @@ func TestImplausibleUsageIsReported(t *testing.T) {
 	t.Parallel()
 	_, warnings, err := deltaWords(strings.NewReader(`{"candidates":[{"finishReason":"STOP","content":{"parts":[{"executableCode":{}},{"inlineData":{}}]}}],"usageMetadata":{"promptTokenCount":-5}}`), DeltaOptions{})
 	if err != nil || len(warnings) != 2 {
-		t.Errorf("warned %q, %v", warnings, err)
+		t.Errorf("warnings %q, %v; want two", warnings, err)
 	}
 }
 
@@ -299,7 +299,7 @@ func FuzzDeltas(f *testing.F) {
 		finished, begun, ended := 0, false, false
 		for p, err := range Deltas(strings.NewReader(body), DeltaOptions{Stream: stream, MaxResponse: 1 << 20, Custom: func(string) bool { return true }}) {
 			if ended {
-				t.Fatal("something follows the error")
+				t.Fatal("Deltas returned a delta after the error")
 			}
 			if err != nil {
 				ended = true
@@ -307,17 +307,17 @@ func FuzzDeltas(f *testing.F) {
 			}
 			begun = begun || p.Kind == llm.BeginDelta
 			if !begun {
-				t.Fatalf("%+v comes before the beginning", p)
+				t.Fatalf("delta %+v before the begin delta", p)
 			}
 			if p.Kind == llm.FinishDelta {
 				finished++
 			}
 			if p.Kind == llm.UsageDelta && (p.Usage.Input < 0 || p.Usage.AudioInput > p.Usage.Input || p.Usage.Reasoning > p.Usage.Output || p.Usage.AudioOutput > p.Usage.Output) {
-				t.Fatalf("usage %+v", p.Usage)
+				t.Fatalf("impossible usage %+v", p.Usage)
 			}
 		}
 		if !ended && finished == 0 {
-			t.Fatal("ended as if complete")
+			t.Fatal("Deltas ended without an error or a finish")
 		}
 	})
 }

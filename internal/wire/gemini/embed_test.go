@@ -54,7 +54,7 @@ func TestVectors(t *testing.T) {
 		"an empty vector":     {`{"embeddings":[{"values":[ ]}]}`, 1, llm.Vectors{}, llm.UpstreamMalformed},
 		"a vector of strings": {`{"embeddings":[{"values":[1,"2",3]}]}`, 1, llm.Vectors{}, llm.UpstreamMalformed},
 		"a nested vector":     {`{"embeddings":[{"values":[1,[2],3]}]}`, 1, llm.Vectors{}, llm.UpstreamMalformed},
-		"something else":      {`{"embeddings":[{"values":"AAAA"}]}`, 1, llm.Vectors{}, llm.UpstreamMalformed},
+		"not a list":          {`{"embeddings":[{"values":"AAAA"}]}`, 1, llm.Vectors{}, llm.UpstreamMalformed},
 		"an error":            {`{"error":{"code":429,"status":"RESOURCE_EXHAUSTED","message":"m"}}`, 1, llm.Vectors{}, llm.UpstreamRateLimited},
 		"no JSON":             {`<html>`, 1, llm.Vectors{}, llm.UpstreamMalformed},
 		"larger than allowed": {`{"embeddings":[{"values":[` + strings.Repeat("1,", 600) + `1]}]}`, 1, llm.Vectors{}, llm.UpstreamMalformed},
@@ -71,7 +71,7 @@ func TestVectors(t *testing.T) {
 		})
 	}
 	if _, err := Vectors(iotest.ErrReader(io.ErrUnexpectedEOF), VectorOptions{Inputs: 1}); llm.AsError(err).Kind != llm.StreamInterrupted {
-		t.Errorf("a broken connection: %v", err)
+		t.Errorf("broken connection: %v, want StreamInterrupted", err)
 	}
 }
 
@@ -85,7 +85,7 @@ func FuzzVectors(f *testing.F) {
 		}
 		var list []json.Number
 		if len(got.Data) != 1 || json.Unmarshal(got.Data[0], &list) != nil || len(list) == 0 {
-			t.Errorf("%q became %s", body, got.Data)
+			t.Errorf("Vectors(%q) = %s, want one list of numbers", body, got.Data)
 		}
 	})
 }

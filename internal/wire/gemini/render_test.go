@@ -37,7 +37,7 @@ func rendered(t *testing.T, conv llm.Conversation, o RenderOptions, member strin
 	}
 	m, ok := readMembers(body)
 	if !ok {
-		t.Fatalf("not an object: %s", body)
+		t.Fatalf("the request is not an object: %s", body)
 	}
 	return string(m.get(member)), warnings
 }
@@ -84,12 +84,12 @@ func TestContents(t *testing.T) {
 			Traits{},
 			`[{"role":"user","parts":[{"text":"a"}]},{"role":"model","parts":[{"text":"b","thoughtSignature":"sig"},{"text":"c"}]}]`,
 		},
-		"or to the last text": {
+		"the signature of thinking moves to the last text": {
 			[]llm.Message{user(text1("a")), model(text1("b"), signed)},
 			Traits{},
 			`[{"role":"user","parts":[{"text":"a"}]},{"role":"model","parts":[{"text":"b","thoughtSignature":"sig"}]}]`,
 		},
-		"or to an empty text": {
+		"the signature of thinking moves to an empty text": {
 			[]llm.Message{user(text1("a")), model(signed, own)},
 			Traits{},
 			`[{"role":"user","parts":[{"text":"a"}]},{"role":"model","parts":[{"functionCall":{"name":"f","args":{}},"thoughtSignature":"mine"},{"text":"","thoughtSignature":"sig"}]}]`,
@@ -104,7 +104,7 @@ func TestContents(t *testing.T) {
 			Traits{},
 			`[{"role":"user","parts":[{"text":"a"}]},{"role":"model","parts":[{"functionCall":{"name":"f","args":{}}}]}]`,
 		},
-		"a model that requires them gets a placeholder on the first call": {
+		"a model that requires signatures gets a placeholder on the first call": {
 			[]llm.Message{user(text1("a")), model(other, call("2", "g", ""))},
 			Traits{NeedsSignatures: true, CallIDs: true},
 			`[{"role":"user","parts":[{"text":"a"}]},{"role":"model","parts":[{"functionCall":{"id":"1","name":"f","args":{}},"thoughtSignature":"skip_thought_signature_validator"},{"functionCall":{"id":"2","name":"g","args":{}}}]}]`,
@@ -138,7 +138,7 @@ func TestInstructions(t *testing.T) {
 		traits Traits
 		want   string
 	}{
-		"have a member of their own, wherever they were": {
+		"are in a separate member": {
 			[]llm.Message{user(text1("a")), system, system},
 			Traits{},
 			`{"systemInstruction":{"parts":[{"text":"Be brief."},{"text":"Be brief."}]},"contents":[{"role":"user","parts":[{"text":"a"}]}]}`,
@@ -187,7 +187,7 @@ func TestUnsupportedContentIsRejected(t *testing.T) {
 			t.Parallel()
 			_, _, err := Render(t.Context(), &llm.Conversation{Messages: []llm.Message{said}}, RenderOptions{})
 			if e := llm.AsError(err); err == nil || e.Kind != llm.Untranslatable || e.Param != "messages" {
-				t.Errorf("got %v", err)
+				t.Errorf("Render: %v, want Untranslatable for messages", err)
 			}
 		})
 	}
@@ -197,7 +197,7 @@ func TestUnsupportedContentIsRejected(t *testing.T) {
 		"response_format": {Output: llm.Output{Kind: llm.OutputSchema, Schema: endless}},
 	} {
 		if _, _, err := Render(t.Context(), &conv, RenderOptions{}); llm.AsError(err).Param != param {
-			t.Errorf("%s: %v", param, err)
+			t.Errorf("Render: %[2]v, want an error for %[1]s", param, err)
 		}
 	}
 }
@@ -233,7 +233,7 @@ func TestConversationBeginsWithTheUser(t *testing.T) {
 			t.Errorf("%s: %s", name, diff)
 		}
 		if warned := strings.Contains(strings.Join(warnings, " "), "a user message was added"); warned != tc.warned {
-			t.Errorf("%s: warnings %q", name, warnings)
+			t.Errorf("%s: warnings %q, want one about an added message = %t", name, warnings, tc.warned)
 		}
 	}
 }
@@ -243,6 +243,6 @@ func TestInstructionsAloneAreSentAsAUserTurn(t *testing.T) {
 	conv := llm.Conversation{Messages: []llm.Message{{Role: llm.System, Parts: []llm.Part{text1("Write a haiku.")}}}}
 	got, warnings := rendered(t, conv, RenderOptions{Traits: newestTraits}, "contents")
 	if got != `[{"role":"user","parts":[{"text":"Write a haiku."}]}]` || len(warnings) != 1 {
-		t.Errorf("contents %s, warnings %q", got, warnings)
+		t.Errorf("contents %s, warnings %q; want one user turn and one warning", got, warnings)
 	}
 }

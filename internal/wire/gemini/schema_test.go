@@ -77,7 +77,7 @@ func TestResponseSchemaHasAMemberOrder(t *testing.T) {
 	}
 	for _, order := range []string{`"propertyOrdering":["z","a"]`, `"propertyOrdering":["y","b"]`} {
 		if !strings.Contains(string(got), order) {
-			t.Errorf("no %s in %s", order, got)
+			t.Errorf("no %s in the schema %s", order, got)
 		}
 	}
 }
@@ -90,7 +90,7 @@ func TestSchemaReportsLosses(t *testing.T) {
 	}
 	for _, want := range []string{"cannot be resolved", "recursive schema", "tuple", "next to properties"} {
 		if !strings.Contains(strings.Join(lost, "; "), want) {
-			t.Errorf("%q does not mention %q", lost, want)
+			t.Errorf("losses %q do not mention %q", lost, want)
 		}
 	}
 }
@@ -108,7 +108,7 @@ func TestResolvedSchemaIsLimited(t *testing.T) {
 	long := `{"properties":{` + strings.Repeat(`"p":{"$ref":"#/d"},`, 100) + `"q":{}},"d":{"description":"` + strings.Repeat("x", 1<<20) + `"}}`
 	for name, in := range map[string]string{"exponential growth": bomb.String(), "deep": deep, "long": long} {
 		if _, _, err := convertSchema(json.RawMessage(in), false, newSchemaBudget(&llm.Conversation{})); err == nil {
-			t.Errorf("%s: no error", name)
+			t.Errorf("convertSchema(%s) returned no error", name)
 		}
 	}
 }
@@ -120,7 +120,7 @@ func TestSchemasWithoutArgumentsAreOmitted(t *testing.T) {
 		`{"type":"object","properties":{"a":{}}}`: false, `{"$ref":"#/$defs/a"}`: false, `{"type":"string"}`: false,
 	} {
 		if got := noArguments(json.RawMessage(in)); got != want {
-			t.Errorf("%s: %v", in, got)
+			t.Errorf("noArguments(%s) = %t, want %t", in, got, want)
 		}
 	}
 }
@@ -133,7 +133,7 @@ func FuzzSchema(f *testing.F) {
 	f.Fuzz(func(t *testing.T, in string) {
 		out, _, err := convertSchema(json.RawMessage(in), true, newSchemaBudget(&llm.Conversation{}))
 		if err == nil && !isObject(out) {
-			t.Errorf("%q became %q", in, out)
+			t.Errorf("convertSchema(%q) = %q, want an object", in, out)
 		}
 	})
 }
@@ -153,17 +153,17 @@ func TestSchemasOfManyToolsShareALimit(t *testing.T) {
 		tools  int
 		fits   bool
 	}{
-		"one that grows":        {growing, 1, true},
-		"several that grow":     {growing, 8, true},
-		"very many that grow":   {growing, 1000, false},
-		"very many that do not": {plain, 11_000, true},
+		"one growing schema":        {growing, 1, true},
+		"several growing schemas":   {growing, 8, true},
+		"very many growing schemas": {growing, 1000, false},
+		"very many plain schemas":   {plain, 11_000, true},
 	} {
 		conv := &llm.Conversation{Messages: []llm.Message{{Role: llm.User, Parts: []llm.Part{{Kind: llm.TextPart, Text: "x"}}}}}
 		for i := range tc.tools {
 			conv.Tools = append(conv.Tools, llm.Tool{Name: fmt.Sprint("t", i), Schema: json.RawMessage(tc.schema)})
 		}
 		if _, _, err := Render(t.Context(), conv, RenderOptions{}); (err == nil) != tc.fits {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: Render: %v, want success = %t", name, err, tc.fits)
 		}
 	}
 }

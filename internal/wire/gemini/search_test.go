@@ -25,7 +25,7 @@ func TestWebSearchIsSentWithoutFunctions(t *testing.T) {
 		conv.Tools = c.tools
 		got, warnings := rendered(t, conv, RenderOptions{Traits: TraitsOf(c.model)}, "tools")
 		if got != c.want || !strings.Contains(strings.Join(warnings, ";"), c.warns) {
-			t.Errorf("%s: %s, warnings %q", name, got, warnings)
+			t.Errorf("%s: tools %s, warnings %q; want %s, %q", name, got, warnings, c.want, c.warns)
 		}
 	}
 }

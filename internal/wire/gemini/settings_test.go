@@ -21,8 +21,8 @@ func TestSettings(t *testing.T) {
 		want   string
 		warned string
 	}{
-		"nothing":   {llm.Conversation{}, old, ``, ""},
-		"its limit": {llm.Conversation{MaxOutput: 7}, old, `{"maxOutputTokens":7}`, ""},
+		"nothing":      {llm.Conversation{}, old, ``, ""},
+		"output limit": {llm.Conversation{MaxOutput: 7}, old, `{"maxOutputTokens":7}`, ""},
 		"numbers are copied unchanged": {
 			llm.Conversation{Choices: 3, Stop: []string{"", "x"}, Sampling: llm.Sampling{Temperature: "0.70", TopP: "1e-1", TopK: "40", FrequencyPenalty: "0.5", PresencePenalty: "-1", Seed: "-7"}},
 			old, `{"temperature":0.70,"topP":1e-1,"topK":40,"presencePenalty":-1,"frequencyPenalty":0.5,"seed":-7,"stopSequences":["x"],"candidateCount":3}`, "",
@@ -63,8 +63,8 @@ func TestSettings(t *testing.T) {
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
-			if said := strings.Join(warnings, "; "); !strings.Contains(said, tc.warned) || (tc.warned == "") != (said == "") {
-				t.Errorf("warned %q, want %q", said, tc.warned)
+			if warning := strings.Join(warnings, "; "); !strings.Contains(warning, tc.warned) || (tc.warned == "") != (warning == "") {
+				t.Errorf("warning %q, want %q", warning, tc.warned)
 			}
 		})
 	}
@@ -75,11 +75,11 @@ func TestOutputLimitAndSampling(t *testing.T) {
 	conv := llm.Conversation{Sampling: llm.Sampling{Temperature: "0", TopP: "0.5"}}
 	got, warnings := rendered(t, conv, RenderOptions{MaxOutput: 99, FixedSampling: true}, "generationConfig")
 	if got != `{"maxOutputTokens":99}` || len(warnings) != 2 {
-		t.Errorf("%s with %q", got, warnings)
+		t.Errorf("generationConfig %s, warnings %q; want the limit and two warnings", got, warnings)
 	}
 	conv.MaxOutput = 5
 	if got, _ := rendered(t, conv, RenderOptions{MaxOutput: 99, FixedSampling: true}, "generationConfig"); got != `{"maxOutputTokens":5}` {
-		t.Errorf("the request's own limit became %s", got)
+		t.Errorf("generationConfig %s, want the limit of the request", got)
 	}
 }
 
@@ -141,8 +141,8 @@ func TestTools(t *testing.T) {
 			if diff := cmp.Diff(tc.choice, choice); diff != "" {
 				t.Errorf("choice (-want +got):\n%s", diff)
 			}
-			if said := strings.Join(warnings, "; "); !strings.Contains(said, tc.warned) || (tc.warned == "") != (said == "") {
-				t.Errorf("warned %q, want %q", said, tc.warned)
+			if warning := strings.Join(warnings, "; "); !strings.Contains(warning, tc.warned) || (tc.warned == "") != (warning == "") {
+				t.Errorf("warning %q, want %q", warning, tc.warned)
 			}
 		})
 	}
@@ -154,16 +154,16 @@ func TestJSONWithToolsIsRequestedInAnInstruction(t *testing.T) {
 		Messages: []llm.Message{user(text1("a"))}, Tools: []llm.Tool{{Name: "f"}},
 		Output: llm.Output{Kind: llm.OutputSchema, Schema: json.RawMessage(`{"type":"object"}`)},
 	}
-	said, warnings := rendered(t, conv, RenderOptions{Traits: TraitsOf("gemini-2.5-pro")}, "systemInstruction")
-	if !strings.Contains(said, `{\"type\":\"object\"}`) || len(warnings) != 1 {
-		t.Errorf("%s with %q", said, warnings)
+	instruction, warnings := rendered(t, conv, RenderOptions{Traits: TraitsOf("gemini-2.5-pro")}, "systemInstruction")
+	if !strings.Contains(instruction, `{\"type\":\"object\"}`) || len(warnings) != 1 {
+		t.Errorf("instruction %s, warnings %q; want the schema and one warning", instruction, warnings)
 	}
 	conv.Output = llm.Output{Kind: llm.OutputJSON}
-	if said, _ := rendered(t, conv, RenderOptions{}, "systemInstruction"); !strings.Contains(said, "JSON") {
-		t.Errorf("%s", said)
+	if instruction, _ := rendered(t, conv, RenderOptions{}, "systemInstruction"); !strings.Contains(instruction, "JSON") {
+		t.Errorf("instruction %s, want JSON", instruction)
 	}
 	if config, _ := rendered(t, conv, RenderOptions{Traits: newestTraits}, "generationConfig"); !strings.Contains(config, "responseMimeType") {
-		t.Errorf("a newer model takes both: %s", config)
+		t.Errorf("generationConfig of a newer model %s, want responseMimeType with tools", config)
 	}
 }
 
@@ -195,7 +195,7 @@ func TestServiceTier(t *testing.T) {
 	for asked, want := range map[string]string{"": "", "auto": "", "flex": `"flex"`, "fast": `"priority"`, "default": `"standard"`} {
 		got, warnings := rendered(t, llm.Conversation{ServiceTier: asked}, RenderOptions{Traits: newestTraits}, "service_tier")
 		if got != want || len(warnings) > 0 {
-			t.Errorf("%s became %s with %q", asked, got, warnings)
+			t.Errorf("tier %s: got %s, warnings %q; want %s", asked, got, warnings, want)
 		}
 	}
 }

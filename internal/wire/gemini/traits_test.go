@@ -32,7 +32,7 @@ func TestTraitsOfModels(t *testing.T) {
 		got := TraitsOf(model)
 		think := got.Thinking
 		if strings.Join(think.Levels, " ") != tc.levels || think.Most != tc.most || think.Least != tc.least || think.Off != tc.off || !tc.has(got) {
-			t.Errorf("%s: %+v", model, got)
+			t.Errorf("TraitsOf(%s) = %+v, want levels %q, budget %d to %d", model, got, tc.levels, tc.least, tc.most)
 		}
 	}
 }
@@ -42,7 +42,7 @@ func TestNearestLevel(t *testing.T) {
 	pro := Thinking{Levels: []string{"low", "high"}}
 	for asked, want := range map[string]string{"none": "low", "minimal": "low", "low": "low", "medium": "high", "high": "high", "max": "high", "odd": "low"} {
 		if got, same := pro.nearest(asked); got != want || same != (asked == want) {
-			t.Errorf("%s becomes %s, %v", asked, got, same)
+			t.Errorf("nearest(%s) = %s, %t; want %s", asked, got, same, want)
 		}
 	}
 }

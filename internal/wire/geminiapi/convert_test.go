@@ -26,13 +26,13 @@ func checkRequest(t interface {
 	if err != nil {
 		var e *llm.Error
 		if !errors.As(err, &e) || e.Kind != llm.InvalidRequest && e.Kind != llm.InvalidJSON {
-			t.Fatalf("%v for %q", err, body)
+			t.Fatalf("decode: %v for %q, want InvalidRequest or InvalidJSON", err, body)
 		}
 		return
 	}
 	conv, err := f.Conversation(context.Background(), req)
 	if err != nil && llm.AsError(err).Kind != llm.Untranslatable {
-		t.Fatalf("convert %q: %v", body, err)
+		t.Fatalf("convert %q: %v, want Untranslatable", body, err)
 	}
 	if err == nil {
 		schemas := []json.RawMessage{conv.Output.Schema}
@@ -48,7 +48,7 @@ func checkRequest(t interface {
 	for _, model := range []string{"gemini-2.0-flash", "gemini-2.5-flash", "gemini-3-pro-preview"} {
 		sent, _ := geminiapi.Rewrite(req, geminiapi.RewriteOptions{Traits: gemini.TraitsOf(model), MaxOutput: 5, Effort: "low"})
 		if !json.Valid(sent) {
-			t.Fatalf("%q is sent as %s", body, sent)
+			t.Fatalf("%q is sent as invalid JSON %s", body, sent)
 		}
 	}
 	if _, err := f.Prefill(context.Background(), req, "He said \"", 3); err != nil {
@@ -57,7 +57,7 @@ func checkRequest(t interface {
 }
 
 // Nearly valid requests execute more of the code than random bytes.
-func TestMalformedRequestsAreRejectedWithStructure(t *testing.T) {
+func TestMalformedRequestsGetStructuredErrors(t *testing.T) {
 	t.Parallel()
 	words := []string{
 		`{`, `}`, `[`, `]`, `:`, `,`, `"contents"`, `"parts"`, `"role"`, `"model"`, `"user"`, `"text"`, `"x"`, `1`, `null`, `true`, `"functionCall"`, `"name"`,
@@ -129,12 +129,12 @@ func TestConversation(t *testing.T) {
 	}
 }
 
-func TestRequestsForGoogleOnlyAreNotConverted(t *testing.T) {
+func TestRequestsWithGoogleFeaturesAreNotConverted(t *testing.T) {
 	t.Parallel()
 	for _, more := range []string{`"cachedContent":"cachedContents/1"`, `"generationConfig":{"responseModalities":["TEXT","IMAGE"]}`} {
 		req := decode(t, `{"contents":[{"parts":[{"text":"x"}]}],`+more+`}`)
 		if _, err := (geminiapi.Format{}).Conversation(t.Context(), req); llm.AsError(err).Kind != llm.Untranslatable {
-			t.Errorf("%s: %v", more, err)
+			t.Errorf("%s: %v, want Untranslatable", more, err)
 		}
 	}
 }
@@ -176,7 +176,7 @@ func TestWholeResponse(t *testing.T) {
 			`"finishReason":"STOP","index":0` + sources + `}],` + ending
 		for ev, err := range (geminiapi.Format{}).EncodeResponse(req, "large", each(answered...)) {
 			if diff := cmp.Diff(want, string(ev.Data)); diff != "" || err != nil || ev.Finish != "tool_calls" || ev.Usage == nil || !ev.Content || ev.Model != "gpt-x" {
-				t.Errorf("%+v, %v (-want +got):\n%s", ev, err, diff)
+				t.Errorf("event %+v, %v, data (-want +got):\n%s", ev, err, diff)
 			}
 		}
 	}
@@ -208,12 +208,12 @@ func TestStreamedResponse(t *testing.T) {
 		`{"candidates":[{"content":{"parts":[{"text":""}],"role":"model"},"finishReason":"STOP","index":0` + sources + `}],` + ending,
 	}
 	if diff := cmp.Diff(want, got); diff != "" || finish != "tool_calls" || content != 9 {
-		t.Errorf("finish %q, %d events with content (-want +got):\n%s", finish, content, diff)
+		t.Errorf("finish %q, %d events with content, want tool_calls and 9; data (-want +got):\n%s", finish, content, diff)
 	}
 	// Assemble joins the stored stream into one response.
 	whole, err := geminiapi.Assemble([]byte(strings.Join(got, "\n")))
 	if err != nil || !strings.Contains(string(whole), `{"text":"It is 12 °C."},{"functionCall":{"id":"c1"`) || !strings.Contains(string(whole), `"modelVersion":"large","responseId":"r1"`) {
-		t.Errorf("%s, %v", whole, err)
+		t.Errorf("Assemble = %s, %v; want the joined text, the call, the model and the ID", whole, err)
 	}
 }
 
@@ -226,7 +226,7 @@ func TestUnfinishedResponseIsAnError(t *testing.T) {
 			last = err
 		}
 		if last == nil || llm.AsError(last).Kind != llm.StreamInterrupted {
-			t.Errorf("%d deltas: %v", len(deltas), last)
+			t.Errorf("%d deltas: %v, want StreamInterrupted", len(deltas), last)
 		}
 	}
 }

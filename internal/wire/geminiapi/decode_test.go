@@ -82,7 +82,7 @@ func TestRequestsAreDescribed(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 			if r.ASCIIBytes == 0 && r.Images == 0 {
-				t.Error("the text is not counted")
+				t.Error("ASCIIBytes = 0, want the text counted")
 			}
 		})
 	}
@@ -109,7 +109,7 @@ func TestProblemsAreListed(t *testing.T) {
 		_, err := geminiapi.Format{Model: "m"}.DecodeRequest(t.Context(), llm.Chat, []byte(body))
 		e := llm.AsError(err)
 		if err == nil || e.Kind != llm.InvalidRequest {
-			t.Errorf("%s: %v", body, err)
+			t.Errorf("%s: %v, want InvalidRequest", body, err)
 			continue
 		}
 		var got []string
@@ -121,7 +121,7 @@ func TestProblemsAreListed(t *testing.T) {
 		}
 	}
 	if _, err := (geminiapi.Format{}).DecodeRequest(t.Context(), llm.Chat, []byte(`{"contents":[{"parts":[{"text":"x"}]}]}`)); llm.AsError(err).Param != "model" {
-		t.Errorf("without a model: %v", err)
+		t.Errorf("request without a model: %v, want an error for model", err)
 	}
 }
 
@@ -132,7 +132,7 @@ func TestModelNames(t *testing.T) {
 		"gemini-autonomous": "gemini-autonomous", "gemini-2.5-pro": "gemini-2.5-pro", "tunedModels/mine": "tunedModels/mine",
 	} {
 		if got := geminiapi.ModelName(name); got != want {
-			t.Errorf("%s is read as %s", name, got)
+			t.Errorf("ModelName(%s) = %s, want %s", name, got, want)
 		}
 	}
 }
@@ -142,11 +142,11 @@ func TestCountedRequestMayBeWrapped(t *testing.T) {
 	body := `{"generateContentRequest":{"model":"models/gemini-2.5-pro","contents":[{"parts":[{"text":"how long is this?"}]}]}}`
 	req, err := geminiapi.Format{Model: "gemini-2.5-pro"}.DecodeRequest(t.Context(), llm.Count, []byte(body))
 	if err != nil || req.ASCIIBytes < 17 || req.Model != "gemini-2.5-pro" {
-		t.Errorf("%+v, %v", req, err)
+		t.Errorf("request %+v, %v; want gemini-2.5-pro with at least 17 bytes", req, err)
 	}
 }
 
-func TestErrorsHaveGooglesShape(t *testing.T) {
+func TestErrorsHaveGooglesFormat(t *testing.T) {
 	t.Parallel()
 	e := llm.Errorf(llm.RateLimited, "Too fast.")
 	e.RetryAfter = 1500e6
@@ -167,7 +167,7 @@ func TestErrorsHaveGooglesShape(t *testing.T) {
 			Code string
 		}
 		if err := json.Unmarshal(body, &got); err != nil || got.Error.Code != kind.Status() || got.Error.Status == "" || got.Code != kind.Code() {
-			t.Errorf("%s: %s, %v", kind, body, err)
+			t.Errorf("%s: body %s, %v; want the status and the code", kind, body, err)
 		}
 	}
 }
@@ -188,12 +188,12 @@ func TestStreamsAreFramedAsRequested(t *testing.T) {
 			}
 		}
 		if err := f.WriteError(&out, []byte(`{"error":1}`), 2); err != nil || out.String() != want {
-			t.Errorf("%q: %q, %v", query, out.String(), err)
+			t.Errorf("%q: framed as %q, %v; want %q", query, out.String(), err, want)
 		}
 	}
 	var out strings.Builder
 	if err := (geminiapi.Format{Array: true}).Framing().WriteEnd(&out); err != nil || out.String() != "[]" {
-		t.Errorf("an empty stream is %q, %v", out.String(), err)
+		t.Errorf("an empty stream is framed as %q, %v; want []", out.String(), err)
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 	"fairlead.dev/internal/wire/geminiapi"
 )
 
-func TestRewriteKeepsEverythingButOurMembers(t *testing.T) {
+func TestRewriteRemovesOnlyGatewayMembers(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		body, model string
@@ -30,7 +30,7 @@ func TestRewriteKeepsEverythingButOurMembers(t *testing.T) {
 			geminiapi.RewriteOptions{MaxOutput: 50},
 			`{"contents":[{"parts":[{"text":"x"}]}],"generationConfig":{"maxOutputTokens":50}}`, 0,
 		},
-		"more than the model can": {
+		"limit above the model's": {
 			`{"contents":[{"parts":[{"text":"x"}]}],"generation_config":{"max_output_tokens":100000,"seed":1}}`, "gemini-2.5-flash",
 			geminiapi.RewriteOptions{ModelMax: 65536},
 			`{"contents":[{"parts":[{"text":"x"}]}],"generation_config":{"max_output_tokens":65536,"seed":1}}`, 1,
@@ -56,7 +56,7 @@ func TestRewriteKeepsEverythingButOurMembers(t *testing.T) {
 			geminiapi.RewriteOptions{},
 			`{"contents":[{"role":"user","parts":[{"text":"x"}]},{"role":"model","parts":[{"text":"a"}]},{"role":"model","parts":[{"text":"","thoughtSignature":"s"}]}]}`, 0,
 		},
-		"nothing but an empty text": {
+		"only an empty text": {
 			`{"contents":[{"parts":[{"text":""}]}]}`, "gemini-2.5-flash", geminiapi.RewriteOptions{}, `{"contents":[{"parts":[{"text":""}]}]}`, 0,
 		},
 		"calls of other models": {
@@ -71,13 +71,13 @@ func TestRewriteKeepsEverythingButOurMembers(t *testing.T) {
 			tc.o.Traits = gemini.TraitsOf(tc.model)
 			got, warnings := geminiapi.Rewrite(decode(t, tc.body), tc.o)
 			if diff := cmp.Diff(tc.want, string(got)); diff != "" || len(warnings) != tc.warnings {
-				t.Errorf("warnings %q (-want +got):\n%s", warnings, diff)
+				t.Errorf("warnings %q, want %d, body (-want +got):\n%s", warnings, tc.warnings, diff)
 			}
 		})
 	}
 }
 
-func TestPassesOnlyWhatTheModelAccepts(t *testing.T) {
+func TestPassesRejectsUnsupportedRequests(t *testing.T) {
 	t.Parallel()
 	schema := `{"contents":[{"parts":[{"text":"x"}]}],"generationConfig":{"responseMimeType":"application/json","responseJsonSchema":{}}`
 	for name, tc := range map[string]struct {
@@ -92,7 +92,7 @@ func TestPassesOnlyWhatTheModelAccepts(t *testing.T) {
 		"schema and tools, newer": {schema + `,"tools":[{"functionDeclarations":[{"name":"f"}]}]}`, "gemini-3-pro-preview", true},
 	} {
 		if got := geminiapi.Passes(decode(t, tc.body), gemini.TraitsOf(tc.model)); got != tc.want {
-			t.Errorf("%s: %t", name, got)
+			t.Errorf("%s: Passes = %t, want %t", name, got, tc.want)
 		}
 	}
 }
@@ -130,22 +130,22 @@ func TestResponsesPassThrough(t *testing.T) {
 	// The model sets a finish reason in every event.
 	data, last, err = passed(t, true, "data: "+final+"\n\ndata: "+final+"\n\n")
 	if len(data) != 2 || err != nil || last.Finish != "stop" {
-		t.Errorf("reason in every event: %d events, %+v, %v", len(data), last, err)
+		t.Errorf("reason in every event: %d events, last %+v, %v; want 2 and stop", len(data), last, err)
 	}
 	// An image counts as content and is forwarded.
 	const image = `{"candidates":[{"content":{"parts":[{"inlineData":{"mimeType":"image/png","data":"AAAA"}}]},"finishReason":"STOP"}]}`
 	if data, last, err = passed(t, false, image); len(data) != 1 || data[0] != image || err != nil || !last.Content {
-		t.Errorf("image: %v, %+v, %v", data, last, err)
+		t.Errorf("image: data %v, event %+v, %v; want it unchanged as content", data, last, err)
 	}
 	const blocked = `{"promptFeedback":{"blockReason":"SAFETY"},"usageMetadata":{"promptTokenCount":3}}`
 	if data, last, err = passed(t, false, blocked); len(data) != 1 || err != nil || last.Finish != "content_filter" {
-		t.Errorf("blocked: %v, %+v, %v", data, last, err)
+		t.Errorf("blocked: data %v, event %+v, %v; want content_filter", data, last, err)
 	}
 	if data, _, err = passed(t, true, "data: "+first+"\n\n"); len(data) != 1 || err == nil || llm.AsError(err).Kind != llm.StreamInterrupted {
-		t.Errorf("interrupted: %v, %v", data, err)
+		t.Errorf("interrupted: data %v, %v; want StreamInterrupted after one event", data, err)
 	}
 	if _, _, err = passed(t, true, "data: "+first+"\n\ndata: {\"error\":{\"code\":503,\"message\":\"overloaded\",\"status\":\"UNAVAILABLE\"}}\n\n"); err == nil {
-		t.Error("an error in the stream is not reported")
+		t.Error("a stream with an error event returned no error")
 	}
 }
 
@@ -159,7 +159,7 @@ func TestInterruptedTextIsContinued(t *testing.T) {
 	f := geminiapi.Format{Model: "m", Stream: true}
 	rest, ok := f.Resume(req, []byte(event(`{"text":"It "}`)+"\n"+event(`{"text":"is"}`)))
 	if !ok || rest.Text != "It is" {
-		t.Fatalf("%q, %t", rest.Text, ok)
+		t.Fatalf("Resume = %q, %t; want the text, true", rest.Text, ok)
 	}
 	var got []string
 	for ev, err := range rest.Encode(each(llm.Delta{Kind: llm.BeginDelta, ID: "other"}, llm.Delta{Kind: llm.TextDelta, Text: " 12."}, llm.Delta{Kind: llm.FinishDelta, Finish: "stop"})) {
@@ -169,15 +169,15 @@ func TestInterruptedTextIsContinued(t *testing.T) {
 		got = append(got, string(ev.Data))
 	}
 	if len(got) != 2 || got[0] != event(`{"text":" 12."}`) {
-		t.Errorf("%q", got)
+		t.Errorf("events %q, want two, the first with the rest of the text", got)
 	}
 	for _, part := range []string{`{"text":"a","thought":true}`, `{"functionCall":{"name":"f"}}`, `{"text":"a","thoughtSignature":"s"}`} {
 		if _, ok := f.Resume(req, []byte(event(part))); ok {
-			t.Errorf("%s can be continued", part)
+			t.Errorf("Resume after %s = true, want false", part)
 		}
 	}
 	next, err := f.Prefill(t.Context(), req, "It is", 60)
 	if err != nil || next.MaxOutput != 60 || !strings.Contains(string(next.Body), `,{"role":"model","parts":[{"text":"It is"}]}]`) {
-		t.Errorf("%s, %v", next.Body, err)
+		t.Errorf("Prefill = %s, max output %d, %v; want the text as the last turn and 60", next.Body, next.MaxOutput, err)
 	}
 }

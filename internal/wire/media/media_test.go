@@ -15,7 +15,7 @@ const form = "--b1\r\nContent-Disposition: form-data; name=\"file\"; filename=\"
 	"--b1\r\nContent-Disposition: form-data; name=\"model\"\r\n\r\nwhisper\r\n" +
 	"--b1\r\nContent-Disposition: form-data; name=\"prompt\"\r\n\r\nnames: Oslo\r\n--b1--\r\n"
 
-func TestRequestsPass(t *testing.T) {
+func TestRequestsAreForwarded(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		op         llm.Op
@@ -38,16 +38,16 @@ func TestRequestsPass(t *testing.T) {
 			got = bytes.ReplaceAll(got, []byte(boundary), []byte("b1"))
 		}
 		if diff := cmp.Diff(tc.want, string(got)); diff != "" || err != nil {
-			t.Errorf("%s: %v (-want +got):\n%s", name, err, diff)
+			t.Errorf("%s: %v, body (-want +got):\n%s", name, err, diff)
 		}
 		if tc.op == llm.Transcribe && (!strings.HasPrefix(kind, "multipart/form-data; boundary=") || req.AttachedBytes != 6 || req.Unsized != 1 || req.Model != "whisper") {
-			t.Errorf("%s: %q, %+v", name, kind, req)
+			t.Errorf("%s: content type %q, request %+v; want a form with one file of 6 bytes", name, kind, req)
 		}
 		if named := strings.Contains(tc.body, "session_id"); named != (req.Controls.SessionID == "s") {
-			t.Errorf("%s: session %q", name, req.Controls.SessionID)
+			t.Errorf("%s: session %q, want one = %t", name, req.Controls.SessionID, named)
 		}
 		if req.ASCIIBytes == 0 {
-			t.Errorf("%s: the text is not counted", name)
+			t.Errorf("%s: ASCIIBytes = 0, want the text counted", name)
 		}
 	}
 }
@@ -57,7 +57,7 @@ func TestSessionOfAFormIsChecked(t *testing.T) {
 	for _, id := range []string{"", " ", "a\x1bb", "a\xff", strings.Repeat("a", 257)} {
 		body := strings.Replace(form, "--b1--", "--b1\r\nContent-Disposition: form-data; name=\"session_id\"\r\n\r\n"+id+"\r\n--b1--", 1)
 		if _, err := (media.Format{}).DecodeRequest(t.Context(), llm.Transcribe, []byte(body)); err == nil || llm.AsError(err).Param != "session_id" {
-			t.Errorf("%q: %v", id, err)
+			t.Errorf("session %q: %v, want an error for session_id", id, err)
 		}
 	}
 }
@@ -76,7 +76,7 @@ func TestAmbiguousFormsAreRejected(t *testing.T) {
 	} {
 		body := strings.Replace(form, "--b1--", "--b1\r\n"+header+"\r\n\r\nother\r\n--b1--", 1)
 		if _, err := (media.Format{}).DecodeRequest(t.Context(), llm.Transcribe, []byte(body)); err == nil || llm.AsError(err).Kind != llm.InvalidRequest {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: %v, want InvalidRequest", name, err)
 		}
 	}
 }
@@ -92,7 +92,7 @@ func TestFormsHaveAnotherBoundary(t *testing.T) {
 	}
 	got, kind, err := media.Render(req, "up")
 	if err != nil || strings.HasSuffix(kind, "=b1") || strings.Count(string(got), "--b1") != 1 {
-		t.Errorf("%v %s\n%s", err, kind, got)
+		t.Errorf("content type %[2]s (%[1]v), want another boundary, body:\n%[3]s", err, kind, got)
 	}
 }
 
@@ -121,7 +121,7 @@ func TestMalformedRequestsAreRejected(t *testing.T) {
 	} {
 		_, err := media.Format{}.DecodeRequest(t.Context(), tc.op, []byte(tc.body))
 		if e := llm.AsError(err); err == nil || e.Kind != llm.InvalidRequest || e.Param != tc.param {
-			t.Errorf("%s %q: %v", tc.op, tc.body, err)
+			t.Errorf("%s %q: %v, want InvalidRequest for %q", tc.op, tc.body, err, tc.param)
 		}
 	}
 }
@@ -139,7 +139,7 @@ func FuzzForm(f *testing.F) {
 		}
 		sent, _, err := media.Render(req, "up")
 		if err == nil && !strings.Contains(string(sent), "up") {
-			t.Fatalf("%q is sent as %q", body, sent)
+			t.Fatalf("%q is sent as %q, want the model up", body, sent)
 		}
 	})
 }
@@ -160,7 +160,7 @@ func TestResponses(t *testing.T) {
 		"empty":      {"audio/mpeg", "", "", "", nil, llm.UpstreamMalformed},
 		"not JSON":   {"application/json", "<html>", "", "", nil, llm.UpstreamMalformed},
 		"too large":  {"audio/mpeg", strings.Repeat("x", 101), "", "", nil, llm.UpstreamMalformed},
-		"error here": {"application/json", `{"error":{"message":"The server is overloaded","type":"overloaded_error"}}`, "", "", nil, llm.UpstreamOverloaded},
+		"JSON error": {"application/json", `{"error":{"message":"The server is overloaded","type":"overloaded_error"}}`, "", "", nil, llm.UpstreamOverloaded},
 	} {
 		limit := int64(200)
 		if name == "too large" {
@@ -169,12 +169,13 @@ func TestResponses(t *testing.T) {
 		ev, err := media.Read(strings.NewReader(tc.body), media.ReadOptions{Model: "ours", ContentType: tc.kind, MaxResponse: limit})
 		if tc.fails != "" {
 			if err == nil || llm.AsError(err).Kind != tc.fails {
-				t.Errorf("%s: %v", name, err)
+				t.Errorf("%s: %v, want %s", name, err, tc.fails)
 			}
 			continue
 		}
 		if diff := cmp.Diff(tc.usage, ev.Usage); diff != "" || err != nil || string(ev.Data) != tc.want || ev.Type != tc.typ || !ev.Content {
-			t.Errorf("%s: %q as %q, %v %s", name, ev.Data, ev.Type, err, diff)
+			t.Errorf("%s: data %q of type %q, %v; want %q of type %q, usage (-want +got):\n%s",
+				name, ev.Data, ev.Type, err, tc.want, tc.typ, diff)
 		}
 	}
 }

@@ -55,7 +55,7 @@ func TestDecodeDescribesTheRequest(t *testing.T) {
 		t.Error(diff)
 	}
 	if req.NonASCIIBytes != 2 || req.ASCIIBytes < 60 || req.ASCIIBytes > 160 {
-		t.Errorf("%d and %d bytes of text", req.ASCIIBytes, req.NonASCIIBytes)
+		t.Errorf("%d ASCII and %d other bytes of text, want 60 to 160 and 2", req.ASCIIBytes, req.NonASCIIBytes)
 	}
 }
 
@@ -87,7 +87,7 @@ func TestDecodeRejectsInvalidRequests(t *testing.T) {
 			_, err := Format{}.DecodeRequest(t.Context(), llm.Chat, []byte(tc.body))
 			e, ok := errors.AsType[*llm.Error](err)
 			if !ok || e.Kind != tc.kind {
-				t.Fatalf("got %v", err)
+				t.Fatalf("decode: %v, want %s", err, tc.kind)
 			}
 			var params []string
 			for _, p := range e.Details["problems"].([]map[string]string) {
@@ -110,7 +110,7 @@ func TestCountingNeedsNoLimit(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := (Format{}).DecodeRequest(t.Context(), llm.Embed, body); err == nil {
-		t.Error("embeddings were accepted")
+		t.Error("DecodeRequest of an embeddings request returned no error")
 	}
 }
 
@@ -120,7 +120,7 @@ func TestDeepBodiesAreReadOnce(t *testing.T) {
 	deep := strings.Repeat(`{"a":`, 500) + `"` + strings.Repeat("x", 1<<20) + `"` + strings.Repeat("}", 500)
 	req := decoded(t, `{"model":"a","max_tokens":1,"messages":[{"role":"user","content":[{"type":"tool_use","id":"1","name":"n","input":`+deep+`}]}]}`)
 	if req.ASCIIBytes < 1<<20 {
-		t.Errorf("%d bytes counted", req.ASCIIBytes)
+		t.Errorf("%d bytes counted, want at least 1 MiB", req.ASCIIBytes)
 	}
 	nested := strings.Repeat(`{"type":"tool_result","content":[`, 250) + strings.Repeat(`]}`, 250)
 	if _, err := (Format{}).Conversation(t.Context(), decoded(t, `{"model":"a","max_tokens":1,"messages":[{"role":"user","content":[`+nested+`]}]}`)); err != nil {
@@ -141,7 +141,7 @@ func FuzzDecodeRequest(f *testing.F) {
 		req, err := Format{}.DecodeRequest(t.Context(), llm.Chat, body)
 		if err != nil {
 			if _, ok := errors.AsType[*llm.Error](err); !ok {
-				t.Fatalf("an unexpected error: %v", err)
+				t.Fatalf("%v is not an *llm.Error", err)
 			}
 			return
 		}
@@ -163,7 +163,7 @@ func FuzzDecodeRequest(f *testing.F) {
 			return // Rewrite removed all messages, because they had only thinking of other providers
 		}
 		if again, err := (Format{}).DecodeRequest(t.Context(), llm.Chat, out); err != nil || again.Model != "m" {
-			t.Fatalf("%s\nwas edited to\n%s: %v", body, out, err)
+			t.Fatalf("%s\nwas rewritten to\n%s: %v, want model m", body, out, err)
 		}
 	})
 }

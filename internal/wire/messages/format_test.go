@@ -37,7 +37,7 @@ func TestErrorBodies(t *testing.T) {
 		e := &llm.Error{Kind: kind, Message: "why"}
 		got := rawjson.Parse(Format{}.ErrorBody(e, "req_1"))
 		if got.Get("error.message").String() != "why" || got.Get("code").String() != kind.Code() || got.Get("details.request_id").String() != "req_1" || got.Get("error.type").String() == "" {
-			t.Errorf("%s: %s", kind, got.Raw)
+			t.Errorf("%s: error body %s, want the message, type, code and request ID", kind, got.Raw)
 		}
 	}
 	for kind, want := range map[llm.Kind]string{

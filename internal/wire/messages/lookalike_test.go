@@ -26,7 +26,7 @@ func TestDecodeRejectsMisspelledAndRepeatedKeys(t *testing.T) {
 	} {
 		_, err := Format{}.DecodeRequest(t.Context(), llm.Chat, []byte(body))
 		if e := llm.AsError(err); err == nil || e.Kind != llm.InvalidRequest || !names(e, param) {
-			t.Errorf("%s: %v does not name %s", body, err, param)
+			t.Errorf("%s: %v, want InvalidRequest that names %s", body, err, param)
 		}
 	}
 }

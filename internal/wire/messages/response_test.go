@@ -54,7 +54,7 @@ func TestEncodeResponseAsStream(t *testing.T) {
 			t.Fatal(err)
 		}
 		if rawjson.Get(ev.Data, "type").String() != ev.Name || ev.Model != "gpt" {
-			t.Errorf("%s of %s: %s", ev.Name, ev.Model, ev.Data)
+			t.Errorf("event %s of model %s: %s", ev.Name, ev.Model, ev.Data)
 		}
 		if ev.Content {
 			content++
@@ -90,7 +90,7 @@ func TestEncodeResponseAsStream(t *testing.T) {
 		t.Error(diff)
 	}
 	if content != 8 || finish != 1 {
-		t.Errorf("%d with content, %d with a finish", content, finish)
+		t.Errorf("%d events with content, %d with a finish; want 8 and 1", content, finish)
 	}
 }
 
@@ -130,12 +130,12 @@ func TestUsageIsEstimatedUntilItIsReported(t *testing.T) {
 			t.Errorf("%s: %s", name, diff)
 		}
 		if (billed != nil) != tc.billed {
-			t.Errorf("%s: the gateway gets usage %+v", name, billed)
+			t.Errorf("%s: usage for the bill %+v, want reported = %t", name, billed, tc.billed)
 		}
 		req.Stream = false
 		whole := collect(t, Format{}.EncodeResponse(req, "gemini-2.5-flash", seq(tc.deltas, nil)))
 		if input := rawjson.Get(whole[0].Data, "usage.input_tokens").Int(); input != tc.want.EndInput {
-			t.Errorf("%s: a whole response has %d input tokens", name, input)
+			t.Errorf("%s: complete response has %d input tokens, want %d", name, input, tc.want.EndInput)
 		}
 	}
 }
@@ -145,7 +145,7 @@ func TestEncodeWholeResponse(t *testing.T) {
 	req := &llm.Request{Payload: llm.Payload{Body: []byte("{}")}}
 	events := collect(t, Format{}.EncodeResponse(req, "claude-x", seq(someAnswer, nil)))
 	if len(events) != 1 || !events[0].Content || events[0].Finish != "tool_calls" || events[0].Usage.Output != 9 || events[0].NonASCIIBytes != 2 {
-		t.Fatalf("%+v", events)
+		t.Fatalf("events %+v, want one with content, tool_calls, 9 output tokens and 2 other bytes", events)
 	}
 	message := rawjson.Parse(events[0].Data)
 	want := []string{`"msg_chatcmpl-1"`, `"message"`, `["thinking","text","redacted_thinking","tool_use","tool_use"]`, `[{"a":1},{}]`, `"tool_use"`}
@@ -193,11 +193,11 @@ func TestSignaturesRoundTrip(t *testing.T) {
 	// A signature is sent back only to the provider that created it.
 	body, lost := Rewrite(req, Edit{Signer: "p"})
 	if kinds := rawjson.Get(body, "messages.1.content.#.type").Raw; !lost || kinds != `["text","tool_use","tool_use"]` {
-		t.Errorf("sent %s", kinds)
+		t.Errorf("sent parts %s, lost %t; want no signature of another provider", kinds, lost)
 	}
 	body, _ = Rewrite(req, Edit{Signer: "q"})
 	if got := rawjson.Get(body, "messages.1.content.0").Raw; got != `{"type":"thinking","thinking":"hm","signature":"sig"}` {
-		t.Errorf("sent %s", got)
+		t.Errorf("sent %s, want the signed thinking", got)
 	}
 }
 
@@ -210,7 +210,7 @@ func TestEncodeResponseReturnsErrors(t *testing.T) {
 		pieces := []llm.Delta{someAnswer[0], {Kind: llm.UsageDelta, Usage: &llm.Usage{Input: 7}}, {Kind: llm.TextDelta, Text: strings.Repeat("x", 40)}}
 		for ev, err := range (Format{}).EncodeResponse(&llm.Request{ResponseOptions: llm.ResponseOptions{Stream: stream}}, "m", seq(pieces, broken)) {
 			if ev.Finish != "" || ev.Name == "message_stop" {
-				t.Errorf("ended as if complete: %s", ev.Data)
+				t.Errorf("the broken response has the event %s", ev.Data)
 			}
 			if ev.Usage != nil {
 				used = ev.Usage
@@ -218,13 +218,13 @@ func TestEncodeResponseReturnsErrors(t *testing.T) {
 			failed = err
 		}
 		if !errors.Is(failed, broken) || used == nil || used.Input != 7 || used.Output != 13 || !used.Estimated {
-			t.Errorf("%v, %+v", failed, used)
+			t.Errorf("error %v, usage %+v; want the cause and estimated usage", failed, used)
 		}
 		for _, err := range (Format{}).EncodeResponse(&llm.Request{ResponseOptions: llm.ResponseOptions{Stream: stream}}, "m", seq(pieces, nil)) {
 			failed = err
 		}
 		if e, ok := errors.AsType[*llm.Error](failed); !ok || e.Kind != llm.StreamInterrupted {
-			t.Errorf("without a finish: %v", failed)
+			t.Errorf("response without a finish: %v, want StreamInterrupted", failed)
 		}
 	}
 }
@@ -241,7 +241,7 @@ func TestEncodeResponseRejectsInterleavedCalls(t *testing.T) {
 		failed = err
 	}
 	if e, ok := errors.AsType[*llm.Error](failed); !ok || e.Kind != llm.UpstreamMalformed {
-		t.Errorf("got %v", failed)
+		t.Errorf("interleaved calls: %v, want UpstreamMalformed", failed)
 	}
 }
 
@@ -259,8 +259,8 @@ func TestEncodeResponseStopsWithTheConsumer(t *testing.T) {
 	}
 }
 
-// said joins adjacent deltas, so that responses with different delta boundaries can be compared.
-func said(list []llm.Delta) []llm.Delta {
+// merge joins adjacent deltas, so that responses with different delta boundaries can be compared.
+func merge(list []llm.Delta) []llm.Delta {
 	var out []llm.Delta
 	for _, p := range list {
 		n := len(out) - 1
@@ -334,7 +334,7 @@ func TestResponseRoundTrip(t *testing.T) {
 			}
 			read = append(read, p)
 		}
-		if diff := cmp.Diff(said(list), said(read)); diff != "" {
+		if diff := cmp.Diff(merge(list), merge(read)); diff != "" {
 			t.Fatalf("%s\n(-want +got):\n%s", wire.String(), diff)
 		}
 	})

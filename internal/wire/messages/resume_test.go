@@ -50,7 +50,7 @@ func TestResumedResponseEqualsAnUninterruptedOne(t *testing.T) {
 		rest, ok := Format{}.Resume(req, bytes.Join(sent, []byte("\n")))
 
 		if want := strings.Join(texts[:n-2], ""); !ok || rest.Text != want {
-			t.Fatalf("%q was decoded as %q (%t)", want, rest.Text, ok)
+			t.Fatalf("Resume after %q = %q, %t", want, rest.Text, ok)
 		}
 		after := append([]llm.Delta{{Kind: llm.BeginDelta, ID: "another", Model: "real"}}, pieces[n-1:]...)
 		if diff := cmp.Diff(whole[n:], eventsOf(t, rest.Encode(seq(after, nil)))); diff != "" {
@@ -68,7 +68,7 @@ func TestOnlyPlainTextCanBeResumed(t *testing.T) {
 		stop  = `{"type":"content_block_stop","index":0}` + "\n"
 	)
 	if _, ok := (Format{}).Resume(nil, []byte(start+open+`{"type":"ping"}`+"\n"+text)); !ok {
-		t.Error("not resumed with a text")
+		t.Error("Resume after a text = false, want true")
 	}
 	for name, sent := range map[string]string{
 		"no content":              start + open,
@@ -78,14 +78,14 @@ func TestOnlyPlainTextCanBeResumed(t *testing.T) {
 		"arguments":               start + open + text + `{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{"}}`,
 		"citations":               start + open + text + `{"type":"content_block_delta","index":0,"delta":{"type":"citations_delta","citation":{}}}`,
 		"a finish":                start + open + text + `{"type":"message_delta","delta":{"stop_reason":"end_turn"}}`,
-		"half an event":           start + open + text + `{"type":"content_bl`,
+		"a truncated event":       start + open + text + `{"type":"content_bl`,
 		"an unknown event":        start + open + text + `{"type":"news"}`,
 		"a block without a start": start + text,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if rest, ok := (Format{}).Resume(nil, []byte(sent)); ok {
-				t.Errorf("resumed after %q", rest.Text)
+				t.Errorf("Resume = %q, true; want false", rest.Text)
 			}
 		})
 	}
@@ -105,7 +105,7 @@ func TestPrefillAppendsAnAssistantMessage(t *testing.T) {
 
 	want := `{"model":"m","max_tokens":5,"messages":[{"role":"user","content":"x"},{"role":"assistant","content":"so \"far\""}],"stream":true}`
 	if string(got.Body) != want || got.MaxOutput != 5 {
-		t.Errorf("%d: %s", got.MaxOutput, got.Body)
+		t.Errorf("max output %d, body %s; want 5, %s", got.MaxOutput, got.Body, want)
 	}
 }
 
@@ -114,7 +114,7 @@ func FuzzResume(f *testing.F) {
 	f.Add([]byte("\n{}\n[]\nnull"))
 	f.Fuzz(func(t *testing.T, sent []byte) {
 		if rest, ok := (Format{}).Resume(nil, sent); ok && rest.Text == "" {
-			t.Error("resumed without content")
+			t.Error("Resume without content = true, want false")
 		}
 	})
 }

@@ -23,10 +23,10 @@ func TestRewriteKeepsBytes(t *testing.T) {
 	} {
 		got, lost := Rewrite(req, tc.edit)
 		if diff := cmp.Diff(tc.want, string(got)); diff != "" || lost {
-			t.Errorf("%s: %t\n%s", name, lost, diff)
+			t.Errorf("%s: lost %t, body (-want +got):\n%s", name, lost, diff)
 		}
 		if !rawjson.Valid(got) {
-			t.Errorf("%s: not JSON", name)
+			t.Errorf("%s: invalid JSON", name)
 		}
 	}
 }
@@ -42,14 +42,14 @@ func TestRewriteDropsEmptyThinking(t *testing.T) {
 		blocks, want string
 		lost         bool
 	}{
-		"empty":                {`{"type":"thinking","thinking":"","signature":""},`, "", true},
-		"without a signature":  {`{"type":"thinking", "thinking": ""},`, "", true},
-		"omitted but signed":   {silent, silent, false},
-		"empty after a signed": {silent + `{"type":"thinking","thinking":"","signature":""},`, silent, true},
+		"empty":               {`{"type":"thinking","thinking":"","signature":""},`, "", true},
+		"without a signature": {`{"type":"thinking", "thinking": ""},`, "", true},
+		"omitted but signed":  {silent, silent, false},
+		"empty after signed":  {silent + `{"type":"thinking","thinking":"","signature":""},`, silent, true},
 	} {
 		got, lost := Rewrite(decoded(t, head+tc.blocks+tail), Edit{})
 		if diff := cmp.Diff(head+tc.want+tail, string(got)); diff != "" || lost != tc.lost {
-			t.Errorf("%s: lost %t\n%s", name, lost, diff)
+			t.Errorf("%s: lost %t, want %t, body (-want +got):\n%s", name, lost, tc.lost, diff)
 		}
 	}
 }
@@ -66,10 +66,10 @@ func TestRewriteMergesSystemTurns(t *testing.T) {
 		req := decoded(t, `{"model":"m","max_tokens":1,"messages":`+tc[0]+`}`)
 		got, _ := Rewrite(req, Edit{NoSystemTurns: true})
 		if diff := cmp.Diff(`{"model":"m","max_tokens":1,"messages":`+tc[1]+`}`, string(got)); diff != "" {
-			t.Errorf("%s:\n%s", name, diff)
+			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 		if kept, _ := Rewrite(req, Edit{}); string(kept) != string(req.Body) {
-			t.Errorf("%s: changed for a model that accepts the role: %s", name, kept)
+			t.Errorf("%s: body changed for a model that accepts the role: %s", name, kept)
 		}
 	}
 }
@@ -87,12 +87,12 @@ func TestRewriteDropsForeignCitations(t *testing.T) {
 	for blocks, want := range map[string]string{own: own, ours: `{"type":"text","text":"b"}`, own + "," + ours: own + `,{"type":"text","text":"b"}`} {
 		got, lost := Rewrite(decoded(t, head+blocks+tail), Edit{})
 		if diff := cmp.Diff(head+want+tail, string(got)); diff != "" || lost {
-			t.Errorf("lost %t\n%s", lost, diff)
+			t.Errorf("lost %t, body (-want +got):\n%s", lost, diff)
 		}
 	}
 }
 
-func TestRequestsThatAreRewrittenAreNotPlain(t *testing.T) {
+func TestRewrittenRequestsAreNotPlain(t *testing.T) {
 	t.Parallel()
 	for message, want := range map[string]bool{
 		`{"role":"user","content":"\"thinking\":\"\" fairlead."}`:                                           true,
@@ -105,7 +105,7 @@ func TestRequestsThatAreRewrittenAreNotPlain(t *testing.T) {
 		`{"role":"system","content":"a"}`:                                                                   false,
 	} {
 		if got := decoded(t, `{"model":"m","max_tokens":1,"messages":[{"role":"user","content":"a"},`+message+`]}`).Plain; got != want {
-			t.Errorf("%s: plain %t", message, got)
+			t.Errorf("%s: Plain = %t, want %t", message, got, want)
 		}
 	}
 }

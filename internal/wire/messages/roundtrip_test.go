@@ -103,7 +103,7 @@ func TestConversationRoundTrip(t *testing.T) {
 		conv := drawConversation(t)
 		body, warnings, err := messagesconv.Render(t.Context(), conv, messagesconv.RenderOptions{Model: "m", Signer: "p", Traits: messagesconv.Traits{Schemas: true}})
 		if err != nil || len(warnings) > 0 {
-			t.Fatalf("%v %q", err, warnings)
+			t.Fatalf("render: %v, warnings %q; want none", err, warnings)
 		}
 		req, err := Format{}.DecodeRequest(t.Context(), llm.Chat, body)
 		if err != nil {
@@ -141,7 +141,7 @@ func TestEffortRoundTrip(t *testing.T) {
 	} {
 		body, warnings, err := messagesconv.Render(t.Context(), &llm.Conversation{Messages: text, Choices: 1, MaxOutput: 9000, Effort: tc.effort}, messagesconv.RenderOptions{Model: "m", Traits: tc.traits})
 		if err != nil || len(warnings) > 0 {
-			t.Fatalf("%s: %v %q", name, err, warnings)
+			t.Fatalf("%s: render: %v, warnings %q; want none", name, err, warnings)
 		}
 		read, err := Format{}.Conversation(t.Context(), decoded(t, string(body)))
 		if err != nil {

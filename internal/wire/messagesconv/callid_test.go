@@ -13,15 +13,15 @@ func TestCallIDsAreReversible(t *testing.T) {
 		id, n := someID.Draw(t, "id"), rapid.IntRange(1, 20).Draw(t, "n")
 		encoded := encodeID(id, n)
 		if !plainID.MatchString(encoded) {
-			t.Fatalf("%q became %q", id, encoded)
+			t.Fatalf("ID %q is encoded as %q, want plain characters", id, encoded)
 		}
 		if got := decodeID(encoded); got != id {
-			t.Fatalf("%q became %q and then %q", id, encoded, got)
+			t.Fatalf("ID %q is encoded as %q and decoded as %q", id, encoded, got)
 		}
 	})
 }
 
-func TestRepeatedCallIDsStayDistinct(t *testing.T) {
+func TestRepeatedCallIDsAreDistinct(t *testing.T) {
 	t.Parallel()
 	var ids callIDs
 	got := []string{ids.call("a"), ids.call("a"), ids.result("a"), ids.result("a"), ids.result("a"), ids.call("a"), ids.result("a"), ids.result("never")}

@@ -22,7 +22,7 @@ var (
 	ended = llm.Delta{Kind: llm.FinishDelta, Finish: "stop"}
 )
 
-func says(s string) llm.Delta { return llm.Delta{Kind: llm.TextDelta, Text: s} }
+func textDelta(s string) llm.Delta { return llm.Delta{Kind: llm.TextDelta, Text: s} }
 
 func pieceList(r io.Reader, o DeltaOptions) (list []llm.Delta, failed error) {
 	for p, err := range Deltas(r, o) {
@@ -44,10 +44,10 @@ func TestDeltasOfAStream(t *testing.T) {
 		kind     llm.Kind // kind of the error; empty for none
 		warnings int
 	}{
-		"text":                             {messagestest.Stream(messagestest.Start, messagestest.TextStart, `{"type":"ping"}`, messagestest.Text, messagestest.TextStop, `{"type":"brand_new"}`, messagestest.EndTurn, messagestest.Stop), DeltaOptions{}, []llm.Delta{begin, read1, says("Ahoy"), ended, read4}, "", 0},
+		"text":                             {messagestest.Stream(messagestest.Start, messagestest.TextStart, `{"type":"ping"}`, messagestest.Text, messagestest.TextStop, `{"type":"brand_new"}`, messagestest.EndTurn, messagestest.Stop), DeltaOptions{}, []llm.Delta{begin, read1, textDelta("Ahoy"), ended, read4}, "", 0},
 		"events after the end are ignored": {messagestest.Stream(messagestest.Start, messagestest.EndTurn, messagestest.Stop, messagestest.Text), DeltaOptions{}, []llm.Delta{begin, read1, ended, read4}, "", 0},
-		"blocks without a start event":     {messagestest.Stream(messagestest.Start, messagestest.Text, messagestest.EndTurn, messagestest.Stop), DeltaOptions{}, []llm.Delta{begin, read1, says("Ahoy"), ended, read4}, "", 0},
-		"no last event":                    {messagestest.Stream(messagestest.Start, messagestest.Text, messagestest.EndTurn), DeltaOptions{}, []llm.Delta{begin, read1, says("Ahoy"), ended, read4}, "", 0},
+		"blocks without a start event":     {messagestest.Stream(messagestest.Start, messagestest.Text, messagestest.EndTurn, messagestest.Stop), DeltaOptions{}, []llm.Delta{begin, read1, textDelta("Ahoy"), ended, read4}, "", 0},
+		"no last event":                    {messagestest.Stream(messagestest.Start, messagestest.Text, messagestest.EndTurn), DeltaOptions{}, []llm.Delta{begin, read1, textDelta("Ahoy"), ended, read4}, "", 0},
 		"calls": {
 			messagestest.Stream(messagestest.Start,
 				`{"type":"content_block_start","index":3,"content_block":{"type":"tool_use","id":"a","name":"t","input":{}}}`,
@@ -77,7 +77,7 @@ func TestDeltasOfAStream(t *testing.T) {
 				`{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{\"a\":1}"}}`, messagestest.TextStop,
 				`{"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":1}}`, messagestest.Stop),
 			DeltaOptions{SchemaTool: "j"},
-			[]llm.Delta{begin, read1, says(`{"a":1}`), ended, read1},
+			[]llm.Delta{begin, read1, textDelta(`{"a":1}`), ended, read1},
 			"", 0,
 		},
 		"free text": {
@@ -132,13 +132,13 @@ func TestDeltasOfAStream(t *testing.T) {
 			"", 0,
 		},
 		"malformed first":                  {messagestest.Stream(messagestest.Start, `{"type":`, messagestest.Text, messagestest.EndTurn, messagestest.Stop), DeltaOptions{}, []llm.Delta{begin, read1, estimated(1)}, llm.UpstreamMalformed, 0},
-		"malformed in text":                {messagestest.Stream(messagestest.Start, messagestest.Text, `"text"`, messagestest.Text, messagestest.EndTurn, messagestest.Stop), DeltaOptions{}, []llm.Delta{begin, read1, says("Ahoy"), estimated(2)}, llm.UpstreamMalformed, 0},
-		"not a JSON number":                {messagestest.Stream(messagestest.Start, messagestest.Text, `{"type":"content_block_delta","index":0,"x":-Infinity}`, messagestest.EndTurn, messagestest.Stop), DeltaOptions{}, []llm.Delta{begin, read1, says("Ahoy"), estimated(2)}, llm.UpstreamMalformed, 0},
-		"malformed at the end":             {messagestest.Stream(messagestest.Start, messagestest.Text, messagestest.EndTurn, `{"type":`, messagestest.Stop), DeltaOptions{}, []llm.Delta{begin, read1, says("Ahoy"), ended, read4}, "", 0},
-		"the end event of the chat format": {messagestest.Stream(messagestest.Start, messagestest.Text, messagestest.EndTurn, "[DONE]"), DeltaOptions{}, []llm.Delta{begin, read1, says("Ahoy"), ended, read4}, "", 0},
-		"cut":                              {messagestest.Stream(messagestest.Start, messagestest.TextStart, messagestest.Text), DeltaOptions{}, []llm.Delta{begin, read1, says("Ahoy"), estimated(2)}, llm.StreamInterrupted, 0},
-		"interrupted inside an event":      {messagestest.Stream(messagestest.Start, messagestest.Text) + `data: {"type":"message_delta","delta":{"stop_rea`, DeltaOptions{}, []llm.Delta{begin, read1, says("Ahoy"), estimated(2)}, llm.StreamInterrupted, 0},
-		"stopped without a reason":         {messagestest.Stream(messagestest.Start, messagestest.Text, messagestest.Stop), DeltaOptions{}, []llm.Delta{begin, read1, says("Ahoy"), estimated(2)}, llm.StreamInterrupted, 0},
+		"malformed in text":                {messagestest.Stream(messagestest.Start, messagestest.Text, `"text"`, messagestest.Text, messagestest.EndTurn, messagestest.Stop), DeltaOptions{}, []llm.Delta{begin, read1, textDelta("Ahoy"), estimated(2)}, llm.UpstreamMalformed, 0},
+		"not a JSON number":                {messagestest.Stream(messagestest.Start, messagestest.Text, `{"type":"content_block_delta","index":0,"x":-Infinity}`, messagestest.EndTurn, messagestest.Stop), DeltaOptions{}, []llm.Delta{begin, read1, textDelta("Ahoy"), estimated(2)}, llm.UpstreamMalformed, 0},
+		"malformed at the end":             {messagestest.Stream(messagestest.Start, messagestest.Text, messagestest.EndTurn, `{"type":`, messagestest.Stop), DeltaOptions{}, []llm.Delta{begin, read1, textDelta("Ahoy"), ended, read4}, "", 0},
+		"the end event of the chat format": {messagestest.Stream(messagestest.Start, messagestest.Text, messagestest.EndTurn, "[DONE]"), DeltaOptions{}, []llm.Delta{begin, read1, textDelta("Ahoy"), ended, read4}, "", 0},
+		"cut":                              {messagestest.Stream(messagestest.Start, messagestest.TextStart, messagestest.Text), DeltaOptions{}, []llm.Delta{begin, read1, textDelta("Ahoy"), estimated(2)}, llm.StreamInterrupted, 0},
+		"interrupted inside an event":      {messagestest.Stream(messagestest.Start, messagestest.Text) + `data: {"type":"message_delta","delta":{"stop_rea`, DeltaOptions{}, []llm.Delta{begin, read1, textDelta("Ahoy"), estimated(2)}, llm.StreamInterrupted, 0},
+		"stopped without a reason":         {messagestest.Stream(messagestest.Start, messagestest.Text, messagestest.Stop), DeltaOptions{}, []llm.Delta{begin, read1, textDelta("Ahoy"), estimated(2)}, llm.StreamInterrupted, 0},
 		"an error":                         {messagestest.Stream(messagestest.Start, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`), DeltaOptions{}, []llm.Delta{begin, read1, estimated(1)}, llm.UpstreamOverloaded, 0},
 		"an immediate error":               {"event: error\ndata: {\"error\":{\"type\":\"rate_limit_error\",\"message\":\"slow\"}}\n\n", DeltaOptions{}, nil, llm.UpstreamRateLimited, 0},
 		"nothing":                          {"", DeltaOptions{}, nil, llm.UpstreamMalformed, 0},
@@ -158,7 +158,7 @@ func TestDeltasOfAStream(t *testing.T) {
 				}
 				e, _ := errors.AsType[*llm.Error](err)
 				if (err != nil) != (tc.kind != "") || e != nil && e.Kind != tc.kind {
-					t.Errorf("failed with %v, want %q", err, tc.kind)
+					t.Errorf("Deltas: %v, want %q", err, tc.kind)
 				}
 				if warnings != tc.warnings {
 					t.Errorf("%d warnings, want %d", warnings, tc.warnings)
@@ -183,7 +183,7 @@ func TestDeltasOfAWholeResponse(t *testing.T) {
 		begin, used,
 		{Kind: llm.ThinkingDelta, Text: "hm"},
 		{Kind: llm.SignatureDelta, Thinking: &llm.Thinking{Signature: "sig", Provider: "p"}},
-		says("Ahoy"),
+		textDelta("Ahoy"),
 		{Kind: llm.CallDelta, Call: &llm.ToolCall{ID: "a", Name: "t"}},
 		{Kind: llm.ArgumentsDelta, Text: `{"b": 1.0}`},
 		{Kind: llm.FinishDelta, Finish: "tool_calls"},
@@ -192,7 +192,7 @@ func TestDeltasOfAWholeResponse(t *testing.T) {
 	for _, stream := range []bool{true, false} {
 		got, err := pieceList(strings.NewReader(whole), DeltaOptions{Signer: "p", Reading: messagesstream.Reading{Stream: stream}})
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {
-			t.Errorf("%v\n%s", err, diff)
+			t.Errorf("error %v, deltas (-want +got):\n%s", err, diff)
 		}
 	}
 	for in, kind := range map[string]llm.Kind{
@@ -201,7 +201,7 @@ func TestDeltasOfAWholeResponse(t *testing.T) {
 	} {
 		_, err := pieceList(strings.NewReader(in), DeltaOptions{})
 		if e, ok := errors.AsType[*llm.Error](err); !ok || e.Kind != kind {
-			t.Errorf("%.20q: %v", in, err)
+			t.Errorf("%.20q: %v, want %s", in, err, kind)
 		}
 	}
 }
@@ -219,7 +219,7 @@ func TestBrokenConnections(t *testing.T) {
 		_, err := pieceList(in, DeltaOptions{Reading: messagesstream.Reading{Stream: true}})
 		e, _ := errors.AsType[*llm.Error](err)
 		if err == nil || tc.is != nil && !errors.Is(err, tc.is) || tc.kind != "" && (e == nil || e.Kind != tc.kind) {
-			t.Errorf("%v became %v", tc.cause, err)
+			t.Errorf("read error %v: got %v, want kind %q", tc.cause, err, tc.kind)
 		}
 	}
 }
@@ -253,27 +253,27 @@ func FuzzDeltas(f *testing.F) {
 		finished, failed := false, false
 		for p, err := range Deltas(strings.NewReader(string(in)), DeltaOptions{Reading: reading, SchemaTool: "j", CustomTools: []string{"f"}}) {
 			if failed {
-				t.Fatal("something follows the error")
+				t.Fatal("the stream returned an element after the error")
 			}
 			failed = err != nil
 			finished = finished || p.Kind == llm.FinishDelta
 		}
 		if finished == failed {
-			t.Fatalf("finished %t, failed %t", finished, failed)
+			t.Fatalf("finished %t, failed %t; want exactly one", finished, failed)
 		}
 		finished, failed = false, false
 		for ev, err := range messagesstream.Events(strings.NewReader(string(in)), messagesstream.EventOptions{Reading: reading, Model: "m"}) {
 			if failed {
-				t.Fatal("something follows the error")
+				t.Fatal("the stream returned an element after the error")
 			}
 			failed = err != nil
 			finished = finished || ev.Name == "message_stop" || !streamed && ev.Content
 			if err == nil && !ev.Bare && strings.ContainsAny(string(ev.Data), "\r\n") && streamed {
-				t.Fatalf("%q has several lines", ev.Data)
+				t.Fatalf("event %q has several lines", ev.Data)
 			}
 		}
 		if finished == failed {
-			t.Fatalf("same format: finished %t, failed %t", finished, failed)
+			t.Fatalf("same format: finished %t, failed %t; want exactly one", finished, failed)
 		}
 	})
 }

@@ -28,7 +28,7 @@ func result(id, s string) llm.Part {
 	return llm.Part{Kind: llm.ResultPart, Result: &llm.ToolResult{ID: id, Parts: []llm.Part{text(s)}}}
 }
 
-func thought(signer string) llm.Part {
+func thinkingPart(signer string) llm.Part {
 	return llm.Part{Kind: llm.ThinkingPart, Thinking: &llm.Thinking{Text: "hm", Signature: "sig", Provider: signer}}
 }
 
@@ -59,15 +59,15 @@ func TestTurnsMatchTheProvidersRules(t *testing.T) {
 			`[{"role":"user","content":[{"type":"text","text":"a"}]},{"role":"assistant","content":[{"type":"tool_use","id":"1","name":"t","input":{}},{"type":"tool_use","id":"2","name":"t","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"2","content":"r2"},{"type":"tool_result","tool_use_id":"1","content":"r1"},{"type":"text","text":"b"}]}]`, 0,
 		},
 		"thinking comes first, and only signed thinking": {
-			[]llm.Message{user(text("a")), assistant(text("b"), thought("p"), thought("q"), call("1", "t", "{}")), user(result("1", "r"))},
+			[]llm.Message{user(text("a")), assistant(text("b"), thinkingPart("p"), thinkingPart("q"), call("1", "t", "{}")), user(result("1", "r"))},
 			`[{"role":"user","content":[{"type":"text","text":"a"}]},{"role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"sig"},{"type":"text","text":"b"},{"type":"tool_use","id":"1","name":"t","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"1","content":"r"}]}]`, 0,
 		},
 		"thinking comes first when other thinking before it is dropped": {
-			[]llm.Message{user(text("a")), assistant(thought("q"), text("b"), thought("p"), call("1", "t", "{}"))},
+			[]llm.Message{user(text("a")), assistant(thinkingPart("q"), text("b"), thinkingPart("p"), call("1", "t", "{}"))},
 			`[{"role":"user","content":[{"type":"text","text":"a"}]},{"role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"sig"},{"type":"text","text":"b"},{"type":"tool_use","id":"1","name":"t","input":{}}]}]`, 0,
 		},
 		"thinking comes first when turns are joined": {
-			[]llm.Message{user(text("a")), assistant(text("b")), user(text(" ")), assistant(thought("p"), text("c"))},
+			[]llm.Message{user(text("a")), assistant(text("b")), user(text(" ")), assistant(thinkingPart("p"), text("c"))},
 			`[{"role":"user","content":[{"type":"text","text":"a"}]},{"role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"sig"},{"type":"text","text":"b"},{"type":"text","text":"c"}]}]`, 0,
 		},
 		"empty thinking is dropped": {
@@ -75,7 +75,7 @@ func TestTurnsMatchTheProvidersRules(t *testing.T) {
 			`[{"role":"user","content":[{"type":"text","text":"a"}]},{"role":"assistant","content":[{"type":"text","text":"b"}]}]`, 0,
 		},
 		"thinking between calls stays there": {
-			[]llm.Message{user(text("a")), assistant(thought("p"), call("1", "t", "{}"), thought("p"), call("2", "t", "{}")), user(result("1", "r"), result("2", "r"))},
+			[]llm.Message{user(text("a")), assistant(thinkingPart("p"), call("1", "t", "{}"), thinkingPart("p"), call("2", "t", "{}")), user(result("1", "r"), result("2", "r"))},
 			`[{"role":"user","content":[{"type":"text","text":"a"}]},{"role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"sig"},{"type":"tool_use","id":"1","name":"t","input":{}},{"type":"thinking","thinking":"hm","signature":"sig"},{"type":"tool_use","id":"2","name":"t","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"1","content":"r"},{"type":"tool_result","tool_use_id":"2","content":"r"}]}]`, 0,
 		},
 		"blank text is dropped, and adjacent turns are joined": {
@@ -90,7 +90,7 @@ func TestTurnsMatchTheProvidersRules(t *testing.T) {
 			[]llm.Message{user(text("a")), assistant(text("b \n"))},
 			`[{"role":"user","content":[{"type":"text","text":"a"}]},{"role":"assistant","content":[{"type":"text","text":"b"}]}]`, 1,
 		},
-		"instructions alone": {
+		"only instructions": {
 			[]llm.Message{{Role: llm.System, Parts: []llm.Part{text("a")}}},
 			`[{"role":"user","content":[{"type":"text","text":"a"}]}]`, 1,
 		},
@@ -106,7 +106,7 @@ func TestTurnsMatchTheProvidersRules(t *testing.T) {
 				t.Error(diff)
 			}
 			if len(warnings) != tc.warned {
-				t.Errorf("warned %q", warnings)
+				t.Errorf("warnings %q, want %d", warnings, tc.warned)
 			}
 		})
 	}
@@ -130,7 +130,7 @@ func TestThinking(t *testing.T) {
 	tool := []llm.Tool{{Name: "t"}}
 	must := llm.ToolChoice{Mode: llm.ChoiceMust}
 	loop := func(signer string) []llm.Message {
-		return []llm.Message{user(text("a")), assistant(thought(signer), call("1", "t", "{}")), user(result("1", "r"))}
+		return []llm.Message{user(text("a")), assistant(thinkingPart(signer), call("1", "t", "{}")), user(result("1", "r"))}
 	}
 	for name, tc := range map[string]struct {
 		traits   Traits
@@ -171,7 +171,7 @@ func TestThinking(t *testing.T) {
 				t.Error(diff)
 			}
 			if len(warnings) != tc.warned {
-				t.Errorf("warned %q", warnings)
+				t.Errorf("warnings %q, want %d", warnings, tc.warned)
 			}
 		})
 	}
@@ -198,7 +198,7 @@ func TestSampling(t *testing.T) {
 		conv := llm.Conversation{Messages: []llm.Message{user(text("x"))}, Effort: llm.Effort{Level: tc.effort}, Sampling: tc.given}
 		got, warnings := rendered(t, conv, RenderOptions{ModelMax: 64000, Traits: tc.traits}, "temperature", "top_p", "top_k")
 		if diff := cmp.Diff(tc.want, got); diff != "" || len(warnings) != tc.warned {
-			t.Errorf("%s: warned %q\n%s", name, warnings, diff)
+			t.Errorf("%s: warnings %q, want %d, request (-want +got):\n%s", name, warnings, tc.warned, diff)
 		}
 	}
 }
@@ -217,8 +217,8 @@ func TestToolsAndChoices(t *testing.T) {
 		"no choice":               {llm.Conversation{Tools: tools}, `["a","b","c"]`, "", 0},
 		"one at a time":           {llm.Conversation{Tools: tools, ParallelTools: &no}, `["a","b","c"]`, `{"type":"auto","disable_parallel_tool_use":true}`, 0},
 		"several at a time":       {llm.Conversation{Tools: tools, ParallelTools: &yes, ToolChoice: llm.ToolChoice{Mode: llm.ChoiceMust}}, `["a","b","c"]`, `{"type":"any","disable_parallel_tool_use":false}`, 0},
-		"one of them":             {llm.Conversation{Tools: tools, ToolChoice: llm.ToolChoice{Mode: llm.ChoiceMust, Names: []string{"b"}}}, `["a","b","c"]`, `{"type":"tool","name":"b"}`, 0},
-		"two of them":             {llm.Conversation{Tools: tools, ToolChoice: llm.ToolChoice{Mode: llm.ChoiceMust, Names: []string{"a", "c"}}}, `["a","c"]`, `{"type":"any"}`, 0},
+		"one required tool":       {llm.Conversation{Tools: tools, ToolChoice: llm.ToolChoice{Mode: llm.ChoiceMust, Names: []string{"b"}}}, `["a","b","c"]`, `{"type":"tool","name":"b"}`, 0},
+		"two required tools":      {llm.Conversation{Tools: tools, ToolChoice: llm.ToolChoice{Mode: llm.ChoiceMust, Names: []string{"a", "c"}}}, `["a","c"]`, `{"type":"any"}`, 0},
 		"some allowed":            {llm.Conversation{Tools: tools, ToolChoice: llm.ToolChoice{Mode: llm.ChoiceAuto, Names: []string{"c"}}}, `["c"]`, `{"type":"auto"}`, 0},
 		"none":                    {llm.Conversation{Tools: tools, ToolChoice: llm.ToolChoice{Mode: llm.ChoiceNone}}, `["a","b","c"]`, `{"type":"none"}`, 0},
 		"another provider's tool": {llm.Conversation{Tools: append([]llm.Tool{{Hosted: "web_search_preview", Raw: []byte(`{}`)}}, tools...)}, `["a","b","c"]`, "", 1},
@@ -229,7 +229,7 @@ func TestToolsAndChoices(t *testing.T) {
 		tc.conv.Messages = []llm.Message{user(text("x"))}
 		got, warnings := rendered(t, tc.conv, RenderOptions{}, names, "tool_choice")
 		if diff := cmp.Diff([]string{tc.names, tc.choice}, got); diff != "" || len(warnings) != tc.warned {
-			t.Errorf("%s: warned %q\n%s", name, warnings, diff)
+			t.Errorf("%s: warnings %q, want %d, request (-want +got):\n%s", name, warnings, tc.warned, diff)
 		}
 	}
 }
@@ -257,7 +257,7 @@ func TestResponseSchema(t *testing.T) {
 		tc.conv.Messages = []llm.Message{user(text("x"))}
 		got, warnings := rendered(t, tc.conv, RenderOptions{Traits: tc.traits}, paths...)
 		if diff := cmp.Diff(tc.want, got); diff != "" || len(warnings) != tc.warned {
-			t.Errorf("%s: warned %q\n%s", name, warnings, diff)
+			t.Errorf("%s: warnings %q, want %d, request (-want +got):\n%s", name, warnings, tc.warned, diff)
 		}
 	}
 }
@@ -273,7 +273,7 @@ func TestAtMostFourCacheMarks(t *testing.T) {
 	}
 	got, warnings := rendered(t, conv, RenderOptions{}, "tools.0.cache_control", "system.0.cache_control", "messages.0.content.#.cache_control.ttl")
 	if diff := cmp.Diff([]string{"", "", `["1h","1h","1h","1h"]`}, got); diff != "" || len(warnings) != 1 {
-		t.Errorf("warned %q\n%s", warnings, diff)
+		t.Errorf("warnings %q, want one, request (-want +got):\n%s", warnings, diff)
 	}
 }
 
@@ -294,7 +294,7 @@ func TestOutputLimit(t *testing.T) {
 		conv := llm.Conversation{Messages: []llm.Message{user(text("x"))}, MaxOutput: tc.asked}
 		body, warnings, err := Render(t.Context(), &conv, RenderOptions{MaxOutput: tc.bound, ModelMax: tc.most})
 		if got := rawjson.Get(body, "max_tokens").Int(); err != nil || got != tc.want || len(warnings) != tc.warned {
-			t.Errorf("%s: %d, %q, %v", name, got, warnings, err)
+			t.Errorf("%s: max_tokens = %d, warnings %q, %v; want %d and %d warnings", name, got, warnings, err, tc.want, tc.warned)
 		}
 	}
 }
@@ -310,7 +310,7 @@ func TestUnsupportedContent(t *testing.T) {
 	} {
 		_, _, err := Render(t.Context(), &llm.Conversation{Messages: []llm.Message{user(part)}}, RenderOptions{})
 		if e, ok := errors.AsType[*llm.Error](err); !ok || e.Kind != llm.Untranslatable || e.Param != "messages" {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: %v, want Untranslatable for messages", name, err)
 		}
 	}
 	_, warnings := rendered(t, llm.Conversation{
@@ -318,7 +318,7 @@ func TestUnsupportedContent(t *testing.T) {
 		Dropped: []string{"logit_bias", "evil\nname"}, Stop: []string{"\n"}, EndUser: strings.Repeat("u", 300),
 	}, RenderOptions{})
 	if len(warnings) != 8 || strings.Contains(strings.Join(warnings, ""), "\n") {
-		t.Errorf("warned %d times: %q", len(warnings), warnings)
+		t.Errorf("%d warnings, want 8 of one line: %q", len(warnings), warnings)
 	}
 }
 
@@ -367,7 +367,7 @@ func TestWebSearchIsRequestedInTheProvidersForm(t *testing.T) {
 	} {
 		got, warnings := rendered(t, llm.Conversation{Messages: []llm.Message{user(text("x"))}, Tools: c.tools}, RenderOptions{Search: c.search}, "tools")
 		if got[0] != c.want || len(warnings) != c.warned {
-			t.Errorf("%s: %s, warnings %q", name, got[0], warnings)
+			t.Errorf("%s: tools %s, warnings %q; want %s and %d warnings", name, got[0], warnings, c.want, c.warned)
 		}
 	}
 }

@@ -51,7 +51,7 @@ func TestEventsAreForwardedUnchanged(t *testing.T) {
 	for _, through := range []func(io.Reader) io.Reader{func(r io.Reader) io.Reader { return r }, iotest.OneByteReader} {
 		got, err := eventList(through(strings.NewReader(in)), EventOptions{Reading: Reading{Stream: true}, Model: "ours"})
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {
-			t.Errorf("%v\n%s", err, diff)
+			t.Errorf("error %v, events (-want +got):\n%s", err, diff)
 		}
 	}
 }
@@ -70,17 +70,17 @@ func TestInterruptedStreams(t *testing.T) {
 	} {
 		got, err := eventList(strings.NewReader(tc.in), EventOptions{Reading: Reading{Stream: true}})
 		if e, ok := errors.AsType[*llm.Error](err); !ok || e.Kind != tc.kind {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: %v, want %s", name, err, tc.kind)
 		}
 		for _, ev := range got {
 			if ev.Name == "message_stop" {
-				t.Errorf("%s: ended as if complete", name)
+				t.Errorf("%s: the interrupted stream has message_stop", name)
 			}
 		}
 	}
 	got, err := eventList(strings.NewReader(messagestest.Stream(messagestest.Start, messagestest.Text, messagestest.EndTurn)), EventOptions{Reading: Reading{Stream: true}})
 	if err != nil || got[len(got)-1].Name != "message_stop" {
-		t.Errorf("without the last event: %v", err)
+		t.Errorf("stream without the last event: %v, want message_stop", err)
 	}
 }
 
@@ -92,12 +92,12 @@ func TestWholeResponsesAreForwardedUnchanged(t *testing.T) {
 	t.Parallel()
 	got, err := eventList(strings.NewReader(wholeMessage), EventOptions{Model: `o"urs`})
 	if err != nil || len(got) != 1 {
-		t.Fatalf("%v: %d events", err, len(got))
+		t.Fatalf("error %v, %d events; want 1", err, len(got))
 	}
 	want := strings.Replace(wholeMessage, `"claude-1"`, `"o\"urs"`, 1)
 	ev := got[0]
 	if diff := cmp.Diff(want, string(ev.Data)); diff != "" || !ev.Content || ev.Finish != "tool_calls" || ev.Usage.Output != 2 || ev.ASCIIBytes != 17 || ev.Model != "claude-1" {
-		t.Errorf("%+v\n%s", ev, diff)
+		t.Errorf("event %+v, data (-want +got):\n%s", ev, diff)
 	}
 }
 
@@ -107,7 +107,7 @@ func TestWholeResponsesAreSplit(t *testing.T) {
 	warned := 0
 	got, err := eventList(strings.NewReader(wholeMessage), EventOptions{Model: "ours", Reading: Reading{Stream: true, Warn: func(string) { warned++ }}})
 	if err != nil || warned != 1 {
-		t.Fatal(err)
+		t.Fatalf("error %v, %d warnings; want 1", err, warned)
 	}
 	var all []string
 	for _, ev := range got {

@@ -28,7 +28,7 @@ func TestUsageIsTheSameInEverySpelling(t *testing.T) {
 		}
 		for _, invalid := range []string{"-" + n, n + ".5", "1e13", "1e400"} {
 			if got := read(strings.Replace(usage, ":"+n, ":"+invalid, 1)); got != nil {
-				t.Errorf("%s for %s: %+v", invalid, n, got)
+				t.Errorf("%s instead of %s: usage %+v, want none", invalid, n, got)
 			}
 		}
 	}

@@ -30,7 +30,7 @@ func converse(t testing.TB, body string) *llm.Conversation {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(&before, req); diff != "" {
-		t.Errorf("decoding the conversation changed the request:\n%s", diff)
+		t.Errorf("Conversation changed the request:\n%s", diff)
 	}
 	return conv
 }
@@ -132,27 +132,27 @@ func TestDecodeRejectsInvalidRequests(t *testing.T) {
 			_, err := Format{}.DecodeRequest(t.Context(), llm.Chat, []byte(tc.body))
 			e, ok := errors.AsType[*llm.Error](err)
 			if !ok || e.Kind != tc.kind || e.Param != tc.param || !strings.Contains(e.Message, tc.says) || e.Details["problems"] == nil {
-				t.Errorf("got %v with param %q", err, llm.AsError(err).Param)
+				t.Errorf("got %v with param %q, want %s for %q", err, llm.AsError(err).Param, tc.kind, tc.param)
 			}
 		})
 	}
 	if _, err := (Format{}).DecodeRequest(t.Context(), llm.Embed, []byte(`{"model":"m","input":"x"}`)); llm.AsError(err).Kind != llm.InvalidRequest {
-		t.Errorf("embeddings: %v", err)
+		t.Errorf("embeddings request: %v, want InvalidRequest", err)
 	}
 }
 
-func words(s string) llm.Part { return llm.Part{Kind: llm.TextPart, Text: s} }
+func textPart(s string) llm.Part { return llm.Part{Kind: llm.TextPart, Text: s} }
 
-func said(role llm.Role, parts ...llm.Part) llm.Message {
+func message(role llm.Role, parts ...llm.Part) llm.Message {
 	return llm.Message{Role: role, Parts: parts}
 }
 
-func called(call llm.ToolCall) llm.Part { return llm.Part{Kind: llm.CallPart, Call: &call} }
+func callPart(call llm.ToolCall) llm.Part { return llm.Part{Kind: llm.CallPart, Call: &call} }
 
-func thought(th llm.Thinking) llm.Part { return llm.Part{Kind: llm.ThinkingPart, Thinking: &th} }
+func thinkingPart(th llm.Thinking) llm.Part { return llm.Part{Kind: llm.ThinkingPart, Thinking: &th} }
 
-func gave(id, name string, parts ...llm.Part) llm.Message {
-	return said(llm.User, llm.Part{Kind: llm.ResultPart, Result: &llm.ToolResult{ID: id, Name: name, Parts: parts}})
+func toolResult(id, name string, parts ...llm.Part) llm.Message {
+	return message(llm.User, llm.Part{Kind: llm.ResultPart, Result: &llm.ToolResult{ID: id, Name: name, Parts: parts}})
 }
 
 func TestConversationDecodesItems(t *testing.T) {
@@ -163,13 +163,13 @@ func TestConversationDecodesItems(t *testing.T) {
 		input string
 		want  []llm.Message
 	}{
-		"a text": {`"x"`, []llm.Message{said(llm.User, words("x"))}},
+		"a text": {`"x"`, []llm.Message{message(llm.User, textPart("x"))}},
 		"messages": {
 			`[{"role":"developer","content":"d"},{"type":"message","role":"user","content":[{"type":"input_text","text":"a","prompt_cache_breakpoint":{"mode":"explicit"}}]},` +
 				`{"type":"message","id":"msg_1","status":"completed","role":"assistant","content":[{"type":"output_text","text":"b","annotations":[]},{"type":"refusal","refusal":"no"}]},{"role":"assistant","content":"c"},{"role":"system","content":""}]`,
 			[]llm.Message{
-				said(llm.System, words("d")), said(llm.User, llm.Part{Kind: llm.TextPart, Text: "a", Cache: &llm.CacheMark{}}),
-				said(llm.Assistant, words("b"), llm.Part{Kind: llm.RefusalPart, Text: "no"}), said(llm.Assistant, words("c")), said(llm.System),
+				message(llm.System, textPart("d")), message(llm.User, llm.Part{Kind: llm.TextPart, Text: "a", Cache: &llm.CacheMark{}}),
+				message(llm.Assistant, textPart("b"), llm.Part{Kind: llm.RefusalPart, Text: "no"}), message(llm.Assistant, textPart("c")), message(llm.System),
 			},
 		},
 		"a turn of several items": {
@@ -177,24 +177,24 @@ func TestConversationDecodesItems(t *testing.T) {
 				`{"type":"reasoning","id":"rs_2","summary":[],"encrypted_content":"` + onCall + `"},{"type":"function_call","id":"fc_1","call_id":"c1","name":"f","arguments":"{}"},{"type":"custom_tool_call","call_id":"c2","name":"g","input":"i"},` +
 				`{"type":"function_call_output","call_id":"c1","output":"1"},{"type":"custom_tool_call_output","call_id":"c2","output":[{"type":"input_text","text":"2"}]},{"type":"function_call_output","call_id":"c9","name":"n","output":""}]`,
 			[]llm.Message{
-				said(llm.User, words("q")),
-				said(
-					llm.Assistant, thought(llm.Thinking{Text: "full", Signature: "sig", Provider: "anthropic"}), words("a"),
-					called(llm.ToolCall{ID: "c1", Name: "f", Arguments: "{}", Signature: "g", Provider: "gemini"}),
-					called(llm.ToolCall{ID: "c2", Name: "g", Arguments: "i", Custom: true}),
+				message(llm.User, textPart("q")),
+				message(
+					llm.Assistant, thinkingPart(llm.Thinking{Text: "full", Signature: "sig", Provider: "anthropic"}), textPart("a"),
+					callPart(llm.ToolCall{ID: "c1", Name: "f", Arguments: "{}", Signature: "g", Provider: "gemini"}),
+					callPart(llm.ToolCall{ID: "c2", Name: "g", Arguments: "i", Custom: true}),
 				),
-				gave("c1", "f", words("1")), gave("c2", "g", words("2")), gave("c9", "n"),
+				toolResult("c1", "f", textPart("1")), toolResult("c2", "g", textPart("2")), toolResult("c9", "n"),
 			},
 		},
 		"reasoning of other providers": {
 			`[{"type":"reasoning","summary":[{"type":"summary_text","text":"a"},{"type":"summary_text","text":"b"}],"encrypted_content":"gAAA"},{"type":"reasoning","summary":[{"text":"s"}],"content":[{"type":"reasoning_text","text":"c"}]},` +
 				`{"type":"reasoning","summary":[],"encrypted_content":"fairlead.!!"},{"role":"user","content":"x"}]`,
-			[]llm.Message{said(llm.Assistant, thought(llm.Thinking{Text: "a\n\nb"}), thought(llm.Thinking{Text: "c"})), said(llm.User, words("x"))},
+			[]llm.Message{message(llm.Assistant, thinkingPart(llm.Thinking{Text: "a\n\nb"}), thinkingPart(llm.Thinking{Text: "c"})), message(llm.User, textPart("x"))},
 		},
 		"media": {
 			`[{"role":"user","content":[{"type":"input_image","image_url":"data:image/PNG;base64,-_8","detail":"high"},{"type":"input_image","file_id":"f","detail":"auto"},{"type":"input_file","filename":"a.pdf","file_data":"data:application/pdf;base64,AAEC"},` +
 				`{"type":"input_file","filename":"b.pdf","file_data":"AAECAw"},{"type":"input_file","file_url":"https://x/c.pdf"},{"type":"input_file","file_data":"data:text/plain,hi%20you"},{"type":"input_audio","input_audio":{"data":"AAEC","format":"mp3"}}]}]`,
-			[]llm.Message{said(
+			[]llm.Message{message(
 				llm.User,
 				llm.Part{Kind: llm.ImagePart, Media: &llm.Media{Type: "image/png", Data: "+/8=", Detail: "high"}},
 				llm.Part{Kind: llm.ImagePart, Media: &llm.Media{FileID: "f", Detail: "auto"}},
@@ -238,19 +238,19 @@ func TestConversationDecodesSettings(t *testing.T) {
 		},
 		"allowed tools":      {`"tool_choice":{"type":"allowed_tools","mode":"auto","tools":[{"type":"function","name":"f"},{"type":"mcp"}]}`, llm.Conversation{ToolChoice: llm.ToolChoice{Mode: llm.ChoiceAuto, Names: []string{"f"}}}},
 		"a string":           {`"tool_choice":"required"`, llm.Conversation{ToolChoice: llm.ToolChoice{Mode: llm.ChoiceMust}}},
-		"a hosted one":       {`"tool_choice":{"type":"web_search"}`, llm.Conversation{Dropped: []string{"tool_choice"}}},
+		"a hosted tool":      {`"tool_choice":{"type":"web_search"}`, llm.Conversation{Dropped: []string{"tool_choice"}}},
 		"a schema":           {`"text":{"verbosity":"low","format":{"type":"json_schema","name":"n","description":"d","schema":` + string(schema) + `,"strict":true}}`, llm.Conversation{Verbosity: "low", Output: llm.Output{Kind: llm.OutputSchema, Name: "n", Description: "d", Schema: schema, Strict: &yes}}},
 		"effort":             {`"reasoning":{"effort":"high","summary":"auto"}`, llm.Conversation{Effort: llm.Effort{Level: "high"}}},
 		"account":            {`"user":"u","service_tier":"flex","store":true,"stream":true,"stream_options":{},"metadata":{},"prompt_cache_key":"k","truncation":"disabled","include":["reasoning.encrypted_content"]`, llm.Conversation{EndUser: "u", ServiceTier: "flex"}},
 		"unsupported fields": {`"truncation":"auto","max_tool_calls":3,"top_logprobs":2,"include":["message.output_text.logprobs"],"odd":1`, llm.Conversation{Dropped: []string{"truncation", "max_tool_calls", "top_logprobs", "message.output_text.logprobs", "odd"}}},
-		"instructions":       {`"instructions":"be"`, llm.Conversation{Messages: []llm.Message{said(llm.System, words("be"))}}},
+		"instructions":       {`"instructions":"be"`, llm.Conversation{Messages: []llm.Message{message(llm.System, textPart("be"))}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			got := converse(t, `{"model":"m","input":"x",`+tc.members+`}`)
 			want := tc.want
 			want.Choices = 1
-			want.Messages = append(want.Messages, said(llm.User, words("x")))
+			want.Messages = append(want.Messages, message(llm.User, textPart("x")))
 			if diff := cmp.Diff(&want, got); diff != "" {
 				t.Error(diff)
 			}
@@ -279,23 +279,23 @@ func FuzzDecodeRequest(f *testing.F) {
 		req, err := Format{}.DecodeRequest(t.Context(), llm.Chat, body)
 		if err != nil {
 			if kind := llm.AsError(err).Kind; kind != llm.InvalidRequest && kind != llm.InvalidJSON {
-				t.Fatalf("rejected as %s", kind)
+				t.Fatalf("rejected as %s, want InvalidRequest or InvalidJSON", kind)
 			}
 			return
 		}
 		conv, err := Format{}.Conversation(t.Context(), req)
 		if err != nil || len(conv.Messages) != req.Messages || req.Messages == 0 || req.Model == "" {
-			t.Errorf("%v, %d messages", err, req.Messages)
+			t.Errorf("conversation: %v, request has %d messages; want the same number and a model", err, req.Messages)
 		}
 		for _, stream := range []bool{true, false} {
 			req.Stream = stream
-			events, err := answered(Format{}.EncodeResponse(req, "m", sequence([]llm.Delta{{Kind: llm.TextDelta, Text: "a"}, {Kind: llm.FinishDelta}}, nil)))
+			events, err := collect(Format{}.EncodeResponse(req, "m", sequence([]llm.Delta{{Kind: llm.TextDelta, Text: "a"}, {Kind: llm.FinishDelta}}, nil)))
 			if err != nil {
 				t.Error(err)
 			}
 			for _, ev := range events {
 				if !json.Valid(ev.Data) {
-					t.Errorf("not JSON: %s", ev.Data)
+					t.Errorf("event is not JSON: %s", ev.Data)
 				}
 			}
 		}

@@ -30,7 +30,7 @@ func TestDecodeRejectsMisspelledAndRepeatedKeys(t *testing.T) {
 	} {
 		_, err := Format{}.DecodeRequest(t.Context(), llm.Chat, []byte(body))
 		if e := llm.AsError(err); err == nil || e.Kind != llm.InvalidRequest || !names(e, param) {
-			t.Errorf("%s: %v does not name %s", body, err, param)
+			t.Errorf("%s: %v, want InvalidRequest that names %s", body, err, param)
 		}
 	}
 }
@@ -55,7 +55,7 @@ func TestDecodeRejectsTooManyItems(t *testing.T) {
 		body := `{"model":"m","input":[` + strings.Repeat(item, strict.MaxElements+1) + `1]}`
 		_, err := Format{}.DecodeRequest(t.Context(), llm.Chat, []byte(body))
 		if e := llm.AsError(err); err == nil || e.Kind != llm.InvalidRequest || e.Param != "input" || !strings.Contains(e.Message, "more than") {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: %v, want InvalidRequest for input", name, err)
 		}
 	}
 }

@@ -27,16 +27,16 @@ func TestConversationJoinsNamespaces(t *testing.T) {
 		t.Errorf("tools:\n%s", diff)
 	}
 	if got := conv.Messages[1].Parts[0].Call.Name; got != "agents__spawn" {
-		t.Errorf("the call in the history is named %q", got)
+		t.Errorf("call in the history has the name %q, want agents__spawn", got)
 	}
 	if got := conv.Messages[2].Parts[0].Result.Name; got != "agents__spawn" {
-		t.Errorf("the result in the history is named %q", got)
+		t.Errorf("result in the history has the name %q, want agents__spawn", got)
 	}
 	if diff := cmp.Diff([]string{"agents__spawn"}, conv.ToolChoice.Names); diff != "" {
 		t.Errorf("tool choice:\n%s", diff)
 	}
 	if req := decode(t, namespaceRequest); req.Hosted || req.Needs.Has(llm.ResponsesAPI) {
-		t.Errorf("the namespace counts as a tool that the provider runs: needs %v", req.Needs)
+		t.Errorf("a namespace is counted as a hosted tool: hosted %t, needs %v", req.Hosted, req.Needs)
 	}
 }
 
@@ -45,7 +45,7 @@ func TestCallsOfNamespacedToolsNameTheNamespace(t *testing.T) {
 	for joined, want := range map[string][2]string{
 		"spawn": {"", "spawn"}, "agents__spawn": {"agents", "spawn"}, "mcp__git__log": {"mcp__git__", "log"}, "agents__other": {"", "agents__other"},
 	} {
-		events, err := answered(Format{}.EncodeResponse(decode(t, namespaceRequest), "m", sequence([]llm.Delta{
+		events, err := collect(Format{}.EncodeResponse(decode(t, namespaceRequest), "m", sequence([]llm.Delta{
 			{Kind: llm.BeginDelta, ID: "r"},
 			{Kind: llm.CallDelta, Call: &llm.ToolCall{ID: "a", Name: joined, Arguments: "{}"}},
 			{Kind: llm.FinishDelta, Finish: "tool_calls"},
@@ -55,7 +55,7 @@ func TestCallsOfNamespacedToolsNameTheNamespace(t *testing.T) {
 		}
 		item := rawjson.Parse(events[len(events)-1].Data).Get("output.0")
 		if got := [2]string{item.Get("namespace").String(), item.Get("name").String()}; got != want {
-			t.Errorf("%s: namespace and name are %q, not %q", joined, got, want)
+			t.Errorf("%s: namespace and name are %q, want %q", joined, got, want)
 		}
 	}
 }
@@ -64,6 +64,6 @@ func TestDecodeRejectsNestedNamespaces(t *testing.T) {
 	t.Parallel()
 	_, err := Format{}.DecodeRequest(t.Context(), llm.Chat, []byte(`{"model":"auto","input":"hi","tools":[{"type":"namespace","name":"a","tools":[{"type":"namespace","name":"b","tools":[]}]}]}`))
 	if err == nil {
-		t.Error("a namespace in a namespace is accepted")
+		t.Error("a nested namespace was accepted")
 	}
 }

@@ -28,11 +28,11 @@ func TestResumedResponseEqualsAnUninterruptedOne(t *testing.T) {
 			llm.Delta{Kind: llm.CallDelta, Call: &llm.ToolCall{ID: "call_1", Name: "look", Arguments: "{}"}},
 			llm.Delta{Kind: llm.FinishDelta, Finish: "tool_calls"},
 			llm.Delta{Kind: llm.UsageDelta, Usage: &llm.Usage{Input: 3, Output: 4}})
-		whole, err := answered(dated.EncodeResponse(req, "m", sequence(pieces, nil)))
+		whole, err := collect(dated.EncodeResponse(req, "m", sequence(pieces, nil)))
 		if err != nil {
 			t.Fatal(err)
 		}
-		const opening = 4 // created, in_progress, the item and its part
+		const opening = 4 // number of events: created, in_progress, the item and its part
 		var sent [][]byte
 		for _, ev := range whole[:n+opening] {
 			sent = append(sent, ev.Data)
@@ -41,10 +41,10 @@ func TestResumedResponseEqualsAnUninterruptedOne(t *testing.T) {
 		rest, ok := dated.Resume(req, bytes.Join(sent, []byte("\n")))
 
 		if want := strings.Join(texts[:n], ""); !ok || rest.Text != want {
-			t.Fatalf("%q was decoded as %q (%t)", want, rest.Text, ok)
+			t.Fatalf("Resume after %q = %q, %t", want, rest.Text, ok)
 		}
 		after := append([]llm.Delta{{Kind: llm.BeginDelta, ID: "another", Model: "real"}}, pieces[n+1:]...)
-		got, err := answered(rest.Encode(sequence(after, nil)))
+		got, err := collect(rest.Encode(sequence(after, nil)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -64,7 +64,7 @@ func TestOnlyPlainTextCanBeResumed(t *testing.T) {
 	)
 	req := &llm.Request{Op: llm.Chat, ResponseOptions: llm.ResponseOptions{Stream: true}}
 	if _, ok := (Format{}).Resume(req, []byte(start+item+part+text)); !ok {
-		t.Error("not resumed with a text")
+		t.Error("Resume after a text = false, want true")
 	}
 	for name, sent := range map[string]string{
 		"no content":          start + item + part,
@@ -73,13 +73,13 @@ func TestOnlyPlainTextCanBeResumed(t *testing.T) {
 		"a refusal":           start + item + `{"type":"response.content_part.added","part":{"type":"refusal"}}`,
 		"a closed text":       start + item + part + text + `{"type":"response.output_text.done","text":"x"}`,
 		"a finish":            start + item + part + text + `{"type":"response.completed"}`,
-		"half an event":       start + item + part + text + `{"type":"resp`,
+		"a truncated event":   start + item + part + text + `{"type":"resp`,
 		"text without a part": start + item + text,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if rest, ok := (Format{}).Resume(req, []byte(sent)); ok {
-				t.Errorf("resumed after %q", rest.Text)
+				t.Errorf("Resume = %q, true; want false", rest.Text)
 			}
 		})
 	}
@@ -108,7 +108,7 @@ func TestPrefillAppendsAnAssistantMessage(t *testing.T) {
 				{Role: llm.Assistant, Parts: []llm.Part{{Kind: llm.TextPart, Text: "so \"far\""}}},
 			}
 			if diff := cmp.Diff(want, conv.Messages); err != nil || diff != "" || got.MaxOutput != 50 {
-				t.Errorf("%v, at most %d: %s", err, got.MaxOutput, diff)
+				t.Errorf("max output %[2]d, want 50, error %[1]v, messages (-want +got):\n%[3]s", err, got.MaxOutput, diff)
 			}
 		})
 	}
@@ -120,7 +120,7 @@ func FuzzResume(f *testing.F) {
 	req := &llm.Request{Op: llm.Chat, ResponseOptions: llm.ResponseOptions{Stream: true}}
 	f.Fuzz(func(t *testing.T, sent []byte) {
 		if rest, ok := (Format{}).Resume(req, sent); ok && rest.Text == "" {
-			t.Error("resumed without content")
+			t.Error("Resume without content = true, want false")
 		}
 	})
 }

@@ -25,11 +25,11 @@ func TestStoredIDsNameTheAccount(t *testing.T) {
 	want := llm.StoredResponse{Workspace: "ws_1", Provider: "openai", Credential: "openai#2", ID: "resp_68a1"}
 	id := ids.Seal(want)
 	if other := newStoredIDs(t, 1).Seal(want); other != id {
-		t.Errorf("two replicas return %s and %s", id, other)
+		t.Errorf("another replica seals the ID as %[2]s, want %[1]s", id, other)
 	}
 	got, ok := ids.Open("ws_1", id)
 	if !ok {
-		t.Fatal("the id cannot be opened")
+		t.Fatal("Open of a sealed ID = false")
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -60,7 +60,7 @@ func TestForgedStoredIDsAreUnknown(t *testing.T) {
 	}
 	for name, id := range forged {
 		if got, ok := ids.Open("ws_1", id); ok {
-			t.Errorf("%s is opened as %+v", name, got)
+			t.Errorf("Open of an ID %s = %+v, want false", name, got)
 		}
 	}
 }
@@ -69,7 +69,7 @@ func TestStoredObjectsNeedTheResponsesAPI(t *testing.T) {
 	t.Parallel()
 	type facts struct {
 		Previous, Account string
-		Hosted            bool // the length of the prompt is unknown
+		Hosted            bool // whether the length of the prompt is unknown
 		Unsized           int
 	}
 	for members, want := range map[string]facts{
@@ -90,7 +90,7 @@ func TestStoredObjectsNeedTheResponsesAPI(t *testing.T) {
 			t.Errorf("%s: %s", members, diff)
 		}
 		if !req.Needs.Has(llm.ResponsesAPI) {
-			t.Errorf("%s needs %s", members, req.Needs)
+			t.Errorf("%s: Needs = %s, want the Responses API", members, req.Needs)
 		}
 	}
 }
@@ -108,7 +108,7 @@ func TestResponsesAreStoredUnlessTheClientDeclines(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := Stores(&req.Payload); got != want {
-			t.Errorf("%s is stored: %t, want %t", body, got, want)
+			t.Errorf("Stores(%s) = %t, want %t", body, got, want)
 		}
 	}
 }
@@ -122,7 +122,7 @@ func FuzzOpenStoredID(f *testing.F) {
 	f.Add(storedPrefix + strings.Repeat("A", 40))
 	f.Fuzz(func(t *testing.T, id string) {
 		if got, ok := ids.Open("ws_1", id); ok && ids.Seal(got) != id {
-			t.Errorf("%q is opened as %+v", id, got)
+			t.Errorf("Open(%q) = %+v, whose ID differs", id, got)
 		}
 	})
 }

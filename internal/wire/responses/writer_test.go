@@ -33,8 +33,8 @@ func sequence(pieces []llm.Delta, err error) iter.Seq2[llm.Delta, error] {
 	}
 }
 
-// answered collects the events of a response.
-func answered(events iter.Seq2[llm.Event, error]) (all []llm.Event, err error) {
+// collect collects the events of a response.
+func collect(events iter.Seq2[llm.Event, error]) (all []llm.Event, err error) {
 	for ev, e := range events {
 		if e != nil {
 			return all, e
@@ -116,7 +116,7 @@ func TestEncodeResponse(t *testing.T) {
 			t.Parallel()
 			var out bytes.Buffer
 			for _, stream := range []bool{true, false} {
-				events, err := answered(dated.EncodeResponse(request(t, stream, tc.more), "canon", sequence(tc.pieces, nil)))
+				events, err := collect(dated.EncodeResponse(request(t, stream, tc.more), "canon", sequence(tc.pieces, nil)))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -149,13 +149,13 @@ func TestStreamEventsAddUp(t *testing.T) {
 	for name, tc := range answers {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			events, err := answered(dated.EncodeResponse(request(t, true, tc.more), "canon", sequence(tc.pieces, nil)))
+			events, err := collect(dated.EncodeResponse(request(t, true, tc.more), "canon", sequence(tc.pieces, nil)))
 			if err != nil {
 				t.Fatal(err)
 			}
-			whole, err := answered(dated.EncodeResponse(request(t, false, tc.more), "canon", sequence(tc.pieces, nil)))
+			whole, err := collect(dated.EncodeResponse(request(t, false, tc.more), "canon", sequence(tc.pieces, nil)))
 			if err != nil || len(whole) != 1 {
-				t.Fatal(err)
+				t.Fatalf("%d events, %v; want 1", len(whole), err)
 			}
 			var lines []byte
 			var told strings.Builder
@@ -167,7 +167,7 @@ func TestStreamEventsAddUp(t *testing.T) {
 					Delta    string
 				}
 				if err := json.Unmarshal(ev.Data, &data); err != nil || data.Type != ev.Name || data.Sequence != n {
-					t.Errorf("event %d is %s: %s", n, ev.Name, ev.Data)
+					t.Errorf("event %d has name %s and data %s, want its type and sequence number", n, ev.Name, ev.Data)
 				}
 				told.WriteString(data.Delta)
 				ascii, other = ascii+ev.ASCIIBytes, other+ev.NonASCIIBytes
@@ -182,14 +182,15 @@ func TestStreamEventsAddUp(t *testing.T) {
 			}
 			again, err := Assemble(whole[0].Data)
 			if err != nil || !bytes.Equal(again, whole[0].Data) {
-				t.Errorf("a whole response became %s, %v", again, err)
+				t.Errorf("Assemble of a complete response = %s, %v; want it unchanged", again, err)
 			}
 			if ascii != whole[0].ASCIIBytes || other != whole[0].NonASCIIBytes || ascii+other < told.Len() {
-				t.Errorf("the stream counts %d and %d bytes, the whole response %d and %d", ascii, other, whole[0].ASCIIBytes, whole[0].NonASCIIBytes)
+				t.Errorf("%d and %d bytes in the stream, %d and %d in the complete response",
+					ascii, other, whole[0].ASCIIBytes, whole[0].NonASCIIBytes)
 			}
 			last := events[len(events)-1]
 			if diff := cmp.Diff(whole[0].Usage, last.Usage); diff != "" || last.Finish != whole[0].Finish || last.Finish == "" {
-				t.Errorf("%s against %s %s", last.Finish, whole[0].Finish, diff)
+				t.Errorf("finish %q, want %q, usage (-want +got):\n%s", last.Finish, whole[0].Finish, diff)
 			}
 		})
 	}
@@ -199,7 +200,7 @@ func TestStreamEventsAddUp(t *testing.T) {
 func TestSignaturesRoundTrip(t *testing.T) {
 	t.Parallel()
 	tc := answers["thinking_and_calls"]
-	whole, err := answered(dated.EncodeResponse(request(t, false, tc.more), "canon", sequence(tc.pieces, nil)))
+	whole, err := collect(dated.EncodeResponse(request(t, false, tc.more), "canon", sequence(tc.pieces, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,11 +209,11 @@ func TestSignaturesRoundTrip(t *testing.T) {
 		t.Fatal(err)
 	}
 	conv := converse(t, `{"model":"m","input":`+string(answer.Output)+`}`)
-	want := []llm.Message{said(
+	want := []llm.Message{message(
 		llm.Assistant,
-		thought(llm.Thinking{Text: "hm", Signature: "s", Provider: "anthropic"}), thought(llm.Thinking{Redacted: "d", Provider: "anthropic"}), words("I look."),
-		called(llm.ToolCall{ID: "a", Name: "f", Arguments: "{}", Signature: "g", Provider: "gemini"}),
-		called(llm.ToolCall{ID: "b", Name: "c", Arguments: "ij", Custom: true}),
+		thinkingPart(llm.Thinking{Text: "hm", Signature: "s", Provider: "anthropic"}), thinkingPart(llm.Thinking{Redacted: "d", Provider: "anthropic"}), textPart("I look."),
+		callPart(llm.ToolCall{ID: "a", Name: "f", Arguments: "{}", Signature: "g", Provider: "gemini"}),
+		callPart(llm.ToolCall{ID: "b", Name: "c", Arguments: "ij", Custom: true}),
 	)}
 	if diff := cmp.Diff(want, conv.Messages); diff != "" {
 		t.Error(diff)
@@ -236,13 +237,13 @@ func TestIncompleteResponseIsAnError(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for _, stream := range []bool{true, false} {
-				events, err := answered(dated.EncodeResponse(request(t, stream, ""), "canon", sequence(tc.pieces, tc.err)))
+				events, err := collect(dated.EncodeResponse(request(t, stream, ""), "canon", sequence(tc.pieces, tc.err)))
 				if e, ok := errors.AsType[*llm.Error](err); !ok || e.Kind != tc.want {
-					t.Errorf("stream %v: %v", stream, err)
+					t.Errorf("stream %t: %v, want %s", stream, err, tc.want)
 				}
 				for _, ev := range events {
 					if ev.Finish != "" || !stream {
-						t.Errorf("ended as if complete: %s", ev.Data)
+						t.Errorf("the incomplete response has the event %s", ev.Data)
 					}
 				}
 			}
@@ -261,19 +262,19 @@ func TestErrorEventHasErrorObjectMembers(t *testing.T) {
 		}
 		data, ok := strings.CutPrefix(out.String(), "event: error\ndata: ")
 		if !ok || !strings.HasPrefix(data, `{"error":`) || !strings.HasSuffix(data, "\n\n") {
-			t.Fatalf("%s: %q", name, out.String())
+			t.Fatalf("%s: framed as %q, want an event with the error first", name, out.String())
 		}
 		var got map[string]any
 		if err := json.Unmarshal([]byte(data), &got); err != nil {
 			t.Fatal(err)
 		}
 		if got["type"] != "error" || got["message"] != "The stream broke." || got["code"] != "PROVIDER_UPSTREAM_ERROR" || got["param"] != "p" || got["details"] == nil || got["sequence_number"] != 7.0 {
-			t.Errorf("%s: %v", name, got)
+			t.Errorf("%s: error event %v", name, got)
 		}
 	}
 	var out bytes.Buffer
 	if err := dated.Framing().WriteEnd(&out); err != nil || out.Len() > 0 {
-		t.Errorf("the end is %q, %v", out.String(), err)
+		t.Errorf("WriteEnd wrote %q, %v; want nothing", out.String(), err)
 	}
 }
 
@@ -304,11 +305,11 @@ func TestStreamEndsWithResponseFailed(t *testing.T) {
 		}
 		_, failed, found := strings.Cut(out.String(), "\n\nevent: response.failed\ndata: ")
 		if found != (tc.code != "") {
-			t.Errorf("%s: response.failed is sent: %t", name, found)
+			t.Errorf("%s: response.failed sent = %t, want %t", name, found, tc.code != "")
 		}
 		want := `{"type":"response.failed","sequence_number":8,"response":{"id":"resp_1","object":"response","model":"m","output":[],"status":"failed","error":{"code":"` + tc.code + `","message":"It broke."}}}`
 		if found && strings.TrimSpace(failed) != want {
-			t.Errorf("%s: %s", name, failed)
+			t.Errorf("%s: response.failed is %s, want %s", name, failed, want)
 		}
 	}
 }
@@ -317,12 +318,12 @@ func TestAssembleWithoutAResponseFails(t *testing.T) {
 	t.Parallel()
 	for _, events := range []string{"", "\n", "{", `{"type":"error"}`} {
 		if got, err := Assemble([]byte(events)); !errors.Is(err, ErrNoResponse) {
-			t.Errorf("%q became %s, %v", events, got, err)
+			t.Errorf("Assemble(%q) = %s, %v; want ErrNoResponse", events, got, err)
 		}
 	}
 	cut, err := Assemble([]byte(`{"type":"response.created","response":{"id":"a"}}` + "\n" + `{"type":"response.output_te`))
 	if err != nil || string(cut) != `{"id":"a"}` {
-		t.Errorf("%s, %v", cut, err)
+		t.Errorf("Assemble of a truncated stream = %s, %v; want the response", cut, err)
 	}
 }
 

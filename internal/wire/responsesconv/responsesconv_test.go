@@ -52,7 +52,7 @@ func conversation() *llm.Conversation {
 	}
 }
 
-func TestRenderedConversationIsReadBack(t *testing.T) {
+func TestRenderedConversationRoundTrip(t *testing.T) {
 	t.Parallel()
 	want := conversation()
 	body, dropped := responsesconv.Render(want, responsesconv.RenderOptions{Model: "gpt", Stream: true, Reasoning: true})
@@ -68,7 +68,7 @@ func TestRenderedConversationIsReadBack(t *testing.T) {
 		t.Error(diff)
 	}
 	if len(dropped) != 0 || !req.Stream || req.Model != "gpt" {
-		t.Errorf("dropped %v, stream %t, model %q", dropped, req.Stream, req.Model)
+		t.Errorf("dropped %v, stream %t, model %q; want none, true, gpt", dropped, req.Stream, req.Model)
 	}
 }
 
@@ -84,11 +84,11 @@ func TestUnsupportedParametersAreNamed(t *testing.T) {
 		t.Error(diff)
 	}
 	if strings.Contains(string(body), `"temperature"`) || strings.Contains(string(body), `"reasoning"`) {
-		t.Errorf("sent %s", body)
+		t.Errorf("sent %s, want no temperature and no reasoning", body)
 	}
 }
 
-func TestReasoningGoesBackToItsProviderOnly(t *testing.T) {
+func TestReasoningIsSentToItsProviderOnly(t *testing.T) {
 	t.Parallel()
 	conv := &llm.Conversation{Messages: []llm.Message{
 		{Role: llm.User, Parts: []llm.Part{text("hi")}},
@@ -101,11 +101,11 @@ func TestReasoningGoesBackToItsProviderOnly(t *testing.T) {
 	body, _ := responsesconv.Render(conv, responsesconv.RenderOptions{Model: "gpt", Signer: "openai", Reasoning: true})
 	const want = `{"type":"reasoning","id":"rs_1","summary":[{"type":"summary_text","text":"hm"}],"encrypted_content":"enc"},{"type":"function_call"`
 	if !strings.Contains(string(body), want) || strings.Contains(string(body), "foreign") {
-		t.Errorf("sent %s", body)
+		t.Errorf("sent %s, want only the reasoning of the provider", body)
 	}
 	body, _ = responsesconv.Render(conv, responsesconv.RenderOptions{Model: "gpt", Signer: "azure", Reasoning: true})
 	if strings.Contains(string(body), "encrypted_content\":") {
-		t.Errorf("sent to another provider: %s", body)
+		t.Errorf("sent the reasoning to another provider: %s", body)
 	}
 }
 
@@ -164,7 +164,7 @@ func read(t *testing.T, body string, o responsesconv.DeltaOptions) (deltas []llm
 	return deltas, nil
 }
 
-func TestStreamIsRead(t *testing.T) {
+func TestStreamIsDecoded(t *testing.T) {
 	t.Parallel()
 	got, err := read(t, stream, responsesconv.DeltaOptions{Reading: messagesstream.Reading{Stream: true}, Signer: "openai"})
 	if err != nil {
@@ -243,9 +243,9 @@ func TestFinishReasons(t *testing.T) {
 	}
 }
 
-// TestOwnResponsesAreReadBack encodes deltas as a response for a client. It then decodes the response as if a provider
+// TestEncodedResponsesRoundTrip encodes deltas as a response for a client. It then decodes the response as if a provider
 // had sent it.
-func TestOwnResponsesAreReadBack(t *testing.T) {
+func TestEncodedResponsesRoundTrip(t *testing.T) {
 	t.Parallel()
 	want := []llm.Delta{
 		{Kind: llm.BeginDelta, ID: "resp_1", Model: "m"},
@@ -305,7 +305,7 @@ func join(list []llm.Delta) []llm.Delta {
 	return out
 }
 
-func TestConsumerMayStop(t *testing.T) {
+func TestDeltasStopWithTheConsumer(t *testing.T) {
 	t.Parallel()
 	o := responsesconv.DeltaOptions{Reading: messagesstream.Reading{Stream: true}}
 	for n := range 12 {
@@ -316,7 +316,7 @@ func TestConsumerMayStop(t *testing.T) {
 			}
 		}
 		if seen != n+1 {
-			t.Errorf("read %d deltas, want %d", seen, n+1)
+			t.Errorf("got %d deltas, want %d", seen, n+1)
 		}
 	}
 }
@@ -334,20 +334,20 @@ func FuzzDeltas(f *testing.F) {
 				}
 				finished = finished || d.Kind == llm.FinishDelta
 				if err != nil && finished {
-					t.Fatal("an error after the finish")
+					t.Fatal("Deltas returned an error after the finish")
 				}
 			}
 		}
 	})
 }
 
-func TestLongNamesOfUsersAreHashed(t *testing.T) {
+func TestLongUserNamesAreHashed(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("u", 65)
 	for user, want := range map[string]string{"": "", "u1": "u1", long[:64]: long[:64], long: "f20e249d15fa4b9f44ba21d154f62e1efa76ddfdce5d25139a33a4787cee5a8b"} {
 		body, _ := responsesconv.Render(&llm.Conversation{EndUser: user}, responsesconv.RenderOptions{Model: "m"})
 		if got := rawjson.Get(body, "safety_identifier").String(); got != want {
-			t.Errorf("%q became %q", user, got)
+			t.Errorf("safety_identifier of %q = %q, want %q", user, got, want)
 		}
 	}
 }

@@ -42,7 +42,7 @@ func readAll(t *testing.T, body string, o responsesstream.Options) ([]llm.Event,
 	return events, nil
 }
 
-func TestStreamPassesUnchangedButForTheModel(t *testing.T) {
+func TestStreamIsForwardedWithTheModelReplaced(t *testing.T) {
 	t.Parallel()
 	sent := []string{created, item, unknown, delta, search, completed}
 	got, err := readAll(t, frame(sent...), responsesstream.Options{Reading: messagesstream.Reading{Stream: true}, Model: "gpt-5.4"})
@@ -69,7 +69,7 @@ func TestStreamPassesUnchangedButForTheModel(t *testing.T) {
 		t.Error(diff)
 	}
 	if got[3].ASCIIBytes != 4 || got[3].NonASCIIBytes != 2 || got[3].Model != "gpt-5.4-2026-03-05" {
-		t.Errorf("the text delta is described as %+v", got[3])
+		t.Errorf("text delta event %+v, want 4 ASCII and 2 other bytes", got[3])
 	}
 }
 
@@ -142,7 +142,7 @@ func TestWholeResponseToAStreamingRequestBecomesAStream(t *testing.T) {
 			sent = append(sent, string(ev.Data))
 			ascii, other = ascii+ev.ASCIIBytes, other+ev.NonASCIIBytes
 			if kind, _, _ := strings.Cut(string(ev.Data)[len(`{"type":"`):], `"`); kind != ev.Name {
-				t.Errorf("%s: the event %s is named %q", name, kind, ev.Name)
+				t.Errorf("%s: event of type %s has the name %q", name, kind, ev.Name)
 			}
 		}
 		if diff := cmp.Diff(want, sent); diff != "" {
@@ -150,16 +150,16 @@ func TestWholeResponseToAStreamingRequestBecomesAStream(t *testing.T) {
 		}
 		last := got[len(got)-1]
 		if last.Finish != "length" || last.Usage == nil || last.Usage.Output != 3 || ascii != len("WhyHnof{}gx") || other != 2 || !got[4].Content || got[0].Content {
-			t.Errorf("%s: finish %q, usage %+v, %d and %d bytes", name, last.Finish, last.Usage, ascii, other)
+			t.Errorf("%s: finish %q, usage %+v, %d ASCII and %d other bytes", name, last.Finish, last.Usage, ascii, other)
 		}
 	}
 }
 
-func TestQueuedResponseToAStreamingRequestOnlyBeginsAStream(t *testing.T) {
+func TestQueuedResponseToAStreamingRequestStartsAStream(t *testing.T) {
 	t.Parallel()
 	got, err := readAll(t, `{"id":"resp_2","status":"queued","output":[]}`, responsesstream.Options{Split: true, Background: true})
 	if err != nil || len(got) != 2 || got[0].Name != "response.created" || got[1].Name != "response.in_progress" || got[0].Pending != "resp_2" || !got[0].Content {
-		t.Errorf("got %+v, %v", got, err)
+		t.Errorf("events %+v, %v; want response.created and response.in_progress", got, err)
 	}
 }
 
@@ -198,7 +198,7 @@ func TestImplausibleUsageIsIgnored(t *testing.T) {
 	} {
 		got, err := readAll(t, `{"status":"completed","output":[],"usage":`+usage+`}`, responsesstream.Options{})
 		if err != nil || got[0].Usage != nil {
-			t.Errorf("usage %s is read as %+v, %v", usage, got, err)
+			t.Errorf("usage %s: events %+v, %v; want no usage", usage, got, err)
 		}
 	}
 }

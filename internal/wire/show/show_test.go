@@ -11,7 +11,7 @@ func TestShow(t *testing.T) {
 		"a rune is not split":                  {Cut("grün", 3), "gr"},
 		"a value is quoted":                    {Quote("x\ty"), `"x y"`},
 		"a long value ends with dots":          {Quote(string(make([]byte, 80))), `"` + spaces(60) + `…"`},
-		"a preview begins with the first word": {Preview(" \n hello\nworld", 8), "hello wo"},
+		"a preview starts with the first word": {Preview(" \n hello\nworld", 8), "hello wo"},
 	} {
 		if tc.got != tc.want {
 			t.Errorf("%s: got %q, want %q", name, tc.got, tc.want)

@@ -68,30 +68,30 @@ var streams = map[string]struct {
 	stream string
 	want   []seen
 }{
-	"plain":                            {"data: a\n\ndata: b\n\n", []seen{{Data: "a"}, {Data: "b"}}},
-	"crlf":                             {"data: a\r\n\r\ndata: b\r\n\r\n", []seen{{Data: "a"}, {Data: "b"}}},
-	"cr":                               {"data: a\r\rdata: b\r\r", []seen{{Data: "a"}, {Data: "b"}}},
-	"mixed line ends":                  {"data: a\r\n\ndata: b\n\rdata: c\r\r\n", []seen{{Data: "a"}, {Data: "b"}, {Data: "c"}}},
-	"no space after the colon":         {"data:a\n\n", []seen{{Data: "a"}}},
-	"only one space is removed":        {"data:  a\n\n", []seen{{Data: " a"}}},
-	"comments and empty lines":         {": ping\n\n\n: OPENROUTER PROCESSING\n\ndata: a\n: x\n\n", []seen{{Data: "a"}}},
-	"several data lines":               {"data: a\ndata\ndata: b\n\n", []seen{{Data: "a\n\nb"}}},
-	"empty data":                       {"data\n\ndata:\n\n", []seen{{}, {}}},
-	"event name":                       {"event: error\ndata: a\n\ndata: b\n\n", []seen{{Name: "error", Data: "a"}, {Data: "b"}}},
-	"a name without data is dropped":   {"event: ping\n\ndata: a\n\n", []seen{{Data: "a"}}},
-	"id, retry and unknown fields":     {"id: 1\nretry: 5\nfoo: x\ndatas: y\ndata: a\n\n", []seen{{Data: "a"}}},
-	"byte order mark":                  {"\ufeffdata: a\n\n", []seen{{Data: "a"}}},
-	"a second byte order mark is data": {"\ufeff\ufeffdata: a\n\n", nil},
-	"without the last empty line":      {"data: a\n\ndata: b\n", []seen{{Data: "a"}, {Data: "b", Unterminated: true}}},
-	"without the last line end":        {"data: a\n\ndata: [DONE]", []seen{{Data: "a"}, {Data: "[DONE]", Unterminated: true}}},
-	"text outside ASCII":               {"data: grüße 你好 🙂\n\n", []seen{{Data: "grüße 你好 🙂"}}},
-	"nothing":                          {"", nil},
-	"half a byte order mark":           {"\xef\xbb", nil},
-	"white space":                      {"\n\r\n \n", nil},
-	"colon in the value":               {"data: {\"a\": 1}\n\n", []seen{{Data: `{"a": 1}`}}},
-	"a colon first is a comment":       {":data: a\n\n", nil},
-	"CR at the very end":               {"data: a\n\r", []seen{{Data: "a"}}},
-	"LF after CR belongs to the CR":    {"data: a\r\ndata: b\r\n\r\n", []seen{{Data: "a\nb"}}},
+	"plain":                                  {"data: a\n\ndata: b\n\n", []seen{{Data: "a"}, {Data: "b"}}},
+	"crlf":                                   {"data: a\r\n\r\ndata: b\r\n\r\n", []seen{{Data: "a"}, {Data: "b"}}},
+	"cr":                                     {"data: a\r\rdata: b\r\r", []seen{{Data: "a"}, {Data: "b"}}},
+	"mixed line ends":                        {"data: a\r\n\ndata: b\n\rdata: c\r\r\n", []seen{{Data: "a"}, {Data: "b"}, {Data: "c"}}},
+	"no space after the colon":               {"data:a\n\n", []seen{{Data: "a"}}},
+	"only one space is removed":              {"data:  a\n\n", []seen{{Data: " a"}}},
+	"comments and empty lines":               {": ping\n\n\n: OPENROUTER PROCESSING\n\ndata: a\n: x\n\n", []seen{{Data: "a"}}},
+	"several data lines":                     {"data: a\ndata\ndata: b\n\n", []seen{{Data: "a\n\nb"}}},
+	"empty data":                             {"data\n\ndata:\n\n", []seen{{}, {}}},
+	"event name":                             {"event: error\ndata: a\n\ndata: b\n\n", []seen{{Name: "error", Data: "a"}, {Data: "b"}}},
+	"a name without data is dropped":         {"event: ping\n\ndata: a\n\n", []seen{{Data: "a"}}},
+	"id, retry and unknown fields":           {"id: 1\nretry: 5\nfoo: x\ndatas: y\ndata: a\n\n", []seen{{Data: "a"}}},
+	"byte order mark":                        {"\ufeffdata: a\n\n", []seen{{Data: "a"}}},
+	"a second byte order mark is data":       {"\ufeff\ufeffdata: a\n\n", nil},
+	"without the last empty line":            {"data: a\n\ndata: b\n", []seen{{Data: "a"}, {Data: "b", Unterminated: true}}},
+	"without the last line end":              {"data: a\n\ndata: [DONE]", []seen{{Data: "a"}, {Data: "[DONE]", Unterminated: true}}},
+	"text outside ASCII":                     {"data: grüße 你好 🙂\n\n", []seen{{Data: "grüße 你好 🙂"}}},
+	"nothing":                                {"", nil},
+	"a truncated byte order mark":            {"\xef\xbb", nil},
+	"white space":                            {"\n\r\n \n", nil},
+	"colon in the value":                     {"data: {\"a\": 1}\n\n", []seen{{Data: `{"a": 1}`}}},
+	"a line with a colon first is a comment": {":data: a\n\n", nil},
+	"CR at the very end":                     {"data: a\n\r", []seen{{Data: "a"}}},
+	"LF after CR belongs to the CR":          {"data: a\r\ndata: b\r\n\r\n", []seen{{Data: "a\nb"}}},
 }
 
 func TestReader(t *testing.T) {
@@ -100,9 +100,9 @@ func TestReader(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for way, src := range map[string]io.Reader{
-				"whole":             strings.NewReader(tc.stream),
-				"one byte a time":   iotest.OneByteReader(strings.NewReader(tc.stream)),
-				"data with the end": iotest.DataErrReader(strings.NewReader(tc.stream)),
+				"whole":              strings.NewReader(tc.stream),
+				"one byte at a time": iotest.OneByteReader(strings.NewReader(tc.stream)),
+				"data with the end":  iotest.DataErrReader(strings.NewReader(tc.stream)),
 			} {
 				got, err := readAll(t, src, 0)
 				if err != nil {
@@ -127,7 +127,7 @@ func TestReaderReleasesLargeBuffers(t *testing.T) {
 		}
 	}
 	if cap(r.buf) > keepBuffer {
-		t.Errorf("the buffer still has %d bytes", cap(r.buf))
+		t.Errorf("the buffer has %d bytes, want at most %d", cap(r.buf), keepBuffer)
 	}
 }
 
@@ -149,7 +149,7 @@ func TestReaderLimitsLines(t *testing.T) {
 		})
 	}
 	if got, err := readAll(t, strings.NewReader("data: "+strings.Repeat("x", 58)+"\n\n"), 64); err != nil || len(got) != 1 {
-		t.Errorf("a line at the limit: %v, %v", got, err)
+		t.Errorf("a line at the limit: %v, %v; want one event", got, err)
 	}
 }
 
@@ -158,7 +158,7 @@ func TestReaderReturnsErrorsOfTheSource(t *testing.T) {
 	broken := errors.New("broken")
 	got, err := readAll(t, io.MultiReader(strings.NewReader("data: a\n\ndata: b\n"), iotest.ErrReader(broken)), 0)
 	if !errors.Is(err, broken) {
-		t.Errorf("got %v, want the source's error", err)
+		t.Errorf("got %v, want the error of the source", err)
 	}
 	if diff := cmp.Diff([]seen{{Data: "a"}}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -172,7 +172,7 @@ func (stuck) Read([]byte) (int, error) { return 0, nil }
 func TestReaderStopsWithoutProgress(t *testing.T) {
 	t.Parallel()
 	if _, err := NewReader(stuck{}, 0).Next(); !errors.Is(err, io.ErrNoProgress) {
-		t.Errorf("got %v", err)
+		t.Errorf("Next: %v, want io.ErrNoProgress", err)
 	}
 }
 
@@ -184,10 +184,10 @@ func TestFirstDistinguishesStreamsFromDocuments(t *testing.T) {
 		r := NewReader(iotest.OneByteReader(strings.NewReader(stream)), 0)
 		got, err := r.First()
 		if err != nil || got != want {
-			t.Errorf("First of %q is %q, %v; want %q", stream, got, err, want)
+			t.Errorf("First of %q = %q, %v; want %q", stream, got, err, want)
 		}
 		if rest, err := io.ReadAll(r.Rest()); err != nil || string(rest) != stream {
-			t.Errorf("Rest of %q is %q, %v", stream, rest, err)
+			t.Errorf("Rest of %q = %q, %v; want the whole stream", stream, rest, err)
 		}
 	}
 	if _, err := NewReader(strings.NewReader(" \n"), 0).First(); !errors.Is(err, io.EOF) {
@@ -198,7 +198,7 @@ func TestFirstDistinguishesStreamsFromDocuments(t *testing.T) {
 		t.Fatal(err)
 	}
 	if ev, err := r.Next(); err != nil || string(ev.Data) != "a" {
-		t.Errorf("Next after First: %q, %v", ev.Data, err)
+		t.Errorf("Next after First: %q, %v; want a", ev.Data, err)
 	}
 }
 
@@ -217,7 +217,7 @@ func TestWriteDataRoundTrip(t *testing.T) {
 		}
 		plain := strings.ReplaceAll(strings.ReplaceAll(payload, "\r\n", "\n"), "\r", "\n")
 		if got, _ := readAll(t, &buf, 0); len(got) != 1 || got[0].Data != plain {
-			t.Errorf("%q was decoded as %+v", payload, got)
+			t.Errorf("%q was decoded as %+v, want %q", payload, got, plain)
 		}
 	}
 }
@@ -226,7 +226,7 @@ func TestWriteStopsAtTheFirstError(t *testing.T) {
 	t.Parallel()
 	for _, payload := range []string{"a", "a\nb"} {
 		if err := WriteData(brokenWriter{}, []byte(payload)); err == nil {
-			t.Errorf("%q: no error", payload)
+			t.Errorf("WriteData(%q) to a broken writer returned no error", payload)
 		}
 	}
 }
@@ -299,7 +299,7 @@ func TestBufferedEventIsReturnedWithoutReading(t *testing.T) {
 		r := NewReader(src, 0)
 		for i, want := range []int{1, 1, 3} {
 			if _, err := r.Next(); err != nil || src.reads != want {
-				t.Errorf("with %q, event %d came after %d reads, want %d: %v", end, i+1, src.reads, want, err)
+				t.Errorf("with %q, event %d was returned after %d reads, want %d: %v", end, i+1, src.reads, want, err)
 			}
 		}
 	}
@@ -325,10 +325,10 @@ func TestResetReaderReadsAnotherStream(t *testing.T) {
 	t.Parallel()
 	r := NewReader(strings.NewReader("data: one\n\ndata: unread"), 0)
 	if ev, err := r.Next(); err != nil || string(ev.Data) != "one" {
-		t.Fatalf("got %q, %v", ev.Data, err)
+		t.Fatalf("first stream: %q, %v; want one", ev.Data, err)
 	}
 	r.Reset(strings.NewReader("\ufeffdata: two\n\n"), 0)
 	if ev, err := r.Next(); err != nil || string(ev.Data) != "two" {
-		t.Errorf("got %q, %v", ev.Data, err)
+		t.Errorf("stream after Reset: %q, %v; want two", ev.Data, err)
 	}
 }

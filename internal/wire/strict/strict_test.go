@@ -39,7 +39,7 @@ func TestObjectRejectsMalformedBodies(t *testing.T) {
 		"nothing":               {"", llm.InvalidJSON, "", "empty"},
 		"a list":                {"[1]", llm.InvalidRequest, "", "must be a JSON object"},
 		"plain text":            {"hello", llm.InvalidJSON, "", "not valid JSON"},
-		"half an object":        {`{"a":`, llm.InvalidJSON, "", "not valid JSON"},
+		"a truncated object":    {`{"a":`, llm.InvalidJSON, "", "not valid JSON"},
 		"a second document":     {`{} {}`, llm.InvalidJSON, "", "data after"},
 		"a repeated key":        {`{"a":1,"a":2}`, llm.InvalidRequest, "a", "appears twice"},
 		"a repeated nested key": {`{"x":[{"a":1,"\u0061":2}]}`, llm.InvalidRequest, "a", "appears twice"},
@@ -56,7 +56,7 @@ func TestObjectRejectsMalformedBodies(t *testing.T) {
 			_, err := Object(t.Context(), []byte(tc.body))
 			e := llm.AsError(err)
 			if err == nil || e.Kind != tc.kind || e.Param != tc.param || !strings.Contains(e.Message, tc.says) || e.Details["problems"] == nil {
-				t.Errorf("got %+v", e)
+				t.Errorf("Object: %+v, want %s for %q with %q", e, tc.kind, tc.param, tc.says)
 			}
 		})
 	}
@@ -85,11 +85,11 @@ func TestObjectAcceptsDocumentsUpToTheLimits(t *testing.T) {
 	}
 }
 
-func TestLookAlikeFindsOtherSpellings(t *testing.T) {
+func TestLookAlikeDetectsOtherSpellings(t *testing.T) {
 	t.Parallel()
 	for key, want := range map[string]string{"Model": "model", "MODEL": "model", "to\u212aen": "token", "model": "", "models": "", "mode": ""} {
 		if got, found := LookAlike(key, "model", "token"); got != want || found != (want != "") {
-			t.Errorf("%q looks like %q, want %q", key, got, want)
+			t.Errorf("LookAlike(%q) = %q, want %q", key, got, want)
 		}
 	}
 }
@@ -104,7 +104,7 @@ func FuzzObject(f *testing.F) {
 		}
 		for _, field := range fields {
 			if field.KeyStart >= field.Value || field.Value >= field.End || body[field.KeyStart] != '"' {
-				t.Fatalf("%+v is not part of %q", field, body)
+				t.Fatalf("field %+v is not part of %q", field, body)
 			}
 		}
 	})

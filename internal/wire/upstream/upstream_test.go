@@ -21,7 +21,7 @@ func TestReadAllReturnsTheWholeResponse(t *testing.T) {
 			for _, buf := range [][]byte{nil, make([]byte, 0, 10), make([]byte, 0, 200_000)} {
 				got, err := ReadAll(iotest.HalfReader(bytes.NewReader(want)), buf, 100_000, hint)
 				if err != nil || !bytes.Equal(got, want) {
-					t.Errorf("size %d, hint %d, capacity %d: %d bytes, error %v", size, hint, cap(buf), len(got), err)
+					t.Errorf("size %d, hint %d, capacity %d: got %d bytes, error %v", size, hint, cap(buf), len(got), err)
 				}
 			}
 		}
@@ -33,7 +33,7 @@ func TestReadAllReportsALargeResponse(t *testing.T) {
 	for _, hint := range []int64{0, 100, 101} {
 		_, err := ReadAll(strings.NewReader(strings.Repeat("x", 101)), nil, 100, hint)
 		if e, ok := errors.AsType[*llm.Error](err); !ok || e.Kind != llm.UpstreamMalformed || !strings.Contains(e.Message, "larger than 100 bytes") {
-			t.Errorf("hint %d: %v", hint, err)
+			t.Errorf("hint %d: %v, want UpstreamMalformed with the limit", hint, err)
 		}
 	}
 }
@@ -45,12 +45,12 @@ func TestReadAllAllocatesAtMostTwiceTheLimit(t *testing.T) {
 		b.ReportAllocs()
 		for b.Loop() {
 			if _, err := ReadAll(endless{}, nil, limit, 0); err == nil {
-				b.Fatal("no error for an endless response")
+				b.Fatal("ReadAll of an endless response returned no error")
 			}
 		}
 	})
 	if got := result.AllocedBytesPerOp(); got > 2*limit+limit/8 {
-		t.Errorf("%d bytes allocated for a limit of %d", got, limit)
+		t.Errorf("%d bytes allocated for a limit of %d, want at most twice the limit", got, limit)
 	}
 }
 
@@ -58,7 +58,7 @@ type endless struct{}
 
 func (endless) Read(p []byte) (int, error) { return len(p), nil }
 
-func TestFailureTellsBrokenConnectionsFromOtherErrors(t *testing.T) {
+func TestFailureDistinguishesBrokenConnections(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		err  error
@@ -73,7 +73,7 @@ func TestFailureTellsBrokenConnectionsFromOtherErrors(t *testing.T) {
 		got := Failure(tc.err)
 		e, _ := errors.AsType[*llm.Error](got)
 		if !errors.Is(got, tc.err) || (e == nil) != (tc.want == "") || e != nil && e.Kind != tc.want {
-			t.Errorf("%s: %v", name, got)
+			t.Errorf("%s: %v, want %v of kind %q", name, got, tc.err, tc.want)
 		}
 	}
 }

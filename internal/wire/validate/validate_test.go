@@ -29,7 +29,7 @@ func read(t *testing.T, body string) (*llm.Request, []strict.Problem) {
 		t.Fatalf("%s: %v", body, r.Err)
 	}
 	if r.Valid() != (r.Reject() == nil) {
-		t.Errorf("valid is %t, the error %v", r.Valid(), r.Reject())
+		t.Errorf("Valid = %t, but Reject = %v", r.Valid(), r.Reject())
 	}
 	return req, r.problems
 }
@@ -49,14 +49,14 @@ func TestProblemsHaveThePathAndOrderOfTheirFields(t *testing.T) {
 		body string
 		want []string
 	}{
-		"valid":                      {`{"model":"m","models":["a","b"],"provider":{"max_price":{"prompt":"0.5"}},"unknown":{"model":1}}`, nil},
-		"null is absent":             {`{"model":null,"models":null,"provider":null,"session_id":null,"metadata":null,"max_tokens":null}`, nil},
-		"order of the body":          {`{"session_id":1,"models":{},"model":[]}`, []string{"session_id", "models", "model"}},
-		"nested":                     {`{"provider":{"sort":"random","only":[1],"max_price":{"prompt":-1,"completion":"NaN"}}}`, []string{"provider.sort", "provider.only", "provider.max_price.prompt", "provider.max_price.completion"}},
-		"every wrong element":        {`{"models":["a",1,"",null]}`, []string{"models", "models", "models"}},
-		"a misspelled key":           {`{"Model":"m","provider":{"ZDR":true}}`, []string{"Model", "provider.ZDR"}},
-		"an object of another type":  {`{"provider":"openai","metadata":[]}`, []string{"provider", "metadata"}},
-		"a problem does not stop it": {`{"max_tokens":0,"model":""}`, []string{"max_tokens", "model"}},
+		"valid":                     {`{"model":"m","models":["a","b"],"provider":{"max_price":{"prompt":"0.5"}},"unknown":{"model":1}}`, nil},
+		"null is absent":            {`{"model":null,"models":null,"provider":null,"session_id":null,"metadata":null,"max_tokens":null}`, nil},
+		"order of the body":         {`{"session_id":1,"models":{},"model":[]}`, []string{"session_id", "models", "model"}},
+		"nested":                    {`{"provider":{"sort":"random","only":[1],"max_price":{"prompt":-1,"completion":"NaN"}}}`, []string{"provider.sort", "provider.only", "provider.max_price.prompt", "provider.max_price.completion"}},
+		"every wrong element":       {`{"models":["a",1,"",null]}`, []string{"models", "models", "models"}},
+		"a misspelled key":          {`{"Model":"m","provider":{"ZDR":true}}`, []string{"Model", "provider.ZDR"}},
+		"an object of another type": {`{"provider":"openai","metadata":[]}`, []string{"provider", "metadata"}},
+		"several problems":          {`{"max_tokens":0,"model":""}`, []string{"max_tokens", "model"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -80,12 +80,12 @@ func TestLimitsOfSingleValues(t *testing.T) {
 		body string
 		want []string
 	}{
-		"the longest name":            {`{"model":"` + strings.Repeat("m", MaxName) + `"}`, nil},
-		"a longer name":               {`{"model":"` + strings.Repeat("m", MaxName+1) + `"}`, []string{"model"}},
+		"the longest valid name":      {`{"model":"` + strings.Repeat("m", MaxName) + `"}`, nil},
+		"a name above the limit":      {`{"model":"` + strings.Repeat("m", MaxName+1) + `"}`, []string{"model"}},
 		"a name of white space":       {`{"model":" \t"}`, []string{"model"}},
 		"a name with a line break":    {`{"model":"a\nb"}`, []string{"model"}},
-		"the most names":              {`{"models":[` + names(maxNames) + `]}`, nil},
-		"more names":                  {`{"models":[` + names(maxNames+3) + `]}`, []string{"models"}},
+		"the maximum number of names": {`{"models":[` + names(maxNames) + `]}`, nil},
+		"too many names":              {`{"models":[` + names(maxNames+3) + `]}`, []string{"models"}},
 		"the smallest integer":        {`{"max_tokens":1}`, nil},
 		"the largest integer":         {fmt.Sprintf(`{"max_tokens":%d}`, int64(MaxTokens)), nil},
 		"an integer above the limit":  {fmt.Sprintf(`{"max_tokens":%d}`, int64(MaxTokens)+1), []string{"max_tokens"}},
@@ -167,7 +167,7 @@ func TestOnlyTheFirstProblemsAreKept(t *testing.T) {
 		t.Errorf("kind %s, param %q, message %q", err.Kind, err.Param, err.Message)
 	}
 	if last := r.problems[maxProblems-1].Param; last != fmt.Sprintf("field%d", maxProblems-1) {
-		t.Errorf("the last problem is %s", last)
+		t.Errorf("last problem is %s, want the last one below the limit", last)
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 	"fairlead.dev/internal/rawjson"
 )
 
-func TestOptionsOfEveryFormatAreRead(t *testing.T) {
+func TestReadOptionsOfEveryFormat(t *testing.T) {
 	t.Parallel()
 	place := llm.Place{City: "Köln", Region: "NRW", Country: "DE", Zone: "Europe/Berlin"}
 	const flat = `"city":"Köln","region":"NRW","country":"DE","timezone":"Europe/Berlin"`
@@ -31,7 +31,7 @@ func TestOptionsOfEveryFormatAreRead(t *testing.T) {
 	}
 	many := fmt.Sprintf(`{"allowed_domains":[%s"z"]}`, strings.Repeat(`"a.example",`, 1000))
 	if n := len(Read(rawjson.ParseString(many)).Allowed); n != maxDomains {
-		t.Errorf("%d domains, the limit is %d", n, maxDomains)
+		t.Errorf("%d domains, want %d", n, maxDomains)
 	}
 }
 
@@ -42,7 +42,7 @@ func TestTypesOfWebSearchTools(t *testing.T) {
 		"": false, "function": false, "web_searcher": false, "file_search": false,
 	} {
 		if Is(kind) != want {
-			t.Errorf("%q: %t", kind, !want)
+			t.Errorf("Is(%q) = %t, want %t", kind, !want, want)
 		}
 	}
 }
