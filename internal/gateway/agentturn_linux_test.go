@@ -93,7 +93,7 @@ func agentGateway(t testing.TB, format string) func(body []byte) {
 		w := &sink{header: http.Header{}}
 		g.ServeHTTP(w, req)
 		if w.status != http.StatusOK {
-			t.Fatalf("status %d", w.status)
+			t.Fatalf("status %d, want 200", w.status)
 		}
 	}
 }

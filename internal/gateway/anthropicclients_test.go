@@ -61,7 +61,7 @@ func TestAnthropicClientsGetTheirModelList(t *testing.T) {
 			t.Errorf("%s: auto (-want +got):\n%s", name, diff)
 		}
 		if *page.FirstID != "claude-auto" || *page.LastID != "small" {
-			t.Errorf("%s: from %s to %s", name, *page.FirstID, *page.LastID)
+			t.Errorf("%s: first %s, last %s; want claude-auto, small", name, *page.FirstID, *page.LastID)
 		}
 	}
 	k.keys.grant.Key.AllowedModels = []string{"small"}
@@ -132,7 +132,7 @@ func TestBetaHeaderIsNotSentToOtherFormats(t *testing.T) {
 	got := k.post("/messages?beta=true", `{"model":"small","max_tokens":5,"messages":[{"role":"user","content":"hi"}]}`,
 		"Anthropic-Version", "2023-06-01", "Anthropic-Beta", "claude-code-20250219,effort-2025-11-24")
 	if got.status != http.StatusOK {
-		t.Fatalf("%d %s", got.status, got.body)
+		t.Fatalf("status %d, want 200: %s", got.status, got.body)
 	}
 	for _, name := range []string{"Anthropic-Beta", "Anthropic-Version"} {
 		if sent := k.alpha.Calls()[0].Header.Values(name); len(sent) > 0 {

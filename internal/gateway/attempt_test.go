@@ -42,7 +42,7 @@ func TestStreamIsRelayedToItsEnd(t *testing.T) {
 		t.Fatalf("status %d, type %q: %s", got.status, got.header.Get("Content-Type"), got.body)
 	}
 	if events[len(events)-1] != "[DONE]" {
-		t.Errorf("the stream ends with %q", events[len(events)-1])
+		t.Errorf("the stream ends with %q, want [DONE]", events[len(events)-1])
 	}
 	for _, ev := range events[:len(events)-1] {
 		if strings.Contains(ev, `"choices":[]`) || !strings.Contains(ev, `"model":"large"`) {
@@ -61,7 +61,7 @@ func TestStreamIsRelayedToItsEnd(t *testing.T) {
 // The limit for stored bodies applies to the text, not to the events that contain the text.
 func TestLongStreamIsStoredByTheLengthOfItsText(t *testing.T) {
 	t.Parallel()
-	words := slices.Repeat([]string{"heave ", "the ", "line "}, 500) // some 8 KB in 350 KB of events
+	words := slices.Repeat([]string{"heave ", "the ", "line "}, 500) // about 8 KB of text in 350 KB of events
 	for name, c := range map[string]struct {
 		limit int64
 		whole bool
@@ -205,8 +205,8 @@ func TestErrorStatusReflectsTheFailuresOfAllAttempts(t *testing.T) {
 		{"rejected credential", mockprovider.Fail(401), 502, "PROVIDER_UPSTREAM_ERROR", 1},
 		{"rate limit with a short wait", mockprovider.Fail(429, "Retry-After", "0"), 429, "PROVIDER_RATE_LIMITED", 3},
 		{"rate limit with a long wait", mockprovider.Fail(429, "Retry-After", "30"), 429, "PROVIDER_RATE_LIMITED", 1},
-		{"the client's own fault", mockprovider.Fail(400), 400, "PROVIDER_UPSTREAM_ERROR", 1},
-		{"a fault in the values", mockprovider.Fail(422), 422, "PROVIDER_UPSTREAM_ERROR", 1},
+		{"invalid request", mockprovider.Fail(400), 400, "PROVIDER_UPSTREAM_ERROR", 1},
+		{"invalid values", mockprovider.Fail(422), 422, "PROVIDER_UPSTREAM_ERROR", 1},
 		{"context", mockprovider.Behaviour{Status: 400, Body: []byte(`{"error":{"message":"This model's maximum context length is 10 tokens","code":"context_length_exceeded"}}`)}, 400, "CONTEXT_TOO_LONG", 1},
 		{"content policy", mockprovider.Behaviour{Status: 400, Body: []byte(`{"error":{"message":"flagged","code":"content_policy_violation"}}`)}, 400, "PROVIDER_UPSTREAM_ERROR", 1},
 		{"garbage", mockprovider.Behaviour{Body: []byte("garbage")}, 502, "PROVIDER_UPSTREAM_ERROR", 3},
@@ -224,7 +224,7 @@ func TestErrorStatusReflectsTheFailuresOfAllAttempts(t *testing.T) {
 			}
 			checkErrorShape(t, got)
 			if advised := strings.Contains(got.body, "Retry the request"); advised != (got.header.Get("X-Should-Retry") == "true") {
-				t.Errorf("x-should-retry is %s, and the message says: %s", got.header.Get("X-Should-Retry"), got.body)
+				t.Errorf("x-should-retry = %q does not match the message: %s", got.header.Get("X-Should-Retry"), got.body)
 			}
 			if n := len(k.alpha.Calls()); n != c.calls {
 				t.Errorf("%d calls, want %d", n, c.calls)
@@ -274,7 +274,7 @@ func TestOnlyLastTargetHasTheWholeDeadline(t *testing.T) {
 		t.Fatalf("status %d: %s", got.status, got.body)
 	}
 	if e := k.entry(); e.Attempts[0].Class != llm.UpstreamTimeout {
-		t.Errorf("attempts %+v", e.Attempts)
+		t.Errorf("attempts %+v, want class UpstreamTimeout first", e.Attempts)
 	}
 }
 
@@ -293,9 +293,9 @@ func TestDeadlineCoversAllAttempts(t *testing.T) {
 func TestStreamInterruptedAfterItsFirstTokenEndsWithAnError(t *testing.T) {
 	t.Parallel()
 	for name, b := range map[string]mockprovider.Behaviour{
-		"cut":                {Text: []string{"some ", "words ", "more"}, CutAfter: 2},
-		"end without end":    {Text: []string{"some ", "words ", "more"}, SilentAfter: 2},
-		"error in the midst": {Events: []string{chunk("some"), `{"error":{"message":"lost it","type":"server_error"}}`}},
+		"cut":                 {Text: []string{"some ", "words ", "more"}, CutAfter: 2},
+		"stream without end":  {Text: []string{"some ", "words ", "more"}, SilentAfter: 2},
+		"error in the middle": {Events: []string{chunk("some"), `{"error":{"message":"lost it","type":"server_error"}}`}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -469,7 +469,7 @@ func TestStreamIsKeptAliveWhileTheProviderIsSilent(t *testing.T) {
 	}
 }
 
-func TestImplausibleUsageIsReplacedByOurOwnCount(t *testing.T) {
+func TestImplausibleUsageIsReplacedByAnEstimate(t *testing.T) {
 	t.Parallel()
 	for name, usage := range map[string]string{
 		"negative":  `{"prompt_tokens":-5,"completion_tokens":3,"total_tokens":-2}`,
@@ -502,6 +502,6 @@ func TestConnectionsAreReusedAfterStreams(t *testing.T) {
 		seen[call.Remote] = true
 	}
 	if len(seen) != 1 {
-		t.Errorf("%d connections carried 10 requests", len(seen))
+		t.Errorf("10 requests used %d connections, want 1", len(seen))
 	}
 }

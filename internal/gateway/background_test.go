@@ -71,7 +71,7 @@ func TestBackgroundResponseIsChargedWhenItEnds(t *testing.T) {
 			t.Fatalf("status %d, cost %q: %s", got.status, got.header.Get("X-Fairlead-Cost"), got.body)
 		}
 		if held := k.held(); held == 0 {
-			t.Error("nothing is held while the response is generated")
+			t.Error("no amount is held while the response is generated")
 		}
 		time.Sleep(time.Minute)
 		e := k.entry()
@@ -92,7 +92,7 @@ func TestBackgroundResponseIsChargedWhenItEnds(t *testing.T) {
 			}
 		}
 		if n := len(server.seen()); n != 4 {
-			t.Errorf("%d calls", n)
+			t.Errorf("got %d calls, want 4", n)
 		}
 	})
 }
@@ -111,7 +111,7 @@ func TestBackgroundResponseOfUnknownUsageIsEstimated(t *testing.T) {
 				k, _ := backgroundKit(t, respond(200, queued), poll)
 				k.budget()
 				if got := k.post("/responses", `{"model":"large","input":"`+strings.Repeat("hello ", 1000)+`","background":true}`); got.status != 200 {
-					t.Fatalf("status %d: %s", got.status, got.body)
+					t.Fatalf("status %d, want 200: %s", got.status, got.body)
 				}
 				time.Sleep(time.Minute)
 				e := k.entry()
@@ -145,10 +145,10 @@ func TestBackgroundResponseIsFollowedForALimitedTime(t *testing.T) {
 		k.post("/responses", `{"model":"large","input":"hello","background":true}`)
 		time.Sleep(3 * time.Hour)
 		if e := k.entry(); !e.Usage.Estimated {
-			t.Errorf("usage %+v", e.Usage)
+			t.Errorf("usage %+v, want an estimate", e.Usage)
 		}
 		if n := len(server.seen()); n > 260 {
-			t.Errorf("%d calls", n)
+			t.Errorf("%d calls, want at most 260", n)
 		}
 	})
 }
@@ -178,7 +178,7 @@ func TestInterruptedBackgroundStreamIsChargedWhenItEnds(t *testing.T) {
 			}
 		}
 		if posts != 1 {
-			t.Errorf("the response was created %d times", posts)
+			t.Errorf("the response was created %d times, want once", posts)
 		}
 	})
 }
@@ -203,7 +203,8 @@ func TestCompleteBackgroundStreamIsChargedImmediately(t *testing.T) {
 	})
 }
 
-// held returns the reserved amount of the key's budget, and spent the spent amount.
+// held returns the amount reserved on the key's budget.
 func (k *kit) held() money.Amount { return k.ledger.Status(budget.Applied(k.keys.grant)[0]).Held }
 
+// spent returns the amount spent from the key's budget.
 func (k *kit) spent() money.Amount { return k.ledger.Status(budget.Applied(k.keys.grant)[0]).Spent }

@@ -32,7 +32,7 @@ func TestTargetTimeoutsOverrideTheDefaults(t *testing.T) {
 		within time.Duration
 	}{
 		"no status in time":   {provider.Waits{Headers: time.Second}, mockprovider.Behaviour{Silent: true}, streaming("large"), []string{"alpha timeout", "beta"}, time.Second},
-		"a whole one is late": {provider.Waits{Headers: time.Second}, slow(2*time.Second, "alpha"), hello, []string{"alpha"}, 2 * time.Second},
+		"late whole response": {provider.Waits{Headers: time.Second}, slow(2*time.Second, "alpha"), hello, []string{"alpha"}, 2 * time.Second},
 		"silence":             {provider.Waits{Idle: 2 * time.Second}, mockprovider.Behaviour{Text: []string{"a", "b"}, SilentAfter: 2}, streaming("large"), []string{"alpha timeout", "beta continuation_mismatch"}, 2 * time.Second},
 		"the whole request":   {provider.Waits{Total: 3 * time.Second}, mockprovider.Behaviour{Silent: true}, streaming("small"), []string{"alpha timeout"}, 3 * time.Second},
 	} {
@@ -88,7 +88,7 @@ func TestProviderAtItsConcurrencyLimitIsSkipped(t *testing.T) {
 			t.Errorf("%d by %q after %s", got.status, got.header.Get("X-Fairlead-Provider"), time.Since(began))
 		}
 		began = time.Now()
-		got = k.post("/chat/completions", withModel("small")) // only alpha has small
+		got = k.post("/chat/completions", withModel("small")) // only alpha serves small
 		if got.status != 503 || got.header.Get("Retry-After") == "" || time.Since(began) > 30*time.Millisecond {
 			t.Errorf("%d after %s: %s", got.status, time.Since(began), got.body)
 		}
@@ -97,7 +97,7 @@ func TestProviderAtItsConcurrencyLimitIsSkipped(t *testing.T) {
 			time.Sleep(10*time.Second - 10*time.Millisecond)
 			k.alpha.Always(mockprovider.Behaviour{})
 			if got := k.post("/chat/completions", withModel("small")); got.status != 200 {
-				t.Errorf("%d: %s", got.status, got.body)
+				t.Errorf("status %d, want 200: %s", got.status, got.body)
 			}
 		}()
 		time.Sleep(2 * time.Minute)
@@ -160,11 +160,11 @@ func TestUsageOfAFailedAttemptIsChargedToTheOperator(t *testing.T) {
 		t.Errorf("the client pays %v, the attempts cost %v and %v", e.Cost, e.Attempts[0].Cost, e.Attempts[1].Cost)
 	}
 	if e.Attempts[0].Class != llm.UpstreamServer {
-		t.Errorf("attempts %+v", e.Attempts)
+		t.Errorf("attempts %+v, want class UpstreamServer first", e.Attempts)
 	}
 }
 
-// Model names, finish reasons and baselines from outside are shortened.
+// Model names, finish reasons and baselines from outside are truncated.
 func TestExternalNamesAreShortened(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 100_000)

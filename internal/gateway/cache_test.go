@@ -23,7 +23,7 @@ import (
 	"fairlead.dev/internal/responsecache"
 )
 
-// withCache gives the kit a cache, and its key a cache mode unless mode is empty.
+// withCache returns an option that gives the kit a cache and, unless mode is empty, gives its key a cache mode.
 func withCache(mode account.CacheMode) func(*kit) {
 	return func(k *kit) {
 		k.cache = responsecache.New(responsecache.Options{Memory: 1 << 20, Entry: 64 << 10})
@@ -96,9 +96,9 @@ func TestCacheIsUsedOnlyWhereItIsEnabled(t *testing.T) {
 		calls          int
 	}{
 		"by default":                 {"", "", "", "", "", 2},
-		"asked for, not enabled":     {"", "", "on", "bypass", "not_enabled", 2},
-		"enabled, not asked for":     {account.CacheOnRequest, "", "", "", "", 2},
-		"enabled and asked for":      {account.CacheOnRequest, "", "on", "hit", "", 1},
+		"requested, not enabled":     {"", "", "on", "bypass", "not_enabled", 2},
+		"enabled, not requested":     {account.CacheOnRequest, "", "", "", "", 2},
+		"enabled and requested":      {account.CacheOnRequest, "", "on", "hit", "", 1},
 		"always":                     {account.CacheAlways, "", "", "hit", "", 1},
 		"always, disabled by header": {account.CacheAlways, "", "off", "bypass", "disabled_by_request", 2},
 		"refreshed":                  {account.CacheAlways, "", "refresh", "miss", "", 2},
@@ -122,17 +122,18 @@ func TestCacheIsUsedOnlyWhereItIsEnabled(t *testing.T) {
 			var got clientResponse
 			for range 2 {
 				if got = k.post("/chat/completions", hello, "X-Fairlead-Cache", c.header); got.status != 200 {
-					t.Fatal(got)
+					t.Fatalf("status %d, want 200: %s", got.status, got.body)
 				}
 			}
 			if got.header.Get("X-Fairlead-Cache") != c.second || got.header.Get("X-Fairlead-Cache-Reason") != c.reason || k.calls() != c.calls {
-				t.Errorf("%q (%q) after %d calls", got.header.Get("X-Fairlead-Cache"), got.header.Get("X-Fairlead-Cache-Reason"), k.calls())
+				t.Errorf("cache %q (%q) after %d calls, want %q (%q) after %d", got.header.Get("X-Fairlead-Cache"),
+					got.header.Get("X-Fairlead-Cache-Reason"), k.calls(), c.second, c.reason, c.calls)
 			}
 		})
 	}
 	k := newKit(t, withCache(account.CacheAlways))
 	if got := k.post("/chat/completions", hello, "X-Fairlead-Cache", "maybe"); got.status != 400 || got.code(t) != "INVALID_REQUEST" || k.calls() != 0 {
-		t.Errorf("an unknown value gets %d %s", got.status, got.body)
+		t.Errorf("unknown value: status %d, want 400 INVALID_REQUEST: %s", got.status, got.body)
 	}
 }
 
@@ -162,7 +163,7 @@ func TestSomeRequestsAreNeverCached(t *testing.T) {
 				}
 			}
 			if k.calls() != 2 {
-				t.Errorf("%d calls", k.calls())
+				t.Errorf("got %d calls, want 2", k.calls())
 			}
 		})
 	}
@@ -204,7 +205,7 @@ func TestUnsuitableResponsesAreNotStored(t *testing.T) {
 				t.Fatalf("%d %s after %d calls, cache %+v", got.status, got.body, k.calls(), e.Cache)
 			}
 			if got = k.post("/chat/completions", c.body); got.header.Get("X-Fairlead-Cache") != "miss" {
-				t.Errorf("the next request is a %s", got.header.Get("X-Fairlead-Cache"))
+				t.Errorf("the next request is a %s, want miss", got.header.Get("X-Fairlead-Cache"))
 			}
 		})
 	}
@@ -228,7 +229,7 @@ func TestFailedAndInterruptedResponsesAreNotStored(t *testing.T) {
 			}
 			k.post("/chat/completions", c.body)
 			if e := k.entry(); e.Outcome == requestlog.OK {
-				t.Fatal("the first request must fail")
+				t.Fatal("the first request succeeded, want a failure")
 			}
 			if got := k.post("/chat/completions", c.body); got.header.Get("X-Fairlead-Cache") == "hit" {
 				t.Error("the failed response was stored")
@@ -280,10 +281,10 @@ func TestHitCountsAsARequestAndCostsNothing(t *testing.T) {
 		t.Errorf("%d %s, spent %v, then %v", got.status, got.body, spent, k.spent())
 	}
 	if got := k.post("/chat/completions", withModel("small")); got.code(t) != "BUDGET_EXCEEDED" {
-		t.Errorf("a miss without budget gets %d %s", got.status, got.body)
+		t.Errorf("miss without budget: status %d, want BUDGET_EXCEEDED: %s", got.status, got.body)
 	}
 	if got := k.post("/chat/completions", hello); got.code(t) != "RATE_LIMITED" {
-		t.Errorf("a hit above the rate limit gets %d %s", got.status, got.body)
+		t.Errorf("hit above the rate limit: status %d, want RATE_LIMITED: %s", got.status, got.body)
 	}
 }
 
@@ -318,7 +319,7 @@ func TestFollowersSurviveTheirLeader(t *testing.T) {
 				}
 				synctest.Wait()
 				if n := len(k.alpha.Calls()); n != 1 {
-					t.Errorf("%d calls before the leader ends", n)
+					t.Errorf("got %d calls before the leader ends, want 1", n)
 				}
 				if !fails {
 					leave()

@@ -143,10 +143,10 @@ func TestResponsesAreCheckedBeforeTheyAreServed(t *testing.T) {
 				t.Errorf("cost %v, %s spent and %s held, want %s", e.Cost, s.Spent, s.Held, tc.cost)
 			}
 			if warnings := strings.Join(e.Warnings, "; "); tc.warning != "" && !strings.Contains(warnings, tc.warning) || tc.warning == "" && warnings != "" {
-				t.Errorf("warnings %q", warnings)
+				t.Errorf("warnings %q, want %q", warnings, tc.warning)
 			}
 			if strings.Contains(got.body, "check") || strings.Contains(strings.Join(e.Warnings, ""), "example.com") {
-				t.Errorf("the client sees the check: %s", got.body)
+				t.Errorf("the response or its warnings %q reveal the check: %s", e.Warnings, got.body)
 			}
 		})
 	}
@@ -174,17 +174,17 @@ func TestHoldCoversBothAttempts(t *testing.T) {
 		rows[row.Class] += row.Amount
 	}
 	if rows["failed_checks"] != 11*100+50*400 {
-		t.Errorf("rows %v", rows)
+		t.Errorf("rows %v, want failed_checks %d", rows, 11*100+50*400)
 	}
 }
 
-func TestBudgetMustPayForBoth(t *testing.T) {
+func TestBudgetMustCoverBothAttempts(t *testing.T) {
 	t.Parallel()
 	for verify, want := range map[string]int{"[tools]": http.StatusOK, "[schema]": http.StatusPaymentRequired} { // the request has no tools
 		k := newKit(t, checking(t, verify, nil))
 		k.keys.grant.Key.Budget = &account.Budget{Amount: 890_000, Period: account.Daily} // large alone may cost 870,000 nano-dollars
 		if got := k.post("/chat/completions", listed(asPerson)); got.status != want {
-			t.Errorf("%s: %d %s after %d calls", verify, got.status, got.body, len(k.alpha.Calls()))
+			t.Errorf("%s: status %d after %d calls, want %d: %s", verify, got.status, len(k.alpha.Calls()), want, got.body)
 		}
 	}
 }
@@ -264,6 +264,6 @@ func TestObservedFailuresChangeTheOrder(t *testing.T) {
 		k.entry()
 	}
 	if got := first(); got != "small" {
-		t.Errorf("%s was tried after responses of small passed", got)
+		t.Errorf("%s was tried after responses of small passed, want small", got)
 	}
 }

@@ -168,7 +168,7 @@ func TestCitationsAndWebSearchAreTranslated(t *testing.T) {
 					}
 					asked, warnings := <-sent, resp.header.Get("X-Fairlead-Warnings")
 					if !strings.Contains(asked, vendor.asked) {
-						t.Errorf("the vendor was not asked to search with %s: %s", vendor.asked, asked)
+						t.Errorf("the request to the vendor lacks %s: %s", vendor.asked, asked)
 					}
 					e := k.entry()
 					fee := ""

@@ -13,7 +13,7 @@ import (
 func TestUniformHashDependsOnlyOnTheRequestID(t *testing.T) {
 	t.Parallel()
 	if got := gateway.UniformHash("req_01"); got != gateway.UniformHash("req_01") || got == gateway.UniformHash("req_02") {
-		t.Errorf("drew %v", got)
+		t.Errorf("UniformHash(req_01) = %v, want a constant other than that of req_02", got)
 	}
 	const n = 20_000
 	var sum float64
@@ -21,7 +21,7 @@ func TestUniformHashDependsOnlyOnTheRequestID(t *testing.T) {
 	for i := range n {
 		d := gateway.UniformHash(fmt.Sprint("req_", i))
 		if d < 0 || d >= 1 {
-			t.Fatalf("drew %v", d)
+			t.Fatalf("UniformHash = %v, want a number from 0 to 1", d)
 		}
 		if d < 0.05 {
 			low++
@@ -43,7 +43,7 @@ func TestComparedShareFollowsTheHash(t *testing.T) {
 	for range 60 {
 		got := k.post("/chat/completions", withModel("auto:cost"))
 		if got.status != 200 {
-			t.Fatalf("%d %s", got.status, got.body)
+			t.Fatalf("status %d, want 200: %s", got.status, got.body)
 		}
 		id := got.header.Get("X-Request-Id")
 		if gateway.UniformHash(id) < 0.3 {

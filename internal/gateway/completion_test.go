@@ -25,10 +25,10 @@ func TestCompletionIsServedAndRecorded(t *testing.T) {
 		t.Fatalf("got %d %s", got.status, got.body)
 	}
 	if text := body["choices"].([]any)[0].(map[string]any)["text"]; text != "Hello from large-2026." {
-		t.Errorf("text %q", text)
+		t.Errorf("text %q, want %q", text, "Hello from large-2026.")
 	}
 	if calls := k.beta.Calls(); len(calls) != 1 || calls[0].Path != "/v1/completions" || len(k.alpha.Calls()) != 0 {
-		t.Errorf("a bare prompt belongs to the provider that takes one")
+		t.Errorf("got %d calls to beta, %d to alpha; want the prompt at beta only", len(calls), len(k.alpha.Calls()))
 	}
 	e := k.entry()
 	if e.Endpoint != "completions" || e.Model != "large" || e.Provider != "beta" || e.Outcome != requestlog.OK || e.Preview != "hello" || e.Finish != "stop" {
@@ -85,14 +85,14 @@ func TestAutoForACompletionChoosesTargetsThatSupportIt(t *testing.T) {
 		t.Errorf("got %d %s from %s", got.status, got.body, got.header.Get("X-Fairlead-Provider"))
 	}
 	if got := k.post("/completions", `{"model":"small","prompt":"hello"}`); got.status != 400 || got.code(t) != "NO_ROUTE" || !strings.Contains(got.body, "only supports chat") {
-		t.Errorf("a model without completions: %d %s", got.status, got.body)
+		t.Errorf("model without completions: status %d, want 400 NO_ROUTE: %s", got.status, got.body)
 	}
 }
 
 func TestCompletionOutputIsLimitedByTheBudget(t *testing.T) {
 	t.Parallel()
 	k := newKit(t)
-	k.keys.grant.Key.Budget = &account.Budget{Amount: money.Amount(20_000_000), Period: account.Total} // two cents
+	k.keys.grant.Key.Budget = &account.Budget{Amount: money.Amount(20_000_000), Period: account.Total} // the budget is two cents
 
 	got := k.post("/completions", prompt)
 
@@ -103,7 +103,7 @@ func TestCompletionOutputIsLimitedByTheBudget(t *testing.T) {
 		t.Errorf("the response has no warning: %q", got.header.Get("X-Fairlead-Warnings"))
 	}
 	if got := k.post("/completions", `{"model":"large","prompt":"hello","max_tokens":8000,"n":4}`); got.code(t) != "BUDGET_EXCEEDED" {
-		t.Errorf("four long outputs: %d %s", got.status, got.body)
+		t.Errorf("four long outputs: status %d, want BUDGET_EXCEEDED: %s", got.status, got.body)
 	}
 }
 
@@ -164,7 +164,7 @@ func TestModerationWithoutAModelIsRouted(t *testing.T) {
 		t.Errorf("sent %s", sent)
 	}
 	if e := k.entry(); e.Requested != "auto" {
-		t.Errorf("on record as %q", e.Requested)
+		t.Errorf("Requested = %q, want auto", e.Requested)
 	}
 }
 

@@ -31,7 +31,7 @@ func TestCountingTokensIsLimitedAndLogged(t *testing.T) {
 		t.Errorf("%d %s", got.status, got.body)
 	}
 	if e := k.entry(); e.Outcome != requestlog.Rejected {
-		t.Errorf("outcome %q", e.Outcome)
+		t.Errorf("outcome %q, want Rejected", e.Outcome)
 	}
 	if len(k.alpha.Calls())+len(k.beta.Calls()) > 0 {
 		t.Error("a provider was called")

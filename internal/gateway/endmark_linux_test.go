@@ -28,7 +28,7 @@ import (
 // cachingProvider is a provider of the messages format that bills cache reads and writes: a prompt with a cache mark is written to the
 // cache, and a later prompt with a mark reads the longest cached prompt that it begins with. It counts four bytes as one token.
 type cachingProvider struct {
-	written []string // prompts, without the mark
+	written []string // written prompts, without the mark
 	marks   int
 }
 
@@ -96,7 +96,7 @@ func markedGateway(t *testing.T, up *cachingProvider, policies gateway.Policies)
 			}
 			return e
 		case <-time.After(10 * time.Second):
-			t.Fatal("no entry")
+			t.Fatal("no log entry after 10 s")
 			return nil
 		}
 	}
@@ -130,7 +130,7 @@ func TestMarksMakeAgentSessionsCheaper(t *testing.T) {
 				t.Errorf("%d marks although a policy disables them", plain.marks)
 			}
 			if share := float64(with) / float64(without); share > 0.7 {
-				t.Errorf("a session costs %.2f of one without marks", share)
+				t.Errorf("a session costs %.2f of one without marks, want at most 0.7", share)
 			}
 			if a := last.Attempts[0]; a.CacheMark != "5m" || a.CacheSaved == nil || *a.CacheSaved <= 0 || a.Usage.CacheRead == 0 {
 				t.Errorf("attempt %+v, %d marks", a, up.marks)
@@ -138,7 +138,7 @@ func TestMarksMakeAgentSessionsCheaper(t *testing.T) {
 			oneShot, once, _ := cost(nil, 1, 8)
 			plainShot, _, _ := cost(off, 1, 8)
 			if share := float64(oneShot) / float64(plainShot); share > 1.01 {
-				t.Errorf("single prompts cost %.3f of those without marks, %d marks", share, once.marks)
+				t.Errorf("single prompts cost %.3f of those without marks, want at most 1.01; %d marks", share, once.marks)
 			}
 			t.Logf("%s: a session of 20 turns costs %s with marks and %s without", format, with, without)
 		})
@@ -262,9 +262,9 @@ func TestEstimateAssumesNoMarkThatIsDisabled(t *testing.T) {
 		return last.Decision.Candidates[0].Cache
 	}
 	if hit := expected(nil); hit.Read == 0 || hit.Write == 0 {
-		t.Errorf("with marks: %+v", hit)
+		t.Errorf("with marks: %+v, want reads and writes", hit)
 	}
 	if hit := expected(fixedPolicies{set}); hit.Read != 0 || hit.Write != 0 {
-		t.Errorf("without marks: %+v", hit)
+		t.Errorf("without marks: %+v, want no reads and writes", hit)
 	}
 }

@@ -77,10 +77,10 @@ func TestFailureOfOneModelDoesNotExcludeOthers(t *testing.T) {
 				calls := len(k.alpha.Calls())
 				got := k.post("/chat/completions", ask("small", only))
 				if got.status != tc.status || got.header.Get("X-Should-Retry") != tc.retry || got.header.Get("Retry-After") != tc.after {
-					t.Errorf("the model itself: %d, x-should-retry %s, Retry-After %q: %s", got.status, got.header.Get("X-Should-Retry"), got.header.Get("Retry-After"), got.body)
+					t.Errorf("the failing model: %d, x-should-retry %s, Retry-After %q: %s", got.status, got.header.Get("X-Should-Retry"), got.header.Get("Retry-After"), got.body)
 				}
 				if e := k.entry(); e.Latency != 0 || len(k.alpha.Calls()) != calls {
-					t.Errorf("the model that backs off was called, or its client waited %s", e.Latency)
+					t.Errorf("model that backs off: %d calls after %s, want %d after 0s", len(k.alpha.Calls()), e.Latency, calls)
 				}
 			})
 		})
@@ -108,7 +108,7 @@ func TestRejectedCredentialIsNotRetryable(t *testing.T) {
 					}
 				}
 				if n := len(k.alpha.Calls()); n != 1 {
-					t.Errorf("%d calls with a rejected credential", n)
+					t.Errorf("%d calls with a rejected credential, want 1", n)
 				}
 			})
 		})
@@ -221,8 +221,8 @@ func TestTargetReadySoonIsRetried(t *testing.T) {
 	}
 }
 
-// TestRejectionsMoveOnWhenTheCallerAllowsIt checks requests for auto, for a list of models and for one model.
-func TestRejectionsMoveOnWhenTheCallerAllowsIt(t *testing.T) {
+// TestRejectionsFallBackWhenTheCallerAllowsIt checks requests for auto, for a list of models and for one model.
+func TestRejectionsFallBackWhenTheCallerAllowsIt(t *testing.T) {
 	t.Parallel()
 	parameter := failure(400, "unsupported_parameter", unsupported)
 	policy := failure(400, "content_policy_violation", "flagged")
@@ -256,11 +256,11 @@ func TestRejectionsMoveOnWhenTheCallerAllowsIt(t *testing.T) {
 					t.Errorf("%d by %q, first attempt %+v: %s", got.status, path(e), e.Attempts[0], got.body)
 				}
 				if tc.status == 200 && e.DecisionKind != route.Fallback {
-					t.Errorf("the decision is %q", e.DecisionKind)
+					t.Errorf("decision %q, want fallback", e.DecisionKind)
 				}
 				k.alpha.Always(mockprovider.Behaviour{})
 				if got := k.post("/chat/completions", hello); got.status != 200 || len(k.alpha.Calls()) != tc.calls+1 {
-					t.Errorf("the target is not used for the next request: %d", got.status)
+					t.Errorf("next request: status %d after %d calls to alpha, want 200 after %d", got.status, len(k.alpha.Calls()), tc.calls+1)
 				}
 			})
 		})
@@ -293,7 +293,7 @@ func TestFailuresOfOneTenantDoNotAffectFallbacksOfOthers(t *testing.T) {
 			k.entry()
 			got := k.post("/chat/completions", hello)
 			if e := k.entry(); got.status != 200 {
-				t.Errorf("%d by %q: %s", got.status, path(e), got.body)
+				t.Errorf("status %d by %q, want 200: %s", got.status, path(e), got.body)
 			}
 			time.Sleep(100 * time.Millisecond)
 		}

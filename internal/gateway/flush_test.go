@@ -83,6 +83,6 @@ func TestEventsBeforeAnInterruptionAreSent(t *testing.T) {
 	silentGateway(t, &packets{to: w, parts: []string{chunk + chunk + "data: {broken\n\n"}}).ServeHTTP(w, r)
 
 	if sent := w.flushed.String(); strings.Count(sent, "Aye.") != 2 {
-		t.Errorf("the client received %q", sent)
+		t.Errorf("the client received %q, want 2 deltas", sent)
 	}
 }

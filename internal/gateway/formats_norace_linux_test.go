@@ -26,7 +26,7 @@ func TestResponsesRequestAllocatesLikeChat(t *testing.T) { //nolint:paralleltest
 // allocatedBy returns the bytes and the number of allocations of one call.
 func allocatedBy(ask func()) (bytes, count float64) {
 	const runs = 200
-	ask() // fills the pools
+	ask() // the first call fills the pools
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	for range runs {

@@ -48,7 +48,7 @@ func TestGeminiRequestsAreTranslated(t *testing.T) {
 		t.Errorf("entry %+v", e)
 	}
 	if got := k.google(http.MethodPost, "/models/auto:cost:generateContent", geminiHello); got.status != http.StatusOK {
-		t.Errorf("auto:cost: %d %s", got.status, got.body)
+		t.Errorf("auto:cost: status %d, want 200: %s", got.status, got.body)
 	}
 	if e := k.entry(); e.Requested != "auto:cost" || e.Model != "small" {
 		t.Errorf("auto:cost was served by %s as %s", e.Model, e.Requested)
@@ -107,7 +107,7 @@ func TestGeminiKeyMayBeInTheQuery(t *testing.T) {
 	t.Parallel()
 	k := newKit(t)
 	if got := k.google(http.MethodPost, "/models/large:generateContent?key=good", geminiHello); got.status != http.StatusOK {
-		t.Errorf("%d %s", got.status, got.body)
+		t.Errorf("status %d, want 200: %s", got.status, got.body)
 	}
 	if raw, _ := json.Marshal(k.entry()); strings.Contains(string(raw), "key=good") {
 		t.Errorf("the entry contains the key: %s", raw)
@@ -142,7 +142,7 @@ func TestGeminiErrorsHaveGooglesShape(t *testing.T) {
 		}
 	}
 	if got := k.post("/generateContent", geminiHello); got.status != http.StatusNotFound {
-		t.Errorf("below /proxy/v1: %d %s", got.status, got.body)
+		t.Errorf("below /proxy/v1: status %d, want 404: %s", got.status, got.body)
 	}
 	if got := k.post("/models/large", geminiHello); got.status != http.StatusMethodNotAllowed || strings.Contains(got.body, "status\"") {
 		t.Errorf("another client gets %d %s", got.status, got.body)
@@ -187,7 +187,7 @@ func TestGoogleClientsGetTheirModelList(t *testing.T) {
 	}
 	for _, query := range []string{"pageSize=0", "pageSize=x", "pageToken=99", "pageToken=x"} {
 		if got := k.google(http.MethodGet, "/models?"+query, ""); got.status != http.StatusBadRequest {
-			t.Errorf("%s: %d", query, got.status)
+			t.Errorf("%s: status %d, want 400", query, got.status)
 		}
 	}
 	one := rawjson.ParseString(k.google(http.MethodGet, "/models/small", "").body)
@@ -196,7 +196,7 @@ func TestGoogleClientsGetTheirModelList(t *testing.T) {
 	}
 	for _, name := range []string{"embed", "unknown"} {
 		if got := k.google(http.MethodGet, "/models/"+name, ""); got.status != http.StatusNotFound {
-			t.Errorf("%s: %d %s", name, got.status, got.body)
+			t.Errorf("%s: status %d, want 404: %s", name, got.status, got.body)
 		}
 	}
 }

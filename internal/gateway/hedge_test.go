@@ -24,7 +24,7 @@ func hedged(t *testing.T, adjust ...func(*kit)) *kit {
 	})...)
 }
 
-// slow responds after d.
+// slow returns a behaviour that responds with text after d.
 func slow(d time.Duration, text ...string) mockprovider.Behaviour {
 	return mockprovider.Behaviour{Text: text, Before: func(*mockprovider.Call) { time.Sleep(d) }}
 }
@@ -58,7 +58,7 @@ func TestHedgeWinsOverASilentTarget(t *testing.T) {
 				if e.Overhead > 50*time.Millisecond {
 					t.Errorf("overhead %s", e.Overhead)
 				}
-				time.Sleep(10 * time.Second) // until the mock notices the cancelled call
+				time.Sleep(10 * time.Second) // the mock needs time to notice the cancelled call
 			})
 		})
 	}
@@ -164,7 +164,7 @@ func TestDisconnectEndsBothCallsOfAHedge(t *testing.T) {
 		}
 		synctest.Wait() // the calls to the providers end slightly later
 		if k.alpha.Open()+k.beta.Open() != 0 {
-			t.Error("a call is still running")
+			t.Errorf("open calls: alpha %d, beta %d; want none", k.alpha.Open(), k.beta.Open())
 		}
 	})
 }
@@ -196,7 +196,7 @@ func TestHedgeDelayFollowsTheUsualFirstToken(t *testing.T) {
 		for range 8 {
 			k.post("/chat/completions", streaming("large"))
 			if e := k.entry(); len(e.Attempts) != 1 {
-				t.Fatalf("attempts %+v", e.Attempts)
+				t.Fatalf("attempts %+v, want 1", e.Attempts)
 			}
 		}
 		k.alpha.Always(slow(5*time.Second, "alpha"))
@@ -206,7 +206,7 @@ func TestHedgeDelayFollowsTheUsualFirstToken(t *testing.T) {
 			t.Errorf("attempts %+v", e.Attempts)
 		}
 		if e.Attempts[0].Class != llm.HedgeLost {
-			t.Errorf("attempts %+v", e.Attempts)
+			t.Errorf("attempts %+v, want class HedgeLost first", e.Attempts)
 		}
 		time.Sleep(10 * time.Second)
 	})

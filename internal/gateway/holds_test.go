@@ -42,7 +42,7 @@ func TestConcurrentRequestsStayWithinTheBudget(t *testing.T) {
 		for _, call := range calls {
 			most := rawjson.Get(call.Body, "max_tokens").Int()
 			if most == 0 {
-				t.Fatalf("no bound was sent: %.80s", call.Body)
+				t.Fatalf("no max_tokens in the request: %.80s", call.Body)
 			}
 			billed = billed.Add(money.PerMillion(2).Cost(int64(len(call.Body)))).Add(money.PerMillion(8).Cost(most))
 		}
@@ -60,11 +60,11 @@ func TestBudgetedRequestIsSentTheOutputLimitThatWasHeld(t *testing.T) {
 		body   string
 		want   int64 // output limit that the provider receives; 0 for none
 	}{
-		"the model's bound":                  {&account.Budget{Amount: money.Dollar, Period: account.Daily}, hello, 8000},
-		"the caller's bound":                 {&account.Budget{Amount: money.Dollar, Period: account.Daily}, strings.Replace(hello, "{", `{"max_tokens":7,`, 1), 7},
-		"no budget":                          {nil, hello, 0},
-		"a budget that refuses nothing":      {&account.Budget{Amount: money.Dollar, Period: account.Daily, WarnOnly: true}, hello, 0},
-		"a prompt that leaves little window": {&account.Budget{Amount: money.Dollar, Period: account.Daily}, strings.Replace(hello, "hello", strings.Repeat("hello ", 62_000), 1), 256},
+		"limit of the model":             {&account.Budget{Amount: money.Dollar, Period: account.Daily}, hello, 8000},
+		"limit of the caller":            {&account.Budget{Amount: money.Dollar, Period: account.Daily}, strings.Replace(hello, "{", `{"max_tokens":7,`, 1), 7},
+		"no budget":                      {nil, hello, 0},
+		"warn-only budget":               {&account.Budget{Amount: money.Dollar, Period: account.Daily, WarnOnly: true}, hello, 0},
+		"prompt near the context window": {&account.Budget{Amount: money.Dollar, Period: account.Daily}, strings.Replace(hello, "hello", strings.Repeat("hello ", 62_000), 1), 256},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -79,7 +79,7 @@ func TestBudgetedRequestIsSentTheOutputLimitThatWasHeld(t *testing.T) {
 				t.Errorf("max_tokens %d was sent, want %d", sent, tc.want)
 			}
 			if warned := got.header.Get("X-Fairlead-Warnings"); tc.want == 8000 && warned != "" {
-				t.Errorf("a bound that changes nothing is warned about: %q", warned)
+				t.Errorf("warning %q for the limit of the model, want none", warned)
 			}
 		})
 	}
@@ -110,7 +110,7 @@ func TestOutputIsAtMostTheRequestedLimit(t *testing.T) {
 			k.post("/chat/completions", strings.Replace(hello, "{", "{"+tc.members+",", 1))
 			e := k.entry()
 			if e.Cost == nil || *e.Cost > money.Dollar/1000 || e.Usage.Estimated == tc.believed {
-				t.Fatalf("%s for %+v", e.Cost, e.Usage)
+				t.Fatalf("cost %s, usage %+v, want reported usage believed: %t", e.Cost, e.Usage, tc.believed)
 			}
 			reported := e.Attempts[0].Reported
 			if tc.believed && (e.UsageFlag != "" || reported != nil) || !tc.believed && (e.UsageFlag != requestlog.UsageRejected || reported == nil) {

@@ -69,10 +69,10 @@ type kit struct {
 	checker     gateway.Checker
 	cache       *responsecache.Cache
 	objects     fakeObjects
-	server      *httptest.Server // nil if inside
+	server      *httptest.Server // nil if inside is set
 	url         string
 	client      *http.Client
-	inside      bool // no network: everything runs in the process, as synctest requires
+	inside      bool // whether everything runs in the process without a network, as synctest requires
 }
 
 func newKit(t *testing.T, adjust ...func(*kit)) *kit {
@@ -295,7 +295,7 @@ func streaming(model string) string {
 // fakeKeys accepts the key "good" and those that the test adds.
 type fakeKeys struct {
 	grant  *account.Grant
-	others map[string]*account.Grant // by key
+	others map[string]*account.Grant // grants by key
 	ended  atomic.Bool               // whether the key has expired
 }
 

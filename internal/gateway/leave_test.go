@@ -45,13 +45,13 @@ func TestDisconnectDuringTheLastBytesLeavesOneEntry(t *testing.T) {
 				t.Errorf("recorded as %s, %+v", e.Outcome, e.Error)
 			}
 			if n := len(k.log.ended); n != 0 {
-				t.Errorf("recorded %d times more", n)
+				t.Errorf("%d more entries were recorded, want 0", n)
 			}
 		})
 	}
 }
 
-// endingContext ends after a number of checks.
+// endingContext is a context that is done after a number of checks.
 type endingContext struct {
 	context.Context
 	checks atomic.Int64

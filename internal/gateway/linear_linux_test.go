@@ -73,7 +73,7 @@ var ingresses = []ingress{
 // The cost is the CPU time of the thread, without garbage collection, and the best of several runs: other load on the machine hardly adds
 // to it. A quadratic step makes the cost 64 times as high. A single measurement may be noise, for example from CPU caches, so the test fails only
 // after repeated measurements above maxGrowth.
-func TestRequestCostIsLinear(t *testing.T) { //nolint:paralleltest // measures CPU time
+func TestRequestCostIsLinear(t *testing.T) { //nolint:paralleltest // the test measures CPU time
 	for _, in := range ingresses {
 		t.Run(in.file, func(t *testing.T) {
 			targets := map[string]*provider.Provider{}
@@ -93,7 +93,7 @@ func TestRequestCostIsLinear(t *testing.T) { //nolint:paralleltest // measures C
 				}
 				largeRequest, smallRequest := decode(in, large), func() *llm.Request { return decode(in, small()) }
 				if largeRequest == nil {
-					return // rejected by the decoder
+					return // the decoder rejects the body
 				}
 				for format, p := range targets {
 					if g, cost := growth(func(req *llm.Request) { _ = send(in, p, req) }, largeRequest, smallRequest); g > maxGrowth {
@@ -107,7 +107,7 @@ func TestRequestCostIsLinear(t *testing.T) { //nolint:paralleltest // measures C
 
 // TestResponseCostIsLinear writes responses with many tool calls in every format, and reads a stream that sends a signature in
 // many small deltas. See TestRequestCostIsLinear for the measurement.
-func TestResponseCostIsLinear(t *testing.T) { //nolint:paralleltest // measures CPU time
+func TestResponseCostIsLinear(t *testing.T) { //nolint:paralleltest // the test measures CPU time
 	for _, in := range append(ingresses[:3:3], ingresses[7]) {
 		for _, stream := range []bool{false, true} {
 			write := func(n int) {
@@ -175,7 +175,7 @@ func TestLargestRequestsUseLittleMemory(t *testing.T) { //nolint:paralleltest //
 				if err != nil {
 					t.Fatalf("%s of %s: %v", c.name, c.in.file, err)
 				}
-				_ = send(c.in, p, req) // not every provider supports every request
+				_ = send(c.in, p, req) // the error is ignored: not every provider supports every request
 			})
 			times := 1 + float64(peak)/float64(len(body))
 			t.Logf("%s of %s to %s: %.1f times its size", c.name, c.in.file, out.format, times)

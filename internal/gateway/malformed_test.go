@@ -27,7 +27,7 @@ type providerFormat struct {
 	new       func(s provider.Settings) *provider.Provider
 	start     string
 	text      func(s string) string
-	malformed func(value string) string // an event with text whose JSON has value instead of a number
+	malformed func(value string) string // an event with text whose JSON contains value where a number is expected
 	end       string
 }
 
@@ -104,7 +104,7 @@ var clientFormats = map[string]struct{ path, body string }{
 // notJSON are values that programs write instead of a JSON number; the last one truncates the document.
 var notJSON = map[string]string{"NaN": "NaN", "negative infinity": "-Infinity", "truncated": ""}
 
-// newFormatKit is a kit whose providers stream the given bytes in the format.
+// newFormatKit returns a kit whose providers stream the given bytes in the format.
 func newFormatKit(t *testing.T, f providerFormat, streams map[string]string) *kit {
 	t.Helper()
 	k := newKit(t, func(k *kit) { k.inside = true })
@@ -112,7 +112,7 @@ func newFormatKit(t *testing.T, f providerFormat, streams map[string]string) *ki
 	for name, stream := range streams {
 		large := target("large", 2, 8)
 		if name == "beta" {
-			large = target("large", 3, 9) // the second choice
+			large = target("large", 3, 9) // large is the second choice
 		}
 		large.Provider = name
 		p := f.new(provider.Settings{Name: name, BaseURL: "http://" + name + ".invalid", Targets: []*provider.Target{large}})
@@ -155,7 +155,7 @@ func TestMalformedEventAfterContentEndsTheStreamWithAnError(t *testing.T) {
 
 		got := k.post(path, body)
 
-		if got.said() != "one " || got.whole() || !got.failed() {
+		if got.text() != "one " || got.whole() || !got.failed() {
 			t.Fatalf("status %d: %s", got.status, got.body)
 		}
 		if e := k.entry(); e.Outcome != requestlog.Partial || e.Attempts[0].Class != llm.UpstreamMalformed {
@@ -175,7 +175,7 @@ func TestMalformedEventBeforeContentFallsBack(t *testing.T) {
 
 		got := k.post(path, body)
 
-		if got.said() != "from beta" || !got.whole() || got.failed() {
+		if got.text() != "from beta" || !got.whole() || got.failed() {
 			t.Fatalf("status %d: %s", got.status, got.body)
 		}
 		if e := k.entry(); e.Outcome != requestlog.OK || e.Attempts[0].Class != llm.UpstreamMalformed {

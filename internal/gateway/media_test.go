@@ -111,7 +111,7 @@ func TestMediaRequestsPass(t *testing.T) {
 	}
 	for i, call := range want {
 		if first.calls[i] != call {
-			t.Errorf("call %d is %s", i, first.calls[i])
+			t.Errorf("call %d is %s, want %s", i, first.calls[i], call)
 		}
 	}
 }
@@ -144,7 +144,7 @@ func TestTranscriptionsAreForms(t *testing.T) {
 		t.Errorf("a budget does not reject a model without a price: %d", got.status)
 	}
 	if got := k.post("/audio/transcriptions", `{"model":"whisper"}`); got.status != http.StatusUnsupportedMediaType {
-		t.Errorf("JSON: %d %s", got.status, got.body)
+		t.Errorf("JSON: status %d, want 415: %s", got.status, got.body)
 	}
 	if got := k.post("/audio/transcriptions", "--b1\r\n", "Content-Type", kind); got.status != http.StatusBadRequest || got.code(t) != "INVALID_REQUEST" {
 		t.Errorf("incomplete: %d %s", got.status, got.body)

@@ -57,7 +57,7 @@ func TestReasoningRequestsUseReasoningModels(t *testing.T) {
 				t.Errorf("status %d, sent %s", got.status, sent)
 			}
 			if warned := got.header.Get("X-Fairlead-Warnings") != ""; warned != tc.reasons {
-				t.Errorf("warned is %v: %s", warned, got.header.Get("X-Fairlead-Warnings"))
+				t.Errorf("warned = %t, want %t: %s", warned, tc.reasons, got.header.Get("X-Fairlead-Warnings"))
 			}
 		})
 	}

@@ -236,7 +236,7 @@ func TestFilesAndBatchesPass(t *testing.T) {
 		t.Fatalf("upload: %d %v %s", got.status, got.header, got.body)
 	}
 	if want := batchLine("large-2026") + batchLine("large-2026"); v.files["file-0"] != want {
-		t.Errorf("sent %s", v.files["file-0"])
+		t.Errorf("sent %s, want %s", v.files["file-0"], want)
 	}
 	got = k.send("good", "POST", "/batches", `{"input_file_id":"file-0","endpoint":"/v1/chat/completions","completion_window":"24h"}`)
 	if got.status != 200 || got.json(t)["id"] != "batch_0" {
@@ -246,7 +246,7 @@ func TestFilesAndBatchesPass(t *testing.T) {
 		t.Errorf("get: %d %s", got.status, got.body)
 	}
 	if got := k.send("good", "POST", "/batches/batch_0/cancel", ""); got.status != 200 {
-		t.Errorf("cancel: %d %s", got.status, got.body)
+		t.Errorf("cancel: status %d, want 200: %s", got.status, got.body)
 	}
 	if got := k.send("good", "GET", "/files/file-0/content", ""); got.status != 200 || got.body != v.files["file-0"] || got.header.Get("Content-Type") != "application/octet-stream" {
 		t.Errorf("content: %d %v %s", got.status, got.header, got.body)
@@ -258,7 +258,7 @@ func TestFilesAndBatchesPass(t *testing.T) {
 		t.Errorf("delete: %d %s", got.status, got.body)
 	}
 	if got := k.send("good", "GET", "/files/file-0", ""); got.status != 404 {
-		t.Errorf("a deleted file: %d %s", got.status, got.body)
+		t.Errorf("a deleted file: status %d, want 404: %s", got.status, got.body)
 	}
 	want := []string{"POST /v1/files", "POST /v1/batches", "GET /v1/batches/batch_0", "POST /v1/batches/batch_0/cancel", "GET /v1/files/file-0/content", "GET /v1/batches/batch_0", "DELETE /v1/files/file-0"}
 	if diff := cmp.Diff(want, v.calls); diff != "" {
@@ -299,10 +299,10 @@ func TestObjectsOfOtherWorkspacesAreNotFound(t *testing.T) {
 		t.Errorf("the provider was called: %q", v.calls)
 	}
 	if got := k.send("good", "GET", "/files/file-9/content", ""); got.body != "secret" {
-		t.Errorf("the owner gets %s", got.body)
+		t.Errorf("the owner gets %s, want secret", got.body)
 	}
 	if got := k.send("good", "GET", "/files", ""); len(got.json(t)["data"].([]any)) != 3 {
-		t.Errorf("the owner's list: %s", got.body)
+		t.Errorf("the owner's list: got %s, want 3 files", got.body)
 	}
 }
 
@@ -348,7 +348,7 @@ func TestBatchIsChargedOnce(t *testing.T) {
 				r := k.request("GET", "/batches/batch_0", "")
 				r.Header.Set("Authorization", "Bearer reader")
 				if got := k.do(r); got.status != 200 {
-					t.Fatalf("%d %s", got.status, got.body)
+					t.Fatalf("status %d, want 200: %s", got.status, got.body)
 				}
 			}
 			k.do(k.request("GET", "/batches", ""))
@@ -358,7 +358,7 @@ func TestBatchIsChargedOnce(t *testing.T) {
 				}
 			}
 			if len(charged) != tc.entries {
-				t.Fatalf("%d entries with usage", len(charged))
+				t.Fatalf("got %d entries with usage, want %d", len(charged), tc.entries)
 			}
 			if tc.entries == 0 {
 				return
@@ -381,7 +381,7 @@ func TestBatchIsChargedOnce(t *testing.T) {
 				t.Errorf("a batch over the budget: %d %s", got.status, got.body)
 			}
 			if got := k.send("good", "GET", "/batches/batch_0", ""); got.status != 200 {
-				t.Errorf("reading over the budget: %d %s", got.status, got.body)
+				t.Errorf("reading over the budget: status %d, want 200: %s", got.status, got.body)
 			}
 		})
 	}
@@ -395,12 +395,12 @@ func TestInterruptedSettlementIsRepeated(t *testing.T) {
 	k.keys.grant.Key.Budget = &account.Budget{Amount: 4 * money.Dollar, Period: account.Total}
 	k.upload("good", batchLine("large"))
 	k.send("good", "POST", "/batches", `{"input_file_id":"file-0"}`)
-	v.ended = `"status":"completed","model":"large-2026","usage":{"input_tokens":1000000,"output_tokens":500000}` // 3 dollars
+	v.ended = `"status":"completed","model":"large-2026","usage":{"input_tokens":1000000,"output_tokens":500000}` // the usage costs 3 dollars
 	var charged []*requestlog.Entry
 	read := func(want int) {
 		t.Helper()
 		if got := k.do(k.request("GET", "/batches/batch_0", "")); got.status != want {
-			t.Fatalf("%d %s", got.status, got.body)
+			t.Fatalf("status %d, want %d: %s", got.status, want, got.body)
 		}
 		for len(k.log.ended) > 0 {
 			if e := k.entry(); e.Model != "" {
@@ -417,7 +417,7 @@ func TestInterruptedSettlementIsRepeated(t *testing.T) {
 		t.Fatalf("%d entries: %+v", len(charged), charged)
 	}
 	if got := k.send("good", "POST", "/batches", `{"input_file_id":"file-0"}`); got.status != 200 {
-		t.Errorf("the budget is charged twice: %d %s", got.status, got.body)
+		t.Errorf("after the repeated settlement: status %d, want 200: %s", got.status, got.body)
 	}
 }
 
@@ -456,7 +456,7 @@ func TestBatchesAreChecked(t *testing.T) {
 	}
 	k.keys.grant.Key.AllowUnpriced = true
 	if got := create("file-1"); got.status != 200 {
-		t.Errorf("allowed without a price: %d %s", got.status, got.body)
+		t.Errorf("allowed without a price: status %d, want 200: %s", got.status, got.body)
 	}
 	k.keys.grant.Key.AllowedModels = []string{"small"}
 	if got := create("file-0"); got.status != 403 || got.code(t) != "MODEL_NOT_ALLOWED" {
@@ -469,7 +469,7 @@ func TestBatchesAreChecked(t *testing.T) {
 	}
 	for _, path := range []string{"/files/file-0/other", "/batches/batch_0/content"} {
 		if got := k.do(k.request("GET", path, "")); got.status != 404 {
-			t.Errorf("%s: %d", path, got.status)
+			t.Errorf("%s: status %d, want 404", path, got.status)
 		}
 	}
 }
@@ -478,8 +478,8 @@ func TestBatchesAreChecked(t *testing.T) {
 func TestBatchLinesNameOnlyObjectsOfTheirWorkspace(t *testing.T) {
 	t.Parallel()
 	k, v := batchKit(t)
-	k.upload("stranger", batchLine("large")) // file-0
-	k.upload("good", batchLine("large"))     // file-1
+	k.upload("stranger", batchLine("large")) // becomes file-0
+	k.upload("good", batchLine("large"))     // becomes file-1
 	line := func(body string) string {
 		return batchLine("large") + `{"custom_id":"b","method":"POST","url":"/v1/responses","body":{` + body + `,"model":"large"}}` + "\n"
 	}
@@ -504,7 +504,7 @@ func TestBatchLinesNameOnlyObjectsOfTheirWorkspace(t *testing.T) {
 	}
 	mine := `"metadata":{"file_id":"file-0"},"input":[{"content":[{"file_id":"file-1"}]}],"previous_response_id":`
 	if got := k.upload("good", line(mine+`"`+seal("ws_1", credential)+`"`)); got.status != 200 {
-		t.Fatalf("own objects: %d %s", got.status, got.body)
+		t.Fatalf("own objects: status %d, want 200: %s", got.status, got.body)
 	}
 	if want := strings.ReplaceAll(line(mine+`"resp_1"`), `"large"`, `"large-2026"`); v.files["file-2"] != want {
 		t.Errorf("sent %s\nwant %s", v.files["file-2"], want)
@@ -535,11 +535,11 @@ func TestSeveralProvidersOfBatchesNeedAName(t *testing.T) {
 	}
 	for _, got := range []clientResponse{k.upload("good", batchLine("openai/large")), k.upload("good", batchLine("large"), "X-Fairlead-Provider", "openai")} {
 		if got.status != 200 {
-			t.Errorf("%d %s", got.status, got.body)
+			t.Errorf("status %d, want 200: %s", got.status, got.body)
 		}
 	}
 	if len(v.calls) != 2 {
-		t.Errorf("calls %q", v.calls)
+		t.Errorf("calls %q, want 2", v.calls)
 	}
 }
 

@@ -45,7 +45,7 @@ func TestRequestIsRejectedAndRecordedUnderOverload(t *testing.T) {
 		}
 		waiting.Wait()
 		if got := k.post("/chat/completions", `{"model":"large","messages":[{"role":"user","content":"Hello"}]}`); got.status != http.StatusOK {
-			t.Errorf("afterwards: %d %s", got.status, got.body)
+			t.Errorf("after the slots are released: status %d, want 200: %s", got.status, got.body)
 		}
 	})
 }

@@ -254,7 +254,7 @@ func TestRealtimeSessionPasses(t *testing.T) {
 	_ = c.conn.Close(websocket.StatusNormalClosure, "")
 	e := k.entry()
 	if status := <-first.closed; status != websocket.StatusNormalClosure {
-		t.Errorf("the provider received %d", status)
+		t.Errorf("the provider received %d, want StatusNormalClosure", status)
 	}
 	want := llm.Usage{Input: 140, AudioInput: 120, CacheRead: 60, Output: 100, AudioOutput: 80}
 	if e.Endpoint != "realtime" || e.Outcome != requestlog.OK || e.Status != 101 || e.Finish != realtime.ClientClosed || e.Usage != want || e.Model != "voice" || e.Provider != "alpha" || e.BodyState != requestlog.BodyMedia || e.Served() {
@@ -302,7 +302,7 @@ func TestRealtimeIsRejectedBeforeTheUpgrade(t *testing.T) {
 		}
 	}
 	if n := k.gateway.InFlight(); n != 0 {
-		t.Errorf("%d requests are running", n)
+		t.Errorf("%d requests are running, want 0", n)
 	}
 }
 
@@ -320,11 +320,11 @@ func TestRealtimeKeyOfABrowserIsASubprotocol(t *testing.T) {
 		t.Errorf("protocol %q, sent %v", c.conn.Subprotocol(), h)
 	}
 	if _, resp, err := k.dial("model=voice", http.Header{}, "realtime", "openai-insecure-api-key.bad"); err == nil || resp.StatusCode != http.StatusUnauthorized {
-		t.Errorf("a wrong key: %v", err)
+		t.Errorf("wrong key: got error %v, want status 401", err)
 	}
 	for _, protocols := range [][]string{{"openai-insecure-api-key.bad"}, {"openai-insecure-api-key.good", "openai-insecure-api-key.bad"}} {
 		if _, resp, err := k.dial("model=voice", nil, protocols...); err == nil || resp.StatusCode != http.StatusBadRequest {
-			t.Errorf("two keys in %v: %v", protocols, err)
+			t.Errorf("protocols %v: got error %v, want status 400", protocols, err)
 		}
 	}
 }
@@ -350,7 +350,7 @@ func TestRealtimeFallsBackBeforeTheSession(t *testing.T) {
 	second.mu.Unlock()
 	_, resp, err = k.dial("model=voice", nil)
 	if err == nil || resp.StatusCode != http.StatusBadGateway || resp.Header.Get("X-Fairlead-Error-Code") != "PROVIDER_UPSTREAM_ERROR" {
-		t.Errorf("%v %v", resp, err)
+		t.Errorf("got %v, %v; want status 502 PROVIDER_UPSTREAM_ERROR", resp, err)
 	}
 	if e := k.entry(); e.Outcome != requestlog.UpstreamError || e.Cost != nil && *e.Cost != 0 {
 		t.Errorf("entry %+v", e)
@@ -378,7 +378,7 @@ func TestRealtimeSessionEndsWithItsBudget(t *testing.T) {
 		t.Errorf("spent %s, held %s", s.Spent, s.Held)
 	}
 	if _, resp, err := k.dial("model=voice", nil); err == nil || resp.StatusCode != http.StatusPaymentRequired {
-		t.Errorf("a new session: %v", err)
+		t.Errorf("new session: got error %v, want status 402", err)
 	}
 }
 
@@ -394,7 +394,7 @@ func TestRealtimeResponsesAfterTheEndOfTheBudgetAreCharged(t *testing.T) {
 	}
 	c.sayType("response.cancel") // ends the first response
 	if code, _ := c.end(); code != "BUDGET_EXCEEDED" {
-		t.Errorf("the session ended with %q", code)
+		t.Errorf("the session ended with %q, want BUDGET_EXCEEDED", code)
 	}
 	e := k.entry()
 	<-first.closed
@@ -416,7 +416,7 @@ func TestRealtimeSessionEndsWithItsKey(t *testing.T) {
 		t.Errorf("entry %+v", e)
 	}
 	if status := <-first.closed; status != websocket.StatusNormalClosure {
-		t.Errorf("the provider received %d", status)
+		t.Errorf("the provider received %d, want StatusNormalClosure", status)
 	}
 	c = k.talk("model=voice")
 	k.keys.ended.Store(true)
@@ -431,7 +431,7 @@ func TestRealtimeSessionCountsOnTheLimitsOfItsKey(t *testing.T) {
 	k.keys.grant.Key.Limits = account.Limits{Concurrent: 1, TokensPerMinute: 300}
 	c := k.talk("model=voice")
 	if _, resp, err := k.dial("model=voice", nil); err == nil || resp.StatusCode != http.StatusTooManyRequests {
-		t.Errorf("a second session: %v", err)
+		t.Errorf("second session: got error %v, want status 429", err)
 	}
 	k.entry()
 	c.sayType("response.create")
@@ -441,7 +441,7 @@ func TestRealtimeSessionCountsOnTheLimitsOfItsKey(t *testing.T) {
 		t.Errorf("the session ended with %q and %d", code, status)
 	}
 	if e := k.entry(); e.Usage.Total() != 300 {
-		t.Errorf("entry %+v", e)
+		t.Errorf("entry %+v, want 300 tokens", e)
 	}
 }
 
@@ -481,7 +481,7 @@ func TestRealtimeCredentialOfTheProviderIsMasked(t *testing.T) {
 	c.sayType("leak")
 	got := c.expect("leak")
 	if text := got.Get("message").String() + got.Get("nested").String(); text != `wrong key Bearer ********{"key":"*************"}` {
-		t.Errorf("the client received %s", text)
+		t.Errorf("the client received %s, want %s", text, `wrong key Bearer ********{"key":"*************"}`)
 	}
 	_, _, err := c.conn.Read(t.Context())
 	if closed, ok := errors.AsType[websocket.CloseError](err); !ok || closed.Code != 4002 || closed.Reason != "wrong key Bearer ********" {
@@ -501,7 +501,7 @@ func TestRealtimeResponseOfADisconnectedClientIsCharged(t *testing.T) {
 		t.Errorf("entry %+v", e)
 	}
 	if status := <-first.closed; status != websocket.StatusGoingAway {
-		t.Errorf("the provider received %d", status)
+		t.Errorf("the provider received %d, want StatusGoingAway", status)
 	}
 	if a, b := <-first.events, <-first.events; a != "start" || b != "response.cancel" {
 		t.Errorf("events %s, %s", a, b)
@@ -523,13 +523,13 @@ func TestRealtimeMessageOfAClientIsLimited(t *testing.T) {
 			continue
 		}
 		if status := websocket.CloseStatus(read); status != websocket.StatusMessageTooBig {
-			t.Errorf("%d bytes: %v", size, read)
+			t.Errorf("%d bytes: got %v, want close status StatusMessageTooBig", size, read)
 		}
 		if e := k.entry(); e.Error == nil || e.Error.Code != "PAYLOAD_TOO_LARGE" || e.Finish != realtime.MessageTooLarge {
 			t.Errorf("entry %+v", e)
 		}
 		if status := <-first.closed; status != websocket.StatusGoingAway {
-			t.Errorf("the provider received %d", status)
+			t.Errorf("the provider received %d, want StatusGoingAway", status)
 		}
 	}
 }
@@ -579,7 +579,7 @@ func TestRealtimeSilentClientIsDisconnected(t *testing.T) {
 		t.Errorf("entry %+v", e)
 	}
 	if status := <-first.closed; status != websocket.StatusGoingAway {
-		t.Errorf("the provider received %d", status)
+		t.Errorf("the provider received %d, want StatusGoingAway", status)
 	}
 }
 
@@ -619,7 +619,7 @@ func TestRealtimeAudioWithoutAPriceIsExcluded(t *testing.T) {
 	}
 	k.keys.grant.Key.Budget = &account.Budget{Amount: 100 * money.Dollar, Period: account.Total}
 	if _, resp, err := k.dial("model=mute", nil); err == nil || resp.StatusCode != http.StatusBadRequest || resp.Header.Get("X-Fairlead-Error-Code") != "NO_ROUTE" {
-		t.Errorf("with a budget: %v", err)
+		t.Errorf("with a budget: got error %v, want status 400 NO_ROUTE", err)
 	}
 }
 
@@ -671,7 +671,7 @@ func TestRealtimeTranscriptionWithoutAPriceIsRefused(t *testing.T) {
 				if !created {
 					c.say(`{"type":"session.update","session":{"model":"whisper"}}`)
 					c.expect("session.updated")
-					c.say(`{"type":"session.update","session":{"model":"large"}}`) // not a transcription model
+					c.say(`{"type":"session.update","session":{"model":"large"}}`) // large is not a transcription model
 				}
 				if !tc.refused {
 					c.sayType("response.create")
@@ -681,7 +681,7 @@ func TestRealtimeTranscriptionWithoutAPriceIsRefused(t *testing.T) {
 					t.Errorf("created %t: the session ended with %q and %d", created, code, status)
 				}
 				if e := k.entry(); tc.refused != (e.Error != nil) {
-					t.Errorf("created %t: entry %+v", created, e)
+					t.Errorf("created %t: entry %+v, want an error: %t", created, e, tc.refused)
 				}
 			}
 			for _, b := range budget.Applied(k.keys.grant) {
@@ -706,7 +706,7 @@ func TestRealtimeTranscriptionsAreHeld(t *testing.T) {
 	c.expect("conversation.item.input_audio_transcription.completed")
 	c.sayType("transcribe")
 	if code, _ := c.end(); code != "BUDGET_EXCEEDED" {
-		t.Errorf("the session ended with %q", code)
+		t.Errorf("the session ended with %q, want BUDGET_EXCEEDED", code)
 	}
 	e := k.entry()
 	<-first.closed
@@ -716,7 +716,7 @@ func TestRealtimeTranscriptionsAreHeld(t *testing.T) {
 	}
 	k.keys.grant.Key.Budget.Amount = 2*cost + voiceHold // enough for a response, not for a transcription
 	if code, _ := k.talk("model=voice").end(); code != "BUDGET_EXCEEDED" {
-		t.Errorf("the next session ended with %q", code)
+		t.Errorf("the next session ended with %q, want BUDGET_EXCEEDED", code)
 	}
 }
 
@@ -746,13 +746,13 @@ func TestRealtimeCountsOnTheSpendPerMinuteOfItsSession(t *testing.T) {
 			}
 			c.sayType(tc.event)
 			if code, _ := c.end(); code != "RATE_LIMITED" {
-				t.Errorf("the session ended with %q", code)
+				t.Errorf("the session ended with %q, want RATE_LIMITED", code)
 			}
 			if e := k.entry(); *e.Cost != 3*tc.cost || e.Session != "s" {
 				t.Errorf("cost %s, want %s, session %q", e.Cost, 3*tc.cost, e.Session)
 			}
 			if _, resp, err := k.dial("model=voice", header); err == nil || resp.StatusCode != http.StatusTooManyRequests {
-				t.Errorf("the next connection of the session: %v", err)
+				t.Errorf("next connection of the session: got error %v, want status 429", err)
 			}
 		})
 	}
@@ -777,10 +777,20 @@ func TestRealtimeWithoutAPriceHasNoCost(t *testing.T) {
 
 func TestRealtimeDryRunOpensNoSession(t *testing.T) {
 	t.Parallel()
-	k, first, _ := voiceKit(t)
+	k, first, second := voiceKit(t)
 	_, resp, err := k.dial("model=voice", http.Header{"Authorization": {"Bearer good"}, "X-Fairlead-Dry-Run": {"true"}})
+	if err == nil || resp == nil || resp.StatusCode != http.StatusOK {
+		t.Fatalf("dry run: got %v, %v; want status 200 without an upgrade", resp, err)
+	}
 	var body struct{ Object string }
-	if err == nil || resp == nil || resp.StatusCode != http.StatusOK || errors.Join(json.NewDecoder(resp.Body).Decode(&body)) != nil && body.Object == "" && len(first.paths) > 0 {
-		t.Errorf("%v, %v", resp, err)
+	if err := json.NewDecoder(resp.Body).Decode(&body); err != nil || body.Object != "fairlead.decision" {
+		t.Errorf("dry run: object %q, %v; want fairlead.decision", body.Object, err)
+	}
+	first.mu.Lock()
+	defer first.mu.Unlock()
+	second.mu.Lock()
+	defer second.mu.Unlock()
+	if n := len(first.paths) + len(second.paths); n > 0 {
+		t.Errorf("%d calls reached the providers, want 0", n)
 	}
 }

@@ -67,7 +67,7 @@ func items(v any, name string) []map[string]any {
 	return out
 }
 
-// anthropicVendor requires the thinking block of every turn with a tool call, and that thinking is on.
+// anthropicVendor returns a vendor that requires the thinking block of every turn with a tool call, and that thinking is on.
 func anthropicVendor() *signingVendor {
 	return &signingVendor{
 		check: func(v *signingVendor, body map[string]any) error {
@@ -102,7 +102,7 @@ func anthropicVendor() *signingVendor {
 	}
 }
 
-// geminiVendor requires the thought signature of every call. It returns neither call ids nor response ids.
+// geminiVendor returns a vendor that requires the thought signature of every call and returns neither call ids nor response ids.
 func geminiVendor() *signingVendor {
 	return &signingVendor{
 		check: func(v *signingVendor, body map[string]any) error {
@@ -180,7 +180,7 @@ func (c *forgetfulClient) turn() (ids []string) {
 		c.model, c.stream, c.controls, strings.Join(c.messages, ","))
 	resp := c.k.post("/chat/completions", body, c.headers...)
 	if resp.status != http.StatusOK {
-		c.k.Fatalf("turn %d: %d %s", len(c.messages)/2, resp.status, resp.body)
+		c.k.Fatalf("turn %d: status %d, want 200: %s", len(c.messages)/2, resp.status, resp.body)
 	}
 	type toolCall struct {
 		ID       string `json:"id"`
@@ -204,7 +204,7 @@ func (c *forgetfulClient) turn() (ids []string) {
 	} else {
 		documents = []string{resp.body}
 	}
-	said := message{Role: "assistant"}
+	reply := message{Role: "assistant"}
 	for _, document := range documents {
 		var got struct {
 			Choices []struct{ Message, Delta message }
@@ -214,23 +214,23 @@ func (c *forgetfulClient) turn() (ids []string) {
 		}
 		for _, choice := range got.Choices {
 			for _, m := range []message{choice.Message, choice.Delta} {
-				said.Content += m.Content
+				reply.Content += m.Content
 				for _, call := range m.ToolCalls {
 					if call.ID != "" {
-						said.ToolCalls = append(said.ToolCalls, call)
+						reply.ToolCalls = append(reply.ToolCalls, call)
 					} else {
-						said.ToolCalls[len(said.ToolCalls)-1].Function.Arguments += call.Function.Arguments
+						reply.ToolCalls[len(reply.ToolCalls)-1].Function.Arguments += call.Function.Arguments
 					}
 				}
 			}
 		}
 	}
-	raw, err := json.Marshal(said)
+	raw, err := json.Marshal(reply)
 	if err != nil {
 		c.k.Fatal(err)
 	}
 	c.messages = append(c.messages, strings.ReplaceAll(string(raw), `{"id"`, `{"type":"function","id"`))
-	for _, call := range said.ToolCalls {
+	for _, call := range reply.ToolCalls {
 		ids = append(ids, call.ID)
 		c.messages = append(c.messages, fmt.Sprintf(`{"role":"tool","tool_call_id":%q,"content":"nothing yet"}`, call.ID))
 	}
@@ -259,7 +259,7 @@ func TestForgetfulClientsKeepThinkingInLongToolLoops(t *testing.T) {
 					}
 				}
 				if ids := client.turn(); len(ids) != 0 {
-					t.Errorf("the last turn has the calls %v", ids)
+					t.Errorf("the last turn has the calls %v, want none", ids)
 				}
 				if problems := slices.Concat(claude.problems, google.problems); problems != nil {
 					t.Errorf("the vendor rejected requests: %v", problems)
@@ -277,7 +277,7 @@ func TestForgetfulClientsMayChangeTheReplica(t *testing.T) {
 	for range 2 {
 		link := cluster.New(redistest.Client(t), cluster.Options{Namespace: namespace, Budget: 5 * time.Second, Settling: time.Nanosecond})
 		if !link.AwaitReady(t.Context(), 10*time.Second) {
-			t.Fatal("Redis does not answer")
+			t.Fatal("the Redis client is not ready after 10 s")
 		}
 		remote, err := reasoning.NewRedis(link, []byte(strings.Repeat("k", 32)))
 		if err != nil {
@@ -335,7 +335,7 @@ func TestReasoningIsKeptAsTheCallerAllows(t *testing.T) {
 	for _, c := range []struct {
 		name, controls string
 		headers        []string
-		second         bool // the second turn finds the reasoning
+		second         bool // whether the second turn finds the reasoning
 	}{
 		{"stored text", ``, nil, true},
 		{"text not stored", ``, []string{"X-Fairlead-Log-Body", "false"}, true},

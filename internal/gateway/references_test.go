@@ -200,7 +200,7 @@ func TestAddressesAndLabelsAreNotFiles(t *testing.T) {
 		"arguments":  {"/messages", `{"model":"large","max_tokens":9,"messages":[{"role":"user","content":"a"},{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"f","input":{"file_id":"file-stranger"}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"b"}]}]}`},
 	} {
 		if got := k.send("good", http.MethodPost, tc.path, tc.body); got.status != http.StatusOK {
-			t.Errorf("%s: %d %s", name, got.status, got.body)
+			t.Errorf("%s: status %d, want 200: %s", name, got.status, got.body)
 		}
 	}
 }
@@ -219,7 +219,7 @@ func TestOtherObjectsReachTheProvider(t *testing.T) {
 	for _, conversation := range []string{`"conv_1"`, `{"id":"conv_1"}`} {
 		line := `{"custom_id":"b","method":"POST","url":"/v1/responses","body":{"input":"a",` + store + `,"conversation":` + conversation + `,"model":"large"}}` + "\n"
 		if got := k.upload("good", line); got.status != http.StatusOK {
-			t.Errorf("batch with conversation %s: %d %s", conversation, got.status, got.body)
+			t.Errorf("batch with conversation %s: status %d, want 200: %s", conversation, got.status, got.body)
 		}
 	}
 }
@@ -232,7 +232,7 @@ func TestOwnersAreReadOnce(t *testing.T) {
 		messages := `{"role":"user","content":[{"type":"text","text":"` + strings.Repeat("long enough to keep ", 500) + `"},{"type":"file","file":{"file_id":"` + id + `"}}]}`
 		for turn := range 5 { // later turns resume the decoding of earlier turns
 			if got := k.send("good", http.MethodPost, "/chat/completions", `{"model":"large","messages":[`+messages+`]}`); got.status != http.StatusOK {
-				t.Fatalf("%s, turn %d: %d %s", id, turn, got.status, got.body)
+				t.Fatalf("%s, turn %d: status %d, want 200: %s", id, turn, got.status, got.body)
 			}
 			k.send("good", http.MethodPost, "/chat/completions", hello)
 			messages += fmt.Sprintf(`,{"role":"assistant","content":"ok"},{"role":"user","content":"question %d"}`, turn)
@@ -247,7 +247,7 @@ func TestOwnersAreReadOnce(t *testing.T) {
 		}
 		for range 2 {
 			if got := k.send("stranger", http.MethodPost, "/chat/completions", `{"model":"large","messages":[`+messages+`]}`); got.status != strangers {
-				t.Errorf("%s, another workspace: %d %s", id, got.status, got.body)
+				t.Errorf("%s, another workspace: status %d, want %d: %s", id, got.status, strangers, got.body)
 			}
 		}
 		if k.objects.reads != 1 {
@@ -265,7 +265,7 @@ func TestRecordsReplaceKeptOwners(t *testing.T) {
 		return k.send(key, http.MethodPost, "/chat/completions", strings.ReplaceAll(fileRequests["chat"].body, "ID", id))
 	}
 	if got := ask("stranger", "file-0"); got.status != http.StatusOK {
-		t.Fatalf("before the upload: %d %s", got.status, got.body)
+		t.Fatalf("before the upload: status %d, want 200: %s", got.status, got.body)
 	}
 	if got := k.upload("good", batchLine("large")); got.status != http.StatusOK || !strings.Contains(got.body, `"file-0"`) {
 		t.Fatalf("upload: %d %s", got.status, got.body)
@@ -277,7 +277,7 @@ func TestRecordsReplaceKeptOwners(t *testing.T) {
 		t.Errorf("after the upload: %d %s, calls %v", got.status, got.body, *calls)
 	}
 	if got := k.send("good", http.MethodDelete, "/files/file-0", ""); got.status != http.StatusOK {
-		t.Fatalf("delete: %d %s", got.status, got.body)
+		t.Fatalf("delete: status %d, want 200: %s", got.status, got.body)
 	}
 	if got := ask("stranger", "file-0"); got.status != http.StatusOK || len(*calls) != 1 {
 		t.Errorf("after the deletion: %d %s", got.status, got.body)

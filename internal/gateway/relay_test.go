@@ -75,6 +75,6 @@ func TestRequestOfADisconnectedClientIsNotDecoded(t *testing.T) {
 	in := &incoming{Request: modelapi.Request{HTTP: r, Route: modelapi.Route{Format: undecodable{t: t}}}}
 	_, err = (&Gateway{}).decodeBody(in, "", &upload.Body{Bytes: make([]byte, upload.Large)}, nil)
 	if err == nil || llm.AsError(err).Kind != llm.ClientCancelled {
-		t.Errorf("got %v", err)
+		t.Errorf("got %v, want ClientCancelled", err)
 	}
 }

@@ -31,12 +31,12 @@ func TestSomeStreamsAreNotContinued(t *testing.T) {
 		body  string
 		first mockprovider.Behaviour
 	}{
-		"inside a tool call":              {"", cut(chunk("some"), called)},
-		"after reasoning":                 {"", cut(reasoned, chunk("some"))},
-		"stopped for its content":         {"", mockprovider.Behaviour{Events: []string{chunk("some"), policy}, NoDone: true}},
-		"one of several answers":          {`{"model":"large","n":2,"stream":true,"messages":[{"role":"user","content":"hello"}]}`, cut(chunk("some"))},
-		"with log probabilities":          {`{"model":"large","logprobs":true,"stream":true,"messages":[{"role":"user","content":"hello"}]}`, cut(chunk("some"))},
-		"one that refused before it came": {"", cut(chunk("some"), head+`{"index":0,"delta":{"refusal":"no"},"finish_reason":null}]}`)},
+		"inside a tool call":            {"", cut(chunk("some"), called)},
+		"after reasoning":               {"", cut(reasoned, chunk("some"))},
+		"stopped by the content policy": {"", mockprovider.Behaviour{Events: []string{chunk("some"), policy}, NoDone: true}},
+		"several choices":               {`{"model":"large","n":2,"stream":true,"messages":[{"role":"user","content":"hello"}]}`, cut(chunk("some"))},
+		"with log probabilities":        {`{"model":"large","logprobs":true,"stream":true,"messages":[{"role":"user","content":"hello"}]}`, cut(chunk("some"))},
+		"refusal after text":            {"", cut(chunk("some"), head+`{"index":0,"delta":{"refusal":"no"},"finish_reason":null}]}`)},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -81,8 +81,8 @@ func TestErrorAfterTheFinishIsIgnored(t *testing.T) {
 
 				got := k.post(path, body)
 
-				if got.said() != "some" || !got.whole() || got.failed() || len(k.beta.Calls()) > 0 {
-					t.Errorf("said %q: %s", got.said(), got.body)
+				if got.text() != "some" || !got.whole() || got.failed() || len(k.beta.Calls()) > 0 {
+					t.Errorf("text %q: %s", got.text(), got.body)
 				}
 				if e := k.entry(); e.Outcome != requestlog.OK || e.Finish != "stop" || len(e.Attempts) != 1 || e.Attempts[0].Class != "" {
 					t.Errorf("outcome %s, attempts %v", e.Outcome, classes(e))
@@ -100,7 +100,7 @@ func TestRescueCanBeDisabled(t *testing.T) {
 
 	got := k.post("/chat/completions", streaming("large"))
 
-	if got.said() != "one two " || !got.failed() || len(k.beta.Calls()) > 0 {
+	if got.text() != "one two " || !got.failed() || len(k.beta.Calls()) > 0 {
 		t.Errorf("%d calls: %s", len(k.beta.Calls()), got.body)
 	}
 }
@@ -126,12 +126,12 @@ func TestStructuredOutputIsRestartedNotPrefilled(t *testing.T) {
 
 			got := k.post("/chat/completions", body)
 
-			if got.said() != "one two three" || !got.whole() {
-				t.Fatalf("said %q: %s", got.said(), got.body)
+			if got.text() != "one two three" || !got.whole() {
+				t.Fatalf("text %q: %s", got.text(), got.body)
 			}
 			asked := func(m *mockprovider.Mock) string { return rawjson.Get(m.Calls()[0].Body, "messages").Raw }
 			if asked(k.alpha) != asked(k.beta) {
-				t.Errorf("beta was asked with %s", asked(k.beta))
+				t.Errorf("beta received the messages %s, want %s", asked(k.beta), asked(k.alpha))
 			}
 		})
 	}
@@ -147,7 +147,7 @@ func TestOutputLimitAppliesAcrossAContinuation(t *testing.T) {
 	k.post("/chat/completions", `{"model":"large","stream":true,"max_tokens":100,"messages":[{"role":"user","content":"hello"}]}`)
 
 	if left := rawjson.Get(k.beta.Calls()[0].Body, "max_tokens").Int(); left >= 100 || left < 90 {
-		t.Errorf("beta may write %d tokens more", left)
+		t.Errorf("max_tokens for beta = %d, want 90 to 99", left)
 	}
 }
 
@@ -160,7 +160,7 @@ func TestStreamsTooLongToStoreAreNotContinued(t *testing.T) {
 	got := k.post("/chat/completions", streaming("large"))
 
 	if !got.failed() || len(k.beta.Calls()) > 0 {
-		t.Errorf("said %q: %s", got.said(), got.body)
+		t.Errorf("text %q: %s", got.text(), got.body)
 	}
 }
 
@@ -169,9 +169,10 @@ func TestBudgetForOneResponsePreventsAContinuation(t *testing.T) {
 	k := newKit(t, func(k *kit) { k.inside = true })
 	limit := &account.Budget{Amount: money.Dollar, Period: account.Monthly}
 	k.keys.grant.Key.Budget = limit
+	k.keys.grant.Workspace.Budget = &account.Budget{Amount: money.Dollar, Period: account.Monthly}
 	k.prefills("beta")
 	k.alpha.Always(mockprovider.Behaviour{Text: []string{"one ", "two "}, CutAfter: 3, Before: func(*mockprovider.Call) {
-		limit.Amount = k.ledger.Status(budget.Applied(k.keys.grant)[0]).Held // exactly the hold of one request
+		limit.Amount = k.ledger.Status(budget.Applied(k.keys.grant)[0]).Held // the limit equals the hold of one request
 	}})
 	k.beta.Always(mockprovider.Behaviour{Text: []string{" three"}})
 
@@ -180,9 +181,17 @@ func TestBudgetForOneResponsePreventsAContinuation(t *testing.T) {
 	if got.status != 200 || !got.failed() || len(k.beta.Calls()) > 0 {
 		t.Fatalf("status %d, %d calls: %s", got.status, len(k.beta.Calls()), got.body)
 	}
-	for _, b := range budget.Applied(k.keys.grant) {
-		if s := k.ledger.Status(b); s.Held != 0 || s.Spent != *k.entry().Cost {
-			t.Errorf("%s spent, %s held", s.Spent, s.Held)
+	cost := k.entry().Cost
+	if cost == nil || *cost == 0 {
+		t.Fatalf("cost of the interrupted response = %v, want a cost", cost)
+	}
+	applied := budget.Applied(k.keys.grant)
+	if len(applied) != 2 {
+		t.Fatalf("%d budgets apply, want those of the key and the workspace", len(applied))
+	}
+	for _, b := range applied {
+		if s := k.ledger.Status(b); s.Held != 0 || s.Spent != *cost {
+			t.Errorf("%s: %s spent, %s held; want %s spent and nothing held", b.ID, s.Spent, s.Held, *cost)
 		}
 	}
 }
@@ -224,14 +233,14 @@ func TestStreamIsContinuedAfterAnIdleTimeout(t *testing.T) {
 
 		got := k.post("/chat/completions", `{"model":"large","models":["small"],"stream":true,"messages":[{"role":"user","content":"hello"}]}`)
 
-		if got.said() != "one two three" || !got.whole() {
-			t.Fatalf("said %q: %s", got.said(), got.body)
+		if got.text() != "one two three" || !got.whole() {
+			t.Fatalf("text %q: %s", got.text(), got.body)
 		}
 		if diff := cmp.Diff([]string{"alpha timeout", "beta"}, classes(k.entry())); diff != "" {
 			t.Error(diff)
 		}
 		if n := strings.Count(got.body, ": waiting"); n < 2 {
-			t.Errorf("%d comments broke the silence", n)
+			t.Errorf("%d keep-alive comments, want at least 2", n)
 		}
 	})
 }
@@ -251,7 +260,7 @@ func TestDisconnectStopsTheRescue(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	_ = resp.Body.Close() // disconnects
+	_ = resp.Body.Close() // closing the body disconnects the client
 
 	select {
 	case <-call.Gone():

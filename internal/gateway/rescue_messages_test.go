@@ -110,7 +110,7 @@ func TestNothingIsSentBeforeTheFirstContent(t *testing.T) {
 
 				got := k.post(c.path, c.body)
 
-				if got.said() != "from beta" || !got.whole() || got.failed() || strings.Contains(got.body, "msg_first") {
+				if got.text() != "from beta" || !got.whole() || got.failed() || strings.Contains(got.body, "msg_first") {
 					t.Errorf("status %d: %s", got.status, got.body)
 				}
 				if e := k.entry(); e.DecisionKind != route.Fallback || e.Outcome != requestlog.OK || len(e.Attempts) != 2 || len(e.Warnings) > 0 {
@@ -128,7 +128,7 @@ func TestMessagesStreamIsContinuedByAProviderOfTheSameFormat(t *testing.T) {
 		frames   []string
 		status   int
 		prefills bool
-		asked    int // messages in the last call
+		asked    int // number of messages in the last call
 	}{
 		"prefill":          {talking(" three"), 0, true, 2},
 		"prefill rejected": {talking("one two three"), 400, true, 1},
@@ -141,7 +141,7 @@ func TestMessagesStreamIsContinuedByAProviderOfTheSameFormat(t *testing.T) {
 
 			got := k.post("/messages", wantsMessages)
 
-			if got.said() != "one two three" || !got.whole() || strings.Contains(got.body, "prefill") {
+			if got.text() != "one two three" || !got.whole() || strings.Contains(got.body, "prefill") {
 				t.Fatalf("status %d: %s", got.status, got.body)
 			}
 			var types []string
@@ -157,7 +157,7 @@ func TestMessagesStreamIsContinuedByAProviderOfTheSameFormat(t *testing.T) {
 			}
 			last := beta.asked[len(beta.asked)-1]
 			if n := len(rawjson.ParseString(last).Get("messages").List()); n != c.asked || rawjson.ParseString(last).Get("messages.1.content").String() != strings.Repeat("one two", c.asked-1) {
-				t.Errorf("beta was asked with %s", last)
+				t.Errorf("beta received %s, want %d messages", last, c.asked)
 			}
 			if e := k.entry(); e.Usage.Input != 7 || e.Usage.Output != 9 || e.Finish != "stop" {
 				t.Errorf("usage %+v, finish %s", e.Usage, e.Finish)

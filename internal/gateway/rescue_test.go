@@ -21,7 +21,6 @@ import (
 )
 
 // prefills makes the models of a provider accept a prefill.
-
 func (k *kit) prefills(names ...string) {
 	for _, t := range k.snapshot.Targets() {
 		if slices.Contains(names, t.Provider) {
@@ -30,9 +29,8 @@ func (k *kit) prefills(names ...string) {
 	}
 }
 
-// said returns the text of a stream in any of the formats.
-
-func (a clientResponse) said() string {
+// text returns the text of a stream in any of the formats.
+func (a clientResponse) text() string {
 	var text strings.Builder
 	for block := range strings.SplitSeq(a.body, "\n\n") {
 		_, data, _ := strings.Cut(block, "data: ")
@@ -47,13 +45,11 @@ func (a clientResponse) said() string {
 }
 
 // whole reports whether the stream ended as complete.
-
 func (a clientResponse) whole() bool {
 	return strings.HasSuffix(a.body, "data: [DONE]\n\n") || strings.Contains(a.body, `"type":"message_stop"`) || strings.Contains(a.body, `"type":"response.completed"`)
 }
 
 // failed reports whether the stream ended with an error event. In the Responses format, response.failed follows it.
-
 func (a clientResponse) failed() bool {
 	events := strings.Split(strings.TrimSpace(a.body), "\n\n")
 	last := len(events) - 1
@@ -64,7 +60,6 @@ func (a clientResponse) failed() bool {
 }
 
 // heads returns the distinct values of the members that all chunks of a response share.
-
 func (a clientResponse) heads(t *testing.T) []string {
 	t.Helper()
 	var heads []string
@@ -94,7 +89,6 @@ func classes(e *requestlog.Entry) []string {
 }
 
 // cutAfterTwo returns a response that is interrupted after the role and two words.
-
 func cutAfterTwo() mockprovider.Behaviour {
 	return mockprovider.Behaviour{Text: []string{"one ", "two ", "three"}, CutAfter: 3}
 }
@@ -108,18 +102,18 @@ func TestAnotherTargetContinuesAnInterruptedStream(t *testing.T) {
 
 	got := k.post("/chat/completions", `{"model":"large","stream":true,"stream_options":{"include_usage":true},"messages":[{"role":"user","content":"count"}]}`)
 
-	if got.said() != "one two three four" || !got.whole() || got.failed() {
+	if got.text() != "one two three four" || !got.whole() || got.failed() {
 		t.Fatalf("status %d: %s", got.status, got.body)
 	}
 	if heads := got.heads(t); len(heads) != 1 || !strings.HasSuffix(heads[0], " large}") {
 		t.Errorf("chunks differ in id, date or model: %v", heads)
 	}
 	if strings.Count(got.body, `"role":"assistant"`) != 1 || strings.Count(got.body, `"finish_reason":"stop"`) != 1 || strings.Count(got.body, `"usage":{`) != 1 {
-		t.Errorf("not one role, one finish and one usage: %s", got.body)
+		t.Errorf("want one role, one finish reason and one usage: %s", got.body)
 	}
 	asked := rawjson.Get(k.beta.Calls()[0].Body, "messages")
 	if len(asked.List()) != 2 || asked.Get("1.role").String() != "assistant" || asked.Get("1.content").String() != "one two" {
-		t.Errorf("beta was asked with %s", asked.Raw)
+		t.Errorf("beta received the messages %s, want a prefill of %q", asked.Raw, "one two")
 	}
 	e := k.entry()
 	if e.Outcome != requestlog.OK || e.DecisionKind != route.Fallback || e.Provider != "beta" || e.Finish != "stop" {
@@ -132,7 +126,7 @@ func TestAnotherTargetContinuesAnInterruptedStream(t *testing.T) {
 		t.Errorf("warnings %q", e.Warnings)
 	}
 	if !strings.Contains(string(e.Body.Response), "four") {
-		t.Errorf("the log keeps %s", e.Body.Response)
+		t.Errorf("stored response %s, want it with the continuation", e.Body.Response)
 	}
 }
 
@@ -150,13 +144,13 @@ func TestEveryAttemptOfAnInterruptedStreamIsCharged(t *testing.T) {
 	e := k.entry()
 	first, second := e.Attempts[0], e.Attempts[1]
 	if !got.whole() || first.Usage == nil || !first.Usage.Estimated || first.Usage.Input == 0 || first.Usage.Output == 0 || *first.Cost == 0 {
-		t.Fatalf("the broken attempt used %+v for %s: %s", first.Usage, first.Cost, got.body)
+		t.Fatalf("the interrupted attempt used %+v for %s: %s", first.Usage, first.Cost, got.body)
 	}
 	if want := money.Amount(7_500_000); e.Usage.Input != 1000 || e.Usage.Output != 500 || *second.Cost != want {
 		t.Errorf("the second attempt used %+v for %s, want %s", e.Usage, second.Cost, want)
 	}
 	if *e.Cost != first.Cost.Add(*second.Cost) {
-		t.Errorf("the request cost %s: %s and %s", e.Cost, first.Cost, second.Cost)
+		t.Errorf("the request cost %s, want the sum of %s and %s", e.Cost, first.Cost, second.Cost)
 	}
 	var rows money.Amount
 	for _, row := range e.Bill.Rows {
@@ -176,8 +170,8 @@ func TestRejectedPrefillIsFollowedByARestart(t *testing.T) {
 	t.Parallel()
 	rejection := mockprovider.Behaviour{Status: 400, Body: []byte(`{"error":{"message":"This model does not support assistant message prefill.","type":"invalid_request_error"}}`)}
 	for name, second := range map[string]mockprovider.Behaviour{
-		"rejected by status":  rejection,
-		"not taken up at all": {Text: []string{"three", " four"}}, // without the white space that was removed from the prefill
+		"rejected by status": rejection,
+		"prefill ignored":    {Text: []string{"three", " four"}}, // the white space that was removed from the prefill does not appear
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -188,14 +182,14 @@ func TestRejectedPrefillIsFollowedByARestart(t *testing.T) {
 
 			got := k.post("/chat/completions", streaming("large"), "X-Fairlead-Trace", "full")
 
-			if got.said() != "one two three four" || !got.whole() || len(got.heads(t)) != 1 {
+			if got.text() != "one two three four" || !got.whole() || len(got.heads(t)) != 1 {
 				t.Fatalf("status %d: %s", got.status, got.body)
 			}
 			if strings.Contains(got.body, "does not support") {
-				t.Errorf("the rejection is visible: %s", got.body)
+				t.Errorf("the response contains the rejection: %s", got.body)
 			}
 			if again := len(rawjson.Get(k.beta.Calls()[1].Body, "messages").List()); again != 1 {
-				t.Errorf("the restart was asked with %d messages", again)
+				t.Errorf("the restart has %d messages, want 1", again)
 			}
 			e := k.entry()
 			if got := classes(e); len(got) != 3 || got[2] != "beta" {
@@ -223,11 +217,11 @@ func TestRestartShowsOnlyNewText(t *testing.T) {
 
 			got := k.post("/chat/completions", streaming("large"))
 
-			if got.said() != c.want || !got.whole() || len(got.heads(t)) != 1 {
-				t.Fatalf("said %q: %s", got.said(), got.body)
+			if got.text() != c.want || !got.whole() || len(got.heads(t)) != 1 {
+				t.Fatalf("text %q: %s", got.text(), got.body)
 			}
 			if asked := len(rawjson.Get(k.beta.Calls()[0].Body, "messages").List()); asked != 1 {
-				t.Errorf("beta was asked with %d messages", asked)
+				t.Errorf("beta received %d messages, want 1", asked)
 			}
 			if e := k.entry(); e.Outcome != requestlog.OK || len(e.Warnings) != 1 || !strings.HasSuffix(e.Warnings[0], "which repeated the same text") {
 				t.Errorf("outcome %s, warnings %q", e.Outcome, e.Warnings)
@@ -239,11 +233,11 @@ func TestRestartShowsOnlyNewText(t *testing.T) {
 func TestRestartWithAnotherTextEndsWithTheError(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string][]string{
-		"another text":       {"uno due tre"},
-		"another word":       {"one ", "too ", "three"},
-		"a shorter text":     {"one "},
-		"other white space":  {"one two\nthree"},
-		"nothing whatsoever": {},
+		"another text":      {"uno due tre"},
+		"another word":      {"one ", "too ", "three"},
+		"a shorter text":    {"one "},
+		"other white space": {"one two\nthree"},
+		"no text":           {},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -253,8 +247,8 @@ func TestRestartWithAnotherTextEndsWithTheError(t *testing.T) {
 
 			got := k.post("/chat/completions", streaming("large"))
 
-			if got.said() != "one two " || got.whole() || !got.failed() || strings.Contains(got.body, "[DONE]") {
-				t.Fatalf("said %q: %s", got.said(), got.body)
+			if got.text() != "one two " || got.whole() || !got.failed() || strings.Contains(got.body, "[DONE]") {
+				t.Fatalf("text %q: %s", got.text(), got.body)
 			}
 			e := k.entry()
 			if e.Outcome != requestlog.Partial || e.Provider != "alpha" {
@@ -278,9 +272,9 @@ func TestContinuationCanBeInterruptedToo(t *testing.T) {
 		want  string
 		whole bool
 	}{
-		"and be continued again": {mockprovider.Behaviour{Text: []string{" five"}}, "one two three four five", true},
-		"and again":              {mockprovider.Behaviour{Text: []string{" five ", "six", "seven"}, CutAfter: 3}, "one two three four five six", false},
-		"and find no target":     {mockprovider.Fail(500), "one two three four ", false},
+		"continued again":   {mockprovider.Behaviour{Text: []string{" five"}}, "one two three four five", true},
+		"interrupted again": {mockprovider.Behaviour{Text: []string{" five ", "six", "seven"}, CutAfter: 3}, "one two three four five six", false},
+		"no other target":   {mockprovider.Fail(500), "one two three four ", false},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -292,11 +286,11 @@ func TestContinuationCanBeInterruptedToo(t *testing.T) {
 
 			got := k.post("/chat/completions", streaming("large"))
 
-			if got.said() != c.want || got.whole() != c.whole || got.failed() == c.whole || len(got.heads(t)) > 2 {
-				t.Fatalf("said %q: %s", got.said(), got.body)
+			if got.text() != c.want || got.whole() != c.whole || got.failed() == c.whole || len(got.heads(t)) > 2 {
+				t.Fatalf("text %q: %s", got.text(), got.body)
 			}
 			if e := k.entry(); len(e.Attempts) != 3 {
-				t.Errorf("attempts %v", classes(e))
+				t.Errorf("attempts %v, want 3", classes(e))
 			}
 		})
 	}
@@ -312,8 +306,8 @@ func TestNextTargetIsTriedWhenOneCannotContinue(t *testing.T) {
 
 	got := k.post("/chat/completions", `{"model":"large","models":["small"],"stream":true,"messages":[{"role":"user","content":"hello"}]}`)
 
-	if got.said() != "one two three" || !got.whole() {
-		t.Fatalf("said %q: %s", got.said(), got.body)
+	if got.text() != "one two three" || !got.whole() {
+		t.Fatalf("text %q: %s", got.text(), got.body)
 	}
 	if diff := cmp.Diff([]string{"alpha stream_interrupted", "beta overload", "alpha"}, classes(k.entry())); diff != "" {
 		t.Error(diff)
@@ -328,8 +322,8 @@ func TestSameTargetContinuesWhenNoOtherIsLeft(t *testing.T) {
 
 	got := k.post("/chat/completions", streaming("small"))
 
-	if got.said() != "one two three" || !got.whole() {
-		t.Fatalf("said %q: %s", got.said(), got.body)
+	if got.text() != "one two three" || !got.whole() {
+		t.Fatalf("text %q: %s", got.text(), got.body)
 	}
 	if e := k.entry(); e.DecisionKind != route.Expected || len(e.Attempts) != 2 {
 		t.Errorf("decision %s, attempts %v", e.DecisionKind, classes(e))
@@ -345,8 +339,8 @@ func TestRescueWorksWithoutStoredText(t *testing.T) {
 
 	got := k.post("/chat/completions", streaming("large"))
 
-	if got.said() != "one two three" || !got.whole() {
-		t.Fatalf("said %q: %s", got.said(), got.body)
+	if got.text() != "one two three" || !got.whole() {
+		t.Fatalf("text %q: %s", got.text(), got.body)
 	}
 	e := k.entry()
 	if text, err := json.Marshal(e); err != nil || len(e.Body.Response) > 0 || strings.Contains(string(text), "three") {
@@ -383,19 +377,19 @@ func TestOtherFormatsAreContinuedToo(t *testing.T) {
 					}
 				}
 				if name == "deviate" {
-					if got.said() != "one two " || got.whole() || !got.failed() {
-						t.Errorf("said %q: %s", got.said(), got.body)
+					if got.text() != "one two " || got.whole() || !got.failed() {
+						t.Errorf("text %q: %s", got.text(), got.body)
 					}
 					return
 				}
-				if got.said() != "one two three" || !got.whole() || got.failed() {
-					t.Fatalf("said %q: %s", got.said(), got.body)
+				if got.text() != "one two three" || !got.whole() || got.failed() {
+					t.Fatalf("text %q: %s", got.text(), got.body)
 				}
-				if k.entry().DecisionKind != route.Fallback {
-					t.Error("not a fallback")
+				if kind := k.entry().DecisionKind; kind != route.Fallback {
+					t.Errorf("decision %s, want fallback", kind)
 				}
 				if path == "/responses" && !strings.Contains(got.body, `"text":"one two three"`) {
-					t.Errorf("the end does not tell the whole text: %s", got.body)
+					t.Errorf("the last event lacks the whole text: %s", got.body)
 				}
 			})
 		}
@@ -403,7 +397,6 @@ func TestOtherFormatsAreContinuedToo(t *testing.T) {
 }
 
 // data returns the data of events with or without names.
-
 func (a clientResponse) data() []string {
 	var all []string
 	for block := range strings.SplitSeq(a.body, "\n\n") {
@@ -415,7 +408,6 @@ func (a clientResponse) data() []string {
 }
 
 // drawText draws a text of few words, so that two texts often have the same beginning.
-
 func drawText(t *rapid.T, label string) []string {
 	return rapid.SliceOfN(rapid.SampledFrom([]string{"one ", "two ", "é", "\n", "a \"b\" "}), 1, 6).Draw(t, label)
 }
@@ -444,14 +436,14 @@ func TestClientReceivesOneTextOrAnError(t *testing.T) {
 		switch {
 		case got.status != 200 || got.whole() == got.failed():
 			rt.Fatalf("status %d: %s", got.status, got.body)
-		case got.failed() && (got.said() != delivered || e.Outcome != requestlog.Partial):
-			rt.Fatalf("ended with an error after %q, %q had been said; outcome %s", got.said(), delivered, e.Outcome)
-		case got.whole() && got.said() != other && (!prefills || !continuation(delivered, other, got.said())):
-			rt.Fatalf("%q is neither %q nor %q with %q behind it", got.said(), other, delivered, other)
+		case got.failed() && (got.text() != delivered || e.Outcome != requestlog.Partial):
+			rt.Fatalf("got an error after the text %q, want it after %q; outcome %s", got.text(), delivered, e.Outcome)
+		case got.whole() && got.text() != other && (!prefills || !continuation(delivered, other, got.text())):
+			rt.Fatalf("text %q, want %q, or %q followed by %q", got.text(), other, delivered, other)
 		}
 		switch {
 		case len(e.Attempts) != 2:
-			rt.Fatalf("attempts %v", classes(e))
+			rt.Fatalf("attempts %v, want 2", classes(e))
 		case got.failed():
 			ended++
 		case prefills:
@@ -465,10 +457,10 @@ func TestClientReceivesOneTextOrAnError(t *testing.T) {
 	}
 }
 
-// continuation reports whether all is the text said followed by the text says. A part of says that repeats the end of said is omitted.
-
-func continuation(said, says, all string) bool {
-	rest, ok := strings.CutPrefix(all, said)
-	repeated, ends := strings.CutSuffix(says, rest)
-	return ok && ends && strings.HasSuffix(said, repeated)
+// continuation reports whether all is the text first followed by the text second. A part of second that repeats the end of first is
+// omitted.
+func continuation(first, second, all string) bool {
+	rest, ok := strings.CutPrefix(all, first)
+	repeated, ends := strings.CutSuffix(second, rest)
+	return ok && ends && strings.HasSuffix(first, repeated)
 }

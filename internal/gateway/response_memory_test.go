@@ -34,7 +34,7 @@ var egresses = []struct {
 	{"converse", bedrock.Vendor, "anthropic.claude-sonnet-4-5"},
 }
 
-// singleTarget makes a provider with one target.
+// singleTarget returns a provider with one target.
 func singleTarget(vendor provider.Vendor, model string, op llm.Op) *provider.Provider {
 	return vendor.New(provider.Settings{BaseURL: "http://p.invalid", Options: map[string]string{"region": "us-east-1"}, Targets: []*provider.Target{{
 		Provider: vendor.Name, Upstream: model,
@@ -95,7 +95,7 @@ func TestResponsesOfManyPartsUseLittleMemory(t *testing.T) { //nolint:parallelte
 					}
 					events.Close()
 					if got := (allocated() - before) / uint64(len(body)); got > most {
-						t.Errorf("%s of %s for %s, stream %v: %d times its size", name, out.format, client.Name(), stream, got)
+						t.Errorf("%s of %s for %s, stream %v: allocated %d times its size, want at most %d", name, out.format, client.Name(), stream, got, most)
 					}
 				}
 			}

@@ -56,7 +56,7 @@ func TestPinningPolicyIsNamedInTheEntry(t *testing.T) {
 		t.Errorf("headers %v, entry of %s by %q", got.header, e.Model, e.Policy)
 	}
 	if e.Decision.Alone == "" || e.Decision.Alone == "alpha/small" {
-		t.Errorf("alone the router would have chosen %q", e.Decision.Alone)
+		t.Errorf("Decision.Alone = %q, want a target other than alpha/small", e.Decision.Alone)
 	}
 }
 
@@ -74,17 +74,17 @@ func TestPolicyDisablesStoringText(t *testing.T) {
 func TestPolicyLimitsTheOutput(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct{ asked, want string }{
-		"no bound":      {``, `"max_tokens":100`},
-		"a higher one":  {`"max_tokens":5000,`, `"max_tokens":100`},
-		"a lower one":   {`"max_tokens":50,`, `"max_tokens":50`},
-		"by other name": {`"max_completion_tokens":5000,`, `"max_completion_tokens":100`},
+		"no limit":     {``, `"max_tokens":100`},
+		"higher limit": {`"max_tokens":5000,`, `"max_tokens":100`},
+		"lower limit":  {`"max_tokens":50,`, `"max_tokens":50`},
+		"other member": {`"max_completion_tokens":5000,`, `"max_completion_tokens":100`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			k := ruled(t, `policies: [{name: short, max_output_tokens: 100}]`)
 			got := k.post("/chat/completions", strings.Replace(hello, `{`, `{`+tc.asked, 1))
 			if got.status != 200 {
-				t.Fatalf("%d %s", got.status, got.body)
+				t.Fatalf("status %d, want 200: %s", got.status, got.body)
 			}
 			if sent := string(k.alpha.Calls()[0].Body); !strings.Contains(sent, tc.want) || strings.Contains(sent, "5000") {
 				t.Errorf("sent %s, want %s", sent, tc.want)
@@ -131,7 +131,7 @@ func TestDryRunDecidesWithoutCallingAProvider(t *testing.T) {
 		t.Fatalf("%d %s", got.status, got.body)
 	}
 	if len(k.alpha.Calls())+len(k.beta.Calls())+len(k.log.ended)+len(k.log.begun) != 0 {
-		t.Error("a dry run left traces")
+		t.Errorf("the dry run made %d calls and %d log entries", len(k.alpha.Calls())+len(k.beta.Calls()), len(k.log.ended)+len(k.log.begun))
 	}
 	if rejected := k.post("/chat/completions", withModel("nothing"), "X-Fairlead-Dry-Run", "true"); rejected.code(t) != "MODEL_NOT_FOUND" || len(k.log.ended) != 0 {
 		t.Errorf("%d %s", rejected.status, rejected.body)
@@ -158,7 +158,7 @@ func TestInvalidFlagsRejectTheRequestAndStoreNoText(t *testing.T) {
 			t.Errorf("%s: %d %s", header, got.status, got.body)
 		}
 		if len(k.alpha.Calls()) != 0 {
-			t.Errorf("%s: a provider was called", header)
+			t.Errorf("%s: %d calls to alpha, want 0", header, len(k.alpha.Calls()))
 		}
 		if e := k.entry(); e.BodyState == requestlog.BodyStored || e.Preview != "" || len(e.Body.Request) != 0 {
 			t.Errorf("%s: the entry holds text: %+v", header, e)
@@ -223,7 +223,7 @@ func TestFeedbackIsValidatedAndStored(t *testing.T) {
 			k := newKit(t, func(k *kit) { k.feedback = book })
 			got := k.post("/feedback", tc.body)
 			if got.status != tc.status {
-				t.Fatalf("%d %s", got.status, got.body)
+				t.Fatalf("status %d, want %d: %s", got.status, tc.status, got.body)
 			}
 			if tc.code != "" {
 				if got.code(t) != tc.code {
@@ -232,13 +232,13 @@ func TestFeedbackIsValidatedAndStored(t *testing.T) {
 				return
 			}
 			if len(book.taken) != 1 || book.taken[0].Score != tc.score || book.taken[0].WorkspaceID != "ws_1" || book.taken[0].KeyID != "key_1" {
-				t.Errorf("taken %+v", book.taken)
+				t.Errorf("stored ratings %+v, want one with score %v", book.taken, tc.score)
 			}
 		})
 	}
 	k := newKit(t)
 	if got := k.post("/feedback", `{}`, "Authorization", "Bearer bad"); got.status != 401 {
-		t.Errorf("a wrong key gets %d", got.status)
+		t.Errorf("wrong key: status %d, want 401", got.status)
 	}
 }
 
@@ -285,11 +285,11 @@ func TestConversationStaysWhereItsPromptIsCached(t *testing.T) {
 	}
 	for _, c := range after.Decision.Candidates {
 		if (c.Cache.Read > 1000) != (c.Target == served) {
-			t.Errorf("%s has %d tokens warm, served was %s", c.Target, c.Cache.Read, served)
+			t.Errorf("%s has %d cached tokens, the first turn was served by %s", c.Target, c.Cache.Read, served)
 		}
 	}
 	if cold := before.Decision.Candidates[0].Price; *after.Decision.Candidates[0].Price >= *cold {
-		t.Errorf("the second turn is expected to cost %s, the first %s", after.Decision.Candidates[0].Price, cold)
+		t.Errorf("expected cost of the second turn %s, of the first %s; want it lower", after.Decision.Candidates[0].Price, cold)
 	}
 }
 
@@ -314,9 +314,9 @@ func TestBaselineHasItsOwnCacheEstimate(t *testing.T) {
 		t.Fatalf("served by %s and %s", first.Model, second.Model)
 	}
 	if *second.BaselineCost >= *first.BaselineCost {
-		t.Errorf("the baseline would have cost %s with its prompt warm and %s without", second.BaselineCost, first.BaselineCost)
+		t.Errorf("baseline cost %s with a cached prompt, %s without; want it lower", second.BaselineCost, first.BaselineCost)
 	}
 	if saved, _ := second.Saved(); saved != second.BaselineCost.Sub(*second.Cost) {
-		t.Errorf("saved %s", saved)
+		t.Errorf("Saved = %s, want the baseline cost minus the cost", saved)
 	}
 }

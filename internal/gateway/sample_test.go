@@ -125,13 +125,13 @@ func TestSampleTrafficIsCompleteAndChargesNoBudget(t *testing.T) {
 		}
 	}
 	if seen["ok"] < len(samples)*2/3 {
-		t.Errorf("only %d of %d went well", seen["ok"], len(samples))
+		t.Errorf("only %d of %d samples were served", seen["ok"], len(samples))
 	}
 	if calls := k.alpha.Calls(); len(calls) > 0 {
 		t.Errorf("a provider was called: %s", calls[0].Body)
 	}
 	if broke.Budget == nil || broke.Budget.Amount != money.Amount(0) {
-		t.Error("the workspace's own budget was changed")
+		t.Errorf("budget of the workspace = %+v, want an unchanged amount of 0", broke.Budget)
 	}
 }
 

@@ -31,7 +31,7 @@ func TestResponseHeadersNameTheTargetAndTheCost(t *testing.T) {
 	got := k.post("/chat/completions", hello)
 
 	if got.status != 200 {
-		t.Fatalf("status %d: %s", got.status, got.body)
+		t.Fatalf("status %d, want 200: %s", got.status, got.body)
 	}
 	if model := got.json(t)["model"]; model != "large" {
 		t.Errorf("model in the body is %v, want the canonical name", model)
@@ -82,7 +82,7 @@ func TestBodyReachesTheProviderWithOnlyTheModelChanged(t *testing.T) {
 	got := k.post("/chat/completions", body, "Cookie", "a=b", "X-Forwarded-For", "1.2.3.4", "OpenAI-Organization", "org")
 
 	if got.status != 200 {
-		t.Fatalf("status %d: %s", got.status, got.body)
+		t.Fatalf("status %d, want 200: %s", got.status, got.body)
 	}
 	call := k.alpha.Calls()[0]
 	const want = `{ "seed": 9223372036854775807, "temperature":0.10,"x_unknown":{"z":1,"a":[1e-7,1.0]},` +
@@ -97,7 +97,7 @@ func TestBodyReachesTheProviderWithOnlyTheModelChanged(t *testing.T) {
 		}
 	}
 	if call.Header.Get("Authorization") != "Bearer sk-provider-secret-alpha" {
-		t.Errorf("the provider got Authorization %q", call.Header.Get("Authorization"))
+		t.Errorf("the provider got Authorization %q, want Bearer sk-provider-secret-alpha", call.Header.Get("Authorization"))
 	}
 	if e := k.entry(); e.Session != "s1" || e.EndUser != "u1" || e.Metadata["a"] != "b" || string(e.Body.Request) != body {
 		t.Errorf("entry has session %q, user %q, metadata %v", e.Session, e.EndUser, e.Metadata)
@@ -175,7 +175,7 @@ func TestEveryRejectionHasItsStatusCodeAndShape(t *testing.T) {
 			}
 			checkErrorShape(t, got)
 			if calls := len(k.alpha.Calls()) + len(k.beta.Calls()); calls != 0 {
-				t.Errorf("%d calls reached a provider", calls)
+				t.Errorf("%d calls reached a provider, want 0", calls)
 			}
 			if c.logged {
 				e := k.entry()
@@ -183,7 +183,7 @@ func TestEveryRejectionHasItsStatusCodeAndShape(t *testing.T) {
 					t.Errorf("entry %+v", e)
 				}
 			} else if len(k.log.ended) != 0 {
-				t.Error("an entry was recorded")
+				t.Errorf("%d log entries, want 0", len(k.log.ended))
 			}
 		})
 	}
@@ -234,7 +234,7 @@ func TestErrorShapeFollowsTheClient(t *testing.T) {
 		for _, path := range []string{"/chat/completions", "/embeddings", "/models/none", "/unknown"} {
 			got := k.post(path, hello, "Authorization", "", "User-Agent", agent).json(t)
 			if _, isObject := got["error"].(map[string]any); isObject != nested {
-				t.Errorf("%s on %s got %v", agent, path, got["error"])
+				t.Errorf("%s on %s: error %v, want an object: %t", agent, path, got["error"], nested)
 			}
 			if got["code"] == nil || got["details"] == nil {
 				t.Errorf("%s on %s got no code or details: %v", agent, path, got)
@@ -258,7 +258,7 @@ func TestMessagesErrorsHaveTheShapeOfTheFormat(t *testing.T) {
 	}
 	flat := k.post("/messages", `{}`, "X-Fairlead-Error-Format", "flat").json(t)
 	if _, isText := flat["error"].(string); !isText {
-		t.Errorf("asked for the flat shape, got %v", flat)
+		t.Errorf("error in the flat shape: %v, want a text", flat)
 	}
 }
 
@@ -286,7 +286,7 @@ func TestErrorShapeFollowsTheHeader(t *testing.T) {
 	} {
 		got := k.post("/chat/completions", hello, "Authorization", "", "User-Agent", c.agent, "X-Fairlead-Error-Format", c.asked).json(t)
 		if _, isObject := got["error"].(map[string]any); isObject != c.nested {
-			t.Errorf("%s asked for %s, got %v", c.agent, c.asked, got["error"])
+			t.Errorf("%s asked for %s: error %v, want an object: %t", c.agent, c.asked, got["error"], c.nested)
 		}
 	}
 }
@@ -295,7 +295,7 @@ func TestNodeFetchIsNotABrowser(t *testing.T) {
 	t.Parallel()
 	k := newKit(t)
 	if got := k.post("/chat/completions", hello, "Sec-Fetch-Mode", "cors", "Accept-Language", "*"); got.status != 200 {
-		t.Errorf("status %d: %s", got.status, got.body)
+		t.Errorf("status %d, want 200: %s", got.status, got.body)
 	}
 }
 
@@ -307,12 +307,12 @@ func TestOnlyTheDashboardMayTestAKeyFromAPage(t *testing.T) {
 		headers []string
 		status  int
 	}{
-		{"ours", []string{"X-Fairlead-Dashboard", "key-test", "Sec-Fetch-Site", "same-origin", "Origin", "http://anything"}, 200},
-		{"ours on plain HTTP", []string{"X-Fairlead-Dashboard", "key-test", "Origin", k.url}, 200},
+		{"dashboard", []string{"X-Fairlead-Dashboard", "key-test", "Sec-Fetch-Site", "same-origin", "Origin", "http://anything"}, 200},
+		{"dashboard on plain HTTP", []string{"X-Fairlead-Dashboard", "key-test", "Origin", k.url}, 200},
 		{"another site", []string{"X-Fairlead-Dashboard", "key-test", "Sec-Fetch-Site", "cross-site", "Origin", k.url}, 403},
 		{"another origin of the same site", []string{"X-Fairlead-Dashboard", "key-test", "Sec-Fetch-Site", "same-site"}, 403},
 		{"another origin on plain HTTP", []string{"X-Fairlead-Dashboard", "key-test", "Origin", "http://example.com"}, 403},
-		{"an origin that is none", []string{"X-Fairlead-Dashboard", "key-test", "Origin", "null"}, 403},
+		{"null origin", []string{"X-Fairlead-Dashboard", "key-test", "Origin", "null"}, 403},
 		{"same origin without the header", []string{"Sec-Fetch-Site", "same-origin", "Origin", k.url}, 403},
 	} {
 		headers := append([]string{"Sec-Fetch-Mode", "cors"}, c.headers...)
@@ -353,7 +353,7 @@ func TestEmbeddingsPinTheWorkspacesModel(t *testing.T) {
 	got := k.post("/embeddings", `{"model":"auto","input":["a","b"],"encoding_format":"base64"}`)
 
 	if got.status != 200 {
-		t.Fatalf("status %d: %s", got.status, got.body)
+		t.Fatalf("status %d, want 200: %s", got.status, got.body)
 	}
 	var list struct {
 		Model string
@@ -366,7 +366,7 @@ func TestEmbeddingsPinTheWorkspacesModel(t *testing.T) {
 		t.Errorf("embedding is %T, want base64", list.Data[0].Embedding)
 	}
 	if k.pins.model != "embed" {
-		t.Errorf("pinned %q", k.pins.model)
+		t.Errorf("pinned %q, want embed", k.pins.model)
 	}
 	if e := k.entry(); e.Endpoint != "embeddings" || e.Cost == nil {
 		t.Errorf("entry %+v", e)
@@ -434,7 +434,7 @@ func TestAutoHasAnAliasAndIsCaseInsensitive(t *testing.T) {
 		k := newKit(t)
 		got := k.post("/chat/completions", withModel(asked))
 		if e := k.entry(); got.status != 200 || e.Requested != want {
-			t.Errorf("%s: %d %s, on record as %q", asked, got.status, got.body, e.Requested)
+			t.Errorf("%s: status %d, requested model %q, want %q: %s", asked, got.status, e.Requested, want, got.body)
 		}
 		if got := k.do(k.request(http.MethodGet, "/models/"+asked, "")); got.status != 200 || got.json(t)["kind"] != "auto" {
 			t.Errorf("GET models/%s: %d %s", asked, got.status, got.body)
@@ -509,7 +509,7 @@ func TestResponseIsCompleteBeforeTheEntryIsObserved(t *testing.T) {
 		select {
 		case <-answered:
 		case <-time.After(10 * time.Second):
-			t.Error("the client waits for the observer of the entry")
+			t.Error("the response waits for the observer of the entry")
 		}
 	}
 
@@ -517,7 +517,7 @@ func TestResponseIsCompleteBeforeTheEntryIsObserved(t *testing.T) {
 	close(answered)
 
 	if got.status != http.StatusOK {
-		t.Errorf("%d %s", got.status, got.body)
+		t.Errorf("status %d, want 200: %s", got.status, got.body)
 	}
 }
 
@@ -533,12 +533,12 @@ func TestBudgetIsNeverExceeded(t *testing.T) {
 		if got := k.post("/chat/completions", body); got.status == 200 {
 			served++
 		} else if got.code(t) != "BUDGET_EXCEEDED" {
-			t.Fatalf("got %d %s", got.status, got.body)
+			t.Fatalf("status %d, want BUDGET_EXCEEDED: %s", got.status, got.body)
 		}
 	}
 
-	if served != 2 { // each holds a little over $0.009 at beta's price and costs $0.00802 at alpha's
-		t.Errorf("%d requests were served from $0.02", served)
+	if served != 2 { // each request holds a little over $0.009 at beta's price and costs $0.00802 at alpha's
+		t.Errorf("%d requests were served with a budget of $0.02, want 2", served)
 	}
 }
 
@@ -552,7 +552,7 @@ func TestBudgetCoversInputThatTheProviderFetches(t *testing.T) {
 			k := newKit(t)
 			k.keys.grant.Key.Budget = &account.Budget{Amount: amount, Period: account.Daily}
 			if got := k.post("/chat/completions", body); got.status != want {
-				t.Errorf("%s, of %s: %d %s", name, amount, got.status, got.body)
+				t.Errorf("%s, of %s: status %d, want %d: %s", name, amount, got.status, want, got.body)
 			}
 		}
 	}
@@ -567,7 +567,7 @@ func TestBudgetErrorNamesTheBudget(t *testing.T) {
 	} {
 		got, _ := newKit(t, adjust).post("/chat/completions", hello).json(t)["error"].(string)
 		if !strings.HasPrefix(got, want) {
-			t.Errorf("the refusal says %q, want it to begin with %q", got, want)
+			t.Errorf("error %q, want the prefix %q", got, want)
 		}
 	}
 }
@@ -621,7 +621,7 @@ func TestBudgetLimitsOutputWithoutACallersLimit(t *testing.T) {
 		t.Fatal(err)
 	}
 	if sent.MaxTokens < 2000 || sent.MaxTokens > 2222 { // $0.02 pays for 2,222 tokens at $9 a million
-		t.Errorf("max_tokens %d reached the provider", sent.MaxTokens)
+		t.Errorf("the provider received max_tokens %d, want 2000 to 2222", sent.MaxTokens)
 	}
 }
 
@@ -657,7 +657,7 @@ func TestManyInputsAreSentInBatchesAndJoinedInOrder(t *testing.T) {
 	got := k.post("/embeddings", `{"model":"embed","input":["one","two","three","four","five"]}`)
 
 	if n := k.entry().Attempts[0].Bytes; n < int64(len(got.body)) {
-		t.Errorf("%d bytes came, and the client got %d", n, len(got.body))
+		t.Errorf("the attempt has %d bytes, want at least the %d of the response", n, len(got.body))
 	}
 	var list struct {
 		Data []struct {
@@ -684,7 +684,7 @@ func TestManyInputsAreSentInBatchesAndJoinedInOrder(t *testing.T) {
 		}
 	}
 	if n := len(k.beta.Calls()); n != 4 {
-		t.Errorf("%d calls, want three parts and one more", n)
+		t.Errorf("%d calls, want 4: three parts and a single request", n)
 	}
 	if !strings.Contains(got.header.Get("X-Fairlead-Warnings"), "3 parts") {
 		t.Errorf("the response has no warning: %q", got.header.Get("X-Fairlead-Warnings"))

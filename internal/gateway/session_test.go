@@ -44,7 +44,7 @@ func TestSessionIsDerivedFromTheBeginningOfTheConversation(t *testing.T) {
 		t.Helper()
 		got := k.post("/chat/completions", `{"model":"large"`+extra+`,"messages":[`+strings.Join(messages, ",")+`]}`)
 		if got.status != http.StatusOK {
-			t.Fatalf("%d %s", got.status, got.body)
+			t.Fatalf("status %d, want 200: %s", got.status, got.body)
 		}
 		e := <-k.log.ended
 		return e.Session, e.SessionSource
@@ -163,11 +163,11 @@ func TestRunawaySessionStopsAtItsBudget(t *testing.T) {
 			t.Errorf("%s spent of %s, %s a turn", spent, budget.Amount, one)
 		}
 		if other := k.post("/chat/completions", agentTurn("other", 0)); other.status != http.StatusOK {
-			t.Errorf("another session: %d %s", other.status, other.body)
+			t.Errorf("another session: status %d, want 200: %s", other.status, other.body)
 		}
 		budget.Amount = money.Dollar
 		if resumed := k.post("/chat/completions", agentTurn("loop", 0)); resumed.status != http.StatusOK {
-			t.Errorf("after raising the budget: %d %s", resumed.status, resumed.body)
+			t.Errorf("after raising the budget: status %d, want 200: %s", resumed.status, resumed.body)
 		}
 	})
 }
@@ -239,11 +239,11 @@ func TestSessionLimitsPerMinute(t *testing.T) {
 					t.Errorf("%d served, then %d %s", served, last.status, last.body)
 				}
 				if other := k.post("/chat/completions", agentTurn("b", 0)); other.status != http.StatusOK {
-					t.Errorf("another session: %d %s", other.status, other.body)
+					t.Errorf("another session: status %d, want 200: %s", other.status, other.body)
 				}
 				time.Sleep(2 * time.Minute)
 				if again := k.post("/chat/completions", agentTurn("a", 0)); again.status != http.StatusOK {
-					t.Errorf("two minutes later: %d %s", again.status, again.body)
+					t.Errorf("two minutes later: status %d, want 200: %s", again.status, again.body)
 				}
 			})
 		})
@@ -267,11 +267,11 @@ func TestEndUserBudgetAppliesAcrossSessions(t *testing.T) {
 			t.Errorf("%d served, then %d %s", turn, got.status, got.body)
 		}
 		if other := ask("ben", 0); other.status != http.StatusOK {
-			t.Errorf("another user: %d %s", other.status, other.body)
+			t.Errorf("another user: status %d, want 200: %s", other.status, other.body)
 		}
 		time.Sleep(24 * time.Hour)
 		if next := ask("anna", 0); next.status != http.StatusOK {
-			t.Errorf("the next day: %d %s", next.status, next.body)
+			t.Errorf("the next day: status %d, want 200: %s", next.status, next.body)
 		}
 	})
 }
@@ -320,7 +320,7 @@ func TestPolicyLimitsSessions(t *testing.T) {
 					t.Errorf("%s spent, then %d %s", spent, last.status, last.body)
 				}
 				if other := k.post("/chat/completions", agentTurn("b", 0)); other.status != http.StatusOK {
-					t.Errorf("another session: %d %s", other.status, other.body)
+					t.Errorf("another session: status %d, want 200: %s", other.status, other.body)
 				}
 			})
 		})

@@ -252,7 +252,7 @@ func TestFailuresOfStoredOperationsAreClassified(t *testing.T) {
 				t.Errorf("status %d: %s", got.status, got.body)
 			}
 			if calls := server.seen(); len(calls) != 1 {
-				t.Errorf("calls %q", calls)
+				t.Errorf("calls %q, want 1", calls)
 			}
 		})
 	}
@@ -270,7 +270,7 @@ func TestContinuedResponseNeverUsesAnotherCredential(t *testing.T) {
 		calls := server.seen()
 		for i, call := range calls {
 			if call != "POST /v1/responses sk-secret-of-openai#2" {
-				t.Errorf("%d: call %d is %s", status, i, call)
+				t.Errorf("%d: call %d is %s, want %s", status, i, call, "POST /v1/responses sk-secret-of-openai#2")
 			}
 		}
 		if len(calls) == 0 || !strings.Contains(server.bodies[0], `"previous_response_id":"resp_1"`) {
@@ -291,7 +291,7 @@ func TestContinuedResponseKeepsItsAccount(t *testing.T) {
 	}
 	for _, call := range server.seen() {
 		if call != "POST /v1/responses sk-secret-of-openai#2" {
-			t.Error(call)
+			t.Errorf("call %s, want one with the credential openai#2", call)
 		}
 	}
 	got := k.post("/responses", `{"model":"auto","input":"more","previous_response_id":"`+previous+`","provider":{"only":["azure"]}}`)

@@ -13,7 +13,7 @@ import (
 
 // The target writes up to 8000 tokens and costs $2 per million input tokens and $8 per million output tokens. The request has
 // fewer than a hundred bytes, and a provider may add 20000 tokens of its own.
-func TestUsageIsAsReportedOrOurOwnCount(t *testing.T) {
+func TestUsageIsAsReportedOrEstimated(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		usage string
@@ -22,28 +22,28 @@ func TestUsageIsAsReportedOrOurOwnCount(t *testing.T) {
 		// 11 × 2/M = 22000; 3 × 8/M = 24000
 		"reported": {`{"prompt_tokens":11,"completion_tokens":3,"total_tokens":14}`, 46_000},
 		// 11 × 2/M = 22000; 8000 × 8/M = 64000000
-		"all that the model can write": {`{"prompt_tokens":11,"completion_tokens":8000,"total_tokens":8011}`, 64_022_000},
+		"maximum output": {`{"prompt_tokens":11,"completion_tokens":8000,"total_tokens":8011}`, 64_022_000},
 		// 20000 × 2/M = 40000000; 3 × 8/M = 24000
-		"a prompt that the provider added to": {`{"prompt_tokens":20000,"completion_tokens":3,"total_tokens":20003}`, 40_024_000},
+		"prompt with tokens of the provider": {`{"prompt_tokens":20000,"completion_tokens":3,"total_tokens":20003}`, 40_024_000},
 
-		"missing":                           {"none", 0},
-		"null":                              {`null`, 0},
-		"empty":                             {`{}`, 0},
-		"no object":                         {`"many"`, 0},
-		"all zero":                          {`{"prompt_tokens":0,"completion_tokens":0,"total_tokens":0}`, 0},
-		"a prompt without tokens":           {`{"prompt_tokens":0,"completion_tokens":3,"total_tokens":3}`, 0},
-		"a negative prompt":                 {`{"prompt_tokens":-11,"completion_tokens":3,"total_tokens":-8}`, 0},
-		"a negative output":                 {`{"prompt_tokens":11,"completion_tokens":-3,"total_tokens":8}`, 0},
-		"no output, where there is some":    {`{"prompt_tokens":11,"completion_tokens":0,"total_tokens":11}`, 0},
-		"a negative part":                   {`{"prompt_tokens":11,"completion_tokens":3,"prompt_tokens_details":{"cached_tokens":-4}}`, 0},
-		"half a token":                      {`{"prompt_tokens":11.5,"completion_tokens":3,"total_tokens":14.5}`, 0},
-		"a prompt beyond the context":       {`{"prompt_tokens":100001,"completion_tokens":3,"total_tokens":100004}`, 0},
-		"a prompt longer than what we sent": {`{"prompt_tokens":30000,"completion_tokens":3,"total_tokens":30003}`, 0},
+		"missing":                          {"none", 0},
+		"null":                             {`null`, 0},
+		"empty":                            {`{}`, 0},
+		"no object":                        {`"many"`, 0},
+		"all zero":                         {`{"prompt_tokens":0,"completion_tokens":0,"total_tokens":0}`, 0},
+		"a prompt without tokens":          {`{"prompt_tokens":0,"completion_tokens":3,"total_tokens":3}`, 0},
+		"a negative prompt":                {`{"prompt_tokens":-11,"completion_tokens":3,"total_tokens":-8}`, 0},
+		"a negative output":                {`{"prompt_tokens":11,"completion_tokens":-3,"total_tokens":8}`, 0},
+		"no output tokens for a text":      {`{"prompt_tokens":11,"completion_tokens":0,"total_tokens":11}`, 0},
+		"a negative part":                  {`{"prompt_tokens":11,"completion_tokens":3,"prompt_tokens_details":{"cached_tokens":-4}}`, 0},
+		"half a token":                     {`{"prompt_tokens":11.5,"completion_tokens":3,"total_tokens":14.5}`, 0},
+		"a prompt beyond the context":      {`{"prompt_tokens":100001,"completion_tokens":3,"total_tokens":100004}`, 0},
+		"a prompt longer than the request": {`{"prompt_tokens":30000,"completion_tokens":3,"total_tokens":30003}`, 0},
 		"a cached prompt beyond the context": {
 			`{"prompt_tokens":100001,"completion_tokens":3,"total_tokens":100004,"prompt_tokens_details":{"cached_tokens":100000}}`, 0,
 		},
 		"more output than the model can write": {`{"prompt_tokens":11,"completion_tokens":8002,"total_tokens":8013}`, 0},
-		"more than anybody can count":          {`{"prompt_tokens":11,"completion_tokens":9000000000000000000,"total_tokens":1}`, 0},
+		"implausible output":                   {`{"prompt_tokens":11,"completion_tokens":9000000000000000000,"total_tokens":1}`, 0},
 	} {
 		for kind, body := range map[string]string{"whole": hello, "streamed": streaming("large")} {
 			t.Run(name+", "+kind, func(t *testing.T) {
@@ -55,7 +55,7 @@ func TestUsageIsAsReportedOrOurOwnCount(t *testing.T) {
 				e := k.entry()
 				checkCost(t, e, tc.want)
 				if tc.want == 0 && e.Usage.Output == 0 {
-					t.Error("we count no output")
+					t.Error("the estimate has no output tokens")
 				}
 			})
 		}
@@ -63,7 +63,7 @@ func TestUsageIsAsReportedOrOurOwnCount(t *testing.T) {
 }
 
 // When a provider reports no usage, clients receive the recorded usage if their format has a field for it.
-func TestClientsReceiveOurOwnCountWithoutAReport(t *testing.T) {
+func TestClientsReceiveTheEstimateWithoutAReport(t *testing.T) {
 	t.Parallel()
 	const asked = `{"model":"large","max_tokens":99,"messages":[{"role":"user","content":"hello"}]`
 	for name, tc := range map[string]struct {
@@ -71,7 +71,7 @@ func TestClientsReceiveOurOwnCountWithoutAReport(t *testing.T) {
 		in, out          string // JSON paths of the input and output tokens in the last event that has usage
 	}{
 		"chat":             {"/chat/completions", asked + `,"stream":true,"stream_options":{"include_usage":true}}`, `"choices":[],"usage"`, "usage.prompt_tokens", "usage.completion_tokens"},
-		"bare prompts":     {"/completions", `{"model":"large","prompt":"hello","stream":true,"stream_options":{"include_usage":true}}`, `"choices":[],"usage"`, "usage.prompt_tokens", "usage.completion_tokens"},
+		"completions":      {"/completions", `{"model":"large","prompt":"hello","stream":true,"stream_options":{"include_usage":true}}`, `"choices":[],"usage"`, "usage.prompt_tokens", "usage.completion_tokens"},
 		"messages":         {"/messages", asked + `,"stream":true}`, "message_delta", "usage.input_tokens", "usage.output_tokens"},
 		"messages, whole":  {"/messages", asked + `}`, `"usage"`, "usage.input_tokens", "usage.output_tokens"},
 		"responses":        {"/responses", `{"model":"large","input":"hello","stream":true}`, "response.completed", "response.usage.input_tokens", "response.usage.output_tokens"},
@@ -106,10 +106,10 @@ func TestReportedOutputIsAtLeastTheReceivedText(t *testing.T) {
 		sent int64
 		want int64 // 0 for the gateway's own count
 	}{
-		"nothing":           {"", 0, 0},
-		"as few as can be":  {strings.Repeat("All hands. ", 128)[:1280], 10, 10},
-		"fewer than can be": {strings.Repeat("All hands. ", 128)[:1280], 9, 0},
-		"more than we see":  {"Aye.", 500, 500},
+		"nothing":            {"", 0, 0},
+		"fewest plausible":   {strings.Repeat("All hands. ", 128)[:1280], 10, 10},
+		"implausibly few":    {strings.Repeat("All hands. ", 128)[:1280], 9, 0},
+		"more than the text": {"Aye.", 500, 500},
 	} {
 		for kind, body := range map[string]string{"whole": hello, "streamed": streaming("large")} {
 			t.Run(name+", "+kind, func(t *testing.T) {
@@ -120,10 +120,10 @@ func TestReportedOutputIsAtLeastTheReceivedText(t *testing.T) {
 				k.post("/chat/completions", body)
 				got := k.entry().Usage
 				if sent := tc.want > 0 || tc.text == ""; got.Estimated == sent || sent && got.Output != tc.want {
-					t.Errorf("%+v, want %d as reported (0: our own count)", got, tc.want)
+					t.Errorf("%+v, want %d as reported (0: estimated)", got, tc.want)
 				}
 				if got.Estimated && got.Output < 100 {
-					t.Errorf("we count %d tokens in %d bytes", got.Output, len(tc.text))
+					t.Errorf("the estimate is %d tokens for %d bytes, want at least 100", got.Output, len(tc.text))
 				}
 			})
 		}
@@ -145,15 +145,15 @@ func TestReportedPromptIsAtLeastItsText(t *testing.T) {
 		sent, cached int64
 		counted      bool // whether the gateway uses its own count
 	}{
-		"as few as can be":       {"/chat/completions", say(`"`+text+`"`) + "}", 100, 0, false},
-		"fewer than can be":      {"/chat/completions", say(`"`+text+`"`) + "}", 99, 0, true},
-		"cached":                 {"/chat/completions", say(`"`+text+`"`) + "}", 100, 90, false},
-		"messages":               {"/messages", say(`"`+text+`"`) + `,"max_tokens":9}`, 99, 0, true},
-		"dropped by request":     {"/messages", say(`"`+text+`"`) + `,"max_tokens":9,"context_management":{"edits":[]}}`, 99, 0, false},
-		"a tool of the caller":   {"/messages", tool("custom"), 99, 0, true},
-		"tools to be looked for": {"/messages", tool("tool_search_tool_regex_20251119"), 99, 0, false},
-		"a file":                 {"/chat/completions", say(`[{"type":"file","file":{"file_data":"data:application/pdf;base64,`+strings.Repeat("QUJD", 3200)+`"}}]`) + "}", 5, 0, false},
-		"a picture":              {"/chat/completions", say(`[{"type":"image_url","image_url":{"url":"data:image/png;base64,`+strings.Repeat("QUJD", 3200)+`"}}]`) + "}", 5, 0, false},
+		"fewest plausible":     {"/chat/completions", say(`"`+text+`"`) + "}", 100, 0, false},
+		"implausibly few":      {"/chat/completions", say(`"`+text+`"`) + "}", 99, 0, true},
+		"cached":               {"/chat/completions", say(`"`+text+`"`) + "}", 100, 90, false},
+		"messages":             {"/messages", say(`"`+text+`"`) + `,"max_tokens":9}`, 99, 0, true},
+		"dropped by request":   {"/messages", say(`"`+text+`"`) + `,"max_tokens":9,"context_management":{"edits":[]}}`, 99, 0, false},
+		"a tool of the caller": {"/messages", tool("custom"), 99, 0, true},
+		"tool search":          {"/messages", tool("tool_search_tool_regex_20251119"), 99, 0, false},
+		"a file":               {"/chat/completions", say(`[{"type":"file","file":{"file_data":"data:application/pdf;base64,`+strings.Repeat("QUJD", 3200)+`"}}]`) + "}", 5, 0, false},
+		"a picture":            {"/chat/completions", say(`[{"type":"image_url","image_url":{"url":"data:image/png;base64,`+strings.Repeat("QUJD", 3200)+`"}}]`) + "}", 5, 0, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -164,7 +164,7 @@ func TestReportedPromptIsAtLeastItsText(t *testing.T) {
 			k.post(tc.path, tc.body)
 			got := k.entry().Usage
 			if got.Estimated != tc.counted || !tc.counted && got.Prompt() != tc.sent || tc.counted && got.Prompt() < 1000 {
-				t.Errorf("%+v, reported %d", got, tc.sent)
+				t.Errorf("%+v, reported %d, want estimated: %t", got, tc.sent, tc.counted)
 			}
 		})
 	}
@@ -194,11 +194,11 @@ func TestUsageOfFetchedInputIsAsReported(t *testing.T) {
 		"a text like media":  {"/chat/completions", fetched(`{"type":"text","text":"data:video/mp4;base64,AAAA"}`), sent, 0},
 		"beyond the context": {"/chat/completions", file, beyond, 0},
 		// 100001 × 2/M = 200002000; 3 × 8/M = 24000
-		"what a search has found, read several times":  {"/chat/completions", search, beyond, 200_026_000},
-		"no search, though it could be asked for":      {"/chat/completions", strings.Replace(search, "{}", "null", 1), sent, 0},
-		"beyond what any search can find":              {"/chat/completions", search, `{"prompt_tokens":2000000,"completion_tokens":3}`, 0},
-		"what a tool of the messages format has found": {"/messages", claude, sent, 120_024_000},
-		"a tool that the caller runs":                  {"/messages", strings.Replace(claude, "web_search_20250305", "custom", 1), sent, 0},
+		"search results read several times": {"/chat/completions", search, beyond, 200_026_000},
+		"request without a search":          {"/chat/completions", strings.Replace(search, "{}", "null", 1), sent, 0},
+		"implausible for a search":          {"/chat/completions", search, `{"prompt_tokens":2000000,"completion_tokens":3}`, 0},
+		"results of a messages tool":        {"/messages", claude, sent, 120_024_000},
+		"a tool that the caller runs":       {"/messages", strings.Replace(claude, "web_search_20250305", "custom", 1), sent, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -212,7 +212,7 @@ func TestUsageOfFetchedInputIsAsReported(t *testing.T) {
 }
 
 // The target costs $0.02 per million tokens.
-func TestUsageOfEmbeddingsIsAsReportedOrOurOwnCount(t *testing.T) {
+func TestUsageOfEmbeddingsIsAsReportedOrEstimated(t *testing.T) {
 	t.Parallel()
 	const vectors = `{"object":"list","data":[{"object":"embedding","index":0,"embedding":[0.1,0.2]}],"model":"embed-2026"USAGE}`
 	for name, tc := range map[string]struct {
@@ -241,7 +241,7 @@ func TestUsageOfEmbeddingsIsAsReportedOrOurOwnCount(t *testing.T) {
 func checkCost(t *testing.T, e *requestlog.Entry, want money.Amount) {
 	t.Helper()
 	if e.Cost == nil || e.Bill == nil {
-		t.Fatalf("no cost: %+v", e.Usage)
+		t.Fatalf("the entry has no cost: %+v", e.Usage)
 	}
 	var sum money.Amount
 	var tokens int64
@@ -250,7 +250,7 @@ func checkCost(t *testing.T, e *requestlog.Entry, want money.Amount) {
 		tokens += row.Tokens
 	}
 	if sum != *e.Cost || tokens != e.Usage.Total() {
-		t.Errorf("the rows have %d tokens for %d, the entry %d for %d", tokens, sum, e.Usage.Total(), *e.Cost)
+		t.Errorf("the rows have %d tokens for %d nano-dollars, the entry %d for %d", tokens, sum, e.Usage.Total(), *e.Cost)
 	}
 	if want > 0 {
 		if *e.Cost != want || e.Usage.Estimated {
@@ -259,6 +259,6 @@ func checkCost(t *testing.T, e *requestlog.Entry, want money.Amount) {
 		return
 	}
 	if u := e.Usage; !u.Estimated || u.Input <= 0 || u.Input > 300 || u.Output > 100 || *e.Cost <= 0 {
-		t.Errorf("%d nano-dollars for %+v, want our own count", *e.Cost, e.Usage)
+		t.Errorf("%d nano-dollars for %+v, want an estimate", *e.Cost, e.Usage)
 	}
 }

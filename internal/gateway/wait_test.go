@@ -12,7 +12,7 @@ import (
 	"fairlead.dev/internal/requestlog"
 )
 
-// delayed responds with a behaviour after a time.
+// delayed returns a copy of b that responds after d.
 func delayed(d time.Duration, b mockprovider.Behaviour) mockprovider.Behaviour {
 	b.Before = func(*mockprovider.Call) { time.Sleep(d) }
 	return b
@@ -42,9 +42,9 @@ func TestLatencyIsOverheadPlusWaitPlusAttempts(t *testing.T) {
 		adjust func(*kit)
 		script func(*kit)
 		body   string
-		leave  time.Duration // when the client disconnects; 0 for never
+		leave  time.Duration // time after which the client disconnects; 0 for never
 		want   []time.Duration
-		total  time.Duration // total time of waiting
+		total  time.Duration // total waiting time
 	}{
 		"no waiting": {
 			script: func(k *kit) { k.alpha.Always(delayed(second, mockprovider.Behaviour{})) },
@@ -52,7 +52,7 @@ func TestLatencyIsOverheadPlusWaitPlusAttempts(t *testing.T) {
 		},
 		"a pause before the same target": {
 			script: func(k *kit) { k.alpha.Then(delayed(second, mockprovider.Fail(500, "Retry-After", "2"))) },
-			body:   withModel("small"), want: []time.Duration{0, 2200 * time.Millisecond}, total: 2200 * time.Millisecond, // with jitter
+			body:   withModel("small"), want: []time.Duration{0, 2200 * time.Millisecond}, total: 2200 * time.Millisecond, // the pause includes jitter
 		},
 		"no pause before another target": {
 			script: func(k *kit) { k.alpha.Then(delayed(second, mockprovider.Fail(500))) },
@@ -102,7 +102,7 @@ func TestLatencyIsOverheadPlusWaitPlusAttempts(t *testing.T) {
 
 				header := serve(k, ctx, tc.body)
 
-				time.Sleep(10 * second) // until the call that lost the hedge has ended
+				time.Sleep(10 * second) // the call that lost the hedge must end first
 				e := k.entry()
 				if e.Overhead != 0 || e.Wait != tc.total || e.Latency != e.Overhead+e.Wait+inAttempts(e) {
 					t.Errorf("latency %s, overhead %s, waiting %s, in attempts %s; want %s of waiting", e.Latency, e.Overhead, e.Wait, inAttempts(e), tc.total)

@@ -15,13 +15,13 @@ func TestHeaderFlagAcceptsKnownSpellingsOnly(t *testing.T) {
 		"false": false, "False": false, "f": false, "0": false, "no": false, "N": false, "off": false, "": false,
 	} {
 		if got, err := headerFlag(http.Header{name: {value}}, name, false); got != want || err != nil {
-			t.Errorf("%q is %t, %v; want %t", value, got, err, want)
+			t.Errorf("headerFlag of %q = %t, %v; want %t", value, got, err, want)
 		}
 	}
 	for _, values := range [][]string{{"maybe"}, {"2"}, {"truee"}, {"true,false"}, {"true", "false"}, {"true", "true"}, {"\u0442rue"}} {
 		_, err := headerFlag(http.Header{name: values}, name, false)
 		if e := llm.AsError(err); err == nil || e.Kind != llm.InvalidRequest || e.Param != name {
-			t.Errorf("%q: %v", values, err)
+			t.Errorf("headerFlag of %q: %v, want InvalidRequest for %s", values, err, name)
 		}
 	}
 }

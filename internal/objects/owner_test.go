@@ -13,7 +13,7 @@ import (
 	"fairlead.dev/internal/llm"
 )
 
-func named(ids ...string) (files []llm.StoredFile) {
+func storedFiles(ids ...string) (files []llm.StoredFile) {
 	for _, id := range ids {
 		files = append(files, llm.StoredFile{ID: id, Param: "p"})
 	}
@@ -28,42 +28,42 @@ func TestOwnerCacheIsBoundedAndKeepsUsedFiles(t *testing.T) {
 	for i := range 5 * maxOwners {
 		c.add([]string{strconv.Itoa(i)}, nil, 0)
 		if i%(maxOwners/2) == 0 {
-			if got, missing, _ := c.find(named("used")); len(missing) > 0 || cmp.Diff(own, got) != "" {
-				t.Fatalf("a used file is lost after %d others", i)
+			if got, missing, _ := c.find(storedFiles("used")); len(missing) > 0 || cmp.Diff(own, got) != "" {
+				t.Fatalf("a used file was dropped after %d others", i)
 			}
 		}
 	}
 	if n := len(c.newer) + len(c.former); n > 2*maxOwners {
-		t.Errorf("%d files are kept", n)
+		t.Errorf("%d files are kept, want at most %d", n, 2*maxOwners)
 	}
-	if _, missing, _ := c.find(named("unused")); len(missing) != 1 {
+	if _, missing, _ := c.find(storedFiles("unused")); len(missing) != 1 {
 		t.Error("an unused file is kept")
 	}
 	c.forget("used")
-	if _, missing, _ := c.find(named("used")); len(missing) != 1 {
-		t.Error("a forgotten file is found")
+	if _, missing, _ := c.find(storedFiles("used")); len(missing) != 1 {
+		t.Error("find returned a file after forget")
 	}
 }
 
 func TestOwnerCacheDropsResultsOfReadsBeforeAChange(t *testing.T) {
 	t.Parallel()
 	var c ownerCache
-	_, missing, state := c.find(named("f"))
+	_, missing, state := c.find(storedFiles("f"))
 	c.forget("f") // its record was added after the read
 	c.add(missing, nil, state)
-	_, missing, state = c.find(named("f"))
+	_, missing, state = c.find(storedFiles("f"))
 	if diff := cmp.Diff([]string{"f"}, missing); diff != "" {
 		t.Error(diff)
 	}
 	c.add(missing, nil, state)
-	if owners, missing, _ := c.find(named("f")); len(missing) > 0 || cmp.Diff(map[string][]batch.Owner{"f": nil}, owners) != "" {
+	if owners, missing, _ := c.find(storedFiles("f")); len(missing) > 0 || cmp.Diff(map[string][]batch.Owner{"f": nil}, owners) != "" {
 		t.Errorf("owners %v, missing %v", owners, missing)
 	}
 }
 
 // ownerStore has the owners of files.
 type ownerStore struct {
-	batch.Store // nil
+	batch.Store // always nil; the test calls only the method below
 
 	owners []batch.Owner
 	read   [][]string // ids of each read
@@ -91,11 +91,11 @@ func TestOwnersAreReadInOneQuery(t *testing.T) {
 	t.Parallel()
 	db := &ownerStore{owners: []batch.Owner{{WorkspaceID: "a", ID: "shared"}, {WorkspaceID: "b", ID: "shared"}, {WorkspaceID: "b", ID: "one"}}}
 	s := Service{Store: db, Owners: db}
-	files := named("one", "unknown", "shared", strings.Repeat("x", 300), "nul\x00", "bad\xff")
+	files := storedFiles("one", "unknown", "shared", strings.Repeat("x", 300), "nul\x00", "bad\xff")
 	for range 3 {
 		owners, err := s.fileOwners(t.Context(), files)
 		if err != nil || len(owners["shared"]) != 2 || len(owners["one"]) != 1 || len(owners["unknown"]) != 0 {
-			t.Fatalf("%v, %v", owners, err)
+			t.Fatalf("owners %v, %v; want two for shared and one for one", owners, err)
 		}
 	}
 	if diff := cmp.Diff([][]string{{"one", "unknown", "shared"}}, db.read); diff != "" {
@@ -106,7 +106,7 @@ func TestOwnersAreReadInOneQuery(t *testing.T) {
 		t.Fatal(err)
 	}
 	if owners, err := s.fileOwners(t.Context(), files); err != nil || len(owners["unknown"]) != 1 {
-		t.Errorf("after the record was added: %v, %v", owners, err)
+		t.Errorf("owners after the record was added: %v, %v", owners, err)
 	}
 	if diff := cmp.Diff([]string{"unknown"}, db.read[len(db.read)-1]); diff != "" {
 		t.Error(diff)
@@ -117,12 +117,12 @@ func TestOwnersNeedTheDatabase(t *testing.T) {
 	t.Parallel()
 	s := Service{Owners: &ownerStore{err: errors.New("unreachable")}}
 	for range 2 {
-		if _, err := s.fileOwners(t.Context(), named("f")); err == nil || llm.AsError(err).Kind != llm.LedgerUnavailable {
-			t.Errorf("%v", err)
+		if _, err := s.fileOwners(t.Context(), storedFiles("f")); err == nil || llm.AsError(err).Kind != llm.LedgerUnavailable {
+			t.Errorf("fileOwners without the database: %v, want LedgerUnavailable", err)
 		}
 	}
 	none := Service{}
-	if owners, err := none.fileOwners(t.Context(), named("f")); owners != nil || err != nil {
-		t.Errorf("without files and batches: %v, %v", owners, err)
+	if owners, err := none.fileOwners(t.Context(), storedFiles("f")); owners != nil || err != nil {
+		t.Errorf("fileOwners of an empty service = %v, %v; want nil, nil", owners, err)
 	}
 }

@@ -19,7 +19,7 @@ func TestUsageIsReadFromEvents(t *testing.T) {
 		"text":                 {`{"type":"response.done","response":{"usage":{"input_tokens":10,"output_tokens":5}}}`, &llm.Usage{Input: 10, Output: 5}, true},
 		"audio":                {`{"type":"response.done","response":{"usage":{"input_tokens":10,"output_tokens":5,"input_token_details":{"audio_tokens":7},"output_token_details":{"audio_tokens":4}}}}`, &llm.Usage{Input: 10, AudioInput: 7, Output: 5, AudioOutput: 4}, true},
 		"cached audio":         {`{"type":"response.done","response":{"usage":{"input_tokens":10,"input_token_details":{"audio_tokens":7,"cached_tokens":6,"cached_tokens_details":{"audio_tokens":5}}}}}`, &llm.Usage{Input: 4, CacheRead: 6, AudioInput: 2}, true},
-		"more parts than sum":  {`{"type":"response.done","response":{"usage":{"input_tokens":10,"output_tokens":1,"input_token_details":{"audio_tokens":70,"cached_tokens":99},"output_token_details":{"audio_tokens":9}}}}`, &llm.Usage{CacheRead: 10, Output: 1, AudioOutput: 1}, true},
+		"parts exceed the sum": {`{"type":"response.done","response":{"usage":{"input_tokens":10,"output_tokens":1,"input_token_details":{"audio_tokens":70,"cached_tokens":99},"output_token_details":{"audio_tokens":9}}}}`, &llm.Usage{CacheRead: 10, Output: 1, AudioOutput: 1}, true},
 		"negative":             {`{"type":"response.done","response":{"usage":{"input_tokens":-10,"output_tokens":1}}}`, &llm.Usage{Output: 1}, true},
 		"failed response":      {`{"type":"response.done","response":{"status":"failed","usage":null}}`, nil, true},
 		"transcription":        {`{"usage":{"input_tokens":10,"output_tokens":5,"input_token_details":{"audio_tokens":10}},"type":"conversation.item.input_audio_transcription.completed"}`, &llm.Usage{Input: 10, AudioInput: 10, Output: 5}, true},
@@ -29,11 +29,11 @@ func TestUsageIsReadFromEvents(t *testing.T) {
 		"text of the model":    {`{"type":"response.output_text.delta","delta":"{\"type\":\"response.done\"}"}`, nil, false},
 		"not JSON":             {`response.done`, nil, false},
 		"incomplete":           {`{"type":"response.done","response":{"usage":`, nil, false},
-		"type of another kind": {`{"type":["response.done"]}`, nil, false},
+		"type is not a string": {`{"type":["response.done"]}`, nil, false},
 	} {
 		e := readEvent([]byte(tc.data))
 		if diff := cmp.Diff(tc.want, e.usage); diff != "" || e.billed != tc.billed {
-			t.Errorf("%s: billed %t (-want +got):\n%s", name, e.billed, diff)
+			t.Errorf("%s: billed = %t, want %t, usage (-want +got):\n%s", name, e.billed, tc.billed, diff)
 		}
 	}
 }
@@ -45,7 +45,7 @@ func TestTranscriptionModelIsRead(t *testing.T) {
 		`{"type":"session.created","session":{"input_audio_transcription":{"model":"whisper-1"}}}`,
 	} {
 		if e := readEvent([]byte(data)); e.model != "whisper-1" || e.billed {
-			t.Errorf("%s: %+v", data, e)
+			t.Errorf("%s: event %+v, want model whisper-1, not billed", data, e)
 		}
 	}
 }
@@ -54,7 +54,7 @@ func TestErrorEventIsJSON(t *testing.T) {
 	t.Parallel()
 	data := errorEvent(notice{"server_error", "OVERLOADED", `a "quote"`}, "event_1")
 	if v := rawjson.Parse(data); !rawjson.Valid(data) || v.Get("type").String() != "error" || v.Get("error.message").String() != `a "quote"` {
-		t.Errorf("%s", data)
+		t.Errorf("event %s, want a JSON error with the message", data)
 	}
 }
 
@@ -63,7 +63,7 @@ func FuzzReadEvent(f *testing.F) {
 	f.Add(`{"type":"session.updated"`)
 	f.Fuzz(func(t *testing.T, data string) {
 		if u := readEvent([]byte(data)).usage; u != nil && (min(u.Input, u.CacheRead, u.Output, u.AudioInput, u.AudioOutput) < 0 || u.AudioInput > u.Input || u.AudioOutput > u.Output) {
-			t.Fatalf("%q has usage %+v", data, *u)
+			t.Fatalf("%q has impossible usage %+v", data, *u)
 		}
 	})
 }

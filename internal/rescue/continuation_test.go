@@ -10,8 +10,8 @@ import (
 	"fairlead.dev/internal/llm"
 )
 
-// visible passes deltas through a continuation and returns the output for the client.
-func visible(t rapid.TB, c *continuation, deltas ...llm.Delta) (text string, others []llm.DeltaKind, fits bool) {
+// resumed passes deltas through a continuation and returns the output for the client.
+func resumed(t rapid.TB, c *continuation, deltas ...llm.Delta) (text string, others []llm.DeltaKind, fits bool) {
 	t.Helper()
 	c.onDelta = func() {}
 	var all iter.Seq2[llm.Delta, error] = func(yield func(llm.Delta, error) bool) {
@@ -53,21 +53,21 @@ func TestRestartMustRepeatTheDeliveredText(t *testing.T) {
 		rest      string
 		fits      bool
 	}{
-		"in the same steps":     {"one two", []string{"one ", "two", " three"}, " three", true},
-		"in other steps":        {"one two", []string{"on", "e two th", "ree"}, " three", true},
-		"in one":                {"one two", []string{"one two three"}, " three", true},
-		"and no more":           {"one two", []string{"one two"}, "", true},
-		"another beginning":     {"one two", []string{"two"}, "", false},
-		"another end":           {"one two", []string{"one ", "too"}, "", false},
-		"too short":             {"one two", []string{"one "}, "", false},
-		"nothing":               {"one two", nil, "", false},
-		"other white space":     {"one two", []string{"one  two three"}, "", false},
-		"the same in two bytes": {"é two", []string{"\xc3", "\xa9 two three"}, " three", true},
+		"same chunks":             {"one two", []string{"one ", "two", " three"}, " three", true},
+		"other chunks":            {"one two", []string{"on", "e two th", "ree"}, " three", true},
+		"one chunk":               {"one two", []string{"one two three"}, " three", true},
+		"only the delivered text": {"one two", []string{"one two"}, "", true},
+		"another beginning":       {"one two", []string{"two"}, "", false},
+		"another end":             {"one two", []string{"one ", "too"}, "", false},
+		"too short":               {"one two", []string{"one "}, "", false},
+		"nothing":                 {"one two", nil, "", false},
+		"other white space":       {"one two", []string{"one  two three"}, "", false},
+		"split rune":              {"é two", []string{"\xc3", "\xa9 two three"}, " three", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if rest, _, fits := visible(t, &continuation{delivered: c.delivered}, texts(c.sent...)...); rest != c.rest || fits != c.fits {
-				t.Errorf("got %q (%t), want %q (%t)", rest, fits, c.rest, c.fits)
+			if rest, _, fits := resumed(t, &continuation{delivered: c.delivered}, texts(c.sent...)...); rest != c.rest || fits != c.fits {
+				t.Errorf("got %q (fits %t), want %q (fits %t)", rest, fits, c.rest, c.fits)
 			}
 		})
 	}
@@ -82,27 +82,27 @@ func TestPrefillRepeatedByTheTargetIsRemoved(t *testing.T) {
 		rest                string
 		fits                bool
 	}{
-		"nothing":                 {delivered, "", []string{"; the rain ", "fell"}, "; the rain fell", true},
-		"the tail":                {delivered, "", []string{"and ", "stormy ", "night; the rain"}, "; the rain", true},
-		"all of it":               {delivered, "", []string{delivered, "; the rain"}, "; the rain", true},
-		"all of it in steps":      {delivered, "", []string{"It was ", "a dark and", " stormy night; the rain"}, "; the rain", true},
-		"less than chance":        {"and so the ", "", []string{"the rain"}, "the rain", true},
-		"a middle part":           {delivered, "", []string{"a dark and", " wet road"}, "a dark and wet road", true},
-		"only the tail":           {delivered, "", []string{"stormy night"}, "", true},
-		"nothing at all":          {delivered, "", nil, "", true},
-		"a text that repeats":     {"tick tock tick tock ", "", []string{"tick tock ", "tick tock ", "boom"}, "tick tock tick tock boom", true},
-		"the space it was spared": {"one ", " ", []string{" two"}, "two", true},
-		"more space than that":    {"one\n", "\n", []string{"\n\n", "two"}, "\ntwo", true},
-		"less space than that":    {"one \n", " \n", []string{" two"}, "", false},
-		"no space":                {"one ", " ", []string{"two"}, "", false},
-		"no more than the space":  {"one \n", " \n", []string{" "}, "", true},
-		"space and all of it":     {delivered + " ", " ", []string{delivered + " now"}, "now", true},
+		"nothing":                          {delivered, "", []string{"; the rain ", "fell"}, "; the rain fell", true},
+		"the tail":                         {delivered, "", []string{"and ", "stormy ", "night; the rain"}, "; the rain", true},
+		"all of it":                        {delivered, "", []string{delivered, "; the rain"}, "; the rain", true},
+		"all of it in chunks":              {delivered, "", []string{"It was ", "a dark and", " stormy night; the rain"}, "; the rain", true},
+		"a repetition too short to detect": {"and so the ", "", []string{"the rain"}, "the rain", true},
+		"a middle part":                    {delivered, "", []string{"a dark and", " wet road"}, "a dark and wet road", true},
+		"only the tail":                    {delivered, "", []string{"stormy night"}, "", true},
+		"nothing at all":                   {delivered, "", nil, "", true},
+		"a text that repeats":              {"tick tock tick tock ", "", []string{"tick tock ", "tick tock ", "boom"}, "tick tock tick tock boom", true},
+		"the withheld space":               {"one ", " ", []string{" two"}, "two", true},
+		"more space than withheld":         {"one\n", "\n", []string{"\n\n", "two"}, "\ntwo", true},
+		"less space than withheld":         {"one \n", " \n", []string{" two"}, "", false},
+		"no space":                         {"one ", " ", []string{"two"}, "", false},
+		"only space":                       {"one \n", " \n", []string{" "}, "", true},
+		"space and all of it":              {delivered + " ", " ", []string{delivered + " now"}, "now", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := &continuation{delivered: c.delivered, withheld: c.withheld, prefilled: true}
-			if rest, _, fits := visible(t, s, texts(c.sent...)...); rest != c.rest || fits != c.fits {
-				t.Errorf("got %q (%t), want %q (%t)", rest, fits, c.rest, c.fits)
+			if rest, _, fits := resumed(t, s, texts(c.sent...)...); rest != c.rest || fits != c.fits {
+				t.Errorf("got %q (fits %t), want %q (fits %t)", rest, fits, c.rest, c.fits)
 			}
 		})
 	}
@@ -122,25 +122,25 @@ func TestThinkingAndOtherChoicesAreHidden(t *testing.T) {
 	}
 	s := &continuation{delivered: "one"}
 
-	rest, others, fits := visible(t, s, deltas...)
+	rest, others, fits := resumed(t, s, deltas...)
 
 	if rest != " two" || !fits || len(others) != 3 || others[1] != llm.CallDelta {
-		t.Errorf("got %q, %v (%t)", rest, others, fits)
+		t.Errorf("got %q, other deltas %v (fits %t)", rest, others, fits)
 	}
 	if s.hidden != (textBytes{ascii: int64(len("hmm" + "one" + "hm"))}) {
-		t.Errorf("%+v bytes were hidden", s.hidden)
+		t.Errorf("hidden bytes are %+v", s.hidden)
 	}
 }
 
 func TestToolCallBeforeTheRepeatedTextIsAMismatch(t *testing.T) {
 	t.Parallel()
 	call := llm.Delta{Kind: llm.CallDelta, Call: &llm.ToolCall{Name: "f"}}
-	if _, others, fits := visible(t, &continuation{delivered: "one two"}, llm.Delta{Kind: llm.TextDelta, Text: "one"}, call); fits || len(others) > 0 {
-		t.Errorf("%v was shown", others)
+	if _, others, fits := resumed(t, &continuation{delivered: "one two"}, llm.Delta{Kind: llm.TextDelta, Text: "one"}, call); fits || len(others) > 0 {
+		t.Errorf("fits %t with deltas %v, want a mismatch without deltas", fits, others)
 	}
 }
 
-// split cuts a text into random steps, as a provider might.
+// split splits a text into random parts, as a provider might.
 func split(t *rapid.T, text string) []string {
 	var steps []string
 	for text != "" {
@@ -165,13 +165,13 @@ func TestDifferentTextsAreNeverJoined(t *testing.T) {
 			return
 		}
 
-		rest, _, fits := visible(t, &continuation{delivered: delivered}, texts(split(t, sent)...)...)
+		rest, _, fits := resumed(t, &continuation{delivered: delivered}, texts(split(t, sent)...)...)
 
 		switch {
 		case fits && delivered+rest != sent:
-			t.Fatalf("%q continues with %q, which no target sent", delivered, rest)
+			t.Fatalf("delivered %q continues with %q, which is not what the target sent", delivered, rest)
 		case !fits && (rest != "" || strings.HasPrefix(sent, delivered)):
-			t.Fatalf("%q does not continue with %q; %q was visible", delivered, sent, rest)
+			t.Fatalf("delivered %q does not fit the response %q, but %q was sent", delivered, sent, rest)
 		}
 	})
 }
@@ -185,14 +185,14 @@ func TestPrefilledResponseLosesOnlyDeliveredText(t *testing.T) {
 		delivered, sent := words.Draw(t, "delivered"), words.Draw(t, "sent")
 		withheld := delivered[len(strings.TrimRight(delivered, " \n")):]
 
-		rest, _, fits := visible(t, &continuation{delivered: delivered, withheld: withheld, prefilled: true}, texts(split(t, sent)...)...)
+		rest, _, fits := resumed(t, &continuation{delivered: delivered, withheld: withheld, prefilled: true}, texts(split(t, sent)...)...)
 
 		left, isEnd := strings.CutSuffix(sent, rest)
 		if fits && (!isEnd || !strings.HasSuffix(delivered, left) && left != withheld[:min(len(withheld), len(left))]) {
-			t.Fatalf("%q and %q became %q", delivered, sent, delivered+rest)
+			t.Fatalf("delivered %q and response %q were joined to %q", delivered, sent, delivered+rest)
 		}
 		if !fits && (rest != "" || strings.HasPrefix(sent, withheld)) {
-			t.Fatalf("%q does not continue with %q; %q was visible", delivered, sent, rest)
+			t.Fatalf("delivered %q does not fit the response %q, but %q was sent", delivered, sent, rest)
 		}
 	})
 }

@@ -9,7 +9,7 @@ import (
 	"fairlead.dev/internal/llm"
 )
 
-func TestBufferHoldsWhatWasAdded(t *testing.T) {
+func TestBufferReturnsTheAddedBytes(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		var b Buffer
@@ -20,11 +20,11 @@ func TestBufferHoldsWhatWasAdded(t *testing.T) {
 			b.append(chunk)
 			want = append(want, chunk...)
 			if !bytes.Equal(before, copied) {
-				t.Fatal("bytes that were read before have changed")
+				t.Fatal("a later Add changed bytes that were read before")
 			}
 		}
 		if got := b.Bytes(nil); !bytes.Equal(got, want) || b.size != len(want) {
-			t.Fatalf("%d bytes of %d, size %d", len(got), len(want), b.size)
+			t.Fatalf("read %d of %d bytes, size %d", len(got), len(want), b.size)
 		}
 	})
 }
@@ -37,7 +37,7 @@ func TestBufferHasLittleUnusedMemory(t *testing.T) {
 	}
 	allocated := len(b.blocks) * blockSize
 	if unused := allocated - b.size; unused > b.size/3 {
-		t.Errorf("%d bytes for a text of %d", allocated, b.size)
+		t.Errorf("%d bytes allocated for %d, want at most a third unused", allocated, b.size)
 	}
 }
 
@@ -49,7 +49,8 @@ func TestBufferIsEmptyAfterReset(t *testing.T) {
 	first.Reset()
 	second.append([]byte("Another one."))
 	if first.size != 0 || len(first.Bytes(nil)) != 0 || string(text) != "The first text." || string(second.Bytes(nil)) != "Another one." {
-		t.Errorf("%q, then %q and %q", text, first.Bytes(nil), second.Bytes(nil))
+		t.Errorf("text %q, buffers %q and %q; want the first text, an empty buffer and the second text",
+			text, first.Bytes(nil), second.Bytes(nil))
 	}
 }
 
@@ -68,7 +69,7 @@ func TestBufferStopsAtItsLimit(t *testing.T) {
 	} {
 		b := Buffer{Limit: 10}
 		if b.Add(&tc.ev, tc.stream); b.Full != tc.full || tc.full && b.Size() > 0 {
-			t.Errorf("%s: full is %t with %d bytes", name, b.Full, b.Size())
+			t.Errorf("%s: Full = %t with %d bytes, want %t", name, b.Full, b.Size(), tc.full)
 		}
 	}
 }

@@ -29,7 +29,7 @@ func TestEventsOfACompleteStreamAreSentWithItsEnd(t *testing.T) {
 		t.Errorf("flushed %d times before the end and %d times in total, want 0 and 1", early, to.flushes)
 	}
 	if got := to.Body.String(); got != "a\nb\nend\n" || w.Size() != int64(len(got)) {
-		t.Errorf("sent %q, counted %d bytes", got, w.Size())
+		t.Errorf("sent %q, Size = %d; want both events and the end", got, w.Size())
 	}
 }
 
@@ -45,12 +45,12 @@ func TestDeferredEventsAreSentByFlush(t *testing.T) {
 		}
 	}
 	if to.flushes != 0 || !w.Unflushed() {
-		t.Errorf("flushed %d times before Flush, unflushed events: %t", to.flushes, w.Unflushed())
+		t.Errorf("flushed %d times before Flush, Unflushed = %t; want 0, true", to.flushes, w.Unflushed())
 	}
 	w.Flush()
 	w.Flush()
 	if got := to.Body.String(); to.flushes != 1 || w.Unflushed() || got != "a\nb\n" {
-		t.Errorf("flushed %d times, unflushed events: %t, sent %q", to.flushes, w.Unflushed(), got)
+		t.Errorf("flushed %d times, Unflushed = %t, sent %q; want 1, false and both events", to.flushes, w.Unflushed(), got)
 	}
 }
 
@@ -65,7 +65,7 @@ func TestEventsAreSentImmediately(t *testing.T) {
 		}
 	}
 	if to.flushes != 2 || w.Unflushed() {
-		t.Errorf("flushed %d times, want 2; unflushed events: %t", to.flushes, w.Unflushed())
+		t.Errorf("flushed %d times, Unflushed = %t; want 2, false", to.flushes, w.Unflushed())
 	}
 }
 
