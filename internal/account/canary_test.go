@@ -60,7 +60,7 @@ func TestSecretsAreNeverStored(t *testing.T) {
 		t.Fatalf("only %v: the write-ahead file is missing", names)
 	}
 	if !bytes.Contains(bytes.Join(files, nil), []byte("ann@example.com")) {
-		t.Fatal("the search would not find anything")
+		t.Fatal("the search does not find ann@example.com in the database files")
 	}
 	for name, secret := range map[string]string{
 		"password": canary, "new password": replacement, "session": session, "new session": next, "invitation": invitation,

@@ -18,12 +18,12 @@ func TestEndingOfAKey(t *testing.T) {
 		want Ending
 		over bool
 	}{
-		"a fresh key":                      {Key{ID: "k", Secrets: []Secret{newest}}, Ending{}, false},
-		"revoked":                          {Key{ID: "k", RevokedAt: begun, Secrets: []Secret{newest}}, Ending{KeyID: "k"}, true},
-		"rotated without grace":            {Key{ID: "k", Secrets: []Secret{old(begun), newest}}, Ending{KeyID: "k", Before: begun}, true},
-		"rotated with grace":               {Key{ID: "k", Secrets: []Secret{old(begun.Add(time.Hour)), newest}}, Ending{}, false},
-		"rotated, the older one for ever":  {Key{ID: "k", Secrets: []Secret{old(time.Time{}), newest}}, Ending{}, false},
-		"one of two older ones still good": {Key{ID: "k", Secrets: []Secret{old(begun), old(begun.Add(1)), newest}}, Ending{}, false},
+		"new key":                        {Key{ID: "k", Secrets: []Secret{newest}}, Ending{}, false},
+		"revoked":                        {Key{ID: "k", RevokedAt: begun, Secrets: []Secret{newest}}, Ending{KeyID: "k"}, true},
+		"rotated without grace":          {Key{ID: "k", Secrets: []Secret{old(begun), newest}}, Ending{KeyID: "k", Before: begun}, true},
+		"rotated with grace":             {Key{ID: "k", Secrets: []Secret{old(begun.Add(time.Hour)), newest}}, Ending{}, false},
+		"rotated, older never expires":   {Key{ID: "k", Secrets: []Secret{old(time.Time{}), newest}}, Ending{}, false},
+		"one of two older secrets valid": {Key{ID: "k", Secrets: []Secret{old(begun), old(begun.Add(1)), newest}}, Ending{}, false},
 	} {
 		got, over := c.key.Ending()
 		if diff := cmp.Diff(c.want, got); diff != "" || over != c.over {
@@ -49,7 +49,7 @@ func FuzzParseEnding(f *testing.F) {
 			return
 		}
 		if e.KeyID == "" {
-			t.Fatal("an ending of no key")
+			t.Fatalf("ParseEnding(%q) = %+v, which has no key ID", message, e)
 		}
 		text, err := e.Message()
 		if err != nil {

@@ -140,7 +140,7 @@ func TestGracesAreBounded(t *testing.T) {
 		f.must(err)
 	}
 	if len(key.Secrets) != 10 {
-		t.Errorf("%d secrets remembered", len(key.Secrets))
+		t.Errorf("got %d secrets, want 10", len(key.Secrets))
 	}
 }
 
@@ -160,7 +160,7 @@ func TestKeysOfOtherWorkspacesAreNotFound(t *testing.T) {
 		foreign, unknown := call(key.ID), call("key_unknown")
 		f.refused(foreign, llm.NotFound)
 		if foreign == nil || unknown == nil || foreign.Error() != unknown.Error() || !errors.Is(foreign, account.ErrNotFound) {
-			t.Errorf("%s: %v and %v", name, foreign, unknown)
+			t.Errorf("%s: another workspace's key gives %v, an unknown key %v; want the same ErrNotFound", name, foreign, unknown)
 		}
 	}
 }
@@ -218,7 +218,7 @@ func TestKeysMadeByAKeyStayWithinIt(t *testing.T) {
 		name  string
 		maker account.KeySettings
 		draft account.KeySettings
-		param string // empty when allowed
+		param string // name of the rejected parameter; empty when allowed
 	}{
 		{"nothing bounded", account.KeySettings{}, account.KeySettings{}, ""},
 		{"all models", account.KeySettings{AllowedModels: []string{"gpt*"}}, account.KeySettings{}, "allowed_models"},
@@ -283,20 +283,20 @@ func TestServiceAndKeyringAgree(t *testing.T) {
 		return ""
 	}
 	if got := answer(text); got != "" {
-		t.Errorf("new: %q", got)
+		t.Errorf("new key: got %q, want no error", got)
 	}
 	_, second, err := f.RotateKey(f.ctx, owner, key.ID, account.Grace{For: time.Minute})
 	f.must(err)
 	if got := []llm.Kind{answer(text), answer(second)}; got[0] != "" || got[1] != "" {
-		t.Errorf("in grace: %q", got)
+		t.Errorf("in grace: got %q, want both secrets valid", got)
 	}
 	f.clock.pass(time.Minute)
 	if got := []llm.Kind{answer(text), answer(second)}; got[0] != llm.ExpiredAPIKey || got[1] != "" {
-		t.Errorf("after grace: %q", got)
+		t.Errorf("after grace: got %q, want only the first secret expired", got)
 	}
 	_, err = f.RevokeKey(f.ctx, owner, key.ID)
 	f.must(err)
 	if got := []llm.Kind{answer(text), answer(second)}; got[0] != llm.RevokedAPIKey || got[1] != llm.RevokedAPIKey {
-		t.Errorf("revoked: %q", got)
+		t.Errorf("revoked: got %q, want both secrets revoked", got)
 	}
 }

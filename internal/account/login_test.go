@@ -22,7 +22,7 @@ func TestLogin(t *testing.T) {
 	_, token, err := f.Login(f.ctx, " Ann@Example.COM", password, account.Visitor{IP: "203.0.113.9", Client: strings.Repeat("é", 300) + "\x00\n"})
 	f.must(err)
 	if token == registered {
-		t.Error("a login gives an old session")
+		t.Error("Login returned the token of an older session")
 	}
 	got, session, err := f.Session(f.ctx, token)
 	f.must(err)
@@ -89,7 +89,7 @@ func TestConcurrentGuessesAreBounded(t *testing.T) {
 	all.Wait()
 	// On a busy machine some attempts wait too long for a hash slot and are rejected unchecked.
 	if kinds[llm.WrongCredentials] > 10 || kinds[llm.WrongCredentials]+kinds[llm.RateLimited]+kinds[llm.Overloaded] != 40 {
-		t.Errorf("%v", kinds)
+		t.Errorf("error kinds %v, want at most 10 WrongCredentials and 40 in all", kinds)
 	}
 }
 
@@ -123,35 +123,38 @@ func TestSessionsEnd(t *testing.T) {
 	idle := start()
 	f.clock.pass(7*day - time.Millisecond)
 	if !valid(idle) {
-		t.Error("over before seven idle days")
+		t.Error("session expired before seven idle days")
 	}
 	f.clock.pass(7 * day)
 	if valid(idle) {
-		t.Error("valid after seven idle days")
+		t.Error("session is valid after seven idle days")
 	}
 
 	busy := start()
 	for hours := 0; hours < 30*24; hours += 24 {
 		if !valid(busy) {
-			t.Fatalf("used daily, over after %d hours", hours)
+			t.Fatalf("session used daily expired after %d hours", hours)
 		}
 		f.clock.pass(day)
 	}
 	if valid(busy) {
-		t.Error("valid after thirty days")
+		t.Error("session is valid after thirty days")
 	}
 
 	out := start()
 	other := start()
 	f.must(f.Logout(f.ctx, out))
 	f.must(f.Logout(f.ctx, out))
-	if valid(out) || !valid(other) {
-		t.Error("logging out ends one session, this one")
+	if valid(out) {
+		t.Error("Logout did not end the session")
+	}
+	if !valid(other) {
+		t.Error("Logout ended another session")
 	}
 	sessions, err := f.Sessions(f.ctx, a.ID)
 	f.must(err)
 	if len(sessions) != 1 {
-		t.Errorf("%d sessions listed", len(sessions))
+		t.Errorf("got %d sessions, want 1", len(sessions))
 	}
 	stranger := f.register("bob@example.com")
 	f.refused(f.EndSession(f.ctx, stranger.ID, sessions[0].ID()), llm.NotFound)
@@ -176,14 +179,14 @@ func TestSeenIsWrittenAtMostOnceAMinute(t *testing.T) {
 		_, session, err := f.Session(f.ctx, token)
 		f.must(err)
 		if !session.SeenAt.Equal(start) {
-			t.Fatalf("written at %v", session.SeenAt)
+			t.Fatalf("SeenAt = %v within the first minute, want %v", session.SeenAt, start)
 		}
 	}
 	f.clock.pass(time.Second)
 	_, session, err := f.Session(f.ctx, token)
 	f.must(err)
 	if !session.SeenAt.Equal(start.Add(time.Minute)) {
-		t.Errorf("after a minute: %v", session.SeenAt)
+		t.Errorf("SeenAt = %v after a minute, want %v", session.SeenAt, start.Add(time.Minute))
 	}
 }
 
@@ -249,12 +252,12 @@ func TestProfile(t *testing.T) {
 	stored, err := f.Account(f.ctx, a.ID)
 	f.must(err)
 	if diff := cmp.Diff(changed, stored); diff != "" || stored.Name != name || stored.TimeZone != zone {
-		t.Error(diff)
+		t.Errorf("name %q, time zone %q, want %q, %q:\n%s", stored.Name, stored.TimeZone, name, zone, diff)
 	}
 	f.refused(f.DeleteAccount(f.ctx, a.ID, "wrong password", local), llm.WrongCredentials, "password")
 	f.must(f.DeleteAccount(f.ctx, a.ID, password, local))
 	if _, err := f.Account(f.ctx, a.ID); !errors.Is(err, account.ErrNotFound) {
-		t.Error(err)
+		t.Errorf("Account after deletion: got %v, want ErrNotFound", err)
 	}
 }
 

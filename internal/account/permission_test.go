@@ -63,7 +63,7 @@ func TestInstancePermissionsRequireOperatorWorkspace(t *testing.T) {
 	for _, p := range Permissions() {
 		got := Actor{Role: Owner}.May(p)
 		if want := !slices.Contains(instanceWide, p); got != want {
-			t.Errorf("%s for the owner of another workspace: %v", p, got)
+			t.Errorf("%s for the owner of another workspace: got %v, want %v", p, got, want)
 		}
 	}
 }

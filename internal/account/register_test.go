@@ -42,7 +42,7 @@ func TestRegistrationAfterTheFirstAccount(t *testing.T) {
 				f.must(err)
 				home := f.home(a.ID)
 				if home.ID == first.WorkspaceID {
-					t.Errorf("account %+v in %s", a, home.ID)
+					t.Errorf("account %+v is in the workspace of the first account, %s", a, home.ID)
 				}
 				if home.Budget == nil || home.Budget.Amount != 0 {
 					t.Errorf("budget %+v, want 0", home.Budget)
@@ -54,7 +54,7 @@ func TestRegistrationAfterTheFirstAccount(t *testing.T) {
 			guest, _, err := f.Register(f.ctx, account.Registration{Email: "guest@example.com", Password: password, Invitation: invitation, Visitor: tt.visitor})
 			f.must(err)
 			if got := f.actor(guest.ID, first.WorkspaceID); got.Role != account.Developer {
-				t.Errorf("the guest is %+v", got)
+				t.Errorf("the guest is %+v, want role Developer", got)
 			}
 			_, _, err = f.Register(f.ctx, account.Registration{Email: "late@example.com", Password: password, Invitation: invitation, Visitor: tt.visitor})
 			f.refused(err, llm.NotFound, "invitation")
@@ -107,12 +107,12 @@ func firstAccountRequiresSetupCode(t *testing.T, mode string, visitor account.Vi
 	code, expires, _, err := f.SetupCode(f.ctx)
 	f.must(err)
 	if !expires.Equal(f.clock.now().Add(time.Hour)) {
-		t.Errorf("expires %v", expires)
+		t.Errorf("code expires at %v, want in one hour", expires)
 	}
 	f.must(try(" " + strings.ToLower(strings.ReplaceAll(code, "-", ""))))
 
 	if code, _, needed, err := f.SetupCode(f.ctx); needed || code != "" || err != nil {
-		t.Errorf("with an account: %q, %v, %v", code, needed, err)
+		t.Errorf("SetupCode with an account = %q, %v, %v; want no code", code, needed, err)
 	}
 }
 
@@ -149,11 +149,11 @@ func TestOnlyOneFirstAccount(t *testing.T) {
 		if err == nil {
 			won++
 		} else if kind := llm.AsError(err).Kind; kind != llm.Conflict && kind != llm.PermissionDenied && kind != llm.WrongCredentials {
-			t.Error(err)
+			t.Errorf("got %v, want Conflict, PermissionDenied or WrongCredentials", err)
 		}
 	}
 	if won != 1 {
-		t.Errorf("%d first accounts", won)
+		t.Errorf("got %d first accounts, want 1", won)
 	}
 }
 
@@ -203,7 +203,7 @@ func TestRegistrationChecksItsFields(t *testing.T) {
 	_, err := f.CreateAccount(f.ctx, "A@example.com", password, "")
 	f.refused(err, llm.Conflict)
 	if !errors.Is(err, account.ErrConflict) {
-		t.Error(err)
+		t.Errorf("got %v, want ErrConflict", err)
 	}
 }
 

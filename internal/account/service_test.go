@@ -153,7 +153,7 @@ func TestNewRejectsInvalidOptions(t *testing.T) {
 		"unknown registration": {MasterKey: master, Registration: "everybody"},
 	} {
 		if _, err := account.New(account.Stores{}, o); err == nil {
-			t.Errorf("%s: accepted", name)
+			t.Errorf("%s: New returned no error", name)
 		}
 	}
 }

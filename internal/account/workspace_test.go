@@ -208,7 +208,7 @@ func TestOnlyInstanceManagersCreateWorkspacesThatSpend(t *testing.T) {
 				f.member(operator, "admin@example.com", account.Admin),
 				f.member(operator, "dev@example.com", account.Developer),
 				f.owner("tenant@example.com"),
-				{AccountID: f.register("alone@example.com").ID}, // without a workspace
+				{AccountID: f.register("alone@example.com").ID}, // the account belongs to no workspace
 			} {
 				w, err := f.CreateWorkspace(f.ctx, by, "mine")
 				f.must(err)

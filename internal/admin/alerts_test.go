@@ -143,7 +143,7 @@ func TestAlertsAreManaged(t *testing.T) {
 		}
 	}
 	if got, want := strings.Join(actions, " "), "alert_channel.create alert_rule.create alert_rule.update alert_channel.test alert_rule.delete"; got != want {
-		t.Errorf("audit log: %s", got)
+		t.Errorf("audit log: got %s, want %s", got, want)
 	}
 }
 
@@ -170,7 +170,7 @@ func TestOnlyOperatorsUseAlertsOfTheGateway(t *testing.T) {
 	s.call("GET", "/alerts", "", as(stranger)).want(200).into(&list)
 	for _, k := range list.Kinds {
 		if k.Instance {
-			t.Errorf("offers %s", k.Kind)
+			t.Errorf("a workspace other than the operator's is offered the kind %s", k.Kind)
 		}
 	}
 }

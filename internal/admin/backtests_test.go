@@ -71,7 +71,7 @@ func TestBacktestReturnsReport(t *testing.T) {
 		t.Errorf("%+v", list)
 	}
 	if len(s.fake.noted) != 0 {
-		t.Error("a backtest changes nothing, but the audit log has an event")
+		t.Error("the audit log has an event although a backtest changes nothing")
 	}
 }
 
@@ -120,7 +120,7 @@ func TestBacktestIsCancelled(t *testing.T) {
 	begun := s.begin("/backtests", `{}`)
 	s.call("DELETE", "/backtests/"+begun.ID, "", as(stranger)).rejected(http.StatusNotFound, "NOT_FOUND")
 	if s.backtest(begun.ID).State != "running" {
-		t.Fatal("not running")
+		t.Fatal("a request of another workspace ended the backtest")
 	}
 	for range 2 { // the second call changes nothing
 		var got policies.Backtest
@@ -171,12 +171,12 @@ func TestOldBacktestsAreRemoved(t *testing.T) {
 		return len(list.Backtests)
 	}
 	if n := count(); n != 20 {
-		t.Errorf("%d are kept", n)
+		t.Errorf("got %d backtests, want 20", n)
 	}
 	s.call("GET", "/backtests/"+ids[0], "", as("acc_viewer")).rejected(http.StatusNotFound, "NOT_FOUND")
 	s.later(time.Hour)
 	if n := count(); n != 0 {
-		t.Errorf("%d are kept after an hour", n)
+		t.Errorf("got %d backtests after an hour, want 0", n)
 	}
 }
 
@@ -219,12 +219,12 @@ func TestInvalidBacktestsAreRejected(t *testing.T) {
 	} {
 		e := s.call("POST", c.path, c.body, as("acc_viewer")).rejected(http.StatusBadRequest, "INVALID_REQUEST")
 		if e.Details.Param != c.param {
-			t.Errorf("%s %s: %+v", c.path, c.body, e)
+			t.Errorf("%s %s: got %+v, want an error for %s", c.path, c.body, e, c.param)
 		}
 	}
 	s.call("POST", "/backtests?q=secret", `{}`, as("acc_viewer")).rejected(http.StatusForbidden, "PERMISSION_DENIED") // a search would reveal the texts of requests
 	if len(s.past.queries) != 0 {
-		t.Error("done all the same")
+		t.Errorf("invalid backtests were run: %+v", s.past.queries)
 	}
 }
 

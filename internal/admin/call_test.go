@@ -24,8 +24,8 @@ func TestChangesMustComeFromTheSameOrigin(t *testing.T) {
 		{"origin is null", []with{as("acc_owner"), header("Origin", "null")}, false},
 		{"origin is the public address", []with{as("acc_owner"), header("Origin", "https://dash.example.org")}, true},
 		{"no browser", []with{as("acc_owner")}, true},
-		{"a key is nothing a page has", []with{key("fl_manage"), header("Origin", "http://evil.example")}, true},
-		{"a key beside a cookie", []with{key("fl_manage"), as("acc_owner"), header("Sec-Fetch-Site", "cross-site")}, true},
+		{"key from another origin", []with{key("fl_manage"), header("Origin", "http://evil.example")}, true},
+		{"key and cookie from another site", []with{key("fl_manage"), as("acc_owner"), header("Sec-Fetch-Site", "cross-site")}, true},
 		{"a scheme other than bearer is ignored", []with{header("Authorization", "Basic eDp5"), as("acc_owner"), header("Origin", "http://evil.example")}, false},
 	}
 	for _, tc := range cases {
@@ -39,7 +39,7 @@ func TestChangesMustComeFromTheSameOrigin(t *testing.T) {
 			}
 			got.rejected(http.StatusForbidden, "CROSS_ORIGIN")
 			if s.fake.made != 0 {
-				t.Error("and yet a key was made")
+				t.Error("a rejected request created a key")
 			}
 		})
 	}
@@ -69,8 +69,8 @@ func TestCookieFlags(t *testing.T) {
 	}{
 		{"plain", false, nil, false},
 		{"TLS", false, []with{overTLS}, true},
-		{"a proxy that we trust", true, []with{header("X-Forwarded-Proto", "https")}, true},
-		{"a header that anybody can send", false, []with{header("X-Forwarded-Proto", "https")}, false},
+		{"trusted proxy", true, []with{header("X-Forwarded-Proto", "https")}, true},
+		{"forwarded header without a trusted proxy", false, []with{header("X-Forwarded-Proto", "https")}, false},
 	}
 	for _, tc := range cases {
 		t.Run(tc.name, func(t *testing.T) {
@@ -114,7 +114,7 @@ func TestKeyUsesItsOwnWorkspace(t *testing.T) {
 	s.call("GET", "/workspace?workspace="+home, "", key("fl_read")).want(200)
 	s.call("GET", "/workspace?workspace="+abroad, "", key("fl_read")).rejected(http.StatusNotFound, "NOT_FOUND")
 	if !slices.Contains(s.fake.touched, "key_read") {
-		t.Error("the use of the key is not noted")
+		t.Error("the use of the key was not recorded")
 	}
 }
 

@@ -48,7 +48,7 @@ type site struct {
 	past     *replayer
 	rated    *ratings
 	alerts   *fakeAlerts
-	lines    *bytes.Buffer // log output
+	lines    *bytes.Buffer // lines of the log
 	signOn   *signOn
 	learner  *learner
 }
@@ -169,7 +169,7 @@ func (s *site) check(r *http.Request, a response) {
 		s.Errorf("%s %s: no x-request-id", r.Method, r.URL)
 	}
 	if a.Header().Get("Access-Control-Allow-Origin") != "" {
-		s.Errorf("%s %s: CORS", r.Method, r.URL)
+		s.Errorf("%s %s: the response has a CORS header", r.Method, r.URL)
 	}
 	if a.Code >= 400 {
 		a.fault()
@@ -189,7 +189,7 @@ func (s *site) checkSchema(r *http.Request, a response) {
 	result := &huma.ValidateResult{}
 	huma.Validate(s.api.Spec().Components.Schemas, schema, huma.NewPathBuffer(nil, 0), huma.ModeReadFromServer, body, result)
 	for _, err := range result.Errors {
-		s.Errorf("%s %s: the response is not as documented: %v", r.Method, r.URL, err)
+		s.Errorf("%s %s: the response does not match its schema: %v", r.Method, r.URL, err)
 	}
 }
 
@@ -227,10 +227,10 @@ func (a response) fault() adminapi.ErrorBody {
 	var e adminapi.ErrorBody
 	a.into(&e)
 	if e.Error == "" || e.Code == "" || e.Details.Origin == "" || !strings.HasSuffix(e.Details.DocURL, "/docs/errors#"+e.Code) || e.Details.RequestID != a.Header().Get("X-Request-Id") {
-		a.t.Errorf("error has not our shape: %s", a.Body)
+		a.t.Errorf("error is incomplete: %s", a.Body)
 	}
 	if a.Header().Get("X-Fairlead-Error-Code") != e.Code || a.Header().Get("Content-Type") != "application/json" {
-		a.t.Errorf("headers do not agree with the error: %v", a.Header())
+		a.t.Errorf("headers do not match the error: %v", a.Header())
 	}
 	return e
 }

@@ -39,7 +39,7 @@ func TestCSVNeutralizesFormulas(t *testing.T) {
 		if i > 0 {
 			users = append([]string{row[1]}, users...)
 			if row[2] != "-0.006002" {
-				t.Errorf("a number is not a number any more: %q", row[2])
+				t.Errorf("saved_usd = %q, want -0.006002", row[2])
 			}
 			if strings.ContainsAny(row[3][:1], "=+-@\t\r") {
 				t.Errorf("tags begin with %q", row[3])
@@ -86,7 +86,7 @@ func TestExportIncludesAllPages(t *testing.T) {
 	got := s.call("GET", "/requests/export?format=jsonl&model=gpt&columns=id,cost_usd,model,stream,policy", "", as("acc_owner")).want(200)
 	lines := strings.Split(strings.TrimSpace(got.Body.String()), "\n")
 	if len(lines) != 2*exportPage {
-		t.Fatalf("%d lines", len(lines))
+		t.Fatalf("got %d lines, want %d", len(lines), 2*exportPage)
 	}
 	if want := `{"id":"req_400","cost_usd":"0.003001","model":"gpt","stream":false,"policy":null}`; lines[0] != want {
 		t.Errorf("%s\nwant %s", lines[0], want)
@@ -108,8 +108,8 @@ func TestExportReportsErrorsBeforeAndAfterFirstByte(t *testing.T) {
 	s.call("GET", "/requests/export", "", as("acc_owner")).rejected(http.StatusInternalServerError, "INTERNAL_ERROR")
 	s.log.failAt = s.log.lists + 2
 	defer func() {
-		if recover() != http.ErrAbortHandler { //nolint:errorlint // recover returns any
-			t.Error("a part of an export ended as if it were the whole")
+		if recover() != http.ErrAbortHandler { //nolint:errorlint // recover returns the panic value, which is not wrapped
+			t.Error("the failed export was not aborted")
 		}
 	}()
 	s.call("GET", "/requests/export", "", as("acc_owner"))
@@ -148,7 +148,7 @@ func TestExportColumns(t *testing.T) {
 	}
 	all := s.call("GET", "/requests/export?columns="+strings.Join(requests.Columns(), ","), "", as("acc_viewer")).want(200)
 	if strings.Contains(all.Body.String(), "how do I") {
-		t.Error("a viewer exports texts")
+		t.Error("the export of a viewer contains prompts")
 	}
 }
 

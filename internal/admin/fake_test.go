@@ -43,7 +43,7 @@ type fake struct {
 	mu          sync.Mutex
 	now         time.Time
 	people      map[string]account.Account
-	sessions    map[string]account.Session // by token
+	sessions    map[string]account.Session // sessions by token
 	workspaces  map[string]account.Workspace
 	members     map[string][]account.Member
 	keys        map[string][]account.Key
@@ -51,12 +51,12 @@ type fake struct {
 	invitations map[string][]account.Invitation
 	events      []account.AuditEvent
 	noted       []note
-	closed      string // why policies cannot be changed
+	closed      string // reason why policies cannot be changed
 	touched     []string
-	ended       []string // tokens
+	ended       []string // tokens of the ended sessions
 	names       map[string]string
 	made        int
-	broken      error // returned by Keys
+	broken      error // error that Keys returns
 	noPeople    bool
 	registered  account.Registration
 	keyChange   account.KeyChange
@@ -601,21 +601,21 @@ func (x explainer) Explain(ctx context.Context, q policies.ExplainQuery) (*route
 
 // entryLog holds entries in memory, oldest first.
 type entryLog struct {
-	buckets []requestlog.Bucket // returned by Series, if set
+	buckets []requestlog.Bucket // buckets that Series returns, if set
 	reading sync.Mutex          // a statement lists several days at the same time
 	entries []requestlog.Entry
 	bodies  map[string]requestlog.Body
 	failAt  int      // number of the listing that fails; 0 for none
-	slow    error    // returned with the results
+	slow    error    // error returned together with the results
 	stops   []string // IDs at which the next listings reach their time limit
-	late    int      // how many times an entry is not found yet
+	late    int      // number of reads that do not find the entry yet
 	volumes []requestlog.VolumeQuery
 	series  []requestlog.SeriesQuery
 	starts  []time.Time // starts of the buckets of a series; the start of the period when empty
 	lists   int
 	groups  map[string][]requestlog.Group
 	queries []requestlog.BreakdownQuery
-	since   time.Time // when recording began; a breakdown that ends earlier is empty
+	since   time.Time // time at which recording began; a breakdown that ends earlier is empty
 	deleted int64
 }
 

@@ -50,12 +50,12 @@ func TestInvalidRatingsAreRejected(t *testing.T) {
 	} {
 		e := s.call("POST", "/requests/req_home/feedback", body, as("acc_owner")).rejected(http.StatusBadRequest, "INVALID_REQUEST")
 		if e.Details.Param != param {
-			t.Errorf("%s: %+v", body, e)
+			t.Errorf("%s: got %+v, want an error for %s", body, e, param)
 		}
 	}
 	s.call("POST", "/requests/req_other/feedback", `{"score":1}`, as("acc_owner")).rejected(http.StatusNotFound, "NOT_FOUND")
 	if len(s.rated.given) != 0 || len(s.fake.noted) != 0 {
-		t.Error("rated all the same")
+		t.Errorf("invalid ratings: stored %v, audit log %v; want neither", s.rated.given, s.fake.noted)
 	}
 }
 
@@ -78,7 +78,7 @@ func TestFeedbackHidesCommentsFromViewers(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	if got := read("acc_viewer"); got[0].Comment != nil {
-		t.Error("a viewer reads comments")
+		t.Error("a viewer can read comments")
 	}
 	s.call("GET", "/requests/req_none/feedback", "", as("acc_viewer")).rejected(http.StatusNotFound, "NOT_FOUND")
 }

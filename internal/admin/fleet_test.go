@@ -92,7 +92,7 @@ func TestProvidersAreTestedResetAndDisabled(t *testing.T) {
 	var off providers.ProviderView
 	s.call("PATCH", "/providers/acme", `{"enabled":false}`, admin).want(200).into(&off)
 	if off.Enabled {
-		t.Error("still on")
+		t.Error("the provider is still enabled")
 	}
 	s.call("PATCH", "/providers/nothing", `{"enabled":false}`, admin).rejected(http.StatusNotFound, "NOT_FOUND")
 	actions := []string{}

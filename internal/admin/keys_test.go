@@ -35,7 +35,7 @@ func TestKeysAreListedWithSpendingInOneCall(t *testing.T) {
 		t.Errorf("%+v %+v", k, k.BudgetUse)
 	}
 	if len(s.log.queries) != 1 {
-		t.Errorf("%d questions for one list", len(s.log.queries))
+		t.Errorf("one list took %d log queries, want 1", len(s.log.queries))
 	}
 }
 
@@ -47,7 +47,7 @@ func TestNewKeyIsShownOnce(t *testing.T) {
 		"budget":{"amount_usd":"50","period":"month","warn_percent":80},"tags":{"team":"a"},"expires_at":"2027-01-01T00:00:00Z","log_bodies":false}`
 	s.call("POST", "/keys", body, as("acc_developer")).want(http.StatusCreated).into(&made)
 	if made.Secret == "" {
-		t.Fatal("no secret")
+		t.Fatal("the response has no secret")
 	}
 	want := account.KeySettings{
 		Name: "ci", Scopes: []account.Scope{account.Inference, account.Read}, AllowedModels: []string{"gpt*"},
@@ -71,7 +71,7 @@ func TestZeroExpiryIsRejected(t *testing.T) {
 	for method, path := range map[string]string{"POST": "/keys", "PATCH": "/keys/key_read"} {
 		got := s.call(method, path, `{"name":"x","expires_at":"0001-01-01T00:00:00Z"}`, as("acc_owner"))
 		if e := got.rejected(http.StatusBadRequest, "INVALID_REQUEST"); e.Details.Param != "expires_at" {
-			t.Errorf("%s: %+v", method, e.Details)
+			t.Errorf("%s: got %+v, want an error for expires_at", method, e.Details)
 		}
 	}
 }

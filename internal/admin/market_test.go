@@ -80,7 +80,7 @@ func TestCatalogListsModelsWithoutAProvider(t *testing.T) {
 		t.Errorf("%d models", len(got.Models))
 	}
 	if span := s.log.queries[0]; span.To.Sub(span.From) != 30*24*time.Hour {
-		t.Errorf("traffic of %v", span.To.Sub(span.From))
+		t.Errorf("traffic of %v, want %v", span.To.Sub(span.From), 30*24*time.Hour)
 	}
 }
 
@@ -142,7 +142,7 @@ func TestProviderStatusComesFromHours(t *testing.T) {
 		hour(11, 3, 1000, 0), hour(11, 4, 10, 9), // an outage of an hour on a busy day
 		hour(12, 1, 100, 7),
 		hour(13, 1, 10, 4),
-		hour(14, 1, 500, 0), hour(14, 2, 2, 2), // too few calls for an outage
+		hour(14, 1, 500, 0), hour(14, 2, 2, 2), // the hour has too few calls to count as an outage
 	}
 	var got providers.ProviderDetail
 	s.call("GET", "/providers/acme", "", as("acc_viewer")).want(200).into(&got)

@@ -48,7 +48,7 @@ func TestDocumentIsServedUnchanged(t *testing.T) {
 	}
 	got := newSite(t).raw("GET", "/api/openapi.json", "").want(200)
 	if !bytes.Equal(got.Body.Bytes(), want) || got.Header().Get("Content-Type") != "application/openapi+json" {
-		t.Error("the served document is another one")
+		t.Errorf("the served document differs from OpenAPI, or content type %q", got.Header().Get("Content-Type"))
 	}
 }
 
@@ -70,7 +70,7 @@ func TestDocumentHasNoNullableListsAndNoSchemaLinks(t *testing.T) {
 	walk(doc, func(schema map[string]any) {
 		types, _ := schema["type"].([]any)
 		if len(types) == 2 && types[0] == "array" {
-			t.Errorf("a list may be null: %v", schema)
+			t.Errorf("nullable list: %v", schema)
 		}
 	})
 }
@@ -107,7 +107,7 @@ func TestEveryOperationIsDocumented(t *testing.T) {
 			}
 			for _, name := range pathParam.FindAllString(path, -1) {
 				if !documented[strings.Trim(name, "{}")] {
-					t.Errorf("%s does not read %s", op.OperationID, name)
+					t.Errorf("%s does not document the path parameter %s", op.OperationID, name)
 				}
 			}
 		}
@@ -122,7 +122,7 @@ func TestAmountsAreStringsInBothDirections(t *testing.T) {
 	} {
 		got := s.call("POST", "/keys", `{"name":"x","budget":{"amount_usd":`+body+`,"period":"day"}}`, as("acc_owner"))
 		if (got.Code == 201) != ok {
-			t.Errorf("%s: %d %s", body, got.Code, got.Body)
+			t.Errorf("amount %s: status %d, want success %t: %s", body, got.Code, ok, got.Body)
 		}
 	}
 }

@@ -58,7 +58,7 @@ func TestLearningIsShownChangedAndReset(t *testing.T) {
 	s.call("PUT", "/routing/learning", `{"enabled":true,"explore":0.5,"floor":0}`, as("acc_admin")).rejected(http.StatusBadRequest, "INVALID_REQUEST")
 	s.call("PUT", "/routing/learning", `{"enabled":true,"explore":0,"floor":0}`, as("acc_viewer")).rejected(http.StatusForbidden, "PERMISSION_DENIED")
 	if want := (feedback.Settings{Disabled: true, Explore: 0.01, Floor: 0.5}); s.learner.learned.Settings != want {
-		t.Errorf("settings %+v", s.learner.learned.Settings)
+		t.Errorf("settings %+v, want %+v", s.learner.learned.Settings, want)
 	}
 	s.call("POST", "/routing/learning/reset", `{"model":"gpt"}`, as("acc_admin")).want(200)
 	s.call("POST", "/routing/learning/reset", `{}`, as("acc_admin")).want(200)

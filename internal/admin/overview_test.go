@@ -47,7 +47,7 @@ func TestOverviewReturnsAllParts(t *testing.T) {
 		t.Errorf("periods: %v–%v and %v–%v", now.From, now.To, before.From, before.To)
 	}
 	if now.WorkspaceID != home || len(now.Model) != 1 || now.Simulated == nil || *now.Simulated || now.Source != requestlog.SourceKey || before.Source != now.Source {
-		t.Errorf("filters are lost: %+v", now)
+		t.Errorf("the query lacks filters: %+v", now)
 	}
 }
 
@@ -231,7 +231,7 @@ func TestDaysFollowZone(t *testing.T) {
 		{"no zone", "from=now-30d", utc, &overview.DayView{Zone: "UTC"}},
 		{"UTC by name", "from=now-30d&zone=UTC", utc, &overview.DayView{Zone: "UTC"}},
 		{"whole hours away", "from=now-30d&zone=Europe/Paris", paris, &overview.DayView{Zone: "Europe/Paris"}},
-		{"half an hour between", "from=now-30d&zone=Asia/Kolkata", kolkata, &overview.DayView{Zone: "Asia/Kolkata", ShiftMS: -1_800_000}},
+		{"half-hour offset", "from=now-30d&zone=Asia/Kolkata", kolkata, &overview.DayView{Zone: "Asia/Kolkata", ShiftMS: -1_800_000}},
 		{"expired hours", "from=now-30d&zone=Europe/Paris", utc, &overview.DayView{Zone: "UTC"}},
 		{"no days", "from=now-24h&zone=Europe/Paris", paris, nil},
 	} {
@@ -247,13 +247,13 @@ func TestDaysFollowZone(t *testing.T) {
 			}
 		}
 		if asked := s.log.series[0].Zone; (asked == nil) != (!strings.Contains(test.query, "/")) {
-			t.Errorf("%s: the log was asked for %v", test.name, asked)
+			t.Errorf("%s: zone of the log query is %v, want one: %t", test.name, asked, strings.Contains(test.query, "/"))
 		}
 	}
 	s := newSite(t)
 	s.call("GET", "/requests/histogram?from=now-30d&session=x&zone=Asia/Tokyo", "", as("acc_viewer")).want(200)
 	if zone := s.log.volumes[0].Zone; zone == nil || zone.String() != "Asia/Tokyo" {
-		t.Errorf("counted in %v", zone)
+		t.Errorf("zone of the query is %v, want Asia/Tokyo", zone)
 	}
 	for _, zone := range []string{"Mars/Olympus", "Local", "../etc"} {
 		s.call("GET", "/overview?zone="+zone, "", as("acc_viewer")).rejected(http.StatusBadRequest, "INVALID_REQUEST")
@@ -271,6 +271,6 @@ func TestFacetsListAllKeys(t *testing.T) {
 	s.call("GET", "/requests/facets?from=now-1h", "", as("acc_viewer")).want(200).into(&got)
 
 	if len(got.Key) != 120 {
-		t.Errorf("%d of 120 keys can be filtered by", len(got.Key))
+		t.Errorf("the facets list %d keys, want 120", len(got.Key))
 	}
 }

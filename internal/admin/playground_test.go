@@ -25,7 +25,7 @@ func TestPlaygroundForwardsBodyAndResponse(t *testing.T) {
 		t.Errorf("body %s, want %s", r.Body, want)
 	}
 	if got := r.Header().Get("Content-Type"); r.Code != http.StatusAccepted || got != "text/event-stream" {
-		t.Errorf("status %d and content type %s are not the response's own", r.Code, got)
+		t.Errorf("status %d, content type %q; want 202, text/event-stream", r.Code, got)
 	}
 }
 

@@ -66,7 +66,7 @@ func TestPoliciesIncludeEditorData(t *testing.T) {
 		t.Error(diff)
 	}
 	if len(book.Fields) != len(condition.Fields()) || book.Fields[0].Doc == "" {
-		t.Errorf("%d fields", len(book.Fields))
+		t.Errorf("%d fields, want %d with documentation", len(book.Fields), len(condition.Fields()))
 	}
 }
 
@@ -86,7 +86,7 @@ func TestPoliciesReportWhetherTheyAreEditable(t *testing.T) {
 		t.Errorf("a developer: %+v", book)
 	}
 	if book := ask(as(stranger)); book.Instance.File != nil {
-		t.Error("the path of the file is shown to others than the operator")
+		t.Error("the path of the policy file is shown to a user of another workspace")
 	}
 	s.fake.closed = "They are kept in policies.yaml."
 	if book := ask(as("acc_admin")); book.Editable || *book.Reason != s.fake.closed {
@@ -141,7 +141,7 @@ func TestCheckFormatsPoliciesAsYAML(t *testing.T) {
 		s.call("POST", "/policies/check", bad, as("acc_viewer")).rejected(http.StatusBadRequest, "INVALID_REQUEST")
 	}
 	if len(s.policies.versions) != 0 || len(s.fake.noted) != 0 {
-		t.Error("checking left something behind")
+		t.Errorf("a check stored versions %v and audit events %v", s.policies.versions, s.fake.noted)
 	}
 }
 
@@ -160,9 +160,9 @@ func TestSavedPoliciesAreActiveImmediately(t *testing.T) {
 		t.Error(diff)
 	}
 	if s.books.For(abroad).Len() != 0 {
-		t.Error("it is active elsewhere")
+		t.Error("the policies are active in another workspace")
 	}
-	s.save(pinned, 1) // already active
+	s.save(pinned, 1) // the version is already active
 	s.save(closing, 1)
 	first := fmt.Sprintf(`{"version":1,"hash":%q,"note":"because"}`, want.Hash)
 	second := fmt.Sprintf(`{"version":2,"hash":%q,"note":"because"}`, s.books.Own(home).Version())
@@ -194,7 +194,7 @@ func TestInvalidPoliciesAreRejectedWithPositions(t *testing.T) {
 		}
 	}
 	if len(s.policies.versions) != 0 || len(s.past.queries) != 0 {
-		t.Error("done all the same")
+		t.Errorf("invalid policies: stored %v, backtests %v; want neither", s.policies.versions, s.past.queries)
 	}
 }
 
@@ -216,11 +216,11 @@ func TestSavingOverNewerVersionIsConflict(t *testing.T) {
 		}
 		got.into(&e)
 		if e.Details.Version != 2 {
-			t.Errorf("%s: %s", c.path, got.Body)
+			t.Errorf("%s: the error names version %d, want 2: %s", c.path, e.Details.Version, got.Body)
 		}
 	}
 	if n := len(s.policies.versions[home]); n != 2 {
-		t.Errorf("%d versions", n)
+		t.Errorf("got %d versions, want 2", n)
 	}
 }
 
@@ -325,7 +325,7 @@ func TestPolicyHitsCombineRollUpsAndActivePolicies(t *testing.T) {
 	}
 	for _, q := range s.log.queries {
 		if q.WorkspaceID != home || q.Source != requestlog.SourceKey {
-			t.Errorf("asked %+v", q)
+			t.Errorf("log query %+v", q)
 		}
 	}
 	s.call("GET", "/policies/hits?from=now&to=now-1h", "", as("acc_viewer")).rejected(http.StatusBadRequest, "INVALID_REQUEST")

@@ -36,7 +36,7 @@ func TestDraftIsComparedWithActivePolicies(t *testing.T) {
 		t.Errorf("%+v", refused)
 	}
 	if len(s.policies.versions) != 0 || len(s.fake.noted) != 0 {
-		t.Error("a dry run left something behind")
+		t.Errorf("the dry run stored versions %v and audit events %v", s.policies.versions, s.fake.noted)
 	}
 }
 
@@ -67,7 +67,7 @@ func TestDraftIsComparedOnRecentRequests(t *testing.T) {
 		t.Errorf("limit %d, %s", q.Limit, diff)
 	}
 	if q.Draft == nil || q.Draft.Len() != 0 {
-		t.Error("a draft without policies is taken for none")
+		t.Errorf("Draft = %v, want an empty draft", q.Draft)
 	}
 }
 
@@ -83,7 +83,7 @@ func TestDryRunWithoutRequestIsRejected(t *testing.T) {
 	} {
 		got := s.call("POST", "/policies/dry-run", body, as("acc_viewer"))
 		if got.fault().Code != code {
-			t.Errorf("%s: %s", body, got.Body)
+			t.Errorf("%s: got %s, want code %s", body, got.Body, code)
 		}
 	}
 }

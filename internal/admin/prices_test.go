@@ -31,7 +31,7 @@ func TestPricesAreSetAndRemoved(t *testing.T) {
 	}
 	s.call("DELETE", path, "", admin).want(http.StatusNoContent)
 	if s.fleet.set != nil {
-		t.Error("still set")
+		t.Error("the price is still set")
 	}
 	s.call("DELETE", path, "", admin).rejected(http.StatusNotFound, "NOT_FOUND")
 	actions := []string{}
@@ -63,9 +63,9 @@ func TestInvalidPricesAreRejected(t *testing.T) {
 	s.call("PUT", "/models/odd/prices/acme", card, as("acc_developer")).rejected(http.StatusForbidden, "PERMISSION_DENIED")
 	s.call("PUT", "/models/odd/prices/acme", card, as(stranger)).rejected(http.StatusForbidden, "PERMISSION_DENIED")
 	fixed := newSite(t, func(p *Parts) { p.Providers.Prices = nil })
-	told := fixed.call("PUT", "/models/odd/prices/acme", card, admin).rejected(http.StatusConflict, "CONFLICT")
-	if !strings.Contains(told.Error, "configuration") || s.fleet.set != nil {
-		t.Errorf("%s, %+v", told.Error, s.fleet.set)
+	rejected := fixed.call("PUT", "/models/odd/prices/acme", card, admin).rejected(http.StatusConflict, "CONFLICT")
+	if !strings.Contains(rejected.Error, "configuration") || s.fleet.set != nil {
+		t.Errorf("%s, %+v", rejected.Error, s.fleet.set)
 	}
 }
 

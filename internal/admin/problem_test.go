@@ -57,7 +57,7 @@ func TestAllowHeaderListsMethods(t *testing.T) {
 	t.Parallel()
 	got := newSite(t).call("PUT", "/keys/key_1", "", as("acc_owner"))
 	if allow := got.Header().Get("Allow"); allow != "GET, PATCH, DELETE" {
-		t.Errorf("Allow: %s", allow)
+		t.Errorf("Allow: got %s, want GET, PATCH, DELETE", allow)
 	}
 }
 
@@ -81,7 +81,7 @@ func TestProblemsOmitValues(t *testing.T) {
 		t.Error(diff)
 	}
 	if got.Details.Param != "budget.amount_usd" || s.fake.made != 0 {
-		t.Errorf("param %q, made %d", got.Details.Param, s.fake.made)
+		t.Errorf("param %q, %d keys created; want budget.amount_usd, 0", got.Details.Param, s.fake.made)
 	}
 	secret := s.call("POST", "/session", `{"email":"a@example.com","password":{"x":"hunter2"}}`).rejected(http.StatusBadRequest, "INVALID_REQUEST")
 	if text, _ := json.Marshal(secret); strings.Contains(string(text), "hunter2") {
@@ -109,7 +109,7 @@ func TestUnknownFieldsAreRejected(t *testing.T) {
 			got := s.call(method, path, body, as("acc_owner")).rejected(http.StatusBadRequest, "INVALID_REQUEST")
 			for _, name := range []string{"spent_usd", "workspace_id", "account_id", "operator"} {
 				if !slices.ContainsFunc(got.Details.Problems, func(p adminapi.Problem) bool { return p.Param == name && p.Message == "unknown field" }) {
-					t.Errorf("%s %s takes %s: %+v", method, op.Path, name, got.Details.Problems)
+					t.Errorf("%s %s does not reject %s: %+v", method, op.Path, name, got.Details.Problems)
 				}
 			}
 		}
@@ -126,7 +126,7 @@ func TestUnavailableStoreIsNotInternalError(t *testing.T) {
 	s.fake.broken = errDisk
 	got := s.call("GET", "/keys", "", as("acc_owner")).rejected(http.StatusServiceUnavailable, "LEDGER_UNAVAILABLE")
 	if !got.Details.Retryable {
-		t.Error("it does not say that a repeat may help")
+		t.Error("Retryable = false, want true")
 	}
 }
 
@@ -148,7 +148,7 @@ func TestPanicReturnsInternalError(t *testing.T) {
 	s := newSite(t, func(p *Parts) { p.Overview.Instance = nil })
 	s.call("GET", "/settings", "", as("acc_owner")).rejected(http.StatusInternalServerError, "INTERNAL_ERROR")
 	if n := strings.Count(s.lines.String(), "panicked"); n != 1 {
-		t.Errorf("logged %d times: %s", n, s.lines)
+		t.Errorf("logged %d times, want 1: %s", n, s.lines)
 	}
 	s.call("GET", "/keys", "", as("acc_owner")).want(200)
 }

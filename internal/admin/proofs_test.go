@@ -66,7 +66,7 @@ func TestProofReturnsSavingsAndQuality(t *testing.T) {
 		t.Fatalf("quality %+v", q)
 	}
 	if *got.ComparisonCost != money.Dollar/4 {
-		t.Errorf("cost %v", got.ComparisonCost)
+		t.Errorf("cost %v, want %v", got.ComparisonCost, money.Dollar/4)
 	}
 	if !compared.asked[0].Equal(noon.AddDate(0, 0, -7)) || !compared.asked[1].Equal(noon) {
 		t.Errorf("asked for %v", compared.asked)
@@ -121,7 +121,7 @@ func TestProofAgainstAChosenModelIsComputedFromTheLog(t *testing.T) {
 			Baseline: requestlog.Baseline{BaselineCost: new(9 * money.Dollar), BaselineModel: "other"},
 		}
 		if i == 0 {
-			e.KeyID, e.AccountID = "", "acc_owner" // sent from the playground, which savings exclude
+			e.KeyID, e.AccountID = "", "acc_owner" // the request was sent from the playground, which savings exclude
 		}
 		s.log.entries = append(s.log.entries, e)
 	}

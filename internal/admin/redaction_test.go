@@ -62,7 +62,7 @@ func TestInvalidRedactionRulesAreAllListed(t *testing.T) {
 		}
 	}
 	if s.fake.wsChange.Redaction != nil {
-		t.Error("changed all the same")
+		t.Error("invalid rules were stored")
 	}
 }
 
@@ -86,14 +86,14 @@ func TestRedactionRulesAreTested(t *testing.T) {
 	}
 	s.fake.redact = []string{"email"}
 	if got := try(text + `}`); got.Counts["email"] != 2 {
-		t.Errorf("the instance's rules: %+v", got)
+		t.Errorf("rules of the instance: got %+v, want 2 emails", got)
 	}
 	s.fake.workspaces[home] = account.Workspace{ID: home, Redaction: &redact.Rules{}}
 	if got := try(text + `}`); len(got.Counts) != 0 {
-		t.Errorf("turned off in the workspace: %+v", got)
+		t.Errorf("rules turned off in the workspace: got %+v, want no matches", got)
 	}
 	if s.fake.wsChange.Redaction != nil {
-		t.Error("trying rules left something behind")
+		t.Error("a test of rules stored them")
 	}
 	s.call("POST", "/workspace/redaction/test", `{"text":"`+strings.Repeat("x", 20001)+`"}`, as("acc_admin")).rejected(http.StatusBadRequest, "INVALID_REQUEST")
 }

@@ -101,6 +101,6 @@ func TestViewsOfTheReport(t *testing.T) {
 	}
 	s.views(&list, http.StatusOK, "GET", "", "", as("acc_developer"))
 	if len(list.Views) != 0 {
-		t.Errorf("the request list has %+v", list)
+		t.Errorf("the request list has the views %+v, want none", list)
 	}
 }

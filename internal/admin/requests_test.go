@@ -240,7 +240,7 @@ func TestStoredBodyIsReturned(t *testing.T) {
 	}
 	s.call("GET", "/requests/req_2/body", "", as("acc_developer")).want(200).into(&got)
 	if got.State != "expired" {
-		t.Errorf("a body that is gone: %+v", got)
+		t.Errorf("missing body: got %+v, want state expired", got)
 	}
 	s.call("GET", "/requests/req_1/body", "", as("acc_viewer")).rejected(http.StatusForbidden, "PERMISSION_DENIED")
 }
@@ -297,7 +297,7 @@ func TestRowsHaveFallbackReason(t *testing.T) {
 		want     string
 	}{
 		"the first choice failed":        {route.Fallback, []requestlog.Attempt{failed, {Target: requestlog.Target{Provider: "acme"}}}, "other/gpt was overloaded (503)"},
-		"it never answered":              {route.Fallback, []requestlog.Attempt{{Target: requestlog.Target{Provider: "p", Model: "m"}, AttemptResult: requestlog.AttemptResult{Class: llm.UpstreamTimeout}}}, "p/m timed out"},
+		"the first choice timed out":     {route.Fallback, []requestlog.Attempt{{Target: requestlog.Target{Provider: "p", Model: "m"}, AttemptResult: requestlog.AttemptResult{Class: llm.UpstreamTimeout}}}, "p/m timed out"},
 		"an unknown class":               {route.Fallback, []requestlog.Attempt{{Target: requestlog.Target{Provider: "p", Model: "m"}, AttemptResult: requestlog.AttemptResult{Class: "new"}}}, "p/m new"},
 		"the first choice was not tried": {route.Fallback, []requestlog.Attempt{{Target: requestlog.Target{Provider: "acme"}}}, "the first choice was backing off or at its limit and was not tried"},
 		"no fallback":                    {route.Expected, []requestlog.Attempt{failed}, ""},
@@ -320,16 +320,16 @@ func TestRecentRequestIsAwaited(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		id     string
-		late   int // how many times the log does not find the entry
+		late   int // number of reads that do not find the entry
 		status int
 		waited time.Duration
 	}{
-		{"already there", fresh, 0, 200, 0},
-		{"there soon", fresh, 3, 200, 150 * time.Millisecond},
-		{"never there", fresh, 1000, 404, 2 * time.Second},
-		{"too old to come", old, 1, 404, 0},
-		{"no id of ours", "req_nothing", 1, 404, 0},
-		{"the id of something else", id.New("key", noon), 1, 404, 0},
+		{"stored", fresh, 0, 200, 0},
+		{"stored soon", fresh, 3, 200, 150 * time.Millisecond},
+		{"never stored", fresh, 1000, 404, 2 * time.Second},
+		{"too old to wait for", old, 1, 404, 0},
+		{"malformed ID", "req_nothing", 1, 404, 0},
+		{"ID of a key", id.New("key", noon), 1, 404, 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

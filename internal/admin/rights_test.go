@@ -22,7 +22,7 @@ func TestOperationsAndTheirPermissions(t *testing.T) {
 	golden(t, "testdata/permissions.txt", []byte(b.String()))
 }
 
-func TestNoOperationIsWithoutAKnownPermission(t *testing.T) {
+func TestEveryOperationHasAKnownPermission(t *testing.T) {
 	t.Parallel()
 	known := map[account.Permission]bool{adminapi.Public: true, adminapi.SignedIn: true}
 	for _, p := range account.Permissions() {
@@ -30,18 +30,18 @@ func TestNoOperationIsWithoutAKnownPermission(t *testing.T) {
 	}
 	for _, op := range newSite(t).api.Operations() {
 		if !known[op.Permission] {
-			t.Errorf("%s has the permission %q", op.ID, op.Permission)
+			t.Errorf("%s requires the unknown permission %q", op.ID, op.Permission)
 		}
 	}
 }
 
 // A GET request must not require a permission to change data, because other sites can make a browser send it.
-func TestGetChangesNothing(t *testing.T) {
+func TestGetRequiresNoPermissionToChangeData(t *testing.T) {
 	t.Parallel()
 	for _, op := range newSite(t).api.Operations() {
 		changes := strings.HasPrefix(string(op.Permission), "manage_") || op.Permission == account.ConnectProviders || op.Permission == account.DeleteRequests
 		if op.Method == http.MethodGet && changes && op.ID != "list-invitations" {
-			t.Errorf("%s changes something by GET", op.ID)
+			t.Errorf("%s is a GET request and requires permission to change data", op.ID)
 		}
 	}
 }

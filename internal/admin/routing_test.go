@@ -37,7 +37,7 @@ func (s *site) instanceRules(source string) {
 type fakePolicies struct {
 	mu       sync.Mutex
 	revision int64
-	versions map[string][]policystore.Version // oldest first
+	versions map[string][]policystore.Version // versions by workspace, oldest first
 }
 
 func (s *fakePolicies) Revisions(context.Context) (map[string]int64, error) {
@@ -100,12 +100,12 @@ type replayer struct {
 	verified replay.Verification
 }
 
-func (r *replayer) Backtest(ctx context.Context, q policies.BacktestQuery, told func(replay.Progress)) (*replay.Report, error) {
+func (r *replayer) Backtest(ctx context.Context, q policies.BacktestQuery, progress func(replay.Progress)) (*replay.Report, error) {
 	r.mu.Lock()
 	r.queries = append(r.queries, q)
 	r.mu.Unlock()
 	for _, p := range r.tells {
-		told(p)
+		progress(p)
 	}
 	report := r.report
 	if report == nil {

@@ -21,7 +21,7 @@ type samples struct {
 
 func (s *samples) Available() bool { return s.available }
 
-func (s *samples) Send(ctx context.Context, _ string, told func(done, total int)) error {
+func (s *samples) Send(ctx context.Context, _ string, progress func(done, total int)) error {
 	for i := range 4 {
 		if i > 0 && s.next != nil {
 			select {
@@ -30,7 +30,7 @@ func (s *samples) Send(ctx context.Context, _ string, told func(done, total int)
 				return ctx.Err()
 			}
 		}
-		told(i, 3)
+		progress(i, 3)
 	}
 	return s.fails
 }
@@ -91,7 +91,7 @@ func TestSampleTrafficRunsOnceAndEndsOnDisconnect(t *testing.T) {
 		t.Errorf("the run is not in the audit log: %+v", got)
 	}
 	if text := w.take(); strings.Contains(text, "event: done") {
-		t.Errorf("a run that was cut says that it is done: %s", text)
+		t.Errorf("a cancelled run sent a done event: %s", text)
 	}
 }
 
@@ -146,6 +146,6 @@ func TestSampleTrafficReportsError(t *testing.T) {
 	s := newSite(t, withSamples(&samples{available: true, fails: llm.Errorf(llm.ServerShutdown, "The gateway is shutting down.")}))
 	got := s.call("POST", "/samples", "", as("acc_owner")).want(200).Body.String()
 	if !strings.HasSuffix(got, "\n\n") || !strings.Contains(got, "event: error\ndata: {\"error\":\"The gateway is shutting down.\"") {
-		t.Error(got)
+		t.Errorf("got %q, want an error event", got)
 	}
 }

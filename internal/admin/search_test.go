@@ -39,7 +39,7 @@ func TestSearchIsRejected(t *testing.T) {
 		for _, text := range []string{"-x", "!", `""`} {
 			got := s.call("GET", path+url.QueryEscape(text), "", as("acc_owner")).rejected(http.StatusBadRequest, "INVALID_REQUEST")
 			if got.Details.Param != "text" {
-				t.Errorf("%s%s names %q", path, text, got.Details.Param)
+				t.Errorf("%s%s: the error names %q, want text", path, text, got.Details.Param)
 			}
 		}
 		s.call("GET", path+"word", "", as("acc_viewer")).rejected(http.StatusForbidden, "PERMISSION_DENIED")

@@ -57,7 +57,7 @@ func TestWrongPasswordSetsNoCookie(t *testing.T) {
 	got := newSite(t).call("POST", "/session", `{"email":"owner@example.com","password":"wrong"}`)
 	got.rejected(http.StatusUnauthorized, "WRONG_CREDENTIALS")
 	if got.Header().Get("Set-Cookie") != "" {
-		t.Error("a cookie was set")
+		t.Error("a rejected sign-in set a cookie")
 	}
 }
 
@@ -95,7 +95,7 @@ func TestLoopbackIsNotAuthenticated(t *testing.T) {
 					}
 					path := regexp.MustCompile(`{[^}]*}`).ReplaceAllString(op.Path, "x")
 					if response := s.call(op.Method, path, "", from); response.Code != http.StatusUnauthorized {
-						t.Errorf("%s %s: %d", op.Method, op.Path, response.Code)
+						t.Errorf("%s %s: status %d, want 401", op.Method, op.Path, response.Code)
 					}
 				}
 			})
@@ -109,7 +109,7 @@ func TestRegisteringSignsIn(t *testing.T) {
 	body := `{"email":"new@example.com","password":"long enough","setup_code":"AAAA-BBBB","invitation":"tok"}`
 	got := s.call("POST", "/registration", body, header("User-Agent", "test/1")).want(http.StatusCreated)
 	if cookies := got.Result().Cookies(); len(cookies) == 0 || cookies[0].Name != adminapi.SessionCookie {
-		t.Error("not signed in")
+		t.Errorf("cookies %v, want a session cookie", cookies)
 	}
 	r := s.fake.registered
 	if r.Email != "new@example.com" || r.SetupCode != "AAAA-BBBB" || r.Invitation != "tok" || r.Client != "test/1" || r.IP != "192.0.2.1" {
@@ -151,7 +151,7 @@ func TestAccountIsReadAndChanged(t *testing.T) {
 		t.Errorf("%+v", wrong)
 	}
 	if c := s.call("POST", "/account/password", `{"old_password":"correct horse","new_password":"y"}`, me).want(200).Result().Cookies(); len(c) == 0 || c[0].Name != adminapi.SessionCookie {
-		t.Error("this browser was left without a session")
+		t.Errorf("cookies %v after a password change, want a new session cookie", c)
 	}
 	var list accounts.BrowserSessionList
 	s.call("GET", "/account/sessions", "", me).want(200).into(&list)
@@ -188,6 +188,6 @@ func TestWrongPasswordsHaveField(t *testing.T) {
 	}
 	login := s.call("POST", "/session", `{"email":"viewer@example.com","password":"x"}`).rejected(http.StatusUnauthorized, "WRONG_CREDENTIALS")
 	if login.Details.Param != "" || login.Details.Problems != nil {
-		t.Errorf("the error reveals which of the two is wrong: %+v", login.Details)
+		t.Errorf("the error reveals whether the email or the password is wrong: %+v", login.Details)
 	}
 }

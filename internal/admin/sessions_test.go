@@ -83,7 +83,7 @@ func TestTurnsShowGapsModelChangesAndNewMessages(t *testing.T) {
 	}
 	s.call("GET", "/sessions/a/turns/"+numbered(1)+"/messages", "", as("acc_developer")).want(200).into(&fresh)
 	if fresh.Previous != "first" {
-		t.Errorf("before the first turn: %s", fresh.Previous)
+		t.Errorf("previous of the first turn: got %s, want first", fresh.Previous)
 	}
 	s.call("GET", "/sessions/b/turns/"+numbered(2)+"/messages", "", as("acc_developer")).want(404)
 

@@ -131,12 +131,12 @@ func TestSingleSignOnRedirects(t *testing.T) {
 		t.Errorf("callback: %v", done.Header())
 	}
 	if want := (sso.Callback{Code: "c", State: "s", Issuer: "https://login.example.com", Cookie: "sealed"}); s.signOn.got != want {
-		t.Errorf("got %+v", s.signOn.got)
+		t.Errorf("callback %+v, want %+v", s.signOn.got, want)
 	}
 	s.signOn.refusal = &sso.RefusalError{Reason: sso.StateMismatch}
 	refused := s.call("GET", "/sso/callback?code=c&state=other", "").want(http.StatusSeeOther)
 	if refused.Header().Get("Location") != "/sign-in?sso=state_mismatch" || strings.Contains(strings.Join(refused.Header().Values("Set-Cookie"), ""), "session") {
-		t.Errorf("refused: %v", refused.Header())
+		t.Errorf("rejected callback: %v", refused.Header())
 	}
 }
 
@@ -179,7 +179,7 @@ func TestPasskeysRequireThePassword(t *testing.T) {
 		r.AddCookie(&http.Cookie{Name: "fairlead_passkey", Value: "sealed"})
 	}).want(http.StatusCreated).into(&made)
 	if got := s.signOn.answer; made.Passkey.Name != "Laptop" || !made.Passkey.Usable || len(made.Codes) != 1 || got.Cookie != "sealed" || string(got.Response) != `{"id":"x"}` {
-		t.Errorf("made %+v from %+v", made, got)
+		t.Errorf("added %+v with response %+v", made, got)
 	}
 	s.call("PATCH", "/account/passkeys/pk_1", `{"name":"Phone"}`, as("acc_viewer")).want(http.StatusNoContent)
 	s.call("PATCH", "/account/passkeys/pk_1", `{"name":"Mine"}`, as("acc_owner")).rejected(http.StatusNotFound, "NOT_FOUND")
@@ -193,7 +193,7 @@ func TestPasskeysRequireThePassword(t *testing.T) {
 	s.call("POST", "/account/passkeys/pk_1/remove", `{"password":"wrong"}`, as("acc_viewer")).rejected(http.StatusUnauthorized, "WRONG_CREDENTIALS")
 	s.call("POST", "/account/passkeys/pk_1/remove", `{"password":"correct horse"}`, as("acc_viewer")).want(http.StatusNoContent)
 	if len(s.signOn.passkeys) != 0 {
-		t.Error("the passkey remains")
+		t.Error("the passkey was not removed")
 	}
 }
 

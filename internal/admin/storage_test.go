@@ -26,14 +26,14 @@ func TestForecastIsOnlyForOperators(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 	if theirs.Storage.Forecast != nil {
-		t.Errorf("%+v", theirs.Storage.Forecast)
+		t.Errorf("another workspace got the forecast %+v", theirs.Storage.Forecast)
 	}
 }
 
 func TestAttentionDoesNotQueryDatabase(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	s.fake.broken = errDisk // returned when keys are listed
+	s.fake.broken = errDisk // the error is returned when keys are listed
 	s.fake.disk = overview.DiskUse{FreeBytes: 100 * mib, TotalBytes: 100 * gib}
 	kinds := func(who string) (list []string) {
 		var got overview.AttentionList

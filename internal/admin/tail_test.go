@@ -157,7 +157,7 @@ func TestTailSendsHeartbeats(t *testing.T) {
 		for range 3 {
 			time.Sleep(tailHeartbeat + time.Second)
 			if got := w.take(); !strings.HasPrefix(got, ": ") {
-				t.Errorf("after a quiet time: %q", got)
+				t.Errorf("after %s without requests: got %q, want a heartbeat", tailHeartbeat, got)
 			}
 		}
 	})
@@ -224,7 +224,7 @@ func TestTailEndsWithPermission(t *testing.T) {
 		time.Sleep(2 * tailHeartbeat)
 		got := w.take()
 		if !strings.Contains(got, "event: error\ndata: {\"error\":") || !strings.Contains(got, "SIGN_IN_REQUIRED") {
-			t.Errorf("%q", got)
+			t.Errorf("got %q, want the error SIGN_IN_REQUIRED", got)
 		}
 	})
 }
@@ -246,10 +246,10 @@ func TestTailFollowsRoleChanges(t *testing.T) {
 		s.feed.Publish(asked)
 		time.Sleep(time.Second)
 		if got := rows.take(); !strings.Contains(got, "req_1") || strings.Contains(got, "secret") {
-			t.Errorf("%q", got)
+			t.Errorf("got %q, want req_1 without texts", got)
 		}
 		if got := search.take(); strings.Contains(got, "req_1") || !strings.Contains(got, "PERMISSION_DENIED") {
-			t.Errorf("%q", got)
+			t.Errorf("search: got %q, want the error PERMISSION_DENIED", got)
 		}
 	})
 }
@@ -287,7 +287,7 @@ func TestTailCountsWithoutRows(t *testing.T) {
 		s.log.entries = []requestlog.Entry{entry("req_000", home), entry("req_001", home)}
 		w := watch(t, s, "?rows=none&after=req_000")
 		if got := w.take(); got != ": connected\n\n" {
-			t.Errorf("missed requests are sent: %s", got)
+			t.Errorf("got %q, want no missed requests", got)
 		}
 		s.feed.Publish(running("req_9"))
 		for i := range 50 {
@@ -306,7 +306,7 @@ func TestTailCountsWithoutRows(t *testing.T) {
 				t.Fatal(err)
 			}
 			if len(b.Requests) > 0 || b.Requests == nil {
-				t.Errorf("rows: %s", data)
+				t.Errorf("requests in %s, want an empty list", data)
 			}
 			ended, batches = ended+b.Ended, batches+1
 		}

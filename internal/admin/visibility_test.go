@@ -19,7 +19,7 @@ const (
 	textCanary     = "prompt-canary"
 )
 
-// canaryEntry is a request whose operator data and request text can be recognized in responses.
+// canaryEntry returns a request whose operator data and request text can be recognised in responses.
 func canaryEntry(workspaceID string) requestlog.Entry {
 	e := entry("req_in_"+workspaceID, workspaceID)
 	e.Preview = textCanary
@@ -83,7 +83,7 @@ func TestResponsesHideOperatorDataAndBodies(t *testing.T) {
 				}
 			}
 			if seen[operatorCanary] != caller.operator || seen[costCanary] != caller.operator || seen[textCanary] != caller.text {
-				t.Errorf("seen in the responses: %v", seen)
+				t.Errorf("responses contain %v; want operator data %t, texts %t", seen, caller.operator, caller.text)
 			}
 		})
 	}

@@ -54,7 +54,7 @@ func TestUnknownDefaultModelIsRejected(t *testing.T) {
 		t.Errorf("%s%+v", diff, all)
 	}
 	if s.fake.wsChange.DefaultModel != nil {
-		t.Error("changed all the same")
+		t.Errorf("the default model was changed to %v", s.fake.wsChange.DefaultModel)
 	}
 }
 
@@ -68,7 +68,7 @@ func TestOperatorSetsBudgetOfOtherWorkspace(t *testing.T) {
 	}
 	s.call("PUT", path, `{"budget":null}`, as("acc_owner")).want(200)
 	if *s.fake.wsChange.Budget != nil {
-		t.Error("null does not remove it")
+		t.Error("null does not remove the budget")
 	}
 	s.call("PUT", path, `{}`, as("acc_owner")).rejected(http.StatusBadRequest, "INVALID_REQUEST")
 }
@@ -138,10 +138,10 @@ func TestAuditNamesActors(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	if string(got.Events[0].After) != `{"name":"ci"}` {
-		t.Errorf("after: %s", got.Events[0].After)
+		t.Errorf("After = %s, want %s", got.Events[0].After, `{"name":"ci"}`)
 	}
 	s.call("GET", "/audit?limit=2", "", key("fl_manage")).want(200).into(&got)
 	if got.Events[0].Label != "acc_owner" {
-		t.Errorf("a key that may not read members sees %q", got.Events[0].Label)
+		t.Errorf("label for a key without permission to read members: %q, want acc_owner", got.Events[0].Label)
 	}
 }

@@ -34,7 +34,7 @@ func TestDollars(t *testing.T) {
 		118*money.Dollar + 20_000: "$118.00",
 	} {
 		if got := Dollars(amount); got != want {
-			t.Errorf("dollars(%d) = %s, want %s", amount, got, want)
+			t.Errorf("Dollars(%d) = %s, want %s", amount, got, want)
 		}
 	}
 }
@@ -44,11 +44,11 @@ func TestSmallAmountsAreNotShownAsZero(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := money.Amount(rapid.Int64Range(-int64(money.Max), int64(money.Max)).Draw(t, "amount"))
 		text := Dollars(n)
-		if nought := !strings.ContainsAny(text, "123456789"); nought != (n == 0) {
-			t.Fatalf("dollars(%d) = %s", n, text)
+		if zero := !strings.ContainsAny(text, "123456789"); zero != (n == 0) {
+			t.Fatalf("Dollars(%d) = %s: has no digit above 0: %t", n, text, zero)
 		}
 		if strings.HasPrefix(text, "-") != (n < 0) {
-			t.Fatalf("dollars(%d) = %s has the wrong sign", n, text)
+			t.Fatalf("Dollars(%d) = %s has the wrong sign", n, text)
 		}
 	})
 }
@@ -80,7 +80,7 @@ func TestDuration(t *testing.T) {
 		3*time.Hour + time.Second: "180 m 1 s",
 	} {
 		if got := Duration(d); got != want {
-			t.Errorf("lasted(%v) = %s, want %s", d, got, want)
+			t.Errorf("Duration(%v) = %s, want %s", d, got, want)
 		}
 	}
 }
@@ -98,7 +98,7 @@ func TestChange(t *testing.T) {
 		{5, 0, "—"},
 	} {
 		if got := CostChange(c.saved, c.baseline); got != c.want {
-			t.Errorf("change(%d, %d) = %s, want %s", c.saved, c.baseline, got, c.want)
+			t.Errorf("CostChange(%d, %d) = %s, want %s", c.saved, c.baseline, got, c.want)
 		}
 	}
 }

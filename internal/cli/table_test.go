@@ -59,7 +59,7 @@ func TestTableHasColoursOnlyOnDemand(t *testing.T) {
 		t.Errorf("escape codes without colours: %q", got)
 	}
 	if got := strings.Join(table.Lines(0, true), "|"); !strings.Contains(got, "\x1b[31mx\x1b[0m") || strings.Count(got, "\x1b[31m") != 1 {
-		t.Errorf("the cell is not painted, or one from outside is: %q", got)
+		t.Errorf("got %q, want colours for the red cell only", got)
 	}
 }
 

@@ -42,10 +42,10 @@ type provider struct {
 	metadata map[string]any                              // replaces metadata
 	codes    map[string]url.Values                       // authorization requests by code
 	refresh  map[string]bool                             // valid refresh tokens
-	noToken  bool                                        // returns no refresh token
-	noID     bool                                        // returns no ID token for a refresh token
-	broken   bool                                        // fails every request
-	revoked  bool                                        // rejects every refresh token
+	noToken  bool                                        // whether to return no refresh token
+	noID     bool                                        // whether to return no ID token for a refresh token
+	broken   bool                                        // whether every request fails
+	revoked  bool                                        // whether to reject every refresh token
 	refreshs int                                         // number of uses of refresh tokens
 	info     map[string]any                              // claims of the userinfo endpoint
 }

@@ -43,7 +43,7 @@ type fixture struct {
 	provider *provider
 	options  sso.Options
 	first    account.Workspace
-	ended    []string // revoked keys
+	ended    []string // keys of the sessions that were revoked
 
 	mu sync.Mutex
 	at time.Time
@@ -157,10 +157,10 @@ func TestFirstSignInCreatesAnAccountWithTheRoleOfItsGroup(t *testing.T) {
 	a, err := f.session(done.Token)
 	f.must(err)
 	if a.Email != "ann@example.com" || a.Name != "Ann" || a.HasPassword() || done.Return != "/requests?model=x" {
-		t.Errorf("signed in %+v, returns to %s", a, done.Return)
+		t.Errorf("signed in %+v with return path %s, want Ann without a password", a, done.Return)
 	}
 	if got := f.role(a.ID); got != account.Developer {
-		t.Errorf("role %q", got)
+		t.Errorf("role = %q, want developer", got)
 	}
 	again, err := f.signIn()
 	f.must(err)
@@ -177,11 +177,11 @@ func TestFirstSignInCreatesAnAccountWithTheRoleOfItsGroup(t *testing.T) {
 		t.Error(diff)
 	}
 	if _, _, err := f.accounts.Login(f.ctx, "ann@example.com", account.NoPassword, visitor); llm.AsError(err).Kind != llm.WrongCredentials {
-		t.Errorf("password sign-in: %v", err)
+		t.Errorf("password sign-in: %v, want WrongCredentials", err)
 	}
 }
 
-func TestFalsifiedResponsesAreRefusedAndRecorded(t *testing.T) {
+func TestFalsifiedResponsesAreRejectedAndRecorded(t *testing.T) {
 	t.Parallel()
 	other, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
@@ -244,7 +244,7 @@ func TestFalsifiedResponsesAreRefusedAndRecorded(t *testing.T) {
 			}
 			event := f.audit()[0]
 			if event.Action != "sign_in.refused" || !strings.Contains(string(event.After), `"reason":"`+string(tc.want)+`"`) || strings.Contains(string(event.After), "canary") {
-				t.Errorf("audit: %s %s", event.Action, event.After)
+				t.Errorf("audit event %s %s, want sign_in.refused with reason %s", event.Action, event.After, tc.want)
 			}
 			if has, err := f.db.Accounts.HasAccounts(f.ctx); has || err != nil {
 				t.Errorf("an account was created: %v", err)
@@ -263,14 +263,14 @@ func TestCodeAndCookieWorkOnce(t *testing.T) {
 	done, err := f.Finish(f.ctx, cb, visitor)
 	f.must(err)
 	if done.Return != "/" {
-		t.Errorf("returns to %q", done.Return)
+		t.Errorf("return path = %q, want /", done.Return)
 	}
 	if _, err := f.Finish(f.ctx, cb, visitor); reason(err) != sso.CodeRejected {
-		t.Errorf("replayed code: %v", err)
+		t.Errorf("replayed code: %v, want CodeRejected", err)
 	}
 	f.pass(sso.FlowLife)
 	if _, err := f.Finish(f.ctx, cb, visitor); reason(err) != sso.Expired {
-		t.Errorf("old cookie: %v", err)
+		t.Errorf("expired cookie: %v, want Expired", err)
 	}
 }
 
@@ -280,13 +280,13 @@ func TestExistingAccountsAreLinkedOnlyWhenAllowed(t *testing.T) {
 	local, err := f.accounts.CreateAccount(f.ctx, "ann@example.com", "correct horse battery", "")
 	f.must(err)
 	if _, err := f.signIn(); reason(err) != sso.AccountExists {
-		t.Fatalf("linked silently: %v", err)
+		t.Fatalf("sign-in without LinkByEmail: %v, want AccountExists", err)
 	}
 	f.options.LinkByEmail = true
 	f.Configure(f.options)
 	f.provider.change(func(p *provider) { p.claims["email_verified"] = false })
 	if _, err := f.signIn(); reason(err) != sso.EmailUnverified {
-		t.Fatalf("linked by an unverified address: %v", err)
+		t.Fatalf("sign-in with an unverified address: %v, want EmailUnverified", err)
 	}
 	f.provider.change(func(p *provider) { p.claims["email_verified"] = "true" })
 	done, err := f.signIn()
@@ -297,12 +297,12 @@ func TestExistingAccountsAreLinkedOnlyWhenAllowed(t *testing.T) {
 	// Another subject with the same address is not the same person.
 	f.provider.change(func(p *provider) { p.claims["sub"] = "ann-2" })
 	if _, err := f.signIn(); reason(err) != sso.AccountExists {
-		t.Errorf("another subject took over the account: %v", err)
+		t.Errorf("sign-in of another subject: %v, want AccountExists", err)
 	}
 	// The person keeps the account when the address changes.
 	f.provider.change(func(p *provider) { p.claims["sub"], p.claims["email"] = "ann-1", "ann.new@example.com" })
 	if done, err = f.signIn(); err != nil || done.Account.ID != local.ID {
-		t.Errorf("new address: %+v, %v", done.Account, err)
+		t.Errorf("sign-in with a new address: %+v, %v; want the same account", done.Account, err)
 	}
 }
 
@@ -312,23 +312,23 @@ func TestDomainsAndMissingVerification(t *testing.T) {
 	f.options.AllowedDomains = []string{"example.org"}
 	f.Configure(f.options)
 	if _, err := f.signIn(); reason(err) != sso.DomainNotAllowed {
-		t.Errorf("another domain: %v", err)
+		t.Errorf("sign-in with another domain: %v, want DomainNotAllowed", err)
 	}
 	f.options.AllowedDomains = []string{"example.com"}
 	f.Configure(f.options)
 	f.provider.change(func(p *provider) { delete(p.claims, "email_verified") })
 	if _, err := f.signIn(); reason(err) != sso.EmailUnverified {
-		t.Errorf("no email_verified: %v", err)
+		t.Errorf("sign-in without email_verified: %v, want EmailUnverified", err)
 	}
 	f.options.TrustEmail = true
 	f.Configure(f.options)
 	if _, err := f.signIn(); err != nil {
-		t.Errorf("trusted address: %v", err)
+		t.Errorf("sign-in with a trusted address: %v", err)
 	}
 }
 
 // A claim that another address is verified does not verify the address of the user.
-func TestVerificationBelongsToItsAddress(t *testing.T) {
+func TestVerificationAppliesToItsAddressOnly(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.options.GroupsClaim = "roles" // read from the userinfo endpoint
@@ -338,7 +338,7 @@ func TestVerificationBelongsToItsAddress(t *testing.T) {
 		p.info = map[string]any{"sub": "ann-1", "roles": []string{"engineering"}, "email": "eve@example.com", "email_verified": true}
 	})
 	if _, err := f.signIn(); reason(err) != sso.EmailUnverified {
-		t.Errorf("verification of another address: %v", err)
+		t.Errorf("verification of another address: %v, want EmailUnverified", err)
 	}
 	f.provider.change(func(p *provider) {
 		p.claims["email_verified"] = true
@@ -346,7 +346,7 @@ func TestVerificationBelongsToItsAddress(t *testing.T) {
 		delete(p.info, "email_verified")
 	})
 	if _, err := f.signIn(); reason(err) != sso.EmailUnverified {
-		t.Errorf("address of the userinfo endpoint with the verification of the ID token: %v", err)
+		t.Errorf("userinfo address with the verification of the ID token: %v, want EmailUnverified", err)
 	}
 	f.provider.change(func(p *provider) {
 		p.claims["email"] = "Eve@example.com"
@@ -354,7 +354,7 @@ func TestVerificationBelongsToItsAddress(t *testing.T) {
 		p.info["email_verified"] = true
 	})
 	if _, err := f.signIn(); err != nil {
-		t.Errorf("the same address: %v", err)
+		t.Errorf("verification of the same address: %v", err)
 	}
 }
 
@@ -386,7 +386,7 @@ func TestGroupsFromTheUserinfoEndpoint(t *testing.T) {
 	}
 	f.provider.change(func(p *provider) { p.info["sub"] = "eve-1" })
 	if _, err := f.signIn(); reason(err) != sso.TokenInvalid {
-		t.Errorf("userinfo of another person: %v", err)
+		t.Errorf("userinfo of another subject: %v, want TokenInvalid", err)
 	}
 }
 
@@ -404,31 +404,31 @@ func TestRemovedGroupEndsAccessWithinAMinute(t *testing.T) {
 		f.pass(30 * time.Second)
 		f.CheckDue(f.ctx)
 		if _, err := f.session(done.Token); err != nil {
-			t.Fatalf("the session ended: %v", err)
+			t.Fatalf("the session ended although the groups are unchanged: %v", err)
 		}
 	}
 	f.provider.change(func(p *provider) { p.claims["groups"] = []string{"leads"} })
 	f.pass(30 * time.Second)
 	f.CheckDue(f.ctx)
 	if got := f.role(done.Account.ID); got != account.Admin {
-		t.Errorf("role after a changed group: %q", got)
+		t.Errorf("role after a changed group = %q, want admin", got)
 	}
 
 	f.provider.change(func(p *provider) { p.claims["groups"] = []string{} })
-	f.pass(35 * time.Second) // one interval and one tick
+	f.pass(35 * time.Second) // one check interval and one tick
 	f.CheckDue(f.ctx)
 	if _, err := f.session(done.Token); llm.AsError(err).Kind != llm.SignInRequired {
-		t.Errorf("the session works: %v", err)
+		t.Errorf("session: %v, want SignInRequired", err)
 	}
 	if got := f.role(done.Account.ID); got != "" {
-		t.Errorf("the membership remains: %q", got)
+		t.Errorf("role without a group = %q, want none", got)
 	}
 	left, err := f.accounts.Key(f.ctx, f.first.ID, key.ID)
 	if err != nil || left.RevokedAt.IsZero() || !cmp.Equal(f.ended, []string{key.ID}) {
-		t.Errorf("the key works: %+v, %v, ended %v", left, err, f.ended)
+		t.Errorf("key %+v, %v, ended keys %v; want it revoked", left, err, f.ended)
 	}
 	if _, err := f.signIn(); reason(err) != sso.NoGroup {
-		t.Errorf("sign-in without a group: %v", err)
+		t.Errorf("sign-in without a group: %v, want NoGroup", err)
 	}
 }
 
@@ -440,18 +440,18 @@ func TestIdleSessionIsCheckedBeforeItsNextUse(t *testing.T) {
 	f.pass(20 * time.Minute)
 	f.CheckDue(f.ctx)
 	if f.provider.refreshs != 0 {
-		t.Errorf("an idle person was checked %d times", f.provider.refreshs)
+		t.Errorf("an idle session was checked %d times, want 0", f.provider.refreshs)
 	}
 	f.provider.change(func(p *provider) {
 		p.noID, p.info = true, map[string]any{"sub": "ann-1", "email": "ann@example.com", "email_verified": true, "groups": []any{"engineering"}}
 	})
 	if _, err := f.session(done.Token); err != nil || f.provider.refreshs != 1 {
-		t.Fatalf("%v after %d checks", err, f.provider.refreshs)
+		t.Fatalf("session: %v after %d checks, want no error after 1", err, f.provider.refreshs)
 	}
 	f.pass(20 * time.Minute)
 	f.provider.change(func(p *provider) { p.info["groups"] = []any{} })
 	if _, err := f.session(done.Token); llm.AsError(err).Kind != llm.SignInRequired {
-		t.Errorf("the session works without a group: %v", err)
+		t.Errorf("session without a group: %v, want SignInRequired", err)
 	}
 }
 
@@ -464,19 +464,19 @@ func TestUnreachableProviderSuspendsSessions(t *testing.T) {
 	f.pass(59 * time.Second)
 	f.CheckDue(f.ctx)
 	if _, err := f.session(done.Token); err != nil {
-		t.Fatalf("the confirmed session ended: %v", err)
+		t.Fatalf("session within the confirmed time: %v", err)
 	}
 	f.pass(6 * time.Second)
 	if _, err := f.session(done.Token); llm.AsError(err).Kind != llm.SignInRequired {
-		t.Errorf("the session works without a confirmation: %v", err)
+		t.Errorf("session without a confirmation: %v, want SignInRequired", err)
 	}
 	f.provider.change(func(p *provider) { p.broken = false })
 	f.pass(6 * time.Second)
 	if _, err := f.session(done.Token); err != nil {
-		t.Errorf("the session did not resume: %v", err)
+		t.Errorf("session after the provider returned: %v", err)
 	}
 	if got := f.role(done.Account.ID); got != account.Developer {
-		t.Errorf("an outage changed the role to %q", got)
+		t.Errorf("role after the outage = %q, want developer", got)
 	}
 }
 
@@ -489,22 +489,22 @@ func TestRevokedRefreshTokenEndsSessionsAndKeepsKeys(t *testing.T) {
 	f.pass(30 * time.Second)
 	f.CheckDue(f.ctx)
 	if _, err := f.session(done.Token); llm.AsError(err).Kind != llm.SignInRequired {
-		t.Errorf("the session works: %v", err)
+		t.Errorf("session: %v, want SignInRequired", err)
 	}
 	if got := f.role(done.Account.ID); got != account.Developer {
-		t.Errorf("role %q", got)
+		t.Errorf("role = %q, want developer", got)
 	}
 	event := f.audit()[0]
 	if event.Action != "session.refused" || !strings.Contains(string(event.After), "invalid_grant") {
-		t.Errorf("audit: %s %s", event.Action, event.After)
+		t.Errorf("audit event %s %s, want session.refused with invalid_grant", event.Action, event.After)
 	}
 	f.provider.change(func(p *provider) { p.revoked = false })
 	if _, err := f.signIn(); err != nil {
-		t.Errorf("sign in again: %v", err)
+		t.Errorf("second sign-in: %v", err)
 	}
 }
 
-func TestTwoBrowsersShareTheCheckOfAPerson(t *testing.T) {
+func TestSessionsOfAnAccountShareOneCheck(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	one, err := f.signIn()
@@ -537,14 +537,14 @@ func TestInvitedMembershipsAreIndependentOfGroups(t *testing.T) {
 	f.must(err)
 	err = f.accounts.SetRole(f.ctx, by, done.Account.ID, account.Viewer)
 	if llm.AsError(err).Kind != llm.Conflict {
-		t.Errorf("the role of a group was changed by hand: %v", err)
+		t.Errorf("SetRole of a membership by group: %v, want Conflict", err)
 	}
 	f.options.Groups = []sso.Mapping{{Group: sso.Everyone, Workspace: "ws_unknown", Role: account.Owner}}
 	f.Configure(f.options)
 	f.pass(30 * time.Second)
 	f.CheckDue(f.ctx)
 	if got := f.role(done.Account.ID); got != "" {
-		t.Errorf("the mapping was removed, role %q remains", got)
+		t.Errorf("role after the mapping was removed = %q, want none", got)
 	}
 	_, token, err := f.accounts.Invite(f.ctx, by, account.Viewer)
 	f.must(err)
@@ -553,16 +553,16 @@ func TestInvitedMembershipsAreIndependentOfGroups(t *testing.T) {
 	f.pass(30 * time.Second)
 	f.CheckDue(f.ctx)
 	if got := f.role(done.Account.ID); got != account.Viewer {
-		t.Errorf("role by invitation: %q", got)
+		t.Errorf("role by invitation = %q, want viewer", got)
 	}
 }
 
-func TestProviderThatIsDownAtStartIsFoundLater(t *testing.T) {
+func TestProviderUnavailableAtStartWorksLater(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.provider.change(func(p *provider) { p.broken = true })
 	if _, err := f.signIn(); reason(err) != sso.Unavailable {
-		t.Errorf("got %v", err)
+		t.Errorf("sign-in while the provider is down: %v, want Unavailable", err)
 	}
 	f.provider.change(func(p *provider) { p.broken = false })
 	f.pass(3 * time.Second)
@@ -570,7 +570,7 @@ func TestProviderThatIsDownAtStartIsFoundLater(t *testing.T) {
 	f.must(err)
 	f.Configure(sso.Options{})
 	if _, err := f.signIn(); reason(err) != sso.Disabled {
-		t.Errorf("without a provider: %v", err)
+		t.Errorf("sign-in without a provider: %v, want Disabled", err)
 	}
 }
 
@@ -580,12 +580,12 @@ func TestMetadataWithAnotherIssuerIsRejected(t *testing.T) {
 		f := newFixture(t)
 		f.provider.change(func(p *provider) { p.metadata = map[string]any{name: value} })
 		if _, err := f.signIn(); reason(err) != sso.Unavailable {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: %v, want Unavailable", name, err)
 		}
 	}
 }
 
-func TestRefusedSignInsDoNotFloodTheAuditLog(t *testing.T) {
+func TestRejectedSignInsInTheAuditLogAreLimited(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	for range 70 {
@@ -598,7 +598,7 @@ func TestRefusedSignInsDoNotFloodTheAuditLog(t *testing.T) {
 		}
 	}
 	if n != 60 {
-		t.Errorf("%d events", n)
+		t.Errorf("%d audit events, want 60", n)
 	}
 }
 
@@ -611,6 +611,9 @@ func TestStoredTokensAreEncrypted(t *testing.T) {
 	f.must(err)
 	text, err := json.Marshal(i)
 	f.must(err)
+	if len(f.provider.refresh) != 1 || len(i.Refresh) == 0 {
+		t.Fatalf("%d refresh tokens are valid and %d bytes are stored, want one token and its encrypted form", len(f.provider.refresh), len(i.Refresh))
+	}
 	for token := range f.provider.refresh {
 		if strings.Contains(string(i.Refresh), token) || strings.Contains(string(text), token) {
 			t.Error("the refresh token is stored in plain text")

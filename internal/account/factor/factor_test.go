@@ -37,7 +37,7 @@ type fixture struct {
 	db       *store.DB
 	accounts *account.Service
 	person   account.Account
-	at       atomic.Int64 // unix seconds
+	at       atomic.Int64 // current time in Unix seconds
 }
 
 func (f *fixture) now() time.Time       { return time.Unix(f.at.Load(), 0) }
@@ -105,41 +105,41 @@ func TestSignInRequiresACodeThatWorksOnce(t *testing.T) {
 	f.must(f.signIn(""))
 	setup, err := f.Begin(f.ctx, f.person, "")
 	f.must(err)
-	f.must(f.signIn("")) // not active before it is confirmed
+	f.must(f.signIn("")) // the second factor is not active before it is confirmed
 	if _, err := f.Confirm(f.ctx, f.person.ID, "000000"); kind(err) != llm.InvalidRequest {
-		t.Errorf("wrong first code: %v", err)
+		t.Errorf("wrong first code: got %v, want InvalidRequest", err)
 	}
 	first := f.code(setup.Secret)
 	codes, err := f.Confirm(f.ctx, f.person.ID, first)
 	f.must(err)
 	if len(codes) != 10 {
-		t.Errorf("%d recovery codes", len(codes))
+		t.Errorf("got %d recovery codes, want 10", len(codes))
 	}
 	if err := f.signIn(""); kind(err) != llm.SecondFactorRequired {
-		t.Errorf("without a code: %v", err)
+		t.Errorf("without a code: got %v, want SecondFactorRequired", err)
 	}
 	if err := f.signIn(first); kind(err) != llm.WrongCredentials {
-		t.Errorf("the code of the setup works again: %v", err)
+		t.Errorf("code of the setup used again: got %v, want WrongCredentials", err)
 	}
 	f.pass(30 * time.Second)
 	code := f.code(setup.Secret)
 	f.must(f.signIn(" " + code[:3] + " " + code[3:]))
 	if err := f.signIn(code); kind(err) != llm.WrongCredentials {
-		t.Errorf("replayed: %v", err)
+		t.Errorf("replayed: got %v, want WrongCredentials", err)
 	}
 	f.pass(30 * time.Second)
 	late := f.code(setup.Secret)
 	f.pass(30 * time.Second)
-	f.must(f.signIn(late)) // one step of clock drift
+	f.must(f.signIn(late)) // the code may be one time step old
 	f.pass(90 * time.Second)
 	stale := f.code(setup.Secret)
 	f.pass(60 * time.Second)
 	if err := f.signIn(stale); kind(err) != llm.WrongCredentials {
-		t.Errorf("two steps late: %v", err)
+		t.Errorf("two steps late: got %v, want WrongCredentials", err)
 	}
 	_, _, err = f.accounts.SignIn(f.ctx, account.Credentials{Email: email, Password: "wrong password", Code: f.code(setup.Secret)}, visitor)
 	if kind(err) != llm.WrongCredentials {
-		t.Errorf("wrong password: %v", err)
+		t.Errorf("wrong password: got %v, want WrongCredentials", err)
 	}
 }
 
@@ -158,16 +158,16 @@ func TestRecoveryCodesWorkOnce(t *testing.T) {
 	}
 	all.Wait()
 	if won.Load() != 1 {
-		t.Errorf("the code worked %d times", won.Load())
+		t.Errorf("the code worked %d times, want 1", won.Load())
 	}
 	state, err := f.State(f.ctx, f.person.ID)
 	if err != nil || state != (factor.State{App: true, Recovery: 9}) {
-		t.Errorf("state %+v, %v", state, err)
+		t.Errorf("State = %+v, %v; want the app and 9 recovery codes", state, err)
 	}
 	other, err := f.accounts.CreateAccount(f.ctx, "bob@example.com", password, "")
 	f.must(err)
 	if ok, err := f.Accept(f.ctx, other.ID, codes[1]); ok || err != nil {
-		t.Errorf("the code of another account: %v, %v", ok, err)
+		t.Errorf("Accept(code of another account) = %v, %v; want false, nil", ok, err)
 	}
 }
 
@@ -186,7 +186,7 @@ func TestWrongCodesAreLimitedLikePasswords(t *testing.T) {
 		}
 	}
 	if err := f.signIn(f.code(secret)); kind(err) != llm.RateLimited {
-		t.Errorf("after ten wrong codes: %v", err)
+		t.Errorf("after ten wrong codes: got %v, want RateLimited", err)
 	}
 }
 
@@ -195,12 +195,12 @@ func TestResetAndDisable(t *testing.T) {
 	f := newFixture(t)
 	f.enable()
 	if _, err := f.Begin(f.ctx, f.person, ""); kind(err) != llm.Conflict {
-		t.Errorf("a confirmed factor was replaced: %v", err)
+		t.Errorf("Begin with a confirmed factor: got %v, want Conflict", err)
 	}
 	f.must(f.Disable(f.ctx, f.person.ID))
 	f.must(f.signIn(""))
 	if err := f.Reset(f.ctx, f.person.ID); !errors.Is(err, account.ErrNotFound) {
-		t.Errorf("without a factor: %v", err)
+		t.Errorf("Reset without a factor: got %v, want ErrNotFound", err)
 	}
 	f.enable()
 	f.must(f.Reset(f.ctx, f.person.ID))
@@ -232,7 +232,7 @@ func TestSetupShowsTheSecretAndStoresItEncrypted(t *testing.T) {
 		t.Errorf("uri %s", setup.URI)
 	}
 	if err := xml.Unmarshal([]byte(setup.QR), new(struct{})); err != nil || !strings.HasPrefix(setup.QR, "<svg ") {
-		t.Errorf("svg: %v", err)
+		t.Errorf("QR: got error %v and %.40q, want an SVG image", err, setup.QR)
 	}
 	stored, err := f.db.Accounts.FactorOf(f.ctx, f.person.ID)
 	if err != nil || strings.Contains(string(stored.Sealed), setup.Secret) {

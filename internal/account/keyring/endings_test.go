@@ -25,14 +25,14 @@ func TestEndingsOfReplicasApplyWithoutTheStore(t *testing.T) {
 
 	ring.End(account.Ending{KeyID: revoked})
 	ring.End(account.Ending{KeyID: rotated, Before: now})
-	ring.End(account.Ending{KeyID: rotated, Before: now}) // received twice
+	ring.End(account.Ending{KeyID: rotated, Before: now}) // the ending is received twice
 	ring.End(account.Ending{KeyID: "key_unknown"})
 	got := []llm.Kind{answer(ring, withKey(revokedText)), answer(ring, withKey(rotatedText)), answer(ring, withKey(other))}
 	if diff := cmp.Diff([]llm.Kind{llm.RevokedAPIKey, llm.ExpiredAPIKey, ""}, got); diff != "" {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff([]string{revoked, rotated, "key_unknown"}, revokedIDs); diff != "" {
-		t.Errorf("running requests ended of other keys:\n%s", diff)
+		t.Errorf("callback ran for the wrong keys (-want +got):\n%s", diff)
 	}
 
 	store.setAway(false)
@@ -54,7 +54,7 @@ func TestEndingsOfReplicasApplyWithoutTheStore(t *testing.T) {
 	}
 	ring.ended.mu.RLock()
 	defer ring.ended.mu.RUnlock()
-	if len(ring.ended.byID) != 1 { // the unknown key
+	if len(ring.ended.byID) != 1 { // only the ending of the unknown key remains
 		t.Errorf("%d endings kept, want 1", len(ring.ended.byID))
 	}
 }

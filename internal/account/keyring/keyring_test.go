@@ -40,7 +40,7 @@ func TestAuthenticateReadsHeaders(t *testing.T) {
 		want   llm.Kind
 	}{
 		{"bearer", withKey(text), ""},
-		{"scheme in other letters", http.Header{"Authorization": {"bEARER   " + text + " "}}, ""},
+		{"scheme in mixed case", http.Header{"Authorization": {"bEARER   " + text + " "}}, ""},
 		{"the same key in another header too", http.Header{"Authorization": {"Bearer " + text}, "X-Api-Key": {text}}, ""},
 		{"a provider's key in another header", http.Header{"Authorization": {"Bearer " + text}, "Api-Key": {"sk-abc"}}, ""},
 		{"another key of ours in x-api-key", http.Header{"Authorization": {"Bearer " + text}, "X-Api-Key": {other}}, llm.InvalidRequest},
@@ -108,11 +108,11 @@ func TestKeyringReportsKeysThatAllowUnpricedModels(t *testing.T) {
 	store.add(func(k *account.Key) { k.AllowUnpriced, k.RevokedAt = true, time.Now() })
 	ring := loaded(t, store, Options{})
 	if ring.AllowsUnpriced() {
-		t.Error("a revoked key counts")
+		t.Error("AllowsUnpriced = true with only a revoked key that allows it, want false")
 	}
 	store.add(func(k *account.Key) { k.AllowUnpriced = true })
 	if err := ring.Refresh(t.Context()); err != nil || !ring.AllowsUnpriced() {
-		t.Errorf("after a key that allows it: %v", err)
+		t.Errorf("after adding a key that allows unpriced models: Refresh error %v, AllowsUnpriced = %t", err, ring.AllowsUnpriced())
 	}
 }
 
@@ -129,9 +129,9 @@ func TestRefusalsAreDistinct(t *testing.T) {
 		{"ends later", func(k *account.Key) { k.ExpiresAt = now.Add(time.Millisecond) }, ""},
 		{"ends now", func(k *account.Key) { k.ExpiresAt = now }, llm.ExpiredAPIKey},
 		{"revoked", func(k *account.Key) { k.RevokedAt = now }, llm.RevokedAPIKey},
-		{"revoked and over", func(k *account.Key) { k.RevokedAt, k.ExpiresAt = now, now }, llm.RevokedAPIKey},
+		{"revoked and expired", func(k *account.Key) { k.RevokedAt, k.ExpiresAt = now, now }, llm.RevokedAPIKey},
 		{"older secret in grace", func(k *account.Key) { k.Secrets[0].ExpiresAt = now.Add(time.Hour) }, ""},
-		{"older secret over", func(k *account.Key) { k.Secrets[0].ExpiresAt = now }, llm.ExpiredAPIKey},
+		{"older secret expired", func(k *account.Key) { k.Secrets[0].ExpiresAt = now }, llm.ExpiredAPIKey},
 	}
 	for _, tt := range tests {
 		_, text := store.add(tt.change)
@@ -146,7 +146,7 @@ func TestUnloadedKeyringReportsUnavailable(t *testing.T) {
 	t.Parallel()
 	ring := newTestKeyring(t, newFakeStore(t), Options{})
 	if got := answer(ring, withKey(secret.NewKey())); got != llm.LedgerUnavailable {
-		t.Errorf("got %q", got)
+		t.Errorf("got %q, want LedgerUnavailable", got)
 	}
 	if _, err := New(newFakeStore(t), []byte("short"), Options{}); err == nil {
 		t.Error("a short master key is accepted")
@@ -163,11 +163,11 @@ func TestMalformedKeysCauseNoLookup(t *testing.T) {
 	for i := range 10_000 {
 		junk := good[:5] + strings.Repeat(string(secret.Base62[i%62]), 30) + good[35:]
 		if got := answer(ring, withKey(junk)); got != llm.InvalidAPIKey {
-			t.Fatalf("%s: %q", junk, got)
+			t.Fatalf("%s: got %q, want InvalidAPIKey", junk, got)
 		}
 	}
 	if got := store.count() - before; got != 0 {
-		t.Errorf("%d look-ups", got)
+		t.Errorf("got %d look-ups, want 0", got)
 	}
 }
 
@@ -200,10 +200,10 @@ func TestKeyCreatedElsewhereIsValidImmediately(t *testing.T) {
 			_, text := store.add(nil)
 			began := time.Now()
 			if got := answer(ring, withKey(text)); got != "" {
-				t.Fatalf("got %q", got)
+				t.Fatalf("got %q, want no error", got)
 			}
 			if took := time.Since(began); took > unknownKeyWait {
-				t.Errorf("took %s", took)
+				t.Errorf("took %s, want at most %s", took, unknownKeyWait)
 			}
 		}
 	})
@@ -221,7 +221,7 @@ func TestUnknownKeysShareFewPolls(t *testing.T) {
 			all.Go(func() {
 				time.Sleep(time.Duration(i) * time.Millisecond / 2)
 				if got := answer(ring, withKey(secret.NewKey())); got != llm.InvalidAPIKey {
-					t.Errorf("got %q", got)
+					t.Errorf("got %q, want InvalidAPIKey", got)
 				}
 			})
 		}
@@ -239,7 +239,7 @@ func TestTooManyUnknownKeysAreShed(t *testing.T) {
 	ring.polls.running.Store(true)
 	ring.polls.waiting.Store(unknownKeyQueue)
 	if got := answer(ring, withKey(secret.NewKey())); got != llm.Overloaded {
-		t.Errorf("got %q", got)
+		t.Errorf("got %q, want Overloaded", got)
 	}
 }
 
@@ -250,11 +250,11 @@ func TestRevocationAppliesWithinASecond(t *testing.T) {
 		keyID, text := store.add(nil)
 		revokedBefore, _ := store.add(func(k *account.Key) { k.RevokedAt = time.Now() })
 		ring := newTestKeyring(t, store, Options{})
-		heard := map[string]int{}
-		ring.OnRevoke(func(keyID string) { heard[keyID]++ })
+		callbacks := map[string]int{}
+		ring.OnRevoke(func(keyID string) { callbacks[keyID]++ })
 		run(t, ring)
 		if got := answer(ring, withKey(text)); got != "" {
-			t.Fatalf("before: %q", got)
+			t.Fatalf("before: got %q, want no error", got)
 		}
 
 		store.revoke(keyID, time.Now())
@@ -262,9 +262,9 @@ func TestRevocationAppliesWithinASecond(t *testing.T) {
 		synctest.Wait()
 
 		if got := answer(ring, withKey(text)); got != llm.RevokedAPIKey {
-			t.Errorf("after: %q", got)
+			t.Errorf("after: got %q, want RevokedAPIKey", got)
 		}
-		if diff := cmp.Diff(map[string]int{keyID: 1}, heard); diff != "" {
+		if diff := cmp.Diff(map[string]int{keyID: 1}, callbacks); diff != "" {
 			t.Errorf("%s was revoked before the start, but the callback ran: %s", revokedBefore, diff)
 		}
 	})
@@ -282,19 +282,19 @@ func TestKnownKeysStayValidDuringAStoreOutage(t *testing.T) {
 
 		time.Sleep(14 * time.Minute)
 		if got := answer(ring, withKey(text)); got != "" {
-			t.Errorf("after 14 minutes: %q", got)
+			t.Errorf("after 14 minutes: got %q, want no error", got)
 		}
 		if got := answer(ring, withKey(secret.NewKey())); got != llm.LedgerUnavailable {
-			t.Errorf("an unknown key while the store is away: %q, want an answer that does not claim to know", got)
+			t.Errorf("unknown key while the store is unavailable: got %q, want LedgerUnavailable", got)
 		}
 		time.Sleep(2 * time.Minute)
 		if got := answer(ring, withKey(text)); got != llm.LedgerUnavailable {
-			t.Errorf("after 16 minutes: %q", got)
+			t.Errorf("after 16 minutes: got %q, want LedgerUnavailable", got)
 		}
 		store.setAway(false)
 		time.Sleep(time.Second)
 		if got := answer(ring, withKey(text)); got != "" {
-			t.Errorf("after the return: %q", got)
+			t.Errorf("after the return: got %q, want no error", got)
 		}
 		if len(reports) != 1 {
 			t.Errorf("the outage was reported %d times, want once: %v", len(reports), reports)
@@ -311,12 +311,12 @@ func TestAKeyringLoadsWhenTheStoreAppears(t *testing.T) {
 		ring := newTestKeyring(t, store, Options{})
 		run(t, ring)
 		if got := answer(ring, withKey(text)); got != llm.LedgerUnavailable {
-			t.Errorf("before: %q", got)
+			t.Errorf("before: got %q, want LedgerUnavailable", got)
 		}
 		store.setAway(false)
 		time.Sleep(time.Second)
 		if got := answer(ring, withKey(text)); got != "" {
-			t.Errorf("after: %q", got)
+			t.Errorf("after: got %q, want no error", got)
 		}
 	})
 }
@@ -334,7 +334,7 @@ func TestQueryWithoutProgressIsCancelled(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := ring.Load(t.Context()); err != nil || ring.Len() != 5 {
-			t.Errorf("slow but moving: %v, %d keys", err, ring.Len())
+			t.Errorf("slow query with progress: %v, %d keys; want 5 keys", err, ring.Len())
 		}
 		stuck, err := New(&slowStore{store, []time.Duration{time.Second, time.Hour}}, testMaster, Options{})
 		if err != nil {
@@ -342,7 +342,7 @@ func TestQueryWithoutProgressIsCancelled(t *testing.T) {
 		}
 		began := time.Now()
 		if err := stuck.Load(t.Context()); err == nil || time.Since(began) > 12*time.Second {
-			t.Errorf("stuck: %v after %s", err, time.Since(began))
+			t.Errorf("query without progress: got %v after %s, want an error within 12s", err, time.Since(began))
 		}
 	})
 }
@@ -375,8 +375,8 @@ func TestRestoredBackupRemovesNewerKeys(t *testing.T) {
 	_, old := store.add(nil)
 	keyID, newer := store.add(nil)
 	ring := loaded(t, store, Options{})
-	var heard []string
-	ring.OnRevoke(func(keyID string) { heard = append(heard, keyID) })
+	var callbacks []string
+	ring.OnRevoke(func(keyID string) { callbacks = append(callbacks, keyID) })
 
 	delete(store.keys, keyID)
 	store.revisions[topicKeys]--
@@ -388,7 +388,7 @@ func TestRestoredBackupRemovesNewerKeys(t *testing.T) {
 	if diff := cmp.Diff([]llm.Kind{"", llm.InvalidAPIKey}, got); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]string{keyID}, heard); diff != "" {
+	if diff := cmp.Diff([]string{keyID}, callbacks); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -407,9 +407,9 @@ func TestOnlyChangedKeysAreReadAgain(t *testing.T) {
 		}
 	}
 	if got := store.count() - calls; got != 5 {
-		t.Errorf("%d calls for five looks at an unchanged store", got)
+		t.Errorf("got %d calls for five looks at an unchanged store, want 5", got)
 	}
 	if got := ring.Len(); got != 100 {
-		t.Errorf("%d secrets", got)
+		t.Errorf("got %d secrets, want 100", got)
 	}
 }

@@ -36,7 +36,7 @@ type keyringModel struct {
 	now      time.Time
 	store    *fakeStore
 	ring     *Ring
-	current  map[string]modelKey // stored keys
+	current  map[string]modelKey // stored keys by ID
 	seen     map[string]modelKey // keys at the last poll
 	firstUse map[string]time.Time
 	revoked  map[string]int // expected callbacks by key
@@ -98,7 +98,7 @@ func (m *keyringModel) Rotate(t *rapid.T) {
 	}
 	for i := range k.secrets {
 		if m.want(modelKey{secrets: k.secrets}, i) != "" {
-			continue // already expired
+			continue // the secret has already expired
 		}
 		switch {
 		case grace == account.Grace{}:

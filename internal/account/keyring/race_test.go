@@ -45,14 +45,14 @@ func TestRevokedKeysAreNeverRevived(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got := answer(ring, withKey(text)); got != llm.RevokedAPIKey {
-				t.Fatalf("round %d: the revoked key gives %q", round, got)
+				t.Fatalf("round %d: the revoked key gives %q, want RevokedAPIKey", round, got)
 			}
 			if err := ring.record(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 		}
 		if got := answer(ring, withKey(neighbour)); got != "" {
-			t.Fatalf("round %d: the neighbour gives %q", round, got)
+			t.Fatalf("round %d: the other key gives %q, want no error", round, got)
 		}
 	}
 }

@@ -17,13 +17,13 @@ import (
 
 var timingSamples = flag.Int("timing.samples", 20_000, "how many key checks are timed")
 
-// timingRounds is how many times in a row a difference must be measured, each time with other keys. A leak shows in every round;
-// noise does not.
+// timingRounds is the number of consecutive rounds, each with other keys, in which a difference must be measured. A leak shows in every
+// round; noise does not.
 const timingRounds = 4
 
 // TestTimeOfAKeyCheckRevealsNothing times wrong keys of two kinds in random order: keys that differ from a valid key in one
 // character, and random keys. Welch's t of the two samples must stay below 4.5.
-func TestTimeOfAKeyCheckRevealsNothing(t *testing.T) { //nolint:paralleltest // measures time
+func TestTimeOfAKeyCheckRevealsNothing(t *testing.T) { //nolint:paralleltest // the test measures time
 	worst := 0.0
 	for range timingRounds {
 		if worst = timeKeyChecks(t); math.Abs(worst) < 4.5 {
@@ -44,7 +44,7 @@ func timeKeyChecks(t *testing.T) (worst float64) {
 		known = append(known, text)
 	}
 	ring := loaded(t, store, Options{})
-	strange := make([]string, len(known)) // as many as known, so that branch prediction is the same for both kinds
+	strange := make([]string, len(known)) // as many unknown keys as known ones, so that branch prediction is the same for both kinds
 	for i := range strange {
 		strange[i] = secret.NewKey()
 	}
@@ -106,6 +106,6 @@ func TestWelch(t *testing.T) {
 	t.Parallel()
 	a, b := []float64{27.5, 21, 19, 23.6, 17, 17.9}, []float64{27.1, 22, 20.8, 23.4, 23.4, 23.5}
 	if got := welch(a, b); math.Abs(got+1.2816) > 0.01 {
-		t.Errorf("t = %v", got)
+		t.Errorf("welch = %v, want -1.2816", got)
 	}
 }

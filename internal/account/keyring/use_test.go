@@ -29,23 +29,23 @@ func TestTheOlderSecretEndsAfterTheNewOneIsUsed(t *testing.T) {
 
 		time.Sleep(5 * time.Hour)
 		if got := answer(ring, withKey(old)); got != "" {
-			t.Errorf("the new secret is not used yet, and the old one: %q", got)
+			t.Errorf("old secret before the first use of the new one: got %q, want no error", got)
 		}
 		if got := answer(ring, withKey(fresh)); got != "" {
-			t.Fatalf("new secret: %q", got)
+			t.Fatalf("new secret: got %q, want no error", got)
 		}
 		time.Sleep(59 * time.Minute)
 		if got := answer(ring, withKey(old)); got != "" {
-			t.Errorf("within the grace: %q", got)
+			t.Errorf("within the grace: got %q, want no error", got)
 		}
 		store.change(keyID, func(k *account.Key) { k.Name = "renamed" }) // a reload must not restart the clock
 		time.Sleep(time.Minute)
 		for name, r := range map[string]*Ring{"here": ring, "on another replica": replica} {
 			if got := answer(r, withKey(old)); got != llm.ExpiredAPIKey {
-				t.Errorf("after the grace, %s: %q", name, got)
+				t.Errorf("after the grace, %s: got %q, want ExpiredAPIKey", name, got)
 			}
 			if got := answer(r, withKey(fresh)); got != "" {
-				t.Errorf("new secret, %s: %q", name, got)
+				t.Errorf("new secret, %s: got %q, want no error", name, got)
 			}
 		}
 	})
@@ -70,7 +70,7 @@ func TestAReloadKeepsAFirstUseThatIsNotRecordedYet(t *testing.T) {
 	now = now.Add(time.Hour)
 
 	if got := answer(ring, withKey(old)); got != llm.ExpiredAPIKey {
-		t.Errorf("got %q", got)
+		t.Errorf("got %q, want ExpiredAPIKey", got)
 	}
 }
 

@@ -148,7 +148,7 @@ func TestPasskeySignsInAloneAndAfterThePassword(t *testing.T) {
 	f.must(f.signIn(a))
 	_, _, err = f.accounts.SignIn(f.ctx, account.Credentials{Email: email, Password: password}, visitor)
 	if e := llm.AsError(err); e.Kind != llm.SecondFactorRequired || e.Message != "Use your passkey or enter a recovery code." {
-		t.Errorf("password alone: %v", err)
+		t.Errorf("password alone: got %v, want SecondFactorRequired", err)
 	}
 	prompt, err = f.BeginSignIn("")
 	f.must(err)
@@ -156,7 +156,7 @@ func TestPasskeySignsInAloneAndAfterThePassword(t *testing.T) {
 	_, _, err = f.accounts.SignIn(f.ctx, account.Credentials{Email: email, Password: password, Code: added.Codes[0]}, visitor)
 	f.must(err)
 	if _, _, err = f.accounts.SignIn(f.ctx, account.Credentials{Email: email, Password: password, Code: "123456"}, visitor); kind(err) != llm.WrongCredentials {
-		t.Errorf("a code without an authenticator app: %v", err)
+		t.Errorf("a code without an authenticator app: got %v, want WrongCredentials", err)
 	}
 	list, err := f.Passkeys(f.ctx, f.owner.Account.ID)
 	if err != nil || len(list) != 1 || list[0].LastUsedAt.IsZero() || list[0].SiteID != host {
@@ -177,29 +177,29 @@ func TestInvalidResponsesAreRefused(t *testing.T) {
 	bob, err := f.accounts.CreateAccount(f.ctx, "bob@example.com", password, "")
 	f.must(err)
 	for name, change := range map[string]func(*authenticator){
-		"wrong origin":                 func(a *authenticator) { a.origin = "https://models.example.com.evil.example" },
-		"origin over http":             func(a *authenticator) { a.origin = "http://models.example.com" },
-		"wrong site":                   func(a *authenticator) { a.site = "evil.example" },
-		"wrong signature":              func(a *authenticator) { a.key = newAuthenticator(t).key },
-		"without user verification":    func(a *authenticator) { a.flags &^= userVerified },
-		"without user presence":        func(a *authenticator) { a.flags &^= userPresent },
-		"user handle of another one":   func(a *authenticator) { a.handle = []byte(bob.ID) },
-		"without a user handle":        func(a *authenticator) { a.handle = nil },
-		"unknown credential":           func(a *authenticator) { a.id = []byte("unknown credential") },
-		"now marked as backed up":      func(a *authenticator) { a.flags |= 0x18 },
-		"backed up but not backupable": func(a *authenticator) { a.flags |= 0x10 },
+		"wrong origin":                   func(a *authenticator) { a.origin = "https://models.example.com.evil.example" },
+		"origin over http":               func(a *authenticator) { a.origin = "http://models.example.com" },
+		"wrong site":                     func(a *authenticator) { a.site = "evil.example" },
+		"wrong signature":                func(a *authenticator) { a.key = newAuthenticator(t).key },
+		"without user verification":      func(a *authenticator) { a.flags &^= userVerified },
+		"without user presence":          func(a *authenticator) { a.flags &^= userPresent },
+		"user handle of another account": func(a *authenticator) { a.handle = []byte(bob.ID) },
+		"without a user handle":          func(a *authenticator) { a.handle = nil },
+		"unknown credential":             func(a *authenticator) { a.id = []byte("unknown credential") },
+		"now marked as backed up":        func(a *authenticator) { a.flags |= 0x18 },
+		"backed up but not backupable":   func(a *authenticator) { a.flags |= 0x10 },
 	} {
 		bad := *a
 		change(&bad)
 		if err := f.signIn(&bad); kind(err) != llm.WrongCredentials || llm.AsError(err).Param != "passkey" {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: got %v, want WrongCredentials for passkey", name, err)
 		}
 	}
 	for _, text := range []string{"", "null", "{}", `{"id":"x"}`, `[]`, strings.Repeat("[", 100)} {
 		prompt, err := f.BeginSignIn("")
 		f.must(err)
 		if err := f.enter("", json.RawMessage(text), prompt.Cookie); kind(err) != llm.WrongCredentials {
-			t.Errorf("response %q: %v", text, err)
+			t.Errorf("response %q: got %v, want WrongCredentials", text, err)
 		}
 	}
 	f.must(f.signIn(a))
@@ -219,7 +219,7 @@ func TestInvalidRegistrationsAreRefused(t *testing.T) {
 		f.must(err)
 		_, err = f.FinishAdd(f.ctx, f.owner, passkey.Answer{Name: "x", Response: a.create(prompt.Options), Cookie: prompt.Cookie})
 		if kind(err) != llm.InvalidRequest {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: got %v, want InvalidRequest", name, err)
 		}
 	}
 	a := newAuthenticator(t)
@@ -229,20 +229,20 @@ func TestInvalidRegistrationsAreRefused(t *testing.T) {
 	other := f.owner
 	other.SessionID = "another session"
 	if _, err := f.FinishAdd(f.ctx, other, answer); kind(err) != llm.Conflict {
-		t.Errorf("another session: %v", err)
+		t.Errorf("another session: got %v, want Conflict", err)
 	}
 	for _, name := range []string{"", " ", "a\x00b", strings.Repeat("x", 101)} {
 		named := answer
 		named.Name = name
 		if _, err := f.FinishAdd(f.ctx, f.owner, named); kind(err) != llm.InvalidRequest {
-			t.Errorf("name %q: %v", name, err)
+			t.Errorf("name %q: got %v, want InvalidRequest", name, err)
 		}
 	}
 	if _, err = f.FinishAdd(f.ctx, f.owner, answer); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := f.FinishAdd(f.ctx, f.owner, answer); kind(err) != llm.Conflict {
-		t.Errorf("replayed: %v", err)
+		t.Errorf("replayed: got %v, want Conflict", err)
 	}
 	bob, err := f.accounts.CreateAccount(f.ctx, "bob@example.com", password, "")
 	f.must(err)
@@ -250,19 +250,19 @@ func TestInvalidRegistrationsAreRefused(t *testing.T) {
 	prompt, err = f.BeginAdd(f.ctx, thief, "")
 	f.must(err)
 	if _, err = f.FinishAdd(f.ctx, thief, passkey.Answer{Name: "x", Response: a.create(prompt.Options), Cookie: prompt.Cookie}); kind(err) != llm.Conflict {
-		t.Errorf("the credential of another account: %v", err)
+		t.Errorf("the credential of another account: got %v, want Conflict", err)
 	}
 	prompt, err = f.BeginAdd(f.ctx, f.owner, "")
 	f.must(err)
 	f.pass(passkey.FlowLife)
 	if _, err = f.FinishAdd(f.ctx, f.owner, passkey.Answer{Name: "x", Response: newAuthenticator(t).create(prompt.Options), Cookie: prompt.Cookie}); kind(err) != llm.Conflict {
-		t.Errorf("expired: %v", err)
+		t.Errorf("expired: got %v, want Conflict", err)
 	}
 	for range 19 {
 		f.add(f.owner, newAuthenticator(t), "x")
 	}
 	if _, err := f.BeginAdd(f.ctx, f.owner, ""); kind(err) != llm.Conflict {
-		t.Errorf("too many: %v", err)
+		t.Errorf("too many: got %v, want Conflict", err)
 	}
 }
 
@@ -283,30 +283,30 @@ func TestChallengesAreAcceptedOnceOnAllReplicas(t *testing.T) {
 			if _, _, err := replicas[n%2].accounts.SignIn(f.ctx, c, visitor); err == nil {
 				won.Add(1)
 			} else if kind(err) != llm.WrongCredentials {
-				t.Errorf("refused with %v", err)
+				t.Errorf("got %v, want WrongCredentials", err)
 			}
 		})
 	}
 	all.Wait()
 	if won.Load() != 1 {
-		t.Errorf("the response was accepted %d times", won.Load())
+		t.Errorf("the response was accepted %d times, want 1", won.Load())
 	}
 	other, err := f.BeginSignIn("")
 	f.must(err)
 	if err := f.enter("", a.get(prompt.Options), other.Cookie); kind(err) != llm.WrongCredentials {
-		t.Errorf("the challenge of another browser: %v", err)
+		t.Errorf("the challenge of another browser: got %v, want WrongCredentials", err)
 	}
 	if err := f.enter("", a.get(other.Options), ""); kind(err) != llm.WrongCredentials {
-		t.Errorf("without the cookie: %v", err)
+		t.Errorf("without the cookie: got %v, want WrongCredentials", err)
 	}
 	adding, err := f.BeginAdd(f.ctx, f.owner, "")
 	f.must(err)
 	if err := f.enter("", a.get(adding.Options), adding.Cookie); kind(err) != llm.WrongCredentials {
-		t.Errorf("the challenge of a registration: %v", err)
+		t.Errorf("the challenge of a registration: got %v, want WrongCredentials", err)
 	}
 	f.pass(passkey.FlowLife)
 	if err := f.enter("", a.get(other.Options), other.Cookie); kind(err) != llm.WrongCredentials {
-		t.Errorf("expired: %v", err)
+		t.Errorf("expired: got %v, want WrongCredentials", err)
 	}
 }
 
@@ -323,11 +323,11 @@ func TestCounterMustIncrease(t *testing.T) {
 		clone.count = count
 		err := f.signIn(&clone)
 		if kind(err) != llm.WrongCredentials || !errors.Is(err, passkey.ErrCounter) {
-			t.Errorf("counter %d: %v", count, err)
+			t.Errorf("counter %d: got %v, want WrongCredentials and ErrCounter", count, err)
 		}
 	}
 	if n := f.actions()["account.passkey_refused"]; n != 3 {
-		t.Errorf("%d refusals in the audit log", n)
+		t.Errorf("got %d refusals in the audit log, want 3", n)
 	}
 	a.count = 8
 	f.must(f.signIn(a))
@@ -345,13 +345,13 @@ func TestPasskeyOfAnotherAccountIsRefusedAsSecondFactor(t *testing.T) {
 		prompt, err := f.BeginSignIn("")
 		f.must(err)
 		if err := f.enter(email, bobs.get(prompt.Options), prompt.Cookie); kind(err) != llm.WrongCredentials {
-			t.Fatalf("the passkey of another account: %v", err)
+			t.Fatalf("the passkey of another account: got %v, want WrongCredentials", err)
 		}
 	}
 	prompt, err := f.BeginSignIn("")
 	f.must(err)
 	if err := f.enter(email, anns.get(prompt.Options), prompt.Cookie); kind(err) != llm.RateLimited {
-		t.Errorf("wrong passkeys do not count like wrong passwords: %v", err)
+		t.Errorf("after ten wrong passkeys: got %v, want RateLimited", err)
 	}
 }
 
@@ -361,39 +361,39 @@ func TestRemovingTheLastFactorDeletesRecoveryCodes(t *testing.T) {
 	id := f.owner.Account.ID
 	one, two := f.add(f.owner, newAuthenticator(t), "One"), f.add(f.owner, newAuthenticator(t), "Two")
 	if len(two.Codes) != 0 {
-		t.Errorf("codes of the second passkey: %v", two.Codes)
+		t.Errorf("codes of the second passkey: got %v, want none", two.Codes)
 	}
 	bob, err := f.accounts.CreateAccount(f.ctx, "bob@example.com", password, "")
 	f.must(err)
 	if err := f.Remove(f.ctx, bob.ID, one.Passkey.ID); kind(err) != llm.NotFound {
-		t.Errorf("removed by another account: %v", err)
+		t.Errorf("removed by another account: got %v, want NotFound", err)
 	}
 	if err := f.Rename(f.ctx, bob.ID, one.Passkey.ID, "Mine"); kind(err) != llm.NotFound {
-		t.Errorf("renamed by another account: %v", err)
+		t.Errorf("renamed by another account: got %v, want NotFound", err)
 	}
 	f.must(f.Rename(f.ctx, id, two.Passkey.ID, "Phone"))
 	f.must(f.Remove(f.ctx, id, one.Passkey.ID))
 	codes, err := f.factors.RenewRecoveryCodes(f.ctx, id)
 	f.must(err)
 	if ok, err := f.factors.Accept(f.ctx, id, one.Codes[0]); ok || err != nil {
-		t.Errorf("a replaced recovery code: %v, %v", ok, err)
+		t.Errorf("Accept(replaced recovery code) = %v, %v; want false, nil", ok, err)
 	}
 	if ok, err := f.factors.Accept(f.ctx, id, codes[0]); !ok || err != nil {
-		t.Errorf("a new recovery code: %v, %v", ok, err)
+		t.Errorf("Accept(new recovery code) = %v, %v; want true, nil", ok, err)
 	}
 	if state, err := f.factors.State(f.ctx, id); err != nil || state != (factor.State{Passkeys: 1, Recovery: 9}) {
-		t.Errorf("state %+v, %v", state, err)
+		t.Errorf("State = %+v, %v; want one passkey and 9 recovery codes", state, err)
 	}
 	f.must(f.Remove(f.ctx, id, two.Passkey.ID))
 	if state, err := f.factors.State(f.ctx, id); err != nil || state != (factor.State{}) {
-		t.Errorf("state %+v, %v", state, err)
+		t.Errorf("State = %+v, %v; want no factor", state, err)
 	}
 	_, _, err = f.accounts.SignIn(f.ctx, account.Credentials{Email: email, Password: password}, visitor)
 	f.must(err)
 	f.add(f.owner, newAuthenticator(t), "Three")
 	f.must(f.factors.Reset(f.ctx, id))
 	if list, err := f.Passkeys(f.ctx, id); err != nil || len(list) != 0 {
-		t.Errorf("after the reset: %v, %v", list, err)
+		t.Errorf("Passkeys after Reset = %v, %v; want none", list, err)
 	}
 	seen := f.actions()
 	for action, n := range map[string]int{
@@ -412,10 +412,10 @@ func TestSingleSignOnOnlyTurnsPasskeysOff(t *testing.T) {
 	f.add(f.owner, a, "Laptop")
 	f.ssoOnly.Store(true)
 	if err := f.signIn(a); kind(err) != llm.PermissionDenied {
-		t.Errorf("sign-in: %v", err)
+		t.Errorf("sign-in: got %v, want PermissionDenied", err)
 	}
 	if _, err := f.BeginAdd(f.ctx, f.owner, ""); kind(err) != llm.Conflict {
-		t.Errorf("registration: %v", err)
+		t.Errorf("registration: got %v, want Conflict", err)
 	}
 }
 
@@ -452,10 +452,10 @@ func TestPasskeysAreBoundToTheHost(t *testing.T) {
 	a.site, a.origin = "other.example.com", "https://other.example.com"
 	c := account.Credentials{Passkey: &account.PasskeyResponse{Response: a.get(prompt.Options), Cookie: prompt.Cookie}}
 	if _, _, err := moved.accounts.SignIn(f.ctx, c, visitor); kind(err) != llm.WrongCredentials {
-		t.Errorf("after the host changed: %v", err)
+		t.Errorf("after the host changed: got %v, want WrongCredentials", err)
 	}
 	plain := f.start("http://models.example.com")
 	if _, err := plain.BeginSignIn(""); kind(err) != llm.Conflict || llm.AsError(err).Details["reason"] != passkey.NotHTTPS {
-		t.Errorf("without https: %v", err)
+		t.Errorf("without https: got %v, want Conflict with reason NotHTTPS", err)
 	}
 }

@@ -33,7 +33,7 @@ func TestPasswordRules(t *testing.T) {
 			t.Parallel()
 			err := ValidatePassword("password", tt.password, "ann@example.com")
 			if (err == nil) != tt.ok {
-				t.Errorf("got %v", err)
+				t.Errorf("got error %v, want success: %t", err, tt.ok)
 			}
 			if err != nil && strings.Contains(err.Error(), tt.password) {
 				t.Error("the error repeats the password")
@@ -64,7 +64,7 @@ func TestUnknownAccountsCostTheSameWork(t *testing.T) {
 	cost := func(hash string) string { return hash[:strings.LastIndex(hash[:strings.LastIndex(hash, "$")], "$")] }
 	dummy := NewPasswordHasher(1, nil).Dummy
 	if cost(dummy) != cost(hashPassword("password")) || len(dummy) != len(hashPassword("password")) {
-		t.Errorf("the dummy hash is %s", cost(dummy))
+		t.Errorf("the dummy hash has cost %s and length %d, want those of a real hash", cost(dummy), len(dummy))
 	}
 	if ok, err := PasswordMatches(dummy, ""); ok || err != nil {
 		t.Errorf("the dummy hash matches the empty password: %v, %v", ok, err)
@@ -78,7 +78,7 @@ func TestDamagedHashesAreErrors(t *testing.T) {
 		"$argon2id$v=19$m=x$AAAA$AAAA", "$argon2id$v=19$m=19456,t=2,p=0$AAAA$AAAA", "$argon2id$v=19$m=19456,t=2,p=1$!$AAAA", "$argon2id$v=19$m=19456,t=2,p=1$AAAA$",
 	} {
 		if ok, err := PasswordMatches(stored, "password"); ok || !errors.Is(err, errHashForm) {
-			t.Errorf("%q: got %v, %v", stored, ok, err)
+			t.Errorf("PasswordMatches(%q) = %v, %v; want false, errHashForm", stored, ok, err)
 		}
 	}
 }
@@ -104,7 +104,7 @@ func TestHashSlotsAndQueueAreBounded(t *testing.T) {
 		}
 		synctest.Wait()
 		if _, err := h.Acquire(t.Context()); llm.AsError(err).Kind != llm.Overloaded || llm.AsError(err).RetryAfter == 0 {
-			t.Errorf("queue full: got %v", err)
+			t.Errorf("queue full: got %v, want Overloaded with a retry time", err)
 		}
 		first()
 		second()
@@ -124,12 +124,12 @@ func TestWaitingForASlotEnds(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := h.Acquire(t.Context()); llm.AsError(err).Kind != llm.Overloaded {
-			t.Errorf("after the longest wait: got %v", err)
+			t.Errorf("after the longest wait: got %v, want Overloaded", err)
 		}
 		gone, cancel := context.WithCancel(t.Context())
 		cancel()
 		if _, err := h.Acquire(gone); !errors.Is(err, context.Canceled) {
-			t.Errorf("caller gone: got %v", err)
+			t.Errorf("canceled caller: got %v, want context.Canceled", err)
 		}
 		if h.waiting.Load() != 0 {
 			t.Error("a caller is still counted as waiting")
@@ -166,11 +166,11 @@ func TestSignInsAreShedBeforeModelRequests(t *testing.T) {
 		begun := time.Now()
 		_, err = h.Acquire(t.Context())
 		if e := llm.AsError(err); e.Kind != llm.Overloaded || e.RetryAfter <= 0 || e.Status() != http.StatusServiceUnavailable || time.Since(begun) != 0 {
-			t.Errorf("new sign-in: %v after %s", err, time.Since(begun))
+			t.Errorf("new sign-in: got %v after %s, want Overloaded immediately", err, time.Since(begun))
 		}
 		release()
 		if err := <-waiting; llm.AsError(err).Kind != llm.Overloaded {
-			t.Errorf("waiting sign-in: %v", err)
+			t.Errorf("waiting sign-in: got %v, want Overloaded", err)
 		}
 		shedding.Store(false)
 		if _, err := h.Acquire(t.Context()); err != nil {

@@ -31,7 +31,7 @@ func TestVisitorAddressTrustsOnlyConfiguredProxies(t *testing.T) {
 			}
 			s := &Server{Options: Options{TrustProxy: tc.trust}}
 			if got := s.visitor(r); got.IP != tc.ip {
-				t.Errorf("%+v", got)
+				t.Errorf("visitor %+v, want IP %s", got, tc.ip)
 			}
 		})
 	}

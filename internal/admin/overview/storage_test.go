@@ -27,8 +27,8 @@ func TestStorageNeedsAttentionBeforeItIsFull(t *testing.T) {
 		use  DiskUse
 		want []fact
 	}{
-		{"plenty of everything", DiskUse{FreeBytes: 50 * gib, TotalBytes: 1000 * gib, SpoolBytes: 1, SpoolLimit: gib}, nil},
-		{"nothing is known", DiskUse{FreeBytes: -1, TotalBytes: -1}, nil},
+		{"enough space", DiskUse{FreeBytes: 50 * gib, TotalBytes: 1000 * gib, SpoolBytes: 1, SpoolLimit: gib}, nil},
+		{"unknown sizes", DiskUse{FreeBytes: -1, TotalBytes: -1}, nil},
 		{"a large disk with little left", DiskUse{FreeBytes: 2*gib - 1, TotalBytes: 1000 * gib}, []fact{{"disk", "warning"}}},
 		{"a large disk with almost nothing left", DiskUse{FreeBytes: 255 * mib, TotalBytes: 1000 * gib}, []fact{{"disk", "error"}}},
 		{"a small disk that is mostly free", DiskUse{FreeBytes: gib, TotalBytes: 2 * gib}, nil},
@@ -47,27 +47,27 @@ func TestStorageNeedsAttentionBeforeItIsFull(t *testing.T) {
 	}
 	text := storageAttention(DiskUse{FreeBytes: 3 * gib / 2, TotalBytes: 1000 * gib})[0].Message
 	if want := "Only 1.5 GiB of disk space is left in the data directory. Free disk space or reduce the retention."; text != want {
-		t.Errorf("%s", text)
+		t.Errorf("message %q, want %q", text, want)
 	}
 }
 
 func TestProviderIsUnusableWhileAllCredentialsBackOff(t *testing.T) {
 	t.Parallel()
-	resting := providers.CredentialState{ID: "a", BackingOffUntil: noon.Add(time.Minute)}
-	rested := providers.CredentialState{ID: "b", BackingOffUntil: noon.Add(-time.Minute)}
+	backingOff := providers.CredentialState{ID: "a", BackingOffUntil: noon.Add(time.Minute)}
+	recovered := providers.CredentialState{ID: "b", BackingOffUntil: noon.Add(-time.Minute)}
 	for _, test := range []struct {
 		name        string
 		credentials []providers.CredentialState
 		want        bool
 	}{
 		{"none needed", nil, true},
-		{"one backs off", []providers.CredentialState{resting, {ID: "c"}}, true},
-		{"all rest", []providers.CredentialState{resting, resting}, false},
-		{"it has rested", []providers.CredentialState{rested}, true},
+		{"one backs off", []providers.CredentialState{backingOff, {ID: "c"}}, true},
+		{"all back off", []providers.CredentialState{backingOff, backingOff}, false},
+		{"back-off has ended", []providers.CredentialState{recovered}, true},
 	} {
 		facts := fleetAttention([]providers.ProviderState{{Name: "acme", Enabled: true, Credentials: test.credentials, Targets: []providers.TargetState{{Target: &provider.Target{Provider: "acme", Model: &catalog.Model{Name: "gpt"}}}}}}, false, noon)
 		if usable := len(facts) == 0; usable != test.want {
-			t.Errorf("%s: %+v", test.name, facts)
+			t.Errorf("%s: usable = %t, want %t: %+v", test.name, usable, test.want, facts)
 		}
 	}
 }

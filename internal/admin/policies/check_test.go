@@ -16,7 +16,7 @@ func TestLongDiffHasGaps(t *testing.T) {
 		kinds += line.Kind[:1]
 	}
 	if kinds != "asss"+"gsssa" {
-		t.Error(kinds)
+		t.Errorf("kinds = %q, want asssgsssa", kinds)
 	}
 }
 
@@ -29,10 +29,10 @@ func FuzzDiffLines(f *testing.F) {
 		old, fresh := textLines(before), textLines(after)
 		for _, line := range diffLines(policy.Diff([]byte(before), []byte(after))) {
 			if line.Old != nil && old[*line.Old-1] != line.Text || line.New != nil && fresh[*line.New-1] != line.Text {
-				t.Errorf("%+v is not the line of that number", line)
+				t.Errorf("line %+v has a wrong number or text", line)
 			}
 			if (line.Kind == "gap") != (line.Old == nil && line.New == nil) {
-				t.Errorf("%+v", line)
+				t.Errorf("line %+v: only a gap has no number", line)
 			}
 		}
 	})

@@ -107,7 +107,7 @@ func TestTailsAreBounded(t *testing.T) {
 		open.enter("home")
 	}
 	if open.enter("home") || open.all != maxTailsEach {
-		t.Error("a workspace has more live views than its maximum")
+		t.Errorf("a workspace may open more live views than its maximum, or %d are open; want %d", open.all, maxTailsEach)
 	}
 	for i := range maxTails - maxTailsEach {
 		if !open.enter(fmt.Sprint(i)) {
@@ -119,7 +119,7 @@ func TestTailsAreBounded(t *testing.T) {
 	}
 	open.leave("home")
 	if open.all != maxTails-1 || !open.enter("another") {
-		t.Error("a closed live view is still counted")
+		t.Errorf("after closing one: %d live views are open, or another was rejected", open.all)
 	}
 }
 

@@ -18,7 +18,7 @@ func TestCreateAccount(t *testing.T) {
 	l.Console.In = strings.NewReader("correct horse battery\n")
 	out, err := l.Run(cli.ExitOK, "admin", "create", "--email", "You@Example.com", "--name", "You", "--password-stdin")
 	if out != "" {
-		t.Errorf("stdout: %s", out)
+		t.Errorf("stdout: got %s, want none", out)
 	}
 	clitest.MustContain(t, err, "Created account you@example.com. Sign in at http://127.0.0.1:8080")
 
@@ -72,13 +72,13 @@ func TestUnlockAllowsSignInsAgain(t *testing.T) {
 	if login("correct horse battery") == nil {
 		t.Fatal("the account is not locked")
 	}
-	_, said := l.Run(cli.ExitOK, "admin", "unlock", "--email", "a@example.com")
-	clitest.MustContain(t, said, "a@example.com can sign in again.")
+	_, stderr := l.Run(cli.ExitOK, "admin", "unlock", "--email", "a@example.com")
+	clitest.MustContain(t, stderr, "a@example.com can sign in again.")
 	if err := login("correct horse battery"); err != nil {
 		t.Error(err)
 	}
-	_, said = l.Run(cli.ExitFailed, "admin", "unlock", "--email", "b@example.com")
-	clitest.MustContain(t, said, "fix: check the address")
+	_, stderr = l.Run(cli.ExitFailed, "admin", "unlock", "--email", "b@example.com")
+	clitest.MustContain(t, stderr, "fix: check the address")
 }
 
 func TestRemoveMemberRevokesAndListsKeys(t *testing.T) {
@@ -108,14 +108,14 @@ func TestRemoveMemberRevokesAndListsKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	_, said := l.Run(cli.ExitOK, "admin", "remove-member", "--email", "B@example.com")
+	_, stderr := l.Run(cli.ExitOK, "admin", "remove-member", "--email", "B@example.com")
 
-	clitest.MustContain(t, said, "Removed B@example.com from workspace "+w.ID+" and revoked 1 API keys.", key.ID+"  ci")
+	clitest.MustContain(t, stderr, "Removed B@example.com from workspace "+w.ID+" and revoked 1 API keys.", key.ID+"  ci")
 	if stored, err := i.Accounts.Key(t.Context(), w.ID, key.ID); err != nil || stored.RevokedAt.IsZero() {
 		t.Errorf("the key is %+v, %v", stored, err)
 	}
-	_, said = l.Run(cli.ExitFailed, "admin", "remove-member", "--email", "b@example.com")
-	clitest.MustContain(t, said, "No member of the workspace has this email address.")
+	_, stderr = l.Run(cli.ExitFailed, "admin", "remove-member", "--email", "b@example.com")
+	clitest.MustContain(t, stderr, "No member of the workspace has this email address.")
 }
 
 func TestPasswordsAreAskedForTwice(t *testing.T) {
@@ -149,7 +149,7 @@ func TestPasswordsAreNotAskedForWithoutATerminal(t *testing.T) {
 	_, err = l.Run(cli.ExitUsage, "admin", "create")
 	clitest.MustContain(t, err, "--email is missing")
 	if cmd, _, errFind := cli.NewRoot(l.Console, l.Commands...).Find([]string{"admin", "create"}); errFind != nil || cmd.Flag("password") != nil {
-		t.Error("a password can be given as a flag")
+		t.Errorf("admin create has a --password flag, or was not found: %v", errFind)
 	}
 }
 
@@ -168,6 +168,6 @@ func TestAskingEndsWithTheContext(t *testing.T) {
 		return "", nil
 	})
 	if !errors.Is(err, context.Canceled) {
-		t.Errorf("ended with %v", err)
+		t.Errorf("got error %v, want context.Canceled", err)
 	}
 }

@@ -74,7 +74,7 @@ func TestBudgetsCommands(t *testing.T) {
 	clitest.MustContain(t, out, "$28.00 of $40.00 (70 %), per month", "per day   $2.00", "large", "small", entries[len(entries)-2].ID)
 	detail := clitest.Lines(t, mustOut(l.Run(cli.ExitOK, "budgets", "show", key.ID, "--json")))[0]
 	if rejected := detail["rejected"].([]any); len(rejected) != 1 {
-		t.Errorf("rejected by the key's budget: %v", rejected)
+		t.Errorf("requests rejected by the key's budget: got %v, want 1", rejected)
 	}
 	curve := detail["curve"].([]any)
 	first, last := curve[0].(map[string]any), curve[len(curve)-1].(map[string]any)
@@ -82,7 +82,7 @@ func TestBudgetsCommands(t *testing.T) {
 		t.Errorf("curve %v", curve)
 	}
 	if expected := detail["expected"].([]any); expected[len(expected)-1].(map[string]any)["at"] != "2026-12-01T00:00:00Z" {
-		t.Errorf("forecast %v", expected)
+		t.Errorf("forecast %v, want it to end at 2026-12-01", expected)
 	}
 	for _, one := range clitest.Lines(t, mustOut(l.Run(cli.ExitOK, "budgets", "list", "--json"))) {
 		if one["name"] == "anna" && (one["kind"] != "user" || one["spent_usd"] != "14") {

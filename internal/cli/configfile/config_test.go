@@ -30,7 +30,7 @@ func TestCheckConfiguration(t *testing.T) {
 	out, err := l.Run(cli.ExitProblems, "config", "check", path)
 	clitest.MustContain(t, out, `line 1: unknown field "listn"`, `did you mean "listen"?`, "line 2:", "fix: ", "2 problems")
 	if err != "" {
-		t.Errorf("stderr: %s", err)
+		t.Errorf("stderr: got %s, want none", err)
 	}
 	out, _ = l.Run(cli.ExitProblems, "config", "check", "--config", path, "--json")
 	rows := clitest.Lines(t, out)
@@ -39,10 +39,10 @@ func TestCheckConfiguration(t *testing.T) {
 	}
 	out, err = l.Run(cli.ExitFailed, "keys", "list", "--config", path)
 	if out != "" || !strings.Contains(err, `unknown field "listn"`) {
-		t.Errorf("another command with a bad file: %q %q", out, err)
+		t.Errorf("keys list with an invalid file: stdout %q, stderr %q", out, err)
 	}
 	if _, errStat := os.Stat(l.Dir); errStat == nil {
-		t.Error("a bad configuration made a data directory")
+		t.Error("an invalid configuration created a data directory")
 	}
 }
 
@@ -58,8 +58,8 @@ func TestCheckWarnsAboutUnknownBaseline(t *testing.T) {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, told := l.Run(cli.ExitOK, "config", "check", path); told != want {
-			t.Errorf("%s: %q, want %q", model, told, want)
+		if _, stderr := l.Run(cli.ExitOK, "config", "check", path); stderr != want {
+			t.Errorf("%s: %q, want %q", model, stderr, want)
 		}
 	}
 }
@@ -91,7 +91,7 @@ func TestCheckPoliciesOfTheConfiguration(t *testing.T) {
 		t.Errorf("JSON: %s", out)
 	}
 	if _, errStat := os.Stat(l.Dir); errStat == nil {
-		t.Error("checking made a data directory")
+		t.Error("config check created a data directory")
 	}
 }
 
@@ -104,8 +104,8 @@ func TestCheckTheCertificateOfTheConfiguration(t *testing.T) {
 	}
 	out, _ := l.Run(cli.ExitProblems, "config", "check", path)
 	clitest.MustContain(t, out, path+" line 2: tls.cert: the file /nowhere/cert.pem does not exist", "fix: ")
-	_, told := l.Run(cli.ExitFailed, "serve", "--config", path, "--listen", "127.0.0.1:0")
-	clitest.MustContain(t, told, path+" line 2: tls.cert: the file /nowhere/cert.pem does not exist", "fix: ")
+	_, stderr := l.Run(cli.ExitFailed, "serve", "--config", path, "--listen", "127.0.0.1:0")
+	clitest.MustContain(t, stderr, path+" line 2: tls.cert: the file /nowhere/cert.pem does not exist", "fix: ")
 }
 
 func TestPrintConfiguration(t *testing.T) {
@@ -119,7 +119,7 @@ func TestPrintConfiguration(t *testing.T) {
 	}
 	out, _ = l.Run(cli.ExitOK, "config", "print", "--json")
 	if view := clitest.Lines(t, out)[0]; view["listen"] != "127.0.0.1:9000" {
-		t.Errorf("JSON: %s", out)
+		t.Errorf("JSON: got %s, want listen 127.0.0.1:9000", out)
 	}
 	out, _ = l.Run(cli.ExitOK, "config", "print", "--json", "--origin")
 	var got []map[string]any
@@ -155,7 +155,7 @@ func TestVersion(t *testing.T) {
 	out, _ := l.Run(cli.ExitOK, "version")
 	clitest.MustContain(t, out, "fairlead dev (", "/", "go1")
 	if out, _ := l.Run(cli.ExitOK, "--version"); out != "fairlead dev\n" {
-		t.Errorf("--version: %s", out)
+		t.Errorf("--version: got %q, want %q", out, "fairlead dev\n")
 	}
 }
 

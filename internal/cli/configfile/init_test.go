@@ -16,16 +16,16 @@ func TestStartingFileIsValidWithAndWithoutComments(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "fairlead.yaml")
 	out, err := l.Run(cli.ExitOK, "init", path)
 	if out != path+": written\n" {
-		t.Errorf("stdout: %q", out)
+		t.Errorf("stdout: got %q, want %q", out, path+": written\n")
 	}
 	clitest.MustContain(t, err, "then run  fairlead config check "+path)
 	if !strings.HasPrefix(starting, "# yaml-language-server: $schema=http://127.0.0.1:8080/config.schema.json\n") {
-		t.Error("editors find no schema in the first line")
+		t.Error("the first line of the initial file does not name the schema")
 	}
 	out, err = l.Run(cli.ExitOK, "config", "check", path)
 	clitest.MustContain(t, out, path+": ok – 0 providers, listen 127.0.0.1:8080")
 	if err != "" {
-		t.Errorf("a starting file that is warned about: %s", err)
+		t.Errorf("config check warns about the initial file: %s", err)
 	}
 
 	var on strings.Builder
@@ -43,7 +43,7 @@ func TestStartingFileIsValidWithAndWithoutComments(t *testing.T) {
 	out, err = l.Run(cli.ExitOK, "config", "check", path)
 	clitest.MustContain(t, out, path+": ok – 2 providers")
 	if err != "" {
-		t.Errorf("what can be switched on is warned about: %s", err)
+		t.Errorf("config check warns about the initial file without comments: %s", err)
 	}
 }
 
@@ -58,7 +58,7 @@ func TestStartingFileOverwritesNothing(t *testing.T) {
 		out, err := l.Run(cli.ExitFailed, line...)
 		clitest.MustContain(t, err, "error: "+path+" already exists", "fix: edit it, or use another name")
 		if text, errRead := os.ReadFile(path); errRead != nil || string(text) != "listen: 127.0.0.1:9000\n" || out != "" {
-			t.Errorf("%v: it is now %q, %v; stdout %q", line, text, errRead, out)
+			t.Errorf("%v: the file is %q, %v; stdout %q", line, text, errRead, out)
 		}
 	}
 	_, err := l.Run(cli.ExitFailed, "init", filepath.Join(filepath.Dir(path), "nowhere", "fairlead.yaml"))
@@ -77,7 +77,7 @@ func TestStartingFileIsWrittenWhereServerReadsIt(t *testing.T) {
 	}
 	l.Console.Env = append(l.Console.Env, "FAIRLEAD_CONFIG=")
 	if out, _ := l.Run(cli.ExitOK, "init", "--quiet"); out != "fairlead.yaml: written\n" {
-		t.Errorf("here: %q", out)
+		t.Errorf("stdout without a path: got %q, want %q", out, "fairlead.yaml: written\n")
 	}
 	for _, path := range []string{named, "fairlead.yaml"} {
 		info, err := os.Stat(path)

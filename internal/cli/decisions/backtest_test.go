@@ -37,8 +37,8 @@ func report0() *replay.Report {
 	return &replay.Report{
 		From: clitest.Noon.Add(-7 * 24 * time.Hour), To: clitest.Noon, Considered: 1500, Decided: 1227, Limited: true,
 		Skipped: []replay.Skip{{Reason: replay.Explicit, Words: replay.Explicit.Words(), Requests: 270}, {Reason: replay.NoTrace, Words: replay.NoTrace.Words(), Requests: 3}},
-		Draft:   replay.Rulebook{Versions: route.Versions{Policy: "57ff86d50bba"}, Objective: &route.Objective{Name: "number", Tradeoff: 0.7}},
-		Live:    replay.Rulebook{Versions: route.Versions{Policy: "0123456789ab"}},
+		Draft:   replay.RuleSet{Versions: route.Versions{Policy: "57ff86d50bba"}, Objective: &route.Objective{Name: "number", Tradeoff: 0.7}},
+		Live:    replay.RuleSet{Versions: route.Versions{Policy: "0123456789ab"}},
 		Logged:  logged, InLive: &live,
 		Policies: []replay.PolicyFigures{{Name: "better", Matched: 400, Decided: 300, Priced: 290, Saved: -2_730_000_000}, {Name: "no-code", Matched: 20, Denied: 20}},
 	}

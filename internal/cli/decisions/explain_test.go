@@ -56,7 +56,7 @@ func TestExplanationOfARejection(t *testing.T) {
 	text := p.String()
 	clitest.MustContain(t, text, "Rejected (POLICY_REJECTED): Code stays inside. Rejected by policy no-code.")
 	if strings.Contains(text, "Candidates") || strings.Contains(text, "Choice") {
-		t.Errorf("there is nothing to choose:\n%s", text)
+		t.Errorf("the explanation of a rejected request lists candidates:\n%s", text)
 	}
 }
 
@@ -84,7 +84,7 @@ func TestExplainUsesPolicyDraft(t *testing.T) {
 	l := newLab(t)
 	draft := l.File("draft.yaml", "policies:\n  - name: halt\n    deny: Not today.\n")
 	out, _ := l.Run(cli.ExitOK, "explain", "--prompt", "hi", "--policies", draft)
-	clitest.MustContain(t, out, "Rejected (POLICY_REJECTED): Not today. Rejected by policy halt.", "matched     halt: deny")
+	clitest.MustContain(t, out, "Rejected (POLICY_REJECTED): Not today. Rejected by policy halt.", "matched       halt: deny")
 
 	out, _ = l.Run(cli.ExitOK, "explain", "--prompt", "hi", "--policies", draft, "--json")
 	got := clitest.Lines(t, out)[0]
@@ -96,7 +96,7 @@ func TestExplainUsesPolicyDraft(t *testing.T) {
 	out, err := l.Run(cli.ExitProblems, "explain", "--prompt", "hi", "--policies", wrong)
 	clitest.MustContain(t, err, `unknown field "denny"`, `did you mean "deny"?`, "[E2031]")
 	if out != "" {
-		t.Errorf("stdout: %s", out)
+		t.Errorf("stdout: got %s, want none", out)
 	}
 }
 
@@ -132,7 +132,7 @@ func TestExplainRejectsInvalidRequests(t *testing.T) {
 		{"both", []string{"a.json", "--prompt", "b"}, "both a file and --prompt are given", cli.ExitUsage},
 		{"a model without a prompt", []string{"a.json", "--model", "b"}, "--model requires --prompt", cli.ExitUsage},
 		{"no such file", []string{"nowhere.json"}, "nowhere.json", cli.ExitFailed},
-		{"an objective that is none", []string{"--prompt", "x", "--model", "auto:fun"}, "has an unknown objective", cli.ExitUsage},
+		{"unknown objective", []string{"--prompt", "x", "--model", "auto:fun"}, "has an unknown objective", cli.ExitUsage},
 		{"no such model", []string{"--prompt", "x", "--model", "nobody-9"}, `Model \"nobody-9\" does not exist`, cli.ExitOK},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -31,7 +31,7 @@ func TestVerifyFindsDifferences(t *testing.T) {
 	out, err := l.Run(cli.ExitProblems, "verify", changed)
 	clitest.MustContain(t, out, "Mismatch: recomputing the decision of "+changed, "WHAT", "plan")
 	if err != "" {
-		t.Errorf("stderr: %s", err)
+		t.Errorf("stderr: got %s, want none", err)
 	}
 }
 
@@ -57,7 +57,7 @@ func TestVerifyListsMissingData(t *testing.T) {
 	l := newLab(t)
 	old := l.StoreDecided(func(e *requestlog.Entry) { e.Decision.Versions.Snapshot = "gone" }, "hi")[0]
 	out, _ := l.Run(cli.ExitProblems, "verify", old)
-	clitest.MustContain(t, out, "cannot be recomputed", "targets, prices and abilities of version gone", "this version is not archived")
+	clitest.MustContain(t, out, "cannot be recomputed", "missing       targets, prices and abilities of version gone", "archived\n")
 
 	l = newLab(t)
 	refused := l.StoreDecided(func(e *requestlog.Entry) { e.Decision = nil }, "hi")[0]

@@ -146,7 +146,7 @@ func TestDoctorDistinguishesProviderFailures(t *testing.T) {
 		"provider misnamed":   {"warn: responds in ", "but none of the configured ones [correct the model names"},
 		"provider unknown":    {"fail: The provider's host name provider.invalid could not be resolved", "[correct the host in base_url, or the DNS settings of this machine]"},
 		"provider selfsigned": {"fail: No secure connection", "add its certificate authority to the trusted certificates of this machine]"},
-		"clock":               {"fail: 10 m 0 s behind the clock of ", "[synchronize it with NTP"},
+		"clock":               {"fail: 10 m 0 s behind the clock of ", "[synchronise it with NTP"},
 		"prices":              {"ok: known for 6 models", ""},
 	} {
 		if !strings.HasPrefix(found[check], want[0]) || !strings.Contains(found[check], want[1]) {
@@ -284,7 +284,7 @@ func TestDoctorConnectsToTheTelemetryCollector(t *testing.T) {
 	l := newLab(t)
 	l.Console.Env = append(l.Console.Env, anyPort)
 	if found := examine(l, cli.ExitOK); found["telemetry"] != "" {
-		t.Errorf("without a collector: %s", found["telemetry"])
+		t.Errorf("without a collector: got %s, want none", found["telemetry"])
 	}
 	l.Console.Env = append(l.Console.Env, "OTEL_EXPORTER_OTLP_ENDPOINT="+collector.URL)
 	mustFind(t, examine(l, cli.ExitOK), map[string]string{"telemetry": "ok: the collector at " + collector.URL + " accepts connections in "})

@@ -50,7 +50,7 @@ func TestInstanceOpensWhileAServerIsRunning(t *testing.T) {
 	t.Cleanup(func() { _ = release() })
 	second := openTest(t, c)
 	if !first.New || second.New {
-		t.Errorf("new: %v, %v", first.New, second.New)
+		t.Errorf("New of the first instance = %v, of the second = %v; want true, false", first.New, second.New)
 	}
 	if info, err := os.Stat(c.DataDir); err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("data directory: %v, %v", info, err)
@@ -66,10 +66,10 @@ func TestInstanceOpensWhileAServerIsRunning(t *testing.T) {
 	}
 	same, err := second.Workspace(t.Context(), "")
 	if err != nil || same.ID != w.ID {
-		t.Errorf("the second one's first workspace: %s, %v", same.ID, err)
+		t.Errorf("first workspace of the second instance: %s, %v", same.ID, err)
 	}
 	if got, err := second.Accounts.Key(t.Context(), w.ID, key.ID); err != nil || got.Name != "ci" {
-		t.Errorf("the second one's key: %+v, %v", got, err)
+		t.Errorf("key in the second instance: %+v, %v", got, err)
 	}
 	ring, err := keyring.New(second.Store.Accounts, masterKey(t, c), keyring.Options{})
 	if err != nil {
@@ -82,7 +82,7 @@ func TestInstanceOpensWhileAServerIsRunning(t *testing.T) {
 		t.Errorf("the key is not accepted: %v", err)
 	}
 	if _, err := first.Workspace(t.Context(), "ws_none"); err == nil {
-		t.Error("found a workspace that is not there")
+		t.Error("Workspace(ws_none): got no error")
 	}
 }
 
@@ -152,7 +152,7 @@ func TestProvidersOfAnInstance(t *testing.T) {
 	}
 	for _, name := range []string{"off", "unknown"} {
 		if _, err := f.Test(t.Context(), name); !errors.Is(err, account.ErrNotFound) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("Test(%s): got %v, want ErrNotFound", name, err)
 		}
 	}
 	if len(f.Targets()) != 2 || len(f.Catalog().Models()) < 100 {

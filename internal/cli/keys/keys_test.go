@@ -21,7 +21,7 @@ func TestCreateKeyWritesIDAndKeyFirst(t *testing.T) {
 	l := newLab(t)
 	out, _ := l.Run(cli.ExitOK, "keys", "create", "--name", "ci", "--json")
 	if !regexp.MustCompile(`^\{"id":"key_[0-9A-Z]{26}","key":"fl_[0-9A-Za-z]{38}",.*\}\n$`).MatchString(out) {
-		t.Errorf("shape: %s", out)
+		t.Errorf("output %q, want an object that starts with id and key", out)
 	}
 	view := clitest.Lines(t, out)[0]
 	if err := secret.ParseKey(view["key"].(string)); err != nil {
@@ -52,7 +52,7 @@ func TestCreateKeyWritesOnlyTheKeyOnStdout(t *testing.T) {
 		t.Errorf("--quiet writes %q", quiet)
 	}
 	if _, reader := l.Run(cli.ExitOK, "keys", "create", "--name", "reader", "--scopes", "read"); strings.Contains(reader, "curl") {
-		t.Errorf("a key without inference comes with a curl: %s", reader)
+		t.Errorf("output for a key without inference contains a curl command: %s", reader)
 	}
 }
 
@@ -107,7 +107,7 @@ func TestListKeys(t *testing.T) {
 	out, _ := l.Run(cli.ExitOK, "keys", "list")
 	rows := strings.Split(strings.TrimSpace(out), "\n")
 	if len(rows) != 4 {
-		t.Fatalf("rows:\n%s", out)
+		t.Fatalf("got %d rows, want 4:\n%s", len(rows), out)
 	}
 	for i, want := range []string{
 		`^NAME +ID +KEY +SCOPES +LIMITS +BUDGET +LAST USED +EXPIRES +STATE$`,
@@ -124,7 +124,7 @@ func TestListKeys(t *testing.T) {
 	for _, key := range clitest.Lines(t, out) {
 		states = append(states, key["state"])
 		if _, shown := key["key"]; shown {
-			t.Error("a list shows secrets")
+			t.Error("keys list shows a secret")
 		}
 	}
 	if diff := cmp.Diff([]any{"revoked", "active", "expired"}, states); diff != "" {
@@ -172,12 +172,12 @@ func TestRevokeAsksOnlyOnATerminal(t *testing.T) {
 	_, err = l.Run(cli.ExitFailed, "keys", "revoke", "ci")
 	clitest.MustContain(t, err, "Permanently revoke key ci (key_", "never used)? [y/N]", "error: no key was revoked")
 	if got := state(); got != "active" {
-		t.Errorf("after no: %s", got)
+		t.Errorf("after answering no: got %s, want active", got)
 	}
 	l.Console.In = strings.NewReader("YES\n")
 	l.Run(cli.ExitOK, "keys", "revoke", "ci")
 	if got := state(); got != "revoked" {
-		t.Errorf("after yes: %s", got)
+		t.Errorf("after answering yes: got %s, want revoked", got)
 	}
 }
 

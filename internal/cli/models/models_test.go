@@ -31,11 +31,11 @@ func TestListModels(t *testing.T) {
 	}
 	price := rows[0]["targets"].([]any)[0].(map[string]any)["price"].(map[string]any)
 	if price["input_per_mtok_usd"] != "0.02" {
-		t.Errorf("price: %v", price)
+		t.Errorf("price: got %v, want input 0.02", price)
 	}
 	out, _ = l.Run(cli.ExitOK, "models", "list", "--provider", "good", "--kind", "chat", "--json")
 	if rows := clitest.Lines(t, out); len(rows) != 1 || len(rows[0]["targets"].([]any)) != 1 {
-		t.Errorf("one provider's: %s", out)
+		t.Errorf("chat models of good: %s", out)
 	}
 }
 
@@ -59,7 +59,7 @@ func TestListAllModels(t *testing.T) {
 		}
 	}
 	if configured != 4 {
-		t.Errorf("%d configured targets", configured)
+		t.Errorf("got %d configured targets, want 4", configured)
 	}
 	_, err := l.Run(cli.ExitOK, "models", "list", "--provider", "nobody")
 	clitest.MustContain(t, err, "no models match. Use --all to include the catalog")
@@ -71,7 +71,7 @@ func TestEveryModelOfTheCatalogIsFound(t *testing.T) {
 	err := instance.WithProviders(t.Context(), l.Console, &cli.Options{Quiet: true}, func(set *instance.ProviderSet) error {
 		for _, m := range gather(set, modelFlags{all: true}, clitest.Noon) {
 			if findModel(set, m.model.Name) == nil {
-				t.Errorf("%s is listed and not found", m.model.Name)
+				t.Errorf("findModel(%s) = nil for a listed model", m.model.Name)
 			}
 		}
 		return nil
@@ -110,7 +110,7 @@ func TestNewModelsShowHowToSetAPrice(t *testing.T) {
 	}
 	out, _ = l.Run(cli.ExitOK, "models", "new", "--provider", "bad", "--json")
 	if out != "" {
-		t.Errorf("of another provider: %s", out)
+		t.Errorf("models of another provider: got %s, want none", out)
 	}
 	l.Run(cli.ExitOK, "models", "price", "good/house-next", "--input", "1", "--output", "2")
 	_, err = l.Run(cli.ExitOK, "models", "new")

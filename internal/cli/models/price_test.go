@@ -39,7 +39,7 @@ func TestImportShowsAndStoresChanges(t *testing.T) {
 	clitest.Golden(t, "import.txt", out)
 	clitest.MustContain(t, err, "1 new and 1 changed would be stored, 2 rejected, 0 kept (set by hand), 1 unchanged, 1 not in the catalog")
 	if _, missing := os.Stat(filepath.Join(l.Dir, "prices", "prices.json")); missing == nil {
-		t.Error("a dry run stored something")
+		t.Error("a dry run stored prices")
 	}
 	out, _ = l.Run(cli.ExitOK, "models", "import", path, "--json")
 	rows := clitest.Lines(t, out)
@@ -108,7 +108,7 @@ func TestPriceIsSetAndRemoved(t *testing.T) {
 	l.Console.Now = func() time.Time { return clitest.Noon.Add(2 * time.Hour) }
 	out, _ = l.Run(cli.ExitOK, "models", "price", "openai/gpt-4.1", "--remove", "--json")
 	if row := clitest.Lines(t, out)[0]["price"].(map[string]any); row["input_per_mtok_usd"] != "2" || len(row["history"].([]any)) != 3 {
-		t.Errorf("taken back: %s", out)
+		t.Errorf("price after --remove: %s", out)
 	}
 	_, err = l.Run(cli.ExitFailed, "models", "price", "openai/gpt-4.1", "--remove")
 	clitest.MustContain(t, err, "no price was imported or set by hand for openai/gpt-4.1")
@@ -163,7 +163,7 @@ func TestShowAModel(t *testing.T) {
 	l := newLab(t)
 	out, _ := l.Run(cli.ExitOK, "models", "show", "deepseek-v4-pro")
 	clitest.Golden(t, "model_hours.txt", out)
-	out, _ = l.Run(cli.ExitOK, "models", "show", "gpt-5.6") // an alias
+	out, _ = l.Run(cli.ExitOK, "models", "show", "gpt-5.6") // gpt-5.6 is an alias
 	clitest.Golden(t, "model_promotion.txt", out)
 	out, _ = l.Run(cli.ExitOK, "models", "show", "gemma-4-31b-it")
 	clitest.MustContain(t, out, "free tier only")

@@ -32,7 +32,7 @@ func TestPoliciesAreAppliedListedAndRolledBack(t *testing.T) {
 	clitest.Golden(t, "policies.txt", out)
 	out, _ = l.Run(cli.ExitOK, "policies", "show")
 	if out != clitest.FirstPolicies {
-		t.Errorf("shown is\n%s", out)
+		t.Errorf("policies show printed\n%s\nwant\n%s", out, clitest.FirstPolicies)
 	}
 
 	_, err = l.Run(cli.ExitOK, "policies", "apply", first)
@@ -53,7 +53,7 @@ func TestPoliciesAreAppliedListedAndRolledBack(t *testing.T) {
 	clitest.MustContain(t, err, "Version 3 is active")
 	out, _ = l.Run(cli.ExitOK, "policies", "show")
 	if out != clitest.FirstPolicies {
-		t.Errorf("shown is\n%s", out)
+		t.Errorf("policies show printed\n%s\nwant\n%s", out, clitest.FirstPolicies)
 	}
 	out, _ = l.Run(cli.ExitOK, "policies", "history", "--json")
 	history := clitest.Lines(t, out)
@@ -159,7 +159,7 @@ func TestApplyAsksBeforeItRemovesAllPolicies(t *testing.T) {
 			_, err = l.Run(cli.ExitFailed, "policies", "apply", empty)
 			clitest.MustContain(t, err, "no changes were made")
 			if out, _ := l.Run(cli.ExitOK, "policies", "show"); out != clitest.FirstPolicies {
-				t.Errorf("after no:\n%s", out)
+				t.Errorf("after answering no:\n%s\nwant\n%s", out, clitest.FirstPolicies)
 			}
 
 			l.Run(cli.ExitOK, "policies", "apply", empty, "--yes")

@@ -72,7 +72,7 @@ func TestExportReadsAllPages(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "all.jsonl")
 	out, err := l.Run(cli.ExitOK, "requests", "export", "--format", "jsonl", "--columns", "id", "--output", path)
 	if out != "" {
-		t.Errorf("stdout: %s", out)
+		t.Errorf("stdout: got %s, want none", out)
 	}
 	clitest.MustContain(t, err, "450 requests written to "+path)
 	text, errRead := os.ReadFile(path)
@@ -86,11 +86,13 @@ func TestExportReadsAllPages(t *testing.T) {
 	if diff := cmp.Diff(ids(entries...), got); diff != "" {
 		t.Error(diff)
 	}
-	if info, errStat := os.Stat(path); errStat != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("others may read the export: %v %v", info.Mode(), errStat)
+	if info, errStat := os.Stat(path); errStat != nil {
+		t.Error(errStat)
+	} else if info.Mode().Perm() != 0o600 {
+		t.Errorf("mode of the export is %v, want 0600", info.Mode())
 	}
 	if _, errStat := os.Stat(path + ".part"); errStat == nil {
-		t.Error("the unfinished file is left behind")
+		t.Error("the unfinished file was not removed")
 	}
 }
 
@@ -107,11 +109,11 @@ func TestInterruptedExportLeavesNoFile(t *testing.T) {
 	commands := &requestCommands{console: l.Console, options: &cli.Options{}}
 	err := commands.export(ctx, interrupting, requestlog.Filter{}, exportFlags{format: "csv", output: path})
 	if cli.ExitCode(ctx, err) != cli.ExitInterrupted || cli.ErrorText(ctx, err) != "interrupted" {
-		t.Errorf("ended with %v", err)
+		t.Errorf("export: got %v, want interrupted", err)
 	}
 	clitest.MustContain(t, l.Err.String(), "200 requests written before the export stopped")
 	if left, _ := filepath.Glob(path + "*"); left != nil {
-		t.Errorf("left behind: %v", left)
+		t.Errorf("files after the interruption: %v, want none", left)
 	}
 }
 
@@ -172,7 +174,7 @@ func TestProgress(t *testing.T) {
 	var b strings.Builder
 	now := clitest.Noon
 	p := &cli.Progress{Out: &b, Terminal: true, Now: func() time.Time { return now }, Began: clitest.Noon, Shown: clitest.Noon, Total: 1000}
-	p.Add(100) // too soon to draw
+	p.Add(100) // the bar is not drawn again this soon
 	now = now.Add(500 * time.Millisecond)
 	p.Add(150)
 	p.End()
@@ -196,6 +198,6 @@ func TestExportHasTheColumnsOfTheAPI(t *testing.T) {
 	l := newLab(t).Seeded()
 	out, _ := l.Run(cli.ExitOK, "requests", "export", "--columns", strings.Join(adminrequests.Columns(), ","))
 	if first, _, _ := strings.Cut(out, "\n"); first != strings.Join(adminrequests.Columns(), ",") {
-		t.Errorf("columns: %s", first)
+		t.Errorf("columns: got %s, want %s", first, strings.Join(adminrequests.Columns(), ","))
 	}
 }

@@ -22,7 +22,7 @@ func TestListRequests(t *testing.T) {
 	out, err := l.Run(cli.ExitOK, "requests", "list")
 	clitest.Golden(t, "list.txt", out)
 	if err != "" {
-		t.Errorf("stderr: %s", err)
+		t.Errorf("stderr: got %s, want none", err)
 	}
 	l.Console.Terminal, l.Console.Width = true, func() int { return 100 }
 	out, _ = l.Run(cli.ExitOK, "requests", "list", "--no-color")
@@ -43,11 +43,11 @@ func TestColoursRequireATerminal(t *testing.T) {
 		return strings.Contains(out, "\x1b[")
 	}
 	if !painted() || painted("--no-color") {
-		t.Error("colours on a terminal, unless --no-color is given")
+		t.Errorf("colours %t by default, %t with --no-color; want true, false", painted(), painted("--no-color"))
 	}
 	l.Console.Env = append(l.Console.Env, "NO_COLOR=1")
 	if painted() {
-		t.Error("NO_COLOR is not obeyed")
+		t.Error("NO_COLOR does not disable colours")
 	}
 }
 
@@ -174,7 +174,7 @@ func TestShowRequestAsJSON(t *testing.T) {
 	out, _ := l.Run(cli.ExitOK, "requests", "show", clitest.Served().ID, "--json", "--body")
 	got := clitest.Lines(t, out)
 	if len(got) != 1 {
-		t.Fatalf("%d lines", len(got))
+		t.Fatalf("got %d lines, want 1", len(got))
 	}
 	pick := map[string]any{}
 	for _, name := range []string{"id", "model", "provider", "decision", "cost_usd", "baseline_cost_usd", "saved_usd", "latency_ms", "body_state"} {
@@ -192,7 +192,7 @@ func TestShowRequestAsJSON(t *testing.T) {
 		t.Errorf("candidates %d, attempts %v", n, got[0]["attempts"])
 	}
 	if body := got[0]["body"].(map[string]any); body["response"] != "not \x1b[31mJSON" {
-		t.Errorf("body: %v", body)
+		t.Errorf("body: got %v, want response %q", body, "not \x1b[31mJSON")
 	}
 }
 
@@ -221,12 +221,12 @@ func TestShowWaitsForEntriesInTheSpool(t *testing.T) {
 			t.Error(err)
 		}
 		if took := time.Since(began); took != 500*time.Millisecond {
-			t.Errorf("took %s", took)
+			t.Errorf("took %s, want %s", took, 500*time.Millisecond)
 		}
 		began = time.Now()
 		err := commands.show(t.Context(), &lateReader{}, "ws", "req_\x1bnone", false)
 		if took := time.Since(began); err == nil || took != instance.SpoolDelay {
-			t.Errorf("gave up after %s: %v", took, err)
+			t.Errorf("unknown request: got %v after %s, want an error after %s", err, took, instance.SpoolDelay)
 		}
 		clitest.MustContain(t, cli.ErrorText(t.Context(), err), `error: request "req_ none" not found in workspace ws`, "fix: see  fairlead requests list")
 	})
@@ -246,7 +246,7 @@ func TestRequestsOfOtherWorkspacesAreHidden(t *testing.T) {
 	}
 	out, _ := l.Run(cli.ExitOK, "requests", "list", "--json", "--workspace", other.ID)
 	if out != "" {
-		t.Errorf("rows of another workspace: %s", out)
+		t.Errorf("rows of another workspace: got %s, want none", out)
 	}
 	_, errs := l.Run(cli.ExitFailed, "requests", "list", "--workspace", "ws_none")
 	clitest.MustContain(t, errs, "Workspace not found.")

@@ -20,7 +20,7 @@ import (
 type growing struct {
 	requestlog.Reader
 	mu      sync.Mutex
-	entries []requestlog.Entry // by id
+	entries []requestlog.Entry // entries by ID
 	pages   int
 }
 
@@ -128,11 +128,11 @@ func TestTailShowsEveryRequestOnce(t *testing.T) {
 		t.Error(diff)
 	}
 	if len(place.known) != tailMemory {
-		t.Errorf("remembers %d", len(place.known))
+		t.Errorf("%d known requests, want %d", len(place.known), tailMemory)
 	}
 	store.pages = 0
 	if fresh, err := place.next(t.Context()); err != nil || len(fresh) != 0 || store.pages > 3 {
-		t.Errorf("an idle look: %d fresh, %d pages, %v", len(fresh), store.pages, err)
+		t.Errorf("poll without new requests: %d new, %d pages, %v", len(fresh), store.pages, err)
 	}
 }
 

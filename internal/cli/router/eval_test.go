@@ -60,14 +60,14 @@ func TestEvalOfGivenPredictions(t *testing.T) {
 	report := clitest.Lines(t, out)[0]
 	apgr := func(i int) float64 { return report["pairs"].([]any)[i].(map[string]any)["apgr"].(float64) }
 	if apgr(0) < 0.8 || apgr(1) > 0.2 {
-		t.Errorf("right predictions have %.3f, wrong ones %.3f", apgr(0), apgr(1))
+		t.Errorf("APGR of right predictions = %.3f, of wrong ones = %.3f; want at least 0.8 and at most 0.2", apgr(0), apgr(1))
 	}
 	if pooled := report["pooled"].(map[string]any)["apgr"].(float64); math.Abs(pooled-0.5) > 0.35 {
-		t.Errorf("the mixture has %.3f", pooled)
+		t.Errorf("pooled APGR = %.3f, want about 0.5", pooled)
 	}
 }
 
-func TestEvalPredictsByItself(t *testing.T) {
+func TestEvalUsesThePredictorByDefault(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	dir := writeOutcomes(l)
@@ -78,15 +78,15 @@ func TestEvalPredictsByItself(t *testing.T) {
 	}
 	again, _ := l.Run(cli.ExitOK, "router", "eval", filepath.Join(dir, "sums.jsonl"), "--pair", "sums:gpt-4o/gpt-4o-mini", "--json")
 	if out != again {
-		t.Error("judged twice, it differs")
+		t.Error("a second evaluation has another result")
 	}
 	out, _ = l.Run(cli.ExitOK, "router", "eval", dir, "--pair", "sums:gpt-4o/gpt-4o-mini", "--models", "gpt-4o", "--json")
 	if pair := clitest.Lines(t, out)[0]["pairs"].([]any)[0].(map[string]any); pair["skipped"] != true {
-		t.Errorf("a pair of which one model is not predicted: %v", pair)
+		t.Errorf("pair with a model that is not predicted: got %v, want skipped", pair)
 	}
 }
 
-func TestEvalSaysWhatIsWrong(t *testing.T) {
+func TestEvalReportsInvalidInput(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	_, err := l.Run(cli.ExitUsage, "router", "eval")
@@ -123,7 +123,7 @@ func TestEvalOfAuto(t *testing.T) {
 	out, _ = l.Run(cli.ExitOK, "router", "eval", dir, "--names", names, "--tradeoff", "0", "--json")
 	results := clitest.Lines(t, out)[0]["auto"].([]any)
 	if len(results) != 1 {
-		t.Fatalf("without a price, gpt-4-1106-preview cannot be chosen: %v", results)
+		t.Fatalf("got results %v, want 1: gpt-4-1106-preview has no price", results)
 	}
 	cheapest := results[0].(map[string]any)
 	if quality := cheapest["auto"].(map[string]any)["quality"].(float64); cheapest["recorded_costs"] != true || math.Abs(quality-0.5) > 1e-9 {

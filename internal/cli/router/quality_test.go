@@ -16,6 +16,9 @@ import (
 
 // TestScoresEqualTheQualityOfModels compares the means of printed scores with the figures in the dashboard.
 func TestScoresEqualTheQualityOfModels(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long computation: tested without the race detector")
+	}
 	t.Parallel()
 	p, err := predict.Embedded()
 	if err != nil {
@@ -33,7 +36,7 @@ func TestScoresEqualTheQualityOfModels(t *testing.T) {
 		}
 		for _, task := range rater.Rate(m, nil).Tasks {
 			if task.Task == predict.Vision || task.Task == predict.LongContext {
-				continue // these need an image or a long text
+				continue // tasks that need an image or a long text
 			}
 			var in strings.Builder
 			prompts := quality.Prompts(task.Task)

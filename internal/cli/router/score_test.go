@@ -26,7 +26,7 @@ func TestScoresComeInTheOrderOfTheLines(t *testing.T) {
 	out, _ := l.Run(cli.ExitOK, "router", "score", "--models", "gpt-4o,openai/gpt-4o-mini, claude-opus-4-5 ,gpt-4o")
 	rows := clitest.Lines(t, out)
 	if len(rows) != 500 {
-		t.Fatalf("%d lines", len(rows))
+		t.Fatalf("got %d lines, want 500", len(rows))
 	}
 	for i, row := range rows {
 		scores := row["scores"].(map[string]any)
@@ -55,7 +55,7 @@ func TestScoreTakesPromptsAndConversations(t *testing.T) {
 	}
 	first := rows[0]["scores"].(map[string]any)["gpt-4o"]
 	if got := rows[2]["scores"].(map[string]any)["gpt-4o"]; got != first {
-		t.Errorf("the same question is %v as a prompt and %v in parts", first, got)
+		t.Errorf("score of the prompt %v, of the same text in parts %v; want the same", first, got)
 	}
 }
 
@@ -81,15 +81,15 @@ func TestScoreReadsTheConversation(t *testing.T) {
 	}
 }
 
-func TestAWrongLineIsNamed(t *testing.T) {
+func TestInvalidLineIsReportedWithItsNumber(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ line, want string }{
-		"no JSON":           {`{"id": 1, "prompt": `, "line 3: unexpected end of JSON input"},
-		"no id":             {`{"prompt": "x"}`, `line 3: "id" is missing`},
-		"an id that is odd": {`{"id": {}, "prompt": "x"}`, `line 3: "id" must be a string or a number`},
-		"nothing asked":     {`{"id": 1}`, `line 3: "prompt" or "messages" is missing`},
-		"a prompt of parts": {`{"id": 1, "prompt": ["x"]}`, "line 3:"},
-		"odd content":       {`{"id": 1, "messages": [{"role": "user", "content": 7}]}`, "line 3:"},
+		"no JSON":          {`{"id": 1, "prompt": `, "line 3: unexpected end of JSON input"},
+		"no id":            {`{"prompt": "x"}`, `line 3: "id" is missing`},
+		"id is an object":  {`{"id": {}, "prompt": "x"}`, `line 3: "id" must be a string or a number`},
+		"no prompt":        {`{"id": 1}`, `line 3: "prompt" or "messages" is missing`},
+		"prompt is a list": {`{"id": 1, "prompt": ["x"]}`, "line 3:"},
+		"numeric content":  {`{"id": 1, "messages": [{"role": "user", "content": 7}]}`, "line 3:"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -99,13 +99,13 @@ func TestAWrongLineIsNamed(t *testing.T) {
 			out, err := l.Run(cli.ExitFailed, "router", "score", "--models", "gpt-4o")
 			clitest.MustContain(t, err, "error: ", c.want)
 			if len(clitest.Lines(t, out)) != 2 {
-				t.Errorf("what came before is not written: %s", out)
+				t.Errorf("got %s, want the two lines before the invalid one", out)
 			}
 		})
 	}
 }
 
-func TestScoreNeedsModelsItKnows(t *testing.T) {
+func TestScoreRejectsUnknownModels(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	_, err := l.Run(cli.ExitUsage, "router", "score", "--models", "gpt-4o,house-model")
@@ -116,7 +116,7 @@ func TestScoreNeedsModelsItKnows(t *testing.T) {
 	clitest.MustContain(t, err, "no data about")
 }
 
-func TestModelsGivenByTheirScores(t *testing.T) {
+func TestAbilitiesAreReadFromAFile(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	path := l.File("abilities.csv", "model,benchmark,value\nhouse-a,mmlu,0.9\nhouse-a,gsm8k,95\nhouse-b,MMLU,40\nhouse-b,gsm8k,0.2\nopenai/gpt-4o,mmlu,0.3\nopenai/gpt-4o,gsm8k,0.05\n")
@@ -132,15 +132,18 @@ func TestModelsGivenByTheirScores(t *testing.T) {
 	}
 	trained, listed := ask("--models", "gpt-4o"), ask("--models", "gpt-4o,gpt-4o-mini", "--abilities", path)
 	if trained["gpt-4o"].(float64) < listed["gpt-4o"].(float64)+0.2 {
-		t.Errorf("the file lists gpt-4o as weak, and it is %v instead of %v", listed["gpt-4o"], trained["gpt-4o"])
+		t.Errorf("score of gpt-4o %v with a low ability in the file, %v without the file; want it lower", listed["gpt-4o"], trained["gpt-4o"])
 	}
 	if listed["gpt-4o"].(float64) > listed["gpt-4o-mini"].(float64) {
-		t.Errorf("a model that the file does not list is not what is known of it: %v", listed)
+		t.Errorf("scores %v, want gpt-4o-mini, which the file does not list, at least as high as gpt-4o", listed)
 	}
 }
 
 // The gateway routes by the ability that the fitter returns for the model of the catalog.
-func TestScoreIsThatOfTheGatewayUnderEveryName(t *testing.T) {
+func TestScoreEqualsThatOfTheGatewayForEveryName(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long computation: tested without the race detector")
+	}
 	t.Parallel()
 	known, err := newRoster("", "")
 	if err != nil {
@@ -171,7 +174,7 @@ func TestScoreIsThatOfTheGatewayUnderEveryName(t *testing.T) {
 	}
 }
 
-func TestAFileOfScoresThatIsNone(t *testing.T) {
+func TestInvalidAbilitiesFileIsRejected(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	for text, want := range map[string]string{
@@ -212,7 +215,7 @@ func FuzzParsePrompt(f *testing.F) {
 	f.Fuzz(func(t *testing.T, line []byte) {
 		id, _, err := parsePrompt(line)
 		if err == nil && len(id) == 0 {
-			t.Error("a prompt without an id")
+			t.Errorf("parsePrompt(%q) returned no id and no error", line)
 		}
 	})
 }

@@ -43,7 +43,7 @@ func TestHealth(t *testing.T) {
 	}
 	out, _ := l.Run(cli.ExitFailed, "health", "--json", "--url", server.URL+"/not")
 	if clitest.Lines(t, out)[0]["status"] != "not ready" {
-		t.Errorf("JSON: %s", out)
+		t.Errorf("JSON: got %s, want status not ready", out)
 	}
 	_, err := l.Run(cli.ExitFailed, "health", "--url", server.URL+"/other")
 	clitest.MustContain(t, err, "is not a Fairlead server")

@@ -57,11 +57,11 @@ func TestNoRequestIsSentWithoutAnAddress(t *testing.T) {
 	l.Console.Version = "0.9.0"
 	out, _ := l.Run(cli.ExitOK, "upgrade-check")
 	if want := "installed  0.9.0\nnewest     not requested; set the address of a list of releases with --url\n"; out != want {
-		t.Errorf("got %s", out)
+		t.Errorf("got %s, want %s", out, want)
 	}
 	out, _ = l.Run(cli.ExitOK, "upgrade-check", "--json")
 	if want := `{"installed":"0.9.0","newest":null,"upgrade_available":false}` + "\n"; out != want {
-		t.Errorf("got %s", out)
+		t.Errorf("got %s, want %s", out, want)
 	}
 }
 
@@ -92,11 +92,11 @@ func TestReportIsAlsoJSON(t *testing.T) {
 	t.Parallel()
 	out, _ := check(t, "0.10.0", cli.ExitOK, "--json", "--url", releases(t, http.StatusOK, `{"tag_name": "v0.10.0"}`))
 	if want := `{"installed":"0.10.0","newest":{"version":"0.10.0"},"upgrade_available":false}` + "\n"; out != want {
-		t.Errorf("got %s", out)
+		t.Errorf("got %s, want %s", out, want)
 	}
 }
 
-func TestUselessAnswersAreErrors(t *testing.T) {
+func TestInvalidResponsesAreErrors(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		status int
@@ -151,7 +151,7 @@ func TestRedirectsKeepTLS(t *testing.T) {
 		"loop":      {secure, []*http.Request{secure, secure, secure, secure, secure}, false},
 	} {
 		if err := sameSecurity(c.to, c.via); (err == nil) != c.want {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: got error %v, want success: %t", name, err, c.want)
 		}
 	}
 }
