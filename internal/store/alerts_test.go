@@ -200,19 +200,19 @@ func oneAlertPerCrossing(t *testing.T, db *store.DB) {
 	step(t, replicas)
 	firing, err := s.service.Firing(t.Context(), s.actor.WorkspaceID)
 	if err != nil || len(firing) != 1 || strings.Count(in.types(), "firing") != 2 {
-		t.Errorf("muted: %+v, %v, %s", firing, err, in.types())
+		t.Errorf("muted rule: firing %+v, %v, notifications %s; want one and no new notification", firing, err, in.types())
 	}
 	if _, _, err := s.service.ChangeRule(t.Context(), s.actor, rule.ID, alert.RuleDraft{Enabled: new(false)}); err != nil {
 		t.Fatal(err)
 	}
 	if firing, err = s.service.Firing(t.Context(), s.actor.WorkspaceID); err != nil || len(firing) != 0 {
-		t.Errorf("disabled: %+v, %v", firing, err)
+		t.Errorf("disabled rule: firing %+v, %v; want none", firing, err)
 	}
 	if err := db.Alerts.Expire(t.Context(), s.time().Add(time.Hour)); err != nil {
 		t.Fatal(err)
 	}
 	if events, err = s.service.History.Events(t.Context(), s.actor.WorkspaceID, "", "", 10); err != nil || len(events) != 0 {
-		t.Errorf("expired: %+v, %v", events, err)
+		t.Errorf("events after Expire: %+v, %v; want none", events, err)
 	}
 }
 
@@ -229,24 +229,24 @@ func deadWebhookFails(t *testing.T, db *store.DB) {
 	}
 	events, err := s.service.History.Events(t.Context(), s.actor.WorkspaceID, rule.ID, "", 10)
 	if err != nil || len(events) != 1 {
-		t.Fatalf("history: %+v, %v", events, err)
+		t.Fatalf("history: %+v, %v; want one event", events, err)
 	}
 	d := events[0].Deliveries[0]
 	if d.State != alert.Failed || d.Attempts != 6 || in.attempts != 6 || d.Error != "the endpoint returned status 502" {
-		t.Errorf("%d attempts: %+v", in.attempts, d)
+		t.Errorf("%d requests for delivery %+v, want 6 attempts and the status in the error", in.attempts, d)
 	}
 	in.dead.Store(false)
 	s.errors.Store(0)
 	step(t, replicas)
 	if in.types() != "alert.recovered" {
-		t.Errorf("after the webhook returned: %s", in.types())
+		t.Errorf("notifications after the webhook returned: %s, want alert.recovered", in.types())
 	}
 	test, err := s.service.Test(t.Context(), s.actor, d.ChannelID)
 	if err != nil || test.State != alert.Delivered || in.types() != "alert.recovered alert.test" {
-		t.Errorf("test: %+v, %v, %s", test, err, in.types())
+		t.Errorf("test delivery: %+v, %v, notifications %s", test, err, in.types())
 	}
 	if _, err := s.service.RemoveChannel(t.Context(), s.actor, d.ChannelID); err == nil {
-		t.Error("a channel in use was deleted")
+		t.Error("RemoveChannel deleted a channel in use")
 	}
 }
 
@@ -263,13 +263,13 @@ func replicasReportCircuits(t *testing.T, db *store.DB) {
 	report(b)
 	step(t, []*alert.Engine{a})
 	if in.types() != "alert.firing" || !strings.Contains(in.received[0].Text, "openai/gpt-9") {
-		t.Errorf("the circuit of another replica: %+v", in.received)
+		t.Errorf("notifications for the circuit of another replica: %+v", in.received)
 	}
 	s.pass(3 * time.Minute) // replica b has ended
 	report(a)
 	step(t, []*alert.Engine{a})
 	if in.types() != "alert.firing alert.recovered" {
-		t.Errorf("after the replica ended: %s", in.types())
+		t.Errorf("notifications after the replica ended: %s, want firing and recovered", in.types())
 	}
 }
 

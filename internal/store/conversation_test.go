@@ -71,7 +71,7 @@ func growConversations(t *testing.T, db *store.DB, s outlinetest.Session) {
 			body, err := db.Log.EntryBody(t.Context(), "ws", last[i])
 			times = append(times, time.Since(began))
 			if err != nil || !bytes.Equal(body.Request, turns[i][s.Turns-1].Body) {
-				t.Fatalf("the last turn of %d bytes reads back as %d bytes: %v", len(turns[i][s.Turns-1].Body), len(body.Request), err)
+				t.Fatalf("the last turn of %d bytes was read as %d other bytes: %v", len(turns[i][s.Turns-1].Body), len(body.Request), err)
 			}
 		}
 	}
@@ -79,7 +79,7 @@ func growConversations(t *testing.T, db *store.DB, s outlinetest.Session) {
 	t.Logf("%d turns to %d KB: %d bytes per turn, new %d: %.2f; one turn is read in %s", s.Turns, len(turns[0][s.Turns-1].Body)>>10,
 		grown/count, int64(fresh)/count, ratio, times[len(times)/2].Round(time.Microsecond))
 	if ratio > 2.5 {
-		t.Errorf("a turn of %d turns grows the database by %.2f times the new bytes", s.Turns, ratio)
+		t.Errorf("a turn in a session of %d turns grows the database by %.2f times the new bytes, want at most 2.5", s.Turns, ratio)
 	}
 }
 
@@ -137,9 +137,9 @@ func BenchmarkReadTurn(b *testing.B) {
 	var times []time.Duration
 	for b.Loop() {
 		began := time.Now()
-		body, err := db.Log.EntryBody(b.Context(), "ws", last[rand.IntN(len(last))]) //nolint:gosec // any order
+		body, err := db.Log.EntryBody(b.Context(), "ws", last[rand.IntN(len(last))]) //nolint:gosec // the order does not need to be secure
 		if err != nil || body.Gone > 0 {
-			b.Fatal(fmt.Errorf("%d parts are gone: %w", body.Gone, err))
+			b.Fatal(fmt.Errorf("%d parts missing: %w", body.Gone, err))
 		}
 		times = append(times, time.Since(began))
 	}

@@ -21,12 +21,12 @@ func TestUnavailableExcludesErrorsOfTheData(t *testing.T) {
 		{&pgconn.PgError{Code: "53100"}, true},
 		{&pgconn.PgError{Code: "40P01"}, true},
 		{&pgconn.PgError{Code: "25006"}, true},
-		{&pgconn.PgError{Code: "22021"}, false}, // invalid text
+		{&pgconn.PgError{Code: "22021"}, false}, // the text is invalid
 		{&pgconn.PgError{}, false},
 		{errors.New("something else"), false},
 	} {
 		if got := Unavailable(fmt.Errorf("write 2 entries: %w", test.err)); got != test.want {
-			t.Errorf("%v: unavailable is %v", test.err, got)
+			t.Errorf("Unavailable(%v) = %t, want %t", test.err, got, test.want)
 		}
 	}
 }

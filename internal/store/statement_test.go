@@ -58,10 +58,10 @@ func TestStatementOfAMonth(t *testing.T) {
 	took := time.Since(began)
 	t.Logf("written and verified %d entries in %s", s.Total.Requests, took.Round(time.Millisecond))
 	if took > 10*time.Second {
-		t.Errorf("took %s", took)
+		t.Errorf("took %s, want at most 10s", took)
 	}
 	if len(found) > 0 || s.Total.Requests != int64(*statementEntries) {
-		t.Errorf("%d requests, differences %v", s.Total.Requests, found)
+		t.Errorf("%d requests, differences %v; want all requests and no differences", s.Total.Requests, found)
 	}
 	checkRepricing(t, db, month, now)
 
@@ -82,7 +82,7 @@ func TestStatementOfAMonth(t *testing.T) {
 		named[d.Line+" "+d.Field] = true
 	}
 	if !named[day+" cost_usd"] || !named[day+" checksum"] || !named["keys "+changed.KeyID+" cost_usd"] {
-		t.Errorf("the changed entry is not named: %v", found)
+		t.Errorf("the differences do not name the changed entry: %v", found)
 	}
 }
 
@@ -104,7 +104,7 @@ func checkRepricing(t *testing.T, db *store.DB, from, to time.Time) {
 	t.Logf("priced %d entries in %s", report.Logged, time.Since(began).Round(time.Millisecond))
 	n := int64(*statementEntries)
 	if report.Repriced != n || report.Total.BaselineCost != money.Amount(n*7_000_000) { // 700 tokens each
-		t.Errorf("%+v, baseline cost %s", report.Coverage, report.Total.BaselineCost)
+		t.Errorf("coverage %+v, baseline cost %s; want every request repriced", report.Coverage, report.Total.BaselineCost)
 	}
 }
 

@@ -14,10 +14,10 @@ func TestUnpackReversesPack(t *testing.T) {
 		before := []byte("before")
 		packed, ok := bytes.CutPrefix(p.AppendPacked(before, []byte(text)), before)
 		if !ok {
-			t.Error("the existing content has changed")
+			t.Error("AppendPacked changed the existing content")
 		}
 		if len(text) > minCompressed && len(packed) > len(text)/4 {
-			t.Errorf("%d bytes were packed from %d", len(packed), len(text))
+			t.Errorf("packed %[2]d bytes into %[1]d, want at most a quarter", len(packed), len(text))
 		}
 		checkUnpacked(t, p, packed, text)
 	}
@@ -31,10 +31,10 @@ func TestPartsAreUnpackedAndShorter(t *testing.T) {
 			before := []byte("before")
 			packed, ok := bytes.CutPrefix(pack(before, []byte(text)), before)
 			if !ok {
-				t.Errorf("%s: the existing content has changed", name)
+				t.Errorf("%s: append changed the existing content", name)
 			}
 			if len(text) >= minPart && len(packed) > len(text)/3 {
-				t.Errorf("%s: %d bytes were packed from %d", name, len(packed), len(text))
+				t.Errorf("%s: packed %[3]d bytes into %[2]d, want at most a third", name, len(packed), len(text))
 			}
 			checkUnpacked(t, p, packed, text)
 		}
@@ -49,7 +49,7 @@ func TestUnpackReadsDeflatedText(t *testing.T) {
 	}
 }
 
-// deflated packs a text in the format of earlier versions.
+// deflated returns a text packed in the format of earlier versions.
 func deflated(t *testing.T, text string) []byte {
 	t.Helper()
 	packed := bytes.NewBuffer([]byte{packedDeflate})
@@ -69,11 +69,11 @@ func deflated(t *testing.T, text string) []byte {
 func checkUnpacked(t *testing.T, p *Codec, packed []byte, want string) {
 	t.Helper()
 	if got, err := p.Unpack(packed); err != nil || string(got) != want {
-		t.Errorf("%d bytes came back as %d: %v", len(want), len(got), err)
+		t.Errorf("unpacked %d bytes as %d other bytes: %v", len(want), len(got), err)
 	}
 	for _, to := range [][]byte{[]byte("before"), append(make([]byte, 0, 2*len(want)+6), "before"...)} {
 		if got, err := p.AppendUnpacked(to, packed); err != nil || string(got) != "before"+want {
-			t.Errorf("%d bytes came back as %d with a capacity of %d: %v", len(want), len(got), cap(to), err)
+			t.Errorf("unpacked %d bytes as %d other bytes with capacity %d: %v", len(want), len(got), cap(to), err)
 		}
 	}
 }
@@ -83,7 +83,7 @@ func TestUnpackRejectsCorruptText(t *testing.T) {
 	p := NewCodec()
 	for _, packed := range [][]byte{{packedS2, 0xff, 0xff, 0xff}, {packedS2, 9, 0}, {packedS2}, {packedDeflate, 0xff, 0xff}} {
 		if _, err := p.Unpack(packed); err == nil {
-			t.Errorf("%x was accepted", packed)
+			t.Errorf("Unpack(%x) succeeded, want an error", packed)
 		}
 	}
 }
@@ -94,23 +94,23 @@ func TestDecodeRejectsCorruptBlocks(t *testing.T) {
 	whole := p.EncodeSlots(Slots{[]byte("one"), nil, []byte(strings.Repeat("three", 1000))})
 	for _, content := range [][]byte{whole[:len(whole)-1], {Plain, 200}, {Plain, 3, 'x'}, {packedS2, 1}} {
 		if all, err := p.DecodeSlots(content); err == nil {
-			t.Errorf("%x was decoded as %d slots", content[:2], len(all))
+			t.Errorf("DecodeSlots of %x returned %d slots, want an error", content[:2], len(all))
 		}
 	}
 	for _, slot := range []string{"", "\x01i", "\x01i\x00\x05", "\x01i\x00\x00\x09"} {
 		if _, err := p.DecodeSlotBody([]byte(slot)); err == nil {
-			t.Errorf("%q was decoded as a body", slot)
+			t.Errorf("DecodeSlotBody(%q) succeeded, want an error", slot)
 		}
 	}
 }
 
-func TestPackKeepsNilAndEmptyApart(t *testing.T) {
+func TestPackDistinguishesNilAndEmpty(t *testing.T) {
 	t.Parallel()
 	p := NewCodec()
 	for _, want := range [][]byte{nil, {}, {0}, []byte("short"), bytes.Repeat([]byte("long"), 5000)} {
 		got, err := p.Unpack(p.Pack(want))
 		if err != nil || !bytes.Equal(got, want) || (got == nil) != (want == nil) {
-			t.Errorf("%d bytes became %d, %v", len(want), len(got), err)
+			t.Errorf("unpacked %d bytes as %d, %v; want equal bytes and nil only for nil", len(want), len(got), err)
 		}
 	}
 }

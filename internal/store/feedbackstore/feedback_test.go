@@ -35,7 +35,7 @@ func TestReadingRatingsUsesAnIndex(t *testing.T) {
 		}
 		plan := strings.Join(lines, "\n")
 		if !strings.Contains(plan, c.want) || strings.Contains(plan, "SCAN") || (c.q != signalCounts && strings.Contains(plan, "TEMP B-TREE")) {
-			t.Errorf("%s: %s", c.q, plan)
+			t.Errorf("%s: plan %s, want %q without a scan", c.q, plan, c.want)
 		}
 	}
 }

@@ -73,7 +73,7 @@ func TestMigrationAddsRollupDimensions(t *testing.T) {
 				}
 				got[name] = r.sums.Requests
 				if latency := r.sums.Latency.String(); name == "small" && latency != "90:1 100:2 120:4" {
-					t.Errorf("latency of small is %q", latency)
+					t.Errorf("latency of small is %q, want 90:1 100:2 120:4", latency)
 				}
 			}); err != nil {
 				t.Fatal(err)

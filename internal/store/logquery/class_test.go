@@ -7,7 +7,7 @@ func TestClassKeepsOrder(t *testing.T) {
 	numbers := []int64{-1 << 63, -1 << 40, -5, -4, -1, 0, 1, 2, 3, 4, 5, 15, 16, 1 << 40, 1<<63 - 1}
 	for i := range len(numbers) - 1 {
 		if low, high := Class(numbers[i]), Class(numbers[i+1]); low > high || high > MaxClass || low < -MaxClass {
-			t.Errorf("class of %d is %d, of %d is %d", numbers[i], low, numbers[i+1], high)
+			t.Errorf("Class(%d) = %d, Class(%d) = %d; want ascending classes in range", numbers[i], low, numbers[i+1], high)
 		}
 	}
 }

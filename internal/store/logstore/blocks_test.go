@@ -45,7 +45,7 @@ func checkStored(t *testing.T, db *testDB, e requestlog.Entry) {
 	}
 }
 
-// sameText keeps cmp from comparing long texts byte by byte. An empty text differs from nil.
+// sameText reports whether two texts are equal. An empty text differs from nil. It keeps cmp from comparing long texts byte by byte.
 func sameText(a, b []byte) bool { return (a == nil) == (b == nil) && bytes.Equal(a, b) }
 
 func checkGone(t *testing.T, db *testDB, e requestlog.Entry) {
@@ -53,7 +53,7 @@ func checkGone(t *testing.T, db *testDB, e requestlog.Entry) {
 	_, err := db.Entry(t.Context(), e.WorkspaceID, e.ID)
 	_, errBody := db.EntryBody(t.Context(), e.WorkspaceID, e.ID)
 	if !errors.Is(err, requestlog.ErrNotFound) || !errors.Is(errBody, requestlog.ErrNotFound) {
-		t.Errorf("%s is read: %v, %v", e.Decision.Alone, err, errBody)
+		t.Errorf("read of deleted entry %s: %v, body: %v; want ErrNotFound", e.Decision.Alone, err, errBody)
 	}
 }
 
@@ -114,11 +114,11 @@ func TestDeletedEntryIsRemovedFromItsBlock(t *testing.T) {
 	stays, goes := storedEntry("ws", "stays", time.Now()), storedEntry("ws", "deleted-canary", time.Now())
 	writeAll(t, db, stays, goes)
 	if found := findInFiles(t, dir, "deleted-canary"); len(found) == 0 {
-		t.Fatal("the text is not in the files before")
+		t.Fatal("the text is not in the files before the deletion")
 	}
 
 	if n, err := db.DeleteEntries(t.Context(), requestlog.Filter{WorkspaceID: "ws", Lists: requestlog.Lists{ID: []string{goes.ID}}}, false); n != 1 || err != nil {
-		t.Fatalf("%d deleted, %v", n, err)
+		t.Fatalf("%d entries deleted, %v; want 1", n, err)
 	}
 
 	checkStored(t, db, stays)
@@ -127,10 +127,10 @@ func TestDeletedEntryIsRemovedFromItsBlock(t *testing.T) {
 		t.Errorf("deleted text is still in %v", found)
 	}
 	if n, err := db.DeleteEntries(t.Context(), requestlog.Filter{WorkspaceID: "ws"}, false); n != 1 || err != nil {
-		t.Fatalf("%d deleted, %v", n, err)
+		t.Fatalf("%d entries deleted, %v; want 1", n, err)
 	}
 	if n, m := countRows(t, db, "packs"), countRows(t, db, "packed_bodies"); n+m != 0 {
-		t.Errorf("%d and %d blocks without entries are left", n, m)
+		t.Errorf("%d and %d blocks without entries remain, want none", n, m)
 	}
 	again := storedEntry("ws", "again", time.Now())
 	writeAll(t, db, again)
@@ -149,23 +149,23 @@ func TestExpiredBodiesAreRemovedFromTheirBlock(t *testing.T) {
 	expired, err := db.Expire(t.Context(), now, Retention{Bodies: time.Minute})
 
 	if err != nil || expired != (Expired{Bodies: 1}) {
-		t.Errorf("expired %+v, %v", expired, err)
+		t.Errorf("expired %+v, %v; want one body", expired, err)
 	}
 	checkStored(t, db, stays)
 	if found := findInFiles(t, dir, "deleted-canary"); len(found) > 0 {
 		t.Errorf("expired text is still in %v", found)
 	}
 	if e, err := db.Entry(t.Context(), "ws", goes.ID); err != nil || e.BodyState != requestlog.BodyExpired || e.Preview != "" {
-		t.Errorf("%+v, %v", e, err)
+		t.Errorf("entry %+v, %v; want it without a preview and with an expired body", e, err)
 	}
 	if _, err := db.EntryBody(t.Context(), "ws", goes.ID); !errors.Is(err, requestlog.ErrNotFound) {
-		t.Errorf("an expired body: %v", err)
+		t.Errorf("read of an expired body: %v, want ErrNotFound", err)
 	}
 }
 
-// TestEntriesFromBeforeBlocksAreRead opens a log from a version without blocks, where each entry has rows for its details and
+// TestEntriesWithoutBlocksAreRead opens a log from a version without blocks, where each entry has rows for its details and
 // bodies.
-func TestEntriesFromBeforeBlocksAreRead(t *testing.T) {
+func TestEntriesWithoutBlocksAreRead(t *testing.T) {
 	t.Parallel()
 	db := openFile(t, t.TempDir())
 	now := time.Now()
@@ -184,14 +184,14 @@ func TestEntriesFromBeforeBlocksAreRead(t *testing.T) {
 		t.Errorf("%d entries, %v; want 3", len(listed), err)
 	}
 	if expired, err := db.Expire(t.Context(), now, Retention{Bodies: time.Minute}); err != nil || expired != (Expired{Bodies: 1}) {
-		t.Errorf("expired %+v, %v", expired, err)
+		t.Errorf("expired %+v, %v; want one body", expired, err)
 	}
 	if n, err := db.DeleteEntries(t.Context(), requestlog.Filter{WorkspaceID: "ws"}, false); n != 3 || err != nil {
-		t.Errorf("%d deleted, %v", n, err)
+		t.Errorf("%d entries deleted, %v; want 3", n, err)
 	}
 	for _, table := range []string{"details", "bodies", "packs", "packed_bodies", "tags"} {
 		if n := countRows(t, db, table); n != 0 {
-			t.Errorf("%d rows are left in %s", n, table)
+			t.Errorf("%d rows remain in %s, want 0", n, table)
 		}
 	}
 }
@@ -215,7 +215,7 @@ func TestDeflatedBodiesAreReadFromBlocks(t *testing.T) {
 	checkStored(t, db, stays)
 	checkStored(t, db, goes)
 	if n, err := db.DeleteEntries(t.Context(), requestlog.Filter{WorkspaceID: "ws", Lists: requestlog.Lists{ID: []string{goes.ID}}}, false); n != 1 || err != nil {
-		t.Fatalf("%d deleted, %v", n, err)
+		t.Fatalf("%d entries deleted, %v; want 1", n, err)
 	}
 	checkStored(t, db, stays)
 	checkGone(t, db, goes)
@@ -265,7 +265,7 @@ func writeBeforeBlocks(t *testing.T, db *testDB, e requestlog.Entry) {
 	}
 }
 
-// deflated packs a text in the format of earlier versions.
+// deflated returns a text packed in the format of earlier versions.
 func deflated(t *testing.T, text []byte) []byte {
 	t.Helper()
 	packed := bytes.NewBuffer([]byte{1})

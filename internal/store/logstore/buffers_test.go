@@ -27,13 +27,13 @@ func TestCompressedTextsStayValid(t *testing.T) {
 		}
 		for i, text := range texts {
 			if got, err := db.codec.Unpack(packed[i]); err != nil || !bytes.Equal(got, text) {
-				t.Fatalf("batch %d: %d bytes came back as %d, %v", batch, len(text), len(got), err)
+				t.Fatalf("batch %d: unpacked %d bytes as %d other bytes, %v", batch, len(text), len(got), err)
 			}
 		}
 		db.release(r)
 	}
 	if got := (&batchBuffers{}).compress(db.codec.AppendPacked, nil); got != nil {
-		t.Errorf("nil became %x", got)
+		t.Errorf("compress(nil) = %x, want nil", got)
 	}
 }
 
@@ -46,18 +46,18 @@ func TestReleasedBuffersAreBounded(t *testing.T) {
 			r := &batchBuffers{}
 			for range 2*maxBufferBytes/max(length, minChunk) + 1 {
 				r.compress(db.codec.AppendPacked, make([]byte, length))
-				r.filling = len(r.chunks) // as if all chunks were full
+				r.filling = len(r.chunks) // simulates that all chunks are full
 			}
 			db.release(r)
 			kept := 0
 			for _, chunk := range r.chunks {
 				if len(chunk) > 0 {
-					t.Errorf("a chunk begins with %d bytes of the previous batch", len(chunk))
+					t.Errorf("a chunk contains %d bytes of the previous batch, want none", len(chunk))
 				}
 				kept += cap(chunk)
 			}
 			if kept > maxBufferBytes || r.filling != 0 {
-				t.Errorf("%d bytes are kept, and filling begins with chunk %d", kept, r.filling)
+				t.Errorf("%d bytes kept, filling chunk %d; want at most %d, chunk 0", kept, r.filling, maxBufferBytes)
 			}
 		})
 	}

@@ -89,7 +89,7 @@ func TestEntriesAreWrittenToTheirPartition(t *testing.T) {
 	}
 	for _, e := range entries {
 		if _, err := db.EntryBody(t.Context(), "ws", e.ID); err != nil {
-			t.Errorf("%s: %v", e.ID, err)
+			t.Errorf("body of %s: %v", e.ID, err)
 		}
 	}
 }
@@ -163,7 +163,7 @@ func TestReplicasCreatePartitionsConcurrently(t *testing.T) {
 				if err := db.WriteEntries(t.Context(), []requestlog.Entry{aged(time.Duration(i%5) * day)}); err != nil {
 					t.Error(err)
 				}
-				_ = db.MaintainPartitions(t.Context()) // it may time out waiting for another replica; entries are stored anyway
+				_ = db.MaintainPartitions(t.Context()) // the error is ignored: the call may time out waiting for another replica, and entries are stored anyway
 			}
 		})
 	}
@@ -177,54 +177,54 @@ func TestExpiredEntriesAreHiddenUntilTheirPartitionIsDropped(t *testing.T) {
 	t.Parallel()
 	db := openAtNoon(t, pgtest.Start(t))
 	keep := Retention{Entries: 10 * day, Bodies: 3 * day}
-	dropped, hidden, silent, told := aged(12*day), aged(10*day+time.Hour), aged(5*day), aged(3*day+time.Hour)
+	dropped, hidden, bodyDropped, bodyHidden := aged(12*day), aged(10*day+time.Hour), aged(5*day), aged(3*day+time.Hour)
 	ancient, fresh := aged(1000*day), aged(0)
-	writeAll(t, db, dropped, hidden, silent, told, ancient, fresh)
+	writeAll(t, db, dropped, hidden, bodyDropped, bodyHidden, ancient, fresh)
 
 	total, err := db.Expire(t.Context(), noon, keep)
 
 	// Whole days and the rows of the default partition count; hidden entries are dropped with their day.
 	if err != nil || total != (Expired{Entries: 2, Bodies: 4}) {
-		t.Errorf("expired %+v, %v", total, err)
+		t.Errorf("expired %+v, %v; want 2 entries and 4 bodies", total, err)
 	}
 	for _, table := range partition.Tables() {
 		for name := range rowsOf(t, db, table.Name) {
 			if strings.HasSuffix(name, "_d20261103") || strings.HasSuffix(name, "_rest") {
-				t.Errorf("%s still exists", name)
+				t.Errorf("partition %s still exists", name)
 			}
 		}
 	}
 	if n := count(t, db, requestlog.Filter{}); n != 3 {
-		t.Errorf("%d entries are shown, want 3", n)
+		t.Errorf("%d entries are visible, want 3", n)
 	}
 	if n := count(t, db, requestlog.Filter{Q: "secret"}); n != 1 {
-		t.Errorf("an expired text is found: %d entries", n)
+		t.Errorf("%d entries contain the text, want 1 whose body has not expired", n)
 	}
 	for _, e := range []requestlog.Entry{dropped, hidden, ancient} {
-		if _, err := db.Entry(t.Context(), "ws", e.ID); err != requestlog.ErrNotFound { //nolint:errorlint // exactly as an unknown one
-			t.Errorf("an expired entry: %v", err)
+		if _, err := db.Entry(t.Context(), "ws", e.ID); err != requestlog.ErrNotFound { //nolint:errorlint // the error must equal the error for an unknown entry
+			t.Errorf("read of an expired entry: %v, want ErrNotFound", err)
 		}
 	}
-	for _, e := range []requestlog.Entry{silent, told} {
+	for _, e := range []requestlog.Entry{bodyDropped, bodyHidden} {
 		got, err := db.Entry(t.Context(), "ws", e.ID)
 		if err != nil || got.Preview != "" || got.BodyState != requestlog.BodyExpired {
-			t.Errorf("an entry with expired bodies: %+v, %v", got, err)
+			t.Errorf("entry with expired bodies: %+v, %v; want no preview", got, err)
 		}
-		if _, err := db.EntryBody(t.Context(), "ws", e.ID); err != requestlog.ErrNotFound { //nolint:errorlint // as above
-			t.Errorf("an expired body: %v", err)
+		if _, err := db.EntryBody(t.Context(), "ws", e.ID); err != requestlog.ErrNotFound { //nolint:errorlint // the error must equal the error for an unknown entry
+			t.Errorf("read of an expired body: %v, want ErrNotFound", err)
 		}
 	}
-	if err := db.QueryRow(t.Context(), `select preview from requests where id = $1`, silent.ID).Scan(new(string)); err != nil {
+	if err := db.QueryRow(t.Context(), `select preview from requests where id = $1`, bodyDropped.ID).Scan(new(string)); err != nil {
 		t.Error(err)
 	}
 	var left string
-	if err := db.QueryRow(t.Context(), `select preview from requests where id = $1`, silent.ID).Scan(&left); err != nil || left != "" {
-		t.Errorf("the preview is still stored: %q, %v", left, err)
+	if err := db.QueryRow(t.Context(), `select preview from requests where id = $1`, bodyDropped.ID).Scan(&left); err != nil || left != "" {
+		t.Errorf("stored preview = %q, %v; want none", left, err)
 	}
 	late := aged(12 * day)
 	writeAll(t, db, late)
 	if again, err := db.Expire(t.Context(), noon, keep); err != nil || again.Entries != 1 {
-		t.Errorf("a late entry of a dropped day: %+v, %v", again, err)
+		t.Errorf("expiry of an entry written after its day was dropped: %+v, %v; want 1 entry", again, err)
 	}
 }
 
@@ -269,7 +269,7 @@ func TestUnpartitionedLogBecomesOnePartition(t *testing.T) {
 	}
 	names, err := db.Strings(t.Context(), `select inhrelid::regclass::text from pg_inherits where inhparent = to_regclass('requests')`, nil)
 	if err != nil || slices.Contains(names, "requests_before") {
-		t.Errorf("the unpartitioned log has expired and still exists: %v, %v", names, err)
+		t.Errorf("partitions %v, %v; want requests_before dropped", names, err)
 	}
 }
 
@@ -297,7 +297,7 @@ func TestTimeRangesReadOnlyTheirPartitions(t *testing.T) {
 		for i := range 10 {
 			name := "requests_d" + partition.Day(noon.Add(-time.Duration(i)*day)).Format("20060102")
 			if strings.Contains(plan, name) != (i == 1) {
-				t.Errorf("%s of yesterday, day %d back: %s", name, i, plan)
+				t.Errorf("plan of %s for yesterday reads partition of day -%d wrongly: %s", name, i, plan)
 			}
 		}
 		if strings.Contains(plan, "_rest") {
@@ -329,11 +329,11 @@ func TestQueuedRollupsCountOnce(t *testing.T) {
 			}
 		}
 		if after := figures(); after != before {
-			t.Errorf("figures were %s and are %s", before, after)
+			t.Errorf("figures changed from %s to %s", before, after)
 		}
 	}
 	var left int
 	if err := db.QueryRow(t.Context(), `select count(*) from rollup_waiting`).Scan(&left); err != nil || left != 0 {
-		t.Errorf("%d rows are queued, %v", left, err)
+		t.Errorf("%d rows are queued, %v; want 0", left, err)
 	}
 }

@@ -45,7 +45,7 @@ func TestEveryFilterUsesAnIndex(t *testing.T) {
 		"streams":          {requestlog.Filter{Stream: new(true)}, "sqlite_autoindex_requests_1"},
 		"simulated":        {requestlog.Filter{Simulated: new(true)}, "requests_simulated"},
 		"playground":       {requestlog.Filter{Source: requestlog.SourcePlayground}, "requests_key"},
-		"by keys":          {requestlog.Filter{Source: requestlog.SourceKey}, "requests_"}, // any index: it differs for listing and counting
+		"requests by key":  {requestlog.Filter{Source: requestlog.SourceKey}, "requests_"}, // matches any index, because the index differs for listing and counting
 		"text":             {requestlog.Filter{Q: "x"}, "sqlite_autoindex_requests_1"},
 	} {
 		for _, bounded := range []bool{false, true} {
@@ -65,7 +65,7 @@ func TestEveryFilterUsesAnIndex(t *testing.T) {
 				if strings.HasPrefix(line, "SCAN r") || strings.HasPrefix(line, "SCAN g") {
 					t.Errorf("%s (bounded %v) reads a whole table: %s", name, bounded, line)
 				}
-				if walks := strings.HasPrefix(line, "SEARCH r ") || strings.HasPrefix(line, "SEARCH g "); walks && !strings.Contains(line, test.index) && test.index != "sqlite_autoindex_tags_1" {
+				if searches := strings.HasPrefix(line, "SEARCH r ") || strings.HasPrefix(line, "SEARCH g "); searches && !strings.Contains(line, test.index) && test.index != "sqlite_autoindex_tags_1" {
 					t.Errorf("%s (bounded %v) uses another index: %s", name, bounded, line)
 				}
 				if strings.Contains(line, "TEMP B-TREE FOR ORDER BY") && !strings.Contains(q, "union") && name != "ids" {
@@ -106,12 +106,12 @@ func TestRankingUsesItsIndex(t *testing.T) {
 		q, args := db.query().Ranking(&f, column, ofClass(column, 5), 50)
 		plan := strings.Join(queryPlan(t, db, q, args), "\n")
 		if !strings.Contains(plan, fmt.Sprintf("requests_%s (workspace_id=? AND %s_class=? AND id>?)", column, column)) {
-			t.Errorf("by %s: %s", column, plan)
+			t.Errorf("ranking by %s does not use its index: %s", column, plan)
 		}
 		f.Model = []string{"one"}
 		q, args = db.query().Ranking(&f, column, fmt.Sprintf("r.%s is not null", column), 50)
 		if plan := strings.Join(queryPlan(t, db, q, args), "\n"); !strings.Contains(plan, "requests_model (workspace_id=? AND model=? AND id>?)") {
-			t.Errorf("few by %s: %s", column, plan)
+			t.Errorf("ranking of one model by %s does not use the model index: %s", column, plan)
 		}
 	}
 }

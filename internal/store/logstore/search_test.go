@@ -73,9 +73,9 @@ func TestSearchCancelsSlowSteps(t *testing.T) {
 			unfinished, ok := errors.AsType[*requestlog.UnfinishedError](err)
 			switch {
 			case test.before == 0 && err != nil:
-				t.Errorf("error is %v", err)
+				t.Errorf("Search: %v, want no error", err)
 			case test.before > 0 && (!ok || unfinished.Before != id.Floor("req", newest.Add(-test.before))):
-				t.Errorf("error is %v (%+v)", err, unfinished)
+				t.Errorf("Search: %v (%+v), want it unfinished before %s", err, unfinished, newest.Add(-test.before))
 			}
 		})
 	}
@@ -92,6 +92,6 @@ func TestSearchEndsWhenContextIsCancelled(t *testing.T) {
 	})
 
 	if !errors.Is(err, context.Canceled) {
-		t.Errorf("error is %v, want context.Canceled", err)
+		t.Errorf("Search: %v, want context.Canceled", err)
 	}
 }

@@ -52,7 +52,7 @@ func TestExpiredTextIsRemovedFromTheFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	if found := findInFiles(t, dir, canary); len(found) == 0 {
-		t.Fatal("the text is not in the files before")
+		t.Fatal("the text is not in the files before the expiry")
 	}
 	before, err := db.Usage(t.Context())
 	if err != nil {
@@ -67,7 +67,7 @@ func TestExpiredTextIsRemovedFromTheFiles(t *testing.T) {
 		t.Errorf("expired text is still in %v", found)
 	}
 	if after, err := db.Usage(t.Context()); err != nil || after.Bytes >= before.Bytes || after.Bodies != 0 {
-		t.Errorf("usage was %+v and is %+v, %v", before, after, err)
+		t.Errorf("usage changed from %+v to %+v, %v; want fewer bytes and no bodies", before, after, err)
 	}
 }
 

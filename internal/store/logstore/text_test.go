@@ -24,7 +24,7 @@ func TestTextSearchBeginsWithTheIndex(t *testing.T) {
 	}
 	q, args := db.query().Listing(&f, logquery.Bounds{Descending: true}, 50)
 	if plan := strings.Join(queryPlan(t, db, q, args), "\n"); !strings.Contains(plan, "SEARCH r USING INDEX requests_place (place=?)") {
-		t.Error(plan)
+		t.Errorf("the text search does not start with the index: %s", plan)
 	}
 }
 
@@ -59,7 +59,7 @@ func TestDeletedWordsAreRemovedFromTheFiles(t *testing.T) {
 				write(other)
 			}
 			if found := findInFiles(t, dir, canary); len(found) == 0 {
-				t.Fatal("the word is not in the files before")
+				t.Fatal("the word is not in the files before the removal")
 			}
 
 			if err := remove(db, id); err != nil {
@@ -74,7 +74,7 @@ func TestDeletedWordsAreRemovedFromTheFiles(t *testing.T) {
 				want = 0
 			}
 			if n, err := db.Count(t.Context(), requestlog.Filter{WorkspaceID: "ws", Text: other}, 10); err != nil || n != want {
-				t.Errorf("%d requests have the other word, %v", n, err)
+				t.Errorf("%d requests contain the other word, %v; want %d", n, err, want)
 			}
 		})
 	}

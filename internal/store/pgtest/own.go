@@ -102,7 +102,7 @@ func (o *Owned) Stop(t testing.TB) {
 	select {
 	case <-o.done:
 	case <-time.After(30 * time.Second):
-		t.Error("PostgreSQL does not stop")
+		t.Error("PostgreSQL did not stop within 30 s")
 		o.Signal(t, syscall.SIGKILL)
 		<-o.done
 	}

@@ -32,7 +32,7 @@ func TestMalformedBlocksAreRejected(t *testing.T) {
 	}
 	for n := range len(data) {
 		if err := read(data[:n]); err == nil {
-			t.Errorf("%d of %d bytes are accepted", n, len(data))
+			t.Errorf("read accepted %d of %d bytes, want an error", n, len(data))
 		}
 		for _, value := range []byte{0, 1, 0x7f, 0xff} {
 			changed := append([]byte{}, data...)
@@ -42,17 +42,17 @@ func TestMalformedBlocksAreRejected(t *testing.T) {
 	}
 }
 
-func TestGrainsHaveOneName(t *testing.T) {
+func TestGrainNameDoesNotDependOnOrder(t *testing.T) {
 	t.Parallel()
 	for _, g := range grains([]string{"b", "a"}) {
 		if got := newGrain(g[1], g[0]); g[1] != "" && got != g {
-			t.Errorf("%q, in the other order %q", g, got)
+			t.Errorf("newGrain in reverse order = %q, want %q", got, g)
 		}
 	}
 }
 
 // The measure of a stored group equals the measure of its figures.
-func TestDaysWeighGroupsByMeasure(t *testing.T) {
+func TestStoredMeasureEqualsThatOfFigures(t *testing.T) {
 	t.Parallel()
 	d := &day{}
 	for i, n := range d.find("a", "b").sums().Counts() {
@@ -68,7 +68,7 @@ func TestDaysWeighGroupsByMeasure(t *testing.T) {
 			continue
 		}
 		if got, requests := stored.weigh(0, m); got != m.Of(&want) || requests != want.Requests {
-			t.Errorf("%s %d of %d requests, want %d of %d", m, got, requests, m.Of(&want), want.Requests)
+			t.Errorf("measure %s = %d of %d requests, want %d of %d", m, got, requests, m.Of(&want), want.Requests)
 		}
 	}
 }
@@ -86,6 +86,6 @@ func TestPruneKeepsTheTotal(t *testing.T) {
 		requests += g.row.Requests
 	}
 	if len(d.groups) != 20 || requests != 50*51/2 {
-		t.Errorf("%d groups, %d requests", len(d.groups), requests)
+		t.Errorf("%d groups, %d requests; want 20 and 1275", len(d.groups), requests)
 	}
 }

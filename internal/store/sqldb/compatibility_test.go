@@ -21,8 +21,8 @@ func TestMigrationsKeepPreviousReleaseWorking(t *testing.T) {
 	t.Parallel()
 	for _, step := range embedded() {
 		for _, s := range step.statements {
-			if what := breaks(s.text); what != "" && !replaced(step, s.text) {
-				t.Errorf("%s %s: %s", step.name, what, s.text)
+			if reason := breaks(s.text); reason != "" && !replaced(step, s.text) {
+				t.Errorf("%s %s: %s", step.name, reason, s.text)
 			}
 		}
 	}
@@ -42,7 +42,7 @@ func TestBreakingStatementsAreDetected(t *testing.T) {
 		"create table more (id bigint primary key, name text not null)": false,
 	} {
 		if got := breaks(text) != ""; got != want {
-			t.Errorf("%q breaks: %v, want %v", text, got, want)
+			t.Errorf("%q: breaking = %t, want %t", text, got, want)
 		}
 	}
 }

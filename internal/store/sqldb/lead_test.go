@@ -36,7 +36,7 @@ func TestOneReplicaLeadsUntilItDies(t *testing.T) {
 		case i := <-elected:
 			return i
 		case <-time.After(20 * time.Second):
-			t.Fatal("no replica is elected")
+			t.Fatal("no replica was elected within 20 s")
 			return 0
 		}
 	}
@@ -45,12 +45,12 @@ func TestOneReplicaLeadsUntilItDies(t *testing.T) {
 		and database = (select oid from pg_database where datname = current_database())`
 	var killed int
 	if err := connectTo(t, dsn, "").QueryRow(t.Context(), kill, leadLock).Scan(&killed); err != nil || killed != 1 {
-		t.Fatalf("%d leaders, %v; want one", killed, err)
+		t.Fatalf("%d leader connections ended, %v; want 1", killed, err)
 	}
 	await()
 	for deadline := time.Now().Add(20 * time.Second); leading.Load() != 1; { // the previous leader detects the lost connection within a second
 		if time.Now().After(deadline) {
-			t.Fatalf("%d replicas lead", leading.Load())
+			t.Fatalf("%d replicas are leaders, want 1", leading.Load())
 		}
 		time.Sleep(10 * time.Millisecond) // poll, because the server is another process
 	}
@@ -59,16 +59,16 @@ func TestOneReplicaLeadsUntilItDies(t *testing.T) {
 		<-ended
 	}
 	if leading.Load() != 0 {
-		t.Errorf("%d replicas still lead", leading.Load())
+		t.Errorf("%d replicas are leaders after the end, want 0", leading.Load())
 	}
 }
 
-func TestSQLiteLeadsAlone(t *testing.T) {
+func TestSQLiteProcessIsAlwaysLeader(t *testing.T) {
 	t.Parallel()
 	db := openTest(t, "sqlite", t.TempDir())
 	led := 0
 	db.Lead(t.Context(), func(context.Context) { led++ })
 	if led != 1 {
-		t.Errorf("led %d times", led)
+		t.Errorf("elected %d times, want 1", led)
 	}
 }

@@ -25,7 +25,7 @@ func TestListenReportsChangesOfOtherProcesses(t *testing.T) {
 		select {
 		case <-notified:
 		case <-time.After(20 * time.Second):
-			t.Fatalf("no notification: %s", what)
+			t.Fatalf("no notification after %s", what)
 		}
 	}
 	change := func() {

@@ -52,10 +52,10 @@ func TestMigrationKilledAtAnyStatementIsCompletedLater(t *testing.T) {
 				broken := slices.Clone(steps)
 				broken[i].statements = slices.Insert(slices.Clone(step.statements), at, statement{text: "select * from the_process_was_killed"})
 				if err := db.migrate(t.Context(), broken); err == nil {
-					t.Fatalf("%s succeeded although it was killed at statement %d", step.name, at)
+					t.Fatalf("%s succeeded although statement %d failed", step.name, at)
 				}
 				if done, err := db.applied(t.Context()); err != nil || len(done) != i {
-					t.Fatalf("%d migrations are recorded after %s was killed, %v; want %d", len(done), step.name, err, i)
+					t.Fatalf("%d migrations recorded after %s failed, %v; want %d", len(done), step.name, err, i)
 				}
 			}
 			if err := db.migrate(t.Context(), steps[:i+1]); err != nil {
@@ -101,7 +101,7 @@ func TestReplicasMigrateOnce(t *testing.T) {
 		}
 		done, err := connectTo(t, dsn, dir).applied(t.Context())
 		if err != nil || len(done) != len(embedded()) {
-			t.Errorf("%d migrations are recorded, %v; want %d", len(done), err, len(embedded()))
+			t.Errorf("%d migrations recorded, %v; want %d", len(done), err, len(embedded()))
 		}
 	})
 }
@@ -121,7 +121,7 @@ func TestOpenRejectsNewerSchema(t *testing.T) {
 		_, err = Open(t.Context(), dsn, dir, Options{})
 
 		if !errors.Is(err, ErrNewerSchema) {
-			t.Errorf("error is %v, want ErrNewerSchema", err)
+			t.Errorf("Open: %v, want ErrNewerSchema", err)
 		}
 	})
 }
@@ -143,7 +143,7 @@ func TestMigrationsNeedUniqueNumbers(t *testing.T) {
 			files[name] = &fstest.MapFile{Data: []byte("select 1;")}
 		}
 		if _, err := readMigrations(files); err == nil {
-			t.Errorf("%v is accepted", names)
+			t.Errorf("readMigrations accepted %v", names)
 		}
 	}
 }
@@ -159,7 +159,7 @@ func TestRevisionsCountChanges(t *testing.T) {
 		for i := range 3 {
 			err := db.InTx(t.Context(), func(tx *sql.Tx) error {
 				if _, err := NextRevision(t.Context(), tx, "keys"); err != nil || i == 1 {
-					return errors.Join(err, fmt.Errorf("change %d is rolled back", i))
+					return errors.Join(err, fmt.Errorf("roll back change %d", i))
 				}
 				return nil
 			})

@@ -58,7 +58,7 @@ func TestWriteAheadFileIsTruncated(t *testing.T) {
 	}
 	write("first")
 	if walSize() < limit {
-		t.Fatal("the file is small although a reader prevents checkpoints")
+		t.Fatal("the write-ahead file is small although a reader prevents checkpoints")
 	}
 	if err := reader.Rollback(); err != nil {
 		t.Fatal(err)
@@ -88,7 +88,7 @@ func TestOpenErrorHidesPassword(t *testing.T) {
 	for _, dsn := range []string{"mysql://user:secret@host/db", "postgres://user:secret@host:port/db"} {
 		_, err := Open(t.Context(), dsn, t.TempDir(), Options{})
 		if err == nil || strings.Contains(err.Error(), "secret") {
-			t.Errorf("%v: want an error without the password", err)
+			t.Errorf("Open: %v, want an error without the password", err)
 		}
 	}
 }

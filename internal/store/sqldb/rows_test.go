@@ -22,15 +22,15 @@ func TestLargeRowsAreSplitIntoStatements(t *testing.T) {
 		rows    [][]any
 		want    int
 	}{
-		{"small ones go together", Postgres, rows(500, 2000), 500},
-		{"not too many", Postgres, rows(postgresRows+1, 10), postgresRows},
-		{"not too much", Postgres, rows(20, 1<<20), 15},
-		{"one that is too large goes alone", Postgres, rows(2, postgresBytes+2), 1},
+		{"small rows together", Postgres, rows(500, 2000), 500},
+		{"limit of rows", Postgres, rows(postgresRows+1, 10), postgresRows},
+		{"limit of bytes", Postgres, rows(20, 1<<20), 15},
+		{"a large row alone", Postgres, rows(2, postgresBytes+2), 1},
 		{"a whole group", SQLite, rows(sqliteRows+1, 10), sqliteRows},
 		{"fewer rows than a group", SQLite, rows(sqliteRows-1, 10), 1},
 	} {
 		if got := in.group(test.dialect, test.rows); got != test.want {
-			t.Errorf("%s: %d rows in a statement, want %d", test.name, got, test.want)
+			t.Errorf("%s: %d rows per statement, want %d", test.name, got, test.want)
 		}
 	}
 }

@@ -47,15 +47,15 @@ func providerObjectsReadBack(t *testing.T, db *store.DB) {
 		t.Error(diff)
 	}
 	if _, err := db.Batches.Objects(ctx, "ws_objects_other", batch.File, "file-b", 1); !errors.Is(err, batch.ErrNotFound) {
-		t.Errorf("after an object of another workspace: %v", err)
+		t.Errorf("page after an object of another workspace: %v, want ErrNotFound", err)
 	}
 	if _, err := db.Batches.Object(ctx, "ws_objects_other", batch.File, "file-b"); !errors.Is(err, batch.ErrNotFound) {
-		t.Errorf("an object of another workspace: %v", err)
+		t.Errorf("object of another workspace: %v, want ErrNotFound", err)
 	}
 	owners, err := db.Batches.FileOwners(ctx, []string{"file-b", "file-unknown", "file-a", "it's"})
 	must(t, err)
 	slices.SortFunc(owners, func(x, y batch.Owner) int { return strings.Compare(x.ID+x.WorkspaceID, y.ID+y.WorkspaceID) })
-	var want []batch.Owner // without the batch that has the id of a file
+	var want []batch.Owner // the batch whose ID equals a file ID must not be returned
 	for _, o := range []batch.Object{a, other, b} {
 		want = append(want, batch.Owner{WorkspaceID: o.WorkspaceID, ID: o.ID, Provider: o.Provider, Credential: o.Credential})
 	}
@@ -63,7 +63,7 @@ func providerObjectsReadBack(t *testing.T, db *store.DB) {
 		t.Error(diff)
 	}
 	if owners, err := db.Batches.FileOwners(ctx, nil); len(owners) > 0 || err != nil {
-		t.Errorf("owners of no files: %v, %v", owners, err)
+		t.Errorf("owners without files: %v, %v; want none", owners, err)
 	}
 	begin := time.UnixMilli(1_800_000_000_123).UTC()
 	for i := range 4 { // begins twice, ends twice
@@ -73,14 +73,14 @@ func providerObjectsReadBack(t *testing.T, db *store.DB) {
 		}
 		began, first, err := db.Batches.SettleObject(ctx, job, at)
 		if must(t, err); i < 2 && !began.Equal(begin) || first != (i < 3) {
-			t.Errorf("step %d: settlement began at %s, first %t", i, began, first)
+			t.Errorf("step %d: settlement began at %s, first %t; want %s, %t", i, began, first, begin, i < 3)
 		}
 		if got, err := db.Batches.Object(ctx, "ws_objects", batch.Batch, "file-a"); err != nil || got.Settled != (i >= 2) {
-			t.Errorf("step %d: settled %t, %v", i, got.Settled, err)
+			t.Errorf("step %d: settled %t, %v; want %t", i, got.Settled, err, i >= 2)
 		}
 	}
 	if began, first, err := db.Batches.SettleObject(ctx, job, begin); !began.IsZero() || first || err != nil {
-		t.Errorf("a settled batch begins again at %s, %t, %v", began, first, err)
+		t.Errorf("settlement of a settled batch: began at %s, first %t, %v; want none", began, first, err)
 	}
 	job.Data, job.Settled = []byte(`{"status":"completed"}`), true
 	must(t, db.Batches.SaveObject(ctx, job))

@@ -76,7 +76,7 @@ func chargesAreSummedByIntervals(t *testing.T, db *store.DB) {
 	for id, want := range map[string]string{"ws:" + ws: "49.25", "key:" + two: "16", subject: "1.25"} {
 		spent, err := db.Charged(ctx, id, now.Add(-2*time.Hour))
 		if err != nil || spent.String() != want {
-			t.Errorf("%s was charged %s, %v; want %s", id, spent, err, want)
+			t.Errorf("charges of %s = %s, %v; want %s", id, spent, err, want)
 		}
 	}
 }

@@ -43,7 +43,7 @@ func comparisonsReadBack(t *testing.T, db *store.DB) {
 		t.Error(diff)
 	}
 	if samples, err = db.Proof.Samples(ctx, "ws_compare", older.At, newest.At); err != nil || len(samples) != 1 || samples[0].Request != older.Request {
-		t.Errorf("%+v, %v", samples, err)
+		t.Errorf("samples %+v, %v; want the older one", samples, err)
 	}
 	records, err := db.Proof.Records(ctx, "ws_compare", all, end, 3)
 	must(t, err)
@@ -56,7 +56,7 @@ func comparisonsReadBack(t *testing.T, db *store.DB) {
 		t.Error(diff)
 	}
 	if _, found, err = db.Proof.Record(ctx, "ws_other", older.Request); found || err != nil {
-		t.Errorf("the record of another workspace was returned, %v", err)
+		t.Errorf("record of another workspace: found %t, %v; want false", found, err)
 	}
 	tally, err := db.Proof.Tally(ctx, "ws_compare", all)
 	must(t, err)
@@ -64,7 +64,7 @@ func comparisonsReadBack(t *testing.T, db *store.DB) {
 		t.Error(diff)
 	}
 	if cost, err := db.Proof.ComparisonCost(ctx, "ws_compare", older.At, newest.At); err != nil || cost != 1500 {
-		t.Errorf("the comparison of one request cost %s, %v", cost, err)
+		t.Errorf("cost of one comparison = %s, %v; want 1500", cost, err)
 	}
 
 	// Bodies expire before entries.
@@ -97,7 +97,7 @@ func comparisonsAreCharged(t *testing.T, db *store.DB) {
 	}
 	for since, want := range map[time.Time]money.Amount{at: 12, at.Add(-time.Hour): 112, at.Add(time.Millisecond): 0} {
 		if got, err := db.Sessions.Spent(ctx, "compare:ws_charged", since); err != nil || got != want {
-			t.Errorf("since %s: %s, %v", since, got, err)
+			t.Errorf("spent since %s = %s, %v; want %s", since, got, err, want)
 		}
 	}
 }
@@ -108,7 +108,7 @@ func judgeBiasesReadBack(t *testing.T, db *store.DB) {
 	at := time.Date(2026, 11, 17, 12, 0, 0, 0, time.UTC)
 	accounttest.Enrol(t, db, "bias")
 	if _, _, ok, err := db.Proof.Bias(ctx, "ws_bias", "m", "v1"); ok || err != nil {
-		t.Errorf("before it was measured: %t, %v", ok, err)
+		t.Errorf("bias before the measurement: %t, %v; want false", ok, err)
 	}
 	want := judge.Bias{Pairs: 32, Position: 1.5, Corrected: -0.5, Length: 3, Family: 25, Accuracy: 0.95, Refused: "no"}
 	must(t, db.Proof.SaveBias(ctx, "ws_bias", "m", "v1", judge.Bias{}, at))
@@ -116,7 +116,7 @@ func judgeBiasesReadBack(t *testing.T, db *store.DB) {
 	got, measured, ok, err := db.Proof.Bias(ctx, "ws_bias", "m", "v1")
 	must(t, err)
 	if diff := cmp.Diff(want, got); diff != "" || !ok || !measured.Equal(at.Add(time.Second)) {
-		t.Errorf("%t at %s: %s", ok, measured, diff)
+		t.Errorf("Bias: ok = %t, measured at %s; diff (-want +got):\n%s", ok, measured, diff)
 	}
 	if _, _, ok, _ := db.Proof.Bias(ctx, "ws_bias", "m", "v2"); ok {
 		t.Error("the bias of another version of the prompt was returned")

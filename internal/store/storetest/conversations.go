@@ -39,7 +39,7 @@ func (w *Writer) Entry(t testing.TB, workspace string, at time.Time, turn outlin
 	e.Body = requestlog.Body{Response: turn.Answer, Split: true, Whole: len(turn.Body)}
 	var ok bool
 	if e.Body.Request, e.Body.Parts, ok = w.scope.Split(turn.Body, w.known.Of(outline.DayOf(at))); !ok {
-		t.Fatal("the request is not split")
+		t.Fatal("the request was not split")
 	}
 	return e
 }
@@ -73,11 +73,11 @@ func checkTurn(t testing.TB, db *store.DB, workspace, id string, turn outlinetes
 	body, err := db.Log.EntryBody(t.Context(), workspace, id)
 	must(t, err)
 	if body.Gone != 0 || body.Split || !bytes.Equal(body.Request, turn.Body) || !bytes.Equal(body.Response, turn.Answer) {
-		t.Errorf("a turn of %d bytes reads back with %d bytes, %d parts are gone", len(turn.Body), len(body.Request), body.Gone)
+		t.Errorf("a turn of %d bytes was read with %d bytes, %d parts missing", len(turn.Body), len(body.Request), body.Gone)
 	}
 }
 
-func conversationsReadBackExactly(t *testing.T, db *store.DB) {
+func conversationsRoundTrip(t *testing.T, db *store.DB) {
 	for i, format := range outlinetest.Formats() {
 		ws := newWorkspace()
 		w := NewWriter(t, ws)
@@ -86,7 +86,7 @@ func conversationsReadBackExactly(t *testing.T, db *store.DB) {
 		for i, turn := range turns {
 			e := w.Entry(t, ws, now.Add(time.Duration(i)*time.Second), turn)
 			if i > 0 && len(e.Body.Parts) > 2*turn.New+2000 {
-				t.Errorf("turn %d carries %d bytes, but only %d are new", i, len(e.Body.Parts), turn.New)
+				t.Errorf("turn %d has parts of %d bytes for %d new bytes", i, len(e.Body.Parts), turn.New)
 			}
 			ids[i] = e.ID
 			w.Write(t, db, e)
@@ -98,7 +98,7 @@ func conversationsReadBackExactly(t *testing.T, db *store.DB) {
 	}
 }
 
-func sharedMessagesGoWithTheirLastRequest(t *testing.T, db *store.DB) {
+func sharedMessagesAreDeletedWithTheirLastRequest(t *testing.T, db *store.DB) {
 	ctx, ws := t.Context(), newWorkspace()
 	w := NewWriter(t, ws)
 	turns := outlinetest.Session{Format: "messages", Turns: 10, Growth: 3000, Seed: 5}.Make()
@@ -119,7 +119,7 @@ func sharedMessagesGoWithTheirLastRequest(t *testing.T, db *store.DB) {
 
 	remove(ids[9])
 	if left := messagesOf(t, db, ws); left >= whole {
-		t.Errorf("%d of %d messages remain after deleting the last turn", left, whole)
+		t.Errorf("%d of %d messages remain after the last turn was deleted, want fewer", left, whole)
 	}
 	checkTurn(t, db, ws, ids[8], turns[8])
 	remove(ids[:8]...)
@@ -130,7 +130,8 @@ func sharedMessagesGoWithTheirLastRequest(t *testing.T, db *store.DB) {
 	body, err := db.Log.EntryBody(ctx, ws, late.ID)
 	must(t, err)
 	if body.Gone == 0 || bytes.Count(body.Request, []byte(outline.Gone)) != body.Gone {
-		t.Errorf("%d parts are gone and marked %d times", body.Gone, bytes.Count(body.Request, []byte(outline.Gone)))
+		t.Errorf("%d parts missing, %d marks in the request; want equal numbers above 0",
+			body.Gone, bytes.Count(body.Request, []byte(outline.Gone)))
 	}
 	healed := w.Entry(t, ws, now.Add(2*time.Minute), turns[9])
 	w.Write(t, db, healed)
@@ -139,7 +140,7 @@ func sharedMessagesGoWithTheirLastRequest(t *testing.T, db *store.DB) {
 
 	remove(ids[8], late.ID, healed.ID)
 	if left := messagesOf(t, db, ws); left != 0 {
-		t.Errorf("%d messages remain without a request", left)
+		t.Errorf("%d messages remain without a request, want 0", left)
 	}
 }
 
@@ -160,10 +161,10 @@ func conversationsExpireByDay(t *testing.T, db *store.DB) {
 	must(t, err)
 
 	if left := messagesOf(t, db, ws); left == 0 || left > all*2/3 {
-		t.Errorf("%d of %d messages remain after the first day", left, all)
+		t.Errorf("%d of %d messages remain after the first day, want 1 to two thirds", left, all)
 	}
 	if _, err := db.Log.EntryBody(ctx, ws, second.ID); err == nil {
-		t.Error("an expired body is readable")
+		t.Error("EntryBody of an expired body returned no error")
 	}
 	checkTurn(t, db, ws, third.ID, turns[2])
 	checkTurn(t, db, ws, fourth.ID, turns[3])
@@ -189,7 +190,7 @@ func replicasShareConversations(t *testing.T, db *store.DB) {
 		checkTurn(t, db, ws, ids[i], turn)
 	}
 	if n, one := messagesOf(t, db, ws), slices.Max([]int{len(turns) * 6, 300}); n > one {
-		t.Errorf("%d messages for %d turns", n, len(turns))
+		t.Errorf("%d messages for %d turns, want at most %d", n, len(turns), one)
 	}
 }
 
@@ -216,7 +217,7 @@ func turnsNeedFewSearches(t *testing.T, db *store.DB) {
 	})
 	must(t, err)
 	if len(searched) > len(all)/3 {
-		t.Fatalf("the outline has %d of %d parts", len(searched), len(all))
+		t.Fatalf("the outline has %d of %d parts, want at most a third", len(searched), len(all))
 	}
 	for _, address := range all {
 		if !searched[outline.Address(address)] {
@@ -228,8 +229,8 @@ func turnsNeedFewSearches(t *testing.T, db *store.DB) {
 	checkTurn(t, db, ws, last.ID, turns[len(turns)-1])
 }
 
-// messagesOfEarlierVersions checks that requests whose parts are in separate rows of an earlier version can be read, continued and deleted.
-func messagesOfEarlierVersions(t *testing.T, db *store.DB) {
+// messagesOfEarlierVersionsAreRead checks that requests whose parts are in separate rows of an earlier version can be read, continued and deleted.
+func messagesOfEarlierVersionsAreRead(t *testing.T, db *store.DB) {
 	ctx, ws := t.Context(), newWorkspace()
 	w := NewWriter(t, ws)
 	turns := outlinetest.Session{Format: "chat", Turns: 14, Growth: 3000, Seed: 8}.Make()
@@ -260,7 +261,7 @@ func messagesOfEarlierVersions(t *testing.T, db *store.DB) {
 		return n
 	}
 	if singles() == 0 || messagesOf(t, db, ws) == 0 {
-		t.Fatalf("%d parts in rows of their own and %d in segments, want both", singles(), messagesOf(t, db, ws))
+		t.Fatalf("%d parts in separate rows and %d in segments, want both", singles(), messagesOf(t, db, ws))
 	}
 	for i, turn := range turns {
 		checkTurn(t, db, ws, ids[i], turn)
@@ -275,7 +276,7 @@ func messagesOfEarlierVersions(t *testing.T, db *store.DB) {
 	_, err = db.Log.DeleteEntries(ctx, requestlog.Filter{WorkspaceID: ws, Lists: requestlog.Lists{ID: ids[:1]}}, false)
 	must(t, err)
 	if n := singles(); n != 0 {
-		t.Errorf("%d parts of deleted turns remain in rows of their own", n)
+		t.Errorf("%d parts of deleted turns remain in separate rows", n)
 	}
 }
 
@@ -308,7 +309,7 @@ func deletedMessagesLeaveSharedSegments(t *testing.T, db *store.DB) {
 		return found
 	}
 	if !stored("secret question") {
-		t.Fatal("the question is in no segment")
+		t.Fatal("no segment contains the question")
 	}
 
 	n, err := db.Log.DeleteEntries(ctx, requestlog.Filter{WorkspaceID: ws, Lists: requestlog.Lists{ID: []string{secret}}}, false)
@@ -317,10 +318,10 @@ func deletedMessagesLeaveSharedSegments(t *testing.T, db *store.DB) {
 	}
 
 	if stored("secret question") {
-		t.Error("the text of a deleted request is stored")
+		t.Error("the text of a deleted request is still stored")
 	}
 	if !stored("Be brief.") {
-		t.Error("the shared text is deleted")
+		t.Error("the shared text was deleted")
 	}
 	checkTurn(t, db, ws, other, turn)
 }

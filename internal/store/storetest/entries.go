@@ -45,7 +45,7 @@ func ids(entries []requestlog.Entry) []string {
 	return out
 }
 
-func writtenEntriesReadBackWhole(t *testing.T, db *store.DB) {
+func entriesRoundTrip(t *testing.T, db *store.DB) {
 	ctx, ws := t.Context(), newWorkspace()
 	want := sample(ws, now)
 	write(t, db, want)
@@ -120,7 +120,7 @@ func figurePagesHaveTheFiguresOfEntries(t *testing.T, db *store.DB) {
 			}
 		}
 		if diff := cmp.Diff(want, got); diff != "" || len(got) < 20 {
-			t.Errorf("%s: %d entries, %s", name, len(got), diff)
+			t.Errorf("%s: %d entries, want at least 20 (-want +got):\n%s", name, len(got), diff)
 		}
 	}
 }
@@ -137,7 +137,7 @@ func writingAgainChangesNothing(t *testing.T, db *store.DB) {
 	got, err := db.Log.Entry(ctx, ws, first.ID)
 	must(t, err)
 	if got.Model != first.Model {
-		t.Errorf("model is %q after writing again, want %q", got.Model, first.Model)
+		t.Errorf("model after the second write = %q, want %q", got.Model, first.Model)
 	}
 	spent, err := db.Figures.Spent(ctx, "workspace", ws, time.Time{})
 	must(t, err)
@@ -147,7 +147,7 @@ func writingAgainChangesNothing(t *testing.T, db *store.DB) {
 	groups, err := db.Figures.Breakdown(ctx, requestlog.BreakdownQuery{RollupFilter: requestlog.RollupFilter{WorkspaceID: ws}, By: "model"})
 	must(t, err)
 	if len(groups) != 1 || groups[0].Requests != 2 || groups[0].Cost != spent {
-		t.Errorf("figures after writing again: %+v", groups)
+		t.Errorf("figures after the second write: %+v, want 2 requests", groups)
 	}
 }
 
@@ -174,7 +174,7 @@ func batchesMayOverlap(t *testing.T, db *store.DB) {
 	spent, err := db.Figures.Spent(ctx, "workspace", ws, time.Time{})
 	must(t, err)
 	if want := *amountOf("0.03007"); n != len(all) || len(groups) != 1 || groups[0].Requests != int64(len(all)) || groups[0].Cost != want || spent != want {
-		t.Errorf("%d entries, spent %s, figures %+v", n, spent, groups)
+		t.Errorf("%d entries, spent %s, figures %+v; want %d entries and %s", n, spent, groups, len(all), want)
 	}
 	for _, e := range all {
 		body, err := db.Log.EntryBody(ctx, ws, e.ID)
@@ -199,12 +199,12 @@ func interruptedNeverReplacesComplete(t *testing.T, db *store.DB) {
 		got, err := db.Log.Entry(ctx, ws, id)
 		must(t, err)
 		if got.Outcome != requestlog.OK {
-			t.Errorf("outcome is %s, want ok", got.Outcome)
+			t.Errorf("outcome = %s, want ok", got.Outcome)
 		}
 	}
 }
 
-func strangeTextIsStored(t *testing.T, db *store.DB) {
+func unusualTextIsStored(t *testing.T, db *store.DB) {
 	ctx, ws := t.Context(), newWorkspace()
 	e := sample(ws, now)
 	e.Model, e.Session, e.Preview = "m\x00\xff", strings.Repeat("s", 100_000), "p\x00\xff"
@@ -226,7 +226,7 @@ func strangeTextIsStored(t *testing.T, db *store.DB) {
 	}
 }
 
-func workspacesDoNotMeet(t *testing.T, db *store.DB) {
+func workspacesAreIsolated(t *testing.T, db *store.DB) {
 	ctx, ws := t.Context(), newWorkspace()
 	mine, theirs := sample(ws, now), sample(newWorkspace(), now)
 	write(t, db, mine, theirs)
@@ -239,7 +239,7 @@ func workspacesDoNotMeet(t *testing.T, db *store.DB) {
 
 	for name, err := range map[string]error{"foreign": foreign, "unknown": unknown, "body": body} {
 		if !errors.Is(err, requestlog.ErrNotFound) || err.Error() != unknown.Error() {
-			t.Errorf("%s: %v, want the same ErrNotFound", name, err)
+			t.Errorf("%s: %v, want ErrNotFound with the same text as for an unknown entry", name, err)
 		}
 	}
 	if diff := cmp.Diff([]string{mine.ID}, ids(list)); diff != "" {
@@ -297,7 +297,7 @@ func pages(t fataler, db *store.DB, f requestlog.Filter, limit int) []string {
 	}
 }
 
-func sortedListsBeginWithTheGreatest(t *testing.T, db *store.DB) {
+func sortedListsAreDescending(t *testing.T, db *store.DB) {
 	ctx, ws := t.Context(), newWorkspace()
 	var entries []requestlog.Entry
 	for i, cost := range []string{"0.5", "0", "12.000000001", "12", "0.6"} {
@@ -336,11 +336,11 @@ func sortedListsBeginWithTheGreatest(t *testing.T, db *store.DB) {
 	}
 	_, err := db.Log.Entries(ctx, requestlog.Filter{WorkspaceID: ws}, requestlog.Page{Sort: "colour"})
 	if e, ok := errors.AsType[*llm.Error](err); !ok || e.Param != "sort" {
-		t.Errorf("sort by colour: %v", err)
+		t.Errorf("sort by colour: %v, want an error for sort", err)
 	}
 }
 
-func tailsGoForward(t *testing.T, db *store.DB) {
+func pagesAfterAnEntryAscend(t *testing.T, db *store.DB) {
 	ws := newWorkspace()
 	var entries []requestlog.Entry
 	for i := range 5 {
@@ -374,11 +374,11 @@ func pagesAreBounded(t *testing.T, db *store.DB) {
 	n, err := db.Log.Count(t.Context(), requestlog.Filter{WorkspaceID: ws}, 100)
 	must(t, err)
 	if n != 100 {
-		t.Errorf("counted %d, want no more than 100", n)
+		t.Errorf("counted %d, want 100", n)
 	}
 }
 
-func searchesGoOnWhereTheyStopped(t *testing.T, db *store.DB) {
+func searchesContinueWhereTheyStopped(t *testing.T, db *store.DB) {
 	ws := newWorkspace()
 	var entries, want []requestlog.Entry
 	for i := range 40 {
@@ -402,25 +402,25 @@ func searchesGoOnWhereTheyStopped(t *testing.T, db *store.DB) {
 			break
 		}
 		if !errors.Is(err, requestlog.ErrTooSlow) {
-			t.Errorf("%v is not ErrTooSlow", err)
+			t.Errorf("search: %v, want ErrTooSlow", err)
 		}
 		page.Before = unfinished.Before
 		stops++
 	}
 
 	if diff := cmp.Diff(ids(want[1:13]), found); diff != "" || stops < 3 {
-		t.Errorf("after %d stops: %s", stops, diff)
+		t.Errorf("results after %d stops, want at least 3 (-want +got):\n%s", stops, diff)
 	}
 }
 
-func slowSearchesAreGivenUp(t *testing.T, db *store.DB) {
+func searchesPastTheDeadlineFail(t *testing.T, db *store.DB) {
 	ctx, cancel := context.WithDeadline(t.Context(), time.Now().Add(-time.Second))
 	defer cancel()
 
 	_, err := db.Log.Entries(ctx, requestlog.Filter{WorkspaceID: newWorkspace(), Q: "x"}, requestlog.Page{})
 
 	if !errors.Is(err, requestlog.ErrTooSlow) {
-		t.Errorf("error is %v, want ErrTooSlow", err)
+		t.Errorf("search: %v, want ErrTooSlow", err)
 	}
 }
 
@@ -433,7 +433,7 @@ func settingsAreKept(t *testing.T, db *store.DB) {
 	second, err := db.KeepSetting(ctx, name+"-kept", "two")
 	must(t, err)
 	if first != "one" || second != "one" {
-		t.Errorf("a setting reads %q and then %q", first, second)
+		t.Errorf("KeepSetting = %q, then %q; want one both times", first, second)
 	}
 	must(t, db.SetSetting(ctx, name, "one"))
 	must(t, db.SetSetting(ctx, name, "two"))
@@ -442,6 +442,6 @@ func settingsAreKept(t *testing.T, db *store.DB) {
 
 	must(t, err)
 	if before != "" || after != "two" {
-		t.Errorf("setting was %q and is %q, want nothing and two", before, after)
+		t.Errorf("setting before %q, after %q; want none and two", before, after)
 	}
 }

@@ -41,8 +41,8 @@ func countedIn(t *testing.T, db *store.DB, workspace string, limit int) map[stri
 	return found
 }
 
-// moved reports whether calling do increments the revision of the workspace's ratings.
-func moved(t *testing.T, db *store.DB, workspace string, do func()) bool {
+// changesRevision reports whether calling do increments the revision of the workspace's ratings.
+func changesRevision(t *testing.T, db *store.DB, workspace string, do func()) bool {
 	t.Helper()
 	before, err := db.Revisions(t.Context())
 	must(t, err)
@@ -58,7 +58,7 @@ func ratingsReadBack(t *testing.T, db *store.DB) {
 	byKey, byPerson := rated(ws, one, now, 1), rated(ws, one, now.Add(time.Second), 0.25)
 	byPerson.KeyID, byPerson.AccountID, byPerson.Source, byPerson.Skills = "", "acc_ann", feedback.FromDashboard, nil
 	third, foreign := rated(ws, two, now, 0), rated(other, one, now, 0)
-	if !moved(t, db, ws, func() {
+	if !changesRevision(t, db, ws, func() {
 		for _, r := range []feedback.Rating{byKey, byPerson, third, foreign} {
 			must(t, db.Feedback.SaveRating(ctx, r))
 		}
@@ -78,10 +78,10 @@ func ratingsReadBack(t *testing.T, db *store.DB) {
 		t.Error(diff)
 	}
 	if none, err := db.Feedback.FeedbackOfAll(ctx, ws, nil); err != nil || len(none) > 0 {
-		t.Errorf("feedback without ratings is %v, %v", none, err)
+		t.Errorf("FeedbackOfAll without request IDs = %v, %v; want an empty map", none, err)
 	}
 	if err := db.Feedback.SaveRating(ctx, rated("ws_nobody", one, now, 1)); err == nil {
-		t.Error("a rating in a workspace that does not exist was saved")
+		t.Error("SaveRating in an unknown workspace returned no error")
 	}
 }
 
@@ -104,7 +104,7 @@ func laterRatingReplaces(t *testing.T, db *store.DB) {
 	}
 }
 
-func signalsCountApart(t *testing.T, db *store.DB) {
+func signalsAreNotRatings(t *testing.T, db *store.DB) {
 	ctx, ws := t.Context(), newTenant(t, db)
 	request, second := entryID(now), entryID(now)
 	cut := signalled(ws, request, now, feedback.Truncation)
@@ -114,11 +114,11 @@ func signalsCountApart(t *testing.T, db *store.DB) {
 		cut, signalled(ws, request, now, feedback.Refusal), signalled(ws, second, now, feedback.Refusal), again,
 		signalled(ws, entryID(now), now.Add(-time.Hour), feedback.Retry),
 	}
-	if moved(t, db, ws, func() {
+	if changesRevision(t, db, ws, func() {
 		must(t, db.Feedback.SaveSignals(ctx, signals))
 		must(t, db.Feedback.SaveSignals(ctx, signals))
 	}) {
-		t.Error("a signal counts as a change of ratings")
+		t.Error("saving signals changed the revision of the ratings")
 	}
 
 	counts, err := db.Feedback.SignalCounts(ctx, ws, now)
@@ -137,7 +137,7 @@ func signalsCountApart(t *testing.T, db *store.DB) {
 		t.Error(diff)
 	}
 	if found := countedIn(t, db, ws, 10); len(found) > 0 {
-		t.Errorf("signals count as ratings: %v", found)
+		t.Errorf("signals are counted as ratings: %v", found)
 	}
 }
 
@@ -172,7 +172,7 @@ func resetRatings(t *testing.T, db *store.DB) {
 	old := rated(ws, request, now, 1)
 	must(t, db.Feedback.SaveRating(ctx, old))
 	large := rate("large-a", 0)
-	if !moved(t, db, ws, func() { must(t, db.Feedback.ResetFeedback(ctx, ws, "small-b", now.Add(time.Minute))) }) {
+	if !changesRevision(t, db, ws, func() { must(t, db.Feedback.ResetFeedback(ctx, ws, "small-b", now.Add(time.Minute))) }) {
 		t.Error("the revision did not change after a reset")
 	}
 	if diff := cmp.Diff(map[string][]feedback.Rating{"large-a": {large}}, countedIn(t, db, ws, 10)); diff != "" {
@@ -190,7 +190,7 @@ func resetRatings(t *testing.T, db *store.DB) {
 	}
 }
 
-func ratingsGoWithRequests(t *testing.T, db *store.DB) {
+func ratingsAreDeletedWithRequests(t *testing.T, db *store.DB) {
 	ctx, ws := t.Context(), newTenant(t, db)
 	erased, kept := sample(ws, now), sample(ws, now)
 	erased.Session, kept.Session = "gone", "stays"
@@ -200,19 +200,19 @@ func ratingsGoWithRequests(t *testing.T, db *store.DB) {
 		must(t, db.Feedback.SaveSignals(ctx, []feedback.Rating{signalled(ws, e.ID, now, feedback.Refusal)}))
 	}
 
-	heard := moved(t, db, ws, func() {
+	changed := changesRevision(t, db, ws, func() {
 		_, err := db.Log.DeleteEntries(ctx, requestlog.Filter{WorkspaceID: ws, Lists: requestlog.Lists{Session: []string{"gone"}}}, false)
 		must(t, err)
 	})
 
 	left, err := db.Feedback.FeedbackOfAll(ctx, ws, []string{erased.ID, kept.ID})
 	must(t, err)
-	if !heard || len(left) != 1 || len(left[kept.ID]) != 2 {
-		t.Errorf("after erasing (new revision: %t): %v", heard, left)
+	if !changed || len(left) != 1 || len(left[kept.ID]) != 2 {
+		t.Errorf("revision changed %t, remaining feedback %v; want true and two of the kept request", changed, left)
 	}
 }
 
-func leftRatingsExpire(t *testing.T, open func(testing.TB) *store.DB) {
+func orphanedRatingsExpire(t *testing.T, open func(testing.TB) *store.DB) {
 	ctx, db := t.Context(), open(t)
 	ws := newTenant(t, db)
 	const day = 24 * time.Hour
@@ -228,6 +228,6 @@ func leftRatingsExpire(t *testing.T, open func(testing.TB) *store.DB) {
 	left, err := db.Feedback.FeedbackOfAll(ctx, ws, []string{logged.ID, old, recent})
 	must(t, err)
 	if len(left) != 1 || len(left[recent]) != 1 {
-		t.Errorf("after expiry there is %v", left)
+		t.Errorf("feedback after the expiry: %v, want only that of the recent request", left)
 	}
 }

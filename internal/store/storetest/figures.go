@@ -208,11 +208,11 @@ func checkSeries(t *rapid.T, db *store.DB, f requestlog.RollupFilter, all []requ
 		}
 	}
 	if missing != 0 {
-		t.Fatalf("%d buckets with entries are missing", missing)
+		t.Fatalf("%d buckets with entries are missing, want none", missing)
 	}
 }
 
-func failedAttemptsCountWhereTheyWereMade(t *testing.T, db *store.DB) {
+func failedAttemptsCountForTheirTarget(t *testing.T, db *store.DB) {
 	ws := newWorkspace()
 	rescued, lost, refused := sample(ws, now), sample(ws, now), sample(ws, now) // sample fails at mistral, then openai serves
 	lost.Model, lost.Provider, lost.Outcome, lost.Attempts = "", "", requestlog.UpstreamError, lost.Attempts[:1]
@@ -238,7 +238,7 @@ func failedAttemptsCountWhereTheyWereMade(t *testing.T, db *store.DB) {
 	total, err := db.Figures.Breakdown(t.Context(), requestlog.BreakdownQuery{RollupFilter: requestlog.RollupFilter{WorkspaceID: ws}})
 	must(t, err)
 	if p50 := total[0].LatencyP50; p50 < 370 || p50 > 455 {
-		t.Errorf("half of the served requests took less than %d ms, want about 412", p50)
+		t.Errorf("median latency of served requests is %d ms, want about 412", p50)
 	}
 }
 
@@ -280,7 +280,7 @@ func volumesCountAnyFilter(t *testing.T, db *store.DB) {
 	})
 }
 
-func volumesTellWhatTheyLeftOut(t *testing.T, db *store.DB) {
+func volumesReportUncountedTime(t *testing.T, db *store.DB) {
 	ws := newWorkspace()
 	for age := range 40 {
 		write(t, db, sample(ws, now.Add(-time.Duration(age)*time.Hour)))
@@ -292,16 +292,16 @@ func volumesTellWhatTheyLeftOut(t *testing.T, db *store.DB) {
 
 	unfinished, ok := errors.AsType[*requestlog.UnfinishedError](err)
 	if !ok || unfinished.Before == "" || len(got) != 50 {
-		t.Fatalf("%v with %d buckets", err, len(got))
+		t.Fatalf("Volumes: %v with %d buckets, want it unfinished with 50", err, len(got))
 	}
 	for _, v := range got {
 		if v.Start.Before(now.Add(-time.Hour)) && v.Requests > 0 {
-			t.Errorf("%s is counted after %v", v.Start, unfinished.Before)
+			t.Errorf("the bucket at %s has requests although the search stopped before %v", v.Start, unfinished.Before)
 		}
 	}
 	q.Step, q.Within = time.Second, time.Minute
 	if _, err := db.Log.Volumes(t.Context(), q); err == nil {
-		t.Error("the number of buckets is not limited")
+		t.Error("Volumes with too many buckets returned no error")
 	}
 }
 
@@ -316,13 +316,13 @@ func seriesHasNoGaps(t *testing.T, db *store.DB) {
 		want  []int64
 	}{
 		{
-			"days from the first request on",
+			"days from the first request",
 			requestlog.SeriesQuery{RollupFilter: requestlog.RollupFilter{WorkspaceID: ws}, Step: 24 * time.Hour},
 			time.Date(2026, 11, 11, 0, 0, 0, 0, time.UTC),
 			[]int64{2, 0, 0, 0, 1},
 		},
 		{
-			"days from the first request on, for there would be too many",
+			"days from the first request because the range is too long",
 			requestlog.SeriesQuery{RollupFilter: requestlog.RollupFilter{WorkspaceID: ws, From: now.AddDate(-30, 0, 0), To: now.Add(time.Minute)}, Step: 24 * time.Hour},
 			time.Date(2026, 11, 11, 0, 0, 0, 0, time.UTC),
 			[]int64{2, 0, 0, 0, 1},
@@ -354,7 +354,7 @@ func seriesHasNoGaps(t *testing.T, db *store.DB) {
 	}
 }
 
-func volumesOfALongRangeBeginWithTheFirstEntry(t *testing.T, db *store.DB) {
+func volumesOfALongRangeStartWithTheFirstEntry(t *testing.T, db *store.DB) {
 	ws := newWorkspace()
 	q := requestlog.VolumeQuery{Filter: requestlog.Filter{WorkspaceID: ws, From: now.AddDate(-30, 0, 0), To: now.Add(time.Minute)}, Step: 24 * time.Hour, Within: time.Minute}
 	for _, want := range [][]int64{{0}, {1, 0, 1}} {
@@ -371,7 +371,7 @@ func volumesOfALongRangeBeginWithTheFirstEntry(t *testing.T, db *store.DB) {
 	}
 }
 
-func daysBeginWhereTheZoneSays(t *testing.T, db *store.DB) {
+func daysFollowTheTimeZone(t *testing.T, db *store.DB) {
 	ws := newWorkspace()
 	at := func(day, hour, minute int) time.Time { return time.Date(2026, 11, day, hour, minute, 0, 0, time.UTC) }
 	write(t, db, sample(ws, at(12, 4, 59)), sample(ws, at(12, 5, 1)), sample(ws, at(12, 17, 59)), sample(ws, at(12, 18, 5)), sample(ws, at(12, 23, 30)))
@@ -416,11 +416,11 @@ func daysBeginWhereTheZoneSays(t *testing.T, db *store.DB) {
 	old, err := db.Figures.Series(t.Context(), requestlog.SeriesQuery{RollupFilter: requestlog.RollupFilter{WorkspaceID: ws, From: now.AddDate(0, 0, -401)}, Step: 24 * time.Hour, Zone: tokyo})
 	must(t, err)
 	if start := old[0].Start; start.Hour() != 0 {
-		t.Errorf("a series over 400 days begins at %s", start)
+		t.Errorf("a series over 400 days starts at %s, want midnight UTC", start)
 	}
 }
 
-func figuresRefuseWhatTheyCannotDo(t *testing.T, db *store.DB) {
+func figuresRejectInvalidQueries(t *testing.T, db *store.DB) {
 	ws := newWorkspace()
 	write(t, db, sample(ws, now.AddDate(0, 0, -150)))
 	_, tooMany := db.Figures.Series(t.Context(), requestlog.SeriesQuery{RollupFilter: requestlog.RollupFilter{WorkspaceID: ws, From: now.AddDate(-9, 0, 0)}, Step: time.Hour})
@@ -428,7 +428,7 @@ func figuresRefuseWhatTheyCannotDo(t *testing.T, db *store.DB) {
 
 	for param, err := range map[string]error{"from": tooMany, "by": unknown} {
 		if e, ok := errors.AsType[*llm.Error](err); !ok || e.Kind != llm.InvalidRequest || e.Param != param {
-			t.Errorf("%s: %v, want an invalid request", param, err)
+			t.Errorf("%s: %v, want InvalidRequest", param, err)
 		}
 	}
 }
@@ -469,6 +469,6 @@ func spendingComesFromTheLedger(t *testing.T, db *store.DB) {
 		t.Error(diff)
 	}
 	if _, err := db.Figures.Spent(ctx, "planet", ws, day); err == nil {
-		t.Error("an unknown kind of owner has spending")
+		t.Error("Spent of an unknown kind of owner returned no error")
 	}
 }

@@ -34,25 +34,25 @@ func outcomesReadBack(t *testing.T, db *store.DB) {
 		t.Error(diff)
 	}
 	if counts, err := db.Feedback.SignalCounts(ctx, ws, now.Add(-time.Hour)); err != nil || len(counts) != 1 {
-		t.Errorf("signals %v, %v", counts, err)
+		t.Errorf("signals %v, %v; want one", counts, err)
 	}
 	if signals, err := db.Feedback.CountedSignals(ctx, ws, 10); err != nil || len(signals) != 2 {
-		t.Errorf("counted signals %v, %v", signals, err)
+		t.Errorf("counted signals %v, %v; want two", signals, err)
 	}
 
 	settings := feedback.Settings{Disabled: true, Explore: 0.02, Floor: 0.5}
-	if !moved(t, db, ws, func() { must(t, db.Feedback.SaveLearning(ctx, ws, settings)) }) {
-		t.Error("other replicas do not read the settings")
+	if !changesRevision(t, db, ws, func() { must(t, db.Feedback.SaveLearning(ctx, ws, settings)) }) {
+		t.Error("saving the settings did not change the revision")
 	}
 	if got, err := db.Feedback.Learning(ctx, ws); err != nil || got != settings {
-		t.Errorf("settings %+v, %v", got, err)
+		t.Errorf("settings %+v, %v; want %+v", got, err, settings)
 	}
 	if got, err := db.Feedback.Learning(ctx, "ws_none"); err != nil || got != (feedback.Settings{}) {
-		t.Errorf("default settings %+v, %v", got, err)
+		t.Errorf("default settings %+v, %v; want zero", got, err)
 	}
 	must(t, db.Feedback.ResetFeedback(ctx, ws, "", now.Add(time.Minute)))
 	if signals, err := db.Feedback.CountedSignals(ctx, ws, 10); err != nil || len(signals) != 0 {
-		t.Errorf("after a reset %v, %v", signals, err)
+		t.Errorf("counted signals after a reset: %v, %v; want none", signals, err)
 	}
 }
 
@@ -95,14 +95,14 @@ func replicasShareExploration(t *testing.T, db *store.DB) {
 	for i, r := range replicas {
 		got := r.Learning(ws).Exploration
 		if diff := cmp.Diff(want, got, cmpopts.EquateApprox(0, 1e-9)); diff != "" || trials == 0 || float64(got.Tried) > share*float64(got.Spent) {
-			t.Errorf("replica %d: %d trials, %s", i+1, trials, diff)
+			t.Errorf("replica %d: %d trials, exploration (-want +got):\n%s", i+1, trials, diff)
 		}
 	}
 	if total, granted, err := db.Feedback.SyncExploration(ctx, feedback.Claim{WorkspaceID: "ws_none", Added: feedback.Exploration{Requests: 1}, Share: 1, Now: clock}); err != nil || granted != 0 || total.Requests != 0 {
-		t.Errorf("a workspace that does not exist: %+v, %v, %v", total, granted, err)
+		t.Errorf("exploration of an unknown workspace: %+v, granted %v, %v; want none", total, granted, err)
 	}
 	must(t, db.Feedback.SaveLearning(ctx, ws, feedback.Settings{Explore: share}))
 	if total, granted, err := db.Feedback.SyncExploration(ctx, feedback.Claim{WorkspaceID: ws, Replica: "r", Share: share, Now: clock}); err != nil || granted != 0 || total.Requests != 0 {
-		t.Errorf("after a change of the settings: %+v, %v, %v", total, granted, err)
+		t.Errorf("exploration after a change of the settings: %+v, granted %v, %v; want none", total, granted, err)
 	}
 }

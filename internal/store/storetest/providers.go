@@ -26,14 +26,14 @@ func connectedProvidersReadBack(t *testing.T, db *store.DB) {
 	check(db.Config.AddProvider(ctx, cloud))
 	check(db.Config.AddProvider(ctx, house))
 	if err := db.Config.AddProvider(ctx, house); !errors.Is(err, provider.ErrConnected) {
-		t.Errorf("a second provider of the name: %v", err)
+		t.Errorf("second provider with the same name: %v, want ErrConnected", err)
 	}
 	before, err := db.Revisions(ctx)
 	check(err)
 	house.BaseURL, house.Free = "https://other.example/v1", false
 	check(db.Config.UpdateProvider(ctx, house))
 	if err := db.Config.UpdateProvider(ctx, provider.Connected{Name: "none"}); !errors.Is(err, provider.ErrNotConnected) {
-		t.Errorf("an update of an unknown provider: %v", err)
+		t.Errorf("update of an unknown provider: %v, want ErrNotConnected", err)
 	}
 	all, err := db.Config.ConnectedProviders(ctx)
 	check(err)
@@ -45,7 +45,7 @@ func connectedProvidersReadBack(t *testing.T, db *store.DB) {
 	check(db.Config.SaveCredential(ctx, vault.Credential{ID: "cred_cloud", Provider: "cloud", Sealed: []byte{1}}))
 	check(db.Config.DeleteProvider(ctx, "house"))
 	if err := db.Config.DeleteProvider(ctx, "house"); !errors.Is(err, provider.ErrNotConnected) {
-		t.Errorf("a second deletion: %v", err)
+		t.Errorf("second deletion: %v, want ErrNotConnected", err)
 	}
 	after, err := db.Revisions(ctx)
 	check(err)
@@ -56,9 +56,9 @@ func connectedProvidersReadBack(t *testing.T, db *store.DB) {
 		left[k.ID] = true
 	}
 	if left["cred_house"] || !left["cred_cloud"] {
-		t.Errorf("credentials after the deletion: %v", left)
+		t.Errorf("credentials after the deletion: %v, want only cred_cloud", left)
 	}
 	if after["providers"] != before["providers"]+2 {
-		t.Errorf("revision %d after %d: a change was not counted, or a failed one was", after["providers"], before["providers"])
+		t.Errorf("revision %d, want %d: one for each successful change", after["providers"], before["providers"]+2)
 	}
 }

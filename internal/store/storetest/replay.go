@@ -23,9 +23,9 @@ func Replay(t *testing.T, open func(t testing.TB) *store.DB) {
 		name string
 		run  func(*testing.T, *store.DB)
 	}{
-		{"TracesReadBackWhole", tracesReadBack},
-		{"PagesOfTracesCoverAllOnce", tracePagesCoverAll},
-		{"TracesAreFilteredAsEntriesAre", tracesAreFiltered},
+		{"TracesRoundTrip", tracesReadBack},
+		{"TracePagesCoverAllOnce", tracePagesCoverAll},
+		{"TracesAreFilteredLikeEntries", tracesAreFiltered},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -61,7 +61,7 @@ func tracesReadBack(t *testing.T, db *store.DB) {
 	must(t, err)
 
 	if next != "" || len(rows) != 3 {
-		t.Fatalf("%d rows, next is %q", len(rows), next)
+		t.Fatalf("%d rows, next page %q; want 3 and none", len(rows), next)
 	}
 	for i, want := range []requestlog.Entry{short, long, without} {
 		got := traced(t, rows[i])
@@ -69,7 +69,7 @@ func tracesReadBack(t *testing.T, db *store.DB) {
 			t.Errorf("row %d: %s", i, diff)
 		}
 		if rows[i].ID != want.ID || got.Usage != want.Usage || *got.Cost != *want.Cost || got.Model != want.Model {
-			t.Errorf("row %d is %+v", i, got)
+			t.Errorf("row %d is %+v, want %+v", i, got, want)
 		}
 	}
 }
@@ -123,9 +123,9 @@ func tracesAreFiltered(t *testing.T, db *store.DB) {
 		got = append(got, row.ID)
 	}
 	if diff := cmp.Diff(want, got); diff != "" || slices.Contains(got, "") {
-		t.Error(diff)
+		t.Errorf("IDs %q (-want +got):\n%s", got, diff)
 	}
 	if rows, next, err := db.Log.Traced(t.Context(), requestlog.Filter{WorkspaceID: newWorkspace()}, "", 5); err != nil || next != "" || len(rows) > 0 {
-		t.Errorf("%d rows of a workspace without requests, %q, %v", len(rows), next, err)
+		t.Errorf("workspace without requests: %d rows, next page %q, %v; want none", len(rows), next, err)
 	}
 }

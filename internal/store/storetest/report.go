@@ -157,7 +157,7 @@ func reportsEqualRecomputation(t *testing.T, db *store.DB) {
 				got[[2]string{g.Value, inner.Value}] = inner.Figures
 			}
 			if g.Rest != nil {
-				t.Fatalf("the group %q of %+v has a rest", g.Value, q)
+				t.Fatalf("group %q of %+v has a rest, want none", g.Value, q)
 			}
 		}
 		if q.By != "" && len(got) != len(want) {
@@ -193,23 +193,23 @@ func reportsKeepTheTopValues(t *testing.T, db *store.DB) {
 	r, err := source(db).Run(t.Context(), q, now)
 	must(t, err)
 	if r.Total.Requests != 3*users || len(r.Groups) != 5 || r.Groups[0].Value != fmt.Sprintf("u-%04d", users-1) || r.Groups[0].Requests != 3 {
-		t.Errorf("total %+v, groups %+v", r.Total, r.Groups)
+		t.Errorf("total %+v, groups %+v; want all requests and the five top users", r.Total, r.Groups)
 	}
 	if len(r.Groups[0].Groups) != 1 || r.Groups[0].Groups[0].Value != "small-b" || r.Groups[0].Rest != nil {
-		t.Errorf("second level: %+v", r.Groups[0])
+		t.Errorf("second level of the first group: %+v, want only small-b without a rest", r.Groups[0])
 	}
 	if r.Rest == nil || r.Rest.Requests != 3*users-15 {
-		t.Fatalf("rest %+v", r.Rest)
+		t.Fatalf("rest %+v, want %d requests", r.Rest, 3*users-15)
 	}
 	var sum money.Amount
 	for _, g := range r.Groups {
 		sum = sum.Add(g.Cost)
 	}
 	if sum.Add(r.Rest.Cost) != r.Total.Cost {
-		t.Errorf("groups and rest cost %s, the total %s", sum.Add(r.Rest.Cost), r.Total.Cost)
+		t.Errorf("groups and rest cost %s, want the total %s", sum.Add(r.Rest.Cost), r.Total.Cost)
 	}
 	if !slices.ContainsFunc(r.Notes, func(n report.Note) bool { return n.Code == report.NoteTop }) {
-		t.Errorf("notes %+v", r.Notes)
+		t.Errorf("notes %+v, want the note about top values", r.Notes)
 	}
 }
 
@@ -230,7 +230,7 @@ func simulatedReportsAreDeleted(t *testing.T, db *store.DB) {
 	r, err := source(db).Run(t.Context(), q, now)
 	must(t, err)
 	if len(r.Groups) != 3 || r.Total.Requests != 3 || r.Groups[0].Requests != 1 {
-		t.Errorf("%+v", r)
+		t.Errorf("report %+v, want three groups of one request", r)
 	}
 }
 
@@ -250,21 +250,21 @@ func reportsExpireWithTheEntries(t *testing.T, db *store.DB) {
 	r, err := source(db).Run(t.Context(), q, now)
 	must(t, err)
 	if r.Total.Requests != 6 || len(r.Groups) != 4 || r.Uncovered == nil || r.Uncovered.Requests != 2 {
-		t.Errorf("total %d, groups %+v, uncovered %+v", r.Total.Requests, r.Groups, r.Uncovered)
+		t.Errorf("total %d, groups %+v, uncovered %+v; want 6, 4 groups and 2 requests", r.Total.Requests, r.Groups, r.Uncovered)
 	}
 	if want := now.Truncate(24 * time.Hour).Add(-3 * 24 * time.Hour); !r.Since.Equal(want) {
 		t.Errorf("since %s, want %s", r.Since, want)
 	}
-	q.User = []string{"u-5", "u-2"} // read from sorted facts
+	q.User = []string{"u-5", "u-2"} // the filter selects from sorted facts
 	r, err = source(db).Run(t.Context(), q, now)
 	must(t, err)
 	if r.Total.Requests != 1 || len(r.Groups) != 1 || r.Groups[0].Value != "u-2" {
-		t.Errorf("end users: total %d, groups %+v", r.Total.Requests, r.Groups)
+		t.Errorf("report of end users: total %d, groups %+v; want only u-2", r.Total.Requests, r.Groups)
 	}
 }
 
-// deletedUsersLeaveTheReport deletes all requests of an end user.
-func deletedUsersLeaveTheReport(t *testing.T, db *store.DB) {
+// deletedUsersAreRemovedFromReports deletes all requests of an end user.
+func deletedUsersAreRemovedFromReports(t *testing.T, db *store.DB) {
 	ws := newWorkspace()
 	for _, age := range []time.Duration{0, 3 * time.Hour, 50 * time.Hour} {
 		for _, user := range []string{"ann", "bob"} {
@@ -282,7 +282,7 @@ func deletedUsersLeaveTheReport(t *testing.T, db *store.DB) {
 		r, err := source(db).Run(t.Context(), q, now)
 		must(t, err)
 		if r.Total.Requests != 6 || len(r.Groups) != 2 || r.Groups[0].Value != "" || r.Groups[0].Requests != 3 || r.Groups[1].Value != "bob" || len(r.Groups[0].Groups) != 1 {
-			t.Errorf("then by %s: %+v", then, r.Groups)
+			t.Errorf("groups by user, then %s: %+v; want no name and bob", then, r.Groups)
 		}
 	}
 }
@@ -381,7 +381,7 @@ func reportsStayExactWhileFactsMove(t *testing.T, db *store.DB) {
 			r, err := source(db).Run(t.Context(), q, now)
 			must(t, err)
 			if len(r.Groups) != 2 || r.Groups[0].Requests != 20 || r.Groups[1].Requests != 20 || r.Rest != nil {
-				t.Fatalf("%+v: %+v", q, r)
+				t.Fatalf("report of %+v is %+v, want two groups of 20 requests", q, r)
 			}
 		}
 	}
@@ -397,22 +397,22 @@ func longReportsReadASample(t *testing.T, db *store.DB) {
 	r, err := source(db).Run(t.Context(), q, now)
 	must(t, err)
 	if !r.Sampled || r.Total.Requests != int64(len(all)) || len(r.Groups) != 2 || !slices.ContainsFunc(r.Notes, func(n report.Note) bool { return n.Code == report.NoteSampled }) {
-		t.Fatalf("%+v", r)
+		t.Fatalf("report %+v, want it sampled with the exact total", r)
 	}
 	for _, g := range r.Groups {
 		if got := g.Groups[0].Requests; got < g.Requests*9/10 || got > g.Requests*11/10 {
-			t.Errorf("%s: %d requests estimated, %d counted", g.Value, got, g.Requests)
+			t.Errorf("%s: %d requests estimated, want about %d", g.Value, got, g.Requests)
 		}
 	}
 	q.By, q.Then, q.Client, q.Provider = report.User, "", []string{"sdk"}, []string{all[0].Provider}
 	if _, err := source(db).Run(t.Context(), q, now); err == nil {
-		t.Error("a total from a sample is accepted")
+		t.Error("a report with a sampled total returned no error")
 	}
 	again, err := db.Report.Slices(t.Context(), &q)
 	must(t, err)
 	same, err := db.Report.Slices(t.Context(), &q)
 	must(t, err)
 	if diff := cmp.Diff(again.Rows[0].Figures, same.Rows[0].Figures); diff != "" || !again.Sampled {
-		t.Errorf("the sample changes: %s", diff)
+		t.Errorf("a second report has another sample: %s", diff)
 	}
 }

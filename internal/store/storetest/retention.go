@@ -35,7 +35,7 @@ func bodiesExpireBeforeEntries(t *testing.T, db *store.DB) {
 
 	must(t, err)
 	if total != (logstore.Expired{Entries: 1001, Bodies: 2}) {
-		t.Errorf("expired %+v", total)
+		t.Errorf("expired %+v, want 1001 entries and 2 bodies", total)
 	}
 	want := []requestlog.Entry{listed(kept), listed(preview), listed(expired)}
 	want[1].Preview, want[2].Preview, want[2].BodyState = "", "", requestlog.BodyExpired
@@ -46,7 +46,7 @@ func bodiesExpireBeforeEntries(t *testing.T, db *store.DB) {
 	}
 	for _, e := range []requestlog.Entry{deleted, expired, preview} {
 		if _, err := db.Log.EntryBody(ctx, ws, e.ID); !errors.Is(err, requestlog.ErrNotFound) {
-			t.Errorf("body of an expired entry: %v", err)
+			t.Errorf("body of an expired entry: %v, want ErrNotFound", err)
 		}
 	}
 	if _, err := db.Log.EntryBody(ctx, ws, kept.ID); err != nil {
@@ -109,7 +109,7 @@ func entriesAreDeletedByFilter(t *testing.T, db *store.DB) {
 	must(t, err)
 
 	if counted != 701 || before != 701 || deleted != 701 {
-		t.Errorf("dry run found %d and left %d, deleting found %d; want 701 each", counted, before, deleted)
+		t.Errorf("dry run counted %d, %d before the deletion, deleted %d; want 701 each", counted, before, deleted)
 	}
 	left, err := db.Log.Entries(ctx, requestlog.Filter{WorkspaceID: ws}, requestlog.Page{})
 	must(t, err)
@@ -119,7 +119,7 @@ func entriesAreDeletedByFilter(t *testing.T, db *store.DB) {
 	groups, err := db.Figures.Breakdown(ctx, requestlog.BreakdownQuery{RollupFilter: requestlog.RollupFilter{WorkspaceID: ws}, By: "model"})
 	must(t, err)
 	if len(groups) != 1 || groups[0].Requests != 1 {
-		t.Errorf("figures after deleting everything simulated: %+v", groups)
+		t.Errorf("figures after all simulated entries were deleted: %+v, want 1 request", groups)
 	}
 }
 
@@ -136,7 +136,7 @@ func sampleTrafficSpendsNothing(t *testing.T, db *store.DB) {
 	must(t, err)
 
 	if spent != *amountOf("0.00031") || len(groups) != 1 || groups[0].Cost != spent {
-		t.Errorf("the budget paid %s, figures are %+v", spent, groups)
+		t.Errorf("spent %s, figures %+v; want only the cost of the other request", spent, groups)
 	}
 }
 
@@ -155,7 +155,7 @@ func longestRetentionIsOfAnyWorkspace(t *testing.T, db *store.DB) {
 		got, err := db.Log.LongestRetention(ctx, test.defaults)
 		must(t, err)
 		if got != test.want {
-			t.Errorf("with %v: %v, want %v", test.defaults, got, test.want)
+			t.Errorf("LongestRetention(%v) = %v, want %v", test.defaults, got, test.want)
 		}
 	}
 }
@@ -167,7 +167,7 @@ func usageCounts(t *testing.T, db *store.DB) {
 
 	must(t, err)
 	if u.Bytes < 4096 || u.Entries < 1 || u.Bodies < 1 || u.Oldest.IsZero() || u.Oldest.After(now) {
-		t.Errorf("usage is %+v", u)
+		t.Errorf("usage = %+v, want bytes, entries, bodies and an oldest time", u)
 	}
 }
 
@@ -197,7 +197,7 @@ func manyWritersAndReaders(t *testing.T, db *store.DB) {
 	close(failures)
 	for err := range failures {
 		if err != nil {
-			t.Fatalf("refused: %v (locked: %v)", err, strings.Contains(fmt.Sprint(err), "locked"))
+			t.Fatalf("concurrent call failed: %v (locked: %t)", err, strings.Contains(fmt.Sprint(err), "locked"))
 		}
 	}
 	groups, err := db.Figures.Breakdown(t.Context(), requestlog.BreakdownQuery{RollupFilter: requestlog.RollupFilter{WorkspaceID: ws}, By: "key"})

@@ -29,16 +29,16 @@ func Routing(t *testing.T, open func(t testing.TB) *store.DB) {
 		name string
 		run  func(*testing.T, *store.DB)
 	}{
-		{"VersionsOfPoliciesReadBackWhole", policiesReadBack},
-		{"OneOfManyEditorsWins", oneEditorWins},
+		{"PolicyVersionsRoundTrip", policiesReadBack},
+		{"OneConcurrentEditIsSaved", oneConcurrentEditIsSaved},
 		{"ChangedPoliciesAreTheNewest", changedPoliciesAreNewest},
 		{"PoliciesNeedAWorkspace", policiesNeedWorkspace},
-		{"RatingsReadBackWhole", ratingsReadBack},
+		{"RatingsRoundTrip", ratingsReadBack},
 		{"LaterRatingReplacesEarlier", laterRatingReplaces},
-		{"SignalsCountApart", signalsCountApart},
+		{"SignalsAreNotRatings", signalsAreNotRatings},
 		{"NewestRatingsCount", newestRatingsCount},
-		{"ResetRatingsCountNoLonger", resetRatings},
-		{"RatingsGoWithTheirRequests", ratingsGoWithRequests},
+		{"ResetRatingsAreNotCounted", resetRatings},
+		{"RatingsAreDeletedWithTheirRequests", ratingsAreDeletedWithRequests},
 		{"VersionsAreKeptOnce", versionsAreKept},
 		{"ModelListsKeepTheFirstSighting", modelListsReadBack},
 		{"ConnectedProvidersReadBack", connectedProvidersReadBack},
@@ -48,9 +48,9 @@ func Routing(t *testing.T, open func(t testing.TB) *store.DB) {
 			test.run(t, db)
 		})
 	}
-	t.Run("LeftRatingsExpire", func(t *testing.T) {
+	t.Run("OrphanedRatingsExpire", func(t *testing.T) {
 		t.Parallel()
-		leftRatingsExpire(t, open)
+		orphanedRatingsExpire(t, open)
 	})
 	t.Run("VersionsExpireAfterTheirRequests", func(t *testing.T) {
 		t.Parallel()
@@ -102,12 +102,12 @@ func policiesReadBack(t *testing.T, db *store.DB) {
 		number int64
 	}{{ws, 3}, {other, 0}, {other, 1}, {"ws_nobody", 0}, {"nul\x00", 0}} {
 		if _, err := db.Config.PolicyVersion(ctx, missing.ws, missing.number); !errors.Is(err, policystore.ErrNotFound) {
-			t.Errorf("version %d of %q: %v", missing.number, missing.ws, err)
+			t.Errorf("version %d of %q: %v, want ErrNotFound", missing.number, missing.ws, err)
 		}
 	}
 }
 
-func oneEditorWins(t *testing.T, db *store.DB) {
+func oneConcurrentEditIsSaved(t *testing.T, db *store.DB) {
 	ctx, ws := t.Context(), newTenant(t, db)
 	const editors = 6
 	results := make([]error, editors)
@@ -126,17 +126,17 @@ func oneEditorWins(t *testing.T, db *store.DB) {
 		}
 	}
 	if _, err := db.Config.AddPolicies(ctx, ws, 2, draft("from the future")); won != 1 || !errors.Is(err, policystore.ErrConflict) {
-		t.Errorf("%d editors saved; a draft based on a version that does not exist: %v", won, err)
+		t.Errorf("%d drafts saved, want 1; draft based on a missing version: %v, want ErrConflict", won, err)
 	}
 	versions, err := db.Config.PolicyVersions(ctx, ws)
 	if err != nil || len(versions) != 1 || versions[0].Number != 1 {
-		t.Errorf("versions are %+v, %v", versions, err)
+		t.Errorf("versions %+v, %v; want one", versions, err)
 	}
 }
 
 func changedPoliciesAreNewest(t *testing.T, db *store.DB) {
 	ctx, ws, other := t.Context(), newTenant(t, db), newTenant(t, db)
-	heard := func(after int64) map[string]string {
+	changed := func(after int64) map[string]string {
 		found := map[string]string{}
 		must(t, db.Config.ChangedPolicies(ctx, after, func(workspaceID string, v policystore.Version) error {
 			if workspaceID == ws || workspaceID == other {
@@ -155,26 +155,26 @@ func changedPoliciesAreNewest(t *testing.T, db *store.DB) {
 	_, err = db.Config.AddPolicies(ctx, other, 0, draft("c"))
 	must(t, err)
 
-	if diff := cmp.Diff(map[string]string{ws: "b", other: "c"}, heard(0)); diff != "" {
+	if diff := cmp.Diff(map[string]string{ws: "b", other: "c"}, changed(0)); diff != "" {
 		t.Error(diff)
 	}
-	if got := heard(before[policystore.Topic]); got[other] != "c" {
-		t.Errorf("after the revision before the change: %v", got)
+	if got := changed(before[policystore.Topic]); got[other] != "c" {
+		t.Errorf("changes since the earlier revision: %v, want the new policies", got)
 	}
 	after, err := db.Revisions(ctx)
 	must(t, err)
-	if got := heard(after[policystore.Topic]); len(got) > 0 {
-		t.Errorf("after the newest revision: %v", got)
+	if got := changed(after[policystore.Topic]); len(got) > 0 {
+		t.Errorf("changes since the newest revision: %v, want none", got)
 	}
 	stop := errors.New("enough")
 	if err := db.Config.ChangedPolicies(ctx, 0, func(string, policystore.Version) error { return stop }); !errors.Is(err, stop) {
-		t.Errorf("an error of the visitor was returned as %v", err)
+		t.Errorf("ChangedPolicies: %v, want the error of the visitor", err)
 	}
 }
 
 func policiesNeedWorkspace(t *testing.T, db *store.DB) {
 	if _, err := db.Config.AddPolicies(t.Context(), "ws_nobody", 0, draft("x")); err == nil {
-		t.Error("policies of a workspace that does not exist were saved")
+		t.Error("AddPolicies in an unknown workspace returned no error")
 	}
 }
 
@@ -207,11 +207,11 @@ func modelListsReadBack(t *testing.T, db *store.DB) {
 	}
 	save(4, true, "a", "c")
 	if got := rows(); got[0] != "a days 0 to 4, missed 0" {
-		t.Errorf("a model that is listed again: %s", got[0])
+		t.Errorf("model listed again: %s, want days 0 to 4", got[0])
 	}
 	save(100, true, "c")
 	if diff := cmp.Diff([]string{"c days 1 to 100, missed 0"}, rows()); diff != "" {
-		t.Errorf("models that were listed three months ago are not deleted: %s", diff)
+		t.Errorf("models after three months (-want +got):\n%s", diff)
 	}
 	var all sync.WaitGroup
 	for _, models := range [][]string{{"x", "y", "z"}, {"z", "y", "x"}, {"y", "x", "z"}} {
@@ -234,12 +234,12 @@ func versionsAreKept(t *testing.T, db *store.DB) {
 		got, err := db.Config.KeptVersion(ctx, "snapshot", version)
 
 		if err != nil || !bytes.Equal(got, body) {
-			t.Errorf("%d bytes were read back as %d bytes, %v", len(body), len(got), err)
+			t.Errorf("%d bytes were read as %d other bytes, %v", len(body), len(got), err)
 		}
 	}
 	for _, missing := range [][2]string{{"policies", "v5"}, {"snapshot", "v6"}} {
 		if _, err := db.Config.KeptVersion(ctx, missing[0], missing[1]); !errors.Is(err, configstore.ErrNoVersion) {
-			t.Errorf("%s %s: %v", missing[0], missing[1], err)
+			t.Errorf("KeptVersion(%s, %s): %v, want ErrNoVersion", missing[0], missing[1], err)
 		}
 	}
 	var all sync.WaitGroup
@@ -264,15 +264,15 @@ func versionsExpire(t *testing.T, open func(testing.TB) *store.DB) {
 		keep logstore.Retention
 		want bool
 	}{
-		{"kept for always", 1000 * day, logstore.Retention{}, true},
-		{"as long as the last request that may name it", 31 * day, logstore.Retention{Entries: 30 * day}, true},
-		{"bodies do not matter", 31 * day, logstore.Retention{Entries: 30 * day, Bodies: day}, true},
-		{"no longer", 33 * day, logstore.Retention{Entries: 30 * day}, false},
+		{"unlimited retention", 1000 * day, logstore.Retention{}, true},
+		{"requests may still refer to the version", 31 * day, logstore.Retention{Entries: 30 * day}, true},
+		{"retention of bodies is ignored", 31 * day, logstore.Retention{Entries: 30 * day, Bodies: day}, true},
+		{"all requests have expired", 33 * day, logstore.Retention{Entries: 30 * day}, false},
 	} {
 		_, err := db.Log.Expire(ctx, now.Add(step.at), step.keep)
 		must(t, err)
 		if _, err := db.Config.KeptVersion(ctx, "policies", "old"); (err == nil) != step.want {
-			t.Errorf("%s: %v", step.name, err)
+			t.Errorf("%s: KeptVersion: %v, want kept = %t", step.name, err, step.want)
 		}
 	}
 }

@@ -62,13 +62,13 @@ func sessionsSumTheirTurns(t *testing.T, db *store.DB) {
 	}
 	got, err := db.Log.Session(t.Context(), workspace, "a")
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
-		t.Errorf("%v %s", err, diff)
+		t.Errorf("sessions: %v (-want +got):\n%s", err, diff)
 	}
 	if _, err := db.Log.Session(t.Context(), workspace, "c"); !errors.Is(err, requestlog.ErrNotFound) {
-		t.Errorf("an unknown session: %v", err)
+		t.Errorf("unknown session: %v, want ErrNotFound", err)
 	}
 	if n, err := db.Log.TurnNumber(t.Context(), workspace, "a", turns[1].ID); n != 2 || err != nil {
-		t.Errorf("turn %d, %v", n, err)
+		t.Errorf("TurnNumber = %d, %v; want 2", n, err)
 	}
 	for name, tc := range map[string]struct {
 		filter requestlog.SessionFilter
@@ -106,10 +106,10 @@ func sessionsSumTheirTurns(t *testing.T, db *store.DB) {
 	}
 	found, err := db.Log.Sessions(t.Context(), requestlog.SessionFilter{WorkspaceID: workspace}, requestlog.SessionPage{})
 	if len(found) != 1 || found[0].ID != "a" || found[0].Turns != 3 || found[0].Preview != "" || err != nil {
-		t.Errorf("after deleting: %v, %v", found, err)
+		t.Errorf("sessions after the deletion: %v, %v; want a with 3 turns", found, err)
 	}
 	if n, err := db.Log.TurnNumber(t.Context(), workspace, "a", turns[1].ID); n != 2 || err != nil {
-		t.Errorf("after deleting the first turn, the second is turn %d, %v", n, err)
+		t.Errorf("TurnNumber after the first turn was deleted = %d, %v; want 2", n, err)
 	}
 }
 

@@ -51,7 +51,7 @@ func foundTexts(t testing.TB, db *store.DB, f requestlog.Filter) []string {
 		sum += int(v.Requests)
 	}
 	if n != len(ids) || sum != len(ids) {
-		t.Errorf("%q lists %d requests, counts %d, and %d over time", f.Text, len(ids), n, sum)
+		t.Errorf("%q: listed %d requests, counted %d, counted over time %d; want equal numbers", f.Text, len(ids), n, sum)
 	}
 	return ids
 }
@@ -82,7 +82,7 @@ func textsAreFound(t *testing.T, db *store.DB) {
 	} {
 		got := foundTexts(t, db, requestlog.Filter{WorkspaceID: ws, Text: text})
 		if diff := cmp.Diff(append([]string{}, want...), got); diff != "" {
-			t.Errorf("%s finds %s", text, diff)
+			t.Errorf("search for %s (-want +got):\n%s", text, diff)
 		}
 	}
 	for name, f := range map[string]requestlog.Filter{
@@ -97,26 +97,26 @@ func textsAreFound(t *testing.T, db *store.DB) {
 	}
 	sorted, err := db.Log.Entries(t.Context(), requestlog.Filter{WorkspaceID: ws, Text: "reset"}, requestlog.Page{Sort: "cost"})
 	if err != nil || len(sorted) != 2 {
-		t.Errorf("sorted by cost: %d requests, %v", len(sorted), err)
+		t.Errorf("sorted by cost: %d requests, %v; want 2", len(sorted), err)
 	}
 	page, err := db.Log.Entries(t.Context(), requestlog.Filter{WorkspaceID: ws, Text: "reset"}, requestlog.Page{Before: b.ID})
 	if err != nil || len(page) != 1 || page[0].ID != a.ID {
-		t.Errorf("the second page has %d requests, %v", len(page), err)
+		t.Errorf("second page: %d requests, %v; want the first entry", len(page), err)
 	}
 }
 
-func textsGoWithTheirRequests(t *testing.T, db *store.DB) {
+func textsAreDeletedWithTheirRequests(t *testing.T, db *store.DB) {
 	ws := newWorkspace()
 	a, b := textEntry(t, ws, now, "vanishing zebra", ""), textEntry(t, ws, now, "remaining zebra", "")
 	must(t, db.Log.WriteEntries(t.Context(), []requestlog.Entry{a, b}))
 	if n, err := db.Log.DeleteEntries(t.Context(), requestlog.Filter{WorkspaceID: ws, Text: "vanishing"}, true); err != nil || n != 1 {
-		t.Errorf("a dry run selects %d, %v", n, err)
+		t.Errorf("dry run: %d requests, %v; want 1", n, err)
 	}
 	if n, err := db.Log.DeleteEntries(t.Context(), requestlog.Filter{WorkspaceID: ws, Text: "vanishing"}, false); err != nil || n != 1 {
-		t.Errorf("deleted %d, %v", n, err)
+		t.Errorf("deleted %d requests, %v; want 1", n, err)
 	}
 	if got := foundTexts(t, db, requestlog.Filter{WorkspaceID: ws, Text: "vanishing"}); len(got) > 0 {
-		t.Errorf("a deleted text is found in %v", got)
+		t.Errorf("search finds the deleted text in %v", got)
 	}
 	if diff := cmp.Diff([]string{b.ID}, foundTexts(t, db, requestlog.Filter{WorkspaceID: ws, Text: "zebra"})); diff != "" {
 		t.Error(diff)
@@ -126,22 +126,22 @@ func textsGoWithTheirRequests(t *testing.T, db *store.DB) {
 func textsExpire(t *testing.T, db *store.DB) {
 	ws := newWorkspace()
 	e := textEntry(t, ws, now, "expiring giraffe", "")
-	must(t, db.Log.WriteEntries(t.Context(), []requestlog.Entry{e})) // not indexed
+	must(t, db.Log.WriteEntries(t.Context(), []requestlog.Entry{e})) // the entry is stored without its words
 	_, err := db.Log.Entries(t.Context(), requestlog.Filter{WorkspaceID: ws, Text: "giraffe"}, requestlog.Page{})
 	if rejected, ok := errors.AsType[*llm.Error](err); !ok || rejected.Param != "text" || !strings.Contains(rejected.Message, "log.search") {
-		t.Errorf("a search without an index returns %v", err)
+		t.Errorf("search without an index: %v, want an error for text that names log.search", err)
 	}
 	db.Log.SetTextIndex(true)
 	e = textEntry(t, ws, now.Add(time.Second), "expiring giraffe", "")
 	must(t, db.Log.WriteEntries(t.Context(), []requestlog.Entry{e}))
 	if got := foundTexts(t, db, requestlog.Filter{WorkspaceID: ws, Text: "giraffe"}); len(got) != 1 {
-		t.Errorf("found %v", got)
+		t.Errorf("found %v, want one request", got)
 	}
 	for _, later := range []time.Duration{73 * time.Hour, 120 * time.Hour} {
 		_, err = db.Log.Expire(t.Context(), now.Add(later), logstore.Retention{Bodies: 72 * time.Hour})
 		must(t, err)
 		if got := foundTexts(t, db, requestlog.Filter{WorkspaceID: ws, Text: "giraffe"}); len(got) > 0 {
-			t.Errorf("an expired text is found after %s", later)
+			t.Errorf("search finds the expired text after %s", later)
 		}
 	}
 	var left int
@@ -150,11 +150,11 @@ func textsExpire(t *testing.T, db *store.DB) {
 		q = `select count(*) from sqlite_master where name glob 'text_[0-9]*'`
 	}
 	if must(t, db.QueryRow(t.Context(), q).Scan(&left)); left > 0 {
-		t.Errorf("%d rows or tables remain", left)
+		t.Errorf("%d rows or tables remain, want 0", left)
 	}
 }
 
-func anyTextIsASafeSearch(t *testing.T, db *store.DB) {
+func anySearchTextIsSafe(t *testing.T, db *store.DB) {
 	ws := newWorkspace()
 	must(t, db.Log.WriteEntries(t.Context(), []requestlog.Entry{textEntry(t, ws, now, "some text to find", "an answer")}))
 	special := rapid.StringOfN(rapid.RuneFrom([]rune("ab -\"'*():&|!<>{}[]^~\\,;+./%_$\x00\u202e東é\nANDORNOTEAR")), 0, 60, -1)
@@ -164,21 +164,21 @@ func anyTextIsASafeSearch(t *testing.T, db *store.DB) {
 		f, _, err := requestlog.ParseFilter(map[string][]string{"text": {text}}, now)
 		if err != nil {
 			if _, ok := errors.AsType[*llm.Error](err); !ok {
-				r.Fatalf("%q is rejected with %v", text, err)
+				r.Fatalf("search text %q: %v, want an *llm.Error", text, err)
 			}
 			return
 		}
 		f.WorkspaceID = ws
 		if _, err := db.Log.Entries(t.Context(), f, requestlog.Page{}); err != nil {
-			r.Fatalf("%q fails: %v", text, err)
+			r.Fatalf("search for %q: %v", text, err)
 		}
 		if _, err := db.Log.Count(t.Context(), f, 10); err != nil {
-			r.Fatalf("%q cannot be counted: %v", text, err)
+			r.Fatalf("count of %q: %v", text, err)
 		}
 	})
 }
 
-func turnsIndexWhatIsNew(t *testing.T, db *store.DB) {
+func turnsIndexNewTextOnly(t *testing.T, db *store.DB) {
 	for i, format := range outlinetest.Formats() {
 		ws := newWorkspace()
 		w := NewWriter(t, ws)

@@ -31,14 +31,14 @@ func savedViewsReadBack(t *testing.T, db *store.DB) {
 	}
 	same := view("ws_views", "view_3", "slow")
 	if err := db.Views.AddView(ctx, &same); !errors.Is(err, savedview.ErrNameTaken) {
-		t.Errorf("the same name: %v", err)
+		t.Errorf("AddView with a used name: %v, want ErrNameTaken", err)
 	}
 	slow.Filters, slow.Columns, slow.Sort = map[string]string{"min_latency": "2s"}, []string{}, ""
 	must(t, db.Views.UpdateView(ctx, &slow))
 	renamed := slow
 	renamed.Name = "Errors"
 	if err := db.Views.UpdateView(ctx, &renamed); !errors.Is(err, savedview.ErrNameTaken) {
-		t.Errorf("renamed to the same name: %v", err)
+		t.Errorf("UpdateView to a used name: %v, want ErrNameTaken", err)
 	}
 	views := func(ws string) []savedview.View {
 		list, err := db.Views.Views(ctx, ws)
@@ -51,10 +51,10 @@ func savedViewsReadBack(t *testing.T, db *store.DB) {
 
 	unknown := view("ws_views_other", "view_2", "x")
 	if err := db.Views.UpdateView(ctx, &unknown); !errors.Is(err, savedview.ErrNotFound) {
-		t.Errorf("a view of another workspace was changed: %v", err)
+		t.Errorf("UpdateView of another workspace: %v, want ErrNotFound", err)
 	}
 	if err := db.Views.DeleteView(ctx, "ws_views_other", "view_2"); !errors.Is(err, savedview.ErrNotFound) {
-		t.Errorf("a view of another workspace was deleted: %v", err)
+		t.Errorf("DeleteView of another workspace: %v, want ErrNotFound", err)
 	}
 	must(t, db.Views.DeleteView(ctx, "ws_views", "view_1"))
 	if diff := cmp.Diff([]savedview.View{errs}, views("ws_views")); diff != "" {
@@ -66,6 +66,6 @@ func savedViewsReadBack(t *testing.T, db *store.DB) {
 	}
 	last := view("ws_views", "view_last", "last")
 	if err := db.Views.AddView(ctx, &last); !errors.Is(err, savedview.ErrTooMany) {
-		t.Errorf("one view too many: %v", err)
+		t.Errorf("AddView above the maximum: %v, want ErrTooMany", err)
 	}
 }

@@ -39,22 +39,22 @@ func Run(t *testing.T, open func(t testing.TB) *store.DB) {
 		name string
 		run  func(*testing.T, *store.DB)
 	}{
-		{"TheFirstAccountIsFirstOnce", firstAccountOnce},
-		{"TheFirstAccountTakesOverTheOldestWorkspace", firstAccountTakesOver},
+		{"OnlyOneAccountIsFirst", firstAccountOnce},
+		{"FirstAccountOwnsTheOldestWorkspace", firstAccountTakesOver},
 		{"OneFirstWorkspace", oneFirstWorkspace},
-		{"AccountsChangeAndGo", accountsChangeAndGo},
+		{"AccountsAreChangedAndDeleted", accountsAreChangedAndDeleted},
 		{"SessionsEndWithThePassword", sessionsEndWithPassword},
 		{"GuessesAreCountedExactly", guessesAreCounted},
-		{"WorkspacesReadBackWhole", workspacesReadBack},
-		{"TheLastOwnerStays", lastOwnerStays},
+		{"WorkspacesRoundTrip", workspacesReadBack},
+		{"LastOwnerCannotLeave", lastOwnerStays},
 		{"InvitationsAreUsedOnce", invitationsUsedOnce},
-		{"PeopleKeepTheirNames", peopleKeepTheirNames},
-		{"KeysReadBackWhole", keysReadBack},
-		{"KeysOfOthersDoNotExist", foreignKeys},
+		{"NamesOfFormerMembersAreKept", formerNamesAreKept},
+		{"KeysRoundTrip", keysReadBack},
+		{"KeysOfOtherWorkspacesAreNotFound", foreignKeys},
 		{"ChangedKeysAreReadInOrder", changedKeysInOrder},
-		{"UsesNeverUndoARevocation", usesNeverRevive},
+		{"UsesNeverUndoARevocation", usesKeepRevocation},
 		{"UsesAreRecorded", usesAreRecorded},
-		{"StrangeTextFindsNothing", strangeTextFindsNothing},
+		{"InvalidIDsAreNotFound", invalidIDsAreNotFound},
 		{"RemovedMembersLoseTheirKeys", removedMembersLoseTheirKeys},
 		{"KeysPerAccountAreBounded", keysPerAccountAreBounded},
 		{"WorkspacesPerAccountAreBounded", workspacesPerAccountAreBounded},
@@ -118,7 +118,7 @@ func firstAccountOnce(t *testing.T, db *store.DB) {
 		}
 	}
 	if has, err := db.Accounts.HasAccounts(t.Context()); won != 1 || !has || err != nil {
-		t.Errorf("%d accounts became the first account; any account: %v, %v", won, has, err)
+		t.Errorf("%d accounts became the first account, HasAccounts = %t, %v; want 1, true", won, has, err)
 	}
 }
 
@@ -128,20 +128,20 @@ func firstAccountTakesOver(t *testing.T, db *store.DB) {
 	must(t, err)
 	first, second := Enrol(t, db, "ann"), Enrol(t, db, "bob")
 	if first.WorkspaceID != oldest.ID || first.Role != account.Owner || second.WorkspaceID != "ws_bob" {
-		t.Errorf("the first is in %s, the second in %s", first.WorkspaceID, second.WorkspaceID)
+		t.Errorf("first account is in %s, second in %s; want the oldest workspace and ws_bob", first.WorkspaceID, second.WorkspaceID)
 	}
 	_, err = db.Accounts.Enrol(ctx, account.Enrolment{Account: account.Account{ID: "acc_x", Email: "ann@example.com"}, Workspace: Workspace("x", now), Event: Event("", "account.register")})
 	if !errors.Is(err, account.ErrConflict) {
-		t.Errorf("the same address again: %v", err)
+		t.Errorf("second account with the same address: %v, want ErrConflict", err)
 	}
 	if _, err := db.Accounts.WorkspaceByID(ctx, "ws_x"); !errors.Is(err, account.ErrNotFound) {
-		t.Errorf("the workspace of a rejected registration remains: %v", err)
+		t.Errorf("workspace of a rejected registration: %v, want ErrNotFound", err)
 	}
 }
 
 func oneFirstWorkspace(t *testing.T, db *store.DB) {
 	if _, err := db.Accounts.OldestWorkspace(t.Context()); !errors.Is(err, account.ErrNotFound) {
-		t.Errorf("empty: %v", err)
+		t.Errorf("OldestWorkspace of an empty database: %v, want ErrNotFound", err)
 	}
 	var all sync.WaitGroup
 	ids := make([]string, 8)
@@ -156,11 +156,11 @@ func oneFirstWorkspace(t *testing.T, db *store.DB) {
 	}
 	all.Wait()
 	if slices.Sort(ids); len(slices.Compact(ids)) != 1 {
-		t.Errorf("several first workspaces: %v", ids)
+		t.Errorf("EnsureWorkspace returned different workspaces: %v", ids)
 	}
 }
 
-func accountsChangeAndGo(t *testing.T, db *store.DB) {
+func accountsAreChangedAndDeleted(t *testing.T, db *store.DB) {
 	ctx := t.Context()
 	Enrol(t, db, "ann")
 	Enrol(t, db, "bob")
@@ -174,7 +174,7 @@ func accountsChangeAndGo(t *testing.T, db *store.DB) {
 	stored, err := db.Accounts.AccountByEmail(ctx, "ann@example.com")
 	must(t, err)
 	if diff := cmp.Diff(want, stored); diff != "" || changed.Name != "Ann" {
-		t.Error(diff)
+		t.Errorf("returned name %q, stored account (-want +got):\n%s", changed.Name, diff)
 	}
 
 	must(t, db.Accounts.CreateKey(ctx, sampleKey("ws_ann"), 0, Event("ws_ann", "key.create")))
@@ -183,17 +183,18 @@ func accountsChangeAndGo(t *testing.T, db *store.DB) {
 	must(t, db.Accounts.DeleteAccount(ctx, "acc_ann", Event("", "account.delete")))
 
 	if _, err := db.Accounts.AccountByID(ctx, "acc_ann"); !errors.Is(err, account.ErrNotFound) {
-		t.Errorf("after deleting: %v", err)
+		t.Errorf("AccountByID after the deletion: %v, want ErrNotFound", err)
 	}
 	if err := db.Accounts.DeleteAccount(ctx, "acc_ann", Event("", "account.delete")); !errors.Is(err, account.ErrNotFound) {
-		t.Errorf("again: %v", err)
+		t.Errorf("second deletion: %v, want ErrNotFound", err)
 	}
 	abandoned, err := db.Accounts.KeysOf(ctx, "ws_ann")
 	must(t, err)
 	kept, err := db.Accounts.KeyByID(ctx, "ws_bob", key.ID)
 	must(t, err)
 	if abandoned[0].RevokedAt.IsZero() || !kept.RevokedAt.IsZero() {
-		t.Errorf("abandoned key revoked at %v, another account's at %v", abandoned[0].RevokedAt, kept.RevokedAt)
+		t.Errorf("key of the deleted account revoked at %v, another key at %v; want only the first revoked",
+			abandoned[0].RevokedAt, kept.RevokedAt)
 	}
 }
 
@@ -214,22 +215,22 @@ func sessionsEndWithPassword(t *testing.T, db *store.DB) {
 	got, owner, err := db.Accounts.SessionByHash(ctx, []byte("one"))
 	must(t, err)
 	if diff := cmp.Diff(one, got); diff != "" || owner.ID != "acc_ann" {
-		t.Errorf("owner %s: %s", owner.ID, diff)
+		t.Errorf("owner %s, session (-want +got):\n%s", owner.ID, diff)
 	}
 	must(t, db.Accounts.TouchSession(ctx, one.TokenHash, now.Add(time.Minute), now.Add(2*time.Hour)))
 	must(t, db.Accounts.TouchSession(ctx, one.TokenHash, now.Add(time.Second), now))
 	if got, _, _ := db.Accounts.SessionByHash(ctx, []byte("one")); !got.ExpiresAt.Equal(now.Add(2 * time.Hour)) {
-		t.Errorf("expires %v: a later use was undone by an earlier one", got.ExpiresAt)
+		t.Errorf("ExpiresAt = %v, want the time of the later use", got.ExpiresAt)
 	}
 	if err := db.Accounts.DeleteSession(ctx, "acc_bob", one.TokenHash); !errors.Is(err, account.ErrNotFound) {
-		t.Errorf("deleting another account's session: %v", err)
+		t.Errorf("DeleteSession of another account: %v, want ErrNotFound", err)
 	}
 
 	next := sessionOf("acc_ann", "next")
 	must(t, db.Accounts.SetPassword(ctx, "acc_ann", "new hash", &next, Event("", "account.password")))
 
 	if err := db.Accounts.CreateSession(ctx, sessionOf("acc_ann", "late"), "hash of ann"); !errors.Is(err, account.ErrConflict) {
-		t.Errorf("a session by the old password: %v", err)
+		t.Errorf("CreateSession with the old password: %v, want ErrConflict", err)
 	}
 	sessions, err := db.Accounts.SessionsOf(ctx, "acc_ann")
 	must(t, err)
@@ -237,7 +238,7 @@ func sessionsEndWithPassword(t *testing.T, db *store.DB) {
 		t.Error(diff)
 	}
 	if _, _, err := db.Accounts.SessionByHash(ctx, other.TokenHash); err != nil {
-		t.Errorf("another account's session: %v", err)
+		t.Errorf("session of another account: %v", err)
 	}
 }
 
@@ -258,7 +259,7 @@ func guessesAreCounted(t *testing.T, db *store.DB) {
 			if wait == 0 {
 				taken++
 			} else if wait != window {
-				t.Errorf("wait %s", wait)
+				t.Errorf("wait = %s, want %s", wait, window)
 			}
 		})
 	}
@@ -273,10 +274,10 @@ func guessesAreCounted(t *testing.T, db *store.DB) {
 		}
 	}
 	if wait, err := db.Accounts.TakeGuess(ctx, []byte("another"), now, window, 10); err != nil || wait != 0 {
-		t.Errorf("another subject waits %s, %v", wait, err)
+		t.Errorf("another subject: wait %s, %v; want 0", wait, err)
 	}
 	if wait, err := db.Accounts.TakeGuess(ctx, subject, now.Add(window), window, 10); err != nil || wait != 0 {
-		t.Errorf("after the window: wait %s, %v", wait, err)
+		t.Errorf("after the window: wait %s, %v; want 0", wait, err)
 	}
 }
 
@@ -311,13 +312,13 @@ func workspacesReadBack(t *testing.T, db *store.DB) {
 	if diff := cmp.Diff([]account.Membership{{Workspace: Workspace("ann", now), Role: account.Owner}, {Workspace: changed, Role: account.Owner}}, memberships); diff != "" {
 		t.Error(diff)
 	}
-	refused := errors.New("refused")
+	rejected := errors.New("rejected")
 	_, err = db.Accounts.ChangeWorkspace(ctx, want.ID, func(w *account.Workspace) (account.AuditEvent, error) {
 		w.Name = "never"
-		return Event(want.ID, "workspace.update"), refused
+		return Event(want.ID, "workspace.update"), rejected
 	})
-	if stored, _ := db.Accounts.WorkspaceByID(ctx, want.ID); !errors.Is(err, refused) || stored.Name != "renamed" {
-		t.Errorf("a rejected change: %v, name %s", err, stored.Name)
+	if stored, _ := db.Accounts.WorkspaceByID(ctx, want.ID); !errors.Is(err, rejected) || stored.Name != "renamed" {
+		t.Errorf("rejected change: %v, stored name %s; want the callback's error and renamed", err, stored.Name)
 	}
 }
 
@@ -344,18 +345,18 @@ func lastOwnerStays(t *testing.T, db *store.DB) {
 	members, err := db.Accounts.MembersOf(ctx, "ws_ann")
 	must(t, err)
 	if len(members) != 1 || (results[0] == nil) == (results[1] == nil) {
-		t.Errorf("members %v; results %v", members, results)
+		t.Errorf("members %v, results %v; want one remaining owner and one error", members, results)
 	}
 	left, gone := "acc_ann", "acc_bob"
 	if members[0].AccountID == gone {
 		left, gone = gone, left
 	}
 	if _, err := db.Accounts.MemberOf(ctx, "ws_ann", gone); !errors.Is(err, account.ErrNotFound) {
-		t.Errorf("removed member: %v", err)
+		t.Errorf("MemberOf a removed member: %v, want ErrNotFound", err)
 	}
 	join(t, db, "ws_ann", gone, account.Viewer)
 	if err := db.Accounts.DeleteAccount(ctx, left, Event("", "account.delete")); !errors.Is(err, account.ErrLastOwner) {
-		t.Errorf("deleting the last owner of others: %v", err)
+		t.Errorf("DeleteAccount of the last owner: %v, want ErrLastOwner", err)
 	}
 }
 
@@ -399,20 +400,20 @@ func invitationsUsedOnce(t *testing.T, db *store.DB) {
 		}
 	}
 	if won != 1 {
-		t.Errorf("%d people used one invitation", won)
+		t.Errorf("%d accounts accepted one invitation, want 1", won)
 	}
 
 	invite(t, db, "ws_ann", "acc_ann", "own", account.Admin)
 	if _, err := db.Accounts.AcceptInvitation(ctx, []byte("own"), "acc_ann", Event("", "invitation.accept")); !errors.Is(err, account.ErrConflict) {
-		t.Errorf("a member accepts: %v", err)
+		t.Errorf("AcceptInvitation by a member: %v, want ErrConflict", err)
 	}
 	over := Event("", "invitation.accept")
 	over.At = now.Add(time.Hour)
 	if _, err := db.Accounts.AcceptInvitation(ctx, []byte("own"), "acc_bob", over); !errors.Is(err, account.ErrNotFound) {
-		t.Errorf("after its end: %v", err)
+		t.Errorf("expired invitation: %v, want ErrNotFound", err)
 	}
 	if err := db.Accounts.DeleteInvitation(ctx, "ws_bob", "inv_own", Event("ws_bob", "invitation.revoke")); !errors.Is(err, account.ErrNotFound) {
-		t.Errorf("another workspace's invitation: %v", err)
+		t.Errorf("DeleteInvitation of another workspace: %v, want ErrNotFound", err)
 	}
 	join(t, db, "ws_bob", "acc_ann", account.Admin)
 	invite(t, db, "ws_bob", "acc_ann", "promise", account.Admin)
@@ -426,6 +427,6 @@ func invitationsUsedOnce(t *testing.T, db *store.DB) {
 	kept, err := db.Accounts.InvitationsOf(ctx, "ws_ann", now)
 	must(t, err)
 	if len(open) != 0 || len(kept) != 1 {
-		t.Errorf("a demoted member's invitations: %d open; those in another workspace: %d", len(open), len(kept))
+		t.Errorf("%d invitations of the demoted member, %d in another workspace; want 0 and 1", len(open), len(kept))
 	}
 }

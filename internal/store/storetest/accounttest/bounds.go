@@ -3,6 +3,7 @@ package accounttest
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -44,9 +45,9 @@ func remove(t *testing.T, db *store.DB, revoke bool) ([]account.Key, error) {
 func checkEnd(t *testing.T, db *store.DB, name string, kept bool, end func() ([]account.Key, error)) {
 	t.Helper()
 	ctx := t.Context()
-	his, hers, old := keyBy("ws_ann", "acc_bob"), keyBy("ws_ann", "acc_ann"), keyBy("ws_ann", "acc_bob")
+	bobs, anns, old := keyBy("ws_ann", "acc_bob"), keyBy("ws_ann", "acc_ann"), keyBy("ws_ann", "acc_bob")
 	old.RevokedAt = now.Add(-time.Hour)
-	for _, key := range []account.Key{his, hers, old} {
+	for _, key := range []account.Key{bobs, anns, old} {
 		must(t, db.Accounts.CreateKey(ctx, key, 0, Event("ws_ann", "key.create")))
 	}
 	before, err := db.Revisions(ctx)
@@ -57,27 +58,28 @@ func checkEnd(t *testing.T, db *store.DB, name string, kept bool, end func() ([]
 
 	after, err := db.Revisions(ctx)
 	must(t, err)
-	stored, err := db.Accounts.KeyByID(ctx, "ws_ann", his.ID)
+	stored, err := db.Accounts.KeyByID(ctx, "ws_ann", bobs.ID)
 	must(t, err)
-	other, err := db.Accounts.KeyByID(ctx, "ws_ann", hers.ID)
+	other, err := db.Accounts.KeyByID(ctx, "ws_ann", anns.ID)
 	must(t, err)
 	earlier, err := db.Accounts.KeyByID(ctx, "ws_ann", old.ID)
 	must(t, err)
 	if stored.RevokedAt.IsZero() != kept || !other.RevokedAt.IsZero() || !earlier.RevokedAt.Equal(old.RevokedAt) {
-		t.Errorf("%s: the member's key was revoked at %v, another member's at %v, the revoked one at %v", name, stored.RevokedAt, other.RevokedAt, earlier.RevokedAt)
+		t.Errorf("%s: bob's key revoked at %v, ann's key at %v, the already revoked key at %v; want kept = %t",
+			name, stored.RevokedAt, other.RevokedAt, earlier.RevokedAt, kept)
 	}
 	if !kept && after["keys"] == before["keys"] {
-		t.Errorf("%s: replicas are not notified of the revoked keys", name)
+		t.Errorf("%s: the revision of the keys did not change", name)
 	}
 	listed := false
 	for _, key := range revoked {
-		listed = listed || key.ID == his.ID
+		listed = listed || key.ID == bobs.ID
 		if key.CreatedBy != "acc_bob" || key.ID == old.ID {
-			t.Errorf("%s: returned %s", name, key.ID)
+			t.Errorf("%s: returned key %s, which was not revoked by this call", name, key.ID)
 		}
 	}
 	if name != "deleted" && listed == kept {
-		t.Errorf("%s: returned %d keys", name, len(revoked))
+		t.Errorf("%s: bob's key among the %d returned keys = %t, want %t", name, len(revoked), listed, !kept)
 	}
 }
 
@@ -116,18 +118,16 @@ func keysPerAccountAreBounded(t *testing.T, db *store.DB) {
 	must(t, db.Accounts.CreateKey(ctx, keyBy("ws_ann", "acc_bob"), most, Event("ws_ann", "key.create")))
 	keys, err := db.Accounts.KeysOf(ctx, "ws_ann")
 	must(t, err)
-	for _, key := range keys {
-		if key.CreatedBy != "acc_ann" {
-			continue
-		}
-		_, err := db.Accounts.ChangeKey(ctx, "ws_ann", key.ID, func(k *account.Key) (account.AuditEvent, error) {
-			k.RevokedAt = now
-			return Event("ws_ann", "key.revoke"), nil
-		})
-		must(t, err)
-		must(t, db.Accounts.CreateKey(ctx, keyBy("ws_ann", "acc_ann"), most, Event("ws_ann", "key.create"))) // revoked keys do not count
-		return
+	i := slices.IndexFunc(keys, func(k account.Key) bool { return k.CreatedBy == "acc_ann" })
+	if i < 0 {
+		t.Fatalf("no key of acc_ann among the %d keys of ws_ann", len(keys))
 	}
+	_, err = db.Accounts.ChangeKey(ctx, "ws_ann", keys[i].ID, func(k *account.Key) (account.AuditEvent, error) {
+		k.RevokedAt = now
+		return Event("ws_ann", "key.revoke"), nil
+	})
+	must(t, err)
+	must(t, db.Accounts.CreateKey(ctx, keyBy("ws_ann", "acc_ann"), most, Event("ws_ann", "key.create"))) // revoked keys do not count
 }
 
 func workspacesPerAccountAreBounded(t *testing.T, db *store.DB) {

@@ -84,14 +84,14 @@ func foreignKeys(t *testing.T, db *store.DB) {
 	}
 	for _, ids := range [][2]string{{"ws_bob", key.ID}, {"ws_bob", "key_unknown"}, {"ws_unknown", key.ID}} {
 		if _, err := db.Accounts.KeyByID(ctx, ids[0], ids[1]); !errors.Is(err, account.ErrNotFound) {
-			t.Errorf("%v: %v", ids, err)
+			t.Errorf("KeyByID(%v): %v, want ErrNotFound", ids, err)
 		}
 		if _, err := db.Accounts.ChangeKey(ctx, ids[0], ids[1], change); !errors.Is(err, account.ErrNotFound) || called {
-			t.Errorf("change %v: %v", ids, err)
+			t.Errorf("ChangeKey(%v): %v, called %t; want ErrNotFound without a call", ids, err, called)
 		}
 	}
 	if keys, err := db.Accounts.KeysOf(ctx, "ws_bob"); err != nil || len(keys) != 0 {
-		t.Errorf("%v, %v", keys, err)
+		t.Errorf("KeysOf = %v, %v; want none", keys, err)
 	}
 }
 
@@ -105,12 +105,16 @@ func changedKeysInOrder(t *testing.T, db *store.DB) {
 		all.Go(func() {
 			for range each {
 				key := sampleKey("ws_ann")
-				must(t, db.Accounts.CreateKey(ctx, key, 0, Event("ws_ann", "key.create")))
+				if err := db.Accounts.CreateKey(ctx, key, 0, Event("ws_ann", "key.create")); err != nil {
+					t.Errorf("create key: %v", err)
+				}
 				_, err := db.Accounts.ChangeKey(ctx, "ws_ann", key.ID, func(k *account.Key) (account.AuditEvent, error) {
 					k.Name = "changed"
 					return Event("ws_ann", "key.update"), nil
 				})
-				must(t, err)
+				if err != nil {
+					t.Errorf("change key: %v", err)
+				}
 			}
 		})
 	}
@@ -124,14 +128,14 @@ func changedKeysInOrder(t *testing.T, db *store.DB) {
 	for finished := false; !finished; {
 		select {
 		case <-done:
-			finished = true // read once more, because the last changes may not have been read
+			finished = true // read once more, because the last changes might not have been read
 		default:
 		}
 		revisions, err := db.Revisions(ctx)
 		must(t, err)
 		must(t, db.Accounts.ChangedKeys(ctx, last, func(k *account.Key) error {
 			if len(k.Secrets) != 2 {
-				t.Errorf("key %s came with %d secrets", k.ID, len(k.Secrets))
+				t.Errorf("key %s has %d secrets, want 2", k.ID, len(k.Secrets))
 			}
 			seen[k.ID] = k.Name
 			return nil
@@ -140,14 +144,14 @@ func changedKeysInOrder(t *testing.T, db *store.DB) {
 	}
 	for keyID, name := range seen {
 		if name != "changed" {
-			t.Errorf("key %s was last seen as %q", keyID, name)
+			t.Errorf("last name of key %s = %q, want changed", keyID, name)
 		}
 	}
 	if len(seen) != makers*each {
-		t.Errorf("saw %d keys of %d", len(seen), makers*each)
+		t.Errorf("read %d of %d keys", len(seen), makers*each)
 	}
 	must(t, db.Accounts.ChangedKeys(ctx, last, func(k *account.Key) error {
-		t.Errorf("key %s came again", k.ID)
+		t.Errorf("ChangedKeys returned the unchanged key %s", k.ID)
 		return nil
 	}))
 	var names []string
@@ -160,7 +164,7 @@ func changedKeysInOrder(t *testing.T, db *store.DB) {
 	}
 }
 
-func usesNeverRevive(t *testing.T, db *store.DB) {
+func usesKeepRevocation(t *testing.T, db *store.DB) {
 	ctx := t.Context()
 	Enrol(t, db, "ann")
 	for round := range 40 {
@@ -172,17 +176,24 @@ func usesNeverRevive(t *testing.T, db *store.DB) {
 				k.RevokedAt = now
 				return Event("ws_ann", "key.revoke"), nil
 			})
-			must(t, err)
+			if err != nil {
+				t.Errorf("revoke key: %v", err)
+			}
 		})
 		all.Go(func() {
 			_, err := db.Accounts.ChangeKey(ctx, "ws_ann", key.ID, func(k *account.Key) (account.AuditEvent, error) {
 				k.Name = "renamed"
 				return Event("ws_ann", "key.update"), nil
 			})
-			must(t, err)
+			if err != nil {
+				t.Errorf("rename key: %v", err)
+			}
 		})
 		all.Go(func() {
-			must(t, db.Accounts.RecordUses(ctx, []keyring.KeyUse{{KeyID: key.ID, At: now, Client: "c", First: []keyring.SecretUse{{Hash: key.Secrets[1].Hash, At: now}}}}))
+			use := keyring.KeyUse{KeyID: key.ID, At: now, Client: "c", First: []keyring.SecretUse{{Hash: key.Secrets[1].Hash, At: now}}}
+			if err := db.Accounts.RecordUses(ctx, []keyring.KeyUse{use}); err != nil {
+				t.Errorf("record use: %v", err)
+			}
 		})
 		all.Wait()
 		got, err := db.Accounts.KeyByID(ctx, "ws_ann", key.ID)
@@ -207,7 +218,7 @@ func usesAreRecorded(t *testing.T, db *store.DB) {
 	must(t, db.Accounts.RecordUses(ctx, []keyring.KeyUse{{KeyID: key.ID, Client: "second", At: now.Add(2 * time.Second)}}))
 	must(t, db.Accounts.RecordUses(ctx, []keyring.KeyUse{{KeyID: key.ID, Client: "first", At: now.Add(time.Second)}, {KeyID: "key_gone", At: now}}))
 	if after := revision(); after != before {
-		t.Errorf("ordinary uses moved the revision from %d to %d", before, after)
+		t.Errorf("ordinary uses changed the revision from %d to %d", before, after)
 	}
 	first := keyring.SecretUse{Hash: key.Secrets[1].Hash, At: now.Add(time.Second)}
 	later := keyring.SecretUse{Hash: key.Secrets[1].Hash, At: now.Add(time.Minute)}
@@ -227,7 +238,7 @@ func usesAreRecorded(t *testing.T, db *store.DB) {
 }
 
 // IDs come from URLs and may contain any text. Such IDs match no row.
-func strangeTextFindsNothing(t *testing.T, db *store.DB) {
+func invalidIDsAreNotFound(t *testing.T, db *store.DB) {
 	ctx := t.Context()
 	for _, text := range []string{"\x00", "\xff", "' or 1=1 --", "%", `\`} {
 		_, accountErr := db.Accounts.AccountByID(ctx, text)
@@ -243,21 +254,21 @@ func strangeTextFindsNothing(t *testing.T, db *store.DB) {
 			db.Accounts.DeleteInvitation(ctx, text, text, Event("", "x")), db.Accounts.DeleteAccount(ctx, text, Event("", "x")), db.Accounts.SetPassword(ctx, text, "", nil, Event("", "x")),
 		} {
 			if !errors.Is(err, account.ErrNotFound) {
-				t.Errorf("%q, call %d: %v", text, i, err)
+				t.Errorf("%q, call %d: %v, want ErrNotFound", text, i, err)
 			}
 		}
 		if err := db.Config.DeleteCredential(ctx, text, text); !errors.Is(err, vault.ErrNotFound) {
-			t.Errorf("%q: %v", text, err)
+			t.Errorf("DeleteCredential(%q): %v, want ErrNotFound", text, err)
 		}
 		if err := db.Config.ReplaceCredential(ctx, vault.Credential{ID: text, Provider: text}); !errors.Is(err, vault.ErrNotFound) {
-			t.Errorf("%q: %v", text, err)
+			t.Errorf("ReplaceCredential(%q): %v, want ErrNotFound", text, err)
 		}
 		keys, err := db.Accounts.KeysOf(ctx, text)
 		must(t, err)
 		members, err := db.Accounts.MembersOf(ctx, text)
 		must(t, err)
 		if len(keys)+len(members) > 0 {
-			t.Errorf("%q finds %v %v", text, keys, members)
+			t.Errorf("%q: keys %v, members %v; want none", text, keys, members)
 		}
 	}
 }
@@ -287,7 +298,7 @@ func credentialsAreKept(t *testing.T, db *store.DB) {
 	must(t, db.Config.SaveCredential(ctx, a))
 	must(t, db.Config.SaveCredential(ctx, b))
 	if err := db.Config.DeleteCredential(ctx, "mistral", "cred_a"); !errors.Is(err, vault.ErrNotFound) {
-		t.Errorf("credential of another provider: %v", err)
+		t.Errorf("DeleteCredential of another provider: %v, want ErrNotFound", err)
 	}
 	all, err := db.Config.Credentials(ctx)
 	must(t, err)
@@ -297,13 +308,13 @@ func credentialsAreKept(t *testing.T, db *store.DB) {
 	b.Sealed, b.Hint, b.CreatedBy = []byte{3}, "wxyz", "acc_bob"
 	must(t, db.Config.ReplaceCredential(ctx, b))
 	if err := db.Config.ReplaceCredential(ctx, vault.Credential{ID: "cred_b", Provider: "openai", Sealed: []byte{4}}); !errors.Is(err, vault.ErrNotFound) {
-		t.Errorf("replace a credential of another provider: %v", err)
+		t.Errorf("ReplaceCredential of another provider: %v, want ErrNotFound", err)
 	}
 	must(t, db.Config.DeleteCredential(ctx, "openai", "cred_a"))
 	revisions, err := db.Revisions(ctx)
 	must(t, err)
 	all, err = db.Config.Credentials(ctx)
 	if diff := cmp.Diff([]vault.Credential{b}, all); diff != "" || err != nil || revisions["credentials"] != 4 {
-		t.Errorf("%v, %v; revision %d", all, err, revisions["credentials"])
+		t.Errorf("credentials %v, %v, revision %d; want one and revision 4", all, err, revisions["credentials"])
 	}
 }

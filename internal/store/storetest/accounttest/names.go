@@ -10,9 +10,9 @@ import (
 	"fairlead.dev/internal/store"
 )
 
-// peopleKeepTheirNames looks up the names of a current account, a deleted account, and accounts that accepted an
+// formerNamesAreKept looks up the names of a current account, a deleted account, and accounts that accepted an
 // invitation.
-func peopleKeepTheirNames(t *testing.T, db *store.DB) {
+func formerNamesAreKept(t *testing.T, db *store.DB) {
 	ctx := t.Context()
 	Enrol(t, db, "ann")
 	Enrol(t, db, "bob")
@@ -44,6 +44,6 @@ func peopleKeepTheirNames(t *testing.T, db *store.DB) {
 	elsewhere, err := db.Accounts.Names(ctx, "ws_bob", []string{"inv_forbob"})
 	must(t, err)
 	if len(elsewhere) > 0 {
-		t.Errorf("another workspace reads %v", elsewhere)
+		t.Errorf("names in another workspace = %v, want none", elsewhere)
 	}
 }

@@ -36,11 +36,11 @@ func identitiesFollowTheirGroups(t *testing.T, db *store.DB) {
 	must(t, err)
 	ann := out.Account
 	if m, err := s.MemberOf(ctx, w.ID, ann.ID); err != nil || m.Role != account.Developer || m.Source != account.ByGroup || !cmp.Equal(out.Unknown, []string{"ws_unknown"}) {
-		t.Errorf("member %+v, %v, unknown %v", m, err, out.Unknown)
+		t.Errorf("member %+v, %v, unknown workspaces %v; want a developer by group and ws_unknown", m, err, out.Unknown)
 	}
 	session, _, err := s.SessionByHash(ctx, []byte("session annfirst"))
 	if err != nil || session.Issuer != issuer || !session.CheckedUntil.Equal(now.Add(time.Minute)) {
-		t.Errorf("session %+v, %v", session, err)
+		t.Errorf("session %+v, %v; want it confirmed for a minute", session, err)
 	}
 	again, err := s.SignInIdentity(ctx, signIn("ann", "second", sso.Grant{WorkspaceID: w.ID, Role: account.Admin}))
 	must(t, err)
@@ -50,26 +50,26 @@ func identitiesFollowTheirGroups(t *testing.T, db *store.DB) {
 	other := signIn("bob", "x")
 	other.Draft.Email = ann.Email
 	if _, err := s.SignInIdentity(ctx, other); !errors.Is(err, account.ErrConflict) {
-		t.Errorf("the address of another account: %v", err)
+		t.Errorf("sign-in with the address of another account: %v, want ErrConflict", err)
 	}
 	other.Link = true // the account is linked to another subject
 	if _, err := s.SignInIdentity(ctx, other); !errors.Is(err, account.ErrConflict) {
-		t.Errorf("a second identity: %v", err)
+		t.Errorf("second identity of an account: %v, want ErrConflict", err)
 	}
 
 	due := sso.Due{Issuer: issuer, CheckedBefore: now, ActiveSince: now.Add(-time.Minute), Now: now, Limit: 10}
 	list, err := s.DueIdentities(ctx, due)
 	if err != nil || len(list) != 1 || string(list[0].Refresh) != "second" {
-		t.Fatalf("due %+v, %v", list, err)
+		t.Fatalf("due identities %+v, %v; want one with the second token", list, err)
 	}
 	i := list[0]
 	for n, want := range []bool{true, false} {
 		if got, err := s.ClaimIdentity(ctx, i, now, now.Add(time.Second)); got != want || err != nil {
-			t.Errorf("claim %d: %v, %v", n, got, err)
+			t.Errorf("claim %d = %t, %v; want %t", n, got, err, want)
 		}
 	}
 	if list, err := s.DueIdentities(ctx, due); err != nil || len(list) != 0 {
-		t.Errorf("a claimed identity is due: %v, %v", list, err)
+		t.Errorf("due identities after the claim: %v, %v; want none", list, err)
 	}
 	key := keyBy(w.ID, ann.ID)
 	must(t, s.CreateKey(ctx, key, 0, Event(w.ID, "key.create")))
@@ -77,32 +77,32 @@ func identitiesFollowTheirGroups(t *testing.T, db *store.DB) {
 	next.Refresh, next.CheckedAt, next.CheckedUntil = []byte("third"), now.Add(time.Second), time.Time{}
 	result := sso.Result{Identity: next, Old: []byte("first"), Event: account.AuditEvent{At: now, Actor: account.SingleSignOn}}
 	if out, err := s.ConfirmIdentity(ctx, result); err != nil || len(out.Revoked) != 0 {
-		t.Errorf("the result of an old token: %+v, %v", out, err)
+		t.Errorf("ConfirmIdentity with an old token: %+v, %v; want no revoked keys", out, err)
 	}
 	result.Old = i.Refresh
 	out, err = s.ConfirmIdentity(ctx, result)
 	if err != nil || len(out.Revoked) != 1 || out.Revoked[0].ID != key.ID {
-		t.Errorf("revoked %+v, %v", out.Revoked, err)
+		t.Errorf("revoked keys %+v, %v; want the key of the member", out.Revoked, err)
 	}
 	if _, err := s.MemberOf(ctx, w.ID, ann.ID); !errors.Is(err, account.ErrNotFound) {
-		t.Errorf("the membership remains: %v", err)
+		t.Errorf("MemberOf without a group: %v, want ErrNotFound", err)
 	}
 	if _, _, err := s.SessionByHash(ctx, []byte("session annsecond")); !errors.Is(err, account.ErrNotFound) {
-		t.Errorf("the session remains: %v", err)
+		t.Errorf("session after the identity ended: %v, want ErrNotFound", err)
 	}
 	_, err = s.SignInIdentity(ctx, signIn("ann", "fourth", sso.Grant{WorkspaceID: w.ID, Role: account.Viewer}))
 	must(t, err)
 	must(t, s.EndIdentity(ctx, next, Event("", "session.refused"))) // next has an old token, so the call must not change anything
 	if _, _, err := s.SessionByHash(ctx, []byte("session annfourth")); err != nil {
-		t.Errorf("the check of an old token ended a new session: %v", err)
+		t.Errorf("EndIdentity with an old token ended a new session: %v", err)
 	}
 	next.Refresh = []byte("fourth")
 	must(t, s.EndIdentity(ctx, next, Event("", "session.refused")))
 	if _, _, err := s.SessionByHash(ctx, []byte("session annfourth")); !errors.Is(err, account.ErrNotFound) {
-		t.Errorf("the session remains: %v", err)
+		t.Errorf("session after the identity ended: %v, want ErrNotFound", err)
 	}
 	if left, err := s.IdentityOf(ctx, ann.ID, issuer); err != nil || len(left.Refresh) != 0 {
-		t.Errorf("identity %+v, %v", left, err)
+		t.Errorf("identity %+v, %v; want it without a token", left, err)
 	}
 }
 
@@ -114,7 +114,7 @@ func secondFactorsWorkOnce(t *testing.T, db *store.DB) {
 	f := factor.Factor{AccountID: id, Sealed: []byte("one"), CreatedAt: now}
 	must(t, s.SaveFactor(ctx, f))
 	if used, err := s.UseStep(ctx, id, 5); used || err != nil {
-		t.Errorf("a factor that is not confirmed: %v, %v", used, err)
+		t.Errorf("UseStep of an unconfirmed factor = %t, %v; want false", used, err)
 	}
 	replaced := f
 	f.Sealed = []byte("two")
@@ -122,36 +122,36 @@ func secondFactorsWorkOnce(t *testing.T, db *store.DB) {
 	f.ConfirmedAt, f.LastStep = now, 7
 	codes := [][]byte{[]byte("a"), []byte("b")}
 	if err := s.ConfirmFactor(ctx, replaced, codes, Event("", "x")); !errors.Is(err, account.ErrConflict) {
-		t.Errorf("confirmed a replaced secret: %v", err)
+		t.Errorf("ConfirmFactor with a replaced secret: %v, want ErrConflict", err)
 	}
 	must(t, s.ConfirmFactor(ctx, f, codes, Event("", "x")))
 	if err := s.SaveFactor(ctx, f); !errors.Is(err, account.ErrConflict) {
-		t.Errorf("replaced a confirmed factor: %v", err)
+		t.Errorf("SaveFactor over a confirmed factor: %v, want ErrConflict", err)
 	}
 	for _, tc := range []struct {
 		step int64
 		want bool
 	}{{7, false}, {8, true}, {8, false}, {6, false}, {9, true}} {
 		if got, err := s.UseStep(ctx, id, tc.step); got != tc.want || err != nil {
-			t.Errorf("step %d: %v, %v", tc.step, got, err)
+			t.Errorf("UseStep(%d) = %t, %v; want %t", tc.step, got, err, tc.want)
 		}
 	}
 	for n, want := range []bool{true, false} {
 		if got, err := s.UseRecovery(ctx, id, []byte("a"), Event("", "x")); got != want || err != nil {
-			t.Errorf("recovery code %d: %v, %v", n, got, err)
+			t.Errorf("use %d of the recovery code = %t, %v; want %t", n, got, err, want)
 		}
 	}
 	got, err := s.FactorOf(ctx, id)
 	f.LastStep, f.Recovery = 9, 1
 	if diff := cmp.Diff(f, got); err != nil || diff != "" {
-		t.Errorf("%v\n%s", err, diff)
+		t.Errorf("FactorOf: %v, factor (-want +got):\n%s", err, diff)
 	}
 	must(t, s.DeleteFactor(ctx, id, Event("", "x")))
 	if got, err := s.FactorOf(ctx, id); err != nil || len(got.Sealed) != 0 || got.Recovery != 0 {
-		t.Errorf("after the deletion: %+v, %v", got, err)
+		t.Errorf("factor after the deletion: %+v, %v; want none", got, err)
 	}
 	if _, err := s.FactorOf(ctx, "acc_unknown"); !errors.Is(err, account.ErrNotFound) {
-		t.Errorf("factors of an unknown account: %v", err)
+		t.Errorf("FactorOf an unknown account: %v, want ErrNotFound", err)
 	}
 }
 
@@ -170,23 +170,23 @@ func passkeysWorkOncePerChallenge(t *testing.T, db *store.DB) {
 	}
 	add := passkey.Addition{Passkey: p, Challenge: challenge("add"), Recovery: codes, Maximum: 2, Event: Event("", "x")}
 	if first, err := passkeys.AddPasskey(ctx, add); !first || err != nil {
-		t.Errorf("first passkey: %v, %v", first, err)
+		t.Errorf("first passkey: first = %t, %v; want true", first, err)
 	}
 	add.Passkey.ID, add.Passkey.CredentialID = "pk_2", []byte("two")
 	if _, err := passkeys.AddPasskey(ctx, add); !errors.Is(err, account.ErrConflict) {
-		t.Errorf("used challenge: %v", err)
+		t.Errorf("used challenge: %v, want ErrConflict", err)
 	}
 	add.Challenge, add.Passkey.CredentialID = challenge("add 2"), []byte("one")
 	if _, err := passkeys.AddPasskey(ctx, add); !errors.Is(err, account.ErrConflict) {
-		t.Errorf("registered credential: %v", err)
+		t.Errorf("registered credential: %v, want ErrConflict", err)
 	}
 	add.Passkey.CredentialID, add.Event = []byte("two"), Event("", "x")
 	if first, err := passkeys.AddPasskey(ctx, add); first || err != nil {
-		t.Errorf("second passkey: %v, %v", first, err)
+		t.Errorf("second passkey: first = %t, %v; want false", first, err)
 	}
 	add.Passkey.ID, add.Passkey.CredentialID, add.Challenge, add.Event = "pk_3", []byte("three"), challenge("add 3"), Event("", "x")
 	if _, err := passkeys.AddPasskey(ctx, add); !errors.Is(err, account.ErrTooMany) {
-		t.Errorf("third passkey: %v", err)
+		t.Errorf("third passkey: %v, want ErrTooMany", err)
 	}
 	for _, tc := range []struct {
 		challenge string
@@ -203,26 +203,26 @@ func passkeysWorkOncePerChallenge(t *testing.T, db *store.DB) {
 	p.SignCount, p.Flags, p.LastUsedAt = 1<<32-1, 5, now.Add(time.Second)
 	got, err := passkeys.PasskeyByCredential(ctx, []byte("one"))
 	if diff := cmp.Diff(p, got); err != nil || diff != "" {
-		t.Errorf("%v\n%s", err, diff)
+		t.Errorf("PasskeyByCredential: %v, passkey (-want +got):\n%s", err, diff)
 	}
 	if f, err := s.FactorOf(ctx, id); err != nil || f.Passkeys != 2 || f.Recovery != 2 || len(f.Sealed) != 0 {
-		t.Errorf("factor %+v, %v", f, err)
+		t.Errorf("factor %+v, %v; want 2 passkeys and 2 recovery codes", f, err)
 	}
 	must(t, passkeys.DeletePasskey(ctx, id, "pk_1", Event("", "x")))
 	must(t, s.ReplaceRecovery(ctx, id, codes[:1], Event("", "x")))
 	if f, err := s.FactorOf(ctx, id); err != nil || f.Passkeys != 1 || f.Recovery != 1 {
-		t.Errorf("factor %+v, %v", f, err)
+		t.Errorf("factor %+v, %v; want 1 passkey and 1 recovery code", f, err)
 	}
 	must(t, passkeys.DeletePasskey(ctx, id, "pk_2", Event("", "x")))
 	if f, err := s.FactorOf(ctx, id); err != nil || f.Passkeys != 0 || f.Recovery != 0 {
-		t.Errorf("factor %+v, %v", f, err)
+		t.Errorf("factor %+v, %v; want no passkeys and no recovery codes", f, err)
 	}
 	for doing, err := range map[string]error{
 		"delete": passkeys.DeletePasskey(ctx, id, "pk_2", Event("", "x")), "rename": passkeys.RenamePasskey(ctx, id, "pk_2", "x", Event("", "x")),
 		"replace codes": s.ReplaceRecovery(ctx, id, codes, Event("", "x")), "reset": s.DeleteFactors(ctx, id, Event("", "x")),
 	} {
 		if !errors.Is(err, account.ErrNotFound) {
-			t.Errorf("%s without passkeys: %v", doing, err)
+			t.Errorf("%s without passkeys: %v, want ErrNotFound", doing, err)
 		}
 	}
 }
