@@ -124,7 +124,7 @@ func TestNewQuestionsAreTasksOfTheirOwn(t *testing.T) {
 	} {
 		r := Read(chat(t, hardTask, "I will first write the allocator. Shall I start?", question))
 		if strings.Contains(r.Text, "Lisp") || r.Findings.Inherited != 0 {
-			t.Errorf("%q: text %q", question, r.Text)
+			t.Errorf("%q: text %q, inherited %d; want no earlier task", question, r.Text, r.Findings.Inherited)
 		}
 	}
 }
@@ -134,7 +134,7 @@ func TestFollowUpsAreReadWithTheirTask(t *testing.T) {
 	const followUp = "Now also handle weak references and finalizers, and measure the pauses."
 	r := Read(chat(t, hardTask, "Done.", followUp))
 	if !strings.HasPrefix(r.Text, hardTask) || !strings.Contains(r.Text, followUp) {
-		t.Errorf("text %q", r.Text)
+		t.Errorf("text %q, want the task and %q", r.Text, followUp)
 	}
 }
 
@@ -161,7 +161,7 @@ func TestCourtesyDoesNotChangeTheText(t *testing.T) {
 	}
 	for _, alone := range []string{"hi", "Thanks a lot!", "Guten Morgen", "谢谢"} {
 		if got := Read(chat(t, alone)).Text; got != alone {
-			t.Errorf("%q is read as %q", alone, got)
+			t.Errorf("%q is read as %q, want %q", alone, got, alone)
 		}
 	}
 }
@@ -184,7 +184,7 @@ func TestLongDocumentsAreContext(t *testing.T) {
 	}
 }
 
-// Long texts are cut, so that the cost of reading is limited. A cut never leaves invalid text.
+// Long texts are truncated to limit the cost of reading. Truncation never leaves invalid text.
 func TestLargeTextsAreCut(t *testing.T) {
 	t.Parallel()
 	for _, unit := range []string{"ab \n", "ä\"\\", "😀x", "\\u00e4 "} {
@@ -235,16 +235,16 @@ func TestEarlierMessagesAreKnownAfterAChange(t *testing.T) {
 	}
 	first := body(11, 12)
 	if _, ends := ReadTurn(request(t, first), cache.Turn("ws", "messages", first)); len(ends) != 2 {
-		t.Fatalf("%d positions", len(ends))
+		t.Fatalf("got %d positions, want 2", len(ends))
 	}
 	next := body(13, 14)
 	_, state := cache.Turn("ws", "messages", next).Find(turncache.Reading)
 	known := state.(*reading)
 	if n := len(known.messages); n != 12-earlier {
-		t.Errorf("%d messages are known", n)
+		t.Errorf("%d messages are known, want %d", n, 12-earlier)
 	}
 	if got := slices.Index(known.facts, nil); got >= 0 || len(known.facts) != 12-earlier {
-		t.Errorf("%d results are known, the one at %d is not", len(known.facts), got)
+		t.Errorf("%d results are known, want %d; first unknown at %d", len(known.facts), 12-earlier, got)
 	}
 }
 

@@ -38,7 +38,7 @@ func TestPoliteFramesAreRemoved(t *testing.T) {
 	for _, closing := range closings {
 		for _, task := range tasks {
 			if got := Read(chat(t, task+"\n\n"+closing)).Text; got != task {
-				t.Errorf("%q after %q is read as %q", closing, task, got)
+				t.Errorf("%q after %q is read as %q, want %q", closing, task, got, task)
 			}
 		}
 	}
@@ -55,7 +55,7 @@ func TestTasksKeepClausesLikeCourtesy(t *testing.T) {
 		"Help! I am stuck in a lift, a novel by whom?",
 	} {
 		if got := Read(chat(t, task)).Text; got != task {
-			t.Errorf("%q is read as %q", task, got)
+			t.Errorf("%q is read as %q, want %q", task, got, task)
 		}
 	}
 }

@@ -37,7 +37,7 @@ func BenchmarkEvaluate(b *testing.B) {
 			for b.Loop() {
 				o := set.Evaluate(f)
 				if o.Deny != nil {
-					b.Fatal("denied")
+					b.Fatal("the request was denied")
 				}
 			}
 		})

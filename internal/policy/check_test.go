@@ -24,18 +24,18 @@ func TestConditionProblemsHavePositions(t *testing.T) {
 		{"a field without its group", `task == "code"`, []string{`5:7+4 E2041 unknown name "task" | did you mean "request.task"?`}},
 		{"a text without quotation marks", `request.task == code`, []string{`5:23+4 E2041 unknown name "code" | put text in quotation marks; fields start with request, key, workspace, time`}},
 		{"unknown field", `request.stream && request.tsak == "code"`, []string{`5:33+4 E2041 request has no field "tsak" | did you mean "task"?`}},
-		{"a field like no other", `key.zzzzzz == "code"`, []string{`5:11+6 E2041 key has no field "zzzzzz" | its fields are id, name, tags`}},
-		{"two of them", `key.nane == "a" || request.tolkens > 1`, []string{
+		{"a field similar to no other", `key.zzzzzz == "code"`, []string{`5:11+6 E2041 key has no field "zzzzzz" | its fields are id, name, tags`}},
+		{"two unknown fields", `key.nane == "a" || request.tolkens > 1`, []string{
 			`5:11+4 E2041 key has no field "nane" | did you mean "name"?`,
 			`5:34+7 E2041 request has no field "tolkens" | did you mean "tokens"?`,
 		}},
 		{"a group", `workspace == "x"`, []string{`5:7+9 E2041 workspace is a group of fields, not a value | write one of id, name`}},
 		{"unknown function", `request.model.startswith("gpt")`, []string{`5:21+10 E2041 unknown function "startswith" | did you mean "startsWith"?`}},
 		{"unknown function of time", `time.hours("UTC") > 3`, []string{`5:12+5 E2041 unknown function "hours" | did you mean "hour"?`}},
-		{"a function that reads the disk", `time.at.getHours("UTC") > 3`, []string{`5:15+8 E2041 unknown function "getHours" | the functions are size, startsWith, endsWith, contains, matches, int, double, string, duration, timestamp, all, exists, exists_one, has`}},
+		{"a time function of CEL", `time.at.getHours("UTC") > 3`, []string{`5:15+8 E2041 unknown function "getHours" | the functions are size, startsWith, endsWith, contains, matches, int, double, string, duration, timestamp, all, exists, exists_one, has`}},
 		{"unknown zone", `time.hour("Europe/Nowhere") > 3`, []string{`5:17+16 E2035 unknown time zone "Europe/Nowhere" | use a name such as Europe/Berlin, America/New_York or UTC`}},
-		{"a zone from elsewhere", `time.hour(key.name) > 3`, []string{`5:20+1 E2040 the time zone must be a literal, such as "Europe/Berlin" | `}},
-		{"a value that never comes", `request.task == "coed"`, []string{`5:23+6 E2035 request.task is never "coed" | did you mean "code"?`}},
+		{"a zone that is not a literal", `time.hour(key.name) > 3`, []string{`5:20+1 E2040 the time zone must be a literal, such as "Europe/Berlin" | `}},
+		{"an impossible value", `request.task == "coed"`, []string{`5:23+6 E2035 request.task is never "coed" | did you mean "code"?`}},
 		{"a value in a list", `time.weekday in ["sunday", "sat"]`, []string{`5:34+5 E2035 time.weekday is never "sat" | did you mean "saturday"?`}},
 		{"a value on the left", `"mail" == request.op`, []string{`5:7+6 E2035 request.op is never "mail" | use one of chat, embeddings, completions, moderations, count_tokens`}},
 		{"a value in a zone", `time.weekday("UTC") == "Monday"`, []string{`5:30+8 E2035 time.weekday is never "Monday" | did you mean "monday"?`}},
@@ -88,7 +88,7 @@ func TestConditionsAreMarkedInEveryStyle(t *testing.T) {
 		{"a block", "when: |\n  request.stream &&\n  request.tsak == \"x\"\n", "6:15"},
 		{"an indented block", "when: |\n  request.stream\n    && request.tsak == \"x\"\n", "6:20"},
 		{"a folded block", "when: >-\n  request.stream\n  &&\n  request.tsak == \"x\"\n", "7:15"},
-		{"a block with a comment behind its sign", "when: | # why\n  request.tsak == \"x\"\n", "5:15"},
+		{"a block with a comment after its indicator", "when: | # why\n  request.tsak == \"x\"\n", "5:15"},
 		{"a block with an empty line", "when: |\n  request.stream &&\n\n  request.tsak == \"x\"\n", "7:15"},
 		{"the end of a block", "when: |\n  request.stream &&\n", "5:24"},
 		{"the end of quotation marks", `when: 'request.stream &&'`, "4:29"},
@@ -112,6 +112,6 @@ func TestCarriageReturnsDoNotShiftPositions(t *testing.T) {
 	source := strings.ReplaceAll(one("pin: gpt-4.1\nwhen: |\n  request.stream &&\n  request.tsak", "a"), "\n", "\r\n")
 	_, problems := Parse("workspace", []byte(source), testInventory())
 	if len(problems) != 1 || problems[0].Line != 6 || problems[0].Column != 15 {
-		t.Errorf("problems: %v", problems)
+		t.Errorf("problems: %v, want one at 6:15", problems)
 	}
 }

@@ -95,7 +95,7 @@ func TestRestrictionsApplyWhenCostLimitIsExceeded(t *testing.T) {
 			t.Errorf("%s: effect %q, reason %q", effect, hit.Effect(), hit.Reason(largest()))
 		}
 		if o := set.Evaluate(facts()); o.Deny != nil || strings.Contains(o.Hits[0].Effect()+o.Hits[0].Reason(facts()), "exceeded") {
-			t.Errorf("%s: a small request exceeds the bound", effect)
+			t.Errorf("%s: an ordinary request exceeds the cost limit", effect)
 		}
 	}
 }

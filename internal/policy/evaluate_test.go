@@ -60,7 +60,7 @@ func TestConditions(t *testing.T) {
 			t.Parallel()
 			o := when(t, c.condition).Evaluate(facts())
 			if got := o.Hits[0].Matched; got != c.want {
-				t.Errorf("%s is %t: %s", c.condition, got, o.Hits[0].Reason(facts()))
+				t.Errorf("%s = %t, want %t: %s", c.condition, got, c.want, o.Hits[0].Reason(facts()))
 			}
 		})
 	}
@@ -107,7 +107,7 @@ func TestReasonTruncatesLongValues(t *testing.T) {
 	}
 	o := when(t, `request.end_user == "x"`).Evaluate(f)
 	if got := o.Hits[0].Reason(f); len(got) > 150 {
-		t.Errorf("%d bytes: %s", len(got), got)
+		t.Errorf("reason has %d bytes, want at most 150: %s", len(got), got)
 	}
 }
 
@@ -153,13 +153,13 @@ policies:
   - {name: b, max_cost_usd: 0.02, max_output_tokens: 2000}
 `).Evaluate(facts())
 	if want := (Setting[money.Amount]{20_000_000, "b"}); o.MaxCost != want {
-		t.Errorf("cost %v", o.MaxCost)
+		t.Errorf("cost %v, want %v", o.MaxCost, want)
 	}
 	if want := (Setting[int64]{100, "a"}); o.MaxOutput != want {
-		t.Errorf("output %v", o.MaxOutput)
+		t.Errorf("output %v, want %v", o.MaxOutput, want)
 	}
 	if got := o.Hits[1].Effect(); got != "at most $0.02000; at most 2000 output tokens (overruled by an earlier policy)" {
-		t.Errorf("effect: %s", got)
+		t.Errorf("effect of the second policy: %s", got)
 	}
 }
 
@@ -192,7 +192,7 @@ policies:
 		t.Errorf("%+v, want %+v", o.SessionBudget, want)
 	}
 	if effect := o.Hits[2].Effect(); effect != "at most $3.00 per session (overruled by an earlier policy)" {
-		t.Errorf("effect %q", effect)
+		t.Errorf("effect of the third policy: %q", effect)
 	}
 }
 
@@ -205,7 +205,7 @@ policies:
 `)
 	o := set.Evaluate(facts())
 	if o.Verify.Policy != "structure" || strings.Join(o.Verify.Value.Checks, " ") != "schema tools" || !set.Verifies() {
-		t.Errorf("%+v of %s", o.Verify.Value, o.Verify.Policy)
+		t.Errorf("verification %+v of %s, want schema and tools of structure", o.Verify.Value, o.Verify.Policy)
 	}
 	for i, want := range []string{"verify schema, tools", "verify hook of responses that are not streamed (overruled by an earlier policy)"} {
 		if effect := o.Hits[i].Effect(); effect != want {
@@ -226,7 +226,7 @@ policies:
 		t.Errorf("denial (-want +got):\n%s", diff)
 	}
 	if len(o.Hits) != 2 || o.Pin.IsSet() || o.Hits[1].Effect() != "deny" {
-		t.Errorf("hits %v, pin %v", o.Hits, o.Pin)
+		t.Errorf("hits %v, pin %v; want two hits, the last one a denial, and no pin", o.Hits, o.Pin)
 	}
 }
 
@@ -258,7 +258,7 @@ policies:
 		}
 	}
 	if !o.Restricts() {
-		t.Error("Restricts is wrong")
+		t.Error("Restricts = false, want true")
 	}
 }
 
@@ -277,11 +277,11 @@ policies:
 		{"anthropic", "claude-sonnet", 0}, {"openai", "gpt-4.1-mini", 1}, {"openai", "gpt-4.1", 2}, {"azure", "gpt-4.1-mini", 3},
 	} {
 		if got := o.Rank(c.provider, c.model); got != c.want {
-			t.Errorf("%s/%s is at %d, want %d", c.provider, c.model, got, c.want)
+			t.Errorf("Rank(%s, %s) = %d, want %d", c.provider, c.model, got, c.want)
 		}
 	}
 	if o.Prefer[2].Policy != "c" || o.Restricts() {
-		t.Errorf("preferences %v", o.Prefer)
+		t.Errorf("preferences %v, restricts %t; want the third from c, false", o.Prefer, o.Restricts())
 	}
 }
 
@@ -309,7 +309,7 @@ func TestPatterns(t *testing.T) {
 		{"azure/*", "openai", "gpt-4.1", false},
 	} {
 		if got := Pattern(c.pattern).MatchTarget(c.provider, c.model); got != c.want {
-			t.Errorf("%s matches %s/%s: %t", c.pattern, c.provider, c.model, got)
+			t.Errorf("%s matches %s/%s = %t, want %t", c.pattern, c.provider, c.model, got, c.want)
 		}
 	}
 }
@@ -321,16 +321,19 @@ func TestJoinPutsInstanceFirst(t *testing.T) {
 	joined := Join(instance, workspace)
 	o := joined.Evaluate(facts())
 	if o.Pin.Value != "gpt-4.1" || o.MaxCost.Value != money.Dollar/2 {
-		t.Errorf("pin %v, cost %v", o.Pin, o.MaxCost)
+		t.Errorf("pin %v, cost %v; want gpt-4.1 and 0.50", o.Pin, o.MaxCost)
 	}
 	if o.Hits[0].Source != "instance" || o.Hits[1].Source != "workspace" || joined.Len() != 2 || len(joined.Policies()) != 2 {
-		t.Errorf("hits %v", o.Hits)
+		t.Errorf("hits %v, %d policies; want one of the instance, then one of the workspace", o.Hits, joined.Len())
 	}
 	if want := instance.Version() + "+" + workspace.Version(); joined.Version() != want {
 		t.Errorf("version %s, want %s", joined.Version(), want)
 	}
-	if Join(instance, nil) != instance || Join(nil, workspace) != workspace || Join(nil, nil) != nil {
-		t.Error("joining nothing makes another set")
+	if Join(instance, nil) != instance || Join(nil, workspace) != workspace {
+		t.Error("Join with nil changed the set")
+	}
+	if Join(nil, nil) != nil {
+		t.Error("Join(nil, nil) is not nil")
 	}
 }
 
@@ -338,10 +341,10 @@ func TestVersionDependsOnContent(t *testing.T) {
 	t.Parallel()
 	a := parse(t, "policies:\n  - {name: a, pin: gpt-4.1}\n")
 	if b := parse(t, "# the same\npolicies:\n- name: a\n  pin: 'gpt-4.1'\n"); a.Version() != b.Version() || len(a.Version()) != 12 {
-		t.Errorf("versions %q and %q", a.Version(), b.Version())
+		t.Errorf("versions %q and %q, want the same 12 characters", a.Version(), b.Version())
 	}
 	if b := parse(t, "policies:\n  - {name: a, pin: sonnet}\n"); a.Version() == b.Version() {
-		t.Error("another pin has the same version")
+		t.Error("sets with different pins have the same version")
 	}
 }
 
@@ -358,7 +361,7 @@ func TestSetIsSafeForConcurrentUse(t *testing.T) {
 					f.Key.Tags, f.Request.Needs, f.Time.At = nil, llm.Vision, time.Time{}
 				}
 				if o := set.Evaluate(f); i%2 == 0 && !same(o, want) {
-					t.Error("the outcome changed")
+					t.Error("Evaluate returned a different outcome")
 				}
 			}
 		})
@@ -377,11 +380,11 @@ func same(a, b Outcome) bool {
 	}
 	return cmp.Equal(words(a), words(b)) && a.Pin == b.Pin && a.Objective == b.Objective && a.MaxCost == b.MaxCost &&
 		a.MaxOutput == b.MaxOutput && a.Baseline == b.Baseline && a.LogBodies == b.LogBodies && cmp.Equal(a.Prefer, b.Prefer) &&
-		cmp.Equal(a.Deny, b.Deny) && cmp.Equal(fate(a), fate(b))
+		cmp.Equal(a.Deny, b.Deny) && cmp.Equal(allowedTargets(a), allowedTargets(b))
 }
 
-// fate returns, for every possible target, whether the outcome allows it.
-func fate(o Outcome) map[string]bool {
+// allowedTargets returns, for every possible target, whether the outcome allows it.
+func allowedTargets(o Outcome) map[string]bool {
 	out := map[string]bool{}
 	for _, provider := range []string{"openai", "anthropic", "azure"} {
 		for _, model := range []string{"gpt-4.1", "gpt-4.1-mini", "claude-sonnet", "other"} {
@@ -397,7 +400,7 @@ func fate(o Outcome) map[string]bool {
 func TestEvaluateAllocatesLittle(t *testing.T) {
 	set, f := parse(t, benchmarkSource(20)), facts()
 	if n := testing.AllocsPerRun(200, func() { set.Evaluate(f) }); n > 12+slack {
-		t.Errorf("%v allocations", n)
+		t.Errorf("%v allocations, want at most %v", n, 12+slack)
 	}
 	var none *Set
 	if n := testing.AllocsPerRun(200, func() { none.Evaluate(f) }); n > 0 {

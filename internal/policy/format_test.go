@@ -85,7 +85,7 @@ func TestFormatRoundTrip(t *testing.T) {
 			t.Fatalf("policies (-want +got):\n%s\nas\n%s", diff, source)
 		}
 		if again := Format(set.Policies()); string(again) != string(source) {
-			t.Fatalf("written twice it differs:\n%s", Diff(source, again))
+			t.Fatalf("formatting the parsed policies again gives a different text:\n%s", Diff(source, again))
 		}
 	})
 }
@@ -122,12 +122,12 @@ func TestFormatLayout(t *testing.T) {
 		t.Errorf("YAML (-want +got):\n%s", diff)
 	}
 	if got := string(Format(nil)); got != "policies: []\n" {
-		t.Errorf("nothing is written as %q", got)
+		t.Errorf("Format(nil) = %q, want an empty list", got)
 	}
 }
 
 // The form in the dashboard uses JSON with the same field names as the YAML.
-func TestPoliciesTravelAsJSON(t *testing.T) {
+func TestPoliciesRoundTripAsJSON(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		want := anyPolicies().Draw(t, "policies")
@@ -140,7 +140,7 @@ func TestPoliciesTravelAsJSON(t *testing.T) {
 			t.Fatal(err)
 		}
 		if string(Format(want)) != string(Format(got)) {
-			t.Fatalf("changed by JSON:\n%s", Diff(Format(want), Format(got)))
+			t.Fatalf("policies differ after JSON encoding and decoding:\n%s", Diff(Format(want), Format(got)))
 		}
 	})
 }

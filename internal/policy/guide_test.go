@@ -26,7 +26,7 @@ func TestGuideExamplesAreValid(t *testing.T) {
 	t.Parallel()
 	examples := example.FindAllStringSubmatch(guide(t), -1)
 	if len(examples) < 13 {
-		t.Errorf("%d examples, want one and twelve recipes", len(examples))
+		t.Errorf("%d examples, want at least 13: one example and twelve recipes", len(examples))
 	}
 	for _, m := range examples {
 		source := strings.ReplaceAll("\n"+m[2], "\n"+m[1], "\n")
@@ -62,7 +62,7 @@ func TestFieldsAreDescribed(t *testing.T) {
 	t.Parallel()
 	for _, f := range condition.Fields() {
 		if f.Doc == "" || f.Type == "" || strings.HasPrefix(f.Name, "@") {
-			t.Errorf("incomplete: %+v", f)
+			t.Errorf("incomplete field: %+v", f)
 		}
 	}
 }

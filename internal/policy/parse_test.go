@@ -43,7 +43,7 @@ func TestParseMarksProblems(t *testing.T) {
 		{"a target that is not on offer", one("pin: anthropic/gpt-4.1", "a"), []string{`3:10+17 E2035 provider "anthropic" does not offer model "gpt-4.1" | available: openai/gpt-4.1`}},
 		{"unknown provider of a target", one("pin: opnai/gpt-4.1", "a"), []string{`3:10+13 E2035 unknown model "opnai/gpt-4.1" | did you mean "openai/gpt-4.1"?`}},
 		{"a baseline at a provider", one("baseline: openai/gpt-4.1", "a"), []string{`3:15+14 E2034 baseline must be a model without a provider | did you mean "gpt-4.1"?`}},
-		{"a pattern for nothing", one("allow: {models: [gpt-*, gtp-*]}", "a"), []string{`3:29+5 E2035 no model matches "gtp-*" | `}},
+		{"a pattern without a match", one("allow: {models: [gpt-*, gtp-*]}", "a"), []string{`3:29+5 E2035 no model matches "gtp-*" | `}},
 		{"unknown provider", one("exclude: {providers: [openai, antropic]}", "a"), []string{`3:35+8 E2035 unknown provider "antropic" | did you mean "anthropic"?`}},
 		{"unknown tag", one("allow:\n  tags:\n    - us", "a"), []string{`5:11+2 E2035 unknown tag "us" | known: eu, zdr`}},
 		{"unknown preference", one("prefer: [claude-*, gpt-5]", "a"), []string{`3:24+5 E2035 unknown model "gpt-5" | `}},
@@ -56,11 +56,11 @@ func TestParseMarksProblems(t *testing.T) {
 		{"misspelt objective", one("objective: costs", "a"), []string{`3:16+5 E2034 unknown objective "costs" | did you mean "cost"?`}},
 		{"an objective out of range", one("objective: 1.5", "a"), []string{`3:16+3 E2034 objective must be from 0 (cheapest) to 1 (best) | `}},
 		{"an objective that is NaN", one("objective: nan", "a"), []string{`3:16+3 E2034 objective must be from 0 (cheapest) to 1 (best) | `}},
-		{"a cost of nothing", one("max_cost_usd: 0", "a"), []string{`3:19+1 E2034 "0" is not a dollar amount above 0 | write a number such as 0.02, with at most nine decimals`}},
+		{"a cost of zero", one("max_cost_usd: 0", "a"), []string{`3:19+1 E2034 "0" is not a dollar amount above 0 | write a number such as 0.02, with at most nine decimals`}},
 		{"a cost with an exponent", one("max_cost_usd: 1e-3", "a"), []string{`3:19+4 E2034 "1e-3" is not a dollar amount above 0 | write a number such as 0.02, with at most nine decimals`}},
 		{"no output", one("max_output_tokens: 0", "a"), []string{`3:24+1 E2034 "0" is not a number of tokens | write a whole number from 1 to 10000000`}},
 		{"a session budget without an amount", one("session_budget: {downgrade: true}", "a"), []string{`3:21+1 E2033 the session budget has no amount | add amount_usd: 5`}},
-		{"a session budget of nothing", one("session_budget: {amount_usd: 0}", "a"), []string{`3:34+1 E2034 "0" is not a dollar amount above 0 | write a number such as 0.02, with at most nine decimals`}},
+		{"a session budget of zero", one("session_budget: {amount_usd: 0}", "a"), []string{`3:34+1 E2034 "0" is not a dollar amount above 0 | write a number such as 0.02, with at most nine decimals`}},
 		{"a warning after the budget", one("session_budget: {amount_usd: 5, warn_percent: 100}", "a"), []string{`3:51+3 E2034 "100" is not a percentage | write a whole number from 1 to 99`}},
 		{"unknown field of a session budget", one("session_budget: {amount: 5}", "a"), []string{`3:22+6 E2031 unknown field "amount" | did you mean "amount_usd"?`}},
 		{"an unknown check", one("verify: [schema, tool]", "a"), []string{`3:22+4 E2034 unknown check "tool" | did you mean "tools"?`}},
@@ -71,7 +71,7 @@ func TestParseMarksProblems(t *testing.T) {
 		{"a verification without checks", one("verify: {streams: false}", "a"), []string{`3:13+1 E2033 the verification has no checks | add checks: [schema, tools]`}},
 		{"a cache age that is a word", one("response_cache: often", "a"), []string{`3:21+5 E2034 "often" is not a duration | write the maximum age of a cached response, such as 10m or 24h, or off`}},
 		{"a cache age of months", one("response_cache: 1000h", "a"), []string{`3:21+5 E2034 "1000h" is not between 1s and 720h | write the maximum age of a cached response, such as 10m or 24h, or off`}},
-		{"storing switched on", one("log_bodies: true", "a"), []string{`3:17+4 E2034 a policy can only disable body logging | write false, or remove the field`}},
+		{"body logging enabled", one("log_bodies: true", "a"), []string{`3:17+4 E2034 a policy can only disable body logging | write false, or remove the field`}},
 		{"enabled is a word", one("enabled: perhaps\npin: gpt-4.1", "a"), []string{`3:14+7 E2030 enabled must be true or false | `}},
 		{"a disabled policy is checked too", one("enabled: false\npin: gpt-4.2", "a"), []string{`4:10+7 E2035 unknown model "gpt-4.2" | did you mean "gpt-4.1"?`}},
 		{
@@ -89,7 +89,7 @@ func TestParseMarksProblems(t *testing.T) {
 			t.Parallel()
 			set, problems := Parse("workspace", []byte(c.source), testInventory())
 			if set != nil {
-				t.Error("there is a set")
+				t.Error("Parse returned a set with problems")
 			}
 			if diff := cmp.Diff(c.want, marks(problems)); diff != "" {
 				t.Errorf("problems (-want +got):\n%s\nof\n%s", diff, c.source)
@@ -137,9 +137,9 @@ func TestParseLimitsDocumentSize(t *testing.T) {
 		name, source string
 		want         []string
 	}{
-		{"as many policies as may be", many(MaxPolicies), nil},
+		{"the maximum number of policies", many(MaxPolicies), nil},
 		{"too many policies", many(MaxPolicies + 1), []string{"202:5+1 E2001 there are 201 policies; at most 200 are allowed | "}},
-		{"as many bytes as may be", "policies: []\n#" + strings.Repeat("x", MaxBytes-14), nil},
+		{"the maximum number of bytes", "policies: []\n#" + strings.Repeat("x", MaxBytes-14), nil},
 		{"too many bytes", "policies: []\n#" + strings.Repeat("x", MaxBytes-13), []string{"1:1+1 E2001 the document has 65537 bytes; at most 65536 are allowed | "}},
 		{"too many names", one("allow: {models: ["+strings.Repeat("gpt-4.1,", 101)+"]}", "a"), []string{"3:21+1 E2001 the list has 101 entries; at most 100 are allowed | use patterns such as gpt-*"}},
 		{"a long condition", one("pin: gpt-4.1\nwhen: '"+strings.Repeat(" ", 4090)+"true||true'", "a"), []string{"4:11+4102 E2034 when has 4100 characters; at most 4096 are allowed | "}},
@@ -160,10 +160,10 @@ func TestParseEmptyDocument(t *testing.T) {
 	for _, source := range []string{"", "\n", "# nothing yet\n", "policies:\n", "policies: []\n", "---\n"} {
 		set, problems := Parse("workspace", []byte(source), testInventory())
 		if len(problems) > 0 || set.Len() != 0 || set.Version() != "" || len(set.Policies()) != 0 {
-			t.Errorf("%q gives %v and version %q", source, problems, set.Version())
+			t.Errorf("Parse(%q): problems %v, version %q; want an empty set", source, problems, set.Version())
 		}
 		if o := set.Evaluate(facts()); len(o.Hits) > 0 {
-			t.Errorf("%q has hits", source)
+			t.Errorf("Evaluate of %q has hits %v, want none", source, o.Hits)
 		}
 	}
 }
@@ -208,7 +208,7 @@ func TestParseFollowsAliases(t *testing.T) {
 	t.Parallel()
 	set := parse(t, "policies:\n  - name: a\n    allow: &list {models: [gpt-4.1]}\n  - name: b\n    exclude: *list\n")
 	if got := set.Policies()[1].Exclude.Models; len(got) != 1 || got[0] != "gpt-4.1" {
-		t.Errorf("the alias gives %v", got)
+		t.Errorf("models of the alias are %v, want [gpt-4.1]", got)
 	}
 }
 
@@ -223,11 +223,11 @@ func TestParseAllowsUnknownNames(t *testing.T) {
 	}
 	gone := one("pin: gpt-4.1\nwhen: request.task == \"poetry\" || time.hour(\"Europe/Nowhere\") > 3", "a")
 	if set, problems := Parse("workspace", []byte(gone), w); len(problems) > 0 || set.Evaluate(facts()).Hits[0].Matched {
-		t.Errorf("a zone that has gone: %v", problems)
+		t.Errorf("unknown time zone: problems %v; want none and no match", problems)
 	}
 	o := set.Evaluate(facts())
 	if o.Pin.Value != "gone/model" || o.Baseline.Value != "lost" {
-		t.Errorf("pin %q and baseline %q", o.Pin.Value, o.Baseline.Value)
+		t.Errorf("pin %q and baseline %q, want gone/model and lost", o.Pin.Value, o.Baseline.Value)
 	}
 }
 
@@ -244,6 +244,6 @@ func TestPrettyShowsLocationAndFix(t *testing.T) {
 		t.Errorf("text (-want +got):\n%s", diff)
 	}
 	if got, want := problems[0].String(), `policy "cheap-first" line 3:5: unknown field "prefers" (did you mean "prefer"?)`; got != want {
-		t.Errorf("in one line: %s", got)
+		t.Errorf("String = %s, want %s", got, want)
 	}
 }

@@ -15,12 +15,12 @@ func TestPartsReturnsJoinedSets(t *testing.T) {
 	joined := Join(a, b)
 	parts := joined.Parts()
 	if len(parts) != 2 || parts[0] != a || parts[1] != b || joined.Version() != a.Version()+"+"+b.Version() {
-		t.Errorf("%d parts of version %s", len(parts), joined.Version())
+		t.Errorf("%d parts, version %s; want both sets and version %s+%s", len(parts), joined.Version(), a.Version(), b.Version())
 	}
 	if alone := a.Parts(); len(alone) != 1 || alone[0] != a {
-		t.Errorf("%d parts of one set", len(alone))
+		t.Errorf("Parts of one set returned %d sets, want the set", len(alone))
 	}
 	if none := (*Set)(nil).Parts(); len(none) != 0 {
-		t.Errorf("%d parts of nothing", len(none))
+		t.Errorf("Parts of a nil set returned %d sets, want 0", len(none))
 	}
 }

@@ -42,9 +42,9 @@ func TestEvaluateDependsOnlyOnFacts(t *testing.T) {
 		list, f := anyPolicies().Draw(t, "policies"), anyFacts().Draw(t, "facts")
 		set := setOf(t, list)
 		first := set.Evaluate(f)
-		set.Evaluate(anyFacts().Draw(t, "others")) // must not affect the next evaluation
+		set.Evaluate(anyFacts().Draw(t, "others")) // this evaluation must not affect the next one
 		if !same(first, set.Evaluate(f)) || !same(first, setOf(t, list).Evaluate(f)) {
-			t.Fatal("the outcome changed")
+			t.Fatal("a second evaluation returned a different outcome")
 		}
 	})
 }
@@ -57,7 +57,7 @@ func TestDisabledPolicyHasNoEffect(t *testing.T) {
 		off.Name, off.Enabled = "zz-disabled", new(bool)
 		with := slices.Insert(slices.Clone(list), rapid.IntRange(0, len(list)).Draw(t, "place"), off)
 		if !same(setOf(t, list).Evaluate(f), setOf(t, with).Evaluate(f)) {
-			t.Fatal("the outcome changed")
+			t.Fatal("a disabled policy changed the outcome")
 		}
 	})
 }
@@ -69,11 +69,12 @@ func TestRestrictionsDoNotDependOnOrder(t *testing.T) {
 		list = slices.DeleteFunc(list, func(p Policy) bool { return p.Deny != "" })
 		moved := rapid.Permutation(list).Draw(t, "moved")
 		a, b := setOf(t, list).Evaluate(f), setOf(t, moved).Evaluate(f)
-		if diff := cmp.Diff(fate(a), fate(b)); diff != "" {
-			t.Fatalf("other targets are out:\n%s", diff)
+		if diff := cmp.Diff(allowedTargets(a), allowedTargets(b)); diff != "" {
+			t.Fatalf("the order of policies changed the allowed targets:\n%s", diff)
 		}
 		if a.MaxCost.Value != b.MaxCost.Value || a.MaxOutput.Value != b.MaxOutput.Value || a.LogBodies.IsSet() != b.LogBodies.IsSet() {
-			t.Fatal("other limits")
+			t.Fatalf("limits depend on the order: cost %v and %v, output %v and %v, log bodies set %t and %t",
+				a.MaxCost.Value, b.MaxCost.Value, a.MaxOutput.Value, b.MaxOutput.Value, a.LogBodies.IsSet(), b.LogBodies.IsSet())
 		}
 	})
 }
@@ -85,20 +86,22 @@ func TestWorkspaceCannotUndoInstance(t *testing.T) {
 		house, own, f := anyPolicies().Draw(t, "instance"), anyPolicies().Draw(t, "workspace"), anyFacts().Draw(t, "facts")
 		alone := setOf(t, house).Evaluate(f)
 		joined := Join(setOf(t, house), setOf(t, own)).Evaluate(f)
-		for target, out := range fate(alone) {
-			if out && !fate(joined)[target] {
-				t.Fatalf("%s is back", target)
+		for target, out := range allowedTargets(alone) {
+			if out && !allowedTargets(joined)[target] {
+				t.Fatalf("the workspace allowed %s, which the instance excludes", target)
 			}
 		}
 		switch {
 		case alone.Deny != nil && !cmp.Equal(alone.Deny, joined.Deny):
-			t.Fatal("another denial")
+			t.Fatalf("the workspace changed the denial from %+v to %+v", alone.Deny, joined.Deny)
 		case alone.Pin.IsSet() && alone.Pin != joined.Pin, alone.Objective.IsSet() && alone.Objective != joined.Objective, alone.Baseline.IsSet() && alone.Baseline != joined.Baseline:
-			t.Fatal("a setting changed")
+			t.Fatalf("the workspace changed a setting: pin %v to %v, objective %v to %v, baseline %v to %v",
+				alone.Pin, joined.Pin, alone.Objective, joined.Objective, alone.Baseline, joined.Baseline)
 		case alone.MaxCost.IsSet() && joined.MaxCost.Value > alone.MaxCost.Value, alone.MaxOutput.IsSet() && joined.MaxOutput.Value > alone.MaxOutput.Value:
-			t.Fatal("a limit rose")
+			t.Fatalf("the workspace raised a limit: cost %v to %v, output %v to %v",
+				alone.MaxCost, joined.MaxCost, alone.MaxOutput, joined.MaxOutput)
 		case alone.LogBodies.IsSet() != joined.LogBodies.IsSet() && alone.LogBodies.IsSet():
-			t.Fatal("bodies are back")
+			t.Fatal("the workspace enabled body logging again")
 		}
 	})
 }
@@ -120,7 +123,7 @@ func TestConjunctsMatchWholeCondition(t *testing.T) {
 		policies[1].When += ") ? true : false" // a single conjunct that CEL evaluates as a whole
 		o := setOf(t, policies).Evaluate(f)
 		if o.Hits[0].Matched != o.Hits[1].Matched {
-			t.Fatalf("%s: %t, as a whole %t", policies[0].When, o.Hits[0].Matched, o.Hits[1].Matched)
+			t.Fatalf("%s: matched %t, as one condition %t", policies[0].When, o.Hits[0].Matched, o.Hits[1].Matched)
 		}
 	})
 }
@@ -154,7 +157,7 @@ func FuzzParse(f *testing.F) {
 		}
 		again, problems := Parse("workspace", Format(set.Policies()), testInventory())
 		if len(problems) > 0 || again.Version() != set.Version() {
-			t.Errorf("formatting changes the set: %v\n%s", problems, Format(set.Policies()))
+			t.Errorf("formatting changed the set: %v\n%s", problems, Format(set.Policies()))
 		}
 	})
 }

@@ -18,10 +18,10 @@ func TestEmbeddedArtefactIsComplete(t *testing.T) {
 	p := embeddedPredictor(t)
 	n := p.Dimensions() + 1
 	if len(embedded) > 4<<20 {
-		t.Errorf("the artefact has %d bytes, more than 4 MiB", len(embedded))
+		t.Errorf("the artefact has %d bytes, want at most 4 MiB", len(embedded))
 	}
 	if got := len(p.Models()); got < 100 {
-		t.Errorf("%d trained models", got)
+		t.Errorf("%d trained models, want at least 100", got)
 	}
 	for _, model := range p.Models() {
 		if a, ok := p.Known(model); !ok || len(a.Vector) != n || a.Spread <= 0 || a.Source != FromTraining || len(a.Records) != len(p.Families()) || slices.Max(a.Records) < 100 {
@@ -30,11 +30,11 @@ func TestEmbeddedArtefactIsComplete(t *testing.T) {
 	}
 	prior := p.Prior()
 	if len(prior.Mean) != n || len(prior.Covariance) != n {
-		t.Fatalf("prior of %d by %d", len(prior.Mean), len(prior.Covariance))
+		t.Fatalf("prior has %d means and %d rows, want one per dimension", len(prior.Mean), len(prior.Covariance))
 	}
 	for i, row := range prior.Covariance {
 		if len(row) != n || row[i] <= 0 {
-			t.Errorf("row %d of the covariance has %d numbers and variance %v", i, len(row), row[i])
+			t.Errorf("row %d of the covariance has %d numbers and variance %v, want a positive variance", i, len(row), row[i])
 		}
 		for j := range i {
 			if math.Abs(row[j]-prior.Covariance[j][i]) > 1e-6 {
@@ -77,18 +77,18 @@ func TestParseRejectsInvalidFiles(t *testing.T) {
 		says string
 	}{
 		{"nothing", nil, "does not start with"},
-		{"another file", []byte("%PDF-1.7 and so on"), "does not start with"},
+		{"another file format", []byte("%PDF-1.7 and so on"), "does not start with"},
 		{"half a header", embedded[:body-10], "ends within the header"},
 		{"a broken header", swap(`{"name"`, `["name"`), "header"},
 		{"other features", swap(fmt.Sprintf(`"dense":%d`, denseCount), fmt.Sprintf(`"dense":%d`, denseCount-1)), "train again"},
 		{"a short body", embedded[:len(embedded)-1], "section records"},
 		{"more buckets than bytes", swap(`"buckets":8`, `"buckets":9`), "section table"},
 		{"a block without a weight", swap(`"blocks":[1.0,`, `"blocks":[    `), "incomplete"},
-		{"a family of nowhere", swap(`"heads":[0`, `"heads":[9`), "unknown family 9"},
+		{"an unknown family", swap(`"heads":[0`, `"heads":[9`), "unknown family 9"},
 	} {
 		_, err := Parse(c.data)
 		if !errors.Is(err, errArtefact) || !strings.Contains(err.Error(), c.says) {
-			t.Errorf("%s: error %v, want one that says %q", c.name, err, c.says)
+			t.Errorf("%s: error %v, want one that contains %q", c.name, err, c.says)
 		}
 	}
 }
@@ -98,7 +98,7 @@ func TestParseRejectsNumbersThatAreNotFinite(t *testing.T) {
 	data := bytes.Clone(embedded)
 	binary.LittleEndian.PutUint32(data[len(data)-4:], math.Float32bits(float32(math.NaN())))
 	if _, err := Parse(data); !errors.Is(err, errArtefact) {
-		t.Errorf("error %v", err)
+		t.Errorf("Parse: %v, want errArtefact", err)
 	}
 }
 
@@ -109,7 +109,7 @@ func TestVersionDependsOnContent(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(embeddedPredictor(t).Version(), again.Version()); diff != "" {
-		t.Errorf("same content, other version: %s", diff)
+		t.Errorf("the same content has another version: %s", diff)
 	}
 	data := bytes.Clone(embedded)
 	data[len(data)-1] ^= 1
@@ -118,13 +118,13 @@ func TestVersionDependsOnContent(t *testing.T) {
 		t.Fatal(err)
 	}
 	if other.Version() == again.Version() {
-		t.Errorf("other content, same version %s", other.Version())
+		t.Errorf("other content has the same version %s", other.Version())
 	}
 }
 
 func FuzzParse(f *testing.F) {
 	size := int(binary.LittleEndian.Uint32(embedded[len(magic):]))
-	f.Add(embedded[:len(magic)+4+size]) // without the body, for speed
+	f.Add(embedded[:len(magic)+4+size]) // the body is omitted for speed
 	f.Add([]byte(magic + "\x02\x00\x00\x00{}"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if p, err := Parse(data); err == nil {

@@ -26,7 +26,8 @@ func TestDemandingPromptsAreHarder(t *testing.T) {
 	} {
 		for _, plain := range easy {
 			if a, b := success(hard), success(plain); a.Probability > b.Probability-0.05 {
-				t.Errorf("%.40q has %.3f, %.40q has %.3f", hard, a.Probability, plain, b.Probability)
+				t.Errorf("probability of %.40q is %.3f, of %.40q is %.3f; want a difference of 0.05",
+					hard, a.Probability, plain, b.Probability)
 			}
 		}
 	}
@@ -39,15 +40,15 @@ func TestDemandAppliesToUnknownPromptsOnly(t *testing.T) {
 		"Which of the following is a corollary of the intermediate value theorem?\nA. Rolle's theorem\nB. Existence of roots\nC. Taylor's theorem\nD. None\nAnswer:",
 		"Write a function to find the longest word in a given list of words.",
 	} {
-		if f := p.Features(Prompt{Text: text, Messages: 1}); f.Known > 0.99 && f.Ease < -0.03 {
-			t.Errorf("%.40q: known %.2f, ease %.2f", text, f.Known, f.Ease)
+		if f := p.Features(Prompt{Text: text, Messages: 1}); f.Known < 0.99 || f.Ease < -0.03 {
+			t.Errorf("%.40q: known %.2f, ease %.2f; want a known prompt without negative ease", text, f.Known, f.Ease)
 		}
 	}
 	if d := demandOf(""); d != 0 {
-		t.Errorf("demand of no text is %v", d)
+		t.Errorf("demand of an empty text is %v, want 0", d)
 	}
 	if d := demandOf("Could you tell me what time the shop on the corner opens on Sunday?"); d != 0 {
-		t.Errorf("demand of a plain question is %v", d)
+		t.Errorf("demand of a plain question is %v, want 0", d)
 	}
 }
 
@@ -56,6 +57,6 @@ func TestUnknownPromptHasAWiderInterval(t *testing.T) {
 	a := Ability{Vector: []float64{0.5}, Spread: 0.3}
 	known, unknown := Success(&Features{Known: 1}, &a), Success(&Features{Known: 0}, &a)
 	if known.Probability != unknown.Probability || unknown.Spread < 2*known.Spread {
-		t.Errorf("known %+v, unknown %+v", known, unknown)
+		t.Errorf("known %+v, unknown %+v; want the same probability and at least twice the spread", known, unknown)
 	}
 }

@@ -14,7 +14,7 @@ func TestSmallTalkIsEasy(t *testing.T) {
 		}
 	}
 	if easeOf(Code, "hi") != 0 {
-		t.Error("another task counts as small talk")
+		t.Error("easeOf(Code, hi) is not 0")
 	}
 }
 
@@ -25,6 +25,7 @@ func TestEaseRaisesEveryModel(t *testing.T) {
 	gap := Success(&plain, &strong).Probability - Success(&plain, &weak).Probability
 	less := Success(&easy, &strong).Probability - Success(&easy, &weak).Probability
 	if less >= gap/2 || Success(&easy, &weak).Probability < 0.9 {
-		t.Errorf("the gap goes from %v to %v, the weak one has %v", gap, less, Success(&easy, &weak).Probability)
+		t.Errorf("the difference of the models changed from %v to %v, the weak model has %v; want half the difference and at least 0.9",
+			gap, less, Success(&easy, &weak).Probability)
 	}
 }

@@ -40,7 +40,7 @@ func TestFeaturesAgreeWithTraining(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(cases) < 10 {
-		t.Fatalf("only %d golden vectors", len(cases))
+		t.Fatalf("%d golden vectors, want at least 10", len(cases))
 	}
 	for _, c := range cases {
 		got := p.Features(Prompt{Text: c.Text})
@@ -49,11 +49,11 @@ func TestFeaturesAgreeWithTraining(t *testing.T) {
 		}
 		for i, want := range c.Skills {
 			if math.Abs(got.Skills[i]-want) > 1.01e-3 {
-				t.Errorf("skill %d of %.40q = %v, training says %v", i, c.Text, got.Skills[i], want)
+				t.Errorf("skill %d of %.40q = %v, want %v", i, c.Text, got.Skills[i], want)
 			}
 		}
 		if math.Abs(got.Known-c.Known) > 1.01e-3 {
-			t.Errorf("known of %.40q = %v, training says %v", c.Text, got.Known, c.Known)
+			t.Errorf("known of %.40q = %v, want %v", c.Text, got.Known, c.Known)
 		}
 	}
 }
@@ -119,12 +119,12 @@ func TestUnfamiliarHardPromptIsHardForEveryModel(t *testing.T) {
 	easy := p.Features(Prompt{Text: strings.Repeat("qzx vvk jjw ", 30)})
 	hard := p.Features(Prompt{Text: strings.Repeat("qzx vvk 37.5 jjw 1204 (zzk) ", 40)})
 	if easy.Known != 0 || hard.Known != 0 {
-		t.Fatalf("known: %v and %v, want nothing", easy.Known, hard.Known)
+		t.Fatalf("known = %v and %v, want 0", easy.Known, hard.Known)
 	}
 	for _, model := range p.Models() {
 		a, _ := p.Known(model)
 		if one, two := Success(&easy, &a).Probability, Success(&hard, &a).Probability; one <= two {
-			t.Errorf("%s: %.3f on the easy one, %.3f on the hard one", model, one, two)
+			t.Errorf("%s: probability %.3f for the easy prompt, %.3f for the hard one", model, one, two)
 		}
 	}
 }
@@ -141,7 +141,7 @@ func FuzzFeatures(f *testing.F) {
 		}
 		for i, z := range append(s.Skills, s.Known) {
 			if math.IsNaN(z) || math.Abs(z) > 10 {
-				t.Errorf("skill %d is %v", i, z)
+				t.Errorf("skill %d is %v, want a number up to 10", i, z)
 			}
 		}
 		if diff := cmp.Diff(s, p.Features(Prompt{Text: text})); diff != "" {

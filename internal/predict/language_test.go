@@ -34,7 +34,7 @@ func TestLanguageOf(t *testing.T) {
 		{"", ""},
 	} {
 		if got := LanguageOf(c.text); got != c.want {
-			t.Errorf("%q is %q, want %q", c.text, got, c.want)
+			t.Errorf("LanguageOf(%q) = %q, want %q", c.text, got, c.want)
 		}
 	}
 }

@@ -26,12 +26,12 @@ func TestExpectedOutputLength(t *testing.T) {
 			t.Errorf("%.40q: %d tokens, want %d to %d (task %s, known %.2f)", c.text, f.Output, c.low, c.high, f.Task, f.Known)
 		}
 	}
-	if f := p.Features(Prompt{Text: "Translate into French: Where is the station?", Messages: 1}); f.Task == Translation && f.Output != 0 {
-		t.Errorf("a translation has %d tokens, want the length of the prompt", f.Output)
+	if f := p.Features(Prompt{Text: "Translate into French: Where is the station?", Messages: 1}); f.Task != Translation || f.Output != 0 {
+		t.Errorf("a translation has task %s and %d tokens, want task %s and 0, for the length of the prompt", f.Task, f.Output, Translation)
 	}
 	for text, tools := range map[string]bool{"": false, "Book a flight to Rome on Friday.": true} {
 		if f := p.Features(Prompt{Text: text, Tools: tools}); f.Output <= 0 {
-			t.Errorf("%q has %d tokens", text, f.Output)
+			t.Errorf("%q: expected output is %d tokens, want more than 0", text, f.Output)
 		}
 	}
 }
@@ -67,7 +67,7 @@ func TestPromptsWithToolsArePredictedByTheAgentFamilies(t *testing.T) {
 	const text = "Our Kafka Streams topology loses exactly-once guarantees during rebalances. Diagnose the race and fix it in the repository."
 	plain, agent := p.Features(Prompt{Text: text, Messages: 1}), p.Features(Prompt{Text: text, Tools: true, Messages: 1})
 	if plain.Known > 0.5 {
-		t.Fatalf("the prompt is known: %v", plain.Known)
+		t.Fatalf("known = %v, want an unknown prompt", plain.Known)
 	}
 	sum, agents := 0.0, 0.0
 	for _, f := range p.Families() {
@@ -78,6 +78,6 @@ func TestPromptsWithToolsArePredictedByTheAgentFamilies(t *testing.T) {
 		}
 	}
 	if sum < 0.99 || sum > 1.01 || agents < 1-plain.Known-0.01 {
-		t.Errorf("shares of the families sum to %.3f, those of agents to %.3f", sum, agents)
+		t.Errorf("shares of all families sum to %.3f, of agent families to %.3f", sum, agents)
 	}
 }

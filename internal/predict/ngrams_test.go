@@ -28,18 +28,18 @@ func TestDenseFeaturesCount(t *testing.T) {
 		{"numbers", "12 apples and 7.5 pears", denseNumbers, math.Log1p(3)},
 		{"digits of the longest number", "12 and 12345", denseNumberSize, math.Log1p(5)},
 		{"lines", "a\nb\nc", denseLines, math.Log1p(2)},
-		{"list signs", "- a thing\n* another\nplain text", denseBullets, math.Log1p(2)},
+		{"bullets", "- a thing\n* another\nplain text", denseBullets, math.Log1p(2)},
 		{"numbered lines", "1. first\n2) second\n12. twelfth\nno", denseNumbered, math.Log1p(3)},
 		{"options", options, denseOptions, math.Log1p(3)},
 		{"the last option", options, denseOptionMax, math.Log1p(3)},
-		{"options that are quantities", options, denseOptionSums, 2.0 / 3},
-		{"options after list signs", "- (A) yes or no\n- (B) both of them\n", denseOptions, math.Log1p(2)},
+		{"options with quantities", options, denseOptionSums, 2.0 / 3},
+		{"options after bullets", "- (A) yes or no\n- (B) both of them\n", denseOptions, math.Log1p(2)},
 		{"commas", "a, b, c", denseCommas, math.Log1p(2)},
 		{"questions", "Who? Where?", denseQuestions, math.Log1p(2)},
 		{"upper case", "ABcd", denseUpper, 0.5},
 		{"long words", "extraordinary cat", denseLongWords, 0.5},
 		{"a kind of word", "How many are left and how much?", denseKinds + 6, math.Log1p(2)},
-		{"its share", "how many", denseShares + 5, 0.5},
+		{"the share of a kind", "how many", denseShares + 5, 0.5},
 		{"Cyrillic letters", "да", denseCyrillic, 2.0 / 5},
 		{"nothing", "", denseWords, 0},
 	} {
@@ -77,7 +77,7 @@ func TestPairAndLeadHashes(t *testing.T) {
 		t.Errorf("words, pairs and leads = %v, want 4, 5 (with both ends) and %d", got, 2*leadWords)
 	}
 	if h[blockLead][4] != hashesOf("one two three five")[blockLead][4] {
-		t.Error("the first three words are the same, their hashes are not")
+		t.Error("the same first three words have different hashes")
 	}
 }
 
@@ -88,16 +88,16 @@ func TestLongTextsAreSampled(t *testing.T) {
 		text string
 		most int
 	}{
-		{"at the limit all is read", varied(sampleAbove), sampleAbove},
-		{"above it a sample", varied(sampleAbove + 1), 2*sampleEnd + sampleMid*sampleBlock},
+		{"at the limit the whole text is read", varied(sampleAbove), sampleAbove},
+		{"above the limit a sample is read", varied(sampleAbove + 1), 2*sampleEnd + sampleMid*sampleBlock},
 		{"a megabyte", varied(1 << 20), 2*sampleEnd + sampleMid*sampleBlock},
-		{"of three bytes each", strings.Repeat("語", 100_000), 2*sampleEnd + sampleMid*sampleBlock + 20},
+		{"runes of three bytes", strings.Repeat("語", 100_000), 2*sampleEnd + sampleMid*sampleBlock + 20},
 	} {
 		read := 0
 		eachPart(c.text, func(part string) {
 			read += len(part)
 			if !utf8.ValidString(part) {
-				t.Errorf("%s: a rune is cut", c.name)
+				t.Errorf("%s: a part splits a rune", c.name)
 			}
 		})
 		if read > c.most || read < min(len(c.text), c.most-40) {
@@ -106,17 +106,20 @@ func TestLongTextsAreSampled(t *testing.T) {
 	}
 }
 
-func TestSampleSeesHeadMiddleAndTail(t *testing.T) {
+func TestSampleContainsHeadMiddleAndTail(t *testing.T) {
 	t.Parallel()
-	filler := strings.Repeat("filler text ", 2000)
+	const question = " Solve the equation for x. "
+	filler := strings.Repeat("filler text ", 4000)
 	seen := func(text string) []float64 { return slices.Clone(NewReader().Read(text, func(int, uint32) {})) }
-	plain := seen(filler + filler)
-	for name, text := range map[string]string{
-		"head": "Solve the equation for x. " + filler + filler,
-		"tail": filler + filler + " Solve the equation for x.",
+	plain := seen(filler)
+	for name, at := range map[string]int{
+		"head":   0,
+		"middle": len(filler) / 2,
+		"tail":   len(filler) - len(question),
 	} {
+		text := filler[:at] + question + filler[at+len(question):] // the texts have equal length, because the features include it
 		if cmp.Equal(plain, seen(text)) {
-			t.Errorf("a question at the %s changes nothing", name)
+			t.Errorf("a question at the %s of the text does not change the features", name)
 		}
 	}
 }
@@ -127,7 +130,7 @@ func TestEveryWordHasOneKind(t *testing.T) {
 	for kind, list := range kinds() {
 		for word := range strings.FieldsSeq(list) {
 			if before, ok := seen[word]; ok {
-				t.Errorf("%q is of kind %d and of kind %d", word, before, kind)
+				t.Errorf("%q has kinds %d and %d, want one kind", word, before, kind)
 			}
 			seen[word] = kind
 			if got := table.kind(hashWord(word)); got != kind {
@@ -136,7 +139,7 @@ func TestEveryWordHasOneKind(t *testing.T) {
 		}
 	}
 	if got := table.kind(hashWord("zeppelin")); got != 0 {
-		t.Errorf("an unlisted word has kind %d", got)
+		t.Errorf("kind of an unlisted word = %d, want 0", got)
 	}
 }
 

@@ -48,7 +48,7 @@ func TestTaskOfText(t *testing.T) {
 		{Chat, "ok"},
 	} {
 		if got := TaskOf(Prompt{Text: c.text}); got != c.want {
-			t.Errorf("%q is %s, want %s", c.text, got, c.want)
+			t.Errorf("TaskOf(%q) = %s, want %s", c.text, got, c.want)
 		}
 	}
 }
@@ -80,19 +80,19 @@ func TestTaskReadsBothEnds(t *testing.T) {
 	t.Parallel()
 	filler := strings.Repeat("The river was calm and the boats came home. ", 200)
 	if got := TaskOf(Prompt{Text: filler + "\nSummarize this text and extract all entities."}); got != Extraction {
-		t.Errorf("the question at the end: %s", got)
+		t.Errorf("question at the end: got %s, want extraction", got)
 	}
 	if got := TaskOf(Prompt{Text: "Translate the translation into German:\n" + filler}); got != Translation {
-		t.Errorf("the question at the beginning: %s", got)
+		t.Errorf("question at the beginning: got %s, want translation", got)
 	}
 }
 
-func TestTasksAreAllNamed(t *testing.T) {
+func TestTaskNamesAreUnique(t *testing.T) {
 	t.Parallel()
 	seen := map[Task]bool{}
 	for _, task := range Tasks() {
 		if task == "" || seen[task] {
-			t.Errorf("task %q", task)
+			t.Errorf("empty or duplicate task %q", task)
 		}
 		seen[task] = true
 	}
@@ -103,10 +103,10 @@ func FuzzTaskOf(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text, system string, json bool) {
 		p := Prompt{Text: text, System: system, JSON: json}
 		if a, b := TaskOf(p), TaskOf(p); a != b || !slices.Contains(Tasks(), a) {
-			t.Errorf("%q and %q", a, b)
+			t.Errorf("TaskOf returned %q and %q, want the same known task", a, b)
 		}
 		if a, b := LanguageOf(text), LanguageOf(text); a != b {
-			t.Errorf("%q and %q", a, b)
+			t.Errorf("LanguageOf returned %q and %q, want the same language", a, b)
 		}
 	})
 }

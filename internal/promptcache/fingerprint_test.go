@@ -97,13 +97,13 @@ func TestChangedContentChangesAllLaterLinks(t *testing.T) {
 		old, new string
 		same     int // number of unchanged links
 	}{
-		"a tool":                  {`"f"`, `"g"`, 0},
-		"instructions":            {`"s"`, `"z"`, 0},
-		"a role":                  {`{"role":"user","content":"u"}`, `{"role":"assistant","content":"u"}`, 1},
-		"a message":               {`"content":"u"`, `"content":"w"`, 1},
-		"the last message":        {`"content":"v"`, `"content":"w"`, 3},
-		"a text about marks":      {`"content":"v"`, `"content":"\"cache_control\":{}"`, 3},
-		"a schema for the answer": {`"messages"`, `"response_format":{"type":"json_object"},"messages"`, 0},
+		"a tool":             {`"f"`, `"g"`, 0},
+		"instructions":       {`"s"`, `"z"`, 0},
+		"a role":             {`{"role":"user","content":"u"}`, `{"role":"assistant","content":"u"}`, 1},
+		"a message":          {`"content":"u"`, `"content":"w"`, 1},
+		"the last message":   {`"content":"v"`, `"content":"w"`, 3},
+		"a text about marks": {`"content":"v"`, `"content":"\"cache_control\":{}"`, 3},
+		"a response schema":  {`"messages"`, `"response_format":{"type":"json_object"},"messages"`, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -113,7 +113,7 @@ func TestChangedContentChangesAllLaterLinks(t *testing.T) {
 				same++
 			}
 			if same != tc.same || len(got) != len(want) {
-				t.Errorf("%d of %d links are the same, want %d of %d", same, len(got), tc.same, len(want))
+				t.Errorf("%d of %d links unchanged, want %d of %d", same, len(got), tc.same, len(want))
 			}
 		})
 	}
@@ -136,7 +136,7 @@ func TestBuildFindsMarks(t *testing.T) {
 	}
 	whole := chatOf(t, `"cache_control":{"type":"ephemeral"},"messages":[{"role":"user","content":"a"},{"role":"user","content":"b"}]`)
 	if whole.Links[0].Mark != Unmarked || whole.Links[1].Mark != ShortMark {
-		t.Errorf("a mark for the whole request stands at %v, want at the last message", whole.Links)
+		t.Errorf("links with a mark for the whole request are %v, want the mark at the last message", whole.Links)
 	}
 }
 
@@ -167,7 +167,7 @@ func TestBuildSupportsAllFormats(t *testing.T) {
 			t.Parallel()
 			d := Build(decode(t, tc.format, tc.op, tc.body), 100)
 			if len(d.Links) != tc.links || d.Previous != tc.previous {
-				t.Errorf("%d links, the previous turn's end at %d; want %d and %d", len(d.Links), d.Previous, tc.links, tc.previous)
+				t.Errorf("%d links, previous turn ends at %d; want %d and %d", len(d.Links), d.Previous, tc.links, tc.previous)
 			}
 		})
 	}
@@ -205,14 +205,14 @@ func TestImageCountsAsFixedSize(t *testing.T) {
 func TestLongChainsAreThinned(t *testing.T) {
 	t.Parallel()
 	build := func(n, results int) Fingerprint {
-		var said []map[string]string
+		var messages []map[string]string
 		for i := range n {
-			said = append(said, map[string]string{"role": []string{"user", "assistant"}[i%2], "content": fmt.Sprint("message ", i)})
+			messages = append(messages, map[string]string{"role": []string{"user", "assistant"}[i%2], "content": fmt.Sprint("message ", i)})
 		}
 		for i := range results {
-			said = append(said, map[string]string{"role": "user", "content": fmt.Sprint("result ", i)})
+			messages = append(messages, map[string]string{"role": "user", "content": fmt.Sprint("result ", i)})
 		}
-		body, err := json.Marshal(map[string]any{"model": "m", "messages": said})
+		body, err := json.Marshal(map[string]any{"model": "m", "messages": messages})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -222,17 +222,17 @@ func TestLongChainsAreThinned(t *testing.T) {
 	for n := 2003; n < 2203; n += 2 {
 		d := build(n, 0)
 		if len(d.Links) > MaxLinks || d.Tokens() != int64(n) {
-			t.Fatalf("%d links of %d tokens", len(d.Links), d.Tokens())
+			t.Fatalf("%d links of %d tokens, want at most %d of %d", len(d.Links), d.Tokens(), MaxLinks, n)
 		}
 		if d.Links[d.Previous].Hash != before.Links[len(before.Links)-1].Hash {
-			t.Fatalf("with %d messages the end of the previous turn is lost", n)
+			t.Fatalf("with %d messages the link at the end of the previous turn was removed", n)
 		}
 		before = d
 	}
 	// The link at the end of the previous turn is kept even if many tool results follow it.
 	d := build(2203, 301)
 	if d.Links[d.Previous].Hash != before.Links[len(before.Links)-1].Hash {
-		t.Error("the end of the previous turn is lost behind many results")
+		t.Error("the link at the end of the previous turn was removed because of many results")
 	}
 }
 
@@ -247,7 +247,7 @@ func TestThinnedChainNamesTheEndOfThePreviousTurn(t *testing.T) {
 			fp.Links = append(fp.Links, Link{Hash: uint64(i), Mark: ShortMark})
 		}
 		if fp.thin(); len(fp.Links) != MaxLinks || fp.Previous != c.want || c.want >= 0 && fp.Links[c.want].Hash != uint64(c.previous) {
-			t.Errorf("the end at link %d is at %d of %d, want %d", c.previous, fp.Previous, len(fp.Links), c.want)
+			t.Errorf("previous link %d became %d of %d, want %d", c.previous, fp.Previous, len(fp.Links), c.want)
 		}
 	}
 }
@@ -266,11 +266,11 @@ func FuzzBuild(f *testing.F) {
 		}}}
 		d := Build(req, 5000)
 		if len(d.Links) > MaxLinks || d.Previous >= len(d.Links) {
-			t.Fatalf("%d links, previous %d", len(d.Links), d.Previous)
+			t.Fatalf("%d links, previous %d; want at most %d links", len(d.Links), d.Previous, MaxLinks)
 		}
 		for i := 1; i < len(d.Links); i++ {
 			if d.Links[i].Tokens < d.Links[i-1].Tokens {
-				t.Fatalf("link %d is shorter than the one before", i)
+				t.Fatalf("link %d has fewer tokens than the link before", i)
 			}
 		}
 		if diff := cmp.Diff(d, Build(req, 5000)); diff != "" {

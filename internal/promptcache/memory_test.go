@@ -53,22 +53,22 @@ func TestCacheHitFollowsRules(t *testing.T) {
 		"the previous turn, rounded to steps":    {rules: openAI, before: before, next: next, held: 4992},
 		"before expiry":                          {rules: openAI, before: before, next: next, after: 299 * time.Second, held: 4992},
 		"after expiry":                           {rules: openAI, before: before, next: next, after: 300 * time.Second},
-		"instructions that others share":         {rules: openAI, before: before, next: append3(chain(1, 2000), 77, 4000), held: 1920},
+		"shared instructions":                    {rules: openAI, before: before, next: append3(chain(1, 2000), 77, 4000), held: 1920},
 		"too short to be cached":                 {rules: openAI, before: chain(1, 900), next: chain(1, 900, 1300)},
 		"a prefix that is too short":             {rules: openAI, before: chain(1, 900, 3000), next: append3(chain(1, 900), 77, 4000)},
 		"a price without a discount":             {rules: catalog.CacheRule{}, before: before, next: next},
 		"longer on request":                      {rules: openAI, before: keep(before, 24*time.Hour), next: next, after: 20 * time.Hour, held: 4992},
 		"no longer lifetime if not supported":    {rules: gemini, before: keep(before, 24*time.Hour), next: next, after: 20 * time.Hour},
-		"ends: the previous turn as it is":       {rules: openAIEnds, before: before, next: next, after: 29 * time.Minute, held: 5000, written: 1000},
+		"ends: the whole previous turn":          {rules: openAIEnds, before: before, next: next, after: 29 * time.Minute, held: 5000, written: 1000},
 		"ends: instructions alone are not found": {rules: openAIEnds, before: before, next: append3(chain(1, 2000), 77, 4000), written: 4000},
 		"ends: only marks if requested":          {rules: openAIEnds, before: only(before), next: only(next)},
 		"marks: none":                            {rules: claude, before: before, next: next},
 		"marks: on the last message":             {rules: claude, before: marked(before, ShortMark, 2), next: marked(next, ShortMark, 4), held: 5000, written: 1000},
 		"marks: none in the next turn":           {rules: claude, before: marked(before, ShortMark, 2), next: next},
 		"marks: on the instructions alone":       {rules: claude, before: marked(before, ShortMark, 0), next: marked(next, ShortMark, 0), held: 2000},
-		"marks: gone after five minutes":         {rules: claude, before: marked(before, ShortMark, 2), next: marked(next, ShortMark, 4), after: 5 * time.Minute, written: 6000},
-		"marks: there for an hour":               {rules: claude, before: marked(before, LongMark, 2), next: marked(next, LongMark, 4), after: 59 * time.Minute, held: 5000, written: 1000},
-		"marks: the minimum is the model's":      {rules: claudeWithMinimum(5500), before: marked(before, ShortMark, 2), next: marked(next, ShortMark, 4), written: 6000},
+		"marks: expired after five minutes":      {rules: claude, before: marked(before, ShortMark, 2), next: marked(next, ShortMark, 4), after: 5 * time.Minute, written: 6000},
+		"marks: kept for an hour":                {rules: claude, before: marked(before, LongMark, 2), next: marked(next, LongMark, 4), after: 59 * time.Minute, held: 5000, written: 1000},
+		"marks: minimum of the model":            {rules: claudeWithMinimum(5500), before: marked(before, ShortMark, 2), next: marked(next, ShortMark, 4), written: 6000},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -77,7 +77,7 @@ func TestCacheHitFollowsRules(t *testing.T) {
 			w := look(m, tc.next, noon.Add(tc.after)).CacheHit("p/m", tc.rules)
 			chance := tc.rules.HitRate
 			if w.Held != tc.held || w.Tokens != int64(float64(tc.held)*chance+0.5) {
-				t.Errorf("held %d, expected to be read %d; want %d with a hit rate of %v", w.Held, w.Tokens, tc.held, chance)
+				t.Errorf("held %d, expected read %d; want held %d with hit rate %v", w.Held, w.Tokens, tc.held, chance)
 			}
 			wantWrites := tc.written
 			if tc.rules.Writes { // everything not read is written
@@ -87,7 +87,7 @@ func TestCacheHitFollowsRules(t *testing.T) {
 				t.Errorf("written %d, want %d", w.Writes, wantWrites)
 			}
 			if (tc.held > 0) != w.Until.After(noon.Add(tc.after)) {
-				t.Errorf("until %v", w.Until)
+				t.Errorf("until %v, held %d at %v; want a later time only for a held prefix", w.Until, tc.held, noon.Add(tc.after))
 			}
 		})
 	}
@@ -113,7 +113,7 @@ func TestUseExtendsLifetime(t *testing.T) {
 	}
 	v := look(m, d, noon.Add(20*time.Minute))
 	if v.CacheHit("a/m", openAI).Held != 3968 || v.CacheHit("b/m", claude).Held != 2000 {
-		t.Errorf("%+v, %+v", v.CacheHit("a/m", openAI), v.CacheHit("b/m", claude))
+		t.Errorf("hits %+v and %+v, want 3968 and 2000 held", v.CacheHit("a/m", openAI), v.CacheHit("b/m", claude))
 	}
 }
 
@@ -152,7 +152,7 @@ func TestWorkspacesAreIsolated(t *testing.T) {
 	m.Record("ws", d, "p/m", openAI, llm.Usage{Estimated: true}, noon)
 	v := m.Lookup(t.Context(), "other", d, noon)
 	if v.CacheHit("p/m", openAI).Held != 0 || v.Turns() != 0 || v.Last() != "" {
-		t.Errorf("another workspace sees %+v", v)
+		t.Errorf("another workspace: held %d, %d turns, last %q; want none", v.CacheHit("p/m", openAI).Held, v.Turns(), v.Last())
 	}
 }
 
@@ -167,7 +167,7 @@ func TestLinksWithEqualKeysAreDistinguished(t *testing.T) {
 	m.put(linkKey{key: 5, owner: 2}, entryUpdate{at: 10, target: 2, turn: 7, until: 100})
 	mine, _ := m.get(linkKey{key: 5, owner: 1})
 	if mine.turn != 1 || mine.last != 1 {
-		t.Errorf("the entry was overwritten by another owner's: %+v", mine)
+		t.Errorf("the entry was overwritten by that of another owner: %+v", mine)
 	}
 }
 
@@ -181,7 +181,7 @@ func TestReportedUsageTakesPrecedence(t *testing.T) {
 		"all of it was written":           {llm.Usage{Input: 10, CacheWrite: 9990}, 8000},
 		"read and written":                {llm.Usage{Input: 10, CacheRead: 2500, CacheWrite: 7490}, 8000},
 		"only the instructions":           {llm.Usage{Input: 7500, CacheWrite: 2500}, 2000},
-		"nothing: the marks got lost":     {llm.Usage{Input: 10_000}, 0},
+		"nothing: the marks were dropped": {llm.Usage{Input: 10_000}, 0},
 		"no usage reported: by the rules": {llm.Usage{Input: 10_000, Estimated: true}, 8000},
 	} {
 		m := NewMemory(100)
@@ -203,7 +203,7 @@ func TestMissesLowerTheHitRate(t *testing.T) {
 		}
 		return chance()
 	}
-	m.Record("ws", d, "p/m", openAI, miss, noon) // no read is expected the first time
+	m.Record("ws", d, "p/m", openAI, miss, noon) // the first request expects no read
 	if got := chance(); got != openAI.HitRate {
 		t.Fatalf("hit rate %v, want the prior %v", got, openAI.HitRate)
 	}
@@ -211,13 +211,13 @@ func TestMissesLowerTheHitRate(t *testing.T) {
 	lowest := record(miss, 200)
 	high := record(hit, 200)
 	if !(low < 0.35 && lowest < low && lowest < 0.12 && high > 0.95 && high <= 1) {
-		t.Errorf("after misses %v and %v, after hits %v", low, lowest, high)
+		t.Errorf("hit rate after misses %v, after more misses %v, after hits %v", low, lowest, high)
 	}
 	if half := record(llm.Usage{Input: 5040, CacheRead: 4960}, 500); half < 0.45 || half > 0.6 {
-		t.Errorf("a target that reads half has a hit rate of %v", half)
+		t.Errorf("hit rate of a target that reads half is %v, want about 0.5", half)
 	}
 	if got := record(llm.Usage{Input: 10_000, Estimated: true}, 100); got < 0.45 {
-		t.Errorf("estimated usage changed the hit rate to %v", got)
+		t.Errorf("estimated usage lowered the hit rate to %v", got)
 	}
 	if w := look(m, d, noon).CacheHit("other/m", openAI); w.Tokens != 0 {
 		t.Errorf("a target without requests has a cached prefix: %+v", w)
@@ -236,10 +236,10 @@ func TestBaselineHasItsOwnCache(t *testing.T) {
 		if i > 0 {
 			w := v.CacheHit(base, openAI)
 			if want := before.Tokens() / 128 * 128; w.Tokens != want || w.Held != want {
-				t.Errorf("turn %d: the baseline has %+v, want %d", i, w, want)
+				t.Errorf("turn %d: the baseline has %+v, want %d tokens", i, w, want)
 			}
 			if v.Last() != fmt.Sprintf("p/m%d", i-1) || v.Turns() != i {
-				t.Errorf("turn %d: last %q of %d turns", i, v.Last(), v.Turns())
+				t.Errorf("turn %d: last target %q, %d turns", i, v.Last(), v.Turns())
 			}
 		}
 		m.Record("ws", d, fmt.Sprintf("p/m%d", i), openAI, llm.Usage{Input: d.Tokens()}, at)
@@ -253,34 +253,34 @@ func TestViewReportsTurnsAndLastTarget(t *testing.T) {
 	m := NewMemory(1000)
 	first, second := chain(1, 10, 20), chain(1, 10, 20, 30, 40)
 	if v := look(m, first, noon); v.Turns() != 0 || v.Last() != "" {
-		t.Errorf("before anything: %d turns, last %q", v.Turns(), v.Last())
+		t.Errorf("new conversation: %d turns, last %q; want 0 and none", v.Turns(), v.Last())
 	}
 	m.Record("ws", first, "a/m", catalog.CacheRule{}, llm.Usage{}, noon)
 	if v := look(m, first, noon); v.Turns() != 0 || v.Last() != "a/m" {
-		t.Errorf("a repeat: %d turns, last %q", v.Turns(), v.Last())
+		t.Errorf("repeated prompt: %d turns, last %q; want 0 and a/m", v.Turns(), v.Last())
 	}
 	m.Record("ws", second, "b/m", catalog.CacheRule{}, llm.Usage{}, noon)
 	third := append3(append3(second, 98, 50), 99, 60)
 	if v := look(m, third, noon.Add(59*time.Minute)); v.Turns() != 2 || v.Last() != "b/m" {
-		t.Errorf("the third turn: %d turns, last %q", v.Turns(), v.Last())
+		t.Errorf("third turn: %d turns, last %q; want 2 and b/m", v.Turns(), v.Last())
 	}
 	if v := look(m, third, noon.Add(61*time.Minute)); v.Turns() != 0 || v.Last() != "" {
-		t.Errorf("an hour later: %d turns, last %q", v.Turns(), v.Last())
+		t.Errorf("after 61 minutes: %d turns, last %q; want 0 and none", v.Turns(), v.Last())
 	}
 }
 
 // A session continues even if the messages differ, for example after an agent replaced them by a summary.
-func TestASessionOutlivesItsMessages(t *testing.T) {
+func TestSessionContinuesWithOtherMessages(t *testing.T) {
 	t.Parallel()
 	m, d, other := NewMemory(1000), chain(1, 10, 20), chain(50, 10, 20)
 	d.Session, other.Session = "s1", "s1"
 	m.Record("ws", d, "a/m", openAI, llm.Usage{}, noon)
 	if v := look(m, other, noon); v.Turns() != 1 || v.Last() != "a/m" {
-		t.Errorf("%d turns, last %q", v.Turns(), v.Last())
+		t.Errorf("same session: %d turns, last %q; want 1 and a/m", v.Turns(), v.Last())
 	}
 	other.Session = "s2"
 	if v := look(m, other, noon); v.Turns() != 0 || v.Last() != "" {
-		t.Errorf("another session: %d turns, last %q", v.Turns(), v.Last())
+		t.Errorf("another session: %d turns, last %q; want 0 and none", v.Turns(), v.Last())
 	}
 }
 
@@ -291,12 +291,12 @@ func TestUsageSplitsPrompt(t *testing.T) {
 		prompt int64
 		want   llm.Usage
 	}{
-		"nothing known":       {CacheHit{}, 500, llm.Usage{Input: 500}},
-		"in the target's own": {CacheHit{Prompt: 1000, Tokens: 600}, 2000, llm.Usage{Input: 800, CacheRead: 1200}},
-		"with writes":         {CacheHit{Prompt: 1000, Tokens: 600, Writes: 400}, 1100, llm.Usage{CacheRead: 660, CacheWrite: 440}},
-		"for an hour":         {CacheHit{Prompt: 1000, Writes: 500, Long: true}, 1000, llm.Usage{Input: 500, CacheWrite: 500, CacheWriteLong: 500}},
-		"never more than all": {CacheHit{Prompt: 3, Tokens: 2, Writes: 1}, 1, llm.Usage{CacheRead: 1}},
-		"no prompt":           {CacheHit{Prompt: 1000, Tokens: 600}, -4, llm.Usage{}},
+		"no cache hit":                  {CacheHit{}, 500, llm.Usage{Input: 500}},
+		"scaled to the target's tokens": {CacheHit{Prompt: 1000, Tokens: 600}, 2000, llm.Usage{Input: 800, CacheRead: 1200}},
+		"with writes":                   {CacheHit{Prompt: 1000, Tokens: 600, Writes: 400}, 1100, llm.Usage{CacheRead: 660, CacheWrite: 440}},
+		"long writes":                   {CacheHit{Prompt: 1000, Writes: 500, Long: true}, 1000, llm.Usage{Input: 500, CacheWrite: 500, CacheWriteLong: 500}},
+		"at most the prompt":            {CacheHit{Prompt: 3, Tokens: 2, Writes: 1}, 1, llm.Usage{CacheRead: 1}},
+		"no prompt":                     {CacheHit{Prompt: 1000, Tokens: 600}, -4, llm.Usage{}},
 	} {
 		if diff := cmp.Diff(tc.want, tc.warmth.Usage(tc.prompt)); diff != "" {
 			t.Errorf("%s: %s", name, diff)
@@ -332,11 +332,11 @@ func TestMemoryIsBounded(t *testing.T) {
 		}
 	}
 	if kept != 800 {
-		t.Errorf("%d links in a memory of 800", kept)
+		t.Errorf("%d links are kept, want 800", kept)
 	}
 	for i, d := range hot {
 		if look(m, d, noon.Add(100*time.Second)).CacheHit("p/m", openAI).Held != 3968 {
-			t.Errorf("conversation %d is used all the time and was forgotten", i)
+			t.Errorf("conversation %d was evicted although it was used recently", i)
 		}
 	}
 	if look(m, chain(10, 2000, 3000, 4000), noon.Add(100*time.Second)).CacheHit("p/m", openAI).Held != 0 {
@@ -349,7 +349,7 @@ func TestMemoryGrowsOnDemand(t *testing.T) {
 	m := NewMemory(0)
 	few, used := len(m.buckets), uint64(20_000)
 	if few*int(unsafe.Sizeof(bucket{})) > 512<<10 {
-		t.Errorf("starts with %d buckets", few)
+		t.Errorf("a new memory has %d buckets, want at most 512 KiB", few)
 	}
 	var all sync.WaitGroup
 	for worker := range uint64(4) {
@@ -367,7 +367,7 @@ func TestMemoryGrowsOnDemand(t *testing.T) {
 		}
 	}
 	if grown := len(m.buckets); kept < int(used)*999/1000 || grown <= few || grown > m.maxBuckets+few {
-		t.Errorf("%d of %d links kept in %d buckets, after %d", kept, used, grown, few)
+		t.Errorf("%d of %d links kept, grown to %d from %d buckets", kept, used, grown, few)
 	}
 }
 
@@ -377,16 +377,16 @@ func TestEntryEvictsTargetThatExpiresFirst(t *testing.T) {
 	for i := range slots + 3 {
 		m.Record("ws", d, fmt.Sprint("p/", i), openAI, llm.Usage{Estimated: true}, noon.Add(time.Duration(i)*time.Second))
 	}
-	v, warm := look(m, d, noon.Add(time.Minute)), 0
+	v, cached := look(m, d, noon.Add(time.Minute)), 0
 	for i := range slots + 3 {
 		if held := v.CacheHit(fmt.Sprint("p/", i), openAI).Held; held > 0 {
-			warm++
+			cached++
 		} else if i >= 3 {
-			t.Errorf("target %d was forgotten before an older one", i)
+			t.Errorf("target %d was evicted before an older one", i)
 		}
 	}
-	if warm != slots {
-		t.Errorf("%d targets are cached, want %d", warm, slots)
+	if cached != slots {
+		t.Errorf("%d targets are cached, want %d", cached, slots)
 	}
 }
 
@@ -425,10 +425,10 @@ func TestEstimatesMatchSimulatedCaches(t *testing.T) {
 		pause    time.Duration
 		least    float64 // minimum share of the real cache reads that must be expected
 	}{
-		"blocks":           {openAI, cachetest.Settings{Minimum: 1024, Step: 128, Lifetime: 5 * time.Minute}, 25 * time.Second, 0.95},
-		"slow turns":       {openAI, cachetest.Settings{Minimum: 1024, Step: 128, Lifetime: 5 * time.Minute}, 5 * time.Minute, 0.95},
-		"ends":             {openAIEnds, cachetest.Settings{Minimum: 1024, Lifetime: 30 * time.Minute, Writes: true}, 25 * time.Second, 0.95},
-		"it keeps nothing": {openAI, cachetest.Settings{}, 25 * time.Second, 0},
+		"blocks":         {openAI, cachetest.Settings{Minimum: 1024, Step: 128, Lifetime: 5 * time.Minute}, 25 * time.Second, 0.95},
+		"slow turns":     {openAI, cachetest.Settings{Minimum: 1024, Step: 128, Lifetime: 5 * time.Minute}, 5 * time.Minute, 0.95},
+		"ends":           {openAIEnds, cachetest.Settings{Minimum: 1024, Lifetime: 30 * time.Minute, Writes: true}, 25 * time.Second, 0.95},
+		"cache disabled": {openAI, cachetest.Settings{}, 25 * time.Second, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -440,13 +440,13 @@ func TestEstimatesMatchSimulatedCaches(t *testing.T) {
 				at, d := noon.Add(turn.At), Build(turn.Request, turn.Tokens)
 				w := look(m, d, at).CacheHit("p/m", tc.rules).Usage(turn.Tokens)
 				u := provider.Read(at, turn.Messages)
-				if i >= 10 { // after the hit rate has been learned
+				if i >= 10 { // measure only after the hit rate has been learned
 					expected, read, prompt = expected+float64(w.CacheRead), read+float64(u.CacheRead), prompt+float64(turn.Tokens)
 				}
 				m.Record("ws", d, "p/m", tc.rules, u, at)
 			}
 			if read == 0 && expected > 0.2*prompt || read > 0 && (expected < tc.least*read || expected > 1.03*read) {
-				t.Errorf("expected %.0f tokens to be read of %.0f; %.0f were", expected, prompt, read)
+				t.Errorf("expected %.0f of %.0f tokens to be read, want about %.0f", expected, prompt, read)
 			}
 		})
 	}
@@ -457,7 +457,7 @@ func BenchmarkLookup(b *testing.B) {
 	turns := cachetest.Conversation(cachetest.Shape{Turns: 20, System: 9000, Result: 900, Answer: 300, Pause: time.Second})
 	d := Build(turns[19].Request, turns[19].Tokens)
 	if len(d.Links) != 40 {
-		b.Fatal(len(d.Links))
+		b.Fatal("number of links is ", len(d.Links), ", want 40")
 	}
 	for i := range 4 {
 		m.Record("ws", d, fmt.Sprint("p/", i), openAI, llm.Usage{Estimated: true}, noon)

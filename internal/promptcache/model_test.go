@@ -1,7 +1,6 @@
 package promptcache
 
 import (
-	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -43,9 +42,9 @@ func (n *naive) held(workspace, target string, d Fingerprint, life time.Duration
 
 // Random conversations branch and grow. Below capacity the memory gives the same results as the naive model; above capacity it
 // never reports a longer match.
-func TestMemoryAgreesWithANaiveOne(t *testing.T) {
+func TestMemoryMatchesNaiveImplementation(t *testing.T) {
 	t.Parallel()
-	for name, size := range map[string]int{"roomy": 1 << 16, "tight": 16} {
+	for name, size := range map[string]int{"belowCapacity": 1 << 16, "tight": 16} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			rapid.Check(t, func(t *rapid.T) { agree(t, NewMemory(size), size > 1000) })
@@ -53,7 +52,7 @@ func TestMemoryAgreesWithANaiveOne(t *testing.T) {
 	}
 }
 
-func agree(t *rapid.T, m *Memory, roomy bool) {
+func agree(t *rapid.T, m *Memory, belowCapacity bool) {
 	model, now := &naive{}, noon
 	known := []Fingerprint{chain(1, 1500)}
 	workspaces, targets := []string{"ws_a", "ws_b"}, []string{"p/a", "p/b", "q/c", Baseline("b")}
@@ -73,11 +72,11 @@ func agree(t *rapid.T, m *Memory, roomy bool) {
 		for _, target := range targets {
 			want := model.held(workspace, target, d, openAI.Lifetime, openAI.Step, openAI.Minimum, now)
 			got := v.CacheHit(target, openAI)
-			if got.Held > want || roomy && got.Held != want {
-				t.Fatalf("%s in %s holds %d of %v, want %d", target, workspace, got.Held, d.Links, want)
+			if got.Held > want || belowCapacity && got.Held != want {
+				t.Fatalf("%s in %s: held %d of links %v, want %d", target, workspace, got.Held, d.Links, want)
 			}
 			if got.Tokens > got.Held || got.Tokens < 0 {
-				t.Fatalf("%d of %d are expected", got.Tokens, got.Held)
+				t.Fatalf("expected read is %d of %d held tokens", got.Tokens, got.Held)
 			}
 		}
 		target := rapid.SampledFrom(targets).Draw(t, "target")
@@ -86,7 +85,7 @@ func agree(t *rapid.T, m *Memory, roomy bool) {
 		m.Record(workspace, d, target, openAI, llm.Usage{Input: prompt - read, CacheRead: read}, now)
 		model.prompts = append(model.prompts, naivePrompt{workspace, target, hashes(d), now})
 	}
-	if !roomy && len(m.buckets) != 2 {
-		t.Fatal(fmt.Sprintf("%d buckets for 16 links", len(m.buckets)))
+	if !belowCapacity && len(m.buckets) != 2 {
+		t.Fatalf("%d buckets for 16 links, want 2", len(m.buckets))
 	}
 }

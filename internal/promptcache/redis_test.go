@@ -52,7 +52,7 @@ var startRedis = sync.OnceValues(func() (string, error) {
 		}
 		time.Sleep(25 * time.Millisecond) // wait for the server to start
 	}
-	return "", fmt.Errorf("%s does not answer on port %d", server, port)
+	return "", fmt.Errorf("%s did not start on port %d", server, port)
 })
 
 var redisProcess *exec.Cmd
@@ -95,7 +95,7 @@ func TestRedisItemsExpire(t *testing.T) {
 		t.Error(diff)
 	}
 	if left := client.PTTL(t.Context(), name+"a").Val(); left <= 50*time.Second || left > time.Minute {
-		t.Errorf("a minute's item lives for %v", left)
+		t.Errorf("item with a lifetime of one minute expires in %v", left)
 	}
 }
 
@@ -105,10 +105,10 @@ func TestUnavailableRedisReturnsAnError(t *testing.T) {
 	_ = client.Close()
 	r := NewRedis(client)
 	if _, err := r.Get(t.Context(), []string{"a"}); err == nil {
-		t.Error("Get did not fail")
+		t.Error("Get without Redis returned no error")
 	}
 	if err := r.Set(t.Context(), []Item{{Key: "a", Value: "b", Lifetime: time.Second}}); err == nil {
-		t.Error("Set did not fail")
+		t.Error("Set without Redis returned no error")
 	}
 }
 
@@ -126,7 +126,7 @@ func TestReplicasShareLinksThroughRedis(t *testing.T) {
 	}
 	t.Cleanup(func() { cancel(); running.Wait() })
 
-	handsOver(t, workspace, replicas, func() { waitForQueue(t, replicas) })
+	alternate(t, workspace, replicas, func() { waitForQueue(t, replicas) })
 }
 
 // waitForQueue waits until everything recorded so far is published.

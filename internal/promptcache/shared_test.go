@@ -69,8 +69,8 @@ func (f *fakeRemote) Set(_ context.Context, items []Item) error {
 	return nil
 }
 
-// handsOver sends the turns of a conversation alternately to two replicas. settle waits until the records are published.
-func handsOver(t *testing.T, workspace string, replicas [2]*Shared, settle func()) {
+// alternate sends the turns of a conversation alternately to two replicas. settle waits until the records are published.
+func alternate(t *testing.T, workspace string, replicas [2]*Shared, settle func()) {
 	t.Helper()
 	lengths := []int64{2000, 3000}
 	now := time.Now()
@@ -78,7 +78,7 @@ func handsOver(t *testing.T, workspace string, replicas [2]*Shared, settle func(
 		d := chain(1, lengths...)
 		v := replicas[turn%2].Lookup(t.Context(), workspace, d, now)
 		if v.Turns() != turn {
-			t.Fatalf("turn %d: %d turns are known before it", turn, v.Turns())
+			t.Fatalf("turn %d: Turns = %d", turn, v.Turns())
 		}
 		if turn > 0 {
 			before := lengths[len(lengths)-3] / 128 * 128
@@ -92,12 +92,12 @@ func handsOver(t *testing.T, workspace string, replicas [2]*Shared, settle func(
 	}
 	other := append3(chain(1, 2000), 1<<50, 9000)
 	if w := replicas[0].Lookup(t.Context(), workspace, other, now).CacheHit("p/m", openAI); w.Held != 1920 {
-		t.Errorf("another conversation with the same instructions has %+v", w)
+		t.Errorf("another conversation with the same instructions has %+v, want 1920 held", w)
 	}
 }
 
-// bubble runs two replicas on a fake remote with simulated time.
-func bubble(t *testing.T, test func(t *testing.T, f *fakeRemote, replicas [2]*Shared)) {
+// withReplicas runs two replicas on a fake remote with simulated time.
+func withReplicas(t *testing.T, test func(t *testing.T, f *fakeRemote, replicas [2]*Shared)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeRemote()
@@ -116,30 +116,30 @@ func bubble(t *testing.T, test func(t *testing.T, f *fakeRemote, replicas [2]*Sh
 
 func TestReplicasShareLinks(t *testing.T) {
 	t.Parallel()
-	bubble(t, func(t *testing.T, _ *fakeRemote, replicas [2]*Shared) {
-		handsOver(t, "ws", replicas, synctest.Wait)
+	withReplicas(t, func(t *testing.T, _ *fakeRemote, replicas [2]*Shared) {
+		alternate(t, "ws", replicas, synctest.Wait)
 	})
 }
 
 func TestLookupUsesMemoryFirst(t *testing.T) {
 	t.Parallel()
-	bubble(t, func(t *testing.T, f *fakeRemote, replicas [2]*Shared) {
+	withReplicas(t, func(t *testing.T, f *fakeRemote, replicas [2]*Shared) {
 		first, next := chain(1, 2000, 3000), chain(1, 2000, 3000, 3300, 5000)
 		replicas[0].Lookup(t.Context(), "ws", first, time.Now())
 		replicas[0].Record("ws", first, "p/m", openAI, llm.Usage{Estimated: true}, time.Now())
 		synctest.Wait()
 		before := f.reads
 		replicas[0].Lookup(t.Context(), "ws", next, time.Now())
-		replicas[0].Lookup(t.Context(), "ws", chain(500, 300, 900), time.Now()) // too short for any cache
+		replicas[0].Lookup(t.Context(), "ws", chain(500, 300, 900), time.Now()) // the prompt is too short for any cache
 		if f.reads != before || before != 1 {
-			t.Errorf("asked others %d times and then %d times more", before, f.reads-before)
+			t.Errorf("read the remote %d times, then %d times more; want 1 and 0", before, f.reads-before)
 		}
 	})
 }
 
 func TestSlowRemoteDoesNotDelayLookup(t *testing.T) {
 	t.Parallel()
-	bubble(t, func(t *testing.T, f *fakeRemote, replicas [2]*Shared) {
+	withReplicas(t, func(t *testing.T, f *fakeRemote, replicas [2]*Shared) {
 		d, next := chain(1, 2000, 3000), chain(1, 2000, 3000, 3300, 5000)
 		replicas[0].Record("ws", d, "p/m", openAI, llm.Usage{Estimated: true}, time.Now())
 		synctest.Wait()
@@ -157,7 +157,7 @@ func TestSlowRemoteDoesNotDelayLookup(t *testing.T) {
 		}
 		time.Sleep(50 * time.Millisecond) // the late result is still merged
 		if w := replicas[1].Lookup(t.Context(), "ws", next, time.Now()).CacheHit("p/m", openAI); w.Held != 2944 {
-			t.Errorf("held %d after the late answer, want 2944", w.Held)
+			t.Errorf("held %d after the late reply, want 2944", w.Held)
 		}
 		f.set(func(f *fakeRemote) { f.delay = 0 })
 		time.Sleep(readBackoff)
@@ -165,31 +165,31 @@ func TestSlowRemoteDoesNotDelayLookup(t *testing.T) {
 		// The wall clock has been set back by an hour in the meantime.
 		replicas[1].Lookup(t.Context(), "ws", chain(800, 2000, 3000), time.Now().Add(-time.Hour))
 		if f.reads != reads+1 {
-			t.Error("the remote is not read after the backoff")
+			t.Errorf("%d reads after the backoff, want 1", f.reads-reads)
 		}
 	})
 }
 
 func TestFailingRemoteKeepsLocalMemory(t *testing.T) {
 	t.Parallel()
-	bubble(t, func(t *testing.T, f *fakeRemote, replicas [2]*Shared) {
+	withReplicas(t, func(t *testing.T, f *fakeRemote, replicas [2]*Shared) {
 		f.set(func(f *fakeRemote) { f.broken = true })
 		d, next := chain(1, 2000, 3000), chain(1, 2000, 3000, 3300, 5000)
 		replicas[0].Lookup(t.Context(), "ws", d, time.Now())
 		replicas[0].Record("ws", d, "p/m", openAI, llm.Usage{Estimated: true}, time.Now())
 		synctest.Wait()
 		if w := replicas[0].Lookup(t.Context(), "ws", next, time.Now()).CacheHit("p/m", openAI); w.Held != 2944 {
-			t.Errorf("its own memory holds %d, want 2944", w.Held)
+			t.Errorf("held %d in local memory, want 2944", w.Held)
 		}
 		if replicas[0].Dropped() != 2 {
-			t.Errorf("lost %d links, want 2", replicas[0].Dropped())
+			t.Errorf("dropped %d links, want 2", replicas[0].Dropped())
 		}
 	})
 }
 
 func TestPublishedLinksExpire(t *testing.T) {
 	t.Parallel()
-	bubble(t, func(t *testing.T, f *fakeRemote, replicas [2]*Shared) {
+	withReplicas(t, func(t *testing.T, f *fakeRemote, replicas [2]*Shared) {
 		d := chain(1, 2000, 3000)
 		replicas[0].Record("ws", d, "p/m", openAI, llm.Usage{Estimated: true}, time.Now())
 		synctest.Wait()
@@ -198,12 +198,12 @@ func TestPublishedLinksExpire(t *testing.T) {
 		}
 		for key, until := range f.until {
 			if left := time.Until(until); left <= 0 || left > openAI.Lifetime {
-				t.Errorf("%s lives for %v, want at most %v", key, left, openAI.Lifetime)
+				t.Errorf("%s expires in %v, want at most %v", key, left, openAI.Lifetime)
 			}
 		}
 		time.Sleep(openAI.Lifetime)
 		if w := replicas[1].Lookup(t.Context(), "ws", d, time.Now()).CacheHit("p/m", openAI); w.Held != 0 {
-			t.Errorf("held %d", w.Held)
+			t.Errorf("held %d after the expiry, want 0", w.Held)
 		}
 	})
 }
@@ -221,18 +221,18 @@ func TestRunPublishesQueueOnShutdown(t *testing.T) {
 	}
 	s.Lookup(t.Context(), "ws", chain(90, 2000, 3000), time.Now())
 	if f.reads != 0 {
-		t.Error("something is read after the end")
+		t.Errorf("%d reads after the shutdown, want 0", f.reads)
 	}
 }
 
 func TestFullQueueDoesNotBlockRecord(t *testing.T) {
 	t.Parallel()
-	s := NewShared(NewMemory(100), newFakeRemote()) // without Run
+	s := NewShared(NewMemory(100), newFakeRemote()) // Run is not started
 	for range queueSize {
 		s.Record("ws", chain(1, 2000, 3000), "p/m", openAI, llm.Usage{Estimated: true}, noon)
 	}
 	if s.Dropped() != queueSize {
-		t.Errorf("lost %d, want %d", s.Dropped(), queueSize)
+		t.Errorf("dropped %d, want %d", s.Dropped(), queueSize)
 	}
 }
 
@@ -250,7 +250,7 @@ func FuzzMerge(f *testing.F) {
 		}
 		for _, until := range e.until {
 			if until != 0 && (until <= at || until-at > uint32(maxLifetime/time.Second)) {
-				t.Fatalf("%q is cached until %d", text, until)
+				t.Fatalf("%q gives expiry %d, which is not in the allowed range", text, until)
 			}
 		}
 		again, lifetime := m.encode(&e, at)
@@ -261,7 +261,7 @@ func FuzzMerge(f *testing.F) {
 		other.merge(p, again, at)
 		back, _ := other.get(p)
 		if third, _ := other.encode(&back, at); third != again {
-			t.Fatalf("%q became %q", again, third)
+			t.Fatalf("%q was encoded again as %q", again, third)
 		}
 	})
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestPostSendsPiecesTwice(t *testing.T) {
+func TestPostBodyCanBeReadTwice(t *testing.T) {
 	t.Parallel()
 	for name, body := range map[string][][]byte{
 		"no body": nil, "one piece": {[]byte(`{"a":1}`)}, "pieces": {[]byte(`{"a":`), {}, []byte(`1`), []byte(`}`)},
@@ -22,7 +22,7 @@ func TestPostSendsPiecesTwice(t *testing.T) {
 		}
 		for _, reader := range []io.Reader{r.Body, again} {
 			if got, err := io.ReadAll(reader); err != nil || !bytes.Equal(got, want) || r.ContentLength != int64(len(want)) {
-				t.Errorf("%s: sent %q of %d bytes: %v", name, got, r.ContentLength, err)
+				t.Errorf("%s: body %q, length %d, %v; want %q", name, got, r.ContentLength, err, want)
 			}
 		}
 	}
@@ -36,14 +36,14 @@ func TestAddress(t *testing.T) {
 		want   string
 		ok     bool
 	}{
-		"the default":                      {Vendor{BaseURL: "https://a.test/v1"}, nil, "https://a.test/v1", true},
+		"default":                          {Vendor{BaseURL: "https://a.test/v1"}, nil, "https://a.test/v1", true},
 		"the variable takes precedence":    {Vendor{BaseURL: "https://a.test/v1", URLEnv: "A_URL"}, map[string]string{"A_URL": "http://b.test/"}, "http://b.test", true},
 		"an empty variable is ignored":     {Vendor{BaseURL: "https://a.test/v1", URLEnv: "A_URL"}, nil, "https://a.test/v1", true},
 		"a placeholder is replaced":        {Vendor{BaseURL: "https://a.test/{ACCOUNT}/v1"}, map[string]string{"ACCOUNT": "x1"}, "https://a.test/x1/v1", true},
 		"a placeholder is not set":         {Vendor{BaseURL: "https://a.test/{ACCOUNT}/v1"}, nil, "", false},
 		"a placeholder as the host":        {Vendor{BaseURL: "{BASE}/v1"}, map[string]string{"BASE": "https://b.test/"}, "https://b.test/v1", true},
-		"the first of two that is set":     {Vendor{BaseURL: "https://{A|B}.test"}, map[string]string{"B": "b"}, "https://b.test", true},
-		"neither of two":                   {Vendor{BaseURL: "https://{A|B}.test"}, nil, "", false},
+		"the first set alternative":        {Vendor{BaseURL: "https://{A|B}.test"}, map[string]string{"B": "b"}, "https://b.test", true},
+		"no set alternative":               {Vendor{BaseURL: "https://{A|B}.test"}, nil, "", false},
 		"configuration is required":        {Vendor{URLEnv: "A_URL"}, nil, "", false},
 		"a required address is configured": {Vendor{URLEnv: "A_URL"}, map[string]string{"A_URL": "http://b.test"}, "http://b.test", true},
 		"an unclosed brace":                {Vendor{BaseURL: "https://a.test/{ACC"}, map[string]string{"ACC": "x"}, "https://a.test/x", true},
@@ -52,21 +52,21 @@ func TestAddress(t *testing.T) {
 			t.Parallel()
 			got, ok := tc.vendor.Address(func(name string) string { return tc.env[name] })
 			if got != tc.want || ok != tc.ok {
-				t.Errorf("got %q, %v; want %q, %v", got, ok, tc.want, tc.ok)
+				t.Errorf("Address = %q, %t; want %q, %t", got, ok, tc.want, tc.ok)
 			}
 		})
 	}
 }
 
-func TestKeyTakesTheFirstVariableThatIsSet(t *testing.T) {
+func TestKeyUsesTheFirstSetVariable(t *testing.T) {
 	t.Parallel()
 	v := Vendor{Env: []string{"ONE", "TWO"}}
 	env := map[string]string{"TWO": "s2"}
 	secret, variable := v.Key(func(name string) string { return env[name] })
 	if secret != "s2" || variable != "TWO" {
-		t.Errorf("got %q from %q", secret, variable)
+		t.Errorf("Key = %q from %q, want s2 from TWO", secret, variable)
 	}
 	if secret, variable := v.Key(func(string) string { return "" }); secret != "" || variable != "" {
-		t.Errorf("got %q of %q from an empty environment", secret, variable)
+		t.Errorf("Key of an empty environment = %q from %q, want none", secret, variable)
 	}
 }

@@ -34,7 +34,7 @@ func trio(t testing.TB) *route.Snapshot {
 		for i, model := range []string{"small", "middle", "large"} {
 			rate := money.PerMillion(math.Pow(4, float64(i)))
 			if name == "west" {
-				rate = rate * 11 / 10 // so that the provider east is cheaper
+				rate = rate * 11 / 10 // the price makes the provider east cheaper
 			}
 			price := &catalog.Price{Input: rate, Output: rate, CacheRead: new(rate / 10)}
 			p.Targets = append(p.Targets, &provider.Target{
@@ -153,7 +153,7 @@ policies:
 		t.Errorf("policies: %s", diff)
 	}
 	if got.Considered != 4 || got.Decided != 4 || got.Same || got.Limited || !got.To.Equal(noon) || !got.From.Equal(noon.Add(-3*time.Minute)) {
-		t.Errorf("%+v", got)
+		t.Errorf("report %+v", got)
 	}
 }
 
@@ -183,8 +183,8 @@ func TestDeniedRequestsAreCountedByPolicy(t *testing.T) {
 		e := logged(t, n, asked(n, 0), snap, route.Conditions{})
 		source = append(source, row(t, &e))
 	}
-	refused := logged(t, 5, asked(5, 0), snap, route.Conditions{Policies: parse(t, snap, `policies: [{name: "no", deny: "No."}]`)})
-	source = append(source, row(t, &refused))
+	rejected := logged(t, 5, asked(5, 0), snap, route.Conditions{Policies: parse(t, snap, `policies: [{name: "no", deny: "No."}]`)})
+	source = append(source, row(t, &rejected))
 	draft := Rules{Snapshot: snap, Policies: parse(t, snap, `
 policies:
   - {name: stop, when: "time.at >= timestamp('2026-11-15T11:59:00Z')", deny: "No."}
@@ -202,7 +202,7 @@ policies:
 		t.Error(diff)
 	}
 	if got.Logged.Accepted != 1 || got.Logged.Unchanged != 2 || got.Policies[0].Denied != 2 || got.Logged.Cost.Priced != 2 {
-		t.Errorf("%+v", got)
+		t.Errorf("report %+v, want 1 accepted, 2 unchanged and 2 denied by the first policy", got)
 	}
 }
 
@@ -219,7 +219,7 @@ func TestObjectiveReplacesThatOfRequests(t *testing.T) {
 	got := run(t, source, Options{Live: Rules{Snapshot: snap}, Draft: &Rules{Snapshot: snap, Objective: &best}, Predictor: predictor, All: true})
 
 	if got.Logged.Changed != 1 || got.Logged.Unchanged != 1 || got.Logged.Routes[0].To != "large" {
-		t.Errorf("%+v", got.Logged)
+		t.Errorf("comparison %+v, want one changed request to large and one unchanged", got.Logged)
 	}
 	if diff := cmp.Diff(&best, got.Draft.Objective); diff != "" {
 		t.Error(diff)
@@ -259,14 +259,14 @@ func TestRequestsAreSkippedWithReason(t *testing.T) {
 			for _, s := range got.Skipped {
 				skipped[s.Reason] = s.Requests
 				if s.Words == "" || s.Words == string(s.Reason) {
-					t.Errorf("%s has no words", s.Reason)
+					t.Errorf("%s has no description", s.Reason)
 				}
 			}
 			if diff := cmp.Diff(test.want, skipped); diff != "" {
 				t.Error(diff)
 			}
 			if got.Considered != 8 || got.Decided != test.decided || !got.Same || got.InLive != nil {
-				t.Errorf("%+v", got)
+				t.Errorf("report %+v, want 8 considered and %d decided", got, test.decided)
 			}
 		})
 	}
@@ -281,14 +281,14 @@ func TestBacktestUsesRecordedConditions(t *testing.T) {
 	e := logged(t, 0, asked(0, 0), snap, down)
 	source := traffic{row(t, &e)}
 
-	as := run(t, source, Options{Live: Rules{Snapshot: snap}, Predictor: predictor})
+	recorded := run(t, source, Options{Live: Rules{Snapshot: snap}, Predictor: predictor})
 	ready := run(t, source, Options{Live: Rules{Snapshot: snap}, Predictor: predictor, Ready: true})
 
-	if as.Logged.Unchanged != 1 || ready.Logged.Moved != 1 {
-		t.Errorf("as recorded %+v, all ready %+v", as.Logged, ready.Logged)
+	if recorded.Logged.Unchanged != 1 || ready.Logged.Moved != 1 {
+		t.Errorf("as recorded %+v, all ready %+v; want unchanged and moved", recorded.Logged, ready.Logged)
 	}
 	if change := ready.Logged.ByCost[0]; change.From != "west/small" || change.To != "east/small" {
-		t.Errorf("%+v", change)
+		t.Errorf("change %+v, want west/small to east/small", change)
 	}
 }
 
@@ -308,7 +308,7 @@ func TestCachedPrefixIsPricedAsCached(t *testing.T) {
 
 	// 1440 tokens at 16 dollars per million and 60 tokens from the cache at a tenth of the price.
 	if want := *amount("0.023136"); got.Logged.Cost.After != want {
-		t.Errorf("after is %s, want %s", got.Logged.Cost.After, want)
+		t.Errorf("cost after is %s, want %s", got.Logged.Cost.After, want)
 	}
 }
 
@@ -327,10 +327,10 @@ func TestRemovedModelKeepsRecordedQuality(t *testing.T) {
 
 	change := got.Logged.ByQuality[0]
 	if change.From != "east/large" || change.To != "east/middle" || math.Abs(*change.SuccessBefore-qualityOf(2, 0.5)) > 1e-6 {
-		t.Errorf("%+v", change)
+		t.Errorf("change %+v, want east/large to east/middle with the recorded quality", change)
 	}
 	if got.Logged.Routes[0].From != "large" || got.Logged.Cost.Priced != 1 {
-		t.Errorf("%+v", got.Logged)
+		t.Errorf("comparison %+v, want a route from large and one priced request", got.Logged)
 	}
 }
 
@@ -343,7 +343,7 @@ func TestUnknownCostsAreExcludedAndCounted(t *testing.T) {
 	got := run(t, traffic{row(t, &priced), row(t, &unpriced)}, Options{Live: Rules{Snapshot: snap}, Predictor: predictor})
 
 	if c := got.Logged.Cost; c.Priced != 1 || c.Coverage != 0.5 || c.Before != *priced.Cost || c.After != *priced.Cost {
-		t.Errorf("%+v", c)
+		t.Errorf("cost %+v, want one of two requests priced at %s", c, *priced.Cost)
 	}
 }
 
@@ -369,7 +369,7 @@ func TestReportDoesNotDependOnNumberOfWorkers(t *testing.T) {
 		t.Error(diff)
 	}
 	if want.Logged.Changed == 0 || want.Logged.Unchanged == 0 || len(want.Logged.ByCost) != 20 {
-		t.Errorf("nothing to compare: %+v", want)
+		t.Errorf("the report has no changes to compare: %+v", want)
 	}
 	if n := sum(want.Logged); n != want.Decided {
 		t.Errorf("%d requests reported, %d decided", n, want.Decided)
@@ -392,15 +392,15 @@ func TestLimitSelectsNewestRequests(t *testing.T) {
 		e := logged(t, n, asked(n, 0), snap, route.Conditions{})
 		source = append(source, row(t, &e))
 	}
-	var told []Progress
-	got, err := Run(t.Context(), source, Options{Live: Rules{Snapshot: snap}, Predictor: predictor, Limit: 4, Total: 9}, func(p Progress) { told = append(told, p) })
+	var reported []Progress
+	got, err := Run(t.Context(), source, Options{Live: Rules{Snapshot: snap}, Predictor: predictor, Limit: 4, Total: 9}, func(p Progress) { reported = append(reported, p) })
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got.Considered != 4 || !got.Limited || !got.From.Equal(noon.Add(-3*time.Minute)) {
-		t.Errorf("%+v", got)
+		t.Errorf("report %+v, want the four newest requests", got)
 	}
-	if diff := cmp.Diff([]Progress{{Done: 4, Total: 9}}, told); diff != "" {
+	if diff := cmp.Diff([]Progress{{Done: 4, Total: 9}}, reported); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -420,7 +420,7 @@ func TestCancelledBacktestReturnsPartialReport(t *testing.T) {
 	got, err := Run(ctx, source, Options{Live: Rules{Snapshot: snap}, Predictor: predictor}, func(Progress) { cancel() })
 
 	if !errors.Is(err, context.Canceled) || got.Considered == 0 || got.Considered == int64(len(source)) {
-		t.Errorf("%d requests, %v", got.Considered, err)
+		t.Errorf("%d of %d requests, error %v; want a part and context.Canceled", got.Considered, len(source), err)
 	}
 }
 
@@ -436,7 +436,7 @@ func TestRareFlowsAreSummed(t *testing.T) {
 	got := v.comparison().Routes
 	last := got[len(got)-1]
 	if len(got) != 20+1 || got[0].Requests != 31 || last.From != Others || last.Requests != 65 || last.Change != *amount("130") {
-		t.Errorf("%+v", got)
+		t.Errorf("routes %+v, want 20 routes and the sum of the others", got)
 	}
 }
 
@@ -471,7 +471,7 @@ func TestConfidenceInterval(t *testing.T) {
 	}{
 		{"nothing", nil, 0, 0, 0},
 		{"one", []float64{0.2}, 0.2, 0.2, 0.2},
-		{"all the same", []float64{0.2, 0.2, 0.2}, 0.2, 0.2, 0.2},
+		{"equal values", []float64{0.2, 0.2, 0.2}, 0.2, 0.2, 0.2},
 		{"two", []float64{0, 1}, 0.5, 0.5 - 1.959963984540054*0.5, 0.5 + 1.959963984540054*0.5},
 	} {
 		t.Run(test.name, func(t *testing.T) {

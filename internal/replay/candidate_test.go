@@ -36,13 +36,13 @@ func TestBacktestRoutesToAProviderThatIsNotConnected(t *testing.T) {
 
 	c := got.InLive
 	if c == nil || c.Changed != 1 || c.Unchanged != 1 || len(c.Routes) != 1 {
-		t.Fatalf("%+v", c)
+		t.Fatalf("comparison %+v, want one changed and one unchanged request", c)
 	}
 	if moved := c.ByCost[0]; moved.From != "east/large" || moved.To != "north/bargain" || moved.CostAfter.String() != "0.0045" {
-		t.Errorf("%+v", moved)
+		t.Errorf("change %+v, want east/large to north/bargain for 0.0045", moved)
 	}
 	// Only the draft has the new model. Its quality is predicted with its ability in the draft, so both requests are compared.
 	if c.Quality.Requests != 2 || math.Abs(c.Quality.Change) > 1e-9 || c.Cost.Change >= 0 {
-		t.Errorf("quality %+v, cost %+v", c.Quality, c.Cost)
+		t.Errorf("quality %+v, cost %+v; want equal quality and lower cost", c.Quality, c.Cost)
 	}
 }

@@ -30,7 +30,7 @@ func TestBacktestPricesBothAttemptsOfACascade(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		tradeoff      float64
-		logged, draft string // policies
+		logged, draft string // policies of the logged request and of the draft
 		attempts      []requestlog.Attempt
 		want          money.Amount
 	}{
@@ -90,7 +90,8 @@ func TestBacktestPricesBothAttemptsOfACascade(t *testing.T) {
 			got := run(t, traffic{row(t, &e)}, Options{Live: Rules{Snapshot: snap}, Draft: &rules, Predictor: predictor}).Logged.Cost
 
 			if difference := got.After.Sub(test.want); got.Priced != 1 || got.Before != before || difference > 1000 || difference < -1000 { // probabilities are rounded
-				t.Errorf("%s to %s of %d priced requests, want %s to %s", got.Before, got.After, got.Priced, before, test.want)
+				t.Errorf("cost changed from %s to %s for %d priced requests, want %s to %s",
+					got.Before, got.After, got.Priced, before, test.want)
 			}
 		})
 	}

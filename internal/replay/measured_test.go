@@ -53,6 +53,9 @@ func drawModel(r *rand.Rand, c chances) string {
 }
 
 func TestMeasuredQualityIsUnbiasedAndCovers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long computation: tested without the race detector")
+	}
 	t.Parallel()
 	const runs = 1000
 	var biasBefore, biasAfter float64
@@ -67,10 +70,10 @@ func TestMeasuredQualityIsUnbiasedAndCovers(t *testing.T) {
 		}
 	}
 	if math.Abs(biasBefore) > 0.01 || math.Abs(biasAfter) > 0.01 {
-		t.Errorf("bias %.4f before, %.4f after", biasBefore, biasAfter)
+		t.Errorf("bias %.4f before, %.4f after; want at most 0.01", biasBefore, biasAfter)
 	}
 	if covered := 1 - float64(missed)/runs; covered < 0.95 {
-		t.Errorf("covered in %.3f of the runs", covered)
+		t.Errorf("the interval covers the quality in %.3f of the runs, want at least 0.95", covered)
 	}
 }
 
@@ -83,7 +86,7 @@ func TestEqualChoicesHaveNoMeasuredChange(t *testing.T) {
 		m.add(&evidence{model: drawModel(r, same), quality: r.Float64(), logged: same, predict: map[string]float64{"small": 0.4, "large": 0.9}}, same, same)
 	}
 	if got := m.report(); got.Change.Value != 0 || got.Change.Low != 0 || got.Change.High != 0 || got.Overlap != 1 || math.Abs(got.Effective-100) > 1e-6 {
-		t.Errorf("%+v, change %+v", got, got.Change)
+		t.Errorf("report %+v, change %+v; want no change and full overlap", got, got.Change)
 	}
 }
 
@@ -111,11 +114,11 @@ func TestSmallOverlapHasAWarning(t *testing.T) {
 		}
 		got := m.report()
 		if !strings.Contains(got.Warning, c.want) || (c.want == "") != (got.Warning == "") || (got.Change != nil) != c.hasEstimates {
-			t.Errorf("%s: %+v", c.name, got)
+			t.Errorf("%s: report %+v, want warning %q, estimates %t", c.name, got, c.want, c.hasEstimates)
 		}
 	}
 	if (&measured{}).report() != nil {
-		t.Error("a report without ratings")
+		t.Error("report without ratings is not nil")
 	}
 }
 
@@ -134,6 +137,9 @@ func (r rated) FeedbackOfAll(_ context.Context, _ string, ids []string) (map[str
 
 // TestBacktestMeasuresQualityFromRatings logs requests with exploration and rates the responses of each model equally.
 func TestBacktestMeasuresQualityFromRatings(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long computation: tested without the race detector")
+	}
 	t.Parallel()
 	snap := trio(t)
 	scores := map[string]float64{"small": 0.2, "middle": 0.5, "large": 0.9}
@@ -160,30 +166,30 @@ func TestBacktestMeasuresQualityFromRatings(t *testing.T) {
 	report := run(t, rows, Options{Live: live, Draft: &draft, Predictor: predictor, Ratings: ratings})
 	m := report.Logged.Measured
 	if m == nil || m.Requests != 1500 || m.Change == nil {
-		t.Fatalf("measured %+v", m)
+		t.Fatalf("measured %+v, want 1500 requests with a change", m)
 	}
 	if math.Abs(m.After.Value-0.9) > 0.05 || m.After.Low > 0.9 || m.After.High < 0.9 {
 		t.Errorf("after %+v, want about 0.9", m.After)
 	}
 	if m.Overlap < 0.9 || m.Warning != "" {
-		t.Errorf("overlap %.3f, warning %q", m.Overlap, m.Warning)
+		t.Errorf("overlap %.3f, warning %q; want at least 0.9, none", m.Overlap, m.Warning)
 	}
 	if live := report.InLive.Measured; live == nil || live.Requests != 1500 {
-		t.Errorf("compared with the active rules: %+v", live)
+		t.Errorf("measured with the active rules: %+v, want 1500 requests", live)
 	}
 
 	rows, ratings = log(0)
 	m = run(t, rows, Options{Live: live, Draft: &draft, Predictor: predictor, Ratings: ratings}).Logged.Measured
 	if m.Overlap > 0.9 || m.Warning == "" {
-		t.Errorf("without exploration: overlap %.3f, warning %q", m.Overlap, m.Warning)
+		t.Errorf("without exploration: overlap %.3f, warning %q; want at most 0.9 and a warning", m.Overlap, m.Warning)
 	}
 	if run(t, rows, Options{Live: live, Predictor: predictor}).Logged.Measured != nil {
-		t.Error("measured without ratings")
+		t.Error("Measured is set without ratings")
 	}
 	for _, list := range ratings {
 		list[0].Model = "other" // a fallback responded
 	}
 	if run(t, rows, Options{Live: live, Predictor: predictor, Ratings: ratings}).Logged.Measured != nil {
-		t.Error("measured from responses of a fallback")
+		t.Error("Measured is set from responses of a fallback")
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/conversation"
 	"fairlead.dev/internal/requestlog"
 	"fairlead.dev/internal/route"
 )
@@ -23,6 +24,9 @@ var requests = flag.Int("requests", 5_000, "how many random decisions are verifi
 
 // TestStoredDecisionsAreReproduced encodes random decisions and recomputes them from the archive.
 func TestStoredDecisionsAreReproduced(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long computation: tested without the race detector")
+	}
 	t.Parallel()
 	const perSeed = 250
 	seeds := max(1, *requests/perSeed)
@@ -44,7 +48,7 @@ func TestStoredDecisionsAreReproduced(t *testing.T) {
 			n += counts[kind]
 		}
 		if n == 0 {
-			t.Errorf("no decision is of the kind %s: the test covers too little", kind)
+			t.Errorf("no generated decision is of kind %s", kind)
 		}
 	}
 }
@@ -73,7 +77,7 @@ func verifyDecisions(t *testing.T, seed uint64, n int, seen map[string]int) {
 		got := Verify(&e, library.Load(t.Context(), e.Decision.Versions), &e.Decision.Input.Features)
 
 		if !got.Same || !got.FeaturesVerified {
-			t.Errorf("seed %d, request %d: %+v", seed, i, got)
+			t.Errorf("seed %d, request %d: result %+v, want the same decision", seed, i, got)
 			return
 		}
 	}
@@ -93,7 +97,7 @@ func replaced(known *catalog.Catalog) *catalog.Catalog {
 	return known.With(changes)
 }
 
-func TestDecisionsUseTheCatalogOfTheirTime(t *testing.T) {
+func TestDecisionsUseTheArchivedCatalog(t *testing.T) {
 	t.Parallel()
 	m := newMaker(t, 1)
 	snap, archive := m.snapshot(3, 1), fakeStore{}
@@ -105,32 +109,33 @@ func TestDecisionsUseTheCatalogOfTheirTime(t *testing.T) {
 	for _, name := range []string{"gpt-4.1", "claude-opus-4-1"} {
 		then := NewLibrary(archive, now, nil).Load(t.Context(), versions)
 		if then.Catalog != m.catalog.Version() || then.Snapshot.Price(name).Input != m.catalog.ListPrice(name).Input {
-			t.Errorf("%s costs %d in catalog %s", name, then.Snapshot.Price(name).Input, then.Catalog)
+			t.Errorf("%s costs %d in catalog %s, want the archived catalog %s",
+				name, then.Snapshot.Price(name).Input, then.Catalog, m.catalog.Version())
 		}
 	}
 	maps.DeleteFunc(archive, func(key string, _ []byte) bool { return strings.HasPrefix(key, Catalogs) })
 	if w := NewLibrary(archive, now, nil).Load(t.Context(), versions); w.Catalog != now.Version() || len(w.Missing) > 0 {
-		t.Errorf("without an archived catalog: %s, %v", w.Catalog, w.Missing)
+		t.Errorf("without an archived catalog: %s, missing %v; want %s", w.Catalog, w.Missing, now.Version())
 	}
 }
 
 // note counts the properties of a decision.
 func note(seen map[string]int, d *route.Decision, err error) {
-	is := func(kind string, applies bool) {
+	count := func(kind string, applies bool) {
 		if applies {
 			seen[kind]++
 		}
 	}
-	is(string(d.Kind), err == nil)
-	is("denied", err != nil && len(d.Candidates) == 0 && d.Policy != "")
-	is("rejected", err != nil && len(d.Candidates) > 0)
-	is("stay", d.Stay != nil)
-	is("explored", d.Explored)
-	is("aside", len(d.Aside) > 0)
-	is("corrected", d.Versions.Feedback != "")
-	is("hidden", d.OmitBodies)
+	count(string(d.Kind), err == nil)
+	count("denied", err != nil && len(d.Candidates) == 0 && d.Policy != "")
+	count("rejected", err != nil && len(d.Candidates) > 0)
+	count("stay", d.Stay != nil)
+	count("explored", d.Explored)
+	count("aside", len(d.Aside) > 0)
+	count("corrected", d.Versions.Feedback != "")
+	count("hidden", d.OmitBodies)
 	for i := range d.Candidates {
-		is("excluded", d.Candidates[i].Excluded != nil)
+		count("excluded", d.Candidates[i].Excluded != nil)
 	}
 }
 
@@ -220,7 +225,7 @@ func TestFallbackIsVerified(t *testing.T) {
 	got := Verify(e, archived, nil)
 
 	if !got.Same {
-		t.Errorf("%+v", got)
+		t.Errorf("result %+v, want the same decision", got)
 	}
 }
 
@@ -231,13 +236,45 @@ func TestBackoffWithOtherWordingIsVerified(t *testing.T) {
 	e.Decision.Candidates[0].Seen.BackingOff = 20 * time.Second
 	again, _ := route.Decide(&e.Decision.Input, archived.Snapshot, Recorded(e.Decision, &archived.Rules))
 	i := slices.IndexFunc(again.Candidates, func(c route.Candidate) bool { return c.Target == tired && c.Excluded != nil })
-	again.Candidates[i].Excluded = new(route.NewExclusion(route.CredentialBackingOff, "p asked us to wait; ready in 20s")) // former text
+	again.Candidates[i].Excluded = new(route.NewExclusion(route.CredentialBackingOff, "p asked us to wait; ready in 20s")) // wording of older records
 	e.Decision = stored(t, again)
 
 	got := Verify(e, archived, nil)
 
 	if !got.Same {
-		t.Errorf("%+v", got)
+		t.Errorf("result %+v, want the same decision", got)
+	}
+}
+
+func TestAdjustmentsWithOtherWordingAreVerified(t *testing.T) {
+	t.Parallel()
+	former := []route.Adjustment{
+		{Code: route.Inherited, Reason: "short reply to a task of the user turn before"},
+		{Code: route.Recovered, Reason: "tool results are good again"},
+	}
+	e, archived := decided(t)
+	e.Decision.Input.Model = "auto"
+	e.Decision.Input.Conversation = conversation.Findings{Inherited: 1, Trouble: conversation.Trouble{Recovered: true}}
+	again, _ := route.Decide(&e.Decision.Input, archived.Snapshot, Recorded(e.Decision, &archived.Rules))
+	if len(again.Adjustments) != len(former) {
+		t.Fatalf("adjustments %+v, want %d", again.Adjustments, len(former))
+	}
+	for name, test := range map[string]struct {
+		logged []route.Adjustment
+		same   bool
+	}{
+		"other wording":     {former, true},
+		"another code":      {[]route.Adjustment{former[0], {Code: route.Inherited, Reason: former[1].Reason}}, false},
+		"fewer adjustments": {former[:1], false},
+	} {
+		again.Adjustments = test.logged
+		e.Decision = stored(t, again)
+
+		got := Verify(e, archived, nil)
+
+		if got.Same != test.same {
+			t.Errorf("%s: result %+v, want same = %t", name, got, test.same)
+		}
 	}
 }
 
@@ -250,7 +287,7 @@ func TestOtherFeaturesAreADifference(t *testing.T) {
 	got := Verify(e, archived, &other)
 
 	if got.Same || len(got.Differences) != 1 || got.Differences[0].What != "features of the prompt" {
-		t.Errorf("%+v", got)
+		t.Errorf("result %+v, want one difference in the features", got)
 	}
 }
 
@@ -289,7 +326,7 @@ func TestMissingDataIsReported(t *testing.T) {
 			}
 			got := Verify(&requestlog.Entry{Routing: requestlog.Routing{Decision: &route.Decision{}}}, archived, nil)
 			if len(test.want) > 0 && (got.Same || len(got.Differences) > 0 || cmp.Diff(test.want, got.Missing) != "") {
-				t.Errorf("%+v", got)
+				t.Errorf("result %+v, want missing %q and no differences", got, test.want)
 			}
 		})
 	}
@@ -299,6 +336,6 @@ func TestRejectionWithoutDecisionCannotBeVerified(t *testing.T) {
 	t.Parallel()
 	got := Verify(&requestlog.Entry{}, Archived{}, nil)
 	if got.Same || len(got.Missing) != 1 {
-		t.Errorf("%+v", got)
+		t.Errorf("result %+v, want one missing item", got)
 	}
 }

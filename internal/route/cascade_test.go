@@ -12,8 +12,8 @@ import (
 	"fairlead.dev/internal/provider"
 )
 
-// TestCascadeTriesACheaperModelFirstWhereItSaves has a plan of mid, nano, small and best. The router chooses mid.
-func TestCascadeTriesACheaperModelFirstWhereItSaves(t *testing.T) {
+// TestCascadeStartsWithACheaperModelIfItSaves has a plan of mid, nano, small and best. The router chooses mid.
+func TestCascadeStartsWithACheaperModelIfItSaves(t *testing.T) {
 	t.Parallel()
 	no := false
 	for name, tc := range map[string]struct {
@@ -80,7 +80,7 @@ func TestCascadeTriesACheaperModelFirstWhereItSaves(t *testing.T) {
 			plan = append(plan, cand.Model)
 		}
 		if got := strings.Join(steps, " "); got != tc.steps || strings.Join(plan, " ") != tc.plan || cost != tc.cost {
-			t.Errorf("%s: cascade %q for %d, plan %v", name, got, cost, plan)
+			t.Errorf("%s: cascade %q for %d, plan %v; want %q for %d, plan %q", name, got, cost, plan, tc.steps, tc.cost, tc.plan)
 		}
 	}
 }

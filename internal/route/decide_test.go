@@ -134,7 +134,7 @@ func TestDecideKeepsChoiceWithoutAnUnchosenCandidate(t *testing.T) {
 			t.Fatal(err)
 		}
 		if after.Candidates[0].Target != before.Candidates[0].Target {
-			t.Fatalf("without %s the choice moved from %s to %s", loser, before.Candidates[0].Target, after.Candidates[0].Target)
+			t.Fatalf("without %s the choice changed from %s to %s", loser, before.Candidates[0].Target, after.Candidates[0].Target)
 		}
 	})
 }
@@ -155,7 +155,7 @@ func TestDecideNeverPicksWorseQualityForAHigherTradeoff(t *testing.T) {
 			t.Fatal(err)
 		}
 		if high.Candidates[0].Quality < low.Candidates[0].Quality {
-			t.Fatalf("quality fell from %v to %v", low.Candidates[0], high.Candidates[0])
+			t.Fatalf("quality decreased from %v to %v", low.Candidates[0], high.Candidates[0])
 		}
 	})
 }
@@ -166,7 +166,7 @@ func TestDecideNeverPicksWorseQualityForMoreMoney(t *testing.T) {
 	cat := defaultCatalog(t)
 	rapid.Check(t, func(t *rapid.T) {
 		snap, in := NewSnapshot(cat, field(t), nil), anyInput(t)
-		in.MaxOutput = 100 // so that the responses of all models have the same length
+		in.MaxOutput = 100 // all responses get the same length
 		// Otherwise an optional need that no affordable model meets would be dropped, and a better model without that ability would be chosen.
 		in.Controls.Provider.RequireParameters = true
 		cents := rapid.IntRange(1, 500).Draw(t, "limit")
@@ -179,7 +179,7 @@ func TestDecideNeverPicksWorseQualityForMoreMoney(t *testing.T) {
 			t.Fatal(err)
 		}
 		if rich.Candidates[0].Quality < poor.Candidates[0].Quality {
-			t.Fatalf("quality fell from %v to %v", poor.Candidates[0], rich.Candidates[0])
+			t.Fatalf("quality decreased from %v to %v", poor.Candidates[0], rich.Candidates[0])
 		}
 	})
 }
@@ -206,7 +206,8 @@ func TestDecideNeverPicksWorseThanAMixture(t *testing.T) {
 				}
 				share := (*chosen.Price - *a.Price).Dollars() / (*b.Price - *a.Price).Dollars()
 				if mixture := a.Quality + share*(b.Quality-a.Quality); chosen.Quality < mixture-1e-5 && chosen.Quality < max(a.Quality, b.Quality) {
-					t.Fatalf("%s with %.4f at %v, a mixture of %s and %s has %.4f", chosen.Target, chosen.Quality, *chosen.Price, a.Target, b.Target, mixture)
+					t.Fatalf("chose %s with quality %.4f at %v, but a mixture of %s and %s has %.4f",
+						chosen.Target, chosen.Quality, *chosen.Price, a.Target, b.Target, mixture)
 				}
 			}
 		}
@@ -231,7 +232,7 @@ func TestDecideIsDeterministic(t *testing.T) {
 		first, firstErr := Decide(&in, snap, c)
 		again, againErr := Decide(&in, snap, c)
 		if diff := cmp.Diff(first, again, ignorePointers); diff != "" || (firstErr == nil) != (againErr == nil) {
-			t.Fatalf("%v, then %v:\n%s", firstErr, againErr, diff)
+			t.Fatalf("error %v, then %v, decision (-want +got):\n%s", firstErr, againErr, diff)
 		}
 	})
 }
@@ -251,13 +252,13 @@ func TestRestoredSnapshotDecidesTheSame(t *testing.T) {
 			t.Fatal(err)
 		}
 		if restored.Version() != snap.Version() {
-			t.Fatalf("version %s became %s", snap.Version(), restored.Version())
+			t.Fatalf("version = %s, want %s", restored.Version(), snap.Version())
 		}
 		c := Conditions{State: func(id string) State { return states[id] }}
 		want, wantErr := Decide(&in, snap, c)
 		got, gotErr := Decide(&in, restored, c)
 		if diff := cmp.Diff(want, got, ignorePointers); diff != "" || (wantErr == nil) != (gotErr == nil) {
-			t.Fatalf("%v, then %v:\n%s", wantErr, gotErr, diff)
+			t.Fatalf("error %v, then %v, decision (-want +got):\n%s", wantErr, gotErr, diff)
 		}
 	})
 }
@@ -269,11 +270,11 @@ func TestPlanListsExactlyTheRankedCandidates(t *testing.T) {
 		states := anyStates(t)
 		d, err := Decide(new(anyInput(t)), NewSnapshot(cat, field(t), nil), Conditions{State: func(id string) State { return states[id] }})
 		if (err == nil) != (len(d.Plan) > 0) {
-			t.Fatalf("error %v with a plan of %d", err, len(d.Plan))
+			t.Fatalf("error %v with a plan of %d targets", err, len(d.Plan))
 		}
 		for i, target := range d.Plan {
 			if c := d.Candidates[i]; c.Target != target.ID() || c.Rank != i+1 || c.Excluded != nil {
-				t.Fatalf("candidate %d is %+v, planned is %s", i, c, target.ID())
+				t.Fatalf("candidate %d is %+v, want %s as in the plan", i, c, target.ID())
 			}
 		}
 		for _, c := range d.Candidates[len(d.Plan):] {

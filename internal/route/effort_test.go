@@ -42,14 +42,14 @@ func TestEffortIsChosenWithTheModel(t *testing.T) {
 		in   Input
 		want outcome
 	}{
-		"cheapest":                  {input(func(in *Input) { in.Objective.Tradeoff = 0 }), outcome{"none", "none", 0.622133, 450}},
-		"best":                      {input(func(in *Input) { in.Objective.Tradeoff = 1 }), outcome{"max", "max", 0.817367, 11_700}},
-		"default trade-off":         {input(func(*Input) {}), outcome{"medium", "medium", 0.75, 2950}},
-		"an easy prompt":            {input(func(in *Input) { in.Features.Ease = 5 }), outcome{"none", "none", 0.995924, 450}},
-		"no room for the reasoning": {input(func(in *Input) { in.Objective.Tradeoff, in.MaxOutput = 1, 1000 }), outcome{"none", "none", 0.622133, 450}},
-		"the caller's effort":       {input(func(in *Input) { in.Effort = "max" }), outcome{"", "", 0.817367, 11_700}},
-		"the caller's own settings": {input(func(in *Input) { in.Effort = llm.CustomEffort }), outcome{"", "", 0.75, 2950}},
-		"a named model":             {input(func(in *Input) { in.Model = "reasoner" }), outcome{"", "", 0.75, 2950}},
+		"cheapest":                    {input(func(in *Input) { in.Objective.Tradeoff = 0 }), outcome{"none", "none", 0.622133, 450}},
+		"best":                        {input(func(in *Input) { in.Objective.Tradeoff = 1 }), outcome{"max", "max", 0.817367, 11_700}},
+		"default trade-off":           {input(func(*Input) {}), outcome{"medium", "medium", 0.75, 2950}},
+		"an easy prompt":              {input(func(in *Input) { in.Features.Ease = 5 }), outcome{"none", "none", 0.995924, 450}},
+		"limit too low for reasoning": {input(func(in *Input) { in.Objective.Tradeoff, in.MaxOutput = 1, 1000 }), outcome{"none", "none", 0.622133, 450}},
+		"the client's effort":         {input(func(in *Input) { in.Effort = "max" }), outcome{"", "", 0.817367, 11_700}},
+		"custom settings":             {input(func(in *Input) { in.Effort = llm.CustomEffort }), outcome{"", "", 0.75, 2950}},
+		"a named model":               {input(func(in *Input) { in.Model = "reasoner" }), outcome{"", "", 0.75, 2950}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -75,13 +75,13 @@ func TestEffortIsChosenWithTheModel(t *testing.T) {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(d.Candidates, again.Candidates, cmp.AllowUnexported(Exclusion{})); diff != "" {
-				t.Errorf("recomputed from the archive (-want +got):\n%s", diff)
+				t.Errorf("recomputed with the archived snapshot (-want +got):\n%s", diff)
 			}
 		})
 	}
 }
 
-func TestHigherEffortHasMoreTimeForTheFirstToken(t *testing.T) {
+func TestHigherEffortHasALongerFirstTokenTimeout(t *testing.T) {
 	t.Parallel()
 	in := Input{Op: llm.Chat, Model: "auto:quality", ResponseOptions: ResponseOptions{Choices: 1}, PromptSize: PromptSize{InputTokens: 1000}, Objective: Objective{Name: "quality", Tradeoff: 1}}
 	d, err := Decide(&in, reasonerSnapshot(t), Conditions{})
@@ -89,6 +89,6 @@ func TestHigherEffortHasMoreTimeForTheFirstToken(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, want := d.Plan[0].FirstToken, 270*time.Second; got != want {
-		t.Errorf("timeout of the first token %s, want %s", got, want)
+		t.Errorf("first-token timeout = %s, want %s", got, want)
 	}
 }

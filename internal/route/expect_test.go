@@ -17,18 +17,18 @@ func TestExpectedOutputFollowsTheFeatures(t *testing.T) {
 	}
 	usual := outputPriors[predict.Chat]
 	if got := of(predict.Features{Task: predict.Chat}); got != usual {
-		t.Errorf("without a length: %+v, want %+v", got, usual)
+		t.Errorf("expected output without a length = %+v, want %+v", got, usual)
 	}
 	short := of(predict.Features{Task: predict.Chat, Output: 25, Ease: 3})
 	if short.visible != 25 || short.reasoning > 50 {
-		t.Errorf("a greeting: %+v", short)
+		t.Errorf("expected output of a greeting = %+v, want 25 visible and at most 50 reasoning", short)
 	}
 	plain, demanding := of(predict.Features{Task: predict.Code, Output: 400}), of(predict.Features{Task: predict.Code, Output: 400, Ease: -2})
 	if demanding.visible != plain.visible || demanding.reasoning < 3*plain.reasoning/2 {
-		t.Errorf("plain %+v, demanding %+v", plain, demanding)
+		t.Errorf("plain %+v, demanding %+v; want equal text and at least 1.5 times the reasoning", plain, demanding)
 	}
 	if got := of(predict.Features{Task: predict.Translation}); got != outputPriors[predict.Translation] {
-		t.Errorf("a translation: %+v", got)
+		t.Errorf("expected output of a translation = %+v, want %+v", got, outputPriors[predict.Translation])
 	}
 }
 
@@ -39,29 +39,29 @@ func TestExpectedRestOfASession(t *testing.T) {
 		return expectedSession(&in, outputPrior{visible: 100})
 	}
 	if s := rest(Input{PromptSize: PromptSize{InputTokens: 3000}, History: History{Turns: 3}}); s != (Session{Turns: 3}) {
-		t.Errorf("a conversation without tools: %+v", s)
+		t.Errorf("session without tools = %+v, want 3 turns", s)
 	}
 	if s := rest(Input{PromptSize: PromptSize{InputTokens: 3000}, History: History{Turns: 30}}); s.Turns != horizon {
-		t.Errorf("a long conversation: %+v", s)
+		t.Errorf("session of a long conversation = %+v, want %v turns", s, horizon)
 	}
 	small, large := rest(Input{ResponseOptions: ResponseOptions{Needs: llm.Tools}, PromptSize: PromptSize{InputTokens: 900}}), rest(Input{ResponseOptions: ResponseOptions{Needs: llm.Tools}, PromptSize: PromptSize{InputTokens: 20_000}})
 	if small.Turns < 3 || small.Turns > 5 || large.Turns != mostTurns || large.Growth <= small.Growth {
-		t.Errorf("agents with small and large prompts: %+v, %+v", small, large)
+		t.Errorf("sessions of agents with small and large prompts = %+v, %+v", small, large)
 	}
 	before := large.Turns
 	for turns, prompt := 1, int64(20_000); turns < 100; turns, prompt = turns+1, prompt+growthTokens {
 		s := rest(Input{ResponseOptions: ResponseOptions{Needs: llm.Tools}, PromptSize: PromptSize{InputTokens: prompt}, History: History{Turns: turns}})
 		if s.Turns > before || s.Turns < 4 {
-			t.Fatalf("after %d turns %.1f more, before %.1f", turns, s.Turns, before)
+			t.Fatalf("after %d turns %.1f more turns expected, want 4 to %.1f", turns, s.Turns, before)
 		}
 		before = s.Turns
 	}
 	if s := rest(Input{ResponseOptions: ResponseOptions{Needs: llm.Tools}, PromptSize: PromptSize{InputTokens: 20_000}, History: History{Conversation: conversation.Findings{Purpose: conversation.Title}}}); s.Growth != 0 || s.Turns != 0 {
-		t.Errorf("a housekeeping call: %+v", s)
+		t.Errorf("session of a title call = %+v, want none", s)
 	}
 	in, out := ExpectedTokens(&Input{Op: llm.Chat, ResponseOptions: ResponseOptions{Needs: llm.Tools}, PromptSize: PromptSize{InputTokens: 900}, Prediction: Prediction{Features: predict.Features{Task: predict.ToolUse, Output: 100}}})
 	if in < 4*900 || in > 10*900 || out < 400 || out > 600 {
-		t.Errorf("expected %d and %d tokens", in, out)
+		t.Errorf("expected tokens = %d and %d, want 3600 to 9000 and 400 to 600", in, out)
 	}
 }
 
@@ -88,6 +88,6 @@ func TestObservedLengthsCorrectTheExpectedOutput(t *testing.T) {
 		t.Errorf("expected length without corrections %+v, want %+v", got, want)
 	}
 	if got := d.ExpectedLength("acme/other"); got.Reasoning != 0 {
-		t.Errorf("a target that is not in the decision: %+v", got)
+		t.Errorf("expected length of a target outside the decision = %+v, want no reasoning", got)
 	}
 }

@@ -37,7 +37,7 @@ func TestTrialsStayWithinTheShareOfSpending(t *testing.T) {
 	}
 	chances, first, explored := tried(0.1, 0, 0.9, models()...)
 	if first != "first" || explored {
-		t.Errorf("a draw above the share tries %s", first)
+		t.Errorf("a draw above the share chose %s, explored %t; want first, false", first, explored)
 	}
 	sum, cost := 0.0, 0.0
 	for _, cand := range models() {
@@ -47,20 +47,20 @@ func TestTrialsStayWithinTheShareOfSpending(t *testing.T) {
 		}
 	}
 	if math.Abs(sum-1) > 1e-9 || cost > 0.1*100 {
-		t.Errorf("propensities %v sum to %v; expected cost of trials %v", chances, sum, cost)
+		t.Errorf("propensities %v sum to %v, expected cost of trials %v; want 1 and at most 10", chances, sum, cost)
 	}
 	if chances["cheap"] != 0.05 || chances["costly"] <= 0 || chances["costly"] >= 0.05 {
-		t.Errorf("propensities %v", chances)
+		t.Errorf("propensities %v, want 0.05 for cheap and less for costly", chances)
 	}
-	for _, never := range []string{"weak", "certain", "extreme"} { // too low quality, certainly worse, too expensive
+	for _, never := range []string{"weak", "certain", "extreme"} { // these have too low quality, are certainly worse or are too expensive
 		if chances[never] != 0 {
-			t.Errorf("%s has a propensity of %v", never, chances[never])
+			t.Errorf("propensity of %s = %v, want 0", never, chances[never])
 		}
 	}
 	if _, first, explored := tried(0.1, 0, 0.02, models()...); first != "cheap" || !explored {
-		t.Errorf("a draw below the share tries %s", first)
+		t.Errorf("a draw below the share chose %s, explored %t; want cheap, true", first, explored)
 	}
 	if chances, first, _ := tried(0.1, 0.79, 0.02, models()...); chances["cheap"] != 0 || first != "costly" {
-		t.Errorf("below the floor: %v, %s", chances, first)
+		t.Errorf("with a quality floor: propensities %v, chose %s; want costly without cheap", chances, first)
 	}
 }

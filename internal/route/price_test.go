@@ -34,7 +34,7 @@ func TestCardMatchesPrice(t *testing.T) {
 		count := rapid.Int64Range(0, 1000)
 		u := llm.Usage{Input: count.Draw(t, "input"), CacheRead: count.Draw(t, "read"), CacheWrite: count.Draw(t, "write"), Output: count.Draw(t, "output")}
 		if got, want := card.ratesFor(u.Prompt()).Cost(&u), price.At(at).Bill(u).Total; got != want {
-			t.Fatalf("%s, want %s", got, want)
+			t.Fatalf("cost by card %s, want %s", got, want)
 		}
 	})
 }

@@ -15,7 +15,7 @@ func TestRoundMatchesMath(t *testing.T) {
 			f = (math.Trunc(f) + 0.5) / 1e6
 		}
 		if got, want := round(f), math.Round(f*1e6)/1e6; got != want {
-			t.Fatalf("round(%v) is %v, want %v", f, got, want)
+			t.Fatalf("round(%v) = %v, want %v", f, got, want)
 		}
 	})
 }

@@ -50,6 +50,6 @@ func TestDecisionRecordsExcludedCandidates(t *testing.T) {
 		t.Error(diff)
 	}
 	if got := d.Candidates[0]; got.Seen != slow || got.Cache.Read != 5 || d.Alone != "p/b" {
-		t.Errorf("%+v, alone it would go to %s", got, d.Alone)
+		t.Errorf("first candidate %+v, choice without policies %s; want p/b", got, d.Alone)
 	}
 }

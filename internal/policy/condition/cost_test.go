@@ -69,7 +69,7 @@ func TestCostEstimateCoversLargestRequest(t *testing.T) {
 	t.Parallel()
 	for _, condition := range expensive {
 		if actual, estimated := workOf(t, condition, largest()); actual > estimated {
-			t.Errorf("%s costs %d steps, but was estimated to cost at most %d", condition, actual, estimated)
+			t.Errorf("%s costs %d steps, want at most the estimated %d", condition, actual, estimated)
 		}
 	}
 }
@@ -94,7 +94,7 @@ func TestEvaluationIsBoundedWhileItRuns(t *testing.T) {
 		}
 		_, details, err := c.conjuncts[0].program.Eval(run.frame)
 		if cost := *details.ActualCost(); cost > maxRunCost+MaxCost || cost > maxRunCost && !costLimitExceeded(err) {
-			t.Errorf("%s: cost %d steps, %v", source, cost, err)
+			t.Errorf("%s: cost %d steps, %v; want at most the limit, or the cost limit error", source, cost, err)
 		}
 		run.End()
 	}
@@ -103,6 +103,6 @@ func TestEvaluationIsBoundedWhileItRuns(t *testing.T) {
 func TestOtherErrorsAreNotTheCostLimit(t *testing.T) {
 	t.Parallel()
 	if costLimitExceeded(errors.New("other")) || costLimitExceeded(interpreter.EvalCancelledError{Cause: interpreter.ContextCancelled}) {
-		t.Error("another error is reported as the cost limit")
+		t.Error("costLimitExceeded = true for another error")
 	}
 }

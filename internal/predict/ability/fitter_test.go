@@ -79,12 +79,12 @@ func TestTrainedModelIsFoundByAllNames(t *testing.T) {
 	p := small()
 	for _, name := range []string{"gpt-4o-2024-05-13", "gpt-4o", "openai/gpt-4o", " GPT-4o ", "azure/openai/gpt-4o-2024-05-13"} {
 		if a := p.Ability(name, []Score{{"mmlu", 0.1}}, 0.1); a.Source != predict.FromTraining {
-			t.Errorf("%q is from %s", name, a.Source)
+			t.Errorf("source of %q = %s", name, a.Source)
 		}
 	}
 	for _, name := range []string{"", "gpt-4o-mini", "gpt-4.1"} {
 		if a := p.Ability(name, []Score{{"mmlu", 0.1}}, 0.1); a.Source != predict.FromBenchmarks {
-			t.Errorf("%q is from %s", name, a.Source)
+			t.Errorf("source of %q = %s", name, a.Source)
 		}
 	}
 }
@@ -105,12 +105,12 @@ func TestRecordedOutcomesTakePrecedenceOverScores(t *testing.T) {
 		}
 	}
 	if before, after := on(p, "code", recorded), on(p, "code", served); after < before+0.1 {
-		t.Errorf("code without records: %.3f became %.3f with a score of 0.9", before, after)
+		t.Errorf("code without records changed from %.3f to %.3f with a score of 0.9, want at least 0.1 more", before, after)
 	}
 	recorded.Records = []float64{0, 0, 0, 0, 2000}
 	p.abilities["gpt-4o-2024-05-13"] = recorded
 	if after := on(p, "code", p.Ability("gpt-4o", scores, 0)); math.Abs(after-0.5) > 0.01 {
-		t.Errorf("code with records: %.3f", after)
+		t.Errorf("code with records is %.3f, want about 0.5", after)
 	}
 }
 
@@ -127,10 +127,10 @@ func TestCanonicalNames(t *testing.T) {
 		"something-new":                         "something-new",
 	} {
 		if got := Canonical(name); got != want {
-			t.Errorf("%q is %q, want %q", name, got, want)
+			t.Errorf("Canonical(%q) = %q, want %q", name, got, want)
 		}
 		if again := Canonical(want); again != want {
-			t.Errorf("%q does not stay as it is: %q", want, again)
+			t.Errorf("Canonical(%q) = %q, want it unchanged", want, again)
 		}
 	}
 }
@@ -155,11 +155,11 @@ func TestAScoreOnAKnownBenchmarkIsReached(t *testing.T) {
 	} {
 		a := p.Ability("", []Score{{c.name, c.value}}, 0)
 		if got := on(p, c.family, a); math.Abs(got-c.value) > 0.05 {
-			t.Errorf("%s at %.2f: the fit has %.3f", c.name, c.value, got)
+			t.Errorf("%s with score %.2f: the fit predicts %.3f", c.name, c.value, got)
 		}
 		percent := p.Ability("", []Score{{c.name, 100 * c.value}}, 0)
 		if diff := cmp.Diff(a, percent); diff != "" {
-			t.Errorf("%s: a percentage differs from a share: %s", c.name, diff)
+			t.Errorf("%s: a score in percent gives another fit: %s", c.name, diff)
 		}
 	}
 }
@@ -170,10 +170,10 @@ func TestScoreNearOneHasLittleWeight(t *testing.T) {
 	p := small()
 	got := logit(on(p, "code", p.Ability("", []Score{{"mbpp", 0.995}, {"humaneval", 0.7}}, 0)))
 	if between := (logit(0.995) + logit(0.7)) / 2; got > between-1 {
-		t.Errorf("the fit has the logit %.2f; halfway is %.2f", got, between)
+		t.Errorf("the fit has logit %.2f, want at least 1 below the middle %.2f", got, between)
 	}
 	if high, low := scoreNoise(0.99), scoreNoise(0.01); math.Abs(high-low) > 1e-9 || high < 2*scoreNoise(0.5) || math.IsInf(scoreNoise(1), 0) {
-		t.Errorf("the noise is %.2f at 0.99, %.2f at 0.01, %.2f at 0.5, %.2f at 1", high, low, scoreNoise(0.5), scoreNoise(1))
+		t.Errorf("noise is %.2f at 0.99, %.2f at 0.01, %.2f at 0.5, %.2f at 1", high, low, scoreNoise(0.5), scoreNoise(1))
 	}
 }
 
@@ -194,38 +194,38 @@ func TestBetterScoreRaisesItsFamilies(t *testing.T) {
 		b := boards[name]
 		for _, family := range b.families {
 			if families[family].benchmarks == nil {
-				t.Errorf("%s is like %q, which is not a family", name, family)
+				t.Errorf("%s refers to family %q, which does not exist", name, family)
 			}
 		}
 		low, high := p.Ability("", []Score{{name, 0.2}}, 0), p.Ability("", []Score{{name, 0.8}}, 0)
 		for _, family := range b.families {
 			if on(p, family, low) >= on(p, family, high) {
-				t.Errorf("%s: a better score lowers %s", name, family)
+				t.Errorf("%s: a better score does not raise %s", name, family)
 			}
 		}
 		if high.Spread >= p.Ability("", nil, 0).Spread {
-			t.Errorf("%s has no effect", name)
+			t.Errorf("a score on %s does not reduce the spread", name)
 		}
 	}
 	for from, to := range otherNames {
 		if _, ok := boards[to]; !ok || fold(from) != from {
-			t.Errorf("%s leads to %s, which is not a board", from, to)
+			t.Errorf("other name %s of %s: the benchmark does not exist, or the name is not folded", from, to)
 		}
 	}
 	for from, to := range directNames {
 		if _, ok := families[to]; !ok || fold(from) != from {
-			t.Errorf("%s leads to %s, which is not a family", from, to)
+			t.Errorf("direct name %s of %s: the family does not exist, or the name is not folded", from, to)
 		}
 	}
 }
 
-func TestAnUnknownBenchmarkWeighsLittle(t *testing.T) {
+func TestUnknownBenchmarkHasLittleWeight(t *testing.T) {
 	t.Parallel()
 	p := small()
 	nothing, unknown, known := p.Ability("", nil, 0), p.Ability("", []Score{{"house quiz", 0.95}}, 0), p.Ability("", []Score{{"mmlu", 0.95}}, 0)
 	before, little, much := on(p, "mmlu", nothing), on(p, "mmlu", unknown), on(p, "mmlu", known)
 	if !(before < little && little-before < (much-before)/2) {
-		t.Errorf("%.3f, with an unknown one %.3f, with a known one %.3f", before, little, much)
+		t.Errorf("mmlu is %.3f without scores, %.3f with an unknown benchmark, %.3f with mmlu", before, little, much)
 	}
 }
 
@@ -245,11 +245,11 @@ func TestAbsurdScoreHasLimitedEffect(t *testing.T) {
 	scores := []Score{{"mmlu", 0.85}, {"mmlu_pro", 0.8}, {"arc", 0.9}, {"gpqa_diamond", 0.7}, {"hle", 0.1}}
 	fine, bent := p.Ability("", scores, 0), p.Ability("", append(slices.Clone(scores), Score{"mmlu_pro", 0.01}), 0)
 	if d := on(p, "mmlu", fine) - on(p, "mmlu", bent); d < 0 || d > 0.2 {
-		t.Errorf("one absurd score moves the fit by %.3f", d)
+		t.Errorf("one absurd score lowers the fit by %.3f, want 0 to 0.2", d)
 	}
 }
 
-func TestQualityIsAboutTheMeanProbability(t *testing.T) {
+func TestQualityEqualsTheMeanProbability(t *testing.T) {
 	t.Parallel()
 	p := small()
 	for _, quality := range []float64{0.1, 0.4, 0.7, 0.95} {
@@ -260,11 +260,11 @@ func TestQualityIsAboutTheMeanProbability(t *testing.T) {
 	}
 	for _, none := range []float64{0, -1, 1.5, math.NaN()} {
 		if a := p.Ability("", nil, none); a.Source != predict.FromPrior {
-			t.Errorf("quality %v is from %s", none, a.Source)
+			t.Errorf("source of quality %v = %s, want the prior", none, a.Source)
 		}
 	}
 	if a := p.Ability("", []Score{{"mmlu", 0.6}}, 0.9); a.Source != predict.FromBenchmarks {
-		t.Errorf("scores and a quality: from %s", a.Source)
+		t.Errorf("source with scores and a quality = %s, want benchmarks", a.Source)
 	}
 }
 
@@ -276,7 +276,7 @@ func TestMoreScoresReduceSpread(t *testing.T) {
 	for _, name := range []string{"mmlu", "gsm8k", "mbpp", "zebra", "arc"} {
 		a := p.Ability("", scores, 0)
 		if a.Spread >= last {
-			t.Errorf("%d scores: spread %.3f, was %.3f", len(scores), a.Spread, last)
+			t.Errorf("%d scores: spread %.3f, want less than %.3f", len(scores), a.Spread, last)
 		}
 		last = a.Spread
 		scores = append(scores, Score{name, 0.6})
@@ -299,13 +299,13 @@ func TestFitWithSingularPrior(t *testing.T) {
 	p := small()
 	for i := range p.prior.Covariance {
 		for j := range p.prior.Covariance[i] {
-			p.prior.Covariance[i][j] = 1 // rank one
+			p.prior.Covariance[i][j] = 1 // the matrix has rank one
 		}
 	}
 	a := p.Ability("", []Score{{"mmlu", 0.8}, {"mbpp", 0.4}}, 0)
 	for _, v := range a.Vector {
 		if math.IsNaN(v) || math.Abs(v) > 100 {
-			t.Fatalf("vector %v", a.Vector)
+			t.Fatalf("vector %v, want finite values up to 100", a.Vector)
 		}
 	}
 }
@@ -319,7 +319,7 @@ func TestEveryFamilyHasAnchors(t *testing.T) {
 			sum += a.Weight
 		}
 		if math.Abs(sum-1) > 1e-9 {
-			t.Errorf("the anchors of %s weigh %v", name, sum)
+			t.Errorf("the weights of the anchors of %s sum to %v, want 1", name, sum)
 		}
 	}
 }
@@ -331,7 +331,7 @@ func FuzzAbility(f *testing.F) {
 		got := p.Ability("", []Score{{first, a}, {second, b}}, quality)
 		for _, v := range append(got.Vector, got.Spread) {
 			if math.IsNaN(v) || math.IsInf(v, 0) {
-				t.Errorf("%+v", got)
+				t.Errorf("ability %+v, want finite values", got)
 			}
 		}
 	})
@@ -363,7 +363,7 @@ func TestStrongModelsAreAboveWeakOnes(t *testing.T) {
 		weak, _ := p.Known(c.weak)
 		better, worse := meanProbability(p.Anchors(c.benchmark), strong.Vector), meanProbability(p.Anchors(c.benchmark), weak.Vector)
 		if better < worse+0.05 {
-			t.Errorf("%s: %s %.3f, %s %.3f", c.benchmark, c.strong, better, c.weak, worse)
+			t.Errorf("%s: %s has %.3f, %s has %.3f; want a difference of at least 0.05", c.benchmark, c.strong, better, c.weak, worse)
 		}
 	}
 }

@@ -33,13 +33,13 @@ func TestServedProbabilitiesAreTheRecordedOnes(t *testing.T) {
 	g := f.lazy()
 	links := g.linked(f.source)
 	if len(links) < 10 {
-		t.Fatalf("%d models with records and scores", len(links))
+		t.Fatalf("%d models with records and scores, want at least 10", len(links))
 	}
 	for _, l := range links {
 		m, _ := known.Model(l.name)
 		served := f.Of(m)
 		if served.Source != predict.FromTraining {
-			t.Errorf("%s is from %s", l.name, served.Source)
+			t.Errorf("source of %s = %s, want training", l.name, served.Source)
 		}
 		for i := range g.recorded {
 			r := &g.recorded[i]
@@ -110,7 +110,7 @@ func TestFamilyWithFewRecordedModelsFollowsTheStrength(t *testing.T) {
 	}
 	weak, middle, strong := at("mixtral-8x7b-instruct"), at("gpt-4o-mini"), at("gpt-5")
 	if !(weak < 0.6 && weak+0.1 < middle && middle+0.05 < strong) {
-		t.Errorf("code: %.2f, %.2f, %.2f", weak, middle, strong)
+		t.Errorf("code: weak %.2f, middle %.2f, strong %.2f; want them clearly apart", weak, middle, strong)
 	}
 }
 
@@ -127,7 +127,7 @@ func TestEveryNameOfAModelHasTheSameAbility(t *testing.T) {
 				continue
 			}
 			if got, ok := f.Named(known, name); ok && cmp.Diff(want.Vector, got.Vector) != "" {
-				t.Errorf("%s differs from %s", name, m.Name)
+				t.Errorf("the ability of %s differs from that of %s", name, m.Name)
 			}
 		}
 	}

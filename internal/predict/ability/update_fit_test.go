@@ -11,8 +11,8 @@ import (
 	"fairlead.dev/internal/predict"
 )
 
-// stranger returns a trained model's ability fitted from its scores only, and the trained vector that the fit should reproduce.
-func stranger(p *predict.Predictor, name string) (fitted predict.Ability, truth []float64) {
+// untrained returns a trained model's ability fitted from its scores only, and the trained vector that the fit should reproduce.
+func untrained(p *predict.Predictor, name string) (fitted predict.Ability, truth []float64) {
 	a, _ := p.Known(name)
 	var scores []Score
 	for _, benchmark := range []string{"mmlu", "mmlu_pro", "gsm8k", "math_l5", "bfcl", "mbpp", "zebra_grid"} {
@@ -34,8 +34,8 @@ func rated(p *predict.Predictor, r *rand.Rand, benchmark string, n int, truth []
 	return labels
 }
 
-// misjudged returns the squared error of the logits over the prompts of a benchmark.
-func misjudged(p *predict.Predictor, benchmark string, a predict.Ability, truth []float64) float64 {
+// squaredError returns the squared error of the logits over the prompts of a benchmark.
+func squaredError(p *predict.Predictor, benchmark string, a predict.Ability, truth []float64) float64 {
 	away, sum := difference(a.Vector, truth), 0.0
 	for _, x := range p.Anchors(benchmark) {
 		sum += x.Weight * math.Pow(away[0]+dot(x.Skills, away[1:]), 2)
@@ -44,7 +44,7 @@ func misjudged(p *predict.Predictor, benchmark string, a predict.Ability, truth 
 }
 
 // A fit to scores is already good, so a hundred ratings change it little, and even less for other kinds of prompts.
-func TestAHundredRatingsDoNotSpoilAFit(t *testing.T) {
+func TestFewRatingsImproveAFit(t *testing.T) {
 	t.Parallel()
 	p, err := predict.Embedded()
 	if err != nil {
@@ -53,36 +53,38 @@ func TestAHundredRatingsDoNotSpoilAFit(t *testing.T) {
 	r := rand.New(rand.NewPCG(17, 1))
 	var before, after, elsewhereBefore, elsewhereAfter float64
 	for _, name := range p.Models() {
-		fitted, truth := stranger(p, name)
+		fitted, truth := untrained(p, name)
 		for _, benchmark := range []string{"mmlu", "gsm8k", "bfcl"} {
 			got := Update(fitted, rated(p, r, benchmark, 100, truth))
-			before += misjudged(p, benchmark, fitted, truth)
-			after += misjudged(p, benchmark, got, truth)
+			before += squaredError(p, benchmark, fitted, truth)
+			after += squaredError(p, benchmark, got, truth)
 			for _, other := range []string{"mbpp", "zebra_grid", "mmlu_pro"} {
-				elsewhereBefore += misjudged(p, other, fitted, truth)
-				elsewhereAfter += misjudged(p, other, got, truth)
+				elsewhereBefore += squaredError(p, other, fitted, truth)
+				elsewhereAfter += squaredError(p, other, got, truth)
 			}
 		}
 	}
 	if after > 0.95*before || elsewhereAfter > elsewhereBefore {
-		t.Errorf("the squared error goes from %.2f to %.2f where it was rated, from %.2f to %.2f elsewhere", before, after, elsewhereBefore, elsewhereAfter)
+		t.Errorf("the squared error changed from %.2f to %.2f on rated benchmarks and from %.2f to %.2f on others, want lower errors",
+			before, after, elsewhereBefore, elsewhereAfter)
 	}
 }
 
-func TestManyRatingsOverruleFit(t *testing.T) {
+func TestManyRatingsReplaceTheFit(t *testing.T) {
 	t.Parallel()
 	p, err := predict.Embedded()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, off := range []float64{-2, 1.5} {
-		fitted, truth := stranger(p, "gpt-4o-mini-2024-07-18")
+		fitted, truth := untrained(p, "gpt-4o-mini-2024-07-18")
 		truth = append([]float64(nil), truth...)
 		truth[0] += off
 		got := Update(fitted, rated(p, rand.New(rand.NewPCG(5, 1)), "mmlu", 400, truth))
 		want, before, after := meanProbability(p.Anchors("mmlu"), truth), meanProbability(p.Anchors("mmlu"), fitted.Vector), meanProbability(p.Anchors("mmlu"), got.Vector)
 		if moved := (after - before) / (want - before); moved < 0.75 || moved > 1.15 || got.Spread > fitted.Spread/1.2 {
-			t.Errorf("by %v: mean probability from %.3f to %.3f, want %.3f; spread %.3f after %.3f", off, before, after, want, got.Spread, fitted.Spread)
+			t.Errorf("shift %v: mean probability changed from %.3f to %.3f, want %.3f; spread %.3f, fitted %.3f",
+				off, before, after, want, got.Spread, fitted.Spread)
 		}
 	}
 }

@@ -45,10 +45,11 @@ func TestUpdateMovesAbilityTowardsTruth(t *testing.T) {
 		got := Update(start, draws(7, n, 8, truth))
 		now := distance(got.Vector, truth)
 		if now >= last {
-			t.Errorf("%d ratings: error %.4f, was %.4f with fewer", n, now, last)
+			t.Errorf("%d ratings: error %.4f, want less than %.4f", n, now, last)
 		}
 		if got.Spread >= start.Spread || got.Source != start.Source {
-			t.Errorf("%d ratings: spread %.3f, source %s", n, got.Spread, got.Source)
+			t.Errorf("%d ratings: spread %.3f, source %s; want less than %.3f, source %s",
+				n, got.Spread, got.Source, start.Spread, start.Source)
 		}
 		last = now
 	}
@@ -76,7 +77,7 @@ func TestUpdateMovesInterceptFirst(t *testing.T) {
 	got := Update(start, few)
 	moved := math.Hypot(got.Vector[1]-0.5, got.Vector[2]-0.5)
 	if got.Vector[0] < 0.1 || moved > got.Vector[0]/2 {
-		t.Errorf("intercept %.3f, skills by %.3f", got.Vector[0], moved)
+		t.Errorf("intercept changed by %.3f, skills by %.3f; want mostly the intercept", got.Vector[0], moved)
 	}
 }
 
@@ -89,12 +90,12 @@ func TestContradictingRatingsStayBounded(t *testing.T) {
 	}
 	got := Update(start, labels)
 	if p := sigmoid(got.Vector[0] + got.Vector[1]); math.Abs(p-0.5) > 0.02 || largest(got.Vector) > 3 {
-		t.Errorf("chance %.3f, vector %v", p, got.Vector)
+		t.Errorf("probability %.3f, vector %v; want about 0.5 and values up to 3", p, got.Vector)
 	}
 	all := Update(start, []Label{{Skills: []float64{5}, Score: 1, Weight: 1e6}, {Skills: []float64{-5}, Score: 1, Weight: 1e6}})
 	for _, v := range all.Vector {
 		if math.IsNaN(v) || math.Abs(v) > 50 {
-			t.Errorf("heavy ratings make %v", all.Vector)
+			t.Errorf("ratings with a large weight gave %v, want finite values up to 50", all.Vector)
 		}
 	}
 }
@@ -110,7 +111,7 @@ func TestBetterRatingNeverLowersProbability(t *testing.T) {
 			a := Update(start, labels)
 			now := predict.Success(&predict.Features{Skills: labels[i].Skills}, &a).Probability
 			if now < last-1e-9 {
-				t.Fatalf("rating %d: %.6f after %.6f", i, now, last)
+				t.Fatalf("rating %d lowered the probability to %.6f from %.6f", i, now, last)
 			}
 			last = now
 		}
@@ -124,7 +125,7 @@ func TestLowWeightRatingsCountLess(t *testing.T) {
 	fresh := Update(start, []Label{{Skills: []float64{0}, Score: 1, Weight: 1}})
 	old := Update(start, []Label{{Skills: []float64{0}, Score: 1, Weight: 0.1}})
 	if !(0 < old.Vector[0] && old.Vector[0] < fresh.Vector[0]/2) {
-		t.Errorf("fresh moves by %.4f, old by %.4f", fresh.Vector[0], old.Vector[0])
+		t.Errorf("recent ratings changed the intercept by %.4f, old ratings by %.4f; want less than half", fresh.Vector[0], old.Vector[0])
 	}
 }
 

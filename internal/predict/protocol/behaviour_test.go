@@ -40,12 +40,12 @@ func TestBehaviourRelations(t *testing.T) {
 		}
 		results := EvaluateBehaviour([]Behaviour{item}, decisions)
 		if len(results) != 1 || results[0].Items != 1 || (results[0].Passed == 1) != c.want {
-			t.Errorf("%s: %+v", name, results)
+			t.Errorf("%s: got %+v, want passed = %t", name, results, c.want)
 		}
 	}
 	missing := EvaluateBehaviour([]Behaviour{{ID: "x", Relation: "same", Requests: map[string]string{"a": "nowhere"}}}, nil)
 	if missing[0].Passed != 0 {
-		t.Errorf("a missing decision passes: %+v", missing)
+		t.Errorf("a missing decision passed: %+v", missing)
 	}
 }
 
@@ -56,6 +56,6 @@ func TestErrorFactors(t *testing.T) {
 		f.Add(2, real)
 	}
 	if e := f.Error(); len(f) != 3 || e.Median != 2 || e.P90 != 2 {
-		t.Errorf("%v: %+v", f, e)
+		t.Errorf("error of %v = %+v, want median 2 and P90 2", f, e)
 	}
 }

@@ -33,7 +33,7 @@ func TestChoicesAreComparedWithAFixedMix(t *testing.T) {
 	data := mixed()
 	rows, models := PoolRows(Pool{Name: "p", Sources: []string{"s"}}, data, func(string) bool { return true })
 	if len(rows) != 80 || len(models) != 2 {
-		t.Fatalf("%d rows of %v", len(rows), models)
+		t.Fatalf("%d rows of models %v, want 80 of two models", len(rows), models)
 	}
 	for name, tc := range map[string]struct {
 		pick              func(r *Row) string
@@ -50,14 +50,14 @@ func TestChoicesAreComparedWithAFixedMix(t *testing.T) {
 	} {
 		got, ok := EvaluateChoices("p", rows, models, choose(rows, tc.pick))
 		if !ok || math.Abs(got.Auto.Quality-tc.quality) > 1e-9 || math.Abs(got.Mix-tc.mix) > 1e-9 || math.Abs(got.Gain-(tc.quality-tc.mix)) > 1e-9 || got.Low < tc.low-1e-9 {
-			t.Errorf("%s: %+v", name, got)
+			t.Errorf("%s: got %+v, want quality %v, mix %v, low at least %v", name, got, tc.quality, tc.mix, tc.low)
 		}
 		if got.Flips != 0.25 || !got.Recorded || got.Best != (Spend{0.75, 5}) || got.Cheapest != (Spend{0.5, 1}) || got.Random != (Spend{0.625, 3}) || got.Oracle.Quality != 0.75 {
-			t.Errorf("%s: %+v", name, got)
+			t.Errorf("%s: wrong reference values in %+v", name, got)
 		}
 	}
 	if _, ok := EvaluateChoices("p", rows, models[:1], choose(rows, func(*Row) string { return "cheap" })); ok {
-		t.Error("one model is not a choice")
+		t.Error("EvaluateChoices with one model = true, want false")
 	}
 }
 
@@ -69,6 +69,6 @@ func TestCalibrationComparesPredictedAndObserved(t *testing.T) {
 	}
 	list := Calibrate(data, predictions)
 	if len(list) != 2 || list[0].Model != "cheap" || math.Abs(list[0].Predicted-0.6) > 1e-9 || list[0].Observed != 0.5 || list[1].Prompts != 80 {
-		t.Errorf("%+v", list)
+		t.Errorf("calibration = %+v", list)
 	}
 }

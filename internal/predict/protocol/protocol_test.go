@@ -65,13 +65,13 @@ func TestFiguresMatchReferenceImplementation(t *testing.T) {
 		t.Error(diff)
 	}
 	if p := got.Pairs[0]; p.Prompts != 250 || p.Skipped || !(p.Low < p.APGR && p.APGR < p.High) {
-		t.Errorf("%+v", p)
+		t.Errorf("pair = %+v, want 250 prompts and an interval around the APGR", p)
 	}
 	if p := got.Pooled; p == nil || p.Prompts != 250 || math.Abs(p.APGR-want.APGR) > 1e-6 {
-		t.Errorf("a mixture of one source is not the source: %+v", p)
+		t.Errorf("pooled result of one source is %+v, want APGR %v", p, want.APGR)
 	}
 	if diff := cmp.Diff(got, Evaluate(rows, predictions, plan)); diff != "" {
-		t.Errorf("judged twice: %s", diff)
+		t.Errorf("a second evaluation differs: %s", diff)
 	}
 }
 
@@ -89,7 +89,7 @@ func TestPerfectRoutingBeatsRandomBeatsInverted(t *testing.T) {
 	lead := func(row Row) float64 { return row.Scores["big"] - row.Scores["small"] }
 	knowing, guessing, contrary := judge(lead), judge(func(Row) float64 { return r.Float64() }), judge(func(row Row) float64 { return -lead(row) })
 	if !(knowing > 0.9 && math.Abs(guessing-0.5) < 0.25 && contrary < 0.1) {
-		t.Errorf("%.3f, %.3f, %.3f", knowing, guessing, contrary)
+		t.Errorf("APGR of perfect routing %.3f, random %.3f, inverted %.3f", knowing, guessing, contrary)
 	}
 }
 
@@ -116,11 +116,11 @@ func TestUninformativePairsAreSkipped(t *testing.T) {
 	} {
 		got := Evaluate(c.rows, c.predictions, plan)
 		if p := got.Pairs[0]; !p.Skipped || p.Gap != (Gap{}) {
-			t.Errorf("%s: %+v", name, p)
+			t.Errorf("%s: got %+v, want a skipped pair", name, p)
 		}
 	}
 	if got := Evaluate(rows, nil, plan); got.Pooled != nil || got.Costed != nil {
-		t.Errorf("without predictions: %+v", got)
+		t.Errorf("results without predictions: %+v, want none", got)
 	}
 }
 
@@ -130,7 +130,7 @@ func TestNotPooledSourcesAreExcluded(t *testing.T) {
 	apart := plan
 	apart.NotPooled = []string{"s"}
 	if got := Evaluate(rows, predictions, apart); got.Pooled != nil {
-		t.Errorf("%+v", got.Pooled)
+		t.Errorf("pooled = %+v, want nil", got.Pooled)
 	}
 }
 
@@ -140,18 +140,18 @@ func TestFrontierUsesRowsWithMostModels(t *testing.T) {
 	rows[7].Costs = map[string]float64{"big": 1}
 	got := Evaluate(rows, predictions, plan).Costed[0]
 	if got.Prompts != 249 || len(got.Models) != 2 {
-		t.Errorf("%d prompts of %v", got.Prompts, got.Models)
+		t.Errorf("%d prompts of models %v, want 249 of two models", got.Prompts, got.Models)
 	}
 }
 
 func TestUpperHull(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ offers, want []costPoint }{
-		"a more expensive and worse one is excluded": {[]costPoint{{1, 0.5}, {2, 0.4}}, []costPoint{{1, 0.5}}},
-		"one below the line is out":                  {[]costPoint{{3, 0.9}, {1, 0.5}, {2, 0.6}}, []costPoint{{1, 0.5}, {3, 0.9}}},
-		"one above the line stays":                   {[]costPoint{{3, 0.9}, {1, 0.5}, {2, 0.8}}, []costPoint{{1, 0.5}, {2, 0.8}, {3, 0.9}}},
-		"of two at one price the better":             {[]costPoint{{1, 0.5}, {1, 0.7}}, []costPoint{{1, 0.5}, {1, 0.7}}},
-		"the same twice is the same once":            {[]costPoint{{1, 0.5}, {1, 0.5}}, []costPoint{{1, 0.5}}},
+		"a more expensive and worse point is excluded": {[]costPoint{{1, 0.5}, {2, 0.4}}, []costPoint{{1, 0.5}}},
+		"a point below the line is excluded":           {[]costPoint{{3, 0.9}, {1, 0.5}, {2, 0.6}}, []costPoint{{1, 0.5}, {3, 0.9}}},
+		"a point above the line is kept":               {[]costPoint{{3, 0.9}, {1, 0.5}, {2, 0.8}}, []costPoint{{1, 0.5}, {2, 0.8}, {3, 0.9}}},
+		"the better of two points at one price":        {[]costPoint{{1, 0.5}, {1, 0.7}}, []costPoint{{1, 0.5}, {1, 0.7}}},
+		"a duplicate point is removed":                 {[]costPoint{{1, 0.5}, {1, 0.5}}, []costPoint{{1, 0.5}}},
 	} {
 		if diff := cmp.Diff(c.want, upperHull(c.offers), cmp.AllowUnexported(costPoint{})); diff != "" {
 			t.Errorf("%s: %s", name, diff)
@@ -164,7 +164,7 @@ func TestShareForQuality(t *testing.T) {
 	points := []point{{0, 0.2}, {0.5, 0.6}, {0.75, 0.4}, {1, 0.8}}
 	for _, c := range []struct{ want, share float64 }{{0.1, 0}, {0.2, 0}, {0.4, 0.25}, {0.7, 0.875}, {0.8, 1}, {0.9, 1}} {
 		if got := shareFor(points, c.want); math.Abs(got-c.share) > 1e-12 {
-			t.Errorf("quality %.1f at a share of %v, want %v", c.want, got, c.share)
+			t.Errorf("shareFor(quality %.1f) = %v, want %v", c.want, got, c.share)
 		}
 	}
 }
@@ -175,13 +175,13 @@ func TestStandardPlanIsValid(t *testing.T) {
 	pooledPairs := 0
 	for _, one := range p.Pairs {
 		if one.Source == "" || one.Strong == "" || one.Weak == "" || one.Strong == one.Weak {
-			t.Errorf("%+v", one)
+			t.Errorf("incomplete pair: %+v", one)
 		}
 		if one.Strong == p.Pooled.Strong && !slices.Contains(p.NotPooled, one.Source) {
 			pooledPairs++
 		}
 	}
 	if pooledPairs < 5 || len(p.Costed) == 0 {
-		t.Errorf("%d pairs in the mixture, %d with costs", pooledPairs, len(p.Costed))
+		t.Errorf("%d pooled pairs, %d pools with costs; want at least 5 and 1", pooledPairs, len(p.Costed))
 	}
 }

@@ -14,7 +14,7 @@ type Settings struct {
 	Minimum  int64         // shortest cached prefix, in tokens
 	Step     int64         // prefixes are cached at every multiple of Step tokens; only at the end of the prompt when 0
 	Lifetime time.Duration // time since the last use; 0 disables the cache
-	Writes   bool          // report cache writes separately
+	Writes   bool          // whether to report cache writes separately
 }
 
 // Cache is the prompt cache of one model at one provider. It is not safe for concurrent use.

@@ -34,13 +34,13 @@ func TestReadFindsCachedPrefix(t *testing.T) {
 		"too late":                 {blocks, []string{text("a", 1280)}, []string{text("a", 1280)}, 300 * time.Second, llm.Usage{Input: 1280}},
 		"ends of messages":         {ends, []string{text("a", 2000)}, []string{text("a", 2000), text("b", 100)}, 0, llm.Usage{CacheRead: 2000, CacheWrite: 100}},
 		"ends: nothing in between": {ends, []string{text("a", 2000)}, []string{text("a", 1990)}, 0, llm.Usage{CacheWrite: 1990}},
-		"it keeps nothing":         {Settings{}, []string{text("a", 2000)}, []string{text("a", 2000)}, 0, llm.Usage{Input: 2000}},
+		"cache disabled":           {Settings{}, []string{text("a", 2000)}, []string{text("a", 2000)}, 0, llm.Usage{Input: 2000}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := NewCache(tc.settings)
 			if first := c.Read(noon, tc.first); first.CacheRead != 0 {
-				t.Errorf("the first prompt found %d", first.CacheRead)
+				t.Errorf("the first prompt read %d tokens from the cache, want 0", first.CacheRead)
 			}
 			if diff := cmp.Diff(tc.want, c.Read(noon.Add(tc.after), tc.second)); diff != "" {
 				t.Error(diff)
@@ -53,18 +53,18 @@ func TestConversationGrowsAndIsDeterministic(t *testing.T) {
 	t.Parallel()
 	turns, again := Conversation(Agent(3)), Conversation(Agent(3))
 	if len(turns) != 40 {
-		t.Fatalf("%d turns", len(turns))
+		t.Fatalf("%d turns, want 40", len(turns))
 	}
 	for i, turn := range turns {
 		if string(turn.Request.Body) != string(again[i].Request.Body) || turn.At != again[i].At {
-			t.Fatalf("turn %d differs the second time", i)
+			t.Fatalf("turn %d differs in the second conversation", i)
 		}
 		if i == 0 {
 			continue
 		}
 		before := turns[i-1]
 		if turn.At <= before.At || turn.Tokens <= before.Tokens {
-			t.Errorf("turn %d is not after turn %d", i, i-1)
+			t.Errorf("turn %d is not later and longer than turn %d", i, i-1)
 		}
 		if diff := cmp.Diff(before.Messages, turn.Messages[:len(before.Messages)]); diff != "" {
 			t.Errorf("turn %d does not extend turn %d", i, i-1)
@@ -74,9 +74,9 @@ func TestConversationGrowsAndIsDeterministic(t *testing.T) {
 		}
 	}
 	if last := turns[39].Tokens; last < 40_000 || last > 120_000 {
-		t.Errorf("the last prompt has %d tokens", last)
+		t.Errorf("the last prompt has %d tokens, want 40,000 to 120,000", last)
 	}
 	if string(Conversation(Agent(4))[0].Request.Body) == string(turns[0].Request.Body) {
-		t.Error("another seed makes the same conversation")
+		t.Error("another seed gives the same conversation")
 	}
 }

@@ -60,11 +60,11 @@ func TestAddressHasTheVersionOnce(t *testing.T) {
 		"https://other.test/v2":              "https://other.test/v2",
 	} {
 		if got := Vendor.New(provider.Settings{BaseURL: base}).BaseURL; got != want {
-			t.Errorf("%q became %q, want %q", base, got, want)
+			t.Errorf("BaseURL of %q = %q, want %q", base, got, want)
 		}
 	}
 	if base := Plain("other", "Other").New(provider.Settings{}).BaseURL; strings.Contains(base, "anthropic.com") {
-		t.Errorf("a third party's key would go to %s", base)
+		t.Errorf("the base URL of another vendor is %s, so its key would be sent to Anthropic", base)
 	}
 }
 
@@ -76,7 +76,7 @@ func TestOperatorHeadersTakePrecedence(t *testing.T) {
 		t.Fatal(err)
 	}
 	if r.Header.Get("Anthropic-Version") != "2030-01-01" || r.Header.Get("Anthropic-Beta") != "x" || r.Header.Get("X-Api-Key") != "s3cret" || r.Header.Get("Authorization") != "" {
-		t.Errorf("%v", r.Header)
+		t.Errorf("headers are %v, want those of the operator", r.Header)
 	}
 }
 
@@ -95,7 +95,7 @@ func TestModelsWithoutARowUseDefaults(t *testing.T) {
 	} {
 		got := modelOf(&provider.Target{Upstream: name, Model: &catalog.Model{Name: "mine"}})
 		if got.name != want.name || got.guessed != want.guessed || want.guessed && got.Thinking != want.Thinking {
-			t.Errorf("%s is matched to %q: %+v", name, got.name, got)
+			t.Errorf("%s has row %q %+v, want %q", name, got.name, got, want.name)
 		}
 	}
 }
@@ -111,7 +111,7 @@ func TestEveryOfferHasARow(t *testing.T) {
 		m := models.At(o)
 		row := modelOf(&provider.Target{Upstream: o.Upstream, Model: m})
 		if row.guessed || m.Abilities.Has(llm.Reasoning) != (row.Thinking != messagesconv.NoThinking) || m.FixedSampling != row.FixedSampling {
-			t.Errorf("%s is %+v, but the catalog says %s, fixed sampling %t", o.Upstream, row, m.Abilities, m.FixedSampling)
+			t.Errorf("%s has row %+v, but the catalog has abilities %s, fixed sampling %t", o.Upstream, row, m.Abilities, m.FixedSampling)
 		}
 	}
 }
@@ -180,14 +180,14 @@ func TestSameFormatKeepsBytes(t *testing.T) {
 			}
 			for member, want := range tc.want {
 				if got := rawjson.Get(body, member).Raw; got != want {
-					t.Errorf("%s is %s, want %s", member, got, want)
+					t.Errorf("sent %s = %s, want %s", member, got, want)
 				}
 			}
 			if len(call.Warnings) != tc.warnings {
-				t.Errorf("warned %q", call.Warnings)
+				t.Errorf("warnings %q, want %d", call.Warnings, tc.warnings)
 			}
 			if got := rawjson.Get(body, "model").String(); got != call.Target.Upstream || !strings.Contains(string(body), `, "x_future": {"b":1.0}, `) {
-				t.Errorf("sent %s", body)
+				t.Errorf("sent %s, want model %s and unknown members unchanged", body, call.Target.Upstream)
 			}
 		})
 	}
@@ -212,7 +212,7 @@ func TestSystemTurnsAreMergedForOlderModels(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := rawjson.Get(body, "messages").Raw; got != want || (len(call.Warnings) == 1) != (want == merged) {
-			t.Errorf("%s: sent %s with warnings %q", model, got, call.Warnings)
+			t.Errorf("%s: sent %s with warnings %q, want %s", model, got, call.Warnings, want)
 		}
 	}
 }
@@ -223,7 +223,7 @@ func TestForcedCallDisablesThinkingByDefault(t *testing.T) {
 	call := messagesCall(t, thinker, `{"model":"auto","max_tokens":900,"messages":[{"role":"user","content":"hi"}],"tool_choice":{"type":"any"},"tools":[{"name":"f","input_schema":{"type":"object"}}]}`)
 	body := slices.Concat(modelOf(thinker).rewrite(call)...)
 	if got := rawjson.Get(body, "thinking.type").String(); got != "disabled" || len(call.Warnings) > 0 {
-		t.Errorf("sent %s with warnings %q", body, call.Warnings)
+		t.Errorf("sent %s with warnings %q, want thinking disabled and no warnings", body, call.Warnings)
 	}
 }
 
@@ -243,7 +243,7 @@ func TestSameFormatSchemaBecomesATool(t *testing.T) {
 	}
 	name := rawjson.Get(body, "tools.0.name").String()
 	if name == "" || rawjson.Get(body, "tool_choice.name").String() != name || rawjson.Get(body, "output_config").Exists() {
-		t.Fatalf("sent %s", body)
+		t.Fatalf("sent %s, want the schema as a tool", body)
 	}
 	answer := `{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[{"type":"tool_use","id":"t","name":"` + name + `","input":{"a":"b"}}],"stop_reason":"tool_use","usage":{"input_tokens":3,"output_tokens":1}}`
 	resp := &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(answer))}
@@ -253,7 +253,7 @@ func TestSameFormatSchemaBecomesATool(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := rawjson.Get(ev.Data, "content.0.text").String(); got != `{"a":"b"}` {
-			t.Errorf("answered %s", ev.Data)
+			t.Errorf("response is %s, want the arguments of the tool as text", ev.Data)
 		}
 	}
 }
@@ -300,7 +300,7 @@ func TestBudgetLimitsTheOutput(t *testing.T) {
 		t.Fatal(err)
 	}
 	if rawjson.Get(body, "max_tokens").Int() != 123 {
-		t.Errorf("sent %s", body)
+		t.Errorf("sent %s, want max_tokens 123", body)
 	}
 	if diff := cmp.Diff([]string{"max_tokens set to 123: a budget or a policy allows no more"}, call.Warnings); diff != "" {
 		t.Error(diff)
@@ -318,14 +318,14 @@ func TestWaitForExhaustedLimits(t *testing.T) {
 		h.Set(name, value)
 	}
 	if got := untilReset(h, noon()); got != 21*time.Second {
-		t.Errorf("wait %s", got)
+		t.Errorf("wait %s, want 21s", got)
 	}
 	h.Set("anthropic-ratelimit-requests-reset", "2027-01-02T12:00:07Z")
 	if got := untilReset(h, noon()); got != longestWait {
-		t.Errorf("wait %s", got)
+		t.Errorf("wait %s, want %s", got, longestWait)
 	}
 	if got := untilReset(http.Header{}, noon()); got != 0 {
-		t.Errorf("wait %s", got)
+		t.Errorf("wait without headers %s, want 0", got)
 	}
 }
 
@@ -366,7 +366,7 @@ func TestBetaFeaturesAreSentInTheSameFormatOnly(t *testing.T) {
 	}
 }
 
-func TestOnlyAnthropicItselfSearchesTheWeb(t *testing.T) {
+func TestOnlyAnthropicOffersWebSearch(t *testing.T) {
 	t.Parallel()
 	lacks := func(v provider.Vendor, model string) bool {
 		target := &provider.Target{Upstream: model, Model: &catalog.Model{Name: model, Op: llm.Chat}}
@@ -374,10 +374,10 @@ func TestOnlyAnthropicItselfSearchesTheWeb(t *testing.T) {
 	}
 	for model, want := range map[string]bool{"claude-3-haiku-20240307": true, "claude-3-7-sonnet": false, "claude-opus-4-5": false, "claude-new-9": false, "other": true} {
 		if got := lacks(Vendor, model); got != want {
-			t.Errorf("%s at Anthropic lacks web search: %t", model, got)
+			t.Errorf("%s at Anthropic lacks web search = %t, want %t", model, got, want)
 		}
 		if !lacks(Plain("compatible", "Compatible"), model) {
-			t.Errorf("%s at another vendor of the format must lack web search", model)
+			t.Errorf("%s at another vendor of the format has web search", model)
 		}
 	}
 }

@@ -80,11 +80,11 @@ func TestMachineIdentitySuppliesTokens(t *testing.T) {
 		p, before := identityProvider(server, "file", options), requests.Load()
 		for range 3 {
 			if got, err := p.Login(t.Context(), provider.Identity); got != want || err != nil {
-				t.Errorf("%q, %v; want %q", got, err, want)
+				t.Errorf("Login = %q, %v; want %q", got, err, want)
 			}
 		}
 		if n := requests.Load() - before; n != 1 {
-			t.Errorf("%s: %d requests", want, n)
+			t.Errorf("%s: %d requests, want 1", want, n)
 		}
 	}
 }
@@ -98,7 +98,8 @@ func TestMachineIdentityFailuresAreClassified(t *testing.T) {
 			_, err := identityProvider(server, "file", options).Login(t.Context(), provider.Identity)
 			e := llm.AsError(err)
 			if err == nil || e.Kind != kind || strings.Contains(fmt.Sprintf("%v %v", e, e.Err), "0123456789") || requests.Load() != before+1 {
-				t.Errorf("%s, %d: %v", name, status, err)
+				t.Errorf("%s, status %d: %v of kind %s after %d requests; want %s without the secret after 1",
+					name, status, err, e.Kind, requests.Load()-before, kind)
 			}
 		}
 	}
@@ -114,7 +115,7 @@ func TestSlowMetadataServiceTimesOut(t *testing.T) {
 		})
 		began := time.Now()
 		if _, err := p.Login(t.Context(), provider.Identity); llm.AsError(err).Kind != llm.UpstreamTimeout || time.Since(began) != 15*time.Second {
-			t.Errorf("%v after %s", err, time.Since(began))
+			t.Errorf("Login: %v after %s, want UpstreamTimeout after 15s", err, time.Since(began))
 		}
 	})
 }
@@ -131,7 +132,7 @@ func TestDashboardCredentialCannotUseTheMachine(t *testing.T) {
 	server, requests := azureCloud(t, http.StatusOK)
 	_, err := identityProvider(server, provider.Dashboard, map[string]string{OptionClient: "user-assigned"}).Login(t.Context(), provider.Identity)
 	if llm.AsError(err).Kind != llm.UpstreamAuth || requests.Load() != 0 {
-		t.Errorf("%v", err)
+		t.Errorf("Login: %v after %d requests, want UpstreamAuth without a request", err, requests.Load())
 	}
 }
 
@@ -142,7 +143,7 @@ func TestIdentityOfTheEnvironment(t *testing.T) {
 		"IDENTITY_ENDPOINT":          {"IDENTITY_ENDPOINT": "http://127.0.0.1:1/msi", "IDENTITY_HEADER": "h"},
 	} {
 		if secret, source := Vendor.Key(func(name string) string { return env[name] }); secret != provider.Identity || source != want {
-			t.Errorf("%q from %q, want %q", secret, source, want)
+			t.Errorf("Key = %q from %q, want %q from %q", secret, source, provider.Identity, want)
 		}
 	}
 }

@@ -45,7 +45,7 @@ func (s *service) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(text)), Request: r}, nil
 }
 
-func answering(status int, body string) *service {
+func responding(status int, body string) *service {
 	return &service{say: func(int) (int, string, error) { return status, body, nil }}
 }
 
@@ -60,16 +60,16 @@ func TestApplicationsSignIn(t *testing.T) {
 		"packed":  {secret, nil},
 		"options": {"se:cret~1", map[string]string{OptionTenant: "tenant-1", OptionClient: "client-1"}},
 	} {
-		entra := answering(200, `{"access_token":"eyJ.a.b","expires_in":3599,"token_type":"Bearer"}`)
+		entra := responding(200, `{"access_token":"eyJ.a.b","expires_in":3599,"token_type":"Bearer"}`)
 		p := New(provider.Settings{BaseURL: "https://res.test", Options: tc.options, Fetch: &http.Client{Transport: entra}, Now: noon})
 		for range 3 {
 			token, err := p.Login(t.Context(), tc.secret)
 			if err != nil || token != "eyJ.a.b" {
-				t.Fatalf("%s: %q, %v", name, token, err)
+				t.Fatalf("%s: token %q, %v", name, token, err)
 			}
 		}
 		if len(entra.asked) != 1 || entra.asked[0].URL.String() != "https://login.microsoftonline.com/tenant-1/oauth2/v2.0/token" {
-			t.Errorf("%s: asked %d times", name, len(entra.asked))
+			t.Errorf("%s: %d requests, want one to the tenant", name, len(entra.asked))
 		}
 		form := entra.forms[0]
 		if form.Get("client_id") != "client-1" || form.Get("client_secret") != "se:cret~1" || form.Get("scope") != usualScope || form.Get("grant_type") != "client_credentials" {
@@ -83,12 +83,12 @@ func TestKeysAndTokensAreReturnedUnchanged(t *testing.T) {
 	p := New(provider.Settings{BaseURL: "https://res.test", Options: map[string]string{OptionTenant: "t", OptionClient: "c"}})
 	for _, token := range []string{"eyJ.a.b", "Bearer opaque"} {
 		if got, err := p.Login(t.Context(), token); err != nil || got != token {
-			t.Errorf("%q became %q, %v", token, got, err)
+			t.Errorf("Login(%q) = %q, %v; want it unchanged", token, got, err)
 		}
 	}
 	plain := New(provider.Settings{BaseURL: "https://res.test"})
 	if got, err := plain.Login(t.Context(), "0123abc"); err != nil || got != "0123abc" {
-		t.Errorf("a key became %q, %v", got, err)
+		t.Errorf("Login with a key = %q, %v; want it unchanged", got, err)
 	}
 }
 
@@ -101,7 +101,7 @@ func TestTokensAreRenewedAheadOfTime(t *testing.T) {
 		case 1:
 			return 200, `{"access_token":"one","expires_in":3600}`, nil
 		case 2:
-			return 0, "", errors.New("down")
+			return 0, "", errors.New("unavailable")
 		}
 		return 200, `{"access_token":"two"}`, nil
 	}
@@ -120,14 +120,15 @@ func TestTokensAreRenewedAheadOfTime(t *testing.T) {
 	} {
 		now = now.Add(step.later)
 		if got, err := l.token(t.Context(), secret); err != nil || got != step.want || len(entra.asked) != step.asked {
-			t.Errorf("after %s more: %q, %v, asked %d times", step.later, got, err, len(entra.asked))
+			t.Errorf("after %s more: %q, %v, %d requests; want %q, %d requests",
+				step.later, got, err, len(entra.asked), step.want, step.asked)
 		}
 	}
 }
 
-func TestOneExchangeServesAll(t *testing.T) {
+func TestConcurrentRequestsShareOneExchange(t *testing.T) {
 	t.Parallel()
-	entra := answering(200, `{"access_token":"one","expires_in":3600}`)
+	entra := responding(200, `{"access_token":"one","expires_in":3600}`)
 	l := newLogin(provider.Settings{Fetch: &http.Client{Transport: entra}, Now: noon})
 	var wait sync.WaitGroup
 	var wrong atomic.Int32
@@ -140,38 +141,38 @@ func TestOneExchangeServesAll(t *testing.T) {
 	}
 	wait.Wait()
 	if wrong.Load() != 0 || len(entra.asked) != 1 {
-		t.Errorf("%d wrong, asked %d times", wrong.Load(), len(entra.asked))
+		t.Errorf("%d wrong tokens, %d requests; want 0 and 1", wrong.Load(), len(entra.asked))
 	}
 }
 
 func TestSignInFails(t *testing.T) {
 	t.Parallel()
-	refusal := `{"error":"invalid_client","error_description":"AADSTS7000215: Invalid client secret provided: se:cret~1."}`
+	rejection := `{"error":"invalid_client","error_description":"AADSTS7000215: Invalid client secret provided: se:cret~1."}`
 	for name, tc := range map[string]struct {
 		secret string
 		entra  *service
 		kind   llm.Kind
 	}{
-		"refused":      {secret, answering(401, refusal), llm.UpstreamAuth},
-		"bad request":  {secret, answering(400, refusal), llm.UpstreamAuth},
-		"unavailable":  {secret, answering(503, ""), llm.UpstreamOverloaded},
-		"limited":      {secret, answering(429, `{"error":"temporarily_unavailable"}`), llm.UpstreamRateLimited},
-		"no token":     {secret, answering(200, `{}`), llm.UpstreamAuth},
-		"a page":       {secret, answering(200, `<html>`), llm.UpstreamAuth},
-		"not reached":  {secret, &service{say: func(int) (int, string, error) { return 0, "", errors.New("refused") }}, llm.UpstreamConnect},
-		"half a name":  {"entra:tenant", answering(200, ``), llm.UpstreamAuth},
-		"known to us":  {secret, &service{say: func(int) (int, string, error) { return 0, "", llm.Errorf(llm.UpstreamTimeout, "x") }}, llm.UpstreamTimeout},
-		"without name": {"entra:::x", answering(200, ``), llm.UpstreamAuth},
+		"refused":      {secret, responding(401, rejection), llm.UpstreamAuth},
+		"bad request":  {secret, responding(400, rejection), llm.UpstreamAuth},
+		"unavailable":  {secret, responding(503, ""), llm.UpstreamOverloaded},
+		"limited":      {secret, responding(429, `{"error":"temporarily_unavailable"}`), llm.UpstreamRateLimited},
+		"no token":     {secret, responding(200, `{}`), llm.UpstreamAuth},
+		"HTML":         {secret, responding(200, `<html>`), llm.UpstreamAuth},
+		"unreachable":  {secret, &service{say: func(int) (int, string, error) { return 0, "", errors.New("refused") }}, llm.UpstreamConnect},
+		"incomplete":   {"entra:tenant", responding(200, ``), llm.UpstreamAuth},
+		"llm.Error":    {secret, &service{say: func(int) (int, string, error) { return 0, "", llm.Errorf(llm.UpstreamTimeout, "x") }}, llm.UpstreamTimeout},
+		"without name": {"entra:::x", responding(200, ``), llm.UpstreamAuth},
 	} {
 		l := newLogin(provider.Settings{Fetch: &http.Client{Transport: tc.entra}, Now: noon})
 		_, err := l.token(t.Context(), tc.secret)
 		e, ok := errors.AsType[*llm.Error](err)
 		if !ok || e.Kind != tc.kind || strings.Contains(e.Message, "se:cret~1") {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: %v, want kind %s without the secret", name, err, tc.kind)
 		}
 	}
 	if _, err := newLogin(provider.Settings{Now: noon}).token(t.Context(), secret); err == nil {
-		t.Error("there is a token without a client to fetch it")
+		t.Error("token without a client: got no error")
 	}
 }
 
@@ -187,10 +188,10 @@ func TestSecretsAreSentInTheirHeaders(t *testing.T) {
 	}{
 		"a key":               {"0123abc", "0123abc", "", nil},
 		"a signed token":      {"eyJ.a.b", "", "Bearer eyJ.a.b", nil},
-		"a token by name":     {"Bearer opaque", "", "Bearer opaque", nil},
+		"an opaque token":     {"Bearer opaque", "", "Bearer opaque", nil},
 		"nothing":             {"", "", "", nil},
-		"the operator's own":  {"eyJ.a.b", "", "Own", map[string]string{"Authorization": "Own"}},
-		"the operator's key":  {"0123abc", "own", "", map[string]string{"Api-Key": "own"}},
+		"configured token":    {"eyJ.a.b", "", "Own", map[string]string{"Authorization": "Own"}},
+		"configured key":      {"0123abc", "own", "", map[string]string{"Api-Key": "own"}},
 		"a key that is a JWT": {"eyJhbc", "eyJhbc", "", nil},
 	} {
 		p := New(provider.Settings{BaseURL: "https://res.test", Headers: tc.headers})
@@ -200,7 +201,7 @@ func TestSecretsAreSentInTheirHeaders(t *testing.T) {
 			t.Fatal(err)
 		}
 		if r.Header.Get("Api-Key") != tc.key || r.Header.Get("Authorization") != tc.auth {
-			t.Errorf("%s: %v", name, r.Header)
+			t.Errorf("%s: headers %v, want key %q and authorization %q", name, r.Header, tc.key, tc.auth)
 		}
 	}
 }
@@ -210,16 +211,16 @@ func TestApplicationOfTheEnvironment(t *testing.T) {
 	env := map[string]string{"AZURE_TENANT_ID": "t", "AZURE_CLIENT_ID": "c"}
 	lookup := func(name string) string { return env[name] }
 	if secret, _ := Vendor.Key(lookup); secret != "" {
-		t.Errorf("half an application became %q", secret)
+		t.Errorf("Key of an incomplete application = %q, want none", secret)
 	}
 	env["AZURE_CLIENT_SECRET"] = "s:1"
 	secret, source := Vendor.Key(lookup)
 	app, ok := unpack(secret, nil)
 	if source != "AZURE_CLIENT_SECRET" || !ok || app != (application{"t", "c", "s:1"}) {
-		t.Errorf("%q from %q is %+v", secret, source, app)
+		t.Errorf("Key = %q from %q, application %+v", secret, source, app)
 	}
 	env["AZURE_OPENAI_API_KEY"] = "k"
 	if secret, source := Vendor.Key(lookup); secret != "k" || source != "AZURE_OPENAI_API_KEY" {
-		t.Errorf("%q from %q", secret, source)
+		t.Errorf("Key = %q from %q, want k from AZURE_OPENAI_API_KEY", secret, source)
 	}
 }

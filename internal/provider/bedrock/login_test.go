@@ -128,7 +128,7 @@ func TestDefaultCredentialsAreFound(t *testing.T) {
 						want = fmt.Sprintf(want, before+1)
 					}
 					if got != want || err != nil {
-						t.Errorf("%q, %v; want %q", got, err, want)
+						t.Errorf("Login = %q, %v; want %q", got, err, want)
 					}
 				})
 			}
@@ -143,7 +143,7 @@ func TestKeysAreRenewedBeforeTheyExpire(t *testing.T) {
 	p := c.provider(t, provider.Identity, "file", nil)
 	for _, want := range []string{"AKIA1:sk:st", "AKIA2:sk:st"} {
 		if got, err := p.Login(t.Context(), provider.Identity); got != want || err != nil {
-			t.Errorf("%q, %v; want %q", got, err, want)
+			t.Errorf("Login = %q, %v; want %q", got, err, want)
 		}
 	}
 }
@@ -160,7 +160,7 @@ func TestCredentialServiceFailuresAreClassified(t *testing.T) {
 		_, err := p.Login(t.Context(), provider.Identity)
 		e := llm.AsError(err)
 		if err == nil || e.Kind != kind || strings.Contains(fmt.Sprintf("%v %v", e, e.Err), "web-token-1") || c.issued.Load() != 1 {
-			t.Errorf("%d: %v after %d requests", status, err, c.issued.Load())
+			t.Errorf("status %d: %v after %d requests, want %s without the token after 1", status, err, c.issued.Load(), kind)
 		}
 	}
 	p := newCloud(t).provider(t, provider.Identity, "file", map[string]string{"AWS_CA_BUNDLE": file})
@@ -177,6 +177,6 @@ func TestDashboardCredentialCannotUseTheMachine(t *testing.T) {
 	c := newCloud(t)
 	p := c.provider(t, provider.Identity, provider.Dashboard, nil)
 	if _, err := p.Login(t.Context(), provider.Identity); llm.AsError(err).Kind != llm.UpstreamAuth || c.issued.Load() != 0 {
-		t.Errorf("%v", err)
+		t.Errorf("Login: %v after %d requests, want UpstreamAuth without a request", err, c.issued.Load())
 	}
 }

@@ -84,16 +84,16 @@ func TestAccessKeysSignTheCall(t *testing.T) {
 		}
 		auth := r.Header.Get("Authorization")
 		if !strings.HasPrefix(auth, "AWS4-HMAC-SHA256 Credential=AKIAEXAMPLE/20260102/us-west-2/bedrock/aws4_request, SignedHeaders=") {
-			t.Errorf("presents %s", auth)
+			t.Errorf("Authorization = %s", auth)
 		}
 		if want := signature(t, r, "wJalr/K7MDENG", "us-west-2"); !strings.HasSuffix(auth, "Signature="+want) {
-			t.Errorf("%s: signed %s, the service computes %s", upstream, auth, want)
+			t.Errorf("%s: Authorization = %s, want signature %s", upstream, auth, want)
 		}
 		if r.Header.Get("X-Amz-Security-Token") != "session" || r.Header.Get("X-Amz-Date") != "20260102T120000Z" {
 			t.Errorf("headers %v", r.Header)
 		}
 		if strings.ContainsAny(strings.TrimPrefix(r.URL.EscapedPath(), "/model/"), ":") || strings.Count(r.URL.EscapedPath(), "/") != 3 {
-			t.Errorf("the path is %s", r.URL.EscapedPath())
+			t.Errorf("path = %s, want the model as one escaped segment", r.URL.EscapedPath())
 		}
 	}
 }
@@ -104,7 +104,7 @@ func TestOperatorHeaderTakesPrecedence(t *testing.T) {
 	for _, secret := range []string{"AKIAEXAMPLE:secret", "api-key"} {
 		r, err := p.Chat.NewRequest(t.Context(), newCall(t, secret, "m"))
 		if err != nil || r.Header.Get("Authorization") != "Custom x" || r.Header.Get("X-Amz-Date") != "" {
-			t.Errorf("%v, %v", r.Header, err)
+			t.Errorf("headers %v, %v; want the configured Authorization only", r.Header, err)
 		}
 	}
 }
@@ -118,7 +118,7 @@ func TestSignedSecretsAreMaskedInErrors(t *testing.T) {
 	call.Secrets = p.Secrets(call.Secret)
 	e := p.Chat.Failure(call, resp)
 	if e.Kind != llm.UpstreamAuth || strings.Contains(e.Message, "TOK") || strings.Contains(e.Message, "AKIDPLAIN") || strings.Contains(e.Message, "y9") {
-		t.Errorf("%+v", e)
+		t.Errorf("error %+v, want UpstreamAuth without secrets", e)
 	}
 }
 
@@ -129,15 +129,15 @@ func TestCredentialsOfTheEnvironment(t *testing.T) {
 		env            map[string]string
 		secret, source string
 	}{
-		"nothing":       {nil, "", ""},
-		"half a pair":   {map[string]string{"AWS_ACCESS_KEY_ID": "AKIA"}, "", ""},
-		"a pair":        {pair, "AKIA:s", "AWS_ACCESS_KEY_ID"},
-		"with session":  {map[string]string{"AWS_ACCESS_KEY_ID": "AKIA", "AWS_SECRET_ACCESS_KEY": "s", "AWS_SESSION_TOKEN": "t"}, "AKIA:s:t", "AWS_ACCESS_KEY_ID"},
-		"a key of both": {map[string]string{"AWS_ACCESS_KEY_ID": "AKIA", "AWS_SECRET_ACCESS_KEY": "s", "AWS_BEARER_TOKEN_BEDROCK": "b"}, "b", "AWS_BEARER_TOKEN_BEDROCK"},
+		"nothing":                {nil, "", ""},
+		"no secret key":          {map[string]string{"AWS_ACCESS_KEY_ID": "AKIA"}, "", ""},
+		"access key":             {pair, "AKIA:s", "AWS_ACCESS_KEY_ID"},
+		"session token":          {map[string]string{"AWS_ACCESS_KEY_ID": "AKIA", "AWS_SECRET_ACCESS_KEY": "s", "AWS_SESSION_TOKEN": "t"}, "AKIA:s:t", "AWS_ACCESS_KEY_ID"},
+		"API key and access key": {map[string]string{"AWS_ACCESS_KEY_ID": "AKIA", "AWS_SECRET_ACCESS_KEY": "s", "AWS_BEARER_TOKEN_BEDROCK": "b"}, "b", "AWS_BEARER_TOKEN_BEDROCK"},
 	} {
 		secret, source := Vendor.Key(func(name string) string { return tc.env[name] })
 		if secret != tc.secret || source != tc.source {
-			t.Errorf("%s: %q from %q", name, secret, source)
+			t.Errorf("%s: Key = %q from %q, want %q from %q", name, secret, source, tc.secret, tc.source)
 		}
 	}
 }
@@ -146,23 +146,23 @@ func TestAddressesAndRegions(t *testing.T) {
 	t.Parallel()
 	address, ok := Vendor.Address(func(name string) string { return map[string]string{"AWS_DEFAULT_REGION": "eu-west-1"}[name] })
 	if !ok || address != "https://bedrock-runtime.eu-west-1.amazonaws.com" {
-		t.Errorf("got %s", address)
+		t.Errorf("Address = %s, %t", address, ok)
 	}
 	if _, ok := Vendor.Address(func(string) string { return "" }); ok {
-		t.Error("there is an address without a region")
+		t.Error("Address without a region = true, want false")
 	}
 	for name, tc := range map[string]struct{ base, option, address, region string }{
-		"as the environment has it":  {address, "", address, "eu-west-1"},
-		"the option wins":            {address, "us-east-1", "https://bedrock-runtime.us-east-1.amazonaws.com", "us-east-1"},
-		"the option alone":           {"", "cn-north-1", "https://bedrock-runtime.cn-north-1.amazonaws.com.cn", "cn-north-1"},
-		"an address of one's own":    {"https://proxy.test/aws/", "eu-west-3", "https://proxy.test/aws", "eu-west-3"},
-		"without a region":           {"https://proxy.test", "", "https://proxy.test", "us-east-1"},
-		"a private address":          {"https://vpce-1.bedrock-runtime.ap-south-1.vpce.amazonaws.com", "", "https://vpce-1.bedrock-runtime.ap-south-1.vpce.amazonaws.com", "ap-south-1"},
-		"an address of a government": {"https://bedrock-runtime-fips.us-gov-west-1.amazonaws.com", "", "https://bedrock-runtime-fips.us-gov-west-1.amazonaws.com", "us-gov-west-1"},
+		"environment":                   {address, "", address, "eu-west-1"},
+		"region option and environment": {address, "us-east-1", "https://bedrock-runtime.us-east-1.amazonaws.com", "us-east-1"},
+		"region option":                 {"", "cn-north-1", "https://bedrock-runtime.cn-north-1.amazonaws.com.cn", "cn-north-1"},
+		"custom address":                {"https://proxy.test/aws/", "eu-west-3", "https://proxy.test/aws", "eu-west-3"},
+		"no region":                     {"https://proxy.test", "", "https://proxy.test", "us-east-1"},
+		"private address":               {"https://vpce-1.bedrock-runtime.ap-south-1.vpce.amazonaws.com", "", "https://vpce-1.bedrock-runtime.ap-south-1.vpce.amazonaws.com", "ap-south-1"},
+		"government address":            {"https://bedrock-runtime-fips.us-gov-west-1.amazonaws.com", "", "https://bedrock-runtime-fips.us-gov-west-1.amazonaws.com", "us-gov-west-1"},
 	} {
 		s := provider.Settings{BaseURL: tc.base, Options: map[string]string{OptionRegion: tc.option}}
 		if got := New(s).BaseURL; got != tc.address || regionOf(s, got) != tc.region {
-			t.Errorf("%s: %s in %s", name, got, regionOf(s, got))
+			t.Errorf("%s: got %s in %s, want %s in %s", name, got, regionOf(s, got), tc.address, tc.region)
 		}
 	}
 }
@@ -187,7 +187,7 @@ func TestProfilesFollowTheRegion(t *testing.T) {
 	} {
 		c := caller{region: tc.region, settings: provider.Settings{Options: map[string]string{OptionProfile: tc.option}}}
 		if got := c.profiled(tc.model); got != tc.want {
-			t.Errorf("%s in %s (%s): %s", tc.model, tc.region, tc.option, got)
+			t.Errorf("%s in %s (%s): got %s, want %s", tc.model, tc.region, tc.option, got, tc.want)
 		}
 	}
 }
@@ -199,7 +199,7 @@ func TestFamilies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	unknown := []string{"gpt-5.4", "gpt-5.5"} // served through another API
+	unknown := []string{"gpt-5.4", "gpt-5.5"} // these models are served through another API
 	for _, o := range models.Offers("bedrock") {
 		m := models.At(o)
 		if m.Op != llm.Chat || slices.Contains(unknown, m.Name) {
@@ -227,7 +227,7 @@ func TestFamilies(t *testing.T) {
 	} {
 		d := familyOf(tc.upstream, &catalog.Model{Name: tc.model, FixedSampling: true}).dialect
 		if d.Thinking != tc.thinking || d.Force != tc.force || (d.CallID != nil) != tc.nine || d.Title != title || !d.FixedSampler {
-			t.Errorf("%s: %+v", tc.upstream, d)
+			t.Errorf("%s: got dialect %+v, want thinking %v, force %v, title %v", tc.upstream, d, tc.thinking, tc.force, title)
 		}
 	}
 }
@@ -243,7 +243,7 @@ func TestTooManyEmbeddingInputsAreRejected(t *testing.T) {
 		target := &provider.Target{Model: &catalog.Model{Op: llm.Embed}, Upstream: upstream}
 		_, err = New(provider.Settings{BaseURL: "https://b.test"}).Embed.NewRequest(t.Context(), &provider.Call{Target: target, Request: req, Access: provider.Access{Secret: "k"}})
 		if e := llm.AsError(err); err == nil || e.Kind != llm.Untranslatable || !strings.Contains(e.Message, "at a time") {
-			t.Errorf("%s: %v", upstream, err)
+			t.Errorf("%s: %v, want Untranslatable", upstream, err)
 		}
 	}
 	old, err := chat.Format{}.DecodeRequest(t.Context(), llm.Embed, []byte(`{"model":"m","input":"a","dimensions":256}`))
@@ -280,7 +280,7 @@ func TestFailedEmbeddingResponsesAreClassified(t *testing.T) {
 		resp := &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(tc.body)}
 		for _, err := range llm.All(p.Embed.Events(&provider.Call{Target: target, Request: req}, resp)) {
 			if e := llm.AsError(err); err == nil || e.Kind != tc.kind {
-				t.Errorf("%s: %v", name, err)
+				t.Errorf("%s: %v, want %s", name, err, tc.kind)
 			}
 		}
 	}
@@ -293,7 +293,7 @@ func FuzzEmbeddings(f *testing.F) {
 	f.Fuzz(func(t *testing.T, upstream string, body []byte) {
 		data, _, err := embedderOf(upstream).read(body)
 		if (err == nil) != (len(data) > 0) {
-			t.Fatalf("%d vectors, %v", len(data), err)
+			t.Fatalf("%d vectors with error %v, want either vectors or an error", len(data), err)
 		}
 	})
 }

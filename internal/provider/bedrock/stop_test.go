@@ -56,7 +56,7 @@ func TestStopSequenceReachesMessagesClients(t *testing.T) {
 			got.Write(ev.Data)
 		}
 		if !strings.Contains(got.String(), want) {
-			t.Errorf("%s: received %s", name, got.String())
+			t.Errorf("%s: response is %s, want %s", name, got.String(), want)
 		}
 	}
 }
@@ -78,7 +78,7 @@ func TestSingleStopSequenceIsReported(t *testing.T) {
 		call := &provider.Call{Target: p.Targets[0], Access: provider.Access{Secret: "s3cret"}, Request: req, Client: messages.Format{}}
 		ev, _, err := p.Chat.Events(call, &http.Response{Header: http.Header{}, Body: io.NopCloser(strings.NewReader(response))}).Next()
 		if err != nil || !strings.Contains(string(ev.Data), want) {
-			t.Errorf("%s: %v in %s", stops, err, ev.Data)
+			t.Errorf("%s: %v, event %s, want %s", stops, err, ev.Data, want)
 		}
 	}
 }

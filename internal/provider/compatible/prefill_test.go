@@ -29,11 +29,11 @@ func TestPrefillAbilityDependsOnTheVendor(t *testing.T) {
 	} {
 		row, ok := Find(c.vendor)
 		if !ok {
-			t.Fatalf("there is no row %s", c.vendor)
+			t.Fatalf("Find(%q) = false", c.vendor)
 		}
 		p := New(row, provider.Settings{Targets: targets(t, models, c.vendor, []string{c.model})})
 		if got := p.Targets[0].Model.Abilities.Has(llm.Prefill); got != c.keeps {
-			t.Errorf("%s at %s: %t, want %t", c.model, c.vendor, got, c.keeps)
+			t.Errorf("%s at %s: prefill = %t, want %t", c.model, c.vendor, got, c.keeps)
 		}
 	}
 }
@@ -72,7 +72,7 @@ func TestPrefillIsMarkedForVendorsThatRequireIt(t *testing.T) {
 				sent, err := io.ReadAll(call.Body)
 				last := rawjson.Get(sent, "messages.1")
 				if err != nil || last.Get("role").String() != "assistant" || last.Get("content").String() != "one two" || last.Get("prefix").Bool() != (row.Prefill == MarkedPrefill) {
-					t.Errorf("%v: sent %s", err, sent)
+					t.Errorf("sent %s (%v), want the prefill as the last message", sent, err)
 				}
 			})
 		}

@@ -38,7 +38,7 @@ func openaiCall(t *testing.T, format wire.Format, body string, target provider.T
 	return strings.TrimPrefix(out.URL.Path, "/v1"), string(data), call
 }
 
-func TestEndpointIsTheOneThatAcceptsTheRequest(t *testing.T) {
+func TestEndpointSupportsTheRequest(t *testing.T) {
 	t.Parallel()
 	plain := &catalog.Model{Name: "plain", Abilities: llm.Tools}
 	reasoner := &catalog.Model{Name: "reasoner", Abilities: llm.Tools | llm.Reasoning, ToolsNeedResponses: true, FixedSampling: true}
@@ -60,7 +60,7 @@ func TestEndpointIsTheOneThatAcceptsTheRequest(t *testing.T) {
 		"a client of Messages, plain text": {messages.Format{}, `{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"x"}]}`, provider.Target{Model: reasoner}, "/chat/completions"},
 	} {
 		if path, _, _ := openaiCall(t, c.format, c.body, c.target); path != c.want {
-			t.Errorf("%s goes to %s, want %s", name, path, c.want)
+			t.Errorf("%s: sent to %s, want %s", name, path, c.want)
 		}
 	}
 }
@@ -74,7 +74,7 @@ func TestResponsesRequestPassesUnchanged(t *testing.T) {
 		t.Error(diff)
 	}
 	if len(call.Warnings) > 0 {
-		t.Errorf("warnings %q", call.Warnings)
+		t.Errorf("warnings %q, want none", call.Warnings)
 	}
 }
 
@@ -89,7 +89,7 @@ func TestResponsesRequestIsAdapted(t *testing.T) {
 		item, _, _ = strings.Cut(string(ev.Data)[strings.Index(string(ev.Data), `"encrypted_content":"`)+len(`"encrypted_content":"`):], `"`)
 	}
 	if !strings.HasPrefix(item, "fairlead.") {
-		t.Fatalf("the signature is %q", item)
+		t.Fatalf("signature = %q, want the prefix fairlead.", item)
 	}
 	body := `{"model":"auto","session_id":"s","input":[{"type":"reasoning","id":"rs_0","summary":[],"encrypted_content":"` + item + `"},{"role":"user","content":"x"}],"temperature":0.1}`
 	req, err := responses.Format{}.DecodeRequest(t.Context(), llm.Chat, []byte(body))
@@ -112,7 +112,7 @@ func TestResponsesRequestIsAdapted(t *testing.T) {
 		t.Error(diff)
 	}
 	if len(call.Warnings) != 2 {
-		t.Errorf("warnings %q", call.Warnings)
+		t.Errorf("warnings %q, want two", call.Warnings)
 	}
 }
 
@@ -123,15 +123,15 @@ func TestTargetsOfTheResponsesAPI(t *testing.T) {
 	openai, _ := Find("openai")
 	p := New(openai, settings)
 	if got := p.Targets[0]; got.Model.Abilities != llm.Tools || !got.Lacks.Has(llm.ManyChoices) || got.Lacks.Has(llm.ResponsesAPI) {
-		t.Errorf("the target has %s and lacks %s", got.Model.Abilities, got.Lacks)
+		t.Errorf("abilities %s, lacks %s; want tools, and many_choices missing", got.Model.Abilities, got.Lacks)
 	}
 	if got := p.Targets[1]; got.Model.Abilities != model.Abilities {
-		t.Errorf("the chat target has %s", got.Model.Abilities)
+		t.Errorf("abilities of the chat target = %s, want %s", got.Model.Abilities, model.Abilities)
 	}
 	groq, _ := Find("groq")
 	p = New(groq, settings)
 	if len(p.Targets) != 1 || !p.Targets[0].Lacks.Has(llm.Transport) {
-		t.Errorf("a vendor without the Responses API has %d targets", len(p.Targets))
+		t.Errorf("%d targets without the Responses API, want one that lacks transport", len(p.Targets))
 	}
 }
 
@@ -159,7 +159,8 @@ func TestModelWithoutStreamsIsAskedForAWholeResponse(t *testing.T) {
 		}
 		sent, err := io.ReadAll(out.Body)
 		if err != nil || strings.Contains(string(sent), `"stream":true`) || strings.Contains(string(sent), "stream_options") || out.Header.Get("Accept") != provider.AcceptJSON {
-			t.Errorf("%s: sent %s, accepting %s, %v", c.format.Name(), sent, out.Header.Get("Accept"), err)
+			t.Errorf("%s: sent %s with Accept %s (%v), want a request without streaming",
+				c.format.Name(), sent, out.Header.Get("Accept"), err)
 		}
 		var events []string
 		for ev, err := range llm.All(p.Chat.Events(call, &http.Response{Body: io.NopCloser(strings.NewReader(answer)), Header: http.Header{}})) {
@@ -169,15 +170,15 @@ func TestModelWithoutStreamsIsAskedForAWholeResponse(t *testing.T) {
 			events = append(events, string(ev.Data))
 		}
 		if got := strings.Join(events, "\n"); len(events) < 3 || !strings.Contains(got, c.want) {
-			t.Errorf("%s: %s", c.format.Name(), got)
+			t.Errorf("%s: events %s, want %s", c.format.Name(), got, c.want)
 		}
 		if len(call.Warnings) > 0 {
-			t.Errorf("warnings %q", call.Warnings)
+			t.Errorf("warnings %q, want none", call.Warnings)
 		}
 	}
 }
 
-func TestResponsesRequestKeepsOnlyWhatTheModelAccepts(t *testing.T) {
+func TestResponsesRequestDropsUnsupportedMembers(t *testing.T) {
 	t.Parallel()
 	plain := &catalog.Model{Name: "gpt-4.1", Abilities: llm.Tools}
 	reasoner := &catalog.Model{Name: "gpt-5.4", Abilities: llm.Tools | llm.Reasoning, FixedSampling: true}
@@ -187,7 +188,7 @@ func TestResponsesRequestKeepsOnlyWhatTheModelAccepts(t *testing.T) {
 		want         string
 		wantWarnings []string
 	}{
-		"an effort that the model lacks": {
+		"an unsupported effort": {
 			reasoner, `"reasoning":{"summary":"auto","effort":"minimal"}`, `"reasoning":{"summary":"auto","effort":"low"}`,
 			[]string{"reasoning.effort was sent as low: gpt-5.4 does not support minimal."},
 		},
@@ -220,7 +221,7 @@ func TestResponsesRequestKeepsOnlyWhatTheModelAccepts(t *testing.T) {
 	}
 }
 
-func TestChatRequestKeepsOnlyWhatTheModelAccepts(t *testing.T) {
+func TestChatRequestDropsUnsupportedMembers(t *testing.T) {
 	t.Parallel()
 	reasoner := &catalog.Model{Name: "gpt-5", Abilities: llm.Tools | llm.Reasoning, FixedSampling: true}
 	_, sent, call := openaiCall(t, chat.Format{},

@@ -15,24 +15,24 @@ func TestRowsAreValid(t *testing.T) {
 	for _, v := range Rows() {
 		check := func(ok bool, rule string) {
 			if !ok {
-				t.Errorf("%s: %s", v.Name, rule)
+				t.Errorf("%s: rule violated: %s", v.Name, rule)
 			}
 		}
-		check(!names[v.Name], "is one row")
+		check(!names[v.Name], "the name is unique")
 		names[v.Name] = true
 		check(v.Title != "", "has a title")
-		check(v.ChatPath != "" || v.EmbedPath != "", "offers something")
+		check(v.ChatPath != "" || v.EmbedPath != "", "has a path for chat or embeddings")
 		for _, path := range []string{v.ChatPath, v.EmbedPath, v.CompletePath, v.ModeratePath, v.ModelsPath, v.RealtimePath} {
 			check(path == "" || strings.HasPrefix(path, "/"), "paths begin with a slash")
 		}
 		check(!v.PromptsApart || v.CompletePath != "", "separates legacy completions only if it supports them")
 		check(len(v.Env) > 0, "has a variable for its key")
 		for _, name := range v.Env {
-			check(variables[name] == "", "shares the variable "+name+" with "+variables[name])
+			check(variables[name] == "", "does not share the variable "+name+" with "+variables[name])
 			variables[name] = v.Name
 		}
 		if v.BaseURL == "" {
-			check(v.URLEnv != "", "an unknown address has a variable")
+			check(v.URLEnv != "", "has a variable for an address without default")
 			continue
 		}
 		address, ok := v.Vendor().Address(func(name string) string {
@@ -42,7 +42,7 @@ func TestRowsAreValid(t *testing.T) {
 			return "https://filled.test"
 		})
 		u, err := url.Parse(address)
-		check(ok && err == nil && u.Host != "" && !strings.HasSuffix(address, "/"), "has an address: "+address)
+		check(ok && err == nil && u.Host != "" && !strings.HasSuffix(address, "/"), "has a valid address: "+address)
 		check(v.Local == (u.Scheme == "http" && u.Hostname() == "127.0.0.1"), "is on loopback if and only if it is local")
 	}
 }
@@ -56,7 +56,7 @@ func TestEveryVendorWithOffersHasARow(t *testing.T) {
 	another := []string{"anthropic", "azure", "bedrock", "gemini", "vertex"} // they use other formats or other model addresses
 	for _, name := range c.Providers() {
 		if _, ok := Find(name); !ok && !slices.Contains(another, name) {
-			t.Errorf("%s has offers and no row", name)
+			t.Errorf("%s has offers but no row", name)
 		}
 	}
 }
@@ -65,14 +65,14 @@ func TestVendorsAreSortedCopies(t *testing.T) {
 	t.Parallel()
 	rows := Rows()
 	if len(rows) < 35 {
-		t.Errorf("only %d rows", len(rows))
+		t.Errorf("%d rows, want at least 35", len(rows))
 	}
 	if !slices.IsSortedFunc(rows, func(a, b Row) int { return strings.Compare(a.Name, b.Name) }) {
 		t.Error("the rows are not sorted")
 	}
 	rows[0].Name = "changed"
 	if Rows()[0].Name == "changed" {
-		t.Error("callers can change the rows")
+		t.Error("a change of the result of Rows changed the rows")
 	}
 }
 
@@ -85,7 +85,7 @@ func TestUsualVariablesEnableTheirVendors(t *testing.T) {
 	} {
 		v, ok := Find(name)
 		if !ok || v.Env[0] != variable {
-			t.Errorf("%s does not enable %s: %+v", variable, name, v.Env)
+			t.Errorf("variables of %s are %v, want %s first", name, v.Env, variable)
 		}
 	}
 }

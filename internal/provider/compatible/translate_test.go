@@ -85,20 +85,20 @@ func TestRequestsOfOtherFormatsAreTranslated(t *testing.T) {
 		t.Error(diff)
 	}
 	if call.Request.Format != "other" {
-		t.Error("the call itself was changed")
+		t.Error("NewRequest changed the request of the call")
 	}
 }
 
 func TestTranslationErrorsAreReturned(t *testing.T) {
 	t.Parallel()
-	refused := llm.Errorf(llm.InvalidRequest, "no")
-	call := foreignCall(another{err: refused}, &catalog.Model{Name: "m", Op: llm.Chat}, false)
-	if _, err := New(row, provider.Settings{}).Chat.NewRequest(t.Context(), call); llm.AsError(err) != refused {
-		t.Errorf("got %v", err)
+	rejected := llm.Errorf(llm.InvalidRequest, "no")
+	call := foreignCall(another{err: rejected}, &catalog.Model{Name: "m", Op: llm.Chat}, false)
+	if _, err := New(row, provider.Settings{}).Chat.NewRequest(t.Context(), call); llm.AsError(err) != rejected {
+		t.Errorf("NewRequest: %v, want %v", err, rejected)
 	}
 	call.Client = another{conv: &llm.Conversation{}} // an empty message, so there is nothing to send
 	if _, err := New(row, provider.Settings{}).Chat.NewRequest(t.Context(), call); err == nil {
-		t.Error("no error")
+		t.Error("NewRequest with an unsupported request returned no error")
 	}
 }
 
@@ -112,7 +112,7 @@ func TestResponsesUseTheClientsFormat(t *testing.T) {
 	resp := &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(stream))}
 	for ev, err := range llm.All(New(row, provider.Settings{}).Chat.Events(call, resp)) {
 		if err != nil || string(ev.Data) != "m" {
-			t.Fatalf("%s, %v", ev.Data, err)
+			t.Fatalf("event %s, %v; want m", ev.Data, err)
 		}
 	}
 	want := []llm.Delta{
@@ -154,7 +154,7 @@ func TestResponsesReachAChatProvider(t *testing.T) {
 	resp := &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(answer))}
 	for ev, err := range llm.All(exchange.Events(call, resp)) {
 		if err != nil || !strings.Contains(string(ev.Data), `"text":"done"`) || ev.Finish != "stop" || ev.Usage == nil {
-			t.Errorf("%s, %v", ev.Data, err)
+			t.Errorf("event %s, %v; want the text done with finish and usage", ev.Data, err)
 		}
 	}
 }

@@ -37,7 +37,7 @@ type costCase struct {
 	answer   []byte
 	totals   map[string]totals
 	usage    *llm.Usage // nil when the response reports no valid usage
-	ours     bool       // the output is estimated by the gateway, not given in the file
+	ours     bool       // whether the gateway estimates the output, which the file does not state
 	card     string
 	rows     []catalog.Row
 	total    money.Amount
@@ -163,7 +163,7 @@ func (r reader) totals(c *costCase, text string) {
 	r.lines(text, func(which, rest string) {
 		terms, total, found := strings.Cut(rest, " = ")
 		if !found || !slices.Contains([]string{"prompt", "output", "total"}, which) {
-			r.Fatalf("%s %s is not a sum of the prompt, the output or the total", which, rest)
+			r.Fatalf("%s %s is not a sum of prompt, output or total", which, rest)
 		}
 		sum := totals{total: r.number(total)}
 		for one := range strings.SplitSeq(terms, " + ") {
@@ -238,7 +238,7 @@ func (r reader) bill(c *costCase, text string) {
 			row.Tokens, row.Rate = r.number(tokens), r.rate(strings.TrimSuffix(rate, "/M"))
 			worked, rounded := product(row.Tokens, row.Rate)
 			if worked != amount || rounded == exact {
-				r.Errorf("%s %s: %s × %s makes %d (rounded: %t)", class, rest, tokens, rate, worked, rounded)
+				r.Errorf("%s %s: %s × %s is %d (rounded: %t)", class, rest, tokens, rate, worked, rounded)
 			}
 		}
 		c.rows = append(c.rows, row)
@@ -248,7 +248,7 @@ func (r reader) bill(c *costCase, text string) {
 		sum += row.Amount
 	}
 	if sum != c.total {
-		r.Errorf("the rows of the file sum to %d, its total is %d", sum, c.total)
+		r.Errorf("the rows of the file sum to %d, want the total %d", sum, c.total)
 	}
 }
 

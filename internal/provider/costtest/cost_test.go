@@ -26,7 +26,7 @@ import (
 	"fairlead.dev/internal/wire/messages"
 )
 
-func TestEveryResponseCostsWhatItsProviderCharges(t *testing.T) {
+func TestCostOfEveryResponseEqualsTheProvidersBill(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/*/*.txt")
 	if err != nil {
@@ -43,7 +43,7 @@ func TestEveryResponseCostsWhatItsProviderCharges(t *testing.T) {
 			c := readCase(t, file)
 			c.checkTotals(t)
 			for _, client := range c.clients() {
-				t.Run("for a client of "+client.Name(), func(t *testing.T) {
+				t.Run(client.Name()+" client", func(t *testing.T) {
 					t.Parallel()
 					c.run(t, client)
 				})
@@ -84,7 +84,7 @@ func (c *costCase) run(t *testing.T, client wire.Format) {
 func (c *costCase) countOurs(t *testing.T, tokens int64) {
 	t.Helper()
 	if most := int64(len(c.answer)); tokens <= 0 || tokens > most {
-		t.Errorf("%s\nestimated %d output tokens for %d bytes", c.sentence, tokens, most)
+		t.Errorf("%s\nestimated %d output tokens for %d bytes, want 1 to the number of bytes", c.sentence, tokens, most)
 	}
 	usage := *c.usage
 	usage.Output = tokens
@@ -171,7 +171,7 @@ func (c *costCase) checkTotals(t *testing.T) {
 			}
 		}
 		if added != sum.total {
-			t.Errorf("%s: the terms sum to %d, not %d", which, added, sum.total)
+			t.Errorf("%s: the terms sum to %d, want %d", which, added, sum.total)
 		}
 	}
 	if c.usage == nil {
@@ -182,7 +182,7 @@ func (c *costCase) checkTotals(t *testing.T) {
 	}
 	stated := regexp.MustCompile(`"(total_tokens|totalTokens|totalTokenCount)"`).Match(c.answer)
 	if _, ok := c.totals["total"]; stated && !ok {
-		t.Error("the response contains a total, the file does not")
+		t.Error("the response contains a total, but the file does not")
 	}
 }
 
@@ -199,11 +199,12 @@ func (c *costCase) checkSums(t *testing.T, u llm.Usage) {
 	t.Helper()
 	for which, got := range map[string]int64{"prompt": u.Prompt(), "output": u.Output, "total": u.Total()} {
 		if want, ok := c.totals[which]; ok && want.total != got {
-			t.Errorf("%s\nthe classes make a %s of %d tokens, the provider reports %d", c.sentence, which, got, want.total)
+			t.Errorf("%s\nthe usage classes sum to a %s of %d tokens, want %d as reported by the provider",
+				c.sentence, which, got, want.total)
 		}
 	}
 	if u.Reasoning > u.Output || u.AudioOutput > u.Output || u.AudioInput > u.Input || u.CacheWriteLong > u.CacheWrite {
-		t.Errorf("%s\na part is larger than its whole: %+v", c.sentence, u)
+		t.Errorf("%s\na part of the usage is larger than its total: %+v", c.sentence, u)
 	}
 }
 
@@ -219,7 +220,7 @@ func (c *costCase) checkBill(t *testing.T, u llm.Usage) {
 		sum = sum.Add(row.Amount)
 		if row.Tokens == 0 && row.Class != "request" {
 			if row.Amount != 0 {
-				t.Errorf("%s costs %s without a token", row.Class, row.Amount)
+				t.Errorf("%s costs %s without tokens", row.Class, row.Amount)
 			}
 			continue
 		}
@@ -232,10 +233,10 @@ func (c *costCase) checkBill(t *testing.T, u llm.Usage) {
 		t.Errorf("%s\ntotal %d, rows sum to %d, cost %d, want %d nano-dollars", c.sentence, bill.Total, sum, card.Cost(u), c.total)
 	}
 	if bill.Card != c.card {
-		t.Errorf("%s\nby card %q, want %q", c.sentence, bill.Card, c.card)
+		t.Errorf("%s\nprice card %q, want %q", c.sentence, bill.Card, c.card)
 	}
 	if tokens != u.Total() {
-		t.Errorf("%s\nthe rows have %d tokens, the usage %d", c.sentence, tokens, u.Total())
+		t.Errorf("%s\nthe rows have %d tokens, want %d as in the usage", c.sentence, tokens, u.Total())
 	}
 }
 

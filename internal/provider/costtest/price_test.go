@@ -47,7 +47,7 @@ func (r reader) card(p *catalog.Price, text string) {
 	r.Helper()
 	words := strings.Fields(text)
 	if len(words)%2 != 0 {
-		r.Fatalf("%q are not pairs of name and rate", text)
+		r.Fatalf("%q is not a list of names and rates", text)
 	}
 	for pair := range slices.Chunk(words, 2) {
 		rate := r.rate(pair[1])

@@ -37,17 +37,17 @@ func TestSuite(t *testing.T) {
 	})
 }
 
-func TestVendorIsFoundByItsVariables(t *testing.T) {
+func TestVendorUsesItsVariables(t *testing.T) {
 	t.Parallel()
 	for _, variable := range []string{"GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GENERATIVE_AI_API_KEY"} {
 		secret, source := Vendor.Key(func(name string) string { return map[string]string{variable: "k"}[name] })
 		if secret != "k" || source != variable {
-			t.Errorf("%s: %q from %q", variable, secret, source)
+			t.Errorf("%s: Key = %q from %q", variable, secret, source)
 		}
 	}
 	p := Vendor.New(provider.Settings{})
 	if p.Name != "gemini" || p.BaseURL != Vendor.BaseURL || p.Title != "Google Gemini" {
-		t.Errorf("created %q, %q at %q", p.Name, p.Title, p.BaseURL)
+		t.Errorf("name %q, title %q, base URL %q", p.Name, p.Title, p.BaseURL)
 	}
 }
 
@@ -59,15 +59,18 @@ func TestTargetsAreNarrowed(t *testing.T) {
 	small, _ := p.Target("gemma-3-27b-it")
 	switch {
 	case old.Model.Abilities.Has(llm.Logprobs) || old.Model.Abilities.Has(llm.AudioOut) || !old.Lacks.Has(llm.Logprobs|llm.AudioOut):
-		t.Error("the API supports neither log probabilities nor audio output")
+		t.Errorf("gemini-2.0-flash has abilities %s and lacks %s; want no log probabilities and no audio output",
+			old.Model.Abilities, old.Lacks)
 	case newer.Lacks.Has(llm.WebSearch) || old.Lacks.Has(llm.WebSearch) || !small.Lacks.Has(llm.WebSearch):
-		t.Error("Gemini models search the web, open models do not")
+		t.Errorf("gemini-2.5-flash lacks %s, gemini-2.0-flash %s, gemma %s; want web search for Gemini only",
+			newer.Lacks, old.Lacks, small.Lacks)
 	case !newer.Lacks.Has(llm.ResponsesAPI):
-		t.Error("the API has no Responses endpoint")
+		t.Errorf("gemini-2.5-flash lacks %s, want the Responses API missing", newer.Lacks)
 	case !old.InlineMedia || newer.InlineMedia:
-		t.Error("only newer models fetch files")
+		t.Errorf("InlineMedia of gemini-2.0-flash = %t, of gemini-2.5-flash = %t; want true, false", old.InlineMedia, newer.InlineMedia)
 	case small.Model.Abilities.Has(llm.Tools) || small.Model.Abilities.Has(llm.JSONMode) || !newer.Model.Abilities.Has(llm.Tools|llm.JSONSchema):
-		t.Error("small open models have neither tools nor JSON, others do")
+		t.Errorf("gemma has abilities %s, gemini-2.5-flash %s; want tools and JSON for Gemini only",
+			small.Model.Abilities, newer.Model.Abilities)
 	}
 }
 
@@ -94,14 +97,14 @@ func TestAddressesOfModels(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := r.URL.String(); got != want {
-			t.Errorf("%s is called at %s, want %s", upstream, got, want)
+			t.Errorf("URL of %s = %s, want %s", upstream, got, want)
 		}
 		if got := r.Header.Get(keyHeader); got != "operator" {
-			t.Errorf("the operator's header became %q", got)
+			t.Errorf("key header = %q, want operator", got)
 		}
 	}
 	if p.Name != "mine" || p.Title != "Mine" {
-		t.Errorf("created %q, %q", p.Name, p.Title)
+		t.Errorf("name %q, title %q; want mine, Mine", p.Name, p.Title)
 	}
 }
 
@@ -120,7 +123,7 @@ func TestUnsupportedRequestsAreRejected(t *testing.T) {
 	} {
 		_, err := p.Exchange(tc.op).NewRequest(t.Context(), newCall(t, tc.op, tc.target, tc.body))
 		if llm.AsError(err).Kind != llm.Untranslatable {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: %v, want Untranslatable", name, err)
 		}
 	}
 }
@@ -136,7 +139,7 @@ func TestServiceTierOfTheResponseIsReported(t *testing.T) {
 	}
 	sent, err := io.ReadAll(r.Body)
 	if err != nil || !strings.Contains(string(sent), `"service_tier":"priority"`) {
-		t.Errorf("sent %s, %v", sent, err)
+		t.Errorf("sent %s, %v; want service_tier priority", sent, err)
 	}
 	const body = `{"candidates":[{"content":{"parts":[{"text":"a"}]},"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":1,"candidatesTokenCount":1}}`
 	resp := &http.Response{StatusCode: http.StatusOK, Header: http.Header{"X-Gemini-Service-Tier": {"standard"}}, Body: io.NopCloser(strings.NewReader(body))}
@@ -150,6 +153,6 @@ func TestServiceTierOfTheResponseIsReported(t *testing.T) {
 		}
 	}
 	if tier != "default" {
-		t.Errorf("the tier is %q", tier)
+		t.Errorf("service tier = %q, want default", tier)
 	}
 }

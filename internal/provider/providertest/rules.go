@@ -22,9 +22,9 @@ func (s *suite) plainCall(t *testing.T) (provider.Exchange, *provider.Call) {
 	return nil, nil
 }
 
-// judgesStatuses checks that a failure is classified as caused by the provider or the request, never by the gateway,
+// classifiesStatuses checks that a failure is classified as caused by the provider or the request, never by the gateway,
 // and keeps its status.
-func (s *suite) judgesStatuses(t *testing.T) {
+func (s *suite) classifiesStatuses(t *testing.T) {
 	t.Parallel()
 	exchange, call := s.plainCall(t)
 	want := map[int]llm.Kind{
@@ -33,25 +33,25 @@ func (s *suite) judgesStatuses(t *testing.T) {
 	}
 	for status := 300; status < 600; status++ {
 		for _, body := range []string{"", "{}", "<html>no</html>", `{"error":` + strings.Repeat("[", 100), "null", `{"error":"the key ` + secret + ` is wrong"}`} {
-			failure := judge(exchange, call, status, body)
+			failure := failureOf(exchange, call, status, body)
 			if failure == nil || failure.UpstreamStatus != status || !failure.Kind.FromUpstream() {
-				t.Fatalf("status %d with body %.20q became %+v", status, body, failure)
+				t.Fatalf("status %d with body %.20q: error %+v, want an upstream error with the status", status, body, failure)
 			}
 			if kind, known := want[status]; known && failure.Kind != kind {
-				t.Errorf("status %d with body %.20q is %q, want %q", status, body, failure.Kind, kind)
+				t.Errorf("status %d with body %.20q: kind %q, want %q", status, body, failure.Kind, kind)
 			}
 			if failure.Message == "" {
-				t.Errorf("status %d with body %.20q has no message", status, body)
+				t.Errorf("status %d with body %.20q: the error has no message", status, body)
 			}
 			if strings.Contains(string(line(explain(failure))), secret) {
-				t.Errorf("status %d repeats the secret", status)
+				t.Errorf("status %d: the error contains the secret", status)
 			}
 		}
 	}
 }
 
-// refusesNonsense checks that an invalid 2xx response is an error, never a normal end.
-func (s *suite) refusesNonsense(t *testing.T) {
+// rejectsInvalidResponses checks that an invalid 2xx response is an error, never a normal end.
+func (s *suite) rejectsInvalidResponses(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"plain", "stream", "embed_float"} {
 		for _, body := range []string{"", "null", "[]", "{}", "<html>ok</html>", "data: [DONE]\n\n", `{"choices":`, `"text"`, ": nothing\n\n"} {
@@ -61,16 +61,16 @@ func (s *suite) refusesNonsense(t *testing.T) {
 			}
 			content, failed := read(exchange, call, body)
 			if content {
-				t.Errorf("%s: %q became content", name, body)
+				t.Errorf("%s: the invalid body %q gave content", name, body)
 			}
 			if !failed {
-				t.Errorf("%s: %q ended as if complete", name, body)
+				t.Errorf("%s: the invalid body %q gave no error", name, body)
 			}
 		}
 	}
 }
 
-func judge(exchange provider.Exchange, call *provider.Call, status int, body string) *llm.Error {
+func failureOf(exchange provider.Exchange, call *provider.Call, status int, body string) *llm.Error {
 	resp := answer(status, body)
 	defer resp.Body.Close()
 	return exchange.Failure(call, resp)

@@ -62,8 +62,8 @@ func Run(t *testing.T, dir string, newProvider func(baseURL string) *provider.Pr
 		name := strings.TrimSuffix(filepath.Base(file), ".received.http")
 		t.Run("receives "+name, func(t *testing.T) { s.receives(t, name, file) })
 	}
-	t.Run("classifies every status", s.judgesStatuses)
-	t.Run("rejects invalid responses", s.refusesNonsense)
+	t.Run("classifies every status", s.classifiesStatuses)
+	t.Run("rejects invalid responses", s.rejectsInvalidResponses)
 }
 
 type suite struct {
@@ -142,7 +142,7 @@ func (s *suite) sends(t *testing.T, name string) {
 	t.Parallel()
 	exchange, call, ok := s.call(t, name)
 	if !ok {
-		t.Skip("not supported by the provider")
+		t.Skip("the provider does not support this request")
 	}
 	ctx := context.WithValue(t.Context(), contextKey{}, name)
 	r, err := exchange.NewRequest(ctx, call)
@@ -153,10 +153,10 @@ func (s *suite) sends(t *testing.T, name string) {
 		t.Error("the request does not have the given context")
 	}
 	if r.GetBody == nil {
-		t.Error("the request cannot be repeated")
+		t.Error("the request has no GetBody, so it cannot be repeated")
 	}
 	if !bytes.Equal(call.Request.Body, s.requests[name]) {
-		t.Error("the client's bytes were changed")
+		t.Error("NewRequest changed the body of the client")
 	}
 	s.compare(t, name+".sent.http", sent(t, r, call.Warnings))
 }
@@ -169,7 +169,7 @@ func sent(t *testing.T, r *http.Request, warnings []string) []byte {
 		t.Fatal(err)
 	}
 	if bytes.Contains(body, []byte(secret)) || strings.Contains(r.URL.String(), secret) {
-		t.Error("the secret is outside the headers")
+		t.Error("the body or the URL contains the secret")
 	}
 	var out bytes.Buffer
 	out.WriteString(r.Method + " " + r.URL.RequestURI() + " HTTP/1.1\nHost: " + cmp.Or(r.Host, r.URL.Host) + "\n")
@@ -200,7 +200,7 @@ func (s *suite) receives(t *testing.T, name, file string) {
 	whole := s.read(t, request, raw, func(r io.Reader) io.Reader { return r })
 	// The result must not depend on how the response is split into reads.
 	if diff := gocmp.Diff(string(whole), string(s.read(t, request, raw, iotest.OneByteReader))); diff != "" {
-		t.Errorf("read byte by byte, the response differs:\n%s", diff)
+		t.Errorf("the response differs when read byte by byte:\n%s", diff)
 	}
 	s.compare(t, name+".events.json", whole)
 }
@@ -210,7 +210,7 @@ func (s *suite) read(t *testing.T, request string, raw []byte, through func(io.R
 	t.Helper()
 	exchange, call, ok := s.call(t, request)
 	if !ok {
-		t.Fatalf("a response to %s, which is not supported by the provider", request)
+		t.Fatalf("golden file for request %s, which the provider does not support", request)
 	}
 	resp := response(t, raw)
 	defer resp.Body.Close()

@@ -68,7 +68,7 @@ func TestClaudeResponseIsRead(t *testing.T) {
 	defer stream.Close()
 	event, ok, err := stream.Next()
 	if err != nil || !ok || !strings.Contains(string(event.Data), "hello") {
-		t.Errorf("%s, %v, %v", event.Data, ok, err)
+		t.Errorf("event %s, %t, %v; want hello", event.Data, ok, err)
 	}
 }
 
@@ -99,7 +99,7 @@ func TestMarkForClaudeIsInTheContent(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !strings.Contains(string(body), tc.want) || strings.Contains(string(body), "cache_control") != (call.Cache.Mark != "") || (tc.want == "") != (call.Cache.Mark == "") {
-			t.Errorf("%s: mark %q, sent %s", name, call.Cache.Mark, body)
+			t.Errorf("%s: mark %q, sent %s; want %q", name, call.Cache.Mark, body, tc.want)
 		}
 	}
 }

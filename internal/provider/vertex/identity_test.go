@@ -43,13 +43,13 @@ func TestMetadataServerSuppliesTokens(t *testing.T) {
 	for range 10 {
 		all.Go(func() {
 			if got, err := p.Login(t.Context(), provider.Identity); got != "ya29.m" || err != nil {
-				t.Errorf("%q, %v", got, err)
+				t.Errorf("Login = %q, %v; want ya29.m", got, err)
 			}
 		})
 	}
 	all.Wait()
 	if requests.Load() != 1 {
-		t.Errorf("%d requests", requests.Load())
+		t.Errorf("%d requests, want 1", requests.Load())
 	}
 }
 
@@ -65,7 +65,7 @@ func TestMetadataServerFailuresAreClassified(t *testing.T) {
 		p := New(identitySettings(provider.Identity, map[string]string{MetadataHost: strings.TrimPrefix(server.URL, "http://")}))
 		_, err := p.Login(t.Context(), provider.Identity)
 		if e := llm.AsError(err); err == nil || e.Kind != kind || !strings.Contains(e.Message, "metadata server") || requests.Load() != 1 {
-			t.Errorf("%d: %v after %d requests", status, err, requests.Load())
+			t.Errorf("status %d: %v after %d requests, want %s after 1", status, err, requests.Load(), kind)
 		}
 		server.Close()
 	}
@@ -80,7 +80,7 @@ func TestSlowMetadataServerTimesOut(t *testing.T) {
 		began := time.Now()
 		_, err := New(s).Login(t.Context(), provider.Identity)
 		if llm.AsError(err).Kind != llm.UpstreamTimeout || time.Since(began) != 15*time.Second {
-			t.Errorf("%v after %s", err, time.Since(began))
+			t.Errorf("Login: %v after %s, want UpstreamTimeout after 15s", err, time.Since(began))
 		}
 	})
 }
@@ -98,9 +98,9 @@ func TestDashboardCredentialsCannotUseTheMachine(t *testing.T) {
 	for _, secret := range []string{provider.Identity, `{"type":"external_account","credential_source":{"file":"/etc/passwd"}}`} {
 		s := identitySettings(secret, nil)
 		s.Credentials[0].Source = provider.Dashboard
-		s.Metadata = func(...string) http.RoundTripper { t.Error("called"); return nil }
+		s.Metadata = func(...string) http.RoundTripper { t.Error("the metadata server was called"); return nil }
 		if _, err := New(s).Login(t.Context(), secret); llm.AsError(err).Kind != llm.UpstreamAuth {
-			t.Errorf("%s: %v", secret, err)
+			t.Errorf("%s: %v, want UpstreamAuth", secret, err)
 		}
 	}
 }
@@ -143,7 +143,7 @@ func TestFederatedIdentityIsExchanged(t *testing.T) {
 		secret := fmt.Sprintf(federatedFile, source)
 		got, err := New(identitySettings(secret, map[string]string{TokenURL: server.URL + "/sts"})).Login(t.Context(), secret)
 		if got != "federated" || err != nil || seen.Load() != want {
-			t.Errorf("%s: %q, %v, sent %v", want, got, err, seen.Load())
+			t.Errorf("%s: Login = %q, %v, sent %v; want federated", want, got, err, seen.Load())
 		}
 	}
 }
@@ -160,7 +160,7 @@ func TestFederationErrorsDoNotRepeatTheSubjectToken(t *testing.T) {
 		_, err := New(identitySettings(secret, map[string]string{TokenURL: server.URL + "/sts"})).Login(t.Context(), secret)
 		e := llm.AsError(err)
 		if err == nil || e.Kind != kind || !strings.Contains(e.Message, "invalid_grant") || strings.Contains(fmt.Sprintf("%v %v", e, e.Err), "subject-from-file") {
-			t.Errorf("%d: %v", status, err)
+			t.Errorf("status %d: %v, want %s with invalid_grant and without the subject token", status, err, kind)
 		}
 	}
 }
@@ -169,7 +169,7 @@ func TestFederationRunsNoPrograms(t *testing.T) {
 	t.Parallel()
 	secret := fmt.Sprintf(federatedFile, `{"executable":{"command":"/bin/true"}}`)
 	if _, err := New(identitySettings(secret, nil)).Login(t.Context(), secret); llm.AsError(err).Kind != llm.UpstreamAuth {
-		t.Errorf("%v", err)
+		t.Errorf("Login: %v, want UpstreamAuth", err)
 	}
 }
 
@@ -178,7 +178,7 @@ func TestFederationCallsGoogleOnly(t *testing.T) {
 	for _, field := range []string{"token_url", "service_account_impersonation_url"} {
 		secret := strings.Replace(fmt.Sprintf(federatedFile, `{"file":"/nowhere"}`), `"token_url":"https://sts.googleapis.com/v1/token"`, `"`+field+`":"https://tokens.test/t"`, 1)
 		if _, err := New(identitySettings(secret, nil)).Login(t.Context(), secret); llm.AsError(err).Kind != llm.UpstreamAuth || !strings.Contains(err.Error(), "not an address of Google") {
-			t.Errorf("%s: %v", field, err)
+			t.Errorf("%s: %v, want UpstreamAuth for the address", field, err)
 		}
 	}
 }

@@ -27,7 +27,7 @@ type tokens struct {
 	after  time.Duration
 	life   int
 	asked  atomic.Int64
-	answer func(r *http.Request) (*http.Response, error) // nil for a token
+	answer func(r *http.Request) (*http.Response, error) // response to a request; nil for a token
 	last   atomic.Value
 }
 
@@ -88,10 +88,10 @@ func TestCredentialsAreExchanged(t *testing.T) {
 		service := &tokens{life: 3600}
 		got, err := service.login()(t.Context(), tc.secret)
 		if err != nil || got != "token-1" {
-			t.Errorf("%s: %q, %v", name, got, err)
+			t.Errorf("%s: Login = %q, %v; want token-1", name, got, err)
 		}
 		if sent, _ := service.last.Load().(string); !strings.HasPrefix(sent, tc.sent) {
-			t.Errorf("%s: sent %q", name, sent)
+			t.Errorf("%s: sent %q, want the prefix %q", name, sent, tc.sent)
 		}
 	}
 }
@@ -105,14 +105,14 @@ func TestCredentialsAreSentToKnownHostsOnly(t *testing.T) {
 		service := &tokens{life: 3600}
 		secret := strings.Replace(person, `{`, `{"token_uri":"`+address+`",`, 1)
 		if _, err := service.login()(t.Context(), secret); llm.AsError(err).Kind != llm.UpstreamAuth || service.asked.Load() > 0 {
-			t.Errorf("%s: %d calls, %v", address, service.asked.Load(), err)
+			t.Errorf("%s: %d calls, %v; want UpstreamAuth without a call", address, service.asked.Load(), err)
 		}
 		configured := Vendor.New(provider.Settings{Fetch: &http.Client{Transport: service}, Options: map[string]string{TokenURL: "https://sts.corp.test/t"}})
 		if _, err := configured.Login(t.Context(), secret); err != nil {
 			t.Errorf("%s: with a configured token service: %v", address, err)
 		}
 		if sent, _ := service.last.Load().(string); !strings.HasPrefix(sent, "https://sts.corp.test/t ") {
-			t.Errorf("%s: sent %q", address, sent)
+			t.Errorf("%s: sent %q, want the configured token service", address, sent)
 		}
 	}
 }
@@ -127,7 +127,7 @@ func TestTokenServiceRedirectsAreNotFollowed(t *testing.T) {
 			return resp, nil
 		}}
 		if _, err := service.login()(t.Context(), person); err == nil || service.asked.Load() != 1 {
-			t.Errorf("%d: %d calls, %v", status, service.asked.Load(), err)
+			t.Errorf("status %d: %d calls, %v; want 1 and an error", status, service.asked.Load(), err)
 		}
 	}
 }
@@ -140,7 +140,7 @@ func TestTokenServiceErrorsDoNotRepeatTheCredential(t *testing.T) {
 	}}
 	_, err := service.login()(t.Context(), secret)
 	if e := llm.AsError(err); strings.Contains(e.Message, "0123456789") || e.Kind != llm.UpstreamAuth {
-		t.Errorf("%+v", e)
+		t.Errorf("error %+v, want UpstreamAuth without the secret", e)
 	}
 }
 
@@ -149,7 +149,7 @@ func TestTokenIsPresentedUnchanged(t *testing.T) {
 	service := &tokens{}
 	for _, secret := range []string{"ya29.token", ""} {
 		if got, err := service.login()(t.Context(), secret); got != secret || err != nil {
-			t.Errorf("%q became %q, %v", secret, got, err)
+			t.Errorf("Login(%q) = %q, %v; want it unchanged", secret, got, err)
 		}
 	}
 	if service.asked.Load() > 0 {
@@ -157,7 +157,7 @@ func TestTokenIsPresentedUnchanged(t *testing.T) {
 	}
 }
 
-func TestTokenIsKeptAndRenewedAheadOfTime(t *testing.T) {
+func TestTokenIsCachedAndRenewedBeforeExpiry(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		service := &tokens{life: 3600, after: 100 * time.Millisecond}
@@ -167,7 +167,8 @@ func TestTokenIsKeptAndRenewedAheadOfTime(t *testing.T) {
 			began := time.Now()
 			got, err := login(t.Context(), person)
 			if got != token || err != nil || service.asked.Load() != asked || time.Since(began) != takes {
-				t.Errorf("%q, %v after %d exchanges and %s; want %q, %d, %s", got, err, service.asked.Load(), time.Since(began), token, asked, takes)
+				t.Errorf("Login = %q, %v after %d exchanges and %s; want %q, %d, %s",
+					got, err, service.asked.Load(), time.Since(began), token, asked, takes)
 			}
 		}
 		want("token-1", 1, 100*time.Millisecond)
@@ -175,7 +176,7 @@ func TestTokenIsKeptAndRenewedAheadOfTime(t *testing.T) {
 		time.Sleep(54 * time.Minute)
 		want("token-1", 1, 0)
 		time.Sleep(2 * time.Minute)
-		want("token-2", 2, 100*time.Millisecond) // one request renews
+		want("token-2", 2, 100*time.Millisecond) // a single request renews the token
 		want("token-2", 2, 0)
 
 		// While the service hangs, one request waits for 2 s and then uses the old token; the next requests do not
@@ -219,7 +220,7 @@ func TestOneRequestRenewsWhileOthersUseTheOldToken(t *testing.T) {
 		}
 		all.Wait()
 		if waited.Load() != 1 || service.asked.Load() != 2 {
-			t.Errorf("%d requests waited, %d exchanges", waited.Load(), service.asked.Load())
+			t.Errorf("%d requests waited, %d exchanges; want 1 and 2", waited.Load(), service.asked.Load())
 		}
 	})
 }
@@ -233,13 +234,13 @@ func TestFirstTokenIsFetchedOnce(t *testing.T) {
 		for range 20 {
 			all.Go(func() {
 				if got, err := login(t.Context(), person); got != "token-1" || err != nil {
-					t.Errorf("%q, %v", got, err)
+					t.Errorf("Login = %q, %v; want token-1", got, err)
 				}
 			})
 		}
 		all.Wait()
 		if service.asked.Load() != 1 {
-			t.Errorf("%d exchanges", service.asked.Load())
+			t.Errorf("%d exchanges, want 1", service.asked.Load())
 		}
 	})
 }
@@ -253,16 +254,16 @@ func TestRequestsThatWaitedForAFailedFetchReturnItsError(t *testing.T) {
 		for range 20 {
 			all.Go(func() {
 				if _, err := login(t.Context(), person); err == nil {
-					t.Error("no error")
+					t.Error("Login with an unavailable token service returned no error")
 				}
 			})
 		}
 		all.Wait()
 		if service.asked.Load() != 1 {
-			t.Errorf("%d exchanges", service.asked.Load())
+			t.Errorf("%d exchanges, want 1", service.asked.Load())
 		}
 		if _, err := login(t.Context(), person); err == nil || service.asked.Load() != 2 {
-			t.Errorf("a later request does not try again: %v", err)
+			t.Errorf("a later request: %v after %d exchanges, want an error after 2", err, service.asked.Load())
 		}
 	})
 }
@@ -278,18 +279,18 @@ func TestCancelledRequestDoesNotWait(t *testing.T) {
 		var all sync.WaitGroup
 		all.Go(func() {
 			if _, err := login(first, person); !errors.Is(err, context.Canceled) {
-				t.Errorf("cancelled request: %v", err)
+				t.Errorf("cancelled request: %v, want context.Canceled", err)
 			}
 		})
 		synctest.Wait()
 		all.Go(func() {
 			if _, err := login(short, person); !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("request past its deadline: %v", err)
+				t.Errorf("request past its deadline: %v, want context.DeadlineExceeded", err)
 			}
 		})
 		all.Go(func() { // takes over from the cancelled request
 			if got, err := login(t.Context(), person); got != "token-2" || err != nil {
-				t.Errorf("%q, %v", got, err)
+				t.Errorf("Login = %q, %v; want token-2", got, err)
 			}
 		})
 		time.Sleep(2 * time.Second)
@@ -312,27 +313,27 @@ func TestFailuresOfTheTokenService(t *testing.T) {
 		kind   llm.Kind
 		says   string
 	}{
-		"a revoked key":             {person, says(400, `{"error":"invalid_grant","error_description":"Token has been expired or revoked."}`), llm.UpstreamAuth, "invalid_grant"},
-		"too many exchanges":        {person, says(429, `{}`), llm.UpstreamRateLimited, "token service"},
-		"a failure of its own":      {person, says(500, ``), llm.UpstreamServer, "token service"},
-		"an answer without a token": {person, says(200, `{"access_token":"","expires_in":1}`), llm.UpstreamAuth, ""},
-		"no connection":             {person, breaks(io.ErrUnexpectedEOF), llm.UpstreamConnect, "reached"},
-		"a blocked address":         {person, breaks(llm.Errorf(llm.UpstreamConnect, "private")), llm.UpstreamConnect, "private"},
-		"silence":                   {person, breaks(context.DeadlineExceeded), llm.UpstreamTimeout, "in time"},
-		"an invalid key":            {`{"type":"service_account","private_key":"x"}`, nil, llm.UpstreamAuth, "cannot be used"},
-		"an unsupported type":       {`{"type":"gdch_service_account"}`, nil, llm.UpstreamAuth, "cannot be used"},
-		"invalid JSON":              {`{"type":`, nil, llm.UpstreamAuth, "cannot be used"},
+		"a revoked key":              {person, says(400, `{"error":"invalid_grant","error_description":"Token has been expired or revoked."}`), llm.UpstreamAuth, "invalid_grant"},
+		"too many exchanges":         {person, says(429, `{}`), llm.UpstreamRateLimited, "token service"},
+		"a server error":             {person, says(500, ``), llm.UpstreamServer, "token service"},
+		"a response without a token": {person, says(200, `{"access_token":"","expires_in":1}`), llm.UpstreamAuth, ""},
+		"no connection":              {person, breaks(io.ErrUnexpectedEOF), llm.UpstreamConnect, "reached"},
+		"a blocked address":          {person, breaks(llm.Errorf(llm.UpstreamConnect, "private")), llm.UpstreamConnect, "private"},
+		"silence":                    {person, breaks(context.DeadlineExceeded), llm.UpstreamTimeout, "in time"},
+		"an invalid key":             {`{"type":"service_account","private_key":"x"}`, nil, llm.UpstreamAuth, "cannot be used"},
+		"an unsupported type":        {`{"type":"gdch_service_account"}`, nil, llm.UpstreamAuth, "cannot be used"},
+		"invalid JSON":               {`{"type":`, nil, llm.UpstreamAuth, "cannot be used"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			_, err := (&tokens{answer: tc.answer}).login()(t.Context(), tc.secret)
 			if e := llm.AsError(err); err == nil || e.Kind != tc.kind || !strings.Contains(e.Message, tc.says) {
-				t.Errorf("got %v", err)
+				t.Errorf("Login: %v, want %s with %q", err, tc.kind, tc.says)
 			}
 		})
 	}
 	if _, err := Vendor.New(provider.Settings{}).Login(t.Context(), person); err == nil {
-		t.Error("without a client: no error")
+		t.Error("Login without a client returned no error")
 	}
 }
 
@@ -350,7 +351,7 @@ func TestTokenWithoutExpiryIsRenewed(t *testing.T) {
 			time.Sleep(assumed)
 		}
 		if service.asked.Load() != 3 {
-			t.Errorf("%d exchanges", service.asked.Load())
+			t.Errorf("%d exchanges, want 3", service.asked.Load())
 		}
 	})
 }

@@ -74,14 +74,14 @@ func TestAddress(t *testing.T) {
 		s    provider.Settings
 		want string // expected address; empty when the settings are invalid
 	}{
-		"everywhere":           {provider.Settings{Options: map[string]string{Project: "p"}}, "https://aiplatform.googleapis.com/v1/projects/p/locations/global/"},
-		"one place":            {provider.Settings{BaseURL: address, Options: map[string]string{Project: "p", Location: "us-east5"}}, "https://us-east5-aiplatform.googleapis.com/v1/projects/p/locations/us-east5/"},
-		"several places":       {provider.Settings{Options: map[string]string{Project: "p", Location: "eu"}}, "https://aiplatform.eu.rep.googleapis.com/v1/projects/p/locations/eu/"},
-		"an address of theirs": {provider.Settings{BaseURL: "https://proxy.test/vertex/", Options: map[string]string{Project: "p"}}, "https://proxy.test/vertex/projects/p/locations/global/"},
-		"the key's project":    {provider.Settings{Credentials: []provider.Credential{{Secret: "token"}, account}}, "https://aiplatform.googleapis.com/v1/projects/of-the-key/locations/global/"},
-		"the person's project": {provider.Settings{Credentials: []provider.Credential{person}}, "https://aiplatform.googleapis.com/v1/projects/of-the-person/locations/global/"},
-		"no project":           {provider.Settings{}, ""},
-		"a place that is none": {provider.Settings{Options: map[string]string{Project: "p", Location: "evil.test/"}}, ""},
+		"everywhere":            {provider.Settings{Options: map[string]string{Project: "p"}}, "https://aiplatform.googleapis.com/v1/projects/p/locations/global/"},
+		"one region":            {provider.Settings{BaseURL: address, Options: map[string]string{Project: "p", Location: "us-east5"}}, "https://us-east5-aiplatform.googleapis.com/v1/projects/p/locations/us-east5/"},
+		"multi-region":          {provider.Settings{Options: map[string]string{Project: "p", Location: "eu"}}, "https://aiplatform.eu.rep.googleapis.com/v1/projects/p/locations/eu/"},
+		"custom address":        {provider.Settings{BaseURL: "https://proxy.test/vertex/", Options: map[string]string{Project: "p"}}, "https://proxy.test/vertex/projects/p/locations/global/"},
+		"project of the key":    {provider.Settings{Credentials: []provider.Credential{{Secret: "token"}, account}}, "https://aiplatform.googleapis.com/v1/projects/of-the-key/locations/global/"},
+		"project of the person": {provider.Settings{Credentials: []provider.Credential{person}}, "https://aiplatform.googleapis.com/v1/projects/of-the-person/locations/global/"},
+		"no project":            {provider.Settings{}, ""},
+		"invalid location":      {provider.Settings{Options: map[string]string{Project: "p", Location: "evil.test/"}}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -89,7 +89,7 @@ func TestAddress(t *testing.T) {
 			r, err := p.Chat.NewRequest(t.Context(), newCall(t, plain))
 			if tc.want == "" {
 				if llm.AsError(err).Kind != llm.UpstreamAuth || p.BaseURL != address {
-					t.Errorf("at %q: %v", p.BaseURL, err)
+					t.Errorf("BaseURL = %q, Login: %v, want UpstreamAuth", p.BaseURL, err)
 				}
 				return
 			}
@@ -97,21 +97,21 @@ func TestAddress(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got := r.URL.String(); got != tc.want+"publishers/google/models/gemini-2.5-flash:generateContent" {
-				t.Errorf("called at %s", got)
+				t.Errorf("URL = %s, want the prefix %s", got, tc.want)
 			}
 			if got := r.Header.Get("Authorization"); got != "Bearer token" {
-				t.Errorf("presented %q", got)
+				t.Errorf("Authorization = %q, want Bearer token", got)
 			}
 		})
 	}
 }
 
-func TestOperatorsHeaderWins(t *testing.T) {
+func TestConfiguredHeaderTakesPrecedence(t *testing.T) {
 	t.Parallel()
 	p := Vendor.New(provider.Settings{Options: map[string]string{Project: "p"}, Headers: map[string]string{"Authorization": "Basic mine"}})
 	r, err := p.Chat.NewRequest(t.Context(), newCall(t, plain))
 	if err != nil || r.Header.Get("Authorization") != "Basic mine" {
-		t.Errorf("presented %q, %v", r.Header.Get("Authorization"), err)
+		t.Errorf("Authorization = %q, %v; want Basic mine", r.Header.Get("Authorization"), err)
 	}
 }
 
@@ -129,9 +129,9 @@ func TestOptionsOfTheEnvironment(t *testing.T) {
 		lookup func(string) string
 		want   map[string]string
 	}{
-		"ours first":   {environment("GOOGLE_CLOUD_PROJECT", "b", "GOOGLE_VERTEX_PROJECT", "a", "GOOGLE_CLOUD_LOCATION", "eu"), map[string]string{Project: "a", Location: "eu"}},
-		"Google's own": {environment("GOOGLE_CLOUD_PROJECT", "b"), map[string]string{Project: "b"}},
-		"nothing":      {environment(), map[string]string{}},
+		"vertex variables first": {environment("GOOGLE_CLOUD_PROJECT", "b", "GOOGLE_VERTEX_PROJECT", "a", "GOOGLE_CLOUD_LOCATION", "eu"), map[string]string{Project: "a", Location: "eu"}},
+		"Google variables":       {environment("GOOGLE_CLOUD_PROJECT", "b"), map[string]string{Project: "b"}},
+		"nothing":                {environment(), map[string]string{}},
 	} {
 		if diff := cmp.Diff(tc.want, Vendor.Options(tc.lookup)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
@@ -160,22 +160,22 @@ func TestCredentialsOfTheEnvironment(t *testing.T) {
 		lookup         func(string) string
 		secret, source string
 	}{
-		"a key":                          {environment(fileEnv, key), account, fileEnv},
-		"a person without a project":     {environment(fileEnv, keyless), "", ""},
-		"a person with one":              {environment(fileEnv, keyless, "GOOGLE_CLOUD_PROJECT", "p"), person, fileEnv},
-		"a file that is not there":       {environment(fileEnv, filepath.Join(home, "no")), "", ""},
-		"a folder":                       {environment(fileEnv, home), "", ""},
-		"an unknown type":                {environment(fileEnv, write("other.json", `{"type":"gdch_service_account","project_id":"p"}`)), "", ""},
-		"no JSON":                        {environment(fileEnv, write("odd.json", `hello`)), "", ""},
-		"something long":                 {environment(fileEnv, write("long.json", account+strings.Repeat(" ", maxFile))), "", ""},
-		"what gcloud left":               {environment("HOME", home, "GOOGLE_VERTEX_PROJECT", "p"), person, "gcloud"},
-		"what gcloud left, no project":   {environment("HOME", home), "", ""},
-		"what gcloud left somewhere":     {environment("HOME", "/nowhere", "CLOUDSDK_CONFIG", filepath.Join(home, ".config/gcloud"), "GOOGLE_VERTEX_PROJECT", "p"), person, "gcloud"},
-		"no credentials and no anything": {environment(), "", ""},
+		"a service account":                    {environment(fileEnv, key), account, fileEnv},
+		"a person without a project":           {environment(fileEnv, keyless), "", ""},
+		"a person with a project":              {environment(fileEnv, keyless, "GOOGLE_CLOUD_PROJECT", "p"), person, fileEnv},
+		"a missing file":                       {environment(fileEnv, filepath.Join(home, "no")), "", ""},
+		"a folder":                             {environment(fileEnv, home), "", ""},
+		"an unknown type":                      {environment(fileEnv, write("other.json", `{"type":"gdch_service_account","project_id":"p"}`)), "", ""},
+		"invalid JSON":                         {environment(fileEnv, write("odd.json", `hello`)), "", ""},
+		"a file that is too long":              {environment(fileEnv, write("long.json", account+strings.Repeat(" ", maxFile))), "", ""},
+		"gcloud credentials":                   {environment("HOME", home, "GOOGLE_VERTEX_PROJECT", "p"), person, "gcloud"},
+		"gcloud credentials without a project": {environment("HOME", home), "", ""},
+		"gcloud credentials in another folder": {environment("HOME", "/nowhere", "CLOUDSDK_CONFIG", filepath.Join(home, ".config/gcloud"), "GOOGLE_VERTEX_PROJECT", "p"), person, "gcloud"},
+		"an empty environment":                 {environment(), "", ""},
 	} {
 		secret, source := Vendor.Key(tc.lookup)
 		if secret != tc.secret || source != tc.source {
-			t.Errorf("%s: %q from %q", name, secret, source)
+			t.Errorf("%s: Key = %q from %q, want %q from %q", name, secret, source, tc.secret, tc.source)
 		}
 	}
 }
