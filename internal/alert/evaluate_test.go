@@ -15,7 +15,7 @@ import (
 	"fairlead.dev/internal/requestlog"
 )
 
-var noon = time.Date(2026, 11, 17, 12, 0, 0, 0, time.UTC) // a Tuesday
+var noon = time.Date(2026, 11, 17, 12, 0, 0, 0, time.UTC) // 2026-11-17 is a Tuesday
 
 // run evaluates a rule on successive values, one per minute, and returns the types of the events.
 func run(r *Rule, values ...float64) []EventType {
@@ -96,7 +96,7 @@ func TestMutedRulesRecordCrossingsWithoutSending(t *testing.T) {
 	}
 	recovered := Evaluate(r, []State{fired.Next}, []Measurement{{Value: 0, Known: true}}, noon.Add(time.Hour))[0]
 	if recovered.Event == nil || !recovered.Event.Muted {
-		t.Errorf("the recovery of an alert that was not sent is sent: %+v", recovered.Event)
+		t.Errorf("recovery of a muted alert: got event %+v, want a muted one", recovered.Event)
 	}
 }
 
@@ -111,7 +111,7 @@ func TestWindowsStart(t *testing.T) {
 		}
 	}
 	if sunday := time.Date(2026, 11, 22, 1, 0, 0, 0, time.UTC); Window("week").Start(sunday).Day() != 16 {
-		t.Errorf("the week of a Sunday starts on %s", Window("week").Start(sunday))
+		t.Errorf("the week of a Sunday starts on %s, want the 16th", Window("week").Start(sunday))
 	}
 }
 

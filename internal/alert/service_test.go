@@ -99,7 +99,7 @@ func TestRulesAreValidated(t *testing.T) {
 		{"key of a quality rule", tenant, RuleDraft{Kind: new(Quality), KeyID: new("key_1")}, "key_id"},
 		{"unknown channel", tenant, RuleDraft{Kind: new(Spend), Channels: &[]string{"chan_2"}}, "channels"},
 		{"control characters", tenant, RuleDraft{Kind: new(Spend), Name: new("a\nb")}, "name"},
-		{"muted for ever", tenant, RuleDraft{Kind: new(Spend), MutedUntil: new(noon.AddDate(5, 0, 0))}, "muted_until"},
+		{"muted without end", tenant, RuleDraft{Kind: new(Spend), MutedUntil: new(noon.AddDate(5, 0, 0))}, "muted_until"},
 		{"gateway figures of a tenant", tenant, RuleDraft{Kind: new(OpenCircuits)}, "-"},
 		{"gateway figures of an operator", operator, RuleDraft{Kind: new(OpenCircuits)}, ""},
 	} {
@@ -109,11 +109,11 @@ func TestRulesAreValidated(t *testing.T) {
 			e, _ := errors.AsType[*llm.Error](err)
 			switch {
 			case test.param == "" && err != nil, test.param != "" && e == nil:
-				t.Errorf("%v", err)
+				t.Errorf("got error %v, want one for %q", err, test.param)
 			case test.param == "-" && e.Kind != llm.PermissionDenied:
-				t.Errorf("%v", err)
+				t.Errorf("got %v, want PermissionDenied", err)
 			case test.param != "" && test.param != "-" && e.Param != test.param:
-				t.Errorf("%s: %v", e.Param, err)
+				t.Errorf("the error names %q, want %q: %v", e.Param, test.param, err)
 			}
 		})
 	}
@@ -130,7 +130,7 @@ func TestRulesAreBounded(t *testing.T) {
 	}
 	_, err := s.AddRule(t.Context(), by, RuleDraft{Kind: new(Spend)})
 	if e, ok := errors.AsType[*llm.Error](err); !ok || e.Kind != llm.Conflict {
-		t.Errorf("rule %d: %v", MaxRules+1, err)
+		t.Errorf("rule %d: got %v, want Conflict", MaxRules+1, err)
 	}
 }
 
@@ -155,18 +155,18 @@ func TestChannelsHideTheirSecrets(t *testing.T) {
 	} {
 		_, _, err := s.AddChannel(t.Context(), by, draft)
 		if e, ok := errors.AsType[*llm.Error](err); !ok || e.Param != param {
-			t.Errorf("%s: %v", param, err)
+			t.Errorf("got %v, want an error for %s", err, param)
 		}
 	}
 	s.Sender.Mail = func() Mail { return Mail{Server: "localhost:25"} }
 	for address, allowed := range map[string]bool{"Ann@example.com": true, "eve@example.com": false} {
 		if _, _, err := s.AddChannel(t.Context(), by, ChannelDraft{Name: "mail", Type: Email, To: []string{address}}); (err == nil) != allowed {
-			t.Errorf("%s: %v", address, err)
+			t.Errorf("%s: got error %v, want success: %t", address, err, allowed)
 		}
 	}
 	by.Operator = true
 	if c, _, err := s.AddChannel(t.Context(), by, ChannelDraft{Name: "mail", Type: Email, To: []string{"eve@example.com"}}); err != nil || c.Target != "eve@example.com" {
-		t.Errorf("an operator adds any recipient: %v", err)
+		t.Errorf("an operator adds any recipient: got %q, %v", c.Target, err)
 	}
 	if _, after, err := s.ChangeChannel(t.Context(), by, hook.ID, ChannelDraft{URL: "https://example.com/other"}); err != nil || after.Target != "https://example.com/other" {
 		t.Errorf("%+v, %v", after, err)
@@ -177,7 +177,7 @@ func TestChannelsHideTheirSecrets(t *testing.T) {
 		t.Error("a channel in use was removed")
 	}
 	if _, err := s.Channel(t.Context(), "ws", "chan_9"); !errors.Is(err, ErrNotFound) {
-		t.Errorf("unknown channel: %v", err)
+		t.Errorf("unknown channel: got %v, want ErrNotFound", err)
 	}
 }
 
@@ -194,7 +194,7 @@ func TestTestsAreLimited(t *testing.T) {
 	}
 	err := llm.AsError(s.limitTests(t.Context(), by.WorkspaceID))
 	if err.Kind != llm.RateLimited || err.RetryAfter <= 0 {
-		t.Errorf("after %d tests: %v", testsPerMinute, err)
+		t.Errorf("after %d tests: got %v, want RateLimited with a retry time", testsPerMinute, err)
 	}
 	if err := s.limitTests(t.Context(), "other"); err != nil {
 		t.Errorf("another workspace: %v", err)

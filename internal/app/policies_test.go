@@ -58,15 +58,15 @@ func TestPoliciesMayNameKnownModelsAndProviders(t *testing.T) {
 		}
 		for _, name := range c.no {
 			if slices.Contains(c.list, name) {
-				t.Errorf("%s: %s is there", what, name)
+				t.Errorf("%s: %s is listed", what, name)
 			}
 		}
 		if !slices.IsSorted(c.list) || len(slices.Compact(slices.Clone(c.list))) != len(c.list) {
-			t.Errorf("%s: not in order, or twice", what)
+			t.Errorf("%s: %v is not sorted or has duplicates", what, c.list)
 		}
 	}
 	if name, ok := w.Canonical("ours"); !ok || name != "our-model" {
-		t.Errorf("ours is %q, %t", name, ok)
+		t.Errorf("Canonical(ours) = %q, %t; want our-model, true", name, ok)
 	}
 	if _, err := w.Zone("Europe/Berlin"); err != nil {
 		t.Error(err)
@@ -90,7 +90,7 @@ rescue: off
 		t.Errorf("%d policies of %q, version %q", set.Len(), set.Name(), set.Version())
 	}
 	if source := string(set.Source()); !strings.HasPrefix(source, "policies:\n") || strings.Contains(source, "0123") || strings.Contains(source, "rescue") {
-		t.Errorf("kept as\n%s", source)
+		t.Errorf("source of the instance policies:\n%s", source)
 	}
 	none, err := new(App).instancePolicies(loadText(t, ruledHouse), assembled(t, config.Default()))
 	if none != nil || err != nil {
@@ -132,7 +132,7 @@ error: FILE line 10: policy "ours": unknown model "house/our-modle"
 		t.Error(diff)
 	}
 	if _, err := providerset.Check(t.Context(), loaded, func(string) string { return "" }); err == nil || err.Error() != problems.Error() {
-		t.Errorf("checked without a store: %v", err)
+		t.Errorf("Check without a store: got %v, want %v", err, problems)
 	}
 }
 

@@ -58,12 +58,12 @@ func TestPriceBookUpdatesAreSerialised(t *testing.T) {
 	wait.Wait()
 	for i := range 8 {
 		if got := priceOf(t, b, "p", fmt.Sprintf("m%d", i)).Input; got != money.Rate(i+1) {
-			t.Errorf("m%d costs %d", i, got)
+			t.Errorf("m%d costs %d, want %d", i, got, money.Rate(i+1))
 		}
 	}
 	left, err := filepath.Glob(filepath.Join(b.Dir, "prices.json.*"))
 	if err != nil || len(left) != 0 {
-		t.Errorf("left behind: %v, %v", left, err)
+		t.Errorf("temporary files %v, %v; want none", left, err)
 	}
 	info, err := os.Stat(b.Path())
 	if err != nil || info.Mode().Perm() != 0o600 {
@@ -77,9 +77,12 @@ func TestUnreadablePriceBookIsKept(t *testing.T) {
 	if err := os.WriteFile(b.Path(), []byte("{broken"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	err := b.Update(t.Context(), func(*catalog.PriceHistory, *catalog.Catalog) error { t.Error("changed"); return nil })
+	err := b.Update(t.Context(), func(*catalog.PriceHistory, *catalog.Catalog) error {
+		t.Error("the update function was called")
+		return nil
+	})
 	if err == nil || !strings.Contains(err.Error(), b.Path()) {
-		t.Errorf("got %v", err)
+		t.Errorf("got error %v, want one that names %s", err, b.Path())
 	}
 	if text, err := os.ReadFile(b.Path()); err != nil || string(text) != "{broken" {
 		t.Errorf("the file is %q, %v", text, err)
@@ -121,7 +124,7 @@ func TestPriceRefreshRejectsImplausibleChanges(t *testing.T) {
 		t.Errorf("got %+v", p)
 	}
 	if p := priceOf(t, pricebook.Of(c), "openai", "gpt-5"); p.Input != money.PerMillion(1.25) {
-		t.Errorf("a jump was accepted: %+v", p)
+		t.Errorf("an implausible price was accepted: %+v", p)
 	}
 	for _, part := range []string{"price rejected", "model=gpt-5", "prices refreshed", "changed=1"} {
 		if !strings.Contains(log.String(), part) {
@@ -130,7 +133,7 @@ func TestPriceRefreshRejectsImplausibleChanges(t *testing.T) {
 	}
 	c.Catalog.URL = server.URL + "/elsewhere"
 	if err := a.refreshPrices(t.Context(), c, now.Add(72*time.Hour)); err == nil || !strings.Contains(err.Error(), "404") {
-		t.Errorf("got %v", err)
+		t.Errorf("unknown address: got error %v, want one with 404", err)
 	}
 }
 
@@ -138,7 +141,7 @@ func TestPriceListsHaveAnAddress(t *testing.T) {
 	t.Parallel()
 	for _, source := range []string{"models.dev", "litellm"} {
 		if got := importer.Address(source); !strings.HasPrefix(got, "https://") {
-			t.Errorf("%s: %q", source, got)
+			t.Errorf("Address(%s) = %q, want an https URL", source, got)
 		}
 	}
 }

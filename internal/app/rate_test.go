@@ -91,7 +91,7 @@ func TestRatingIsCompletedFromTheLogEntry(t *testing.T) {
 	if err := a.db.Log.WriteEntries(t.Context(), []requestlog.Entry{old}); err != nil {
 		t.Fatal(err)
 	}
-	if err := a.spool.End(&fresh); err != nil { // still in the spool
+	if err := a.spool.End(&fresh); err != nil { // the entry is still in the spool
 		t.Fatal(err)
 	}
 	for _, e := range []requestlog.Entry{old, fresh} {
@@ -105,9 +105,9 @@ func TestRatingIsCompletedFromTheLogEntry(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Error(diff)
 		}
-		said, err := ratings{a.feedback, a}.Of(t.Context(), workspaceID, e.ID)
-		if err != nil || len(said) != 1 || said[0].Score != 1 {
-			t.Errorf("%+v, %v", said, err)
+		rated, err := ratings{a.feedback, a}.Of(t.Context(), workspaceID, e.ID)
+		if err != nil || len(rated) != 1 || rated[0].Score != 1 {
+			t.Errorf("%+v, %v", rated, err)
 		}
 	}
 	if err := a.feedback.Recompute(t.Context()); err != nil {
@@ -121,7 +121,7 @@ func TestRatingIsCompletedFromTheLogEntry(t *testing.T) {
 		t.Fatal(err)
 	}
 	if c := (ratings{a.feedback, a}).For(workspaceID); c != nil && c.Version != "" {
-		t.Errorf("%+v is left after a reset", c)
+		t.Errorf("corrections after Reset = %+v, want none", c)
 	}
 }
 
@@ -136,16 +136,16 @@ func TestRatingsOfUnknownRequestsAreRejected(t *testing.T) {
 		workspaceID, requestID string
 		kind                   llm.Kind
 	}{
-		"unknown":           {workspaceID, id.New("req", time.Now().Add(-time.Hour)), llm.NotFound},
-		"of another":        {"ws_other", known.ID, llm.NotFound},
-		"no id at all":      {workspaceID, "nonsense", llm.InvalidRequest},
-		"of something else": {workspaceID, id.New("key", time.Now().Add(-time.Hour)), llm.NotFound},
+		"unknown":      {workspaceID, id.New("req", time.Now().Add(-time.Hour)), llm.NotFound},
+		"foreign":      {"ws_other", known.ID, llm.NotFound},
+		"malformed ID": {workspaceID, "nonsense", llm.InvalidRequest},
+		"ID of a key":  {workspaceID, id.New("key", time.Now().Add(-time.Hour)), llm.NotFound},
 	} {
 		_, err := ratings{a.feedback, a}.Rate(t.Context(), feedback.Rating{
 			RequestID: c.requestID, WorkspaceID: c.workspaceID, KeyID: "key_1", Score: 1, Source: feedback.FromAPI,
 		})
 		if e := llm.AsError(err); e.Kind != c.kind || e.Param != "request_id" {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: got %v, want %s for request_id", name, err, c.kind)
 		}
 	}
 }

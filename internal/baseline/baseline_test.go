@@ -111,7 +111,7 @@ func compute(t *testing.T, log Log, o Options, past map[string]*route.Snapshot) 
 	return r
 }
 
-func TestCostIsThatOfTheRecordedTokensAtThePriceOfTheTime(t *testing.T) {
+func TestCostUsesRecordedTokensAndThePriceOfTheTime(t *testing.T) {
 	t.Parallel()
 	past := map[string]*route.Snapshot{"now": snapshot(t, 10), "before": snapshot(t, 20), "unpriced": snapshot(t, 0)}
 	// At 10 dollars, 1,000 input tokens cost 1 cent and 500 output tokens 1 cent.
@@ -155,7 +155,7 @@ func TestCostIsThatOfTheRecordedTokensAtThePriceOfTheTime(t *testing.T) {
 func TestReportSumsByModelAndKey(t *testing.T) {
 	t.Parallel()
 	log := &memoryLog{}
-	const n = 1350 // three pages
+	const n = 1350 // three pages of requests
 	for i := range n {
 		log.entries = append(log.entries, served(time.Duration(i+1)*time.Minute, func(e *requestlog.Entry) {
 			e.KeyID = fmt.Sprintf("key_%d", i%2)
@@ -180,7 +180,7 @@ func TestReportCoversTheNewestRequestsUpToTheLimit(t *testing.T) {
 		log.entries = append(log.entries, served(time.Duration(i+1)*time.Minute, nil))
 	}
 	r := compute(t, log, Options{Limit: 700}, map[string]*route.Snapshot{"now": snapshot(t, 10)})
-	if r.Complete || r.Logged != 1000 || !r.From.Equal(noon.Add(-1000*time.Minute)) { // two pages
+	if r.Complete || r.Logged != 1000 || !r.From.Equal(noon.Add(-1000*time.Minute)) { // two pages of requests
 		t.Errorf("%+v", r.Coverage)
 	}
 }
@@ -190,6 +190,6 @@ func TestReportReturnsErrorsOfTheLog(t *testing.T) {
 	snap := snapshot(t, 10)
 	_, err := New(t.Context(), &memoryLog{failing: true}, func(context.Context, route.Versions) (*route.Snapshot, bool) { return snap, true }, Options{Limit: 1, Within: time.Second})
 	if !errors.Is(err, errDisk) {
-		t.Errorf("error %v", err)
+		t.Errorf("got %v, want errDisk", err)
 	}
 }

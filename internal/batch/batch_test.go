@@ -51,7 +51,7 @@ func TestFormsAreChecked(t *testing.T) {
 		"no name":     head + "x\r\n--b1\r\nContent-Disposition: form-data\r\n\r\ny\r\n--b1--\r\n",
 	} {
 		if _, err := batch.ReadForm("multipart/form-data; boundary=b1", []byte(body)); err == nil || llm.AsError(err).Kind != llm.InvalidRequest {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: got %v, want InvalidRequest", name, err)
 		}
 	}
 	if _, err := batch.ReadForm("application/json", nil); err == nil {
@@ -79,7 +79,7 @@ func FuzzLines(f *testing.F) {
 		}
 		for _, use := range uses {
 			if use.Model != "up" {
-				t.Fatalf("%q names %q", content, use.Model)
+				t.Fatalf("Models(%q) has %q, want up", content, use.Model)
 			}
 		}
 	})

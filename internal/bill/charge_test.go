@@ -44,7 +44,7 @@ func TestChargeUsesTheServedTierAndThePriceOfTheRequestTime(t *testing.T) {
 				t.Errorf("%v by %q, baseline %v; want %v by %q", c.Bill.Total, c.Bill.Card, c.Baseline.Total, tc.want, tc.card)
 			}
 			if c.Usage.ServiceTier != tc.served {
-				t.Errorf("the usage has tier %q", c.Usage.ServiceTier)
+				t.Errorf("the usage has tier %q, want %q", c.Usage.ServiceTier, tc.served)
 			}
 		})
 	}

@@ -27,7 +27,7 @@ import (
 type piece struct {
 	json    string
 	text    int  // bytes that the provider reads as text
-	unsized bool // only the provider can count the tokens of the part
+	unsized bool // whether only the provider can count the tokens of the part
 }
 
 // clientFormat is a wire format with an example part of every kind.
@@ -207,10 +207,10 @@ func TestHoldCoversUnknownMembers(t *testing.T) {
 		base, target := holding(t, in, in.body(`{"type":"text","text":"hi"}`, `,"max_tokens":10`), true)
 		x, _ := holding(t, in, in.body(`{"type":"text","text":"hi"}`, `,"max_tokens":10,"documents":[{"body":"`+text+`"}]`), true)
 		if more := *x.Held - *base.Held; more < target.Price.Cost(llm.Usage{CacheWrite: 20_000, CacheWriteLong: 20_000}) {
-			t.Errorf("%s: %s is held for it", name, more)
+			t.Errorf("%s: the hold grows by %s, too little for an unknown member", name, more)
 		}
 		if more := token.PromptOf(x.Request).Estimate() - token.PromptOf(base.Request).Estimate(); more < 20_000/8 {
-			t.Errorf("%s: %d tokens are estimated for it", name, more)
+			t.Errorf("%s: the estimate grows by %d tokens, too few for an unknown member", name, more)
 		}
 	}
 }
@@ -221,7 +221,7 @@ func TestHoldCoversAPrediction(t *testing.T) {
 	in := clientFormats["chat"]
 	x, target := holding(t, in, in.body(`{"type":"text","text":"hi"}`, `,"max_tokens":10,"prediction":{"type":"content","content":"`+strings.Repeat("a", 5000)+`"}`), true)
 	if cost := target.Price.Cost(llm.Usage{Input: 10, Output: 5010}); cost > *x.Held {
-		t.Errorf("it costs %s, %s is held", cost, *x.Held)
+		t.Errorf("a rejected prediction costs %s, %s is held", cost, *x.Held)
 	}
 }
 

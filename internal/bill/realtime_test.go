@@ -40,7 +40,7 @@ func TestRealtimeAudioWithoutARateIsExcluded(t *testing.T) {
 		t.Errorf("with a rate for output: %+v", b)
 	}
 	if b = Realtime(&catalog.Price{}, u); b.Total != 0 || len(b.Excluded) > 0 || !PricesAudio(&catalog.Price{}) {
-		t.Errorf("free: %+v", b)
+		t.Errorf("price of 0: %+v", b)
 	}
 }
 

@@ -76,7 +76,7 @@ func TestPredictOutlook(t *testing.T) {
 				t.Errorf("%+v, want %s", got, test.want)
 			}
 			if (got.Outlook == RunsOut || got.Outlook == UsedUp) == got.UsedUp.IsZero() {
-				t.Errorf("%s at %s", got.Outlook, got.UsedUp)
+				t.Errorf("outlook %s does not match UsedUp = %s", got.Outlook, got.UsedUp)
 			}
 		})
 	}
@@ -87,7 +87,7 @@ func TestPredictRangeGrowsWithVariation(t *testing.T) {
 	b, s := month()
 	steady, varied := Predict(&b, s, daily(6, 5, 4, 5, 6, 5, 4), noon), Predict(&b, s, daily(0, 15, 0, 5, 0, 15, 0), noon)
 	if steady.Expected != varied.Expected {
-		t.Errorf("expected %s and %s", steady.Expected, varied.Expected)
+		t.Errorf("expected cost %s and %s, want the same", steady.Expected, varied.Expected)
 	}
 	if steady.Low >= steady.Expected || steady.High <= steady.Expected || varied.High <= steady.High || varied.Low >= steady.Low || varied.Low < s.Spent {
 		t.Errorf("steady %+v, varied %+v", steady, varied)
@@ -138,7 +138,7 @@ func TestPredictIntervalCoversOutcomes(t *testing.T) {
 		}
 	}
 	if share := float64(within) / rounds; math.Abs(share-0.8) > 0.03 {
-		t.Errorf("the 80 %% interval contains %.1f %% of outcomes", 100*share)
+		t.Errorf("the 80 %% interval contains %.1f %% of outcomes, want 77 to 83 %%", 100*share)
 	}
 }
 
@@ -155,7 +155,7 @@ func TestRecentSpendingOfBudget(t *testing.T) {
 		"month":         {ledger.Monthly, time.Time{}, RecentSpending{Step: 24 * time.Hour, From: noon.AddDate(0, 0, -7)}, 7},
 		"new key":       {ledger.Weekly, noon.Add(-75 * time.Hour), RecentSpending{Step: 24 * time.Hour, From: noon.Add(-75 * time.Hour)}, 3},
 		"just created":  {ledger.Total, at, RecentSpending{Step: 24 * time.Hour, From: noon}, 0},
-		"not yet there": {ledger.Daily, at.Add(time.Hour), RecentSpending{Step: time.Hour, From: noon.Add(time.Hour)}, 0},
+		"in the future": {ledger.Daily, at.Add(time.Hour), RecentSpending{Step: time.Hour, From: noon.Add(time.Hour)}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

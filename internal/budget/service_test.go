@@ -21,7 +21,7 @@ type fakeStore struct {
 	Accounts
 	requestlog.SessionReader
 	requestlog.Reader
-	limits map[string]*policy.SessionLimit // by ID of the request that a policy limited
+	limits map[string]*policy.SessionLimit // limits by the ID of the request that a policy limited
 	reads  int
 }
 
@@ -99,7 +99,7 @@ func TestSessionBudgetsOfPoliciesAreListed(t *testing.T) {
 			one := &items[i]
 			rows = append(rows, row{one.Budget.Name, one.KeyName, one.Budget.Amount, one.ByPolicy, one.Downgrade})
 			if one.Status.Spent != money.Dollar {
-				t.Errorf("%s spent %s", one.Budget.Name, one.Status.Spent)
+				t.Errorf("%s spent %s, want %s", one.Budget.Name, one.Status.Spent, money.Dollar)
 			}
 			found, err := service.Find(t.Context(), "ws", one.ID)
 			if err != nil || found.Budget != one.Budget || found.ByPolicy != one.ByPolicy {

@@ -52,14 +52,14 @@ func TestHookDecides(t *testing.T) {
 		state  requestlog.CheckState
 		reason string
 	}{
-		"a good score":       {answers(200, `{"score":0.5}`), true, requestlog.CheckPassed, ""},
-		"a bad score":        {answers(200, `{"score":0.25,"reason":"rude"}`), true, requestlog.CheckFailed, "hook: score 0.25 is below 0.5. rude"},
+		"high score":         {answers(200, `{"score":0.5}`), true, requestlog.CheckPassed, ""},
+		"low score":          {answers(200, `{"score":0.25,"reason":"rude"}`), true, requestlog.CheckFailed, "hook: score 0.25 is below 0.5. rude"},
 		"text is not stored": {answers(200, `{"score":0}`), false, requestlog.NotChecked, "The hook returned no score: requests whose text is not stored are not sent to hooks."},
 		"an error status":    {answers(500, `{"score":0}`), true, requestlog.NotChecked, "The hook returned no score: status 500."},
 		"a redirect":         {answers(302, `{"score":0}`), true, requestlog.NotChecked, "The hook returned no score: status 302."},
 		"no JSON":            {answers(200, `<html>`), true, requestlog.NotChecked, "The hook returned no score: the response is not JSON."},
 		"a score of NaN":     {answers(200, `{"score":null}`), true, requestlog.NotChecked, "The hook returned no score: the response has no score between 0 and 1."},
-		"an endless answer":  {answers(200, `{"reason":"`+strings.Repeat("x", hookBytes)+`","score":1}`), true, requestlog.NotChecked, "The hook returned no score: the response is not JSON."},
+		"oversized response": {answers(200, `{"reason":"`+strings.Repeat("x", hookBytes)+`","score":1}`), true, requestlog.NotChecked, "The hook returned no score: the response is not JSON."},
 		"a slow hook": {func(r *http.Request) (*http.Response, error) {
 			if at, ok := r.Context().Deadline(); !ok || time.Until(at) > hookTime {
 				return nil, errors.New("no deadline")
@@ -69,12 +69,12 @@ func TestHookDecides(t *testing.T) {
 	} {
 		got := New(tc.hook).Check(t.Context(), asked(tc.stored))
 		if got.State != tc.state || got.Reason != tc.reason {
-			t.Errorf("%s: %+v", name, got)
+			t.Errorf("%s: got %+v, want %v, %q", name, got, tc.state, tc.reason)
 		}
 	}
 }
 
-func TestHookThatFailedIsNotAskedForSomeTime(t *testing.T) {
+func TestFailedHookIsNotCalledAgainImmediately(t *testing.T) {
 	t.Parallel()
 	now, calls := time.Unix(0, 0), 0
 	c := New(doer(func(*http.Request) (*http.Response, error) {
@@ -88,7 +88,7 @@ func TestHookThatFailedIsNotAskedForSomeTime(t *testing.T) {
 	now = now.Add(hookPause)
 	c.Check(t.Context(), asked(true))
 	if calls != 2 {
-		t.Errorf("the hook was asked %d times", calls)
+		t.Errorf("the hook was called %d times, want 2", calls)
 	}
 }
 
@@ -101,7 +101,7 @@ func TestUnreadableResponseIsNotChecked(t *testing.T) {
 		r := asked(true)
 		r.Body.Response = []byte(body)
 		if got := New(answers(200, `{"score":1}`)).Check(t.Context(), r); got.State != want {
-			t.Errorf("%s: %+v", body, got)
+			t.Errorf("%s: got %+v, want state %v", body, got, want)
 		}
 	}
 }
@@ -121,19 +121,19 @@ func TestObservationsDecay(t *testing.T) {
 		}
 	}
 	if checked, _ := c.Observed("ws_2", predict.Chat, "p/small"); checked != 0 {
-		t.Error("another workspace sees the results")
+		t.Error("the results count for another workspace")
 	}
 	now = time.Unix(0, 0)
 	for range 3 * maxCount {
 		c.Check(t.Context(), asked(true))
 	}
 	if checked, failed := c.Observed("ws_1", predict.Chat, "p/small"); checked != maxCount || failed != maxCount {
-		t.Errorf("%v of %v failed", failed, checked)
+		t.Errorf("%v of %v failed, want %v of %v", failed, checked, maxCount, maxCount)
 	}
 	for i := range maxRates + 10 {
 		c.rates.add(rateKey{"ws", predict.Chat, string(rune(i))}, false)
 	}
 	if n := len(c.rates.counts); n > maxRates {
-		t.Errorf("%d counts in memory", n)
+		t.Errorf("%d counts in memory, want at most %d", n, maxRates)
 	}
 }

@@ -171,7 +171,7 @@ func meanCosts(rows []outcome) map[string]float64 {
 // readOutcomes splits the prompts of a file by group.
 func readOutcomes(t *testing.T, file string) (prompts, training []outcome) {
 	t.Helper()
-	f, err := os.Open(file) //nolint:gosec // given by the person who runs the test
+	f, err := os.Open(file) //nolint:gosec // the person who runs the test chooses the file
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -192,7 +192,7 @@ func readOutcomes(t *testing.T, file string) (prompts, training []outcome) {
 		}
 	}
 	if len(prompts) == 0 || len(training) == 0 {
-		t.Fatalf("%s: %d and %d prompts", strings.TrimSuffix(filepath.Base(file), ".jsonl"), len(prompts), len(training))
+		t.Fatalf("%s: %d prompts and %d training prompts, want both", strings.TrimSuffix(filepath.Base(file), ".jsonl"), len(prompts), len(training))
 	}
 	return prompts, training
 }

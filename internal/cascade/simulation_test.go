@@ -40,7 +40,7 @@ import (
 // failing are the shares of responses of simulated models that do not match the schema.
 var failing = map[string]float64{"sim-small": 0.4, "sim-medium": 0.15, "sim-flagship": 0.02}
 
-// broken makes the simulator return text that does not match the schema for a share of the tasks of each model.
+// broken returns a handler that makes the simulator return text that does not match the schema for a share of the tasks of each model.
 func broken(sim http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
@@ -141,7 +141,7 @@ func (s *simulation) run(t *testing.T, model string, tasks int) result {
 		w := httptest.NewRecorder()
 		s.gateway.ServeHTTP(w, req)
 		if w.Code != http.StatusOK {
-			t.Fatalf("%d %s", w.Code, w.Body)
+			t.Fatalf("status %d, want 200: %s", w.Code, w.Body)
 		}
 		var invoice struct {
 			Number *string
@@ -189,6 +189,6 @@ func TestCascadeIsCheaperThanTheBestSingleModel(t *testing.T) {
 		}
 	}
 	if escalated == 0 {
-		t.Error("no request escalated")
+		t.Error("no request escalated to the second model")
 	}
 }

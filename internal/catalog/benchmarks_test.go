@@ -25,10 +25,10 @@ func TestBenchmarksArePlausible(t *testing.T) {
 		}
 		for _, b := range m.Benchmarks {
 			if b.Name != strings.ToLower(b.Name) || strings.ContainsAny(b.Name, " -()") {
-				t.Errorf("%s: %q is not spelt as the others", m.Name, b.Name)
+				t.Errorf("%s: benchmark name %q is not in lower case without separators", m.Name, b.Name)
 			}
 			if len(b.AsOf) < len("2026-01") || b.Source == "arena" {
-				t.Errorf("%s: %s is from %q, %q", m.Name, b.Name, b.Source, b.AsOf)
+				t.Errorf("%s: benchmark %s has source %q and date %q", m.Name, b.Name, b.Source, b.AsOf)
 			}
 		}
 	}
@@ -56,9 +56,9 @@ func TestManualQualityTakesPrecedenceOverBenchmarks(t *testing.T) {
 	c := defaults(t).With(Overrides{{Model: "gpt-5", Quality: &quality}})
 	m, _ := c.Model("gpt-5")
 	if m.Quality != quality || len(m.Benchmarks) > 0 {
-		t.Errorf("quality %v beside %d scores", m.Quality, len(m.Benchmarks))
+		t.Errorf("quality %v and %d scores, want %v and none", m.Quality, len(m.Benchmarks), quality)
 	}
 	if before, _ := defaults(t).Model("gpt-5"); len(before.Benchmarks) == 0 {
-		t.Error("the catalog itself has lost the scores")
+		t.Error("With removed the scores from the original catalog")
 	}
 }

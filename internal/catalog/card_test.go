@@ -20,7 +20,7 @@ func day(text string) time.Time {
 	return t
 }
 
-// full is a price with every field set.
+// full returns a price with every field set.
 func full() *Price {
 	return &Price{
 		Input: *rate(10), Output: *rate(50), CacheRead: rate(1), CacheWrite: rate(12.5), CacheWriteLong: rate(20), AudioInput: rate(32), AudioOutput: rate(64),
@@ -69,17 +69,17 @@ func TestCardDependsOnPromptAndServiceTier(t *testing.T) {
 	for name, tc := range map[string]struct {
 		usage  llm.Usage
 		card   string
-		amount money.Amount // without the fee
+		amount money.Amount // expected price without the fee
 	}{
 		"short":                            {llm.Usage{Input: 1000}, "base", 10_000_000},
 		"long":                             {llm.Usage{Input: 300_000}, ">200k", 6_000_000_000},
 		"long because of cached input":     {llm.Usage{Input: 1000, CacheRead: 200_000}, ">200k", 20_000_000 + 400_000_000},
 		"flex":                             {llm.Usage{Input: 1000, ServiceTier: "flex"}, "flex", 5_000_000},
-		"long and urgent":                  {llm.Usage{Input: 300_000, ServiceTier: "priority"}, ">200k, priority", 12_000_000_000},
+		"long at priority":                 {llm.Usage{Input: 300_000, ServiceTier: "priority"}, ">200k, priority", 12_000_000_000},
 		"one-hour cache write at priority": {llm.Usage{CacheWrite: 1000, CacheWriteLong: 1000, ServiceTier: "priority"}, "priority", 40_000_000},
 		"names of the standard tier":       {llm.Usage{Input: 1000, ServiceTier: "default"}, "base", 10_000_000},
 		"more names of the standard tier":  {llm.Usage{Input: 1000, ServiceTier: "on_demand"}, "base", 10_000_000},
-		"an unknown tier says so":          {llm.Usage{Input: 1000, ServiceTier: "scale"}, "base, unknown service tier scale", 10_000_000},
+		"unknown tier":                     {llm.Usage{Input: 1000, ServiceTier: "scale"}, "base, unknown service tier scale", 10_000_000},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -137,14 +137,14 @@ func TestAtSelectsPeriodAndHours(t *testing.T) {
 		card  string
 	}{
 		"2026-04-30T23:59:59Z":      {7, "price until 2026-04-30"},
-		"2026-05-01T00:00:00Z":      {4, "base"}, // a Friday
+		"2026-05-01T00:00:00Z":      {4, "base"}, // 2026-05-01 is a Friday
 		"2026-05-01T09:59:59Z":      {4, "base"},
 		"2026-05-01T10:00:00Z":      {2, "off-peak"},
-		"2026-05-02T03:00:00Z":      {2, "off-peak"}, // Saturday
+		"2026-05-02T03:00:00Z":      {2, "off-peak"}, // 2026-05-02 is a Saturday
 		"2026-05-03T23:59:59Z":      {2, "off-peak"},
-		"2026-05-04T00:00:00Z":      {4, "base"}, // Monday
+		"2026-05-04T00:00:00Z":      {4, "base"}, // 2026-05-04 is a Monday
 		"2026-05-04T02:00:00+02:00": {4, "base"},
-		"2026-05-31T23:30:00-03:00": {1, "promotion until 2026-06-30"}, // already June in UTC
+		"2026-05-31T23:30:00-03:00": {1, "promotion until 2026-06-30"}, // the time in UTC is in June
 		"2026-06-30T23:59:59Z":      {1, "promotion until 2026-06-30"},
 		"2026-07-01T00:00:00Z":      {4, "base"},
 	} {
@@ -159,11 +159,11 @@ func TestAtSelectsPeriodAndHours(t *testing.T) {
 	}
 	cheap := p.At(day("2026-05-02"))
 	if *cheap.CacheRead != *rate(0.5) || cheap.Tiers[0].Output != *rate(6) || p.Tiers[0].Output != *rate(12) {
-		t.Errorf("the hours' factor does not hold for every rate, or changed the price itself: %+v", cheap)
+		t.Errorf("the off-peak factor is missing in a rate of %+v, or changed the price itself", cheap)
 	}
 	plain := full()
 	if plain.At(day("2026-05-02")) != plain {
-		t.Error("a constant price is copied")
+		t.Error("At copied a price without periods and hours")
 	}
 }
 
@@ -172,7 +172,7 @@ func TestWindowWrapsAroundTheWeek(t *testing.T) {
 	w := Window{First: time.Saturday, Last: time.Monday}
 	for d := time.Sunday; d <= time.Saturday; d++ {
 		if got, want := w.covers(d), d == time.Saturday || d == time.Sunday || d == time.Monday; got != want {
-			t.Errorf("%s: %t", d, got)
+			t.Errorf("%s: covered = %t, want %t", d, got, want)
 		}
 	}
 }
@@ -195,7 +195,7 @@ func TestFollowedByKeepsHistory(t *testing.T) {
 		t.Error(diff)
 	}
 	if len(first.Periods) != 1 || !first.Periods[0].Until.Equal(day("2026-06-01")) {
-		t.Error("the first price was changed")
+		t.Errorf("FollowedBy changed the periods of the first price: %+v", first.Periods)
 	}
 }
 
@@ -205,7 +205,7 @@ func TestUnusedPlannedPriceIsDropped(t *testing.T) {
 	p := &Price{Input: *rate(1), Source: "a"}
 	planned := p.FollowedBy(&Price{Input: *rate(2), Source: "b"}, then)
 	if planned.At(now).Source != "a" || planned.At(then).Source != "b" {
-		t.Error("the planned price does not start in time")
+		t.Errorf("price now from %q, later from %q, want a, b", planned.At(now).Source, planned.At(then).Source)
 	}
 	instead := planned.FollowedBy(&Price{Input: *rate(3), Source: "c"}, now)
 	if got := instead.At(now).Source; got != "c" || len(instead.Periods) != 1 || instead.At(then).Source != "c" {
@@ -222,7 +222,7 @@ func TestHistoryIsBounded(t *testing.T) {
 		p = p.FollowedBy(&Price{Source: "a"}, at)
 	}
 	if len(p.Periods) != maxPeriods {
-		t.Errorf("%d periods", len(p.Periods))
+		t.Errorf("got %d periods, want %d", len(p.Periods), maxPeriods)
 	}
 }
 
@@ -249,9 +249,9 @@ func TestKnownCards(t *testing.T) {
 		"the same, long":                   {"openai/gpt-5.6-sol", day("2026-11-21"), llm.Usage{Input: 300_000}, 2400, "promotion until 2026-11-21, >272k"},
 		"GPT-5.6 Sol after it":             {"openai/gpt-5.6-sol", day("2026-11-22"), million, 3500, "base"},
 		"Claude keeps a cache for an hour": {"anthropic/claude-sonnet-4-5", peak, llm.Usage{CacheWrite: 100_000, CacheWriteLong: 100_000}, 600, "base"},
-		"and longer ones at the tier":      {"anthropic/claude-sonnet-4-5", peak, llm.Usage{Input: 200_000, CacheWrite: 100_000, CacheWriteLong: 100_000}, 2400, ">200k"},
+		"Claude cache above the tier":      {"anthropic/claude-sonnet-4-5", peak, llm.Usage{Input: 200_000, CacheWrite: 100_000, CacheWriteLong: 100_000}, 2400, ">200k"},
 		"Claude with the fast tier":        {"anthropic/claude-opus-5-5", peak, llm.Usage{Input: 100_000, ServiceTier: "fast"}, 800, "fast"},
-		"sound":                            {"openai/gpt-audio", peak, llm.Usage{Input: 100_000, AudioInput: 100_000, Output: 100_000, AudioOutput: 100_000}, 9600, "base"},
+		"audio":                            {"openai/gpt-audio", peak, llm.Usage{Input: 100_000, AudioInput: 100_000, Output: 100_000, AudioOutput: 100_000}, 9600, "base"},
 		"Gemini has an audio rate":         {"gemini/gemini-2.5-flash", peak, llm.Usage{Input: 100_000, AudioInput: 50_000}, 65, "base"},
 		"a search has a fee":               {"perplexity/sonar", peak, llm.Usage{Input: 100_000}, 105, "base"},
 	} {

@@ -82,7 +82,7 @@ func TestOverridePrice(t *testing.T) {
 	fee := money.Dollar / 100
 	for name, tc := range map[string]struct {
 		o    Override
-		want *Price // gpt-5.5 at openai, whose price has a cache rate and a tier
+		want *Price // expected price of gpt-5.5 at openai, which has a cache rate and a tier
 	}{
 		"a new price drops tiers and cache rates": {
 			Override{Model: "gpt-5.5", Provider: "openai", Input: rate(4), Output: rate(20)},
@@ -113,14 +113,14 @@ func TestOverridePrice(t *testing.T) {
 			t.Parallel()
 			c := base.With(Overrides{tc.o})
 			got := *offerOf(t, c, "openai", "gpt-5.5").Price
-			got.Search = nil // see TestSearchFeeOfAnOverride
+			got.Search = nil // TestSearchFeeOfAnOverride checks the fee
 			if diff := cmp.Diff(tc.want, &got); diff != "" {
 				t.Error(diff)
 			}
 		})
 	}
 	if got := offerOf(t, base, "openai", "gpt-5.5").Price.Input; got != *rate(5) {
-		t.Errorf("the base catalog changed: input is %v", got)
+		t.Errorf("the base catalog changed: input is %v, want %v", got, *rate(5))
 	}
 }
 
@@ -132,11 +132,11 @@ func TestOverrideAffectsOneProvider(t *testing.T) {
 		t.Error(diff)
 	}
 	if got := offerOf(t, c, "openai", "gpt-5.5").Upstream; got != "gpt-5.5-eu" {
-		t.Errorf("upstream is %s", got)
+		t.Errorf("Upstream = %s, want gpt-5.5-eu", got)
 	}
 	everywhere := base.With(Overrides{{Model: "gpt-5.5", Input: rate(4), Output: rate(20)}})
 	if got := offerOf(t, everywhere, "openrouter", "gpt-5.5").Price.Source; got != "override" {
-		t.Errorf("the price at openrouter is still from %s", got)
+		t.Errorf("source of the price at openrouter is %s, want override", got)
 	}
 }
 
@@ -144,7 +144,7 @@ func TestIncompletePriceIsIgnored(t *testing.T) {
 	t.Parallel()
 	c := defaults(t).With(Overrides{{Model: "my-model", Provider: "mine", Input: rate(1)}})
 	if got := offerOf(t, c, "mine", "my-model").Price; got != nil {
-		t.Errorf("an unknown output rate became %v", got.Output)
+		t.Errorf("an offer without an output rate has the output price %v, want no price", got.Output)
 	}
 }
 

@@ -14,7 +14,7 @@ func offerNamed(t *testing.T, c *Catalog, target string) Offer {
 	provider, model, _ := strings.Cut(target, "/")
 	o, ok := c.Offer(provider, model)
 	if !ok {
-		t.Fatalf("there is no %s", target)
+		t.Fatalf("the catalog has no %s", target)
 	}
 	return o
 }
@@ -59,10 +59,12 @@ func TestPriceHistorySetsAndRemoves(t *testing.T) {
 		t.Errorf("set: %+v", p)
 	}
 	if c.Version() == tables.Version() {
-		t.Error("the catalog's version stays although a price changed")
+		t.Errorf("Version = %s after a price change, want another than before", c.Version())
 	}
-	if !b.Remove("openai", "gpt-4.1", second) || b.Remove("openai", "gpt-4.1", second) {
-		t.Error("a price was removed twice")
+	for i, want := range []bool{true, false} {
+		if got := b.Remove("openai", "gpt-4.1", second); got != want {
+			t.Errorf("Remove, call %d: got %t, want %t", i+1, got, want)
+		}
 	}
 	b = rewritten(t, b)
 	c = tables.With(b.Overrides(tables))
@@ -130,7 +132,7 @@ func TestNewerTableSupersedesImport(t *testing.T) {
 		b.Set(tables, Listing{Provider: "openai", Model: "gpt-6-sol", Price: &Price{Input: *rate(1), Output: *rate(2), Source: source, AsOf: "2026-01-01"}}, day("2026-01-01"))
 		got := offerNamed(t, tables.With(b.Overrides(tables)), "openai/gpt-6-sol").Price
 		if (got.Input == own.Input) != overtaken {
-			t.Errorf("%s: input %v", source, got.Input)
+			t.Errorf("%s: input rate %v, superseded %t, want %t", source, got.Input, got.Input == own.Input, overtaken)
 		}
 	}
 }
@@ -199,7 +201,7 @@ func FuzzReadPriceHistory(f *testing.F) {
 		c := tables.With(b.Overrides(tables))
 		for _, l := range b.Listings {
 			if o, ok := c.Offer(l.Provider, l.Model); ok && o.Price != nil && o.Price.At(day("2026-11-15")).Cost(llm.Usage{Input: 10}) < 0 {
-				t.Errorf("%+v costs less than nothing", o)
+				t.Errorf("%+v has a negative cost", o)
 			}
 		}
 	})

@@ -272,7 +272,7 @@ func TestKnownTraits(t *testing.T) {
 func TestQualityOrdersModelClasses(t *testing.T) {
 	t.Parallel()
 	c := defaults(t)
-	for _, order := range [][]string{ // best first
+	for _, order := range [][]string{ // each list starts with the best model
 		{"gpt-6-astra", "gpt-5.6-sol", "gpt-5.6-terra", "gpt-5.6-luna", "gpt-5.4-mini", "gpt-5.4-nano"},
 		{"gpt-5", "gpt-5-mini", "gpt-5-nano"},
 		{"gpt-4.1", "gpt-4.1-mini", "gpt-4.1-nano"},
@@ -319,9 +319,9 @@ func TestInvalidTablesAreRejected(t *testing.T) {
 		"hours after midnight":    {models: model, offers: offerRow("m", "1,1,,,,,,,,,night 0.5 Mon-Fri 02:00-24:01"), want: `"24:01" is not a time`},
 		"period of no price":      {models: model, offers: offerRow("m", ""), periods: "m,p,,,2026-01-01,1,1,,,,list,", want: "a period but no price"},
 		"period without an end":   {models: model, offers: offerRow("m", "1,1,,,,,,,,,"), periods: "m,p,,,,1,1,,,,list,", want: "must end after it starts"},
-		"period of another time":  {models: model, offers: offerRow("m", "1,1,,,,,,,,,"), periods: "m,p,,soon,2026-01-01,1,1,,,,list,", want: `"soon" is not a date`},
+		"period start not a date": {models: model, offers: offerRow("m", "1,1,,,,,,,,,"), periods: "m,p,,soon,2026-01-01,1,1,,,,list,", want: `"soon" is not a date`},
 		"alias of nothing":        {models: model, aliases: "a,n", want: `alias "a" of unknown model "n"`},
-		"alias that hides":        {models: model, aliases: "m,m", want: `alias "m" is the name of a model`},
+		"alias shadows a model":   {models: model, aliases: "m,m", want: `alias "m" is the name of a model`},
 		"score of nothing":        {models: model, scores: "n,mmlu,0.5,x,2026-01-01", want: `benchmark of unknown model "n"`},
 		"score in per cent":       {models: model, scores: "m,mmlu,50,x,2026-01-01", want: `value "50" is not a number from 0 to 1`},
 		"score that is a word":    {models: model, scores: "m,mmlu,NaN,x,2026-01-01", want: `value "NaN" is not a number from 0 to 1`},

@@ -54,7 +54,7 @@ func TestInvalidExternalTablesAreRejected(t *testing.T) {
 			delete(tables, tc.table)
 		}
 		if _, err := ReadTables(tables); err == nil || !strings.Contains(err.Error(), tc.want) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: got error %v, want %q", name, err, tc.want)
 		}
 	}
 }
@@ -85,7 +85,7 @@ func TestArchivedCatalogIsRestored(t *testing.T) {
 		for _, name := range append([]string{m.Name, strings.ToUpper(m.Name)}, m.Aliases...) {
 			want, _ := known.Model(name)
 			if got, ok := again.Model(name); !ok || got.Name != want.Name || got.Abilities != want.Abilities || got.Context != want.Context {
-				t.Errorf("%s is %+v", name, got)
+				t.Errorf("Model(%s) = %+v, want %+v", name, got, want)
 			}
 		}
 		if diff := cmp.Diff(known.ListPrice(m.Name), again.ListPrice(m.Name)); diff != "" {

@@ -110,7 +110,7 @@ func inputRate(t *testing.T, c config.Config) money.Rate {
 	}
 	o, ok := b.Catalog.Offer("openai", "gpt-4.1")
 	if !ok || o.Price == nil {
-		t.Fatal("no price")
+		t.Fatalf("openai/gpt-4.1: found %t, price %v; want a price", ok, o.Price)
 	}
 	return o.Price.Input
 }
@@ -121,17 +121,17 @@ func TestSignedFileReplacesTheBuiltInCatalog(t *testing.T) {
 	c, client := p.config(t), p.client(t)
 	p.publish(t, now, oldRow, newRow)
 	if got := inputRate(t, c); got != money.PerMillion(2) {
-		t.Fatalf("before: %d", got)
+		t.Fatalf("rate before the update: got %d, want %d", got, money.PerMillion(2))
 	}
 	b, err := Update(t.Context(), client, c, "test", now)
 	if err != nil || !b.Created.Equal(now) {
 		t.Fatalf("%+v, %v", b, err)
 	}
 	if got := inputRate(t, c); got != money.PerMillion(1.5) {
-		t.Errorf("after: %d", got)
+		t.Errorf("rate after the update: got %d, want %d", got, money.PerMillion(1.5))
 	}
 	if _, err := Update(t.Context(), client, c, "test", now); !errors.Is(err, ErrUnchanged) {
-		t.Errorf("again: %v", err)
+		t.Errorf("second Update: got %v, want ErrUnchanged", err)
 	}
 	info, err := os.Stat(path(c))
 	if err != nil || info.Mode().Perm() != 0o600 {
@@ -143,17 +143,17 @@ func TestSignedFileReplacesTheBuiltInCatalog(t *testing.T) {
 	stranger.Catalog.File.PublicKeys = []string{bundle.Public(newPublisher(t).key)}
 	for name, c := range map[string]config.Config{"without a source": off, "with another key": stranger} {
 		if got := inputRate(t, c); got != money.PerMillion(2) {
-			t.Errorf("%s: %d", name, got)
+			t.Errorf("%s: got %d, want %d", name, got, money.PerMillion(2))
 		}
 	}
 	if err := os.WriteFile(path(c), []byte("damaged"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if got := inputRate(t, c); got != money.PerMillion(2) {
-		t.Errorf("damaged: %d", got)
+		t.Errorf("damaged file: got %d, want %d", got, money.PerMillion(2))
 	}
 	if _, err := Update(t.Context(), client, c, "test", now); err != nil || inputRate(t, c) != money.PerMillion(1.5) {
-		t.Errorf("after damage: %v", err)
+		t.Errorf("Update after damage: got error %v, rate %v", err, inputRate(t, c))
 	}
 }
 
@@ -207,16 +207,16 @@ func TestPinnedFileMayBeOlder(t *testing.T) {
 	old := p.publish(t, time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC), oldRow, newRow)
 	c.Catalog.File.SHA256 = strings.ToUpper(bundle.Sum([]byte(old)))
 	if _, err := Update(t.Context(), client, c, "test", now); err != nil || inputRate(t, c) != money.PerMillion(1.5) {
-		t.Fatal(err)
+		t.Fatalf("pinned file: error %v, rate %v", err, inputRate(t, c))
 	}
 	p.publish(t, now)
 	if _, err := Update(t.Context(), client, c, "test", now); !errors.Is(err, bundle.ErrSum) || inputRate(t, c) != money.PerMillion(1.5) {
-		t.Errorf("another file: %v", err)
+		t.Errorf("another file: got %v, want ErrSum and an unchanged catalog", err)
 	}
 	c.Catalog.File.SHA256 = ""
 	p.publish(t, now)
 	if _, err := Update(t.Context(), client, c, "test", now); !errors.Is(err, bundle.ErrSignature) {
-		t.Errorf("without a pin and a key: %v", err)
+		t.Errorf("without a pin and a key: got %v, want ErrSignature", err)
 	}
 }
 
@@ -232,9 +232,9 @@ func TestFileIsReadFromAPath(t *testing.T) {
 		}
 	}
 	if _, err := Update(t.Context(), nil, c, "test", now); err != nil || inputRate(t, c) != money.PerMillion(1.5) {
-		t.Error(err)
+		t.Errorf("file path: error %v, rate %v", err, inputRate(t, c))
 	}
 	if got := signatureAddress("https://host.example/catalog.txt?version=2"); got != "https://host.example/catalog.txt.sig?version=2" {
-		t.Error(got)
+		t.Errorf("signatureAddress = %q, want the .sig path with the query", got)
 	}
 }

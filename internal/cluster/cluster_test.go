@@ -29,7 +29,7 @@ func ping(ctx context.Context, c redis.Scripter) error {
 	return c.(*redis.Client).Ping(ctx).Err()
 }
 
-// options sets a budget that is long enough for a busy test machine.
+// options returns options with a time budget for Redis calls that is long enough on a busy test machine.
 func options(namespace string) cluster.Options {
 	return cluster.Options{Namespace: namespace, Budget: 5 * time.Second, Settling: time.Nanosecond}
 }
@@ -38,7 +38,7 @@ func mustJoin(t *testing.T, links ...*cluster.Client) {
 	t.Helper()
 	for _, l := range links {
 		if !l.AwaitReady(t.Context(), 10*time.Second) {
-			t.Fatal("Redis does not answer")
+			t.Fatal("the client is not ready after 10 s")
 		}
 	}
 }
@@ -67,7 +67,7 @@ func TestALeavingReplicaIsNotCounted(t *testing.T) {
 	leaves.Run(ctx)
 	mustJoin(t, stays)
 	if n := stays.State().Replicas; n != 1 {
-		t.Errorf("%d replicas seen after one left", n)
+		t.Errorf("%d replicas after one left, want 1", n)
 	}
 }
 
@@ -92,18 +92,18 @@ func TestClientReconnectsAfterRedisRestart(t *testing.T) {
 	t.Parallel()
 	server := redistest.Own(t)
 	var mu sync.Mutex
-	var told []error
+	var reported []error
 	o := options("")
 	o.OnStateChange = func(err error) {
 		mu.Lock()
 		defer mu.Unlock()
-		told = append(told, err)
+		reported = append(reported, err)
 	}
 	link := cluster.New(server.Client(t), o)
 	var hooks []bool
 	link.OnBeat(func(_ context.Context, s cluster.State) { hooks = append(hooks, s.Up && link.State().Ready) })
 	if err := link.Do(t.Context(), ping); !errors.Is(err, cluster.ErrUnavailable) {
-		t.Errorf("before the first heartbeat: %v", err)
+		t.Errorf("call before the first heartbeat: got %v, want ErrUnavailable", err)
 	}
 	mustJoin(t, link)
 	before := link.State()
@@ -113,11 +113,11 @@ func TestClientReconnectsAfterRedisRestart(t *testing.T) {
 
 	server.Kill()
 	if err := link.Do(t.Context(), ping); !errors.Is(err, cluster.ErrUnavailable) {
-		t.Errorf("a call without Redis: %v", err)
+		t.Errorf("call without Redis: got %v, want ErrUnavailable", err)
 	}
 	during := link.State()
 	if during.Up || during.Ready || during.Outage == before.Outage || during.Replicas != before.Replicas {
-		t.Errorf("after its end the state is %+v, was %+v", during, before)
+		t.Errorf("state without Redis = %+v, before = %+v", during, before)
 	}
 	if link.Beat(t.Context()) == nil {
 		t.Error("a heartbeat without Redis succeeded")
@@ -125,15 +125,15 @@ func TestClientReconnectsAfterRedisRestart(t *testing.T) {
 	server.Start(t)
 	mustJoin(t, link)
 	if after := link.State(); after.Epoch == before.Epoch || after.Outage != during.Outage {
-		t.Errorf("after its return the state is %+v, was %+v", after, before)
+		t.Errorf("state after the restart = %+v, before = %+v", after, before)
 	}
 	mu.Lock()
 	defer mu.Unlock()
-	if len(told) < 3 || told[0] != nil || told[1] == nil || told[len(told)-1] != nil {
-		t.Errorf("told %v, want that it came, went and came back", told)
+	if len(reported) < 3 || reported[0] != nil || reported[1] == nil || reported[len(reported)-1] != nil {
+		t.Errorf("reported %v, want nil, an error and nil", reported)
 	}
 	if hooks[0] {
-		t.Error("Redis was relied on before the hooks had run")
+		t.Error("the client was ready before the hooks ran")
 	}
 }
 
@@ -168,14 +168,14 @@ func TestFirstReplicaAfterAnOutageWaitsForTheOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	if s := a.State(); s.Ready || !s.Up || s.Epoch != epoch {
-		t.Errorf("the first to be back relies on Redis: %+v", s)
+		t.Errorf("state of the first replica to reconnect = %+v, want up and not ready", s)
 	}
 	if err := b.Beat(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	mustJoin(t, a, b)
 	if s := b.State(); s.Epoch != epoch || s.Replicas != 2 {
-		t.Errorf("nothing was lost, and the state is %+v", s)
+		t.Errorf("state = %+v, want 2 replicas and the same epoch", s)
 	}
 }
 
@@ -200,13 +200,13 @@ func TestCallTimeIncludesWaitingForASlot(t *testing.T) {
 			defer mu.Unlock()
 			longest = max(longest, time.Since(began))
 			if !errors.Is(err, cluster.ErrUnavailable) {
-				t.Errorf("a call to a stuck Redis: %v", err)
+				t.Errorf("call to an unresponsive Redis: got %v, want ErrUnavailable", err)
 			}
 		})
 	}
 	all.Wait()
 	if longest >= 2*o.Budget {
-		t.Errorf("a call took %s where %s are allowed", longest, o.Budget)
+		t.Errorf("a call took %s, want less than %s", longest, 2*o.Budget)
 	}
 }
 
@@ -222,7 +222,7 @@ func TestSlowRedisCountsAsUnavailable(t *testing.T) {
 	began := time.Now()
 	for range 20 {
 		if err := link.Do(t.Context(), ping); !errors.Is(err, cluster.ErrUnavailable) {
-			t.Errorf("a call to a stuck Redis: %v", err)
+			t.Errorf("call to an unresponsive Redis: got %v, want ErrUnavailable", err)
 		}
 	}
 	if took := time.Since(began); took > time.Second || link.State().Up {
@@ -241,7 +241,7 @@ func TestClientUsesRedisClock(t *testing.T) {
 	o := options(redistest.Namespace())
 	o.Now = func() time.Time { return fixed }
 	if got := cluster.New(redistest.Client(t), o).Now(); !got.Equal(fixed) {
-		t.Errorf("the clock says %s, want %s", got, fixed)
+		t.Errorf("Now = %s, want %s", got, fixed)
 	}
 }
 
@@ -251,18 +251,18 @@ func TestMessagesReachEveryReplica(t *testing.T) {
 	links := []*cluster.Client{cluster.New(server.Client(t), options("")), cluster.New(server.Client(t), options(""))}
 	ctx, cancel := context.WithCancel(t.Context())
 	var listening sync.WaitGroup
-	heard := make([]chan string, len(links))
+	received := make([]chan string, len(links))
 	for i, l := range links {
-		heard[i] = make(chan string, 10)
-		listening.Go(func() { l.Listen(ctx, func(m string) { heard[i] <- m }) })
+		received[i] = make(chan string, 10)
+		listening.Go(func() { l.Listen(ctx, func(m string) { received[i] <- m }) })
 	}
 	defer listening.Wait()
 	defer cancel()
 	expect := func(want string) {
 		t.Helper()
-		for i := range heard {
+		for i := range received {
 			select {
-			case got := <-heard[i]:
+			case got := <-received[i]:
 				if got != want {
 					t.Errorf("replica %d received %q, want %q", i, got, want)
 				}
@@ -288,6 +288,6 @@ func TestErrorsDoNotContainTheAddress(t *testing.T) {
 	t.Parallel()
 	_, err := cluster.Dial("http://user:secret@host/0")
 	if err == nil || errors.Unwrap(err) != nil {
-		t.Errorf("a bad address gives %v", err)
+		t.Errorf("Dial of an invalid address: got %v, want an error that does not wrap another", err)
 	}
 }

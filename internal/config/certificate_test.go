@@ -53,17 +53,17 @@ func TestCertificateIsReadOrExplained(t *testing.T) {
 			pair, err := loaded.Certificate()
 			if c.want == "" {
 				if err != nil || pair == nil {
-					t.Errorf("%v, %v", pair, err)
+					t.Errorf("Certificate = %v, %v; want a certificate", pair, err)
 				}
 				return
 			}
 			problems, ok := errors.AsType[*Problems](err)
 			if !ok || !strings.Contains(err.Error(), strings.ReplaceAll(c.want, "DIR", dir)) || !strings.Contains(problems.Pretty(), "then run  fairlead config check") {
-				t.Errorf("%v, want %s", err, c.want)
+				t.Errorf("got error %v, want %s", err, c.want)
 			}
 		})
 	}
 	if pair, err := mustLoad(t, Options{Path: write(t, "")}).Certificate(); pair != nil || err != nil {
-		t.Errorf("without one: %v, %v", pair, err)
+		t.Errorf("Certificate without configuration = %v, %v; want nil, nil", pair, err)
 	}
 }

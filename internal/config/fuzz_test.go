@@ -78,6 +78,6 @@ func readsWell(t *testing.T, problems *Problems) {
 		}
 	}
 	if strings.Contains(problems.Error(), "\n") {
-		t.Fatal("the short form has several lines")
+		t.Fatal("Error() has several lines")
 	}
 }

@@ -112,7 +112,7 @@ func TestLoadDefaults(t *testing.T) {
 				t.Error(diff)
 			}
 			if loaded.Path != "" || len(loaded.Origins) != 0 {
-				t.Errorf("path %q, origins %v: there was nothing to come from", loaded.Path, loaded.Origins)
+				t.Errorf("path %q, origins %v; want none without a file", loaded.Path, loaded.Origins)
 			}
 		})
 	}
@@ -296,7 +296,7 @@ func TestCatalogFileMustBeSignedOrPinned(t *testing.T) {
 	} {
 		_, err := Load(Options{Path: write(t, "catalog: {file: "+text+"}\n"), Env: []string{"HOME=/h"}})
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
-			t.Errorf("%s: %v", text, err)
+			t.Errorf("%s: got error %v, want %q", text, err, want)
 		}
 	}
 }

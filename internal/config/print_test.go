@@ -202,7 +202,7 @@ func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("no space") }
 func TestPrintReportsWriteErrors(t *testing.T) {
 	t.Parallel()
 	if err := (&Loaded{Config: Default()}).Print(fullDisk{}, false); err == nil {
-		t.Error("no error")
+		t.Error("Print to a failing writer: got no error")
 	}
 }
 

@@ -91,7 +91,7 @@ func TestProblemsHideSecrets(t *testing.T) {
 		"block":                         "master_key: |\n  " + secret + "\nlistn: x",
 		"on the line of another":        "providers: [{name: a, api_keys: [" + secret + "], fromat: chat}]",
 		"before another, quoted":        `providers: [{name: a, api_keys: ["` + secret + `", 'b-0123456'], fromat: chat}]`,
-		"a list that is none":           "providers: [{name: a, api_keys: " + secret + "}]",
+		"a string for a list":           "providers: [{name: a, api_keys: " + secret + "}]",
 		"under a misspelt name":         "providers: [{name: a, api_key: " + secret + "}]",
 		"under a name that is not ours": "openai_token: " + secret,
 		"within a section not ours":     "my_secrets: {a: " + secret + "}",
@@ -111,7 +111,7 @@ func TestProblemsHideSecrets(t *testing.T) {
 			problems := mustFail(t, Options{Path: write(t, text)})
 			for _, report := range []string{problems.Pretty(), problems.Error(), fmt.Sprintf("%+v", problems.List)} {
 				if strings.Contains(report, "canary") || strings.Contains(report, "5f1d") {
-					t.Errorf("report:\n%s", report)
+					t.Errorf("the report contains a secret:\n%s", report)
 				}
 			}
 		})
@@ -122,7 +122,7 @@ func TestProblemsHideSecretsOfEnvironment(t *testing.T) {
 	t.Parallel()
 	problems := mustFail(t, Options{Env: []string{"FAIRLEAD_MASTER_KEY=sk-canary", "FAIRLEAD_STORE=mysql://u:sk-canary@h/d", "FAIRLEAD_PROVIDERS=[{name: a, api_keys: sk-canary}]"}})
 	if report := problems.Pretty(); strings.Contains(report, "canary") || len(problems.List) != 3 {
-		t.Errorf("report:\n%s", report)
+		t.Errorf("got %d problems, want 3 without a secret:\n%s", len(problems.List), report)
 	}
 }
 
@@ -138,9 +138,9 @@ func TestUnreadableFilesAreReported(t *testing.T) {
 		code   Code
 		report string
 	}{
-		"a named file that is not there": {filepath.Join(dir, "no.yaml"), Unreadable, "does not exist"},
-		"a directory":                    {dir, Unreadable, "cannot be read"},
-		"a file of more than 1MiB":       {large, TooLarge, "larger than 1MiB"},
+		"a missing file":           {filepath.Join(dir, "no.yaml"), Unreadable, "does not exist"},
+		"a directory":              {dir, Unreadable, "cannot be read"},
+		"a file of more than 1MiB": {large, TooLarge, "larger than 1MiB"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -163,7 +163,7 @@ func TestNumberOfProblemsIsLimited(t *testing.T) {
 		t.Errorf("%d listed, %d omitted", len(problems.List), problems.Omitted)
 	}
 	if !strings.Contains(problems.Pretty(), "\n5000 problems, the first 50 shown: ") {
-		t.Error("the report does not say how much it leaves out")
+		t.Error("the report does not state how many problems are omitted")
 	}
 }
 
@@ -173,6 +173,6 @@ func TestAliasExpansionIsLimited(t *testing.T) {
 		strings.Repeat("  - *p\n", 2000)
 	problems := mustFail(t, Options{Path: write(t, text)})
 	if !slices.ContainsFunc(problems.List, func(p Problem) bool { return p.Code == TooLarge }) {
-		t.Errorf("got %v", problems)
+		t.Errorf("got %v, want a problem with code TooLarge", problems)
 	}
 }

@@ -73,7 +73,7 @@ func TestSchemaIsWellFormed(t *testing.T) {
 	walkSchema(t, root, "#", func(path string, s map[string]any) {
 		for word := range s {
 			if !slices.Contains(known, word) {
-				t.Errorf("%s has the word %s, which the test does not know", path, word)
+				t.Errorf("%s has the keyword %s, which the test does not support", path, word)
 			}
 		}
 		if s["properties"] != nil && s["additionalProperties"] != false {
@@ -86,7 +86,7 @@ func TestSchemaIsWellFormed(t *testing.T) {
 		}
 		if value, ok := s["default"]; ok {
 			for _, wrong := range (validator{root}).check(s, value, path) {
-				t.Errorf("the default of %s does not fit: %s", path, wrong)
+				t.Errorf("the default of %s violates the schema: %s", path, wrong)
 			}
 		}
 	})
@@ -158,14 +158,14 @@ func TestSchemaAgreesWithTheLoader(t *testing.T) {
 		}
 		wrong := v.check(v.root, document, "#")
 		if (len(wrong) == 0) != fits {
-			t.Errorf("%s\nfits: %t, but the schema says %v", text, fits, wrong)
+			t.Errorf("%s\nvalid: want %t, but the schema reports %v", text, fits, wrong)
 		}
 		if text == "models: [{name: m, quality: 1.1}]" && len(wrong) != 1 {
-			t.Errorf("want one complaint, got %v", wrong)
+			t.Errorf("got %v, want one problem", wrong)
 		}
 		_, err := Load(Options{Path: write(t, text), Env: []string{"OPENAI_API_KEY=sk-01234"}})
 		if (err == nil) != fits {
-			t.Errorf("%s\nfits: %t, but the loader says %v", text, fits, err)
+			t.Errorf("%s\nvalid: want %t, but Load returned %v", text, fits, err)
 		}
 	}
 }

@@ -115,7 +115,7 @@ func TestArchitectureImportExceptionsMatchRules(t *testing.T) {
 		}
 	}
 	if items := strings.Count(text, "\n- "); items != len(exception.FindAllString(text, -1)) {
-		t.Errorf("%d of %d exceptions in ARCHITECTURE.md are understood", len(exception.FindAllString(text, -1)), items)
+		t.Errorf("%d of %d exceptions in ARCHITECTURE.md match the pattern", len(exception.FindAllString(text, -1)), items)
 	}
 	var want []string
 	for rule, table := range map[string]map[string][]string{"may": beside, "only": only, "never": never} {

@@ -61,7 +61,7 @@ func TestDocumentLinksExist(t *testing.T) {
 		}
 		for _, m := range documentLink.FindAllStringSubmatch(readDocument(t, name), -1) {
 			target, anchor, _ := strings.Cut(m[1], "#")
-			if strings.Contains(target, "://") || strings.HasPrefix(target, "/") { // served by the gateway; see package manual
+			if strings.Contains(target, "://") || strings.HasPrefix(target, "/") { // the gateway serves this page; see package manual
 				continue
 			}
 			path := filepath.Join(filepath.Dir(name), target)

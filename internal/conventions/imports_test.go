@@ -464,7 +464,7 @@ type goPackage struct {
 	doc     string
 	imports map[string]bool // imported packages of this module, as paths in the repository
 	others  map[string]bool
-	calls   map[string]bool // such as os.Getenv
+	calls   map[string]bool // names of the called functions, such as os.Getenv
 	size    size
 }
 

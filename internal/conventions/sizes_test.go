@@ -14,8 +14,8 @@ import (
 
 // Limits of the packages of the program. Test packages and generated files have no limits.
 const (
-	maxLines            = 2500 // of a package, without blank lines and comments
-	maxMethods          = 60   // of a type
+	maxLines            = 2500 // maximum lines of a package, without blank lines and comments
+	maxMethods          = 60   // maximum methods of a type
 	maxInterfaceMethods = 6    // an embedded interface counts as one
 	maxFields           = 15   // maximum fields of a struct on the request path; an embedded struct counts as one
 )
@@ -39,7 +39,7 @@ var largeStructs = map[string]string{
 // size is the size of the files of a package that are not generated.
 type size struct {
 	lines      int
-	methods    map[string]int // by type
+	methods    map[string]int // number of methods by type
 	interfaces map[string]int // number of methods by interface; the largest number for interfaces without a name
 	fields     map[string]int // number of fields by struct; the largest number for structs without a name
 }

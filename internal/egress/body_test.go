@@ -87,7 +87,7 @@ func TestBodyInMemoryIsWrittenInOnePiece(t *testing.T) {
 			t.Errorf("%s: wrote %d bytes, %d left, %v", name, n, limited.N, err)
 		}
 		if one := len(below.sizes) == 1; one != (name == "in memory") {
-			t.Errorf("%s: writes of %v bytes", name, below.sizes)
+			t.Errorf("%s: writes of %v bytes, want one write from memory and several otherwise", name, below.sizes)
 		}
 	}
 }

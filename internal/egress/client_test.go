@@ -95,7 +95,7 @@ func TestAllowedByRangeOrByHost(t *testing.T) {
 	host := strings.TrimPrefix(server.URL, "http://")
 	for name, o := range map[string]Options{"range": {AllowPrivate: loopback}, "host": {AllowHosts: []string{host}}} {
 		if _, body := read(t, newClient(t, o), server.URL); body != "ok" {
-			t.Errorf("%s: body = %q", name, body)
+			t.Errorf("%s: body = %q, want ok", name, body)
 		}
 	}
 }
@@ -176,7 +176,7 @@ func TestUpdateClosesIdleConnections(t *testing.T) {
 	_, _ = io.Copy(io.Discard, resp.Body)
 	_ = resp.Body.Close()
 	if !timing.Reused() {
-		t.Error("an update without a change cost the connection")
+		t.Error("an update with equal options closed the idle connection")
 	}
 
 	c.Update(Options{})
@@ -299,10 +299,10 @@ func TestConnectTimeout(t *testing.T) {
 	started := time.Now()
 	_, err := c.Do(newRequest(t, "http://slow.test/"))
 	if took := time.Since(started); took > 4*time.Second {
-		t.Errorf("gave up after %s", took)
+		t.Errorf("call ended after %s, want at most 4 s", took)
 	}
 	if e, ok := errors.AsType[*llm.Error](err); !ok || !e.Kind.FromUpstream() {
-		t.Errorf("error = %v", err)
+		t.Errorf("error = %v, want an upstream error", err)
 	}
 }
 
@@ -359,7 +359,7 @@ func TestWebSocketIsOpenedOverTLS(t *testing.T) {
 	}
 	_, err = dial(Options{RootCAs: roots})
 	if e, ok := errors.AsType[*llm.Error](err); !ok || e.Kind != llm.UpstreamConnect {
-		t.Errorf("a private address: %v", err)
+		t.Errorf("private address: got %v, want UpstreamConnect", err)
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 
 // A dead connection must be detected within 15 seconds: by keep-alive probes if it is idle or waiting, by the user timeout if
 // data is unacknowledged, and by pings in HTTP/2.
-func TestDeadConnectionsAreFoundInTime(t *testing.T) {
+func TestDeadConnectionsAreDetectedInTime(t *testing.T) {
 	t.Parallel()
 	server := newServer(t, func(http.ResponseWriter, *http.Request) {})
 	d := &dialer{guard: newGuard(Options{AllowPrivate: loopback}), timeout: time.Second}
@@ -44,6 +44,6 @@ func TestDeadConnectionsAreFoundInTime(t *testing.T) {
 		t.Errorf("user timeout is %d ms, want at most 15000", ms)
 	}
 	if pings := pingAfter + pingTimeout; pings > 15*time.Second {
-		t.Errorf("HTTP/2 pings give up after %s", pings)
+		t.Errorf("HTTP/2 pings give up after %s, want at most 15 s", pings)
 	}
 }

@@ -79,9 +79,9 @@ func TestSpecialAddresses(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.addr, func(t *testing.T) {
 			t.Parallel()
-			found, is := special(netip.MustParseAddr(tt.addr))
-			if is != (tt.want != "") || found.name != tt.want {
-				t.Errorf("special(%s) = %q, %v; want %q", tt.addr, found.name, is, tt.want)
+			found, ok := special(netip.MustParseAddr(tt.addr))
+			if ok != (tt.want != "") || found.name != tt.want {
+				t.Errorf("special(%s) = %q, %v; want %q", tt.addr, found.name, ok, tt.want)
 			}
 		})
 	}
@@ -111,8 +111,8 @@ func TestGuardChecksHostAndAddress(t *testing.T) {
 		{"other host", Options{AllowHosts: []string{"vllm.corp:8000"}}, "evil.example:8000", "10.0.0.1", false},
 		{"a name never leads to metadata", Options{AllowHosts: []string{"vllm.corp:80"}}, "vllm.corp:80", "169.254.169.254", false},
 		{"a name never leads to unspecified", Options{AllowHosts: []string{"vllm.corp:80"}}, "vllm.corp:80", "0.0.0.0", false},
-		{"a written address is meant", Options{AllowHosts: []string{"169.254.10.10:80"}}, "169.254.10.10:80", "169.254.10.10", true},
-		{"a written IPv6 address is meant", Options{AllowHosts: []string{"[::1]:80"}}, "[::1]:80", "::1", true},
+		{"address literal is allowed", Options{AllowHosts: []string{"169.254.10.10:80"}}, "169.254.10.10:80", "169.254.10.10", true},
+		{"IPv6 literal is allowed", Options{AllowHosts: []string{"[::1]:80"}}, "[::1]:80", "::1", true},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -141,11 +141,11 @@ func FuzzGuard(f *testing.F) {
 		rejected := g.check("a:1", addr) != nil
 		local := addr.IsLoopback() || addr.IsPrivate() || addr.IsLinkLocalUnicast() || addr.IsMulticast() || addr.IsUnspecified()
 		if (local || addr.Unmap().IsPrivate() || addr.Unmap().IsLoopback()) && !rejected {
-			t.Fatalf("%s is local but passes", addr)
+			t.Fatalf("%s is local and allowed", addr)
 		}
 		if !addr.Is4() {
 			if zoned := g.check("a:1", addr.WithZone("eth0")) != nil; zoned != rejected {
-				t.Fatalf("%s: a zone changes the verdict to rejected=%v", addr, zoned)
+				t.Fatalf("%s: with a zone, rejected=%v, want the same as without", addr, zoned)
 			}
 			return
 		}

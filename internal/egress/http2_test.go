@@ -36,7 +36,7 @@ type cuttableConn struct {
 func (c *cuttableConn) Write(p []byte) (int, error) {
 	select {
 	case <-c.cut:
-		return len(p), nil // as if written to the kernel's buffer
+		return len(p), nil // succeeds like a write to the kernel's buffer
 	default:
 		return c.Conn.Write(p)
 	}

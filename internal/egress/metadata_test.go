@@ -31,7 +31,7 @@ func TestMetadataTransportCallsOnlyItsHosts(t *testing.T) {
 		t.Errorf("status %d: a redirect was followed", resp.StatusCode)
 	}
 	if resp, err := get(other.URL); llm.AsError(err).Kind != llm.UpstreamConnect {
-		t.Errorf("other host: %v, %v", resp, err)
+		t.Errorf("other host: got %v, %v; want UpstreamConnect", resp, err)
 		_ = resp.Body.Close()
 	}
 }
@@ -44,6 +44,6 @@ func TestOtherClientsDoNotReachTheMetadataAddress(t *testing.T) {
 		t.Fatal(err)
 	}
 	if resp, err := client.Do(r); llm.AsError(err).Kind != llm.UpstreamConnect || !strings.Contains(err.Error(), "link-local") {
-		t.Errorf("%v, %v", resp, err)
+		t.Errorf("got %v, %v; want UpstreamConnect for a link-local address", resp, err)
 	}
 }

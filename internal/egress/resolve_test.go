@@ -70,7 +70,7 @@ func answerDNS(conn net.Conn, lookup func(string) (netip.Addr, bool)) {
 				reply = append(reply, 0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 0, 0, 4)
 				reply = append(reply, four[:]...)
 			} else {
-				reply[3] = 0x83 // no such name
+				reply[3] = 0x83 // response code NXDOMAIN
 			}
 		}
 		out := binary.BigEndian.AppendUint16(nil, uint16(len(reply)))
@@ -108,7 +108,7 @@ func TestRebindingIsRejected(t *testing.T) {
 	c := newClient(t, Options{Resolver: resolverOf(t, map[string][]string{"rebind.test": {"8.8.8.8", "127.0.0.1"}})})
 
 	if err := c.CheckURL(t.Context(), "https://rebind.test:"+port); err != nil {
-		t.Fatalf("first look: %v", err)
+		t.Fatalf("CheckURL: %v", err)
 	}
 	_, err := c.Do(newRequest(t, "http://rebind.test:"+port))
 	wantKind(t, err, llm.UpstreamConnect, "127.0.0.1", "loopback")
@@ -170,7 +170,7 @@ func TestCheckURL(t *testing.T) {
 			err := c.CheckURL(t.Context(), tt.url)
 			if tt.refused == "" {
 				if err != nil {
-					t.Errorf("refused: %v", err)
+					t.Errorf("got error %v, want none", err)
 				}
 				return
 			}

@@ -149,7 +149,7 @@ func TestResponseBeforeTheRequestIsReadIsReturned(t *testing.T) {
 	}
 	defer func() { _ = resp.Body.Close() }()
 	if resp.StatusCode != http.StatusRequestEntityTooLarge {
-		t.Errorf("status %d", resp.StatusCode)
+		t.Errorf("status %d, want 413", resp.StatusCode)
 	}
 }
 

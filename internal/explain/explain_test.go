@@ -83,7 +83,7 @@ func pinOther(t *testing.T, s *explain.Service, e *requestlog.Entry) (*policy.Se
 			return set, target.ID()
 		}
 	}
-	t.Fatal("only one model")
+	t.Fatal("there is no other target to pin")
 	return nil, ""
 }
 
@@ -101,7 +101,7 @@ func TestExplainDecidesLoggedRequestUnderDraft(t *testing.T) {
 		t.Errorf("%+v, %v", tried, err)
 	}
 	if _, err := s.Explain(t.Context(), policies.ExplainQuery{WorkspaceID: "ws_other", RequestID: e.ID}); err == nil {
-		t.Error("explained a request of another workspace")
+		t.Error("Explain of another workspace's request: got no error")
 	}
 }
 
@@ -132,7 +132,7 @@ func TestVerifyNeedsTheStoredVersions(t *testing.T) {
 	e := logRequest(t, s, workspaceID)
 	lost, err := s.Verify(t.Context(), &e)
 	if err != nil || lost.Same || len(lost.Missing) == 0 {
-		t.Errorf("before its versions are stored: %+v, %v", lost, err)
+		t.Errorf("Verify before the versions are stored = %+v, %v; want missing versions", lost, err)
 	}
 	if err := replay.Keep(t.Context(), s.Store.Config, s.Gateway.Targets(), nil, nil); err != nil {
 		t.Fatal(err)

@@ -39,7 +39,7 @@ func TestCorrectionIsAppliedToTheCallersBase(t *testing.T) {
 		})
 	}
 	if small.Vector[0] != 0.5 || large.Vector[0] != 1.5 {
-		t.Error("a base was changed")
+		t.Errorf("Ability changed a base: small %v, large %v", small.Vector, large.Vector)
 	}
 }
 
@@ -67,11 +67,11 @@ func TestCorrectionsRoundTrip(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, err = Decode(body); err != nil || got.Version != "" || len(got.Abilities) > 0 {
-		t.Errorf("no corrections come back as %+v, %v", got, err)
+		t.Errorf("Decode of no corrections = %+v, %v", got, err)
 	}
 	for _, broken := range []string{"", "[]", `{"a": null}`, `{"a": {"base": [1], "ability": {"vector": []}}}`} {
 		if _, err := Decode([]byte(broken)); err == nil {
-			t.Errorf("%s is accepted", broken)
+			t.Errorf("Decode(%s): got no error", broken)
 		}
 	}
 }
@@ -81,6 +81,6 @@ func TestAbilityAllocatesNothing(t *testing.T) {
 	base := bases["small"]
 	corrections := twoShifts()
 	if n := testing.AllocsPerRun(100, func() { corrections.Ability("small", predict.Code, &base) }); n > 0 {
-		t.Errorf("%v allocations", n)
+		t.Errorf("Ability makes %v allocations, want 0", n)
 	}
 }

@@ -72,7 +72,7 @@ func TestSignalsAreCountedButChangeNoCorrection(t *testing.T) {
 		t.Error(err, diff)
 	}
 	if got := b.For("ws_1"); got != nil {
-		t.Errorf("signals made corrections: %+v", got)
+		t.Errorf("corrections after signals = %+v, want none", got)
 	}
 	if _, err := b.Rate(t.Context(), refused); err == nil {
 		t.Error("Rate accepted a signal")
@@ -82,7 +82,7 @@ func TestSignalsAreCountedButChangeNoCorrection(t *testing.T) {
 	}
 	c.move(31 * 24 * time.Hour)
 	if sum, err := b.Summary(t.Context(), "ws_1"); err != nil || len(sum.Signals) > 0 {
-		t.Errorf("after a month signals are %v, %v", sum.Signals, err)
+		t.Errorf("signals after a month = %v, %v; want none", sum.Signals, err)
 	}
 }
 
@@ -123,19 +123,19 @@ func TestSummaryShowsEffectOfRatings(t *testing.T) {
 	}
 	code, maths := sum.Models[2].Tasks[0], sum.Models[2].Tasks[1]
 	if code.Shift() < 0.02 || maths.Shift() > -0.02 {
-		t.Errorf("code, always good: %+v; maths, always bad: %+v", code, maths)
+		t.Errorf("code with good ratings: %+v, want a positive shift; maths with bad ratings: %+v, want a negative one", code, maths)
 	}
 	if got, want := code.Before, chance(b, "ws_2", "small"); got-want > 1e-9 || want-got > 1e-9 {
-		t.Errorf("before the correction %v was predicted, want %v", got, want)
+		t.Errorf("Before = %v, want %v", got, want)
 	}
 	if got := sum.Models[1].Total; got.Before != 0 || got.After != 0 {
-		t.Errorf("an unknown model has a prediction: %+v", got)
+		t.Errorf("prediction for an unknown model: %+v, want none", got)
 	}
 	if sum.Version == "" || sum.Version != b.For("ws_1").Version {
 		t.Errorf("version %q", sum.Version)
 	}
 	if _, corrected := b.For("ws_1").Abilities["large"]; corrected {
-		t.Error("a rating of an earlier predictor made a correction")
+		t.Error("a rating of an earlier predictor changed an ability")
 	}
 }
 
@@ -210,7 +210,7 @@ func TestBurstOfRatingsIsComputedOnce(t *testing.T) {
 		rate(t, b, draft(i, "small", 0))
 	}
 	if store.reads != 1 {
-		t.Errorf("50 ratings in a burst were computed %d times", store.reads)
+		t.Errorf("50 ratings in a burst were computed %d times, want once", store.reads)
 	}
 	refresh(t, b)
 	refresh(t, b)
@@ -239,7 +239,7 @@ func TestRefreshLoadsChangesOfOtherReplicas(t *testing.T) {
 	store.erase("ws_1", requestID(1))
 	refresh(t, there)
 	if got := there.For("ws_1").Abilities["small"].Ratings; got != 1 {
-		t.Errorf("after erasing %d ratings count", got)
+		t.Errorf("after erasing, %d ratings count, want 1", got)
 	}
 }
 
@@ -258,7 +258,7 @@ func TestRefreshReloadsAnOlderDatabase(t *testing.T) {
 	rate(t, newTestBook(older, c), draft(7, "large", 1))
 	refresh(t, b)
 	if b.For("ws_2") != nil || b.For("ws_1").Abilities["large"] == nil {
-		t.Errorf("workspaces of the other store are still there: %v, %v", b.For("ws_2"), b.For("ws_1"))
+		t.Errorf("corrections after the reload: ws_2 %v, ws_1 %v; want only those of the older store", b.For("ws_2"), b.For("ws_1"))
 	}
 }
 
@@ -275,19 +275,19 @@ func TestCorrectionsSurviveUnavailableStore(t *testing.T) {
 		"refresh": b.Refresh(t.Context()), "recompute": b.Recompute(t.Context()), "reset": b.Reset(t.Context(), "ws_1", ""),
 	} {
 		if !errors.Is(err, store.fail) {
-			t.Errorf("%s: %v", what, err)
+			t.Errorf("%s: got %v, want %v", what, err, store.fail)
 		}
 	}
 	if _, err := b.Rate(t.Context(), draft(2, "small", 0)); !errors.Is(err, store.fail) {
-		t.Errorf("rate: %v", err)
+		t.Errorf("Rate: got %v, want %v", err, store.fail)
 	}
 	if b.For("ws_1") != before {
-		t.Error("the corrections are gone")
+		t.Error("the corrections changed while the store was unavailable")
 	}
 	store.fail = nil
 	refresh(t, b)
 	if b.For("ws_1") == before {
-		t.Error("the corrections stay old when the store is back")
+		t.Error("the corrections were not recomputed after the store returned")
 	}
 }
 
@@ -306,7 +306,7 @@ func TestInterruptedRefreshIsRepeated(t *testing.T) {
 	store.unread = nil
 	refresh(t, b)
 	if b.For("ws_1").Version == before.Version {
-		t.Error("the day's change was forgotten")
+		t.Error("the refresh after an interrupted one did not recompute the corrections")
 	}
 }
 

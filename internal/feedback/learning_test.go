@@ -63,7 +63,7 @@ func TestVerdictsAreLearnedStoredAndReset(t *testing.T) {
 		t.Fatalf("%+v", l)
 	}
 	if after := chance(b, "ws_1", "large") - chance(b, "ws_1", "small"); after < before+0.1 {
-		t.Errorf("the difference goes from %.3f to %.3f", before, after)
+		t.Errorf("difference before %.3f, after %.3f; want 0.1 more", before, after)
 	}
 	if n := len(*kept); n == 0 || (*kept)[n-1] != b.For("ws_1").Version {
 		t.Errorf("stored %v, used %s", *kept, b.For("ws_1").Version)
@@ -75,7 +75,7 @@ func TestVerdictsAreLearnedStoredAndReset(t *testing.T) {
 		t.Errorf("enabled again: %v", err)
 	}
 	if err := b.Configure(t.Context(), "ws_1", Settings{Explore: 0.5}); err == nil {
-		t.Error("a share of 0.5 is accepted")
+		t.Error("Configure with a share of 0.5: got no error")
 	}
 	if err := b.Reset(t.Context(), "ws_1", ""); err != nil || b.For("ws_1").Version != "" || b.Learning("ws_1").Verdicts != 0 {
 		t.Errorf("after a reset: %v, %+v", err, b.Learning("ws_1"))
@@ -99,7 +99,7 @@ func TestBusyWorkspaceIsComputedLater(t *testing.T) {
 	c.move(maxPause)
 	refresh(t, b)
 	if got := b.Learning("ws_1").Verdicts; got != 101 {
-		t.Errorf("later %d verdicts count", got)
+		t.Errorf("later, %d verdicts count, want 101", got)
 	}
 }
 
@@ -115,7 +115,7 @@ func traffic(t *testing.T, c *clock, replicas []*Index, requests int) (trials in
 		if explored {
 			cost = 300
 			if trials++; floor != 0.4 {
-				t.Fatalf("floor %v", floor)
+				t.Fatalf("floor %v, want 0.4", floor)
 			}
 		}
 		b.Tried("ws_1", Trial{Explored: explored, Cost: cost, Extra: cost - 100, Loss: 0.01})
@@ -136,7 +136,8 @@ func TestTrialsStopWhenTheirShareIsUsed(t *testing.T) {
 	}
 	refresh(t, b)
 	if share, _ := b.Explore("ws_1"); share != 0 || !b.Explores("ws_1") || b.Explores("ws_2") {
-		t.Error("a trial without any spending is allowed")
+		t.Errorf("before any spending: share %v, Explores(ws_1) %t, Explores(ws_2) %t; want 0, true, false",
+			share, b.Explores("ws_1"), b.Explores("ws_2"))
 	}
 	trials := traffic(t, c, []*Index{b}, 4000)
 	e := b.Learning("ws_1").Exploration
@@ -145,7 +146,7 @@ func TestTrialsStopWhenTheirShareIsUsed(t *testing.T) {
 	}
 	c.move(claimTime)
 	if share, _ := b.Explore("ws_1"); share != 0 {
-		t.Error("a trial without a valid claim is allowed")
+		t.Errorf("share with an expired claim = %v, want 0", share)
 	}
 	if err := b.Configure(t.Context(), "ws_1", Settings{Explore: 0.1}); err != nil || b.Learning("ws_1").Exploration != (Exploration{}) {
 		t.Errorf("after a change of the share: %v, %+v", err, b.Learning("ws_1").Exploration)
@@ -167,8 +168,8 @@ func TestReplicasShareTheExploration(t *testing.T) {
 	for _, r := range []*Index{a, b, a} { // a is refreshed again to read the latest trials of b
 		refresh(t, r)
 	}
-	of, other := a.Learning("ws_1").Exploration, b.Learning("ws_1").Exploration
-	if of != other || of.Requests != 4000 || of.Trials != int64(trials) || trials < 30 || of.Tried.Dollars() > 0.05*of.Spent.Dollars() {
-		t.Errorf("%d trials, %+v, %+v", trials, of, other)
+	first, second := a.Learning("ws_1").Exploration, b.Learning("ws_1").Exploration
+	if first != second || first.Requests != 4000 || first.Trials != int64(trials) || trials < 30 || first.Tried.Dollars() > 0.05*first.Spent.Dollars() {
+		t.Errorf("%d trials, %+v, %+v", trials, first, second)
 	}
 }

@@ -49,7 +49,7 @@ func TestIndexAgreesWithPlainList(t *testing.T) {
 			list = kept
 		}
 		book := func(rt *rapid.T) *Index { return books[rapid.IntRange(0, 1).Draw(rt, "replica")] }
-		tick := func() { c.move(time.Millisecond) } // so that no two changes have the same time
+		tick := func() { c.move(time.Millisecond) } // no two changes have the same time
 		rt.Repeat(map[string]func(*rapid.T){
 			"rate": func(rt *rapid.T) {
 				tick()

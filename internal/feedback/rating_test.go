@@ -34,7 +34,7 @@ func TestScoreOfLabels(t *testing.T) {
 			t.Parallel()
 			score, kept, err := ScoreOf(c.score, c.label)
 			if param := paramOf(err); param != c.param || score != c.want || kept != c.kept {
-				t.Errorf("got %v %q, %v", score, kept, err)
+				t.Errorf("got %v %q, %v; want %v %q, error for %q", score, kept, err, c.want, c.kept, c.param)
 			}
 		})
 	}
@@ -67,13 +67,13 @@ func TestInvalidRatingsAreRejected(t *testing.T) {
 		change func(*Rating)
 		want   string
 	}{
-		{"right", func(*Rating) {}, ""},
-		{"by a person", func(r *Rating) { r.KeyID, r.AccountID, r.Source = "", "acc_1", FromDashboard }, ""},
+		{"valid", func(*Rating) {}, ""},
+		{"from an account", func(r *Rating) { r.KeyID, r.AccountID, r.Source = "", "acc_1", FromDashboard }, ""},
 		{"longest comment", func(r *Rating) { r.Comment = strings.Repeat("x", 500) }, ""},
 		{"comment too long", func(r *Rating) { r.Comment = strings.Repeat("x", 501) }, "comment"},
 		{"no request", func(r *Rating) { r.RequestID = "" }, "request_id"},
-		{"some other id", func(r *Rating) { r.RequestID = strings.Replace(r.RequestID, "req", "key", 1) }, "request_id"},
-		{"id with a long front", func(r *Rating) { r.RequestID = "req_" + r.RequestID }, "request_id"},
+		{"ID of a key", func(r *Rating) { r.RequestID = strings.Replace(r.RequestID, "req", "key", 1) }, "request_id"},
+		{"ID with two prefixes", func(r *Rating) { r.RequestID = "req_" + r.RequestID }, "request_id"},
 		{"score above", func(r *Rating) { r.Score = 1.01 }, "score"},
 		{"score below", func(r *Rating) { r.Score = -0.01 }, "score"},
 		{"score is NaN", func(r *Rating) { r.Score = math.NaN() }, "score"},
@@ -98,7 +98,7 @@ func TestInvalidRatingsAreRejected(t *testing.T) {
 				t.Errorf("names %q, want %q: %v", got, c.want, err)
 			}
 			if saved := len(store.ratings); (saved == 1) != (c.want == "") {
-				t.Errorf("%d ratings are saved", saved)
+				t.Errorf("%d ratings are stored after error %v", saved, err)
 			}
 		})
 	}
@@ -125,6 +125,6 @@ func TestCommentIsSanitized(t *testing.T) {
 	r.Comment = "nul\x00 and \xff"
 	saved := rate(t, newTestBook(newFakeStore(), &clock{t: start}), r)
 	if saved.Comment != "nul and �" {
-		t.Errorf("the comment is %q", saved.Comment)
+		t.Errorf("Comment = %q, want %q", saved.Comment, "nul and �")
 	}
 }

@@ -20,16 +20,16 @@ var start = time.Date(2026, 3, 14, 9, 26, 53, 0, time.UTC)
 // fakeStore is an in-memory store.
 type fakeStore struct {
 	mu       sync.Mutex
-	ratings  map[[3]string]Rating // by workspace, request and rater
+	ratings  map[[3]string]Rating // ratings by workspace, request and rater
 	resets   map[[2]string]time.Time
 	changes  map[string]int64
 	settings map[string]Settings
 	explored map[string]Exploration
-	claims   map[string]map[string]Claim // by workspace and replica; Added.Spent is the granted amount
+	claims   map[string]map[string]Claim // claims by workspace and replica; Added.Spent is the granted amount
 	revision int64
-	reads    int   // how often a workspace's ratings were read
-	fail     error // returned by every call
-	unread   error // returned when reading ratings
+	reads    int   // number of reads of a workspace's ratings
+	fail     error // error that every call returns
+	unread   error // error returned when ratings are read
 }
 
 func newFakeStore() *fakeStore {

@@ -41,11 +41,11 @@ func TestQueries(t *testing.T) {
 	} {
 		q, err := Parse(text)
 		if err != nil || q.FTS5("w") != want.fts5 || q.TSQuery("w") != want.tsquery {
-			t.Errorf("%q is %s and %s, %v", text, q.FTS5("w"), q.TSQuery("w"), err)
+			t.Errorf("%q: FTS5 = %s, TSQuery = %s, %v; want %s, %s", text, q.FTS5("w"), q.TSQuery("w"), err, want.fts5, want.tsquery)
 		}
 	}
 	for text, want := range map[string]error{"": ErrNoWords, "!!": ErrNoWords, "-x": ErrNoWords, strings.Repeat("a ", 129): ErrLong} {
-		if _, err := Parse(text); err != want { //nolint:errorlint // never wrapped
+		if _, err := Parse(text); err != want { //nolint:errorlint // Parse never wraps the error
 			t.Errorf("%q gives %v, want %v", text, err, want)
 		}
 	}
@@ -68,7 +68,7 @@ func TestScannerFindsTexts(t *testing.T) {
 		t.Error(diff)
 	}
 	if got := textsOf(&Scanner{}, `{"role":"assistant","content":"an answer"}`); len(got) != 1 {
-		t.Errorf("a response has the texts %q", got)
+		t.Errorf("a response has the texts %q, want one", got)
 	}
 }
 
@@ -151,10 +151,10 @@ func TestExcerptsOfAnyText(t *testing.T) {
 func TestTSVector(t *testing.T) {
 	t.Parallel()
 	if got := TSVector([]byte("b a b ")); got != "'a':2 'b':1,3 " {
-		t.Errorf("%q", got)
+		t.Errorf("TSVector = %q, want %q", got, "'a':2 'b':1,3 ")
 	}
 	if got := string(CutWords([]byte("a b c "), 2)); got != "a b " {
-		t.Errorf("%q", got)
+		t.Errorf("CutWords = %q, want %q", got, "a b ")
 	}
 }
 

@@ -36,7 +36,7 @@ func TestBackoffAppliesToTargetOrCredential(t *testing.T) {
 					t.Errorf("%s with %v: another target backs off for %s", kind, ids, other.BackingOff)
 				}
 				if want := here.BackingOff > 0 && kind != llm.UpstreamRateLimited; here.Rejected != want {
-					t.Errorf("%s with %v: rejected is %v", kind, ids, here.Rejected)
+					t.Errorf("%s with %v: rejected is %v, want %v", kind, ids, here.Rejected, want)
 				}
 			}
 		})
@@ -49,7 +49,7 @@ func TestRejectionQuotedInBadRequestExcludesNothing(t *testing.T) {
 	tr.pick("openai", two[:1])
 	tr.Report(Report{Target: here, Credential: "openai#1", Err: &llm.Error{Kind: llm.UpstreamNotFound, UpstreamStatus: 400}})
 	if got := tr.State(here); got.BackingOff != 0 {
-		t.Errorf("the target backs off for %s", got.BackingOff)
+		t.Errorf("the target backs off for %s, want 0", got.BackingOff)
 	}
 }
 
@@ -93,7 +93,7 @@ func TestSnapshotShowsBackoffs(t *testing.T) {
 		}
 		tr.ResetCredential("openai#1")
 		if got := tr.State(here).BackingOff; got != 0 {
-			t.Errorf("%s of back-off after Wake", got)
+			t.Errorf("backs off %s after Wake, want 0", got)
 		}
 	})
 }
@@ -133,7 +133,7 @@ func TestSnapshotNamesTheRuleThatOpenedACircuit(t *testing.T) {
 		for tries := 1; tries <= 2; tries++ {
 			time.Sleep(6 * time.Second)
 			if probe, ok := tr.admit(here, false); !probe || !ok {
-				t.Fatal("no probe")
+				t.Fatalf("probe, ok = %t, %t; want a probe", probe, ok)
 			}
 			tr.Report(Report{Target: here, Err: fail(llm.UpstreamServer), Probe: true})
 			if h := tr.Snapshot()[0]; h.Cause != (Cause{Rule: FailedProbe, Failures: tries}) || !h.Since.Equal(began) {

@@ -16,23 +16,24 @@ func TestEachCredentialHasItsOwnCircuitAtATarget(t *testing.T) {
 		tr.repeat(5, Report{Target: here, Credential: "openai#1", Err: fail(llm.UpstreamServer)})
 		for range 4 {
 			if id, _ := tr.pick("openai", two); id != "openai#2" {
-				t.Errorf("picked %q", id)
+				t.Errorf("picked %q, want openai#2", id)
 			}
 		}
-		if tr.State(here).Open || tr.Snapshot()[0].Circuit != "closed" {
-			t.Error("the target counts as open although a credential is served")
+		if s, c := tr.State(here), tr.Snapshot()[0].Circuit; s.Open || c != "closed" {
+			t.Errorf("open = %t, circuit %q; want a closed circuit while one credential works", s.Open, c)
 		}
 		if p, ok := tr.Admit("openai/other", two[:1], false); !ok || p.Credential != "openai#1" {
-			t.Error("another model of the provider is left alone too")
+			t.Errorf("Admit of another model = %+v, %t; want openai#1", p, ok)
 		}
 		tr.repeat(5, Report{Target: here, Credential: "openai#2", Err: fail(llm.UpstreamServer)})
-		if _, ok := tr.Admit(here, two, true); ok || !tr.State(here).Open || tr.Snapshot()[0].Circuit != "open" {
-			t.Error("in use although both circuits are open")
+		_, ok := tr.Admit(here, two, true)
+		if s, c := tr.State(here), tr.Snapshot()[0].Circuit; ok || !s.Open || c != "open" {
+			t.Errorf("admitted = %t, open = %t, circuit %q; want an open circuit", ok, s.Open, c)
 		}
 		time.Sleep(3 * time.Second)
 		first, ok := tr.Admit(here, two, false)
 		if _, second := tr.Admit(here, two, false); !ok || !first.Probe || second {
-			t.Error("not exactly one probe at a time for both credentials")
+			t.Errorf("first Admit = %+v, %t, second %t; want one probe at a time for both credentials", first, ok, second)
 		}
 		tr.Report(Report{Target: here, Credential: first.Credential, Probe: true})
 		second, ok := tr.Admit(here, two, true)
@@ -50,10 +51,10 @@ func TestNoCredentialIsUsableWhenOneBacksOffAndOneFails(t *testing.T) {
 		tr.repeat(5, Report{Target: here, Credential: "openai#1", Err: fail(llm.UpstreamServer)})
 		tr.Report(Report{Target: here, Credential: "openai#2", Err: &llm.Error{Kind: llm.UpstreamRateLimited, RetryAfter: time.Minute}})
 		if s := tr.State(here); !s.Open || s.BackingOff != 0 {
-			t.Errorf("state %+v", s)
+			t.Errorf("state %+v, want open without a back-off", s)
 		}
 		if tr.HasOtherCredential(here, two, "openai#1") || tr.HasOtherCredential(here, two, "openai#2") {
-			t.Error("there is a spare credential")
+			t.Error("HasOtherCredential = true, want false for both credentials")
 		}
 	})
 }
@@ -61,7 +62,10 @@ func TestNoCredentialIsUsableWhenOneBacksOffAndOneFails(t *testing.T) {
 func TestHasOtherCredential(t *testing.T) {
 	t.Parallel()
 	tr := tracker()
-	if !tr.HasOtherCredential(here, two, "openai#1") || tr.HasOtherCredential(here, two[:1], "openai#1") || tr.HasOtherCredential(here, nil, "") {
-		t.Error("a spare credential is another one")
+	if !tr.HasOtherCredential(here, two, "openai#1") {
+		t.Error("HasOtherCredential = false with two credentials, want true")
+	}
+	if tr.HasOtherCredential(here, two[:1], "openai#1") || tr.HasOtherCredential(here, nil, "") {
+		t.Error("HasOtherCredential = true with one credential or none, want false")
 	}
 }

@@ -28,18 +28,18 @@ func TestCredentialsAreUsedRoundRobin(t *testing.T) {
 		t.Error(diff)
 	}
 	if id, wait := tr.pick("ollama", nil); id != "" || wait != 0 {
-		t.Errorf("a provider without credentials: %q, %v", id, wait)
+		t.Errorf("pick for a provider without credentials = %q, %v; want none", id, wait)
 	}
 }
 
 func TestCredentialBacksOffAsLongAsRequested(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct{ asked, want time.Duration }{
-		"seconds":       {20 * time.Second, 20 * time.Second},
-		"milliseconds":  {1500 * time.Millisecond, 1500 * time.Millisecond},
-		"absurd":        {1000 * time.Hour, 5 * time.Minute},
-		"nothing named": {0, time.Second},
-		"negative":      {-time.Hour, time.Second},
+		"seconds":      {20 * time.Second, 20 * time.Second},
+		"milliseconds": {1500 * time.Millisecond, 1500 * time.Millisecond},
+		"absurd":       {1000 * time.Hour, 5 * time.Minute},
+		"no duration":  {0, time.Second},
+		"negative":     {-time.Hour, time.Second},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -49,7 +49,7 @@ func TestCredentialBacksOffAsLongAsRequested(t *testing.T) {
 				tr.Report(limited(tt.asked))
 				id, wait := tr.pick("openai", two[:1])
 				if id != "" || wait != tt.want || tr.State(here).BackingOff != tt.want || tr.State(here).Open {
-					t.Errorf("Pick = %q, %v; state %+v; want a rest of %v", id, wait, tr.State(here), tt.want)
+					t.Errorf("Pick = %q, %v; state %+v; want a back-off of %v", id, wait, tr.State(here), tt.want)
 				}
 				time.Sleep(tt.want)
 				if id, _ := tr.pick("openai", two[:1]); id != "openai#1" {
@@ -66,11 +66,11 @@ func TestOtherCredentialsServeDuringBackoff(t *testing.T) {
 	tr.Report(limited(time.Minute))
 	for range 4 {
 		if id, _ := tr.pick("openai", two); id != "openai#2" {
-			t.Errorf("picked %q", id)
+			t.Errorf("picked %q, want openai#2", id)
 		}
 	}
 	if r := tr.State(here).BackingOff; r != 0 {
-		t.Errorf("backing off %v although one is ready", r)
+		t.Errorf("backs off %v although one credential is available", r)
 	}
 }
 
@@ -81,7 +81,7 @@ func TestSecondRateLimitExtends(t *testing.T) {
 		tr.Report(limited(10 * time.Second))
 		time.Sleep(5 * time.Second)
 		tr.Report(limited(10 * time.Second))
-		tr.Report(limited(time.Second)) // never shortens the backoff
+		tr.Report(limited(time.Second)) // a shorter wait never reduces the backoff
 		if _, wait := tr.pick("openai", two[:1]); wait != 10*time.Second {
 			t.Errorf("backs off %v more, want 10 s", wait)
 		}
@@ -109,7 +109,7 @@ func TestBackoffWithoutTimeGrowsOncePerBackoff(t *testing.T) {
 		tr.Report(Report{Target: here, Credential: "openai#1"})
 		tr.Report(limited(0))
 		if _, wait := tr.pick("openai", two[:1]); wait != time.Second {
-			t.Errorf("rest of %v after a success", wait)
+			t.Errorf("backs off %v after a success, want 1 s", wait)
 		}
 	})
 }
@@ -128,7 +128,7 @@ func TestRejectedCredentialBacksOffWithAlert(t *testing.T) {
 		time.Sleep(time.Minute)
 		tr.Report(rejected)
 		if _, wait := tr.pick("openai", two[:1]); wait != 2*time.Minute {
-			t.Errorf("second rest %v, want two minutes", wait)
+			t.Errorf("second back-off %v, want two minutes", wait)
 		}
 		time.Sleep(2 * time.Minute)
 		tr.Report(Report{Target: here, Credential: "openai#1"})

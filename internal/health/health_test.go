@@ -51,7 +51,7 @@ func TestOnlyProviderFailuresOpenTheCircuit(t *testing.T) {
 		tr := tracker()
 		tr.repeat(10_000, Report{Target: here, Err: fail(kind)})
 		if got := tr.State(here).Open; got != counts[kind] {
-			t.Errorf("after failures of kind %s the circuit is open: %v", kind, got)
+			t.Errorf("after failures of kind %s open = %t, want %t", kind, got, counts[kind])
 		}
 	}
 }
@@ -62,26 +62,28 @@ func TestCircuitOpensAndProbesOneAtATime(t *testing.T) {
 		tr := tracker()
 		tr.repeat(4, Report{Target: here, Err: fail(llm.UpstreamServer)})
 		if _, ok := tr.admit(here, false); !ok {
-			t.Fatal("open after four failures")
+			t.Fatal("the circuit is open after four failures")
 		}
 		tr.Report(Report{Target: here, Err: fail(llm.UpstreamServer)})
-		if _, ok := tr.admit(here, false); ok || !tr.State(here).Open {
-			t.Fatal("closed after five failures")
+		_, ok := tr.admit(here, false)
+		if open := tr.State(here).Open; ok || !open {
+			t.Fatalf("after five failures admitted = %t, open = %t; want false, true", ok, open)
 		}
 		time.Sleep(3 * time.Second)
 		if probe, ok := tr.admit(here, false); !probe || !ok {
-			t.Fatal("no probe after three seconds")
+			t.Fatalf("probe, ok = %t, %t after three seconds; want a probe", probe, ok)
 		}
-		if _, ok := tr.admit(here, false); ok || !tr.State(here).Open {
-			t.Error("a second probe at the same time")
+		_, ok = tr.admit(here, false)
+		if open := tr.State(here).Open; ok || !open {
+			t.Errorf("during a probe admitted = %t, open = %t; want false, true", ok, open)
 		}
 		tr.Report(Report{Target: here, Err: fail(llm.ClientCancelled), Probe: true})
 		if probe, ok := tr.admit(here, false); !probe || !ok {
-			t.Error("a cancelled probe blocks the next")
+			t.Errorf("probe, ok = %t, %t after a cancelled probe; want another probe", probe, ok)
 		}
 		tr.Report(Report{Target: here, TTFT: time.Second, Probe: true})
 		if tr.State(here).Open {
-			t.Error("open after a good probe")
+			t.Error("the circuit is open after a successful probe")
 		}
 	})
 }
@@ -95,11 +97,11 @@ func TestLostProbeDoesNotBlockForever(t *testing.T) {
 		tr.admit(here, false)
 		time.Sleep(5*time.Second - 1)
 		if _, ok := tr.admit(here, false); ok {
-			t.Error("a second probe while the first may still answer")
+			t.Error("a second probe was admitted before the first timed out")
 		}
 		time.Sleep(time.Nanosecond)
 		if probe, ok := tr.admit(here, false); !probe || !ok {
-			t.Error("no probe five seconds after one was lost")
+			t.Errorf("probe, ok = %t, %t five seconds after a lost probe; want another probe", probe, ok)
 		}
 	})
 }
@@ -109,7 +111,7 @@ func TestHalfOfTwentyCallsOpenTheCircuit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for span, want := range map[time.Duration]bool{400 * time.Millisecond: true, time.Second: false} {
 			tr := tracker()
-			for range 10 { // never five consecutive failures
+			for range 10 { // the failures alternate with successes, so there are never five consecutive ones
 				tr.Report(Report{Target: here})
 				time.Sleep(span)
 				tr.Report(Report{Target: here, Err: fail(llm.UpstreamTimeout)})
@@ -195,11 +197,11 @@ func TestFailuresDuringReturnOpenCircuitAgain(t *testing.T) {
 		tr.repeat(2, Report{Target: here, Err: fail(llm.UpstreamServer)})
 		time.Sleep(5 * time.Second)
 		if _, ok := tr.admit(here, false); ok {
-			t.Error("the second opening is as short as the first")
+			t.Error("a probe was admitted five seconds after the second opening, want six")
 		}
 		time.Sleep(time.Second)
 		if probe, _ := tr.admit(here, false); !probe {
-			t.Error("no probe after six seconds")
+			t.Error("no probe six seconds after the second opening")
 		}
 	})
 }
@@ -211,7 +213,7 @@ func TestResetClosesImmediately(t *testing.T) {
 	tr.Reset(here)
 	tr.Reset("unknown/target")
 	if probe, ok := tr.admit(here, false); probe || !ok {
-		t.Error("still open after a reset")
+		t.Errorf("probe, ok = %t, %t after Reset; want a normal attempt", probe, ok)
 	}
 }
 
@@ -220,7 +222,7 @@ func TestStateAndSnapshot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tr := tracker()
 		if got := tr.State(here); got != (route.State{}) {
-			t.Errorf("unknown target: %+v", got)
+			t.Errorf("state of an unknown target is %+v, want zero", got)
 		}
 		tr.pick("openai", []string{"openai#1"})
 		for _, ms := range []time.Duration{100, 100, 600} {
@@ -288,7 +290,7 @@ func TestUnusedTargetsAreRemoved(t *testing.T) {
 	now = now.Add(48 * time.Hour)
 	tr.Report(Report{Target: here, Credential: "openai#1", Err: fail(llm.UpstreamAuth)})
 	if len(tr.targets) != 1 || len(tr.credentials) != 1 {
-		t.Errorf("%d targets and %d credentials kept", len(tr.targets), len(tr.credentials))
+		t.Errorf("%d targets and %d credentials kept, want 1 and 1", len(tr.targets), len(tr.credentials))
 	}
 }
 
@@ -319,17 +321,17 @@ func TestOnlyTargetIsNotDelayedAfterOutage(t *testing.T) {
 	h := New(Options{Failures: 1, ProbeAfter: time.Second, Now: func() time.Time { return now }, Random: func() float64 { return 0 }})
 	h.Report(Report{Target: "a/m", Err: &llm.Error{Kind: llm.UpstreamServer}})
 	if _, ok := h.admit("a/m", true); ok {
-		t.Fatal("an open circuit let an attempt through")
+		t.Fatal("an attempt was admitted while the circuit was open")
 	}
 	now = now.Add(time.Second)
 	if probe, ok := h.admit("a/m", true); !ok || !probe {
-		t.Fatal("no probe was let through")
+		t.Fatalf("probe, ok = %t, %t; want a probe", probe, ok)
 	}
 	h.Report(Report{Target: "a/m", Probe: true, TTFT: time.Millisecond, Duration: time.Second})
 	if _, ok := h.admit("a/m", false); ok {
 		t.Error("all traffic returned immediately although another target was available")
 	}
 	if _, ok := h.admit("a/m", true); !ok {
-		t.Error("the only target was held back")
+		t.Error("the only target was not admitted")
 	}
 }

@@ -39,9 +39,9 @@ func TestHintedCircuitOpensAtNextFailure(t *testing.T) {
 			prepare func(*Tracker)
 			want    bool
 		}{
-			"immediately":       {func(*Tracker) {}, true},
-			"a success between": {func(tr *Tracker) { tr.Report(Report{Target: here, Credential: "openai#1"}) }, false},
-			"long ago":          {func(*Tracker) { time.Sleep(hintSpan) }, false},
+			"immediately":          {func(*Tracker) {}, true},
+			"a success in between": {func(tr *Tracker) { tr.Report(Report{Target: here, Credential: "openai#1"}) }, false},
+			"long ago":             {func(*Tracker) { time.Sleep(hintSpan) }, false},
 		} {
 			tr, hints := recordHints(t)
 			tr.Report(Report{Target: here, Credential: "openai#1"})
@@ -55,7 +55,7 @@ func TestHintedCircuitOpensAtNextFailure(t *testing.T) {
 				t.Errorf("%s: open %v after one failure, want %v", name, got, test.want)
 			}
 			if test.want && len(*hints) != 1 {
-				t.Errorf("%s: sent %v", name, *hints)
+				t.Errorf("%s: sent hints %v, want one", name, *hints)
 			}
 		}
 	})
@@ -68,19 +68,19 @@ func TestReceivedBackoffIsAppliedAndNotForwarded(t *testing.T) {
 		tr.ApplyHint(Hint{Credential: "openai#1", Backoff: time.Minute}) // no provider used here has this credential yet
 		tr.ApplyHint(Hint{Target: here, Credential: "openai#1", Backoff: time.Minute})
 		tr.pick("openai", two)
-		if tr.Wait(here, two[:1]) != 0 || len(tr.credentials) != 0 {
-			t.Error("an unknown credential is stored")
+		if wait := tr.Wait(here, two[:1]); wait != 0 || len(tr.credentials) != 0 {
+			t.Errorf("backs off %s with %d stored credentials; want no state for an unknown credential", wait, len(tr.credentials))
 		}
 		tr.ApplyHint(Hint{Credential: "openai#1", Backoff: 20 * time.Hour})
 		if wait := tr.Wait(here, two[:1]); wait != maxBackoff || len(*hints) != 0 {
-			t.Errorf("backs off %s, sent %v", wait, *hints)
+			t.Errorf("backs off %s, sent %v; want %s and no hints", wait, *hints, maxBackoff)
 		}
 		tr.ApplyHint(Hint{Target: here, Credential: "openai#2", Backoff: 20 * time.Hour})
 		if wait := tr.Wait(here, two[1:]); wait != maxBackoff {
-			t.Errorf("the target backs off %s", wait)
+			t.Errorf("the target backs off %s, want %s", wait, maxBackoff)
 		}
 		if wait := tr.Wait("openai/gpt-4.1-mini", two[1:]); wait != 0 {
-			t.Errorf("another target of the credential backs off %s", wait)
+			t.Errorf("another target of the credential backs off %s, want 0", wait)
 		}
 	})
 }
@@ -99,7 +99,7 @@ func TestHintsAreEncodedAsText(t *testing.T) {
 	}
 	for _, text := range []string{"", "null", `{"key":"key_1"}`, `{"hint":{}}`, `{"hint":{"credential":"a","rest_ns":-1}}`, `{"hint":{"rest_ns":"x"}}`} {
 		if h, err := ParseHint(text); err == nil {
-			t.Errorf("%q was read as %+v", text, h)
+			t.Errorf("ParseHint(%q) = %+v, want an error", text, h)
 		}
 	}
 }
@@ -115,7 +115,7 @@ func FuzzParseHint(f *testing.F) {
 		tr.pick("openai", two)
 		tr.ApplyHint(h)
 		if wait := tr.Wait(here, two); wait > maxBackoff {
-			t.Fatalf("backs off %s", wait)
+			t.Fatalf("backs off %s, want at most %s", wait, maxBackoff)
 		}
 	})
 }

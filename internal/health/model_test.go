@@ -44,11 +44,11 @@ func (m *breakerModel) admit(t *rapid.T) {
 	probe, ok := m.tracker.admit(here, false)
 	switch {
 	case probe && !ok, probe != (c.open && ok):
-		t.Fatalf("open %v: probe %v, ok %v", c.open, probe, ok)
+		t.Fatalf("probe = %t, ok = %t with open = %t; want a probe for each attempt at an open circuit, and only there", probe, ok, c.open)
 	case ok && !sendable:
-		t.Fatal("admitted although the target is reported as unusable")
+		t.Fatal("an attempt was admitted although State reports no available credential")
 	case c.open && ok && m.now.Before(c.nextProbe):
-		t.Fatal("a probe before its time")
+		t.Fatal("a probe was admitted before the next probe was due")
 	}
 	if !ok {
 		return
@@ -56,7 +56,7 @@ func (m *breakerModel) admit(t *rapid.T) {
 	if probe {
 		m.probes++
 		if m.probes > 1 && m.now.Sub(m.probed) < 5*time.Second {
-			t.Fatal("two probes at a time")
+			t.Fatal("two probes ran at the same time")
 		}
 		m.probes, m.probed = 1, m.now
 	}
@@ -79,14 +79,14 @@ func (m *breakerModel) report(t *rapid.T) {
 		m.probes = 0
 	}
 	if c := m.circuit(); !wasOpen && c.open && classify(r.Err) != failed {
-		t.Fatalf("opened by %v", r.Err)
+		t.Fatalf("the circuit was opened by %v, which is not a provider failure", r.Err)
 	}
 	if c := m.circuit(); !c.open && c.ramp.active() && c.ramp.since.Equal(m.now) && c.share(m.now) != rampStart {
-		t.Fatalf("share %v right after an outage", c.share(m.now))
+		t.Fatalf("share %v immediately after an outage, want %v", c.share(m.now), rampStart)
 	}
 }
 
-// recovers makes the target respond to every further attempt and checks that it recovers.
+// recovers lets the target respond to every further attempt and checks that it recovers.
 func (m *breakerModel) recovers(t *rapid.T) {
 	for range 2000 {
 		m.now = m.now.Add(100 * time.Millisecond)
@@ -95,6 +95,6 @@ func (m *breakerModel) recovers(t *rapid.T) {
 		}
 	}
 	if c := m.circuit(); c.open || c.share(m.now) != 1 {
-		t.Fatalf("not whole again: %+v", c)
+		t.Fatalf("not recovered after successful attempts: %+v", c)
 	}
 }

@@ -40,18 +40,18 @@ func TestReturningTrafficFollowsTheRamp(t *testing.T) {
 			}
 			probes := max(1, len(test.credentials))
 			if n := s.calls(0); n > rate/10+probes-1 {
-				t.Errorf("%d calls in the first second", n)
+				t.Errorf("%d calls in the first second, want at most %d", n, rate/10+probes-1)
 			}
 			for second := 1; second < int(rampEnd.Seconds()); second++ {
 				if n := s.calls(second); n > rate*11/10+2 {
-					t.Errorf("%d calls in second %d: %v", n, second, s.profile(30))
+					t.Errorf("%d calls in second %d, want at most %d: %v", n, second, rate*11/10+2, s.profile(30))
 				}
 			}
 			if n := s.calls(29); n < rate*95/100 {
-				t.Errorf("%d calls in second 29: %v", n, s.profile(30))
+				t.Errorf("%d calls in second 29, want at least %d: %v", n, rate*95/100, s.profile(30))
 			}
 			if s.last && !s.retry && s.rejected > 0 {
-				t.Errorf("%d requests rejected after the return", s.rejected)
+				t.Errorf("%d requests rejected after the recovery", s.rejected)
 			}
 		})
 	}
@@ -148,14 +148,14 @@ func TestLightTrafficHardlyWaitsAfterAnOutage(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1_700_000_000, 0)
 	r := ramp{since: now, normal: 0.1, taken: 1}
-	for i := range 20 { // one request every 700 ms, without another target
+	for i := range 20 { // a request every 700 ms, with no other target
 		at := now.Add(time.Duration(i+1) * 700 * time.Millisecond)
 		if r.over(at) || r.admit(at) {
 			continue
 		}
 		wait, ok := r.wait(at)
 		if !ok || wait > 500*time.Millisecond {
-			t.Errorf("request %d waits %s, %v", i, wait, ok)
+			t.Errorf("request %d waits %s, admitted = %t; want at most 500ms, true", i, wait, ok)
 		}
 		r.taken++
 	}
@@ -165,7 +165,7 @@ func TestWhenAllowedInvertsAllowance(t *testing.T) {
 	t.Parallel()
 	for ms := time.Duration(0); ms < rampEnd; ms += 10 * time.Millisecond {
 		if got := whenAllowed(allowance(ms)); math.Abs((got - ms).Seconds()) > 1e-6 {
-			t.Fatalf("%s became %s", ms, got)
+			t.Fatalf("whenAllowed(allowance(%s)) = %s", ms, got)
 		}
 	}
 }

@@ -28,7 +28,7 @@ func TestRepeatsAreAShareOfTheTargetsTraffic(t *testing.T) {
 				t.Errorf("%d attempts allow %d repeats, want %d", attempts, got, want)
 			}
 			if got := tr.repeats("ollama/other", 2000); got != repeatFloor {
-				t.Errorf("another target is left with %d repeats, want the floor", got)
+				t.Errorf("another target allows %d repeats, want %d", got, repeatFloor)
 			}
 		}
 	})
@@ -43,11 +43,11 @@ func TestRepeatsExpire(t *testing.T) {
 		}
 		time.Sleep(11 * time.Second)
 		if got := tr.repeats(here, 100); got != repeatFloor {
-			t.Errorf("%d repeats on old traffic, want the floor", got)
+			t.Errorf("%d repeats allowed after old traffic, want %d", got, repeatFloor)
 		}
 		time.Sleep(11 * time.Second)
 		if !tr.AllowRepeat(here) {
-			t.Error("the floor does not return")
+			t.Error("no repeat is allowed 22 seconds after the last one")
 		}
 	})
 }
@@ -61,11 +61,11 @@ func TestRepeatsSurviveClockStepBack(t *testing.T) {
 	tr.repeats(here, 20)
 	now = now.Add(-2 * time.Hour)
 	if tr.AllowRepeat(here) {
-		t.Error("the step back made room")
+		t.Error("a clock step back allowed another repeat")
 	}
 	now = now.Add(11 * time.Second)
 	if !tr.AllowRepeat(here) {
-		t.Error("the step back blocks")
+		t.Error("no repeat is allowed 11 seconds after a clock step back")
 	}
 }
 

@@ -43,7 +43,7 @@ func TestTrafficReturnsAfterAnOutage(t *testing.T) {
 		{name: "slow before it breaks", takes: slow(before-2*time.Second, before, time.Second)},
 		{name: "slow at first when it is back", takes: slow(before, before+outage+12*time.Second, 4*time.Second)},
 		{name: "silent through the outage", takes: steady(quick), hangs: true},
-		{name: "longer than speeds are remembered", outage: 15 * time.Minute, takes: steady(15 * time.Millisecond), answer: 15 * time.Millisecond},
+		{name: "outage outlasts the stored speeds", outage: 15 * time.Minute, takes: steady(15 * time.Millisecond), answer: 15 * time.Millisecond},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -56,14 +56,14 @@ func TestTrafficReturnsAfterAnOutage(t *testing.T) {
 
 			at := slices.IndexFunc(w.calls, func(d time.Duration) bool { return d >= w.well })
 			if at < 0 || w.calls[at]-w.well > 6*time.Second {
-				t.Fatalf("it was not tried again: %d calls", len(w.calls))
+				t.Fatalf("alpha was not tried within 6 s of its recovery: %d calls", len(w.calls))
 			}
 			back := w.calls[at]
 			if n := w.between(back, back+time.Second); n > (rate+test.long)/10+2 {
-				t.Errorf("%d calls in the first second", n)
+				t.Errorf("%d calls in the first second, want at most %d", n, (rate+test.long)/10+2)
 			}
 			if n := w.between(back+30*time.Second, back+31*time.Second); n < rate*9/10 {
-				t.Errorf("half a minute after it is back it has %d of %d requests a second; it is taken for %+v, the other for %+v",
+				t.Errorf("half a minute after the recovery alpha gets %d of %d requests a second; state of alpha %+v, of beta %+v",
 					n, rate, w.tracker.State("alpha/plain"), w.tracker.State("beta/plain"))
 			}
 		})
@@ -120,7 +120,7 @@ func (w *simulation) run(until time.Duration, rate, long int) {
 	for len(w.events) > 0 {
 		next, ok := heap.Pop(&w.events).(event)
 		if !ok {
-			w.t.Fatal("not an event")
+			w.t.Fatal("the queue holds a value that is not an event")
 		}
 		w.now = next.at
 		next.do()

@@ -26,7 +26,7 @@ func (t *Tracker) recovered(test *testing.T, ttft time.Duration) {
 	test.Helper()
 	time.Sleep(3 * time.Second)
 	if probe, ok := t.admit(here, false); !ok || !probe {
-		test.Fatal("no probe was let through")
+		test.Fatalf("probe, ok = %t, %t; want a probe", probe, ok)
 	}
 	t.Report(Report{Target: here, TTFT: ttft, Duration: ttft, Probe: true})
 }
@@ -39,13 +39,13 @@ func TestResponsesDelayedByOutageDoNotCountForSpeed(t *testing.T) {
 		tr.repeat(5, Report{Target: here, Err: fail(llm.UpstreamServer)})
 		tr.answer(30*time.Second, 30*time.Second)
 		if got := tr.State(here).Latency; got != 100*time.Millisecond {
-			t.Errorf("after an answer that was under way when it broke: %s", got)
+			t.Errorf("latency %s after a response that was in flight when the circuit opened, want 100ms", got)
 		}
 		tr.recovered(t, 100*time.Millisecond)
 		time.Sleep(settling)
 		tr.answer(time.Minute, time.Minute)
 		if got := tr.State(here).Latency; got != 100*time.Millisecond {
-			t.Errorf("after an answer that began before the outage and ended after it: %s", got)
+			t.Errorf("latency %s after a response that began before the outage and ended after it, want 100ms", got)
 		}
 	})
 }
@@ -57,21 +57,21 @@ func TestUsualSpeedIsAssumedAfterOutage(t *testing.T) {
 		tr.answers(100*time.Millisecond, 5*time.Minute)
 		tr.answers(5*time.Second, 10*time.Second)
 		if got := tr.State(here).Latency; got < 3*time.Second {
-			t.Errorf("slow for ten seconds: %s", got)
+			t.Errorf("latency %s after ten seconds of slow responses, want at least 3s", got)
 		}
 		tr.repeat(5, Report{Target: here, Err: fail(llm.UpstreamServer)})
 		usual := tr.State(here).Latency
 		if usual > 300*time.Millisecond {
-			t.Errorf("broken: %s", usual)
+			t.Errorf("latency %s while the circuit is open, want at most 300ms", usual)
 		}
 		tr.recovered(t, 5*time.Second)
 		tr.answers(5*time.Second, settling-time.Second)
 		if got := tr.State(here).Latency; got != usual {
-			t.Errorf("slow while it settles: %s, usual was %s", got, usual)
+			t.Errorf("latency %s while the target settles, want the usual %s", got, usual)
 		}
 		tr.answers(5*time.Second, time.Second)
 		if got := tr.State(here).Latency; got < 4*time.Second {
-			t.Errorf("slow after that too: %s", got)
+			t.Errorf("latency %s after it has settled, want at least 4s", got)
 		}
 	})
 }
@@ -98,7 +98,7 @@ func TestSpeedIsMeasuredAgainAfterOutage(t *testing.T) {
 				test.end(t, tr)
 				time.Sleep(settling)
 				if got := tr.State(here).Latency; got != 100*time.Millisecond {
-					t.Errorf("the only answer since then took 100ms, and it is taken for %s", got)
+					t.Errorf("latency %s, want 100ms as in the only response after the outage", got)
 				}
 			})
 		})
@@ -118,7 +118,7 @@ func TestFailingCredentialIsNotAnOutage(t *testing.T) {
 				tr.Report(Report{Target: here, Credential: "b", TTFT: ttft, Duration: ttft})
 			}
 			if got := tr.State(here).Latency; got < ttft*9/10 || got > ttft {
-				t.Errorf("a minute of %s: %s", ttft, got)
+				t.Errorf("after a minute with a TTFT of %s the latency is %s", ttft, got)
 			}
 		}
 	})
@@ -136,13 +136,13 @@ func TestSimultaneousResponsesDoNotDominateAverage(t *testing.T) {
 		m.add(now, 10, 5*time.Second)
 	}
 	if m.value < 50 {
-		t.Errorf("500 simultaneous values made %v of 100", m.value)
+		t.Errorf("500 simultaneous values lowered 100 to %v, want at least 50", m.value)
 	}
 	for range 1000 {
 		now = now.Add(10 * time.Millisecond)
 		m.add(now, 10, 5*time.Second)
 	}
 	if m.value > 25 {
-		t.Errorf("10 seconds of 10 made %v", m.value)
+		t.Errorf("10 seconds of value 10 gave %v, want at most 25", m.value)
 	}
 }

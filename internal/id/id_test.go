@@ -22,13 +22,13 @@ func TestNewHasFormatAndTime(t *testing.T) {
 		now := moment().Draw(t, "now")
 		made := New("req", now)
 		if !shape.MatchString(made) {
-			t.Fatalf("%q has another shape", made)
+			t.Fatalf("New = %q, want a match of %s", made, shape)
 		}
 		if got, ok := Time(made); !ok || !got.Equal(now) {
-			t.Fatalf("%q was made at %s, not at %s", made, now, got)
+			t.Fatalf("Time(%q) = %s, want %s", made, got, now)
 		}
 		if floor := Floor("req", now); floor > made || !shape.MatchString(floor) {
-			t.Fatalf("%q sorts before %q", made, floor)
+			t.Fatalf("%q sorts before its floor %q, or the floor is malformed", made, floor)
 		}
 	})
 }
@@ -55,7 +55,7 @@ func TestAdjacentMillisecondsDiffer(t *testing.T) {
 	for range 1000 {
 		next := now.Add(time.Millisecond)
 		if New("req", now) >= Floor("req", next) {
-			t.Fatalf("%s runs into the next millisecond", now)
+			t.Fatalf("an ID of %s sorts after the floor of the next millisecond", now)
 		}
 		now = next
 	}
@@ -70,12 +70,12 @@ func TestIDsOfOneMillisecondDiffer(t *testing.T) {
 		seen[New("req", now)] = struct{}{}
 	}
 	if len(seen) != many {
-		t.Errorf("%d of %d are the same as another", many-len(seen), many)
+		t.Errorf("%d of %d IDs are duplicates", many-len(seen), many)
 	}
 }
 
 // The encoding is the same as in a ULID, so that other tools can read the time.
-func TestEncodingIsKnown(t *testing.T) {
+func TestEncodingIsThatOfULID(t *testing.T) {
 	t.Parallel()
 	full := [10]byte{255, 255, 255, 255, 255, 255, 255, 255, 255, 255}
 	for _, tc := range []struct {
@@ -91,7 +91,7 @@ func TestEncodingIsKnown(t *testing.T) {
 		{-5, [10]byte{}, "x_00000000000000000000000000"},
 	} {
 		if got := encode("x", time.UnixMilli(tc.ms), tc.random); got != tc.want {
-			t.Errorf("%d ms: %s, want %s", tc.ms, got, tc.want)
+			t.Errorf("encode(%d ms) = %s, want %s", tc.ms, got, tc.want)
 		}
 	}
 }
@@ -105,12 +105,12 @@ func TestTimeRejectsOtherIDs(t *testing.T) {
 		"req_" + body[:24] + "\r\n", "req_" + body[:25] + "=", "req_8" + body[1:], "req_Z" + body[1:], "req_" + body[:20] + "I" + body[21:], strings.Repeat("é", 14),
 	} {
 		if at, ok := Time(text); ok {
-			t.Errorf("%q was made at %s", text, at)
+			t.Errorf("Time(%q) = %s, true; want false", text, at)
 		}
 	}
 	for _, text := range []string{whole, "_" + body, "key_live_" + body} {
 		if at, ok := Time(text); !ok || at.UnixMilli() != 1_767_355_200_000 {
-			t.Errorf("%q: %s, %t", text, at, ok)
+			t.Errorf("Time(%q) = %s, %t", text, at, ok)
 		}
 	}
 }
@@ -126,13 +126,13 @@ func FuzzTime(f *testing.F) {
 		}
 		prefix := text[:len(text)-27]
 		if floor := Floor(prefix, at); text < floor || text[:len(prefix)+11] != floor[:len(prefix)+11] {
-			t.Errorf("%q is said to be of %s, whose first is %q", text, at, floor)
+			t.Errorf("Time(%q) = %s, whose floor is %q", text, at, floor)
 		}
 	})
 }
 
 // IDs differ even if several IDs have the same millisecond, for example because the clocks of replicas differ or a clock steps back.
-func TestIDsStayApartWhenTheClockStepsBack(t *testing.T) {
+func TestIDsAreUniqueWhenTheClockStepsBack(t *testing.T) {
 	t.Parallel()
 	start := time.UnixMilli(1_793_707_200_000)
 	seen := map[string]bool{}
@@ -140,7 +140,7 @@ func TestIDsStayApartWhenTheClockStepsBack(t *testing.T) {
 		for round := range 10_000 {
 			made := New("req", start.Add(skew).Add(time.Duration(round%10)*time.Millisecond))
 			if seen[made] {
-				t.Fatalf("%s was made twice", made)
+				t.Fatalf("%s was returned twice", made)
 			}
 			seen[made] = true
 		}

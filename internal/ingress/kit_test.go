@@ -71,7 +71,7 @@ func dial(t testing.TB, ln net.Listener) *caller {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
-	_ = conn.SetDeadline(time.Now().Add(30 * time.Second)) // so that a test that hangs fails
+	_ = conn.SetDeadline(time.Now().Add(30 * time.Second)) // a test that hangs fails
 	return &caller{conn, bufio.NewReader(conn), t}
 }
 
@@ -88,12 +88,12 @@ func (c *caller) receive(method string) (*http.Response, string) {
 	c.t.Helper()
 	resp, err := http.ReadResponse(c.in, &http.Request{Method: method})
 	if err != nil {
-		c.t.Fatalf("read the answer: %v", err)
+		c.t.Fatalf("read the response: %v", err)
 	}
 	defer func() { _ = resp.Body.Close() }()
 	text, err := io.ReadAll(resp.Body)
 	if err != nil {
-		c.t.Fatalf("read the answer's body: %v", err)
+		c.t.Fatalf("read the response body: %v", err)
 	}
 	return resp, string(text)
 }
@@ -102,7 +102,7 @@ func (c *caller) receive(method string) (*http.Response, string) {
 func (c *caller) closed() {
 	c.t.Helper()
 	if rest, err := io.ReadAll(c.in); err != nil || len(rest) > 0 {
-		c.t.Errorf("the connection is not closed cleanly: %q, %v", rest, err)
+		c.t.Errorf("read from a closed connection: %q, %v; want no data and no error", rest, err)
 	}
 }
 

@@ -28,7 +28,7 @@ func TestPublicURL(t *testing.T) {
 		"host with a space":         {ingress.PublicURL{}, http.Request{Host: "exa mple.com"}, ""},
 	} {
 		if got := tc.public.For(&tc.r); got != tc.want {
-			t.Errorf("%s: %q, want %q", name, got, tc.want)
+			t.Errorf("%s: For = %q, want %q", name, got, tc.want)
 		}
 	}
 }

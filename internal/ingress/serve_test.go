@@ -33,7 +33,7 @@ func TestConnectionServesManyRequests(t *testing.T) {
 		c.send("POST /%d HTTP/1.1\r\nHost: here\r\nContent-Length: 5\r\n\r\nhello", i)
 		resp, text := c.receive("POST")
 		if want := fmt.Sprintf(`POST /%d here "hello"`, i); resp.StatusCode != http.StatusOK || text != want || resp.Close {
-			t.Errorf("got %d %s, close %t", resp.StatusCode, text, resp.Close)
+			t.Errorf("got %d %s, close %t; want 200 %s, false", resp.StatusCode, text, resp.Close, want)
 		}
 	}
 }
@@ -45,7 +45,7 @@ func TestPipelinedRequestsAreServedInOrder(t *testing.T) {
 	c.send("%s", get("/1")+"POST /2 HTTP/1.1\r\nHost: here\r\nContent-Length: 2\r\n\r\nab"+get("/3"))
 	for i, want := range []string{`GET /1 here ""`, `POST /2 here "ab"`, `GET /3 here ""`} {
 		if _, text := c.receive("GET"); text != want {
-			t.Errorf("answer %d is %s", i, text)
+			t.Errorf("response %d is %s, want %s", i, text, want)
 		}
 	}
 }
@@ -62,7 +62,7 @@ func TestBodiesArriveInPieces(t *testing.T) {
 		c.send("POST / HTTP/1.1\r\nHost: here\r\nContent-Length: %d\r\n\r\n%s", len(body), body[:cut])
 		c.send("%s", body[cut:])
 		if _, text := c.receive("POST"); text != "100000 <nil>" {
-			t.Errorf("cut at %d: %s", cut, text)
+			t.Errorf("split at %d: got %s", cut, text)
 		}
 	}
 }
@@ -73,7 +73,7 @@ func TestConnectionIsClosedAfterAChunkedRequest(t *testing.T) {
 	c := dial(t, ln)
 	c.send("%s", "POST / HTTP/1.1\r\nHost: here\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n"+get("/stray"))
 	if resp, text := c.receive("POST"); text != `POST / here "abc"` || !resp.Close {
-		t.Errorf("got %s, close %t", text, resp.Close)
+		t.Errorf("got %s, close %t; want the body abc, close true", text, resp.Close)
 	}
 	c.closed()
 }
@@ -126,12 +126,12 @@ func TestExpectContinueIsAnswered(t *testing.T) {
 	c := dial(t, ln)
 	c.send("%s", "POST / HTTP/1.1\r\nHost: here\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n")
 	if line, _, err := c.in.ReadLine(); err != nil || string(line) != "HTTP/1.1 100 Continue" {
-		t.Fatalf("got %q, %v", line, err)
+		t.Fatalf("got %q, %v; want 100 Continue", line, err)
 	}
-	_, _, _ = c.in.ReadLine() // empty line
+	_, _, _ = c.in.ReadLine() // the empty line that ends the interim response
 	c.send("abc")
 	if resp, text := c.receive("POST"); text != `POST / here "abc"` || resp.Close {
-		t.Errorf("got %s, close %t", text, resp.Close)
+		t.Errorf("got %s, close %t; want the body abc, close false", text, resp.Close)
 	}
 }
 
@@ -143,10 +143,10 @@ func TestUnreadBodyIsNotReadAsARequest(t *testing.T) {
 		head, body string
 		again      bool
 	}{
-		"come with its head":  {fmt.Sprintf("Content-Length: %d", len(inner)), inner, true},
-		"more than has come":  {"Content-Length: 300000", inner, false},
-		"in chunks":           {"Transfer-Encoding: chunked", fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(inner), inner), false},
-		"waiting to be asked": {fmt.Sprintf("Expect: 100-continue\r\nContent-Length: %d", len(inner)), "", false},
+		"sent with the headers":  {fmt.Sprintf("Content-Length: %d", len(inner)), inner, true},
+		"partly sent":            {"Content-Length: 300000", inner, false},
+		"in chunks":              {"Transfer-Encoding: chunked", fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(inner), inner), false},
+		"waits for 100 Continue": {fmt.Sprintf("Expect: 100-continue\r\nContent-Length: %d", len(inner)), "", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -154,7 +154,7 @@ func TestUnreadBodyIsNotReadAsARequest(t *testing.T) {
 			conn := dial(t, ln)
 			conn.send("POST /outer HTTP/1.1\r\nHost: here\r\n%s\r\n\r\n%s", c.head, c.body)
 			if resp, text := conn.receive("POST"); text != "/outer" || resp.Close == c.again {
-				t.Errorf("got %s, close %t", text, resp.Close)
+				t.Errorf("got %s, close %t; want /outer, %t", text, resp.Close, !c.again)
 			}
 			if !c.again {
 				conn.closed()
@@ -162,7 +162,7 @@ func TestUnreadBodyIsNotReadAsARequest(t *testing.T) {
 			}
 			conn.send("%s", get("/next"))
 			if _, text := conn.receive("GET"); text != "/next" {
-				t.Errorf("then %s", text)
+				t.Errorf("second response is %s, want /next", text)
 			}
 		})
 	}
@@ -177,9 +177,9 @@ func TestTruncatedBodyIsAnError(t *testing.T) {
 	}))
 	c := dial(t, ln)
 	c.send("%s", "POST / HTTP/1.1\r\nHost: here\r\nContent-Length: 30\r\n\r\nabc")
-	_ = c.Close() // before the end of the body
+	_ = c.Close() // the connection closes before the end of the body
 	if err := <-seen; !errors.Is(err, io.ErrUnexpectedEOF) {
-		t.Errorf("got %v", err)
+		t.Errorf("read a truncated body: %v, want io.ErrUnexpectedEOF", err)
 	}
 }
 
@@ -207,7 +207,7 @@ func TestMalformedRequestIsRejectedAndTheConnectionClosed(t *testing.T) {
 			conn := dial(t, ln)
 			conn.send("%s", c.text)
 			if resp, text := conn.receive("GET"); resp.StatusCode != c.status || !resp.Close || !strings.HasPrefix(text, "rejected: ") {
-				t.Errorf("got %d %q, close %t", resp.StatusCode, text, resp.Close)
+				t.Errorf("got %d %q, close %t; want status %d, close true", resp.StatusCode, text, resp.Close, c.status)
 			}
 			conn.closed()
 		})
@@ -247,8 +247,8 @@ func TestReadDeadlineOfTheHandlerApplies(t *testing.T) {
 	}))
 	c := dial(t, ln)
 	c.send("%s", "POST / HTTP/1.1\r\nHost: here\r\nContent-Length: 30\r\n\r\nabc")
-	if err, ok := (<-seen).(net.Error); !ok || !err.Timeout() { //nolint:errorlint // as returned by net/http, not wrapped
-		t.Errorf("got %v", err)
+	if err, ok := (<-seen).(net.Error); !ok || !err.Timeout() { //nolint:errorlint // net/http returns the error without wrapping it
+		t.Errorf("read after the deadline: %v, want a timeout", err)
 	}
 }
 
@@ -271,7 +271,7 @@ func TestWriteDeadlineOfTheHandlerApplies(t *testing.T) {
 	c := dial(t, ln)
 	c.send("%s", get("/"))
 	if err := <-seen; err == nil {
-		t.Error("wrote a response that was not read")
+		t.Error("the handler wrote an unread response after its write deadline")
 	}
 }
 
@@ -341,7 +341,7 @@ func TestPanicClosesOnlyItsConnection(t *testing.T) {
 	c := dial(t, ln)
 	c.send("%s", get("/"))
 	if resp, _ := c.receive("GET"); resp.StatusCode != http.StatusOK {
-		t.Errorf("got %d", resp.StatusCode)
+		t.Errorf("status = %d after a panic on another connection, want 200", resp.StatusCode)
 	}
 }
 
@@ -363,21 +363,21 @@ func TestShutdownWaitsForRunningRequests(t *testing.T) {
 	short, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := s.Shutdown(short); !errors.Is(err, context.Canceled) {
-		t.Errorf("with an open answer it returned %v", err)
+		t.Errorf("Shutdown with a running request returned %v, want context.Canceled", err)
 	}
 	idle.closed()
 	close(release)
 	if resp, text := slow.receive("GET"); text != "whole" || !resp.Close {
-		t.Errorf("got %q, close %t", text, resp.Close)
+		t.Errorf("got %q, close %t; want the whole response, close true", text, resp.Close)
 	}
 	if err := s.Shutdown(t.Context()); err != nil {
-		t.Errorf("then %v", err)
+		t.Errorf("second Shutdown returned %v", err)
 	}
 }
 
 func TestTLSAndHTTP2(t *testing.T) {
 	t.Parallel()
-	certSource := httptest.NewTLSServer(nil) // has a certificate that its client trusts
+	certSource := httptest.NewTLSServer(nil) // the server provides a certificate and a client that trusts it
 	defer certSource.Close()
 	o := options(func(w http.ResponseWriter, r *http.Request) { _, _ = fmt.Fprint(w, r.Proto, " ", r.TLS != nil) })
 	var lc net.ListenConfig
@@ -407,7 +407,7 @@ func TestTLSAndHTTP2(t *testing.T) {
 
 func TestPlainHTTPOnATLSListenerIsRejected(t *testing.T) {
 	t.Parallel()
-	certSource := httptest.NewTLSServer(nil) // has a certificate
+	certSource := httptest.NewTLSServer(nil) // the server provides a certificate
 	defer certSource.Close()
 	var lc net.ListenConfig
 	plain, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -426,9 +426,9 @@ func TestPlainHTTPOnATLSListenerIsRejected(t *testing.T) {
 		}
 		text, _ := io.ReadAll(c)
 		_ = c.Close()
-		told := strings.HasPrefix(string(text), "HTTP/1.0 400 ") && strings.Contains(string(text), "HTTP request to an HTTPS server")
-		if isHTTP := !strings.HasPrefix(sent, "SSH"); told != isHTTP {
-			t.Errorf("%q is answered with %q", sent, text)
+		rejected := strings.HasPrefix(string(text), "HTTP/1.0 400 ") && strings.Contains(string(text), "HTTP request to an HTTPS server")
+		if isHTTP := !strings.HasPrefix(sent, "SSH"); rejected != isHTTP {
+			t.Errorf("response to %q is %q; want a 400 for plain HTTP only", sent, text)
 		}
 	}
 }
@@ -451,7 +451,7 @@ func TestConcurrentClientsGetTheirOwnResponses(t *testing.T) {
 				text, err := io.ReadAll(bufio.NewReader(resp.Body))
 				_ = resp.Body.Close()
 				if want := fmt.Sprintf("POST /%d/%d here %q", i, j, body); err != nil || string(text) != want {
-					t.Errorf("got %.80s, %v", text, err)
+					t.Errorf("got %.80s, %v; want %.80s", text, err, want)
 				}
 			}
 		})

@@ -90,7 +90,7 @@ func newUnreadServer(t *testing.T, ln net.Listener, write func(http.ResponseWrit
 func checkCut(t *testing.T, w written) {
 	t.Helper()
 	if w.err == nil || w.took < readPause-readPause/8 || w.took > readPause+10*time.Second {
-		t.Errorf("the handler ended after %s with %v", w.took, w.err)
+		t.Errorf("the handler ended after %s with error %v; want an error after about %s", w.took, w.err, readPause)
 	}
 }
 
@@ -164,7 +164,7 @@ func (c *stoppableConn) Close() error {
 // from the connection.
 func TestUnreadResponseIsResetOverHTTP2(t *testing.T) {
 	t.Parallel()
-	certSource := httptest.NewTLSServer(nil) // has a certificate that its client trusts
+	certSource := httptest.NewTLSServer(nil) // the server provides a certificate and a client that trusts it
 	defer certSource.Close()
 	trusted := certSource.Client().Transport.(*http.Transport).TLSClientConfig
 	for name, write := range answers {
@@ -192,7 +192,7 @@ func TestUnreadResponseIsResetOverHTTP2(t *testing.T) {
 					checkCut(t, <-ended)
 					if !stopsConn {
 						if _, err := io.Copy(io.Discard, resp.Body); err == nil || errors.Is(err, io.EOF) {
-							t.Errorf("the client takes the answer for complete: %v", err)
+							t.Errorf("read the reset response: %v, want an error other than io.EOF", err)
 						}
 					}
 					_ = resp.Body.Close()

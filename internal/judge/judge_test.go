@@ -57,7 +57,7 @@ func TestChecksDecideWithoutAModel(t *testing.T) {
 	} {
 		v, ok := judge.Check(&judge.Exchange{Request: []byte(tc.request), Routed: tc.routed, Baseline: tc.baseline})
 		if ok != (tc.method != "") || v.Method != tc.method || v.Difference != tc.want {
-			t.Errorf("%s: %+v, %t", name, v, ok)
+			t.Errorf("%s: got %+v, %t; want method %q and difference %v", name, v, ok, tc.method, tc.want)
 		}
 	}
 }
@@ -75,7 +75,7 @@ func TestResponsesAreReadFromTheChatFormat(t *testing.T) {
 		got, ok := judge.ParseResponse([]byte(body))
 		text, err := json.Marshal(got)
 		if err != nil || string(text) != want || ok != (want != "{}") {
-			t.Errorf("%s: %s, %t, %v", body, text, ok, err)
+			t.Errorf("%s: got %s, %t, %v; want %s", body, text, ok, err, want)
 		}
 	}
 }
@@ -101,7 +101,7 @@ func answers(asked *int, preferred func(p judge.Pair) string) judge.Ask {
 	}
 }
 
-func TestJudgeIsAskedInBothOrders(t *testing.T) {
+func TestCompareAsksInBothOrders(t *testing.T) {
 	t.Parallel()
 	first := func(judge.Pair) string { return "A" }
 	honest := func(judge.Pair) string { return "" }
@@ -123,10 +123,10 @@ func TestJudgeIsAskedInBothOrders(t *testing.T) {
 			x := &judge.Exchange{Request: []byte(`{"messages":[{"role":"user","content":"q"}]}`), Routed: text(tc.routed), Baseline: text(tc.baseline)}
 			v, err := judge.Compare(t.Context(), answers(&asked, tc.preferred), x, routedFirst)
 			if err != nil || v.Difference != tc.want || v.Method != judge.Model || v.Reason == "" {
-				t.Errorf("%s, routed first %t: %+v, %v", name, routedFirst, v, err)
+				t.Errorf("%s, routed first %t: got %+v, %v; want difference %v", name, routedFirst, v, err, tc.want)
 			}
 			if asked > tc.asked || asked < 1 {
-				t.Errorf("%s, routed first %t: asked %d times", name, routedFirst, asked)
+				t.Errorf("%s, routed first %t: asked %d times, want 1 to %d", name, routedFirst, asked, tc.asked)
 			}
 		}
 	}
@@ -137,7 +137,7 @@ func TestAnswerWithoutVerdictIsAnError(t *testing.T) {
 	for _, answer := range []string{"", "A", `{"verdict":"C"}`, `{"verdict":`} {
 		ask := func(context.Context, judge.Prompt) (string, error) { return answer, nil }
 		if _, err := judge.Compare(t.Context(), ask, &judge.Exchange{}, true); !errors.Is(err, judge.ErrAnswer) {
-			t.Errorf("%q: %v", answer, err)
+			t.Errorf("answer %q: got error %v, want ErrAnswer", answer, err)
 		}
 	}
 }
@@ -156,6 +156,6 @@ func TestPromptKeepsResponsesApart(t *testing.T) {
 		t.Fatal(err)
 	}
 	if want := (judge.Pair{Rubric: judge.Rubric("code"), Request: "[user] q\n", ResponseA: hostile, ResponseB: "b"}); seen != want {
-		t.Errorf("%+v", seen)
+		t.Errorf("pair = %+v, want %+v", seen, want)
 	}
 }

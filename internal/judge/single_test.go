@@ -70,7 +70,7 @@ func TestSchemaWorkIsBounded(t *testing.T) {
 	} {
 		request := `{"response_format":{"type":"json_schema","json_schema":{"schema":` + tc.schema + `}}}`
 		if got := CheckResponse([]byte(request), Response{Text: tc.text}, []string{Schema}); got.Failed != "" {
-			t.Errorf("%s: %+v", name, got)
+			t.Errorf("%s: %+v, want no failed check", name, got)
 		}
 	}
 }

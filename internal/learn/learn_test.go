@@ -108,7 +108,7 @@ func TestFewOutcomesChangeNothing(t *testing.T) {
 	w := newSimulation(1, map[string]float64{"small": -3})
 	for _, n := range []int{0, 1, 49} {
 		if s := Fit(many(n, func() Outcome { return w.rated("small") }), options()); s.Active || len(s.Models) > 0 {
-			t.Errorf("%d outcomes: %+v", n, s)
+			t.Errorf("%d outcomes gave %+v, want the static abilities", n, s)
 		}
 	}
 }
@@ -124,12 +124,12 @@ func TestOutcomesThatAgreeWithThePredictorChangeLittle(t *testing.T) {
 		}
 		for model := range bases {
 			if got, want := meanOf(&s, model, predict.Code), meanOf(&State{}, model, predict.Code); math.Abs(got-want) > 0.12 {
-				t.Errorf("seed %d: %s goes from %.3f to %.3f", seed, model, want, got)
+				t.Errorf("seed %d: %s changed from %.3f to %.3f, want at most 0.12", seed, model, want, got)
 			}
 		}
 	}
 	if active > 8 {
-		t.Errorf("%d of 40 states are active", active)
+		t.Errorf("%d of 40 states are active, want at most 8", active)
 	}
 }
 
@@ -139,7 +139,7 @@ func TestRatingsOfOneModelAreLearned(t *testing.T) {
 	s := Fit(append(many(600, func() Outcome { return w.rated("small") }), many(600, func() Outcome { return w.rated("large") })...), options())
 	before, after := meanOf(&State{}, "small", predict.Maths), meanOf(&s, "small", predict.Maths)
 	if !s.Active || after < before+0.05 || s.Check.Learned >= s.Check.Static || s.Models["small"].Outcomes != 600 {
-		t.Errorf("from %.3f to %.3f, %+v", before, after, s)
+		t.Errorf("mean changed from %.3f to %.3f, want at least 0.05 more; state %+v", before, after, s)
 	}
 }
 
@@ -149,9 +149,9 @@ func TestHardPromptsDoNotChangeTheOrderOfModels(t *testing.T) {
 	w := newSimulation(3, map[string]float64{"small": -1, "large": -1})
 	s := Fit(append(many(300, func() Outcome { return w.rated("small") }), many(300, func() Outcome { return w.rated("large") })...), options())
 	small, large := meanOf(&s, "small", predict.Code), meanOf(&s, "large", predict.Code)
-	was := meanOf(&State{}, "large", predict.Code) - meanOf(&State{}, "small", predict.Code)
-	if got := large - small; math.Abs(got-was) > 0.05 {
-		t.Errorf("the difference of the models goes from %.3f to %.3f", was, got)
+	before := meanOf(&State{}, "large", predict.Code) - meanOf(&State{}, "small", predict.Code)
+	if got := large - small; math.Abs(got-before) > 0.05 {
+		t.Errorf("the difference of the models changed from %.3f to %.3f", before, got)
 	}
 }
 
@@ -169,7 +169,7 @@ func TestVerdictsMoveBothModelsApart(t *testing.T) {
 	before := meanOf(&State{}, "small", predict.Code) - meanOf(&State{}, "large", predict.Code)
 	after := meanOf(&s, "small", predict.Code) - meanOf(&s, "large", predict.Code)
 	if !s.Active || math.Abs(after-truth) > math.Abs(before-truth)/2 {
-		t.Errorf("difference %.3f before, %.3f after, %.3f in truth; %+v", before, after, truth, s.Check)
+		t.Errorf("difference %.3f before, %.3f after, true difference %.3f; %+v", before, after, truth, s.Check)
 	}
 }
 
@@ -184,7 +184,7 @@ func TestTiesOfEqualModelsChangeNothing(t *testing.T) {
 	}
 	s := Fit(list, o)
 	if s.Active || s.Models["small"].Learned.Vector[0] != bases["small"].Vector[0] {
-		t.Errorf("%+v", s.Models["small"])
+		t.Errorf("active = %t, small %+v; want the static ability", s.Active, s.Models["small"])
 	}
 }
 
@@ -205,11 +205,11 @@ func TestChangeOfQualityIsForgotten(t *testing.T) {
 		t.Fatalf("changed at %v, %d dropped", m.Changed, m.Dropped)
 	}
 	if now := meanOf(&s, "small", predict.Code); now > meanOf(&State{}, "small", predict.Code) {
-		t.Errorf("after the change %.3f", now)
+		t.Errorf("mean after the change is %.3f, want at most the static mean", now)
 	}
 	steady := newSimulation(7, nil)
 	if s := Fit(many(400, func() Outcome { return steady.rated("small") }), options()); !s.Models["small"].Changed.IsZero() {
-		t.Errorf("a change was found without one: %v", s.Models["small"].Changed)
+		t.Errorf("a change was detected at %v in steady outcomes", s.Models["small"].Changed)
 	}
 }
 
@@ -218,7 +218,7 @@ func TestOldOutcomesWeighLess(t *testing.T) {
 	o := options()
 	for days, want := range map[int]float64{0: 1, -1: 1, 30: 0.5, 60: 0.25, 15: math.Sqrt(0.5)} {
 		if got := o.decay(o.Today.AddDate(0, 0, -days)); math.Abs(got-want) > 1e-12 {
-			t.Errorf("after %d days an outcome weighs %v, want %v", days, got, want)
+			t.Errorf("after %d days an outcome has weight %v, want %v", days, got, want)
 		}
 	}
 }
@@ -250,7 +250,7 @@ func signalled(w *simulation, list []Outcome, name string, ofBad, ofGood float64
 	return list
 }
 
-func TestSignalsAreTrustedAsFarAsTheyAgreeWithVerdicts(t *testing.T) {
+func TestTrustInSignalsFollowsAgreementWithVerdicts(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		n             int
@@ -269,12 +269,12 @@ func TestSignalsAreTrustedAsFarAsTheyAgreeWithVerdicts(t *testing.T) {
 		trusts := Trusts(list)
 		if c.ofBad+c.ofGood == 0 {
 			if len(trusts) > 0 {
-				t.Errorf("%s: %+v", name, trusts)
+				t.Errorf("%s: got %+v, want no trust values", name, trusts)
 			}
 			continue
 		}
 		if got := trusts[0].Weight > 0; got != c.want || got != (trusts[0].Low >= MinTrust && trusts[0].With >= MinPairs) {
-			t.Errorf("%s: %+v", name, trusts[0])
+			t.Errorf("%s: got %+v, want positive weight %t", name, trusts[0], c.want)
 		}
 	}
 }
@@ -297,10 +297,10 @@ func TestTrustedSignalsLowerTheModelThatCausesThem(t *testing.T) {
 	}
 	s := Fit(list, o)
 	if before, after := meanOf(&usual, "large", predict.Code), meanOf(&s, "large", predict.Code); after > before-0.03 {
-		t.Errorf("large goes from %.3f to %.3f; %+v", before, after, s.Trust)
+		t.Errorf("large changed from %.3f to %.3f, want a decrease of 0.03; trust %+v", before, after, s.Trust)
 	}
 	if before, after := meanOf(&usual, "small", predict.Code), meanOf(&s, "small", predict.Code); math.Abs(after-before) > 0.03 {
-		t.Errorf("small goes from %.3f to %.3f", before, after)
+		t.Errorf("small changed from %.3f to %.3f, want at most 0.03", before, after)
 	}
 }
 
@@ -317,7 +317,7 @@ func TestLearningAgainstStaticRouter(t *testing.T) {
 
 // A gateway learns again at most ten minutes after an outcome. This test learns again after every ten outcomes. After a change, wrong
 // abilities are then replaced before they cause a large loss.
-func TestLearningSoonAgainBoundsTheLoss(t *testing.T) {
+func TestFrequentLearningBoundsTheLoss(t *testing.T) {
 	t.Parallel()
 	r := simulate(*runs, 10)
 	t.Logf("%d runs: mean gain %.4f, worst loss %.4f of the cost of the expensive model; %d runs lose more than 0.01", *runs, -r.mean, r.worst, r.losing)

@@ -68,7 +68,7 @@ func TestRejectionNamesCauseAndRemedy(t *testing.T) {
 		t.Error(diff)
 	}
 	if none.Retryable() {
-		t.Error("a used budget is called retryable")
+		t.Error("the rejection of a used budget is retryable")
 	}
 }
 
@@ -78,15 +78,15 @@ func TestHoldIsOnAllBudgetsOrNone(t *testing.T) {
 	wide, narrow := Budget{ID: "ws:1", Amount: money.Dollar, Period: Total}, Budget{ID: "key:1", Amount: cent, Period: Total}
 	mustRefuse(t, m, llm.BudgetExceeded, 2*cent, wide, narrow)
 	if s := m.Status(wide); s.Held != 0 {
-		t.Errorf("a refused hold left %s held", s.Held)
+		t.Errorf("%s held after a rejected hold, want 0", s.Held)
 	}
 	h := mustHold(t, m, cent, wide, narrow)
 	h.Settle(cent / 2)
-	h.Settle(cent) // only the first counts
+	h.Settle(cent) // only the first call of Settle counts
 	h.Release()
 	for _, b := range []Budget{wide, narrow} {
 		if s := m.Status(b); s.Spent != cent/2 || s.Held != 0 {
-			t.Errorf("%s: spent %s, held %s", b.ID, s.Spent, s.Held)
+			t.Errorf("%s: spent %s, held %s; want %s and 0", b.ID, s.Spent, s.Held, cent/2)
 		}
 	}
 }
@@ -97,7 +97,7 @@ func TestExtremeAmountsNeverIncreaseBudget(t *testing.T) {
 	b := key(cent)
 	mustHold(t, m, -5*money.Dollar, b).Settle(-5 * money.Dollar)
 	if s := m.Status(b); s.Spent != 0 || s.Held != 0 {
-		t.Errorf("spent %s, held %s after negative amounts", s.Spent, s.Held)
+		t.Errorf("spent %s, held %s after negative amounts; want 0 and 0", s.Spent, s.Held)
 	}
 	mustRefuse(t, m, llm.BudgetExceeded, money.Max, b)
 	mustHold(t, m, 1, b).Settle(money.Max)
@@ -122,7 +122,7 @@ func TestThousandConcurrentHoldsOnTenCents(t *testing.T) {
 	}
 	wg.Wait()
 	if s := m.Status(b); admitted.Load() != 100 || s.Spent != 10*cent || s.Held != 0 {
-		t.Errorf("admitted %d, spent %s, held %s", admitted.Load(), s.Spent, s.Held)
+		t.Errorf("admitted %d, spent %s, held %s; want 100, %s and 0", admitted.Load(), s.Spent, s.Held, 10*cent)
 	}
 }
 
@@ -156,7 +156,7 @@ func TestChargeBelongsToTheWindowOfItsAdmission(t *testing.T) {
 	h.Settle(money.Dollar)
 	s := m.Status(b)
 	if s.Spent != 0 || s.Held != money.Dollar || !s.Start.Equal(now) {
-		t.Errorf("new window: %+v", s)
+		t.Errorf("status in the new window is %+v; want one dollar held and nothing spent", s)
 	}
 	now = at(t, "2026-11-30T23:00:00Z") // stepping back does not reopen the old window
 	fresh.Settle(money.Dollar)
@@ -186,7 +186,7 @@ func TestEditTakesEffectImmediatelyAndKeepsSpending(t *testing.T) {
 	h.Settle(money.Dollar)
 	open.Settle(cent)
 	if s := m.Status(b); s.Spent != money.Dollar+cent || s.Held != 0 {
-		t.Errorf("after the period changed: %+v", s)
+		t.Errorf("status after the period changed is %+v; want %s spent, nothing held", s, money.Dollar+cent)
 	}
 }
 
@@ -214,7 +214,7 @@ func TestPassedWarningIsNotReportedAgainAfterRestart(t *testing.T) {
 	t.Parallel()
 	m := New(Options{
 		Spent:  func(context.Context, string, time.Time) (money.Amount, error) { return 90 * cent, nil },
-		OnWarn: func(_ Budget, s Status) { t.Errorf("reported again: %+v", s) },
+		OnWarn: func(_ Budget, s Status) { t.Errorf("the warning was reported again: %+v", s) },
 	})
 	mustHold(t, m, cent, Budget{ID: "key:1", Amount: money.Dollar, Period: Total, WarnPercent: 80}).Settle(cent)
 }
@@ -265,13 +265,13 @@ func TestUnknownSpendingIsRejectedAndLoadedLater(t *testing.T) {
 		began := time.Now()
 		e := mustRefuse(t, m, llm.LedgerUnavailable, cent, b)
 		if waited := time.Since(began); waited > 2*time.Second || e.RetryAfter <= 0 || !e.Retryable() {
-			t.Errorf("refused after %v, RetryAfter %v", waited, e.RetryAfter)
+			t.Errorf("rejected after %v with RetryAfter %v, retryable %t", waited, e.RetryAfter, e.Retryable())
 		}
 		for range 100 {
 			mustRefuse(t, m, llm.LedgerUnavailable, cent, b)
 		}
 		if calls.Load() != 1 {
-			t.Errorf("%d loads while the failure is fresh, want 1", calls.Load())
+			t.Errorf("%d loads shortly after a failed load, want 1", calls.Load())
 		}
 		time.Sleep(time.Second)
 		mustHold(t, m, cent, b).Release()
@@ -298,7 +298,7 @@ func TestUnknownZoneIsRejected(t *testing.T) {
 	t.Parallel()
 	m := New(Options{Spent: nothingSpent})
 	if _, err := m.Hold(t.Context(), []Budget{{ID: "key:1", Amount: money.Dollar, Period: Daily, Zone: "Mars/Olympus"}}, 1); err == nil {
-		t.Error("admitted on a budget whose window cannot be known")
+		t.Error("Hold with an unknown time zone succeeded, want an error")
 	}
 }
 

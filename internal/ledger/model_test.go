@@ -84,7 +84,7 @@ func (m *model) spent(id string, from, to time.Time) money.Amount {
 	return sum
 }
 
-// held sums the holds that were admitted in the budget's current window.
+// held returns the sum of the holds that were admitted in the budget's current window.
 func (m *model) held(b Budget, from time.Time) money.Amount {
 	var sum money.Amount
 	for _, h := range m.holds {
@@ -135,7 +135,7 @@ func (m *model) hold(t *rapid.T) {
 
 func (m *model) take(t *rapid.T) *modelHold {
 	if len(m.holds) == 0 {
-		t.Skip("this step does not apply while nothing is held; another is drawn")
+		t.Skip("no holds: this step does not apply")
 	}
 	i := rapid.IntRange(0, len(m.holds)-1).Draw(t, "hold")
 	h := m.holds[i]

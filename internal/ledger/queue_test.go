@@ -44,10 +44,10 @@ func TestRequestsWaitForReservedMoney(t *testing.T) {
 				}
 				all.Wait()
 				if s := m.Status(budgets[0]); served.Load() != 40 || s.Held != 0 || s.Spent != 4*cent {
-					t.Errorf("served %d, held %s, spent %s", served.Load(), s.Held, s.Spent)
+					t.Errorf("served %d, held %s, spent %s; want 40, 0 and %s", served.Load(), s.Held, s.Spent, 4*cent)
 				}
 				if n := m.queue.waiting.Load(); n != 0 || len(m.queue.byBudget) != 0 {
-					t.Errorf("%d requests and %d queues remain", n, len(m.queue.byBudget))
+					t.Errorf("%d requests and %d queues remain, want none", n, len(m.queue.byBudget))
 				}
 			})
 		})
@@ -71,7 +71,8 @@ func TestWaitForReservedMoneyIsBounded(t *testing.T) {
 			t.Error(diff)
 		}
 		if e.Kind.Code() != "RATE_LIMITED" || e.Status() != 429 || !e.Retryable() || e.RetryAfter != time.Second {
-			t.Errorf("code %s, status %d, retryable %v after %s", e.Kind.Code(), e.Status(), e.Retryable(), e.RetryAfter)
+			t.Errorf("code %s, status %d, retryable %v after %s; want RATE_LIMITED, 429, true after 1s",
+				e.Kind.Code(), e.Status(), e.Retryable(), e.RetryAfter)
 		}
 		wantDetails := map[string]any{
 			"budget_usd": "1.00", "spent_usd": "0.02", "held_usd": "0.95", "resets_at": "2026-12-01T00:00:00Z",
@@ -88,13 +89,13 @@ func TestSpentMoneyIsNotWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := New(Options{Spent: nothingSpent})
 		small, large := key(10*cent), Budget{ID: "ws:ws_1", Name: "Acme", Amount: money.Dollar, Period: Total}
-		mustHold(t, m, 95*cent, large)             // other requests reserve the workspace's budget,
-		mustHold(t, m, 5*cent, small).Settle(cent) // and the key has 9 cents left
+		mustHold(t, m, 95*cent, large)             // other requests reserve most of the workspace's budget
+		mustHold(t, m, 5*cent, small).Settle(cent) // the key has 9 cents left
 		began := time.Now()
 		mustRefuse(t, m, llm.BudgetExceeded, 10*cent, large, small)
 		mustRefuse(t, m, llm.BudgetExceeded, 10*cent, small, large)
 		if waited := time.Since(began); waited != 0 {
-			t.Errorf("waited %s for a budget that is spent", waited)
+			t.Errorf("waited %s for a spent budget, want 0", waited)
 		}
 	})
 }
@@ -121,7 +122,7 @@ func TestReservedMoneyGoesToFirstWaiter(t *testing.T) {
 			synctest.Wait()
 		}
 		if _, err := m.TryHold(t.Context(), []Budget{b}, cent); llm.AsError(err).Kind != llm.RateLimited {
-			t.Errorf("TryHold: %v, want a newcomer not to pass those who wait", err)
+			t.Errorf("TryHold: %v, want RateLimited while other requests wait", err)
 		}
 		running.Release()
 		all.Wait()
@@ -142,14 +143,14 @@ func TestWaitForReservedMoneyEndsWithTheClient(t *testing.T) {
 		all.Go(func() {
 			_, err := m.Hold(ctx, []Budget{b}, 90*cent)
 			if e, ok := errors.AsType[*llm.Error](err); !ok || e.Kind != llm.ClientCancelled {
-				t.Errorf("Hold: %v, want the client's departure", err)
+				t.Errorf("Hold: %v, want ClientCancelled", err)
 			}
 		})
 		synctest.Wait()
 		began := time.Now()
 		all.Go(func() {
 			if _, err := m.Hold(t.Context(), []Budget{b}, 40*cent); err != nil {
-				t.Errorf("the next in line: %v", err)
+				t.Errorf("Hold of the next request in the queue: %v", err)
 			}
 		})
 		synctest.Wait()
@@ -185,7 +186,7 @@ func TestOnlyFirstWaiterRetries(t *testing.T) {
 			synctest.Wait()
 		}
 		if n := tries.Load() - before; n != 100 {
-			t.Errorf("%d attempts after 100 releases with %d requests in line", n, requests)
+			t.Errorf("%d attempts after 100 releases with %d waiting requests, want 100", n, requests)
 		}
 		all.Wait()
 	})

@@ -160,7 +160,7 @@ func (m *sharedModel) beat(t *rapid.T) {
 	for range 2 {
 		for _, n := range m.nodes {
 			if !n.link.AwaitReady(t.Context(), 10*time.Second) {
-				t.Fatal("Redis does not answer")
+				t.Fatal("Redis did not become ready")
 			}
 		}
 	}
@@ -218,13 +218,13 @@ func (m *sharedModel) hold(t *rapid.T) {
 		t.Fatal(err)
 	}
 	if err != nil && m.exact && llm.AsError(err).Kind == llm.BudgetExceeded && !exceeded {
-		t.Fatalf("%d exceeds a budget only with the holds of other requests, but: %v; %s", amount, err, m.describe(budgets))
+		t.Fatalf("%d exceeds a budget only because of other holds, want a temporary error, got %v; %s", amount, err, m.describe(budgets))
 	}
 	if err == nil && !fits {
 		t.Fatalf("admitted %d beyond the budget: %s", amount, m.describe(budgets))
 	}
 	if err != nil && fits && m.exact && !m.cut.down.Load() {
-		t.Fatalf("refused %d with room left: %v; %s", amount, err, m.describe(budgets))
+		t.Fatalf("rejected %d although it fits the budget: %v; %s", amount, err, m.describe(budgets))
 	}
 	if err == nil {
 		n.holds = append(n.holds, &modelHold{h, m.now, budgets, amount})
@@ -242,7 +242,7 @@ func (m *sharedModel) describe(budgets []Budget) string {
 func (m *sharedModel) take(t *rapid.T) (*node, *modelHold) {
 	n := m.nodes[rapid.IntRange(0, 2).Draw(t, "replica")]
 	if len(n.holds) == 0 {
-		t.Skip("this step does not apply while nothing is held; another is drawn")
+		t.Skip("no holds: this step does not apply")
 	}
 	i := rapid.IntRange(0, len(n.holds)-1).Draw(t, "hold")
 	h := n.holds[i]
@@ -284,14 +284,14 @@ func (m *sharedModel) deliverOf(n *node) {
 
 func (m *sharedModel) wait(t *rapid.T) {
 	if m.cut.down.Load() {
-		t.Skip("this step does not apply without Redis: new windows start with the local share; another is drawn")
+		t.Skip("Redis is down: new windows start with the local share")
 	}
 	m.now = m.now.Add(time.Duration(rapid.Int64Range(0, 30*3600).Draw(t, "seconds")) * time.Second)
 }
 
 func (m *sharedModel) edit(t *rapid.T) {
 	if m.cut.down.Load() {
-		t.Skip("this step does not apply without Redis: shares depend on the earlier balance; another is drawn")
+		t.Skip("Redis is down: shares depend on the earlier balance")
 	}
 	i := rapid.IntRange(0, 2).Draw(t, "budget")
 	m.budgets[i].Amount = money.Amount(rapid.Int64Range(0, 300).Draw(t, "new amount"))
@@ -300,12 +300,12 @@ func (m *sharedModel) edit(t *rapid.T) {
 // crash loses the holds of a replica. Its charges are on disk and are delivered after the restart.
 func (m *sharedModel) crash(t *rapid.T) {
 	if m.cut.down.Load() {
-		t.Skip("this step does not apply while Redis is away")
+		t.Skip("Redis is down: this step does not apply")
 	}
 	i := rapid.IntRange(0, 2).Draw(t, "replica")
 	n := m.nodes[i]
 	n.ledger.flush(t.Context())
-	if err := m.client.ZRem(t.Context(), n.link.Members(), n.link.ID()).Err(); err != nil { // its lease has ended
+	if err := m.client.ZRem(t.Context(), n.link.Members(), n.link.ID()).Err(); err != nil { // the lease of the replica has expired
 		t.Fatal(err)
 	}
 	m.nodes[i] = m.start(i)
@@ -316,7 +316,7 @@ func (m *sharedModel) crash(t *rapid.T) {
 // loseAll empties Redis. Every replica detects the loss with its next heartbeat, before it relies on Redis again.
 func (m *sharedModel) loseAll(t *rapid.T) {
 	if m.cut.down.Load() {
-		t.Skip("this step does not apply while Redis is away")
+		t.Skip("Redis is down: this step does not apply")
 	}
 	m.wipe(t)
 	m.exact = false
@@ -335,20 +335,20 @@ func (m *sharedModel) wipe(t *rapid.T) {
 
 func (m *sharedModel) goAway(t *rapid.T) {
 	if m.cut.down.Load() {
-		t.Skip("this step does not apply while Redis is away")
+		t.Skip("Redis is down: this step does not apply")
 	}
 	m.beat(t) // Redis fails right after a heartbeat
 	m.cut.down.Store(true)
 	for _, n := range m.nodes {
 		if n.link.Beat(t.Context()) == nil {
-			t.Fatal("no reply to a heartbeat")
+			t.Fatal("a heartbeat succeeded while Redis is down")
 		}
 	}
 }
 
 func (m *sharedModel) comeBack(t *rapid.T) {
 	if !m.cut.down.Load() {
-		t.Skip("this step does not apply while Redis is there")
+		t.Skip("Redis is up: this step does not apply")
 	}
 	m.cut.down.Store(false)
 	if rapid.Bool().Draw(t, "empty") {
@@ -363,7 +363,7 @@ func (m *sharedModel) check(t *rapid.T) {
 		for _, n := range m.nodes {
 			s := n.ledger.Status(b)
 			if s.Held < 0 || s.Spent < 0 {
-				t.Fatalf("%s: spent %d, held %d", b.ID, s.Spent, s.Held)
+				t.Fatalf("%s: spent %d, held %d; want no negative sum", b.ID, s.Spent, s.Held)
 			}
 		}
 	}

@@ -39,7 +39,7 @@ type deployment struct {
 	away    bool
 }
 
-var errDatabase = errors.New("the database is away")
+var errDatabase = errors.New("database unavailable")
 
 func newDeployment(t *testing.T, n int) *deployment {
 	t.Helper()
@@ -100,7 +100,7 @@ func (d *deployment) beat(t *testing.T) {
 	for range 2 {
 		for _, l := range d.links {
 			if !l.AwaitReady(t.Context(), 10*time.Second) {
-				t.Fatal("Redis does not answer")
+				t.Fatal("Redis did not become ready")
 			}
 		}
 	}
@@ -110,7 +110,7 @@ func (d *deployment) hold(t *testing.T, i int, b Budget, amount money.Amount) *H
 	t.Helper()
 	h, err := d.ledgers[i].Hold(t.Context(), []Budget{b}, amount)
 	if err != nil {
-		t.Fatalf("replica %d: %v", i, err)
+		t.Fatalf("Hold on replica %d: %v", i, err)
 	}
 	return h
 }
@@ -119,7 +119,7 @@ func (d *deployment) rejects(t *testing.T, i int, kind llm.Kind, b Budget, amoun
 	t.Helper()
 	_, err := d.ledgers[i].Hold(t.Context(), []Budget{b}, amount)
 	if e, ok := errors.AsType[*llm.Error](err); !ok || e.Kind != kind {
-		t.Fatalf("replica %d: %v, want %s", i, err, kind)
+		t.Fatalf("Hold on replica %d: %v, want %s", i, err, kind)
 	}
 }
 
@@ -134,7 +134,7 @@ func TestThousandConcurrentHoldsOnThreeReplicas(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var running, all sync.WaitGroup
 	for i := range d.ledgers {
-		d.ledgers[i].outageWait = 5 * time.Second // generous, for slow machines
+		d.ledgers[i].outageWait = 5 * time.Second // the wait is generous for slow machines
 		running.Go(func() { d.ledgers[i].Run(ctx) })
 		running.Go(func() { d.links[i].Run(ctx) })
 	}
@@ -145,7 +145,7 @@ func TestThousandConcurrentHoldsOnThreeReplicas(t *testing.T) {
 			if err == nil {
 				admitted.Add(1)
 				h.Settle(cent / 10)
-				h.Settle(cent) // only the first counts
+				h.Settle(cent) // only the first call of Settle counts
 			}
 		})
 	}
@@ -154,7 +154,7 @@ func TestThousandConcurrentHoldsOnThreeReplicas(t *testing.T) {
 	for i := range d.ledgers {
 		s, w := d.ledgers[i].Status(b), d.ledgers[i].Status(ws)
 		if admitted.Load() != 100 || s.Spent != 10*cent || s.Held != 0 || w.Spent != 10*cent || w.Held != 0 {
-			t.Errorf("admitted %d; replica %d: %+v and %+v", admitted.Load(), i, s, w)
+			t.Errorf("admitted %d; replica %d: %+v and %+v; want 100 admitted and 0.10 spent", admitted.Load(), i, s, w)
 		}
 	}
 	for n := range 30 {
@@ -166,7 +166,7 @@ func TestThousandConcurrentHoldsOnThreeReplicas(t *testing.T) {
 	d.join(t)
 	d.beat(t)
 	if s, w := d.ledgers[3].Status(b), d.ledgers[3].Status(ws); s.Spent != 10*cent || s.Held != 0 || w.Spent != 13*cent || w.Held != 0 {
-		t.Errorf("after the end of the replicas a new one sees %+v and %+v", s, w)
+		t.Errorf("a new replica reports %+v and %+v; want 0.10 and 0.13 spent", s, w)
 	}
 }
 
@@ -175,7 +175,7 @@ func TestConcurrentSendersSettleEachHoldOnce(t *testing.T) {
 	t.Parallel()
 	d := newDeployment(t, 2)
 	b := total(money.Dollar)
-	d.hold(t, 0, b, 50*cent) // stays open
+	d.hold(t, 0, b, 50*cent) // the hold is not settled
 	h := d.hold(t, 0, b, 50*cent)
 	s := d.ledgers[0]
 	h.Settle(10 * cent)
@@ -217,7 +217,7 @@ func TestSettlementDuringACallIsSentOnce(t *testing.T) {
 		}
 	}
 	if one := s.budgets[b.ID]; !one.idle() || one.sendingFreed != 0 || one.sendingCost != 0 {
-		t.Errorf("left to send: %s and %s, under way: %s and %s", one.unsentFreed, one.unsentCost, one.sendingFreed, one.sendingCost)
+		t.Errorf("unsent: %s and %s, in flight: %s and %s; want 0", one.unsentFreed, one.unsentCost, one.sendingFreed, one.sendingCost)
 	}
 }
 
@@ -238,7 +238,7 @@ func TestEditDuringASettlementKeepsTheSums(t *testing.T) {
 	})
 	s.flush(t.Context())
 	if one := s.budgets[b.ID]; one.unsentFreed != 0 || one.unsentCost != 0 {
-		t.Errorf("left to send after the edit: %s and %s, want 0", one.unsentFreed, one.unsentCost)
+		t.Errorf("unsent after the edit: %s and %s, want 0", one.unsentFreed, one.unsentCost)
 	}
 	d.beat(t)
 	if s := s.Status(edited); s.Spent != 10*cent || s.Held != 0 {
@@ -251,16 +251,16 @@ func TestHoldsOfACrashedReplicaEndWithItsLease(t *testing.T) {
 	d := newDeployment(t, 2)
 	b := total(money.Dollar)
 	d.settle(0, d.hold(t, 0, b, 10*cent), b, 10*cent)
-	d.hold(t, 0, b, 80*cent) // never settled
+	d.hold(t, 0, b, 80*cent) // the hold is never settled
 	d.rejects(t, 1, llm.RateLimited, b, 20*cent)
-	if err := d.server.Client(t).ZRem(t.Context(), d.links[0].Members(), d.links[0].ID()).Err(); err != nil { // its lease has ended
+	if err := d.server.Client(t).ZRem(t.Context(), d.links[0].Members(), d.links[0].ID()).Err(); err != nil { // the lease of the replica has expired
 		t.Fatal(err)
 	}
 	if err := d.links[1].Beat(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	d.hold(t, 1, b, 90*cent).Release()
-	d.rejects(t, 1, llm.BudgetExceeded, b, 91*cent) // its charges remain
+	d.rejects(t, 1, llm.BudgetExceeded, b, 91*cent) // charges of the replica remain
 }
 
 // An update whose outcome is unknown is sent again and counts once.
@@ -269,18 +269,18 @@ func TestUpdateWithLostReplyCountsOnce(t *testing.T) {
 	d := newDeployment(t, 2)
 	b := total(money.Dollar)
 	h := d.hold(t, 0, b, 10*cent)
-	tab := d.ledgers[0].budgets[b.ID]
-	tab.outcomeUnknown = true // as if the reply had been lost
+	state := d.ledgers[0].budgets[b.ID]
+	state.outcomeUnknown = true // simulates a lost reply
 	second := d.hold(t, 0, b, 10*cent)
 	h.Settle(7 * cent)
 	d.ledgers[0].flush(t.Context())
-	tab.outcomeUnknown = true
+	state.outcomeUnknown = true
 	d.ledgers[0].flush(t.Context())
 	second.Settle(cent)
 	d.beat(t)
 	d.hold(t, 1, b, 0).Release()
 	if s := d.ledgers[1].Status(b); s.Spent != 8*cent || s.Held != 0 {
-		t.Errorf("the other replica sees %s spent and %s held, want 0.08 and nothing", s.Spent, s.Held)
+		t.Errorf("the other replica reports %s spent and %s held, want 0.08 and 0", s.Spent, s.Held)
 	}
 }
 
@@ -300,13 +300,13 @@ func TestLosingRedisNeverLowersSpending(t *testing.T) {
 	// The error is LedgerUnavailable while the most recent charges may be counted twice, and RateLimited once the sum
 	// is exact.
 	if e, ok := errors.AsType[*llm.Error](err); !ok || (e.Kind != llm.LedgerUnavailable && e.Kind != llm.RateLimited) {
-		t.Errorf("%v, want a temporary refusal", err)
+		t.Errorf("Hold: %v, want LedgerUnavailable or RateLimited", err)
 	}
 	open.Release()
 	d.ledgers[1].flush(t.Context())
 	for i := range d.ledgers { // the most recent charges may count twice for a while, but always at least once
 		if s := d.ledgers[i].Status(b); s.Spent < 60*cent {
-			t.Errorf("replica %d knows of %s, spent were 0.60", i, s.Spent)
+			t.Errorf("replica %d reports %s spent, want at least 0.60", i, s.Spent)
 		}
 	}
 }
@@ -336,7 +336,7 @@ func TestLocalAllowancesWhileRedisIsUnavailable(t *testing.T) {
 				n++
 			}
 			if spent > money.Dollar {
-				t.Fatalf("spent %s of a dollar", spent)
+				t.Fatalf("spent %s of a budget of one dollar", spent)
 			}
 		}
 		return n
@@ -351,10 +351,10 @@ func TestLocalAllowancesWhileRedisIsUnavailable(t *testing.T) {
 	d.rejects(t, 0, llm.LedgerUnavailable, b, cent)
 
 	for i := range d.ledgers {
-		d.ledgers[i].askEvery = time.Nanosecond // as if Redis had been unavailable for a long time
+		d.ledgers[i].askEvery = time.Nanosecond // simulates a long outage of Redis
 	}
 	if n := use(); n == 0 || spent > money.Dollar {
-		t.Errorf("%d more from shares, %s total", n, spent)
+		t.Errorf("%d more requests from shares, %s spent in total; want at least one, and at most a dollar", n, spent)
 	}
 	d.mu.Lock()
 	d.away = true
@@ -369,7 +369,7 @@ func TestLocalAllowancesWhileRedisIsUnavailable(t *testing.T) {
 	d.beat(t)
 	for i := range d.ledgers {
 		if s := d.ledgers[i].Status(b); s.Spent < spent {
-			t.Errorf("replica %d knows of %s after the return, spent were %s", i, s.Spent, spent)
+			t.Errorf("replica %d reports %s spent after Redis returned, want at least %s", i, s.Spent, spent)
 		}
 	}
 }
@@ -383,7 +383,7 @@ func TestAllowanceOfAnotherReplicaIsReturned(t *testing.T) {
 	}
 	d.beat(t) // both replicas have a local allowance now
 	if d.ledgers[0].budgets[b.ID].localAllowance == 0 || d.ledgers[1].budgets[b.ID].localAllowance == 0 {
-		t.Fatal("nothing is kept for a replica")
+		t.Fatal("a replica has no local allowance")
 	}
 	d.hold(t, 0, b, 70*cent)
 	d.ledgers[0].outageWait = time.Nanosecond
@@ -406,11 +406,11 @@ func TestOneHeartbeatReturnsAllowancesOfAllBudgets(t *testing.T) {
 	ws.Amount = 47 // an edit that only replica 1 has seen
 	d.ledgers[1].outageWait = time.Nanosecond
 	if _, err := d.ledgers[1].Hold(t.Context(), []Budget{k, ws}, 11); llm.AsError(err).Kind != llm.LedgerUnavailable {
-		t.Fatalf("Hold: %v, want the rest to be kept for replica 0 at first", err)
+		t.Fatalf("Hold: %v, want LedgerUnavailable while replica 0 holds the rest as its allowance", err)
 	}
 	d.beat(t)
 	if _, err := d.ledgers[1].Hold(t.Context(), []Budget{k, ws}, 11); err != nil {
-		t.Errorf("Hold after a heartbeat: %v, want 11 of the 14 and 11 that are left", err)
+		t.Errorf("Hold after a heartbeat: %v, want no error with 14 and 11 left", err)
 	}
 }
 
@@ -429,7 +429,7 @@ func TestReplicaDisconnectedFromRedis(t *testing.T) {
 			}
 			d.beat(t)
 			if d.ledgers[0].budgets[b.ID].localAllowance < 5*cent {
-				t.Fatal("nothing is kept for the replica that will be cut off")
+				t.Fatal("the replica has too small an allowance before it is disconnected")
 			}
 			spent := money.Amount(0)
 			use := func(i int) {
@@ -452,12 +452,12 @@ func TestReplicaDisconnectedFromRedis(t *testing.T) {
 			d.cuts[0].deaf.Store(false)
 			d.cuts[0].down.Store(true)
 			if d.links[0].Beat(t.Context()) == nil {
-				t.Fatal("no reply to a heartbeat")
+				t.Fatal("a heartbeat succeeded without a connection")
 			}
 			use(1)
 			use(0)
 			if spent > money.Dollar || spent < 80*cent {
-				t.Errorf("spent %s of a dollar", spent)
+				t.Errorf("spent %s of a budget of one dollar", spent)
 			}
 		})
 	}
@@ -488,17 +488,17 @@ func TestReplicaDisconnectedBeyondItsLease(t *testing.T) {
 	d.beat(t)
 	cutOff := d.ledgers[0].budgets[b.ID]
 	if cutOff.localAllowance < 5*cent {
-		t.Fatal("nothing is kept for the replica that will be cut off")
+		t.Fatal("the replica has too small an allowance before it is disconnected")
 	}
 	d.cuts[0].down.Store(true)
 	if d.links[0].Beat(t.Context()) == nil {
-		t.Fatal("no reply to a heartbeat")
+		t.Fatal("a heartbeat succeeded without a connection")
 	}
 	use(0)
 	alone := spent
 	use(1)
 	if spent > money.Dollar || alone == 0 || alone > 20*cent {
-		t.Errorf("spent %s of a dollar, %s of it while cut off", spent, alone)
+		t.Errorf("spent %s of a dollar, %s of it while disconnected", spent, alone)
 	}
 	// The replica's lease ends. Its allowance was spent and must not be released before the charges are counted.
 	client := d.server.Client(t)
@@ -519,7 +519,7 @@ func TestReplicaDisconnectedBeyondItsLease(t *testing.T) {
 	cutOff.localAllowance = 5 * cent
 	cutOff.dropBeforeLeaseEnds(time.Now().Add(-d.links[0].Lease()), d.links[0].Lease())
 	if cutOff.localAllowance != 0 {
-		t.Error("the allowance is spent after the lease")
+		t.Error("the allowance can be spent after the lease ended")
 	}
 }
 
@@ -536,13 +536,13 @@ func TestUndeliveredChargesSurviveLossOfRedis(t *testing.T) {
 	d.beat(t)
 	d.rejects(t, 0, llm.LedgerUnavailable, b, 50*cent) // the charge may be in the database by now, so spending is recounted
 	if s := d.ledgers[0].Status(b); s.Spent < 60*cent {
-		t.Errorf("%s are known to be spent, 0.60 were", s.Spent)
+		t.Errorf("status reports %s spent, want at least 0.60", s.Spent)
 	}
 }
 
 // After Redis lost its data, a replica may count charges twice: in its own sum and in the base. It must not report the budget as
 // exhausted, even while it cannot reach Redis. The database then determines the correct sum.
-func TestSumThatMayCountTwiceNeverEndsABudget(t *testing.T) {
+func TestSumThatMayCountTwiceNeverExhaustsABudget(t *testing.T) {
 	t.Parallel()
 	d := newDeployment(t, 3)
 	b := total(money.Dollar)
@@ -558,7 +558,7 @@ func TestSumThatMayCountTwiceNeverEndsABudget(t *testing.T) {
 	d.server.Kill()
 	for i := range d.links {
 		if d.links[i].Beat(t.Context()) == nil {
-			t.Fatal("a heartbeat without Redis succeeded")
+			t.Fatal("a heartbeat succeeded without Redis")
 		}
 		d.rejects(t, i, llm.LedgerUnavailable, b, 30*cent)
 	}
@@ -574,18 +574,18 @@ func TestUpdateOfEarlierGenerationIsIgnored(t *testing.T) {
 	if err := s.writeState(t.Context(), one, one.baseID); err != nil {
 		t.Fatal(err)
 	}
-	tabs := []*budgetState{one}
+	states := []*budgetState{one}
 	one.generation--
-	got, err := s.callHold(t.Context(), tabs, cent)
+	got, err := s.callHold(t.Context(), states, cent)
 	one.generation++
 	if err != nil || got.status != "unknown" {
-		t.Errorf("a hold of an older generation is answered %q, %v", got.status, err)
+		t.Errorf("a hold of an older generation returned status %q, %v; want unknown", got.status, err)
 	}
 	one.unsentFreed, one.generation = cent, one.generation-1
 	err = s.sendUpdates(t.Context(), one)
 	one.generation++
 	if err != nil || !one.outcomeUnknown {
-		t.Errorf("a settlement of an older generation was taken: %v", err)
+		t.Errorf("a settlement of an older generation: %v, outcome unknown = %t; want true", err, one.outcomeUnknown)
 	}
 }
 
@@ -616,7 +616,7 @@ func TestReplicasWithDifferentClocksShareWindow(t *testing.T) {
 	d.hold(t, 0, b, 60*cent) // the new day has begun at this replica
 	d.rejects(t, 1, llm.RateLimited, b, 50*cent)
 	if s := d.ledgers[1].Status(b); !s.Start.Equal(at(t, "2026-12-01T00:00:00Z")) {
-		t.Errorf("the replica that is behind is in the window from %s", s.Start)
+		t.Errorf("the window of the replica whose clock is behind starts at %s, want 2026-12-01", s.Start)
 	}
 }
 
@@ -629,7 +629,7 @@ func TestStatusOfABudgetThatOnlyOthersUse(t *testing.T) {
 	d.hold(t, 0, b, 10*cent)
 	d.beat(t)
 	if s := d.ledgers[1].Status(b); !s.Loaded || s.Spent != 20*cent || s.Held != 10*cent {
-		t.Errorf("the other replica says %+v", s)
+		t.Errorf("status of the other replica is %+v, want 0.20 spent and 0.10 held", s)
 	}
 }
 
@@ -654,7 +654,7 @@ func TestSharedBudgetSurvivesClockSteps(t *testing.T) {
 		return cents
 	}
 	if n := spend(); n > 100 || n < 60 { // a part may briefly be reserved for other replicas
-		t.Errorf("%d cents of a dollar were spent", n)
+		t.Errorf("%d cents of a dollar were spent, want 60 to 100", n)
 	}
 	now = now.Add(20 * time.Minute) // the new day has begun for all
 	d.mu.Lock()
@@ -668,7 +668,7 @@ func TestSharedBudgetSurvivesClockSteps(t *testing.T) {
 	}
 	for i := range d.ledgers {
 		if s := d.ledgers[i].Status(b); s.Held != 0 || !s.Start.Equal(at(t, "2026-12-01T00:00:00Z")) {
-			t.Errorf("replica %d is in the window from %s with %s held", i, s.Start, s.Held)
+			t.Errorf("replica %d has a window from %s and %s held, want 2026-12-01 and 0", i, s.Start, s.Held)
 		}
 	}
 }
@@ -686,7 +686,7 @@ func TestSharedWarningIsReportedOnce(t *testing.T) {
 		d.beat(t)
 	}
 	if warned.Load() != 1 {
-		t.Errorf("warned %d times", warned.Load())
+		t.Errorf("warned %d times, want 1", warned.Load())
 	}
 }
 
@@ -694,7 +694,7 @@ func BenchmarkSharedHoldSettle(b *testing.B) {
 	link := cluster.New(redistest.Client(b), cluster.Options{Namespace: redistest.Namespace(), Budget: 5 * time.Second, Settling: time.Nanosecond})
 	s := NewShared(link, Options{Spent: nothingSpent})
 	if !link.AwaitReady(b.Context(), 10*time.Second) {
-		b.Fatal("Redis does not answer")
+		b.Fatal("Redis did not become ready")
 	}
 	ctx, cancel := context.WithCancel(b.Context())
 	var running sync.WaitGroup

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 	"time"
-	_ "time/tzdata" // the same rules on every machine
+	_ "time/tzdata" // provides the same time zones on every machine
 
 	"pgregory.net/rapid"
 )
@@ -20,19 +20,19 @@ func TestWindow(t *testing.T) {
 		zone            string
 		now, start, end string
 	}{
-		"a day in UTC": {Daily, "UTC", "2026-11-03T10:00:00Z", "2026-11-03T00:00:00Z", "2026-11-04T00:00:00Z"},
-		"the first moment belongs to the new day":    {Daily, "UTC", "2026-11-03T00:00:00Z", "2026-11-03T00:00:00Z", "2026-11-04T00:00:00Z"},
-		"a week begins on Monday":                    {Weekly, "UTC", "2026-11-08T23:59:59Z", "2026-11-02T00:00:00Z", "2026-11-09T00:00:00Z"},
-		"a Monday begins its week":                   {Weekly, "UTC", "2026-11-09T00:00:00Z", "2026-11-09T00:00:00Z", "2026-11-16T00:00:00Z"},
-		"a month":                                    {Monthly, "UTC", "2028-02-29T12:00:00Z", "2028-02-01T00:00:00Z", "2028-03-01T00:00:00Z"},
-		"a short day in Berlin":                      {Daily, "Europe/Berlin", "2026-03-29T12:00:00Z", "2026-03-28T23:00:00Z", "2026-03-29T22:00:00Z"},
-		"a long day in Berlin":                       {Daily, "Europe/Berlin", "2026-10-25T12:00:00Z", "2026-10-24T22:00:00Z", "2026-10-25T23:00:00Z"},
-		"midnight skipped in Cairo":                  {Daily, "Africa/Cairo", "2026-04-24T12:00:00Z", "2026-04-23T22:00:00Z", "2026-04-24T21:00:00Z"},
-		"midnight repeated in Havana":                {Daily, "America/Havana", "2026-11-01T12:00:00Z", "2026-11-01T04:00:00Z", "2026-11-02T05:00:00Z"},
-		"the evening repeated in Cairo":              {Daily, "Africa/Cairo", "2026-10-29T21:30:00Z", "2026-10-28T21:00:00Z", "2026-10-29T22:00:00Z"},
-		"a date skipped in Samoa":                    {Daily, "Pacific/Apia", "2011-12-30T12:00:00Z", "2011-12-30T10:00:00Z", "2011-12-31T10:00:00Z"},
-		"a date that comes back in Newfoundland":     {Daily, "America/St_Johns", "2010-11-07T02:45:00Z", "2010-11-07T02:30:00Z", "2010-11-08T03:30:00Z"},
-		"a month that begins where the offset moves": {Monthly, "Asia/Kathmandu", "2026-11-03T10:00:00Z", "2026-10-31T18:15:00Z", "2026-11-30T18:15:00Z"},
+		"a day in UTC":                            {Daily, "UTC", "2026-11-03T10:00:00Z", "2026-11-03T00:00:00Z", "2026-11-04T00:00:00Z"},
+		"midnight starts the new day":             {Daily, "UTC", "2026-11-03T00:00:00Z", "2026-11-03T00:00:00Z", "2026-11-04T00:00:00Z"},
+		"a week begins on Monday":                 {Weekly, "UTC", "2026-11-08T23:59:59Z", "2026-11-02T00:00:00Z", "2026-11-09T00:00:00Z"},
+		"Monday is the first day of the week":     {Weekly, "UTC", "2026-11-09T00:00:00Z", "2026-11-09T00:00:00Z", "2026-11-16T00:00:00Z"},
+		"a month":                                 {Monthly, "UTC", "2028-02-29T12:00:00Z", "2028-02-01T00:00:00Z", "2028-03-01T00:00:00Z"},
+		"a short day in Berlin":                   {Daily, "Europe/Berlin", "2026-03-29T12:00:00Z", "2026-03-28T23:00:00Z", "2026-03-29T22:00:00Z"},
+		"a long day in Berlin":                    {Daily, "Europe/Berlin", "2026-10-25T12:00:00Z", "2026-10-24T22:00:00Z", "2026-10-25T23:00:00Z"},
+		"midnight skipped in Cairo":               {Daily, "Africa/Cairo", "2026-04-24T12:00:00Z", "2026-04-23T22:00:00Z", "2026-04-24T21:00:00Z"},
+		"midnight repeated in Havana":             {Daily, "America/Havana", "2026-11-01T12:00:00Z", "2026-11-01T04:00:00Z", "2026-11-02T05:00:00Z"},
+		"the evening repeated in Cairo":           {Daily, "Africa/Cairo", "2026-10-29T21:30:00Z", "2026-10-28T21:00:00Z", "2026-10-29T22:00:00Z"},
+		"a date skipped in Samoa":                 {Daily, "Pacific/Apia", "2011-12-30T12:00:00Z", "2011-12-30T10:00:00Z", "2011-12-31T10:00:00Z"},
+		"a date repeated in Newfoundland":         {Daily, "America/St_Johns", "2010-11-07T02:45:00Z", "2010-11-07T02:30:00Z", "2010-11-08T03:30:00Z"},
+		"the UTC offset changes at a month start": {Monthly, "Asia/Kathmandu", "2026-11-03T10:00:00Z", "2026-10-31T18:15:00Z", "2026-11-30T18:15:00Z"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -38,7 +38,7 @@ func TestFactorsApproachTheObservedLengths(t *testing.T) {
 	t.Parallel()
 	l := length.NewTracker()
 	if got := l.Factors("w1", predict.ToolUse); got != (route.LengthFactors{}) {
-		t.Fatalf("without observations: %+v", got)
+		t.Fatalf("factors without observations = %+v, want none", got)
 	}
 	l.Observe(response("w1", "a", 300, 100))
 	first := l.Factors("w1", predict.ToolUse)
@@ -56,10 +56,10 @@ func TestFactorsApproachTheObservedLengths(t *testing.T) {
 		t.Errorf("reasoning factor %v, want about 0.5", user.Reasoning)
 	}
 	if got := l.Factors("w2", predict.ToolUse); got != (route.LengthFactors{}) {
-		t.Errorf("another workspace has %+v", got)
+		t.Errorf("factors of another workspace = %+v, want none", got)
 	}
 	if got := l.Factors("w1", predict.Code); got != (route.LengthFactors{}) {
-		t.Errorf("another task has %+v", got)
+		t.Errorf("factors of another task = %+v, want none", got)
 	}
 }
 
@@ -74,10 +74,10 @@ func TestModelsAndWorkspacesAreSeparated(t *testing.T) {
 		l.Observe(response("short", "verbose", 100, 0))
 	}
 	if ratio := l.Model("acme/verbose") / l.Model("other/brief"); math.Abs(ratio-2) > 0.3 {
-		t.Errorf("verbose / brief is %v, want about 2", ratio)
+		t.Errorf("ratio of verbose to brief is %v, want about 2", ratio)
 	}
 	if ratio := l.Factors("long", predict.ToolUse).Visible / l.Factors("short", predict.ToolUse).Visible; math.Abs(ratio-2) > 0.3 {
-		t.Errorf("long / short is %v, want about 2", ratio)
+		t.Errorf("ratio of long to short is %v, want about 2", ratio)
 	}
 }
 
@@ -91,7 +91,7 @@ func TestDriftIsForgotten(t *testing.T) {
 		l.Observe(response("w", "a", 100, 0))
 	}
 	if both := l.Factors("w", predict.ToolUse).Visible * l.Model("acme/a"); math.Abs(both-1) > 0.1 {
-		t.Errorf("correction %v after the lengths became normal", both)
+		t.Errorf("correction is %v after the lengths became normal, want about 1", both)
 	}
 }
 
@@ -115,7 +115,7 @@ func TestUnusableResponsesAreIgnored(t *testing.T) {
 		change(e)
 		l.Observe(e)
 		if f, m := l.Factors("w", predict.ToolUse), l.Model("acme/a"); f != (route.LengthFactors{}) || m != 0 {
-			t.Errorf("%s: factors %+v, model %v", name, f, m)
+			t.Errorf("%s: factors %+v, model %v; want none", name, f, m)
 		}
 	}
 }
@@ -133,6 +133,6 @@ func TestMemoryIsBounded(t *testing.T) {
 		}
 	}
 	if known > 20_000 || known < 10_000 {
-		t.Errorf("%d workspaces are known", known)
+		t.Errorf("%d workspaces are kept, want 10,000 to 20,000", known)
 	}
 }

@@ -12,7 +12,7 @@ import (
 
 const (
 	testMaxWait = 20 * time.Millisecond
-	// cpuTime is how long each slot is held. Four slots therefore admit 4,000 requests per second.
+	// cpuTime is the time for which each slot is held. Four slots therefore admit 4,000 requests per second.
 	cpuTime = time.Millisecond
 )
 
@@ -68,7 +68,8 @@ func TestAcquireDoesNotWaitBelowCapacity(t *testing.T) {
 		c := newClients()
 		c.send("a", 2000, time.Second)
 		if c.admitted["a"] != 2000 || slices.Max(c.waits) > 0 || c.queue.Overloaded() {
-			t.Errorf("%d admitted, longest wait %s", c.admitted["a"], slices.Max(c.waits))
+			t.Errorf("%d admitted, longest wait %s, overloaded %t; want 2000, 0, false",
+				c.admitted["a"], slices.Max(c.waits), c.queue.Overloaded())
 		}
 	})
 }
@@ -79,7 +80,7 @@ func TestShortBurstIsNotRejected(t *testing.T) {
 		c := newClients()
 		c.send("a", 80_000, 10*time.Millisecond) // 200 ms of work
 		if c.admitted["a"] != 800 || c.queue.Overloaded() {
-			t.Errorf("%d admitted, %d rejected", c.admitted["a"], c.rejected["a"])
+			t.Errorf("%d admitted, %d rejected, overloaded %t; want 800, 0, false", c.admitted["a"], c.rejected["a"], c.queue.Overloaded())
 		}
 	})
 }
@@ -92,10 +93,11 @@ func TestOverloadUsesAllSlotsAndRejectsTheRest(t *testing.T) {
 		c.admitted, c.waits = map[string]int{}, nil
 		c.send("a", 12_000, 5*time.Second)
 		if c.admitted["a"] < 19_000 || c.rejected["a"] == 0 || !c.queue.Overloaded() {
-			t.Errorf("%d of 20000 possible requests admitted, %d rejected", c.admitted["a"], c.rejected["a"])
+			t.Errorf("%d of 20000 possible requests admitted, %d rejected, overloaded %t; want at least 19000, some, true",
+				c.admitted["a"], c.rejected["a"], c.queue.Overloaded())
 		}
 		if longest := slices.Max(c.waits); longest > 2*testMaxWait {
-			t.Errorf("an admitted request waited %s", longest)
+			t.Errorf("an admitted request waited %s, want at most %s", longest, 2*testMaxWait)
 		}
 	})
 }
@@ -109,7 +111,8 @@ func TestOverloadByOneKeyDoesNotRejectOthers(t *testing.T) {
 		all.Go(func() { c.send("b", 200, 5*time.Second) })
 		all.Wait()
 		if c.admitted["b"] != 1000 || c.rejected["a"] == 0 {
-			t.Errorf("of the other key %d admitted and %d rejected", c.admitted["b"], c.rejected["b"])
+			t.Errorf("key b: %d admitted, %d rejected, key a: %d rejected; want 1000, 0, some",
+				c.admitted["b"], c.rejected["b"], c.rejected["a"])
 		}
 	})
 }
@@ -123,7 +126,7 @@ func TestTwoOverloadingKeysShareTheSlots(t *testing.T) {
 		all.Go(func() { c.send("b", 6_000, 5*time.Second) })
 		all.Wait()
 		if a, b := c.admitted["a"], c.admitted["b"]; a > b*11/10 || b > a*11/10 {
-			t.Errorf("%d requests of one key were admitted, %d of the other", a, b)
+			t.Errorf("%d requests of key a admitted, %d of key b; want about the same", a, b)
 		}
 	})
 }
@@ -136,7 +139,7 @@ func TestNothingIsRejectedAfterAnOverload(t *testing.T) {
 		clear(c.rejected)
 		c.send("a", 3000, 5*time.Second)
 		if c.rejected["a"] > 0 || c.queue.Overloaded() {
-			t.Errorf("%d rejected", c.rejected["a"])
+			t.Errorf("%d rejected, overloaded %t; want 0, false", c.rejected["a"], c.queue.Overloaded())
 		}
 	})
 }
@@ -148,7 +151,7 @@ func TestZeroMaxWaitAdmitsEverything(t *testing.T) {
 		c.queue.Configure(0)
 		c.send("a", 12_000, 2*time.Second)
 		if c.rejected["a"] > 0 || slices.Max(c.waits) > 0 {
-			t.Errorf("%d rejected, longest wait %s", c.rejected["a"], slices.Max(c.waits))
+			t.Errorf("%d rejected, longest wait %s; want 0 and 0", c.rejected["a"], slices.Max(c.waits))
 		}
 	})
 }
@@ -159,7 +162,7 @@ func TestQueueIsEmptyAfterAnOverload(t *testing.T) {
 		c := newClients()
 		c.send("a", 12_000, time.Second)
 		if q := c.queue; q.running != 0 || q.waiting != 0 || len(q.queues) != 0 || len(q.keys) != 0 {
-			t.Errorf("%d running, %d waiting, %d queues", q.running, q.waiting, len(q.queues))
+			t.Errorf("%d running, %d waiting, %d queues, %d keys; want none", q.running, q.waiting, len(q.queues), len(q.keys))
 		}
 	})
 }
@@ -179,11 +182,11 @@ func TestCancelledRequestLeavesTheQueue(t *testing.T) {
 		synctest.Wait()
 		cancel()
 		if err := <-result; !errors.Is(err, context.Canceled) || c.queue.waiting != 1 {
-			t.Errorf("error %v, %d waiting", err, c.queue.waiting)
+			t.Errorf("error %v, %d waiting; want context.Canceled and 1", err, c.queue.waiting)
 		}
 		c.queue.Release()
 		if err := <-result; err != nil || c.queue.running != c.queue.slots || len(c.queue.keys) != 0 {
-			t.Errorf("error %v, %d running, keys %v", err, c.queue.running, c.queue.keys)
+			t.Errorf("error %v, %d running, keys %v; want %d running and no keys", err, c.queue.running, c.queue.keys, c.queue.slots)
 		}
 	})
 }

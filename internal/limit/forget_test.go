@@ -39,7 +39,7 @@ func TestMemoryRemovesIdleIDs(t *testing.T) {
 		}
 	}
 	if left > shardCount*16+1 || !kept {
-		t.Errorf("%d ids left, running one kept: %v", left, kept)
+		t.Errorf("%d ids left, running one kept: %v; want at most %d, true", left, kept, shardCount*16+1)
 	}
 }
 
@@ -58,5 +58,5 @@ func TestHugeTokenCountsDoNotOverflow(t *testing.T) {
 		slot.Settle(1<<63 - 1)
 		slot.Release()
 	}
-	t.Error("never refused: the count wrapped")
+	t.Error("no request was rejected: the token count overflowed")
 }

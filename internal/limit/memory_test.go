@@ -38,7 +38,7 @@ func TestMemoryAgainstExactModel(t *testing.T) {
 					t.Fatalf("admitted beyond the limit: %+v", m)
 				}
 				if err != nil && m.fits(now, limit.Window+time.Second, tokens) {
-					t.Fatalf("refused with room left: %v; %+v", err, m)
+					t.Fatalf("rejected although the request fits the limit: %v; %+v", err, m)
 				}
 				if err == nil {
 					m.calls = append(m.calls, &call{at: now, tokens: tokens, slot: slot})
@@ -47,7 +47,7 @@ func TestMemoryAgainstExactModel(t *testing.T) {
 			"settle": func(t *rapid.T) {
 				c := m.draw(t)
 				if c.settled {
-					t.Skip("this step does not apply to a call that is settled; another is drawn")
+					t.Skip("the call is settled: this step does not apply")
 				}
 				actual := rapid.Int64Range(0, 200).Draw(t, "actual")
 				c.slot.Settle(actual)
@@ -85,7 +85,7 @@ type call struct {
 
 func (m *model) draw(t *rapid.T) *call {
 	if len(m.calls) == 0 {
-		t.Skip("this step does not apply before there is a call; another is drawn")
+		t.Skip("no calls: this step does not apply")
 	}
 	return m.calls[rapid.IntRange(0, len(m.calls)-1).Draw(t, "call")]
 }
@@ -122,7 +122,7 @@ func TestMemoryWithRealClock(t *testing.T) {
 		}
 		time.Sleep(59 * time.Second)
 		if _, err := limiter.Take(t.Context(), "key", l, 0); err == nil {
-			t.Error("admitted within the minute")
+			t.Error("a second request was admitted within the minute")
 		}
 		time.Sleep(2 * time.Second)
 		if _, err := limiter.Take(t.Context(), "key", l, 0); err != nil {

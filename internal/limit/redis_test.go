@@ -27,7 +27,7 @@ func join(t testing.TB, links ...*cluster.Client) {
 	t.Helper()
 	for _, link := range links {
 		if !link.AwaitReady(t.Context(), 10*time.Second) {
-			t.Fatal("Redis does not answer")
+			t.Fatal("Redis did not become ready")
 		}
 	}
 }
@@ -93,13 +93,13 @@ func TestConcurrencyOfADeadReplicaEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := other.Take(t.Context(), "key", l, 0); err == nil {
-		t.Error("admitted beside a request of another replica")
+		t.Error("admitted while a request of another replica uses the only slot")
 	}
-	if err := client.ZRem(t.Context(), links[0].Members(), links[0].ID()).Err(); err != nil { // expires its lease
+	if err := client.ZRem(t.Context(), links[0].Members(), links[0].ID()).Err(); err != nil { // expires the lease of the replica
 		t.Fatal(err)
 	}
 	if _, err := other.Take(t.Context(), "key", l, 0); err != nil {
-		t.Errorf("the place of a dead replica: %v", err)
+		t.Errorf("Take after the lease of the other replica ended: %v", err)
 	}
 }
 
@@ -120,7 +120,7 @@ func TestSharesWhileRedisIsUnavailable(t *testing.T) {
 			total += f.admitted(t, l, 2*perMinute)
 			const most = perMinute * 11 / 10
 			if total > most || total < perMinute*9/10 && before > 0 {
-				t.Errorf("%d admitted with Redis away, want at most %d and about %d", total, most, perMinute)
+				t.Errorf("%d admitted without Redis, want at most %d and about %d", total, most, perMinute)
 			}
 			server.Start(t)
 			join(t, f.links...)
@@ -159,13 +159,13 @@ func TestConcurrencyAndTokensWithoutRedis(t *testing.T) {
 		}
 	}
 	if len(slots) != 2 {
-		t.Errorf("%d run at a time, want half of 5", len(slots))
+		t.Errorf("%d admitted at the same time, want 2 (half of 5)", len(slots))
 	}
 	for _, slot := range slots {
 		slot.Release()
 	}
 	if _, err := f.limiters[0].Take(t.Context(), "running", l, 0); err != nil {
-		t.Errorf("after a release: %v", err)
+		t.Errorf("Take after a release: %v", err)
 	}
 
 	l = limit.Limits{TokensPerMinute: 1000}
@@ -175,7 +175,7 @@ func TestConcurrencyAndTokensWithoutRedis(t *testing.T) {
 	}
 	slot.Settle(60) // half of the assumed remaining tenth is 50
 	if _, err := f.limiters[0].Take(t.Context(), "tokens", l, 1); err == nil {
-		t.Error("admitted beyond the share of tokens")
+		t.Error("admitted beyond the replica's share of tokens")
 	}
 }
 
@@ -197,10 +197,10 @@ func TestConcurrencyIsCorrectAfterOutage(t *testing.T) {
 	join(t, f.links...)
 	join(t, f.links...)
 	if _, err := f.limiters[0].Take(t.Context(), "key", l, 0); err != nil {
-		t.Errorf("one runs, two may: %v", err)
+		t.Errorf("second of two concurrent requests: %v", err)
 	}
 	if _, err := f.limiters[0].Take(t.Context(), "key", l, 0); err == nil {
-		t.Error("a third runs")
+		t.Error("a third concurrent request was admitted, want at most two")
 	}
 }
 

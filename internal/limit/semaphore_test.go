@@ -21,12 +21,12 @@ func TestSlotsAreLimited(t *testing.T) {
 	var p FairSemaphore
 	for i := range 6 {
 		if got := p.Acquire(t.Context(), "a", 4, 0); got != (i < 4) {
-			t.Errorf("place %d of four: %v", i+1, got)
+			t.Errorf("Acquire %d with four slots = %t, want %t", i+1, got, i < 4)
 		}
 	}
 	p.Release("a")
-	if !p.Acquire(t.Context(), "a", 4, 0) || p.running != 4 {
-		t.Errorf("a place that was given back is not taken: %d", p.running)
+	if ok := p.Acquire(t.Context(), "a", 4, 0); !ok || p.running != 4 {
+		t.Errorf("Acquire after Release = %t with %d running, want true with 4", ok, p.running)
 	}
 }
 
@@ -40,13 +40,13 @@ func TestBusyIDLeavesSlotsToOthers(t *testing.T) {
 		return n
 	}
 	if a := flood("a"); a != 75 {
-		t.Errorf("one alone took %d of 100", a)
+		t.Errorf("the only id got %d of 100 slots, want 75", a)
 	}
 	if b := flood("b"); b < 15 {
-		t.Errorf("the second found %d places", b)
+		t.Errorf("the second id got %d slots, want at least 15", b)
 	}
 	if c := flood("c"); c < 3 {
-		t.Errorf("the third found %d places", c)
+		t.Errorf("the third id got %d slots, want at least 3", c)
 	}
 }
 
@@ -56,27 +56,27 @@ func TestOnlyIDGetsAllSlots(t *testing.T) {
 		var p FairSemaphore
 		for range 8 {
 			if !p.Acquire(t.Context(), "a", 8, 0) {
-				t.Fatal("one alone does not get all places")
+				t.Fatal("the only id does not get all eight slots")
 			}
 		}
 		if p.Acquire(t.Context(), "b", 8, 0) {
-			t.Fatal("a ninth place")
+			t.Fatal("acquired a ninth slot of eight")
 		}
 		for range 3 {
 			p.Release("a")
 		}
 		if p.Acquire(t.Context(), "a", 8, 0); p.held["a"] != 6 {
-			t.Errorf("a has %d places, want six", p.held["a"])
+			t.Errorf("a holds %d slots, want 6", p.held["a"])
 		}
 		if p.Acquire(t.Context(), "a", 8, 0) {
-			t.Error("a busy id takes the slots reserved for a recently active id")
+			t.Error("a busy id got a slot reserved for a recently active id")
 		}
 		if !p.Acquire(t.Context(), "b", 8, 0) {
-			t.Error("the other finds no place")
+			t.Error("b got no slot")
 		}
 		time.Sleep(aloneFor + time.Second)
 		if !p.Acquire(t.Context(), "b", 8, 0) {
-			t.Error("a slot stays empty although only one id is active")
+			t.Error("a slot stays free although only b is active")
 		}
 	})
 }
@@ -103,12 +103,12 @@ func TestReleasedSlotGoesToIDWithFewestSlots(t *testing.T) {
 		p.Release("a")
 		synctest.Wait()
 		if got := <-order; got != "b" {
-			t.Errorf("%s was first", got)
+			t.Errorf("%s got the released slot, want b", got)
 		}
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
 		if len(order) != 0 || p.waiting() != 0 {
-			t.Errorf("%d acquired a slot without a release; %d still wait", len(order), p.waiting())
+			t.Errorf("%d acquired a slot without a release and %d still wait, want none", len(order), p.waiting())
 		}
 	})
 }
@@ -121,15 +121,15 @@ func TestWaitingEndsWithContext(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 		defer cancel()
 		began := time.Now()
-		if p.Acquire(ctx, "b", 1, time.Hour) || time.Since(began) != 10*time.Millisecond {
-			t.Errorf("waited %s", time.Since(began))
+		if ok := p.Acquire(ctx, "b", 1, time.Hour); ok || time.Since(began) != 10*time.Millisecond {
+			t.Errorf("Acquire = %t after %s, want false after 10ms", ok, time.Since(began))
 		}
 		for range 2 * minQueue {
 			go p.Acquire(t.Context(), "b", 1, time.Second)
 		}
 		synctest.Wait()
 		if n := p.waiting(); n != minQueue {
-			t.Errorf("%d wait", n)
+			t.Errorf("%d requests wait, want %d", n, minQueue)
 		}
 		time.Sleep(time.Second)
 	})
@@ -153,14 +153,14 @@ func TestSemaphoreInvariants(t *testing.T) {
 				taken = taken[1:]
 			}
 			if p.running != len(taken) || p.running > size {
-				t.Fatalf("%d running, %d taken of %d", p.running, len(taken), size)
+				t.Fatalf("%d running, %d acquired, %d slots", p.running, len(taken), size)
 			}
 		}
 		for _, id := range taken {
 			p.Release(id)
 		}
 		if p.running != 0 || len(p.held) != 0 {
-			t.Fatalf("%d running, %v held", p.running, p.held)
+			t.Fatalf("after all releases %d running and %v held, want none", p.running, p.held)
 		}
 	})
 }

@@ -23,15 +23,15 @@ func TestStandardBase64(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			if got, ok := StandardBase64(c.in); got != c.want || ok != c.ok {
-				t.Errorf("StandardBase64(%q) is %q, %v, want %q, %v", c.in, got, ok, c.want, c.ok)
+				t.Errorf("StandardBase64(%q) = %q, %t, want %q, %t", c.in, got, ok, c.want, c.ok)
 			}
 		})
 	}
 }
 
-func TestStandardBase64AllocatesNothingForStandardInput(t *testing.T) { //nolint:paralleltest // counts allocations
+func TestStandardBase64AllocatesNothingForStandardInput(t *testing.T) { //nolint:paralleltest // the test counts allocations
 	data := strings.Repeat("AAAA", 1<<18)
 	if n := testing.AllocsPerRun(5, func() { _, _ = StandardBase64(data) }); n != 0 {
-		t.Errorf("%v allocations", n)
+		t.Errorf("%v allocations, want 0", n)
 	}
 }

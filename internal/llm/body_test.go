@@ -27,7 +27,7 @@ func TestBody(t *testing.T) {
 			},
 			`{"error":"a <b> & \"c\"","code":"PROVIDER_UPSTREAM_ERROR","details":{"origin":"client","param":"n","problems":["<x>"],"request_id":"req_1","retryable":false,"upstream_code":"bad","upstream_status":422}}`,
 		},
-		"a repeat may help, but not here": {
+		"final error of a retryable kind": {
 			&Error{Kind: UpstreamServer, Message: "x", Final: true},
 			`{"error":"x","code":"PROVIDER_UPSTREAM_ERROR","details":{"origin":"provider","request_id":"req_1","retryable":false}}`,
 		},
@@ -55,11 +55,11 @@ func TestLinkedAddsLinks(t *testing.T) {
 		"no address": {"", "req_1", `"doc_url":"/docs/errors#NO_ROUTE","excluded":1,"log_url":"/requests/req_1",`},
 	} {
 		if got := string(e.Linked(tc.base, tc.entry).Body("req_1")); !strings.Contains(got, tc.want) {
-			t.Errorf("%s: %s lacks %s", name, got, tc.want)
+			t.Errorf("%s: body %s does not contain %s", name, got, tc.want)
 		}
 	}
 	if len(e.Details) != 1 {
-		t.Errorf("the error itself has changed: %v", e.Details)
+		t.Errorf("Linked changed the details of the error: %v", e.Details)
 	}
 }
 
@@ -72,7 +72,7 @@ func TestOpenAIBody(t *testing.T) {
 	}
 	e.Param = ""
 	if body := string(e.OpenAIBody("req_1")); !strings.Contains(body, `"param":null`) {
-		t.Errorf("a client that reads param finds none in %s", body)
+		t.Errorf("body %s does not contain param", body)
 	}
 }
 
@@ -94,10 +94,10 @@ func TestBodiesAreValidForEveryKind(t *testing.T) {
 				Details map[string]any
 			}
 			if err := json.Unmarshal(body, &read); err != nil || !strings.HasPrefix(string(body), `{"error":`) || strings.Contains(string(body), "\n") {
-				t.Fatalf("%s: %v", body, err)
+				t.Fatalf("body %s is not one line of JSON that starts with error: %v", body, err)
 			}
 			if read.Code != e.Kind.Code() || read.Details["request_id"] != "req_1" || read.Details["origin"] != string(e.Kind.Origin()) || read.Details["retryable"] != e.Retryable() {
-				t.Fatalf("%s", body)
+				t.Fatalf("body %s does not match kind %s, retryable %t", body, e.Kind, e.Retryable())
 			}
 			if strings.Contains(string(body), `\u003c`) || strings.Contains(string(body), `\u0026`) {
 				t.Fatalf("%s contains HTML escapes", body)

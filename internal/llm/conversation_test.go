@@ -31,7 +31,7 @@ func TestTurnsSeparateInstructionsAndJoinMessages(t *testing.T) {
 		t.Error(diff)
 	}
 	if len(c.Messages[1].Parts) != 1 {
-		t.Error("joining changed the conversation itself")
+		t.Error("joining messages changed the conversation")
 	}
 }
 
@@ -47,7 +47,7 @@ func TestHasCalls(t *testing.T) {
 	} {
 		c := Conversation{Messages: []Message{{Role: User, Parts: []Part{tc.part}}}}
 		if c.HasCalls() != tc.want {
-			t.Errorf("%s: got %v", name, !tc.want)
+			t.Errorf("%s: HasCalls = %t, want %t", name, !tc.want, tc.want)
 		}
 	}
 }

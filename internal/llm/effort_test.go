@@ -26,7 +26,7 @@ func TestThinkingBudgetDependsOnEffortAndOutputLimit(t *testing.T) {
 		"a limit too small to think":     {Effort{Level: "high"}, 1024, 0},
 	} {
 		if got := tc.effort.ThinkingBudget(tc.maxOutput); got != tc.want {
-			t.Errorf("%s: %d tokens, want %d", name, got, tc.want)
+			t.Errorf("%s: ThinkingBudget = %d, want %d", name, got, tc.want)
 		}
 	}
 }
@@ -37,7 +37,7 @@ func TestPortableLevelIsKnownToEveryProvider(t *testing.T) {
 		"": {Adaptive: true}, "low": {Budget: 2000}, "medium": {Budget: 5000}, "high": {Budget: 1 << 20}, "xhigh": {Level: "xhigh", Budget: 1},
 	} {
 		if got := effort.PortableLevel(); got != want {
-			t.Errorf("%+v is %q, want %q", effort, got, want)
+			t.Errorf("PortableLevel of %+v = %q, want %q", effort, got, want)
 		}
 	}
 }

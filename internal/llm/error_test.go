@@ -65,14 +65,14 @@ func TestEveryKindIsComplete(t *testing.T) {
 			t.Errorf("%s: origin is the client, but the status is %d", k, k.Status())
 		}
 		if k.Retryable() && k.Origin() == FromClient {
-			t.Errorf("%s: an error of the client is retryable", k)
+			t.Errorf("%s: a client error is retryable", k)
 		}
 		if k.NextMayHelp() && !k.FromUpstream() {
-			t.Errorf("%s: another target can only help with what a provider did", k)
+			t.Errorf("%s: NextMayHelp is true for an error that is not from a provider", k)
 		}
 	}
 	if !slices.IsSorted(Kinds()) {
-		t.Error("the kinds are in no order")
+		t.Errorf("Kinds is not sorted: %v", Kinds())
 	}
 }
 
@@ -86,11 +86,11 @@ func TestStatusesThatClientsActOn(t *testing.T) {
 		e := &Error{Kind: k}
 		switch status := e.Status(); {
 		case status == 422 || status == 408:
-			t.Errorf("%s is a %d, which clients repeat", k, status)
+			t.Errorf("%s has status %d, which clients retry", k, status)
 		case status == 409 && k != Conflict, status == 401 && k.FromUpstream(), status == 403 && k.FromUpstream():
-			t.Errorf("%s is a %d", k, status)
+			t.Errorf("%s has status %d, which the contract does not allow for it", k, status)
 		case (status == 429 || status >= 500) && !k.Retryable() && !refused[k]:
-			t.Errorf("%s is a %d, which clients repeat, and a repeat cannot help", k, status)
+			t.Errorf("%s has status %d, which clients retry, but is not retryable", k, status)
 		}
 	}
 }
@@ -104,7 +104,7 @@ func TestStatusPassesOnClientErrors(t *testing.T) {
 			0: 400, 200: 400, 302: 400, 500: 400, 503: 400, 600: 400, -1: 400,
 		} {
 			if got := (&Error{Kind: kind, UpstreamStatus: upstream}).Status(); got != want {
-				t.Errorf("%s with the provider's %d is %d, want %d", kind, upstream, got, want)
+				t.Errorf("%s with provider status %d has status %d, want %d", kind, upstream, got, want)
 			}
 		}
 	}
@@ -114,7 +114,7 @@ func TestStatusPassesOnClientErrors(t *testing.T) {
 		}
 		for _, upstream := range []int{400, 401, 404, 422, 429, 500} {
 			if got := (&Error{Kind: kind, UpstreamStatus: upstream}).Status(); got != kind.Status() {
-				t.Errorf("%s with the provider's %d is %d, want %d", kind, upstream, got, kind.Status())
+				t.Errorf("%s with provider status %d has status %d, want %d", kind, upstream, got, kind.Status())
 			}
 		}
 	}
@@ -124,7 +124,7 @@ func TestUnknownKindIsInternal(t *testing.T) {
 	t.Parallel()
 	e := &Error{Kind: "no such kind", Message: "x"}
 	if e.Status() != 500 || e.Kind.Code() != "INTERNAL_ERROR" || e.Kind.Origin() != FromGateway || e.Kind.FromUpstream() {
-		t.Errorf("status %d, code %q, origin %q", e.Status(), e.Kind.Code(), e.Kind.Origin())
+		t.Errorf("status %d, code %q, origin %q; want 500, INTERNAL_ERROR, %q", e.Status(), e.Kind.Code(), e.Kind.Origin(), FromGateway)
 	}
 }
 
@@ -133,26 +133,26 @@ func TestAsErrorHidesTheCause(t *testing.T) {
 	cause := errors.New("dial tcp 10.0.0.7:5432: password authentication failed")
 	e := AsError(cause)
 	if e.Kind != Internal || !errors.Is(e, cause) {
-		t.Errorf("got %v", e)
+		t.Errorf("AsError = %v of kind %s, want Internal with the cause", e, e.Kind)
 	}
 	for _, body := range [][]byte{e.Body("req_1"), e.OpenAIBody("req_1")} {
 		if strings.Contains(string(body), "10.0.0.7") || strings.Contains(string(body), "password") {
-			t.Errorf("the client reads %s", body)
+			t.Errorf("the response body reveals the cause: %s", body)
 		}
 	}
 	if !strings.Contains(e.Error(), "10.0.0.7") {
-		t.Errorf("our log does not say why: %s", e.Error())
+		t.Errorf("Error() does not contain the cause: %s", e.Error())
 	}
 }
 
 func TestAsErrorUnwraps(t *testing.T) {
 	t.Parallel()
-	ours := Errorf(NoRoute, "none of %d targets", 3).With("excluded", []string{"a"})
-	if got := AsError(fmt.Errorf("serve: %w", ours)); got != ours {
-		t.Errorf("got %v", got)
+	want := Errorf(NoRoute, "none of %d targets", 3).With("excluded", []string{"a"})
+	if got := AsError(fmt.Errorf("serve: %w", want)); got != want {
+		t.Errorf("AsError = %v, want %v", got, want)
 	}
-	if ours.Message != "none of 3 targets" || ours.Error() != "no_route: none of 3 targets" {
-		t.Errorf("it reads %q and %q", ours.Message, ours.Error())
+	if want.Message != "none of 3 targets" || want.Error() != "no_route: none of 3 targets" {
+		t.Errorf("message %q, error text %q", want.Message, want.Error())
 	}
 }
 
@@ -160,9 +160,9 @@ func TestFinalErrorsAreNotRetryable(t *testing.T) {
 	t.Parallel()
 	e := &Error{Kind: UpstreamConnect}
 	if !e.Retryable() {
-		t.Error("a connection that failed may succeed later")
+		t.Error("a connection error is not retryable")
 	}
 	if e.Final = true; e.Retryable() {
-		t.Error("a repeat cannot help")
+		t.Error("a final error is retryable")
 	}
 }

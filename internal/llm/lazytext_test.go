@@ -15,10 +15,10 @@ func TestLazyTextDecodesJSON(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := RawText(quoted[1 : len(quoted)-1]).Text(1 << 20); got != text {
-			t.Errorf("raw: %q became %q", text, got)
+			t.Errorf("RawText of %q has text %q", text, got)
 		}
 		if got := PlainText(text).Text(1 << 20); got != text {
-			t.Errorf("plain: %q became %q", text, got)
+			t.Errorf("PlainText of %q has text %q", text, got)
 		}
 	}
 }
@@ -34,18 +34,18 @@ func TestLongLazyTextKeepsBeginningAndEnd(t *testing.T) {
 		for limit := 20; limit < 60; limit++ {
 			got := p.Text(limit)
 			if len(got) > limit+1 || !strings.HasPrefix(got, "begin") || !strings.HasSuffix(got, "end") || !utf8.ValidString(got) {
-				t.Fatalf("%s, %d bytes: %q", name, limit, got)
+				t.Fatalf("%s, limit %d: %q, want the beginning and the end", name, limit, got)
 			}
 		}
 	}
 }
 
-func FuzzPassage(f *testing.F) {
+func FuzzLazyText(f *testing.F) {
 	f.Add([]byte(`a\nb\u00e9\ud83d\ude00\\`), 5)
 	f.Fuzz(func(t *testing.T, raw []byte, limit int) {
 		limit = max(4, limit%1000)
 		if got := RawText(raw).Text(limit); len(got) > 3*limit+8 {
-			t.Errorf("%d bytes of %d", len(got), limit)
+			t.Errorf("text has %d bytes with limit %d", len(got), limit)
 		}
 	})
 }

@@ -16,9 +16,9 @@ func TestAbilitiesRoundTrip(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		read := Tools // must be overwritten
+		read := Tools // Unmarshal must overwrite this value
 		if err := json.Unmarshal(raw, &read); err != nil || read != set {
-			t.Fatalf("%s is read as %s: %v", raw, read, err)
+			t.Fatalf("%s was decoded as %s: %v", raw, read, err)
 		}
 		var parsed Abilities
 		for _, name := range set.Names() {
@@ -29,7 +29,7 @@ func TestAbilitiesRoundTrip(t *testing.T) {
 			parsed |= one
 		}
 		if parsed != set {
-			t.Fatalf("%s is parsed as %s", set, parsed)
+			t.Fatalf("%s was parsed as %s", set, parsed)
 		}
 	})
 }
@@ -42,15 +42,15 @@ func TestAbilityNamesMatchTheirConstants(t *testing.T) {
 		Prefill: "prefill", ResponsesAPI: "responses_api", WebSearch: "web_search",
 	}
 	if len(want) != len(abilityNames) {
-		t.Errorf("%d abilities have %d names", len(want), len(abilityNames))
+		t.Errorf("the test lists %d abilities, the package has %d names", len(want), len(abilityNames))
 	}
 	for ability, name := range want {
 		if ability.String() != name {
-			t.Errorf("%s is called %s", name, ability)
+			t.Errorf("String = %q, want %q", ability, name)
 		}
 	}
 	if got := (Tools | Vision).String(); got != "tools+vision" {
-		t.Errorf("got %q", got)
+		t.Errorf("String = %q, want tools+vision", got)
 	}
 }
 
@@ -59,7 +59,7 @@ func TestAbilitiesRejectUnknownNames(t *testing.T) {
 	var set Abilities
 	for _, raw := range []string{`["tools","telepathy"]`, `"tools"`, `[1]`} {
 		if err := json.Unmarshal([]byte(raw), &set); err == nil {
-			t.Errorf("%s became %s", raw, set)
+			t.Errorf("%s was decoded as %s, want an error", raw, set)
 		}
 	}
 }
@@ -67,14 +67,17 @@ func TestAbilitiesRejectUnknownNames(t *testing.T) {
 func TestAbilitiesHasAndMissing(t *testing.T) {
 	t.Parallel()
 	have := Tools | Vision
-	if !have.Has(0) || !have.Has(Tools) || !have.Has(have) || have.Has(Tools|Files) {
-		t.Error("Has is wrong")
+	if !have.Has(0) || !have.Has(Tools) || !have.Has(have) {
+		t.Errorf("Has = false for a subset of %s", have)
+	}
+	if have.Has(Tools | Files) {
+		t.Errorf("%s.Has(Tools|Files) = true, want false", have)
 	}
 	if diff := cmp.Diff([]string{"files"}, have.Missing(Tools|Files).Names()); diff != "" {
 		t.Error(diff)
 	}
 	if names := Abilities(0).Names(); names == nil || len(names) != 0 {
-		t.Errorf("the empty set lists %v", names) // null is not a list
+		t.Errorf("names of the empty set = %#v, want an empty list", names) // nil is encoded as null
 	}
 }
 
@@ -82,6 +85,6 @@ func TestUsageSums(t *testing.T) {
 	t.Parallel()
 	u := Usage{Input: 1, CacheRead: 20, CacheWrite: 300, Output: 4000, Reasoning: 3000}
 	if u.Prompt() != 321 || u.Total() != 4321 {
-		t.Errorf("prompt %d, total %d: reasoning is a part of the output", u.Prompt(), u.Total())
+		t.Errorf("prompt %d, total %d; want 321, 4321 (output includes reasoning)", u.Prompt(), u.Total())
 	}
 }

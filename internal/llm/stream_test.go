@@ -33,11 +33,11 @@ func TestPullReturnsEventsOfSequence(t *testing.T) {
 		want   []string
 		err    error
 	}{
-		"complete":         {llm.Pull(spoken(nil, "a", "b")), []string{"a", "b"}, nil},
-		"broken":           {llm.Pull(spoken(errBroke, "a")), []string{"a"}, errBroke},
-		"empty":            {llm.Pull(spoken(nil)), nil, nil},
-		"one event":        {llm.Single(llm.Event{Name: "a"}, nil), []string{"a"}, nil},
-		"none but a fault": {llm.Single(llm.Event{}, errBroke), nil, errBroke},
+		"complete":                {llm.Pull(spoken(nil, "a", "b")), []string{"a", "b"}, nil},
+		"broken":                  {llm.Pull(spoken(errBroke, "a")), []string{"a"}, errBroke},
+		"empty":                   {llm.Pull(spoken(nil)), nil, nil},
+		"one event":               {llm.Single(llm.Event{Name: "a"}, nil), []string{"a"}, nil},
+		"no event, only an error": {llm.Single(llm.Event{}, errBroke), nil, errBroke},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -51,7 +51,7 @@ func TestPullReturnsEventsOfSequence(t *testing.T) {
 				got = append(got, ev.Name)
 			}
 			if diff := cmp.Diff(c.want, got); diff != "" || !errors.Is(failed, c.err) {
-				t.Errorf("the events differ (-want +got):\n%s error %v, want %v", diff, failed, c.err)
+				t.Errorf("events (-want +got):\n%serror %v, want %v", diff, failed, c.err)
 			}
 		})
 	}
@@ -68,11 +68,11 @@ func TestStreamEndIsFinal(t *testing.T) {
 		"single": {llm.Single(llm.Event{Name: "a"}, nil), nil},
 	} {
 		if _, ok, err := c.stream.Next(); !ok || err != nil {
-			t.Fatalf("%s: the first event is not there: %v", name, err)
+			t.Fatalf("%s: first Next = %t, %v; want an event", name, ok, err)
 		}
 		for range 3 {
 			if _, ok, err := c.stream.Next(); ok || !errors.Is(err, c.err) {
-				t.Errorf("%s: after the end comes another event, or the error %v instead of %v", name, err, c.err)
+				t.Errorf("%s: Next after the end = %t, %v; want false, %v", name, ok, err, c.err)
 			}
 		}
 		c.stream.Close()

@@ -82,7 +82,7 @@ func TestSampleKeepsAllTextsOfAShortPrompt(t *testing.T) {
 	before := req.Text
 	req.Measure()
 	if req.Text != before {
-		t.Error("measuring twice counts twice")
+		t.Error("the second measurement changed the counts")
 	}
 }
 
@@ -125,7 +125,7 @@ func TestSampleCountsArePlausibleForAnyInput(t *testing.T) {
 		req.Measure()
 		for class, n := range req.Text.Counts {
 			if n < 0 || int(n) > req.ASCIIBytes+1 {
-				t.Fatalf("class %d is %d of %d bytes", class, n, req.ASCIIBytes)
+				t.Fatalf("class %d has %d of %d bytes", class, n, req.ASCIIBytes)
 			}
 		}
 	})
@@ -138,7 +138,7 @@ func FuzzText(f *testing.F) {
 		text.Add(s)
 		for class, n := range text.Counts {
 			if n < 0 || int(n) > len(s)*2 {
-				t.Errorf("class %d is %d of %d bytes", class, n, len(s))
+				t.Errorf("class %d has %d of %d bytes", class, n, len(s))
 			}
 		}
 		req := Request{PromptSize: PromptSize{ASCIIBytes: len(raw)}, Payload: Payload{Body: raw}}

@@ -14,7 +14,7 @@ func TestParseTokenCountAcceptsEverySpelling(t *testing.T) {
 	} {
 		var got TokenCount
 		if err := json.Unmarshal([]byte(spelling), &got); err != nil || got != want {
-			t.Errorf("%s is %d, %v; want %d", spelling, got, err, want)
+			t.Errorf("%s was decoded as %d, %v; want %d", spelling, got, err, want)
 		}
 	}
 }

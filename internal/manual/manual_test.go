@@ -58,7 +58,7 @@ func BenchmarkRender(b *testing.B) {
 	b.ReportMetric(float64(len(pages)), "pages")
 }
 
-// BenchmarkSearch measures a search after the first one.
+// BenchmarkSearch measures searches after the first one, which builds the index.
 func BenchmarkSearch(b *testing.B) {
 	site := ours()
 	for b.Loop() {
@@ -71,8 +71,8 @@ var (
 	fragment = regexp.MustCompile(` id="([^"]*)"`)
 )
 
-// TestEveryLinkLeadsSomewhere follows all links and fragments of the rendered pages, as a reader could.
-func TestEveryLinkLeadsSomewhere(t *testing.T) {
+// TestEveryLinkHasATarget follows all links and fragments of the rendered pages, as a reader could.
+func TestEveryLinkHasATarget(t *testing.T) {
 	t.Parallel()
 	site := ours()
 	served := map[string]string{} // body by address
@@ -104,13 +104,13 @@ func TestEveryLinkLeadsSomewhere(t *testing.T) {
 			case !ok:
 				t.Errorf("%s links to %s, which does not exist", page, m[1])
 			case anchor != "" && !strings.Contains(found, ` id="`+anchor+`"`):
-				t.Errorf("%s links to %s, which has no such heading", page, m[1])
+				t.Errorf("%s links to %s, but the page has no such heading", page, m[1])
 			}
 			checked++
 		}
 	}
 	if checked < 1000 {
-		t.Errorf("only %d links were checked", checked)
+		t.Errorf("%d links were checked, want at least 1000", checked)
 	}
 }
 
@@ -137,20 +137,20 @@ func TestPagesAreSafeAndComplete(t *testing.T) {
 			t.Errorf("%s contains %q, which the content security policy forbids", page, m)
 		}
 		if csp := w.Header().Get("Content-Security-Policy"); !strings.Contains(csp, "default-src 'none'") || strings.Contains(csp, "script-src") {
-			t.Errorf("%s has the policy %q", page, csp)
+			t.Errorf("%s has the content security policy %q", page, csp)
 		}
 		if n := strings.Count(text, "<h1"); n != 1 {
-			t.Errorf("%s has %d titles", page, n)
+			t.Errorf("%s has %d h1 headings, want 1", page, n)
 		}
 		for _, part := range []string{`<html lang="en">`, `<main id="content">`, `<nav id="pages"`, `role="search"`, "Claude Code"} {
 			if !strings.Contains(text, part) {
-				t.Errorf("%s lacks %s", page, part)
+				t.Errorf("%s does not contain %s", page, part)
 			}
 		}
 		seen := map[string]bool{}
 		for _, m := range fragment.FindAllStringSubmatch(text, -1) {
 			if seen[m[1]] {
-				t.Errorf("%s has the fragment %s twice", page, m[1])
+				t.Errorf("%s has the id %s twice", page, m[1])
 			}
 			seen[m[1]] = true
 		}
@@ -181,7 +181,7 @@ func TestEveryPageIsAlsoMarkdown(t *testing.T) {
 	}
 	for _, m := range links.FindAllStringSubmatch(list, -1) {
 		if w := get(t, site, m[1]); w.Code != http.StatusOK {
-			t.Errorf("the Markdown links to %s: status %d", m[1], w.Code)
+			t.Errorf("llms.txt links to %s, which has status %d", m[1], w.Code)
 		}
 	}
 }
@@ -197,7 +197,7 @@ func TestUnknownPageHasNavigation(t *testing.T) {
 	w := httptest.NewRecorder()
 	ours().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/docs", nil))
 	if w.Code != http.StatusNotFound {
-		t.Errorf("POST: status %d", w.Code)
+		t.Errorf("POST: status %d, want 404", w.Code)
 	}
 }
 
@@ -209,7 +209,7 @@ func TestUnchangedPageIsNotSentAgain(t *testing.T) {
 	w := httptest.NewRecorder()
 	site.ServeHTTP(w, r)
 	if w.Code != http.StatusNotModified || w.Body.Len() > 0 {
-		t.Errorf("status %d with %d bytes", w.Code, w.Body.Len())
+		t.Errorf("status %d with %d bytes, want 304 without a body", w.Code, w.Body.Len())
 	}
 }
 
@@ -235,10 +235,10 @@ func TestSearch(t *testing.T) {
 			first, _, _ = strings.Cut(text[i:], "</li>")
 		}
 		if w.Code != http.StatusOK || !strings.Contains(first, want) {
-			t.Errorf("%q: status %d, the first result lacks %q:\n%.600s", query, w.Code, want, first)
+			t.Errorf("%q: status %d, the first result does not contain %q:\n%.600s", query, w.Code, want, first)
 		}
 		if n := strings.Count(text, `<li><a href="/docs/`); n > 70 {
-			t.Errorf("%q: %d results", query, n)
+			t.Errorf("%q: %d results, want at most 70", query, n)
 		}
 	}
 }
@@ -261,7 +261,7 @@ func TestLinksOutsideTheFolderBecomeText(t *testing.T) {
 		`<h2>More</h2>`, `<a href="/docs/guides/b">Unlisted</a>`, `<a href="/docs/guides/a" aria-current="page">Guide</a>`,
 	} {
 		if !strings.Contains(text, want) {
-			t.Errorf("the page lacks %s:\n%s", want, text)
+			t.Errorf("the page does not contain %s:\n%s", want, text)
 		}
 	}
 	if strings.Contains(text, "<b>") {
@@ -274,7 +274,7 @@ func TestLinksOutsideTheFolderBecomeText(t *testing.T) {
 		t.Errorf("the screenshot has the type %q", w.Header().Get("Content-Type"))
 	}
 	if w := get(t, site, "/docs/images/i.html"); w.Code != http.StatusNotFound {
-		t.Errorf("another file is served: %d", w.Code)
+		t.Errorf("status of an HTML file in the folder = %d, want 404", w.Code)
 	}
 	if got, want := get(t, site, "/docs/guides/a.md").Body.String(), "[home](/docs.md)"; strings.Contains(got, want) {
 		t.Errorf("the Markdown has a broken link to the home page: %s", got)

@@ -36,7 +36,7 @@ func readDoc(t *testing.T, name string) string {
 func compare(t *testing.T, name, want string) {
 	t.Helper()
 	if *update {
-		if err := os.WriteFile(docsDir+name, []byte(want), 0o644); err != nil { //nolint:gosec // a public document
+		if err := os.WriteFile(docsDir+name, []byte(want), 0o644); err != nil { //nolint:gosec // the document is public
 			t.Fatal(err)
 		}
 		return
@@ -113,7 +113,7 @@ func typesOf(t *testing.T, k llm.Kind) (anthropic, failed string) {
 		Response struct{ Error struct{ Code string } }
 	}
 	if err := json.Unmarshal([]byte(strings.TrimSpace(last)), &event); err != nil {
-		t.Fatalf("%v in %s", err, out.String())
+		t.Fatalf("decode event: %v in %s", err, out.String())
 	}
 	return body.Error.Type, event.Response.Error.Code
 }
@@ -142,7 +142,7 @@ func TestErrorExamplesMatchTheCodes(t *testing.T) {
 			}
 		}
 		if err := json.Unmarshal([]byte(m[1]), &body); err != nil {
-			t.Errorf("%s: %v", code, err)
+			t.Errorf("decode the example of %s: %v", code, err)
 			continue
 		}
 		d := body.Details

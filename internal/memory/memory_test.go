@@ -12,10 +12,10 @@ func TestMemoryLimitIsReadFromTheControlGroup(t *testing.T) {
 		text string
 		want int64
 	}{
-		"a limit":                     {"536870912\n", 512 << 20},
-		"none":                        {"max\n", 0},
-		"none, as the old version is": {"9223372036854771712\n", 0},
-		"nonsense":                    {"-5", 0},
+		"a limit":           {"536870912\n", 512 << 20},
+		"none":              {"max\n", 0},
+		"none in cgroup v1": {"9223372036854771712\n", 0},
+		"nonsense":          {"-5", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -38,7 +38,7 @@ func convert(t *testing.T, name string, with func([]byte, *catalog.Catalog, []st
 		"MODELS.EXAMPLE.COM_API_KEY=x", "MODELS_EXAMPLE_COM_API_KEY=mo-0123456789ab", "REDIS_PASSWORD=secret", "OPENROUTER_API_KEY=or-0123456789ab",
 	}})
 	if err != nil {
-		t.Fatalf("the produced file is invalid: %v\n%s", err, r.YAML)
+		t.Fatalf("the converted file is invalid: %v\n%s", err, r.YAML)
 	}
 	return r, loaded.Config
 }
@@ -67,7 +67,7 @@ func want(t *testing.T, r *migration.Result, kind migration.Kind, setting, text 
 	if !slices.ContainsFunc(r.Findings, func(f migration.Finding) bool {
 		return f.Kind == kind && strings.HasPrefix(f.Setting, setting) && strings.Contains(f.Text, text)
 	}) {
-		t.Errorf("no finding %q for %s with %q", kind, setting, text)
+		t.Errorf("no finding of kind %q for %s with %q", kind, setting, text)
 	}
 }
 
@@ -76,7 +76,7 @@ func TestLiteLLMConfigurationIsConverted(t *testing.T) {
 	r, c := convert(t, "full.yaml", migration.LiteLLM)
 	for _, secret := range []string{"literal", "another"} {
 		if strings.Contains(r.YAML+r.Report(), "sk-"+secret) {
-			t.Errorf("the secret sk-%s is copied", secret)
+			t.Errorf("the secret sk-%s was copied", secret)
 		}
 	}
 	openai := provider(t, c, "openai")
@@ -122,7 +122,7 @@ func TestLiteLLMConfigurationIsConverted(t *testing.T) {
 		t.Errorf("bedrock is %+v", bedrock)
 	}
 	if c.Retries.Attempts != 3 || c.Timeouts.Total.Seconds() != 120 || c.Breaker.Failures != 3 || c.Breaker.ProbeAfter.Seconds() != 30 || c.Limits.Concurrent != 500 || c.Redis != "redis://:secret@cache.internal:6380/0" || c.Log.Bodies {
-		t.Errorf("the settings are %+v %+v %+v %s %v", c.Retries, c.Timeouts, c.Breaker, c.Redis, c.Log.Bodies)
+		t.Errorf("settings: %+v %+v %+v %+v %s %v", c.Retries, c.Timeouts, c.Breaker, c.Limits, c.Redis, c.Log.Bodies)
 	}
 	for _, f := range []struct {
 		kind          migration.Kind
@@ -158,7 +158,7 @@ func TestLiteLLMKeysOfOneModelAreJoined(t *testing.T) {
 	t.Parallel()
 	_, c := convert(t, "simple.yaml", migration.LiteLLM)
 	if len(c.Providers) != 1 || len(c.Providers[0].APIKeys) != 2 || !c.Log.Bodies {
-		t.Errorf("%+v", c.Providers)
+		t.Errorf("providers %+v, log bodies %t; want one provider with two keys, true", c.Providers, c.Log.Bodies)
 	}
 }
 
@@ -170,12 +170,12 @@ func TestLiteLLMKeysBecomeCommands(t *testing.T) {
 		t.Fatal(err)
 	}
 	if want := []string{`fairlead keys create --name 'team'\''s batch' --budget 25 --period day --rpm 10 --tpm 1000 --models 'fast'`}; !slices.Equal(r.Commands, want) {
-		t.Errorf("%q, want %q", r.Commands, want)
+		t.Errorf("commands %q, want %q", r.Commands, want)
 	}
 	want(t, r, migration.Unsupported, "keys[0] team_id", "team_id")
 	want(t, r, migration.Unsupported, "keys[1]", "return_full_object")
 	if r.AddKeys([]byte("no json")) == nil {
-		t.Error("an invalid list is accepted")
+		t.Error("AddKeys accepted invalid JSON")
 	}
 }
 
@@ -184,13 +184,13 @@ func TestOpenRouterModelsAreConverted(t *testing.T) {
 	r, c := convert(t, "openrouter.json", migration.OpenRouterModels)
 	p := provider(t, c, "openrouter")
 	if p.Catalog == nil || !*p.Catalog || len(p.Models) != 2 {
-		t.Fatalf("%+v", p)
+		t.Fatalf("provider %+v, want the catalog and two models", p)
 	}
 	if m := model(t, p, "lab/brand-new-9"); *m.InputPerMtok != 0.1 || *m.OutputPerMtok != 0.4 || *m.CacheReadPerMtok != 0.01 || m.Context != 64000 || m.MaxOutput != 8192 {
-		t.Errorf("%+v", m)
+		t.Errorf("model %+v", m)
 	}
 	if m := model(t, p, "lab/brand-new-9:free"); *m.InputPerMtok != 0 {
-		t.Errorf("%+v", m)
+		t.Errorf("model %+v", m)
 	}
 	want(t, r, migration.Taken, "openai/gpt-4.1", "also available from openai")
 	want(t, r, migration.Changed, "openai/gpt-4.1:floor", `"sort": "price"`)
@@ -204,7 +204,7 @@ func TestOpenRouterModelsAreConverted(t *testing.T) {
 	}
 	lines, err := migration.OpenRouterModels([]byte("# used\nopenai/gpt-4.1\nlab/other\n"), known, vendors)
 	if err != nil || len(lines.Findings) != 2 {
-		t.Errorf("%v %+v", err, lines)
+		t.Errorf("got %+v, %v; want two findings", lines, err)
 	}
 }
 
@@ -216,12 +216,12 @@ func TestInvalidFilesAreRejected(t *testing.T) {
 	}
 	for _, text := range []string{"", "a: [", "other: 1", "- 1", strings.Repeat("a", 5<<20)} {
 		if r, err := migration.LiteLLM([]byte(text), known, vendors); err == nil {
-			t.Errorf("%.20q gives %+v", text, r)
+			t.Errorf("%.20q was converted to %+v, want an error", text, r)
 		}
 	}
 	for _, text := range []string{"", "{", `{"data":[]}`, `[1]`} {
 		if r, err := migration.OpenRouterModels([]byte(text), known, vendors); err == nil {
-			t.Errorf("%.20q gives %+v", text, r)
+			t.Errorf("%.20q was converted to %+v, want an error", text, r)
 		}
 	}
 }

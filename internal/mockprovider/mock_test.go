@@ -32,12 +32,12 @@ func startMock(t *testing.T) (*Mock, *http.Transport, string) {
 	return m, rt, server.URL
 }
 
-func TestMockAnswersByDefault(t *testing.T) {
+func TestMockRespondsByDefault(t *testing.T) {
 	t.Parallel()
 	m := NewMock()
 	whole := simtest.Chat(t, m, simtest.UserPrompt("any-model", "Hello", ""))
 	if whole.Model != "any-model" || *whole.Choices[0].Message.Content != "Hello from any-model." || whole.Usage.TotalTokens != 15 {
-		t.Errorf("answer = %+v", whole)
+		t.Errorf("response = %+v", whole)
 	}
 	list, done := simtest.ChatStream(t, m, simtest.UserPrompt("any-model", "Hello", `,"stream":true,"stream_options":{"include_usage":true}`))
 	choices, used := simtest.Collect(t, list)
@@ -45,7 +45,7 @@ func TestMockAnswersByDefault(t *testing.T) {
 		t.Errorf("stream: done %v, %+v, %+v", done, choices, used)
 	}
 	if list, _ := simtest.ChatStream(t, m, simtest.UserPrompt("any-model", "Hello", `,"stream":true`)); list[len(list)-1].Usage != nil {
-		t.Error("usage although not asked for")
+		t.Error("the stream has usage that the request did not ask for")
 	}
 	if a := simtest.Embed(t, m, `{"model":"e","input":["a","b"]}`); len(a.Data) != 2 || a.Usage.Prompt != 11 {
 		t.Errorf("embeddings = %+v", a)
@@ -103,12 +103,12 @@ func TestMockRecords(t *testing.T) {
 		t.Error(diff)
 	}
 	if len(m.Calls()) != 1 || m.Open() != 0 || m.Closed() != 1 || m.Gone() != 0 {
-		t.Errorf("%d calls, %d open, %d closed, %d gone", len(m.Calls()), m.Open(), m.Closed(), m.Gone())
+		t.Errorf("%d calls, %d open, %d closed, %d gone; want 1, 0, 1, 0", len(m.Calls()), m.Open(), m.Closed(), m.Gone())
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := m.Await(ctx, 2); !errors.Is(err, context.Canceled) {
-		t.Errorf("await a call that never comes: %v", err)
+		t.Errorf("Await of a call that does not come: %v, want context.Canceled", err)
 	}
 }
 
@@ -151,7 +151,7 @@ func TestMockFraming(t *testing.T) {
 			m.Always(b)
 			got, err := simtest.ReadAll(simtest.Post(t, m, "/v1/chat/completions", `{"model":"a","stream":true}`))
 			if diff := cmp.Diff(tt.want, got); diff != "" || err != nil {
-				t.Errorf("%v %s", err, diff)
+				t.Errorf("error %v, body (-want +got):\n%s", err, diff)
 			}
 		})
 	}
@@ -175,20 +175,20 @@ func TestMockBreaksConnections(t *testing.T) {
 		Behaviour{CutAfter: 10},
 	)
 	if _, err := post(`{}`); !errors.Is(err, syscall.ECONNRESET) {
-		t.Errorf("reset: %v", err)
+		t.Errorf("reset: %v, want ECONNRESET", err)
 	}
 	if got, err := post(`{"stream":true}`); got != "data: 1\n\ndata: 2\n\n" || !errors.Is(err, io.ErrUnexpectedEOF) {
-		t.Errorf("cut after two events: %q, %v", got, err)
+		t.Errorf("cut after two events: got %q, %v", got, err)
 	}
 	if got, err := post(`{"stream":true}`); got != "data: 1\n\n" || !errors.Is(err, io.ErrUnexpectedEOF) {
-		t.Errorf("cut at the end: %q, %v", got, err)
+		t.Errorf("cut at the end: got %q, %v", got, err)
 	}
 	if got, err := post(`{}`); len(got) != 10 || err == nil {
-		t.Errorf("cut after ten bytes: %q, %v", got, err)
+		t.Errorf("cut after ten bytes: got %q, %v", got, err)
 	}
 }
 
-func TestMockSeesClientsLeave(t *testing.T) {
+func TestMockDetectsDisconnects(t *testing.T) {
 	t.Parallel()
 	tests := map[string]Behaviour{
 		"silent":       {Silent: true},
@@ -220,7 +220,7 @@ func TestMockSeesClientsLeave(t *testing.T) {
 			simtest.Wait(t, c.Gone())
 			simtest.Wait(t, c.Done())
 			if err := <-failed; !errors.Is(err, context.Canceled) || m.Gone() != 1 || m.Open() != 0 {
-				t.Errorf("error %v, %d gone, %d open", err, m.Gone(), m.Open())
+				t.Errorf("error %v, %d gone, %d open; want context.Canceled, 1, 0", err, m.Gone(), m.Open())
 			}
 		})
 	}
@@ -270,12 +270,12 @@ func TestMockHandlerGetsTheBody(t *testing.T) {
 	}
 }
 
-func TestMockAnswersPromptsAndModerations(t *testing.T) {
+func TestMockServesPromptsAndModerations(t *testing.T) {
 	t.Parallel()
 	m := NewMock()
 	whole := simtest.Complete(t, m, `{"model":"any-model","prompt":"Hello"}`)
 	if whole.Object != "text_completion" || whole.Choices[0].Text != "Hello from any-model." || whole.Usage.TotalTokens != 15 {
-		t.Errorf("answer = %+v", whole)
+		t.Errorf("response = %+v", whole)
 	}
 	texts, finishes, used := simtest.CompleteStream(t, m, `{"model":"any-model","prompt":"Hello","stream":true,"stream_options":{"include_usage":true}}`)
 	if texts[0] != "Hello from any-model." || finishes[0] != "stop" || used.TotalTokens != 15 {
@@ -285,7 +285,7 @@ func TestMockAnswersPromptsAndModerations(t *testing.T) {
 	for _, want := range []bool{false, true} {
 		text, _ := simtest.ReadAll(simtest.Post(t, m, "/v1/moderations", `{"model":"judge","input":["a","b"]}`))
 		if strings.Count(text, `"flagged":false`) != 2 || !strings.Contains(text, `"model":"judge"`) || strings.Contains(text, "usage") != want {
-			t.Errorf("moderations = %s", text)
+			t.Errorf("moderations = %s, want two results and usage %t", text, want)
 		}
 	}
 }

@@ -19,8 +19,8 @@ func amount() *rapid.Generator[Amount] {
 	})
 }
 
-// held returns the exact sum, limited to the range -Max to Max.
-func held(exact *big.Int) Amount {
+// saturated returns the exact sum, limited to the range -Max to Max.
+func saturated(exact *big.Int) Amount {
 	limit := big.NewInt(int64(Max))
 	switch {
 	case exact.Cmp(limit) > 0:
@@ -36,10 +36,10 @@ func TestSumsAreExactOrSaturate(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := amount().Draw(t, "a"), amount().Draw(t, "b")
 		x, y := big.NewInt(int64(a)), big.NewInt(int64(b))
-		if got, want := a.Add(b), held(new(big.Int).Add(x, y)); got != want {
+		if got, want := a.Add(b), saturated(new(big.Int).Add(x, y)); got != want {
 			t.Fatalf("%d + %d = %d, want %d", a, b, got, want)
 		}
-		if got, want := a.Sub(b), held(new(big.Int).Sub(x, y)); got != want {
+		if got, want := a.Sub(b), saturated(new(big.Int).Sub(x, y)); got != want {
 			t.Fatalf("%d - %d = %d, want %d", a, b, got, want)
 		}
 		if a.Add(b) != b.Add(a) {
@@ -68,7 +68,7 @@ func TestSumsSaturateAtTheLimits(t *testing.T) {
 		{Amount(-1).Sub(below), Max},
 	} {
 		if tc.got != tc.want {
-			t.Errorf("got %d, want %d", tc.got, tc.want)
+			t.Errorf("sum is %d, want %d", tc.got, tc.want)
 		}
 	}
 }
@@ -81,8 +81,8 @@ func TestCostIsExact(t *testing.T) {
 		want := Amount(0)
 		if tokens > 0 && rate > 0 {
 			product := new(big.Int).Mul(big.NewInt(tokens), big.NewInt(int64(rate)))
-			product.Add(product, big.NewInt(500_000)) // half up
-			want = held(product.Div(product, big.NewInt(1_000_000)))
+			product.Add(product, big.NewInt(500_000)) // halves are rounded up
+			want = saturated(product.Div(product, big.NewInt(1_000_000)))
 		}
 		if got := rate.Cost(tokens); got != want {
 			t.Fatalf("%d tokens at %d cost %d, want %d", tokens, rate, got, want)
@@ -99,14 +99,14 @@ func TestCost(t *testing.T) {
 	}{
 		"a million tokens":          {PerMillion(2.5), 1_000_000, 2_500_000_000},
 		"one token":                 {PerMillion(2.5), 1, 2_500},
-		"below half is nothing":     {499_999, 1, 0},
-		"half is one":               {500_000, 1, 1},
-		"nothing for nothing":       {PerMillion(2.5), 0, 0},
-		"no refunds for tokens":     {PerMillion(2.5), -1_000_000, 0},
-		"no refunds by price":       {-PerMillion(2.5), 1_000_000, 0},
-		"more than there is":        {math.MaxInt64, math.MaxInt64, Max},
-		"just more than there is":   {1_000_000, math.MaxInt64, Max},
-		"rounding must not wrap it": {2_000_002, 9_223_362_813_491_962_316, Max},
+		"below half rounds to zero": {499_999, 1, 0},
+		"half rounds up":            {500_000, 1, 1},
+		"zero tokens":               {PerMillion(2.5), 0, 0},
+		"negative tokens":           {PerMillion(2.5), -1_000_000, 0},
+		"negative rate":             {-PerMillion(2.5), 1_000_000, 0},
+		"overflow":                  {math.MaxInt64, math.MaxInt64, Max},
+		"just above the maximum":    {1_000_000, math.MaxInt64, Max},
+		"overflow by rounding":      {2_000_002, 9_223_362_813_491_962_316, Max},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -127,14 +127,14 @@ func TestManySmallChargesAddUpExactly(t *testing.T) {
 		sum = sum.Add(smallest)
 	}
 	if want := Amount(100_000_000); smallest != 10 || sum != want {
-		t.Errorf("%d times %s is %s, want %s", charges, smallest, sum, want)
+		t.Errorf("%d charges of %s sum to %s, want %s", charges, smallest, sum, want)
 	}
 	var ones Amount
 	for range charges {
 		ones = ones.Add(1)
 	}
 	if ones != charges || ones.String() != "0.01" {
-		t.Errorf("%d nano-dollars are %s", charges, ones)
+		t.Errorf("%d charges of one nano-dollar sum to %s, want 0.01", charges, ones)
 	}
 }
 
@@ -143,7 +143,7 @@ func TestTextRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a := amount().Draw(t, "amount")
 		if read, err := Parse(a.String()); err != nil || read != a {
-			t.Fatalf("%d is written %q and read %d: %v", a, a, read, err)
+			t.Fatalf("%d was formatted as %q and parsed as %d: %v", a, a, read, err)
 		}
 		raw, err := json.Marshal(map[string]Amount{"cost": a})
 		if err != nil {
@@ -151,7 +151,7 @@ func TestTextRoundTrip(t *testing.T) {
 		}
 		var read map[string]Amount
 		if err := json.Unmarshal(raw, &read); err != nil || read["cost"] != a {
-			t.Fatalf("%d is written %s and read %d: %v", a, raw, read["cost"], err)
+			t.Fatalf("%d was encoded as %s and decoded as %d: %v", a, raw, read["cost"], err)
 		}
 	})
 }
@@ -163,7 +163,7 @@ func TestString(t *testing.T) {
 		Max: "9223372036.854775807", -Max: "-9223372036.854775807", math.MinInt64: "-9223372036.854775808",
 	} {
 		if got := a.String(); got != want {
-			t.Errorf("%d is written %q, want %q", int64(a), got, want)
+			t.Errorf("String of %d = %q, want %q", int64(a), got, want)
 		}
 	}
 }
@@ -176,7 +176,7 @@ func TestDisplay(t *testing.T) {
 		1_005_000_000: "$1.01", -34_100_000_000: "-$34.10", -310_000: "-$0.0003100", Max: "$9,223,372,036.85",
 	} {
 		if got := a.Display(); got != want {
-			t.Errorf("%d is shown as %q, want %q", int64(a), got, want)
+			t.Errorf("Display of %d = %q, want %q", int64(a), got, want)
 		}
 	}
 }
@@ -188,7 +188,7 @@ func TestParseRejectsInvalidAmounts(t *testing.T) {
 		"9223372036.854775808", "99999999999999999999", "١",
 	} {
 		if got, err := Parse(text); !errors.Is(err, ErrSyntax) {
-			t.Errorf("%q is read as %d: %v", text, got, err)
+			t.Errorf("Parse(%q) = %d, %v; want ErrSyntax", text, got, err)
 		}
 	}
 }
@@ -198,13 +198,13 @@ func TestJSON(t *testing.T) {
 	for raw, want := range map[string]Amount{`"0.00031"`: 310_000, `0.00031`: 310_000, `-3`: -3 * Dollar, `"12.50"`: 12_500_000_000, `"\u0031"`: Dollar} {
 		var got Amount
 		if err := json.Unmarshal([]byte(raw), &got); err != nil || got != want {
-			t.Errorf("%s is read as %d: %v", raw, got, err)
+			t.Errorf("%s was decoded as %d, %v; want %d", raw, got, err, want)
 		}
 	}
 	for _, raw := range []string{`1e3`, `"1e3"`, `true`, `[]`, `{}`, `""`, `1.0000000001`} {
 		got := Amount(7)
 		if err := json.Unmarshal([]byte(raw), &got); err == nil || got != 7 {
-			t.Errorf("%s is read as %d: %v", raw, got, err)
+			t.Errorf("%s was decoded as %d, %v; want an error and the value unchanged", raw, got, err)
 		}
 	}
 }
@@ -213,11 +213,11 @@ func TestRates(t *testing.T) {
 	t.Parallel()
 	for dollars, want := range map[float64]Rate{0: 0, 0.02: 20_000_000, 2.5: 2_500_000_000, 0.1 + 0.2: 300_000_000, 75: 75_000_000_000} {
 		if got := PerMillion(dollars); got != want || math.Abs(got.Dollars()-dollars) > 1e-9 {
-			t.Errorf("%v dollars a million are %d", dollars, got)
+			t.Errorf("PerMillion(%v) = %d (%v dollars), want %d", dollars, got, got.Dollars(), want)
 		}
 	}
 	if got := Amount(2_500_000_000).Dollars(); got != 2.5 {
-		t.Errorf("got %v", got)
+		t.Errorf("Dollars = %v, want 2.5", got)
 	}
 }
 
@@ -231,7 +231,7 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		if again, err := Parse(a.String()); err != nil || again != a {
-			t.Errorf("%q is %d, written %q and read %d: %v", text, a, a, again, err)
+			t.Errorf("%q is %d, was formatted as %q and parsed as %d: %v", text, a, a, again, err)
 		}
 	})
 }
@@ -246,7 +246,7 @@ func TestTimesMultipliesARate(t *testing.T) {
 		{2_000_000_000, 500, 1_000_000_000},
 		{2_000_000_000, 1000, 2_000_000_000},
 		{75_000_000, 1667, 125_025_000},
-		{1, 500, 1}, // half up
+		{1, 500, 1}, // halves are rounded up
 		{5, 0, 0},
 		{5, -1000, 0},
 		{math.MaxInt64, 2000, math.MaxInt64},

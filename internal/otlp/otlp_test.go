@@ -33,7 +33,7 @@ import (
 
 var began = time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
 
-// served is an entry of a streamed request that failed at its first target.
+// served returns an entry of a streamed request that failed at its first target.
 func served() *requestlog.Entry {
 	e := &requestlog.Entry{
 		ID: "req_1", Owner: requestlog.Owner{WorkspaceID: "ws_1", KeyID: "key_1"},
@@ -126,14 +126,14 @@ func values(s tracetest.SpanStub) map[string]any {
 	return m
 }
 
-func TestRequestBecomesSpanWithAttempts(t *testing.T) { //nolint:paralleltest // sets the global error handler
+func TestRequestBecomesSpanWithAttempts(t *testing.T) { //nolint:paralleltest // the test sets the global error handler
 	spans := exported(t, config.Telemetry{}, served())
 	if len(spans) != 3 {
 		t.Fatalf("%d spans, want 3", len(spans))
 	}
 	request, failed, ok := spans[0], spans[1], spans[2]
 	if request.Name != "chat auto" || request.SpanKind != trace.SpanKindServer || failed.Name != "chat claude-9" || failed.SpanKind != trace.SpanKindClient {
-		t.Errorf("the spans are %q and %q", request.Name, failed.Name)
+		t.Errorf("spans are %q and %q", request.Name, failed.Name)
 	}
 	if !request.StartTime.Equal(began) || !request.EndTime.Equal(began.Add(3*time.Second)) || !ok.StartTime.Equal(began.Add(1100*time.Millisecond)) || !ok.EndTime.Equal(began.Add(3*time.Second)) {
 		t.Errorf("the times are %v to %v, and %v to %v", request.StartTime, request.EndTime, ok.StartTime, ok.EndTime)
@@ -144,7 +144,8 @@ func TestRequestBecomesSpanWithAttempts(t *testing.T) { //nolint:paralleltest //
 		}
 	}
 	if request.Parent.IsValid() || failed.Parent.SpanID() != request.SpanContext.SpanID() || ok.Parent.SpanID() != request.SpanContext.SpanID() {
-		t.Error("the attempts are not children of the request")
+		t.Errorf("parents are %v, %v and %v; want the request as the parent of both attempts",
+			request.Parent, failed.Parent.SpanID(), ok.Parent.SpanID())
 	}
 	if failed.Status.Code != codes.Error || failed.Status.Description != "" || ok.Status.Code != codes.Unset || request.Status.Code != codes.Unset {
 		t.Errorf("the statuses are %v %v %v", request.Status, failed.Status, ok.Status)
@@ -175,7 +176,7 @@ func TestRequestBecomesSpanWithAttempts(t *testing.T) { //nolint:paralleltest //
 	}
 }
 
-func TestContentIsExportedOnlyIfEnabledAndRedacted(t *testing.T) { //nolint:paralleltest // sets the global error handler
+func TestContentIsExportedOnlyIfEnabledAndRedacted(t *testing.T) { //nolint:paralleltest // the test sets the global error handler
 	off := exported(t, config.Telemetry{}, served())
 	if text := dump(t, off); strings.Contains(text, "SECRET") || strings.Contains(text, "Be brief") {
 		t.Errorf("content is exported although it is off: %s", text)
@@ -202,7 +203,7 @@ func dump(t *testing.T, v any) string {
 	return string(text)
 }
 
-func TestTraceOfCallerIsContinued(t *testing.T) { //nolint:paralleltest // sets the global error handler
+func TestTraceOfClientIsContinued(t *testing.T) { //nolint:paralleltest // the test sets the global error handler
 	x, err := start(t.Context(), settings(t, config.Telemetry{Propagate: []string{"prod"}}, nil), parts(), tracetest.NewInMemoryExporter(), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -214,19 +215,19 @@ func TestTraceOfCallerIsContinued(t *testing.T) { //nolint:paralleltest // sets 
 	sent := http.Header{}
 	x.Propagate(sent, e, "prod", 1)
 	if want := "00-4bf92f3577b34da6a3ce929d0e0e4736-" + tracecontext.SpanID("req_1", 2) + "-01"; sent.Get("Traceparent") != want || sent.Get("Tracestate") != "a=1" {
-		t.Errorf("sent %v, want %s", sent, want)
+		t.Errorf("sent %v, want traceparent %s and tracestate a=1", sent, want)
 	}
 	withheld := http.Header{}
 	if x.Propagate(withheld, e, "other", 0); len(withheld) > 0 {
-		t.Errorf("a provider that is not listed receives %v", withheld)
+		t.Errorf("trace headers sent to an unlisted provider: %v", withheld)
 	}
 	spans := exported(t, config.Telemetry{}, e)
 	if p := spans[0].Parent; p.SpanID().String() != "00f067aa0ba902b7" || !p.IsRemote() || spans[2].SpanContext.TraceID().String() != "4bf92f3577b34da6a3ce929d0e0e4736" {
-		t.Errorf("the parent is %v", p)
+		t.Errorf("parent is %v, remote %t, trace %s; want the span of the caller", p.SpanID(), p.IsRemote(), spans[2].SpanContext.TraceID())
 	}
 	e.Trace.Sampled = false
 	if spans := exported(t, config.Telemetry{}, e); len(spans) > 0 {
-		t.Error("a trace that the caller does not sample is exported")
+		t.Error("a trace that the caller does not sample was exported")
 	}
 }
 
@@ -266,15 +267,15 @@ func TestSettingsFollowConfigurationAndVariables(t *testing.T) {
 	}
 }
 
-// stuck is an exporter that does not return before its context ends.
+// stuck is an exporter that does not return before its context is done.
 type stuck struct{ sdktrace.SpanExporter }
 
 func (stuck) ExportSpans(ctx context.Context, _ []sdktrace.ReadOnlySpan) error {
 	<-ctx.Done()
-	return errors.New("no receiver")
+	return errors.New("no collector")
 }
 
-func TestRecordNeverWaitsAndCountsDroppedSpans(t *testing.T) { //nolint:paralleltest // sets the global error handler
+func TestRecordNeverWaitsAndCountsDroppedSpans(t *testing.T) { //nolint:paralleltest // the test sets the global error handler
 	synctest.Test(t, func(t *testing.T) {
 		s := settings(t, config.Telemetry{}, map[string]string{"OTEL_BSP_MAX_QUEUE_SIZE": "10", "OTEL_BSP_MAX_EXPORT_BATCH_SIZE": "3"})
 		x, err := start(t.Context(), s, parts(), stuck{tracetest.NewInMemoryExporter()}, nil)
@@ -287,7 +288,7 @@ func TestRecordNeverWaitsAndCountsDroppedSpans(t *testing.T) { //nolint:parallel
 			synctest.Wait() // the worker takes all queued requests
 		}
 		if waited := time.Since(before); waited > 0 {
-			t.Errorf("Record waited %v", waited)
+			t.Errorf("Record waited %v, want 0", waited)
 		}
 		if got := count(t, x.counts.queueFull); got != 89*3 {
 			t.Errorf("%v spans dropped at a full queue, want %d: one request is in the export and 10 are queued", got, 89*3)
@@ -296,7 +297,7 @@ func TestRecordNeverWaitsAndCountsDroppedSpans(t *testing.T) { //nolint:parallel
 		defer cancel()
 		_ = x.Close(ctx)
 		if waited := time.Since(before); waited > time.Second {
-			t.Errorf("Close waited %v", waited)
+			t.Errorf("Close waited %v, want at most 1s", waited)
 		}
 		if failed, sent := count(t, x.counts.exportFailed), count(t, x.counts.exported); failed != 11*3 || sent != 0 {
 			t.Errorf("%v spans failed, %v exported; want all of 11 requests failed", failed, sent)
@@ -341,12 +342,12 @@ func (m *metricMemory) Export(_ context.Context, r *metricdata.ResourceMetrics) 
 	return m.fail
 }
 
-func TestMetricsOfRegistryAreExported(t *testing.T) { //nolint:paralleltest // sets the global error handler
+func TestMetricsOfRegistryAreExported(t *testing.T) { //nolint:paralleltest // the test sets the global error handler
 	p := parts()
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(prometheus.NewCounter(prometheus.CounterOpts{Name: "fairlead_requests_total"}))
 	p.Metrics = registry
-	memory := &metricMemory{fail: errors.New("no receiver")}
+	memory := &metricMemory{fail: errors.New("no collector")}
 	x, err := start(t.Context(), settings(t, config.Telemetry{}, nil), p, nil, memory)
 	if err != nil {
 		t.Fatal(err)
@@ -355,7 +356,7 @@ func TestMetricsOfRegistryAreExported(t *testing.T) { //nolint:paralleltest // s
 		t.Error(err)
 	}
 	if !slices.Contains(memory.names, "fairlead_requests_total") {
-		t.Errorf("exported %v", memory.names)
+		t.Errorf("exported %v, want fairlead_requests_total", memory.names)
 	}
 	if failed := count(t, x.counts.metricsFailed); failed != 1 {
 		t.Errorf("%v failed exports, want 1", failed)
@@ -371,10 +372,11 @@ func TestLongContentKeepsNewestMessages(t *testing.T) {
 	list = append(list, message{Role: "user", Parts: []part{{Type: "text", Content: "newest"}}})
 	text := encode(list)
 	if len(text) > maxText+1024 || strings.Contains(text, "oldest") || !strings.Contains(text, "newest") || !json.Valid([]byte(text)) {
-		t.Errorf("%d bytes, oldest %v, newest %v", len(text), strings.Contains(text, "oldest"), strings.Contains(text, "newest"))
+		t.Errorf("%d bytes, oldest %t, newest %t; want valid JSON with the newest message only",
+			len(text), strings.Contains(text, "oldest"), strings.Contains(text, "newest"))
 	}
 	if encode(nil) != "" {
-		t.Error("no messages give an attribute")
+		t.Error("encode(nil) is not empty")
 	}
 }
 

@@ -39,7 +39,7 @@ func (s *fakeStore) add(t testing.TB, block []byte) {
 	t.Helper()
 	if err := EachPart(block, func(p Part) error {
 		if s.has(p.Address) {
-			t.Errorf("part %x is carried although it is stored", p.Address)
+			t.Errorf("the block contains part %x, which is already stored", p.Address)
 		}
 		s.parts[p.Address] = bytes.Clone(p.Content)
 		s.bytes += len(p.Content)
@@ -55,6 +55,9 @@ func (s *fakeStore) find(a Address) ([]byte, bool) {
 }
 
 func TestTurnsAreJoinedExactlyAndShareTheirParts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long computation: tested without the race detector")
+	}
 	t.Parallel()
 	for _, format := range outlinetest.Formats() {
 		t.Run(format, func(t *testing.T) {
@@ -66,19 +69,20 @@ func TestTurnsAreJoinedExactlyAndShareTheirParts(t *testing.T) {
 				before := stored.bytes
 				outline, block, ok := scope.Split(turn.Body, stored.has)
 				if !ok {
-					t.Fatalf("turn %d is not split", i)
+					t.Fatalf("turn %d was not split", i)
 				}
 				stored.add(t, block)
 				outlines[i] = outline
 				added := stored.bytes - before + len(outline)
 				if i > 0 && added > 2*turn.New+1500 {
-					t.Errorf("turn %d of %d bytes adds %d bytes (outline %d), new are %d", i, len(turn.Body), added, len(outline), turn.New)
+					t.Errorf("turn %d of %d bytes adds %d bytes (outline %d) for %d new bytes",
+						i, len(turn.Body), added, len(outline), turn.New)
 				}
 			}
 			for i, turn := range turns {
 				body, gone, err := Join(outlines[i], stored.find)
 				if err != nil || gone != 0 || !bytes.Equal(body, turn.Body) {
-					t.Fatalf("turn %d: %d parts are gone, %v", i, gone, err)
+					t.Fatalf("turn %d: %d parts missing, %v", i, gone, err)
 				}
 			}
 			last := len(turns) - 1
@@ -88,6 +92,9 @@ func TestTurnsAreJoinedExactlyAndShareTheirParts(t *testing.T) {
 }
 
 func TestSplittingAfterAnEarlierTurnGivesTheSameResult(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long computation: tested without the race detector")
+	}
 	t.Parallel()
 	for _, format := range outlinetest.Formats() {
 		t.Run(format, func(t *testing.T) {
@@ -114,21 +121,22 @@ func TestSplittingAfterAnEarlierTurnGivesTheSameResult(t *testing.T) {
 					outline, block, ok := in.SplitTurn(body, now, []byte("memory")[:0], none)
 					wantOutline, wantBlock, want := in.Split(body, none)
 					if ok != want || !bytes.Equal(outline, wantOutline) || !bytes.Equal(block, wantBlock) {
-						t.Fatalf("seed %d, turn %d: an outline of %d bytes and a block of %d, without an earlier turn %d and %d", seed, i, len(outline), len(block), len(wantOutline), len(wantBlock))
+						t.Fatalf("seed %d, turn %d: an outline of %d bytes and a block of %d; without an earlier turn %d and %d",
+							seed, i, len(outline), len(block), len(wantOutline), len(wantBlock))
 					}
 					if joined, gone, err := JoinCarried(outline, block); err != nil || gone != 0 || !bytes.Equal(joined, body) {
-						t.Fatalf("seed %d, turn %d: %d parts are gone, %v", seed, i, gone, err)
+						t.Fatalf("seed %d, turn %d: %d parts missing, %v", seed, i, gone, err)
 					}
 				}
 			}
 			if continued < 75 {
-				t.Errorf("%d of 120 turns continued an earlier one", continued)
+				t.Errorf("%d of 120 turns continued an earlier one, want at least 75", continued)
 			}
 		})
 	}
 }
 
-func TestAnotherBodyThanThatOfTheTurnIsSplitFromItsBeginning(t *testing.T) {
+func TestUnrelatedBodyIsSplitFromItsBeginning(t *testing.T) {
 	t.Parallel()
 	scope, cache := newScope(t, "ws"), turncache.New(8<<20)
 	turns := outlinetest.Session{Format: "chat", Turns: 20, Growth: 3000, Seed: 3}.Make()
@@ -138,7 +146,7 @@ func TestAnotherBodyThanThatOfTheTurnIsSplitFromItsBeginning(t *testing.T) {
 	next := bytes.Replace(turns[19].Body, []byte("a"), []byte("b"), 1)
 	outline, block, _ := scope.SplitTurn(next, cache.Turn("ws", "chat", turns[19].Body), nil, none)
 	if joined, _, err := JoinCarried(outline, block); err != nil || !bytes.Equal(joined, next) {
-		t.Errorf("another body: %v", err)
+		t.Errorf("an unrelated body was not joined exactly: %v", err)
 	}
 }
 
@@ -174,10 +182,10 @@ func TestAnyJSONObjectIsJoinedExactly(t *testing.T) {
 		}
 		joined, gone, err := JoinCarried(outline, block)
 		if err != nil || gone != 0 || !bytes.Equal(joined, body) {
-			t.Fatalf("%d gone, %v:\n%s\n%s", gone, err, body, joined)
+			t.Fatalf("%d parts missing, %v:\n%s\n%s", gone, err, body, joined)
 		}
 		if missing, err := Missing(outline, block); err != nil || len(missing) > 0 {
-			t.Fatalf("%d missing, %v", len(missing), err)
+			t.Fatalf("Missing returned %d parts, %v; want none", len(missing), err)
 		}
 	})
 }
@@ -189,7 +197,7 @@ func TestInvalidAndShortBodiesAreNotSplit(t *testing.T) {
 		"", `{"messages":[]}`, long, `"` + long + `"`, `[1,"` + long + `"]`, `{"a":"` + long + `"`, `{"a":"` + long + `","messages":[{]}`,
 	} {
 		if _, _, ok := scope.Split([]byte(body), none); ok {
-			t.Errorf("%.40q is split", body)
+			t.Errorf("%.40q was split", body)
 		}
 	}
 }
@@ -200,7 +208,7 @@ func TestAddressesDifferBetweenScopesAndKinds(t *testing.T) {
 	one, other := newScope(t, "ws_a"), newScope(t, "ws_b")
 	addresses := map[Address]bool{one.address(Run, text): true, other.address(Run, text): true, one.address(List, text): true, one.address(Run, text[1:]): true}
 	if len(addresses) != 4 {
-		t.Errorf("only %d addresses differ", len(addresses))
+		t.Errorf("%d different addresses, want 4", len(addresses))
 	}
 	if one.address(Run, text) != newScope(t, "ws_a").address(Run, text) {
 		t.Error("equal text in an equal scope has different addresses")
@@ -225,24 +233,24 @@ func TestMissingPartsAreMarked(t *testing.T) {
 		})
 		body, gone, err := Join(outline, func(a Address) ([]byte, bool) { c, ok := parts[a]; return c, ok })
 		if err != nil || gone != 1 || !bytes.Contains(body, []byte(Gone)) {
-			t.Errorf("%d gone, %v", gone, err)
+			t.Errorf("%d parts missing, %v; want 1 and its mark in the body", gone, err)
 		}
 		if p.Kind == String && !json.Valid(body) {
-			t.Errorf("a missing string makes the body invalid: %s", body)
+			t.Errorf("the body with a missing string is invalid JSON: %s", body)
 		}
 		return nil
 	})
 	if total < 20 {
-		t.Errorf("only %d parts", total)
+		t.Errorf("%d parts, want at least 20", total)
 	}
 	for _, corrupt := range [][]byte{{0xff}, {0x41, 'x'}, {1, 2, 3}, outline[:len(outline)-40]} {
 		if _, _, err := Join(corrupt, func(Address) ([]byte, bool) { return nil, true }); err == nil {
-			t.Errorf("%x is joined", corrupt)
+			t.Errorf("Join of the corrupt outline %x succeeded, want an error", corrupt)
 		}
 	}
 }
 
-func TestKnownForgetsWhatIsNotUsed(t *testing.T) {
+func TestKnownDropsUnusedParts(t *testing.T) {
 	t.Parallel()
 	known := NewKnown()
 	known.limit = 10
@@ -252,21 +260,22 @@ func TestKnownForgetsWhatIsNotUsed(t *testing.T) {
 	}
 	for n := range byte(40) {
 		add(n)
-		if !known.Of(day)(Address{0}) || known.Of(day+1)(Address{0}) {
-			t.Fatalf("after %d parts, the part in use is not known for its day only", n)
+		if today, tomorrow := known.Of(day)(Address{0}), known.Of(day+1)(Address{0}); !today || tomorrow {
+			t.Fatalf("after %d parts, the used part is known today %t, tomorrow %t; want true, false", n, today, tomorrow)
 		}
 	}
-	if known.Of(day)(Address{1}) || !known.Of(day)(Address{39}) {
-		t.Error("the set is not bounded, or forgets recent parts")
+	if oldest, newest := known.Of(day)(Address{1}), known.Of(day)(Address{39}); oldest || !newest {
+		t.Errorf("oldest part known %t, newest %t; want false, true", oldest, newest)
 	}
 	resume := known.Pause()
 	add(50)
-	if known.Of(day)(Address{39}) || known.Of(day)(Address{50}) {
-		t.Error("parts are known during a pause")
+	if before, during := known.Of(day)(Address{39}), known.Of(day)(Address{50}); before || during {
+		t.Errorf("during a pause an earlier part is known %t, a new one %t; want false", before, during)
 	}
 	resume()
-	if add(51); known.Of(day)(Address{39}) || !known.Of(day)(Address{51}) {
-		t.Error("parts are not forgotten by a pause, or not known after it")
+	add(51)
+	if before, after := known.Of(day)(Address{39}), known.Of(day)(Address{51}); before || !after {
+		t.Errorf("after a pause an earlier part is known %t, a new one %t; want false, true", before, after)
 	}
 }
 

@@ -21,7 +21,7 @@ func TestRestrictionsSurviveRemovedModels(t *testing.T) {
 			before: "pin small", after: "pin small",
 		},
 		{
-			name: "a pin is switched off", source: pinning("gone"),
+			name: "a pin is disabled", source: pinning("gone"),
 			before: "pin gone", after: "", paths: []string{"policies[0].pin"},
 		},
 		{
@@ -30,7 +30,7 @@ func TestRestrictionsSurviveRemovedModels(t *testing.T) {
 			before: "pin gone, at most 10", after: "pin large, at most 10", paths: []string{"policies[0].pin"},
 		},
 		{
-			name:   "restrictions stay, choices do not",
+			name:   "restrictions stay, a pin does not",
 			source: "policies:\n  - {name: mixed, pin: gone, exclude: {models: [small]}, max_output_tokens: 10}\n",
 			before: "pin gone, not small, at most 10", after: "not small, at most 10", paths: []string{"policies[0].pin"},
 		},
@@ -55,7 +55,7 @@ func TestRestrictionsSurviveRemovedModels(t *testing.T) {
 			b := newTestStore(newMemoryStorage())
 			save(t, b, "ws_1", c.source, 0)
 			if got := activeIn(b, "ws_1"); got != c.before || len(b.Problems("ws_1")) > 0 {
-				t.Fatalf("before: %q, %v; want %q", got, b.Problems("ws_1"), c.before)
+				t.Fatalf("with all models: %q, %v; want %q", got, b.Problems("ws_1"), c.before)
 			}
 
 			b.SetInstance(nil, inventoryOf("small", "large"))
@@ -85,11 +85,11 @@ func TestInvalidConditionDisablesOnlyItsPolicy(t *testing.T) {
 	b := New(newMemoryStorage(), nil, zoned, nil)
 	save(t, b, "ws_1", "policies:\n  - {name: lost, when: 'time.hour(\"Europe/Berlin\") < 30', deny: Never.}\n  - {name: kept, deny: Never ever.}\n", 0)
 	if got := activeIn(b, "ws_1"); got != "deny Never." {
-		t.Fatalf("before: %q", got)
+		t.Fatalf("before the reload: active %q", got)
 	}
 	b.SetInstance(nil, defaultInventory()) // this inventory has only UTC
 	if got := activeIn(b, "ws_1"); got != "deny Never ever." || len(b.Problems("ws_1")) != 1 {
-		t.Errorf("after: %q, %v", got, b.Problems("ws_1"))
+		t.Errorf("after the reload: active %q, problems %v; want only the second policy and one problem", got, b.Problems("ws_1"))
 	}
 }
 

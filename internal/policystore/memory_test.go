@@ -21,7 +21,7 @@ type memoryStorage struct {
 	versions  map[string][]Version
 	revisions map[string]int64
 	revision  int64
-	fail      error // returned by every call
+	fail      error // error that every call returns
 }
 
 func newMemoryStorage() *memoryStorage {
@@ -134,7 +134,7 @@ func reload(t testing.TB, b *Store) {
 	}
 }
 
-// activeIn summarizes the effects of a workspace's policies on a code request.
+// activeIn returns a summary of the effects of a workspace's policies on a code request.
 func activeIn(b *Store, workspaceID string) string {
 	o := b.For(workspaceID).Evaluate(&condition.Facts{Request: condition.Request{Model: "auto", Task: "code"}, Time: condition.Time{At: start}})
 	if o.Deny != nil {

@@ -48,7 +48,7 @@ func TestVersionsMatchModel(t *testing.T) {
 					rt.Fatal(problems)
 				case basedOn != int64(len(list)):
 					if !errors.Is(err, ErrConflict) {
-						rt.Fatalf("based on %d of %d: %v", basedOn, len(list), err)
+						rt.Fatalf("Save based on version %d of %d: %v, want ErrConflict", basedOn, len(list), err)
 					}
 				case err != nil:
 					rt.Fatal(err)
@@ -63,7 +63,7 @@ func TestVersionsMatchModel(t *testing.T) {
 				switch {
 				case number > len(list):
 					if !errors.Is(err, ErrNotFound) {
-						rt.Fatalf("back to %d of %d: %v", number, len(list), err)
+						rt.Fatalf("Rollback to version %d of %d: %v, want ErrNotFound", number, len(list), err)
 					}
 				case err != nil:
 					rt.Fatal(err)

@@ -14,7 +14,7 @@ func TestInstancePoliciesComeFirst(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(newMemoryStorage())
 	if b.For("ws_1") != nil || activeIn(b, "ws_1") != "" {
-		t.Errorf("an empty store does %q", activeIn(b, "ws_1"))
+		t.Errorf("policies of an empty store are active: %q", activeIn(b, "ws_1"))
 	}
 	save(t, b, "ws_1", pinning("small"), 0)
 	b.SetInstance(parsed(t, pinning("large")), defaultInventory())
@@ -25,11 +25,11 @@ func TestInstancePoliciesComeFirst(t *testing.T) {
 		}
 	}
 	if b.For("ws_2") != b.Instance() || b.Own("ws_1").Len() != 1 || b.Own("ws_2") != nil || b.For("ws_1").Len() != 2 {
-		t.Errorf("own policies are not kept apart: %d, %d", b.Own("ws_1").Len(), b.For("ws_1").Len())
+		t.Errorf("Len of ws_1: own %d, all %d; want 1, 2 and no own policies in ws_2", b.Own("ws_1").Len(), b.For("ws_1").Len())
 	}
 	b.SetInstance(nil, defaultInventory())
 	if got := activeIn(b, "ws_1"); got != "pin small" {
-		t.Errorf("without instance policies: %q", got)
+		t.Errorf("active without instance policies: %q, want pin small", got)
 	}
 }
 
@@ -55,7 +55,7 @@ func TestSavedPoliciesAreActiveImmediately(t *testing.T) {
 	}
 	again := save(t, b, "ws_1", pinning("large"), 2)
 	if diff := cmp.Diff(second, again); diff != "" {
-		t.Errorf("saving the same text made another version: %s", diff)
+		t.Errorf("saving the same text created a version: %s", diff)
 	}
 }
 
@@ -65,7 +65,7 @@ func TestInvalidPoliciesAreRejected(t *testing.T) {
 	b := newTestStore(storage)
 	for _, source := range []string{pinning("no-account"), "policies: 7", "\xff", "nul\x00"} {
 		if _, problems, err := b.Save(t.Context(), "ws_1", source, 0, "", "acc_1"); len(problems) == 0 || problems[0].Line != max(problems[0].Line, 1) || err != nil {
-			t.Errorf("%q: %v, %v", source, problems, err)
+			t.Errorf("Save of %q: problems %v, error %v; want problems with a line", source, problems, err)
 		}
 	}
 	if len(storage.versions) > 0 {
@@ -79,7 +79,7 @@ func TestSaveReportsConflicts(t *testing.T) {
 	save(t, b, "ws_1", pinning("small"), 0)
 	for _, basedOn := range []int64{0, 2} {
 		if _, _, err := b.Save(t.Context(), "ws_1", pinning("large"), basedOn, "", "acc_2"); !errors.Is(err, ErrConflict) {
-			t.Errorf("based on %d: %v", basedOn, err)
+			t.Errorf("Save based on version %d: %v, want ErrConflict", basedOn, err)
 		}
 	}
 	if got := activeIn(b, "ws_1"); got != "pin small" {
@@ -95,7 +95,7 @@ func TestRollbackCreatesNewVersion(t *testing.T) {
 
 	v, problems, err := b.Rollback(t.Context(), "ws_1", 1, "acc_2")
 	if err != nil || len(problems) > 0 || v.Number != 3 || v.Source != pinning("gone") || v.Note != "Restored version 1" || v.CreatedBy != "acc_2" {
-		t.Errorf("%+v, %v, %v", v, problems, err)
+		t.Errorf("Rollback = %+v, %v, %v; want version 3", v, problems, err)
 	}
 	if got := activeIn(b, "ws_1"); got != "pin gone" {
 		t.Errorf("active: %q", got)
@@ -103,10 +103,10 @@ func TestRollbackCreatesNewVersion(t *testing.T) {
 	save(t, b, "ws_1", pinning("small"), 3)
 	b.SetInstance(nil, inventoryOf("small", "large"))
 	if _, problems, err := b.Rollback(t.Context(), "ws_1", 1, "acc_2"); len(problems) != 1 || err != nil {
-		t.Errorf("back to a model that is gone: %v, %v", problems, err)
+		t.Errorf("Rollback to a removed model: problems %v, error %v; want one problem", problems, err)
 	}
 	if _, _, err := b.Rollback(t.Context(), "ws_1", 9, "acc_2"); !errors.Is(err, ErrNotFound) {
-		t.Errorf("back to what never was: %v", err)
+		t.Errorf("Rollback to a missing version: %v, want ErrNotFound", err)
 	}
 }
 
@@ -121,12 +121,12 @@ func TestDiffComparesAnyTwoVersions(t *testing.T) {
 	}{{1, 2, "-    pin: small", "+    pin: large"}, {2, 1, "-    pin: large", "+    pin: small"}, {0, 1, "", "+    pin: small"}, {1, 0, "-    pin: small", "+    pin: large"}} {
 		diff, err := b.Diff(t.Context(), "ws_1", c.from, c.to)
 		if err != nil || !strings.Contains(diff, c.gone) || !strings.Contains(diff, c.added) {
-			t.Errorf("from %d to %d: %v\n%s", c.from, c.to, err, diff)
+			t.Errorf("Diff from %d to %d: %v\n%s", c.from, c.to, err, diff)
 		}
 	}
 	for _, missing := range [][2]int64{{1, 3}, {3, 1}} {
 		if _, err := b.Diff(t.Context(), "ws_1", missing[0], missing[1]); !errors.Is(err, ErrNotFound) {
-			t.Errorf("from %d to %d: %v", missing[0], missing[1], err)
+			t.Errorf("Diff from %d to %d: %v", missing[0], missing[1], err)
 		}
 	}
 }
@@ -147,8 +147,11 @@ func TestReloadLoadsVersionsOfOtherReplicas(t *testing.T) {
 	unchanged := there.For("ws_1")
 	save(t, here, "ws_2", pinning("large"), 0)
 	reload(t, there)
-	if there.For("ws_1") != unchanged || activeIn(there, "ws_2") != "pin large" {
-		t.Error("another workspace's change compiled this one's policies again, or was not loaded")
+	if there.For("ws_1") != unchanged {
+		t.Error("a change of ws_2 compiled the policies of ws_1 again")
+	}
+	if got := activeIn(there, "ws_2"); got != "pin large" {
+		t.Errorf("active in ws_2: %q, want pin large", got)
 	}
 }
 
@@ -173,7 +176,7 @@ func TestPoliciesStayActiveWithoutDatabase(t *testing.T) {
 	b, writer := newTestStore(storage), newTestStore(storage)
 	save(t, b, "ws_1", pinning("small"), 0)
 	save(t, writer, "ws_1", pinning("large"), 1)
-	storage.fail = errors.New("away")
+	storage.fail = errors.New("unreachable")
 	if err := b.Reload(t.Context()); !errors.Is(err, storage.fail) {
 		t.Error(err)
 	}
@@ -197,7 +200,7 @@ func TestNotesAreTruncated(t *testing.T) {
 		{strings.Repeat("ä", 251), strings.Repeat("ä", 250)},
 	} {
 		if got := cleanNote(c[0]); got != c[1] {
-			t.Errorf("%q, want %q", got, c[1])
+			t.Errorf("cleanNote = %q, want %q", got, c[1])
 		}
 	}
 }
@@ -207,7 +210,7 @@ func TestForDoesNotAllocate(t *testing.T) {
 	b := newTestStore(newMemoryStorage())
 	save(t, b, "ws_1", pinning("small"), 0)
 	if n := testing.AllocsPerRun(100, func() { b.For("ws_1") }); n > 0 {
-		t.Errorf("%v allocations", n)
+		t.Errorf("%v allocations, want 0", n)
 	}
 }
 
@@ -244,7 +247,7 @@ func TestReadsAndWritesDoNotRace(t *testing.T) {
 	reload(t, other)
 	for w := range 3 {
 		if ws := fmt.Sprint("ws_", w); activeIn(b, ws) != "pin large" || activeIn(other, ws) != "pin large" {
-			t.Errorf("%s: here %q, there %q", ws, activeIn(b, ws), activeIn(other, ws))
+			t.Errorf("%s: active here %q, there %q; want pin large", ws, activeIn(b, ws), activeIn(other, ws))
 		}
 	}
 }

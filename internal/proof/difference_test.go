@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestDifferenceIsThatOfTheReport(t *testing.T) {
+func TestDifferenceEqualsThatOfTheReport(t *testing.T) {
 	t.Parallel()
 	var samples []Sample
 	for i := range 200 {
@@ -18,6 +18,6 @@ func TestDifferenceIsThatOfTheReport(t *testing.T) {
 		t.Errorf("%d samples: %+v, report %+v", n, got, report.Difference)
 	}
 	if n, got := Difference(samples[:MinSamples-1]); n != MinSamples-1 || got != nil {
-		t.Errorf("%d samples: %+v", n, got)
+		t.Errorf("%d samples: %+v, want no difference below the minimum", n, got)
 	}
 }

@@ -77,9 +77,9 @@ func (w *truth) samples(r *rand.Rand, n int, day int) []Sample {
 func wantCovered(t *testing.T, missed int) {
 	t.Helper()
 	covered := 1 - float64(missed)/float64(*runs)
-	t.Logf("covered in %.3f of the runs", covered)
+	t.Logf("the interval covers the mean in %.3f of the runs", covered)
 	if covered < 0.95 {
-		t.Errorf("covered in %.3f of the runs, want 0.95", covered)
+		t.Errorf("the interval covers the mean in %.3f of the runs, want at least 0.95", covered)
 	}
 }
 
@@ -155,9 +155,9 @@ func TestCoversWhileTheShareAdapts(t *testing.T) {
 	wantCovered(t, missed)
 }
 
-// TestTwoPointsAreFound uses traffic in which 94 % of the comparisons are ties: the variance of the difference is 0.06. With a variance
+// TestDifferenceOfTwoPointsIsDetected uses traffic in which 94 % of the comparisons are ties: the variance of the difference is 0.06. With a variance
 // of 0.12, about 4,300 samples are needed. A test at one fixed number of samples needs 2,500 samples for a variance of 0.12.
-func TestTwoPointsAreFound(t *testing.T) {
+func TestDifferenceOfTwoPointsIsDetected(t *testing.T) {
 	t.Parallel()
 	for _, w := range []truth{verdicts(0.04, 0.02, 0.05), scores(-0.02, 0.42)} {
 		found := 0
@@ -174,9 +174,9 @@ func TestTwoPointsAreFound(t *testing.T) {
 			}
 		}
 		share := float64(found) / float64(*runs)
-		t.Logf("%s: found in %.3f of the runs", w.name, share)
+		t.Logf("%s: detected in %.3f of the runs", w.name, share)
 		if share < 0.8 {
-			t.Errorf("%s: found in %.3f of the runs, want 0.8", w.name, share)
+			t.Errorf("%s: detected in %.3f of the runs, want at least 0.8", w.name, share)
 		}
 	}
 }
@@ -199,7 +199,7 @@ func TestDriftTestRarelyAlarmsInAYear(t *testing.T) {
 	}
 }
 
-func TestChangeIsFound(t *testing.T) {
+func TestChangeIsDetected(t *testing.T) {
 	t.Parallel()
 	before, after := verdicts(0.05, 0.05, 0.05), verdicts(0.2, 0.05, 0.05)
 	found := 0
@@ -217,9 +217,9 @@ func TestChangeIsFound(t *testing.T) {
 		}
 	}
 	share := float64(found) / float64(*runs)
-	t.Logf("found in %.3f of the runs", share)
+	t.Logf("detected in %.3f of the runs", share)
 	if share < 0.9 {
-		t.Errorf("found in %.3f of the runs, want 0.9", share)
+		t.Errorf("detected in %.3f of the runs, want at least 0.9", share)
 	}
 }
 
@@ -233,7 +233,7 @@ func TestEstimateIsWeighted(t *testing.T) {
 		t.Errorf("estimate %.4f, want about %.4f", e.Value, w.mean)
 	}
 	if e.Low > w.mean || e.High < w.mean || e.High-e.Low > 0.05 {
-		t.Errorf("interval from %.4f to %.4f", e.Low, e.High)
+		t.Errorf("interval from %.4f to %.4f, want at most 0.05 wide around %.4f", e.Low, e.High, w.mean)
 	}
 	plain := 0.0
 	for i := range list {
@@ -244,7 +244,7 @@ func TestEstimateIsWeighted(t *testing.T) {
 	}
 }
 
-func TestBoundsAreWhereTheCapitalCrosses(t *testing.T) {
+func TestCapitalCrossesTheLimitAtTheBounds(t *testing.T) {
 	t.Parallel()
 	w := scores(0.1, 0.5)
 	list := w.samples(rand.New(rand.NewPCG(8, 8)), 500, 20)
@@ -252,28 +252,28 @@ func TestBoundsAreWhereTheCapitalCrosses(t *testing.T) {
 	e := s.estimate(-1, 0.1, miss)
 	below := side{1, -1}
 	if !s.exceeds(below, e.Low-2e-6, 0.1, miss/2) || s.exceeds(below, e.Low+2e-6, 0.1, miss/2) {
-		t.Errorf("the capital does not cross at the lower bound %v", e.Low)
+		t.Errorf("the capital does not cross the limit at the lower bound %v", e.Low)
 	}
 	above := side{-1, -1}
 	if !s.exceeds(above, -e.High-2e-6, 0.1, miss/2) || s.exceeds(above, -e.High+2e-6, 0.1, miss/2) {
-		t.Errorf("the capital does not cross at the upper bound %v", e.High)
+		t.Errorf("the capital does not cross the limit at the upper bound %v", e.High)
 	}
 }
 
-func TestWantedSlowsDownAndGoesOnAfterAChange(t *testing.T) {
+func TestWantedShareFallsAndRisesAfterAChange(t *testing.T) {
 	t.Parallel()
 	target := Target{Width: 0.06, Share: 0.1, Watch: 0.05}
 	steady := verdicts(0.02, 0.02, 0.1)
 	r := rand.New(rand.NewPCG(9, 9))
 	list := steady.samples(r, 3000, 20)
 	if got := Wanted(list[:MinSamples-1], target); got != 0.1 {
-		t.Errorf("with too few samples: %v", got)
+		t.Errorf("wanted share with too few samples = %v, want 0.1", got)
 	}
 	if got := Wanted(list[:200], target); got != 0.1 {
-		t.Errorf("with a wide interval: %v", got)
+		t.Errorf("wanted share with a wide interval = %v, want 0.1", got)
 	}
 	if got := Wanted(list, target); got != 0.05 {
-		t.Errorf("with a narrow interval: %v", got)
+		t.Errorf("wanted share with a narrow interval = %v, want 0.05", got)
 	}
 	changed := verdicts(0.4, 0.02, 0.1)
 	for i, s := range changed.samples(r, 200, 20) {
@@ -281,11 +281,11 @@ func TestWantedSlowsDownAndGoesOnAfterAChange(t *testing.T) {
 		list = append(list, s)
 	}
 	if got := Wanted(list, target); got != 0.1 {
-		t.Errorf("after a change: %v", got)
+		t.Errorf("wanted share after a change = %v, want 0.1", got)
 	}
 	target.Watch = 0
 	if got := Wanted(list[:3000], target); got != 0 {
-		t.Errorf("without a watch share: %v", got)
+		t.Errorf("wanted share without a watch share = %v, want 0", got)
 	}
 }
 
@@ -299,7 +299,7 @@ func TestNothingIsReportedBelowTheMinimum(t *testing.T) {
 	}
 	extra := w.samples(rand.New(rand.NewPCG(11, 11)), 1, 20)
 	if r := Summarize(append(list, extra...), 0); r.Difference == nil || r.Losses == nil {
-		t.Error("no figures at the minimum")
+		t.Error("no difference or losses at the minimum number of samples")
 	}
 }
 
@@ -351,7 +351,7 @@ func TestReportGroupsAndExamples(t *testing.T) {
 	list = append(list, Sample{Difference: math.NaN(), Propensity: 0.5}, Sample{Difference: 0, Propensity: 0}, Sample{Difference: 2, Propensity: 1})
 	r := Summarize(list, 0)
 	if r.Unusable != 3 || r.Samples != 120 {
-		t.Errorf("%d samples, %d unusable", r.Samples, r.Unusable)
+		t.Errorf("%d samples, %d unusable; want 120 and 3", r.Samples, r.Unusable)
 	}
 	if len(r.Tasks) != 2 || r.Tasks[0].Name != "code" || r.Tasks[0].Samples != 100 || r.Tasks[0].Difference == nil || r.Tasks[1].Difference != nil {
 		t.Errorf("tasks %+v", r.Tasks)

@@ -189,7 +189,7 @@ func TestConnectedProviderServesWithoutRestart(t *testing.T) {
 	t.Parallel()
 	c := newConnection(t, nil)
 	if !c.provider(t, simulator.Provider).Simulated {
-		t.Fatal("an instance without providers has no simulator")
+		t.Fatal("an instance without providers does not use the simulator")
 	}
 
 	result, err := c.Connect(t.Context(), adminproviders.Connection{Vendor: "openai", BaseURL: c.upstream.URL + "/v1/", Key: goodKey + "\n", Test: true}, "acc_1")
@@ -198,14 +198,14 @@ func TestConnectedProviderServesWithoutRestart(t *testing.T) {
 	}
 
 	if !result.Probe.OK || len(result.Found) != 2 || result.Found[0].Name != "gpt-4.1-mini" || result.Found[0].Price == nil || result.Found[1].Price != nil {
-		t.Errorf("%+v", result)
+		t.Errorf("result %+v, want a successful probe and two models, the first with a price", result)
 	}
 	p := c.provider(t, "openai")
 	if _, priced := p.Target("gpt-4.1-mini"); !priced || len(p.Credentials) != 1 || p.Credentials[0].Secret != goodKey || c.active.Sources["openai"] != "dashboard" {
-		t.Errorf("%+v", p)
+		t.Errorf("provider %+v from %s, want the model, one key and the source dashboard", p, c.active.Sources["openai"])
 	}
 	if len(c.active.Providers) != 1 || c.active.State(p).ManagedBy != adminproviders.ManagedByDashboard {
-		t.Errorf("the simulator is still active: %v", c.active.Sources)
+		t.Errorf("providers %v, want only the connected one", c.active.Sources)
 	}
 	if len(c.active.hosts) != 0 {
 		t.Errorf("an entered address is exempt from the address guard: %v", c.active.hosts)
@@ -224,14 +224,14 @@ func TestModelsOfACustomEndpointAreDiscovered(t *testing.T) {
 	}
 	target, ok := c.provider(t, "house").Target("house-model")
 	if !ok || target.Price == nil || target.Price.Input != 0 || target.NamedOnly() {
-		t.Fatalf("%+v", target)
+		t.Fatalf("target %+v, want a price of 0", target)
 	}
 	in.Name, in.Free = "priceless", false
 	if _, err := c.Connect(t.Context(), in, ""); err != nil {
 		t.Fatal(err)
 	}
 	if target, ok = c.provider(t, "priceless").Target("house-model"); !ok || target.Price != nil || !target.NamedOnly() {
-		t.Errorf("the price of an unknown model is %+v", target)
+		t.Errorf("target %+v, want no price", target)
 	}
 }
 
@@ -242,16 +242,16 @@ func TestFailedTestStoresNothing(t *testing.T) {
 	_, err := c.Connect(t.Context(), adminproviders.Connection{Vendor: "openai", BaseURL: c.upstream.URL + "/v1", Key: wrong, Test: true}, "")
 	wantError(t, "a wrong key", err, llm.InvalidRequest, "key")
 	if strings.Contains(err.Error(), wrong) || !strings.Contains(err.Error(), "Incorrect API key") {
-		t.Error(err)
+		t.Errorf("error %q, want the provider's message without the key", err)
 	}
 	c.upstream.Close()
 	_, err = c.Connect(t.Context(), adminproviders.Connection{Vendor: "openai", BaseURL: c.upstream.URL + "/v1", Key: goodKey, Test: true}, "")
 	wantError(t, "an unreachable host", err, llm.InvalidRequest, "base_url")
 	if c.store.changes != 0 {
-		t.Errorf("stored: %+v", c.store.providers)
+		t.Errorf("%d changes stored, want 0: %+v", c.store.changes, c.store.providers)
 	}
 	if _, err := c.Connect(t.Context(), adminproviders.Connection{Vendor: "openai", Key: goodKey}, ""); err != nil || len(c.store.providers) != 1 {
-		t.Errorf("without a test: %v", err)
+		t.Errorf("Connect without a test: %v, %d providers; want no error and 1", err, len(c.store.providers))
 	}
 }
 
@@ -263,31 +263,31 @@ func TestInvalidConnectionsAreRejected(t *testing.T) {
 		kind  llm.Kind
 		param string
 	}{
-		"unknown vendor":           {adminproviders.Connection{Vendor: "opena", Key: goodKey}, llm.InvalidRequest, "vendor"},
-		"no key":                   {adminproviders.Connection{Vendor: "openai"}, llm.InvalidRequest, "key"},
-		"short key":                {adminproviders.Connection{Vendor: "openai", Key: "abc"}, llm.InvalidRequest, "key"},
-		"name of another vendor":   {adminproviders.Connection{Vendor: "openai", Name: "groq", Key: goodKey}, llm.InvalidRequest, "name"},
-		"name in upper case":       {adminproviders.Connection{Vendor: "openai", Name: "Open AI", Key: goodKey}, llm.InvalidRequest, "name"},
-		"custom without a name":    {adminproviders.Connection{Vendor: CustomVendor, BaseURL: "https://house.example/v1"}, llm.InvalidRequest, "name"},
-		"custom without a URL":     {adminproviders.Connection{Vendor: CustomVendor, Name: "house"}, llm.InvalidRequest, "base_url"},
-		"reserved name":            {adminproviders.Connection{Vendor: CustomVendor, Name: simulator.Provider, BaseURL: "https://house.example/v1"}, llm.InvalidRequest, "name"},
-		"private address":          {adminproviders.Connection{Vendor: "openai", BaseURL: "https://10.0.0.1/v1", Key: goodKey}, llm.InvalidRequest, "base_url"},
-		"metadata service":         {adminproviders.Connection{Vendor: CustomVendor, Name: "house", BaseURL: "http://169.254.169.254/latest"}, llm.InvalidRequest, "base_url"},
-		"unencrypted address":      {adminproviders.Connection{Vendor: "openai", BaseURL: "http://8.8.8.8/v1", Key: goodKey}, llm.InvalidRequest, "base_url"},
-		"format of a known vendor": {adminproviders.Connection{Vendor: CustomVendor, Name: "house", Format: "morse", BaseURL: "https://8.8.8.8/v1"}, llm.InvalidRequest, "format"},
-		"region missing":           {adminproviders.Connection{Vendor: "bedrock", Key: goodKey}, llm.InvalidRequest, "options.region"},
-		"region with a path":       {adminproviders.Connection{Vendor: "bedrock", Key: goodKey, Options: map[string]string{"region": "x.evil.example/"}}, llm.InvalidRequest, "options.region"},
-		"identity of the machine":  {adminproviders.Connection{Vendor: "bedrock", Key: goodKey, Options: map[string]string{"region": "eu-central-1", "role_arn": "arn"}}, llm.InvalidRequest, "options.role_arn"},
-		"azure without a URL":      {adminproviders.Connection{Vendor: "azure", Key: goodKey}, llm.InvalidRequest, "base_url"},
-		"local without a URL":      {adminproviders.Connection{Vendor: "ollama"}, llm.InvalidRequest, "base_url"},
-		"of the file":              {adminproviders.Connection{Vendor: CustomVendor, Name: "filed", BaseURL: "https://8.8.8.8/v1"}, llm.Conflict, ""},
-		"of the environment":       {adminproviders.Connection{Vendor: "mistral", Key: goodKey}, llm.Conflict, ""},
+		"unknown vendor":               {adminproviders.Connection{Vendor: "opena", Key: goodKey}, llm.InvalidRequest, "vendor"},
+		"no key":                       {adminproviders.Connection{Vendor: "openai"}, llm.InvalidRequest, "key"},
+		"short key":                    {adminproviders.Connection{Vendor: "openai", Key: "abc"}, llm.InvalidRequest, "key"},
+		"name of another vendor":       {adminproviders.Connection{Vendor: "openai", Name: "groq", Key: goodKey}, llm.InvalidRequest, "name"},
+		"name in upper case":           {adminproviders.Connection{Vendor: "openai", Name: "Open AI", Key: goodKey}, llm.InvalidRequest, "name"},
+		"custom without a name":        {adminproviders.Connection{Vendor: CustomVendor, BaseURL: "https://house.example/v1"}, llm.InvalidRequest, "name"},
+		"custom without a URL":         {adminproviders.Connection{Vendor: CustomVendor, Name: "house"}, llm.InvalidRequest, "base_url"},
+		"reserved name":                {adminproviders.Connection{Vendor: CustomVendor, Name: simulator.Provider, BaseURL: "https://house.example/v1"}, llm.InvalidRequest, "name"},
+		"private address":              {adminproviders.Connection{Vendor: "openai", BaseURL: "https://10.0.0.1/v1", Key: goodKey}, llm.InvalidRequest, "base_url"},
+		"metadata service":             {adminproviders.Connection{Vendor: CustomVendor, Name: "house", BaseURL: "http://169.254.169.254/latest"}, llm.InvalidRequest, "base_url"},
+		"unencrypted address":          {adminproviders.Connection{Vendor: "openai", BaseURL: "http://8.8.8.8/v1", Key: goodKey}, llm.InvalidRequest, "base_url"},
+		"format of a known vendor":     {adminproviders.Connection{Vendor: CustomVendor, Name: "house", Format: "morse", BaseURL: "https://8.8.8.8/v1"}, llm.InvalidRequest, "format"},
+		"region missing":               {adminproviders.Connection{Vendor: "bedrock", Key: goodKey}, llm.InvalidRequest, "options.region"},
+		"region with a path":           {adminproviders.Connection{Vendor: "bedrock", Key: goodKey, Options: map[string]string{"region": "x.evil.example/"}}, llm.InvalidRequest, "options.region"},
+		"identity of the machine":      {adminproviders.Connection{Vendor: "bedrock", Key: goodKey, Options: map[string]string{"region": "eu-central-1", "role_arn": "arn"}}, llm.InvalidRequest, "options.role_arn"},
+		"azure without a URL":          {adminproviders.Connection{Vendor: "azure", Key: goodKey}, llm.InvalidRequest, "base_url"},
+		"local without a URL":          {adminproviders.Connection{Vendor: "ollama"}, llm.InvalidRequest, "base_url"},
+		"name used in the file":        {adminproviders.Connection{Vendor: CustomVendor, Name: "filed", BaseURL: "https://8.8.8.8/v1"}, llm.Conflict, ""},
+		"name used in the environment": {adminproviders.Connection{Vendor: "mistral", Key: goodKey}, llm.Conflict, ""},
 	} {
 		_, err := c.Connect(t.Context(), test.in, "")
 		wantError(t, name, err, test.kind, test.param)
 	}
 	if c.store.changes != 0 {
-		t.Errorf("stored: %+v", c.store.providers)
+		t.Errorf("%d changes stored, want 0: %+v", c.store.changes, c.store.providers)
 	}
 }
 
@@ -299,12 +299,12 @@ func TestFileAndEnvironmentAreReadOnly(t *testing.T) {
 	} {
 		for _, err := range []error{c.Disconnect(t.Context(), name), c.Change(t.Context(), name, adminproviders.ConnectionChange{}, "")} {
 			if wantError(t, name, err, llm.Conflict, ""); err != nil && !strings.Contains(err.Error(), want) {
-				t.Error(err)
+				t.Errorf("%s: error %q, want one that contains %q", name, err, want)
 			}
 		}
 	}
 	if err := c.Disconnect(t.Context(), "unknown"); !errors.Is(err, account.ErrNotFound) {
-		t.Errorf("an unknown provider: %v", err)
+		t.Errorf("Disconnect of an unknown provider: %v, want ErrNotFound", err)
 	}
 }
 
@@ -321,7 +321,7 @@ func TestSectionOfTheFileTakesPrecedenceOverAStoredProvider(t *testing.T) {
 		t.Fatal(err)
 	}
 	if set.Sources["house"] != "file" || set.Providers[0].BaseURL != "https://filed.example/v1" {
-		t.Errorf("%v at %s", set.Sources, set.Providers[0].BaseURL)
+		t.Errorf("sources %v, base URL %s; want the section of the file", set.Sources, set.Providers[0].BaseURL)
 	}
 }
 
@@ -334,17 +334,17 @@ func TestStoredKeyIsNotSentToAnotherHost(t *testing.T) {
 	elsewhere, path, key := "https://8.8.8.8/v1", c.upstream.URL+"/other/v1", "sk-next-0123456789wxyz"
 	wantError(t, "another host", c.Change(t.Context(), "openai", adminproviders.ConnectionChange{BaseURL: &elsewhere}, ""), llm.InvalidRequest, "key")
 	if got := c.provider(t, "openai").BaseURL; strings.Contains(got, "8.8.8.8") {
-		t.Fatalf("the address changed to %s", got)
+		t.Fatalf("the base URL changed to %s", got)
 	}
 	if err := c.Change(t.Context(), "openai", adminproviders.ConnectionChange{BaseURL: &path}, ""); err != nil || c.provider(t, "openai").Credentials[0].Secret != goodKey {
-		t.Errorf("another path of the host: %v", err)
+		t.Errorf("another path of the host: %v, key %q; want no error and the stored key", err, c.provider(t, "openai").Credentials[0].Secret)
 	}
 	if err := c.Change(t.Context(), "openai", adminproviders.ConnectionChange{BaseURL: &elsewhere, Key: &key}, ""); err != nil {
 		t.Fatal(err)
 	}
 	p := c.provider(t, "openai")
 	if p.BaseURL != elsewhere || len(p.Credentials) != 1 || p.Credentials[0].Secret != key {
-		t.Errorf("%s with %d credentials", p.BaseURL, len(p.Credentials))
+		t.Errorf("base URL %s with %d credentials, want the new URL and the new key only", p.BaseURL, len(p.Credentials))
 	}
 }
 
@@ -372,28 +372,28 @@ func TestChangesOfOtherReplicasAreLoaded(t *testing.T) {
 		return yes
 	}
 	if load(); changed() {
-		t.Error("a change is reported after a load")
+		t.Error("Changed = true after a load")
 	}
 	if _, err := c.Connect(t.Context(), adminproviders.Connection{Vendor: "openai", Key: goodKey}, ""); err != nil || !changed() {
-		t.Fatalf("a new provider is not reported: %v", err)
+		t.Fatalf("Connect: %v, or Changed = false after a new provider", err)
 	}
 	if set := load(); !set.Has("openai") || changed() {
-		t.Errorf("loaded %v", set.Sources)
+		t.Errorf("loaded sources %v, want openai and no further change", set.Sources)
 	}
 	if _, err := c.SetKey(t.Context(), "openai", "sk-next-0123456789wxyz", true); err != nil || !changed() {
-		t.Fatalf("a new key is not reported: %v", err)
+		t.Fatalf("SetKey: %v, or Changed = false after a new key", err)
 	}
 	if set := load(); len(set.Providers[0].Credentials) != 2 {
-		t.Errorf("%+v", set.Providers[0].Credentials)
+		t.Errorf("credentials %+v, want two", set.Providers[0].Credentials)
 	}
 	if _, err := c.SetKey(t.Context(), "openai", goodKey, false); err != nil || len(load().Providers[0].Credentials) != 1 {
-		t.Errorf("a key did not replace the others: %v", err)
+		t.Errorf("SetKey: %v, or the key did not replace the others", err)
 	}
 	if err := c.Disconnect(t.Context(), "openai"); err != nil || !changed() || load().Has("openai") {
-		t.Errorf("a deletion is not loaded: %v", err)
+		t.Errorf("Disconnect: %v, or the deletion was not loaded", err)
 	}
 	if len(c.store.sealed) != 0 {
-		t.Error("the keys of a deleted provider are kept")
+		t.Error("the keys of the deleted provider are still stored")
 	}
 }
 
@@ -404,11 +404,11 @@ func TestGalleryNamesEveryVendorOnce(t *testing.T) {
 	for _, v := range list {
 		names = append(names, v.Name)
 		if v.Label == "" || strings.Contains(v.BaseURL, "{") || v.NeedsBaseURL && v.BaseURL == "" {
-			t.Errorf("%+v", v)
+			t.Errorf("incomplete gallery entry %+v", v)
 		}
 	}
 	if list[0].Name != "openai" || list[0].Models == 0 || names[len(names)-1] != CustomVendor {
-		t.Errorf("%v", names)
+		t.Errorf("gallery is %v, want openai first and the custom vendor last", names)
 	}
 	want := append(VendorNames(), CustomVendor)
 	slices.Sort(want)

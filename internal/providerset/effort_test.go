@@ -68,6 +68,6 @@ func TestAdaptersSendEveryEffortOfTheCatalog(t *testing.T) {
 		}
 	}
 	if sent < 100 {
-		t.Errorf("only %d requests were built", sent)
+		t.Errorf("%d requests were built, want at least 100", sent)
 	}
 }

@@ -29,7 +29,7 @@ import (
 // lister is a provider whose model lists are set by the test. Each credential has its own list.
 type lister struct {
 	mu     sync.Mutex
-	lists  map[string][]string // by secret; a nil list fails
+	lists  map[string][]string // lists by secret; a nil list fails
 	more   bool                // whether there are further pages
 	reads  []time.Time
 	target *provider.Target
@@ -125,7 +125,7 @@ func names(seen []provider.ListedModel) (list []string) {
 	return list
 }
 
-func TestNewModelsAreFoundPeriodically(t *testing.T) {
+func TestModelListsAreReadPeriodically(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var lists ModelLists
@@ -149,30 +149,30 @@ func TestNewModelsAreFoundPeriodically(t *testing.T) {
 		changed := run(13 * time.Hour)
 
 		if len(source.reads) != 3 || source.reads[0].Sub(start) > time.Minute || source.reads[1].Sub(source.reads[0]).Round(time.Hour) != 6*time.Hour {
-			t.Errorf("read at %v", source.reads)
+			t.Errorf("read at %v, want three reads, six hours apart", source.reads)
 		}
 		seen := lists.Seen()
 		if changed || !slices.Equal(names(seen), []string{"known", "next"}) || !seen[1].FirstSeen.Equal(source.reads[1]) || !seen[1].LastSeen.Equal(source.reads[2]) {
-			t.Errorf("changed %v, seen %+v", changed, seen)
+			t.Errorf("changed %t, seen %+v; want false, and known and next with the times of the reads", changed, seen)
 		}
 		if len(lists.served()) != 0 {
-			t.Errorf("served without allow_unpriced: %v", lists.served())
+			t.Errorf("served without allow_unpriced: %v, want none", lists.served())
 		}
 		if n := strings.Count(lines.String(), "provider lists new models"); n != 1 || !strings.Contains(lines.String(), "[next]") {
-			t.Errorf("%d log lines: %s", n, &lines)
+			t.Errorf("%d log lines, want one that names next: %s", n, &lines)
 		}
 
 		options.AllowUnpriced = true
 		if !run(13*time.Hour+time.Minute) || !slices.Equal(lists.served()["house"], []string{"known", "next"}) {
-			t.Errorf("served with allow_unpriced: %v", lists.served())
+			t.Errorf("served with allow_unpriced: %v, want known and next after a change", lists.served())
 		}
 		options = ListOptions{}
 		if !run(13*time.Hour+2*time.Minute) || len(lists.States()) != 0 {
-			t.Errorf("a list is kept although lists are no longer read: %+v", lists.States())
+			t.Errorf("lists kept after reading was disabled: %+v", lists.States())
 		}
 		before := len(source.reads)
 		if run(48 * time.Hour); len(source.reads) != before {
-			t.Error("a list is read although that is disabled")
+			t.Error("a list was read although reading is disabled")
 		}
 	})
 }
@@ -200,23 +200,24 @@ func TestUnreadableListIsKeptAndReadLessOften(t *testing.T) {
 		// The second read is after 10 minutes. It fails and is retried after 0.5, 1, 2, 4 and 8 minutes, then every 10
 		// minutes.
 		if n := len(source.reads); n < 20 || n > 24 {
-			t.Errorf("read %d times", n)
+			t.Errorf("read %d times, want 20 to 24", n)
 		}
 		if diff := cmp.Diff([]ListState{{Provider: "house", Models: 1, Failing: 1}}, lists.States()); diff != "" {
 			t.Error(diff)
 		}
 		if !slices.Equal(lists.served()["house"], []string{"known"}) || lists.Seen()[0].Missed != 0 {
-			t.Errorf("served %v, seen %+v", lists.served(), lists.Seen())
+			t.Errorf("served %v, seen %+v; want known, not missed", lists.served(), lists.Seen())
 		}
 		if n := strings.Count(lines.String(), "model list not read"); n != 1 {
-			t.Errorf("%d warnings: %s", n, &lines)
+			t.Errorf("%d warnings, want 1: %s", n, &lines)
 		}
-		r.Store.(*listStore).err = errors.New("database is away")
+		r.Store.(*listStore).err = errors.New("database unavailable")
 		source.set("sk-one", "known", "next")
 		time.Sleep(time.Hour)
 		changed, err := lists.Refresh(t.Context(), r, []*provider.Provider{p}, options)
 		if err == nil || !changed || lists.States()[0].Failing != 0 || len(lists.served()["house"]) != 2 {
-			t.Errorf("without a database: changed %v, %v, %+v", changed, err, lists.States())
+			t.Errorf("without a database: changed %t, %v, states %+v; want true, an error and two served models",
+				changed, err, lists.States())
 		}
 	})
 }
@@ -237,26 +238,26 @@ func TestEachCredentialsListIsRead(t *testing.T) {
 		source.set("sk-two", "preview")
 		refresh()
 		if !slices.Equal(lists.served()["house"], []string{"known", "preview"}) {
-			t.Errorf("served %v", lists.served())
+			t.Errorf("served %v, want known and preview", lists.served())
 		}
 		source.lists["sk-two"] = nil
 		for range 3 {
 			refresh()
 		}
 		if !slices.Equal(lists.served()["house"], []string{"known", "preview"}) || lists.States()[0].Failing != 1 || lists.Seen()[1].Missed != 0 {
-			t.Errorf("after a credential failed: served %v, %+v, seen %+v", lists.served(), lists.States(), lists.Seen())
+			t.Errorf("after a credential failed: served %v, states %+v, seen %+v", lists.served(), lists.States(), lists.Seen())
 		}
 		source.set("sk-two", "known")
 		source.more = true
 		refresh()
 		if lists.Seen()[1].Missed != 0 {
-			t.Error("a page of a list counts as a list without the model")
+			t.Error("a model is marked as missed after an incomplete list")
 		}
 		source.more = false
 		refresh()
 		refresh()
 		if seen := lists.Seen(); !seen[1].Gone() || seen[0].Gone() {
-			t.Errorf("two complete lists lack the model: %+v", seen)
+			t.Errorf("after two complete lists without the model: %+v, want it gone", seen)
 		}
 	})
 }
@@ -265,7 +266,7 @@ func TestModelListsAreBounded(t *testing.T) {
 	t.Parallel()
 	many := []string{"b", "", "a", "a", "line\nbreak", strings.Repeat("x", maxModelID+1)}
 	if got := boundedNames(many); !slices.Equal(got, []string{"a", "b"}) {
-		t.Errorf("got %q", got)
+		t.Errorf("boundedNames = %q, want [a b]", got)
 	}
 	for i := range 2 * maxListed {
 		many = append(many, fmt.Sprintf("model-%d", i))
@@ -274,7 +275,7 @@ func TestModelListsAreBounded(t *testing.T) {
 	source.set("sk-one", many...)
 	result := newReader(&bytes.Buffer{}).read(t.Context(), source.provider("sk-one"))
 	if len(result.models) != maxListed || result.complete {
-		t.Errorf("%d names are kept, complete is %v", len(result.models), result.complete)
+		t.Errorf("%d names kept, complete = %t; want %d, false", len(result.models), result.complete, maxListed)
 	}
 }
 
@@ -289,15 +290,15 @@ func TestListInterval(t *testing.T) {
 		unpriced bool
 		want     time.Duration
 	}{
-		"no models":             {provider.Provider{ModelsPath: "/models"}, false, listEvery},
-		"only listed ones":      {provider.Provider{ModelsPath: "/models", Targets: listed}, false, listEvery},
-		"models":                {provider.Provider{ModelsPath: "/models", Targets: known}, false, every},
-		"models, unpriced":      {provider.Provider{ModelsPath: "/models", Targets: known}, true, listEvery},
-		"no address for a list": {provider.Provider{}, true, 0},
-		"simulated":             {provider.Provider{ModelsPath: "/models", Simulated: true}, true, 0},
+		"no models":            {provider.Provider{ModelsPath: "/models"}, false, listEvery},
+		"only listed models":   {provider.Provider{ModelsPath: "/models", Targets: listed}, false, listEvery},
+		"models":               {provider.Provider{ModelsPath: "/models", Targets: known}, false, every},
+		"models, unpriced":     {provider.Provider{ModelsPath: "/models", Targets: known}, true, listEvery},
+		"no path for the list": {provider.Provider{}, true, 0},
+		"simulated":            {provider.Provider{ModelsPath: "/models", Simulated: true}, true, 0},
 	} {
 		if got := listInterval(&tc.p, ListOptions{Every: every, AllowUnpriced: tc.unpriced}); got != tc.want {
-			t.Errorf("%s: %v", name, got)
+			t.Errorf("%s: interval %v, want %v", name, got, tc.want)
 		}
 	}
 }
@@ -322,15 +323,15 @@ func TestListedModelsJoinThoseOfTheConfiguration(t *testing.T) {
 	}
 	targets := f.Providers[0].Targets
 	if len(targets) != 2 || targets[0].Listed || targets[1].Model.Name != "two" || !targets[1].NamedOnly() {
-		t.Errorf("targets: %+v", targets)
+		t.Errorf("targets %+v, want the configured one and the listed one by name only", targets)
 	}
 	for _, target := range f.Providers[1].Targets {
 		if target.Listed != (target.Model.Name == "gpt-99") {
-			t.Errorf("%s: listed is %v", target.ID(), target.Listed)
+			t.Errorf("%s: Listed = %t", target.ID(), target.Listed)
 		}
 	}
 	if dated := f.Routes.Named("gpt-4.1-2025-04-14"); len(dated) != 1 || dated[0].Price == nil {
-		t.Errorf("a dated name lost its price: %+v", dated)
+		t.Errorf("targets of the dated name are %+v, want one with a price", dated)
 	}
 }
 
@@ -351,6 +352,6 @@ func TestProvidersWithoutModelsAreReported(t *testing.T) {
 	}
 	warnings := f.WithoutModels()
 	if len(warnings) != 1 || !strings.Contains(warnings[0], `"house"`) || !strings.Contains(warnings[0], "http://house.example/v1/models") {
-		t.Errorf("warnings: %q", warnings)
+		t.Errorf("warnings %q, want one that names house and the URL of its list", warnings)
 	}
 }

@@ -68,10 +68,10 @@ func TestNewModelsAreListedOnlyByTheProvider(t *testing.T) {
 		t.Fatal(diff)
 	}
 	if want := "fairlead models price openai/gpt-99 --input PRICE --output PRICE"; list[0].Command != want {
-		t.Errorf("command %q", list[0].Command)
+		t.Errorf("command = %q, want %q", list[0].Command, want)
 	}
 	if want := "fairlead models price 'house/house-7b:free' --input PRICE --output PRICE"; list[1].Command != want {
-		t.Errorf("command %q", list[1].Command)
+		t.Errorf("command = %q, want %q", list[1].Command, want)
 	}
 }
 
@@ -82,7 +82,7 @@ func TestConfigurationOfANewModelIsUsable(t *testing.T) {
 	f := newSet(t, nil, &catalog.PriceHistory{})
 	list := f.NewModels([]provider.ListedModel{sighting("openai", "gpt-99", 0), sighting("house", "7b:free", 0), sighting("few", "gpt-99", 0)})
 	if len(list) != 3 {
-		t.Fatalf("%+v", list)
+		t.Fatalf("new models %+v, want 3", list)
 	}
 	for _, m := range list {
 		path := filepath.Join(t.TempDir(), "fairlead.yaml")
@@ -95,35 +95,35 @@ func TestConfigurationOfANewModelIsUsable(t *testing.T) {
 		base := strings.ReplaceAll(m.Config, "  - name: house\n", "  - name: house\n    base_url: http://house.example/v1\n")
 		base = strings.ReplaceAll(base, "  - name: few\n", "  - name: few\n    vendor: openai\n")
 		if _, err := load(base); err == nil || !strings.Contains(err.Error(), "input_per_mtok") {
-			t.Errorf("accepted without a price: %v\n%s", err, base)
+			t.Errorf("load without a price: %v, want an error for input_per_mtok\n%s", err, base)
 		}
 		loaded, err := load(strings.ReplaceAll(base, "PRICE", "1.5"))
 		if err != nil {
-			t.Fatalf("%v\n%s", err, base)
+			t.Fatalf("load with a price: %v\n%s", err, base)
 		}
 		one := loaded.Config.Providers[0]
 		if one.Name != m.Provider || one.Models[0].Name != m.Model || withCatalog(one) != (m.Provider == "openai") {
-			t.Errorf("%+v", one)
+			t.Errorf("provider %+v, want %s with model %s", one, m.Provider, m.Model)
 		}
 	}
 	book := &catalog.PriceHistory{}
 	book.Set(f.Catalog, catalog.Listing{Provider: "openai", Model: "gpt-99", Price: &catalog.Price{Input: 1, Output: 2, Source: catalog.OverrideSource}}, monday)
 	priced := newSet(t, nil, book)
 	if left := priced.NewModels([]provider.ListedModel{sighting("openai", "gpt-99", 0)}); len(left) != 0 {
-		t.Errorf("a model with a price is still new: %+v", left)
+		t.Errorf("a model with a price is listed as new: %+v", left)
 	}
 	for _, name := range []string{"openai", "few"} { // few has its own list of models
 		book.Set(f.Catalog, catalog.Listing{Provider: name, Model: "gpt-100", Price: &catalog.Price{Input: 1, Output: 2, Source: catalog.OverrideSource}}, monday)
 	}
 	if targets := newSet(t, nil, book).Routes.Named("gpt-100"); len(targets) != 2 {
-		t.Errorf("targets: %+v", targets)
+		t.Errorf("targets of gpt-100 are %+v, want two", targets)
 	}
 	if targets := priced.Routes.Named("gpt-99"); len(targets) != 1 || targets[0].Price == nil || targets[0].NamedOnly() {
-		t.Errorf("targets: %+v", targets)
+		t.Errorf("targets of gpt-99 are %+v, want one with a price", targets)
 	}
 }
 
-func TestUnlistedTargetsWereListedBefore(t *testing.T) {
+func TestUnlistedTargetsAreReportedOnlyIfListedBefore(t *testing.T) {
 	t.Parallel()
 	f := newSet(t, nil, &catalog.PriceHistory{})
 	gone := func(model string, missed int64) provider.ListedModel {

@@ -26,7 +26,7 @@ func TestDisabledProvidersKeepTheirState(t *testing.T) {
 	}
 	local, ok := compatible.Find("ollama")
 	if !ok {
-		t.Fatal("no vendor ollama")
+		t.Fatal("Find(ollama) = false")
 	}
 	environment := map[string]string{"MISTRAL_API_KEY": "sk-mistral-0123456789"}
 	f, err := Builder{
@@ -46,7 +46,7 @@ func TestDisabledProvidersKeepTheirState(t *testing.T) {
 		}
 		got[s.Name] = [3]string{s.Source, s.BaseURL, hint}
 		if s.Enabled || s.Title == "" || len(s.Targets) > 0 {
-			t.Errorf("%+v", s)
+			t.Errorf("state of a disabled provider is %+v, want a title and no targets", s)
 		}
 	}
 	mistral, _ := compatible.Find("mistral")
@@ -58,10 +58,11 @@ func TestDisabledProvidersKeepTheirState(t *testing.T) {
 		t.Error(diff)
 	}
 	if len(f.Providers) != 1 || f.Providers[0].Name != simulator.Provider || len(f.hosts) != 0 {
-		t.Errorf("in use are %v, reachable %v", f.Providers, f.hosts)
+		t.Errorf("providers in use %v, hosts %v; want only the simulator", f.Providers, f.hosts)
 	}
 	if !f.Has("house") || !f.Has(local.Name) || f.Has("nobody") {
-		t.Error("a provider that is switched off is not known")
+		t.Errorf("Has(house) = %t, Has(%s) = %t, Has(nobody) = %t; want true, true, false",
+			f.Has("house"), local.Name, f.Has(local.Name), f.Has("nobody"))
 	}
 }
 
@@ -74,10 +75,10 @@ func TestShortCredentialsOfTheEnvironmentAreRejected(t *testing.T) {
 		Simulator: simulator.NewSimulator(simulator.Options{}), Book: &catalog.PriceHistory{},
 	}.Assemble()
 	if err == nil || !strings.Contains(err.Error(), "MISTRAL_API_KEY holds a credential with fewer than 8") || !strings.Contains(err.Error(), "OPENAI_API_KEY") || strings.Contains(err.Error(), "GROQ") {
-		t.Errorf("got %v", err)
+		t.Errorf("Assemble: %v, want errors for MISTRAL_API_KEY and OPENAI_API_KEY", err)
 	}
 	if strings.Contains(fmt.Sprint(err), "1234567") {
-		t.Errorf("the error shows the credential: %v", err)
+		t.Errorf("the error contains the credential: %v", err)
 	}
 }
 
@@ -106,11 +107,14 @@ func TestManualPricesApplyUnlessTheFileSetsOne(t *testing.T) {
 	byHand := map[string]bool{"house/one": true, simulator.Provider + "/" + imitation: true}
 	for _, target := range f.Snapshot().Targets() {
 		if id := target.ID(); byHand[id] != (target.Price != nil && target.Price.Input == money.PerMillion(5)) || byHand[id] != f.Priced[id] {
-			t.Errorf("%s: %+v", id, target.Price)
+			t.Errorf("%s: price %+v, priced = %t; want the manual price %t", id, target.Price, f.Priced[id], byHand[id])
 		}
 	}
-	if !PricedInFile(c, "house", "two") || PricedInFile(c, "house", "one") || PricedInFile(c, "nobody", "two") {
-		t.Error("what the file prices is not known")
+	if !PricedInFile(c, "house", "two") {
+		t.Error("PricedInFile = false for a model with a price in the file")
+	}
+	if PricedInFile(c, "house", "one") || PricedInFile(c, "nobody", "two") {
+		t.Error("PricedInFile = true for a model without a price in the file")
 	}
 }
 
@@ -132,13 +136,13 @@ func TestMostSpecificTimeoutApplies(t *testing.T) {
 		firstToken time.Duration
 		waits      provider.Waits
 	}{
-		"a model at its provider":     {one, house, 2 * time.Second, provider.Waits{Connect: time.Second, Headers: 20 * time.Second, Idle: 3 * time.Second, Total: time.Minute}},
-		"the model elsewhere":         {one, config.Provider{}, 4 * time.Second, provider.Waits{Headers: 20 * time.Second, Idle: 3 * time.Second}},
-		"another model":               {two, house, 8 * time.Second, provider.Waits{Connect: time.Second, Headers: 20 * time.Second, Idle: 9 * time.Second}},
-		"another that thinks":         {thinking, house, time.Minute, provider.Waits{Connect: time.Second, Headers: 20 * time.Second, Idle: 9 * time.Second}},
-		"nothing set":                 {two, config.Provider{}, 10 * time.Second, provider.Waits{Headers: 20 * time.Second}},
-		"nothing set, and it thinks":  {thinking, config.Provider{}, time.Minute, provider.Waits{Headers: 20 * time.Second}},
-		"a model that thinks, by set": {&catalog.Model{Name: "one", Abilities: llm.Reasoning}, house, 2 * time.Second, provider.Waits{Connect: time.Second, Headers: 20 * time.Second, Idle: 3 * time.Second, Total: time.Minute}},
+		"a model at its provider":          {one, house, 2 * time.Second, provider.Waits{Connect: time.Second, Headers: 20 * time.Second, Idle: 3 * time.Second, Total: time.Minute}},
+		"the model elsewhere":              {one, config.Provider{}, 4 * time.Second, provider.Waits{Headers: 20 * time.Second, Idle: 3 * time.Second}},
+		"another model":                    {two, house, 8 * time.Second, provider.Waits{Connect: time.Second, Headers: 20 * time.Second, Idle: 9 * time.Second}},
+		"another reasoning model":          {thinking, house, time.Minute, provider.Waits{Connect: time.Second, Headers: 20 * time.Second, Idle: 9 * time.Second}},
+		"no timeout set":                   {two, config.Provider{}, 10 * time.Second, provider.Waits{Headers: 20 * time.Second}},
+		"no timeout set, reasoning model":  {thinking, config.Provider{}, time.Minute, provider.Waits{Headers: 20 * time.Second}},
+		"a reasoning model with a timeout": {&catalog.Model{Name: "one", Abilities: llm.Reasoning}, house, 2 * time.Second, provider.Waits{Connect: time.Second, Headers: 20 * time.Second, Idle: 3 * time.Second, Total: time.Minute}},
 	} {
 		if diff := cmp.Diff(test.waits, b.waits(test.model, test.provider)); diff != "" || b.firstToken(test.model, test.provider) != test.firstToken {
 			t.Errorf("%s: first token %s, want %s; %s", name, b.firstToken(test.model, test.provider), test.firstToken, diff)

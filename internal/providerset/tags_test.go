@@ -10,7 +10,7 @@ import (
 	"fairlead.dev/internal/simulator"
 )
 
-func TestTargetsHaveTheTagsOfTheOperatorAndOfFacts(t *testing.T) {
+func TestTargetsHaveConfiguredAndDerivedTags(t *testing.T) {
 	t.Parallel()
 	c := config.Default()
 	c.Detect, c.Simulator = false, "on"
@@ -53,7 +53,7 @@ func TestOpenWeightsAreTagged(t *testing.T) {
 		}
 	}
 	if tagged == 0 {
-		t.Error("no model with open weights to look at")
+		t.Error("no target has a model with open weights")
 	}
 }
 
@@ -80,7 +80,7 @@ func TestPrivateAddresses(t *testing.T) {
 		"://":                             false,
 	} {
 		if got := isPrivate(address); got != want {
-			t.Errorf("%q: got %t, want %t", address, got, want)
+			t.Errorf("isPrivate(%q) = %t, want %t", address, got, want)
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"fairlead.dev/internal/config"
 )
 
-func TestAProviderOfTheFileNeedsAnAddress(t *testing.T) {
+func TestConfiguredProviderNeedsAnAddress(t *testing.T) {
 	t.Parallel()
 	for provider, c := range map[string]struct {
 		variable string

@@ -25,11 +25,11 @@ func TestReferencePromptsHaveTheirTask(t *testing.T) {
 	for _, task := range predict.Tasks() {
 		prompts := quality.Prompts(task)
 		if len(prompts) < 6 {
-			t.Errorf("%s has %d prompts", task, len(prompts))
+			t.Errorf("%s has %d prompts, want at least 6", task, len(prompts))
 		}
 		for _, p := range prompts {
 			if got := predict.TaskOf(p); got != task {
-				t.Errorf("%q is %s, want %s", p.Text, got, task)
+				t.Errorf("TaskOf(%q) = %s, want %s", p.Text, got, task)
 			}
 		}
 	}
@@ -59,11 +59,11 @@ func TestRatingIsTheMeanSuccessProbability(t *testing.T) {
 		}
 	}
 	if o := rating.Overall; !(0 < o.Low && o.Low < o.Mean && o.Mean < o.High && o.High < 1) {
-		t.Errorf("overall %+v", o)
+		t.Errorf("overall rating %+v, want 0 < low < mean < high < 1", o)
 	}
 }
 
-func TestRatingLeavesOutTasksThatTheModelCannotDo(t *testing.T) {
+func TestRatingOmitsUnsupportedTasks(t *testing.T) {
 	t.Parallel()
 	rater, _ := newRater(t)
 	has := func(m *catalog.Model, task predict.Task) bool {
@@ -78,11 +78,14 @@ func TestRatingLeavesOutTasksThatTheModelCannotDo(t *testing.T) {
 	full := &catalog.Model{Name: "full", Op: llm.Chat, Quality: 0.6, Abilities: llm.Vision | llm.Tools, Context: 200_000}
 	for _, task := range []predict.Task{predict.Vision, predict.ToolUse, predict.LongContext} {
 		if has(blind, task) || !has(full, task) {
-			t.Errorf("%s: small model %v, full model %v", task, has(blind, task), has(full, task))
+			t.Errorf("%s: rated for the small model %t, for the full model %t; want false, true", task, has(blind, task), has(full, task))
 		}
 	}
-	if rater.Rate(&catalog.Model{Name: "nothing known", Op: llm.Chat}, nil) != nil || rater.Rate(&catalog.Model{Name: "e", Op: llm.Embed, Quality: 0.5}, nil) != nil {
-		t.Error("a model without data or without chat has a rating")
+	if got := rater.Rate(&catalog.Model{Name: "no data", Op: llm.Chat}, nil); got != nil {
+		t.Errorf("rating of a model without data is %+v, want nil", got)
+	}
+	if got := rater.Rate(&catalog.Model{Name: "e", Op: llm.Embed, Quality: 0.5}, nil); got != nil {
+		t.Errorf("rating of an embedding model is %+v, want nil", got)
 	}
 }
 
@@ -98,7 +101,7 @@ func (lower) Ability(_ string, task predict.Task, base *predict.Ability) *predic
 	return &moved
 }
 
-func TestRatingUsesWhatTheWorkspaceLearned(t *testing.T) {
+func TestRatingUsesLearnedAbilities(t *testing.T) {
 	t.Parallel()
 	rater, _ := newRater(t)
 	m := &catalog.Model{Name: "m", Op: llm.Chat, Quality: 0.7}
@@ -106,7 +109,8 @@ func TestRatingUsesWhatTheWorkspaceLearned(t *testing.T) {
 	for i, task := range after.Tasks {
 		changed := task.Mean < before.Tasks[i].Mean
 		if want := task.Task == predict.Code; changed != want || task.Learned != want {
-			t.Errorf("%s: %v after %v, learned %v", task.Task, task.Mean, before.Tasks[i].Mean, task.Learned)
+			t.Errorf("%s: mean changed from %v to %v, learned %t; want lower and learned = %t",
+				task.Task, before.Tasks[i].Mean, task.Mean, task.Learned, want)
 		}
 	}
 }

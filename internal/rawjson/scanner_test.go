@@ -89,7 +89,7 @@ func TestScannerRejectsInvalidInput(t *testing.T) {
 		s.Skip()
 		s.End()
 		if s.Err != nil {
-			t.Errorf("%.40q: %v", text, s.Err)
+			t.Errorf("%.40q: error %v, want none", text, s.Err)
 		}
 		s.Release()
 	}
@@ -98,7 +98,7 @@ func TestScannerRejectsInvalidInput(t *testing.T) {
 func TestLenientScannerAcceptsDuplicateKeysAndInvalidUTF8(t *testing.T) {
 	t.Parallel()
 	if !rawjson.Valid([]byte("{\"a\":1,\"a\":\"\xff\"}")) {
-		t.Error("rejected")
+		t.Error("Valid = false for a duplicate key and invalid UTF-8")
 	}
 }
 
@@ -124,7 +124,7 @@ func TestScannerCountsText(t *testing.T) {
 		s.SkipCounted()
 	}
 	if s.Err != nil || s.ASCII != 3 || s.NonASCII != 12 {
-		t.Errorf("%d and %d bytes, %v; want 3 and 12", s.ASCII, s.NonASCII, s.Err)
+		t.Errorf("%d ASCII and %d other bytes, %v; want 3 and 12", s.ASCII, s.NonASCII, s.Err)
 	}
 }
 
@@ -140,10 +140,10 @@ func TestMeasureCountsAndLimits(t *testing.T) {
 	}
 	long := []byte("[" + strings.Repeat("1,", rawjson.MaxElements) + "1]")
 	if _, _, over := rawjson.Measure(long, true); over == nil {
-		t.Error("a list above the limit is accepted")
+		t.Error("a list above the limit was accepted")
 	}
 	if _, _, over := rawjson.Measure(long, false); over != nil {
-		t.Errorf("elements are counted although they should not be: %v", over)
+		t.Errorf("elements were counted although counting is disabled: %v", over)
 	}
 }
 
@@ -169,7 +169,7 @@ func TestWriterAddsCommas(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if !json.Valid(w.Out) {
-		t.Error("encoding/json rejects the document")
+		t.Error("the document is invalid JSON")
 	}
 }
 
@@ -185,7 +185,7 @@ func TestAppendMember(t *testing.T) {
 		``:                 ``,
 	} {
 		if got := rawjson.AppendMember([]byte(object), "m", []byte("1")); string(got) != want {
-			t.Errorf("%q: %q, want %q", object, got, want)
+			t.Errorf("AppendMember(%q) = %q, want %q", object, got, want)
 		}
 	}
 }
@@ -194,12 +194,12 @@ func TestParseInteger(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]int64{"10": 10, "10.0": 10, "1e1": 10, "-2": -2, "9223372036854775807": 9223372036854775807} {
 		if got, ok := rawjson.ParseInteger([]byte(text)); !ok || got != want {
-			t.Errorf("%s: %d, %t; want %d", text, got, ok, want)
+			t.Errorf("ParseInteger(%s) = %d, %t; want %d", text, got, ok, want)
 		}
 	}
 	for _, text := range []string{"", "x", "1.5", "1e300", "NaN"} {
 		if got, ok := rawjson.ParseInteger([]byte(text)); ok {
-			t.Errorf("%q is parsed as %d", text, got)
+			t.Errorf("ParseInteger(%q) = %d, true; want false", text, got)
 		}
 	}
 }

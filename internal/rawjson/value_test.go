@@ -55,14 +55,14 @@ func TestGetFollowsPaths(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", path, diff)
 		}
 		if exists := want.Raw != ""; v.Exists() != exists {
-			t.Errorf("%s: exists is %t, want %t", path, v.Exists(), exists)
+			t.Errorf("%s: Exists = %t, want %t", path, v.Exists(), exists)
 		}
 		if !strings.Contains(path, "#") && v.Exists() && document[v.Index:v.Index+len(v.Raw)] != v.Raw && !strings.Contains(path, ".") {
-			t.Errorf("%s: index %d does not point at %s", path, v.Index, v.Raw)
+			t.Errorf("%s: Index = %d, which is not the position of %s", path, v.Index, v.Raw)
 		}
 	}
 	if got := rawjson.Get([]byte(document), ""); got.Raw != document[1:] {
-		t.Errorf("an empty path returns %q", got.Raw)
+		t.Errorf("Get with an empty path = %q, want the document", got.Raw)
 	}
 }
 
@@ -112,7 +112,7 @@ func TestForEachKeepsOrderAndStops(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if list := rawjson.ParseString(`{"a":1}`).List(); list != nil {
-		t.Errorf("an object has the elements %v", list)
+		t.Errorf("List of an object = %v, want nil", list)
 	}
 }
 
@@ -122,7 +122,7 @@ func TestLookupsFindNothingInMalformedInput(t *testing.T) {
 		`{"a"`, `{"a":`, `{"a" 1}`, `{a:1}`, `{1:1}`, `{"b":1`, `["a"`, `"a`, `{"a\":1}`, `{"b":}`, `{"x":tru,"a":1}`, `{,"a":1}`, `}`, `]`, "\x00",
 	} {
 		if v := rawjson.Get([]byte(text), "a"); v.Exists() {
-			t.Errorf("%q: found %q", text, v.Raw)
+			t.Errorf("Get(%q, a) = %q, want no value", text, v.Raw)
 		}
 	}
 }
@@ -131,10 +131,10 @@ func TestValidLimitsDepth(t *testing.T) {
 	t.Parallel()
 	nested := func(depth int) []byte { return []byte(strings.Repeat("[", depth) + strings.Repeat("]", depth)) }
 	if !rawjson.Valid(nested(rawjson.MaxDepth)) {
-		t.Error("the maximum depth is rejected")
+		t.Error("a document of the maximum depth was rejected")
 	}
 	if rawjson.Valid(nested(rawjson.MaxDepth + 1)) {
-		t.Error("a document above the maximum depth is accepted")
+		t.Error("a document above the maximum depth was accepted")
 	}
 }
 
@@ -147,7 +147,7 @@ func FuzzAgainstEncodingJSON(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		valid := rawjson.Valid(data)
 		if _, _, over := rawjson.Measure(data, false); over == nil && valid != json.Valid(data) {
-			t.Fatalf("valid is %t, encoding/json says %t", valid, json.Valid(data))
+			t.Fatalf("Valid = %t, json.Valid = %t", valid, json.Valid(data))
 		}
 		v := rawjson.Parse(data) // must not panic on any input
 		v.ForEach(func(key, value rawjson.Value) bool { return key.String() == "" || value.Raw != "" })
@@ -184,7 +184,7 @@ func FuzzAgainstEncodingJSON(f *testing.F) {
 			}
 		case v.Kind == rawjson.Text && json.Unmarshal(data, &text) == nil && !strings.Contains(*text, "\uFFFD"):
 			if v.String() != *text {
-				t.Fatalf("text is %q, encoding/json has %q", v.String(), *text)
+				t.Fatalf("String = %q, encoding/json has %q", v.String(), *text)
 			}
 		}
 	})

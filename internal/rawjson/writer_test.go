@@ -18,7 +18,7 @@ func TestAppendMemberAddsToObjectsOnly(t *testing.T) {
 		``:                 ``,
 	} {
 		if got := string(AppendMember([]byte(object), "x", []byte(`[1]`))); got != want {
-			t.Errorf("%q became %q, want %q", object, got, want)
+			t.Errorf("AppendMember(%q) = %q, want %q", object, got, want)
 		}
 	}
 }

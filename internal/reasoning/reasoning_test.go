@@ -79,15 +79,15 @@ func TestReasoningExpiresAnHourAfterItsLastUse(t *testing.T) {
 		for range 3 { // a conversation that continues keeps its reasoning
 			time.Sleep(Lifetime - time.Second)
 			if got := restored(t, s, "ws", "thinker", conversation("a")); len(got) != 1 {
-				t.Fatalf("restored %v while in use", got)
+				t.Fatalf("restored %v while in use, want one signature", got)
 			}
 		}
 		time.Sleep(Lifetime)
 		if got := restored(t, s, "ws", "thinker", conversation("a")); got != nil {
-			t.Errorf("restored %v after an hour without use", got)
+			t.Errorf("restored %v after an hour without use, want none", got)
 		}
 		if len(s.entries) != 0 || s.bytes != 0 || len(s.workspaces) != 0 {
-			t.Errorf("%d entries with %d bytes of %d workspaces are left", len(s.entries), s.bytes, len(s.workspaces))
+			t.Errorf("%d entries with %d bytes of %d workspaces remain, want none", len(s.entries), s.bytes, len(s.workspaces))
 		}
 	})
 }
@@ -115,7 +115,7 @@ func TestStoreIsBounded(t *testing.T) {
 		s.keep(t.Context(), "big", []Call{long}, Local)
 	}
 	if own := s.workspaces["big"]; own.order.Len() != 1 || s.bytes > 64<<10 {
-		t.Errorf("%d entries of one workspace, %d bytes in all", own.order.Len(), s.bytes)
+		t.Errorf("%d entries of the workspace and %d bytes in total, want 1 entry and at most 64 KiB", own.order.Len(), s.bytes)
 	}
 }
 
@@ -145,10 +145,11 @@ func TestRestoredReasoningIsBoundedPerRequest(t *testing.T) {
 	}
 	session := s.Begin("ws", Local)
 	if n := session.Recall(t.Context(), nil, conversation(ids...)); n > maxRestored || n < maxRestored/2 {
-		t.Errorf("%d bytes are restored, the limit is %d", n, maxRestored)
+		t.Errorf("%d bytes were restored with a limit of %d, want at least half of it", n, maxRestored)
 	}
 	if session.recalled.calls["c99"] == nil || session.recalled.calls["c0"] != nil {
-		t.Error("the newest calls must be restored first")
+		t.Errorf("newest call restored = %t, oldest = %t; want true, false",
+			session.recalled.calls["c99"] != nil, session.recalled.calls["c0"] != nil)
 	}
 }
 
@@ -184,7 +185,7 @@ func TestRestoreKeepsTheOrderOfATurn(t *testing.T) {
 		t.Error(diff)
 	}
 	if len(conv.Messages[0].Parts) != 2 || conv.Messages[1].Parts[1].Call.Signature != "" {
-		t.Error("the client's conversation was changed")
+		t.Error("restore changed the conversation of the client")
 	}
 }
 
@@ -200,7 +201,7 @@ func TestSignaturesOfTheClientAreKept(t *testing.T) {
 	}
 }
 
-func TestARepeatedIDRestoresTheLastCall(t *testing.T) {
+func TestRepeatedIDRestoresTheLastCall(t *testing.T) {
 	t.Parallel()
 	s := New(nil)
 	s.keep(t.Context(), "ws", []Call{signedCall("a")}, Local)
@@ -209,12 +210,13 @@ func TestARepeatedIDRestoresTheLastCall(t *testing.T) {
 	session.Recall(t.Context(), nil, conv)
 	got := session.recalled.restore(conv, "thinker")
 	if got.Messages[1].Parts[0].Kind != llm.CallPart || got.Messages[3].Parts[0].Kind != llm.ThinkingPart {
-		t.Error("the reasoning must be in front of the last call with the id")
+		t.Errorf("first parts are of kinds %v and %v; want reasoning only before the last call",
+			got.Messages[1].Parts[0].Kind, got.Messages[3].Parts[0].Kind)
 	}
 	conv = conversation("a")
 	conv.Messages[1].Parts[0].Call.Name = "another tool"
 	if got := restored(t, s, "ws", "thinker", conv); got != nil {
-		t.Errorf("restored %v in front of a call of another tool", got)
+		t.Errorf("restored %v before a call of another tool, want none", got)
 	}
 }
 
@@ -268,7 +270,7 @@ func TestReasoningOfResponsesIsKept(t *testing.T) {
 		last      error
 		want      []string
 	}{
-		{"thinking in front of two calls", Local, []llm.Delta{think, sign("1"), callDelta("a", 0), think, think, sign("2"), callDelta("b", 1), finish}, nil, []string{"1", "2"}},
+		{"thinking before two calls", Local, []llm.Delta{think, sign("1"), callDelta("a", 0), think, think, sign("2"), callDelta("b", 1), finish}, nil, []string{"1", "2"}},
 		{"redacted thinking", Local, []llm.Delta{{Kind: llm.SignatureDelta, Thinking: &llm.Thinking{Redacted: "data", Provider: "vendor"}}, callDelta("a", 0), finish}, nil, []string{""}},
 		{"zero data retention", Discard, []llm.Delta{think, sign("1"), callDelta("a", 0), finish}, nil, nil},
 		{"without a signature", Local, []llm.Delta{think, sign(""), callDelta("a", 0), finish}, nil, nil},

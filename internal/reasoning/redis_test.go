@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/redis/go-redis/v9"
 	"go.uber.org/goleak"
 
 	"fairlead.dev/internal/cluster"
@@ -32,7 +33,7 @@ func replica(t *testing.T, namespace, masterKey string) *Store {
 	t.Helper()
 	link := cluster.New(redistest.Client(t), cluster.Options{Namespace: namespace, Budget: 5 * time.Second, Settling: time.Nanosecond})
 	if !link.AwaitReady(t.Context(), 10*time.Second) {
-		t.Fatal("Redis does not answer")
+		t.Fatal("Redis did not become ready")
 	}
 	remote, err := NewRedis(link, []byte(masterKey))
 	if err != nil {
@@ -44,27 +45,40 @@ func replica(t *testing.T, namespace, masterKey string) *Store {
 func TestReplicasShareReasoningThroughRedis(t *testing.T) {
 	t.Parallel()
 	namespace, key := redistest.Namespace(), strings.Repeat("k", 32)
-	a, b, stranger := replica(t, namespace, key), replica(t, namespace, key), replica(t, namespace, strings.Repeat("x", 32))
+	a, b, foreign := replica(t, namespace, key), replica(t, namespace, key), replica(t, namespace, strings.Repeat("x", 32))
 	a.keep(t.Context(), "ws", []Call{signedCall("1"), signedCall("2")}, Shared)
 	a.keep(t.Context(), "ws", []Call{signedCall("private")}, Local)
+	client := redistest.Client(t)
+	names := client.Keys(t.Context(), "{"+namespace+"}:reasoning:*").Val()
+	if len(names) != 2 {
+		t.Errorf("Redis has %d calls, want 2", len(names))
+	}
+	for _, name := range names {
+		if value := client.Get(t.Context(), name).Val(); value == "" || strings.Contains(value, "look first") || strings.Contains(value, "sig-") {
+			t.Errorf("Redis has %d bytes of reasoning that are not encrypted", len(value))
+		}
+		wantLifetime(t, client, name)
+		client.PExpire(t.Context(), name, time.Minute)
+	}
 	if diff := cmp.Diff([]string{"sig-1", "sig-2"}, restored(t, b, "ws", "thinker", conversation("1", "2", "private", "unknown"))); diff != "" {
 		t.Error(diff)
 	}
+	for _, name := range names {
+		wantLifetime(t, client, name) // the read has extended the lifetime
+	}
 	if got := restored(t, b, "other", "thinker", conversation("1", "2")); got != nil {
-		t.Errorf("another workspace got %v", got)
+		t.Errorf("restored %v in another workspace, want none", got)
 	}
-	if got := restored(t, stranger, "ws", "thinker", conversation("1", "2")); got != nil {
-		t.Errorf("a process with another master key read %v", got)
+	if got := restored(t, foreign, "ws", "thinker", conversation("1", "2")); got != nil {
+		t.Errorf("restored %v with another master key, want none", got)
 	}
-	client := redistest.Client(t)
-	for _, name := range client.Keys(t.Context(), "{"+namespace+"}:reasoning:*").Val() {
-		value, left := client.Get(t.Context(), name).Val(), client.PTTL(t.Context(), name).Val()
-		if strings.Contains(value, "look first") || strings.Contains(value, "sig-") {
-			t.Error("the reasoning is readable in Redis")
-		}
-		if left > Lifetime || left < Lifetime-time.Minute {
-			t.Errorf("the reasoning lives for %v", left)
-		}
+}
+
+// wantLifetime checks that a Redis key expires after Lifetime.
+func wantLifetime(t *testing.T, client *redis.Client, name string) {
+	t.Helper()
+	if left := client.PTTL(t.Context(), name).Val(); left > Lifetime || left < Lifetime-time.Minute {
+		t.Errorf("the reasoning expires in %v, want %v", left, Lifetime)
 	}
 }
 
@@ -77,7 +91,7 @@ func TestEvictedReasoningIsRemovedFromRedis(t *testing.T) {
 		s.keep(t.Context(), "ws", []Call{signedCall(fmt.Sprint(i))}, Shared)
 	}
 	if n := len(redistest.Client(t).Keys(t.Context(), "{"+namespace+"}:reasoning:*").Val()); n != 2 {
-		t.Errorf("Redis holds %d calls, the process holds 2", n)
+		t.Errorf("Redis has %d calls, want 2", n)
 	}
 }
 
@@ -118,11 +132,11 @@ func TestRemoteIsReadOnceForEachCall(t *testing.T) {
 	s := New(remote)
 	for range 3 {
 		if got := restored(t, s, "ws", "thinker", conversation("a", "unknown")); len(got) != 1 {
-			t.Errorf("restored %v", got)
+			t.Errorf("restored %v, want one signature", got)
 		}
 	}
 	if remote.loads != 1 {
-		t.Errorf("%d reads, want one for known and unknown calls together", remote.loads)
+		t.Errorf("%d reads, want 1 for known and unknown calls", remote.loads)
 	}
 	var ids []string
 	for i := range 100 {
@@ -130,7 +144,7 @@ func TestRemoteIsReadOnceForEachCall(t *testing.T) {
 	}
 	restored(t, s, "ws", "thinker", conversation(ids...))
 	if n := len(s.entries); n != 2+maxLoads {
-		t.Errorf("one request read %d calls, the limit is %d", n-2, maxLoads)
+		t.Errorf("one request read %d calls, want %d", n-2, maxLoads)
 	}
 }
 
@@ -143,20 +157,20 @@ func TestReasoningOfZeroRetentionProvidersStaysInTheProcess(t *testing.T) {
 	respond(s.Begin("ws", Shared).Client(format{}, target), nil,
 		llm.Delta{Kind: llm.SignatureDelta, Thinking: &llm.Thinking{Signature: "s", Provider: "vendor"}}, callDelta("a", 0), llm.Delta{Kind: llm.FinishDelta})
 	if got := restored(t, s, "ws", "thinker", conversation("a")); len(got) != 1 || len(remote.calls) != 0 {
-		t.Errorf("restored %v, %d calls in the remote store", got, len(remote.calls))
+		t.Errorf("restored %v, %d calls in the remote store; want one signature and 0 calls", got, len(remote.calls))
 	}
 }
 
 func TestUnavailableRemoteIsNotRemembered(t *testing.T) {
 	t.Parallel()
-	remote := &fakeRemote{calls: map[Key]Call{KeyOf("ws", "a"): signedCall("a")}, err: errors.New("down")}
+	remote := &fakeRemote{calls: map[Key]Call{KeyOf("ws", "a"): signedCall("a")}, err: errors.New("unavailable")}
 	s := New(remote)
 	if got := restored(t, s, "ws", "thinker", conversation("a")); got != nil {
-		t.Errorf("restored %v from an unavailable store", got)
+		t.Errorf("restored %v from an unavailable store, want none", got)
 	}
 	remote.err = nil
 	if got := restored(t, s, "ws", "thinker", conversation("a")); len(got) != 1 {
-		t.Errorf("restored %v after the store returned", got)
+		t.Errorf("restored %v after the store returned, want one signature", got)
 	}
 }
 

@@ -90,7 +90,7 @@ func TestEveryBuiltinRuleHasNameAndDoc(t *testing.T) {
 	t.Parallel()
 	for _, b := range redact.Builtins() {
 		if b.Doc == "" || !redact.Known(b.Name) || b.Name != strings.ToLower(b.Name) {
-			t.Errorf("%+v", b)
+			t.Errorf("incomplete rule %+v", b)
 		}
 	}
 }

@@ -43,7 +43,7 @@ func written(secret string, escape func(byte) string) []string {
 func decoded(t *testing.T, content string) (once, twice string) {
 	t.Helper()
 	if err := json.Unmarshal([]byte(`"`+content+`"`), &once); err != nil {
-		t.Fatalf("%q: %v", content, err)
+		t.Fatalf("decode %q: %v", content, err)
 	}
 	if json.Unmarshal([]byte(`"`+once+`"`), &twice) != nil {
 		twice = once
@@ -55,11 +55,11 @@ func checkAbsent(t *testing.T, content string) {
 	t.Helper()
 	once, twice := decoded(t, content)
 	if strings.Contains(once, credential) || strings.Contains(twice, credential) {
-		t.Errorf("the credential is in %q", content)
+		t.Errorf("the output contains the credential: %q", content)
 	}
 }
 
-func TestCredentialsAreFoundInEveryEscape(t *testing.T) {
+func TestCredentialsAreMaskedInEveryEscape(t *testing.T) {
 	t.Parallel()
 	for name, escape := range escapes {
 		text := strings.Join(written(credential, escape), "")
@@ -67,25 +67,25 @@ func TestCredentialsAreFoundInEveryEscape(t *testing.T) {
 			got := redact.Credentials([]byte(document), "other-secret", credential)
 			want := strings.Replace(document, text, strings.Repeat("*", len(text)), 1)
 			if string(got) != want {
-				t.Errorf("%s: %s became %s", name, document, got)
+				t.Errorf("%s: Credentials(%s) = %s, want %s", name, document, got, want)
 			}
 			if out, _ := relay(redact.NewMasker(credential), []string{document}); out[0] != want && document != text {
-				t.Errorf("%s: %s became %s in a stream", name, document, out[0])
+				t.Errorf("%s: masked stream of %s = %s, want %s", name, document, out[0], want)
 			}
 		}
 	}
 }
 
-func TestCredentialsLeavesOtherTextAlone(t *testing.T) {
+func TestCredentialsKeepsOtherText(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"", "{}", `{"a":"sk-se/cret+012345678"}`, `"\`, `"\u00`, `"\ud83d\ude00"`, "sk-sk-se", `"` + strings.Repeat("s", 5000)} {
 		data := []byte(text)
 		if got := redact.Credentials(data, credential, "short"); string(got) != text {
-			t.Errorf("%q became %q", text, got)
+			t.Errorf("Credentials(%q) = %q, want it unchanged", text, got)
 		}
 	}
 	if redact.NewMasker("", "1234567") != nil {
-		t.Error("credentials that are too short have a masker")
+		t.Error("NewMasker with credentials that are too short is not nil")
 	}
 }
 
@@ -112,7 +112,7 @@ func chunk(index int, member, content string) string {
 	return fmt.Sprintf(`{"id":"c","model":"m","choices":[{"index":%d,"delta":{"role":"assistant","%s":"%s"},"finish_reason":null}]}`, index, member, content)
 }
 
-// joined concatenates the contents of one member of one choice.
+// joined returns the concatenated contents of one member of one choice.
 func joined(t *testing.T, documents []string, index int, member string) string {
 	t.Helper()
 	var all strings.Builder
@@ -133,7 +133,7 @@ func joined(t *testing.T, documents []string, index int, member string) string {
 	return all.String()
 }
 
-func TestMaskerFindsCredentialsSplitOverDocuments(t *testing.T) {
+func TestMaskerMasksCredentialsSplitOverDocuments(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		escape := escapes[rapid.SampledFrom([]string{"plain", "unicode", "upper case", "slashes", "first only", "inner slashes"}).Draw(r, "escape")]
@@ -151,14 +151,14 @@ func TestMaskerFindsCredentialsSplitOverDocuments(t *testing.T) {
 		}
 		out, _ := relay(redact.NewMasker(credential), documents)
 		if len(out) != len(documents) {
-			t.Fatalf("%d of %d documents came out", len(out), len(documents))
+			t.Fatalf("%d of %d documents were released", len(out), len(documents))
 		}
 		checkAbsent(t, joined(t, out, 0, member))
 	})
 }
 
 // The inner text of tool arguments may be split within an escape sequence; the outer text cannot.
-func TestMaskerFindsSplitEscapesOfArguments(t *testing.T) {
+func TestMaskerMasksSplitEscapesOfArguments(t *testing.T) {
 	t.Parallel()
 	text := strings.Join(written(credential, func(c byte) string { return fmt.Sprintf(`\\u%04x`, c) }), "")
 	for size := 2; size < 20; size++ {
@@ -181,7 +181,7 @@ func TestMaskerReleasesOrdinaryTextImmediately(t *testing.T) {
 	documents := []string{chunk(0, "content", "tasks"), chunk(0, "content", "sk"), chunk(0, "content", "s"), chunk(0, "content", " sk-"), chunk(0, "content", "x")}
 	out, most := relay(redact.NewMasker(credential), documents)
 	if most != 1 || strings.Join(out, "") != strings.Join(documents, "") {
-		t.Errorf("held %d documents; got %s", most, out)
+		t.Errorf("released up to %d documents together, want 1; output %s", most, out)
 	}
 }
 
@@ -190,19 +190,19 @@ func TestMaskerBoundsHeldText(t *testing.T) {
 	t.Parallel()
 	m := redact.NewMasker(credential)
 	if !m.Scan(redact.Document{Data: []byte(chunk(0, "content", "key "+credential[:10]))}) {
-		t.Fatal("the beginning of a credential is not held back")
+		t.Fatal("Scan = false for the beginning of a credential, want it held")
 	}
 	other := redact.Document{Data: []byte(chunk(1, "content", strings.Repeat("word ", 1000)))}
 	for n := 0; m.Scan(other); n++ {
 		if n > 100 {
-			t.Fatal("documents are held without bound")
+			t.Fatal("more than 100 documents were held")
 		}
 	}
 	if first := m.Take()[0].Data; bytes.Contains(first, []byte(credential[:10])) {
-		t.Errorf("the beginning was released: %s", first)
+		t.Errorf("the beginning of a credential was released unmasked: %s", first)
 	}
 	if m.Scan(other) {
-		t.Error("the same beginning holds later documents back")
+		t.Error("the released beginning still holds later documents")
 	}
 }
 
@@ -212,11 +212,11 @@ func FuzzMasker(f *testing.F) {
 	f.Fuzz(func(t *testing.T, one, two []byte) {
 		out, _ := relay(redact.NewMasker(credential), []string{string(one), string(two)})
 		if len(out) != 2 || len(out[0]) != len(one) || len(out[1]) != len(two) {
-			t.Fatalf("%q and %q became %q", one, two, out)
+			t.Fatalf("%q and %q were masked as %q, want the same lengths", one, two, out)
 		}
 		for _, text := range out {
 			if strings.Contains(text, credential) {
-				t.Fatalf("the credential is in %q", text)
+				t.Fatalf("the output contains the credential: %q", text)
 			}
 		}
 	})

@@ -67,14 +67,14 @@ func TestDocumentsAreRedactedTextByText(t *testing.T) {
 		got := x.Begin(nil).JSON(body)
 		var read any
 		if err := json.Unmarshal(got, &read); err != nil {
-			t.Fatalf("%s became %s: %v", body, got, err)
+			t.Fatalf("redacted %s to invalid JSON %s: %v", body, got, err)
 		}
 		want, err := json.Marshal(each(value, x.Begin(nil).Text))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if again, err := json.Marshal(read); err != nil || !bytes.Equal(again, want) {
-			t.Fatalf("%s:\ngot  %s\nwant %s", body, again, want)
+			t.Fatalf("redact %s:\ngot  %s\nwant %s", body, again, want)
 		}
 	})
 }
@@ -117,21 +117,21 @@ func TestMatchesAreRemovedAndOtherTextIsKept(t *testing.T) {
 			marks += n
 		}
 		if marks != len(kept)-1 {
-			t.Fatalf("%q became %q with counts %v", text, got, pass.Counts())
+			t.Fatalf("redacted %q to %q, which does not match the counts %v", text, got, pass.Counts())
 		}
 		rest := text
 		for _, piece := range kept {
 			i := strings.Index(rest, piece)
 			if i < 0 {
-				t.Fatalf("%q became %q: %q was not there", text, got, piece)
+				t.Fatalf("redacted %q to %q, but %q is not in the original", text, got, piece)
 			}
 			rest = rest[i+len(piece):]
 		}
 		if found := patterns[1].FindString(got); found != "" {
-			t.Fatalf("%q became %q, with %q in it", text, got, found)
+			t.Fatalf("redacted %q to %q, which contains the match %q", text, got, found)
 		}
 		if n := len(patterns[0].FindAllString(text, -1)); n > 0 && marks == 0 {
-			t.Fatalf("%q became %q", text, got)
+			t.Fatalf("redacted %q to %q, want a mark for each match", text, got)
 		}
 	})
 }
@@ -145,56 +145,56 @@ func FuzzJSON(f *testing.F) {
 	x := redactor(f, everything)
 	ticket := regexp.MustCompile(everything.Custom[1].Pattern)
 	f.Fuzz(func(t *testing.T, body []byte) {
-		before := bytes.Clone(body)
+		input := bytes.Clone(body)
 		got := x.Begin(nil).JSON(body)
-		if !bytes.Equal(before, body) {
-			t.Fatal("the input changed")
+		if !bytes.Equal(input, body) {
+			t.Fatal("JSON changed its input")
 		}
 		if !json.Valid(body) {
 			return
 		}
 		if !json.Valid(got) {
-			t.Fatalf("%q became %q", body, got)
+			t.Fatalf("redacted %q to invalid JSON %q", body, got)
 		}
-		var was, is any
-		if json.Unmarshal(body, &was) != nil || json.Unmarshal(got, &is) != nil {
-			t.Fatal("not read back")
+		var before, after any
+		if json.Unmarshal(body, &before) != nil || json.Unmarshal(got, &after) != nil {
+			t.Fatal("the documents cannot be decoded")
 		}
-		compare(t, was, is, ticket)
+		compare(t, before, after, ticket)
 	})
 }
 
 // compare fails if anything other than a string differs, or if a string still matches the pattern.
-func compare(t *testing.T, was, is any, pattern *regexp.Regexp) {
+func compare(t *testing.T, before, after any, pattern *regexp.Regexp) {
 	t.Helper()
-	switch v := was.(type) {
+	switch v := before.(type) {
 	case string:
-		text, ok := is.(string)
+		text, ok := after.(string)
 		if !ok || (text != v && !strings.Contains(text, "[redacted: ")) {
-			t.Fatalf("%q became %v", v, is)
+			t.Fatalf("string %q was redacted to %v", v, after)
 		}
 		if len(v) < 500 && !strings.HasPrefix(v, "data:") && pattern.MatchString(text) {
-			t.Fatalf("%q became %q", v, text)
+			t.Fatalf("string %q was redacted to %q, which still matches", v, text)
 		}
 	case []any:
-		list, ok := is.([]any)
+		list, ok := after.([]any)
 		if !ok || len(list) != len(v) {
-			t.Fatalf("%v became %v", v, is)
+			t.Fatalf("list %v was redacted to %v", v, after)
 		}
 		for i := range v {
 			compare(t, v[i], list[i], pattern)
 		}
 	case map[string]any:
-		object, ok := is.(map[string]any)
+		object, ok := after.(map[string]any)
 		if !ok || len(object) != len(v) {
-			t.Fatalf("%v became %v", v, is)
+			t.Fatalf("object %v was redacted to %v", v, after)
 		}
 		for name := range v {
 			compare(t, v[name], object[name], pattern)
 		}
 	default:
-		if was != is {
-			t.Fatalf("%v became %v", was, is)
+		if before != after {
+			t.Fatalf("value %v was redacted to %v", before, after)
 		}
 	}
 }

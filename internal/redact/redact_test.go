@@ -46,17 +46,17 @@ func TestJSONStaysValid(t *testing.T) {
 			`["caf\u00e9 \"ann\u0040example.com\" \ud83d\ude00 Raven\u000aNEST\/ \ud800"]`,
 			`["caf\u00e9 \"[redacted: email]\" \ud83d\ude00 [redacted: code name]\/ \ud800"]`,
 		},
-		"arguments of a tool, which are JSON in a string": {
+		"tool arguments as JSON in a string": {
 			`{"arguments":"{\"to\":\"ann@example.com\",\"n\":1}"}`,
 			`{"arguments":"{\"to\":\"[redacted: email]\",\"n\":1}"}`,
 		},
-		"a text alone":        {`"T-1"`, `"[redacted: ticket]"`},
-		"media":               {`["` + picture + `","` + vector + `"]`, ""},
-		"media with more":     {`["` + vector + ` T-1"]`, `["` + strings.Repeat("aB4[redacted: ticket]", 99) + "aB4[redacted: ticket]" + ` [redacted: ticket]"]`},
-		"nothing to be found": {`{"a":"b","c":[1,2,{"d":"e\n"}]}`, ""},
-		"no document":         {"{T-1, \"T-2\"", "{[redacted: ticket], \"[redacted: ticket]\""},
-		"invalid UTF-8":       {"[\"\xff T-1 \xfe\"]", "[\"\xff [redacted: ticket] \xfe\"]"},
-		"nothing":             {"", ""},
+		"only a string":   {`"T-1"`, `"[redacted: ticket]"`},
+		"media":           {`["` + picture + `","` + vector + `"]`, ""},
+		"media with more": {`["` + vector + ` T-1"]`, `["` + strings.Repeat("aB4[redacted: ticket]", 99) + "aB4[redacted: ticket]" + ` [redacted: ticket]"]`},
+		"no match":        {`{"a":"b","c":[1,2,{"d":"e\n"}]}`, ""},
+		"invalid JSON":    {"{T-1, \"T-2\"", "{[redacted: ticket], \"[redacted: ticket]\""},
+		"invalid UTF-8":   {"[\"\xff T-1 \xfe\"]", "[\"\xff [redacted: ticket] \xfe\"]"},
+		"nothing":         {"", ""},
 	} {
 		want := c[1]
 		if want == "" {
@@ -72,7 +72,7 @@ func TestOverlappingMatchesAreMerged(t *testing.T) {
 	t.Parallel()
 	p := redactor(t, custom("first", `abcd`, "second", `cdef`, "inner", `b`, "other", `x`)).Begin(nil)
 	if got := p.Text("-abcdef-x-"); got != "-[redacted: first]-[redacted: other]-" {
-		t.Error(got)
+		t.Errorf("Text = %q, want the first two matches merged", got)
 	}
 	if diff := cmp.Diff(map[string]int{"first": 1, "other": 1}, p.Counts()); diff != "" {
 		t.Error(diff)
@@ -83,7 +83,7 @@ func TestMarksAreNotSearched(t *testing.T) {
 	t.Parallel()
 	p := redactor(t, custom("a", `z`, "b", `redacted`)).Begin(nil)
 	if got := p.Text("z"); got != "[redacted: a]" {
-		t.Error(got)
+		t.Errorf("Text = %q, want [redacted: a]", got)
 	}
 }
 
@@ -93,7 +93,7 @@ func TestPassCountsMatchesOfAllTexts(t *testing.T) {
 	p.Text("T-1 T-2")
 	p.JSON([]byte(`["T-3"]`))
 	if p.Counts()["t"] != 3 || p.Stopped() {
-		t.Error(p.Counts(), p.Stopped())
+		t.Errorf("counts %v, stopped %t; want 3 for t, false", p.Counts(), p.Stopped())
 	}
 }
 
@@ -102,14 +102,14 @@ func TestExpiredPassReturnsNothing(t *testing.T) {
 	left := 5
 	p := redactor(t, custom("a", `a`, "b", `(?s)b.*z|b`)).Begin(func() bool { left--; return left < 0 })
 	if p.Text("a b") == "" || p.Stopped() {
-		t.Fatal("stopped too early")
+		t.Fatal("the pass stopped before its limit")
 	}
-	text := strings.Repeat("b", 1000) // each b searches to the end for a z
+	text := strings.Repeat("b", 1000) // each b searches for a z up to the end of the text
 	if got := p.JSON([]byte(`["` + text + `"]`)); got != nil || !p.Stopped() {
-		t.Errorf("%q %v", got, p.Stopped())
+		t.Errorf("JSON = %q, stopped %t; want nil, true", got, p.Stopped())
 	}
 	if p.Text("plain") != "" || p.JSON([]byte(`["plain"]`)) != nil || p.JSON([]byte(`plain`)) != nil {
-		t.Error("returned something after it had stopped")
+		t.Error("a stopped pass returned a text")
 	}
 }
 
@@ -117,7 +117,7 @@ func TestAllMatchesAreFound(t *testing.T) {
 	t.Parallel()
 	p := redactor(t, custom("x", `x`)).Begin(nil)
 	if got := p.Text(strings.Repeat("x.", 1000)); got != strings.Repeat("[redacted: x].", 1000) {
-		t.Error(got[:100])
+		t.Errorf("Text = %q..., want every x redacted", got[:100])
 	}
 }
 
@@ -135,7 +135,7 @@ func TestTimeIsCheckedAfterEveryMatch(t *testing.T) {
 		})
 		got := pass.Text(text)
 		if stopped := limit <= matches+1; checks > limit || pass.Stopped() != stopped || stopped != (got == "") {
-			t.Errorf("limit %d: %d checks, stopped: %v, %d bytes", limit, checks, pass.Stopped(), len(got))
+			t.Errorf("limit %d: %d checks, stopped %t, %d bytes", limit, checks, pass.Stopped(), len(got))
 		}
 	}
 }
@@ -170,14 +170,14 @@ func TestCheckReportsAllProblems(t *testing.T) {
 	}
 	many := redact.Rules{Custom: make([]redact.Custom, redact.MaxCustom+1)}
 	if problems := many.Check(); problems[0].Param != "custom" {
-		t.Errorf("%+v", problems[0])
+		t.Errorf("first problem %+v, want one for custom", problems[0])
 	}
 }
 
-func TestEmptyRulesChangeNothing(t *testing.T) {
+func TestEmptyRulesKeepTheText(t *testing.T) {
 	t.Parallel()
 	p := redactor(t, redact.Rules{}).Begin(nil)
 	if got := p.Text("ann@example.com"); got != "ann@example.com" || !(redact.Rules{}).Empty() {
-		t.Error(got)
+		t.Errorf("Text = %q, empty = %t; want the text unchanged, true", got, redact.Rules{}.Empty())
 	}
 }

@@ -31,8 +31,8 @@ func newTestRedaction(own *redact.Rules, standard ...string) *Filter {
 	}, func() []string { return standard }, slog.New(slog.DiscardHandler))
 }
 
-// leaky returns an entry with the address in every field that callers and providers can set.
-func leaky() requestlog.Entry {
+// entryWithAddress returns an entry with the address in every field that callers and providers can set.
+func entryWithAddress() requestlog.Entry {
 	return requestlog.Entry{
 		ID: "req_1", Owner: requestlog.Owner{WorkspaceID: "ws_1"},
 		Call:      requestlog.Call{Endpoint: "chat/completions", Preview: "I am " + address},
@@ -66,7 +66,7 @@ func prepareOne(r *Filter, e *requestlog.Entry) {
 	*e = batch[0]
 }
 
-func everythingOf(t *testing.T, e *requestlog.Entry) string {
+func textOf(t *testing.T, e *requestlog.Entry) string {
 	t.Helper()
 	text, err := json.Marshal(e)
 	if err != nil {
@@ -75,36 +75,36 @@ func everythingOf(t *testing.T, e *requestlog.Entry) string {
 	return string(text) + string(e.Body.Request) + string(e.Body.Response)
 }
 
-func TestPreparedEntriesHoldNothingThatARuleFinds(t *testing.T) {
+func TestRedactedEntriesContainNoMatch(t *testing.T) {
 	t.Parallel()
 	for name, r := range map[string]*Filter{
-		"the workspace's rules": newTestRedaction(&redact.Rules{Builtin: []string{"email"}}),
-		"the instance's rules":  newTestRedaction(nil, "email"),
-		"a rule of one's own":   newTestRedaction(&redact.Rules{Custom: []redact.Custom{{Name: "email-2", Pattern: `ann@\S+\.com`}}}),
+		"workspace rules": newTestRedaction(&redact.Rules{Builtin: []string{"email"}}),
+		"instance rules":  newTestRedaction(nil, "email"),
+		"custom rule":     newTestRedaction(&redact.Rules{Custom: []redact.Custom{{Name: "email-2", Pattern: `ann@\S+\.com`}}}),
 	} {
-		e, before := leaky(), leaky()
+		e, before := entryWithAddress(), entryWithAddress()
 		shared := e.Attempts
 		prepareOne(r, &e)
-		if text := everythingOf(t, &e); strings.Contains(text, "ann") {
-			t.Errorf("%s: %s", name, text)
+		if text := textOf(t, &e); strings.Contains(text, "ann") {
+			t.Errorf("%s: the entry contains the address: %s", name, text)
 		}
 		if !strings.HasPrefix(e.Preview, "I am [redacted: email") || e.BodyState != requestlog.BodyStored || e.Tags["team"] != "search" {
-			t.Errorf("%s: %+v", name, e)
+			t.Errorf("%s: entry %+v, want a redacted preview and the other tags", name, e)
 		}
 		for _, body := range [][]byte{e.Body.Request, e.Body.Response} {
 			if !json.Valid(body) || !bytes.Contains(body, []byte("[redacted: email")) {
-				t.Errorf("%s: %s", name, body)
+				t.Errorf("%s: body %s, want valid JSON with a mark", name, body)
 			}
 		}
 		if diff := cmp.Diff(before.Attempts, shared); diff != "" {
-			t.Errorf("%s changed what others may read: %s", name, diff)
+			t.Errorf("%s: RedactBatch changed the shared attempts: %s", name, diff)
 		}
 	}
 }
 
-func TestADecisionIsRedactedWhole(t *testing.T) {
+func TestWholeDecisionIsRedacted(t *testing.T) {
 	t.Parallel()
-	e := leaky()
+	e := entryWithAddress()
 	e.Decision.Candidates = []route.Candidate{{Target: "p/m"}}
 	text, err := json.Marshal(e.Decision)
 	if err != nil {
@@ -113,43 +113,44 @@ func TestADecisionIsRedactedWhole(t *testing.T) {
 	e.Decision.Candidates = nil
 	e.Recorded = requestlog.Recorded{Decision: e.Decision, JSON: text, Short: true}
 	prepareOne(newTestRedaction(nil, "email"), &e)
-	if text := everythingOf(t, &e); strings.Contains(text, "ann") || len(e.Decision.Candidates) != 1 || e.DecisionJSON() != nil {
-		t.Error(text)
+	if text := textOf(t, &e); strings.Contains(text, "ann") || len(e.Decision.Candidates) != 1 || e.DecisionJSON() != nil {
+		t.Errorf("decision with %d candidates, want 1 and no address: %s", len(e.Decision.Candidates), text)
 	}
 }
 
-func TestEntriesWithoutRulesStayAsTheyAre(t *testing.T) {
+func TestEntriesWithoutRulesAreUnchanged(t *testing.T) {
 	t.Parallel()
 	for name, r := range map[string]*Filter{
-		"none anywhere":              newTestRedaction(nil),
-		"turned off here":            newTestRedaction(&redact.Rules{}, "email"),
-		"nothing of that kind in it": newTestRedaction(&redact.Rules{Builtin: []string{"iban"}}),
+		"no rules":                  newTestRedaction(nil),
+		"disabled in the workspace": newTestRedaction(&redact.Rules{}, "email"),
+		"no match":                  newTestRedaction(&redact.Rules{Builtin: []string{"iban"}}),
 	} {
-		e := leaky()
+		e := entryWithAddress()
 		prepareOne(r, &e)
-		if diff := cmp.Diff(leaky(), e); diff != "" {
+		if diff := cmp.Diff(entryWithAddress(), e); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
 }
 
-func TestTheLiveViewShowsNothingThatARuleFinds(t *testing.T) {
+func TestLiveViewContainsNoMatch(t *testing.T) {
 	t.Parallel()
 	r := newTestRedaction(&redact.Rules{Builtin: []string{"email"}})
-	e := leaky()
+	e := entryWithAddress()
 	long := strings.Repeat("x", llm.PreviewBytes-5) + " "
 	e.Body.Request = []byte(`{"model":"auto","messages":[{"role":"user","content":"` + long + address + `"}]}`)
 	e.Preview = (long + address)[:llm.PreviewBytes]
-	before := everythingOf(t, &e)
+	before := textOf(t, &e)
 	got := r.RedactRow(&e)
-	if text := everythingOf(t, got); strings.Contains(text, "ann") {
-		t.Error(text) // the beginning of the address must not remain either, as it would in the old preview
+	if text := textOf(t, got); strings.Contains(text, "ann") {
+		t.Errorf("the row contains the address: %s",
+			text) // the beginning of the address must not remain either, as it would in the old preview
 	}
 	if !strings.HasPrefix(got.Preview, long+"[red") || len(got.Preview) > llm.PreviewBytes {
-		t.Error(got.Preview)
+		t.Errorf("preview %q, want it cut after %d bytes", got.Preview, llm.PreviewBytes)
 	}
-	if after := everythingOf(t, &e); after != before {
-		t.Error("the entry itself changed")
+	if after := textOf(t, &e); after != before {
+		t.Error("RedactRow changed the entry")
 	}
 }
 
@@ -158,31 +159,31 @@ func TestPreviewsWithoutTheirRequest(t *testing.T) {
 	r := newTestRedaction(&redact.Rules{Builtin: []string{"email"}})
 	for preview, want := range map[string]string{
 		"I am " + address: "I am [redacted: email]",
-		(strings.Repeat("x", 150) + " " + address)[:llm.PreviewBytes]: "", // cut in the middle
+		(strings.Repeat("x", 150) + " " + address)[:llm.PreviewBytes]: "", // truncated in the middle of the address
 	} {
 		e := requestlog.Entry{Owner: requestlog.Owner{WorkspaceID: "ws_1"}, Call: requestlog.Call{Preview: preview}, BodyState: requestlog.BodyNone, Routing: requestlog.Routing{Attempts: []requestlog.Attempt{}}}
 		if prepareOne(r, &e); e.Preview != want {
-			t.Errorf("%q became %q", preview, e.Preview)
+			t.Errorf("preview %q was redacted to %q, want %q", preview, e.Preview, want)
 		}
 	}
 }
 
-func TestARequestThatARuleDisfiguresStillHasItsPreview(t *testing.T) {
+func TestPreviewIsKeptWhenARuleMatchesJSONNames(t *testing.T) {
 	t.Parallel()
 	r := newTestRedaction(&redact.Rules{Builtin: []string{"email"}, Custom: []redact.Custom{{Name: "x", Pattern: `auto|user`}}})
-	e := leaky()
+	e := entryWithAddress()
 	if prepareOne(r, &e); !strings.HasPrefix(e.Preview, "I am [redacted: email]") || !json.Valid(e.Body.Request) {
-		t.Errorf("%q %s", e.Preview, e.Body.Request)
+		t.Errorf("preview %q, request %s; want a redacted preview and valid JSON", e.Preview, e.Body.Request)
 	}
 }
 
-func TestEventsThatMakeNoAnswerAreNotKept(t *testing.T) {
+func TestEventsWithoutAResponseAreRemoved(t *testing.T) {
 	t.Parallel()
-	e := leaky()
+	e := entryWithAddress()
 	e.Body.Response, e.Body.Streamed = []byte("{\"a\":\"ann@exa\"}\n{\"a\":\"mple.com\"}"), true
 	prepareOne(newTestRedaction(&redact.Rules{Builtin: []string{"email"}}), &e)
 	if e.Body.Response != nil || e.Body.Streamed {
-		t.Errorf("%s", e.Body.Response)
+		t.Errorf("response %s, streamed %t; want none", e.Body.Response, e.Body.Streamed)
 	}
 }
 
@@ -197,41 +198,41 @@ func (c *clock) now() time.Time {
 	return c.at
 }
 
-func TestSlowRulesTakeTheTextsAwayAndRecover(t *testing.T) {
+func TestTextsAreRemovedWhileRulesAreSlow(t *testing.T) {
 	t.Parallel()
 	r := newTestRedaction(&redact.Rules{Builtin: []string{"email"}})
 	c := &clock{at: time.Unix(1_700_000_000, 0), step: redactEntryTime}
 	r.now = c.now
-	e := leaky()
+	e := entryWithAddress()
 	prepareOne(r, &e)
-	if text := everythingOf(t, &e); strings.Contains(text, "ann") || e.BodyState != requestlog.BodyRedactionTimeout || e.Body.Request != nil || e.Error.Code != "X" {
-		t.Errorf("%s", text)
+	if text := textOf(t, &e); strings.Contains(text, "ann") || e.BodyState != requestlog.BodyRedactionTimeout || e.Body.Request != nil || e.Error.Code != "X" {
+		t.Errorf("body state %s, want %s without texts: %s", e.BodyState, requestlog.BodyRedactionTimeout, text)
 	}
 	c.step = 0
 	c.at = c.at.Add(-time.Second) // setting the clock back does not add to the allowance
 	r.of("ws_1").usage.spend(5 * time.Second)
-	e = leaky()
+	e = entryWithAddress()
 	prepareOne(r, &e)
 	if e.BodyState != requestlog.BodyRedactionTimeout {
-		t.Error("stored although the workspace has no time left")
+		t.Errorf("body state %s after the workspace used its time, want %s", e.BodyState, requestlog.BodyRedactionTimeout)
 	}
 	c.at = c.at.Add(time.Hour)
-	e = leaky()
+	e = entryWithAddress()
 	prepareOne(r, &e)
-	if e.BodyState != requestlog.BodyStored || strings.Contains(everythingOf(t, &e), "ann") {
-		t.Errorf("not well again: %s", everythingOf(t, &e))
+	if e.BodyState != requestlog.BodyStored || strings.Contains(textOf(t, &e), "ann") {
+		t.Errorf("body state %s after an hour, want %s without the address: %s", e.BodyState, requestlog.BodyStored, textOf(t, &e))
 	}
 }
 
-func TestRulesThatCannotBeUsedKeepTextsOut(t *testing.T) {
+func TestTextsAreRemovedWhenRulesAreInvalid(t *testing.T) {
 	t.Parallel()
 	r := newTestRedaction(&redact.Rules{Builtin: []string{"of a newer version"}})
-	e := leaky()
+	e := entryWithAddress()
 	prepareOne(r, &e)
-	shown := leaky()
+	shown := entryWithAddress()
 	for _, e := range []*requestlog.Entry{&e, r.RedactRow(&shown)} {
-		if text := everythingOf(t, e); strings.Contains(text, "ann") || e.BodyState != requestlog.BodyRedactionTimeout {
-			t.Error(text)
+		if text := textOf(t, e); strings.Contains(text, "ann") || e.BodyState != requestlog.BodyRedactionTimeout {
+			t.Errorf("body state %s, want %s without the address: %s", e.BodyState, requestlog.BodyRedactionTimeout, text)
 		}
 	}
 }
@@ -242,7 +243,7 @@ func TestRulesFollowTheWorkspaceAndTheConfiguration(t *testing.T) {
 	var standard []string
 	r := New(func(string) *account.Workspace { return w }, func() []string { return standard }, slog.New(slog.DiscardHandler))
 	stored := func() string {
-		e := leaky()
+		e := entryWithAddress()
 		prepareOne(r, &e)
 		return e.EndUser
 	}
@@ -263,7 +264,7 @@ func TestRulesFollowTheWorkspaceAndTheConfiguration(t *testing.T) {
 var slowRules = &redact.Rules{Custom: []redact.Custom{{Name: "slow", Pattern: "a.*b|a"}}}
 
 func slowEntry(workspace string) requestlog.Entry {
-	e := leaky()
+	e := entryWithAddress()
 	e.ID, e.WorkspaceID = "req_slow", workspace
 	e.Body.Request = []byte(`{"model":"auto","messages":[{"role":"user","content":"` + strings.Repeat("a", 256<<10) + `"}]}`)
 	return e
@@ -291,11 +292,12 @@ func prepareSlowBatches(t *testing.T, r *Filter, batches int) (took time.Duratio
 		for i := range slowTenants {
 			batch = append(batch, slowEntry(fmt.Sprintf("ws_slow_%d", i)), slowEntry(fmt.Sprintf("ws_slow_%d", i)))
 		}
-		batch = append(batch, leaky())
+		batch = append(batch, entryWithAddress())
 		r.RedactBatch(batch)
 		for _, e := range batch[:2*slowTenants] {
-			if text := everythingOf(t, &e); strings.Contains(text, "aaa") || strings.Contains(text, address) || e.BodyState != requestlog.BodyRedactionTimeout {
-				t.Fatalf("%s: state %s, %d bytes", e.WorkspaceID, e.BodyState, len(text))
+			if text := textOf(t, &e); strings.Contains(text, "aaa") || strings.Contains(text, address) || e.BodyState != requestlog.BodyRedactionTimeout {
+				t.Fatalf("%s: body state %s with %d bytes, want %s without texts",
+					e.WorkspaceID, e.BodyState, len(text), requestlog.BodyRedactionTimeout)
 			}
 		}
 		quick = append(quick, batch[2*slowTenants])
@@ -305,20 +307,20 @@ func prepareSlowBatches(t *testing.T, r *Filter, batches int) (took time.Duratio
 	return took, quick
 }
 
-// generous is an upper bound for a busy machine. Without the time limit, the rules would run for minutes.
-const generous = 30 * time.Second
+// longest is an upper bound for a busy machine. Without the time limit, the rules would run for minutes.
+const longest = 30 * time.Second
 
-func TestSlowRulesDoNotKeepTheTextsOfOthersFromTheLog(t *testing.T) {
+func TestSlowRulesDoNotAffectOtherWorkspaces(t *testing.T) {
 	t.Parallel()
 	r := newSlowRedaction()
 	r.waiting = newAllowance(time.Hour, 1, time.Now()) // the slow workspaces use up their own time
 	took, quick := prepareSlowBatches(t, r, 5)
-	if took > generous {
-		t.Errorf("took %s", took)
+	if took > longest {
+		t.Errorf("took %s, want at most %s", took, longest)
 	}
 	for _, e := range quick {
-		if e.BodyState != requestlog.BodyStored || strings.Contains(everythingOf(t, &e), address) {
-			t.Errorf("state %s: %s", e.BodyState, everythingOf(t, &e))
+		if e.BodyState != requestlog.BodyStored || strings.Contains(textOf(t, &e), address) {
+			t.Errorf("body state %s, want %s without the address: %s", e.BodyState, requestlog.BodyStored, textOf(t, &e))
 		}
 	}
 }
@@ -331,7 +333,7 @@ func TestWaitingForSlowRulesIsBounded(t *testing.T) {
 	}
 	// Ten batches with two entries per workspace, two seconds each, would take at least 40 s. The allowance limits the wait to about
 	// two seconds, plus redactBatchTime per batch.
-	if took, _ := prepareSlowBatches(t, r, 10); took > generous {
-		t.Errorf("took %s", took)
+	if took, _ := prepareSlowBatches(t, r, 10); took > longest {
+		t.Errorf("took %s, want at most %s", took, longest)
 	}
 }

@@ -27,14 +27,14 @@ func TestSplitRequestsAreRedactedLikeWholeOnes(t *testing.T) {
 	messages = append(messages, `{"role":"user","content":"`+long+address+`"}`)
 	request := `{"model":"auto", "note@example.com": "` + address + `", "messages" : [` + strings.Join(messages, ", ") + `], "user":"` + address + `"}`
 	rules := &redact.Rules{Builtin: []string{"email"}}
-	whole := leaky()
+	whole := entryWithAddress()
 	whole.Endpoint, whole.Format, whole.BodyState = "chat/completions", "chat", requestlog.BodyStored
 	whole.Preview = (long + address)[:llm.PreviewBytes]
 	whole.Body = requestlog.Body{Request: []byte(request)}
 	split := whole
 	var ok bool
 	if split.Body.Request, split.Body.Parts, ok = key.Scope("ws").Split(whole.Body.Request, func(outline.Address) bool { return false }); !ok {
-		t.Fatal("the request is not split")
+		t.Fatal("the request was not split")
 	}
 	split.Body.Split, split.Preview = true, PreviewSource(&whole)
 
@@ -43,10 +43,10 @@ func TestSplitRequestsAreRedactedLikeWholeOnes(t *testing.T) {
 
 	got := split.Body.JoinedRequest()
 	if !bytes.Equal(got, whole.Body.Request) || bytes.Contains(got, []byte(address)) {
-		t.Errorf("redacted in parts:\n%s\nas a whole:\n%s", got, whole.Body.Request)
+		t.Errorf("redacted in parts:\n%s\nredacted as a whole:\n%s", got, whole.Body.Request)
 	}
 	if split.Preview != whole.Preview || len(split.Preview) > llm.PreviewBytes || strings.Contains(split.Preview, "ann") {
-		t.Errorf("the preview is %q, want %q", split.Preview, whole.Preview)
+		t.Errorf("preview is %q, want %q", split.Preview, whole.Preview)
 	}
 }
 
@@ -60,6 +60,6 @@ func TestVersionsOfRulesDiffer(t *testing.T) {
 		versions[r.Version("ws_1")] = true
 	}
 	if len(versions) != 4 || newTestRedaction(nil).Version("ws_1") != "" {
-		t.Errorf("%d versions: %v", len(versions), versions)
+		t.Errorf("%d versions, want 4 and an empty version without rules: %v", len(versions), versions)
 	}
 }

@@ -17,7 +17,7 @@ var now = time.Date(2026, 11, 15, 12, 34, 56, 0, time.UTC)
 // reader returns fixed rows and records the queries.
 type reader struct {
 	slices  Slices
-	later   Slices // for queries of the last hour
+	later   Slices // rows for queries of the last hour
 	queries []Query
 }
 
@@ -70,12 +70,13 @@ func TestQueriesReadTheFastestRollups(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(figures.queries) != test.figures || len(facts.queries) != test.facts {
-			t.Errorf("%s: %d reads of figures, %d of facts; want %d and %d", test.query, len(figures.queries), len(facts.queries), test.figures, test.facts)
+			t.Errorf("%s: %d queries for figures, %d for facts; want %d and %d",
+				test.query, len(figures.queries), len(facts.queries), test.figures, test.facts)
 		}
 	}
 }
 
-func TestResultNamesWhatIsMissing(t *testing.T) {
+func TestResultNamesMissingData(t *testing.T) {
 	t.Parallel()
 	figures := &reader{slices: Slices{Kept: true, Rows: []Row{row("", "", 100, 1000)}}, later: Slices{Kept: true, Rows: []Row{row("", "", 65, 810)}}}
 	facts := &reader{slices: Slices{
@@ -95,7 +96,7 @@ func TestResultNamesWhatIsMissing(t *testing.T) {
 		t.Error(diff)
 	}
 	if r.From != now.Add(-30*24*time.Hour).Truncate(time.Hour) {
-		t.Errorf("from %s", r.From)
+		t.Errorf("From = %s, want 30 days ago", r.From)
 	}
 }
 
@@ -109,10 +110,10 @@ func TestSampledGroupsKeepTheExactTotal(t *testing.T) {
 		t.Fatal(err)
 	}
 	if r.Total.Cost != 1000 || !r.Sampled || r.Rest.Requests != 10 || r.Rest.Cost != 0 || r.Notes[0].Code != NoteSampled {
-		t.Errorf("%+v, rest %+v", r, r.Rest)
+		t.Errorf("report %+v, rest %+v; want the exact total and a note", r, r.Rest)
 	}
 	if _, err := (&Source{Figures: figures, Facts: facts}).Run(t.Context(), query(t, "by=model&user=u&client=c&tag=a"), now); err == nil {
-		t.Error("an estimated total is accepted")
+		t.Error("a query with an estimated total was accepted")
 	}
 }
 
@@ -125,7 +126,7 @@ func TestMemberIsTheCreatorOfTheKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(r.Groups) != 2 || r.Groups[0].Value != "acc" || r.Groups[0].Cost != 50 || len(r.Groups[0].Groups) != 2 || r.Groups[0].Groups[1].Value != "key_2" || r.Groups[1].Value != "key_3" {
-		t.Errorf("%+v", r.Groups)
+		t.Errorf("groups %+v, want the keys grouped by their creator", r.Groups)
 	}
 }
 
@@ -137,7 +138,7 @@ func TestParseRejectsInvalidParameters(t *testing.T) {
 	} {
 		values, _ := url.ParseQuery(text)
 		if _, err := Parse(values, now); err == nil {
-			t.Errorf("%s is accepted", text)
+			t.Errorf("Parse(%s) succeeded, want an error", text)
 		}
 	}
 }
@@ -176,7 +177,7 @@ func TestSeriesCoversTheRangeOnce(t *testing.T) {
 		{"by=model&from=now-24h", time.Hour, 25, nil},
 		{"by=model&from=now-30d", day, 31, paris},            // the clocks change on 25 October
 		{"by=user&from=now-30d", day, 31, nil},               // facts are summed by days of UTC
-		{"by=model&key=k&from=now-30d", day, 31, nil},        // two dimensions
+		{"by=model&key=k&from=now-30d", day, 31, nil},        // the query uses two dimensions
 		{"by=model&from=now-500d&to=now-450d", day, 51, nil}, // hours are deleted
 		{"by=model&from=now-300d", 7 * day, 43, nil},
 	} {
@@ -196,14 +197,14 @@ func TestSeriesCoversTheRangeOnce(t *testing.T) {
 		bins := h.spans[len(h.spans)-len(s.Bins):]
 		for i, span := range bins {
 			if i > 0 && !span[0].Equal(bins[i-1][1]) || !span[0].Before(span[1]) {
-				t.Errorf("%s: bin %d covers %s after %s", test.query, i, span, bins[i-1])
+				t.Errorf("%s: bin %d is %s after %s, want no gap or overlap", test.query, i, span, bins[i-1])
 			}
 		}
 		if !bins[0][0].Equal(s.From) || !bins[len(bins)-1][1].Equal(s.To) {
-			t.Errorf("%s: the bins cover %s to %s, not %s to %s", test.query, bins[0][0], bins[len(bins)-1][1], s.From, s.To)
+			t.Errorf("%s: the bins cover %s to %s, want %s to %s", test.query, bins[0][0], bins[len(bins)-1][1], s.From, s.To)
 		}
 		if last := s.Bins[len(s.Bins)-1]; test.step == day && (last.Total.Requests < 13 || last.Groups[1].Requests == 0) {
-			t.Errorf("%s: the last bin has %+v", test.query, last)
+			t.Errorf("%s: last bin %+v, want at least 13 requests of both groups", test.query, last)
 		}
 	}
 }

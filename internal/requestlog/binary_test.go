@@ -26,17 +26,17 @@ func TestBinarySumsAreMerged(t *testing.T) {
 	data := sums(7).AppendBinary(nil)
 	rest, err := got.MergeBinary(append(data, "rest"...))
 	if err != nil || string(rest) != "rest" {
-		t.Fatalf("%q %v", rest, err)
+		t.Fatalf("MergeBinary = %q, %v; want rest", rest, err)
 	}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(Histogram{}, bucketCount{}), cmpopts.EquateEmpty()); diff != "" {
 		t.Error(diff)
 	}
 	for n := range len(data) {
 		if _, err := new(Sums).MergeBinary(data[:n]); err == nil {
-			t.Errorf("%d of %d bytes are accepted", n, len(data))
+			t.Errorf("MergeBinary accepted %d of %d bytes, want an error", n, len(data))
 		}
 	}
 	if left := want.Without(&sums(7).Figures); left != sums(40).Figures {
-		t.Errorf("%+v", left)
+		t.Errorf("Without = %+v, want %+v", left, sums(40).Figures)
 	}
 }

@@ -3,7 +3,7 @@ package requestlog
 import (
 	"testing"
 	"time"
-	_ "time/tzdata" // the same zones on every machine
+	_ "time/tzdata" // provides the same time zones on every machine
 
 	"pgregory.net/rapid"
 )
@@ -45,7 +45,7 @@ func TestDaysBeginAtMidnightOrTheNearestHour(t *testing.T) {
 		}
 	}
 	if got := DayStart(time.Date(2026, 11, 15, 1, 0, 0, 0, time.UTC), nil); !got.Equal(time.Date(2026, 11, 15, 0, 0, 0, 0, time.UTC)) {
-		t.Errorf("no zone: %s", got)
+		t.Errorf("DayStart without a zone = %s, want midnight UTC", got)
 	}
 }
 
@@ -67,13 +67,13 @@ func TestDaysFollowEachOther(t *testing.T) {
 			t.Fatalf("%s is not in its day from %s to %s", at.UTC(), start, next)
 		}
 		if !DayStart(start, zone).Equal(start) || !DayStart(next, zone).Equal(next) || !DayStart(next.Add(-1), zone).Equal(start) {
-			t.Fatalf("%s: %s and %s are not the ends of a day", at.UTC(), start, next)
+			t.Fatalf("%s: %s and %s are not the boundaries of a day", at.UTC(), start, next)
 		}
 		if shift := DayShift(at, zone); shift.Abs() > 30*time.Minute {
-			t.Fatalf("%s begins %s away from midnight", start, shift)
+			t.Fatalf("day of %s begins %s from midnight, want at most 30 minutes", start, shift)
 		}
 		if hours := next.Sub(start).Hours(); hours < 23 || hours > 25 {
-			t.Fatalf("a day of %v hours from %s on", hours, start)
+			t.Fatalf("the day from %[2]s has %[1]v hours, want 23 to 25", hours, start)
 		}
 	})
 }

@@ -13,7 +13,7 @@ import (
 	"fairlead.dev/internal/route"
 )
 
-func news(id string, running bool) Update {
+func newUpdate(id string, running bool) Update {
 	return Update{Entry: &Entry{ID: id, Owner: Owner{WorkspaceID: "ws"}, Routing: Routing{Decision: &route.Decision{}}, Body: Body{Request: []byte("text")}}, Running: running}
 }
 
@@ -26,7 +26,7 @@ func read(t *testing.T, s *Subscription) (seen []string, lost int) {
 	}
 	for _, u := range updates {
 		if u.Entry.Decision != nil || u.Entry.Body.Request != nil {
-			t.Errorf("%s comes with its trace or text", u.Entry.ID)
+			t.Errorf("the update of %s contains the decision or the body", u.Entry.ID)
 		}
 		name := u.Entry.ID
 		if u.Running {
@@ -37,16 +37,16 @@ func read(t *testing.T, s *Subscription) (seen []string, lost int) {
 	return seen, lost
 }
 
-func TestSubscribersSeeWhatTheirFilterSelects(t *testing.T) {
+func TestSubscribersReceiveMatchingUpdates(t *testing.T) {
 	t.Parallel()
 	feed := NewFeed()
 	mine := feed.Subscribe(t.Context(), Filter{WorkspaceID: "ws"}, "")
 	one := feed.Subscribe(t.Context(), Filter{WorkspaceID: "ws", Lists: Lists{ID: []string{"b"}}}, "")
 
-	feed.Publish(news("a", true))
+	feed.Publish(newUpdate("a", true))
 	feed.Publish(Update{Entry: &Entry{ID: "x", Owner: Owner{WorkspaceID: "other"}}})
-	feed.Publish(news("b", false))
-	feed.Publish(news("a", false))
+	feed.Publish(newUpdate("b", false))
+	feed.Publish(newUpdate("a", false))
 
 	all, _ := read(t, mine)
 	if diff := cmp.Diff([]string{"a running", "b", "a"}, all); diff != "" {
@@ -58,10 +58,10 @@ func TestSubscribersSeeWhatTheirFilterSelects(t *testing.T) {
 	}
 }
 
-func TestLateSubscriberSeesWhatRunsAndWhatItMissed(t *testing.T) {
+func TestLateSubscriberReceivesRunningAndMissedRequests(t *testing.T) {
 	t.Parallel()
 	feed := NewFeed()
-	for _, u := range []Update{news("3", true), news("1", false), news("2", true), news("4", false), news("2", false)} {
+	for _, u := range []Update{newUpdate("3", true), newUpdate("1", false), newUpdate("2", true), newUpdate("4", false), newUpdate("2", false)} {
 		feed.Publish(u)
 	}
 	for after, want := range map[string][]string{
@@ -77,38 +77,39 @@ func TestLateSubscriberSeesWhatRunsAndWhatItMissed(t *testing.T) {
 	}
 }
 
-func TestSlowSubscriberLosesRowsAndIsTold(t *testing.T) {
+func TestSlowSubscriberReceivesTheNumberOfLostUpdates(t *testing.T) {
 	t.Parallel()
 	feed := NewFeed()
 	s := feed.Subscribe(t.Context(), Filter{WorkspaceID: "ws"}, "")
 	for i := range feedBuffer + 30 {
-		feed.Publish(news(fmt.Sprint(i), false))
+		feed.Publish(newUpdate(fmt.Sprint(i), false))
 	}
 
 	seen, lost := read(t, s)
 	if len(seen) != feedBuffer || lost != 30 {
 		t.Errorf("%d seen and %d lost, want %d and 30", len(seen), lost, feedBuffer)
 	}
-	feed.Publish(news("next", false))
+	feed.Publish(newUpdate("next", false))
 	if seen, lost = read(t, s); len(seen) != 1 || lost != 0 {
 		t.Errorf("%d seen and %d lost afterwards, want 1 and 0", len(seen), lost)
 	}
 }
 
-func TestFeedRemembersABoundedNumber(t *testing.T) {
+func TestFeedIsBounded(t *testing.T) {
 	t.Parallel()
 	feed := NewFeed()
 	for i := range 3 * feedRecent {
-		feed.Publish(news(fmt.Sprintf("done%08d", i), false))
+		feed.Publish(newUpdate(fmt.Sprintf("done%08d", i), false))
 	}
 	for i := range feedRunning + 10 {
-		feed.Publish(news(fmt.Sprint("running", i), true))
+		feed.Publish(newUpdate(fmt.Sprint("running", i), true))
 	}
 	if len(feed.recent) > feedRecent || len(feed.running) > feedRunning {
-		t.Errorf("%d finished and %d running are remembered", len(feed.recent), len(feed.running))
+		t.Errorf("%d finished and %d running requests kept, want at most %d and %d",
+			len(feed.recent), len(feed.running), feedRecent, feedRunning)
 	}
 	if last := feed.recent[len(feed.recent)-1].Entry.ID; last != "done00002999" {
-		t.Errorf("the last one remembered is %s", last)
+		t.Errorf("last finished request is %s, want done00002999", last)
 	}
 }
 
@@ -128,7 +129,7 @@ func TestSubscriptionEndsWithItsContext(t *testing.T) {
 		cancel()
 
 		if err := <-done; !errors.Is(err, context.Canceled) {
-			t.Errorf("waiting ended with %v", err)
+			t.Errorf("Next returned %v, want context.Canceled", err)
 		}
 		synctest.Wait()
 		feed.mu.Lock()
@@ -139,7 +140,7 @@ func TestSubscriptionEndsWithItsContext(t *testing.T) {
 	})
 }
 
-func TestPublishersAndSubscribersRunAtOnce(t *testing.T) {
+func TestConcurrentPublishersAndSubscribers(t *testing.T) {
 	t.Parallel()
 	const publishers, each = 8, 50
 	feed := NewFeed()
@@ -148,7 +149,7 @@ func TestPublishersAndSubscribersRunAtOnce(t *testing.T) {
 	for p := range publishers {
 		wg.Go(func() {
 			for i := range each {
-				feed.Publish(news(fmt.Sprintf("%d-%d", p, i), false))
+				feed.Publish(newUpdate(fmt.Sprintf("%d-%d", p, i), false))
 			}
 		})
 	}

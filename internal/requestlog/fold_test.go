@@ -19,7 +19,7 @@ func folded(events ...[]byte) []byte {
 	return out
 }
 
-func TestUnfoldGivesWhatWasFolded(t *testing.T) {
+func TestUnfoldRestoresTheEvents(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		// Use only two letters, so that events have common prefixes and suffixes of every length, including ones that overlap.
@@ -28,12 +28,12 @@ func TestUnfoldGivesWhatWasFolded(t *testing.T) {
 		b := Body{Response: folded(events...), Folded: true}
 		b.Unfold()
 		if want := bytes.Join(events, []byte("\n")); len(events[0]) > 0 && !bytes.Equal(b.Response, want) || b.Folded {
-			t.Fatalf("%q became %q", want, b.Response)
+			t.Fatalf("Unfold of %q = %q", want, b.Response)
 		}
 	})
 }
 
-func TestAFoldedStreamIsHardlyLongerThanItsText(t *testing.T) {
+func TestFoldedStreamIsLittleLongerThanItsText(t *testing.T) {
 	t.Parallel()
 	var events [][]byte
 	text := 0
@@ -43,11 +43,12 @@ func TestAFoldedStreamIsHardlyLongerThanItsText(t *testing.T) {
 		events = append(events, fmt.Appendf(nil, `{"id":"chatcmpl-1","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{"content":%q},"finish_reason":null}]}`, word))
 	}
 	if size := len(folded(events...)); size > text+4*len(events) {
-		t.Errorf("%d bytes of text in %d of events became %d", text, len(bytes.Join(events, nil)), size)
+		t.Errorf("%d bytes of text in %d bytes of events were folded to %d, want at most %d",
+			text, len(bytes.Join(events, nil)), size, text+4*len(events))
 	}
 }
 
-func TestUnfoldStopsWhereNothingMakesSense(t *testing.T) {
+func TestUnfoldStopsAtTruncatedInput(t *testing.T) {
 	t.Parallel()
 	lines := []byte("one two\none too\none to")
 	whole := folded(bytes.Split(lines, []byte("\n"))...)
@@ -55,7 +56,7 @@ func TestUnfoldStopsWhereNothingMakesSense(t *testing.T) {
 		b := Body{Response: slices.Clone(whole[:cut]), Folded: true}
 		b.Unfold()
 		if !bytes.HasPrefix(lines, b.Response) {
-			t.Errorf("of %d bytes came %q", cut, b.Response)
+			t.Errorf("Unfold of %d bytes = %q, want a prefix of the lines", cut, b.Response)
 		}
 	}
 }

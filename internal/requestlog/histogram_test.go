@@ -24,7 +24,7 @@ func TestQuantilesAreWithinATenth(t *testing.T) {
 		}
 		left.Merge(right)
 		if left.String() != whole.String() {
-			t.Fatalf("the parts give %s, the whole %s", &left, &whole)
+			t.Fatalf("merged parts give %s, want %s", &left, &whole)
 		}
 		slices.Sort(values)
 		for _, percent := range []int{1, 50, 95, 100} {
@@ -36,23 +36,23 @@ func TestQuantilesAreWithinATenth(t *testing.T) {
 		}
 		read, err := ParseHistogram(whole.String())
 		if err != nil || read.String() != whole.String() {
-			t.Fatalf("%s reads back as %s, %v", &whole, &read, err)
+			t.Fatalf("%s was parsed as %s, %v", &whole, &read, err)
 		}
 		twice, err := ParseHistogram(whole.String() + " " + right.String())
 		whole.Merge(right)
 		if err != nil || twice.String() != whole.String() {
-			t.Fatalf("joined texts read as %s, %v; the sum is %s", &twice, err, &whole)
+			t.Fatalf("joined texts were parsed as %s, %v; want %s", &twice, err, &whole)
 		}
 	})
 }
 
-func TestHistogramLeavesOutWhatIsNotKnown(t *testing.T) {
+func TestHistogramIgnoresUnknownValues(t *testing.T) {
 	t.Parallel()
 	var h Histogram
 	h.Add(0)
 	h.Add(-time.Second)
 	if h.String() != "" || h.Quantile(0.5) != 0 {
-		t.Errorf("histogram is %q", &h)
+		t.Errorf("histogram is %q, want it empty", &h)
 	}
 	h.Add(1)
 	h.Add(1000 * time.Hour)
@@ -72,7 +72,7 @@ func FuzzParseHistogram(f *testing.F) {
 		}
 		again, err := ParseHistogram(h.String())
 		if err != nil || again.String() != h.String() {
-			t.Errorf("%q reads as %q and then %q, %v", s, &h, &again, err)
+			t.Errorf("%q was parsed as %q and then as %q, %v", s, &h, &again, err)
 		}
 	})
 }

@@ -30,55 +30,55 @@ func TestFilterMatchesEntries(t *testing.T) {
 		filter Filter
 		want   bool
 	}{
-		"nothing asked":                    {Filter{}, true},
-		"from is inclusive":                {Filter{From: at}, true},
-		"from later":                       {Filter{From: at.Add(time.Microsecond)}, false},
-		"to is exclusive":                  {Filter{To: at}, false},
-		"to later":                         {Filter{To: at.Add(time.Microsecond)}, true},
-		"one of several models":            {Filter{Lists: Lists{Model: []string{"large", "small-b"}}}, true},
-		"and between fields":               {Filter{Lists: Lists{Model: []string{"small-b"}, Provider: []string{"other"}}}, false},
-		"long values by their beginning":   {Filter{Lists: Lists{Session: []string{strings.Repeat("s", 600)}}}, true},
-		"tag with value":                   {Filter{Lists: Lists{Tag: []string{"team=search"}}}, true},
-		"tag with another value":           {Filter{Lists: Lists{Tag: []string{"team=sales"}}}, false},
-		"tag with any value":               {Filter{Lists: Lists{Tag: []string{"team"}}}, true},
-		"status":                           {Filter{Lists: Lists{Status: []int{404, 200}}}, true},
-		"other status":                     {Filter{Lists: Lists{Status: []int{404}}}, false},
-		"streams":                          {Filter{Stream: &yes}, true},
-		"no streams":                       {Filter{Stream: &no}, false},
-		"simulated":                        {Filter{Simulated: &yes}, false},
-		"sent with a key":                  {Filter{Source: SourceKey}, true},
-		"sent from the playground":         {Filter{Source: SourcePlayground}, false},
-		"least cost":                       {Filter{Ranges: Ranges{MinCost: amount(300)}}, true},
-		"more cost":                        {Filter{Ranges: Ranges{MinCost: amount(301)}}, false},
-		"most cost":                        {Filter{Ranges: Ranges{MaxCost: amount(299)}}, false},
-		"negative savings":                 {Filter{Ranges: Ranges{MaxSaved: amount(-1)}}, true},
-		"saved at least":                   {Filter{Ranges: Ranges{MinSaved: amount(0)}}, false},
-		"slow":                             {Filter{Ranges: Ranges{MinLatency: time.Second, MaxLatency: time.Second}}, true},
-		"faster":                           {Filter{Ranges: Ranges{MaxLatency: time.Millisecond}}, false},
-		"unpriced":                         {Filter{Unpriced: true}, false},
-		"text is literal":                  {Filter{Q: "100%_"}, true},
-		"wildcards mean nothing":           {Filter{Q: "1%_"}, false},
-		"case of ASCII does not matter":    {Filter{Q: "SAY"}, true},
-		"case of other letters does":       {Filter{Q: "ärger"}, false},
-		"text in the error":                {Filter{Q: "no_route none"}, true},
-		"text in the id":                   {Filter{Q: "REQ_"}, true},
-		"text nowhere":                     {Filter{Q: "elsewhere"}, false},
-		"decision":                         {Filter{Lists: Lists{Decision: []string{"policy"}}}, true},
-		"key":                              {Filter{Lists: Lists{Key: []string{"key_2"}}}, false},
-		"id":                               {Filter{Lists: Lists{ID: []string{entry.ID}}}, true},
-		"outcome, policy, user, requested": {Filter{Lists: Lists{Outcome: []string{"ok"}, Policy: []string{"cheap"}, User: []string{"u"}, Requested: []string{"auto"}}}, true},
+		"empty filter":                           {Filter{}, true},
+		"from is inclusive":                      {Filter{From: at}, true},
+		"from later":                             {Filter{From: at.Add(time.Microsecond)}, false},
+		"to is exclusive":                        {Filter{To: at}, false},
+		"to later":                               {Filter{To: at.Add(time.Microsecond)}, true},
+		"one of several models":                  {Filter{Lists: Lists{Model: []string{"large", "small-b"}}}, true},
+		"all fields must match":                  {Filter{Lists: Lists{Model: []string{"small-b"}, Provider: []string{"other"}}}, false},
+		"long values match by prefix":            {Filter{Lists: Lists{Session: []string{strings.Repeat("s", 600)}}}, true},
+		"tag with value":                         {Filter{Lists: Lists{Tag: []string{"team=search"}}}, true},
+		"tag with another value":                 {Filter{Lists: Lists{Tag: []string{"team=sales"}}}, false},
+		"tag with any value":                     {Filter{Lists: Lists{Tag: []string{"team"}}}, true},
+		"status":                                 {Filter{Lists: Lists{Status: []int{404, 200}}}, true},
+		"other status":                           {Filter{Lists: Lists{Status: []int{404}}}, false},
+		"streams":                                {Filter{Stream: &yes}, true},
+		"no streams":                             {Filter{Stream: &no}, false},
+		"simulated":                              {Filter{Simulated: &yes}, false},
+		"sent with a key":                        {Filter{Source: SourceKey}, true},
+		"sent from the playground":               {Filter{Source: SourcePlayground}, false},
+		"least cost":                             {Filter{Ranges: Ranges{MinCost: amount(300)}}, true},
+		"more cost":                              {Filter{Ranges: Ranges{MinCost: amount(301)}}, false},
+		"most cost":                              {Filter{Ranges: Ranges{MaxCost: amount(299)}}, false},
+		"negative savings":                       {Filter{Ranges: Ranges{MaxSaved: amount(-1)}}, true},
+		"saved at least":                         {Filter{Ranges: Ranges{MinSaved: amount(0)}}, false},
+		"slow":                                   {Filter{Ranges: Ranges{MinLatency: time.Second, MaxLatency: time.Second}}, true},
+		"faster":                                 {Filter{Ranges: Ranges{MaxLatency: time.Millisecond}}, false},
+		"unpriced":                               {Filter{Unpriced: true}, false},
+		"text is literal":                        {Filter{Q: "100%_"}, true},
+		"wildcards are literal":                  {Filter{Q: "1%_"}, false},
+		"ASCII letters match in any case":        {Filter{Q: "SAY"}, true},
+		"other letters match in their case only": {Filter{Q: "ärger"}, false},
+		"text in the error":                      {Filter{Q: "no_route none"}, true},
+		"text in the id":                         {Filter{Q: "REQ_"}, true},
+		"text without a match":                   {Filter{Q: "elsewhere"}, false},
+		"decision":                               {Filter{Lists: Lists{Decision: []string{"policy"}}}, true},
+		"key":                                    {Filter{Lists: Lists{Key: []string{"key_2"}}}, false},
+		"id":                                     {Filter{Lists: Lists{ID: []string{entry.ID}}}, true},
+		"outcome, policy, user, requested":       {Filter{Lists: Lists{Outcome: []string{"ok"}, Policy: []string{"cheap"}, User: []string{"u"}, Requested: []string{"auto"}}}, true},
 	} {
 		test.filter.WorkspaceID = "ws"
 		if got := test.filter.Match(&entry); got != test.want {
-			t.Errorf("%s: %v, want %v", name, got, test.want)
+			t.Errorf("%s: Match = %t, want %t", name, got, test.want)
 		}
 	}
 	if (&Filter{WorkspaceID: "other"}).Match(&entry) {
-		t.Error("another workspace's filter matches")
+		t.Error("a filter of another workspace matches the entry")
 	}
 }
 
-func TestUnknownAmountsAreWithinNoBound(t *testing.T) {
+func TestUnknownAmountsMatchNoRange(t *testing.T) {
 	t.Parallel()
 	zero, lots := money.Amount(0), money.Max
 	entry := Entry{Routing: Routing{Model: "m"}, Baseline: Baseline{BaselineCost: &zero}}
@@ -88,10 +88,10 @@ func TestUnknownAmountsAreWithinNoBound(t *testing.T) {
 		}
 	}
 	if !(&Filter{Unpriced: true}).Match(&entry) {
-		t.Error("an entry without a cost is not unpriced")
+		t.Error("Unpriced does not match an entry without a cost")
 	}
 	if (&Filter{Unpriced: true}).Match(&Entry{}) {
-		t.Error("an entry that no model served is unpriced")
+		t.Error("Unpriced matches an entry without a model")
 	}
 }
 
@@ -102,10 +102,10 @@ func FuzzTermIsStorable(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string) {
 		term := Term(s)
 		if len(term) > termBytes || !utf8.ValidString(term) || strings.Contains(term, "\x00") {
-			t.Errorf("%q became %q", s, term)
+			t.Errorf("Term(%q) = %q, want at most %d bytes of valid UTF-8 without NUL", s, term, termBytes)
 		}
 		if Term(term) != term {
-			t.Errorf("%q is not a term of itself", term)
+			t.Errorf("Term(%q) = %q, want it unchanged", term, Term(term))
 		}
 	})
 }
@@ -129,7 +129,7 @@ func TestEscalationNamesItsReason(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			if got := test.entry.Escalation(); got != test.want {
-				t.Errorf("%q, want %q", got, test.want)
+				t.Errorf("Escalation = %q, want %q", got, test.want)
 			}
 		})
 	}

@@ -49,7 +49,7 @@ func TestParseFilterReadsEveryParameter(t *testing.T) {
 	}
 }
 
-func TestParseFilterNamesTheMistake(t *testing.T) {
+func TestParseFilterNamesTheInvalidParameter(t *testing.T) {
 	t.Parallel()
 	for query, test := range map[string]struct{ param, says string }{
 		"modl=x":                             {"modl", `Did you mean "model"`},
@@ -87,7 +87,7 @@ func TestParseFilterNamesTheMistake(t *testing.T) {
 	}
 }
 
-func TestPresetsFillWhatIsLeftOpen(t *testing.T) {
+func TestPresetsFillUnsetParameters(t *testing.T) {
 	t.Parallel()
 	loss := money.Amount(-1)
 	for query, want := range map[string]struct {
@@ -115,7 +115,7 @@ func TestPresetsFillWhatIsLeftOpen(t *testing.T) {
 	}
 	for _, name := range Presets() {
 		if _, _, ok := Preset(name); !ok {
-			t.Errorf("preset %s is listed and unknown", name)
+			t.Errorf("Preset(%s) = false for a listed preset", name)
 		}
 	}
 }
@@ -134,12 +134,12 @@ func TestParseTime(t *testing.T) {
 		"2026-11-15T14:00:00+02:00": testNow,
 	} {
 		if got, err := ParseTime(text, testNow); err != nil || !got.Equal(want) {
-			t.Errorf("%s is %s, %v; want %s", text, got, err, want)
+			t.Errorf("ParseTime(%s) = %s, %v; want %s", text, got, err, want)
 		}
 	}
 	for _, text := range []string{"", "nowhere", "now-", "now1h", "now-h", "now--1h", "1969-12-31", "0000-01-01T00:00:00Z"} {
 		if got, err := ParseTime(text, testNow); err == nil {
-			t.Errorf("%q is read as %s", text, got)
+			t.Errorf("ParseTime(%q) = %s, want an error", text, got)
 		}
 	}
 }
@@ -164,7 +164,7 @@ func FuzzParseFilterRoundTrip(f *testing.F) {
 		maps.Copy(written, page.Values())
 		filter2, page2, err := ParseFilter(written, testNow.Add(time.Hour))
 		if diff := cmp.Diff(filter, filter2) + cmp.Diff(page, page2); err != nil || diff != "" {
-			t.Errorf("%q written as %q: %v %s", query, written.Encode(), err, diff)
+			t.Errorf("%q was encoded as %q: %v %s", query, written.Encode(), err, diff)
 		}
 	})
 }

@@ -11,7 +11,7 @@ import (
 	"fairlead.dev/internal/route"
 )
 
-func TestSumsCountWhatEntriesSay(t *testing.T) {
+func TestSumsCountEntries(t *testing.T) {
 	t.Parallel()
 	cost, baseline := money.Amount(30), money.Amount(100)
 	entries := []Entry{
@@ -22,7 +22,7 @@ func TestSumsCountWhatEntriesSay(t *testing.T) {
 			Timing:   Timing{Latency: 100 * time.Millisecond, TTFT: 50 * time.Millisecond},
 		},
 		{Routing: Routing{Model: "small", DecisionKind: route.Fallback}, Result: Result{Outcome: Partial}, Charge: Charge{Cost: &cost}, Timing: Timing{Latency: 100 * time.Millisecond}},
-		{Result: Result{Outcome: Rejected}, Baseline: Baseline{BaselineCost: &baseline}, Timing: Timing{Latency: time.Millisecond}}, // without a model
+		{Result: Result{Outcome: Rejected}, Baseline: Baseline{BaselineCost: &baseline}, Timing: Timing{Latency: time.Millisecond}}, // entry without a model
 		{Result: Result{Outcome: UpstreamError}, Routing: Routing{DecisionKind: route.Policy}, Timing: Timing{Latency: time.Hour}},
 		{Result: Result{Outcome: GatewayError}},
 		{Result: Result{Outcome: Interrupted}},

@@ -52,15 +52,15 @@ func TestResponsesExpire(t *testing.T) {
 		time.Sleep(30 * time.Second)
 		for maxAge, want := range map[time.Duration]string{time.Minute: "a", time.Hour: "a", 20 * time.Second: ""} {
 			if got := get(t, c, keyOf(1), maxAge); got != want {
-				t.Errorf("%q at most %v old, want %q", got, maxAge, want)
+				t.Errorf("got %q with maximum age %v, want %q", got, maxAge, want)
 			}
 		}
 		time.Sleep(30 * time.Second)
 		if got := get(t, c, keyOf(1), time.Hour); got != "" {
-			t.Errorf("%q after its maximum age", got)
+			t.Errorf("got %q after its expiry, want none", got)
 		}
 		if c.size != 0 || len(c.entries) != 0 {
-			t.Errorf("%d bytes in %d entries are left", c.size, len(c.entries))
+			t.Errorf("%d bytes in %d entries remain, want none", c.size, len(c.entries))
 		}
 	})
 }
@@ -74,17 +74,20 @@ func TestMemoryIsBounded(t *testing.T) {
 		get(t, c, keyOf(0), time.Hour) // stays the most recently used
 	}
 	if c.size > 64<<10 || int(c.size) != len(c.entries)*(4<<10+eventOverhead+responseOverhead) {
-		t.Errorf("%d bytes in %d entries", c.size, len(c.entries))
+		t.Errorf("%d bytes in %d entries, want at most 64 KiB counted correctly", c.size, len(c.entries))
 	}
-	if get(t, c, keyOf(0), time.Hour) == "" || get(t, c, keyOf(1), time.Hour) != "" {
-		t.Error("the least recently used responses must be evicted first")
+	if get(t, c, keyOf(0), time.Hour) == "" {
+		t.Error("the most recently used response was evicted")
+	}
+	if get(t, c, keyOf(1), time.Hour) != "" {
+		t.Error("the least recently used response was not evicted")
 	}
 	store(t, c, keyOf(1000), time.Hour, string(make([]byte, 9<<10)))
 	if get(t, c, keyOf(1000), time.Hour) != "" {
-		t.Error("a response above the limit is stored")
+		t.Error("a response above the limit was stored")
 	}
 	if n := c.recording.Load(); n != 0 {
-		t.Errorf("%d bytes are being recorded", n)
+		t.Errorf("%d bytes are still being recorded, want 0", n)
 	}
 }
 
@@ -94,14 +97,14 @@ func TestIncompleteResponsesAreNotStored(t *testing.T) {
 		events []llm.Event
 		reason string
 	}{
-		"complete":         {[]llm.Event{{Data: []byte("a")}, {Data: []byte("b"), Finish: "stop"}}, ""},
-		"without finish":   {[]llm.Event{{Data: []byte("a")}}, ""}, // embeddings have no finish reason
-		"length":           {[]llm.Event{{Data: []byte("a"), Finish: "length"}}, Incomplete},
-		"tool calls":       {[]llm.Event{{Data: []byte("a"), Finish: "tool_calls"}}, Incomplete},
-		"one of two":       {[]llm.Event{{Data: []byte("a"), Finish: "length"}, {Data: []byte("b"), Finish: "stop"}}, Incomplete},
-		"refused":          {[]llm.Event{{Data: []byte("a"), Finish: "content_filter"}}, Incomplete},
-		"nothing":          {nil, Incomplete},
-		"too long to keep": {[]llm.Event{{Data: make([]byte, 2<<20), Finish: "stop"}}, TooLarge},
+		"complete":       {[]llm.Event{{Data: []byte("a")}, {Data: []byte("b"), Finish: "stop"}}, ""},
+		"without finish": {[]llm.Event{{Data: []byte("a")}}, ""}, // embeddings have no finish reason
+		"length":         {[]llm.Event{{Data: []byte("a"), Finish: "length"}}, Incomplete},
+		"tool calls":     {[]llm.Event{{Data: []byte("a"), Finish: "tool_calls"}}, Incomplete},
+		"one of two":     {[]llm.Event{{Data: []byte("a"), Finish: "length"}, {Data: []byte("b"), Finish: "stop"}}, Incomplete},
+		"refused":        {[]llm.Event{{Data: []byte("a"), Finish: "content_filter"}}, Incomplete},
+		"nothing":        {nil, Incomplete},
+		"too large":      {[]llm.Event{{Data: make([]byte, 2<<20), Finish: "stop"}}, TooLarge},
 	} {
 		c := small()
 		_, f, _ := c.Get(t.Context(), Query{Key: keyOf(1), MaxAge: time.Hour})
@@ -110,10 +113,10 @@ func TestIncompleteResponsesAreNotStored(t *testing.T) {
 		}
 		f.Store(t.Context(), Response{})
 		if found := get(t, c, keyOf(1), time.Hour) != ""; f.Reason() != tc.reason || found != (tc.reason == "") {
-			t.Errorf("%s: stored %t, reason %q", name, found, f.Reason())
+			t.Errorf("%s: stored %t with reason %q, want reason %q", name, found, f.Reason(), tc.reason)
 		}
 		if c.recording.Load() != 0 || len(c.flights) != 0 {
-			t.Errorf("%s: %d bytes, %d flights are left", name, c.recording.Load(), len(c.flights))
+			t.Errorf("%s: %d bytes and %d flights remain, want none", name, c.recording.Load(), len(c.flights))
 		}
 	}
 }
@@ -131,7 +134,7 @@ func TestConcurrentEqualRequestsShareOneResponse(t *testing.T) {
 		"stored":           {func(f *Flight) { f.Store(context.Background(), Response{}) }, 20, 0, time.Second},
 		"failed":           {func(f *Flight) { f.End(false) }, 0, 20, 11 * time.Second},
 		"not stored":       {func(f *Flight) { f.Discard("tools"); f.Store(context.Background(), Response{}) }, 0, 20, 11 * time.Second},
-		"client left":      {func(f *Flight) { f.End(true) }, 19, 1, 11 * time.Second},
+		"client gone":      {func(f *Flight) { f.End(true) }, 19, 1, 11 * time.Second},
 		"never ends":       {nil, 0, 20, maxWait + 10*time.Second},
 		"ends after panic": {func(f *Flight) { defer f.End(false); defer func() { _ = recover() }(); panic("x") }, 0, 20, 11 * time.Second},
 	} {
@@ -175,14 +178,14 @@ func TestConcurrentEqualRequestsShareOneResponse(t *testing.T) {
 					t.Errorf("%d hits, %d requests in %v; want %d, %d in %v", hits, made, time.Since(began), tc.hits, tc.made, tc.time)
 				}
 				if len(c.flights) != 0 || c.recording.Load() != 0 {
-					t.Errorf("%d flights, %d bytes are left", len(c.flights), c.recording.Load())
+					t.Errorf("%d flights and %d bytes remain, want none", len(c.flights), c.recording.Load())
 				}
 			})
 		})
 	}
 }
 
-func TestAFollowerStopsWaitingWhenItsContextEnds(t *testing.T) {
+func TestFollowerStopsWaitingWhenItsContextEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := small()
@@ -191,12 +194,12 @@ func TestAFollowerStopsWaitingWhenItsContextEnds(t *testing.T) {
 		revoked := errors.New("revoked")
 		time.AfterFunc(time.Second, func() { cancel(revoked) })
 		if _, _, err := c.Get(ctx, Query{Key: keyOf(1), MaxAge: time.Hour}); !errors.Is(err, revoked) {
-			t.Errorf("%v", err)
+			t.Errorf("Get: %v, want the cause of the context", err)
 		}
 		leader.Add(&llm.Event{Data: []byte("a"), Finish: "stop"})
 		leader.Store(t.Context(), Response{})
 		if get(t, c, keyOf(1), time.Hour) != "a" {
-			t.Error("the leader's response is not stored")
+			t.Error("the response of the leader was not stored")
 		}
 	})
 }
@@ -211,7 +214,7 @@ func TestInputsAreStoredSeparately(t *testing.T) {
 	c.putInputs(t.Context(), []Key{keyOf(1), keyOf(3)}, []*Response{response("a"), response("c")}, true)
 	found := c.getInputs(t.Context(), []Key{keyOf(1), keyOf(2), keyOf(3)}, time.Hour, true)
 	if found[0] == nil || found[1] != nil || string(found[2].Events[0].Data) != "c" {
-		t.Errorf("%v", found)
+		t.Errorf("found %v, want only the first and the third input", found)
 	}
 }
 
@@ -222,7 +225,7 @@ func BenchmarkHit(b *testing.B) {
 	f.Store(b.Context(), Response{})
 	for b.Loop() {
 		if found, _, _ := c.Get(b.Context(), Query{Key: keyOf(1), MaxAge: time.Hour}); found == nil {
-			b.Fatal("miss")
+			b.Fatal("Get returned no response")
 		}
 	}
 }

@@ -289,10 +289,10 @@ func TestOnlyEqualRequestsHit(t *testing.T) {
 				n++
 				key := responsecache.KeyOf(&id, first)
 				if stored(t, c, key, responsecache.KeyOf(&id, second)) {
-					t.Fatalf("%s: a request with another %s hit\n%s\n%s", format, fields[changed].name, a, b)
+					t.Fatalf("%s: requests with different %s have the same key\n%s\n%s", format, fields[changed].name, a, b)
 				}
 				if n%10 == 0 && !stored(t, c, key, responsecache.KeyOf(&id, valid(t, format, same))) {
-					t.Fatalf("%s: an equal request missed\n%s\n%s", format, a, same)
+					t.Fatalf("%s: equal requests have different keys\n%s\n%s", format, a, same)
 				}
 			}
 		})
@@ -317,18 +317,18 @@ func TestKeyDependsOnEveryFieldOfItsIdentity(t *testing.T) {
 			v.Set(reflect.ValueOf([]string{"a", "x"}))
 		}
 		if responsecache.KeyOf(&changed, req) == key {
-			t.Errorf("%s has no effect", reflect.TypeFor[responsecache.Identity]().Field(i).Name)
+			t.Errorf("a change of %s does not change the key", reflect.TypeFor[responsecache.Identity]().Field(i).Name)
 		}
 	}
 	sameSet := identities()
 	sameSet.Targets = []string{"b/m", "a/m"}
 	if responsecache.KeyOf(&sameSet, req) != key {
-		t.Error("the order of the targets has an effect")
+		t.Error("the order of the targets changes the key")
 	}
 	moved := identities()
 	moved.Workspace, moved.Key = "w", "skey"
 	if responsecache.KeyOf(&moved, req) == key {
-		t.Error("texts of neighbouring fields are not separated")
+		t.Error("moving text between neighbouring fields does not change the key")
 	}
 }
 
@@ -346,7 +346,7 @@ func TestInputKeysDependOnOneInput(t *testing.T) {
 	b := keys(`{"input":["b","c"],"model":"m"}`, `"b"`, `"c"`)
 	other := keys(`{"model":"m","input":["a"],"dimensions":8}`, `"a"`)
 	if a[1] != b[0] || a[0] == a[1] || other[0] == a[0] {
-		t.Errorf("%x, %x, %x", a, b, other)
+		t.Errorf("keys %x, %x, %x; want equal keys for equal inputs with equal options only", a, b, other)
 	}
 }
 
@@ -380,6 +380,6 @@ func TestKeysStayStable(t *testing.T) {
 		Model: "large", Effort: "high", MaxOutput: 300, Versions: []string{"r1", "s1", "p1"}, Targets: []string{"beta/large", "alpha/large"},
 	}, req)
 	if want := "893a294b735db3e48760aa90a6bf6e6cefc87476a980e228efa47ccb0ef60601"; fmt.Sprintf("%x", got) != want {
-		t.Errorf("the key is %x, want %s", got, want)
+		t.Errorf("key = %x, want %s", got, want)
 	}
 }

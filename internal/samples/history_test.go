@@ -49,14 +49,14 @@ func TestHistoryCoversTwoWeeksWithAnIncident(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n := len(to.entries); n < h.rows*9/10 || n > h.rows*11/10 || reported != h.rows {
-		t.Errorf("%d entries, %d reported; want about %d", n, reported, h.rows)
+		t.Errorf("%d entries, %d reported; want about %d and exactly %[3]d", n, reported, h.rows)
 	}
 	days, ids := map[string]int{}, map[string]bool{}
 	incident, incidentFailures, failures := 0, 0, 0
 	for _, e := range to.entries {
 		at, ok := id.Time(e.ID)
 		if !ok || !at.Equal(e.Time) || e.Time.After(end) || e.Time.Before(end.Add(-14*24*time.Hour)) {
-			t.Fatalf("%s at %s", e.ID, e.Time)
+			t.Fatalf("entry %s has time %s, want that of its ID in the last 14 days", e.ID, e.Time)
 		}
 		days[e.Time.Format(time.DateOnly)]++
 		ids[e.ID] = true
@@ -71,13 +71,14 @@ func TestHistoryCoversTwoWeeksWithAnIncident(t *testing.T) {
 		}
 	}
 	if len(days) != 15 || len(ids) != len(to.entries) { // the first and the last day are incomplete
-		t.Errorf("%d days, %d ids of %d entries: %v", len(days), len(ids), len(to.entries), days)
+		t.Errorf("%d days and %d IDs of %d entries, want 15 days and unique IDs: %v", len(days), len(ids), len(to.entries), days)
 	}
 	if days["2026-11-14"]*2 > days["2026-11-13"] { // Saturday and Friday
-		t.Errorf("weekends are not quieter: %v", days)
+		t.Errorf("Saturday has more than half of Friday's requests: %v", days)
 	}
 	if incident < 10 || incidentFailures*3 < incident || failures*5 > len(to.entries) {
-		t.Errorf("%d of %d failed in the incident, %d of %d otherwise", incidentFailures, incident, failures, len(to.entries)-incident)
+		t.Errorf("%d of %d requests failed in the incident, %d of %d otherwise",
+			incidentFailures, incident, failures, len(to.entries)-incident)
 	}
 }
 
@@ -103,22 +104,22 @@ func TestIncidentIsVisibleOnEveryDayOfTheWeek(t *testing.T) {
 			}
 		}
 		if requests < 20 || failed*3 < requests {
-			t.Errorf("%s: %d of %d requests failed in the incident", end, failed, requests)
+			t.Errorf("%s: %d of %d requests failed in the incident, want a third of at least 20", end, failed, requests)
 		}
 	}
 }
 
-func TestHistoryKeepsToTheRetention(t *testing.T) {
+func TestHistoryIsLimitedByTheRetention(t *testing.T) {
 	t.Parallel()
 	end := time.Date(2026, 11, 17, 16, 20, 0, 0, time.UTC)
 	for retention, days := range map[time.Duration]int{0: 14, 90 * 24 * time.Hour: 14, 3 * 24 * time.Hour: 3, time.Hour: 0} {
 		var to recorder
 		h := newHistory(end, retention)
 		if err := h.write(t.Context(), templates(), &to, func(int) {}); err != nil || h.rows != days*requestsADay {
-			t.Errorf("%s: %d rows, %v", retention, h.rows, err)
+			t.Errorf("%s: %d rows, %v; want %d", retention, h.rows, err, days*requestsADay)
 		}
 		if len(to.entries) > 0 && to.entries[0].Time.Before(end.Add(-time.Duration(days)*24*time.Hour)) {
-			t.Errorf("%s: begins at %s", retention, to.entries[0].Time)
+			t.Errorf("%s: first entry at %s, which is before the retention", retention, to.entries[0].Time)
 		}
 	}
 }
@@ -127,12 +128,12 @@ func TestHistoryStopsOnErrorsAndCancel(t *testing.T) {
 	t.Parallel()
 	broken := &recorder{fails: errors.New("disk full")}
 	if err := newHistory(time.Now(), 0).write(t.Context(), templates(), broken, func(int) {}); !errors.Is(err, broken.fails) || len(broken.entries) != historyBatch {
-		t.Errorf("%d entries, %v", len(broken.entries), err)
+		t.Errorf("%d entries, %v; want %d and the write error", len(broken.entries), err, historyBatch)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	var to recorder
 	err := newHistory(time.Now(), 0).write(ctx, templates(), &to, func(int) { cancel() })
 	if !errors.Is(err, context.Canceled) || len(to.entries) != historyBatch {
-		t.Errorf("%d entries after cancelling, %v", len(to.entries), err)
+		t.Errorf("%d entries after a cancel, %v; want %d and context.Canceled", len(to.entries), err, historyBatch)
 	}
 }

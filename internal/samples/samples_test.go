@@ -22,15 +22,15 @@ func TestSamplesAreSentWithLimitedConcurrency(t *testing.T) {
 			return nil
 		}, func(done, total int) {
 			if total != 13 {
-				t.Errorf("total %d", total)
+				t.Errorf("total = %d, want 13", total)
 			}
 			progress = append(progress, done)
 		})
 		if diff := cmp.Diff([]int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13}, progress); err != nil || diff != "" {
-			t.Errorf("%v: %s", err, diff)
+			t.Errorf("error %v, progress (-want +got):\n%s", err, diff)
 		}
 		if took := time.Since(began); took != 3*time.Second { // batches of six, six and one
-			t.Errorf("took %s", took)
+			t.Errorf("took %s, want 3s", took)
 		}
 	})
 }
@@ -52,7 +52,7 @@ func TestSendingStopsOnCancelAndOnTheFirstError(t *testing.T) {
 		}, func(done, _ int) { sent = done })
 		cancel()
 		if !errors.Is(err, test.want) || sent > workers {
-			t.Errorf("%s: %d were sent, then %v", name, sent, err)
+			t.Errorf("%s: %d requests sent, error %v; want at most %d and %v", name, sent, err, workers, test.want)
 		}
 	}
 }

@@ -58,7 +58,7 @@ func TestNamedReadsHeadersAndFields(t *testing.T) {
 				h.Set(key, value)
 			}
 			if got := session.Named(req, h); got != tc.want {
-				t.Errorf("session %q, want %q", got, tc.want)
+				t.Errorf("Named = %q, want %q", got, tc.want)
 			}
 		})
 	}
@@ -77,7 +77,7 @@ func TestEndUserHasNoSession(t *testing.T) {
 		`{"session_id":`:                        `{"session_id":`,
 	} {
 		if got := session.EndUser(name); got != want {
-			t.Errorf("end user of %q is %q, want %q", name, got, want)
+			t.Errorf("EndUser(%q) = %q, want %q", name, got, want)
 		}
 	}
 }
@@ -95,7 +95,7 @@ func TestDerivedIDsDependOnCallerAndOpening(t *testing.T) {
 	caller := session.Caller{Workspace: "ws_1", Key: "key_1", EndUser: "anna"}
 	id := namer.Derive(caller, 7)
 	if !strings.HasPrefix(id, "conv_") || id != namer.Derive(caller, 7) {
-		t.Errorf("id %q is not stable", id)
+		t.Errorf("Derive = %q, want a stable ID with the prefix conv_", id)
 	}
 	for what, different := range map[string]string{
 		"opening":    namer.Derive(caller, 8),
@@ -105,11 +105,14 @@ func TestDerivedIDsDependOnCallerAndOpening(t *testing.T) {
 		"master key": other.Derive(caller, 7),
 	} {
 		if different == id {
-			t.Errorf("another %s has the same id", what)
+			t.Errorf("another %s gives the same ID", what)
 		}
 	}
 	var none *session.Namer
-	if namer.Derive(caller, 0) != "" || none.Derive(caller, 7) != "" || none.Subject(session.OfUser, "ws_1", "key_1", "anna") != "" {
-		t.Error("an id without an opening or a key")
+	if got := namer.Derive(caller, 0); got != "" {
+		t.Errorf("Derive without an opening = %q, want none", got)
+	}
+	if none.Derive(caller, 7) != "" || none.Subject(session.OfUser, "ws_1", "key_1", "anna") != "" {
+		t.Error("a nil Namer returned an ID")
 	}
 }

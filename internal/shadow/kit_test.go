@@ -142,7 +142,7 @@ func (k *kit) gateway(calls *callList, tracker *health.Tracker, l ledger.Ledger,
 		Recording: gateway.Recording{
 			Log: log, Observe: func(*requestlog.Entry) {}, Started: func(*requestlog.Entry) {}, Logger: slog.New(slog.DiscardHandler),
 		},
-		Dispatcher: &attempt.Dispatcher{Admission: tracker, Health: tracker, Batches: chat.Format{}, Random: rand.New(rand.NewPCG(1, 2)).Float64}, //nolint:gosec // the same draws in every run
+		Dispatcher: &attempt.Dispatcher{Admission: tracker, Health: tracker, Batches: chat.Format{}, Random: rand.New(rand.NewPCG(1, 2)).Float64}, //nolint:gosec // every run must draw the same numbers
 		Settings: modelapi.Settings{
 			LogBodies: true, BodyLimit: 1 << 20, MaxConcurrent: 2000, Upload: upload.Limits{Body: 1 << 20, Total: 64 << 20, Pause: time.Minute},
 			Attempts: attempt.Settings{Attempts: 2, Backoff: time.Millisecond, Idle: 5 * time.Second, Total: time.Minute},
@@ -198,12 +198,12 @@ func (k *kit) record() proof.Record {
 	k.Helper()
 	all := k.store.all()
 	if len(all) != 1 {
-		k.Fatalf("%d records were stored", len(all))
+		k.Fatalf("%d records stored, want 1", len(all))
 	}
 	return all[0]
 }
 
-// callList records the models that a simulator was asked for.
+// callList records the requested models of a simulator.
 type callList struct {
 	mu     sync.Mutex
 	models []string
@@ -270,7 +270,7 @@ func (o *offers) take() []*gateway.Served {
 type fakeStore struct {
 	mu      sync.Mutex
 	records []proof.Record
-	charges map[string]money.Amount // by budget
+	charges map[string]money.Amount // charges by budget
 	biases  map[string]judge.Bias
 }
 

@@ -46,14 +46,15 @@ func TestRoutedResponsesAreComparedWithTheBaseline(t *testing.T) {
 			r := k.record()
 			routed := w.Header().Get("X-Fairlead-Model")
 			if w.Code != http.StatusOK || r.State != proof.Compared || r.Method != judge.Model || r.Difference != 1 {
-				t.Fatalf("status %d, %s by %s, difference %v: %s", w.Code, r.State, r.Method, r.Difference, r.Reason)
+				t.Fatalf("status %d, state %s by %s, difference %v: %s; want a comparison by the judge with difference 1",
+					w.Code, r.State, r.Method, r.Difference, r.Reason)
 			}
 			want := proof.Sample{
 				Request: w.Header().Get("X-Request-Id"), Shadow: r.Shadow, At: r.At, Key: "key_1", Model: routed, Baseline: "sim-flagship", Difference: 1, Propensity: 1,
 				Method: judge.Model, Reason: "SIMULATED verdict.",
 			}
 			if diff := cmp.Diff(want, r.Sample); diff != "" || routed == "" || r.Shadow == "" {
-				t.Error(diff)
+				t.Errorf("routed model %q, shadow request %q, sample (-want +got):\n%s", routed, r.Shadow, diff)
 			}
 			var entry struct {
 				Kind, ID, Model, Outcome string
@@ -69,7 +70,7 @@ func TestRoutedResponsesAreComparedWithTheBaseline(t *testing.T) {
 				t.Errorf("%d entries, calls for clients %v, shadow calls %v, cost %s", len(k.log.entries), k.served.list(), k.made.list(), r.Cost)
 			}
 			if spent := k.store.charges["compare:ws_1"]; spent < r.Cost || spent != k.ledger.Status(shadow.BudgetOf("ws_1", everything())).Spent {
-				t.Errorf("charged %s, the ledger has %+v", spent, k.ledger.Status(shadow.BudgetOf("ws_1", everything())))
+				t.Errorf("charged %s, ledger status %+v; want equal amounts", spent, k.ledger.Status(shadow.BudgetOf("ws_1", everything())))
 			}
 		})
 	}
@@ -84,22 +85,22 @@ func TestOnlyRoutedRequestsOfKeysAreCompared(t *testing.T) {
 	k.send("/responses", `{"model":"auto","input":"x","previous_response_id":"resp_unknown"}`)
 	k.send("/chat/completions", hello, "X-Fairlead-Dry-Run", "true")
 	if n := len(k.store.all()) + len(k.made.list()); n != 0 {
-		t.Errorf("%d requests were compared: %v", n, k.made.list())
+		t.Errorf("%d records and shadow calls, want 0: %v", n, k.made.list())
 	}
 	off := newKit(t, nil, simulator.Judging{})
 	off.send("/chat/completions", hello)
 	if n := len(off.store.all()) + len(off.made.list()); n != 0 {
-		t.Errorf("without a comparison, %d requests were compared", n)
+		t.Errorf("%d records and shadow calls without a comparison, want 0", n)
 	}
 }
 
-func TestRequestThatIsRoutedToTheBaselineIsATie(t *testing.T) {
+func TestRequestRoutedToTheBaselineIsATie(t *testing.T) {
 	t.Parallel()
 	k := newKit(t, everything(), simulator.Judging{})
 	k.grant.Key.AllowedModels = []string{"sim-flagship"}
 	k.send("/chat/completions", hello)
 	if r := k.record(); r.State != proof.Compared || r.Difference != 0 || r.Model != "sim-flagship" || r.Baseline != "sim-flagship" || r.Cost != 0 || len(k.made.list()) != 0 {
-		t.Errorf("%+v after the calls %v", r, k.made.list())
+		t.Errorf("record %+v with shadow calls %v, want a tie without calls", r, k.made.list())
 	}
 }
 
@@ -123,10 +124,10 @@ func TestRulesOfTheRequestApplyToShadowCalls(t *testing.T) {
 		w := k.send("/chat/completions", tc.body)
 		r := k.record()
 		if w.Code != http.StatusOK || r.State != tc.state || !strings.Contains(r.Reason, tc.reason) {
-			t.Errorf("%s: status %d, %s: %s", name, w.Code, r.State, r.Reason)
+			t.Errorf("%s: status %d, state %s: %s; want state %s with %q", name, w.Code, r.State, r.Reason, tc.state, tc.reason)
 		}
 		if calls := k.made.list(); tc.state == proof.Failed && (len(calls) > 0 || k.store.charges["compare:ws_1"] != 0) {
-			t.Errorf("%s: shadow calls %v", name, calls)
+			t.Errorf("%s: shadow calls %v, charged %s; want none", name, calls, k.store.charges["compare:ws_1"])
 		}
 	}
 }
@@ -142,7 +143,7 @@ func TestTextsAreNotStoredIfTheRequestForbidsIt(t *testing.T) {
 	}
 	k.send("/chat/completions", hello, "X-Fairlead-Log-Body", "false")
 	if r := k.record(); r.State != proof.Compared || r.Response != "" || r.Reason != "" || strings.Contains(r.Entry, "secret") {
-		t.Errorf("%+v", r)
+		t.Errorf("record %+v, want a comparison without texts", r)
 	}
 }
 
@@ -178,7 +179,7 @@ func TestHooksScoreResponses(t *testing.T) {
 		k.send("/chat/completions", hello)
 		r := k.record()
 		if r.State != tc.state || r.Difference != tc.want || r.State == proof.Compared && (r.Method != judge.Hook || r.Reason != "the [redacted] is wrong") {
-			t.Errorf("%s: %+v", name, r.Sample)
+			t.Errorf("%s: sample %+v, want state %s with difference %v", name, r.Sample, tc.state, tc.want)
 		}
 		if got.RequestID != r.Request || got.Request.Model == "" || !strings.Contains(got.Routed.Text, r.Model) || !strings.Contains(got.Baseline.Text, "sim-flagship") {
 			t.Errorf("%s: the hook received %+v", name, got)
@@ -186,7 +187,7 @@ func TestHooksScoreResponses(t *testing.T) {
 	}
 }
 
-func TestBiasedJudgeIsRefused(t *testing.T) {
+func TestBiasedJudgeIsRejected(t *testing.T) {
 	t.Parallel()
 	k := newKit(t, everything(), simulator.Judging{PositionBias: 0.9})
 	for range 3 {
@@ -194,7 +195,7 @@ func TestBiasedJudgeIsRefused(t *testing.T) {
 	}
 	for _, r := range k.store.all() {
 		if r.State != proof.Unjudged || !strings.Contains(r.Reason, "position") || !strings.Contains(r.Reason, "points") {
-			t.Errorf("%+v", r.Sample)
+			t.Errorf("sample %+v, want it unjudged because of the position bias", r.Sample)
 		}
 	}
 	measured := 0
@@ -204,7 +205,7 @@ func TestBiasedJudgeIsRefused(t *testing.T) {
 		}
 	}
 	if measured == 0 || len(k.store.biases) != 1 {
-		t.Fatalf("%d calls of the judge, biases %v", measured, k.store.biases)
+		t.Fatalf("%d calls of the judge, stored biases %v; want calls and one bias", measured, k.store.biases)
 	}
 	again := newKit(t, everything(), simulator.Judging{PositionBias: 0.9})
 	again.store.biases = k.store.biases
@@ -236,11 +237,11 @@ func TestHoldoutServesTheBaseline(t *testing.T) {
 			t.Errorf("%s was served by %s: %+v", r.Request, byRequest[r.Request], r)
 		}
 		if below := gateway.UniformHash(r.Request) < c.Holdout; below != r.Holdout {
-			t.Errorf("%s: held out %t with a draw of %v", r.Request, r.Holdout, gateway.UniformHash(r.Request))
+			t.Errorf("%s: Holdout = %t with a draw of %v", r.Request, r.Holdout, gateway.UniformHash(r.Request))
 		}
 	}
 	if len(k.store.all()) != n || held == 0 || held == n {
-		t.Errorf("%d of %d requests were held out", held, len(k.store.all()))
+		t.Errorf("%d of %d requests held out, want %d records and a part held out", held, len(k.store.all()), n)
 	}
 }
 
@@ -253,14 +254,14 @@ func TestFullQueueDropsRequests(t *testing.T) {
 	}
 	dropped := k.comparer.Dropped()
 	if dropped == 0 || dropped == 100 {
-		t.Errorf("%d of 100 requests were dropped", dropped)
+		t.Errorf("%d of 100 requests dropped, want some but not all", dropped)
 	}
 	large := shadow.New(shadow.Options{})
 	for range 10 {
 		large.Offer(&gateway.Served{Request: make([]byte, 8<<20)})
 	}
 	if large.Dropped() != 6 {
-		t.Errorf("%d of 10 large requests were dropped", large.Dropped())
+		t.Errorf("%d of 10 large requests dropped, want 6", large.Dropped())
 	}
 }
 
@@ -341,7 +342,7 @@ func TestBudgetIsNeverExceeded(t *testing.T) {
 	k.serve("/chat/completions", hello)
 	served := k.offered.take()
 	if len(served) != 1 {
-		t.Fatalf("%d requests were chosen", len(served))
+		t.Fatalf("%d requests chosen, want 1", len(served))
 	}
 	server := redistest.Own(t)
 	var replicas []*shadow.Comparer
@@ -355,7 +356,7 @@ func TestBudgetIsNeverExceeded(t *testing.T) {
 	for range 2 {
 		for _, l := range links {
 			if !l.AwaitReady(t.Context(), 10*time.Second) {
-				t.Fatal("Redis does not answer")
+				t.Fatal("Redis did not become ready")
 			}
 		}
 	}
@@ -376,7 +377,7 @@ func TestBudgetIsNeverExceeded(t *testing.T) {
 	}
 	spent := k.store.charges["compare:ws_1"]
 	if spent > c.Budget || spent < c.Budget/2 {
-		t.Errorf("spent %s of %s", spent, c.Budget)
+		t.Errorf("spent %s of a budget of %s, want at least half", spent, c.Budget)
 	}
 	states := map[proof.State]int{}
 	for _, r := range k.store.all() {
@@ -384,7 +385,7 @@ func TestBudgetIsNeverExceeded(t *testing.T) {
 	}
 	dropped := int(replicas[0].Dropped() + replicas[1].Dropped())
 	if len(k.store.all())+dropped != n || states[proof.Unjudged] == 0 || states[proof.Failed] == 0 {
-		t.Errorf("%v, %d dropped", states, dropped)
+		t.Errorf("states %v and %d dropped of %d, want unjudged and failed comparisons", states, dropped, n)
 	}
 }
 
@@ -398,7 +399,7 @@ func TestJudgeOfAnotherVendorIsRequired(t *testing.T) {
 		{"claude-opus-4-1", "claude-sonnet-4-5", false}, {"gpt-4.1", "claude-sonnet-4-5", true}, {"sim-large", "sim-small", true},
 	} {
 		if err := shadow.CheckVendor(snap, tc.judge, "sim-nano", tc.model); (err == nil) != tc.ok {
-			t.Errorf("%s judges %s: %v", tc.judge, tc.model, err)
+			t.Errorf("CheckVendor(judge %s, model %s): %v", tc.judge, tc.model, err)
 		}
 	}
 }
@@ -417,14 +418,14 @@ func TestForecastScalesWithShareAndTraffic(t *testing.T) {
 	}
 	c.Budget = money.Dollar
 	if got := shadow.Forecast(snap, traffic, c); got.Total != money.Dollar || !got.Exceeds {
-		t.Errorf("with a small budget: %+v", got)
+		t.Errorf("forecast with a small budget = %+v, want it exceeded at one dollar", got)
 	}
 	if got := shadow.Forecast(snap, proof.Traffic{Days: 7}, c); got.Samples != 0 || got.Total != 0 {
-		t.Errorf("without traffic: %+v", got)
+		t.Errorf("forecast without traffic = %+v, want 0", got)
 	}
 	c.Baseline = "unknown-model"
 	if got := shadow.Forecast(snap, traffic, c); !got.Unpriced {
-		t.Errorf("with an unknown baseline: %+v", got)
+		t.Errorf("forecast with an unknown baseline = %+v, want it unpriced", got)
 	}
 }
 

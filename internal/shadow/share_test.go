@@ -20,11 +20,11 @@ func (s recorded) Samples(context.Context, string, time.Time, time.Time) ([]proo
 	return s.samples, nil
 }
 
-func TestSharesFallWhenADifferenceIsKnownPrecisely(t *testing.T) {
+func TestSharesFallWhenTheIntervalIsNarrow(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 11, 17, 12, 0, 0, 0, time.UTC)
 	var samples []proof.Sample
-	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // reproducible
+	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the test must be reproducible
 	add := func(task, baseline string, n int, losses float64) {
 		for i := range n {
 			s := proof.Sample{Request: fmt.Sprint(task, i), At: at.Add(time.Duration(i-n) * time.Second), Task: task, Baseline: baseline, Propensity: 0.5}
@@ -49,6 +49,6 @@ func TestSharesFallWhenADifferenceIsKnownPrecisely(t *testing.T) {
 		}
 	}
 	if got := c.Share("other workspace", "tie", 0.5); got != 0.5 {
-		t.Errorf("another workspace: share %v", got)
+		t.Errorf("another workspace: share %v, want 0.5", got)
 	}
 }

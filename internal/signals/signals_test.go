@@ -19,15 +19,15 @@ func TestSchemaViolationsAreDetected(t *testing.T) {
 		finish           string
 		want             bool
 	}{
-		"as asked":                {schema, `{\"age\":3}`, llm.JSONSchema, "stop", false},
-		"a member is missing":     {schema, `{}`, llm.JSONSchema, "stop", true},
-		"a member of other type":  {schema, `{\"age\":\"three\"}`, llm.JSONSchema, "stop", true},
-		"no JSON":                 {schema, `Sure! Here it is`, llm.JSONSchema, "stop", true},
-		"cut off":                 {schema, `{\"age\":`, llm.JSONSchema, "length", false},
-		"JSON of no schema":       {`{"response_format":{"type":"json_object"}}`, `[1]`, llm.JSONMode, "stop", false},
-		"nothing was asked":       {`{}`, `Hello`, 0, "stop", false},
-		"a schema that is broken": {`{"response_format":{"json_schema":{"schema":{"type":7}}}}`, `{}`, llm.JSONSchema, "stop", false},
-		"a schema from elsewhere": {`{"response_format":{"json_schema":{"schema":{"$ref":"http://127.0.0.1/x"}}}}`, `{}`, llm.JSONSchema, "stop", false},
+		"valid":                  {schema, `{\"age\":3}`, llm.JSONSchema, "stop", false},
+		"a member is missing":    {schema, `{}`, llm.JSONSchema, "stop", true},
+		"a member of other type": {schema, `{\"age\":\"three\"}`, llm.JSONSchema, "stop", true},
+		"no JSON":                {schema, `Sure! Here it is`, llm.JSONSchema, "stop", true},
+		"cut off":                {schema, `{\"age\":`, llm.JSONSchema, "length", false},
+		"JSON without a schema":  {`{"response_format":{"type":"json_object"}}`, `[1]`, llm.JSONMode, "stop", false},
+		"no format":              {`{}`, `Hello`, 0, "stop", false},
+		"an invalid schema":      {`{"response_format":{"json_schema":{"schema":{"type":7}}}}`, `{}`, llm.JSONSchema, "stop", false},
+		"an external schema":     {`{"response_format":{"json_schema":{"schema":{"$ref":"http://127.0.0.1/x"}}}}`, `{}`, llm.JSONSchema, "stop", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -37,7 +37,7 @@ func TestSchemaViolationsAreDetected(t *testing.T) {
 				Body:    requestlog.Body{Request: []byte(tc.request), Response: []byte(`{"choices":[{"message":{"content":"` + tc.content + `"}}]}`)},
 			}
 			if got := violates(e); got != tc.want {
-				t.Errorf("violates: %v, want %v", got, tc.want)
+				t.Errorf("violates = %t, want %t", got, tc.want)
 			}
 		})
 	}
@@ -52,9 +52,9 @@ func TestSignalsAreCollectedAndBounded(t *testing.T) {
 	}
 	got := s.gathered()
 	if len(got) != cap(s.waiting) || got[0].Signal != feedback.Truncation || got[0].Model != "m" || got[0].Source != feedback.FromSignal {
-		t.Errorf("%d signals, the first %+v", len(got), got[0])
+		t.Errorf("%d signals, want %d, the first %+v", len(got), cap(s.waiting), got[0])
 	}
 	if rest := s.gathered(); len(rest) != 0 {
-		t.Errorf("%d are left", len(rest))
+		t.Errorf("%d signals remain, want 0", len(rest))
 	}
 }

@@ -48,12 +48,12 @@ func TestVectorsAreUnitAndOrdered(t *testing.T) {
 	} {
 		a := simtest.Embed(t, s, tt.body)
 		if len(a.Data) != tt.n || a.Usage.Prompt == 0 || a.Usage.Prompt != a.Usage.Total {
-			t.Errorf("%s: %d vectors, usage %+v", tt.body, len(a.Data), a.Usage)
+			t.Errorf("%s: %d vectors, usage %+v; want %d vectors and only prompt tokens", tt.body, len(a.Data), a.Usage, tt.n)
 		}
 		for i, d := range a.Data {
 			v := floats(t, d.Embedding)
 			if d.Index != i || len(v) != tt.size || math.Abs(dot(v, v)-1) > 1e-4 {
-				t.Errorf("%s: index %d, %d dimensions, length² %f", tt.body, d.Index, len(v), dot(v, v))
+				t.Errorf("%s: index %d, %d dimensions, squared length %f; want %d, %d, 1", tt.body, d.Index, len(v), dot(v, v), i, tt.size)
 			}
 		}
 	}
@@ -103,15 +103,15 @@ func TestEmbeddingFaults(t *testing.T) {
 		return `{"model":"sim-embed-small","input":"one","metadata":{"simulate":"` + fault + `"}}`
 	}
 	if status, _ := simtest.Error(t, s, "/v1/embeddings", ask("503")); status != http.StatusServiceUnavailable {
-		t.Errorf("503: status %d", status)
+		t.Errorf("503: status %d, want 503", status)
 	}
 	if a := simtest.Embed(t, s, ask("no_usage")); a.Usage != nil {
-		t.Errorf("no_usage: %+v", a.Usage)
+		t.Errorf("no_usage: usage %+v, want none", a.Usage)
 	}
 	if a := simtest.Embed(t, s, ask("absurd_usage")); a.Usage.Prompt >= 0 {
-		t.Errorf("absurd_usage: %+v", a.Usage)
+		t.Errorf("absurd_usage: usage %+v, want negative tokens", a.Usage)
 	}
 	if _, err := simtest.ReadAll(simtest.Post(t, s, "/v1/embeddings", ask("cut"))); err == nil {
-		t.Error("cut: the answer is complete")
+		t.Error("cut: the response is complete")
 	}
 }

@@ -45,16 +45,17 @@ func TestStatusFaults(t *testing.T) {
 			resp := simtest.Post(t, s, "/v1/chat/completions", faulty(string(tt.fault), more))
 			body, err := simtest.ReadAll(resp)
 			if resp.StatusCode != tt.status || err != nil || resp.Header.Get("Retry-After") != tt.retry {
-				t.Errorf("%s: status %d, error %v, retry %q", tt.fault, resp.StatusCode, err, resp.Header.Get("Retry-After"))
+				t.Errorf("%s: status %d, error %v, Retry-After %q; want %d, %q",
+					tt.fault, resp.StatusCode, err, resp.Header.Get("Retry-After"), tt.status, tt.retry)
 			}
 			if !strings.HasPrefix(body, `{"error":{"message":"SIMULATED`) || !strings.Contains(body, tt.code) {
-				t.Errorf("%s: body %s", tt.fault, body)
+				t.Errorf("%s: body %s, want code %s", tt.fault, body, tt.code)
 			}
 		}
 	}
 }
 
-func TestBrokenAnswers(t *testing.T) {
+func TestBrokenResponses(t *testing.T) {
 	t.Parallel()
 	s := NewSimulator(Options{})
 	const stream = `,"stream":true`
@@ -117,7 +118,7 @@ func TestFaultsThatTakeTime(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		fault, more string
-		early       bool // the status arrives before the deadline
+		early       bool // whether the status arrives before the deadline
 	}{
 		{"timeout", "", false},
 		{"slow_start", "", false},
@@ -135,16 +136,16 @@ func TestFaultsThatTakeTime(t *testing.T) {
 				req, _ := http.NewRequestWithContext(ctx, http.MethodPost, "http://mock.test/v1/chat/completions", strings.NewReader(faulty(tt.fault, tt.more)))
 				resp, err := inprocess.Transport(s).RoundTrip(req)
 				if (err == nil) != tt.early {
-					t.Fatalf("error = %v, want the status early: %v", err, tt.early)
+					t.Fatalf("error = %v, want early status = %t", err, tt.early)
 				}
 				if err == nil {
 					var body string
 					if body, err = simtest.ReadAll(resp); body == "" {
-						t.Error("nothing before the silence")
+						t.Error("no data before the silence")
 					}
 				}
 				if !errors.Is(err, context.DeadlineExceeded) {
-					t.Errorf("error = %v, want the deadline", err)
+					t.Errorf("error = %v, want context.DeadlineExceeded", err)
 				}
 			})
 		})
@@ -153,7 +154,7 @@ func TestFaultsThatTakeTime(t *testing.T) {
 		started := time.Now()
 		simtest.Chat(t, NewSimulator(Options{SlowStart: 20 * time.Second}), faulty("slow_start", ""))
 		if took := time.Since(started); took != 20*time.Second {
-			t.Errorf("slow start took %s", took)
+			t.Errorf("slow start took %s, want 20s", took)
 		}
 	})
 }
@@ -214,11 +215,11 @@ func TestSwitchedFaults(t *testing.T) {
 	}
 	s.ClearFaults("")
 	if len(s.Faults()) != 0 {
-		t.Errorf("left over: %v", s.Faults())
+		t.Errorf("faults remain: %v", s.Faults())
 	}
 	for _, bad := range []FaultRule{{Fault: "fire"}, {Fault: Fault500, Rate: 2}, {Fault: Fault500, Times: -1}, {Fault: Fault500, Model: "gpt-9"}} {
 		if s.SetFault(bad) == nil {
-			t.Errorf("%+v was accepted", bad)
+			t.Errorf("SetFault(%+v) succeeded, want an error", bad)
 		}
 	}
 }

@@ -40,31 +40,31 @@ func TestBiasOfSimulatedJudgesIsMeasured(t *testing.T) {
 		judging simulator.Judging
 		refused string // part of the expected reason; empty if the judge is accepted
 	}{
-		"unbiased":           {simulator.Judging{}, ""},
-		"a biased position":  {simulator.Judging{PositionBias: 0.15}, ""},
-		"only the position":  {simulator.Judging{PositionBias: 0.8}, "position"},
-		"prefers long ones":  {simulator.Judging{LengthBias: 0.9}, "%"},
-		"prefers its family": {simulator.Judging{FamilyBias: 1}, "own responses"},
+		"unbiased":             {simulator.Judging{}, ""},
+		"slight position bias": {simulator.Judging{PositionBias: 0.15}, ""},
+		"position bias":        {simulator.Judging{PositionBias: 0.8}, "position"},
+		"length bias":          {simulator.Judging{LengthBias: 0.9}, "%"},
+		"family bias":          {simulator.Judging{FamilyBias: 1}, "own responses"},
 	} {
 		got, err := judge.Measure(t.Context(), asking(simulator.NewSimulator(simulator.Options{Judging: tc.judging})))
 		if err != nil {
 			t.Fatal(name, err)
 		}
 		if (got.Refused == "") != (tc.refused == "") || !strings.Contains(got.Refused, tc.refused) {
-			t.Errorf("%s: %+v", name, got)
+			t.Errorf("%s: result %+v, want it refused because of %q", name, got, tc.refused)
 		}
 		if math.Abs(got.Corrected) >= 2 && tc.judging.LengthBias == 0 {
-			t.Errorf("%s: after judging in both orders, a bias of %v points remains", name, got.Corrected)
+			t.Errorf("%s: bias of %v points after judging in both orders, want less than 2", name, got.Corrected)
 		}
 		if biased := math.Abs(got.Position) > 5; biased != (tc.judging.PositionBias > 0) {
-			t.Errorf("%s: position bias of %v points", name, got.Position)
+			t.Errorf("%s: measured position bias of %v points with a bias of %v", name, got.Position, tc.judging.PositionBias)
 		}
 	}
 }
 
-// TestSimulatedDifferenceIsFound compares many simulated responses with a biased judge. Swapping the order keeps the sign and
+// TestSimulatedDifferenceIsMeasured compares many simulated responses with a biased judge. Swapping the order keeps the sign and
 // most of the size of the true difference, and removes the bias.
-func TestSimulatedDifferenceIsFound(t *testing.T) {
+func TestSimulatedDifferenceIsMeasured(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ difference, bias float64 }{{0, 0}, {0.3, 0}, {-0.3, 0}, {0, 0.2}, {0.3, 0.2}} {
 		ask := asking(simulator.NewSimulator(simulator.Options{Judging: simulator.Judging{Difference: tc.difference, PositionBias: tc.bias}}))

@@ -12,13 +12,13 @@ import (
 	"fairlead.dev/internal/simulator/simtest"
 )
 
-func TestPromptsAreAnswered(t *testing.T) {
+func TestPromptsGetResponses(t *testing.T) {
 	t.Parallel()
 	s := NewSimulator(Options{})
 	whole := simtest.Complete(t, s, `{"model":"sim-small","prompt":"Once upon a time","max_tokens":200}`)
 	if whole.Object != "text_completion" || whole.Model != "sim-small" || !strings.HasPrefix(whole.ID, "cmpl-") ||
 		!strings.Contains(whole.Choices[0].Text, "SIMULATED") || *whole.Choices[0].FinishReason != "stop" {
-		t.Errorf("answer = %+v", whole)
+		t.Errorf("response = %+v", whole)
 	}
 	if u := whole.Usage; u.PromptTokens != openai.CountTokens("Once upon a time") || u.CompletionTokens != openai.CountTokens(whole.Choices[0].Text) || u.TotalTokens != u.PromptTokens+u.CompletionTokens {
 		t.Errorf("usage = %+v", u)
@@ -26,15 +26,15 @@ func TestPromptsAreAnswered(t *testing.T) {
 	again := simtest.Complete(t, s, `{"model":"sim-small","prompt":"Once upon a time","max_tokens":200}`)
 	again.Created = whole.Created
 	if diff := cmp.Diff(whole, again); diff != "" {
-		t.Errorf("the same prompt is answered differently:\n%s", diff)
+		t.Errorf("the same prompt got a different response:\n%s", diff)
 	}
 	short := simtest.Complete(t, s, `{"model":"sim-reasoner","prompt":"Once"}`)
 	if n := openai.CountTokens(short.Choices[0].Text); n != defaultPromptTokens || *short.Choices[0].FinishReason != "length" {
-		t.Errorf("%d tokens, finish %s", n, *short.Choices[0].FinishReason)
+		t.Errorf("%d tokens, finish %s; want %d, length", n, *short.Choices[0].FinishReason, defaultPromptTokens)
 	}
 }
 
-func TestEveryPromptHasItsAnswers(t *testing.T) {
+func TestEveryPromptHasItsChoices(t *testing.T) {
 	t.Parallel()
 	s := NewSimulator(Options{})
 	whole := simtest.Complete(t, s, `{"model":"sim-small","prompt":["one","two"],"n":2,"best_of":3,"max_tokens":8,"echo":true,"logprobs":1}`)
@@ -42,14 +42,14 @@ func TestEveryPromptHasItsAnswers(t *testing.T) {
 		t.Errorf("choices = %+v", whole.Choices)
 	}
 	if whole.Usage.CompletionTokens != 2*3*8 {
-		t.Errorf("what is not shown is paid for too: %+v", whole.Usage)
+		t.Errorf("usage = %+v, want 48 completion tokens, including responses that are not returned", whole.Usage)
 	}
 	if p := whole.Choices[0].Logprobs; strings.Join(p.Tokens, "") != whole.Choices[0].Text || len(p.TextOffset) != len(p.Tokens) {
 		t.Errorf("logprobs = %+v", p)
 	}
 	ids := simtest.Complete(t, s, `{"model":"sim-small","prompt":[[1,2,3],[4]]}`)
 	if len(ids.Choices) != 2 || ids.Usage.PromptTokens != 4 {
-		t.Errorf("token ids: %+v", ids)
+		t.Errorf("response to token ids = %+v, want two choices and 4 prompt tokens", ids)
 	}
 }
 
@@ -68,11 +68,11 @@ func TestPromptStreams(t *testing.T) {
 		t.Error(diff)
 	}
 	if _, _, used := simtest.CompleteStream(t, s, body+`,"stream":true}`); used != nil {
-		t.Error("usage although not asked for")
+		t.Error("the stream has usage that the request did not ask for")
 	}
 }
 
-func TestPromptsAreRefused(t *testing.T) {
+func TestInvalidPromptsAreRejected(t *testing.T) {
 	t.Parallel()
 	s := NewSimulator(Options{})
 	for body, status := range map[string]int{
@@ -89,16 +89,16 @@ func TestPromptsAreRefused(t *testing.T) {
 		`{"model":"sim-small","prompt":"a","metadata":{"simulate":"503"}}`: 503,
 	} {
 		if got, e := simtest.Error(t, s, "/v1/completions", body); got != status {
-			t.Errorf("%s: %d %s, want %d", body, got, e.Message, status)
+			t.Errorf("%s: status %d %s, want %d", body, got, e.Message, status)
 		}
 	}
 	text, _ := simtest.ReadAll(simtest.Post(t, s, "/v1/completions", `{"model":"sim-small","prompt":"a","stream":true,"metadata":{"simulate":"cut"}}`))
 	if strings.Contains(text, "[DONE]") || len(simtest.EventData(text)) == 0 {
-		t.Errorf("a stream that was cut: %s", text)
+		t.Errorf("cut stream = %s, want events without [DONE]", text)
 	}
 }
 
-func TestModerationsAreJudged(t *testing.T) {
+func TestModeration(t *testing.T) {
 	t.Parallel()
 	s := NewSimulator(Options{})
 	judged := func(body string) []openai.ModerationResult {
@@ -119,7 +119,7 @@ func TestModerationsAreJudged(t *testing.T) {
 		t.Errorf("results = %+v", list)
 	}
 	if diff := cmp.Diff(list[:1], judged(`{"input":"A quiet harbour."}`)); diff != "" {
-		t.Errorf("the same text is judged differently:\n%s", diff)
+		t.Errorf("the same text got a different result:\n%s", diff)
 	}
 	parts := judged(`{"input":[{"type":"text","text":"look"},{"type":"image_url","image_url":{"url":"https://example.test/a.png"}}]}`)
 	if len(parts) != 1 || len(parts[0].Applied["violence"]) != 2 {
@@ -130,7 +130,7 @@ func TestModerationsAreJudged(t *testing.T) {
 		`{"input":"a","metadata":{"simulate":"429"}}`: 429,
 	} {
 		if got, e := simtest.Error(t, s, "/v1/moderations", body); got != status {
-			t.Errorf("%s: %d %s, want %d", body, got, e.Message, status)
+			t.Errorf("%s: status %d %s, want %d", body, got, e.Message, status)
 		}
 	}
 }

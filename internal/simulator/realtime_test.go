@@ -12,8 +12,8 @@ import (
 	"fairlead.dev/internal/simulator/inprocess"
 )
 
-// talk opens a session with a simulated model. It returns a function that sends events and reads until an event of the given kind.
-func talk(t *testing.T, s *Simulator) func(until string, send ...string) []rawjson.Value {
+// openSession opens a session with a simulated model. It returns a function that sends events and reads until an event of the given kind.
+func openSession(t *testing.T, s *Simulator) func(until string, send ...string) []rawjson.Value {
 	t.Helper()
 	conn, _, err := websocket.Dial(t.Context(), "http://sim.test/v1/realtime?model=sim-realtime", &websocket.DialOptions{
 		HTTPClient: &http.Client{Transport: inprocess.Transport(s)}, Subprotocols: []string{"realtime"},
@@ -47,7 +47,7 @@ const hello = `{"type":"conversation.item.create","item":{"type":"message","role
 
 func TestRealtimeSessionResponds(t *testing.T) {
 	t.Parallel()
-	say := talk(t, NewSimulator(Options{}))
+	say := openSession(t, NewSimulator(Options{}))
 	created := say("session.created")[0]
 	if created.Get("session.model").String() != "sim-realtime" || created.Get("session.output_modalities.0").String() != "text" {
 		t.Errorf("session.created: %s", created.Raw)
@@ -73,7 +73,7 @@ func TestRealtimeSessionResponds(t *testing.T) {
 	}
 	done := events[len(events)-1].Get("response")
 	if !strings.HasPrefix(text, "SIMULATED answer to “Hello”.") || done.Get("output.0.content.0.text").String() != text || done.Get("status").String() != "completed" {
-		t.Errorf("text %q, %s", text, done.Raw)
+		t.Errorf("text %q, response %s", text, done.Raw)
 	}
 	u := done.Get("usage")
 	if in, out := u.Get("input_tokens").Int(), u.Get("output_tokens").Int(); in < 8 || out < 20 || u.Get("total_tokens").Int() != in+out || u.Get("input_token_details.text_tokens").Int() != in {
@@ -82,42 +82,42 @@ func TestRealtimeSessionResponds(t *testing.T) {
 	// The first response counts as input of the second. The same conversation in another session gets the same response.
 	again := say("response.done", `{"type":"response.create"}`)
 	if more := again[len(again)-1].Get("response.usage.input_tokens").Int(); more <= u.Get("input_tokens").Int()+u.Get("output_tokens").Int() {
-		t.Errorf("the second response has %d input tokens", more)
+		t.Errorf("second response has %d input tokens, want more than the tokens of the first one", more)
 	}
-	other := talk(t, NewSimulator(Options{}))
+	other := openSession(t, NewSimulator(Options{}))
 	other("session.created")
 	repeated := other("response.done", `{"type":"session.update","session":{"instructions":"Be brief."}}`, hello, `{"type":"response.create"}`)
 	if got := repeated[len(repeated)-1].Get("response.output.0.content.0.text").String(); got != text {
-		t.Errorf("another session responds %q, the first one %q", got, text)
+		t.Errorf("response in another session = %q, want %q", got, text)
 	}
 }
 
 func TestRealtimeResponseIsLimitedAndCancelled(t *testing.T) {
 	t.Parallel()
-	say := talk(t, NewSimulator(Options{}))
+	say := openSession(t, NewSimulator(Options{}))
 	events := say("response.done", hello, `{"type":"response.create","response":{"max_output_tokens":5,"conversation":"none"}}`)
 	done := events[len(events)-1].Get("response")
 	if done.Get("status").String() != "incomplete" || done.Get("usage.output_tokens").Int() != 5 {
-		t.Errorf("limited: %s", done.Raw)
+		t.Errorf("limited response = %s, want it incomplete with 5 output tokens", done.Raw)
 	}
-	slow := talk(t, NewSimulator(Options{Latency: 1e6}))
+	slow := openSession(t, NewSimulator(Options{Latency: 1e6}))
 	events = slow("response.done", hello, `{"type":"response.create"}`, `{"type":"response.create","event_id":"second"}`, `{"type":"response.cancel"}`)
 	done = events[len(events)-1].Get("response")
 	if done.Get("status").String() != "cancelled" || done.Get("usage.input_tokens").Int() == 0 || done.Get("output.0.status").String() != "incomplete" {
-		t.Errorf("cancelled: %s", done.Raw)
+		t.Errorf("cancelled response = %s, want status cancelled with usage", done.Raw)
 	}
-	refused := false
+	rejected := false
 	for _, e := range events {
-		refused = refused || e.Get("error.code").String() == "conversation_already_has_active_response" && e.Get("error.event_id").String() == "second"
+		rejected = rejected || e.Get("error.code").String() == "conversation_already_has_active_response" && e.Get("error.event_id").String() == "second"
 	}
-	if !refused {
-		t.Error("a second response began during the first")
+	if !rejected {
+		t.Error("a second response during the first was not rejected")
 	}
 }
 
 func TestRealtimeInvalidEventsGetAnError(t *testing.T) {
 	t.Parallel()
-	say := talk(t, NewSimulator(Options{}))
+	say := openSession(t, NewSimulator(Options{}))
 	say("session.created")
 	for event, code := range map[string]string{
 		`{`:                  "invalid_event",
@@ -137,7 +137,7 @@ func TestRealtimeInvalidEventsGetAnError(t *testing.T) {
 		`{"type":"response.cancel"}`:               "response_cancel_not_active",
 	} {
 		if e := say("error", event)[0]; e.Get("error.code").String() != code || !strings.HasPrefix(e.Get("error.message").String(), "SIMULATED") {
-			t.Errorf("%.80s: %s", event, e.Raw)
+			t.Errorf("%.80s: error event %s, want code %s", event, e.Raw, code)
 		}
 	}
 	say("response.done", hello, `{"type":"response.create"}`)
@@ -159,11 +159,11 @@ func TestRealtimeFaults(t *testing.T) {
 		}
 	}
 	if got := []int{dial("sim-none"), dial("sim-large"), dial("sim-realtime")}; !cmp.Equal(got, []int{404, 400, 503}) {
-		t.Errorf("status %v", got)
+		t.Errorf("statuses %v, want 404, 400 and 503", got)
 	}
-	events := talk(t, s)("response.done", hello, `{"type":"response.create"}`)
+	events := openSession(t, s)("response.done", hello, `{"type":"response.create"}`)
 	if done := events[len(events)-1].Get("response"); done.Get("usage").IsObject() || done.Get("status").String() != "completed" {
-		t.Errorf("without usage: %s", done.Raw)
+		t.Errorf("response = %s, want it completed without usage", done.Raw)
 	}
 	if err := s.SetFault(FaultRule{Fault: FaultCut, Times: 1}); err != nil {
 		t.Fatal(err)
@@ -190,6 +190,6 @@ func TestRealtimeFaults(t *testing.T) {
 		}
 	}
 	if deltas == 0 {
-		t.Error("the session ended before its first token")
+		t.Error("the session ended before the first token")
 	}
 }

@@ -17,38 +17,39 @@ import (
 	"fairlead.dev/internal/simulator/simtest"
 )
 
-func TestModelsFitTheirOffers(t *testing.T) {
+func TestModelsMatchTheirOffers(t *testing.T) {
 	t.Parallel()
 	s := NewSimulator(Options{})
 	models, offers := s.Models(), s.Offers()
 	if len(models) != len(offers) || len(models) < 8 {
-		t.Fatalf("%d models, %d offers", len(models), len(offers))
+		t.Fatalf("%d models, %d offers; want equal numbers of at least 8", len(models), len(offers))
 	}
 	for i, m := range models {
 		o := offers[i]
 		if o.Model != m.Name || o.Upstream != m.Name || o.Provider != Provider || o.Price == nil {
-			t.Errorf("offer %+v does not fit %s", o, m.Name)
+			t.Errorf("offer %+v does not match model %s", o, m.Name)
 		}
 		if !strings.HasPrefix(m.Name, "sim-") || m.Context == 0 {
-			t.Errorf("%s: odd facts %+v", m.Name, m)
+			t.Errorf("%s: model %+v, want the prefix sim- and a context size", m.Name, m)
 		}
 		if m.Op == llm.Moderate {
 			if o.Price.Input != 0 || m.Quality != 0 {
-				t.Errorf("%s: moderation is free and has no rank", m.Name)
+				t.Errorf("%s: price %v, quality %v; want 0 for moderation", m.Name, o.Price.Input, m.Quality)
 			}
 			continue
 		}
 		if o.Price.Input <= 0 || m.Quality <= 0 || m.Quality >= 1 {
-			t.Errorf("%s: odd price or quality %+v", m.Name, m)
+			t.Errorf("%s: price %v, quality %v; want a price above 0 and a quality between 0 and 1", m.Name, o.Price.Input, m.Quality)
 		}
 		if m.Op == llm.Chat && (m.MaxOutput == 0 || o.Price.Output <= o.Price.Input) {
-			t.Errorf("%s: odd output facts", m.Name)
+			t.Errorf("%s: max output %d, output price %v, input price %v; want a limit and a higher output price",
+				m.Name, m.MaxOutput, o.Price.Output, o.Price.Input)
 		}
 		if m.Op == llm.Embed && len(m.Dimensions) == 0 {
 			t.Errorf("%s: no dimensions", m.Name)
 		}
 		if o.Price.CacheRead != nil && *o.Price.CacheRead >= o.Price.Input {
-			t.Errorf("%s: cached tokens are no cheaper", m.Name)
+			t.Errorf("%s: cached input costs %v, want less than %v", m.Name, *o.Price.CacheRead, o.Price.Input)
 		}
 	}
 }
@@ -86,7 +87,7 @@ func TestSameRequestGetsSameResponse(t *testing.T) {
 		return *simtest.Chat(t, s, simtest.UserPrompt("sim-small", prompt, "")).Choices[0].Message.Content
 	}
 	if a, b := ask("one"), ask("one"); a != b {
-		t.Errorf("answers differ:\n%s\n%s", a, b)
+		t.Errorf("responses differ:\n%s\n%s", a, b)
 	}
 	if a, b := strings.ReplaceAll(ask("one"), "one", ""), strings.ReplaceAll(ask("two"), "two", ""); a == b {
 		t.Error("different prompts get the same sentences")
@@ -100,11 +101,11 @@ func TestModelsBeginWithSameTextForContinuation(t *testing.T) {
 	small := *simtest.Chat(t, s, simtest.UserPrompt("sim-small", "Tell me more", "")).Choices[0].Message.Content
 	half := large[:len(large)/2]
 	if !strings.HasPrefix(small, half) {
-		t.Errorf("%q does not begin like %q", small, large)
+		t.Errorf("%q does not have the beginning of %q", small, large)
 	}
 	body := fmt.Sprintf(`{"model":"sim-small","messages":[{"role":"user","content":"Tell me more"},{"role":"assistant","content":%s}]}`, openai.Encode(half))
 	if rest := *simtest.Chat(t, s, body).Choices[0].Message.Content; half+rest != small {
-		t.Errorf("continued %q with %q, want %q", half, rest, small)
+		t.Errorf("continuation of %q is %q, want the text %q", half, rest, small)
 	}
 }
 
@@ -122,11 +123,11 @@ func TestUsageAddsUp(t *testing.T) {
 		reasoning += openai.CountTokens(c.Message.ReasoningContent)
 	}
 	if reasoning == 0 || u.CompletionDetails.ReasoningTokens != reasoning || u.CompletionTokens != text+reasoning {
-		t.Errorf("%d text and %d reasoning tokens, but usage %+v", text, reasoning, u)
+		t.Errorf("%d text and %d reasoning tokens, usage %+v", text, reasoning, u)
 	}
 	none := simtest.Chat(t, s, simtest.UserPrompt("sim-reasoner", "Think", `,"reasoning_effort":"none"`))
 	if none.Usage.CompletionDetails.ReasoningTokens != 0 || none.Choices[0].Message.ReasoningContent != "" {
-		t.Errorf("effort none still reasons: %+v", none.Usage)
+		t.Errorf("usage with effort none = %+v, want no reasoning", none.Usage)
 	}
 }
 
@@ -139,7 +140,7 @@ func TestLimitsAndStops(t *testing.T) {
 	}{
 		{"max_tokens", "sim-small", `,"max_tokens":5`, "length", 5},
 		{"max_completion_tokens", "sim-small", `,"max_completion_tokens":7`, "length", 7},
-		{"the smaller of both", "sim-small", `,"max_tokens":9,"max_completion_tokens":3`, "length", 3},
+		{"the smaller of two limits", "sim-small", `,"max_tokens":9,"max_completion_tokens":3`, "length", 3},
 		{"reasoning counts", "sim-reasoner", `,"max_completion_tokens":4`, "length", 4},
 		{"large enough", "sim-small", `,"max_tokens":4000`, "stop", 0},
 		{"one stop", "sim-small", `,"stop":" answer"`, "stop", 2},
@@ -160,7 +161,7 @@ func TestLimitsAndStops(t *testing.T) {
 	}
 }
 
-func TestRefusals(t *testing.T) {
+func TestInvalidRequestsAreRejected(t *testing.T) {
 	t.Parallel()
 	s := NewSimulator(Options{})
 	image := `{"model":"sim-nano","messages":[{"role":"user","content":[{"type":"text","text":"see"},{"type":"image_url","image_url":{"url":"data:image/png;base64,AA=="}}]}]}`
@@ -171,7 +172,7 @@ func TestRefusals(t *testing.T) {
 		status           int
 		code             string
 	}{
-		{"no JSON", "/v1/chat/completions", `{`, 400, ""},
+		{"invalid JSON", "/v1/chat/completions", `{`, 400, ""},
 		{"no model", "/v1/chat/completions", `{"messages":[]}`, 400, ""},
 		{"unknown model", "/v1/chat/completions", simtest.UserPrompt("gpt-9", "x", ""), 404, "model_not_found"},
 		{"embedding model for chat", "/v1/chat/completions", simtest.UserPrompt("sim-embed-small", "x", ""), 400, "unsupported_model"},
@@ -215,13 +216,13 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-func TestImagesAreSeenAndCounted(t *testing.T) {
+func TestImagesAreCounted(t *testing.T) {
 	t.Parallel()
 	s := NewSimulator(Options{})
 	part := `{"type":"image_url","image_url":{"url":"https://example.com/a.png"}}`
 	whole := simtest.Chat(t, s, `{"model":"sim-vision","messages":[{"role":"user","content":[{"type":"text","text":"Compare"},`+part+`,`+part+`]}]}`)
 	if !strings.Contains(*whole.Choices[0].Message.Content, "2 images") || whole.Usage.PromptTokens < 2*openai.ImageTokens {
-		t.Errorf("%d tokens for %q", whole.Usage.PromptTokens, *whole.Choices[0].Message.Content)
+		t.Errorf("%d prompt tokens, response %q; want the tokens of 2 images", whole.Usage.PromptTokens, *whole.Choices[0].Message.Content)
 	}
 }
 
@@ -233,29 +234,29 @@ func TestPromptCache(t *testing.T) {
 		body := fmt.Sprintf(`{"model":%q,"messages":[{"role":"system","content":%s},{"role":"user","content":%q}]%s}`, model, openai.Encode(system), question, more)
 		u := simtest.Chat(t, s, body).Usage
 		if u.PromptDetails.CachedTokens > u.PromptTokens {
-			t.Errorf("more cached than read: %+v", u)
+			t.Errorf("more cached than prompt tokens: %+v", u)
 		}
 		return u.PromptDetails.CachedTokens
 	}
 	if got := ask("sim-large", system, "first", ""); got != 0 {
-		t.Errorf("first request: %d cached", got)
+		t.Errorf("first request: %d cached tokens, want 0", got)
 	}
 	again := ask("sim-large", system, "another question", "")
 	if again < cacheMinimum || again%cacheStep != 0 {
-		t.Errorf("same beginning: %d cached", again)
+		t.Errorf("same beginning: %d cached tokens, want a multiple of %d from %d", again, cacheStep, cacheMinimum)
 	}
 	if got := ask("sim-medium", system, "first", ""); got != 0 {
-		t.Errorf("another model: %d cached", got)
+		t.Errorf("another model: %d cached tokens, want 0", got)
 	}
 	if got := ask("sim-large", "Other start. "+system, "first", ""); got != 0 {
-		t.Errorf("another beginning: %d cached", got)
+		t.Errorf("another beginning: %d cached tokens, want 0", got)
 	}
 	if got := ask("sim-large", system, "first", `,"user":"somebody else"`); got != 0 {
-		t.Errorf("another user: %d cached", got)
+		t.Errorf("another user: %d cached tokens, want 0", got)
 	}
 	ask("sim-large", "short", "first", "")
 	if got := ask("sim-large", "short", "first", ""); got != 0 {
-		t.Errorf("short prompt: %d cached", got)
+		t.Errorf("short prompt: %d cached tokens, want 0", got)
 	}
 }
 
@@ -266,10 +267,10 @@ func TestPrefixCacheIsBounded(t *testing.T) {
 		c.visit([]uint64{openai.Mix(i)})
 	}
 	if len(c.known) != cacheEntries || len(c.ring) != cacheEntries {
-		t.Errorf("%d known, %d in the ring; want %d", len(c.known), len(c.ring), cacheEntries)
+		t.Errorf("%d known prefixes, %d in the ring; want %d", len(c.known), len(c.ring), cacheEntries)
 	}
-	if c.known[openai.Mix(0)] || !c.known[openai.Mix(3*cacheEntries-1)] {
-		t.Error("the oldest should be gone and the newest there")
+	if oldest, newest := c.known[openai.Mix(0)], c.known[openai.Mix(3*cacheEntries-1)]; oldest || !newest {
+		t.Errorf("oldest prefix known = %t, newest = %t; want false, true", oldest, newest)
 	}
 }
 
@@ -302,10 +303,10 @@ func TestModelList(t *testing.T) {
 		t.Error(diff)
 	}
 	if status, body := get("/v1/models/sim-nano"); status != http.StatusOK || !strings.Contains(body, `"id":"sim-nano"`) {
-		t.Errorf("one model: %d %s", status, body)
+		t.Errorf("one model: status %d, body %s", status, body)
 	}
 	if status, _ := get("/v1/models/other"); status != http.StatusNotFound {
-		t.Errorf("unknown model: %d", status)
+		t.Errorf("unknown model: status %d, want 404", status)
 	}
 }
 
@@ -326,16 +327,16 @@ func TestLatencyFollowsTheModel(t *testing.T) {
 		slowFirst, slow := measure(t, "sim-flagship", 1)
 		fastFirst, fast := measure(t, "sim-nano", 1)
 		if slowFirst < 500*time.Millisecond || slowFirst <= fastFirst || slow <= fast || fast <= fastFirst {
-			t.Errorf("flagship %s, %s; nano %s, %s", slowFirst, slow, fastFirst, fast)
+			t.Errorf("flagship takes %s and %s, nano %s and %s; want flagship slower", slowFirst, slow, fastFirst, fast)
 		}
 		if again, _ := measure(t, "sim-flagship", 1); again != slowFirst {
-			t.Errorf("first token after %s, then after %s", slowFirst, again)
+			t.Errorf("first token after %s, want %s again", again, slowFirst)
 		}
 		if half, _ := measure(t, "sim-flagship", 0.5); half != slowFirst/2 {
-			t.Errorf("at half the latency %s, want %s", half, slowFirst/2)
+			t.Errorf("first token with half the latency after %s, want %s", half, slowFirst/2)
 		}
 		if _, none := measure(t, "sim-flagship", 0); none != 0 {
-			t.Errorf("without latency it took %s", none)
+			t.Errorf("response without latency took %s, want 0", none)
 		}
 	})
 }

@@ -28,7 +28,7 @@ func TestStreamEqualsCompleteResponse(t *testing.T) {
 			list, done := simtest.ChatStream(t, s, simtest.UserPrompt(tt.model, tt.prompt, tt.more+`,"stream":true,"stream_options":{"include_usage":true}`))
 			choices, used := simtest.Collect(t, list)
 			if !done || len(list[len(list)-1].Choices) != 0 {
-				t.Error("the stream must end with a usage chunk without choices, then [DONE]")
+				t.Errorf("stream ends with [DONE] = %t, chunks %+v; want [DONE] after a chunk with usage and without choices", done, list)
 			}
 			if diff := cmp.Diff(whole.Usage, used); diff != "" {
 				t.Errorf("usage: %s", diff)
@@ -55,7 +55,7 @@ func TestStreamWithoutUsage(t *testing.T) {
 	t.Parallel()
 	list, done := simtest.ChatStream(t, NewSimulator(Options{}), simtest.UserPrompt("sim-small", "Hello", `,"stream":true`))
 	if !done {
-		t.Error("no [DONE]")
+		t.Error("the stream does not end with [DONE]")
 	}
 	for _, c := range list {
 		if len(c.Choices) != 1 || c.Usage != nil {
@@ -63,7 +63,7 @@ func TestStreamWithoutUsage(t *testing.T) {
 		}
 	}
 	if first := list[0].Choices[0].Delta; first.Role != "assistant" || *first.Content != "" {
-		t.Errorf("first delta = %+v", first)
+		t.Errorf("first delta = %+v, want the role and an empty content", first)
 	}
 }
 
@@ -74,7 +74,7 @@ func TestLogprobs(t *testing.T) {
 	for _, token := range whole.Choices[0].Logprobs.Content {
 		joined.WriteString(token.Token)
 		if token.Logprob > 0 || len(token.TopLogprobs) != 2 || token.TopLogprobs[0].Token != token.Token {
-			t.Errorf("odd token %+v", token)
+			t.Errorf("token %+v, want a negative logprob and the token first of two", token)
 		}
 	}
 	if diff := cmp.Diff(*whole.Choices[0].Message.Content, joined.String()); diff != "" {

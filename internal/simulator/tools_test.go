@@ -17,7 +17,7 @@ func TestResponseFormats(t *testing.T) {
 	whole := simtest.Chat(t, s, simtest.UserPrompt("sim-small", "List it", `,"response_format":{"type":"json_object"}`))
 	var object map[string]any
 	if err := json.Unmarshal([]byte(*whole.Choices[0].Message.Content), &object); err != nil || object["notice"] != "SIMULATED" {
-		t.Errorf("%s: %v", *whole.Choices[0].Message.Content, err)
+		t.Errorf("content %s: %v", *whole.Choices[0].Message.Content, err)
 	}
 	schema := `{"type":"object","properties":{"steps":{"type":"array","items":{"type":"string"},"minItems":2},"answer":{"type":"number"}},"required":["steps","answer"],"additionalProperties":false}`
 	whole = simtest.Chat(t, s, simtest.UserPrompt("sim-small", "Solve", fmt.Sprintf(`,"response_format":{"type":"json_schema","json_schema":{"name":"a","strict":true,"schema":%s}}`, schema)))
@@ -27,7 +27,7 @@ func TestResponseFormats(t *testing.T) {
 	}
 	content := *whole.Choices[0].Message.Content
 	if err := json.Unmarshal([]byte(content), &solved); err != nil || len(solved.Steps) < 2 || solved.Answer == nil || !strings.Contains(content, "SIMULATED") {
-		t.Errorf("%s: %v", content, err)
+		t.Errorf("content %s: %v", content, err)
 	}
 }
 
@@ -42,7 +42,7 @@ func TestToolChoice(t *testing.T) {
 		name, prompt, more string
 		want               []string
 	}{
-		{"nothing asked", "Hello", "", nil},
+		{"no tool named", "Hello", "", nil},
 		{"by name", "Use get_weather now", "", []string{"get_weather"}},
 		{"by spoken name", "Could you send mail to Ann?", "", []string{"send-mail"}},
 		{"both", "get_weather, then send-mail", "", []string{"get_weather", "send-mail"}},
@@ -71,14 +71,14 @@ func TestToolChoice(t *testing.T) {
 				t.Error(diff)
 			}
 			if len(ids) != len(got) {
-				t.Errorf("ids repeat: %v", c.Message.ToolCalls)
+				t.Errorf("duplicate IDs in %v", c.Message.ToolCalls)
 			}
-			finish, content := "stop", c.Message.Content != nil
-			if len(got) > 0 {
+			finish, content := "stop", true
+			if len(tt.want) > 0 {
 				finish, content = "tool_calls", false
 			}
-			if c.FinishReason != finish || (c.Message.Content != nil) != content {
-				t.Errorf("finish %s, content %v", c.FinishReason, c.Message.Content)
+			if has := c.Message.Content != nil && *c.Message.Content != ""; c.FinishReason != finish || has != content {
+				t.Errorf("finish %s, has content %t; want %s, %t", c.FinishReason, has, finish, content)
 			}
 		})
 	}
@@ -111,7 +111,7 @@ func TestTextAfterToolResults(t *testing.T) {
 		{"role":"tool","tool_call_id":"call_1","content":"21 degrees"}]` + twoTools + `}`
 	c := simtest.Chat(t, NewSimulator(Options{}), body).Choices[0]
 	if len(c.Message.ToolCalls) != 0 || !strings.Contains(*c.Message.Content, "21 degrees") {
-		t.Errorf("message = %+v", c.Message)
+		t.Errorf("message = %+v, want the tool result as text", c.Message)
 	}
 }
 

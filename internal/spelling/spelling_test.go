@@ -27,7 +27,7 @@ func TestEditsIsADistance(t *testing.T) {
 		a, b := word.Draw(t, "a"), word.Draw(t, "b")
 		n := Edits(a, b)
 		if n != Edits(b, a) || (n == 0) != (a == b) || n > max(len(a), len(b)) {
-			t.Fatalf("Edits(%q, %q) = %d, the other way %d", a, b, n, Edits(b, a))
+			t.Fatalf("Edits(%q, %q) = %d, reversed %d", a, b, n, Edits(b, a))
 		}
 	})
 }

@@ -23,7 +23,7 @@ func BenchmarkBeginEnd(b *testing.B) {
 				for pb.Next() {
 					e := entry(fmt.Sprintf("req_%d", n.Add(1)))
 					if s.Begin(e) != nil || s.End(e) != nil {
-						b.Error("refused")
+						b.Error("Begin or End returned an error")
 						return
 					}
 				}

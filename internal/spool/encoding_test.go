@@ -47,7 +47,7 @@ func TestEntryIsEncodedAsByJSONMarshal(t *testing.T) {
 
 // Older versions recorded a whole entry as the begin record. Both forms must decode to the same entry, so the fields have the same
 // names.
-func TestBeginIsReadLikeAnEntry(t *testing.T) {
+func TestBeginIsDecodedLikeAnEntry(t *testing.T) {
 	t.Parallel()
 	var full beginning
 	fill(reflect.ValueOf(&full).Elem(), 3)
@@ -67,7 +67,7 @@ func TestBeginIsReadLikeAnEntry(t *testing.T) {
 		t.Error(diff)
 	}
 	if fromBegin.Versions == (route.Versions{}) || fromBegin.Requested == "" || fromBegin.Time.IsZero() || len(fromBegin.Tags) == 0 {
-		t.Errorf("fields are missing: %+v", fromBegin)
+		t.Errorf("fields of the begin record are missing: %+v", fromBegin)
 	}
 }
 
@@ -107,7 +107,7 @@ func fill(v reflect.Value, n int) {
 	}
 }
 
-// decided is the entry of a request for auto with six candidates.
+// decided returns the entry of a request for auto with six candidates.
 func decided() *requestlog.Entry {
 	e := entry("req_1")
 	d := &route.Decision{

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -23,7 +24,7 @@ func small(id string) *requestlog.Entry {
 
 // Every truncated segment opens without an error and loses no record before the end. The same holds for a truncated segment
 // followed by zeros, which a power cut can leave in a file that had grown.
-func TestTornAtEveryByte(t *testing.T) {
+func TestSegmentTruncatedAtEveryByteIsReadable(t *testing.T) {
 	t.Parallel()
 	fs := newMemFS()
 	s := open(t, fs, Options{})
@@ -57,16 +58,17 @@ func TestTornAtEveryByte(t *testing.T) {
 			torn := fs.only(name, append(bytes.Clone(data[:cut]), tail...))
 			next, err := Open("", Options{FS: torn})
 			must(t, err)
-			got := map[string]bool{}
+			var got []string
 			for _, e := range next.backlog.orphans {
-				got[e.ID] = true
+				got = append(got, e.ID)
 			}
-			must(t, next.Pending(func(e *requestlog.Entry) { got[e.ID] = true }))
-			if len(got) != len(want) {
-				t.Fatalf("cut at %d: got %v, want %v", cut, got, want)
+			must(t, next.Pending(func(e *requestlog.Entry) { got = append(got, e.ID) }))
+			slices.Sort(got)
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Fatalf("cut at %d: recovered requests differ (-want +got):\n%s", cut, diff)
 			}
 			if next.Stats().Corrupt != 0 {
-				t.Fatalf("cut at %d: a torn end is called damage", cut)
+				t.Fatalf("cut at %d: %d corrupt bytes reported for a truncated end, want 0", cut, next.Stats().Corrupt)
 			}
 			must(t, next.Close())
 		}
@@ -74,7 +76,7 @@ func TestTornAtEveryByte(t *testing.T) {
 }
 
 // A flipped byte damages at most the record that contains it.
-func TestDamageCostsOneRecord(t *testing.T) {
+func TestCorruptByteLosesOneRecord(t *testing.T) {
 	t.Parallel()
 	fs := newMemFS()
 	s := open(t, fs, Options{})
@@ -91,14 +93,14 @@ func TestDamageCostsOneRecord(t *testing.T) {
 		must(t, next.Pending(func(*requestlog.Entry) { n++ }))
 		last := at >= len(data)*2/3
 		if n != 2 || (next.Stats().Corrupt == 0 && !last) {
-			t.Fatalf("byte %d flipped: %d entries left, %d bytes reported", at, n, next.Stats().Corrupt)
+			t.Fatalf("byte %d flipped: %d entries, %d corrupt bytes reported; want 2 entries and a report", at, n, next.Stats().Corrupt)
 		}
 		must(t, next.Close())
 	}
 }
 
 // A body that contains the bytes of a record is never read as a record.
-func TestBodyNeverPassesForARecord(t *testing.T) {
+func TestBodyIsNeverReadAsARecord(t *testing.T) {
 	t.Parallel()
 	var forged bytes.Buffer
 	rec, _, err := encodeEnd(&forged, entry("req_forged"), 0)
@@ -111,19 +113,19 @@ func TestBodyNeverPassesForARecord(t *testing.T) {
 	name, data := fs.segment()
 	data[headerSize+3] ^= 1 // damage the record that contains the body
 	next := open(t, fs.only(name, data), Options{})
-	must(t, next.Pending(func(e *requestlog.Entry) { t.Errorf("entry %s came out of a body", e.ID) }))
+	must(t, next.Pending(func(e *requestlog.Entry) { t.Errorf("entry %s was read from a body", e.ID) }))
 }
 
-func TestDiskFailuresRefuseAndRecover(t *testing.T) {
+func TestRequestsAreRejectedDuringDiskFailures(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
-		strict     bool
-		fail, mend func(fs *memFS)
+		strict       bool
+		fail, repair func(fs *memFS)
 	}{
 		"EIO on write":        {false, func(fs *memFS) { fs.failWrite = syscall.EIO }, func(fs *memFS) { fs.failWrite = nil }},
 		"half a write":        {false, func(fs *memFS) { fs.failWrite, fs.tearWrites = syscall.EIO, true }, func(fs *memFS) { fs.failWrite = nil }},
 		"ENOSPC":              {false, func(fs *memFS) { fs.room = 100 }, func(fs *memFS) { fs.room = -1 }},
-		"no room for a file":  {false, func(fs *memFS) { fs.room, fs.failOpen = 0, syscall.ENOSPC }, func(fs *memFS) { fs.room, fs.failOpen = -1, nil }},
+		"no space for a file": {false, func(fs *memFS) { fs.room, fs.failOpen = 0, syscall.ENOSPC }, func(fs *memFS) { fs.room, fs.failOpen = -1, nil }},
 		"EIO on strict fsync": {true, func(fs *memFS) { fs.failSync = syscall.EIO }, func(fs *memFS) { fs.failSync = nil }},
 	}
 	for name, tt := range tests {
@@ -144,7 +146,7 @@ func TestDiskFailuresRefuseAndRecover(t *testing.T) {
 				time.Sleep(5 * time.Second)
 				wantUnavailable(t, s.Begin(entry("req_refused")))
 
-				fs.set(func() { tt.mend(fs) })
+				fs.set(func() { tt.repair(fs) })
 				time.Sleep(2 * time.Second)
 				must(t, s.Ready())
 				mustRecord(t, s, "req_after")
@@ -161,7 +163,7 @@ func TestDiskFailuresRefuseAndRecover(t *testing.T) {
 				must(t, next.Close())
 				for _, id := range rest.ids() {
 					if _, known := db.entries[id]; !known {
-						t.Errorf("%s appears after a restart", id)
+						t.Errorf("%s was delivered only after a restart", id)
 					}
 				}
 			})
@@ -169,7 +171,7 @@ func TestDiskFailuresRefuseAndRecover(t *testing.T) {
 	}
 }
 
-func TestBackgroundSyncFailureRefusesUntilItWorks(t *testing.T) {
+func TestRequestsAreRejectedUntilSyncSucceeds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		fs, db := newMemFS(), newDatabase()
@@ -214,7 +216,7 @@ func TestWriterOutageKeepsOrderAndCatchesUp(t *testing.T) {
 			time.Sleep(time.Second)
 		}
 		if st := s.Stats(); st.Entries != 60 || st.Oldest < 59*time.Second {
-			t.Errorf("during the outage: %+v", st)
+			t.Errorf("stats during the outage: %+v, want 60 entries, the oldest 59 s old", st)
 		}
 		db.set(nil)
 		time.Sleep(3 * time.Second)
@@ -222,14 +224,14 @@ func TestWriterOutageKeepsOrderAndCatchesUp(t *testing.T) {
 			t.Error(diff)
 		}
 		if s.Stats().Rejected != 0 {
-			t.Error("an outage put entries aside")
+			t.Error("entries were rejected because of an outage")
 		}
 		stop()
 		must(t, s.Close())
 	})
 }
 
-func TestDeliveryMakesWayForRequests(t *testing.T) {
+func TestDeliveryPausesWhileRequestsNeedTheCPU(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s, db := open(t, newMemFS(), Options{Limit: 64 << 10}), newDatabase()
@@ -239,9 +241,9 @@ func TestDeliveryMakesWayForRequests(t *testing.T) {
 		mustRecord(t, s, "req_1")
 		time.Sleep(time.Minute)
 		if got := db.ids(); len(got) > 0 {
-			t.Errorf("delivered while requests needed the processors: %v", got)
+			t.Errorf("delivered while the gateway is busy: %v", got)
 		}
-		must(t, s.Flush(t.Context())) // with a waiting caller
+		must(t, s.Flush(t.Context())) // a caller that waits for the flush
 		mustRecord(t, s, "req_2")
 		busy.Store(false)
 		time.Sleep(time.Second)
@@ -255,14 +257,14 @@ func TestDeliveryMakesWayForRequests(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		if st := s.Stats(); st.Bytes >= 64<<10/2 {
-			t.Errorf("%d bytes wait in a queue of 64 KiB, and nothing is delivered", st.Bytes)
+			t.Errorf("%d of 64 KiB are queued, want delivery above half", st.Bytes)
 		}
 		stop()
 		must(t, s.Close())
 	})
 }
 
-func TestPoisonedEntryIsPutAside(t *testing.T) {
+func TestInvalidEntryIsRejected(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		fs, db := newMemFS(), newDatabase()
@@ -295,12 +297,12 @@ func TestPoisonedEntryIsPutAside(t *testing.T) {
 		}
 		lines := strings.Split(strings.TrimSpace(string(fs.files[rejectedName].data)), "\n")
 		if len(lines) != 4 || s.Stats().Rejected != 4 || !strings.Contains(lines[0], "invalid byte sequence") || !strings.Contains(lines[0], fmt.Sprintf("p/m-%d", manyCandidates)) {
-			t.Errorf("rejected: %q", lines)
+			t.Errorf("rejected entries: %q, want 4 lines with the error and the whole decision", lines)
 		}
 	})
 }
 
-func TestOutageDuringIsolationPutsNothingAside(t *testing.T) {
+func TestOutageDuringIsolationRejectsNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s, db := open(t, newMemFS(), Options{}), newDatabase()
@@ -311,7 +313,7 @@ func TestOutageDuringIsolationPutsNothingAside(t *testing.T) {
 		db.set(func(batch []requestlog.Entry) error {
 			// Batches fail, single entries are accepted for a while, then every write fails for a minute.
 			if since := time.Since(began); (since < 10*time.Second && len(batch) > 1) || (since > time.Second && since < time.Minute) {
-				return errors.New("database is going away")
+				return errors.New("database is shutting down")
 			}
 			return nil
 		})
@@ -322,12 +324,12 @@ func TestOutageDuringIsolationPutsNothingAside(t *testing.T) {
 		stop()
 		must(t, s.Close())
 		if n := len(db.ids()); n != 21 || s.Stats().Rejected != 0 {
-			t.Errorf("%d delivered, %d put aside", n, s.Stats().Rejected)
+			t.Errorf("%d delivered, %d rejected; want 21 and 0", n, s.Stats().Rejected)
 		}
 	})
 }
 
-func TestRecordThatCannotBeUnderstoodIsPutAside(t *testing.T) {
+func TestUndecodableRecordIsRejected(t *testing.T) {
 	t.Parallel()
 	fs, db := newMemFS(), newDatabase()
 	s := open(t, fs, Options{})
@@ -344,7 +346,7 @@ func TestRecordThatCannotBeUnderstoodIsPutAside(t *testing.T) {
 		t.Error(diff)
 	}
 	if !bytes.Contains(fs.files[rejectedName].data, []byte("req_odd")) {
-		t.Error("the odd record is lost")
+		t.Error("the undecodable record is not in the file of rejected records")
 	}
 }
 
@@ -362,7 +364,7 @@ func FuzzParse(f *testing.F) {
 		last := int64(0)
 		end := s.walk(seg, data, 0, true, func(r record, end int64) bool {
 			if end <= last {
-				t.Fatalf("record ends at %d, the one before at %d", end, last)
+				t.Fatalf("record ends at %d, want after %d", end, last)
 			}
 			last = end
 			var e requestlog.Entry
@@ -371,7 +373,7 @@ func FuzzParse(f *testing.F) {
 			return true
 		})
 		if end < last || end > int64(len(data)) {
-			t.Fatalf("walk ended at %d of %d", end, len(data))
+			t.Fatalf("parsing ended at %d of %d bytes", end, len(data))
 		}
 		var e requestlog.Entry
 		_ = decodeEnd(data, &e)
@@ -383,12 +385,12 @@ func TestOutageKeepsTheOrderWhenItEndsAtAnyWrite(t *testing.T) {
 	t.Parallel()
 	for back := range 12 {
 		synctest.Test(t, func(t *testing.T) {
-			away := errors.New("connection refused")
+			refused := errors.New("connection refused")
 			s, db := open(t, newMemFS(), Options{}), newDatabase()
 			writes := 0
 			db.set(func([]requestlog.Entry) error {
 				if writes++; writes <= back {
-					return away
+					return refused
 				}
 				return nil
 			})
@@ -397,12 +399,12 @@ func TestOutageKeepsTheOrderWhenItEndsAtAnyWrite(t *testing.T) {
 				want = append(want, fmt.Sprintf("req_%d", i))
 				mustRecord(t, s, want[i])
 			}
-			stop := running(t, s, db, RunOptions{Away: func(err error) bool { return errors.Is(err, away) }})
+			stop := running(t, s, db, RunOptions{Away: func(err error) bool { return errors.Is(err, refused) }})
 			must(t, s.Flush(t.Context()))
 			stop()
 			must(t, s.Close())
 			if diff := cmp.Diff(want, db.ids()); diff != "" {
-				t.Errorf("back after %d writes: %s", back, diff)
+				t.Errorf("database available after %d writes: %s", back, diff)
 			}
 		})
 	}

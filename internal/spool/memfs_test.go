@@ -19,7 +19,7 @@ type memFS struct {
 	room  int64               // bytes until ENOSPC; negative for no limit
 
 	failWrite, failSync, failOpen error
-	tearWrites                    bool // a failing write leaves half of its bytes behind
+	tearWrites                    bool // whether a failing write stores half of its bytes
 }
 
 type memFile struct {
@@ -130,7 +130,7 @@ func (f *memFile) Sync() error {
 	f.fs.mu.Lock()
 	defer f.fs.mu.Unlock()
 	if f.fs.failSync != nil {
-		f.pending = nil // like the kernel: failed writes are dropped, and the next sync reports success
+		f.pending = nil // the kernel also drops failed writes and reports success for the next sync
 		return f.fs.failSync
 	}
 	f.durable = slices.Clone(f.data)

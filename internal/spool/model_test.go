@@ -76,7 +76,7 @@ func (m *spoolModel) end(t *rapid.T) {
 		m.want[id] = requestlog.OK
 		return
 	}
-	t.Skip("this step does not apply while nothing is open; another is drawn")
+	t.Skip("no open requests: this step does not apply")
 }
 
 func (m *spoolModel) endOnly(t *rapid.T) {
@@ -137,14 +137,14 @@ func (m *spoolModel) restart(t *rapid.T, left *memFS) {
 // diskFailure fails a write half way. The caller gets an error and repeats the call after the disk has recovered.
 func (m *spoolModel) diskFailure(t *rapid.T) {
 	id := m.id()
-	m.fs.set(func() { m.fs.failWrite, m.fs.tearWrites = errors.New("no"), rapid.Bool().Draw(t, "torn") })
+	m.fs.set(func() { m.fs.failWrite, m.fs.tearWrites = errors.New("write failed"), rapid.Bool().Draw(t, "torn") })
 	if err := m.spool.End(entry(id)); err == nil {
-		t.Fatal("an end that was not written is acknowledged")
+		t.Fatal("End returned no error although the write failed")
 	}
 	m.fs.set(func() { m.fs.failWrite = nil })
 	m.spool.heal()
 	if m.spool.Ready() != nil {
-		t.Fatal("not well again")
+		t.Fatal("Ready returned an error after the disk recovered")
 	}
 	m.want[id] = requestlog.OK
 }
@@ -203,7 +203,7 @@ func powerCut(t *testing.T, strict bool, seed uint64) {
 		}
 		time.Sleep(time.Duration(r.IntN(300)) * time.Millisecond)
 		if r.IntN(20) == 0 {
-			db.set(func([]requestlog.Entry) error { return errors.New("out") })
+			db.set(func([]requestlog.Entry) error { return errors.New("unavailable") })
 		} else if r.IntN(5) == 0 {
 			db.set(nil)
 		}
@@ -220,21 +220,21 @@ func powerCut(t *testing.T, strict bool, seed uint64) {
 		got, there := db.entries[id]
 		durable := strict || now.Sub(a.at) > time.Second
 		if durable && !there {
-			t.Errorf("seed %d: %s, acknowledged %v before the cut, is lost", seed, id, now.Sub(a.at))
+			t.Errorf("seed %d: %s, acknowledged %v before the power cut, was lost", seed, id, now.Sub(a.at))
 		}
 		if durable && a.ended && got.Outcome != requestlog.OK {
-			t.Errorf("seed %d: %s, ended %v before the cut, shows as %q", seed, id, now.Sub(a.at), got.Outcome)
+			t.Errorf("seed %d: %s, ended %v before the power cut, has outcome %q, want ok", seed, id, now.Sub(a.at), got.Outcome)
 		}
 	}
 	for _, id := range db.order {
 		if _, known := acks[id]; !known {
-			t.Errorf("seed %d: %s came from nowhere", seed, id)
+			t.Errorf("seed %d: %s was never recorded", seed, id)
 		}
 	}
 }
 
 // A begin record that is written again after its own end record would restore the request after a restart.
-func TestBeginIsNotCarriedBehindItsEnd(t *testing.T) {
+func TestBeginIsNotRewrittenAfterItsEnd(t *testing.T) {
 	t.Parallel()
 	s := open(t, newMemFS(), Options{})
 	must(t, s.Begin(entry("req_1")))
@@ -248,13 +248,13 @@ func TestBeginIsNotCarriedBehindItsEnd(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 	if _, carried, ok := s.prepareRemoval(); ok || carried != nil {
-		t.Error("the begin is carried on while its end is on the way")
+		t.Error("prepareRemoval rewrites a begin record whose end is being written")
 	}
 	<-s.turn
 	must(t, <-ended)
 	s.trim()
 	if got := s.Stats().Open; got != 0 {
-		t.Errorf("%d open", got)
+		t.Errorf("%d open requests, want 0", got)
 	}
 }
 

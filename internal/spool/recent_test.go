@@ -14,7 +14,7 @@ import (
 	"fairlead.dev/internal/route"
 )
 
-func TestEntriesFromMemoryAreAsOnDisk(t *testing.T) {
+func TestEntriesFromMemoryEqualThoseOnDisk(t *testing.T) {
 	t.Parallel()
 	s := open(t, newMemFS(), Options{})
 	mustRecord(t, s, "req_1")
@@ -34,7 +34,7 @@ func TestEntriesFromMemoryAreAsOnDisk(t *testing.T) {
 		t.Fatalf("%d entries are in memory, want 3", len(s.recent.entries))
 	}
 	if most := weight(&s.recent.entries["req_3"].Entry); most > weight(decided) {
-		t.Errorf("an entry with many candidates takes %d bytes of memory", most)
+		t.Errorf("an entry with many candidates takes %d bytes of memory, want at most %d", most, weight(decided))
 	}
 	clear(s.recent.entries)
 	must(t, s.read(&slow, position{}, 10))
@@ -55,7 +55,7 @@ func TestEntriesFromMemoryAreAsOnDisk(t *testing.T) {
 	}
 }
 
-// manyConsidered is a decision with more candidates than an entry keeps in memory.
+// manyConsidered returns a decision with more candidates than an entry keeps in memory.
 func manyConsidered() *route.Decision {
 	d := &route.Decision{Kind: route.Expected}
 	for i := range manyCandidates + 1 {
@@ -64,7 +64,7 @@ func manyConsidered() *route.Decision {
 	return d
 }
 
-func TestMemoryOfEntriesIsBoundedAndGivenBack(t *testing.T) {
+func TestMemoryOfEntriesIsBoundedAndReleased(t *testing.T) {
 	t.Parallel()
 	s := open(t, newMemFS(), Options{})
 	most := recentBytes / weight(entry("req"))
@@ -72,16 +72,16 @@ func TestMemoryOfEntriesIsBoundedAndGivenBack(t *testing.T) {
 		must(t, s.End(entry(fmt.Sprintf("req_%05d", i))))
 	}
 	if len(s.recent.entries) != most || s.recent.bytes > recentBytes {
-		t.Errorf("%d entries are in memory, want %d", len(s.recent.entries), most)
+		t.Errorf("%d entries with %d bytes in memory, want %d with at most %d", len(s.recent.entries), s.recent.bytes, most, recentBytes)
 	}
 	db := newDatabase()
 	drain(t, s, db)
 	if len(s.recent.entries) != 0 || s.recent.bytes != 0 || len(db.ids()) != most+10 {
-		t.Errorf("%d entries are left in memory, %d arrived", len(s.recent.entries), len(db.ids()))
+		t.Errorf("%d entries remain in memory, %d delivered; want 0 and %d", len(s.recent.entries), len(db.ids()), most+10)
 	}
 }
 
-func TestEntryInReusedMemoryHasNothingOfTheFormerOne(t *testing.T) {
+func TestReusedMemoryHasNoDataOfThePreviousEntry(t *testing.T) {
 	t.Parallel()
 	s := open(t, newMemFS(), Options{})
 	former := entry("req_1")
@@ -93,7 +93,7 @@ func TestEntryInReusedMemoryHasNothingOfTheFormerOne(t *testing.T) {
 	next.Decision = &route.Decision{Kind: route.Expected, Policies: []route.PolicyHit{}, Candidates: []route.Candidate{{Target: "p/m"}}}
 	must(t, s.End(next))
 	if s.recent.entries["req_2"] != memory {
-		t.Fatal("the memory of the delivered entry is not used again")
+		t.Fatal("the memory of the delivered entry was not reused")
 	}
 
 	var quick, slow piece
@@ -102,7 +102,7 @@ func TestEntryInReusedMemoryHasNothingOfTheFormerOne(t *testing.T) {
 	must(t, s.read(&slow, s.backlog.pos, 10))
 
 	if quick.entries[0].Recorded.Short {
-		t.Error("the entry has the mark of an entry with many candidates")
+		t.Error("Short = true in reused memory, want false")
 	}
 	quick.entries[0].Recorded = requestlog.Recorded{}
 	if diff := cmp.Diff(slow.entries, quick.entries); diff != "" {
@@ -126,11 +126,11 @@ func TestBatchFreesItsReadBuffers(t *testing.T) {
 	for i := range p.entries {
 		body := p.entries[i].Body
 		if !bytes.Equal(body.Request, bytes.Repeat([]byte{byte(i)}, size)) || !bytes.Equal(body.Response, bytes.Repeat([]byte{byte(i >> 4)}, size)) {
-			t.Fatalf("entry %d has the texts of another one", i)
+			t.Fatalf("entry %d has the bodies of another entry", i)
 		}
 	}
 	if most := 2*n*size/chunkSize + 1; len(p.entries) != n || len(p.chunks) > most {
-		t.Errorf("%d entries are in %d chunks, want %d in %d at most", len(p.entries), len(p.chunks), n, most)
+		t.Errorf("%d entries in %d chunks, want %d in at most %d", len(p.entries), len(p.chunks), n, most)
 	}
 }
 
@@ -148,11 +148,11 @@ func TestLongAndShortTextsInOneBatch(t *testing.T) {
 	for range 2 { // the second read reuses the memory of the first
 		must(t, s.read(&p, position{}, 1000))
 		if len(p.entries) != 4*len(sizes) {
-			t.Fatalf("%d entries", len(p.entries))
+			t.Fatalf("%d entries, want %d", len(p.entries), 4*len(sizes))
 		}
 		for i, e := range p.entries {
 			if want := bytes.Repeat([]byte{byte(i)}, sizes[i%len(sizes)]); !bytes.Equal(e.Body.Request, want) || !bytes.Equal(e.Body.Response, want[:1]) {
-				t.Errorf("entry %d does not have its texts", i)
+				t.Errorf("entry %d has other bodies than recorded", i)
 			}
 		}
 	}

@@ -67,8 +67,8 @@ func (r *replica) delivered(entries []requestlog.Entry) {
 	}
 }
 
-// TestEveryTurnOfASessionIsDeliveredWhole kills the process at every other turn. The database fails occasionally.
-func TestEveryTurnOfASessionIsDeliveredWhole(t *testing.T) {
+// TestEveryTurnOfASessionIsDelivered kills the process at every other turn. The database fails occasionally.
+func TestEveryTurnOfASessionIsDelivered(t *testing.T) {
 	t.Parallel()
 	disk, db := newMemFS(), &partsDatabase{newDatabase(), map[outline.Address][]byte{}}
 	turns := outlinetest.Session{Format: "messages", Turns: 50, Growth: 3000, Seed: 1}.Make()
@@ -108,10 +108,10 @@ func TestEveryTurnOfASessionIsDeliveredWhole(t *testing.T) {
 		e := db.entries[fmt.Sprintf("req_%d", i)]
 		body, gone, err := outline.Join(e.Body.Request, func(a outline.Address) ([]byte, bool) { c, ok := db.parts[a]; return c, ok })
 		if err != nil || gone > 0 || !bytes.Equal(body, turn.Body) {
-			t.Fatalf("turn %d: %d parts are gone: %v", i, gone, err)
+			t.Fatalf("turn %d: %d parts missing, %v", i, gone, err)
 		}
 	}
 	if last := turns[len(turns)-1]; written > int64(last.New)+8<<10 {
-		t.Errorf("the last turn of %d bytes, %d of them new, takes %d bytes of the queue", len(last.Body), last.New, written)
+		t.Errorf("the last turn of %d bytes with %d new bytes takes %d bytes of the queue", len(last.Body), last.New, written)
 	}
 }

@@ -123,7 +123,7 @@ func running(t *testing.T, s *Spool, w requestlog.Writer, o RunOptions) (stop fu
 	return func() {
 		cancel()
 		if err := <-done; !errors.Is(err, context.Canceled) {
-			t.Errorf("Run: %v", err)
+			t.Errorf("Run: %v, want context.Canceled", err)
 		}
 	}
 }
@@ -189,9 +189,9 @@ func TestManyCallersShareWrites(t *testing.T) {
 	}
 }
 
-// TestASteadyStreamIsWrittenInLargeBatches writes entries one after the other. Each batch waits for its full time, even if entries
+// TestSteadyStreamIsWrittenInLargeBatches writes entries one after the other. Each batch waits for its full time, even if entries
 // arrived while the previous batch was written.
-func TestASteadyStreamIsWrittenInLargeBatches(t *testing.T) {
+func TestSteadyStreamIsWrittenInLargeBatches(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s, db := open(t, newMemFS(), Options{}), newDatabase()
@@ -200,7 +200,7 @@ func TestASteadyStreamIsWrittenInLargeBatches(t *testing.T) {
 			return nil
 		}
 		stop := running(t, s, db, RunOptions{Linger: 200 * time.Millisecond})
-		for i := range 1000 { // ten seconds
+		for i := range 1000 { // the loop takes ten seconds
 			mustRecord(t, s, fmt.Sprintf("req_%d", i))
 			time.Sleep(10 * time.Millisecond)
 		}
@@ -213,8 +213,8 @@ func TestASteadyStreamIsWrittenInLargeBatches(t *testing.T) {
 	})
 }
 
-// TestLargeEntriesAreNotWaitedFor queues more bytes than fit in one batch.
-func TestLargeEntriesAreNotWaitedFor(t *testing.T) {
+// TestFullBatchIsWrittenImmediately queues more bytes than fit in one batch.
+func TestFullBatchIsWrittenImmediately(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s, db := open(t, newMemFS(), Options{}), newDatabase()
@@ -226,14 +226,14 @@ func TestLargeEntriesAreNotWaitedFor(t *testing.T) {
 		stop := running(t, s, db, RunOptions{Linger: time.Minute})
 		time.Sleep(time.Second)
 		if n := len(db.ids()); n != 20 || db.writes < 3 {
-			t.Errorf("%d of 20 entries in %d writes within a second", n, db.writes)
+			t.Errorf("%d of 20 entries in %d writes within a second, want 20 in at least 3", n, db.writes)
 		}
 		stop()
 		must(t, s.Close())
 	})
 }
 
-func TestCutOffRequestsAppearOnceAsInterrupted(t *testing.T) {
+func TestUnfinishedRequestsAreDeliveredOnceAsInterrupted(t *testing.T) {
 	t.Parallel()
 	fs, db := newMemFS(), newDatabase()
 	s := open(t, fs, Options{})
@@ -246,7 +246,7 @@ func TestCutOffRequestsAppearOnceAsInterrupted(t *testing.T) {
 	drain(t, open(t, second, Options{}), db)
 	drain(t, open(t, repeated, Options{}), db) // a process without the saved position delivers them again
 	if st := open(t, second.kill(), Options{}).Stats(); st.Entries != 0 {
-		t.Errorf("%d entries left after delivery", st.Entries)
+		t.Errorf("%d entries remain after delivery, want 0", st.Entries)
 	}
 
 	if diff := cmp.Diff([]string{"req_cut", "req_done"}, db.ids()); diff != "" {
@@ -258,7 +258,7 @@ func TestCutOffRequestsAppearOnceAsInterrupted(t *testing.T) {
 	}
 }
 
-func TestLimitRefusesBeginsAndKeepsRoomForEnds(t *testing.T) {
+func TestLimitRejectsBeginsAndReservesSpaceForEnds(t *testing.T) {
 	t.Parallel()
 	s := open(t, newMemFS(), Options{Limit: 64 << 10})
 	db := newDatabase()
@@ -273,7 +273,7 @@ func TestLimitRefusesBeginsAndKeepsRoomForEnds(t *testing.T) {
 		begun = append(begun, id)
 	}
 	if len(begun) < 10 || len(begun) == 1000 {
-		t.Fatalf("%d requests begun", len(begun))
+		t.Fatalf("%d requests begun, want 10 to 999", len(begun))
 	}
 	for _, id := range begun {
 		e := entry(id)
@@ -285,19 +285,19 @@ func TestLimitRefusesBeginsAndKeepsRoomForEnds(t *testing.T) {
 	}
 	drain(t, s, db)
 	if len(db.ids()) != len(begun) {
-		t.Errorf("%d delivered of %d admitted", len(db.ids()), len(begun))
+		t.Errorf("%d of %d admitted requests delivered", len(db.ids()), len(begun))
 	}
 	if got := db.entries[begun[len(begun)-1]]; got.BodyState != requestlog.BodyTooLarge || got.Body.Response != nil {
-		t.Errorf("body without room: %s, %d bytes", got.BodyState, len(got.Body.Response))
+		t.Errorf("body state %s with %d bytes, want too_large without a body", got.BodyState, len(got.Body.Response))
 	}
 	must(t, s.Ready())
 	must(t, s.Begin(entry("req_after")))
 }
 
 // Workspaces that have used their whole share of the queue leave space for a workspace that has nothing queued.
-func TestAWorkspaceCannotFillTheQueue(t *testing.T) {
+func TestWorkspaceCannotFillTheQueue(t *testing.T) {
 	t.Parallel()
-	for _, hogs := range []int{1, 3} {
+	for _, heavy := range []int{1, 3} {
 		s, db := open(t, newMemFS(), Options{Limit: 4 << 20}), newDatabase()
 		record := func(workspace string, i int) error {
 			e := entry(fmt.Sprintf("req_%s_%d", workspace, i))
@@ -307,10 +307,10 @@ func TestAWorkspaceCannotFillTheQueue(t *testing.T) {
 			}
 			return s.End(e)
 		}
-		for h := range hogs {
+		for h := range heavy {
 			var err error
 			for i := 0; err == nil; i++ {
-				err = record(fmt.Sprintf("ws_hog_%d", h), i)
+				err = record(fmt.Sprintf("ws_heavy_%d", h), i)
 			}
 			wantUnavailable(t, err)
 		}
@@ -318,19 +318,19 @@ func TestAWorkspaceCannotFillTheQueue(t *testing.T) {
 		must(t, record("ws_other", 1))
 		must(t, s.Ready())
 		if s.Stats().Bytes < 2<<20 {
-			t.Errorf("%d workspaces: refused with %d bytes queued", hogs, s.Stats().Bytes)
+			t.Errorf("%d workspaces: rejected with %d bytes queued, want at least 2 MiB", heavy, s.Stats().Bytes)
 		}
 
 		drain(t, s, db)
-		must(t, record("ws_hog_0", -1))
+		must(t, record("ws_heavy_0", -1))
 		drain(t, s, db)
 		if len(s.space.queued) != 0 {
-			t.Errorf("queued: %v after everything is delivered", s.space.queued)
+			t.Errorf("bytes queued by workspace after delivery: %v, want none", s.space.queued)
 		}
 	}
 }
 
-func TestReadersFindWhatWasRecorded(t *testing.T) {
+func TestSettleWaitsForRecordedEntries(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s, db := open(t, newMemFS(), Options{}), newDatabase()
@@ -343,12 +343,12 @@ func TestReadersFindWhatWasRecorded(t *testing.T) {
 		}
 		synctest.Wait()
 		if took := settle(); took != 0 {
-			t.Errorf("waited %s with an empty queue", took)
+			t.Errorf("Settle took %s with an empty queue, want 0", took)
 		}
-		for i := range 3 { // before delivery begins, and while it waits for a larger batch
+		for i := range 3 { // queued before delivery begins, and while it waits for a larger batch
 			mustRecord(t, s, fmt.Sprintf("req_%d", i))
 			if took := settle(); took != 0 || len(db.ids()) != i+1 {
-				t.Errorf("waited %s and found %d of %d entries", took, len(db.ids()), i+1)
+				t.Errorf("Settle took %s, %d of %d entries delivered; want 0 and all", took, len(db.ids()), i+1)
 			}
 		}
 
@@ -359,22 +359,22 @@ func TestReadersFindWhatWasRecorded(t *testing.T) {
 		})
 		mustRecord(t, s, "req_late")
 		if took := settle(); took != limit {
-			t.Errorf("waited %s for a database that hangs", took)
+			t.Errorf("Settle took %s while the database hangs, want %s", took, limit)
 		}
 		close(hang)
 		synctest.Wait()
 		if took := settle(); took != 0 {
-			t.Errorf("waited %s for a database that fails", took)
+			t.Errorf("Settle took %s while the database fails, want 0", took)
 		}
 		db.set(nil)
 		time.Sleep(time.Minute) // wait for delivery to be retried
 		if len(db.ids()) != 4 {
-			t.Errorf("delivered %v", db.ids())
+			t.Errorf("delivered %v, want 4 entries", db.ids())
 		}
 	})
 }
 
-func TestAnotherProcessSeesWhatIsWaiting(t *testing.T) {
+func TestAnotherProcessCountsUndeliveredEntries(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	s, err := Open(filepath.Join(dir, "spool"), Options{})
@@ -411,23 +411,23 @@ func TestLongStreamDoesNotKeepDeliveredSegments(t *testing.T) {
 	}
 	drain(t, s, db)
 	if n := fs.segments(); n > 2 {
-		t.Errorf("%d segments kept for one open request", n)
+		t.Errorf("%d segments kept for one open request, want at most 2", n)
 	}
 	killed := fs.kill()
 	must(t, s.End(entry("req_long")))
 	drain(t, s, db)
 	if db.entries["req_long"].Outcome != requestlog.OK {
-		t.Errorf("long stream: %+v", db.entries["req_long"])
+		t.Errorf("entry of the long stream: %+v, want outcome ok", db.entries["req_long"])
 	}
 
 	other := newDatabase()
 	drain(t, open(t, killed, Options{}), other)
 	if other.entries["req_long"].Outcome != requestlog.Interrupted {
-		t.Errorf("long stream of a killed process: %+v", other.entries["req_long"])
+		t.Errorf("entry of a long stream in a killed process: %+v, want outcome interrupted", other.entries["req_long"])
 	}
 }
 
-func TestDeliveredTextDoesNotLinger(t *testing.T) {
+func TestDeliveredTextIsRemovedFromDisk(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		fs, db := newMemFS(), newDatabase()
@@ -437,12 +437,12 @@ func TestDeliveredTextDoesNotLinger(t *testing.T) {
 		must(t, s.Begin(entry("req_open")))
 		time.Sleep(30 * time.Second)
 		if fs.segments() != 1 || len(db.ids()) != 1 {
-			t.Errorf("%d segments, %d delivered after 30 s", fs.segments(), len(db.ids()))
+			t.Errorf("%d segments, %d delivered after 30 s; want 1 and 1", fs.segments(), len(db.ids()))
 		}
 		time.Sleep(2 * time.Minute)
 		_, data := fs.segment()
 		if bytes.Contains(data, []byte("data: ")) {
-			t.Error("a delivered answer is still on disk")
+			t.Error("a delivered response is still on disk")
 		}
 		must(t, s.End(entry("req_open")))
 		stop()
@@ -450,7 +450,7 @@ func TestDeliveredTextDoesNotLinger(t *testing.T) {
 	})
 }
 
-func TestPendingIsWhatWasNotDelivered(t *testing.T) {
+func TestPendingReturnsUndeliveredEntries(t *testing.T) {
 	t.Parallel()
 	fs, db := newMemFS(), newDatabase()
 	s := open(t, fs, Options{SegmentSize: 4 << 10})
@@ -467,7 +467,7 @@ func TestPendingIsWhatWasNotDelivered(t *testing.T) {
 	var got []string
 	must(t, next.Pending(func(e *requestlog.Entry) {
 		if *e.Cost != 1234 {
-			t.Errorf("cost %s", e.Cost)
+			t.Errorf("cost %s, want 1234", e.Cost)
 		}
 		got = append(got, e.ID)
 	}))
@@ -475,7 +475,7 @@ func TestPendingIsWhatWasNotDelivered(t *testing.T) {
 		t.Error(diff)
 	}
 	if st := next.Stats(); st.Entries != int64(len(want))+1 {
-		t.Errorf("backlog of %d, want %d and the interrupted one", st.Entries, len(want))
+		t.Errorf("%d entries in the backlog, want %d and the interrupted one", st.Entries, len(want))
 	}
 }
 
@@ -487,7 +487,7 @@ func TestDecisionThatCannotBeEncodedDoesNotLoseTheEntry(t *testing.T) {
 	must(t, s.End(e))
 	drain(t, s, db)
 	if got := db.entries["req_1"]; got.Decision != nil || len(got.Warnings) != 1 || got.Status != 200 {
-		t.Errorf("entry: %+v", got)
+		t.Errorf("entry %+v, want it without a decision and with one warning", got)
 	}
 }
 
@@ -505,6 +505,6 @@ func TestLargeBodies(t *testing.T) {
 		t.Error(diff)
 	}
 	if got := db.entries["req_big"].Body; !bytes.Equal(got.Request, big.Body.Request) || !bytes.Equal(got.Response, big.Body.Response) {
-		t.Error("a large body changed")
+		t.Error("the bodies of the large entry changed")
 	}
 }

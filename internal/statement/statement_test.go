@@ -160,7 +160,7 @@ func TestTotalsAreExact(t *testing.T) {
 		t.Errorf("total %+v, want %d requests, %d unpriced, cost %s, %d with baseline, saved %s", s.Total, requests, unpriced, cost, compared, saved)
 	}
 	if unpriced == 0 || saved == 0 || s.Total.Errors == 0 {
-		t.Error("the log does not have all cases")
+		t.Errorf("the log lacks unpriced, cheaper or failed requests: %d unpriced, saved %s, %d errors", unpriced, saved, s.Total.Errors)
 	}
 	for name, lines := range map[string][]Line{"models": s.Models, "keys": s.Keys, "days": s.Days} {
 		var sum Line
@@ -181,7 +181,7 @@ func TestTotalsAreExact(t *testing.T) {
 		t.Errorf("quality %+v, cost %v", s.Quality, s.ComparisonCost)
 	}
 	if len(s.Versions) != 2 || s.Versions[1] != (Version{"router", "utility-2", requests}) {
-		t.Errorf("versions %+v", s.Versions)
+		t.Errorf("versions %+v, want two, the second is the router of all requests", s.Versions)
 	}
 }
 
@@ -192,7 +192,7 @@ func TestSimulatedRequestsAreOptional(t *testing.T) {
 	o.Simulated = true
 	with := made(t, sourcesOf(november2026()), o)
 	if with.Total.Requests <= without.Total.Requests {
-		t.Errorf("%d requests with, %d without", with.Total.Requests, without.Total.Requests)
+		t.Errorf("%d requests with simulated ones, %d without", with.Total.Requests, without.Total.Requests)
 	}
 }
 
@@ -202,16 +202,16 @@ func TestCurrentMonthEndsNow(t *testing.T) {
 	o.Now = time.Date(2026, 11, 10, 12, 0, 0, 0, time.UTC)
 	s := made(t, sourcesOf(november2026()), o)
 	if s.Complete || !s.To.Equal(o.Now) || len(s.Days) != 10 {
-		t.Errorf("complete %t, to %s, %d days", s.Complete, s.To, len(s.Days))
+		t.Errorf("complete %t, to %s, %d days; want false, now, 10", s.Complete, s.To, len(s.Days))
 	}
 	o.Now = november
 	if _, err := New(t.Context(), sourcesOf(november2026()), o); err == nil {
-		t.Error("a statement of a month that has not begun")
+		t.Error("New of a future month returned no error")
 	}
 }
 
-// TestVerifyFindsChanges reads the statement from JSON and from HTML, changes the log or the file, and verifies the statement.
-func TestVerifyFindsChanges(t *testing.T) {
+// TestVerifyReportsChanges reads the statement from JSON and from HTML, changes the log or the file, and verifies the statement.
+func TestVerifyReportsChanges(t *testing.T) {
 	t.Parallel()
 	original := made(t, sourcesOf(november2026()), options())
 	text, err := original.JSON()
@@ -235,7 +235,7 @@ func TestVerifyFindsChanges(t *testing.T) {
 		compared func(comparisons)
 		want     []string
 	}{
-		{name: "nothing"},
+		{name: "unchanged"},
 		{name: "cost", log: func(l *memoryLog) { at(l, 14).Cost = new(money.Amount(1_000_002)) }, want: []string{
 			"days 2026-11-14: cost_usd is", "days 2026-11-14: checksum is", "models small: cost_usd is", "keys key_ci: saved_usd is", "total: cost_usd is",
 		}},
@@ -286,7 +286,7 @@ func TestVerifyFindsChanges(t *testing.T) {
 				}
 				for _, want := range c.want {
 					if !slices.ContainsFunc(lines, func(line string) bool { return strings.HasPrefix(line, want) }) {
-						t.Errorf("%s: %q is not reported:\n%s", form, want, strings.Join(lines, "\n"))
+						t.Errorf("%s: difference %q is not reported:\n%s", form, want, strings.Join(lines, "\n"))
 					}
 				}
 				if len(c.want) == 0 && len(lines) > 0 {
@@ -297,8 +297,11 @@ func TestVerifyFindsChanges(t *testing.T) {
 	}
 }
 
-// TestVerifyFindsForgedFiles changes a file and corrects its checksum.
-func TestVerifyFindsForgedFiles(t *testing.T) {
+// TestVerifyReportsForgedFiles changes a file and corrects its checksum.
+func TestVerifyReportsForgedFiles(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long computation: tested without the race detector")
+	}
 	t.Parallel()
 	written := func(s *Statement, page bool) string {
 		var out bytes.Buffer
@@ -346,7 +349,7 @@ func TestVerifyFindsForgedFiles(t *testing.T) {
 				t.Fatal(err)
 			}
 			if !slices.ContainsFunc(found, func(d Difference) bool { return strings.HasPrefix(d.String(), c.want) }) {
-				t.Errorf("%s (page %t): %v", name, page, found)
+				t.Errorf("%s (page %t): differences %v, want %q", name, page, found, c.want)
 			}
 		}
 	}
@@ -364,11 +367,11 @@ func TestPageEscapesNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	if strings.Contains(page.String(), "<script>alert") {
-		t.Error("the name of a key is not escaped")
+		t.Error("the page contains the unescaped name of a key")
 	}
 	for _, want := range []string{"Quality was not measured.", "By API key", "2026-11-30", s.Checksum} {
 		if !strings.Contains(page.String(), want) {
-			t.Errorf("%q is not in the page", want)
+			t.Errorf("the page does not contain %q", want)
 		}
 	}
 	back, err := Parse(page.Bytes())
@@ -378,7 +381,7 @@ func TestPageEscapesNames(t *testing.T) {
 	one, _ := json.Marshal(s)
 	other, _ := json.Marshal(back)
 	if !bytes.Equal(one, other) {
-		t.Error("the page does not contain the whole statement")
+		t.Error("the statement parsed from the page differs")
 	}
 }
 
@@ -387,12 +390,12 @@ func TestReadErrorIsReturned(t *testing.T) {
 	log := november2026()
 	log.broken = errors.New("disk failed")
 	if _, err := New(t.Context(), sourcesOf(log), options()); !errors.Is(err, log.broken) {
-		t.Errorf("%v", err)
+		t.Errorf("New with a failing log: %v, want the read error", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := New(ctx, sourcesOf(november2026()), options()); !errors.Is(err, context.Canceled) {
-		t.Errorf("cancelled: %v", err)
+		t.Errorf("New with a cancelled context: %v, want context.Canceled", err)
 	}
 }
 
@@ -400,10 +403,10 @@ func TestInvalidFilesAreRejected(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"", "{}", `{"format": 99}`, "<html></html>", scriptStart + `{"format"`, `{"format": 1, "other": 1}`, `{"format": 1, "total": {}, "total": {}}`, `{"format": 1, "Total": {}}`, `{"format": 1} {}`} {
 		if _, err := Parse([]byte(text)); err == nil {
-			t.Errorf("%q was read", text)
+			t.Errorf("Parse(%q) succeeded, want an error", text)
 		}
 	}
 	if _, err := ParseMonth("2026-13"); err == nil {
-		t.Error("month 13 was read")
+		t.Error("ParseMonth accepted month 13")
 	}
 }

@@ -62,7 +62,7 @@ func TestLogEntryOfAServedRequest(t *testing.T) {
 	}
 }
 
-func TestLogEntryOfARefusedRequest(t *testing.T) {
+func TestLogEntryOfARejectedRequest(t *testing.T) {
 	t.Parallel()
 	got := line(t, &requestlog.Entry{
 		ID: "req_2", Call: requestlog.Call{Endpoint: "embeddings", Requested: strings.Repeat("é", 5000)},
@@ -73,13 +73,13 @@ func TestLogEntryOfARefusedRequest(t *testing.T) {
 		Routing: requestlog.Routing{Simulated: true},
 	})
 	if !strings.Contains(got, "outcome=rejected status=402 code=BUDGET_EXCEEDED origin=gateway") || !strings.Contains(got, "simulated=true") {
-		t.Errorf("got %s", got)
+		t.Errorf("line %s, want the outcome, status, code and origin", got)
 	}
 	if strings.Contains(got, "CANARY") || strings.Contains(got, "cost_usd") {
-		t.Errorf("got %s", got)
+		t.Errorf("line %s, want no provider message and no cost", got)
 	}
 	if len(got) > 500 {
-		t.Errorf("a caller can make the line %d bytes long", len(got))
+		t.Errorf("line has %d bytes, want at most 500", len(got))
 	}
 }
 
@@ -88,7 +88,7 @@ func TestLogEntryRespectsTheLevel(t *testing.T) {
 	var b bytes.Buffer
 	LogEntry(NewLogger(&b, true, slog.LevelWarn), servedEntry())
 	if b.Len() != 0 {
-		t.Errorf("wrote %s", b.String())
+		t.Errorf("wrote %s below the level, want nothing", b.String())
 	}
 }
 
@@ -107,7 +107,7 @@ func TestLogEntryWritesOneJSONLine(t *testing.T) {
 			t.Fatal(name, err)
 		}
 		if got["msg"] != "request" || got["status"] != float64(e.Status) {
-			t.Errorf("%s: %v", name, got)
+			t.Errorf("%s: record %v, want msg request and the status", name, got)
 		}
 	}
 }

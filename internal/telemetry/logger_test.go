@@ -35,11 +35,11 @@ func checkLine(t *testing.T, line []byte) {
 	t.Helper()
 	body, ok := bytes.CutSuffix(line, []byte("\n"))
 	if !ok || !utf8.Valid(body) {
-		t.Fatalf("not one line of UTF-8: %q", line)
+		t.Fatalf("%q is not one line of UTF-8", line)
 	}
 	for _, r := range string(body) {
 		if dangerous(r) {
-			t.Errorf("%U in %q", r, line)
+			t.Errorf("unescaped %U in %q", r, line)
 		}
 	}
 }
@@ -53,7 +53,7 @@ func TestJSONLinesAreJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	if record.Level != "INFO" || record.Msg != "hello" || record.Who != "a\u009bb\x7fc\nd" {
-		t.Errorf("got %+v", record)
+		t.Errorf("record = %+v", record)
 	}
 }
 
@@ -64,7 +64,7 @@ func TestSecretAttributesAreMasked(t *testing.T) {
 		logger := NewLogger(&b, json, slog.LevelInfo).With("Authorization", "canary")
 		logger.Info("call", "api_key", "canary", slog.Group("provider", "password", "canary"), "token", errors.New("canary"), "name", "visible", "cookie", "")
 		if strings.Contains(b.String(), "canary") || strings.Count(b.String(), "[secret]") != 4 || !strings.Contains(b.String(), "visible") {
-			t.Errorf("wrote %s", b.String())
+			t.Errorf("wrote %s, want four masked values and no secret", b.String())
 		}
 	}
 }
@@ -80,10 +80,10 @@ func TestLevels(t *testing.T) {
 	logger.Info("quiet")
 	logger.Warn("loud")
 	if strings.Contains(b.String(), "quiet") || !strings.Contains(b.String(), "loud") {
-		t.Errorf("wrote %s", b.String())
+		t.Errorf("wrote %s, want only the warning", b.String())
 	}
 	if _, err := ParseLevel("chatty"); err == nil {
-		t.Error("no error for a level that does not exist")
+		t.Error("ParseLevel of an unknown level returned no error")
 	}
 }
 
@@ -97,7 +97,7 @@ func TestLineWriterReportsErrors(t *testing.T) {
 	t.Parallel()
 	for _, line := range []string{"plain\n", "with \x00\n"} {
 		if n, err := (&lineWriter{w: brokenPipe{}}).Write([]byte(line)); n != 0 || !errors.Is(err, errPipe) {
-			t.Errorf("%q: %d, %v", line, n, err)
+			t.Errorf("Write(%q) = %d, %v; want 0 and the error of the writer", line, n, err)
 		}
 	}
 }
@@ -111,7 +111,7 @@ func FuzzLogLine(f *testing.F) {
 			NewLogger(&b, asJSON, slog.LevelInfo).Info(value, key, value)
 			checkLine(t, b.Bytes())
 			if asJSON && !json.Valid(b.Bytes()) {
-				t.Fatalf("not JSON: %q", b.String())
+				t.Fatalf("%q is not JSON", b.String())
 			}
 		}
 	})

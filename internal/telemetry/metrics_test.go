@@ -72,7 +72,7 @@ func TestObserveCountsAServedRequest(t *testing.T) {
 	}
 }
 
-func TestObserveCountsARefusedRequest(t *testing.T) {
+func TestObserveCountsARejectedRequest(t *testing.T) {
 	t.Parallel()
 	m := newTestMetrics(Sources{})
 	m.Observe(&requestlog.Entry{
@@ -93,7 +93,7 @@ func TestObserveCountsARefusedRequest(t *testing.T) {
 	}
 	for _, series := range got {
 		if strings.Contains(series, "cost") || strings.Contains(series, "unpriced") || strings.Contains(series, "first_token") {
-			t.Errorf("a refused request made %s", series)
+			t.Errorf("a rejected request added the series %s", series)
 		}
 	}
 }
@@ -114,7 +114,7 @@ func TestUnknownCostIsNeverZero(t *testing.T) {
 	}
 	for _, series := range got {
 		if strings.HasPrefix(series, "fairlead_compared") || strings.HasPrefix(series, "fairlead_baseline") {
-			t.Errorf("nothing could be compared, and yet there is %s", series)
+			t.Errorf("series %s exists without comparable costs", series)
 		}
 	}
 }
@@ -141,10 +141,10 @@ func TestLabelsAreBounded(t *testing.T) {
 	}
 	series := scrape(t, m)
 	if len(series) > 20 {
-		t.Errorf("%d series:\n%s", len(series), strings.Join(series, "\n"))
+		t.Errorf("%d series, want at most 20:\n%s", len(series), strings.Join(series, "\n"))
 	}
 	if joined := strings.Join(series, "\n"); strings.Contains(joined, "evil") {
-		t.Errorf("a caller's word became a label:\n%s", joined)
+		t.Errorf("a label contains a value of the client:\n%s", joined)
 	}
 }
 
@@ -207,6 +207,6 @@ func TestMetricsAreSafeForConcurrentUse(t *testing.T) {
 	if got := scrape(t, m); !slices.ContainsFunc(got, func(s string) bool {
 		return strings.HasPrefix(s, "fairlead_requests_total") && strings.HasSuffix(s, " 400")
 	}) {
-		t.Errorf("some of 400 requests are missing:\n%s", strings.Join(got, "\n"))
+		t.Errorf("the counters do not have all 400 requests:\n%s", strings.Join(got, "\n"))
 	}
 }

@@ -50,7 +50,7 @@ func TestImageFollowsPublishedRules(t *testing.T) {
 		{"Mistral", "mistral-medium-3.5", size(9000, 9000, ""), 2500},
 	} {
 		if got := (Model{tc.vendor, tc.name}).Image(tc.image); got != tc.want {
-			t.Errorf("%s, %dx%d %s: %d, want %d", tc.name, tc.image.Width, tc.image.Height, tc.image.Detail, got, tc.want)
+			t.Errorf("%s, %dx%d %s: %d tokens, want %d", tc.name, tc.image.Width, tc.image.Height, tc.image.Detail, got, tc.want)
 		}
 	}
 }
@@ -76,7 +76,7 @@ func TestImageOfReadsSizeFromHeader(t *testing.T) {
 	}
 	for name, data := range map[string]string{
 		"nothing":      "",
-		"an address":   "https://example.com/cat.png",
+		"a URL":        "https://example.com/cat.png",
 		"not base64":   strings.Repeat("\x00", 80),
 		"another file": base64.StdEncoding.EncodeToString([]byte(strings.Repeat("%PDF-1.7 ", 10))),
 		"cut":          base64.StdEncoding.EncodeToString([]byte("\x89PNG\r\n\x1a\n\x00\x00\x00\x0dIHDR\x00")),
@@ -84,7 +84,7 @@ func TestImageOfReadsSizeFromHeader(t *testing.T) {
 		"a loop":       base64.StdEncoding.EncodeToString([]byte("\xff\xd8" + strings.Repeat("\xff\xe0\x00\x02", 400))),
 	} {
 		if got := ImageOf(data, "auto"); got != (llm.Image{}) {
-			t.Errorf("%s: %+v", name, got)
+			t.Errorf("%s: ImageOf = %+v, want no size", name, got)
 		}
 	}
 }
@@ -103,7 +103,7 @@ func FuzzImageOf(f *testing.F) {
 	f.Add("data:image/jpeg;base64,/9j/4AAQSkZJRg")
 	f.Fuzz(func(t *testing.T, data string) {
 		if i := ImageOf(data, ""); i.Width < 0 || i.Height < 0 || i.Width > maxSide || (i.Width == 0) != (i.Height == 0) {
-			t.Errorf("%+v", i)
+			t.Errorf("ImageOf = %+v, want both sides or none, at most the maximum", i)
 		}
 	})
 }

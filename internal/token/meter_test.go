@@ -9,7 +9,7 @@ import (
 func TestMeterAgreesWithModelPrompt(t *testing.T) {
 	t.Parallel()
 	if len(families) != len(weights) {
-		t.Fatalf("%d families, weights for %d", len(families), len(weights))
+		t.Fatalf("%d families, but weights for %d", len(families), len(weights))
 	}
 	p := Prompt{Messages: 3, Tools: true, Images: 2, Sizes: []llm.Image{{Width: 800, Height: 600}}}
 	p.Text.Add("How many of the 12 boxes hold more than 3 rote Bälle? 数える aGVsbG8gd29ybGQ=")

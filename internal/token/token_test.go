@@ -62,7 +62,7 @@ func TestEstimatesAreCloseToRealCounts(t *testing.T) {
 			}
 			got := m.Text(textOf(c.text))
 			if off := float64(got)/float64(want) - 1; off < -0.3 || off > 0.2 { // wide limits: the texts have rare words
-				t.Errorf("%s in %s: %d tokens, really %d", c.name, family, got, want)
+				t.Errorf("%s in %s: %d tokens, want about %d", c.name, family, got, want)
 			}
 		}
 	}
@@ -75,7 +75,8 @@ func TestClaudeHasMoreTokensThanItsPublishedVocabulary(t *testing.T) {
 		older := Model{"Anthropic", "claude-sonnet-4-5"}.Text(textOf(c.text))
 		newer := Model{"Anthropic", "claude-opus-4-8"}.Text(textOf(c.text))
 		if older < published*8/10 || older > published*4/3 || newer < older*5/4 {
-			t.Errorf("%s: %d published, %d and %d estimated", c.name, published, older, newer)
+			t.Errorf("%s: %d tokens in the published vocabulary, %d and %d estimated for older and newer models",
+				c.name, published, older, newer)
 		}
 	}
 }
@@ -87,7 +88,7 @@ func TestCounterCountsPublishedVocabulariesExactly(t *testing.T) {
 		for _, family := range []Family{O200K, CL100K} {
 			got, ok := counter.Text(models[family], c.text)
 			if !ok || got != c.want[family] {
-				t.Errorf("%s in %s: %d, %t; want %d", c.name, family, got, ok, c.want[family])
+				t.Errorf("%s in %s: Text = %d, %t; want %d, true", c.name, family, got, ok, c.want[family])
 			}
 		}
 	}
@@ -96,17 +97,17 @@ func TestCounterCountsPublishedVocabulariesExactly(t *testing.T) {
 		text  string
 	}{
 		"another vendor":            {models[Gemini], prose},
-		"a vendor we guess":         {Model{"", "gpt-6"}, prose},
+		"a guessed vendor":          {Model{"", "gpt-6"}, prose},
 		"too long":                  {models[O200K], strings.Repeat("word ", MaxExact)},
 		"a long run without spaces": {models[O200K], strings.Repeat("x", maxRun+1)},
 		"too long, in parts":        {models[O200K], strings.Repeat(prose, 1+MaxExact/len(prose))},
 	} {
 		if n, ok := counter.Text(tc.model, tc.text, ""); ok {
-			t.Errorf("%s: counted %d", name, n)
+			t.Errorf("%s: Text = %d, true; want false", name, n)
 		}
 	}
 	if n, ok := counter.Prompt(models[O200K], Prompt{Messages: 2}, "one", "two"); !ok || n != 2+2*perMessage+perPrompt {
-		t.Errorf("a prompt is %d, %t", n, ok)
+		t.Errorf("Prompt = %d, %t; want %d, true", n, ok, 2+2*perMessage+perPrompt)
 	}
 }
 
@@ -128,7 +129,7 @@ func TestEveryFamilyHasWeights(t *testing.T) {
 	t.Parallel()
 	for _, f := range []Family{O200K, CL100K, Claude, Gemini, Llama3, Llama4, Tekken, Qwen, DeepSeek, Cohere} {
 		if len(weights[f]) != int(Dims) || asciiDensity[f] < 0.2 || asciiDensity[f] > 0.4 {
-			t.Errorf("%s: %d weights, %g tokens a byte", f, len(weights[f]), asciiDensity[f])
+			t.Errorf("%s: %d weights, %g tokens per byte", f, len(weights[f]), asciiDensity[f])
 		}
 	}
 }
@@ -151,7 +152,7 @@ func TestPromptIncludesNonText(t *testing.T) {
 		},
 	} {
 		if got := tc.model.Prompt(tc.prompt); got != tc.want {
-			t.Errorf("%s: %d, want %d", name, got, tc.want)
+			t.Errorf("%s: Prompt = %d, want %d", name, got, tc.want)
 		}
 	}
 }
@@ -172,7 +173,7 @@ func TestEstimatesAreMonotone(t *testing.T) {
 			}
 		}
 		if m.Text(less) < 0 || m.Text(more) < m.Text(less) {
-			t.Fatalf("%d tokens became %d", m.Text(less), m.Text(more))
+			t.Fatalf("%d tokens for a text, %d for a longer one", m.Text(less), m.Text(more))
 		}
 	})
 }
@@ -181,7 +182,7 @@ func TestBoundCountsEveryByte(t *testing.T) {
 	t.Parallel()
 	for _, m := range models {
 		if got := m.Bound(Prompt{Body: 1000}); got < 1000 || got > 1000+boundFraming {
-			t.Errorf("%v: 1000 bytes are at most %d tokens", m, got)
+			t.Errorf("%v: Bound of 1000 bytes = %d, want 1000 to %d", m, got, 1000+boundFraming)
 		}
 	}
 }
@@ -214,7 +215,7 @@ func TestBoundOfAnImageCoversEverySizeAndDetail(t *testing.T) {
 			i.Detail = rapid.SampledFrom([]string{"", "low", "high"}).Draw(t, "real detail")
 		}
 		if got, want := m.Bound(p), m.Image(i); got < want {
-			t.Fatalf("%v: %+v has %d tokens, the bound is %d", m, i, want, got)
+			t.Fatalf("%v: %+v has %d tokens, more than the bound %d", m, i, want, got)
 		}
 	})
 }
@@ -223,10 +224,10 @@ func TestOutputUsesScriptsOfThePrompt(t *testing.T) {
 	t.Parallel()
 	m := models[O200K]
 	if got := m.Output(0, 0, llm.Text{}); got != 0 {
-		t.Errorf("no output is %d tokens", got)
+		t.Errorf("Output of an empty text = %d, want 0", got)
 	}
 	if got := m.Output(1, 0, llm.Text{}); got != 1 {
-		t.Errorf("a letter is %d tokens", got)
+		t.Errorf("Output of one letter = %d, want 1", got)
 	}
 	for _, c := range counted {
 		ascii := int64(0)
@@ -237,11 +238,11 @@ func TestOutputUsesScriptsOfThePrompt(t *testing.T) {
 		}
 		got := m.Output(ascii, int64(len(c.text))-ascii, textOf(c.text))
 		if off := float64(got)/float64(c.want[O200K]) - 1; off < -0.4 || off > 0.4 {
-			t.Errorf("%s: %d tokens, really %d", c.name, got, c.want[O200K])
+			t.Errorf("%s: %d tokens, want about %d", c.name, got, c.want[O200K])
 		}
 	}
 	if thai, unknown := m.Output(0, 300, textOf("ภาษา")), m.Output(0, 300, llm.Text{}); thai == unknown {
-		t.Error("the prompt's script makes no difference")
+		t.Errorf("Output is the same for a Thai prompt and an unknown prompt: %d", thai)
 	}
 }
 
@@ -272,7 +273,7 @@ func BenchmarkPrompt100KB(b *testing.B) {
 		prompt := PromptOf(&req)
 		for _, m := range candidates {
 			if m.Prompt(prompt) < 1000 {
-				b.Fatal("a long prompt has few tokens")
+				b.Fatal("Prompt of 100 KB has fewer than 1000 tokens")
 			}
 		}
 	}
@@ -286,7 +287,7 @@ func BenchmarkExact(b *testing.B) {
 			b.SetBytes(int64(size))
 			for b.Loop() {
 				if _, ok := counter.Text(models[O200K], text); !ok {
-					b.Fatal("not counted")
+					b.Fatal("Text returned false")
 				}
 			}
 		})
@@ -298,7 +299,7 @@ func BenchmarkEstimate(b *testing.B) {
 	m := Model{"Anthropic", "claude-opus-4-8"}
 	for b.Loop() {
 		if m.Prompt(prompt) == 0 {
-			b.Fatal("nothing")
+			b.Fatal("Prompt = 0")
 		}
 	}
 }

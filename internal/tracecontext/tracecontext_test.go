@@ -26,7 +26,7 @@ func TestReadAcceptsOnlyValidHeaders(t *testing.T) {
 		"a later version":     {"cc-" + trace + "-" + span + "-01-more", valid},
 		"none":                {"", Context{}},
 		"the invalid version": {"ff-" + trace + "-" + span + "-01", Context{}},
-		"more in version 0":   {"00-" + trace + "-" + span + "-01-more", Context{}},
+		"suffix in version 0": {"00-" + trace + "-" + span + "-01-more", Context{}},
 		"upper case":          {"00-" + strings.ToUpper(trace) + "-" + span + "-01", Context{}},
 		"zero trace":          {"00-" + strings.Repeat("0", 32) + "-" + span + "-01", Context{}},
 		"zero span":           {"00-" + trace + "-" + strings.Repeat("0", 16) + "-01", Context{}},
@@ -34,21 +34,21 @@ func TestReadAcceptsOnlyValidHeaders(t *testing.T) {
 		"wrong separators":    {"00_" + trace + "_" + span + "_01", Context{}},
 	} {
 		if got := Read(http.Header{"Traceparent": {c.header}}); got != c.want {
-			t.Errorf("%s: %+v, want %+v", name, got, c.want)
+			t.Errorf("%s: Read = %+v, want %+v", name, got, c.want)
 		}
 	}
 }
 
-func TestWriteContinuesWhatReadReturned(t *testing.T) {
+func TestWriteContinuesTheTraceOfRead(t *testing.T) {
 	t.Parallel()
 	c := Read(http.Header{"Traceparent": {"00-" + trace + "-" + span + "-01"}, "Tracestate": {"a=1", "b=2"}})
 	h := http.Header{}
 	c.Write(h, SpanID("req_1", 1))
 	if want := "00-" + trace + "-" + SpanID("req_1", 1) + "-01"; h.Get("Traceparent") != want || h.Get("Tracestate") != "a=1,b=2" {
-		t.Errorf("%v, want %s", h, want)
+		t.Errorf("headers %v, want traceparent %s and the joined tracestate", h, want)
 	}
 	if long := Read(http.Header{"Traceparent": {"00-" + trace + "-" + span + "-01"}, "Tracestate": {strings.Repeat("a", 600)}}); long.State != "" {
-		t.Error("a tracestate that is too long is kept")
+		t.Error("a tracestate that is too long was kept")
 	}
 }
 
@@ -62,6 +62,6 @@ func TestDerivedIDsDiffer(t *testing.T) {
 		t.Errorf("%d different ids, want 602", len(seen))
 	}
 	if !isID(TraceID("req_1")) || len(TraceID("req_1")) != traceDigits || len(SpanID("req_1", 0)) != spanDigits {
-		t.Error("an id has the wrong form")
+		t.Errorf("TraceID = %q, SpanID = %q; want %d and %d hex digits", TraceID("req_1"), SpanID("req_1", 0), traceDigits, spanDigits)
 	}
 }

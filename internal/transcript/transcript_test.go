@@ -17,8 +17,8 @@ import (
 	"fairlead.dev/internal/wire/responses"
 )
 
-// said returns a response with thinking, text and a tool call.
-func said() []llm.Delta {
+// sampleDeltas returns a response with thinking, text and a tool call.
+func sampleDeltas() []llm.Delta {
 	return []llm.Delta{
 		{Kind: llm.BeginDelta, ID: "a1"},
 		{Kind: llm.ThinkingDelta, Text: "hm"},
@@ -77,7 +77,7 @@ func readChat(t *testing.T, answer []byte) decodeAnswer {
 		}
 	}
 	if err := json.Unmarshal(answer, &whole); err != nil || len(whole.Choices) != 1 {
-		t.Fatalf("%s: %v", answer, err)
+		t.Fatalf("decode %s: %v", answer, err)
 	}
 	c := whole.Choices[0]
 	h := decodeAnswer{Content: c.Message.Content, Finish: c.FinishReason}
@@ -114,7 +114,7 @@ func TestTranscriptConvertsOtherFormatsToChat(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			e := requestlog.Entry{Call: requestlog.Call{Format: name}, Body: requestlog.Body{
-				Request: []byte(tc.request), Response: stored(t, tc.format, said()), Streamed: true,
+				Request: []byte(tc.request), Response: stored(t, tc.format, sampleDeltas()), Streamed: true,
 			}}
 			_, streamed := ToChat(name, e.Body)
 			fold(&e.Body)
@@ -133,7 +133,7 @@ func TestTranscriptConvertsOtherFormatsToChat(t *testing.T) {
 				Messages []struct{ Role, Content string }
 			}
 			if err := json.Unmarshal(request, &asked); err != nil || len(asked.Messages) != 2 || asked.Messages[1].Content != "how cold?" {
-				t.Errorf("the request is told as %s (%v)", request, err)
+				t.Errorf("request converted to %s (%v), want two messages", request, err)
 			}
 		})
 	}
@@ -141,12 +141,12 @@ func TestTranscriptConvertsOtherFormatsToChat(t *testing.T) {
 
 func TestTranscriptOfAnInterruptedResponseIsPartial(t *testing.T) {
 	t.Parallel()
-	body := requestlog.Body{Request: []byte(foreign[messages.Name].request), Response: stored(t, messages.Format{}, said()[:4]), Streamed: true}
+	body := requestlog.Body{Request: []byte(foreign[messages.Name].request), Response: stored(t, messages.Format{}, sampleDeltas()[:4]), Streamed: true}
 
 	_, answer := ToChat(messages.Name, body)
 
 	if got := readChat(t, answer); !strings.HasPrefix(got.Content, "It is") || got.Finish != "" {
-		t.Errorf("got %+v", got)
+		t.Errorf("response %+v, want the beginning without a finish reason", got)
 	}
 }
 
@@ -155,7 +155,7 @@ func TestTranscriptOfAnInvalidBodyIsEmpty(t *testing.T) {
 	for _, format := range []string{"chat", messages.Name, responses.Name, "unknown"} {
 		request, response := ToChat(format, requestlog.Body{Request: []byte("{"), Response: []byte("<html>")})
 		if request != nil || response != nil {
-			t.Errorf("%s: %q, %q", format, request, response)
+			t.Errorf("%s: request %q, response %q; want none", format, request, response)
 		}
 	}
 }

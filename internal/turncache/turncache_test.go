@@ -36,10 +36,10 @@ func TestFindReturnsTheLatestStateOfTheSameBeginning(t *testing.T) {
 		"nil turn":          {nil, 0, nil},
 	} {
 		if end, state := tc.turn.Find(turncache.Decoding); end != tc.end || state != tc.want {
-			t.Errorf("%s: %d, %v", name, end, state)
+			t.Errorf("%s: Find = %d, %v; want %d, %v", name, end, state, tc.end, tc.want)
 		}
 		if end, _ := tc.turn.Find(turncache.Reading); end != 0 {
-			t.Errorf("%s: another reader's state", name)
+			t.Errorf("%s: Find for another reader = %d, want 0", name, end)
 		}
 	}
 }
@@ -58,18 +58,18 @@ func TestSizeIsBounded(t *testing.T) {
 					turn.Keep(turncache.Decoding, end, i, 1000) // the same state again
 				}
 				if c.Bytes() > limit {
-					t.Errorf("%d bytes", c.Bytes())
+					t.Errorf("cache has %d bytes, want at most %d", c.Bytes(), limit)
 				}
 			}
 		})
 	}
 	all.Wait()
 	if c.Bytes() < limit/2 {
-		t.Errorf("only %d bytes are used", c.Bytes())
+		t.Errorf("cache has %d bytes, want at least %d", c.Bytes(), limit/2)
 	}
 	recent := c.Turn("ws", "chat", body(1, 30_000))
 	recent.Keep(turncache.Decoding, 29_000, "new", 1000)
 	if end, _ := recent.Find(turncache.Decoding); end != 29_000 {
-		t.Errorf("the most recent state is gone: %d", end)
+		t.Errorf("Find of the most recent state = %d, want 29000", end)
 	}
 }

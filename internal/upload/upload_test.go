@@ -30,7 +30,7 @@ func TestBudgetReservesMemoryForOtherWorkspaces(t *testing.T) {
 		{"a", -90, 0, true}, // the first body is released
 		{"b", 40, 0, true},  // half for one workspace, in several bodies
 		{"b", 1, 0, false},
-		{"c", 50, 0, true}, // the other half for the others
+		{"c", 50, 0, true}, // the other half is for the other workspaces
 		{"c", -50, 0, true},
 		{"b", -50, 0, true},
 		{"b", 100, 0, true}, // one body may use the whole budget
@@ -41,11 +41,11 @@ func TestBudgetReservesMemoryForOtherWorkspaces(t *testing.T) {
 			continue
 		}
 		if got := b.take(step.workspace, step.n, step.mine, 100); got != step.taken {
-			t.Errorf("step %d: taken is %v", i, got)
+			t.Errorf("step %d: take = %t, want %t", i, got, step.taken)
 		}
 	}
 	if b.held != 0 || len(b.byWorkspace) != 0 {
-		t.Errorf("%d bytes are still counted, for %v", b.held, b.byWorkspace)
+		t.Errorf("%d bytes still held, by %v; want none", b.held, b.byWorkspace)
 	}
 }
 
@@ -61,12 +61,12 @@ func TestLargeBodiesReserveMemoryForDecoding(t *testing.T) {
 		held   int64
 		kind   llm.Kind
 	}{
-		"messages":             {llm.Chat, messages, 1 << 30, 0, 4*int64(len(messages)) + 400*2003, ""},
-		"token ids":            {llm.Embed, tokens, 1 << 30, 0, 4*int64(len(tokens)) + 400*2, ""},
-		"very many token ids":  {llm.Embed, dense, 1 << 30, 0, 4*int64(len(dense)) + 400*2, ""},
-		"too many elements":    {llm.Chat, dense, 1 << 30, 0, 0, llm.InvalidRequest},
-		"all the memory":       {llm.Chat, messages, int64(len(messages)) + 9, 0, int64(len(messages)) + 9, ""},
-		"others hold a little": {llm.Chat, messages, int64(len(messages)) + 9, 1, 0, llm.Overloaded},
+		"messages":            {llm.Chat, messages, 1 << 30, 0, 4*int64(len(messages)) + 400*2003, ""},
+		"token ids":           {llm.Embed, tokens, 1 << 30, 0, 4*int64(len(tokens)) + 400*2, ""},
+		"very many token ids": {llm.Embed, dense, 1 << 30, 0, 4*int64(len(dense)) + 400*2, ""},
+		"too many elements":   {llm.Chat, dense, 1 << 30, 0, 0, llm.InvalidRequest},
+		"whole budget":        {llm.Chat, messages, int64(len(messages)) + 9, 0, int64(len(messages)) + 9, ""},
+		"budget partly used":  {llm.Chat, messages, int64(len(messages)) + 9, 1, 0, llm.Overloaded},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -79,20 +79,20 @@ func TestLargeBodiesReserveMemoryForDecoding(t *testing.T) {
 			err := b.reserveDecoding(tc.op)
 			if tc.kind != "" {
 				if err == nil || llm.AsError(err).Kind != tc.kind {
-					t.Errorf("got %v, want %s", err, tc.kind)
+					t.Errorf("reserveDecoding: %v, want %s", err, tc.kind)
 				}
 				return
 			}
 			if err != nil || b.held != tc.held {
-				t.Errorf("%d bytes are held, want %d: %v", b.held, tc.held, err)
+				t.Errorf("%d bytes held, want %d: %v", b.held, tc.held, err)
 			}
 			b.ReleaseDecoding()
 			if b.held != int64(len(tc.body)) || budget.held != b.held+tc.others {
-				t.Errorf("%d bytes are held after decoding, %d in total", b.held, budget.held)
+				t.Errorf("%d bytes held after decoding, %d in total; want %d and %d", b.held, budget.held, len(tc.body), b.held+tc.others)
 			}
 			b.Release()
 			if budget.held != tc.others {
-				t.Errorf("%d bytes are still counted", budget.held)
+				t.Errorf("%d bytes held after Release, want %d", budget.held, tc.others)
 			}
 		})
 	}

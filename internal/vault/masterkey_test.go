@@ -17,13 +17,13 @@ func TestConfiguredMasterKeyIsUsedUnchanged(t *testing.T) {
 	long := strings.Repeat("k", 32)
 	key, err := vault.LoadOrCreateMasterKey(dir, long)
 	if err != nil || string(key) != long {
-		t.Errorf("got %d bytes, %v", len(key), err)
+		t.Errorf("key has %d bytes, %v; want it unchanged", len(key), err)
 	}
 	if _, err := vault.LoadOrCreateMasterKey(dir, "canary"); err == nil || strings.Contains(err.Error(), "canary") {
-		t.Errorf("short: %v", err)
+		t.Errorf("short key: %v, want an error without the key", err)
 	}
 	if files, _ := os.ReadDir(dir); len(files) != 0 {
-		t.Errorf("files were made: %v", files)
+		t.Errorf("files created: %v, want none", files)
 	}
 }
 
@@ -43,24 +43,24 @@ func TestMasterKeyIsCreatedOnce(t *testing.T) {
 	all.Wait()
 	for i, key := range keys {
 		if len(key) != 32 || !bytes.Equal(key, keys[0]) {
-			t.Errorf("process %d got another key", i)
+			t.Errorf("caller %d got another key", i)
 		}
 	}
 	files, err := os.ReadDir(dir)
 	if err != nil || len(files) != 1 {
-		t.Errorf("left behind: %v, %v", files, err)
+		t.Errorf("files %v, %v; want only the key", files, err)
 	}
 	info, err := os.Stat(filepath.Join(dir, "master.key"))
 	if err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("mode %v, %v", info.Mode(), err)
+		t.Errorf("mode %v, %v; want 0600", info.Mode(), err)
 	}
 	other, err := vault.LoadOrCreateMasterKey(t.TempDir(), "")
 	if err != nil || bytes.Equal(other, keys[0]) {
-		t.Errorf("two directories share a key, %v", err)
+		t.Errorf("two directories have the same key, or %v", err)
 	}
 }
 
-func TestUnsafeMasterKeyFilesAreRefused(t *testing.T) {
+func TestUnsafeMasterKeyFilesAreRejected(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name    string
@@ -68,7 +68,7 @@ func TestUnsafeMasterKeyFilesAreRefused(t *testing.T) {
 		mode    os.FileMode
 	}{
 		{"empty", "", 0o600},
-		{"cut off", "canary-canary-canary-canary", 0o600},
+		{"truncated", "canary-canary-canary-canary", 0o600},
 		{"readable by others", strings.Repeat("canary--", 4), 0o644},
 	}
 	for _, tt := range tests {
@@ -81,7 +81,7 @@ func TestUnsafeMasterKeyFilesAreRefused(t *testing.T) {
 			}
 			_, err := vault.LoadOrCreateMasterKey(dir, "")
 			if err == nil || strings.Contains(err.Error(), "canary") {
-				t.Errorf("got %v", err)
+				t.Errorf("LoadOrCreateMasterKey: %v, want an error without the key", err)
 			}
 			if after, _ := os.ReadFile(path); string(after) != tt.content {
 				t.Error("the file was changed")

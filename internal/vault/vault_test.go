@@ -78,10 +78,10 @@ func TestSealedCredentialOpensOnlyForItsRow(t *testing.T) {
 		c := vault.Credential{ID: rapid.String().Draw(t, "id"), Provider: rapid.String().Draw(t, "provider")}
 		c.Sealed = v.Seal(c.Provider, c.ID, text)
 		if got, err := v.Open(c); err != nil || got != text {
-			t.Fatalf("got %q, %v", got, err)
+			t.Fatalf("Open = %q, %v; want %q", got, err, text)
 		}
 		if len(text) > 8 && bytes.Contains(c.Sealed, []byte(text)) {
-			t.Fatal("the text is readable")
+			t.Fatal("the sealed credential contains the text")
 		}
 		moved := c
 		moved.ID, moved.Provider = c.ID+"x", c.Provider
@@ -91,7 +91,7 @@ func TestSealedCredentialOpensOnlyForItsRow(t *testing.T) {
 		short := vault.Credential{ID: c.ID, Provider: c.Provider, Sealed: c.Sealed[:rapid.IntRange(0, len(c.Sealed)-1).Draw(t, "length")]}
 		for i, wrong := range []vault.Credential{moved, other, altered, short} {
 			if got, err := v.Open(wrong); !errors.Is(err, vault.ErrSealed) || got != "" {
-				t.Fatalf("case %d: got %q, %v", i, got, err)
+				t.Fatalf("case %d: Open = %q, %v; want ErrSealed", i, got, err)
 			}
 		}
 	})
@@ -102,7 +102,7 @@ func TestIdentitiesAreUnambiguous(t *testing.T) {
 	v := open(t, nil, master)
 	sealed := v.Seal("a:", "b", "secret")
 	if _, err := v.Open(vault.Credential{Provider: "a", ID: ":b", Sealed: sealed}); !errors.Is(err, vault.ErrSealed) {
-		t.Errorf("got %v", err)
+		t.Errorf("Open with another split of the identity: %v, want ErrSealed", err)
 	}
 }
 
@@ -111,10 +111,10 @@ func TestOtherMasterKeyCannotDecrypt(t *testing.T) {
 	sealed := open(t, nil, master).Seal("openai", "cred_1", "sk-canary-secret")
 	_, err := open(t, nil, bytes.Repeat([]byte{7}, 32)).Open(vault.Credential{Provider: "openai", ID: "cred_1", Sealed: sealed})
 	if !errors.Is(err, vault.ErrSealed) || strings.Contains(err.Error(), "canary") {
-		t.Errorf("got %v", err)
+		t.Errorf("Open with another master key: %v, want ErrSealed without the secret", err)
 	}
 	if _, err := vault.New(nil, master[:31], nil); err == nil {
-		t.Error("a short master key is accepted")
+		t.Error("New accepted a short master key")
 	}
 }
 
@@ -127,20 +127,24 @@ func TestCredentialsAreAddedAndRemoved(t *testing.T) {
 		t.Fatal(err)
 	}
 	if text, err := v.Open(c); err != nil || text != "sk-canary-1234567890" || c.Hint != "7890" {
-		t.Errorf("got %q with hint %q, %v", text, c.Hint, err)
+		t.Errorf("Open = %q with hint %q, %v; want the trimmed text and 7890", text, c.Hint, err)
 	}
 	if strings.Contains(fmt.Sprintf("%+v %s", store.all, store.all[0].Sealed), "canary") {
-		t.Error("the credential is stored readably")
+		t.Error("the credential is stored in plain text")
 	}
 	all, err := v.Credentials(t.Context())
 	if diff := cmp.Diff([]vault.Credential{c}, all); diff != "" || err != nil {
 		t.Error(diff, err)
 	}
-	for range 2 {
-		err = v.Remove(t.Context(), "openai", c.ID)
+	if err := v.Remove(t.Context(), "openai", c.ID); err != nil {
+		t.Errorf("Remove: %v", err)
 	}
+	if left, err := v.Credentials(t.Context()); err != nil || len(left) != 0 {
+		t.Errorf("after Remove: credentials %v, %v; want none", left, err)
+	}
+	err = v.Remove(t.Context(), "openai", c.ID)
 	if llm.AsError(err).Kind != llm.NotFound || !errors.Is(err, vault.ErrNotFound) {
-		t.Errorf("removed twice: %v", err)
+		t.Errorf("second Remove: %v, want NotFound", err)
 	}
 }
 
@@ -159,7 +163,7 @@ func TestHintsShowLittle(t *testing.T) {
 	}
 	for _, text := range []string{"", " abc ", " 1234567 ", strings.Repeat("x", 16<<10+1)} {
 		if _, err := v.Add(t.Context(), "openai", text, ""); llm.AsError(err).Param != "credential" {
-			t.Errorf("%d characters: %v", len(text), err)
+			t.Errorf("%d characters: %v, want an error for credential", len(text), err)
 		}
 	}
 }
@@ -179,17 +183,17 @@ func TestReplaceKeepsTheIDOfACredential(t *testing.T) {
 
 	all, err := v.Credentials(t.Context())
 	if err != nil || len(all) != 1 || all[0].ID != old.ID || next.Hint != "efgh" || all[0].CreatedBy != "acc_2" {
-		t.Fatalf("%+v, %v", all, err)
+		t.Fatalf("credentials %+v, %v; want one with the same ID, the new hint and the new creator", all, err)
 	}
 	if text, err := v.Open(all[0]); err != nil || text != "sk-new-0123456789efgh" {
-		t.Errorf("%q, %v", text, err)
+		t.Errorf("Open = %q, %v; want the new secret", text, err)
 	}
 	for _, id := range []string{old.ID, "cred_none"} {
 		if _, err := v.Replace(t.Context(), "mistral", id, "sk-new-0123456789efgh", ""); !errors.Is(err, vault.ErrNotFound) {
-			t.Errorf("%s of another provider: %v", id, err)
+			t.Errorf("Replace %s of another provider: %v, want ErrNotFound", id, err)
 		}
 	}
 	if _, err := v.Replace(t.Context(), "openai", old.ID, "short", ""); llm.AsError(err).Kind != llm.InvalidRequest {
-		t.Errorf("short secret: %v", err)
+		t.Errorf("Replace with a short secret: %v, want InvalidRequest", err)
 	}
 }

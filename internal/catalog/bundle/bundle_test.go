@@ -89,15 +89,15 @@ func TestSignaturesAreVerified(t *testing.T) {
 		"another document": Verify(text, Sign([]byte("other"), key), []string{public}),
 	} {
 		if !errors.Is(err, ErrSignature) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: got %v, want ErrSignature", name, err)
 		}
 	}
 	if err := Verify(text, signature, []string{"c2hvcnQ="}); err == nil || errors.Is(err, ErrSignature) {
-		t.Errorf("short public key: %v", err)
+		t.Errorf("short public key: got %v, want an error other than ErrSignature", err)
 	}
 	for _, bad := range []string{"", "x", "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n"} {
 		if _, err := ParseSecret([]byte(bad)); err == nil {
-			t.Errorf("%q is a secret key", bad)
+			t.Errorf("ParseSecret(%q): got no error", bad)
 		}
 	}
 }
@@ -142,7 +142,7 @@ func TestImplausibleChangesAreRejected(t *testing.T) {
 	} {
 		err := CheckChange(active.Catalog, tc.next, tc.factor)
 		if tc.want == "" && err != nil || tc.want != "" && (!errors.Is(err, ErrChange) || !strings.Contains(err.Error(), tc.want)) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: got error %v, want %q", name, err, tc.want)
 		}
 	}
 }

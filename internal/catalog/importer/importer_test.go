@@ -49,7 +49,7 @@ func find(t *testing.T, rows []Row, provider, id string) Row {
 	t.Helper()
 	i := slices.IndexFunc(rows, func(r Row) bool { return r.Provider == provider && r.ID == id })
 	if i < 0 {
-		t.Fatalf("there is no %s at %s", id, provider)
+		t.Fatalf("no row for %s at %s", id, provider)
 	}
 	return rows[i]
 }
@@ -78,7 +78,7 @@ func TestLiteLLMRows(t *testing.T) {
 		t.Errorf("an implausible factor was accepted: %+v", p.Services)
 	}
 	if r := find(t, rows, "openai", "gpt-5-pro"); r.Needs != "responses" {
-		t.Errorf("needs %q", r.Needs)
+		t.Errorf("Needs = %q, want responses", r.Needs)
 	}
 	if r := find(t, rows, "openai", "gpt-4o"); r.Price != nil {
 		t.Errorf("a string as a price: %+v", r.Price)
@@ -107,7 +107,7 @@ func TestModelsDevRows(t *testing.T) {
 		t.Errorf("the older copy of the tier was read: %+v", p.Tiers)
 	}
 	if p := find(t, rows, "gemini", "gemini-2.5-pro").Price; len(p.Tiers) != 1 || p.Tiers[0].Above != 200000 {
-		t.Errorf("without tiers, the older copy is one: %+v", p.Tiers)
+		t.Errorf("price with only the older tier field: got tiers %+v, want one above 200000", p.Tiers)
 	}
 	if r := find(t, rows, "openai", "text-embedding-3-large"); r.Op != llm.Embed || r.MaxOutput != 0 {
 		t.Errorf("got %+v", r)
@@ -144,7 +144,7 @@ func TestCompare(t *testing.T) {
 		want    []string
 	}{
 		"litellm": {LiteLLM, Options{At: noon}, []string{
-			"changed alibaba/qwen3-max 1.2/6 1.2/6 x1", // one tier fewer
+			"changed alibaba/qwen3-max 1.2/6 1.2/6 x1", // the list has one tier fewer
 			"rejected anthropic/claude-3-haiku 0.25/1.25 0.25/1.25 x1 cache writes cost far more than input",
 			"rejected cohere/embed-multilingual-light-v3.0 0.1/0 100/0 x1e+03 changes by a factor of 1e+03",
 			"changed openai/gpt-4.1 2/8 1.8/7.2 x1.11",
@@ -223,10 +223,10 @@ func TestAcceptedPricesAreAppliedWithHistory(t *testing.T) {
 		t.Errorf("the new model: %+v", m)
 	}
 	if again := Compare(LiteLLM, rowsOf(t, LiteLLM), c, Options{At: noon.Add(time.Hour), NewModels: true}); again.Count(New)+again.Count(Changed) != 0 {
-		t.Errorf("the same list changes something again: %v", formatDiff(again))
+		t.Errorf("a second import of the same list has changes: %v", formatDiff(again))
 	}
 	if b.Find("openai", "gpt-9").Upstream != "gpt-9" || b.Find("openai", "gpt-4.1").Upstream != "" {
-		t.Error("upstream names must be kept for new offers only")
+		t.Errorf("upstream names %q and %q, want gpt-9 for the new offer only", b.Find("openai", "gpt-9").Upstream, b.Find("openai", "gpt-4.1").Upstream)
 	}
 }
 
@@ -284,7 +284,7 @@ func FuzzRead(f *testing.F) {
 			t.Fatal(err)
 		}
 		if _, err := catalog.ReadPriceHistory(encoded); err != nil {
-			t.Fatalf("a list made an invalid price history: %v", err)
+			t.Fatalf("the imported list results in an invalid price history: %v", err)
 		}
 	})
 }

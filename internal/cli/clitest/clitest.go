@@ -67,7 +67,7 @@ func (s *syncBuffer) String() string {
 func New(t *testing.T, commands ...cli.Command) *Lab {
 	t.Helper()
 	home := t.TempDir()
-	empty := filepath.Join(home, "empty.yaml") // so that no configuration file of this machine is found
+	empty := filepath.Join(home, "empty.yaml") // prevents the use of a configuration file on this machine
 	if err := os.WriteFile(empty, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +79,7 @@ func New(t *testing.T, commands ...cli.Command) *Lab {
 			"HOME=" + home, "XDG_CONFIG_HOME=" + home, "FAIRLEAD_DETECT=false", "FAIRLEAD_DATA_DIR=" + l.Dir,
 			"FAIRLEAD_CONFIG=" + empty,
 		},
-		Secret: func(context.Context) (string, error) { t.Error("asked for a secret"); return "", nil },
+		Secret: func(context.Context) (string, error) { t.Error("the command asked for a secret"); return "", nil },
 	}
 	return l
 }
@@ -162,7 +162,7 @@ func Lines(t *testing.T, text string) []map[string]any {
 	return list
 }
 
-// MustContain fails the test for every part that is missing in text.
+// MustContain fails the test for every part that is missing from text.
 func MustContain(t *testing.T, text string, parts ...string) {
 	t.Helper()
 	for _, part := range parts {

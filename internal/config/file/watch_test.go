@@ -52,7 +52,7 @@ func expectChange(t *testing.T, changes <-chan struct{}) {
 	select {
 	case <-changes:
 	case <-time.After(patience):
-		t.Fatal("the change was not seen")
+		t.Fatal("the change was not detected")
 	}
 }
 
@@ -146,11 +146,11 @@ func TestWatchIgnoresUnchangedContent(t *testing.T) {
 		w.compare(func() { calls++ })
 	}
 	if calls != 0 {
-		t.Errorf("%d changes seen, want none", calls)
+		t.Errorf("%d changes reported, want none", calls)
 	}
 	put(t, path, string(make([]byte, maxSize+1)))
 	w.compare(func() { calls++ })
 	if calls != 1 {
-		t.Errorf("%d changes seen, want the oversized file to be one", calls)
+		t.Errorf("%d changes reported, want 1 for the oversized file", calls)
 	}
 }

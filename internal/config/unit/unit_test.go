@@ -31,7 +31,7 @@ func TestFormatDuration(t *testing.T) {
 		"1h30m": 90 * time.Minute, "1h0m5s": time.Hour + 5*time.Second, "90d": 90 * Day, "1d12h": 36 * time.Hour, "0s": 0, "20m": 20 * time.Minute,
 	} {
 		if got := FormatDuration(d); got != want {
-			t.Errorf("got %s, want %s", got, want)
+			t.Errorf("%v: got %s, want %s", d, got, want)
 		}
 	}
 }

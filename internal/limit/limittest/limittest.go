@@ -36,18 +36,18 @@ type Slack float64
 func Run(t *testing.T, newLimiter func(t *testing.T, c *Clock) limit.Limiter, slack Slack) {
 	t.Helper()
 	cases := map[string]func(t *testing.T, s *suite){
-		"nothing limited admits everything":                     noLimits,
-		"from rest exactly the limit is admitted":               fromRest,
-		"a sliding minute never sees more than the limit":       func(t *testing.T, s *suite) { slidingMinute(t, s, slack) },
-		"a request is admitted after the returned wait":         retryAfter,
-		"tokens are limited and settled":                        tokens,
-		"an estimate beyond the limit is final":                 tooLarge,
-		"a long stream's tokens count when they come":           lateTokens,
-		"concurrency is freed once by release":                  concurrent,
-		"ids do not share":                                      apart,
-		"a refused request is not counted":                      refusedIsFree,
-		"a clock that steps backwards neither opens nor blocks": stepBack,
-		"a thousand concurrent callers get exactly the limit":   race,
+		"no limits admit everything":                          noLimits,
+		"exactly the limit is admitted in the first minute":   fromRest,
+		"the limit holds in every sliding minute":             func(t *testing.T, s *suite) { slidingMinute(t, s, slack) },
+		"a request is admitted after the returned wait":       retryAfter,
+		"tokens are limited and settled":                      tokens,
+		"an estimate beyond the limit is final":               tooLarge,
+		"tokens of a long stream count when they are settled": lateTokens,
+		"a slot is released once":                             concurrent,
+		"each id has its own limit":                           apart,
+		"a rejected request is not counted":                   refusedIsFree,
+		"a clock step back keeps the limit":                   stepBack,
+		"a thousand concurrent callers get exactly the limit": race,
 	}
 	for name, run := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -96,11 +96,11 @@ func (s *suite) admitted(t *testing.T, l limit.Limits, tokens int64, tries int) 
 func refusal(t *testing.T, e *llm.Error) limit.Rejection {
 	t.Helper()
 	if e == nil {
-		t.Fatal("admitted, want a refusal")
+		t.Fatal("admitted, want a rejection")
 	}
 	r, ok := e.Details["limit"].(limit.Rejection)
 	if !ok {
-		t.Fatalf("details.limit = %v, want a Refusal", e.Details["limit"])
+		t.Fatalf("details.limit = %v, want a Rejection", e.Details["limit"])
 	}
 	return r
 }
@@ -114,7 +114,7 @@ func noLimits(t *testing.T, s *suite) {
 func fromRest(t *testing.T, s *suite) {
 	l := limit.Limits{RequestsPerMinute: 60}
 	n := 0
-	for range 119 { // one every half second for a minute
+	for range 119 { // one call every half second for a minute
 		n += s.admitted(t, l, 0, 1)
 		s.Advance(500 * time.Millisecond)
 	}
@@ -147,7 +147,7 @@ func slidingMinute(t *testing.T, s *suite, slack Slack) {
 		}
 	}
 	if len(times) < 150 {
-		t.Errorf("%d admitted in three minutes, want capacity to return", len(times))
+		t.Errorf("%d admitted in three minutes, want at least 150", len(times))
 	}
 }
 
@@ -155,13 +155,13 @@ func retryAfter(t *testing.T, s *suite) {
 	l := limit.Limits{RequestsPerMinute: 5, TokensPerMinute: 1000}
 	for i := range 5 {
 		if n := s.admitted(t, l, 200, 1); n != 1 {
-			t.Fatalf("request %d refused", i)
+			t.Fatalf("request %d rejected", i)
 		}
 		s.Advance(7 * time.Second)
 	}
 	_, e := s.take(t, l, 200)
 	if got := refusal(t, e); got != (limit.Rejection{Name: limit.RequestsPerMinute, Limit: 5, Used: 5}) {
-		t.Errorf("refusal = %+v", got)
+		t.Errorf("rejection = %+v", got)
 	}
 	s.Advance(e.RetryAfter)
 	if n := s.admitted(t, l, 200, 1); n != 1 {
@@ -173,11 +173,11 @@ func tokens(t *testing.T, s *suite) {
 	l := limit.Limits{TokensPerMinute: 1000}
 	slot, _ := s.take(t, l, 800)
 	if slot == nil {
-		t.Fatal("first request refused")
+		t.Fatal("first request rejected")
 	}
 	_, e := s.take(t, l, 300)
 	if got := refusal(t, e); got != (limit.Rejection{Name: limit.TokensPerMinute, Limit: 1000, Used: 800}) {
-		t.Errorf("refusal = %+v", got)
+		t.Errorf("rejection = %+v", got)
 	}
 	slot.Settle(-5) // an invalid count must not free capacity
 	_, e = s.take(t, l, 300)
@@ -212,7 +212,7 @@ func lateTokens(t *testing.T, s *suite) {
 	refusal(t, e)
 	s.Advance(61 * time.Second)
 	if n := s.admitted(t, l, 10, 1); n != 1 {
-		t.Error("rejected a minute later")
+		t.Error("rejected a minute after the settlement")
 	}
 }
 
@@ -222,20 +222,20 @@ func concurrent(t *testing.T, s *suite) {
 	second, _ := s.take(t, l, 0)
 	_, e := s.take(t, l, 0)
 	if got := refusal(t, e); got != (limit.Rejection{Name: limit.Concurrent, Limit: 2, Used: 2}) {
-		t.Errorf("refusal = %+v", got)
+		t.Errorf("rejection = %+v", got)
 	}
 	first.Release()
 	first.Release()
 	third, e := s.take(t, l, 0)
 	if third == nil {
-		t.Fatalf("refused after a release: %v", e)
+		t.Fatalf("rejected after a release: %v", e)
 	}
 	if slot, _ := s.take(t, l, 0); slot != nil {
-		t.Error("releasing twice freed two slots")
+		t.Error("a second Release freed another slot")
 	}
 	s.Advance(time.Hour) // running requests never expire
 	if slot, _ := s.take(t, l, 0); slot != nil {
-		t.Error("running requests are not counted")
+		t.Error("admitted while two requests are running")
 	}
 	second.Release()
 	third.Release()
@@ -244,8 +244,8 @@ func concurrent(t *testing.T, s *suite) {
 func apart(t *testing.T, s *suite) {
 	l := limit.Limits{RequestsPerMinute: 1}
 	other := &suite{Clock: s.Clock, limiter: s.limiter, id: s.id + "x"}
-	if s.admitted(t, l, 0, 2) != 1 || other.admitted(t, l, 0, 2) != 1 {
-		t.Error("each id has a limit of its own")
+	if a, b := s.admitted(t, l, 0, 2), other.admitted(t, l, 0, 2); a != 1 || b != 1 {
+		t.Errorf("admitted %d and %d for two ids, want 1 each", a, b)
 	}
 }
 
@@ -255,7 +255,7 @@ func refusedIsFree(t *testing.T, s *suite) {
 	s.admitted(t, l, 50, 100)
 	s.Advance(61 * time.Second)
 	if n := s.admitted(t, l, 10, 20); n != 10 {
-		t.Errorf("admitted %d, want 10", n)
+		t.Errorf("admitted %d after the rejected requests, want 10", n)
 	}
 }
 
@@ -264,7 +264,7 @@ func stepBack(t *testing.T, s *suite) {
 	s.admitted(t, l, 0, 10)
 	s.Advance(-time.Hour)
 	if n := s.admitted(t, l, 0, 5); n != 0 {
-		t.Errorf("%d more requests were admitted after the clock stepped back", n)
+		t.Errorf("%d more requests were admitted after the clock stepped back, want 0", n)
 	}
 	s.Advance(61 * time.Second)
 	if n := s.admitted(t, l, 0, 20); n != 10 {

@@ -15,7 +15,7 @@ type Session struct {
 	Turns  int
 	Growth int // approximate number of bytes that a turn adds
 	Seed   uint64
-	Marks  bool // in the messages format, mark the last message with cache_control, as clients do
+	Marks  bool // whether to mark the last message with cache_control in the messages format, as clients do
 }
 
 // Formats are the formats of a session.
@@ -30,7 +30,7 @@ type Turn struct {
 
 // Make returns the turns of a session.
 func (s Session) Make() []Turn {
-	r := rand.New(rand.NewPCG(s.Seed, 1)) //nolint:gosec // reproducible text
+	r := rand.New(rand.NewPCG(s.Seed, 1)) //nolint:gosec // the text must be reproducible
 	w := writer{r}
 	system, tools := w.text(8<<10), w.tools(s.Format)
 	messages := []json.RawMessage{encode(map[string]any{"role": "user", "content": w.text(600)})}
@@ -97,7 +97,7 @@ func mark(message json.RawMessage) json.RawMessage {
 		Role    string `json:"role"`
 		Content any    `json:"content"`
 	}
-	_ = json.Unmarshal(message, &m) // from encode
+	_ = json.Unmarshal(message, &m) // the error is ignored: encode created the message
 	if text, ok := m.Content.(string); ok {
 		m.Content = []any{map[string]any{"type": "text", "text": text}}
 	}

@@ -24,7 +24,7 @@ func TestTransportMatchesARealServer(t *testing.T) {
 		w.WriteHeader(http.StatusTeapot)
 		_, _ = io.WriteString(w, r.Method+" "+r.URL.Path+"?"+r.URL.RawQuery+" "+string(body))
 		w.Header().Set("X-Late", "ignored")
-		w.WriteHeader(http.StatusOK) // too late as well
+		w.WriteHeader(http.StatusOK) // the call comes too late and has no effect
 	})
 	server := httptest.NewUnstartedServer(h)
 	server.Config.ErrorLog = simtest.QuietLogger()
@@ -46,7 +46,7 @@ func TestTransportMatchesARealServer(t *testing.T) {
 	over := &http.Transport{}
 	defer over.CloseIdleConnections()
 	if got, want := ask(inprocess.Transport(h)), ask(over); got != want {
-		t.Errorf("in the process %q, over the network %q", got, want)
+		t.Errorf("in-process response %q, over the network %q", got, want)
 	}
 }
 
@@ -68,7 +68,7 @@ func TestTransportStreams(t *testing.T) {
 		}
 	}
 	if n, err := resp.Body.Read(make([]byte, 1)); n != 0 || !errors.Is(err, io.EOF) {
-		t.Errorf("at the end: %d bytes, %v", n, err)
+		t.Errorf("read at the end = %d bytes, %v; want 0, io.EOF", n, err)
 	}
 }
 
@@ -107,7 +107,7 @@ func TestTransportStopsTheHandler(t *testing.T) {
 				leave(cancel, resp)
 				simtest.Wait(t, ended)
 				if _, err := resp.Body.Read(make([]byte, 1)); err == nil {
-					t.Error("the body still reads")
+					t.Error("a read from the stopped body returned no error")
 				}
 			})
 		}
@@ -161,7 +161,7 @@ func TestTransportPanics(t *testing.T) {
 				_, err = simtest.ReadAll(resp)
 			}
 			if err == nil || (tt.want != nil && !errors.Is(err, tt.want)) || !strings.Contains(err.Error(), tt.words) {
-				t.Errorf("error = %v, want %v %s", err, tt.want, tt.words)
+				t.Errorf("error = %v, want %v with %q", err, tt.want, tt.words)
 			}
 		})
 	}
@@ -180,9 +180,9 @@ func TestTransportTraces(t *testing.T) {
 		t.Fatal(err)
 	}
 	if body, err := simtest.ReadAll(resp); body != "" || err != nil {
-		t.Errorf("HEAD: body %q, error %v", body, err)
+		t.Errorf("HEAD: body %q, error %v; want no body", body, err)
 	}
 	if steps != "connected answered" {
-		t.Errorf("trace = %q", steps)
+		t.Errorf("trace = %q, want connected answered", steps)
 	}
 }

@@ -15,8 +15,8 @@ func TestSampleSatisfiesTheSchema(t *testing.T) {
 	}{
 		{"nothing", ``, `\{\}`},
 		{"object in schema order", `{"type":"object","properties":{"b":{"type":"boolean"},"a":{"type":"null"}},"required":["b","a"]}`, `\{"b":(true|false),"a":null\}`},
-		{"only what is required", `{"type":"object","properties":{"b":{"type":"boolean"},"a":{"type":"string"}},"required":["b"]}`, `\{"b":(true|false)\}`},
-		{"all when nothing is required", `{"type":"object","properties":{"a":{"type":"string"}}}`, `\{"a":"SIMULATED a"\}`},
+		{"only required members", `{"type":"object","properties":{"b":{"type":"boolean"},"a":{"type":"string"}},"required":["b"]}`, `\{"b":(true|false)\}`},
+		{"all members when none is required", `{"type":"object","properties":{"a":{"type":"string"}}}`, `\{"a":"SIMULATED a"\}`},
 		{"required but not described", `{"type":"object","required":["x"]}`, `\{"x":"SIMULATED x"\}`},
 		{"enum", `{"enum":["red"]}`, `"red"`},
 		{"const", `{"const":{"a":1}}`, `\{"a":1\}`},
@@ -41,7 +41,7 @@ func TestSampleSatisfiesTheSchema(t *testing.T) {
 		{"short", `{"type":"string","maxLength":3}`, `"SIM"`},
 		{"format", `{"type":"string","format":"date"}`, `"\d{4}-\d\d-\d\d"`},
 		{"pattern", `{"type":"string","pattern":"^[A-Z]{3}-\\d+(x|y)?$"}`, `"[A-Z]{3}-\d+"`},
-		{"keyword of another shape", `{"type":"integer","exclusiveMinimum":true,"minimum":5,"maximum":5}`, `5`},
+		{"keyword of another type", `{"type":"integer","exclusiveMinimum":true,"minimum":5,"maximum":5}`, `5`},
 		{"true", `{"type":"object","properties":{"x":true},"required":["x"]}`, `\{"x":"SIMULATED x"\}`},
 	}
 	for _, tt := range tests {
@@ -58,7 +58,7 @@ func TestSampleSatisfiesTheSchema(t *testing.T) {
 	}
 }
 
-func TestSchemasThatReferToThemselvesEnd(t *testing.T) {
+func TestRecursiveSchemasEnd(t *testing.T) {
 	t.Parallel()
 	linked := `{"$ref":"#/$defs/node","$defs":{"node":{"type":"object","properties":{"value":{"type":"integer"},"next":{"anyOf":[{"$ref":"#/$defs/node"},{"type":"null"}]},"kids":{"type":"array","items":{"$ref":"#/$defs/node"}}},"required":["value","next","kids"]}}}`
 	got := Instance(json.RawMessage(linked), 1)
@@ -69,7 +69,7 @@ func TestSchemasThatReferToThemselvesEnd(t *testing.T) {
 	}
 	var list node
 	if err := json.Unmarshal(got, &list); err != nil || list.Value == nil || list.Next == nil || list.Kids == nil {
-		t.Errorf("%s: %v", got, err)
+		t.Errorf("instance %s (%v) lacks a required member", got, err)
 	}
 	hopeless := []string{
 		`{"$ref":"#"}`,
@@ -79,7 +79,7 @@ func TestSchemasThatReferToThemselvesEnd(t *testing.T) {
 	}
 	for _, schema := range hopeless {
 		if got := Instance(json.RawMessage(schema), 1); !json.Valid(got) || len(got) > 1<<20 {
-			t.Errorf("%s: %d bytes", schema, len(got))
+			t.Errorf("Instance(%s) has %d bytes, want valid JSON of at most 1 MiB", schema, len(got))
 		}
 	}
 }
@@ -105,7 +105,7 @@ func FuzzTokenize(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		tokens := Tokenize(text)
 		if strings.Join(tokens, "") != text || int64(len(tokens)) != CountTokens(text) {
-			t.Fatalf("tokens %q of %q", tokens, text)
+			t.Fatalf("tokens of %q are %q, count %d", text, tokens, CountTokens(text))
 		}
 	})
 }

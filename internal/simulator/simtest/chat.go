@@ -51,7 +51,7 @@ func Collect(t *testing.T, list []openai.Chunk) (choices []openai.Choice, used *
 	t.Helper()
 	for _, c := range list {
 		if c.ID != list[0].ID || c.Model != list[0].Model || c.Created != list[0].Created {
-			t.Errorf("frame changes within the stream: %+v", c)
+			t.Errorf("chunk has a different ID, model or time from the first one: %+v", c)
 		}
 		if c.Usage != nil {
 			used = c.Usage
@@ -69,7 +69,7 @@ func Collect(t *testing.T, list []openai.Chunk) (choices []openai.Choice, used *
 func addPart(t *testing.T, into *openai.Choice, part openai.ChunkChoice) {
 	t.Helper()
 	if into.Finish != "" {
-		t.Errorf("piece after the finish: %+v", part)
+		t.Errorf("chunk after the finish reason: %+v", part)
 	}
 	if part.Delta.Content != nil {
 		into.Text = append(into.Text, *part.Delta.Content)

@@ -22,7 +22,7 @@ func Complete(t *testing.T, h http.Handler, body string) openai.TextCompletion {
 	return whole
 }
 
-// CompleteStream sends a streamed legacy completions request and joins the texts by choice.
+// CompleteStream sends a streamed legacy completions request and joins the text of each choice.
 func CompleteStream(t *testing.T, h http.Handler, body string) (texts, finishes map[int]string, used *openai.Usage) {
 	t.Helper()
 	resp := Post(t, h, "/v1/completions", body)
